@@ -1,0 +1,83 @@
+"""Joint friction: its linear coefficients, and the law that shapes them over velocity.
+
+tau_f = viscous * V(qd) + coulomb_plus * P(qd) + coulomb_minus * N(qd) + offset
+
+The coefficients are parameters; the constants inside V, P, N are not. The shapes themselves are in
+`dynamis.dynamics.friction`, one row per law.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from ..errors import ModelError, OptionError, did_you_mean
+from .quantity import Scalar, quantities, quantity
+
+# law -> its constants with their defaults
+LAWS: Mapping[str, Mapping[str, float]] = MappingProxyType(
+    {
+        "coulomb": {},
+        "smooth": {"velocity": 0.01},
+        "stribeck": {"static_ratio": 1.5, "velocity": 0.1},
+        "grotjahn": {"ratio": 0.0},
+    }
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Friction:
+    """Friction of one joint, on the joint's side of the gear.
+
+    `coulomb` is one number c, meaning (c, -c), or the pair (moving positive, moving negative).
+    """
+
+    viscous: Scalar = 0.0
+    coulomb: Any = (0.0, 0.0)
+    offset: Scalar = 0.0
+    law: str = "coulomb"
+    constants: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.law not in LAWS:
+            raise OptionError(
+                f"friction law {self.law!r} does not exist", did_you_mean(self.law, LAWS)
+            )
+        unknown = [name for name in self.constants if name not in LAWS[self.law]]
+        if unknown:
+            raise OptionError(
+                f"friction law {self.law!r} has no constant {unknown[0]!r}",
+                did_you_mean(unknown[0], LAWS[self.law]),
+            )
+        given = {
+            name: quantity(value, f"friction.{name}")
+            for name, value in {**LAWS[self.law], **self.constants}.items()
+        }
+        for name in ("velocity",):
+            if isinstance(given.get(name), float) and not given[name] > 0:
+                raise ModelError(f"friction.{name} is {given[name]}, expected > 0")
+        object.__setattr__(self, "viscous", quantity(self.viscous, "friction.viscous"))
+        object.__setattr__(self, "offset", quantity(self.offset, "friction.offset"))
+        object.__setattr__(self, "coulomb", coulomb_pair(self.coulomb, "friction.coulomb"))
+        object.__setattr__(self, "constants", MappingProxyType(given))
+
+    def __hash__(self) -> int:
+        constants = tuple(sorted(self.constants.items()))
+        return hash((self.viscous, self.coulomb, self.offset, self.law, constants))
+
+    def __reduce__(self) -> tuple:
+        return _friction, (self.viscous, self.coulomb, self.offset, self.law, dict(self.constants))
+
+
+def _friction(viscous: Any, coulomb: Any, offset: Any, law: str, constants: dict) -> Friction:
+    return Friction(viscous=viscous, coulomb=coulomb, offset=offset, law=law, constants=constants)
+
+
+def coulomb_pair(value: Any, where: str) -> tuple[Scalar, Scalar]:
+    """(moving positive, moving negative) from a pair, or (c, -c) from one number."""
+    if isinstance(value, str) or not hasattr(value, "__len__"):
+        c = quantity(value, where)
+        if isinstance(c, float):
+            return c, -c
+        return c, quantity(f"-({c.text})", where)
+    return quantities(value, 2, where)  # type: ignore[return-value]

@@ -1,0 +1,249 @@
+"""A whole robot as frozen data in the user's own frames and words."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any
+
+from ..errors import ModelError, OptionError, did_you_mean
+from ..spatial.inertia import Inertia, from_com
+from .conventions import CONVENTIONS, convention_named
+from .link import Link, _inertia
+from .pose import Pose, pose
+from .quantity import Expression, Scalar, quantities, quantity, resolve
+
+GRAVITY = (0.0, 0.0, -9.81)
+ROTORS = ("reflected", "full")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Payload:
+    """A body carried by the tool: mass, centre of mass and inertia in the tool frame."""
+
+    mass: Scalar
+    com: tuple[Scalar, Scalar, Scalar] = (0.0, 0.0, 0.0)
+    inertia: Any = None
+
+    def __post_init__(self) -> None:
+        mass = quantity(self.mass, "payload.mass")
+        if isinstance(mass, float) and mass < 0:
+            raise ModelError(f"payload.mass is {mass}, expected >= 0")
+        object.__setattr__(self, "mass", mass)
+        object.__setattr__(self, "com", quantities(self.com, 3, "payload.com"))
+        object.__setattr__(self, "inertia", _inertia(self.inertia))
+
+    def body(self, values: Mapping[str, Any], fn: Any) -> Inertia:
+        """Inertia about the tool frame's origin."""
+        m = resolve(self.mass, values, fn)
+        c = tuple(resolve(x, values, fn) for x in self.com)
+        Ixx, Iyy, Izz, Ixy, Iyz, Ixz = (resolve(x, values, fn) for x in self.inertia)
+        return from_com(m, c, (Ixx, Ixy, Iyy, Ixz, Iyz, Izz))  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, kw_only=True)
+class NamedFrame:
+    """A frame fixed to a link (or to the base), such as a URDF link behind a fixed joint."""
+
+    name: str
+    link: str | None
+    pose: Pose
+
+
+@dataclass(frozen=True, kw_only=True)
+class Model:
+    """Links in order, parents before children, with everything around them.
+
+    `base` and `gravity` are given in the reference frame; the tool sits in the frame of
+    `tool_link` (default: the last link). `gear_matrix` takes joint to motor speeds.
+    """
+
+    name: str
+    convention: str
+    links: tuple[Link, ...]
+    gravity: tuple[Scalar, Scalar, Scalar] = GRAVITY
+    base: Pose = Pose()
+    tool: Pose = Pose()
+    tool_link: str | None = None
+    tool_name: str = "tool"
+    base_name: str = "base"
+    payload: Payload | None = None
+    gear_matrix: tuple[tuple[Scalar, ...], ...] | None = None
+    rotors: str = "reflected"
+    values: Mapping[str, float] = field(default_factory=dict)
+    configurations: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    frames: tuple[NamedFrame, ...] = ()
+    description: str = ""
+
+    def __post_init__(self) -> None:
+        convention_named(self.convention)
+        if not isinstance(self.name, str) or not self.name:
+            raise ModelError(f"name is {self.name!r}, expected a non-empty text")
+        links = tuple(self.links)
+        if not links:
+            raise ModelError(f"robot {self.name!r} has no links, expected at least one")
+        wrong = next((x for x in links if not isinstance(x, Link)), None)
+        if wrong is not None:
+            raise ModelError(f"links contains {wrong!r}, expected dy.Link(...)")
+        if self.rotors not in ROTORS:
+            raise OptionError(
+                f"rotors is {self.rotors!r}, expected one of {ROTORS}",
+                did_you_mean(str(self.rotors), ROTORS),
+            )
+        self._set("links", tuple(_named(link, i) for i, link in enumerate(links)))
+        self._set("gravity", quantities(self.gravity, 3, "gravity"))
+        self._set("base", pose(self.base, "base"))
+        self._set("tool", pose(self.tool, "tool"))
+        self._set("frames", tuple(self.frames))
+        self._check_names()
+        self._check_fields()
+        self._set_values()
+        self._set_gears()
+
+    def _set(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+
+    def _check_names(self) -> None:
+        for what, names in (("link", self.link_names), ("joint", self.tree_joint_names)):
+            twice = next((x for i, x in enumerate(names) if x in names[:i]), None)
+            if twice is not None:
+                raise ModelError(f"two {what}s are called {twice!r}, expected distinct names")
+        if self.tool_link is not None and self.tool_link not in self.link_names:
+            raise OptionError(
+                f"tool_link {self.tool_link!r} is not a link of {self.name!r}",
+                did_you_mean(self.tool_link, self.link_names),
+            )
+        known: set[str] = set()
+        for link in self.links:
+            if link.parent is not None and link.parent not in known:
+                raise ModelError(
+                    f"link {link.name!r} has parent {link.parent!r}, expected a link listed "
+                    f"before it: {sorted(known)}"
+                )
+            known.add(str(link.name))
+            leader = link.mimic[0] if link.mimic else None
+            if leader is not None and leader not in self.joint_names:
+                raise OptionError(
+                    f"joint {link.joint_name!r} mimics {leader!r}, which is not a joint that "
+                    "moves by itself",
+                    did_you_mean(leader, self.joint_names),
+                )
+
+    def _check_fields(self) -> None:
+        """Fields of another convention would be ignored: refuse them instead."""
+        own = CONVENTIONS[self.convention].fields
+        plain = Link()
+        for row in CONVENTIONS.values():
+            for name in row.fields:
+                for link in self.links:
+                    if name not in own and getattr(link, name) != getattr(plain, name):
+                        raise ModelError(
+                            f"link {link.name!r} gives {name!r}, which convention "
+                            f"{self.convention!r} does not use; it uses {', '.join(own)}"
+                        )
+        for link in self.links:
+            if link.com_factor is not None and self.convention != "standard":
+                raise ModelError(
+                    f"link {link.name!r} gives com_factor, which means something only in "
+                    "the standard convention",
+                    "give com instead",
+                )
+
+    def _set_values(self) -> None:
+        values = {str(k): float(quantity(v, f"values.{k}")) for k, v in self.values.items()}  # type: ignore[arg-type]
+        self._set("values", MappingProxyType(values))
+        rows = {}
+        for name, q in self.configurations.items():
+            row = quantities(q, self.n, f"configurations.{name}")
+            rows[str(name)] = tuple(float(resolve(x, values)) for x in row)
+        self._set("configurations", MappingProxyType(rows))
+
+    def _set_gears(self) -> None:
+        if self.gear_matrix is None:
+            return
+        size = len(self.links)
+        rows = tuple(self.gear_matrix)
+        if len(rows) != size:
+            raise ModelError(f"gear_matrix has {len(rows)} rows, expected {size}")
+        matrix = tuple(quantities(r, size, f"gear_matrix[{i}]") for i, r in enumerate(rows))
+        for i, link in enumerate(self.links):
+            if link.drive is not None and link.drive.gear not in (1.0, matrix[i][i]):
+                raise ModelError(
+                    f"joint {link.joint_name!r} has gear {link.drive.gear} but "
+                    f"gear_matrix[{i}][{i}] is {matrix[i][i]}, expected the same number"
+                )
+        self._set("gear_matrix", matrix)
+
+    def __reduce__(self) -> tuple:
+        state = {f: getattr(self, f) for f in self.__dataclass_fields__}
+        state["values"] = dict(self.values)
+        state["configurations"] = dict(self.configurations)
+        return _model, (state,)
+
+    @property
+    def link_names(self) -> tuple[str, ...]:
+        """Moving links in order."""
+        return tuple(str(link.name) for link in self.links)
+
+    @property
+    def tree_joint_names(self) -> tuple[str, ...]:
+        """Every joint, also those that mimic another."""
+        return tuple(str(link.joint_name) for link in self.links)
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """Joints that move by themselves: the coordinates q."""
+        return tuple(str(link.joint_name) for link in self.links if link.mimic is None)
+
+    @property
+    def n(self) -> int:
+        """Number of coordinates."""
+        return len(self.joint_names)
+
+    @property
+    def parents(self) -> tuple[int, ...]:
+        """Index of each link's parent, -1 for the base."""
+        if self.convention != "urdf":
+            return tuple(range(-1, len(self.links) - 1))
+        index = {name: i for i, name in enumerate(self.link_names)}
+        return tuple(-1 if x.parent is None else index[x.parent] for x in self.links)
+
+    @property
+    def is_tree(self) -> bool:
+        """Whether some link carries more than one other."""
+        return self.parents != tuple(range(-1, len(self.links) - 1))
+
+    @property
+    def tip(self) -> int:
+        """Index of the link that carries the tool."""
+        if self.tool_link is None:
+            return len(self.links) - 1
+        return self.link_names.index(self.tool_link)
+
+    @property
+    def symbols(self) -> tuple[str, ...]:
+        """Every symbol the model uses, with or without a value."""
+        found = dict.fromkeys(x for link in self.links for x in link.symbols)
+        others = [*self.gravity, *self.base.xyz, *self.base.rpy, *self.tool.xyz, *self.tool.rpy]
+        if self.payload is not None:
+            others += [self.payload.mass, *self.payload.com, *self.payload.inertia]
+        for value in others:
+            if isinstance(value, Expression):
+                found.update(dict.fromkeys(value.symbols))
+        return tuple(found)
+
+
+def _named(link: Link, index: int) -> Link:
+    changes = {}
+    if link.name is None:
+        changes["name"] = f"link{index + 1}"
+    if link.joint_name is None:
+        changes["joint_name"] = f"joint{index + 1}"
+    for name in ("name", "joint_name"):
+        value = getattr(link, name)
+        if value is not None and (not isinstance(value, str) or not value):
+            raise ModelError(f"{name} is {value!r}, expected a non-empty text")
+    return replace(link, **changes) if changes else link
+
+
+def _model(state: dict) -> Model:
+    return Model(**state)

@@ -1,0 +1,163 @@
+"""Numbers as people write them in a model: 1.5, "pi/2", "90 deg", or a symbol "m1".
+
+Text is parsed by Python's own `ast` and only arithmetic is accepted: a model file is data and
+never executes anything.
+"""
+
+import ast
+import math
+import operator
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import ModelError, SymbolError
+from ..spatial.functions import MATH, Functions
+
+LONGEST = 200  # characters of an expression
+CONSTANTS = {"pi": math.pi}
+FUNCTIONS = ("sin", "cos", "sqrt")
+OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.Pow: operator.pow,
+}
+DEGREES = re.compile(r"^(?P<angle>.+?)\s*(?:deg|°)$")
+
+Scalar = Any  # float, Expression, or whatever an algorithm computes with
+
+
+@dataclass(frozen=True)
+class Expression:
+    """Arithmetic over symbols, kept as its text."""
+
+    text: str
+
+    def __post_init__(self) -> None:
+        _tree(self.text)
+
+    @property
+    def symbols(self) -> tuple[str, ...]:
+        """Names without a fixed meaning, in order of appearance."""
+        called = {n.func for n in ast.walk(_tree(self.text)) if isinstance(n, ast.Call)}
+        names = [
+            node.id
+            for node in ast.walk(_tree(self.text))
+            if isinstance(node, ast.Name) and node.id not in CONSTANTS and node not in called
+        ]
+        return tuple(dict.fromkeys(names))
+
+    def evaluate(self, values: Mapping[str, Any], fn: Functions = MATH) -> Any:
+        """The expression with `values` for its symbols, over any scalar."""
+        return _evaluate(_tree(self.text), values, fn)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def quantity(value: Any, where: str) -> float | Expression:
+    """A finite float, or an Expression if the text has symbols; `where` names the field."""
+    if isinstance(value, Expression):
+        return value
+    if isinstance(value, str):
+        expression = Expression(_plain(value, where))
+        if expression.symbols:
+            return expression
+        value = _number(expression, where)
+    if isinstance(value, bool) or isinstance(value, (bytes, list, tuple, dict, set)):
+        raise ModelError(f"{where} is {value!r}, expected a number or text like 'pi/2'")
+    try:
+        number = float(value)
+    except (TypeError, ValueError) as error:
+        raise ModelError(f"{where} is {value!r}, expected a number or text like 'pi/2'") from error
+    if not math.isfinite(number):
+        raise ModelError(f"{where} is {number}, expected a finite number")
+    return number
+
+
+def quantities(values: Any, count: int, where: str) -> tuple[float | Expression, ...]:
+    """Exactly `count` quantities from any sequence."""
+    if isinstance(values, (str, bytes, dict)) or not isinstance(values, Iterable):
+        raise ModelError(f"{where} is {values!r}, expected {count} numbers")
+    items = list(values)
+    if len(items) != count:
+        raise ModelError(f"{where} has {len(items)} entries, expected {count}")
+    return tuple(quantity(item, f"{where}[{i}]") for i, item in enumerate(items))
+
+
+def resolve(value: Any, values: Mapping[str, Any], fn: Functions = MATH) -> Any:
+    """The scalar behind a quantity; a symbol without a value raises and names itself."""
+    if not isinstance(value, Expression):
+        return value
+    missing = [name for name in value.symbols if name not in values]
+    if missing:
+        raise SymbolError(
+            f"symbol {missing[0]!r} (in {value.text!r}) has no value",
+            "give it one in [values], or with robot.with_values("
+            f"{missing[0]}=...); robot.equations() keeps it symbolic",
+        )
+    return value.evaluate(values, fn)
+
+
+def _plain(text: str, where: str) -> str:
+    if len(text) > LONGEST:
+        raise ModelError(f"{where} is a text of {len(text)} characters, expected at most {LONGEST}")
+    degrees = DEGREES.match(text.strip())
+    plain = f"({degrees['angle']})*pi/180" if degrees else text.strip()
+    try:
+        _tree(plain)
+    except ModelError as error:
+        raise ModelError(f"{where}: {error}") from None
+    return plain
+
+
+def _number(expression: Expression, where: str) -> float:
+    try:
+        return expression.evaluate({})
+    except (ZeroDivisionError, OverflowError, TypeError) as error:
+        raise ModelError(f"{where} is {expression.text!r}: {error}") from None
+
+
+def _tree(text: str) -> ast.expr:
+    expected = "expected a number, or arithmetic such as 'pi/2', '90 deg' or 'm1*L1**2'"
+    try:
+        tree = ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise ModelError(f"cannot read {text!r}, {expected}") from None
+    for node in ast.walk(tree):
+        if not _allowed(node):
+            raise ModelError(f"cannot read {text!r}, {expected}")
+    return tree
+
+
+def _allowed(node: ast.AST) -> bool:
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, (int, float)) and not isinstance(node.value, bool)
+    if isinstance(node, ast.Call):
+        name = node.func
+        known = isinstance(name, ast.Name) and name.id in FUNCTIONS
+        return known and len(node.args) == 1 and not node.keywords
+    if isinstance(node, ast.Name):
+        return node.id.isidentifier() and not node.id.startswith("_")
+    return isinstance(node, (ast.BinOp, ast.UnaryOp, ast.USub, ast.UAdd, ast.Load, *OPERATORS))
+
+
+def _evaluate(node: ast.expr, values: Mapping[str, Any], fn: Functions) -> Any:
+    match node:
+        case ast.Constant(value=value):
+            return float(value)  # type: ignore[arg-type]
+        case ast.Name(id=name):
+            return CONSTANTS[name] if name in CONSTANTS else values[name]
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return -_evaluate(operand, values, fn)
+        case ast.UnaryOp(operand=operand):
+            return _evaluate(operand, values, fn)
+        case ast.Call(func=ast.Name(id=name), args=[argument]):
+            return getattr(fn, name)(_evaluate(argument, values, fn))
+        case ast.BinOp(left=left, op=op, right=right):
+            a, b = _evaluate(left, values, fn), _evaluate(right, values, fn)
+            return OPERATORS[type(op)](a, b)
+    raise ModelError(f"cannot evaluate {ast.dump(node)}")

@@ -1,0 +1,1 @@
+"""The catalogue: one TOML file per robot."""

@@ -1,0 +1,1 @@
+"""Vectors, rotations, frames and inertias over any scalar: floats, arrays, symbols, traces."""

@@ -1,0 +1,76 @@
+"""The elementary functions an algorithm may use, as one small namespace.
+
+An algorithm receives a `Functions` and never asks what its scalars are. It does not branch on a
+value: it writes `fn.select(condition, a, b)`.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+SNAP = 1e-11  # a sine or cosine of a constant angle this close to 0, 1 or -1 is meant to be it
+
+
+class Functions(NamedTuple):
+    """Elementary functions of one kind of scalar."""
+
+    sin: Callable[[Any], Any]
+    cos: Callable[[Any], Any]
+    sqrt: Callable[[Any], Any]
+    exp: Callable[[Any], Any]
+    tanh: Callable[[Any], Any]
+    sign: Callable[[Any], Any]
+    min: Callable[[Any, Any], Any]
+    max: Callable[[Any, Any], Any]
+    select: Callable[[Any, Any, Any], Any]
+
+
+def _or_nan(function: Callable[[float], float]) -> Callable[[float], float]:
+    """NaN where the real function is undefined, infinity where it overflows; `math` raises."""
+
+    def call(x: float) -> float:
+        try:
+            return function(x)
+        except ValueError:
+            return math.nan
+        except OverflowError:
+            return math.inf
+
+    return call
+
+
+def _sign(x: float) -> float:
+    return math.nan if x != x else float((x > 0) - (x < 0))
+
+
+def _min(a: float, b: float) -> float:
+    return math.nan if a != a or b != b else min(a, b)
+
+
+def _max(a: float, b: float) -> float:
+    return math.nan if a != a or b != b else max(a, b)
+
+
+MATH = Functions(
+    sin=_or_nan(math.sin),
+    cos=_or_nan(math.cos),
+    sqrt=_or_nan(math.sqrt),
+    exp=_or_nan(math.exp),
+    tanh=math.tanh,
+    sign=_sign,
+    min=_min,
+    max=_max,
+    select=lambda condition, a, b: a if condition else b,
+)
+
+
+def cos_sin(angle: Any, fn: Functions = MATH) -> tuple[Any, Any]:
+    """(cos, sin) of a constant angle; right angles given as floats become exact 0, 1 and -1."""
+    if not isinstance(angle, (int, float)):
+        return fn.cos(angle), fn.sin(angle)
+    return _snap(math.cos(angle)), _snap(math.sin(angle))
+
+
+def _snap(x: float) -> float:
+    nearest = float(round(x))
+    return nearest if abs(x - nearest) < SNAP else x

@@ -1,0 +1,168 @@
+"""Rotation matrices as three rows. R_ab takes b-coordinates to a, so inner letters cancel."""
+
+import math
+from typing import Any
+
+from .functions import MATH, Functions, cos_sin
+from .vectors import Vector, cross, dot, scale
+
+Matrix3 = tuple[Vector, Vector, Vector]
+
+IDENTITY: Matrix3 = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+
+
+def rotation_x(angle: Any, fn: Functions = MATH) -> Matrix3:
+    """Rotation about x."""
+    c, s = cos_sin(angle, fn)
+    return (1.0, 0.0, 0.0), (0.0, c, -s), (0.0, s, c)
+
+
+def rotation_y(angle: Any, fn: Functions = MATH) -> Matrix3:
+    """Rotation about y."""
+    c, s = cos_sin(angle, fn)
+    return (c, 0.0, s), (0.0, 1.0, 0.0), (-s, 0.0, c)
+
+
+def rotation_z(angle: Any, fn: Functions = MATH) -> Matrix3:
+    """Rotation about z."""
+    c, s = cos_sin(angle, fn)
+    return (c, -s, 0.0), (s, c, 0.0), (0.0, 0.0, 1.0)
+
+
+def transpose(R: Matrix3) -> Matrix3:
+    """R^T"""
+    return (
+        (R[0][0], R[1][0], R[2][0]),
+        (R[0][1], R[1][1], R[2][1]),
+        (R[0][2], R[1][2], R[2][2]),
+    )
+
+
+def rotate(R: Matrix3, v: Vector) -> Vector:
+    """R v"""
+    return dot(R[0], v), dot(R[1], v), dot(R[2], v)
+
+
+def rotate_back(R: Matrix3, v: Vector) -> Vector:
+    """R^T v"""
+    return (
+        R[0][0] * v[0] + R[1][0] * v[1] + R[2][0] * v[2],
+        R[0][1] * v[0] + R[1][1] * v[1] + R[2][1] * v[2],
+        R[0][2] * v[0] + R[1][2] * v[1] + R[2][2] * v[2],
+    )
+
+
+def multiply(A: Matrix3, B: Matrix3) -> Matrix3:
+    """A B"""
+    columns = transpose(B)
+    row = [tuple(dot(a, column) for column in columns) for a in A]
+    return row[0], row[1], row[2]  # type: ignore[return-value]
+
+
+def rotation_from_rpy(rpy: Vector, fn: Functions = MATH) -> Matrix3:
+    """Rz(yaw) Ry(pitch) Rx(roll), URDF's fixed axes."""
+    roll, pitch, yaw = rpy
+    return multiply(rotation_z(yaw, fn), multiply(rotation_y(pitch, fn), rotation_x(roll, fn)))
+
+
+def rpy_from_rotation(R: Matrix3) -> Vector:
+    """(roll, pitch, yaw) with pitch in [-pi/2, pi/2]; yaw is 0 where it is not unique."""
+    c = math.hypot(R[0][0], R[1][0])
+    pitch = math.atan2(-R[2][0], c)
+    if c < 1e-9:  # gimbal lock: only roll -+ yaw is determined
+        return math.atan2(-R[1][2], R[1][1]), pitch, 0.0
+    return math.atan2(R[2][1], R[2][2]), pitch, math.atan2(R[1][0], R[0][0])
+
+
+def rotation_from_euler(angles: Vector, sequence: str = "zyz", fn: Functions = MATH) -> Matrix3:
+    """Rotations about the moving axes named by `sequence`, in that order."""
+    about = {"x": rotation_x, "y": rotation_y, "z": rotation_z}
+    R = IDENTITY
+    for axis, angle in zip(sequence.lower(), angles, strict=True):
+        R = multiply(R, about[axis](angle, fn))
+    return R
+
+
+def euler_from_rotation(R: Matrix3, sequence: str = "zyz") -> Vector:
+    """Angles about the moving axes of `sequence`; the third is 0 where they are not unique.
+
+    Writes R = Ra(1) Rb(2) Rc(3) and reads the second angle off a^T R c.
+    """
+    letters = sequence.lower()
+    index = {"x": 0, "y": 1, "z": 2}
+    i, j, k = (index[letter] for letter in letters)
+    parity = 1.0 if (j - i) % 3 == 1 else -1.0
+    if i == k:  # proper: zyz, zxz, ...
+        other = 3 - i - j
+        sine = math.hypot(R[i][j], R[i][other])
+        second = math.atan2(sine, R[i][i])
+        if sine < 1e-9:
+            return math.atan2(parity * R[other][j], R[j][j]), second, 0.0
+        first = math.atan2(R[j][i], -parity * R[other][i])
+        return first, second, math.atan2(R[i][j], parity * R[i][other])
+    cosine = math.hypot(R[i][i], R[i][j])
+    second = math.atan2(parity * R[i][k], cosine)
+    if cosine < 1e-9:
+        return math.atan2(parity * R[k][j], R[j][j]), second, 0.0
+    first = math.atan2(-parity * R[j][k], R[k][k])
+    return first, second, math.atan2(-parity * R[i][j], R[i][i])
+
+
+def rotation_from_axis_angle(axis: Vector, angle: Any, fn: Functions = MATH) -> Matrix3:
+    """Rodrigues: E cos + [u] sin + u u^T (1 - cos) for a unit axis u."""
+    c, s = cos_sin(angle, fn)
+    x, y, z = axis
+    t = 1.0 - c
+    return (
+        (t * x * x + c, t * x * y - s * z, t * x * z + s * y),
+        (t * x * y + s * z, t * y * y + c, t * y * z - s * x),
+        (t * x * z - s * y, t * y * z + s * x, t * z * z + c),
+    )
+
+
+def rotation_z_to(axis: Vector) -> Matrix3:
+    """The smallest rotation that takes z to the unit vector `axis` (about x if axis is -z)."""
+    x, y, z = axis
+    if z < -1.0 + 1e-9 and x * x + y * y < 1e-18:
+        return (1.0, 0.0, 0.0), (0.0, -1.0, 0.0), (0.0, 0.0, -1.0)
+    v = cross((0.0, 0.0, 1.0), axis)
+    k = 1.0 / (1.0 + z)
+    return (
+        (1.0 - k * v[1] * v[1], k * v[0] * v[1], x),
+        (k * v[0] * v[1], 1.0 - k * v[0] * v[0], y),
+        (-x, -y, z),
+    )
+
+
+def rotation_from_quaternion(xyzw: tuple[Any, Any, Any, Any]) -> Matrix3:
+    """Rotation of a quaternion x, y, z, w of any non-zero length."""
+    x, y, z, w = xyzw
+    k = 2.0 / (x * x + y * y + z * z + w * w)
+    return (
+        (1 - k * (y * y + z * z), k * (x * y - z * w), k * (x * z + y * w)),
+        (k * (x * y + z * w), 1 - k * (x * x + z * z), k * (y * z - x * w)),
+        (k * (x * z - y * w), k * (y * z + x * w), 1 - k * (x * x + y * y)),
+    )
+
+
+def quaternion_from_rotation(R: Matrix3) -> tuple[float, float, float, float]:
+    """Unit quaternion x, y, z, w with w >= 0, from the largest of the four candidates."""
+    (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = R
+    candidates = (
+        (1 + xx - yy - zz, yx + xy, zx + xz, zy - yz),
+        (yx + xy, 1 - xx + yy - zz, zy + yz, xz - zx),
+        (zx + xz, zy + yz, 1 - xx - yy + zz, yx - xy),
+        (zy - yz, xz - zx, yx - xy, 1 + xx + yy + zz),
+    )
+    best = max(range(4), key=lambda i: candidates[i][i])
+    q = candidates[best]
+    norm = math.copysign(math.sqrt(sum(c * c for c in q)), q[3])
+    return q[0] / norm, q[1] / norm, q[2] / norm, q[3] / norm
+
+
+def normalised(v: Vector) -> Vector:
+    """v / |v|; a vector that is a coordinate axis up to rounding becomes it exactly."""
+    length = math.sqrt(dot(v, v))
+    u = scale(1.0 / length, v)
+    snapped = tuple(float(round(c)) if abs(c - round(c)) < 1e-12 else c for c in u)
+    return snapped  # type: ignore[return-value]

@@ -1,0 +1,47 @@
+"""3-vectors as tuples of three scalars."""
+
+from typing import Any
+
+Vector = tuple[Any, Any, Any]
+
+ZERO: Vector = (0.0, 0.0, 0.0)
+X: Vector = (1.0, 0.0, 0.0)
+Y: Vector = (0.0, 1.0, 0.0)
+Z: Vector = (0.0, 0.0, 1.0)
+
+
+def add(*vectors: Vector) -> Vector:
+    """a + b + ..."""
+    x, y, z = vectors[0]
+    for v in vectors[1:]:
+        x, y, z = x + v[0], y + v[1], z + v[2]
+    return x, y, z
+
+
+def subtract(a: Vector, b: Vector) -> Vector:
+    """a - b"""
+    return a[0] - b[0], a[1] - b[1], a[2] - b[2]
+
+
+def negate(a: Vector) -> Vector:
+    """-a"""
+    return -a[0], -a[1], -a[2]
+
+
+def scale(s: Any, a: Vector) -> Vector:
+    """s a"""
+    return s * a[0], s * a[1], s * a[2]
+
+
+def dot(a: Vector, b: Vector) -> Any:
+    """a . b"""
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+def cross(a: Vector, b: Vector) -> Vector:
+    """a x b"""
+    return (
+        a[1] * b[2] - a[2] * b[1],
+        a[2] * b[0] - a[0] * b[2],
+        a[0] * b[1] - a[1] * b[0],
+    )
