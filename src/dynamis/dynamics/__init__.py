@@ -1,0 +1,1 @@
+"""The mathematics, one algorithm per page, over any scalar."""

@@ -1,0 +1,168 @@
+"""The equation of motion: M(q) qdd + C(q, qd) qd + g(q) + friction(qd) + J^T wrench = tau.
+
+The formulations give the rigid tree; rotors, friction and coupling are added here, once.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ..model.chain import Chain
+from ..spatial.functions import Functions
+from . import coupling, drives, friction, kinematics
+from .articulated_body import articulated_body
+from .gibbs_appell import gibbs_appell
+from .lagrange_euler import lagrange_euler
+from .linear_solve import factor, solve
+from .newton_euler import newton_euler
+from .newton_euler_base import newton_euler_base
+from .walker_orin import MASS_MATRICES, conjugate_gradients, mass_matrix_3
+
+Scalars = Sequence[Any]
+
+# formulations that carry a wrench and a moving base themselves, and those that do not
+RECURSIONS: Mapping[str, Callable[..., list]] = {
+    "newton-euler": newton_euler,
+    "newton-euler-base": newton_euler_base,
+}
+CLOSED: Mapping[str, Callable[..., list]] = {
+    "lagrange-euler": lagrange_euler,
+    "gibbs-appell": gibbs_appell,
+}
+INVERSE_METHODS = (*RECURSIONS, *CLOSED)
+FORWARD_METHODS = (*MASS_MATRICES, "walker-orin-4", "articulated-body")
+
+
+def inverse_dynamics(
+    chain: Chain,
+    q: Scalars,
+    qd: Scalars,
+    qdd: Scalars,
+    fn: Functions,
+    wrench: Scalars | None = None,
+    base_motion: Scalars | None = None,
+    method: str = "newton-euler",
+) -> Scalars:
+    """tau of the whole robot, (n,)."""
+    x, xd = coupling.positions(chain, q), coupling.rates(chain, qd)
+    xdd = coupling.rates(chain, qdd)
+    if method in RECURSIONS:
+        tau = RECURSIONS[method](chain, x, xd, xdd, fn, wrench, base_motion)
+    else:
+        tau = CLOSED[method](chain, x, xd, xdd, fn)
+    rotor, resist = drives.rotor_torque(chain, xdd), friction.friction_tree(chain, xd, fn)
+    total = [a + b + c for a, b, c in zip(tau, rotor, resist, strict=True)]
+    result = coupling.torques(chain, total)
+    if wrench is None or method in RECURSIONS:
+        return result
+    return [a + b for a, b in zip(result, wrench_torque(chain, q, wrench, fn), strict=True)]
+
+
+def wrench_torque(chain: Chain, q: Scalars, wrench: Scalars, fn: Functions) -> list:
+    """J_tool^T wrench, (n,)."""
+    J = kinematics.jacobian(chain, q, fn, frame="tool")
+    return [
+        sum(a * b for a, b in zip(column, wrench, strict=True)) for column in zip(*J, strict=True)
+    ]
+
+
+def rigid_torque(chain: Chain, q: Scalars, qd: Scalars, qdd: Scalars, fn: Functions) -> Scalars:
+    """M qdd + C qd + g of the links alone: no rotors, no friction."""
+    x, xd = coupling.positions(chain, q), coupling.rates(chain, qd)
+    return coupling.torques(chain, newton_euler(chain, x, xd, coupling.rates(chain, qdd), fn))
+
+
+def gravity_torque(chain: Chain, q: Scalars, fn: Functions) -> Scalars:
+    """g(q), (n,)."""
+    rest = [0.0] * chain.n
+    return rigid_torque(chain, q, rest, rest, fn)
+
+
+def mass_matrix(chain: Chain, q: Scalars, fn: Functions, method: str = "walker-orin-3") -> Scalars:
+    """M(q) with the reflected rotors, (n, n)."""
+    M = MASS_MATRICES[method](chain, coupling.positions(chain, q), fn)
+    rotor = drives.rotor_matrix(chain)
+    total = [[a + b for a, b in zip(r, s, strict=True)] for r, s in zip(M, rotor, strict=True)]
+    return coupling.matrix(chain, total)
+
+
+def forward_dynamics(
+    chain: Chain,
+    q: Scalars,
+    qd: Scalars,
+    tau: Scalars,
+    fn: Functions,
+    wrench: Scalars | None = None,
+    method: str = "walker-orin-3",
+) -> Scalars:
+    """qdd, (n,)."""
+    if method == "articulated-body":
+        return _articulated(chain, q, qd, tau, fn, wrench)
+    rest = [0.0] * chain.n
+    bias = inverse_dynamics(chain, q, qd, rest, fn, wrench)
+    b = [t - h for t, h in zip(tau, bias, strict=True)]
+    if method == "walker-orin-4":
+        still = rigid_torque(chain, q, rest, rest, fn)
+        return conjugate_gradients(lambda v: _mass_times(chain, q, v, still, fn), b, fn)
+    return solve(mass_matrix(chain, q, fn, method), b, fn)
+
+
+def _mass_times(chain: Chain, q: Scalars, v: Scalars, still: Scalars, fn: Functions) -> list:
+    """M v by one Newton-Euler: the torque at rest with acceleration v, less that of gravity."""
+    links = rigid_torque(chain, q, [0.0] * chain.n, v, fn)
+    rotor = drives.rotor_torque(chain, coupling.rates(chain, v))
+    rotors = coupling.torques(chain, rotor)
+    return [a - b + c for a, b, c in zip(links, still, rotors, strict=True)]
+
+
+def _articulated(
+    chain: Chain, q: Scalars, qd: Scalars, tau: Scalars, fn: Functions, wrench: Scalars | None
+) -> Scalars:
+    resist = friction.friction_torque(chain, qd, fn)
+    net = [t - f for t, f in zip(tau, resist, strict=True)]
+    if wrench is not None:
+        push = wrench_torque(chain, q, wrench, fn)
+        net = [t - w for t, w in zip(net, push, strict=True)]
+    rotor = drives.rotor_matrix(chain)
+    diagonal = [rotor[i][i] for i in range(chain.n)]
+    return articulated_body(chain, q, qd, net, diagonal, fn)
+
+
+def pivots(chain: Chain, q: Scalars, fn: Functions) -> list:
+    """Pivots of the mass matrix, (n,); NaN names the joint that makes it singular."""
+    M = mass_matrix_3(chain, coupling.positions(chain, q), fn)
+    rotor = drives.rotor_matrix(chain)
+    total = [[a + b for a, b in zip(r, s, strict=True)] for r, s in zip(M, rotor, strict=True)]
+    return factor(coupling.matrix(chain, total), fn)[1]
+
+
+def motor_torque(chain: Chain, q: Scalars, qd: Scalars, qdd: Scalars, fn: Functions) -> list:
+    """Torque of every motor: its rotor, its own friction, and the joint's load through the gear."""
+    x, xd = coupling.positions(chain, q), coupling.rates(chain, qd)
+    xdd = coupling.rates(chain, qdd)
+    links = newton_euler(chain, x, xd, xdd, fn)[: chain.links]
+    joint_side = [
+        t + friction.torque(_joint_side(r, m), rate, fn)
+        for t, r, m, rate in zip(links, chain.resistances, chain.motors, xd, strict=False)
+    ]
+    geared = drives.motor_torque(chain, joint_side, xd, fn)
+    spinning = links if not chain.rotors else newton_euler(chain, x, xd, xdd, fn)[chain.links :]
+    result = []
+    for i, motor in enumerate(chain.motors):
+        u = sum(r * v for r, v in zip(motor.row, xd, strict=False))
+        ud = sum(r * v for r, v in zip(motor.row, xdd, strict=False))
+        rotor = spinning[i] if chain.rotors else motor.inertia * ud / motor.gear
+        V, P, N = friction.coulomb(u, {}, fn)
+        own = (motor.viscous * V + motor.plus * P + motor.minus * N) / motor.gear
+        result.append(geared[i] + rotor + own)
+    return result
+
+
+def _joint_side(resistance: Any, motor: Any) -> Any:
+    """The joint's own friction, without what the motor's adds to it."""
+    if motor.coupled:
+        return resistance
+    return resistance._replace(
+        viscous=resistance.viscous - motor.viscous,
+        plus=resistance.plus - motor.plus,
+        minus=resistance.minus - motor.minus,
+    )

@@ -1,0 +1,95 @@
+"""The regressor Y: tau = Y(q, qd, qdd) parameters, columns as `model.parameters` names them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..model.chain import Chain
+from ..spatial.functions import Functions
+from ..spatial.inertia import from_linear
+from ..spatial.rotations import rotate
+from ..spatial.vectors import add, cross
+from . import coupling, friction
+from .coriolis import Two, body_force, outward_two
+from .gibbs_appell import INERTIAL, in_user_frames, observation_matrix
+
+Scalars = Sequence[Any]
+
+
+def regressor(
+    chain: Chain,
+    q: Scalars,
+    qd: Scalars,
+    qdd: Scalars,
+    fn: Functions,
+    qd_ref: Scalars | None = None,
+) -> list[Scalars]:
+    """Y, (n, p). With qd_ref: columns of M qdd + C(q, qd) qd_ref + g + friction(qd)."""
+    x, xd = coupling.positions(chain, q), coupling.rates(chain, qd)
+    xdd = coupling.rates(chain, qdd)
+    if qd_ref is None:
+        W = observation_matrix(chain, x, xd, xdd, fn)
+    else:
+        W = two_velocity_matrix(chain, x, xd, coupling.rates(chain, qd_ref), xdd, fn)
+    W = in_user_frames(chain, W)
+    links = [row[: INERTIAL * chain.links] for row in W]
+    columns = [list(c) for c in zip(*links, strict=True)]
+    columns += _joint_columns(chain, W, xd, xdd, fn)
+    lowered = [coupling.torques(chain, c) for c in columns]
+    return [list(row) for row in zip(*lowered, strict=True)]
+
+
+def two_velocity_matrix(
+    chain: Chain, x: Scalars, xd: Scalars, xr: Scalars, xdd: Scalars, fn: Functions
+) -> list[list[Any]]:
+    """Inertial columns of M qdd + C(q, qd) qd_ref + g over the tree, canonical frames."""
+    frames, links = outward_two(chain, x, xd, xr, xdd, fn, gravity=True)
+    size = len(chain.joints)
+    W: list[list[Any]] = [[0.0] * (INERTIAL * size) for _ in range(size)]
+    for i, link in enumerate(links):
+        wrenches = _unit_wrenches(link)
+        for k in chain.ancestors(i):
+            revolute = chain.joints[k].kind == "revolute"
+            row = [n[2] if revolute else f[2] for f, n in wrenches]
+            W[k][INERTIAL * i : INERTIAL * (i + 1)] = row
+            R, p = frames[k]
+            turned = [(rotate(R, f), rotate(R, n)) for f, n in wrenches]
+            wrenches = [(f, add(n, cross(p, f))) for f, n in turned]
+    return W
+
+
+def _unit_wrenches(link: Two) -> list:
+    """Force and moment of a body for each of its ten parameters alone."""
+    units = [[float(k == j) for j in range(INERTIAL)] for k in range(INERTIAL)]
+    return [body_force(from_linear(unit), link) for unit in units]
+
+
+def _joint_columns(
+    chain: Chain, W: list[list[Any]], xd: Scalars, xdd: Scalars, fn: Functions
+) -> list[list[Any]]:
+    """Rotor, friction and offset of every joint; then coupled motors; then unbalanced rotors."""
+    size = len(chain.joints)
+    columns: list[list[Any]] = []
+    for i, resistance in enumerate(chain.resistances):
+        columns.append(_rotor_column(chain, W, i, xdd))
+        for value in friction.columns(resistance, xd[i], fn):
+            columns.append([value if k == i else 0.0 for k in range(size)])
+    for i, motor in enumerate(chain.motors):
+        if motor.coupled:
+            for value in friction.motor_columns(chain, i, xd, fn):
+                columns.append([r * value for r in motor.row] + [0.0] * (size - chain.links))
+    for rotor in chain.rotors:
+        if not all(isinstance(h, float) and h == 0.0 for h in chain.bodies[rotor].inertia.h):
+            columns += [[row[INERTIAL * rotor + k] for row in W] for k in (1, 2)]
+    return columns
+
+
+def _rotor_column(chain: Chain, W: list[list[Any]], i: int, xdd: Scalars) -> list[Any]:
+    """d tau / d (reflected rotor inertia) of motor i."""
+    motor = chain.motors[i]
+    if chain.rotors:
+        spin = INERTIAL * chain.rotors[i] + INERTIAL - 1
+        square = motor.gear * motor.gear
+        return [row[spin] / square for row in W]
+    u = sum(r * a for r, a in zip(motor.row, xdd, strict=False))
+    rest = [0.0] * (len(chain.joints) - chain.links)
+    return [r * u for r in motor.row] + rest

@@ -1,0 +1,126 @@
+"""From an algorithm to numbers: the one door between the user's arrays and the kernels.
+
+A batch is a scalar that happens to be an array: the last axes of every argument are its vector or
+matrix, the leading axes broadcast. A single sample runs on plain floats.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .errors import OptionError, ShapeError
+from .spatial.functions import MATH, Functions
+
+NUMPY = Functions(
+    sin=np.sin,
+    cos=np.cos,
+    sqrt=np.sqrt,
+    exp=np.exp,
+    tanh=np.tanh,
+    sign=np.sign,
+    min=np.minimum,
+    max=np.maximum,
+    select=np.where,
+)
+
+DTYPES = ("float64", "float32")
+
+
+def as_batch(value: Any, name: str, core: tuple[int, ...], what: str) -> np.ndarray:
+    """`value` as a float64 array whose last axes are `core`; errors name the argument."""
+    expected = f"expected numbers of shape (..., {', '.join(map(str, core))}) for {what}"
+    if value is None:
+        raise ShapeError(f"{name} is None, {expected}")
+    try:
+        array = np.asarray(value)
+    except ValueError as error:  # ragged lists
+        raise ShapeError(f"{name} is not a rectangular array ({error}), {expected}") from None
+    if array.dtype.kind not in "fiub" or array.dtype == bool:
+        raise ShapeError(f"{name} holds {array.dtype}, {expected}")
+    if array.shape[array.ndim - len(core) :] != core or array.ndim < len(core):
+        raise ShapeError(f"{name} has shape {array.shape}, {expected}")
+    return array.astype(np.float64, copy=False)
+
+
+def batch_shape(names: Sequence[str], shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """Common leading shape of the arguments."""
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        given = ", ".join(f"{n}: {s}" for n, s in zip(names, shapes, strict=True))
+        raise ShapeError(
+            f"leading axes do not broadcast ({given}), expected equal sizes or 1"
+        ) from None
+
+
+def evaluate(
+    function: Callable[..., Any],
+    arguments: Sequence[np.ndarray],
+    core_dims: Sequence[int],
+    output: tuple[int, ...],
+    names: Sequence[str],
+    out: np.ndarray | None = None,
+    dtype: Any = None,
+    threads: int | None = None,
+) -> np.ndarray:
+    """`function(scalars..., fn)` over every sample; the result has shape (..., *output).
+
+    An argument's last `core_dims` axes reach the function as nested lists of scalars.
+    """
+    kind = checked_dtype(dtype)
+    checked_threads(threads)
+    leading = [a.shape[: a.ndim - d] for a, d in zip(arguments, core_dims, strict=True)]
+    shape = batch_shape(names, leading)
+    result = _destination(out, (*shape, *output), kind)
+    if shape == ():
+        result[...] = np.array(function(*(a.tolist() for a in arguments), MATH), dtype=np.float64)
+        return result
+    scalars = [_split(a, d) for a, d in zip(arguments, core_dims, strict=True)]
+    with np.errstate(all="ignore"):
+        leaves = function(*scalars, NUMPY)
+    _store(leaves, result, len(shape))
+    return result
+
+
+def checked_dtype(dtype: Any) -> np.dtype:
+    """float64 (default) or float32."""
+    kind = np.dtype(np.float64 if dtype is None else dtype)
+    if kind.name not in DTYPES:
+        raise OptionError(f"dtype is {kind.name}, expected float64 or float32")
+    return kind
+
+
+def checked_threads(threads: Any) -> None:
+    """None or a positive whole number."""
+    if threads is None:
+        return
+    if isinstance(threads, bool) or not isinstance(threads, (int, np.integer)) or threads < 1:
+        raise OptionError(f"threads is {threads!r}, expected None or a whole number above 0")
+
+
+def _destination(out: Any, shape: tuple[int, ...], kind: np.dtype) -> np.ndarray:
+    if out is None:
+        return np.empty(shape, kind)
+    if not isinstance(out, np.ndarray) or out.shape != shape:
+        given = out.shape if isinstance(out, np.ndarray) else type(out).__name__
+        raise ShapeError(f"out is {given}, expected an array of shape {shape}")
+    if out.dtype != kind or not out.flags.writeable:
+        raise ShapeError(f"out holds {out.dtype}, expected a writable array of {kind.name}")
+    return out
+
+
+def _split(array: np.ndarray, dims: int) -> Any:
+    """Nested lists of scalars, each an array over the batch."""
+    if dims == 0:
+        return array
+    moved = np.moveaxis(array, array.ndim - dims, 0)
+    return [_split(np.ascontiguousarray(item), dims - 1) for item in moved]
+
+
+def _store(leaves: Any, result: np.ndarray, batch: int) -> None:
+    if result.ndim == batch:
+        result[...] = leaves
+        return
+    for i, leaf in enumerate(leaves):
+        _store(leaf, result[(slice(None),) * batch + (i,)], batch)
