@@ -43,10 +43,10 @@ class DynamisWarning(UserWarning):
     """Something worth saying that does not stop the work."""
 
 
-def did_you_mean(given: str, known: Iterable[str]) -> str:
+def did_you_mean(given: object, known: Iterable[str]) -> str:
     """A hint that names the closest known word, or lists the words there are."""
     words = [str(word) for word in known]
-    close = difflib.get_close_matches(given, words, n=1)
+    close = difflib.get_close_matches(str(given), words, n=1)
     if close:
         return f"did you mean {close[0]!r}?"
     return "known: " + ", ".join(words) if words else "none are known here"

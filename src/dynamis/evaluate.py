@@ -72,7 +72,7 @@ def evaluate(
     checked_threads(threads)
     leading = [a.shape[: a.ndim - d] for a, d in zip(arguments, core_dims, strict=True)]
     shape = batch_shape(names, leading)
-    result = _destination(out, (*shape, *output), kind)
+    result = destination(out, (*shape, *output), kind)
     if shape == ():
         result[...] = np.array(function(*(a.tolist() for a in arguments), MATH), dtype=np.float64)
         return result
@@ -85,7 +85,10 @@ def evaluate(
 
 def checked_dtype(dtype: Any) -> np.dtype:
     """float64 (default) or float32."""
-    kind = np.dtype(np.float64 if dtype is None else dtype)
+    try:
+        kind = np.dtype(np.float64 if dtype is None else dtype)
+    except TypeError:
+        raise OptionError(f"dtype is {dtype!r}, expected float64 or float32") from None
     if kind.name not in DTYPES:
         raise OptionError(f"dtype is {kind.name}, expected float64 or float32")
     return kind
@@ -99,14 +102,17 @@ def checked_threads(threads: Any) -> None:
         raise OptionError(f"threads is {threads!r}, expected None or a whole number above 0")
 
 
-def _destination(out: Any, shape: tuple[int, ...], kind: np.dtype) -> np.ndarray:
+def destination(out: Any, shape: tuple[int, ...], kind: np.dtype) -> np.ndarray:
+    """The user's own array for a result, checked; or a new one."""
     if out is None:
         return np.empty(shape, kind)
     if not isinstance(out, np.ndarray) or out.shape != shape:
         given = out.shape if isinstance(out, np.ndarray) else type(out).__name__
         raise ShapeError(f"out is {given}, expected an array of shape {shape}")
-    if out.dtype != kind or not out.flags.writeable:
+    if out.dtype != kind:
         raise ShapeError(f"out holds {out.dtype}, expected a writable array of {kind.name}")
+    if not out.flags.writeable:
+        raise ShapeError(f"out is read-only, expected a writable array of {kind.name}")
     return out
 
 

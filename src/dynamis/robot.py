@@ -14,7 +14,6 @@ from .dynamics.lagrange_euler import LagrangeEuler, lagrange_euler_terms
 from .dynamics.regressor import regressor
 from .errors import ModelError, OptionError, SingularError, did_you_mean
 from .model.chain import Chain, chain
-from .model.files import load_model, save_model
 from .model.link import Link
 from .model.model import GRAVITY, Model, Payload
 from .model.parameters import Parameters, parameter_names, parameter_values, with_parameters
@@ -73,7 +72,7 @@ class Robot:
         model = Model(
             name=name,
             convention=convention,
-            links=tuple(links),
+            links=links,  # type: ignore[arg-type]
             gravity=gravity,
             base=pose(base, "base"),
             tool=pose(tool, "tool"),
@@ -229,7 +228,8 @@ class Robot:
         J = self.jacobian(q)[..., task_mask(self, task), :]
         if J.shape[-2] > self.n:
             J = np.swapaxes(J, -1, -2)
-        return np.sqrt(np.maximum(np.linalg.det(J @ np.swapaxes(J, -1, -2)), 0.0))
+        with np.errstate(invalid="ignore"):
+            return np.sqrt(np.maximum(np.linalg.det(J @ np.swapaxes(J, -1, -2)), 0.0))
 
     def ik(self, T: Any, task: Any = None, **options: Any) -> "Solutions":
         """Every distinct q found that puts the tool at T: .q (k, n), .residual (k,), .reason.
@@ -239,7 +239,7 @@ class Robot:
         """
         from .ik.solve import solve
 
-        return solve(self, T, task, **options)
+        return solve(self, T, task, **_options(options, ("limits", "tolerance", "starts", "seed")))
 
     def dh(self, convention: str | None = None) -> DhTable:
         """The DH table in either convention, also of a URDF chain."""
@@ -321,7 +321,8 @@ class Robot:
         bad = np.isnan(pivots) & finite[..., None]
         if not bad.any():
             return
-        *sample, joint = (int(i[0]) for i in np.nonzero(bad))
+        *sample, _ = (int(i[0]) for i in np.nonzero(bad))
+        joint = int(np.flatnonzero(bad[tuple(sample)])[-1])
         where = f" (sample {tuple(sample)})" if sample else ""
         raise SingularError(
             f"robot {self.name!r} has a singular mass matrix at joint "
@@ -366,8 +367,11 @@ class Robot:
         """
         J, M = self.jacobian(q), self.mass_matrix(q)
         self._refuse_singular(q)
-        mobility = J @ np.linalg.solve(M, np.swapaxes(J, -1, -2))
-        return np.linalg.pinv(mobility, rcond=1e-10, hermitian=True)
+        with np.errstate(invalid="ignore"):
+            mobility = J @ np.linalg.solve(M, np.swapaxes(J, -1, -2))
+        known = np.isfinite(mobility).all(axis=(-1, -2), keepdims=True)
+        inertia = np.linalg.pinv(np.where(known, mobility, 0.0), rcond=1e-10, hermitian=True)
+        return np.where(known, inertia, np.nan)
 
     def torque_terms(self, q: Any, qd: Any, qdd: Any) -> dict[str, np.ndarray]:
         """Inertial, Coriolis-centrifugal, gravity and friction parts of the torque, by name."""
@@ -477,6 +481,8 @@ class Robot:
 
     def save(self, path: str | Path) -> None:
         """Write the model as .toml or .urdf; `dy.load` reads it back."""
+        from .model.files import save_model
+
         save_model(self.model, path)
 
 
@@ -487,6 +493,8 @@ def load(
 
     For a URDF, `tip` names the link that carries the tool, `lock` holds joints at a value.
     """
+    from .model.files import load_model  # XML and TOML are only needed here
+
     return Robot(load_model(source, tip=tip, lock=lock))
 
 
@@ -495,10 +503,10 @@ def _known(name: Any, known: Sequence[str], what: str) -> None:
         raise OptionError(f"{what} {name!r} does not exist", did_you_mean(str(name), known))
 
 
-def _options(options: Mapping[str, Any]) -> Mapping[str, Any]:
-    unknown = next((key for key in options if key not in ("out", "threads", "dtype")), None)
+def _options(
+    options: Mapping[str, Any], known: Sequence[str] = ("out", "threads", "dtype")
+) -> Mapping[str, Any]:
+    unknown = next((key for key in options if key not in known), None)
     if unknown is not None:
-        raise OptionError(
-            f"unknown option {unknown!r}", did_you_mean(unknown, ("out", "threads", "dtype"))
-        )
+        raise OptionError(f"unknown option {unknown!r}", did_you_mean(unknown, known))
     return options

@@ -16,7 +16,7 @@ from ..spatial.functions import Functions
 from ..spatial.inertia import Inertia, times
 from ..spatial.rotations import Matrix3, rotate_back
 from ..spatial.vectors import ZERO, Vector, add, cross, scale, subtract
-from . import coupling
+from . import coupling, drives
 from .kinematics import inertias, motions
 from .newton_euler import inward
 
@@ -118,15 +118,55 @@ def two_velocity(
     return inward(chain, frames, loads)
 
 
+def two_velocity_torque(
+    chain: Chain,
+    q: Sequence[Any],
+    qd: Sequence[Any],
+    qdd: Sequence[Any],
+    qd_ref: Sequence[Any],
+    fn: Functions,
+) -> Sequence[Any]:
+    """M qdd + C(q, qd) qd_ref + g of the robot, without friction, (n,)."""
+    x, xd, xr = coupling.positions(chain, q), coupling.rates(chain, qd), coupling.rates(chain, qd_ref)
+    xdd = coupling.rates(chain, qdd)
+    tree = two_velocity(chain, x, xd, xr, xdd, fn)
+    rotor = drives.rotor_torque(chain, xdd)
+    return coupling.torques(chain, [a + b for a, b in zip(tree, rotor, strict=True)])
+
+
+def coriolis_times(
+    chain: Chain, q: Sequence[Any], qd: Sequence[Any], seed: Sequence[Any], fn: Functions
+) -> Sequence[Any]:
+    """C(q, qd) seed, (n,)."""
+    x, xd, xr = coupling.positions(chain, q), coupling.rates(chain, qd), coupling.rates(chain, seed)
+    rest = [0.0] * len(chain.joints)
+    return coupling.torques(chain, two_velocity(chain, x, xd, xr, rest, fn, gravity=False))
+
+
 def coriolis_matrix(
     chain: Chain, q: Sequence[Any], qd: Sequence[Any], fn: Functions
 ) -> Sequence[Sequence[Any]]:
-    """C(q, qd), (n, n), column by column."""
+    """C(q, qd), (n, n): the column of joint j involves only the links that j moves."""
     x, xd = coupling.positions(chain, q), coupling.rates(chain, qd)
     size = len(chain.joints)
     rest = [0.0] * size
-    columns = []
+    frames, links = outward_two(chain, x, xd, rest, rest, fn, gravity=False)
+    bodies = inertias(chain, x)
+    C: list[list[Any]] = [[0.0] * size for _ in range(size)]
     for j in range(size):
-        unit = [float(i == j) for i in range(size)]
-        columns.append(two_velocity(chain, x, xd, unit, rest, fn, gravity=False))
-    return coupling.matrix(chain, [list(row) for row in zip(*columns, strict=True)])
+        loads: list[tuple[Vector, Vector]] = [(ZERO, ZERO)] * size
+        moved: dict[int, Two] = {}
+        for i in range(j, size):
+            parent = chain.joints[i].parent
+            if i == j:
+                axis = _plus_axis(chain.joints[j].kind, Twist(), 1.0)
+                moved[i] = Two(links[i].V, axis, product(links[i].V, axis))
+            elif parent in moved:
+                _, Vr, A = moved[parent]
+                moved[i] = Two(links[i].V, into(*frames[i], Vr), into(*frames[i], A))
+            else:
+                continue
+            loads[i] = body_force(bodies[i], moved[i])
+        for i, value in enumerate(inward(chain, frames, loads)):
+            C[i][j] = value
+    return coupling.matrix(chain, C)

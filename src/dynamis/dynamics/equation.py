@@ -85,6 +85,11 @@ def mass_matrix(chain: Chain, q: Scalars, fn: Functions, method: str = "walker-o
     return coupling.matrix(chain, total)
 
 
+def uncoupled(chain: Chain) -> bool:
+    """Whether every coordinate is one joint with a motor of its own."""
+    return chain.coupling is None and not any(motor.coupled for motor in chain.motors)
+
+
 def forward_dynamics(
     chain: Chain,
     q: Scalars,
@@ -101,17 +106,20 @@ def forward_dynamics(
     bias = inverse_dynamics(chain, q, qd, rest, fn, wrench)
     b = [t - h for t, h in zip(tau, bias, strict=True)]
     if method == "walker-orin-4":
-        still = rigid_torque(chain, q, rest, rest, fn)
-        return conjugate_gradients(lambda v: _mass_times(chain, q, v, still, fn), b, fn)
+        return conjugate_gradients(lambda v: mass_times(chain, q, v, fn), b, fn)
     return solve(mass_matrix(chain, q, fn, method), b, fn)
 
 
-def _mass_times(chain: Chain, q: Scalars, v: Scalars, still: Scalars, fn: Functions) -> list:
-    """M v by one Newton-Euler: the torque at rest with acceleration v, less that of gravity."""
-    links = rigid_torque(chain, q, [0.0] * chain.n, v, fn)
-    rotor = drives.rotor_torque(chain, coupling.rates(chain, v))
-    rotors = coupling.torques(chain, rotor)
-    return [a - b + c for a, b, c in zip(links, still, rotors, strict=True)]
+def mass_times(chain: Chain, q: Scalars, v: Scalars, fn: Functions) -> list:
+    """M v by one Newton-Euler: at rest, with acceleration v, on a base in free fall.
+
+    Subtracting gravity afterwards would drown the small v of the last steps in its rounding.
+    """
+    x, xdd = coupling.positions(chain, q), coupling.rates(chain, v)
+    falling = [0.0] * 6 + list(chain.gravity)
+    links = newton_euler(chain, x, [0.0] * len(chain.joints), xdd, fn, None, falling)
+    total = [a + b for a, b in zip(links, drives.rotor_torque(chain, xdd), strict=True)]
+    return list(coupling.torques(chain, total))
 
 
 def _articulated(
@@ -128,11 +136,12 @@ def _articulated(
 
 
 def pivots(chain: Chain, q: Scalars, fn: Functions) -> list:
-    """Pivots of the mass matrix, (n,); NaN names the joint that makes it singular."""
+    """Pivots of the mass matrix, tip first, (n,); the last NaN names the joint that is singular."""
     M = mass_matrix_3(chain, coupling.positions(chain, q), fn)
     rotor = drives.rotor_matrix(chain)
     total = [[a + b for a, b in zip(r, s, strict=True)] for r, s in zip(M, rotor, strict=True)]
-    return factor(coupling.matrix(chain, total), fn)[1]
+    tip_first = [row[::-1] for row in coupling.matrix(chain, total)[::-1]]
+    return factor(tip_first, fn)[1][::-1]
 
 
 def motor_torque(chain: Chain, q: Scalars, qd: Scalars, qdd: Scalars, fn: Functions) -> list:

@@ -14,7 +14,7 @@ PIVOT = 1e-13  # smallest pivot relative to the diagonal entry it comes from
 
 
 def factor(M: Sequence[Sequence[Any]], fn: Functions) -> tuple[list[list[Any]], list[Any]]:
-    """L (unit lower, rows) and D of M = L D L^T."""
+    """L (unit lower, rows) and the pivots D of M = L D L^T; one division per pivot."""
     size = range(len(M))
     L: list[list[Any]] = [[0.0] * len(M) for _ in size]
     D: list[Any] = []
@@ -24,11 +24,12 @@ def factor(M: Sequence[Sequence[Any]], fn: Functions) -> tuple[list[list[Any]], 
         for k in range(j):
             d = d - L[j][k] * LD[k]
         D.append(fn.select(d > PIVOT * M[j][j], d, math.nan))
+        inverse = 1.0 / D[j]
         for i in range(j + 1, len(M)):
             s = M[i][j]
             for k in range(j):
                 s = s - L[i][k] * LD[k]
-            L[i][j] = s / D[j]
+            L[i][j] = s * inverse
     return L, D
 
 
@@ -39,7 +40,7 @@ def substitute(L: Sequence[Sequence[Any]], D: Sequence[Any], b: Sequence[Any]) -
     for i in range(size):
         for k in range(i):
             y[i] = y[i] - L[i][k] * y[k]
-    x = [yi / d for yi, d in zip(y, D, strict=True)]
+    x = [yi * (1.0 / d) for yi, d in zip(y, D, strict=True)]
     for i in range(size - 1, -1, -1):
         for k in range(i + 1, size):
             x[i] = x[i] - L[k][i] * x[k]

@@ -1,5 +1,6 @@
 """One link with the joint that moves it, in the user's own frame."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -66,6 +67,10 @@ class Link:
             if getattr(self, name) is not None:
                 self._set(name, quantities(getattr(self, name), count, name))
         if self.mimic is not None:
+            if isinstance(self.mimic, str) or not hasattr(self.mimic, "__len__"):
+                raise ModelError(
+                    f"mimic is {self.mimic!r}, expected (leader joint, multiplier, offset)"
+                )
             leader, *numbers = self.mimic
             self._set("mimic", (leader, *quantities(numbers, 2, "mimic")))
         self._set_friction_and_drive()
@@ -92,6 +97,8 @@ class Link:
                 f"revolute joint with theta = {self.theta}: there theta is the variable",
                 "write the constant angle as offset",
             )
+        if any(isinstance(x, Expression) for x in self.axis or ()):
+            raise ModelError(f"axis is {[str(x) for x in self.axis]}, expected numbers")
         if self.axis is not None and not any(self.axis):
             raise ModelError("axis is (0, 0, 0), expected a direction")
 
@@ -150,6 +157,8 @@ class Link:
 def _leaves(value: Any) -> list[Any]:
     if isinstance(value, (Link, Friction, Drive)):
         return [x for f in fields(value) for x in _leaves(getattr(value, f.name))]
+    if isinstance(value, Mapping):
+        value = list(value.values())
     if isinstance(value, (tuple, list)):
         return [x for item in value for x in _leaves(item)]
     return [value]

@@ -1,6 +1,6 @@
 """A whole robot as frozen data in the user's own frames and words."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
@@ -78,6 +78,7 @@ class Model:
         convention_named(self.convention)
         if not isinstance(self.name, str) or not self.name:
             raise ModelError(f"name is {self.name!r}, expected a non-empty text")
+        self._check_kinds()
         links = tuple(self.links)
         if not links:
             raise ModelError(f"robot {self.name!r} has no links, expected at least one")
@@ -102,6 +103,20 @@ class Model:
     def _set(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
 
+    def _check_kinds(self) -> None:
+        """What is not even of the right kind, before anything is read from it."""
+        expected = {
+            "links": (Iterable, "a list of dy.Link(...)"),
+            "values": (Mapping, "numbers by symbol, such as {'m1': 3.0}"),
+            "configurations": (Mapping, "joint positions by name"),
+            "frames": (Iterable, "a list of named frames"),
+            "payload": ((Payload, type(None)), "mass, com and inertia as robot.with_payload does"),
+        }
+        for name, (kind, words) in expected.items():
+            value = getattr(self, name)
+            if not isinstance(value, kind):
+                raise ModelError(f"{name} is {value!r}, expected {words}")
+
     def _check_names(self) -> None:
         for what, names in (("link", self.link_names), ("joint", self.tree_joint_names)):
             twice = next((x for i, x in enumerate(names) if x in names[:i]), None)
@@ -112,6 +127,12 @@ class Model:
                 f"tool_link {self.tool_link!r} is not a link of {self.name!r}",
                 did_you_mean(self.tool_link, self.link_names),
             )
+        for frame in self.frames:
+            if frame.link is not None and frame.link not in self.link_names:
+                raise OptionError(
+                    f"frame {frame.name!r} sits on {frame.link!r}, which is not a link",
+                    did_you_mean(frame.link, self.link_names),
+                )
         known: set[str] = set()
         for link in self.links:
             if link.parent is not None and link.parent not in known:
@@ -149,7 +170,7 @@ class Model:
                 )
 
     def _set_values(self) -> None:
-        values = {str(k): float(quantity(v, f"values.{k}")) for k, v in self.values.items()}  # type: ignore[arg-type]
+        values = {str(k): _value(str(k), v) for k, v in self.values.items()}
         self._set("values", MappingProxyType(values))
         rows = {}
         for name, q in self.configurations.items():
@@ -161,6 +182,8 @@ class Model:
         if self.gear_matrix is None:
             return
         size = len(self.links)
+        if not hasattr(self.gear_matrix, "__len__") or isinstance(self.gear_matrix, str):
+            raise ModelError(f"gear_matrix is {self.gear_matrix!r}, expected rows of numbers")
         rows = tuple(self.gear_matrix)
         if len(rows) != size:
             raise ModelError(f"gear_matrix has {len(rows)} rows, expected {size}")
@@ -226,6 +249,8 @@ class Model:
         others = [*self.gravity, *self.base.xyz, *self.base.rpy, *self.tool.xyz, *self.tool.rpy]
         if self.payload is not None:
             others += [self.payload.mass, *self.payload.com, *self.payload.inertia]
+        others += [x for row in self.gear_matrix or () for x in row]
+        others += [x for f in self.frames for x in (*f.pose.xyz, *f.pose.rpy)]
         for value in others:
             if isinstance(value, Expression):
                 found.update(dict.fromkeys(value.symbols))
@@ -243,6 +268,20 @@ def _named(link: Link, index: int) -> Link:
         if value is not None and (not isinstance(value, str) or not value):
             raise ModelError(f"{name} is {value!r}, expected a non-empty text")
     return replace(link, **changes) if changes else link
+
+
+def _value(name: str, value: Any) -> float:
+    """The number a symbol stands for."""
+    try:
+        own = Expression(name).symbols == (name,)
+    except ModelError:
+        own = False
+    if not own:
+        raise ModelError(f"values has {name!r}, expected the name of a symbol such as 'm1'")
+    number = quantity(value, f"values.{name}")
+    if isinstance(number, Expression):
+        raise ModelError(f"values.{name} is {value!r}, expected a number without symbols")
+    return number
 
 
 def _model(state: dict) -> Model:

@@ -59,6 +59,9 @@ def homogeneous(value: Any, where: str) -> Frame:
     if any(not hasattr(row, "__len__") or len(row) != 4 for row in value):
         raise ModelError(f"{where} does not have four rows of four, {expected}")
     T = [[quantity(x, f"{where}[{i}][{j}]") for j, x in enumerate(r)] for i, r in enumerate(value)]
+    symbol = next((x for row in T for x in row if not isinstance(x, float)), None)
+    if symbol is not None:
+        raise ModelError(f"{where} holds the symbol {str(symbol)!r}, {expected} of numbers")
     if T[3] != [0.0, 0.0, 0.0, 1.0]:
         raise ModelError(f"{where} has last row {T[3]}, expected [0, 0, 0, 1]")
     frame = from_matrix(T)

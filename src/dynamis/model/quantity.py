@@ -25,7 +25,7 @@ OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
     ast.Div: operator.truediv,
     ast.Pow: operator.pow,
 }
-DEGREES = re.compile(r"^(?P<angle>.+?)\s*(?:deg|°)$")
+DEGREES = re.compile(r"^(?!.*[A-Za-z_]\w*deg$)(?P<angle>.+?)\s*(?:deg|°)$")
 
 Scalar = Any  # float, Expression, or whatever an algorithm computes with
 
@@ -42,10 +42,11 @@ class Expression:
     @property
     def symbols(self) -> tuple[str, ...]:
         """Names without a fixed meaning, in order of appearance."""
-        called = {n.func for n in ast.walk(_tree(self.text)) if isinstance(n, ast.Call)}
+        tree = _tree(self.text)
+        called = {n.func for n in ast.walk(tree) if isinstance(n, ast.Call)}
         names = [
             node.id
-            for node in ast.walk(_tree(self.text))
+            for node in ast.walk(tree)
             if isinstance(node, ast.Name) and node.id not in CONSTANTS and node not in called
         ]
         return tuple(dict.fromkeys(names))
@@ -67,10 +68,13 @@ def quantity(value: Any, where: str) -> float | Expression:
         if expression.symbols:
             return expression
         value = _number(expression, where)
-    if isinstance(value, bool) or isinstance(value, (bytes, list, tuple, dict, set)):
+    kind = getattr(getattr(value, "dtype", None), "kind", "f")  # of a NumPy scalar
+    if isinstance(value, (bool, bytes, list, tuple, dict, set)) or kind not in "fiu":
         raise ModelError(f"{where} is {value!r}, expected a number or text like 'pi/2'")
     try:
         number = float(value)
+    except OverflowError:
+        raise ModelError(f"{where} is too large, expected a finite number") from None
     except (TypeError, ValueError) as error:
         raise ModelError(f"{where} is {value!r}, expected a number or text like 'pi/2'") from error
     if not math.isfinite(number):
@@ -99,7 +103,16 @@ def resolve(value: Any, values: Mapping[str, Any], fn: Functions = MATH) -> Any:
             "give it one in [values], or with robot.with_values("
             f"{missing[0]}=...); robot.equations() keeps it symbolic",
         )
-    return value.evaluate(values, fn)
+    try:
+        result = value.evaluate(values, fn)
+    except (ZeroDivisionError, OverflowError) as error:
+        result, reason = math.nan, str(error)
+    else:
+        reason = f"is {result}"
+    if isinstance(result, complex) or (isinstance(result, float) and not math.isfinite(result)):
+        given = ", ".join(f"{name} = {values[name]}" for name in value.symbols)
+        raise ModelError(f"{value.text!r} with {given}: {reason}, expected a finite number")
+    return result
 
 
 def _plain(text: str, where: str) -> str:
@@ -118,7 +131,10 @@ def _number(expression: Expression, where: str) -> float:
     try:
         return expression.evaluate({})
     except (ZeroDivisionError, OverflowError, TypeError) as error:
-        raise ModelError(f"{where} is {expression.text!r}: {error}") from None
+        reason = "too large" if isinstance(error, OverflowError) else error
+        raise ModelError(
+            f"{where} is {expression.text!r}: {reason}, expected a finite number"
+        ) from None
 
 
 def _tree(text: str) -> ast.expr:

@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-SNAP = 1e-11  # a sine or cosine of a constant angle this close to 0, 1 or -1 is meant to be it
+SNAP = 1e-11  # a constant angle this close to a multiple of pi/2 is meant to be it
 
 
 class Functions(NamedTuple):
@@ -68,9 +68,7 @@ def cos_sin(angle: Any, fn: Functions = MATH) -> tuple[Any, Any]:
     """(cos, sin) of a constant angle; right angles given as floats become exact 0, 1 and -1."""
     if not isinstance(angle, (int, float)):
         return fn.cos(angle), fn.sin(angle)
-    return _snap(math.cos(angle)), _snap(math.sin(angle))
-
-
-def _snap(x: float) -> float:
-    nearest = float(round(x))
-    return nearest if abs(x - nearest) < SNAP else x
+    c, s = math.cos(angle), math.sin(angle)
+    if min(abs(c), abs(s)) < SNAP:
+        return float(round(c)), float(round(s))
+    return c, s

@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from .functions import MATH, Functions, cos_sin
-from .vectors import Vector, cross, dot, scale
+from .vectors import Vector, dot, scale
 
 Matrix3 = tuple[Vector, Vector, Vector]
 
@@ -69,9 +69,11 @@ def rpy_from_rotation(R: Matrix3) -> Vector:
     """(roll, pitch, yaw) with pitch in [-pi/2, pi/2]; yaw is 0 where it is not unique."""
     c = math.hypot(R[0][0], R[1][0])
     pitch = math.atan2(-R[2][0], c)
-    if c < 1e-9:  # gimbal lock: only roll -+ yaw is determined
-        return math.atan2(-R[1][2], R[1][1]), pitch, 0.0
-    return math.atan2(R[2][1], R[2][2]), pitch, math.atan2(R[1][0], R[0][0])
+    # in gimbal lock only roll -+ yaw is determined; near it, roll must fit the yaw that was found
+    yaw = math.atan2(R[1][0], R[0][0]) if c > 1e-12 else 0.0
+    cy, sy = cos_sin(yaw)
+    roll = math.atan2(sy * R[0][2] - cy * R[1][2], cy * R[1][1] - sy * R[0][1])
+    return roll, pitch, yaw
 
 
 def rotation_from_euler(angles: Vector, sequence: str = "zyz", fn: Functions = MATH) -> Matrix3:
@@ -121,15 +123,19 @@ def rotation_from_axis_angle(axis: Vector, angle: Any, fn: Functions = MATH) -> 
 
 
 def rotation_z_to(axis: Vector) -> Matrix3:
-    """The smallest rotation that takes z to the unit vector `axis` (about x if axis is -z)."""
+    """A rotation that takes z to the unit vector `axis`: the smallest one in the upper half space,
+
+    after a half turn about x in the lower one, where the smallest is ill defined near -z.
+    """
     x, y, z = axis
-    if z < -1.0 + 1e-9 and x * x + y * y < 1e-18:
-        return (1.0, 0.0, 0.0), (0.0, -1.0, 0.0), (0.0, 0.0, -1.0)
-    v = cross((0.0, 0.0, 1.0), axis)
+    if z < 0.0:
+        return multiply(
+            ((1.0, 0.0, 0.0), (0.0, -1.0, 0.0), (0.0, 0.0, -1.0)), rotation_z_to((x, -y, -z))
+        )
     k = 1.0 / (1.0 + z)
     return (
-        (1.0 - k * v[1] * v[1], k * v[0] * v[1], x),
-        (k * v[0] * v[1], 1.0 - k * v[0] * v[0], y),
+        (1.0 - k * x * x, -k * x * y, x),
+        (-k * x * y, 1.0 - k * y * y, y),
         (-x, -y, z),
     )
 

@@ -1,0 +1,52 @@
+"""One line of an agreement table: how far two ways to the same quantity are apart."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from ..errors import ShapeError
+
+
+@dataclass(frozen=True)
+class Row:
+    """A method or peer, a quantity, the worst relative difference, or why there is none."""
+
+    source: str
+    quantity: str
+    difference: float | None
+    limit: float
+    reason: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """Whether the difference is within the limit, or there is nothing to compare."""
+        return self.difference is None or self.difference <= self.limit
+
+    @property
+    def compared(self) -> bool:
+        """Whether there is a number."""
+        return self.difference is not None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for machines."""
+        return {**asdict(self), "ok": self.ok}
+
+
+def relative_difference(a: np.ndarray, b: np.ndarray, least: float = 0.0) -> float:
+    """max |a - b| / max(max |b|, least) over all samples and entries; NaN is infinitely wrong.
+
+    `least` keeps a quantity that may vanish altogether from being measured against rounding.
+    """
+    if np.shape(a) != np.shape(b):
+        raise ShapeError(f"shapes {np.shape(a)} and {np.shape(b)} differ, expected the same")
+    difference = float(np.max(np.abs(a - b), initial=0.0))
+    if not np.isfinite(difference):
+        return float("inf")
+    scale = max(float(np.max(np.abs(b), initial=0.0)), least)
+    return difference / scale if scale > 0 else difference
+
+
+def first_line(error: Exception) -> str:
+    """What an error says, without its hint."""
+    return str(error).split("\n", maxsplit=1)[0]

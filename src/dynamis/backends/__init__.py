@@ -1,0 +1,1 @@
+"""From a Program to something that runs or compiles."""

@@ -1,0 +1,24 @@
+"""Names that are safe in generated code: whatever a model file calls itself."""
+
+import re
+
+KEYWORDS = frozenset(
+    "auto break case char const continue default do double else enum extern float for goto if inline "
+    "int long main register restrict return short signed sizeof static struct switch typedef union "
+    "unsigned void volatile while sin cos sqrt exp log tanh pow atan2 floor fabs".split()
+)
+LONGEST = 40
+
+
+def identifier(text: str, otherwise: str = "robot") -> str:
+    """A C identifier that resembles `text`: letters, digits and underscores only."""
+    plain = re.sub(r"[^0-9A-Za-z]+", "_", text).strip("_").lower()[:LONGEST].strip("_")
+    if not plain or plain[0].isdigit():
+        plain = f"{otherwise}_{plain}".rstrip("_")
+    return f"{plain}_" if plain in KEYWORDS else plain
+
+
+def comment(text: str) -> str:
+    """`text` as it may stand in a comment: one line, ASCII, unable to end the comment."""
+    plain = "".join(c if " " <= c <= "~" else "?" for c in text.replace("\n", " "))
+    return plain.replace("*/", "* /").replace("/*", "/ *").replace("\\", "/").replace("??", "? ?")

@@ -1,0 +1,73 @@
+"""Machine code in this process: LLVM IR to object code, object code to callable addresses."""
+
+from functools import cache
+from typing import NamedTuple
+
+import llvmlite.binding as llvm
+
+QUICK = 20_000  # operations above which a module is optimised less
+
+
+class Host(NamedTuple):
+    """The processor code is made for."""
+
+    triple: str
+    cpu: str
+    features: str
+    bits: int  # of a vector register
+
+
+@cache
+def host() -> Host:
+    """This machine."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    features = llvm.get_host_cpu_features()
+    triple = llvm.get_process_triple()
+    wide = features.get("avx512f") and features.get("avx512vl")
+    bits = 512 if wide else 256 if features.get("avx") else 128
+    return Host(triple, llvm.get_host_cpu_name(), features.flatten(), bits)
+
+
+def width(dtype: str) -> int:
+    """Samples in one vector register."""
+    return host().bits // (64 if dtype == "float64" else 32)
+
+
+def object_code(ir: str, operations: int = 0) -> bytes:
+    """Compile IR for this machine."""
+    where = host()
+    level = 3 if operations <= QUICK else 1
+    target = llvm.Target.from_triple(where.triple).create_target_machine(
+        cpu=where.cpu, features=where.features, opt=level, reloc="pic", codemodel="default"
+    )
+    module = llvm.parse_assembly(ir)
+    module.triple = where.triple
+    module.data_layout = str(target.target_data)
+    options = llvm.create_pipeline_tuning_options(speed_level=level)
+    options.slp_vectorization = False
+    options.loop_vectorization = False
+    passes = llvm.create_pass_builder(target, options).getModulePassManager()
+    passes.run(module, llvm.create_pass_builder(target, options))
+    return target.emit_object(module)
+
+
+class Loaded:
+    """Object code in memory; its addresses live as long as this does."""
+
+    def __init__(self, code: bytes):
+        host()
+        target = llvm.Target.from_triple(host().triple).create_target_machine(
+            cpu=host().cpu, features=host().features, jit=True
+        )
+        empty = llvm.parse_assembly("")
+        self._engine = llvm.create_mcjit_compiler(empty, target)
+        self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+        self._engine.finalize_object()
+
+    def address(self, name: str) -> int:
+        """Address of a function."""
+        address = self._engine.get_function_address(name)
+        if not address:
+            raise LookupError(f"no function {name!r} in the object code")
+        return address

@@ -1,0 +1,82 @@
+"""The command line: one file per command, imported when it is called.
+
+Data goes to stdout, talk to stderr. Exit codes: 0 fine, 1 something was found, 2 wrong input.
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import NamedTuple
+
+from .. import __version__
+from ..errors import DynamisError, OptionError, did_you_mean
+
+FINE, FOUND, WRONG, INTERRUPTED = 0, 1, 2, 130
+
+
+class Command(NamedTuple):
+    """Where a command lives, and what it does in one line."""
+
+    module: str
+    summary: str
+
+
+COMMANDS = {
+    "robots": Command("robots", "list the robots of the catalogue"),
+    "show": Command("show", "print what a robot is: geometry, bodies, friction, drives"),
+    "check": Command("check", "look for mistakes in a robot's description"),
+    "agree": Command("agree", "compare our methods with each other and with other engines"),
+    "demo": Command("demo", "a first look, on the PUMA 560"),
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; the exit code is returned."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    try:
+        code = _run(words)
+        sys.stdout.flush()
+    except DynamisError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return WRONG
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:  # the reader has seen enough, as in `dynamis robots | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FINE
+    return code
+
+
+def _run(words: list[str]) -> int:
+    if not words or words[0] in ("-h", "--help", "help"):
+        print(_help())
+        return FINE
+    if words[0] == "--version":
+        print(f"dynamis {__version__}")
+        return FINE
+    name, *rest = words
+    if name not in COMMANDS:
+        raise OptionError(f"command {name!r} does not exist", did_you_mean(name, COMMANDS))
+    import tyro
+
+    run = import_module(f".{COMMANDS[name].module}", __name__).run
+    return tyro.cli(run, prog=f"dynamis {name}", args=rest, config=(tyro.conf.FlagCreatePairsOff,))
+
+
+def _help() -> str:
+    width = max(map(len, COMMANDS))
+    lines = [f"  {name:{width}}  {command.summary}" for name, command in COMMANDS.items()]
+    return "\n".join(
+        [
+            "usage: dynamis COMMAND [options]",
+            "",
+            "From a robot arm's DH table or URDF to its equations, numbers and controller.",
+            "",
+            "commands:",
+            *lines,
+            "",
+            "`dynamis COMMAND --help` has examples. ROBOT is a name of the catalogue or a path",
+            "to a .toml or .urdf file. Every command takes --json.",
+        ]
+    )

@@ -1,0 +1,112 @@
+"""`dynamis agree`: our methods against each other and against other engines."""
+
+from typing import TYPE_CHECKING, Annotated
+
+from rich.table import Table
+from tyro.conf import arg
+
+from ..errors import OptionError
+from ..model import catalogue
+from ..robot import load
+from .arguments import Json, RobotNames
+from .printing import Cell, data, data_json, table, talk
+
+if TYPE_CHECKING:
+    from ..agree import AgreementTable, Row
+
+Every = Annotated[bool, arg(name="all", help_behavior_hint="")]
+
+
+def run(
+    robots: RobotNames = (),
+    *,
+    every: Every = False,
+    samples: int = 20,
+    seed: int = 0,
+    json: Json = False,
+) -> int:
+    """Compare every method with the others and with the engines installed here.
+
+    Each number is the worst relative difference over random states, max |a - b| / max |b|. Exit
+    code 1 if one is above its limit.
+
+    For example:
+
+      dynamis agree puma560
+      dynamis agree --all
+      dynamis agree arm.urdf --samples 100 --json
+
+    Args:
+        every: Every robot of the catalogue.
+        samples: Number of random states.
+        seed: Seed of the random states.
+    """
+    tables = [compared(name, samples, seed) for name in _chosen(robots, every)]
+    if json:
+        data_json([t.as_dict() for t in tables])
+    elif len(tables) == 1:
+        data(full_table(tables[0]))
+    else:
+        data(overview(tables))
+        for t in tables:
+            for row in (row for row in t.rows if not row.ok):
+                data(f"{t.robot}, {row.source}, {row.quantity}: {row.difference:.1e}")
+    return int(not all(t.ok for t in tables))
+
+
+def _chosen(robots: tuple[str, ...], every: bool) -> tuple[str, ...]:
+    if every and robots:
+        raise OptionError(f"both --all and {' '.join(robots)} were given, expected one of them")
+    names = catalogue.names() if every else robots
+    if not names:
+        raise OptionError("no robot was given", "name one as in `dynamis agree puma560`, or --all")
+    return names
+
+
+def compared(name: str, samples: int = 20, seed: int = 0) -> "AgreementTable":
+    """The table of one robot, announced on stderr."""
+    from ..agree import agreement
+
+    robot = load(name)
+    talk(f"comparing {robot.name}")
+    return agreement(robot, samples=samples, seed=seed)
+
+
+def full_table(found: "AgreementTable") -> Table:
+    """Every row of one robot."""
+    columns = ("method or engine", "quantity", "difference", "limit", "")
+    rows = [
+        (row.source, row.quantity, _difference(row), f"{row.limit:.0e}", row.reason)
+        for row in found.rows
+    ]
+    return table(f"{found.robot}: {verdict(found)}", columns, rows, right=("difference", "limit"))
+
+
+def verdict(found: "AgreementTable") -> str:
+    """One word on a table."""
+    return "agrees" if found.ok else "disagrees"
+
+
+def _difference(row: "Row") -> Cell:
+    if row.difference is None:
+        return ""
+    return f"{row.difference:.1e}", "good" if row.ok else "error"
+
+
+def overview(tables: "list[AgreementTable]") -> Table:
+    """One line per robot: the worst of our own methods and of each engine."""
+    from ..agree.peers import PEERS
+
+    rows = []
+    for t in tables:
+        peers = [t.of(name) for name in PEERS]
+        own = tuple(row for row in t.rows if not any(row in rows for rows in peers))
+        rows.append([t.robot, _worst(own), *(_worst(found) for found in peers)])
+    return table("worst relative differences", ("robot", "own methods", *PEERS), rows)
+
+
+def _worst(rows: "tuple[Row, ...]") -> Cell:
+    numbers = [row for row in rows if row.difference is not None]
+    if not numbers:
+        return rows[0].reason.split(":")[0], "note"
+    return _difference(max(numbers, key=lambda row: row.difference or 0.0))

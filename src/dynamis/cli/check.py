@@ -1,0 +1,29 @@
+"""`dynamis check`: mistakes in a robot's description."""
+
+from dataclasses import asdict
+
+from ..robot import load
+from .arguments import Json, RobotName
+from .printing import data, data_json, table, talk
+
+
+def run(robot: RobotName, *, json: Json = False) -> int:
+    """Look for mistakes in a robot's description; exit code 1 if there is an error.
+
+    For example:
+
+      dynamis check puma560
+      dynamis check arm.toml --json
+    """
+    found = load(robot)
+    findings = found.check()
+    worst = any(f.level == "error" for f in findings)
+    if json:
+        data_json({"robot": found.name, "ok": not worst, "findings": [asdict(f) for f in findings]})
+        return int(worst)
+    if not findings:
+        talk(f"{found.name}: nothing found")
+        return 0
+    rows = [((f.level, f.level), f.where, f.what, f.remedy) for f in findings]
+    data(table(f"{found.name}: findings", ("level", "where", "what", "what to do"), rows))
+    return int(worst)

@@ -1,0 +1,70 @@
+"""What commands print: tables and JSON on stdout, talk on stderr."""
+
+import json
+import math
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+PIPED_WIDTH = 160  # columns where no terminal says how many there are
+STYLES = {"error": "bold red", "warning": "yellow", "note": "cyan", "good": "green", "": ""}
+
+Cell = str | tuple[str, str]  # text, or text and the name of its style
+
+
+def data(*things: Any) -> None:
+    """Print on stdout."""
+    _console(sys.stdout).print(*things)
+
+
+def talk(text: str) -> None:
+    """Print on stderr."""
+    _console(sys.stderr).print(text)
+
+
+def data_json(value: Any) -> None:
+    """Print one JSON document on stdout; numbers that JSON lacks become null."""
+    print(json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def table(
+    title: str, columns: Sequence[str], rows: Iterable[Sequence[Cell]], right: Sequence[str] = ()
+) -> Table:
+    """A table; the columns in `right` are set flush right."""
+    result = Table(title=title or None, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1))
+    for column in columns:
+        result.add_column(column, justify="right" if column in right else "left", overflow="fold")
+    for row in rows:
+        result.add_row(*(_text(cell) for cell in row))
+    return result
+
+
+def number(value: float) -> str:
+    """A number as short as six digits allow."""
+    return f"{value:.6g}" if value else "0"  # no -0
+
+
+def _text(cell: Cell) -> Text:
+    text, style = (cell, "") if isinstance(cell, str) else cell
+    return Text(text, style=STYLES[style])
+
+
+def _console(stream: Any) -> Console:
+    wide = None if stream.isatty() or "COLUMNS" in os.environ else PIPED_WIDTH
+    return Console(file=stream, width=wide, markup=False, emoji=False, highlight=False)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(v) for v in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

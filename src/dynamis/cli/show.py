@@ -1,0 +1,136 @@
+"""`dynamis show`: what a robot is."""
+
+from rich.table import Table
+
+from ..model.link import Link
+from ..model.quantity import Expression, resolve
+from ..model.tables import model_table
+from ..robot import Robot, load
+from .arguments import Json, RobotName
+from .printing import data, data_json, number, table
+
+DH = ("theta", "d", "a", "alpha", "offset")
+URDF = ("parent", "xyz", "rpy", "axis")
+
+
+def run(robot: RobotName, *, json: Json = False) -> int:
+    """Print what a robot is: geometry, bodies, friction, drives and limits.
+
+    For example:
+
+      dynamis show puma560
+      dynamis show arm.urdf --json
+    """
+    found = load(robot)
+    if json:
+        data_json(model_table(found.model))
+        return 0
+    data(summary(found))
+    for part in (geometry(found), bodies(found), joints(found)):
+        data(part)
+    return 0
+
+
+def summary(robot: Robot) -> str:
+    """Name, description, gravity and the like, one line each."""
+    model = robot.model
+    lines = [f"{robot.name}: {robot.n} joints, {model.convention}", model.description]
+    lines.append(f"gravity  {_vector(model.gravity)} m/s^2")
+    for name in ("base", "tool"):
+        pose = getattr(model, name)
+        if any(pose.xyz) or any(pose.rpy):
+            lines.append(f"{name:7}  xyz {_vector(pose.xyz)} m, rpy {_vector(pose.rpy)} rad")
+    if model.payload is not None:
+        load_at = _vector(model.payload.com)
+        lines.append(f"payload  {_quantity(model.payload.mass)} kg at {load_at} m")
+    if model.values:
+        given = ", ".join(f"{name} = {number(v)}" for name, v in model.values.items())
+        lines.append(f"values   {given}")
+    for name, q in model.configurations.items():
+        lines.append(f"q {name}: {_vector(q)}")
+    return "\n".join(line for line in lines if line)
+
+
+def geometry(robot: Robot) -> Table:
+    """The DH table, or where the joints of a URDF sit."""
+    model = robot.model
+    if model.convention == "urdf":
+        columns = ("joint", "kind", *URDF)
+        rows = [[str(x.joint_name), x.joint, *_placement(x, model.base_name)] for x in model.links]
+        return table("joints (m, rad)", columns, rows)
+    columns = ("joint", "kind", *DH)
+    rows = [[str(x.joint_name), x.joint, *_dh_row(x, i + 1)] for i, x in enumerate(model.links)]
+    return table(f"{model.convention} DH table (m, rad)", columns, rows, right=DH)
+
+
+def _dh_row(link: Link, i: int) -> list[str]:
+    variable = "theta" if link.joint == "revolute" else "d"
+    return [f"q{i}" if name == variable else _quantity(getattr(link, name)) for name in DH]
+
+
+def _placement(link: Link, base: str) -> list[str]:
+    zero, z = (0.0, 0.0, 0.0), (0.0, 0.0, 1.0)
+    vectors = (link.xyz or zero, link.rpy or zero, link.axis or z)
+    return [link.parent or base, *(_vector(v) for v in vectors)]
+
+
+def bodies(robot: Robot) -> Table:
+    """Masses, centres of mass and inertias."""
+    columns = ("link", "mass", "com", "Ixx Iyy Izz Ixy Iyz Ixz about com")
+    rows = [[str(link.name), *_body(link)] for link in robot.model.links]
+    return table("bodies (kg, m, kg m^2)", columns, rows, right=("mass",))
+
+
+def _body(link: Link) -> list[str]:
+    if link.linear is not None:
+        return [_quantity(link.linear[0]), "", f"linear {_vector(link.linear)}"]
+    com = _vector(link.com or (0.0, 0.0, 0.0))
+    if link.com_factor is not None:
+        com = f"{_quantity(link.com_factor)} p"
+    return [_quantity(link.mass), com, _vector(link.inertia)]
+
+
+def joints(robot: Robot) -> Table:
+    """Friction on the joint's side, drive on the motor's, limits."""
+    columns = ("joint", "viscous", "coulomb", "law", "gear", "rotor", "motor friction", "limits")
+    rows = [
+        [str(link.joint_name), *_friction(link), *_drive(link), _limits(link, robot)]
+        for link in robot.model.links
+    ]
+    return table("friction, drives and limits (SI)", columns, rows)
+
+
+def _friction(link: Link) -> list[str]:
+    f = link.friction
+    offset = f" + {_quantity(f.offset)}" if f.offset else ""
+    return [_quantity(f.viscous), _pair(f.coulomb) + offset, f.law]
+
+
+def _drive(link: Link) -> list[str]:
+    drive = link.drive
+    if drive is None:
+        return ["", "", ""]
+    own = f"{_quantity(drive.viscous)}, {_pair(drive.coulomb)}"
+    return [_quantity(drive.gear), _quantity(drive.rotor_inertia), own]
+
+
+def _limits(link: Link, robot: Robot) -> str:
+    if link.mimic is not None:
+        leader, factor, start = link.mimic
+        return f"{_quantity(factor)} {leader} + {_quantity(start)}"
+    if link.limits is None:
+        return ""
+    low, high = (number(float(resolve(x, robot.model.values))) for x in link.limits)
+    return f"{low} to {high}"
+
+
+def _pair(pair: tuple) -> str:
+    return " / ".join(_quantity(x) for x in pair)
+
+
+def _vector(values: tuple) -> str:
+    return " ".join(_quantity(x) for x in values)
+
+
+def _quantity(value: object) -> str:
+    return value.text if isinstance(value, Expression) else number(float(value))  # type: ignore[arg-type]

@@ -1,0 +1,54 @@
+"""Long robots: what would be too much straight-line code is evaluated column by column.
+
+A matrix kernel grows with the square of the number of joints. Above LIMIT operations the kernel
+of one column is compiled instead, with a seed as argument, and run once per column.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .kernels import input_shape
+
+if TYPE_CHECKING:
+    from .robot.calls import Calls
+
+LIMIT = 30_000
+# operations per squared joint number, measured on general revolute chains of 6 to 32 joints
+GROWTH: Mapping[str, float] = {
+    "mass_matrix": 11,
+    "coriolis_matrix": 130,
+    "regressor": 60,
+    "regressor:qd_ref": 100,
+    "inverse_dynamics_derivatives": 150,
+    "forward_dynamics_derivatives": 250,
+}
+
+
+def too_large(name: str, n: int) -> bool:
+    """Whether a kernel must go by columns."""
+    return GROWTH[name] * n * n > LIMIT
+
+
+def by_columns(
+    robot: "Calls", name: str, arguments: Mapping[str, Any], options: Mapping[str, Any]
+) -> Any:
+    """The matrix a kernel would give, one column per seed."""
+    from .robot.calls import stored
+
+    rest = {key: value for key, value in options.items() if key != "out"}
+    expanded = {}
+    for key, array in zip(arguments, robot._arrays(arguments), strict=True):
+        expanded[key] = array[..., None, :]
+    if name.startswith("regressor"):
+        (size,) = input_shape("parameters", robot.model)
+        kernel = "inverse_dynamics" if name == "regressor" else "two_velocity"
+        got = robot._call(kernel, expanded, rest, parameters=np.eye(size))
+    else:
+        got = robot._call(f"{name}:column", {**expanded, "seed": np.eye(robot.n)}, rest)
+    results = [got] if isinstance(got, np.ndarray) else list(got)
+    turned = [np.ascontiguousarray(np.swapaxes(r, -1, -2)) for r in results]
+    if options.get("out") is not None:
+        turned = stored(options["out"], turned)
+    return turned[0] if len(turned) == 1 else tuple(turned)

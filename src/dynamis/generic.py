@@ -1,0 +1,128 @@
+"""A robot over any scalar, for functions of one's own, and their compilation."""
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from . import evaluate as door
+from .dynamics import coriolis, energy, equation, friction, kinematics
+from .errors import OptionError
+from .model.chain import Chain, chain
+from .spatial.functions import Functions
+
+if TYPE_CHECKING:
+    from .robot import Robot
+
+Scalars = Sequence[Any]
+
+
+class Arm:
+    """What a scalar-generic function gets as its robot: the same algorithms, one sample, any scalar.
+
+    Vectors are sequences of scalars, matrices rows of them; the elementary functions are here too.
+    """
+
+    def __init__(self, chain: Chain, fn: Functions):
+        self.chain, self.fn, self.n = chain, fn, chain.n
+        self.sin, self.cos, self.sqrt, self.exp, self.tanh = fn.sin, fn.cos, fn.sqrt, fn.exp, fn.tanh
+        self.sign, self.min, self.max, self.select = fn.sign, fn.min, fn.max, fn.select
+
+    def inverse_dynamics(self, q: Scalars, qd: Scalars, qdd: Scalars, **options: Any) -> Scalars:
+        """tau"""
+        return equation.inverse_dynamics(self.chain, q, qd, qdd, self.fn, **options)
+
+    def forward_dynamics(self, q: Scalars, qd: Scalars, tau: Scalars, **options: Any) -> Scalars:
+        """qdd"""
+        return equation.forward_dynamics(self.chain, q, qd, tau, self.fn, **options)
+
+    def mass_matrix(self, q: Scalars) -> Scalars:
+        """M, rows"""
+        return equation.mass_matrix(self.chain, q, self.fn)
+
+    def coriolis_matrix(self, q: Scalars, qd: Scalars) -> Scalars:
+        """C, rows"""
+        return coriolis.coriolis_matrix(self.chain, q, qd, self.fn)
+
+    def gravity_torque(self, q: Scalars) -> Scalars:
+        """g"""
+        return equation.gravity_torque(self.chain, q, self.fn)
+
+    def friction_torque(self, qd: Scalars) -> Scalars:
+        """Friction on the joint side."""
+        return friction.friction_torque(self.chain, qd, self.fn)
+
+    def fk(self, q: Scalars) -> Scalars:
+        """Tool pose, rows of 4x4"""
+        return kinematics.fk(self.chain, q, self.fn)
+
+    def jacobian(self, q: Scalars, frame: str = "base") -> Scalars:
+        """J, rows, linear first"""
+        return kinematics.jacobian(self.chain, q, self.fn, frame=frame)
+
+    def kinetic_energy(self, q: Scalars, qd: Scalars) -> Any:
+        """T"""
+        return energy.kinetic_energy(self.chain, q, qd, self.fn)
+
+    def potential_energy(self, q: Scalars) -> Any:
+        """U"""
+        return energy.potential_energy(self.chain, q, self.fn)
+
+
+def compile_function(
+    function: Callable[..., Any], robot: "Robot", sizes: Mapping[str, int] | None = None
+) -> Callable[..., Any]:
+    """Machine code of `function(arm, q, ...)`, any scalar-generic function of a robot.
+
+    The first parameter receives an `Arm`; the others are vectors as long as q unless `sizes` says
+    otherwise. It may return a scalar, a vector or rows of a matrix. The result takes arrays and
+    broadcasts like every method of a Robot (`out=`, `threads=`, `dtype=`).
+    """
+    from .compiled import Code, Ports, object_of
+    from .robot.calls import CALL_OPTIONS, checked, run
+    from .trace.optimise import share_reciprocals
+    from .trace.program import Port
+    from .trace.tracer import SX, nested, program_of, symbols
+
+    _, *names = inspect.signature(function).parameters
+    unknown = next((s for s in sizes or {} if s not in names), None)
+    if unknown is not None or not names:
+        raise OptionError(
+            f"sizes names {unknown!r}, expected parameters of the function after the first: "
+            f"{', '.join(names) or 'there are none'}"
+        )
+    inputs = [Port(name, ((sizes or {}).get(name, robot.n),)) for name in names]
+    columns = symbols(inputs)
+    scalars = [nested(c, p.shape) for c, p in zip(columns, inputs, strict=True)]
+    result = function(Arm(chain(robot.model), SX), *scalars)
+    outputs = [Port("result", _shape(result))]
+    traced = share_reciprocals(program_of(function.__name__, columns, [result], inputs, outputs))
+    ports = Ports(tuple(names), tuple(p.shape for p in inputs), ("result",), (outputs[0].shape,))
+    codes: dict[str, Code] = {}
+
+    def call(*arguments: Any, **options: Any) -> Any:
+        if len(arguments) != len(names):
+            raise OptionError(
+                f"{function.__name__} got {len(arguments)} arguments, expected "
+                f"{len(names)}: {', '.join(names)}"
+            )
+        checked(options, CALL_OPTIONS)
+        kind = door.checked_dtype(options.get("dtype")).name
+        door.checked_threads(options.get("threads"))
+        if kind not in codes:
+            operations, _, code = object_of(traced, kind).partition(b"\n")
+            codes[kind] = Code(code, int(operations), ports, kind)
+        what = f"{function.__name__} of robot {robot.name!r}"
+        pairs = zip(arguments, inputs, strict=True)
+        arrays = [door.as_batch(value, port.name, port.shape, what) for value, port in pairs]
+        return run(codes[kind], arrays, names, options.get("out"), options.get("threads"))
+
+    call.program = traced  # type: ignore[attr-defined]
+    call.__name__ = call.__qualname__ = function.__name__
+    call.__doc__ = function.__doc__
+    return call
+
+
+def _shape(value: Any) -> tuple[int, ...]:
+    if isinstance(value, (list, tuple)):
+        return (len(value), *_shape(value[0])) if value else (0,)
+    return ()

@@ -1,0 +1,1 @@
+"""Inverse kinematics: every distinct way for the arm to put its tool at a target."""

@@ -1,0 +1,71 @@
+"""Which joint positions are the same, which lie within the limits, and in what order they come."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+TURN = 2 * np.pi
+SAME = 1e-5  # radians, or arm sizes for prismatic joints
+EDGE = 1e-9  # how far outside its limits a joint may be and still be at them
+
+
+@dataclass(frozen=True)
+class JointSpace:
+    """The space q lives in: angles modulo 2 pi, slides measured in arm sizes."""
+
+    revolute: np.ndarray  # (n,) of bool
+    size: float
+
+    def distance(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """Largest joint difference, (...,)."""
+        d = np.abs(a - b)
+        turned = np.abs((d + np.pi) % TURN - np.pi)
+        return np.where(self.revolute, turned, d / self.size).max(axis=-1)
+
+    def wrapped(self, q: np.ndarray) -> np.ndarray:
+        """Angles in (-pi, pi]."""
+        angle = np.pi - (np.pi - q) % TURN
+        angle = np.where(angle <= EDGE - np.pi, angle + TURN, angle)
+        return np.where(self.revolute, angle, q)
+
+    def into_limits(self, q: np.ndarray, limits: np.ndarray) -> np.ndarray:
+        """Each angle turned by whole turns into its limits, nearest to 0; as it is if it cannot."""
+        low, high = limits[:, 0] - EDGE, limits[:, 1] + EDGE
+        with np.errstate(invalid="ignore"):
+            up = np.ceil((low - q) / TURN)
+            down = np.floor((high - q) / TURN)
+        turns = np.where(q < low, up, np.where(q > high, down, 0.0))
+        shifted = q + TURN * np.where(self.revolute & np.isfinite(turns), turns, 0.0)
+        return np.where(outside(shifted, limits), q, shifted)
+
+    def merged(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The first of each group of equal rows, and how many rows each stands for."""
+        kept: list[int] = []
+        counts: list[int] = []
+        for i, row in enumerate(q):
+            near = self.distance(q[kept], row) < SAME if kept else np.array([])
+            if near.any():
+                counts[int(np.argmax(near))] += 1
+            else:
+                kept.append(i)
+                counts.append(1)
+        return np.array(kept, dtype=int), np.array(counts, dtype=int)
+
+    def spread(self, q: np.ndarray, count: int) -> np.ndarray:
+        """Indices of at most `count` rows far from each other, the first one included."""
+        chosen = [0]
+        gap = self.distance(q, q[0])
+        while len(chosen) < min(count, len(q)):
+            chosen.append(int(np.argmax(gap)))
+            gap = np.minimum(gap, self.distance(q, q[chosen[-1]]))
+        return np.array(chosen)
+
+
+def outside(q: np.ndarray, limits: np.ndarray) -> np.ndarray:
+    """Which joints are beyond their limits, (..., n)."""
+    return (q < limits[:, 0] - EDGE) | (q > limits[:, 1] + EDGE)
+
+
+def in_order(q: np.ndarray) -> np.ndarray:
+    """Indices that sort rows joint by joint."""
+    return np.lexsort(np.round(q, 6).T[::-1])

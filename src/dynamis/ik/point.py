@@ -1,0 +1,195 @@
+"""Closed form: up to three joints, revolute or prismatic in any order, that carry a point.
+
+The point is P_1 M_1(q_1) P_2 M_2(q_2) P_3 M_3(q_3) w. Joint 1 is eliminated by what it cannot
+change (height and distance for a revolute joint, x and y for a prismatic one), joint 2 because it
+enters those linearly, and joint 3 is left in one equation of degree four.
+D. L. Pieper, The kinematics of manipulators under computer control, 1968.
+"""
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from .geometry import Arm, motion
+from .roots import cosine_roots, joint_roots
+
+PARALLEL = 1e-6  # sine of the angle below which two directions count as one
+ON_AXIS = 1e-7  # distance, relative to the arm, below which a point counts as on an axis
+CLOSE = 1e-2  # error, relative to the arm, that polishing is trusted to remove
+
+
+def point_candidates(arm: Arm, point: np.ndarray) -> list[np.ndarray]:
+    """Joint positions, before polishing, that may bring the tool's origin to `point`."""
+    P1 = arm.placements[0]
+    c = P1[:3, :3].T @ (point - P1[:3, 3])
+    L = arm.size + float(np.linalg.norm(c))
+    w = arm.tool[:3, 3]
+    rest = {1: _none, 2: _second, 3: _second_and_third}[len(arm.kinds)]
+    result = []
+    for q_rest, g in rest(arm, w, c, L):
+        q = np.array([_first(arm.kinds[0], g, c, L), *q_rest])
+        if np.linalg.norm(arm.reach(q) - point) < CLOSE * L:
+            result.append(q)
+    return result
+
+
+Found = Iterator[tuple[tuple[float, ...], np.ndarray]]
+
+
+def _first(kind: str, g: np.ndarray, c: np.ndarray, L: float) -> float:
+    """q_1 that takes g to c; 0 when both lie on the axis of a revolute joint."""
+    if kind == "P":
+        return c[2] - g[2]
+    if min(np.hypot(c[0], c[1]), np.hypot(g[0], g[1])) < ON_AXIS * L:
+        return 0.0
+    return np.arctan2(c[1], c[0]) - np.arctan2(g[1], g[0])
+
+
+def _none(_arm: Arm, w: np.ndarray, _c: np.ndarray, _L: float) -> Found:
+    yield (), w
+
+
+def _second(arm: Arm, w: np.ndarray, c: np.ndarray, L: float) -> Found:
+    """Two joints: of joint 1's two invariants, the one that varies more with q_2 gives q_2."""
+    g = _carried(arm, 1, w)
+    a, b = (lambda x: (g(x)[..., 0], c[0])), (lambda x: (g(x)[..., 1], c[1]))
+    if arm.kinds[0] == "R":
+        a, b = (lambda x: (g(x)[..., 2], c[2])), (lambda x: (_square(g(x)) / L, c @ c / L))
+    samples = np.linspace(-1.0, 1.0, 7) * (np.pi if arm.kinds[1] == "R" else L)
+    chosen = max((a, b), key=lambda terms: np.ptp(terms(samples)[0]))
+    for x in joint_roots(chosen, arm.kinds[1], L):
+        yield (x,), g(np.array(x))
+
+
+def _second_and_third(arm: Arm, w: np.ndarray, c: np.ndarray, L: float) -> Found:
+    """Three joints: q_3 from one equation of its own, then q_2."""
+    P2, h = arm.placements[1], _carried(arm, 2, w)
+    eliminate = {
+        "RR": _turning_second,
+        "PR": _turning_second,
+        "RP": _sliding_after_turning,
+        "PP": _sliding_after_sliding,
+    }[arm.kinds[:2]]
+    terms, second = eliminate(arm.kinds[0], P2, h, c, L)
+    for x3 in joint_roots(terms, arm.kinds[2], L):
+        for x2 in second(x3):
+            g = P2[:3, :3] @ _moved(arm.kinds[1], x2, h(np.array(x3))) + P2[:3, 3]
+            yield (x2, x3), g
+
+
+Elimination = tuple[Callable[[np.ndarray], tuple], Callable[[float], list[float]]]
+
+
+def _turning_second(kind: str, P2: np.ndarray, h: Callable, c: np.ndarray, L: float) -> Elimination:
+    """Joint 2 turns: a_k . v = D_k(q_3), k = 1, 2, for the plane vector v = Rz(q_2) h_xy.
+
+    When a_1, a_2 are independent, |v| = |h_xy| is the equation for q_3; when they are not (axes 1
+    and 2 meet or are parallel) it is the combination of the two that v drops out of.
+    """
+    (b1, b2), rows = _invariants(kind, P2, c, L)
+    a1, a2 = complex(*b1[:2]), complex(*b2[:2])
+    det = a1.real * a2.imag - a1.imag * a2.real
+    independent = abs(det) > PARALLEL * max(abs(a1), abs(a2))
+
+    def plane(x: np.ndarray) -> np.ndarray:
+        D1, D2 = _right_sides(rows, h(x))
+        return (D1 * a2 - D2 * a1) * -1j  # det * v
+
+    def terms(x: np.ndarray) -> tuple:
+        if independent:
+            return np.abs(plane(x)) ** 2, det**2 * _square(h(x)[..., :2])
+        larger = max(a1, a2, key=abs)
+        s1, s2 = ((a * larger.conjugate()).real / abs(larger) for a in (a1, a2))
+        D1, D2 = _right_sides(rows, h(x))
+        return s2 * D1, s1 * D2
+
+    def second(x3: float) -> list[float]:
+        p = h(np.array(x3))
+        D1, D2 = (float(D) for D in _right_sides(rows, p))
+        flat = complex(p[0], p[1])
+        if abs(flat) < ON_AXIS * L:
+            return [0.0]
+        a, D = max((a1, D1), (a2, D2), key=lambda pair: abs(pair[0]))
+        found = cosine_roots((a.conjugate() * flat).real, -(a.conjugate() * flat).imag, D)
+        if independent:
+            found.append(float(np.angle(plane(np.array(x3)) / det) - np.angle(flat)))
+        return found
+
+    return terms, second
+
+
+def _invariants(kind: str, P2: np.ndarray, c: np.ndarray, L: float) -> tuple:
+    """Vectors b_k, and (constant, height factor, square factor) of their right sides D_k."""
+    R2, p2 = P2[:3, :3], P2[:3, 3]
+    if kind == "P":
+        b1, b2 = R2[0], R2[1]
+        return (b1, b2), ((c[0] - p2[0], b1[2], 0.0), (c[1] - p2[1], b2[2], 0.0))
+    b1, b2 = R2[2], R2.T @ p2 / L
+    distance = 0.5 * (c @ c - p2 @ p2) / L
+    return (b1, b2), ((c[2] - p2[2], b1[2], 0.0), (distance, b2[2], 0.5 / L))
+
+
+def _right_sides(rows: tuple, h: np.ndarray) -> list[np.ndarray]:
+    return [r - height * h[..., 2] - square * _square(h) for r, height, square in rows]
+
+
+def _sliding_after_turning(
+    _kind: str, P2: np.ndarray, h: Callable, c: np.ndarray, L: float
+) -> Elimination:
+    """Joint 1 turns, joint 2 slides along z2: u_z + q_2 z2_z = c_z and |u + q_2 z2| = |c|."""
+    R2, p2 = P2[:3, :3], P2[:3, 3]
+    z2 = R2[:, 2]
+    lifts = abs(z2[2]) > PARALLEL
+
+    def u(x: np.ndarray) -> np.ndarray:
+        return h(x) @ R2.T + p2
+
+    def terms(x: np.ndarray) -> tuple:
+        v = u(x)
+        if not lifts:
+            return v[..., 2], c[2]
+        return _square(z2[2] * v + (c[2] - v[..., 2:]) * z2), z2[2] ** 2 * (c @ c)
+
+    def second(x3: float) -> list[float]:
+        v = u(np.array(x3))
+        if lifts:
+            return [float((c[2] - v[2]) / z2[2])]
+        half = np.sqrt(max(0.0, (z2 @ v) ** 2 - v @ v + c @ c))
+        return [float(-(z2 @ v) - half), float(-(z2 @ v) + half)]
+
+    return terms, second
+
+
+def _sliding_after_sliding(
+    _kind: str, P2: np.ndarray, h: Callable, c: np.ndarray, L: float
+) -> Elimination:
+    """Joints 1 and 2 slide: (u + q_2 z2 - c)_xy = 0."""
+    R2, p2 = P2[:3, :3], P2[:3, 3]
+    z2 = R2[:2, 2]
+
+    def u(x: np.ndarray) -> np.ndarray:
+        return (h(x) @ R2.T + p2)[..., :2]
+
+    def terms(x: np.ndarray) -> tuple:
+        v = u(x)
+        return z2[0] * v[..., 1] - z2[1] * v[..., 0], z2[0] * c[1] - z2[1] * c[0]
+
+    def second(x3: float) -> list[float]:
+        return [float(z2 @ (c[:2] - u(np.array(x3))) / (z2 @ z2))]
+
+    return terms, second
+
+
+def _carried(arm: Arm, joint: int, w: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """x -> P M(x) w of one joint, (..., 3)."""
+    P, kind = arm.placements[joint], arm.kinds[joint]
+    return lambda x: _moved(kind, x, w) @ P[:3, :3].T + P[:3, 3]
+
+
+def _moved(kind: str, x: np.ndarray | float, w: np.ndarray) -> np.ndarray:
+    T = motion(kind, np.asarray(x))
+    return T[..., :3, :3] @ w + T[..., :3, 3]
+
+
+def _square(v: np.ndarray) -> np.ndarray:
+    return np.sum(v * v, axis=-1)

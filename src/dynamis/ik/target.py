@@ -1,0 +1,107 @@
+"""The target of a task: a checked rigid pose, and the error of any tool pose against it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from ..errors import ShapeError
+
+RIGID = 1e-6  # how far from a rotation a matrix may be and still be meant as one
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where the tool has to be, and which of x, y, z, rx, ry, rz count."""
+
+    T: np.ndarray  # (4, 4)
+    mask: np.ndarray  # (6,) of bool
+
+    @property
+    def is_pose(self) -> bool:
+        """Whether position and orientation are prescribed in full."""
+        return bool(self.mask.all())
+
+    @property
+    def is_position(self) -> bool:
+        """Whether the position is prescribed and nothing else."""
+        return bool(self.mask[:3].all() and not self.mask[3:].any())
+
+    def error(self, T: np.ndarray) -> np.ndarray:
+        """e = (p* - p, log(R* R^T)) in base axes, the prescribed rows, (..., m)."""
+        parts = [self.T[:3, 3] - T[..., :3, 3]]
+        if self.mask[3:].any():
+            parts.append(_turn(self.T[:3, :3], T[..., :3, :3]))
+        rows = self.mask if len(parts) == 2 else self.mask[:3]
+        return np.concatenate(parts, axis=-1)[..., rows]
+
+    def error_jacobian(self, J: np.ndarray, T: np.ndarray) -> np.ndarray:
+        """-de/dq from the tool's Jacobian at its pose T, (..., m, n).
+
+        de_p = -J_v dq; de_r = -B(e_r) J_w dq, B the inverse of the right Jacobian of SO(3).
+        """
+        if self.mask[3:].any():
+            B = _inverse_right_jacobian(_turn(self.T[:3, :3], T[..., :3, :3]))
+            J = np.concatenate([J[..., :3, :], B @ J[..., 3:, :]], axis=-2)
+        return J[..., self.mask, :]
+
+
+def target(T: Any, mask: np.ndarray) -> Target:
+    """A 4x4 pose, or a point (3,) where no orientation is prescribed, checked."""
+    turning = bool(mask[3:].any())
+    expected = "expected one 4x4 pose" + ("" if turning else " or one point (3,)")
+    if T is None:
+        raise ShapeError(f"T is None, {expected}")
+    try:
+        array = np.asarray(T)
+    except ValueError:
+        raise ShapeError(f"T is not a rectangular array, {expected}") from None
+    if array.dtype.kind not in "fiu":
+        raise ShapeError(f"T holds {array.dtype}, {expected} of numbers")
+    if array.shape != (4, 4) and (turning or array.shape != (3,)):
+        hint = "ask for one pose at a time" if array.shape[-2:] == (4, 4) else None
+        raise ShapeError(f"T has shape {array.shape}, {expected}", hint)
+    array = array.astype(float)
+    if not np.isfinite(array).all():
+        raise ShapeError("T holds numbers that are not finite", expected)
+    if array.shape == (3,):
+        array = np.block([[np.eye(3), array[:, None]], [np.array([0.0, 0.0, 0.0, 1.0])]])
+    return Target(_rigid(array), mask)
+
+
+def _rigid(T: np.ndarray) -> np.ndarray:
+    """T with its rotation made exact; refused when it is not one."""
+    R, last = T[:3, :3], T[3]
+    if not np.allclose(last, (0, 0, 0, 1), atol=RIGID):
+        raise ShapeError(f"T has last row {last.tolist()}, expected [0, 0, 0, 1]")
+    off = np.abs(R.T @ R - np.eye(3)).max()
+    if off > RIGID:
+        raise ShapeError(
+            f"T is not rigid: its rotation is off orthogonal by {off:.2g}",
+            "columns must be orthogonal and of unit length",
+        )
+    if np.linalg.det(R) < 0:
+        raise ShapeError("T is not rigid: it mirrors (its rotation has determinant -1)")
+    U, _, V = np.linalg.svd(R)
+    exact = np.eye(4)
+    exact[:3, :3], exact[:3, 3] = U @ V, T[:3, 3]
+    return exact
+
+
+def _turn(R_target: np.ndarray, R: np.ndarray) -> np.ndarray:
+    """log(R* R^T): the rotation vector from the tool to the target, in base axes."""
+    M = R_target @ np.swapaxes(R, -1, -2)
+    return Rotation.from_matrix(M.reshape(-1, 3, 3)).as_rotvec().reshape(M.shape[:-1])
+
+
+def _inverse_right_jacobian(e: np.ndarray) -> np.ndarray:
+    """B(e) = 1 + S/2 + (1/t^2 - cot(t/2) / 2t) S^2, S = [e]x, t = |e|."""
+    S = np.zeros((*e.shape, 3))
+    S[..., 0, 1], S[..., 0, 2], S[..., 1, 2] = -e[..., 2], e[..., 1], -e[..., 0]
+    S -= np.swapaxes(S, -1, -2)
+    t = np.linalg.norm(e, axis=-1)
+    small = t < 1e-3
+    safe = np.where(small, 1.0, t)
+    factor = np.where(small, 1 / 12, 1 / safe**2 - 0.5 / (safe * np.tan(0.5 * safe)))
+    return np.eye(3) + 0.5 * S + factor[..., None, None] * (S @ S)

@@ -1,0 +1,304 @@
+"""Any chain as a DH arm in the convention asked for, and its table."""
+
+import html
+import math
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, is_dataclass, replace
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from ..errors import DynamisWarning, ModelError
+from ..spatial.frames import Frame, compose, inverse
+from ..spatial.functions import MATH
+from ..spatial.inertia import Inertia, linear, rotated, transformed_back
+from ..spatial.rotations import normalised, rotate, rotate_back, rotation_z_to, transpose
+from ..spatial.vectors import ZERO, scale, subtract
+from .axes import axis_of
+from .chain import Chain, Joint, chain
+from .conventions import CONVENTIONS
+from .dh_procedure import arm_size, check_convention, dh_from_axes, snapped, tidy
+from .drive import Drive
+from .link import Link
+from .model import Model, NamedFrame
+from .pose import Pose, pose
+from .quantity import Expression, resolve
+
+DRIFT = 1e-9  # how far a joint axis may be off (radians, or arm sizes) before it is said aloud
+ROUNDING = 1e-14  # a component this small next to the largest is a rounding error
+
+GEOMETRY = {name for row in CONVENTIONS.values() for name in row.fields}
+
+
+class _Poses(NamedTuple):
+    """Where things are at q = 0, in the reference frame."""
+
+    joints: list[Frame]  # canonical joint frames, rotors after the links
+    users: list[Frame]  # the user's link frames; the last one is the user's base
+
+
+def to_dh(model: Model, convention: str) -> Model:
+    """The same arm in a DH convention: same q, same poses, same torques, with numbers for symbols.
+
+    A model already in that convention is returned as it is.
+    """
+    check_convention(convention)
+    if model.convention == convention:
+        return model
+    _refuse(model)
+    old = _numeric(model, model.values)
+    c = chain(replace(old, rotors="full"))  # with the place of every rotor
+    at, n, tip = _poses(c), len(old.links), old.tip
+    tool = compose(at.joints[tip], c.tool)
+    size = arm_size([subtract(T.p, c.base.p) for T in (*at.joints[:n], tool)])
+    bare = _bare(old, convention, at, tool if tip == n - 1 else at.users[n - 1])
+    new = _poses(chain(bare))
+    _certify(old, at, new, size)
+    moves = [
+        snapped(compose(inverse(a), b), size) for a, b in zip(at.users, new.users, strict=True)
+    ]
+    drives = [_drive(old.links[i].drive, c.joints[n + i], at.joints[n + i], new) for i in range(n)]
+    return replace(
+        old,
+        convention=convention,
+        links=tuple(map(_link, old.links, bare.links, moves, drives, [size] * n)),
+        base=bare.base,
+        tool=pose(snapped(compose(inverse(new.users[tip]), tool), size), "tool"),
+        frames=tuple(_named_frame(old, frame, moves) for frame in old.frames),
+    )
+
+
+def _bare(model: Model, convention: str, at: _Poses, end: Frame) -> Model:
+    """Base and joints alone, in DH; `end` is what the last frame should be if it can."""
+    axes = [axis_of(link.joint, T) for link, T in zip(model.links, at.joints, strict=False)]
+    rows, base, _ = dh_from_axes(axes, convention, at.users[-1], end)
+    links = tuple(Link(**row._asdict()) for row in rows)
+    return Model(name=model.name, convention=convention, links=links, base=pose(base, "base"))
+
+
+def _refuse(model: Model) -> None:
+    """A tree and a sliding centre of mass have no place in a converted DH model."""
+    parents = model.parents
+    twice = next((p for i, p in enumerate(parents) if p in parents[:i]), None)
+    if twice is not None:
+        names = [x for x, p in zip(model.link_names, parents, strict=True) if p == twice]
+        at = model.base_name if twice < 0 else model.link_names[twice]
+        raise ModelError(
+            f"robot {model.name!r} is a tree: {at!r} carries {' and '.join(map(repr, names))}; "
+            "a DH table holds a single chain",
+            "load one branch of it by naming its tip, or lock the joints of the others",
+        )
+    slides = next((link for link in model.links if link.slides), None)
+    if slides is not None:
+        raise ModelError(
+            f"link {slides.name!r} has com_factor on a prismatic joint, which means something only "
+            f"in the {model.convention} convention: its centre of mass moves with q",
+            "give the link a constant com",
+        )
+
+
+def _numeric(value: Any, values: Mapping[str, float]) -> Any:
+    """The same data with every symbol replaced by its value."""
+    if isinstance(value, Expression):
+        return resolve(value, values)
+    if isinstance(value, tuple):
+        return tuple(_numeric(x, values) for x in value)
+    if isinstance(value, Mapping):
+        return {k: _numeric(x, values) for k, x in value.items()}
+    if not is_dataclass(value):
+        return value
+    changes = {f.name: _numeric(getattr(value, f.name), values) for f in fields(value)}
+    if isinstance(value, Model):
+        changes["values"] = {}
+    return replace(value, **changes)  # type: ignore[type-var]
+
+
+def _poses(c: Chain) -> _Poses:
+    joints: list[Frame] = []
+    for joint in c.joints:
+        parent = Frame() if joint.parent < 0 else joints[joint.parent]
+        joints.append(compose(parent, joint.placement))
+    users = [compose(joints[i], c.bodies[i].user) for i in range(c.links)]
+    return _Poses(joints, [*users, c.base])
+
+
+def _certify(model: Model, at: _Poses, new: _Poses, size: float) -> None:
+    """Say aloud if axes so nearly parallel that no table holds them have cost accuracy."""
+    for link, a, b in zip(model.links, at.joints, new.joints, strict=False):
+        T = compose(inverse(a), b)  # a turn about and a shift along z, if all is well
+        error = math.hypot(T.R[0][2], T.R[1][2])
+        if link.joint == "revolute":
+            error = max(error, math.hypot(*T.p[:2]) / size)
+        if error > DRIFT:
+            warnings.warn(
+                f"the axis of joint {link.joint_name!r} is off by {error:.1g} in the DH table: it "
+                "is nearly, but not quite, parallel to its neighbour",
+                DynamisWarning,
+                stacklevel=3,
+            )
+            return
+
+
+def _link(link: Link, row: Link, T: Frame, drive: Drive | None, size: float) -> Link:
+    """The link placed by a DH row, in its new frame: T seen from the old one."""
+    geometry = {name: getattr(row, name) for name in GEOMETRY}
+    return replace(link, **geometry, **_body(link, T, size), drive=drive)
+
+
+def _body(link: Link, T: Frame, size: float) -> dict[str, Any]:
+    """com' = R^T (com - p), Ic' = R^T Ic R; the ten linear parameters moved as a whole."""
+    if link.linear is not None:
+        return {"linear": _clean(linear(transformed_back(T, link.body({}, MATH))))}
+    com = link.com or ZERO
+    if link.com_factor is not None:
+        com = scale(link.com_factor, link.p(0.0, {}, MATH))
+    xx, yy, zz, xy, yz, xz = link.inertia
+    turned = rotated(Inertia(I=(xx, xy, yy, xz, yz, zz)), transpose(T.R)).I
+    xx, xy, yy, xz, yz, zz = _clean(turned)
+    moved = tuple(tidy(x, size) for x in rotate_back(T.R, subtract(com, T.p)))
+    return {
+        "com": moved if link.mass != 0.0 else None,
+        "com_factor": None,
+        "inertia": (xx, yy, zz, xy, yz, xz),
+    }
+
+
+def _clean(numbers: tuple[float, ...]) -> tuple[float, ...]:
+    """Rounding errors beside the largest number, and minus zero, become zero."""
+    least = ROUNDING * max(abs(x) for x in numbers)
+    return tuple(x if abs(x) > least else 0.0 for x in numbers)
+
+
+def _drive(drive: Drive | None, rotor: Joint, place: Frame, new: _Poses) -> Drive | None:
+    """The drive with its rotor's axis, position and unbalance in the new frame that carries it.
+
+    A balanced rotor on its joint's own axis needs none of them.
+    """
+    if drive is None:
+        return None
+    own = drive.rotor_link, drive.rotor_axis, drive.rotor_position
+    if own == (None, None, None) and not any(drive.unbalance):
+        return drive
+    T = compose(inverse(new.users[rotor.parent]), place)  # -1 is the base, last of the users
+    axis = normalised(transpose(T.R)[2])
+    turned = rotate_back(rotation_z_to(axis), rotate(T.R, (*drive.unbalance, 0.0)))
+    return replace(drive, rotor_axis=axis, rotor_position=_clean(T.p), unbalance=turned[:2])
+
+
+def _named_frame(model: Model, frame: NamedFrame, moves: list[Frame]) -> NamedFrame:
+    move = moves[-1 if frame.link is None else model.link_names.index(frame.link)]
+    T = compose(inverse(move), frame.pose.frame({}))
+    return replace(frame, pose=pose(snapped(T, 1.0), frame.name))
+
+
+class TableRow(NamedTuple):
+    """One joint's row; `variable` is the text of its coordinate."""
+
+    joint_name: str
+    kind: str
+    theta: Any
+    d: Any
+    a: Any
+    alpha: Any
+    offset: Any
+    variable: str
+
+
+@dataclass(frozen=True)
+class DhTable:
+    """The DH table of an arm, as data and as text."""
+
+    convention: str
+    rows: tuple[TableRow, ...]
+    base: Pose
+    tool: Pose
+
+    def cells(self) -> list[tuple[str, ...]]:
+        """Header and rows as text."""
+        header = ("joint", "type", "theta", "d", "a", "alpha")
+        return [header, *(_cells(row) for row in self.rows)]
+
+    def notes(self) -> list[str]:
+        """Base and tool, where they are not the identity."""
+        ends = (("base", self.base), ("tool", self.tool))
+        return [f"{name}: {_pose_text(T)}" for name, T in ends if Pose() != T]
+
+    def __str__(self) -> str:
+        cells = self.cells()
+        widths = [max(len(line[k]) for line in cells) for k in range(len(cells[0]))]
+        cells.insert(1, tuple("-" * width for width in widths))
+        lines = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in cells]
+        return "\n".join([f"DH table, {self.convention} convention", *lines, *self.notes()])
+
+    def _repr_html_(self) -> str:
+        header, *rows = ([html.escape(cell) for cell in line] for line in self.cells())
+        lines = ["".join(f"<th>{cell}</th>" for cell in header)]
+        lines += ["".join(f"<td>{cell}</td>" for cell in row) for row in rows]
+        body = "".join(f"<tr>{line}</tr>" for line in lines)
+        title = [f"DH table, {self.convention} convention", *self.notes()]
+        return f"<table><caption>{'<br>'.join(map(html.escape, title))}</caption>{body}</table>"
+
+
+def dh_table(model: Model, convention: str | None = None) -> DhTable:
+    """The table of a model in a convention (None: its own, or modified for a URDF)."""
+    if convention is None:
+        convention = "modified" if model.convention == "urdf" else model.convention
+    dh = to_dh(model, convention)
+    rows = tuple(
+        TableRow(str(x.joint_name), x.joint, x.theta, x.d, x.a, x.alpha, x.offset, _variable(dh, x))
+        for x in dh.links
+    )
+    return DhTable(convention, rows, dh.base, dh.tool)
+
+
+def _variable(model: Model, link: Link) -> str:
+    """q1, q2, ... or what a mimicking joint makes of its leader's."""
+    leader, factor, start = link.mimic or (link.joint_name, 1.0, 0.0)
+    q = f"q{model.joint_names.index(str(leader)) + 1}"
+    if factor != 1.0:
+        q = f"-{q}" if factor == -1.0 else f"{_atom(_length(factor))}*{q}"
+    return _plus(q, start, _angle_text if link.joint == "revolute" else _length)
+
+
+def _cells(row: TableRow) -> tuple[str, ...]:
+    theta, d = _angle_text(row.theta), _length(row.d)
+    if row.kind == "revolute":
+        theta = _plus(row.variable, row.offset, _angle_text)
+    else:
+        d = _plus(row.variable, row.offset, _length)
+    return row.joint_name, row.kind, theta, d, _length(row.a), _angle_text(row.alpha)
+
+
+def _plus(variable: str, constant: Any, text: Any) -> str:
+    """q1, q1 + pi/2, q1 - 0.3 or q1 + (symbols)."""
+    if isinstance(constant, Expression):
+        return f"{variable} + {_atom(constant.text)}"
+    if text(constant) == "0":
+        return variable
+    return f"{variable} {'-' if constant < 0 else '+'} {text(abs(constant))}"
+
+
+def _atom(text: str) -> str:
+    plain = text.isidentifier() or text.replace(".", "", 1).isdigit()
+    return text if plain else f"({text})"
+
+
+def _length(x: Any) -> str:
+    return f"{x + 0.0:.6g}" if isinstance(x, (int, float)) else str(x)
+
+
+def _angle_text(x: Any) -> str:
+    """A multiple of pi/12 in terms of pi, any other angle in radians to four digits."""
+    if not isinstance(x, (int, float)):
+        return str(x)
+    twelfths = round(12.0 * x / math.pi)
+    if abs(x - twelfths * math.pi / 12.0) > DRIFT:
+        return f"{x:.4g}"
+    part = Fraction(twelfths, 12)
+    top = {0: "0", 1: "pi", -1: "-pi"}.get(part.numerator, f"{part.numerator}*pi")
+    return top if part.denominator == 1 else f"{top}/{part.denominator}"
+
+
+def _pose_text(T: Pose) -> str:
+    xyz, rpy = ", ".join(map(_length, T.xyz)), ", ".join(map(_angle_text, T.rpy))
+    return f"xyz ({xyz}), rpy ({rpy})"

@@ -1,0 +1,158 @@
+"""Tracing: run a scalar-generic function over CasADi SX and walk its instruction tape."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from ..errors import OptionError
+from ..spatial.functions import Functions
+from .builder import Builder
+from .program import Port, Program
+
+SX = Functions(
+    sin=ca.sin,
+    cos=ca.cos,
+    sqrt=ca.sqrt,
+    exp=ca.exp,
+    tanh=ca.tanh,
+    sign=ca.sign,
+    min=ca.fmin,
+    max=ca.fmax,
+    select=ca.if_else,
+)
+
+# CasADi operation -> ours
+DIRECT: Mapping[int, str] = {
+    ca.OP_ADD: "add",
+    ca.OP_SUB: "sub",
+    ca.OP_MUL: "mul",
+    ca.OP_DIV: "div",
+    ca.OP_NEG: "neg",
+    ca.OP_SIN: "sin",
+    ca.OP_COS: "cos",
+    ca.OP_SQRT: "sqrt",
+    ca.OP_EXP: "exp",
+    ca.OP_LOG: "log",
+    ca.OP_TANH: "tanh",
+    ca.OP_POW: "pow",
+    ca.OP_CONSTPOW: "pow",
+    ca.OP_ATAN2: "atan2",
+    ca.OP_FLOOR: "floor",
+    ca.OP_FABS: "abs",
+    ca.OP_SIGN: "sign",
+    ca.OP_FMIN: "min",
+    ca.OP_FMAX: "max",
+    ca.OP_LT: "lt",
+    ca.OP_LE: "le",
+    ca.OP_EQ: "eq",
+    ca.OP_NE: "ne",
+    ca.OP_NOT: "not",
+    ca.OP_AND: "and",
+    ca.OP_OR: "or",
+}
+
+
+def symbols(ports: Sequence[Port]) -> list[Any]:
+    """A column of fresh SX symbols per port."""
+    return [ca.SX.sym(port.name, port.size) for port in ports]
+
+
+def nested(column: Any, shape: tuple[int, ...]) -> Any:
+    """The entries of a column as nested lists of scalars, row by row."""
+    entries = [column[i] for i in range(column.shape[0])]
+    return np.array([*entries, None], dtype=object)[:-1].reshape(shape).tolist()
+
+
+def flat(value: Any) -> list[Any]:
+    """The leaves of nested sequences, row by row; an SX matrix gives its entries row by row."""
+    if isinstance(value, ca.SX) and value.numel() != 1:
+        return [value[i, j] for i in range(value.shape[0]) for j in range(value.shape[1])]
+    if isinstance(value, (list, tuple)):
+        return [leaf for item in value for leaf in flat(item)]
+    return [value]
+
+
+def trace(
+    name: str,
+    function: Callable[..., Any],
+    inputs: Sequence[Port],
+    outputs: Sequence[Port],
+) -> Program:
+    """The Program of `function(*arguments, fn)`; several outputs are returned as a sequence."""
+    columns = symbols(inputs)
+    arguments = [nested(c, port.shape) for c, port in zip(columns, inputs, strict=True)]
+    returned = function(*arguments, SX)
+    results = [returned] if len(outputs) == 1 else list(returned)
+    return program_of(name, columns, results, inputs, outputs)
+
+
+def sx_function(name: str, columns: Sequence[Any], results: Sequence[Any]) -> ca.Function:
+    """A CasADi Function of columns, one stacked output per result."""
+    stacked = [ca.vertcat(*(ca.SX(x) for x in flat(result))) for result in results]
+    return ca.Function(name, list(columns), stacked)
+
+
+def program_of(
+    name: str,
+    columns: Sequence[Any],
+    results: Sequence[Any],
+    inputs: Sequence[Port],
+    outputs: Sequence[Port],
+) -> Program:
+    """Walk the tape of the results as functions of the columns."""
+    leaves = [flat(result) for result in results]
+    function = sx_function("traced", columns, results)
+    builder = Builder()
+    zero = builder.constant(0.0)
+    values: list[list[int]] = [[zero] * len(row) for row in leaves]
+    work: dict[int, int] = {}
+    for k in range(function.n_instructions()):
+        op = function.instruction_id(k)
+        sources, targets = function.instruction_input(k), function.instruction_output(k)
+        if op == ca.OP_OUTPUT:
+            values[targets[0]][targets[1]] = work[sources[0]]
+        elif op == ca.OP_INPUT:
+            work[targets[0]] = builder.input(sources[0], sources[1])
+        elif op == ca.OP_CONST:
+            work[targets[0]] = builder.constant(function.instruction_constant(k))
+        else:
+            work[targets[0]] = _emit(builder, op, [work[s] for s in sources])
+    _dense_outputs(function, values, leaves, builder)
+    return builder.program(name, inputs, outputs, values)
+
+
+def _emit(builder: Builder, op: int, operands: list[int]) -> int:
+    if op in DIRECT:
+        return builder.op(DIRECT[op], *operands)
+    a = operands[0]
+    if op == ca.OP_SQ:
+        return builder.op("mul", a, a)
+    if op == ca.OP_TWICE:
+        return builder.op("add", a, a)
+    if op == ca.OP_INV:
+        return builder.op("div", builder.constant(1.0), a)
+    if op == ca.OP_IF_ELSE_ZERO:
+        return builder.op("select", a, operands[1], builder.constant(0.0))
+    if op == ca.OP_ASSIGN:
+        return a
+    names = {getattr(ca, n): n for n in dir(ca) if n.startswith("OP_")}
+    raise OptionError(
+        f"the function uses {names.get(op, op)}, which is not one of the operations of a Program",
+        "use + - * /, sin, cos, sqrt, exp, tanh, sign, min, max, select",
+    )
+
+
+def _dense_outputs(
+    function: ca.Function, values: list[list[int]], leaves: list[list[Any]], builder: Builder
+) -> None:
+    """The tape numbers an output's non-zeros; put them back among its structural zeros."""
+    for k, row in enumerate(leaves):
+        rows = function.sparsity_out(k).row()
+        if len(rows) == len(row):
+            continue
+        packed = values[k][: len(rows)]
+        values[k] = [builder.constant(0.0)] * len(row)
+        for position, value in zip(rows, packed, strict=True):
+            values[k][position] = value

@@ -1,0 +1,41 @@
+"""Test settings, and the rule that nothing skips where skipping is forbidden."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+SHARED = Path(__file__).parents[2] / "shared"
+
+settings.register_profile("dynamis", derandomize=True, print_blob=True)
+settings.load_profile("dynamis")
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = (yield).get_result()
+    if report.skipped and os.environ.get("DYNAMIS_FORBID_SKIP") and not hasattr(report, "wasxfail"):
+        report.outcome = "failed"
+        report.longrepr = f"skipped where skipping is forbidden: {report.longrepr}"
+
+
+@pytest.fixture(scope="session")
+def reference():
+    """Published inputs and outputs, by file name."""
+
+    def read(name: str):
+        path = Path(__file__).parent / "reference" / f"{name}.json"
+        return json.loads(path.read_text())
+
+    return read
+
+
+@pytest.fixture(scope="session")
+def data():
+    """The folder of logs and URDFs of real arms; absent on a fresh machine."""
+    folder = SHARED / "data"
+    if not folder.exists():
+        pytest.skip(f"no recordings of real arms at {folder.name}/ beside the repository")
+    return folder

@@ -1,0 +1,155 @@
+"""Random models for the file formats: every field, both DH conventions, URDF trees, symbols."""
+
+from hypothesis import strategies as st
+
+from dynamis.model.drive import Drive
+from dynamis.model.friction import Friction
+from dynamis.model.link import Link
+from dynamis.model.model import Model, NamedFrame, Payload
+from dynamis.model.pose import Pose
+
+VALUES = {"m1": 1.5, "L1": 0.75, "x_2": -0.3}
+EXPRESSIONS = ("m1", "2*L1 + 0.1", "-(L1)", "m1*L1**2/3", "sin(x_2)", "(x_2)*pi/180")
+
+numbers = st.integers(-3000, 3000).map(lambda k: k / 1000)
+lengths = numbers
+positive = st.integers(1, 5000).map(lambda k: k / 1000)
+scalars = st.one_of(numbers, numbers, st.sampled_from(EXPRESSIONS))
+any_floats = st.floats(allow_nan=False, allow_infinity=False)
+
+
+def hostile_texts(xml: bool):
+    """Names and descriptions as nobody should write them; only what XML can hold if `xml`."""
+    categories = ("Cs", "Cc", "Cn") if xml else ("Cs",)
+    alphabet = st.characters(exclude_categories=categories)
+    nasty = st.sampled_from(
+        ['"; import os', "a\nb", "\t'<&>\"", "]]>", "\\u0041", "é°", " ", "a,b"]
+    )
+    return st.one_of(nasty, st.text(alphabet, min_size=1, max_size=8))
+
+
+def vectors(of=scalars, size=3):
+    return st.lists(of, min_size=size, max_size=size).map(tuple)
+
+
+def poses(of=scalars):
+    return st.builds(Pose, vectors(of), vectors(of))
+
+
+@st.composite
+def frictions(draw):
+    law, constants = draw(
+        st.sampled_from(
+            [
+                ("coulomb", {}),
+                ("smooth", {}),
+                ("stribeck", {"static_ratio": 1.7}),
+                ("stribeck", {"velocity": 0.25}),
+                ("grotjahn", {"ratio": 0.5}),
+            ]
+        )
+    )
+    coulomb = draw(st.one_of(scalars, vectors(size=2)))
+    return Friction(
+        viscous=draw(scalars),
+        coulomb=coulomb,
+        offset=draw(scalars),
+        law=law,
+        constants=constants,
+    )
+
+
+drives = st.builds(
+    Drive,
+    gear=scalars,
+    rotor_inertia=scalars,
+    viscous=scalars,
+    coulomb=st.one_of(scalars, vectors(size=2)),
+    efficiency=st.sampled_from([1.0, 0.85]),
+    limits=st.one_of(st.none(), vectors(size=2)),
+    rotor_axis=st.one_of(st.none(), st.just((0, 1, 0))),
+    rotor_position=st.one_of(st.none(), vectors()),
+    unbalance=vectors(numbers, 2),
+)
+
+
+@st.composite
+def bodies(draw, convention, physical):
+    kinds = ["com", "com", "none"] + ([] if physical else ["linear"])
+    kind = draw(st.sampled_from(kinds + (["factor"] if convention == "standard" else [])))
+    if kind == "none":
+        return {}
+    if kind == "linear":
+        return {"linear": draw(vectors(numbers, 10))}
+    body = {"mass": draw(positive), "inertia": draw(vectors(scalars, 6))}
+    if kind == "factor":
+        return body | {"com_factor": draw(numbers)}
+    return body | {"com": draw(vectors())}
+
+
+@st.composite
+def places(draw, convention, joint, names):
+    if convention != "urdf":
+        constant = "d" if joint == "revolute" else "theta"
+        return {key: draw(scalars) for key in ("a", "alpha", "offset", constant)}
+    axis = draw(vectors(st.integers(-2, 2)).filter(any))
+    place = {"xyz": draw(vectors()), "rpy": draw(vectors()), "axis": axis}
+    place["parent"] = draw(st.sampled_from([None, *names]))
+    return place | ({"offset": draw(numbers)} if draw(st.booleans()) else {})
+
+
+@st.composite
+def models(draw, xml=False, physical=False):
+    """A model that uses anything the files can say."""
+    convention = draw(st.sampled_from(["standard", "modified", "urdf"]))
+    texts = hostile_texts(xml)
+    count = draw(st.integers(1, 4))
+    names = draw(st.lists(texts, min_size=count + 1, max_size=count + 1, unique=True))
+    links, free = [], []
+    for i in range(count):
+        joint = draw(st.sampled_from(["revolute", "prismatic"]))
+        joint_name = f"{names[i]} joint"
+        mimic = None
+        if convention == "urdf" and free and draw(st.booleans()):
+            mimic = (draw(st.sampled_from(free)), draw(scalars), draw(scalars))
+        else:
+            free.append(joint_name)
+        links.append(
+            Link(
+                joint=joint,
+                name=names[i],
+                joint_name=joint_name,
+                mimic=mimic,
+                **draw(places(convention, joint, names[:i])),
+                **draw(bodies(convention, physical)),
+                friction=draw(st.one_of(st.just(Friction()), frictions())),
+                drive=draw(st.one_of(st.none(), st.just(Drive()), drives)),
+                limits=draw(st.one_of(st.none(), vectors(size=2))),
+                velocity_limit=draw(st.one_of(st.none(), scalars)),
+                effort_limit=draw(st.one_of(st.none(), scalars)),
+            )
+        )
+    matrix = None
+    if all(x.drive is None for x in links) and draw(st.booleans()):
+        matrix = draw(vectors(vectors(numbers, count), count))
+    frame = NamedFrame(
+        name=names[count], link=draw(st.sampled_from([None, *names[:count]])), pose=draw(poses())
+    )
+    return Model(
+        name=draw(texts),
+        convention=convention,
+        links=tuple(links),
+        gravity=draw(vectors()),
+        base=draw(st.one_of(st.just(Pose()), poses())),
+        tool=draw(st.one_of(st.just(Pose()), poses())),
+        tool_link=draw(st.sampled_from([None, *names[:count]])),
+        tool_name=draw(texts),
+        base_name=draw(texts),
+        payload=draw(st.one_of(st.none(), st.builds(Payload, mass=positive, com=vectors()))),
+        gear_matrix=matrix,
+        rotors=draw(st.sampled_from(["reflected", "full"])),
+        values=VALUES,
+        configurations={draw(texts): draw(vectors(numbers, len(free)))},
+        frames=draw(st.sampled_from([(), (frame,)])),
+        description=draw(st.one_of(st.just(""), texts)),
+    )
