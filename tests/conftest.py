@@ -9,6 +9,8 @@ from hypothesis import settings
 
 SHARED = Path(__file__).parents[2] / "shared"
 
+os.environ["DYNAMIS_COMPILE"] = "off"  # hundreds of random robots; see the fixture `compiled`
+
 settings.register_profile("dynamis", derandomize=True, print_blob=True)
 settings.load_profile("dynamis")
 
@@ -39,3 +41,14 @@ def data():
     if not folder.exists():
         pytest.skip(f"no recordings of real arms at {folder.name}/ beside the repository")
     return folder
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory):
+    """Machine code, kept in a cache of this test run."""
+    shared = tmp_path_factory.getbasetemp()
+    shared = shared.parent if os.environ.get("PYTEST_XDIST_WORKER") else shared
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DYNAMIS_COMPILE", "on")
+        patch.setenv("DYNAMIS_CACHE", str(shared / "object-code"))
+        yield

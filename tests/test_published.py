@@ -7,7 +7,8 @@ import pytest
 
 import dynamis as dy
 
-PRINTED = 1e-4  # four decimals
+pytestmark = pytest.mark.usefixtures("compiled")
+
 GRAVITY = (0, 0, -9.81)
 
 

@@ -21,6 +21,7 @@ from .model.parameters import parameter_names
 SOURCES = ("spatial", "model", "dynamics", "trace", "backends")  # what decides the code
 SOURCE_FILES = ("kernels.py", "derivatives.py")
 THREADS = "DYNAMIS_THREADS"
+COMPILE = "DYNAMIS_COMPILE"  # "off": run the algorithms over NumPy arrays instead
 WORTH_A_THREAD = 6_000_000  # operations times samples above which a batch is shared out
 
 
@@ -88,6 +89,11 @@ class Code:
             (ctypes.c_int64 * len(strides))(*strides),
             (ctypes.c_void_p * len(ends))(*ends),
         )
+
+
+def compiling() -> bool:
+    """Whether kernels become machine code."""
+    return os.environ.get(COMPILE, "").lower() not in ("off", "0", "no")
 
 
 @cache

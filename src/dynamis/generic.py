@@ -24,7 +24,13 @@ class Arm:
 
     def __init__(self, chain: Chain, fn: Functions):
         self.chain, self.fn, self.n = chain, fn, chain.n
-        self.sin, self.cos, self.sqrt, self.exp, self.tanh = fn.sin, fn.cos, fn.sqrt, fn.exp, fn.tanh
+        self.sin, self.cos, self.sqrt, self.exp, self.tanh = (
+            fn.sin,
+            fn.cos,
+            fn.sqrt,
+            fn.exp,
+            fn.tanh,
+        )
         self.sign, self.min, self.max, self.select = fn.sign, fn.min, fn.max, fn.select
 
     def inverse_dynamics(self, q: Scalars, qd: Scalars, qdd: Scalars, **options: Any) -> Scalars:

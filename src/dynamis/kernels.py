@@ -109,7 +109,7 @@ def _kernels() -> dict[str, Kernel]:
     rows.append(Kernel("inverse_dynamics:wrench:base_motion", both, inputs, {"tau": (N,)}))
     derivatives = {"dtau_dq": (N, N), "dtau_dqd": (N, N), "dtau_dqdd": (N, N)}
     rows.append(Kernel("inverse_dynamics_derivatives", _lazy("inverse"), STATE, derivatives, True))
-    columns = {name: (N,) for name in derivatives}
+    columns = dict.fromkeys(derivatives, (N,))
     name = "inverse_dynamics_derivatives:column"
     rows.append(Kernel(name, _lazy("inverse_along"), (*STATE, "seed"), columns, True))
     derivatives = {"dqdd_dq": (N, N), "dqdd_dqd": (N, N), "dqdd_dtau": (N, N)}

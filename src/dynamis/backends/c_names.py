@@ -3,9 +3,7 @@
 import re
 
 KEYWORDS = frozenset(
-    "auto break case char const continue default do double else enum extern float for goto if inline "
-    "int long main register restrict return short signed sizeof static struct switch typedef union "
-    "unsigned void volatile while sin cos sqrt exp log tanh pow atan2 floor fabs".split()
+    ["auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern", "float", "for", "goto", "if", "inline", "int", "long", "main", "register", "restrict", "return", "short", "signed", "sizeof", "static", "struct", "switch", "typedef", "union", "unsigned", "void", "volatile", "while", "sin", "cos", "sqrt", "exp", "log", "tanh", "pow", "atan2", "floor", "fabs"]
 )
 LONGEST = 40
 

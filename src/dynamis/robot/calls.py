@@ -1,0 +1,238 @@
+"""How a Robot calls its kernels: arrays in, compiled code, arrays out."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property, update_wrapper
+from math import prod
+from threading import RLock
+from types import MethodType
+from typing import Any
+
+import numpy as np
+
+from .. import evaluate as door
+from ..compiled import Code, compile_kernel, compiling, thread_count
+from ..errors import OptionError, ShapeError, did_you_mean
+from ..kernels import KERNELS, Kernel, input_shape, shape_of
+from ..model.chain import Chain, chain
+from ..model.model import Model
+
+try:
+    from .._fast import Fast
+except ImportError:  # no C compiler when the package was installed: calls take the slower path
+    Fast = None
+
+CALL_OPTIONS = ("out", "threads", "dtype")
+
+
+class fast:  # noqa: N801  reads as the decorator it is
+    """A method that, once its kernel is compiled, is bound as a C callable.
+
+    The first call goes through the Python method, which compiles; from then on vectors and batches
+    of the right type go straight to machine code and everything else to the method.
+    """
+
+    def __init__(self, method: Callable[..., Any]):
+        self.method = method
+        update_wrapper(self, method)
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, robot: Any, owner: type | None = None) -> Any:
+        if robot is None:
+            return self.method
+        bound = MethodType(self.method, robot)
+        if Fast is None:
+            return bound
+        callable_ = Fast(bound)
+        update_wrapper(callable_, bound)
+        robot.__dict__[self.name] = callable_
+        return callable_
+
+
+class Calls:
+    """A model and its compiled kernels."""
+
+    model: Model
+
+    def __init__(self, model: Model):
+        self.model = model
+        self._codes: dict[tuple[str, str, bool], Code] = {}
+        self._lock = RLock()
+
+    def __reduce__(self) -> tuple:
+        return type(self), (self.model,)
+
+    @property
+    def n(self) -> int:
+        """Number of joints that move by themselves: the length of q."""
+        return self.model.n
+
+    @cached_property
+    def chain(self) -> Chain:
+        """The canonical chain over floats; raises if a symbol has no value."""
+        return chain(self.model)
+
+    def _code(self, kernel: Kernel, dtype: str, parameters: bool = False) -> Code:
+        """Compiled code of a kernel, made once."""
+        key = kernel.key, dtype, parameters
+        code = self._codes.get(key)
+        if code is None:
+            with self._lock:
+                code = self._codes.get(key)
+                if code is None:
+                    code = compile_kernel(kernel, self.model, dtype, parameters)
+                    self._codes[key] = code
+                    if dtype == "float64" and not parameters and KERNELS[kernel.name] is kernel:
+                        self._install(kernel.name, code)
+        return code
+
+    def _install(self, name: str, code: Code) -> None:
+        """Give a compiled default kernel to the method of its name."""
+        callable_ = self.__dict__.get(name)
+        if Fast is None or not isinstance(callable_, Fast):
+            return
+        callable_.install(
+            one=code.one,
+            batch=code.batch,
+            sizes=tuple(prod(s) for s in code.ports.input_shapes),
+            shapes=code.ports.output_shapes,
+            single=False,
+            keep=code,
+            refuse_nan=name == "forward_dynamics",
+            largest=code.largest,
+        )
+
+    def _what(self) -> str:
+        return f"robot {self.model.name!r} with joints {', '.join(self.model.joint_names)}"
+
+    def _arrays(self, arguments: Mapping[str, Any]) -> list[np.ndarray]:
+        """Checked arguments as float64 arrays."""
+        what = self._what()
+        shapes = [input_shape(name, self.model) for name in arguments]
+        items = zip(arguments.items(), shapes, strict=True)
+        return [door.as_batch(value, name, shape, what) for (name, value), shape in items]
+
+    def _call(
+        self,
+        name: str,
+        arguments: Mapping[str, Any],
+        call_options: Mapping[str, Any],
+        parameters: Any = None,
+        **kernel_options: Any,
+    ) -> Any:
+        """Evaluate a kernel by compiled code; one array, or a tuple if it has several results."""
+        kernel = KERNELS[name]
+        if kernel_options:
+            kernel = replace(kernel, options=kernel_options)
+        if parameters is not None:
+            arguments = {**arguments, "parameters": parameters}
+        options = checked(call_options, CALL_OPTIONS)
+        arrays = self._arrays(arguments)
+        kind = door.checked_dtype(options.get("dtype"))
+        door.checked_threads(options.get("threads"))
+        if not compiling():
+            return self._interpreted(kernel, arrays, tuple(arguments), options)
+        code = self._code(kernel, kind.name, parameters is not None)
+        return run(code, arrays, tuple(arguments), options.get("out"), options.get("threads"))
+
+    def _interpreted(
+        self,
+        kernel: Kernel,
+        arrays: Sequence[np.ndarray],
+        names: tuple[str, ...],
+        options: Mapping[str, Any],
+    ) -> Any:
+        """A kernel without machine code: the algorithm over arrays, or its program interpreted."""
+        if not kernel.differentiate and "parameters" not in names:
+            (shape,) = kernel.outputs.values()
+            output = shape_of(shape, self.model)
+            function = kernel.bound()
+
+            def call(*scalars: Any) -> Any:
+                *values, fn = scalars
+                return function(self.chain, *values, fn=fn)
+
+            dims = [len(input_shape(name, self.model)) for name in names]
+            return door.evaluate(call, arrays, dims, output, names, **options)
+        from ..kernels import program
+        from ..trace.interpreter import interpret
+
+        kind = door.checked_dtype(options.get("dtype"))
+        results = interpret(program(kernel, self.model, "parameters" in names), arrays)
+        results = [r.astype(kind) for r in results]
+        if options.get("out") is not None:
+            results = stored(options["out"], results)
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def _generic(
+        self,
+        function: Callable[..., Any],
+        arguments: Mapping[str, Any],
+        output: tuple[int, ...],
+        call_options: Mapping[str, Any],
+    ) -> np.ndarray:
+        """Evaluate `function(chain, **arguments, fn=...)` without compiling: teaching methods."""
+        names = tuple(arguments)
+
+        def call(*scalars: Any) -> Any:
+            *values, fn = scalars
+            return function(self.chain, **dict(zip(names, values, strict=True)), fn=fn)
+
+        options = checked(call_options, CALL_OPTIONS)
+        arrays = self._arrays(arguments)
+        dims = [len(input_shape(name, self.model)) for name in names]
+        return door.evaluate(call, arrays, dims, output, names, **options)
+
+    def _shape(self, name: str) -> tuple[int, ...]:
+        """Shape of one sample of a kernel's only result."""
+        (shape,) = KERNELS[name].outputs.values()
+        return shape_of(shape, self.model)
+
+
+def checked(options: Mapping[str, Any], known: Sequence[str]) -> Mapping[str, Any]:
+    """Options whose names exist."""
+    unknown = next((key for key in options if key not in known), None)
+    if unknown is not None:
+        raise OptionError(f"unknown option {unknown!r}", did_you_mean(unknown, known))
+    return options
+
+
+def run(
+    code: Code,
+    arrays: Sequence[np.ndarray],
+    names: Sequence[str],
+    out: Any = None,
+    threads: int | None = None,
+) -> Any:
+    """Broadcast, evaluate every sample, return arrays of shape (..., *result)."""
+    shapes = code.ports.input_shapes
+    leading = [a.shape[: a.ndim - len(s)] for a, s in zip(arrays, shapes, strict=True)]
+    shape = door.batch_shape(names, leading)
+    count = prod(shape)
+    ready, strides = [], []
+    for array, own, core in zip(arrays, leading, shapes, strict=True):
+        if own != shape and prod(own) != 1:
+            array = np.broadcast_to(array, (*shape, *core))  # noqa: PLW2901
+        ready.append(np.ascontiguousarray(array, dtype=code.dtype))
+        strides.append(prod(core) if ready[-1].size == count * prod(core) and count > 1 else 0)
+    results = [np.empty((count, *s), code.dtype) for s in code.ports.output_shapes]
+    if count:
+        flat = [r.reshape(count, -1) if r.size else r for r in results]
+        code.run(ready, strides, flat, count, thread_count(threads, code.operations, count))
+    ports = zip(results, code.ports.output_shapes, strict=True)
+    shaped = [r.reshape(*shape, *s) for r, s in ports]
+    if out is not None:
+        shaped = stored(out, shaped)
+    return shaped[0] if len(shaped) == 1 else tuple(shaped)
+
+
+def stored(out: Any, results: list[np.ndarray]) -> list[np.ndarray]:
+    """Results in the user's own arrays."""
+    given = [out] if len(results) == 1 else out
+    if not isinstance(given, (list, tuple)) or len(given) != len(results):
+        raise ShapeError(f"out is {type(out).__name__}, expected {len(results)} arrays")
+    for target, result in zip(given, results, strict=True):
+        door.destination(target, result.shape, result.dtype)[...] = result
+    return list(given)

@@ -1,0 +1,105 @@
+"""Text and code from a Robot: operation counts, kernels with parameters, CasADi, C."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .. import evaluate as door
+from ..errors import OptionError, did_you_mean
+from ..kernels import Kernel, kernel_named, program
+from .calls import CALL_OPTIONS, Calls, checked, run
+
+if TYPE_CHECKING:
+    import casadi
+
+    from ..trace.program import Cost, Program
+
+PARAMETERS = ("inline", "argument")
+
+
+class CodeMethods(Calls):
+    """What is compiled, as counts, functions and files."""
+
+    def program(
+        self, name: str, method: str | None = None, parameters: str = "inline"
+    ) -> "Program":
+        """The straight-line program of a kernel."""
+        return program(_chosen(name, method), self.model, _argument(parameters))
+
+    def cost(self, name: str, method: str | None = None) -> "Cost":
+        """Operations of a kernel as compiled: .mul .add .div .trig."""
+        return self.program(name, method).cost
+
+    def kernel(
+        self, name: str, parameters: str = "inline", method: str | None = None
+    ) -> Callable[..., Any]:
+        """A kernel as a function; with parameters="argument" the parameter vector comes last.
+
+        The vector may be one, or one per sample: kernel(q, qd, qdd, values).
+        """
+        kernel, argument = _chosen(name, method), _argument(parameters)
+        names = (*kernel.inputs, "parameters") if argument else kernel.inputs
+
+        def call(*arguments: Any, **options: Any) -> Any:
+            if len(arguments) != len(names):
+                raise OptionError(
+                    f"kernel {name!r} got {len(arguments)} arguments, expected "
+                    f"{len(names)}: {', '.join(names)}"
+                )
+            checked(options, CALL_OPTIONS)
+            arrays = self._arrays(dict(zip(names, arguments, strict=True)))
+            kind = door.checked_dtype(options.get("dtype"))
+            door.checked_threads(options.get("threads"))
+            code = self._code(kernel, kind.name, argument)
+            return run(code, arrays, names, options.get("out"), options.get("threads"))
+
+        call.__name__ = call.__qualname__ = name
+        call.__doc__ = f"{name}({', '.join(names)}) of robot {self.model.name!r}."
+        return call
+
+    def casadi(
+        self, name: str, method: str | None = None, parameters: str = "inline"
+    ) -> "casadi.Function":
+        """A kernel as a CasADi Function of column vectors, for optimal control and estimation."""
+        from ..symbolic import casadi_function
+
+        return casadi_function(_chosen(name, method), self.model, _argument(parameters))
+
+    def export(
+        self,
+        names: str | Sequence[str],
+        target: str = "c",
+        directory: str | Path = "out",
+        dtype: Any = None,
+    ) -> list[Path]:
+        """Write kernels as source code into a folder that compiles and tests itself."""
+        from ..export import export
+
+        wanted = [names] if isinstance(names, str) else list(names)
+        kind = door.checked_dtype(dtype).name
+        return export(self, wanted, target, Path(directory), kind)
+
+
+def _chosen(name: str, method: str | None) -> Kernel:
+    kernel = kernel_named(name)
+    if method is None:
+        return kernel
+    from ..dynamics.equation import FORWARD_METHODS, INVERSE_METHODS
+
+    known = {"inverse_dynamics": INVERSE_METHODS, "forward_dynamics": FORWARD_METHODS}
+    methods = known.get(name.split(":", maxsplit=1)[0], ())
+    if method not in methods:
+        raise OptionError(
+            f"kernel {name!r} has no method {method!r}", did_you_mean(method, methods)
+        )
+    return replace(kernel, options={"method": method})
+
+
+def _argument(parameters: str) -> bool:
+    if parameters not in PARAMETERS:
+        raise OptionError(
+            f"parameters is {parameters!r}, expected 'inline' or 'argument'",
+            did_you_mean(str(parameters), PARAMETERS),
+        )
+    return parameters == "argument"

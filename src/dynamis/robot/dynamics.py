@@ -1,0 +1,260 @@
+"""Dynamics of a Robot:  M(q) qdd + C(q, qd) qd + g(q) + friction(qd) + J_tool^T wrench = tau."""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from .. import evaluate as door
+from ..columns import by_columns, too_large
+from ..dynamics import equation
+from ..dynamics.lagrange_euler import LagrangeEuler, lagrange_euler_terms
+from ..errors import OptionError, SingularError, did_you_mean
+from ..model.parameters import Parameters, parameter_names, parameter_values
+from .calls import Calls, fast
+
+COMPILED_FORWARD = ("walker-orin-3", "articulated-body")
+
+
+class DynamicMethods(Calls):
+    """Torques, accelerations, energies, derivatives and parameters."""
+
+    @fast
+    def inverse_dynamics(
+        self,
+        q: Any,
+        qd: Any,
+        qdd: Any,
+        method: str = "newton-euler",
+        wrench: Any = None,
+        base_motion: Any = None,
+        **options: Any,
+    ) -> np.ndarray:
+        """tau = M qdd + C qd + g + friction + J^T wrench, (..., n).
+
+        `wrench` (..., 6): forces then moments the tool exerts on the world, in the tool frame.
+        `base_motion` (..., 9): angular velocity, angular acceleration, linear acceleration of the
+        base, in the reference frame. Methods: newton-euler (compiled), newton-euler-base,
+        lagrange-euler, gibbs-appell.
+        """
+        _known(method, equation.INVERSE_METHODS, "inverse dynamics method")
+        arguments = {"q": q, "qd": qd, "qdd": qdd}
+        extra = {"wrench": wrench, "base_motion": base_motion}
+        given = {name: value for name, value in extra.items() if value is not None}
+        if "base_motion" in given and method not in equation.RECURSIONS:
+            raise OptionError(
+                f"method {method!r} does not take base_motion",
+                f"use one of {', '.join(equation.RECURSIONS)}",
+            )
+        arguments |= given
+        if method == "newton-euler":
+            return self._call(":".join(("inverse_dynamics", *given)), arguments, options)
+        function = partial(equation.inverse_dynamics, method=method)
+        return self._generic(function, arguments, (self.n,), options)
+
+    @fast
+    def forward_dynamics(
+        self,
+        q: Any,
+        qd: Any,
+        tau: Any,
+        method: str | None = None,
+        wrench: Any = None,
+        **options: Any,
+    ) -> np.ndarray:
+        """qdd from torques, (..., n); a singular mass matrix raises and names the joint.
+
+        Methods: None picks the cheapest by operation count; walker-orin-1, -2, -3, -4,
+        articulated-body.
+        """
+        if method is not None:
+            _known(method, equation.FORWARD_METHODS, "forward dynamics method")
+        if method == "articulated-body":
+            self._refuse_coupling(method)
+        arguments = {"q": q, "qd": qd, "tau": tau}
+        if wrench is not None:
+            arguments["wrench"] = wrench
+        if method is None or method in COMPILED_FORWARD:
+            name = "forward_dynamics" if wrench is None else "forward_dynamics:wrench"
+            chosen = {} if method is None else {"method": method}
+            qdd = self._call(name, arguments, options, **chosen)
+        else:
+            function = partial(equation.forward_dynamics, method=method)
+            qdd = self._generic(function, arguments, (self.n,), options)
+        if method == "walker-orin-4" or not np.isfinite(qdd).all():
+            self._refuse_singular(q)
+        return qdd
+
+    def _refuse_coupling(self, method: str) -> None:
+        if not equation.uncoupled(self.chain):
+            raise OptionError(
+                f"robot {self.model.name!r} couples its joints (mimic joints, a gear matrix or "
+                f"full rotors), which method {method!r} cannot follow",
+                "use method=None or a walker-orin method",
+            )
+
+    def _refuse_singular(self, q: Any) -> None:
+        """Name the joint and the sample that make the mass matrix singular, if any does."""
+        pivots = self._generic(equation.pivots, {"q": q}, (self.n,), {})
+        finite = np.isfinite(np.asarray(q, dtype=float)).all(axis=-1)
+        bad = np.isnan(pivots) & finite[..., None]
+        if not bad.any():
+            return
+        *sample, _ = (int(i[0]) for i in np.nonzero(bad))
+        joint = int(np.flatnonzero(bad[tuple(sample)])[-1])
+        where = f" (sample {tuple(sample)})" if sample else ""
+        raise SingularError(
+            f"robot {self.model.name!r} has a singular mass matrix at joint "
+            f"{self.model.joint_names[joint]!r} (joint {joint + 1}){where}: nothing resists its "
+            "acceleration",
+            "give the links it moves an inertia about its axis, or the joint a rotor inertia",
+        )
+
+    @fast
+    def mass_matrix(self, q: Any, **options: Any) -> np.ndarray:
+        """M(q), reflected rotors included, (..., n, n)."""
+        if too_large("mass_matrix", self.n):
+            return by_columns(self, "mass_matrix", {"q": q}, options)
+        return self._call("mass_matrix", {"q": q}, options)
+
+    @fast
+    def coriolis_matrix(self, q: Any, qd: Any, **options: Any) -> np.ndarray:
+        """C(q, qd) with Mdot - 2C skew, (..., n, n)."""
+        arguments = {"q": q, "qd": qd}
+        if too_large("coriolis_matrix", self.n):
+            return by_columns(self, "coriolis_matrix", arguments, options)
+        return self._call("coriolis_matrix", arguments, options)
+
+    @fast
+    def gravity_torque(self, q: Any, **options: Any) -> np.ndarray:
+        """g(q), without friction offsets, (..., n)."""
+        return self._call("gravity_torque", {"q": q}, options)
+
+    @fast
+    def friction_torque(self, qd: Any, **options: Any) -> np.ndarray:
+        """Friction of joints and motors, on the joint side, (..., n)."""
+        return self._call("friction_torque", {"qd": qd}, options)
+
+    @fast
+    def kinetic_energy(self, q: Any, qd: Any, **options: Any) -> np.ndarray:
+        """Kinetic energy with the reflected rotors, (...,)."""
+        return self._call("kinetic_energy", {"q": q, "qd": qd}, options)
+
+    @fast
+    def potential_energy(self, q: Any, **options: Any) -> np.ndarray:
+        """Potential energy, zero at the reference origin, (...,)."""
+        return self._call("potential_energy", {"q": q}, options)
+
+    @fast
+    def momentum(self, q: Any, qd: Any, **options: Any) -> np.ndarray:
+        """Linear then angular momentum of the links about the reference origin, (..., 6)."""
+        return self._call("momentum", {"q": q, "qd": qd}, options)
+
+    def operational_inertia(self, q: Any) -> np.ndarray:
+        """(J M^-1 J^T)^-1 of the tool in base axes, (..., 6, 6).
+
+        Directions in which the tool cannot move get zero (pseudo-inverse).
+        """
+        J, M = self.jacobian(q), self.mass_matrix(q)  # type: ignore[attr-defined]
+        self._refuse_singular(q)
+        with np.errstate(invalid="ignore"):
+            mobility = J @ np.linalg.solve(M, np.swapaxes(J, -1, -2))
+        known = np.isfinite(mobility).all(axis=(-1, -2), keepdims=True)
+        inertia = np.linalg.pinv(np.where(known, mobility, 0.0), rcond=1e-10, hermitian=True)
+        return np.where(known, inertia, np.nan)
+
+    def torque_terms(self, q: Any, qd: Any, qdd: Any) -> dict[str, np.ndarray]:
+        """Inertial, Coriolis-centrifugal, gravity and friction parts of the torque, by name."""
+        zero = np.zeros(self.n)
+        gravity = self.gravity_torque(q)
+        resist = self.friction_torque(qd)
+        moving = self.inverse_dynamics(q, qd, zero)
+        inertial = self.inverse_dynamics(q, qd, qdd) - moving
+        parts = np.broadcast_arrays(inertial, moving - gravity - resist, gravity, resist)
+        names = ("inertial", "coriolis", "gravity", "friction")
+        return {name: np.array(part) for name, part in zip(names, parts, strict=True)}
+
+    @fast
+    def motor_torque(self, q: Any, qd: Any, qdd: Any, **options: Any) -> np.ndarray:
+        """Torque of every motor, behind the gears and with their efficiency, (..., n)."""
+        for link, motor in zip(self.model.links, self.chain.motors, strict=True):
+            if motor.gear == 0.0:
+                raise OptionError(
+                    f"joint {link.joint_name!r} has gear 0: its motor torque is not defined"
+                )
+            if link.mimic is not None:
+                raise OptionError(
+                    f"joint {link.joint_name!r} mimics {link.mimic[0]!r}: which motor carries it "
+                    "is not defined",
+                    "lock it when loading",
+                )
+        return self._call("motor_torque", {"q": q, "qd": qd, "qdd": qdd}, options)
+
+    @fast
+    def inverse_dynamics_derivatives(
+        self, q: Any, qd: Any, qdd: Any, **options: Any
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(dtau_dq, dtau_dqd, dtau_dqdd), exact, each (..., n, n)."""
+        name, arguments = "inverse_dynamics_derivatives", {"q": q, "qd": qd, "qdd": qdd}
+        if too_large(name, self.n):
+            return by_columns(self, name, arguments, options)
+        return self._call(name, arguments, options)
+
+    @fast
+    def forward_dynamics_derivatives(
+        self, q: Any, qd: Any, tau: Any, **options: Any
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(dqdd_dq, dqdd_dqd, dqdd_dtau), through M^-1, each (..., n, n)."""
+        name, arguments = "forward_dynamics_derivatives", {"q": q, "qd": qd, "tau": tau}
+        if too_large(name, self.n):
+            qdd = self.forward_dynamics(q, qd, tau)
+            dq, dqd, M = self.inverse_dynamics_derivatives(q, qd, qdd, **options)
+            inverse = np.linalg.inv(M)
+            return -inverse @ dq, -inverse @ dqd, inverse
+        results = self._call(name, arguments, options)
+        if not all(np.isfinite(r).all() for r in results):
+            self._refuse_singular(q)
+        return results
+
+    def lagrange_euler(self, q: Any, qd: Any, qdd: Any) -> LagrangeEuler:
+        """Lagrange-Euler's tables at one state: .A .U .UU .J .D .h .H .C .tau, as arrays."""
+        state = self._arrays({"q": q, "qd": qd, "qdd": qdd})
+        for name, value in zip(("q", "qd", "qdd"), state, strict=True):
+            if value.ndim != 1:
+                raise OptionError(f"{name} has shape {value.shape}, expected one state ({self.n},)")
+        if self.chain.coupling is not None:
+            raise OptionError("Lagrange-Euler's tables are for robots without coupled joints")
+        terms = lagrange_euler_terms(self.chain, *(v.tolist() for v in state), door.MATH)
+        size = range(self.n)
+        zero = ((0.0,) * 4,) * 4
+        U = [[terms.U[i][j] or zero for j in size] for i in size]
+        UU = [[[terms.UU[i][j][k] or zero for k in size] for j in size] for i in size]
+        return LagrangeEuler(*(np.array(x) for x in terms._replace(U=U, UU=UU)))
+
+    @property
+    def parameters(self) -> Parameters:
+        """Every linear parameter: .names, .values; in the user's frames."""
+        values = np.array(parameter_values(self.model, self.chain))
+        return Parameters(parameter_names(self.model), values)
+
+    @fast
+    def regressor(
+        self, q: Any, qd: Any, qdd: Any, qd_ref: Any = None, **options: Any
+    ) -> np.ndarray:
+        """Y with Y @ parameters.values = inverse_dynamics, (..., n, p).
+
+        With `qd_ref`: M qdd + C(q, qd) qd_ref + g + friction(qd), with Mdot - 2C skew.
+        """
+        arguments = {"q": q, "qd": qd, "qdd": qdd}
+        name = "regressor"
+        if qd_ref is not None:
+            arguments["qd_ref"], name = qd_ref, "regressor:qd_ref"
+        parameter_names(self.model)  # raises for a centre of mass that moves in its link
+        if too_large(name, self.n):
+            return by_columns(self, name, arguments, options)
+        return self._call(name, arguments, options)
+
+
+def _known(name: Any, known: Any, what: str) -> None:
+    if name not in known:
+        raise OptionError(f"{what} {name!r} does not exist", did_you_mean(str(name), known))

@@ -1,0 +1,180 @@
+"""The user's Robot."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import evaluate as door
+from ..errors import ModelError, OptionError, did_you_mean
+from ..model.link import Link
+from ..model.model import GRAVITY, Model, Payload
+from ..model.parameters import parameter_names, with_parameters
+from ..model.pose import pose
+from ..model.quantity import resolve
+from ..model.to_dh import DhTable, dh_table, to_dh
+from .code import CodeMethods
+from .dynamics import DynamicMethods
+from .kinematics import KinematicMethods
+
+if TYPE_CHECKING:
+    from ..model.check import Finding
+
+
+class Robot(KinematicMethods, DynamicMethods, CodeMethods):
+    """A robot arm: `dy.load("puma560")`, a file, or `Robot.from_dh(...)`.
+
+    Every method takes array-likes, broadcasts leading axes and returns float64 arrays; every one
+    takes `out=`, `threads=` and `dtype=`. SI units, radians. A Robot does not change: variations
+    return a new one.
+    """
+
+    def __init__(self, model: Model):
+        if not isinstance(model, Model):
+            raise ModelError(
+                f"Robot got {type(model).__name__}, expected a Model",
+                "use dy.load(...) or dy.Robot.from_dh(...)",
+            )
+        super().__init__(model)
+
+    @classmethod
+    def from_dh(
+        cls,
+        name: str,
+        *,
+        convention: str,
+        links: Sequence[Link],
+        gravity: Any = GRAVITY,
+        base: Any = None,
+        tool: Any = None,
+        **rest: Any,
+    ) -> "Robot":
+        """A robot from a DH table; `convention` is "standard" or "modified", never guessed.
+
+        `base` and `tool` are 4x4 matrices or {"xyz": ..., "rpy": ...}; the rest of the keywords
+        are the fields of a model: values, configurations, payload, gear_matrix, rotors, ...
+        """
+        known = set(Model.__dataclass_fields__)
+        unknown = next((key for key in rest if key not in known), None)
+        if unknown is not None:
+            raise OptionError(
+                f"from_dh got unknown keyword {unknown!r}", did_you_mean(unknown, sorted(known))
+            )
+        model = Model(
+            name=name,
+            convention=convention,
+            links=links,  # type: ignore[arg-type]
+            gravity=gravity,
+            base=pose(base, "base"),
+            tool=pose(tool, "tool"),
+            **rest,
+        )
+        return cls(model)
+
+    # -- what it is ---------------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return self.model.name
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """Names of the entries of q."""
+        return self.model.joint_names
+
+    @property
+    def link_names(self) -> tuple[str, ...]:
+        """Names of the moving links."""
+        return self.model.link_names
+
+    @property
+    def gravity(self) -> np.ndarray:
+        """Acceleration of free fall, in the reference frame."""
+        return np.array(self.chain.gravity)
+
+    @cached_property
+    def configurations(self) -> Mapping[str, np.ndarray]:
+        """Named joint positions."""
+        return {name: np.array(q) for name, q in self.model.configurations.items()}
+
+    @cached_property
+    def limits(self) -> np.ndarray:
+        """Joint limits, (n, 2); infinite where none are given."""
+        free = (-np.inf, np.inf)
+        rows = [x.limits or free for x in self.model.links if x.mimic is None]
+        return np.array([[float(resolve(v, self.model.values)) for v in row] for row in rows])
+
+    def __repr__(self) -> str:
+        kinds = "".join(x.joint[0].upper() for x in self.model.links)
+        return f"Robot({self.name!r}, {self.n} joints {kinds}, {self.model.convention})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Robot) and self.model == other.model
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.model.links))
+
+    def dh(self, convention: str | None = None) -> DhTable:
+        """The DH table in either convention, also of a URDF chain."""
+        return dh_table(self.model, convention)
+
+    def check(self) -> "list[Finding]":
+        """Preflight: findings with level, where, what is wrong and what to do."""
+        from ..preflight import preflight
+
+        return preflight(self)
+
+    # -- variations: every one returns a new Robot --------------------------------------------
+
+    def to_dh(self, convention: str) -> "Robot":
+        """The same arm as a DH robot: inertias, friction and drives carried over."""
+        return Robot(to_dh(self.model, convention))
+
+    def with_payload(self, mass: Any, com: Any = (0, 0, 0), inertia: Any = None) -> "Robot":
+        """Carrying a body: com in the tool frame, inertia about it. Replaces any other payload."""
+        payload = Payload(mass=mass, com=com, inertia=inertia)
+        return Robot(replace(self.model, payload=payload))
+
+    def with_gravity(self, gravity: Any) -> "Robot":
+        """Under another gravity: the acceleration of free fall in the reference frame."""
+        return Robot(replace(self.model, gravity=gravity))
+
+    def with_parameters(self, values: Any) -> "Robot":
+        """With another parameter vector, in the order of `parameters.names`."""
+        size = len(parameter_names(self.model))
+        vector = door.as_batch(values, "values", (size,), f"the parameters of {self.name!r}")
+        if vector.ndim != 1 or not np.isfinite(vector).all():
+            raise ModelError(f"values has shape {vector.shape}, expected ({size},) finite numbers")
+        return Robot(with_parameters(self.model, vector.tolist()))
+
+    def with_values(self, **values: float) -> "Robot":
+        """With values for symbols."""
+        unknown = next((v for v in values if v not in self.model.symbols), None)
+        if unknown is not None:
+            raise OptionError(
+                f"robot {self.name!r} has no symbol {unknown!r}",
+                did_you_mean(unknown, self.model.symbols),
+            )
+        return Robot(replace(self.model, values={**self.model.values, **values}))
+
+    def save(self, path: str | Path) -> None:
+        """Write the model as .toml or .urdf; `dy.load` reads it back."""
+        from ..model.files import save_model
+
+        save_model(self.model, path)
+
+
+def load(
+    source: str | Path, tip: str | None = None, lock: Mapping[str, float] | None = None
+) -> Robot:
+    """A robot by catalogue name, or from a .toml or .urdf file.
+
+    For a URDF, `tip` names the link that carries the tool, `lock` holds joints at a value.
+    """
+    from ..model.files import load_model  # XML and TOML are only needed here
+
+    return Robot(load_model(source, tip=tip, lock=lock))
