@@ -7,7 +7,9 @@ import pytest
 
 import dynamis as dy
 from dynamis.model import catalogue
-from dynamis.model.check import Finding, _eigenvalues, check_model
+from dynamis.model.check import check_model
+from dynamis.model.check_bodies import eigenvalues
+from dynamis.model.finding import Finding
 from dynamis.spatial.inertia import from_linear, pseudo_inertia, symmetric_matrix
 
 from .random_robots import body
@@ -281,8 +283,8 @@ def test_the_pseudo_inertia_decides(seed):
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_eigenvalues(seed):
+def testeigenvalues(seed):
     rng = np.random.default_rng(seed)
     S = tuple(rng.normal(size=6) * rng.choice([0.0, 1.0, 1e-3], size=6))
     expected = np.linalg.eigvalsh(np.array(symmetric_matrix(S)))
-    np.testing.assert_allclose(_eigenvalues(S), expected, atol=1e-7)
+    np.testing.assert_allclose(eigenvalues(S), expected, atol=1e-7)

@@ -13,12 +13,13 @@ from dynamis.model.axes import Axis, common_normal
 from dynamis.model.chain import chain
 from dynamis.model.conventions import axis_frame
 from dynamis.model.dh_procedure import DH_CONVENTIONS, dh_from_axes
+from dynamis.model.dh_table import dh_table
 from dynamis.model.drive import Drive
 from dynamis.model.friction import Friction
 from dynamis.model.link import Link
 from dynamis.model.model import Model, NamedFrame, Payload
 from dynamis.model.pose import Pose, pose
-from dynamis.model.to_dh import dh_table, to_dh
+from dynamis.model.to_dh import to_dh
 from dynamis.spatial.frames import (
     Frame,
     about_z,

@@ -35,7 +35,7 @@ def by_columns(
     robot: "Calls", name: str, arguments: Mapping[str, Any], options: Mapping[str, Any]
 ) -> Any:
     """The matrix a kernel would give, one column per seed."""
-    from .robot.calls import stored
+    from .robot.calls import destinations
 
     rest = {key: value for key, value in options.items() if key != "out"}
     expanded = {}
@@ -48,7 +48,8 @@ def by_columns(
     else:
         got = robot._call(f"{name}:column", {**expanded, "seed": np.eye(robot.n)}, rest)
     results = [got] if isinstance(got, np.ndarray) else list(got)
-    turned = [np.ascontiguousarray(np.swapaxes(r, -1, -2)) for r in results]
-    if options.get("out") is not None:
-        turned = stored(options["out"], turned)
-    return turned[0] if len(turned) == 1 else tuple(turned)
+    turned = [np.swapaxes(r, -1, -2) for r in results]
+    targets = destinations(options.get("out"), [t.shape for t in turned], turned[0].dtype)
+    for target, result in zip(targets, turned, strict=True):
+        target[...] = result
+    return targets[0] if len(targets) == 1 else tuple(targets)

@@ -8,7 +8,8 @@ from . import evaluate as door
 from .dynamics import equation
 from .errors import DynamisError
 from .model.chain import Chain
-from .model.check import Finding, check_model
+from .model.check import check_model
+from .model.finding import Finding
 
 if TYPE_CHECKING:
     from .robot import Robot
@@ -35,7 +36,7 @@ def _singular(robot: "Robot", chain: Chain, q: np.ndarray) -> list[Finding]:
     bad = np.isnan(pivots)
     if not bad.any():
         return []
-    lost: np.ndarray = bad.any(axis=1)
+    lost = np.asarray(bad.any(axis=1))
     joint = max(int(np.flatnonzero(row)[-1]) for row in bad[lost])  # before it every pivot is lost
     name = robot.joint_names[joint]
     negative = _indefinite(robot.mass_matrix(q))

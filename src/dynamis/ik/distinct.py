@@ -8,6 +8,8 @@ TURN = 2 * np.pi
 SAME = 1e-5  # radians, or arm sizes for prismatic joints
 EDGE = 1e-9  # how far outside its limits a joint may be and still be at them
 
+ROUNDING = 1e-12  # how close to -pi an angle is pi
+
 
 @dataclass(frozen=True)
 class JointSpace:
@@ -25,7 +27,7 @@ class JointSpace:
     def wrapped(self, q: np.ndarray) -> np.ndarray:
         """Angles in (-pi, pi]."""
         angle = np.pi - (np.pi - q) % TURN
-        angle = np.where(angle <= EDGE - np.pi, angle + TURN, angle)
+        angle = np.where(angle <= ROUNDING - np.pi, np.pi, angle)
         return np.where(self.revolute, angle, q)
 
     def into_limits(self, q: np.ndarray, limits: np.ndarray) -> np.ndarray:

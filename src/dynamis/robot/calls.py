@@ -161,10 +161,10 @@ class Calls:
 
         kind = door.checked_dtype(options.get("dtype"))
         results = interpret(program(kernel, self.model, "parameters" in names), arrays)
-        results = [r.astype(kind) for r in results]
-        if options.get("out") is not None:
-            results = stored(options["out"], results)
-        return results[0] if len(results) == 1 else tuple(results)
+        targets = destinations(options.get("out"), [r.shape for r in results], kind)
+        for target, result in zip(targets, results, strict=True):
+            target[...] = result
+        return targets[0] if len(targets) == 1 else tuple(targets)
 
     def _generic(
         self,
@@ -217,22 +217,30 @@ def run(
             array = np.broadcast_to(array, (*shape, *core))  # noqa: PLW2901
         ready.append(np.ascontiguousarray(array, dtype=code.dtype))
         strides.append(prod(core) if ready[-1].size == count * prod(core) and count > 1 else 0)
-    results = [np.empty((count, *s), code.dtype) for s in code.ports.output_shapes]
+    targets = destinations(out, [(*shape, *s) for s in code.ports.output_shapes], code.dtype)
+    results = [_writable(target, ready) for target in targets]
     if count:
-        flat = [r.reshape(count, -1) if r.size else r for r in results]
+        flat = [r.reshape(count, -1) for r in results]
         code.run(ready, strides, flat, count, thread_count(threads, code.operations, count))
-    ports = zip(results, code.ports.output_shapes, strict=True)
-    shaped = [r.reshape(*shape, *s) for r, s in ports]
-    if out is not None:
-        shaped = stored(out, shaped)
-    return shaped[0] if len(shaped) == 1 else tuple(shaped)
+    for target, result in zip(targets, results, strict=True):
+        if target is not result:
+            target[...] = result
+    return targets[0] if len(targets) == 1 else tuple(targets)
 
 
-def stored(out: Any, results: list[np.ndarray]) -> list[np.ndarray]:
-    """Results in the user's own arrays."""
-    given = [out] if len(results) == 1 else out
-    if not isinstance(given, (list, tuple)) or len(given) != len(results):
-        raise ShapeError(f"out is {type(out).__name__}, expected {len(results)} arrays")
-    for target, result in zip(given, results, strict=True):
-        door.destination(target, result.shape, result.dtype)[...] = result
-    return list(given)
+def destinations(out: Any, shapes: list[tuple[int, ...]], dtype: np.dtype) -> list[np.ndarray]:
+    """Where results go: new arrays, or the user's own."""
+    if out is None:
+        return [np.empty(shape, dtype) for shape in shapes]
+    given = [out] if len(shapes) == 1 else out
+    if not isinstance(given, (list, tuple)) or len(given) != len(shapes):
+        raise ShapeError(f"out is {type(out).__name__}, expected {len(shapes)} arrays")
+    return [door.destination(o, shape, dtype) for o, shape in zip(given, shapes, strict=True)]
+
+
+def _writable(target: np.ndarray, inputs: Sequence[np.ndarray]) -> np.ndarray:
+    """The target itself if machine code may write there, else an array of its shape."""
+    plain = target.flags.c_contiguous and target.flags.aligned
+    if plain and not any(np.may_share_memory(target, array) for array in inputs):
+        return target
+    return np.empty(target.shape, target.dtype)

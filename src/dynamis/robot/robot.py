@@ -10,18 +10,19 @@ import numpy as np
 
 from .. import evaluate as door
 from ..errors import ModelError, OptionError, did_you_mean
+from ..model.dh_table import DhTable, dh_table
 from ..model.link import Link
 from ..model.model import GRAVITY, Model, Payload
 from ..model.parameters import parameter_names, with_parameters
 from ..model.pose import pose
 from ..model.quantity import resolve
-from ..model.to_dh import DhTable, dh_table, to_dh
+from ..model.to_dh import to_dh
 from .code import CodeMethods
 from .dynamics import DynamicMethods
 from .kinematics import KinematicMethods
 
 if TYPE_CHECKING:
-    from ..model.check import Finding
+    from ..model.finding import Finding
 
 
 class Robot(KinematicMethods, DynamicMethods, CodeMethods):

@@ -86,28 +86,32 @@ def rotation_from_euler(angles: Vector, sequence: str = "zyz", fn: Functions = M
 
 
 def euler_from_rotation(R: Matrix3, sequence: str = "zyz") -> Vector:
-    """Angles about the moving axes of `sequence`; the third is 0 where they are not unique.
+    """Angles about the moving axes i, j, k of `sequence`; the third is 0 where they are not unique.
 
-    Writes R = Ra(1) Rb(2) Rc(3) and reads the second angle off a^T R c.
+    R = Ri(1) Rj(2) Rk(3): the second angle is read off row i, the first off column k, the third off
+    row j of Ri(1)^T R = Rj(2) Rk(3), which stays accurate where the other two are ill defined.
     """
-    letters = sequence.lower()
     index = {"x": 0, "y": 1, "z": 2}
-    i, j, k = (index[letter] for letter in letters)
+    i, j, k = (index[letter] for letter in sequence.lower())
     parity = 1.0 if (j - i) % 3 == 1 else -1.0
+    o = 3 - i - j  # the axis that is neither the first nor the second
     if i == k:  # proper: zyz, zxz, ...
-        other = 3 - i - j
-        sine = math.hypot(R[i][j], R[i][other])
-        second = math.atan2(sine, R[i][i])
-        if sine < 1e-9:
-            return math.atan2(parity * R[other][j], R[j][j]), second, 0.0
-        first = math.atan2(R[j][i], -parity * R[other][i])
-        return first, second, math.atan2(R[i][j], parity * R[i][other])
-    cosine = math.hypot(R[i][i], R[i][j])
-    second = math.atan2(parity * R[i][k], cosine)
-    if cosine < 1e-9:
-        return math.atan2(parity * R[k][j], R[j][j]), second, 0.0
-    first = math.atan2(-parity * R[j][k], R[k][k])
-    return first, second, math.atan2(-parity * R[i][j], R[i][i])
+        size = math.hypot(R[i][j], R[i][o])
+        second = math.atan2(size, R[i][i])
+        first = math.atan2(R[j][i], -parity * R[o][i])
+        locked = math.atan2(parity * R[o][j], R[j][j])
+    else:
+        size = math.hypot(R[i][i], R[i][j])
+        second = math.atan2(parity * R[i][k], size)
+        first = math.atan2(-parity * R[j][k], R[k][k])
+        locked = math.atan2(parity * R[k][j], R[j][j])
+    if size < 1e-12:
+        return locked, second, 0.0
+    about = {"x": rotation_x, "y": rotation_y, "z": rotation_z}[sequence.lower()[0]]
+    rest = multiply(transpose(about(first)), R)
+    other = 3 - j - k
+    sine = rest[j][other] if (j - k) % 3 == 2 else -rest[j][other]
+    return first, second, math.atan2(sine, rest[j][j])
 
 
 def rotation_from_axis_angle(axis: Vector, angle: Any, fn: Functions = MATH) -> Matrix3:

@@ -1,0 +1,86 @@
+"""Batches: SIMD across samples and threads, against Pinocchio's parallel loop and NumPy."""
+
+from collections.abc import Iterator
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from ..agree.pinocchio_peer import PinocchioPeer
+from ..backends.machine import host
+from ..dynamics import equation
+from ..evaluate import evaluate
+from ..robot import Robot
+from .accuracy import worst_difference
+from .table import Figure
+from .timing import together
+
+GROUP = "batch"
+SIZE, LARGE = 4096, 262_144
+
+
+def batches(robot: Robot, seed: int = 0) -> Iterator[Figure]:
+    """Seconds per evaluation."""
+    rng = np.random.default_rng(seed)
+    state = [rng.normal(size=(SIZE, robot.n)) for _ in range(3)]
+    method = robot.inverse_dynamics
+    got = method(*state, threads=1)
+    error = worst_difference(robot, "inverse_dynamics", state, got)
+    what = f"inverse_dynamics x {SIZE}, one thread"
+    wide = host().bits == 512
+    if find_spec("pinocchio") is not None:
+        call = _pinocchio(robot, state)
+        ours, theirs = together(lambda: method(*state), call, rounds=9)
+        target = 40.0 if wide else 20.0
+        peer = "Pinocchio rneaInParallel"
+        yield Figure(GROUP, what, robot.name, ours / SIZE, peer, theirs / SIZE, target, error)
+    ours, theirs = together(lambda: method(*state), lambda: _numpy(robot, state), rounds=3)
+    yield Figure(
+        GROUP, what, robot.name, ours / SIZE, "NumPy vectorised", theirs / SIZE, None, error
+    )
+    for name in ("forward_dynamics", "mass_matrix", "fk", "regressor"):
+        yield _alone(robot, name, state)
+    yield _threads(robot, rng)
+
+
+def _pinocchio(robot: Robot, state: list[np.ndarray]) -> Any:
+    peer = PinocchioPeer(robot, state[0][0])
+    pin: Any = peer.pin
+    pool = pin.ModelPool(peer.model, 1)
+    q, v, a = (np.asfortranarray(x.T) for x in state)
+    out = np.empty_like(q, order="F")
+    return lambda: pin.rneaInParallel(1, pool, q, v, a, out)
+
+
+def _numpy(robot: Robot, state: list[np.ndarray]) -> np.ndarray:
+    def call(*scalars: Any) -> Any:
+        *values, fn = scalars
+        return equation.inverse_dynamics(robot.chain, *values, fn=fn)
+
+    return evaluate(call, state, [1, 1, 1], (robot.n,), ("q", "qd", "qdd"))
+
+
+def _alone(robot: Robot, name: str, state: list[np.ndarray]) -> Figure:
+    from ..kernels import KERNELS
+
+    arguments = state[: len(KERNELS[name].inputs)]
+    method = getattr(robot, name)
+    got = method(*arguments, threads=1)
+    (ours,) = together(lambda: method(*arguments, threads=1), rounds=5)
+    few = [a[:64] for a in arguments]
+    error = worst_difference(robot, name, few, got[:64])
+    return Figure(GROUP, f"{name} x {SIZE}, one thread", robot.name, ours / SIZE, error=error)
+
+
+def _threads(robot: Robot, rng: Any) -> Figure:
+    """One thread beside two on a batch that does not fit the caches."""
+    state = [rng.normal(size=(LARGE, robot.n)) for _ in range(3)]
+    out = np.empty((LARGE, robot.n))
+    method = robot.inverse_dynamics
+    two, one = together(
+        lambda: method(*state, threads=2, out=out),
+        lambda: method(*state, threads=1, out=out),
+        rounds=9,
+    )
+    what = f"inverse_dynamics x {LARGE}, two threads"
+    return Figure(GROUP, what, robot.name, two / LARGE, "one thread", one / LARGE, 1.8)

@@ -1,0 +1,104 @@
+"""One call from Python: ours against Pinocchio, MuJoCo, Robotics Toolbox, dynibo and CasADi."""
+
+import tempfile
+import warnings
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..agree.mujoco_peer import mujoco_peer
+from ..agree.pinocchio_peer import PinocchioPeer
+from ..agree.toolbox_peer import toolbox_peer
+from ..robot import Robot
+from .accuracy import worst_difference
+from .table import Figure
+from .timing import together
+
+GROUP = "one call"
+TARGETS = {
+    "inverse_dynamics": 3.0,
+    "forward_dynamics": 5.0,
+    "inverse_dynamics_derivatives": 5.0,
+    "regressor": 5.0,
+}
+
+
+def against_pinocchio(robot: Robot, state: list[np.ndarray]) -> Iterator[Figure]:
+    """The four kernels with a target, and the mass matrix."""
+    if find_spec("pinocchio") is None:
+        return
+    peer = PinocchioPeer(robot, state[0])
+    pin, model, data = peer.pin, peer.model, peer.data
+    q, qd, qdd = state
+    theirs: dict[str, Any] = {
+        "inverse_dynamics": lambda: pin.rnea(model, data, q, qd, qdd),
+        "forward_dynamics": lambda: pin.aba(model, data, q, qd, qdd),
+        "inverse_dynamics_derivatives": lambda: pin.computeRNEADerivatives(model, data, q, qd, qdd),
+        "regressor": lambda: pin.computeJointTorqueRegressor(model, data, q, qd, qdd),
+        "mass_matrix": lambda: pin.crba(model, data, q),
+        "coriolis_matrix": lambda: pin.computeCoriolisMatrix(model, data, q, qd),
+        "fk": lambda: pin.forwardKinematics(model, data, q),
+        "jacobian": lambda: pin.computeJointJacobians(model, data, q),
+    }
+    arguments = {"mass_matrix": [q], "fk": [q], "jacobian": [q], "coriolis_matrix": [q, qd]}
+    for name, call in theirs.items():
+        given = arguments.get(name, state)
+        method = getattr(robot, name)
+        got = method(*given)
+        ours, other = together(lambda m=method, g=given: m(*g), call)
+        error = worst_difference(robot, name, given, got)
+        yield Figure(GROUP, name, robot.name, ours, "Pinocchio", other, TARGETS.get(name), error)
+
+
+def against_others(robot: Robot, state: list[np.ndarray]) -> Iterator[Figure]:
+    """Inverse dynamics against whatever else is installed."""
+    method = robot.inverse_dynamics
+    method(*state)
+    for peer, call in _others(robot, state):
+        ours, other = together(lambda: method(*state), call, rounds=5)
+        yield Figure(GROUP, "inverse_dynamics", robot.name, ours, peer, other)
+
+
+def _others(robot: Robot, state: list[np.ndarray]) -> Iterator[tuple[str, Any]]:
+    function = robot.casadi("inverse_dynamics")
+    yield "CasADi", lambda: function(*state)
+    if find_spec("mujoco") is not None:
+        yield from _mujoco(robot, state)
+    if find_spec("roboticstoolbox") is not None and robot.model.convention == "standard":
+        toolbox = toolbox_peer(robot, state[0])
+        yield "Robotics Toolbox", lambda: toolbox.peer.rne(*state)
+    if find_spec("dynibo") is not None:
+        yield from _dynibo(robot, state)
+
+
+def _mujoco(robot: Robot, state: list[np.ndarray]) -> Iterator[tuple[str, Any]]:
+    import mujoco
+
+    from ..errors import DynamisError
+
+    try:
+        peer: Any = mujoco_peer(robot, state[0])
+    except DynamisError:
+        return  # an arm MuJoCo cannot represent, such as one with a massless link
+    model, data = peer.model, peer.data
+    data.qpos[:], data.qvel[:], data.qacc[:] = state
+    yield "MuJoCo", lambda: mujoco.mj_inverse(model, data)
+
+
+def _dynibo(robot: Robot, state: list[np.ndarray]) -> Iterator[tuple[str, Any]]:
+    """Through a URDF; it knows neither rotors nor friction, and refuses massless links."""
+    import dynibo
+
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        path = Path(folder) / "robot.urdf"
+        robot.save(path)
+        try:
+            peer = dynibo.Robot.from_urdf(str(path))
+        except dynibo.DyniboError:
+            return
+    q, qd, qdd = state
+    yield "dynibo", lambda: peer.inverse_dynamics(q, qd, qdd)

@@ -1,0 +1,84 @@
+"""`dynamis bench`: speed next to other engines, with agreement beside it."""
+
+from pathlib import Path
+
+from ..errors import OptionError
+from .arguments import Json
+from .printing import Cell, data, data_json, table, talk
+
+
+def run(*, quick: bool = False, output: Path | None = None, json: Json = False) -> int:
+    """Measure speed next to the engines installed here; ratios within this one run.
+
+    Times are the best of several rounds taken in turns. The error is the worst relative difference
+    from the same program in extended precision. Exit code 1 if a target is missed.
+
+    For example:
+
+      dynamis bench
+      dynamis bench --quick
+      dynamis bench --output bench.json
+
+    Args:
+        quick: Leave out start-up times and long chains.
+        output: Also write everything to this JSON file.
+    """
+    from ..bench import bench
+
+    if output is not None and not output.parent.is_dir():
+        raise OptionError(f"there is no folder {str(output.parent)!r} for --output")
+    found = bench(quick, say=talk)
+    if output is not None:
+        found.save(output)
+    if json:
+        data_json(found.as_dict())
+    else:
+        talk(f"processor: {found.machine}")
+        data(figures_table(found))
+        data(growth_table(found))
+    return int(any(f.reached is False for f in found.figures))
+
+
+def figures_table(found):
+    """Every figure with its peer, ratio and error."""
+    columns = ("", "robot", "ours", "peer", "theirs", "ratio", "target", "error")
+    rows = [
+        (
+            f.what,
+            f.robot,
+            duration(f.ours),
+            f.peer,
+            "" if f.theirs is None else duration(f.theirs),
+            "" if f.ratio is None else f"{f.ratio:.2f}",
+            _target(f),
+            "" if f.error is None else f"{f.error:.0e}",
+        )
+        for f in found.figures
+    ]
+    return table("speed", columns, rows, right=("ours", "theirs", "ratio", "target", "error"))
+
+
+def _target(f) -> Cell:
+    if f.target is None:
+        return ""
+    text = f">= {f.target:.3g}" if f.ratio is not None else f"<= {duration(f.target)}"
+    return text, "good" if f.reached else "error"
+
+
+def growth_table(found):
+    """Time of one call by number of joints."""
+    joints = sorted(next(iter(found.growth.values())))
+    columns = ("joints", *map(str, joints), "exponent")
+    rows = [
+        (name, *(duration(times[n]) for n in joints), f"{found.slopes[name]:.2f}")
+        for name, times in found.growth.items()
+    ]
+    return table("growth", columns, rows, right=columns[1:])
+
+
+def duration(seconds: float) -> str:
+    """Seconds in the unit that reads best."""
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds * 1e9:.3g} ns"

@@ -1,0 +1,35 @@
+"""`dynamis cache`: the compiled code kept on disk."""
+
+from ..backends import cache
+from .arguments import Json
+from .printing import data, data_json
+
+
+def run(*, clear: bool = False, json: Json = False) -> int:
+    """Show where compiled code is kept and how much there is, or throw it away.
+
+    DYNAMIS_CACHE chooses another folder, or turns the cache off.
+
+    For example:
+
+      dynamis cache
+      dynamis cache --clear
+      DYNAMIS_CACHE=off dynamis demo
+
+    Args:
+        clear: Throw every entry away.
+    """
+    removed = cache.clear() if clear else None
+    folder, entries = cache.folder(), cache.entries()
+    size = sum(entry.stat().st_size for entry in entries)
+    if json:
+        where = None if folder is None else str(folder)
+        data_json({"folder": where, "entries": len(entries), "bytes": size, "removed": removed})
+        return 0
+    if folder is None:
+        data("the cache is off")
+    elif removed is not None:
+        data(f"{removed} entries removed from {folder}")
+    else:
+        data(f"{len(entries)} entries, {size / 1e6:.1f} MB in {folder}")
+    return 0

@@ -1,0 +1,45 @@
+"""`dynamis export`: kernels as C that compiles and tests itself."""
+
+from pathlib import Path
+from typing import Annotated
+
+from tyro.conf import Positional, arg
+
+from ..robot import load
+from .arguments import Json, RobotName
+from .printing import data, data_json
+
+KernelNames = Annotated[Positional[tuple[str, ...]], arg(metavar="KERNEL")]
+
+
+def run(
+    robot: RobotName,
+    kernels: KernelNames = ("inverse_dynamics",),
+    *,
+    directory: Path = Path("out"),
+    target: str = "c",
+    dtype: str = "float64",
+    json: Json = False,
+) -> int:
+    """Write kernels of a robot as source code into a folder.
+
+    The folder compiles together and has one `main`: a self-test that prints its verdict.
+
+    For example:
+
+      dynamis export puma560 inverse_dynamics forward_dynamics --directory puma_c
+      make -C puma_c
+      dynamis export arm.urdf fk jacobian --dtype float32
+
+    Args:
+        kernels: What to export, such as inverse_dynamics, mass_matrix, fk.
+        directory: Folder to write to; made if need be.
+        target: Language; "c" is C99.
+        dtype: "float64" or "float32".
+    """
+    files = load(robot).export(kernels, target=target, directory=directory, dtype=dtype)
+    if json:
+        data_json([str(f) for f in files])
+    else:
+        data("\n".join(str(f) for f in files))
+    return 0

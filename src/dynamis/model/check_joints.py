@@ -1,0 +1,122 @@
+"""Preflight of the joints: geometry, limits, friction, drives."""
+
+import math
+
+from .finding import LONGEST, ROUNDING, Finding, Findings, Numbers, listed
+from .link import Link
+
+WIDEST = 6.0 * math.pi  # rad; a joint limit beyond three turns is more likely given in degrees
+FASTEST = 60.0  # rad/s; a faster joint is more likely given in degrees per second
+
+
+def geometry(x: Numbers) -> Findings:
+    """Lengths in millimetres and angles in degrees."""
+    for link in x.model.links:
+        where = f"link {link.name!r}"
+        straight = "offset" if link.joint == "prismatic" else "d"
+        turned = ("alpha", "offset" if link.joint == "revolute" else "theta")
+        lengths = {name: x.of(getattr(link, name)) for name in ("a", straight)}
+        lengths |= dict(zip(("x", "y", "z"), x.vector(link.xyz), strict=True))
+        angles = {name: x.of(getattr(link, name)) for name in turned}
+        angles |= dict(zip(("roll", "pitch", "yaw"), x.vector(link.rpy), strict=True))
+        yield from _units(where, lengths, angles)
+    for name in ("tool", "base"):
+        pose = getattr(x.model, name)
+        lengths = dict(zip(("x", "y", "z"), x.vector(pose.xyz), strict=True))
+        angles = dict(zip(("roll", "pitch", "yaw"), x.vector(pose.rpy), strict=True))
+        yield from _units(name, lengths if name == "tool" else {}, angles)  # a base may be anywhere
+
+
+def _units(where: str, lengths: dict, angles: dict) -> Findings:
+    for name, value in lengths.items():
+        if value is not None and abs(value) > LONGEST:
+            what = f"has {name} = {value:g} m, which looks like millimetres"
+            yield Finding("warning", where, what, "give lengths in metres")
+    for name, value in angles.items():
+        if value is not None and abs(value) > math.tau + ROUNDING:
+            what = f"has {name} = {value:g} rad, which looks like degrees"
+            remedy = f"give angles in radians, or as text: '{value:g} deg'"
+            yield Finding("warning", where, what, remedy)
+
+
+def limits(x: Numbers) -> Findings:
+    """Ranges of position, speed and effort that leave nothing, or are in another unit."""
+    for link in x.model.links:
+        where = f"joint {link.joint_name!r}"
+        yield from _range(where, "limits", x.all(link.limits))
+        yield from _range(where, "drive.limits", x.all(link.drive.limits if link.drive else None))
+        for name in ("velocity_limit", "effort_limit"):
+            value = x.of(getattr(link, name))
+            if value is not None and value <= 0.0:
+                level = "error" if value < 0.0 else "warning"
+                what = f"has {name} {value:g}: it could never {_ABLE[name]}"
+                yield Finding(level, where, what, "give a positive limit, or leave it out")
+        yield from _limit_units(where, link, x)
+
+
+_ABLE = {"velocity_limit": "move", "effort_limit": "push"}
+
+
+def _range(where: str, name: str, pair: tuple[float, ...] | None) -> Findings:
+    if pair is None:
+        return
+    low, high = pair
+    if low > high:
+        what = f"has {name} reversed: lower {low:g} is above upper {high:g}"
+        yield Finding("error", where, what, "give (lower, upper)")
+    elif low == high:
+        what = f"has {name} {listed(pair)}: nothing is left between them"
+        yield Finding("warning", where, what, "give (lower, upper), or leave them out")
+
+
+def _limit_units(where: str, link: Link, x: Numbers) -> Findings:
+    largest = max((abs(v) for v in x.all(link.limits) or ()), default=0.0)
+    speed = x.of(link.velocity_limit) or 0.0
+    if link.joint == "prismatic" and largest > LONGEST:
+        what = f"has a limit of {largest:g} m, which looks like millimetres"
+        yield Finding("warning", where, what, "give limits in metres")
+    if link.joint == "revolute" and largest > WIDEST:
+        what = f"has a limit of {largest:g} rad, which looks like degrees"
+        yield Finding("warning", where, what, f"give radians, or text: '{largest:g} deg'")
+    if link.joint == "revolute" and speed > FASTEST:
+        what = f"has velocity_limit {speed:g} rad/s, which looks like degrees per second"
+        yield Finding("warning", where, what, f"give radians per second: '{speed:g} deg'")
+
+
+def friction(x: Numbers) -> Findings:
+    """Friction that pushes instead of resisting, at the joint and in its motor."""
+    for link in x.model.links:
+        where = f"joint {link.joint_name!r}"
+        for name, thing in (("friction", link.friction), ("drive", link.drive)):
+            viscous = x.of(thing.viscous) if thing else None
+            if viscous is not None and viscous < 0.0:
+                what = f"has {name}.viscous {viscous:g}: below zero it adds energy"
+                yield Finding("error", where, what, "give a coefficient of at least 0")
+            pair = x.all(thing.coulomb) if thing else None
+            if pair and (pair[0] < 0.0 or pair[1] > 0.0):
+                what = f"has {name}.coulomb {listed(pair)}: one of them pushes the joint on"
+                remedy = (
+                    "the pair is the torque (moving positive, moving negative): at least 0, then "
+                    "at most 0; a constant bias goes into friction.offset"
+                )
+                yield Finding("error" if pair[0] < pair[1] else "warning", where, what, remedy)
+
+
+def drives(x: Numbers) -> Findings:
+    """Gears that do not turn or make power, rotors that help."""
+    for i, link in enumerate(x.model.links):
+        drive, where = link.drive, f"joint {link.joint_name!r}"
+        if drive is None:
+            continue
+        matrix = x.model.gear_matrix
+        gear = x.of(drive.gear if matrix is None else matrix[i][i])
+        rotor, efficiency = x.of(drive.rotor_inertia), x.of(drive.efficiency)
+        if gear == 0.0:
+            what = "has gear 0: its motor does not move it, its rotor and motor friction are lost"
+            yield Finding("error", where, what, "give motor turns per joint turn, such as 100")
+        if rotor is not None and rotor < 0.0:
+            what = f"has negative rotor inertia {rotor:g}"
+            yield Finding("error", where, what, "give the rotor's inertia in kg m^2, at least 0")
+        if efficiency is not None and not 0.0 < efficiency <= 1.0:
+            what = f"has efficiency {efficiency:g}: a gear gives back at most what it gets"
+            yield Finding("error", where, what, "give a fraction above 0, at most 1 (not percent)")
