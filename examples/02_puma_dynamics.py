@@ -18,7 +18,13 @@ for name, part in puma.torque_terms(q, qd, qdd).items():
     print(f"{name:18}", part.round(4))
 
 tau = puma.inverse_dynamics(q, qd, qdd)
-for method in ("walker-orin-1", "walker-orin-2", "walker-orin-3", "walker-orin-4", "articulated-body"):
+for method in (
+    "walker-orin-1",
+    "walker-orin-2",
+    "walker-orin-3",
+    "walker-orin-4",
+    "articulated-body",
+):
     error = np.abs(puma.forward_dynamics(q, qd, tau, method=method) - qdd).max()
     print(f"{method:18} returns the accelerations to {error:.1e}")
 

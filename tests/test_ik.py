@@ -238,6 +238,12 @@ def test_search_finds_the_eight_of_a_ur10e():
     assert counts.count(8) >= 4
 
 
+def test_search_goes_on_until_every_solution_was_hit_often():
+    robot = dy.load("ur10e")
+    T = robot.fk([0.3, -1.4, 1.5, 0.6, 1.0, 0.7])
+    assert robot.ik(T, starts=24).q == pytest.approx(robot.ik(T).q, abs=NEAR)
+
+
 def test_search_finds_those_of_the_stanford_arm():
     robot = dy.load("stanford")
     for seed in range(4):
@@ -536,6 +542,34 @@ def test_candidates_of_a_point_are_solutions_before_polishing():
         assert front.reach(q) == pytest.approx(point, abs=1e-7)
 
 
+def screwed(x=0.0, z=0.0, R=None, after=0.0):
+    """Constant placement: a shift, a turn, a shift along the new z."""
+    P = np.eye(4)
+    P[:3, :3] = np.eye(3) if R is None else R
+    P[:3, 3] = np.array([x, 0.0, z]) + after * P[:3, 2]
+    return P
+
+
+@pytest.mark.parametrize("kinds", FRONTS[:5])
+@pytest.mark.parametrize("second", ["meets the first", "is square to the first"])
+@settings(max_examples=10, deadline=None)
+@given(seed=seeds)
+def test_second_axes_that_make_an_equation_degenerate(kinds, second, seed):
+    """Axes that meet away from both origins; axes at a right angle."""
+    rng = np.random.default_rng(seed)
+    R = Rotation.random(3, rng=rng).as_matrix()
+    z, after, x = rng.uniform(0.2, 1.0, 3)
+    P2 = screwed(0.0, z, R[0], after)
+    if second == "is square to the first":
+        P2 = screwed(x, z, Rotation.from_rotvec([np.pi / 2, 0, 0]).as_matrix(), after)
+    P3, tool = screwed(x, z, R[1], after), screwed(after, x)
+    arm = Arm(kinds, np.stack([screwed(R=R[2]), P2, P3]), tool)
+    q = rng.uniform(-1.5, 1.5, 3)
+    found = np.array(point_candidates(arm, arm.reach(q)))
+    turns = np.array([kind == "R" for kind in kinds])
+    assert JointSpace(turns, 1.0).distance(found, q).min() < 1e-5
+
+
 @pytest.mark.parametrize("name", ["puma560", "stanford"])
 def test_the_error_jacobian_is_the_derivative(name):
     robot = dy.load(name)
@@ -572,6 +606,7 @@ def test_points_are_spread_over_their_box():
 def test_joint_space_knows_turns_and_limits():
     space = JointSpace(np.array([True, True, False]), 2.0)
     assert space.wrapped(np.array([-np.pi, 3 * np.pi, 7.0])) == pytest.approx([np.pi, np.pi, 7.0])
+    assert space.wrapped(np.full(3, 1e-13 - np.pi))[0] == np.pi
     assert space.distance(np.array([3.1, 0, 0]), np.array([-3.1, 0, 0])) == pytest.approx(0.0831853)
     assert space.distance(np.zeros(3), np.array([0, 0, 1.0])) == 0.5
     limits = np.array([[2.0, 5.0], [-np.inf, np.inf], [0.0, 1.0]])

@@ -154,7 +154,7 @@ def test_with_parameters_keeps_the_torque(robot):
 @few
 @given(robots())
 def test_jacobians(robot):
-    q, qd, qdd = states(robot)
+    q, qd, _ = states(robot)
     T, J = robot.fk(q), robot.jacobian(q)
     Tdot = derivative(robot.fk, q, qd)
     close(Tdot[:3, 3], J[:3] @ qd, DIFFERENCE)

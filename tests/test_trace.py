@@ -118,7 +118,7 @@ def test_programs_equal_the_algorithms_they_were_traced_from(name):
 
 
 def test_cost_of_the_puma():
-    """What is compiled, counted; the recursion of the general formula would need 852 x and 738 +."""
+    """What is compiled, counted; the formula of Luh, Walker and Paul gives 852 x and 738 +."""
     cost = dy.load("puma560").cost("inverse_dynamics")
     assert cost.mul <= 286 and cost.add <= 230 and cost.trig <= 12
     forward = dy.load("puma560").cost("forward_dynamics")

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from importlib.metadata import version
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -66,7 +67,7 @@ class Code:
             self._span(arrays, strides, outs, 0, count)
             return
         edges = np.linspace(0, count, min(threads, count) + 1).astype(int)
-        spans = zip(edges[:-1], edges[1:], strict=True)
+        spans = pairwise(edges)
         pool = _pool(os.getpid(), threads)
         jobs = [pool.submit(self._span, arrays, strides, outs, int(a), int(b)) for a, b in spans]
         for job in jobs:
@@ -162,10 +163,8 @@ def cache_key(kernel: Kernel, model: Model, dtype: str, parameters: bool) -> str
     """Digest of what decides the code: model, function, options, versions, processor."""
     from .backends.machine import host
 
-    if parameters:
-        c = chain(model, parameters=[0.0] * len(parameter_names(model)))
-    else:
-        c = chain(model)
+    values = [0.0] * len(parameter_names(model)) if parameters else None
+    c = chain(model, parameters=values)
     parts = (repr(c), kernel.key, dtype, str(parameters), repr(host()), sources(), versions())
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 

@@ -17,7 +17,7 @@ Scalars = Sequence[Any]
 
 
 class Arm:
-    """What a scalar-generic function gets as its robot: the same algorithms, one sample, any scalar.
+    """The robot a scalar-generic function gets: the same algorithms, one sample, any scalar.
 
     Vectors are sequences of scalars, matrices rows of them; the elementary functions are here too.
     """

@@ -178,7 +178,7 @@ def program(kernel: Kernel, model: Model, parameters: bool = False) -> "Program"
 
 
 def _forward_methods(model: Model) -> tuple[str, ...]:
-    """Candidates: composite bodies for short or coupled robots, articulated bodies for long ones."""
+    """Composite bodies for short or coupled robots, articulated bodies for long ones."""
     if not equation.uncoupled(chain_of(model)):
         return ("walker-orin-3",)
     if model.n > COMPARED:

@@ -13,7 +13,7 @@ from .spatial import dh as _dh
 from .spatial import frames, rotations
 
 CONVENTIONS = ("standard", "modified")
-SEQUENCES = tuple(a + b + c for a in "xyz" for b in "xyz" for c in "xyz" if a != b and b != c)
+SEQUENCES = tuple(a + b + c for a in "xyz" for b in "xyz" for c in "xyz" if b not in (a, c))
 
 
 def rotx(angle: float) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""A folder of C99 that compiles together: header, functions, a self-test with a verdict, build files."""
+"""A folder of C99 that compiles together: header, functions, a self-test, build files."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,8 +1,8 @@
 """Object code on disk, so that a second process need not compile.
 
 An entry is a header, the digest of the code, and the code; it is written to a temporary name and
-moved into place, so any number of processes may start at once. A damaged entry is thrown away. A folder
-that belongs to someone else, or that others may write to, is not used: code from it would be run.
+moved into place, so any number of processes may start at once. A damaged entry is thrown away. A
+folder that belongs to someone else, or that others may write to, is not used: its code would run.
 """
 
 import hashlib
@@ -84,7 +84,7 @@ def read(key: str) -> bytes | None:
 
 
 def write(key: str, code: bytes) -> None:
-    """Store code under a key; a full disk or a read-only folder only costs the next process time."""
+    """Store code under a key; a full or read-only disk only costs the next process time."""
     path = usable()
     if path is None:
         return

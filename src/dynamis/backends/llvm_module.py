@@ -124,7 +124,7 @@ def _load_row(body: Body, port: int, row: int, start: int, columns: int) -> str:
 
 
 def transposed(body: Body, rows: list[str]) -> list[str]:
-    """A WxW tile turned: log2 W rounds of exchanges between rows whose numbers differ in one bit."""
+    """A WxW tile turned: log2 W rounds of exchanges between rows that differ in one bit."""
     width = len(rows)
     step = 1
     while step < width:

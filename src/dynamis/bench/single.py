@@ -3,6 +3,7 @@
 import tempfile
 import warnings
 from collections.abc import Iterator
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -75,8 +76,7 @@ def _others(robot: Robot, state: list[np.ndarray]) -> Iterator[tuple[str, Any]]:
 
 
 def _mujoco(robot: Robot, state: list[np.ndarray]) -> Iterator[tuple[str, Any]]:
-    import mujoco
-
+    mujoco: Any = import_module("mujoco")
     from ..errors import DynamisError
 
     try:

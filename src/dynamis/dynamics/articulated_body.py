@@ -121,7 +121,7 @@ def _accelerations(
     qdd, a = [], []
     for i, joint in enumerate(chain.joints):
         before = start if joint.parent < 0 else a[joint.parent]
-        t = into(*frames[i], before)
+        t = into(frames[i], before)
         t = Twist(add(t.w, c[i].w), add(t.v, c[i].v))
         qdd.append((u[i] - _along(t, U[i])) / D[i])
         s = _scaled(qdd[i], axes[i])
@@ -145,7 +145,7 @@ def _reduced(I: Articulated, p: tuple, U: tuple, D: Any, u: Any, c: Twist) -> tu
 def _velocities(chain: Chain, frames: list, xd: Sequence[Any]) -> list[Twist]:
     V: list[Twist] = []
     for i, joint in enumerate(chain.joints):
-        t = Twist() if joint.parent < 0 else into(*frames[i], V[joint.parent])
+        t = Twist() if joint.parent < 0 else into(frames[i], V[joint.parent])
         s = _scaled(xd[i], _axis(joint.kind))
         V.append(Twist(add(t.w, s.w), add(t.v, s.v)))
     return V

@@ -36,8 +36,9 @@ class Two(NamedTuple):
     A: Twist
 
 
-def into(R: Matrix3, p: Vector, t: Twist) -> Twist:
+def into(frame: tuple[Matrix3, Vector], t: Twist) -> Twist:
     """A parent's motion seen from a child frame at (R, p)."""
+    R, p = frame
     return Twist(rotate_back(R, t.w), rotate_back(R, add(t.v, cross(t.w, p))))
 
 
@@ -76,7 +77,7 @@ def outward_two(
     for i, joint in enumerate(chain.joints):
         before = Two(Twist(), Twist(), Twist(ZERO, start))
         before = before if joint.parent < 0 else links[joint.parent]
-        V, Vr, A = (into(*frames[i], t) for t in before)
+        V, Vr, A = (into(frames[i], t) for t in before)
         V, Vr, A = (_plus_axis(joint.kind, t, s[i]) for t, s in ((V, xd), (Vr, xr), (A, xdd)))
         ref = _plus_axis(joint.kind, Twist(), xr[i])
         spin = product(V, ref)
@@ -127,7 +128,8 @@ def two_velocity_torque(
     fn: Functions,
 ) -> Sequence[Any]:
     """M qdd + C(q, qd) qd_ref + g of the robot, without friction, (n,)."""
-    x, xd, xr = coupling.positions(chain, q), coupling.rates(chain, qd), coupling.rates(chain, qd_ref)
+    x, xd = coupling.positions(chain, q), coupling.rates(chain, qd)
+    xr = coupling.rates(chain, qd_ref)
     xdd = coupling.rates(chain, qdd)
     tree = two_velocity(chain, x, xd, xr, xdd, fn)
     rotor = drives.rotor_torque(chain, xdd)
@@ -163,7 +165,7 @@ def coriolis_matrix(
                 moved[i] = Two(links[i].V, axis, product(links[i].V, axis))
             elif parent in moved:
                 _, Vr, A = moved[parent]
-                moved[i] = Two(links[i].V, into(*frames[i], Vr), into(*frames[i], A))
+                moved[i] = Two(links[i].V, into(frames[i], Vr), into(frames[i], A))
             else:
                 continue
             loads[i] = body_force(bodies[i], moved[i])

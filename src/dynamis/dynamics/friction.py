@@ -70,7 +70,7 @@ def motor_columns(chain: Chain, i: int, xd: Sequence[Any], fn: Functions) -> tup
 
 
 def friction_tree(chain: Chain, xd: Sequence[Any], fn: Functions) -> list:
-    """Friction of every tree joint, coupled motors included; rotor bodies have none of their own."""
+    """Friction of every tree joint, coupled motors included; rotor bodies have none."""
     tau = [torque(r, x, fn) for r, x in zip(chain.resistances, xd, strict=False)]
     for i, motor in enumerate(chain.motors):
         if motor.coupled:

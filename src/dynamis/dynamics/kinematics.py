@@ -99,7 +99,7 @@ def jacobian_dot(
     """dJ/dt along qd, (6, n).
 
     In base axes the column of a revolute joint z x (t - o) changes by zd x (t - o) + z x (td - od),
-    with zd = w x z. In tool axes the turning of the tool frame is added: d(R^T v) = R^T (vd - w x v).
+    with zd = w x z. In tool axes the tool frame turns as well: d(R^T v) = R^T (vd - w x v).
     """
     x, xd = coupling.positions(chain, q), coupling.rates(chain, qd)
     columns, turn = _columns(chain, x, fn, link, offset)

@@ -27,22 +27,22 @@ Matrix4 = tuple  # rows of four
 class LagrangeEuler(NamedTuple):
     """The intermediate results of document 004's ten steps."""
 
-    A: list  # 0A_i
-    U: list  # U[i][j]
-    UU: list  # U_ijk as UU[i][j][k]
-    J: list  # pseudo-inertias
-    D: list
-    h: list  # h_ikm as h[i][k][m]
-    H: list
-    C: list
-    tau: list
+    A: Any  # 0A_i
+    U: Any  # U[i][j]
+    UU: Any  # U_ijk as UU[i][j][k]
+    J: Any  # pseudo-inertias
+    D: Any
+    h: Any  # h_ikm as h[i][k][m]
+    H: Any
+    C: Any
+    tau: Any
 
 
 def screw(kind: str, pose: Frame) -> Matrix4:
     """W: d pose / d q = W pose, for motion about or along the pose's z."""
     z = transpose(pose.R)[2]
     if kind == "prismatic":
-        return tuple((0.0, 0.0, 0.0, zi) for zi in z) + ((0.0,) * 4,)
+        return (*((0.0, 0.0, 0.0, zi) for zi in z), (0.0,) * 4)
     x, y, w = negate(cross(z, pose.p))
     return (
         (0.0, -z[2], z[1], x),
@@ -70,7 +70,7 @@ def lagrange_euler_terms(
     above = [set(chain.ancestors(i)) for i in size]
     U = [[product(W[j], A[i]) if j in above[i] else None for j in size] for i in size]
     UU = [[[_second(W, U[i], j, k) for k in size] for j in size] for i in size]
-    JU = [[None if U[i][j] is None else product(U[i][j], J[i]) for j in size] for i in size]
+    JU = [[_weighted(U[i][j], J[i]) for j in size] for i in size]
     D = [[sum((_trace(U[k][j], JU[k][i]) for k in size), 0.0) for j in size] for i in size]
     h = [
         [[sum((_trace(UU[j][k][m], JU[j][i]) for j in size), 0.0) for m in size] for k in size]
@@ -103,6 +103,10 @@ def _second(W: list, row: list, j: int, k: int) -> Matrix4 | None:
     if row[j] is None or row[k] is None:
         return None
     return product(W[first], row[last])
+
+
+def _weighted(U: Matrix4 | None, J: Matrix4) -> Matrix4 | None:
+    return None if U is None else product(U, J)
 
 
 def _trace(A: Matrix4 | None, B: Matrix4 | None) -> Any:

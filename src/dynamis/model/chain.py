@@ -54,9 +54,9 @@ class Resistance(NamedTuple):
 class Motor(NamedTuple):
     """A motor as its joint feels it.
 
-    `row` gives the motor's speed in units of its own joint: u = row . qd, row[i] = 1. The inertia is
-    reflected (G^2 J); viscous, plus and minus are the motor's own friction, kept apart only where
-    the row couples several joints (else the joint's Resistance already holds them).
+    `row` gives the motor's speed in units of its own joint: u = row . qd, row[i] = 1. The inertia
+    is reflected (G^2 J); viscous, plus and minus are the motor's own friction, kept apart only
+    where the row couples several joints (else the joint's Resistance already holds them).
     """
 
     row: tuple[Any, ...]

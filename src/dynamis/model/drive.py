@@ -11,7 +11,7 @@ from typing import Any
 from ..errors import ModelError
 from ..spatial.vectors import Vector
 from .friction import coulomb_pair
-from .quantity import Scalar, quantities, quantity
+from .quantity import Expression, Scalar, quantities, quantity
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +46,9 @@ class Drive:
             if getattr(self, name) is not None:
                 value = quantities(getattr(self, name), 3, f"drive.{name}")
                 object.__setattr__(self, name, value)
+        if any(isinstance(x, Expression) for x in self.rotor_axis or ()):
+            given = [str(x) for x in self.rotor_axis or ()]
+            raise ModelError(f"drive.rotor_axis is {given}, expected numbers")
         if self.rotor_axis is not None and not any(self.rotor_axis):
             raise ModelError("drive.rotor_axis is (0, 0, 0), expected a direction")
         if isinstance(self.efficiency, float) and not self.efficiency > 0:

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from ..errors import ModelError, OptionError, did_you_mean
-from .quantity import Scalar, quantities, quantity
+from .quantity import Expression, Scalar, quantities, quantity
 
 # law -> its constants with their defaults
 LAWS: Mapping[str, Mapping[str, float]] = MappingProxyType(
@@ -54,7 +54,8 @@ class Friction:
             for name, value in {**LAWS[self.law], **self.constants}.items()
         }
         for name in ("velocity",):
-            if isinstance(given.get(name), float) and not given[name] > 0:
+            value = given.get(name)
+            if isinstance(value, float) and not value > 0:
                 raise ModelError(f"friction.{name} is {given[name]}, expected > 0")
         object.__setattr__(self, "viscous", quantity(self.viscous, "friction.viscous"))
         object.__setattr__(self, "offset", quantity(self.offset, "friction.offset"))
@@ -77,7 +78,7 @@ def coulomb_pair(value: Any, where: str) -> tuple[Scalar, Scalar]:
     """(moving positive, moving negative) from a pair, or (c, -c) from one number."""
     if isinstance(value, str) or not hasattr(value, "__len__"):
         c = quantity(value, where)
-        if isinstance(c, float):
+        if not isinstance(c, Expression):
             return c, -c
         return c, quantity(f"-({c.text})", where)
     return quantities(value, 2, where)  # type: ignore[return-value]

@@ -1,7 +1,7 @@
 """The parameter vector: every number the torque is linear in, by name.
 
-Ten per link in the user's frame about its origin (Pinocchio's order), then five per joint, then what
-coupled motors and spinning rotors add.
+Ten per link in the user's frame about its origin (Pinocchio's order), then five per joint, then
+what coupled motors and spinning rotors add.
 """
 
 from collections.abc import Sequence

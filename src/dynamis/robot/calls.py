@@ -34,7 +34,7 @@ class fast:  # noqa: N801  reads as the decorator it is
 
     def __init__(self, method: Callable[..., Any]):
         self.method = method
-        update_wrapper(self, method)
+        update_wrapper(self, method)  # type: ignore[arg-type]
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
@@ -93,7 +93,7 @@ class Calls:
         callable_ = self.__dict__.get(name)
         if Fast is None or not isinstance(callable_, Fast):
             return
-        callable_.install(
+        callable_.install(  # type: ignore[union-attr]
             one=code.one,
             batch=code.batch,
             sizes=tuple(prod(s) for s in code.ports.input_shapes),

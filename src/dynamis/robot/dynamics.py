@@ -97,7 +97,7 @@ class DynamicMethods(Calls):
         """Name the joint and the sample that make the mass matrix singular, if any does."""
         pivots = self._generic(equation.pivots, {"q": q}, (self.n,), {})
         finite = np.isfinite(np.asarray(q, dtype=float)).all(axis=-1)
-        bad = np.isnan(pivots) & finite[..., None]
+        bad = np.isnan(pivots) & np.asarray(finite)[..., None]
         if not bad.any():
             return
         *sample, _ = (int(i[0]) for i in np.nonzero(bad))
@@ -224,7 +224,8 @@ class DynamicMethods(Calls):
                 raise OptionError(f"{name} has shape {value.shape}, expected one state ({self.n},)")
         if self.chain.coupling is not None:
             raise OptionError("Lagrange-Euler's tables are for robots without coupled joints")
-        terms = lagrange_euler_terms(self.chain, *(v.tolist() for v in state), door.MATH)
+        x, xd, xdd = (v.tolist() for v in state)
+        terms = lagrange_euler_terms(self.chain, x, xd, xdd, door.MATH)
         size = range(self.n)
         zero = ((0.0,) * 4,) * 4
         U = [[terms.U[i][j] or zero for j in size] for i in size]

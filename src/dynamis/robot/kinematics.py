@@ -1,21 +1,18 @@
 """Kinematics of a Robot."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..errors import OptionError, did_you_mean
 from ..spatial.frames import Frame, compose
-from .calls import Calls, checked, fast
-
-if TYPE_CHECKING:
-    from ..ik.solutions import Solutions
+from .calls import Calls, fast
 
 FRAMES = ("base", "tool")
 
 
 class KinematicMethods(Calls):
-    """Where the links are, how the tool moves, and the way back."""
+    """Where the links are and how the tool moves."""
 
     @fast
     def fk(self, q: Any, link: str | None = None, **options: Any) -> np.ndarray:
@@ -44,26 +41,6 @@ class KinematicMethods(Calls):
         """dJ/dt along qd, (..., 6, n)."""
         arguments = {"q": q, "qd": qd}
         return self._call("jacobian_dot", arguments, options, **self._seen_from(frame, link))
-
-    def manipulability(self, q: Any, task: Any = None) -> np.ndarray:
-        """Yoshikawa's measure sqrt(det(J J^T)) of the task's rows, (...,)."""
-        from ..ik.task import task_mask
-
-        J = self.jacobian(q)[..., task_mask(self, task), :]
-        if J.shape[-2] > self.n:
-            J = np.swapaxes(J, -1, -2)
-        with np.errstate(invalid="ignore"):
-            return np.sqrt(np.maximum(np.linalg.det(J @ np.swapaxes(J, -1, -2)), 0.0))
-
-    def ik(self, T: Any, task: Any = None, **options: Any) -> "Solutions":
-        """Every distinct q found that puts the tool at T: .q (k, n), .residual (k,), .reason.
-
-        `task` is "pose" (default for n >= 6), "position" (default for n < 6) or a mask of six;
-        `limits=True` keeps only solutions within the joint limits.
-        """
-        from ..ik.solve import solve
-
-        return solve(self, T, task, **checked(options, ("limits", "tolerance", "starts", "seed")))
 
     def _seen_from(self, frame: str, link: str | None) -> dict[str, Any]:
         """Options of a Jacobian kernel; none for the default one."""

@@ -17,11 +17,13 @@ from ..model.parameters import parameter_names, with_parameters
 from ..model.pose import pose
 from ..model.quantity import resolve
 from ..model.to_dh import to_dh
+from .calls import checked
 from .code import CodeMethods
 from .dynamics import DynamicMethods
 from .kinematics import KinematicMethods
 
 if TYPE_CHECKING:
+    from ..ik.solutions import Solutions
     from ..model.finding import Finding
 
 
@@ -128,6 +130,26 @@ class Robot(KinematicMethods, DynamicMethods, CodeMethods):
         from ..preflight import preflight
 
         return preflight(self)
+
+    def manipulability(self, q: Any, task: Any = None) -> np.ndarray:
+        """Yoshikawa's measure sqrt(det(J J^T)) of the task's rows, (...,)."""
+        from ..ik.task import task_mask
+
+        J = self.jacobian(q)[..., task_mask(self, task), :]
+        if J.shape[-2] > self.n:
+            J = np.swapaxes(J, -1, -2)
+        with np.errstate(invalid="ignore"):
+            return np.sqrt(np.maximum(np.linalg.det(J @ np.swapaxes(J, -1, -2)), 0.0))
+
+    def ik(self, T: Any, task: Any = None, **options: Any) -> "Solutions":
+        """Every distinct q found that puts the tool at T: .q (k, n), .residual (k,), .reason.
+
+        `task` is "pose" (default for n >= 6), "position" (default for n < 6) or a mask of six;
+        `limits=True` keeps only solutions within the joint limits.
+        """
+        from ..ik.solve import solve
+
+        return solve(self, T, task, **checked(options, ("limits", "tolerance", "starts", "seed")))
 
     # -- variations: every one returns a new Robot --------------------------------------------
 

@@ -78,8 +78,9 @@ class Builder:
         for yes, no in ((a, b), (b, a)):
             opposite = self.instructions[no.operands[0]]
             zeros = self.constant_of(yes.operands[2]) == 0.0 == self.constant_of(no.operands[2])
-            negated = isinstance(opposite, Operation) and opposite.op == "not"
-            if zeros and negated and opposite.operands[0] == yes.operands[0]:
+            if not isinstance(opposite, Operation) or opposite.op != "not":
+                continue
+            if zeros and opposite.operands[0] == yes.operands[0]:
                 return self.op("select", yes.operands[0], yes.operands[1], no.operands[1])
         return None
 
@@ -108,8 +109,9 @@ class Builder:
             number[k] = len(kept)
             if isinstance(instruction, Operation):
                 operands = tuple(number[a] for a in instruction.operands)
-                instruction = Operation(instruction.op, operands)
-            kept.append(instruction)
+                kept.append(Operation(instruction.op, operands))
+            else:
+                kept.append(instruction)
         renumbered = tuple(tuple(number[v] for v in result) for result in results)
         return Program(name, tuple(inputs), tuple(outputs), tuple(kept), renumbered)
 

@@ -1,7 +1,7 @@
 """The closed list of operations a Program may use; every backend prints exactly these.
 
-Conditions are the numbers 1 and 0. NaN propagates through every operation but the comparisons (which
-are false, `ne` true) and `select`, which takes one of its branches.
+Conditions are the numbers 1 and 0. NaN propagates through every operation but the comparisons
+(which are false, `ne` true) and `select`, which takes one of its branches.
 """
 
 from collections.abc import Callable, Mapping
