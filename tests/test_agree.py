@@ -17,7 +17,7 @@ from dynamis.agree.rigid_tree import rigid_tree
 from dynamis.agree.row import relative_difference
 from dynamis.agree.states import random_states
 from dynamis.agree.toolbox_peer import FAULT, ToolboxPeer, toolbox_peer
-from dynamis.dynamics.equation import FORWARD_METHODS, INVERSE_METHODS
+from dynamis.dynamics.methods import FORWARD_METHODS, INVERSE_METHODS
 from dynamis.errors import OptionError
 from dynamis.model import catalogue
 from dynamis.model.model import Model

@@ -292,3 +292,11 @@ def test_without_the_extension(compiled, monkeypatch):
 def test_every_kernel_has_a_method_or_serves_one():
     served = {k.split(":")[0] for k in KERNELS} - {"link_pose", "pivots", "two_velocity"}
     assert all(hasattr(dy.Robot, name) for name in served)
+
+
+def test_method_names_are_the_rows_of_the_tables():
+    from dynamis.dynamics import equation, methods, walker_orin
+
+    assert tuple(equation.RECURSIONS) == methods.RECURSIONS
+    assert tuple(equation.CLOSED) == methods.CLOSED
+    assert tuple(walker_orin.MASS_MATRICES) == methods.MASS_MATRICES

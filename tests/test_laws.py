@@ -5,7 +5,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dynamis.dynamics.equation import FORWARD_METHODS, INVERSE_METHODS
+from dynamis.dynamics.methods import FORWARD_METHODS, INVERSE_METHODS
 
 from .random_robots import build, chains, robots, states
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import dynamis as dy
-from dynamis.kernels import KERNELS, program
+from dynamis.kernels import KERNELS
+from dynamis.programs import program
 from dynamis.trace.builder import Builder
 from dynamis.trace.interpreter import interpret
 from dynamis.trace.ops import OPS
@@ -106,7 +107,7 @@ def test_programs_equal_the_algorithms_they_were_traced_from(name):
     (got,) = interpret(p, arguments)
     from dynamis.evaluate import evaluate
 
-    function = kernel.bound()
+    function = kernel.function()
     expected = evaluate(
         lambda *s: function(robot.chain, *s[:-1], fn=s[-1]),
         arguments,

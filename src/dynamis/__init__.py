@@ -1,11 +1,17 @@
 """dynamis: from a robot arm's description to its equations, numbers, model and controller."""
 
-from . import errors, transforms
-from .generic import compile_function as compile
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from . import errors
 from .model.drive import Drive
 from .model.friction import Friction
 from .model.link import Link
 from .robot import Robot, load
+
+if TYPE_CHECKING:
+    from . import transforms
+    from .generic import compile_function as compile
 
 __version__ = "0.1.0"
 
@@ -20,3 +26,16 @@ __all__ = [
     "load",
     "transforms",
 ]
+
+_LATER = {"compile": ("generic", "compile_function"), "transforms": ("transforms", None)}
+
+
+def __getattr__(name: str) -> Any:
+    """Names that are imported when first used."""
+    if name not in _LATER:
+        raise AttributeError(f"module 'dynamis' has no attribute {name!r}")
+    module, attribute = _LATER[name]
+    found = import_module(f".{module}", __name__)
+    value = found if attribute is None else getattr(found, attribute)
+    globals()[name] = value
+    return value

@@ -4,23 +4,25 @@ import ctypes
 import hashlib
 import os
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from importlib.metadata import version
+from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from .errors import OptionError
-from .kernels import Kernel, input_shape, program, shape_of
+from .kernels import Kernel, input_shape, shape_of
 from .model.chain import chain
 from .model.model import Model
 from .model.parameters import parameter_names
 
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
 SOURCES = ("spatial", "model", "dynamics", "trace", "backends")  # what decides the code
-SOURCE_FILES = ("kernels.py", "derivatives.py")
+SOURCE_FILES = ("kernels.py", "programs.py", "derivatives.py")
 THREADS = "DYNAMIS_THREADS"
 COMPILE = "DYNAMIS_COMPILE"  # "off": run the algorithms over NumPy arrays instead
 WORTH_A_THREAD = 6_000_000  # operations times samples above which a batch is shared out
@@ -98,7 +100,9 @@ def compiling() -> bool:
 
 
 @cache
-def _pool(process: int, threads: int) -> ThreadPoolExecutor:
+def _pool(process: int, threads: int) -> "ThreadPoolExecutor":
+    from concurrent.futures import ThreadPoolExecutor
+
     return ThreadPoolExecutor(threads, thread_name_prefix="dynamis")
 
 
@@ -147,6 +151,8 @@ def compile_kernel(kernel: Kernel, model: Model, dtype: str, parameters: bool = 
 
 def _made(kernel: Kernel, model: Model, dtype: str, parameters: bool) -> bytes:
     """Operation count and object code."""
+    from .programs import program
+
     return object_of(program(kernel, model, parameters), dtype)
 
 
@@ -171,8 +177,13 @@ def cache_key(kernel: Kernel, model: Model, dtype: str, parameters: bool) -> str
 
 @cache
 def versions() -> str:
-    """Versions of what writes the code."""
-    return ", ".join(f"{name} {version(name)}" for name in ("casadi", "llvmlite"))
+    """Versions of what writes the code, read off folder names: importing them would cost time."""
+    found = []
+    for name in ("casadi", "llvmlite"):
+        spec = find_spec(name)
+        folder = Path(spec.origin).parents[1] if spec and spec.origin else Path()
+        found += sorted(p.name for p in folder.glob(f"{name}-*.dist-info"))
+    return ", ".join(found)
 
 
 @cache

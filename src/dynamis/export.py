@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from .backends.c_folder import folder
 from .compiled import cache_key
 from .errors import FileError, OptionError, did_you_mean
-from .kernels import kernel_named, program
+from .kernels import kernel_named
+from .programs import program
 
 if TYPE_CHECKING:
     from .robot.calls import Calls

@@ -24,10 +24,10 @@ def casadi_function(kernel: Kernel, model: Model, parameters: bool) -> ca.Functi
     else:
         c = chain(model)
     if kernel.differentiate:
-        results = kernel.function(c, *columns)
+        results = kernel.function()(c, *columns)
     else:
         scalars = [nested(x, p.shape) for x, p in zip(columns, inputs, strict=False)]
-        returned = kernel.bound()(c, *scalars, fn=SX)
+        returned = kernel.function()(c, *scalars, fn=SX)
         results = [returned] if len(kernel.outputs) == 1 else list(returned)
     shapes = [shape_of(s, model) for s in kernel.outputs.values()]
     matrices = [_matrix(r, s) for r, s in zip(results, shapes, strict=True)]

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ..dynamics import equation
-from ..dynamics.walker_orin import MASS_MATRICES
+from ..dynamics.methods import FORWARD_METHODS, INVERSE_METHODS, MASS_MATRICES
 from ..errors import DynamisError
 from ..robot import Robot
 from ..spatial.functions import MATH
@@ -41,7 +41,7 @@ def _row(source: str, quantity: str, value: Callable[[], np.ndarray], reference:
 def _inverse(robot: Robot, s: States, tau: np.ndarray) -> list[Row]:
     pushed = robot.inverse_dynamics(s.q, s.qd, s.qdd, wrench=s.wrench)
     rows = []
-    for method in equation.INVERSE_METHODS:
+    for method in INVERSE_METHODS:
         if method == INVERSE:
             continue
         for name, wrench, reference in (("", None, tau), (", wrench", s.wrench, pushed)):
@@ -85,7 +85,7 @@ def _linear(robot: Robot, s: States) -> np.ndarray:
 def _forward(robot: Robot, s: States, tau: np.ndarray) -> list[Row]:
     """Each method returns the accelerations that made tau, and what the reference method gives."""
     rows = []
-    for method in equation.FORWARD_METHODS:
+    for method in FORWARD_METHODS:
 
         def qdd(m: str = method) -> np.ndarray:
             return robot.forward_dynamics(s.q, s.qd, tau, method=m)

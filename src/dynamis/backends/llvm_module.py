@@ -8,9 +8,9 @@ Results are contiguous. Blocks of W rows are read and written as WxW tiles turne
 that are left over, and blocks with an angle too large for the polynomial, run one by one.
 """
 
-from ..trace.program import Input, Program
+from ..trace.program import Input, Instruction, Operation, Program
 from .llvm_body import LIBM, Body
-from .llvm_trig import REALS, Real, sincos, typed
+from .llvm_trig import LARGEST, REALS, Real, constant, intrinsic, sincos, typed
 
 NAME = "kernel"
 
@@ -20,8 +20,8 @@ def module(program: Program, dtype: str, width: int) -> str:
     real = REALS[dtype]
     used = {(i.port, i.index) for i in program.instructions if isinstance(i, Input)}
     parts = [_declarations(real, width), sincos(real, 1)]
-    parts.append(_row(program, real, used, exact=True))
-    parts.append(_row(program, real, used, exact=False))
+    parts.append(_row(program, real, used, 1, exact=True))
+    parts.append(_row(program, real, used, width, exact=False))
     parts.append(_one(program))
     if width > 1:
         parts += [sincos(real, width), _block(program, real, width, used)]
@@ -54,9 +54,11 @@ def _ports(program: Program, strides: bool) -> list[str]:
     return names + [f"ptr %o{k}" for k in range(len(program.outputs))]
 
 
-def _row(program: Program, real: Real, used: set[tuple[int, int]], exact: bool) -> str:
+def _row(program: Program, real: Real, used: set[tuple[int, int]], width: int, exact: bool) -> str:
     """One sample. The exact one asks libm for large angles and need not be fast."""
     body = Body(program, real, 1, exact)
+    if width > 1:
+        _angles_together(body, width)
     loads = {}
     for port, index in sorted(used):
         address = body.new(f"getelementptr {real.name}, ptr %p{port}, i64 {index}")
@@ -78,6 +80,46 @@ def _row(program: Program, real: Real, used: set[tuple[int, int]], exact: bool) 
     arguments = ", ".join(_ports(program, strides=False))
     lines = [f"define internal void @{name}({arguments}) {kind} {{", *body.lines, "  ret void", "}"]
     return "\n".join(lines)
+
+
+def _angles_together(body: Body, width: int) -> None:
+    """Sine and cosine of the angles that are arguments, `width` at a time in one vector."""
+    program, real = body.program, body.real
+    asked = {i.operands[0] for i in program.instructions if _is_trig(i)}
+    where = {k: i for k, i in enumerate(program.instructions) if isinstance(i, Input)}
+    inputs = {(i.port, i.index): k for k, i in where.items() if k in asked}
+    for port, start in sorted({(p, index - index % width) for p, index in inputs}):
+        size = min(width, program.inputs[port].size - start)
+        angles = _load_padded(body, port, start, size, width)
+        T = typed(real, width)
+        pair = body.new(f"call {{{T}, {T}}} @sincos_{width}({T} {angles})")
+        sines, cosines = (body.new(f"extractvalue {{{T}, {T}}} {pair}, {i}") for i in (0, 1))
+        for lane in range(size):
+            k = inputs.get((port, start + lane))
+            if k is not None:
+                s, c = (body.new(f"extractelement {T} {v}, i32 {lane}") for v in (sines, cosines))
+                body.angles[k] = s, c
+        large = body.new(f"call {T} {intrinsic(real, width, 'fabs')}({T} {angles})")
+        limit = constant(real, width, LARGEST)
+        mask = body.new(f"fcmp ogt {T} {large}, {limit}")
+        reduce = f"@llvm.vector.reduce.or.v{width}i1"
+        body.flags.append(body.new(f"call i1 {reduce}(<{width} x i1> {mask})"))
+
+
+def _is_trig(instruction: Instruction) -> bool:
+    return isinstance(instruction, Operation) and instruction.op in ("sin", "cos")
+
+
+def _load_padded(body: Body, port: int, start: int, size: int, width: int) -> str:
+    """`size` entries of an argument as a vector, filled up with zeros."""
+    T, real = body.real.name, body.real
+    address = body.new(f"getelementptr {T}, ptr %p{port}, i64 {start}")
+    value = body.new(f"load <{size} x {T}>, ptr {address}, align {real.bits // 8}")
+    if size == width:
+        return value
+    lanes = ", ".join(f"i32 {min(c, size)}" for c in range(width))
+    zeros = f"<{size} x {T}> zeroinitializer"
+    return body.new(f"shufflevector <{size} x {T}> {value}, {zeros}, <{width} x i32> <{lanes}>")
 
 
 def _block(program: Program, real: Real, width: int, used: set[tuple[int, int]]) -> str:

@@ -6,6 +6,7 @@ import numpy as np
 
 from ..model.link import Link
 from ..robot import Robot
+from .single import direct
 from .timing import together
 
 JOINTS = (2, 4, 6, 8, 12, 16, 24, 32, 48, 64)
@@ -33,11 +34,11 @@ def growth(joints: tuple[int, ...] = JOINTS) -> dict[str, dict[int, float]]:
     times: dict[str, dict[int, float]] = {name: {} for name in KERNELS}
     for n in joints:
         robot = chain_of(n)
-        state = np.random.default_rng(n).normal(size=(3, n))
+        state = list(np.random.default_rng(n).normal(size=(3, n)))
         for name in KERNELS:
             method = getattr(robot, name)
             method(*state)
-            (times[name][n],) = together(lambda m=method, s=state: m(*s), rounds=5, seconds=0.005)
+            (times[name][n],) = together(direct(method, state), rounds=5, seconds=0.005)
     return times
 
 

@@ -19,7 +19,7 @@ from .walker_orin import MASS_MATRICES, conjugate_gradients, mass_matrix_3
 
 Scalars = Sequence[Any]
 
-# formulations that carry a wrench and a moving base themselves, and those that do not
+# one row per name in `methods`
 RECURSIONS: Mapping[str, Callable[..., list]] = {
     "newton-euler": newton_euler,
     "newton-euler-base": newton_euler_base,
@@ -28,8 +28,6 @@ CLOSED: Mapping[str, Callable[..., list]] = {
     "lagrange-euler": lagrange_euler,
     "gibbs-appell": gibbs_appell,
 }
-INVERSE_METHODS = (*RECURSIONS, *CLOSED)
-FORWARD_METHODS = (*MASS_MATRICES, "walker-orin-4", "articulated-body")
 
 
 def inverse_dynamics(

@@ -1,7 +1,6 @@
 """Robots from names and files, and back into files."""
 
 import os
-import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +12,6 @@ from .model import Model
 from .pose import Pose
 from .source import located
 from .toml import read_toml, toml_text
-from .urdf import read_urdf, urdf_text
 
 SUFFIXES = ".toml, .urdf, .xml"
 
@@ -104,7 +102,7 @@ def save_model(model: Model, path: str | Path) -> None:
 
 def _replace(path: Path, data: bytes) -> None:
     """Write beside the file, then swap: a reader sees the old file or the new one."""
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    beside = path.with_name(f".{path.name}.{os.urandom(4).hex()}.tmp")
     try:
         beside.write_bytes(data)
         beside.replace(path)
@@ -114,13 +112,25 @@ def _replace(path: Path, data: bytes) -> None:
         beside.unlink(missing_ok=True)
 
 
+def _read_urdf(*arguments: Any, **options: Any) -> Model:
+    from .urdf import read_urdf  # a TOML file needs none of it
+
+    return read_urdf(*arguments, **options)
+
+
+def _urdf_text(model: Model) -> str:
+    from .urdf import urdf_text
+
+    return urdf_text(model)
+
+
 READERS: Mapping[str, Callable[..., Model]] = {
     ".toml": _read_toml,
-    ".urdf": read_urdf,
-    ".xml": read_urdf,
+    ".urdf": _read_urdf,
+    ".xml": _read_urdf,
 }
 WRITERS: Mapping[str, Callable[[Model], str]] = {
     ".toml": toml_text,
-    ".urdf": urdf_text,
-    ".xml": urdf_text,
+    ".urdf": _urdf_text,
+    ".xml": _urdf_text,
 }

@@ -148,7 +148,7 @@ class Calls:
         if not kernel.differentiate and "parameters" not in names:
             (shape,) = kernel.outputs.values()
             output = shape_of(shape, self.model)
-            function = kernel.bound()
+            function = kernel.function()
 
             def call(*scalars: Any) -> Any:
                 *values, fn = scalars
@@ -156,7 +156,7 @@ class Calls:
 
             dims = [len(input_shape(name, self.model)) for name in names]
             return door.evaluate(call, arrays, dims, output, names, **options)
-        from ..kernels import program
+        from ..programs import program
         from ..trace.interpreter import interpret
 
         kind = door.checked_dtype(options.get("dtype"))

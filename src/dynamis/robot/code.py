@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import evaluate as door
+from ..dynamics.methods import FORWARD_METHODS, INVERSE_METHODS
 from ..errors import OptionError, did_you_mean
-from ..kernels import Kernel, kernel_named, program
+from ..kernels import Kernel, kernel_named
 from .calls import CALL_OPTIONS, Calls, checked, run
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ class CodeMethods(Calls):
         self, name: str, method: str | None = None, parameters: str = "inline"
     ) -> "Program":
         """The straight-line program of a kernel."""
+        from ..programs import program
+
         return program(_chosen(name, method), self.model, _argument(parameters))
 
     def cost(self, name: str, method: str | None = None) -> "Cost":
@@ -85,8 +88,6 @@ def _chosen(name: str, method: str | None) -> Kernel:
     kernel = kernel_named(name)
     if method is None:
         return kernel
-    from ..dynamics.equation import FORWARD_METHODS, INVERSE_METHODS
-
     known = {"inverse_dynamics": INVERSE_METHODS, "forward_dynamics": FORWARD_METHODS}
     methods = known.get(name.split(":", maxsplit=1)[0], ())
     if method not in methods:

@@ -1,17 +1,19 @@
 """Dynamics of a Robot:  M(q) qdd + C(q, qd) qd + g(q) + friction(qd) + J_tool^T wrench = tau."""
 
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import evaluate as door
 from ..columns import by_columns, too_large
-from ..dynamics import equation
-from ..dynamics.lagrange_euler import LagrangeEuler, lagrange_euler_terms
+from ..dynamics.methods import FORWARD_METHODS, INVERSE_METHODS, RECURSIONS
 from ..errors import OptionError, SingularError, did_you_mean
 from ..model.parameters import Parameters, parameter_names, parameter_values
 from .calls import Calls, fast
+
+if TYPE_CHECKING:
+    from ..dynamics.lagrange_euler import LagrangeEuler
 
 COMPILED_FORWARD = ("walker-orin-3", "articulated-body")
 
@@ -37,18 +39,20 @@ class DynamicMethods(Calls):
         base, in the reference frame. Methods: newton-euler (compiled), newton-euler-base,
         lagrange-euler, gibbs-appell.
         """
-        _known(method, equation.INVERSE_METHODS, "inverse dynamics method")
+        _known(method, INVERSE_METHODS, "inverse dynamics method")
         arguments = {"q": q, "qd": qd, "qdd": qdd}
         extra = {"wrench": wrench, "base_motion": base_motion}
         given = {name: value for name, value in extra.items() if value is not None}
-        if "base_motion" in given and method not in equation.RECURSIONS:
+        if "base_motion" in given and method not in RECURSIONS:
             raise OptionError(
                 f"method {method!r} does not take base_motion",
-                f"use one of {', '.join(equation.RECURSIONS)}",
+                f"use one of {', '.join(RECURSIONS)}",
             )
         arguments |= given
         if method == "newton-euler":
             return self._call(":".join(("inverse_dynamics", *given)), arguments, options)
+        from ..dynamics import equation
+
         function = partial(equation.inverse_dynamics, method=method)
         return self._generic(function, arguments, (self.n,), options)
 
@@ -68,7 +72,7 @@ class DynamicMethods(Calls):
         articulated-body.
         """
         if method is not None:
-            _known(method, equation.FORWARD_METHODS, "forward dynamics method")
+            _known(method, FORWARD_METHODS, "forward dynamics method")
         if method == "articulated-body":
             self._refuse_coupling(method)
         arguments = {"q": q, "qd": qd, "tau": tau}
@@ -79,6 +83,8 @@ class DynamicMethods(Calls):
             chosen = {} if method is None else {"method": method}
             qdd = self._call(name, arguments, options, **chosen)
         else:
+            from ..dynamics import equation
+
             function = partial(equation.forward_dynamics, method=method)
             qdd = self._generic(function, arguments, (self.n,), options)
         if method == "walker-orin-4" or not np.isfinite(qdd).all():
@@ -86,7 +92,8 @@ class DynamicMethods(Calls):
         return qdd
 
     def _refuse_coupling(self, method: str) -> None:
-        if not equation.uncoupled(self.chain):
+        c = self.chain
+        if c.coupling is not None or any(motor.coupled for motor in c.motors):
             raise OptionError(
                 f"robot {self.model.name!r} couples its joints (mimic joints, a gear matrix or "
                 f"full rotors), which method {method!r} cannot follow",
@@ -95,6 +102,8 @@ class DynamicMethods(Calls):
 
     def _refuse_singular(self, q: Any) -> None:
         """Name the joint and the sample that make the mass matrix singular, if any does."""
+        from ..dynamics import equation
+
         pivots = self._generic(equation.pivots, {"q": q}, (self.n,), {})
         finite = np.isfinite(np.asarray(q, dtype=float)).all(axis=-1)
         bad = np.isnan(pivots) & np.asarray(finite)[..., None]
@@ -216,8 +225,10 @@ class DynamicMethods(Calls):
             self._refuse_singular(q)
         return results
 
-    def lagrange_euler(self, q: Any, qd: Any, qdd: Any) -> LagrangeEuler:
+    def lagrange_euler(self, q: Any, qd: Any, qdd: Any) -> "LagrangeEuler":
         """Lagrange-Euler's tables at one state: .A .U .UU .J .D .h .H .C .tau, as arrays."""
+        from ..dynamics.lagrange_euler import LagrangeEuler, lagrange_euler_terms
+
         state = self._arrays({"q": q, "qd": qd, "qdd": qdd})
         for name, value in zip(("q", "qd", "qdd"), state, strict=True):
             if value.ndim != 1:

@@ -10,13 +10,11 @@ import numpy as np
 
 from .. import evaluate as door
 from ..errors import ModelError, OptionError, did_you_mean
-from ..model.dh_table import DhTable, dh_table
 from ..model.link import Link
 from ..model.model import GRAVITY, Model, Payload
 from ..model.parameters import parameter_names, with_parameters
 from ..model.pose import pose
 from ..model.quantity import resolve
-from ..model.to_dh import to_dh
 from .calls import checked
 from .code import CodeMethods
 from .dynamics import DynamicMethods
@@ -24,6 +22,7 @@ from .kinematics import KinematicMethods
 
 if TYPE_CHECKING:
     from ..ik.solutions import Solutions
+    from ..model.dh_table import DhTable
     from ..model.finding import Finding
 
 
@@ -121,8 +120,10 @@ class Robot(KinematicMethods, DynamicMethods, CodeMethods):
     def __hash__(self) -> int:
         return hash((self.name, self.model.links))
 
-    def dh(self, convention: str | None = None) -> DhTable:
+    def dh(self, convention: str | None = None) -> "DhTable":
         """The DH table in either convention, also of a URDF chain."""
+        from ..model.dh_table import dh_table
+
         return dh_table(self.model, convention)
 
     def check(self) -> "list[Finding]":
@@ -155,6 +156,8 @@ class Robot(KinematicMethods, DynamicMethods, CodeMethods):
 
     def to_dh(self, convention: str) -> "Robot":
         """The same arm as a DH robot: inertias, friction and drives carried over."""
+        from ..model.to_dh import to_dh
+
         return Robot(to_dh(self.model, convention))
 
     def with_payload(self, mass: Any, com: Any = (0, 0, 0), inertia: Any = None) -> "Robot":
