@@ -1,0 +1,1 @@
+"""Closed forms and derivations step by step, by running the same algorithms over SymPy symbols."""
