@@ -1,5 +1,7 @@
 """Batches: SIMD across samples and threads, against Pinocchio's parallel loop and NumPy."""
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
 from typing import Any
@@ -41,6 +43,7 @@ def batches(robot: Robot, seed: int = 0) -> Iterator[Figure]:
     for name in ("forward_dynamics", "mass_matrix", "fk", "regressor"):
         yield _alone(robot, name, state)
     yield _threads(robot, rng)
+    yield _two_cores()
 
 
 def _pinocchio(robot: Robot, state: list[np.ndarray]) -> Any:
@@ -84,3 +87,18 @@ def _threads(robot: Robot, rng: Any) -> Figure:
     )
     what = f"inverse_dynamics x {LARGE}, two threads"
     return Figure(GROUP, what, robot.name, two / LARGE, "one thread", one / LARGE, 1.8)
+
+
+def _two_cores() -> Figure:
+    """What two cores give here at all: a plain loop alone, and two of them side by side."""
+    script = "import time; t = time.perf_counter(); [i * i for i in range(5_000_000)]; "
+    script += "print(time.perf_counter() - t)"
+
+    def seconds(count: int) -> float:
+        command = [sys.executable, "-c", script]
+        jobs = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(count)]
+        return max(float(job.communicate()[0]) for job in jobs)
+
+    alone = min(seconds(1) for _ in range(3))
+    both = min(seconds(2) for _ in range(3)) / 2
+    return Figure(GROUP, "two processes of plain Python", "", both, "one process", alone)

@@ -7,7 +7,14 @@ from .arguments import Json
 from .printing import Cell, data, data_json, table, talk
 
 
-def run(*, quick: bool = False, output: Path | None = None, json: Json = False) -> int:
+def run(
+    *,
+    quick: bool = False,
+    output: Path | None = None,
+    plot: Path | None = None,
+    markdown: bool = False,
+    json: Json = False,
+) -> int:
     """Measure speed next to the engines installed here; ratios within this one run.
 
     Times are the best of several rounds taken in turns. The error is the worst relative difference
@@ -17,21 +24,32 @@ def run(*, quick: bool = False, output: Path | None = None, json: Json = False) 
 
       dynamis bench
       dynamis bench --quick
-      dynamis bench --output bench.json
+      dynamis bench --output bench.json --plot growth.png
 
     Args:
         quick: Leave out start-up times and long chains.
         output: Also write everything to this JSON file.
+        plot: Also draw the growth with the number of joints to this image.
+        markdown: Print the table of a README instead.
     """
     from ..bench import bench
 
-    if output is not None and not output.parent.is_dir():
-        raise OptionError(f"there is no folder {str(output.parent)!r} for --output")
+    for path in (output, plot):
+        if path is not None and not path.parent.is_dir():
+            raise OptionError(f"there is no folder {str(path.parent)!r} for {path.name!r}")
     found = bench(quick, say=talk)
     if output is not None:
         found.save(output)
+    if plot is not None:
+        from ..bench.plot import growth_plot
+
+        growth_plot(found, plot)
     if json:
         data_json(found.as_dict())
+    elif markdown:
+        from ..bench.markdown import readme_table
+
+        data(readme_table(found))
     else:
         talk(f"processor: {found.machine}")
         data(figures_table(found))
