@@ -33,6 +33,8 @@ class Kernel:
     outputs: Mapping[str, Shape]
     keywords: int = 0
     differentiate: bool = False
+    reducible: bool = False  # depends on the inertias only through the torques
+    optimise: str = "speed"  # or "operations" (sines and cosines free), or "nothing"
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def function(self) -> Callable[..., Any]:
@@ -51,13 +53,14 @@ class Kernel:
     def key(self) -> str:
         """Name and options as text: what distinguishes it from the other kernels of a robot."""
         options = "".join(f" {k}={v!r}" for k, v in sorted(self.options.items()))
-        return f"{self.name}({', '.join(self.inputs)}){options}"
+        return f"{self.name}({', '.join(self.inputs)}){options} for {self.optimise}"
 
 
 STATE = ("q", "qd", "qdd")
 TORQUE = ("q", "qd", "tau")
 _TAU, _QDD = ("dtau_dq", "dtau_dqd", "dtau_dqdd"), ("dqdd_dq", "dqdd_dqd", "dqdd_dtau")
 SQUARE, VECTOR = (N, N), (N,)
+OPTIMISE = ("speed", "operations", "nothing")
 
 ROWS = (
     Kernel("fk", "dynamics.kinematics:fk", ("q",), {"T": (4, 4)}),
@@ -112,6 +115,13 @@ ROWS = (
         differentiate=True,
     ),
 )
+# kernels that see the bodies only through torques, so that inertias may be regrouped
+REDUCIBLE = frozenset({
+    "inverse_dynamics", "forward_dynamics", "mass_matrix", "coriolis_matrix", "gravity_torque",
+    "motor_torque", "pivots", "two_velocity", "mass_matrix:column", "coriolis_matrix:column",
+    "inverse_dynamics_derivatives", "inverse_dynamics_derivatives:column",
+    "forward_dynamics_derivatives",
+})  # fmt: skip
 # kernels that take further arguments: the name says which
 FURTHER = (
     ("inverse_dynamics", ("wrench",)),
@@ -123,7 +133,7 @@ FURTHER = (
 
 
 def _table() -> dict[str, Kernel]:
-    table = {row.name: row for row in ROWS}
+    table = {row.name: replace(row, reducible=row.name in REDUCIBLE) for row in ROWS}
     for name, extra in FURTHER:
         row, full = table[name], ":".join((name, *extra))
         inputs = (*row.inputs, *extra)

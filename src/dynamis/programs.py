@@ -3,28 +3,47 @@
 from dataclasses import replace
 
 from .dynamics.equation import uncoupled
+from .dynamics.reduce import OPERATIONS, SPEED, reduced
 from .kernels import Kernel, input_shape, shape_of
-from .model.chain import chain
+from .model.chain import Chain, chain
 from .model.model import Model
 from .model.parameters import chain_of
 from .trace.optimise import share_reciprocals
-from .trace.program import Port, Program
+from .trace.program import Cost, Port, Program
 from .trace.tracer import SX, nested, program_of, symbols
 
+STEPS = {"speed": SPEED, "operations": OPERATIONS, "nothing": ()}
 COMPARED = 12  # joints up to which forward methods are compared by operation count
 
 
-def program(kernel: Kernel, model: Model, parameters: bool = False) -> Program:
+def program(
+    kernel: Kernel, model: Model, parameters: bool = False, ready: Chain | None = None
+) -> Program:
     """The program of a kernel of a robot; with `parameters`, the parameter vector is an argument.
 
-    Forward dynamics without a method takes the one with the fewest operations.
+    Forward dynamics without a method takes the one with the fewest operations. `ready` is a chain
+    to trace as it stands.
     """
     if kernel.name.startswith("forward_dynamics") and not (kernel.options or kernel.differentiate):
         methods = _forward_methods(model)
         candidates = [replace(kernel, options={"method": method}) for method in methods]
-        traced = [traced_program(k, model, parameters) for k in candidates]
+        traced = [traced_program(k, model, parameters, ready) for k in candidates]
         return min(traced, key=lambda p: p.cost.total)
-    return traced_program(kernel, model, parameters)
+    return traced_program(kernel, model, parameters, ready)
+
+
+def cost(kernel: Kernel, model: Model) -> Cost:
+    """Operations of a kernel, and what each step of its optimisation saved."""
+    steps = STEPS[kernel.optimise] if kernel.reducible else ()
+    counts = []
+    for k in range(len(steps) + 1):
+        c = reduced(chain(model), steps[:k], held="wrench" in kernel.inputs)
+        counts.append(program(kernel, model, ready=c).cost)
+    saved = {
+        step: before.total - after.total
+        for step, before, after in zip(steps, counts, counts[1:], strict=False)
+    }
+    return counts[-1]._replace(saved=saved)
 
 
 def _forward_methods(model: Model) -> tuple[str, ...]:
@@ -36,7 +55,9 @@ def _forward_methods(model: Model) -> tuple[str, ...]:
     return ("walker-orin-3", "articulated-body")
 
 
-def traced_program(kernel: Kernel, model: Model, parameters: bool) -> Program:
+def traced_program(
+    kernel: Kernel, model: Model, parameters: bool, ready: Chain | None = None
+) -> Program:
     """Trace a kernel."""
     inputs = [Port(name, input_shape(name, model)) for name in kernel.inputs]
     columns = symbols(inputs)
@@ -47,7 +68,9 @@ def traced_program(kernel: Kernel, model: Model, parameters: bool) -> Program:
         ports = [*inputs, Port("parameters", input_shape("parameters", model))]
         arguments = [*columns, *symbols(ports[-1:])]
         values = nested(arguments[-1], ports[-1].shape)
-    c = chain(model, parameters=values)
+    c = ready or chain(model, parameters=values)
+    if kernel.reducible and ready is None and not parameters:
+        c = reduced(c, STEPS[kernel.optimise], held="wrench" in kernel.inputs)
     if kernel.differentiate:
         results = kernel.function()(c, *columns)
     else:

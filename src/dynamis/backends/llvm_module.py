@@ -8,7 +8,7 @@ Results are contiguous. Blocks of W rows are read and written as WxW tiles turne
 that are left over, and blocks with an angle too large for the polynomial, run one by one.
 """
 
-from ..trace.program import Input, Instruction, Operation, Program
+from ..trace.program import Input, Operation, Program
 from .llvm_body import LIBM, Body
 from .llvm_trig import LARGEST, REALS, Real, constant, intrinsic, sincos, typed
 
@@ -85,7 +85,8 @@ def _row(program: Program, real: Real, used: set[tuple[int, int]], width: int, e
 def _angles_together(body: Body, width: int) -> None:
     """Sine and cosine of the angles that are arguments, `width` at a time in one vector."""
     program, real = body.program, body.real
-    asked = {i.operands[0] for i in program.instructions if _is_trig(i)}
+    operations = [i for i in program.instructions if isinstance(i, Operation)]
+    asked = {i.operands[0] for i in operations if i.op in ("sin", "cos")}
     where = {k: i for k, i in enumerate(program.instructions) if isinstance(i, Input)}
     inputs = {(i.port, i.index): k for k, i in where.items() if k in asked}
     for port, start in sorted({(p, index - index % width) for p, index in inputs}):
@@ -104,10 +105,6 @@ def _angles_together(body: Body, width: int) -> None:
         mask = body.new(f"fcmp ogt {T} {large}, {limit}")
         reduce = f"@llvm.vector.reduce.or.v{width}i1"
         body.flags.append(body.new(f"call i1 {reduce}(<{width} x i1> {mask})"))
-
-
-def _is_trig(instruction: Instruction) -> bool:
-    return isinstance(instruction, Operation) and instruction.op in ("sin", "cos")
 
 
 def _load_padded(body: Body, port: int, start: int, size: int, width: int) -> str:

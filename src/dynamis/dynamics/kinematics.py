@@ -17,7 +17,9 @@ def motions(chain: Chain, x: Sequence[Any], fn: Functions) -> list[Frame]:
     frames = []
     for joint, xi in zip(chain.joints, x, strict=True):
         R, p = joint.placement
-        if joint.kind == "revolute":
+        if not joint.turns:
+            frames.append(joint.placement)
+        elif joint.kind == "revolute":
             c, s = fn.cos(xi), fn.sin(xi)
             rows = [(a * c + b * s, b * c - a * s, z) for a, b, z in R]
             frames.append(Frame((rows[0], rows[1], rows[2]), p))

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 
 from ..model.chain import Chain
 from ..spatial.functions import Functions
-from ..spatial.inertia import Inertia, times
+from ..spatial.inertia import Inertia, second_moments, symmetric_matrix, times
 from ..spatial.rotations import Matrix3, rotate, rotate_back
-from ..spatial.vectors import ZERO, Vector, add, cross, scale, subtract
+from ..spatial.vectors import ZERO, Vector, add, cross, dot, scale, subtract
 from .kinematics import inertias, motions
 
 
@@ -53,19 +53,53 @@ def outward(
     base = moving_base(chain, base_motion)
     frames = motions(chain, x, fn)
     links: list[Motion] = []
+    turns: dict[int, Turn] = {}  # of joints that a parallel one follows
+    followed = {joint.parent for joint in chain.joints if joint.parallel}
     for i, joint in enumerate(chain.joints):
         before = base if joint.parent < 0 else links[joint.parent]
         R, p = frames[i]
-        w, wd = rotate_back(R, before.w), rotate_back(R, before.wd)
         a = rotate_back(R, add(before.a, rotate(before.U, p)))
-        if joint.kind == "revolute":
-            wd = (wd[0] + w[1] * xd[i], wd[1] - w[0] * xd[i], wd[2] + xdd[i])
-            w = (w[0], w[1], w[2] + xd[i])
+        if joint.parallel:
+            turns[i] = _added(turns[joint.parent], x[i], xd[i], xdd[i])
+            w, wd = _spun(turns[i], fn)
         else:
+            if i in followed:
+                P = joint.placement.R
+                held = rotate_back(P, before.w), rotate_back(P, before.wd)
+                turns[i] = Turn(*held, x[i], xd[i], xdd[i])
+            w, wd = rotate_back(R, before.w), rotate_back(R, before.wd)
+            if joint.kind == "revolute":
+                wd = (wd[0] + w[1] * xd[i], wd[1] - w[0] * xd[i], wd[2] + xdd[i])
+                w = (w[0], w[1], w[2] + xd[i])
+        if joint.kind == "prismatic":
             rate = 2.0 * xd[i]
             a = (a[0] + w[1] * rate, a[1] - w[0] * rate, a[2] + xdd[i])
         links.append(Motion(w, wd, a, turning(w, wd)))
     return frames, links
+
+
+class Turn(NamedTuple):
+    """A joint's turn about its axis, seen from a frame that does not turn with it."""
+
+    w: Vector  # of what carries the axis
+    wd: Vector
+    x: Any
+    xd: Any
+    xdd: Any
+
+
+def _added(t: Turn, x: Any, xd: Any, xdd: Any) -> Turn:
+    """One more turn about a parallel axis: angles, rates and accelerations add up."""
+    return Turn(t.w, t.wd, t.x + x, t.xd + xd, t.xdd + xdd)
+
+
+def _spun(t: Turn, fn: Functions) -> tuple[Vector, Vector]:
+    """Angular velocity and acceleration in the turned frame."""
+    c, s = fn.cos(t.x), fn.sin(t.x)
+    R = ((c, -s, 0.0), (s, c, 0.0), (0.0, 0.0, 1.0))
+    w, wd = rotate_back(R, t.w), rotate_back(R, t.wd)
+    wd = (wd[0] + w[1] * t.xd, wd[1] - w[0] * t.xd, wd[2] + t.xdd)
+    return (w[0], w[1], w[2] + t.xd), wd
 
 
 def moving_base(chain: Chain, base_motion: Sequence[Any] | None) -> Motion:
@@ -77,15 +111,27 @@ def moving_base(chain: Chain, base_motion: Sequence[Any] | None) -> Motion:
     return Motion(w, wd, subtract(a, chain.gravity), turning(w, wd))
 
 
-def wrench_of(body: Inertia, motion: Motion) -> tuple[Vector, Vector]:
-    """F = m a + U h,  N = I wd + w x (I w) + h x a"""
+def wrench_of(body: Inertia, motion: Motion, moments: bool = False) -> tuple[Vector, Vector]:
+    """F = m a + U h,  N = I wd + w x (I w) + h x a
+
+    By second moments S (the integrals of r r^T) the first two terms of N are the integral of
+    r x (U r), the skew part of U S.
+    """
     F = add(scale(body.m, motion.a), rotate(motion.U, body.h))
-    N = add(
-        times(body.I, motion.wd),
-        cross(motion.w, times(body.I, motion.w)),
-        cross(body.h, motion.a),
+    if moments:
+        N = _skew_part(motion.U, symmetric_matrix(second_moments(body.I)))
+    else:
+        N = add(times(body.I, motion.wd), cross(motion.w, times(body.I, motion.w)))
+    return F, add(N, cross(body.h, motion.a))
+
+
+def _skew_part(U: Matrix3, S: Matrix3) -> Vector:
+    """(US)_zy - (US)_yz, (US)_xz - (US)_zx, (US)_yx - (US)_xy"""
+    return (
+        dot(U[2], S[1]) - dot(U[1], S[2]),
+        dot(U[0], S[2]) - dot(U[2], S[0]),
+        dot(U[1], S[0]) - dot(U[0], S[1]),
     )
-    return F, N
 
 
 def newton_euler(
@@ -100,7 +146,10 @@ def newton_euler(
     """Torque of every tree joint; `wrench` (f, n) is what the tool exerts on the world."""
     frames, links = outward(chain, x, xd, xdd, fn, base_motion)
     bodies = inertias(chain, x)
-    loads = [wrench_of(body, motion) for body, motion in zip(bodies, links, strict=True)]
+    loads = [
+        wrench_of(inertia, motion, body.moments)
+        for inertia, motion, body in zip(bodies, links, chain.bodies, strict=True)
+    ]
     if wrench is not None:
         f = rotate(chain.tool.R, tuple(wrench[0:3]))
         n = add(rotate(chain.tool.R, tuple(wrench[3:6])), cross(chain.tool.p, f))

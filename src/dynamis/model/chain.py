@@ -28,6 +28,8 @@ class Joint(NamedTuple):
     kind: str  # "revolute" or "prismatic"
     parent: int  # -1 is the base
     placement: Frame
+    turns: bool = True  # False: a rotor whose frame need not follow it (see dynamics.reduce)
+    parallel: bool = False  # same axis direction as the parent's joint: angles may be added
 
 
 class Body(NamedTuple):
@@ -38,6 +40,7 @@ class Body(NamedTuple):
     user: Frame
     user_inertia: Inertia
     load: Inertia | None = None  # what does not slide with it
+    moments: bool = False  # its wrench is cheaper by second moments (see dynamics.reduce)
 
 
 class Resistance(NamedTuple):

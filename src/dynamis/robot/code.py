@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from .. import evaluate as door
 from ..dynamics.methods import FORWARD_METHODS, INVERSE_METHODS
 from ..errors import OptionError, did_you_mean
-from ..kernels import Kernel, kernel_named
+from ..kernels import OPTIMISE, Kernel, kernel_named
 from .calls import CALL_OPTIONS, Calls, checked, run
 
 if TYPE_CHECKING:
@@ -23,16 +23,26 @@ class CodeMethods(Calls):
     """What is compiled, as counts, functions and files."""
 
     def program(
-        self, name: str, method: str | None = None, parameters: str = "inline"
+        self,
+        name: str,
+        method: str | None = None,
+        parameters: str = "inline",
+        optimise: str = "speed",
     ) -> "Program":
-        """The straight-line program of a kernel."""
+        """The straight-line program of a kernel.
+
+        `optimise`: "speed" is what is compiled; "operations" counts sines and cosines as free and
+        adds up the angles of parallel axes; "nothing" traces the model as it stands.
+        """
         from ..programs import program
 
-        return program(_chosen(name, method), self.model, _argument(parameters))
+        return program(_chosen(name, method, optimise), self.model, _argument(parameters))
 
-    def cost(self, name: str, method: str | None = None) -> "Cost":
-        """Operations of a kernel as compiled: .mul .add .div .trig."""
-        return self.program(name, method).cost
+    def cost(self, name: str, method: str | None = None, optimise: str = "speed") -> "Cost":
+        """Operations of a kernel: .mul .add .div .trig, and .saved by each step of optimisation."""
+        from ..programs import cost
+
+        return cost(_chosen(name, method, optimise), self.model)
 
     def kernel(
         self, name: str, parameters: str = "inline", method: str | None = None
@@ -84,8 +94,19 @@ class CodeMethods(Calls):
         return export(self, wanted, target, Path(directory), kind)
 
 
-def _chosen(name: str, method: str | None) -> Kernel:
+def _way(optimise: str) -> str:
+    if optimise not in OPTIMISE:
+        raise OptionError(
+            f"optimise is {optimise!r}, expected one of {', '.join(OPTIMISE)}",
+            did_you_mean(str(optimise), OPTIMISE),
+        )
+    return optimise
+
+
+def _chosen(name: str, method: str | None, optimise: str = "speed") -> Kernel:
     kernel = kernel_named(name)
+    if _way(optimise) != kernel.optimise:
+        kernel = replace(kernel, optimise=optimise)
     if method is None:
         return kernel
     known = {"inverse_dynamics": INVERSE_METHODS, "forward_dynamics": FORWARD_METHODS}

@@ -10,9 +10,10 @@ from ..columns import by_columns, too_large
 from ..dynamics.methods import FORWARD_METHODS, INVERSE_METHODS, RECURSIONS
 from ..errors import OptionError, SingularError, did_you_mean
 from ..model.parameters import Parameters, parameter_names, parameter_values
-from .calls import Calls, fast
+from .calls import Calls, checked, fast
 
 if TYPE_CHECKING:
+    from ..base import BaseParameters
     from ..dynamics.lagrange_euler import LagrangeEuler
 
 COMPILED_FORWARD = ("walker-orin-3", "articulated-body")
@@ -248,6 +249,15 @@ class DynamicMethods(Calls):
         """Every linear parameter: .names, .values; in the user's frames."""
         values = np.array(parameter_values(self.model, self.chain))
         return Parameters(parameter_names(self.model), values)
+
+    def base_parameters(self, inertial_only: bool = False, **options: Any) -> "BaseParameters":
+        """The fewest combinations the torques depend on: .rank, .names, .values, .regressor(...).
+
+        `inertial_only` leaves friction and drives out; `tolerance` is that of the numeric rank.
+        """
+        from ..base import base_parameters
+
+        return base_parameters(self, inertial_only, **checked(options, ("tolerance",)))
 
     @fast
     def regressor(

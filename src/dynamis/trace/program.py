@@ -2,9 +2,11 @@
 
 import hashlib
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
+from types import MappingProxyType
 from typing import NamedTuple
 
 from .ops import OPS
@@ -53,6 +55,7 @@ class Cost(NamedTuple):
     div: int
     trig: int
     other: int
+    saved: Mapping[str, int] = MappingProxyType({})  # operations saved, by step of optimisation
 
     @property
     def total(self) -> int:

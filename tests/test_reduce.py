@@ -1,0 +1,110 @@
+"""Fewer operations, the same torques: regrouped inertias, slid frames, rotors that do not turn."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+import dynamis as dy
+from dynamis.dynamics import equation
+from dynamis.dynamics.reduce import OPERATIONS, reduced
+from dynamis.evaluate import evaluate
+from dynamis.model import catalogue
+from dynamis.trace.interpreter import interpret
+
+from .random_robots import build, chains, robots, states
+
+SAME = 1e-12
+
+
+def torque(chain, state, fn_wrench=None):
+    def call(*scalars):
+        *values, fn = scalars
+        return equation.inverse_dynamics(chain, *values[:3], fn=fn, wrench=fn_wrench)
+
+    size = state[0].shape[-1]
+    return evaluate(call, state, [1, 1, 1], (size,), ("q", "qd", "qdd"))
+
+
+def close(a, b):
+    assert np.abs(a - b).max() <= SAME * max(np.abs(b).max(), 1.0)
+
+
+@settings(max_examples=60, deadline=None)
+@given(robots())
+def test_torques_stay(robot):
+    state = states(robot, 5)
+    expected = torque(robot.chain, state)
+    for k in range(len(OPERATIONS) + 1):
+        close(torque(reduced(robot.chain, OPERATIONS[:k]), state), expected)
+
+
+@settings(max_examples=25, deadline=None)
+@given(chains(longest=4, rotors=True))
+def test_every_reducible_quantity_stays(robot):
+    q, qd, tau = states(robot)
+    small = reduced(robot.chain, OPERATIONS)
+    from dynamis.dynamics import coriolis
+    from dynamis.spatial.functions import MATH
+
+    x = [v.tolist() for v in (q, qd, tau)]
+    for function, arguments in (
+        (equation.mass_matrix, x[:1]),
+        (equation.gravity_torque, x[:1]),
+        (equation.motor_torque, x),
+        (coriolis.coriolis_matrix, x[:2]),
+    ):
+        a, b = (np.array(function(c, *arguments, fn=MATH)) for c in (small, robot.chain))
+        close(a, b)
+
+
+def test_a_wrench_holds_the_last_link():
+    """The frame of a rotor at the tip must turn if something acts on it."""
+    robot = dy.load("puma560-mdh")
+    q, qd, qdd = (v.tolist() for v in states(robot))
+    from dynamis.spatial.functions import MATH
+
+    wrench = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
+    expected = np.array(equation.inverse_dynamics(robot.chain, q, qd, qdd, MATH, wrench))
+    held = reduced(robot.chain, held=True)
+    free = reduced(robot.chain)
+    assert held.joints[5].turns and not free.joints[5].turns
+    close(np.array(equation.inverse_dynamics(held, q, qd, qdd, MATH, wrench)), expected)
+    wrong = np.array(equation.inverse_dynamics(free, q, qd, qdd, MATH, wrench))
+    assert np.abs(wrong - expected).max() > 1e-3
+
+
+@pytest.mark.parametrize("name", catalogue.names())
+def test_programs_of_the_catalogue(name):
+    """What is compiled by default equals what the model says, and costs no more."""
+    robot = dy.load(name)
+    state = states(robot, 4)
+    plain = robot.program("inverse_dynamics", optimise="nothing")
+    (expected,) = interpret(plain, state)
+    for way in ("speed", "operations"):
+        program = robot.program("inverse_dynamics", optimise=way)
+        close(interpret(program, state)[0], expected)
+        assert program.cost.total <= plain.cost.total + 2
+
+
+def without_motors(robot):
+    p = robot.parameters
+    rigid = [x if "link" in n else 0.0 for n, x in zip(p.names, p.values, strict=True)]
+    return robot.with_parameters(rigid)
+
+
+def test_puma_in_fewer_operations_than_the_approximation_of_1986():
+    """Exact rigid model with the Armstrong-Khatib-Burdick values, trigonometry free: below 305."""
+    rigid = without_motors(dy.load("puma560-mdh"))
+    cost = rigid.cost("inverse_dynamics", optimise="operations")
+    assert cost.mul + cost.add < 305
+    assert cost.div == 0 and cost.other == 0
+    plain = rigid.cost("inverse_dynamics", optimise="nothing")
+    assert plain.total - cost.total == sum(cost.saved.values())
+    assert all(saved >= 0 for saved in cost.saved.values())
+
+
+def test_a_prismatic_link_gives_its_inertia_away():
+    robot = build("modified", ["revolute", "prismatic"], 1)
+    small = reduced(robot.chain)
+    assert small.bodies[1].inertia.I == (0.0,) * 6
+    assert small.bodies[1].inertia.m > 0
