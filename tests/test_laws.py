@@ -117,6 +117,20 @@ def test_regressor_times_parameters(robot):
 
 @few
 @given(any_robot)
+def test_observation_matrix_of_document_003_is_the_regressor(robot):
+    """Built as document 003 does it, and with columns shared between links: the same matrix."""
+    from dynamis.dynamics.gibbs_appell import observation_matrix
+    from dynamis.dynamics.regressor import shared_observation_matrix
+    from dynamis.spatial.functions import MATH
+
+    size = len(robot.chain.joints)
+    x = np.random.default_rng(0).normal(size=(3, size)).tolist()
+    W = np.array(observation_matrix(robot.chain, *x, MATH))
+    close(np.array(shared_observation_matrix(robot.chain, *x, MATH)), W)
+
+
+@few
+@given(any_robot)
 def test_two_velocity_regressor(robot):
     q, qd, qdd, ref = states(robot, vectors=4)
     Y = robot.regressor(q, qd, qdd, qd_ref=ref)

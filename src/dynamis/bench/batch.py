@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib.util import find_spec
 from typing import Any
 
@@ -12,7 +13,9 @@ from ..agree.pinocchio_peer import PinocchioPeer
 from ..backends.machine import host
 from ..dynamics import equation
 from ..evaluate import evaluate
+from ..kernels import KERNELS
 from ..robot import Robot
+from ..robot.calls import run
 from .accuracy import worst_difference
 from .table import Figure
 from .timing import together
@@ -42,6 +45,8 @@ def batches(robot: Robot, seed: int = 0) -> Iterator[Figure]:
     )
     for name in ("forward_dynamics", "mass_matrix", "fk", "regressor"):
         yield _alone(robot, name, state)
+    for name in ("inverse_dynamics", "gravity_torque", "inverse_dynamics_derivatives"):
+        yield _optimised(robot, name, state)
     yield _threads(robot, rng)
     yield _two_cores()
 
@@ -64,8 +69,6 @@ def _numpy(robot: Robot, state: list[np.ndarray]) -> np.ndarray:
 
 
 def _alone(robot: Robot, name: str, state: list[np.ndarray]) -> Figure:
-    from ..kernels import KERNELS
-
     arguments = state[: len(KERNELS[name].inputs)]
     method = getattr(robot, name)
     got = method(*arguments, threads=1)
@@ -73,6 +76,17 @@ def _alone(robot: Robot, name: str, state: list[np.ndarray]) -> Figure:
     few = [a[:64] for a in arguments]
     error = worst_difference(robot, name, few, got[:64])
     return Figure(GROUP, f"{name} x {SIZE}, one thread", robot.name, ours / SIZE, error=error)
+
+
+def _optimised(robot: Robot, name: str, state: list[np.ndarray]) -> Figure:
+    """What regrouping and its like gained: the same kernel traced as the model stands."""
+    kernel = KERNELS[name]
+    arguments = state[: len(kernel.inputs)]
+    codes = [robot._code(k, "float64") for k in (kernel, replace(kernel, optimise="nothing"))]
+    calls = [lambda c=code: run(c, arguments, kernel.inputs, threads=1) for code in codes]
+    ours, plain = together(*calls, rounds=7)
+    what = f"{name} x {SIZE}, one thread"
+    return Figure(GROUP, what, robot.name, ours / SIZE, "not optimised", plain / SIZE)
 
 
 def _threads(robot: Robot, rng: Any) -> Figure:

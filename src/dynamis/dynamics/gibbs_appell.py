@@ -99,7 +99,7 @@ def in_user_frames(chain: Chain, W: list[list[Any]]) -> list[list[Any]]:
         new: list[Any] = []
         for i, columns in enumerate(maps):
             own = r[INERTIAL * i : INERTIAL * (i + 1)]
-            new += [_combined(own, column) for column in columns]
+            new += [combined(own, column) for column in columns]
         result.append(new)
     return result
 
@@ -110,7 +110,8 @@ def _map(user: Any) -> list[tuple[Any, ...]]:
     return [linear(transformed(user, from_linear(unit))) for unit in units]
 
 
-def _combined(own: Sequence[Any], weights: Sequence[Any]) -> Any:
+def combined(own: Sequence[Any], weights: Sequence[Any]) -> Any:
+    """Weighted sum, zero weights left out."""
     total: Any = 0.0
     for value, weight in zip(own, weights, strict=True):
         if not (isinstance(weight, float) and weight == 0.0):
