@@ -9,6 +9,7 @@ import dynamis as dy
 from dynamis.kernels import KERNELS
 from dynamis.programs import program
 from dynamis.trace.builder import Builder
+from dynamis.trace.factor import factored
 from dynamis.trace.interpreter import interpret
 from dynamis.trace.ops import OPS
 from dynamis.trace.optimise import share_reciprocals
@@ -127,3 +128,22 @@ def test_cost_of_the_puma():
     assert (
         dy.load("puma560").cost("forward_dynamics", method="articulated-body").total > forward.total
     )
+
+
+def test_common_factors_are_taken_out():
+    def f(x, fn):
+        a, b, c, d = x
+        return [a * b + c + d * b - a * c, a * c - b * c, a * d]
+
+    p = trace("f", f, [Port("x", (4,))], [Port("y", (3,))])
+    q = factored(p)
+    assert q.cost.total < p.cost.total
+    x = np.random.default_rng(0).normal(size=(5, 4))
+    assert np.allclose(interpret(q, [x])[0], interpret(p, [x])[0], rtol=1e-14)
+    assert q.cost.mul == 4  # (a + d) b, a c once, (a - b) c would lose it, a d
+
+
+def test_a_product_that_is_needed_itself_is_not_taken_apart():
+    p = trace("f", lambda x, fn: [x[0] * x[1] + x[2] * x[1], x[0] * x[1]], [Port("x", (3,))],
+              [Port("y", (2,))])  # fmt: skip
+    assert factored(p).cost == p.cost

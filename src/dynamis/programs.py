@@ -8,6 +8,7 @@ from .kernels import Kernel, input_shape, shape_of
 from .model.chain import Chain, chain
 from .model.model import Model
 from .model.parameters import chain_of
+from .trace.factor import factored
 from .trace.optimise import share_reciprocals
 from .trace.program import Cost, Port, Program
 from .trace.tracer import SX, nested, program_of, symbols
@@ -34,16 +35,17 @@ def program(
 
 def cost(kernel: Kernel, model: Model) -> Cost:
     """Operations of a kernel, and what each step of its optimisation saved."""
+    if kernel.optimise == "nothing":
+        return program(kernel, model).cost
     steps = STEPS[kernel.optimise] if kernel.reducible else ()
-    counts = []
+    plain = replace(kernel, optimise="nothing")
+    totals = []
     for k in range(len(steps) + 1):
         c = reduced(chain(model), steps[:k], held="wrench" in kernel.inputs)
-        counts.append(program(kernel, model, ready=c).cost)
-    saved = {
-        step: before.total - after.total
-        for step, before, after in zip(steps, counts, counts[1:], strict=False)
-    }
-    return counts[-1]._replace(saved=saved)
+        totals.append(program(plain, model, ready=c).cost.total)
+    final = program(kernel, model).cost
+    saved = {s: a - b for s, a, b in zip(steps, totals, totals[1:], strict=False)}
+    return final._replace(saved={**saved, "factor": totals[-1] - final.total})
 
 
 def _forward_methods(model: Model) -> tuple[str, ...]:
@@ -77,4 +79,5 @@ def traced_program(
         scalars = [nested(x, port.shape) for x, port in zip(columns, inputs, strict=True)]
         returned = kernel.function()(c, *scalars, fn=SX)
         results = [returned] if len(outputs) == 1 else list(returned)
-    return share_reciprocals(program_of(kernel.name, arguments, results, ports, outputs))
+    traced = share_reciprocals(program_of(kernel.name, arguments, results, ports, outputs))
+    return traced if kernel.optimise == "nothing" else factored(traced)
