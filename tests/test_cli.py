@@ -217,12 +217,17 @@ def test_agree_fails_above_a_limit(capsys, no_peers, monkeypatch):
     assert "puma560, gibbs-appell, inverse dynamics: " in capsys.readouterr().out
 
 
-def test_demo(capsys, no_peers):
+def test_demo(capsys, no_peers, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     assert main(["demo"]) == 0
     printed = capsys.readouterr()
     for part in ("standard DH table", "puma560: findings", "puma560: agrees"):
         assert part in printed.out
     assert "next: dynamis robots" in printed.err
+    page = (tmp_path / "report.html").read_text()
+    for part in ("0.4318", "triangle inequality", "<svg", "inverse_dynamics", "gibbs-appell"):
+        assert part in page
+    assert "http://" not in page.replace("http://www.w3.org", "") and "<script" not in page
 
 
 def test_demo_json(capsys, no_peers):

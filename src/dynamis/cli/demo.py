@@ -1,7 +1,9 @@
 """`dynamis demo`: a first look."""
 
 from dataclasses import asdict
+from pathlib import Path
 
+from ..report.overview import overview
 from ..robot import load
 from . import agree, check, show
 from .arguments import Json
@@ -12,6 +14,8 @@ ROBOT = "puma560"
 
 def run(*, json: Json = False) -> int:
     """Load the PUMA 560, print its DH table, check it, and compare our methods on it.
+
+    Leaves report.html, one self-contained page, in the folder it was started from.
 
     For example:
 
@@ -29,5 +33,7 @@ def run(*, json: Json = False) -> int:
     check.run(ROBOT)
     table = agree.compared(ROBOT)
     data(agree.full_table(table))
+    talk("writing report.html")
+    overview(robot, table).save(Path("report.html"))
     talk("next: dynamis robots, dynamis show ROBOT, dynamis agree --all")
     return int(not table.ok)

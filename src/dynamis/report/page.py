@@ -1,0 +1,71 @@
+"""A self-contained HTML page: sections of text, tables and drawings."""
+
+import html
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+STYLE = """
+:root { --ink: #1c2530; --soft: #5b6672; --line: #dfe3e8; --accent: #1f5fa8; }
+body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); margin: 0 auto; padding: 1.5rem;
+       max-width: 62rem; }
+h1 { font-size: 1.8rem; margin: 0 0 .2rem; } h2 { font-size: 1.2rem; margin: 2rem 0 .5rem; }
+p { margin: .3rem 0 .8rem; color: var(--soft); max-width: 46rem; }
+.wide { overflow-x: auto; } table { border-collapse: collapse; font-size: .9rem; }
+th, td { text-align: left; padding: .25rem .8rem .25rem 0; border-bottom: 1px solid var(--line);
+         white-space: nowrap; font-variant-numeric: tabular-nums; }
+td.long { white-space: normal; min-width: 16rem; }
+th { color: var(--soft); font-weight: 600; } svg { max-width: 100%; height: auto; }
+.good { color: #23763b; } .bad { color: #b3261e; font-weight: 600; }
+"""
+LONG = 48  # characters above which a cell may wrap
+
+
+class Page:
+    """Sections in order; everything that is text is escaped."""
+
+    def __init__(self, title: str, lead: str = ""):
+        self.title = title
+        self.parts = [f"<h1>{html.escape(title)}</h1>", f"<p>{html.escape(lead)}</p>"]
+
+    def section(self, title: str, text: str = "") -> None:
+        """A heading and a sentence."""
+        self.parts.append(f"<h2>{html.escape(title)}</h2>")
+        if text:
+            self.parts.append(f"<p>{html.escape(text)}</p>")
+
+    def table(self, header: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+        """A table; a cell may be (text, "good" or "bad")."""
+        head = "".join(f"<th>{html.escape(cell)}</th>" for cell in header)
+        body = "".join("<tr>" + "".join(map(_cell, row)) + "</tr>" for row in rows)
+        self.parts.append(f'<div class="wide"><table><tr>{head}</tr>{body}</table></div>')
+
+    def figure(self, figure: Any) -> None:
+        """A matplotlib figure as inline SVG."""
+        stream = io.StringIO()
+        figure.savefig(stream, format="svg", bbox_inches="tight", metadata={"Date": None})
+        text = stream.getvalue()
+        self.parts.append(text[text.index("<svg") :])
+
+    def html(self) -> str:
+        """The whole page."""
+        return (
+            '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+            '<meta name="viewport" content="width=device-width, initial-scale=1">'
+            f"<title>{html.escape(self.title)}</title><style>{STYLE}</style></head><body>"
+            + "\n".join(self.parts)
+            + "</body></html>\n"
+        )
+
+    def save(self, path: Path) -> None:
+        """Write the page."""
+        path.write_text(self.html(), encoding="utf-8")
+
+
+def _cell(cell: Any) -> str:
+    text, style = cell if isinstance(cell, tuple) else (cell, "")
+    text = str(text)
+    classes = " ".join(c for c in (style, "long" if len(text) > LONG else "") if c)
+    marked = f' class="{classes}"' if classes else ""
+    return f"<td{marked}>{html.escape(text)}</td>"
