@@ -27,6 +27,7 @@ COMMANDS = {
     "show": Command("show", "print what a robot is: geometry, bodies, friction, drives"),
     "check": Command("check", "look for mistakes in a robot's description"),
     "agree": Command("agree", "compare our methods with each other and with other engines"),
+    "equations": Command("equations", "derive the equations of motion step by step"),
     "export": Command("export", "write kernels as C that compiles and tests itself"),
     "bench": Command("bench", "measure speed next to other engines"),
     "cache": Command("cache", "show or empty the compiled code kept on disk"),

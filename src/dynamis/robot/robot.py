@@ -114,6 +114,11 @@ class Robot(KinematicMethods, DynamicMethods, CodeMethods):
         kinds = "".join(x.joint[0].upper() for x in self.model.links)
         return f"Robot({self.name!r}, {self.n} joints {kinds}, {self.model.convention})"
 
+    def _repr_html_(self) -> str:
+        from ..equations.display import robot_html
+
+        return robot_html(self.model)
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Robot) and self.model == other.model
 
