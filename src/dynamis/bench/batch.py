@@ -85,8 +85,10 @@ def _optimised(robot: Robot, name: str, state: list[np.ndarray]) -> Figure:
     codes = [robot._code(k, "float64") for k in (kernel, replace(kernel, optimise="nothing"))]
     calls = [lambda c=code: run(c, arguments, kernel.inputs, threads=1) for code in codes]
     ours, plain = together(*calls, rounds=7)
-    what = f"{name} x {SIZE}, one thread"
-    return Figure(GROUP, what, robot.name, ours / SIZE, "not optimised", plain / SIZE)
+    few = [a[:64] for a in arguments]
+    error = worst_difference(robot, name, few, run(codes[0], few, kernel.inputs))
+    what, peer = f"{name} x {SIZE}, one thread", "not optimised"
+    return Figure(GROUP, what, robot.name, ours / SIZE, peer, plain / SIZE, None, error)
 
 
 def _threads(robot: Robot, rng: Any) -> Figure:
@@ -99,8 +101,10 @@ def _threads(robot: Robot, rng: Any) -> Figure:
         lambda: method(*state, threads=1, out=out),
         rounds=9,
     )
+    few = [a[:64] for a in state]
+    error = worst_difference(robot, "inverse_dynamics", few, out[:64])
     what = f"inverse_dynamics x {LARGE}, two threads"
-    return Figure(GROUP, what, robot.name, two / LARGE, "one thread", one / LARGE, 1.8)
+    return Figure(GROUP, what, robot.name, two / LARGE, "one thread", one / LARGE, 1.8, error)
 
 
 def _two_cores() -> Figure:

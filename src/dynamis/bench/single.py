@@ -69,10 +69,10 @@ def direct(method: Any, arguments: list[np.ndarray]) -> Any:
 def against_others(robot: Robot, state: list[np.ndarray]) -> Iterator[Figure]:
     """Inverse dynamics against whatever else is installed."""
     method = robot.inverse_dynamics
-    method(*state)
+    error = worst_difference(robot, "inverse_dynamics", state, method(*state))
     for peer, call in _others(robot, state):
         ours, other = together(direct(method, state), call, rounds=5)
-        yield Figure(GROUP, "inverse_dynamics", robot.name, ours, peer, other)
+        yield Figure(GROUP, "inverse_dynamics", robot.name, ours, peer, other, None, error)
 
 
 def _others(robot: Robot, state: list[np.ndarray]) -> Iterator[tuple[str, Any]]:

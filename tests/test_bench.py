@@ -1,0 +1,56 @@
+"""The bench measures what it says: figures, ratios, targets; speed itself is never a test."""
+
+import json
+
+import numpy as np
+import pytest
+
+import dynamis as dy
+from dynamis.bench.accuracy import worst_difference
+from dynamis.bench.growth import chain_of, slope
+from dynamis.bench.markdown import readme_table
+from dynamis.bench.plot import growth_plot
+from dynamis.bench.table import BenchTable, Figure
+from dynamis.bench.timing import together
+
+
+def test_ratio_and_target():
+    faster = Figure("g", "w", "r", 1e-7, "peer", 4e-7, 3.0)
+    assert faster.ratio == pytest.approx(4.0) and faster.reached is True
+    assert Figure("g", "w", "r", 1e-7, "peer", 2e-7, 3.0).reached is False
+    assert Figure("g", "w", "r", 0.2, target=0.3).reached is True
+    assert Figure("g", "w", "r", 0.4, target=0.3).reached is False
+    assert Figure("g", "w", "r", 0.4).reached is None
+
+
+def test_timing_tells_slow_from_fast():
+    fast, slow = together(lambda: None, lambda: sum(range(3000)), rounds=3, seconds=0.002)
+    assert fast < slow
+
+
+def test_worst_difference_sees_an_error():
+    robot = dy.load("planar-rr")
+    state = list(np.random.default_rng(0).normal(size=(3, 2)))
+    tau = robot.inverse_dynamics(*state)
+    assert worst_difference(robot, "inverse_dynamics", state, tau) < 1e-15
+    assert worst_difference(robot, "inverse_dynamics", state, tau * (1 + 1e-6)) > 1e-7
+
+
+def test_table_plot_and_json(tmp_path):
+    peer = "Pinocchio"
+    figures = [Figure("one call", n, "puma560", 2e-7, peer, 1e-6, 3.0, 2e-16)
+               for n in ("inverse_dynamics", "forward_dynamics")]  # fmt: skip
+    growth = {"inverse_dynamics": {2: 1e-7, 4: 2e-7, 8: 4e-7}}
+    table = BenchTable("a processor", tuple(figures), growth, {"inverse_dynamics": 1.0})
+    text = readme_table(table)
+    assert "| inverse dynamics, one call | 200 ns | 1000 ns | 5.0x | 2e-16 |" in text
+    growth_plot(table, tmp_path / "growth.png")
+    assert (tmp_path / "growth.png").stat().st_size > 10_000
+    table.save(tmp_path / "bench.json")
+    assert json.loads((tmp_path / "bench.json").read_text())["figures"][0]["ratio"] == 5.0
+
+
+def test_slope():
+    assert slope({2: 1.0, 16: 4.0, 32: 8.0}) == pytest.approx(1.0)
+    assert slope({2: 1.0, 16: 4.0, 32: 16.0}) == pytest.approx(2.0)
+    assert chain_of(5).n == 5
