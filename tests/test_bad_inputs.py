@@ -168,7 +168,7 @@ EXPRESSIONS = [
 
 MODELS = [
     ("convention", lambda: robot_of(convention="standart"), OptionError, "'standart'", "standard"),
-    ("no convention", lambda: robot_of(convention=None), OptionError, "None", "'modified'"),
+    ("no convention", lambda: robot_of(convention=None), OptionError, "without", "'modified'"),
     ("name", lambda: robot_of(name=""), ModelError, "name is ''", "non-empty"),
     ("name kind", lambda: robot_of(name=7), ModelError, "name is 7", "non-empty"),
     ("no links", lambda: robot_of(links=[]), ModelError, "'arm' has no links", "at least one"),
@@ -458,7 +458,7 @@ def test_call_is_refused(call, error, words):
 
 
 def test_convention_is_never_defaulted():
-    with pytest.raises(TypeError, match="convention"):
+    with pytest.raises(OptionError, match="without convention"):
         dy.Robot.from_dh("arm", links=[dy.Link()])
 
 
@@ -586,7 +586,7 @@ DRIVEN = second(inside='<mimic joint="j1" multiplier="2"/>')
 
 def test_a_tree_has_no_dh_table(tmp_path):
     tree = dy.load(written(tmp_path, "tree.urdf", TREE))
-    refused(tree.dh, ModelError, "'arm' is a tree", "'one' and 'two'", "tip")
+    refused(tree.dh, ModelError, "'arm' is a tree", "'one' and 'two'", "lock")
     refused(lambda: tree.to_dh("standard"), ModelError, "tree", "'one' and 'two'")
 
 

@@ -300,3 +300,87 @@ def test_method_names_are_the_rows_of_the_tables():
     assert tuple(equation.RECURSIONS) == methods.RECURSIONS
     assert tuple(equation.CLOSED) == methods.CLOSED
     assert tuple(walker_orin.MASS_MATRICES) == methods.MASS_MATRICES
+
+
+DEPENDS = ("inverse_dynamics", "forward_dynamics", "gravity_torque", "mass_matrix", "jacobian",
+           "coriolis_matrix", "regressor", "kinetic_energy", "motor_torque")  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DEPENDS)
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_nan_shows_even_where_it_does_not_matter(compiled, puma, name, bad):
+    """The torque does not depend on q1 or q6; a sample that has a NaN there is still NaN."""
+    inputs = len(KERNELS[name].inputs)
+    good = [np.full(6, 0.3) for _ in range(inputs)]
+    expected = getattr(puma, name)(*good)
+    for port in range(inputs):
+        for i in range(6):
+            wrong = [g.copy() for g in good]
+            wrong[port][i] = bad
+            assert not np.isfinite(getattr(puma, name)(*wrong)).all()
+            rows = [np.stack([g] * 9) for g in good]
+            rows[port][4, i] = bad
+            batch = getattr(puma, name)(*rows)
+            assert not np.isfinite(batch[4]).all()
+            assert np.array_equal(batch[5], expected) and np.array_equal(batch[3], expected)
+
+
+def test_derivatives_of_forward_dynamics_with_parameters(compiled, puma):
+    q, qd, tau = states(puma)
+    kernel = puma.kernel("forward_dynamics_derivatives", parameters="argument")
+    got = kernel(q, qd, tau, puma.parameters.values)
+    for a, b in zip(got, puma.forward_dynamics_derivatives(q, qd, tau), strict=True):
+        close(a, b, 1e-9)
+
+
+def test_functions_that_cannot_be_compiled_are_told_why(compiled, puma):
+    import math
+
+    for function, message in (
+        (lambda arm, q: math.sin(q[0]), "instead of the functions of math"),
+        (lambda arm, q: q[0] if q[0] > 0 else q[1], "use arm.select"),
+        (3, "expected a function"),
+    ):
+        with pytest.raises(dy.errors.OptionError, match=message):
+            dy.compile(function, puma)
+    with pytest.raises(dy.errors.OptionError, match="expected a Robot"):
+        dy.compile(lambda arm, q: q, "puma560")
+
+
+def test_numpy_results_take_the_options_too(compiled, puma):
+    q, qd, qdd = states(puma, 3)
+    out = np.empty((3, 6, 6), np.float32)
+    assert puma.operational_inertia(q, out=out, dtype="float32") is out
+    assert puma.manipulability(q, dtype="float32").dtype == np.float32
+    assert puma.torque_terms(q, qd, qdd, dtype="float32")["gravity"].dtype == np.float32
+    with pytest.raises(dy.errors.OptionError, match="did you mean 'dtype'"):
+        puma.manipulability(q, dtypes="float32")
+
+
+def test_a_robot_does_not_change(compiled, puma):
+    with pytest.raises(ValueError, match="read-only"):
+        puma.limits[0, 0] = 9.0
+    with pytest.raises(ValueError, match="read-only"):
+        puma.configurations["ready"][0] = 9.0
+
+
+def test_long_robots_go_by_columns(compiled):
+    """Sixteen joints: the derivatives are compiled column by column, with the same answers."""
+    from dynamis.bench.growth import chain_of
+
+    robot = chain_of(16)
+    q, qd, qdd = states(robot)
+    dq, dqd, M = robot.inverse_dynamics_derivatives(q, qd, qdd)
+    close(M, robot.mass_matrix(q))
+    step = 1e-6
+    e = np.eye(16)[3]
+    slope = (robot.inverse_dynamics(q + step * e, qd, qdd)
+             - robot.inverse_dynamics(q - step * e, qd, qdd)) / (2 * step)  # fmt: skip
+    close(dq[:, 3], slope, 1e-6)
+    out = [np.empty((16, 16)) for _ in range(3)]
+    robot.inverse_dynamics_derivatives(q, qd, qdd, out=out)
+    assert np.array_equal(out[1], dqd)
+    assert np.array_equal(robot.kernel("inverse_dynamics_derivatives")(q, qd, qdd)[0], dq)
+    assert robot.cost("inverse_dynamics_derivatives").total < 30_000
+    with pytest.raises(dy.errors.OptionError, match="export its column"):
+        robot.export("inverse_dynamics_derivatives", directory="unused")

@@ -31,6 +31,18 @@ def too_large(name: str, n: int) -> bool:
     return GROWTH[name] * n * n > LIMIT
 
 
+def goes_by_columns(name: str, n: int) -> bool:
+    """Whether a kernel exists and is too large for a robot of n joints."""
+    return name in GROWTH and name != "forward_dynamics_derivatives" and too_large(name, n)
+
+
+def column_kernel(name: str) -> tuple[str, bool]:
+    """The kernel that gives one column, and whether its seed is the parameter vector."""
+    if name.startswith("regressor"):
+        return ("inverse_dynamics" if name == "regressor" else "two_velocity"), True
+    return f"{name}:column", False
+
+
 def by_columns(
     robot: "Calls", name: str, arguments: Mapping[str, Any], options: Mapping[str, Any]
 ) -> Any:
@@ -41,12 +53,12 @@ def by_columns(
     expanded = {}
     for key, array in zip(arguments, robot._arrays(arguments), strict=True):
         expanded[key] = array[..., None, :]
-    if name.startswith("regressor"):
+    kernel, by_parameters = column_kernel(name)
+    if by_parameters:
         (size,) = input_shape("parameters", robot.model)
-        kernel = "inverse_dynamics" if name == "regressor" else "two_velocity"
         got = robot._call(kernel, expanded, rest, parameters=np.eye(size))
     else:
-        got = robot._call(f"{name}:column", {**expanded, "seed": np.eye(robot.n)}, rest)
+        got = robot._call(kernel, {**expanded, "seed": np.eye(robot.n)}, rest)
     results = [got] if isinstance(got, np.ndarray) else list(got)
     turned = [np.swapaxes(r, -1, -2) for r in results]
     targets = destinations(options.get("out"), [t.shape for t in turned], turned[0].dtype)

@@ -42,8 +42,7 @@ def forward(chain: Chain, q: Any, qd: Any, tau: Any) -> list[Any]:
     symbol = ca.SX.sym("qdd", n)
     torque = _torque(chain, q, qd, symbol)
     slopes = [ca.jacobian(torque, q), ca.jacobian(torque, qd)]
-    at = ca.Function("at", [q, qd, symbol], slopes)
-    dq, dqd = at(q, qd, ca.vertcat(*qdd))
+    dq, dqd = ca.substitute(slopes, [symbol], [ca.vertcat(*qdd)])
     results = []
     for slope in (-dq, -dqd, ca.SX.eye(n)):
         columns = [ca.vertcat(*substitute(L, D, [slope[i, j] for i in range(n)])) for j in range(n)]

@@ -6,20 +6,23 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from .backends.c_folder import folder
+from .columns import LIMIT, column_kernel, goes_by_columns
 from .compiled import cache_key
 from .errors import FileError, OptionError, did_you_mean
 from .kernels import kernel_named
 from .programs import program
 
 if TYPE_CHECKING:
-    from .robot.calls import Calls
+    from .robot.dynamics import DynamicMethods
 
 TARGETS: Mapping[str, Callable[..., dict[str, str]]] = {"c": folder}
 
 
 def export(
-    robot: "Calls", names: Sequence[str], target: str, directory: Path, dtype: str
+    robot: "DynamicMethods", names: Sequence[str], target: str, directory: Path, dtype: str
 ) -> list[Path]:
     """Write kernels for a target; every file is complete or not there."""
     if target not in TARGETS:
@@ -27,6 +30,14 @@ def export(
     if not names:
         raise OptionError("no kernel was named", "name one, such as 'inverse_dynamics'")
     kernels = [kernel_named(name) for name in names]
+    for kernel in kernels:
+        if goes_by_columns(kernel.name, robot.n):
+            raise OptionError(
+                f"{kernel.name!r} of {robot.n} joints is more than {LIMIT} operations",
+                f"export its column: {column_kernel(kernel.name)[0]!r}",
+            )
+        if kernel.name.startswith("forward"):
+            robot._refuse_singular(np.linspace(0.1, 1.0, robot.n))
     programs = {kernel.name: program(kernel, robot.model) for kernel in kernels}
     files = TARGETS[target](robot.model.name, programs, notes(robot, names, dtype), dtype)
     try:
@@ -45,7 +56,7 @@ def _written(path: Path, text: str) -> Path:
     return path
 
 
-def notes(robot: "Calls", names: Sequence[str], dtype: str) -> list[str]:
+def notes(robot: "DynamicMethods", names: Sequence[str], dtype: str) -> list[str]:
     """What a reader of the generated code must know."""
     from . import __version__
 

@@ -1,6 +1,7 @@
 """A robot over any scalar, for functions of one's own, and their compilation."""
 
 import inspect
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ from .dynamics import coriolis, energy, equation, friction, kinematics
 from .errors import OptionError
 from .model.chain import Chain, chain
 from .spatial.functions import Functions
+from .trace.program import Constant
 
 if TYPE_CHECKING:
     from .robot import Robot
@@ -89,6 +91,10 @@ def compile_function(
     from .trace.program import Port
     from .trace.tracer import SX, nested, program_of, symbols
 
+    if not callable(function):
+        raise OptionError(f"{function!r} was given, expected a function(arm, q, ...)")
+    if not hasattr(robot, "model"):
+        raise OptionError(f"robot is {robot!r}, expected a Robot", "use dy.load(...)")
     _, *names = inspect.signature(function).parameters
     unknown = next((s for s in sizes or {} if s not in names), None)
     if unknown is not None or not names:
@@ -99,9 +105,10 @@ def compile_function(
     inputs = [Port(name, ((sizes or {}).get(name, robot.n),)) for name in names]
     columns = symbols(inputs)
     scalars = [nested(c, p.shape) for c, p in zip(columns, inputs, strict=True)]
-    result = function(Arm(chain(robot.model), SX), *scalars)
+    result = _traced(function, Arm(chain(robot.model), SX), scalars)
     outputs = [Port("result", _shape(result))]
     traced = share_reciprocals(program_of(function.__name__, columns, [result], inputs, outputs))
+    _refuse_constant_nan(traced, function.__name__)
     ports = Ports(tuple(names), tuple(p.shape for p in inputs), ("result",), (outputs[0].shape,))
     codes: dict[str, Code] = {}
 
@@ -126,6 +133,31 @@ def compile_function(
     call.__name__ = call.__qualname__ = function.__name__
     call.__doc__ = function.__doc__
     return call
+
+
+def _traced(function: Callable[..., Any], arm: Arm, scalars: list[Any]) -> Any:
+    """What the function returns for symbols; what cannot be traced is said plainly."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # NumPy functions on CasADi values work
+        try:
+            return function(arm, *scalars)
+        except RuntimeError as error:
+            raise OptionError(
+                f"{function.__name__} cannot be traced: {str(error).splitlines()[-1]}",
+                "it must not branch on a value: use arm.select(condition, a, b)",
+            ) from None
+
+
+def _refuse_constant_nan(program: Any, name: str) -> None:
+    """math.sin of a symbol is a silent NaN: refuse it while the author is looking."""
+    for result in program.results:
+        for value in result:
+            found = program.instructions[value]
+            if isinstance(found, Constant) and found.value != found.value:
+                raise OptionError(
+                    f"{name} gives NaN whatever its arguments",
+                    "use arm.sin, arm.cos, ... instead of the functions of math",
+                )
 
 
 def _shape(value: Any) -> tuple[int, ...]:

@@ -60,6 +60,7 @@ STATE = ("q", "qd", "qdd")
 TORQUE = ("q", "qd", "tau")
 _TAU, _QDD = ("dtau_dq", "dtau_dqd", "dtau_dqdd"), ("dqdd_dq", "dqdd_dqd", "dqdd_dtau")
 SQUARE, VECTOR = (N, N), (N,)
+INTERNAL = ("link_pose", "pivots", "two_velocity")
 OPTIMISE = ("speed", "operations", "nothing")
 
 ROWS = (
@@ -147,7 +148,8 @@ KERNELS: Mapping[str, Kernel] = _table()
 def kernel_named(name: str) -> Kernel:
     """A row of the table; unknown names are answered with those that exist."""
     if name not in KERNELS:
-        raise OptionError(f"kernel {name!r} does not exist", did_you_mean(str(name), KERNELS))
+        shown = [k for k in KERNELS if ":" not in k and k not in INTERNAL]
+        raise OptionError(f"kernel {name!r} does not exist", did_you_mean(str(name), shown))
     return KERNELS[name]
 
 

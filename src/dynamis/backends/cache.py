@@ -11,12 +11,14 @@ import stat
 import sys
 import tempfile
 import warnings
+from functools import cache
 from pathlib import Path
 
 from ..errors import DynamisWarning
 
 HEADER = b"dynamis object 1\n"
 VARIABLE = "DYNAMIS_CACHE"
+MOST = 2000  # entries kept
 OFF = ("off", "0", "no", "none", "")
 
 
@@ -56,13 +58,19 @@ def usable() -> Path | None:
         why, path = str(error), folder()
     if why is None:
         return path
+    _warn(str(path), why)
+    return None
+
+
+@cache
+def _warn(path: str, why: str) -> None:
+    """Once per process."""
     warnings.warn(
         f"compiled code is not cached in {path}: {why}. Set {VARIABLE} to a folder of your own, "
         "or to 'off'.",
         DynamisWarning,
         stacklevel=2,
     )
-    return None
 
 
 def read(key: str) -> bytes | None:
@@ -94,8 +102,17 @@ def write(key: str, code: bytes) -> None:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
         Path(name).replace(path / f"{key}.o")
+        _prune()
     except OSError:
         return
+
+
+def _prune() -> None:
+    """Throw the oldest half away when there are too many."""
+    found = entries()
+    if len(found) > MOST:
+        for entry in sorted(found, key=lambda e: e.stat().st_mtime)[: len(found) // 2]:
+            entry.unlink(missing_ok=True)
 
 
 def entries() -> list[Path]:

@@ -19,6 +19,7 @@ def module(program: Program, dtype: str, width: int) -> str:
     """IR of the whole module."""
     real = REALS[dtype]
     used = {(i.port, i.index) for i in program.instructions if isinstance(i, Input)}
+    used |= _unused(program, used)
     parts = [_declarations(real, width), sincos(real, 1)]
     parts.append(_row(program, real, used, 1, exact=True))
     parts.append(_row(program, real, used, width, exact=False))
@@ -27,6 +28,35 @@ def module(program: Program, dtype: str, width: int) -> str:
         parts += [sincos(real, width), _block(program, real, width, used)]
     parts.append(_batch(program, real, width))
     return "\n\n".join(parts) + "\n"
+
+
+def _unused(program: Program, used: set[tuple[int, int]]) -> set[tuple[int, int]]:
+    """Entries that do not matter, parameters left out: a NaN there must still show."""
+    every = {
+        (k, index)
+        for k, port in enumerate(program.inputs)
+        if port.name != "parameters"
+        for index in range(port.size)
+    }
+    return every - used
+
+
+def _poison(body: Body, loads: dict[tuple[int, int], str]) -> None:
+    """Add x - x of every entry that does not matter to every result: 0, or NaN if x is not finite.
+
+    A sample with a NaN in it never gives plausible numbers.
+    """
+    needed = {(i.port, i.index) for i in body.program.instructions if isinstance(i, Input)}
+    spare = sorted(_unused(body.program, needed))
+    if not spare:
+        return
+    total = ""
+    for key in spare:
+        zero = body.new(f"fsub {body.T} {loads[key]}, {loads[key]}")
+        total = zero if not total else body.new(f"fadd {body.T} {total}, {zero}")
+    results = {value for result in body.program.results for value in result}
+    for value in sorted(results):
+        body.values[value] = body.new(f"fadd {body.T} {body.values[value]}, {total}")
 
 
 def _declarations(real: Real, width: int) -> str:
@@ -64,6 +94,7 @@ def _row(program: Program, real: Real, used: set[tuple[int, int]], width: int, e
         address = body.new(f"getelementptr {real.name}, ptr %p{port}, i64 {index}")
         loads[port, index] = body.new(f"load {real.name}, ptr {address}")
     body.run(loads)
+    _poison(body, loads)
     flag = None if exact else body.any_flag()
     if flag is not None:
         body.lines.append(f"  br i1 {flag}, label %large, label %store")
@@ -131,6 +162,7 @@ def _block(program: Program, real: Real, width: int, used: set[tuple[int, int]])
                 for c, value in enumerate(transposed(body, rows)[:columns]):
                     loads[k, start + c] = value
     body.run(loads)
+    _poison(body, loads)
     flag = body.any_flag()
     if flag is not None:
         body.lines += [f"  br i1 {flag}, label %large, label %store", "large:"]

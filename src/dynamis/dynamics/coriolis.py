@@ -16,7 +16,7 @@ from ..spatial.functions import Functions
 from ..spatial.inertia import Inertia, times
 from ..spatial.rotations import Matrix3, rotate_back
 from ..spatial.vectors import ZERO, Vector, add, cross, scale, subtract
-from . import coupling, drives, friction
+from . import coupling, drives
 from .kinematics import inertias, motions
 from .newton_euler import inward
 
@@ -127,14 +127,13 @@ def two_velocity_torque(
     qd_ref: Sequence[Any],
     fn: Functions,
 ) -> Sequence[Any]:
-    """M qdd + C(q, qd) qd_ref + g + friction(qd), (n,)."""
+    """M qdd + C(q, qd) qd_ref + g, (n,)."""
     x, xd = coupling.positions(chain, q), coupling.rates(chain, qd)
     xr = coupling.rates(chain, qd_ref)
     xdd = coupling.rates(chain, qdd)
     tree = two_velocity(chain, x, xd, xr, xdd, fn)
-    rotor, resist = drives.rotor_torque(chain, xdd), friction.friction_tree(chain, xd, fn)
-    total = [a + b + c for a, b, c in zip(tree, rotor, resist, strict=True)]
-    return coupling.torques(chain, total)
+    rotor = drives.rotor_torque(chain, xdd)
+    return coupling.torques(chain, [a + b for a, b in zip(tree, rotor, strict=True)])
 
 
 def coriolis_times(

@@ -158,10 +158,18 @@ def motor_torque(chain: Chain, q: Scalars, qd: Scalars, qdd: Scalars, fn: Functi
         u = sum(r * v for r, v in zip(motor.row, xd, strict=False))
         ud = sum(r * v for r, v in zip(motor.row, xdd, strict=False))
         rotor = spinning[i] if chain.rotors else motor.inertia * ud / motor.gear
-        V, P, N = friction.coulomb(u, {}, fn)
+        V, P, N = _motor_shape(chain, i, u, fn)
         own = (motor.viscous * V + motor.plus * P + motor.minus * N) / motor.gear
         result.append(geared[i] + rotor + own)
     return result
+
+
+def _motor_shape(chain: Chain, i: int, u: Any, fn: Functions) -> tuple[Any, Any, Any]:
+    """A motor's friction follows its joint's law; one that several joints share is plain."""
+    if chain.motors[i].coupled:
+        return friction.coulomb(u, {}, fn)
+    resistance = chain.resistances[i]
+    return friction.SHAPES[resistance.law](u, resistance.constants, fn)
 
 
 def _joint_side(resistance: Any, motor: Any) -> Any:

@@ -91,6 +91,39 @@ def gibbs_appell(
     return [sum(w * p for w, p in zip(r, phi, strict=True)) for r in W]
 
 
+class GibbsAppell(NamedTuple):
+    """The observation matrix at one state and what document 003 extracts from it."""
+
+    W: Any  # (joints, 10 links), canonical joint frames
+    phi: Any
+    tau: Any
+    G: Any
+    C: Any  # the vector of centrifugal and Coriolis torques
+    M: Any
+
+
+def gibbs_appell_terms(
+    chain: Chain, x: Sequence[Any], xd: Sequence[Any], xdd: Sequence[Any], fn: Functions
+) -> GibbsAppell:
+    """G = W(q, 0, 0) phi, C = W(q, qd, 0) phi - G, M_i = W(q, 0, e_i) phi - G  (003, 26-31)."""
+    rest = [0.0] * len(chain.joints)
+    phi = [value for body in inertias(chain, x) for value in linear(body)]
+
+    def torque(speed: Sequence[Any], acceleration: Sequence[Any]) -> list[Any]:
+        W = observation_matrix(chain, x, speed, acceleration, fn)
+        return [sum(w * p for w, p in zip(r, phi, strict=True)) for r in W]
+
+    G = torque(rest, rest)
+    C = [a - b for a, b in zip(torque(xd, rest), G, strict=True)]
+    columns = []
+    for i in range(len(rest)):
+        unit = [float(i == j) for j in range(len(rest))]
+        columns.append([a - b for a, b in zip(torque(rest, unit), G, strict=True)])
+    M = [list(r) for r in zip(*columns, strict=True)]
+    W = observation_matrix(chain, x, xd, xdd, fn)
+    return GibbsAppell(W, phi, torque(xd, xdd), G, C, M)
+
+
 def in_user_frames(chain: Chain, W: list[list[Any]]) -> list[list[Any]]:
     """Columns of the canonical parameters as columns of the parameters in the user's frames."""
     maps = [_map(body.user) for body in chain.bodies]

@@ -25,7 +25,7 @@ def regressor(
     fn: Functions,
     qd_ref: Scalars | None = None,
 ) -> list[Scalars]:
-    """Y, (n, p). With qd_ref: columns of M qdd + C(q, qd) qd_ref + g + friction(qd)."""
+    """Y, (n, p). With qd_ref: columns of M qdd + C(q, qd) qd_ref + g; friction's are zero."""
     x, xd = coupling.positions(chain, q), coupling.rates(chain, qd)
     xdd = coupling.rates(chain, qdd)
     if qd_ref is None:
@@ -35,7 +35,7 @@ def regressor(
     W = in_user_frames(chain, W)
     links = [row[: INERTIAL * chain.links] for row in W]
     columns = [list(c) for c in zip(*links, strict=True)]
-    columns += _joint_columns(chain, W, xd, xdd, fn)
+    columns += _joint_columns(chain, W, xd, xdd, fn, friction_acts=qd_ref is None)
     lowered = [coupling.torques(chain, c) for c in columns]
     return [list(row) for row in zip(*lowered, strict=True)]
 
@@ -112,19 +112,26 @@ def _unit_wrenches(link: Two) -> list:
 
 
 def _joint_columns(
-    chain: Chain, W: list[list[Any]], xd: Scalars, xdd: Scalars, fn: Functions
+    chain: Chain,
+    W: list[list[Any]],
+    xd: Scalars,
+    xdd: Scalars,
+    fn: Functions,
+    friction_acts: bool,
 ) -> list[list[Any]]:
     """Rotor, friction and offset of every joint; then coupled motors; then unbalanced rotors."""
     size = len(chain.joints)
+    share = 1.0 if friction_acts else 0.0
     columns: list[list[Any]] = []
     for i, resistance in enumerate(chain.resistances):
         columns.append(_rotor_column(chain, W, i, xdd))
         for value in friction.columns(resistance, xd[i], fn):
-            columns.append([value if k == i else 0.0 for k in range(size)])
+            columns.append([share * value if k == i else 0.0 for k in range(size)])
     for i, motor in enumerate(chain.motors):
         if motor.coupled:
             for value in friction.motor_columns(chain, i, xd, fn):
-                columns.append([r * value for r in motor.row] + [0.0] * (size - chain.links))
+                own = [share * r * value for r in motor.row]
+                columns.append(own + [0.0] * (size - chain.links))
     for rotor in chain.rotors:
         if not all(isinstance(h, float) and h == 0.0 for h in chain.bodies[rotor].inertia.h):
             columns += [[row[INERTIAL * rotor + k] for row in W] for k in (1, 2)]

@@ -11,9 +11,11 @@ from typing import Any
 from ..errors import ModelError
 from ..spatial.vectors import Vector
 from .friction import coulomb_pair
+from .keywords import strict
 from .quantity import Expression, Scalar, quantities, quantity
 
 
+@strict
 @dataclass(frozen=True, kw_only=True)
 class Drive:
     """Gear, rotor, motor friction and efficiency of one joint.

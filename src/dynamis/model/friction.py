@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from ..errors import ModelError, OptionError, did_you_mean
+from .keywords import strict
 from .quantity import Expression, Scalar, quantities, quantity
 
 # law -> its constants with their defaults
@@ -25,6 +26,7 @@ LAWS: Mapping[str, Mapping[str, float]] = MappingProxyType(
 )
 
 
+@strict
 @dataclass(frozen=True, kw_only=True)
 class Friction:
     """Friction of one joint, on the joint's side of the gear.

@@ -10,11 +10,13 @@ from ..spatial.inertia import Inertia, from_com, from_linear, symmetric_of
 from ..spatial.vectors import Vector, scale
 from .drive import Drive
 from .friction import Friction
+from .keywords import strict
 from .quantity import Expression, Scalar, quantities, quantity, resolve
 
 JOINTS = ("revolute", "prismatic")
 
 
+@strict
 @dataclass(frozen=True, kw_only=True)
 class Link:
     """A link: where its joint sits, what it weighs, what resists and drives it.

@@ -8,6 +8,7 @@ from typing import Any
 from ..errors import ModelError, OptionError, did_you_mean
 from ..spatial.inertia import Inertia, from_com
 from .conventions import CONVENTIONS, convention_named
+from .keywords import strict
 from .link import Link, _inertia
 from .pose import Pose, pose
 from .quantity import Expression, Scalar, quantities, quantity, resolve
@@ -16,6 +17,7 @@ GRAVITY = (0.0, 0.0, -9.81)
 ROTORS = ("reflected", "full")
 
 
+@strict
 @dataclass(frozen=True, kw_only=True)
 class Payload:
     """A body carried by the tool: mass, centre of mass and inertia in the tool frame."""

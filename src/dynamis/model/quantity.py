@@ -10,6 +10,7 @@ import operator
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from ..errors import ModelError, SymbolError
@@ -137,6 +138,7 @@ def _number(expression: Expression, where: str) -> float:
         ) from None
 
 
+@lru_cache(maxsize=4096)
 def _tree(text: str) -> ast.expr:
     expected = "expected a number, or arithmetic such as 'pi/2', '90 deg' or 'm1*L1**2'"
     try:

@@ -84,7 +84,7 @@ def _refuse(model: Model) -> None:
         raise ModelError(
             f"robot {model.name!r} is a tree: {at!r} carries {' and '.join(map(repr, names))}; "
             "a DH table holds a single chain",
-            "load one branch of it by naming its tip, or lock the joints of the others",
+            "lock the joints of all branches but one when loading: dy.load(path, lock={...})",
         )
     slides = next((link for link in model.links if link.slides), None)
     if slides is not None:

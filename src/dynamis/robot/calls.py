@@ -244,3 +244,13 @@ def _writable(target: np.ndarray, inputs: Sequence[np.ndarray]) -> np.ndarray:
     if plain and not any(np.may_share_memory(target, array) for array in inputs):
         return target
     return np.empty(target.shape, target.dtype)
+
+
+def finished(result: np.ndarray, options: Mapping[str, Any]) -> np.ndarray:
+    """A result that NumPy computed, in the precision and the array the caller asked for."""
+    checked(options, CALL_OPTIONS)
+    door.checked_threads(options.get("threads"))
+    kind = door.checked_dtype(options.get("dtype"))
+    (target,) = destinations(options.get("out"), [np.shape(result)], kind)
+    target[...] = result
+    return target

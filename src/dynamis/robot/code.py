@@ -6,20 +6,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import evaluate as door
+from ..columns import by_columns, column_kernel, goes_by_columns
 from ..dynamics.methods import FORWARD_METHODS, INVERSE_METHODS
 from ..errors import OptionError, did_you_mean
 from ..kernels import OPTIMISE, Kernel, kernel_named
-from .calls import CALL_OPTIONS, Calls, checked, run
+from .calls import CALL_OPTIONS, checked, run
+from .dynamics import DynamicMethods
 
 if TYPE_CHECKING:
     import casadi
 
+    from ..equations.equations import Equations
     from ..trace.program import Cost, Program
 
 PARAMETERS = ("inline", "argument")
 
 
-class CodeMethods(Calls):
+class CodeMethods(DynamicMethods):
     """What is compiled, as counts, functions and files."""
 
     def program(
@@ -39,10 +42,16 @@ class CodeMethods(Calls):
         return program(_chosen(name, method, optimise), self.model, _argument(parameters))
 
     def cost(self, name: str, method: str | None = None, optimise: str = "speed") -> "Cost":
-        """Operations of a kernel: .mul .add .div .trig, and .saved by each step of optimisation."""
-        from ..programs import cost
+        """Operations of a kernel: .mul .add .div .trig, and .saved by each step of optimisation.
 
-        return cost(_chosen(name, method, optimise), self.model)
+        Of a matrix that a long robot gets column by column: of one column.
+        """
+        from ..programs import cost, program
+
+        if not goes_by_columns(name, self.n):
+            return cost(_chosen(name, method, optimise), self.model)
+        column, argument = column_kernel(name)
+        return program(_chosen(column, None, optimise), self.model, argument).cost
 
     def kernel(
         self, name: str, parameters: str = "inline", method: str | None = None
@@ -61,7 +70,10 @@ class CodeMethods(Calls):
                     f"{len(names)}: {', '.join(names)}"
                 )
             checked(options, CALL_OPTIONS)
-            arrays = self._arrays(dict(zip(names, arguments, strict=True)))
+            given = dict(zip(names, arguments, strict=True))
+            if goes_by_columns(name, self.n) and not argument:
+                return by_columns(self, name, given, options)
+            arrays = self._arrays(given)
             kind = door.checked_dtype(options.get("dtype"))
             door.checked_threads(options.get("threads"))
             code = self._code(kernel, kind.name, argument)
@@ -70,6 +82,16 @@ class CodeMethods(Calls):
         call.__name__ = call.__qualname__ = name
         call.__doc__ = f"{name}({', '.join(names)}) of robot {self.model.name!r}."
         return call
+
+    def equations(self, method: str = "lagrange-euler", gravity: str | None = None) -> "Equations":
+        """The equations of motion in closed form: .M .C .g .tau (SymPy), .steps, .latex().
+
+        `method` is "lagrange-euler", "newton-euler" or "gibbs-appell"; `gravity` names a symbol
+        that stands for the size of gravity.
+        """
+        from ..equations.equations import equations
+
+        return equations(self.model, method, gravity)
 
     def casadi(
         self, name: str, method: str | None = None, parameters: str = "inline"
@@ -89,6 +111,8 @@ class CodeMethods(Calls):
         """Write kernels as source code into a folder that compiles and tests itself."""
         from ..export import export
 
+        if not isinstance(names, (str, list, tuple)):
+            raise OptionError(f"names is {names!r}, expected the name of a kernel, or several")
         wanted = [names] if isinstance(names, str) else list(names)
         kind = door.checked_dtype(dtype).name
         return export(self, wanted, target, Path(directory), kind)

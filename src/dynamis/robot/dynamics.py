@@ -10,10 +10,11 @@ from ..columns import by_columns, too_large
 from ..dynamics.methods import FORWARD_METHODS, INVERSE_METHODS, RECURSIONS
 from ..errors import OptionError, SingularError, did_you_mean
 from ..model.parameters import Parameters, parameter_names, parameter_values
-from .calls import Calls, checked, fast
+from .calls import Calls, checked, fast, finished
 
 if TYPE_CHECKING:
     from ..base import BaseParameters
+    from ..dynamics.gibbs_appell import GibbsAppell
     from ..dynamics.lagrange_euler import LagrangeEuler
 
 COMPILED_FORWARD = ("walker-orin-3", "articulated-body")
@@ -160,7 +161,7 @@ class DynamicMethods(Calls):
         """Linear then angular momentum of the links about the reference origin, (..., 6)."""
         return self._call("momentum", {"q": q, "qd": qd}, options)
 
-    def operational_inertia(self, q: Any) -> np.ndarray:
+    def operational_inertia(self, q: Any, **options: Any) -> np.ndarray:
         """(J M^-1 J^T)^-1 of the tool in base axes, (..., 6, 6).
 
         Directions in which the tool cannot move get zero (pseudo-inverse).
@@ -171,10 +172,13 @@ class DynamicMethods(Calls):
             mobility = J @ np.linalg.solve(M, np.swapaxes(J, -1, -2))
         known = np.isfinite(mobility).all(axis=(-1, -2), keepdims=True)
         inertia = np.linalg.pinv(np.where(known, mobility, 0.0), rcond=1e-10, hermitian=True)
-        return np.where(known, inertia, np.nan)
+        return finished(np.where(known, inertia, np.nan), options)
 
-    def torque_terms(self, q: Any, qd: Any, qdd: Any) -> dict[str, np.ndarray]:
-        """Inertial, Coriolis-centrifugal, gravity and friction parts of the torque, by name."""
+    def torque_terms(self, q: Any, qd: Any, qdd: Any, **options: Any) -> dict[str, np.ndarray]:
+        """Inertial, Coriolis-centrifugal, gravity and friction parts of the torque, by name.
+
+        `out` is a dictionary of arrays by the same names.
+        """
         zero = np.zeros(self.n)
         gravity = self.gravity_torque(q)
         resist = self.friction_torque(qd)
@@ -182,7 +186,12 @@ class DynamicMethods(Calls):
         inertial = self.inverse_dynamics(q, qd, qdd) - moving
         parts = np.broadcast_arrays(inertial, moving - gravity - resist, gravity, resist)
         names = ("inertial", "coriolis", "gravity", "friction")
-        return {name: np.array(part) for name, part in zip(names, parts, strict=True)}
+        own = dict.fromkeys(names) if options.get("out") is None else options["out"]
+        rest = {key: value for key, value in options.items() if key != "out"}
+        return {
+            name: finished(np.array(part), {**rest, "out": own[name]})
+            for name, part in zip(names, parts, strict=True)
+        }
 
     @fast
     def motor_torque(self, q: Any, qd: Any, qdd: Any, **options: Any) -> np.ndarray:
@@ -227,22 +236,40 @@ class DynamicMethods(Calls):
         return results
 
     def lagrange_euler(self, q: Any, qd: Any, qdd: Any) -> "LagrangeEuler":
-        """Lagrange-Euler's tables at one state: .A .U .UU .J .D .h .H .C .tau, as arrays."""
+        """Lagrange-Euler's tables at one state: .A .U .UU .J .D .h .H .C .tau, as arrays.
+
+        Of the links alone: no friction, no rotors.
+        """
         from ..dynamics.lagrange_euler import LagrangeEuler, lagrange_euler_terms
 
-        state = self._arrays({"q": q, "qd": qd, "qdd": qdd})
-        for name, value in zip(("q", "qd", "qdd"), state, strict=True):
-            if value.ndim != 1:
-                raise OptionError(f"{name} has shape {value.shape}, expected one state ({self.n},)")
-        if self.chain.coupling is not None:
-            raise OptionError("Lagrange-Euler's tables are for robots without coupled joints")
-        x, xd, xdd = (v.tolist() for v in state)
+        x, xd, xdd = (v.tolist() for v in self._one_state(q, qd, qdd))
         terms = lagrange_euler_terms(self.chain, x, xd, xdd, door.MATH)
         size = range(self.n)
         zero = ((0.0,) * 4,) * 4
         U = [[terms.U[i][j] or zero for j in size] for i in size]
         UU = [[[terms.UU[i][j][k] or zero for k in size] for j in size] for i in size]
         return LagrangeEuler(*(np.array(x) for x in terms._replace(U=U, UU=UU)))
+
+    def gibbs_appell(self, q: Any, qd: Any, qdd: Any) -> "GibbsAppell":
+        """Document 003's results at one state: .W .phi .tau, and .G .C .M extracted from W.
+
+        Of the links alone: no friction, no rotors.
+        """
+        from ..dynamics.gibbs_appell import GibbsAppell, gibbs_appell_terms
+
+        x, xd, xdd = (v.tolist() for v in self._one_state(q, qd, qdd))
+        terms = gibbs_appell_terms(self.chain, x, xd, xdd, door.MATH)
+        return GibbsAppell(*(np.array(x) for x in terms))
+
+    def _one_state(self, *state: Any) -> list[np.ndarray]:
+        """Checked q, qd, qdd of one sample, for tables that are not made in batches."""
+        arrays = self._arrays(dict(zip(("q", "qd", "qdd"), state, strict=True)))
+        for name, value in zip(("q", "qd", "qdd"), arrays, strict=True):
+            if value.ndim != 1:
+                raise OptionError(f"{name} has shape {value.shape}, expected one state ({self.n},)")
+        if self.chain.coupling is not None:
+            raise OptionError("these tables are for robots without coupled joints")
+        return arrays
 
     @property
     def parameters(self) -> Parameters:
@@ -265,7 +292,8 @@ class DynamicMethods(Calls):
     ) -> np.ndarray:
         """Y with Y @ parameters.values = inverse_dynamics, (..., n, p).
 
-        With `qd_ref`: M qdd + C(q, qd) qd_ref + g + friction(qd), with Mdot - 2C skew.
+        With `qd_ref`: columns of M qdd + C(q, qd) qd_ref + g, with Mdot - 2C skew; those of
+        friction are zero, as it is not part of that sum.
         """
         arguments = {"q": q, "qd": qd, "qdd": qdd}
         name = "regressor"

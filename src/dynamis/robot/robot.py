@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,18 +16,18 @@ from ..model.model import GRAVITY, Model, Payload
 from ..model.parameters import parameter_names, with_parameters
 from ..model.pose import pose
 from ..model.quantity import resolve
-from .calls import checked
+from .calls import checked, finished
 from .code import CodeMethods
-from .dynamics import DynamicMethods
 from .kinematics import KinematicMethods
 
 if TYPE_CHECKING:
+    from ..base.significance import Significance
     from ..ik.solutions import Solutions
     from ..model.dh_table import DhTable
     from ..model.finding import Finding
 
 
-class Robot(KinematicMethods, DynamicMethods, CodeMethods):
+class Robot(KinematicMethods, CodeMethods):
     """A robot arm: `dy.load("puma560")`, a file, or `Robot.from_dh(...)`.
 
     Every method takes array-likes, broadcasts leading axes and returns float64 arrays; every one
@@ -47,8 +48,8 @@ class Robot(KinematicMethods, DynamicMethods, CodeMethods):
         cls,
         name: str,
         *,
-        convention: str,
-        links: Sequence[Link],
+        convention: str | None = None,
+        links: Sequence[Link] = (),
         gravity: Any = GRAVITY,
         base: Any = None,
         tool: Any = None,
@@ -59,6 +60,12 @@ class Robot(KinematicMethods, DynamicMethods, CodeMethods):
         `base` and `tool` are 4x4 matrices or {"xyz": ..., "rpy": ...}; the rest of the keywords
         are the fields of a model: values, configurations, payload, gear_matrix, rotors, ...
         """
+        if convention is None:
+            raise OptionError(
+                "from_dh was called without convention",
+                "say convention='standard' (Denavit-Hartenberg) or 'modified' (Craig): the numbers "
+                "of one are wrong in the other",
+            )
         known = set(Model.__dataclass_fields__)
         unknown = next((key for key in rest if key not in known), None)
         if unknown is not None:
@@ -75,6 +82,33 @@ class Robot(KinematicMethods, DynamicMethods, CodeMethods):
             **rest,
         )
         return cls(model)
+
+    @classmethod
+    def from_axes(
+        cls,
+        name: str,
+        axes: Sequence[Any],
+        *,
+        convention: str = "modified",
+        base: Any = None,
+        tool: Any = None,
+        **rest: Any,
+    ) -> "Robot":
+        """A robot from its joint axes by the Denavit-Hartenberg procedure, without bodies yet.
+
+        Each axis is ("revolute" or "prismatic", point, direction) in the reference frame at q = 0;
+        `base` and `tool` are poses in the same frame.
+        """
+        from ..model.axes import Axis
+        from ..model.dh_procedure import dh_from_axes
+
+        lines = [x if isinstance(x, Axis) else Axis(*_axis(x, i)) for i, x in enumerate(axes)]
+        frames = [pose(x, what).frame({}) for x, what in ((base, "base"), (tool, "tool"))]
+        found = dh_from_axes(lines, convention, *frames)
+        links = [Link(**row._asdict()) for row in found.rows]
+        return cls.from_dh(
+            name, convention=convention, links=links, base=found.base, tool=found.tool, **rest
+        )
 
     # -- what it is ---------------------------------------------------------------------------
 
@@ -101,14 +135,17 @@ class Robot(KinematicMethods, DynamicMethods, CodeMethods):
     @cached_property
     def configurations(self) -> Mapping[str, np.ndarray]:
         """Named joint positions."""
-        return {name: np.array(q) for name, q in self.model.configurations.items()}
+        return MappingProxyType(
+            {name: _frozen(np.array(q)) for name, q in self.model.configurations.items()}
+        )
 
     @cached_property
     def limits(self) -> np.ndarray:
         """Joint limits, (n, 2); infinite where none are given."""
         free = (-np.inf, np.inf)
         rows = [x.limits or free for x in self.model.links if x.mimic is None]
-        return np.array([[float(resolve(v, self.model.values)) for v in row] for row in rows])
+        numbers = [[float(resolve(v, self.model.values)) for v in row] for row in rows]
+        return _frozen(np.array(numbers))
 
     def __repr__(self) -> str:
         kinds = "".join(x.joint[0].upper() for x in self.model.links)
@@ -137,7 +174,7 @@ class Robot(KinematicMethods, DynamicMethods, CodeMethods):
 
         return preflight(self)
 
-    def manipulability(self, q: Any, task: Any = None) -> np.ndarray:
+    def manipulability(self, q: Any, task: Any = None, **options: Any) -> np.ndarray:
         """Yoshikawa's measure sqrt(det(J J^T)) of the task's rows, (...,)."""
         from ..ik.task import task_mask
 
@@ -145,7 +182,8 @@ class Robot(KinematicMethods, DynamicMethods, CodeMethods):
         if J.shape[-2] > self.n:
             J = np.swapaxes(J, -1, -2)
         with np.errstate(invalid="ignore"):
-            return np.sqrt(np.maximum(np.linalg.det(J @ np.swapaxes(J, -1, -2)), 0.0))
+            volume = np.sqrt(np.maximum(np.linalg.det(J @ np.swapaxes(J, -1, -2)), 0.0))
+        return finished(volume, options)
 
     def ik(self, T: Any, task: Any = None, **options: Any) -> "Solutions":
         """Every distinct q found that puts the tool at T: .q (k, n), .residual (k,), .reason.
@@ -156,6 +194,15 @@ class Robot(KinematicMethods, DynamicMethods, CodeMethods):
         from ..ik.solve import solve
 
         return solve(self, T, task, **checked(options, ("limits", "tolerance", "starts", "seed")))
+
+    def significance(self, percent: float = 1.0, **options: Any) -> "Significance":
+        """Which base parameters contribute less than `percent` of the torque, and an APPROXIMATE
+        robot without them: .shares, .dropped, .approximate, .error (measured, in percent).
+        """
+        from ..base.significance import significance
+
+        known = ("speed", "acceleration", "samples", "seed")
+        return significance(self, percent, **checked(options, known))
 
     # -- variations: every one returns a new Robot --------------------------------------------
 
@@ -178,8 +225,14 @@ class Robot(KinematicMethods, DynamicMethods, CodeMethods):
         """With another parameter vector, in the order of `parameters.names`."""
         size = len(parameter_names(self.model))
         vector = door.as_batch(values, "values", (size,), f"the parameters of {self.name!r}")
-        if vector.ndim != 1 or not np.isfinite(vector).all():
-            raise ModelError(f"values has shape {vector.shape}, expected ({size},) finite numbers")
+        if vector.ndim != 1:
+            raise ModelError(f"values has shape {vector.shape}, expected ({size},)")
+        if not np.isfinite(vector).all():
+            first = int(np.flatnonzero(~np.isfinite(vector))[0])
+            name = parameter_names(self.model)[first]
+            raise ModelError(
+                f"values[{first}] ({name}) is {vector[first]}, expected finite numbers"
+            )
         return Robot(with_parameters(self.model, vector.tolist()))
 
     def with_values(self, **values: float) -> "Robot":
@@ -197,6 +250,19 @@ class Robot(KinematicMethods, DynamicMethods, CodeMethods):
         from ..model.files import save_model
 
         save_model(self.model, path)
+
+
+def _axis(given: Any, index: int) -> tuple[Any, Any, Any]:
+    if isinstance(given, str) or not hasattr(given, "__len__") or len(given) != 3:
+        raise ModelError(f"axes[{index}] is {given!r}, expected (kind, point, direction)")
+    kind, point, direction = given
+    return kind, point, direction
+
+
+def _frozen(array: np.ndarray) -> np.ndarray:
+    """The array, read-only: a Robot does not change."""
+    array.flags.writeable = False
+    return array
 
 
 def load(

@@ -1,0 +1,111 @@
+"""`dynamis equations`: the equations of motion, derived step by step."""
+
+from pathlib import Path
+from typing import Annotated
+
+from tyro.conf import arg
+
+from ..equations.render_html import write_page
+from ..equations.steps import METHODS, Derivation, derivation
+from ..errors import FileError, OptionError
+from ..robot import Robot, load
+from .arguments import Json, RobotName
+from .printing import data_json, talk
+
+Numbers = Annotated[tuple[float, ...] | None, arg(metavar="NUMBER ...")]
+
+
+def run(
+    robot: RobotName,
+    *,
+    method: str = "lagrange-euler",
+    html: Path | None = None,
+    latex: Path | None = None,
+    markdown: Path | None = None,
+    q: Numbers = None,
+    qd: Numbers = None,
+    qdd: Numbers = None,
+    json: Json = False,
+) -> int:
+    """Derive the equations of motion of a robot step by step, in its own frames.
+
+    Printed as text unless a file is asked for. With a state, numbers stand beside the symbols;
+    what is not given of it is zero.
+
+    For example:
+
+      dynamis equations polar-rp
+      dynamis equations polar-rp --html polar.html --q 0.3 0.8 --qd 0.5 0.2
+      dynamis equations puma560 --method newton-euler --html puma.html
+      dynamis equations arm.toml --method gibbs-appell --latex arm.tex
+
+    Args:
+        method: lagrange-euler, newton-euler or gibbs-appell.
+        html: Write one HTML page that needs nothing else.
+        latex: Write the body of a LaTeX document.
+        markdown: Write Markdown with LaTeX formulas.
+        q: Joint positions.
+        qd: Joint velocities.
+        qdd: Joint accelerations.
+    """
+    if method not in METHODS:
+        raise OptionError(f"method {method!r} does not exist", "known: " + ", ".join(METHODS))
+    found = load(robot)
+    steps = derivation(found.model, method, _state(found, q, qd, qdd))
+    written = _write(steps, html, latex, markdown)
+    if json:
+        data_json(_plain(steps))
+    elif not written:
+        print(steps.text(), end="")
+    for path in written:
+        talk(f"wrote {path}")
+    return 0
+
+
+def _state(robot: Robot, *rows: tuple[float, ...] | None) -> tuple | None:
+    if all(row is None for row in rows):
+        return None
+    return tuple((0.0,) * robot.n if row is None else row for row in rows)
+
+
+def _write(
+    steps: Derivation, html: Path | None, latex: Path | None, markdown: Path | None
+) -> list[Path]:
+    written = []
+    if html is not None:
+        write_page(steps, html)
+        written.append(html)
+    for path, text in ((latex, steps.latex), (markdown, steps.markdown)):
+        if path is not None:
+            try:
+                path.write_text(text(), encoding="utf-8")
+            except OSError as error:
+                raise FileError(f"cannot write {str(path)!r}: {error.strerror}") from error
+            written.append(path)
+    return written
+
+
+def _plain(steps: Derivation) -> dict:
+    """Steps as data: every expression as SymPy's text."""
+    return {
+        "robot": steps.model.name,
+        "method": steps.method,
+        "state": None if steps.state is None else steps.state._asdict(),
+        "steps": [
+            {
+                "number": step.number,
+                "title": step.title,
+                "text": step.text,
+                "table": step.table,
+                "items": [
+                    {"name": x.name, "expression": _text(x.expression), "value": x.value}
+                    for x in step.items
+                ],
+            }
+            for step in steps.steps
+        ],
+    }
+
+
+def _text(expression: object) -> str | None:
+    return None if expression is None else str(expression)

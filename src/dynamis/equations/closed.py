@@ -1,0 +1,205 @@
+"""Closed forms: the torque of one method as a polynomial, and M, C, g read off its terms.
+
+tau_i = sum_j M_ij qdd_j + sum_jk c_ijk qd_j qd_k + g_i is linear in the accelerations and quadratic
+in the velocities, so one run of the algorithm gives all of them.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import sympy as sp
+
+from ..dynamics import coupling, energy, equation, friction
+from ..model.chain import Chain, Resistance
+from ..spatial.functions import Functions
+from ..spatial.rotations import multiply
+from .polynomial import Alphabet, Polynomial, TooLongError
+from .scalars import converted, coordinates, exactly
+from .simplify import grouped, readable, terms_of
+
+BUDGET = 160_000  # products of terms: up to some seconds
+LONGEST = 2_500  # terms of all torques together that are still written out
+COMPARED = 60  # terms of a velocity torque up to which the shorter of two forms is looked for
+
+Row = list[Polynomial]
+
+
+@dataclass(frozen=True)
+class Closed:
+    """Polynomials of one robot: M_ij, c_ijk, g_i."""
+
+    M: list[Row]
+    c: list[list[Row]]
+    g: Row
+
+
+def closed(chain: Chain, method: str, budget: int = BUDGET, longest: int = LONGEST) -> Closed:
+    """M, c and g of a chain over SymPy by a method; TooLongError if they are too long."""
+    q, qd, qdd = coordinates(chain.n)
+    alphabet = Alphabet(budget)
+    tau = over(alphabet, equation.inverse_dynamics, chain, q, qd, qdd, method=method)
+    if sum(len(x) for x in tau) > longest:
+        raise TooLongError(f"the closed form has {sum(len(x) for x in tau)} terms")
+    return _split(tau, qd, qdd)
+
+
+def over(
+    alphabet: Alphabet, algorithm: Any, chain: Chain, *arguments: Sequence[Any], **options: Any
+) -> Any:
+    """A scalar-generic algorithm of the rigid arm over polynomials; flat results only."""
+    lifted = [[alphabet.of(x) for x in values] for values in arguments]
+    scalars = converted(frictionless(chain), alphabet.of)
+    result = algorithm(scalars, *lifted, fn=alphabet.functions(), **options)
+    if isinstance(result, (list, tuple)):
+        return [alphabet.of(x) for x in result]
+    return alphabet.of(result)
+
+
+def frictionless(chain: Chain) -> Chain:
+    """The same arm without what resists: links and reflected rotors."""
+    none = Resistance(0.0, 0.0, 0.0, 0.0, "coulomb", {})
+    motors = (
+        m._replace(gear=1.0, viscous=0.0, plus=0.0, minus=0.0, efficiency=1.0, coupled=False)
+        for m in chain.motors
+    )
+    return replace(chain, resistances=(none,) * chain.links, motors=tuple(motors))
+
+
+def _split(tau: Row, qd: list, qdd: list) -> Closed:
+    alphabet, n = tau[0].alphabet, len(qd)
+    letters = {alphabet.letter(x): k for k, x in enumerate((*qd, *qdd))}
+    zero = alphabet.of(0)
+    M = [[zero] * n for _ in range(n)]
+    c = [[[zero] * n for _ in range(n)] for _ in range(n)]
+    g = [zero] * n
+    for i, p in enumerate(tau):
+        for rates, part in by_letters(p, letters).items():
+            if not rates:
+                g[i] = part
+            elif rates[0] >= n:
+                M[i][rates[0] - n] = part
+            else:
+                j, k = rates
+                c[i][j][k] = c[i][k][j] = part if j == k else part * Fraction(1, 2)
+    return Closed(M, c, g)
+
+
+def by_letters(p: Polynomial, letters: Mapping[int, int]) -> dict[tuple[int, ...], Polynomial]:
+    """Coefficients of the products of some letters: {their numbers: polynomial in the others}."""
+    parts: dict[tuple[int, ...], dict] = {}
+    for monomial, number in p.terms.items():
+        chosen = [letters[x] for x, power in monomial if x in letters for _ in range(power)]
+        rest = tuple(item for item in monomial if item[0] not in letters)
+        parts.setdefault(tuple(sorted(chosen)), {})[rest] = number
+    return {key: Polynomial(p.alphabet, terms) for key, terms in parts.items()}
+
+
+def single_term(chain: Chain, name: str, indices: Sequence[int], budget: int) -> Polynomial:
+    """One entry of M, C, g, tau or the Christoffel symbols, by Newton-Euler.
+
+    Only what the entry needs is set in motion. TooLongError if it takes more than the budget.
+    """
+    n, (i, *others) = chain.n, indices
+    q, qd, qdd = coordinates(n)
+    rest: list[Any] = [0] * n
+    alphabet = Alphabet(budget)
+    motion, weightless = {
+        "M": ((rest, [int(k in others) for k in range(n)]), True),
+        "C": ((qd, rest), True),
+        "christoffel": (([v if k in others else 0 for k, v in enumerate(qd)], rest), True),
+        "g": ((rest, rest), False),
+        "tau": ((qd, qdd), False),
+    }[name]
+    arm = replace(chain, gravity=(0, 0, 0)) if weightless else chain
+    tau = over(alphabet, equation.inverse_dynamics, arm, q, *motion)[i]
+    if name not in ("C", "christoffel"):
+        return tau
+    parts = by_letters(tau, {alphabet.letter(v): k for k, v in enumerate(qd)})
+    total, j = alphabet.of(0), others[0]
+    for k in range(n) if name == "C" else others[1:]:
+        p = parts.get((min(j, k), max(j, k)), alphabet.of(0))
+        c = p if j == k else p * Fraction(1, 2)
+        total = total + (c * qd[k] if name == "C" else c)
+    return total
+
+
+def parallel(chain: Chain) -> dict[Any, int]:
+    """Angle of every revolute joint -> number of its set of parallel axes."""
+    x = exactly(_positions, chain, coordinates(chain.n)[0])
+    sets: dict[int, int] = {}
+    for i, joint in enumerate(chain.joints):
+        if joint.kind != "revolute":
+            continue
+        R, before = joint.placement.R, joint.parent
+        while before >= 0 and chain.joints[before].kind != "revolute":
+            R, before = multiply(chain.joints[before].placement.R, R), chain.joints[before].parent
+        along = before >= 0 and all(sp.expand(R[k][2]) == 0 for k in (0, 1))
+        sets[i] = sets[before] if along else i
+    angles: dict[Any, int] = {}
+    for i, number in sets.items():
+        angles.setdefault(sp.sympify(x[i]), number)
+    return angles
+
+
+def _positions(chain: Chain, q: Sequence[Any], fn: Functions) -> Any:
+    return list(coupling.positions(chain, q))
+
+
+def velocity_torque(c: list[list[Row]], i: int, qd: list, groups: Mapping[Any, int]) -> Any:
+    """sum c_ijk qd_j qd_k: by products of velocities, or with what they share in front."""
+    pairs = [(j, k) for j in range(len(qd)) for k in range(j, len(qd)) if len(c[i][j][k])]
+    parts = [c[i][j][k] if j == k else c[i][j][k] * 2 for j, k in pairs]
+    by_pair = [readable(p, groups) * qd[j] * qd[k] for p, (j, k) in zip(parts, pairs, strict=True)]
+    plain = sp.Add(*by_pair)
+    if sum(len(p) for p in parts) > COMPARED:
+        return plain
+    rows = [
+        (number, {**factor, **_powers(qd[j], qd[k])})
+        for p, (j, k) in zip(parts, pairs, strict=True)
+        for number, factor in terms_of(p, groups)
+    ]
+    return min((grouped(rows), plain), key=sp.count_ops)
+
+
+def _powers(a: Any, b: Any) -> dict[Any, int]:
+    return {a: 2} if a == b else {a: 1, b: 1}
+
+
+def energies(chain: Chain, groups: Mapping[Any, int]) -> tuple[Any, Any]:
+    """Kinetic and potential energy; TooLongError if they are too long."""
+    q, qd, _ = coordinates(chain.n)
+    alphabet = Alphabet(BUDGET)
+    T = over(alphabet, energy.kinetic_energy, chain, q, qd)
+    U = over(alphabet, energy.potential_energy, chain, q)
+    letters = {alphabet.letter(x): k for k, x in enumerate(qd)}
+    parts = by_letters(T, letters)
+    if len(T) + len(U) > LONGEST:
+        raise TooLongError(f"the energies have {len(T) + len(U)} terms")
+    kinetic = sp.Add(*(sp.Mul(readable(p, groups), *(qd[k] for k in r)) for r, p in parts.items()))
+    return kinetic, readable(U, groups)
+
+
+def friction_torque(chain: Chain) -> sp.Matrix:
+    """Friction of every joint; equal Coulomb friction both ways as sign(qd)."""
+    _, qd, _ = coordinates(chain.n)
+    return sp.Matrix([_signed(x) for x in exactly(friction.friction_torque, chain, qd)])
+
+
+def _signed(expr: Any) -> Any:
+    """max(0, -s) as max(0, s) - s if then no max is left; s x as |x| for s = sign(x)."""
+    expr = sp.sympify(expr).replace(_has_sign, _absolute)
+    shapes = {a for m in expr.atoms(sp.Max) for a in m.args if a.could_extract_minus_sign()}
+    other = sp.expand(expr.xreplace({sp.Max(0, s): sp.Max(0, -s) + s for s in shapes}))
+    return expr if other.has(sp.Max) else other
+
+
+def _has_sign(e: Any) -> bool:
+    return isinstance(e, sp.Mul) and any(sp.sign(x) in e.args for x in e.args if x.is_Symbol)
+
+
+def _absolute(product: Any) -> Any:
+    pairs = [x for x in product.args if x.is_Symbol and sp.sign(x) in product.args]
+    rest = [x for x in product.args if x not in pairs and x not in map(sp.sign, pairs)]
+    return sp.Mul(*rest, *map(sp.Abs, pairs))

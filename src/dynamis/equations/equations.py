@@ -1,0 +1,309 @@
+"""The equations of motion in closed form: M(q) qdd + C(q, qd) qd + g(q) + friction = tau.
+
+Every result comes from running the algorithms of `dynamis.dynamics` over SymPy. Where the closed
+form is too long to read, M, C, g and tau are given in named intermediate variables instead (see
+`recursion`), and any single term in closed form by `term`.
+"""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, SupportsIndex
+
+import sympy as sp
+
+from ..errors import DynamisWarning, OptionError, did_you_mean
+from ..model.model import Model
+from . import closed as forms
+from .closed import Closed
+from .polynomial import Polynomial, TooLongError
+from .recursion import QUANTITIES, Recursion, recursion, single
+from .scalars import coordinates, model_symbols, symbolic_chain
+from .simplify import readable
+from .text import joined, matrix_lines, text
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from .steps import Derivation
+
+METHODS = ("lagrange-euler", "newton-euler", "gibbs-appell")
+TERMS = ("M", "C", "g", "tau", "christoffel", "friction")
+TERM_BUDGET = 1_000_000  # products of terms spent on one single term: some ten seconds
+SIMPLIFIED = 1_500  # terms up to which a single term is simplified
+UNSIMPLIFIED = 100_000  # operations up to which a single term is written out at all
+
+
+def equations(
+    model: Model, method: str = "lagrange-euler", gravity: str | None = None
+) -> "Equations":
+    """The equations of a model; `gravity` names a symbol that replaces the number 9.81."""
+    if method not in METHODS:
+        raise OptionError(
+            f"no equations are derived by method {method!r}", did_you_mean(str(method), METHODS)
+        )
+    return Equations(model, method, gravity)
+
+
+class Equations:
+    """Closed forms of one robot: .M .C .g .tau, .christoffel, energies, .friction, one .term."""
+
+    def __init__(self, model: Model, method: str, gravity: str | None = None):
+        self.model, self.method = model, method
+        self.q, self.qd, self.qdd = (tuple(x) for x in coordinates(model.n))
+        self.symbols = tuple(model_symbols(model).values())
+        self.values = {sp.Symbol(k, real=True): v for k, v in model.values.items()}
+        self.chain = symbolic_chain(model)
+        if gravity is not None:
+            self._name_gravity(gravity)
+        self.functions: dict[str, Callable[..., Any]] = {}  # of `evaluate`, once they are made
+
+    def _name_gravity(self, name: str) -> None:
+        symbol = sp.Symbol(name, real=True)
+        size = sp.sqrt(sum(x * x for x in self.chain.gravity))
+        if not size.is_number or not name.isidentifier():
+            raise OptionError(f"gravity of robot {self.robot_name!r} cannot be called {name!r}")
+        if symbol in (*self.symbols, *self.q, *self.qd, *self.qdd):
+            raise OptionError(f"gravity cannot be called {name!r}: the robot has that symbol")
+        if size != 0:
+            direction = tuple(x / size * symbol for x in self.chain.gravity)
+            self.chain = replace(self.chain, gravity=direction)
+            self.symbols, self.values = (
+                (*self.symbols, symbol),
+                {**self.values, symbol: float(size)},
+            )
+
+    @property
+    def robot_name(self) -> str:
+        """The model's name."""
+        return self.model.name
+
+    @property
+    def n(self) -> int:
+        """Number of coordinates."""
+        return self.model.n
+
+    # -- closed forms ---------------------------------------------------------------------------
+
+    @cached_property
+    def _groups(self) -> dict[Any, int]:
+        return forms.parallel(self.chain)
+
+    @cached_property
+    def _closed(self) -> Closed | None:
+        try:
+            return forms.closed(self.chain, self.method)
+        except TooLongError:
+            return None
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether M, C, g and tau are closed forms; else they are in named intermediates."""
+        return self._closed is not None
+
+    def _written(self, p: Polynomial) -> Any:
+        return readable(p, self._groups)
+
+    @cached_property
+    def M(self) -> sp.Matrix:
+        """Mass matrix with the reflected rotors, (n, n)."""
+        if self._closed is None:
+            return self.recursion_of("M").matrix
+        return sp.Matrix([[self._written(p) for p in row] for row in self._closed.M])
+
+    @cached_property
+    def christoffel(self) -> sp.ImmutableDenseNDimArray:
+        """c_ijk of C_ij = sum_k c_ijk qd_k, (n, n, n)."""
+        if self._closed is None:
+            raise OptionError(
+                f"the Christoffel symbols of {self.robot_name!r} are too long to write out",
+                'ask for one of them: .term("christoffel", i, j, k)',
+            )
+        c = self._closed.c
+        return sp.ImmutableDenseNDimArray(
+            [[[self._written(p) for p in row] for row in rows] for rows in c]
+        )
+
+    @cached_property
+    def C(self) -> sp.Matrix:
+        """Coriolis matrix such that Mdot - 2C is skew, (n, n)."""
+        if self._closed is None:
+            return self.recursion_of("C").matrix
+        rows = self._closed.c
+        return sp.Matrix([[self._written(self._coriolis(x)) for x in row] for row in rows])
+
+    def _coriolis(self, c: list[Polynomial]) -> Polynomial:
+        total = c[0].alphabet.of(0)
+        for p, rate in zip(c, self.qd, strict=True):
+            total = total + p * rate
+        return total
+
+    @cached_property
+    def g(self) -> sp.Matrix:
+        """Gravity torque, (n, 1)."""
+        if self._closed is None:
+            return self.recursion_of("g").matrix
+        return sp.Matrix([self._written(p) for p in self._closed.g])
+
+    @cached_property
+    def friction(self) -> sp.Matrix:
+        """Friction torque, (n, 1)."""
+        return forms.friction_torque(self.chain)
+
+    @cached_property
+    def tau(self) -> sp.Matrix:
+        """Torque, (n, 1): by accelerations, products of velocities, gravity, friction."""
+        if self._closed is None:
+            return self.recursion.matrix
+        return sp.Matrix([sp.Add(*self._parts(i)) for i in range(self.n)])
+
+    def _parts(self, i: int) -> list[Any]:
+        """Terms of tau_i in order."""
+        assert self._closed is not None
+        velocity = forms.velocity_torque(self._closed.c, i, list(self.qd), self._groups)
+        inertial = [self.M[i, j] * self.qdd[j] for j in range(self.n)]
+        return [*inertial, *sp.Add.make_args(velocity), self.g[i], self.friction[i]]
+
+    @cached_property
+    def _energies(self) -> tuple[Any, Any]:
+        try:
+            return forms.energies(self.chain, self._groups)
+        except TooLongError:
+            raise OptionError(
+                f"the energies of {self.robot_name!r} are too long to write out",
+                "T = 1/2 qd^T M qd, with M from .recursion_of('M')",
+            ) from None
+
+    @property
+    def kinetic_energy(self) -> Any:
+        """T(q, qd), reflected rotors included."""
+        return self._energies[0]
+
+    @property
+    def potential_energy(self) -> Any:
+        """U(q), zero at the origin of the reference frame."""
+        return self._energies[1]
+
+    # -- arms of many joints --------------------------------------------------------------------
+
+    @cached_property
+    def recursion(self) -> Recursion:
+        """tau with named intermediate variables: an ordered list of (symbol, expression)."""
+        return recursion(self.chain, "tau", self.method)
+
+    def recursion_of(self, what: str) -> Recursion:
+        """The same for "M", "C", "g" or "tau"."""
+        if what not in QUANTITIES:
+            raise OptionError(f"there is no recursion of {what!r}", did_you_mean(what, QUANTITIES))
+        return self.recursion if what == "tau" else recursion(self.chain, what)
+
+    def term(self, name: str, *indices: int) -> Any:
+        """One entry in closed form: term("M", 0, 1), term("g", 1), term("christoffel", 0, 1, 1).
+
+        Above SIMPLIFIED terms it comes as it is, with a warning; above UNSIMPLIFIED operations it
+        is refused, and the recursion is the way to go.
+        """
+        self._check_term(name, indices)
+        if name == "friction":
+            return self.friction[indices[0]]
+        if self._closed is not None:
+            first, *others = indices
+            return getattr(self, name)[(first, *others) if others else first]
+        try:
+            p = forms.single_term(self.chain, name, indices, TERM_BUDGET)
+        except TooLongError:
+            return self._unsimplified(name, indices)
+        total = p.expression() if len(p) > SIMPLIFIED else self._written(p)
+        if len(p) > SIMPLIFIED:
+            _warn(f"{_label(name, indices)} has {len(p)} terms: it is not simplified")
+        return total + self.friction[indices[0]] if name == "tau" else total
+
+    def _check_term(self, name: str, indices: tuple[int, ...]) -> None:
+        if name not in TERMS:
+            raise OptionError(f"there is no term {name!r}", did_you_mean(str(name), TERMS))
+        count = {"M": 2, "C": 2, "christoffel": 3}.get(name, 1)
+        if len(indices) != count or not all(
+            isinstance(k, SupportsIndex) and 0 <= int(k) < self.n for k in indices
+        ):
+            raise OptionError(
+                f"term {name!r} got indices {indices}, expected {count} from 0 to {self.n - 1}"
+            )
+
+    def _unsimplified(self, name: str, indices: tuple[int, ...]) -> Any:
+        found = None
+        if name in QUANTITIES:
+            i, j = (*indices, 0)[:2]
+            found = single(self.chain, name, i, j, UNSIMPLIFIED)
+        if found is None:
+            raise OptionError(
+                f"{_label(name, indices)} of {self.robot_name!r} is too long to write out",
+                "use .recursion, or .recursion_of('M') and so on",
+            )
+        _warn(f"{_label(name, indices)} is too long to expand: it is not simplified")
+        return found
+
+    # -- numbers --------------------------------------------------------------------------------
+
+    def evaluate(
+        self, q: Any, qd: Any = None, qdd: Any = None, what: str = "tau", **values: float
+    ) -> "np.ndarray":
+        """Numbers from these equations: tau (..., n), or what="M", "C", "g".
+
+        Symbols take the model's values, unless given here by name.
+        """
+        from .numeric import evaluate
+
+        return evaluate(self, (q, qd, qdd), what, values)
+
+    # -- shown ----------------------------------------------------------------------------------
+
+    @property
+    def steps(self) -> "Derivation":
+        """The derivation step by step."""
+        from .steps import derivation
+
+        return derivation(self.model, self.method)
+
+    def html(self, path: str | Path) -> None:
+        """Write the derivation as one self-contained page."""
+        from .render_html import write_page
+
+        write_page(self, path)
+
+    def latex(self) -> str:
+        """All of it as LaTeX, one equation a line."""
+        from .show import latex
+
+        return latex(self)
+
+    def _repr_latex_(self) -> str:
+        return f"$${self.latex()}$$"
+
+    def _repr_html_(self) -> str:
+        from .show import html
+
+        return html(self)
+
+    def __str__(self) -> str:
+        head = f"{self.robot_name}, {self.method}: M(q) qdd + C(q, qd) qd + g(q) + friction = tau"
+        if not self.is_closed:
+            return f"{head}\n\n{self.recursion}"
+        torques = [f"tau{i + 1} = {joined(self._parts(i))}" for i in range(self.n)]
+        parts = [head, "\n".join(torques)]
+        for name in ("M", "C", "g", "friction"):
+            parts.append("\n".join(matrix_lines(name, getattr(self, name))))
+        parts.append(f"T = {text(self.kinetic_energy)}\nU = {text(self.potential_energy)}")
+        return "\n\n".join(parts)
+
+    def __repr__(self) -> str:
+        return f"Equations({self.robot_name!r}, {self.method!r}, {self.n} joints)"
+
+
+def _label(name: str, indices: tuple[int, ...]) -> str:
+    return f"{name}[{', '.join(str(k) for k in indices)}]"
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, DynamisWarning, stacklevel=3)

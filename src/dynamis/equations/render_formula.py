@@ -1,0 +1,245 @@
+"""The small part of LaTeX our formulas use, as MathML and as plain text.
+
+Names and general formulas are written once, in LaTeX; every page prints them from there.
+"""
+
+import re
+from collections.abc import Callable
+from html import escape
+from typing import NamedTuple
+
+TOKEN = re.compile(r"\\[A-Za-z]+|\\.|\s+|\d+(?:\.\d+)?|.", re.DOTALL)
+GREEK = dict(
+    zip(
+        [
+            "alpha",
+            "beta",
+            "gamma",
+            "delta",
+            "epsilon",
+            "eta",
+            "theta",
+            "lambda",
+            "mu",
+            "nu",
+            "xi",
+            "pi",
+            "rho",
+            "sigma",
+            "tau",
+            "phi",
+            "psi",
+            "omega",
+            "Gamma",
+            "Delta",
+            "Theta",
+            "Lambda",
+            "Sigma",
+            "Phi",
+            "Psi",
+            "Omega",
+        ],
+        "αβγδεηθλμνξπρστφψωΓΔΘΛΣΦΨΩ",
+        strict=True,
+    )
+)
+OPERATORS = {
+    "times": "\u00d7", "cdot": "·", "partial": "∂", "sum": "∑", "ge": "≥", "le": "≤", "ne": "≠",
+    "in": "∈", "int": "∫", "ldots": "…", "to": "→", "approx": "≈", "pm": "±", "{": "{", "}": "}",
+}  # fmt: skip
+MINUS = "\u2212"
+INDEX = re.compile(r"^[\d,]+[xyz]?$")
+SPACES = {",": "0.17em", "quad": "1em", "qquad": "2em", " ": "0.3em", ";": "0.28em"}
+WORDS = ("sin", "cos", "tan", "tanh", "exp", "max", "min", "log")
+ACCENTS = {"dot": ("˙", "d"), "ddot": ("¨", "dd"), "tilde": ("~", "~"), "hat": ("^", "^")}
+ASCII = {"omega": "w", "partial": "d", "times": "x", "cdot": "*", "sum": "sum ", "ldots": "..."}
+ASCII |= {
+    "int": "integral ",
+    "ge": ">=",
+    "le": "<=",
+    "ne": "!=",
+    "to": "->",
+    "approx": "~",
+    "pm": "+-",
+    "in": "in",
+}
+
+
+class Node(NamedTuple):
+    """One piece of a formula: its kind, its text, and the pieces inside."""
+
+    kind: str
+    text: str = ""
+    parts: tuple["Node", ...] = ()
+
+
+def parse(latex: str) -> Node:
+    """A formula as a tree."""
+    tokens = TOKEN.findall(latex)[::-1]
+    return _row(tokens, "")
+
+
+def _row(tokens: list[str], end: str) -> Node:
+    parts: list[Node] = []
+    while tokens:
+        token = tokens.pop()
+        if token == end:
+            break
+        if token in "_^":
+            base = parts.pop() if parts else Node("row")
+            parts.append(_scripts(tokens, token, base))
+        elif not token.isspace():
+            parts.append(_piece(token, tokens))
+    return parts[0] if len(parts) == 1 else Node("row", "", tuple(parts))
+
+
+def _scripts(tokens: list[str], first: str, base: Node) -> Node:
+    found = {first: _argument(tokens)}
+    if tokens and tokens[-1] in "_^" and tokens[-1] not in found:
+        token = tokens.pop()
+        found[token] = _argument(tokens)
+    nothing = Node("row")
+    return Node("scripts", "", (base, found.get("_", nothing), found.get("^", nothing)))
+
+
+def _argument(tokens: list[str]) -> Node:
+    while tokens and tokens[-1].isspace():
+        tokens.pop()
+    return _piece(tokens.pop(), tokens) if tokens else Node("row")
+
+
+def _piece(token: str, tokens: list[str]) -> Node:
+    if token == "{":
+        return _row(tokens, "}")
+    if not token.startswith("\\"):
+        kind = "n" if token[0].isdigit() else "i" if token.isalpha() else "o"
+        return Node(kind, token)
+    name = token[1:]
+    if name in GREEK:
+        return Node("i", name)
+    if name in SPACES:
+        return Node("space", name)
+    if name in ACCENTS:
+        return Node("accent", name, (_argument(tokens),))
+    if name in WORDS:
+        return Node("word", name)
+    if name in ("mathrm", "mathit", "operatorname", "text"):
+        return Node("word", _raw(tokens))
+    if name == "frac":
+        return Node("frac", "", (_argument(tokens), _argument(tokens)))
+    if name == "sqrt":
+        return Node("sqrt", "", (_argument(tokens),))
+    if name in ("left", "right"):
+        return Node("fence", tokens.pop())
+    return Node("o", name)
+
+
+def _raw(tokens: list[str]) -> str:
+    """The text in braces, as it stands."""
+    text = ""
+    if tokens and tokens.pop() == "{":
+        while tokens and (token := tokens.pop()) != "}":
+            text += token.removeprefix("\\")
+    return text
+
+
+def mathml(latex: str) -> str:
+    """Presentation MathML of a formula, without the <math> around it."""
+    return _mathml(parse(latex))
+
+
+def _mathml(node: Node) -> str:
+    return _MATHML[node.kind](node)
+
+
+def _mathml_scripts(node: Node) -> str:
+    base, low, high = node.parts
+    inner = [_mathml(part) for part in node.parts]
+    empty = Node("row")
+    big = base == Node("o", "sum")
+    if base == empty:  # {}^{0}A: a frame in front
+        return f'<msup class="before"><mrow></mrow>{inner[2]}</msup>'
+    if low == empty:
+        return _tag("mover" if big else "msup", inner[0] + inner[2])
+    if high == empty:
+        return _tag("munder" if big else "msub", inner[0] + inner[1])
+    return _tag("munderover" if big else "msubsup", "".join(inner))
+
+
+def _mathml_operator(node: Node) -> str:
+    sign = OPERATORS.get(node.text, node.text)
+    return _tag("mo", escape(MINUS if sign == "-" else sign))
+
+
+def _tag(name: str, inside: str) -> str:
+    return f"<{name}>{inside}</{name}>"
+
+
+_MATHML: dict[str, Callable[[Node], str]] = {
+    "row": lambda node: _tag("mrow", "".join(_mathml(part) for part in node.parts)),
+    "i": lambda node: _tag("mi", escape(GREEK.get(node.text, node.text))),
+    "n": lambda node: _tag("mn", escape(node.text)),
+    "o": _mathml_operator,
+    "fence": lambda node: f'<mo stretchy="false">{escape(node.text)}</mo>',
+    "word": lambda node: f'<mi mathvariant="normal">{escape(node.text)}</mi>',
+    "space": lambda node: f'<mspace width="{SPACES[node.text]}"></mspace>',
+    "accent": lambda node: (
+        f'<mover class="dot">{_mathml(node.parts[0])}<mo stretchy="false">'
+        f"{ACCENTS[node.text][0]}</mo></mover>"
+    ),
+    "frac": lambda node: _tag("mfrac", "".join(_mathml(part) for part in node.parts)),
+    "sqrt": lambda node: _tag("msqrt", _mathml(node.parts[0])),
+    "scripts": _mathml_scripts,
+}
+
+
+def plain(latex: str) -> str:
+    """A formula as one line of plain text: U_{21} is U21, \\dot{\\omega}_3 is wd3."""
+    return re.sub(r" +", " ", _plain(parse(latex))).strip()
+
+
+def _plain(node: Node) -> str:
+    return _PLAIN[node.kind](node)
+
+
+def _plain_scripts(node: Node) -> str:
+    base, low, high = (_plain(part) for part in node.parts)
+    if node.parts[0] == Node("row"):  # {}^{0}A: a frame in front
+        return high if high.isdigit() else f"({_tight(high)})"
+    if node.parts[0] == Node("o", "sum"):
+        limits = f"({_tight(low)} to {high}) " if high else f"({low}) "
+        return f" sum{limits}" if low else " sum "
+    return base + _plain_below(_tight(low)) + (f"^{high}" if high else "")
+
+
+def _tight(text: str) -> str:
+    return text.replace(" ", "")
+
+
+def _plain_below(text: str) -> str:
+    """U21, q_i, R_(i-1)"""
+    if not text or INDEX.match(text):
+        return text
+    return f"_{text}" if text.isalnum() else f"_({text})"
+
+
+def _plain_operator(node: Node) -> str:
+    sign = ASCII.get(node.text, node.text)
+    if node.text == "partial":
+        return sign
+    return sign if sign in "()[]{}.'/" else f"{sign} " if sign in ",;" else f" {sign} "
+
+
+_PLAIN: dict[str, Callable[[Node], str]] = {
+    "row": lambda node: "".join(_plain(part) for part in node.parts),
+    "i": lambda node: ASCII.get(node.text, node.text),
+    "n": lambda node: node.text,
+    "o": _plain_operator,
+    "fence": lambda node: node.text,
+    "word": lambda node: node.text,
+    "space": lambda node: " ",
+    "accent": lambda node: _plain(node.parts[0]) + ACCENTS[node.text][1],
+    "frac": lambda node: f"({_plain(node.parts[0])})/({_plain(node.parts[1])})",
+    "sqrt": lambda node: f"sqrt({_plain(node.parts[0])})",
+    "scripts": _plain_scripts,
+}

@@ -1,0 +1,178 @@
+"""Gears, motors and friction: signs, sides and directions of power."""
+
+import numpy as np
+import pytest
+
+import dynamis as dy
+from dynamis.dynamics.friction import SHAPES
+from dynamis.model.friction import LAWS
+from dynamis.spatial.functions import MATH
+
+LAW_NAMES = sorted(LAWS)
+
+
+def one_joint(drive=None, friction=None, **link):
+    body = {"mass": 2.0, "a": 1.0, "com": (-0.5, 0, 0), "inertia": (0, 0.2, 0.2), **link}
+    joint = dy.Link(**body, drive=drive, friction=friction or dy.Friction())
+    return dy.Robot.from_dh("one", convention="standard", links=[joint], gravity=(0, -9.81, 0))
+
+
+@pytest.mark.parametrize("gear", [80.0, -80.0])
+def test_reflection_by_hand(gear):
+    """Inertia and viscous friction by G squared, Coulomb by |G|, by the joint's direction."""
+    drive = dy.Drive(gear=gear, rotor_inertia=1e-4, viscous=2e-4, coulomb=(0.03, -0.05))
+    robot, bare = one_joint(drive), one_joint()
+    G2 = gear**2
+    for qd, coulomb in ((0.7, 0.03 * 80), (-0.7, -0.05 * 80), (0.0, 0.0)):
+        extra = robot.inverse_dynamics([0.3], [qd], [1.5]) - bare.inverse_dynamics(
+            [0.3], [qd], [1.5]
+        )
+        assert extra[0] == pytest.approx(G2 * 1e-4 * 1.5 + G2 * 2e-4 * qd + coulomb, abs=1e-12)
+    assert robot.mass_matrix([0.3])[0, 0] - bare.mass_matrix([0.3])[0, 0] == pytest.approx(
+        G2 * 1e-4
+    )
+
+
+@pytest.mark.parametrize("gear", [50.0, -50.0])
+@pytest.mark.parametrize("eta", [1.0, 0.8])
+def test_efficiency_follows_the_power(gear, eta):
+    """Driving: load / (G eta). Driven back: load eta / G. At rest: lossless."""
+    robot = one_joint(dy.Drive(gear=gear, efficiency=eta))
+    load = robot.gravity_torque([0.2])[0]
+    assert load > 0
+    for qd, factor in ((1e-9, 1 / eta), (-1e-9, eta), (0.0, 1.0)):
+        tau = robot.motor_torque([0.2], [qd], [0.0])[0]
+        assert tau == pytest.approx(load / gear * factor, rel=1e-6)
+    with_it, without = (one_joint(dy.Drive(gear=gear, efficiency=e)) for e in (eta, 1.0))
+    a, b = (r.inverse_dynamics([0.2], [0.4], [1.0]) for r in (with_it, without))
+    assert np.array_equal(a, b)  # inverse dynamics stays linear in the parameters
+
+
+@pytest.mark.parametrize("law", LAW_NAMES)
+def test_a_lossless_motor_gives_the_joint_torque(law):
+    """Behind a gear without losses the motor torque is inverse dynamics / G, whatever the law."""
+    constants = {"ratio": 0.7} if law == "grotjahn" else {}
+    friction = dy.Friction(viscous=0.3, coulomb=(0.2, -0.1), law=law, constants=constants)
+    drive = dy.Drive(gear=-30, rotor_inertia=1e-3, viscous=0.01, coulomb=(0.02, -0.04))
+    robot = one_joint(drive, friction)
+    state = [0.4], [0.05], [0.8]
+    assert robot.motor_torque(*state) == pytest.approx(robot.inverse_dynamics(*state) / -30)
+
+
+def test_coupled_wrist():
+    """Motor 2 turns with both joints: its rotor and friction load both."""
+    body = {"inertia": (0.1, 0.1, 0.1)}
+    motors = [
+        dy.Drive(gear=45),
+        dy.Drive(gear=32, rotor_inertia=1e-4, viscous=1e-3, coulomb=0.02),
+    ]
+    lengths = ((0.5, 1.0), (0.4, 0.5))
+    bare = [dy.Link(a=a, mass=m, **body) for a, m in lengths]
+    driven = [
+        dy.Link(a=a, mass=m, **body, drive=d) for (a, m), d in zip(lengths, motors, strict=True)
+    ]
+    G = [[45, 0], [32, 32]]
+    coupled = dy.Robot.from_dh("c", convention="standard", links=driven, gear_matrix=G)
+    plain = dy.Robot.from_dh("p", convention="standard", links=bare)
+    q, qd, qdd = [0.2, 0.3], np.array([0.5, -0.1]), np.array([1.0, 2.0])
+    extra = coupled.inverse_dynamics(q, qd, qdd) - plain.inverse_dynamics(q, qd, qdd)
+    own = 32**2 * 1e-4 * qdd.sum() + 32**2 * 1e-3 * qd.sum() + 32 * 0.02 * np.sign(qd.sum())
+    assert extra == pytest.approx([own, own])
+    tau = coupled.motor_torque(q, qd, qdd)
+    assert np.transpose(G) @ tau == pytest.approx(coupled.inverse_dynamics(q, qd, qdd))
+    assert any("motor_viscous" in name for name in coupled.parameters.names)
+
+
+def test_full_rotor_kinetics_by_hand():
+    """A rotor on link 1 with its axis along link 1's own: gyroscopic coupling J G qd2 w1."""
+    J, G = 2e-3, 40.0
+    straight = dy.Drive(gear=G, rotor_inertia=J)
+    links = [
+        dy.Link(alpha="pi/2", mass=1.0, inertia=(0.1, 0.1, 0.1)),
+        dy.Link(mass=0.0, inertia=(0.0, 0.0, 0.5), drive=straight),
+    ]
+    full = dy.Robot.from_dh(
+        "f", convention="standard", links=links, gravity=(0, 0, 0), rotors="full"
+    )
+    flat = dy.Robot.from_dh("r", convention="standard", links=links, gravity=(0, 0, 0))
+    q, qd, qdd = np.array([0.1, 0.7]), np.array([2.0, 3.0]), np.array([0.0, 0.0])
+    # axis 2 is horizontal: a spinning rotor's moment turns with joint 1 but about a horizontal axis
+    assert full.inverse_dynamics(q, qd, qdd) == pytest.approx(flat.inverse_dynamics(q, qd, qdd))
+    tilted = dy.Drive(gear=G, rotor_inertia=J, rotor_axis=(0, 1, 0))  # along axis 1, in frame 1
+    links[1] = dy.Link(mass=0.0, inertia=(0.0, 0.0, 0.5), drive=tilted)
+    along = dy.Robot.from_dh(
+        "a", convention="standard", links=links, gravity=(0, 0, 0), rotors="full"
+    )
+    extra = along.inverse_dynamics(q, 0 * qd, [0.0, 1.0]) - flat.inverse_dynamics(
+        q, 0 * qd, [0.0, 1.0]
+    )
+    assert extra == pytest.approx([J * G, 0.0])  # spinning it up pushes back on joint 1
+    assert along.mass_matrix(q)[0, 1] == pytest.approx(J * G)
+
+
+@pytest.mark.parametrize("law", LAW_NAMES)
+def test_friction_laws(law):
+    """Every law: zero at rest, resists motion, and its coefficients act linearly."""
+    assert set(SHAPES) == set(LAWS)
+    constants = {**LAWS[law], **({"ratio": 0.5} if law == "grotjahn" else {})}
+    assert SHAPES[law](0.0, constants, MATH) == (0.0, 0.0, 0.0)
+    for qd in (1e-4, 0.03, 2.0):
+        V, P, N = SHAPES[law](qd, constants, MATH)
+        assert V > 0 and P > 0 and N == 0.0
+        assert SHAPES[law](-qd, constants, MATH) == pytest.approx((-V, N, P))
+
+
+def test_stribeck_falls_from_static_to_coulomb():
+    constants = {"static_ratio": 1.8, "velocity": 0.1}
+    assert SHAPES["stribeck"](1e-9, constants, MATH)[1] == pytest.approx(1.8)
+    assert SHAPES["stribeck"](1.0, constants, MATH)[1] == pytest.approx(1.0)
+
+
+def test_grotjahn_by_hand():
+    V, P, _ = SHAPES["grotjahn"](0.008, {"ratio": 0.5}, MATH)
+    assert pytest.approx(0.008 + 0.5 * 0.2) == V and P == 1.0
+
+
+def test_gear_zero_is_refused_where_it_is_asked():
+    robot = one_joint(dy.Drive(gear=0.0))
+    with pytest.raises(dy.errors.OptionError, match="gear 0"):
+        robot.motor_torque([0.0], [0.0], [0.0])
+
+
+def test_gibbs_appell_terms_of_document_003():
+    """G, C and the columns of M out of the observation matrix."""
+    robot = dy.load("elbow6")
+    rng = np.random.default_rng(0)
+    q, qd, qdd = rng.normal(size=(3, 6))
+    terms = robot.gibbs_appell(q, qd, qdd)
+    assert np.allclose(terms.W @ terms.phi, terms.tau, atol=1e-11)
+    assert np.allclose(terms.G, robot.gravity_torque(q), atol=1e-11)
+    assert np.allclose(terms.C, robot.coriolis_matrix(q, qd) @ qd, atol=1e-11)
+    assert np.allclose(terms.M, robot.mass_matrix(q), atol=1e-11)  # this arm has no rotors
+
+
+def test_from_axes():
+    """Points and directions in, a DH arm out; the axes are where they were."""
+    axes = [("revolute", (0, 0, 0), (0, 0, 1)), ("revolute", (0.1, 0, 0.5), (0, 1, 0)),
+            ("prismatic", (0, 0, 0), (1, 0, 0))]  # fmt: skip
+    for convention in ("standard", "modified"):
+        arm = dy.Robot.from_axes("a", axes, convention=convention, tool={"xyz": (1, 0, 0.5)})
+        assert np.allclose(arm.fk([0, 0, 0])[:3, 3], (1, 0, 0.5))
+        assert np.allclose(arm.fk([0, 0, 0.3])[:3, 3], (1.3, 0, 0.5))
+        assert np.allclose(arm.fk([np.pi / 2, 0, 0])[:3, 3], (0, 1, 0.5))
+    with pytest.raises(dy.errors.ModelError, match=r"axes\[0\] is 'revolute', expected"):
+        dy.Robot.from_axes("a", ["revolute"])
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: dy.Link(masss=1), "did you mean 'mass'"),
+        (lambda: dy.Friction(viscos=1), "did you mean 'viscous'"),
+        (lambda: dy.Drive(gears=1), "did you mean 'gear'"),
+        (lambda: dy.Robot.from_dh("x", links=[dy.Link()]), "without convention"),
+    ],
+)
+def test_misspelt_keywords(make, message):
+    with pytest.raises(dy.errors.DynamisError, match=message):
+        make()

@@ -1,0 +1,39 @@
+"""Every erratum is decided by the engine, and the page says so."""
+
+from pathlib import Path
+
+import pytest
+
+from dynamis.equations import errata
+
+PAGE = Path(__file__).parents[1] / "docs" / "errata.md"
+ENTRIES = [
+    pytest.param(entry, id=f"{number}-{entry.where}")
+    for number, (_, entries) in errata.DOCUMENTS.items()
+    for entry in entries
+]
+KNOWN = {  # at least so many slips are known of each document
+    "000": 10, "001": 1, "002": 10, "003": 2, "004": 5,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_check_decides(entry):
+    assert entry.check().decides
+
+
+@pytest.mark.parametrize("number", errata.DOCUMENTS)
+def test_no_known_slip_is_missing(number):
+    assert len(errata.DOCUMENTS[number][1]) >= KNOWN[number]
+
+
+def test_page_is_up_to_date():
+    """Else: python -m dynamis.equations.errata docs/errata.md"""
+    assert PAGE.read_text(encoding="utf-8") == errata.page()
+
+
+def test_page_is_written(tmp_path, capsys):
+    errata.main([str(tmp_path / "errata.md")])
+    errata.main([])
+    assert (tmp_path / "errata.md").read_text() == capsys.readouterr().out
+    assert capsys.readouterr().out.count("$$") % 2 == 0
