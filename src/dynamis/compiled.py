@@ -21,8 +21,14 @@ from .model.parameters import parameter_names
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
-SOURCES = ("spatial", "model", "dynamics", "trace", "backends")  # what decides the code
-SOURCE_FILES = ("kernels.py", "programs.py", "derivatives.py")
+SOURCES = ("spatial", "dynamics", "trace", "backends")  # what decides the code
+SOURCE_FILES = (
+    "kernels.py",
+    "programs.py",
+    "derivatives.py",
+    "model/chain.py",
+    "model/parameters.py",
+)
 THREADS = "DYNAMIS_THREADS"
 COMPILE = "DYNAMIS_COMPILE"  # "off": run the algorithms over NumPy arrays instead
 WORTH_A_THREAD = 6_000_000  # operations times samples above which a batch is shared out

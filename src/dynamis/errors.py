@@ -3,7 +3,6 @@
 A message says what was given, what was expected and, on a `hint:` line, what to do.
 """
 
-import difflib
 from collections.abc import Iterable
 
 
@@ -45,6 +44,8 @@ class DynamisWarning(UserWarning):
 
 def did_you_mean(given: object, known: Iterable[str]) -> str:
     """A hint that names the closest known word, or lists the words there are."""
+    import difflib
+
     words = [str(word) for word in known]
     close = difflib.get_close_matches(str(given), words, n=1)
     if close:

@@ -5,11 +5,13 @@
 
 A sample is contiguous; sample s of argument k starts at in[k] + s stride[k] (0 repeats one sample).
 Results are contiguous. Blocks of W rows are read and written as WxW tiles turned by shuffles; rows
-that are left over, and blocks with an angle too large for the polynomial, run one by one.
+that are left over, and blocks with an angle too large for the polynomial or a NaN that would not
+show, run one by one.
 """
 
 from ..trace.program import Input, Operation, Program
 from .llvm_body import LIBM, Body
+from .llvm_guard import fill_nan, not_finite, poison, unused
 from .llvm_trig import LARGEST, REALS, Real, constant, intrinsic, sincos, typed
 
 NAME = "kernel"
@@ -19,8 +21,8 @@ def module(program: Program, dtype: str, width: int) -> str:
     """IR of the whole module."""
     real = REALS[dtype]
     used = {(i.port, i.index) for i in program.instructions if isinstance(i, Input)}
-    used |= _unused(program, used)
-    parts = [_declarations(real, width), sincos(real, 1)]
+    used |= unused(program, used)
+    parts = [_declarations(real, width), fill_nan(real), sincos(real, 1)]
     parts.append(_row(program, real, used, 1, exact=True))
     parts.append(_row(program, real, used, width, exact=False))
     parts.append(_one(program))
@@ -28,35 +30,6 @@ def module(program: Program, dtype: str, width: int) -> str:
         parts += [sincos(real, width), _block(program, real, width, used)]
     parts.append(_batch(program, real, width))
     return "\n\n".join(parts) + "\n"
-
-
-def _unused(program: Program, used: set[tuple[int, int]]) -> set[tuple[int, int]]:
-    """Entries that do not matter, parameters left out: a NaN there must still show."""
-    every = {
-        (k, index)
-        for k, port in enumerate(program.inputs)
-        if port.name != "parameters"
-        for index in range(port.size)
-    }
-    return every - used
-
-
-def _poison(body: Body, loads: dict[tuple[int, int], str]) -> None:
-    """Add x - x of every entry that does not matter to every result: 0, or NaN if x is not finite.
-
-    A sample with a NaN in it never gives plausible numbers.
-    """
-    needed = {(i.port, i.index) for i in body.program.instructions if isinstance(i, Input)}
-    spare = sorted(_unused(body.program, needed))
-    if not spare:
-        return
-    total = ""
-    for key in spare:
-        zero = body.new(f"fsub {body.T} {loads[key]}, {loads[key]}")
-        total = zero if not total else body.new(f"fadd {body.T} {total}, {zero}")
-    results = {value for result in body.program.results for value in result}
-    for value in sorted(results):
-        body.values[value] = body.new(f"fadd {body.T} {body.values[value]}, {total}")
 
 
 def _declarations(real: Real, width: int) -> str:
@@ -93,8 +66,12 @@ def _row(program: Program, real: Real, used: set[tuple[int, int]], width: int, e
     for port, index in sorted(used):
         address = body.new(f"getelementptr {real.name}, ptr %p{port}, i64 {index}")
         loads[port, index] = body.new(f"load {real.name}, ptr {address}")
+    bad = not_finite(body, loads)
+    if bad is not None and exact:
+        poison(body, bad)
+    elif bad is not None:
+        body.flags.append(bad)
     body.run(loads)
-    _poison(body, loads)
     flag = None if exact else body.any_flag()
     if flag is not None:
         body.lines.append(f"  br i1 {flag}, label %large, label %store")
@@ -161,8 +138,10 @@ def _block(program: Program, real: Real, width: int, used: set[tuple[int, int]])
                 rows = [_load_row(body, k, r, start, columns) for r in range(width)]
                 for c, value in enumerate(transposed(body, rows)[:columns]):
                     loads[k, start + c] = value
+    bad = not_finite(body, loads)
+    if bad is not None:
+        body.flags.append(bad)
     body.run(loads)
-    _poison(body, loads)
     flag = body.any_flag()
     if flag is not None:
         body.lines += [f"  br i1 {flag}, label %large, label %store", "large:"]

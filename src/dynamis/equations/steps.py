@@ -99,6 +99,9 @@ class Derivation:
             )
         return found
 
+    def __str__(self) -> str:
+        return self.text()
+
     def text(self) -> str:
         """The derivation as plain text."""
         from .render_text import text
