@@ -122,6 +122,16 @@ def test_friction_laws(law):
         assert SHAPES[law](-qd, constants, MATH) == pytest.approx((-V, N, P))
 
 
+def test_constants_of_a_law_may_be_keywords():
+    """The keyword names are the file's keys."""
+    flat = dy.Friction(law="stribeck", coulomb=0.4, static_ratio=1.8, velocity=0.2)
+    assert flat == dy.Friction(
+        law="stribeck", coulomb=0.4, constants={"static_ratio": 1.8, "velocity": 0.2}
+    )
+    with pytest.raises(dy.errors.OptionError, match="no keyword 'static_ratio'"):
+        dy.Friction(coulomb=0.4, static_ratio=1.8)
+
+
 def test_stribeck_falls_from_static_to_coulomb():
     constants = {"static_ratio": 1.8, "velocity": 0.1}
     assert SHAPES["stribeck"](1e-9, constants, MATH)[1] == pytest.approx(1.8)

@@ -10,7 +10,7 @@ from .model.link import Link
 from .robot import Robot, load
 
 if TYPE_CHECKING:
-    from . import transforms
+    from . import trajectory, transforms
     from .generic import compile_function as compile
 
 __version__ = "0.1.0"
@@ -24,10 +24,15 @@ __all__ = [
     "compile",
     "errors",
     "load",
+    "trajectory",
     "transforms",
 ]
 
-_LATER = {"compile": ("generic", "compile_function"), "transforms": ("transforms", None)}
+_LATER = {
+    "compile": ("generic", "compile_function"),
+    "trajectory": ("trajectory", None),
+    "transforms": ("transforms", None),
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -183,22 +183,29 @@ def cache_key(kernel: Kernel, model: Model, dtype: str, parameters: bool) -> str
 
 @cache
 def versions() -> str:
-    """Versions of what writes the code, read off folder names: importing them would cost time."""
-    found = []
-    for name in ("casadi", "llvmlite"):
-        spec = find_spec(name)
-        folder = Path(spec.origin).parents[1] if spec and spec.origin else Path()
-        found += sorted(p.name for p in folder.glob(f"{name}-*.dist-info"))
-    return ", ".join(found)
+    """Versions of what writes the code; CasADi's is read off a folder: importing it takes time."""
+    import llvmlite
+
+    spec = find_spec("casadi")
+    folder = Path(spec.origin).parents[1] if spec and spec.origin else Path()
+    names = os.listdir(folder)  # noqa: PTH208
+    found = sorted(x for x in names if x.startswith("casadi-"))
+    return f"llvmlite {llvmlite.__version__}, {' '.join(found)}"
 
 
 @cache
 def sources() -> str:
     """Digest of the algorithms and of the compiler themselves."""
-    root = Path(__file__).parent
-    files = [f for folder in SOURCES for f in sorted((root / folder).glob("*.py"))]
-    files += [root / name for name in SOURCE_FILES]
+    root = os.path.dirname(__file__)  # noqa: PTH120  many small files: every microsecond counts
+    files = [
+        os.path.join(root, folder, name)  # noqa: PTH118
+        for folder in SOURCES
+        for name in sorted(os.listdir(os.path.join(root, folder)))  # noqa: PTH118, PTH208
+        if name.endswith(".py")
+    ]
+    files += [os.path.join(root, name) for name in SOURCE_FILES]  # noqa: PTH118
     digest = hashlib.sha256()
     for file in files:
-        digest.update(file.read_bytes())
+        with open(file, "rb") as stream:  # noqa: PTH123
+            digest.update(stream.read())
     return digest.hexdigest()

@@ -40,6 +40,14 @@ class Friction:
     law: str = "coulomb"
     constants: Mapping[str, float] = field(default_factory=dict)
 
+    @staticmethod
+    def _flat(given: Mapping[str, Any]) -> dict[str, Any]:
+        """The law's constants may be given as keywords of their own, as in a file."""
+        own = LAWS.get(str(given.get("law", "coulomb")), {})
+        rest = {name: value for name, value in given.items() if name not in own}
+        constants = {name: value for name, value in given.items() if name in own}
+        return {**rest, "constants": {**rest.get("constants", {}), **constants}}
+
     def __post_init__(self) -> None:
         if self.law not in LAWS:
             raise OptionError(

@@ -10,12 +10,17 @@ T = TypeVar("T", bound=type)
 
 
 def strict(cls: T) -> T:
-    """A dataclass whose constructor names an unknown keyword and those that exist."""
+    """A dataclass whose constructor names an unknown keyword and those that exist.
+
+    A class may first put keywords in order by `_flat(given)`.
+    """
     plain = cls.__init__
     known = [f.name for f in fields(cls)]
+    flat = getattr(cls, "_flat", dict)
 
     @wraps(plain)
     def __init__(self: Any, *arguments: Any, **given: Any) -> None:  # noqa: N807
+        given = flat(given)
         unknown = next((name for name in given if name not in known), None)
         if unknown is not None:
             raise OptionError(
