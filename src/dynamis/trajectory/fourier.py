@@ -1,0 +1,75 @@
+"""Finite Fourier series per joint, the motion that excites a robot for identification.
+
+    q_i = q0_i + sum_k a_ik / (w h_k) sin(w h_k t) - b_ik / (w h_k) cos(w h_k t),  w = 2 pi / period
+
+so that a and b are the amplitudes of velocity. J. Swevers et al., Optimal robot excitation and
+identification, IEEE Transactions on Robotics and Automation 13, 1997, (12).
+"""
+
+from math import pi
+from typing import Any
+
+import numpy as np
+
+from ..errors import OptionError, ShapeError
+from ..spatial.functions import MATH, Functions
+from .arguments import numbers, positive, vectors
+from .trajectory import Lists, Trajectory
+
+
+class Fourier(Trajectory):
+    """A finite Fourier series per joint: periodic, for all times; one period is its duration."""
+
+    def __init__(self, a: Any, b: Any, period: float, q0: Any, harmonics: Any):
+        self.duration = self.period = positive(period, "period", "in seconds")
+        self.a, self.b = _coefficients(a, b)
+        self.n, count = self.a.shape
+        (_, self.q0) = vectors({"a": self.a[:, 0], "q0": 0.0 if q0 is None else q0})
+        self.harmonics = _harmonics(harmonics, count)
+
+    def at(self, t: Any, fn: Functions = MATH) -> Lists:
+        """(q, qd, qdd) at one time, each a list of n scalars."""
+        w = [2.0 * pi / self.period * h for h in self.harmonics]
+        waves = [(x, fn.sin(x * t), fn.cos(x * t)) for x in w]
+        lists: Lists = ([], [], [])
+        for q0, a, b in zip(self.q0, self.a.tolist(), self.b.tolist(), strict=True):
+            q, qd, qdd = q0, 0.0, 0.0
+            for ak, bk, (x, s, c) in zip(a, b, waves, strict=True):
+                q = q + ak / x * s - bk / x * c
+                qd = qd + ak * c + bk * s
+                qdd = qdd + bk * x * c - ak * x * s
+            for values, x in zip(lists, (q, qd, qdd), strict=True):
+                values.append(x)
+        return lists
+
+
+def fourier(a: Any, b: Any, period: float, q0: Any = None, harmonics: Any = None) -> Fourier:
+    """A finite Fourier series: velocity amplitudes a (cosine) and b (sine), (n, harmonics).
+
+    `q0` is the middle (0 unless given), `harmonics` the multiples of 1/period the columns stand
+    for: 1, 2, 3, ... unless given.
+    """
+    return Fourier(a, b, period, q0, harmonics)
+
+
+def _coefficients(a: Any, b: Any) -> tuple[np.ndarray, np.ndarray]:
+    arrays = [numbers(x, name, "(joints, harmonics)") for x, name in ((a, "a"), (b, "b"))]
+    first, second = (x[None, :] if x.ndim == 1 else x for x in arrays)
+    if first.ndim != 2 or first.size == 0 or first.shape != second.shape:
+        raise ShapeError(
+            f"a has shape {first.shape}, b has shape {second.shape}, expected the same "
+            "(joints, harmonics)",
+            "give zeros for terms that are not wanted",
+        )
+    return first, second
+
+
+def _harmonics(given: Any, count: int) -> tuple[int, ...]:
+    if given is None:
+        return tuple(range(1, count + 1))
+    array = numbers(given, "harmonics", f"{count} whole numbers")
+    if array.shape != (count,) or (array < 1).any() or (array != np.round(array)).any():
+        raise OptionError(
+            f"harmonics is {given!r}, expected {count} whole numbers above 0: one per column"
+        )
+    return tuple(int(x) for x in array)

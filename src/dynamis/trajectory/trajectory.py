@@ -1,0 +1,116 @@
+"""What every trajectory is: q, qd, qdd at any time."""
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ..errors import OptionError, ShapeError
+from ..evaluate import NUMPY
+from ..spatial.functions import MATH, Functions
+from .arguments import positive
+
+if TYPE_CHECKING:
+    from ..model.finding import Finding
+    from ..robot import Robot
+
+Lists = tuple[list[Any], list[Any], list[Any]]
+
+LAST = 1e-9  # a last step shorter than this fraction of dt is the rounding of duration / dt
+
+
+class State(NamedTuple):
+    """Position, velocity and acceleration of every joint, (..., n) each."""
+
+    q: np.ndarray
+    qd: np.ndarray
+    qdd: np.ndarray
+
+
+class Sampled(NamedTuple):
+    """A trajectory at times t, (N,); q, qd and qdd are (N, n)."""
+
+    t: np.ndarray
+    q: np.ndarray
+    qd: np.ndarray
+    qdd: np.ndarray
+
+
+class Trajectory(ABC):
+    """A motion of n joints that lasts `duration` seconds.
+
+    `trajectory(t)` takes any array of times. `at(t, fn)` is the same motion over any scalar, with
+    no branch on a value, so that it can be traced and compiled.
+    """
+
+    n: int
+    duration: float
+
+    @abstractmethod
+    def at(self, t: Any, fn: Functions = MATH) -> Lists:
+        """(q, qd, qdd) at one time, each a list of n scalars."""
+
+    @property
+    def knots(self) -> tuple[float, ...]:
+        """Times where one piece ends and the next begins, both ends included."""
+        return 0.0, self.duration
+
+    def __call__(self, t: Any) -> State:
+        """State at times t of any shape (...): .q, .qd, .qdd of shape (..., n)."""
+        times = _times(t)
+        with np.errstate(all="ignore"):
+            lists = self._over(times)
+        rows = [[np.broadcast_to(x, times.shape) for x in values] for values in lists]
+        return State(*(np.stack(row, axis=-1).astype(float, copy=False) for row in rows))
+
+    def _over(self, times: np.ndarray) -> Lists:
+        return self.at(times, NUMPY)
+
+    def sample(self, dt: float) -> Sampled:
+        """Every dt from 0 to the end, both included; the last step may be shorter."""
+        dt = positive(dt, "dt", "in seconds")
+        t = dt * np.arange(int(self.duration / dt * (1.0 + 1e-15) + LAST) + 1)
+        if self.duration - t[-1] > LAST * dt:
+            t = np.append(t, self.duration)
+        t = np.minimum(t, self.duration)
+        return Sampled(t, *self(t))
+
+    def check(self, robot: "Robot", dt: float | None = None) -> "list[Finding]":
+        """Violations of position, velocity_limit and effort_limit: joint, time and value.
+
+        Looks every dt (a thousandth of the duration unless given) and at the knots.
+        """
+        from .limits import findings
+
+        return findings(self, robot, dt)
+
+    def __repr__(self) -> str:
+        joints = f"{self.n} joint{'' if self.n == 1 else 's'}"
+        return f"{type(self).__name__}({joints}, {self.duration:g} s)"
+
+
+def _times(t: Any) -> np.ndarray:
+    expected = "expected times in seconds, of any shape"
+    try:
+        array = np.asarray(t)
+    except ValueError:
+        raise ShapeError(f"t is not a rectangular array, {expected}") from None
+    if array.dtype.kind not in "fiu":
+        raise ShapeError(f"t holds {array.dtype}, {expected}")
+    return array.astype(float)
+
+
+def fitting(trajectory: Any, robot: Any) -> None:
+    """Refuse a trajectory for another number of joints."""
+    if not isinstance(trajectory, Trajectory):
+        raise OptionError(
+            f"{type(trajectory).__name__} was given, expected a trajectory",
+            "make one with dy.trajectory.quintic(...), via(...), line(...), ...",
+        )
+    if not hasattr(robot, "model"):
+        raise OptionError(f"robot is {robot!r}, expected a Robot", "use dy.load(...)")
+    if trajectory.n != robot.n:
+        raise ShapeError(
+            f"the trajectory moves {trajectory.n} joints, robot {robot.name!r} has {robot.n}: "
+            f"{', '.join(robot.joint_names)}"
+        )
