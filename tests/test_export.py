@@ -77,13 +77,14 @@ def test_make_builds_it(cc, tmp_path):
     assert "passed" in done.stdout
 
 
-def test_operation_count_can_be_counted_in_the_code(tmp_path):
+@pytest.mark.parametrize("way", ["speed", "operations", "nothing"])
+def test_operation_count_can_be_counted_in_the_code(tmp_path, way):
     robot = dy.load("puma560")
-    robot.export("inverse_dynamics", directory=tmp_path)
+    robot.export("inverse_dynamics", directory=tmp_path, optimise=way)
     code = (tmp_path / "puma560.c").read_text().split("{", 1)[1]
     lines = [line.split("=", 1)[1] for line in code.splitlines() if "const double v" in line]
     plain = [re.sub(r"e[-+]\d+|\(-[\d.]+\)", "", line) for line in lines]
-    cost = robot.cost("inverse_dynamics")
+    cost = robot.cost("inverse_dynamics", optimise=way)
     assert sum(" * " in line for line in plain) == cost.mul
     assert sum(" + " in line or " - " in line for line in plain) == cost.add
     assert sum("sin(" in line or "cos(" in line for line in plain) == cost.trig

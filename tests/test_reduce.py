@@ -108,3 +108,18 @@ def test_a_prismatic_link_gives_its_inertia_away():
     small = reduced(robot.chain)
     assert small.bodies[1].inertia.I == (0.0,) * 6
     assert small.bodies[1].inertia.m > 0
+
+
+@pytest.mark.parametrize("rotors", ["reflected", "full"])
+@pytest.mark.parametrize("twists", [(0.7, 0, 0), (0.7, 0, 0.5, 0), (0, 0, 0), (0.3, 0, 0, 0)])
+def test_parallel_axes(rotors, twists):
+    """Angles add up on parallel axes, also where rotors spin on them without turning a frame."""
+    drive = dy.Drive(gear=-50, rotor_inertia=2e-4)
+    body = {"mass": 1.0, "com": (0.1, 0.2, 0.3), "inertia": (0.1, 0.12, 0.11)}
+    links = [dy.Link(a=0.3, d=0.1 * i, alpha=t, **body, drive=drive) for i, t in enumerate(twists)]
+    robot = dy.Robot.from_dh("p", convention="standard", links=links, rotors=rotors)
+    state = states(robot, 4)
+    (expected,) = interpret(robot.program("inverse_dynamics", optimise="nothing"), state)
+    program = robot.program("inverse_dynamics", optimise="operations")
+    close(interpret(program, state)[0], expected)
+    assert any(j.parallel for j in reduced(robot.chain, OPERATIONS).joints)

@@ -197,3 +197,15 @@ def test_command_names_mistakes(tmp_path, capsys):
     assert "expected 2: joint1, joint2" in capsys.readouterr().err
     assert main(["equations", "polar-rp", "--latex", str(tmp_path / "a" / "b.tex")]) == 2
     assert "cannot write" in capsys.readouterr().err
+
+
+def test_numbers_beside_the_symbols_from_python(tmp_path):
+    import dynamis as dy
+
+    equations = dy.load("polar-rp").equations("lagrange-euler")
+    with_numbers = equations.derivation(q=[0.3, 0.8], qd=[1.0, 2.0])
+    assert with_numbers.state is not None and len(with_numbers.text()) > len(equations.steps.text())
+    equations.html(tmp_path / "plain.html")
+    equations.html(tmp_path / "numbers.html", q=[0.3, 0.8])
+    plain, numbers = ((tmp_path / f"{n}.html").stat().st_size for n in ("plain", "numbers"))
+    assert numbers > plain

@@ -16,7 +16,7 @@ def test_shares_and_error(found):
     assert found.shares.max() > 20  # gravity of the upper arm dominates
     assert 0 < len(found.dropped) < found.base.rank
     assert 0 < found.error < len(found.dropped) * found.percent
-    assert "APPROXIMATE" in str(found)
+    assert "APPROXIMATE" in str(found) and "approximate" in repr(found.approximate)
 
 
 def test_the_approximate_robot_costs_less(found):
@@ -39,6 +39,7 @@ def test_zero_percent_is_exact():
     [
         ({"percent": -1}, "percent is -1"),
         ({"samples": 0}, "samples is 0"),
+        ({"percent": "x"}, "percent is 'x'"),
         ({"speed": float("nan")}, "speed is nan"),
     ],
 )

@@ -83,6 +83,8 @@ class BaseParameters:
         """
         what = f"the base parameters of {self.robot.model.name!r}"
         beta = door.as_batch(base_values, "base_values", (self.rank,), what)
+        if not np.isfinite(beta).all():
+            raise OptionError("base_values holds NaN or infinity, expected finite numbers")
         change = (beta - self.values) @ np.linalg.pinv(self.matrix).T
         return self.robot.parameters.values + change
 

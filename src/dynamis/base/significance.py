@@ -5,7 +5,7 @@ torque of that joint, over random states of the workspace. Dropping what is smal
 an APPROXIMATE robot whose error is measured on other states, not assumed.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -63,7 +63,7 @@ def significance(
     speed and acceleration given.
     """
     for name, value in (("percent", percent), ("speed", speed), ("acceleration", acceleration)):
-        if not np.isfinite(value) or value < 0:
+        if not isinstance(value, (int, float)) or not np.isfinite(value) or value < 0:
             raise OptionError(f"{name} is {value!r}, expected a number of at least 0")
     if samples < 1:
         raise OptionError(f"samples is {samples!r}, expected at least 1")
@@ -74,11 +74,16 @@ def significance(
     kept = np.where(shares >= percent, base.values, 0.0)
     full = np.zeros(base.matrix.shape[1])
     full[list(base.columns)] = kept  # a base parameter alone stands for all that is grouped with it
-    approximate = robot.with_parameters(full)
+    approximate = _renamed(robot.with_parameters(full))
     state = _states(robot, rng, samples, speed, acceleration)
     exact = robot.inverse_dynamics(*state)
     off = (approximate.inverse_dynamics(*state) - exact)[..., None]
     return Significance(base, percent, shares, float(100 * _relative(off, exact)[0]), approximate)
+
+
+def _renamed(robot: "Robot") -> "Robot":
+    """The name says what it is, wherever the robot is printed or saved."""
+    return type(robot)(replace(robot.model, name=f"{robot.name} (approximate)"))
 
 
 def _states(

@@ -35,7 +35,7 @@ def reduced(chain: Chain, steps: tuple[str, ...] = SPEED, held: bool = False) ->
     joints = []
     for i, joint in enumerate(chain.joints):
         still = "rotor" in steps and _is_rotor(chain, i) and not (held and i == chain.tip)
-        together = "parallel" in steps and _is_parallel(chain, i)
+        together = "parallel" in steps and not still and _is_parallel(chain, i)
         joints.append(joint._replace(turns=not still, parallel=together))
     return replace(chain, joints=tuple(joints))
 

@@ -167,18 +167,25 @@ def _powers(a: Any, b: Any) -> dict[Any, int]:
     return {a: 2} if a == b else {a: 1, b: 1}
 
 
-def energies(chain: Chain, groups: Mapping[Any, int]) -> tuple[Any, Any]:
-    """Kinetic and potential energy; TooLongError if they are too long."""
+def kinetic_energy(chain: Chain, groups: Mapping[Any, int]) -> Any:
+    """T(q, qd); TooLongError if it is too long."""
     q, qd, _ = coordinates(chain.n)
     alphabet = Alphabet(BUDGET)
     T = over(alphabet, energy.kinetic_energy, chain, q, qd)
-    U = over(alphabet, energy.potential_energy, chain, q)
     letters = {alphabet.letter(x): k for k, x in enumerate(qd)}
     parts = by_letters(T, letters)
-    if len(T) + len(U) > LONGEST:
-        raise TooLongError(f"the energies have {len(T) + len(U)} terms")
-    kinetic = sp.Add(*(sp.Mul(readable(p, groups), *(qd[k] for k in r)) for r, p in parts.items()))
-    return kinetic, readable(U, groups)
+    if len(T) > LONGEST:
+        raise TooLongError(f"the kinetic energy has {len(T)} terms")
+    return sp.Add(*(sp.Mul(readable(p, groups), *(qd[k] for k in r)) for r, p in parts.items()))
+
+
+def potential_energy(chain: Chain, groups: Mapping[Any, int]) -> Any:
+    """U(q); TooLongError if it is too long."""
+    q, _, _ = coordinates(chain.n)
+    U = over(Alphabet(BUDGET), energy.potential_energy, chain, q)
+    if len(U) > LONGEST:
+        raise TooLongError(f"the potential energy has {len(U)} terms")
+    return readable(U, groups)
 
 
 def friction_torque(chain: Chain) -> sp.Matrix:

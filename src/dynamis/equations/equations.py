@@ -167,24 +167,26 @@ class Equations:
         return [*inertial, *sp.Add.make_args(velocity), self.g[i], self.friction[i]]
 
     @cached_property
-    def _energies(self) -> tuple[Any, Any]:
+    def kinetic_energy(self) -> Any:
+        """T(q, qd), reflected rotors included."""
         try:
-            return forms.energies(self.chain, self._groups)
+            return forms.kinetic_energy(self.chain, self._groups)
         except TooLongError:
             raise OptionError(
-                f"the energies of {self.robot_name!r} are too long to write out",
+                f"the kinetic energy of {self.robot_name!r} is too long to write out",
                 "T = 1/2 qd^T M qd, with M from .recursion_of('M')",
             ) from None
 
-    @property
-    def kinetic_energy(self) -> Any:
-        """T(q, qd), reflected rotors included."""
-        return self._energies[0]
-
-    @property
+    @cached_property
     def potential_energy(self) -> Any:
         """U(q), zero at the origin of the reference frame."""
-        return self._energies[1]
+        try:
+            return forms.potential_energy(self.chain, self._groups)
+        except TooLongError:
+            raise OptionError(
+                f"the potential energy of {self.robot_name!r} is too long to write out",
+                "its slopes are the gravity torques: .recursion_of('g')",
+            ) from None
 
     # -- arms of many joints --------------------------------------------------------------------
 
@@ -266,11 +268,21 @@ class Equations:
 
         return derivation(self.model, self.method)
 
-    def html(self, path: str | Path) -> None:
-        """Write the derivation as one self-contained page."""
+    def derivation(self, q: Any = None, qd: Any = None, qdd: Any = None) -> "Derivation":
+        """The derivation with numbers beside the symbols, at one state; what is left out is 0."""
+        from .steps import derivation
+
+        if q is None and qd is None and qdd is None:
+            return self.steps
+        rest = [0.0] * self.model.n
+        state = [rest if x is None else x for x in (q, qd, qdd)]
+        return derivation(self.model, self.method, state)
+
+    def html(self, path: str | Path, q: Any = None, qd: Any = None, qdd: Any = None) -> None:
+        """Write the derivation as one self-contained page, with numbers if a state is given."""
         from .render_html import write_page
 
-        write_page(self, path)
+        write_page(self.derivation(q, qd, qdd), path)
 
     def latex(self) -> str:
         """All of it as LaTeX, one equation a line."""

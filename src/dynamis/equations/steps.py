@@ -5,6 +5,7 @@ polynomials and, if a state is given, over floats; the last step compares the to
 `inverse_dynamics`.
 """
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -245,6 +246,8 @@ def _checked(model: Model, state: Any) -> State:
                 f"{name} has {len(values)} entries, expected {model.n}: "
                 + ", ".join(model.joint_names)
             )
+        if not all(math.isfinite(x) for x in values):
+            raise ShapeError(f"{name} is {_row(values)}, expected finite numbers")
         rows.append(values)
     return State(*rows)
 

@@ -107,15 +107,19 @@ class CodeMethods(DynamicMethods):
         target: str = "c",
         directory: str | Path = "out",
         dtype: Any = None,
+        optimise: str = "speed",
     ) -> list[Path]:
-        """Write kernels as source code into a folder that compiles and tests itself."""
+        """Write kernels as source code into a folder that compiles and tests itself.
+
+        `optimise` as for `program`.
+        """
         from ..export import export
 
         if not isinstance(names, (str, list, tuple)):
             raise OptionError(f"names is {names!r}, expected the name of a kernel, or several")
         wanted = [names] if isinstance(names, str) else list(names)
         kind = door.checked_dtype(dtype).name
-        return export(self, wanted, target, Path(directory), kind)
+        return export(self, wanted, target, Path(directory), kind, _way(optimise))
 
 
 def _way(optimise: str) -> str:
