@@ -46,6 +46,8 @@ def frictions(draw):
                 ("stribeck", {"static_ratio": 1.7}),
                 ("stribeck", {"velocity": 0.25}),
                 ("grotjahn", {"ratio": 0.5}),
+                ("lugre", {"stiffness": 2e4, "damping": 0.0}),
+                ("lugre", {"stiffness": "m1", "static_ratio": 1.0}),
             ]
         )
     )
@@ -59,18 +61,34 @@ def frictions(draw):
     )
 
 
-drives = st.builds(
-    Drive,
-    gear=scalars,
-    rotor_inertia=scalars,
-    viscous=scalars,
-    coulomb=st.one_of(scalars, vectors(size=2)),
-    efficiency=st.sampled_from([1.0, 0.85]),
-    limits=st.one_of(st.none(), vectors(size=2)),
-    rotor_axis=st.one_of(st.none(), st.just((0, 1, 0))),
-    rotor_position=st.one_of(st.none(), vectors()),
-    unbalance=vectors(numbers, 2),
-)
+def drives(joint):
+    """Drives of a revolute or prismatic joint: a gear or a lead, a circuit or none."""
+    common = {
+        "rotor_inertia": scalars,
+        "viscous": scalars,
+        "coulomb": st.one_of(scalars, vectors(size=2)),
+        "efficiency": st.sampled_from([1.0, 0.85]),
+        "limits": st.one_of(st.none(), vectors(size=2)),
+        "rotor_axis": st.one_of(st.none(), st.just((0, 1, 0))),
+        "rotor_position": st.one_of(st.none(), vectors()),
+        "unbalance": vectors(numbers, 2),
+    }
+    geared = st.builds(Drive, **common, gear=scalars)
+    above = st.one_of(positive, st.sampled_from(EXPRESSIONS))
+    circuit = {
+        "resistance": above,
+        "inductance": st.one_of(st.just(0.0), above),
+        "torque_constant": above,
+        "voltage_limit": st.one_of(st.none(), above),
+        "current_limit": st.one_of(st.none(), above),
+        "current_bandwidth": st.one_of(st.just(1000.0), above),
+    }
+    electric = st.builds(Drive, **common, gear=scalars, **circuit)
+    if joint == "revolute":
+        return st.one_of(geared, electric)
+    lead = scalars.filter(lambda x: x != 0.0)
+    screwed = st.builds(Drive, **common, lead=lead)
+    return st.one_of(geared, screwed, st.builds(Drive, **common, lead=lead, **circuit))
 
 
 @st.composite
@@ -123,7 +141,7 @@ def models(draw, xml=False, physical=False):
                 **draw(places(convention, joint, names[:i])),
                 **draw(bodies(convention, physical)),
                 friction=draw(st.one_of(st.just(Friction()), frictions())),
-                drive=draw(st.one_of(st.none(), st.just(Drive()), drives)),
+                drive=draw(st.one_of(st.none(), st.just(Drive()), drives(joint))),
                 limits=draw(st.one_of(st.none(), vectors(size=2))),
                 velocity_limit=draw(st.one_of(st.none(), scalars)),
                 effort_limit=draw(st.one_of(st.none(), scalars)),

@@ -4,6 +4,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 import dynamis as dy
+from dynamis.model.friction import LAWS
 from dynamis.model.model import Model, Payload
 
 KINDS = ("revolute", "prismatic")
@@ -23,7 +24,7 @@ def body(rng) -> dict:
 
 
 def friction(rng) -> dy.Friction:
-    law = rng.choice(["coulomb", "smooth", "stribeck", "grotjahn"])
+    law = rng.choice(sorted(LAWS))
     constants = {"grotjahn": {"ratio": 0.3}}.get(str(law), {})
     return dy.Friction(
         viscous=rng.uniform(0, 1),

@@ -127,6 +127,48 @@ LINKS = [
         "velocity is 0",
         "> 0",
     ),
+    (
+        "static ratio",
+        lambda: dy.Friction(law="stribeck", static_ratio=0.9),
+        ModelError,
+        "static_ratio is 0.9",
+        ">= 1",
+    ),
+    (
+        "stiffness",
+        lambda: dy.Friction(law="lugre", stiffness=0),
+        ModelError,
+        "stiffness is 0",
+        "> 0",
+    ),
+    ("damping", lambda: dy.Friction(law="lugre", damping=-1), ModelError, "damping is -1", ">= 0"),
+    ("gear and lead", lambda: dy.Drive(gear=100, lead=0.01), ModelError, "both gear 100", "one of"),
+    ("gear 1 and lead", lambda: dy.Drive(gear=1, lead=0.01), ModelError, "both gear 1", "one of"),
+    ("symbols", lambda: dy.Drive(gear="G", lead="p"), ModelError, "both gear G and lead p"),
+    ("lead zero", lambda: dy.Drive(lead=0), ModelError, "drive.lead is 0", "metres per motor turn"),
+    ("lead tiny", lambda: dy.Drive(lead=1e-320), ModelError, "drive.lead is 1e-320", "such as"),
+    ("lead text", lambda: dy.Drive(lead="a lot"), ModelError, "drive.lead", "'a lot'"),
+    (
+        "screw that turns",
+        lambda: dy.Link(joint_name="elbow", drive=dy.Drive(lead=0.01)),
+        ModelError,
+        "revolute joint 'elbow' with drive.lead 0.01",
+        "as gear",
+    ),
+    (
+        "voltage alone",
+        lambda: dy.Drive(voltage_limit=24, torque_constant=0.1),
+        ModelError,
+        "voltage_limit is 24",
+        "without drive.resistance",
+        "give resistance",
+    ),
+    ("no resistance", lambda: dy.Drive(resistance=0), ModelError, "drive.resistance is 0", "above"),
+    ("inductance", lambda: dy.Drive(inductance=-1), ModelError, "drive.inductance is -1", "above"),
+    ("inductance none", lambda: dy.Drive(inductance=None), ModelError, "inductance is None"),
+    ("constant", lambda: dy.Drive(torque_constant=-0.1), ModelError, "torque_constant is -0.1"),
+    ("current", lambda: dy.Drive(current_limit=0), ModelError, "current_limit is 0", "above 0"),
+    ("bandwidth", lambda: dy.Drive(current_bandwidth=0), ModelError, "current_bandwidth is 0"),
     ("gear none", lambda: dy.Drive(gear=None), ModelError, "drive.gear is None", "number"),
     ("efficiency", lambda: dy.Drive(efficiency=0), ModelError, "efficiency is 0", "above 0"),
     ("rotor axis", lambda: dy.Drive(rotor_axis=(0, 0, 0)), ModelError, "rotor_axis", "direction"),
@@ -615,7 +657,7 @@ def test_urdf_options(tmp_path):
 
 
 def friction_laws():
-    laws = ("coulomb", "smooth", "stribeck", "grotjahn")
+    laws = ("coulomb", "smooth", "stribeck", "grotjahn", "lugre")
     links = [
         dy.Link(
             joint=kind,
@@ -628,8 +670,8 @@ def friction_laws():
         )
         for law, kind, size in zip(
             laws,
-            ("revolute", "prismatic") * 2,
-            ({"a": 1.0}, {"alpha": 1.0}, {"d": 0.5}, {"a": 0.3}),
+            (*("revolute", "prismatic") * 2, "revolute"),
+            ({"a": 1.0}, {"alpha": 1.0}, {"d": 0.5}, {"a": 0.3}, {"alpha": -1.0}),
             strict=True,
         )
     ]

@@ -14,6 +14,7 @@ from dynamis.base.groupings import groupings
 from dynamis.base.numeric import TOLERANCE, numeric_rank, random_regressor
 from dynamis.base.rules import BODY, indices
 from dynamis.errors import DynamisWarning, ModelError, OptionError
+from dynamis.model.friction import LAWS
 
 from .random_robots import build, chains, robots, states
 
@@ -201,7 +202,7 @@ def test_first_rotor_joins_its_link():
     assert "coulomb_plus2 + 9.81*m2 + offset2" in names
 
 
-@pytest.mark.parametrize("law", ["coulomb", "smooth", "stribeck", "grotjahn"])
+@pytest.mark.parametrize("law", sorted(LAWS))
 def test_offset_and_coulomb_friction(law):
     constants = {"grotjahn": {"ratio": 0.3}}.get(law, {})
     friction = dy.Friction(viscous=1.0, coulomb=(0.5, -0.4), law=law, constants=constants)

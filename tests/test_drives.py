@@ -1,12 +1,23 @@
 """Gears, motors and friction: signs, sides and directions of power."""
 
+import warnings
+from dataclasses import replace
+
 import numpy as np
 import pytest
+import sympy as sp
+from hypothesis import given
 
 import dynamis as dy
 from dynamis.dynamics.friction import SHAPES
 from dynamis.model.friction import LAWS
+from dynamis.model.model import Model
+from dynamis.model.quantity import Expression
+from dynamis.model.toml import model_from_toml, toml_text
+from dynamis.model.urdf import model_from_urdf, urdf_text
 from dynamis.spatial.functions import MATH
+
+from .model_strategies import VALUES, drives
 
 LAW_NAMES = sorted(LAWS)
 
@@ -57,6 +68,93 @@ def test_a_lossless_motor_gives_the_joint_torque(law):
     robot = one_joint(drive, friction)
     state = [0.4], [0.05], [0.8]
     assert robot.motor_torque(*state) == pytest.approx(robot.inverse_dynamics(*state) / -30)
+
+
+@pytest.mark.parametrize("lead", [0.025, -0.01])
+def test_a_screw_is_a_gear(lead):
+    """G = 2 pi / lead, whatever else the drive says; the file keeps the lead."""
+    screw = dy.Drive(lead=lead, rotor_inertia=1e-4, viscous=2e-4, coulomb=0.03, efficiency=0.7)
+    assert screw.gear == 2 * np.pi / lead and dy.Drive().gear == 1.0
+    gear = dy.Drive(**GEARED, gear=2 * np.pi / lead)
+    a, b = (one_joint(drive, joint="prismatic") for drive in (screw, gear))
+    state = [0.3], [0.2], [1.5]
+    assert np.array_equal(a.inverse_dynamics(*state), b.inverse_dynamics(*state))
+    assert np.array_equal(a.motor_torque(*state), b.motor_torque(*state))
+    assert f"lead = {lead}" in toml_text(a.model) and "gear" not in toml_text(a.model)
+    assert replace(screw, viscous=0.0).lead == lead
+    assert replace(screw, lead=None, gear=9.0) == dy.Drive(**GEARED, gear=9.0)
+
+
+GEARED = {"rotor_inertia": 1e-4, "viscous": 2e-4, "coulomb": 0.03, "efficiency": 0.7}
+
+
+def test_a_lead_may_be_a_symbol():
+    """With a value it is a number, without one the equations keep it, pi and all."""
+    drive = dy.Drive(lead="p", rotor_inertia=1e-4)
+    assert drive.gear == Expression("2*pi/(p)")
+    robot = one_joint(drive, joint="prismatic")
+    with pytest.raises(dy.errors.SymbolError, match="'p'"):
+        robot.inverse_dynamics([0.0], [0.0], [0.0])
+    numeric = robot.with_values(p=0.02)
+    assert numeric.mass_matrix([0.0])[0, 0] == pytest.approx(2.0 + (2 * np.pi / 0.02) ** 2 * 1e-4)
+    M = robot.equations().M[0, 0]
+    p = next(x for x in M.free_symbols if x.name == "p")
+    assert sp.simplify(M - 2 - sp.pi**2 * sp.Rational(4, 10**4) / p**2) == 0
+    number = one_joint(dy.Drive(lead=0.02, rotor_inertia=1e-4), joint="prismatic")
+    assert number.equations().M[0, 0] == 2 + sp.pi**2
+
+
+def test_equations_of_a_screw_with_a_gear_matrix():
+    drive, bare = dy.Drive(lead=0.02, rotor_inertia=1e-4), dy.Link(a=0.1, mass=1.0)
+    slide = dy.Link(joint="prismatic", mass=2.0, drive=drive)
+    G = [["2*pi/0.02", 0], [5, 50]]
+    robot = dy.Robot.from_dh("s", convention="standard", links=[slide, bare], gear_matrix=G)
+    M = np.array(robot.equations().M.subs({"q1": 0, "q2": 0}), dtype=float)
+    assert pytest.approx(robot.mass_matrix([0, 0])) == M
+
+
+@given(drive=drives("prismatic"))
+def test_drives_survive_both_files(drive):
+    link = dy.Link(joint="prismatic", axis=(0, 0, 1), mass=1.0, drive=drive)
+    model = Model(name="x", convention="urdf", links=(link,), values=VALUES)
+    assert model_from_toml(toml_text(model)) == model
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", dy.errors.DynamisWarning)
+        text = urdf_text(model)
+    assert model_from_urdf(text.encode()) == model
+
+
+def test_the_chain_holds_limits_and_circuit():
+    """Resolved numbers on the motor's side; nothing of it reaches inverse dynamics."""
+    drive = dy.Drive(gear=20, rotor_inertia=1e-4, limits=("-T", "T"), resistance="R",
+                     inductance=1e-3, torque_constant=0.1, voltage_limit=24)  # fmt: skip
+    robot = one_joint(drive).with_values(T=0.5, R=1.2)
+    motor = robot.chain.motors[0]
+    assert motor.limits == (-0.5, 0.5)
+    assert motor.circuit == (1.2, 1e-3, 0.1, 24.0, None, 1000.0)
+    plain = one_joint(dy.Drive(gear=20, rotor_inertia=1e-4))
+    assert plain.chain.motors[0].limits is None and plain.chain.motors[0].circuit is None
+    assert one_joint(dy.Drive(resistance=1.0)).chain.motors[0].circuit is None
+    state = [0.3], [0.2], [1.5]
+    assert np.array_equal(robot.inverse_dynamics(*state), plain.inverse_dynamics(*state))
+    assert np.array_equal(robot.motor_torque(*state), plain.motor_torque(*state))
+    assert robot.equations().M == plain.equations().M
+
+
+def test_the_screws_of_document_000():
+    """Motor torque F p / (2 pi eta) when driving, F p eta / (2 pi) when driven back."""
+    robot = dy.load("rppr")
+    links = [replace(link, drive=None) for link in robot.model.links]
+    bare = dy.Robot(replace(robot.model, links=tuple(links)))
+    q, p, eta = np.array([0.3, 0.5, 0.2, -0.7]), 0.025, 0.85
+    for rates in ([0, 0, 0, 0], [0.4, 0.3, -0.2, 0.1], [0.4, -0.3, 0.2, 0.1], [2, 0.1, 0.1, 0]):
+        qd, qdd = np.array(rates, dtype=float), np.array([0.1, 0.5, -0.4, 0.3])
+        force = robot.inverse_dynamics(q, qd, qdd)
+        assert np.array_equal(force, bare.inverse_dynamics(q, qd, qdd))
+        power = np.sign(force * qd)
+        loss = np.where(power > 0, 1 / eta, np.where(power < 0, eta, 1.0))
+        expected = np.where([0, 1, 1, 0], force * p / (2 * np.pi) * loss, force)
+        assert robot.motor_torque(q, qd, qdd) == pytest.approx(expected, rel=1e-13)
 
 
 def test_coupled_wrist():

@@ -82,7 +82,7 @@ joint_name = "shoulder"
 xyz = [0, 0, "90 deg"]
 axis = [0, 1, 0]
 friction = { viscous = 0.1, coulomb = [1, -2], law = "stribeck", static_ratio = 1.8 }
-drive = { rotor_inertia = 1e-4, coulomb = 0.5 }
+drive = { rotor_inertia = 1e-4, coulomb = 0.5, resistance = 2, torque_constant = 0.1 }
 [[link]]
 joint = "prismatic"
 parent = "arm"
@@ -101,6 +101,7 @@ rpy = [0, "pi/2", 0]
     assert arm.xyz[2] == pytest.approx(1.5707963267948966)
     assert arm.friction.constants == {"static_ratio": 1.8, "velocity": 0.1}
     assert arm.drive.coulomb == (0.5, -0.5)
+    assert (arm.drive.resistance, arm.drive.torque_constant) == (2.0, 0.1)
     assert slide.name == "link2"
     assert slide.mimic == ("shoulder", -2.0, 0.0)
     assert model.frames[0].link == "arm"
@@ -131,6 +132,8 @@ def test_a_symbol_may_wait_for_its_value():
         (PLAIN + 'name = "elbow"\nmas = 1\n', ["link 1 ('elbow')", "'mas'", "'mass'"]),
         (PLAIN + "friction = { viscos = 1 }\n", ["friction", "'viscos'", "'viscous'"]),
         (PLAIN + "friction = { constants = {} }\n", ["unknown key 'constants'"]),
+        (PLAIN + "drive = { gear = 10, lead = 0.1 }\n", ["link 1", "both gear", "lead 0.1"]),
+        (PLAIN + "drive = { lead = 0.1 }\n", ["link 1", "drive.lead 0.1", "prismatic"]),
         (PLAIN + 'friction = { law = "stribek" }\n', ["'stribek'", "'stribeck'"]),
         (PLAIN + "friction = { law = [] }\n", ["law is []", "expected text"]),
         (PLAIN + "friction = 3\n", ["friction is 3", "expected a table"]),

@@ -474,6 +474,10 @@ def test_what_only_the_extension_holds_is_said_aloud():
     )
     with pytest.warns(DynamisWarning, match=r"asymmetric Coulomb friction, friction offset"):
         urdf_text(model)
+    screw = Drive(lead=0.01, resistance=1.0, torque_constant=0.1)
+    slide = Link(joint="prismatic", axis=(0, 0, 1), drive=screw)
+    with pytest.warns(DynamisWarning, match=r"screw leads, motor circuits"):
+        urdf_text(Model(name="x", convention="urdf", links=(slide,)))
 
 
 def test_a_symbol_without_a_value_cannot_be_written():

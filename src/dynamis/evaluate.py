@@ -22,6 +22,7 @@ NUMPY = Functions(
     min=np.minimum,
     max=np.maximum,
     select=np.where,
+    floor=np.floor,
 )
 
 DTYPES = ("float64", "float32")

@@ -165,9 +165,7 @@ def motor_torque(chain: Chain, q: Scalars, qd: Scalars, qdd: Scalars, fn: Functi
 
 
 def _motor_shape(chain: Chain, i: int, u: Any, fn: Functions) -> tuple[Any, Any, Any]:
-    """A motor's friction follows its joint's law; one that several joints share is plain."""
-    if chain.motors[i].coupled:
-        return friction.coulomb(u, {}, fn)
+    """A motor's friction follows its joint's law."""
     resistance = chain.resistances[i]
     return friction.SHAPES[resistance.law](u, resistance.constants, fn)
 

@@ -2,7 +2,9 @@
 
 tau_f = viscous V(qd) + coulomb_plus P(qd) + coulomb_minus N(qd) + offset
 
-P acts when the joint moves positive, N when it moves negative; both vanish at rest.
+P acts when the joint moves positive, N when it moves negative; both vanish at rest. A simulated
+joint may also stick: then it is held within `static_limits`, and told in which direction it slides
+(`sliding`); the bristles of `lugre` bend instead. None of the three holds the offset.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -12,36 +14,61 @@ from ..model.chain import Chain, Resistance
 from ..spatial.functions import Functions
 from . import coupling
 
-Shape = Callable[[Any, Mapping[str, Any], Functions], tuple[Any, Any, Any]]
+Shape = Callable[..., tuple[Any, Any, Any]]  # of qd, constants, fn and the direction of sliding
+
+STICKS = frozenset({"coulomb", "stribeck", "grotjahn"})  # laws that hold a joint at rest
+BRISTLE = frozenset({"lugre"})  # laws with a state of their own
+
+NO_FRICTION = 1e-12  # N m; bristles that hold less than this hold nothing
+SERIES = 1e-3  # below, (1 - exp(-a)) / a is taken from its series: right to 1e-14
 
 
 def _sides(s: Any, fn: Functions) -> tuple[Any, Any]:
     return fn.max(s, 0.0), fn.max(-s, 0.0)
 
 
-def coulomb(qd: Any, constants: Mapping[str, Any], fn: Functions) -> tuple[Any, Any, Any]:
-    """V = qd, P and N the two halves of sign(qd)."""
-    return qd, *_sides(fn.sign(qd), fn)
+def coulomb(
+    qd: Any, constants: Mapping[str, Any], fn: Functions, direction: Any = None
+) -> tuple[Any, Any, Any]:
+    """V = qd, P and N the two halves of sign(qd), or of the direction given for it."""
+    return qd, *_sides(fn.sign(qd) if direction is None else direction, fn)
 
 
-def smooth(qd: Any, constants: Mapping[str, Any], fn: Functions) -> tuple[Any, Any, Any]:
-    """sign(qd) replaced by tanh(qd / velocity)."""
-    return qd, *_sides(fn.tanh(qd / constants["velocity"]), fn)
+def smooth(
+    qd: Any, constants: Mapping[str, Any], fn: Functions, direction: Any = None
+) -> tuple[Any, Any, Any]:
+    """sign(qd) replaced by tanh(qd / velocity), whatever the direction given.
+
+    V = qd + ratio * qd / (qd^2 + velocity^2)^(1/3), a smooth |qd|^(1/3), where ratio is not 0.
+    """
+    V, ratio = qd, constants["ratio"]
+    if not (isinstance(ratio, float) and ratio == 0.0):
+        speed = constants["velocity"]
+        V = qd + ratio * (qd / (qd * qd + speed * speed) ** (1.0 / 3.0))
+    return V, *_sides(fn.tanh(qd / constants["velocity"]), fn)
 
 
-def stribeck(qd: Any, constants: Mapping[str, Any], fn: Functions) -> tuple[Any, Any, Any]:
+def stribeck(
+    qd: Any, constants: Mapping[str, Any], fn: Functions, direction: Any = None
+) -> tuple[Any, Any, Any]:
     """Coulomb friction times 1 + (static_ratio - 1) exp(-(qd / velocity)^2)."""
+    factor = _stribeck_factor(qd, constants, fn)
+    V, plus, minus = coulomb(qd, constants, fn, direction)
+    return V, factor * plus, factor * minus
+
+
+def _stribeck_factor(qd: Any, constants: Mapping[str, Any], fn: Functions) -> Any:
     u = qd / constants["velocity"]
-    factor = 1.0 + (constants["static_ratio"] - 1.0) * fn.exp(-u * u)
-    plus, minus = _sides(fn.sign(qd), fn)
-    return qd, factor * plus, factor * minus
+    return 1.0 + (constants["static_ratio"] - 1.0) * fn.exp(-u * u)
 
 
-def grotjahn(qd: Any, constants: Mapping[str, Any], fn: Functions) -> tuple[Any, Any, Any]:
+def grotjahn(
+    qd: Any, constants: Mapping[str, Any], fn: Functions, direction: Any = None
+) -> tuple[Any, Any, Any]:
     """V = qd + ratio * sign(qd) |qd|^(1/3) (Grotjahn, Daemi, Heimann 2001)."""
-    s = fn.sign(qd)
-    root = s * (s * qd) ** (1.0 / 3.0)
-    return qd + constants["ratio"] * root, *_sides(s, fn)
+    s = fn.sign(qd) if direction is None else direction
+    size = s * qd if direction is None else fn.max(s * qd, 0.0)  # no root of the wrong direction
+    return qd + constants["ratio"] * (s * size ** (1.0 / 3.0)), *_sides(s, fn)
 
 
 SHAPES: Mapping[str, Shape] = {
@@ -49,6 +76,7 @@ SHAPES: Mapping[str, Shape] = {
     "smooth": smooth,
     "stribeck": stribeck,
     "grotjahn": grotjahn,
+    "lugre": stribeck,  # its steady state
 }
 
 
@@ -58,15 +86,64 @@ def torque(resistance: Resistance, qd: Any, fn: Functions) -> Any:
     return resistance.viscous * V + resistance.plus * P + resistance.minus * N + resistance.offset
 
 
+def sliding(resistance: Resistance, qd: Any, direction: Any, fn: Functions) -> Any:
+    """Friction torque, offset excluded, of a joint that slides in `direction` (+1 or -1).
+
+    viscous V(qd) + coulomb F(qd), F = 1 or the Stribeck factor, coulomb the one of the direction.
+    It continues smoothly where qd has come to rest and a little beyond.
+    """
+    V, P, N = SHAPES[resistance.law](qd, resistance.constants, fn, direction)
+    return resistance.viscous * V + resistance.plus * P + resistance.minus * N
+
+
+def static_limits(resistance: Resistance, fn: Functions) -> tuple[Any, Any]:
+    """(lowest, highest) torque that friction holds at rest, offset excluded.
+
+    static_ratio (or 1) times the Coulomb pair; (0, 0) for a law that never sticks.
+    """
+    if resistance.law not in STICKS:
+        return 0.0, 0.0
+    ratio = resistance.constants.get("static_ratio", 1.0)
+    return ratio * resistance.minus, ratio * resistance.plus
+
+
+def lugre(resistance: Resistance, qd: Any, z: Any, h: Any, fn: Functions) -> tuple[Any, Any]:
+    """Friction torque, offset excluded, of bristles bent by z, and the rate of z.
+
+    torque = stiffness z + damping zd + viscous qd,  zd = phi(lam h) (qd - lam z),
+    lam = stiffness |qd| / g(qd),  phi(a) = (1 - exp(-a)) / a,
+    with g the Coulomb friction of qd's direction times the Stribeck factor (Canudas de Wit, Olsson,
+    Astrom, Lischinsky 1995). phi is 1 for h = 0; for a step h it makes z + h zd the exact solution
+    at constant qd, so that an explicit integrator never runs away however stiff the bristles.
+    """
+    stiffness, damping = resistance.constants["stiffness"], resistance.constants["damping"]
+    side = fn.select(qd < 0.0, -resistance.minus, resistance.plus)
+    g = fn.max(side * _stribeck_factor(qd, resistance.constants, fn), NO_FRICTION)
+    lam = stiffness * fn.max(qd, -qd) / g
+    zd = _phi(lam * h, fn) * (qd - lam * z)
+    return stiffness * z + damping * zd + resistance.viscous * qd, zd
+
+
+def _phi(a: Any, fn: Functions) -> Any:
+    """(1 - exp(-a)) / a for a >= 0."""
+    small, large = fn.min(a, SERIES), fn.max(a, SERIES)
+    series = 1.0 - small * (0.5 - small * (1.0 / 6.0 - small / 24.0))
+    return fn.select(a < SERIES, series, (1.0 - fn.exp(-large)) / large)
+
+
 def columns(resistance: Resistance, qd: Any, fn: Functions) -> tuple[Any, Any, Any, Any]:
     """d tau / d (viscous, coulomb+, coulomb-, offset)."""
     return *SHAPES[resistance.law](qd, resistance.constants, fn), 1.0
 
 
 def motor_columns(chain: Chain, i: int, xd: Sequence[Any], fn: Functions) -> tuple:
-    """(V, P, N) of a motor coupled to several joints, at its own speed u = row . qd."""
+    """(V, P, N) of a motor coupled to several joints, at its own speed u = row . qd.
+
+    Its law is that of its own joint.
+    """
     u = sum(r * x for r, x in zip(chain.motors[i].row, xd, strict=False))
-    return coulomb(u, {}, fn)
+    resistance = chain.resistances[i]
+    return SHAPES[resistance.law](u, resistance.constants, fn)
 
 
 def friction_tree(chain: Chain, xd: Sequence[Any], fn: Functions) -> list:

@@ -12,7 +12,7 @@ from typing import Any
 import sympy as sp
 
 from ..dynamics import coupling, energy, equation, friction
-from ..model.chain import Chain, Resistance
+from ..model.chain import Chain, Motor, Resistance
 from ..spatial.functions import Functions
 from ..spatial.rotations import multiply
 from .polynomial import Alphabet, Polynomial, TooLongError
@@ -60,11 +60,10 @@ def over(
 def frictionless(chain: Chain) -> Chain:
     """The same arm without what resists: links and reflected rotors."""
     none = Resistance(0.0, 0.0, 0.0, 0.0, "coulomb", {})
-    motors = (
-        m._replace(gear=1.0, viscous=0.0, plus=0.0, minus=0.0, efficiency=1.0, coupled=False)
-        for m in chain.motors
+    motors = tuple(
+        Motor(m.row, 1.0, m.inertia, 0.0, 0.0, 0.0, 1.0, coupled=False) for m in chain.motors
     )
-    return replace(chain, resistances=(none,) * chain.links, motors=tuple(motors))
+    return replace(chain, resistances=(none,) * chain.links, motors=motors)
 
 
 def _split(tau: Row, qd: list, qdd: list) -> Closed:

@@ -14,6 +14,7 @@ from typing import Any
 
 import sympy as sp
 
+from ..model.drive import CIRCUIT
 from ..model.model import Model
 from ..model.quantity import Expression
 from ..spatial.functions import SNAP, Functions
@@ -24,7 +25,7 @@ ROOTS = 12  # largest denominator of an exponent
 KEPT = {  # fields of a model that hold no numbers, or numbers that no equation contains
     "name", "joint", "joint_name", "parent", "axis", "limits", "velocity_limit", "effort_limit",
     "rotor_axis", "rotor_link", "values", "configurations", "convention", "description", "law",
-    "tool_link", "tool_name", "base_name", "rotors", "link",
+    "tool_link", "tool_name", "base_name", "rotors", "link", *CIRCUIT,
 }  # fmt: skip
 
 
@@ -141,14 +142,15 @@ def mapped(thing: Any, function: Any) -> Any:
 
 def numbers_as_symbols(model: Model) -> tuple[Model, dict[str, Exact]]:
     """The model with every number replaced by a symbol, and the exact values of those symbols."""
-    names = _Names(model.symbols)
+    names = _Names(model.symbols, screws=model.gear_matrix is None)
     return names.visit(replace(model, values={}, configurations={}), ""), names.values
 
 
 class _Names:
     """One symbol per number; zero stays, and so does the gear ratio of no gear."""
 
-    def __init__(self, taken: tuple[str, ...]):
+    def __init__(self, taken: tuple[str, ...], screws: bool):
+        self.screws = screws
         self.prefix = "number_"
         while any(name.startswith(self.prefix) for name in taken):
             self.prefix += "_"
@@ -174,6 +176,10 @@ class _Names:
             return {key: self.visit(x, field) for key, x in value.items()}
         if is_dataclass(value) and not isinstance(value, type):
             found = {f.name: getattr(value, f.name) for f in fields(value) if f.name not in KEPT}
+            if found.get("lead") is not None:
+                if self.screws:  # with pi itself
+                    found["gear"] = Expression(f"2*pi/({found['lead']})")
+                found["lead"] = None
             return replace(value, **{k: self.visit(x, k) for k, x in found.items()})
         return value
 

@@ -21,6 +21,7 @@ SYMPY = Functions(
     min=sp.Min,
     max=sp.Max,
     select=lambda condition, a, b: sp.Piecewise((a, condition), (b, True)),
+    floor=sp.floor,
 )
 
 

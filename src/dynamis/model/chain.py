@@ -17,6 +17,7 @@ from ..spatial.inertia import Inertia, from_linear, plus, transformed, transform
 from ..spatial.rotations import normalised, rotation_z_to
 from ..spatial.vectors import Vector
 from .conventions import CONVENTIONS
+from .drive import Drive
 from .link import Link
 from .model import Model
 from .quantity import resolve
@@ -54,12 +55,24 @@ class Resistance(NamedTuple):
     constants: Mapping[str, Any]
 
 
+class Circuit(NamedTuple):
+    """A DC motor's windings and amplifier; None where the model says nothing."""
+
+    resistance: Any
+    inductance: Any  # 0: the current follows at once
+    torque_constant: Any
+    voltage_limit: Any
+    current_limit: Any
+    bandwidth: Any  # of the current loop, rad/s
+
+
 class Motor(NamedTuple):
     """A motor as its joint feels it.
 
     `row` gives the motor's speed in units of its own joint: u = row . qd, row[i] = 1. The inertia
     is reflected (G^2 J); viscous, plus and minus are the motor's own friction, kept apart only
-    where the row couples several joints (else the joint's Resistance already holds them).
+    where the row couples several joints (else the joint's Resistance already holds them). `limits`
+    is the motor's own torque, lowest and highest; a motor without circuit is a source of torque.
     """
 
     row: tuple[Any, ...]
@@ -70,6 +83,8 @@ class Motor(NamedTuple):
     minus: Any
     efficiency: Any
     coupled: bool
+    limits: tuple[Any, Any] | None = None
+    circuit: Circuit | None = None
 
 
 @dataclass(frozen=True)
@@ -215,6 +230,23 @@ def _motor(model: Model, i: int, values: Mapping[str, Any], fn: Functions) -> Mo
         minus=size * c_minus,
         efficiency=resolve(drive.efficiency, values, fn),
         coupled=coupled,
+        limits=None
+        if drive.limits is None
+        else tuple(resolve(x, values, fn) for x in drive.limits),
+        circuit=_circuit(drive, values, fn),
+    )
+
+
+def _circuit(drive: Drive, values: Mapping[str, Any], fn: Functions) -> Circuit | None:
+    if drive.torque_constant is None:
+        return None
+    return Circuit(
+        resistance=resolve(drive.resistance, values, fn),
+        inductance=resolve(drive.inductance, values, fn),
+        torque_constant=resolve(drive.torque_constant, values, fn),
+        voltage_limit=resolve(drive.voltage_limit, values, fn),
+        current_limit=resolve(drive.current_limit, values, fn),
+        bandwidth=resolve(drive.current_bandwidth, values, fn),
     )
 
 

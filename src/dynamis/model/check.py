@@ -10,7 +10,7 @@ from collections.abc import Callable
 from ..errors import DynamisError, did_you_mean
 from .chain import chain
 from .check_bodies import centres, inertias, masses, payload
-from .check_joints import drives, friction, geometry, limits
+from .check_joints import constants, drives, friction, geometry, limits
 from .finding import ROUNDING, Finding, Findings, Numbers, listed
 from .model import Model
 from .source import plain_message
@@ -96,6 +96,7 @@ RULES: tuple[Callable[[Numbers], Findings], ...] = (
     geometry,
     limits,
     friction,
+    constants,
     drives,
     payload,
     configurations,

@@ -2,10 +2,13 @@
 
 import math
 
+from .drive import CIRCUIT, Drive
 from .finding import LONGEST, ROUNDING, Finding, Findings, Numbers, listed
+from .friction import allowed, bound
 from .link import Link
 
 WIDEST = 6.0 * math.pi  # rad; a joint limit beyond three turns is more likely given in degrees
+LONGEST_LEAD = 1.0  # m per turn; a longer lead is more likely given in millimetres
 FASTEST = 60.0  # rad/s; a faster joint is more likely given in degrees per second
 
 
@@ -102,8 +105,18 @@ def friction(x: Numbers) -> Findings:
                 yield Finding("error" if pair[0] < pair[1] else "warning", where, what, remedy)
 
 
+def constants(x: Numbers) -> Findings:
+    """Constants of a friction law that its symbols take out of range."""
+    for link in x.model.links:
+        for name, given in link.friction.constants.items():
+            value = x.of(given)
+            if value is not None and not allowed(name, value):
+                what = f"has friction.{name} {value:g}, out of range"
+                yield Finding("error", f"joint {link.joint_name!r}", what, f"give {bound(name)}")
+
+
 def drives(x: Numbers) -> Findings:
-    """Gears that do not turn or make power, rotors that help."""
+    """Gears that do not turn or make power, rotors that help, circuits that do nothing."""
     for i, link in enumerate(x.model.links):
         drive, where = link.drive, f"joint {link.joint_name!r}"
         if drive is None:
@@ -120,3 +133,33 @@ def drives(x: Numbers) -> Findings:
         if efficiency is not None and not 0.0 < efficiency <= 1.0:
             what = f"has efficiency {efficiency:g}: a gear gives back at most what it gets"
             yield Finding("error", where, what, "give a fraction above 0, at most 1 (not percent)")
+        lead = x.of(drive.lead)
+        if lead is not None and abs(lead) > LONGEST_LEAD:
+            what = f"has drive.lead {lead:g} m, which looks like millimetres"
+            yield Finding("warning", where, what, "give metres per motor turn, such as 0.005")
+        yield from _circuit(where, link, drive, gear, x)
+
+
+def _circuit(where: str, link: Link, drive: Drive, gear: float | None, x: Numbers) -> Findings:
+    given = {name: x.of(getattr(drive, name)) for name in CIRCUIT}
+    for name, value in given.items():
+        if value is not None and (value < 0.0 or (value == 0.0 and name != "inductance")):
+            what = f"has drive.{name} {value:g}"
+            yield Finding("error", where, what, "give a number above 0, or leave it out")
+    if drive.torque_constant is None:
+        idle = [f"drive.{name}" for name in _NEED_CONSTANT if given[name]]
+        if idle:
+            what = f"has {' and '.join(idle)} but no drive.torque_constant: they do nothing"
+            yield Finding("warning", where, what, "give torque_constant in N m/A")
+        return
+    if given["inductance"] and drive.resistance is None:
+        what = "has drive.inductance but no drive.resistance: its circuit is half known"
+        yield Finding("warning", where, what, "give the winding's resistance in ohm")
+    top, volts, K = x.of(link.velocity_limit), given["voltage_limit"], given["torque_constant"]
+    if top and volts and K and gear and K * abs(gear) * top > volts:
+        speed = volts / (K * abs(gear))
+        what = f"has velocity_limit {top:g}, but its voltage is used up at {speed:.4g}"
+        yield Finding("warning", where, what, "check voltage_limit, torque_constant and the gear")
+
+
+_NEED_CONSTANT = ("resistance", "inductance", "current_limit")

@@ -6,6 +6,7 @@ The coefficients are parameters; the constants inside V, P, N are not. The shape
 `dynamis.dynamics.friction`, one row per law.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -19,9 +20,20 @@ from .quantity import Expression, Scalar, quantities, quantity
 LAWS: Mapping[str, Mapping[str, float]] = MappingProxyType(
     {
         "coulomb": {},
-        "smooth": {"velocity": 0.01},
+        "smooth": {"velocity": 0.01, "ratio": 0.0},
         "stribeck": {"static_ratio": 1.5, "velocity": 0.1},
         "grotjahn": {"ratio": 0.0},
+        "lugre": {"static_ratio": 1.5, "velocity": 0.01, "stiffness": 1e4, "damping": 10.0},
+    }
+)
+
+# constant -> its least value, and whether that value itself is one
+LEAST: Mapping[str, tuple[float, bool]] = MappingProxyType(
+    {
+        "velocity": (0.0, False),
+        "static_ratio": (1.0, True),
+        "stiffness": (0.0, False),
+        "damping": (0.0, True),
     }
 )
 
@@ -32,6 +44,9 @@ class Friction:
     """Friction of one joint, on the joint's side of the gear.
 
     `coulomb` is one number c, meaning (c, -c), or the pair (moving positive, moving negative).
+    The laws and their constants: "coulomb"; "smooth" (velocity); "stribeck" (static_ratio,
+    velocity); "grotjahn" (ratio); "lugre" (static_ratio, velocity, stiffness of the bristles in
+    N m/rad, their damping in N m s/rad), which is "stribeck" wherever nothing is simulated.
     """
 
     viscous: Scalar = 0.0
@@ -63,10 +78,9 @@ class Friction:
             name: quantity(value, f"friction.{name}")
             for name, value in {**LAWS[self.law], **self.constants}.items()
         }
-        for name in ("velocity",):
-            value = given.get(name)
-            if isinstance(value, float) and not value > 0:
-                raise ModelError(f"friction.{name} is {given[name]}, expected > 0")
+        for name, value in given.items():
+            if isinstance(value, float) and not allowed(name, value):
+                raise ModelError(f"friction.{name} is {value}, expected {bound(name)}")
         object.__setattr__(self, "viscous", quantity(self.viscous, "friction.viscous"))
         object.__setattr__(self, "offset", quantity(self.offset, "friction.offset"))
         object.__setattr__(self, "coulomb", coulomb_pair(self.coulomb, "friction.coulomb"))
@@ -82,6 +96,18 @@ class Friction:
 
 def _friction(viscous: Any, coulomb: Any, offset: Any, law: str, constants: dict) -> Friction:
     return Friction(viscous=viscous, coulomb=coulomb, offset=offset, law=law, constants=constants)
+
+
+def allowed(name: str, value: float) -> bool:
+    """Whether a law's constant may have this value."""
+    least, itself = LEAST.get(name, (-math.inf, True))
+    return value > least or (itself and value == least)
+
+
+def bound(name: str) -> str:
+    """The values a law's constant may have, in words."""
+    least, itself = LEAST[name]
+    return f"{'>=' if itself else '>'} {least:g}"
 
 
 def coulomb_pair(value: Any, where: str) -> tuple[Scalar, Scalar]:

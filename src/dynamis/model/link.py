@@ -87,6 +87,13 @@ class Link:
             raise ModelError(f"friction is {self.friction!r}, expected dy.Friction(...)")
         if self.drive is not None and not isinstance(self.drive, Drive):
             raise ModelError(f"drive is {self.drive!r}, expected dy.Drive(...)")
+        if self.drive is not None and self.drive.lead is not None and self.joint != "prismatic":
+            name = f" {self.joint_name!r}" if self.joint_name else ""
+            raise ModelError(
+                f"{self.joint} joint{name} with drive.lead {self.drive.lead}: a screw moves a "
+                "prismatic joint",
+                "write motor turns per joint turn as gear",
+            )
 
     def _check_geometry(self) -> None:
         if self.joint == "prismatic" and self.d != 0.0:

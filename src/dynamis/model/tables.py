@@ -100,6 +100,8 @@ def friction_table(friction: Friction) -> dict[str, Any]:
 def drive_table(drive: Drive) -> dict[str, Any]:
     """The drive's fields that are not the default."""
     table = changed(drive, DRIVE_KEYS)
+    if "lead" in table:
+        table.pop("gear", None)
     if "coulomb" in table:
         table["coulomb"] = _short_coulomb(drive.coulomb)
     return table

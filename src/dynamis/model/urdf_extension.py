@@ -10,7 +10,7 @@ from typing import Any
 from xml.etree.ElementTree import Element, SubElement
 
 from ..errors import ModelError, did_you_mean
-from .drive import Drive
+from .drive import CIRCUIT, Drive
 from .friction import Friction
 from .model import Model
 from .pose import Pose
@@ -140,11 +140,13 @@ def _link_words(link: Any, element: Element) -> list[str]:
         "asymmetric Coulomb friction": not symmetric,
         "friction offset": friction.offset != 0.0,
         "friction law": friction.law != Friction().law,
-        "gears": drive.gear != 1.0,
+        "gears": drive.gear != 1.0 and drive.lead is None,
+        "screw leads": drive.lead is not None,
         "rotor inertia": drive.rotor_inertia != 0.0,
         "motor friction apart from the joint's": drive.viscous != 0.0 or any(drive.coulomb),
         "gear efficiency": drive.efficiency != 1.0,
         "motor torque limits": drive.limits is not None,
+        "motor circuits": any(getattr(drive, x) != getattr(Drive(), x) for x in CIRCUIT),
         "rotor placement": bool(drive.rotor_link or drive.rotor_axis or drive.rotor_position),
         "rotor unbalance": any(drive.unbalance),
     }

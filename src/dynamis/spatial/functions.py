@@ -23,6 +23,7 @@ class Functions(NamedTuple):
     min: Callable[[Any, Any], Any]
     max: Callable[[Any, Any], Any]
     select: Callable[[Any, Any, Any], Any]
+    floor: Callable[[Any], Any] = math.floor
 
 
 def _or_nan(function: Callable[[float], float]) -> Callable[[float], float]:
@@ -51,6 +52,10 @@ def _max(a: float, b: float) -> float:
     return math.nan if a != a or b != b else max(a, b)
 
 
+def _floor(x: float) -> float:
+    return float(math.floor(x)) if math.isfinite(x) else x
+
+
 MATH = Functions(
     sin=_or_nan(math.sin),
     cos=_or_nan(math.cos),
@@ -61,6 +66,7 @@ MATH = Functions(
     min=_min,
     max=_max,
     select=lambda condition, a, b: a if condition else b,
+    floor=_floor,
 )
 
 

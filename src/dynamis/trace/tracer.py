@@ -21,6 +21,7 @@ SX = Functions(
     min=ca.fmin,
     max=ca.fmax,
     select=ca.if_else,
+    floor=ca.floor,
 )
 
 # CasADi operation -> ours
