@@ -1,6 +1,7 @@
-"""Every numbered example runs, and says something."""
+"""Every numbered example runs, says something, and what it says is so."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +9,65 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("[0-9]*.py"))
+PICTURES = {
+    "06_pendulum": ("06_pendulum.png", "06_pendulum.gif"),
+    "07_six_torques": ("07_six_torques.png",),
+    "08_single_joint": ("08_single_joint.png",),
+    "09_computed_torque": ("09_computed_torque.png",),
+    "10_puma_controllers": ("10_puma_controllers.png",),
+}
+
+
+def numbers(text):
+    """Every number of a text."""
+    return [float(x) for x in re.findall(r"[-+]?\d+\.?\d*(?:e[-+]?\d+)?", text)]
+
+
+def line(said, start):
+    """The numbers of the line that begins so, after its beginning."""
+    found = next(row for row in said.splitlines() if row.strip().startswith(start))
+    return numbers(found.strip().removeprefix(start))
+
+
+def pendulum(said):
+    assert line(said, "observed order")[0] == pytest.approx(4.0, abs=0.15)
+    assert line(said, "without friction, half the step: energy drifts")[0] == pytest.approx(
+        16, abs=2
+    )
+    assert line(said, "and over 10 s at 1 ms by")[0] < 1e-6
+
+
+def single_joint(said):
+    left = line(said, "PD: a disturbance of 2.0 N m leaves")[0]
+    assert abs(left) == line(said, "tau_p / (k kp) =")[0] == 0.1
+    assert line(said, "PID: a disturbance of 2.0 N m leaves")[0] == 0.0
+    assert line(said, "simulated PD:")[0] == left and line(said, "simulated PID:")[0] == 0.0
+    for share, stable in (("0.9", "True"), ("1.0", "False"), ("1.1", "False")):
+        assert f"ki = {share} of that: stable {stable}" in said
+
+
+def computed_torque(said):
+    rows = [numbers(row) for row in said.splitlines()[2:]]
+    with_integral, without, stiffer = (row[-2:] for row in rows)
+    assert [row[:3] for row in rows] == [[25, 10, 100], [25, 10, 0], [50, 10, 0]]
+    for i in range(2):
+        assert without[i] > 3 * with_integral[i] > 0  # several times larger; a small one stays
+        assert stiffer[i] == pytest.approx(without[i] / 2, rel=0.1)
+
+
+def puma_controllers(said):
+    published = line(said, "published, on the real arm")
+    for name in ("point to point", "computed torque", "with integral"):
+        got = line(said, name)
+        assert len(got) == 6 and all(a < b for a, b in zip(got, published, strict=True))
+
+
+FIGURES = {
+    "06_pendulum": pendulum,
+    "08_single_joint": single_joint,
+    "09_computed_torque": computed_torque,
+    "10_puma_controllers": puma_controllers,
+}
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
@@ -18,7 +78,10 @@ def test_example(path, compiled, tmp_path):
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() and "Warning" not in done.stderr
+    FIGURES.get(path.stem, len)(done.stdout)
+    for picture in PICTURES.get(path.stem, ()):
+        assert (tmp_path / "out" / picture).stat().st_size > 5_000
 
 
 def test_there_are_examples():
-    assert len(EXAMPLES) >= 4
+    assert len(EXAMPLES) >= 10

@@ -10,8 +10,9 @@ from .model.link import Link
 from .robot import Robot, load
 
 if TYPE_CHECKING:
-    from . import trajectory, transforms
+    from . import control, trajectory, transforms
     from .generic import compile_function as compile
+    from .simulate import Run, Sensors, simulate
 
 __version__ = "0.1.0"
 
@@ -20,15 +21,23 @@ __all__ = [
     "Friction",
     "Link",
     "Robot",
+    "Run",
+    "Sensors",
     "__version__",
     "compile",
+    "control",
     "errors",
     "load",
+    "simulate",
     "trajectory",
     "transforms",
 ]
 
 _LATER = {
+    "Run": ("simulate.run", "Run"),
+    "Sensors": ("simulate.sensors", "Sensors"),
+    "control": ("control", None),
+    "simulate": ("simulate.simulate", "simulate"),
     "compile": ("generic", "compile_function"),
     "trajectory": ("trajectory", None),
     "transforms": ("transforms", None),

@@ -162,12 +162,15 @@ def _made(kernel: Kernel, model: Model, dtype: str, parameters: bool) -> bytes:
     return object_of(program(kernel, model, parameters), dtype)
 
 
-def object_of(traced: Any, dtype: str) -> bytes:
-    """Operation count, a newline and the object code of a program."""
+def object_of(traced: Any, dtype: str, samples: int | None = None) -> bytes:
+    """Operation count, a newline and the object code of a program.
+
+    `samples` at a time in vector registers: as many as fit unless given.
+    """
     from .backends.llvm_module import module
     from .backends.machine import object_code, width
 
-    ir = module(traced, dtype, width(dtype))
+    ir = module(traced, dtype, samples or width(dtype))
     return str(traced.length).encode() + b"\n" + object_code(ir, traced.length)
 
 

@@ -38,6 +38,10 @@ class SingularError(DynamisError, ArithmeticError):
     """A mass matrix that cannot be inverted."""
 
 
+class MissingPackageError(DynamisError, ImportError):
+    """A package of an extra that is not installed."""
+
+
 class DynamisWarning(UserWarning):
     """Something worth saying that does not stop the work."""
 

@@ -6,9 +6,21 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import evaluate as door
-from .dynamics import coriolis, energy, equation, friction, kinematics
+from .dynamics import (
+    coriolis,
+    coupling,
+    drives,
+    energy,
+    equation,
+    friction,
+    kinematics,
+    linear_solve,
+)
+from .dynamics import regressor as regressors
+from .dynamics.reduce import reduced
 from .errors import OptionError
 from .model.chain import Chain, chain
+from .model.model import Model
 from .spatial.functions import Functions
 from .trace.program import Constant
 
@@ -22,10 +34,12 @@ class Arm:
     """The robot a scalar-generic function gets: the same algorithms, one sample, any scalar.
 
     Vectors are sequences of scalars, matrices rows of them; the elementary functions are here too.
+    Torques may be computed on a `lean` chain, whose inertias are regrouped.
     """
 
-    def __init__(self, chain: Chain, fn: Functions):
+    def __init__(self, chain: Chain, fn: Functions, lean: Chain | None = None):
         self.chain, self.fn, self.n = chain, fn, chain.n
+        self.lean = lean or chain
         self.sin, self.cos, self.sqrt, self.exp, self.tanh = (
             fn.sin,
             fn.cos,
@@ -37,27 +51,50 @@ class Arm:
 
     def inverse_dynamics(self, q: Scalars, qd: Scalars, qdd: Scalars, **options: Any) -> Scalars:
         """tau"""
-        return equation.inverse_dynamics(self.chain, q, qd, qdd, self.fn, **options)
+        c = self.chain if options else self.lean
+        return equation.inverse_dynamics(c, q, qd, qdd, self.fn, **options)
 
     def forward_dynamics(self, q: Scalars, qd: Scalars, tau: Scalars, **options: Any) -> Scalars:
         """qdd"""
-        return equation.forward_dynamics(self.chain, q, qd, tau, self.fn, **options)
+        c = self.chain if options else self.lean
+        return equation.forward_dynamics(c, q, qd, tau, self.fn, **options)
 
     def mass_matrix(self, q: Scalars) -> Scalars:
         """M, rows"""
-        return equation.mass_matrix(self.chain, q, self.fn)
+        return equation.mass_matrix(self.lean, q, self.fn)
 
     def coriolis_matrix(self, q: Scalars, qd: Scalars) -> Scalars:
         """C, rows"""
-        return coriolis.coriolis_matrix(self.chain, q, qd, self.fn)
+        return coriolis.coriolis_matrix(self.lean, q, qd, self.fn)
 
     def gravity_torque(self, q: Scalars) -> Scalars:
         """g"""
-        return equation.gravity_torque(self.chain, q, self.fn)
+        return equation.gravity_torque(self.lean, q, self.fn)
 
     def friction_torque(self, qd: Scalars) -> Scalars:
         """Friction on the joint side."""
         return friction.friction_torque(self.chain, qd, self.fn)
+
+    def frictionless_torque(self, q: Scalars, qd: Scalars, qdd: Scalars) -> Scalars:
+        """M qdd + C qd + g, rotors included: inverse dynamics without friction and its offset."""
+        links = equation.rigid_torque(self.lean, q, qd, qdd, self.fn)
+        rotors = drives.rotor_torque(self.chain, coupling.rates(self.chain, qdd))
+        lowered = coupling.torques(self.chain, rotors)
+        return [a + b for a, b in zip(links, lowered, strict=True)]
+
+    def mass_times(self, q: Scalars, v: Scalars) -> Scalars:
+        """M v"""
+        return equation.mass_times(self.lean, q, v, self.fn)
+
+    def regressor(
+        self, q: Scalars, qd: Scalars, qdd: Scalars, qd_ref: Scalars | None = None
+    ) -> Scalars:
+        """Y, rows; with qd_ref the columns of M qdd + C(q, qd) qd_ref + g, friction's zero"""
+        return regressors.regressor(self.chain, q, qd, qdd, self.fn, qd_ref)
+
+    def solve(self, M: Sequence[Scalars], b: Scalars) -> Scalars:
+        """x of M x = b, M symmetric positive definite; NaN where it is not"""
+        return linear_solve.solve(M, b, self.fn)
 
     def fk(self, q: Scalars) -> Scalars:
         """Tool pose, rows of 4x4"""
@@ -67,6 +104,10 @@ class Arm:
         """J, rows, linear first"""
         return kinematics.jacobian(self.chain, q, self.fn, frame=frame)
 
+    def jacobian_dot(self, q: Scalars, qd: Scalars, frame: str = "base") -> Scalars:
+        """dJ/dt, rows, linear first"""
+        return kinematics.jacobian_dot(self.chain, q, qd, self.fn, frame=frame)
+
     def kinetic_energy(self, q: Scalars, qd: Scalars) -> Any:
         """T"""
         return energy.kinetic_energy(self.chain, q, qd, self.fn)
@@ -74,6 +115,12 @@ class Arm:
     def potential_energy(self, q: Scalars) -> Any:
         """U"""
         return energy.potential_energy(self.chain, q, self.fn)
+
+
+def arm_of(model: Model, fn: Functions) -> Arm:
+    """The arm of a model over any scalar, lean where that changes no torque."""
+    full = chain(model)
+    return Arm(full, fn, reduced(full))
 
 
 def compile_function(
@@ -105,7 +152,7 @@ def compile_function(
     inputs = [Port(name, ((sizes or {}).get(name, robot.n),)) for name in names]
     columns = symbols(inputs)
     scalars = [nested(c, p.shape) for c, p in zip(columns, inputs, strict=True)]
-    result = _traced(function, Arm(chain(robot.model), SX), scalars)
+    result = _traced(function, arm_of(robot.model, SX), scalars)
     outputs = [Port("result", _shape(result))]
     traced = share_reciprocals(program_of(function.__name__, columns, [result], inputs, outputs))
     _refuse_constant_nan(traced, function.__name__)

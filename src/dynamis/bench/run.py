@@ -8,6 +8,7 @@ from ..backends.machine import host
 from ..robot import Robot, load
 from .batch import batches
 from .growth import JOINTS, growth, slope
+from .simulation import simulation
 from .single import against_others, against_pinocchio
 from .startup import startup
 from .table import BenchTable, Figure
@@ -24,6 +25,8 @@ def bench(quick: bool = False, say: Callable[[str], None] = lambda _: None) -> B
         figures += _single(robot)
     say("batches")
     figures += batches(load("puma560"))
+    say("simulation")
+    figures += simulation(load("puma560"))
     if not quick:
         say("start-up")
         figures += startup()

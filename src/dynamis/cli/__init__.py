@@ -28,6 +28,7 @@ COMMANDS = {
     "check": Command("check", "look for mistakes in a robot's description"),
     "agree": Command("agree", "compare our methods with each other and with other engines"),
     "equations": Command("equations", "derive the equations of motion step by step"),
+    "simulate": Command("simulate", "let a robot fall, or move it under a controller"),
     "export": Command("export", "write kernels as C that compiles and tests itself"),
     "bench": Command("bench", "measure speed next to other engines"),
     "cache": Command("cache", "show or empty the compiled code kept on disk"),

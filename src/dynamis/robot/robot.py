@@ -21,6 +21,8 @@ from .code import CodeMethods
 from .kinematics import KinematicMethods
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from ..base.significance import Significance
     from ..ik.solutions import Solutions
     from ..model.dh_table import DhTable
@@ -203,6 +205,16 @@ class Robot(KinematicMethods, CodeMethods):
 
         known = ("speed", "acceleration", "samples", "seed")
         return significance(self, percent, **checked(options, known))
+
+    def plot(self, q: Any, frames: bool = True, path: Any = None, ax: Any = None) -> "Figure":
+        """A picture of the arm at q (n,); of several q (K, n) the last is solid.
+
+        `frames` draws the axes of every link's frame, `path` also writes the picture, `ax` draws
+        on matplotlib axes of your own.
+        """
+        from ..plots.robot_plot import plot_robot
+
+        return plot_robot(self, q, frames=frames, path=path, ax=ax)
 
     # -- variations: every one returns a new Robot --------------------------------------------
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.interpolate import CubicSpline
 
-from ..errors import DynamisError, OptionError, ShapeError
+from ..errors import MissingPackageError, OptionError, ShapeError
 from .along import Along
 from .arguments import all_positive, numbers, vectors
 from .hermite import Hermite
@@ -30,10 +30,6 @@ SETTLED = 1e-4  # relative change of speed that ends it
 CREEP = 1e-6  # path speed that stands for "just moving" where it would be zero
 MARGIN = 1e-3  # of every limit, for what happens between the grid points
 FASTEST = 1e4  # bound of sd^2 where no joint sets one: toppra's own
-
-
-class MissingPackageError(DynamisError, ImportError):
-    """A package of an extra that is not installed."""
 
 
 class Rows(NamedTuple):

@@ -1,0 +1,40 @@
+"""Controllers: discrete laws over any scalar, with their state and gains in plain sight."""
+
+from .computed_torque import ComputedTorque
+from .controller import Controller, Measured, Reference
+from .feed_forward import FeedForward
+from .gains import second_order, third_order
+from .impedance import Impedance
+from .joint_pid import JointPID
+from .linearise import StateSpace, linearise
+from .loop import ControlLoop
+from .metrics import StepMetrics, TrackingMetrics, step_metrics, tracking_metrics
+from .momentum_observer import MomentumObserver
+from .point_to_point import PointToPoint
+from .single_joint import SingleJoint
+from .slotine_li import SlotineLi
+from .task_space import TaskSpace
+
+__all__ = [
+    "ComputedTorque",
+    "ControlLoop",
+    "Controller",
+    "FeedForward",
+    "Impedance",
+    "JointPID",
+    "Measured",
+    "MomentumObserver",
+    "PointToPoint",
+    "Reference",
+    "SingleJoint",
+    "SlotineLi",
+    "StateSpace",
+    "StepMetrics",
+    "TaskSpace",
+    "TrackingMetrics",
+    "linearise",
+    "second_order",
+    "step_metrics",
+    "third_order",
+    "tracking_metrics",
+]

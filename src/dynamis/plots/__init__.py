@@ -1,0 +1,8 @@
+"""Pictures of robots and of their motion; nothing here needs a display."""
+
+from .animation import animate
+from .robot_plot import plot_robot
+from .run_plot import plot_run
+from .skeleton import Skeleton, skeleton
+
+__all__ = ["Skeleton", "animate", "plot_robot", "plot_run", "skeleton"]

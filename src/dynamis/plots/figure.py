@@ -1,0 +1,38 @@
+"""Figures that need no display and show themselves in notebooks."""
+
+import io
+from typing import Any
+
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from .output import checked_path, whole
+
+SUFFIXES = (".png", ".svg", ".pdf", ".jpg")
+INK, SOFT, LINE = "#1c2530", "#5b6672", "#dfe3e8"
+
+
+class Picture(Figure):
+    """A matplotlib Figure made without pyplot; a notebook shows it as its last expression."""
+
+    def __init__(self, *arguments: Any, **options: Any):
+        super().__init__(*arguments, **options)
+        FigureCanvasAgg(self)
+
+    def _repr_png_(self) -> bytes:
+        stream = io.BytesIO()
+        self.savefig(stream, format="png", dpi=100)
+        return stream.getvalue()
+
+
+def save(figure: Figure, path: Any) -> None:
+    """Write a figure as its suffix says."""
+    target = checked_path(path, SUFFIXES, "picture")
+    with whole(target) as partial:
+        figure.savefig(partial, dpi=150)
+
+
+def check_save(path: Any) -> None:
+    """Refuse a path before anything is drawn; None is fine."""
+    if path is not None:
+        checked_path(path, SUFFIXES, "picture")

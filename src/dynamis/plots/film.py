@@ -1,0 +1,54 @@
+"""Pictures of a motion one after another: the scenery is drawn once, the arm every time."""
+
+from collections.abc import Iterator
+
+import numpy as np
+from rich.console import Console
+from rich.progress import track
+
+from .animation import Motion
+from .figure import INK, SOFT, Picture
+from .scene import Artists, add_axes, prepare
+from .strokes import TRACE, strokes
+
+SIZE, DPI = (6.4, 4.8), 80  # inches, pixels per inch: 512 x 384
+LONG = 60  # pictures from which a progress bar is worth it
+
+
+def film(motion: Motion) -> Iterator[np.ndarray]:
+    """Pictures (height, width, 3) of bytes."""
+    figure = Picture(figsize=SIZE, dpi=DPI)
+    axes = add_axes(figure, motion.view)
+    prepare(axes, motion.view, motion.bounds)
+    figure.suptitle(motion.robot.name + (f", {motion.note}" if motion.note else ""), color=INK)
+    clock = figure.text(0.98, 0.02, "", ha="right", color=SOFT, size=10)
+    artists = Artists(axes, motion.view)
+    if motion.trace:
+        artists.add("trace", motion.path[:1], TRACE)
+    artists.add_all(strokes(motion.arm[0], motion.reach, motion.frames))
+    moving = [*artists.lines.values(), clock]
+    for artist in moving:
+        artist.set_animated(True)
+    canvas = figure.canvas
+    canvas.draw()
+    scenery = canvas.copy_from_bbox(figure.bbox)  # type: ignore[attr-defined]
+    renderer = canvas.get_renderer()  # type: ignore[attr-defined]
+    for k in progress(len(motion.t), "drawing"):
+        canvas.restore_region(scenery)  # type: ignore[attr-defined]
+        artists.move(strokes(motion.arm[k], motion.reach, motion.frames))
+        if motion.trace:
+            past = np.searchsorted(motion.path_t, motion.t[k], side="right")
+            artists.move({"trace": np.vstack([motion.path[:past], motion.arm.tool[k, :3, 3]])})
+        clock.set_text(f"t = {motion.t[k]:.2f} s")
+        for artist in moving:
+            artist.draw(renderer)
+        yield np.asarray(canvas.buffer_rgba())[..., :3].copy()  # type: ignore[attr-defined]
+
+
+def progress(count: int, what: str) -> Iterator[int]:
+    """Numbers from 0, with a bar on stderr if there are many."""
+    console = Console(stderr=True)
+    quiet = count < LONG or not console.is_terminal
+    return iter(
+        track(range(count), description=what, console=console, transient=True, disable=quiet)
+    )

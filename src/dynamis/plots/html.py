@@ -1,0 +1,172 @@
+"""Animations as one .html file that opens offline, by plotly."""
+
+import html
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .animation import Motion
+from .film import progress
+from .strokes import STYLES, TRACE, Style, strokes
+from .view import View
+
+MOST = 3000  # pictures: a browser holds them all
+DIGITS = 4  # decimals, of a reach
+SYMBOLS = {"o": "circle", "s": "square"}
+FONT = {"family": "system-ui, sans-serif", "color": "#1c2530", "size": 13}
+WIDER = 2.0  # lines in space look thinner than they are
+GREY = "#ccd3da"
+AT_ONCE = {"mode": "immediate", "transition": {"duration": 0}}
+PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1"><title>{title}</title>
+<style>html, body {{ margin: 0; height: 100%; }} body > div {{ height: 100%; }}</style>
+</head><body>{body}</body></html>
+"""
+
+
+def check(_: float) -> None:
+    """Nothing can be wrong with the rate."""
+
+
+def write(motion: Motion, path: Path, _: None) -> None:
+    """The page: play, pause, a slider over time, and an arm to turn with the mouse."""
+    import plotly.io
+
+    start = strokes(motion.arm[0], motion.reach, motion.frames)
+    moving = [name for name in start if name != "base"]
+    still = [_line(motion, start["base"], STYLES["base"])]
+    if motion.trace:
+        still.append(_line(motion, motion.path, TRACE))
+    places = list(range(len(still), len(still) + len(moving)))
+    pictures = []
+    for k in progress(len(motion.t), "writing"):
+        now = strokes(motion.arm[k], motion.reach, motion.frames)
+        data = [{"type": "scatter3d", **_columns(motion, now[name])} for name in moving]
+        pictures.append({"name": str(k), "data": data, "traces": places})
+    figure = {
+        "data": [*still, *(_line(motion, start[name], STYLES[name]) for name in moving)],
+        "layout": _layout(motion),
+        "frames": pictures,
+    }
+    body = plotly.io.to_html(
+        figure,
+        include_plotlyjs=True,
+        include_mathjax=False,
+        full_html=False,
+        auto_play=False,
+        validate=False,
+        config={"displaylogo": False, "responsive": True},
+        default_height="100%",
+    )
+    title = html.escape(motion.robot.name)
+    path.write_text(PAGE.format(title=title, body=body), encoding="utf-8")
+
+
+def _columns(motion: Motion, points: np.ndarray) -> dict[str, list[float | None]]:
+    """Coordinates with as many digits as can be seen; gaps are null."""
+    decimals = DIGITS - int(np.floor(np.log10(motion.reach)))
+    columns = np.round(points, decimals).T
+    return {
+        name: [None if np.isnan(x) else float(x) for x in column]
+        for name, column in zip("xyz", columns, strict=True)
+    }
+
+
+def _line(motion: Motion, points: np.ndarray, style: Style) -> dict[str, Any]:
+    look: dict[str, Any] = {
+        "mode": "lines",
+        "line": {"color": style.colour, "width": WIDER * style.width},
+    }
+    if style.marker:
+        marker = {"symbol": SYMBOLS[style.marker], "size": style.size, "color": style.colour}
+        look = {"mode": "markers", "marker": marker}
+    rest = {"type": "scatter3d", "hoverinfo": "skip", "showlegend": False}
+    return rest | look | _columns(motion, points)
+
+
+def _layout(motion: Motion) -> dict[str, Any]:
+    name = html.escape(motion.robot.name) + (f", {motion.note}" if motion.note else "")
+    return {
+        "title": {"text": name, "x": 0.5, "y": 0.97},
+        "font": FONT,
+        "paper_bgcolor": "white",
+        "margin": {"l": 0, "r": 0, "t": 50, "b": 10},
+        "scene": _scene(motion),
+        "updatemenus": [_buttons(motion.fps)],
+        "sliders": [_slider(motion)],
+    }
+
+
+def _scene(motion: Motion) -> dict[str, Any]:
+    """Equal scales over the whole motion, seen face on if it is planar."""
+    bounds = View(np.eye(3), motion.view.up).bounds(motion.arm.points, motion.reach)
+    size = bounds[:, 1] - bounds[:, 0]
+    plain = {"gridcolor": GREY, "zerolinecolor": GREY, "backgroundcolor": "white", "nticks": 6}
+    plain |= {"tickangle": 0}
+    axes = {
+        f"{name}axis": plain | {"range": bounds[i].tolist(), "title": {"text": f"{name} (m)"}}
+        for i, name in enumerate("xyz")
+    }
+    closer = 1.0
+    if motion.view.flat:
+        closer = 2.0
+        axes["xyz"[int(np.argmax(np.abs(motion.view.normal)))] + "axis"]["visible"] = False
+    ratio = dict(zip("xyz", (closer * size / size.max()).tolist(), strict=True))
+    return axes | {"aspectmode": "manual", "aspectratio": ratio, "camera": _camera(motion.view)}
+
+
+def _camera(view: View) -> dict[str, Any]:
+    up, centre = view.up, np.zeros(3)
+    if view.flat:
+        eye, kind = 1.5 * view.normal, "orthographic"
+    else:
+        side = np.roll(up, 1)
+        eye, kind = 1.45 * side + 0.6 * up - 1.15 * np.cross(up, side), "perspective"
+        centre = -0.12 * up
+    keys = ("x", "y", "z")
+    return {
+        "eye": dict(zip(keys, eye.tolist(), strict=True)),
+        "center": dict(zip(keys, centre.tolist(), strict=True)),
+        "up": dict(zip(keys, up.tolist(), strict=True)),
+        "projection": {"type": kind},
+    }
+
+
+def _buttons(fps: float) -> dict[str, Any]:
+    play = AT_ONCE | {"frame": {"duration": 1000 / fps, "redraw": True}, "fromcurrent": True}
+    pause = AT_ONCE | {"frame": {"duration": 0, "redraw": False}}
+    return {
+        "type": "buttons",
+        "direction": "left",
+        "showactive": False,
+        "x": 0.02,
+        "y": 0,
+        "xanchor": "left",
+        "yanchor": "top",
+        "pad": {"t": 22},
+        "buttons": [
+            {"label": "\u25b6 play", "method": "animate", "args": [None, play]},
+            {"label": "\u2759\u2759 pause", "method": "animate", "args": [[None], pause]},
+        ],
+    }
+
+
+def _slider(motion: Motion) -> dict[str, Any]:
+    jump = AT_ONCE | {"frame": {"duration": 0, "redraw": True}}
+    steps = [
+        {"method": "animate", "label": f"{t:.2f}", "args": [[str(k)], jump]}
+        for k, t in enumerate(motion.t)
+    ]
+    return {
+        "active": 0,
+        "x": 0.2,
+        "len": 0.77,
+        "y": 0,
+        "pad": {"t": 8, "b": 8},
+        "ticklen": 0,
+        "minorticklen": 0,
+        "currentvalue": {"prefix": "t = ", "suffix": " s", "xanchor": "left"},
+        "transition": {"duration": 0},
+        "steps": steps,
+    }

@@ -1,0 +1,72 @@
+"""A picture of an arm at one position or several."""
+
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from ..errors import OptionError, ShapeError
+from ..robot import Robot
+from .figure import INK, Picture, check_save, save
+from .scene import Artists, add_axes, is_space, prepare
+from .skeleton import Skeleton, skeleton
+from .strokes import GHOST, strokes
+from .view import View, view_of
+
+
+def plot_robot(
+    robot: Robot, q: Any, frames: bool = True, path: Any = None, ax: Any = None
+) -> Figure:
+    """The arm at q (n,) as sticks, joints and frames; of several q (K, n) the last is solid.
+
+    Axes x, y, z of frames are red, green, blue; round joints turn, square ones slide. Planar arms
+    are seen face on. `ax` draws on axes of your own.
+    """
+    check_save(path)
+    arm = skeleton(robot, positions(robot, q))
+    view = view_of(robot, arm)
+    if ax is not None and is_space(ax):
+        view = View(np.eye(3), view.up)
+    if ax is not None and not is_space(ax) and not view.flat:
+        raise OptionError(
+            f"ax is flat, but {robot.name!r} moves in space",
+            "make it by figure.add_subplot(projection='3d')",
+        )
+    figure = Picture(figsize=(6.4, 5.6)) if ax is None else ax.figure
+    axes = add_axes(figure, view) if ax is None else ax
+    prepare(axes, view, view.bounds(arm.points, arm.reach))
+    _draw(axes, view, arm, frames)
+    if ax is None:
+        figure.suptitle(robot.name, color=INK)
+    if path is not None:
+        save(figure, path)
+    return figure
+
+
+def positions(robot: Robot, q: Any) -> np.ndarray:
+    """Positions as (K, n), finite."""
+    try:
+        given = np.atleast_2d(np.asarray(q, dtype=float))
+    except (TypeError, ValueError):
+        raise ShapeError(f"q is {q!r}, expected numbers of shape ({robot.n},)") from None
+    if given.ndim > 2 or given.shape[-1] != robot.n or not len(given):
+        raise ShapeError(
+            f"q has shape {np.shape(q)}, expected ({robot.n},) or (K, {robot.n}) for the joints "
+            f"of {robot.name!r}"
+        )
+    if not np.isfinite(given).all():
+        row, joint = np.argwhere(~np.isfinite(given))[0]
+        raise ShapeError(
+            f"q of {robot.joint_names[joint]!r} is {given[row, joint]}, expected finite numbers"
+        )
+    return given
+
+
+def _draw(axes: Any, view: View, arm: Skeleton, frames: bool) -> None:
+    count, reach = len(arm.joints), arm.reach
+    for k in range(count - 1):
+        ghost = strokes(arm[k], reach, frames=False)
+        artists = Artists(axes, view)
+        strength = 0.15 + 0.35 * k / max(count - 1, 1)
+        artists.add_all({name: ghost[name] for name in GHOST}, alpha=strength)
+    Artists(axes, view).add_all(strokes(arm[count - 1], reach, frames))

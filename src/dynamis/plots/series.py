@@ -1,0 +1,97 @@
+"""The quantities of a run that can be drawn, with their units."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..errors import OptionError, did_you_mean
+from ..robot import Robot
+from .run_like import RunLike
+
+QUANTITIES = {  # title, unit of a revolute joint, unit of a prismatic joint
+    "q": ("position", "rad", "m"),
+    "qd": ("velocity", "rad/s", "m/s"),
+    "tau": ("torque", "N m", "N"),
+    "error": ("position error", "rad", "m"),
+    "energy": ("energy", "J", "J"),
+}
+ENERGIES = ("kinetic", "potential", "total")
+
+
+@dataclass(frozen=True)
+class Series:
+    """One quantity of all joints over time, and what was desired of it."""
+
+    name: str
+    values: np.ndarray  # (N, n), or (..., N, n) of an ensemble
+    desired: np.ndarray | None = None  # the same
+
+    def title(self, kinds: set[str]) -> str:
+        """What it is called for these kinds of joints."""
+        if self.name == "tau" and "prismatic" in kinds:
+            return "force" if len(kinds) == 1 else "torque or force"
+        return QUANTITIES[self.name][0]
+
+    def unit(self, kind: str) -> str:
+        """Its unit for a kind of joint."""
+        return QUANTITIES[self.name][1 if kind == "revolute" else 2]
+
+
+def asked(what: Any) -> tuple[str, ...]:
+    """The names of quantities that were asked for, checked."""
+    names = (what,) if isinstance(what, str) else tuple(what)
+    wrong = next((name for name in names if name not in QUANTITIES), None)
+    if wrong is not None:
+        raise OptionError(
+            f"what has {wrong!r}, expected some of {', '.join(QUANTITIES)}",
+            did_you_mean(wrong, QUANTITIES),
+        )
+    if not names:
+        raise OptionError(f"what is empty, expected some of {', '.join(QUANTITIES)}")
+    return tuple(dict.fromkeys(names))
+
+
+def series_of(run: RunLike, names: tuple[str, ...]) -> list[Series]:
+    """What the run has of these quantities, energy left aside."""
+    found = []
+    for name in names:
+        values = getattr(run, name, None)
+        if name == "energy" or values is None:
+            continue
+        wanted = getattr(run.reference, name, None) if name in ("q", "qd") else None
+        found.append(
+            Series(name, np.asarray(values), None if wanted is None else np.asarray(wanted))
+        )
+    return found
+
+
+def joint_kinds(robot: Robot) -> list[str]:
+    """ "revolute" or "prismatic" for every entry of q."""
+    return [link.joint for link in robot.model.links if link.mimic is None]
+
+
+def joint_indices(robot: Robot, joints: Any) -> list[int]:
+    """Indices of joints given by name or number; None is all of them."""
+    if joints is None:
+        return list(range(robot.n))
+    given = [joints] if isinstance(joints, (str, int, np.integer)) else list(joints)
+    found = []
+    for joint in given:
+        if isinstance(joint, str):
+            if joint not in robot.joint_names:
+                raise OptionError(
+                    f"joints has {joint!r}, which {robot.name!r} has not",
+                    did_you_mean(joint, robot.joint_names),
+                )
+            found.append(robot.joint_names.index(joint))
+        elif isinstance(joint, (int, np.integer)) and 0 <= joint < robot.n:
+            found.append(int(joint))
+        else:
+            raise OptionError(
+                f"joints has {joint!r}, expected names or numbers from 0 to {robot.n - 1}",
+                "known: " + ", ".join(robot.joint_names),
+            )
+    if not found:
+        raise OptionError("joints is empty, expected names or numbers, or None for all")
+    return list(dict.fromkeys(found))

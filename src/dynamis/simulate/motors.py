@@ -1,0 +1,155 @@
+"""Simulated drives: torque limits, the electric circuit of a DC motor, gears that lose power.
+
+Motors are treated in units of their own joint: torque times gear, speed over gear.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..dynamics import coupling, friction
+from ..dynamics.drives import _shared as shared
+from ..model.chain import Chain, Motor
+from ..spatial.functions import Functions
+
+Scalars = Sequence[Any]
+
+
+def inductive(chain: Chain) -> list[int]:
+    """Motors whose current is a state."""
+    return [i for i, m in enumerate(chain.motors) if m.circuit is not None and m.circuit.inductance]
+
+
+def limited(chain: Chain) -> bool:
+    """Whether any motor is more than an ideal source of torque."""
+    return any(m.limits is not None or m.circuit is not None for m in chain.motors)
+
+
+def lossy(chain: Chain) -> bool:
+    """Whether any gear loses power."""
+    return any(not (isinstance(m.efficiency, float) and m.efficiency == 1.0) for m in chain.motors)
+
+
+def rows(chain: Chain) -> list[list[Any]]:
+    """Speed of every motor, in units of its joint, per coordinate speed."""
+    size = len(chain.joints)
+    return [
+        list(coupling.torques(chain, [*m.row, *([0.0] * (size - len(m.row)))]))
+        for m in chain.motors
+    ]
+
+
+def shares(chain: Chain, tau: Scalars) -> list[Any]:
+    """What each motor contributes, in units of its joint, to the torques tau of the coordinates."""
+    if chain.coupling is None:
+        return shared(chain, list(tau))
+    load: list[Any] = [0.0] * len(chain.motors)
+    for c in range(chain.n):  # a coordinate's torque is the business of the motor of its own joint
+        own = next(i for i, row in enumerate(chain.coupling) if row[c] == 1.0)
+        load[own] = tau[c]
+    return shared(chain, load)
+
+
+def speeds(chain: Chain, qd: Scalars) -> list[Any]:
+    """Speed of every motor in units of its joint."""
+    return [sum(w * v for w, v in zip(row, qd, strict=True) if not _zero(w)) for row in rows(chain)]
+
+
+def felt(chain: Chain, forces: Scalars) -> list[Any]:
+    """Torques of the coordinates from contributions of the motors."""
+    total: list[Any] = [0.0] * chain.n
+    for row, force in zip(rows(chain), forces, strict=True):
+        total = [t if _zero(w) else t + w * force for t, w in zip(total, row, strict=True)]
+    return total
+
+
+def driven(
+    chain: Chain, command: Scalars, qd: Scalars, current: Scalars, fn: Functions
+) -> tuple[list[Any], list[Any]]:
+    """Torques that the motors give when `command` is asked for, and the current rates."""
+    if not limited(chain):
+        return list(command), []
+    wanted, speed, given, rates = shares(chain, command), speeds(chain, qd), [], []
+    states = iter(current)
+    for motor, torque, u in zip(chain.motors, wanted, speed, strict=True):
+        own = torque / motor.gear
+        if motor.limits is not None:
+            own = fn.max(motor.limits[0], fn.min(own, motor.limits[1]))
+        if motor.circuit is not None:
+            own, rate = _circuit(motor, own, u * motor.gear, states, fn)
+            rates += rate
+        given.append(own * motor.gear)
+    return felt(chain, given), rates
+
+
+def _circuit(motor: Motor, torque: Any, speed: Any, states: Any, fn: Functions) -> tuple[Any, list]:
+    """Torque of a DC motor whose amplifier is asked for `torque`: v = R i + L di/dt + k w."""
+    circuit: Any = motor.circuit
+    k, R, L = circuit.torque_constant, circuit.resistance or 0.0, circuit.inductance or 0.0
+    wanted = _within(torque / k, circuit.current_limit, fn)
+    emf = k * speed
+    if not L:
+        if circuit.voltage_limit is not None and R:
+            wanted = (_within(R * wanted + emf, circuit.voltage_limit, fn) - emf) / R
+        return k * wanted, []
+    i = next(states)
+    voltage = R * i + emf + L * circuit.bandwidth * (wanted - i)
+    rate = (_within(voltage, circuit.voltage_limit, fn) - R * i - emf) / L
+    return k * i, [rate]
+
+
+def _within(x: Any, limit: Any, fn: Functions) -> Any:
+    return x if limit is None else fn.max(-limit, fn.min(x, limit))
+
+
+def losses(chain: Chain, tau: Scalars, qd: Scalars, qdd: Scalars, fn: Functions) -> list[Any]:
+    """Factor of every gear for the coming step: eta when it drives, 1/eta when driven back.
+
+    The direction of power is that of accelerations qdd under the losses of the step before: where
+    it turns round no power flows, so that both agree.
+    """
+    found = []
+    through = _through(chain, tau, qd, fn)
+    for motor, T, u, ud in zip(
+        chain.motors, through, speeds(chain, qd), speeds(chain, qdd), strict=True
+    ):
+        power = (T - motor.inertia * ud) * u
+        eta = motor.efficiency
+        found.append(fn.select(power > 0.0, eta, fn.select(power < 0.0, 1.0 / eta, 1.0)))
+    return found
+
+
+def lossy_matrix(chain: Chain, M: Sequence[Scalars], loss: Scalars) -> list[list[Any]]:
+    """M with the rotors as the joints feel them through the gears: J becomes loss J."""
+    new = [list(row) for row in M]
+    if chain.rotors:
+        return new
+    for motor, row, factor in zip(chain.motors, rows(chain), loss, strict=True):
+        for i, wi in enumerate(row):
+            for j, wj in enumerate(row):
+                if not (_zero(wi) or _zero(wj) or _zero(motor.inertia)):
+                    new[i][j] = new[i][j] + (factor - 1.0) * wi * wj * motor.inertia
+    return new
+
+
+def lossy_torque(
+    chain: Chain, rest: Scalars, tau: Scalars, qd: Scalars, loss: Scalars, fn: Functions
+) -> list[Any]:
+    """Torque left, when what goes through a gear arrives times its loss factor."""
+    through = _through(chain, tau, qd, fn)
+    extra = felt(chain, [(factor - 1.0) * T for factor, T in zip(loss, through, strict=True)])
+    return [a + b for a, b in zip(rest, extra, strict=True)]
+
+
+def _through(chain: Chain, tau: Scalars, qd: Scalars, fn: Functions) -> list[Any]:
+    """Torque into every gear in units of its joint, rotor acceleration aside."""
+    found = []
+    for i, (share, u) in enumerate(zip(shares(chain, tau), speeds(chain, qd), strict=True)):
+        motor = chain.motors[i]
+        law = chain.resistances[i]
+        V, P, N = friction.SHAPES[law.law](u, law.constants, fn)
+        found.append(share - motor.viscous * V - motor.plus * P - motor.minus * N)
+    return found
+
+
+def _zero(x: Any) -> bool:
+    return isinstance(x, float) and x == 0.0

@@ -1,0 +1,74 @@
+"""What time brings: references, torques, forces and wrenches as functions of time."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..errors import OptionError, ShapeError
+from ..trajectory.trajectory import Trajectory
+
+Signal = Callable[[np.ndarray], np.ndarray]  # times (K,) to rows (K, m)
+Force = Callable[[np.ndarray, np.ndarray], np.ndarray]  # the same; and when their steps began
+
+
+def signal(value: Any, name: str, size: int, dt: float, duration: float) -> Force | None:
+    """A vector that stays, a function of t, or rows that are held for one step each."""
+    if value is None:
+        return None
+    expected = f"expected {size} numbers, a function of t that returns them, or one row per step"
+    if callable(value):
+        return lambda t, since: np.stack(
+            [_vector(value(float(s)), f"{name}({s:g})", size) for s in t]
+        )
+    try:
+        rows = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        raise ShapeError(f"{name} is {value!r}, {expected}") from None
+    if rows.shape == (size,):
+        return lambda t, since: np.broadcast_to(rows, (len(t), size))
+    steps = round(duration / dt)
+    if rows.ndim != 2 or rows.shape[1] != size or rows.shape[0] not in (steps, steps + 1):
+        raise ShapeError(f"{name} has shape {rows.shape}, {expected} ({steps}, {size})")
+
+    def held(t: np.ndarray, since: np.ndarray) -> np.ndarray:
+        return rows[np.clip(np.floor(since / dt + 1e-6).astype(int), 0, len(rows) - 1)]
+
+    return held
+
+
+def reference_signal(value: Any, n: int, q0: np.ndarray, name: str) -> Signal:
+    """Rows (q_d, qd_d, qdd_d) of a trajectory, of a place to be, or of a function of t."""
+    if isinstance(value, Trajectory):
+        if value.n != n:
+            raise ShapeError(f"the reference moves {value.n} joints, {name} has {n}")
+        return lambda t: np.concatenate(value(t), axis=-1)
+    if callable(value):
+        return lambda t: np.stack([_three(value(float(s)), n) for s in t])
+    place = _place(q0 if value is None else value, n)
+    row = np.concatenate([place, np.zeros(2 * n)])
+    return lambda t: np.broadcast_to(row, (len(t), 3 * n))
+
+
+def _place(value: Any, n: int) -> np.ndarray:
+    expected = f"a trajectory, {n} positions, or a function of t that returns (q, qd, qdd)"
+    try:
+        place = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        raise OptionError(f"reference is {value!r}, expected {expected}") from None
+    if place.shape != (n,):
+        raise ShapeError(f"reference has shape {place.shape}, expected {expected}")
+    return place
+
+
+def _three(value: Any, n: int) -> np.ndarray:
+    if not isinstance(value, (tuple, list)) or len(value) != 3:
+        raise OptionError(f"reference(t) returned {value!r}, expected (q, qd, qdd)")
+    return np.concatenate([_vector(v, "reference(t)", n) for v in value])
+
+
+def _vector(value: Any, name: str, size: int) -> np.ndarray:
+    row = np.asarray(value, dtype=float)
+    if row.shape != (size,):
+        raise ShapeError(f"{name} has shape {row.shape}, expected ({size},)")
+    return row

@@ -1,0 +1,114 @@
+"""Integrators as data: Butcher tableaus that prove themselves when built, one row each."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from ..errors import OptionError, did_you_mean
+
+Row = tuple[float, ...]
+ROUNDING = 1e-14
+
+
+@dataclass(frozen=True)
+class Tableau:
+    """An explicit Runge-Kutta method.
+
+    y' = y + h sum b_i k_i, k_i = f(t + c_i h, y + h sum a_ij k_j)
+
+    `lower` are the weights of the embedded method that measures the error; `dense` gives the
+    weights b_i(s) of the solution at t + s h as polynomials in s, lowest power (s^1) first.
+    `semi_implicit`: positions move with the velocities at the end of the step.
+    """
+
+    name: str
+    order: int
+    A: tuple[Row, ...]
+    b: Row
+    lower: Row | None = None
+    dense: tuple[Row, ...] | None = None
+    semi_implicit: bool = False
+
+    def __post_init__(self) -> None:
+        stages = len(self.b)
+        if [len(row) for row in self.A] != list(range(stages)):
+            raise ValueError(f"{self.name}: A must be strictly lower triangular")
+        for power, total in enumerate((1.0, 0.5, 1 / 3, 0.25)[: self.order]):
+            moment = sum(b * c**power for b, c in zip(self.b, self.c, strict=True))
+            if abs(moment - total) > ROUNDING:
+                raise ValueError(f"{self.name}: sum b c^{power} is {moment}, not {total}")
+        if self.lower is not None and abs(sum(self.lower) - 1.0) > ROUNDING:
+            raise ValueError(f"{self.name}: the embedded weights do not add up to 1")
+        for b, polynomial in zip(self.b, self.dense or (), strict=False):
+            if abs(sum(polynomial) - b) > ROUNDING:
+                raise ValueError(f"{self.name}: the dense weights do not end at b")
+
+    @property
+    def c(self) -> Row:
+        """Where in the step the stages are."""
+        return tuple(float(sum(row)) for row in self.A)
+
+    @property
+    def nodes(self) -> Row:
+        """The distinct c, in order."""
+        return tuple(sorted(set(self.c)))
+
+    @property
+    def adaptive(self) -> bool:
+        """Whether it chooses its own steps."""
+        return self.lower is not None
+
+
+def _row(text: str) -> Row:
+    return tuple(float(Fraction(x)) for x in text.split())
+
+
+EULER = Tableau("euler", 1, ((),), (1.0,))
+SEMI_IMPLICIT = Tableau("semi-implicit-euler", 1, ((),), (1.0,), semi_implicit=True)
+HEUN = Tableau("heun", 2, ((), (1.0,)), (0.5, 0.5))
+RK4 = Tableau("rk4", 4, ((), (0.5,), (0.0, 0.5), (0.0, 0.0, 1.0)), _row("1/6 1/3 1/3 1/6"))
+# Dormand and Prince 1980; dense output of order 4 (Hairer, Norsett, Wanner, II.6)
+DORMAND_PRINCE = Tableau(
+    "dormand-prince",
+    5,
+    (
+        (),
+        _row("1/5"),
+        _row("3/40 9/40"),
+        _row("44/45 -56/15 32/9"),
+        _row("19372/6561 -25360/2187 64448/6561 -212/729"),
+        _row("9017/3168 -355/33 46732/5247 49/176 -5103/18656"),
+        _row("35/384 0 500/1113 125/192 -2187/6784 11/84"),
+    ),
+    _row("35/384 0 500/1113 125/192 -2187/6784 11/84 0"),
+    lower=_row("5179/57600 0 7571/16695 393/640 -92097/339200 187/2100 1/40"),
+    dense=(
+        _row("1 -8048581381/2820520608 8663915743/2820520608 -12715105075/11282082432"),
+        _row("0 0 0 0"),
+        _row("0 131558114200/32700410799 -68118460800/10900136933 87487479700/32700410799"),
+        _row("0 -1754552775/470086768 14199869525/1410260304 -10690763975/1880347072"),
+        _row("0 127303824393/49829197408 -318862633887/49829197408 701980252875/199316789632"),
+        _row("0 -282668133/205662961 2019193451/616988883 -1453857185/822651844"),
+        _row("0 40617522/29380423 -110615467/29380423 69997945/29380423"),
+    ),
+)
+INTEGRATORS: Mapping[str, Tableau] = {
+    t.name: t for t in (EULER, SEMI_IMPLICIT, HEUN, RK4, DORMAND_PRINCE)
+}
+
+
+def integrator_named(name: str) -> Tableau:
+    """A row of the table; unknown names are answered with those that exist."""
+    if name not in INTEGRATORS:
+        raise OptionError(
+            f"integrator {name!r} does not exist", did_you_mean(str(name), INTEGRATORS)
+        )
+    return INTEGRATORS[name]
+
+
+def weights_at(tableau: Tableau, s: float) -> Row:
+    """Weights of the stages for the solution at t + s h."""
+    return tuple(
+        sum(w * s ** (k + 1) for k, w in enumerate(polynomial))
+        for polynomial in tableau.dense or ()
+    )

@@ -1,0 +1,136 @@
+"""The tasks of a simulation: functions of the state, as machine code or over any scalar.
+
+Every task takes (x, signal, constants): the state, what time brings (t first), and numbers that
+stay (its time step first). It returns the new state.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+from ..compiled import Code, Ports
+from ..control.controller import Reference
+from ..spatial.functions import Functions
+from .brain import Brain
+from .plant import Acting, Plant
+from .slots import Slots
+from .tableau import Tableau
+
+Function = Callable[..., list[Any]]  # (x, signal, constants, fn) -> x
+
+
+@dataclass(frozen=True)
+class Task:
+    """One task: what it computes, how wide its arguments are, how often it runs."""
+
+    name: str
+    function: Function
+    slots: Slots
+    signals: int
+    constants: int
+    key: str
+    period: int = 1
+    phase: int = 0
+
+    def code(self, members: int = 1) -> Code:
+        """Machine code for one or for many members, from the disk cache if it was made before."""
+        return _compiled(self, members > 1)
+
+
+def _compiled(task: Task, many: bool) -> Code:
+    from ..backends import cache as disk
+    from ..compiled import object_of
+    from ..trace.optimise import share_reciprocals
+    from ..trace.program import Port
+    from ..trace.tracer import trace
+
+    ports = [Port("x", (task.slots.size,)), Port("signal", (task.signals,))]
+    ports.append(Port("constants", (task.constants,)))
+    key = _digest(task, many)
+    stored = disk.read(key)
+    if stored is None:
+        program = trace(task.name, task.function, ports, [Port("x", (task.slots.size,))])
+        stored = object_of(share_reciprocals(program), "float64", None if many else 1)
+        disk.write(key, stored)
+    operations, _, code = stored.partition(b"\n")
+    shapes = tuple(p.shape for p in ports)
+    names = ("x", "signal", "constants")
+    return Code(code, int(operations), Ports(names, shapes, ("x",), (shapes[0],)), "float64")
+
+
+def _digest(task: Task, many: bool) -> str:
+    import hashlib
+
+    from ..backends.machine import host
+    from ..compiled import sources, versions
+
+    parts = (task.name, task.key, repr(list(task.slots.sizes.items())), repr(host()), str(many))
+    text = "\n".join((*parts, sources(), own_sources(), versions()))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def own_sources() -> str:
+    """Digest of the files of this folder and of the controllers."""
+    import hashlib
+    from pathlib import Path
+
+    digest = hashlib.sha256()
+    root = Path(__file__).parents[1]
+    for file in sorted([*(root / "simulate").glob("*.py"), *(root / "control").glob("*.py")]):
+        digest.update(file.read_bytes())
+    return digest.hexdigest()
+
+
+class Inputs:
+    """Which forces known beforehand a plant is given, and where they are in its signal."""
+
+    def __init__(self, n: int, feed: bool, outside: bool, wrench: bool):
+        self.sizes = {"feed": n * feed, "outside": n * outside, "wrench": 6 * wrench}
+        self.size = sum(self.sizes.values())
+
+    def acting(self, values: Any) -> Acting:
+        """The forces at one instant from their part of the signal."""
+        found, start = {}, 0
+        for name, size in self.sizes.items():
+            found[name] = list(values[start : start + size]) if size else None
+            start += size
+        return Acting(**found)
+
+
+def plant_function(
+    plant: Plant, slots: Slots, tableau: Tableau, inputs: Inputs, parameters: Any
+) -> Function:
+    """One step of the arm; `parameters` makes the plant from the constants after the time step."""
+
+    def function(x: Any, signal: Any, constants: Any, fn: Functions) -> list[Any]:
+        arm = plant if parameters is None else parameters(constants[1:])
+        count = len(tableau.nodes)
+        parts = [signal[1 + k * inputs.size : 1 + (k + 1) * inputs.size] for k in range(count)]
+        nodes = [inputs.acting(part) for part in parts]
+        return slots.write(arm.advance(slots.read(x), nodes, constants[0], tableau, fn))
+
+    return function
+
+
+def brain_function(brain: Brain, slots: Slots, n: int) -> Function:
+    """One sample of the control computer; signal: t, q_d, qd_d, qdd_d, noise."""
+
+    def function(x: Any, signal: Any, constants: Any, fn: Functions) -> list[Any]:
+        t, rest = signal[0], signal[1:]
+        rows = [list(rest[k * n : (k + 1) * n]) for k in range(4)]
+        state = slots.read(x)
+        new = brain.step(state, t, Reference(*rows[:3]), rows[3], constants[1:], constants[0], fn)
+        return slots.write(new)
+
+    return function
+
+
+def latch_function(slots: Slots) -> Function:
+    """What was computed begins to act."""
+
+    def function(x: Any, signal: Any, constants: Any, fn: Functions) -> list[Any]:
+        state = slots.read(x)
+        return slots.write(SimpleNamespace(**{**vars(state), "command": list(state.computed)}))
+
+    return function

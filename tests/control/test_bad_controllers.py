@@ -1,0 +1,129 @@
+"""What is wrong with a controller is said by name."""
+
+import numpy as np
+import pytest
+
+import dynamis as dy
+from dynamis.control import (
+    ComputedTorque,
+    FeedForward,
+    Impedance,
+    JointPID,
+    PointToPoint,
+    SlotineLi,
+    TaskSpace,
+)
+from dynamis.errors import DynamisError, ModelError, OptionError, ShapeError
+
+MAKE = {
+    "JointPID": lambda **k: JointPID(1.0, **k),
+    "PointToPoint": lambda **k: PointToPoint(1.0, 1.0, **k),
+    "ComputedTorque": lambda **k: ComputedTorque(1.0, 1.0, **k),
+    "FeedForward": lambda **k: FeedForward(1.0, 1.0, **k),
+    "SlotineLi": lambda **k: SlotineLi(1.0, 1.0, 1.0, **k),
+    "TaskSpace": lambda **k: TaskSpace(1.0, 1.0, **k),
+    "Impedance": lambda **k: Impedance(1.0, **k),
+}
+every = pytest.mark.parametrize("make", MAKE.values(), ids=MAKE)
+with_friction = pytest.mark.parametrize(
+    "make", [v for k, v in MAKE.items() if k not in ("JointPID", "SlotineLi")]
+)
+
+
+@pytest.fixture
+def robot():
+    return dy.load("planar-2link")
+
+
+@every
+@pytest.mark.parametrize("time", [0.0, -1e-3, np.nan, np.inf, "fast", True])
+def test_sample_time(make, time):
+    with pytest.raises(OptionError, match="sample_time is"):
+        make(sample_time=time)
+
+
+@every
+def test_the_model_is_a_robot_as_long_as_the_arm(make, robot):
+    with pytest.raises(OptionError, match="model is 'puma560', expected a Robot"):
+        make(model="puma560")
+    with pytest.raises(ShapeError, match=r"'puma560' of .* has 6 joints, expected 2"):
+        make(model=dy.load("puma560")).gains(robot)
+
+
+@with_friction
+def test_friction(make):
+    with pytest.raises(OptionError, match=r"(?s)friction is 'mesured'.*did you mean 'measured'"):
+        make(friction="mesured")
+
+
+@pytest.mark.parametrize("make", [MAKE["TaskSpace"], MAKE["Impedance"]])
+@pytest.mark.parametrize("task", ["posse", (1, 1), (0,) * 6, (2,) * 6, 7])
+def test_task(make, task):
+    with pytest.raises(OptionError, match="task"):
+        make(task=task)
+
+
+@pytest.mark.parametrize("make", [MAKE["TaskSpace"], MAKE["Impedance"]])
+def test_a_task_of_more_rows_than_joints_needs_damping(make, robot):
+    with pytest.raises(OptionError, match="task has 3 rows, expected at most 2"):
+        make(singular_damping=0.0).gains(robot)
+
+
+def test_two_dampings():
+    with pytest.raises(OptionError, match="expected one of the two"):
+        Impedance(1.0, damping=1.0, damping_ratio=1.0)
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        JointPID((1.0, 2.0, 3.0)),
+        PointToPoint(1.0, (1.0, 2.0, 3.0)),
+        ComputedTorque(1.0, 1.0, limit=(1.0, 2.0, 3.0)),
+        ComputedTorque(1.0, 1.0, "none"),
+        FeedForward("high", 1.0),
+        TaskSpace((1.0, 2.0), 1.0),
+        TaskSpace(1.0, 1.0, singular_damping=(0.1, 0.1)),
+        Impedance((1.0, 2.0)),
+        SlotineLi(1.0, (1.0, 2.0, 3.0), 1.0),
+        SlotineLi(1.0, 1.0, (1.0, 2.0, 3.0)),
+        SlotineLi(1.0, 1.0, 1.0, start_from=(1.0, 2.0)),
+    ],
+)
+def test_shapes(law, robot):
+    with pytest.raises(ShapeError, match="expected one number or"):
+        law.gains(robot)
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        PointToPoint(-1.0, 1.0),
+        ComputedTorque(1.0, np.nan),
+        ComputedTorque(1.0, 1.0, limit=-5.0),
+        TaskSpace(1.0, 1.0, null_damping=-1.0),
+        Impedance(-10.0),
+        SlotineLi(1.0, 1.0, -1.0),
+        SlotineLi(1.0, 1.0, 1.0, smoothing=0.0),
+        SlotineLi(1.0, 1.0, 1.0, start_from=np.nan),
+    ],
+)
+def test_numbers(law, robot):
+    with pytest.raises(OptionError, match="expected"):
+        law.gains(robot)
+
+
+def test_parameters_to_adapt(robot):
+    with pytest.raises(OptionError, match=r"(?s)adapt names 'link1\.mm'.*did you mean 'link1\.m'"):
+        SlotineLi(1.0, 1.0, 1.0, adapt=["link1.mm"]).gains(robot)
+    with pytest.raises(ModelError, match="com_factor"):
+        SlotineLi(1.0, 1.0, 1.0).gains(dy.load("rppr"))
+
+
+def test_a_word_for_the_derivative():
+    with pytest.raises(OptionError, match=r"(?s)derivative is 'errror'.*did you mean 'error'"):
+        JointPID(1.0, derivative="errror")
+
+
+def test_they_are_errors_of_the_package():
+    assert issubclass(ShapeError, DynamisError) and issubclass(OptionError, DynamisError)

@@ -1,0 +1,147 @@
+"""Pictures of arms: the right points, the right scale, clear refusals."""
+
+import subprocess
+import sys
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from PIL import Image
+
+import dynamis as dy
+from dynamis.errors import FileError, OptionError, ShapeError
+from dynamis.plots import film, plot_robot
+
+
+def line(axes, name):
+    return next(found for found in axes.lines if found.get_label() == f"_{name}")
+
+
+def test_sticks_of_the_picture_end_at_the_tool():
+    robot = dy.load("puma560")
+    q = robot.configurations["nominal"]
+    (axes,) = plot_robot(robot, q).axes
+    drawn = np.array(line(axes, "sticks").get_data_3d()).T
+    np.testing.assert_allclose(drawn[-2], robot.fk(q)[:3, 3], atol=1e-12)
+
+
+def test_planar_arm_is_drawn_on_flat_axes():
+    robot = dy.load("pendulum3")
+    q = np.array([0.1, 0.2, 0.3])
+    (axes,) = robot.plot(q).axes
+    assert axes.name == "rectilinear"
+    assert axes.get_aspect() == 1.0
+    drawn = line(axes, "sticks").get_xydata()
+    np.testing.assert_allclose(drawn[-2], robot.fk(q)[:2, 3], atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["puma560", "rppr", "ur10e", "scara"])
+def test_scales_are_equal_and_everything_fits(name):
+    robot = dy.load(name)
+    (axes,) = plot_robot(robot, np.full(robot.n, 0.3)).axes
+    limits = np.array([axes.get_xlim(), axes.get_ylim(), axes.get_zlim()])
+    assert np.ptp(axes._box_aspect / np.diff(limits).ravel()) < 1e-9
+    for name_ in ("sticks", "x axes", "y axes", "z axes"):
+        points = np.array(line(axes, name_).get_data_3d())
+        assert (np.nanmin(points, axis=1) > limits[:, 0]).all()
+        assert (np.nanmax(points, axis=1) < limits[:, 1]).all()
+
+
+@pytest.mark.parametrize("size", [(6.4, 5.6), film.SIZE])
+@pytest.mark.parametrize("name", ["puma560", "panda", "stanford", "scara", "ur10e"])
+def test_no_label_is_cut(name, size):
+    robot = dy.load(name)
+    figure = plot_robot(robot, np.zeros(robot.n))
+    figure.set_size_inches(size)
+    figure.draw_without_rendering()
+    (axes,) = figure.axes
+    for text in (figure._suptitle, axes.xaxis.label, axes.yaxis.label, axes.zaxis.label):
+        box = text.get_window_extent()
+        assert figure.bbox.x0 <= box.x0
+        assert box.x1 <= figure.bbox.x1
+        assert figure.bbox.y0 <= box.y0
+        assert box.y1 <= figure.bbox.y1
+
+
+def test_joints_are_marked_by_kind():
+    robot = dy.load("rppr")
+    (axes,) = plot_robot(robot, np.zeros(4)).axes
+    assert len(line(axes, "revolute joints").get_data_3d()[0]) == 2
+    assert len(line(axes, "prismatic joints").get_data_3d()[0]) == 2
+    assert line(axes, "prismatic joints").get_marker() == "s"
+
+
+def test_several_positions_leave_ghosts():
+    robot = dy.load("pendulum3")
+    (axes,) = plot_robot(robot, np.zeros((4, 3)), frames=False).axes
+    sticks = [found for found in axes.lines if found.get_label() == "_sticks"]
+    assert [found.get_alpha() is None for found in sticks] == [False, False, False, True]
+    assert not [found for found in axes.lines if found.get_label() == "_x axes"]
+
+
+def test_own_axes_are_used():
+    robot, figure = dy.load("pendulum3"), Figure()
+    space = figure.add_subplot(projection="3d")
+    assert plot_robot(robot, np.zeros(3), ax=space) is figure
+    assert space.lines
+    with pytest.raises(OptionError, match="projection='3d'"):
+        plot_robot(dy.load("puma560"), np.zeros(6), ax=Figure().add_subplot())
+
+
+def test_a_notebook_shows_the_figure():
+    figure = dy.load("scara").plot([0.1, 0.2, 0.1])
+    assert figure._repr_png_().startswith(b"\x89PNG")
+
+
+def test_saved_by_suffix(tmp_path):
+    robot = dy.load("scara")
+    robot.plot(np.zeros(3), path=tmp_path / "arm.png")
+    robot.plot(np.zeros(3), path=tmp_path / "arm.svg")
+    assert Image.open(tmp_path / "arm.png").size == (960, 840)
+    assert "<svg" in (tmp_path / "arm.svg").read_text()
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+@pytest.mark.parametrize("q", [[0.0] * 5, [[[0.0] * 6]], np.zeros((0, 6)), "ready"])
+def test_wrong_shapes_are_named(q):
+    with pytest.raises(ShapeError, match=r"expected .*6"):
+        plot_robot(dy.load("puma560"), q)
+
+
+def test_positions_that_are_no_numbers_are_refused():
+    with pytest.raises(ShapeError, match="'joint3' is nan"):
+        plot_robot(dy.load("puma560"), [0, 0, np.nan, 0, 0, 0])
+
+
+@pytest.mark.parametrize(
+    ("name", "error"), [("arm.xyz", OptionError), ("arm", OptionError), ("no/arm.png", FileError)]
+)
+def test_bad_paths_leave_nothing(tmp_path, name, error):
+    with pytest.raises(error):
+        plot_robot(dy.load("scara"), np.zeros(3), path=tmp_path / name)
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_backend_of_the_user_is_left_alone():
+    before = mpl.rcParams._get("backend")
+    plot_robot(dy.load("scara"), np.zeros(3))
+    assert mpl.rcParams._get("backend") is before
+
+
+def test_importing_dynamis_imports_no_plotting():
+    code = (
+        "import sys, dynamis; dynamis.load('scara'); "
+        "print([m for m in ('matplotlib', 'plotly', 'PIL') if m in sys.modules])"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
+
+
+def test_plotting_does_not_import_pyplot():
+    code = (
+        "import sys, dynamis, dynamis.plots; dynamis.load('scara').plot([0, 0, 0]); "
+        "print('matplotlib.pyplot' in sys.modules, 'plotly' in sys.modules)"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "False False"

@@ -1,0 +1,199 @@
+"""Curves of runs: the right data in the right panel with the right unit."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import dynamis as dy
+from dynamis.errors import OptionError
+from dynamis.plots import plot_run
+
+from .fakes import falling, waving
+
+
+def titled(figure, title):
+    return next(axes for axes in figure.axes if axes.get_title() == title)
+
+
+def units(figure):
+    return [axes.get_ylabel() for axes in figure.axes]
+
+
+def rods(count):
+    body = {"mass": 1.0, "com": (0, 0, 0), "inertia": (0.01, 0.01, 0.01)}
+    kinds = ["prismatic" if i % 4 == 3 else "revolute" for i in range(count)]
+    links = [dy.Link(joint=kind, a=0.2, alpha=0.0, **body) for kind in kinds]
+    return dy.Robot.from_dh("rods", convention="standard", links=links)
+
+
+def test_lines_are_the_arrays_of_the_run():
+    run = waving("puma560")
+    figure = plot_run(run)
+    panels = np.array(figure.axes[:-1]).reshape(6, 4)
+    for column, (name, wanted) in enumerate((("q", "q"), ("qd", "qd"), ("tau", None))):
+        for joint in range(6):
+            lines = panels[joint, column].lines
+            assert np.array_equal(lines[0].get_xdata(), run.t)
+            assert np.array_equal(lines[0].get_ydata(), getattr(run, name)[:, joint])
+            assert len(lines) == (1 if wanted is None else 2)
+            if wanted:
+                assert np.array_equal(
+                    lines[1].get_ydata(), getattr(run.reference, wanted)[:, joint]
+                )
+                assert lines[1].is_dashed()
+                assert not lines[0].is_dashed()
+    for joint in range(6):
+        assert np.array_equal(panels[joint, 3].lines[0].get_ydata(), run.error[:, joint])
+
+
+@pytest.mark.parametrize("name", ["planar-rr", "pendulum3", "puma560", "panda"])
+def test_one_panel_per_joint_and_quantity_and_one_of_energy(name):
+    run = waving(name)
+    assert len(plot_run(run).axes) == 4 * run.robot.n + 1
+
+
+def test_what_does_not_exist_is_left_out():
+    run = falling("planar-rr", duration=0.1)
+    figure = plot_run(run)
+    titles = [axes.get_title() for axes in figure.axes if axes.get_title()]
+    assert titles == ["position", "velocity", "torque", "energy"]
+    assert not figure.legends
+    run.energy = None
+    assert len(plot_run(run).axes) == 6
+    with pytest.raises(OptionError, match="nothing of error"):
+        plot_run(run, what=("error",))
+
+
+def test_units_follow_the_kind_of_joint():
+    figure = plot_run(waving("rppr"), what=("q", "qd", "tau", "error"))
+    turning, sliding = ["rad", "rad/s", "N m", "rad"], ["m", "m/s", "N", "m"]
+    assert units(figure) == turning + 2 * sliding + turning
+    assert titled(figure, "torque or force")
+
+
+def test_many_joints_share_panels_but_units_do_not_mix():
+    run = waving(rods(12))
+    figure = plot_run(run)
+    assert len(figure.axes) == 4 * 2 + 1
+    assert units(figure)[:-1] == ["rad", "m", "rad/s", "m/s", "N m", "N", "rad", "m"]
+    turning = [line for line in figure.axes[0].lines if not line.is_dashed()]
+    sliding = [line for line in figure.axes[1].lines if not line.is_dashed()]
+    assert [line.get_label() for line in sliding] == ["joint4", "joint8", "joint12"]
+    assert len(turning) == 9
+    named = [text.get_text() for legend in figure.legends for text in legend.get_texts()]
+    assert set(run.robot.joint_names) < set(named)
+
+
+def test_energy_panel_shows_its_three_parts():
+    run = waving("scara")
+    axes = titled(plot_run(run, what="energy"), "energy")
+    assert axes.get_ylabel() == "J"
+    for line in axes.lines:
+        assert np.array_equal(line.get_ydata(), getattr(run.energy, line.get_label()))
+    assert len(axes.lines) == 3
+
+
+def test_small_ensembles_are_lines_and_large_ones_a_band():
+    small, large = waving("scara", members=3), waving("scara", members=21)
+    axes = plot_run(small, what="tau").axes[1]
+    drawn = np.array([line.get_ydata() for line in axes.lines])
+    assert np.array_equal(drawn, small.tau[:, :, 1])
+    axes = plot_run(large, what="tau").axes[1]
+    (middle,) = axes.lines
+    np.testing.assert_allclose(middle.get_ydata(), np.median(large.tau[:, :, 1], axis=0))
+    assert len(axes.collections) == 1
+
+
+def test_members_that_diverged_do_not_hide_the_others():
+    run = waving("scara", members=21)
+    run.tau[0, 40:] = np.nan
+    run.tau[1:4, 60:] = np.inf
+    run.tau[:, 90:] = np.nan
+    axes = plot_run(run, what="tau").axes[0]
+    (middle,), (band,) = axes.lines, axes.collections
+    assert np.isfinite(band.get_paths()[0].vertices).all()
+    assert band.get_paths()[0].vertices[:, 0].max() == run.t[89]
+    assert np.isfinite(middle.get_ydata()[:90]).all()
+    assert np.isnan(middle.get_ydata()[90:]).all()
+
+
+def test_ensembles_of_any_shape_are_flattened():
+    run = waving("scara", members=20)
+    run.q = run.q.reshape(4, 5, *run.q.shape[1:])
+    figure = plot_run(run, what="q")
+    assert figure.legends[0].get_texts()[0].get_text() == "median of 20 runs"
+    middle = figure.axes[2].lines[0].get_ydata()
+    np.testing.assert_allclose(middle, np.median(run.q[..., 2], axis=(0, 1)))
+
+
+def test_joints_by_name_or_number():
+    run = waving("ur10e")
+    figure = plot_run(run, what="q", joints=["elbow_joint", 0])
+    assert np.array_equal(figure.axes[0].lines[0].get_ydata(), run.q[:, 2])
+    assert np.array_equal(figure.axes[1].lines[0].get_ydata(), run.q[:, 0])
+
+
+def test_events_and_stuck_joints_are_marked_and_explained():
+    run = waving("scara")
+    run.events = [SimpleNamespace(t=0.2, name="stop"), SimpleNamespace(t=0.5, name="stop")]
+    run.stuck = np.zeros((101, 3), bool)
+    run.stuck[20:31, 1] = True
+    figure = plot_run(run, what="q")
+    assert [len(axes.patches) for axes in figure.axes] == [0, 1, 0]
+    left, right = (
+        figure.axes[1]
+        .patches[0]
+        .get_extents()
+        .transformed(figure.axes[1].transData.inverted())
+        .intervalx
+    )
+    assert (left, right) == pytest.approx((run.t[20], run.t[31]))
+    (marks,) = figure.axes[0].collections
+    assert [segment[0, 0] for segment in marks.get_segments()] == [0.2, 0.5]
+    named = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert named == ["measured", "desired", "stuck", "stop"]
+
+
+def test_no_text_overlaps_and_none_is_cut():
+    for name in ("planar-rr", "ur10e"):
+        figure = plot_run(waving(name))
+        figure.draw_without_rendering()
+        renderer = figure.canvas.get_renderer()
+        boxes = [axes.get_tightbbox(renderer) for axes in figure.axes]
+        for i, one in enumerate(boxes):
+            assert figure.bbox.x0 - 1 <= one.x0
+            assert one.x1 <= figure.bbox.x1 + 1
+            assert not any(one.overlaps(other) for other in boxes[i + 1 :])
+        below = figure.legends[0].get_window_extent(renderer)
+        assert not any(below.overlaps(box) for box in boxes)
+
+
+def test_a_constant_has_short_numbers():
+    figure = plot_run(waving("scara"), what="error")
+    figure.draw_without_rendering()
+    texts = [text.get_text() for text in figure.axes[0].get_yticklabels()]
+    digits = [sum(letter.isdigit() for letter in text) for text in texts]
+    assert 0 < max(digits) < 8
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"what": ("q", "torque")}, "'torque'"),
+        ({"what": ()}, "empty"),
+        ({"joints": ["elbow"]}, "'elbow'"),
+        ({"joints": [7]}, "0 to 2"),
+        ({"joints": []}, "empty"),
+        ({"path": "run.txt"}, r"\.png"),
+    ],
+)
+def test_wrong_options_are_named(options, words):
+    with pytest.raises(OptionError, match=words):
+        plot_run(waving("scara"), **options)
+
+
+def test_saved_whole(tmp_path):
+    plot_run(waving("scara"), path=tmp_path / "run.pdf")
+    assert [p.name for p in tmp_path.iterdir()] == ["run.pdf"]
+    assert (tmp_path / "run.pdf").read_bytes().startswith(b"%PDF")

@@ -1,0 +1,121 @@
+"""Wrong arguments are answered by name."""
+
+import numpy as np
+import pytest
+
+import dynamis as dy
+from dynamis.control import JointPID, MomentumObserver
+from dynamis.errors import OptionError, ShapeError, SingularError
+from dynamis.simulate.sensors import Sensors
+from tests.simulate.arms import bar, pair
+
+PID = JointPID(1.0)
+ROBOT = pair()
+
+
+BAD = [
+    ({"q0": [0.0] * 3}, ShapeError, ["q0", "(3,)", "joint1, joint2"]),
+    ({"qd0": [[0.0]]}, ShapeError, ["qd0"]),
+    ({"q0": [0.0, np.nan]}, OptionError, ["q0", "nan"]),
+    ({"qd0": [np.inf, 0.0]}, OptionError, ["qd0", "inf"]),
+    ({"q0": "home"}, ShapeError, ["q0", "numbers"]),
+    ({"q0": np.zeros((2, 2)), "qd0": np.zeros((3, 2))}, ShapeError, ["q0", "qd0"]),
+    ({"parameters": [1.0]}, ShapeError, ["parameters"]),
+    ({"dt": 0.0}, OptionError, ["dt is 0.0", "above 0"]),
+    ({"dt": -1e-3}, OptionError, ["dt"]),
+    ({"dt": "fast"}, OptionError, ["dt", "fast"]),
+    ({"dt": True}, OptionError, ["dt"]),
+    ({"duration": np.inf}, OptionError, ["duration"]),
+    ({"duration": 0}, OptionError, ["duration"]),
+    ({"dt": 2.0}, OptionError, ["dt is 2 s", "duration of 1 s"]),
+    ({"integrator": "rk5"}, OptionError, ["'rk5'", "rk4"]),
+    ({"integrator": None}, OptionError, ["None", "dormand-prince"]),
+    ({"controller": PID, "sample_time": 1.5e-3}, OptionError, ["sample_time is 0.0015", "0.001"]),
+    ({"controller": PID, "sample_time": 1e-4}, OptionError, ["sample_time"]),
+    ({"controller": PID, "sample_time": 2e-3, "delay": 3e-3}, OptionError, ["delay", "0.002"]),
+    ({"controller": PID, "delay": -1e-3}, OptionError, ["delay"]),
+    ({"controller": PID, "delay": 4e-4}, OptionError, ["delay"]),
+    (
+        {"controller": PID, "delay": 1e-3, "integrator": "dormand-prince"},
+        OptionError,
+        ["delay", "rk4"],
+    ),
+    ({"controller": 3.0}, OptionError, ["controller is 3.0", "torque="]),
+    ({"controller": JointPID}, OptionError, ["controller", "dy.control"]),
+    ({"controller": JointPID([1.0, 2.0, 3.0])}, ShapeError, ["kp", "pair"]),
+    ({"controller": lambda t, q, qd: [0.0] * 3}, ShapeError, ["controller", "(3,)", "(2,)"]),
+    ({"torque": [1.0]}, ShapeError, ["torque", "(1,)", "2 numbers"]),
+    ({"torque": np.zeros((7, 2))}, ShapeError, ["torque", "(7, 2)", "1000"]),
+    ({"torque": lambda t: [t]}, ShapeError, ["torque(0)", "(1,)"]),
+    ({"torque": "much"}, ShapeError, ["torque", "much"]),
+    ({"external": [1.0] * 3}, ShapeError, ["external"]),
+    ({"wrench": [1.0, 2.0]}, ShapeError, ["wrench", "6 numbers"]),
+    ({"controller": PID, "reference": [0.0]}, ShapeError, ["reference", "(1,)"]),
+    ({"controller": PID, "reference": "there"}, OptionError, ["reference", "there"]),
+    ({"controller": PID, "reference": lambda t: [0.0, 0.0]}, OptionError, ["(q, qd, qdd)"]),
+    (
+        {"controller": PID, "reference": dy.trajectory.quintic([0] * 3, [1] * 3, 1.0)},
+        ShapeError,
+        ["3 joints", "has 2"],
+    ),
+    ({"controller": PID, "q0": [[0.0, 0.0], [1.0, 1.0]]}, OptionError, ["reference"]),
+    ({"observer": PID}, OptionError, ["observer", "MomentumObserver"]),
+    ({"observer": MomentumObserver}, OptionError, ["observer"]),
+    ({"sensors": "encoder"}, OptionError, ["sensors", "Sensors"]),
+    ({"sensors": Sensors(encoder=[1e-3] * 3)}, ShapeError, ["encoder"]),
+    ({"sensors": Sensors(torque_noise=-1.0)}, OptionError, ["torque_noise"]),
+    ({"sensors": Sensors(position_noise=[1.0])}, ShapeError, ["position_noise"]),
+    ({"restitution": 1.5}, OptionError, ["restitution is 1.5"]),
+    ({"save_every": 0}, OptionError, ["save_every is 0"]),
+    ({"save_every": 2.5}, OptionError, ["save_every"]),
+    ({"events": 5}, OptionError, ["events", "5"]),
+    ({"events": [5]}, OptionError, ["events", "5"]),
+    ({"events": lambda t, q, qd: q}, ShapeError, ["(2,)", "a number"]),
+    ({"events": lambda t, q, qd: t, "q0": np.zeros((2, 2))}, OptionError, ["events"]),
+    ({"tolerance": 0.0}, OptionError, ["tolerance"]),
+    ({"threads": 0}, OptionError, ["threads"]),
+    ({"duration": 1e9, "dt": 0.1}, OptionError, ["GB", "save_every"]),
+]
+
+
+@pytest.mark.parametrize("options, error, words", BAD)
+def test_refused_by_name(options, error, words):
+    with pytest.raises(error) as found:
+        dy.simulate(ROBOT, **options)
+    for word in words:
+        assert word in str(found.value)
+
+
+SENSORS = [
+    ({"velocity": "guess"}, ["'guess'", "difference"]),
+    ({"encoder": 1e-3, "velocity_filter": 0.0}, ["velocity_filter"]),
+    ({"velocity_filter": 20.0}, ["velocity_filter", "exact"]),
+    ({"resolution": 1}, ["resolution"]),
+]
+
+
+@pytest.mark.parametrize("options, words", SENSORS)
+def test_sensors_refuse(options, words):
+    with pytest.raises(dy.errors.DynamisError) as found:
+        Sensors(**options)
+    for word in words:
+        assert word in str(found.value)
+
+
+def test_a_start_beyond_a_stop_is_refused():
+    robot = pair(bar(limits=(-1.0, 0.5)), bar())
+    with pytest.raises(OptionError, match=r"(?s)'joint1' starts at 0.6.*-1 and 0.5"):
+        dy.simulate(robot, q0=[0.6, 0.0], stops=True)
+    with pytest.raises(OptionError, match=r"'joint1' starts at -1.2"):
+        dy.simulate(robot, q0=[[0.0, 0.0], [-1.2, 0.0]], stops=True)
+    dy.simulate(robot, 0.01, q0=[0.6, 0.0])
+
+
+def test_a_joint_without_inertia_is_named():
+    with pytest.raises(SingularError, match="joint"):
+        dy.simulate(dy.load("sixr"), 0.01)
+
+
+def test_something_that_is_no_robot():
+    with pytest.raises(OptionError, match=r"(?s)'puma560'.*dy\.load"):
+        dy.simulate("puma560")
