@@ -140,6 +140,23 @@ def test_motor_torques_are_limited(gear):
 def test_a_lossy_gear_holds_what_its_motor_friction_holds():
     drive = dy.Drive(gear=10.0, coulomb=1.0, rotor_inertia=1e-3, efficiency=0.5)
     robot = slider(drive=drive, gravity=GRAVITY, mass=1.0)
-    held = dy.simulate(robot, 1.0, torque=[19.0], save_every=100)
-    assert (held.q == 0.0).all() and held.stuck.all()
-    assert dy.simulate(robot, 0.1, torque=[10.0 + GRAVITY + 1.0]).q[-1, 0] > 0
+    up = 10.0 + GRAVITY / 0.5  # of what is left of the motor's torque half arrives
+    down = -10.0 + GRAVITY * 0.5
+    for load in (0.999 * up, 0.999 * down):
+        held = dy.simulate(robot, 1.0, torque=[load], save_every=100)
+        assert (held.q == 0.0).all() and held.stuck.all()
+    assert dy.simulate(robot, 0.1, torque=[1.01 * up]).q[-1, 0] > 0
+    assert dy.simulate(robot, 0.1, torque=[1.05 * down]).q[-1, 0] < 0
+
+
+@pytest.mark.parametrize("integrator", ["rk4", "dormand-prince"])
+def test_a_screw_holds_within_the_band_of_its_losses(integrator):
+    """eta W <= F <= W / eta holds exactly; beyond, what arrives accelerates."""
+    robot = slider(drive=dy.Drive(lead=0.025, efficiency=0.85), gravity=GRAVITY, mass=10.0)
+    W = 10.0 * GRAVITY
+    for share in (0.86, 0.95, 1.0, 1.1, 1.17):
+        run = dy.simulate(robot, 0.5, 5e-3, torque=[share * W], integrator=integrator)
+        assert (run.q == 0.0).all() and run.stuck.all()
+    for share, arrives in ((0.8, 0.8 / 0.85), (1.3, 1.3 * 0.85)):
+        run = dy.simulate(robot, 0.5, 5e-3, torque=[share * W], integrator=integrator)
+        assert run.q[-1, 0] == pytest.approx(0.5 * (arrives - 1.0) * GRAVITY * 0.25, rel=1e-9)

@@ -205,3 +205,19 @@ def test_joints_that_only_shared_motors_hold():
     assert (run.q == 0.0).all() and run.stuck.all()
     assert dy.simulate(coupled, 0.5, DT, torque=(0.0, 1.1)).q[-1, 1] > 0.0
     assert dy.simulate(coupled, 0.5, DT, torque=(0.0, 3.5)).q[-1, 1] > 0.05
+
+
+@pytest.mark.parametrize("c", [1e-9, 0.05, 1.0])
+def test_reversals_cost_next_to_nothing(c):
+    """A pendulum that swings through zero many times: RK4 beside located events."""
+    robot = pair(*(bar(friction=dy.Friction(coulomb=c)) for _ in range(2)), gravity=(0, -9.81, 0))
+    exact = dy.simulate(
+        robot, 2.0, 1e-2, q0=[0.3, 0.2], integrator="dormand-prince", tolerance=1e-11
+    )
+    errors = [
+        np.abs(dy.simulate(robot, 2.0, h, q0=[0.3, 0.2]).q[-1] - exact.q[-1]).max()
+        for h in (4e-3, 1e-3)
+    ]
+    assert errors[1] < 5e-5 and errors[1] < errors[0] / 4  # second order or better
+    falling = dy.simulate(robot, 2.0, 1e-3, q0=[0.3, 0.2]).energy.total
+    assert np.diff(falling).max() < 1e-9

@@ -211,8 +211,9 @@ def _motor(model: Model, i: int, values: Mapping[str, Any], fn: Functions) -> Mo
     gear = row[i]
     coupled = any(not _is_zero(x) for j, x in enumerate(row) if j != i)
     unit = tuple(1.0 if j == i else 0.0 for j in range(len(row)))
-    if drive is None:
+    if drive is None and not coupled:
         return Motor(unit, gear, 0.0, 0.0, 0.0, 0.0, 1.0, False)
+    drive = drive or Drive()  # a gear matrix couples joints whether or not their motors are known
     if coupled and _is_zero(gear):
         raise ModelError(
             f"gear_matrix[{i}][{i}] is 0: motor {i + 1} must turn with its own joint "

@@ -89,7 +89,7 @@ class Brain:
                 begun = block.start(self._arm(block, fn), gains, first)
                 state |= {f"{part}.{name}": list(v) for name, v in begun.items()}
         if self.observer is not None:
-            state["observed"] = [0.0 * x for x in q]
+            state |= {"observed": [0.0 * x for x in q], "impulse": [0.0 * x for x in q]}
         return state
 
     def step(
@@ -109,9 +109,11 @@ class Brain:
         if self.observer is not None:
             state = _state(x, "observer")
             arm = self._arm(self.observer, fn)
+            acted = [a / dt for a in x.impulse]  # the mean torque since the last sample
             estimate, after = self.observer.step(
-                arm, _gains(named, "observer"), state, measured, x.tau, dt
+                arm, _gains(named, "observer"), state, measured, acted, dt
             )
+            new["impulse"] = [0.0 * a for a in x.impulse]
             new |= {
                 "observed": list(estimate),
                 **{f"observer.{k}": list(v) for k, v in after.items()},

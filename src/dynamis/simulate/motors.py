@@ -101,18 +101,64 @@ def _within(x: Any, limit: Any, fn: Functions) -> Any:
     return x if limit is None else fn.max(-limit, fn.min(x, limit))
 
 
-def losses(chain: Chain, tau: Scalars, qd: Scalars, qdd: Scalars, fn: Functions) -> list[Any]:
+def lossy_joints(chain: Chain) -> dict[int, int]:
+    """Coordinate and motor of every gear that loses power and turns one joint only."""
+    found = {}
+    for k, (motor, row) in enumerate(zip(chain.motors, rows(chain), strict=True)):
+        whole = isinstance(motor.efficiency, float) and motor.efficiency == 1.0
+        turned = [c for c, w in enumerate(row) if not _zero(w)]
+        if not whole and len(turned) == 1:
+            found[turned[0]] = k
+    return found
+
+
+def bands(chain: Chain, tau: Scalars, fn: Functions) -> dict[int, tuple[Any, Any]]:
+    """What gears with losses hold beyond the friction of motor and joint, per coordinate.
+
+    Of the torque T into a gear eta T arrives when the joint moves with it, T / eta when it moves
+    against it; T is the motor's share less its own friction in that direction.
+    """
+    share, found = shares(chain, tau), {}
+    for c, k in lossy_joints(chain).items():
+        eta, (low, high) = chain.motors[k].efficiency, _own_limits(chain, k, fn)
+        up, down = share[k] - high, share[k] - low
+        most = up * (1.0 - fn.select(up > 0.0, eta, 1.0 / eta))
+        least = down * (1.0 - fn.select(down > 0.0, 1.0 / eta, eta))
+        found[c] = (least, most)
+    return found
+
+
+def _own_limits(chain: Chain, k: int, fn: Functions) -> tuple[Any, Any]:
+    """Static friction of a motor itself, moving negative and positive."""
+    motor = chain.motors[k]
+    own = chain.resistances[k]._replace(plus=motor.plus, minus=motor.minus)
+    return friction.static_limits(own, fn)
+
+
+def at_rest_lossless(chain: Chain, qd: Scalars, loss: Scalars, fn: Functions) -> list[Any]:
+    """Loss factors, 1 for motors at rest: there the gear's losses are bounds."""
+    speed = speeds(chain, qd)
+    return [fn.select(u == 0.0, 1.0, e) for u, e in zip(speed, loss, strict=True)]
+
+
+def losses(
+    chain: Chain, tau: Scalars, qd: Scalars, qdd: Scalars, direction: Scalars, fn: Functions
+) -> list[Any]:
     """Factor of every gear for the coming step: eta when it drives, 1/eta when driven back.
 
     The direction of power is that of accelerations qdd under the losses of the step before: where
-    it turns round no power flows, so that both agree.
+    it turns round no power flows, so that both agree. A joint at rest moves in its `direction`.
     """
     found = []
     through = _through(chain, tau, qd, fn)
-    for motor, T, u, ud in zip(
-        chain.motors, through, speeds(chain, qd), speeds(chain, qdd), strict=True
-    ):
+    alone = {k: c for c, k in lossy_joints(chain).items()}
+    moving = zip(chain.motors, through, speeds(chain, qd), speeds(chain, qdd), strict=True)
+    for k, (motor, T, u, ud) in enumerate(moving):
         power = (T - motor.inertia * ud) * u
+        if k in alone:
+            d, (low, high) = direction[alone[k]], _own_limits(chain, k, fn)
+            start = fn.select(d > 0.0, T - high, low - T)
+            power = fn.select(u == 0.0, fn.select(d == 0.0, 0.0, start), power)
         eta = motor.efficiency
         found.append(fn.select(power > 0.0, eta, fn.select(power < 0.0, 1.0 / eta, 1.0)))
     return found

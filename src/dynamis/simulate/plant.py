@@ -5,8 +5,10 @@
     finish    what stopped, reversed or hit a joint stop in the step  (once per step)
 
 Directions are fixed during a step, so the stages see smooth forces and the integrator keeps its
-order; a velocity that would change sign ends at zero instead, and the next step decides whether it
-holds or goes on. What ends at zero does so by an impulse through M, so energy never grows.
+order between events. A joint whose velocity changes sign within a step either goes on, with the
+jump of its friction made good for the rest of the step (second order in the step), or comes to
+rest at its turning point by an impulse through M. A gear that loses power rubs like friction that
+grows with the torque it transmits.
 """
 
 from collections.abc import Sequence
@@ -74,8 +76,11 @@ class Plant:
 
     @property
     def rubs(self) -> list[bool]:
-        """Which coordinates friction can hold."""
-        return [i in resist.held(self.chain) for i in range(self.chain.n)]
+        """Which coordinates friction can hold: of joints, shared motors, gears with losses."""
+        held = resist.held(self.chain)
+        if self._losses:
+            held = held | set(motors.lossy_joints(self.chain))
+        return [i in held for i in range(self.chain.n)]
 
     # the three parts of a step
 
@@ -83,29 +88,14 @@ class Plant:
         """Directions of friction, direction of power through the gears, torques that act."""
         tau, _ = self._drive(x, acting, fn)
         new = SimpleNamespace(**{**vars(x), "tau": tau})
+        if self._losses:
+            new.loss = motors.at_rest_lossless(self.chain, x.qd, x.loss, fn)
         M, rest, _ = self._forces(new, acting, h, fn)
-        if not any(self.holds):
-            if self._losses:
-                qdd = self._accelerations(M, rest, new, fn)
-                new.loss = motors.losses(self.chain, tau, x.qd, qdd, fn)
-            new.friction = resist.always(self.chain, x.qd, x.bristle, h, fn)[0]
-            return new
-        boxes = self._boxes(x, fn)
-        moving = [fn.select(v < 0.0, -1.0, 1.0) for v in x.qd]
-        slide = resist.sliding(self.chain, x.qd, moving, fn)
-        r = [
-            a if b is None else a - fn.select(b.holds > 0.0, 0.0, s)
-            for a, b, s in zip(rest, boxes, slide, strict=True)
-        ]
-        r = self._shared(x, r, boxes, fn)
-        d = directions(M, r, boxes, x.direction, fn)
-        new.direction = [
-            1.0 if b is None else fn.select(b.holds > 0.0, di, mi)
-            for b, di, mi in zip(boxes, d, moving, strict=True)
-        ]
+        if any(self.holds):
+            new.direction = self._directions(new, M, rest, fn)
         qdd = self._accelerations(M, rest, new, fn)
         if self._losses:
-            new.loss = motors.losses(self.chain, tau, x.qd, qdd, fn)
+            new.loss = motors.losses(self.chain, tau, x.qd, qdd, new.direction, fn)
         left = [
             a - sum(m * v for m, v in zip(row, qdd, strict=True))
             for a, row in zip(rest, M, strict=True)
@@ -113,6 +103,23 @@ class Plant:
         other = resist.always(self.chain, x.qd, x.bristle, h, fn)[0]
         new.friction = [a + b for a, b in zip(other, left, strict=True)]
         return new
+
+    def _directions(
+        self, x: SimpleNamespace, M: Sequence[Scalars], rest: Scalars, fn: Functions
+    ) -> list[Any]:
+        """Where every joint slides in the coming step; 0 where it holds."""
+        boxes = self._boxes(x, fn)
+        moving = [fn.select(v < 0.0, -1.0, 1.0) for v in x.qd]
+        slide = resist.sliding(self.chain, x.qd, moving, fn)
+        r = [
+            a if b is None else a - fn.select(b.holds > 0.0, 0.0, s)
+            for a, b, s in zip(rest, boxes, slide, strict=True)
+        ]
+        d = directions(M, self._shared(x, r, fn), boxes, x.direction, fn)
+        return [
+            1.0 if b is None else fn.select(b.holds > 0.0, di, mi)
+            for b, di, mi in zip(boxes, d, moving, strict=True)
+        ]
 
     def rate(
         self, x: SimpleNamespace, acting: Acting, h: Any, fn: Functions
@@ -128,42 +135,99 @@ class Plant:
         self, x: SimpleNamespace, end: SimpleNamespace, h: Any, fn: Functions
     ) -> SimpleNamespace:
         """The state after a step from x, `end` being where the stages led."""
-        if not any(self.holds):
-            return end
-        n, boxes = range(self.chain.n), resist.limits(self.chain, fn)
-        q, speed, target = list(end.q), list(end.qd), [0.0] * self.chain.n
-        stopped: list[Any] = [None] * self.chain.n
-        hit: Any = 0.0
+        q, qd = list(end.q), list(end.qd)
+        if any(self.rubs):
+            q, qd = self._reversals(x, q, qd, h, fn)
+        if any(self.stops):
+            q, qd = self._impacts(x, q, qd, h, fn)
+        new = SimpleNamespace(**{**vars(end), "q": q, "qd": qd})
+        if hasattr(new, "impulse"):  # an observer wants to know what acted since its last sample
+            new.impulse = [a + h * t for a, t in zip(end.impulse, x.tau, strict=True)]
+        return new
+
+    def _reversals(
+        self, x: SimpleNamespace, q: list[Any], qd: list[Any], h: Any, fn: Functions
+    ) -> tuple[list[Any], list[Any]]:
+        """Joints that turned back: on they go with friction the other way, or they hold.
+
+        The stages kept pushing as before the turn. For the rest of the step the friction of a joint
+        that goes on jumps by the width of its box; one that cannot go on against that rests.
+        """
+        n, rests = range(self.chain.n), self._friction_boxes(x, fn)
+        back: list[Any] = [None] * self.chain.n
+        push, left, latest = [0.0] * self.chain.n, [0.0] * self.chain.n, 0.0
         for i in n:
-            box, stop = boxes[i], self.stops[i]
-            if box is not None:
-                back = (x.direction[i] * end.qd[i] < 0.0) * (box[1] > box[0])
-                stopped[i] = back
-                q[i] = fn.select(back, _turning_point(x.q[i], x.qd[i], end.qd[i], h, fn), q[i])
-            if stop is not None:
-                out = (q[i] > stop[1]) * (speed[i] > 0.0) + (q[i] < stop[0]) * (speed[i] < 0.0)
-                inside = fn.max(stop[0], fn.min(q[i], stop[1]))
-                hits = _speed_at(q[i] - inside, x.qd[i], speed[i], h, fn)
-                q[i], speed[i] = inside, fn.select(out, hits, speed[i])
-                target[i] = self._rebound(speed[i], out, fn)
-                stopped[i] = out if stopped[i] is None else fn.max(1.0 * stopped[i], 1.0 * out)
-                gained = SLOW * (end.qd[i] - x.qd[i])  # slower: resting joints take no notice
-                hit = fn.max(hit, 1.0 * out * (speed[i] * speed[i] > gained * gained))
-        event: Any = 0.0
-        for s in stopped:
-            event = event if s is None else fn.max(event, 1.0 * s)
-        held = [
-            None if s is None else fn.max(1.0 * s, (x.direction[i] == 0.0) * (hit == 0.0) * 1.0)
-            for i, s in enumerate(stopped)
-        ]
+            box = rests[i]
+            if box is None:
+                continue
+            width = box[1] - box[0]
+            back[i] = 1.0 * (x.direction[i] * qd[i] < 0.0) * (width > 0.0)
+            left[i] = h * (1.0 - _share(x.qd[i], qd[i], fn))
+            push[i] = fn.select(back[i], x.direction[i] * width * left[i], 0.0)
+            latest = fn.max(latest, fn.select(back[i], left[i], 0.0))
+        stuck = [None if b is None else 1.0 * (x.direction[i] == 0.0) for i, b in enumerate(back)]
         M = equation.mass_matrix(self.chain, q, fn)
+        momentum = [sum(m * v for m, v in zip(row, qd, strict=True)) for row in M]
+        pushed = [a + p for a, p in zip(momentum, push, strict=True)]
+        zeros = [0.0] * self.chain.n
+        trial = masked_solve(M, pushed, stuck, zeros, fn)
+        stops, held = list(back), list(stuck)
+        for i in n:
+            if back[i] is not None:
+                stops[i] = back[i] * (x.direction[i] * trial[i] >= 0.0)
+                held[i] = fn.max(stuck[i], stops[i])
+                pushed[i] = momentum[i] + fn.select(stops[i], 0.0, push[i])
+        after = masked_solve(M, pushed, held, zeros, fn)
+        event: Any = 0.0
+        for b in back:
+            event = event if b is None else fn.max(event, b)
+        new_q, new_qd = [], []
+        for i in n:
+            moved_on = q[i] + 0.5 * latest * (after[i] - qd[i])
+            if back[i] is not None:
+                turn = _turning_point(x.q[i], x.qd[i], qd[i], h, fn)
+                moved_on = fn.select(stops[i], turn, moved_on)
+            new_q.append(fn.select(event > 0.0, moved_on, q[i]))
+            new_qd.append(fn.select(event > 0.0, after[i], qd[i]))
+        return new_q, new_qd
+
+    def _impacts(
+        self, x: SimpleNamespace, q: list[Any], qd: list[Any], h: Any, fn: Functions
+    ) -> tuple[list[Any], list[Any]]:
+        """Joints that met their stops, and what the impact does to the others."""
+        speed, target = list(qd), [0.0] * self.chain.n
+        hits: list[Any] = [None] * self.chain.n
+        since: list[Any] = [0.0] * self.chain.n
+        back: list[Any] = [0.0] * self.chain.n
+        place, event, hard = list(q), 0.0, 0.0
+        for i, stop in enumerate(self.stops):
+            if stop is None:
+                continue
+            out = (q[i] > stop[1]) * (qd[i] > 0.0) + (q[i] < stop[0]) * (qd[i] < 0.0)
+            place[i] = fn.max(stop[0], fn.min(q[i], stop[1]))
+            since[i] = _since(q[i] - place[i], x.qd[i], qd[i], h, fn)
+            speed[i] = fn.select(out, qd[i] + (x.qd[i] - qd[i]) * since[i], qd[i])
+            back[i] = self._rebound(speed[i], out, fn)
+            gain = fn.select(back[i] == 0.0, 0.0, qd[i] - speed[i])  # in the rest of the step
+            target[i] = back[i] + gain
+            hits[i] = 1.0 * out
+            event = fn.max(event, hits[i])
+            gained = SLOW * (qd[i] - x.qd[i])  # slower: resting joints take no notice
+            hard = fn.max(hard, hits[i] * (speed[i] * speed[i] > gained * gained))
+        held = []
+        for i, can in enumerate(self.holds):
+            rests = (qd[i] == 0.0) * (hard == 0.0) * 1.0 if can else None
+            held.append(rests if hits[i] is None else fn.max(hits[i], rests))
+        M = equation.mass_matrix(self.chain, place, fn)
         momentum = [sum(m * v for m, v in zip(row, speed, strict=True)) for row in M]
         after = masked_solve(M, momentum, held, target, fn)
-        if any(self.stops):  # an impact may push joints that rest at their own stops
-            held, target = self._resting(q, after, held, target, fn)
-            after = masked_solve(M, momentum, held, target, fn)
-        qd = [fn.select(event > 0.0, a, b) for a, b in zip(after, end.qd, strict=True)]
-        return SimpleNamespace(**{**vars(end), "q": q, "qd": qd})
+        held, target = self._resting(place, after, held, target, fn)
+        after = masked_solve(M, momentum, held, target, fn)
+        for i, stop in enumerate(self.stops):
+            if stop is not None:  # a rebound has the rest of the step to move
+                on = place[i] + 0.5 * h * since[i] * (back[i] + target[i])
+                place[i] = fn.max(stop[0], fn.min(on, stop[1]))
+        return place, [fn.select(event > 0.0, a, b) for a, b in zip(after, qd, strict=True)]
 
     def advance(
         self, x: SimpleNamespace, nodes: Sequence[Acting], h: Any, tableau: Tableau, fn: Functions
@@ -225,10 +289,19 @@ class Plant:
         held = [(d == 0.0) if can else None for d, can in zip(x.direction, self.holds, strict=True)]
         return masked_solve(M, [a - s for a, s in zip(rest, slide, strict=True)], held, zeros, fn)
 
+    def _friction_boxes(self, x: SimpleNamespace, fn: Functions) -> list[tuple[Any, Any] | None]:
+        """Bounds of what friction and gears hold of every coordinate; None: nothing does."""
+        boxes = resist.limits(self.chain, fn)
+        if self._losses:
+            for i, (low, high) in motors.bands(self.chain, x.tau, fn).items():
+                before = boxes[i] or (0.0, 0.0)
+                boxes[i] = (before[0] + low, before[1] + high)
+        return boxes
+
     def _boxes(self, x: SimpleNamespace, fn: Functions) -> list[Box | None]:
         boxes: list[Box | None] = []
         for i, (friction, stop) in enumerate(
-            zip(resist.limits(self.chain, fn), self.stops, strict=True)
+            zip(self._friction_boxes(x, fn), self.stops, strict=True)
         ):
             if friction is None and stop is None:
                 boxes.append(None)
@@ -259,7 +332,7 @@ class Plant:
                 new[i] = fn.max(1.0 * held[i], 1.0 * out)
         return new, values
 
-    def _shared(self, x: SimpleNamespace, r: list[Any], boxes: list, fn: Functions) -> list[Any]:
+    def _shared(self, x: SimpleNamespace, r: list[Any], fn: Functions) -> list[Any]:
         """Leave to shared motors what they can hold while everything they turn is at rest."""
         if not resist.shared_motors(self.chain):
             return r
@@ -285,17 +358,26 @@ def moved(
     return new
 
 
-def _turning_point(q: Any, before: Any, after: Any, h: Any, fn: Functions) -> Any:
-    """Where a joint that slows down evenly from `before` towards `after` comes to rest."""
+def _share(before: Any, after: Any, fn: Functions) -> Any:
+    """The share of a step after which a velocity that changes evenly is zero, 0 to 1."""
     gap = before - after
     share = fn.select(gap == 0.0, 0.0, before / fn.select(gap == 0.0, 1.0, gap))
-    return q + 0.5 * h * before * fn.max(0.0, fn.min(share, 1.0))
+    return fn.max(0.0, fn.min(share, 1.0))
 
 
-def _speed_at(over: Any, before: Any, after: Any, h: Any, fn: Functions) -> Any:
-    """Velocity when a joint passed its stop, to end the step `over` beyond it with `after`.
+def _turning_point(q: Any, before: Any, after: Any, h: Any, fn: Functions) -> Any:
+    """Where a joint that slows down evenly from `before` towards `after` comes to rest."""
+    return q + 0.5 * h * before * _share(before, after, fn)
 
-    What the forces did beyond the stop is taken back: it would be energy from nowhere.
+
+def _since(over: Any, before: Any, after: Any, h: Any, fn: Functions) -> Any:
+    """The share of the step since a joint passed its stop, to be `over` beyond it now.
+
+    over = h s (after + (before - after) s / 2), solved by two rounds. What the forces did beyond
+    the stop is taken back: it would be energy from nowhere.
     """
-    since = over / fn.select(after == 0.0, 1.0, h * after)
-    return after + (before - after) * fn.max(0.0, fn.min(since, 1.0))
+    share: Any = 0.0
+    for _ in range(3):
+        mean = after + 0.5 * (before - after) * share
+        share = fn.max(0.0, fn.min(over / fn.select(mean == 0.0, 1.0, h * mean), 1.0))
+    return share
