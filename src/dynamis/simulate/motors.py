@@ -150,15 +150,13 @@ def losses(
     it turns round no power flows, so that both agree. A joint at rest moves in its `direction`.
     """
     found = []
-    through = _through(chain, tau, qd, fn)
+    through = _through(chain, tau, qd, direction, fn)
     alone = {k: c for c, k in lossy_joints(chain).items()}
     moving = zip(chain.motors, through, speeds(chain, qd), speeds(chain, qdd), strict=True)
     for k, (motor, T, u, ud) in enumerate(moving):
         power = (T - motor.inertia * ud) * u
         if k in alone:
-            d, (low, high) = direction[alone[k]], _own_limits(chain, k, fn)
-            start = fn.select(d > 0.0, T - high, low - T)
-            power = fn.select(u == 0.0, fn.select(d == 0.0, 0.0, start), power)
+            power = fn.select(u == 0.0, T * direction[alone[k]], power)
         eta = motor.efficiency
         found.append(fn.select(power > 0.0, eta, fn.select(power < 0.0, 1.0 / eta, 1.0)))
     return found
@@ -178,21 +176,28 @@ def lossy_matrix(chain: Chain, M: Sequence[Scalars], loss: Scalars) -> list[list
 
 
 def lossy_torque(
-    chain: Chain, rest: Scalars, tau: Scalars, qd: Scalars, loss: Scalars, fn: Functions
+    chain: Chain,
+    rest: Scalars,
+    tau: Scalars,
+    x: Any,
+    fn: Functions,
 ) -> list[Any]:
     """Torque left, when what goes through a gear arrives times its loss factor."""
-    through = _through(chain, tau, qd, fn)
+    through, loss = _through(chain, tau, x.qd, x.direction, fn), x.loss
     extra = felt(chain, [(factor - 1.0) * T for factor, T in zip(loss, through, strict=True)])
     return [a + b for a, b in zip(rest, extra, strict=True)]
 
 
-def _through(chain: Chain, tau: Scalars, qd: Scalars, fn: Functions) -> list[Any]:
+def _through(
+    chain: Chain, tau: Scalars, qd: Scalars, direction: Scalars, fn: Functions
+) -> list[Any]:
     """Torque into every gear in units of its joint, rotor acceleration aside."""
     found = []
+    alone = {k: c for c, k in lossy_joints(chain).items()}
     for i, (share, u) in enumerate(zip(shares(chain, tau), speeds(chain, qd), strict=True)):
-        motor = chain.motors[i]
-        law = chain.resistances[i]
-        V, P, N = friction.SHAPES[law.law](u, law.constants, fn)
+        motor, law = chain.motors[i], chain.resistances[i]
+        slides = direction[alone[i]] if i in alone and law.law in friction.STICKS else None
+        V, P, N = friction.SHAPES[law.law](u, law.constants, fn, slides)
         found.append(share - motor.viscous * V - motor.plus * P - motor.minus * N)
     return found
 

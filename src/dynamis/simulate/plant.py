@@ -278,7 +278,7 @@ class Plant:
         rest, rates = self._rest(x, acting, h, fn)
         if self._losses:
             M = motors.lossy_matrix(self.chain, M, x.loss)
-            rest = motors.lossy_torque(self.chain, rest, x.tau, x.qd, x.loss, fn)
+            rest = motors.lossy_torque(self.chain, rest, x.tau, x, fn)
         return M, rest, rates
 
     def _accelerations(
