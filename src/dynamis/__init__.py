@@ -12,6 +12,15 @@ from .robot import Robot, load
 if TYPE_CHECKING:
     from . import control, trajectory, transforms
     from .generic import compile_function as compile
+    from .identify import (
+        Log,
+        Processing,
+        excite,
+        identify,
+        identify_drive_gains,
+        identify_payload,
+        read_log,
+    )
     from .simulate import Run, Sensors, simulate
 
 __version__ = "0.1.0"
@@ -20,6 +29,8 @@ __all__ = [
     "Drive",
     "Friction",
     "Link",
+    "Log",
+    "Processing",
     "Robot",
     "Run",
     "Sensors",
@@ -27,16 +38,28 @@ __all__ = [
     "compile",
     "control",
     "errors",
+    "excite",
+    "identify",
+    "identify_drive_gains",
+    "identify_payload",
     "load",
+    "read_log",
     "simulate",
     "trajectory",
     "transforms",
 ]
 
 _LATER = {
+    "Log": ("identify.log", "Log"),
+    "Processing": ("identify.processing", "Processing"),
     "Run": ("simulate.run", "Run"),
     "Sensors": ("simulate.sensors", "Sensors"),
     "control": ("control", None),
+    "excite": ("identify.excite", "excite"),
+    "identify": ("identify.identify", "identify"),
+    "identify_drive_gains": ("identify.drive_gains", "identify_drive_gains"),
+    "identify_payload": ("identify.payload", "identify_payload"),
+    "read_log": ("identify.read", "read_log"),
     "simulate": ("simulate.simulate", "simulate"),
     "compile": ("generic", "compile_function"),
     "trajectory": ("trajectory", None),

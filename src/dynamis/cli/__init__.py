@@ -29,6 +29,8 @@ COMMANDS = {
     "agree": Command("agree", "compare our methods with each other and with other engines"),
     "equations": Command("equations", "derive the equations of motion step by step"),
     "simulate": Command("simulate", "let a robot fall, or move it under a controller"),
+    "excite": Command("excite", "design a motion that tells a robot's parameters best"),
+    "identify": Command("identify", "find a robot's parameters from logs of its motion"),
     "export": Command("export", "write kernels as C that compiles and tests itself"),
     "bench": Command("bench", "measure speed next to other engines"),
     "cache": Command("cache", "show or empty the compiled code kept on disk"),

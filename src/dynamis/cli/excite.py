@@ -1,0 +1,135 @@
+"""`dynamis excite`: design a motion from which an arm's parameters can be identified."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from tyro.conf import arg
+
+from ..errors import OptionError
+from ..robot import load
+from .arguments import Json, RobotName
+from .printing import data, data_json, number, table, talk
+from .simulate import place
+
+Criterion = Literal["d-optimal", "condition"]
+Place = Annotated[str | None, arg(metavar="PLACE")]
+
+
+def run(
+    robot: RobotName,
+    *,
+    period: float = 10.0,
+    harmonics: int = 5,
+    output: Path | None = None,
+    dt: float = 0.01,
+    periods: int = 1,
+    criterion: Criterion = "d-optimal",
+    friction: str = "asymmetric",
+    center: Place = None,
+    table_height: Annotated[float | None, arg(name="table", metavar="Z")] = None,
+    clearance: float | None = None,
+    capsule_radius: float = 0.05,
+    starts: int = 4,
+    max_iterations: int = 80,
+    seed: int = 0,
+    plot: Path | None = None,
+    json: Json = False,
+) -> int:
+    """Design a periodic motion that excites a robot's parameters, within its limits.
+
+    A PLACE is the name of a configuration or numbers with commas. Exit code 1 if a limit is broken.
+
+    For example:
+
+      dynamis excite puma560 --output excite.csv
+      dynamis excite panda --table 0 --clearance 0.02 --periods 5 --output excite.csv
+      dynamis excite scara --period 5 --harmonics 4 --criterion condition --json
+
+    Args:
+        period: Seconds.
+        harmonics: Multiples of 1/period in every joint.
+        output: Write t, q, qd, qdd to this .csv or .npz.
+        dt: Time step of the output in seconds.
+        periods: How many are written.
+        criterion: What is made large (d-optimal) or small (condition).
+        friction: What is identified: none, viscous, symmetric, asymmetric, ...
+        center: Middle of the motion (default: free).
+        table_height: No part of the arm goes below this height in metres.
+        clearance: Metres kept between links that are not neighbours.
+        capsule_radius: Half the thickness of a link in metres.
+        starts: Random motions the design starts from.
+        max_iterations: From each start.
+        seed: Of the random motions.
+        plot: Draw q, qd and qdd to this image.
+    """
+    from ..identify.excitation import step_count, writable
+    from ..identify.excite import excite
+
+    if output is not None:
+        writable(output)
+        step_count(periods * period, dt)
+    if plot is not None and not plot.absolute().parent.is_dir():
+        raise OptionError(f"there is no folder {str(plot.parent)!r} for {plot.name!r}")
+    arm = load(robot)
+    found = excite(
+        arm,
+        harmonics,
+        period,
+        criterion=criterion,
+        friction=friction,
+        periods=periods,
+        starts=starts,
+        center=None if center is None else place(arm, center, "center"),
+        table=table_height,
+        clearance=clearance,
+        capsule_radius=capsule_radius,
+        seed=seed,
+        max_iterations=max_iterations,
+    )
+    if output is not None:
+        found.save(output, dt)
+    if plot is not None:
+        found.plot(plot)
+    _say(found, output, json)
+    return int(any(f.level == "error" for f in found.findings))
+
+
+def _say(found: Any, output: Path | None, json: bool) -> None:
+    names, demand = found.robot.joint_names, found.demand
+    if json:
+        data_json({
+            "robot": found.robot.name,
+            "period": found.period,
+            "periods": found.periods,
+            "criterion": found.criterion,
+            "value": found.value,
+            "condition_number": found.condition_number,
+            "log_det": found.log_det,
+            "unknowns": len(found.unknowns),
+            "gain": found.gain._asdict(),
+            "a": found.trajectory.a.tolist(),
+            "b": found.trajectory.b.tolist(),
+            "q0": list(found.trajectory.q0),
+            "demand": {name: column.tolist() for name, column in demand._asdict().items()},
+            "findings": [asdict(f) for f in found.findings],
+            "output": None if output is None else str(output),
+        })  # fmt: skip
+        return
+    for finding in found.findings:
+        talk(str(finding))
+    g = found.gain
+    rows = [
+        (f"{found.criterion} criterion", number(found.value), "", ""),
+        ("condition number", number(found.condition_number),
+         f"{g.condition_median:.3g}", f"{g.condition_best:.3g}"),
+        ("information", "", f"{g.information_median:.3g}", f"{g.information_best:.3g}"),
+    ]  # fmt: skip
+    title = f"{found.robot.name}: {found.period:g} s, {len(found.unknowns)} unknowns"
+    columns = ("figure", "value", "times better than random", "than the best random")
+    data(table(title, columns, rows, right=columns[1:]))
+    columns = ("joint", "from", "to", "largest |qd|", "largest |qdd|", "largest |tau|")
+    rows = [(name, *(number(float(c[i])) for c in demand)) for i, name in enumerate(names)]
+    data(table("", columns, rows, right=columns[1:]))
+    if output is not None:
+        talk(f"wrote {output}")

@@ -1,0 +1,277 @@
+"""`dynamis identify`: from logs of an arm to a model of it, and how far to trust it."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+from tyro.conf import Positional, UseAppendAction, arg
+
+from ..errors import FileError, OptionError
+from ..robot import load
+from .arguments import Json, RobotName
+from .printing import data, data_json, number, table, talk
+
+LogFiles = Annotated[
+    tuple[Path, ...],
+    Positional,
+    arg(metavar="LOG [LOG ...]", help="Logs to identify from: .csv, .npz, .parquet or .mcap.",
+        help_behavior_hint=""),
+]  # fmt: skip
+OtherLogs = Annotated[tuple[Path, ...], UseAppendAction, arg(metavar="LOG", help_behavior_hint="")]
+Pairs = Annotated[str | None, arg(metavar="NAME=WHAT,..")]
+Numbers = Annotated[str | None, arg(metavar="NUMBER,..")]
+Span = Annotated[str | None, arg(metavar="START,STOP")]
+SAVED = (".toml", ".urdf")
+
+
+def run(
+    robot: RobotName,
+    logs: LogFiles,
+    *,
+    validate: OtherLogs = (),
+    friction: str = "smooth",
+    estimator: str = "feasible",
+    rotors: bool = False,
+    cutoff: float | None = None,
+    columns: Pairs = None,
+    units: Pairs = None,
+    sample_time: float | None = None,
+    gains: Numbers = None,
+    window: Span = None,
+    validate_window: Span = None,
+    limit: Annotated[float | None, arg(metavar="PERCENT")] = None,
+    report: Path | None = None,
+    save: Path | None = None,
+    json: Json = False,
+) -> int:
+    """Identify a robot's parameters from logs of its motion.
+
+    The last third of a log (or the last of several logs) is held out for a fair figure. Exit code
+    1 if the arm found could not be built, or if --limit is exceeded.
+
+    For example:
+
+      dynamis identify arm.toml run.csv --validate other.csv --friction auto --report id.html
+      dynamis identify panda run.npz --columns "t=times,q=positions,qd=velocities,tau=torques"
+      dynamis identify ur10e run.csv --columns current=i --gains 14.9,13.3,11.1,10.6,11,11.5
+
+    Args:
+        validate: Another motion to compare with; may be given several times.
+        friction: none, viscous, symmetric, asymmetric, stribeck, smooth, grotjahn, loaded,
+            loaded-grotjahn or auto, which chooses.
+        estimator: ordinary, weighted, robust, total or feasible (only arms that could be built).
+        rotors: Rotor inertias are unknown too (they are where the model has drives).
+        cutoff: Of the filter, Hz (default: from the motion's spectrum).
+        columns: Where t, q, qd, tau, current, motor_q, .. are in the logs: a name, a pattern such
+            as pos_*, or several names with commas. Nothing after = leaves one out.
+        units: Where not SI, such as q=deg,t=ms.
+        sample_time: Seconds, where the logs have no time stamps.
+        gains: Drive gains (N m/A at the joint), one per joint, where the logs hold currents.
+        window: Seconds of every LOG to use; either end may be left open.
+        validate_window: The same for --validate.
+        limit: Largest relative error in percent, of validations as logged (held out if none).
+        report: Write a page with everything to this .html.
+        save: Write the identified robot to this .toml or .urdf.
+    """
+    from ..identify.identify import identify
+    from ..report.identification import write
+
+    _check_before(logs, report, save, friction, estimator, limit)
+    arm = load(robot)
+    how = {
+        "columns": _pairs(columns, "columns"),
+        "units": _pairs(units, "units"),
+        "sample_time": sample_time,
+        "drive_gains": None if gains is None else _numbers(gains, "gains"),
+        "robot": arm,
+    }
+    training = [_read(path, _span(window, "window"), how) for path in logs]
+    others = [_read(path, _span(validate_window, "validate-window"), how) for path in validate]
+    found = identify(
+        arm, training, friction=friction, estimator=estimator, rotors=rotors or None, cutoff=cutoff
+    )
+    checks = [found.validate(log) for log in others]
+    if report is not None:
+        write(found, report, checks)
+    if save is not None:
+        found.save(save)
+    fair = checks or ([] if found.held_out is None else [found.held_out])
+    worst = max((check.relative_error_overall for check in fair), default=float("nan"))
+    fine = found.is_physical and (limit is None or 100.0 * worst <= limit)
+    written = {"report": report, "save": save}
+    if json:
+        data_json(_everything(found, checks, fine) | {k: v and str(v) for k, v in written.items()})
+    else:
+        _say(found, checks, worst, limit)
+        for path in written.values():
+            if path is not None:
+                talk(f"wrote {path}")
+    return int(not fine)
+
+
+def _check_before(
+    logs: Sequence[Path], report: Path | None, save: Path | None, friction: str, estimator: str,
+    limit: float | None,
+) -> None:  # fmt: skip
+    """Refuse what would only fail after the work."""
+    from ..identify.estimators import estimator_named
+    from ..identify.frictions import friction_named
+    from ..plots.output import checked_path
+
+    if not logs:
+        raise OptionError("there is no LOG", "dynamis identify ROBOT LOG [LOG ...]")
+    if friction != "auto":
+        friction_named(friction)
+    estimator_named(estimator)
+    if limit is not None and not limit > 0.0:
+        raise OptionError(f"limit is {limit!r}, expected percent above 0")
+    if report is not None:
+        checked_path(report, (".html", ".htm"), "report")
+    if save is not None:
+        checked_path(save, SAVED, "robot")
+
+
+def _read(path: Path, window: Any, how: dict[str, Any]) -> Any:
+    from ..identify.read import read_log
+
+    if not path.exists():
+        raise FileError(f"there is no file {str(path)!r}")
+    return read_log(path, window=window, **how)
+
+
+def _pairs(given: str | None, name: str) -> dict[str, Any] | None:
+    """a=x,b=y,z as {a: x, b: [y, z]}; nothing after = is None."""
+    if given is None:
+        return None
+    found: dict[str, list[str]] = {}
+    last: list[str] | None = None
+    for part in given.split(","):
+        key, equals, value = (x.strip() for x in part.partition("="))
+        if equals and key in found:
+            raise OptionError(f"{name} gives {key!r} twice")
+        if equals:
+            last = found[key] = [value] if value else []
+        elif last is None or not key:
+            raise OptionError(
+                f"{name} is {given!r}, expected NAME=WHAT with commas",
+                'such as --columns "t=time,q=pos_*" or --units "q=deg"',
+            )
+        else:
+            last.append(key)
+    plain = {k: [_plain(x) for x in v] if name == "units" else v for k, v in found.items()}
+    return {k: None if not v else v[0] if len(v) == 1 else v for k, v in plain.items()}
+
+
+def _plain(text: str) -> Any:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def _numbers(given: str, name: str) -> list[float]:
+    try:
+        return [float(x) for x in given.split(",")]
+    except ValueError:
+        raise OptionError(f"{name} is {given!r}, expected numbers with commas") from None
+
+
+def _span(given: str | None, name: str) -> tuple[float | None, float | None] | None:
+    """START,STOP in seconds, either end open."""
+    if given is None:
+        return None
+    ends = given.split(",")
+    if len(ends) != 2:
+        raise OptionError(
+            f"{name} is {given!r}, expected START,STOP in seconds", "such as 1.5,20, or 1.5,"
+        )
+    start, stop = (_numbers(x, name)[0] if x.strip() else None for x in ends)
+    return start, stop
+
+
+def _say(found: Any, checks: Sequence[Any], worst: float, limit: float | None) -> None:
+    """Held out and validations, then the training log, then what the model is."""
+    for finding in found.findings:
+        talk(str(finding))
+    cutoff = float(found.processing[0].cutoff)
+    if found.held_out is not None:
+        data(_accuracy(found.held_out, "held out", cutoff))
+    for check in checks:
+        data(_accuracy(check, "validation", cutoff))
+    for fit in found.training:
+        data(_accuracy(fit, "training, the rows it was fitted to", cutoff))
+    built = sum(found.links_physical)
+    style = "good" if found.is_physical else "error"
+    unsure = sum(1 for name in found.names if name in found.not_identifiable)
+    rows = [
+        ("unknowns", f"{len(found.names)}, {unsure} of them of unknown sign"),
+        ("friction", found.friction),
+        ("estimator", found.estimator),
+        ("condition number", number(found.condition_number)),
+        ("cut-off", f"{cutoff:.4g} Hz"),
+        ("links that could be built", (f"{built} of {len(found.links_physical)}", style)),
+        ("could be built", ("yes" if found.is_physical else "no", style)),
+    ]
+    data(table(found.unknowns.robot.name, ("figure", "value"), rows))
+    if found.scores:
+        rows = [(name, f"{100 * score:.2f} %") for name, score in found.scores]
+        data(table("", ("friction model", "error on blocks left out"), rows))
+    if limit is not None and not 100.0 * worst <= limit:
+        talk(f"the error of {100 * worst:.2f} % is above the limit of {limit:g} %")
+
+
+def _accuracy(check: Any, label: str, cutoff: float) -> Any:
+    low = check.filtered(cutoff)
+    columns = ("joint", "RMS", "relative error", "NRMS", f"low-passed at {cutoff:.3g} Hz")
+    shares = [*low.relative_error, low.relative_error_overall]
+    rows = [(*row, f"{100 * x:.2f} %") for row, x in zip(check.cells(), shares, strict=True)]
+    title = f"{check.name or 'log'}: {label}, {len(check.t)} rows"
+    return table(title, columns, rows, right=columns[1:])
+
+
+def _everything(found: Any, checks: Sequence[Any], fine: bool) -> dict[str, Any]:
+    cutoff = float(found.processing[0].cutoff)
+    spread, intervals = found.standard_deviations, found.intervals()
+    unknowns = [
+        {"name": name, "kind": found.unknowns.kinds[k], "value": float(found.values[k]),
+         "standard_deviation": float(spread[k]), "interval_99": intervals[k].tolist()}
+        for k, name in enumerate(found.names)
+    ]  # fmt: skip
+    full = zip(found.unknowns.full_names, found.full.tolist(), strict=True)
+    return {
+        "robot": found.unknowns.robot.name,
+        "ok": fine,
+        "held_out": None if found.held_out is None else _figures(found.held_out, cutoff),
+        "validations": [_figures(check, cutoff) for check in checks],
+        "training": [_figures(fit, cutoff) for fit in found.training],
+        "friction": found.friction,
+        "friction_scores": dict(found.scores),
+        "estimator": found.estimator,
+        "method": found.method,
+        "is_physical": found.is_physical,
+        "links_physical": list(found.links_physical),
+        "condition_number": float(found.condition_number),
+        "unknowns": unknowns,
+        "parameters": dict(full),
+        "not_identifiable": found.not_identifiable,
+        "rows_that_count_as_one": np.asarray(found.correlation).tolist(),
+        "processing": [asdict(p) for p in found.processing],
+        "findings": [asdict(f) for f in found.findings],
+    }
+
+
+def _figures(check: Any, cutoff: float) -> dict[str, Any]:
+    low = check.filtered(cutoff)
+    parts = {
+        name: {
+            "rms": one.rms.tolist(),
+            "relative_error": one.relative_error.tolist(),
+            "relative_error_overall": one.relative_error_overall,
+            "nrms": one.nrms.tolist(),
+        }
+        for name, one in (("as_logged", check), ("low_passed", low))
+    }
+    return {"log": check.name, "rows": len(check.t), "joints": list(check.joint_names),
+            "low_passed_at": cutoff, **parts}  # fmt: skip

@@ -1,0 +1,213 @@
+"""What is wrong with a log before it becomes a model: a diagnosis instead of a wrong number."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import DynamisError
+from ..model.finding import Finding
+from .information import Information, condition
+from .log import Log
+from .processing import lowpass
+from .samples import Samples
+from .unknowns import Unknowns
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+
+STILL = 1e-4  # rad or m: a joint whose position varies less does not move
+SHORT = 50  # rows
+SATURATED = 0.02  # share of rows at the very same extreme torque
+TURN = 4.0 * np.pi  # a revolute joint rarely moves further; degrees do
+FINE = 0.05  # relative error below which the order of the columns is not doubted
+FEW = 600  # rows looked at for that
+LATE = 2e-3  # s: velocities that come later are worth a word
+POOR = 1e4  # condition number beyond which a motion does not excite the unknowns
+
+
+class LogError(DynamisError, ValueError):
+    """A log that cannot become a model; `findings` says all that is wrong with it."""
+
+    def __init__(self, message: str, hint: str | None, findings: Sequence[Finding]):
+        self.findings = tuple(findings)
+        super().__init__(message, hint)
+
+
+def diagnose(robot: "Robot", logs: Sequence[Log]) -> list[Finding]:
+    """Everything dubious about logs; errors are raised, together."""
+    found: list[Finding] = []
+    for log in logs:
+        found += [f for f in log.findings if f.level != "note"]
+        found += _length(log) + _stillness(robot, log) + _torques(robot, log) + _units(robot, log)
+        found += _columns(robot, log) + _lag(robot, log)
+    worst = [f for f in found if f.level == "error"]
+    if worst:
+        lines = "\n".join(f"  {f.where}: {f.what}" for f in worst)
+        raise LogError(f"this is no log to identify from:\n{lines}", worst[0].remedy, found)
+    return found
+
+
+def _lag(robot: "Robot", log: Log) -> list[Finding]:
+    """Logged velocities that come late, as those of a filter do."""
+    if log.qd is None or len(log) < SHORT:
+        return []
+    rate = np.gradient(log.q, log.t, axis=0)
+    slope = np.gradient(lowpass(rate, 0.1 * log.rate, log.rate), log.t, axis=0)
+    late = -float(((log.qd - rate) * slope).sum() / max(float((slope * slope).sum()), 1e-300))
+    if late < LATE:
+        return []
+    what = f"the logged velocities come {1e3 * late:.1f} ms after the positions"
+    remedy = "try processing=dy.Processing(velocity='difference') and compare held-out errors"
+    return [Finding("note", log.name or "log", what, remedy)]
+
+
+def _length(log: Log) -> list[Finding]:
+    if len(log) >= SHORT:
+        return []
+    what = f"{len(log)} rows in {log.duration:.3g} s, expected at least {SHORT}"
+    return [Finding("error", log.name or "log", what, "record a longer motion")]
+
+
+def _stillness(robot: "Robot", log: Log) -> list[Finding]:
+    still = [n for n, s in zip(robot.joint_names, np.ptp(log.q, axis=0), strict=True) if s < STILL]
+    if not still:
+        return []
+    if len(still) == log.n:
+        what = "no joint moves"
+        return [Finding("error", log.name or "log", what, "record a motion that excites the arm")]
+    what = f"joints {', '.join(still)} do not move"
+    remedy = "parameters felt only through them stay unknown"
+    return [Finding("warning", log.name or "log", what, remedy)]
+
+
+def _torques(robot: "Robot", log: Log) -> list[Finding]:
+    found = []
+    for name, tau in zip(robot.joint_names, log.tau.T, strict=True):
+        where = f"{log.name or 'log'}, {name}"
+        if np.ptp(tau) == 0.0:
+            found.append(
+                Finding("error", where, f"the torque is always {tau[0]:g}", "check the column")
+            )
+            continue
+        for extreme in (tau.max(), tau.min()):
+            share = float((tau == extreme).mean())
+            if share > SATURATED and len(np.unique(tau)) > 20:
+                what = f"{100 * share:.0f} % of the rows have the torque {extreme:.4g}: saturated"
+                found.append(Finding("warning", where, what, "cut those rows off, or move slower"))
+    return found
+
+
+def _units(robot: "Robot", log: Log) -> list[Finding]:
+    found = []
+    kinds = [link.joint for link in robot.model.links if link.mimic is None]
+    for name, kind, q in zip(robot.joint_names, kinds, log.q.T, strict=True):
+        if kind == "revolute" and np.ptp(q) > TURN:
+            what = f"moves over {np.ptp(q):.4g}: degrees, or motor angles?"
+            remedy = "give read_log units={'q': 'deg'} or the gear ratios"
+            found.append(Finding("error", f"{log.name or 'log'}, {name}", what, remedy))
+    return found
+
+
+def _columns(robot: "Robot", log: Log) -> list[Finding]:
+    """Logged velocities that are not the derivative of the logged positions."""
+    if log.qd is None or len(log) < SHORT:
+        return []
+    found = []
+    rate = np.gradient(log.q, log.t, axis=0)
+    for j, name in enumerate(robot.joint_names):
+        if np.ptp(log.q[:, j]) < STILL or not log.qd[:, j].any():
+            continue
+        a, b = rate[:, j], log.qd[:, j]
+        factor = float((a * b).sum() / (b * b).sum())
+        match = float((a * b).sum() / np.sqrt((a * a).sum() * (b * b).sum()))
+        if match < 0.5:
+            what = f"velocity and position do not belong together (correlation {match:.2f})"
+            remedy = "check the order of the columns"
+        elif not 0.5 < factor < 2.0:
+            what = f"velocity is {1 / factor:.3g} times the derivative of position"
+            remedy = "check the units of q, qd and t"
+        else:
+            continue
+        found.append(Finding("error", f"{log.name or 'log'}, {name}", what, remedy))
+    return found
+
+
+def not_exciting(
+    unknowns: Unknowns, info: Information, solution: Any, known: np.ndarray | None = None
+) -> list[Finding]:
+    """What the motion leaves open, by name; what was known beforehand is not asked for."""
+    R = info.stacked(np.ones(len(info.rows)))[:, :-1]
+    lengths = np.linalg.norm(R, axis=0)
+    asked = np.ones(len(lengths), dtype=bool) if known is None else np.isnan(known)
+    small = asked & (lengths < 1e-9 * lengths.max())
+    silent = [unknowns.names[k] for k in np.flatnonzero(small)]
+    found = []
+    if silent:
+        what = f"{len(silent)} unknowns leave no trace: {', '.join(silent[:4])}"
+        found.append(Finding("warning", "motion", what, "move the joints they belong to"))
+    value = condition(R)
+    if value > POOR:
+        what = f"the condition number is {value:.3g}: unknowns cannot be told apart"
+        found.append(Finding("warning", "motion", what, "design a motion with dy.excite"))
+    misfit = np.sqrt(info.residuals(solution.x).sum() / max(info.torques.sum(), 1e-300))
+    if misfit > 0.5:
+        what = f"the model explains only {100 * (1 - misfit):.0f} % of the torque"
+        remedy = "check the robot, the order of the columns and the signs"
+        found.append(Finding("warning", "model", what, remedy))
+    return found
+
+
+def far_from_buildable(info: Information, free: np.ndarray, bound: np.ndarray) -> list[Finding]:
+    """Whether arms that could be built explain the data much worse than any numbers would."""
+    a, b = (float(np.sqrt(info.residuals(x).sum() / info.torques.sum())) for x in (free, bound))
+    if b < 1.5 * a or b < FINE:
+        return []
+    what = (
+        f"arms that could be built miss {100 * b:.1f} % of the torque, free numbers {100 * a:.1f} %"
+    )
+    remedy = "check signs, units and the robot; a strong prior does this too"
+    return [Finding("warning", "model", what, remedy)]
+
+
+def torque_order(
+    unknowns: Unknowns, motions: Sequence[Samples], joints: Sequence[str]
+) -> list[Finding]:
+    """Whether two torque columns changed places, or one its sign: another order fits far better."""
+    samples = max(motions, key=len)
+    rows = np.linspace(0, len(samples) - 1, min(len(samples), FEW)).astype(int)
+    Y = unknowns.regressor(samples.q[rows], samples.qd[rows], samples.qdd[rows])
+    Q = np.linalg.qr(Y.reshape(-1, len(unknowns)))[0]
+    tau = samples.tau[rows]
+    now = _misfit(Q, tau)
+    if now < FINE:
+        return []
+    n = tau.shape[1]
+    changes = [
+        (f"{joints[i]} and {joints[j]} swapped", _swapped(n, i, j))
+        for i in range(n)
+        for j in range(i)
+    ]
+    changes += [(f"the sign of {joints[i]} changed", _flipped(n, i)) for i in range(n)]
+    said, best = min(((s, _misfit(Q, tau @ P)) for s, P in changes), key=lambda pair: pair[1])
+    if best > 0.5 * now:
+        return []
+    what = f"with the torques of {said} the error falls from {100 * now:.0f} to {100 * best:.0f} %"
+    return [Finding("warning", "torque columns", what, "check their order and signs")]
+
+
+def _misfit(Q: np.ndarray, tau: np.ndarray) -> float:
+    b = tau.ravel()
+    return float(np.linalg.norm(b - Q @ (Q.T @ b)) / max(np.linalg.norm(b), 1e-300))
+
+
+def _swapped(n: int, i: int, j: int) -> np.ndarray:
+    P = np.eye(n)
+    P[[i, j]] = P[[j, i]]
+    return P
+
+
+def _flipped(n: int, i: int) -> np.ndarray:
+    P = np.eye(n)
+    P[i, i] = -1.0
+    return P

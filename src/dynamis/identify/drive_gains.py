@@ -1,0 +1,259 @@
+"""Drive gains (N m per A) from one motion run twice, without and with a load of known mass.
+
+    delta i_j = (Y_L p_L + delta friction_j) / k_j,   p_L = (mass, nine unknowns)
+
+What the arm itself needs cancels in the difference. Friction belongs to one joint alone, so it is
+eliminated beforehand; given the gains, the load follows by least squares; the gains are searched.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.optimize import least_squares
+
+from ..errors import OptionError, ShapeError
+from ..model.finding import Finding
+from .log import Log
+from .payload import (
+    changed_friction,
+    check_joints,
+    friction_columns,
+    payload_columns,
+    same_motion,
+)
+from .processing import HIGHEST, KEPT, Processing, lowpass, prepare
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+
+CUTOFF = 2.0  # Hz: what the two runs have in common is slow
+BLOCKS = 10  # of time, drawn anew for the spread
+ROUNDS = 3  # of weighing joints by their own residual
+VAGUE = 0.2  # relative standard deviation above which a gain is not worth its name
+FEWEST = 40  # samples
+FARTHEST = 4.0  # of log(gain) from where the search starts: a factor of 50
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DriveGains:
+    """Gains (n,) in N m/A (N/A of a slide) with their standard deviations, by block bootstrap.
+
+    `load` are the ten parameters of the load in the tool frame; `residual` (n,) is the RMS of the
+    current difference that is left, in A, `relative_residual` (n,) its share of the difference.
+    """
+
+    gains: np.ndarray
+    standard_deviations: np.ndarray
+    load: np.ndarray
+    residual: np.ndarray
+    relative_residual: np.ndarray
+    shift: float  # s: q_loaded(t) = q_free(t - shift)
+    joint_names: tuple[str, ...]
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def com(self) -> np.ndarray:
+        """Centre of mass of the load in the tool frame, (3,)."""
+        return self.load[1:4] / self.load[0]
+
+    def torques(self, log: Log) -> Log:
+        """A log in amperes as a log in N m: tau = gain * current."""
+        if log.n != len(self.gains):
+            raise ShapeError(f"log {log.name!r} has {log.n} joints, expected {len(self.gains)}")
+        return replace(log, tau=log.tau * self.gains)
+
+    def __repr__(self) -> str:
+        pairs = zip(self.gains, self.standard_deviations, strict=True)
+        return f"DriveGains({', '.join(f'{g:.4g} +- {s:.2g}' for g, s in pairs)} N m/A)"
+
+
+def identify_drive_gains(
+    robot: "Robot",
+    free: Log,
+    loaded: Log,
+    mass: float,
+    *,
+    com: Sequence[float] | None = None,
+    gains: Any = None,
+    friction: Any = "smooth",
+    processing: Processing | None = None,
+    cutoff: float = CUTOFF,
+    draws: int = 24,
+    seed: int = 0,
+    threads: int | None = None,
+) -> DriveGains:
+    """Identify the gains from logs whose `tau` holds currents (A) of the same motion.
+
+    `mass` (kg) is the load's, `com` its centre in the tool frame where that is known too; `gains`
+    start the search. `friction` is what the load may change of it; `cutoff` (Hz) low-passes both
+    sides; `draws` of blocks of time give the standard deviations.
+    """
+    for log in (free, loaded):
+        check_joints(robot, log)
+    known = _known_load(mass, com)
+    start = _checked_gains(gains, robot.n)
+    if not isinstance(draws, int) or draws < 2:
+        raise OptionError(f"draws is {draws!r}, expected a whole number above 1")
+    if not cutoff > 0.0:
+        raise OptionError(f"cutoff is {cutoff!r} Hz, expected more than 0")
+    bare = type(robot)(replace(robot.model, payload=None))
+    model, shift = changed_friction(friction), same_motion(free, loaded)
+    parts = _differences(
+        bare, free, loaded, shift, model, processing or Processing(), cutoff, threads
+    )
+    blocks = [_Block.of(F, Y, di) for F, Y, di in parts]
+    log_k, p, rms, share = _fit(blocks, known, start)
+    rng = np.random.default_rng(seed)
+    drawn = [
+        _fit([blocks[k] for k in rng.integers(0, len(blocks), len(blocks))], known, np.exp(log_k))
+        for _ in range(draws)
+    ]
+    found, spread = np.exp(log_k), np.std([np.exp(d[0]) for d in drawn], axis=0, ddof=1)
+    names = tuple(robot.joint_names)
+    return DriveGains(found, spread, p, rms, share, shift, names, _vague(names, found, spread))
+
+
+def _known_load(mass: Any, com: Any) -> np.ndarray:
+    """The ten parameters as far as they are known, NaN for the others."""
+    real = isinstance(mass, (int, float, np.number)) and not isinstance(mass, bool)
+    if not real or not 0.0 < mass < np.inf:
+        raise OptionError(f"mass is {mass!r}, expected the load's kilograms, more than 0")
+    known = np.full(10, np.nan)
+    known[0] = mass
+    if com is not None:
+        c = np.asarray(com, dtype=float)
+        if c.shape != (3,) or not np.isfinite(c).all():
+            raise ShapeError(f"com is {com!r}, expected three numbers, metres in the tool frame")
+        known[1:4] = mass * c
+    return known
+
+
+def _checked_gains(gains: Any, n: int) -> np.ndarray | None:
+    if gains is None:
+        return None
+    given = np.asarray(gains, dtype=float)
+    if given.shape != (n,) or not (given > 0.0).all():
+        raise ShapeError(f"gains is {gains!r}, expected {n} numbers above 0, in N m/A")
+    return given
+
+
+def _differences(
+    robot: "Robot",
+    free: Log,
+    loaded: Log,
+    shift: float,
+    model: Any,
+    how: Processing,
+    cutoff: float,
+    threads: int | None,
+) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """(F (N, n, f), Y_L (N, n, 10), delta i (N, n)) low-passed, in blocks of time."""
+    found = []
+    for samples in prepare(loaded, how)[0]:
+        at, rate = samples.t - shift, 1.0 / float(samples.t[1] - samples.t[0])
+        inside = np.flatnonzero((at >= free.t[0]) & (at <= free.t[-1]))
+        if len(inside) < FEWEST:
+            continue
+        s = samples.rows(int(inside[0]), int(inside[-1]) + 1)
+        there = np.stack([np.interp(s.t - shift, free.t, c) for c in free.tau.T], axis=1)
+        F, Y = friction_columns(s.qd, model), payload_columns(robot, s, threads)
+        top = min(cutoff, HIGHEST * rate)
+        every = max(1, int(rate / (KEPT * top)))
+        found.append([lowpass(x, top, rate)[::every] for x in (F, Y, s.tau - there)])
+    total = sum(len(f[2]) for f in found)
+    if total < FEWEST:
+        raise OptionError(
+            f"{total} samples are left after filtering at {cutoff:g} Hz, expected {FEWEST}",
+            "record a longer motion",
+        )
+    parts = []
+    for F, Y, di in found:
+        count = max(1, round(BLOCKS * len(di) / total))
+        parts += list(
+            zip(*(np.array_split(x, count) for x in (F, Y, di)), strict=True),
+        )
+    return parts
+
+
+@dataclass(frozen=True, eq=False)
+class _Block:
+    """Triangles of [F Y_L di] of a block of time, one per joint with its own friction columns."""
+
+    triangles: np.ndarray  # (n, f + 11, f + 11)
+    rows: int
+
+    @classmethod
+    def of(cls, F: np.ndarray, Y: np.ndarray, di: np.ndarray) -> "_Block":
+        """Reduce (N, n, .) to as many rows as columns."""
+        N, n = di.shape
+        kinds = F.shape[-1] // n
+        R = []
+        for j in range(n):
+            own = F[:, j, j * kinds : (j + 1) * kinds]
+            R.append(_triangle(np.column_stack([own, Y[:, j], di[:, j]])))
+        return cls(np.stack(R), N)
+
+
+def _triangle(rows: np.ndarray) -> np.ndarray:
+    size = rows.shape[1]
+    R = np.asarray(np.linalg.qr(rows, mode="r"))
+    return R if len(R) == size else np.vstack([R, np.zeros((size - len(R), size))])
+
+
+def _fit(
+    blocks: Sequence[_Block], known: np.ndarray, start: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """log gains, load (10,), residual RMS (A) and its share of the difference, per joint."""
+    stacked = np.concatenate([b.triangles for b in blocks], axis=1)
+    rows = sum(b.rows for b in blocks)
+    R = np.stack([_triangle(one)[-11:, -11:] for one in stacked])  # friction is eliminated
+    Y, di = R[..., :10], R[..., 10]
+    size = np.maximum(np.linalg.norm(di, axis=1), 1e-300)
+    open_, n = np.isnan(known), len(R)
+    given = Y[..., ~open_] @ known[~open_]
+    sigma = size.copy()
+
+    def solved(log_k: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        scale = np.exp(-log_k)[:, None] / sigma[:, None]
+        A = (Y[..., open_] * scale[..., None]).reshape(-1, int(open_.sum()))
+        y = (di / sigma[:, None] - given * scale).ravel()
+        length = np.linalg.norm(A, axis=0)
+        length = np.where(length > 0.0, length, 1.0)
+        x = np.linalg.lstsq(A / length, y, rcond=1e-7)[0]
+        return y - (A / length) @ x, x / length
+
+    log_k = np.log(_start(Y, di, open_, given) if start is None else start)
+    reach = (log_k - FARTHEST, log_k + FARTHEST)
+    for _ in range(ROUNDS):
+        found = least_squares(lambda k: solved(k)[0], log_k, bounds=reach, x_scale=0.1, max_nfev=60)
+        log_k = found.x
+        left = solved(log_k)[0].reshape(n, -1) * sigma[:, None]
+        sigma = np.maximum(np.linalg.norm(left, axis=1), 1e-9 * size)
+    load = known.copy()
+    load[open_] = solved(log_k)[1]
+    return log_k, load, sigma / np.sqrt(rows), sigma / size
+
+
+def _start(Y: np.ndarray, di: np.ndarray, open_: np.ndarray, given: np.ndarray) -> np.ndarray:
+    """Gains by the equation in torque, k di = Y p, linear in both: biased, but near."""
+    n, size = di.shape
+    K = np.zeros((n, size, n))
+    K[range(n), :, range(n)] = -di
+    A = np.concatenate([Y[..., open_], K], axis=-1).reshape(n * size, -1)
+    length = np.linalg.norm(A, axis=0)
+    length = np.where(length > 0.0, length, 1.0)
+    k = (np.linalg.lstsq(A / length, -given.ravel(), rcond=1e-7)[0] / length)[-n:]
+    typical = float(np.median(k[k > 0.0])) if (k > 0.0).any() else 1.0
+    return np.where(k > 0.1 * typical, k, typical)
+
+
+def _vague(names: Sequence[str], gains: np.ndarray, spread: np.ndarray) -> tuple[Finding, ...]:
+    """Joints whose current hardly shows the load."""
+    remedy = "choose a motion in which the load weighs on this joint, or a heavier load"
+    return tuple(
+        Finding("warning", name, f"its gain is only known as {g:.3g} +- {s:.2g} N m/A", remedy)
+        for name, g, s in zip(names, gains, spread, strict=True)
+        if not s < VAGUE * g
+    )

@@ -1,0 +1,199 @@
+"""What identification leaves: numbers with their spread, a robot to use, and an honest account."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import OptionError
+from ..model.finding import Finding
+from .bodies import links_of, physical
+from .log import Log
+from .processing import Processing, prepare
+from .unknowns import Unknowns
+from .validation import Validation
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+
+CONFIDENCE = 0.99
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Estimate:
+    """Base parameters with standard deviations, and the robot they make.
+
+    `values` are the unknowns in `names` (base parameters of bodies and drives, then friction);
+    `standard_deviations` allow for residuals that are not white. `training` is the fit on the very
+    rows it was made from, `held_out` (if any) on rows it has not seen.
+    """
+
+    unknowns: Unknowns
+    values: np.ndarray
+    covariance: np.ndarray
+    full: np.ndarray
+    condition_number: float
+    estimator: str
+    method: str
+    processing: tuple[Processing, ...]
+    training: tuple[Validation, ...]
+    correlation: np.ndarray  # rows that count as one, per joint
+    held_out: Validation | None = None
+    scores: Sequence[tuple[str, float]] = ()  # friction models by held-out error
+    findings: tuple[Finding, ...] = ()
+    logs: tuple[Log, ...] = field(default=(), repr=False)
+    asked: Processing = Processing()  # what the user chose: it holds for other motions too
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The unknowns by name, base parameters as their groupings."""
+        return self.unknowns.names
+
+    @property
+    def standard_deviations(self) -> np.ndarray:
+        """One per unknown."""
+        return np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
+
+    def intervals(self, confidence: float = CONFIDENCE) -> np.ndarray:
+        """Lowest and highest of every unknown, (m, 2)."""
+        from scipy.stats import norm
+
+        if not 0.0 < confidence < 1.0:
+            raise OptionError(f"confidence is {confidence!r}, expected between 0 and 1")
+        reach = norm.ppf(0.5 + 0.5 * confidence) * self.standard_deviations
+        return np.stack([self.values - reach, self.values + reach], axis=1)
+
+    @cached_property
+    def robot(self) -> "Robot":
+        """The robot with the identified parameters."""
+        return self.unknowns.as_robot(self.full, self.values)
+
+    @cached_property
+    def links_physical(self) -> tuple[bool, ...]:
+        """Which links could be built: pseudo-inertia positive semidefinite."""
+        links = len(self.unknowns.robot.model.links)
+        return tuple(bool(x) for x in physical(links_of(self.full, links)))
+
+    @cached_property
+    def friction_physical(self) -> bool:
+        """Whether no friction feeds power in, and no rotor has negative inertia."""
+        kinds = np.array(self.unknowns.kinds)
+        signed = np.isin(kinds, ("viscous", "coulomb", "rotor"))
+        return bool((self.values[signed] >= -1e-9).all())
+
+    @property
+    def is_physical(self) -> bool:
+        """Whether every link and every joint could be built."""
+        return all(self.links_physical) and self.friction_physical
+
+    @property
+    def friction(self) -> str:
+        """The friction model, with its constants."""
+        return str(self.unknowns.friction)
+
+    @property
+    def relative_standard_deviations(self) -> np.ndarray:
+        """Standard deviation over size, per unknown."""
+        return self.standard_deviations / np.maximum(np.abs(self.values), 1e-300)
+
+    @property
+    def not_identifiable(self) -> dict[str, str]:
+        """Parameters that this arm or this motion does not show, and why."""
+        why = dict.fromkeys(self.unknowns.lost, "no motion of this arm makes it felt")
+        for name, value, spread in zip(
+            self.names, self.values, self.standard_deviations, strict=True
+        ):
+            if spread > abs(value):
+                why[name] = f"the motion leaves {value:.3g} +- {spread:.2g}: its sign is not known"
+        return why
+
+    def predict(self, log: Log) -> np.ndarray:
+        """Torque at the logged instants, (N, n)."""
+        return predicted(self.unknowns, self.values, log, self._how(log))[0]
+
+    def validate(self, log: Log) -> Validation:
+        """Measured beside predicted torque on a motion: .rms, .relative_error, ..."""
+        return validation(self.unknowns, self.values, log, self._how(log))
+
+    @property
+    def cutoff_given(self) -> bool:
+        """Whether the cut-off was the user's choice."""
+        return self.asked.cutoff is not None
+
+    def _how(self, log: Log) -> Processing:
+        """As in training; of another motion what the user left open is chosen anew."""
+        for known, chosen in zip(self.logs, self.processing, strict=True):
+            if log is known:
+                return chosen
+        velocity = None if log.qd is None else self.asked.velocity
+        return replace(self.asked, velocity=velocity)
+
+    def save(self, path: str | Path) -> Path:
+        """The identified robot as .toml or .urdf."""
+        return self.robot.save(path)  # type: ignore[return-value]
+
+    def refine(self, log: Log, controller: Any, reference: Any, **options: Any) -> "Estimate":
+        """Output error: the simulated closed loop is made to move as the log says."""
+        from .output_error import output_error
+
+        return output_error(self, log, controller, reference, **options)
+
+    def report(self, path: str | Path, validations: Sequence[Validation] = ()) -> Path:
+        """One self-contained page: held-out figures first, then everything else."""
+        from ..report.identification import write
+
+        return write(self, Path(path), validations)
+
+    def table(self) -> list[tuple[str, str, str, str]]:
+        """Rows: unknown, value, standard deviation, relative."""
+        rows = zip(self.names, self.values, self.standard_deviations, strict=True)
+        return [
+            (n, f"{v:.5g}", f"{s:.2g}", f"{100 * s / max(abs(v), 1e-300):.1f} %")
+            for n, v, s in rows
+        ]
+
+    def __repr__(self) -> str:
+        robot = self.unknowns.robot
+        fit = 100 * np.mean([v.relative_error_overall for v in self.training])
+        out = (
+            ""
+            if self.held_out is None
+            else f", {100 * self.held_out.relative_error_overall:.2f} % held out"
+        )
+        body = "physical" if self.is_physical else "not physical"
+        return (
+            f"Estimate({robot.name!r}, {len(self.names)} unknowns, {self.friction} friction, "
+            f"{fit:.2f} % as logged{out}, {body})"
+        )
+
+
+def predicted(
+    unknowns: Unknowns, x: np.ndarray, log: Log, processing: Processing
+) -> tuple[np.ndarray, np.ndarray]:
+    """Torque of the model and speed of the joints at the logged instants, (N, n) each.
+
+    The motion is filtered, the torque is not; NaN inside long gaps.
+    """
+    pieces, _ = prepare(log, processing, thin=False)
+    torque, speed = np.full(log.q.shape, np.nan), np.zeros(log.q.shape)
+    for samples in pieces:
+        rows = [Y @ x for Y, *_ in samples.blocks(unknowns, filtered=False)]
+        tau = np.concatenate(rows)
+        near = 0.5 * log.step
+        here = (log.t >= samples.t[0] - near) & (log.t <= samples.t[-1] + near)
+        for j in range(log.n):
+            torque[here, j] = np.interp(log.t[here], samples.t, tau[:, j])
+            speed[here, j] = np.interp(log.t[here], samples.t, samples.qd[:, j])
+    return torque, speed
+
+
+def validation(unknowns: Unknowns, x: np.ndarray, log: Log, processing: Processing) -> Validation:
+    """Measured beside predicted torque, every row of the log between its long gaps."""
+    tau, speed = predicted(unknowns, x, log, processing)
+    seen = np.isfinite(tau).all(axis=1)
+    names = tuple(unknowns.robot.joint_names)
+    measured = np.array(log.tau[seen])
+    return Validation(log.name, log.t[seen], measured, tau[seen], speed[seen], names)

@@ -1,0 +1,173 @@
+"""A designed motion: what it is worth, what it asks of the joints, and as a file."""
+
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ..errors import FileError, OptionError
+from ..model.finding import Finding
+from ..trajectory.arguments import positive
+from ..trajectory.fourier import Fourier
+from ..trajectory.trajectory import Sampled
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from ..robot import Robot
+
+SUFFIXES = (".csv", ".npz")
+QUANTITIES = ("q", "qd", "qdd")
+
+
+class Gain(NamedTuple):
+    """How many times better than random series within the same limits, their median and best.
+
+    `condition` is the ratio of condition numbers; `information` is exp((log det - log det of the
+    random one) / unknowns): how many times longer the random motion must run for as much.
+    """
+
+    condition_median: float
+    condition_best: float
+    information_median: float
+    information_best: float
+
+
+class Demand(NamedTuple):
+    """What the motion asks of every joint, (n,) each: range of q, largest |qd|, |qdd| and |tau|."""
+
+    low: np.ndarray
+    high: np.ndarray
+    qd: np.ndarray
+    qdd: np.ndarray
+    tau: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Excitation:
+    """An exciting motion: `trajectory` is one period; logs should hold `periods` of them.
+
+    `condition_number` is that of the regressor of the unknowns with its columns at unit length and
+    its rows in units of `usual_torque`, that of random motions; `log_det` is that of the
+    information matrix in usual units (see `excitation_criterion`); `value` is the criterion's,
+    more is better.
+    """
+
+    robot: "Robot"
+    trajectory: Fourier
+    criterion: str
+    value: float
+    condition_number: float
+    log_det: float
+    unknowns: tuple[str, ...]
+    gain: Gain
+    demand: Demand
+    usual_torque: np.ndarray  # (n,)
+    findings: tuple[Finding, ...]
+    periods: int = 1
+    status: tuple[str, ...] = ()  # how the optimiser ended, start by start
+
+    @property
+    def period(self) -> float:
+        """Seconds."""
+        return self.trajectory.period
+
+    @property
+    def duration(self) -> float:
+        """Seconds, all periods."""
+        return self.periods * self.period
+
+    def sample(self, dt: float = 0.01) -> Sampled:
+        """t, q, qd, qdd every dt over all periods, both ends included."""
+        steps = step_count(self.duration, dt)
+        t = np.linspace(0.0, self.duration, steps + 1)
+        return Sampled(t, *self.trajectory(t))
+
+    def save(self, path: Any, dt: float = 0.01) -> Path:
+        """Write columns t, q1.., qd1.., qdd1.. to a .csv or .npz: whole or not at all."""
+        path = writable(path)
+        sampled = self.sample(dt)
+        try:
+            handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".part")
+        except OSError as error:
+            raise FileError(f"{path} cannot be written: {error}") from None
+        try:
+            with os.fdopen(handle, "wb") as file:
+                _write(file, sampled, path.suffix)
+            Path(temporary).replace(path)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+        return path
+
+    def plot(self, path: Any = None) -> "Figure":
+        """q, qd and qdd of every joint over one period."""
+        from ..plots.figure import Picture, check_save, save
+
+        check_save(path)
+        t = np.linspace(0.0, self.period, 501)
+        figure = Picture(figsize=(8.0, 6.5), layout="constrained")
+        axes = figure.subplots(len(QUANTITIES), 1, sharex=True)
+        for axis, name, values in zip(axes, QUANTITIES, self.trajectory(t), strict=True):
+            lines = axis.plot(t, values, linewidth=1.3)
+            axis.set_ylabel(name)
+            axis.grid(alpha=0.3)
+            if name == "q":
+                axis.legend(lines, self.robot.joint_names, fontsize=8, ncols=4, loc="upper right")
+        axes[-1].set_xlabel("t (s)")
+        figure.suptitle(f"{self.robot.name}: exciting motion", fontsize=12)
+        if path is not None:
+            save(figure, path)
+        return figure
+
+    def __repr__(self) -> str:
+        g, d = self.gain, self.demand
+        many = f"{self.periods} periods of " if self.periods > 1 else ""
+        lines = [
+            f"Excitation of {self.robot.name!r}: {many}{self.period:g} s, "
+            f"{self.trajectory.a.shape[1]} harmonics, {len(self.unknowns)} unknowns",
+            f"{self.criterion} {self.value:.6g}, condition number {self.condition_number:.4g}: "
+            f"{g.condition_median:.3g} times better than random",
+            f"information {g.information_median:.3g} times a random motion's "
+            f"(the best of them: {g.information_best:.3g})",
+            f"{'joint':12} {'from':>9} {'to':>9} {'|qd|':>9} {'|qdd|':>9} {'|tau|':>9}",
+        ]
+        for i, name in enumerate(self.robot.joint_names):
+            numbers = " ".join(f"{column[i]:9.4g}" for column in d)
+            lines.append(f"{name:12} {numbers}")
+        return "\n".join([*lines, *(f"{f.level}: {f.where}: {f.what}" for f in self.findings)])
+
+
+def step_count(duration: float, dt: float) -> int:
+    """Steps dt in a duration, which must be a whole number of them."""
+    dt = positive(dt, "dt", "in seconds")
+    steps = max(1, round(duration / dt))
+    if abs(steps * dt - duration) > 1e-9 * duration:
+        raise OptionError(
+            f"dt is {dt:g} s, which does not divide {duration:g} s",
+            f"{duration / steps:.9g} s does",
+        )
+    return steps
+
+
+def writable(path: Any) -> Path:
+    """A path that ends as it should, in a folder that exists."""
+    path = Path(path)
+    if path.suffix not in SUFFIXES:
+        raise OptionError(f"{path.name!r} ends in {path.suffix!r}, expected .csv or .npz")
+    if not path.absolute().parent.is_dir():
+        raise FileError(f"there is no folder {str(path.parent)!r} for {path.name!r}")
+    return path
+
+
+def _write(file: Any, sampled: Sampled, suffix: str) -> None:
+    if suffix == ".npz":
+        np.savez(file, **sampled._asdict())
+        return
+    n = sampled.q.shape[1]
+    names = ["t", *(f"{kind}{i + 1}" for kind in QUANTITIES for i in range(n))]
+    data = np.column_stack(sampled)
+    np.savetxt(file, data, delimiter=",", header=",".join(names), comments="", fmt="%.17g")

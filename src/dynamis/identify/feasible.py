@@ -1,0 +1,184 @@
+"""The estimate nearest to the data among all arms that could be built.
+
+    min |R (x(phi) - x_data)|^2 + prior,   every link's pseudo-inertia >= margin, friction >= 0
+
+One semidefinite program on as many rows as unknowns: the data enter as a triangular factor.
+"""
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..errors import DynamisError
+from .bodies import basis, lengths, links_of, physical, pseudo_inertia
+from .information import Information, scaled
+from .unknowns import Unknowns
+
+SIZE = 0.1  # metres: lengths are measured in these inside the program
+MARGIN = 1e-5  # of a kilogram: what the solver's tolerance may eat
+FIRM = 1e4  # weight of what is known beforehand
+FAINT = 1.0  # rows of data that the prior weighs: it decides what the data leave open
+
+
+class SolverError(DynamisError):
+    """The semidefinite program could not be solved."""
+
+
+@dataclass(frozen=True, eq=False)
+class Feasible:
+    """Unknowns, full parameters, and how the program ended."""
+
+    x: np.ndarray
+    full: np.ndarray
+    status: str
+
+
+def feasible(
+    info: Information,
+    weights: np.ndarray,
+    unknowns: Unknowns,
+    prior: float | None = None,
+    reference: np.ndarray | None = None,
+    known: np.ndarray | None = None,
+) -> Feasible:
+    """The feasible estimate; `prior` weighs, in rows of data, the distance to `reference`.
+
+    The distance is the log-det divergence of pseudo-inertias, which knows no units. Without a
+    physical reference, a little trace keeps open parameters small.
+    """
+    cp = cvxpy_module()
+    model = _Program(cp, unknowns)
+    R = info.stacked(weights)
+    unit, size = scaled(R[:, :-1])
+    best = np.linalg.lstsq(unit, R[:, -1], rcond=None)[0]
+    left = np.linalg.norm(unit @ best - R[:, -1])
+    scale = max(left, 1e-6 * np.linalg.norm(R[:, -1]), 1e-300)
+    misfit = cp.sum_squares((unit @ cp.multiply(size, model.x) - unit @ best) / scale)
+    weight = (FAINT if prior is None else prior) / max(int(info.rows.sum()), 1)
+    cost = misfit + weight * model.distance(reference)
+    if known is not None:
+        fixed = np.flatnonzero(~np.isnan(known))
+        size_of = np.maximum(np.abs(known[fixed]), 1e-2)
+        cost = cost + FIRM * cp.sum_squares((model.x[fixed] - known[fixed]) / size_of)
+    status = solved(cp, cp.Problem(cp.Minimize(cost), model.rules))
+    full = model.signed(model.full())
+    x = unknowns.group @ full
+    if model.added is not None:
+        x[model.own] = model.added.value
+    return Feasible(x, full, status)
+
+
+class _Program:
+    """Variables and constraints of one robot."""
+
+    def __init__(self, cp: Any, unknowns: Unknowns):
+        self.cp, self.unknowns = cp, unknowns
+        names = unknowns.full_names
+        self.links = len(unknowns.robot.model.links)
+        self.joint = [k for k in range(10 * self.links, len(names)) if self._free(k)]
+        self.bodies = cp.Variable((self.links, 10))
+        self.others = cp.Variable(len(self.joint))
+        unit = np.tile(body_units(), (self.links, 1))
+        self.ten = cp.multiply(self.bodies, unit)
+        G = unknowns.group
+        flat = cp.reshape(self.ten, (10 * self.links,), order="C")
+        self.own = unknowns.of_kind("root", "load")
+        self.added = cp.Variable(len(self.own)) if len(self.own) else None
+        self.x = G[:, : 10 * self.links] @ flat + G[:, self.joint] @ self.others
+        if self.added is not None:
+            self.x = self.x + np.eye(len(unknowns))[:, self.own] @ self.added
+        self.P = [self._matrix(self.bodies[i]) for i in range(self.links)]
+        self.rules = [P >> MARGIN * np.eye(4) for P in self.P] + self._signs()
+
+    def _free(self, k: int) -> bool:
+        used = np.any(self.unknowns.group[:, k] != 0.0)
+        return bool(used and not self.unknowns._cleared[k]) or bool(used and self._in_columns(k))
+
+    def _in_columns(self, k: int) -> bool:
+        return bool(np.any(self.unknowns.pick[k] != 0.0))
+
+    def _matrix(self, row: Any) -> Any:
+        B = lengths(basis() * body_units()[:, None, None], SIZE)
+        return sum(row[k] * B[k] for k in range(10))
+
+    def _signs(self) -> list[Any]:
+        rules, names = [], self.unknowns.full_names
+        place = {k: i for i, k in enumerate(self.joint)}
+        for k, i in place.items():
+            name = names[k]
+            if name.endswith("coulomb-"):
+                rules.append(self.others[i] <= 0.0)
+            elif not name.endswith("offset"):
+                rules.append(self.others[i] >= 0.0)
+            if name.endswith("coulomb+") and k + 1 in place:  # one number for both directions
+                rules.append(self.others[i] == -self.others[place[k + 1]])
+        if self.added is not None:
+            loads = [i for i, k in enumerate(self.own) if self.unknowns.kinds[k] == "load"]
+            rules += [self.added[i] >= 0.0 for i in loads]
+        return rules
+
+    def distance(self, reference: np.ndarray | None) -> Any:
+        """Log-det divergence from a physical reference, else the traces."""
+        cp = self.cp
+        total: Any = 0.0
+        given = None if reference is None else links_of(reference, self.links)
+        for i, P in enumerate(self.P):
+            P0 = None
+            if given is not None and bool(physical(given[i])) and given[i][0] > 0.0:
+                P0 = lengths(pseudo_inertia(given[i]), SIZE)
+                P0 = P0 + 1e-3 * np.trace(P0) / 4.0 * np.eye(4)
+            if P0 is None:
+                total = total + cp.trace(P)
+            else:
+                total = total + cp.trace(np.linalg.inv(P0) @ P) - cp.log_det(P)
+        return total
+
+    def signed(self, full: np.ndarray) -> np.ndarray:
+        """The same without the solver's rounding on the wrong side of zero."""
+        for k in self.joint:
+            name = self.unknowns.full_names[k]
+            if name.endswith("coulomb-"):
+                full[k] = min(full[k], 0.0)
+            elif not name.endswith("offset"):
+                full[k] = max(full[k], 0.0)
+        return full
+
+    def full(self) -> np.ndarray:
+        """The full parameter vector the program found."""
+        full = np.zeros(len(self.unknowns.full_names))
+        full[: 10 * self.links] = np.asarray(self.ten.value).ravel()
+        full[self.joint] = self.others.value
+        return full
+
+
+def body_units() -> np.ndarray:
+    """Sizes of the ten parameters of a body of 1 kg and some decimetres."""
+    return np.array([1.0, *[SIZE] * 3, *[SIZE * SIZE] * 6])
+
+
+def solved(cp: Any, problem: Any) -> str:
+    """Solve a program and return its status; what is no solution is an error."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # the status says it, and is reported
+            problem.solve(solver=cp.CLARABEL)
+    except cp.error.SolverError as error:
+        raise SolverError(f"the semidefinite program failed: {error}", "try a prior") from None
+    if problem.status not in ("optimal", "optimal_inaccurate"):
+        raise SolverError(f"the semidefinite program is {problem.status}")
+    return problem.status
+
+
+def cvxpy_module() -> Any:
+    """CVXPY, or a word on how to get it."""
+    try:
+        import cvxpy
+    except ImportError:
+        from ..errors import MissingPackageError
+
+        raise MissingPackageError(
+            "physically feasible estimates need cvxpy", "pip install 'dynamis[identify]'"
+        ) from None
+    return cvxpy

@@ -1,0 +1,114 @@
+"""Friction models by name: which columns a joint gets, and which law shapes them over velocity."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from ..errors import OptionError, did_you_mean
+from ..model.friction import LAWS, Friction
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+
+
+@dataclass(frozen=True)
+class FrictionModel:
+    """Columns per joint and the law with its constants.
+
+    `coulomb` is one number per joint, the same in both directions; with `offset` the two directions
+    differ: coulomb+ = coulomb + offset, coulomb- = -coulomb + offset while the joint moves. `root`
+    multiplies |qd|^(1/3) (Grotjahn 2001), `load` the size of the torque that the gear transmits:
+    friction of the teeth, which the robot keeps as the efficiency of its drive.
+    """
+
+    name: str
+    law: str = "coulomb"
+    columns: tuple[str, ...] = ("viscous", "coulomb", "offset")
+    constants: Mapping[str, float] = field(default_factory=dict)
+    grid: Mapping[str, tuple[float, ...]] = field(default_factory=dict)  # tried by "auto"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "constants", {**LAWS[self.law], **self.constants})
+
+    @property
+    def speed(self) -> float:
+        """The velocity within which friction changes its sign."""
+        return self.constants["velocity"] if self.law == "smooth" else SPEED
+
+    def applied(self, robot: "Robot") -> "Robot":
+        """The robot with this law on every joint; coefficients stay what they are."""
+        links = []
+        for link in robot.model.links:
+            old = link.friction
+            new = Friction(
+                viscous=old.viscous,
+                coulomb=old.coulomb,
+                offset=old.offset,
+                law=self.law,
+                constants=dict(self.constants),
+            )
+            links.append(replace(link, friction=new))
+        return type(robot)(replace(robot.model, links=tuple(links)))
+
+    def variants(self) -> "list[FrictionModel]":
+        """The same with every combination of constants worth trying."""
+        found: list[FrictionModel] = [self]
+        for name, values in self.grid.items():
+            found = [
+                replace(model, constants={**model.constants, name: value})
+                for model in found
+                for value in values
+            ]
+        return found
+
+    def __str__(self) -> str:
+        shown = {k: v for k, v in self.constants.items() if v != LAWS[self.law][k]}
+        inside = ", ".join(f"{k} = {v:g}" for k, v in shown.items())
+        return f"{self.name} ({inside})" if inside else self.name
+
+
+SPEED = 0.01  # rad/s or m/s
+SPEEDS = (0.003, 0.01)
+SLOW = 3.0  # of that speed: slower rows do not tell friction from rest
+THREE = ("viscous", "coulomb", "offset")
+FRICTIONS: Mapping[str, FrictionModel] = {
+    f.name: f
+    for f in (
+        FrictionModel("none", columns=()),
+        FrictionModel("viscous", columns=("viscous",)),
+        FrictionModel("symmetric", columns=("viscous", "coulomb")),
+        FrictionModel("asymmetric"),
+        FrictionModel(
+            "stribeck", "stribeck", grid={"velocity": (0.03, 0.1), "static_ratio": (1.3,)}
+        ),
+        FrictionModel("smooth", "smooth", grid={"velocity": SPEEDS}),
+        FrictionModel(
+            "grotjahn",
+            "smooth",
+            ("viscous", "root", "coulomb", "offset"),
+            grid={"velocity": SPEEDS},
+        ),
+        FrictionModel("loaded", "smooth", (*THREE, "load"), grid={"velocity": SPEEDS}),
+        FrictionModel(
+            "loaded-grotjahn",
+            "smooth",
+            ("viscous", "root", "coulomb", "offset", "load"),
+            grid={"velocity": SPEEDS},
+        ),
+    )
+}
+CHOSEN_AMONG = (  # the first is kept unless a later one predicts clearly better
+    *("smooth", "symmetric", "asymmetric", "stribeck"),
+    *("grotjahn", "loaded", "loaded-grotjahn"),
+)
+
+
+def friction_named(name: Any) -> FrictionModel:
+    """A row of the table, or a FrictionModel as it is."""
+    if isinstance(name, FrictionModel):
+        return name
+    if name not in FRICTIONS:
+        raise OptionError(
+            f"friction {name!r} does not exist", did_you_mean(str(name), [*FRICTIONS, "auto"])
+        )
+    return FRICTIONS[name]

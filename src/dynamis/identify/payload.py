@@ -1,0 +1,353 @@
+"""What an arm carries: mass, centre of mass and inertia of a body held by the tool.
+
+    tau - tau_robot(q, qd, qdd) = Y_L(q, qd, qdd) p_L + changes of friction
+
+p_L are the ten parameters of the body in the tool frame. With a log of the same motion without the
+body, the difference of the two is used: errors of the robot's model cancel.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from ..errors import OptionError, ShapeError
+from ..spatial.functions import MATH
+from ..spatial.inertia import from_linear, linear, transformed
+from .bodies import basis, lengths, physical
+from .feasible import FAINT, MARGIN, SIZE, body_units, cvxpy_module, solved
+from .frictions import FrictionModel, friction_named
+from .information import Information, scaled
+from .log import Log
+from .processing import Processing, prepare
+from .samples import BLOCK, Samples
+from .solve import Solution, weighted
+from .spread import correlation_time
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+
+LOST = 1e-7  # singular values this small next to the largest show nothing
+LINEAR = ("viscous", "coulomb", "offset")  # kinds of friction that may have changed
+SEARCHED = 1.0  # s: how far two recordings of one motion may be shifted
+SAME = 0.05  # of a joint's spread: how far two runs of one motion may be apart
+NAMES = ("m", "cx", "cy", "cz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PayloadEstimate:
+    """The body at the tool: `values` as in `names`, com in the tool frame, inertia about it.
+
+    `standard_deviations` are infinite for what the motion does not show. `residual` (n,) is the
+    RMS torque that is left with the payload, `residual_without` without it, both filtered.
+    """
+
+    parameters: np.ndarray  # (10,) m, m c, inertia about the tool's origin
+    covariance: np.ndarray  # (10, 10) of `values`
+    unseen: tuple[str, ...]  # names of values that the motion does not show
+    residual: np.ndarray
+    residual_without: np.ndarray
+    friction: np.ndarray  # (n, kinds): changes of friction, joint by joint
+    shift: float | None  # s between the two runs, where there are two
+    status: str
+    _bare: "Robot"
+
+    names = NAMES
+
+    @cached_property
+    def values(self) -> np.ndarray:
+        """m, centre of mass, inertia about it (xx, xy, yy, xz, yz, zz), (10,)."""
+        return _centred(self.parameters)
+
+    @property
+    def standard_deviations(self) -> np.ndarray:
+        """One per value, (10,)."""
+        return np.sqrt(np.diag(self.covariance))
+
+    @property
+    def mass(self) -> float:
+        """kg"""
+        return float(self.values[0])
+
+    @property
+    def com(self) -> np.ndarray:
+        """Centre of mass in the tool frame, (3,)."""
+        return self.values[1:4]
+
+    @property
+    def inertia(self) -> np.ndarray:
+        """About the centre of mass, axes of the tool frame, (3, 3)."""
+        xx, xy, yy, xz, yz, zz = self.values[4:]
+        return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+
+    @property
+    def is_physical(self) -> bool:
+        """Whether such a body could be built."""
+        return bool(self.parameters[0] > 0.0 and physical(self.parameters))
+
+    @cached_property
+    def robot(self) -> "Robot":
+        """The robot carrying the payload."""
+        if not self.mass > 0.0:
+            raise OptionError(
+                f"the payload has mass {self.mass:.3g} kg: nothing is carried",
+                "use the robot as it is, or feasible=True",
+            )
+        return self._bare.with_payload(self.mass, tuple(self.com), self.inertia.tolist())
+
+    def __repr__(self) -> str:
+        cx, cy, cz = self.com
+        return (
+            f"PayloadEstimate({self.mass:.4g} +- {self.standard_deviations[0]:.2g} kg at "
+            f"({cx:.4g}, {cy:.4g}, {cz:.4g}) m of the tool, "
+            f"{'physical' if self.is_physical else 'not physical'})"
+        )
+
+
+def identify_payload(
+    robot: "Robot",
+    log: Log,
+    *,
+    free: Log | None = None,
+    friction: Any = None,
+    processing: Processing | None = None,
+    feasible: bool = True,
+    threads: int | None = None,
+) -> PayloadEstimate:
+    """Identify what a robot of known parameters carries.
+
+    A payload that `robot` already has is taken off first. `free`: a log of the same motion without
+    the payload. `friction` says what of the joints' friction may have changed: None, "offset", or
+    a friction model's name such as "asymmetric". `feasible`: only bodies that could be built.
+    """
+    bare = type(robot)(replace(robot.model, payload=None))
+    for one in (log, *(() if free is None else (free,))):
+        check_joints(robot, one)
+    model = changed_friction(friction)
+    shift = None if free is None else same_motion(free, log)
+    Y, tau, weight = [], [], []
+    for samples in prepare(log, processing or Processing())[0]:
+        left = samples.tau - bare.inverse_dynamics(samples.q, samples.qd, samples.qdd)
+        keep = np.ones(len(samples), dtype=bool)
+        if free is not None and shift is not None:
+            other, keep = _other_left(bare, free, samples.t - shift, processing or Processing())
+            left = left - other
+        columns = [payload_columns(bare, samples, threads), friction_columns(samples.qd, model)]
+        kept = np.flatnonzero(keep)[:: samples.every]
+        Y.append(filtered(np.concatenate(columns, axis=-1), samples, keep)[kept])
+        tau.append(filtered(left, samples, keep)[kept])
+        weight.append(samples.weight[kept])
+    stacked = np.concatenate(Y), np.concatenate(tau), np.concatenate(weight)
+    return _estimate(bare, *stacked, model, shift, feasible)
+
+
+def tool_map(robot: "Robot") -> np.ndarray:
+    """The 10x10 matrix from a body's parameters in the tool frame to those in its link's frame."""
+    T_link_tool = robot.model.tool.frame(robot.model.values, MATH)
+    unit = np.eye(10)
+    return np.array([linear(transformed(T_link_tool, from_linear(e))) for e in unit.tolist()]).T
+
+
+def payload_columns(robot: "Robot", samples: Samples, threads: int | None = None) -> np.ndarray:
+    """Y_L: the regressor of a body held by the tool, (N, n, 10)."""
+    first, A = 10 * robot.model.tip, tool_map(robot)
+    parts = []
+    for k in range(0, len(samples), BLOCK):
+        part = samples.rows(k, k + BLOCK)
+        Y = robot.regressor(part.q, part.qd, part.qdd, threads=threads)
+        parts.append(Y[..., first : first + 10] @ A)
+    return np.concatenate(parts)
+
+
+def changed_friction(friction: Any) -> FrictionModel:
+    """Which columns of friction are fitted anew."""
+    if friction is None:
+        return friction_named("none")
+    if friction == "offset":
+        return FrictionModel("offset", columns=("offset",))
+    model = friction_named(friction)
+    odd = [kind for kind in model.columns if kind not in LINEAR]
+    if odd:
+        raise OptionError(
+            f"friction {model.name!r} has {', '.join(odd)}, which cannot be fitted with a payload",
+            "use 'offset', 'viscous', 'symmetric' or 'asymmetric'",
+        )
+    return model
+
+
+def friction_columns(qd: np.ndarray, model: FrictionModel) -> np.ndarray:
+    """One column per joint and kind, (N, n, n kinds); Coulomb friction as tanh(qd / speed)."""
+    N, n = qd.shape
+    shapes = {"viscous": qd, "coulomb": np.tanh(qd / model.speed), "offset": np.ones_like(qd)}
+    F = np.zeros((N, n, n, len(model.columns)))
+    for k, kind in enumerate(model.columns):
+        F[:, range(n), range(n), k] = shapes[kind]
+    return F.reshape(N, n, -1)
+
+
+def filtered(values: np.ndarray, samples: Samples, keep: np.ndarray) -> np.ndarray:
+    """Low-passed as both sides are, over the rows that are kept."""
+    from scipy.signal import sosfiltfilt
+
+    if samples.parallel is None or keep.sum() < 30:
+        return values
+    result = np.array(values)
+    pad = min(int(keep.sum()) - 1, samples.settle)
+    result[keep] = sosfiltfilt(samples.parallel, values[keep], axis=0, padlen=pad)
+    return result
+
+
+def check_joints(robot: "Robot", log: Any) -> None:
+    """A Log of the robot's joints."""
+    if not isinstance(log, Log):
+        raise OptionError(f"log is {type(log).__name__}, expected a Log", "use dy.read_log(...)")
+    if log.n != robot.n:
+        raise ShapeError(
+            f"log {log.name!r} has {log.n} joints, robot {robot.name!r} has {robot.n}: "
+            f"{', '.join(robot.joint_names)}"
+        )
+
+
+def same_motion(free: Log, loaded: Log) -> float:
+    """s with q_loaded(t) = q_free(t - s); two different motions are refused."""
+    at, q = loaded.t[:: max(1, len(loaded) // 4000)], loaded.q[:: max(1, len(loaded) // 4000)]
+    spread = np.maximum(np.std(q, axis=0), 1e-2)
+    nominal = loaded.t[0] - free.t[0]
+
+    def apart(s: float) -> np.ndarray:
+        when = at - nominal - s
+        inside = (when >= free.t[0]) & (when <= free.t[-1])
+        if inside.mean() < 0.5:
+            return np.full(free.n, np.inf)
+        other = np.stack([np.interp(when[inside], free.t, c) for c in free.q.T], axis=1)
+        return np.sqrt(((q[inside] - other) ** 2).mean(axis=0)) / spread
+
+    tried = np.linspace(-SEARCHED, SEARCHED, 81)
+    near = tried[np.argmin([np.sum(apart(s) ** 2) for s in tried])]
+    width = tried[1] - tried[0]
+    best = minimize_scalar(
+        lambda s: float(np.sum(apart(s) ** 2)),
+        bounds=(near - width, near + width),
+        method="bounded",
+        options={"xatol": 1e-6},
+    )
+    s = float(best.x)  # type: ignore[attr-defined]
+    off = apart(s)
+    if not off.max() <= SAME:
+        raise OptionError(
+            f"free {free.name!r} and loaded {loaded.name!r} are different motions: joint "
+            f"{int(off.argmax()) + 1} is {100 * off.max():.3g} % of its spread apart",
+            f"record the same motion twice, starting within {SEARCHED:g} s of each other",
+        )
+    return nominal + s
+
+
+def _other_left(
+    bare: "Robot", free: Log, at: np.ndarray, processing: Processing
+) -> tuple[np.ndarray, np.ndarray]:
+    """tau - tau_robot of the free run at other instants, (N, n), and which of them it covers."""
+    result, covered = np.zeros((len(at), free.n)), np.zeros(len(at), dtype=bool)
+    for s in prepare(free, processing)[0]:
+        left = s.tau - bare.inverse_dynamics(s.q, s.qd, s.qdd)
+        inside = (at >= s.t[0]) & (at <= s.t[-1])
+        for j in range(free.n):
+            result[inside, j] = np.interp(at[inside], s.t, left[:, j])
+        covered |= inside
+    return result, covered
+
+
+def _estimate(
+    bare: "Robot",
+    Y: np.ndarray,
+    tau: np.ndarray,
+    weight: np.ndarray,
+    model: FrictionModel,
+    shift: float | None,
+    feasible: bool,
+) -> PayloadEstimate:
+    joined = np.concatenate([Y, tau[..., None]], axis=-1) * weight[..., None]
+    info = Information(_triangles(joined), (weight > 0.0).sum(axis=0), "qr")
+    solution = weighted(info)
+    x, status = solution.x, ""
+    seen = _seen(info, solution)
+    if feasible:
+        x, status = _feasible(info, solution)
+    left = (tau - Y @ x) * weight
+    n, kinds = bare.n, len(model.columns)
+    share = (solution.weights * solution.sigma) ** 2
+    times = float((share * correlation_time(left)).sum() / max(float(share.sum()), 1e-300))
+    J = _slope(x[:10])
+    covariance = J @ (solution.covariance[:10, :10] * times) @ J.T
+    dark = np.abs(J[:, ~seen]).max(axis=1, initial=0.0) > 1e-9
+    covariance[np.diag_indices(10)] = np.where(dark, np.inf, np.diag(covariance))
+    counted = np.maximum(info.rows, 1)
+    return PayloadEstimate(
+        parameters=x[:10],
+        covariance=covariance,
+        unseen=tuple(name for name, d in zip(NAMES, dark, strict=True) if d),
+        residual=np.sqrt((left**2).sum(axis=0) / counted),
+        residual_without=np.sqrt(((tau * weight) ** 2).sum(axis=0) / counted),
+        friction=x[10:].reshape(n, kinds),
+        shift=shift,
+        status=status,
+        _bare=bare,
+    )
+
+
+def _triangles(rows: np.ndarray) -> np.ndarray:
+    """R of every joint's [Y tau], (n, m + 1, m + 1), from (N, n, m + 1)."""
+    size = rows.shape[-1]
+    if len(rows) < size:
+        raise OptionError(f"{len(rows)} rows are left for {size - 1} unknowns", "use a longer log")
+    return np.stack([np.linalg.qr(rows[:, j], mode="r") for j in range(rows.shape[1])])
+
+
+def _seen(info: Information, solution: Solution) -> np.ndarray:
+    """Which of the ten parameters the motion shows, (10,) bool."""
+    unit, _ = scaled(info.stacked(solution.weights)[:, :-1])
+    _, s, Vt = np.linalg.svd(unit)
+    dim = s <= LOST * s[0]
+    return np.all(np.abs(Vt[dim][:, :10]) < 1e-4, axis=0)
+
+
+def _feasible(info: Information, solution: Solution) -> tuple[np.ndarray, str]:
+    """Weighted least squares among bodies that could be built; little trace where data are silent.
+
+    min |R x - r|^2,   pseudo-inertia of the payload >= margin
+    """
+    cp = cvxpy_module()
+    R = info.stacked(solution.weights)
+    unit, size = scaled(R[:, :-1])
+    body, others = cp.Variable(10), cp.Variable(R.shape[1] - 11)
+    x = cp.hstack([cp.multiply(body_units(), body), others])
+    B = lengths(basis() * body_units()[:, None, None], SIZE)
+    P: Any = sum(body[k] * B[k] for k in range(10))
+    best = np.linalg.lstsq(unit, R[:, -1], rcond=None)[0]
+    left = np.linalg.norm(unit @ best - R[:, -1])
+    scale = max(float(left), 1e-6 * float(np.linalg.norm(R[:, -1])), 1e-300)
+    cost = cp.sum_squares((unit @ cp.multiply(size, x) - unit @ best) / scale)
+    cost = cost + FAINT / max(int(info.rows.sum()), 1) * cp.trace(P)
+    status = solved(cp, cp.Problem(cp.Minimize(cost), [P >> MARGIN * np.eye(4)]))
+    return np.asarray(x.value), status
+
+
+def _centred(ten: Sequence[float] | np.ndarray) -> np.ndarray:
+    """m, c, inertia about c; NaN where there is no mass to divide by."""
+    m, h, second = ten[0], np.asarray(ten[1:4]), np.asarray(ten[4:])
+    if not m > 0.0:
+        return np.array([m, *[np.nan] * 9])
+    x, y, z = c = h / m
+    shift = m * np.array([y * y + z * z, -x * y, x * x + z * z, -x * z, -y * z, x * x + y * y])
+    return np.array([m, *c, *(second - shift)])
+
+
+def _slope(ten: np.ndarray) -> np.ndarray:
+    """Derivative of mass, centre and central inertia by the ten parameters, (10, 10)."""
+    if not ten[0] > 0.0:
+        return np.diag([1.0, *[np.nan] * 9])
+    step = 1e-6 * np.array([ten[0], *[SIZE * ten[0]] * 3, *[SIZE * SIZE * ten[0]] * 6])
+    moved = [(_centred(ten + d) - _centred(ten - d)) / (2.0 * d.max()) for d in np.diag(step)]
+    return np.array(moved).T

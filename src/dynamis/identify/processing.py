@@ -1,0 +1,154 @@
+"""From a log to samples: an even grid, zero-phase low-pass, velocities and accelerations.
+
+What the motion itself contains decides the cut-off: a multiple of the frequency below which nearly
+all of the positions' power lies. The same filter goes over both sides of the equation.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.ndimage import minimum_filter1d
+from scipy.signal import butter, sosfiltfilt, welch
+
+from ..errors import OptionError, did_you_mean
+from .log import Log
+from .samples import Samples
+
+POWER = 0.9999  # share of the positions' power that lies within the motion's band
+MULTIPLE = 12.0  # of that band: the cut-off
+HIGHEST = 0.2  # of the sampling rate
+WINDOW = 8.0  # seconds of the spectra
+WIDEST = 0.05  # of a joint's top speed: the widest dead zone
+WIDER = 2.5  # the motion of a fit is filtered this much wider than both sides of the equation
+GUARD = 0.2  # periods of the cut-off around rows at rest that do not count either
+DENSE = 20.0  # rows per period of the cut-off that a fit looks at
+ALIAS_ORDER = 8
+KEPT = 4.0  # samples kept per period of the cut-off
+VELOCITIES = ("log", "difference")
+
+
+@dataclass(frozen=True)
+class Processing:
+    """How a log becomes samples; None is chosen from the data and said in the result.
+
+    cutoff: Hz of the zero-phase Butterworth filter; velocity: "log" (as recorded) or "difference"
+    (of filtered positions); dead_zone: rows of a joint slower than this (rad/s or m/s, but at most
+    a twentieth of its top speed) do not count; rate: Hz of
+    the even grid; every: rows kept after filtering; order: of the filter, in each direction.
+    """
+
+    cutoff: float | None = None
+    velocity: str | None = None
+    dead_zone: float | None = None
+    rate: float | None = None
+    every: int | None = None
+    order: int = 4
+
+    def __post_init__(self) -> None:
+        if self.velocity is not None and self.velocity not in VELOCITIES:
+            raise OptionError(
+                f"velocity is {self.velocity!r}, expected 'log' or 'difference'",
+                did_you_mean(str(self.velocity), VELOCITIES),
+            )
+        for name in ("cutoff", "dead_zone", "rate", "every"):
+            value = getattr(self, name)
+            lowest = 0.0 if name == "dead_zone" else 1e-9
+            if value is not None and not (isinstance(value, (int, float)) and value >= lowest):
+                raise OptionError(f"{name} is {value!r}, expected a number above 0 or None")
+
+    def resolved(self, log: Log) -> "Processing":
+        """Every choice made for one log."""
+        rate = self.rate or log.rate
+        cutoff = self.cutoff or min(MULTIPLE * band(log), HIGHEST * rate)
+        velocity = self.velocity or ("difference" if log.qd is None else "log")
+        if velocity == "log" and log.qd is None:
+            raise OptionError("velocity='log', but the log has no velocities")
+        every = int(self.every or max(1, int(rate / (KEPT * cutoff))))
+        return replace(
+            self,
+            cutoff=cutoff,
+            velocity=velocity,
+            rate=rate,
+            every=every,
+            dead_zone=self.dead_zone or 0.0,
+        )
+
+    def __str__(self) -> str:
+        cut = "automatic" if self.cutoff is None else f"{self.cutoff:.3g} Hz"
+        return f"cut-off {cut}, velocities {self.velocity}, every {self.every}"
+
+
+def band(log: Log) -> float:
+    """The frequency (Hz) below which nearly all of the power of every moving joint lies."""
+    even = log if _is_even(log) else log.uniform()
+    q = even.q - even.q.mean(axis=0)
+    moving = even.q.std(axis=0) > 1e-4
+    if not moving.any():
+        return 1.0 / max(log.duration, 1e-9)
+    length = min(len(q), int(WINDOW * even.rate))
+    f, power = welch(q[:, moving], even.rate, nperseg=length, axis=0, detrend="linear")
+    share = np.cumsum(power, axis=0) / np.maximum(power.sum(axis=0), 1e-300)
+    return float(max(f[np.argmax(s >= POWER)] for s in share.T) or f[1])
+
+
+def _is_even(log: Log) -> bool:
+    steps = np.diff(log.t)
+    return bool(np.abs(steps - log.step).max() < 0.01 * log.step)
+
+
+def lowpass(values: np.ndarray, cutoff: float, rate: float, order: int = 4) -> np.ndarray:
+    """Zero-phase Butterworth along the first axis; nothing to do near half the rate."""
+    if cutoff >= 0.49 * rate or len(values) < 4:
+        return values
+    pad = min(len(values) - 1, int(3.0 * rate / cutoff) + 10)
+    sos = butter(order, cutoff, fs=rate, output="sos")
+    return sosfiltfilt(sos, values, axis=0, padlen=pad)
+
+
+def prepare(
+    log: Log, processing: Processing, thin: bool = True, calm: bool = False
+) -> tuple[list[Samples], Processing]:
+    """Samples of every piece of a log between long gaps, and the choices made.
+
+    `thin` leaves out rows between which the filtered motion hardly changes: enough for a fit.
+    `calm` filters the motion as narrowly as both sides: for motions that hardly accelerate.
+    """
+    chosen = processing.resolved(log)
+    shortest = max(16, int(3.0 * chosen.rate / chosen.cutoff))  # type: ignore[operator]
+    pieces = [p for p in log.pieces() if len(p) >= shortest] or [log]
+    return [_samples(piece, chosen, thin, calm) for piece in pieces], chosen
+
+
+def _samples(log: Log, chosen: Any, thin: bool, calm: bool) -> Samples:
+    even = log
+    if not _is_even(log) or abs(chosen.rate - log.rate) > 1e-6 * log.rate:
+        even = log.uniform(chosen.rate)
+    rate = chosen.rate
+    cut = chosen.cutoff
+    if thin and not calm:
+        cut = min(WIDER * cut, HIGHEST * rate)
+    q = lowpass(even.q, cut, rate, chosen.order)
+    if chosen.velocity == "log":
+        qd = lowpass(even.qd, cut, rate, chosen.order)  # type: ignore[arg-type]
+    else:
+        qd = np.gradient(q, 1.0 / rate, axis=0, edge_order=2)
+    qdd = np.gradient(qd, 1.0 / rate, axis=0, edge_order=2)
+    tau, t, step = even.tau, even.t, 1
+    if thin:
+        step = max(1, min(chosen.every, int(rate / (DENSE * chosen.cutoff))))
+    if step > 1:  # the torque's noise must not fold into the band that is fitted
+        tau = lowpass(tau, 0.4 * rate / step, rate, ALIAS_ORDER)
+        t, q, qd, qdd, tau = (a[::step] for a in (t, q, qd, qdd, tau))
+        rate = rate / step
+    sos: Any = None
+    settle = 0
+    if chosen.cutoff < 0.49 * rate:
+        sos = butter(chosen.order, chosen.cutoff, fs=rate, output="sos")
+        settle = int(3.0 * rate / chosen.cutoff) + 10
+    slow = np.minimum(chosen.dead_zone, WIDEST * np.abs(qd).max(axis=0))
+    weight = (np.abs(qd) >= slow).astype(float)
+    if thin and chosen.dead_zone:  # the filter carries what rests into its neighbours
+        reach = 2 * int(GUARD * rate / chosen.cutoff) + 1
+        weight = minimum_filter1d(weight, reach, axis=0, mode="nearest")
+    return Samples(t, q, qd, qdd, tau, weight, sos, settle, max(1, chosen.every // step))

@@ -1,0 +1,163 @@
+"""From whatever holds a log to a table of named arrays. Nothing in a file is ever executed."""
+
+import zipfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import FileError, OptionError, ShapeError
+from .mcap_file import read_mcap
+from .packages import package
+from .table import Table
+from .text_table import read_text
+
+LARGEST = 16 * 1024**3  # bytes of one array: what no log has, but a hostile file may claim
+
+
+def open_source(source: Any, topic: str | None, wanted: Sequence[str] | None) -> Table:
+    """A path by its ending, a pandas or polars frame, a structured array or a mapping of arrays."""
+    if isinstance(source, (str, Path)):
+        return _open_path(Path(source), topic, wanted)
+    if type(source).__module__.split(".")[0] in ("pandas", "polars"):
+        return _open_frame(source)
+    if isinstance(source, np.ndarray) and source.dtype.names:
+        return Table("array", source.dtype.names, source.__getitem__)
+    if isinstance(source, Mapping):
+        arrays = {str(name): array for name, array in source.items()}
+        return Table("mapping", tuple(arrays), arrays.__getitem__)
+    raise OptionError(
+        f"source is {type(source).__name__}, expected a path, a pandas or polars DataFrame, or a "
+        "mapping of arrays",
+        "dict(t=..., q=..., qd=..., tau=...)",
+    )
+
+
+def _open_path(path: Path, topic: str | None, wanted: Sequence[str] | None) -> Table:
+    suffix = path.suffix.lower()
+    if suffix not in READERS:
+        hint = HINTS.get(suffix, "convert it, or read it yourself and give a mapping of arrays")
+        raise FileError(
+            f"{path.name!r} ends in {path.suffix!r}, expected one of {', '.join(READERS)}", hint
+        )
+    if not path.is_file():
+        what = "is a folder" if path.is_dir() else "does not exist"
+        raise FileError(f"{path} {what}, expected the file of a log")
+    if topic is not None and suffix != ".mcap":
+        raise OptionError(f"topic is {topic!r}, but {path.name} has none", "only .mcap has topics")
+    try:
+        if suffix == ".mcap":
+            return read_mcap(path, topic, wanted)
+        return READERS[suffix](path)
+    except OSError as error:
+        raise FileError(f"{path} cannot be read: {error.strerror or error}") from None
+
+
+def _open_npz(path: Path) -> Table:
+    """Arrays of an .npz, each read when asked for and never unpickled."""
+    broken = "is it really what numpy.savez wrote?"
+    if not zipfile.is_zipfile(path):
+        raise FileError(f"{path.name} is not an .npz archive", broken)
+
+    def read(name: str) -> np.ndarray:
+        try:
+            with zipfile.ZipFile(path) as archive:
+                size = archive.getinfo(f"{name}.npy").file_size
+            if size > LARGEST:
+                raise FileError(f"{path.name}: {name!r} claims {size / 1024**3:.0f} GiB")
+            with np.load(path, allow_pickle=False) as arrays:
+                return arrays[name]
+        except FileError:
+            raise
+        except Exception as error:  # whatever a damaged archive makes the readers raise
+            pickled = "allow_pickle" in str(error) or "Object arrays" in str(error)
+            said = "holds pickled objects, which could run code" if pickled else str(error)[:200]
+            hint = "save plain arrays of numbers" if pickled else broken
+            raise FileError(f"{path.name}: {name!r} cannot be read: {said}", hint) from None
+
+    try:
+        with zipfile.ZipFile(path) as archive:
+            files = archive.namelist()
+    except Exception as error:
+        raise FileError(f"{path.name} is not an .npz archive: {error}", broken) from None
+    names = tuple(dict.fromkeys(x.removesuffix(".npy") for x in files if x.endswith(".npy")))
+    if not names:
+        raise FileError(f"{path.name} holds no arrays", broken)
+    return Table(path.name, names, read)
+
+
+def _open_parquet(path: Path) -> Table:
+    parquet = package("pyarrow.parquet", "pyarrow", "reading .parquet")
+    try:
+        file = parquet.ParquetFile(path)
+        names = tuple(file.schema_arrow.names)
+    except Exception as error:  # whatever a damaged file makes the reader raise
+        raise FileError(f"{path.name} cannot be read as Parquet: {str(error)[:200]}") from None
+    _refuse_twice(names, path.name)
+
+    def read(name: str) -> np.ndarray:
+        try:
+            column = file.read(columns=[name]).column(0).combine_chunks()
+        except Exception as error:
+            said = str(error)[:200]
+            raise FileError(f"{path.name}: {name!r} cannot be read: {said}") from None
+        return _arrow(column, f"{path.name}: {name!r}")
+
+    return Table(path.name, names, read)
+
+
+def _arrow(column: Any, where: str) -> np.ndarray:
+    """An Arrow column as an array; a column of equally long lists has two axes."""
+    kind = str(column.type)
+    if not kind.startswith(("list", "large_list", "fixed_size_list")):
+        return column.to_numpy(zero_copy_only=False)
+    if column.null_count:
+        raise ShapeError(f"{where} has rows without a list, expected numbers in every row")
+    flat, rows = column.flatten().to_numpy(zero_copy_only=False), len(column)
+    lengths = {len(x) for x in column}
+    if len(lengths) != 1 or flat.ndim != 1:
+        raise ShapeError(f"{where} holds lists of different lengths, expected one per joint")
+    return flat.reshape(rows, -1)
+
+
+def _open_frame(frame: Any) -> Table:
+    """A pandas or polars DataFrame, known by its columns."""
+    if not hasattr(frame, "columns") or not hasattr(frame, "__getitem__"):
+        hint = "call .collect() on a lazy frame, .to_frame() on a series"
+        raise OptionError(f"source is a {type(frame).__name__}, expected a DataFrame", hint)
+    given = {str(name): name for name in frame.columns}
+    _refuse_twice([str(x) for x in frame.columns], "frame")
+
+    def read(name: str) -> Any:
+        series = frame[given[name]]
+        whole = getattr(series.dtype, "kind", "") in ("i", "u", "f")
+        if whole and hasattr(series, "isna") and series.isna().any():  # pandas' own missing values
+            return series.to_numpy(dtype=np.float64, na_value=np.nan)
+        if whole and hasattr(series.dtype, "numpy_dtype"):
+            return series.to_numpy(dtype=series.dtype.numpy_dtype)
+        return series.to_numpy()
+
+    return Table("frame", tuple(given), read)
+
+
+def _refuse_twice(names: Sequence[str], where: str) -> None:
+    twice = next((x for i, x in enumerate(names) if x in names[:i]), None)
+    if twice is not None:
+        raise FileError(f"{where} has two columns {twice[:80]!r}, expected distinct names")
+
+
+READERS: Mapping[str, Callable[..., Table]] = {
+    **dict.fromkeys((".csv", ".tsv", ".txt"), read_text),
+    ".npz": _open_npz,
+    **dict.fromkeys((".parquet", ".pq"), _open_parquet),
+    ".mcap": read_mcap,
+}
+HINTS = {
+    ".mat": "read_log(scipy.io.loadmat(path), columns=...)",
+    ".npy": "give read_log a mapping: dict(t=data[:, 0], q=data[:, 1:7], tau=data[:, 7:])",
+    **dict.fromkeys((".pkl", ".pickle"), "pickles run code when read; save arrays as .npz"),
+    **dict.fromkeys((".bag", ".db3"), "convert the recording to MCAP with JSON, CSV or Parquet"),
+    **dict.fromkeys((".xlsx", ".xls"), "export the sheet as CSV, or pandas.read_excel(path)"),
+    **dict.fromkeys((".gz", ".zip", ".xz", ".zst"), "unpack it first"),
+}

@@ -1,0 +1,295 @@
+"""The page `estimate.report` writes: held-out figures first, then everything behind them."""
+
+import html
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..plots.output import checked_path, whole
+from . import identification_figures as figures
+from . import identification_tables as tables
+from .identification_charts import LEGEND, Charts
+from .identification_rows import Rows, fitted_rows
+from .page import Page
+
+if TYPE_CHECKING:
+    from ..identify.estimate import Estimate
+    from ..identify.validation import Validation
+
+TORQUE = {"revolute": "N m", "prismatic": "N"}
+MOTION = {"revolute": "rad", "prismatic": "m"}
+STYLE = """<style>
+:root { color-scheme: light; } body { background: white; }
+h3 { font-size: 1rem; margin: 1.2rem 0 .3rem; } td.long { overflow-wrap: anywhere; }
+tr:hover td { background: #f4f6f8; } .wide { margin: .3rem 0 1rem; }
+.total tr:last-child td { font-weight: 600; }
+.grid { display: grid; gap: .6rem 1rem;
+        grid-template-columns: repeat(auto-fill, minmax(min(100%, 17rem), 1fr)); }
+figure { margin: 0; break-inside: avoid; } .grid svg { width: 100%; }
+figcaption, h4 { font-size: .9rem; font-weight: 600; margin: .2rem 0; overflow-wrap: anywhere; }
+.chart { min-height: 300px; } .sortable th { cursor: pointer; user-select: none; }
+.sortable th::after { content: " \\2195"; color: #b4bcc5; }
+h1 { overflow-wrap: anywhere; } .legend b { margin-right: 1rem; } .first { color: #1c2530; }
+@media print { .wide { overflow: visible; } td, th { font-size: .7rem; padding-right: .5rem; }
+  .modebar { display: none; } h2, h3, h4 { break-after: avoid; } .chart { break-inside: avoid; } }
+</style>"""
+SORT = """<script>
+const heads = document.querySelectorAll(".sortable th");
+heads.forEach((head, k) => head.addEventListener("click", () => {
+  const table = head.closest("table"), rows = [...table.rows].slice(1);
+  const value = (row) => row.cells[k].textContent, up = head.dataset.up !== "yes";
+  const compare = (a, b) => {
+    const x = parseFloat(value(a)), y = parseFloat(value(b));
+    return k > 0 && !isNaN(x) && !isNaN(y) ? x - y : value(a).localeCompare(value(b));
+  };
+  rows.sort((a, b) => up ? compare(a, b) : compare(b, a));
+  rows.forEach((row) => row.parentNode.append(row));
+  head.dataset.up = up ? "yes" : "no";
+}));
+</script>"""
+
+
+def write(estimate: "Estimate", path: str | Path, validations: "Iterable[Validation]" = ()) -> Path:
+    """Write the page whole or not at all; `validations` are further motions, shown first."""
+    target = checked_path(path, (".html", ".htm"), "report")
+    page = identification(estimate, tuple(validations))
+    with whole(target) as partial:
+        page.save(partial)
+    return target
+
+
+def identification(estimate: "Estimate", validations: "Sequence[Validation]" = ()) -> Page:
+    """All sections in order."""
+    import matplotlib as mpl
+
+    robot = estimate.unknowns.robot
+    kinds = [link.joint for link in robot.model.links if link.mimic is None]
+    units = [TORQUE.get(kind, "N m") for kind in kinds]
+    moves = [MOTION.get(kind, "rad") for kind in kinds]
+    lead = (
+        f"{len(estimate.names)} unknowns from {_logs(estimate)}: {estimate.friction} friction, "
+        f"{estimate.estimator} estimator, {estimate.method} method."
+    )
+    page = Page(f"Identification of {robot.name}", lead)
+    page.parts.insert(0, STYLE)
+    _figures_first(page, estimate, validations, units)
+    _findings(page, estimate)
+    rows = fitted_rows(estimate)
+    with mpl.rc_context({"svg.fonttype": "none"}):
+        charts = _torques(page, estimate, validations, units)
+        _residuals(page, estimate, rows, units)
+        _friction(page, estimate, rows, moves, units)
+        _parameters(page, estimate)
+        _processing(page, estimate, rows, moves)
+    page.parts += [charts.html(), SORT]
+    return page
+
+
+def _figures_first(
+    page: Page, estimate: "Estimate", validations: "Sequence[Validation]", units: Sequence[str]
+) -> None:
+    """Held out, other motions, and only then the residual of the fit itself."""
+    cutoff = float(estimate.processing[0].cutoff or 0.0)
+    page.section(
+        "Held out",
+        f"{_held_out(estimate)} As logged means every row, nothing filtered. Low-passing both "
+        f"torques at the cut-off of the fit, {cutoff:.3g} Hz, flatters: it removes what no model "
+        "of rigid links explains, along with the noise.",
+    )
+    if estimate.held_out is not None:
+        _accuracy(page, estimate.held_out, cutoff, units)
+    for other in validations:
+        page.section(
+            f"Validation: {other.name or 'another log'}",
+            f"A log given for validation, {len(other.t)} rows.",
+        )
+        _accuracy(page, other, cutoff, units)
+    page.section(
+        "Residual on the training log",
+        "The fit compared with the very rows it was made from: this flatters, and proves nothing "
+        "about other motions.",
+    )
+    for fit in estimate.training:
+        if len(estimate.training) > 1:
+            page.parts.append(f"<h3>{html.escape(fit.name or 'log')}</h3>")
+        _accuracy(page, fit, cutoff, units)
+
+
+def _held_out(estimate: "Estimate") -> str:
+    found = estimate.held_out
+    if found is None:
+        return "Nothing was held out, so there is no fair figure from these logs alone."
+    rows, name = len(found.t), found.name or "the last log"
+    if len(estimate.logs) > 1:
+        said = f"Fitted on the other logs, compared on {name} ({rows} rows)."
+    else:
+        said = (
+            f"Fitted on the first two thirds of {name}, compared on its last third ({rows} rows)."
+        )
+    if estimate.scores:
+        said += " The friction model was chosen with these rows in sight, its numbers were not."
+    if estimate.method == "two-step":
+        said += " This fit is direct, not in two steps."
+    return said
+
+
+def _findings(page: Page, estimate: "Estimate") -> None:
+    page.section("Findings", "" if estimate.findings else "Nothing worth a warning.")
+    if estimate.findings:
+        rows = [
+            ((f.level, "bad" if f.level == "error" else ""), f.where, f.what, f.remedy)
+            for f in estimate.findings
+        ]
+        page.table(("level", "where", "what", "what to do"), rows)
+
+
+def _torques(
+    page: Page, estimate: "Estimate", validations: "Sequence[Validation]", units: Sequence[str]
+) -> Charts:
+    """A chart per joint of every comparison, those the fit has not seen first."""
+    single = len(estimate.logs) == 1
+    shown: list[tuple[str, Validation, float]] = []
+    if estimate.held_out is not None:
+        start = estimate.logs[0].t[0] if single else estimate.held_out.t[0]
+        shown.append(("held out", estimate.held_out, float(start)))
+    shown += [("validation", other, float(other.t[0])) for other in validations]
+    logs = zip(estimate.training, estimate.logs, strict=True)
+    shown += [("training", fit, float(log.t[0])) for fit, log in logs]
+    charts = Charts(list(units), len(shown) * len(units))
+    places = [
+        (label, fit, [charts.place(fit, joint, origin) for joint in range(len(units))])
+        for label, fit, origin in shown
+    ]
+    few = " Long series are thinned for drawing (peaks are kept); every figure is of all rows."
+    page.section(
+        "Measured and predicted torque",
+        "The residual is below each pair of curves. Drag to zoom, double-click to zoom out."
+        + (few if charts.thinned else ""),
+    )
+    page.parts.append("<noscript><p>The charts need JavaScript.</p></noscript>")
+    for label, fit, found in places:
+        page.parts.append(f"<h3>{html.escape(fit.name or 'log')}, {label}</h3>{LEGEND}")
+        for name, place in zip(fit.joint_names, found, strict=True):
+            page.parts.append(f"<h4>{html.escape(name)}</h4>{place}")
+    return charts
+
+
+def _residuals(page: Page, estimate: "Estimate", rows: list[Rows], units: Sequence[str]) -> None:
+    names = estimate.unknowns.robot.joint_names
+    longest = max(rows, key=lambda r: len(r.residual))
+    page.section(
+        "Residuals of the fit",
+        "Of white noise, the autocorrelation stays within the band (99 %). Where it does not, "
+        "something is left that the model does not say, and fewer rows count: the standard "
+        "deviations below allow for that. Fitted rows are filtered and thinned.",
+    )
+    page.table(*tables.whiteness(estimate, rows))
+    page.parts.append("<h3>Autocorrelation, fitted rows</h3>")
+    _grid(page, names, lambda i: figures.whiteness_figure(longest, i))
+    page.parts.append("<h3>Distribution, training log as logged</h3>")
+    fit = max(estimate.training, key=lambda v: len(v.t))
+    _grid(page, names, lambda i: figures.histogram_figure(fit.residual[:, i], units[i]))
+
+
+def _friction(
+    page: Page, estimate: "Estimate", rows: list[Rows], moves: Sequence[str], units: Sequence[str]
+) -> None:
+    load = " Friction that grows with the load is taken off." if _has(estimate, "load") else ""
+    page.section(
+        "Friction",
+        "Friction torque over velocity, with its 99 % band, over the measured torque less the "
+        "torque of the rigid arm (fitted rows, thinned; pale where slower than the dead zone)."
+        + load,
+    )
+    if estimate.scores:
+        page.table(
+            ("friction model", "error on blocks left out in turn"),
+            [(name, tables.percent(score)) for name, score in estimate.scores],
+        )
+    _grid(
+        page,
+        estimate.unknowns.robot.joint_names,
+        lambda i: figures.friction_figure(
+            estimate, rows, i, (f"velocity, {moves[i]}/s", f"torque, {units[i]}")
+        ),
+    )
+
+
+def _parameters(page: Page, estimate: "Estimate") -> None:
+    free = (
+        " The standard deviations are those of the fit without the condition that every link "
+        "could be built." if estimate.estimator == "feasible" else ""
+    )  # fmt: skip
+    page.section(
+        "Parameters",
+        "Base parameters as sums of what they group, then friction; SI units. A click on a "
+        f"heading sorts.{free}",
+    )
+    page.parts.append('<div class="sortable">')
+    page.table(*tables.parameters(estimate))
+    page.parts.append("</div>")
+    page.section("Not identifiable", "What this arm or this motion does not show, and why.")
+    head, rows = tables.unknown(estimate)
+    page.table(head, rows or [("nothing", "")])
+    verdict = "could be built" if estimate.is_physical else "could NOT be built"
+    friction = "no friction feeds power in" if estimate.friction_physical else (
+        "some friction or rotor inertia is negative"
+    )  # fmt: skip
+    page.section(
+        "Feasibility",
+        f"The arm {verdict}: {sum(estimate.links_physical)} of {len(estimate.links_physical)} "
+        f"links are bodies, {friction}. Only the base parameters are measured; how they are "
+        "shared among the links is a choice.",
+    )
+    page.table(*tables.links(estimate))
+
+
+def _processing(page: Page, estimate: "Estimate", rows: list[Rows], moves: Sequence[str]) -> None:
+    page.section(
+        "Excitation",
+        f"Condition number of the scaled regressor: {estimate.condition_number:.4g}. Ranges over "
+        "all training logs; velocities as fitted.",
+    )
+    page.table(*tables.excitation(estimate, rows, moves))
+    page.section(
+        "Processing",
+        "An even grid, then the same zero-phase filter (Butterworth of order "
+        f"{estimate.processing[0].order}, forth and back) over both sides of the equation, then "
+        f"every k-th row: {sum(len(r.qd) for r in rows)} rows were fitted. The cut-off "
+        f"{'was given' if estimate.cutoff_given else 'is a multiple of the band of the motion'}.",
+    )
+    page.table(*tables.processing(estimate))
+    for log, how in zip(estimate.logs, estimate.processing, strict=True):
+        page.parts.append(f"<h3>Spectrum of {html.escape(log.name or 'log')}</h3>")
+        page.figure(figures.spectrum_figure(log, how))
+
+
+def _grid(page: Page, names: Sequence[str], figure: Callable[[int], Any]) -> None:
+    """A picture per joint under its name."""
+    page.parts.append('<div class="grid">')
+    for i, name in enumerate(names):
+        page.parts.append(f"<figure><figcaption>{html.escape(name)}</figcaption>")
+        page.figure(figure(i))
+        page.parts.append("</figure>")
+    page.parts.append("</div>")
+
+
+def _accuracy(page: Page, fit: "Validation", cutoff: float, units: Sequence[str]) -> None:
+    """The figure of all joints, then the table; both torques as logged and low-passed."""
+    head, rows = tables.accuracy(fit, cutoff, units)
+    page.parts.append(
+        f'<p class="first">Relative error of all joints: <b>{rows[-1][2]}</b> as logged, '
+        f'{rows[-1][-1]} low-passed at {cutoff:.3g} Hz.</p><div class="total">'
+    )
+    page.table(head, rows)
+    page.parts.append("</div>")
+
+
+def _has(estimate: "Estimate", kind: str) -> bool:
+    return kind in estimate.unknowns.kinds
+
+
+def _logs(estimate: "Estimate") -> str:
+    rows = sum(len(log) for log in estimate.logs)
+    names = ", ".join(log.name or "a log" for log in estimate.logs)
+    return f"{names} ({rows} rows)"

@@ -1,0 +1,101 @@
+"""Measured beside predicted torque over time, to zoom into: plotly, kept inside the page."""
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .identification_rows import few
+
+if TYPE_CHECKING:
+    from ..identify.validation import Validation
+
+POINTS = 2000  # rows of one chart
+ALTOGETHER = 50_000  # rows of a page
+DIGITS = 5
+
+LEGEND = (
+    '<p class="legend"><b style="color:#8a96a3">measured</b> '
+    '<b style="color:#1f5fa8">predicted</b> <b style="color:#c9601a">residual</b></p>'
+)
+SCRIPT = r"""
+const charts = JSON.parse(document.getElementById("charts").textContent);
+const places = [...document.querySelectorAll(".chart")];
+const touch = matchMedia("(pointer: coarse)").matches;
+function draw(place) {
+  if (place.dataset.drawn) return;
+  place.dataset.drawn = "yes";
+  const c = charts[+place.dataset.chart];
+  const line = (name, y, color, more) => Object.assign(
+    {name, x: c.t, y, type: "scatter", mode: "lines", line: {color, width: 1.4}}, more);
+  const miss = c.measured.map((m, i) => m === null ? null : m - c.predicted[i]);
+  const axis = {gridcolor: "#e6e9ed", zerolinecolor: "#c3cad1", automargin: true, nticks: 5};
+  Plotly.newPlot(place, [
+    line("measured", c.measured, "#8a96a3"),
+    line("predicted", c.predicted, "#1f5fa8"),
+    line("residual", miss, "#c9601a", {yaxis: "y2", line: {color: "#c9601a", width: 1}}),
+  ], {
+    height: 300, margin: {l: 52, r: 12, t: 8, b: 40}, hovermode: "x unified",
+    dragmode: touch ? false : "zoom", paper_bgcolor: "white", plot_bgcolor: "white",
+    font: {family: "system-ui, sans-serif", color: "#1c2530", size: 12},
+    showlegend: false,
+    xaxis: Object.assign({}, axis, {
+      title: {text: "time, s", standoff: 6}, anchor: "y2", nticks: 8}),
+    yaxis: Object.assign({}, axis, {title: {text: c.unit}, domain: [0.42, 1]}),
+    yaxis2: Object.assign({}, axis, {title: {text: c.unit}, domain: [0, 0.32], nticks: 4}),
+  }, {displaylogo: false, responsive: true, displayModeBar: touch ? false : "hover",
+      modeBarButtons: [["zoom2d", "pan2d", "zoomIn2d", "zoomOut2d", "resetScale2d"]]});
+}
+const waiting = [...places];
+function next() {
+  if (!waiting.length) return;
+  draw(waiting.shift());
+  setTimeout(next);
+}
+next();
+addEventListener("beforeprint", () => places.forEach((place) => {
+  draw(place);
+  Plotly.relayout(place, {width: 640});
+}));
+addEventListener("afterprint", () => places.forEach((place) =>
+  Plotly.relayout(place, {width: null, autosize: true})));
+"""
+
+
+class Charts:
+    """Charts of one page: their places, and their numbers once at its end."""
+
+    def __init__(self, units: list[str], total: int):
+        self.units = units
+        self.most = int(np.clip(ALTOGETHER // max(1, total), 100, POINTS))
+        self.numbers: list[dict[str, Any]] = []
+        self.thinned = False
+
+    def place(self, validation: "Validation", joint: int, origin: float) -> str:
+        """Where a joint's chart goes; time counts from `origin`."""
+        tau, model = validation.measured[:, joint], validation.predicted[:, joint]
+        kept = few(validation.t, (tau, tau - model), self.most)
+        self.thinned |= len(kept) < len(tau)
+        self.numbers.append({
+            "unit": self.units[joint],
+            "t": [None if k is None else round(float(validation.t[k] - origin), 5) for k in kept],
+            "measured": _short(tau, kept),
+            "predicted": _short(model, kept),
+        })  # fmt: skip
+        return f'<div class="chart" data-chart="{len(self.numbers) - 1}"></div>'
+
+    def html(self) -> str:
+        """Plotly, the numbers and what draws them."""
+        from plotly.offline import get_plotlyjs
+
+        numbers = json.dumps(self.numbers, separators=(",", ":"), allow_nan=False)
+        numbers = numbers.replace("<", "\\u003c")
+        return (
+            f"<script>{get_plotlyjs()}</script>\n"
+            f'<script type="application/json" id="charts">{numbers}</script>\n'
+            f"<script>{SCRIPT}</script>"
+        )
+
+
+def _short(values: np.ndarray, kept: list[int | None]) -> list[float | None]:
+    return [None if k is None else float(f"{values[k]:.{DIGITS}g}") for k in kept]

@@ -1,0 +1,131 @@
+"""Tables of an identification."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..identify.bodies import links_of
+from ..identify.spread import lag_one
+from .identification_rows import Rows
+
+if TYPE_CHECKING:
+    from ..identify.estimate import Estimate
+    from ..identify.validation import Validation
+
+LIGHT = 1e-6  # kg: no centre of mass to speak of
+Table = tuple[Sequence[str], list[Sequence[Any]]]
+
+
+def percent(value: float) -> str:
+    """A share as text."""
+    return f"{100 * value:.2f} %" if np.isfinite(value) else "no torque"
+
+
+def number(value: float) -> str:
+    """Five digits."""
+    return f"{value:.5g}"
+
+
+def accuracy(validation: "Validation", cutoff: float, units: Sequence[str]) -> Table:
+    """Per joint and overall, as logged and low-passed."""
+    low = validation.filtered(cutoff)
+    head = ("joint", "RMS", "relative error", "NRMS",
+            f"RMS, low-passed at {cutoff:.3g} Hz", "relative error, low-passed")  # fmt: skip
+    rows: list[Sequence[Any]] = [
+        (name, f"{validation.rms[i]:.4g} {units[i]}", percent(validation.relative_error[i]),
+         percent(validation.nrms[i]), f"{low.rms[i]:.4g} {units[i]}",
+         percent(low.relative_error[i]))
+        for i, name in enumerate(validation.joint_names)
+    ]  # fmt: skip
+    overall = (validation.relative_error_overall, low.relative_error_overall)
+    return head, [*rows, ("all joints", "", percent(overall[0]), "", "", percent(overall[1]))]
+
+
+def parameters(estimate: "Estimate") -> Table:
+    """Every unknown with its spread."""
+    head = ("unknown", "value", "std. dev.", "99 % from", "to", "relative")
+    spread, relative = estimate.standard_deviations, estimate.relative_standard_deviations
+    rows = []
+    for k, (low, high) in enumerate(estimate.intervals()):
+        mark = "bad" if relative[k] > 1.0 else ""
+        share = f"{100 * relative[k]:.1f} %" if relative[k] < 100 else "over 10000 %"
+        rows.append((
+            estimate.names[k], number(estimate.values[k]), f"{spread[k]:.2g}",
+            f"{low:.4g}", f"{high:.4g}", (share, mark),
+        ))  # fmt: skip
+    return head, rows
+
+
+def links(estimate: "Estimate") -> Table:
+    """Mass, centre and physicality of every link."""
+    ten = links_of(estimate.full, len(estimate.links_physical))
+    names = [name.removesuffix(".m") for name in estimate.unknowns.full_names[: ten.size : 10]]
+    rows = []
+    for name, p, good in zip(names, ten, estimate.links_physical, strict=True):
+        centre = ", ".join(f"{x:.3g}" for x in p[1:4] / p[0]) if p[0] > LIGHT else ""
+        said = ("yes", "good") if good else ("no", "bad")
+        rows.append((name, f"{p[0]:.4g}", centre, ", ".join(f"{x:.3g}" for x in p[4:]), said))
+    inertia = "Ixx, Ixy, Iyy, Ixz, Iyz, Izz about the origin, kg m²"
+    return ("link", "mass, kg", "centre of mass, m", inertia, "could be built"), rows
+
+
+def unknown(estimate: "Estimate") -> Table:
+    """What is not identifiable, those with the same reason together."""
+    reasons: dict[str, list[str]] = {}
+    for name, why in estimate.not_identifiable.items():
+        reasons.setdefault(why, []).append(name)
+    return ("what", "why"), [(", ".join(names), why) for why, names in reasons.items()]
+
+
+def processing(estimate: "Estimate") -> Table:
+    """The choices made for every log."""
+    head = ("log", "rows", "seconds", "grid", "cut-off", "velocities",
+            "dead zone, rad/s or m/s", "kept")  # fmt: skip
+    source = {"log": "as logged", "difference": "differences of q"}
+    return head, [
+        (log.name or "log", len(log), f"{log.duration:.4g}", f"{p.rate:.5g} Hz",
+         f"{p.cutoff:.4g} Hz", source[str(p.velocity)], f"{p.dead_zone:.3g}",
+         f"every {p.every}")
+        for log, p in zip(estimate.logs, estimate.processing, strict=True)
+    ]  # fmt: skip
+
+
+def whiteness(estimate: "Estimate", rows: Sequence[Rows]) -> Table:
+    """How far the fitted rows' residuals are from white noise."""
+    longest = max(rows, key=lambda r: len(r.residual)).residual
+    head = ("joint", "standard deviation", "mean", "correlation of neighbours",
+            "rows that count as one")  # fmt: skip
+    next_to = lag_one(longest)
+    return head, [
+        (name, number(longest[:, i].std()), number(longest[:, i].mean()), f"{next_to[i]:.2f}",
+         f"{estimate.correlation[i]:.1f}")
+        for i, name in enumerate(estimate.unknowns.robot.joint_names)
+    ]  # fmt: skip
+
+
+def excitation(estimate: "Estimate", rows: Sequence[Rows], moves: Sequence[str]) -> Table:
+    """Ranges of the motion that was fitted."""
+    q = np.concatenate([log.q for log in estimate.logs])
+    tau = np.concatenate([log.tau for log in estimate.logs])
+    qd = np.concatenate([r.qd for r in rows])
+    counted = np.concatenate([r.counted for r in rows])
+    head = (
+        "joint",
+        "q from",
+        "to",
+        "qd from",
+        "to",
+        "torque from",
+        "to",
+        "faster than the dead zone",
+    )
+    return head, [
+        (f"{name}, {moves[i]}", *(number(x) for s in (q, qd, tau) for x in _ends(s[:, i])),
+         percent(float(counted[:, i].mean())))
+        for i, name in enumerate(estimate.unknowns.robot.joint_names)
+    ]  # fmt: skip
+
+
+def _ends(values: np.ndarray) -> tuple[float, float]:
+    return float(values.min()), float(values.max())

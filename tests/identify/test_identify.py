@@ -1,0 +1,229 @@
+"""Arms whose truth is known come back; estimators, intervals, feasibility, what is said."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import dynamis as dy
+from dynamis.errors import DynamisWarning, OptionError, ShapeError
+from dynamis.identify.bodies import basis, physical, pseudo_inertia
+from dynamis.identify.choose import joined
+from dynamis.identify.estimators import ESTIMATORS
+from dynamis.identify.frictions import FRICTIONS
+from dynamis.identify.information import condition, information
+from dynamis.identify.processing import Processing, lowpass, prepare
+from dynamis.identify.solve import ordinary, weighted
+from dynamis.identify.unknowns import unknowns
+
+from .motions import arm, log_of, series
+
+ROBOT = arm()
+LOG = log_of(ROBOT)
+OTHER = log_of(ROBOT, seed=3)
+
+
+def truth(estimate, robot=ROBOT):
+    return estimate.unknowns.group @ np.asarray(robot.parameters.values)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_the_truth_comes_back(estimator):
+    found = dy.identify(ROBOT, LOG, friction="asymmetric", estimator=estimator)
+    size = np.abs(truth(found))
+    assert np.abs(found.values - truth(found)).max() < 0.02 * size.max()
+    assert found.validate(OTHER).relative_error_overall < 0.01
+    assert found.held_out.relative_error_overall < 0.01
+
+
+def test_the_robot_predicts_what_the_estimate_predicts():
+    found = dy.identify(ROBOT, LOG, friction="asymmetric", estimator="weighted", held_out=False)
+    samples, _ = prepare(OTHER, Processing(), thin=False)
+    one = samples[0]
+    tau = found.robot.inverse_dynamics(one.q, one.qd, one.qdd)
+    np.testing.assert_allclose(tau, found.predict(OTHER), atol=1e-9)
+
+
+@pytest.mark.parametrize("friction", [n for n in FRICTIONS if n != "none"])
+def test_every_friction_model_fits_its_own_kind(friction):
+    found = dy.identify(ROBOT, LOG, friction=friction, estimator="weighted", held_out=False)
+    limit = 0.15 if friction == "viscous" else 0.02
+    assert found.training[0].moving(0.1).relative_error_overall < limit
+
+
+def test_intervals_hold_the_truth():
+    """99 % intervals over seeds: the share inside is near 99 %, residuals being white."""
+    inside = []
+    for seed in range(12):
+        log = log_of(ROBOT, seed=1, noise=0.0)
+        noise = 0.3 * np.random.default_rng(seed).normal(size=log.q.shape)
+        noisy = dy.Log(t=log.t, q=log.q, qd=log.qd, tau=log.tau + noise)
+        found = dy.identify(
+            ROBOT, noisy, friction="asymmetric", estimator="weighted", held_out=False
+        )
+        low, high = found.intervals(0.99).T
+        inside.append((low <= truth(found)) & (truth(found) <= high))
+    assert np.mean(inside) > 0.95
+
+
+def test_more_noise_makes_wider_intervals():
+    wide, narrow = (
+        dy.identify(ROBOT, log_of(ROBOT, noise=s), friction="asymmetric", held_out=False)
+        for s in (0.2, 0.02)
+    )
+    assert (wide.standard_deviations > 3 * narrow.standard_deviations).all()
+
+
+def test_a_feasible_estimate_is_physical_where_least_squares_is_not():
+    """A short, weak and noisy motion."""
+    log = log_of(ROBOT, seed=5, noise=3.0, seconds=2.0, size=0.05)
+    free = dy.identify(ROBOT, log, friction="asymmetric", estimator="ordinary", held_out=False)
+    bound = dy.identify(ROBOT, log, friction="asymmetric", held_out=False)
+    assert not free.is_physical
+    assert bound.is_physical and all(bound.links_physical) and bound.friction_physical
+    assert bound.robot.check() is not None
+    q = np.random.default_rng(0).uniform(-3, 3, (500, 2))
+    assert (np.linalg.eigvalsh(bound.robot.mass_matrix(q))[:, 0] > 0).all()
+    assert (np.linalg.eigvalsh(free.robot.mass_matrix(q))[:, 0] < 0).any()
+
+
+def test_auto_finds_the_law():
+    """Friction with a root and friction without one."""
+    rooted = arm(law="smooth", velocity=0.01, ratio=2.0)
+    found = dy.identify(rooted, log_of(rooted, noise=0.05), friction="auto", held_out=False)
+    assert "grotjahn" in found.friction and found.scores[0][1] < 0.5 * found.scores[-1][1]
+    plain = dy.identify(ROBOT, log_of(ROBOT, noise=0.3), friction="auto", held_out=False)
+    assert plain.unknowns.friction.name in ("smooth", "asymmetric")
+
+
+def test_a_root_reaches_the_robot():
+    rooted = arm(law="smooth", velocity=0.01, ratio=2.0)
+    log = log_of(rooted, noise=0.01)
+    found = dy.identify(rooted, log, friction="grotjahn", estimator="weighted", held_out=False)
+    speed = np.array([[-1.0, 0.5], [0.2, 0.05]])
+    np.testing.assert_allclose(
+        found.robot.friction_torque(speed), rooted.friction_torque(speed), rtol=0.05, atol=0.05
+    )
+
+
+def test_a_load_becomes_the_efficiency_of_a_drive():
+    """Friction of the teeth: torque times 1 + mu when driving, about 1 - mu when driven."""
+    t, q, qd, qdd = series(2)
+    rigid = ROBOT.inverse_dynamics(q, qd, qdd) - ROBOT.friction_torque(qd)
+    tau = rigid + ROBOT.friction_torque(qd) + 0.08 * np.tanh(qd / 0.01) * np.abs(rigid)
+    log = dy.Log(t=t, q=q, qd=qd, tau=tau)
+    found = dy.identify(ROBOT, log, friction="loaded", estimator="weighted", held_out=False)
+    loads = found.values[found.unknowns.of_kind("load")]
+    np.testing.assert_allclose(loads, 0.08, atol=0.01)
+    eta = [link.drive.efficiency for link in found.robot.model.links]
+    np.testing.assert_allclose(eta, 1 / 1.08, atol=0.01)
+
+
+def test_blocks_do_not_matter(monkeypatch):
+    """The information is the same however the rows are cut; Gram and QR agree."""
+    wanted = unknowns(ROBOT, FRICTIONS["asymmetric"])
+    motions, _ = prepare(LOG, Processing(cutoff=20.0))
+    whole = {how: ordinary(information(motions, wanted, method=how)).x for how in ("gram", "qr")}
+    np.testing.assert_allclose(whole["gram"], whole["qr"], rtol=1e-7, atol=1e-8)
+    half = len(motions[0]) // 2
+    parts = [information([motions[0].rows(*cut)], wanted) for cut in ((0, half), (half, None))]
+    both = ordinary(joined(parts)).x
+    assert np.abs(both - whole["qr"]).max() < 0.02
+
+
+def test_nearly_dependent_columns_go_by_qr():
+    """Two joints that always move together cannot be told apart: said, and no wild numbers."""
+    t, q, qd, qdd = series(0)
+    q, qd, qdd = (np.repeat(x[:, :1], 2, axis=1) for x in (q, qd, qdd))
+    log = dy.Log(t=t, q=q, qd=qd, tau=ROBOT.inverse_dynamics(q, qd, qdd))
+    found = dy.identify(ROBOT, log, friction="asymmetric", estimator="weighted", held_out=False)
+    assert found.condition_number > 1e3
+    assert any("told apart" in f.what or "trace" in f.what for f in found.findings)
+
+
+def test_pseudo_inertia():
+    ten = np.array([2.0, 0.2, 0.1, 0.0, 0.5, 0.01, 0.6, 0.0, 0.02, 0.4])
+    P = pseudo_inertia(ten)
+    np.testing.assert_allclose(P, np.tensordot(ten, basis(), 1))
+    points = np.random.default_rng(0).normal(size=(50, 3))
+    mass = np.random.default_rng(1).uniform(0.1, 1, 50)
+    ones = np.column_stack([points, np.ones(50)])
+    direct = (mass[:, None] * ones).T @ ones
+    I = sum(m * (r @ r * np.eye(3) - np.outer(r, r)) for m, r in zip(mass, points, strict=True))
+    h = mass @ points
+    ten = [mass.sum(), *h, I[0, 0], I[0, 1], I[1, 1], I[0, 2], I[1, 2], I[2, 2]]
+    np.testing.assert_allclose(pseudo_inertia(ten), direct)
+    assert physical(ten) and physical(np.zeros(10))
+    assert not physical([1.0, 0, 0, 0, 1.0, 0, 0.1, 0, 0, 0.1])  # the triangle inequality
+
+
+def test_lowpass_has_no_phase():
+    t = np.arange(0, 10, 0.01)
+    slow = np.sin(2 * np.pi * t)[:, None]
+    np.testing.assert_allclose(lowpass(slow, 10.0, 100.0)[50:-50], slow[50:-50], atol=1e-4)
+    fast = np.sin(2 * np.pi * 30 * t)[:, None]
+    assert np.abs(lowpass(fast, 5.0, 100.0)[50:-50]).max() < 1e-3
+
+
+def test_scaling_does_not_change_the_condition_number():
+    R = np.random.default_rng(0).normal(size=(20, 5))
+    assert condition(R * np.array([1, 1e6, 1e-6, 3, 7])) == pytest.approx(condition(R))
+
+
+def test_joints_are_weighted_by_their_noise():
+    wanted = unknowns(ROBOT, FRICTIONS["asymmetric"])
+    t, q, qd, qdd = series(0)
+    noise = np.random.default_rng(0).normal(size=q.shape) * (5.0, 0.01)
+    log = dy.Log(t=t, q=q, qd=qd, tau=ROBOT.inverse_dynamics(q, qd, qdd) + noise)
+    info = information(prepare(log, Processing(cutoff=50.0, every=1))[0], wanted)
+    better, plain = weighted(info), ordinary(info)
+    true = wanted.group @ np.asarray(ROBOT.parameters.values)
+    second = [k for k, name in enumerate(wanted.names) if "joint2" in name]
+    error = [np.abs(s.x - true)[second].max() for s in (better, plain)]
+    assert error[0] < 0.3 * error[1]
+
+
+def test_several_logs_and_a_table():
+    found = dy.identify(ROBOT, [LOG, OTHER], friction="asymmetric")
+    assert len(found.training) == 2 and found.held_out.name == OTHER.name
+    assert len(found.table()) == len(found.names) and "joint" in str(found.training[0])
+    assert "physical" in repr(found) and "link1.Ixx" in found.not_identifiable
+
+
+def test_save_and_load(tmp_path):
+    found = dy.identify(ROBOT, LOG, friction="asymmetric", held_out=False)
+    for name in ("arm.toml", "arm.urdf"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DynamisWarning)  # what URDF cannot hold
+            found.save(tmp_path / name)
+        again = dy.load(tmp_path / name)
+        q, qd, qdd = np.random.default_rng(0).normal(size=(3, 2))
+        np.testing.assert_allclose(
+            again.inverse_dynamics(q, qd, qdd), found.robot.inverse_dynamics(q, qd, qdd), rtol=1e-9
+        )
+
+
+@pytest.mark.parametrize(
+    "options, said",
+    [
+        ({"friction": "slippery"}, "friction 'slippery' does not exist"),
+        ({"estimator": "magic"}, "estimator 'magic' does not exist"),
+        ({"method": "three-step"}, "method is 'three-step'"),
+        ({"cutoff": -1.0}, "cutoff is -1.0"),
+        ({"processing": Processing(velocity="log")}, "no velocities"),
+    ],
+)
+def test_bad_options(options, said):
+    bare = dy.Log(t=LOG.t, q=LOG.q, tau=LOG.tau)
+    with pytest.raises(OptionError, match=said):
+        dy.identify(ROBOT, bare, **options)
+
+
+def test_wrong_number_of_joints():
+    with pytest.raises(ShapeError, match="has 2 joints, robot 'puma560' has 6"):
+        dy.identify(dy.load("puma560"), LOG)
+
+
+def test_something_that_is_no_log():
+    with pytest.raises(OptionError, match="expected a Log"):
+        dy.identify(ROBOT, "run.csv")

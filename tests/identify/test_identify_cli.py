@@ -1,0 +1,174 @@
+"""`dynamis identify`."""
+
+import json
+
+import numpy as np
+import pytest
+
+import dynamis as dy
+from dynamis.cli import main
+from dynamis.cli.identify import _pairs, _span
+from dynamis.errors import OptionError
+
+FRICTION = dy.Friction(viscous=0.5, coulomb=(1.0, -1.0))
+PLAIN = ["--estimator", "weighted"]
+
+
+def recorded(robot, seed, rows=900):
+    """Arrays of a Fourier motion with noisy torque."""
+    rng = np.random.default_rng(seed)
+    a, b = rng.normal(0.0, 0.8, (2, robot.n, 4))
+    t = 0.01 * np.arange(rows)
+    q, qd, qdd = dy.trajectory.fourier(a, b, 6.0)(t)
+    tau = robot.inverse_dynamics(q, qd, qdd)
+    return {"t": t, "q": q, "qd": qd, "tau": tau + 0.05 * rng.normal(size=tau.shape)}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A robot, a log, another one, and one with other names and units and no stamps."""
+    path = tmp_path_factory.mktemp("logs")
+    links = [
+        dy.Link(joint="revolute", a=0.5, mass=2.0, com=(-0.25, 0, 0), inertia=(0.01, 0.05, 0.05),
+                friction=FRICTION)
+        for _ in range(2)
+    ]  # fmt: skip
+    robot = dy.Robot.from_dh("two", convention="standard", gravity=(0, -9.81, 0), links=links)
+    robot.save(path / "two.toml")
+    run = recorded(robot, 0)
+    np.savez(path / "run.npz", **run)
+    np.savez(path / "other.npz", **recorded(robot, 1, 400))
+    odd = {"angles": np.degrees(run["q"]), "speeds": run["qd"], "amps": run["tau"] / [2.0, 4.0]}
+    np.savez(path / "odd.npz", **odd)
+    return path
+
+
+@pytest.fixture(autouse=True)
+def there(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("COLUMNS", "200")
+
+
+def answer(capsys, *words):
+    code = main(["identify", "two.toml", *words, "--json"])
+    return code, json.loads(capsys.readouterr().out)
+
+
+def test_tables_held_out_first(capsys):
+    assert main(["identify", "two.toml", "run.npz", "--validate", "other.npz"]) == 0
+    said = capsys.readouterr()
+    places = [said.out.index(x) for x in ("held out", "other: validation", "training")]
+    assert places == sorted(places)
+    assert "low-passed at" in said.out and "condition number" in said.out
+    assert "joint1" in said.out and "all" in said.out
+
+
+def test_json_holds_everything(capsys, tmp_path):
+    page, saved = tmp_path / "id.html", tmp_path / "arm.toml"
+    code, found = answer(
+        capsys, "run.npz", "--validate", "other.npz", "--validate", "run.npz",
+        "--report", str(page), "--save", str(saved),
+    )  # fmt: skip
+    assert code == 0 and found["ok"] and found["is_physical"]
+    assert 0.0 < found["held_out"]["as_logged"]["relative_error_overall"] < 0.02
+    assert [x["log"] for x in found["validations"]] == ["other", "run"]
+    assert len(found["training"]) == 1 and found["training"][0]["rows"] == 900
+    assert found["held_out"]["low_passed_at"] == found["processing"][0]["cutoff"]
+    viscous = next(x for x in found["unknowns"] if x["name"] == "joint1.viscous")
+    low, high = viscous["interval_99"]
+    assert low < viscous["value"] < high and viscous["standard_deviation"] > 0.0
+    assert viscous["value"] == pytest.approx(FRICTION.viscous, abs=0.05)
+    assert dy.load(saved).n == 2 and found["save"] == str(saved)
+    assert page.read_text(encoding="utf-8").count("Validation: other") == 1
+    assert found["parameters"]["joint1.viscous"] == pytest.approx(viscous["value"])
+
+
+def test_other_names_units_currents_and_no_stamps(capsys):
+    code, found = answer(
+        capsys, "odd.npz", *PLAIN, "--columns", "q=angles,qd=speeds,current=amps",
+        "--units", "q=deg", "--gains", "2,4", "--sample-time", "0.01",
+    )  # fmt: skip
+    _, plain = answer(capsys, "run.npz", *PLAIN)
+    assert code == 0
+    values = [[x["value"] for x in one["unknowns"]] for one in (found, plain)]
+    assert values[0] == pytest.approx(values[1], rel=1e-6, abs=1e-6)
+
+
+def test_options_reach_the_fit(capsys):
+    code, found = answer(
+        capsys, "run.npz", *PLAIN, "--cutoff", "9", "--window", "1,", "--friction", "symmetric",
+        "--rotors",
+    )  # fmt: skip
+    assert code in (0, 1)
+    assert found["processing"][0]["cutoff"] == 9.0
+    assert found["training"][0]["rows"] == 800
+    assert (found["friction"], found["estimator"]) == ("symmetric", "weighted")
+    assert {x["kind"] for x in found["unknowns"]} >= {"viscous", "coulomb"}
+
+
+def test_several_logs(capsys):
+    code, found = answer(capsys, "run.npz", "other.npz", *PLAIN)
+    assert code == 0
+    assert [x["log"] for x in found["training"]] == ["run", "other"]
+    assert found["held_out"]["log"] == "other"
+
+
+def test_a_limit_decides_the_exit_code(capsys):
+    assert main(["identify", "two.toml", "run.npz", *PLAIN, "--limit", "50"]) == 0
+    assert main(["identify", "two.toml", "run.npz", *PLAIN, "--limit", "0.001"]) == 1
+    assert "above the limit of 0.001 %" in capsys.readouterr().err
+
+
+def test_an_arm_that_cannot_be_built_is_found(capsys, monkeypatch):
+    monkeypatch.setattr("dynamis.identify.estimate.Estimate.is_physical", False)
+    code, found = answer(capsys, "run.npz", *PLAIN)
+    assert code == 1 and not found["ok"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["run.npz", "--columns", "q=nothing"], "nothing"),
+        (["run.npz", "--columns", "places=q"], "places"),
+        (["run.npz", "--columns", "q"], "expected NAME=WHAT"),
+        (["run.npz", "--units", "q=degg"], "degg"),
+        (["run.npz", "--units", "angle=deg"], "angle"),
+        (["run.npz", "--friction", "smoth"], "did you mean 'smooth'"),
+        (["run.npz", "--estimator", "feasable"], "did you mean 'feasible'"),
+        (["odd.npz", "--columns", "q=angles,current=amps", "--units", "q=deg"], "hint:"),
+        (["run.npz", "--window", "5"], "START,STOP"),
+        (["run.npz", "--report", "id.txt"], "suffix"),
+        (["run.npz", "--save", "no/such/arm.toml"], "folder"),
+    ],
+)
+def test_wrong_input_has_a_hint(words, said, capsys, folder):
+    before = sorted(folder.iterdir())
+    assert main(["identify", "two.toml", *words]) == 2
+    err = capsys.readouterr().err
+    assert "error:" in err and "hint:" in err and said in err
+    assert sorted(folder.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    "words", [["none.npz"], ["run.npz", "--gains", "1,x"], ["run.npz", "--limit", "-1"]]
+)
+def test_wrong_input_is_refused(words, capsys):
+    assert main(["identify", "two.toml", *words]) == 2
+    assert "error:" in capsys.readouterr().err
+
+
+def test_pairs():
+    assert _pairs("t=time, q=a,b,c,qd=", "columns") == {
+        "t": "time",
+        "q": ["a", "b", "c"],
+        "qd": None,
+    }
+    assert _pairs("q=deg,tau=0.001", "units") == {"q": "deg", "tau": 0.001}
+    assert _pairs(None, "units") is None
+    with pytest.raises(OptionError, match="twice"):
+        _pairs("q=a,q=b", "columns")
+
+
+def test_span():
+    assert _span("1.5,20", "window") == (1.5, 20.0)
+    assert _span(",20", "window") == (None, 20.0)

@@ -1,0 +1,129 @@
+"""Logs of real arms: figures next to the published ones. Torque as logged unless said otherwise."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dynamis as dy
+
+REFERENCE = Path(__file__).parents[1] / "reference"
+GAINS = (14.87, 13.26, 11.13, 10.62, 11.03, 11.47)  # N m per A, published
+ROWS = {"excitation_30s": (634, 3510), "excitation_40s": (499, 4460), "point_to_point": (699, 4200)}
+JOINTS = {"t": "times", "q": "positions", "qd": "velocities", "tau": "torques"}
+
+
+@pytest.fixture(scope="module")
+def panda(data, compiled):
+    log = dy.read_log(data / "panda" / "excitation.npz")
+    robot = dy.load("panda")
+    return {name: dy.identify(robot, log, estimator=name) for name in ("weighted", "feasible")}
+
+
+def test_panda_unknowns(panda):
+    kinds = panda["weighted"].unknowns.kinds
+    assert kinds.count("body") == 43 and len(kinds) == 43 + 21
+
+
+def test_panda_is_below_the_published_error(panda):
+    """1.41 % published, 1.10 % by plain least squares, both on torque without its noise."""
+    for estimate in panda.values():
+        assert estimate.training[0].filtered(10.0).relative_error_overall < 0.0110
+        assert estimate.held_out.filtered(10.0).relative_error_overall < 0.0141
+
+
+def test_panda_as_logged_is_near_the_floor_of_its_noise(panda):
+    """What lies above 10 Hz in the torque no rigid model explains."""
+    check = panda["weighted"].training[0]
+    noise = np.linalg.norm(check.measured - check.filtered(10.0).measured)
+    floor = noise / np.linalg.norm(check.measured)
+    assert 0.02 < floor < check.relative_error_overall < 1.15 * floor
+
+
+def test_panda_feasible_is_near_and_physical(panda):
+    free, bound = (panda[name].training[0] for name in ("weighted", "feasible"))
+    for cut in (None, 10.0):
+        a, b = (x if cut is None else x.filtered(cut) for x in (free, bound))
+        assert b.relative_error_overall < 1.15 * a.relative_error_overall
+    assert panda["feasible"].is_physical and all(panda["feasible"].links_physical)
+    assert not panda["weighted"].is_physical
+    M = panda["feasible"].robot.mass_matrix(np.random.default_rng(0).uniform(-2, 2, (200, 7)))
+    assert (np.linalg.eigvalsh(M)[:, 0] > 0).all()
+
+
+@pytest.fixture(scope="module")
+def tx40(data, compiled):
+    """A coupled wrist: motor 6 turns with joint 5 too."""
+    raw = np.load(data / "tx40" / "excitation.npz")
+    gears = (32.0, 32.0, 45.0, -48.0, 45.0, 32.0)
+    matrix = np.diag(gears)
+    matrix[5, 4] = 32.0
+    model = dy.load(data / "tx40" / "tx40.urdf").model
+    links = tuple(
+        replace(k, drive=dy.Drive(gear=g)) for k, g in zip(model.links, gears, strict=True)
+    )
+    robot = dy.Robot(replace(model, links=links, gear_matrix=tuple(map(tuple, matrix.tolist()))))
+    log = dy.Log(t=np.arange(len(raw["q"])) * float(raw["ts"]), q=raw["q"], tau=raw["tau"])
+    return robot, log
+
+
+def test_tx40_friction_as_published(tx40):
+    published = json.loads((REFERENCE / "tx40_published.json").read_text())
+    published = published["published_values_in_figaroh_config"]
+    for estimator in ("weighted", "feasible"):
+        found = dy.identify(*tx40, estimator=estimator, held_out=False)
+        value = dict(zip(found.names, found.values, strict=True))
+        motor = value["joint_6.motor_viscous"]  # felt by joints 5 and 6 alike
+        for j in range(1, 6):
+            viscous = value[f"joint_{j}.viscous"] + (motor if j == 5 else 0.0)
+            assert viscous == pytest.approx(published["fv"][j - 1], rel=0.03)
+            coulomb = value[f"joint_{j}.coulomb"]
+            assert coulomb == pytest.approx(published["fs"][j - 1], rel=0.03)
+
+
+def test_tx40_last_third(tx40):
+    """Fitted on 0-6 s, tested on 6-9 s: 6.7 % by plain least squares (filtered, moving rows)."""
+    found = dy.identify(*tx40, friction="grotjahn")
+    assert found.held_out.t[0] == pytest.approx(6.0, abs=0.01)
+    assert found.held_out.filtered(20.0).moving().relative_error_overall < 0.056
+    assert found.training[0].filtered(20.0).moving().relative_error_overall < 0.0483
+    assert found.is_physical
+
+
+@pytest.fixture(scope="module")
+def ur10e(data, compiled):
+    columns = {"t": "t", "q": "q", "qd": "qd", "current": "i"}
+    return dy.load(data / "ur10e" / "ur10e.urdf"), {
+        name: dy.read_log(
+            data / "ur10e" / f"{name}.npz", columns=columns, drive_gains=GAINS, rows=rows
+        )
+        for name, rows in ROWS.items()
+    }
+
+
+@pytest.mark.parametrize("trained, other", [(0, 1), (1, 0)], ids=["30s", "40s"])
+def test_ur10e_on_other_motions(ur10e, trained, other):
+    """At most 5.2 % on the other excitation and on point-to-point motion, as logged."""
+    robot, logs = ur10e
+    names = tuple(ROWS)
+    found = dy.identify(robot, logs[names[trained]], friction="auto", rotors=True, held_out=False)
+    kinds = found.unknowns.kinds
+    assert kinds.count("body") + kinds.count("rotor") == 40
+    for name in (names[other], "point_to_point"):
+        assert found.validate(logs[name]).relative_error_overall <= 0.052, name
+    assert found.is_physical and found.scores
+    loads = [v for n, v in zip(found.names, found.values, strict=True) if n.endswith(".load")]
+    assert loads == [] or 0.04 < loads[1] < 0.09  # the shoulder's gear
+
+
+def test_lwr4(data, compiled):
+    """FloBaRoID: 2.15 % residual."""
+    log = dy.read_log(data / "lwr4" / "measurements_1.npz", columns=JOINTS)
+    robot = dy.load(data / "lwr4" / "lwr4.urdf")
+    found = dy.identify(robot, log, estimator="weighted")
+    assert found.training[0].relative_error_overall <= 0.0215
+    assert found.held_out.relative_error_overall <= 0.024
+    feasible = dy.identify(robot, log)
+    assert feasible.is_physical and feasible.training[0].relative_error_overall <= 0.0235
