@@ -14,9 +14,10 @@ arm = dy.load("sixr")  # lengths .5 .5 .4 .1 m and masses 10 8 6 4 2 1 kg are in
 move = dy.trajectory.quintic(np.zeros(6), np.full(6, np.pi / 4), duration=2.0).sample(0.01)
 tau = arm.inverse_dynamics(move.q, move.qd, move.qdd)
 
-print("joint   least      most  (N m)")
+print("joint   start      end    least     most  (N m)")
 for name, curve in zip(arm.joint_names, tau.T, strict=True):
-    print(f"{name:6} {curve.min():8.2f} {curve.max():8.2f}")
+    shown = curve[0], curve[-1], curve.min(), curve.max()
+    print(f"{name:6}" + " ".join(f"{x:8.2f}" for x in shown))
 
 figure = Figure(figsize=(9, 5), layout="constrained")
 for name, curve, ax in zip(arm.joint_names, tau.T, figure.subplots(2, 3).flat, strict=True):

@@ -281,6 +281,17 @@ def test_wrong_usage_exits_with_2(words):
     assert "Traceback" not in ran.stderr
 
 
+# simulate
+
+
+def test_a_pid_keeps_up_with_its_quintic(compiled, capsys):
+    goal = ("--goal", "0.5,-0.4,0.6,0.2,0.3,0.1", "--bandwidth", "30", "--controller", "pid")
+    code, found = answer(capsys, "simulate", "puma560", *goal)
+    assert code == 0 and found["message"] == "" and found["end"] == 2.0
+    lag = 0.3 * 2 / 30  # rad at the mean speed, if the velocity itself were damped
+    assert max(found["rms_error"]) < 0.6 * lag
+
+
 # streams
 
 

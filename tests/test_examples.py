@@ -6,7 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+import dynamis as dy
 
 EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("[0-9]*.py"))
 PICTURES = {
@@ -15,6 +18,8 @@ PICTURES = {
     "08_single_joint": ("08_single_joint.png",),
     "09_computed_torque": ("09_computed_torque.png",),
     "10_puma_controllers": ("10_puma_controllers.png",),
+    "11_stiction": ("11_stiction.png",),
+    "12_identify_puma": ("12_identify_puma.png",),
 }
 
 
@@ -35,6 +40,17 @@ def pendulum(said):
         16, abs=2
     )
     assert line(said, "and over 10 s at 1 ms by")[0] < 1e-6
+
+
+def six_torques(said):
+    arm = dy.load("sixr")
+    rows = np.array([line(said, f"joint{i}") for i in range(1, 7)])
+    ends = arm.gravity_torque(np.array([np.zeros(6), np.full(6, np.pi / 4)]))
+    np.testing.assert_allclose(rows[:, :2], ends.T, atol=5.1e-3)  # two digits are printed
+    assert (rows[:, 2] <= rows[:, :2].min(axis=1)).all()
+    assert (rows[:, 3] >= rows[:, :2].max(axis=1)).all()
+    np.testing.assert_array_equal(rows[5], 0.0)  # a point on its own axis
+    assert rows[1, 3] > 50.0
 
 
 def single_joint(said):
@@ -60,13 +76,35 @@ def puma_controllers(said):
     for name in ("point to point", "computed torque", "with integral"):
         got = line(said, name)
         assert len(got) == 6 and all(a < b for a, b in zip(got, published, strict=True))
+    compiled, python, then = (
+        line(said, f"one control cycle, {name}:")[0]
+        for name in ("compiled", "dy.control.ControlLoop in Python", "published")
+    )
+    assert 0 < compiled < python < then
+
+
+def stiction(said):
+    assert line(said, "90 % of the static friction, 60 s: every joint moved") == [0.0]
+    for i in range(1, 7):
+        static, reached, error = line(said, f"joint{i}")
+        assert reached == pytest.approx(static, rel=5e-4) and 0 <= error <= 1.01e-4
+    when, last = line(said, "gains of 1e7: diverged at t =")
+    assert 0 < last < when < 1
+
+
+def identify_puma(said):
+    inside, unknowns = line(said, "inside their 99 % intervals:")
+    assert unknowns == 58 and inside >= 56
 
 
 FIGURES = {
     "06_pendulum": pendulum,
+    "07_six_torques": six_torques,
     "08_single_joint": single_joint,
     "09_computed_torque": computed_torque,
     "10_puma_controllers": puma_controllers,
+    "11_stiction": stiction,
+    "12_identify_puma": identify_puma,
 }
 
 
@@ -84,4 +122,4 @@ def test_example(path, compiled, tmp_path):
 
 
 def test_there_are_examples():
-    assert len(EXAMPLES) >= 10
+    assert len(EXAMPLES) >= 12

@@ -76,8 +76,8 @@ class Code:
             return
         edges = np.linspace(0, count, min(threads, count) + 1).astype(int)
         spans = pairwise(edges)
-        pool = _pool(os.getpid(), threads)
-        jobs = [pool.submit(self._span, arrays, strides, outs, int(a), int(b)) for a, b in spans]
+        workers = pool(os.getpid(), threads)
+        jobs = [workers.submit(self._span, arrays, strides, outs, int(a), int(b)) for a, b in spans]
         for job in jobs:
             job.result()
 
@@ -106,7 +106,8 @@ def compiling() -> bool:
 
 
 @cache
-def _pool(process: int, threads: int) -> "ThreadPoolExecutor":
+def pool(process: int, threads: int) -> "ThreadPoolExecutor":
+    """The threads of a process, kept between calls."""
     from concurrent.futures import ThreadPoolExecutor
 
     return ThreadPoolExecutor(threads, thread_name_prefix="dynamis")

@@ -152,7 +152,24 @@ def test_events_and_stuck_joints_are_marked_and_explained():
     (marks,) = figure.axes[0].collections
     assert [segment[0, 0] for segment in marks.get_segments()] == [0.2, 0.5]
     named = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert named == ["measured", "desired", "stuck", "stop"]
+    assert named == ["actual", "desired", "stuck", "stop"]
+
+
+def test_what_was_measured_is_told_from_what_was():
+    run = waving("scara")
+    run.measured = SimpleNamespace(
+        t=run.t[::5], q=run.q[::5] + 1e-2, qd=run.qd[::5], tau=run.tau[::5]
+    )
+    figure = plot_run(run, what=("q", "qd"))
+    actual, measured, desired = figure.axes[0].lines
+    np.testing.assert_array_equal(actual.get_ydata(), run.q[:, 0])
+    np.testing.assert_array_equal(measured.get_ydata(), run.measured.q[:, 0])
+    np.testing.assert_array_equal(measured.get_xdata(), run.t[::5])
+    np.testing.assert_array_equal(desired.get_ydata(), run.reference.q[:, 0])
+    assert measured.get_zorder() < actual.get_zorder()
+    assert len(figure.axes[1].lines) == 2  # exact velocities: nothing to tell apart
+    named = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert named == ["actual", "measured", "desired"]
 
 
 def test_no_text_overlaps_and_none_is_cut():

@@ -13,6 +13,20 @@ PID = JointPID(1.0)
 ROBOT = pair()
 
 
+def GOOD(t, q, qd):
+    return 1.0
+
+
+def late(value):
+    rows = np.zeros((1000, 2))
+    rows[700:, 1] = value
+    return rows
+
+
+def late_function(t):
+    return [t, t], [1.0, 1.0], [0.0, np.inf if t > 0.6999 else 0.0]
+
+
 BAD = [
     ({"q0": [0.0] * 3}, ShapeError, ["q0", "(3,)", "joint1, joint2"]),
     ({"qd0": [[0.0]]}, ShapeError, ["qd0"]),
@@ -75,12 +89,55 @@ BAD = [
     ({"tolerance": 0.0}, OptionError, ["tolerance"]),
     ({"threads": 0}, OptionError, ["threads"]),
     ({"duration": 1e9, "dt": 0.1}, OptionError, ["GB", "save_every"]),
+    ({"duration": 1e9, "dt": 0.1, "events": GOOD}, OptionError, ["GB", "events"]),
+    ({"stops": "yes"}, OptionError, ["stops is 'yes'", "True or False"]),
+    ({"drives": 1}, OptionError, ["drives is 1", "True or False"]),
+    ({"progress": "bar"}, OptionError, ["progress is 'bar'"]),
+    ({"integrator": ["rk4"]}, OptionError, ["['rk4']"]),
+    ({"sensors": np.zeros(2)}, OptionError, ["sensors"]),
+    # functions that take or give the wrong things
+    ({"controller": lambda t: [0.0] * 2}, OptionError, ["controller", "(t)", "(t, q, qd)"]),
+    ({"torque": lambda t, q: [0.0] * 2}, OptionError, ["torque", "(t, q)", "function(t)"]),
+    ({"controller": PID, "reference": lambda: 0}, OptionError, ["reference", "function(t)"]),
+    ({"events": lambda q: 0.0}, OptionError, ["event", "(q)", "(t, q, qd)"]),
+    ({"controller": lambda t, q, qd: "much"}, OptionError, ["controller", "t = 0", "'much'"]),
+    ({"controller": lambda t, q, qd: None}, OptionError, ["controller", "t = 0", "None"]),
+    (
+        {"controller": lambda t, q, qd: None, "integrator": "dormand-prince"},
+        OptionError,
+        ["controller", "None"],
+    ),
+    ({"torque": lambda t: None}, OptionError, ["torque(0)", "None"]),
+    ({"torque": lambda t: {}}, OptionError, ["torque(0)", "{}"]),
+    ({"controller": PID, "reference": lambda t: [None] * 3}, OptionError, ["reference", "None"]),
+    ({"events": lambda t, q, qd: "soon"}, OptionError, ["event 1", "soon"]),
+    ({"events": [GOOD, lambda t, q, qd: None]}, OptionError, ["event 2", "None"]),
+    # numbers that are none
+    ({"torque": [0.0, np.nan]}, OptionError, ["torque holds nan at t = 0 s"]),
+    ({"external": [np.inf, 0.0]}, OptionError, ["external holds inf"]),
+    ({"wrench": [np.nan] * 6}, OptionError, ["wrench holds nan"]),
+    ({"torque": lambda t: [np.log(0.5 - t), 0.0]}, OptionError, ["torque", "t = 0.5 s"]),
+    ({"torque": late(np.nan)}, OptionError, ["torque holds nan at t = 0.7 s"]),
+    ({"controller": PID, "reference": [0.0, np.nan]}, OptionError, ["reference holds nan"]),
+    ({"controller": PID, "reference": late_function}, OptionError, ["reference", "t = 0.7 s"]),
+    ({"controller": JointPID(np.inf)}, OptionError, ["kp holds inf"]),
+    ({"controller": JointPID(np.nan)}, OptionError, ["kp is nan"]),
+    ({"observer": MomentumObserver(np.inf)}, OptionError, ["gain holds inf"]),
+    ({"sensors": Sensors(position_noise=np.inf)}, OptionError, ["position_noise holds inf"]),
+    *(
+        (
+            {"controller": lambda t, q, qd: [0.0, np.nan if t > 0.01 else 0.0], **way},
+            OptionError,
+            ["controller returned nan at t = 0.01"],
+        )
+        for way in ({}, {"sample_time": 1e-3}, {"integrator": "dormand-prince"})
+    ),
 ]
 
 
 @pytest.mark.parametrize("options, error, words", BAD)
 def test_refused_by_name(options, error, words):
-    with pytest.raises(error) as found:
+    with pytest.raises(error) as found, np.errstate(all="ignore"):
         dy.simulate(ROBOT, **options)
     for word in words:
         assert word in str(found.value)
@@ -91,6 +148,9 @@ SENSORS = [
     ({"encoder": 1e-3, "velocity_filter": 0.0}, ["velocity_filter"]),
     ({"velocity_filter": 20.0}, ["velocity_filter", "exact"]),
     ({"resolution": 1}, ["resolution"]),
+    ({"seed": "x"}, ["seed is 'x'", "whole number"]),
+    ({"seed": -1}, ["seed is -1"]),
+    ({"seed": 1.5}, ["seed is 1.5"]),
 ]
 
 
@@ -114,6 +174,13 @@ def test_a_start_beyond_a_stop_is_refused():
 def test_a_joint_without_inertia_is_named():
     with pytest.raises(SingularError, match="joint"):
         dy.simulate(dy.load("sixr"), 0.01)
+
+
+def test_a_reference_may_be_one_array():
+    ways = [lambda t: ([t, 0], [1, 0], [0, 0]), lambda t: np.array([[t, 0], [1, 0], [0, 0]])]
+    first, second = (dy.simulate(ROBOT, 0.01, controller=PID, reference=way) for way in ways)
+    np.testing.assert_array_equal(first.q, second.q)
+    np.testing.assert_array_equal(second.reference.qd[:, 0], 1.0)
 
 
 def test_something_that_is_no_robot():

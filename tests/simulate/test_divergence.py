@@ -44,6 +44,18 @@ def test_steps_that_become_too_short_end_the_run(code, monkeypatch):
     ended_early(run)
 
 
+@pytest.mark.parametrize("code", ["on", "off"])
+def test_a_tolerance_that_cannot_be_met_is_said(code, monkeypatch):
+    monkeypatch.setenv("DYNAMIS_COMPILE", code)
+    how = {"integrator": "dormand-prince", "tolerance": 1e-30}
+    run = dy.simulate(pair(), 1.0, 1e-3, q0=[0.5, 0.5], **how)
+    assert run.diverged is False and run.diverged_at is None
+    assert run.message == "steps became too short at t = 0 s (tolerance 1e-30)"
+    assert len(run.t) == len(run.q) == 1 and np.isfinite(run.q).all()
+    many = dy.simulate(pair(), 1.0, 1e-3, q0=[[0.5, 0.5], [0.4, 0.3]], **how)
+    assert many.message == run.message and np.isnan(many.q[:, 1:]).all()
+
+
 def ended_early(run):
     assert run.diverged is True
     assert 0.0 < run.diverged_at < 1.0

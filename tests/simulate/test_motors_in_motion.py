@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import dynamis as dy
+from dynamis.errors import OptionError
 from tests.simulate.arms import GRAVITY, bar, pair, slider, spinner
 
 LOSSY = {"gear": 20.0, "rotor_inertia": 2e-3, "viscous": 1e-3, "efficiency": 0.7}
@@ -160,3 +161,28 @@ def test_a_screw_holds_within_the_band_of_its_losses(integrator):
     for share, arrives in ((0.8, 0.8 / 0.85), (1.3, 1.3 * 0.85)):
         run = dy.simulate(robot, 0.5, 5e-3, torque=[share * W], integrator=integrator)
         assert run.q[-1, 0] == pytest.approx(0.5 * (arrives - 1.0) * GRAVITY * 0.25, rel=1e-9)
+
+
+FAST = [
+    ({"current_bandwidth": 4000.0}, {}, ["current_bandwidth 4000", "0.00056", "2500"]),
+    ({"current_bandwidth": 2000.0}, {"integrator": "euler"}, ["euler", "1800"]),
+    ({"inductance": 1e-4, "voltage_limit": 48.0}, {}, ["R/L 10000", "0.00022"]),
+]
+
+
+@pytest.mark.parametrize("circuit, how, words", FAST)
+def test_a_current_too_fast_for_the_step_is_refused(circuit, how, words):
+    motor = {"resistance": 1.0, "inductance": 1e-3, "torque_constant": 0.1, **circuit}
+    robot = spinner(drive=dy.Drive(gear=50, **motor))
+    with pytest.raises(OptionError) as found:
+        dy.simulate(robot, 0.1, 1e-3, torque=[1.0], **how)
+    for word in ("'joint1'", "dt = 0.001", *words):
+        assert word in str(found.value)
+    for fine in ({"dt": 2e-4}, {"integrator": "dormand-prince"}, {"drives": False}):
+        assert not dy.simulate(robot, **{"duration": 0.02, "torque": [1.0], **how, **fine}).diverged
+
+
+def test_without_a_voltage_limit_the_windings_set_no_pace():
+    motor = {"resistance": 1.0, "inductance": 1e-4, "torque_constant": 0.1}
+    run = dy.simulate(spinner(drive=dy.Drive(gear=50, **motor)), 0.1, 1e-3, torque=[1.0])
+    assert run.tau[-1, 0] == pytest.approx(1.0)

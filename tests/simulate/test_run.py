@@ -125,3 +125,13 @@ run = dy.simulate(dy.load("pendulum3"), 0.002)
 assert isinstance(run, dy.Run), run
 """
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_metrics_of_an_ensemble_are_over_all_members():
+    q0 = np.array([[0.3, 0.1], [0.2, -0.1], [0.0, 0.2]])
+    how = {"controller": JointPID(20.0, 0.0, 3.0), "reference": [0.0, 0.2]}
+    many = dy.simulate(pair(), 0.05, q0=q0, **how)
+    alone = [dy.simulate(pair(), 0.05, q0=q, **how).metrics for q in q0]
+    np.testing.assert_allclose(many.metrics.max, np.max([m.max for m in alone], axis=0))
+    np.testing.assert_allclose(many.metrics.mean, np.mean([m.mean for m in alone], axis=0))
+    assert many.measured is None and many.observed is None and many.states == {}

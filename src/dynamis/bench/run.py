@@ -8,6 +8,7 @@ from ..backends.machine import host
 from ..robot import Robot, load
 from .batch import batches
 from .growth import JOINTS, growth, slope
+from .identification import identification
 from .simulation import simulation
 from .single import against_others, against_pinocchio
 from .startup import startup
@@ -27,6 +28,8 @@ def bench(quick: bool = False, say: Callable[[str], None] = lambda _: None) -> B
     figures += batches(load("puma560"))
     say("simulation")
     figures += simulation(load("puma560"))
+    say("identification")
+    figures += identification(load("panda"))
     if not quick:
         say("start-up")
         figures += startup()

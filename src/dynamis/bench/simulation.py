@@ -1,23 +1,24 @@
-"""Simulation: a step of RK4 next to MuJoCo's, and thousands of arms at once."""
+"""Simulation: a step of RK4 next to MuJoCo's, thousands of arms at once, one control cycle."""
 
 import inspect
 from collections.abc import Iterator
 from dataclasses import replace
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..agree.mujoco_peer import mjcf
 from ..agree.rigid_tree import RigidBody, TreeJoint, rigid_tree
-from ..control import ComputedTorque
+from ..control import ComputedTorque, Controller, ControlLoop
 from ..model.friction import Friction
 from ..robot import Robot
 from ..simulate.loop import MachineLoop
 from ..simulate.machinery import Machinery
 from ..simulate.settings import settings
 from ..simulate.simulate import simulate
+from ..trajectory import quintic
 from .table import Figure
 from .timing import together
 
@@ -27,33 +28,76 @@ SPECK = 1e-9  # kg: MuJoCo has no massless bodies
 
 
 def simulation(robot: Robot) -> Iterator[Figure]:
-    """Seconds per step; the error is the largest difference of q after one second."""
+    """Seconds per step; the error is the largest difference of q after one second.
+
+    It is from MuJoCo with viscous friction, from half the step under control, from Dormand-Prince
+    with friction that holds, and from the arm alone for one of many.
+    """
     viscous, start = without_coulomb(robot), 0.3 * np.ones(robot.n)
+    motion = quintic(start, start + 0.4, 2 * STEPS * DT)  # still moving at the end
+    law = {"controller": ComputedTorque(100.0, 20.0), "reference": motion}
     free, held = Stepper(viscous, start), Stepper(robot, start)
-    closed = Stepper(viscous, start, controller=ComputedTorque(100.0, 20.0), reference=start + 0.2)
+    closed = Stepper(viscous, start, **law)
     if find_spec("mujoco") is not None:
         peer = MujocoStepper(viscous, start)
-        error = float(np.abs(free.last() - peer.last()).max())
+        finer = _end(viscous, start, dt=DT / 2, sample_time=DT, **law)
+        exact = _end(robot, start, integrator="dormand-prince")
         rows = (
-            ("RK4 step, viscous friction", free, 5.0, error),
-            ("RK4 step under computed torque", closed, 5.0, None),
-            ("RK4 step with friction that holds", held, None, None),
+            ("RK4 step, viscous friction", free, "MuJoCo RK4", 5.0, peer.last()),
+            ("RK4 step under computed torque", closed, "MuJoCo RK4, no controller", 5.0, finer),
+            ("RK4 step with friction that holds", held, "MuJoCo RK4, viscous", None, exact),
         )
-        for what, stepper, target, difference in rows:
+        for what, stepper, beside, target, there in rows:
+            error = float(np.abs(stepper.last() - there).max())
             ours, theirs = together(stepper.go, peer.go, rounds=7)
             yield Figure(
-                GROUP, what, robot.name, ours / STEPS, "MuJoCo RK4", theirs / STEPS, target,
-                difference,
-            )  # fmt: skip
-    yield _ensemble(viscous, start, free, "RK4 step of one of 4096 arms, one thread")
+                GROUP, what, robot.name, ours / STEPS, beside, theirs / STEPS, target, error
+            )
+    yield _ensemble(viscous, start, free, f"RK4 step of one of {ARMS} arms")
     yield _ensemble(robot, start, held, "the same with friction that holds")
+    cycle = control_cycle(robot, ComputedTorque.from_bandwidth(50.0, integral=True))
+    yield Figure(
+        GROUP, "one control cycle, computed torque with integral", robot.name, cycle.compiled,
+        "in Python", cycle.python, None, cycle.difference,
+    )  # fmt: skip
+
+
+def _end(robot: Robot, start: np.ndarray, dt: float = DT, **options: Any) -> np.ndarray:
+    return simulate(robot, STEPS * DT, dt, start, **options).q[-1]
 
 
 def _ensemble(robot: Robot, start: np.ndarray, alone: "Stepper", what: str) -> Figure:
     spread = start + 0.1 * np.random.default_rng(0).normal(size=(ARMS, robot.n))
     many = Stepper(robot, spread, save_every=STEPS, threads=1)
-    ours, one = together(many.go, alone.go, rounds=2)
-    return Figure(GROUP, what, robot.name, ours / STEPS / ARMS, "one arm alone", one / STEPS)
+    error = float(np.abs(many.last() - Stepper(robot, spread[0]).last()).max())
+    ours, one = (t / STEPS for t in together(many.go, alone.go, rounds=2))
+    what = f"{what}; steps/s per core: {ARMS / ours:.1e}"
+    return Figure(GROUP, what, robot.name, ours / ARMS, "one arm alone", one, error=error)
+
+
+class Cycle(NamedTuple):
+    """Seconds of one control cycle; the torques of both differ by so much, relatively."""
+
+    compiled: float
+    python: float
+    difference: float
+
+
+def control_cycle(robot: Robot, controller: Controller) -> Cycle:
+    """A controller for one sample: as `dy.simulate` compiles it, and a `ControlLoop` in Python."""
+    q, rest = 0.3 * np.ones(robot.n), np.zeros(robot.n)
+    law = {"controller": controller, "reference": q + 0.2, "sample_time": DT}
+    machine = Stepper(robot, q, only="brain", save_every=STEPS, **law)
+    loop = ControlLoop(controller, robot, DT)
+
+    def step() -> np.ndarray:
+        return loop.step(0.0, q, rest, q + 0.2)
+
+    compiled, python = together(machine.go, step)
+    loop.reset()
+    tau = [step() for _ in range(STEPS)][-1]
+    computed = machine.m.slots.part(machine.x, "computed")[0]
+    return Cycle(compiled / STEPS, python, float(np.abs(computed - tau).max() / np.abs(tau).max()))
 
 
 def without_coulomb(robot: Robot) -> Robot:
@@ -67,30 +111,31 @@ def without_coulomb(robot: Robot) -> Robot:
 
 
 class Stepper:
-    """A compiled simulation of 1000 steps that starts over every time it is run."""
+    """A compiled simulation of 1000 steps, or one task of it, that starts over at every run."""
 
-    def __init__(self, robot: Robot, q0: np.ndarray, **options: Any):
+    def __init__(self, robot: Robot, q0: np.ndarray, only: str | None = None, **options: Any):
         defaults = {name: p.default for name, p in inspect.signature(simulate).parameters.items()}
         del defaults["robot"]
         given = {**defaults, "duration": STEPS * DT, "dt": DT, "q0": q0, **options}
         self.s = settings(robot, **given)
-        self.m = Machinery(self.s)
+        self.m = Machinery(self.s, only)
         self.loop = MachineLoop(self.m.tasks, self.s.count, self.s.threads)
         self.signals, self.constants = self.m.signals(0, STEPS), self.m.constants()
         every = self.s.save_every
         kept = 2 * robot.n
         self.rows = np.zeros((self.s.count, STEPS // every, kept))
-        self.x = self.m.start()
+        self.start = self.m.start()
+        self.x = self.start.copy()
 
     def go(self) -> None:
         """1000 steps."""
-        self.x = self.m.start() if self.s.count == 1 else self.x
+        self.x[...] = self.start
         early, every = self.m.slots.integrated, self.s.save_every
         kept = min(early, self.rows.shape[2])
         self.loop.run(self.x, 0, STEPS, self.signals, self.constants, self.rows, kept, every)
 
     def last(self) -> np.ndarray:
-        """Where the arm is after them."""
+        """Where the (first) arm is after them."""
         self.go()
         return self.m.slots.part(self.x, "q")[0]
 

@@ -16,7 +16,7 @@ class Figure:
     peer: str = ""
     theirs: float | None = None  # seconds
     target: float | None = None  # the ratio to reach, or the seconds not to exceed if no peer
-    error: float | None = None  # worst relative difference from the interpreter in long double
+    error: float | None = None  # worst relative difference from long double; each group says
 
     @property
     def ratio(self) -> float | None:

@@ -33,7 +33,8 @@ def run(
 ) -> int:
     """Simulate a robot: let it fall, or move it to a goal under a controller.
 
-    A PLACE is the name of a configuration or numbers with commas. Exit code 1 if it diverges.
+    A PLACE is the name of a configuration or numbers with commas. Exit code 1 if it
+    ends early.
 
     For example:
 
@@ -76,7 +77,7 @@ def run(
     if save is not None:
         found.save(save)
     _say(found, json)
-    return int(bool(found.diverged))
+    return int(bool(found.message))
 
 
 def place(arm: Robot, given: str | None, name: str) -> np.ndarray:
@@ -104,7 +105,9 @@ def made(arm: Robot, name: str, bandwidth: float, q: np.ndarray) -> Any:
     from .. import control
 
     if name == "pid":
-        return control.JointPID.from_bandwidth(arm, bandwidth, q=q, gravity=True)
+        return control.JointPID.from_bandwidth(
+            arm, bandwidth, q=q, gravity=True, derivative="error"
+        )
     if name == "feed-forward":
         return control.FeedForward.from_bandwidth(arm, bandwidth, q=q)
     law = control.PointToPoint if name == "point-to-point" else control.ComputedTorque

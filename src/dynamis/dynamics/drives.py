@@ -5,6 +5,7 @@ from typing import Any
 
 from ..model.chain import Chain
 from ..spatial.functions import Functions
+from .constant import zero
 
 
 def rotor_matrix(chain: Chain) -> list[list[Any]]:
@@ -19,7 +20,7 @@ def rotor_matrix(chain: Chain) -> list[list[Any]]:
     for motor in chain.motors:
         for i, ri in enumerate(motor.row):
             for j, rj in enumerate(motor.row):
-                if not (_zero(ri) or _zero(rj)):
+                if not (zero(ri) or zero(rj)):
                     M[i][j] = M[i][j] + ri * rj * motor.inertia
     return M
 
@@ -27,7 +28,7 @@ def rotor_matrix(chain: Chain) -> list[list[Any]]:
 def rotor_torque(chain: Chain, xdd: Sequence[Any]) -> list:
     """Torque of every tree joint that accelerates the reflected rotors."""
     M = rotor_matrix(chain)
-    return [sum(m * x for m, x in zip(row, xdd, strict=True) if not _zero(m)) for row in M]
+    return [sum(m * x for m, x in zip(row, xdd, strict=True) if not zero(m)) for row in M]
 
 
 def motor_torque(chain: Chain, load: Sequence[Any], xd: Sequence[Any], fn: Functions) -> list:
@@ -36,11 +37,11 @@ def motor_torque(chain: Chain, load: Sequence[Any], xd: Sequence[Any], fn: Funct
     A motor that drives gives load / (G eta); one driven back gets load eta / G; at rest the gear
     is taken as lossless. With a gear matrix the load is shared by G^-T (triangular coupling).
     """
-    shared = _shared(chain, list(load))
+    carried = shared(chain, list(load))
     result = []
     for i, motor in enumerate(chain.motors):
-        ideal = shared[i] / motor.gear
-        speed = motor.gear * sum(r * x for r, x in zip(motor.row, xd, strict=False) if not _zero(r))
+        ideal = carried[i] / motor.gear
+        speed = motor.gear * sum(r * x for r, x in zip(motor.row, xd, strict=False) if not zero(r))
         driving = fn.sign(ideal * speed)
         eta = motor.efficiency
         loss = fn.select(driving > 0.0, 1.0 / eta, fn.select(driving < 0.0, eta, 1.0))
@@ -48,17 +49,13 @@ def motor_torque(chain: Chain, load: Sequence[Any], xd: Sequence[Any], fn: Funct
     return result
 
 
-def _shared(chain: Chain, load: list) -> list:
+def shared(chain: Chain, load: list) -> list:
     """Solve rows^T t = load by elimination: each motor's own joint has coefficient one."""
     size = len(chain.motors)
     A = [[chain.motors[j].row[i] for j in range(size)] + [load[i]] for i in range(size)]
     for k in range(size):
         for i in range(size):
-            if i != k and not _zero(A[i][k]):
+            if i != k and not zero(A[i][k]):
                 factor = A[i][k] / A[k][k]
                 A[i] = [a - factor * b for a, b in zip(A[i], A[k], strict=True)]
     return [A[i][size] / A[i][i] for i in range(size)]
-
-
-def _zero(x: Any) -> bool:
-    return isinstance(x, float) and x == 0.0

@@ -14,6 +14,7 @@ FLAT = 1e-6  # relative height of a curve that is a constant
 BAND = (5, 95)  # percent
 EVENT_COLOURS = ("#c0392b", "#16a085", "#8e44ad", "#7f8c8d")
 STUCK = "#f3d9a4"
+MEASURED: dict[str, Any] = {"linewidth": 0.6, "alpha": 0.5}
 
 
 def style(axes: Any) -> None:
@@ -45,6 +46,11 @@ def curve(axes: Any, t: np.ndarray, values: np.ndarray, colour: Any, **look: Any
         low, middle, high = _percentiles(values, (BAND[0], 50, BAND[1]))
         axes.fill_between(t, low, high, color=colour, alpha=0.22, linewidth=0, zorder=2)
         axes.plot(t, middle, **options)
+
+
+def measured(axes: Any, t: np.ndarray, values: np.ndarray, colour: Any) -> None:
+    """What a sensor gave, (K,), thin behind what was."""
+    axes.plot(t, values, color=colour, zorder=2, **MEASURED)
 
 
 def desired(axes: Any, t: np.ndarray, values: np.ndarray, colour: Any) -> None:

@@ -1,4 +1,4 @@
-"""A run as one grid of curves: measured against desired."""
+"""A run as one grid of curves: actual, measured and desired."""
 
 import textwrap
 from collections.abc import Sequence
@@ -27,6 +27,8 @@ def plot_run(
     path: Any = None,
 ) -> Figure:
     """Quantities of a run over time, desired ones dashed; what the run has not is left out.
+
+    What sensors measured is drawn thin behind what was, if it differs.
 
     Up to eight joints have a row each, more share a row per quantity. An ensemble is drawn as
     thin lines if it is small, else as its median and the band that holds 90 % of it.
@@ -68,6 +70,9 @@ def _panel(figure: Figure, cells: Any, run: RunLike, panel: Panel, grid: Layout)
     for joint in panel.joints:
         colour = COLOURS[joint % len(COLOURS)] if grid.separate else _spread(joint, run.robot.n)
         lines.curve(axes, run.t, series.values[..., joint], colour, label=names[joint])
+        if series.measured is not None:
+            t, values = series.measured
+            lines.measured(axes, t, values[:, joint], colour)
         if series.desired is not None:
             dashed = INK if grid.separate else colour
             lines.desired(axes, run.t, series.desired[..., joint], dashed)
@@ -138,6 +143,7 @@ def _legends(
     """What the looks of lines mean, below; and the joints of shared panels, at the right."""
     handles: list[Any] = []
     wanted = any(p.series.desired is not None for p in grid.panels)
+    measured = any(p.series.measured is not None for p in grid.panels)
     members = int(np.prod(np.shape(run.q)[:-2])) if np.ndim(run.q) > 2 else 0
     grey = {"color": SOFT, "linewidth": 1.4}
     if members > lines.FEW:
@@ -145,8 +151,10 @@ def _legends(
         handles.append(Patch(color=SOFT, alpha=0.22, label="5 % to 95 %"))
     elif members:
         handles.append(Line2D([], [], color=SOFT, lw=0.8, label=f"each of {members} runs"))
-    elif wanted:
-        handles.append(Line2D([], [], label="measured", **grey))
+    elif wanted or measured:
+        handles.append(Line2D([], [], label="actual", **grey))
+    if measured:
+        handles.append(Line2D([], [], label="measured", **lines.MEASURED, color=SOFT))
     if wanted:
         ink = INK if grid.separate else SOFT
         handles.append(Line2D([], [], color=ink, lw=1.3, ls=(0, (4, 2)), label="desired"))

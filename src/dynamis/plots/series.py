@@ -26,6 +26,7 @@ class Series:
     name: str
     values: np.ndarray  # (N, n), or (..., N, n) of an ensemble
     desired: np.ndarray | None = None  # the same
+    measured: tuple[np.ndarray, np.ndarray] | None = None  # times (K,), what sensors gave (K, n)
 
     def title(self, kinds: set[str]) -> str:
         """What it is called for these kinds of joints."""
@@ -60,10 +61,19 @@ def series_of(run: RunLike, names: tuple[str, ...]) -> list[Series]:
         if name == "energy" or values is None:
             continue
         wanted = getattr(run.reference, name, None) if name in ("q", "qd") else None
-        found.append(
-            Series(name, np.asarray(values), None if wanted is None else np.asarray(wanted))
-        )
+        desired = None if wanted is None else np.asarray(wanted)
+        found.append(Series(name, np.asarray(values), desired, _measured(run, name)))
     return found
+
+
+def _measured(run: RunLike, name: str) -> tuple[np.ndarray, np.ndarray] | None:
+    """What the sensors of a single run gave of a quantity, where that is not what it was."""
+    log = getattr(run, "measured", None)
+    if log is None or name not in ("q", "qd", "tau") or np.ndim(run.q) != 2:
+        return None
+    values, actual = np.asarray(getattr(log, name)), np.asarray(getattr(run, name))
+    rows = np.searchsorted(run.t, log.t)
+    return None if np.array_equal(values, actual[rows]) else (np.asarray(log.t), values)
 
 
 def joint_kinds(robot: Robot) -> list[str]:

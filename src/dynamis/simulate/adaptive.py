@@ -20,7 +20,11 @@ REPEATS = 20  # events in no time after which one is passed over
 
 
 class TooShortError(Exception):
-    """The steps became too short, or what moves left this world."""
+    """The steps became too short: the time and the states then."""
+
+
+class LeftError(Exception):
+    """What moves left this world: the time."""
 
 
 def adaptive_steps(
@@ -40,7 +44,7 @@ def adaptive_steps(
 
     No step crosses one of `breaks` (control samples); `at_break(k, x)` changes the state there.
     Members of an ensemble share the steps, so none is less accurate than alone. One that cannot be
-    followed is NaN from then on; when none is left, TooShortError tells when.
+    followed is NaN from then on; when none is left, TooShortError or LeftError tells when.
     """
     size, end = pieces.slots.integrated, float(times[-1])
     first, lost = min(longest, _first_step(times, breaks)), np.zeros(len(x), dtype=bool)
@@ -66,7 +70,7 @@ def adaptive_steps(
             if h < SHORTEST * end:
                 lost |= ~(errors <= 1.0)
                 if lost.all():
-                    raise TooShortError(t)
+                    raise TooShortError(t, x)
                 x, h = np.where(lost[:, None], np.nan, x), first
             continue
 
@@ -91,7 +95,7 @@ def adaptive_steps(
             h = (max(h, step) if last else step) * max(SMALLEST, grow)
         lost |= ~(np.abs(x[:, :size]) < BEYOND).all(axis=1)
         if lost.all():
-            raise TooShortError(t)
+            raise LeftError(t)
         x[lost] = np.nan
     return x
 

@@ -1,4 +1,4 @@
-"""Zeros of functions g(t, q, qd) along a run, between the instants that were kept."""
+"""Zeros of functions g(t, q, qd) along a run, between its steps."""
 
 from typing import Any
 
@@ -7,6 +7,7 @@ import numpy as np
 from ..errors import ShapeError
 from .run import Event
 from .settings import Settings
+from .signals import returned
 
 HALVINGS = 50
 
@@ -18,31 +19,33 @@ def crossings(
     n, found = s.n, []
     if upto - first < 2:
         return []
-    for function in s.events:
-        values = [_value(function, t[k], rows[k], n) for k in range(first, upto)]
+    for number, function in enumerate(s.events, start=1):
+        name = event_name(function, number)
+        values = [_value(function, name, t[k], rows[k], n) for k in range(first, upto)]
         rising = getattr(function, "direction", 0)
         for k in range(first, upto - 1):
             a, b = values[k - first], values[k - first + 1]
             if (a < 0.0 <= b and rising >= 0) or (a > 0.0 >= b and rising <= 0):
-                event = _located(function, t, rows, k, n)
+                event = _located(function, name, t, rows, k, n)
                 found.append((event, bool(getattr(function, "terminal", False)), k + 1))
     return sorted(found, key=lambda e: e[0].t)
 
 
-def _value(function: Any, t: float, row: np.ndarray, n: int) -> float:
-    value = np.asarray(function(float(t), row[:n].copy(), row[n : 2 * n].copy()), dtype=float)
+def event_name(function: Any, number: int) -> str:
+    """Its attribute `name`, or the name it was defined with; "event 2" if it has none."""
+    own = getattr(function, "name", getattr(function, "__name__", "<lambda>"))
+    return f"event {number}" if own == "<lambda>" else str(own)
+
+
+def _value(function: Any, name: str, t: float, row: np.ndarray, n: int) -> float:
+    given = function(float(t), row[:n].copy(), row[n : 2 * n].copy())
+    value = returned(given, f"event {name!r}")
     if value.shape != ():
-        raise ShapeError(
-            f"event {_name(function)!r} returned shape {value.shape}, expected a number"
-        )
+        raise ShapeError(f"event {name!r} returned shape {value.shape}, expected a number")
     return float(value)
 
 
-def _name(function: Any) -> str:
-    return getattr(function, "name", getattr(function, "__name__", "event"))
-
-
-def _located(function: Any, t: np.ndarray, rows: np.ndarray, k: int, n: int) -> Event:
+def _located(function: Any, name: str, t: np.ndarray, rows: np.ndarray, k: int, n: int) -> Event:
     """The zero between two rows, on the cubic through both states."""
 
     def state(s: float) -> np.ndarray:
@@ -54,14 +57,14 @@ def _located(function: Any, t: np.ndarray, rows: np.ndarray, k: int, n: int) -> 
         return np.concatenate([q, rate / h])
 
     low, high = 0.0, 1.0
-    sign = _value(function, t[k], rows[k], n) > 0.0
+    sign = _value(function, name, t[k], rows[k], n) > 0.0
     for _ in range(HALVINGS):
         middle = 0.5 * (low + high)
         at = t[k] + middle * (t[k + 1] - t[k])
-        if (_value(function, at, state(middle), n) > 0.0) == sign:
+        if (_value(function, name, at, state(middle), n) > 0.0) == sign:
             low = middle
         else:
             high = middle
     when = float(t[k] + high * (t[k + 1] - t[k]))
     there = state(high)
-    return Event(when, _name(function), there[:n], there[n:])
+    return Event(when, name, there[:n], there[n:])

@@ -13,6 +13,7 @@ one.
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from ..dynamics.constant import zero
 from ..dynamics.linear_solve import solve
 from ..spatial.functions import Functions
 
@@ -48,7 +49,7 @@ def masked_solve(
     for i in size:
         free = b[i]
         for j in size:
-            if held[j] is not None and not _zero(values[j]):
+            if held[j] is not None and not zero(values[j]):
                 free = free - fn.select(held[j], M[i][j] * values[j], 0.0)
         rhs.append(free if held[i] is None else fn.select(held[i], values[i], free))
     x = solve(A, rhs, fn)
@@ -97,7 +98,3 @@ def _bound(box: Box, d: Any, fn: Functions) -> Any:
     """Friction of a joint at rest that starts to move in direction d."""
     edge = fn.select(d > 0.0, box.highest, fn.select(d < 0.0, box.lowest, 0.0))
     return fn.select(box.holds > 0.0, edge, 0.0)
-
-
-def _zero(x: Any) -> bool:
-    return isinstance(x, float) and x == 0.0

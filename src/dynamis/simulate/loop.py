@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..compiled import _pool, thread_count
+from ..compiled import pool, thread_count
 from ..evaluate import NUMPY
 from ..spatial.functions import MATH
 from .tasks import Task
@@ -76,7 +76,7 @@ class MachineLoop:
             for span in spans:
                 one(span)
             return
-        for job in [_pool(os.getpid(), threads).submit(one, span) for span in spans]:
+        for job in [pool(os.getpid(), threads).submit(one, span) for span in spans]:
             job.result()
 
     def _span(

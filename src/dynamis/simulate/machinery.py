@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..compiled import Code
 from ..dynamics.reduce import SPEED, reduced
 from ..evaluate import NUMPY
 from ..model.chain import Chain, chain
@@ -18,10 +19,10 @@ from .tasks import Inputs, Task, brain_function, latch_function, plant_function
 
 
 class Machinery:
-    """Plant, computer, state and tasks of one simulation."""
+    """Plant, computer, state and tasks of one simulation; `only` leaves the task of that name."""
 
-    def __init__(self, s: Settings):
-        self.s = s
+    def __init__(self, s: Settings, only: str | None = None):
+        self.s, self.only = s, only
         self.plant = self._plant(self._chain())
         self.brain = Brain(s.robot, s.controller, s.observer, s.sensors, s.delay == 0)
         sizes = self.plant.slots()
@@ -79,6 +80,11 @@ class Machinery:
             "brain", function, self.slots, 1 + 4 * s.n, numbers, self.brain.key, s.period, 0
         )
 
+    @cached_property
+    def brain_code(self) -> Code:
+        """The same, compiled for all members."""
+        return self.brain_task.code(self.s.count)
+
     @property
     def computes(self) -> bool:
         """Whether there is anything for the computer to do."""
@@ -95,7 +101,8 @@ class Machinery:
                 latch = latch_function(self.slots)
                 phase = s.delay % s.period
                 found.insert(0, Task("latch", latch, self.slots, 1, 1, "", s.period, phase))
-        return [*found, self.plant_task]
+        found.append(self.plant_task)
+        return [task for task in found if self.only in (None, task.name)]
 
     @cached_property
     def pieces(self) -> Pieces:

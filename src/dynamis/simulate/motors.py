@@ -4,19 +4,46 @@ Motors are treated in units of their own joint: torque times gear, speed over ge
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..dynamics import coupling, friction
-from ..dynamics.drives import _shared as shared
+from ..dynamics.constant import zero
+from ..dynamics.drives import shared
+from ..errors import OptionError
 from ..model.chain import Chain, Motor
 from ..spatial.functions import Functions
+from .tableau import Tableau
+
+if TYPE_CHECKING:
+    from ..robot import Robot
 
 Scalars = Sequence[Any]
+STABLE = {1: 1.8, 2: 1.8, 4: 2.5}  # order to rate times step; the limits are 2, 2 and 2.79
 
 
 def inductive(chain: Chain) -> list[int]:
     """Motors whose current is a state."""
     return [i for i, m in enumerate(chain.motors) if m.circuit is not None and m.circuit.inductance]
+
+
+def check_circuits(robot: "Robot", tableau: Tableau, dt: float) -> None:
+    """Refuse a current that changes too fast for steps of dt, by name.
+
+    A current loop decays at its bandwidth, at a voltage limit at R/L.
+    """
+    for i in inductive(robot.chain):
+        circuit: Any = robot.chain.motors[i].circuit
+        fast, what = float(circuit.bandwidth), "current_bandwidth"
+        if circuit.voltage_limit is not None:
+            fast, what = max((fast, what), (float(circuit.resistance / circuit.inductance), "R/L"))
+        if fast * dt > STABLE[tableau.order]:
+            most = STABLE[tableau.order]
+            slower = "" if what == "R/L" else f"current_bandwidth = {most / dt:g}, or "
+            raise OptionError(
+                f"the motor of {robot.model.links[i].joint_name!r} has {what} {fast:g} rad/s, "
+                f"too fast for {tableau.name} in steps of dt = {dt:g} s",
+                f'use dt = {0.9 * most / fast:.2g} s, or {slower}integrator="dormand-prince"',
+            )
 
 
 def limited(chain: Chain) -> bool:
@@ -51,14 +78,14 @@ def shares(chain: Chain, tau: Scalars) -> list[Any]:
 
 def speeds(chain: Chain, qd: Scalars) -> list[Any]:
     """Speed of every motor in units of its joint."""
-    return [sum(w * v for w, v in zip(row, qd, strict=True) if not _zero(w)) for row in rows(chain)]
+    return [sum(w * v for w, v in zip(row, qd, strict=True) if not zero(w)) for row in rows(chain)]
 
 
 def felt(chain: Chain, forces: Scalars) -> list[Any]:
     """Torques of the coordinates from contributions of the motors."""
     total: list[Any] = [0.0] * chain.n
     for row, force in zip(rows(chain), forces, strict=True):
-        total = [t if _zero(w) else t + w * force for t, w in zip(total, row, strict=True)]
+        total = [t if zero(w) else t + w * force for t, w in zip(total, row, strict=True)]
     return total
 
 
@@ -106,7 +133,7 @@ def lossy_joints(chain: Chain) -> dict[int, int]:
     found = {}
     for k, (motor, row) in enumerate(zip(chain.motors, rows(chain), strict=True)):
         whole = isinstance(motor.efficiency, float) and motor.efficiency == 1.0
-        turned = [c for c, w in enumerate(row) if not _zero(w)]
+        turned = [c for c, w in enumerate(row) if not zero(w)]
         if not whole and len(turned) == 1:
             found[turned[0]] = k
     return found
@@ -170,7 +197,7 @@ def lossy_matrix(chain: Chain, M: Sequence[Scalars], loss: Scalars) -> list[list
     for motor, row, factor in zip(chain.motors, rows(chain), loss, strict=True):
         for i, wi in enumerate(row):
             for j, wj in enumerate(row):
-                if not (_zero(wi) or _zero(wj) or _zero(motor.inertia)):
+                if not (zero(wi) or zero(wj) or zero(motor.inertia)):
                     new[i][j] = new[i][j] + (factor - 1.0) * wi * wj * motor.inertia
     return new
 
@@ -200,7 +227,3 @@ def _through(
         V, P, N = friction.SHAPES[law.law](u, law.constants, fn, slides)
         found.append(share - motor.viscous * V - motor.plus * P - motor.minus * N)
     return found
-
-
-def _zero(x: Any) -> bool:
-    return isinstance(x, float) and x == 0.0

@@ -22,12 +22,12 @@ from ..model.chain import Chain
 from ..spatial.functions import Functions
 from . import motors, resist
 from .hold import Box, directions, masked_solve
+from .impacts import impacts
 from .tableau import Tableau
+from .turns import reversals
 
 Scalars = Sequence[Any]
 ENDLESS = 1e300  # the force of a joint stop
-SLOW = 4.0  # steps of acceleration: impacts this slow are pushes
-REBOUND = 0.01  # rad/s or m/s below which a joint comes to rest at its stop
 
 
 @dataclass(frozen=True)
@@ -137,97 +137,13 @@ class Plant:
         """The state after a step from x, `end` being where the stages led."""
         q, qd = list(end.q), list(end.qd)
         if any(self.rubs):
-            q, qd = self._reversals(x, q, qd, h, fn)
+            q, qd = reversals(self, x, q, qd, h, fn)
         if any(self.stops):
-            q, qd = self._impacts(x, q, qd, h, fn)
+            q, qd = impacts(self, x, q, qd, h, fn)
         new = SimpleNamespace(**{**vars(end), "q": q, "qd": qd})
         if hasattr(new, "impulse"):  # an observer wants to know what acted since its last sample
             new.impulse = [a + h * t for a, t in zip(end.impulse, x.tau, strict=True)]
         return new
-
-    def _reversals(
-        self, x: SimpleNamespace, q: list[Any], qd: list[Any], h: Any, fn: Functions
-    ) -> tuple[list[Any], list[Any]]:
-        """Joints that turned back: on they go with friction the other way, or they hold.
-
-        The stages kept pushing as before the turn. For the rest of the step the friction of a joint
-        that goes on jumps by the width of its box; one that cannot go on against that rests.
-        """
-        n, rests = range(self.chain.n), self._friction_boxes(x, fn)
-        back: list[Any] = [None] * self.chain.n
-        push, left, latest = [0.0] * self.chain.n, [0.0] * self.chain.n, 0.0
-        for i in n:
-            box = rests[i]
-            if box is None:
-                continue
-            width = box[1] - box[0]
-            back[i] = 1.0 * (x.direction[i] * qd[i] < 0.0) * (width > 0.0)
-            left[i] = h * (1.0 - _share(x.qd[i], qd[i], fn))
-            push[i] = fn.select(back[i], x.direction[i] * width * left[i], 0.0)
-            latest = fn.max(latest, fn.select(back[i], left[i], 0.0))
-        stuck = [None if b is None else 1.0 * (x.direction[i] == 0.0) for i, b in enumerate(back)]
-        M = equation.mass_matrix(self.chain, q, fn)
-        momentum = [sum(m * v for m, v in zip(row, qd, strict=True)) for row in M]
-        pushed = [a + p for a, p in zip(momentum, push, strict=True)]
-        zeros = [0.0] * self.chain.n
-        trial = masked_solve(M, pushed, stuck, zeros, fn)
-        stops, held = list(back), list(stuck)
-        for i in n:
-            if back[i] is not None:
-                stops[i] = back[i] * (x.direction[i] * trial[i] >= 0.0)
-                held[i] = fn.max(stuck[i], stops[i])
-                pushed[i] = momentum[i] + fn.select(stops[i], 0.0, push[i])
-        after = masked_solve(M, pushed, held, zeros, fn)
-        event: Any = 0.0
-        for b in back:
-            event = event if b is None else fn.max(event, b)
-        new_q, new_qd = [], []
-        for i in n:
-            moved_on = q[i] + 0.5 * latest * (after[i] - qd[i])
-            if back[i] is not None:
-                turn = _turning_point(x.q[i], x.qd[i], qd[i], h, fn)
-                moved_on = fn.select(stops[i], turn, moved_on)
-            new_q.append(fn.select(event > 0.0, moved_on, q[i]))
-            new_qd.append(fn.select(event > 0.0, after[i], qd[i]))
-        return new_q, new_qd
-
-    def _impacts(
-        self, x: SimpleNamespace, q: list[Any], qd: list[Any], h: Any, fn: Functions
-    ) -> tuple[list[Any], list[Any]]:
-        """Joints that met their stops, and what the impact does to the others."""
-        speed, target = list(qd), [0.0] * self.chain.n
-        hits: list[Any] = [None] * self.chain.n
-        since: list[Any] = [0.0] * self.chain.n
-        back: list[Any] = [0.0] * self.chain.n
-        place, event, hard = list(q), 0.0, 0.0
-        for i, stop in enumerate(self.stops):
-            if stop is None:
-                continue
-            out = (q[i] > stop[1]) * (qd[i] > 0.0) + (q[i] < stop[0]) * (qd[i] < 0.0)
-            place[i] = fn.max(stop[0], fn.min(q[i], stop[1]))
-            since[i] = _since(q[i] - place[i], x.qd[i], qd[i], h, fn)
-            speed[i] = fn.select(out, qd[i] + (x.qd[i] - qd[i]) * since[i], qd[i])
-            back[i] = self._rebound(speed[i], out, fn)
-            gain = fn.select(back[i] == 0.0, 0.0, qd[i] - speed[i])  # in the rest of the step
-            target[i] = back[i] + gain
-            hits[i] = 1.0 * out
-            event = fn.max(event, hits[i])
-            gained = SLOW * (qd[i] - x.qd[i])  # slower: resting joints take no notice
-            hard = fn.max(hard, hits[i] * (speed[i] * speed[i] > gained * gained))
-        held = []
-        for i, can in enumerate(self.holds):
-            rests = (qd[i] == 0.0) * (hard == 0.0) * 1.0 if can else None
-            held.append(rests if hits[i] is None else fn.max(hits[i], rests))
-        M = equation.mass_matrix(self.chain, place, fn)
-        momentum = [sum(m * v for m, v in zip(row, speed, strict=True)) for row in M]
-        after = masked_solve(M, momentum, held, target, fn)
-        held, target = self._resting(place, after, held, target, fn)
-        after = masked_solve(M, momentum, held, target, fn)
-        for i, stop in enumerate(self.stops):
-            if stop is not None:  # a rebound has the rest of the step to move
-                on = place[i] + 0.5 * h * since[i] * (back[i] + target[i])
-                place[i] = fn.max(stop[0], fn.min(on, stop[1]))
-        return place, [fn.select(event > 0.0, a, b) for a, b in zip(after, qd, strict=True)]
 
     def advance(
         self, x: SimpleNamespace, nodes: Sequence[Acting], h: Any, tableau: Tableau, fn: Functions
@@ -289,7 +205,7 @@ class Plant:
         held = [(d == 0.0) if can else None for d, can in zip(x.direction, self.holds, strict=True)]
         return masked_solve(M, [a - s for a, s in zip(rest, slide, strict=True)], held, zeros, fn)
 
-    def _friction_boxes(self, x: SimpleNamespace, fn: Functions) -> list[tuple[Any, Any] | None]:
+    def friction_boxes(self, x: SimpleNamespace, fn: Functions) -> list[tuple[Any, Any] | None]:
         """Bounds of what friction and gears hold of every coordinate; None: nothing does."""
         boxes = resist.limits(self.chain, fn)
         if self._losses:
@@ -301,7 +217,7 @@ class Plant:
     def _boxes(self, x: SimpleNamespace, fn: Functions) -> list[Box | None]:
         boxes: list[Box | None] = []
         for i, (friction, stop) in enumerate(
-            zip(self._friction_boxes(x, fn), self.stops, strict=True)
+            zip(self.friction_boxes(x, fn), self.stops, strict=True)
         ):
             if friction is None and stop is None:
                 boxes.append(None)
@@ -312,25 +228,6 @@ class Plant:
                 high = fn.select(x.q[i] >= stop[1], ENDLESS, high)
             boxes.append(Box(low, high, (x.qd[i] == 0.0) * (high > low) * 1.0))
         return boxes
-
-    def _rebound(self, qd: Any, out: Any, fn: Functions) -> Any:
-        """Velocity of a joint that hit its stop with qd."""
-        if not self.restitution:
-            return 0.0
-        fast = fn.max(qd, -qd) > REBOUND
-        return fn.select(fast * out > 0.0, -self.restitution * qd, 0.0)
-
-    def _resting(
-        self, q: Scalars, qd: Scalars, held: Scalars, target: Scalars, fn: Functions
-    ) -> tuple[list[Any], list[Any]]:
-        """Held joints and their velocities, with those at a stop that would move beyond it."""
-        new, values = list(held), list(target)
-        for i, stop in enumerate(self.stops):
-            if stop is not None:
-                out = (q[i] >= stop[1]) * (qd[i] > 0.0) + (q[i] <= stop[0]) * (qd[i] < 0.0)
-                values[i] = fn.select(held[i], target[i], 0.0)
-                new[i] = fn.max(1.0 * held[i], 1.0 * out)
-        return new, values
 
     def _shared(self, x: SimpleNamespace, r: list[Any], fn: Functions) -> list[Any]:
         """Leave to shared motors what they can hold while everything they turn is at rest."""
@@ -356,28 +253,3 @@ def moved(
                 values[i] = values[i] + h * sum(terms[1:], terms[0])
         setattr(new, name, values)
     return new
-
-
-def _share(before: Any, after: Any, fn: Functions) -> Any:
-    """The share of a step after which a velocity that changes evenly is zero, 0 to 1."""
-    gap = before - after
-    share = fn.select(gap == 0.0, 0.0, before / fn.select(gap == 0.0, 1.0, gap))
-    return fn.max(0.0, fn.min(share, 1.0))
-
-
-def _turning_point(q: Any, before: Any, after: Any, h: Any, fn: Functions) -> Any:
-    """Where a joint that slows down evenly from `before` towards `after` comes to rest."""
-    return q + 0.5 * h * before * _share(before, after, fn)
-
-
-def _since(over: Any, before: Any, after: Any, h: Any, fn: Functions) -> Any:
-    """The share of the step since a joint passed its stop, to be `over` beyond it now.
-
-    over = h s (after + (before - after) s / 2), solved by two rounds. What the forces did beyond
-    the stop is taken back: it would be energy from nowhere.
-    """
-    share: Any = 0.0
-    for _ in range(3):
-        mean = after + 0.5 * (before - after) * share
-        share = fn.max(0.0, fn.min(over / fn.select(mean == 0.0, 1.0, h * mean), 1.0))
-    return share

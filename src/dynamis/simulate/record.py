@@ -24,9 +24,11 @@ class Recorder:
         instants = s.steps // s.save_every + 1
         size = 8.0 * s.count * instants * self.kept
         if size > MEMORY:
+            hint = "save fewer instants with save_every=..."
+            if s.events:
+                hint = "events look at every step: take longer steps, or simulate in parts"
             raise OptionError(
-                f"{s.count} arms at {instants} instants need {size / 1e9:.0f} GB",
-                "save fewer instants with save_every=...",
+                f"{s.count} arms at {instants} instants need {size / 1e9:.0f} GB", hint
             )
         whole = np.arange(0, s.steps + 1, s.save_every)
         self.t = s.dt * whole
@@ -37,7 +39,7 @@ class Recorder:
         self.rows = np.zeros((s.count, len(self.t), self.kept))
         self.filled = 0
         self.message, self.events = "", []
-        self.ended = False
+        self.ended, self.diverged_at = False, None
 
     def put(self, row: int, x: np.ndarray) -> None:
         """One instant."""
@@ -60,14 +62,18 @@ class Recorder:
 
     def diverge(self, row: int, t: float | None = None) -> None:
         """End a run before `row`."""
-        self.filled = row
-        self.rows[:, row:] = np.nan
         when = self.t[row] if t is None else t
-        self.message = f"diverged at t = {when:g} s"
+        self._end(row, f"diverged at t = {when:g} s")
         self.diverged_at = float(when)
-        self.ended = True
 
-    diverged_at: float | None = None
+    def give_up(self, row: int, t: float) -> None:
+        """End a run before `row` that cannot be followed as closely as was asked."""
+        tolerance = f"tolerance {self.s.tolerance:g}"
+        self._end(row, f"steps became too short at t = {t:g} s ({tolerance})")
+
+    def _end(self, row: int, message: str) -> None:
+        self.filled, self.message, self.ended = row, message, True
+        self.rows[:, row:] = np.nan
 
     def _events(self, first: int, upto: int) -> bool:
         from .events import crossings
@@ -90,13 +96,14 @@ class Recorder:
     def run(self) -> Run:
         """The result."""
         s, m = self.s, self.m
-        end = self.filled if s.shape == () else len(self.t)
-        t, rows = self.t[:end], self.rows[:, :end]
+        kept = self._thinned()
+        t, rows = self.t[kept], self.rows[:, kept]
         diverged: Any = self.diverged_at is not None
         diverged_at: Any = self.diverged_at
         if s.shape != ():
             diverged, diverged_at, rows = self._members(rows, t)
-            if np.any(diverged):
+            gave_up = self.ended and self.diverged_at is None
+            if np.any(diverged) and not gave_up:
                 self.message = f"{int(np.sum(diverged))} of {s.count} diverged"
 
         def part(name: str) -> np.ndarray:
@@ -122,7 +129,7 @@ class Recorder:
             reference=None
             if wanted is None
             else State(*(wanted[:, k * n : (k + 1) * n] for k in range(3))),
-            measured=self._measured(part, t) if s.count == 1 and m.computes else None,
+            measured=self._measured(part, t, self.k[kept]) if s.count == 1 and m.computes else None,
             observed=part("observed") if s.count == 1 and s.observer is not None else None,
             states=states,
             events=tuple(self.events),
@@ -130,6 +137,14 @@ class Recorder:
             diverged_at=diverged_at,
             message=self.message,
         )
+
+    def _thinned(self) -> slice | np.ndarray:
+        """The rows to give: every one, or with events every few and the last."""
+        end = self.filled if self.s.shape == () else len(self.t)
+        if self.s.thin == 1:
+            return slice(end)  # a view: ensembles are large
+        kept = np.arange(0, end, self.s.thin)
+        return kept if not end or kept[-1] == end - 1 else np.append(kept, end - 1)
 
     def _members(self, rows: np.ndarray, t: np.ndarray) -> tuple[Any, Any, np.ndarray]:
         """Which members diverged, when; their rows from then on are NaN."""
@@ -142,10 +157,10 @@ class Recorder:
         rows = np.where(bad[..., None], np.nan, rows) if lost.any() else rows
         return lost.reshape(s.shape), when.reshape(s.shape), rows
 
-    def _measured(self, part: Any, t: np.ndarray) -> Measurement:
+    def _measured(self, part: Any, t: np.ndarray, k: np.ndarray) -> Measurement:
         """What the computer logged at its samples that are among the rows."""
         s = self.s
-        samples = (self.k[: len(t)] % s.period == 0) & (self.k[: len(t)] <= s.steps)
+        samples = (k % s.period == 0) & (k <= s.steps) & (np.abs(t - s.dt * k) <= 1e-6 * s.dt)
         rng = np.random.default_rng([s.sensors.seed, 2])
         tau = part("tau")[..., samples, :]
         noise = np.asarray(s.sensors.torque_noise, dtype=float) * rng.standard_normal(tau.shape)

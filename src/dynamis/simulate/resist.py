@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ..dynamics import coupling, friction
+from ..dynamics.constant import zero
 from ..model.chain import Chain, Resistance
 from ..spatial.functions import Functions
 
@@ -34,7 +35,7 @@ def elements(chain: Chain) -> list[Element]:
             found.append(Element(i, i, 1.0, resistance))
             continue
         row = chain.coupling[i]
-        c = next((k for k, w in enumerate(row) if not (isinstance(w, float) and w == 0.0)), 0)
+        c = next((k for k, w in enumerate(row) if not zero(w)), 0)
         found.append(Element(i, c, row[c], resistance))
     return found
 
@@ -42,7 +43,7 @@ def elements(chain: Chain) -> list[Element]:
 def sticking(element: Element) -> bool:
     """Whether this friction can hold a joint."""
     r = element.resistance
-    none = all(isinstance(x, float) and x == 0.0 for x in (r.plus, r.minus))
+    none = all(zero(x) for x in (r.plus, r.minus))
     return r.law in friction.STICKS and not none
 
 
@@ -51,7 +52,7 @@ def held(chain: Chain) -> set[int]:
     found = {e.coordinate for e in elements(chain) if sticking(e)}
     for i in shared_motors(chain):
         row = shared_row(chain, i)
-        found |= {c for c, w in enumerate(row) if not (isinstance(w, float) and w == 0.0)}
+        found |= {c for c, w in enumerate(row) if not zero(w)}
     return found
 
 
@@ -78,7 +79,7 @@ def limits(chain: Chain, fn: Functions) -> list[tuple[Any, Any] | None]:
     boxes = own_limits(chain, fn)
     for i in shared_motors(chain):  # what such a motor leaves over must be next to nothing
         for c, w in enumerate(shared_row(chain, i)):
-            if not (isinstance(w, float) and w == 0.0):
+            if not zero(w):
                 slack = ROUNDING * (chain.motors[i].plus - chain.motors[i].minus)
                 low, high = boxes[c] or (0.0, 0.0)
                 boxes[c] = (low - slack, high + slack)
@@ -123,7 +124,7 @@ def shared_motors(chain: Chain) -> list[int]:
     return [
         i
         for i, m in enumerate(chain.motors)
-        if m.coupled and not all(isinstance(x, float) and x == 0.0 for x in (m.plus, m.minus))
+        if m.coupled and not all(zero(x) for x in (m.plus, m.minus))
     ]
 
 

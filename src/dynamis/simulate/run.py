@@ -51,8 +51,10 @@ class Run:
     """A simulated motion: t (N,), and q, qd, tau (..., N, n) with tau as it acted.
 
     `friction` holds the force of friction and joint stops, `stuck` which joints held. A run that
-    diverged ends where it did (`diverged`, `message`); members of an ensemble that did are NaN
-    from `diverged_at` on.
+    diverged ends where it did (`diverged`, `message`); one whose steps became too short for its
+    tolerance ends there too, and `message` alone says so. Members of an ensemble that could not be
+    followed are NaN from `diverged_at` on. Of an ensemble `measured` and `observed` are None and
+    `states` is empty.
     """
 
     robot: "Robot"
@@ -87,12 +89,13 @@ class Run:
 
     @property
     def metrics(self) -> "TrackingMetrics":
-        """Tracking errors per joint: mean, RMS, largest."""
+        """Tracking errors per joint: mean, RMS, largest; of an ensemble over all its members."""
         from ..control.metrics import tracking_metrics
 
         if self.error is None:
             raise OptionError("this run had no reference", "give simulate a reference=...")
-        return tracking_metrics(self.error, self.robot.joint_names)
+        error = self.error.reshape(-1, self.error.shape[-1])
+        return tracking_metrics(error, self.robot.joint_names)
 
     def plot(self, what: Any = None, **options: Any) -> Any:
         """Figure of q, qd, tau, error and energy over time."""

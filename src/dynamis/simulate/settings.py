@@ -13,8 +13,9 @@ from ..errors import OptionError
 from ..evaluate import as_batch, batch_shape, checked_threads
 from ..model.parameters import parameter_names
 from ..model.quantity import resolve
+from .motors import check_circuits
 from .sensors import Sensors
-from .signals import Force, Signal, reference_signal, signal
+from .signals import Force, Signal, accepts, reference_signal, signal
 from .tableau import Tableau, integrator_named
 
 if TYPE_CHECKING:
@@ -50,7 +51,8 @@ class Settings:
     restitution: float
     drives: bool
     parameters: np.ndarray | None  # (count, p)
-    save_every: int
+    save_every: int  # steps from one row to the next; 1 with events
+    thin: int  # rows from one that is given to the next
     events: Sequence[Callable[..., Any]]
     tolerance: float
     threads: int | None
@@ -89,15 +91,17 @@ def settings(robot: "Robot", **given: Any) -> Settings:
     q0, qd0, parameters, shape = _states(robot, given)
     controller, function = _controller(given["controller"])
     observer, events = _observer(given["observer"]), _functions(given["events"])
+    _finite_gains(controller, "controller", robot)
+    _finite_gains(observer, "observer", robot)
     if events and shape != ():
         raise OptionError(f"events of an ensemble {shape}", "simulate the arms one by one")
     tableau = integrator_named(given["integrator"])
     period, delay, sampled = _sampling(given, controller, dt)
-    sensors = given["sensors"] or Sensors()
+    sensors = Sensors() if given["sensors"] is None else given["sensors"]
     if not isinstance(sensors, Sensors):
         raise OptionError(f"sensors is {sensors!r}, expected dy.Sensors(...)")
-    per_joint(sensors.torque_noise, "torque_noise", robot)
-    per_joint(sensors.position_noise, "position_noise", robot)
+    for noise in ("torque_noise", "position_noise"):
+        _finite(per_joint(getattr(sensors, noise), noise, robot), noise)
     n, name = robot.n, f"robot {robot.name!r}"
     wanted = given["reference"] is not None or (
         controller is not None and controller.needs_reference
@@ -106,6 +110,10 @@ def settings(robot: "Robot", **given: Any) -> Settings:
         raise OptionError("an ensemble needs a reference", "give reference=...")
     reference = reference_signal(given["reference"], n, q0[0], name) if wanted and len(q0) else None
     checked_threads(given["threads"])
+    drives = flag(given["drives"], "drives")
+    if drives and not tableau.adaptive:
+        check_circuits(robot, tableau, dt)
+    save_every = whole(given["save_every"], "save_every")
     return Settings(
         robot=robot,
         duration=duration,
@@ -126,15 +134,16 @@ def settings(robot: "Robot", **given: Any) -> Settings:
         period=period,
         delay=delay,
         sampled=sampled,
-        stops=stops_of(robot, q0) if given["stops"] else (None,) * n,
+        stops=stops_of(robot, q0) if flag(given["stops"], "stops") else (None,) * n,
         restitution=_fraction(given["restitution"], "restitution"),
-        drives=bool(given["drives"]),
+        drives=drives,
         parameters=parameters,
-        save_every=whole(given["save_every"], "save_every"),
+        save_every=1 if events else save_every,
+        thin=save_every if events else 1,
         events=events,
         tolerance=positive(given["tolerance"], "tolerance", "relative error"),
         threads=given["threads"],
-        progress=given["progress"],
+        progress=None if given["progress"] is None else flag(given["progress"], "progress"),
     )
 
 
@@ -151,6 +160,27 @@ def whole(value: Any, name: str) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
         raise OptionError(f"{name} is {value!r}, expected a whole number above 0")
     return int(value)
+
+
+def flag(value: Any, name: str) -> bool:
+    """True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise OptionError(f"{name} is {value!r}, expected True or False")
+    return bool(value)
+
+
+def _finite(numbers: Sequence[float], name: str) -> None:
+    bad = [x for x in numbers if not math.isfinite(x)]
+    if bad:
+        raise OptionError(f"{name} holds {bad[0]}, expected finite numbers")
+
+
+def _finite_gains(block: Any, name: str, robot: "Robot") -> None:
+    """Refuse gains that are not finite; a limit may be."""
+    if block is not None:
+        for gain, numbers in block.gains(robot).items():
+            if gain != "limit":
+                _finite(numbers, f"{name}: {gain}")
 
 
 def _fraction(value: Any, name: str) -> float:
@@ -185,6 +215,7 @@ def _controller(value: Any) -> tuple[Controller | None, Callable[..., Any] | Non
     if value is None or isinstance(value, Controller):
         return value, None
     if callable(value) and not isinstance(value, type):
+        accepts(value, "controller", "t, q, qd")
         return None, value
     raise OptionError(
         f"controller is {value!r}, expected one of dy.control or a function(t, q, qd)",
@@ -253,4 +284,5 @@ def _functions(value: Any) -> tuple[Callable[..., Any], ...]:
     for function in found:
         if not callable(function):
             raise OptionError(f"events holds {function!r}, expected functions g(t, q, qd)")
+        accepts(function, "event", "t, q, qd")
     return found

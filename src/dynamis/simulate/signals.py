@@ -1,5 +1,6 @@
 """What time brings: references, torques, forces and wrenches as functions of time."""
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -16,8 +17,14 @@ def signal(value: Any, name: str, size: int, dt: float, duration: float) -> Forc
     """A vector that stays, a function of t, or rows that are held for one step each."""
     if value is None:
         return None
+    rows = _rows(value, name, size, dt, duration)
+    return lambda t, since: _finite(rows(t, since), name, t)
+
+
+def _rows(value: Any, name: str, size: int, dt: float, duration: float) -> Force:
     expected = f"expected {size} numbers, a function of t that returns them, or one row per step"
     if callable(value):
+        accepts(value, name, "t")
         return lambda t, since: np.stack(
             [_vector(value(float(s)), f"{name}({s:g})", size) for s in t]
         )
@@ -39,15 +46,57 @@ def signal(value: Any, name: str, size: int, dt: float, duration: float) -> Forc
 
 def reference_signal(value: Any, n: int, q0: np.ndarray, name: str) -> Signal:
     """Rows (q_d, qd_d, qdd_d) of a trajectory, of a place to be, or of a function of t."""
+    rows = _wanted(value, n, q0, name)
+    return lambda t: _finite(rows(t), "reference", t)
+
+
+def _wanted(value: Any, n: int, q0: np.ndarray, name: str) -> Signal:
     if isinstance(value, Trajectory):
         if value.n != n:
             raise ShapeError(f"the reference moves {value.n} joints, {name} has {n}")
         return lambda t: np.concatenate(value(t), axis=-1)
     if callable(value):
+        accepts(value, "reference", "t")
         return lambda t: np.stack([_three(value(float(s)), n) for s in t])
     place = _place(q0 if value is None else value, n)
     row = np.concatenate([place, np.zeros(2 * n)])
     return lambda t: np.broadcast_to(row, (len(t), 3 * n))
+
+
+def accepts(function: Callable[..., Any], name: str, arguments: str) -> None:
+    """Refuse a function that cannot be called with these arguments, named with commas."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # some builtins keep it to themselves
+        return
+    try:
+        signature.bind(*arguments.split(","))
+    except TypeError as error:
+        raise OptionError(
+            f"{name} takes {signature}, expected a function({arguments}): {error}"
+        ) from None
+
+
+def returned(value: Any, what: str) -> np.ndarray:
+    """What a user's function returned, as numbers."""
+    try:
+        array = None if value is None else np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        array = None
+    if array is None:
+        raise OptionError(f"{what} returned {value!r}, expected numbers")
+    return array
+
+
+def _finite(rows: np.ndarray, name: str, t: np.ndarray) -> np.ndarray:
+    """The rows, if all of their numbers are finite."""
+    good = np.isfinite(rows)
+    if not good.all():
+        k, i = np.argwhere(~good)[0]
+        raise OptionError(
+            f"{name} holds {rows[k, i]} at t = {t[k]:g} s, expected finite numbers",
+        )
+    return rows
 
 
 def _place(value: Any, n: int) -> np.ndarray:
@@ -62,13 +111,13 @@ def _place(value: Any, n: int) -> np.ndarray:
 
 
 def _three(value: Any, n: int) -> np.ndarray:
-    if not isinstance(value, (tuple, list)) or len(value) != 3:
+    if not isinstance(value, (tuple, list, np.ndarray)) or len(value) != 3:
         raise OptionError(f"reference(t) returned {value!r}, expected (q, qd, qdd)")
     return np.concatenate([_vector(v, "reference(t)", n) for v in value])
 
 
 def _vector(value: Any, name: str, size: int) -> np.ndarray:
-    row = np.asarray(value, dtype=float)
+    row = returned(value, name)
     if row.shape != (size,):
         raise ShapeError(f"{name} has shape {row.shape}, expected ({size},)")
     return row

@@ -46,18 +46,20 @@ def simulate(
         M(q) qdd + C(q, qd) qd + g(q) + friction + J^T wrench = tau + external
 
     `controller` is one of `dy.control`, run every `sample_time` (default: every step, or its own)
-    with its torques held in between and acting `delay` seconds after they were computed; or any
-    function(t, q, qd) -> tau, asked at every stage of the integrator unless a sample time or
-    sensors are given. `reference` is a trajectory, a place, or a function of t. `torque`,
-    `external` and `wrench` are vectors, functions of t, or rows per step.
+    with its torques held in between and acting `delay` seconds after they were computed (which
+    needs steps of one length); or any function(t, q, qd) -> tau, asked at every stage of the
+    integrator unless a sample time or sensors are given. `reference` is a trajectory, a place, or a
+    function of t. `torque`, `external` and `wrench` are vectors, functions of t, or rows per step.
 
     Coulomb friction holds joints exactly; `stops` makes the joint limits act (`restitution` 0 to
     1); `drives` lets motor limits, circuits and gear efficiencies act. q0, qd0 and `parameters`
-    may have leading axes: an ensemble. `events` are functions g(t, q, qd): their zeros are found,
+    may have leading axes: an ensemble, which gives q, qd, tau, friction and stuck only. `events`
+    are functions g(t, q, qd): their zeros are found between any two steps, whatever `save_every`,
     and one with a true attribute `terminal` ends the run.
 
     integrator: "rk4", "heun", "euler", "semi-implicit-euler", or "dormand-prince", which chooses
-    its own steps for `tolerance` and gives the states every dt.
+    its own steps for `tolerance` and gives the states every dt. A run whose steps become too short
+    for that ends there; `message` says so, and `diverged` stays False.
     """
     s = settings(
         robot, duration=duration, dt=dt, q0=q0, qd0=qd0, controller=controller,

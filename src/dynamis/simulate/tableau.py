@@ -99,7 +99,7 @@ INTEGRATORS: Mapping[str, Tableau] = {
 
 def integrator_named(name: str) -> Tableau:
     """A row of the table; unknown names are answered with those that exist."""
-    if name not in INTEGRATORS:
+    if not isinstance(name, str) or name not in INTEGRATORS:
         raise OptionError(
             f"integrator {name!r} does not exist", did_you_mean(str(name), INTEGRATORS)
         )

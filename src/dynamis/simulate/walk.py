@@ -6,13 +6,15 @@ from typing import Any
 import numpy as np
 
 from ..compiled import compiling
+from ..errors import OptionError, ShapeError
 from ..robot.calls import run as run_code
-from .adaptive import TooShortError, adaptive_steps
+from .adaptive import BEYOND, SHORTEST, LeftError, TooShortError, adaptive_steps
 from .loop import MachineLoop, PythonLoop, evaluated
 from .machinery import Machinery
 from .progress import bar
 from .record import Recorder
 from .settings import Settings
+from .signals import returned
 
 CHUNK = 4096  # steps between looks at the clock, at the events and at the numbers
 SLOW_CHUNK = 64
@@ -65,36 +67,41 @@ def _sampled(s: Settings, m: Machinery, x: np.ndarray, t: float, sample: int) ->
     row = m.brain_rows(np.array([t]), np.array([sample]))[0]
     constants = np.array([s.period * s.dt, *m.brain.constants])
     if compiling():
-        x = run_code(_brain_code(m), [x, row, constants], ("x", "signal", "constants"))
+        x = run_code(m.brain_code, [x, row, constants], ("x", "signal", "constants"))
     else:
         x = np.atleast_2d(np.array(evaluated(m.brain_task, x, row, constants)))
     if s.function is not None and s.sampled:
         q, qd = (m.slots.part(x, name) for name in ("measured_q", "measured_qd"))
-        tau = asked(s, t, q, qd)
+        tau = asked_firmly(s, t, q, qd)
         m.slots.part(x, "computed")[...] = tau
         if s.delay == 0:
             m.slots.part(x, "command")[...] = tau
     return x
 
 
-def _brain_code(m: Machinery) -> Any:
-    found = m.__dict__.get("_brain_code")
-    if found is None:
-        found = m.__dict__["_brain_code"] = m.brain_task.code(m.s.count)
-    return found
-
-
 def asked(s: Settings, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
     """Torques of the user's function, (count, n); one arm is given vectors."""
-    from ..errors import ShapeError
-
     one = s.shape == ()
     shape = (s.n,) if one else (*s.shape, s.n)
     given = s.function(t, q.reshape(shape).copy(), qd.reshape(shape).copy())  # type: ignore[misc]
-    tau = np.asarray(given, dtype=float)
+    tau = returned(given, f"controller at t = {t:g} s")
     if tau.shape not in (shape, (s.n,)):
         raise ShapeError(f"controller returned shape {tau.shape} at t = {t:g}, expected {shape}")
     return np.broadcast_to(tau, shape).reshape(q.shape)
+
+
+def asked_firmly(s: Settings, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+    """The same; where the arm is of this world the torques must be numbers."""
+    tau = asked(s, t, q, qd)
+    bad = ~np.isfinite(tau)
+    if bad.any():
+        with np.errstate(invalid="ignore"):
+            bad &= ((np.abs(q) < BEYOND) & (np.abs(qd) < BEYOND)).all(axis=-1, keepdims=True)
+        if bad.any():
+            raise OptionError(
+                f"controller returned {tau[bad][0]} at t = {t:g} s, expected finite numbers"
+            )
+    return tau
 
 
 def _latched(s: Settings, m: Machinery, x: np.ndarray, k: int) -> np.ndarray:
@@ -131,9 +138,7 @@ def by_samples(s: Settings, m: Machinery, recorder: Recorder) -> None:
     _latched(s, m, x, s.steps)
     if s.steps % s.period == 0:
         x[...] = _sampled(s, m, x, s.steps * s.dt, s.steps // s.period)
-    alone = Machinery(s)
-    alone.__dict__["tasks"] = [m.plant_task]
-    _last(s, alone, recorder, loop, x)
+    _last(s, Machinery(s, only="plant"), recorder, loop, x)
 
 
 def by_pieces(s: Settings, m: Machinery, recorder: Recorder) -> None:
@@ -144,7 +149,7 @@ def by_pieces(s: Settings, m: Machinery, recorder: Recorder) -> None:
         return m.forces(np.array([t]), np.array([since]))[0]
 
     def torque(t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        return asked(s, t, q, qd)
+        return asked_firmly(s, t, q, qd)
 
     ends = [*(s.dt * np.arange(1, s.steps + 1)), *([s.duration] if s.short else [])]
     t, row = 0.0, 0
@@ -191,8 +196,6 @@ def adaptive(s: Settings, m: Machinery, recorder: Recorder) -> None:
         return _sampled(s, m, state, float(breaks[k]), k * every // s.period)
 
     if s.delay:
-        from ..errors import OptionError
-
         raise OptionError("delay needs steps of one length", 'use integrator="rk4"')
     with bar(s, len(recorder.t)) as progress:
 
@@ -208,6 +211,13 @@ def adaptive(s: Settings, m: Machinery, recorder: Recorder) -> None:
                 torque if continuous else None, record, s.duration / 10.0, breaks, at_break,
             )  # fmt: skip
         except TooShortError as short:
-            recorder.diverge(recorder.filled, short.args[0])
+            if continuous:
+                at, state = short.args
+                beyond = at + 10.0 * SHORTEST * s.duration  # where the last attempts looked
+                for then in (at, beyond):
+                    asked_firmly(s, then, m.slots.part(state, "q"), m.slots.part(state, "qd"))
+            recorder.give_up(recorder.filled, short.args[0])
+        except LeftError as left:
+            recorder.diverge(recorder.filled, left.args[0])
         except StopIteration:
             return
