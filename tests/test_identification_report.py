@@ -90,10 +90,10 @@ def test_without_a_held_out_part_it_says_so(arm, tmp_path):
     assert "Nothing was held out" in text
 
 
-def test_a_model_chosen_with_the_rows_in_sight_is_called_so(estimate, tmp_path):
+def test_a_model_chosen_among_several_shows_their_scores(estimate, tmp_path):
     chosen = replace(estimate, scores=(("smooth", 0.02), ("viscous <i>", 0.4)))
     text = write(chosen, tmp_path / "id.html").read_text(encoding="utf-8")
-    assert "chosen with these rows in sight" in text
+    assert "chosen without these rows" in text
     assert "viscous &lt;i&gt;" in text and "40.00 %" in text
 
 

@@ -59,8 +59,22 @@ def test_torques_of_the_opposite_sign_are_said():
 
 
 def test_torques_of_another_arm_are_said():
+    """A diagnosis instead of a model, unless one insists."""
     rng = np.random.default_rng(0)
-    assert "explains only" in findings(changed(tau=rng.normal(size=GOOD.q.shape)))
+    log = changed(tau=rng.normal(size=GOOD.q.shape))
+    with pytest.raises(LogError, match="no model of this robot explains the torques") as raised:
+        dy.identify(ROBOT, log, friction="asymmetric")
+    assert any("explains only" in f.what for f in raised.value.findings)
+    assert dy.identify(ROBOT, log, friction="asymmetric", force=True, held_out=False).findings
+
+
+def test_torques_in_another_unit_are_said():
+    assert "times what the robot as described needs" in findings(changed(tau=1000.0 * GOOD.tau))
+
+
+def test_saturation_with_noise_is_said():
+    noise = 1e-3 * np.random.default_rng(0).normal(size=GOOD.q.shape)
+    assert "saturated" in findings(changed(tau=np.clip(GOOD.tau, -15.0, 15.0) + noise))
 
 
 def test_saturated_torque_is_said():

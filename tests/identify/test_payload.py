@@ -19,7 +19,7 @@ from dynamis.identify.payload import (
 MASS, COM = 2.0, (0.03, -0.05, 0.12)
 INERTIA = np.array([[0.02, 0.001, -0.002], [0.001, 0.03, 0.003], [-0.002, 0.003, 0.025]])
 TRUTH = np.array([MASS, *COM, 0.02, 0.001, 0.03, -0.002, 0.003, 0.025])
-SIGMAS = 4.0  # of ten values, one in 1600 of correct intervals lies further out
+SIGMAS = 4.5  # of ten values, one in 1600 of correct intervals lies further out
 LENGTH, RATE = 6.0, 100.0
 
 

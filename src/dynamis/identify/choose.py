@@ -31,10 +31,13 @@ def choose_friction(
     threads: int | None = None,
 ) -> tuple[FrictionModel, list[tuple[str, float]]]:
     """The best model and every model's cross-validated relative error, best first."""
+    zone = SLOW * min(SPEEDS) if how.dead_zone is None else how.dead_zone  # the same for all
+    same = replace(how, dead_zone=zone)
+    motions = [samples for log in logs for samples in prepare(log, same)[0]]
     scores: list[tuple[float, FrictionModel]] = []
     for name in CHOSEN_AMONG:
         tried = [
-            (_score(robot, m, logs, rotors, how, threads), m) for m in FRICTIONS[name].variants()
+            (_score(robot, m, motions, rotors, threads), m) for m in FRICTIONS[name].variants()
         ]
         scores.append(min(tried, key=lambda pair: pair[0]))
     best = scores[0]
@@ -60,15 +63,11 @@ def _folds(motions: Sequence[Samples]) -> list[list[Samples]]:
 def _score(
     robot: "Robot",
     model: FrictionModel,
-    logs: Sequence[Log],
+    motions: Sequence[Samples],
     rotors: bool | None,
-    how: Processing,
     threads: int | None,
 ) -> float:
     """Relative error on blocks left out in turn, of the rows that move, filtered."""
-    zone = SLOW * min(SPEEDS) if how.dead_zone is None else how.dead_zone  # the same for all
-    same = replace(how, dead_zone=zone)
-    motions = [samples for log in logs for samples in prepare(log, same)[0]]
     wanted: Unknowns = unknowns(robot, model, rotors)
     if "load" in wanted.kinds:
         wanted, _ = with_loads(wanted, motions, None, threads)

@@ -18,11 +18,15 @@ if TYPE_CHECKING:
 
 STILL = 1e-4  # rad or m: a joint whose position varies less does not move
 SHORT = 50  # rows
-SATURATED = 0.02  # share of rows at the very same extreme torque
+SATURATED = 0.06  # share of rows at the extreme torque; a sine has 0.02 there
+PILE = 1e-3  # of the torque's range: how near the extreme
+OUT_OF_SCALE = 8.0  # times the torque of the robot as described
 TURN = 4.0 * np.pi  # a revolute joint rarely moves further; degrees do
 FINE = 0.05  # relative error below which the order of the columns is not doubted
 FEW = 600  # rows looked at for that
 LATE = 2e-3  # s: velocities that come later are worth a word
+HOPELESS = 0.6  # of the torque unexplained
+SINGULAR = 1e9  # condition number
 POOR = 1e4  # condition number beyond which a motion does not excite the unknowns
 
 
@@ -84,18 +88,40 @@ def _stillness(robot: "Robot", log: Log) -> list[Finding]:
 def _torques(robot: "Robot", log: Log) -> list[Finding]:
     found = []
     for name, tau in zip(robot.joint_names, log.tau.T, strict=True):
-        where = f"{log.name or 'log'}, {name}"
-        if np.ptp(tau) == 0.0:
-            found.append(
-                Finding("error", where, f"the torque is always {tau[0]:g}", "check the column")
-            )
+        where, span = f"{log.name or 'log'}, {name}", np.ptp(tau)
+        if span == 0.0:
+            level = "warning" if tau[0] == 0.0 else "error"
+            what = f"the torque is always {tau[0]:g}"
+            found.append(Finding(level, where, what, "check the column"))
             continue
         for extreme in (tau.max(), tau.min()):
-            share = float((tau == extreme).mean())
+            share = float((np.abs(tau - extreme) < PILE * span).mean())
             if share > SATURATED and len(np.unique(tau)) > 20:
                 what = f"{100 * share:.0f} % of the rows have the torque {extreme:.4g}: saturated"
                 found.append(Finding("warning", where, what, "cut those rows off, or move slower"))
     return found
+
+
+def torque_size(robot: "Robot", motions: Sequence[Samples]) -> list[Finding]:
+    """Torques that are far from what the robot as described needs, or of the opposite sign."""
+    samples = max(motions, key=len)
+    rows = np.linspace(0, len(samples) - 1, min(len(samples), FEW)).astype(int)
+    try:
+        needed = robot.inverse_dynamics(samples.q[rows], samples.qd[rows], samples.qdd[rows])
+    except DynamisError:
+        return []  # a symbol without a value: nothing to compare with
+    tau = samples.tau[rows]
+    a, b = np.linalg.norm(needed), np.linalg.norm(tau)
+    if a < 1e-6 or b == 0.0:
+        return []
+    match = float((needed * tau).sum() / (a * b))
+    if match < -0.5:
+        what = "the torques have the opposite sign of what the robot as described needs"
+        return [Finding("warning", "torques", what, "change their sign")]
+    if not 1.0 / OUT_OF_SCALE < b / a < OUT_OF_SCALE:
+        what = f"the torques are {b / a:.3g} times what the robot as described needs"
+        return [Finding("warning", "torques", what, "check their unit, or the robot's masses")]
+    return []
 
 
 def _units(robot: "Robot", log: Log) -> list[Finding]:
@@ -158,6 +184,19 @@ def not_exciting(
     return found
 
 
+def refuse_hopeless(findings: Sequence[Finding], condition_number: float, misfit: float) -> None:
+    """Raise where numbers would only look like a model."""
+    if misfit > HOPELESS:
+        message = f"no model of this robot explains the torques: {100 * misfit:.0f} % is left over"
+        raise LogError(
+            message, "check the robot, units, order and signs; force=True goes on", findings
+        )
+    if condition_number > SINGULAR:
+        message = f"this motion cannot tell the unknowns apart (condition {condition_number:.1e})"
+        hint = "move every joint, longer and differently: dy.excite; force=True goes on"
+        raise LogError(message, hint, findings)
+
+
 def far_from_buildable(info: Information, free: np.ndarray, bound: np.ndarray) -> list[Finding]:
     """Whether arms that could be built explain the data much worse than any numbers would."""
     a, b = (float(np.sqrt(info.residuals(x).sum() / info.torques.sum())) for x in (free, bound))
@@ -177,9 +216,10 @@ def torque_order(
     samples = max(motions, key=len)
     rows = np.linspace(0, len(samples) - 1, min(len(samples), FEW)).astype(int)
     Y = unknowns.regressor(samples.q[rows], samples.qd[rows], samples.qdd[rows])
-    Q = np.linalg.qr(Y.reshape(-1, len(unknowns)))[0]
     tau = samples.tau[rows]
-    now = _misfit(Q, tau)
+    sizes = np.maximum(np.sqrt((tau * tau).mean(axis=0)), 1e-12)
+    Q = np.linalg.qr((Y / sizes[:, None]).reshape(-1, len(unknowns)))[0]  # every joint alike
+    now = _misfit(Q, tau / sizes)
     if now < FINE:
         return []
     n = tau.shape[1]
@@ -189,7 +229,12 @@ def torque_order(
         for j in range(i)
     ]
     changes += [(f"the sign of {joints[i]} changed", _flipped(n, i)) for i in range(n)]
-    said, best = min(((s, _misfit(Q, tau @ P)) for s, P in changes), key=lambda pair: pair[1])
+    tried = []
+    for said, P in changes:
+        scale = np.abs(P.T @ sizes)
+        other = np.linalg.qr((Y / scale[:, None]).reshape(-1, len(unknowns)))[0]
+        tried.append((_misfit(other, tau @ P / scale), said))
+    best, said = min(tried)
     if best > 0.5 * now:
         return []
     what = f"with the torques of {said} the error falls from {100 * now:.0f} to {100 * best:.0f} %"

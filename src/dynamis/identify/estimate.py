@@ -55,7 +55,8 @@ class Estimate:
     @property
     def standard_deviations(self) -> np.ndarray:
         """One per unknown."""
-        return np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
+        variances = np.diag(self.covariance)
+        return np.sqrt(np.maximum(np.where(np.isnan(variances), np.inf, variances), 0.0))
 
     def intervals(self, confidence: float = CONFIDENCE) -> np.ndarray:
         """Lowest and highest of every unknown, (m, 2)."""
@@ -106,7 +107,9 @@ class Estimate:
         for name, value, spread in zip(
             self.names, self.values, self.standard_deviations, strict=True
         ):
-            if spread > abs(value):
+            if not np.isfinite(spread):
+                why[name] = "this motion does not show it, or not apart from others"
+            elif spread > abs(value):
                 why[name] = f"the motion leaves {value:.3g} +- {spread:.2g}: its sign is not known"
         return why
 
@@ -182,7 +185,7 @@ def predicted(
     for samples in pieces:
         rows = [Y @ x for Y, *_ in samples.blocks(unknowns, filtered=False)]
         tau = np.concatenate(rows)
-        near = 0.5 * log.step
+        near = log.step
         here = (log.t >= samples.t[0] - near) & (log.t <= samples.t[-1] + near)
         for j in range(log.n):
             torque[here, j] = np.interp(log.t[here], samples.t, tau[:, j])

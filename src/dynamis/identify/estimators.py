@@ -1,7 +1,7 @@
 """The estimators: one row each, from information to unknowns."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -93,7 +93,7 @@ def _feasible(task: Task) -> Found:
     )
     used = np.maximum(task.info.rows - len(found.x) / len(task.info.rows), 1.0)
     sigma = np.sqrt(task.info.residuals(found.x) / used)
-    solution = Solution(found.x, start.covariance, sigma, start.weights, start.condition)
+    solution = replace(start, x=found.x, sigma=sigma)
     return Found(solution, task.info, found.full, found.status)
 
 

@@ -4,9 +4,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..errors import OptionError, ShapeError
 from ..model.finding import Finding
-from .diagnose import diagnose, far_from_buildable, not_exciting, torque_order
+from .diagnose import (
+    diagnose,
+    far_from_buildable,
+    not_exciting,
+    refuse_hopeless,
+    torque_order,
+    torque_size,
+)
 from .estimate import Estimate, validation
 from .log import Log
 from .plan import Fit, Plan
@@ -35,6 +44,7 @@ def identify(
     dead_zone: float | None = None,
     prior: float | None = None,
     held_out: bool = True,
+    force: bool = False,
     threads: int | None = None,
 ) -> Estimate:
     """Identify the parameters of a robot from a Log (or several).
@@ -46,11 +56,20 @@ def identify(
     robot). `method` "two-step" takes friction and gravity from `slow` logs first, then the rest.
     `rotors`: whether rotor inertias are unknown (default: where the model has drives). `held_out`
     also fits the first two thirds of the time and reports the last. `processing`, `cutoff` (Hz)
-    and `dead_zone` (rad/s) override what is chosen from the data.
+    and `dead_zone` (rad/s) override what is chosen from the data. A log that cannot become a model
+    is refused with its diagnosis, unless `force`.
     """
     logs = _logs(log, robot)
     if method not in METHODS:
         raise OptionError(f"method is {method!r}, expected 'direct' or 'two-step'")
+    if processing is not None and not isinstance(processing, Processing):
+        raise OptionError(f"processing is {processing!r}, expected dy.Processing(...)")
+    if prior is not None and not (isinstance(prior, (int, float)) and prior >= 0):
+        raise OptionError(f"prior is {prior!r}, expected rows of data, at least 0")
+    if rotors not in (None, True, False):
+        raise OptionError(f"rotors is {rotors!r}, expected True, False or None")
+    if slow is not None and method != "two-step":
+        raise OptionError("slow logs were given", 'they are for method="two-step"')
     how = processing or Processing()
     how = replace(how, cutoff=how.cutoff if cutoff is None else cutoff)
     how = replace(how, dead_zone=how.dead_zone if dead_zone is None else dead_zone)
@@ -60,6 +79,11 @@ def identify(
     findings = diagnose(robot, logs)
     fit = plan.fit(logs)
     wanted, x, full = fit.unknowns, fit.x, fit.found.full
+    findings = [*findings, *_doubts(fit, robot, estimator)]
+    if not force:
+        info = fit.found.info
+        left = float(np.sqrt(info.residuals(x).sum() / max(float(info.torques.sum()), 1e-300)))
+        refuse_hopeless(findings, fit.found.solution.condition, left)
     pairs = zip(logs, fit.processing, strict=True)
     estimate = Estimate(
         unknowns=wanted,
@@ -73,7 +97,7 @@ def identify(
         training=tuple(validation(wanted, x, one, chosen) for one, chosen in pairs),
         correlation=fit.correlation,
         scores=tuple(fit.scores),
-        findings=(*findings, *_doubts(fit, robot, estimator)),
+        findings=tuple(findings),
         logs=tuple(logs),
         asked=how,
     )
@@ -85,6 +109,7 @@ def _doubts(fit: Fit, robot: "Robot", estimator: str) -> list[Finding]:
     found = not_exciting(fit.unknowns, info, solution, fit.known)
     if estimator == "feasible":
         found += far_from_buildable(info, weighted(info).x, solution.x)
+    found += torque_size(robot, fit.motions)
     return found + torque_order(fit.unknowns, fit.motions, robot.joint_names)
 
 

@@ -81,6 +81,11 @@ class Plan:
             whole = information(motions, wanted, threads=self.threads)
             weights = found.solution.weights
             covariance = total_covariance(covariance, whole, weights, slow)
+        blind = found.solution.blind
+        if blind is not None:
+            hidden = blind if known is None else blind & np.isnan(known)
+            covariance = covariance.copy()
+            covariance[hidden, hidden] = np.inf
         return Fit(wanted, found, motions, chosen, scores, known, covariance, correlated)
 
     def _found(

@@ -21,6 +21,7 @@ HIGHEST = 0.2  # of the sampling rate
 WINDOW = 8.0  # seconds of the spectra
 WIDEST = 0.05  # of a joint's top speed: the widest dead zone
 WIDER = 2.5  # the motion of a fit is filtered this much wider than both sides of the equation
+EDGE = 1.0  # periods of the cut-off at either end that a fit does not count
 GUARD = 0.2  # periods of the cut-off around rows at rest that do not count either
 DENSE = 20.0  # rows per period of the cut-off that a fit looks at
 ALIAS_ORDER = 8
@@ -53,9 +54,15 @@ class Processing:
             )
         for name in ("cutoff", "dead_zone", "rate", "every"):
             value = getattr(self, name)
-            lowest = 0.0 if name == "dead_zone" else 1e-9
-            if value is not None and not (isinstance(value, (int, float)) and value >= lowest):
+            number = isinstance(value, (int, float)) and not isinstance(value, bool)
+            least = 0.0 if name == "dead_zone" else 1e-9
+            if value is not None and not (number and least <= value < float("inf")):
                 raise OptionError(f"{name} is {value!r}, expected a number above 0 or None")
+        for name in ("every", "order"):
+            value = getattr(self, name)
+            whole = isinstance(value, int) and not isinstance(value, bool) and value >= 1
+            if value is not None and not whole:
+                raise OptionError(f"{name} is {value!r}, expected a whole number above 0")
 
     def resolved(self, log: Log) -> "Processing":
         """Every choice made for one log."""
@@ -86,10 +93,11 @@ def band(log: Log) -> float:
     moving = even.q.std(axis=0) > 1e-4
     if not moving.any():
         return 1.0 / max(log.duration, 1e-9)
-    length = min(len(q), int(WINDOW * even.rate))
+    length = max(8, min(len(q), int(WINDOW * even.rate)))
     f, power = welch(q[:, moving], even.rate, nperseg=length, axis=0, detrend="linear")
     share = np.cumsum(power, axis=0) / np.maximum(power.sum(axis=0), 1e-300)
-    return float(max(f[np.argmax(s >= POWER)] for s in share.T) or f[1])
+    bands = [f[np.argmax(s >= POWER)] for s in share.T]
+    return float(max([*bands, f[min(1, len(f) - 1)]]))
 
 
 def _is_even(log: Log) -> bool:
@@ -151,4 +159,7 @@ def _samples(log: Log, chosen: Any, thin: bool, calm: bool) -> Samples:
     if thin and chosen.dead_zone:  # the filter carries what rests into its neighbours
         reach = 2 * int(GUARD * rate / chosen.cutoff) + 1
         weight = minimum_filter1d(weight, reach, axis=0, mode="nearest")
+    edge = min(int(EDGE * rate / chosen.cutoff), len(weight) // 10)
+    if thin and edge:  # there the filters had to invent what came before and after
+        weight[:edge] = weight[-edge:] = 0.0
     return Samples(t, q, qd, qdd, tau, weight, sos, settle, max(1, chosen.every // step))

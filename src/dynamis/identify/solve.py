@@ -1,11 +1,12 @@
 """Least squares from triangular factors: ordinary, weighted, total."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from .information import Information, condition, scaled
 
+SHARE = 1e-3  # of an unknown in a direction without information
 LOST = 1e-9  # singular values this small next to the largest carry no information
 
 
@@ -18,6 +19,7 @@ class Solution:
     sigma: np.ndarray  # (n,)
     weights: np.ndarray  # (n,)
     condition: float
+    blind: np.ndarray | None = None  # unknowns that the motion does not show, or not apart
 
 
 def ordinary(info: Information) -> Solution:
@@ -45,7 +47,7 @@ def total(info: Information) -> Solution:
     x = start.x.copy()
     x[used[:-1]] = -v[:-1] / v[-1] * lengths[-1] / lengths[:-1]
     sigma = _sigma(info, x)
-    return Solution(x, start.covariance, sigma, start.weights, start.condition)
+    return replace(start, x=x, sigma=sigma)
 
 
 def _solved(info: Information, weights: np.ndarray) -> Solution:
@@ -62,7 +64,8 @@ def _solved(info: Information, weights: np.ndarray) -> Solution:
     for F, w, sd in zip(info.factors, weights, sigma, strict=True):
         Y = F[:, :-1]
         noise += (w * w * sd) ** 2 * (Y.T @ Y)
-    return Solution(x, P @ noise @ P, sigma, weights, condition(R[:, :-1]))
+    blind = np.abs(Vt[~kept]).max(axis=0, initial=0.0) > SHARE
+    return Solution(x, P @ noise @ P, sigma, weights, condition(R[:, :-1]), blind)
 
 
 def _sigma(info: Information, x: np.ndarray) -> np.ndarray:

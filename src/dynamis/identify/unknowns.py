@@ -207,7 +207,9 @@ def _joint_unknowns(robot: "Robot", friction: FrictionModel, names: tuple[str, .
     place = {name: k for k, name in enumerate(names)}
     size, nothing = len(names), np.zeros(len(names))
     for joint in robot.model.tree_joint_names:
-        j = robot.joint_names.index(joint) if joint in robot.joint_names else -1
+        if joint not in robot.joint_names:
+            continue  # a joint that follows another rubs as part of its leader
+        j = robot.joint_names.index(joint)
         for start in (f"{joint}.", f"{joint}.motor_"):
             for kind in friction.columns:
                 if kind in ("root", "load"):

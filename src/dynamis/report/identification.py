@@ -127,9 +127,7 @@ def _held_out(estimate: "Estimate") -> str:
             f"Fitted on the first two thirds of {name}, compared on its last third ({rows} rows)."
         )
     if estimate.scores:
-        said += " The friction model was chosen with these rows in sight, its numbers were not."
-    if estimate.method == "two-step":
-        said += " This fit is direct, not in two steps."
+        said += " For this figure the friction model too was chosen without these rows."
     return said
 
 
