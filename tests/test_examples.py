@@ -71,6 +71,12 @@ def computed_torque(said):
         assert stiffer[i] == pytest.approx(without[i] / 2, rel=0.1)
 
 
+def controller_in_c(said):
+    assert line(said, "the law in Python beside the simulated one:")[0] < 1e-10
+    if "no C compiler" not in said:
+        assert "self-test: passed: 200 samples" in said
+
+
 def puma_controllers(said):
     published = line(said, "published, on the real arm")
     for name in ("point to point", "computed torque", "with integral"):
@@ -103,6 +109,7 @@ FIGURES = {
     "08_single_joint": single_joint,
     "09_computed_torque": computed_torque,
     "10_puma_controllers": puma_controllers,
+    "13_controller_in_c": controller_in_c,
     "11_stiction": stiction,
     "12_identify_puma": identify_puma,
 }

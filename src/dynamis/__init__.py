@@ -21,6 +21,8 @@ if TYPE_CHECKING:
         identify_payload,
         read_log,
     )
+    from .realtime.export_controller import export_controller
+    from .realtime.fmu import export_fmu
     from .simulate import Run, Sensors, simulate
 
 __version__ = "0.1.0"
@@ -39,6 +41,8 @@ __all__ = [
     "control",
     "errors",
     "excite",
+    "export_controller",
+    "export_fmu",
     "identify",
     "identify_drive_gains",
     "identify_payload",
@@ -56,6 +60,8 @@ _LATER = {
     "Sensors": ("simulate.sensors", "Sensors"),
     "control": ("control", None),
     "excite": ("identify.excite", "excite"),
+    "export_controller": ("realtime.export_controller", "export_controller"),
+    "export_fmu": ("realtime.fmu", "export_fmu"),
     "identify": ("identify.identify", "identify"),
     "identify_drive_gains": ("identify.drive_gains", "identify_drive_gains"),
     "identify_payload": ("identify.payload", "identify_payload"),

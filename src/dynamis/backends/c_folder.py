@@ -1,4 +1,4 @@
-"""A folder of C99 that compiles together: header, functions, a self-test, build files."""
+"""A folder of C99 that compiles together: headers (C and C++), functions, a self-test, builds."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,6 +9,7 @@ from ..trace.interpreter import interpret
 from ..trace.program import Program
 from .c_function import PRECISIONS, Precision, function, literal, prototype
 from .c_names import comment, identifier
+from .cpp_header import header as cpp_header
 
 SAMPLES = 5
 TOLERANCE = {"double": 1e-10, "float": 1e-3}  # relative to the largest entry of a result
@@ -24,6 +25,7 @@ def folder(
     intro = ["/*", *(f" * {comment(line)}".rstrip() for line in notes), " */"]
     return {
         f"{stem}.h": _header(stem, intro, programs, names, precision),
+        f"{stem}.hpp": cpp_header(stem, intro, programs, names, precision),
         f"{stem}.c": _source(stem, intro, programs, names, precision),
         f"{stem}_test.c": _test(stem, intro, programs, names, precision),
         "Makefile": _makefile(stem),

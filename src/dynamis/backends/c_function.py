@@ -9,6 +9,9 @@ COMPARE = {"lt": "<", "le": "<=", "eq": "==", "ne": "!="}
 LIBRARY = {"sin", "cos", "sqrt", "exp", "log", "tanh", "pow", "atan2", "floor"}
 
 
+LARGEST_FLOAT = 3.40282347e38
+
+
 class Precision(NamedTuple):
     """How a number type is spelt."""
 
@@ -25,6 +28,8 @@ def literal(value: float, precision: Precision) -> str:
         return "NAN"
     if value in (float("inf"), float("-inf")):
         return "INFINITY" if value > 0 else "(-INFINITY)"
+    if precision.type == "float":
+        value = min(max(value, -LARGEST_FLOAT), LARGEST_FLOAT)
     digits = f"{value:.17g}" if precision.type == "double" else f"{value:.9g}"
     if "." not in digits and "e" not in digits:
         digits += ".0"

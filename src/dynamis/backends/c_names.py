@@ -64,5 +64,6 @@ def identifier(text: str, otherwise: str = "robot") -> str:
 
 def comment(text: str) -> str:
     """`text` as it may stand in a comment: one line, ASCII, unable to end the comment."""
-    plain = "".join(c if " " <= c <= "~" else "?" for c in text.replace("\n", " "))
-    return plain.replace("*/", "* /").replace("/*", "/ *").replace("\\", "/").replace("??", "? ?")
+    plain = re.sub(r"[^ -~]+", "?", text.replace("\n", " ").replace("\\", "/"))
+    plain = re.sub(r"\?+", "?", plain)  # no trigraphs
+    return plain.replace("*/", "* /").replace("/*", "/ *")

@@ -29,6 +29,7 @@ COMMANDS = {
     "agree": Command("agree", "compare our methods with each other and with other engines"),
     "equations": Command("equations", "derive the equations of motion step by step"),
     "simulate": Command("simulate", "let a robot fall, or move it under a controller"),
+    "plant": Command("plant", "simulate a robot in real time for a controller that is a program"),
     "excite": Command("excite", "design a motion that tells a robot's parameters best"),
     "identify": Command("identify", "find a robot's parameters from logs of its motion"),
     "export": Command("export", "write kernels as C that compiles and tests itself"),

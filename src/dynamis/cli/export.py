@@ -34,7 +34,7 @@ def run(
     Args:
         kernels: What to export, such as inverse_dynamics, mass_matrix, fk.
         directory: Folder to write to; made if need be.
-        target: Language; "c" is C99.
+        target: "c" (C99 and a C++ header), "matlab", "casadi" or "fmu".
         dtype: "float64" or "float32".
     """
     files = load(robot).export(kernels, target=target, directory=directory, dtype=dtype)

@@ -1,0 +1,299 @@
+"""A Program as C99 without a branch: choices by masks; functions of libm, or of our own.
+
+With our own the work does not depend on the data at all, and nothing is linked.
+Sine and cosine by Cody-Waite reduction (good to 2 units in the last place up to 1e5 rad, to the
+spacing of the angles themselves up to 1e6) and the
+Cephes polynomials; exp by powers of two and a polynomial, held at its value at +-EXP_LAST beyond;
+tanh from exp.
+"""
+
+import re
+from collections.abc import Sequence
+
+from ..errors import OptionError
+from ..trace.program import Constant, Input, Operation, Program
+from .c_function import COMPARE, INFIX, LIBRARY, PRECISIONS, Precision, literal, prototype
+from .llvm_trig import REALS
+
+NAMED = ("sin", "cos", "exp", "tanh", "floor", "abs", "sign", "min", "max", "select")
+CALLS = {op: f"dy_{op}" for op in NAMED}
+LINKED = LIBRARY - {"floor"}  # from <math.h> unless ours are wanted
+PIECES = {  # pi/2 in pieces whose products with a quadrant number are exact
+    "float64": (1.57079632673412561417, 6.07710050630396597660e-11, 2.02226624879595063154e-21),
+    "float32": (
+        1.5703125,
+        0.0004825592041015625,
+        1.2665987014770508e-06,
+        9.89530235528946e-10,
+        2.5579538487363607e-12,
+        5.390302953474238e-15,
+    ),
+}
+WORDS = {
+    "float64": ("uint64_t", 64, 52, 1023),
+    "float32": ("uint32_t", 32, 23, 127),
+}
+TANH = {  # below TANH_SMALL, Cephes: x + x^3 P(x^2) / Q(x^2), or x + x^3 P(x^2)
+    "float64": (
+        (-9.64399179425052238628e-1, -9.92877231001918586564e1, -1.61468768441708447952e3),
+        (1.0, 1.12811678491632931402e2, 2.23548839060100448583e3, 4.84406305325125486048e3),
+    ),
+    "float32": (
+        (
+            -5.70498872745e-3,
+            2.06390887954e-2,
+            -5.37397155531e-2,
+            1.33314422036e-1,
+            -3.33332819422e-1,
+        ),
+    ),
+}
+TANH_SMALL = 0.625
+EXP_TERMS = {"float64": 13, "float32": 7}
+EXP_LAST = {"float64": 700.0, "float32": 80.0}
+
+
+def check(program: Program) -> None:
+    """Refuse operations that have no constant-time form here."""
+    known = {*CALLS, *INFIX, *COMPARE, "neg", "not", "and", "or"}
+    for instruction in program.instructions:
+        if isinstance(instruction, Operation) and instruction.op not in known:
+            raise OptionError(
+                f"this law uses {instruction.op}, which has no form of our own",
+                'export it with trig="libm"',
+            )
+
+
+def helpers(dtype: str, code: str) -> str:
+    """The functions that `code` calls, and those that they call."""
+    head, *blocks = re.split(r"\n(?=static inline )", _all_helpers(dtype))
+    names = [re.findall(r"dy_\w+", block)[0] for block in blocks]
+    kept: list[str] = []
+    for name, block in zip(reversed(names), reversed(blocks), strict=True):
+        if re.search(rf"\b{name}\(", "\n".join([code, *kept])):
+            kept.insert(0, block)
+    return "\n".join([head, *kept]) if kept else ""
+
+
+def _all_helpers(dtype: str) -> str:
+    p, real = PRECISIONS[dtype], REALS[dtype]
+    word, bits, mantissa, bias = WORDS[dtype]
+    T = p.type
+
+    def c(x: float) -> str:
+        return literal(x, p)
+
+    first, *others = PIECES[dtype]
+    reduction = "".join(
+        f"""    part = k * {c(piece)};
+    next = high - part;
+    low = low + ((high - next) - part);
+    high = next;
+"""
+        for piece in others
+    )
+
+    def horner(values: Sequence[float]) -> str:
+        text = c(values[0])
+        for a in values[1:]:
+            text = f"({text} * z + {c(a)})"
+        return text
+
+    series = c(1.0)
+    for k in range(EXP_TERMS[dtype], 0, -1):
+        series = f"({c(1.0)} + r * {c(1.0 / k)} * {series})"
+    small = f"x * z * {horner(TANH[dtype][0])}"
+    if len(TANH[dtype]) > 1:
+        small += f" / {horner(TANH[dtype][1])}"
+    ln2 = (0.693359375, -2.12194440054690582767e-4)
+    top = EXP_LAST[dtype]
+    return f"""typedef union {{ {T} f; {word} i; }} dy_word;
+
+static inline {T} dy_nan(void)
+{{
+    dy_word w;
+    w.i = ({word}){(1 << bits - 1) - (1 << mantissa - 1)}u;
+    return w.f;
+}}
+
+static inline {T} dy_inf(void)
+{{
+    dy_word w;
+    w.i = ({word}){(1 << bits - 1) - (1 << mantissa)}u;
+    return w.f;
+}}
+
+static inline {word} dy_mask(int condition)
+{{
+    return ({word})0 - ({word})(condition != 0);
+}}
+
+static inline {T} dy_choose({word} mask, {T} a, {T} b)
+{{
+    dy_word x, y;
+    x.f = a;
+    y.f = b;
+    x.i = (x.i & mask) | (y.i & ~mask);
+    return x.f;
+}}
+
+static inline {T} dy_truth(int condition)
+{{
+    dy_word w;
+    w.f = {c(1.0)};
+    w.i &= dy_mask(condition);
+    return w.f;
+}}
+
+static inline {T} dy_select({T} c, {T} a, {T} b)
+{{
+    return dy_choose(dy_mask(c != {c(0.0)}), a, b);
+}}
+
+static inline {T} dy_abs({T} x)
+{{
+    dy_word w;
+    w.f = x;
+    w.i &= ~(({word})1 << {bits - 1});
+    return w.f;
+}}
+
+static inline {T} dy_sign({T} x)
+{{
+    const {T} s = dy_truth(x > {c(0.0)}) - dy_truth(x < {c(0.0)});
+    return dy_choose(dy_mask(x != x), x, s);
+}}
+
+static inline {T} dy_min({T} a, {T} b)
+{{
+    return dy_choose(dy_mask(a != a), a, dy_choose(dy_mask(a < b), a, b));
+}}
+
+static inline {T} dy_max({T} a, {T} b)
+{{
+    return dy_choose(dy_mask(a != a), a, dy_choose(dy_mask(a > b), a, b));
+}}
+
+static inline {T} dy_floor({T} x)
+{{
+    const {T} whole = {c(2.0**mantissa)}; /* from here on every number is whole */
+    const {word} sign = ({word})1 << {bits - 1};
+    dy_word in, k;
+    in.f = x;
+    k.f = dy_abs(x) + whole - whole;
+    k.i |= in.i & sign;
+    k.f = k.f - dy_truth(k.f > x);
+    k.i |= in.i & sign; /* -0.0 stays */
+    return dy_choose(dy_mask(dy_abs(x) < whole), k.f, x);
+}}
+
+static inline {T} dy_sine({T} x, {word} quarter)
+{{
+    const {T} magic = {c(real.magic)};
+    dy_word shifted, s, value;
+    {T} k, high, low, part, next, r, z, sine, cosine;
+    shifted.f = x * {c(0.6366197723675814)} + magic;
+    k = shifted.f - magic;
+    shifted.i += quarter;
+    high = x - k * {c(first)};
+    low = {c(0.0)};
+{reduction}    r = high + low;
+    low = (high - r) + low; /* what r could not hold */
+    z = r * r;
+    sine = r + (r * z * {horner(real.sine)} + low);
+    part = {c(0.5)} * z;
+    next = {c(1.0)} - part;
+    cosine = next + ((({c(1.0)} - next) - part) + (z * z * {horner(real.cosine)} - r * low));
+    value.f = dy_choose(({word})0 - (shifted.i & 1u), cosine, sine);
+    s.i = (shifted.i & 2u) << {bits - 2};
+    value.i ^= s.i;
+    return value.f;
+}}
+
+static inline {T} dy_sin({T} x)
+{{
+    return dy_sine(x, 0u);
+}}
+
+static inline {T} dy_cos({T} x)
+{{
+    return dy_sine(x, 1u);
+}}
+
+static inline {T} dy_exp({T} x)
+{{
+    const {T} magic = {c(real.magic)};
+    const {T} y = dy_max({c(-top)}, dy_min(x, {c(top)}));
+    dy_word scale, shifted;
+    {T} k, r;
+    shifted.f = y * {c(1.4426950408889634)} + magic;
+    k = shifted.f - magic;
+    r = (y - k * {c(ln2[0])}) - k * {c(ln2[1])};
+    scale.i = (shifted.i + {bias}u) << {mantissa}; /* the low bits of shifted are k */
+    return {series} * scale.f;
+}}
+
+static inline {T} dy_tanh({T} x)
+{{
+    const {T} z = x * x;
+    const {T} e = dy_exp({c(2.0)} * x);
+    const {T} large = {c(1.0)} - {c(2.0)} / (e + {c(1.0)});
+    const {T} small = x + {small};
+    const {T} near = {c(TANH_SMALL)};
+    return dy_choose(dy_mask(dy_abs(x) < near), small, large);
+}}
+"""
+
+
+def function(program: Program, name: str, dtype: str, own: bool = True) -> str:
+    """The function's definition; `own` False takes sine, cosine and their like from <math.h>."""
+    if own:
+        check(program)
+    precision = PRECISIONS[dtype]
+    values: list[str] = []
+    lines: list[str] = []
+    for k, instruction in enumerate(program.instructions):
+        match instruction:
+            case Input(port, index):
+                values.append(f"{program.inputs[port].name}[{index}]")
+            case Constant(value):
+                values.append(_number(value, precision))
+            case Operation(op, operands):
+                right = _expression(op, [values[a] for a in operands], precision, own)
+                lines.append(f"    const {precision.type} v{k} = {right};")
+                values.append(f"v{k}")
+    used = {i.port for i in program.instructions if isinstance(i, Input)}
+    unused = [f"    (void){p.name};" for k, p in enumerate(program.inputs) if k not in used]
+    stores = [
+        f"    {port.name}_out[{i}] = {values[v]};"
+        for port, result in zip(program.outputs, program.results, strict=True)
+        for i, v in enumerate(result)
+    ]
+    return "\n".join([prototype(program, name, precision), "{", *unused, *lines, *stores, "}"])
+
+
+def _number(value: float, precision: Precision) -> str:
+    """A constant, also where there is no <math.h> to name it."""
+    if value != value:
+        return "dy_nan()"
+    if abs(value) == float("inf"):
+        return "dy_inf()" if value > 0 else "(-dy_inf())"
+    return literal(value, precision)
+
+
+def _expression(op: str, x: list[str], precision: Precision, own: bool) -> str:
+    zero = literal(0.0, precision)
+    if op in INFIX:
+        return f"{x[0]} {INFIX[op]} {x[1]}"
+    if op == "neg":
+        return f"-{x[0]}"
+    if op in LINKED and not own:
+        return f"{op}{precision.suffix}({', '.join(x)})"
+    if op in CALLS:
+        return f"{CALLS[op]}({', '.join(x)})"
+    if op == "not":
+        return f"dy_truth({x[0]} == {zero})"
+    if op in ("and", "or"):
+        sign = "&" if op == "and" else "|"
+        return f"dy_truth(({x[0]} != {zero}) {sign} ({x[1]} != {zero}))"
+    return f"dy_truth({x[0]} {COMPARE[op]} {x[1]})"

@@ -1,0 +1,76 @@
+"""`dynamis plant`: the simulated arm as a program that a controller talks to."""
+
+from pathlib import Path
+
+from ..errors import OptionError
+from ..robot import load
+from .arguments import Json, RobotName
+from .printing import data, data_json, number, table, talk
+from .simulate import Place, place
+
+
+def run(
+    robot: RobotName,
+    *,
+    port: int = 5600,
+    host: str = "127.0.0.1",
+    rate: float = 1000.0,
+    duration: float = 0.0,
+    start: Place = None,
+    loss: float = 0.0,
+    delay: float = 0.0,
+    jitter: float = 0.0,
+    seed: int = 0,
+    encoder: float | None = None,
+    stops: bool = False,
+    log: Path | None = None,
+    json: Json = False,
+) -> int:
+    """Simulate a robot in real time behind a UDP port, for a generated controller to move.
+
+    Brakes hold it until the first torque comes. SIGINT and SIGTERM end it with its report.
+
+    For example:
+
+      dynamis plant puma560 --port 5600 --duration 60 --loss 0.01 --jitter 0.001
+      dynamis plant scara --encoder 1e-4 --log run.csv
+
+    Args:
+        port: Where it listens; 0 for any that is free.
+        host: Address it listens at; 0.0.0.0 for every network.
+        rate: Steps and measurements per second.
+        duration: Seconds; 0 for no end.
+        start: Where it starts, at rest (default: all joints at zero).
+        loss: Part of the measurements that get lost, 0 to 1.
+        delay: Seconds every measurement takes.
+        jitter: Seconds it may take longer, at random.
+        seed: Of loss and jitter.
+        encoder: Measure in counts of this size (rad or m), velocities from differences.
+        stops: Let the joint limits act.
+        log: Write t, q, qd and torque of every step to this .csv.
+    """
+    import math
+
+    from ..realtime.plant import PlantServer, serve
+
+    if log is not None and not log.absolute().parent.is_dir():
+        raise OptionError(f"there is no folder {str(log.parent)!r} for {log.name!r}")
+    if not duration >= 0:
+        raise OptionError(f"duration is {duration!r}, expected seconds, 0 for no end")
+    arm = load(robot)
+    server = PlantServer(
+        arm, port, host=host, q0=place(arm, start, "start"), rate=rate, loss=loss, delay=delay,
+        jitter=jitter, seed=seed, encoder=encoder, stops=stops, keep=log is not None,
+    )  # fmt: skip
+    talk(f"{arm.name} listens at {host} port {server.port}")
+    found = serve(server, duration or math.inf)
+    if log is not None:
+        found.save(log)
+    names = ("steps", "sent", "lost", "received", "silent", "overruns", "latest")
+    counts = {name: getattr(found, name) for name in names}
+    if json:
+        data_json({"robot": arm.name, "port": server.port, **counts})
+        return 0
+    rows = [[name, number(float(value))] for name, value in counts.items()]
+    data(table("", ["what", "number"], rows, right=["number"]))
+    return 0

@@ -1,0 +1,216 @@
+"""The C of a control law: header, source, self-test, build files; all text is made here."""
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..backends import c_branchless
+from ..backends.c_function import PRECISIONS, literal
+from ..backends.c_names import comment, identifier
+from ..spatial.functions import MATH
+
+if TYPE_CHECKING:
+    from .law import Law
+
+TRIGS = ("libm", "own")
+CHECKED = 200  # samples of the self-test
+TOLERANCE = {"float64": 1e-9, "float32": 1e-3}
+
+
+def stem_of(law: "Law") -> str:
+    """Name of everything in C: the robot's and the controller's."""
+    return identifier(f"{law.robot.name}_{type(law.controller).__name__}", "controller")
+
+
+def header(law: "Law", notes: Sequence[str], dtype: str) -> str:
+    """Types and functions."""
+    stem, T = stem_of(law), PRECISIONS[dtype].type
+    guard, n = f"{stem.upper()}_H", law.n
+    wanted = (
+        f"{T} t;"
+        if law.reference is not None
+        else f"{T} q[{n}];\n    {T} qd[{n}];\n    {T} qdd[{n}];"
+    )
+    what = (
+        "time, seconds: the trajectory is inside"
+        if law.reference is not None
+        else "where the joints should be"
+    )
+    return f"""{_intro(notes)}
+#ifndef {guard}
+#define {guard}
+
+#ifdef __cplusplus
+extern "C" {{
+#endif
+
+#define {stem.upper()}_JOINTS {n}
+#define {stem.upper()}_STATES {law.states}
+#define {stem.upper()}_SAMPLE_TIME {law.sample_time!r}
+
+enum {{ {stem.upper()}_RUNNING = 0, {stem.upper()}_BAD_SAMPLE = 1, {stem.upper()}_SAFE = 2 }};
+
+/* what the law remembers; nobody else touches it */
+typedef struct {{
+    {T} x[{law.states}];
+}} {stem}_state;
+
+/* what the sensors say: positions and velocities, rad or m{", velocities are not used" if law.velocity != "measured" else ""} */
+typedef struct {{
+    {T} q[{n}];
+    {T} qd[{n}];
+}} {stem}_measurement;
+
+/* {what} */
+typedef struct {{
+    {wanted}
+}} {stem}_reference;
+
+/* once, with the first measurement; also the only way out of the safe state */
+void {stem}_init({stem}_state *state, const {stem}_measurement *measurement);
+
+/* once every {law.sample_time!r} s; returns RUNNING, BAD_SAMPLE (this sample was not plausible: safe torque)
+ * or SAFE (two in a row: safe torque until init) */
+int {stem}_step({stem}_state *state, const {stem}_measurement *measurement,
+    const {stem}_reference *reference, {T} torque[{n}]);
+
+#ifdef __cplusplus
+}}
+#endif
+
+#endif /* {guard} */
+"""
+
+
+def source(law: "Law", notes: Sequence[str], dtype: str, trig: str) -> str:
+    """The law itself."""
+    stem, T, n = stem_of(law), PRECISIONS[dtype].type, law.n
+    programs = {"start": law.start_program(), "sample": law.program()}
+    bodies = [
+        "static " + c_branchless.function(program, f"{stem}_{k}", dtype, trig == "own")
+        for k, program in programs.items()
+    ]
+    lines = [_intro(notes), f'#include "{stem}.h"', ""]
+    lines += ["#include <stdint.h>", *(["#include <math.h>"] if trig == "libm" else []), ""]
+    lines += [c_branchless.helpers(dtype, "\n".join(bodies))]
+    for body in bodies:
+        lines += [body, ""]
+    wanted = "&reference->t" if law.reference is not None else "reference->q"
+    copies = ""
+    if law.reference is None:
+        rows = enumerate(f"reference->{row}[{i}]" for row in ("q", "qd", "qdd") for i in range(n))
+        copies = f"    {T} wanted[{3 * n}];\n" + "".join(
+            f"    wanted[{k}] = {x};\n" for k, x in rows
+        )
+        wanted = "wanted"
+    kept = "\n".join(f"    state->x[{i}] = next[{i}];" for i in range(law.states))
+    lines.append(f"""void {stem}_init({stem}_state *state, const {stem}_measurement *measurement)
+{{
+    {stem}_start(measurement->q, measurement->qd, state->x);
+}}
+
+int {stem}_step({stem}_state *state, const {stem}_measurement *measurement,
+    const {stem}_reference *reference, {T} torque[{n}])
+{{
+    {T} status[1];
+    {T} next[{law.states}];
+{copies}    {stem}_sample(state->x, measurement->q, measurement->qd, {wanted}, torque,
+        next, status);
+{kept}
+    return (int)status[0];
+}}""")
+    return "\n".join(lines) + "\n"
+
+
+def recorded(law: "Law", q: np.ndarray, qd: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """Torques of the law in Python over recorded samples, (K, n)."""
+    state = law.start(q[0].tolist(), qd[0].tolist(), MATH)
+    torques = []
+    for place, speed, row in zip(q.tolist(), qd.tolist(), wanted.tolist(), strict=True):
+        given = (
+            row[0]
+            if law.reference is not None
+            else [row[k * law.n : (k + 1) * law.n] for k in range(3)]
+        )
+        torque, state, _ = law.step(state, place, speed, given, MATH)
+        torques.append(torque)
+    return np.array(torques)
+
+
+def self_test(law: "Law", notes: Sequence[str], dtype: str, rows: tuple) -> str:
+    """A program that replays recorded samples and compares torques."""
+    stem, precision = stem_of(law), PRECISIONS[dtype]
+    T, n = precision.type, law.n
+    q, qd, wanted = (np.asarray(r)[:CHECKED].astype(dtype).astype(float) for r in rows)
+    tau = recorded(law, q, qd, wanted)
+    count = len(q)
+
+    def table(name: str, values: np.ndarray) -> str:
+        body = ",\n".join(
+            "    {" + ", ".join(literal(float(x), precision) for x in row) + "}" for row in values
+        )
+        return f"static const {T} {name}[{count}][{values.shape[1]}] = {{\n{body}}};\n"
+
+    fill = "        reference.t = wanted[k][0];\n"
+    if law.reference is None:
+        fill = f"""        for (i = 0; i < {n}; i++) {{
+            reference.q[i] = wanted[k][i];
+            reference.qd[i] = wanted[k][{n} + i];
+            reference.qdd[i] = wanted[k][{2 * n} + i];
+        }}
+"""
+    return f"""{_intro(notes)}
+#include "{stem}.h"
+
+#include <stdio.h>
+
+{table("positions", q)}
+{table("velocities", qd)}
+{table("wanted", wanted)}
+{table("torques", tau)}
+int main(void)
+{{
+    {stem}_state state;
+    {stem}_measurement measurement;
+    {stem}_reference reference;
+    {T} torque[{n}];
+    double worst = 0.0, largest = 1e-3;
+    int i, k;
+    for (k = 0; k < {count}; k++) {{
+        for (i = 0; i < {n}; i++) {{
+            measurement.q[i] = positions[k][i];
+            measurement.qd[i] = velocities[k][i];
+        }}
+{fill}        if (k == 0) {stem}_init(&state, &measurement);
+        if ({stem}_step(&state, &measurement, &reference, torque) != {stem.upper()}_RUNNING) {{
+            printf("FAILED: not running at sample %d\\n", k);
+            return 1;
+        }}
+        for (i = 0; i < {n}; i++) {{
+            const double error = (double)torque[i] - (double)torques[k][i];
+            const double size = error < 0.0 ? -error : error;
+            const double whole = torques[k][i] < 0 ? -(double)torques[k][i] : (double)torques[k][i];
+            if (!(size <= worst)) worst = size;
+            if (whole > largest) largest = whole;
+        }}
+    }}
+    if (!(worst <= {TOLERANCE[dtype]!r} * largest)) {{
+        printf("FAILED: torques differ by %g\\n", worst);
+        return 1;
+    }}
+    printf("passed: {count} samples, torques within %.2e of the largest\\n", worst / largest);
+    return 0;
+}}
+"""
+
+
+def plain(line: str) -> str:
+    """A line that may stand in any comment: nothing in it ends or continues one."""
+    ascii_only = re.sub(r"[^ -~]+", "?", line.replace("\\", "/"))
+    return comment(re.sub(r"\?+", "?", ascii_only))
+
+
+def _intro(notes: Sequence[str]) -> str:
+    return "\n".join(["/*", *(f" * {plain(line)}".rstrip() for line in notes), " */"])

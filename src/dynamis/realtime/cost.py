@@ -1,0 +1,249 @@
+"""What one cycle of an exported controller costs: operations, instructions, jumps, stack, code.
+
+Instructions are counted by callgrind, one call of `step` at a time, over ordinary and hostile
+samples; jumps, stack and code are read from what the compiler made. Tools that are not installed
+leave their column empty.
+"""
+
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from ..errors import FileError, OptionError
+from .c_text import header, source, stem_of
+from .law import Law
+
+FLAGS = ("-std=c99", "-O2", "-ffp-contract=off")
+HARD = ("-mthumb", "-mfloat-abi=hard")
+TARGETS = {  # compiler prefix, flags
+    "x86-64": ("", ()),
+    "Cortex-M4": ("arm-none-eabi-", ("-mcpu=cortex-m4", "-mfpu=fpv4-sp-d16", *HARD)),
+    "Cortex-M7": ("arm-none-eabi-", ("-mcpu=cortex-m7", "-mfpu=fpv5-d16", *HARD)),
+}
+JUMP = {  # a jump that looks at the flags or at a register
+    "": re.compile(r"^(j(?!mp)\w+|loop\w*)$"),
+    "arm-none-eabi-": re.compile(
+        r"^(cbn?z|b(eq|ne|cs|hs|cc|lo|mi|pl|vs|vc|hi|ls|ge|lt|gt|le)(\.[nw])?)$"
+    ),
+}
+SAMPLES = 24  # of every kind
+SEED = 7
+
+
+class Compiled(NamedTuple):
+    """The step on one target: what the compiler made of it."""
+
+    target: str
+    jumps: int  # conditional ones inside the step
+    stack: int  # bytes
+    code: int  # bytes of init and step and their constants
+    linked: tuple[str, ...]  # functions it calls
+
+
+@dataclass(frozen=True)
+class ControllerCost:
+    """What one cycle costs; `instructions` are those of every measured call, () if not measured."""
+
+    name: str
+    operations: str
+    instructions: tuple[int, ...]
+    compiled: tuple[Compiled, ...]
+
+    @property
+    def worst(self) -> int | None:
+        """Most instructions of one call."""
+        return max(self.instructions, default=None)
+
+    @property
+    def constant(self) -> bool | None:
+        """Whether every call took the same number of instructions."""
+        return len(set(self.instructions)) == 1 if self.instructions else None
+
+    def markdown(self) -> str:
+        """The table, one row per target."""
+        lines = [
+            f"{self.name}: {self.operations}",
+            "",
+            "| target | instructions per step | conditional jumps | stack, bytes | code, bytes "
+            "| links |",
+            "|---|---|---|---|---|---|",
+        ]
+        for row in self.compiled:
+            count = self._counted() if row.target == "x86-64" else "-"
+            links = ", ".join(row.linked) or "nothing"
+            lines.append(
+                f"| {row.target} | {count} | {row.jumps} | {row.stack} | {row.code} | {links} |"
+            )
+        return "\n".join(lines)
+
+    def _counted(self) -> str:
+        if not self.instructions:
+            return "no valgrind"
+        if self.constant:
+            return f"{self.worst}, the same in {len(self.instructions)} calls"
+        least, calls = min(self.instructions), len(self.instructions)
+        return f"{least} to {self.worst} in {calls} calls"
+
+
+def controller_cost(
+    exported: Law | str | Path,
+    *,
+    dtype: str = "float64",
+    trig: str = "own",
+    flags: Sequence[str] = FLAGS,
+) -> ControllerCost:
+    """Cost of a law, or of a folder that `export_controller` wrote (then dtype, trig are its own).
+
+    Needs gcc and objdump; valgrind counts instructions; arm-none-eabi-gcc adds Cortex-M4 and M7.
+    """
+    for tool in ("gcc", "objdump", "nm", "size"):
+        if shutil.which(tool) is None:
+            raise OptionError(f"the cost of a controller is measured with {tool}, not found here")
+    with tempfile.TemporaryDirectory() as scratch:
+        work = Path(scratch)
+        if isinstance(exported, Law):
+            folder, stem = work, stem_of(exported)
+            notes = [f"{type(exported.controller).__name__}: {exported.program().cost}."]
+            (work / f"{stem}.h").write_text(header(exported, notes, dtype))
+            (work / f"{stem}.c").write_text(source(exported, notes, dtype, trig))
+        else:
+            folder = Path(exported)
+            stem = _stem(folder)
+        text = (folder / f"{stem}.h").read_text()
+        found = re.search(r"\d+ x, \d+ \+.* other", text)
+        rows = [
+            _compiled(folder / f"{stem}.c", work, name, flags)
+            for name, (prefix, _) in TARGETS.items()
+            if shutil.which(f"{prefix}gcc")
+        ]
+        counts = _counts(folder, stem, text, work, flags) if shutil.which("valgrind") else ()
+        return ControllerCost(stem, found[0] if found else "", counts, tuple(rows))
+
+
+def _stem(folder: Path) -> str:
+    headers = sorted(folder.glob("*.h"))
+    named = [h.stem for h in headers if (folder / f"{h.stem}.c").exists()]
+    if len(named) != 1:
+        raise FileError(
+            f"{str(folder)!r} holds {len(named)} controllers, expected one header with its source",
+            "give a folder that dy.export_controller wrote",
+        )
+    return named[0]
+
+
+# what the compiler made
+
+
+def _compiled(path: Path, work: Path, target: str, flags: Sequence[str]) -> Compiled:
+    prefix, machine = TARGETS[target]
+    item = work / f"{target}.o"
+    _run([f"{prefix}gcc", *flags, *machine, "-fstack-usage", "-c", str(path), "-o", str(item)])
+    step = (f"{path.stem}_step", f"{path.stem}_sample")
+    listing = _run([f"{prefix}objdump", "-d", "--no-show-raw-insn", str(item)])
+    undefined = _run([f"{prefix}nm", "-u", str(item)]).split()
+    sizes = _run([f"{prefix}size", str(item)]).splitlines()[1].split()
+    usage = item.with_suffix(".su").read_text()
+    return Compiled(
+        target,
+        sum(bool(JUMP[prefix].match(word)) for word in _instructions(listing, step)),
+        sum(int(size) for name, size in _frames(usage) if name.split(".")[0] in step),
+        int(sizes[0]) + int(sizes[1]),
+        tuple(sorted(name for name in undefined if name != "U")),
+    )
+
+
+def _instructions(listing: str, functions: Sequence[str]) -> list[str]:
+    """Mnemonics of some functions of a disassembly."""
+    inside, words = False, []
+    for line in listing.splitlines():
+        title = re.match(r"[0-9a-f]+ <([^>]+)>:$", line)
+        if title:
+            inside = title[1].split(".")[0] in functions
+        elif inside and (word := re.match(r"\s+[0-9a-f]+:\s+(\S+)", line)):
+            words.append(word[1])
+    return words
+
+
+def _frames(usage: str) -> list[tuple[str, str]]:
+    rows = [line.split("\t") for line in usage.splitlines()]
+    return [(row[0].rsplit(":", 1)[-1], row[1]) for row in rows]
+
+
+# instructions of every call
+
+
+def hostile_samples(width: int, dtype: str, count: int = SAMPLES) -> np.ndarray:
+    """Rows of numbers for a step: ordinary, large, saturating, tiny, not finite, random bits."""
+    rng = np.random.default_rng(SEED)
+    kind = np.dtype(dtype)
+    plain = rng.uniform(-2.0, 2.0, (count, width))
+    some = rng.random((count, width)) < 0.2
+    odd = rng.choice([np.nan, np.inf, -np.inf, -0.0, 1e9, 1e300], (count, width))
+    tiny = rng.choice([np.finfo(kind).smallest_subnormal, -np.finfo(kind).tiny / 3], plain.shape)
+    with np.errstate(over="ignore"):
+        rows = [plain, 4e5 * plain, plain * 10.0 ** rng.integers(-6, 6, plain.shape)]
+        rows = [r.astype(kind) for r in (*rows, tiny, 0.0 * plain, np.where(some, odd, plain))]
+    bits = rng.integers(0, 256, (count, width * kind.itemsize), dtype=np.uint8)
+    return np.concatenate([*rows, bits.view(kind)])
+
+
+def _counts(
+    folder: Path, stem: str, text: str, work: Path, flags: Sequence[str]
+) -> tuple[int, ...]:
+    """Instructions of every call of step over hostile samples."""
+    dtype = "float32" if re.search(r"^    float ", text, re.M) else "float64"
+    found = re.search(r"_JOINTS (\d+)", text)
+    if found is None:
+        raise FileError(f"{stem}.h does not say its joints", "export the controller again")
+    n = int(found[1])
+    rows = hostile_samples(2 * n + (1 if " t;" in text else 3 * n), dtype)
+    (work / "samples.bin").write_bytes(rows.tobytes())
+    (work / "drive.c").write_text(_driver(stem, len(rows)))
+    program, files = work / "drive", [work / "drive.c", folder / f"{stem}.c"]
+    _run(["gcc", *flags, f"-I{folder}", *map(str, files), "-lm", "-o", str(program)])
+    _run([
+        "valgrind", "--tool=callgrind", f"--toggle-collect={stem}_step",
+        f"--dump-after={stem}_step", f"--callgrind-out-file={work / 'calls'}",
+        str(program), str(work / "samples.bin"),
+    ])  # fmt: skip
+    dumps = [work / f"calls.{k + 1}" for k in range(len(rows))]
+    totals = [re.search(r"^(?:totals|summary): (\d+)", d.read_text(), re.M) for d in dumps]
+    return tuple(int(t[1]) for t in totals if t is not None)
+
+
+def _driver(stem: str, count: int) -> str:
+    """A program that starts anew at every second sample, so that the safe state is met too."""
+    return f"""#include <stdio.h>
+#include "{stem}.h"
+int main(int argc, char **argv)
+{{
+    static {stem}_state state;
+    static {stem}_measurement measurement;
+    static {stem}_reference reference;
+    static double torque[{stem.upper()}_JOINTS];
+    FILE *file = fopen(argv[argc - 1], "rb");
+    int k;
+    for (k = 0; k < {count}; k++) {{
+        if (fread(&measurement, sizeof measurement, 1, file) != 1) return 1;
+        if (fread(&reference, sizeof reference, 1, file) != 1) return 1;
+        if (k % 4 == 0) {stem}_init(&state, &measurement);
+        {stem}_step(&state, &measurement, &reference, (void *)torque);
+    }}
+    return 0;
+}}
+"""
+
+
+def _run(command: list[str]) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        raise OptionError(f"{command[0]} failed: {last}")
+    return done.stdout

@@ -1,0 +1,262 @@
+"""A whole control law as one program: what the control computer does every sample time.
+
+    torque, state, status = step(state, q, qd, reference or t)
+
+Velocities may come from differences of positions, references from a trajectory inside. What is not
+a plausible number never reaches the torque: the law then gives its safe torque, and stays safe
+after `LATCH` such samples in a row until it is started again.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import pi
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..control.controller import Controller, Measured, Reference, per_joint
+from ..errors import OptionError, ShapeError, did_you_mean
+from ..generic import arm_of
+from ..spatial.functions import MATH, Functions
+from ..trajectory.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+    from ..trace.program import Program
+
+SAFE = ("zero", "gravity")
+VELOCITIES = ("measured", "difference")
+LATCH = 2.0  # bad samples in a row after which only a new start helps
+PLAUSIBLE = 1e6  # rad, m, per second: beyond, or NaN, a sample is bad
+NO_LIMIT = 1e300
+RUNNING, BAD, LATCHED = 0.0, 1.0, 2.0  # status
+
+
+@dataclass(frozen=True, eq=False)
+class Law:
+    """A controller of a robot at one sample time, ready to leave Python.
+
+    `reference` is a trajectory to follow inside, or None: then it comes with every sample.
+    `velocity` "difference" makes velocities from positions, low-passed at `velocity_filter` Hz.
+    `limit` clips torques. `safe`: "zero" torque, or "gravity": gravity compensation with damping
+    `safe_damping`, ramped down in `ramp` seconds.
+    """
+
+    controller: Controller
+    robot: "Robot"
+    sample_time: float
+    reference: Trajectory | None = None
+    velocity: str = "measured"
+    velocity_filter: float | None = None
+    limit: Any = None
+    safe: str = "zero"
+    safe_damping: Any = 0.0
+    ramp: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.controller, Controller):
+            raise OptionError(f"controller is {self.controller!r}, expected one of dy.control")
+        for name in ("sample_time", "ramp"):
+            object.__setattr__(self, name, _above_zero(getattr(self, name), name, "seconds"))
+        own = self.controller.sample_time
+        if own is not None and own != self.sample_time:
+            raise OptionError(
+                f"sample_time is {self.sample_time!r}, the controller's own is {own!r}",
+                "give both the same, or leave the controller's out",
+            )
+        for name, known in (("safe", SAFE), ("velocity", VELOCITIES)):
+            if getattr(self, name) not in known:
+                raise OptionError(
+                    f"{name} is {getattr(self, name)!r}, expected one of {', '.join(known)}",
+                    did_you_mean(str(getattr(self, name)), known),
+                )
+        if self.reference is not None and self.reference.n != self.robot.n:
+            raise ShapeError(
+                f"the reference moves {self.reference.n} joints, robot {self.robot.name!r} has "
+                f"{self.robot.n}"
+            )
+        if self.velocity_filter is not None:
+            if self.velocity != "difference":
+                raise OptionError(
+                    "velocity_filter filters differences of positions, velocity is 'measured'",
+                    'give velocity="difference" too',
+                )
+            hertz = _above_zero(self.velocity_filter, "velocity_filter", "Hz")
+            object.__setattr__(self, "velocity_filter", hertz)
+        _ = self.gains, self.limits, self.damping  # refuse wrong numbers now
+
+    @property
+    def n(self) -> int:
+        """Joints."""
+        return self.robot.n
+
+    @cached_property
+    def gains(self) -> dict[str, list[float]]:
+        """Numbers of the controller, by name."""
+        found = self.controller.gains(self.robot)
+        return {k: [min(max(x, -NO_LIMIT), NO_LIMIT) for x in v] for k, v in found.items()}
+
+    @cached_property
+    def limits(self) -> list[float]:
+        """Largest torque of every joint."""
+        given = NO_LIMIT if self.limit is None else self.limit
+        return [min(x, NO_LIMIT) for x in per_joint(given, "limit", self.robot)]
+
+    @cached_property
+    def damping(self) -> list[float]:
+        """Damping of every joint in the safe state."""
+        return per_joint(self.safe_damping, "safe_damping", self.robot)
+
+    # state
+
+    @cached_property
+    def slots(self) -> dict[str, int]:
+        """Names and sizes of the state."""
+        rest = [0.0] * self.n
+        return {k: len(v) for k, v in self._start(rest, rest, MATH).items()}
+
+    @property
+    def states(self) -> int:
+        """Numbers of the state."""
+        return sum(self.slots.values())
+
+    def _start(self, q: Sequence[Any], qd: Sequence[Any], fn: Functions) -> dict[str, list[Any]]:
+        model = (self.controller.model or self.robot).model
+        arm, gains = arm_of(model, fn), SimpleNamespace(**self.gains)
+        begun = self.controller.start(arm, gains, Measured(0.0, q, qd))
+        own = {"last_q": list(q), "speed": list(qd), "bad": [0.0 * q[0]], "unseen": [0.0 * q[0]]}
+        return {**own, **{f"law.{k}": list(v) for k, v in begun.items()}}
+
+    def _read(self, state: Sequence[Any]) -> dict[str, list[Any]]:
+        found, start = {}, 0
+        for name, size in self.slots.items():
+            found[name] = list(state[start : start + size])
+            start += size
+        return found
+
+    def start(self, q: Sequence[Any], qd: Sequence[Any], fn: Functions) -> list[Any]:
+        """The state before the first sample; implausible numbers count as zero."""
+        q, qd = ([fn.select(_good(v, fn) > 0.0, v, 0.0) for v in x] for x in (q, qd))
+        if self.velocity == "difference":  # nobody need fill them in
+            qd = [0.0] * self.n
+        return [v for row in self._start(q, qd, fn).values() for v in row]
+
+    # one sample
+
+    def step(
+        self, state: Sequence[Any], q: Sequence[Any], qd: Sequence[Any], wanted: Any, fn: Functions
+    ) -> tuple[list[Any], list[Any], Any]:
+        """(torque, state, status); `wanted`: t with a trajectory inside, else q_d, qd_d, qdd_d."""
+        x, dt = self._read(state), self.sample_time
+        reference, fine = self._wanted(wanted, fn)
+        seen: Any = 1.0
+        for v in (*q, *(qd if self.velocity == "measured" else ())):
+            seen = seen * _good(v, fn)
+        place = [fn.select(seen > 0.0, a, b) for a, b in zip(q, x["last_q"], strict=True)]
+        speed = self._speed(x, place, qd, seen, fn)
+        good = seen * fine * (x["bad"][0] < LATCH)
+        model = (self.controller.model or self.robot).model
+        arm, gains = arm_of(model, fn), SimpleNamespace(**self.gains)
+        own = {k.removeprefix("law."): v for k, v in x.items() if k.startswith("law.")}
+        measured = Measured(0.0, place, speed)
+        tau, after = self.controller.step(
+            arm, gains, SimpleNamespace(**own), measured, reference, dt
+        )
+        for v in tau:  # whatever went wrong inside
+            good = good * _good(v, fn)
+        safe = self._safe(x, place, speed, seen, arm, fn)
+        torque = []
+        for wished, other, most in zip(tau, safe, self.limits, strict=True):
+            one = fn.select(good > 0.0, wished, other)
+            torque.append(fn.max(-most, fn.min(one, most)))
+        bad = fn.select(good > 0.0, 0.0, x["bad"][0] + 1.0)
+        kept = [fn.select(seen > 0.0, a, b) for a, b in zip(speed, x["speed"], strict=True)]
+        unseen = fn.select(seen > 0.0, 0.0, x["unseen"][0] + 1.0)
+        new = {"last_q": place, "speed": kept, "bad": [bad], "unseen": [unseen]}
+        new |= {
+            f"law.{k}": [fn.select(good > 0.0, a, b) for a, b in zip(v, own[k], strict=True)]
+            for k, v in after.items()
+        }
+        status = fn.select(bad >= LATCH, LATCHED, fn.select(bad > 0.0, BAD, RUNNING))
+        return torque, [v for name in self.slots for v in new[name]], status
+
+    def _wanted(self, wanted: Any, fn: Functions) -> tuple[Reference, Any]:
+        """The reference with implausible numbers as zero, and whether there were none."""
+        if self.reference is not None:
+            fine = _good(wanted, fn)
+            t = fn.select(fine > 0.0, wanted, 0.0)
+            t = fn.max(0.0, fn.min(t, self.reference.duration))
+            return Reference(*self.reference.at(t, fn)), fine
+        fine = 1.0
+        for row in wanted:
+            for v in row:
+                fine = fine * _good(v, fn)
+        rows = [[fn.select(_good(v, fn) > 0.0, v, 0.0) for v in row] for row in wanted]
+        return Reference(*rows), fine
+
+    def _speed(
+        self,
+        x: Mapping[str, list],
+        place: Sequence[Any],
+        qd: Sequence[Any],
+        seen: Any,
+        fn: Functions,
+    ) -> list[Any]:
+        if self.velocity == "measured":
+            return [fn.select(seen > 0.0, v, 0.0) for v in qd]
+        since = self.sample_time * (1.0 + x["unseen"][0])
+        rate = [(a - b) / since for a, b in zip(place, x["last_q"], strict=True)]
+        if self.velocity_filter is not None:
+            pole = float(np.exp(-2.0 * pi * self.velocity_filter * self.sample_time))
+            rate = [pole * old + (1.0 - pole) * v for old, v in zip(x["speed"], rate, strict=True)]
+        return [fn.select(seen > 0.0, v, 0.0) for v in rate]
+
+    def _safe(self, x: Mapping, q: Any, qd: Any, seen: Any, arm: Any, fn: Functions) -> list[Any]:
+        """Torque while something is wrong."""
+        if self.safe == "zero":
+            return [0.0] * self.n
+        left = fn.max(0.0, 1.0 - x["bad"][0] * (self.sample_time / self.ramp))
+        g = arm.gravity_torque(q)
+        return [left * (a - d * v) for a, d, v in zip(g, self.damping, qd, strict=True)]
+
+    # programs
+
+    def program(self) -> "Program":
+        """One sample as a straight line of operations."""
+        from ..trace.optimise import share_reciprocals
+        from ..trace.program import Port
+        from ..trace.tracer import trace
+
+        n = self.n
+        ports = [Port("state", (self.states,)), Port("q", (n,)), Port("qd", (n,))]
+        ports.append(Port("t", (1,)) if self.reference is not None else Port("reference", (3, n)))
+        results = [Port("torque", (n,)), Port("next", (self.states,)), Port("status", (1,))]
+
+        def function(state: Any, q: Any, qd: Any, wanted: Any, fn: Functions) -> Any:
+            given = wanted[0] if self.reference is not None else wanted
+            torque, after, status = self.step(state, q, qd, given, fn)
+            return torque, after, [status]
+
+        return share_reciprocals(trace("step", function, ports, results))
+
+    def start_program(self) -> "Program":
+        """The start as a straight line of operations."""
+        from ..trace.program import Port
+        from ..trace.tracer import trace
+
+        ports = [Port("q", (self.n,)), Port("qd", (self.n,))]
+        return trace("init", self.start, ports, [Port("state", (self.states,))])
+
+
+def _above_zero(value: Any, name: str, unit: str) -> float:
+    given = np.asarray(value)
+    if given.dtype.kind not in "fiu" or given.shape != () or not 0 < given < np.inf:
+        raise OptionError(f"{name} is {value!r}, expected {unit} above 0")
+    return float(given)
+
+
+def _good(x: Any, fn: Functions) -> Any:
+    """1 for a plausible number, 0 for NaN and what is absurd."""
+    return 1.0 * (x > -PLAUSIBLE) * (x < PLAUSIBLE)

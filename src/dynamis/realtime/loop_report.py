@@ -1,0 +1,148 @@
+"""What the POSIX loop of a controller counts and prints, in C: times as histograms, a table, JSON."""
+
+C_CLOCK = r"""
+#define SECOND 1000000000
+#define FINE 64 /* bins per doubling: quantiles to 1.6 % */
+#define BINS (40 * FINE)
+
+static int64_t now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * SECOND + (int64_t)t.tv_nsec;
+}
+
+static void sleep_until(int64_t when)
+{
+    struct timespec t;
+    t.tv_sec = (time_t)(when / SECOND);
+    t.tv_nsec = (long)(when % SECOND);
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) == EINTR && !stopped) { }
+}
+
+/* durations in ns, and how often each came */
+typedef struct {
+    uint32_t count[BINS];
+    uint64_t all;
+    int64_t sum, most;
+} histogram;
+
+static void note(histogram *h, int64_t ns)
+{
+    uint64_t left = ns > 0 ? (uint64_t)ns : 0u;
+    unsigned int doublings = 0, bin;
+    while (left >= 2u * FINE) {
+        left >>= 1;
+        doublings++;
+    }
+    bin = doublings * FINE + (unsigned int)left;
+    h->count[bin < BINS ? bin : BINS - 1]++;
+    h->all++;
+    h->sum += ns > 0 ? ns : 0;
+    if (ns > h->most) h->most = ns;
+}
+
+/* where a bin ends, ns */
+static double edge(unsigned int bin)
+{
+    unsigned int doublings = bin < 2 * FINE ? 0 : bin / FINE - 1;
+    double ns = (double)(bin - doublings * FINE + 1);
+    while (doublings-- > 0) ns *= 2.0;
+    return ns;
+}
+
+static double mean(const histogram *h)
+{
+    return h->all > 0 ? 1e-3 * (double)h->sum / (double)h->all : 0.0;
+}
+
+static double most(const histogram *h) { return 1e-3 * (double)h->most; }
+
+/* us that so many of all stay below */
+static double quantile(const histogram *h, double part)
+{
+    double seen = 0.0;
+    unsigned int bin;
+    for (bin = 0; bin < BINS; bin++) {
+        seen += (double)h->count[bin];
+        if (seen >= part * (double)h->all) break;
+    }
+    return 1e-3 * edge(bin) < most(h) ? 1e-3 * edge(bin) : most(h);
+}
+"""
+
+C_COUNTS = r"""
+typedef struct {
+    histogram times[3]; /* step, cycle, latency */
+    uint64_t cycles, overruns, skipped;
+    uint64_t received, newest, lost, stale, sent, unsent;
+    uint64_t missing, bad, safe_cycle, silent;
+    int safe, fifo, locked;
+} report;
+"""
+
+C_REPORT = r"""
+static const char *const NAMES[3] = { "step", "cycle", "latency" };
+
+static void print_bins(const histogram *h)
+{
+    uint64_t count = 0;
+    unsigned int bin;
+    int first = 1;
+    for (bin = 0; bin < BINS; bin++) {
+        count += h->count[bin];
+        if ((bin + 1) % FINE == 0 && bin + 1 != FINE) {
+            if (count > 0) printf("%s[%.9g, %" PRIu64 "]", first ? "" : ", ", 1e-3 * edge(bin), count);
+            first = first && count == 0;
+            count = 0;
+        }
+    }
+}
+
+static void print_json(const options *o, const report *r)
+{
+    int i;
+    printf("{\n  \"controller\": \"@STEM@\",\n  \"mode\": \"%s\",\n", MODES[o->mode]);
+    printf("  \"period\": %.9g,\n  \"cycles\": %" PRIu64 ",\n", o->period, r->cycles);
+    printf("  \"fifo\": %s,\n  \"locked\": %s,\n", r->fifo ? "true" : "false", r->locked ? "true" : "false");
+    for (i = 0; i < 3; i++) {
+        const histogram *h = &r->times[i];
+        printf("  \"%s_us\": {\"mean\": %.3f, \"p99.9\": %.3f, \"max\": %.3f, \"below\": [",
+            NAMES[i], mean(h), quantile(h, 0.999), most(h));
+        print_bins(h);
+        printf("]},\n");
+    }
+    printf("  \"overruns\": %" PRIu64 ",\n  \"skipped\": %" PRIu64 ",\n", r->overruns, r->skipped);
+    printf("  \"received\": %" PRIu64 ",\n  \"lost\": %" PRIu64 ",\n", r->received, r->lost);
+    printf("  \"stale\": %" PRIu64 ",\n  \"unsent\": %" PRIu64 ",\n", r->stale, r->unsent);
+    printf("  \"missing\": %" PRIu64 ",\n  \"bad\": %" PRIu64 ",\n", r->missing, r->bad);
+    printf("  \"safe\": %s,\n  \"safe_cycle\": %" PRIu64 ",\n", r->safe ? "true" : "false", r->safe_cycle);
+    printf("  \"silent_until_safe_torque\": %" PRIu64 "\n}\n", r->silent);
+}
+
+static void print_table(const options *o, const report *r)
+{
+    int i;
+    printf("@STEM@: %" PRIu64 " cycles of %.6g ms (%s)%s%s\n\n", r->cycles, 1e3 * o->period,
+        MODES[o->mode], r->fifo ? ", SCHED_FIFO" : "", r->locked ? ", memory locked" : "");
+    printf("%-12s %10s %10s %10s   us\n", "", "mean", "99.9 %", "max");
+    for (i = 0; i < 3; i++) {
+        const histogram *h = &r->times[i];
+        if (h->all > 0)
+            printf("%-12s %10.2f %10.2f %10.2f\n", NAMES[i], mean(h), quantile(h, 0.999), most(h));
+    }
+    for (i = 0; i < 3; i++) {
+        if (r->times[i].all == 0) continue;
+        printf("\n%s: [below us, cycles] ", NAMES[i]);
+        print_bins(&r->times[i]);
+    }
+    printf("\n\noverruns     %10" PRIu64 "   (%" PRIu64 " cycles skipped)\n", r->overruns, r->skipped);
+    if (o->mode != PLANT) return;
+    printf("received     %10" PRIu64 "   (%" PRIu64 " lost, %" PRIu64 " out of order)\n", r->received, r->lost, r->stale);
+    printf("without news %10" PRIu64 "   cycles (%" PRIu64 " given the safe torque before it latched)\n", r->missing, r->bad);
+    if (r->safe)
+        printf("SAFE         %10" PRIu64 "   (cycle; the safe torque came in silent cycle %" PRIu64 ")\n", r->safe_cycle, r->silent);
+    else
+        printf("safe state            never\n");
+}
+"""

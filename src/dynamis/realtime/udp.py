@@ -1,0 +1,113 @@
+"""Packets between a controller and a plant: what they hold, in Python and in C.
+
+Little endian, one packet per datagram:
+
+    bytes  type  what
+    0      u32   MAGIC
+    4      u32   kind: 1 measurement (plant to controller), 2 torque (controller to plant)
+    8      u64   sequence: one more for every packet made; a gap is a loss
+    16     f64   t, seconds since the sender started; of a torque: what the reference is for
+    24     f64   n positions, then n velocities; or n torques, then the status
+
+Status: -1 listening (this torque must not act), 0 running, 1 bad sample, 2 safe.
+The plant answers to whoever sent it a torque packet last.
+"""
+
+import math
+import struct
+from collections.abc import Sequence
+from typing import NamedTuple
+
+MAGIC = 0x314E5944  # "DYN1"
+MEASUREMENT, TORQUE = 1, 2
+LISTENING, RUNNING, BAD, SAFE = -1.0, 0.0, 1.0, 2.0
+HOST = "127.0.0.1"
+PORT = 5600
+HEAD = struct.Struct("<IIQd")
+
+
+class Packet(NamedTuple):
+    """One packet; `values` is everything behind t."""
+
+    kind: int
+    sequence: int
+    t: float
+    values: tuple[float, ...]
+
+
+def packed(packet: Packet) -> bytes:
+    """The bytes of a packet."""
+    head = HEAD.pack(MAGIC, packet.kind, packet.sequence, packet.t)
+    return head + struct.pack(f"<{len(packet.values)}d", *packet.values)
+
+
+def unpacked(data: bytes, kind: int, count: int) -> Packet | None:
+    """The packet of a kind with `count` values, or None where these bytes are not one."""
+    if len(data) != HEAD.size + 8 * count:
+        return None
+    magic, given, sequence, t = HEAD.unpack_from(data)
+    if magic != MAGIC or given != kind:
+        return None
+    return Packet(given, sequence, t, struct.unpack_from(f"<{count}d", data, HEAD.size))
+
+
+def measurement(sequence: int, t: float, q: Sequence[float], qd: Sequence[float]) -> bytes:
+    """Where the joints are."""
+    return packed(Packet(MEASUREMENT, sequence, t, (*q, *qd)))
+
+
+def torque(sequence: int, t: float, tau: Sequence[float], status: float) -> bytes:
+    """What the drives should do."""
+    return packed(Packet(TORQUE, sequence, t, (*tau, status)))
+
+
+def torque_of(data: bytes, n: int) -> Packet | None:
+    """A torque packet whose numbers are all finite, or None."""
+    found = unpacked(data, TORQUE, n + 1)
+    good = found is not None and all(map(math.isfinite, (found.t, *found.values)))
+    return found if good else None
+
+
+C_PACKETS = f"""
+#define MAGIC 0x{MAGIC:08x}u
+#define MEASUREMENT {MEASUREMENT}u
+#define TORQUE {TORQUE}u
+#define HEAD {HEAD.size}
+
+static void put(unsigned char *at, uint64_t value, int bytes)
+{{
+    int i;
+    for (i = 0; i < bytes; i++) at[i] = (unsigned char)((value >> (8 * i)) & 0xffu);
+}}
+
+static uint64_t take(const unsigned char *at, int bytes)
+{{
+    uint64_t value = 0;
+    int i;
+    for (i = 0; i < bytes; i++) value |= (uint64_t)at[i] << (8 * i);
+    return value;
+}}
+
+static void put_number(unsigned char *at, double number)
+{{
+    uint64_t bits;
+    memcpy(&bits, &number, sizeof bits);
+    put(at, bits, 8);
+}}
+
+static double take_number(const unsigned char *at)
+{{
+    const uint64_t bits = take(at, 8);
+    double number;
+    memcpy(&number, &bits, sizeof number);
+    return number;
+}}
+
+static void put_head(unsigned char *at, uint32_t kind, uint64_t sequence, double t)
+{{
+    put(at, MAGIC, 4);
+    put(at + 4, kind, 4);
+    put(at + 8, sequence, 8);
+    put_number(at + 16, t);
+}}
+"""

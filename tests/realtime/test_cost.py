@@ -1,0 +1,143 @@
+"""What a cycle costs: the same for every input with our own functions, no jump in it anywhere."""
+
+import re
+import shutil
+import subprocess
+
+import pytest
+
+import dynamis as dy
+from dynamis.errors import FileError
+from dynamis.realtime import Law
+from dynamis.realtime.c_text import header, self_test, source, stem_of
+from dynamis.realtime.cost import FLAGS, TARGETS, ControllerCost, controller_cost, hostile_samples
+from dynamis.realtime.export_controller import sample_rows
+
+MACHINES = {"Cortex-M4": "mps2-an386", "Cortex-M7": "mps2-an500"}
+START = """extern void _start(void);
+void reset(void);
+__attribute__((section(".vectors"), used)) const void *const vectors[16] = {
+    (void *)0x20100000, (void *)reset};
+void reset(void)
+{
+    *(volatile unsigned *)0xE000ED88u |= 0xFu << 20; /* the FPU on */
+    __asm__ volatile("dsb\\n isb");
+    _start();
+    for (;;) { }
+}
+"""
+
+
+def need(*tools):
+    for tool in tools:
+        if not shutil.which(tool):
+            pytest.skip(f"no {tool}")
+
+
+def puma(**options):
+    controller = dy.control.ComputedTorque.from_bandwidth(10.0, integral=True, limit=100.0)
+    return Law(controller, dy.load("puma560"), 0.005, **options)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_own_functions_take_the_same_instructions_for_every_input(dtype):
+    need("gcc", "objdump", "valgrind")
+    cost = controller_cost(puma(safe="gravity", safe_damping=1.0), dtype=dtype)
+    assert len(cost.instructions) == len(hostile_samples(30, dtype)) > 100
+    assert cost.constant and cost.worst == min(cost.instructions) > 1000
+    (row,) = (r for r in cost.compiled if r.target == "x86-64")
+    assert row.jumps == 0 and row.linked == ()
+    assert 100 < row.stack < 4096 and 5000 < row.code < 50_000
+
+
+@pytest.mark.parametrize("kind", ["trajectory", "adaptive", "task"])
+def test_other_laws_too(kind):
+    need("gcc", "objdump", "valgrind")
+    robot = dy.load("planar-2link")
+    inside = dy.trajectory.via([[0.0, 0.0], [0.5, 0.2], [0.1, 1.0]], [0.0, 0.5, 1.0])
+    law = {
+        "trajectory": Law(dy.control.FeedForward(kp=9.0, kd=3.0), robot, 0.005, inside),
+        "adaptive": Law(dy.control.SlotineLi.from_bandwidth(robot, 8.0, 0.1), robot, 0.005),
+        "task": Law(dy.control.TaskSpace.from_bandwidth(8.0), robot, 0.005),
+    }[kind]
+    cost = controller_cost(law)
+    assert cost.constant and cost.compiled[0].jumps == 0 and cost.compiled[0].linked == ()
+
+
+def test_libm_depends_on_its_input():
+    need("gcc", "objdump", "valgrind")
+    cost = controller_cost(puma(), trig="libm")
+    assert cost.constant is False  # so the measurement does see differences
+    assert cost.compiled[0].jumps == 0 and cost.compiled[0].linked
+
+
+def test_a_jump_is_seen(tmp_path):
+    need("gcc", "objdump", "valgrind")
+    law = Law(dy.control.JointPID(kp=1.0), dy.load("planar-2link"), 0.005)
+    path = written(law, tmp_path, "float64")
+    text = path.with_suffix(".c").read_text()
+    branch = (
+        "    if (measurement->q[0] > 0.5) { torque[0] /= measurement->qd[0]; torque[1] = 0.0; }\n"
+    )
+    path.with_suffix(".c").write_text(re.sub(r"(    return \(int\)status)", branch + r"\1", text))
+    cost = controller_cost(tmp_path)
+    assert cost.compiled[0].jumps > 0 and cost.constant is False
+
+
+def test_the_table(tmp_path):
+    need("gcc", "objdump")
+    law = puma()
+    written(law, tmp_path, "float32")
+    cost = controller_cost(tmp_path)
+    lines = cost.markdown().splitlines()
+    assert lines[0] == f"{stem_of(law)}: {law.program().cost}"
+    assert [line.split(" | ")[0] for line in lines[4:]] == [f"| {r.target}" for r in cost.compiled]
+    empty = ControllerCost("a", "", (), cost.compiled)
+    assert empty.worst is None and empty.constant is None and "no valgrind" in empty.markdown()
+
+
+def test_a_folder_without_a_controller(tmp_path):
+    need("gcc", "objdump")
+    with pytest.raises(FileError, match="holds 0 controllers"):
+        controller_cost(tmp_path)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_cortex_m_compiles_without_jumps(dtype):
+    need("gcc", "objdump", "arm-none-eabi-gcc")
+    rows = {r.target: r for r in controller_cost(puma(), dtype=dtype).compiled}
+    assert set(rows) == set(TARGETS)
+    for name in MACHINES:
+        assert rows[name].jumps == 0 and rows[name].stack > 100 and rows[name].code > 1000
+    assert rows["Cortex-M7"].linked == ()
+    soft = [f for f in rows["Cortex-M4"].linked if f.startswith("__aeabi_d")]
+    assert bool(soft) == (dtype == "float64")  # an M4 has no double in hardware
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("target", MACHINES)
+def test_the_self_test_passes_on_a_cortex_m(tmp_path, target, dtype):
+    need("arm-none-eabi-gcc", "qemu-system-arm")
+    path = written(puma(), tmp_path, dtype)
+    (tmp_path / "start.c").write_text(START)
+    prefix, machine = TARGETS[target]
+    sources = [f"{path}.c", f"{path}_test.c", str(tmp_path / "start.c")]
+    subprocess.run(
+        [f"{prefix}gcc", *FLAGS, *machine, "--specs=rdimon.specs",
+         "-Wl,--section-start=.vectors=0", *sources, "-o", f"{path}.elf"], check=True
+    )  # fmt: skip
+    done = subprocess.run(
+        ["qemu-system-arm", "-M", MACHINES[target], "-nographic", "-monitor", "none", "-serial",
+         "none", "-semihosting-config", "enable=on,target=native", "-kernel", f"{path}.elf"],
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0 and "passed" in done.stdout + done.stderr
+
+
+def written(law, folder, dtype):
+    """Header, source and self-test in a folder; the path without suffix."""
+    stem, notes = stem_of(law), [f"{law.program().cost}."]
+    (folder / f"{stem}.h").write_text(header(law, notes, dtype))
+    (folder / f"{stem}.c").write_text(source(law, notes, dtype, "own"))
+    (folder / f"{stem}_test.c").write_text(self_test(law, notes, dtype, sample_rows(law)))
+    return folder / stem

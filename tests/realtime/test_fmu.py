@@ -1,0 +1,315 @@
+"""Co-simulation units: valid, the numbers of NumPy, the same bytes; hostile names stay names."""
+
+import shutil
+import subprocess
+import zipfile
+
+import numpy as np
+import pytest
+
+import dynamis as dy
+from dynamis.errors import FileError, OptionError
+from dynamis.realtime.fmu import export_fmu
+from dynamis.realtime.law import BAD, LATCHED, RUNNING, Law
+from dynamis.spatial.functions import MATH
+
+fmpy = pytest.importorskip("fmpy")
+from fmpy.fmi2 import FMU2Slave  # noqa: E402
+from fmpy.fmi3 import FMU3Slave  # noqa: E402
+from fmpy.validation import validate_fmu  # noqa: E402
+
+VERSIONS = ("3.0", "2.0")
+FLAGS = ["-std=c99", "-O2", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-pedantic"]
+ROUNDING = 1e-11  # relative, after some hundred steps in another order of operations
+
+
+class Slave:
+    """A unit driven by hand, with values by name, whatever its version."""
+
+    def __init__(self, path, folder, token=None):
+        found = fmpy.read_model_description(str(path))
+        self.names = {v.name: v.valueReference for v in found.modelVariables}
+        self.new = found.fmiVersion == "3.0"
+        unzipped = fmpy.extract(str(path), str(folder))
+        make = FMU3Slave if self.new else FMU2Slave
+        self.unit = make(
+            guid=token or found.guid, unzipDirectory=unzipped, instanceName="one",
+            modelIdentifier=found.coSimulation.modelIdentifier,
+        )  # fmt: skip
+        self.said = []
+        if self.new:
+            self.unit.instantiate(logMessage=lambda env, status, kind, text: self.said.append(text))
+        else:
+            self.unit.instantiate()
+
+    def begin(self, **parameters):
+        if not self.new:
+            self.unit.setupExperiment(startTime=0.0)
+        for name, values in parameters.items():
+            self.put(name, values)
+        self.unit.enterInitializationMode()
+        self.unit.exitInitializationMode()
+        return self
+
+    def references(self, name):
+        if name in self.names:
+            return [self.names[name]]
+        return [r for n, r in self.names.items() if n.startswith(f"{name}[")]
+
+    def put(self, name, values):
+        values = np.broadcast_to(values, len(self.references(name))).tolist()
+        (self.unit.setFloat64 if self.new else self.unit.setReal)(self.references(name), values)
+
+    def see(self, name):
+        get = self.unit.getFloat64 if self.new else self.unit.getReal
+        return np.array(get(self.references(name)))
+
+    def status(self):
+        get = self.unit.getInt32 if self.new else self.unit.getInteger
+        return get([self.names["status"]])[0]
+
+    def step(self, t, length):
+        self.unit.doStep(t, length)
+
+    def end(self):
+        self.unit.terminate()
+        self.unit.freeInstance()
+
+
+def runge_kutta(robot, q, qd, tau, h):
+    """One step of order 4."""
+
+    def rate(x):
+        q, qd = np.split(x, 2)
+        return np.concatenate([qd, robot.forward_dynamics(q, qd, tau)])
+
+    x = np.concatenate([q, qd])
+    a = rate(x)
+    b = rate(x + h / 2 * a)
+    c = rate(x + h / 2 * b)
+    d = rate(x + h * c)
+    return np.split(x + h / 6 * (a + 2 * b + 2 * c + d), 2)
+
+
+@pytest.fixture(scope="module")
+def robot():
+    return dy.load("rppr")
+
+
+@pytest.fixture(scope="module")
+def law(robot):
+    return Law(dy.control.ComputedTorque(kp=100.0, kd=20.0), robot, 0.005, limit=50.0)
+
+
+@pytest.mark.parametrize("fmi", VERSIONS)
+def test_units_are_valid(tmp_path, robot, law, fmi):
+    for k, what in enumerate((robot, law)):
+        path = export_fmu(what, tmp_path / f"{k}.fmu", fmi)
+        assert validate_fmu(str(path)) == []
+        found = fmpy.read_model_description(str(path))
+        assert found.fmiVersion == fmi and found.coSimulation is not None
+        assert len(fmpy.supported_platforms(str(path))) >= 1
+
+
+@pytest.mark.parametrize("fmi", VERSIONS)
+def test_the_source_compiles_without_a_warning(tmp_path, robot, law, fmi):
+    for what in (robot, law):
+        path = export_fmu(what, tmp_path / "x.fmu", fmi)
+        with zipfile.ZipFile(path) as archive:
+            name = next(n for n in archive.namelist() if n.endswith(".c"))
+            (tmp_path / "x.c").write_bytes(archive.read(name))
+        cc = next(c for c in ("cc", "gcc", "clang") if shutil.which(c))
+        command = [cc, *FLAGS, "-fPIC", "-shared", "x.c", "-o", "x.so", "-lm"]
+        subprocess.run(command, cwd=tmp_path, check=True)
+
+
+@pytest.mark.parametrize("fmi", VERSIONS)
+def test_the_arm_moves_as_in_numpy(tmp_path, robot, fmi):
+    path = export_fmu(robot, tmp_path / "arm.fmu", fmi, dt=2e-3)
+    rng = np.random.default_rng(5)
+    q, qd = rng.uniform(-0.5, 0.5, (2, robot.n))
+    slave = Slave(path, tmp_path / "x").begin(q0=q, qd0=qd)
+    np.testing.assert_array_equal(slave.see("q"), q)
+    for k in range(50):
+        tau = rng.uniform(-1.0, 1.0, robot.n)
+        slave.put("tau", tau)
+        slave.step(0.01 * k, 0.01)
+        for _ in range(5):  # h is 2 ms
+            q, qd = runge_kutta(robot, q, qd, tau, 2e-3)
+    np.testing.assert_allclose(slave.see("q"), q, rtol=ROUNDING, atol=ROUNDING)
+    np.testing.assert_allclose(slave.see("qd"), qd, rtol=ROUNDING, atol=10 * ROUNDING)
+    slave.end()
+
+
+@pytest.mark.parametrize("fmi", VERSIONS)
+def test_fmpy_simulates_the_arm(tmp_path, fmi):
+    robot = dy.load("puma560")
+    path = export_fmu(robot, tmp_path / "arm.fmu", fmi)
+    start = np.array([0.1, -0.4, 0.3, 0.2, 0.5, -0.1])
+    values = {f"q0[{i + 1}]": x for i, x in enumerate(start)}
+    run = fmpy.simulate_fmu(
+        str(path), stop_time=0.1, step_size=1e-3, output_interval=1e-3, start_values=values
+    )
+    q, qd = start, np.zeros(6)
+    for _ in range(len(run) - 1):
+        q, qd = runge_kutta(robot, q, qd, np.zeros(6), 1e-3)
+    assert run["time"][-1] == pytest.approx(0.1)
+    got = [run[f"q[{i + 1}]"][-1] for i in range(6)]
+    assert np.abs(q - start).max() > 1e-3
+    np.testing.assert_allclose(got, q, rtol=ROUNDING, atol=ROUNDING)
+
+
+@pytest.mark.parametrize("fmi", VERSIONS)
+def test_state_can_be_kept_and_taken_up_again(tmp_path, robot, fmi):
+    slave = Slave(export_fmu(robot, tmp_path / "arm.fmu", fmi), tmp_path / "x").begin(q0=0.2)
+    slave.step(0.0, 0.1)
+    new = slave.new
+    kept = slave.unit.getFMUState() if new else slave.unit.getFMUstate()
+    slave.step(0.1, 0.1)
+    there = slave.see("q")
+    (slave.unit.setFMUState if new else slave.unit.setFMUstate)(kept)
+    assert (slave.see("q") != there).any()
+    slave.step(0.1, 0.1)
+    np.testing.assert_array_equal(slave.see("q"), there)
+    (slave.unit.freeFMUState if new else slave.unit.freeFMUstate)(kept)
+    slave.end()
+
+
+@pytest.mark.parametrize("fmi", VERSIONS)
+def test_the_arm_refuses_nonsense_and_keeps_its_state(tmp_path, robot, fmi):
+    slave = Slave(export_fmu(robot, tmp_path / "arm.fmu", fmi), tmp_path / "x").begin(q0=0.2)
+    slave.step(0.0, 0.01)
+    before = slave.see("q")
+    slave.put("tau", np.nan)
+    with pytest.raises(Exception, match=r"(?i)dostep"):
+        slave.step(0.01, 0.01)
+    np.testing.assert_array_equal(slave.see("q"), before)
+    if slave.new:
+        assert "no longer finite" in str(slave.said)
+    with pytest.raises(Exception, match=r"(?i)set(float64|real)"):
+        slave.put("q0", 0.0)  # a parameter, while it runs
+    slave.put("tau", 0.0)
+    slave.step(0.01, 0.01)
+    assert np.isfinite(slave.see("q")).all()
+
+
+@pytest.mark.parametrize("fmi", VERSIONS)
+def test_another_token_is_not_accepted(tmp_path, robot, fmi):
+    path = export_fmu(robot, tmp_path / "arm.fmu", fmi)
+    with pytest.raises(Exception, match=r"(?i)instantiate"):
+        Slave(path, tmp_path / "x", token="other")
+
+
+@pytest.mark.parametrize("fmi", VERSIONS)
+def test_the_controller_gives_the_torques_of_python(tmp_path, robot, law, fmi):
+    slave = Slave(export_fmu(law, tmp_path / "law.fmu", fmi), tmp_path / "x").begin()
+    rng = np.random.default_rng(2)
+    state = None
+    for k in range(40):
+        q, qd, *wanted = rng.uniform(-0.3, 0.3, (5, robot.n))
+        rows = (q, qd, *wanted)
+        for name, row in zip(("q", "qd", "q_ref", "qd_ref", "qdd_ref"), rows, strict=True):
+            slave.put(name, row)
+        slave.step(0.005 * k, 0.005)
+        state = state or law.start(q.tolist(), qd.tolist(), MATH)
+        lists = [row.tolist() for row in wanted]
+        torque, state, status = law.step(state, q.tolist(), qd.tolist(), lists, MATH)
+        scale = np.abs(torque).max()
+        np.testing.assert_allclose(slave.see("tau"), torque, atol=ROUNDING * scale)
+        assert slave.status() == status == RUNNING
+    slave.end()
+
+
+@pytest.mark.parametrize("fmi", VERSIONS)
+def test_the_controller_is_safe_from_nan(tmp_path, robot, law, fmi):
+    slave = Slave(export_fmu(law, tmp_path / "law.fmu", fmi), tmp_path / "x").begin()
+    seen = []
+    for k, value in enumerate([0.1, np.nan, 0.1, np.nan, np.nan, 0.1]):
+        slave.put("q", value)
+        slave.step(0.005 * k, 0.005)
+        seen.append(slave.status())
+        assert np.isfinite(slave.see("tau")).all()
+    assert seen == [RUNNING, BAD, RUNNING, BAD, LATCHED, LATCHED]
+
+
+def test_samples_do_not_depend_on_the_communication_step(tmp_path, robot, law):
+    path = export_fmu(law, tmp_path / "law.fmu")
+    found = []
+    for k, length in enumerate((0.005, 0.0025, 0.02)):
+        slave = Slave(path, tmp_path / f"{k}").begin()
+        slave.put("q", 0.1)
+        for i in range(round(0.1 / length)):
+            slave.step(i * length, length)
+        found.append(slave.see("tau"))
+    np.testing.assert_array_equal(found[0], found[1])
+    np.testing.assert_array_equal(found[0], found[2])
+
+
+def test_a_trajectory_inside_needs_no_reference(tmp_path, robot):
+    path = dy.trajectory.quintic(np.zeros(robot.n), 0.3 * np.ones(robot.n), duration=1.0)
+    law = Law(
+        dy.control.ComputedTorque(kp=100.0, kd=20.0), robot, 0.01, path, velocity="difference"
+    )
+    slave = Slave(export_fmu(law, tmp_path / "law.fmu"), tmp_path / "x").begin()
+    assert not slave.references("q_ref") and not slave.references("qd")
+    slave.put("q", 0.05)
+    place, zero = [0.05] * robot.n, [0.0] * robot.n
+    state = law.start(place, zero, MATH)
+    for k in range(30):
+        slave.step(0.01 * k, 0.01)
+        torque, state, _ = law.step(state, place, zero, 0.01 * k, MATH)
+        np.testing.assert_allclose(slave.see("tau"), torque, rtol=1e-9, atol=1e-9)
+    assert np.abs(torque).max() > 0.1
+
+
+HOSTILE = '"/><evil a="&lt;]]>*/ #include <evil>\n\\??/\x00\x1b日本'
+
+
+@pytest.mark.parametrize("fmi", VERSIONS)
+def test_hostile_names_stay_names(tmp_path, fmi):
+    links = [dy.Link(name=HOSTILE, joint_name=HOSTILE + "j", mass=1.0, a=1.0)]
+    robot = dy.Robot.from_dh(HOSTILE, convention="standard", links=links)
+    path = export_fmu(robot, tmp_path / "x.fmu", fmi)
+    assert validate_fmu(str(path)) == []
+    found = fmpy.read_model_description(str(path))
+    shown = HOSTILE.replace("\n", "?").replace("\x00", "?").replace("\x1b", "?")
+    assert found.modelName == shown
+    assert found.modelVariables[-1].description == f"velocity, joint {shown}j"
+    Slave(path, tmp_path / "y").begin(q0=0.1).step(0.0, 0.1)
+
+
+@pytest.mark.parametrize("fmi", VERSIONS)
+def test_the_same_input_gives_the_same_bytes(tmp_path, robot, law, fmi):
+    for what in (robot, law):
+        a = export_fmu(what, tmp_path / "a.fmu", fmi)
+        b = export_fmu(what, tmp_path / "b" / "b.fmu", fmi)
+        assert a.read_bytes() == b.read_bytes()
+
+
+def test_a_robot_exports_its_own_unit(tmp_path, robot):
+    (path,) = robot.export("forward_dynamics", target="fmu", directory=tmp_path / "out")
+    assert path.read_bytes() == export_fmu(robot, tmp_path / "x.fmu").read_bytes()
+    for names, dtype in (("inverse_dynamics", None), ("forward_dynamics", "float32")):
+        with pytest.raises(OptionError, match="expected 'forward_dynamics' in float64"):
+            robot.export(names, target="fmu", directory=tmp_path, dtype=dtype)
+
+
+def test_bad_calls(tmp_path, robot, law, monkeypatch):
+    for given, message in (
+        ((robot, tmp_path / "a.fmu", "1.0"), "fmi is '1.0', expected one of 3.0, 2.0"),
+        ((robot, tmp_path / "a.zip"), "ends in .fmu"),
+        ((robot, tmp_path / "a.fmu", "3.0", 0.0), "dt is 0.0, expected seconds above 0"),
+        ((robot, tmp_path / "a.fmu", "3.0", np.nan), "dt is nan"),
+        ((robot, tmp_path / "a.fmu", "3.0", True), "dt is True"),
+        ((law, tmp_path / "a.fmu", "3.0", 0.01), "a controller has its sample time"),
+        (("puma560", tmp_path / "a.fmu"), "expected a Robot or a Law"),
+    ):
+        with pytest.raises(OptionError, match=message):
+            export_fmu(*given)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(FileError, match="cannot write"):
+        export_fmu(robot, tmp_path / "file" / "a.fmu")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(OptionError, match="needs a C compiler"):
+        export_fmu(robot, tmp_path / "a.fmu")
+    assert [p.name for p in tmp_path.iterdir()] == ["file"]
