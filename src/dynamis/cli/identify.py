@@ -61,7 +61,8 @@ def run(
         validate: Another motion to compare with; may be given several times.
         friction: none, viscous, symmetric, asymmetric, stribeck, smooth, grotjahn, loaded,
             loaded-grotjahn or auto, which chooses.
-        estimator: ordinary, weighted, robust, total or feasible (only arms that could be built).
+        estimator: ordinary, weighted, robust, total, instrumental or feasible (only arms that
+            could be built).
         rotors: Rotor inertias are unknown too (they are where the model has drives).
         cutoff: Of the filter, Hz (default: from the motion's spectrum).
         columns: Where t, q, qd, tau, current, motor_q, .. are in the logs: a name, a pattern such

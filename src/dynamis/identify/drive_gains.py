@@ -250,9 +250,11 @@ def _start(Y: np.ndarray, di: np.ndarray, open_: np.ndarray, given: np.ndarray) 
 
 
 def _vague(names: Sequence[str], gains: np.ndarray, spread: np.ndarray) -> tuple[Finding, ...]:
-    """Joints whose current hardly shows the load."""
+    """What these gains cannot tell, and joints whose current hardly shows the load."""
     remedy = "choose a motion in which the load weighs on this joint, or a heavier load"
-    return tuple(
+    load = "friction of gears that grows with the load looks like a smaller gain, by some percent"
+    honest = Finding("note", "gains", load, "the standard deviations are statistical only")
+    return honest, *(
         Finding("warning", name, f"its gain is only known as {g:.3g} +- {s:.2g} N m/A", remedy)
         for name, g, s in zip(names, gains, spread, strict=True)
         if not s < VAGUE * g
