@@ -37,6 +37,9 @@ def cmake(stem: str, trig: str, notes: Sequence[str]) -> str:
         "cmake_minimum_required(VERSION 3.10)\n"
         f"project({stem} C)\n"
         "set(CMAKE_C_STANDARD 99)\n"
+        "if(NOT CMAKE_BUILD_TYPE)\n  set(CMAKE_BUILD_TYPE Release)\nendif()\n"
+        'if(CMAKE_C_COMPILER_ID MATCHES "GNU|Clang")\n'
+        "  add_compile_options(-O2 -ffp-contract=off -Wall -Wextra -pedantic)\nendif()\n"
         f"add_library({stem} STATIC {stem}.c)\n"
         f"target_include_directories({stem} PUBLIC ${{CMAKE_CURRENT_SOURCE_DIR}})\n"
         f"{libm}"
@@ -80,7 +83,7 @@ of them, `{stem}_step` every {1e3 * law.sample_time:g} ms; send `torque` (N m or
   its torque is the safe one, and nothing of it is remembered. Two bad samples in a row latch SAFE until `init`.
 - Safe torque: {safe}.
 - A reference that jumps is followed as hard as the gains{" and the torque limits" if law.limit is not None else ""} say; it is not smoothed.
-- {"Time below zero is zero, time beyond the end of the trajectory is its end." if law.reference is not None else "The reference comes with every sample."}
+- {"Time below zero is zero; beyond its end the trajectory is what it is in Python: it rests, or goes on." if law.reference is not None else "The reference comes with every sample."}
 - State, measurement, reference and torque belong to the caller; several controllers may run at once.
 
 Before it meets an arm: `dynamis plant` simulates the arm in another process and speaks the same protocol as `{stem}_loop`.

@@ -93,6 +93,9 @@ def source(law: "Law", notes: Sequence[str], dtype: str, trig: str) -> str:
         for k, program in programs.items()
     ]
     lines = [_intro(notes), f'#include "{stem}.h"', ""]
+    if trig == "own":
+        why = "#error the sines and cosines in here need exact arithmetic: no -ffast-math"
+        lines += ["#ifdef __FAST_MATH__", why, "#endif", ""]
     lines += ["#include <stdint.h>", *(["#include <math.h>"] if trig == "libm" else []), ""]
     lines += [c_branchless.helpers(dtype, "\n".join(bodies))]
     for body in bodies:

@@ -8,9 +8,9 @@ after `LATCH` such samples in a row until it is started again.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from math import pi
+from math import isfinite, pi
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -58,6 +58,13 @@ class Law:
     def __post_init__(self) -> None:
         if not isinstance(self.controller, Controller):
             raise OptionError(f"controller is {self.controller!r}, expected one of dy.control")
+        if not hasattr(self.robot, "model"):
+            raise OptionError(f"robot is {self.robot!r}, expected a Robot", "use dy.load(...)")
+        if self.reference is not None and not isinstance(self.reference, Trajectory):
+            raise OptionError(
+                f"reference is {self.reference!r}, expected a trajectory or None",
+                "without one, the reference comes with every sample",
+            )
         for name in ("sample_time", "ramp"):
             object.__setattr__(self, name, _above_zero(getattr(self, name), name, "seconds"))
         own = self.controller.sample_time
@@ -85,7 +92,14 @@ class Law:
                 )
             hertz = _above_zero(self.velocity_filter, "velocity_filter", "Hz")
             object.__setattr__(self, "velocity_filter", hertz)
-        _ = self.gains, self.limits, self.damping  # refuse wrong numbers now
+        own = getattr(
+            self.controller, "limit", False
+        )  # laws that know their limit stop their integral
+        if self.limit is not None and own is None:
+            object.__setattr__(self, "controller", replace(self.controller, limit=self.limit))  # type: ignore[type-var]
+        _ = self.gains, self.limits  # refuse wrong numbers now
+        if not all(isfinite(x) for x in self.damping):
+            raise OptionError(f"safe_damping is {self.safe_damping!r}, expected finite numbers")
 
     @property
     def n(self) -> int:
@@ -138,10 +152,15 @@ class Law:
 
     def start(self, q: Sequence[Any], qd: Sequence[Any], fn: Functions) -> list[Any]:
         """The state before the first sample; implausible numbers count as zero."""
+        fine: Any = 1.0
+        for v in q:
+            fine = fine * _good(v, fn)
         q, qd = ([fn.select(_good(v, fn) > 0.0, v, 0.0) for v in x] for x in (q, qd))
         if self.velocity == "difference":  # nobody need fill them in
             qd = [0.0] * self.n
-        return [v for row in self._start(q, qd, fn).values() for v in row]
+        begun = self._start(q, qd, fn)
+        begun["unseen"] = [fn.select(fine > 0.0, 0.0, -1.0)]
+        return [v for row in begun.values() for v in row]
 
     # one sample
 
@@ -164,19 +183,23 @@ class Law:
         tau, after = self.controller.step(
             arm, gains, SimpleNamespace(**own), measured, reference, dt
         )
-        for v in tau:  # whatever went wrong inside
-            good = good * _good(v, fn)
+        for v in tau:  # whatever went wrong inside; what is merely large is clipped
+            good = good * _good(v, fn, PLAUSIBLE if self.limit is None else NO_LIMIT)
         safe = self._safe(x, place, speed, seen, arm, fn)
         torque = []
+        clipped: Any = 0.0
         for wished, other, most in zip(tau, safe, self.limits, strict=True):
-            one = fn.select(good > 0.0, wished, other)
+            one = fn.select(good > 0.0, wished, fn.select(_good(other, fn) > 0.0, other, 0.0))
             torque.append(fn.max(-most, fn.min(one, most)))
+            clipped = fn.max(clipped, 1.0 * (wished > most) + 1.0 * (wished < -most))
+        learns = good * (clipped == 0.0) if self.limit is not None else good
         bad = fn.select(good > 0.0, 0.0, x["bad"][0] + 1.0)
         kept = [fn.select(seen > 0.0, a, b) for a, b in zip(speed, x["speed"], strict=True)]
-        unseen = fn.select(seen > 0.0, 0.0, x["unseen"][0] + 1.0)
+        longer = fn.select(x["unseen"][0] < 0.0, -1.0, x["unseen"][0] + 1.0)
+        unseen = fn.select(seen > 0.0, 0.0, longer)
         new = {"last_q": place, "speed": kept, "bad": [bad], "unseen": [unseen]}
         new |= {
-            f"law.{k}": [fn.select(good > 0.0, a, b) for a, b in zip(v, own[k], strict=True)]
+            f"law.{k}": [fn.select(learns > 0.0, a, b) for a, b in zip(v, own[k], strict=True)]
             for k, v in after.items()
         }
         status = fn.select(bad >= LATCH, LATCHED, fn.select(bad > 0.0, BAD, RUNNING))
@@ -186,8 +209,7 @@ class Law:
         """The reference with implausible numbers as zero, and whether there were none."""
         if self.reference is not None:
             fine = _good(wanted, fn)
-            t = fn.select(fine > 0.0, wanted, 0.0)
-            t = fn.max(0.0, fn.min(t, self.reference.duration))
+            t = fn.max(0.0, fn.select(fine > 0.0, wanted, 0.0))
             return Reference(*self.reference.at(t, fn)), fine
         fine = 1.0
         for row in wanted:
@@ -206,8 +228,11 @@ class Law:
     ) -> list[Any]:
         if self.velocity == "measured":
             return [fn.select(seen > 0.0, v, 0.0) for v in qd]
-        since = self.sample_time * (1.0 + x["unseen"][0])
-        rate = [(a - b) / since for a, b in zip(place, x["last_q"], strict=True)]
+        known = x["unseen"][0] >= 0.0  # else the start had no position to begin from
+        since = self.sample_time * fn.max(1.0, 1.0 + x["unseen"][0])
+        rate = [
+            fn.select(known, (a - b) / since, 0.0) for a, b in zip(place, x["last_q"], strict=True)
+        ]
         if self.velocity_filter is not None:
             pole = float(np.exp(-2.0 * pi * self.velocity_filter * self.sample_time))
             rate = [pole * old + (1.0 - pole) * v for old, v in zip(x["speed"], rate, strict=True)]
@@ -257,6 +282,6 @@ def _above_zero(value: Any, name: str, unit: str) -> float:
     return float(given)
 
 
-def _good(x: Any, fn: Functions) -> Any:
+def _good(x: Any, fn: Functions, most: float = PLAUSIBLE) -> Any:
     """1 for a plausible number, 0 for NaN and what is absurd."""
-    return 1.0 * (x > -PLAUSIBLE) * (x < PLAUSIBLE)
+    return 1.0 * (x > -most) * (x < most)

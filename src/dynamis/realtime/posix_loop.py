@@ -135,7 +135,7 @@ static void one_cycle(int link, const options *o, double t, controller *c, repor
     int64_t begun, ended;
     int came = 1;
     if (o->mode == PLANT) came = receive(link, &c->seen, &sent, r);
-    c->measured = c->seen;
+@GUESS@    c->measured = c->seen;
     if (o->mode == DRY) made_up(t, &c->measured);
     if (o->mode == DRY && r->cycles % 1000 == 0) @STEM@_init(&c->state, &c->measured); /* no windup */
     if (came > 0) {
@@ -193,6 +193,10 @@ static void run(int link, const options *o, int64_t first, controller *c, report
             due += lost * period;
             tick += lost;
         }
+    }
+    if (o->mode == PLANT) { /* whoever holds the last command must not hold ours */
+        const @T@ none[JOINTS] = {0};
+        transmit(link, (double)tick * o->period, none, @UP@_SAFE, r);
     }
 }
 
@@ -283,6 +287,7 @@ int main(int count, char **words)
     }
     c.wanted = start_reference(&c.seen);
     @STEM@_init(&c.state, &c.seen);
+    memcpy(c.before, c.seen.q, sizeof c.before);
     run(link, &o, first, &c, &r);
     (o.json ? print_json : print_table)(&o, &r);
     if (link >= 0) close(link);
@@ -341,6 +346,7 @@ typedef struct {
     uint64_t silent; /* cycles in a row whose measurement did not come */
     int spare; /* cycles left in which one without a measurement is made up for by an early one */
     int status;
+    @T@ before[JOINTS], moved[JOINTS]; /* where the arm was a cycle ago, and how far it went */
 } controller;
 """
 
@@ -357,6 +363,15 @@ static @STEM@_reference start_reference(const @STEM@_measurement *m)
 
 INSIDE = "The reference is the trajectory inside, from its beginning at the first cycle."
 STILL = "The reference is the place where the arm is at the first cycle: it holds still."
+
+
+# a law that makes velocities from positions must not see the same position twice
+GUESS = """    for (int i = 0; i < JOINTS; i++) {
+        if (came == 0) c->seen.q[i] = (@T@)(c->before[i] + c->moved[i]);
+        c->moved[i] = (@T@)(c->seen.q[i] - c->before[i]);
+        c->before[i] = c->seen.q[i];
+    }
+"""
 
 
 def loop_source(law: "Law", notes: Sequence[str], dtype: str) -> str:
@@ -376,11 +391,13 @@ def loop_source(law: "Law", notes: Sequence[str], dtype: str) -> str:
         "AFTER": repr(float(law.ramp if law.safe == "gravity" else AFTER)),
         "REFERENCE": INSIDE if inside else STILL,
         "WANTED": f"    c->wanted.t = ({T})t;" if inside else "",
+        "GUESS": GUESS if law.velocity == "difference" else "",
         "FIRST": "    (void)m;" if inside else "    memcpy(wanted.q, m->q, sizeof wanted.q);",
     }
     parts = [C_TYPES, C_PACKETS, C_CLOCK, C_COUNTS, C_REPORT, C_FIRST, C_LINK, C_MAIN]
     text = "".join(parts)
-    for word, value in words.items():
-        text = text.replace(f"@{word}@", value)
+    for _ in range(2):  # some words hold others
+        for word, value in words.items():
+            text = text.replace(f"@{word}@", value)
     intro = "\n".join(["/*", *(f" * {comment(line)}".rstrip() for line in notes), " */"])
     return intro + text

@@ -1,0 +1,108 @@
+"""The law that leaves Python: the end of a motion, limits, bad samples, lost positions."""
+
+import numpy as np
+import pytest
+
+import dynamis as dy
+from dynamis.errors import OptionError
+from dynamis.realtime.law import BAD, LATCHED, RUNNING, Law
+from dynamis.spatial.functions import MATH
+
+ARM = dy.load("planar-2link")
+TIME = 0.01
+NAN = [float("nan")] * 2
+
+
+def stepped(law, rows, start=None):
+    """Torques and statuses over samples (q, qd, wanted)."""
+    state = law.start(*(start or rows[0][:2]), MATH)
+    found = []
+    for q, qd, wanted in rows:
+        torque, state, status = law.step(state, list(q), list(qd), wanted, MATH)
+        found.append((np.array(torque), status, dict(law._read(state))))
+    return found
+
+
+@pytest.mark.parametrize(
+    "motion",
+    [
+        dy.trajectory.cubic([0.0, 0.0], [1.0, -0.5], 1.0),
+        dy.trajectory.sine([0.0, 0.0], [1.0, 0.5], 1.0),
+        dy.trajectory.quintic([0.0, 0.0], [1.0, -0.5], 1.0),
+    ],
+    ids=["cubic", "sine", "quintic"],
+)
+def test_a_motion_inside_ends_as_it_does_in_python(motion):
+    law = Law(dy.control.FeedForward(10.0, 2.0), ARM, TIME, reference=motion)
+    for t in (0.3, 1.0, 1.01, 2.7):
+        there = motion(t)
+        outside = Law(dy.control.FeedForward(10.0, 2.0), ARM, TIME)
+        rest = [0.1, 0.2]
+        given = [x.tolist() for x in there]
+        inside = stepped(law, [(rest, rest, t)])[0][0]
+        np.testing.assert_allclose(
+            inside, stepped(outside, [(rest, rest, given)])[0][0], rtol=1e-12
+        )
+
+
+def test_a_limit_stops_the_integral():
+    """A blocked arm: the integral does not grow while the torque is at its limit."""
+    for controller in (
+        dy.control.ComputedTorque(100.0, 20.0, 200.0, model=ARM),
+        dy.control.JointPID(1000.0, 500.0, 50.0),
+    ):
+        law = Law(controller, ARM, TIME, limit=50.0)
+        rows = [([0.0, 0.0], [0.0, 0.0], [[0.5, 0.5], [0.0, 0.0], [0.0, 0.0]])] * 300
+        torque, status, state = stepped(law, rows)[-1]
+        assert status == RUNNING and np.abs(torque).max() == 50.0
+        assert np.abs(state["law.integral"]).max() < 0.02
+
+
+def test_a_jump_of_the_reference_is_clipped_not_feared():
+    law = Law(dy.control.ComputedTorque(1e4, 200.0), ARM, TIME, limit=50.0)
+    torque, status, _ = stepped(law, [([0.0] * 2, [0.0] * 2, [[100.0] * 2, [0.0] * 2, [0.0] * 2])])[
+        0
+    ]
+    assert status == RUNNING and np.abs(torque).max() == 50.0
+
+
+def test_speed_from_differences_survives_lost_samples():
+    """At constant speed a lost sample, or a start without a position, makes no jump."""
+    law = Law(dy.control.JointPID(0.0, 0.0, 1.0), ARM, TIME, velocity="difference")
+    still = [[0.0] * 2] * 3
+    rows = [([k * TIME, -2 * k * TIME], [0.0] * 2, still) for k in range(1, 8)]
+    rows[3] = (NAN, [0.0] * 2, still)
+    found = stepped(law, rows, start=([0.0] * 2, [0.0] * 2))
+    assert [status for _, status, _ in found] == [RUNNING] * 3 + [BAD] + [RUNNING] * 3
+    for torque, status, _ in found:
+        if status == RUNNING:
+            np.testing.assert_allclose(torque, [-1.0, 2.0], rtol=1e-9)
+    blind = stepped(law, [([0.5, 0.5], [0.0] * 2, still)], start=(NAN, NAN))
+    np.testing.assert_array_equal(blind[0][0], [0.0, 0.0])
+
+
+def test_the_safe_torque_is_a_number():
+    """Gravity compensation ramps down; absurd speeds give nothing."""
+    law = Law(dy.control.JointPID(1.0), ARM, TIME, safe="gravity", safe_damping=2.0, ramp=0.1)
+    bad = [NAN, [0.0] * 2, [0.0] * 2]
+    rows = [([0.3, 0.2], [0.0] * 2, bad)] * 15
+    found = stepped(law, rows)
+    np.testing.assert_allclose(found[0][0], ARM.gravity_torque([0.3, 0.2]))
+    assert found[1][1] == LATCHED and not found[-1][0].any()
+    assert np.isfinite(stepped(law, [([0.0] * 2, [9e5] * 2, bad)])[0][0]).all()
+    with pytest.raises(OptionError, match="safe_damping"):
+        Law(dy.control.JointPID(1.0), ARM, TIME, safe="gravity", safe_damping=np.inf)
+
+
+@pytest.mark.parametrize(
+    "change, said",
+    [
+        ({"reference": [0.0, 0.0]}, "expected a trajectory"),
+        ({"robot": "puma560"}, "expected a Robot"),
+        ({"controller": None}, "expected one of dy.control"),
+    ],
+)
+def test_wrong_arguments(change, said):
+    given = {"controller": dy.control.JointPID(1.0), "robot": ARM, "sample_time": TIME, **change}
+    with pytest.raises(OptionError, match=said):
+        Law(**given)
