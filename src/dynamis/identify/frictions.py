@@ -97,10 +97,9 @@ FRICTIONS: Mapping[str, FrictionModel] = {
         ),
     )
 }
-CHOSEN_AMONG = (  # the first is kept unless a later one predicts clearly better
-    *("smooth", "symmetric", "asymmetric", "stribeck"),
-    *("grotjahn", "loaded", "loaded-grotjahn"),
-)
+# by "auto": the first is kept unless a later one predicts clearly better; hard signs are left out,
+# as filtered velocities near zero do not tell them
+CHOSEN_AMONG = ("smooth", "grotjahn", "loaded", "loaded-grotjahn")
 
 
 def friction_named(name: Any) -> FrictionModel:
