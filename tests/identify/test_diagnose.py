@@ -40,45 +40,59 @@ def test_errors(log, said):
 
 
 def findings(log):
-    estimate = dy.identify(ROBOT, log, friction="asymmetric", estimator="weighted", held_out=False)
+    estimate = dy.identify(
+        ROBOT, log, friction="asymmetric", estimator="weighted", held_out=False, force=True
+    )
     return " | ".join(f.what for f in estimate.findings)
 
 
-def test_swapped_torques_are_said():
-    assert "swapped" in findings(changed(tau=GOOD.tau[:, ::-1]))
+REFUSED = {
+    "torques swapped": (changed(tau=GOOD.tau[:, ::-1]), "swapped the error falls"),
+    "positions swapped": (changed(q=GOOD.q[:, ::-1], qd=GOOD.qd[:, ::-1]), "swapped the error"),
+    "one sign": (changed(tau=GOOD.tau * (1, -1)), "the sign of the torque of joint"),
+    "every sign": (changed(tau=-GOOD.tau), "opposite sign"),
+    "N mm": (changed(tau=1000.0 * GOOD.tau), "times what the robot as described needs"),
+    "saturated": (changed(tau=np.clip(GOOD.tau, -15.0, 15.0)), "saturated"),
+}
 
 
-def test_a_wrong_sign_is_said():
-    assert "the sign of joint" in findings(changed(tau=GOOD.tau * (1, -1)))
+@pytest.mark.parametrize("log, said", REFUSED.values(), ids=REFUSED)
+def test_a_diagnosis_instead_of_a_model(log, said):
+    """Whatever the estimator; who insists gets numbers, with the same diagnosis beside them."""
+    for estimator in ("weighted", "feasible"):
+        with pytest.raises(LogError, match=said) as raised:
+            dy.identify(ROBOT, log, friction="asymmetric", estimator=estimator)
+        assert "force=True" in raised.value.hint
+    assert said in findings(log)
 
 
-def test_torques_of_the_opposite_sign_are_said():
-    """Least squares is content with negative masses; no arm that could be built is."""
-    estimate = dy.identify(ROBOT, changed(tau=-GOOD.tau), friction="asymmetric", held_out=False)
-    assert any("could be built" in f.what for f in estimate.findings)
+def test_a_joint_that_rests_at_its_largest_torque_is_not_saturated():
+    """A motion that ends at rest, stretched out."""
+    t, q, qd, qdd = series(0)
+    still = np.arange(1, 2001) / 200
+    held = [
+        np.concatenate([x, np.repeat(x[-1:] * keep, 2000, axis=0)])
+        for x, keep in zip((q, qd, qdd), (1, 0, 0), strict=True)
+    ]
+    tau = ROBOT.inverse_dynamics(*held)
+    tau += 1e-3 * np.random.default_rng(0).normal(size=tau.shape)
+    log = dy.Log(t=np.concatenate([t, t[-1] + still]), q=held[0], qd=held[1], tau=tau)
+    assert "saturated" not in findings(log)
 
 
 def test_torques_of_another_arm_are_said():
     """A diagnosis instead of a model, unless one insists."""
     rng = np.random.default_rng(0)
-    log = changed(tau=rng.normal(size=GOOD.q.shape))
+    log = changed(tau=10.0 * rng.normal(size=GOOD.q.shape))
     with pytest.raises(LogError, match="no model of this robot explains the torques") as raised:
         dy.identify(ROBOT, log, friction="asymmetric")
     assert any("explains only" in f.what for f in raised.value.findings)
     assert dy.identify(ROBOT, log, friction="asymmetric", force=True, held_out=False).findings
 
 
-def test_torques_in_another_unit_are_said():
-    assert "times what the robot as described needs" in findings(changed(tau=1000.0 * GOOD.tau))
-
-
 def test_saturation_with_noise_is_said():
     noise = 1e-3 * np.random.default_rng(0).normal(size=GOOD.q.shape)
     assert "saturated" in findings(changed(tau=np.clip(GOOD.tau, -15.0, 15.0) + noise))
-
-
-def test_saturated_torque_is_said():
-    assert "saturated" in findings(changed(tau=np.clip(GOOD.tau, -15.0, 15.0)))
 
 
 def test_a_joint_that_stands_still_is_said():

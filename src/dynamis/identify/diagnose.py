@@ -1,32 +1,22 @@
 """What is wrong with a log before it becomes a model: a diagnosis instead of a wrong number."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..errors import DynamisError
 from ..model.finding import Finding
-from .information import Information, condition
 from .log import Log
 from .processing import lowpass
-from .samples import Samples
-from .unknowns import Unknowns
 
 if TYPE_CHECKING:
     from ..robot import Robot
 
 STILL = 1e-4  # rad or m: a joint whose position varies less does not move
 SHORT = 50  # rows
-SATURATED = 0.06  # share of rows at the extreme torque; a sine has 0.02 there
-PILE = 1e-3  # of the torque's range: how near the extreme
-OUT_OF_SCALE = 8.0  # times the torque of the robot as described
 TURN = 4.0 * np.pi  # a revolute joint rarely moves further; degrees do
-FINE = 0.05  # relative error below which the order of the columns is not doubted
-FEW = 600  # rows looked at for that
 LATE = 2e-3  # s: velocities that come later are worth a word
-HOPELESS = 0.6  # of the torque unexplained
-SINGULAR = 1e9  # condition number
 POOR = 1e4  # condition number beyond which a motion does not excite the unknowns
 
 
@@ -93,35 +83,7 @@ def _torques(robot: "Robot", log: Log) -> list[Finding]:
             level = "warning" if tau[0] == 0.0 else "error"
             what = f"the torque is always {tau[0]:g}"
             found.append(Finding(level, where, what, "check the column"))
-            continue
-        for extreme in (tau.max(), tau.min()):
-            share = float((np.abs(tau - extreme) < PILE * span).mean())
-            if share > SATURATED and len(np.unique(tau)) > 20:
-                what = f"{100 * share:.0f} % of the rows have the torque {extreme:.4g}: saturated"
-                found.append(Finding("warning", where, what, "cut those rows off, or move slower"))
     return found
-
-
-def torque_size(robot: "Robot", motions: Sequence[Samples]) -> list[Finding]:
-    """Torques that are far from what the robot as described needs, or of the opposite sign."""
-    samples = max(motions, key=len)
-    rows = np.linspace(0, len(samples) - 1, min(len(samples), FEW)).astype(int)
-    try:
-        needed = robot.inverse_dynamics(samples.q[rows], samples.qd[rows], samples.qdd[rows])
-    except DynamisError:
-        return []  # a symbol without a value: nothing to compare with
-    tau = samples.tau[rows]
-    a, b = np.linalg.norm(needed), np.linalg.norm(tau)
-    if a < 1e-6 or b == 0.0:
-        return []
-    match = float((needed * tau).sum() / (a * b))
-    if match < -0.5:
-        what = "the torques have the opposite sign of what the robot as described needs"
-        return [Finding("warning", "torques", what, "change their sign")]
-    if not 1.0 / OUT_OF_SCALE < b / a < OUT_OF_SCALE:
-        what = f"the torques are {b / a:.3g} times what the robot as described needs"
-        return [Finding("warning", "torques", what, "check their unit, or the robot's masses")]
-    return []
 
 
 def _units(robot: "Robot", log: Log) -> list[Finding]:
@@ -157,102 +119,3 @@ def _columns(robot: "Robot", log: Log) -> list[Finding]:
             continue
         found.append(Finding("error", f"{log.name or 'log'}, {name}", what, remedy))
     return found
-
-
-def not_exciting(
-    unknowns: Unknowns, info: Information, solution: Any, known: np.ndarray | None = None
-) -> list[Finding]:
-    """What the motion leaves open, by name; what was known beforehand is not asked for."""
-    R = info.stacked(np.ones(len(info.rows)))[:, :-1]
-    lengths = np.linalg.norm(R, axis=0)
-    asked = np.ones(len(lengths), dtype=bool) if known is None else np.isnan(known)
-    small = asked & (lengths < 1e-9 * lengths.max())
-    silent = [unknowns.names[k] for k in np.flatnonzero(small)]
-    found = []
-    if silent:
-        what = f"{len(silent)} unknowns leave no trace: {', '.join(silent[:4])}"
-        found.append(Finding("warning", "motion", what, "move the joints they belong to"))
-    value = condition(R)
-    if value > POOR:
-        what = f"the condition number is {value:.3g}: unknowns cannot be told apart"
-        found.append(Finding("warning", "motion", what, "design a motion with dy.excite"))
-    misfit = np.sqrt(info.residuals(solution.x).sum() / max(info.torques.sum(), 1e-300))
-    if misfit > 0.5:
-        what = f"the model explains only {100 * (1 - misfit):.0f} % of the torque"
-        remedy = "check the robot, the order of the columns and the signs"
-        found.append(Finding("warning", "model", what, remedy))
-    return found
-
-
-def refuse_hopeless(findings: Sequence[Finding], condition_number: float, misfit: float) -> None:
-    """Raise where numbers would only look like a model."""
-    if misfit > HOPELESS:
-        message = f"no model of this robot explains the torques: {100 * misfit:.0f} % is left over"
-        raise LogError(
-            message, "check the robot, units, order and signs; force=True goes on", findings
-        )
-    if condition_number > SINGULAR:
-        message = f"this motion cannot tell the unknowns apart (condition {condition_number:.1e})"
-        hint = "move every joint, longer and differently: dy.excite; force=True goes on"
-        raise LogError(message, hint, findings)
-
-
-def far_from_buildable(info: Information, free: np.ndarray, bound: np.ndarray) -> list[Finding]:
-    """Whether arms that could be built explain the data much worse than any numbers would."""
-    a, b = (float(np.sqrt(info.residuals(x).sum() / info.torques.sum())) for x in (free, bound))
-    if b < 1.5 * a or b < FINE:
-        return []
-    what = (
-        f"arms that could be built miss {100 * b:.1f} % of the torque, free numbers {100 * a:.1f} %"
-    )
-    remedy = "check signs, units and the robot; a strong prior does this too"
-    return [Finding("warning", "model", what, remedy)]
-
-
-def torque_order(
-    unknowns: Unknowns, motions: Sequence[Samples], joints: Sequence[str]
-) -> list[Finding]:
-    """Whether two torque columns changed places, or one its sign: another order fits far better."""
-    samples = max(motions, key=len)
-    rows = np.linspace(0, len(samples) - 1, min(len(samples), FEW)).astype(int)
-    Y = unknowns.regressor(samples.q[rows], samples.qd[rows], samples.qdd[rows])
-    tau = samples.tau[rows]
-    sizes = np.maximum(np.sqrt((tau * tau).mean(axis=0)), 1e-12)
-    Q = np.linalg.qr((Y / sizes[:, None]).reshape(-1, len(unknowns)))[0]  # every joint alike
-    now = _misfit(Q, tau / sizes)
-    if now < FINE:
-        return []
-    n = tau.shape[1]
-    changes = [
-        (f"{joints[i]} and {joints[j]} swapped", _swapped(n, i, j))
-        for i in range(n)
-        for j in range(i)
-    ]
-    changes += [(f"the sign of {joints[i]} changed", _flipped(n, i)) for i in range(n)]
-    tried = []
-    for said, P in changes:
-        scale = np.abs(P.T @ sizes)
-        other = np.linalg.qr((Y / scale[:, None]).reshape(-1, len(unknowns)))[0]
-        tried.append((_misfit(other, tau @ P / scale), said))
-    best, said = min(tried)
-    if best > 0.5 * now:
-        return []
-    what = f"with the torques of {said} the error falls from {100 * now:.0f} to {100 * best:.0f} %"
-    return [Finding("warning", "torque columns", what, "check their order and signs")]
-
-
-def _misfit(Q: np.ndarray, tau: np.ndarray) -> float:
-    b = tau.ravel()
-    return float(np.linalg.norm(b - Q @ (Q.T @ b)) / max(np.linalg.norm(b), 1e-300))
-
-
-def _swapped(n: int, i: int, j: int) -> np.ndarray:
-    P = np.eye(n)
-    P[[i, j]] = P[[j, i]]
-    return P
-
-
-def _flipped(n: int, i: int) -> np.ndarray:
-    P = np.eye(n)
-    P[i, i] = -1.0
-    return P

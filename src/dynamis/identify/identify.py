@@ -8,12 +8,13 @@ import numpy as np
 
 from ..errors import OptionError, ShapeError
 from ..model.finding import Finding
-from .diagnose import (
-    diagnose,
+from .diagnose import diagnose
+from .doubts import (
+    column_order,
     far_from_buildable,
     not_exciting,
-    refuse_hopeless,
-    torque_order,
+    refuse,
+    saturation,
     torque_size,
 )
 from .estimate import Estimate, validation
@@ -79,11 +80,11 @@ def identify(
     findings = diagnose(robot, logs)
     fit = plan.fit(logs)
     wanted, x, full = fit.unknowns, fit.x, fit.found.full
-    findings = [*findings, *_doubts(fit, robot, estimator)]
+    findings = [*findings, *saturation(robot, logs), *_doubts(fit, robot, estimator)]
     if not force:
         info = fit.found.info
         left = float(np.sqrt(info.residuals(x).sum() / max(float(info.torques.sum()), 1e-300)))
-        refuse_hopeless(findings, fit.found.solution.condition, left)
+        refuse(findings, fit.found.solution.condition, left)
     pairs = zip(logs, fit.processing, strict=True)
     estimate = Estimate(
         unknowns=wanted,
@@ -110,7 +111,7 @@ def _doubts(fit: Fit, robot: "Robot", estimator: str) -> list[Finding]:
     if estimator == "feasible":
         found += far_from_buildable(info, weighted(info).x, solution.x)
     found += torque_size(robot, fit.motions)
-    return found + torque_order(fit.unknowns, fit.motions, robot.joint_names)
+    return found + column_order(fit.unknowns, fit.motions, robot.joint_names)
 
 
 def last_third(plan: Plan, logs: Sequence[Log]) -> Validation:
