@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 import dynamis as dy
-from dynamis.realtime.c_text import recorded
-from dynamis.realtime.law import Law
+from dynamis.realtime import Law
+from dynamis.realtime.c_text import recorded, self_test, stem_of
 
 SAMPLE_TIME = 0.005
 puma = dy.load("puma560")
@@ -34,18 +34,33 @@ run = dy.simulate(puma, 10.0, 1e-3, controller=law, reference=move, sample_time=
                   sensors=dy.Sensors(encoder=2 * np.pi / 40_000, velocity_filter=60.0))  # fmt: skip
 print(run.metrics)
 rows = run.measured.q, run.measured.qd, np.concatenate(move(run.measured.t), axis=1)
-torques = recorded(Law(law, puma, SAMPLE_TIME), *rows)
+whole = Law(law, puma, SAMPLE_TIME)
+torques = recorded(whole, *rows)
 off = np.abs(torques - run.measured.tau).max()
 print(f"the law in Python beside the simulated one: {off:.1e} N m")
 
-with tempfile.TemporaryDirectory() as folder:
+
+def made(*command: str) -> str:
+    """What make says last."""
+    make = ["make", "--no-print-directory", *command]
+    done = subprocess.run(make, capture_output=True, text=True, check=True)
+    return done.stdout.strip().splitlines()[-1]
+
+
+with tempfile.TemporaryDirectory() as name:
+    folder = Path(name)
     for trig in ("libm", "own"):
-        files = dy.export_controller(law, puma, Path(folder) / trig, SAMPLE_TIME, trig=trig)
+        files = dy.export_controller(law, puma, folder / trig, SAMPLE_TIME, trig=trig)
     print("written:", ", ".join(sorted(f.name for f in files)))
-    if shutil.which("cc") is None:
+    if shutil.which("cc") is None or shutil.which("make") is None:
         print("no C compiler here: not compiled")
     else:
-        make = ["make", "--no-print-directory", "test"]
-        done = subprocess.run(make, cwd=files[0].parent, capture_output=True, text=True, check=True)
-        print("self-test:", done.stdout.strip().splitlines()[-1])
-print("program:", Law(law, puma, SAMPLE_TIME).program().cost)
+        print("self-test:", made("-C", str(folder / "own"), "test"))
+        # all ten seconds once more, in both precisions
+        for dtype in ("float64", "float32"):
+            where = folder / dtype
+            dy.export_controller(law, puma, where, SAMPLE_TIME, dtype=dtype, trig="own")
+            replay = self_test(whole, ["ten seconds"], dtype, rows)
+            (where / f"{stem_of(whole)}_test.c").write_text(replay)
+            print(f"the run in C, {dtype}:", made("-C", str(where), "test"))
+print("program:", whole.program().cost)

@@ -1,5 +1,6 @@
 """CasADi function files: load back, agree with NumPy, can be differentiated."""
 
+import re
 import runpy
 
 import casadi as ca
@@ -9,6 +10,9 @@ import pytest
 import dynamis as dy
 from dynamis.backends.casadi_folder import function
 from dynamis.errors import OptionError
+from dynamis.realtime import Law
+from dynamis.realtime.c_text import recorded
+from dynamis.realtime.samples import sample_rows
 from dynamis.trace.interpreter import interpret
 from dynamis.trace.ops import OPS
 
@@ -73,3 +77,36 @@ def test_hostile_names_and_single_precision(tmp_path):
     assert len(runpy.run_path(str(loader))["FUNCTIONS"]) == 1
     with pytest.raises(OptionError, match="CasADi computes in float64"):
         robot.export("fk", target="casadi", directory=tmp_path, dtype="float32")
+
+
+def test_the_loader_says_where_the_functions_come_from(tmp_path):
+    files = dy.load("planar-rr").export(KERNELS, target="casadi", directory=tmp_path)
+    text = next(f for f in files if f.suffix == ".py").read_text()
+    assert f"dynamis {dy.__version__}" in text and re.search("Model [0-9a-f]{16}", text)
+    for name in KERNELS:
+        assert re.search(f"Program {name} [0-9a-f]{{16}}", text)
+    assert "--target casadi --dtype float64 --optimise speed" in text
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_a_controller_in_casadi(tmp_path, inside):
+    robot = dy.load("stanford")
+    plan = dy.trajectory.quintic([0.1] * 6, np.linspace(0.2, 0.8, 6), 0.1) if inside else None
+    inner = dy.control.ComputedTorque.from_bandwidth(8.0, integral=True)
+    law = Law(inner, robot, 0.005, plan, limit=60.0)
+    dy.export_controller(inner, robot, tmp_path, reference=plan, limit=60.0, target="casadi")
+    stem = "stanford_computedtorque"
+    loaded = runpy.run_path(str(tmp_path / f"{stem}_load.py"))["FUNCTIONS"]
+    init, step = loaded[f"{stem}_init"], loaded[f"{stem}_step"]
+    q, qd, wanted, _ = sample_rows(law, 30)
+    x, got = init(q[0], qd[0]), []
+    for place, speed, row in zip(q, qd, wanted, strict=True):
+        tau, x, status = step(x, place, speed, row)
+        assert float(status) == 0.0
+        got.append(np.array(tau).ravel())
+    expected = recorded(law, q, qd, wanted)
+    most = np.abs(expected).max(0)
+    assert (np.abs(got - expected).max(0) <= ROUNDING * most).all()
+    tau, x, status = step(x, np.full(6, np.nan), qd[0], wanted[0])
+    assert float(status) == 1.0 and (np.array(tau) == 0.0).all()
+    assert np.isfinite(np.array(x)).all()

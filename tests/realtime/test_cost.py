@@ -7,10 +7,17 @@ import subprocess
 import pytest
 
 import dynamis as dy
-from dynamis.errors import FileError
+from dynamis.errors import FileError, OptionError
 from dynamis.realtime import Law
 from dynamis.realtime.c_text import header, self_test, source, stem_of
-from dynamis.realtime.cost import FLAGS, TARGETS, ControllerCost, controller_cost, hostile_samples
+from dynamis.realtime.cost import (
+    FLAGS,
+    TARGETS,
+    Compiled,
+    ControllerCost,
+    controller_cost,
+    hostile_samples,
+)
 from dynamis.realtime.export_controller import sample_rows
 
 MACHINES = {"Cortex-M4": "mps2-an386", "Cortex-M7": "mps2-an500"}
@@ -94,6 +101,34 @@ def test_the_table(tmp_path):
     assert [line.split(" | ")[0] for line in lines[4:]] == [f"| {r.target}" for r in cost.compiled]
     empty = ControllerCost("a", "", (), cost.compiled)
     assert empty.worst is None and empty.constant is None and "no valgrind" in empty.markdown()
+
+
+def test_a_controller_with_its_robot():
+    need("gcc", "objdump")
+    law = puma()
+    cost = controller_cost(law.controller, law.robot, 0.005)
+    assert cost == controller_cost(law) and cost.name == stem_of(law)
+
+
+def test_what_is_linked_is_said():
+    words = {"sincos": "sincos (gcc merges sin and cos)", "tanh": "tanh"}
+    row = Compiled("x", 0, 0, 0, ("__aeabi_dadd", "__aeabi_dmul", *words))
+    assert row.links == ", ".join([*words.values(), "software floating point"])
+    assert row._replace(linked=()).links == "nothing"
+
+
+def test_bad_calls():
+    law = puma()
+    for given, options, message in (
+        ((), {}, "nothing was given, expected a controller of dy.control with its robot"),
+        ((law.controller,), {}, "ComputedTorque was given without the robot"),
+        ((law.robot,), {}, "was given, expected a controller"),
+        ((law, law.robot), {}, "a Law has its own"),
+        ((law,), {"trig": "libn"}, "trig is 'libn', expected 'own' or 'libm'"),
+        ((law,), {"dtype": "float16"}, "dtype"),
+    ):
+        with pytest.raises(OptionError, match=re.escape(message)):
+            controller_cost(*given, **options)
 
 
 def test_a_folder_without_a_controller(tmp_path):

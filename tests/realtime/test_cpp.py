@@ -8,6 +8,9 @@ import pytest
 
 import dynamis as dy
 from dynamis.backends.c_function import PRECISIONS, literal
+from dynamis.realtime import Law
+from dynamis.realtime.c_text import recorded
+from dynamis.realtime.samples import sample_rows
 
 WARNINGS = ["-O2", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-pedantic"]
 ROUNDING = {"float64": 1e-12, "float32": 1e-4}  # of the largest entry
@@ -81,3 +84,34 @@ def test_any_name_compiles(compilers, tmp_path, name):
 """
     got = printed(compilers, tmp_path, stem, main)
     np.testing.assert_allclose(got, robot.gravity_torque([0.3]), rtol=1e-12)
+
+
+@pytest.mark.parametrize("inside", [False, True])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_a_controller_is_a_class(compilers, tmp_path, dtype, inside):
+    robot = dy.load("planar-2link")
+    plan = dy.trajectory.sine(0.1, [0.3, 0.2], 0.7) if inside else None
+    inner = dy.control.ComputedTorque.from_bandwidth(8.0, integral=True)
+    dy.export_controller(inner, robot, tmp_path, reference=plan, dtype=dtype)
+    law, T = Law(inner, robot, 0.005, plan), PRECISIONS[dtype]
+    rows = [np.asarray(r, dtype).astype(float) for r in sample_rows(law, 4)[:3]]
+
+    def text(values):
+        return "{" + ", ".join(literal(float(x), T) for x in values) + "}"
+
+    space, calls = "dynamis::planar_2link_computedtorque", ""
+    for q, qd, wanted in zip(*rows, strict=True):
+        given = literal(wanted[0], T) if inside else ", ".join(map(text, wanted.reshape(3, 2)))
+        calls += f"    if (law.step({text(q)}, {text(qd)}, {given}, torque) != 0) return 1;\n"
+        calls += (
+            '    for (const auto x : torque) std::printf("%.17g\\n", static_cast<double>(x));\n'
+        )
+    main = f"""int main() {{
+    {space}::controller law({text(rows[0][0])}, {text(rows[1][0])});
+    {space}::controller::vector torque{{}};
+{calls}    return law.joints == 2 ? 0 : 1;
+}}
+"""
+    got = printed(compilers, tmp_path, "planar_2link_computedtorque", main).reshape(4, 2)
+    expected = recorded(law, *rows)
+    assert np.abs(got - expected).max() <= ROUNDING[dtype] * np.abs(expected).max()

@@ -1,9 +1,11 @@
 """Exported controllers: the C does what the Python law does, and nothing bad comes out of it."""
 
+import ast
 import ctypes
 import re
 import shutil
 import subprocess
+import zipfile
 
 import numpy as np
 import pytest
@@ -15,7 +17,7 @@ from dynamis.errors import OptionError
 from dynamis.realtime import Law
 from dynamis.realtime.build_files import FLAGS
 from dynamis.realtime.c_text import header, recorded, self_test, source, stem_of
-from dynamis.realtime.export_controller import sample_rows
+from dynamis.realtime.samples import SIMULATED, SYNTHETIC, closed_loop, sample_rows
 from dynamis.spatial.functions import MATH
 
 DT = 0.005
@@ -54,7 +56,7 @@ def write(law, folder, dtype="float64", trig="own"):
     stem, notes = stem_of(law), ["a test"]
     (folder / f"{stem}.h").write_text(header(law, notes, dtype))
     (folder / f"{stem}.c").write_text(source(law, notes, dtype, trig))
-    (folder / f"{stem}_test.c").write_text(self_test(law, notes, dtype, sample_rows(law)))
+    (folder / f"{stem}_test.c").write_text(self_test(law, notes, dtype, sample_rows(law, 50)))
     return folder / stem
 
 
@@ -210,6 +212,51 @@ def test_the_self_test_can_fail(tmp_path):
     )
     with pytest.raises(AssertionError, match="FAILED: torques differ by"):
         passes(path)
+
+
+# what the self-test replays
+
+
+@pytest.mark.parametrize("kind", CONTROLLERS)
+def test_samples_are_those_of_a_simulated_loop(kind):
+    robot = dy.load("stanford" if kind != "impedance" else "planar-2link")
+    law = Law(CONTROLLERS[kind](robot), robot, DT)
+    samples, torques = closed_loop(law, 40)
+    mine = recorded(law, *samples[:3])
+    assert np.abs(mine - torques).max() <= 1e-10 * np.abs(torques).max()
+    rows = sample_rows(law, 40)
+    assert rows.how == SIMULATED and SIMULATED in self_test(law, [], "float64", rows)
+    for exact, rounded in zip(samples[:3], rows[:3], strict=True):
+        assert np.abs(exact - rounded).max() <= 2**-21
+        assert (rounded == rounded.astype(np.float32)).all()
+
+
+def test_samples_follow_the_trajectory_inside():
+    robot = dy.load("planar-2link")
+    plan = REFERENCES["quintic"](2)
+    law = Law(control.ComputedTorque.from_bandwidth(20.0), robot, 0.002, plan)
+    samples = sample_rows(law)
+    assert samples.how == SIMULATED and samples.wanted.shape == (200, 1)
+    assert np.abs(samples.q - plan(samples.wanted[:, 0]).q).max() < 0.02
+
+
+def test_an_arm_that_cannot_be_simulated_is_tested_on_a_made_up_motion(tmp_path):
+    links = [dy.Link(mass=1.0, a=1.0), dy.Link(mass=0.0, a=0.1)]  # the second has no inertia
+    robot = dy.Robot.from_dh("one", convention="standard", links=links)
+    law = Law(control.JointPID(kp=10.0, kd=1.0), robot, DT)
+    assert sample_rows(law).how == SYNTHETIC
+    path = write(law, tmp_path)
+    assert SYNTHETIC in (tmp_path / f"{path.name}_test.c").read_text()
+    passes(path)
+
+
+def test_fast_math_is_refused(tmp_path):
+    robot = dy.load("planar-2link")
+    path = write(Law(CONTROLLERS["torque"](robot), robot, DT), tmp_path, trig="libm")
+    for flag in ("-ffast-math", "-ffinite-math-only"):
+        command = ["gcc", *FLAGS.split(), flag, "-c", f"{path}.c", "-o", f"{path}.o"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode != 0 and "no fast math" in done.stderr
 
 
 # a recorded loop, replayed
@@ -392,7 +439,7 @@ def test_exporting_twice_gives_the_same_bytes(tmp_path):
         law = CONTROLLERS["torque"](robot)
         dy.export_controller(law, dy.load("planar-2link"), tmp_path / folder, trig="own")
     files = sorted(p.name for p in (tmp_path / "a").iterdir())
-    assert len(files) == 7
+    assert len(files) == 10
     for name in files:
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
 
@@ -404,10 +451,14 @@ def test_every_file_says_where_it_comes_from(tmp_path):
         limit=[5.0, 0.1 + 0.2], velocity="difference", velocity_filter=40.0, dtype="float32",
     )  # fmt: skip
     for file in files:
+        if file.suffix == ".toml":  # the robot itself, as it is saved
+            continue
         text = file.read_text()
         assert f"dynamis {dy.__version__}" in text, file.name
+        assert "Again: python regenerate.py" in text, file.name
+        assert "1e+300" not in text, file.name
         assert re.search(r"Model [0-9a-f]{16}, program [0-9a-f]{16}", text), file.name
-        assert "dy.export_controller(dy.control.ComputedTorque(kp=64.0" in text, file.name
+        assert "Controller: ComputedTorque(kp=64.0" in text, file.name
         words = ["sample_time=0.002", "limit=[5.0, 0.30000000000000004]", "ramp=1.0"]
         words += ["velocity_filter=40.0", "dtype='float32'", "0.3333333333333333"]
         for option in words:
@@ -443,7 +494,7 @@ def test_hostile_names_cannot_inject(tmp_path, name):
     for file in files:
         assert re.fullmatch(r"[A-Za-z0-9_.]+", file.name)
     for file in files:
-        if file.suffix not in (".c", ".h"):
+        if file.suffix not in (".c", ".h", ".hpp"):
             continue
         text = file.read_text()
         assert text.isascii() and "??" not in text
@@ -454,6 +505,12 @@ def test_hostile_names_cannot_inject(tmp_path, name):
         for line in file.read_text().splitlines():
             assert line.startswith("#") or not re.search(r"\bevil\b", line)
             assert not (line.startswith("#") and line.endswith("\\"))
+    script = (tmp_path / "regenerate.py").read_text()
+    assert script.isascii()
+    for node in ast.walk(ast.parse(script)):
+        for word in (v for v in vars(node).values() if isinstance(v, str)):
+            safe = re.fullmatch(r"[a-z0-9_]+_robot\.toml", word)
+            assert safe or not re.search(r"evil|system", word)
     stem = next(f for f in files if f.suffix == ".h").with_suffix("")
     passes(stem, libm=False)
 
@@ -473,6 +530,13 @@ def test_hostile_names_cannot_inject(tmp_path, name):
         ({"safe_damping": -1.0}, "safe_damping is -1.0"),
         ({"trig": "mine"}, "trig is 'mine'"),
         ({"sample_time": 0.01}, "the controller's own is 0.005"),
+        ({"latch": 0}, "latch is 0"),
+        ({"target": "matla"}, "target is 'matla'"),
+        ({"target": "fmu", "dtype": "float32"}, "the variables of an FMU are float64"),
+        ({"target": "fmu", "trig": "own"}, "trig is 'own', but target 'fmu'"),
+        ({"target": "fmu", "fmi": "1.0"}, "fmi is '1.0'"),
+        ({"target": "casadi", "dtype": "float32"}, "CasADi computes in float64"),
+        ({"target": "matlab", "trig": "own"}, "trig is 'own', but target 'matlab'"),
     ],
 )
 def test_wrong_options_are_refused(tmp_path, options, message):
@@ -489,3 +553,69 @@ def test_infinite_limits_and_numpy_numbers(tmp_path, dtype):
     controller = control.ComputedTorque(kp=np.float64(9.0), kd=6.0, limit=INF)
     law = Law(controller, robot, np.float64(0.005), limit=INF, ramp=1)
     passes(write(law, tmp_path, dtype, "own"), libm=False)
+
+
+@pytest.mark.parametrize(
+    ("controller", "message"),
+    [
+        (control.JointPID(kp=INF), "kp is inf, expected finite numbers"),
+        (control.ComputedTorque(kp=1.0, kd=[1.0, INF]), "kd is [1.0, inf]"),
+        (control.MomentumObserver(gain=10.0), "estimates external torques and commands none"),
+        (control.SingleJoint(inertia=1.0), "analyses one joint on paper"),
+        (3.0, "controller is 3.0"),
+    ],
+)
+def test_what_is_no_controller_of_an_arm_is_refused(tmp_path, controller, message):
+    with pytest.raises(OptionError, match=re.escape(message)):
+        dy.export_controller(controller, dy.load("planar-2link"), tmp_path / "none")
+    assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.parametrize("target", ["c", "fmu", "matlab"])
+def test_a_folder_that_cannot_be(tmp_path, target):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(dy.errors.FileError, match="cannot write"):
+        dy.export_controller(
+            control.JointPID(kp=1.0),
+            dy.load("planar-2link"),
+            tmp_path / "file" / "x",
+            target=target,
+        )
+
+
+@pytest.mark.parametrize("fmi", ["3.0", "2.0"])
+def test_a_unit_of_either_standard(tmp_path, fmi):
+    (file,) = dy.export_controller(
+        control.JointPID(kp=1.0), dy.load("planar-2link"), tmp_path, target="fmu", fmi=fmi
+    )
+    text = zipfile.ZipFile(file).read("modelDescription.xml").decode()
+    assert f'fmiVersion="{fmi}"' in text
+
+
+def test_unlimited_gains_say_none(tmp_path):
+    robot = dy.load("planar-2link")
+    dy.export_controller(control.ComputedTorque(1.0, 1.0, limit=[5.0, INF]), robot, tmp_path)
+    assert "limit = [5.0, none]" in (tmp_path / "README.md").read_text()
+    dy.export_controller(control.ComputedTorque(1.0, 1.0), robot, tmp_path)
+    assert "limit = none" in (tmp_path / "README.md").read_text()
+
+
+def test_the_page_tells_the_protocol(tmp_path):
+    robot = dy.load("planar-2link")
+    dy.export_controller(control.JointPID(kp=1.0), robot, tmp_path, 0.002, latch=7)
+    text = (tmp_path / "README.md").read_text()
+    plant = "dynamis plant planar_2link_jointpid_robot.toml --rate 500 --port 5600"
+    for words in (plant, "--hold", "7 bad samples in a row", "0x314e5944", "56 bytes in all"):
+        assert words in text
+    head = (tmp_path / "planar_2link_jointpid.h").read_text()
+    assert "SAFE (7 in a row" in head
+
+
+def test_real_time_is_at_hand():
+    from dynamis import realtime
+
+    for name in realtime.__all__:
+        assert callable(getattr(realtime, name)), name
+    assert realtime.Law is Law
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = realtime.nothing

@@ -94,6 +94,29 @@ def test_the_safe_torque_is_a_number():
         Law(dy.control.JointPID(1.0), ARM, TIME, safe="gravity", safe_damping=np.inf)
 
 
+@pytest.mark.parametrize("latch", [1, 2, 5])
+def test_so_many_bad_samples_in_a_row_latch(latch):
+    """One fewer runs again with the next good sample; a good one between begins anew."""
+    law = Law(dy.control.JointPID(1.0), ARM, TIME, latch=latch)
+    still = [[0.5] * 2, [0.0] * 2, [0.0] * 2]
+    good, bad = ([0.0] * 2, [0.0] * 2, still), (NAN, [0.0] * 2, still)
+    fewer, enough = latch - 1, latch
+    found = stepped(law, [good, *[bad] * fewer, good, *[bad] * fewer, good])
+    torques, statuses, _ = zip(*found, strict=True)
+    spell = [RUNNING, *[BAD] * fewer]
+    assert list(statuses) == [*spell, *spell, RUNNING]
+    np.testing.assert_array_equal(torques[-1], [0.5, 0.5])
+    found = stepped(law, [good, *[bad] * enough, good, good])
+    assert [status for _, status, _ in found] == [*spell, LATCHED, LATCHED, LATCHED]
+    assert not any(torque.any() for torque, _, _ in found[1:])
+
+
+@pytest.mark.parametrize("latch", [0, -1, True, 1.5, "2", None])
+def test_a_latch_is_a_number_of_samples(latch):
+    with pytest.raises(OptionError, match="expected a number of samples, 1 or more"):
+        Law(dy.control.JointPID(1.0), ARM, TIME, latch=latch)
+
+
 @pytest.mark.parametrize(
     "change, said",
     [

@@ -9,6 +9,9 @@ import pytest
 
 import dynamis as dy
 from dynamis.backends.matlab_folder import LONGEST, literal, matlab_folder
+from dynamis.realtime import Law
+from dynamis.realtime.c_text import recorded
+from dynamis.realtime.samples import sample_rows
 
 from ..every_op import every_op
 
@@ -48,7 +51,7 @@ def column(values):
 def test_the_self_test_passes(octave, tmp_path, name, dtype):
     files = dy.load(name).export(KERNELS, target="matlab", directory=tmp_path, dtype=dtype)
     assert {f.name for f in files} == {p.name for p in tmp_path.iterdir()}
-    assert len(files) == len(KERNELS) + 1
+    assert len(files) == len(KERNELS) + 2
     assert octave(tmp_path, f"{name}_test") == (0, "passed", "")
 
 
@@ -109,6 +112,8 @@ def test_hostile_names_cannot_inject(octave, tmp_path):
     links = [dy.Link(name=HOSTILE, joint_name=HOSTILE + "j", mass=1.0, a=1.0)]
     robot = dy.Robot.from_dh(HOSTILE, convention="standard", links=links)
     for file in robot.export("inverse_dynamics", target="matlab", directory=tmp_path):
+        if file.suffix == ".toml":
+            continue
         assert re.fullmatch(r"[a-z][a-z0-9_]*\.m", file.name)
         code = [line.partition("%")[0] for line in file.read_text().splitlines()]
         assert "system(" not in "".join(code)
@@ -123,7 +128,7 @@ def test_names_are_as_long_as_matlab_reads(tmp_path):
     names = ["inverse_dynamics_derivatives:column", "fk"]
     for file in robot.export(names, target="matlab", directory=tmp_path):
         assert len(file.stem) <= LONGEST
-        if not file.stem.endswith("_test"):
+        if file.suffix == ".m" and not file.stem.endswith("_test"):
             assert re.search(rf"= {file.stem}\(", file.read_text().splitlines()[0])
 
 
@@ -133,3 +138,46 @@ def test_the_same_input_gives_the_same_bytes(tmp_path):
         robot.export(KERNELS, target="matlab", directory=tmp_path / name)
     for file in (tmp_path / "a").iterdir():
         assert file.read_bytes() == (tmp_path / "b" / file.name).read_bytes()
+
+
+# controllers
+
+
+def rows_of(name, values):
+    """A matrix with a sample a row."""
+    lines = "; ".join(" ".join(literal(float(x)) for x in row) for row in values)
+    return f"{name} = [{lines}];\n"
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_a_controller_in_octave(octave, tmp_path, inside):
+    robot = dy.load("stanford")
+    plan = dy.trajectory.quintic([0.1] * 6, np.linspace(0.2, 0.8, 6), 0.1) if inside else None
+    inner = dy.control.ComputedTorque.from_bandwidth(8.0, integral=True)
+    law = Law(inner, robot, 0.005, plan, limit=60.0, velocity="difference")
+    files = dy.export_controller(
+        inner, robot, tmp_path, reference=plan, limit=60.0, velocity="difference", target="matlab"
+    )
+    stem = "stanford_computedtorque"
+    assert {f"{stem}_init.m", f"{stem}_step.m", f"{stem}_test.m"} <= {f.name for f in files}
+    assert octave(tmp_path, f"{stem}_test") == (0, "passed", "")
+    q, qd, wanted, _ = sample_rows(law, 30)
+    given = "w(k, 1)" if inside else "reshape(w(k, :), 6, 3).'"
+    code = rows_of("q", q) + rows_of("qd", qd) + rows_of("w", wanted)
+    code += f"""x = {stem}_init(q(1, :), qd(1, :));
+for k = 1:30
+    [tau, x, status] = {stem}_step(x, q(k, :), qd(k, :), {given});
+    fprintf('%.17g\\n', tau, status);
+end
+[tau, x, status] = {stem}_step(x, NaN(6, 1), qd(1, :), {given});
+fprintf('%.17g\\n', tau, status);
+"""
+    (tmp_path / "replay.m").write_text(code)
+    done, out, err = octave(tmp_path, "replay")
+    assert done == 0, err
+    got = np.array(out.split(), float).reshape(31, 7)
+    expected = recorded(law, q, qd, wanted)
+    most = np.abs(expected).max(0)
+    assert (np.abs(got[:30, :6] - expected).max(0) <= ROUNDING * most).all()
+    assert (got[:30, 6] == 0).all()
+    assert (got[30] == [0, 0, 0, 0, 0, 0, 1]).all()  # a bad sample: the safe torque

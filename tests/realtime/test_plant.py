@@ -13,9 +13,13 @@ import numpy as np
 import pytest
 
 import dynamis as dy
-from dynamis.errors import OptionError
+from dynamis.errors import FileError, OptionError, ShapeError
 from dynamis.realtime import udp
-from dynamis.realtime.plant import SILENCE, Channel, Encoder, PlantServer, Stepper
+from dynamis.realtime.plant import SILENCE, PlantServer
+from dynamis.realtime.plant_arm import Encoder, Stepper
+from dynamis.realtime.plant_channel import Channel
+from dynamis.realtime.plant_run import PlantRun
+from dynamis.realtime.tracking import tracking_table
 
 RATE = 200.0  # steps per second that any machine keeps up with
 
@@ -152,6 +156,7 @@ def test_brakes_hold_until_a_torque_acts_and_silence_ends_it(arm):
     assert acted[0] and log[0, 1] == 0.5
     assert acted.sum() == pytest.approx(SILENCE * RATE, abs=1.5)
     assert not log[~acted][:, -2:].any() and (~acted).any()
+    assert set(log[acted, 2]) == {udp.RUNNING} and set(log[~acted, 2]) == {udp.LISTENING}
     assert log[-1, 3] != 0.3
 
 
@@ -168,7 +173,121 @@ def test_old_torques_and_noise_do_not_act(arm):
         for _ in range(4):
             talk.measured()
     assert set(server.found.log[:, -2]) == {1.0}
-    assert server.found.received == 1
+    assert server.found.received == server.found.stale == 1
+
+
+def test_a_second_controller_begins_at_its_own_numbers(arm):
+    server = PlantServer(arm, 0, rate=RATE)
+    with Talk(server) as talk, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as second:
+        talk.link.send(udp.torque(500, 0.0, [1.0, 0.0], udp.RUNNING))
+        talk.measured()
+        second.settimeout(5.0)
+        second.connect((udp.HOST, server.port))
+        for k, status in enumerate((udp.LISTENING, udp.RUNNING)):
+            second.send(udp.torque(k, 0.0, [2.0, 0.0], status))
+            for _ in range(4):
+                second.recv(2048)
+    assert server.found.received == 2 and server.found.log[-1, -2] == 2.0
+
+
+def test_both_ways_lose_packets_each_for_itself(arm):
+    """Torques go in at their step; nothing waits for the clock."""
+    server = PlantServer(arm, 0, rate=RATE, loss=0.1, seed=1)
+    count, dt = 2000, 1 / RATE
+    with server.link, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as link:
+        link.connect((udp.HOST, server.port))
+        for k in range(count):
+            link.send(udp.torque(k, k * dt, [0.0, 0.0], udp.RUNNING))
+            server._receive(k * dt)
+            server._step(k, k * dt)
+    sigma = math.sqrt(count * 0.1 * 0.9)
+    for way in (server.measurements, server.torques):
+        assert abs(way.lost - 0.1 * count) < 5 * sigma
+    assert server.measurements.lost != server.torques.lost
+    assert server.found.received == count - server.torques.lost
+    held = np.diff(server.found.log[:, 1]) == 0.0  # the torque of the step before acts again
+    assert held.sum() == pytest.approx(server.torques.lost, abs=2)
+
+
+def test_a_late_torque_acts_when_it_is_due(arm):
+    server = PlantServer(arm, 0, rate=RATE, delay=2.5 / RATE)
+    with server.link, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as link:
+        link.connect((udp.HOST, server.port))
+        for k in range(10):
+            link.send(udp.torque(k, float(k), [0.0, 0.0], udp.RUNNING))
+            server._receive(k / RATE)
+            server._step(k, k / RATE)
+    assert server.found.log[:, 1].tolist() == [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
+    assert server.found.log[0, 0] == 3 / RATE
+
+
+def test_a_late_plant_is_no_late_controller(arm):
+    """What came while the machine stopped the plant acts in the first step it catches up."""
+    server = PlantServer(arm, 0, rate=RATE)
+    with server.link, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as link:
+        link.connect((udp.HOST, server.port))
+        link.send(udp.torque(0, 0.0, [1.0, 0.0], udp.RUNNING))
+        server._until(time.monotonic() - 1.0, 0.1)  # 0.9 s late
+        server._step(20, 0.1)
+    assert server.found.received == 1 and server.found.log[:, 0].tolist() == [0.1]
+
+
+def test_a_torque_that_another_overtook_does_not_act(arm):
+    server = PlantServer(arm, 0, rate=RATE, jitter=5 / RATE, seed=2)
+    with server.link, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as link:
+        link.connect((udp.HOST, server.port))
+        for k in range(200):
+            link.send(udp.torque(k, float(k), [0.0, 0.0], udp.RUNNING))
+            server._receive(k / RATE)
+            server._step(k, k / RATE)
+    acted = server.found.log[:, 1]
+    assert server.found.stale > 20 and (np.diff(acted) >= 0).all()
+    assert (np.arange(200)[-len(acted) :] - acted).max() < 7
+
+
+# how well it followed
+
+
+def rows_of(joints, t, status, q):
+    """A run whose rows are made up."""
+    n = len(joints)
+    rows = np.column_stack([t, t, status, q, np.zeros((len(t), 2 * n))])
+    return PlantRun(joints, 100.0, rows=[row.tobytes() for row in rows])
+
+
+def test_tracking_is_that_of_the_rows(tmp_path):
+    t = np.arange(100) / 100.0
+    motion = dy.trajectory.quintic([0.0, 1.0], [1.0, 0.0], 0.9)
+    status = np.zeros(100)
+    status[40:43], status[50], status[98], status[99] = udp.BAD, udp.SAFE, udp.BYE, udp.LISTENING
+    off = np.column_stack([np.where(np.arange(100) % 2, 0.01, -0.01), np.zeros(100)])
+    off[41, 1] = -0.25
+    off[98:] = 77.0  # nobody holds it any more
+    run = rows_of(("a", "elbow"), t, status, motion(t).q + off)
+    found = tracking_table(run, motion)
+    np.testing.assert_allclose(found.rms, [0.01, 0.25 / math.sqrt(98)], rtol=1e-9)
+    np.testing.assert_allclose(found.largest, [0.01, 0.25], rtol=1e-9)
+    assert found.safe == 4 and found.steps == 98
+    assert found.running == pytest.approx(94 / 98)
+    lines = str(found).splitlines()
+    assert lines[2].split() == ["elbow", "2.525e-02", "2.500e-01"]
+    assert lines[-1] == "98 steps, 95.918 % under a running torque, 4 under a safe one"
+    run.save(tmp_path / "run.csv")
+    again = PlantRun.read(tmp_path / "run.csv")
+    assert again.joints == run.joints and again.rate == pytest.approx(100.0)
+    np.testing.assert_allclose(tracking_table(again, motion).rms, found.rms, rtol=1e-6)
+
+
+def test_tracking_needs_rows_of_the_same_joints(tmp_path):
+    motion = dy.trajectory.quintic([0.0], [1.0], 1.0)
+    with pytest.raises(OptionError, match="none of them under a running torque"):
+        tracking_table(PlantRun(("a",), 100.0), motion)
+    with pytest.raises(ShapeError, match="the arm has 2"):
+        tracking_table(PlantRun(("a", "b"), 100.0), motion)
+    (tmp_path / "x.csv").write_text("t,x\n1,2\n")
+    for name in ("x.csv", "absent.csv"):
+        with pytest.raises(FileError, match=name):
+            PlantRun.read(tmp_path / name)
 
 
 @pytest.mark.parametrize(
@@ -223,5 +342,15 @@ def test_sigterm_ends_it_with_its_report(tmp_path):
     out, _ = plant.communicate(timeout=20)
     assert plant.returncode == 0
     found = json.loads(out)
-    assert found["steps"] > 0 and found["received"] == 0
+    assert found["steps"] > 0 and found["received"] == found["lost_torques"] == 0
+    assert 0 < found["latest"] < 60 and found["overruns"] <= found["steps"]
     assert log.read_text().splitlines()[0].startswith("t,t_controller,status,q_")
+
+
+def test_its_table_says_what_was_lost_and_how_late_it_was():
+    words = ["plant", "planar-rr", "--port", "0", "--rate", "200", "--duration", "0.1"]
+    told = subprocess.run(
+        [sys.executable, "-m", "dynamis", *words], capture_output=True, text=True, check=True
+    )
+    for name in ("lost", "lost_torques", "stale", "overruns", "latest"):
+        assert f" {name} " in told.stdout

@@ -28,8 +28,8 @@ def folder(
         f"{stem}.hpp": cpp_header(stem, intro, programs, names, precision),
         f"{stem}.c": _source(stem, intro, programs, names, precision),
         f"{stem}_test.c": _test(stem, intro, programs, names, precision),
-        "Makefile": _makefile(stem),
-        "CMakeLists.txt": _cmake(stem),
+        "Makefile": _hashes(notes) + _makefile(stem),
+        "CMakeLists.txt": _hashes(notes) + _cmake(stem),
     }
 
 
@@ -112,6 +112,10 @@ def _calls(program: Program, name: str, T: str) -> list[str]:
         expected = f"{name}_{port.name}_expected[i]"
         lines.append(f'        wrong += differs("{name}", {port.name}, {expected}, {port.size});')
     return [*lines, "    }"]
+
+
+def _hashes(notes: Sequence[str]) -> str:
+    return "".join(f"# {comment(line)}".rstrip() + "\n" for line in notes) + "\n"
 
 
 def _makefile(stem: str) -> str:

@@ -1,7 +1,8 @@
 """Kernels as files of serialised CasADi functions, with a few lines that load them.
 
 Functions take columns and give matrices of the kernels' shapes (more than two axes are stacked by
-rows). min and max are CasADi's, which leave NaN out.
+rows). min and max are CasADi's, which leave NaN out. The format has no comments: the loader says
+where the functions come from.
 """
 
 import tempfile

@@ -19,11 +19,13 @@ def run(
     directory: Path = Path("out"),
     target: str = "c",
     dtype: str = "float64",
+    optimise: str = "speed",
     json: Json = False,
 ) -> int:
     """Write kernels of a robot as source code into a folder.
 
-    The folder compiles together and has one `main`: a self-test that prints its verdict.
+    The folder compiles together and has one `main`: a self-test that prints its verdict. The robot
+    lies beside as .toml; the first lines of every file say how to write them again.
 
     For example:
 
@@ -36,8 +38,11 @@ def run(
         directory: Folder to write to; made if need be.
         target: "c" (C99 and a C++ header), "matlab", "casadi" or "fmu".
         dtype: "float64" or "float32".
+        optimise: "speed", "operations" or "nothing".
     """
-    files = load(robot).export(kernels, target=target, directory=directory, dtype=dtype)
+    files = load(robot).export(
+        kernels, target=target, directory=directory, dtype=dtype, optimise=optimise
+    )
     if json:
         data_json([str(f) for f in files])
     else:

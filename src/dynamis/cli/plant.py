@@ -8,6 +8,18 @@ from .arguments import Json, RobotName
 from .printing import data, data_json, number, table, talk
 from .simulate import Place, place
 
+COUNTS = {
+    "steps": "steps of the arm",
+    "sent": "measurements sent",
+    "lost": "measurements lost",
+    "received": "torques that came to act",
+    "lost_torques": "torques lost",
+    "stale": "torques that came behind a newer one",
+    "silent": "steps without torque: no controller there",
+    "overruns": "steps that began more than a period late",
+    "latest": "seconds the latest step began late",
+}
+
 
 def run(
     robot: RobotName,
@@ -41,8 +53,8 @@ def run(
         rate: Steps and measurements per second.
         duration: Seconds; 0 for no end.
         start: Where it starts, at rest (default: all joints at zero).
-        loss: Part of the measurements that get lost, 0 to 1.
-        delay: Seconds every measurement takes.
+        loss: Part of the measurements, and of the torques, that get lost, 0 to 1.
+        delay: Seconds every packet takes, both ways.
         jitter: Seconds it may take longer, at random.
         seed: Of loss and jitter.
         encoder: Measure in counts of this size (rad or m), velocities from differences.
@@ -66,11 +78,10 @@ def run(
     found = serve(server, duration or math.inf)
     if log is not None:
         found.save(log)
-    names = ("steps", "sent", "lost", "received", "silent", "overruns", "latest")
-    counts = {name: getattr(found, name) for name in names}
+    counts = {name: getattr(found, name) for name in COUNTS}
     if json:
         data_json({"robot": arm.name, "port": server.port, **counts})
         return 0
-    rows = [[name, number(float(value))] for name, value in counts.items()]
-    data(table("", ["what", "number"], rows, right=["number"]))
+    rows = [[name, number(float(value)), COUNTS[name]] for name, value in counts.items()]
+    data(table("", ["what", "number", "meaning"], rows, right=["number"]))
     return 0

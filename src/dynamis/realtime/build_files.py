@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from .c_text import plain
+from .c_text import plain, tolerance
+from .posix_loop import HOLD
+from .udp import BAD, BYE, HEAD, LISTENING, MAGIC, MEASUREMENT, PORT, RUNNING, SAFE, TORQUE
 
 if TYPE_CHECKING:
     from .law import Law
@@ -64,35 +66,78 @@ def readme(law: "Law", stem: str, dtype: str, trig: str, notes: Sequence[str]) -
         "gravity": f"gravity compensation with damping, ramped down in {law.ramp:g} s",
     }[law.safe]
     origin = "\n".join(f"    {plain(line)}".rstrip() for line in notes)
+    made = law.velocity == "difference"
     return f"""# {stem}
 
 C99, {"single" if dtype == "float32" else "double"} precision, one call every {1e3 * law.sample_time:g} ms.
 
-    make test    # replays recorded samples and compares torques
+    make test    # replays samples and compares torques: within {tolerance(law, dtype):g} of each joint's largest
     make loop    # a POSIX loop that talks to a plant over UDP: ./{stem}_loop --help
 
 | index | joint |
 |---|---|
 {joints}
 
-To wire it to an arm, write three things around it: read positions{" and velocities" if law.velocity == "measured" else ""} (rad or m, in
+To wire it to an arm, write three things around it: read positions{"" if made else " and velocities"} (rad or m, in
 the order above, the model's zeros and signs) into `{stem}_measurement`; call `{stem}_init` once with the first
 of them, `{stem}_step` every {1e3 * law.sample_time:g} ms; send `torque` (N m or N, joint side) to the drives.
+`{stem}.hpp` is the same as a C++17 class.
 
-- `step` returns RUNNING (0), BAD_SAMPLE (1) or SAFE (2). A sample with NaN or with a number beyond 1e6 in it is bad:
-  its torque is the safe one, and nothing of it is remembered. Two bad samples in a row latch SAFE until `init`.
+- `step` returns RUNNING (0), BAD_SAMPLE (1) or SAFE (2). A sample is bad when a number in it{" (velocities are not looked at)" if made else ""} is NaN or
+  beyond 1e6, or when the law itself computes such a torque: its torque is the safe one.
+- {_latch(law.latch)}
+- Of a bad sample the integrals and estimates of the law learn nothing. Where only the reference is bad, position and
+  velocity are good and are remembered; where a position{"" if made else " or velocity"} is bad, none of the sample's are.
 - Safe torque: {safe}.
+- `init` takes what is not plausible in its first sample for zero, and runs all the same{": velocities count from the first good position" if made else ""}. Wait
+  for a good sample before it.
 - A reference that jumps is followed as hard as the gains{" and the torque limits" if law.limit is not None else ""} say; it is not smoothed.
 - {"Time below zero is zero; beyond its end the trajectory is what it is in Python: it rests, or goes on." if law.reference is not None else "The reference comes with every sample."}
 - State, measurement, reference and torque belong to the caller; several controllers may run at once.
 
-Before it meets an arm: `dynamis plant` simulates the arm in another process and speaks the same protocol as `{stem}_loop`.
-{"Sine, cosine, exp and tanh are inside: nothing is linked and every cycle does the same work." if trig == "own" else "Links <math.h> for its elementary functions."}
+## Compiling it
 
-Where it comes from:
+`-std=c99`, any optimisation level. Never `-ffast-math` or `-ffinite-math-only`, with which NaN passes for a number: the
+source refuses them. `-ffp-contract=off` gives the digits of the self-test; without it the compiler may fuse
+multiplications and additions, and the last digit differs. On 32-bit x86 add `-msse2 -mfpmath=sse`.
+{"Sine, cosine, exp and tanh are inside: nothing is linked and every cycle does the same work." if trig == "own" else "Links <math.h> (`-lm`) for its elementary functions."}
+
+## Before it meets an arm
+
+`dynamis plant` simulates the arm in another process. In two terminals:
+
+    dynamis plant {stem}_robot.toml --rate {1.0 / law.sample_time:.12g} --port {PORT}
+    ./{stem}_loop --port {PORT} --cycles {max(1, round(10.0 / law.sample_time))}
+
+A cycle without a new measurement is silent. The first `--hold N` silent cycles in a row ({HOLD} unless given) go on with
+the last measurement{", extrapolated" if made else ""}; further ones are bad samples, of which {law.latch} in a row are final. Packets are
+little endian, one per datagram:
+
+| byte | type | what |
+|---|---|---|
+| 0 | u32 | 0x{MAGIC:08x}, "DYN1" |
+| 4 | u32 | {MEASUREMENT}: measurement, plant to controller; {TORQUE}: torque, controller to plant |
+| 8 | u64 | sequence: one more for every packet made |
+| 16 | f64 | t, seconds since the sender started; of a torque: the time its reference is for |
+| {HEAD.size} | {2 * law.n} f64 | of a measurement: {law.n} positions, {law.n} velocities; {HEAD.size + 16 * law.n} bytes in all |
+| {HEAD.size} | {law.n + 1} f64 | of a torque packet: {law.n} torques, the status; {HEAD.size + 8 * law.n + 8} bytes in all |
+
+Status: {LISTENING:g} listening (this torque must not act), {RUNNING:g} running, {BAD:g} bad sample, {SAFE:g} safe, {BYE:g} good-bye (nothing comes
+after it). The plant answers to whoever sent it a torque packet last.
+
+## Where it comes from
 
 {origin}
 """
+
+
+def _latch(latch: int) -> str:
+    if latch == 1:
+        return "One bad sample latches SAFE (`latch` = 1): only `init` leaves it."
+    return (
+        f"{latch} bad samples in a row (`latch`) latch SAFE: only `init` leaves it. After fewer, a "
+        "good one runs again."
+    )
 
 
 def _escaped(names: tuple[str, ...]) -> list[str]:

@@ -12,13 +12,18 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..errors import FileError, OptionError
-from .c_text import header, source, stem_of
+from ..control.controller import Controller
+from ..errors import FileError, OptionError, did_you_mean
+from ..evaluate import checked_dtype
+from .c_text import TRIGS, header, source, stem_of
 from .law import Law
+
+if TYPE_CHECKING:
+    from ..robot import Robot
 
 FLAGS = ("-std=c99", "-O2", "-ffp-contract=off")
 HARD = ("-mthumb", "-mfloat-abi=hard")
@@ -33,6 +38,11 @@ JUMP = {  # a jump that looks at the flags or at a register
         r"^(cbn?z|b(eq|ne|cs|hs|cc|lo|mi|pl|vs|vc|hi|ls|ge|lt|gt|le)(\.[nw])?)$"
     ),
 }
+SOFT = "__aeabi_"  # what an ARM without doubles in hardware calls
+MEANING = {  # gcc takes sine and cosine of the same angle together
+    "sincos": "sincos (gcc merges sin and cos)",
+    "sincosf": "sincosf (gcc merges sinf and cosf)",
+}
 SAMPLES = 24  # of every kind
 SEED = 7
 
@@ -45,6 +55,13 @@ class Compiled(NamedTuple):
     stack: int  # bytes
     code: int  # bytes of init and step and their constants
     linked: tuple[str, ...]  # functions it calls
+
+    @property
+    def links(self) -> str:
+        """Those functions in words."""
+        words = [MEANING.get(f, f) for f in self.linked if not f.startswith(SOFT)]
+        words += ["software floating point"] * (len(words) < len(self.linked))
+        return ", ".join(words) or "nothing"
 
 
 @dataclass(frozen=True)
@@ -76,14 +93,15 @@ class ControllerCost:
             "|---|---|---|---|---|---|",
         ]
         for row in self.compiled:
-            count = self._counted() if row.target == "x86-64" else "-"
-            links = ", ".join(row.linked) or "nothing"
+            count = self.counted if row.target == "x86-64" else "-"
             lines.append(
-                f"| {row.target} | {count} | {row.jumps} | {row.stack} | {row.code} | {links} |"
+                f"| {row.target} | {count} | {row.jumps} | {row.stack} | {row.code} | {row.links} |"
             )
         return "\n".join(lines)
 
-    def _counted(self) -> str:
+    @property
+    def counted(self) -> str:
+        """Instructions of a step in words."""
         if not self.instructions:
             return "no valgrind"
         if self.constant:
@@ -93,16 +111,25 @@ class ControllerCost:
 
 
 def controller_cost(
-    exported: Law | str | Path,
+    exported: Law | Controller | str | Path | None = None,
+    robot: "Robot | None" = None,
+    sample_time: float = 0.005,
     *,
     dtype: str = "float64",
     trig: str = "own",
     flags: Sequence[str] = FLAGS,
 ) -> ControllerCost:
-    """Cost of a law, or of a folder that `export_controller` wrote (then dtype, trig are its own).
+    """Cost of a controller on its robot, of a `Law`, or of a folder that `export_controller` wrote.
 
-    Needs gcc and objdump; valgrind counts instructions; arm-none-eabi-gcc adds Cortex-M4 and M7.
+    A folder has its own dtype and trig; a Law its robot and sample time, and more options. Needs
+    gcc and objdump; valgrind counts instructions; arm-none-eabi-gcc adds Cortex-M4 and M7.
     """
+    dtype = checked_dtype(dtype).name
+    if trig not in TRIGS:
+        raise OptionError(
+            f"trig is {trig!r}, expected 'own' or 'libm'", did_you_mean(str(trig), TRIGS)
+        )
+    exported = _asked(exported, robot, sample_time)
     for tool in ("gcc", "objdump", "nm", "size"):
         if shutil.which(tool) is None:
             raise OptionError(f"the cost of a controller is measured with {tool}, not found here")
@@ -114,8 +141,7 @@ def controller_cost(
             (work / f"{stem}.h").write_text(header(exported, notes, dtype))
             (work / f"{stem}.c").write_text(source(exported, notes, dtype, trig))
         else:
-            folder = Path(exported)
-            stem = _stem(folder)
+            folder, stem = exported, _stem(exported)
         text = (folder / f"{stem}.h").read_text()
         found = re.search(r"\d+ x, \d+ \+.* other", text)
         rows = [
@@ -125,6 +151,28 @@ def controller_cost(
         ]
         counts = _counts(folder, stem, text, work, flags) if shutil.which("valgrind") else ()
         return ControllerCost(stem, found[0] if found else "", counts, tuple(rows))
+
+
+def _asked(given: Any, robot: Any, sample_time: float) -> Law | Path:
+    """What is to be measured."""
+    if isinstance(given, Controller):
+        if robot is None:
+            raise OptionError(
+                f"{type(given).__name__} was given without the robot that it controls",
+                "controller_cost(controller, robot, sample_time)",
+            )
+        return Law(given, robot, sample_time)
+    if not isinstance(given, (Law, str, Path)):
+        what = "nothing" if given is None else repr(given)
+        raise OptionError(
+            f"{what} was given, expected a controller of dy.control with its robot, a Law, or a "
+            "folder that dy.export_controller wrote",
+            "controller_cost(controller, robot, sample_time)",
+        )
+    if robot is not None:
+        what = "a Law has" if isinstance(given, Law) else "a folder has"
+        raise OptionError(f"robot is {robot!r}, but {what} its own", "leave robot out")
+    return given if isinstance(given, Law) else Path(given)
 
 
 def _stem(folder: Path) -> str:

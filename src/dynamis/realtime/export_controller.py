@@ -1,27 +1,52 @@
-"""`dy.export_controller`: a controller and the model it needs as C99 in a folder of its own."""
+"""`dy.export_controller`: a controller and the model it needs as code in a folder of its own."""
 
 import dataclasses
-import hashlib
+from collections.abc import Mapping
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from ..callable_package import callable_package
 from ..control.impedance import Impedance
+from ..control.momentum_observer import MomentumObserver
+from ..control.single_joint import SingleJoint
 from ..errors import FileError, OptionError, did_you_mean
 from ..evaluate import checked_dtype
-from ..export import written
+from ..export import TARGETS as WRITERS
+from ..export import UNIT, written
+from ..origin import model_hash
 from ..trajectory.trajectory import Trajectory
 from .build_files import cmake, makefile, readme
 from .c_text import TRIGS, header, plain, self_test, source, stem_of
-from .law import Law
+from .cpp_text import cpp_header
+from .law import LATCH, NO_LIMIT, Law
 from .posix_loop import loop_source
+from .regenerate import again, fields, ingredients, options_of, spelt
+from .samples import sample_rows
 
 if TYPE_CHECKING:
     from ..robot import Robot
 
-TARGETS = ("c", "fmu")
-SPAN = 0.3  # rad or m: how far the motion of the self-test goes
+TARGETS = (*WRITERS, UNIT)
+UNBOUNDED = ("limit", "lowest", "highest")  # gains that may be infinite: there is no limit then
+# what is in dy.control and controls nothing
+OTHERS = {
+    MomentumObserver: (
+        "a MomentumObserver, which estimates external torques and commands none",
+        "give it to dy.simulate as observer=, and export a controller such as "
+        "dy.control.ComputedTorque",
+    ),
+    SingleJoint: (
+        "a SingleJoint, which analyses one joint on paper",
+        "use its gains in a controller of the arm: dy.control.JointPID(kp, ki, kd)",
+    ),
+}
+REMARKS = {
+    "matlab": "init(q, qd) gives the state, step(state, q, qd, reference or t) the torque, the "
+    "next state and the status.",
+    "casadi": "init(q, qd) gives the state, step(state, q, qd, reference or t) the torque, the "
+    "next state and the status; the reference is a column: q, qd, qdd.",
+}
 
 
 def export_controller(
@@ -37,9 +62,11 @@ def export_controller(
     safe: str = "zero",
     safe_damping: Any = 0.0,
     ramp: float = 1.0,
+    latch: int = LATCH,
     dtype: Any = None,
     trig: str = "libm",
     target: str = "c",
+    fmi: str = "3.0",
 ) -> list[Path]:
     """Write a controller as C99: one `init`, one `step(state, measurement, reference, torque)`.
 
@@ -47,44 +74,86 @@ def export_controller(
     brings sine and cosine along, so that nothing is linked and every cycle does the same work.
     `reference` puts a trajectory inside; `velocity` "difference" makes velocities from positions;
     `limit` clips torques; `safe` ("zero", or "gravity" with `safe_damping`, ramped down in `ramp`
-    seconds) is what comes out when a sample is not plausible. `target` "fmu" writes an FMI 3.0
-    co-simulation unit instead.
+    seconds) is what comes out when a sample is not plausible, and from `latch` such samples in a
+    row until `init`. `regenerate.py` beside the code writes the same files again. `target` may also
+    be "matlab", "casadi" (functions init and step) or "fmu" (a co-simulation unit of FMI `fmi`).
     """
-    if target not in TARGETS:
-        raise OptionError(
-            f"target is {target!r}, expected 'c' or 'fmu'", did_you_mean(str(target), TARGETS)
-        )
-    if trig not in TRIGS:
-        raise OptionError(
-            f"trig is {trig!r}, expected 'libm' or 'own'", did_you_mean(str(trig), TRIGS)
-        )
     kind = checked_dtype(dtype).name
+    _refuse_options(target, trig, kind)
+    _refuse_others(controller)
     law = Law(
         controller, robot, sample_time, reference, velocity, velocity_filter, limit, safe,
-        safe_damping, ramp,
+        safe_damping, ramp, latch,
     )  # fmt: skip
+    _refuse_infinite(law)
     _refuse_single(law, kind)
-    if target == "fmu":
+    folder = Path(directory)
+    if target == UNIT:
         from .fmu import export_fmu
 
-        Path(directory).mkdir(parents=True, exist_ok=True)
-        return [export_fmu(law, Path(directory) / f"{stem_of(law)}.fmu")]
-    stem, notes = stem_of(law), notes_of(law, kind, trig)
-    files = {
-        f"{stem}.h": header(law, notes, kind),
-        f"{stem}.c": source(law, notes, kind, trig),
-        f"{stem}_test.c": self_test(law, notes, kind, sample_rows(law)),
-        f"{stem}_loop.c": loop_source(law, notes, kind),
-        "Makefile": makefile(stem, trig, notes),
-        "CMakeLists.txt": cmake(stem, trig, notes),
-        "README.md": readme(law, stem, kind, trig, notes),
-    }
-    folder = Path(directory)
+        return [export_fmu(law, folder / f"{stem_of(law)}.fmu", fmi)]
+    files = _files(law, kind, trig, target)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         return [written(folder / name, text) for name, text in files.items()]
     except OSError as error:
         raise FileError(f"cannot write to {str(folder)!r}: {error.strerror}") from None
+
+
+def _files(law: Law, dtype: str, trig: str, target: str) -> dict[str, str]:
+    """File name -> text."""
+    stem, notes = stem_of(law), notes_of(law, dtype, trig, target)
+    told = {**options_of(law), "dtype": dtype, "trig": trig, "target": target}
+    beside = ingredients(law, stem, told, notes)
+    if target != "c":
+        programs = {"init": law.start_program(), "step": law.program()}
+        return {**WRITERS[target](stem, programs, notes, dtype), **beside}
+    return {
+        f"{stem}.h": header(law, notes, dtype),
+        f"{stem}.hpp": cpp_header(law, notes, dtype),
+        f"{stem}.c": source(law, notes, dtype, trig),
+        f"{stem}_test.c": self_test(law, notes, dtype, sample_rows(law)),
+        f"{stem}_loop.c": loop_source(law, notes, dtype),
+        "Makefile": makefile(stem, trig, notes),
+        "CMakeLists.txt": cmake(stem, trig, notes),
+        "README.md": readme(law, stem, dtype, trig, notes),
+        **beside,
+    }
+
+
+def _refuse_options(target: Any, trig: Any, dtype: str) -> None:
+    if target not in TARGETS:
+        known = ", ".join(repr(t) for t in TARGETS)
+        raise OptionError(
+            f"target is {target!r}, expected one of {known}", did_you_mean(str(target), TARGETS)
+        )
+    if trig not in TRIGS:
+        raise OptionError(
+            f"trig is {trig!r}, expected 'libm' or 'own'", did_you_mean(str(trig), TRIGS)
+        )
+    if target != "c" and trig != "libm":
+        raise OptionError(
+            f"trig is {trig!r}, but target {target!r} has the elementary functions of its own world",
+            "leave trig out",
+        )
+    if target == UNIT and dtype != "float64":
+        raise OptionError(
+            f"dtype is {dtype!r}, but the variables of an FMU are float64", "leave dtype out"
+        )
+
+
+def _refuse_others(controller: Any) -> None:
+    for kind, (what, instead) in OTHERS.items():
+        if isinstance(controller, kind) or controller is kind:
+            raise OptionError(f"controller is {what}", instead)
+
+
+def _refuse_infinite(law: Law) -> None:
+    """Gains that no number stands for."""
+    for name, row in law.controller.gains(law.robot).items():
+        if name not in UNBOUNDED and not all(isfinite(x) for x in row):
+            given = getattr(law.controller, name, row)
+            raise OptionError(f"{name} is {given!r}, expected finite numbers")
 
 
 def _refuse_single(law: Law, dtype: str) -> None:
@@ -97,53 +166,40 @@ def _refuse_single(law: Law, dtype: str) -> None:
         )
 
 
-def sample_rows(law: Law, count: int = 200) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Positions, velocities and references of a smooth motion near its reference."""
-    n, t = law.n, law.sample_time * np.arange(count)
-    phase = np.arange(1, n + 1)
-    w = 2.0 * np.pi * 0.5
-    angle = w * t[:, None] + phase
-    q, qd, qdd = SPAN * np.sin(angle), SPAN * w * np.cos(angle), -SPAN * w * w * np.sin(angle)
-    off, rate = 0.01 * np.sin(3 * angle), 0.03 * w * np.cos(3 * angle)
-    wanted = np.concatenate([q, qd, qdd], axis=1)
-    if law.reference is not None:
-        state = law.reference(t)
-        q, qd, wanted = state.q, state.qd, t[:, None]
-    return q + off, qd + rate, wanted
-
-
-def notes_of(law: Law, dtype: str, trig: str) -> list[str]:
+def notes_of(law: Law, dtype: str, trig: str, target: str = "c") -> list[str]:
     """What a reader of the generated code must know: where it comes from, how to make it again."""
     from .. import __version__
 
-    chain = (law.controller.model or law.robot).chain
-    model = hashlib.sha256(repr(chain).encode()).hexdigest()
+    model = model_hash((law.controller.model or law.robot).chain)
     program = law.program()
-    options = {
-        "sample_time": law.sample_time, "reference": law.reference, "velocity": law.velocity,
-        "velocity_filter": law.velocity_filter, "limit": law.limit, "safe": law.safe,
-        "safe_damping": law.safe_damping, "ramp": law.ramp, "dtype": dtype, "trig": trig,
-    }  # fmt: skip
-    fields = {f.name: getattr(law.controller, f.name) for f in dataclasses.fields(law.controller)}  # type: ignore[arg-type]
-    controller = f"dy.control.{type(law.controller).__name__}({_spelt(fields)})"
+    told = {"reference": law.reference, **options_of(law), "dtype": dtype, "trig": trig}
+    kind, given = type(law.controller).__name__, {}
+    if dataclasses.is_dataclass(law.controller):
+        given = fields(law.controller)
     joints = ", ".join(f"{i}: {name}" for i, name in enumerate(law.robot.joint_names))
-    gains = [f"{name} = {[float(f'{x:.6g}') for x in row]}" for name, row in law.gains.items()]
+    linked = "nothing linked." if trig == "own" else "elementary functions of <math.h>."
     lines = [
-        f"{type(law.controller).__name__} of {law.robot.name}: generated by dynamis {__version__}.",
-        f"Again: dy.export_controller({controller}, {_word(law.robot)}, directory, "
-        f"{_spelt(options)})",
+        f"{kind} of {law.robot.name}: generated by dynamis {__version__}.",
+        f"Again: {again(law)}",
         f"Model {model[:16]}, program {program.hash[:16]}: {program.cost}.",
+        f"Controller: {kind}({_spelt(given)})",
+        f"Options: {_spelt(told)}",
         "",
         "SI units, radians. Vectors follow the joints:",
         joints,
-        *gains,
-        "No allocation, no globals, no recursion, no branches; "
-        + ("nothing linked." if trig == "own" else "elementary functions of <math.h>."),
+        *(f"{name} = {_row(row)}" for name, row in law.gains.items()),
+        REMARKS.get(target) or f"No allocation, no globals, no recursion, no branches; {linked}",
     ]
     return [plain(line) for line in lines]
 
 
-def _spelt(options: dict[str, Any]) -> str:
+def _row(row: list[float]) -> str:
+    """Gains with six digits; what is not limited says so."""
+    words = ["none" if abs(x) >= NO_LIMIT else repr(float(f"{x:.6g}")) for x in row]
+    return "none" if set(words) == {"none"} else f"[{', '.join(words)}]"
+
+
+def _spelt(options: Mapping[str, Any]) -> str:
     return ", ".join(f"{name}={_word(value)}" for name, value in options.items())
 
 
@@ -151,6 +207,9 @@ def _word(value: Any) -> str:
     """An argument as it is written, in one line: every digit of arrays, robots by name."""
     if isinstance(value, Trajectory):
         return f"<{type(value).__name__} of {value.n} joints, {value.duration:.17g} s>"
-    if isinstance(value, (np.ndarray, np.generic)):
-        return repr(value.tolist())
-    return f"<robot {value.name!r}>" if hasattr(value, "joint_names") else repr(value)
+    if hasattr(value, "joint_names"):
+        return f"<robot {value.name!r}>"
+    return spelt(value) or repr(value)
+
+
+callable_package(__name__, export_controller)

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 
 from ..backends.c_function import PRECISIONS, function, literal
 from ..backends.c_names import comment, identifier
-from ..backends.fmu_interface import MODEL, interface
+from ..backends.fmu_interface import interface
+from ..backends.fmu_model import MODEL
 from ..kernels import kernel_named
 from ..programs import program
 from .c_text import stem_of
+from .fmu_origin import Origin
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -48,20 +50,21 @@ class Unit:
     values: int
     states: int
     code: str  # kernels, model_reset, model_begin, model_step
-    notes: tuple[str, ...]
+    origin: Origin
 
     def source(self, fmi: str, token: str) -> str:
         """The whole unit as one file of C99."""
         fixed = max((v.reference for v in self.variables if v.causality == "parameter"), default=0)
         inputs = (v.reference for v in self.variables if v.causality == "input")
         settable = max(inputs, default=fixed)
-        intro = ["/*", *(f" * {comment(line)}".rstrip() for line in self.notes), " */"]
+        integer = next((v.reference for v in self.variables if v.integer), 0)
+        intro = ["/*", *(f" * {comment(line)}".rstrip() for line in self.origin.notes), " */"]
         headers = ("math", "stdbool", "stddef", "stdint", "stdlib", "string")
         return "\n".join([
             *intro, *(f"#include <{h}.h>" for h in headers), "",
             f'#define TOKEN "{token}"', f"#define VALUES {self.values}",
             f"#define STATES {max(1, self.states)}", f"#define FIXED {fixed}",
-            f"#define SETTABLE {settable}", "", MODEL, self.code, interface(fmi),
+            f"#define SETTABLE {settable}", f"#define INTEGER {integer}", "", MODEL, self.code, interface(fmi),
         ])  # fmt: skip
 
 
@@ -98,7 +101,7 @@ class _List:
         return self.values - 1
 
 
-def arm_unit(robot: "Robot", dt: float, notes: list[str]) -> Unit:
+def arm_unit(robot: "Robot", dt: float, origin: Origin) -> Unit:
     """The arm: torques in, positions and velocities out, by Runge-Kutta steps of at most h."""
     kernel = program(kernel_named("forward_dynamics"), robot.model)
     v, n = _List(), robot.n
@@ -163,11 +166,11 @@ static const char *model_step(model *m, double t, double length)
     )
     return Unit(
         identifier(f"{robot.name}_arm"), robot.name, about, dt, tuple(v.variables), v.values, 0,
-        code, tuple(notes),
+        code, origin,
     )  # fmt: skip
 
 
-def law_unit(law: "Law", notes: list[str]) -> Unit:
+def law_unit(law: "Law", origin: Origin) -> Unit:
     """The controller: measurement and reference in, torques and a status out, every sample."""
     v, robot = _List(), law.robot
     q = v.add("q", robot, 0, "measured position", "input", start=0.0)
@@ -224,5 +227,5 @@ static const char *model_step(model *m, double t, double length)
     )
     return Unit(
         stem_of(law), f"{type(law.controller).__name__} of {robot.name}", about, law.sample_time,
-        used, v.values, law.states, code, tuple(notes),
+        used, v.values, law.states, code, origin,
     )  # fmt: skip

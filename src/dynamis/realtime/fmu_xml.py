@@ -1,6 +1,6 @@
 """What a co-simulation unit says about itself: modelDescription.xml of FMI 3.0 and 2.0."""
 
-from xml.sax.saxutils import quoteattr
+from xml.sax.saxutils import escape, quoteattr
 
 from .fmu_unit import Unit, Variable
 
@@ -36,10 +36,25 @@ def description(unit: Unit, fmi: str, token: str) -> str:
         *_co_simulation(unit, fmi),
         "  <UnitDefinitions>", *units, "  </UnitDefinitions>",
         f'  <DefaultExperiment startTime="0" stopTime="1" stepSize="{unit.step!r}"/>',
+        *(_origin(unit, "VendorAnnotations", 'Tool name="dynamis"') if fmi == "2.0" else ()),
         "  <ModelVariables>", *variables, "  </ModelVariables>",
         "  <ModelStructure>", *structure, "  </ModelStructure>",
+        *(_origin(unit, "Annotations", 'Annotation type="dynamis"') if fmi == "3.0" else ()),
         "</fmiModelDescription>", "",
     ])  # fmt: skip
+
+
+def _origin(unit: Unit, around: str, tag: str) -> list[str]:
+    """Where the unit comes from, as the standard's annotations."""
+    from .. import __version__
+
+    words = {"version": __version__, "model": unit.origin.model, "program": unit.origin.program}
+    return [
+        f"  <{around}><{tag}>",
+        f"    <Origin {' '.join(f'{k}={quoteattr(v)}' for k, v in words.items())}>",
+        *(f"      <Note>{escape(plain(line))}</Note>" for line in unit.origin.notes if line),
+        f"    </Origin></{tag.split(maxsplit=1)[0]}></{around}>",
+    ]
 
 
 def build_description(unit: Unit) -> str:

@@ -3,8 +3,8 @@
     torque, state, status = step(state, q, qd, reference or t)
 
 Velocities may come from differences of positions, references from a trajectory inside. What is not
-a plausible number never reaches the torque: the law then gives its safe torque, and stays safe
-after `LATCH` such samples in a row until it is started again.
+a plausible number never reaches the torque: such a sample gives the safe torque. After fewer than
+`latch` of them in a row a good one runs again; `latch` in a row stay safe until a new start.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 SAFE = ("zero", "gravity")
 VELOCITIES = ("measured", "difference")
-LATCH = 2.0  # bad samples in a row after which only a new start helps
+LATCH = 2  # bad samples in a row after which only a new start helps
 PLAUSIBLE = 1e6  # rad, m, per second: beyond, or NaN, a sample is bad
 NO_LIMIT = 1e300
 RUNNING, BAD, LATCHED = 0.0, 1.0, 2.0  # status
@@ -41,7 +41,7 @@ class Law:
     `reference` is a trajectory to follow inside, or None: then it comes with every sample.
     `velocity` "difference" makes velocities from positions, low-passed at `velocity_filter` Hz.
     `limit` clips torques. `safe`: "zero" torque, or "gravity": gravity compensation with damping
-    `safe_damping`, ramped down in `ramp` seconds.
+    `safe_damping`, ramped down in `ramp` seconds. `latch` bad samples in a row make it stay.
     """
 
     controller: Controller
@@ -54,6 +54,7 @@ class Law:
     safe: str = "zero"
     safe_damping: Any = 0.0
     ramp: float = 1.0
+    latch: int = LATCH
 
     def __post_init__(self) -> None:
         if not isinstance(self.controller, Controller):
@@ -67,6 +68,8 @@ class Law:
             )
         for name in ("sample_time", "ramp"):
             object.__setattr__(self, name, _above_zero(getattr(self, name), name, "seconds"))
+        if isinstance(self.latch, bool) or not isinstance(self.latch, int) or self.latch < 1:
+            raise OptionError(f"latch is {self.latch!r}, expected a number of samples, 1 or more")
         own = self.controller.sample_time
         if own is not None and own != self.sample_time:
             raise OptionError(
@@ -175,7 +178,7 @@ class Law:
             seen = seen * _good(v, fn)
         place = [fn.select(seen > 0.0, a, b) for a, b in zip(q, x["last_q"], strict=True)]
         speed = self._speed(x, place, qd, seen, fn)
-        good = seen * fine * (x["bad"][0] < LATCH)
+        good = seen * fine * (x["bad"][0] < float(self.latch))
         model = (self.controller.model or self.robot).model
         arm, gains = arm_of(model, fn), SimpleNamespace(**self.gains)
         own = {k.removeprefix("law."): v for k, v in x.items() if k.startswith("law.")}
@@ -202,7 +205,7 @@ class Law:
             f"law.{k}": [fn.select(learns > 0.0, a, b) for a, b in zip(v, own[k], strict=True)]
             for k, v in after.items()
         }
-        status = fn.select(bad >= LATCH, LATCHED, fn.select(bad > 0.0, BAD, RUNNING))
+        status = fn.select(bad >= float(self.latch), LATCHED, fn.select(bad > 0.0, BAD, RUNNING))
         return torque, [v for name in self.slots for v in new[name]], status
 
     def _wanted(self, wanted: Any, fn: Functions) -> tuple[Reference, Any]:
@@ -250,6 +253,10 @@ class Law:
 
     def program(self) -> "Program":
         """One sample as a straight line of operations."""
+        return self._program
+
+    @cached_property
+    def _program(self) -> "Program":
         from ..trace.optimise import share_reciprocals
         from ..trace.program import Port
         from ..trace.tracer import trace

@@ -76,7 +76,8 @@ typedef struct {
     histogram times[3]; /* step, cycle, latency */
     uint64_t cycles, overruns, skipped;
     uint64_t received, newest, lost, stale, sent, unsent;
-    uint64_t missing, bad, safe_cycle, silent;
+    uint64_t missing, bad, safe_torques, spells, safe_cycle;
+    uint64_t silent; /* cycles when the first safe torque of the last spell was sent */
     int safe, fifo, locked;
 } report;
 """
@@ -116,6 +117,7 @@ static void print_json(const options *o, const report *r)
     printf("  \"received\": %" PRIu64 ",\n  \"lost\": %" PRIu64 ",\n", r->received, r->lost);
     printf("  \"stale\": %" PRIu64 ",\n  \"unsent\": %" PRIu64 ",\n", r->stale, r->unsent);
     printf("  \"missing\": %" PRIu64 ",\n  \"bad\": %" PRIu64 ",\n", r->missing, r->bad);
+    printf("  \"safe_torques\": %" PRIu64 ",\n  \"spells\": %" PRIu64 ",\n", r->safe_torques, r->spells);
     printf("  \"safe\": %s,\n  \"safe_cycle\": %" PRIu64 ",\n", r->safe ? "true" : "false", r->safe_cycle);
     printf("  \"silent_until_safe_torque\": %" PRIu64 "\n}\n", r->silent);
 }
@@ -139,9 +141,11 @@ static void print_table(const options *o, const report *r)
     printf("\n\noverruns     %10" PRIu64 "   (%" PRIu64 " cycles skipped)\n", r->overruns, r->skipped);
     if (o->mode != PLANT) return;
     printf("received     %10" PRIu64 "   (%" PRIu64 " lost, %" PRIu64 " out of order)\n", r->received, r->lost, r->stale);
-    printf("without news %10" PRIu64 "   cycles (%" PRIu64 " given the safe torque before it latched)\n", r->missing, r->bad);
+    printf("silent       %10" PRIu64 "   cycles without a new measurement\n", r->missing);
+    printf("safe torque  %10" PRIu64 "   cycles, in %" PRIu64 " spells\n", r->safe_torques, r->spells);
+    if (r->spells > 0) printf("             %10" PRIu64 "   silent cycles until the last spell's first one\n", r->silent);
     if (r->safe)
-        printf("SAFE         %10" PRIu64 "   (cycle; the safe torque came in silent cycle %" PRIu64 ")\n", r->safe_cycle, r->silent);
+        printf("SAFE         %10" PRIu64 "   (cycle) and it stayed safe\n", r->safe_cycle);
     else
         printf("safe state            never\n");
 }

@@ -2,152 +2,31 @@
 
 Every step: take the newest torque, advance the compiled simulation, send where the joints are. The
 brakes hold the arm until the first torque that may act; without torques for `SILENCE` they do not
-come back: the arm goes on with none. Measurements are lost and delayed as asked, torques are not.
+come back: the arm goes on with none. Both ways lose and delay packets as asked, each for itself.
 """
 
-import gc
-import heapq
-import os
-import signal
+import select
 import socket
 import struct
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
-from pathlib import Path
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..control.controller import per_joint
-from ..errors import FileError, OptionError
-from ..simulate.loop import MachineLoop
-from ..simulate.machinery import Machinery
-from ..simulate.settings import positive, settings
+from ..errors import OptionError
+from ..simulate.settings import positive
 from . import udp
+from .foreground import first_in_line, signals_to
+from .plant_arm import Encoder, Stepper
+from .plant_channel import Channel
+from .plant_run import PlantRun
 
 if TYPE_CHECKING:
     from ..robot import Robot
 
 SILENCE = 0.05  # s without a torque packet after which there is no torque
-PRIORITY = 80
 HEAD = struct.Struct("3d")  # of a row: t, controller's t, status
-
-
-class Stepper:
-    """A compiled arm that is advanced one step at a time under a torque that is held."""
-
-    def __init__(self, robot: "Robot", q0: Any, dt: float, stops: bool):
-        import inspect
-
-        from ..simulate.simulate import simulate
-
-        known = {name: p.default for name, p in inspect.signature(simulate).parameters.items()}
-        del known["robot"]
-        given = {**known, "q0": q0, "dt": dt, "duration": dt, "stops": stops, "threads": 1}
-        self.s = settings(robot, **given)
-        if self.s.count != 1:
-            raise OptionError(f"q0 is for {self.s.count} arms, expected one")
-        m = self.m = Machinery(self.s, "plant")
-        self._loop = MachineLoop(m.tasks, 1, 1)
-        self._signals, self._constants = m.signals(0, 1), m.constants()
-        self._saved = np.zeros((1, 1, m.slots.integrated))
-        self.x = m.start()
-        self.q, self.qd = (m.slots.part(self.x, name)[0] for name in ("q", "qd"))
-        self._command = m.slots.part(self.x, "command")[0]
-
-    def step(self, tau: Any) -> None:
-        """One step of dt."""
-        self._command[:] = tau
-        early = self.m.slots.integrated
-        self._loop.run(self.x, 0, 1, self._signals, self._constants, self._saved, early, 1)
-
-
-class Channel:
-    """Loses packets at random and gives the others late by a random part of `jitter`."""
-
-    def __init__(self, loss: float, delay: float, jitter: float, seed: int):
-        self.loss, self.delay, self.jitter = loss, delay, jitter
-        self.lost = 0
-        self._rng = np.random.default_rng(seed)
-        self._waiting: list[tuple[float, int, bytes]] = []
-        self._count = 0
-
-    def put(self, t: float, data: bytes) -> None:
-        """A packet goes in at time t."""
-        chance, part = self._rng.random(2)
-        if chance < self.loss:
-            self.lost += 1
-            return
-        self._count += 1
-        due = t + self.delay + self.jitter * part
-        heapq.heappush(self._waiting, (due, self._count, data))
-
-    @property
-    def due(self) -> float:
-        """When the next one comes out."""
-        return self._waiting[0][0] if self._waiting else np.inf
-
-    def ready(self, t: float) -> Iterator[bytes]:
-        """What has come out until time t."""
-        while self.due <= t:
-            yield heapq.heappop(self._waiting)[2]
-
-
-class Encoder:
-    """Positions in whole steps, velocities from their differences; exact without a step."""
-
-    def __init__(self, robot: "Robot", step: Any, dt: float):
-        self.step = None if step is None else np.array(per_joint(step, "encoder", robot))
-        if self.step is not None and not (self.step > 0).all():
-            raise OptionError(f"encoder is {step!r}, expected rad or m per count above 0")
-        self.dt, self._last = dt, None
-
-    def read(self, q: np.ndarray, qd: np.ndarray) -> tuple[list[float], list[float]]:
-        """What is measured at (q, qd)."""
-        if self.step is None:
-            return q.tolist(), qd.tolist()
-        count = np.round(q / self.step) * self.step
-        last = count if self._last is None else self._last
-        self._last = count
-        return count.tolist(), ((count - last) / self.dt).tolist()
-
-
-@dataclass
-class PlantRun:
-    """What happened: counts, the plant's own lateness (s), and rows (t, controller's t, status, q,
-    qd, torque) of every step since the brakes opened."""
-
-    joints: tuple[str, ...]
-    rate: float
-    steps: int = 0
-    sent: int = 0
-    lost: int = 0
-    received: int = 0
-    overruns: int = 0  # steps that began more than a period late
-    silent: int = 0  # steps without torque because no controller was there
-    latest: float = 0.0
-    rows: list[bytes] = field(default_factory=list, repr=False)  # small pieces: no row waits
-
-    @property
-    def columns(self) -> list[str]:
-        """Names of the rows' numbers."""
-        return ["t", "t_controller", "status"] + [
-            f"{what}_{name}" for what in ("q", "qd", "tau") for name in self.joints
-        ]
-
-    @property
-    def log(self) -> np.ndarray:
-        """The rows as one array, (K, 3 + 3 n)."""
-        return np.frombuffer(b"".join(self.rows)).reshape(-1, len(self.columns))
-
-    def save(self, path: str | Path) -> None:
-        """Write the rows as CSV."""
-        try:
-            np.savetxt(path, self.log, "%.9g", ",", header=",".join(self.columns), comments="")
-        except OSError as error:
-            raise FileError(f"cannot write {str(path)!r}: {error.strerror}") from None
 
 
 class PlantServer:
@@ -180,7 +59,8 @@ class PlantServer:
         self.n, self.keep = robot.n, keep
         self.arm = Stepper(robot, q0, 1.0 / self.rate, stops)
         self.encoder = Encoder(robot, encoder, 1.0 / self.rate)
-        self.channel = Channel(loss, delay, jitter, seed)
+        self.measurements = Channel(loss, delay, jitter, seed)
+        self.torques = Channel(loss, delay, jitter, [seed, 1])
         self.found = PlantRun(robot.joint_names, self.rate)
         self.link = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         try:
@@ -192,6 +72,7 @@ class PlantServer:
         self.port = self.link.getsockname()[1]
         self._peer, self._stopped = None, False
         self._torque: udp.Packet | None = None  # the newest that may act
+        self._from: Any = None  # who sent it
         self._heard = -np.inf
 
     def stop(self, *_: Any) -> None:
@@ -209,28 +90,33 @@ class PlantServer:
                 self.found.latest = max(self.found.latest, late)
                 self._step(k, k * dt)
                 k += 1
-        self.found.steps, self.found.lost = k, self.channel.lost
+        self.found.steps = k
+        self.found.lost, self.found.lost_torques = self.measurements.lost, self.torques.lost
         return self.found
 
     def _until(self, begun: float, t: float) -> None:
-        """Wait, and send what comes out of the channel meanwhile."""
+        """Wait; what comes goes into its channel and what is due comes out meanwhile."""
         while True:
             passed = time.monotonic() - begun
-            for data in self.channel.ready(passed):
+            self._receive(min(passed, t))  # a late plant is no late controller
+            for data in self.measurements.ready(passed):
                 self._send(data)
             if passed >= t:
                 return
-            time.sleep(max(0.0, min(t, self.channel.due) - passed))
+            left = max(0.0, min(t, self.measurements.due) - passed)
+            select.select([self.link], [], [], left)
 
     def _step(self, k: int, t: float) -> None:
-        self._receive(t)
+        for packet, peer in self.torques.ready(t):
+            self._command(packet, peer, t)
         q, qd = self.encoder.read(self.arm.q, self.arm.qd)
-        self.channel.put(t, udp.measurement(k, t, q, qd))
+        if self._peer is not None:
+            self.measurements.put(t, udp.measurement(k, t, q, qd))
         if self._torque is None:
             return  # the brakes hold
         *tau, status = self._torque.values
         if t - self._heard > SILENCE:
-            tau = [0.0] * self.n
+            tau, status = [0.0] * self.n, udp.LISTENING
             self.found.silent += 1
         if self.keep:
             state = self.arm.q.tobytes() + self.arm.qd.tobytes()
@@ -247,15 +133,23 @@ class PlantServer:
             except OSError:  # the controller is gone, says the network
                 continue
             packet = udp.torque_of(data, self.n)
-            if packet is None:
-                continue
-            known, self._peer = peer == self._peer, peer
-            if packet.values[-1] == udp.LISTENING:
-                continue
-            last = self._torque.sequence if known and self._torque is not None else -1
-            if packet.sequence > last:
-                self._torque, self._heard = packet, t
-                self.found.received += 1
+            if packet is not None:
+                self.torques.put(t, (packet, peer))
+
+    def _command(self, packet: udp.Packet, peer: Any, t: float) -> None:
+        """A torque has come out of its channel."""
+        self._peer = peer
+        if packet.values[-1] == udp.LISTENING:
+            return
+        if (
+            self._torque is not None
+            and peer == self._from
+            and packet.sequence <= self._torque.sequence
+        ):
+            self.found.stale += 1
+            return
+        self._torque, self._from, self._heard = packet, peer, t
+        self.found.received += 1
 
     def _send(self, data: bytes) -> None:
         if self._peer is not None:
@@ -269,7 +163,8 @@ def run_plant(
 ) -> PlantRun:
     """Simulate an arm in real time behind a UDP port until `duration`, SIGINT or SIGTERM.
 
-    Options: host, q0, rate (steps per second), loss (0 to 1), delay and jitter (seconds), seed,
+    Options: host, q0, rate (steps per second), loss (0 to 1), delay and jitter (seconds), of both
+    ways, seed,
     encoder (rad or m per count), stops, keep (the rows).
     """
     return serve(PlantServer(robot, port, **options), duration)
@@ -277,44 +172,5 @@ def run_plant(
 
 def serve(server: PlantServer, duration: float = np.inf) -> PlantRun:
     """Run a plant in the foreground: signals end it, and it comes first where that is allowed."""
-    with _signals(server.stop), _priority():
+    with signals_to(server.stop), first_in_line():
         return server.run(duration)
-
-
-@contextmanager
-def _signals(stop: Any) -> Iterator[None]:
-    numbers = (signal.SIGINT, signal.SIGTERM)
-    before = [signal.signal(number, stop) for number in numbers]
-    try:
-        yield
-    finally:
-        for number, handler in zip(numbers, before, strict=True):
-            signal.signal(number, handler)
-
-
-@contextmanager
-def _priority() -> Iterator[None]:
-    """No garbage collection; SCHED_FIFO where there is one and it is allowed."""
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        with _fifo():
-            yield
-    finally:
-        if collecting:
-            gc.enable()
-
-
-@contextmanager
-def _fifo() -> Iterator[None]:
-    if not hasattr(os, "sched_setscheduler"):
-        yield
-        return
-    before = os.sched_getscheduler(0), os.sched_getparam(0)
-    with suppress(OSError):
-        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(PRIORITY))
-    try:
-        yield
-    finally:
-        with suppress(OSError):
-            os.sched_setscheduler(0, *before)

@@ -4,9 +4,9 @@
     cycle     sleep until its time; newest measurement that came; step; send the torque
     end       after --cycles, on a signal, or when the safe state has run its course
 
-One cycle without its measurement goes on with the last one; from the second in a row the law is
-given NaN, so its torque is the safe one from there on, and the third latches it. A measurement that
-came early, together with the one before, is not missed in its own cycle (or two cycles later).
+A cycle either got a new measurement or it is silent. The first silent cycle (`--hold` of them) goes
+on with the last measurement; from the second in a row the law is given NaN, so its torque is the
+safe one until a measurement comes. The law's own `latch` says how many of those are final.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING
 from ..backends.c_function import PRECISIONS
 from ..backends.c_names import comment
 from .c_text import stem_of
+from .loop_options import C_OPTIONS
 from .loop_report import C_CLOCK, C_COUNTS, C_REPORT
+from .posix_link import C_LINK
 from .udp import C_PACKETS, HOST, PORT
 
 if TYPE_CHECKING:
@@ -24,98 +26,6 @@ if TYPE_CHECKING:
 HOLD = 1  # cycles without a measurement that the last one may stand in for
 LISTEN = 200  # packets
 AFTER = 0.1  # s in the safe state before the program ends, where nothing is ramped down
-
-C_LINK = r"""
-/* the newest of the measurements that are here; returns how many there were */
-static int receive(int link, @STEM@_measurement *m, double *t, report *r)
-{
-    unsigned char data[IN + 1];
-    int tries, found = 0, i;
-    for (tries = 0; tries < 256; tries++) {
-        const ssize_t got = recv(link, data, sizeof data, 0);
-        uint64_t sequence;
-        if (got < 0 && (errno == ECONNREFUSED || errno == EINTR)) continue;
-        if (got < 0) break;
-        if (got != IN || take(data, 4) != MAGIC || take(data + 4, 4) != MEASUREMENT) continue;
-        sequence = take(data + 8, 8);
-        if (r->received > 0 && sequence <= r->newest) {
-            r->stale++;
-            if (r->lost > 0) r->lost--;
-            continue;
-        }
-        if (r->received > 0) r->lost += sequence - r->newest - 1;
-        r->newest = sequence;
-        r->received++;
-        *t = take_number(data + 16);
-        for (i = 0; i < JOINTS; i++) {
-            m->q[i] = (@T@)take_number(data + HEAD + 8 * i);
-            m->qd[i] = (@T@)take_number(data + HEAD + 8 * (JOINTS + i));
-        }
-        found++;
-    }
-    return found;
-}
-
-static void transmit(int link, double t, const @T@ torque[JOINTS], int status, report *r)
-{
-    unsigned char data[OUT];
-    int i;
-    put_head(data, TORQUE, r->sent++, t);
-    for (i = 0; i < JOINTS; i++) put_number(data + HEAD + 8 * i, (double)torque[i]);
-    put_number(data + HEAD + 8 * JOINTS, (double)status);
-    if (send(link, data, OUT, 0) != OUT) r->unsent++;
-}
-
-static int linked(const options *o)
-{
-    struct sockaddr_in there;
-    const int link = socket(AF_INET, SOCK_DGRAM, 0);
-    memset(&there, 0, sizeof there);
-    there.sin_family = AF_INET;
-    there.sin_port = htons(o->port);
-    if (link < 0 || inet_pton(AF_INET, o->host, &there.sin_addr) != 1) return -1;
-    if (connect(link, (const struct sockaddr *)&there, sizeof there) != 0) return -1;
-    if (fcntl(link, F_SETFL, O_NONBLOCK) != 0) return -1;
-    return link;
-}
-
-static int later(const void *a, const void *b)
-{
-    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
-/* Waits for the plant and hears some of its packets: the first measurement, and the time of the
- * first cycle. Cycles begin just behind the second latest arrival: a stall is no rule. 0 if none. */
-static int64_t listened(int link, const options *o, @STEM@_measurement *m, report *r)
-{
-    static int64_t offsets[MOST];
-    const @T@ none[JOINTS] = { 0 };
-    const int64_t end = now() + (int64_t)(o->wait * SECOND), period = (int64_t)(o->period * SECOND + 0.5);
-    int64_t hello = 0, first;
-    struct pollfd p;
-    int heard = 0;
-    p.fd = link;
-    p.events = POLLIN;
-    while (heard < o->listen && !stopped) {
-        double t = 0.0;
-        if (now() > end) return 0;
-        if (now() > hello) {
-            transmit(link, 0.0, none, -1, r);
-            hello = now() + SECOND / 20;
-        }
-        p.revents = 0;
-        if (poll(&p, 1, 50) > 0 && receive(link, m, &t, r)) offsets[heard++] = now() - (int64_t)(t * SECOND);
-    }
-    if (heard < o->listen) return 0;
-    qsort(offsets, (size_t)heard, sizeof offsets[0], later);
-    first = offsets[heard - 2] + period / 16;
-    first += period * ((now() - first) / period + 2);
-    r->received = 0;
-    r->lost = r->stale = r->unsent = 0;
-    return first;
-}
-"""
 
 C_MAIN = r"""
 /* every joint turns at 3 rad/s, from -3 to 3.28 rad and again */
@@ -129,25 +39,42 @@ static void made_up(double t, @STEM@_measurement *m)
     }
 }
 
+static void tell(const char *what, uint64_t cycle, uint64_t silent)
+{
+    if (silent > 0) fprintf(stderr, "%s: cycle %" PRIu64 ", no measurement for %" PRIu64 " cycles\n", what, cycle, silent);
+    else fprintf(stderr, "%s: cycle %" PRIu64 ", the sample is not plausible\n", what, cycle);
+}
+
+/* counts the safe torques, and tells where a spell of them begins and where they stay */
+static void watch(controller *c, report *r)
+{
+    const int safe = c->status != @UP@_RUNNING;
+    if (safe) r->safe_torques++;
+    if (c->status == @UP@_BAD_SAMPLE) r->bad++;
+    if (safe && !c->safe) {
+        r->silent = c->silent;
+        if (r->spells++ < LINES) tell("SAFE TORQUE", r->cycles, c->silent);
+    }
+    c->safe = safe;
+    if (c->status == @UP@_SAFE && !r->safe) {
+        r->safe = 1;
+        r->safe_cycle = r->cycles;
+        tell("SAFE", r->cycles, c->silent);
+    }
+}
+
 static void one_cycle(int link, const options *o, double t, controller *c, report *r)
 {
-    double sent = 0.0;
+    double when = c->when;
     int64_t begun, ended;
     int came = 1;
-    if (o->mode == PLANT) came = receive(link, &c->seen, &sent, r);
-@GUESS@    c->measured = c->seen;
+    if (o->mode == PLANT) came = receive(link, &c->seen, &when, r);
+    c->silent = came > 0 ? 0 : c->silent + 1;
+    if (came == 0) r->missing++;
+@GUESS@    c->when = when;
+    c->measured = c->seen;
     if (o->mode == DRY) made_up(t, &c->measured);
     if (o->mode == DRY && r->cycles % 1000 == 0) @STEM@_init(&c->state, &c->measured); /* no windup */
-    if (came > 0) {
-        if (came > 1 && c->silent == 0) c->spare = AHEAD; /* this cycle's and, early, the next one's */
-        else if (c->spare > 0) c->spare--;
-        c->silent = 0;
-    } else if (c->spare > 0) {
-        c->spare = 0;
-    } else {
-        c->silent++;
-        r->missing++;
-    }
     if (c->silent > o->hold)
         for (int i = 0; i < JOINTS; i++) c->measured.q[i] = c->measured.qd[i] = (@T@)NAN;
 @WANTED@
@@ -156,16 +83,7 @@ static void one_cycle(int link, const options *o, double t, controller *c, repor
     ended = now();
     note(&r->times[0], ended - begun);
     if (o->mode == PLANT) transmit(link, t, c->torque, c->status, r);
-    if (c->status == @UP@_BAD_SAMPLE) {
-        r->bad++;
-        r->silent = c->silent;
-    }
-    if (c->status == @UP@_SAFE && !r->safe) {
-        r->safe = 1;
-        r->safe_cycle = r->cycles;
-        fprintf(stderr, "SAFE: cycle %" PRIu64 ", no measurement for %" PRIu64 " cycles, safe torque since silent cycle %"
-            PRIu64 "\n", r->cycles, c->silent, r->silent);
-    }
+    watch(c, r);
 }
 
 static void run(int link, const options *o, int64_t first, controller *c, report *r)
@@ -196,7 +114,7 @@ static void run(int link, const options *o, int64_t first, controller *c, report
     }
     if (o->mode == PLANT) { /* whoever holds the last command must not hold ours */
         const @T@ none[JOINTS] = {0};
-        transmit(link, (double)tick * o->period, none, @UP@_SAFE, r);
+        transmit(link, (double)tick * o->period, none, BYE, r);
     }
 }
 
@@ -216,47 +134,6 @@ static void stop(int number)
     (void)number;
     stopped = 1;
 }
-
-static int understood(int count, char **words, options *o)
-{
-    int i;
-    for (i = 1; i < count; i++) {
-        const char *word = words[i], *value = i + 1 < count ? words[i + 1] : NULL;
-        char *end = NULL;
-        double number;
-        if (strcmp(word, "--json") == 0) { o->json = 1; continue; }
-        if (strcmp(word, "--empty") == 0) { o->mode = EMPTY; continue; }
-        if (strcmp(word, "--dry") == 0) { o->mode = DRY; continue; }
-        if (value == NULL) return 0;
-        i++;
-        if (strcmp(word, "--host") == 0) { o->host = value; continue; }
-        number = strtod(value, &end);
-        if (end == value || *end != '\0' || !(number >= 0.0) || !(number < 1e15)) return 0;
-        if (strcmp(word, "--port") == 0 && number >= 1.0 && number <= 65535.0) o->port = (uint16_t)number;
-        else if (strcmp(word, "--cycles") == 0) o->cycles = (uint64_t)number;
-        else if (strcmp(word, "--hold") == 0) o->hold = (uint64_t)number;
-        else if (strcmp(word, "--listen") == 0 && number >= 2.0 && number <= MOST) o->listen = (int)number;
-        else if (strcmp(word, "--wait") == 0) o->wait = number;
-        else if (strcmp(word, "--period") == 0 && number >= 1e-6 && number <= 1e3) o->period = number;
-        else return 0;
-    }
-    return 1;
-}
-
-static const char USAGE[] =
-    "usage: @STEM@_loop [options]\n\n"
-    "  --host ADDRESS  IPv4 address of the plant (@HOST@)\n"
-    "  --port PORT     its port (@PORT@)\n"
-    "  --cycles N      end after so many; 0: on SIGINT or SIGTERM (0)\n"
-    "  --period S      seconds of a cycle (@PERIOD@, which the gains are for)\n"
-    "  --hold N        cycles without a measurement that the last one stands in for (@HOLD@)\n"
-    "  --listen N      packets to hear before the first cycle, which is set behind them (@LISTEN@)\n"
-    "  --wait S        seconds to wait for the plant (10)\n"
-    "  --empty         cycles that do nothing: what the machine's own scheduling does\n"
-    "  --dry           no plant: step on made-up measurements, to time it\n"
-    "  --json          print JSON\n\n"
-    "@REFERENCE@\n"
-    "Exit code 0: fine, 1: ended in the safe state, 2: wrong options or no plant.\n";
 
 int main(int count, char **words)
 {
@@ -279,7 +156,7 @@ int main(int count, char **words)
     first = now() + SECOND / 100;
     if (o.mode == PLANT) {
         link = linked(&o);
-        first = link < 0 ? 0 : listened(link, &o, &c.seen, &r);
+        first = link < 0 ? 0 : listened(link, &o, &c, &r);
         if (first == 0) {
             fprintf(stderr, "error: no plant at %s port %u\n", o.host, (unsigned int)o.port);
             return 2;
@@ -321,7 +198,7 @@ C_TYPES = r"""
 
 #define JOINTS @N@
 #define MOST 10000 /* packets to listen to */
-#define AHEAD 3
+#define LINES 20 /* of safe torques told */
 #define IN (HEAD + 16 * JOINTS)
 #define OUT (HEAD + 8 * JOINTS + 8)
 
@@ -344,9 +221,9 @@ typedef struct {
     @STEM@_reference wanted;
     @T@ torque[JOINTS];
     uint64_t silent; /* cycles in a row whose measurement did not come */
-    int spare; /* cycles left in which one without a measurement is made up for by an early one */
-    int status;
-    @T@ before[JOINTS], moved[JOINTS]; /* where the arm was a cycle ago, and how far it went */
+    int status, safe; /* what the law said, and whether it gave the safe torque */
+    double when; /* the plant's time of what came last */
+    @T@ before[JOINTS], moved[JOINTS]; /* where the arm was then, and how far it goes in a cycle */
 } controller;
 """
 
@@ -365,11 +242,15 @@ INSIDE = "The reference is the trajectory inside, from its beginning at the firs
 STILL = "The reference is the place where the arm is at the first cycle: it holds still."
 
 
-# a law that makes velocities from positions must not see the same position twice
+# a law that makes velocities from positions must not see the same position twice; packets that came
+# together, or after a silence, are more or less than a cycle apart
 GUESS = """    for (int i = 0; i < JOINTS; i++) {
-        if (came == 0) c->seen.q[i] = (@T@)(c->before[i] + c->moved[i]);
-        c->moved[i] = (@T@)(c->seen.q[i] - c->before[i]);
-        c->before[i] = c->seen.q[i];
+        if (when > c->when) {
+            const double moved = (double)(c->seen.q[i] - c->before[i]) * (o->period / (when - c->when));
+            c->moved[i] = isfinite(moved) ? (@T@)moved : 0;
+        }
+        if (came > 0) c->before[i] = c->seen.q[i];
+        else c->seen.q[i] = c->before[i] + (@T@)c->silent * c->moved[i];
     }
 """
 
@@ -394,7 +275,8 @@ def loop_source(law: "Law", notes: Sequence[str], dtype: str) -> str:
         "GUESS": GUESS if law.velocity == "difference" else "",
         "FIRST": "    (void)m;" if inside else "    memcpy(wanted.q, m->q, sizeof wanted.q);",
     }
-    parts = [C_TYPES, C_PACKETS, C_CLOCK, C_COUNTS, C_REPORT, C_FIRST, C_LINK, C_MAIN]
+    parts = [C_TYPES, C_PACKETS, C_CLOCK, C_COUNTS, C_REPORT, C_FIRST, C_LINK]
+    parts += [C_OPTIONS, C_MAIN]
     text = "".join(parts)
     for _ in range(2):  # some words hold others
         for word, value in words.items():

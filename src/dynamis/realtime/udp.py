@@ -9,7 +9,8 @@ Little endian, one packet per datagram:
     16     f64   t, seconds since the sender started; of a torque: what the reference is for
     24     f64   n positions, then n velocities; or n torques, then the status
 
-Status: -1 listening (this torque must not act), 0 running, 1 bad sample, 2 safe.
+Status: -1 listening (this torque must not act), 0 running, 1 bad sample, 2 safe, 3 good-bye (zero
+torque, nothing comes after it).
 The plant answers to whoever sent it a torque packet last.
 """
 
@@ -20,7 +21,7 @@ from typing import NamedTuple
 
 MAGIC = 0x314E5944  # "DYN1"
 MEASUREMENT, TORQUE = 1, 2
-LISTENING, RUNNING, BAD, SAFE = -1.0, 0.0, 1.0, 2.0
+LISTENING, RUNNING, BAD, SAFE, BYE = -1.0, 0.0, 1.0, 2.0, 3.0
 HOST = "127.0.0.1"
 PORT = 5600
 HEAD = struct.Struct("<IIQd")
@@ -73,6 +74,8 @@ C_PACKETS = f"""
 #define MEASUREMENT {MEASUREMENT}u
 #define TORQUE {TORQUE}u
 #define HEAD {HEAD.size}
+#define LISTENING ({LISTENING:.0f})
+#define BYE {BYE:.0f}
 
 static void put(unsigned char *at, uint64_t value, int bytes)
 {{

@@ -1,0 +1,129 @@
+"""The script beside generated files that writes them again: every number of the call, exactly."""
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import control
+from ..model.toml import toml_text
+from .c_text import plain
+from .law import Law
+from .reference_file import reference_text
+
+SCRIPT = "regenerate.py"
+
+
+def options_of(law: Law) -> dict[str, Any]:
+    """What `export_controller` was told about the law, but for its reference."""
+    names = (
+        "sample_time", "velocity", "velocity_filter", "limit", "safe", "safe_damping", "ramp",
+        "latch",
+    )  # fmt: skip
+    return {name: getattr(law, name) for name in names}
+
+
+def again(law: Law) -> str:
+    """How the files are made again, in a line."""
+    if repeatable(law):
+        return f"python {SCRIPT}"
+    return "dy.export_controller(controller, robot, directory, ...), with your own classes"
+
+
+def repeatable(law: Law) -> bool:
+    """Whether controller and trajectory are the package's own, and so can be written down."""
+    kind = type(law.controller)
+    if not dataclasses.is_dataclass(kind):
+        return False
+    ours = getattr(control, kind.__name__, None) is kind
+    inside = law.reference is None or reference_text(law.reference) is not None
+    values = [value for name, value in fields(law.controller).items() if name != "model"]
+    values += options_of(law).values()
+    return ours and inside and all(spelt(value) is not None for value in values)
+
+
+def fields(controller: Any) -> dict[str, Any]:
+    """What a controller was made with."""
+    return {f.name: getattr(controller, f.name) for f in dataclasses.fields(controller)}
+
+
+def ingredients(
+    law: Law, stem: str, options: Mapping[str, Any], notes: Sequence[str]
+) -> dict[str, str]:
+    """File name -> text: robot, model, trajectory, and the script."""
+    files = {f"{stem}_robot.toml": toml_text(law.robot.model)}
+    model = law.controller.model
+    if model is not None and model is not law.robot:
+        files[f"{stem}_model.toml"] = toml_text(model.model)
+    if not repeatable(law):
+        return files
+    if law.reference is not None:
+        files[f"{stem}_reference.json"] = reference_text(law.reference) or ""
+    return {**files, SCRIPT: _script(law, stem, files, options, notes)}
+
+
+def _script(
+    law: Law, stem: str, files: Mapping[str, str], options: Mapping[str, Any], notes: Sequence[str]
+) -> str:
+    from .. import __version__
+
+    parts = {"model": f"{stem}_model.toml", "reference": f"{stem}_reference.json"}
+    words = {}
+    for name, value in fields(law.controller).items():
+        words[name] = spelt(value) if name != "model" else "model"
+    model = "None" if law.controller.model is None else "robot"
+    if parts["model"] in files:
+        model = f'dy.load(here / "{parts["model"]}")'
+    reference = "None"
+    if parts["reference"] in files:
+        reference = f'read_reference(here / "{parts["reference"]}")'
+    given = "".join(f"    {name}={word},\n" for name, word in words.items())
+    told = "".join(f"    {name}={spelt(value)},\n" for name, value in options.items())
+    read = "from dynamis.realtime.reference_file import read_reference\n"
+    return f"""{"".join(f"# {plain(line)}".rstrip() + chr(10) for line in notes)}
+import sys
+from pathlib import Path
+
+import dynamis as dy
+{read if law.reference is not None else ""}
+if dy.__version__ != {__version__!r}:
+    print(f"made by dynamis {__version__}, this is {{dy.__version__}}: the files may differ")
+here = Path(__file__).resolve().parent
+robot = dy.load(here / "{stem}_robot.toml")
+model = {model}
+reference = {reference}
+controller = dy.control.{type(law.controller).__name__}(
+{given})
+files = dy.export_controller(
+    controller,
+    robot,
+    sys.argv[1] if len(sys.argv) > 1 else here,
+    reference=reference,
+{told})
+for file in files:
+    print(file)
+"""
+
+
+def spelt(value: Any) -> str | None:
+    """A plain value as Python reads it, with every digit; None for what is not plain."""
+    if isinstance(value, (np.ndarray, np.generic)):
+        value = value.tolist()
+    if value is None or isinstance(value, bool):
+        return repr(value)
+    if isinstance(value, str):
+        return ascii(str(value))
+    if isinstance(value, int):
+        return repr(int(value))
+    if isinstance(value, float):
+        return repr(float(value)) if math.isfinite(value) else f'float("{float(value)}")'
+    if isinstance(value, (list, tuple)):
+        words = [spelt(v) for v in value]
+        if any(word is None for word in words):
+            return None
+        inside = ", ".join(map(str, words))
+        comma = "," if len(words) == 1 else ""
+        return f"[{inside}]" if isinstance(value, list) else f"({inside}{comma})"
+    return None
