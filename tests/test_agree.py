@@ -13,12 +13,12 @@ from dynamis.agree import own as own_methods
 from dynamis.agree import peers as peer_table
 from dynamis.agree.peers import PEERS, QUANTITIES, installed, peer_rows
 from dynamis.agree.pinocchio_peer import pinocchio_peer
-from dynamis.agree.rigid_tree import rigid_tree
 from dynamis.agree.row import relative_difference
 from dynamis.agree.states import random_states
 from dynamis.agree.toolbox_peer import FAULT, ToolboxPeer, toolbox_peer
 from dynamis.dynamics.methods import FORWARD_METHODS, INVERSE_METHODS
 from dynamis.errors import OptionError
+from dynamis.interop.rigid_tree import rigid_tree
 from dynamis.model import catalogue
 from dynamis.model.model import Model
 

@@ -103,6 +103,17 @@ def identify_puma(said):
     assert unknowns == 58 and inside >= 56
 
 
+def other_libraries(said):
+    places = [row for row in said.splitlines() if re.search(r"(rnea|rne|mj_inverse|back): ", row)]
+    assert places and all(numbers(row)[-1] < 1e-12 for row in places)
+    assert line(said, "gravload at qn:")[1] == pytest.approx(31.6399, abs=1e-3)
+
+
+def reinforcement(said):
+    by_chance, by_law = (line(said, name) for name in ("chance: return", "PD with model: return"))
+    assert by_law[0] > by_chance[0] + 100 and by_law[1] >= 90 > 50 > by_chance[1]
+
+
 FIGURES = {
     "06_pendulum": pendulum,
     "07_six_torques": six_torques,
@@ -112,6 +123,8 @@ FIGURES = {
     "13_controller_in_c": controller_in_c,
     "11_stiction": stiction,
     "12_identify_puma": identify_puma,
+    "14_other_libraries": other_libraries,
+    "15_reinforcement": reinforcement,
 }
 
 

@@ -10,7 +10,7 @@ from .model.link import Link
 from .robot import Robot, load
 
 if TYPE_CHECKING:
-    from . import control, trajectory, transforms
+    from . import control, interop, rtb, trajectory, transforms
     from .generic import compile_function as compile
     from .identify import (
         Log,
@@ -46,8 +46,10 @@ __all__ = [
     "identify",
     "identify_drive_gains",
     "identify_payload",
+    "interop",
     "load",
     "read_log",
+    "rtb",
     "simulate",
     "trajectory",
     "transforms",
@@ -65,7 +67,9 @@ _LATER = {
     "identify": ("identify.identify", "identify"),
     "identify_drive_gains": ("identify.drive_gains", "identify_drive_gains"),
     "identify_payload": ("identify.payload", "identify_payload"),
+    "interop": ("interop", None),
     "read_log": ("identify.read", "read_log"),
+    "rtb": ("rtb", None),
     "simulate": ("simulate.simulate", "simulate"),
     "compile": ("generic", "compile_function"),
     "trajectory": ("trajectory", None),

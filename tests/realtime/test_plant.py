@@ -16,10 +16,11 @@ import dynamis as dy
 from dynamis.errors import FileError, OptionError, ShapeError
 from dynamis.realtime import udp
 from dynamis.realtime.plant import SILENCE, PlantServer
-from dynamis.realtime.plant_arm import Encoder, Stepper
 from dynamis.realtime.plant_channel import Channel
+from dynamis.realtime.plant_encoder import Encoder
 from dynamis.realtime.plant_run import PlantRun
 from dynamis.realtime.tracking import tracking_table
+from dynamis.simulate.stepper import Stepper
 
 RATE = 200.0  # steps per second that any machine keeps up with
 

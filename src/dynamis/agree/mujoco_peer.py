@@ -13,12 +13,12 @@ from xml.etree import ElementTree
 
 import numpy as np
 
+from ..interop.mjcf_write import mjcf_element
+from ..interop.rigid_tree import NotRepresentableError, TreeJoint, body_names, rigid_tree
 from ..robot import Robot
 from ..spatial.frames import matrix
 from .coordinates import TreePeer
-from .rigid_tree import NotComparableError, TreeJoint, body_names, rigid_tree
 
-KINDS = {"revolute": "hinge", "prismatic": "slide"}
 OFF = ("contact", "constraint", "limit", "equality", "frictionloss", "spring", "damper")
 
 
@@ -39,7 +39,7 @@ class MujocoPeer(TreePeer):
         try:
             self.model = mujoco.MjModel.from_xml_string(text)
         except ValueError as error:
-            raise NotComparableError(_refusal(error, robot)) from None
+            raise NotRepresentableError(_refusal(error, robot)) from None
         self.data = mujoco.MjData(self.model)
         size = range(len(chain.joints))
         self.order = [int(self.model.joint(f"j{i}").dofadr[0]) for i in size]
@@ -112,33 +112,10 @@ def full_mass_matrix(mj: Any, model: Any, data: Any) -> np.ndarray:
 
 def mjcf(tree: list[TreeJoint], gravity: Iterable[float]) -> str:
     """The model as MJCF text; bodies and joints are named by their numbers in the tree."""
-    root = ElementTree.Element("mujoco")
-    ElementTree.SubElement(root, "compiler", angle="radian")
-    option = ElementTree.SubElement(root, "option", gravity=_numbers(gravity))
-    ElementTree.SubElement(option, "flag", dict.fromkeys(OFF, "disable"))
-    world = ElementTree.SubElement(root, "worldbody")
-    nodes: list[ElementTree.Element] = []
-    for i, joint in enumerate(tree):
-        parent = world if joint.parent < 0 else nodes[joint.parent]
-        nodes.append(_body(parent, i, joint))
+    names = [[f"{letter}{i}" for i in range(len(tree))] for letter in "bj"]
+    root, _ = mjcf_element(tree, gravity, *names)
+    ElementTree.SubElement(next(root.iter("option")), "flag", dict.fromkeys(OFF, "disable"))
     return ElementTree.tostring(root, encoding="unicode")
-
-
-def _body(parent: ElementTree.Element, i: int, joint: TreeJoint) -> ElementTree.Element:
-    xy = np.concatenate([joint.R[:, 0], joint.R[:, 1]])
-    place = {"pos": _numbers(joint.p), "xyaxes": _numbers(xy)}
-    node = ElementTree.SubElement(parent, "body", {"name": f"b{i}", **place})
-    motion = {"name": f"j{i}", "type": KINDS[joint.kind], "axis": "0 0 1"}
-    ElementTree.SubElement(node, "joint", {**motion, "armature": repr(float(joint.armature))})
-    I = joint.body.inertia
-    entries = _numbers((I[0, 0], I[1, 1], I[2, 2], I[0, 1], I[0, 2], I[1, 2]))
-    body = {"pos": _numbers(joint.body.com), "mass": repr(float(joint.body.mass))}
-    ElementTree.SubElement(node, "inertial", {**body, "fullinertia": entries})
-    return node
-
-
-def _numbers(values: Iterable[float]) -> str:
-    return " ".join(repr(float(x)) for x in values)
 
 
 def _refusal(error: Exception, robot: Robot) -> str:

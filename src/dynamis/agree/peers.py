@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import SingularError
+from ..interop.rigid_tree import NotRepresentableError, slides
 from ..model.friction import Friction
 from ..robot import Robot
 from .mujoco_peer import mujoco_peer
 from .pinocchio_peer import pinocchio_peer
-from .rigid_tree import NotComparableError, slides
 from .row import Row, first_line, relative_difference
 from .states import States
 from .toolbox_peer import has_toolbox_friction, toolbox_peer
@@ -84,7 +84,7 @@ def peer_rows(robot: Robot, states: States, name: str) -> list[Row]:
     twin = robot if peer.has_friction(robot) else without_friction(robot)
     try:
         theirs = _engines(peer, twin, states.q)
-    except NotComparableError as error:
+    except NotRepresentableError as error:
         return [Row(source, "all", None, LIMIT, first_line(error))]
     s = {"q": states.q, "qd": states.qd, "qdd": states.qdd}
     s["tau"] = twin.inverse_dynamics(s["q"], s["qd"], s["qdd"])

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from ..interop.pinocchio_write import pinocchio_model
+from ..interop.rigid_tree import rigid_tree
 from ..robot import Robot
 from ..spatial.frames import matrix
 from .coordinates import TreePeer
-from .rigid_tree import TreeJoint, branch_by_branch, rigid_tree
 
 
 def pinocchio_peer(robot: Robot, q: np.ndarray) -> "PinocchioPeer":
@@ -28,7 +29,7 @@ class PinocchioPeer(TreePeer):
         chain = robot.chain
         super().__init__(chain)
         self.pin = pin
-        self.model, self.joints = _model(rigid_tree(robot, q), robot.gravity)
+        self.model, self.joints = pinocchio_model(rigid_tree(robot, q), robot.gravity)
         self.data = self.model.createData()
         self.order = [self.model.joints[j].idx_v for j in self.joints]
         self.tip = self.joints[chain.tip]
@@ -78,26 +79,3 @@ class PinocchioPeer(TreePeer):
         J = self.tool.inverse().action @ local.reshape(6, -1)  # one joint comes as a vector
         R = self.tree_pose(x)[:3, :3]
         return np.vstack([R @ J[:3], R @ J[3:]])[:, self.order]
-
-
-def _model(tree: list[TreeJoint], gravity: np.ndarray) -> tuple:
-    """A pin.Model and the Pinocchio index of each of our joints.
-
-    Joints are added branch by branch: where a subtree is not numbered in one run, crba is wrong.
-    """
-    pin: Any = import_module("pinocchio")
-    model, index = pin.Model(), [0] * len(tree)
-    kinds = {"revolute": pin.JointModelRZ, "prismatic": pin.JointModelPZ}
-    for i in branch_by_branch(tree):
-        joint = tree[i]
-        parent = 0 if joint.parent < 0 else index[joint.parent]
-        placement = pin.SE3(joint.R, joint.p)
-        index[i] = model.addJoint(parent, kinds[joint.kind](), placement, f"joint{i}")
-        body = pin.Inertia(joint.body.mass, joint.body.com, joint.body.inertia)
-        model.appendBodyToJoint(index[i], body, pin.SE3.Identity())
-    armature = np.zeros(model.nv)
-    for i, joint in enumerate(tree):
-        armature[model.joints[index[i]].idx_v] = joint.armature
-    model.armature = armature
-    model.gravity = pin.Motion(gravity, np.zeros(3))
-    return model, index

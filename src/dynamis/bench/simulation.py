@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..agree.mujoco_peer import mjcf
-from ..agree.rigid_tree import RigidBody, TreeJoint, rigid_tree
 from ..control import ComputedTorque, Controller, ControlLoop
+from ..interop.rigid_tree import RigidBody, TreeJoint, rigid_tree
 from ..model.friction import Friction
 from ..robot import Robot
 from ..simulate.loop import MachineLoop

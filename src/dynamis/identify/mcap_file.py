@@ -14,7 +14,7 @@ import numpy as np
 
 from ..errors import DynamisError, FileError, OptionError, did_you_mean
 from ..model.finding import Finding
-from .packages import package
+from ..packages import package
 from .table import Table
 
 FIELDS = ("position", "velocity", "effort")
@@ -33,7 +33,7 @@ class State(NamedTuple):
 
 def read_mcap(path: Path, topic: str | None, wanted: Sequence[str] | None) -> Table:
     """The joint states of one topic; `wanted` joints choose among messages of several arms."""
-    reader = package("mcap.reader", "mcap", "reading .mcap")
+    reader = package("mcap.reader", "mcap", "reading .mcap", "logs")
     try:
         with path.open("rb") as file:
             states = _states(reader.make_reader(file, validate_crcs=True), path.name, topic)

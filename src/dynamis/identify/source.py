@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import FileError, OptionError, ShapeError
+from ..packages import package
 from .mcap_file import read_mcap
-from .packages import package
 from .table import Table
 from .text_table import read_text
 
@@ -88,7 +88,7 @@ def _open_npz(path: Path) -> Table:
 
 
 def _open_parquet(path: Path) -> Table:
-    parquet = package("pyarrow.parquet", "pyarrow", "reading .parquet")
+    parquet = package("pyarrow.parquet", "pyarrow", "reading .parquet", "logs")
     try:
         file = parquet.ParquetFile(path)
         names = tuple(file.schema_arrow.names)

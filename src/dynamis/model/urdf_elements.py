@@ -89,7 +89,8 @@ def parsed(data: bytes) -> Element:
 def sketch(root: Element) -> Sketch:
     """Links and joints of a <robot> element."""
     if root.tag != "robot":
-        raise FileError(f"the root element is <{root.tag}>, expected <robot> (a URDF)")
+        hint = "use dy.interop.from_mjcf(path)" if root.tag == "mujoco" else ""
+        raise FileError(f"the root element is <{root.tag}>, expected <robot> (a URDF)", hint)
     leftover = next((x for x in root.iter() if "xacro" in str(x.tag)), None)
     if leftover is not None:
         tag = str(leftover.tag).rpartition("}")[2]

@@ -16,10 +16,11 @@ import numpy as np
 
 from ..errors import OptionError
 from ..simulate.settings import positive
+from ..simulate.stepper import Stepper
 from . import udp
 from .foreground import first_in_line, signals_to
-from .plant_arm import Encoder, Stepper
 from .plant_channel import Channel
+from .plant_encoder import Encoder
 from .plant_run import PlantRun
 
 if TYPE_CHECKING:

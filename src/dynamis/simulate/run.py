@@ -115,6 +115,21 @@ class Run:
 
         return save(self, Path(path), measured)
 
+    def to_pandas(self) -> Any:
+        """A pandas.DataFrame of columns t, q1.., qd1.., tau1.., friction1.., error1...
+
+        Of an ensemble the column `member` says whose rows they are. `dy.read_log` reads it back.
+        """
+        from ..interop.frames import to_pandas
+
+        return to_pandas(self)
+
+    def to_polars(self) -> Any:
+        """The same as a polars.DataFrame."""
+        from ..interop.frames import to_polars
+
+        return to_polars(self)
+
     def __repr__(self) -> str:
         members = "" if self.q.ndim == 2 else f" of {int(np.prod(self.q.shape[:-2]))} arms"
         end = f", {self.message}" if self.message else ""

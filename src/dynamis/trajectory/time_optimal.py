@@ -9,13 +9,13 @@ H. Pham and Q.-C. Pham, A new approach to time-optimal path parameterization, IE
 Robotics 34, 2018.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.interpolate import CubicSpline
 
-from ..errors import MissingPackageError, OptionError, ShapeError
+from ..errors import OptionError, ShapeError
+from ..packages import package
 from .along import Along
 from .arguments import all_positive, numbers, vectors
 from .hermite import Hermite
@@ -57,7 +57,7 @@ def time_optimal(
     spline. Limits are per joint, or one for all; velocity and torque are the robot's velocity_limit
     and effort_limit unless given. They are kept at `grid` points of the path, less 0.1 %.
     """
-    toppra = _toppra()
+    toppra = package("toppra", "toppra", "time_optimal", "trajectory")
     if isinstance(grid, bool) or not isinstance(grid, (int, np.integer)) or grid < 10:
         raise OptionError(f"grid is {grid!r}, expected a whole number of at least 10")
     shape = _shape(path)
@@ -75,16 +75,6 @@ def time_optimal(
     s = np.linspace(0.0, 1.0, int(grid) + 1)
     sd = _settled(toppra, robot, shape, s, (top, pull, push))
     return Along(shape, _timing(s, sd))
-
-
-def _toppra() -> Any:
-    try:
-        return import_module("toppra")
-    except ImportError:
-        raise MissingPackageError(
-            "time_optimal needs the package toppra, which is not installed",
-            'pip install "dynamis[trajectory]"   (or: pip install "toppra>=0.6")',
-        ) from None
 
 
 def _shape(path: Any) -> Trajectory:

@@ -1,4 +1,4 @@
-"""Our chain as the plain numbers other engines ask for: centres of mass instead of moments."""
+"""Our chain as the plain numbers other libraries ask for: centres of mass instead of moments."""
 
 from typing import NamedTuple
 
@@ -10,11 +10,12 @@ from ..dynamics.kinematics import inertias
 from ..errors import DynamisError
 from ..model.chain import Chain
 from ..robot import Robot
-from ..spatial.inertia import Inertia, symmetric_matrix, to_com
+from ..spatial.frames import Frame, compose, inverse
+from ..spatial.inertia import Inertia, symmetric_matrix, to_com, transformed_back
 
 
-class NotComparableError(DynamisError):
-    """A robot about which a peer cannot be asked."""
+class NotRepresentableError(DynamisError, ValueError):
+    """A robot that another library's model cannot hold."""
 
 
 class RigidBody(NamedTuple):
@@ -26,7 +27,10 @@ class RigidBody(NamedTuple):
 
 
 class TreeJoint(NamedTuple):
-    """A joint about or along z, placed in its parent's joint frame, with the body it moves."""
+    """A joint placed in its parent's frame, with the body it moves.
+
+    Its axis passes through `anchor` of its own frame: z through the origin in joint frames.
+    """
 
     kind: str
     parent: int  # -1 is the world
@@ -34,32 +38,52 @@ class TreeJoint(NamedTuple):
     p: np.ndarray
     body: RigidBody
     armature: float
+    axis: tuple[float, float, float] = (0.0, 0.0, 1.0)
+    anchor: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
 
 def rigid_tree(robot: Robot, q: np.ndarray) -> list[TreeJoint]:
-    """Every joint of the tree, a sliding centre of mass taken where it is at q."""
+    """Every joint of the tree in joint frames, a sliding centre of mass taken where it is at q."""
+    return _tree(robot, q, [Frame()] * len(robot.chain.joints))
+
+
+def user_tree(robot: Robot) -> list[TreeJoint]:
+    """Every joint of the tree in the user's link frames."""
+    return _tree(robot, np.zeros(robot.n), [body.user for body in robot.chain.bodies])
+
+
+def _tree(robot: Robot, q: np.ndarray, own: list[Frame]) -> list[TreeJoint]:
+    """The tree with each link in its `own` frame, given in its joint frame."""
     chain, names = robot.chain, body_names(robot)
     armature = _armature(chain)
     bodies = inertias(chain, list(coupling.positions(chain, q.tolist())))
-    return [
-        TreeJoint(
-            kind=joint.kind,
-            parent=joint.parent,
-            R=np.array(joint.placement.R, dtype=float),
-            p=np.array(joint.placement.p, dtype=float),
-            body=rigid_body(bodies[i], names[i]),
-            armature=armature[i],
+    tree = []
+    for i, joint in enumerate(chain.joints):
+        above = Frame() if joint.parent < 0 else own[joint.parent]
+        place = compose(compose(inverse(above), joint.placement), own[i])
+        seen = inverse(own[i])
+        tree.append(
+            TreeJoint(
+                kind=joint.kind,
+                parent=joint.parent,
+                R=np.array(place.R, dtype=float),
+                p=np.array(place.p, dtype=float),
+                body=rigid_body(transformed_back(own[i], bodies[i]), names[i]),
+                armature=armature[i],
+                axis=tuple(row[2] for row in seen.R),  # type: ignore[arg-type]
+                anchor=seen.p,
+            )
         )
-        for i, joint in enumerate(chain.joints)
-    ]
+    return tree
 
 
 def branch_by_branch(tree: list[TreeJoint], start: int = -1) -> list[int]:
     """Numbers of the joints in depth-first order."""
-    order = []
-    for i, joint in enumerate(tree):
-        if joint.parent == start:
-            order += [i, *branch_by_branch(tree, i)]
+    order, todo = [], [start]
+    while todo:
+        at = todo.pop()
+        order += [at] if at >= 0 else []
+        todo += reversed([i for i, joint in enumerate(tree) if joint.parent == at])
     return order
 
 
@@ -74,7 +98,7 @@ def rigid_body(inertia: Inertia, name: str) -> RigidBody:
     """A body by its centre of mass; without mass it has one only if its first moment is zero."""
     if inertia.m == 0.0:
         if any(inertia.h):
-            raise NotComparableError(f"not representable: {name} has a first moment but no mass")
+            raise NotRepresentableError(f"not representable: {name} has a first moment but no mass")
         return RigidBody(0.0, np.zeros(3), np.array(symmetric_matrix(inertia.I), dtype=float))
     m, c, Ic = to_com(inertia)
     return RigidBody(m, np.array(c), np.array(symmetric_matrix(Ic)))
@@ -84,7 +108,7 @@ def _armature(chain: Chain) -> np.ndarray:
     """Reflected rotor inertia of each joint; motors that turn with several have no such number."""
     rotors = np.array(rotor_matrix(chain), dtype=float)
     if np.any(rotors - np.diag(np.diag(rotors))):
-        raise NotComparableError(
+        raise NotRepresentableError(
             "not representable: its gear matrix couples motors to several joints"
         )
     return np.diag(rotors).copy()

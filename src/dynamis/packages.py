@@ -1,13 +1,13 @@
-"""Packages of extras, imported when needed."""
+"""Packages that are imported when needed."""
 
 from importlib import import_module
 from typing import Any
 
+from .errors import MissingPackageError
 
-def package(module: str, name: str, purpose: str, extra: str = "logs") -> Any:
+
+def package(module: str, name: str, purpose: str, extra: str) -> Any:
     """A module of an optional package, or an error that says how to get it."""
-    from ..trajectory.time_optimal import MissingPackageError
-
     try:
         return import_module(module)
     except ImportError:

@@ -1,0 +1,39 @@
+"""A simulated run as a table of pandas or polars, with the columns of a log."""
+
+from typing import Any
+
+import numpy as np
+
+from ..packages import package
+
+
+def to_pandas(run: Any) -> Any:
+    """A `pandas.DataFrame`; see `columns`."""
+    return package("pandas", "pandas", "to_pandas", "dev").DataFrame(columns(run))
+
+
+def to_polars(run: Any) -> Any:
+    """A `polars.DataFrame`; see `columns`."""
+    return package("polars", "polars", "to_polars", "dev").DataFrame(columns(run))
+
+
+def columns(run: Any) -> dict[str, np.ndarray]:
+    """t, q1.., qd1.., tau1.., friction1.., and with a reference error1..: one row per instant.
+
+    Of an ensemble one member's rows follow the other's; `member` (or `member1`, `member2`, .. where
+    it has several axes) says whose they are.
+    """
+    shape, size = run.q.shape[:-2], len(run.t)
+    count = int(np.prod(shape))
+    found: dict[str, np.ndarray] = {}
+    names = ["member"] if len(shape) == 1 else [f"member{i + 1}" for i in range(len(shape))]
+    for name, index in zip(names, np.indices(shape), strict=True):
+        found[name] = np.repeat(index.reshape(-1), size)
+    found["t"] = np.tile(run.t, count)
+    parts = {"q": run.q, "qd": run.qd, "tau": run.tau, "friction": run.friction}
+    if run.error is not None:
+        parts["error"] = run.error
+    for name, values in parts.items():
+        rows = values.reshape(count * size, -1)
+        found |= {f"{name}{i + 1}": rows[:, i].copy() for i in range(rows.shape[1])}
+    return found

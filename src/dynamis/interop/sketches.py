@@ -1,0 +1,124 @@
+"""A robot of another library on its way to ours: links and joints, some fixed, as in a URDF."""
+
+from collections.abc import Callable, Container, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+from xml.etree.ElementTree import Element
+
+import numpy as np
+
+from ..model.drive import Drive
+from ..model.link import Link
+from ..model.model import Model
+from ..model.pose import pose
+from ..model.urdf_elements import EXTENSION, Sketch, UrdfJoint, UrdfLink
+from ..model.urdf_tree import plain_model
+from ..spatial.frames import ORIGIN, Frame
+
+HUGE = 1e100  # a limit beyond this is none
+
+
+@dataclass
+class Draft:
+    """Links and joints gathered one by one; names are made unique."""
+
+    root: str = "base"
+    links: dict[str, UrdfLink] = field(default_factory=dict)
+    joints: list[UrdfJoint] = field(default_factory=list)
+    changes: dict[str, dict[str, Any]] = field(default_factory=dict)  # of links, by joint name
+
+    def __post_init__(self) -> None:
+        self.links[self.root] = UrdfLink(self.root)
+
+    def link(self, wanted: str) -> str:
+        """Add a link without mass; returns its name."""
+        name = free(wanted, self.links)
+        self.links[name] = UrdfLink(name)
+        return name
+
+    def weigh(self, name: str, mass: float, com: Any, inertia: Any, place: Frame = ORIGIN) -> None:
+        """Give a link its body: inertia (3, 3) about the centre of mass, seen from `place`."""
+        R, p = arrays(place)
+        I = R @ np.asarray(inertia, dtype=float) @ R.T
+        I = 0.5 * (I + I.T)
+        six = (I[0, 0], I[1, 1], I[2, 2], I[0, 1], I[1, 2], I[0, 2])
+        centre = tuple((R @ np.asarray(com, dtype=float) + p).tolist())
+        self.links[name] = UrdfLink(name, float(mass), centre, tuple(map(float, six)))
+
+    def joint(
+        self,
+        wanted: str,
+        ends: tuple[str, str],
+        place: Frame,
+        kind: str = "fixed",
+        axis: Any = (0.0, 0.0, 1.0),
+        *,
+        index: int | None = None,
+        limit: Mapping[str, float] | None = None,
+        **changes: Any,
+    ) -> str:
+        """Add a joint between two links; `changes` are fields of the Link it becomes."""
+        name = free(wanted, self.changes)
+        here = pose(place, name)
+        self.joints.append(
+            UrdfJoint(
+                name=name,
+                kind=kind,
+                parent=ends[0],
+                child=ends[1],
+                xyz=here.xyz,  # type: ignore[arg-type]
+                rpy=here.rpy,  # type: ignore[arg-type]
+                axis=tuple(float(x) for x in axis),  # type: ignore[arg-type]
+                limit=dict(limit or {}),
+                damping=0.0,
+                friction=0.0,
+                mimic=None,
+                extension=None if index is None else Element(EXTENSION, index=str(index)),
+            )
+        )
+        self.changes[name] = changes
+        return name
+
+    def model(self, name: str, tip: str | None, **fields: Any) -> Model:
+        """The model, fixed links merged and kept as named frames."""
+        sketch = Sketch(name, self.links, tuple(self.joints))
+        found = plain_model(sketch, name, tip)
+        links = tuple(replace(x, **self.changes[str(x.joint_name)]) for x in found.links)
+        return replace(found, links=links, **fields)
+
+
+def free(wanted: str, taken: Container[str]) -> str:
+    """The name itself, or with a number where it is taken."""
+    name, k = wanted, 1
+    while name in taken:
+        name, k = f"{wanted}_{k}", k + 1
+    return name
+
+
+def frame_of(R: Any, p: Any) -> Frame:
+    """A frame of arrays."""
+    rows = tuple(tuple(float(x) for x in row) for row in np.asarray(R, dtype=float))
+    return Frame(rows, tuple(float(x) for x in np.asarray(p, dtype=float)))  # type: ignore[arg-type]
+
+
+def arrays(place: Frame) -> tuple[np.ndarray, np.ndarray]:
+    """A frame as arrays."""
+    return np.array(place.R, dtype=float), np.array(place.p, dtype=float)
+
+
+def reflected(armature: float, gear: float = 1.0, **rest: Any) -> Drive | None:
+    """A drive whose rotor gives this inertia at the joint; None without a motor to speak of."""
+    gear = float(gear) or 1.0
+    drive = Drive(gear=gear, rotor_inertia=float(armature) / gear**2, **rest)
+    return None if drive == Drive() else drive
+
+
+def limits(low: float, high: float) -> dict[str, float]:
+    """Limits of a joint, unless they are out of reach."""
+    return {} if max(abs(low), abs(high)) > HUGE else {"lower": float(low), "upper": float(high)}
+
+
+def each(links: Iterable[Link], value: Callable[[Link], Any], default: float) -> np.ndarray:
+    """One number per link, with a default where it says None."""
+    found = [value(link) for link in links]
+    return np.array([default if x is None else float(x) for x in found])

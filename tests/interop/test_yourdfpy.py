@@ -1,0 +1,64 @@
+"""Robots to yourdfpy and back."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dynamis as dy
+from dynamis.errors import DynamisWarning
+from dynamis.interop import from_yourdfpy, to_yourdfpy
+from dynamis.interop.rigid_tree import NotRepresentableError
+
+from ..random_robots import build, chains, states, trees
+from .arms import assert_same_motion, coulomb, few, relative
+
+yourdfpy = pytest.importorskip("yourdfpy")
+pytestmark = pytest.mark.filterwarnings("ignore::dynamis.errors.DynamisWarning")
+
+
+def holdable(robot):
+    """What URDF has: earth's gravity and symmetric friction, no rotors."""
+    robot = coulomb(robot, symmetric=True).with_gravity((0, 0, -9.81))
+    links = [replace(x, drive=replace(x.drive, rotor_inertia=0.0)) for x in robot.model.links]
+    return dy.Robot(replace(robot.model, links=tuple(links)))
+
+
+@few
+@given(st.one_of(chains(5), trees(5)))
+def test_there_and_back(robot):
+    robot = holdable(robot)
+    urdf = to_yourdfpy(robot)
+    tool = "tool"
+    assert_same_motion(robot, from_yourdfpy(urdf, tip=tool), limit=1e-9)
+    q = states(robot, vectors=1)[0]
+    urdf.update_cfg(dict(zip(robot.joint_names, q, strict=True)))
+    assert relative(urdf.get_transform(tool), robot.fk(q)) < 1e-9
+
+
+def test_joints_that_mimic_stay_tied():
+    robot = holdable(build("urdf", ["revolute", "prismatic", "revolute"], 7))
+    links = list(robot.model.links)
+    links[2] = replace(links[2], mimic=("joint1", -1.5, 0.2))
+    tied = dy.Robot(replace(robot.model, links=tuple(links)))
+    assert_same_motion(tied, from_yourdfpy(to_yourdfpy(tied), tip="tool"), limit=1e-9)
+
+
+@pytest.mark.filterwarnings("error::dynamis.errors.DynamisWarning")
+def test_what_is_left_out_is_said():
+    with pytest.warns(DynamisWarning, match="rotor inertia, gear ratios, asymmetric"):
+        to_yourdfpy(dy.load("puma560"))
+    with pytest.warns(DynamisWarning, match="takes tip='tool0'"):
+        urdf = to_yourdfpy(dy.load("ur10e"))
+    robot = from_yourdfpy(urdf, tip="tool0")
+    q = np.linspace(-1, 1, 6)
+    np.testing.assert_allclose(robot.fk(q), dy.load("ur10e").fk(q), atol=1e-12)
+
+
+def test_what_is_no_urdf_is_refused():
+    with pytest.raises(NotRepresentableError, match=r"expected a yourdfpy\.URDF"):
+        from_yourdfpy("arm.urdf")
+    with pytest.raises(NotRepresentableError, match="moves with q"):
+        to_yourdfpy(dy.load("rppr"))

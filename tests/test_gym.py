@@ -1,0 +1,118 @@
+"""The reaching environment is one Gymnasium accepts, repeats itself, and obeys its own physics."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import dynamis as dy
+from dynamis.errors import OptionError, ShapeError
+
+gymnasium = pytest.importorskip("gymnasium")
+pytestmark = pytest.mark.usefixtures("compiled")
+
+
+def make(**options):
+    import dynamis.gym  # noqa: F401
+
+    return gymnasium.make("dynamis/Reach-v0", **{"robot": "planar-rr", **options})
+
+
+@pytest.mark.filterwarnings("ignore:.*Box observation space.*")
+def test_gymnasium_accepts_it():
+    from gymnasium.utils.env_checker import check_env
+
+    check_env(make().unwrapped)
+
+
+def test_the_same_seed_is_the_same_episode():
+    def episode(seed):
+        env = make()
+        seen, _ = env.reset(seed=seed)
+        env.action_space.seed(seed)
+        rows = [seen]
+        for _ in range(20):
+            rows.append(env.step(env.action_space.sample())[0])
+        return np.array(rows)
+
+    first = episode(3)
+    np.testing.assert_array_equal(first, episode(3))
+    assert np.abs(first - episode(4)).max() > 0.01
+
+
+def test_a_step_is_the_simulation():
+    env = make(effort=[3.0, 2.0], dt=0.02, substeps=10).unwrapped
+    env.reset(seed=1, options={"q": [0.3, -0.2]})
+    for _ in range(2):
+        env.step([0.5, -2.0])  # what is beyond 1 counts as 1
+    run = dy.simulate(env.robot, 0.04, 0.002, q0=[0.3, -0.2], torque=[1.5, -2.0])
+    np.testing.assert_allclose(env.q, run.q[-1], rtol=1e-12)
+    np.testing.assert_allclose(env.qd, run.qd[-1], rtol=1e-12)
+
+
+def test_observation_and_reward_are_what_they_say():
+    env = make(tolerance=0.1, control_cost=0.5, bonus=7.0).unwrapped
+    target = env.robot.fk([0.4, 0.3])[:3, 3]
+    seen, info = env.reset(options={"q": [0.4, 0.2], "target": target})
+    way = target - env.robot.fk([0.4, 0.2])[:3, 3]
+    q = np.array([0.4, 0.2])
+    expected = np.concatenate([np.sin(q), np.cos(q), np.zeros(2), target, way])
+    np.testing.assert_allclose(seen, expected, atol=1e-6)
+    assert info["distance"] == pytest.approx(np.linalg.norm(way))
+    _, reward, terminated, truncated, info = env.step([0.0, 0.1])
+    assert not terminated and not truncated
+    bonus = 7.0 if info["distance"] < 0.1 else 0.0
+    assert reward == pytest.approx(-info["distance"] - 0.5 * 0.01 / 2 + bonus)
+    home = env.robot.fk([0.4, 0.2])[:3, 3]
+    env.reset(options={"q": [0.4, 0.2], "target": home})
+    assert env.step([0.0, 0.0])[1] > 6.0
+
+
+def test_an_episode_ends():
+    env = make(max_steps=5)
+    env.reset(seed=0)
+    ends = [env.step(np.zeros(2))[3] for _ in range(5)]
+    assert ends == [False] * 4 + [True]
+
+
+def test_one_that_diverges_terminates_with_finite_numbers():
+    env = make(effort=1e250)
+    env.reset(seed=0)
+    for _ in range(50):
+        seen, reward, terminated, _, _ = env.step(np.ones(2))
+        assert np.isfinite(seen[:4]).all() and np.isfinite(reward)
+        if terminated:
+            return
+    pytest.fail("nothing diverged")
+
+
+def test_efforts_are_the_limits_or_enough():
+    from dynamis.gym import _effort
+
+    np.testing.assert_array_equal(_effort(dy.load("panda")), [87.0] * 4 + [12.0] * 3)
+    arm = dy.load("planar-rr")
+    assert (_effort(arm) > np.abs(arm.gravity_torque(np.zeros(2)))).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ({"effort": [1, 2, 3]}, ShapeError),
+        ({"effort": -1.0}, OptionError),
+        ({"dt": 0}, OptionError),
+        ({"render_mode": "human"}, OptionError),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:.*render_mode.*")
+def test_wrong_options_are_refused(options, error):
+    from dynamis.gym import ReachEnv
+
+    with pytest.raises(error):
+        ReachEnv("planar-rr", **options)
+
+
+def test_without_gymnasium_it_says_so():
+    code = "import sys; sys.modules['gymnasium'] = None; import dynamis.gym"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "MissingPackageError" in done.stderr and "pip install gymnasium" in done.stderr
