@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: run test lint format clean
+.PHONY: run test lint format docs gallery clean
 
 run: $(STAMP)
 	$(BIN)/dynamis demo
@@ -20,6 +20,16 @@ lint: $(STAMP)
 format: $(STAMP)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+# the site, into build/site
+docs: $(STAMP)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+
+# what the pages show: pictures, outputs of examples, notebooks and guides
+gallery: $(STAMP)
+	$(BIN)/python docs/pictures.py
+	$(BIN)/python docs/gallery.py
+	$(BIN)/python docs/blocks.py docs/guides/*.md docs/es/*.md
 
 $(STAMP): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

@@ -52,7 +52,9 @@ def built(folder: Path, period: float) -> Path:
     """The loop of a controller with a trajectory inside, compiled."""
     law = dy.control.ComputedTorque.from_bandwidth(20.0, integral=True)
     motion = dy.trajectory.quintic(np.zeros(6), np.array(MOVE), LASTS)
-    dy.export_controller(law, dy.load("puma560"), folder, period, reference=motion, trig="own")
+    dy.export_controller(
+        law, dy.load("puma560"), folder, period, reference=motion, trig="own", latch=50
+    )
     sources = [str(f) for f in sorted(folder.glob("*.c")) if not f.name.endswith("_test.c")]
     subprocess.run(["cc", *FLAGS, *sources, "-o", str(folder / "loop")], check=True)
     return folder / "loop"

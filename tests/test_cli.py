@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -216,26 +215,6 @@ def test_agree_fails_above_a_limit(capsys, no_peers, monkeypatch):
     assert "puma560: disagrees" in capsys.readouterr().out
     assert main(["agree", "puma560", "scara", "--samples", "2"]) == 1
     assert "puma560, gibbs-appell, inverse dynamics: " in capsys.readouterr().out
-
-
-def test_demo(capsys, no_peers, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert main(["demo"]) == 0
-    printed = capsys.readouterr()
-    for part in ("standard DH table", "puma560: findings", "puma560: agrees"):
-        assert part in printed.out
-    assert "next: dynamis robots" in printed.err
-    page = (tmp_path / "report.html").read_text()
-    for part in ("0.4318", "triangle inequality", "<svg", "inverse_dynamics", "gibbs-appell"):
-        assert part in page
-    assert not re.search(r'(src|href)="http', page) and "<script" not in page
-
-
-def test_demo_json(capsys, no_peers):
-    code, found = answer(capsys, "demo")
-    assert code == 0
-    assert found["agreement"]["ok"]
-    assert found["findings"]
 
 
 # wrong input

@@ -35,7 +35,11 @@ COMMANDS = {
     "export": Command("export", "write kernels as C that compiles and tests itself"),
     "bench": Command("bench", "measure speed next to other engines"),
     "cache": Command("cache", "show or empty the compiled code kept on disk"),
-    "demo": Command("demo", "a first look, on the PUMA 560"),
+    "completion": Command("completion", "print what bash, zsh or fish need to complete commands"),
+    "studio": Command("studio", "see, edit, move and simulate a robot in the browser"),
+    "demo": Command(
+        "demo", "the whole story on the PUMA 560: model, identification, controllers, C"
+    ),
 }
 
 

@@ -29,10 +29,8 @@ def check(_: float) -> None:
     """Nothing can be wrong with the rate."""
 
 
-def write(motion: Motion, path: Path, _: None) -> None:
-    """The page: play, pause, a slider over time, and an arm to turn with the mouse."""
-    import plotly.io
-
+def moving_figure(motion: Motion) -> dict[str, Any]:
+    """The arm as a plotly figure: play, pause, a slider over time, to turn with the mouse."""
     start = strokes(motion.arm[0], motion.reach, motion.frames)
     moving = [name for name in start if name != "base"]
     still = [_line(motion, start["base"], STYLES["base"])]
@@ -44,13 +42,19 @@ def write(motion: Motion, path: Path, _: None) -> None:
         now = strokes(motion.arm[k], motion.reach, motion.frames)
         data = [{"type": "scatter3d", **_columns(motion, now[name])} for name in moving]
         pictures.append({"name": str(k), "data": data, "traces": places})
-    figure = {
+    return {
         "data": [*still, *(_line(motion, start[name], STYLES[name]) for name in moving)],
         "layout": _layout(motion),
         "frames": pictures,
     }
+
+
+def write(motion: Motion, path: Path, _: None) -> None:
+    """The page of the moving figure."""
+    import plotly.io
+
     body = plotly.io.to_html(
-        figure,
+        moving_figure(motion),
         include_plotlyjs=True,
         include_mathjax=False,
         full_html=False,
@@ -144,7 +148,7 @@ def _buttons(fps: float) -> dict[str, Any]:
         "y": 0,
         "xanchor": "left",
         "yanchor": "top",
-        "pad": {"t": 22},
+        "pad": {"t": 4},
         "buttons": [
             {"label": "\u25b6 play", "method": "animate", "args": [None, play]},
             {"label": "\u2759\u2759 pause", "method": "animate", "args": [[None], pause]},
@@ -160,13 +164,13 @@ def _slider(motion: Motion) -> dict[str, Any]:
     ]
     return {
         "active": 0,
-        "x": 0.2,
-        "len": 0.77,
+        "x": 0.02,
+        "len": 0.96,
         "y": 0,
-        "pad": {"t": 8, "b": 8},
+        "pad": {"t": 44, "b": 4},
         "ticklen": 0,
         "minorticklen": 0,
-        "currentvalue": {"prefix": "t = ", "suffix": " s", "xanchor": "left"},
+        "currentvalue": {"prefix": "t = ", "suffix": " s", "xanchor": "right"},
         "transition": {"duration": 0},
         "steps": steps,
     }

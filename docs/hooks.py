@@ -1,0 +1,31 @@
+"""What the site adds to its pages: formulas as MathML, the gallery, the command line."""
+
+from pathlib import Path
+
+import command_line
+import gallery
+from formulas import page_with_mathml
+from mkdocs.structure.files import File
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def on_config(config):
+    """The gallery's pages in the navigation."""
+    for section in config.nav or []:
+        if "Gallery" in section:
+            section["Gallery"] = ["gallery/index.md", *gallery.navigation(ROOT)]
+    return config
+
+
+def on_files(files, config):
+    """Pages that are made from other files of the repository."""
+    made = {"reference/command-line.md": command_line.page()} | gallery.pages(ROOT)
+    for path, text in made.items():
+        files.append(File.generated(config, path, content=text))
+    return files
+
+
+def on_page_content(html, page, config, files):
+    """Formulas drawn."""
+    return page_with_mathml(html)

@@ -1,0 +1,131 @@
+"""What a URDF file says its links look like: meshes beside it, boxes, cylinders, spheres."""
+
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+from xml.etree.ElementTree import Element
+
+import numpy as np
+
+from ..errors import DynamisError
+from ..model.source import read_bytes
+from ..model.urdf_elements import numbers, parsed
+from ..spatial.frames import from_xyz_rpy, matrix
+
+SUFFIXES = (".stl", ".obj", ".glb", ".gltf", ".dae", ".ply", ".off")
+PARENTS = 3  # folders above the file in which its package may be
+LARGEST = 50_000_000  # bytes of one mesh
+GREY = (176, 180, 186)
+log = logging.getLogger("dynamis.studio")
+
+
+@dataclass(frozen=True)
+class Visual:
+    """A body of one URDF link, `T` from the link's frame; `colour` None: the mesh has its own."""
+
+    link: str
+    T: np.ndarray
+    mesh: Any  # trimesh.Trimesh
+    colour: tuple[int, int, int] | None
+
+
+def read_visuals(path: Path) -> tuple[Visual, ...]:
+    """What can be drawn of a URDF file; meshes that are not there are left out."""
+    try:
+        root = parsed(read_bytes(path))
+    except DynamisError:
+        return ()
+    materials = {m.get("name"): _rgb(m) for m in root.findall("material") if _rgb(m)}
+    found, lost = [], 0
+    for link in root.findall("link"):
+        for element in link.findall("visual"):
+            try:
+                found.append(_visual(str(link.get("name")), element, path, materials))
+            except (
+                DynamisError,
+                OSError,
+                ValueError,
+                KeyError,
+                TypeError,
+                AttributeError,
+            ) as error:
+                log.info("a visual of %r is left out: %s", link.get("name"), error)
+                lost += 1
+    if lost:
+        log.warning("%d of %d visuals of %s cannot be drawn", lost, lost + len(found), path.name)
+    return tuple(found)
+
+
+def _visual(link: str, element: Element, path: Path, materials: Any) -> Visual:
+    origin, where = element.find("origin"), f"visual of {link!r}"
+    xyz, rpy = (
+        numbers(origin, key, 3, where) if origin is not None and origin.get(key) else (0.0,) * 3
+        for key in ("xyz", "rpy")
+    )
+    T = np.array(matrix(from_xyz_rpy(xyz, rpy)))  # type: ignore[arg-type]
+    mesh = _mesh(element.find("geometry"), path, where)
+    material = element.find("material")
+    colour = None
+    if material is not None:
+        colour = _rgb(material) or materials.get(material.get("name"))
+    own = getattr(mesh.visual, "defined", False)
+    return Visual(link, T, mesh, colour or (None if own else GREY))
+
+
+def _mesh(geometry: Element | None, path: Path, where: str) -> Any:
+    import trimesh
+
+    shape = geometry[0] if geometry is not None and len(geometry) else None
+    if shape is None:
+        raise ValueError("there is no geometry")
+    if shape.tag == "box":
+        return trimesh.creation.box(numbers(shape, "size", 3, where))
+    if shape.tag == "sphere":
+        radius = numbers(shape, "radius", 1, where)[0]
+        return trimesh.creation.icosphere(subdivisions=3, radius=radius)
+    if shape.tag == "cylinder":
+        radius, length = (numbers(shape, key, 1, where)[0] for key in ("radius", "length"))
+        return trimesh.creation.cylinder(radius, length, sections=32)
+    if shape.tag != "mesh":
+        raise ValueError(f"<{shape.tag}> is no shape")
+    file = mesh_file(shape.get("filename") or "", path)
+    if file is None:
+        raise ValueError(f"{shape.get('filename')!r} is not there")
+    mesh = trimesh.load(file, force="mesh")
+    if shape.get("scale"):
+        mesh.apply_scale(numbers(shape, "scale", 3, where))
+    if not len(mesh.faces) or not np.isfinite(mesh.vertices).all():  # type: ignore[union-attr]
+        raise ValueError(f"{file.name} has no faces")
+    return mesh
+
+
+def mesh_file(name: str, urdf: Path) -> Path | None:
+    """The file a mesh's name means, below the URDF's folder or one a little above it."""
+    folder = urdf.resolve().parent
+    above = [folder, *folder.parents][: PARENTS + 1]
+    if name.startswith("package://"):
+        package, _, rest = unquote(name.removeprefix("package://")).partition("/")
+        tried = [up / package / rest for up in above]
+        tried += [up / rest for up in above]
+    elif name.startswith("file://"):
+        tried = [Path(unquote(name.removeprefix("file://")))]
+    else:
+        tried = [folder / name]
+    for place in tried:
+        file = place.resolve()
+        inside = file.is_relative_to(above[-1])
+        if inside and file.suffix.lower() in SUFFIXES and file.is_file():
+            return file if file.stat().st_size <= LARGEST else None
+    return None
+
+
+def _rgb(material: Element) -> tuple[int, int, int] | None:
+    colour = material.find("color")
+    words = (colour.get("rgba") or "").split() if colour is not None else []
+    try:
+        r, g, b = (round(255 * min(max(float(x), 0.0), 1.0)) for x in words[:3])
+    except ValueError:
+        return None
+    return r, g, b

@@ -1,0 +1,177 @@
+"""The Identify page: a log is uploaded or made, hostile ones are refused, and a model comes out."""
+
+import io
+import os
+import zipfile
+
+import numpy as np
+import pytest
+
+import dynamis as dy
+from dynamis.errors import FileError
+from dynamis.studio.trial_log import Trial
+from dynamis.studio.uploaded_log import LARGEST_FILE, safe_name, uploaded_log
+
+from .conftest import Tab
+
+
+def npz(**arrays):
+    memory = io.BytesIO()
+    np.savez(memory, **arrays)
+    return memory.getvalue()
+
+
+class Trap:
+    """What runs when it is unpickled."""
+
+    def __reduce__(self):
+        return os.mkdir, ("unpickled",)
+
+
+@pytest.fixture(scope="module")
+def robot():
+    return dy.load("planar-rr")
+
+
+@pytest.fixture(scope="module")
+def recorded(robot, compiled):
+    """A short log of an arm that is 10 % heavier than described."""
+    return Trial(period=4.0).log(robot, lambda text: None)
+
+
+@pytest.fixture(scope="module")
+def page(browser, studio, robot):
+    made = Tab(browser, studio)
+    made.session.change_robot(robot)
+    made.open("Identify")
+    yield made
+    made.close()
+
+
+def upload(tab, name, content):
+    """Give a file to the button for logs."""
+    button = tab.page.get_by_role("button", name="Upload (.csv, .npz, .parquet)")
+    file = {"name": name, "mimeType": "application/octet-stream", "buffer": content}
+    button.locator("xpath=preceding-sibling::input").set_input_files(file)
+
+
+def identified(tab):
+    bench = tab.session.bench
+    old = bench.estimate
+    tab.press("Identify")
+    tab.until(lambda: bench.estimate is not None and bench.estimate is not old)
+    tab.says("relative error")
+    return bench.estimate
+
+
+def test_an_uploaded_log_becomes_a_model(page, robot, recorded):
+    page.press("Identify")
+    page.says("there is no log yet")
+    upload(page, "run.npz", npz(t=recorded.t, q=recorded.q, tau=recorded.tau))
+    page.until(lambda: page.session.bench.log is not None)
+    page.says("2001 samples")
+    found = identified(page)
+    assert found.is_physical and found.held_out.relative_error_overall < 0.08
+    page.until(lambda: page.page.locator(".uplot canvas").count() == 1)
+    page.choose("Joint", "joint2")
+    page.press("Use the identified model")
+    page.until(lambda: page.session.robot is found.robot)
+    q = np.array([0.4, 0.5])
+    heavy = page.session.robot.gravity_torque(q) / robot.gravity_torque(q)
+    assert np.abs(heavy - 1.1).max() < 0.03  # the log was of a heavier arm
+    assert page.session.bench.estimate is found
+    assert page.errors == []
+
+
+def test_a_log_can_be_made_here(page, robot):
+    page.session.change_robot(robot)
+    assert page.session.bench.log is None and page.session.bench.estimate is None
+    page.type("Seconds", "3")
+    page.press("Make one from this robot")
+    page.until(lambda: page.session.bench.log is not None)
+    page.choose("Estimator", "weighted")
+    found = identified(page)
+    assert found.estimator == "weighted"
+    page.says("largest of")
+
+
+def test_a_hostile_log_is_refused_on_the_page(page, recorded, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    kept = page.session.bench.log
+    upload(page, "run.npz", npz(t=recorded.t, q=np.array([Trap()] * 9), tau=recorded.tau))
+    page.says("pickled objects")
+    assert not (tmp_path / "unpickled").exists()
+    upload(page, "<img src=x onerror=alert(1)>.csv", b"\x00\xff\x00\xff")
+    page.says("img_src_x_onerror")
+    assert page.session.bench.log is kept
+    assert page.errors == []
+
+
+def bomb():
+    memory = io.BytesIO()
+    with (
+        zipfile.ZipFile(memory, "w", zipfile.ZIP_DEFLATED) as archive,
+        archive.open("q.npy", "w", force_zip64=True) as file,
+    ):
+        for _ in range(300):
+            file.write(bytes(1024**2))
+    return memory.getvalue()
+
+
+def arrow_bomb():
+    pa = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    memory = io.BytesIO()
+    column = pa.array(np.zeros(30_000_000))
+    parquet.write_table(pa.table({"t": column}), memory, compression="zstd")
+    return memory.getvalue()
+
+
+T = np.arange(50) * 0.01
+HOSTILE = {
+    "empty.csv": (b"", "is empty"),
+    "run.exe": (b"MZ", "is no log"),
+    "run": (b"t,q1\n", "is no log"),
+    "run.npz": (b"PK\x03\x04 not really", "not an .npz archive"),
+    "pickle.npz": (lambda: npz(q=np.array([Trap()] * 9)), "pickled objects"),
+    "bomb.npz": (bomb, "unpacks to 300 MB"),
+    "bomb.parquet": (arrow_bomb, "unpacks to 229 MB"),
+    "broken.parquet": (b"PAR1 nonsense PAR1", "cannot be read as Parquet"),
+    "binary.csv": (bytes(range(256)) * 20, "is not text"),
+    "columns.csv": (b"a,b,c\n1,2,3\n4,5,6\n", "has no 'q' or 'q1'"),
+    "joints.npz": (lambda: npz(t=T, q=np.ones((50, 7)), tau=np.ones((50, 7))), "7 joints, robot"),
+    "nan.csv": (b"t,q1,q2,tau1,tau2\n" + b"0,nan,1,1,1\n1,nan,1,1,1\n", "2 of 2 rows hold NaN"),
+    "still.npz": (
+        lambda: npz(t=0 * T, q=np.ones((50, 2)), tau=np.ones((50, 2))),
+        "every time stamp is the same",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_logs_are_refused(name, robot, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    content, said = HOSTILE[name]
+    with pytest.raises(FileError, match=said) as caught:
+        uploaded_log(name, content() if callable(content) else content, robot)
+    assert "/tmp" not in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_large_file_is_refused(robot):
+    with pytest.raises(FileError, match="51 MB, expected at most 50 MB"):
+        uploaded_log("run.csv", b"0" * (LARGEST_FILE + 1024**2), robot)
+
+
+def test_names_of_files_are_tamed():
+    assert safe_name("../../etc/pass wd.CSV") == ("pass_wd.csv", ".csv")
+    assert safe_name("C:\\logs\\run.npz") == ("run.npz", ".npz")
+    assert safe_name("") == ("log", "")
+    assert len(safe_name("x" * 500 + ".csv")[0]) < 80
+
+
+def test_a_log_that_moves_nothing_is_refused(robot):
+    q = np.ones((400, 2))
+    log = uploaded_log("run.npz", npz(t=np.arange(400) * 0.01, q=q, tau=q), robot)
+    with pytest.raises(dy.errors.DynamisError):
+        dy.identify(robot, log)

@@ -1,0 +1,106 @@
+"""What a URDF file draws: which files are taken, and where they go."""
+
+import numpy as np
+import pytest
+
+trimesh = pytest.importorskip("trimesh", reason="trimesh is not installed")
+
+URDF = """<robot name="two"><material name="blue"><color rgba="0 0 1 1"/></material>
+<link name="base"><visual><geometry><cylinder radius="0.1" length="0.2"/></geometry></visual></link>
+<link name="upper"><visual><origin xyz="0.25 0 0" rpy="0 1.5707963267948966 0"/>
+<geometry><mesh filename="{mesh}" scale="1 1 2"/></geometry><material name="blue"/></visual></link>
+<link name="hand"><visual><geometry><box size="0.1 0.1 0.1"/></geometry>
+<material name="m"><color rgba="1 0.5 0 1"/></material></visual>
+<visual><geometry><sphere radius="0.05"/></geometry></visual>
+<visual><geometry><mesh filename="not/there.stl"/></geometry></visual>
+<visual><geometry><cone/></geometry></visual></link>
+<joint name="turn" type="revolute"><parent link="base"/><child link="upper"/><axis xyz="0 0 1"/>
+<origin xyz="0 0 0.1"/><limit lower="-1" upper="2" effort="10" velocity="3"/></joint>
+<joint name="end" type="fixed"><parent link="upper"/><child link="hand"/>
+<origin xyz="0.5 0 0"/></joint>
+</robot>"""
+
+
+class Node:
+    """A node of a scene that only remembers."""
+
+    def __init__(self, name, colour=None):
+        self.name, self.colour, self.visible = name, colour, True
+
+
+class Scene:
+    """A scene that only remembers."""
+
+    def add_mesh_simple(self, name, vertices, faces, color, flat_shading):
+        return Node(name, color)
+
+    def add_mesh_trimesh(self, name, mesh):
+        return Node(name)
+
+
+@pytest.fixture
+def package(tmp_path):
+    """A ROS package: arm/urdf/two.urdf and arm/meshes/upper.stl, and a mesh outside."""
+    for folder in ("a/b/c/d/arm/urdf", "a/b/c/d/arm/meshes"):
+        (tmp_path / folder).mkdir(parents=True)
+    box = trimesh.creation.box((0.1, 0.1, 0.2))
+    box.export(tmp_path / "a/b/c/d/arm/meshes/upper.stl")
+    box.export(tmp_path / "outside.stl")
+    (tmp_path / "a/b/c/d/arm/meshes/upper.txt").write_text("no mesh")
+    return tmp_path / "a/b/c/d/arm"
+
+
+def test_names_of_meshes(package):
+    from dynamis.studio.meshes import mesh_file
+
+    urdf, mesh = package / "urdf/two.urdf", package / "meshes/upper.stl"
+    for name in ("../meshes/upper.stl", "package://arm/meshes/upper.stl", f"file://{mesh}"):
+        assert mesh_file(name, urdf) == mesh.resolve()
+    outside = package.parents[4] / "outside.stl"
+    assert outside.is_file()
+    for name in (
+        *(str(outside), f"file://{outside}", "../../../../../../outside.stl", "", "package://"),
+        *("package://arm/../../../../../outside.stl", "../meshes/upper.txt", "http://e/upper.stl"),
+    ):
+        assert mesh_file(name, urdf) is None
+
+
+def test_visuals_follow_their_links_also_behind_fixed_joints(package):
+    import dynamis as dy
+    from dynamis.studio.body import Body
+    from dynamis.studio.meshes import GREY, read_visuals
+
+    path = package / "urdf/two.urdf"
+    path.write_text(URDF.format(mesh="package://arm/meshes/upper.stl"))
+    visuals = read_visuals(path)
+    assert [v.link for v in visuals] == ["base", "upper", "hand", "hand"]
+    assert [v.colour for v in visuals] == [GREY, (0, 0, 255), (255, 128, 0), GREY]
+    assert np.allclose(visuals[1].mesh.extents, (0.1, 0.1, 0.4))
+    robot, q = dy.load(path), [0.7]
+    body = Body(Scene(), robot, visuals, "/arm")
+    body.move(robot.frames(q))
+    places = [node.position for node in body._nodes]
+    upper = robot.fk(q, link="upper")
+    assert np.allclose(places[0], 0)
+    assert np.allclose(places[1], upper[:3, 3] + 0.25 * upper[:3, 0])
+    assert np.allclose(places[2], robot.fk(q, link="hand")[:3, 3])
+    c, s = (
+        np.sqrt(0.5) * np.cos(0.35),
+        np.sqrt(0.5) * np.sin(0.35),
+    )  # 0.7 about z, then 90 deg about y
+    assert np.allclose(body._nodes[1].wxyz, [c, -s, c, s])
+
+
+def test_another_description_of_the_robot_has_no_bodies(package):
+    import dynamis as dy
+    from dynamis.studio.body import Body
+    from dynamis.studio.meshes import read_visuals
+
+    path = package / "urdf/two.urdf"
+    path.write_text(URDF.format(mesh="../meshes/upper.stl"))
+    visuals = read_visuals(path)
+    assert Body(Scene(), dy.load(path), visuals, "/arm")
+    assert not Body(Scene(), dy.load(path).to_dh("standard"), visuals, "/arm")
+    assert not Body(Scene(), dy.load("puma560"), visuals, "/arm")
+    (package / "urdf/no.urdf").write_text("<robot")
+    assert read_visuals(package / "urdf/no.urdf") == ()

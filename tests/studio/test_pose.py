@@ -1,0 +1,126 @@
+"""The page of poses: sliders, named poses, what the tool and the joints say, solutions."""
+
+import numpy as np
+import pytest
+
+
+@pytest.fixture
+def tab(tab):
+    """The page of poses."""
+    tab.open("Pose")
+    return tab
+
+
+def test_a_slider_moves_the_arm(tab):
+    before = tab.session.robot.fk(tab.session.q)
+    tab.type("joint1", "0.5")
+    tab.until(lambda: abs(tab.session.q[0] - 0.5) < 1e-9)
+    after = tab.session.robot.fk(tab.session.q)
+    assert np.abs(after - before).max() > 0.05
+    tab.says(f"{after[0, 3]:.4f}, {after[1, 3]:.4f}, {after[2, 3]:.4f}")
+    assert tab.errors == []
+
+
+def test_degrees_zero_random_and_named_poses(tab):
+    tab.choose("Go to", "stretch")
+    tab.until(lambda: np.array_equal(tab.session.q, tab.session.robot.configurations["stretch"]))
+    tab.page.get_by_role("checkbox").first.click()  # degrees
+    tab.until(lambda: tab.field("joint3").input_value() == "-90")
+    tab.type("joint1", "90")
+    tab.until(lambda: abs(tab.session.q[0] - np.pi / 2) < 1e-9)
+    tab.press("random")
+    tab.until(lambda: abs(tab.session.q[0] - np.pi / 2) > 1e-9)
+    low, high = tab.session.robot.limits.T
+    assert (tab.session.q >= low).all() and (tab.session.q <= high).all()
+    tab.press("zero")
+    tab.until(lambda: not tab.session.q.any())
+    tab.until(lambda: tab.field("joint1").input_value() == "0")
+    assert tab.errors == []
+
+
+def test_solutions_can_be_clicked_through(tab):
+    robot = tab.session.robot
+    tab.session.change_pose([0.3, 0.9, -0.8, 0.4, 0.5, 0.6])
+    tab.press("Take the tool's pose")
+    wanted = robot.fk(tab.session.q)
+    tab.type("joint1", "0")
+    tab.press("Solve")
+    tab.says("1 of ")
+    seen = [tab.session.q]
+    tab.until(lambda: np.abs(robot.fk(tab.session.q) - wanted).max() < 1e-3)
+    tab.press("next")
+    tab.says("2 of ")
+    seen.append(tab.session.q)
+    assert np.abs(seen[1] - seen[0]).max() > 1e-2
+    assert np.abs(robot.fk(seen[1]) - wanted).max() < 1e-3
+    tab.press("previous")
+    tab.says("1 of ")
+    tab.until(lambda: np.array_equal(tab.session.q, seen[0]))
+    tab.type("x, y, z", "9")
+    tab.press("Solve")
+    tab.says("No solution.")
+    assert tab.errors == []
+
+
+def test_limits_of_sliders():
+    import dynamis as dy
+    from dynamis.studio.pose_panel import slider_limits
+
+    low, high = slider_limits(dy.load("scara"), 1.5)
+    assert np.allclose(low, [-np.pi, -np.pi, -1.5]) and np.allclose(high, -low)
+    link = {"joint": "prismatic", "limits": (0.2, 0.2)}
+    one = dy.Robot.from_dh("one", convention="standard", links=[dy.Link(**link)])
+    low, high = slider_limits(one, 1.0)
+    assert low[0] == 0.2 and 0.2 < high[0] < 0.201
+
+
+def test_labels_of_coinciding_frames_are_one():
+    from dynamis.studio.arm import shared_labels
+
+    points = np.array([[0, 0, 0], [0, 0, 1], [1, 0, 0], [1, 0, 0.001], [1, 0, 0], [0, 0, 1]])
+    assert shared_labels(points, 0.01) == ["0", "1 tool", "2 3 4", "", "", ""]
+
+
+def test_a_dragged_slider_does_not_queue():
+    """Hundreds of events while a pose is computed are answered by one more pose."""
+    import threading
+
+    from dynamis.studio.calm import Latest
+
+    gate, started, runs = threading.Event(), threading.Event(), []
+
+    def job():
+        runs.append(1)
+        started.set()
+        gate.wait(10)
+
+    latest = Latest(job)
+    first = threading.Thread(target=latest.ask)
+    first.start()
+    started.wait(10)
+    for _ in range(300):
+        latest.ask()
+    gate.set()
+    first.join(10)
+    assert len(runs) == 2
+
+
+def test_typing_counts_when_it_rests():
+    import time
+
+    from dynamis.studio.calm import Soon
+
+    runs = []
+    soon = Soon(lambda: runs.append(time.monotonic()), 0.2, restart=True)
+    start = time.monotonic()
+    for _ in range(10):
+        soon.ask()
+        time.sleep(0.03)
+    end = time.monotonic() + 10
+    while not runs and time.monotonic() < end:
+        time.sleep(0.01)
+    assert len(runs) == 1 and runs[0] - start > 0.4
+    soon.ask()
+    soon.end()
+    time.sleep(0.3)
+    assert len(runs) == 1

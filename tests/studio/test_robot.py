@@ -1,0 +1,213 @@
+"""The page of robots: the catalogue, files good and bad, edits, gravity and payload."""
+
+import re
+
+import numpy as np
+import pytest
+
+from dynamis.errors import DynamisError
+
+URDF = b"""<robot name="two"><link name="base"/>
+<link name="upper"><inertial><origin xyz="0.2 0 0"/><mass value="2"/>
+<inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" iyz="0" ixz="0"/></inertial></link>
+<link name="tip"/>
+<joint name="turn" type="revolute"><parent link="base"/><child link="upper"/><axis xyz="0 1 0"/>
+<limit lower="-1" upper="2" effort="10" velocity="3"/></joint>
+<joint name="end" type="fixed"><parent link="upper"/><child link="tip"/>
+<origin xyz="0.5 0 0"/></joint>
+</robot>"""
+TOML = b"""schema = 1
+name = "one <b>bold</b>"
+convention = "standard"
+[values]
+L = 0.7
+[[link]]
+a = "L"
+mass = 1.5
+com = ["-L/2", 0, 0]
+"""
+BOMB = (
+    b"""<!DOCTYPE robot [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]><robot name="&b;"/>"""
+)
+BAD = {
+    "empty.toml": (b" \n", "is empty"),
+    "arm.png": (b"\x89PNG\r\n", "expected a .toml or .urdf"),
+    "binary.urdf": (b"\x7fELF\0\0\0", "is not text"),
+    "latin.toml": (b'name = "\xe9t\xe9"', "not UTF-8"),
+    "bomb.urdf": (BOMB, "document type or entities"),
+    "outer.urdf": (b'<!DOCTYPE r SYSTEM "file:///etc/passwd"><robot/>', "document type"),
+    "arm.xacro": (URDF, "xacro"),
+    "left.urdf": (URDF.replace(b'"0.5 0 0"', b'"${x} 0 0"'), "xacro"),
+    "no.toml": (b"name = ", "not valid TOML"),
+    "no.urdf": (b"<robot", "not valid XML"),
+    "codec.urdf": (b'<?xml version="1.0" encoding="nope"?><robot/>', "not valid XML"),
+    "free.toml": (TOML.replace(b"L = 0.7", b""), "symbol 'L'"),
+    "../../etc/passwd.toml": (b"x = 1", "passwd.toml: "),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_files_are_refused_by_name(name):
+    from dynamis.studio.session import drawable, start_pose
+    from dynamis.studio.uploads import uploaded_robot
+
+    content, said = BAD[name]
+    with pytest.raises(DynamisError) as refusal:
+        robot = uploaded_robot(name, content)
+        drawable(robot, start_pose(robot))
+    assert said in str(refusal.value)
+    assert "../" not in str(refusal.value)
+
+
+def test_names_of_files_are_only_shown():
+    from dynamis.studio.uploads import shown_name, uploaded_robot
+
+    assert uploaded_robot("/etc/../C:\\x\\arm.urdf", URDF).name == "two"
+    assert shown_name("C:\\a\\..\\b/c.toml") == "c.toml"
+    assert shown_name("a/\x1b[2J\n.toml") == "[2J.toml"
+    assert len(shown_name(500 * "x" + ".toml")) == 60
+
+
+def test_a_hundred_joints_are_too_many():
+    import dynamis as dy
+    from dynamis.studio.session import drawable
+
+    links = [dy.Link(a=0.1) for _ in range(100)]
+    robot = dy.Robot.from_dh("snake", convention="standard", links=links)
+    with pytest.raises(DynamisError, match="at most"):
+        drawable(robot, np.zeros(100))
+
+
+def test_errors_show_no_markup():
+    from dynamis.studio.session import shown_error
+
+    text = shown_error(
+        "a <img src=x onerror=alert(1)> ![x](y) [l](javascript:1) `c` {1}\nhint: *b*"
+    )
+    assert re.findall(r"(?<!\\)[<>*`{}\[\]()!]", text.removeprefix("**Not possible.** ")) == []
+
+
+def test_values_are_shown_as_one_would_type_them():
+    from dynamis.model.quantity import Expression
+    from dynamis.studio.tables import typed
+
+    assert typed(Expression("L1/2")) == "L1/2"
+    assert [typed(x, True) for x in (np.pi / 2, -np.pi, 0.75 * np.pi, 0.0)] == [
+        *("pi/2", "-pi", "3*pi/4", "0")
+    ]
+    assert typed(np.pi / 2) == "1.5707963267948966" and typed(-0.4318) == "-0.4318"
+
+
+@pytest.mark.parametrize("name", ["puma560", "scara", "stanford"])
+def test_what_is_shown_reads_back(name):
+    """An edit that types what is there changes nothing."""
+    import dynamis as dy
+    from dynamis.model.quantity import quantity
+    from dynamis.studio.tables import typed
+
+    for link in dy.load(name).model.links:
+        for key in ("a", "alpha", "d", "theta", "offset", "mass"):
+            value = getattr(link, key)
+            assert quantity(typed(value, key in ("alpha", "theta", "offset")), key) == value
+
+
+def test_an_edit_of_the_table_moves_the_arm_and_a_wrong_one_does_not(tab):
+    before = tab.session.robot
+    tab.choose("Link", "link2")
+    tab.until(lambda: tab.field("a (m)").input_value() == "0.4318")
+    tab.type("a (m)", "0.6")
+    tab.until(lambda: tab.session.robot.model.links[1].a == 0.6)
+    edited = tab.session.robot
+    moved = np.abs(edited.fk(tab.session.q) - before.fk(tab.session.q)).max()
+    assert moved > 0.1
+    tab.says("0.6")
+    tab.type("alpha (rad)", "90 deg")
+    tab.until(lambda: abs(tab.session.robot.model.links[1].alpha - np.pi / 2) < 1e-12)
+    edited = tab.session.robot
+    tab.type("d (m)", "import os")
+    tab.says("cannot read 'import os'")
+    tab.type("com (m)", "1, 2")
+    tab.says("expected three numbers")
+    tab.type("mass (kg)", "-3")
+    tab.says("mass is -3.0, expected >= 0")
+    assert tab.session.robot is edited
+    tab.press("Undo all edits")
+    tab.until(lambda: tab.session.robot == before)
+    tab.until(lambda: tab.field("a (m)").input_value() == "0.4318")
+    assert tab.errors == []
+
+
+def test_symbols_survive_and_their_values_can_be_edited(tab):
+    tab.choose("Robot", "planar-rr")
+    tab.until(lambda: tab.session.robot.name == "planar-rr")
+    tab.until(lambda: tab.field("a (m)").input_value() == "L1")
+    tab.choose("Symbol", "L2")
+    tab.until(lambda: tab.field("L2").count() == 1)
+    tab.type("L2", "0.25")
+    tab.until(lambda: tab.session.robot.model.values["L2"] == 0.25)
+    assert str(tab.session.robot.model.links[1].a) == "L2"
+    tab.type("a (m)", "2*L1")
+    tab.until(lambda: str(tab.session.robot.model.links[0].a) == "2*L1")
+    tab.type("a (m)", "L9")
+    tab.says("symbol 'L9'")
+    assert str(tab.session.robot.model.links[0].a) == "2*L1"
+    assert tab.errors == []
+
+
+def test_gravity_and_payload_change_the_torque(tab):
+    tab.session.change_pose(np.zeros(6))
+    held = tab.session.robot.gravity_torque(tab.session.q)
+    tab.type("Payload (kg)", "5")
+    tab.until(lambda: tab.session.robot.model.payload is not None)
+    loaded = tab.session.robot.gravity_torque(tab.session.q)
+    assert abs(loaded[1] - held[1]) > 1
+    tab.choose("Mounted on", "zero")
+    tab.until(lambda: not tab.session.robot.gravity.any())
+    tab.open("Pose")
+    tab.says("0 N m")
+    tab.open("Robot")
+    tab.says("no joint carries any weight")
+    tab.choose("Mounted on", "ceiling")
+    tab.until(lambda: tab.session.robot.gravity[2] == 9.81)
+    assert np.allclose(tab.session.robot.gravity_torque(tab.session.q), -loaded)
+    assert tab.session.robot.model.payload.mass == 5.0
+    assert tab.errors == []
+
+
+def test_files_good_and_bad(tab):
+    tab.upload("two.urdf", URDF)
+    tab.until(lambda: tab.session.robot.name == "two")
+    tab.says("As a DH table it is")
+    tab.press("modified")
+    tab.until(lambda: tab.session.robot.model.convention == "modified")
+    tab.upload("one.toml", TOML)
+    tab.until(lambda: tab.session.robot.name.startswith("one"))
+    tab.says("one <b>bold</b>")
+    kept = tab.session.robot
+    for name in ("bomb.urdf", "binary.urdf", "empty.toml", "free.toml"):
+        tab.upload(name, BAD[name][0])
+        tab.says(BAD[name][1])
+    tab.upload("big.toml", 10_000_001 * b"#")
+    tab.says("big.toml has 10.0 MB, expected at most 10 MB")
+    assert tab.session.client.gui._current_file_upload_states == {}
+    assert tab.session.robot is kept
+    tab.upload("one.toml", TOML)  # the button still works
+    tab.until(lambda: tab.session.robot is not kept)
+    tab.until(lambda: not tab.page.get_by_text("expected at most 10 MB").is_visible())
+    assert tab.errors == []
+
+
+def test_two_tabs_have_two_robots(browser, studio, tab):
+    from .conftest import NARROW, Tab
+
+    other = Tab(browser, studio, NARROW)
+    try:
+        other.choose("Robot", "scara")
+        other.until(lambda: other.session.robot.name == "scara")
+        other.open("Pose")
+        other.field("joint3").wait_for()
+        assert other.field("joint4").count() == 0
+        assert tab.session.robot.name == "puma560"
+        assert other.errors == tab.errors == []
+    finally:
+        other.close()

@@ -1,0 +1,168 @@
+"""The Simulate page: falls and moves run, play, pause and scrub; what cannot run says why."""
+
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import dynamis as dy
+from dynamis.errors import OptionError
+from dynamis.studio.chart import MOST, thinned, thousands
+from dynamis.studio.experiment import LAWS, Experiment, Gains, target, targets
+from dynamis.studio.job import Job
+from dynamis.studio.variations import frictionless, has_friction, heavier, rubbing
+from dynamis.studio.words import label, stem
+
+from .conftest import Tab
+
+
+def playing():
+    return [t for t in threading.enumerate() if t.name.startswith("studio")]
+
+
+@pytest.fixture(scope="module")
+def page(browser, studio):
+    """One tab for all tests of the page, at Simulate."""
+    made = Tab(browser, studio)
+    made.open("Simulate")
+    yield made
+    made.close()
+    end = time.monotonic() + 10.0
+    while playing() and time.monotonic() < end:
+        time.sleep(0.05)
+    assert playing() == [], "a closed tab leaves nothing that plays"
+
+
+def started(tab):
+    """Press Run, and wait for the new run."""
+    bench = tab.session.bench
+    old = bench.run
+    tab.press("Run")
+    tab.until(lambda: bench.run is not None and bench.run is not old)
+    return bench.run
+
+
+def at(run, t):
+    return np.array([np.interp(t, run.t, row) for row in run.q.T])
+
+
+def test_a_fall_plays_pauses_and_scrubs(page):
+    page.field("Friction").uncheck()
+    page.until(lambda: page.session.bench is not None)
+    before = page.session.q.copy()
+    run = started(page)
+    assert np.abs(run.q[-1] - before).max() > 0.5
+    page.until(lambda: np.abs(page.session.q - before).max() > 1e-3)
+    page.press("Pause")
+    page.page.get_by_role("button", name="Play", exact=True).wait_for()
+    page.until(lambda: not playing())
+    page.type("Time (s)", "1.5")
+    page.until(lambda: np.abs(page.session.q - at(run, 1.5)).max() < 1e-9)
+    assert page.page.locator(".uplot canvas").count() == 2
+    page.session.change_pose(before)
+
+
+def test_moving_the_arm_by_hand_ends_the_film(page):
+    page.session.change_pose(page.session.q * 0.9)
+    started(page)
+    page.until(playing)
+    page.session.change_pose(np.zeros(6))
+    page.until(lambda: not playing())
+    assert (page.session.q == 0.0).all()
+
+
+def test_a_move_reaches_its_target(page):
+    page.session.change_pose(np.full(6, 0.3))
+    page.choose("What", "Move to a target")
+    page.choose("Target", "stretch")
+    run = started(page)
+    assert np.abs(run.q[-1] - page.session.robot.configurations["stretch"]).max() < 1e-3
+    page.says("Tracking error")
+    page.until(lambda: page.page.locator(".uplot canvas").count() == 3)
+    assert page.session.bench.controller is not None
+    assert page.errors == []
+
+
+def test_another_robot_clears_the_page(page):
+    page.session.change_robot(dy.load("sixr"))
+    assert page.session.bench.run is None
+    page.until(lambda: not playing())
+    page.press("Run")
+    page.says("singular mass matrix at joint")
+    page.session.change_robot(dy.load("puma560"))
+
+
+def test_one_job_at_a_time(page):
+    done, end = [], threading.Event()
+    place = page.session.client.gui.add_markdown("")
+    job = Job(page.session, place)
+    job.start("waiting", lambda say: end.wait(20), done.append)
+    job.start("waiting", lambda say: end.wait(20), done.append)
+    assert "Still waiting" in place.content
+    end.set()
+    page.until(lambda: not job.is_running)
+    assert done == [True]
+    job.start("changing", lambda say: page.session.change_robot(dy.load("scara")), done.append)
+    page.until(lambda: not job.is_running)
+    assert "robot was changed" in place.content
+    assert done == [True]
+    job.start("failing", lambda say: 1 / 0, done.append)
+    page.until(lambda: not job.is_running)
+    assert "ZeroDivisionError" in place.content
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_every_law_moves_the_arm(law, compiled):
+    robot = dy.load("planar-rr")
+    gains = Gains(bandwidth=15.0, integral=True, model_error=5.0)
+    wanted = Experiment(
+        robot, np.array([-1.0, 0.2]), duration=2.0, target=np.array([0.2, 0.4]), moving=1.0,
+        law=law, gains=gains,
+    )  # fmt: skip
+    run, controller, reference = wanted.run()
+    assert np.abs(run.q[-1] - wanted.target).max() < 0.05
+    assert controller is not None and reference is not None
+
+
+def test_too_long_a_run_is_refused():
+    robot = dy.load("planar-rr")
+    with pytest.raises(OptionError, match="at most 500000 steps"):
+        Experiment(robot, np.zeros(2), duration=100.0, dt=1e-4).run()
+    with pytest.raises(OptionError, match="no law"):
+        Experiment(robot, np.zeros(2), target=np.zeros(2), law="magic").run()
+
+
+def test_targets_are_within_the_limits():
+    robot, rng = dy.load("puma560"), np.random.default_rng(1)
+    assert {"zero", "random", "ready"} <= set(targets(robot))
+    many = np.array([target(robot, "random", rng) for _ in range(200)])
+    assert (many >= robot.limits[:, 0]).all() and (many <= robot.limits[:, 1]).all()
+    assert np.ptp(many, axis=0).min() > 1.0
+    with pytest.raises(OptionError, match="no configuration"):
+        target(robot, "elsewhere", rng)
+
+
+def test_variations_of_an_arm():
+    robot, q = dy.load("puma560"), np.full(6, 0.3)
+    g = robot.gravity_torque(q)
+    assert np.allclose(heavier(robot, 20.0).gravity_torque(q), 1.2 * g)
+    assert has_friction(robot) and not has_friction(frictionless(robot))
+    assert has_friction(rubbing(robot, np.ones(6)))
+    assert np.allclose(frictionless(robot).mass_matrix(q), robot.mass_matrix(q))
+
+
+def test_curves_are_short_finite_and_in_readable_units():
+    t = np.linspace(0.0, 1.0, 5000)
+    rows = np.stack([t, t**2], axis=1)
+    rows[4000:] = np.nan
+    few, kept = thinned(t, rows)
+    assert len(few) == MOST and few[0] == 0.0 and few[-1] == t[3999]
+    assert np.isfinite(kept).all()
+    assert [thousands(np.array([x])) for x in (0.0, 3.0, 2e-5, 4e7, 0.05)] == [0, 0, -6, 6, -3]
+
+
+def test_names_hold_no_markup():
+    assert "<" not in label("<img src=x onerror=alert(1)>")
+    assert stem("../../etc/passwd") == "etc_passwd"
+    assert stem("") == stem("/..") == "robot"

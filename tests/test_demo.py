@@ -1,0 +1,59 @@
+"""The whole story runs, holds, and leaves a page that needs nothing else."""
+
+import json
+import re
+
+import pytest
+
+from dynamis.cli import main
+from dynamis.demo.story import STEPS
+
+
+@pytest.fixture(scope="module")
+def told(compiled, tmp_path_factory):
+    """Figures and page of one run."""
+    import contextlib
+    import io
+
+    folder = tmp_path_factory.mktemp("demo")
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.chdir(folder), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = main(["demo", "--json"])
+    assert code == 0, err.getvalue()
+    return json.loads(out.getvalue()), (folder / "report.html").read_text(), err.getvalue()
+
+
+def test_every_step_is_told_and_holds(told):
+    figures, _, talk = told
+    assert list(figures) == list(STEPS)
+    assert all(step["good"] for step in figures.values())
+    assert all(f"{what} ..." in talk for what in STEPS.values())
+
+
+def test_its_figures_are_those_of_a_working_arm(told):
+    figures, _, _ = told
+    assert figures["agreement"]["ok"]
+    assert 1 < figures["excitation"]["condition_number"] < 50
+    assert figures["identification"]["unknowns"] == 58
+    assert figures["validation"]["sliding"] < 0.03 < figures["validation"]["as_logged"]
+    law, pid = (figures["controllers"][k]["rms"] for k in ("computed torque", "joint PID"))
+    assert max(law) < 0.1 * min(pid)
+    for form in ("libm", "own"):
+        said = figures["code"][form]["self_test"]
+        assert said.startswith("passed") or said == "no C compiler here"
+    assert figures["speed"]["inverse_dynamics"]["us"] < 100
+
+
+def test_the_page_is_complete_and_loads_nothing(told):
+    _, page, _ = told
+    for part in ("0.4318", "triangle inequality", "<math", "gibbs-appell", "computed torque"):
+        assert part in page
+    assert page.count('class="plot"') >= 26
+    assert not re.search(r'<(script|link|img|iframe)[^>]*(src|href)="', page)
+
+
+def test_a_folder_that_cannot_be_written_is_refused_first(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("os.access", lambda *_: False)
+    assert main(["demo"]) == 2
+    assert "cannot write report.html" in capsys.readouterr().err

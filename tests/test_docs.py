@@ -1,0 +1,249 @@
+"""The documentation: every block runs and prints what is shown, and the site builds strictly."""
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+import dynamis as dy
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+GUIDES = [*sorted((DOCS / "guides").glob("*.md")), *sorted((DOCS / "es").glob("*.md"))]
+LARGEST = 150_000  # bytes of a picture in the repository
+FEWEST = 200  # characters that a page says
+REFERENCE = {
+    "robot": ("inverse_dynamics", "mass_matrix", "ik", "from_dh", "with_payload", "export"),
+    "models": ("Link", "Friction", "Drive"),
+    "trajectory": ("quintic", "trapezoid", "fourier", "line", "time_optimal"),
+    "simulate": ("simulate", "Run", "Sensors", "animate"),
+    "control": ("JointPID", "ComputedTorque", "Impedance", "linearise", "from_bandwidth"),
+    "identify": ("excite", "read_log", "identify", "Estimate", "validate", "Processing"),
+    "export": ("export_controller", "export_fmu"),
+    "interop": ("to_pinocchio", "from_rtb", "to_mjcf", "from_yourdfpy"),
+    "studio": ("Studio",),
+    "errors": ("DynamisError", "SingularError", "ShapeError"),
+    "transforms": ("rotx", "to_rpy", "dh_inverse"),
+    "command-line": ("identify", "plant", "equations", "--validate"),
+}
+
+
+def module(name):
+    spec = importlib.util.spec_from_file_location(f"docs_{name}", DOCS / f"{name}.py")
+    found = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(found)
+    return found
+
+
+blocks = module("blocks")
+
+
+def identified(space):
+    estimate, check = space["estimate"], space["check"]
+    assert estimate.is_physical and check.relative_error_overall < 0.1
+    assert check.relative_error_overall < 0.3 * space["before"]
+
+
+def controller(space):
+    assert (abs(space["error"]) < 0.1).all() and space["run"].metrics.max.max() < 5e-3
+
+
+SPACES = {"identified-model": identified, "controller-in-c": controller}
+
+
+@pytest.mark.parametrize("path", GUIDES, ids=lambda p: f"{p.parent.name}-{p.stem}")
+def test_guide_prints_what_it_shows(path, compiled, tmp_path, monkeypatch):
+    page = path.read_text()
+    if "make -s" in page and not (shutil.which("cc") and shutil.which("make")):
+        pytest.skip("no C compiler and make: the exported controller cannot be tried")
+    monkeypatch.chdir(tmp_path)
+    space = {}
+    pairs = blocks.outputs(page, path.name, space)
+    assert len(pairs) >= 5
+    for block, said in pairs:
+        assert said.strip(), f"{path.name}:{block.line}: nothing was printed"
+        if block.title is None:
+            assert blocks.same(block.text, said), f"{path.name}:{block.line}:\n{said}"
+    SPACES.get(path.stem, len)(space)
+
+
+def test_front_page_runs(compiled, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    space = {}
+    blocks.outputs((DOCS / "index.md").read_text(), "index.md", space)
+    assert len(space["ways"].q) == 8 and (tmp_path / "run.png").exists()
+
+
+@pytest.mark.parametrize(
+    "shown, said, alike",
+    [
+        ("a 1.25\n", "a   1.25\n", True),
+        ("a 1.25\n", "a 1.26\n", True),  # the last digit
+        ("a 1.25\n", "a 1.28\n", False),
+        ("a 1e-09\n", "a 3e-09\n", False),
+        ("a\n", "b\n", False),
+        ("a\n...\nz\n", "a\nb\nc\nz\n", True),
+        ("a\n...\nz\n", "a\nb\nc\n", False),
+        ("[0. 1.]\n", "[0.  1. 2.]\n", False),
+    ],
+)
+def test_outputs_are_compared(shown, said, alike):
+    assert blocks.same(shown, said) is alike
+
+
+def test_exercises():
+    page = (DOCS / "guides" / "teaching.md").read_text()
+    assert page.count('??? success "Answer"') == page.count("\n### ") >= 12
+    index = (DOCS / "index.md").read_text()
+    assert page.count("\n### ") == 17 and "Seventeen exercises" in index
+
+
+def test_gallery_is_complete():
+    gallery = module("gallery")
+    for path in gallery.examples(ROOT):
+        kept = DOCS / "gallery" / f"{path.stem}.txt"
+        assert kept.exists(), f"run `python docs/gallery.py {path.stem}`"
+    for path in gallery.notebooks(ROOT):
+        assert (DOCS / "gallery" / f"{path.stem}.json").exists()
+
+
+def test_pictures_are_small():
+    pictures = [p for f in ("gallery", "pictures") for p in (DOCS / f).rglob("*") if p.is_file()]
+    assert len(pictures) > 20
+    assert not [p.name for p in pictures if p.stat().st_size > LARGEST]
+
+
+def test_no_page_tells_where_it_was_written():
+    texts = [p for p in DOCS.rglob("*") if p.suffix in (".md", ".txt", ".json", ".py")]
+    texts += [ROOT / "README.es.md", *(ROOT / "notebooks").glob("*.ipynb")]
+    for path in texts:
+        found = re.search(r"/(?:tmp|work|root|home)/\w+", path.read_text())
+        assert not found, f"{path}: {found[0]}"
+
+
+def headings(text):
+    return re.findall(r"^#+ ", text, re.MULTILINE)
+
+
+def test_spanish_readme_keeps_up():
+    english, spanish = ((ROOT / f"README{x}.md").read_text() for x in ("", ".es"))
+    assert headings(english) == headings(spanish)
+    table = re.compile(r"\d+ ns")
+    assert table.findall(english) == table.findall(spanish)
+
+
+def code_of(page):
+    """The calls of a page's Python blocks: names and words taken away."""
+    code = "".join(b.text for b in blocks.blocks(page) if b.kind == "python")
+    return set(re.findall(r"(?:dy|\w+)\.(\w+)\(", code))
+
+
+def test_spanish_guide_keeps_up():
+    english, spanish = (code_of((DOCS / f / "first-arm.md").read_text()) for f in ("guides", "es"))
+    left_out = english - spanish
+    assert left_out <= {"split", "round"}, left_out
+
+
+class Page(HTMLParser):
+    """What a page loads, and what it says."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.loads, self.words, self.quiet = [], [], 0
+        self.maths = html.count("<math")
+        self.feed(html)
+
+    def handle_starttag(self, tag, attrs):
+        names = dict(attrs)
+        if tag in ("script", "img", "iframe", "source"):
+            self.loads.append(names.get("src") or "")
+        if tag == "link" and names.get("rel") not in ("canonical", "next", "prev"):
+            self.loads.append(names.get("href") or "")
+        self.quiet += tag in ("script", "style")
+
+    def handle_endtag(self, tag):
+        self.quiet -= tag in ("script", "style")
+
+    def handle_data(self, data):
+        if not self.quiet:
+            self.words.append(data)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    pytest.importorskip("mkdocs", reason="mkdocs is not installed: pip install '.[docs]'")
+    pytest.importorskip("material", reason="mkdocs-material is not installed")
+    pytest.importorskip("mkdocstrings", reason="mkdocstrings is not installed")
+    folder = tmp_path_factory.mktemp("site")
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+        env=os.environ | {"NO_MKDOCS_2_WARNING": "1"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+def article(html):
+    """The part of a page that is its own."""
+    return html[html.index("<article") : html.index("</article>")]
+
+
+def test_site(site):
+    pages = sorted(p for p in site.rglob("*.html") if p.name != "404.html")
+    assert len(pages) > 40
+    for path in pages:
+        where, html = path.relative_to(site), path.read_text()
+        whole, own = Page(html), Page(article(html))
+        outside = [x for x in whole.loads if re.match(r"(?:https?:)?//", x)]
+        assert not outside, f"{where} loads {outside}"
+        assert len(" ".join(own.words).split()) > 30, f"{where} is empty"
+        assert len("".join(own.words)) > FEWEST, f"{where} says too little"
+        assert "arithmatex" not in html, f"{where} has a formula that was not drawn"
+    for path in site.rglob("*.css"):
+        outside = re.findall(r"(?:url\(|@import )[\"']?(?:https?:)?//[^)\s]+", path.read_text())
+        assert not outside, f"{path.name} loads {outside}"
+
+
+def test_reference_pages_are_full(site):
+    for page, names in REFERENCE.items():
+        html = (site / "reference" / page / "index.html").read_text()
+        text = " ".join(Page(article(html)).words)
+        for name in names:
+            assert re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text), f"{name} is not on {page}"
+
+
+def test_reference_knows_every_public_name():
+    index = (DOCS / "reference" / "index.md").read_text()
+    for name in set(dy.__all__) - {"__version__"}:
+        assert re.search(rf"`dy\.{name}`", index), f"dy.{name} is not in the reference"
+
+
+def test_formulas_are_drawn(site):
+    for page, least in {"concepts/derivations": 60, "errata": 80, "guides/teaching": 10}.items():
+        html = (site / page / "index.html").read_text()
+        assert Page(html).maths >= least
+        for left in ("\\frac", "\\begin", "$$", "\\dot"):
+            assert left not in article(html), f"{page} shows {left}"
+
+
+def test_every_formula_is_well_formed():
+    from xml.etree import ElementTree
+
+    formulas = module("formulas")
+    sources = "".join(p.read_text() for p in DOCS.rglob("*.md"))
+    found = re.findall(r"\$\$(.+?)\$\$", sources, re.DOTALL)
+    assert len(found) > 100
+    for latex in found:
+        drawn = formulas.formula(latex)
+        ElementTree.fromstring(f"<math>{drawn}</math>")
+        words = "".join(ElementTree.fromstring(f"<math>{drawn}</math>").itertext())
+        assert "\\" not in words, f"{latex}: {words}"
+        known = re.findall(r"<mo[^>]*>([A-Za-z]{2,})</mo>", drawn)
+        assert not known, f"{latex}: {known} are not commands that are drawn"
