@@ -21,6 +21,13 @@ MARGIN = 1e-5  # of a kilogram: what the solver's tolerance may eat
 FIRM = 1e4  # weight of what is known beforehand
 FAINT = 1.0  # rows of data that the prior weighs: it decides what the data leave open
 
+# the solver's own settings first; where its steps lose their digits, others help
+ATTEMPTS: tuple[dict[str, Any], ...] = (
+    {},
+    {"equilibrate_max_iter": 50, "max_iter": 500},
+    {"static_regularization_constant": 1e-7, "iterative_refinement_max_iter": 50},
+)
+
 
 class SolverError(DynamisError):
     """The semidefinite program could not be solved."""
@@ -160,12 +167,16 @@ def body_units() -> np.ndarray:
 
 def solved(cp: Any, problem: Any) -> str:
     """Solve a program and return its status; what is no solution is an error."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # the status says it, and is reported
-            problem.solve(solver=cp.CLARABEL)
-    except cp.error.SolverError as error:
-        raise SolverError(f"the semidefinite program failed: {error}", "try a prior") from None
+    for settings in ATTEMPTS:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)  # the status says it, and is reported
+                problem.solve(solver=cp.CLARABEL, **settings)
+            break
+        except cp.error.SolverError as error:
+            failed = error
+    else:
+        raise SolverError(f"the semidefinite program failed: {failed}", "try a prior")
     if problem.status not in ("optimal", "optimal_inaccurate"):
         raise SolverError(f"the semidefinite program is {problem.status}")
     return problem.status
