@@ -21,7 +21,8 @@ ROD = {"mass": 3.0, "com": (-0.5, 0, 0)}
 def arm(*changes, **rest):
     """A sound two-link arm, with changes to its first links (None: left as it is)."""
     links = [dy.Link(**{**SOUND, **(change or {})}) for change in (*changes, None, None)[:2]]
-    return dy.Robot.from_dh("arm", convention="standard", links=links, **rest)
+    options = {"convention": "standard", "gravity": (0, -9.81, 0), **rest}
+    return dy.Robot.from_dh("arm", links=links, **options)
 
 
 def bare(**fields):
@@ -69,13 +70,24 @@ MISTAKES = [
     ("moment without mass", arm({**AS_LINEAR, "linear": [0, 1, 0, 0, 0.1, 0, 0.1, 0, 0, 0.1]}),
      "error", "link 'link1'", "no mass but first moment (1, 0, 0)", "add its mass"),
     ("point mass", arm({"inertia": None}), "note", "link 'link1'", "point mass", "inertia"),
-    ("bar", arm({"inertia": (0, 0.25, 0.25)}), "note", "link 'link1'", "bar without", "inertia"),
+    ("rod", arm({"inertia": (0, 0.25, 0.25)}), "note", "link 'link1'", "thin rod: fine", "moment"),
+    ("rod across", arm({"inertia": (0.25, 0.002, 0.25)}),
+     "note", "link 'link1'", "lies across its own com (-0.5, 0, 0)", "order Ixx Iyy Izz"),
+    ("thin rod across", arm({"inertia": (0.25, 0, 0.25)}),
+     "note", "link 'link1'", "thin rod", "order Ixx Iyy Izz"),  # and nothing about being fine
+    ("rod about its joint", arm({"inertia": (0, 1.0, 1.0)}),
+     "note", "link 'link1'", "m L^2 / 3: about the joint?", "m L^2 / 12 = 0.25"),
     ("kg mm^2", arm({"inertia": (1e4, 25e4, 25e4)}),
      "warning", "link 'link1'", "radius of gyration", "kg mm^2"),
     ("com in mm", arm({"com": (-500, 0, 0)}), "warning", "link 'link1'", "millimetres", "metres"),
     ("com outside", arm({"com": (0, 4.5, 0)}), "warning", "link 'link1'", "far outside", "frame"),
     ("com of modified DH", arm({"com": (0.5, 0, 0)}),
      "note", "link 'link1'", "beyond its own end", "far end"),
+    ("com of standard DH", arm(convention="modified"),
+     "note", "link 'link1'", "behind its own joint", "belongs to standard DH"),
+    ("com of standard DH before the tool",
+     arm(None, {"com": (-0.3, 0, 0)}, convention="modified", tool={"xyz": (0.8, 0, 0)}),
+     "note", "link 'link2'", "behind its own joint: com (-0.3, 0, 0), next a = 0.8", "(0.4, 0, 0)"),
     ("sliding", dy.Robot.from_dh("a", convention="standard", links=[
         dy.Link(joint="prismatic", mass=1.0, com_factor=-0.5)]),
      "warning", "link 'link1'", "com_factor on a prismatic", "constant com"),
@@ -140,9 +152,16 @@ MISTAKES = [
      "error", "joint 'joint1'", "drive.coulomb", "moving positive"),
     ("no gravity", arm(gravity=(0, 0, 0)), "note", "gravity", "is zero", "horizontal"),
     ("gravity up", arm(gravity=(0, 0, 9.81)), "warning", "gravity", "points up", "free fall"),
-    ("gravity in cm", arm(gravity=(0, 0, -981)), "warning", "gravity", "981", "mm/s^2"),
+    ("gravity up y", arm(gravity=(0, 9.81, 0)),
+     "note", "gravity", "points up an axis: (0, 9.81, 0)", "such as (0, -9.81, 0)"),
+    ("gravity along the axes", arm(gravity=(0, 0, -9.81)),
+     "note", "gravity", "no joint feels (0, 0, -9.81)", "vertical plane"),
+    ("gravity across the slide", dy.Robot.from_dh("a", convention="standard", links=[
+        dy.Link(joint="prismatic", mass=1.0, limits=(0, 1))], gravity=(-9.81, 0, 0)),
+     "note", "gravity", "no joint feels", "horizontal"),
+    ("gravity in cm", arm(gravity=(0, -981, 0)), "warning", "gravity", "981", "mm/s^2"),
     ("gravity in mm", arm(gravity=(0, -9810, 0)), "warning", "gravity", "9810", "mm/s^2"),
-    ("moon", arm(gravity=(0, 0, -1.62)), "note", "gravity", "1.62", "another body"),
+    ("moon", arm(gravity=(0, -1.62, 0)), "note", "gravity", "1.62", "another body"),
     ("no value", arm({"mass": "m1"}), "warning", "values", "no value for m1", "with_values(m1"),
     ("limit symbol", arm({"limits": ("lo", 1)}), "warning", "values", "lo", "with_values(lo"),
     ("unused value", arm({"mass": "m_1"}, values={"m_11": 1}),
@@ -175,11 +194,13 @@ def test_mistake_is_found(robot, level, where, what, remedy):
 
 def test_a_sound_arm_has_no_findings():
     assert arm().check() == []
+    ahead = {"com": (0.5, 0, 0)}
+    assert arm(ahead, ahead, convention="modified", tool={"xyz": (1, 0, 0)}).check() == []
     assert arm().with_payload(2, com=(0.05, 0, 0.1), inertia=(0.01, 0.01, 0.01)).check() == []
 
 
 # What is known to be odd about each robot of the catalogue; everything else must be silent.
-POINT, BAR, MASSLESS = "point mass", "bar without thickness", "has no mass"
+POINT, ROD, MASSLESS = "a point mass: fine", "a thin rod: fine", "has no mass"
 TRIANGLE, OUT = "triangle inequality", "outside its limits"
 EXPECTED = {
     "cartesian-xy": [],  # its point masses never turn
@@ -187,11 +208,11 @@ EXPECTED = {
     "kr16": [],
     "kr16-p4": [],
     "panda": [("configuration 'zero'", OUT)],  # joint 4 never reaches 0
-    "pendulum3": [(f"link 'link{i}'", BAR) for i in (1, 2, 3)],  # diag(0, .25, .25)
-    "planar-2link": [(f"link 'link{i}'", POINT) for i in (1, 2)],
-    "planar-rp": [(f"link 'link{i}'", BAR) for i in (1, 2)],
-    "planar-rr": [(f"link 'link{i}'", BAR) for i in (1, 2)],
-    "polar-rp": [(f"link 'link{i}'", POINT) for i in (1, 2)],
+    "pendulum3": [("links 'link1', 'link2' and 'link3'", ROD)],  # diag(0, .25, .25)
+    "planar-2link": [("links 'link1' and 'link2'", POINT)],
+    "planar-rp": [("links 'link1' and 'link2'", ROD)],
+    "planar-rr": [("links 'link1' and 'link2'", ROD)],
+    "polar-rp": [("links 'link1' and 'link2'", POINT), ("gravity", "no joint feels")],
     "puma560": [
         ("link 'link1'", MASSLESS),
         ("link 'link1'", TRIANGLE),  # only Iyy was measured
@@ -201,10 +222,10 @@ EXPECTED = {
     ],
     "puma560-mdh": [("link 'link1'", MASSLESS), ("link 'link1'", TRIANGLE)],
     "rppr": [(f"link 'link{i}'", "com_factor on a prismatic") for i in (2, 3)],
-    "scara": [(f"link 'link{i}'", BAR) for i in (1, 2, 3)],
+    "scara": [("links 'link1', 'link2' and 'link3'", ROD)],
     "sixr": [
         ("joint 'joint6'", "singular mass matrix"),
-        *((f"link 'link{i}'", POINT) for i in range(1, 7)),
+        ("links 'link1', 'link2', 'link3', 'link4', 'link5' and 'link6'", POINT),
     ],
     "stanford": [
         ("link 'link5'", TRIANGLE),  # (0.003, 0.0004, 0), as published
@@ -237,6 +258,12 @@ def test_errors_come_first():
     assert set(levels) == {"error", "warning", "note"}
 
 
+def test_weightless_arms_feel_no_gravity_but_need_none():
+    nothing = {"mass": 0.0, "com": None}
+    robot = arm(nothing, nothing, gravity=(0, 0, -9.81))
+    assert not [f for f in robot.check() if f.where == "gravity"]
+
+
 def test_a_finding_reads_well():
     finding = Finding("warning", "link 'link1'", "has no mass", "give its mass")
     assert str(finding) == "warning: link 'link1': has no mass\nhint: give its mass"
@@ -248,7 +275,8 @@ def test_a_finding_reads_well():
 def test_every_finding_is_complete_and_repeatable(robot):
     findings = robot.check()
     assert robot.check() == findings
-    assert check_model(robot.model) == [f for f in findings if "mass matrix" not in f.what]
+    moving = ("mass matrix", "no joint feels")  # what only the dynamics give away
+    assert check_model(robot.model) == [f for f in findings if not any(x in f.what for x in moving)]
     for f in findings:
         assert f.level in ("error", "warning", "note")
         assert all(isinstance(x, str) and x for x in (f.where, f.what, f.remedy))

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import dynamis as dy
@@ -106,6 +107,20 @@ def test_without_words_it_helps(capsys):
     assert "usage: dynamis" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_is_silent_about_nothing(name, capsys):
+    with pytest.raises(SystemExit):
+        main([name, "--help"])
+    out = capsys.readouterr().out
+    assert "None" not in out and "default: False" not in out
+
+
+def test_zero_is_a_default_worth_saying(capsys):
+    with pytest.raises(SystemExit):
+        main(["agree", "--help"])
+    assert "Seed of the random states. (default: 0)" in capsys.readouterr().out
+
+
 # commands
 
 
@@ -158,6 +173,22 @@ def test_show_a_file_with_odd_names(capsys, arm):
     assert "my [bold]arm: 1 joints" in capsys.readouterr().out
 
 
+def test_show_at_a_pose(capsys):
+    assert main(["show", "planar-rr", "--q", "30deg", "45", "deg"]) == 0
+    out = capsys.readouterr().out
+    robot, q = dy.load("planar-rr"), np.radians([30, 45])
+    x, y, _ = robot.fk(q)[:3, 3]
+    assert f"xyz {x:.6g} {y:.6g} 0 m, rpy 0 0 1.309 rad" in out
+    assert "gravity torque (N m)" in out
+    line = [x for x in out.splitlines() if "joint2" in x][-1].split()
+    row = [q[1], robot.gravity_torque(q)[1], *robot.mass_matrix(q)[1]]
+    assert [float(x) for x in line[1:]] == pytest.approx(row, rel=1e-5)
+    _, found = answer(capsys, "show", "planar-rr", "--q", "30deg,45deg")
+    assert np.array_equal(found["at"]["tool"], robot.fk(q))
+    assert np.array_equal(found["at"]["gravity_torque"], robot.gravity_torque(q))
+    assert np.array_equal(found["at"]["mass_matrix"], robot.mass_matrix(q))
+
+
 def test_check_reports_findings(capsys):
     assert main(["check", "puma560"]) == 0
     out = capsys.readouterr().out
@@ -176,7 +207,8 @@ def test_check_fails_on_an_error(capsys):
 def test_check_of_a_clean_robot_says_so_on_stderr(capsys, tmp_path):
     link = dy.Link(a=1.0, mass=2.0, com=(-0.5, 0, 0), inertia=(0.1, 0.2, 0.2), limits=(-3, 3))
     path = tmp_path / "clean.toml"
-    dy.Robot.from_dh("clean", convention="standard", links=[link]).save(path)
+    down = (0, -9.81, 0)
+    dy.Robot.from_dh("clean", convention="standard", gravity=down, links=[link]).save(path)
     assert main(["check", str(path)]) == 0
     printed = capsys.readouterr()
     assert printed.out == ""
@@ -231,6 +263,12 @@ def test_agree_fails_above_a_limit(capsys, no_peers, monkeypatch):
         (["check", "nowhere/arm.toml"], "nowhere", ""),
         (["check", "nowhere/arm.urdf"], "nowhere", ""),
         (["show", "."], "directory", ""),
+        (["show", "puma560", "--jsn"], "option '--jsn' does not exist", "did you mean '--json'?"),
+        (["simulate", "puma560", "--gaol=1"], "option '--gaol'", "did you mean '--goal'?"),
+        (["simulate", "planar-rr", "--goal", "zro"], "goal is 'zro', expected 2", "'zero'?"),
+        (["simulate", "planar-rr", "--goal", "1"], "expected 2: joint1, joint2", "--goal 0.1,0.2"),
+        (["equations", "planar-rr", "--q", "m1,2"], "q is 'm1,2', expected 2 numbers", "zero"),
+        (["show", "planar-rr", "--q", "1,,x"], "q is '1,,x', expected 2 numbers", "zero"),
     ],
 )
 def test_errors_go_to_stderr_with_a_hint(words, said, hint, capsys):
@@ -240,6 +278,22 @@ def test_errors_go_to_stderr_with_a_hint(words, said, hint, capsys):
     assert "error: " in printed.err
     assert said in printed.err
     assert hint in printed.err
+
+
+def test_a_robot_without_configurations_says_so(capsys, arm):
+    assert main(["simulate", arm, "--goal", "home"]) == 2
+    assert (
+        "no named configurations: give numbers, or add [configurations]" in capsys.readouterr().err
+    )
+
+
+@pytest.mark.parametrize("folder", ["", "sub/"])
+def test_a_file_without_its_suffix_is_pointed_at(capsys, tmp_path, monkeypatch, folder):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sub").mkdir()
+    (tmp_path / folder / "my_arm.toml").write_text(BROKEN)
+    assert main(["check", f"{folder}my_arm"]) == 2
+    assert f"hint: did you mean '{folder}my_arm.toml'?" in capsys.readouterr().err
 
 
 def test_a_broken_file_gives_no_traceback(tmp_path):
@@ -269,6 +323,53 @@ def test_a_pid_keeps_up_with_its_quintic(compiled, capsys):
     assert code == 0 and found["message"] == "" and found["end"] == 2.0
     lag = 0.3 * 2 / 30  # rad at the mean speed, if the velocity itself were damped
     assert max(found["rms_error"]) < 0.6 * lag
+
+
+MOVE = ("--start", "hanging", "--duration", "0.02")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--goal", "-1.5,0.5"],
+        ["--goal", "-1.5", "0.5"],
+        ["--goal=-1.5 0.5"],
+        ["--goal", "[-1.5, 0.5]"],
+        ["--goal", "-1.5,", "0.5"],
+        ["--goal", "-3/2", "1/2"],
+        ["--goal", "-85.94366926962348deg,28.64788975654116deg"],
+        ["--goal", "-85.94366926962348 deg", "28.64788975654116 deg"],
+        ["--goal", "-85.94366926962348", "deg", "28.64788975654116", "deg"],
+    ],
+)
+def test_a_place_as_people_write_it(words, capsys):
+    for line in (["planar-rr", *words, *MOVE], [*words, "planar-rr", *MOVE]):
+        assert main(["simulate", *line]) == 0
+        said = capsys.readouterr().err
+        assert said == "planar-rr, 0.02 s: computed torque, bandwidth 10 rad/s, to -1.5, 0.5\n"
+
+
+def test_degrees_without_their_name_are_doubted(capsys):
+    main(["simulate", "planar-rr", "--goal", "90", "12.5", "--duration", "0.01"])
+    said = capsys.readouterr().err
+    assert "goal of joint1 is 90 rad, 14 turns: degrees? write 90deg" in said
+    assert "joint2" not in said
+    main(["simulate", "cartesian-xy", "--goal", "90", "90", "--duration", "0.01"])
+    assert "degrees" not in capsys.readouterr().err
+
+
+def test_simulate_says_what_it_did(capsys, tmp_path):
+    film = tmp_path / "run.csv"
+    assert main(["simulate", "planar-rr", "--duration", "0.01", "--save", str(film)]) == 0
+    free = capsys.readouterr()
+    assert "end (rad)" in free.out and "largest torque (N m)" in free.out
+    assert free.err == f"planar-rr, 0.01 s: no controller: it moves freely\nwrote {film}\n"
+    main(["simulate", "scara", "--duration", "0.01", "--controller", "pid", "--bandwidth", "5"])
+    held = capsys.readouterr()
+    assert "end (rad or m)" in held.out and "RMS error (rad or m)" in held.out
+    assert held.err == "scara, 0.01 s: pid, bandwidth 5 rad/s, holds the start\n"
+    assert main(["simulate", "planar-rr", "--goal", "90,45", "--duration", "0.1"]) == 1
+    assert "it ended early: diverged at" in capsys.readouterr().err
 
 
 # streams

@@ -2,10 +2,14 @@
 
 import json
 import re
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
+import dynamis as dy
 from dynamis.cli import main
+from dynamis.demo import recording, speed
 from dynamis.demo.story import STEPS
 
 
@@ -50,6 +54,31 @@ def test_the_page_is_complete_and_loads_nothing(told):
         assert part in page
     assert page.count('class="plot"') >= 26
     assert not re.search(r'<(script|link|img|iframe)[^>]*(src|href)="', page)
+
+
+def test_nobody_beside_us_takes_no_columns(compiled, monkeypatch):
+    monkeypatch.setattr(speed, "find_spec", lambda name: None)
+    monkeypatch.setattr(speed, "together", lambda *calls: [1e-6 for _ in calls])
+    made = speed.speed(dy.load("planar-rr"))
+    ((_, header, rows),) = made.tables
+    assert header == ("", "dynamis, us")
+    assert all(len(row) == 2 for row in rows)
+    assert "pip install pin" in made.text
+    assert made.facts["inverse_dynamics"]["us"] == 1.0
+
+
+@pytest.mark.parametrize("package", [None, "cvxpy"])
+def test_an_arm_that_is_not_possible_says_why(package, monkeypatch):
+    found = SimpleNamespace(
+        names=["x"], is_physical=package is not None, unknowns=SimpleNamespace(values=np.ones(1)),
+        values=np.ones(1), standard_deviations=np.ones(1),
+        training=[SimpleNamespace(relative_error_overall=0.1)],
+    )  # fmt: skip
+    monkeypatch.setattr(recording, "find_spec", lambda name: package)
+    monkeypatch.setattr(recording, "identify", lambda *_, **__: found)
+    made, _ = recording.identification(dy.load("planar-rr"), SimpleNamespace())
+    assert made.good
+    assert ("dynamis[identify]" in made.text) == (package is None)
 
 
 def test_a_folder_that_cannot_be_written_is_refused_first(tmp_path, monkeypatch, capsys):

@@ -6,12 +6,16 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from html.parser import HTMLParser
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import dynamis as dy
+from dynamis.model import tables
+from dynamis.model.friction import LAWS
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -78,6 +82,34 @@ def test_front_page_runs(compiled, tmp_path, monkeypatch):
     space = {}
     blocks.outputs((DOCS / "index.md").read_text(), "index.md", space)
     assert len(space["ways"].q) == 8 and (tmp_path / "run.png").exists()
+
+
+def keys(table, at=""):
+    """Every key of a TOML file with the table it stands in."""
+    for key, value in table.items():
+        yield at, key
+        for part in value if isinstance(value, list) else [value]:
+            if isinstance(part, dict):
+                yield from keys(part, key)
+
+
+def test_reference_shows_every_key_of_a_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    blocks.outputs((DOCS / "reference" / "models.md").read_text())
+    files = sorted(tmp_path.glob("*.toml"))
+    assert len(files) == 2
+    shown = set()
+    for file in files:
+        robot = dy.load(file)
+        assert not [f for f in robot.check() if f.level != "note"]
+        assert np.isfinite(robot.inverse_dynamics(*np.full((3, robot.n), 0.1))).all()
+        shown |= set(keys(tomllib.loads(file.read_text())))
+    constants = {name for law in LAWS.values() for name in law}
+    known = {"": tables.MODEL_KEYS, "link": tables.LINK_KEYS, "drive": tables.DRIVE_KEYS,
+             "friction": (*tables.FRICTION_KEYS, *constants), "payload": tables.PAYLOAD_KEYS,
+             "mimic": tables.MIMIC_KEYS, "frame": tables.FRAME_KEYS,
+             "base": ("xyz", "rpy")}  # fmt: skip
+    assert {(at, key) for at, names in known.items() for key in names} <= shown
 
 
 @pytest.mark.parametrize(

@@ -116,3 +116,12 @@ def test_without_gymnasium_it_says_so():
     code = "import sys; sys.modules['gymnasium'] = None; import dynamis.gym"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "MissingPackageError" in done.stderr and "pip install gymnasium" in done.stderr
+
+
+def test_an_action_that_is_no_number_is_refused():
+    from dynamis.gym import ReachEnv
+
+    env = ReachEnv("planar-rr")
+    env.reset(seed=0)
+    with pytest.raises(OptionError, match="action"):
+        env.step(np.full(2, np.nan))

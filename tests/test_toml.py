@@ -223,3 +223,33 @@ def test_any_text_loads_or_is_refused(text):
         model_from_toml(text, "arm.toml")
     except FileError as error:
         assert str(error).startswith("arm.toml: ")
+
+
+@pytest.mark.parametrize("part", ["a", '"a"', "'a'"])
+@pytest.mark.parametrize("text", ["{}=1", "[{}]", "x={{{}=1}}", "[[{}]]"])
+def test_keys_of_many_parts_are_refused_before_they_eat_the_memory(text, part):
+    """The parser keeps every prefix of a dotted key: 80 kB of it would take gigabytes."""
+    for count in (17, 40_000):
+        with pytest.raises(FileError, match="more than 16 parts"):
+            model_from_toml(text.format(".".join([part] * count)))
+
+
+def test_dots_in_strings_and_comments_are_no_keys():
+    dots = ".".join(["a"] * 40)
+    text = f'''# {dots}
+schema = 1
+name = "{dots}"
+description = """{dots}"""
+convention = "standard"
+[[link]]
+a = 1.0
+'''
+    assert model_from_toml(text).name == dots
+
+
+def test_too_many_links_are_refused_at_once():
+    head = 'schema = 1\nname = "x"\nconvention = "standard"\n'
+    with pytest.raises(FileError, match="has 30000 links, expected at most 1000"):
+        model_from_toml(head + "[[link]]\na = 1\n" * 30_000)
+    with pytest.raises(FileError, match="characters, expected at most"):
+        model_from_toml("#" * 1_000_001)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .backends.c_folder import folder
-from .backends.c_names import identifier
+from .backends.c_names import comment, identifier
 from .backends.casadi_folder import casadi_folder
 from .backends.matlab_folder import matlab_folder
 from .columns import LIMIT, column_kernel, goes_by_columns
@@ -69,7 +69,8 @@ def export(
     told = {"target": target, "dtype": dtype, "optimise": optimise}
     about = notes(robot, programs, model, told)
     files = TARGETS[target](robot.model.name, programs, about, dtype)
-    files = {**files, model: toml_text(robot.model)}
+    said = "".join(f"# {comment(line)}".rstrip() + "\n" for line in about)
+    files = {**files, model: f"{said}\n{toml_text(robot.model)}"}
     try:
         directory.mkdir(parents=True, exist_ok=True)
         return [written(directory / name, text) for name, text in files.items()]

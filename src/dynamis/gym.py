@@ -114,6 +114,8 @@ class ReachEnv(gymnasium.Env):
     def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         """Hold the torques for dt."""
         a = np.clip(np.asarray(action, dtype=float), -1.0, 1.0)
+        if not np.isfinite(a).all():
+            raise OptionError(f"action is {action!r}, expected numbers from -1 to 1")
         before = self._arm.x.copy()
         self._arm.step(a * self.effort)
         self._count += 1

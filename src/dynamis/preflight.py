@@ -9,12 +9,13 @@ from .dynamics import equation
 from .errors import DynamisError
 from .model.chain import Chain
 from .model.check import check_model
-from .model.finding import Finding
+from .model.finding import Finding, Numbers, listed
 
 if TYPE_CHECKING:
     from .robot import Robot
 
 SAMPLES = 48  # configurations in which the mass matrix is looked at
+UNFELT = 1e-9  # m; a weight that acts on every joint at a shorter lever is not felt
 INDEFINITE = 1e-9  # an eigenvalue this far below zero, next to the largest, is no rounding error
 
 
@@ -25,7 +26,25 @@ def preflight(robot: "Robot") -> list[Finding]:
         chain, q = robot.chain, _configurations(robot)
     except DynamisError:  # the model check has already said why
         return findings
-    return sorted(findings + _singular(robot, chain, q))
+    return sorted(findings + _weightless(robot, chain, q) + _singular(robot, chain, q))
+
+
+def _weightless(robot: "Robot", chain: Chain, q: np.ndarray) -> list[Finding]:
+    """Gravity that no joint ever feels, though the arm has mass."""
+    g, model = robot.gravity, robot.model
+    bodies = [Numbers(model).body(x) for x in (*model.links, model.payload) if x is not None]
+    weight = sum(abs(body.m) for body in bodies if body) * float(np.linalg.norm(g))
+    torque = door.evaluate(
+        lambda q, fn: equation.gravity_torque(chain, q, fn), [q], [1], (robot.n,), ("q",)
+    )
+    if weight == 0.0 or not np.abs(torque).max() <= UNFELT * weight:
+        return []
+    what = f"no joint feels {listed(g)}: is it in the right direction?"
+    remedy = (
+        "right for an arm that moves in a horizontal plane; for one in the vertical plane xy give "
+        "(0, -9.81, 0)"
+    )
+    return [Finding("note", "gravity", what, remedy)]
 
 
 def _singular(robot: "Robot", chain: Chain, q: np.ndarray) -> list[Finding]:

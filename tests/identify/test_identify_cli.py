@@ -1,6 +1,7 @@
 """`dynamis identify`."""
 
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -8,7 +9,9 @@ import pytest
 import dynamis as dy
 from dynamis.cli import main
 from dynamis.cli.identify import _pairs, _span
+from dynamis.cli.wording import in_terminal
 from dynamis.errors import OptionError
+from dynamis.identify.estimate import Estimate
 
 FRICTION = dy.Friction(viscous=0.5, coulomb=(1.0, -1.0))
 PLAIN = ["--estimator", "weighted"]
@@ -120,15 +123,37 @@ def test_a_limit_decides_the_exit_code(capsys):
 
 
 def test_an_arm_that_cannot_be_built_is_found(capsys, monkeypatch):
-    monkeypatch.setattr("dynamis.identify.estimate.Estimate.is_physical", False)
-    code, found = answer(capsys, "run.npz", *PLAIN)
-    assert code == 1 and not found["ok"]
+    monkeypatch.setattr(Estimate, "is_physical", False)
+    assert main(["identify", "two.toml", "run.npz", *PLAIN, "--json"]) == 1
+    said = capsys.readouterr()
+    assert not json.loads(said.out)["ok"]
+    assert "the arm found could not be built" in said.err and "--estimator feasible" in said.err
+
+
+def test_without_cvxpy_there_is_another_way(capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "cvxpy", None)
+    assert main(["identify", "two.toml", "run.npz"]) == 2
+    said = capsys.readouterr().err
+    assert "dynamis[identify]" in said and "--estimator weighted" in said
+
+
+def test_hints_are_in_the_words_of_a_terminal():
+    python = "columns=dict(t=None) and sample_time=; columns=dict(q=..., qd=...): dy.excite"
+    assert (
+        in_terminal(python)
+        == "--columns t= and --sample-time; --columns q=...,qd=...: dynamis excite"
+    )
+    assert in_terminal("drive_gains was given; force=True goes on") == "--gains was given"
+    kept = "cannot read 'my/sample_time.csv', sample_time.csv or 'drive_gains'"
+    assert in_terminal(kept) == kept
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (["run.npz", "--columns", "q=nothing"], "nothing"),
+        (["run.npz", "--columns", "q=nothing"], "--columns q=... says which"),
+        (["odd.npz"], "--columns q=..."),
         (["run.npz", "--columns", "places=q"], "places"),
         (["run.npz", "--columns", "q"], "expected NAME=WHAT"),
         (["run.npz", "--units", "q=degg"], "degg"),
@@ -137,6 +162,7 @@ def test_an_arm_that_cannot_be_built_is_found(capsys, monkeypatch):
         (["run.npz", "--estimator", "feasable"], "did you mean 'feasible'"),
         (["odd.npz", "--columns", "q=angles,current=amps", "--units", "q=deg"], "hint:"),
         (["run.npz", "--window", "5"], "START,STOP"),
+        (["run.npz", "--window", "1 2,5"], "START,STOP"),
         (["run.npz", "--report", "id.txt"], "suffix"),
         (["run.npz", "--save", "no/such/arm.toml"], "folder"),
     ],

@@ -9,12 +9,14 @@ import pytest
 import dynamis as dy
 from dynamis.errors import FileError, OptionError
 from dynamis.realtime import Law
-from dynamis.realtime.c_text import header, self_test, source, stem_of
+from dynamis.realtime.c_text import TRIGS, header, self_test, source, stem_of
 from dynamis.realtime.cost import (
+    COMPILERS,
     FLAGS,
     TARGETS,
     Compiled,
     ControllerCost,
+    _compiled,
     controller_cost,
     hostile_samples,
 )
@@ -46,10 +48,23 @@ def puma(**options):
     return Law(controller, dy.load("puma560"), 0.005, **options)
 
 
+def small(kind):
+    """Laws whose conditions differ."""
+    robot = dy.load("planar-2link")
+    inside = dy.trajectory.via([[0.0, 0.0], [0.5, 0.2], [0.1, 1.0]], [0.0, 0.5, 1.0])
+    return {
+        "trajectory": Law(dy.control.FeedForward(kp=9.0, kd=3.0), robot, 0.005, inside),
+        "adaptive": Law(dy.control.SlotineLi.from_bandwidth(robot, 8.0, 0.1), robot, 0.005),
+        "task": Law(dy.control.TaskSpace.from_bandwidth(8.0), robot, 0.005),
+    }[kind]
+
+
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_own_functions_take_the_same_instructions_for_every_input(dtype):
-    need("gcc", "objdump", "valgrind")
-    cost = controller_cost(puma(safe="gravity", safe_damping=1.0), dtype=dtype)
+@pytest.mark.parametrize("cc", COMPILERS)
+def test_own_functions_take_the_same_instructions_for_every_input(cc, dtype):
+    need(cc, "objdump", "valgrind")
+    law = puma(safe="gravity", safe_damping=1.0)
+    cost = controller_cost(law, dtype=dtype, compiler=cc)
     assert len(cost.instructions) == len(hostile_samples(30, dtype)) > 100
     assert cost.constant and cost.worst == min(cost.instructions) > 1000
     (row,) = (r for r in cost.compiled if r.target == "x86-64")
@@ -57,18 +72,36 @@ def test_own_functions_take_the_same_instructions_for_every_input(dtype):
     assert 100 < row.stack < 4096 and 5000 < row.code < 50_000
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("kind", ["trajectory", "adaptive", "task"])
-def test_other_laws_too(kind):
+def test_other_laws_too(kind, dtype):
     need("gcc", "objdump", "valgrind")
-    robot = dy.load("planar-2link")
-    inside = dy.trajectory.via([[0.0, 0.0], [0.5, 0.2], [0.1, 1.0]], [0.0, 0.5, 1.0])
-    law = {
-        "trajectory": Law(dy.control.FeedForward(kp=9.0, kd=3.0), robot, 0.005, inside),
-        "adaptive": Law(dy.control.SlotineLi.from_bandwidth(robot, 8.0, 0.1), robot, 0.005),
-        "task": Law(dy.control.TaskSpace.from_bandwidth(8.0), robot, 0.005),
-    }[kind]
-    cost = controller_cost(law)
+    cost = controller_cost(small(kind), dtype=dtype)
     assert cost.constant and cost.compiled[0].jumps == 0 and cost.compiled[0].linked == ()
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("kind", ["puma", "trajectory", "adaptive", "task"])
+@pytest.mark.parametrize("cc", COMPILERS)
+def test_no_optimiser_makes_a_branch_of_a_mask(tmp_path, cc, kind, dtype):
+    need(cc, "objdump")
+    law = puma(safe="gravity") if kind == "puma" else small(kind)
+    for trig in TRIGS:
+        path = written(law, tmp_path, dtype, trig).with_suffix(".c")
+        for level in ("-O1", "-O2", "-O3", "-Os"):
+            row = _compiled(path, tmp_path, "x86-64", cc, [*FLAGS, level])
+            assert row.jumps == 0, (trig, level)
+            assert trig == "libm" or set(row.linked) <= {"memset"}  # of init, clang -Os
+
+
+def test_jumps_of_a_helper_that_was_not_inlined_count(tmp_path):
+    need("gcc", "objdump")
+    path = written(small("task"), tmp_path, "float64").with_suffix(".c")
+    calm = _compiled(path, tmp_path, "x86-64", "gcc", FLAGS)
+    text = re.sub(r"(static) inline( double dy_sine\(.*\n\{)", r"\1 __attribute__((noinline))\2\n"
+                  r"    if (x > 9.0) return x / (x * x + 1.0);", path.read_text())  # fmt: skip
+    path.write_text(text)
+    assert calm.jumps == 0 < _compiled(path, tmp_path, "x86-64", "gcc", FLAGS).jumps
 
 
 def test_libm_depends_on_its_input():
@@ -126,6 +159,7 @@ def test_bad_calls():
         ((law, law.robot), {}, "a Law has its own"),
         ((law,), {"trig": "libn"}, "trig is 'libn', expected 'own' or 'libm'"),
         ((law,), {"dtype": "float16"}, "dtype"),
+        ((law,), {"compiler": "tcc"}, "compiler is 'tcc', expected 'gcc' or 'clang'"),
     ):
         with pytest.raises(OptionError, match=re.escape(message)):
             controller_cost(*given, **options)
@@ -169,10 +203,10 @@ def test_the_self_test_passes_on_a_cortex_m(tmp_path, target, dtype):
     assert done.returncode == 0 and "passed" in done.stdout + done.stderr
 
 
-def written(law, folder, dtype):
+def written(law, folder, dtype, trig="own"):
     """Header, source and self-test in a folder; the path without suffix."""
     stem, notes = stem_of(law), [f"{law.program().cost}."]
     (folder / f"{stem}.h").write_text(header(law, notes, dtype))
-    (folder / f"{stem}.c").write_text(source(law, notes, dtype, "own"))
+    (folder / f"{stem}.c").write_text(source(law, notes, dtype, trig))
     (folder / f"{stem}_test.c").write_text(self_test(law, notes, dtype, sample_rows(law)))
     return folder / stem

@@ -23,6 +23,7 @@ from dynamis.spatial.functions import MATH
 DT = 0.005
 REPLAY = {"float64": 1e-12, "float32": 1e-4}  # of the largest torque of the joint
 NAN, INF = float("nan"), float("inf")
+ARM = dy.load("planar-2link")
 control, trajectory = dy.control, dy.trajectory
 
 CONTROLLERS = {
@@ -93,7 +94,9 @@ class Library:
 
     def step(self, q, qd, wanted):
         _a, measured = self._pointer(q, qd)
-        _b, reference = self._pointer(*wanted)
+        times = np.array(wanted, float) if np.size(wanted) == 1 else None  # always double
+        _b, reference = self._pointer(*wanted) if times is None else (times, times.ctypes.data)
+        reference = ctypes.c_void_p(reference) if isinstance(reference, int) else reference
         torque = np.full(self.n, np.nan, self.kind)
         step = getattr(self.loaded, f"{self.stem}_step")
         state, out = (ctypes.c_void_p(x.ctypes.data) for x in (self.state, torque))
@@ -457,7 +460,9 @@ def test_every_file_says_where_it_comes_from(tmp_path):
         assert f"dynamis {dy.__version__}" in text, file.name
         assert "Again: python regenerate.py" in text, file.name
         assert "1e+300" not in text, file.name
-        assert re.search(r"Model [0-9a-f]{16}, program [0-9a-f]{16}", text), file.name
+        assert re.search(r"Model [0-9a-f]{16}, robot [0-9a-f]{16}, program [0-9a-f]{16}", text), (
+            file.name
+        )
         assert "Controller: ComputedTorque(kp=64.0" in text, file.name
         words = ["sample_time=0.002", "limit=[5.0, 0.30000000000000004]", "ramp=1.0"]
         words += ["velocity_filter=40.0", "dtype='float32'", "0.3333333333333333"]
@@ -619,3 +624,60 @@ def test_real_time_is_at_hand():
     assert realtime.Law is Law
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = realtime.nothing
+
+
+# long runs in single precision
+
+
+@pytest.mark.parametrize(
+    "motion",
+    [
+        dy.trajectory.sine([0.0, 0.0], [0.3, 0.2], [0.5, 0.75]),
+        dy.trajectory.fourier([[0.1], [0.2]], [[0.2], [0.0]], 4.0),
+        dy.trajectory.quintic([0.0, 0.0], [0.5, -0.5], 3.0),
+    ],
+    ids=["sine", "fourier", "quintic"],
+)
+def test_time_keeps_its_digits_in_single_precision(motion, tmp_path):
+    """Torques of a day's run are those of the law in double."""
+    law = Law(dy.control.FeedForward(100.0, 20.0), ARM, 0.001, reference=motion)
+    one, whole = Library(law, tmp_path, "float32"), InPython(law)
+    rest = np.array([0.1, 0.2]), np.zeros(2)
+    one.start(*rest), whole.start(*rest)
+    scale = np.abs([whole.step(*rest, (t,))[0] for t in np.linspace(0, 5, 50)]).max()
+    for t in (0.0, 2.9, 10.123, 1e3 + 0.1, 86_400.777, 1e6 + 0.25, 3e7 + 1 / 3):
+        tau, status = one.step(*rest, (t,))
+        assert status == 0
+        assert np.abs(tau - whole.step(*rest, (t,))[0]).max() < 2e-5 * scale, t
+    for t in (NAN, np.inf, -np.inf, 1e13):
+        assert one.step(*rest, (t,))[1] == whole.step(*rest, (t,))[1] == 1
+        one.start(*rest), whole.start(*rest)
+    assert (one.step(*rest, (-5.0,))[0] == one.step(*rest, (0.0,))[0]).all()
+
+
+def test_a_motion_that_never_repeats_is_refused_in_single_precision(tmp_path):
+    motion = dy.trajectory.sine([0.0, 0.0], [0.3, 0.2], [1.0, 2**0.5])
+    with pytest.raises(OptionError, match="time loses its digits"):
+        write(Law(dy.control.JointPID(1.0), ARM, 0.001, reference=motion), tmp_path, "float32")
+    write(Law(dy.control.JointPID(1.0), ARM, 0.001, reference=motion), tmp_path, "float64")
+
+
+def test_long_names_keep_the_controllers_apart(tmp_path):
+    import dataclasses
+
+    long = dy.Robot(dataclasses.replace(ARM.model, name="r" * 60))
+    stems = {
+        write(Law(law, long, 0.001), tmp_path).name
+        for law in (dy.control.JointPID(1.0), dy.control.PointToPoint(1.0, 1.0))
+    }
+    assert len(stems) == 2 and all(len(stem) <= 40 for stem in stems)
+
+
+@pytest.mark.parametrize("flag", ["-ffast-math", "-funsafe-math-optimizations -fno-trapping-math"])
+def test_sums_may_not_be_reordered(flag, tmp_path):
+    path = write(Law(dy.control.JointPID(1.0), ARM, 0.001), tmp_path)
+    done = subprocess.run(
+        ["gcc", "-std=c99", "-O2", *flag.split(), "-c", f"{path}.c", "-o", f"{path}.o"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode != 0 and "no fast math" in done.stderr

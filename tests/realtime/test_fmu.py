@@ -251,6 +251,40 @@ def test_a_trajectory_inside_needs_no_reference(tmp_path, robot):
     assert np.abs(torque).max() > 0.1
 
 
+GRIPPER = """<robot name="gripper"><link name="base"/>{}
+<joint name="turn" type="revolute"><parent link="base"/><child link="hand"/>
+ <axis xyz="0 0 1"/><limit effort="9" velocity="9" lower="-1" upper="1"/></joint>
+<joint name="l" type="prismatic"><parent link="hand"/><child link="left"/>
+ <axis xyz="0 1 0"/><limit effort="9" velocity="9" lower="-1" upper="1"/></joint>
+<joint name="r" type="prismatic"><parent link="hand"/><child link="right"/>
+ <axis xyz="0 1 0"/><limit effort="9" velocity="9" lower="-1" upper="1"/>
+ <mimic joint="l" multiplier="-1" offset="0.5"/></joint></robot>"""
+LINK = (
+    '<link name="{}"><inertial><mass value="1"/>'
+    '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+)
+
+
+@pytest.mark.parametrize("fmi", VERSIONS)
+def test_units_of_a_robot_with_a_joint_that_mimics(tmp_path, fmi):
+    links = "".join(LINK.format(name) for name in ("hand", "left", "right"))
+    (tmp_path / "g.urdf").write_text(GRIPPER.format(links))
+    robot = dy.load(tmp_path / "g.urdf")
+    law = Law(dy.control.JointPID(kp=1.0), robot, 0.005)
+    assert robot.joint_names == ("turn", "l")
+    units = {"q": ["rad", "m"], "qd": ["rad/s", "m/s"], "tau": ["N.m", "N"]}
+    told = {
+        robot: {**units, "q0": units["q"], "qd0": units["qd"]},
+        law: {**units, "q_ref": units["q"], "qdd_ref": ["rad/s2", "m/s2"]},
+    }
+    for what, wanted in told.items():
+        path = export_fmu(what, tmp_path / "x.fmu", fmi)
+        assert validate_fmu(str(path)) == []
+        found = {v.name: v.unit for v in fmpy.read_model_description(str(path)).modelVariables}
+        for name, pair in wanted.items():
+            assert [found[f"{name}[1]"], found[f"{name}[2]"]] == pair, name
+
+
 HOSTILE = '"/><evil a="&lt;]]>*/ #include <evil>\n\\??/\x00\x1b日本'
 
 
@@ -306,7 +340,8 @@ def test_a_unit_says_where_it_comes_from(tmp_path, robot, fmi):
             text = archive.read("modelDescription.xml")
             (name,) = (n for n in archive.namelist() if n.endswith(".c"))
             source = archive.read(name).decode()
-            files = [n for n in archive.namelist() if n.startswith("resources/")]
+            beside = [n for n in archive.namelist() if n.startswith("resources/")]
+            files = {n: archive.read(n).decode() for n in beside}
         (found,) = ET.fromstring(text).iter("Origin")
         chain = robot.chain if what is robot else law.controller.model.chain
         assert found.get("version") == dy.__version__ and found.get("model") == model_hash(chain)
@@ -317,9 +352,13 @@ def test_a_unit_says_where_it_comes_from(tmp_path, robot, fmi):
         assert found.get("model")[:16] in head and found.get("program")[:16] in head
         assert "Again: python resources/regenerate.py" in head and "1: joint1, 2: joint2" in head
         assert sum(f.endswith(".toml") for f in files) == (1 if what is robot else 2)
+        for name, text in files.items():
+            for line in notes:
+                assert (line if name.endswith(".json") else f"# {line}\n") in text, name
     assert found.get("program") == law.program().hash
     assert "kp = [100.0, 0.333333, 5.0, 7.0]" in notes
     assert "limit=[16.666666666666668" in head and "safe='gravity'" in head
+    assert f"target='fmu', fmi={fmi!r}" in head
 
 
 def test_what_is_not_ours_is_not_promised_again(tmp_path, robot):

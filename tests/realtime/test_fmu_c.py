@@ -78,7 +78,7 @@ int main(void)
     static const uint32_t wrong[] = {VALUES, VALUES + 1, 1u << 31, 0xFFFFFFFFu};
     const uint32_t outside = VALUES - 1;
     bool event = false, stop = false, early = false;
-    double last = 0.0, x, t = 0.0;
+    double last = 0.0, x, t = 0.0, later;
     void *state = NULL, *again = NULL;
     byte *bytes;
     size_t size = 0, i, k;
@@ -131,9 +131,12 @@ int main(void)
     NEED(STATE(Get)(u, NULL) == ERROR && STATE(Set)(u, NULL) == ERROR);
     NEED(SIZED(u, state, NULL) == ERROR);
 
+    later = t;
     for (i = 0; i < sizeof odd / sizeof odd[0]; i++) { /* numbers that no arm has */
         for (vr = FIXED + 1; vr <= SETTABLE; vr++) NEED(SET(&vr, &odd[i]) == OK);
-        (void)STEP(t, 0.005);
+        (void)STEP(later, 0.005);
+        vr = 0;
+        NEED(GET(&vr, &later) == OK && later >= t); /* an arm that refused stays where it was */
         for (vr = 0; vr < VALUES; vr++) {
             if (INTEGER == 0 || vr != INTEGER) NEED(GET(&vr, &x) == OK);
             else NEED(WHOLE(&vr, &n) == OK && n >= 0 && n <= 2);
@@ -143,7 +146,12 @@ int main(void)
     NEED(STEP(t, odd[4]) == ERROR && STEP(t, 1e300) == ERROR);
     NEED(STATE(Set)(u, state) == OK);
     vr = 0;
-    NEED(GET(&vr, &x) == OK && fabs(x - t) < 1e-9 && STEP(t, 0.0) == OK && STEP(t, 0.005) == OK);
+    NEED(STEP(-5.0, 0.005) == ERROR && STEP(t - 0.005, 0.005) == ERROR); /* back in time */
+    NEED(STEP(1e9, 0.005) == ERROR && STEP(1e300, 0.005) == ERROR); /* far ahead */
+    NEED(STEP(t, 1e6) == ERROR); /* too much work */
+    NEED(GET(&vr, &x) == OK && fabs(x - t) < 1e-9 && STEP(t, 0.0) == OK);
+    NEED(STEP(t * (1.0 - 1e-15), 0.005) == OK); /* a rounding is none */
+    NEED(STEP(t, 0.005) == ERROR); /* that was done */
 
     NEED(P(Reset)(u) == OK);
     for (vr = 1; vr <= FIXED; vr++) NEED(SET(&vr, &odd[0]) == OK); /* q0, qd0, h without sense */
@@ -227,9 +235,13 @@ def test_sanitizers_say_nothing(tmp_path, source, kind, fmi):
     program = tmp_path / "drive"
     command = ["gcc", "-std=c99", "-O1", "-Wall", "-Wextra", "-Werror", *SANE, f"-I{path.parent}"]
     subprocess.run([*command, str(tmp_path / "drive.c"), "-o", str(program), "-lm"], check=True)
-    done = subprocess.run([str(program)], capture_output=True, text=True, check=False)
+    done = subprocess.run([program], capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 0 and done.stdout.endswith("passed\n"), done.stdout + done.stderr
-    assert done.stderr == ""
+    assert done.stderr == "" and "time runs back: set an earlier state first" in done.stdout
+    far, long = "too many samples since the step before", "too many samples since the step before"
+    if kind == "arm":
+        far, long = "time was left out since the step before", "too many steps of h"
+    assert far in done.stdout and long in done.stdout
 
 
 @pytest.mark.parametrize("fmi", VERSIONS)

@@ -74,7 +74,8 @@ def test_speed_from_differences_survives_lost_samples():
     rows[3] = (NAN, [0.0] * 2, still)
     found = stepped(law, rows, start=([0.0] * 2, [0.0] * 2))
     assert [status for _, status, _ in found] == [RUNNING] * 3 + [BAD] + [RUNNING] * 3
-    for torque, status, _ in found:
+    np.testing.assert_array_equal(found[0][0], [0.0, 0.0])  # no rate yet: the one that is wanted
+    for torque, status, _ in found[1:]:
         if status == RUNNING:
             np.testing.assert_allclose(torque, [-1.0, 2.0], rtol=1e-9)
     blind = stepped(law, [([0.5, 0.5], [0.0] * 2, still)], start=(NAN, NAN))
@@ -113,7 +114,7 @@ def test_so_many_bad_samples_in_a_row_latch(latch):
 
 @pytest.mark.parametrize("latch", [0, -1, True, 1.5, "2", None])
 def test_a_latch_is_a_number_of_samples(latch):
-    with pytest.raises(OptionError, match="expected a number of samples, 1 or more"):
+    with pytest.raises(OptionError, match="expected a number of samples from 1"):
         Law(dy.control.JointPID(1.0), ARM, TIME, latch=latch)
 
 
@@ -129,3 +130,69 @@ def test_wrong_arguments(change, said):
     given = {"controller": dy.control.JointPID(1.0), "robot": ARM, "sample_time": TIME, **change}
     with pytest.raises(OptionError, match=said):
         Law(**given)
+
+
+def test_a_start_in_motion_makes_no_kick():
+    """A law that makes velocities from positions is on its reference from the first sample on."""
+    damper = dy.control.JointPID(0.0, 0.0, 1.0, derivative="error")
+    law = Law(damper, ARM, TIME, velocity="difference", velocity_filter=5.0)
+    move = [[0.0] * 2, [1.0, -2.0], [0.0] * 2]
+    rows = [([k * TIME, -2 * k * TIME], [0.0] * 2, move) for k in range(6)]
+    for torque, status, _ in stepped(law, rows):
+        assert status == RUNNING
+        np.testing.assert_allclose(torque, [0.0, 0.0], atol=1e-9)
+
+
+def test_without_a_position_there_is_no_gravity_torque():
+    law = Law(dy.control.JointPID(1.0), ARM, TIME, safe="gravity", latch=5)
+    still = [[0.0] * 2] * 3
+    blind = stepped(law, [(NAN, NAN, still)] * 2, start=(NAN, NAN))
+    assert not any(torque.any() for torque, _, _ in blind)
+    half = stepped(law, [([0.3, NAN[0]], [0.0] * 2, still)], start=([0.3, NAN[0]], [0.0] * 2))
+    assert not half[0][0].any()
+    known = stepped(law, [(NAN, NAN, still)], start=([0.3, 0.2], [0.0] * 2))
+    np.testing.assert_allclose(known[0][0], ARM.gravity_torque([0.3, 0.2]))
+
+
+def test_a_leap_of_a_position_is_a_bad_sample():
+    law = Law(dy.control.JointPID(1.0), ARM, TIME, jump=[0.1, 0.1], latch=4)
+    still, rest = [[0.0] * 2] * 3, [0.0] * 2
+    rows = [([0.0, 0.0], rest, still), ([0.05, -0.09], rest, still), ([1.05, 0.0], rest, still),
+            ([0.24, 0.0], rest, still), ([0.26, 0.0], rest, still)]  # fmt: skip
+    found = [status for _, status, _ in stepped(law, rows)]
+    assert found == [RUNNING, RUNNING, BAD, RUNNING, RUNNING]  # a sample lost allows twice as far
+    for wrong in (0.0, -1.0, [1.0, 2.0, 3.0], "far"):
+        with pytest.raises(dy.errors.DynamisError, match="jump"):
+            Law(dy.control.JointPID(1.0), ARM, TIME, jump=wrong)
+
+
+def test_time_goes_on_for_longer_than_an_arm_lasts():
+    motion = dy.trajectory.sine([0.0, 0.0], [1.0, 0.5], 1.0)
+    law = Law(dy.control.JointPID(1.0), ARM, TIME, reference=motion)
+    found = stepped(law, [([0.0] * 2, [0.0] * 2, t) for t in (999_999.5, 1e6, 1e9)])
+    assert [status for _, status, _ in found] == [RUNNING] * 3
+
+
+def test_the_tighter_of_two_limits_stops_the_integral():
+    loose = dy.control.ComputedTorque(10.0, 1.0, 5.0, limit=1000.0)
+    law = Law(loose, ARM, TIME, limit=[2.0, 3.0])
+    assert law.gains["limit"] == [2.0, 3.0]
+    assert Law(loose, ARM, TIME, limit=5000.0).gains["limit"] == [1000.0, 1000.0]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"limit": 0.0}, "limit is 0.0, expected torques above 0"),
+        ({"limit": [1.0, -1.0]}, "limit"),
+        ({"safe_damping": 1.0}, "the safe torque is zero"),
+        ({"latch": 10**400}, "latch is 1000"),
+    ],
+)
+def test_options_that_mean_nothing_are_refused(options, said):
+    with pytest.raises(OptionError, match=said):
+        Law(dy.control.JointPID(1.0), ARM, TIME, **options)
+
+
+def test_a_latch_may_be_any_whole_number():
+    assert Law(dy.control.JointPID(1.0), ARM, TIME, latch=np.int64(3)).latch == 3

@@ -5,6 +5,7 @@ import json
 import math
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -20,7 +21,7 @@ import dynamis as dy
 from dynamis.realtime import udp
 from dynamis.realtime.export_controller import export_controller
 from dynamis.realtime.plant_run import PlantRun
-from dynamis.realtime.posix_loop import INSIDE, STILL
+from dynamis.realtime.posix_loop import DROPPED, INSIDE, LET_DOWN, STILL
 from dynamis.realtime.tracking import tracking_table
 
 FLAGS = ["-std=c99", "-O2", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-pedantic"]
@@ -30,6 +31,8 @@ MOVE, LASTS = [0.5, -0.4, 0.6, 0.2, 0.3, 0.1], 2.0
 # e = qd * delay: the measurement is up to two cycles old when its torque is made, which takes up to
 # one more; qd is 0.33 rad/s in the mean square, so 1 mrad; twice that for a machine with other work
 TRACKING = 2e-3
+AGELESS = ("--oldest", 1000)  # for plants whose time is a count of answers
+BEGINNING = (0.3, -0.2)  # of the small arm's trajectory
 STALL = 0.02  # s: a machine that stops one of them for longer says nothing about them
 
 
@@ -41,11 +44,12 @@ def cc():
     pytest.skip("no C compiler")
 
 
-def built(cc, folder, law, arm, sample_time=0.005, **options):
+def built(cc, folder, law, arm, sample_time=0.005, *flags, **options):
     """The loop of a controller, compiled."""
     export_controller(law, arm, folder, sample_time, **options)
     sources = [str(f) for f in sorted(folder.glob("*.c")) if not f.name.endswith("_test.c")]
-    subprocess.run([cc, *FLAGS, *sources, "-lm", "-o", str(folder / "loop")], check=True)
+    command = [cc, *FLAGS, *flags, *sources, "-lm", "-o", str(folder / "loop")]
+    subprocess.run(command, check=True)
     return folder / "loop"
 
 
@@ -85,6 +89,7 @@ def test_it_compiles_without_warnings(cc, tmp_path, dtype, inside):
     )
     told = ran(program, "--help")
     assert told.returncode == 0 and (INSIDE if inside else STILL) in told.stdout
+    assert LET_DOWN.format(1.0) in told.stdout and DROPPED not in told.stdout
     timed = ran(program, "--dry", "--cycles", 3000, "--period", 1e-4, "--json")
     found = json.loads(timed.stdout)
     assert timed.returncode == 0 and found["mode"] == "dry"
@@ -93,7 +98,8 @@ def test_it_compiles_without_warnings(cc, tmp_path, dtype, inside):
 
 @pytest.mark.parametrize(
     "words", [["--nonsense"], ["--cycles"], ["--cycles", "x"], ["--port", "70000"],
-              ["--period", "0"], ["--period", "nan"], ["--hold", "-1"], ["--listen", "1"]]
+              ["--period", "0"], ["--period", "nan"], ["--hold", "-1"], ["--listen", "1"],
+              ["--oldest", "-1"], ["--start-tolerance", "x"], ["--wait", "1e10"]]
 )  # fmt: skip
 def test_wrong_words_are_refused(still, words):
     told = ran(still, *words)
@@ -198,7 +204,8 @@ class Answering:
                 )
 
     def send(self, number, place, peer):
-        data = udp.measurement(number + 1000, SLOW * number, [place, 0.0], [0.0, 0.0])
+        t = SLOW * (number + 1000)
+        data = udp.measurement(number + 1000, t, [place, 0.0], [0.0, 0.0])
         self.link.sendto(data, peer)
         self.sent_at = time.monotonic()
 
@@ -209,7 +216,8 @@ def answered(program, answers, *words, spoiled=(), cycles=40, speed=1.0):
     for _ in range(12):
         plant = Answering(answers, spoiled, speed)
         with plant as port:
-            told = ran(program, "--port", port, "--cycles", cycles, "--listen", 3, "--json", *words)
+            given = ("--port", port, "--listen", 3, *AGELESS, *words)
+            told = ran(program, "--cycles", cycles, "--json", *given)
         found = json.loads(told.stdout)
         if found["overruns"] == 0 and found["missing"] <= wanted:
             break
@@ -243,7 +251,7 @@ def braking(cc, tmp_path_factory):
 def test_it_ends_with_zero_torque(still):
     plant = Answering({})
     with plant as port:
-        ran(still, "--port", port, "--cycles", 10, "--listen", 3, "--json")
+        ran(still, "--port", port, "--cycles", 10, "--listen", 3, "--json", *AGELESS)
     assert plant.heard[-1].status == udp.BYE and not any(plant.heard[-1].torque)
     assert udp.BYE not in statuses(plant.heard[:-1])
 
@@ -321,7 +329,7 @@ def test_spells_are_told_twenty_times_and_counted_further(telling):
 def ran_against(program, answers, cycles):
     plant = Answering(answers)
     with plant as port:
-        told = ran(program, "--port", port, "--cycles", cycles, "--listen", 3)
+        told = ran(program, "--port", port, "--cycles", cycles, "--listen", 3, *AGELESS)
     return told, plant.heard
 
 
@@ -357,6 +365,352 @@ def test_a_missing_position_is_where_the_arm_was_going(braking, burst):
     if burst:  # one number more, and one less
         expected[19], expected[21] = -2.0, 0.0
     np.testing.assert_allclose(torque[3:], expected[3:], rtol=0, atol=1e-9)
+
+
+# a loop that stood still, measurements that are old, packets that are none
+
+
+class Clocked:
+    """A plant that measures by its own clock, at rest until a torque acts, then at a steady speed.
+
+    `lag` makes it say where the arm was, and when, so many seconds ago.
+    """
+
+    def __init__(self, speed=0.0, rest=(0.0, 0.0), every=SLOW / 8):
+        self.speed, self.rest, self.every, self.lag = speed, rest, every, 0.0
+        self.heard, self.done, self.begun = [], False, time.monotonic() - 10.0
+        self.link = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.link.bind((udp.HOST, 0))
+        self.port = self.link.getsockname()[1]
+        self.thread = threading.Thread(target=self.run)
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        time.sleep(0.1)  # what is on its way
+        self.done = True
+        self.thread.join()
+        self.link.close()
+
+    def clock(self):
+        return time.monotonic() - self.begun
+
+    def run(self):
+        peer, k, due = None, 0, time.monotonic()
+        while not self.done:
+            due = max(due + self.every, time.monotonic())
+            self.link.settimeout(max(1e-4, due - time.monotonic()))
+            with contextlib.suppress(TimeoutError, ConnectionError):
+                while time.monotonic() < due:
+                    data, peer = self.link.recvfrom(2048)
+                    packet = udp.torque_of(data, 2)
+                    assert packet is not None, "a torque that is no number"
+                    *torque, status = packet.values
+                    if status != udp.LISTENING:
+                        self.heard.append(Heard(self.clock(), packet.t, tuple(torque), status))
+                    self.link.settimeout(max(1e-4, due - time.monotonic()))
+            if peer is not None:
+                t, k = self.clock() - self.lag, k + 1
+                place = self.rest[0] + (self.speed * t if self.heard else 0.0)
+                with contextlib.suppress(OSError):
+                    self.link.sendto(udp.measurement(k, t, [place, self.rest[1]], [0.0, 0.0]), peer)
+
+    def wait(self, count):
+        """Until so many torques came."""
+        end = time.monotonic() + 30.0
+        while len(self.heard) < count:
+            assert time.monotonic() < end, "no torques"
+            time.sleep(0.005)
+
+
+def begun(program, plant, *words):
+    words = ("--port", plant.port, "--listen", 5, "--json", *words)
+    return subprocess.Popen(
+        [str(program), *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def ended(loop):
+    out, err = loop.communicate(timeout=60)
+    return json.loads(out), err
+
+
+def stop_for(loop, seconds, plant):
+    """Stops a loop for a while; returns how many torques came before."""
+    loop.send_signal(signal.SIGSTOP)
+    time.sleep(seconds / 2)
+    before = len(plant.heard)
+    time.sleep(seconds / 2)
+    loop.send_signal(signal.SIGCONT)
+    return before
+
+
+def test_a_loop_that_stood_still_ends_in_the_safe_state(still):
+    for _ in range(6):
+        with Clocked() as plant:
+            loop = begun(still, plant, "--cycles", 200)
+            plant.wait(10)
+            before = stop_for(loop, 1.0, plant)
+            found, err = ended(loop)
+        if plant.heard[before - 1].status == udp.RUNNING:
+            break
+    after = plant.heard[before:-1]
+    assert plant.heard[before - 1].status == udp.RUNNING and plant.heard[-1].status == udp.BYE
+    assert loop.returncode == 1 and found["safe"] and found["skipped"] > 15
+    assert after and set(statuses(after)) == {udp.SAFE}
+    assert not any(x for one in after for x in one.torque)
+    assert "of them the loop itself missed" in err
+
+
+@pytest.mark.parametrize("hold", [1, 30])
+def test_a_short_stop_makes_no_velocities(braking, hold):
+    """Minus the way of one cycle is 1; five cycles were missed."""
+    for _ in range(6):
+        with Clocked(speed=1.0 / SLOW) as plant:
+            loop = begun(braking, plant, "--cycles", 60, "--hold", hold)
+            plant.wait(20)
+            before = stop_for(loop, 5 * SLOW, plant)
+            found, _ = ended(loop)
+        after = plant.heard[before:-1]
+        torque = np.array([one.torque[0] for one in plant.heard[10:-1]])
+        good = torque.min() > -1.7 and torque.max() <= 0.0 and len(after) > 10
+        safe = [k for k, one in enumerate(after) if one.status != udp.RUNNING]
+        if good and safe == ([0] if hold == 1 else []):
+            break
+    assert loop.returncode == 0 and not found["safe"] and found["skipped"] >= 3
+    assert safe == ([0] if hold == 1 else []), statuses(after)  # once, or never
+    assert good, torque
+    assert after[-1].torque[0] < -0.3
+
+
+def ages(heard):
+    """How old the measurement of every running torque was when the torque came."""
+    return np.array([one.at + one.torque[0] for one in heard if one.status == udp.RUNNING])
+
+
+def test_no_torque_is_made_of_what_waited_in_the_line(telling):
+    """So many measurements came meanwhile that the machine threw the newest away."""
+    for _ in range(6):
+        with Clocked(speed=1.0, every=5e-4) as plant:
+            loop = begun(telling, plant, "--cycles", 60)
+            plant.wait(15)
+            before = stop_for(loop, 1.2, plant)
+            found, _ = ended(loop)
+        found_ages = ages(plant.heard[5:-1])
+        if len(found_ages) > 20 and found_ages.max() < 3.5 * SLOW:
+            break
+    assert loop.returncode == 0 and found["skipped"] > 20
+    assert plant.heard[before].status == udp.BAD and plant.heard[-2].status == udp.RUNNING
+    assert len(found_ages) > 20 and found_ages.max() < 3.5 * SLOW
+
+
+@pytest.mark.parametrize("patient", [False, True])
+def test_a_line_that_falls_behind_is_no_line(telling, patient):
+    with Clocked(speed=1.0) as plant:
+        loop = begun(telling, plant, "--cycles", 60, *(("--oldest", 10) if patient else ()))
+        plant.wait(20)
+        plant.lag = 1.0
+        time.sleep(0.1)
+        before = len(plant.heard) + 3
+        found, err = ended(loop)
+    after = plant.heard[before:-1]
+    assert len(after) > 10
+    if patient:
+        assert statuses(after).count(udp.RUNNING) > 8 and found["old"] == 0
+        assert ages(after).min() > 0.9
+    else:
+        assert set(statuses(after)) == {udp.BAD} and "SAFE TORQUE" in err
+        assert found["old"] >= len(after)
+
+
+AGES = r"""
+#define main loop_main
+#include "@LOOP@"
+#undef main
+
+static int64_t seed = 1;
+
+static int64_t noise(void) /* up to a period */
+{
+    seed = (seed * 48271) % 2147483647;
+    return seed % 1000000;
+}
+
+int main(void)
+{
+    static const double drifts[5] = { 0.0, 2e-4, -2e-4, 4e-4, -4e-2 };
+    options o;
+    int i, k;
+    memset(&o, 0, sizeof o);
+    o.period = 1e-3;
+    o.oldest = 2e-3;
+    for (i = 0; i < 5; i++) {
+        int64_t quickest = 1000, last = 0;
+        for (k = 0; k < 1000000; k++) {
+            last = 1000 + (int64_t)(drifts[i] * 1e6 * k);
+            if (!young(last + noise(), &quickest, &o)) return printf("drift %d, cycle %d\n", i, k);
+        }
+        for (k = 0; k < 1000; k++)
+            if (young(last + 4000000 + noise(), &quickest, &o)) return printf("old %d, %d\n", i, k);
+        if (!young(last + noise(), &quickest, &o)) return printf("not back %d\n", i);
+    }
+    return 0;
+}
+"""
+
+
+def test_age_is_measured_though_clocks_drift(cc, tmp_path):
+    export_controller(dy.control.JointPID(1.0), dy.load("planar-rr"), tmp_path, 1e-3)
+    (loop,) = tmp_path.glob("*_loop.c")
+    (source,) = (f for f in tmp_path.glob("*.c") if not f.name.endswith(("_test.c", "_loop.c")))
+    (tmp_path / "ages.c").write_text(AGES.replace("@LOOP@", loop.name))
+    program = tmp_path / "ages"
+    command = [cc, "-std=c99", "-O2", str(tmp_path / "ages.c"), str(source), "-lm", "-o", program]
+    subprocess.run(command, check=True)
+    told = ran(program)
+    assert told.returncode == 0, told.stdout
+
+
+class Babbling(Answering):
+    """Sends packets that are none before every measurement."""
+
+    TIMES = (math.nan, math.inf, -math.inf, -1.0, 1e300, -1e300, 1.1e9)
+
+    def send(self, number, place, peer):
+        for t in self.TIMES:
+            self.link.sendto(udp.measurement(2**60, t, [9.5, 0.0], [0.0, 0.0]), peer)
+        for data in (b"", b"DYN1", bytes(500)):
+            self.link.sendto(data, peer)
+        super().send(number, place, peer)
+
+
+def test_times_that_are_none_are_dropped(cc, tmp_path):
+    law, arm = dy.control.JointPID(1.0), dy.load("planar-rr")
+    flags = ("-fsanitize=undefined,float-cast-overflow", "-fno-sanitize-recover=all")
+    try:
+        loop = built(cc, tmp_path, law, arm, SLOW, *flags, velocity="difference", latch=100_000)
+    except subprocess.CalledProcessError:
+        pytest.skip("no sanitizers")
+    plant = Babbling({})
+    with plant as port:
+        told = ran(loop, "--port", port, "--cycles", 20, "--listen", 3, "--json", *AGELESS)
+    assert told.returncode == 0 and "runtime error" not in told.stderr, told.stderr
+    found = json.loads(told.stdout)
+    assert found["bad_packets"] >= 10 * found["received"] > 50
+    assert statuses(plant.heard).count(udp.RUNNING) > 10
+    assert all(one.torque[0] != -9.5 for one in plant.heard)
+
+
+# how it begins and ends
+
+
+@pytest.fixture(scope="module")
+def lowering(cc, tmp_path_factory):
+    """Loops with gravity compensation as the safe torque: with a trajectory or not, ramps."""
+
+    def make(inside=True, ramp=0.4):
+        if (inside, ramp) not in made:
+            motion = dy.trajectory.quintic(np.array(BEGINNING), np.array([0.5, 0.1]), 2.0)
+            made[inside, ramp] = built(
+                cc, tmp_path_factory.mktemp("lowering"), dy.control.JointPID(50.0, 0.0, 5.0),
+                dy.load("planar-rr"), SLOW, reference=motion if inside else None, safe="gravity",
+                safe_damping=1.0, ramp=ramp, latch=1000,
+            )  # fmt: skip
+        return made[inside, ramp]
+
+    made = {}
+    return make
+
+
+def test_an_arm_that_is_elsewhere_is_not_moved(lowering):
+    with Clocked(rest=(0.31, 0.5)) as plant:
+        loop = begun(lowering(), plant, "--cycles", 20)
+        _, err = loop.communicate(timeout=60)
+    assert loop.returncode == 2 and not plant.heard
+    assert "joint 'joint2' is at 0.5, the trajectory begins at -0.2" in err
+    assert "--start 0.3,-0.2" in err and "--start-tolerance" in err
+
+
+@pytest.mark.parametrize(
+    ("rest", "words"),
+    [(BEGINNING, ()), ((0.34, -0.24), ()), ((0.31, 0.5), ("--start-tolerance", 0.71))],
+)
+def test_an_arm_that_is_there_is_moved(lowering, rest, words):
+    with Clocked(rest=rest) as plant:
+        loop = begun(lowering(), plant, "--cycles", 5, *words)
+        ended(loop)
+    assert loop.returncode == 0 and udp.RUNNING in statuses(plant.heard)
+
+
+def let_down(heard, ramp):
+    """Parts of the gravity torque that were sent behind the last running torque."""
+    last = max(k for k, one in enumerate(heard) if one.status == udp.RUNNING)
+    rows = np.array([one.torque for one in heard[last + 1 : -1]])
+    gravity = dy.load("planar-rr").gravity_torque(BEGINNING)
+    parts = rows / gravity
+    np.testing.assert_allclose(parts[:, 0], parts[:, 1], rtol=0, atol=1e-9)
+    assert len(parts) >= ramp / SLOW - 3 and (np.diff(parts[:, 0]) < 1e-12).all()
+    assert parts[0, 0] > 0.6 and abs(parts[-1, 0]) < 1e-9
+    assert heard[-1].status == udp.BYE and not any(heard[-1].torque)
+
+
+@pytest.mark.parametrize("inside", [True, False])
+@pytest.mark.parametrize("how", ["--cycles", signal.SIGINT, signal.SIGTERM])
+def test_the_arm_is_let_down_at_the_end(lowering, inside, how):
+    with Clocked(rest=BEGINNING) as plant:
+        words = ("--cycles", 10) if how == "--cycles" else ()
+        loop = begun(lowering(inside), plant, *words)
+        if how != "--cycles":
+            plant.wait(10)
+            loop.send_signal(how)
+        found, err = ended(loop)
+    assert loop.returncode == 0 and not found["safe"] and err.count("ENDING: cycle") == 1
+    assert found["ramped"] == round(0.4 / SLOW) + 1
+    let_down(plant.heard, 0.4)
+
+
+def test_a_second_signal_ends_at_once(lowering):
+    with Clocked(rest=BEGINNING) as plant:
+        loop = begun(lowering(True, 100.0), plant)
+        plant.wait(5)
+        loop.send_signal(signal.SIGINT)
+        end = time.monotonic() + 30.0
+        while plant.heard[-1].status == udp.RUNNING and time.monotonic() < end:
+            time.sleep(0.005)
+        plant.wait(len(plant.heard) + 5)  # it goes on
+        assert plant.heard[-1].status != udp.BYE and loop.poll() is None
+        loop.send_signal(signal.SIGINT)
+        found, _ = ended(loop)
+    assert loop.returncode == 0 and 5 <= found["ramped"] < 1000
+    assert plant.heard[-1].status == udp.BYE
+
+
+def test_without_a_ramp_it_ends_at_once(telling):
+    assert DROPPED in ran(telling, "--help").stdout
+    with Clocked() as plant:
+        loop = begun(telling, plant)
+        plant.wait(5)
+        loop.send_signal(signal.SIGTERM)
+        found, err = ended(loop)
+    assert loop.returncode == 0 and found["ramped"] == 0 and "ENDING" not in err
+    assert plant.heard[-1].status == udp.BYE
+
+
+@pytest.mark.parametrize("period", [SLOW, 0.05])
+def test_another_period_is_warned_of(telling, period):
+    with Clocked() as plant:
+        _, err = ended(begun(telling, plant, "--cycles", 3, "--period", period))
+    warned = "warning: cycles of 0.05 s, but gains, filters and velocities are for 0.04 s" in err
+    assert warned == (period != SLOW)
+
+
+def test_dry_measurements_do_not_leap(cc, tmp_path):
+    law, arm = dy.control.JointPID(1.0), dy.load("planar-rr")
+    program = built(cc, tmp_path, law, arm, 1e-3, jump=0.004)
+    found = json.loads(ran(program, "--dry", "--cycles", 2200, "--json").stdout)
+    assert found["cycles"] == 2200 and found["bad"] == found["safe_torques"] == 0
 
 
 # software in the loop
@@ -417,14 +771,18 @@ def test_the_puma_follows_over_a_lossy_line(puma, tmp_path):
 
 
 def test_a_killed_plant_ends_it_in_the_safe_state(puma):
-    with plant_of() as (plant, port):
-        loop = loop_of(puma, "--port", port, "--cycles", 20000, "--json")
-        time.sleep(1.0)
-        plant.kill()
-        out, err = loop.communicate(timeout=30)
-    found = json.loads(out)
+    for _ in range(4):
+        with plant_of() as (plant, port):
+            loop = loop_of(puma, "--port", port, "--cycles", 20000, "--json")
+            time.sleep(1.0)
+            plant.kill()
+            out, err = loop.communicate(timeout=30)
+        found = json.loads(out)
+        if found["skipped"] == 0:  # else missed cycles are among the silent ones
+            break
     assert loop.returncode == 1
     assert err.splitlines()[-1].startswith("SAFE: cycle")
-    assert f"no measurement for {LATCH + 1} cycles" in err
     assert found["safe"] and found["cycles"] < 20000
-    assert found["silent_until_safe_torque"] == 2 and found["safe_torques"] > LATCH
+    if found["skipped"] == 0:
+        assert f"no measurement for {LATCH + 1} cycles" in err
+        assert found["silent_until_safe_torque"] == 2 and found["safe_torques"] > LATCH

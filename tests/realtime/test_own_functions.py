@@ -7,9 +7,12 @@ import subprocess
 import numpy as np
 import pytest
 
-from dynamis.backends.c_branchless import CALLS, EXP_LAST, helpers
+from dynamis.backends.c_branchless import CALLS, EXP_LAST, function, helpers
 from dynamis.backends.c_function import PRECISIONS
 from dynamis.realtime.build_files import FLAGS
+from dynamis.trace.builder import Builder
+from dynamis.trace.interpreter import interpret
+from dynamis.trace.program import Port
 
 KINDS = ("float64", "float32")
 ARITY = {"min": 2, "max": 2, "select": 3}
@@ -151,3 +154,43 @@ def test_only_what_is_called_is_printed():
     text = helpers("float64", "y = dy_floor(x);")
     assert "dy_floor" in text and "dy_truth" in text and "dy_sine" not in text
     assert helpers("float64", "y = x;") == ""
+
+
+CONDITIONS = ("lt", "le", "eq", "ne", "and", "or", "mul", "min", "max", "not", "select", "sub")
+
+
+def conditions(size=200):
+    """A program of comparisons of comparisons, each used as a condition and as a number."""
+    builder, rng = Builder(), np.random.default_rng(4)
+    found = [builder.input(0, i) for i in range(4)]
+    found += [builder.constant(x) for x in (0.0, 1.0, -0.5)]
+    for _ in range(size):
+        op = rng.choice(CONDITIONS)
+        a, b, c = (int(x) for x in rng.choice(found, 3))
+        found.append(builder.op(op, *{"not": (a,), "select": (a, b, c)}.get(op, (a, b))))
+    truth = builder.op(
+        "lt", found[4], builder.op("mul", *(builder.op("lt", found[4], x) for x in found[:2]))
+    )
+    return builder.program("f", [Port("x", (4,))], [Port("y", (size + 1,))], [[*found[7:], truth]])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("cc", ["gcc", "clang"])
+def test_conditions_mean_what_they_mean_in_numpy(tmp_path, cc, kind):
+    if not shutil.which(cc):
+        pytest.skip(f"no {cc}")
+    program = conditions()
+    body = function(program, "f", kind)
+    assert " & " in body and " | " in body and "~m" in body and "dy_truth(m" in body
+    text = f"#include <stdint.h>\n{helpers(kind, body)}\n{body.splitlines()[0]};\n{body}\n"
+    (tmp_path / "f.c").write_text(text)
+    command = [cc, *FLAGS.split(), "-Werror", "-fPIC", "-shared", "-nostdlib", "f.c", "-o", "f.so"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    loaded = ctypes.CDLL(str(tmp_path / "f.so"))
+    special = np.array([0.0, -0.0, 1.0, -0.5, 2.0, np.nan, np.inf, -np.inf], dtype=kind)
+    y = np.empty(program.outputs[0].size, dtype=kind)
+    for x in np.random.default_rng(5).choice(special, (300, 4)):
+        with np.errstate(invalid="ignore"):
+            (wanted,) = interpret(program, [x], kind)
+        loaded.f(ctypes.c_void_p(x.ctypes.data), ctypes.c_void_p(y.ctypes.data))
+        assert same(y, wanted, signs=False)

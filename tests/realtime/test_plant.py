@@ -299,6 +299,8 @@ def test_tracking_needs_rows_of_the_same_joints(tmp_path):
         ({"delay": math.nan}, "delay is nan"),
         ({"rate": 0.0}, "rate is 0.0, expected steps per second above 0"),
         ({"encoder": 0.0}, "encoder is 0.0"),
+        ({"seed": -1}, "seed is -1, expected a whole number, 0 or more"),
+        ({"seed": 0.5}, "seed is 0.5"),
         ({"q0": [[0.0, 0.0], [1.0, 1.0]]}, "q0 is for 2 arms"),
         ({"port": 70000}, "port 70000"),
         ({"host": "no.such.host.invalid"}, "no.such.host.invalid"),
@@ -355,3 +357,12 @@ def test_its_table_says_what_was_lost_and_how_late_it_was():
     )
     for name in ("lost", "lost_torques", "stale", "overruns", "latest"):
         assert f" {name} " in told.stdout
+
+
+def test_a_negative_seed_is_refused():
+    words = ["plant", "planar-rr", "--port", "0", "--duration", "0.1", "--seed", "-1"]
+    told = subprocess.run(
+        [sys.executable, "-m", "dynamis", *words], capture_output=True, text=True, check=False
+    )
+    assert told.returncode == 2 and "seed is -1, expected a whole number" in told.stderr
+    assert "Traceback" not in told.stderr

@@ -104,3 +104,28 @@ def test_another_description_of_the_robot_has_no_bodies(package):
     assert not Body(Scene(), dy.load("puma560"), visuals, "/arm")
     (package / "urdf/no.urdf").write_text("<robot")
     assert read_visuals(package / "urdf/no.urdf") == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("lfs.dae", b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n"),
+        ("empty.glb", b""),
+        ("old.glb", b"glTF" + b"\x01\x00\x00\x00" * 4),
+        ("noise.stl", b"\x00" * 90),
+    ],
+)
+def test_a_damaged_mesh_is_left_out(name, content, tmp_path, caplog):
+    (tmp_path / name).write_bytes(content)
+    urdf = tmp_path / "arm.urdf"
+    urdf.write_text(
+        f'''<robot name="arm"><link name="base">
+<visual><geometry><mesh filename="{name}"/></geometry></visual>
+<visual><geometry><box size="1 -1 1"/></geometry></visual>
+<visual><geometry><sphere radius="0.1"/></geometry></visual></link></robot>'''
+    )
+    with caplog.at_level("WARNING"):
+        from dynamis.studio.meshes import read_visuals
+
+        assert len(read_visuals(urdf)) == 1
+    assert "2 of 3 visuals" in caplog.text

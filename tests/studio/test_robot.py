@@ -1,10 +1,12 @@
 """The page of robots: the catalogue, files good and bad, edits, gravity and payload."""
 
+import dataclasses
 import re
 
 import numpy as np
 import pytest
 
+import dynamis as dy
 from dynamis.errors import DynamisError
 
 URDF = b"""<robot name="two"><link name="base"/>
@@ -211,3 +213,14 @@ def test_two_tabs_have_two_robots(browser, studio, tab):
         assert other.errors == tab.errors == []
     finally:
         other.close()
+
+
+def test_addresses_in_names_are_no_links(tab):
+    name = "see http://evil.test/x.png www.evil.test a@evil.test <b>bold</b> [x](http://y.test)"
+    text = dy.load("planar-rr").model
+    robot = dy.Robot(dataclasses.replace(text, name=name, description=name))
+    tab.session.change_robot(robot)
+    tab.says("bold")
+    links = tab.page.locator("a[href*='test']")
+    assert links.count() == 0, links.all_inner_texts()
+    tab.session.change_robot(dy.load("puma560"))

@@ -1,5 +1,7 @@
 """A Program as C99 without a branch: choices by masks; functions of libm, or of our own.
 
+Conditions are masks, words of all bits or none; DY_HIDE keeps from the optimiser where they come
+from, or clang makes branches of them again. A compiler that is not like gcc gets plain C99.
 With our own the work does not depend on the data at all, and nothing is linked.
 Sine and cosine by Cody-Waite reduction (good to 2 units in the last place up to 1e5 rad, to the
 spacing of the angles themselves up to 1e6) and the
@@ -8,7 +10,7 @@ tanh from exp.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ..errors import OptionError
 from ..trace.program import Constant, Input, Operation, Program
@@ -107,7 +109,14 @@ def _all_helpers(dtype: str) -> str:
         small += f" / {horner(TANH[dtype][1])}"
     ln2 = (0.693359375, -2.12194440054690582767e-4)
     top = EXP_LAST[dtype]
-    return f"""typedef union {{ {T} f; {word} i; }} dy_word;
+    return f"""/* an optimiser that knows a mask for a condition may make a branch of it */
+#if defined(__GNUC__)
+#define DY_HIDE(mask) __asm__("" : "+r"(mask))
+#else
+#define DY_HIDE(mask) ((void)(mask))
+#endif
+
+typedef union {{ {T} f; {word} i; }} dy_word;
 
 static inline {T} dy_nan(void)
 {{
@@ -125,7 +134,9 @@ static inline {T} dy_inf(void)
 
 static inline {word} dy_mask(int condition)
 {{
-    return ({word})0 - ({word})(condition != 0);
+    {word} mask = ({word})0 - ({word})(condition != 0);
+    DY_HIDE(mask);
+    return mask;
 }}
 
 static inline {T} dy_choose({word} mask, {T} a, {T} b)
@@ -137,11 +148,11 @@ static inline {T} dy_choose({word} mask, {T} a, {T} b)
     return x.f;
 }}
 
-static inline {T} dy_truth(int condition)
+static inline {T} dy_truth({word} mask)
 {{
     dy_word w;
     w.f = {c(1.0)};
-    w.i &= dy_mask(condition);
+    w.i &= mask;
     return w.f;
 }}
 
@@ -160,18 +171,22 @@ static inline {T} dy_abs({T} x)
 
 static inline {T} dy_sign({T} x)
 {{
-    const {T} s = dy_truth(x > {c(0.0)}) - dy_truth(x < {c(0.0)});
-    return dy_choose(dy_mask(x != x), x, s);
+    const {word} sign = ({word})1 << {bits - 1};
+    dy_word in, one;
+    in.f = x;
+    one.f = {c(1.0)};
+    one.i |= in.i & sign;
+    return dy_choose(dy_mask(dy_abs(x) > {c(0.0)}), one.f, x + {c(0.0)});
 }}
 
 static inline {T} dy_min({T} a, {T} b)
 {{
-    return dy_choose(dy_mask(a != a), a, dy_choose(dy_mask(a < b), a, b));
+    return dy_choose(dy_mask((a != a) | (a < b)), a, b);
 }}
 
 static inline {T} dy_max({T} a, {T} b)
 {{
-    return dy_choose(dy_mask(a != a), a, dy_choose(dy_mask(a > b), a, b));
+    return dy_choose(dy_mask((a != a) | (a > b)), a, b);
 }}
 
 static inline {T} dy_floor({T} x)
@@ -182,7 +197,7 @@ static inline {T} dy_floor({T} x)
     in.f = x;
     k.f = dy_abs(x) + whole - whole;
     k.i |= in.i & sign;
-    k.f = k.f - dy_truth(k.f > x);
+    k.f = k.f - dy_truth(dy_mask(k.f > x));
     k.i |= in.i & sign; /* -0.0 stays */
     return dy_choose(dy_mask(dy_abs(x) < whole), k.f, x);
 }}
@@ -249,8 +264,9 @@ def function(program: Program, name: str, dtype: str, own: bool = True) -> str:
     """The function's definition; `own` False takes sine, cosine and their like from <math.h>."""
     if own:
         check(program)
-    precision = PRECISIONS[dtype]
-    values: list[str] = []
+    precision, word = PRECISIONS[dtype], WORDS[dtype][0]
+    values: list[str] = []  # as numbers
+    masks: dict[str, str] = {}  # of those values that are conditions: the same as a mask
     lines: list[str] = []
     for k, instruction in enumerate(program.instructions):
         match instruction:
@@ -259,9 +275,17 @@ def function(program: Program, name: str, dtype: str, own: bool = True) -> str:
             case Constant(value):
                 values.append(_number(value, precision))
             case Operation(op, operands):
-                right = _expression(op, [values[a] for a in operands], precision, own)
-                lines.append(f"    const {precision.type} v{k} = {right};")
-                values.append(f"v{k}")
+                x = [values[a] for a in operands]
+                if (mask := _mask(op, x, masks, precision)) is not None:
+                    if mask not in masks.values():
+                        lines.append(f"    const {word} m{k} = {mask};")
+                        mask = f"m{k}"
+                    values.append(f"dy_truth({mask})")
+                    masks[values[-1]] = mask
+                else:
+                    right = _expression(op, x, masks, precision, own)
+                    lines.append(f"    const {precision.type} v{k} = {right};")
+                    values.append(f"v{k}")
     used = {i.port for i in program.instructions if isinstance(i, Input)}
     unused = [f"    (void){p.name};" for k, p in enumerate(program.inputs) if k not in used]
     stores = [
@@ -281,19 +305,30 @@ def _number(value: float, precision: Precision) -> str:
     return literal(value, precision)
 
 
-def _expression(op: str, x: list[str], precision: Precision, own: bool) -> str:
+def _mask(op: str, x: list[str], masks: Mapping[str, str], precision: Precision) -> str | None:
+    """A condition as an expression of masks; None for what is not 0 or 1 by its nature."""
     zero = literal(0.0, precision)
+    if op in ("mul", "min", "max") and all(a in masks for a in x):
+        return f" {'|' if op == 'max' else '&'} ".join(masks[a] for a in x)
+    if op == "lt" and x[0] == zero and x[1] in masks:
+        return masks[x[1]]
+    if op == "not":
+        return f"~{masks[x[0]]}" if x[0] in masks else f"dy_mask({x[0]} == {zero})"
+    if op in ("and", "or"):
+        sign = "&" if op == "and" else "|"
+        return f" {sign} ".join(masks.get(a, f"dy_mask({a} != {zero})") for a in x)
+    return f"dy_mask({x[0]} {COMPARE[op]} {x[1]})" if op in COMPARE else None
+
+
+def _expression(
+    op: str, x: list[str], masks: Mapping[str, str], precision: Precision, own: bool
+) -> str:
     if op in INFIX:
         return f"{x[0]} {INFIX[op]} {x[1]}"
     if op == "neg":
         return f"-{x[0]}"
+    if op == "select" and x[0] in masks:
+        return f"dy_choose({masks[x[0]]}, {x[1]}, {x[2]})"
     if op in LINKED and not own:
         return f"{op}{precision.suffix}({', '.join(x)})"
-    if op in CALLS:
-        return f"{CALLS[op]}({', '.join(x)})"
-    if op == "not":
-        return f"dy_truth({x[0]} == {zero})"
-    if op in ("and", "or"):
-        sign = "&" if op == "and" else "|"
-        return f"dy_truth(({x[0]} != {zero}) {sign} ({x[1]} != {zero}))"
-    return f"dy_truth({x[0]} {COMPARE[op]} {x[1]})"
+    return f"{CALLS[op]}({', '.join(x)})"

@@ -4,6 +4,8 @@ What stands before it must define VALUES, STATES, FIXED, SETTABLE, INTEGER, TOKE
 
     model_reset(m), model_begin(m), model_step(m, t, length) -> NULL or what went wrong
 
+which is called with finite numbers, length >= 0, t not before m->r[0].
+
 A value reference is an index into m->r: 0 is time, then FIXED parameters, inputs up to SETTABLE,
 outputs; INTEGER is the one that is an integer, 0 if there is none. Types are declared here: no
 header of the standard is needed. Whoever calls with NULL or with a wrong reference gets an error,

@@ -6,6 +6,9 @@ MODEL = """typedef struct {
     double begin; /* time of the start */
     double count; /* samples so far */
 } model;
+
+#define SLACK(t) (1e-9 * (1.0 + fabs(t))) /* how far two sums of the same steps may differ, s */
+#define MOST 1e7 /* steps or samples in one communication step */
 """
 
 SHARED = """typedef struct {
@@ -93,7 +96,14 @@ static int unit_set(unit *u, const uint32_t *vr, size_t count, const double *val
 
 static int unit_step(unit *u, double t, double length)
 {
-    const char *wrong = model_step(&u->m, t, length);
+    const char *wrong;
+    if (!isfinite(t) || !isfinite(length) || length < 0.0) {
+        wrong = "time is not a number or runs back";
+    } else if (t < u->m.r[0] - SLACK(t)) {
+        wrong = "time runs back: set an earlier state first";
+    } else {
+        wrong = model_step(&u->m, t, length);
+    }
     if (wrong != NULL) {
         if (u->log != NULL) LOG(u, wrong);
         return ERROR;

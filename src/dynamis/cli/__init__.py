@@ -5,12 +5,13 @@ Data goes to stdout, talk to stderr. Exit codes: 0 fine, 1 something was found, 
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib import import_module
 from typing import NamedTuple
 
 from .. import __version__
 from ..errors import DynamisError, OptionError, did_you_mean
+from .wording import in_terminal
 
 FINE, FOUND, WRONG, INTERRUPTED = 0, 1, 2, 130
 
@@ -50,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         code = _run(words)
         sys.stdout.flush()
     except DynamisError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {in_terminal(str(error))}", file=sys.stderr)
         return WRONG
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -72,8 +73,22 @@ def _run(words: list[str]) -> int:
         raise OptionError(f"command {name!r} does not exist", did_you_mean(name, COMMANDS))
     import tyro
 
+    from .arguments import options, quiet
+    from .places import joined
+
     run = import_module(f".{COMMANDS[name].module}", __name__).run
-    return tyro.cli(run, prog=f"dynamis {name}", args=rest, config=(tyro.conf.FlagCreatePairsOff,))
+    known = options(run)
+    _check_options(rest, known)
+    config = (tyro.conf.FlagCreatePairsOff, tyro.conf.DisallowNone)
+    return tyro.cli(quiet(run), prog=f"dynamis {name}", args=joined(rest, known), config=config)
+
+
+def _check_options(words: Sequence[str], known: Iterable[str]) -> None:
+    """Refuse an option that does not exist, with the one that was meant."""
+    for word in words:
+        given = word.partition("=")[0].replace("_", "-")
+        if given.startswith("--") and given not in known:
+            raise OptionError(f"option {given!r} does not exist", did_you_mean(given, known))
 
 
 def _help() -> str:

@@ -5,6 +5,7 @@ from dataclasses import asdict
 from ..robot import load
 from .arguments import Json, RobotName
 from .printing import data, data_json, table, talk
+from .wording import in_terminal
 
 
 def run(robot: RobotName, *, json: Json = False) -> int:
@@ -24,6 +25,6 @@ def run(robot: RobotName, *, json: Json = False) -> int:
     if not findings:
         talk(f"{found.name}: nothing found")
         return 0
-    rows = [((f.level, f.level), f.where, f.what, f.remedy) for f in findings]
+    rows = [((f.level, f.level), f.where, f.what, in_terminal(f.remedy)) for f in findings]
     data(table(f"{found.name}: findings", ("level", "where", "what", "what to do"), rows))
     return int(worst)

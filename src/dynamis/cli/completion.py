@@ -2,10 +2,11 @@
 
 import inspect
 from importlib import import_module
-from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+from typing import Annotated, Literal
 
 from tyro.conf import Positional
 
+from . import arguments
 from .arguments import Json
 from .printing import data_json
 
@@ -87,20 +88,8 @@ def options() -> dict[str, list[str]]:
     found = {}
     for name, command in COMMANDS.items():
         run = import_module(f".{command.module}", __package__).run
-        hints = get_type_hints(run, include_extras=True)
-        named = inspect.signature(run).parameters.values()
-        only = [p.name for p in named if p.kind is p.KEYWORD_ONLY]
-        found[name] = ["--help", *(f"--{_spelt(option, hints.get(option))}" for option in only)]
+        found[name] = list(arguments.options(run))
     return found
-
-
-def _spelt(name: str, hint: Any) -> str:
-    """The name of an option: its own, unless its annotation gives another."""
-    if get_origin(hint) is Annotated:
-        for note in get_args(hint)[1:]:
-            if getattr(note, "name", None):
-                return note.name
-    return name.replace("_", "-")
 
 
 def _takers() -> list[str]:

@@ -1,18 +1,14 @@
 """`dynamis equations`: the equations of motion, derived step by step."""
 
 from pathlib import Path
-from typing import Annotated
-
-from tyro.conf import arg
 
 from ..equations.render_html import write_page
 from ..equations.steps import METHODS, Derivation, derivation
 from ..errors import FileError, OptionError
 from ..robot import Robot, load
 from .arguments import Json, RobotName
+from .places import Numbers, Place, joint_numbers, place
 from .printing import data_json, talk
-
-Numbers = Annotated[tuple[float, ...] | None, arg(metavar="NUMBER ...")]
 
 
 def run(
@@ -22,7 +18,7 @@ def run(
     html: Path | None = None,
     latex: Path | None = None,
     markdown: Path | None = None,
-    q: Numbers = None,
+    q: Place = None,
     qd: Numbers = None,
     qdd: Numbers = None,
     json: Json = False,
@@ -44,7 +40,7 @@ def run(
         html: Write one HTML page that needs nothing else.
         latex: Write the body of a LaTeX document.
         markdown: Write Markdown with LaTeX formulas.
-        q: Joint positions.
+        q: Joint positions: a configuration, or numbers in radians, metres or as 90deg.
         qd: Joint velocities.
         qdd: Joint accelerations.
     """
@@ -62,10 +58,16 @@ def run(
     return 0
 
 
-def _state(robot: Robot, *rows: tuple[float, ...] | None) -> tuple | None:
-    if all(row is None for row in rows):
+def _state(
+    robot: Robot, q: str | None, qd: str | None, qdd: str | None
+) -> tuple[tuple[float, ...], ...] | None:
+    if q is None and qd is None and qdd is None:
         return None
-    return tuple((0.0,) * robot.n if row is None else row for row in rows)
+    rates = {"qd": qd or "", "qdd": qdd or ""}
+    rows = [
+        joint_numbers(robot, row, name) if row else [0.0] * robot.n for name, row in rates.items()
+    ]
+    return tuple(tuple(map(float, row)) for row in (place(robot, q, "q"), *rows))
 
 
 def _write(

@@ -9,11 +9,10 @@ from tyro.conf import arg
 from ..errors import OptionError
 from ..robot import load
 from .arguments import Json, RobotName
+from .places import Place, place
 from .printing import data, data_json, number, table, talk
-from .simulate import place
 
 Criterion = Literal["d-optimal", "condition"]
-Place = Annotated[str | None, arg(metavar="PLACE")]
 
 
 def run(
@@ -38,7 +37,8 @@ def run(
 ) -> int:
     """Design a periodic motion that excites a robot's parameters, within its limits.
 
-    A PLACE is the name of a configuration or numbers with commas. Exit code 1 if a limit is broken.
+    A PLACE is the name of a configuration, or numbers in radians and metres with commas or spaces;
+    90deg works too. Exit code 1 if a limit is broken.
 
     For example:
 

@@ -11,7 +11,9 @@ from tyro.conf import Positional, UseAppendAction, arg
 from ..errors import FileError, OptionError
 from ..robot import load
 from .arguments import Json, RobotName
+from .places import Numbers, listed
 from .printing import data, data_json, number, table, talk
+from .wording import in_terminal
 
 LogFiles = Annotated[
     tuple[Path, ...],
@@ -21,7 +23,6 @@ LogFiles = Annotated[
 ]  # fmt: skip
 OtherLogs = Annotated[tuple[Path, ...], UseAppendAction, arg(metavar="LOG", help_behavior_hint="")]
 Pairs = Annotated[str | None, arg(metavar="NAME=WHAT,..")]
-Numbers = Annotated[str | None, arg(metavar="NUMBER,..")]
 Span = Annotated[str | None, arg(metavar="START,STOP")]
 SAVED = (".toml", ".urdf")
 
@@ -85,7 +86,7 @@ def run(
         "columns": _pairs(columns, "columns"),
         "units": _pairs(units, "units"),
         "sample_time": sample_time,
-        "drive_gains": None if gains is None else _numbers(gains, "gains"),
+        "drive_gains": None if gains is None else listed(gains, "numbers", "gains"),
         "robot": arm,
     }
     training = [_read(path, _span(window, "window"), how) for path in logs]
@@ -105,11 +106,30 @@ def run(
     if json:
         data_json(_everything(found, checks, fine) | {k: v and str(v) for k, v in written.items()})
     else:
-        _say(found, checks, worst, limit)
+        _say(found, checks)
         for path in written.values():
             if path is not None:
                 talk(f"wrote {path}")
+    if not found.is_physical:
+        talk(_impossible(found))
+    if limit is not None and not 100.0 * worst <= limit:
+        talk(f"the error of {100 * worst:.2f} % is above the limit of {limit:g} %")
     return int(not fine)
+
+
+def _impossible(found: Any) -> str:
+    """Why the arm found could not be built, and what would help."""
+    names = found.unknowns.robot.link_names
+    bad = [name for name, good in zip(names, found.links_physical, strict=True) if not good]
+    why = f"no body has the parameters of {', '.join(bad)}"
+    if not bad:
+        why = "its friction would feed power in, or a rotor has negative inertia"
+    hint = (
+        ""
+        if found.estimator == "feasible"
+        else "\nhint: --estimator feasible keeps to arms that could"
+    )
+    return f"the arm found could not be built: {why}{hint}"
 
 
 def _check_before(
@@ -172,30 +192,23 @@ def _plain(text: str) -> Any:
         return text
 
 
-def _numbers(given: str, name: str) -> list[float]:
-    try:
-        return [float(x) for x in given.split(",")]
-    except ValueError:
-        raise OptionError(f"{name} is {given!r}, expected numbers with commas") from None
-
-
 def _span(given: str | None, name: str) -> tuple[float | None, float | None] | None:
     """START,STOP in seconds, either end open."""
     if given is None:
         return None
     ends = given.split(",")
-    if len(ends) != 2:
+    if len(ends) != 2 or any(len(x.split()) > 1 for x in ends):
         raise OptionError(
             f"{name} is {given!r}, expected START,STOP in seconds", "such as 1.5,20, or 1.5,"
         )
-    start, stop = (_numbers(x, name)[0] if x.strip() else None for x in ends)
+    start, stop = (listed(x, "seconds", name)[0] if x.strip() else None for x in ends)
     return start, stop
 
 
-def _say(found: Any, checks: Sequence[Any], worst: float, limit: float | None) -> None:
+def _say(found: Any, checks: Sequence[Any]) -> None:
     """Held out and validations, then the training log, then what the model is."""
     for finding in found.findings:
-        talk(str(finding))
+        talk(in_terminal(str(finding)))
     cutoff = float(found.processing[0].cutoff)
     if found.held_out is not None:
         data(_accuracy(found.held_out, "held out", cutoff))
@@ -219,8 +232,6 @@ def _say(found: Any, checks: Sequence[Any], worst: float, limit: float | None) -
     if found.scores:
         rows = [(name, f"{100 * score:.2f} %") for name, score in found.scores]
         data(table("", ("friction model", "error on blocks left out"), rows))
-    if limit is not None and not 100.0 * worst <= limit:
-        talk(f"the error of {100 * worst:.2f} % is above the limit of {limit:g} %")
 
 
 def _accuracy(check: Any, label: str, cutoff: float) -> Any:

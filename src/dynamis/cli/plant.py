@@ -45,6 +45,7 @@ def run(
     For example:
 
       dynamis plant puma560 --port 5600 --duration 60 --loss 0.01 --jitter 0.001
+      dynamis plant puma560 --start 0.5,-0.4,0.6,0.2,0.3,0.1
       dynamis plant scara --encoder 1e-4 --log run.csv
 
     Args:
@@ -52,11 +53,12 @@ def run(
         host: Address it listens at; 0.0.0.0 for every network.
         rate: Steps and measurements per second.
         duration: Seconds; 0 for no end.
-        start: Where it starts, at rest (default: all joints at zero).
+        start: Where it starts, at rest (default: all joints at zero): for a controller with
+            a trajectory inside, where that begins.
         loss: Part of the measurements, and of the torques, that get lost, 0 to 1.
         delay: Seconds every packet takes, both ways.
         jitter: Seconds it may take longer, at random.
-        seed: Of loss and jitter.
+        seed: Of loss and jitter, 0 or more.
         encoder: Measure in counts of this size (rad or m), velocities from differences.
         stops: Let the joint limits act.
         log: Write t, q, qd and torque of every step to this .csv.

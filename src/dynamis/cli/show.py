@@ -1,5 +1,8 @@
 """`dynamis show`: what a robot is."""
 
+from typing import Any
+
+import numpy as np
 from rich.table import Table
 
 from ..model.link import Link
@@ -7,28 +10,70 @@ from ..model.quantity import Expression, resolve
 from ..model.tables import model_table
 from ..robot import Robot, load
 from .arguments import Json, RobotName
+from .places import Place, place, units
 from .printing import data, data_json, number, table
 
 DH = ("theta", "d", "a", "alpha", "offset")
 URDF = ("parent", "xyz", "rpy", "axis")
 
 
-def run(robot: RobotName, *, json: Json = False) -> int:
+def run(robot: RobotName, *, q: Place = None, json: Json = False) -> int:
     """Print what a robot is: geometry, bodies, friction, drives and limits.
+
+    A PLACE is the name of a configuration, or numbers in radians and metres with commas or spaces;
+    90deg works too.
 
     For example:
 
       dynamis show puma560
+      dynamis show planar-rr --q 30deg 45deg
       dynamis show arm.urdf --json
+
+    Args:
+        q: Also the tool's pose, the torque that holds it and the mass matrix there.
     """
     found = load(robot)
+    there = None if q is None else place(found, q, "q")
     if json:
-        data_json(model_table(found.model))
+        facts = model_table(found.model)
+        data_json(facts if there is None else facts | {"at": at(found, there)})
         return 0
     data(summary(found))
     for part in (geometry(found), bodies(found), joints(found)):
         data(part)
+    if there is not None:
+        data(tool(found, there))
+        data(loads(found, there))
     return 0
+
+
+def at(robot: Robot, q: np.ndarray) -> dict[str, Any]:
+    """What a pose asks of the arm."""
+    kernels = (robot.fk, robot.gravity_torque, robot.mass_matrix)
+    tool, weight, mass = (kernel(q).tolist() for kernel in kernels)
+    return {"q": q.tolist(), "tool": tool, "gravity_torque": weight, "mass_matrix": mass}
+
+
+def tool(robot: Robot, q: np.ndarray) -> str:
+    """Where the tool is, in a line."""
+    from ..transforms import to_rpy
+
+    T = robot.fk(q)
+    xyz, rpy = (" ".join(number(round(x, 9)) for x in v) for v in (T[:3, 3], to_rpy(T[:3, :3])))
+    return f"tool at q  xyz {xyz} m, rpy {rpy} rad"
+
+
+def loads(robot: Robot, q: np.ndarray) -> Table:
+    """The torque that holds every joint, and the rows of the mass matrix."""
+    found, (position, effort) = at(robot, q), units(robot)
+    header = ("joint", f"q ({position})", f"gravity torque ({effort})")
+    header += tuple(f"M{i + 1}" for i in range(robot.n))
+    columns = zip(q, found["gravity_torque"], found["mass_matrix"], strict=True)
+    rows = [
+        (name, *(number(round(x, 9)) for x in (own, weight, *row)))
+        for name, (own, weight, row) in zip(robot.joint_names, columns, strict=True)
+    ]
+    return table("at q: holding torque and mass matrix (SI)", header, rows, right=header[1:])
 
 
 def summary(robot: Robot) -> str:

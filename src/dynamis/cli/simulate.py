@@ -1,18 +1,18 @@
 """`dynamis simulate`: an arm falls, or a controller moves it."""
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
-from tyro.conf import arg
+from rich.table import Table
 
-from ..errors import OptionError, did_you_mean
+from ..errors import OptionError
 from ..robot import Robot, load
 from .arguments import Json, RobotName
+from .places import Place, place, units
 from .printing import data, data_json, number, table, talk
 
 BANDWIDTH = 10.0  # rad/s
-Place = Annotated[str | None, arg(metavar="PLACE")]
 
 
 def run(
@@ -33,21 +33,22 @@ def run(
 ) -> int:
     """Simulate a robot: let it fall, or move it to a goal under a controller.
 
-    A PLACE is the name of a configuration or numbers with commas. Exit code 1 if it
-    ends early.
+    A PLACE is the name of a configuration, or numbers in radians and metres with commas or spaces;
+    90deg works too. Exit code 1 if it ends early.
 
     For example:
 
       dynamis simulate pendulum3 --duration 5 --animate pendulum.gif
       dynamis simulate puma560 --goal 0.5,-0.4,0.6,0.2,0.3,0.1 --plot move.png
-      dynamis simulate scara --goal 1,0.5,0.1 --controller pid --save run.csv
+      dynamis simulate scara --goal 90deg 0.5 0.1 --controller pid --save run.csv
 
     Args:
         duration: Seconds.
         dt: Time step in seconds.
         start: Where it starts, at rest (default: all joints at zero).
         goal: Where it should be at the end, on a quintic.
-        controller: How it gets there (default: computed-torque if there is a goal).
+        controller: How it gets there (default: computed-torque if there is a goal). Without a
+            goal it holds the start.
         bandwidth: Of the controller, rad/s.
         integrator: rk4, heun, euler, semi-implicit-euler or dormand-prince.
         stops: Let the joint limits act.
@@ -64,11 +65,14 @@ def run(
     arm = load(robot)
     q0 = place(arm, start, "start")
     options: dict[str, Any] = {}
+    how = "no controller: it moves freely"
     if goal is not None:
-        options["reference"] = quintic(q0, place(arm, goal, "goal"), duration)
-        options["controller"] = made(arm, controller or "computed-torque", bandwidth, q0)
-    elif controller is not None:
+        end, controller = place(arm, goal, "goal"), controller or "computed-torque"
+        options["reference"] = quintic(q0, end, duration)
+    if controller is not None:
         options["controller"] = made(arm, controller, bandwidth, q0)
+        aim = "holds the start" if goal is None else f"to {', '.join(map(number, end))}"
+        how = f"{controller.replace('-', ' ')}, bandwidth {bandwidth:g} rad/s, {aim}"
     found = simulate(arm, duration, dt, q0, integrator=integrator, stops=stops, **options)
     if plot is not None:
         found.plot(path=plot)
@@ -76,28 +80,16 @@ def run(
         found.animate(animate)
     if save is not None:
         found.save(save)
-    _say(found, json)
+    if json:
+        data_json(_facts(found))
+    else:
+        talk(f"{arm.name}, {found.t[-1]:g} s: {how}")
+        data(_table(found))
+        for path in filter(None, (plot, animate, save)):
+            talk(f"wrote {path}")
+    if found.message:
+        talk(f"it ended early: {found.message}")
     return int(bool(found.message))
-
-
-def place(arm: Robot, given: str | None, name: str) -> np.ndarray:
-    """Positions from the name of a configuration, or from numbers."""
-    if given is None:
-        return np.zeros(arm.n)
-    if given in arm.configurations:
-        return np.asarray(arm.configurations[given], dtype=float)
-    try:
-        numbers = np.array([float(x) for x in given.split(",")])
-    except ValueError:
-        raise OptionError(
-            f"{name} is {given!r}, expected {arm.n} numbers with commas or a configuration",
-            did_you_mean(given, list(arm.configurations)),
-        ) from None
-    if numbers.shape != (arm.n,):
-        raise OptionError(
-            f"{name} has {len(numbers)} numbers, robot {arm.name!r} has {arm.n} joints"
-        )
-    return numbers
 
 
 def made(arm: Robot, name: str, bandwidth: float, q: np.ndarray) -> Any:
@@ -114,32 +106,28 @@ def made(arm: Robot, name: str, bandwidth: float, q: np.ndarray) -> Any:
     return law.from_bandwidth(bandwidth)
 
 
-def _say(found: Any, json: bool) -> None:
-    error = found.error
-    if json:
-        names, last = found.robot.joint_names, found.q[-1]
-        data_json({
-            "robot": found.robot.name,
-            "end": float(found.t[-1]),
-            "diverged": bool(found.diverged),
-            "message": found.message,
-            "q": {n: float(x) for n, x in zip(names, last, strict=True)},
-            "largest_torque": [float(x) for x in np.abs(found.tau).max(axis=0)],
-            "rms_error": None if error is None else [float(x) for x in found.metrics.rms],
-        })  # fmt: skip
-        return
-    talk(repr(found))
-    columns = ["joint", "end", "largest torque", "held (s)"]
-    rows = []
-    for i, name in enumerate(found.robot.joint_names):
-        held = float(found.stuck[:, i].mean() * found.t[-1])
-        row = [
-            name,
-            number(found.q[-1, i]),
-            number(float(np.abs(found.tau[:, i]).max())),
-            f"{held:.2f}",
-        ]
-        rows.append(row if error is None else [*row, number(float(found.metrics.rms[i]))])
-    if error is not None:
-        columns.append("RMS error")
-    data(table("", columns, rows, right=columns[1:]))
+def _facts(found: Any) -> dict[str, Any]:
+    names, last = found.robot.joint_names, found.q[-1]
+    return {
+        "robot": found.robot.name,
+        "end": float(found.t[-1]),
+        "diverged": bool(found.diverged),
+        "message": found.message,
+        "q": {n: float(x) for n, x in zip(names, last, strict=True)},
+        "largest_torque": [float(x) for x in np.abs(found.tau).max(axis=0)],
+        "rms_error": None if found.error is None else [float(x) for x in found.metrics.rms],
+    }
+
+
+def _table(found: Any) -> Table:
+    """One line per joint, its units in the header."""
+    position, effort = units(found.robot)
+    columns = {
+        f"end ({position})": map(number, found.q[-1]),
+        f"largest torque ({effort})": map(number, np.abs(found.tau).max(axis=0)),
+        "held (s)": (f"{x:.2f}" for x in found.stuck.mean(axis=0) * found.t[-1]),
+    }
+    if found.error is not None:
+        columns[f"RMS error ({position})"] = map(number, found.metrics.rms)
+    rows = zip(found.robot.joint_names, *columns.values(), strict=True)
+    return table("", ("joint", *columns), rows, right=list(columns))

@@ -1,5 +1,8 @@
 """Controllers: discrete laws over any scalar, with their state and gains in plain sight."""
 
+from typing import TYPE_CHECKING
+
+from ..errors import did_you_mean
 from .computed_torque import ComputedTorque
 from .controller import Controller, Measured, Reference
 from .feed_forward import FeedForward
@@ -38,3 +41,18 @@ __all__ = [
     "third_order",
     "tracking_metrics",
 ]
+
+_ELSEWHERE = {
+    "PD": "JointPID",
+    "PID": "JointPID",
+    "InverseDynamics": "ComputedTorque",
+    "CTC": "ComputedTorque",
+    "GravityCompensation": "PointToPoint",
+}
+
+if not TYPE_CHECKING:  # a type checker should still know what is missing
+
+    def __getattr__(name: str) -> None:
+        """Only called for what is not there."""
+        hint = did_you_mean(_ELSEWHERE.get(name, name), __all__)
+        raise AttributeError(f"dynamis.control has no {name!r}; {hint}")

@@ -24,6 +24,7 @@ PERIOD, DT = 10.0, 1e-3
 SHOWN = 8  # parameters in the table
 SLIDING = 0.1  # rad/s above which a joint surely slides
 CUTOFF = 10.0  # Hz, of the comparison
+UNFORCED = "; it does not force that, the feasible one does: pip install 'dynamis[identify]'"
 
 
 def excitation(robot: Robot) -> tuple[Chapter, Any]:
@@ -85,11 +86,12 @@ def identification(robot: Robot, log: Log) -> tuple[Chapter, Any]:
     how = Processing(velocity="difference")
     found = identify(robot, log, friction="asymmetric", estimator=estimator, processing=how)
     truth, std = found.unknowns.values, found.standard_deviations
+    why = "" if estimator == "feasible" else UNFORCED
     made = Chapter(
         "Identification",
         f"{len(found.names)} base parameters by the {estimator} estimator "
-        f"(physically possible: {'yes' if found.is_physical else 'no'}). The arm is simulated, so "
-        "the truth is known: the table shows the largest.",
+        f"(physically possible: {'yes' if found.is_physical else 'no'}{why}). The arm is "
+        "simulated, so the truth is known: the table shows the largest.",
         good=bool(found.is_physical) or estimator == "weighted",
     )
     largest = np.argsort(-np.abs(truth))[:SHOWN]

@@ -64,7 +64,7 @@ def page(robot: Robot, chapters: Sequence[Chapter]) -> Page:
     total = sum(c.seconds for c in chapters)
     made = Page(
         f"{robot.name}, from its table to its controller",
-        f"Everything on this page was computed in {total:.0f} s by `dynamis demo`.",
+        f"Everything on this page was computed in {total:.0f} s by the command dynamis demo.",
     )
     for number, chapter in enumerate(chapters, 1):
         made.section(f"{number}. {chapter.title}", chapter.text)

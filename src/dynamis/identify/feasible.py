@@ -182,14 +182,16 @@ def solved(cp: Any, problem: Any) -> str:
     return problem.status
 
 
-def cvxpy_module() -> Any:
-    """CVXPY, or a word on how to get it."""
+def cvxpy_module(instead: str = "estimator='weighted'") -> Any:
+    """CVXPY, or a word on how to get it, or do without."""
     try:
         import cvxpy
     except ImportError:
         from ..errors import MissingPackageError
 
         raise MissingPackageError(
-            "physically feasible estimates need cvxpy", "pip install 'dynamis[identify]'"
+            "physically feasible estimates need cvxpy",
+            f"pip install 'dynamis[identify]', or {instead}, which does not force the estimate to "
+            "be possible",
         ) from None
     return cvxpy

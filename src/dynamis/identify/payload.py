@@ -318,7 +318,7 @@ def _feasible(info: Information, solution: Solution) -> tuple[np.ndarray, str]:
 
     min |R x - r|^2,   pseudo-inertia of the payload >= margin
     """
-    cp = cvxpy_module()
+    cp = cvxpy_module("feasible=False")
     R = info.stacked(solution.weights)
     unit, size = scaled(R[:, :-1])
     body, others = cp.Variable(10), cp.Variable(R.shape[1] - 11)

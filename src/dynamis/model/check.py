@@ -11,7 +11,7 @@ from ..errors import DynamisError, did_you_mean
 from .chain import chain
 from .check_bodies import centres, inertias, masses, payload
 from .check_joints import constants, drives, friction, geometry, limits
-from .finding import ROUNDING, Finding, Findings, Numbers, listed
+from .finding import ROUNDING, Finding, Findings, Numbers, listed, merged
 from .model import Model
 from .source import plain_message
 
@@ -21,7 +21,7 @@ EARTH = (9.75, 9.85)  # m/s^2, from the equator to the poles
 def check_model(model: Model) -> list[Finding]:
     """Everything dubious about a model that can be judged without its dynamics, worst first."""
     numbers = Numbers(model)
-    return sorted(finding for rule in RULES for finding in rule(numbers))
+    return merged(finding for rule in RULES for finding in rule(numbers))
 
 
 def symbols(x: Numbers) -> Findings:
@@ -61,6 +61,11 @@ def gravity(x: Numbers) -> Findings:
             "Robotics Toolbox give its negative. Right only for an arm hanging upside down"
         )
         yield Finding("warning", "gravity", what, remedy)
+    elif max(g, key=abs) > 0.0:
+        what = f"points up an axis: {listed(g)}"
+        down = listed(-v or 0.0 for v in g)
+        remedy = f"gravity is the acceleration of free fall: it points down, such as {down}"
+        yield Finding("note", "gravity", what, remedy)
     if not EARTH[0] <= size <= EARTH[1]:
         wild = size > 10.0 * EARTH[1]
         what = f"has magnitude {size:g}, on Earth it is 9.8 m/s^2"

@@ -3,8 +3,8 @@
 import math
 import statistics
 
-from ..spatial.inertia import Inertia, Symmetric, to_com
-from ..spatial.vectors import Vector, scale
+from ..spatial.inertia import Inertia, Symmetric, times, to_com
+from ..spatial.vectors import Vector, dot, scale
 from .finding import LONGEST, ROUNDING, Finding, Findings, Numbers, listed
 
 HEAVIEST = 1e4  # kg; a heavier link is more likely given in grams
@@ -12,6 +12,10 @@ UNALIKE = 100.0  # how many times heavier than the others a link may be
 GYRATION = 5.0  # radius of gyration, in reaches, beyond which an inertia is not in kg m^2
 OUTSIDE = 3.0  # how far from its frame a centre of mass may be, in lengths of its link
 BEYOND = 0.4  # how far past its own end a link's centre of mass may lie, in link lengths
+BEHIND = 0.1  # how far behind its own joint, in lengths to the next one
+SLIM = 0.05  # part by which the moments of a rod may differ from zero and from each other
+ACROSS = 0.1  # cosine below which a rod lies across the way to its own centre
+HELD = (0.2, 2.0)  # I / (m c^2) of a rod held at its end: 1/3, or 4/3 if about the joint
 
 
 def masses(x: Numbers) -> Findings:
@@ -42,7 +46,7 @@ def inertias(x: Numbers) -> Findings:
         if body is not None and body.m >= 0.0:
             yield from _inertia(where, body, link.linear is not None, x.reach)
             if body.m > 0.0 and x.turns(i):
-                yield from _thin(where, body)
+                yield from [*_rod(where, body)] or _thin(where, body)
     load = None if x.model.payload is None else x.body(x.model.payload)
     if load is not None and load.m > 0.0:
         yield from _inertia("payload", load, False, x.reach)
@@ -89,10 +93,35 @@ def _thin(where: str, body: Inertia) -> Findings:
     """Bars, and points; what violates the triangle inequality is neither."""
     moments = _principal_moments(body)
     if moments[0] == 0.0 and moments[2] <= (1.0 + ROUNDING) * moments[1]:
-        thin = "a point mass" if moments[2] == 0.0 else "a bar without thickness"
-        what = f"is {thin}: its inertia is not positive definite, principal moments "
-        remedy = "give all of its inertia, unless the document you follow has none"
-        yield Finding("note", where, what + listed(moments), remedy)
+        what = "a thin rod: fine for dynamics, no moment of inertia about its own axis"
+        remedy = "add that moment if a joint turns the rod about itself, as in a wrist"
+        if moments[2] == 0.0:
+            what = "a point mass: fine for dynamics, no inertia of its own"
+            remedy = "add its inertia if the size of the body matters"
+        yield Finding("note", where, what, remedy)
+
+
+def _rod(where: str, body: Inertia) -> Findings:
+    """A rod held at its end whose inertia lies across it, or is about the joint.
+
+    With c from the joint to its middle its two large moments are m c^2 / 3, about the joint 4/3.
+    """
+    m, c, S = to_com(body)
+    least, middle, largest = _principal_moments(body)
+    away = math.hypot(*c)
+    if not (least <= SLIM * largest and middle >= (1.0 - SLIM) * largest > 0.0 < away):
+        return
+    share = middle / (m * away * away)
+    across = dot(c, times(S, c)) / (away * away)  # largest where c is across the rod
+    along = math.sqrt(max(0.0, (largest - across) / (largest - least)))
+    if HELD[0] < share < HELD[1] and along < ACROSS:
+        what = f"a thin rod that lies across its own com {listed(c)}"
+        remedy = "the small moment of a rod is about its length: check the order Ixx Iyy Izz"
+        yield Finding("note", where, what, remedy)
+    elif abs(0.75 * share - 1.0) < 0.01 and along > 1.0 - ACROSS:
+        what = f"a thin rod with moment {largest:.4g} = m L^2 / 3: about the joint?"
+        remedy = f"inertia is about the centre of mass: m L^2 / 12 = {largest / 4.0:.4g}"
+        yield Finding("note", where, what, remedy)
 
 
 def centres(x: Numbers) -> Findings:
@@ -108,7 +137,7 @@ def centres(x: Numbers) -> Findings:
         if body is None or body.m <= 0.0:
             continue
         c = scale(1.0 / body.m, body.h)
-        away, a = math.hypot(*c), x.of(link.a) or 0.0
+        away = math.hypot(*c)
         if away > LONGEST:
             what = f"has its centre of mass {away:g} m away, which looks like millimetres"
             yield Finding("warning", where, what, "give com in metres")
@@ -118,19 +147,42 @@ def centres(x: Numbers) -> Findings:
                 f"{x.extent(i):.3g} m, the arm reaches {x.reach:.3g} m"
             )
             yield Finding("warning", where, what, "com is given in the link's own frame, in metres")
-        elif x.model.convention == "standard" and _beyond(c, a):
-            what = f"has its centre of mass beyond its own end: com {listed(c)}, a = {a:g}"
-            remedy = (
-                "in standard DH the frame sits at the far end of the link, so com is near "
-                f"({-0.5 * a:g}, 0, 0); the positive one belongs to modified DH"
-            )
-            yield Finding("note", where, what, remedy)
+        else:
+            yield from _other_convention(x, i, c)
 
 
-def _beyond(c: Vector, a: float) -> bool:
-    """Whether a centre of mass lies on the link's own line, past its far end."""
-    straight = max(abs(c[1]), abs(c[2])) < ROUNDING * abs(a)
-    return straight and c[0] * a > BEYOND * a * a
+def _other_convention(x: Numbers, i: int, c: Vector) -> Findings:
+    """A centre of mass on the link's own line where the other DH convention would have it."""
+    link, convention = x.model.links[i], x.model.convention
+    where, a = f"link {link.name!r}", x.of(link.a) or 0.0
+    if convention == "standard" and _along(c, a) > BEYOND * a * a:
+        what = f"has its centre of mass beyond its own end: com {listed(c)}, a = {a:g}"
+        remedy = (
+            "in standard DH the frame sits at the far end of the link, so com is near "
+            f"({-0.5 * a:g}, 0, 0); the positive one belongs to modified DH"
+        )
+        yield Finding("note", where, what, remedy)
+    a = _next(x, i)
+    if convention == "modified" and _along(c, a) < -BEHIND * a * a:
+        what = f"has its centre of mass behind its own joint: com {listed(c)}, next a = {a:g}"
+        remedy = (
+            "in modified DH the frame sits at the link's own joint, so com is near "
+            f"({0.5 * a:g}, 0, 0); the negative one belongs to standard DH"
+        )
+        yield Finding("note", where, what, remedy)
+
+
+def _along(c: Vector, a: float) -> float:
+    """c a of a centre of mass on the x axis; 0 of any other."""
+    return c[0] * a if max(abs(c[1]), abs(c[2])) < ROUNDING * abs(a) else 0.0
+
+
+def _next(x: Numbers, i: int) -> float:
+    """The `a` from a link's joint to the one it carries (modified DH), or to the tool."""
+    if i == x.model.tip:
+        return x.vector(x.model.tool.xyz)[0]
+    carried = (x.of(b.a) for b, j in zip(x.model.links, x.model.parents, strict=True) if j == i)
+    return next(carried, 0.0) or 0.0
 
 
 def payload(x: Numbers) -> Findings:

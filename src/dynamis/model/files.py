@@ -28,7 +28,7 @@ def load_model(
         raise FileError(f"lock is {lock!r}, expected a value per joint name: {{'finger': 0.0}}")
     if path.suffix.lower() not in READERS:
         where = "is a directory" if path.is_dir() else f"has suffix {path.suffix!r}"
-        hint = "run `xacro in.xacro > out.urdf` first" if path.suffix == ".xacro" else None
+        hint = "run `xacro in.xacro > out.urdf` first" if path.suffix == ".xacro" else _beside(path)
         raise FileError(f"{path} {where}, expected a file that ends in {SUFFIXES}", hint)
     return READERS[path.suffix.lower()](path, tip, lock)
 
@@ -48,8 +48,14 @@ def _path(source: Any) -> Path:
         return path
     raise FileError(
         f"{source!r} is neither a robot of the catalogue nor a file",
-        did_you_mean(source, known),
+        _beside(path) or did_you_mean(source, known),
     )
+
+
+def _beside(path: Path) -> str | None:
+    """A hint at the file that has this name and a suffix."""
+    found = next((x for x in READERS if Path(f"{path}{x}").is_file()), None)
+    return found and f"did you mean '{path}{found}'?"
 
 
 def _read_toml(path: Path, tip: str | None, lock: Mapping[str, Any] | None) -> Model:

@@ -1,8 +1,8 @@
 """What a preflight says, and the numbers it looks at."""
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..errors import DynamisError
@@ -95,6 +95,25 @@ class Numbers:
 
 
 Findings = Iterator[Finding]
+
+
+def merged(findings: Iterable[Finding]) -> list[Finding]:
+    """Worst first, and notes that say the same of several links as one."""
+    together: dict[Finding, list[str]] = {}
+    for finding in findings:
+        kind, _, name = finding.where.partition(" ")
+        alike = finding.level == "note" and kind == "link"
+        key = replace(finding, where="links") if alike else finding
+        together.setdefault(key, []).append(name)
+    return sorted(_named(key, names) for key, names in together.items())
+
+
+def _named(finding: Finding, names: list[str]) -> Finding:
+    if finding.where != "links":
+        return finding
+    *first, last = names
+    where = f"links {', '.join(first)} and {last}" if first else f"link {last}"
+    return replace(finding, where=where)
 
 
 def listed(values: Any) -> str:

@@ -162,6 +162,8 @@ def _short_coulomb(pair: tuple) -> Any:
 
 # tables to a model
 
+MOST_ROWS = 1000  # links or frames of one robot
+
 
 def model_from_table(table: Mapping[str, Any]) -> Model:
     """The model a file's tables describe; every refusal names the place."""
@@ -179,6 +181,10 @@ def model_from_table(table: Mapping[str, Any]) -> Model:
         raise FileError(f"gear_matrix is {given['gear_matrix']!r}, expected rows of numbers")
     if "payload" in table:
         given["payload"] = payload_from_table(table["payload"])
+    for kind in ("link", "frame"):
+        if len(_rows(table, kind)) > MOST_ROWS:
+            count = len(_rows(table, kind))
+            raise FileError(f"has {count} {kind}s, expected at most {MOST_ROWS}")
     given["links"] = [
         _numbered(link_from_table, row, "link", i) for i, row in enumerate(_rows(table, "link"))
     ]

@@ -11,6 +11,10 @@ from .source import located, read_bytes
 from .tables import model_from_table, model_table
 
 BARE = re.compile(r"[A-Za-z0-9_-]+")
+# strings and comments, behind which nothing of a key can hide; then keys of many parts
+SPOKEN = re.compile(r'"""(?s:.*?)"""|\'\'\'(?s:.*?)\'\'\'|"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'|#[^\n]*')
+DEEP = re.compile(r"(?:[A-Za-z0-9_-]+[ \t]*\.[ \t]*){16}")
+LARGEST = 1_000_000  # characters; a robot is a few thousand
 ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
@@ -35,6 +39,10 @@ def model_from_toml(text: str, where: str = "TOML") -> Model:
 
 
 def _parsed(text: str) -> dict[str, Any]:
+    if len(text) > LARGEST:
+        raise FileError(f"has {len(text)} characters, expected at most {LARGEST}")
+    if DEEP.search(SPOKEN.sub("x", text)):  # the parser's memory grows with the square of a key
+        raise FileError("is not a robot: a key has more than 16 parts")
     try:
         return tomllib.loads(text)
     except RecursionError:

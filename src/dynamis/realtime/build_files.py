@@ -63,8 +63,22 @@ def readme(law: "Law", stem: str, dtype: str, trig: str, notes: Sequence[str]) -
     )
     safe = {
         "zero": "zero torque: the arm falls unless brakes or gears hold it",
-        "gravity": f"gravity compensation with damping, ramped down in {law.ramp:g} s",
+        "gravity": f"gravity compensation at the last known position, ramped down in {law.ramp:g} s; damped while\n"
+        "  velocities are measured (only the reference is bad), not where they are not. Zero before any position was seen",
     }[law.safe]
+    begin = (
+        ""
+        if law.reference is None
+        else " --start " + ",".join(f"{x:.9g}" for x in law.reference(0.0).q)
+    )
+    bounded = (
+        "No torque limit was given (`limit`): the law may ask for more than drives or arm can take."
+    )
+    if law.limit is not None:
+        bounded = f"Torques stay within {', '.join(f'{x:g}' for x in law.limits)}."
+    leaps = "A position may leap (`jump` was not given): a glitch of an encoder is answered with torque."
+    if law.jumps is not None:
+        leaps = f"A position farther from the last good one than {', '.join(f'{x:g}' for x in law.jumps)} per sample is bad."
     origin = "\n".join(f"    {plain(line)}".rstrip() for line in notes)
     made = law.velocity == "difference"
     return f"""# {stem}
@@ -89,16 +103,18 @@ of them, `{stem}_step` every {1e3 * law.sample_time:g} ms; send `torque` (N m or
 - Of a bad sample the integrals and estimates of the law learn nothing. Where only the reference is bad, position and
   velocity are good and are remembered; where a position{"" if made else " or velocity"} is bad, none of the sample's are.
 - Safe torque: {safe}.
-- `init` takes what is not plausible in its first sample for zero, and runs all the same{": velocities count from the first good position" if made else ""}. Wait
+- {bounded}
+- {leaps} Angles must be continuous: an encoder that wraps at a turn is unwrapped before.
+- `init` takes what is not plausible in its first sample for zero, and runs all the same{"; the first velocity is the wanted one, then differences" if made else ""}. Wait
   for a good sample before it.
 - A reference that jumps is followed as hard as the gains{" and the torque limits" if law.limit is not None else ""} say; it is not smoothed.
-- {"Time below zero is zero; beyond its end the trajectory is what it is in Python: it rests, or goes on." if law.reference is not None else "The reference comes with every sample."}
+- {"Time (always double) below zero is zero; beyond its end the trajectory rests, or goes on if it is periodic." if law.reference is not None else "The reference comes with every sample."}
 - State, measurement, reference and torque belong to the caller; several controllers may run at once.
 
 ## Compiling it
 
-`-std=c99`, any optimisation level. Never `-ffast-math` or `-ffinite-math-only`, with which NaN passes for a number: the
-source refuses them. `-ffp-contract=off` gives the digits of the self-test; without it the compiler may fuse
+`-std=c99`. Never `-ffast-math`, `-ffinite-math-only` or `-funsafe-math-optimizations`, with which NaN passes for a number
+and sums change: the source refuses what it can see of them, the self-test the rest. `-ffp-contract=off` gives the digits of the self-test; without it the compiler may fuse
 multiplications and additions, and the last digit differs. On 32-bit x86 add `-msse2 -mfpmath=sse`.
 {"Sine, cosine, exp and tanh are inside: nothing is linked and every cycle does the same work." if trig == "own" else "Links <math.h> (`-lm`) for its elementary functions."}
 
@@ -106,11 +122,14 @@ multiplications and additions, and the last digit differs. On 32-bit x86 add `-m
 
 `dynamis plant` simulates the arm in another process. In two terminals:
 
-    dynamis plant {stem}_robot.toml --rate {1.0 / law.sample_time:.12g} --port {PORT}
+    dynamis plant {stem}_robot.toml --rate {1.0 / law.sample_time:.12g} --port {PORT}{begin}
     ./{stem}_loop --port {PORT} --cycles {max(1, round(10.0 / law.sample_time))}
 
-A cycle without a new measurement is silent. The first `--hold N` silent cycles in a row ({HOLD} unless given) go on with
-the last measurement{", extrapolated" if made else ""}; further ones are bad samples, of which {law.latch} in a row are final. Packets are
+A cycle without a new measurement is silent, and so is one that the loop itself missed because it woke late; a measurement older
+than hold + 1 cycles counts as none (`--oldest`). The first `--hold N` silent cycles in a row ({HOLD} unless given) go on with the
+last measurement{", extrapolated" if made else ""}; further ones are bad samples, of which {law.latch} in a row are final (exit code 1).
+{"It refuses to begin where a joint is far from where the trajectory begins (`--start-tolerance`). " if law.reference is not None else ""}{"At its end, and on SIGINT or SIGTERM, it lets the arm down by the ramp of the safe torque; a second signal ends it at once." if law.safe == "gravity" else "At its end, and on SIGINT or SIGTERM, the torque is zero at once."}
+Packets are
 little endian, one per datagram:
 
 | byte | type | what |
@@ -122,8 +141,8 @@ little endian, one per datagram:
 | {HEAD.size} | {2 * law.n} f64 | of a measurement: {law.n} positions, {law.n} velocities; {HEAD.size + 16 * law.n} bytes in all |
 | {HEAD.size} | {law.n + 1} f64 | of a torque packet: {law.n} torques, the status; {HEAD.size + 8 * law.n + 8} bytes in all |
 
-Status: {LISTENING:g} listening (this torque must not act), {RUNNING:g} running, {BAD:g} bad sample, {SAFE:g} safe, {BYE:g} good-bye (nothing comes
-after it). The plant answers to whoever sent it a torque packet last.
+Status: {LISTENING:g} listening (this torque must not act), {RUNNING:g} running, {BAD:g} bad sample, {SAFE:g} safe, {BYE:g} good-bye (zero torque;
+nothing comes after it). The plant answers to whoever sent it a torque packet last.
 
 ## Where it comes from
 

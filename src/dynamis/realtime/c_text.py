@@ -1,5 +1,6 @@
 """The C of a control law: header, source, self-test."""
 
+import hashlib
 import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -9,11 +10,13 @@ import numpy as np
 from ..backends import c_branchless
 from ..backends.c_function import PRECISIONS, literal
 from ..backends.c_names import comment, identifier
+from ..errors import OptionError
 from ..spatial.functions import MATH
 
 if TYPE_CHECKING:
     from .law import Law
 
+LONGEST_ROBOT = 16  # letters of its name
 TRIGS = ("libm", "own")
 TOLERANCE = {"float64": 1e-12, "float32": 1e-4}  # of each joint's largest torque
 # laws that invert the inertia or the Jacobian of the tool lose digits near singular poses
@@ -25,8 +28,11 @@ SMALLEST = 1e-2  # of the arm's largest torque: what counts as a joint's at leas
 
 
 def stem_of(law: "Law") -> str:
-    """Name of everything in C: the robot's and the controller's."""
-    return identifier(f"{law.robot.name}_{type(law.controller).__name__}", "controller")
+    """Name of everything in C: the robot's (shortened, if it is long) and the controller's."""
+    kind, robot = type(law.controller).__name__, law.robot.name
+    if len(robot) > LONGEST_ROBOT:
+        robot = f"{robot[:LONGEST_ROBOT]}_{hashlib.sha256(robot.encode()).hexdigest()[:6]}"
+    return identifier(f"{robot}_{kind}", "controller")
 
 
 def header(law: "Law", notes: Sequence[str], dtype: str) -> str:
@@ -34,7 +40,7 @@ def header(law: "Law", notes: Sequence[str], dtype: str) -> str:
     stem, T = stem_of(law), PRECISIONS[dtype].type
     guard, n = f"{stem.upper()}_H", law.n
     wanted = (
-        f"{T} t;"
+        "double t;"
         if law.reference is not None
         else f"{T} q[{n}];\n    {T} qd[{n}];\n    {T} qdd[{n}];"
     )
@@ -100,13 +106,16 @@ def source(law: "Law", notes: Sequence[str], dtype: str, trig: str) -> str:
     lines = [intro(notes), f'#include "{stem}.h"', ""]
     why = "#error NaN is told from numbers in here, and digits are counted on: no fast math"
     fast = "#if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)"
+    fast += " || defined(__ASSOCIATIVE_MATH__) || defined(_M_FP_FAST)"
     lines += [fast, why, "#endif", ""]
     lines += ["#include <stdint.h>", *(["#include <math.h>"] if trig == "libm" else []), ""]
     lines += [c_branchless.helpers(dtype, "\n".join(bodies))]
     for body in bodies:
         lines += [body, ""]
-    wanted = "&reference->t" if law.reference is not None else "reference->q"
-    copies = ""
+    wanted, copies = "&reference->t", ""
+    if law.reference is not None and dtype == "float32":
+        lines.append(shortened_time(law, stem))
+        wanted, copies = "time", f"    float time[1];\n    time[0] = {stem}_time(reference->t);\n"
     if law.reference is None:
         rows = enumerate(f"reference->{row}[{i}]" for row in ("q", "qd", "qdd") for i in range(n))
         copies = f"    {T} wanted[{3 * n}];\n" + "".join(
@@ -130,6 +139,51 @@ int {stem}_step({stem}_state *state, const {stem}_measurement *measurement,
     return (int)status[0];
 }}""")
     return "\n".join(lines) + "\n"
+
+
+def shortened_time(law: "Law", stem: str) -> str:
+    """A function that takes the time of a long run to where single precision has its digits."""
+    from .law import LONGEST
+
+    trajectory = law.reference
+    assert trajectory is not None
+    end = literal(trajectory.duration, PRECISIONS["float64"])
+    fold = f"""other.f = {end}; /* it rests there */
+    mask = (uint64_t)0 - (uint64_t)(time.f > other.f);
+    DY_HIDE(mask);
+    time.u = (other.u & mask) | (time.u & ~mask);"""
+    if trajectory.endless:
+        if trajectory.period is None:
+            raise OptionError(
+                "the reference goes on for ever without repeating, and time loses its digits in "
+                "float32",
+                "use dtype='float64', or frequencies that are multiples of one",
+            )
+        period = literal(trajectory.period, PRECISIONS["float64"])
+        fold = f"""other.f = time.f / {period} + 4503599627370496.0 - 4503599627370496.0;
+    mask = (uint64_t)0 - (uint64_t)(other.f > time.f / {period});
+    DY_HIDE(mask);
+    time.f -= {period} * other.f; /* it repeats */
+    other.f = {period};
+    other.u &= mask;
+    time.f += other.f;"""
+    return f"""/* NaN and absurd times stay NaN, times below zero are zero */
+static float {stem}_time(double t)
+{{
+    union {{ double f; uint64_t u; }} time, other;
+    union {{ float f; uint32_t u; }} shorter;
+    uint64_t mask = (uint64_t)0 - (uint64_t)((t > 0.0) & (t < {LONGEST!r}));
+    uint32_t absurd = (uint32_t)((t > -{LONGEST!r}) & (t < {LONGEST!r})) - 1u;
+    DY_HIDE(mask);
+    DY_HIDE(absurd);
+    time.f = t;
+    time.u &= mask;
+    {fold}
+    shorter.f = (float)time.f;
+    shorter.u |= 0x7fc00000u & absurd;
+    return shorter.f;
+}}
+"""
 
 
 def recorded(law: "Law", q: np.ndarray, qd: np.ndarray, wanted: np.ndarray) -> np.ndarray:
@@ -162,7 +216,7 @@ def self_test(law: "Law", notes: Sequence[str], dtype: str, rows: Sequence[Any])
         )
         return f"static const {T} {name}[{count}][{values.shape[1]}] = {{\n{body}}};\n"
 
-    fill = "        reference.t = wanted[k][0];\n"
+    fill = "        reference.t = (double)wanted[k][0];\n"
     if law.reference is None:
         fill = f"""        for (i = 0; i < {n}; i++) {{
             reference.q[i] = wanted[k][i];

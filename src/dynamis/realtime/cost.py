@@ -38,6 +38,7 @@ JUMP = {  # a jump that looks at the flags or at a register
         r"^(cbn?z|b(eq|ne|cs|hs|cc|lo|mi|pl|vs|vc|hi|ls|ge|lt|gt|le)(\.[nw])?)$"
     ),
 }
+COMPILERS = ("gcc", "clang")  # of this machine
 SOFT = "__aeabi_"  # what an ARM without doubles in hardware calls
 MEANING = {  # gcc takes sine and cosine of the same angle together
     "sincos": "sincos (gcc merges sin and cos)",
@@ -51,7 +52,7 @@ class Compiled(NamedTuple):
     """The step on one target: what the compiler made of it."""
 
     target: str
-    jumps: int  # conditional ones inside the step
+    jumps: int  # conditional ones inside the step and what it calls of its own
     stack: int  # bytes
     code: int  # bytes of init and step and their constants
     linked: tuple[str, ...]  # functions it calls
@@ -118,19 +119,26 @@ def controller_cost(
     dtype: str = "float64",
     trig: str = "own",
     flags: Sequence[str] = FLAGS,
+    compiler: str = "gcc",
 ) -> ControllerCost:
     """Cost of a controller on its robot, of a `Law`, or of a folder that `export_controller` wrote.
 
     A folder has its own dtype and trig; a Law its robot and sample time, and more options. Needs
-    gcc and objdump; valgrind counts instructions; arm-none-eabi-gcc adds Cortex-M4 and M7.
+    gcc (or clang, as `compiler`) and objdump; valgrind counts instructions; arm-none-eabi-gcc adds
+    Cortex-M4 and M7.
     """
     dtype = checked_dtype(dtype).name
     if trig not in TRIGS:
         raise OptionError(
             f"trig is {trig!r}, expected 'own' or 'libm'", did_you_mean(str(trig), TRIGS)
         )
+    if compiler not in COMPILERS:
+        raise OptionError(
+            f"compiler is {compiler!r}, expected 'gcc' or 'clang'",
+            did_you_mean(str(compiler), COMPILERS),
+        )
     exported = _asked(exported, robot, sample_time)
-    for tool in ("gcc", "objdump", "nm", "size"):
+    for tool in (compiler, "objdump", "nm", "size"):
         if shutil.which(tool) is None:
             raise OptionError(f"the cost of a controller is measured with {tool}, not found here")
     with tempfile.TemporaryDirectory() as scratch:
@@ -145,11 +153,12 @@ def controller_cost(
         text = (folder / f"{stem}.h").read_text()
         found = re.search(r"\d+ x, \d+ \+.* other", text)
         rows = [
-            _compiled(folder / f"{stem}.c", work, name, flags)
+            _compiled(folder / f"{stem}.c", work, name, compiler, flags)
             for name, (prefix, _) in TARGETS.items()
-            if shutil.which(f"{prefix}gcc")
+            if not prefix or shutil.which(f"{prefix}gcc")
         ]
-        counts = _counts(folder, stem, text, work, flags) if shutil.which("valgrind") else ()
+        given = (folder, stem, text, work, compiler, flags)
+        counts = _counts(*given) if shutil.which("valgrind") else ()
         return ControllerCost(stem, found[0] if found else "", counts, tuple(rows))
 
 
@@ -189,31 +198,31 @@ def _stem(folder: Path) -> str:
 # what the compiler made
 
 
-def _compiled(path: Path, work: Path, target: str, flags: Sequence[str]) -> Compiled:
+def _compiled(path: Path, work: Path, target: str, compiler: str, flags: Sequence[str]) -> Compiled:
     prefix, machine = TARGETS[target]
-    item = work / f"{target}.o"
-    _run([f"{prefix}gcc", *flags, *machine, "-fstack-usage", "-c", str(path), "-o", str(item)])
-    step = (f"{path.stem}_step", f"{path.stem}_sample")
+    item, cc = work / f"{target}.o", f"{prefix}gcc" if prefix else compiler
+    _run([cc, *flags, *machine, "-fstack-usage", "-c", str(path), "-o", str(item)])
+    start = (f"{path.stem}_init", f"{path.stem}_start")  # all else belongs to the step
     listing = _run([f"{prefix}objdump", "-d", "--no-show-raw-insn", str(item)])
     undefined = _run([f"{prefix}nm", "-u", str(item)]).split()
     sizes = _run([f"{prefix}size", str(item)]).splitlines()[1].split()
     usage = item.with_suffix(".su").read_text()
     return Compiled(
         target,
-        sum(bool(JUMP[prefix].match(word)) for word in _instructions(listing, step)),
-        sum(int(size) for name, size in _frames(usage) if name.split(".")[0] in step),
+        sum(bool(JUMP[prefix].match(word)) for word in _instructions(listing, start)),
+        sum(int(size) for name, size in _frames(usage) if name.split(".")[0] not in start),
         int(sizes[0]) + int(sizes[1]),
         tuple(sorted(name for name in undefined if name != "U")),
     )
 
 
-def _instructions(listing: str, functions: Sequence[str]) -> list[str]:
-    """Mnemonics of some functions of a disassembly."""
+def _instructions(listing: str, without: Sequence[str]) -> list[str]:
+    """Mnemonics of the functions of a disassembly, but for some."""
     inside, words = False, []
     for line in listing.splitlines():
         title = re.match(r"[0-9a-f]+ <([^>]+)>:$", line)
         if title:
-            inside = title[1].split(".")[0] in functions
+            inside = title[1].split(".")[0] not in without
         elif inside and (word := re.match(r"\s+[0-9a-f]+:\s+(\S+)", line)):
             words.append(word[1])
     return words
@@ -243,7 +252,7 @@ def hostile_samples(width: int, dtype: str, count: int = SAMPLES) -> np.ndarray:
 
 
 def _counts(
-    folder: Path, stem: str, text: str, work: Path, flags: Sequence[str]
+    folder: Path, stem: str, text: str, work: Path, compiler: str, flags: Sequence[str]
 ) -> tuple[int, ...]:
     """Instructions of every call of step over hostile samples."""
     dtype = "float32" if re.search(r"^    float ", text, re.M) else "float64"
@@ -251,11 +260,13 @@ def _counts(
     if found is None:
         raise FileError(f"{stem}.h does not say its joints", "export the controller again")
     n = int(found[1])
-    rows = hostile_samples(2 * n + (1 if " t;" in text else 3 * n), dtype)
-    (work / "samples.bin").write_bytes(rows.tobytes())
+    kind = "float64" if " double t;" in text else dtype  # time may have more digits than the rest
+    parts = [hostile_samples(2 * n, dtype), hostile_samples(1 if " t;" in text else 3 * n, kind)]
+    rows = [b"".join(part.tobytes() for part in row) for row in zip(*parts, strict=True)]
+    (work / "samples.bin").write_bytes(b"".join(rows))
     (work / "drive.c").write_text(_driver(stem, len(rows)))
     program, files = work / "drive", [work / "drive.c", folder / f"{stem}.c"]
-    _run(["gcc", *flags, f"-I{folder}", *map(str, files), "-lm", "-o", str(program)])
+    _run([compiler, *flags, f"-I{folder}", *map(str, files), "-lm", "-o", str(program)])
     _run([
         "valgrind", "--tool=callgrind", f"--toggle-collect={stem}_step",
         f"--dump-after={stem}_step", f"--callgrind-out-file={work / 'calls'}",

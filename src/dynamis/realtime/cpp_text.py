@@ -15,7 +15,7 @@ def cpp_header(law: "Law", notes: Sequence[str], dtype: str) -> str:
     """The text of <stem>.hpp."""
     stem, T, n = stem_of(law), PRECISIONS[dtype].type, law.n
     guard, space, inside = f"{stem.upper()}_HPP", namespace(stem), law.reference is not None
-    takes = f"{T} t" if inside else "const vector& q_d, const vector& qd_d, const vector& qdd_d"
+    takes = "double t" if inside else "const vector& q_d, const vector& qd_d, const vector& qdd_d"
     rows = [("q", "q_d"), ("qd", "qd_d"), ("qdd", "qdd_d")]
     copies = "".join(
         f"        for (::std::size_t i = 0; i < joints; i++) wanted.{a}[i] = {b}[i];\n"

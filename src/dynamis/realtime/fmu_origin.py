@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING
 
 from ..backends.c_names import identifier
 from ..kernels import kernel_named
-from ..model.toml import toml_text
 from ..origin import model_hash
 from ..programs import program
 from .c_text import plain, stem_of
 from .export_controller import notes_of
-from .regenerate import SCRIPT, ingredients, options_of, repeatable
+from .regenerate import SCRIPT, ingredients, options_of, remarks, repeatable, robot_file
 
 if TYPE_CHECKING:
     from ..robot.dynamics import DynamicMethods
@@ -50,7 +49,7 @@ def arm_origin(robot: "DynamicMethods", fmi: str, dt: float) -> Origin:
         ALLOCATES,
     ]
     notes = [plain(line) for line in lines]
-    script = f"""{"".join(f"# {line}".rstrip() + chr(10) for line in notes)}
+    script = f"""{remarks(notes)}
 import sys
 from pathlib import Path
 
@@ -63,18 +62,20 @@ folder = Path(sys.argv[1]) if len(sys.argv) > 1 else here
 robot = dy.load(here / "{stem}_robot.toml")
 print(dy.export_fmu(robot, folder / "{stem}.fmu", fmi={fmi!r}, dt={dt!r}))
 """
-    files = {f"{stem}_robot.toml": toml_text(robot.model), SCRIPT: script}
+    files = {f"{stem}_robot.toml": robot_file(robot.model, notes), SCRIPT: script}
     return Origin(model, kernel.hash, tuple(notes), files)
 
 
 def law_origin(law: "Law", fmi: str) -> Origin:
     """Of a controller: robot, model and trajectory, and a script unless something is not ours."""
     notes, names = [], law.robot.joint_names
-    for line in notes_of(law, "float64", "libm"):
+    for line in notes_of(law, "float64", "libm", "fmu"):
         if line.startswith("Again:") and repeatable(law):
             notes.append(f"Again: {AGAIN}")
         elif line.startswith("No allocation"):
             notes.append(ALLOCATES)
+        elif line.startswith("Options:"):
+            notes.append(f"{line}, fmi={fmi!r}")
         else:  # variables count from 1
             notes.append(_joints(names, 1) if line == _joints(names, 0) else line)
     told = {**options_of(law), "target": "fmu", "fmi": fmi}

@@ -70,8 +70,7 @@ class Unit:
 
 def _joints(robot: "Robot", unit: int) -> list[tuple[str, str]]:
     """(name, unit) of every joint; unit 0 to 3: position, velocity, acceleration, torque."""
-    moved = [j.kind for j in robot.chain.joints]
-    kinds = moved if len(moved) == robot.n else ["revolute"] * robot.n
+    kinds = [link.joint for link in robot.model.links if link.mimic is None]
     pairs = zip(robot.joint_names, kinds, strict=True)
     return [(name, UNITS[kind][unit]) for name, kind in pairs]
 
@@ -148,8 +147,9 @@ static const char *model_step(model *m, double t, double length)
     const double steps = fmax(1.0, ceil(length / m->r[{h}] - 1e-9));
     double x[{2 * n}], k;
     int i;
-    if (!isfinite(t) || !isfinite(length) || length < 0.0) return "time is not a number or runs back";
-    if (!(m->r[{h}] > 0.0) || !(steps <= 1e9)) return "h is not a step above zero";
+    if (t > m->r[0] + SLACK(t)) return "time was left out since the step before";
+    if (!(m->r[{h}] > 0.0)) return "h is not a step above zero";
+    if (!(steps <= MOST)) return "the step holds too many steps of h";
     memcpy(x, m->r + {q}, sizeof x);
     for (k = 0.0; k < steps; k += 1.0) runge_kutta(x, m->r + {tau}, length / steps);
     for (i = 0; i < {2 * n}; i++) {{
@@ -206,8 +206,7 @@ static const char *model_step(model *m, double t, double length)
 {{
     const double end = t + length - m->begin;
     double next[{law.states}], now;
-    if (!isfinite(t) || !isfinite(length) || length < 0.0) return "time is not a number or runs back";
-    if (!(length / SAMPLE_TIME <= 1e9)) return "the step holds too many samples";
+    if (!(end / SAMPLE_TIME - m->count <= MOST)) return "too many samples since the step before";
     for (now = m->count * SAMPLE_TIME; now < end - 1e-9 * SAMPLE_TIME; now = m->count * SAMPLE_TIME) {{
         if (m->count < 1.0) law_start(m->r + {q}, m->r + {qd}, m->x);
         law_sample(m->x, m->r + {q}, m->r + {qd}, {given}, m->r + {tau}, next, m->r + {status});

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import isfinite, pi
+from operator import index
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,9 @@ SAFE = ("zero", "gravity")
 VELOCITIES = ("measured", "difference")
 LATCH = 2  # bad samples in a row after which only a new start helps
 PLAUSIBLE = 1e6  # rad, m, per second: beyond, or NaN, a sample is bad
+LONGEST = 1e12  # s: beyond, a time is bad
+MOST_LATCH = 1_000_000
+NOTHING, NO_SPEED = -1.0, -0.5  # instead of a count of samples unseen: no position yet, no rate yet
 NO_LIMIT = 1e300
 RUNNING, BAD, LATCHED = 0.0, 1.0, 2.0  # status
 
@@ -55,6 +59,7 @@ class Law:
     safe_damping: Any = 0.0
     ramp: float = 1.0
     latch: int = LATCH
+    jump: Any = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.controller, Controller):
@@ -68,8 +73,12 @@ class Law:
             )
         for name in ("sample_time", "ramp"):
             object.__setattr__(self, name, _above_zero(getattr(self, name), name, "seconds"))
-        if isinstance(self.latch, bool) or not isinstance(self.latch, int) or self.latch < 1:
-            raise OptionError(f"latch is {self.latch!r}, expected a number of samples, 1 or more")
+        object.__setattr__(self, "latch", _samples(self.latch))
+        if self.safe == "zero" and np.any(np.asarray(self.safe_damping) != 0.0):
+            raise OptionError(
+                f"safe_damping is {self.safe_damping!r}, but the safe torque is zero",
+                'give safe="gravity" too, or leave it out',
+            )
         own = self.controller.sample_time
         if own is not None and own != self.sample_time:
             raise OptionError(
@@ -95,12 +104,14 @@ class Law:
                 )
             hertz = _above_zero(self.velocity_filter, "velocity_filter", "Hz")
             object.__setattr__(self, "velocity_filter", hertz)
-        own = getattr(
-            self.controller, "limit", False
-        )  # laws that know their limit stop their integral
-        if self.limit is not None and own is None:
-            object.__setattr__(self, "controller", replace(self.controller, limit=self.limit))  # type: ignore[type-var]
-        _ = self.gains, self.limits  # refuse wrong numbers now
+        if self.limit is not None and hasattr(self.controller, "limit"):
+            # a law that knows the limit stops its integral there
+            tightest = self.limits
+            if self.controller.limit is not None:  # type: ignore[attr-defined]
+                own = per_joint(self.controller.limit, "limit", self.robot)  # type: ignore[attr-defined]
+                tightest = [min(pair) for pair in zip(own, tightest, strict=True)]
+            object.__setattr__(self, "controller", replace(self.controller, limit=tightest))  # type: ignore[type-var]
+        _ = self.gains, self.limits, self.jumps  # refuse wrong numbers now
         if not all(isfinite(x) for x in self.damping):
             raise OptionError(f"safe_damping is {self.safe_damping!r}, expected finite numbers")
 
@@ -119,7 +130,20 @@ class Law:
     def limits(self) -> list[float]:
         """Largest torque of every joint."""
         given = NO_LIMIT if self.limit is None else self.limit
-        return [min(x, NO_LIMIT) for x in per_joint(given, "limit", self.robot)]
+        found = per_joint(given, "limit", self.robot)
+        if not all(x > 0.0 for x in found):
+            raise OptionError(f"limit is {self.limit!r}, expected torques above 0")
+        return [min(x, NO_LIMIT) for x in found]
+
+    @cached_property
+    def jumps(self) -> list[float] | None:
+        """Farthest that a joint can go in one sample time; None if anything may be."""
+        if self.jump is None:
+            return None
+        found = per_joint(self.jump, "jump", self.robot)
+        if not all(x > 0.0 for x in found):
+            raise OptionError(f"jump is {self.jump!r}, expected rad or m above 0")
+        return found
 
     @cached_property
     def damping(self) -> list[float]:
@@ -162,7 +186,8 @@ class Law:
         if self.velocity == "difference":  # nobody need fill them in
             qd = [0.0] * self.n
         begun = self._start(q, qd, fn)
-        begun["unseen"] = [fn.select(fine > 0.0, 0.0, -1.0)]
+        rate = 0.0 if self.velocity == "measured" else NO_SPEED
+        begun["unseen"] = [fn.select(fine > 0.0, rate, NOTHING)]
         return [v for row in begun.values() for v in row]
 
     # one sample
@@ -176,8 +201,9 @@ class Law:
         seen: Any = 1.0
         for v in (*q, *(qd if self.velocity == "measured" else ())):
             seen = seen * _good(v, fn)
+        seen = seen * self._near(x, q, fn)
         place = [fn.select(seen > 0.0, a, b) for a, b in zip(q, x["last_q"], strict=True)]
-        speed = self._speed(x, place, qd, seen, fn)
+        speed = self._speed(x, place, qd, reference.qd, seen, fn)
         good = seen * fine * (x["bad"][0] < float(self.latch))
         model = (self.controller.model or self.robot).model
         arm, gains = arm_of(model, fn), SimpleNamespace(**self.gains)
@@ -198,7 +224,7 @@ class Law:
         learns = good * (clipped == 0.0) if self.limit is not None else good
         bad = fn.select(good > 0.0, 0.0, x["bad"][0] + 1.0)
         kept = [fn.select(seen > 0.0, a, b) for a, b in zip(speed, x["speed"], strict=True)]
-        longer = fn.select(x["unseen"][0] < 0.0, -1.0, x["unseen"][0] + 1.0)
+        longer = fn.select(x["unseen"][0] < 0.0, x["unseen"][0], x["unseen"][0] + 1.0)
         unseen = fn.select(seen > 0.0, 0.0, longer)
         new = {"last_q": place, "speed": kept, "bad": [bad], "unseen": [unseen]}
         new |= {
@@ -211,7 +237,7 @@ class Law:
     def _wanted(self, wanted: Any, fn: Functions) -> tuple[Reference, Any]:
         """The reference with implausible numbers as zero, and whether there were none."""
         if self.reference is not None:
-            fine = _good(wanted, fn)
+            fine = _good(wanted, fn, LONGEST)
             t = fn.max(0.0, fn.select(fine > 0.0, wanted, 0.0))
             return Reference(*self.reference.at(t, fn)), fine
         fine = 1.0
@@ -221,31 +247,44 @@ class Law:
         rows = [[fn.select(_good(v, fn) > 0.0, v, 0.0) for v in row] for row in wanted]
         return Reference(*rows), fine
 
+    def _near(self, x: Mapping[str, list], q: Sequence[Any], fn: Functions) -> Any:
+        """1 where every joint can have come from where it was seen last; else 0."""
+        near: Any = 1.0
+        if self.jumps is None:
+            return near
+        unknown = 1.0 * (x["unseen"][0] <= NOTHING)
+        since = fn.max(1.0, 1.0 + x["unseen"][0])
+        for a, b, most in zip(q, x["last_q"], self.jumps, strict=True):
+            off = a - b
+            near = near * fn.max(unknown, 1.0 * (off <= most * since) * (off >= -most * since))
+        return near
+
     def _speed(
         self,
         x: Mapping[str, list],
         place: Sequence[Any],
         qd: Sequence[Any],
+        wanted: Sequence[Any],
         seen: Any,
         fn: Functions,
     ) -> list[Any]:
         if self.velocity == "measured":
             return [fn.select(seen > 0.0, v, 0.0) for v in qd]
-        known = x["unseen"][0] >= 0.0  # else the start had no position to begin from
+        known = x["unseen"][0] >= 0.0  # else there was no position before: what is wanted stands in
         since = self.sample_time * fn.max(1.0, 1.0 + x["unseen"][0])
-        rate = [
-            fn.select(known, (a - b) / since, 0.0) for a, b in zip(place, x["last_q"], strict=True)
-        ]
+        rate = [(a - b) / since for a, b in zip(place, x["last_q"], strict=True)]
         if self.velocity_filter is not None:
             pole = float(np.exp(-2.0 * pi * self.velocity_filter * self.sample_time))
             rate = [pole * old + (1.0 - pole) * v for old, v in zip(x["speed"], rate, strict=True)]
+        rate = [fn.select(known, v, w) for v, w in zip(rate, wanted, strict=True)]
         return [fn.select(seen > 0.0, v, 0.0) for v in rate]
 
     def _safe(self, x: Mapping, q: Any, qd: Any, seen: Any, arm: Any, fn: Functions) -> list[Any]:
-        """Torque while something is wrong."""
+        """Torque while something is wrong; nothing where no position was ever seen."""
         if self.safe == "zero":
             return [0.0] * self.n
         left = fn.max(0.0, 1.0 - x["bad"][0] * (self.sample_time / self.ramp))
+        left = fn.select(fn.max(seen, 1.0 * (x["unseen"][0] > NOTHING)) > 0.0, left, 0.0)
         g = arm.gravity_torque(q)
         return [left * (a - d * v) for a, d, v in zip(g, self.damping, qd, strict=True)]
 
@@ -287,6 +326,19 @@ def _above_zero(value: Any, name: str, unit: str) -> float:
     if given.dtype.kind not in "fiu" or given.shape != () or not 0 < given < np.inf:
         raise OptionError(f"{name} is {value!r}, expected {unit} above 0")
     return float(given)
+
+
+def _samples(latch: Any) -> int:
+    """A number of samples in a row."""
+    try:
+        count = index(latch)
+    except TypeError:
+        count = 0
+    if isinstance(latch, bool) or not 1 <= count <= MOST_LATCH:
+        raise OptionError(
+            f"latch is {latch!r}, expected a number of samples from 1 to {MOST_LATCH}"
+        )
+    return count
 
 
 def _good(x: Any, fn: Functions, most: float = PLAUSIBLE) -> Any:

@@ -20,7 +20,9 @@ static int understood(int count, char **words, options *o)
         else if (strcmp(word, "--cycles") == 0) o->cycles = (uint64_t)number;
         else if (strcmp(word, "--hold") == 0) o->hold = (uint64_t)number;
         else if (strcmp(word, "--listen") == 0 && number >= 2.0 && number <= MOST) o->listen = (int)number;
-        else if (strcmp(word, "--wait") == 0) o->wait = number;
+        else if (strcmp(word, "--wait") == 0 && number <= 1e9) o->wait = number;
+        else if (strcmp(word, "--oldest") == 0 && number <= 1e9) o->oldest = number;
+        else if (strcmp(word, "--start-tolerance") == 0) o->tolerance = number;
         else if (strcmp(word, "--period") == 0 && number >= 1e-6 && number <= 1e3) o->period = number;
         else return 0;
     }
@@ -29,16 +31,21 @@ static int understood(int count, char **words, options *o)
 
 static const char USAGE[] =
     "usage: @STEM@_loop [options]\n\n"
-    "  --host ADDRESS  IPv4 address of the plant (@HOST@)\n"
-    "  --port PORT     its port (@PORT@)\n"
-    "  --cycles N      end after so many; 0: on SIGINT or SIGTERM (0)\n"
-    "  --period S      seconds of a cycle (@PERIOD@, which the gains are for)\n"
-    "  --hold N        cycles without a measurement that the last one stands in for (@HOLD@)\n"
-    "  --listen N      packets to hear before the first cycle, which is set behind them (@LISTEN@)\n"
-    "  --wait S        seconds to wait for the plant (10)\n"
-    "  --empty         cycles that do nothing: what the machine's own scheduling does\n"
-    "  --dry           no plant: step on made-up measurements, to time it\n"
-    "  --json          print JSON\n\n"
+    "  --host ADDRESS       IPv4 address of the plant (@HOST@)\n"
+    "  --port PORT          its port (@PORT@)\n"
+    "  --cycles N           end after so many; 0: on SIGINT or SIGTERM (0)\n"
+    "  --period S           seconds of a cycle (@PERIOD@, which the gains are for)\n"
+    "  --hold N             cycles without a measurement that the last one stands in for (@HOLD@)\n"
+    "  --oldest S           seconds of age at which a measurement counts as none (hold + 1 cycles)\n"
+    "  --start-tolerance X  rad or m that the arm may be away from where the trajectory begins (@TOLERANCE@)\n"
+    "  --listen N           packets to hear before the first cycle, which is set behind them (@LISTEN@)\n"
+    "  --wait S             seconds to wait for the plant (10)\n"
+    "  --empty              cycles that do nothing: what the machine's own scheduling does\n"
+    "  --dry                no plant: step on made-up measurements, to time it\n"
+    "  --json               print JSON\n\n"
     "@REFERENCE@\n"
-    "Exit code 0: fine, 1: ended in the safe state, 2: wrong options or no plant.\n";
+    "@ENDING@\n"
+    "Cycles that the loop itself misses count as cycles without a measurement.\n"
+    "Exit code 0: fine, 1: ended in the safe state, 2: wrong options, no plant, or an arm\n"
+    "that is not where the trajectory begins.\n";
 """

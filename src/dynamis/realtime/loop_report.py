@@ -12,12 +12,14 @@ static int64_t now(void)
     return (int64_t)t.tv_sec * SECOND + (int64_t)t.tv_nsec;
 }
 
+/* or until a signal */
 static void sleep_until(int64_t when)
 {
+    const int before = stopped;
     struct timespec t;
     t.tv_sec = (time_t)(when / SECOND);
     t.tv_nsec = (long)(when % SECOND);
-    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) == EINTR && !stopped) { }
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) == EINTR && stopped == before) { }
 }
 
 /* durations in ns, and how often each came */
@@ -76,7 +78,9 @@ typedef struct {
     histogram times[3]; /* step, cycle, latency */
     uint64_t cycles, overruns, skipped;
     uint64_t received, newest, lost, stale, sent, unsent;
+    uint64_t bad_packets, old; /* that are none of the plant's; cycles whose newest was too old */
     uint64_t missing, bad, safe_torques, spells, safe_cycle;
+    uint64_t ending_cycle, ramped; /* where letting the arm down began, and its cycles */
     uint64_t silent; /* cycles when the first safe torque of the last spell was sent */
     int safe, fifo, locked;
 } report;
@@ -116,6 +120,8 @@ static void print_json(const options *o, const report *r)
     printf("  \"overruns\": %" PRIu64 ",\n  \"skipped\": %" PRIu64 ",\n", r->overruns, r->skipped);
     printf("  \"received\": %" PRIu64 ",\n  \"lost\": %" PRIu64 ",\n", r->received, r->lost);
     printf("  \"stale\": %" PRIu64 ",\n  \"unsent\": %" PRIu64 ",\n", r->stale, r->unsent);
+    printf("  \"bad_packets\": %" PRIu64 ",\n  \"old\": %" PRIu64 ",\n", r->bad_packets, r->old);
+    printf("  \"ramped\": %" PRIu64 ",\n", r->ramped);
     printf("  \"missing\": %" PRIu64 ",\n  \"bad\": %" PRIu64 ",\n", r->missing, r->bad);
     printf("  \"safe_torques\": %" PRIu64 ",\n  \"spells\": %" PRIu64 ",\n", r->safe_torques, r->spells);
     printf("  \"safe\": %s,\n  \"safe_cycle\": %" PRIu64 ",\n", r->safe ? "true" : "false", r->safe_cycle);
@@ -141,9 +147,12 @@ static void print_table(const options *o, const report *r)
     printf("\n\noverruns     %10" PRIu64 "   (%" PRIu64 " cycles skipped)\n", r->overruns, r->skipped);
     if (o->mode != PLANT) return;
     printf("received     %10" PRIu64 "   (%" PRIu64 " lost, %" PRIu64 " out of order)\n", r->received, r->lost, r->stale);
+    printf("too old      %10" PRIu64 "   cycles whose newest measurement was\n", r->old);
+    printf("no packets   %10" PRIu64 "   that came, or packets without a time\n", r->bad_packets);
     printf("silent       %10" PRIu64 "   cycles without a new measurement\n", r->missing);
     printf("safe torque  %10" PRIu64 "   cycles, in %" PRIu64 " spells\n", r->safe_torques, r->spells);
     if (r->spells > 0) printf("             %10" PRIu64 "   silent cycles until the last spell's first one\n", r->silent);
+    if (r->ramped > 0) printf("let down     %10" PRIu64 "   cycles at the end\n", r->ramped);
     if (r->safe)
         printf("SAFE         %10" PRIu64 "   (cycle) and it stayed safe\n", r->safe_cycle);
     else

@@ -1,17 +1,34 @@
 """The link of the POSIX loop to its plant, in C: packets in and out, and listening before the first cycle."""
 
 C_LINK = r"""
+#define LATEST 1e9 /* s of the plant's clock: more is no time */
+#define DRIFT 5e-4 /* seconds per second that clocks may go apart */
+
+/* the plant's time of a measurement; below zero if these bytes are none */
+static double time_of(const unsigned char *data, ssize_t bytes)
+{
+    double when;
+    if (bytes != IN || take(data, 4) != MAGIC || take(data + 4, 4) != MEASUREMENT) return -1.0;
+    when = take_number(data + 16);
+    return when >= 0.0 && when <= LATEST ? when : -1.0;
+}
+
 /* the newest of the measurements that are here and the plant's time of it; returns how many there were */
 static int receive(int link, @STEM@_measurement *m, double *t, report *r)
 {
     unsigned char data[IN + 1];
     int tries, found = 0, i;
-    for (tries = 0; tries < 256; tries++) {
+    for (tries = 0; tries < 100000; tries++) {
         const ssize_t got = recv(link, data, sizeof data, 0);
         uint64_t sequence;
+        double when;
         if (got < 0 && (errno == ECONNREFUSED || errno == EINTR)) continue;
         if (got < 0) break;
-        if (got != IN || take(data, 4) != MAGIC || take(data + 4, 4) != MEASUREMENT) continue;
+        when = time_of(data, got);
+        if (when < 0.0) {
+            r->bad_packets++;
+            continue;
+        }
         sequence = take(data + 8, 8);
         if (r->received > 0 && sequence <= r->newest) {
             r->stale++;
@@ -21,7 +38,7 @@ static int receive(int link, @STEM@_measurement *m, double *t, report *r)
         if (r->received > 0) r->lost += sequence - r->newest - 1;
         r->newest = sequence;
         r->received++;
-        *t = take_number(data + 16);
+        *t = when;
         for (i = 0; i < JOINTS; i++) {
             m->q[i] = (@T@)take_number(data + HEAD + 8 * i);
             m->qd[i] = (@T@)take_number(data + HEAD + 8 * (JOINTS + i));
@@ -29,6 +46,30 @@ static int receive(int link, @STEM@_measurement *m, double *t, report *r)
         found++;
     }
     return found;
+}
+
+/* Whether a measurement is young enough, by what its arrival is behind its own time. The quickest
+ * of late counts as no delay; it is forgotten slowly, for the plant's clock may go slower. */
+static int young(int64_t behind, int64_t *quickest, const options *o)
+{
+    *quickest += (int64_t)(o->period * SECOND * DRIFT) + 1;
+    if (behind < *quickest) *quickest = behind;
+    return (double)(behind - *quickest) <= o->oldest * SECOND;
+}
+
+/* whether there is a new measurement that is young enough, which is then the one seen last */
+static int received_now(int link, const options *o, double *when, controller *c, report *r)
+{
+    @STEM@_measurement m = c->seen;
+    double t = 0.0;
+    if (receive(link, &m, &t, r) == 0) return 0;
+    if (!young(now() - (int64_t)(t * SECOND), &c->offset, o)) {
+        r->old++;
+        return 0;
+    }
+    c->seen = m;
+    *when = t;
+    return 1;
 }
 
 static void transmit(int link, double t, const @T@ torque[JOINTS], int status, report *r)
@@ -84,10 +125,11 @@ static int64_t listened(int link, const options *o, controller *c, report *r)
     }
     if (heard < o->listen) return 0;
     qsort(offsets, (size_t)heard, sizeof offsets[0], later);
+    c->offset = offsets[0];
     first = offsets[heard - 2] + period / 16;
     first += period * ((now() - first) / period + 2);
     r->received = 0;
-    r->lost = r->stale = r->unsent = 0;
+    r->lost = r->stale = r->unsent = r->bad_packets = 0;
     return first;
 }
 """

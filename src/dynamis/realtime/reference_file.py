@@ -1,6 +1,7 @@
 """A trajectory as a file of numbers that gives the same trajectory back, to the last digit."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +20,13 @@ ARGUMENTS = {  # what the constructors take, which is what the objects keep unde
 }
 
 
-def reference_text(trajectory: Trajectory) -> str | None:
-    """JSON of a trajectory of `dy.trajectory`; None for any other."""
+def reference_text(trajectory: Trajectory, notes: Sequence[str] = ()) -> str | None:
+    """JSON of a trajectory of `dy.trajectory`, with what a person should know; None for any other."""
     table = _table(trajectory)
-    return None if table is None else json.dumps(table) + "\n"
+    if table is None:
+        return None
+    told = {"generated": list(notes)} if notes else {}  # nobody reads it back
+    return json.dumps({**told, **table}) + "\n"
 
 
 def read_reference(path: str | Path) -> Trajectory:

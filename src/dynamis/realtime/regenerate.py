@@ -3,7 +3,7 @@
 import dataclasses
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from .c_text import plain
 from .law import Law
 from .reference_file import reference_text
 
+if TYPE_CHECKING:
+    from ..model.model import Model
+
 SCRIPT = "regenerate.py"
 
 
@@ -20,7 +23,7 @@ def options_of(law: Law) -> dict[str, Any]:
     """What `export_controller` was told about the law, but for its reference."""
     names = (
         "sample_time", "velocity", "velocity_filter", "limit", "safe", "safe_damping", "ramp",
-        "latch",
+        "latch", "jump",
     )  # fmt: skip
     return {name: getattr(law, name) for name in names}
 
@@ -52,16 +55,26 @@ def fields(controller: Any) -> dict[str, Any]:
 def ingredients(
     law: Law, stem: str, options: Mapping[str, Any], notes: Sequence[str]
 ) -> dict[str, str]:
-    """File name -> text: robot, model, trajectory, and the script."""
-    files = {f"{stem}_robot.toml": toml_text(law.robot.model)}
+    """File name -> text: robot, model, trajectory, and the script; each says whence it is."""
+    files = {f"{stem}_robot.toml": robot_file(law.robot.model, notes)}
     model = law.controller.model
     if model is not None and model is not law.robot:
-        files[f"{stem}_model.toml"] = toml_text(model.model)
+        files[f"{stem}_model.toml"] = robot_file(model.model, notes)
     if not repeatable(law):
         return files
     if law.reference is not None:
-        files[f"{stem}_reference.json"] = reference_text(law.reference) or ""
+        files[f"{stem}_reference.json"] = reference_text(law.reference, notes) or ""
     return {**files, SCRIPT: _script(law, stem, files, options, notes)}
+
+
+def remarks(notes: Sequence[str]) -> str:
+    """Notes as the comment that begins a script or a TOML file."""
+    return "".join(f"# {plain(line)}".rstrip() + "\n" for line in notes)
+
+
+def robot_file(model: "Model", notes: Sequence[str]) -> str:
+    """A model as TOML under its notes."""
+    return f"{remarks(notes)}\n{toml_text(model)}"
 
 
 def _script(
@@ -82,7 +95,7 @@ def _script(
     given = "".join(f"    {name}={word},\n" for name, word in words.items())
     told = "".join(f"    {name}={spelt(value)},\n" for name, value in options.items())
     read = "from dynamis.realtime.reference_file import read_reference\n"
-    return f"""{"".join(f"# {plain(line)}".rstrip() + chr(10) for line in notes)}
+    return f"""{remarks(notes)}
 import sys
 from pathlib import Path
 

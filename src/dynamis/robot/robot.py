@@ -18,6 +18,7 @@ from ..model.pose import pose
 from ..model.quantity import resolve
 from .calls import checked, finished
 from .code import CodeMethods
+from .elsewhere import no_attribute
 from .kinematics import KinematicMethods
 
 if TYPE_CHECKING:
@@ -148,6 +149,14 @@ class Robot(KinematicMethods, CodeMethods):
         rows = [x.limits or free for x in self.model.links if x.mimic is None]
         numbers = [[float(resolve(v, self.model.values)) for v in row] for row in rows]
         return _frozen(np.array(numbers))
+
+    if not TYPE_CHECKING:  # a type checker should still know what is missing
+
+        def __getattr__(self, name: str) -> Any:
+            """Only called for what is not there: say what it is called here."""
+            if name.startswith("_") or hasattr(type(self), name):  # a property that failed
+                return object.__getattribute__(self, name)
+            raise no_attribute(name, [x for x in dir(type(self)) if not x.startswith("_")])
 
     def __repr__(self) -> str:
         kinds = "".join(x.joint[0].upper() for x in self.model.links)

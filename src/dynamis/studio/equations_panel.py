@@ -76,6 +76,8 @@ class EquationsPanel:
 
     def _derive(self) -> None:
         gone = self.session.closed
+        if not self.job.is_running:
+            self.formulas.visible = False
         self.job.start("deriving", lambda say: asked(self._question(), gone), self._shown)
 
     def _shown(self, html: str) -> None:

@@ -25,6 +25,7 @@ NARROW = """<style>
 .dy-eq .row > * { text-indent: 0; }
 .dy-eq table { border-collapse: collapse; width: 100%; font-size: .8rem; }
 .dy-eq th, .dy-eq td { text-align: right; padding: .15rem .3rem; border-bottom: 1px solid #8884; }
+.dy-eq td:not(:first-child) { white-space: nowrap; }
 .dy-eq th:first-child, .dy-eq td:first-child { text-align: left; }
 .dy-eq .dynamis { padding: 0; background: none; color: inherit; font: inherit; }
 .dy-eq .dynamis h1 { font-size: 1rem; }

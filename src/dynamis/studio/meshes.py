@@ -1,6 +1,7 @@
 """What a URDF file says its links look like: meshes beside it, boxes, cylinders, spheres."""
 
 import logging
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,8 @@ PARENTS = 3  # folders above the file in which its package may be
 LARGEST = 50_000_000  # bytes of one mesh
 GREY = (176, 180, 186)
 log = logging.getLogger("dynamis.studio")
+
+LARGEST = 1000.0  # metres, of a shape
 
 
 @dataclass(frozen=True)
@@ -43,14 +46,7 @@ def read_visuals(path: Path) -> tuple[Visual, ...]:
         for element in link.findall("visual"):
             try:
                 found.append(_visual(str(link.get("name")), element, path, materials))
-            except (
-                DynamisError,
-                OSError,
-                ValueError,
-                KeyError,
-                TypeError,
-                AttributeError,
-            ) as error:
+            except Exception as error:  # readers of meshes raise whatever they like
                 log.info("a visual of %r is left out: %s", link.get("name"), error)
                 lost += 1
     if lost:
@@ -81,12 +77,12 @@ def _mesh(geometry: Element | None, path: Path, where: str) -> Any:
     if shape is None:
         raise ValueError("there is no geometry")
     if shape.tag == "box":
-        return trimesh.creation.box(numbers(shape, "size", 3, where))
+        return trimesh.creation.box(_sizes(numbers(shape, "size", 3, where)))
     if shape.tag == "sphere":
-        radius = numbers(shape, "radius", 1, where)[0]
+        (radius,) = _sizes(numbers(shape, "radius", 1, where))
         return trimesh.creation.icosphere(subdivisions=3, radius=radius)
     if shape.tag == "cylinder":
-        radius, length = (numbers(shape, key, 1, where)[0] for key in ("radius", "length"))
+        radius, length = _sizes(numbers(shape, k, 1, where)[0] for k in ("radius", "length"))
         return trimesh.creation.cylinder(radius, length, sections=32)
     if shape.tag != "mesh":
         raise ValueError(f"<{shape.tag}> is no shape")
@@ -99,6 +95,14 @@ def _mesh(geometry: Element | None, path: Path, where: str) -> Any:
     if not len(mesh.faces) or not np.isfinite(mesh.vertices).all():  # type: ignore[union-attr]
         raise ValueError(f"{file.name} has no faces")
     return mesh
+
+
+def _sizes(given: Iterable[float]) -> list[float]:
+    """Lengths that can be drawn."""
+    found = list(given)
+    if not all(0.0 < x < LARGEST for x in found):
+        raise ValueError(f"{found} are no sizes")
+    return found
 
 
 def mesh_file(name: str, urdf: Path) -> Path | None:

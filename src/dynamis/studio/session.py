@@ -4,6 +4,7 @@ viser calls back from a pool of threads; `Session.lock` makes the callbacks of o
 """
 
 import logging
+import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,6 +18,10 @@ from ..robot import Robot
 MOST_JOINTS = 40
 Listener = Callable[[], None]
 log = logging.getLogger("dynamis.studio")
+
+
+LINKED = re.compile(r"https?|ftp|www|mailto|xmpp|@", re.IGNORECASE)  # what markdown makes links of
+JOINER = "\u2060"  # a space of no width that nothing breaks at
 
 
 class Session:
@@ -120,8 +125,9 @@ def shown_error(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Text as markdown that shows it as it is."""
-    return "".join(f"\\{c}" if c in "\\`*_{}[]()#+-.!|<>~$&:" else c for c in text)
+    """Text as markdown that shows it as it is; addresses do not become links."""
+    apart = LINKED.sub(lambda found: found[0] + JOINER, text)
+    return "".join(f"\\{c}" if c in "\\`*_{}[]()#+-.!|<>~$&:" else c for c in apart)
 
 
 def drawable(robot: Robot, q: np.ndarray) -> None:

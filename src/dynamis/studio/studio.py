@@ -1,5 +1,6 @@
 """`dynamis studio`: the workbench in the browser."""
 
+import errno
 import logging
 import secrets
 import socket
@@ -60,9 +61,11 @@ class Studio:
             )
         except (OSError, OverflowError) as error:
             stop_backend(self.server)
+            taken = getattr(error, "errno", None) == errno.EADDRINUSE
+            hint = "another studio may be running there; give another port, or 0 for any"
             raise OptionError(
                 f"cannot listen at {host} port {port}: {getattr(error, 'strerror', None) or error}",
-                "another studio may be running there; give another port, or 0 for any",
+                hint if taken else "",
             ) from None
         shown = {"0.0.0.0": HOST, "::": "[::1]"}.get(host, bracketed(host))
         query = f"/?token={self.token}" if self.token else "/"

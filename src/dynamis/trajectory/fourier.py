@@ -21,11 +21,18 @@ class Fourier(Trajectory):
     """A finite Fourier series per joint: periodic, for all times; one period is its duration."""
 
     def __init__(self, a: Any, b: Any, period: float, q0: Any, harmonics: Any):
-        self.duration = self.period = positive(period, "period", "in seconds")
+        self.duration = self._period = positive(period, "period", "in seconds")
         self.a, self.b = _coefficients(a, b)
         self.n, count = self.a.shape
         (_, self.q0) = vectors({"a": self.a[:, 0], "q0": 0.0 if q0 is None else q0})
         self.harmonics = _harmonics(harmonics, count)
+
+    endless = True
+
+    @property
+    def period(self) -> float:
+        """Seconds after which it repeats."""
+        return self._period
 
     def at(self, t: Any, fn: Functions = MATH) -> Lists:
         """(q, qd, qdd) at one time, each a list of n scalars."""

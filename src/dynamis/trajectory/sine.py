@@ -1,11 +1,14 @@
 """A sine per joint."""
 
-from math import pi
+from fractions import Fraction
+from math import lcm, pi
 from typing import Any
 
 from ..spatial.functions import MATH, Functions
 from .arguments import all_positive, positive, vectors
 from .trajectory import Lists, Trajectory
+
+MOST_TURNS = 1000  # of the slowest joint until all are where they were
 
 
 class Sine(Trajectory):
@@ -23,6 +26,19 @@ class Sine(Trajectory):
         self.n = len(self.center)
         period = 1.0 / min(self.frequency)
         self.duration = period if duration is None else positive(duration, "duration", "in seconds")
+
+    endless = True
+
+    @property
+    def period(self) -> float | None:
+        """Seconds after which every joint repeats; None if their frequencies share no small one."""
+        slowest = min(self.frequency)
+        ratios = [Fraction(f / slowest).limit_denominator(MOST_TURNS) for f in self.frequency]
+        exact = all(
+            abs(float(r) - f / slowest) < 1e-12 * float(r)
+            for r, f in zip(ratios, self.frequency, strict=True)
+        )
+        return lcm(*(r.denominator for r in ratios)) / slowest if exact else None
 
     def at(self, t: Any, fn: Functions = MATH) -> Lists:
         """(q, qd, qdd) at one time, each a list of n scalars."""

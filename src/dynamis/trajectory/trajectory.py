@@ -45,6 +45,12 @@ class Trajectory(ABC):
 
     n: int
     duration: float
+    endless = False  # whether it goes on after `duration` instead of resting
+
+    @property
+    def period(self) -> float | None:
+        """Seconds after which an endless motion repeats; None if it ends, or never does."""
+        return None
 
     @abstractmethod
     def at(self, t: Any, fn: Functions = MATH) -> Lists:
