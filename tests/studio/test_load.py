@@ -13,7 +13,7 @@ import pytest
 viser = pytest.importorskip("viser", reason="viser is not installed")
 
 ROUND = 15  # quick tabs, beside the real ones
-REAL = 2
+REAL = 1
 GROWTH = 30e6  # bytes that a second round may keep
 
 
