@@ -401,3 +401,14 @@ def test_ascii_terminals_are_served():
     ran = shell("show", "puma560", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
     assert ran.returncode == 0
     assert ran.stdout.isascii()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+def test_a_full_disk_is_one_line(tmp_path):
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "dynamis", "show", "planar-rr"], stdout=full,
+            stderr=subprocess.PIPE, text=True, check=False,
+        )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr.strip() == "error: cannot write: No space left on device"

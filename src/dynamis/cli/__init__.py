@@ -3,6 +3,7 @@
 Data goes to stdout, talk to stderr. Exit codes: 0 fine, 1 something was found, 2 wrong input.
 """
 
+import errno
 import os
 import sys
 from collections.abc import Iterable, Sequence
@@ -14,6 +15,7 @@ from ..errors import DynamisError, OptionError, did_you_mean
 from .wording import in_terminal
 
 FINE, FOUND, WRONG, INTERRUPTED = 0, 1, 2, 130
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)  # of a disk that takes no more
 
 
 class Command(NamedTuple):
@@ -56,9 +58,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:  # the reader has seen enough, as in `dynamis robots | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _forget_stdout()
         return FINE
+    except OSError as error:
+        if error.errno not in FULL:
+            raise
+        _forget_stdout()
+        print(f"error: cannot write: {error.strerror}", file=sys.stderr)
+        return WRONG
     return code
+
+
+def _forget_stdout() -> None:
+    """What is still to be written goes nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _run(words: list[str]) -> int:
