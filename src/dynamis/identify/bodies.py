@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-ORDER = ("m", "mcx", "mcy", "mcz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
 ROUNDING = 1e-9  # of the largest eigenvalue
 
 
