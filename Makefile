@@ -9,8 +9,9 @@ STAMP := $(VENV)/.installed
 run: $(STAMP)
 	$(BIN)/dynamis demo
 
+# two workers share two cores: threads of BLAS would only be in each other's way
 test: $(STAMP)
-	$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -72,9 +72,15 @@ class Tab:
         self.field(label).press("Enter")
 
     def choose(self, label, option):
-        """Pick from a dropdown."""
-        self.field(label).dispatch_event("click")
-        self.page.get_by_role("option", name=option, exact=True).dispatch_event("click")
+        """Pick from a dropdown; again where the page was drawn anew meanwhile."""
+        for _ in range(5):
+            self.field(label).dispatch_event("click")
+            self.page.get_by_role("option", name=option, exact=True).first.dispatch_event("click")
+            for _ in range(60):
+                if self.field(label).input_value() == option:
+                    return
+                self.page.wait_for_timeout(50)
+        raise AssertionError(f"{option!r} could not be chosen for {label!r}")
 
     def press(self, name):
         """Click a button, without the many frames that a real click waits for."""

@@ -176,6 +176,16 @@ def test_gravity_and_payload_change_the_torque(tab):
     assert tab.errors == []
 
 
+def test_a_change_made_while_another_is_under_way_is_not_lost(tab):
+    """The robot is replaced between the choice and its answer, as on a busy machine."""
+    with tab.session.lock:
+        tab.choose("Mounted on", "wall")
+        tab.page.wait_for_timeout(500)  # the answer waits for us
+        tab.session.change_robot(tab.session.robot.with_payload(1.0), keep_pose=True)
+    tab.until(lambda: tab.session.robot.gravity[2] == 0.0, 20)
+    assert tab.session.robot.model.payload.mass == 1.0
+
+
 def test_files_good_and_bad(tab):
     tab.upload("two.urdf", URDF)
     tab.until(lambda: tab.session.robot.name == "two")

@@ -39,17 +39,23 @@ class LoadEditor:
         self.mounted.on_update(self._mount)
         for field in (self.gravity, self.mass, self.com):
             field.on_update(lambda event: event.client is not None and self._soon.ask())
+        self._had: tuple[Any, ...] = (None,) * 4  # what the robot had when the fields were set last
+        self._of: str | None = None
         session.on_robot(self.show)
         self.show()
 
     def show(self) -> None:
-        """Follow the robot."""
+        """Follow the robot, but for fields that were changed and are still on their way."""
         robot = self.session.robot
         gravity = tuple(float(x) for x in robot.gravity)
-        self.gravity.value = gravity
-        self.mounted.value = next((k for k, g in MOUNTED.items() if g == gravity), OWN)
-        load = _load(robot)
-        self.mass.value, self.com.value = load[0], load[1]
+        mass, com = _load(robot)
+        fields = (self.gravity, self.mounted, self.mass, self.com)
+        mounted = next((k for k, g in MOUNTED.items() if g == gravity), OWN)
+        has = (gravity, mounted, mass, com)
+        for field, value, before in zip(fields, has, self._had, strict=True):
+            if robot.name != self._of or field.value == before:
+                field.value = value
+        self._had, self._of = has, robot.name
 
     def _mount(self, event: Any) -> None:
         if event.client is not None and self.mounted.value in MOUNTED:
