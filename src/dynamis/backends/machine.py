@@ -38,8 +38,10 @@ def object_code(ir: str, operations: int = 0) -> bytes:
     """Compile IR for this machine."""
     where = host()
     level = 3 if operations <= QUICK else 1
+    far = where.triple.startswith("x86_64")  # constants may lie further away than 32 bits reach
+    reloc, model = ("static", "large") if far else ("pic", "default")
     target = llvm.Target.from_triple(where.triple).create_target_machine(
-        cpu=where.cpu, features=where.features, opt=level, reloc="pic", codemodel="default"
+        cpu=where.cpu, features=where.features, opt=level, reloc=reloc, codemodel=model
     )
     module = llvm.parse_assembly(ir)
     module.triple = where.triple
