@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 
 from ..errors import OptionError
 from ..trace.program import Constant, Input, Operation, Program
-from .c_function import COMPARE, INFIX, LIBRARY, PRECISIONS, Precision, literal, prototype
+from .c_function import COMPARE, INFIX, LIBRARY, PRECISIONS, Precision, framed, literal, prototype
 from .llvm_trig import REALS
 
 NAMED = ("sin", "cos", "exp", "tanh", "floor", "abs", "sign", "min", "max", "select")
@@ -286,14 +286,7 @@ def function(program: Program, name: str, dtype: str, own: bool = True) -> str:
                     right = _expression(op, x, masks, precision, own)
                     lines.append(f"    const {precision.type} v{k} = {right};")
                     values.append(f"v{k}")
-    used = {i.port for i in program.instructions if isinstance(i, Input)}
-    unused = [f"    (void){p.name};" for k, p in enumerate(program.inputs) if k not in used]
-    stores = [
-        f"    {port.name}_out[{i}] = {values[v]};"
-        for port, result in zip(program.outputs, program.results, strict=True)
-        for i, v in enumerate(result)
-    ]
-    return "\n".join([prototype(program, name, precision), "{", *unused, *lines, *stores, "}"])
+    return framed(program, prototype(program, name, precision), lines, values)
 
 
 def _number(value: float, precision: Precision) -> str:

@@ -59,6 +59,11 @@ def function(program: Program, name: str, precision: Precision) -> str:
                 right = expression(op, [values[a] for a in operands], precision)
                 lines.append(f"    const {precision.type} v{k} = {right};")
                 values.append(f"v{k}")
+    return framed(program, prototype(program, name, precision), lines, values)
+
+
+def framed(program: Program, head: str, lines: list[str], values: list[str]) -> str:
+    """A definition: its head, the lines of the body, and results stored from `values`."""
     used = {i.port for i in program.instructions if isinstance(i, Input)}
     unused = [f"    (void){p.name};" for k, p in enumerate(program.inputs) if k not in used]
     stores = [
@@ -66,7 +71,6 @@ def function(program: Program, name: str, precision: Precision) -> str:
         for port, result in zip(program.outputs, program.results, strict=True)
         for i, v in enumerate(result)
     ]
-    head = prototype(program, name, precision)
     return "\n".join([head, "{", *unused, *lines, *stores, "}"])
 
 

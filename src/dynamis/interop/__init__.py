@@ -1,7 +1,8 @@
 """Robots to and from other libraries; what one of them cannot hold is said in a DynamisWarning."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from ..later import later
 
 if TYPE_CHECKING:
     from .mjcf_read import from_mjcf
@@ -25,23 +26,17 @@ __all__ = [
     "to_yourdfpy",
 ]
 
-_LATER = {
-    "from_mjcf": "mjcf_read",
-    "from_mujoco": "mujoco_model",
-    "from_pinocchio": "pinocchio_read",
-    "from_rtb": "rtb_read",
-    "from_yourdfpy": "yourdfpy",
-    "to_mjcf": "mjcf_write",
-    "to_pinocchio": "pinocchio_write",
-    "to_rtb": "rtb_write",
-    "to_yourdfpy": "yourdfpy",
-}
-
-
-def __getattr__(name: str) -> Any:
-    """Names that are imported when first used."""
-    if name not in _LATER:
-        raise AttributeError(f"module 'dynamis.interop' has no attribute {name!r}")
-    value = getattr(import_module(f".{_LATER[name]}", __name__), name)
-    globals()[name] = value
-    return value
+__getattr__ = later(
+    __name__,
+    {
+        "from_mjcf": "mjcf_read",
+        "from_mujoco": "mujoco_model",
+        "from_pinocchio": "pinocchio_read",
+        "from_rtb": "rtb_read",
+        "from_yourdfpy": "yourdfpy",
+        "to_mjcf": "mjcf_write",
+        "to_pinocchio": "pinocchio_write",
+        "to_rtb": "rtb_write",
+        "to_yourdfpy": "yourdfpy",
+    },
+)

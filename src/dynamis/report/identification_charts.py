@@ -1,11 +1,11 @@
 """Measured beside predicted torque over time, to zoom into: plotly, kept inside the page."""
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .identification_rows import few
+from .page import with_plotly
 
 if TYPE_CHECKING:
     from ..identify.validation import Validation
@@ -86,15 +86,7 @@ class Charts:
 
     def html(self) -> str:
         """Plotly, the numbers and what draws them."""
-        from plotly.offline import get_plotlyjs
-
-        numbers = json.dumps(self.numbers, separators=(",", ":"), allow_nan=False)
-        numbers = numbers.replace("<", "\\u003c")
-        return (
-            f"<script>{get_plotlyjs()}</script>\n"
-            f'<script type="application/json" id="charts">{numbers}</script>\n'
-            f"<script>{SCRIPT}</script>"
-        )
+        return with_plotly("charts", self.numbers, SCRIPT)
 
 
 def _short(values: np.ndarray, kept: list[int | None]) -> list[float | None]:

@@ -94,15 +94,7 @@ class Page:
     def _scripts(self) -> str:
         if not self.charts:
             return ""
-        from plotly.offline import get_plotlyjs
-
-        numbers = json.dumps(self.charts, separators=(",", ":"), allow_nan=False)
-        numbers = numbers.replace("<", "\\u003c")
-        return (
-            f"<script>{get_plotlyjs()}</script>"
-            f'<script type="application/json" id="figures">{numbers}</script>'
-            f"<script>{CHARTS}</script>"
-        )
+        return with_plotly("figures", self.charts, CHARTS)
 
     def html(self) -> str:
         """The whole page."""
@@ -118,6 +110,18 @@ class Page:
     def save(self, path: Path) -> None:
         """Write the page."""
         path.write_text(self.html(), encoding="utf-8")
+
+
+def with_plotly(name: str, numbers: Any, script: str) -> str:
+    """Plotly itself, numbers as JSON in the element `name`, and a script that draws them."""
+    from plotly.offline import get_plotlyjs
+
+    text = json.dumps(numbers, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+    return (
+        f"<script>{get_plotlyjs()}</script>\n"
+        f'<script type="application/json" id="{name}">{text}</script>\n'
+        f"<script>{script}</script>"
+    )
 
 
 def _cell(cell: Any) -> str:

@@ -1,0 +1,205 @@
+"""Loops compiled for tests, and plants that answer them, or do not."""
+
+import contextlib
+import json
+import math
+import signal
+import socket
+import subprocess
+import threading
+import time
+from typing import NamedTuple
+
+from dynamis.realtime import udp
+from dynamis.realtime.export_controller import export_controller
+
+FLAGS = ["-std=c99", "-O2", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-pedantic"]
+SLOW = 0.04  # s: a cycle that any machine keeps
+LATCH = 50  # bad samples of the puma's loop until it stays safe
+MOVE, LASTS = [0.5, -0.4, 0.6, 0.2, 0.3, 0.1], 2.0
+# e = qd * delay: the measurement is up to two cycles old when its torque is made, which takes up to
+# one more; qd is 0.33 rad/s in the mean square, so 1 mrad; twice that for a machine with other work
+TRACKING = 2e-3
+AGELESS = ("--oldest", 1000)  # for plants whose time is a count of answers
+BEGINNING = (0.3, -0.2)  # of the small arm's trajectory
+STALL = 0.02  # s: a machine that stops one of them for longer says nothing about them
+
+
+def built(cc, folder, law, arm, sample_time=0.005, *flags, **options):
+    """The loop of a controller, compiled."""
+    export_controller(law, arm, folder, sample_time, **options)
+    sources = [str(f) for f in sorted(folder.glob("*.c")) if not f.name.endswith("_test.c")]
+    command = [cc, *FLAGS, *flags, *sources, "-lm", "-o", str(folder / "loop")]
+    subprocess.run(command, check=True)
+    return folder / "loop"
+
+
+def ran(program, *words):
+    return subprocess.run(
+        [str(program), *map(str, words)], capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+class Heard(NamedTuple):
+    """A torque packet, and when it came."""
+
+    at: float
+    t: float
+    torque: tuple[float, ...]
+    status: float
+
+
+class Answering:
+    """A plant that answers every torque with one measurement, or with as many as it is told to.
+
+    The number of a measurement is its position, so that a torque tells which one it was made of.
+    No clock is involved: a machine that stops the plant makes silent cycles, but no wrong answers.
+    """
+
+    def __init__(self, answers, spoiled=(), speed=1.0):
+        self.answers, self.spoiled, self.speed = answers, spoiled, speed
+        self.heard, self.sent, self.done = [], 0, False
+        self.sent_at = time.monotonic()
+        self.link = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.link.bind((udp.HOST, 0))
+        self.link.settimeout(0.05)
+        self.thread = threading.Thread(target=self.run)
+
+    def __enter__(self):
+        self.thread.start()
+        return self.link.getsockname()[1]
+
+    def __exit__(self, *_):
+        self.done = True  # what is on its way is still heard
+        self.thread.join()
+        self.link.close()
+
+    def run(self):
+        hellos = 0
+        while True:
+            try:
+                data, peer = self.link.recvfrom(2048)
+            except TimeoutError:
+                if self.done:
+                    return
+                continue
+            packet = udp.torque_of(data, 2)
+            assert packet is not None, "a torque that is no number"
+            *torque, status = packet.values
+            if status == udp.LISTENING:  # the arm stands still
+                hellos += 1
+                self.send(hellos - 1000, 0.0, peer)
+                continue
+            self.heard.append(Heard(time.monotonic(), packet.t, tuple(torque), status))
+            k = len(self.heard)
+            for _ in range(self.answers.get(k, 1)):
+                self.sent = max(self.sent + 1, k)
+                self.send(
+                    self.sent, math.nan if k in self.spoiled else self.speed * self.sent, peer
+                )
+
+    def send(self, number, place, peer):
+        t = SLOW * (number + 1000)
+        data = udp.measurement(number + 1000, t, [place, 0.0], [0.0, 0.0])
+        self.link.sendto(data, peer)
+        self.sent_at = time.monotonic()
+
+
+def answered(program, answers, *words, spoiled=(), cycles=40, speed=1.0):
+    """What a loop says, counts and sends; again where the machine made it miss more."""
+    wanted = 1 + sum(n == 0 for k, n in answers.items() if k < cycles)  # nobody answers the first
+    for _ in range(12):
+        plant = Answering(answers, spoiled, speed)
+        with plant as port:
+            given = ("--port", port, "--listen", 3, *AGELESS, *words)
+            told = ran(program, "--cycles", cycles, "--json", *given)
+        found = json.loads(told.stdout)
+        if found["overruns"] == 0 and found["missing"] <= wanted:
+            break
+    assert plant.heard[-1].status == udp.BYE
+    return told, found, plant.heard[:-1], plant
+
+
+def silent_from(k, until=1000):
+    return dict.fromkeys(range(k, until), 0)
+
+
+def statuses(heard):
+    return [one.status for one in heard]
+
+
+class Clocked:
+    """A plant that measures by its own clock, at rest until a torque acts, then at a steady speed.
+
+    `lag` makes it say where the arm was, and when, so many seconds ago.
+    """
+
+    def __init__(self, speed=0.0, rest=(0.0, 0.0), every=SLOW / 8):
+        self.speed, self.rest, self.every, self.lag = speed, rest, every, 0.0
+        self.heard, self.done, self.begun = [], False, time.monotonic() - 10.0
+        self.link = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.link.bind((udp.HOST, 0))
+        self.port = self.link.getsockname()[1]
+        self.thread = threading.Thread(target=self.run)
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        time.sleep(0.1)  # what is on its way
+        self.done = True
+        self.thread.join()
+        self.link.close()
+
+    def clock(self):
+        return time.monotonic() - self.begun
+
+    def run(self):
+        peer, k, due = None, 0, time.monotonic()
+        while not self.done:
+            due = max(due + self.every, time.monotonic())
+            self.link.settimeout(max(1e-4, due - time.monotonic()))
+            with contextlib.suppress(TimeoutError, ConnectionError):
+                while time.monotonic() < due:
+                    data, peer = self.link.recvfrom(2048)
+                    packet = udp.torque_of(data, 2)
+                    assert packet is not None, "a torque that is no number"
+                    *torque, status = packet.values
+                    if status != udp.LISTENING:
+                        self.heard.append(Heard(self.clock(), packet.t, tuple(torque), status))
+                    self.link.settimeout(max(1e-4, due - time.monotonic()))
+            if peer is not None:
+                t, k = self.clock() - self.lag, k + 1
+                place = self.rest[0] + (self.speed * t if self.heard else 0.0)
+                with contextlib.suppress(OSError):
+                    self.link.sendto(udp.measurement(k, t, [place, self.rest[1]], [0.0, 0.0]), peer)
+
+    def wait(self, count):
+        """Until so many torques came."""
+        end = time.monotonic() + 30.0
+        while len(self.heard) < count:
+            assert time.monotonic() < end, "no torques"
+            time.sleep(0.005)
+
+
+def begun(program, plant, *words):
+    words = ("--port", plant.port, "--listen", 5, "--json", *words)
+    return subprocess.Popen(
+        [str(program), *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def ended(loop):
+    out, err = loop.communicate(timeout=60)
+    return json.loads(out), err
+
+
+def stop_for(loop, seconds, plant):
+    """Stops a loop for a while; returns how many torques came before."""
+    loop.send_signal(signal.SIGSTOP)
+    time.sleep(seconds / 2)
+    before = len(plant.heard)
+    time.sleep(seconds / 2)
+    loop.send_signal(signal.SIGCONT)
+    return before

@@ -1,0 +1,218 @@
+"""Every controller in C does what it does in Python: self-tests, compilers, a recorded loop."""
+
+import re
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+import dynamis as dy
+from dynamis.errors import OptionError
+from dynamis.realtime import Law
+from dynamis.realtime.build_files import FLAGS
+from dynamis.realtime.c_text import recorded, self_test, source
+from dynamis.realtime.samples import SIMULATED, SYNTHETIC, closed_loop, sample_rows
+
+from .laws_in_c import (
+    CONTROLLERS,
+    DT,
+    REFERENCES,
+    REPLAY,
+    InPython,
+    Library,
+    control,
+    passes,
+    trajectory,
+    write,
+)
+
+pytestmark = pytest.mark.usefixtures("gcc")
+
+# every controller, both precisions, both kinds of functions
+
+
+@pytest.mark.parametrize("trig", ["own", "libm"])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("name", ["planar-2link", "stanford"])
+@pytest.mark.parametrize("kind", CONTROLLERS)
+def test_every_controller_passes_its_self_test(tmp_path, kind, name, dtype, trig):
+    robot = dy.load(name)
+    path = write(Law(CONTROLLERS[kind](robot), robot, DT), tmp_path, dtype, trig)
+    passes(path, libm=trig == "libm")
+
+
+@pytest.mark.parametrize("form", [("float64", "own"), ("float32", "libm")], ids=" ".join)
+@pytest.mark.parametrize("kind", [k for k in CONTROLLERS if k != "adaptive"])
+def test_every_controller_of_a_puma(tmp_path, kind, form):
+    robot = dy.load("puma560")
+    passes(write(Law(CONTROLLERS[kind](robot), robot, DT), tmp_path, *form))
+
+
+@pytest.mark.parametrize("level", ["-O0", "-O2", "-O3"])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_every_optimisation_level(tmp_path, dtype, level):
+    robot = dy.load("puma560")
+    law = Law(CONTROLLERS["torque"](robot), robot, DT, safe="gravity", safe_damping=1.0, limit=90)
+    passes(write(law, tmp_path, dtype), level, libm=False)
+
+
+@pytest.mark.parametrize("trig", ["own", "libm"])
+@pytest.mark.parametrize("inside", REFERENCES)
+@pytest.mark.parametrize("velocity", [{}, {"velocity": "difference", "velocity_filter": 20.0}])
+def test_references_and_velocities(tmp_path, inside, velocity, trig):
+    robot = dy.load("pendulum3")
+    law = Law(CONTROLLERS["torque"](robot), robot, DT, REFERENCES[inside](robot.n), **velocity)
+    passes(write(law, tmp_path, "float64", trig))
+
+
+def test_what_has_no_own_form_is_refused():
+    robot = dy.load("planar-2link")
+    law = Law(control.Impedance(stiffness=100.0), robot, DT)  # damping ratio: a square root
+    with pytest.raises(OptionError, match=r"sqrt.*no form of our own\n.*libm"):
+        source(law, [], "float64", "own")
+    assert "sqrt(" in source(law, [], "float64", "libm")
+
+
+@pytest.mark.parametrize("sanitizer", ["undefined", "address"])
+@pytest.mark.parametrize("trig", ["own", "libm"])
+def test_sanitizers_say_nothing(tmp_path, sanitizer, trig):
+    (tmp_path / "a.c").write_text("int main(void) { return 0; }\n")
+    flags = [f"-fsanitize={sanitizer}", "-fno-sanitize-recover=all", "-g"]
+    tried = subprocess.run(
+        ["gcc", *flags, str(tmp_path / "a.c"), "-o", str(tmp_path / "a")],
+        capture_output=True, check=False,
+    )  # fmt: skip
+    if tried.returncode:
+        pytest.skip(f"gcc here has no {sanitizer} sanitizer")
+    extra = ["-fsanitize=float-cast-overflow"] if sanitizer == "undefined" else []
+    robot = dy.load("puma560")
+    law = Law(CONTROLLERS["torque"](robot), robot, DT, REFERENCES["quintic"](6), safe="gravity")
+    path = write(law, tmp_path, "float64", trig)
+    text = (tmp_path / f"{path.name}_test.c").read_text()
+    hostile = text.replace("positions[k][i];", "k % 7 == 6 ? 1e300 / positions[k][i] : 0.0;")
+    hostile = re.sub(
+        r"(?s)if \((\w+_step\(.*?\)) != \w+\) \{.*?return 1;\n        \}", r"\1;", hostile
+    )
+    hostile = re.sub(
+        r"(?s)printf\(\"FAILED: torques.*?return 1;", 'printf("passed anyway");', hostile
+    )
+    passes(path, *flags, *extra)
+    (tmp_path / f"{path.name}_test.c").write_text(hostile)
+    assert "passed" in passes(path, *flags, *extra)
+
+
+def test_cppcheck_says_nothing(tmp_path):
+    if not shutil.which("cppcheck"):
+        pytest.skip("no cppcheck")
+    robot = dy.load("planar-2link")
+    for trig in ("own", "libm"):
+        path = write(Law(CONTROLLERS["torque"](robot), robot, DT), tmp_path, "float64", trig)
+        done = subprocess.run(
+            ["cppcheck", "--enable=warning,performance,portability", "--error-exitcode=1",
+             "--std=c99", "--quiet", f"{path}.c", f"{path}_test.c"],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0 and done.stderr == ""
+
+
+def test_the_self_test_can_fail(tmp_path):
+    robot = dy.load("planar-2link")
+    path = write(Law(CONTROLLERS["torque"](robot), robot, DT), tmp_path)
+    file = tmp_path / f"{path.name}.c"
+    file.write_text(
+        re.sub(r"torque_out\[1\] = (\w+);", r"torque_out[1] = \1 + 1e-4;", file.read_text())
+    )
+    with pytest.raises(AssertionError, match="FAILED: torques differ by"):
+        passes(path)
+
+
+# what the self-test replays
+
+
+@pytest.mark.parametrize("kind", CONTROLLERS)
+def test_samples_are_those_of_a_simulated_loop(kind):
+    robot = dy.load("stanford" if kind != "impedance" else "planar-2link")
+    law = Law(CONTROLLERS[kind](robot), robot, DT)
+    samples, torques = closed_loop(law, 40)
+    mine = recorded(law, *samples[:3])
+    assert np.abs(mine - torques).max() <= 1e-10 * np.abs(torques).max()
+    rows = sample_rows(law, 40)
+    assert rows.how == SIMULATED and SIMULATED in self_test(law, [], "float64", rows)
+    for exact, rounded in zip(samples[:3], rows[:3], strict=True):
+        assert np.abs(exact - rounded).max() <= 2**-21
+        assert (rounded == rounded.astype(np.float32)).all()
+
+
+def test_samples_follow_the_trajectory_inside():
+    robot = dy.load("planar-2link")
+    plan = REFERENCES["quintic"](2)
+    law = Law(control.ComputedTorque.from_bandwidth(20.0), robot, 0.002, plan)
+    samples = sample_rows(law)
+    assert samples.how == SIMULATED and samples.wanted.shape == (200, 1)
+    assert np.abs(samples.q - plan(samples.wanted[:, 0]).q).max() < 0.02
+
+
+def test_an_arm_that_cannot_be_simulated_is_tested_on_a_made_up_motion(tmp_path):
+    links = [dy.Link(mass=1.0, a=1.0), dy.Link(mass=0.0, a=0.1)]  # the second has no inertia
+    robot = dy.Robot.from_dh("one", convention="standard", links=links)
+    law = Law(control.JointPID(kp=10.0, kd=1.0), robot, DT)
+    assert sample_rows(law).how == SYNTHETIC
+    path = write(law, tmp_path)
+    assert SYNTHETIC in (tmp_path / f"{path.name}_test.c").read_text()
+    passes(path)
+
+
+def test_fast_math_is_refused(tmp_path):
+    robot = dy.load("planar-2link")
+    path = write(Law(CONTROLLERS["torque"](robot), robot, DT), tmp_path, trig="libm")
+    for flag in ("-ffast-math", "-ffinite-math-only", "-funsafe-math-optimizations"):
+        command = ["gcc", *FLAGS.split(), flag, "-c", f"{path}.c", "-o", f"{path}.o"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode != 0 and "no fast math" in done.stderr
+
+
+# a recorded loop, replayed
+
+
+@pytest.fixture(scope="module")
+def loop():
+    """10 s of a PUMA 560 under computed torque with integral: the law, measurements, references."""
+    robot = dy.load("puma560")
+    law = Law(control.ComputedTorque.from_bandwidth(10.0, integral=True, limit=150.0), robot, DT)
+    plan = trajectory.fourier(np.full((6, 2), 0.3), np.full((6, 2), -0.2), 5.0)
+    rng = np.random.default_rng(2)
+    wanted = plan(DT * np.arange(2000))
+    q, qd = wanted.q[0] + 0.02, wanted.qd[0] * 0
+    seen = InPython(law)
+    places, speeds, torques = [], [], []
+    for k in range(2000):
+        place, speed = q + rng.normal(size=6) * 1e-5, qd + rng.normal(size=6) * 1e-4
+        if k == 0:
+            seen.start(place, speed)
+        tau, status = seen.step(place, speed, (wanted.q[k], wanted.qd[k], wanted.qdd[k]))
+        assert status == 0
+        places.append(place)
+        speeds.append(speed)
+        torques.append(tau)
+        qd = qd + DT * robot.forward_dynamics(q, qd, tau)
+        q = q + DT * qd
+    assert np.abs(q - wanted.q[-1]).max() < 0.05  # it does control
+    rows = np.concatenate([wanted.q, wanted.qd, wanted.qdd], axis=1)
+    return law, np.array(places), np.array(speeds), rows, np.array(torques)
+
+
+@pytest.mark.parametrize("trig", ["own", "libm"])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_replay_of_a_recorded_loop(tmp_path, loop, dtype, trig):
+    law, q, qd, rows, torques = loop
+    assert (recorded(law, q, qd, rows) == torques).all()
+    compiled = Library(law, tmp_path, dtype, trig)
+    compiled.start(q[0], qd[0])
+    got = []
+    for place, speed, wanted in zip(q, qd, rows, strict=True):
+        tau, status = compiled.step(place, speed, (wanted,))
+        assert status == 0
+        got.append(tau)
+    worst = np.abs(np.array(got, float) - torques).max(0) / np.abs(torques).max(0)
+    assert worst.max() < REPLAY[dtype]
