@@ -216,7 +216,7 @@ def test_real_time_is_at_hand():
 def test_long_names_keep_the_controllers_apart(tmp_path):
     import dataclasses
 
-    long = dy.Robot(dataclasses.replace(ARM.model, name="r" * 60))
+    long = dy.Robot(dataclasses.replace(dy.load("planar-2link").model, name="r" * 60))
     stems = {
         write(Law(law, long, 0.001), tmp_path).name
         for law in (dy.control.JointPID(1.0), dy.control.PointToPoint(1.0, 1.0))

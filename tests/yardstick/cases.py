@@ -143,8 +143,16 @@ def simulations() -> Iterator[tuple[str, Case]]:
     }
     for name, given in sensors.items():
         law = control.JointPID(60.0, 20.0, 9.0, limit=90.0)
-        yield f"sensors {name}", partial(
-            simulated, sticky, controller=law, reference="quintic", sensors=given, sample_time=0.005
+        yield (
+            f"sensors {name}",
+            partial(
+                simulated,
+                sticky,
+                controller=law,
+                reference="quintic",
+                sensors=given,
+                sample_time=0.005,
+            ),
         )
     for name in ("rk4", "heun", "euler", "semi-implicit-euler", "dormand-prince"):
         yield f"integrator {name}", partial(simulated, sticky, integrator=name)

@@ -75,7 +75,7 @@ def difference(name: str, old: np.ndarray | None, new: np.ndarray | None) -> str
     with np.errstate(all="ignore"):
         gap, size = np.nanmax(np.abs(new - old), initial=0.0), np.nanmax(np.abs(old), initial=0.0)
     nans = not np.array_equal(np.isnan(old), np.isnan(new))
-    allowed = TOLERANCE.get(name.split("/")[0], 0.0)
+    allowed = TOLERANCE.get(name.split("/", maxsplit=1)[0], 0.0)
     if not nans and allowed and gap <= allowed * size:
         return None
     return f"differs by {gap:.2g} of {size:.2g}" + (", NaN elsewhere" if nans else "")
