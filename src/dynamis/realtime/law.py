@@ -9,7 +9,6 @@ a plausible number never reaches the torque: such a sample gives the safe torque
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from math import isfinite, pi
 from operator import index
 from types import SimpleNamespace
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..cached import cached_property
 from ..control.controller import Controller, Measured, Reference, per_joint
 from ..errors import OptionError, ShapeError, did_you_mean
 from ..generic import arm_of
