@@ -354,6 +354,7 @@ CALLS = [
     ("link number", fk(Z6, link=3), OptionError, "no link 3", "link1"),
     ("option", fk(Z6, thread=2), OptionError, "'thread'", "mean 'threads'"),
     ("threads zero", fk(Z6, threads=0), OptionError, "threads is 0", "above 0"),
+    ("threads many", fk(Z6, threads=2**64 + 1), OptionError, "threads is 18446", "1 to 4096"),
     ("threads text", fk(Z6, threads="2"), OptionError, "threads is '2'", "whole number"),
     ("threads bool", fk(Z6, threads=True), OptionError, "threads is True", "whole number"),
     ("dtype int", fk(Z6, dtype=int), OptionError, "dtype is int64", "float64 or float32"),

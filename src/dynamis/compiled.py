@@ -22,7 +22,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from .backends.forks import LOCK
-from .errors import OptionError
+from .evaluate import MOST_THREADS, whole
 from .kernels import Kernel, input_shape, shape_of
 from .model.chain import chain
 from .model.model import Model
@@ -145,9 +145,8 @@ def thread_count(threads: int | None, operations: int, count: int) -> int:
     if given is None:
         affinity = getattr(os, "sched_getaffinity", None)
         return most_threads() if affinity is None else len(affinity(0))
-    if not given.isdigit() or int(given) < 1:
-        raise OptionError(f"{THREADS} is {given!r}, expected a whole number above 0")
-    return int(given)
+    number = int(given) if given.isdecimal() and len(given) < 10 else given
+    return whole(number, THREADS, most=MOST_THREADS)
 
 
 def ports_of(kernel: Kernel, model: Model, parameters: bool) -> Ports:

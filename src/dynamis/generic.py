@@ -147,6 +147,8 @@ def compile_function(
             f"sizes names {unknown!r}, expected parameters of the function after the first: "
             f"{', '.join(names) or 'there are none'}"
         )
+    for name, size in (sizes or {}).items():
+        door.whole(size, f"sizes[{name!r}]", most=10**5)
     with LOCK:
         from .trace.optimise import share_reciprocals
         from .trace.program import Port

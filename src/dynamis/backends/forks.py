@@ -1,6 +1,7 @@
-"""The lock under which LLVM and CasADi are loaded and used; a fork waits for it.
+"""The lock under which LLVM, CasADi and parts of this package are loaded and used: a fork waits.
 
-A child has only the thread that forked: a lock that another thread held stays locked in it forever.
+A child has only the thread that forked. A lock that another thread held, a module's among them,
+stays locked in it forever.
 """
 
 import os
