@@ -474,7 +474,7 @@ CALLS = [
     ("ik nan", lambda: PUMA.ik(moved(0, 3, NAN)), DynamisError, "nan|finite"),
     ("ik task", lambda: PUMA.ik(EYE, task="positon"), OptionError, "positon", "position"),
     ("ik mask", lambda: PUMA.ik(EYE, task=[1, 1]), OptionError, r"\[1, 1\]", "six"),
-    ("ik seed", lambda: PUMA.ik(EYE, seed=-1), OptionError, "seed is -1", "at least 0"),
+    ("ik seed", lambda: PUMA.ik(EYE, seed=-1), OptionError, "seed is -1", "0 or more"),
     ("ik starts", lambda: PUMA.ik(EYE, starts=0), OptionError, "starts is 0", "above 0"),
     ("ik option", lambda: PUMA.ik(EYE, limit=True), DynamisError, "limit", "limits"),
 ]

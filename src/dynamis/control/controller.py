@@ -97,7 +97,9 @@ def intact(block: Any) -> bool:
         if kind in (object, ABC):
             continue
         module = sys.modules.get(kind.__module__)
-        if not kind.__module__.startswith(own) or getattr(module, kind.__name__, None) is not kind:
+        if module is None or not kind.__module__.startswith(own):
+            return False
+        if getattr(module, kind.__name__, None) is not kind:
             return False
         for name, value in vars(kind).items():
             if name.startswith("__") or not (callable(value) or hasattr(value, "__get__")):
