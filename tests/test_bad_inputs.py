@@ -354,6 +354,7 @@ CALLS = [
     ("link number", fk(Z6, link=3), OptionError, "no link 3", "link1"),
     ("option", fk(Z6, thread=2), OptionError, "'thread'", "mean 'threads'"),
     ("threads zero", fk(Z6, threads=0), OptionError, "threads is 0", "above 0"),
+    ("threads many", fk(Z6, threads=2**64 + 1), OptionError, "threads is 18446", "1 to 4096"),
     ("threads text", fk(Z6, threads="2"), OptionError, "threads is '2'", "whole number"),
     ("threads bool", fk(Z6, threads=True), OptionError, "threads is True", "whole number"),
     ("dtype int", fk(Z6, dtype=int), OptionError, "dtype is int64", "float64 or float32"),
@@ -473,7 +474,7 @@ CALLS = [
     ("ik nan", lambda: PUMA.ik(moved(0, 3, NAN)), DynamisError, "nan|finite"),
     ("ik task", lambda: PUMA.ik(EYE, task="positon"), OptionError, "positon", "position"),
     ("ik mask", lambda: PUMA.ik(EYE, task=[1, 1]), OptionError, r"\[1, 1\]", "six"),
-    ("ik seed", lambda: PUMA.ik(EYE, seed=-1), OptionError, "seed is -1", "at least 0"),
+    ("ik seed", lambda: PUMA.ik(EYE, seed=-1), OptionError, "seed is -1", "0 or more"),
     ("ik starts", lambda: PUMA.ik(EYE, starts=0), OptionError, "starts is 0", "above 0"),
     ("ik option", lambda: PUMA.ik(EYE, limit=True), DynamisError, "limit", "limits"),
 ]

@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from . import errors
+from .backends.forks import LOCK
 from .model.drive import Drive
 from .model.friction import Friction
 from .model.link import Link
@@ -82,7 +83,8 @@ def __getattr__(name: str) -> Any:
     if name not in _LATER:
         raise AttributeError(f"module 'dynamis' has no attribute {name!r}")
     module, attribute = _LATER[name]
-    found = import_module(f".{module}", __name__)
+    with LOCK:
+        found = import_module(f".{module}", __name__)
     value = found if attribute is None else getattr(found, attribute)
     globals()[name] = value
     return value

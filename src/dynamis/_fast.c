@@ -207,7 +207,13 @@ static PyObject *fast_repr(Fast *self) {
     return PyUnicode_FromFormat("<compiled %R>", self->fallback);
 }
 
+/* as the bound method it stands for: pickled and copied as an attribute of its robot */
+static PyObject *fast_reduce(Fast *self, PyObject *Py_UNUSED(none)) {
+    return PyObject_CallMethod(self->fallback, "__reduce__", NULL);
+}
+
 static PyMethodDef fast_methods[] = {
+    {"__reduce__", (PyCFunction)fast_reduce, METH_NOARGS, "As the method it stands for."},
     {"install", (PyCFunction)(void (*)(void))fast_install, METH_VARARGS | METH_KEYWORDS,
      "Give it compiled code: addresses, sizes of the inputs, shapes of the outputs."},
     {NULL, NULL, 0, NULL},

@@ -1,18 +1,28 @@
-"""Compiled kernels: from a row of the table to machine code that runs on the user's arrays."""
+"""The compile service: programs as machine code that runs on the user's arrays.
+
+Code is found in the process, else in the cache on disk, else made. The key is text that decides it:
+of a kernel of the package the chain, the name and the options; of what a user wrote the Program
+traced from it, never its source, name or identity, since closures, globals and helpers change
+without them. The processor, the versions and the source of this package belong to every key.
+"""
 
 import ctypes
 import hashlib
 import os
-from collections.abc import Sequence
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+from weakref import WeakValueDictionary
 
 import numpy as np
 
-from .errors import OptionError
+from .backends.forks import LOCK
+from .evaluate import MOST_THREADS, whole
 from .kernels import Kernel, input_shape, shape_of
 from .model.chain import chain
 from .model.model import Model
@@ -21,17 +31,13 @@ from .model.parameters import parameter_names
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
-SOURCES = ("spatial", "dynamics", "trace", "backends")  # what decides the code
-SOURCE_FILES = (
-    "kernels.py",
-    "programs.py",
-    "derivatives.py",
-    "model/chain.py",
-    "model/parameters.py",
-)
+    from .trace.program import Program
+
 THREADS = "DYNAMIS_THREADS"
 COMPILE = "DYNAMIS_COMPILE"  # "off": run the algorithms over NumPy arrays instead
 WORTH_A_THREAD = 6_000_000  # operations times samples above which a batch is shared out
+RECENT = 16  # codes kept although nobody holds them: simulations come again
+SETTLED = 2.0  # seconds after which no clock of a file system hides a change of a file
 
 
 class Ports(NamedTuple):
@@ -71,15 +77,9 @@ class Code:
         threads: int,
     ) -> None:
         """Evaluate `count` samples; arrays hold contiguous samples `strides` entries apart."""
-        if threads <= 1 or count < 2:
-            self._span(arrays, strides, outs, 0, count)
-            return
-        edges = np.linspace(0, count, min(threads, count) + 1).astype(int)
-        spans = pairwise(edges)
-        workers = pool(os.getpid(), threads)
-        jobs = [workers.submit(self._span, arrays, strides, outs, int(a), int(b)) for a, b in spans]
-        for job in jobs:
-            job.result()
+        threads = max(1, min(threads, count, most_threads()))
+        edges = [count * k // threads for k in range(threads + 1)]
+        share(lambda a, b: self._span(arrays, strides, outs, a, b), pairwise(edges), threads)
 
     def _span(
         self,
@@ -106,11 +106,33 @@ def compiling() -> bool:
 
 
 @cache
-def pool(process: int, threads: int) -> "ThreadPoolExecutor":
-    """The threads of a process, kept between calls."""
+def pool(process: int) -> "ThreadPoolExecutor":
+    """The threads of a process, kept between calls; they start when they are needed."""
     from concurrent.futures import ThreadPoolExecutor
 
-    return ThreadPoolExecutor(threads, thread_name_prefix="dynamis")
+    return ThreadPoolExecutor(most_threads(), thread_name_prefix="dynamis")
+
+
+def most_threads() -> int:
+    """Threads that can run at once."""
+    return os.cpu_count() or 1
+
+
+def share(work: Callable[[int, int], None], spans: Iterable[tuple[int, int]], threads: int) -> None:
+    """Do the work of every span, by up to `threads` threads at a time."""
+    if threads <= 1:
+        for span in spans:
+            work(*span)
+        return
+    rest = iter(list(spans))  # a list's iterator gives every span to one thread only
+
+    def worker() -> None:
+        for span in rest:
+            work(*span)
+
+    workers = pool(os.getpid())
+    for job in [workers.submit(worker) for _ in range(min(threads, most_threads()))]:
+        job.result()
 
 
 def thread_count(threads: int | None, operations: int, count: int) -> int:
@@ -121,14 +143,10 @@ def thread_count(threads: int | None, operations: int, count: int) -> int:
         return 1
     given = os.environ.get(THREADS)
     if given is None:
-        return (
-            len(os.sched_getaffinity(0))
-            if hasattr(os, "sched_getaffinity")
-            else os.cpu_count() or 1
-        )
-    if not given.isdigit() or int(given) < 1:
-        raise OptionError(f"{THREADS} is {given!r}, expected a whole number above 0")
-    return int(given)
+        affinity = getattr(os, "sched_getaffinity", None)
+        return most_threads() if affinity is None else len(affinity(0))
+    number = int(given) if given.isdecimal() and len(given) < 10 else given
+    return whole(number, THREADS, most=MOST_THREADS)
 
 
 def ports_of(kernel: Kernel, model: Model, parameters: bool) -> Ports:
@@ -143,31 +161,63 @@ def ports_of(kernel: Kernel, model: Model, parameters: bool) -> Ports:
 
 
 def compile_kernel(kernel: Kernel, model: Model, dtype: str, parameters: bool = False) -> Code:
-    """Machine code, from the disk cache if the same kernel was compiled before."""
-    from .backends import cache as disk
+    """Machine code of a kernel of a robot; with `parameters`, their vector is an argument."""
+    values = [0.0] * len(parameter_names(model)) if parameters else None
+    text = f"{chain(model, parameters=values)!r}\n{kernel.key}\n{parameters}"
 
-    ports = ports_of(kernel, model, parameters)
-    key = cache_key(kernel, model, dtype, parameters)
-    stored = disk.read(key)
-    if stored is None:
-        stored = _made(kernel, model, dtype, parameters)
-        disk.write(key, stored)
-    operations, _, code = stored.partition(b"\n")
-    return Code(code, int(operations), ports, dtype)
+    def made() -> "Program":
+        from .programs import program
 
+        return program(kernel, model, parameters)
 
-def _made(kernel: Kernel, model: Model, dtype: str, parameters: bool) -> bytes:
-    """Operation count and object code."""
-    from .programs import program
-
-    return object_of(program(kernel, model, parameters), dtype)
+    return compiled(text, made, ports_of(kernel, model, parameters), dtype)
 
 
-def object_of(traced: Any, dtype: str, samples: int | None = None) -> bytes:
-    """Operation count, a newline and the object code of a program.
+_codes: WeakValueDictionary[str, Code] = WeakValueDictionary()
+_recent: deque[Code] = deque(maxlen=RECENT)
+
+
+def compiled(
+    text: str,
+    made: Callable[[], "Program"],
+    ports: Ports,
+    dtype: str,
+    samples: int | None = None,
+) -> Code:
+    """Machine code of the program that `made` gives and `text` decides.
 
     `samples` at a time in vector registers: as many as fit unless given.
     """
+    with LOCK:
+        key = digest(text, repr(ports), dtype, str(samples))
+        code = _codes.get(key)
+        if code is None:
+            data = stored(key, lambda: object_of(made(), dtype, samples))
+            operations, _, machine = data.partition(b"\n")
+            code = _codes[key] = Code(machine, int(operations), ports, dtype)
+        _recent.append(code)
+    return code
+
+
+def forget() -> None:
+    """Let go of all code that no robot holds; the next is read from disk again."""
+    _codes.clear()
+    _recent.clear()
+
+
+def stored(key: str, made: Callable[[], bytes]) -> bytes:
+    """What the cache on disk has under a key; else it is made, and stored."""
+    from .backends import cache as disk
+
+    found = disk.read(key)
+    if found is None:
+        found = made()
+        disk.write(key, found)
+    return found
+
+
+def object_of(traced: "Program", dtype: str, samples: int | None = None) -> bytes:
+    """Operation count, a newline and the object code of a program."""
     from .backends.llvm_module import module
     from .backends.machine import object_code, width
 
@@ -175,14 +225,15 @@ def object_of(traced: Any, dtype: str, samples: int | None = None) -> bytes:
     return str(traced.length).encode() + b"\n" + object_code(ir, traced.length)
 
 
-def cache_key(kernel: Kernel, model: Model, dtype: str, parameters: bool) -> str:
-    """Digest of what decides the code: model, function, options, versions, processor."""
+def digest(*parts: str) -> str:
+    """The key of code that the parts decide, here: by this processor, package and compiler."""
     from .backends.machine import host
 
-    values = [0.0] * len(parameter_names(model)) if parameters else None
-    c = chain(model, parameters=values)
-    parts = (repr(c), kernel.key, dtype, str(parameters), repr(host()), sources(), versions())
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+    return _sha256("\n".join((*parts, repr(host()), sources(), versions())).encode())
+
+
+def _sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
 
 
 @cache
@@ -199,17 +250,31 @@ def versions() -> str:
 
 @cache
 def sources() -> str:
-    """Digest of the algorithms and of the compiler themselves."""
-    root = os.path.dirname(__file__)  # noqa: PTH120  many small files: every microsecond counts
-    files = [
-        os.path.join(root, folder, name)  # noqa: PTH118
-        for folder in SOURCES
-        for name in sorted(os.listdir(os.path.join(root, folder)))  # noqa: PTH118, PTH208
-        if name.endswith(".py") and (folder != "backends" or name.startswith(("llvm", "machine")))
-    ]
-    files += [os.path.join(root, name) for name in SOURCE_FILES]  # noqa: PTH118
-    digest = hashlib.sha256()
-    for file in files:
-        with open(file, "rb") as stream:  # noqa: PTH123
-            digest.update(stream.read())
-    return digest.hexdigest()
+    """Digest of the source of this package.
+
+    Reading 430 files takes 10 ms: the digest is stored under the files' names, sizes, times and
+    numbers, and read again only if one of these changed. A change of status cannot be dated back.
+    """
+    from .backends import cache as disk
+
+    files = list(_modules(os.path.dirname(__file__)))  # noqa: PTH120
+    stats = [(name, os.stat(name)) for name in files]  # noqa: PTH116
+    stamp = [(n, s.st_size, s.st_mtime_ns, s.st_ctime_ns, s.st_ino) for n, s in stats]
+    key = _sha256(repr(stamp).encode())
+    found = disk.read(key, disk.SOURCES)
+    if found is None:
+        root = len(os.path.commonpath(files))
+        read = [f"{name[root:]}\n{_sha256(Path(name).read_bytes())}" for name in files]
+        found = _sha256("\n".join(read).encode()).encode()
+        if time.time() - max(s.st_ctime for _, s in stats) > SETTLED:
+            disk.write(key, found, disk.SOURCES)
+    return found.decode()
+
+
+def _modules(folder: str) -> Iterator[str]:
+    """Python files below a folder, in an order that stays."""
+    for entry in sorted(os.scandir(folder), key=lambda e: e.name):
+        if entry.is_dir():
+            yield from _modules(entry.path)
+        elif entry.name.endswith(".py"):
+            yield entry.path

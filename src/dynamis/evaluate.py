@@ -26,6 +26,10 @@ NUMPY = Functions(
 )
 
 DTYPES = ("float64", "float32")
+LARGEST = 2**53  # whole numbers up to here are exact as float64, and their sums as int64
+MOST_THREADS = 4096
+SEEDS = 2**128  # as long as NumPy recommends
+LONG = 4096  # bits of a number that an error does not repeat
 
 
 def as_batch(value: Any, name: str, core: tuple[int, ...], what: str) -> np.ndarray:
@@ -97,10 +101,21 @@ def checked_dtype(dtype: Any) -> np.dtype:
 
 def checked_threads(threads: Any) -> None:
     """None or a positive whole number."""
-    if threads is None:
-        return
-    if isinstance(threads, bool) or not isinstance(threads, (int, np.integer)) or threads < 1:
-        raise OptionError(f"threads is {threads!r}, expected None or a whole number above 0")
+    if threads is not None:
+        whole(threads, "threads", most=MOST_THREADS)
+
+
+def whole(value: Any, name: str, least: int = 1, most: int = LARGEST) -> int:
+    """A whole number within bounds: one that machine code and C can count with."""
+    number = isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.bool_))
+    if number and least <= value <= most:
+        return int(value)
+    if number and value > most:
+        bits = int(value).bit_length()
+        given = repr(value) if bits < LONG else f"above 2**{bits - 1}"  # more Python will not write
+        raise OptionError(f"{name} is {given}, expected a whole number from {least} to {most}")
+    bound = " above 0" if least == 1 else f", {least} or more"
+    raise OptionError(f"{name} is {value!r}, expected a whole number{bound}")
 
 
 def destination(out: Any, shape: tuple[int, ...], kind: np.dtype) -> np.ndarray:

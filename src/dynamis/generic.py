@@ -132,11 +132,9 @@ def compile_function(
     otherwise. It may return a scalar, a vector or rows of a matrix. The result takes arrays and
     broadcasts like every method of a Robot (`out=`, `threads=`, `dtype=`).
     """
-    from .compiled import Code, Ports, object_of
+    from .backends.forks import LOCK
+    from .compiled import Code, Ports, compiled
     from .robot.calls import CALL_OPTIONS, checked, run
-    from .trace.optimise import share_reciprocals
-    from .trace.program import Port
-    from .trace.tracer import SX, nested, program_of, symbols
 
     if not callable(function):
         raise OptionError(f"{function!r} was given, expected a function(arm, q, ...)")
@@ -149,12 +147,20 @@ def compile_function(
             f"sizes names {unknown!r}, expected parameters of the function after the first: "
             f"{', '.join(names) or 'there are none'}"
         )
-    inputs = [Port(name, ((sizes or {}).get(name, robot.n),)) for name in names]
-    columns = symbols(inputs)
-    scalars = [nested(c, p.shape) for c, p in zip(columns, inputs, strict=True)]
-    result = _traced(function, arm_of(robot.model, SX), scalars)
-    outputs = [Port("result", _shape(result))]
-    traced = share_reciprocals(program_of(function.__name__, columns, [result], inputs, outputs))
+    for name, size in (sizes or {}).items():
+        door.whole(size, f"sizes[{name!r}]", most=10**5)
+    with LOCK:
+        from .trace.optimise import share_reciprocals
+        from .trace.program import Port
+        from .trace.tracer import SX, nested, program_of, symbols
+
+        inputs = [Port(name, ((sizes or {}).get(name, robot.n),)) for name in names]
+        columns = symbols(inputs)
+        scalars = [nested(c, p.shape) for c, p in zip(columns, inputs, strict=True)]
+        result = _traced(function, arm_of(robot.model, SX), scalars)
+        outputs = [Port("result", _shape(result))]
+        program = program_of(function.__name__, columns, [result], inputs, outputs)
+        traced = share_reciprocals(program)
     _refuse_constant_nan(traced, function.__name__)
     ports = Ports(tuple(names), tuple(p.shape for p in inputs), ("result",), (outputs[0].shape,))
     codes: dict[str, Code] = {}
@@ -169,8 +175,7 @@ def compile_function(
         kind = door.checked_dtype(options.get("dtype")).name
         door.checked_threads(options.get("threads"))
         if kind not in codes:
-            operations, _, code = object_of(traced, kind).partition(b"\n")
-            codes[kind] = Code(code, int(operations), ports, kind)
+            codes[kind] = compiled(traced.text, lambda: traced, ports, kind)
         what = f"{function.__name__} of robot {robot.name!r}"
         pairs = zip(arguments, inputs, strict=True)
         arrays = [door.as_batch(value, port.name, port.shape, what) for value, port in pairs]

@@ -57,7 +57,8 @@ class ReachEnv(gymnasium.Env):
         if render_mode is not None:
             raise OptionError(f"render_mode is {render_mode!r}, expected None")
         self.robot = robot if isinstance(robot, Robot) else load(robot)
-        self.dt, self.substeps = positive(dt, "dt", "seconds"), whole(substeps, "substeps")
+        self.dt = positive(dt, "dt", "seconds")
+        self.substeps = whole(substeps, "substeps", most=10**6)
         self.max_steps = whole(max_steps, "max_steps")
         self.tolerance, self.bonus = positive(tolerance, "tolerance", "metres"), float(bonus)
         self.control_cost, self.noise = float(control_cost), float(noise)

@@ -114,7 +114,7 @@ def test_so_many_bad_samples_in_a_row_latch(latch):
 
 @pytest.mark.parametrize("latch", [0, -1, True, 1.5, "2", None])
 def test_a_latch_is_a_number_of_samples(latch):
-    with pytest.raises(OptionError, match="expected a number of samples from 1"):
+    with pytest.raises(OptionError, match="expected a whole number above 0"):
         Law(dy.control.JointPID(1.0), ARM, TIME, latch=latch)
 
 

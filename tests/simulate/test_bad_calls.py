@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import dynamis as dy
 from dynamis.control import JointPID, MomentumObserver
@@ -141,6 +143,38 @@ def test_refused_by_name(options, error, words):
         dy.simulate(ROBOT, **options)
     for word in words:
         assert word in str(found.value)
+
+
+HUGE = [
+    {"save_every": 2**64 + 1},
+    {"save_every": 2**63},
+    {"save_every": np.uint64(2**63 + 1)},
+    {"save_every": 10**5000},
+    {"threads": 2**64 + 1},
+    {"threads": 10**5000},
+    {"sample_time": 1e300},
+    {"sample_time": 2**64 * 1e-3},
+    {"duration": 1e300, "save_every": 2**53},
+    {"duration": 1.0, "dt": 5e-324},
+    {"sensors_seed": 10**5000},
+]
+
+
+@pytest.mark.parametrize("options", HUGE, ids="-".join)
+def test_numbers_that_machine_code_cannot_count_are_refused(options):
+    options = {"duration": 0.05, **options}
+    with pytest.raises(dy.errors.OptionError, match=r"whole number|can be counted"):
+        if "sensors_seed" in options:
+            options["sensors"] = Sensors(seed=options.pop("sensors_seed"))
+        dy.simulate(ROBOT, **options)
+
+
+@given(st.integers(min_value=1, max_value=2**53))
+@settings(deadline=None, max_examples=30)
+def test_any_interval_that_is_accepted_keeps_first_and_last(save_every):
+    run = dy.simulate(ROBOT, 0.005, save_every=save_every)
+    assert run.t[0] == 0.0 and run.t[-1] == 0.005
+    assert len(run.t) == len({*range(0, 6, save_every), 5})
 
 
 SENSORS = [

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import OptionError, did_you_mean
+from ..evaluate import whole
 from ..robot import Robot
 from .own import own_rows
 from .peers import PEERS, peer_rows
@@ -63,8 +64,7 @@ def agreement(
     unknown = next((name for name in names if name not in PEERS), None)
     if unknown is not None:
         raise OptionError(f"peer {unknown!r} does not exist", did_you_mean(unknown, PEERS))
-    if isinstance(samples, bool) or not isinstance(samples, int) or samples < 1:
-        raise OptionError(f"samples is {samples!r}, expected a whole number above 0")
+    whole(samples, "samples")
     states = random_states(robot, samples, seed)
     rows = own_rows(robot, states)
     for name in names:

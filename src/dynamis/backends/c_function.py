@@ -1,4 +1,7 @@
-"""A Program as one C99 function: no allocation, no static state, no loops, no branches."""
+"""A Program as one C99 function: no allocation, no static state, no loops; choices are `?:`.
+
+A compiler may make branches of these; `c_branchless` prints code that has none.
+"""
 
 from typing import NamedTuple
 

@@ -1,9 +1,12 @@
 """Machine code in this process: LLVM IR to object code, object code to callable addresses."""
 
+from collections import deque
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import llvmlite.binding as llvm
+
+from .forks import LOCK
 
 QUICK = 20_000  # operations above which a module is optimised less
 
@@ -51,14 +54,24 @@ def object_code(ir: str, operations: int = 0) -> bytes:
     options.loop_vectorization = False
     passes = llvm.create_pass_builder(target, options).getModulePassManager()
     passes.run(module, llvm.create_pass_builder(target, options))
+    _dispose(passes)
     return target.emit_object(module)
+
+
+def _dispose(passes: Any) -> None:
+    """Give a pass manager back: llvmlite up to 0.50 inherits an empty `_dispose` before its own."""
+    llvm.newpassmanagers.NewPassManager._dispose(passes)
+    passes.detach()
+
+
+_dropped: deque[Any] = deque()  # engines whose code nobody needs any more
 
 
 class Loaded:
     """Object code in memory; its addresses live as long as this does."""
 
     def __init__(self, code: bytes):
-        host()
+        _dropped.clear()
         target = llvm.Target.from_triple(host().triple).create_target_machine(
             cpu=host().cpu, features=host().features, jit=True
         )
@@ -73,3 +86,12 @@ class Loaded:
         if not address:
             raise LookupError(f"no function {name!r} in the object code")
         return address
+
+    def __del__(self, dropped: deque[Any] = _dropped, lock: Any = LOCK) -> None:
+        """Give the memory back: now, or with the next code if LLVM is busy in another thread."""
+        dropped.append(self.__dict__.pop("_engine", None))
+        if lock.acquire(blocking=False):
+            try:
+                dropped.clear()
+            finally:
+                lock.release()

@@ -2,12 +2,12 @@
 
 import warnings
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import evaluate as door
+from ..cached import cached_property
 from ..errors import DynamisWarning, OptionError
 from ..model.parameters import parameter_names
 from .groupings import Groupings, groupings

@@ -6,11 +6,11 @@ an APPROXIMATE robot whose error is measured on other states, not assumed.
 """
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..cached import cached_property
 from ..errors import OptionError
 from .base_parameters import BaseParameters, base_parameters
 

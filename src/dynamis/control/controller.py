@@ -6,8 +6,10 @@ The same step runs on floats (a Python loop), is compiled together with the arm 
 (`dy.simulate`), and is printed as C. It never branches on a value: it writes `arm.select`.
 """
 
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -75,13 +77,38 @@ class Controller(ABC):
 
     @property
     def options(self) -> tuple[Any, ...]:
-        """What besides the model decides the code: words and flags, not gains."""
+        """What besides the model decides the code of a law of this package: words, not gains."""
         return ()
 
     @property
     def key(self) -> str:
-        """Text that tells apart controllers whose code differs."""
+        """Text that tells apart laws of this package whose code differs."""
         return f"{type(self).__module__}.{type(self).__qualname__}{self.options!r}"
+
+
+def intact(block: Any) -> bool:
+    """Whether all of a block's code is this package's own, as its files have it.
+
+    Only then do its class and options decide what it computes. Subclasses, classes that were given
+    other functions and objects that carry their own are not.
+    """
+    own = __name__.partition(".")[0] + "."
+    for kind in type(block).__mro__:
+        if kind in (object, ABC):
+            continue
+        module = sys.modules.get(kind.__module__)
+        if module is None or not kind.__module__.startswith(own):
+            return False
+        if getattr(module, kind.__name__, None) is not kind:
+            return False
+        for name, value in vars(kind).items():
+            if name.startswith("__") or not (callable(value) or hasattr(value, "__get__")):
+                continue
+            function = getattr(value, "fget", None) or getattr(value, "__func__", value)
+            code = getattr(function, "__code__", None)
+            if code is None or code.co_filename != module.__file__:
+                return False
+    return set(vars(block)) <= {field.name for field in fields(block)}
 
 
 def per_joint(

@@ -8,12 +8,12 @@ form is too long to read, M, C, g and tau are given in named intermediate variab
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import sympy as sp
 
+from ..cached import cached_property
 from ..errors import DynamisWarning, OptionError, did_you_mean
 from ..model.model import Model
 from . import closed as forms

@@ -9,12 +9,12 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import sympy as sp
 
+from ..cached import cached_property
 from ..dynamics.equation import inverse_dynamics
 from ..errors import OptionError, ShapeError, did_you_mean
 from ..model.model import Model

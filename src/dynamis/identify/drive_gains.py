@@ -14,6 +14,7 @@ import numpy as np
 from scipy.optimize import least_squares
 
 from ..errors import OptionError, ShapeError
+from ..evaluate import whole
 from ..model.finding import Finding
 from .log import Log
 from .payload import (
@@ -94,8 +95,7 @@ def identify_drive_gains(
         check_joints(robot, log)
     known = _known_load(mass, com)
     start = _checked_gains(gains, robot.n)
-    if not isinstance(draws, int) or draws < 2:
-        raise OptionError(f"draws is {draws!r}, expected a whole number above 1")
+    whole(draws, "draws", 2)
     if not cutoff > 0.0:
         raise OptionError(f"cutoff is {cutoff!r} Hz, expected more than 0")
     bare = type(robot)(replace(robot.model, payload=None))

@@ -6,10 +6,10 @@ with the columns of N_a and N_b spanning what is orthogonal to (1, 1, ..) and to
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
+from ..cached import cached_property
 from ..trajectory.fourier import Fourier
 from .excitation_limits import Bounds
 

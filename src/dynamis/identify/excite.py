@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import OptionError, did_you_mean
+from ..evaluate import SEEDS, whole
 from ..model.finding import Finding
 from ..trajectory.arguments import positive
 from .excitation import Demand, Excitation, Gain
@@ -70,17 +71,18 @@ def excite(
         raise OptionError(f"robot is {robot!r}, expected a Robot", "use dy.load(...)")
     period = positive(period, "period", "in seconds")
     ridge = positive(ridge, "ridge", "(1e-6, say)")
-    whole = {"harmonics": (harmonics, 2), "periods": (periods, 1), "starts": (starts, 1),
-             "max_iterations": (max_iterations, 1), "seed": (seed, 0)}  # fmt: skip
-    for name, (value, least) in whole.items():
-        _whole(value, name, least)
+    counts = {"harmonics": (harmonics, 2), "periods": (periods, 1), "starts": (starts, 1),
+             "max_iterations": (max_iterations, 1)}  # fmt: skip
+    for name, (value, least) in counts.items():
+        whole(value, name, least)
+    whole(seed, "seed", 0, SEEDS)
     if criterion not in CRITERIA:
         raise OptionError(
             f"criterion is {criterion!r}, expected one of {', '.join(CRITERIA)}",
             did_you_mean(criterion, CRITERIA),
         )
     count = max(40, SAMPLES * harmonics) if samples is None else samples
-    _whole(count, "samples", 2 * harmonics + 1)
+    whole(count, "samples", 2 * harmonics + 1)
     bounds = resolved(robot, limits, center, q_limits, qd_limits, qdd_limits, torque_limits)
     asked = unknowns(robot, friction_named(friction))
     space = workspace(robot, table, clearance, capsule_radius, bounds.q)
@@ -182,8 +184,3 @@ def _demand(check: Check, X: np.ndarray) -> Demand:
     q, qd, qdd = check.series.states(X, check.times())
     tau = check.robot.inverse_dynamics(q, qd, qdd)
     return Demand(q.min(axis=0), q.max(axis=0), *(np.abs(x).max(axis=0) for x in (qd, qdd, tau)))
-
-
-def _whole(value: Any, name: str, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise OptionError(f"{name} is {value!r}, expected a whole number, {least} or more")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import OptionError, ShapeError
+from ..evaluate import whole
 from ..model.finding import Finding
 
 if TYPE_CHECKING:
@@ -132,8 +133,7 @@ class Log:
 
     def every(self, k: int) -> "Log":
         """Every k-th sample, the first included. Filter before: this does not."""
-        if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
-            raise OptionError(f"k is {k!r}, expected a whole number above 0")
+        whole(k, "k")
         if len(self) <= k:
             raise OptionError(f"every {k} of {len(self)} samples leaves 1, expected at least 2")
         return self._taken(slice(None, None, int(k)))

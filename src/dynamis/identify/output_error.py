@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import OptionError
+from ..evaluate import whole
 from .bodies import links_of, physical
 from .estimate import Estimate, validation
 from .feasible import feasible
@@ -55,8 +56,7 @@ def output_error(
     velocity_filter=...), without counts and noise. `step` is the relative change of an unknown in
     the Jacobian. A physical estimate stays physical.
     """
-    if not isinstance(iterations, int) or isinstance(iterations, bool) or iterations < 1:
-        raise OptionError(f"iterations is {iterations!r}, expected a whole number above 0")
+    whole(iterations, "iterations")
     if not isinstance(step, (int, float)) or not 0.0 < step < 1.0:
         raise OptionError(f"step is {step!r}, expected a number between 0 and 1")
     loop = ClosedLoop(controller, reference, sample_time, dt, sensors)

@@ -8,12 +8,12 @@ body, the difference of the two is used: errors of the robot's model cancel.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.optimize import minimize_scalar
 
+from ..cached import cached_property
 from ..errors import OptionError, ShapeError
 from ..spatial.functions import MATH
 from ..spatial.inertia import from_linear, linear, transformed

@@ -12,6 +12,7 @@ from scipy.ndimage import minimum_filter1d
 from scipy.signal import butter, sosfiltfilt, welch
 
 from ..errors import OptionError, did_you_mean
+from ..evaluate import whole
 from .log import Log
 from .samples import Samples
 
@@ -60,9 +61,8 @@ class Processing:
                 raise OptionError(f"{name} is {value!r}, expected a number above 0 or None")
         for name in ("every", "order"):
             value = getattr(self, name)
-            whole = isinstance(value, int) and not isinstance(value, bool) and value >= 1
-            if value is not None and not whole:
-                raise OptionError(f"{name} is {value!r}, expected a whole number above 0")
+            if value is not None:
+                whole(value, name)
 
     def resolved(self, log: Log) -> "Processing":
         """Every choice made for one log."""

@@ -4,12 +4,12 @@ The torque is tau = Y(q, qd, qdd) S x + known, with S from the unknowns x to the
 """
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..base.base_parameters import base_parameters
+from ..cached import cached_property
 from ..errors import OptionError
 from ..model.drive import Drive
 from ..model.friction import Friction

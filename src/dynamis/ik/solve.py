@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import OptionError
+from ..evaluate import SEEDS, whole
 from . import reason
 from .closed_form import ClosedForm, closed_form
 from .descent import Problem, descend
@@ -143,7 +144,5 @@ def _check(limits: Any, tolerance: Any, starts: Any, seed: Any) -> None:
         raise OptionError(f"limits is {limits!r}, expected True or False")
     if not isinstance(tolerance, (int, float)) or not tolerance > 0:
         raise OptionError(f"tolerance is {tolerance!r}, expected a number above 0")
-    if isinstance(starts, bool) or not isinstance(starts, (int, np.integer)) or starts < 1:
-        raise OptionError(f"starts is {starts!r}, expected a whole number above 0")
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise OptionError(f"seed is {seed!r}, expected a whole number of at least 0")
+    whole(starts, "starts")
+    whole(seed, "seed", 0, SEEDS)

@@ -49,6 +49,7 @@ REMARKS = {
     "next state and the status; the reference is a column: q, qd, qdd.",
 }
 
+WORK = "no allocation, no globals, no recursion, no branch that depends on data;"
 LARGEST_SINGLE = 3e38
 
 
@@ -200,7 +201,7 @@ def notes_of(law: Law, dtype: str, trig: str, target: str = "c") -> list[str]:
         "SI units, radians. Vectors follow the joints:",
         joints,
         *(f"{name} = {_row(row)}" for name, row in law.gains.items()),
-        REMARKS.get(target) or f"No allocation, no globals, no recursion, no branches; {linked}",
+        REMARKS.get(target) or f"The controller itself: {WORK} {linked}",
     ]
     return [plain(line) for line in lines]
 

@@ -9,16 +9,16 @@ a plausible number never reaches the torque: such a sample gives the safe torque
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from math import isfinite, pi
-from operator import index
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..cached import cached_property
 from ..control.controller import Controller, Measured, Reference, per_joint
 from ..errors import OptionError, ShapeError, did_you_mean
+from ..evaluate import whole
 from ..generic import arm_of
 from ..spatial.functions import MATH, Functions
 from ..trajectory.trajectory import Trajectory
@@ -73,7 +73,7 @@ class Law:
             )
         for name in ("sample_time", "ramp"):
             object.__setattr__(self, name, _above_zero(getattr(self, name), name, "seconds"))
-        object.__setattr__(self, "latch", _samples(self.latch))
+        object.__setattr__(self, "latch", whole(self.latch, "latch", most=MOST_LATCH))
         if self.safe == "zero" and np.any(np.asarray(self.safe_damping) != 0.0):
             raise OptionError(
                 f"safe_damping is {self.safe_damping!r}, but the safe torque is zero",
@@ -326,19 +326,6 @@ def _above_zero(value: Any, name: str, unit: str) -> float:
     if given.dtype.kind not in "fiu" or given.shape != () or not 0 < given < np.inf:
         raise OptionError(f"{name} is {value!r}, expected {unit} above 0")
     return float(given)
-
-
-def _samples(latch: Any) -> int:
-    """A number of samples in a row."""
-    try:
-        count = index(latch)
-    except TypeError:
-        count = 0
-    if isinstance(latch, bool) or not 1 <= count <= MOST_LATCH:
-        raise OptionError(
-            f"latch is {latch!r}, expected a number of samples from 1 to {MOST_LATCH}"
-        )
-    return count
 
 
 def _good(x: Any, fn: Functions, most: float = PLAUSIBLE) -> Any:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import OptionError
+from ..evaluate import SEEDS, whole
 from ..simulate.settings import positive
 from ..simulate.stepper import Stepper
 from . import udp
@@ -57,8 +58,7 @@ class PlantServer:
         ):
             if not 0 <= value <= most:
                 raise OptionError(f"{name} is {value!r}, expected a number from 0 to {most:g}")
-        if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-            raise OptionError(f"seed is {seed!r}, expected a whole number, 0 or more")
+        whole(seed, "seed", 0, SEEDS)
         self.n, self.keep = robot.n, keep
         self.arm = Stepper(robot, q0, 1.0 / self.rate, stops)
         self.encoder = Encoder(robot, encoder, 1.0 / self.rate)

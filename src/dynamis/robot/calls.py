@@ -2,15 +2,15 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, update_wrapper
+from functools import update_wrapper
 from math import prod
-from threading import RLock
 from types import MethodType
 from typing import Any
 
 import numpy as np
 
 from .. import evaluate as door
+from ..cached import cached_property
 from ..compiled import Code, compile_kernel, compiling, thread_count
 from ..errors import OptionError, ShapeError, did_you_mean
 from ..kernels import KERNELS, Kernel, input_shape, shape_of
@@ -59,7 +59,6 @@ class Calls:
     def __init__(self, model: Model):
         self.model = model
         self._codes: dict[tuple[str, str, bool], Code] = {}
-        self._lock = RLock()
 
     def __reduce__(self) -> tuple:
         return type(self), (self.model,)
@@ -79,13 +78,9 @@ class Calls:
         key = kernel.key, dtype, parameters
         code = self._codes.get(key)
         if code is None:
-            with self._lock:
-                code = self._codes.get(key)
-                if code is None:
-                    code = compile_kernel(kernel, self.model, dtype, parameters)
-                    self._codes[key] = code
-                    if dtype == "float64" and not parameters and KERNELS[kernel.name] is kernel:
-                        self._install(kernel.name, code)
+            code = self._codes[key] = compile_kernel(kernel, self.model, dtype, parameters)
+            if dtype == "float64" and not parameters and KERNELS[kernel.name] is kernel:
+                self._install(kernel.name, code)
         return code
 
     def _install(self, name: str, code: Code) -> None:

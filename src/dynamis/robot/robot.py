@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import evaluate as door
+from ..cached import cached_property
 from ..errors import ModelError, OptionError, did_you_mean
 from ..model.link import Link
 from ..model.model import GRAVITY, Model, Payload

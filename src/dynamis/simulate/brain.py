@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from ..control.controller import Controller, Measured, Reference
+from ..cached import cached_property
+from ..control.controller import Controller, Measured, Reference, intact
 from ..generic import Arm, arm_of
 from ..model.chain import chain
 from ..spatial.functions import MATH, Functions
@@ -57,12 +57,15 @@ class Brain:
         return arm_of((block.model or self.robot).model, fn)
 
     @property
-    def key(self) -> str:
-        """What decides the code."""
-        parts = [self.sensors.key, str(self.immediate), repr(list(self._sizes.items()))]
-        for block in (self.controller, self.observer):
-            if block is not None:
-                parts += [block.key, repr(chain((block.model or self.robot).model))]
+    def key(self) -> str | None:
+        """What decides the code; None if a user wrote a part of it."""
+        blocks = [block for block in (self.controller, self.observer) if block is not None]
+        if not all(intact(part) for part in (self.sensors, *blocks)):
+            return None
+        sizes = {name: len(row) for name, row in self._values.items()}
+        parts = [self.sensors.key, str(self.immediate), repr(sizes)]
+        for block in blocks:
+            parts += [block.key, repr(chain((block.model or self.robot).model))]
         return "\n".join(parts)
 
     @cached_property

@@ -1,8 +1,6 @@
 """Runs tasks step after step: in machine code, or in Python over arrays."""
 
 import ctypes
-import hashlib
-import os
 from collections.abc import Sequence
 from functools import cache
 from itertools import pairwise
@@ -10,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..compiled import pool, thread_count
+from ..backends.forks import LOCK
+from ..compiled import digest, share, stored, thread_count
 from ..evaluate import NUMPY
 from ..spatial.functions import MATH
 from .tasks import Task
@@ -20,17 +19,12 @@ GROUP = 64  # members that stay in the processor's cache together
 
 @cache
 def _machine_loop() -> Any:
-    from ..backends import cache as disk
     from ..backends.llvm_loop import NAME, loop_module
-    from ..backends.machine import Loaded, host, object_code
-    from ..compiled import sources, versions
 
-    key = hashlib.sha256(f"{NAME}\n{host()!r}\n{sources()}\n{versions()}".encode()).hexdigest()
-    code = disk.read(key)
-    if code is None:
-        code = object_code(loop_module())
-        disk.write(key, code)
-    loaded = Loaded(code)
+    with LOCK:
+        from ..backends.machine import Loaded, object_code
+
+        loaded = Loaded(stored(digest(NAME), lambda: object_code(loop_module())))
     integer, pointer = ctypes.c_int64, ctypes.c_void_p
     kinds = [integer] * 4 + [pointer] * 8 + [integer] * 4 + [pointer, integer]
     return ctypes.CFUNCTYPE(None, *kinds)(loaded.address(NAME)), loaded
@@ -66,18 +60,11 @@ class MachineLoop:
         count = len(x)
         threads = min(thread_count(self.threads, int(operations * steps) + 1, count), count)
         per = max(1, min(GROUP, -(-count // threads)))
-        edges = [*range(0, count, per), count]
-        spans = list(pairwise(edges))
 
-        def one(span: tuple[int, int]) -> None:
-            self._span(x, *span, first, steps, signals, constants, saved, early, every)
+        def span(a: int, b: int) -> None:
+            self._span(x, a, b, first, steps, signals, constants, saved, early, every)
 
-        if threads <= 1:
-            for span in spans:
-                one(span)
-            return
-        for job in [pool(os.getpid(), threads).submit(one, span) for span in spans]:
-            job.result()
+        share(span, pairwise([*range(0, count, per), count]), threads)
 
     def _span(
         self,

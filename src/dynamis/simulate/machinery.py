@@ -1,11 +1,11 @@
 """What a simulation runs: the plant, the control computer, their tasks and their signals."""
 
 from dataclasses import replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from ..cached import cached_property
 from ..compiled import Code
 from ..dynamics.reduce import SPEED, reduced
 from ..evaluate import NUMPY

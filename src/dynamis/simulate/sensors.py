@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ..errors import OptionError, did_you_mean
+from ..evaluate import SEEDS, whole
 from ..model.keywords import strict
 from ..spatial.functions import Functions
 
@@ -43,9 +42,7 @@ class Sensors:
                 f"velocity is {self.velocity!r}, expected 'exact' or 'difference'",
                 did_you_mean(str(self.velocity), VELOCITIES),
             )
-        seed = self.seed
-        if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-            raise OptionError(f"seed is {seed!r}, expected a whole number, at least 0")
+        whole(self.seed, "seed", 0, SEEDS)
         cutoff = self.velocity_filter
         if cutoff is not None and not (isinstance(cutoff, (int, float)) and cutoff > 0):
             raise OptionError(f"velocity_filter is {cutoff!r}, expected Hz above 0 or None")

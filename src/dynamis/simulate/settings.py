@@ -10,7 +10,7 @@ import numpy as np
 from ..control.controller import Controller, per_joint
 from ..control.momentum_observer import MomentumObserver
 from ..errors import OptionError
-from ..evaluate import as_batch, batch_shape, checked_threads
+from ..evaluate import LARGEST, as_batch, batch_shape, checked_threads, whole
 from ..model.parameters import parameter_names
 from ..model.quantity import resolve
 from .motors import check_circuits
@@ -88,6 +88,10 @@ def settings(robot: "Robot", **given: Any) -> Settings:
     dt = positive(given["dt"], "dt", "seconds")
     if dt > duration * (1 + ROUNDING):
         raise OptionError(f"dt is {dt:g} s, longer than the duration of {duration:g} s")
+    if duration / dt > LARGEST:
+        raise OptionError(
+            f"duration is {duration:g} s, more steps of dt = {dt:g} s than can be counted"
+        )
     q0, qd0, parameters, shape = _states(robot, given)
     controller, function = _controller(given["controller"])
     observer, events = _observer(given["observer"]), _functions(given["events"])
@@ -153,13 +157,6 @@ def positive(value: Any, name: str, what: str) -> float:
     if not (good and math.isfinite(value) and value > 0):
         raise OptionError(f"{name} is {value!r}, expected {what} above 0")
     return float(value)
-
-
-def whole(value: Any, name: str) -> int:
-    """A whole number above zero."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise OptionError(f"{name} is {value!r}, expected a whole number above 0")
-    return int(value)
 
 
 def flag(value: Any, name: str) -> bool:
@@ -248,6 +245,10 @@ def _sampling(given: dict, controller: Controller | None, dt: float) -> tuple[in
 
 def _multiple(value: Any, dt: float, name: str) -> int:
     seconds = positive(value, name, "seconds")
+    if seconds / dt > LARGEST:
+        raise OptionError(
+            f"{name} is {seconds:g} s, more steps of dt = {dt:g} s than can be counted"
+        )
     steps = round(seconds / dt)
     if steps < 1 or abs(seconds - steps * dt) > 1e-6 * dt:
         raise OptionError(

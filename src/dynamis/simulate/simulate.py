@@ -2,8 +2,6 @@
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from .machinery import Machinery
 from .record import Recorder
 from .run import Run
@@ -70,7 +68,7 @@ def simulate(
         progress=progress,
     )  # fmt: skip
     if s.count:
-        robot.forward_dynamics(s.q0[0], s.qd0[0], np.zeros(s.n))  # names a joint without inertia
+        robot._refuse_singular(s.q0[0])
     machinery = Machinery(s)
     recorder = Recorder(s, machinery)
     if s.count:

@@ -7,9 +7,10 @@ stay (its time step first). It returns the new state.
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..compiled import Code, Ports
+from ..backends.forks import LOCK
+from ..compiled import Code, Ports, compiled
 from ..control.controller import Reference
 from ..spatial.functions import Functions
 from .brain import Brain
@@ -17,69 +18,49 @@ from .plant import Acting, Plant
 from .slots import Slots
 from .tableau import Tableau
 
+if TYPE_CHECKING:
+    from ..trace.program import Program
+
 Function = Callable[..., list[Any]]  # (x, signal, constants, fn) -> x
 
 
 @dataclass(frozen=True)
 class Task:
-    """One task: what it computes, how wide its arguments are, how often it runs."""
+    """One task: what it computes, how wide its arguments are, how often it runs.
+
+    `key` is text that decides the function; None if a user wrote a part of it.
+    """
 
     name: str
     function: Function
     slots: Slots
     signals: int
     constants: int
-    key: str
+    key: str | None
     period: int = 1
     phase: int = 0
 
     def code(self, members: int = 1) -> Code:
-        """Machine code for one or for many members, from the disk cache if it was made before."""
-        return _compiled(self, members > 1)
+        """Machine code for one or for many members."""
+        shapes = ((self.slots.size,), (self.signals,), (self.constants,))
+        ports = Ports(("x", "signal", "constants"), shapes, ("x",), shapes[:1])
+        samples = None if members > 1 else 1
+        if self.key is not None:
+            text = f"{self.name}\n{self.key}\n{list(self.slots.sizes.items())!r}"
+            return compiled(text, self.program, ports, "float64", samples)
+        traced = self.program()
+        return compiled(traced.text, lambda: traced, ports, "float64", samples)
 
+    def program(self) -> "Program":
+        """The function, traced."""
+        with LOCK:
+            from ..trace.optimise import share_reciprocals
+            from ..trace.program import Port
+            from ..trace.tracer import trace
 
-def _compiled(task: Task, many: bool) -> Code:
-    from ..backends import cache as disk
-    from ..compiled import object_of
-    from ..trace.optimise import share_reciprocals
-    from ..trace.program import Port
-    from ..trace.tracer import trace
-
-    ports = [Port("x", (task.slots.size,)), Port("signal", (task.signals,))]
-    ports.append(Port("constants", (task.constants,)))
-    key = _digest(task, many)
-    stored = disk.read(key)
-    if stored is None:
-        program = trace(task.name, task.function, ports, [Port("x", (task.slots.size,))])
-        stored = object_of(share_reciprocals(program), "float64", None if many else 1)
-        disk.write(key, stored)
-    operations, _, code = stored.partition(b"\n")
-    shapes = tuple(p.shape for p in ports)
-    names = ("x", "signal", "constants")
-    return Code(code, int(operations), Ports(names, shapes, ("x",), (shapes[0],)), "float64")
-
-
-def _digest(task: Task, many: bool) -> str:
-    import hashlib
-
-    from ..backends.machine import host
-    from ..compiled import sources, versions
-
-    parts = (task.name, task.key, repr(list(task.slots.sizes.items())), repr(host()), str(many))
-    text = "\n".join((*parts, sources(), own_sources(), versions()))
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def own_sources() -> str:
-    """Digest of the files of this folder and of the controllers."""
-    import hashlib
-    from pathlib import Path
-
-    digest = hashlib.sha256()
-    root = Path(__file__).parents[1]
-    for file in sorted([*(root / "simulate").glob("*.py"), *(root / "control").glob("*.py")]):
-        digest.update(file.read_bytes())
-    return digest.hexdigest()
+            sizes = {"x": self.slots.size, "signal": self.signals, "constants": self.constants}
+            ports = [Port(name, (size,)) for name, size in sizes.items()]
+            return share_reciprocals(trace(self.name, self.function, ports, ports[:1]))
 
 
 class Inputs:

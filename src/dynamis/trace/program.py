@@ -4,11 +4,11 @@ import hashlib
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from math import prod
 from types import MappingProxyType
 from typing import NamedTuple
 
+from ..cached import cached_property
 from .ops import OPS
 
 

@@ -1,10 +1,11 @@
 """The straight way from one pose to another: p = p0 + s (p1 - p0), R = R0 exp(s log(R0^T R1))."""
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from scipy.spatial.transform import Rotation
+
+from ..cached import cached_property
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,6 +15,7 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 
 from ..errors import OptionError, ShapeError
+from ..evaluate import whole
 from ..packages import package
 from .along import Along
 from .arguments import all_positive, numbers, vectors
@@ -58,8 +59,7 @@ def time_optimal(
     and effort_limit unless given. They are kept at `grid` points of the path, less 0.1 %.
     """
     toppra = package("toppra", "toppra", "time_optimal", "trajectory")
-    if isinstance(grid, bool) or not isinstance(grid, (int, np.integer)) or grid < 10:
-        raise OptionError(f"grid is {grid!r}, expected a whole number of at least 10")
+    whole(grid, "grid", 10, 10**6)
     shape = _shape(path)
     fitting(shape, robot)
     speed, effort = bounds(robot)
