@@ -96,14 +96,19 @@ def test_what_is_drawn_does_not_matter(tmp_path):
     np.testing.assert_array_equal(found.limits, ours.limits)
 
 
-def test_what_is_missing_or_odd_is_our_error():
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (lambda x: setattr(x.joints[0], "parent", None), "'j'.*<parent> has no link"),
+        (lambda x: setattr(x.joints[0], "type", "floating"), "'j' is floating"),
+        (lambda x: setattr(x.joints[0], "axis", np.zeros((2, 2))), "<axis> xyz"),
+        (lambda x: setattr(x.links[1].inertial, "mass", "heavy"), "heavy"),
+        (lambda x: setattr(x.links[1].inertial, "mass", None), "no <mass>"),
+        (lambda x: setattr(x.links[1], "name", None), "a <link> has no name"),
+    ],
+)
+def test_what_is_missing_or_odd_is_our_error(spoil, words):
     urdf = yourdfpy.URDF.load(io.StringIO(DRAWN), load_meshes=False, build_scene_graph=False)
-    urdf.robot.joints[0].parent = None
-    with pytest.raises(FileError, match="'j'"):
-        from_yourdfpy(urdf)
-    urdf.robot.links[1].inertial.mass = "heavy"
-    with pytest.raises(FileError, match="heavy"):
-        from_yourdfpy(urdf)
-    urdf.robot.joints[1].axis = np.zeros((2, 2))
-    with pytest.raises(FileError, match="axis"):
+    spoil(urdf.robot)
+    with pytest.raises(FileError, match=words):
         from_yourdfpy(urdf)
