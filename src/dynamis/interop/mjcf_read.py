@@ -23,6 +23,8 @@ from .mujoco_model import from_mujoco
 from .rigid_tree import NotRepresentableError
 
 MOST_ELEMENTS = 100_000  # after copies are made
+# MuJoCo answers neither these nor attributes without a value by an error that leaves it usable
+NAN = re.compile(r"[+-]?nan(\(\w*\))?", re.IGNORECASE)
 COUNTED = ("body", "joint", "site")
 REFUSED = {  # element -> what it makes of the arm
     "attach": "names another model",
@@ -124,6 +126,9 @@ def _check(root: Element) -> None:
         tag = str(element.tag)
         if tag in REFUSED and (len(element) or element.attrib):
             raise NotRepresentableError(f"not representable: <{tag}> {REFUSED[tag]}", OPEN)
+        for key, text in element.attrib.items():
+            if key != "name" and (not text.strip() or any(map(NAN.fullmatch, text.split()))):
+                raise FileError(f"<{tag}> has {key}={text!r}, expected numbers or a word")
         if tag == "replicate":
             text = element.get("count", "1")
             if not (text.isascii() and text.isdecimal() and len(text) < 10):
@@ -196,7 +201,7 @@ def _asked(mujoco: Any, call: Callable[..., Any], *arguments: Any) -> Any:
     try:
         with warnings.catch_warnings(action="ignore"):
             return call(*arguments)
-    except (ValueError, mujoco.FatalError) as error:
+    except (ValueError, RuntimeError, MemoryError, mujoco.FatalError) as error:
         words = re.sub(r",? line \d+", "", " ".join(str(error).split()))
         raise FileError(f"MuJoCo refuses it: {words}") from None
     finally:
