@@ -408,6 +408,9 @@ def test_geoms_are_weighed_by_mujoco():
     np.testing.assert_allclose(robot.inverse_dynamics([0.4], [0.1], [2.0]), tau, rtol=1e-12)
     with pytest.raises(NotRepresentableError, match="from_mjcf"):
         from_mujoco(text)
+    model.body_quat[1] = 0.0
+    with pytest.raises(NotRepresentableError, match=r"quat \[0.0, 0.0, 0.0, 0.0\]"):
+        from_mujoco(model)
 
 
 GYM = ("half_cheetah", "hopper", "pusher", "reacher", "walker2d", "inverted_double_pendulum")

@@ -264,4 +264,9 @@ def _has(model: Any, what: str, *fields: str) -> np.ndarray:
 
 def _frame(p: np.ndarray, wxyz: np.ndarray) -> Frame:
     w, x, y, z = wxyz.tolist()
+    if not (np.isfinite(p).all() and abs(np.linalg.norm(wxyz) - 1.0) < 1e-3):
+        raise NotRepresentableError(
+            f"a frame has pos {p.tolist()} and quat {wxyz.tolist()}, expected finite numbers"
+            " and length 1"
+        )
     return Frame(rotation_from_quaternion((x, y, z, w)), tuple(p.tolist()))
