@@ -14,6 +14,7 @@ from ..random_robots import build, chains, states, trees
 from .arms import assert_same_motion, coulomb, few, relative
 
 toolbox = pytest.importorskip("roboticstoolbox")
+SE3 = pytest.importorskip("spatialmath").SE3
 pytestmark = pytest.mark.filterwarnings("ignore::dynamis.errors.DynamisWarning")
 
 
@@ -101,6 +102,40 @@ def test_trees_of_elementary_transforms(robot):
     assert relative(found.inverse_dynamics(q, qd, qdd), ours) < 1e-10
 
 
+@few
+@given(st.booleans(), st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=5))
+def test_joints_that_move_backwards(mdh, rows):
+    """flip, in both conventions: poses and torques are those of the toolbox."""
+    rng = np.random.default_rng(len(rows))
+    links, straight = [], []
+    for flip, slides in rows:
+        a, alpha, constant, offset = rng.uniform(-1, 1, 4)
+        L = rng.normal(size=(3, 3))
+        body = {"m": rng.uniform(0.5, 2), "r": rng.normal(size=3), "I": L @ L.T, "Jm": 0.1}
+        link = getattr(toolbox, ("Prismatic" if slides else "Revolute") + ("MDH" if mdh else "DH"))
+        place = {"a": a, "alpha": alpha, "theta" if slides else "d": constant, **body}
+        links.append(link(**place, offset=offset, flip=flip, qlim=[-1, 2]))
+        straight.append(link(**place, offset=offset))
+    theirs = toolbox.DHRobot(links, base=SE3.Rand(), tool=SE3.Rand())
+    robot = from_rtb(theirs)
+    q, qd, qdd = states(robot)
+    np.testing.assert_allclose(robot.fk(q), theirs.fkine(q).A, atol=1e-12)
+    np.testing.assert_array_equal(robot.limits, theirs.qlim.T)
+    # the arm without flips, moved the other way
+    sign = np.array([-1.0 if flip else 1.0 for flip, _ in rows])
+    other = from_rtb(toolbox.DHRobot(straight, base=theirs.base, tool=theirs.tool))
+    ours = sign * other.inverse_dynamics(sign * q, sign * qd, sign * qdd)
+    np.testing.assert_allclose(robot.inverse_dynamics(q, qd, qdd), ours, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["Jaco", "Mico"])
+def test_their_arms_with_a_flip(name):
+    theirs = getattr(toolbox.models.DH, name)()
+    robot = from_rtb(theirs)
+    q = np.linspace(-1, 1, robot.n)
+    np.testing.assert_allclose(robot.fk(q), theirs.fkine(q).A, atol=1e-12)
+
+
 def test_their_panda():
     theirs = toolbox.models.Panda()
     with pytest.warns(DynamisWarning, match="gripper"):
@@ -125,8 +160,5 @@ def test_what_is_no_chain_is_refused():
     tree = build("urdf", ["revolute"] * 3, 4, [-1, 0, 0])
     with pytest.raises(NotRepresentableError, match="is a tree"):
         to_rtb(tree)
-    flipped = toolbox.DHRobot([toolbox.RevoluteDH(a=1, flip=True, m=1)])
-    with pytest.raises(NotRepresentableError, match="link 1 moves backwards"):
-        from_rtb(flipped)
     with pytest.raises(NotRepresentableError, match="expected a DHRobot"):
         from_rtb("puma560")

@@ -96,15 +96,15 @@ def say(library: str, name: str, words: Iterable[str]) -> None:
         )
 
 
-def plain(robot: Robot, library: str) -> Robot:
-    """The robot with reflected rotors; joints that are tied and masses that slide are refused."""
+def plain(robot: Robot, library: str, mimics: bool = False) -> Robot:
+    """The robot with reflected rotors; masses that slide and, unless `mimics`, ties are refused."""
     model = robot.model
     tied = next((x for x in model.links if x.mimic is not None), None)
-    if tied is not None:
+    if tied is not None and not mimics:
         raise NotRepresentableError(
             f"not representable: joint {tied.joint_name!r} mimics another, and a model of "
             f"{library} made here has none that do",
-            "lock it when loading: dy.load(path, lock={...}); to_yourdfpy keeps it",
+            "lock it when loading: dy.load(path, lock={...}); to_yourdfpy and to_mjcf keep it",
         )
     refuse_sliding(model)
     if any(motor.coupled for motor in robot.chain.motors):

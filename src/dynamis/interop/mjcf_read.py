@@ -1,236 +1,208 @@
-"""MJCF text as our robot: a tree of hinges and slides with inertials, read without MuJoCo.
+"""MJCF text as our robot: compiled by MuJoCo and read as its models are.
 
-No file that the text names is opened. What makes another machine of it is refused by name: free and
-ball joints, equalities, tendons, masses taken from geoms; what only acts on it is said aloud.
+What the text says is checked before MuJoCo sees it. Of the files it names only those in the model's
+own folder are opened: includes, and meshes that a moving body takes its mass from.
 """
 
 import os
-from dataclasses import replace
-from pathlib import Path
+import re
+import warnings
+from collections import Counter
+from collections.abc import Callable, Mapping
+from pathlib import Path, PurePath
 from typing import Any
-from xml.etree.ElementTree import Element
+from xml.etree.ElementTree import Element, SubElement, tostring
 
-import numpy as np
-
-from ..errors import FileError, ModelError
-from ..model.friction import Friction
-from ..model.source import located, read_bytes
-from ..model.urdf_elements import numbers
+from ..errors import FileError
+from ..model.source import located, plain_message, read_bytes
+from ..model.tables import MOST_ROWS
+from ..model.urdf_elements import parsed
+from ..packages import package
 from ..robot import Robot
-from ..spatial.frames import Frame, compose, translation
-from ..spatial.vectors import ZERO, negate
-from .lost import say
-from .mjcf_elements import Units, mjcf_root, number, place_of, triple, units_of
-from .mjcf_write import KINDS, TOOL
+from .mujoco_model import from_mujoco
 from .rigid_tree import NotRepresentableError
-from .sketches import Draft, free, limits, reflected
 
-OURS = {mujoco: kind for kind, mujoco in KINDS.items()}
+MOST_ELEMENTS = 100_000  # after copies are made
+# MuJoCo answers neither these nor attributes without a value by an error that leaves it usable
+NAN = re.compile(r"[+-]?nan(\(\w*\))?", re.IGNORECASE)
+COUNTED = ("body", "joint", "site")
 REFUSED = {  # element -> what it makes of the arm
-    "include": "names another file, and none is opened",
     "attach": "names another model",
-    "replicate": "makes copies",
     "composite": "makes soft bodies",
     "flexcomp": "makes soft bodies",
-    "freejoint": "lets the base move freely",
-    "tendon": "ties joints by tendons",
-    "equality": "ties joints or bodies",
     "deformable": "makes soft bodies",
     "plugin": "names code of its own",
 }
-ALOUD = {"actuator": "actuators", "contact": "contacts", "sensor": "sensors"}
-HINT = "keep what moves as hinge and slide joints on a fixed base"
-SAVE = 'set <compiler saveinertial="true"/> and save it from MuJoCo, or use from_mujoco(model)'
+# what is seen, sensed or touched moves nothing; what is left out names no file and takes no memory
+UNSEEN = (
+    *("texture", "material", "skin", "hfield", "visual", "statistic", "camera", "light"),
+    *("sensor", "contact", "size", "numeric", "tuple", "extension", "lengthrange"),
+)
+OPEN = "from_mujoco(mujoco.MjModel.from_xml_path(path)) opens whatever the file names"
 
 
 def from_mjcf(source: str | Path, tip: str | None = None) -> Robot:
-    """The robot of MJCF text, or of a file if `source` is a path.
+    """The robot of MJCF text, or of a file if `source` is a path; `tip` as in `from_mujoco`.
 
-    `tip` names the body or site that is the tool; default is the site this package wrote as the
-    tool, else the body that most joints lead to. Links sit at their joints: a body's frame moved
-    to the joint's `pos`.
+    Only files in the folder of that path are opened; text has none.
     """
-    text, where = _source(source)
-    with located(where):
-        root = mjcf_root(text)
-        _refuse(root)
-        units = units_of(root)
-        reader = _Reader(units, root)
-        reader.walk()
-        say("MJCF", root.get("model", "robot"), reader.lost)
-        option = root.find("option")
-        gravity = (0.0, 0.0, -9.81)
-        if option is not None:
-            gravity = triple(option, "gravity", gravity, "option")
-        told = next((x for x in root.iter("text") if x.get("name") == TOOL), None)
-        written = None if told is None else told.get("data")
-        model = reader.draft.model(
-            root.get("model") or "robot",
-            tip or (written if written in reader.draft.links else None),
-            gravity=gravity,
-        )
-        return Robot(_with_keys(model, root))
+    mujoco = package("mujoco", "mujoco", "from_mjcf", "mujoco")
+    data, path = _source(source)
+    with located("MJCF" if path is None else str(path)):
+        folder = None if path is None else path.parent.resolve()
+        root = _whole(data, folder)
+        _check(root)
+        files = _tidy(root)
+        spec = _asked(mujoco, mujoco.MjSpec.from_string, tostring(root, encoding="unicode"))
+        _load_meshes(mujoco, spec, files, folder)
+        return from_mujoco(_asked(mujoco, spec.compile), tip)
 
 
-def _source(source: Any) -> tuple[bytes, str]:
-    """Bytes and what to call them; text that begins as XML does is the description itself."""
+def _source(source: Any) -> tuple[bytes, Path | None]:
+    """Bytes and their file; text that begins as XML does is the description itself."""
     if isinstance(source, bytes):
-        return source, "MJCF"
+        return source, None
     if isinstance(source, str) and source.lstrip("\ufeff \t\r\n").startswith("<"):
-        return source.lstrip("\ufeff").encode("utf-8"), "MJCF"
+        return source.lstrip("\ufeff").encode("utf-8"), None
     if not isinstance(source, (str, os.PathLike)) or not os.fspath(source):
         raise FileError(f"{source!r} was given, expected MJCF text or the path of a file")
-    return read_bytes(Path(source)), str(source)
+    return read_bytes(Path(source)), Path(source)
 
 
-def _refuse(root: Element) -> None:
+def _whole(data: bytes, folder: Path | None) -> Element:
+    """The <mujoco> element with what it includes; document types and entities are refused."""
+    root = _parsed(data)
+    if root.tag != "mujoco":
+        raise FileError(f"the root element is <{root.tag}>, expected <mujoco> (MJCF)")
+    seen: set[Path] = set()
+    todo = [(root, folder)]
+    while todo:
+        element, here = todo.pop()
+        inner = [(x, here) for x in reversed(element)]
+        element[:] = []
+        while inner:
+            child, near = inner.pop()
+            if child.tag != "include":
+                element.append(child)
+                todo.append((child, near))
+                continue
+            name = child.get("file", "")
+            path = _inside(name, folder, near)
+            if path in seen:
+                raise FileError(f"<include> names {name!r} a second time")
+            seen.add(path)
+            with located(name):
+                inner += [(x, path.parent) for x in reversed(_parsed(read_bytes(path)))]
+    return root
+
+
+def _parsed(data: bytes) -> Element:
+    try:
+        return parsed(data)
+    except FileError as error:
+        hint = "expected MJCF: <mujoco> with a <worldbody>"
+        raise FileError(plain_message(error), hint) from None
+
+
+def _inside(name: str, folder: Path | None, *more: Path | None) -> Path:
+    """A file the model names, in its own folder or below."""
+    for near in (folder, *more):
+        try:
+            path = None if near is None else (near / name).resolve()
+            if path is not None and path.is_relative_to(str(folder)) and path.is_file():
+                return path
+        except (OSError, RuntimeError, ValueError):  # names no system has
+            continue
+    where = "text has none" if folder is None else f"looked in {folder}"
+    raise FileError(f"the file {name!r} is not in the model's folder ({where})", OPEN)
+
+
+def _check(root: Element) -> None:
+    """Elements that make another machine of it, and how many there are with their copies."""
+    counts: Counter[str] = Counter()
+    todo = [(root, 1)]
+    while todo:
+        element, copies = todo.pop()
+        tag = str(element.tag)
+        if tag in REFUSED and (len(element) or element.attrib):
+            raise NotRepresentableError(f"not representable: <{tag}> {REFUSED[tag]}", OPEN)
+        for key, text in element.attrib.items():
+            if key != "name" and (not text.strip() or any(map(NAN.fullmatch, text.split()))):
+                raise FileError(f"<{tag}> has {key}={text!r}, expected numbers or a word")
+        if tag == "replicate":
+            text = element.get("count", "1")
+            if not (text.isascii() and text.isdecimal() and len(text) < 10):
+                raise FileError(f"<replicate> has count {text!r}, expected a whole number")
+            copies *= int(text)
+        counts[tag] += copies
+        if max(counts[x] for x in COUNTED) > MOST_ROWS or counts.total() > MOST_ELEMENTS:
+            raise FileError(
+                f"has more than {MOST_ROWS} bodies, joints or sites, or {MOST_ELEMENTS} elements"
+            )
+        todo += [(x, copies) for x in element]
+
+
+def _tidy(root: Element) -> dict[str, str]:
+    """Leave out what moves nothing; returns the file of each mesh by the name it has from here."""
+    told = {key: text for x in root.iter("compiler") for key, text in x.attrib.items()}
+    folder = told.get("meshdir", told.get("assetdir", ""))
+    files = {}
     for element in root.iter():
-        if element.tag in REFUSED and (len(element) or element.attrib):
-            named = f" {element.get('name')!r}" if element.get("name") else ""
-            raise NotRepresentableError(
-                f"not representable: <{element.tag}>{named} {REFUSED[str(element.tag)]}", HINT
-            )
-    told = {key: text for x in root.findall("compiler") for key, text in x.attrib.items()}
-    if told.get("inertiafromgeom", "auto") == "true":
-        raise NotRepresentableError('not representable: inertiafromgeom="true"', SAVE)
+        for child in [x for x in element if x.tag in UNSEEN or x.get("hfield") is not None]:
+            element.remove(child)
+        element.attrib.pop("material", None)
+        if element.tag == "site" and element.attrib.pop("mesh", None) is not None:
+            element.attrib.pop("type", None)
+        if element.tag == "mesh" and element.get("file") is not None:
+            path = PurePath(element.attrib["file"])
+            path = PurePath(path.name) if told.get("strippath") == "true" else path
+            element.attrib.setdefault("name", path.stem)
+            element.set("file", f"{len(files)}{path.suffix}")
+            files[element.attrib["file"]] = str(folder / path)
+        elif element.get("file") is not None:
+            raise FileError(f"<{element.tag}> names the file {element.get('file')!r}", OPEN)
+    for compiler in root.iter("compiler"):
+        for key in ("meshdir", "assetdir", "strippath"):
+            compiler.attrib.pop(key, None)
+    # muscles are not simulated to find how long they become
+    SubElement(SubElement(root, "compiler"), "lengthrange", mode="none")
+    return files
 
 
-def _with_keys(model: Any, root: Element) -> Any:
-    """Keyframes as configurations, where they hold one number per joint."""
-    rows = {}
-    for i, key in enumerate(x for x in root.iter("key") if x.get("qpos")):
-        words = key.attrib["qpos"].split()
-        if len(words) == model.n:
-            rows[key.get("name") or f"key{i}"] = numbers(key, "qpos", model.n, "keyframe")
-    return replace(model, configurations=rows)
+def _load_meshes(mujoco: Any, spec: Any, files: Mapping[str, str], folder: Path | None) -> None:
+    """Meshes that bodies take their mass from; the rest is left out with its geoms."""
+    weighed: dict[str, str] = {}
+    always = spec.compiler.inertiafromgeom == mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_TRUE
+    todo = [(spec.worldbody, True)]
+    while todo:
+        body, fixed = todo.pop()
+        fixed = fixed and not body.joints
+        todo += [(x, fixed) for x in body.bodies]
+        known = body.explicitinertial and not always
+        for geom in (x for x in body.geoms if x.meshname):
+            if known or (fixed and spec.compiler.settotalmass <= 0):
+                spec.delete(geom)
+            else:
+                weighed[geom.meshname] = body.name
+    assets = {}
+    for mesh in spec.meshes:
+        if mesh.name not in weighed:
+            spec.delete(mesh)
+        elif mesh.file:
+            with located(f"body {weighed[mesh.name]!r}, whose mass comes from a mesh"):
+                assets[mesh.file] = read_bytes(_inside(files[mesh.file], folder))
+    spec.assets = assets
 
 
-class _Reader:
-    """Walks the bodies, deepest last, without recursion."""
-
-    def __init__(self, units: Units, root: Element):
-        self.units, self.root = units, root
-        self.draft, self.lost = Draft(root="world"), []
-        self.lost += [word for tag, word in ALOUD.items() if root.find(tag) is not None]
-        told = {key: text for x in root.findall("compiler") for key, text in x.attrib.items()}
-        self.auto = told.get("autolimits", "true") == "true"
-        self.geoms = told.get("inertiafromgeom", "auto") != "false"
-
-    def walk(self) -> None:
-        """Every body: (element, link that carries it, where on it, class)."""
-        todo = [(x, "world", Frame(), "main") for x in reversed(self.root.findall("worldbody"))]
-        while todo:
-            element, link, place, name = todo.pop()
-            name = element.get("childclass", name)
-            if element.tag == "body":
-                link, place = self._body(element, link, place, name)
-            elif element.tag == "frame":
-                place = compose(place, place_of(element, self.units, "frame"))
-            self._sites(element, link, place, name)
-            inner = [x for x in element if x.tag in ("body", "frame")]
-            todo += [(x, link, place, name) for x in reversed(inner)]
-
-    def _body(self, element: Element, link: str, place: Frame, name: str) -> tuple[str, Frame]:
-        """The body's joints and inertial; returns its link and the body's frame on it."""
-        body = element.get("name") or f"body{len(self.draft.links)}"
-        where = f"body {body!r}"
-        if element.get("mocap") == "true":
-            raise NotRepresentableError(f"not representable: {where} is moved by motion capture")
-        if number(element, "gravcomp", 0.0, where):
-            self.lost.append("gravity compensation of bodies")
-        place = compose(place, place_of(element, self.units, where))
-        joints = [self.units.filled(x, name) for x in element.findall("joint")]
-        for i, joint in enumerate(joints):
-            inner = body if i == len(joints) - 1 else f"{body}_{i + 1}"
-            link = self._joint(joint, link, inner, place, where)
-            place = translation(*negate(triple(joint, "pos", ZERO, where)))
-        if not joints:
-            link, place = self._fix(body, link, place), Frame()
-        inertial = element.find("inertial")
-        if inertial is None:
-            self._check_geoms(element, where, name)
-        else:
-            T = compose(place, place_of(inertial, self.units, where))
-            self.draft.weigh(
-                link, number(inertial, "mass", 0.0, where), ZERO, _tensor(inertial, where), T
-            )
-        return link, place
-
-    def _fix(self, wanted: str, link: str, place: Frame) -> str:
-        child = self.draft.link(wanted)
-        self.draft.joint(f"{child}_fixed", (link, child), place)
-        return child
-
-    def _joint(self, joint: Element, link: str, child: str, place: Frame, body: str) -> str:
-        name = joint.get("name") or free(f"{child}_joint", self.draft.changes)
-        where, kind = f"joint {name!r}", joint.get("type", "hinge")
-        if kind not in OURS:
-            raise NotRepresentableError(
-                f"not representable: {where} of {body} is {kind}, expected hinge or slide", HINT
-            )
-        angle = self.units.angle if kind == "hinge" else float
-        axis = triple(joint, "axis", (0.0, 0.0, 1.0), where)
-        if not any(axis):
-            raise ModelError(f"{where} has axis 0 0 0, expected a direction")
-        here = compose(place, translation(*triple(joint, "pos", ZERO, where)))
-        if number(joint, "stiffness", 0.0, where):
-            self.lost.append("joint springs")
-        coulomb = number(joint, "frictionloss", 0.0, where)
-        inner = self.draft.link(child)
-        self.draft.joint(
-            name,
-            (link, inner),
-            here,
-            OURS[kind],
-            axis,
-            index=len(self.draft.joints),
-            limit=limits(*(angle(x) for x in bounds)) if (bounds := self._range(joint)) else None,
-            offset=-angle(number(joint, "ref", 0.0, where)),
-            friction=Friction(viscous=number(joint, "damping", 0.0, where), coulomb=coulomb),
-            drive=reflected(number(joint, "armature", 0.0, where)),
-            effort_limit=self._effort(joint, where),
-        )
-        return inner
-
-    def _range(self, joint: Element) -> tuple[float, ...] | None:
-        told = joint.get("limited", "auto")
-        active = joint.get("range") is not None and (
-            self.auto if told == "auto" else told == "true"
-        )
-        return numbers(joint, "range", 2, "joint") if active else None
-
-    def _effort(self, joint: Element, where: str) -> float | None:
-        if joint.get("actuatorfrcrange") is None or joint.get("actuatorfrclimited") == "false":
-            return None
-        low, high = numbers(joint, "actuatorfrcrange", 2, where)
-        if low != -high:
-            self.lost.append("effort limits that differ by direction (the smaller one is taken)")
-        return min(abs(low), abs(high))
-
-    def _check_geoms(self, element: Element, where: str, name: str) -> None:
-        """Without <inertial> MuJoCo takes the mass of the geoms."""
-        for geom in element.findall("geom") if self.geoms else ():
-            whole = self.units.filled(geom, name)
-            if number(whole, "mass", 1.0, where) and number(whole, "density", 1.0, where):
-                raise NotRepresentableError(
-                    f"not representable: {where} has no <inertial>, and its mass would come from "
-                    "its geoms",
-                    SAVE,
-                )
-
-    def _sites(self, element: Element, link: str, place: Frame, name: str) -> None:
-        for i, site in enumerate(element.findall("site")):
-            whole = self.units.filled(site, name)
-            wanted = site.get("name") or f"{link}_site{i}"
-            here = compose(place, place_of(whole, self.units, f"site {wanted!r}"))
-            self._fix(wanted, link, here)
-
-
-def _tensor(inertial: Element, where: str) -> np.ndarray:
-    """Inertia about the centre of mass, (3, 3), in the inertial's own axes."""
-    if inertial.get("fullinertia") is not None:
-        xx, yy, zz, xy, xz, yz = numbers(inertial, "fullinertia", 6, where)
-        return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    if inertial.get("diaginertia") is None:
-        return np.zeros((3, 3))
-    return np.diag(numbers(inertial, "diaginertia", 3, where))
+def _asked(mujoco: Any, call: Callable[..., Any], *arguments: Any) -> Any:
+    """What MuJoCo answers; its warnings are left out, which would write a file."""
+    before = mujoco.get_mju_user_warning()
+    mujoco.set_mju_user_warning(lambda text: None)
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            return call(*arguments)
+    except (ValueError, RuntimeError, MemoryError, mujoco.FatalError) as error:
+        words = re.sub(r",? line \d+", "", " ".join(str(error).split()))
+        raise FileError(f"MuJoCo refuses it: {words}") from None
+    finally:
+        mujoco.set_mju_user_warning(before)

@@ -1,6 +1,11 @@
-"""A compiled MuJoCo model as our robot: its includes, geoms and defaults are resolved already."""
+"""A compiled MuJoCo model as our robot: its includes, geoms and defaults are resolved already.
 
-from collections.abc import Iterator
+What makes another machine of it is refused by name: free and ball joints, loops, tendons that act,
+fluids, soft bodies. What only acts on it from outside is said aloud.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,97 +16,257 @@ from ..robot import Robot
 from ..spatial.frames import Frame, compose, translation
 from ..spatial.rotations import rotation_from_quaternion
 from .lost import say
+from .mjcf_write import TOOL
 from .rigid_tree import NotRepresentableError
 from .sketches import Draft, limits, reflected
 
+Tie = tuple[int, float, float]  # leader or -1, factor, constant
+UNNAMED = "MuJoCo Model"  # what MuJoCo calls a model without a name
+ACTING = ("stiffness", "stiffnesspoly", "damping", "dampingpoly", "frictionloss", "armature")
+
 
 def from_mujoco(model: Any, tip: str | None = None) -> Robot:
-    """The robot of a `mujoco.MjModel`: a tree of hinges and slides; `tip` as in `from_mjcf`."""
-    mujoco = package("mujoco", "mujoco", "from_mujoco", "peers")
+    """The robot of a `mujoco.MjModel`: a tree of hinges and slides.
+
+    `tip` names the body or site that is the tool; default is the site this package wrote as the
+    tool, else the body that most joints lead to. Links sit at their joints: a body's frame moved
+    to the joint's `pos`. Linear joint equalities are mimics, those with a constant lock the joint;
+    keyframes are configurations.
+    """
+    mujoco = package("mujoco", "mujoco", "from_mujoco", "mujoco")
     if not isinstance(model, mujoco.MjModel):
         raise NotRepresentableError(
             f"{type(model).__name__} was given, expected a mujoco.MjModel",
             "text and files go into from_mjcf",
         )
-    for what, count in (("equality", model.neq), ("tendon", model.ntendon)):
-        if count:
-            raise NotRepresentableError(f"not representable: the model has {count} {what}(s)")
-    draft, places = Draft(root="world"), {0: ("world", Frame())}
-    for b in range(1, model.nbody):
-        places[b] = _body(model, b, draft, places)
-    for i in range(model.nsite):
-        link, place = places[int(model.site_bodyid[i])]
-        child = draft.link(model.site(i).name or f"site{i}")
-        here = compose(place, _frame(model.site_pos[i], model.site_quat[i]))
-        draft.joint(f"{child}_fixed", (link, child), here)
-    say("MuJoCo", _name(model), _lost(model))
-    return Robot(draft.model(_name(model), tip, gravity=tuple(map(float, model.opt.gravity))))
+    return _Reader(mujoco, model).robot(tip)
 
 
-def _body(model: Any, b: int, draft: Draft, places: dict) -> tuple[str, Frame]:
-    """A body's joints and mass; returns its link and the body's frame on it."""
-    link, place = places[int(model.body_parentid[b])]
-    place = compose(place, _frame(model.body_pos[b], model.body_quat[b]))
-    name = model.body(b).name or f"body{b}"
-    first, count = int(model.body_jntadr[b]), int(model.body_jntnum[b])
-    for j in range(first, first + count):
-        inner = draft.link(name if j == first + count - 1 else f"{name}_{j - first + 1}")
-        _joint(model, j, draft, (link, inner), place)
-        link, place = inner, translation(*(-model.jnt_pos[j]).tolist())
-    if not count:
-        inner = draft.link(name)
-        draft.joint(f"{inner}_fixed", (link, inner), place)
-        link, place = inner, Frame()
-    T = compose(place, _frame(model.body_ipos[b], model.body_iquat[b]))
-    I = np.diag(model.body_inertia[b])
-    draft.weigh(link, float(model.body_mass[b]), np.zeros(3), I, T)
-    return link, place
+class _Reader:
+    """Walks the bodies of one model, parents first."""
 
+    def __init__(self, mujoco: Any, model: Any):
+        self.mujoco, self.model = mujoco, model
+        self.draft, self.names = Draft(root="world"), {}
+        self.ties = _resolved(dict(self._equalities()), self._words)
 
-def _joint(model: Any, j: int, draft: Draft, ends: tuple[str, str], place: Frame) -> None:
-    mujoco = package("mujoco", "mujoco", "from_mujoco", "peers")
-    kinds = {mujoco.mjtJoint.mjJNT_HINGE: "revolute", mujoco.mjtJoint.mjJNT_SLIDE: "prismatic"}
-    kind = kinds.get(mujoco.mjtJoint(int(model.jnt_type[j])))
-    name = model.joint(j).name or f"{ends[1]}_joint"
-    if kind is None:
-        raise NotRepresentableError(
-            f"not representable: joint {name!r} is free or ball, expected hinge or slide"
+    def robot(self, tip: str | None) -> Robot:
+        m, draft = self.model, self.draft
+        for why in self._others():
+            raise NotRepresentableError(
+                f"not representable: {why}", "where that may be neglected, take it out of the model"
+            )
+        places = {0: ("world", Frame())}
+        for b in range(1, m.nbody):
+            places[b] = self._body(b, *places[int(m.body_parentid[b])])
+        for i in range(m.nsite):
+            link, place = places[int(m.site_bodyid[i])]
+            child = draft.link(m.site(i).name or f"site{i}")
+            here = compose(place, _frame(m.site_pos[i], m.site_quat[i]))
+            draft.joint(f"{child}_fixed", (link, child), here)
+        own = m.names.split(b"\0")[0].decode()
+        name = "robot" if own in ("", UNNAMED) else own
+        say("MuJoCo", name, self._lost())
+        gravity = np.zeros(3) if self._off("GRAVITY") else m.opt.gravity
+        lock = {self.names[j]: start for j, (leader, _, start) in self.ties.items() if leader < 0}
+        found = draft.model(name, tip or self._tool(), lock, gravity=tuple(gravity.tolist()))
+        at = {name: int(m.jnt_qposadr[j]) for j, name in self.names.items()}
+        rows = [at[name] for name in found.joint_names]
+        keys = {m.key(i).name or f"key{i}": m.key_qpos[i, rows].tolist() for i in range(m.nkey)}
+        return Robot(replace(found, configurations=keys))
+
+    def _off(self, *names: str) -> bool:
+        """Whether one of these flags is disabled; not every version has all."""
+        bits = (getattr(self.mujoco.mjtDisableBit, f"mjDSBL_{x}", 0) for x in names)
+        return any(int(bit) & self.model.opt.disableflags for bit in bits)
+
+    def _body(self, b: int, link: str, place: Frame) -> tuple[str, Frame]:
+        """A body's joints and mass; returns its link and the body's frame on it."""
+        m = self.model
+        place = compose(place, _frame(m.body_pos[b], m.body_quat[b]))
+        name = m.body(b).name or f"body{b}"
+        first, count = int(m.body_jntadr[b]), int(m.body_jntnum[b])
+        for j in range(first, first + count):
+            inner = self.draft.link(name if j == first + count - 1 else f"{name}_{j - first + 1}")
+            self._joint(j, (link, inner), place)
+            link, place = inner, translation(*(-m.jnt_pos[j]).tolist())
+        if not count:
+            inner = self.draft.link(name)
+            self.draft.joint(f"{inner}_fixed", (link, inner), place)
+            link, place = inner, Frame()
+        T = compose(place, _frame(m.body_ipos[b], m.body_iquat[b]))
+        self.draft.weigh(link, float(m.body_mass[b]), np.zeros(3), np.diag(m.body_inertia[b]), T)
+        return link, place
+
+    def _joint(self, j: int, ends: tuple[str, str], place: Frame) -> None:
+        m, kinds = self.model, self.mujoco.mjtJoint
+        k, kind = int(m.jnt_dofadr[j]), kinds(int(m.jnt_type[j]))
+        if kind not in (kinds.mjJNT_HINGE, kinds.mjJNT_SLIDE):
+            raise NotRepresentableError(
+                f"not representable: {self._words(j)} is "
+                f"{'free' if kind == kinds.mjJNT_FREE else 'ball'}, expected hinge or slide",
+                "keep what moves as hinge and slide joints on a fixed base",
+            )
+        armature, damping = self._motors(j)
+        leader, factor, start = self.ties.get(j, (-1, 0.0, 0.0))
+        start += self._zero(j) - (factor * self._zero(leader) if leader >= 0 else 0.0)
+        most = m.jnt_actfrcrange[j] if m.jnt_actfrclimited[j] else None
+        limited = m.jnt_limited[j] and not self._off("LIMIT", "CONSTRAINT")
+        coulomb = 0.0 if self._off("FRICTIONLOSS", "CONSTRAINT") else m.dof_frictionloss[k]
+        viscous = 0.0 if self._off("DAMPER", "PASSIVE") else m.dof_damping[k] + damping
+        self.names[j] = self.draft.joint(
+            m.joint(j).name or f"{ends[1]}_joint",
+            ends,
+            compose(place, translation(*m.jnt_pos[j].tolist())),
+            "revolute" if kind == kinds.mjJNT_HINGE else "prismatic",
+            m.jnt_axis[j],
+            index=k,
+            limit=limits(*m.jnt_range[j]) if limited else None,
+            mimic=(m.joint(leader).name, factor, start) if leader >= 0 else None,
+            offset=-self._zero(j),
+            friction=Friction(viscous=float(viscous), coulomb=float(coulomb)),
+            drive=reflected(m.dof_armature[k] + armature),
+            effort_limit=None if most is None else float(np.abs(most).min()),
         )
-    k = int(model.jnt_dofadr[j])
-    low, high = model.jnt_range[j]
-    most = model.jnt_actfrcrange[j] if model.jnt_actfrclimited[j] else None
-    viscous = float(np.atleast_1d(model.dof_damping[k])[0])
-    draft.joint(
-        name,
-        ends,
-        compose(place, translation(*model.jnt_pos[j].tolist())),
-        kind,
-        model.jnt_axis[j],
-        index=k,
-        limit=limits(low, high) if model.jnt_limited[j] else None,
-        offset=-float(model.qpos0[model.jnt_qposadr[j]]),
-        friction=Friction(viscous=viscous, coulomb=float(model.dof_frictionloss[k])),
-        drive=reflected(model.dof_armature[k]),
-        effort_limit=None if most is None else float(np.abs(most).min()),
-    )
+
+    def _zero(self, j: int) -> float:
+        """The joint's position where its body stands as written (`ref`)."""
+        return float(self.model.qpos0[self.model.jnt_qposadr[j]])
+
+    def _words(self, j: int) -> str:
+        m = self.model
+        body = int(m.jnt_bodyid[j])
+        named = f"joint {m.joint(j).name!r}" if m.joint(j).name else "the unnamed joint"
+        return f"{named} of body {m.body(body).name or f'body{body}'!r}"
+
+    def _motors(self, j: int) -> tuple[float, float]:
+        """Inertia and damping at the joint of what drives it, in versions where actuators have."""
+        m, found = self.model, np.zeros(2)
+        for i in np.flatnonzero(_has(m, "actuator", "armature", "damping")):
+            if m.actuator_trntype[i] in self._direct and m.actuator_trnid[i, 0] == j:
+                rows = (m.actuator_armature[i], m.actuator_damping[i])
+                found += m.actuator_gear[i, 0] ** 2 * np.array(rows)
+        return float(found[0]), float(found[1])
+
+    @property
+    def _direct(self) -> tuple[int, int]:
+        kinds = self.mujoco.mjtTrn
+        return int(kinds.mjTRN_JOINT), int(kinds.mjTRN_JOINTINPARENT)
+
+    def _tool(self) -> str | None:
+        """The site this package wrote as the tool."""
+        m = self.model
+        i = self.mujoco.mj_name2id(m, self.mujoco.mjtObj.mjOBJ_TEXT, TOOL)
+        if i < 0:
+            return None
+        first, size = int(m.text_adr[i]), int(m.text_size[i])
+        written = m.text_data[first : first + size].rstrip(b"\0").decode(errors="replace")
+        return written if written in self.draft.links else None
+
+    def _equalities(self) -> Iterator[tuple[int, Tie]]:
+        """Joints tied to others, relative to their zeros; what is no such tie is refused."""
+        m, kinds = self.model, self.mujoco.mjtEq
+        tied: set[int] = set()
+        for i in range(0 if self._off("EQUALITY", "CONSTRAINT") else m.neq):
+            kind = kinds(int(m.eq_type[i]))
+            one, two = int(m.eq_obj1id[i]), int(m.eq_obj2id[i])
+            if not m.eq_active0[i] or (kind != kinds.mjEQ_JOINT and self._rigid(i, one, two)):
+                continue
+            word = kind.name.removeprefix("mjEQ_").lower()
+            what = f"the equality {m.eq(i).name or i!r} ({word})"
+            start, factor, *rest = m.eq_data[i, :5].tolist()
+            if kind != kinds.mjEQ_JOINT or any(rest):
+                why = "is not linear" if kind == kinds.mjEQ_JOINT else "closes a loop"
+                raise NotRepresentableError(
+                    f"not representable: {what} {why}",
+                    "joint equalities with polycoef='a b 0 0 0' are held; deactivate others",
+                )
+            if one in tied and factor and two >= 0:
+                one, two, start, factor = two, one, -start / factor, 1.0 / factor
+            if one in tied:
+                raise NotRepresentableError(
+                    f"not representable: {what} ties {self._words(one)} a second time"
+                )
+            tied.add(one)
+            yield one, (two, factor, start) if two >= 0 and factor else (-1, 0.0, start)
+
+    def _rigid(self, i: int, one: int, two: int) -> bool:
+        """Whether an equality is between bodies, or their sites, that never move apart."""
+        m, kinds = self.model, self.mujoco.mjtObj
+        on = {int(kinds.mjOBJ_BODY): np.arange(m.nbody), int(kinds.mjOBJ_SITE): m.site_bodyid}
+        bodies = on.get(int(m.eq_objtype[i]))
+        return bodies is not None and m.body_weldid[bodies[one]] == m.body_weldid[bodies[two]]
+
+    def _others(self) -> Iterator[str]:
+        """What else makes another machine of it, in words."""
+        m = self.model
+        if m.opt.density or m.opt.viscosity:
+            fluid = f"density {m.opt.density:g}, viscosity {m.opt.viscosity:g}"
+            yield f"a fluid drags at its bodies ({fluid})"
+        if getattr(m, "nflex", 0):
+            yield "it has soft bodies (flex)"
+        for b in np.flatnonzero(m.body_plugin >= 0):
+            yield f"a plugin acts on body {m.body(b).name!r}"
+        for b in {int(m.body_rootid[b]) for b in m.dof_bodyid}:
+            if m.body_mocapid[b] >= 0:
+                yield f"body {m.body(b).name!r} is moved by motion capture and carries joints"
+        for k in np.flatnonzero(_has(m, "dof", "dampingpoly")):
+            yield f"{self._words(m.dof_jntid[k])} has damping that is not proportional to velocity"
+        for i in np.flatnonzero(_has(m, "tendon", *ACTING)):
+            name = m.tendon(i).name
+            yield f"tendon {name!r} has stiffness, damping, friction or inertia"
+        for i in np.flatnonzero(_has(m, "actuator", "armature", "damping", "dampingpoly")):
+            if m.actuator_trntype[i] not in self._direct or m.actuator_dampingpoly[i].any():
+                name = m.actuator(i).name
+                yield f"actuator {name!r} has inertia or damping other than of one joint"
+
+    def _lost(self) -> Iterator[str]:
+        m = self.model
+        springs = _has(m, "jnt", "stiffness", "stiffnesspoly")
+        if np.any(springs) and not self._off("SPRING", "PASSIVE"):
+            yield "joint springs"
+        if m.nu:
+            yield "actuators"
+        if np.any(m.jnt_actfrclimited & (m.jnt_actfrcrange.sum(axis=1) != 0)):
+            yield "effort limits that differ by direction (the smaller one is taken)"
+        if np.any(m.tendon_limited):
+            yield "limits of tendons"
+        if np.any(m.body_gravcomp):
+            yield "gravity compensation of bodies"
+        if m.nmocap:
+            yield "motion capture (its bodies stand still)"
+        if m.ngeom and np.any(m.geom_contype | m.geom_conaffinity) and not self._off("CONTACT"):
+            yield "contacts"
 
 
-def _lost(model: Any) -> Iterator[str]:
-    if np.any(model.jnt_stiffness):
-        yield "joint springs"
-    if model.nu:
-        yield "actuators"
-    if np.any(model.body_gravcomp):
-        yield "gravity compensation of bodies"
-    if model.ngeom and np.any(model.geom_contype | model.geom_conaffinity):
-        yield "contacts"
+def _resolved(ties: Mapping[int, Tie], words: Callable[[int], str]) -> dict[int, Tie]:
+    """Every tied joint by the free one at the end of its ties; -1 where that one is held."""
+    found = {}
+    for joint in ties:
+        at, factor, start, seen = joint, 1.0, 0.0, set()
+        while at in ties:
+            if at in seen:
+                raise NotRepresentableError(
+                    f"not representable: the equalities of {words(joint)} form a loop"
+                )
+            seen.add(at)
+            at, a, b = ties[at]
+            factor, start = factor * a, start + factor * b
+        found[joint] = (at, factor, start)
+    return found
 
 
-def _name(model: Any) -> str:
-    """The first of the model's names, which is its own."""
-    return model.names.split(b"\0")[0].decode() or "robot"
+def _has(model: Any, what: str, *fields: str) -> np.ndarray:
+    """Which rows of a kind have one of these numbers, in versions that have the field."""
+    rows = [np.asarray(getattr(model, f"{what}_{x}", ())) for x in fields]
+    return np.logical_or.reduce([row.reshape(len(row), -1).any(axis=1) for row in rows if len(row)])
 
 
 def _frame(p: np.ndarray, wxyz: np.ndarray) -> Frame:
     w, x, y, z = wxyz.tolist()
+    if not (np.isfinite(p).all() and abs(np.linalg.norm(wxyz) - 1.0) < 1e-3):
+        raise NotRepresentableError(
+            f"a frame has pos {p.tolist()} and quat {wxyz.tolist()}, expected finite numbers"
+            " and length 1"
+        )
     return Frame(rotation_from_quaternion((x, y, z, w)), tuple(p.tolist()))

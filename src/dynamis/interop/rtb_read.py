@@ -17,6 +17,7 @@ from .rtb_write import gravity_sign
 from .sketches import Draft, free
 
 AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
+HALF_TURN = np.diag([1.0, -1.0, -1.0, 1.0])  # about x
 
 
 def from_rtb(robot: Any, tip: str | None = None) -> Robot:
@@ -38,26 +39,35 @@ def from_rtb(robot: Any, tip: str | None = None) -> Robot:
 
 
 def _dh(robot: Any, fields: dict[str, Any]) -> Robot:
+    """A DH table. Joints that move backwards (flip) have their axis turned by a half turn about x:
+
+    Rz(-q) Tz(d) = Rx(pi) Rz(q) Tz(-d) Rx(pi), where the half turns join the twists around them.
+    """
     names: list[str] = []
     links = []
+    flips = [bool(link.isflip) for link in robot.links]
+    # the frame before joint i is turned if it flips, in modified DH the one behind it
+    before, behind = [*flips, False], [False, *flips]
     for i, link in enumerate(robot.links):
-        if link.isflip:
-            raise NotRepresentableError(
-                f"not representable: link {i + 1} moves backwards (flip), and a DH joint does not"
-            )
         names.append(free(str(link.name or f"link{i + 1}"), names))
         kind = "revolute" if link.isrevolute else "prismatic"
-        constant = {"d": link.d} if link.isrevolute else {"theta": link.theta}
-        place = {"a": link.a, "alpha": link.alpha, "offset": link.offset, **constant}
-        body = {"mass": float(link.m), "com": link.r.tolist(), "inertia": _symmetric(link.I)}
+        sign = -1.0 if flips[i] else 1.0
+        constant = {"d": sign * link.d} if link.isrevolute else {"theta": sign * link.theta}
+        ends = behind[i : i + 2] if robot.mdh else before[i : i + 2]
+        alpha = _wrapped(link.alpha + np.pi * (ends[0] != ends[1]))
+        place = {"a": link.a, "alpha": alpha, "offset": sign * link.offset, **constant}
+        R = HALF_TURN[:3, :3] if ends[1] else np.eye(3)
+        inertia = _symmetric(R @ link.I @ R)
+        body = {"mass": float(link.m), "com": (R @ link.r).tolist(), "inertia": inertia}
         numbers = {key: float(value) for key, value in place.items()}
         links.append(Link(joint=kind, name=names[-1], **numbers, **body, **_joint_fields(link)))
+    base, tool = np.asarray(robot.base.A, dtype=float), np.asarray(robot.tool.A, dtype=float)
     return Robot.from_dh(
         robot.name or "robot",
         convention="modified" if robot.mdh else "standard",
         links=links,
-        base=_rigid(robot.base.A),
-        tool=_rigid(robot.tool.A),
+        base=(base @ HALF_TURN if flips[0] and not robot.mdh else base).tolist(),
+        tool=(HALF_TURN @ tool if flips[-1] and robot.mdh else tool).tolist(),
         **fields,
     )
 
@@ -122,8 +132,9 @@ def _symmetric(I: Any) -> list[list[float]]:
     return (0.5 * (I + I.T)).tolist()
 
 
-def _rigid(T: Any) -> list[list[float]]:
-    return np.asarray(T, dtype=float).tolist()
+def _wrapped(angle: float) -> float:
+    """The same angle in (-pi, pi], untouched if it is there."""
+    return float(angle) if -np.pi < angle <= np.pi else float(np.pi - (np.pi - angle) % (2 * np.pi))
 
 
 def _configurations(robot: Any) -> dict[str, tuple[float, ...]]:

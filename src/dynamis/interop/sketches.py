@@ -55,6 +55,7 @@ class Draft:
         *,
         index: int | None = None,
         limit: Mapping[str, float] | None = None,
+        mimic: tuple[str, float, float] | None = None,
         **changes: Any,
     ) -> str:
         """Add a joint between two links; `changes` are fields of the Link it becomes."""
@@ -72,17 +73,23 @@ class Draft:
                 limit=dict(limit or {}),
                 damping=0.0,
                 friction=0.0,
-                mimic=None,
+                mimic=mimic,
                 extension=None if index is None else Element(EXTENSION, index=str(index)),
             )
         )
         self.changes[name] = changes
         return name
 
-    def model(self, name: str, tip: str | None, **fields: Any) -> Model:
-        """The model, fixed links merged and kept as named frames."""
+    def model(
+        self,
+        name: str,
+        tip: str | None,
+        lock: Mapping[str, float] | None = None,
+        **fields: Any,
+    ) -> Model:
+        """The model, fixed links merged and kept as named frames, joints in `lock` held."""
         sketch = Sketch(name, self.links, tuple(self.joints))
-        found = plain_model(sketch, name, tip)
+        found = plain_model(sketch, name, tip, lock)
         links = tuple(replace(x, **self.changes[str(x.joint_name)]) for x in found.links)
         return replace(found, links=links, **fields)
 

@@ -2,12 +2,15 @@
 
 import io
 from typing import Any
-from xml.etree.ElementTree import SubElement, tostring
+from xml.etree.ElementTree import Element, SubElement, tostring
 
+import numpy as np
+
+from ..model.pose import pose
 from ..model.urdf import model_from_urdf
-from ..model.urdf_elements import parsed, sketch
+from ..model.urdf_elements import sketch
 from ..model.urdf_tree import plain_model
-from ..model.urdf_write import spaced, standard_robot
+from ..model.urdf_write import spaced, standard_robot, writable
 from ..packages import package
 from ..robot import Robot
 from ..spatial.rotations import normalised
@@ -40,11 +43,43 @@ def from_yourdfpy(urdf: Any, tip: str | None = None, lock: Any = None) -> Robot:
     yourdfpy = package("yourdfpy", "yourdfpy", "from_yourdfpy", "dev")
     if not isinstance(urdf, yourdfpy.URDF):
         raise NotRepresentableError(f"{type(urdf).__name__} was given, expected a yourdfpy.URDF")
-    root = parsed(urdf.write_xml_string())
-    joints = {x.get("name"): x for x in root.findall("joint")}
-    for joint in urdf.robot.joints:  # its writer leaves these out
-        if joint.mimic is not None and joints[joint.name].find("mimic") is None:
-            told = {"multiplier": joint.mimic.multiplier, "offset": joint.mimic.offset}
-            rows = {key: repr(float(x)) for key, x in told.items() if x is not None}
-            SubElement(joints[joint.name], "mimic", rows, joint=joint.mimic.joint)
-    return Robot(model_from_urdf(tostring(root), "yourdfpy", tip, lock))
+    return Robot(model_from_urdf(tostring(_element(urdf.robot)), "yourdfpy", tip, lock))
+
+
+def _element(robot: Any) -> Element:
+    """What moves, as a URDF element: its own writer leaves mimics out and needs what is drawn."""
+    root = _child(None, "robot", name=robot.name)
+    for link in robot.links:
+        node, body = _child(root, "link", name=link.name), link.inertial
+        if body is None:
+            continue
+        inertial = _placed(_child(node, "inertial"), body.origin)
+        if body.mass is not None:
+            _child(inertial, "mass", value=body.mass)
+        if body.inertia is not None:
+            I = np.asarray(body.inertia, dtype=float)
+            six = {f"i{'xyz'[i]}{'xyz'[j]}": I[i, j] for i in range(3) for j in range(i, 3)}
+            _child(inertial, "inertia", **six)
+    for joint in robot.joints:
+        node = _placed(_child(root, "joint", name=joint.name, type=joint.type), joint.origin)
+        _child(node, "parent", link=joint.parent)
+        _child(node, "child", link=joint.child)
+        if joint.axis is not None:
+            _child(node, "axis", xyz=" ".join(map(str, np.ravel(joint.axis))))
+        for tag in ("limit", "dynamics", "mimic"):
+            if getattr(joint, tag) is not None:
+                _child(node, tag, **vars(getattr(joint, tag)))
+    return root
+
+
+def _child(parent: Element | None, tag: str, **told: Any) -> Element:
+    """An element with what is known."""
+    texts = {key: writable(str(x)) for key, x in told.items() if x is not None}
+    return Element(tag, texts) if parent is None else SubElement(parent, tag, texts)
+
+
+def _placed(node: Element, origin: Any) -> Element:
+    if origin is not None:
+        here = pose(np.asarray(origin, dtype=float).tolist(), str(node.get("name", node.tag)))
+        _child(node, "origin", xyz=spaced(here.xyz), rpy=spaced(here.rpy))
+    return node
