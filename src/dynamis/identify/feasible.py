@@ -173,10 +173,15 @@ def solved(cp: Any, problem: Any) -> str:
                 warnings.simplefilter("ignore", UserWarning)  # the status says it, and is reported
                 problem.solve(solver=cp.CLARABEL, **settings)
             break
-        except cp.error.SolverError as error:
+        except Exception as error:  # whatever numbers out of all proportion make a solver raise
+            failed = error
+        except BaseException as error:
+            if type(error).__name__ != "PanicException":  # of Rust code: no Exception
+                raise
             failed = error
     else:
-        raise SolverError(f"the semidefinite program failed: {failed}", "try a prior")
+        hint = "check units and sizes; another prior, or estimator='weighted', may help"
+        raise SolverError(f"the semidefinite program failed: {str(failed)[:200]}", hint)
     if problem.status not in ("optimal", "optimal_inaccurate"):
         raise SolverError(f"the semidefinite program is {problem.status}")
     return problem.status
