@@ -55,7 +55,7 @@ def test_a_solver_that_panics_is_one_of_our_errors():
         feasible.solved(cp, problem)
 
 
-@pytest.mark.parametrize("prior", [-1.0, 1e300, float("inf"), float("nan"), 10**400, "much"])
+@pytest.mark.parametrize("prior", [-1.0, 1e300, float("inf"), float("nan"), "much"])
 def test_a_prior_out_of_all_proportion_is_refused(prior):
     robot = arm()
     with pytest.raises(OptionError, match=r"prior is .*, expected rows of data, from 0 to 1e\+12"):

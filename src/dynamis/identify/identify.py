@@ -17,7 +17,7 @@ from .doubts import (
     saturation,
     torque_size,
 )
-from .estimate import Estimate, validation
+from .estimate import Estimate, handed_over, validation
 from .log import Log
 from .plan import Fit, Plan
 from .processing import Processing
@@ -103,6 +103,7 @@ def identify(
         logs=tuple(logs),
         asked=how,
     )
+    estimate = replace(estimate, findings=(*handed_over(estimate), *findings))
     return replace(estimate, held_out=last_third(plan, logs)) if held_out else estimate
 
 
