@@ -3,6 +3,7 @@
 from hypothesis import strategies as st
 
 from dynamis.model.drive import Drive
+from dynamis.model.finding import LEVELS, Finding
 from dynamis.model.friction import Friction
 from dynamis.model.link import Link
 from dynamis.model.model import Model, NamedFrame, Payload
@@ -116,6 +117,11 @@ def places(draw, convention, joint, names):
     return place | ({"offset": draw(numbers)} if draw(st.booleans()) else {})
 
 
+def findings(texts):
+    """What whoever made a model may have known about it."""
+    return st.builds(Finding, st.sampled_from(LEVELS), texts, texts, texts)
+
+
 @st.composite
 def models(draw, xml=False, physical=False):
     """A model that uses anything the files can say."""
@@ -170,4 +176,5 @@ def models(draw, xml=False, physical=False):
         configurations={draw(texts): draw(vectors(numbers, len(free)))},
         frames=draw(st.sampled_from([(), (frame,)])),
         description=draw(st.one_of(st.just(""), texts)),
+        findings=draw(st.sampled_from([(), (draw(findings(texts)),)])),
     )

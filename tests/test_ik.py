@@ -409,6 +409,71 @@ def test_a_singular_target_of_the_search_keeps_the_isolated_solutions():
     assert (np.abs(solutions.q[:, 4]) > 0.1).sum() == 4
 
 
+WRISTS = {"puma560": 8, "elbow6": 8, "kr16": 8, "stanford": 8, "sixr": 8, "ur10e": 8}
+POSE = 1e-13  # rounding of a pose and of what is computed from it; over q5 it is that of q4
+
+
+def exact_to(bend):
+    """How well a pose whose wrist is bent by so little tells the angles of its outer axes."""
+    return POSE / bend + 1e-11
+
+
+@pytest.mark.parametrize("bend", [1e-3, 1e-5, 3e-6, 1e-6, 3e-7, 1e-7, 1e-8])
+@pytest.mark.parametrize("name", WRISTS)
+def test_a_nearly_straight_wrist_keeps_its_solutions(name, bend):
+    robot = dy.load(name)
+    q = np.random.default_rng(3).uniform(-1.0, 1.0, 6)
+    q[4] = bend
+    solutions = robot.ik(robot.fk(q))
+    assert_solutions(robot, robot.fk(q), solutions)
+    assert len(solutions) == WRISTS[name]
+    assert nearest(robot, solutions, q) < exact_to(bend)
+    if bend <= 3e-7:
+        assert solutions.reason.startswith("nearly singular target")
+        assert "solutions may be missing or inexact there" in solutions.reason
+
+
+@pytest.mark.parametrize("bend", [1e-9, 1e-10, 1e-12])
+@pytest.mark.parametrize("name", WRISTS)
+def test_a_wrist_straight_within_the_tolerance_says_so(name, bend):
+    robot = dy.load(name)
+    q = np.random.default_rng(3).uniform(-1.0, 1.0, 6)
+    q[4] = bend
+    solutions = robot.ik(robot.fk(q))
+    assert_solutions(robot, robot.fk(q), solutions)
+    assert nearest(robot, solutions, q) < exact_to(bend)
+    assert "singular target" in solutions.reason
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=seeds, decade=st.floats(-10.0, -1.0))
+def test_any_spherical_wrist_however_straight_finds_its_own_q(seed, decade):
+    rng = np.random.default_rng(seed)
+    robot = dy.load(rng.choice(["puma560", "elbow6", "kr16", "stanford", "sixr"]))
+    q = rng.uniform(-1.0, 1.0, 6)
+    q[4] = 1.0
+    assume(general(robot, q))
+    q[4] = 10.0**decade
+    solutions = robot.ik(robot.fk(q))
+    assert nearest(robot, solutions, q) < 100.0 * exact_to(q[4])
+
+
+@pytest.mark.parametrize("beside", [1e-4, 1e-6, 1e-7, 1e-8, 1e-9])
+@pytest.mark.parametrize("name", ["elbow6", "kr16"])
+def test_a_wrist_centre_beside_axis_one_keeps_its_solutions(name, beside):
+    robot = dy.load(name)
+    arm = serial_arm(robot)
+    T = robot.fk([0.3, 0.4, 0.5, 0.6, 0.7, 0.8])
+    wrist = wrist_target(arm, wrist_centre(arm), T)
+    T[:2, 3] += beside * np.array([0.6, 0.8]) - wrist[:2]
+    solutions = robot.ik(T)
+    assert_solutions(robot, T, solutions)
+    assert len(solutions) == 8
+    angles = solutions.q[:, 0]
+    apart = np.abs(np.sin(angles[:, None] - angles))  # one direction and its opposite
+    assert apart.max() < 1e-12 / beside + 1e-9
+
+
 # limits
 
 

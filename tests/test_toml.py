@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from dynamis.errors import FileError, SymbolError
 from dynamis.model.chain import chain
+from dynamis.model.finding import Finding
 from dynamis.model.quantity import Expression
 from dynamis.model.source import LARGEST
 from dynamis.model.toml import model_from_toml, read_toml, toml_text
@@ -92,9 +93,15 @@ linear = [0, 0, 0, 0, 1, 0, 2, 0, 0, 3]
 name = "camera"
 link = "arm"
 rpy = [0, "pi/2", 0]
+[[finding]]
+level = "note"
+where = "arm"
+what = "its mass is a guess"
+remedy = "weigh it"
 """
     model = model_from_toml(text)
     arm, slide = model.links
+    assert model.findings == (Finding("note", "arm", "its mass is a guess", "weigh it"),)
     assert model.gravity == (0.0, -9.81, Expression("g"))
     assert model.tool.xyz == (0.5, 0.0, 0.0)
     assert model.configurations["home pose"] == (0.5,)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dynamis as dy
-from dynamis.identify.diagnose import LogError
+from dynamis.identify.diagnose import LogError, velocity_lag
 
 from .motions import arm, log_of, series
 
@@ -37,6 +37,44 @@ def test_errors(log, said):
     with pytest.raises(LogError, match=said) as raised:
         dy.identify(ROBOT, log, friction="asymmetric")
     assert raised.value.findings and raised.value.hint
+
+
+def test_there_is_one_limit_beyond_which_angles_may_be_degrees():
+    """What reading a log questions is what identification refuses, and nothing else."""
+    for reach, doubted in ((12.5, False), (12.6, True), (20.0, True)):
+        q = GOOD.q - GOOD.q[:, :1].max() * np.array([1.0, 0.0]) + np.array([reach, 0.0])
+        arrays = {"t": GOOD.t, "q": q, "qd": GOOD.qd, "tau": GOOD.tau}
+        said = [f.what for f in dy.read_log(arrays).findings]
+        assert any("are these degrees?" in x for x in said) == doubted
+        if doubted:
+            with pytest.raises(LogError, match="degrees, or motor angles"):
+                dy.identify(ROBOT, dy.Log(**arrays), friction="asymmetric")
+        else:
+            dy.identify(ROBOT, dy.Log(**arrays), friction="asymmetric", held_out=False, force=True)
+
+
+def lagging(lag, spoilt=0):
+    """A log whose velocities come late, and go on at its end where the arm was stopped."""
+    t, q, qd, _ = series(4)
+    late = np.stack([np.interp(t - lag, t, v) for v in qd.T], axis=1)
+    if spoilt:
+        q = np.array(q)
+        q[-spoilt:] = q[-spoilt - 1]
+    noise = np.random.default_rng(1).normal(size=(2, *q.shape))
+    return dy.Log(t=t, q=q + 1e-6 * noise[0], qd=late + 1e-3 * noise[1], tau=q)
+
+
+@pytest.mark.parametrize("spoilt", [0, 20, 60])
+@pytest.mark.parametrize("lag", [0.0, 2.5e-3, 10e-3])
+def test_the_lag_of_velocities_is_that_of_the_motion_not_of_its_end(lag, spoilt):
+    assert velocity_lag(lagging(lag, spoilt)) == pytest.approx(lag, abs=0.3e-3)
+
+
+def test_the_lag_of_the_velocities_of_a_real_arm(data):
+    """They follow by half a sample; at the end the recorded velocity goes on, the arm does not."""
+    names = {"t": "times", "q": "positions", "qd": "velocities", "tau": "torques"}
+    log = dy.read_log(data / "lwr4" / "measurements_1.npz", names)
+    assert velocity_lag(log) == pytest.approx(2.5e-3, abs=0.3e-3)
 
 
 def findings(log):

@@ -1,5 +1,10 @@
 """Exciting motions: they keep their limits, start and end at rest, and beat random ones."""
 
+import os
+import signal
+import sys
+import threading
+
 import casadi as ca
 import numpy as np
 import pytest
@@ -307,6 +312,47 @@ def test_progress_is_shown_on_stderr_only_if_wanted(capsys):
 def test_bad_inputs_are_named(options, kind, words):
     with pytest.raises(kind, match=words):
         excite(dy.load("planar-rr"), **options)
+
+
+def inside_the_optimiser(thread):
+    """Whether a thread is in the compiled code of CasADi, called by the design."""
+    frame, codes = sys._current_frames()[thread], []
+    while frame is not None:
+        codes.append(frame.f_code)
+        frame = frame.f_back
+    return Problem.solve.__code__ in codes and "casadi" in codes[0].co_filename
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="signals as POSIX has them")
+def test_an_interrupt_inside_the_optimiser_ends_the_design():
+    main, over = threading.get_ident(), threading.Event()
+    before = signal.getsignal(signal.SIGINT)
+
+    def press():
+        while not over.wait(1e-3):
+            if inside_the_optimiser(main):
+                os.kill(os.getpid(), signal.SIGINT)
+                return
+
+    presser = threading.Thread(target=press)
+    presser.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            excite(dy.load("pendulum3"))
+    finally:
+        over.set()
+        presser.join()
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_a_design_runs_in_any_thread():
+    found = []
+    thread = threading.Thread(
+        target=lambda: found.append(excite(dy.load("planar-rr"), starts=1, max_iterations=5))
+    )
+    thread.start()
+    thread.join()
+    assert found[0].gain.condition_best > 0.0
 
 
 def test_robots_that_cannot_be_excited_are_refused():

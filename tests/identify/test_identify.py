@@ -107,17 +107,63 @@ def test_a_root_reaches_the_robot():
     )
 
 
-def test_a_load_becomes_the_efficiency_of_a_drive():
-    """Friction of the teeth: torque times 1 + mu when driving, about 1 - mu when driven."""
+def log_with_load():
+    """A log of an arm whose gears rub in proportion to what they carry."""
     t, q, qd, qdd = series(2)
     rigid = ROBOT.inverse_dynamics(q, qd, qdd) - ROBOT.friction_torque(qd)
     tau = rigid + ROBOT.friction_torque(qd) + 0.08 * np.tanh(qd / 0.01) * np.abs(rigid)
-    log = dy.Log(t=t, q=q, qd=qd, tau=tau)
+    return dy.Log(t=t, q=q, qd=qd, tau=tau)
+
+
+def test_a_load_becomes_the_efficiency_of_a_drive():
+    """Friction of the teeth: torque times 1 + mu when driving, about 1 - mu when driven."""
+    log = log_with_load()
     found = dy.identify(ROBOT, log, friction="loaded", estimator="weighted", held_out=False)
     loads = found.values[found.unknowns.of_kind("load")]
     np.testing.assert_allclose(loads, 0.08, atol=0.01)
     eta = [link.drive.efficiency for link in found.robot.model.links]
     np.testing.assert_allclose(eta, 1 / 1.08, atol=0.01)
+
+
+def left_of(log, predicted):
+    """Relative error in percent, as a finding writes it."""
+    return f"{100 * np.linalg.norm(log.tau - predicted) / np.linalg.norm(log.tau):.2f} %"
+
+
+@pytest.mark.parametrize("friction", ["loaded", "loaded-grotjahn"])
+def test_a_robot_that_is_not_the_validated_model_says_so(friction, tmp_path):
+    log = log_with_load()
+    found = dy.identify(ROBOT, log, friction=friction, held_out=False)
+    (said,) = (f for f in found.robot.check() if f.where == "robot handed over")
+    own = left_of(log, found.predict(log))
+    samples, _ = prepare(log, found.processing[0], thin=False)
+    parts = [found.robot.inverse_dynamics(s.q, s.qd, s.qdd) for s in samples]
+    handed = left_of(log, np.concatenate(parts)[: len(log)])
+    assert own != handed
+    assert f"misses {handed} of the torque" in said.what
+    assert f"the validated model {own}" in said.what
+    assert said in found.findings and said.level == "warning"
+    for name in ("arm.toml", "arm.urdf"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DynamisWarning)  # what URDF cannot hold
+            assert found.save(tmp_path / name) == tmp_path / name
+        assert said in dy.load(tmp_path / name).check()
+    page = found.report(tmp_path / "id.html").read_text(encoding="utf-8")
+    shown = page.index(f"misses {handed} of the torque")
+    assert shown < page.index("<h2>")  # before the first section
+    again = dy.identify(found.robot, LOG, friction="smooth", held_out=False)
+    assert again.robot.model.findings == ()  # it spoke of another fit
+
+
+@pytest.mark.parametrize("friction", [x for x in FRICTIONS if not x.startswith("loaded")])
+def test_a_robot_that_is_the_validated_model_predicts_the_same(friction):
+    found = dy.identify(ROBOT, LOG, friction=friction, held_out=False, force=True)
+    assert found.robot.model.findings == ()
+    samples, _ = prepare(LOG, found.processing[0], thin=False)
+    for s in samples:
+        tau = found.robot.inverse_dynamics(s.q, s.qd, s.qdd)
+        own = found.unknowns.regressor(s.q, s.qd, s.qdd) @ found.values
+        assert np.linalg.norm(tau - own) < 1e-3 * np.linalg.norm(tau)
 
 
 def test_blocks_do_not_matter(monkeypatch):
@@ -209,7 +255,8 @@ def test_save_and_load(tmp_path):
     for name in ("arm.toml", "arm.urdf"):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DynamisWarning)  # what URDF cannot hold
-            found.save(tmp_path / name)
+            assert found.save(tmp_path / name) == tmp_path / name
+            assert found.save(str(tmp_path / name)) == tmp_path / name
         again = dy.load(tmp_path / name)
         q, qd, qdd = np.random.default_rng(0).normal(size=(3, 2))
         np.testing.assert_allclose(

@@ -130,6 +130,24 @@ def test_an_arm_that_cannot_be_built_is_found(capsys, monkeypatch):
     assert "the arm found could not be built" in said.err and "--estimator feasible" in said.err
 
 
+def test_a_robot_that_is_not_the_validated_model_is_said_last(capsys, tmp_path):
+    robot, run = dy.load("two.toml"), dict(np.load("run.npz"))
+    rigid = run["tau"] - robot.friction_torque(run["qd"])
+    run["tau"] = run["tau"] + 0.1 * np.tanh(run["qd"] / 0.01) * np.abs(rigid)
+    np.savez(tmp_path / "rubbing.npz", **run)
+    words = ["identify", "two.toml", str(tmp_path / "rubbing.npz"), "--friction", "loaded"]
+    assert main([*words, "--save", str(tmp_path / "arm.toml")]) == 0
+    said = capsys.readouterr().err
+    assert said.count("this is not the model that was validated") == 1
+    assert said.index("wrote") < said.index("warning: robot handed over")
+    assert main(["check", str(tmp_path / "arm.toml")]) == 0
+    assert "this is not the model that was validated" in "".join(capsys.readouterr())
+    assert main([*words, "--json"]) == 0
+    assert "robot handed over" in [
+        f["where"] for f in json.loads(capsys.readouterr().out)["findings"]
+    ]
+
+
 def test_without_cvxpy_there_is_another_way(capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "cvxpy", None)
     assert main(["identify", "two.toml", "run.npz"]) == 2

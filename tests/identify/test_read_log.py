@@ -10,6 +10,7 @@ import pytest
 import dynamis as dy
 from dynamis.errors import DynamisError, FileError, OptionError, ShapeError
 from dynamis.identify import read_log
+from dynamis.identify.table import LARGEST, MOST_COLUMNS
 
 from .test_log import motion
 
@@ -928,3 +929,74 @@ def test_real_velocities_are_the_rates_of_the_positions(data, arm):
     for path in sorted((data / arm).glob("*.npz")):
         log = read_log(path, {"lwr4": lwr4, "ur10e": {"tau": "i"}}.get(arm))
         assert not [x for x in log.findings if "rate of" in x.what or "never" in x.what], path.name
+
+
+# more than a log
+
+
+def test_a_small_parquet_that_unpacks_to_gigabytes_is_refused_by_what_it_declares(tmp_path):
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    rows, groups = 2**20, LARGEST // 2**23 + 1
+    table = arrow.table({"joint.q1": arrow.array(np.zeros(rows, dtype=np.int8))})
+    path = tmp_path / "bomb.parquet"
+    with parquet.ParquetWriter(path, table.schema, compression="zstd") as writer:
+        for _ in range(groups):
+            writer.write_table(table)
+    assert path.stat().st_size < 1e6
+    with pytest.raises(FileError, match=r"520 MiB of numbers .*at most 512 MiB") as raised:
+        read_log(path, {"q": "joint.q1", "tau": "joint.q1"}, sample_time=0.01)
+    assert f"max_bytes={8 * rows * groups}" in str(raised.value.hint)
+
+
+def test_an_npz_is_refused_by_what_its_headers_claim(tmp_path):
+    path = tmp_path / "bomb.npz"
+    np.savez(path, **arrays())
+    with zipfile.ZipFile(path, "a") as archive, archive.open("tau2.npy", "w") as file:
+        header = {"descr": "<f8", "fortran_order": False, "shape": (10**9,)}
+        np.lib.format.write_array_header_1_0(file, header)
+    with pytest.raises(FileError, match="'tau2' alone 7629 MiB"):
+        read_log(path, {"tau": "tau2"})
+    same(read_log(path), arrays())  # what nobody asks for does not count
+
+
+@pytest.mark.parametrize("ending", ["csv", "npz", "parquet", "mcap"])
+def test_the_limit_is_the_callers(ending, tmp_path):
+    path = tmp_path / f"run.{ending}"
+    if ending == "csv":
+        write_csv(path, flat(arrays()))
+    elif ending == "npz":
+        np.savez(path, **arrays())
+    elif ending == "parquet":
+        arrow = pytest.importorskip("pyarrow")
+        pytest.importorskip("pyarrow.parquet").write_table(arrow.table(flat(arrays())), path)
+    else:
+        write_mcap(path, messages())
+    with pytest.raises(FileError, match=r"expected at most 0\.0009766 MiB"):
+        read_log(path, max_bytes=1024)
+    assert len(read_log(path, max_bytes=10**6)) == len(read_log(path)) > 1
+    for wrong in (0, -1, "much", None, True, float("nan")):
+        with pytest.raises(OptionError, match="max_bytes is"):
+            read_log(path, max_bytes=wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("ending", ["csv", "npz", "parquet", "frame"])
+def test_too_many_columns_are_refused_before_they_are_read(ending, tmp_path):
+    names = [f"x{k}" for k in range(MOST_COLUMNS - 3)]
+    for extra, refused in (([], False), (["one more"], True)):
+        columns = {"t": T[:3], "q1": T[:3] ** 2, "tau1": T[:3]}
+        columns |= {name: np.zeros(3) for name in [*names, *extra]}
+        source = path = tmp_path / f"run.{ending}"
+        if ending == "csv":
+            write_csv(path, columns, form="%g")
+        elif ending == "npz":
+            np.savez(path, **columns)
+        elif ending == "parquet":
+            arrow = pytest.importorskip("pyarrow")
+            pytest.importorskip("pyarrow.parquet").write_table(arrow.table(columns), path)
+        else:
+            source = pytest.importorskip("pandas").DataFrame(columns)
+        if refused:
+            with pytest.raises(FileError, match="has 4097 columns, expected at most 4096"):
+                read_log(source)
+        else:
+            assert len(read_log(source)) == 3

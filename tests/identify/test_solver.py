@@ -4,7 +4,10 @@ import numpy as np
 import pytest
 
 import dynamis as dy
+from dynamis.errors import OptionError
 from dynamis.identify import feasible
+
+from .motions import arm, log_of
 
 
 @pytest.fixture(scope="module")
@@ -39,3 +42,21 @@ def test_without_them_it_says_so():
 
     with pytest.raises(feasible.SolverError, match="no luck"):
         feasible.solved(cp, Hopeless())
+
+
+def test_a_solver_that_panics_is_one_of_our_errors():
+    """Numbers out of all proportion make the solver's Rust code panic: that is no Exception."""
+    import cvxpy as cp
+
+    X = cp.Variable((4, 4), PSD=True)
+    cost = cp.sum_squares(X - np.eye(4)) + 1e300 * (cp.trace(X) - cp.log_det(X))
+    problem = cp.Problem(cp.Minimize(cost), [1e-5 * np.eye(4) << X])
+    with pytest.raises(feasible.SolverError, match="semidefinite program failed"):
+        feasible.solved(cp, problem)
+
+
+@pytest.mark.parametrize("prior", [-1.0, 1e300, float("inf"), float("nan"), "much"])
+def test_a_prior_out_of_all_proportion_is_refused(prior):
+    robot = arm()
+    with pytest.raises(OptionError, match=r"prior is .*, expected rows of data, from 0 to 1e\+12"):
+        dy.identify(robot, log_of(robot), prior=prior)

@@ -110,6 +110,8 @@ def run(
         for path in written.values():
             if path is not None:
                 talk(f"wrote {path}")
+    for finding in found.robot.model.findings:  # last, where it is seen
+        talk(in_terminal(str(finding)))
     if not found.is_physical:
         talk(_impossible(found))
     if limit is not None and not 100.0 * worst <= limit:
@@ -208,7 +210,8 @@ def _span(given: str | None, name: str) -> tuple[float | None, float | None] | N
 def _say(found: Any, checks: Sequence[Any]) -> None:
     """Held out and validations, then the training log, then what the model is."""
     for finding in found.findings:
-        talk(in_terminal(str(finding)))
+        if finding not in found.robot.model.findings:
+            talk(in_terminal(str(finding)))
     cutoff = float(found.processing[0].cutoff)
     if found.held_out is not None:
         data(_accuracy(found.held_out, "held out", cutoff))

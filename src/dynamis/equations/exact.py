@@ -25,7 +25,7 @@ ROOTS = 12  # largest denominator of an exponent
 KEPT = {  # fields of a model that hold no numbers, or numbers that no equation contains
     "name", "joint", "joint_name", "parent", "axis", "limits", "velocity_limit", "effort_limit",
     "rotor_axis", "rotor_link", "values", "configurations", "convention", "description", "law",
-    "tool_link", "tool_name", "base_name", "rotors", "link", *CIRCUIT,
+    "tool_link", "tool_name", "base_name", "rotors", "link", "findings", *CIRCUIT,
 }  # fmt: skip
 
 

@@ -35,19 +35,21 @@ class Block(NamedTuple):
 def pick(table: Table, columns: Any) -> dict[str, Block]:
     """Every quantity the source holds: those asked for, and those under their usual names."""
     asked = checked_columns(columns)
-    blocks = {x: find(table, x, spec) for x, spec in asked.items() if spec is not None}
+    chosen = {x: find(table, x, spec) for x, spec in asked.items() if spec is not None}
     for quantity, others in INSTEAD.items():
         if any(x in asked for x in (quantity, *others)):
             continue
         for name in (quantity, *others):
             spec = table.defaults.get(name, name)
             if found := _columns(table, spec):
-                blocks[name] = _block(table, found, spec)
+                chosen[name] = found
                 break
     for quantity in NEEDED:
-        if not any(x in blocks for x in (quantity, *INSTEAD[quantity])):
+        if not any(x in chosen for x in (quantity, *INSTEAD[quantity])):
             raise _missing(table, quantity, table.defaults.get(quantity, quantity))
-    return blocks
+    for name in [name for found in chosen.values() for name, _ in found]:
+        table.count(name)  # all before the first is read
+    return {x: _block(table, found) for x, found in chosen.items()}
 
 
 def checked_columns(columns: Any) -> Mapping[str, Any]:
@@ -70,13 +72,13 @@ def checked_columns(columns: Any) -> Mapping[str, Any]:
     return columns
 
 
-def find(table: Table, quantity: str, spec: Any) -> Block:
+def find(table: Table, quantity: str, spec: Any) -> list[tuple[str, str | None]]:
     """The columns a name, a pattern or a list of names stands for."""
     if isinstance(spec, str):
         found = _columns(table, spec)
         if not found:
             raise _missing(table, quantity, spec)
-        return _block(table, found, spec)
+        return found
     if not isinstance(spec, Sequence) or not spec or not all(isinstance(x, str) for x in spec):
         raise OptionError(
             f"columns[{quantity!r}] is {spec!r}, expected a name, a pattern such as 'pos_*' or "
@@ -88,7 +90,7 @@ def find(table: Table, quantity: str, spec: Any) -> Block:
     twice = next((x for i, x in enumerate(spec) if x in spec[:i]), None)
     if twice is not None:
         raise OptionError(f"columns[{quantity!r}] lists {twice!r} twice")
-    return _block(table, [(x, None) for x in spec], spec)
+    return [(x, None) for x in spec]
 
 
 def _columns(table: Table, spec: str) -> list[tuple[str, str | None]]:
@@ -130,7 +132,7 @@ def _in_order(found: list[tuple[str, str]], spec: str, where: str) -> list[tuple
     return [(name, None) for name, _ in ordered]
 
 
-def _block(table: Table, found: list[tuple[str, str | None]], spec: Any) -> Block:
+def _block(table: Table, found: list[tuple[str, str | None]]) -> Block:
     arrays = [table.array(name) for name, _ in found]
     if len(arrays) == 1 and arrays[0].ndim == 2:
         k = arrays[0].shape[1]

@@ -8,6 +8,7 @@ import numpy as np
 from ..errors import DynamisError
 from ..model.finding import Finding
 from .log import Log
+from .noticed import like_degrees
 from .processing import lowpass
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 STILL = 1e-4  # rad or m: a joint whose position varies less does not move
 SHORT = 50  # rows
-TURN = 4.0 * np.pi  # a revolute joint rarely moves further; degrees do
+STRETCHES = 40  # of a log, on each of which the lag of its velocities is estimated
 LATE = 2e-3  # s: velocities that come later are worth a word
 POOR = 1e4  # condition number beyond which a motion does not excite the unknowns
 
@@ -44,16 +45,29 @@ def diagnose(robot: "Robot", logs: Sequence[Log]) -> list[Finding]:
 
 def _lag(robot: "Robot", log: Log) -> list[Finding]:
     """Logged velocities that come late, as those of a filter do."""
-    if log.qd is None or len(log) < SHORT:
-        return []
-    rate = np.gradient(log.q, log.t, axis=0)
-    slope = np.gradient(lowpass(rate, 0.1 * log.rate, log.rate), log.t, axis=0)
-    late = -float(((log.qd - rate) * slope).sum() / max(float((slope * slope).sum()), 1e-300))
+    late = velocity_lag(log)
     if late < LATE:
         return []
     what = f"the logged velocities come {1e3 * late:.1f} ms after the positions"
     remedy = "try processing=dy.Processing(velocity='difference') and compare held-out errors"
     return [Finding("note", log.name or "log", what, remedy)]
+
+
+def velocity_lag(log: Log) -> float:
+    """Seconds by which the logged velocities follow the derivative of the positions; 0 without.
+
+    qd = rate - lag d(rate)/dt by least squares on each of many stretches, of those that move the
+    median: a recording that ends (or a filter that begins) within a motion spoils few of them.
+    """
+    if log.qd is None or len(log) < SHORT:
+        return 0.0
+    rate = np.gradient(log.q, log.t, axis=0)
+    slope = np.gradient(lowpass(rate, 0.1 * log.rate, log.rate), log.t, axis=0)
+    starts = np.linspace(0, len(log), min(STRETCHES, len(log) // 10), endpoint=False).astype(int)
+    off = np.add.reduceat(((rate - log.qd) * slope).sum(axis=1), starts)
+    size = np.add.reduceat((slope * slope).sum(axis=1), starts)
+    moving = size > 0.1 * np.quantile(size, 0.8)
+    return float(np.median(off[moving] / size[moving])) if moving.any() else 0.0
 
 
 def _length(log: Log) -> list[Finding]:
@@ -89,11 +103,14 @@ def _torques(robot: "Robot", log: Log) -> list[Finding]:
 def _units(robot: "Robot", log: Log) -> list[Finding]:
     found = []
     kinds = [link.joint for link in robot.model.links if link.mimic is None]
-    for name, kind, q in zip(robot.joint_names, kinds, log.q.T, strict=True):
-        if kind == "revolute" and np.ptp(q) > TURN:
-            what = f"moves over {np.ptp(q):.4g}: degrees, or motor angles?"
-            remedy = "give read_log units={'q': 'deg'} or the gear ratios"
-            found.append(Finding("error", f"{log.name or 'log'}, {name}", what, remedy))
+    for j, largest in like_degrees(log.q).items():
+        if kinds[j] == "revolute":
+            where = f"{log.name or 'log'}, {robot.joint_names[j]}"
+            what = f"reaches {largest:.4g} rad: degrees, or motor angles?"
+            remedy = (
+                "give read_log units={'q': 'deg'} or the gear ratios; offset= takes off whole turns"
+            )
+            found.append(Finding("error", where, what, remedy))
     return found
 
 

@@ -1,6 +1,6 @@
 """What identification leaves: numbers with their spread, a robot to use, and an honest account."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,13 +13,16 @@ from ..model.finding import Finding
 from .bodies import links_of, physical
 from .log import Log
 from .processing import Processing, prepare
-from .unknowns import Unknowns
+from .samples import Samples
+from .unknowns import OWN, Unknowns
 from .validation import Validation
 
 if TYPE_CHECKING:
     from ..robot import Robot
 
 CONFIDENCE = 0.99
+HANDED_OVER = "robot handed over"
+SAME = 1e-3  # of the torque: what two models may differ by and still be one
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -69,8 +72,9 @@ class Estimate:
 
     @cached_property
     def robot(self) -> "Robot":
-        """The robot with the identified parameters."""
-        return self.unknowns.as_robot(self.full, self.values)
+        """The robot with the identified parameters, and what it lost of the validated model."""
+        found = tuple(f for f in self.findings if f.where == HANDED_OVER)
+        return self.unknowns.as_robot(self.full, self.values, found)
 
     @cached_property
     def links_physical(self) -> tuple[bool, ...]:
@@ -115,7 +119,7 @@ class Estimate:
 
     def predict(self, log: Log) -> np.ndarray:
         """Torque at the logged instants, (N, n)."""
-        return predicted(self.unknowns, self.values, log, self._how(log))[0]
+        return predicted(fitted(self.unknowns, self.values), log, self._how(log))[0]
 
     def validate(self, log: Log) -> Validation:
         """Measured beside predicted torque on a motion: .rms, .relative_error, ..."""
@@ -135,8 +139,9 @@ class Estimate:
         return replace(self.asked, velocity=velocity)
 
     def save(self, path: str | Path) -> Path:
-        """The identified robot as .toml or .urdf."""
-        return self.robot.save(path)  # type: ignore[return-value]
+        """Write the identified robot as .toml or .urdf; where it was written comes back."""
+        self.robot.save(path)
+        return Path(path)
 
     def refine(self, log: Log, controller: Any, reference: Any, **options: Any) -> "Estimate":
         """Output error: the simulated closed loop is made to move as the log says."""
@@ -173,18 +178,27 @@ class Estimate:
         )
 
 
-def predicted(
-    unknowns: Unknowns, x: np.ndarray, log: Log, processing: Processing
-) -> tuple[np.ndarray, np.ndarray]:
-    """Torque of the model and speed of the joints at the logged instants, (N, n) each.
+Torque = Callable[[Samples], np.ndarray]  # (N, n), what a model predicts
+
+
+def fitted(unknowns: Unknowns, x: np.ndarray) -> Torque:
+    """The model that is fitted and validated: tau = Y x."""
+
+    def torque(samples: Samples) -> np.ndarray:
+        return np.concatenate([Y @ x for Y, *_ in samples.blocks(unknowns, filtered=False)])
+
+    return torque
+
+
+def predicted(model: Torque, log: Log, processing: Processing) -> tuple[np.ndarray, np.ndarray]:
+    """Torque of a model and speed of the joints at the logged instants, (N, n) each.
 
     The motion is filtered, the torque is not; NaN inside long gaps.
     """
     pieces, _ = prepare(log, processing, thin=False)
     torque, speed = np.full(log.q.shape, np.nan), np.zeros(log.q.shape)
     for samples in pieces:
-        rows = [Y @ x for Y, *_ in samples.blocks(unknowns, filtered=False)]
-        tau = np.concatenate(rows)
+        tau = model(samples)
         near = log.step
         here = (log.t >= samples.t[0] - near) & (log.t <= samples.t[-1] + near)
         for j in range(log.n):
@@ -195,8 +209,48 @@ def predicted(
 
 def validation(unknowns: Unknowns, x: np.ndarray, log: Log, processing: Processing) -> Validation:
     """Measured beside predicted torque, every row of the log between its long gaps."""
-    tau, speed = predicted(unknowns, x, log, processing)
+    return _beside(fitted(unknowns, x), unknowns.robot, log, processing)
+
+
+def _beside(model: Torque, robot: "Robot", log: Log, processing: Processing) -> Validation:
+    tau, speed = predicted(model, log, processing)
     seen = np.isfinite(tau).all(axis=1)
-    names = tuple(unknowns.robot.joint_names)
+    names = tuple(robot.joint_names)
     measured = np.array(log.tau[seen])
     return Validation(log.name, log.t[seen], measured, tau[seen], speed[seen], names)
+
+
+def handed_over(estimate: Estimate) -> tuple[Finding, ...]:
+    """Whether the robot predicts other torques than the model that was validated, with figures.
+
+    It can where unknowns have no place among a robot's parameters.
+    """
+    if not len(estimate.unknowns.of_kind(*OWN)):
+        return ()
+    robot = estimate.robot
+    pairs = zip(estimate.logs, estimate.processing, estimate.training, strict=True)
+    both = [
+        (fit, _beside(lambda s: robot.inverse_dynamics(s.q, s.qd, s.qdd), robot, log, how))
+        for log, how, fit in pairs
+    ]
+    tau = np.concatenate([fit.measured for fit, _ in both])
+    own, other = (np.concatenate([pair[k].predicted for pair in both]) for k in (0, 1))
+    whole = max(float(np.linalg.norm(tau)), 1e-300)
+    if np.linalg.norm(own - other) <= SAME * whole:
+        return ()
+    lost = "part of the friction has no place in a robot"
+    if len(estimate.unknowns.of_kind("load")):
+        lost = (
+            "friction that grows with the load is kept as drive efficiency, which inverse_dynamics "
+            "leaves out"
+        )
+    a, b = (100.0 * float(np.linalg.norm(tau - x)) / whole for x in (own, other))
+    what = (
+        f"this is not the model that was validated: its inverse_dynamics misses {b:.2f} % of the "
+        f"torque of the training log, the validated model {a:.2f} %; {lost}"
+    )
+    remedy = (
+        "estimate.predict(log) is the validated model; friction='smooth' or 'grotjahn' hands over "
+        "what it validates"
+    )
+    return (Finding("warning", HANDED_OVER, what, remedy),)

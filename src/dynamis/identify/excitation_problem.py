@@ -1,6 +1,9 @@
 """The design as a nonlinear program: CasADi expressions, exact gradients, IPOPT."""
 
-from collections.abc import Callable
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -76,13 +79,14 @@ class Problem:
         free = np.full((self.series.rows, self.series.n), np.inf)
         if self.series.bounds.center is not None:
             free[0] = 0.0
-        found = self.solver(
-            x0=X.flatten(order="F"),
-            lbx=-free.flatten(order="F"),
-            ubx=free.flatten(order="F"),
-            lbg=np.concatenate(self.low),
-            ubg=np.concatenate(self.high),
-        )
+        with interruptible():
+            found = self.solver(
+                x0=X.flatten(order="F"),
+                lbx=-free.flatten(order="F"),
+                ubx=free.flatten(order="F"),
+                lbg=np.concatenate(self.low),
+                ubg=np.concatenate(self.high),
+            )
         status = str(self.solver.stats()["return_status"])
         if status == "User_Requested_Stop":
             raise KeyboardInterrupt
@@ -138,6 +142,30 @@ class Problem:
         self.constraints.append(expression)
         self.low.append(low)
         self.high.append(high)
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """What Ctrl-C raises inside comes out, though CasADi takes it for a failed evaluation."""
+    old, raised = signal.getsignal(signal.SIGINT), []
+
+    def handler(signum: int, frame: Any) -> None:
+        try:
+            old(signum, frame)  # type: ignore[operator]
+        except BaseException as error:
+            raised.append(error)
+            raise
+
+    if not callable(old) or threading.current_thread() is not threading.main_thread():
+        yield  # signals are ignored, or arrive in another thread
+        return
+    signal.signal(signal.SIGINT, handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, old)
+    if raised:
+        raise raised[0]
 
 
 def smooth(chain: Chain, speed: np.ndarray) -> Chain:

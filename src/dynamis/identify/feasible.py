@@ -14,7 +14,7 @@ import numpy as np
 from ..errors import DynamisError
 from .bodies import basis, lengths, links_of, physical, pseudo_inertia
 from .information import Information, scaled
-from .unknowns import Unknowns
+from .unknowns import OWN, Unknowns
 
 SIZE = 0.1  # metres: lengths are measured in these inside the program
 MARGIN = 1e-5  # of a kilogram: what the solver's tolerance may eat
@@ -91,7 +91,7 @@ class _Program:
         self.ten = cp.multiply(self.bodies, unit)
         G = unknowns.group
         flat = cp.reshape(self.ten, (10 * self.links,), order="C")
-        self.own = unknowns.of_kind("root", "load")
+        self.own = unknowns.of_kind(*OWN)
         self.added = cp.Variable(len(self.own)) if len(self.own) else None
         self.x = G[:, : 10 * self.links] @ flat + G[:, self.joint] @ self.others
         if self.added is not None:
@@ -173,10 +173,15 @@ def solved(cp: Any, problem: Any) -> str:
                 warnings.simplefilter("ignore", UserWarning)  # the status says it, and is reported
                 problem.solve(solver=cp.CLARABEL, **settings)
             break
-        except cp.error.SolverError as error:
+        except Exception as error:  # whatever numbers out of all proportion make a solver raise
+            failed = error
+        except BaseException as error:
+            if type(error).__name__ != "PanicException":  # of Rust code: no Exception
+                raise
             failed = error
     else:
-        raise SolverError(f"the semidefinite program failed: {failed}", "try a prior")
+        hint = "check units and sizes; another prior, or estimator='weighted', may help"
+        raise SolverError(f"the semidefinite program failed: {str(failed)[:200]}", hint)
     if problem.status not in ("optimal", "optimal_inaccurate"):
         raise SolverError(f"the semidefinite program is {problem.status}")
     return problem.status

@@ -17,7 +17,7 @@ from .doubts import (
     saturation,
     torque_size,
 )
-from .estimate import Estimate, validation
+from .estimate import Estimate, handed_over, validation
 from .log import Log
 from .plan import Fit, Plan
 from .processing import Processing
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 METHODS = ("direct", "two-step")
 LAST_THIRD = 2.0 / 3.0
+HEAVIEST = 1e12  # rows of data that a prior may weigh: more drown the data in rounding
 
 
 def identify(
@@ -65,8 +66,8 @@ def identify(
         raise OptionError(f"method is {method!r}, expected 'direct' or 'two-step'")
     if processing is not None and not isinstance(processing, Processing):
         raise OptionError(f"processing is {processing!r}, expected dy.Processing(...)")
-    if prior is not None and not (isinstance(prior, (int, float)) and prior >= 0):
-        raise OptionError(f"prior is {prior!r}, expected rows of data, at least 0")
+    if prior is not None and not (isinstance(prior, (int, float)) and 0 <= prior <= HEAVIEST):
+        raise OptionError(f"prior is {prior!r}, expected rows of data, from 0 to {HEAVIEST:g}")
     if rotors not in (None, True, False):
         raise OptionError(f"rotors is {rotors!r}, expected True, False or None")
     if slow is not None and method != "two-step":
@@ -102,6 +103,7 @@ def identify(
         logs=tuple(logs),
         asked=how,
     )
+    estimate = replace(estimate, findings=(*handed_over(estimate), *findings))
     return replace(estimate, held_out=last_third(plan, logs)) if held_out else estimate
 
 

@@ -19,7 +19,7 @@ from .log import Log
 from .processing import Processing, band, lowpass, prepare
 from .samples import Samples
 from .solve import LOST, Solution, weighted
-from .unknowns import Unknowns
+from .unknowns import OWN, Unknowns
 
 if TYPE_CHECKING:
     from ..simulate.sensors import Sensors
@@ -191,7 +191,7 @@ class ClosedLoop:
         from ..simulate import simulate
         from ..simulate.signals import reference_signal
 
-        if len(unknowns.of_kind("root", "load")):
+        if len(unknowns.of_kind(*OWN)):
             raise OptionError(
                 f"friction {unknowns.friction.name!r} is not simulated with its root or load open",
                 "identify with friction='smooth' or 'asymmetric'",

@@ -15,7 +15,7 @@ import numpy as np
 from ..errors import DynamisError, FileError, OptionError, did_you_mean
 from ..model.finding import Finding
 from ..packages import package
-from .table import Table
+from .table import Allowance, Table
 
 FIELDS = ("position", "velocity", "effort")
 DEFAULTS = {"q": "position", "qd": "velocity", "tau": "effort"}
@@ -31,12 +31,15 @@ class State(NamedTuple):
     values: dict[str, list[float]]
 
 
-def read_mcap(path: Path, topic: str | None, wanted: Sequence[str] | None) -> Table:
+def read_mcap(
+    path: Path, topic: str | None, wanted: Sequence[str] | None, allowance: Allowance
+) -> Table:
     """The joint states of one topic; `wanted` joints choose among messages of several arms."""
     reader = package("mcap.reader", "mcap", "reading .mcap", "logs")
     try:
         with path.open("rb") as file:
-            states = _states(reader.make_reader(file, validate_crcs=True), path.name, topic)
+            made = reader.make_reader(file, validate_crcs=True)
+            states = _states(made, path.name, topic, allowance)
     except DynamisError:
         raise
     except Exception as error:  # whatever a damaged file makes the reader raise
@@ -48,14 +51,18 @@ def read_mcap(path: Path, topic: str | None, wanted: Sequence[str] | None) -> Ta
     return _table(_chosen(states, wanted, path.name), path.name)
 
 
-def _states(reader: Any, where: str, topic: str | None) -> list[State]:
+def _states(reader: Any, where: str, topic: str | None, allowance: Allowance) -> list[State]:
     summary = reader.get_summary()
+    if summary is not None:
+        allowance.take("chunks", sum(x.uncompressed_size for x in summary.chunk_indexes))
     channels = [] if summary is None else list(summary.channels.values())
     if not channels:  # a recording without index: look at every message
         channels = [channel for _, channel, _ in reader.iter_messages()]
     found = _topic(channels, where, topic)
-    states = []
+    states, size = [], 0
     for _, _, message in reader.iter_messages(topics=[found]):
+        size += len(message.data)
+        allowance.take("chunks", size)
         states.append(_state(message, f"{where}, {found} message {len(states)}"))
     if not states:
         raise FileError(f"{where}: topic {found!r} has no messages", f"expected {ALIKE}")

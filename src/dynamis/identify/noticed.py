@@ -5,7 +5,7 @@ import numpy as np
 from ..model.finding import Finding
 from .log import Log
 
-WIDE = 8 * np.pi  # rad; joints rarely turn that far, degrees do
+FAR = 4 * np.pi  # rad from zero; joints rarely turn that far, degrees do
 STRETCH = 0.25  # s over which q and the integral of qd are compared: noise is small next to it
 MOVED = 1e-3  # rad or m; a joint that moves less in that time says nothing about qd
 RATIO = 1.5  # by how much the two may differ
@@ -21,12 +21,18 @@ def noticed(log: Log, where: str, units: set[str]) -> list[Finding]:
     return found
 
 
+def like_degrees(q: np.ndarray) -> dict[int, float]:
+    """How far from zero the joints turn that turn further than radians do, by their place."""
+    largest = np.abs(q).max(axis=0)
+    return {int(j): float(largest[j]) for j in np.flatnonzero(largest > FAR)}
+
+
 def _angles(log: Log, where: str) -> list[Finding]:
-    largest = np.abs(log.q).max(axis=0)
-    wide = np.flatnonzero(largest > WIDE)
-    if not len(wide):
+    found = like_degrees(log.q)
+    if not found:
         return []
-    what = f"q{wide[0] + 1} reaches {largest[wide[0]]:.4g} rad: are these degrees?"
+    j = min(found)
+    what = f"q{j + 1} reaches {found[j]:.4g} rad: are these degrees?"
     return [Finding("warning", where, what, "units={'q': 'deg'}, or 'rad' to confirm")]
 
 

@@ -14,7 +14,7 @@ from .log import Log, rows_of, window_of, within
 from .noticed import noticed
 from .source import open_source
 from .stamps import Stamps, stamps, uneven
-from .table import Table
+from .table import LARGEST, Table
 from .units import checked_units, factor
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ def read_log(
     robot: "Robot | None" = None,
     topic: str | None = None,
     name: str | None = None,
+    max_bytes: float = LARGEST,
 ) -> Log:
     """A log from a path (.csv, .npz, .parquet, .mcap), a DataFrame or a mapping of arrays.
 
@@ -52,11 +53,14 @@ def read_log(
     `drive_gains` (N m/A at the joint) turn current into tau; `gear_matrix` R (or its diagonal; the
     robot's unless given) turns what the motors know into q = R^-1 motor_q and tau = R^T motor_tau;
     `offset` (rad or m) is added to q. These three are in the order of the log's joints.
+    `max_bytes`: what a file may take in memory as it declares it, before it is read.
 
     Rows with NaN or inf and repeated stamps are dropped; what was noticed is in `log.findings`.
     """
     units = checked_units(units)
-    table = open_source(source, topic, wanted_joints(joints, robot))
+    if isinstance(max_bytes, bool) or not isinstance(max_bytes, (int, float)) or not max_bytes > 0:
+        raise OptionError(f"max_bytes is {max_bytes!r}, expected a number above 0")
+    table = open_source(source, topic, wanted_joints(joints, robot), max_bytes)
     first, last = rows_of((None, None) if rows is None else rows)
     blocks = {x: _cut(b, first, last) for x, b in _even(pick(table, columns), table).items()}
     clock = _clock(blocks.pop("t", None), blocks, sample_time, first or 0, units, table)

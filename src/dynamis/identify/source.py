@@ -1,5 +1,6 @@
 """From whatever holds a log to a table of named arrays. Nothing in a file is ever executed."""
 
+import math
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -10,16 +11,16 @@ import numpy as np
 from ..errors import FileError, OptionError, ShapeError
 from ..packages import package
 from .mcap_file import read_mcap
-from .table import Table
+from .table import LARGEST, Allowance, Table, distinct
 from .text_table import read_text
 
-LARGEST = 16 * 1024**3  # bytes of one array: what no log has, but a hostile file may claim
 
-
-def open_source(source: Any, topic: str | None, wanted: Sequence[str] | None) -> Table:
+def open_source(
+    source: Any, topic: str | None, wanted: Sequence[str] | None, max_bytes: float = LARGEST
+) -> Table:
     """A path by its ending, a pandas or polars frame, a structured array or a mapping of arrays."""
     if isinstance(source, (str, Path)):
-        return _open_path(Path(source), topic, wanted)
+        return _open_path(Path(source), topic, wanted, max_bytes)
     if type(source).__module__.split(".")[0] in ("pandas", "polars"):
         return _open_frame(source)
     if isinstance(source, np.ndarray) and source.dtype.names:
@@ -34,7 +35,9 @@ def open_source(source: Any, topic: str | None, wanted: Sequence[str] | None) ->
     )
 
 
-def _open_path(path: Path, topic: str | None, wanted: Sequence[str] | None) -> Table:
+def _open_path(
+    path: Path, topic: str | None, wanted: Sequence[str] | None, max_bytes: float
+) -> Table:
     suffix = path.suffix.lower()
     if suffix not in READERS:
         hint = HINTS.get(suffix, "convert it, or read it yourself and give a mapping of arrays")
@@ -46,35 +49,36 @@ def _open_path(path: Path, topic: str | None, wanted: Sequence[str] | None) -> T
         raise FileError(f"{path} {what}, expected the file of a log")
     if topic is not None and suffix != ".mcap":
         raise OptionError(f"topic is {topic!r}, but {path.name} has none", "only .mcap has topics")
+    allowance = Allowance(path.name, max_bytes)
     try:
         if suffix == ".mcap":
-            return read_mcap(path, topic, wanted)
-        return READERS[suffix](path)
+            return read_mcap(path, topic, wanted, allowance)
+        return READERS[suffix](path, allowance)
     except OSError as error:
         raise FileError(f"{path} cannot be read: {error.strerror or error}") from None
 
 
-def _open_npz(path: Path) -> Table:
+def _open_npz(path: Path, allowance: Allowance) -> Table:
     """Arrays of an .npz, each read when asked for and never unpickled."""
     broken = "is it really what numpy.savez wrote?"
     if not zipfile.is_zipfile(path):
         raise FileError(f"{path.name} is not an .npz archive", broken)
 
-    def read(name: str) -> np.ndarray:
+    def opened(name: str, use: Callable[[], Any]) -> Any:
         try:
-            with zipfile.ZipFile(path) as archive:
-                size = archive.getinfo(f"{name}.npy").file_size
-            if size > LARGEST:
-                raise FileError(f"{path.name}: {name!r} claims {size / 1024**3:.0f} GiB")
-            with np.load(path, allow_pickle=False) as arrays:
-                return arrays[name]
-        except FileError:
-            raise
+            return use()
         except Exception as error:  # whatever a damaged archive makes the readers raise
             pickled = "allow_pickle" in str(error) or "Object arrays" in str(error)
             said = "holds pickled objects, which could run code" if pickled else str(error)[:200]
             hint = "save plain arrays of numbers" if pickled else broken
             raise FileError(f"{path.name}: {name!r} cannot be read: {said}", hint) from None
+
+    def read(name: str) -> np.ndarray:
+        with np.load(path, allow_pickle=False) as arrays:
+            return arrays[name]
+
+    def count(name: str) -> None:
+        allowance.take(name, opened(name, lambda: _declared(path, f"{name}.npy")))
 
     try:
         with zipfile.ZipFile(path) as archive:
@@ -84,27 +88,54 @@ def _open_npz(path: Path) -> Table:
     names = tuple(dict.fromkeys(x.removesuffix(".npy") for x in files if x.endswith(".npy")))
     if not names:
         raise FileError(f"{path.name} holds no arrays", broken)
-    return Table(path.name, names, read)
+    distinct(names, path.name)
+    return Table(path.name, names, lambda name: opened(name, lambda: read(name)), count=count)
 
 
-def _open_parquet(path: Path) -> Table:
+def _declared(path: Path, member: str) -> int:
+    """Bytes of an array by its own header and by the archive's, whichever claims more."""
+    with zipfile.ZipFile(path) as archive, archive.open(member) as file:
+        size = archive.getinfo(member).file_size
+        header = HEADERS.get(np.lib.format.read_magic(file))
+        if header is None:
+            return size
+        shape, _, dtype = header(file)
+        return max(size, math.prod(shape) * dtype.itemsize)
+
+
+def _open_parquet(path: Path, allowance: Allowance) -> Table:
     parquet = package("pyarrow.parquet", "pyarrow", "reading .parquet", "logs")
     try:
         file = parquet.ParquetFile(path)
         names = tuple(file.schema_arrow.names)
     except Exception as error:  # whatever a damaged file makes the reader raise
         raise FileError(f"{path.name} cannot be read as Parquet: {str(error)[:200]}") from None
-    _refuse_twice(names, path.name)
+    distinct(names, path.name)
 
-    def read(name: str) -> np.ndarray:
+    def opened(name: str, use: Callable[[], Any]) -> Any:
         try:
-            column = file.read(columns=[name]).column(0).combine_chunks()
+            return use()
         except Exception as error:
             said = str(error)[:200]
             raise FileError(f"{path.name}: {name!r} cannot be read: {said}") from None
+
+    def read(name: str) -> np.ndarray:
+        column = opened(name, lambda: file.read(columns=[name]).column(0).combine_chunks())
         return _arrow(column, f"{path.name}: {name!r}")
 
-    return Table(path.name, names, read)
+    def count(name: str) -> None:
+        allowance.take(name, NUMBER * opened(name, lambda: _values(file.metadata, name)))
+
+    return Table(path.name, names, read, count=count)
+
+
+def _values(metadata: Any, name: str) -> int:
+    """Numbers in a column: its rows, or of lists as many as all of them hold."""
+    paths = [metadata.schema.column(k).path for k in range(metadata.num_columns)]
+    places = [k for k, path in enumerate(paths) if path == name or path.startswith(f"{name}.")]
+    groups = [metadata.row_group(k) for k in range(metadata.num_row_groups)]
+    held = sum(group.column(k).num_values for group in groups for k in places)
+    return max(held, metadata.num_rows)
 
 
 def _arrow(column: Any, where: str) -> np.ndarray:
@@ -115,7 +146,8 @@ def _arrow(column: Any, where: str) -> np.ndarray:
     if column.null_count:
         raise ShapeError(f"{where} has rows without a list, expected numbers in every row")
     flat, rows = column.flatten().to_numpy(zero_copy_only=False), len(column)
-    lengths = {len(x) for x in column}
+    compute = package("pyarrow.compute", "pyarrow", "reading .parquet", "logs")
+    lengths = compute.list_value_length(column).unique()
     if len(lengths) != 1 or flat.ndim != 1:
         raise ShapeError(f"{where} holds lists of different lengths, expected one per joint")
     return flat.reshape(rows, -1)
@@ -127,7 +159,7 @@ def _open_frame(frame: Any) -> Table:
         hint = "call .collect() on a lazy frame, .to_frame() on a series"
         raise OptionError(f"source is a {type(frame).__name__}, expected a DataFrame", hint)
     given = {str(name): name for name in frame.columns}
-    _refuse_twice([str(x) for x in frame.columns], "frame")
+    distinct((str(x) for x in frame.columns), "frame")
 
     def read(name: str) -> Any:
         series = frame[given[name]]
@@ -141,12 +173,11 @@ def _open_frame(frame: Any) -> Table:
     return Table("frame", tuple(given), read)
 
 
-def _refuse_twice(names: Sequence[str], where: str) -> None:
-    twice = next((x for i, x in enumerate(names) if x in names[:i]), None)
-    if twice is not None:
-        raise FileError(f"{where} has two columns {twice[:80]!r}, expected distinct names")
-
-
+NUMBER = 8  # bytes
+HEADERS: Mapping[tuple[int, int], Callable[..., Any]] = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
 READERS: Mapping[str, Callable[..., Table]] = {
     **dict.fromkeys((".csv", ".tsv", ".txt"), read_text),
     ".npz": _open_npz,

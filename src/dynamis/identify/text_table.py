@@ -2,6 +2,7 @@
 
 import csv
 import io
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -9,9 +10,8 @@ import numpy as np
 
 from ..errors import FileError
 from ..model.finding import Finding
-from .table import Table
+from .table import Allowance, Table, distinct
 
-LARGEST = 2 * 1024**3  # bytes; text of that size is better kept as Parquet or npz
 DELIMITERS = (",", ";", "\t", "|")
 MISSING = {"", "nan", "na", "n/a", "null", "none", "-nan", "-nan(ind)"}
 HEADER = "expected a header line such as t,q1,q2,tau1,tau2"
@@ -25,8 +25,9 @@ class Layout(NamedTuple):
     start: int
 
 
-def read_text(path: Path) -> Table:
+def read_text(path: Path, allowance: Allowance) -> Table:
     """A .csv, .tsv or .txt file; lines that begin with # are comments."""
+    allowance.take("text", path.stat().st_size)
     lines = _text(path).splitlines()
     layout = _layout(lines, path.name)
     rows, findings = _rows(lines, layout, path.name)
@@ -37,12 +38,6 @@ def read_text(path: Path) -> Table:
 
 
 def _text(path: Path) -> str:
-    if path.stat().st_size > LARGEST:
-        raise FileError(
-            f"{path.name} has {path.stat().st_size / 1024**3:.1f} GiB of text, expected at most "
-            f"{LARGEST / 1024**3:g}",
-            "convert it to .parquet or .npz, or cut it",
-        )
     raw = path.read_bytes()
     if not raw.strip():
         raise FileError(f"{path.name} is empty", HEADER)
@@ -97,13 +92,7 @@ def _cells(line: str, delimiter: str | None) -> list[str]:
 
 
 def _unique(names: list[str], where: str) -> tuple[str, ...]:
-    found: list[str] = []
-    for k, name in enumerate(names):
-        word = name or f"column {k + 1}"
-        if word in found:
-            raise FileError(f"{where} has two columns {word[:80]!r}, expected distinct names")
-        found.append(word)
-    return tuple(found)
+    return distinct((name or f"column {k + 1}" for k, name in enumerate(names)), where)
 
 
 def _rows(lines: list[str], layout: Layout, where: str) -> tuple[list[str], tuple[Finding, ...]]:
@@ -147,9 +136,7 @@ def _columns(rows: list[str], layout: Layout) -> dict[str, np.ndarray]:
         found = {x: _column(c) for x, c in zip(layout.names, cells, strict=True)}
     else:
         found = dict(zip(layout.names, whole.T, strict=True))
-    for name, column in found.items():
-        found[name] = _exact(column, rows, layout, name)
-    return found
+    return found | _exact(found, rows, layout)
 
 
 def _column(cells: tuple[str, ...]) -> np.ndarray:
@@ -160,15 +147,23 @@ def _column(cells: tuple[str, ...]) -> np.ndarray:
         return np.array(plain)
 
 
-def _exact(column: np.ndarray, rows: list[str], layout: Layout, name: str) -> np.ndarray:
+def _exact(
+    columns: dict[str, np.ndarray], rows: list[str], layout: Layout
+) -> dict[str, np.ndarray]:
     """Whole numbers beyond float64, such as nanoseconds since 1970, read again as integers."""
-    if column.dtype.kind != "f" or not (np.abs(column) >= 2.0**53).any():
-        return column
-    k = layout.names.index(name)
-    try:
-        return np.array([int(_cells(row, layout.delimiter)[k]) for row in rows], dtype=np.int64)
-    except (ValueError, OverflowError):
-        return column
+    large = [
+        (k, name)
+        for k, (name, column) in enumerate(columns.items())
+        if column.dtype.kind == "f" and (np.abs(column) >= 2.0**53).any()
+    ]
+    if not large:
+        return {}
+    cells = list(zip(*(_cells(row, layout.delimiter) for row in rows), strict=True))
+    found = {}
+    for k, name in large:
+        with suppress(ValueError, OverflowError):
+            found[name] = np.array([int(cell) for cell in cells[k]], dtype=np.int64)
+    return found
 
 
 def _is_number(text: str) -> bool:

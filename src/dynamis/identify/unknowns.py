@@ -12,6 +12,7 @@ from ..base.base_parameters import base_parameters
 from ..cached import cached_property
 from ..errors import OptionError
 from ..model.drive import Drive
+from ..model.finding import Finding
 from ..model.friction import Friction
 from ..model.parameters import JOINT_NAMES, parameter_names
 from .frictions import FrictionModel
@@ -24,6 +25,7 @@ TINY = 1e-6  # N m s/rad: a viscous coefficient to hang a root on
 
 
 RIGID = ("body", "rotor")
+OWN = ("root", "load")  # kinds that are no parameter of a robot
 SPURIOUS = 0.3  # of the load: no gear rubs more
 
 
@@ -76,7 +78,7 @@ class Unknowns:
         first, second, both = self._columns
         Z = Y[..., first]
         Z[..., both] -= Y[..., second[both]]
-        own = self.of_kind("root", "load")
+        own = self.of_kind(*OWN)
         if len(own):
             Z[..., own] = 0.0
             self._own_columns(Z, np.asarray(qd, dtype=float))
@@ -102,9 +104,13 @@ class Unknowns:
         change = np.linalg.lstsq(self.group, x - self.group @ own, rcond=None)[0]
         return own + change
 
-    def as_robot(self, full: np.ndarray, x: np.ndarray) -> "Robot":
+    def as_robot(
+        self, full: np.ndarray, x: np.ndarray, findings: tuple[Finding, ...] = ()
+    ) -> "Robot":
         """The robot with these parameters; roots in its friction law, loads in its drives."""
         robot = self.robot.with_parameters(full)
+        if findings != robot.model.findings:  # those of the robot as described are about that one
+            robot = type(robot)(replace(robot.model, findings=findings))
         roots = {self.joints[k]: x[k] for k in self.of_kind("root")}
         loads = {self.joints[k]: x[k] for k in self.of_kind("load")}
         if not roots and not loads:
@@ -212,7 +218,7 @@ def _joint_unknowns(robot: "Robot", friction: FrictionModel, names: tuple[str, .
         j = robot.joint_names.index(joint)
         for start in (f"{joint}.", f"{joint}.motor_"):
             for kind in friction.columns:
-                if kind in ("root", "load"):
+                if kind in OWN:
                     if j >= 0 and start == f"{joint}.":
                         yield f"{start}{kind}", kind, j, nothing, nothing
                 elif kind == "coulomb" and f"{start}coulomb+" in place:

@@ -6,7 +6,7 @@ larger after one that did not. J. J. More, The Levenberg-Marquardt algorithm, 19
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 LONGEST = 1.0  # radians (or arm sizes) a joint moves in one step, at most
 EASIER, HARDER = 0.1, 10.0  # what lambda is multiplied by
 FIRST, LEAST, MOST = 1e-2, 1e-14, 1e8  # lambda at the start; its bounds
+EXACT, STALLED = 1e-13, 1e-3  # scaled error that is rounding; one that a descent may stall at
+LOST = 1e-5  # scaled error and weakness of a stalled row that may hide a solution
+WEAK = 1e-3  # singular value, relative to the largest, of a motion that the tool hardly feels
+ROUNDS, STRIDE = 40, 0.2  # of settling: steps along that motion, and the longest of them
 
 
 @dataclass(frozen=True)
@@ -91,6 +95,78 @@ def descend(
         damping[active] *= np.where(better, EASIER, HARDER)
         damping = np.maximum(damping, LEAST)
     return q
+
+
+def settle(problem: Problem, q: np.ndarray, rank: int) -> np.ndarray:
+    """Rows of q that stalled near a singularity, moved on to a solution where there is one.
+
+    Near a singularity |e| is small all along a curve, the motion that the tool hardly feels, and a
+    descent must follow its bends in tiny steps. Here each Newton step along that motion, whatever
+    error it makes, is followed by two across it. Rows that come out no better stay.
+    """
+    q = np.array(q, dtype=float)
+    left, s = weakness(problem, q, rank)
+    rows = np.flatnonzero((left > EXACT) & (left < STALLED) & (s < WEAK))
+    if not len(rows):
+        return q
+    x, least = q[rows], left[rows]
+    for _ in range(ROUNDS):
+        x = across(problem, x + _newton(problem, x, rank, along=True), rank)
+        now = _norm(problem.linearised(x)[0])
+        better = now < least
+        q[rows[better]], least[better] = x[better], now[better]
+        if (least < EXACT).all():
+            break
+    return q
+
+
+def across(problem: Problem, q: np.ndarray, rank: int) -> np.ndarray:
+    """q after two Newton steps that leave the motion of the smallest singular value alone."""
+    for _ in range(2):
+        q = q + _newton(problem, q, rank, along=False)
+    return q
+
+
+def weakness(problem: Problem, q: np.ndarray, rank: int) -> tuple[np.ndarray, np.ndarray]:
+    """Norm of the scaled error, and smallest singular value relative to the largest, (...,)."""
+    e, A = problem.linearised(q)
+    s = np.linalg.svd(A, compute_uv=False)
+    return _norm(e), s[..., rank - 1] / np.maximum(s[..., 0], 1e-300)
+
+
+def _newton(problem: Problem, q: np.ndarray, rank: int, along: bool) -> np.ndarray:
+    """Newton's step along the motion of the smallest singular value, or across it."""
+    e, A = problem.linearised(q)
+    U, s, Vt = np.linalg.svd(A, full_matrices=False)
+    y = (np.swapaxes(U, -1, -2) @ e[..., None])[..., 0] / np.maximum(s, 1e-300)
+    chosen = np.arange(y.shape[-1])
+    y = np.where((chosen == rank - 1) if along else (chosen < rank - 1), y, 0.0)
+    y = np.clip(y, -STRIDE, STRIDE)
+    return (y[..., None, :] @ Vt)[..., 0, :] * problem.joint_scale
+
+
+class Found(NamedTuple):
+    """Rows that solve the task, best first; how far from a solution each may be; what stalled."""
+
+    q: np.ndarray  # (k, n)
+    open_by: np.ndarray  # (k,) rad, or arm sizes
+    missed: float  # least residual of a row that stalled near a singularity; inf without one
+
+    def joined(self, other: "Found") -> "Found":
+        """Both."""
+        q, open_by = (np.concatenate(x) for x in zip(self[:2], other[:2], strict=True))
+        return Found(q, open_by, min(self.missed, other.missed))
+
+
+def found(problem: Problem, q: np.ndarray, rank: int, tolerance: float) -> Found:
+    """What there is among rows of q after settling those that stalled."""
+    q = settle(problem, q, rank)
+    (left, s), residuals = weakness(problem, q, rank), problem.residuals(q)
+    good = np.flatnonzero(residuals < tolerance)
+    good = good[np.argsort(left[good], kind="stable")]
+    missed = residuals[(residuals >= tolerance) & (left < LOST) & (s < LOST)]
+    open_by = np.maximum(left, EXACT) / np.maximum(s, 1e-300)
+    return Found(q[good], open_by[good], float(missed.min(initial=np.inf)))
 
 
 def _step(A: np.ndarray, e: np.ndarray, damping: np.ndarray) -> np.ndarray:

@@ -1,11 +1,13 @@
 """Which joint positions are the same, which lie within the limits, and in what order they come."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 TURN = 2 * np.pi
 SAME = 1e-5  # radians, or arm sizes for prismatic joints
+BLURRED = 0.1  # the most it may be where the tool hardly feels a motion
 EDGE = 1e-9  # how far outside its limits a joint may be and still be at them
 
 ROUNDING = 1e-12  # how close to -pi an angle is pi
@@ -40,12 +42,18 @@ class JointSpace:
         shifted = q + TURN * np.where(self.revolute & np.isfinite(turns), turns, 0.0)
         return np.where(outside(shifted, limits), q, shifted)
 
-    def merged(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The first of each group of equal rows, and how many rows each stands for."""
+    def merged(self, q: np.ndarray, open_by: Any = 0.0) -> tuple[np.ndarray, np.ndarray]:
+        """The first of each group of equal rows, and how many rows each stands for.
+
+        `open_by` says how far from a solution each row may be; beyond BLURRED it lies on a
+        continuum, where other rows are other solutions.
+        """
         kept: list[int] = []
         counts: list[int] = []
+        reach = np.where(np.less(open_by, BLURRED), np.maximum(open_by, SAME), SAME)
+        reach = np.broadcast_to(reach, len(q))
         for i, row in enumerate(q):
-            near = self.distance(q[kept], row) < SAME if kept else np.array([])
+            near = self.distance(q[kept], row) < reach[i] if kept else np.array([])
             if near.any():
                 counts[int(np.argmax(near))] += 1
             else:

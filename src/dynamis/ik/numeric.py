@@ -7,7 +7,7 @@ the share of starts that hit a solution no other hit.
 
 import numpy as np
 
-from .descent import Problem, descend
+from .descent import Found, Problem, descend, found
 from .distinct import JointSpace
 from .spread import spread
 
@@ -25,26 +25,27 @@ def search(
     starts: int,
     seed: int,
     tolerance: float,
+    rank: int,
     continuum: bool = False,
     clip: bool = False,
-) -> np.ndarray:
+) -> tuple[np.ndarray, float]:
     """Distinct q with a residual below the tolerance, (k, n); `bounds` is where to start.
 
-    With `continuum` one round is enough and a handful far from each other comes back; `clip` keeps
-    the search within the bounds.
+    `rank` is the arm's in general. With `continuum` one round is enough and a handful far from each
+    other comes back; `clip` keeps the search within the bounds. Also the least residual of starts
+    that stalled near a singularity, where solutions may be missing.
     """
-    found = np.empty((0, len(bounds)))
+    all_found = Found(np.empty((0, len(bounds))), np.empty(0), np.inf)
     first = hits = np.empty(0, dtype=int)
     for rounds in range(1, ROUNDS + 1):
         q = spread(bounds, starts, seed, skip=starts * (rounds - 1))
         q = descend(problem, q, STEPS, bounds=bounds if clip else None)
-        found = np.concatenate([found, q[problem.residuals(q) < tolerance]])
-        first, hits = space.merged(found)
+        all_found = all_found.joined(found(problem, q, rank, tolerance))
+        first, hits = space.merged(all_found.q, all_found.open_by)
         if continuum or _enough(hits, rounds):
             break
-    if continuum or len(first) > MOST:
-        return _handful(space, found[first], hits)
-    return found[first]
+    q, missed = all_found.q[first], all_found.missed
+    return (_handful(space, q, hits) if continuum or len(first) > MOST else q), missed
 
 
 def start_bounds(limits: np.ndarray, revolute: np.ndarray, reach: float) -> np.ndarray:

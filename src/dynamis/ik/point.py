@@ -15,7 +15,9 @@ from .roots import cosine_roots, joint_roots
 
 PARALLEL = 1e-6  # sine of the angle below which two directions count as one
 ON_AXIS = 1e-7  # distance, relative to the arm, below which a point counts as on an axis
+ROUNDING = 1e-13  # distance, relative to the arm, below which it is on the axis to rounding
 CLOSE = 1e-2  # error, relative to the arm, that polishing is trusted to remove
+REFINED = 4  # Newton steps: roots of a polynomial are only as exact as its coefficients
 
 
 def point_candidates(arm: Arm, point: np.ndarray) -> list[np.ndarray]:
@@ -27,22 +29,41 @@ def point_candidates(arm: Arm, point: np.ndarray) -> list[np.ndarray]:
     rest = {1: _none, 2: _second, 3: _second_and_third}[len(arm.kinds)]
     result = []
     for q_rest, g in rest(arm, w, c, L):
-        q = np.array([_first(arm.kinds[0], g, c, L), *q_rest])
-        if np.linalg.norm(arm.reach(q) - point) < CLOSE * L:
-            result.append(q)
-    return result
+        for q_first in _first(arm.kinds[0], g, c, L):
+            q = np.array([q_first, *q_rest])
+            if np.linalg.norm(arm.reach(q) - point) < CLOSE * L:
+                result.append(q)
+    return list(_refined(arm, np.array(result), point)) if result else []
+
+
+def _refined(arm: Arm, q: np.ndarray, point: np.ndarray) -> np.ndarray:
+    """Rows of q after Newton's steps that brought the tool's origin nearer to `point`, (k, n)."""
+    turning = np.array([kind == "R" for kind in arm.kinds])[:, None]
+    for _ in range(REFINED):
+        frames, p = arm.frames(q), arm.reach(q)
+        z, o = frames[..., :3, 2], frames[..., :3, 3]
+        J = np.where(turning, np.cross(z, p[:, None] - o), z)
+        step = (np.linalg.pinv(np.swapaxes(J, -1, -2), PARALLEL) @ (point - p)[..., None])[..., 0]
+        nearer = _square(arm.reach(q + step) - point) < _square(p - point)
+        q = np.where(nearer[:, None], q + step, q)
+    return q
 
 
 Found = Iterator[tuple[tuple[float, ...], np.ndarray]]
 
 
-def _first(kind: str, g: np.ndarray, c: np.ndarray, L: float) -> float:
-    """q_1 that takes g to c; 0 when both lie on the axis of a revolute joint."""
+def _first(kind: str, g: np.ndarray, c: np.ndarray, L: float) -> list[float]:
+    """q_1 that takes g to c; 0 when c lies on the axis of a revolute joint, a few when nearly so.
+
+    Beside the axis g is too inexact to give its direction: polishing decides.
+    """
     if kind == "P":
-        return c[2] - g[2]
+        return [c[2] - g[2]]
+    if np.hypot(c[0], c[1]) < ROUNDING * L:
+        return [0.0]
     if min(np.hypot(c[0], c[1]), np.hypot(g[0], g[1])) < ON_AXIS * L:
-        return 0.0
-    return np.arctan2(c[1], c[0]) - np.arctan2(g[1], g[0])
+        return [0.0, 0.5 * np.pi, np.pi, -0.5 * np.pi]
+    return [np.arctan2(c[1], c[0]) - np.arctan2(g[1], g[0])]
 
 
 def _none(_arm: Arm, w: np.ndarray, _c: np.ndarray, _L: float) -> Found:

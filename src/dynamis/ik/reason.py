@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.optimize import minimize
 
-from .descent import Problem, descend
+from .descent import Problem, across, descend, settle, weakness
 from .distinct import JointSpace, outside
 from .geometry import Arm
 from .spread import spread
@@ -13,6 +13,7 @@ from .target import Target
 
 SINGULAR = 1e-6  # smallest singular value of the scaled Jacobian, relative to the largest
 INVOLVED = 0.05  # share of a joint in a motion below which it is not named
+STEP = 1e-3  # of a motion of the joints, rad or arm sizes, that shows whether the tool stays
 FLAT = 1e-9  # thickness, relative to the arm, of a workspace that is a plane
 
 Distance = Callable[[np.ndarray], np.ndarray]
@@ -72,21 +73,36 @@ def singularity(
     motions[:, felt] = V[bad, rank - 1]
     names = np.array(problem.robot.joint_names)
     joints = ", ".join(names[np.any(np.abs(motions) > INVOLVED, axis=0)])
-    what = "two solutions meet there"
-    if _free(problem, space, q[bad], motions):
-        what = "each given is one of infinitely many"
-    return (
-        f"singular target ({len(bad)} of {len(q)} solutions): joints {joints} can move together "
-        f"without moving the tool, {what}"
-    )
+    count = f"singular target ({len(bad)} of {len(q)} solutions): joints {joints}"
+    together = "can move together without moving the tool"
+    weak = s[bad, rank - 1]
+    stay = _stay(problem, q[bad], motions, weak, rank)
+    if _free(problem, space, q[bad], motions, rank):
+        return f"{count} {together}, each given is one of infinitely many"
+    if stay.any():
+        return (
+            f"nearly {count} can move together and move the tool by no more than "
+            f"{weak[stay].max():.1g} per radian: solutions may be missing or inexact there"
+        )
+    return f"{count} {together}, two solutions meet there"
 
 
-def _free(problem: Problem, space: JointSpace, q: np.ndarray, motions: np.ndarray) -> bool:
+def _free(
+    problem: Problem, space: JointSpace, q: np.ndarray, motions: np.ndarray, rank: int
+) -> bool:
     """Whether a small step along a motion leads to solutions other than q itself."""
-    step = 1e-3
-    moved = descend(problem, q + step * motions * problem.joint_scale, 30)
-    apart = space.distance(moved, q) > 0.3 * step * np.abs(motions).max(axis=-1)
+    moved = descend(problem, q + STEP * motions * problem.joint_scale, 30)
+    moved = settle(problem, moved, rank)
+    apart = space.distance(moved, q) > 0.3 * STEP * np.abs(motions).max(axis=-1)
     return bool((apart & (problem.residuals(moved) < 1e-9 * problem.size)).any())
+
+
+def _stay(
+    problem: Problem, q: np.ndarray, motions: np.ndarray, weak: np.ndarray, rank: int
+) -> np.ndarray:
+    """Whether the tool stays, but for `weak` per step, all along a motion and not only at first."""
+    moved = across(problem, q + STEP * motions * problem.joint_scale, rank)
+    return weakness(problem, moved, rank)[0] < 10.0 * STEP * weak
 
 
 def limits_exclude(problem: Problem, q: np.ndarray, limits: np.ndarray) -> str:

@@ -12,8 +12,8 @@ class Solutions:
 
     `residual` is the norm of the task's error, metres and radians taken together. `reason` is
     empty when there is nothing to say; otherwise it says why there is no solution, that the target
-    is singular (a closed form then sets the angle that is free to 0), or that these are a few of a
-    continuum.
+    is singular (a closed form then sets the angle that is free to 0) or how nearly so (solutions
+    may then be missing), or that these are a few of a continuum.
     """
 
     q: np.ndarray  # (k, n)

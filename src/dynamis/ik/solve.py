@@ -8,7 +8,7 @@ from ..errors import OptionError
 from ..evaluate import SEEDS, whole
 from . import reason
 from .closed_form import ClosedForm, closed_form
-from .descent import Problem, descend
+from .descent import Problem, descend, found
 from .distinct import JointSpace, in_order, outside
 from .geometry import arm_size, serial_arm
 from .numeric import search, start_bounds
@@ -57,6 +57,7 @@ class _Solver:
         self.rank = max(1, int(np.linalg.matrix_rank(J, tol=1e-8).max()))
         self.bounds = self._rest(bounds)
         self.spare = robot.n - int(self.idle.sum()) - self.rank
+        self.missed = np.inf  # least residual of what stalled near a singularity
 
     def run(self, tolerance: float, starts: int, seed: int) -> Solutions:
         form = self._form()
@@ -87,13 +88,17 @@ class _Solver:
         if not candidates:
             return np.empty((0, self.problem.robot.n))
         q = descend(self.problem, np.array(candidates), POLISH)
-        q = q[self.problem.residuals(q) < tolerance]
-        return q[self.space.merged(q)[0]]
+        q, open_by, self.missed = found(self.problem, q, self.rank, tolerance)
+        return q[self.space.merged(q, open_by)[0]]
 
     def _search(self, tolerance: float, starts: int, seed: int) -> np.ndarray:
         def run(bounds: np.ndarray, clip: bool) -> np.ndarray:
             spare = self.spare > 0
-            return search(self.problem, self.space, bounds, starts, seed, tolerance, spare, clip)
+            effort = starts, seed, tolerance
+            q, self.missed = search(
+                self.problem, self.space, bounds, *effort, self.rank, spare, clip
+            )
+            return q
 
         if self.limits is not None and self.spare > 0:
             inside = run(self._rest(_within(self.bounds, self.limits)), True)
@@ -115,6 +120,11 @@ class _Solver:
                 f"of solutions, of which these are {len(q)}"
             )
         parts = [reason.singularity(self.problem, self.space, q, self.rank, ~self.idle)]
+        if np.isfinite(self.missed):
+            parts.append(
+                f"solutions may be missing: near a singularity {self.missed:.1g} was left of the "
+                "error, metres and radians together"
+            )
         if self.idle.any():
             names = np.array(self.problem.robot.joint_names)[self.idle]
             parts.append(f"joints that do not matter to this task rest: {', '.join(names)}")

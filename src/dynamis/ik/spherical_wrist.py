@@ -8,10 +8,10 @@ import numpy as np
 
 from .geometry import Arm, motion
 from .point import point_candidates
-from .roots import cosine_roots
 
 MEETING = 1e-6  # distance of the wrist's axes, relative to the arm, that counts as meeting
-FREE = 1e-7  # sine below which the wrist's first and last axes count as one line
+FREE = 1e-13  # sine below which, to rounding, the wrist's first and last axes are one line
+BARELY = 5e-3  # how far beyond what axis 5 can do an orientation may be: polishing decides
 
 
 def wrist_centre(arm: Arm) -> np.ndarray | None:
@@ -57,13 +57,22 @@ def wrist_candidates(arm: Arm, centre: np.ndarray, T: np.ndarray) -> list[np.nda
 def wrist_angles(A: np.ndarray, B: np.ndarray, M: np.ndarray) -> list[tuple[float, float, float]]:
     """(x, y, z) with Rz(x) A Rz(y) B Rz(z) = M: two, or one when the outer axes line up.
 
-    e_z^T A Rz(y) B e_z = M_zz gives y; the last column then x (0 where it is free), the rest z.
+    y turns the angle between the outer axes, alpha and beta away from axis 5, into theta, that of
+    M: by half angles, exact also where theta is tiny. The last column of M then gives x (0 where
+    it is free), the rest z.
     """
     a, b = A[2], B[:, 2]
+    middle = np.arctan2(a[1] * b[0] - a[0] * b[1], a[:2] @ b[:2])
+    alpha, beta, theta = (np.arctan2(np.hypot(v[0], v[1]), v[2]) for v in (a, b, M[:, 2]))
+    s = np.sin(0.5 * (theta + alpha - beta)) * np.sin(0.5 * (theta - alpha + beta))
+    c = np.sin(0.5 * (alpha + beta + theta)) * np.sin(0.5 * (alpha + beta - theta))
+    if min(s, c) < -BARELY * np.sin(alpha) * np.sin(beta):
+        return []
+    half = 2.0 * np.arctan2(np.sqrt(max(s, 0.0)), np.sqrt(max(c, 0.0)))
+    free = np.sin(theta) < FREE
     result = []
-    for y in cosine_roots(a[:2] @ b[:2], a[1] * b[0] - a[0] * b[1], M[2, 2] - a[2] * b[2]):
+    for y in [middle] if free or half == 0.0 else [middle - half, middle + half]:
         N = A @ motion("R", np.array(y))[:3, :3] @ B
-        free = min(np.hypot(N[0, 2], N[1, 2]), np.hypot(M[0, 2], M[1, 2])) < FREE
         x = 0.0 if free else np.arctan2(M[1, 2], M[0, 2]) - np.arctan2(N[1, 2], N[0, 2])
         K = N.T @ motion("R", np.array(x))[:3, :3].T @ M
         result.append((float(x), float(y), float(np.arctan2(K[1, 0] - K[0, 1], K[0, 0] + K[1, 1]))))

@@ -54,6 +54,7 @@ FEATURES: Mapping[str, Callable[[Model], bool]] = MappingProxyType(
             for i, x in enumerate(m.links)
         ),
         "description": lambda m: bool(m.description),
+        "findings": lambda m: bool(m.findings),
     }
 )
 

@@ -44,6 +44,11 @@ def symbols(x: Numbers) -> Findings:
             yield Finding("warning", "values", what, did_you_mean(name, x.missing))
 
 
+def known(x: Numbers) -> Findings:
+    """What whoever made the model said about it."""
+    yield from x.model.findings
+
+
 def gravity(x: Numbers) -> Findings:
     """Absent, upwards, or of a magnitude that betrays its unit."""
     g = x.all(x.model.gravity)
@@ -93,6 +98,7 @@ def _inside(value: float, pair: tuple[float, ...]) -> bool:
 
 
 RULES: tuple[Callable[[Numbers], Findings], ...] = (
+    known,
     symbols,
     gravity,
     masses,

@@ -3,15 +3,17 @@
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import DynamisError
 from ..spatial.functions import MATH
 from ..spatial.inertia import Inertia
 from ..spatial.vectors import Vector
-from .link import Link
-from .model import Model
 from .quantity import resolve
+
+if TYPE_CHECKING:
+    from .link import Link
+    from .model import Model
 
 LEVELS = ("error", "warning", "note")
 
@@ -38,7 +40,7 @@ class Finding:
 class Numbers:
     """A model with its symbols replaced by their values; None where there is no value."""
 
-    def __init__(self, model: Model):
+    def __init__(self, model: "Model"):
         self.model = model
         self.missing = tuple(x for x in model.symbols if x not in model.values)
         self.reach = sum(self.length(link) for link in model.links)
@@ -63,7 +65,7 @@ class Numbers:
         x, y, z = (self.of(v) or 0.0 for v in values or (0.0, 0.0, 0.0))
         return x, y, z
 
-    def length(self, link: Link) -> float:
+    def length(self, link: "Link") -> float:
         """How far a link can put the next joint from its own; a slide without limits: anywhere."""
         a, d, offset = (self.of(x) or 0.0 for x in (link.a, link.d, link.offset))
         fixed = math.hypot(*self.vector(link.xyz), a, d)

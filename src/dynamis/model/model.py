@@ -8,6 +8,7 @@ from typing import Any
 from ..errors import ModelError, OptionError, did_you_mean
 from ..spatial.inertia import Inertia, from_com
 from .conventions import CONVENTIONS, convention_named
+from .finding import Finding
 from .keywords import strict
 from .link import Link, _inertia
 from .pose import Pose, pose
@@ -56,7 +57,8 @@ class Model:
     """Links in order, parents before children, with everything around them.
 
     `base` and `gravity` are given in the reference frame; the tool sits in the frame of
-    `tool_link` (default: the last link). `gear_matrix` takes joint to motor speeds.
+    `tool_link` (default: the last link). `gear_matrix` takes joint to motor speeds. `findings` are
+    what whoever made the model knows about it: `check` repeats them, files keep them.
     """
 
     name: str
@@ -75,6 +77,7 @@ class Model:
     configurations: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     frames: tuple[NamedFrame, ...] = ()
     description: str = ""
+    findings: tuple[Finding, ...] = ()
 
     def __post_init__(self) -> None:
         convention_named(self.convention)
@@ -97,6 +100,7 @@ class Model:
         self._set("base", pose(self.base, "base"))
         self._set("tool", pose(self.tool, "tool"))
         self._set("frames", tuple(self.frames))
+        self._set("findings", tuple(self.findings))
         self._check_names()
         self._check_fields()
         self._set_values()
@@ -112,6 +116,7 @@ class Model:
             "values": (Mapping, "numbers by symbol, such as {'m1': 3.0}"),
             "configurations": (Mapping, "joint positions by name"),
             "frames": (Iterable, "a list of named frames"),
+            "findings": (Iterable, "a list of findings"),
             "payload": ((Payload, type(None)), "mass, com and inertia as robot.with_payload does"),
         }
         for name, (kind, words) in expected.items():

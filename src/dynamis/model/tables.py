@@ -5,11 +5,12 @@ nobody knows is refused.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import fields
+from dataclasses import asdict, fields
 from typing import Any
 
 from ..errors import FileError, ModelError, did_you_mean
 from .drive import Drive
+from .finding import LEVELS, Finding
 from .friction import LAWS, Friction
 from .link import Link
 from .model import Model, NamedFrame, Payload
@@ -24,10 +25,11 @@ FRICTION_KEYS = ("viscous", "coulomb", "offset", "law")
 PAYLOAD_KEYS = tuple(f.name for f in fields(Payload))
 MIMIC_KEYS = ("joint", "multiplier", "offset")
 FRAME_KEYS = ("name", "link", "xyz", "rpy")
+FINDING_KEYS = tuple(f.name for f in fields(Finding))
 MODEL_KEYS = (
     *("schema", "name", "convention", "description", "gravity", "base", "tool", "tool_link"),
     *("tool_name", "base_name", "payload", "gear_matrix", "rotors", "values", "configurations"),
-    *("link", "frame"),
+    *("link", "frame", "finding"),
 )
 REQUIRED = {
     "schema": f"schema = {SCHEMA}",
@@ -36,7 +38,7 @@ REQUIRED = {
     "link": "at least one [[link]]",
 }
 TEXTS = {"joint", "name", "joint_name", "parent", "law", "rotor_link", "rotors", "description"} | {
-    *("tool_link", "tool_name", "base_name", "link"),
+    *("tool_link", "tool_name", "base_name", "link", *FINDING_KEYS),
 }
 
 
@@ -62,6 +64,8 @@ def model_table(model: Model) -> dict[str, Any]:
     table["link"] = [link_table(link, i) for i, link in enumerate(model.links)]
     if model.frames:
         table["frame"] = [frame_table(frame) for frame in model.frames]
+    if model.findings:
+        table["finding"] = [asdict(finding) for finding in model.findings]
     return table
 
 
@@ -162,7 +166,7 @@ def _short_coulomb(pair: tuple) -> Any:
 
 # tables to a model
 
-MOST_ROWS = 1000  # links or frames of one robot
+MOST_ROWS = 1000  # links, frames or findings of one robot
 
 
 def model_from_table(table: Mapping[str, Any]) -> Model:
@@ -173,7 +177,12 @@ def model_from_table(table: Mapping[str, Any]) -> Model:
         if key == "schema":
             _check_schema(table["schema"])
     check_keys(table, MODEL_KEYS, "the file")
-    given = {k: v for k, v in table.items() if k not in ("schema", "link", "frame", "payload")}
+    readers = {
+        "link": link_from_table,
+        "frame": frame_from_table,
+        "finding": finding_from_table,
+    }
+    given = {k: v for k, v in table.items() if k not in ("schema", "payload", *readers)}
     for key in ("values", "configurations"):
         if key in given:
             given[key] = _table(given[key], key)
@@ -181,16 +190,11 @@ def model_from_table(table: Mapping[str, Any]) -> Model:
         raise FileError(f"gear_matrix is {given['gear_matrix']!r}, expected rows of numbers")
     if "payload" in table:
         given["payload"] = payload_from_table(table["payload"])
-    for kind in ("link", "frame"):
-        if len(_rows(table, kind)) > MOST_ROWS:
-            count = len(_rows(table, kind))
-            raise FileError(f"has {count} {kind}s, expected at most {MOST_ROWS}")
-    given["links"] = [
-        _numbered(link_from_table, row, "link", i) for i, row in enumerate(_rows(table, "link"))
-    ]
-    given["frames"] = [
-        _numbered(frame_from_table, row, "frame", i) for i, row in enumerate(_rows(table, "frame"))
-    ]
+    for kind, read in readers.items():
+        rows = _rows(table, kind)
+        if len(rows) > MOST_ROWS:
+            raise FileError(f"has {len(rows)} {kind}s, expected at most {MOST_ROWS}")
+        given[f"{kind}s"] = [_numbered(read, row, kind, i) for i, row in enumerate(rows)]
     return Model(**given)
 
 
@@ -233,6 +237,19 @@ def payload_from_table(table: Any) -> Payload:
     if "mass" not in rows:
         raise ModelError("payload has no mass, expected payload = { mass = ..., com = [...] }")
     return Payload(**rows)
+
+
+def finding_from_table(table: Any) -> Finding:
+    """A finding that came with the model."""
+    rows = check_keys(_table(table, "the finding"), FINDING_KEYS, "the finding")
+    for key in FINDING_KEYS:
+        if not isinstance(rows.get(key), str):
+            raise ModelError(f"the finding has {key} {rows.get(key)!r}, expected a text")
+    if rows["level"] not in LEVELS:
+        raise ModelError(
+            f"the finding has level {rows['level']!r}, expected one of {', '.join(LEVELS)}"
+        )
+    return Finding(**rows)
 
 
 def frame_from_table(table: Any) -> NamedFrame:

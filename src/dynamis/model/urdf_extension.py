@@ -6,6 +6,7 @@ against the standard elements: where these were edited since, they win, and a wa
 """
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 from xml.etree.ElementTree import Element, SubElement
 
@@ -18,6 +19,7 @@ from .tables import (
     SCHEMA,
     TEXTS,
     check_keys,
+    finding_from_table,
     frame_table,
     link_fields,
     link_table,
@@ -42,7 +44,7 @@ ROBOT_KEYS = (
     *("schema", "convention", "gravity", "rotors", "description"),
     *("base_name", "tool_name", "tool_link", "tip"),
 )
-CHILDREN = ("base", "tool", "payload", "gear_row", "value", "configuration", "frame")
+CHILDREN = ("base", "tool", "payload", "gear_row", "value", "configuration", "frame", "finding")
 JOINT_KEYS = ("index", "helper")
 
 
@@ -123,6 +125,9 @@ def _extend_robot(robot: Element, model: Model, plain: Model, tip: str | None) -
     if model.frames != plain.frames:
         for frame in model.frames:
             SubElement(element, "frame", attributes(frame_table(frame)))
+    for finding in model.findings:
+        SubElement(element, "finding", attributes(asdict(finding)))
+        words.append("findings")
     if len(element.attrib) > 1 or len(element):
         robot.append(element)
     return words
@@ -193,6 +198,8 @@ def robot_table(element: Element | None) -> dict[str, Any]:
             table.setdefault("configurations", {})[name] = q
         elif child.tag == "frame":
             table.setdefault("frames", []).append(rows)
+        elif child.tag == "finding":
+            table.setdefault("findings", []).append(finding_from_table(rows))
         else:
             table[child.tag] = rows
     return table

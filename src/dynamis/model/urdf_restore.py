@@ -217,7 +217,8 @@ def _with_rest(
                 else:
                     edited.append(f"the {name} of {link.joint_name!r}")
         links.append(replace(link, **changes))
-    names = ("gravity", "rotors", "description", "base_name", "gear_matrix", "configurations")
+    names = ("gravity", "rotors", "description", "base_name", "gear_matrix", "configurations",
+             "findings")  # fmt: skip
     if any(len(q) != plain.n for q in said.get("configurations", {}).values()):
         edited.append("configurations")
         said.pop("configurations")

@@ -72,6 +72,9 @@ def identification(estimate: "Estimate", validations: "Sequence[Validation]" = (
     )
     page = Page(f"Identification of {robot.name}", lead)
     page.parts.insert(0, STYLE)
+    for finding in estimate.robot.model.findings:
+        said = html.escape(f"{finding.level}: {finding.where}: {finding.what}.")
+        page.parts.append(f'<p class="bad">{said}</p><p>{html.escape(finding.remedy)}.</p>')
     _figures_first(page, estimate, validations, units)
     _findings(page, estimate)
     rows = fitted_rows(estimate)
