@@ -41,6 +41,8 @@ class Tally:
         self.cpu, self.memory = max(self.cpu, verdict.cpu), max(self.memory, verdict.memory)
         if not verdict.fine:
             known = self.faults.get(verdict.signature)
+            if known is None:
+                print(f"    file {number}: {verdict.kind}, {verdict.detail}", file=sys.stderr)
             if known is None or number < known[0]:
                 self.faults[verdict.signature] = number, verdict
 
