@@ -132,9 +132,7 @@ def said(read, files=(b"x",)):
     return dict(judged(reader, list(files).__getitem__, range(len(files))))
 
 
-@pytest.mark.parametrize(
-    ("read", "kind", "detail"), BREAKS, ids=lambda x: getattr(x, "__name__", "")
-)
+@pytest.mark.parametrize(("read", "kind", "detail"), BREAKS, ids=[x.__name__ for x, *_ in BREAKS])
 def test_a_reader_that_breaks_the_law_is_seen(read, kind, detail):
     verdict = said(read)[0]
     assert (verdict.kind, verdict.fine) == (kind, False)

@@ -4,7 +4,22 @@ from random import Random
 
 from .plain import NUMBERS, WORDS, text_change
 
-CELLS = (*NUMBERS, *WORDS, '"', '"1', '1"', '"a,b"', '""', "1;2", "\t", "#", "1 000", "NA", "1e3e3")
+CELLS = (
+    *NUMBERS,
+    *WORDS,
+    f'"{"x" * 140_000}"',
+    '"',
+    '"1',
+    '1"',
+    '"a,b"',
+    '""',
+    "1;2",
+    "\t",
+    "#",
+    "1 000",
+    "NA",
+    "1e3e3",
+)
 
 
 def cell(text: str, rng: Random) -> str:
