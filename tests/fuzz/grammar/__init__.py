@@ -1,0 +1,1 @@
+"""Changes of files, one module per format."""

@@ -1,0 +1,54 @@
+"""Everything that reads a file from elsewhere: the table the fuzzers and the corpus run over."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import dynamis as dy
+import dynamis.interop
+
+CORPUS = Path(__file__).parent / "corpus"
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A reader: what its files end in, and the call that reads one."""
+
+    name: str
+    suffix: str
+    read: Callable[[Path], Any]
+
+    def corpus(self) -> list[Path]:
+        """Files kept under version control: seeds (valid-*) and findings."""
+        return sorted((CORPUS / self.name).glob(f"*{self.suffix}"))
+
+    def valid(self) -> list[Path]:
+        """The seeds alone."""
+        return [path for path in self.corpus() if path.name.startswith("valid-")]
+
+    def warm_up(self) -> None:
+        """Read every seed once, so that nothing is imported while a file is judged."""
+        for path in self.valid():
+            self.read(path)
+
+
+READERS = {
+    row.name: row
+    for row in (
+        Reader("toml", ".toml", dy.load),
+        Reader("urdf", ".urdf", dy.load),
+        Reader("mjcf", ".xml", dynamis.interop.from_mjcf),
+        Reader("csv", ".csv", dy.read_log),
+        Reader("npz", ".npz", dy.read_log),
+        Reader("parquet", ".parquet", dy.read_log),
+        Reader("mcap", ".mcap", dy.read_log),
+    )
+}
+
+
+@cache
+def seeds(reader: str) -> list[bytes]:
+    """What mutation starts from; findings are not among them, so that a new one changes nothing."""
+    return [path.read_bytes() for path in READERS[reader].valid()]

@@ -1,0 +1,62 @@
+"""The seeds that are no text: `python -m tests.fuzz.seeds` writes them again."""
+
+import json
+import zipfile
+
+import numpy as np
+
+from .grammar.npz import npy
+from .readers import CORPUS
+
+T = np.arange(20) * 0.01
+Q = np.stack([np.sin(T), np.cos(T)], axis=1)
+
+
+def archive(name: str, compression: int, **arrays: np.ndarray) -> None:
+    with zipfile.ZipFile(CORPUS / "npz" / f"valid-{name}.npz", "w", compression) as file:
+        for key, array in arrays.items():
+            info = zipfile.ZipInfo(f"{key}.npy")
+            info.compress_type = compression
+            file.writestr(info, npy(array))
+
+
+def parquet(name: str, **columns: object) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    pq.write_table(pa.table(columns), CORPUS / "parquet" / f"valid-{name}.parquet")
+
+
+def mcap(name: str, messages: list[dict]) -> None:
+    from mcap.writer import CompressionType, Writer
+
+    with (CORPUS / "mcap" / f"valid-{name}.mcap").open("wb") as file:
+        writer = Writer(file, compression=CompressionType.NONE)
+        writer.start()
+        channel = writer.register_channel("/joint_states", "json", 0)
+        for k, said in enumerate(messages):
+            writer.add_message(channel, 10_000_000 * k, json.dumps(said).encode(), 0)
+        writer.finish()
+
+
+if __name__ == "__main__":
+    archive("rows", zipfile.ZIP_DEFLATED, t=T, q=Q, qd=Q[:, ::-1].copy(), tau=2 * Q)
+    archive("columns", zipfile.ZIP_STORED, t=T.astype(np.float32), q1=Q[:, 0], tau1=Q[:, 1])
+    moments = (T * 1e9).astype("int64").astype("datetime64[ns]")
+    archive("moments", zipfile.ZIP_DEFLATED, t=moments, q=np.asfortranarray(Q), tau=Q.astype(">f4"))
+    columns = {"q1": Q[:, 0], "q2": Q[:, 1], "tau1": Q[:, 1], "tau2": Q[:, 0]}
+    parquet("columns", t=T, **columns)
+    parquet("lists", t=moments, q=list(Q), tau=list(Q.astype(np.float32)))
+    states = [
+        {
+            "header": {"stamp": {"sec": 1, "nanosec": 10_000_000 * k}},
+            "name": ["a", "b"],
+            "position": list(q),
+            "velocity": [0.1, -0.1],
+            "effort": [1.0, None],
+        }
+        for k, q in enumerate(Q[:8].round(4).tolist())
+    ]
+    states = [x | {"effort": [1.0, 2.0]} if k else x for k, x in enumerate(states)]
+    mcap("stamped", states)
+    mcap("bare", [{"position": x["position"], "effort": [1, 2]} for x in states])
