@@ -26,7 +26,12 @@ OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
     ast.Div: operator.truediv,
     ast.Pow: operator.pow,
 }
-DEGREES = re.compile(r"^(?!.*[A-Za-z_]\w*deg$)(?P<angle>.+?)\s*(?:deg|°)$")
+EXPECTED = "expected a number, or arithmetic such as 'pi/2', '90 deg' or 'm1*L1**2'"
+# an operand (name, number or closing bracket), then perhaps the unit; a power of it is none
+DEGREES = re.compile(
+    r"(?P<operand>[^\W\d]\w*|\.?\d(?:[eE][+-]\d|[\w.])*?(?=deg\b|[^\w.]|$)|\))"
+    r"(?P<unit>\s*(?:deg\b|°)(?!\s*\*\*))?"
+)
 
 Scalar = Any  # float, Expression, or whatever an algorithm computes with
 
@@ -117,14 +122,18 @@ def resolve(value: Any, values: Mapping[str, Any], fn: Functions = MATH) -> Any:
 
 
 def _plain(text: str, where: str) -> str:
-    if len(text) > LONGEST:
-        raise ModelError(f"{where} is a text of {len(text)} characters, expected at most {LONGEST}")
-    degrees = DEGREES.match(text.strip())
-    plain = f"({degrees['angle']})*pi/180" if degrees else text.strip()
+    """The text with every `deg` as `*pi/180`: it scales the number or product before it."""
+    plain = text.strip()
+    if len(plain) <= LONGEST:
+        plain = DEGREES.sub(lambda m: m["operand"] + ("*pi/180" if m["unit"] else ""), plain)
+    if len(plain) > LONGEST:
+        raise ModelError(
+            f"{where} is a text of {len(plain)} characters, expected at most {LONGEST}"
+        )
     try:
         _tree(plain)
-    except ModelError as error:
-        raise ModelError(f"{where}: {error}") from None
+    except ModelError:
+        raise ModelError(f"{where}: cannot read {text.strip()!r}, {EXPECTED}") from None
     return plain
 
 
@@ -140,14 +149,13 @@ def _number(expression: Expression, where: str) -> float:
 
 @lru_cache(maxsize=4096)
 def _tree(text: str) -> ast.expr:
-    expected = "expected a number, or arithmetic such as 'pi/2', '90 deg' or 'm1*L1**2'"
     try:
         tree = ast.parse(text, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise ModelError(f"cannot read {text!r}, {expected}") from None
+        raise ModelError(f"cannot read {text!r}, {EXPECTED}") from None
     for node in ast.walk(tree):
         if not _allowed(node):
-            raise ModelError(f"cannot read {text!r}, {expected}")
+            raise ModelError(f"cannot read {text!r}, {EXPECTED}")
     return tree
 
 
@@ -159,7 +167,7 @@ def _allowed(node: ast.AST) -> bool:
         known = isinstance(name, ast.Name) and name.id in FUNCTIONS
         return known and len(node.args) == 1 and not node.keywords
     if isinstance(node, ast.Name):
-        return node.id.isidentifier() and not node.id.startswith("_")
+        return node.id.isidentifier() and not node.id.startswith("_") and node.id != "deg"
     return isinstance(node, (ast.BinOp, ast.UnaryOp, ast.USub, ast.UAdd, ast.Load, *OPERATORS))
 
 
