@@ -42,11 +42,9 @@ class Axis:
             if not all(isinstance(x, float) for x in numbers):
                 raise ModelError(f"axis {name} is {getattr(self, name)!r}, expected three numbers")
             object.__setattr__(self, name, numbers)
-        largest = max(abs(x) for x in self.direction)
-        if largest == 0.0:
+        if not any(self.direction):
             raise ModelError("axis direction is (0, 0, 0), expected a direction")
-        unit = normalised(tuple(x / largest for x in self.direction))  # type: ignore[arg-type]
-        object.__setattr__(self, "direction", unit)
+        object.__setattr__(self, "direction", normalised(self.direction))
 
     def through(self, point: Vector) -> "Axis":
         """The parallel axis through another point."""
