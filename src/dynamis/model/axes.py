@@ -17,6 +17,8 @@ from .quantity import quantities
 # Sine below which two directions count as parallel. Feet of nearly parallel lines lie 1/sine sizes
 # away and lose eps/sine; calling the lines parallel loses sine: both are 1e-8 here.
 PARALLEL = 1e-8
+# Sine below which two axes may be meant to be parallel: angles were typed as 1.5708 or 3.1416.
+NEARLY = 3e-5
 TOUCHING = 1e-12  # distance, relative to the size of things, below which lines meet
 
 
@@ -83,7 +85,20 @@ def axis_of(kind: str, frame: Frame) -> Axis:
 
 def are_parallel(u: Vector, v: Vector) -> bool:
     """Whether two unit vectors point the same or opposite ways."""
-    return math.hypot(*cross(u, v)) < PARALLEL
+    return sine_between(u, v) < PARALLEL
+
+
+def sine_between(u: Vector, v: Vector) -> float:
+    """The sine of the angle between two unit vectors."""
+    return math.hypot(*cross(u, v))
+
+
+def aligned(axis: Axis, other: Axis, within: float = NEARLY) -> Axis:
+    """The axis turned about its point until it is parallel to another, if it nearly is."""
+    u, v = axis.direction, other.direction
+    if sine_between(u, v) >= within:
+        return axis
+    return replace(axis, direction=v if dot(u, v) > 0.0 else negate(v))
 
 
 def perpendicular(u: Vector) -> Vector:
