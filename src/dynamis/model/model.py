@@ -129,8 +129,9 @@ class Model:
                 f"tool_link {self.tool_link!r} is not a link of {self.name!r}",
                 did_you_mean(self.tool_link, self.link_names),
             )
+        links = set(self.link_names)
         for frame in self.frames:
-            if frame.link is not None and frame.link not in self.link_names:
+            if frame.link is not None and frame.link not in links:
                 raise OptionError(
                     f"frame {frame.name!r} sits on {frame.link!r}, which is not a link",
                     did_you_mean(frame.link, self.link_names),

@@ -15,7 +15,7 @@ from .link import Link
 from .model import Model, NamedFrame, Payload
 from .pose import Pose
 from .quantity import Expression
-from .source import located
+from .source import check_count, located
 
 SCHEMA = 1
 LINK_KEYS = tuple(f.name for f in fields(Link))
@@ -162,8 +162,6 @@ def _short_coulomb(pair: tuple) -> Any:
 
 # tables to a model
 
-MOST_ROWS = 1000  # links or frames of one robot
-
 
 def model_from_table(table: Mapping[str, Any]) -> Model:
     """The model a file's tables describe; every refusal names the place."""
@@ -182,9 +180,7 @@ def model_from_table(table: Mapping[str, Any]) -> Model:
     if "payload" in table:
         given["payload"] = payload_from_table(table["payload"])
     for kind in ("link", "frame"):
-        if len(_rows(table, kind)) > MOST_ROWS:
-            count = len(_rows(table, kind))
-            raise FileError(f"has {count} {kind}s, expected at most {MOST_ROWS}")
+        check_count(len(_rows(table, kind)), kind)
     given["links"] = [
         _numbered(link_from_table, row, "link", i) for i, row in enumerate(_rows(table, "link"))
     ]
