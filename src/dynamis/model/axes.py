@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from ..errors import ModelError, OptionError, did_you_mean
+from ..errors import ModelError, OptionError, did_you_mean, shown
 from ..spatial.frames import Frame
 from ..spatial.rotations import normalised, transpose
 from ..spatial.vectors import Vector, add, cross, dot, negate, scale, subtract
@@ -36,13 +36,15 @@ class Axis:
     def __post_init__(self) -> None:
         if self.kind not in JOINTS:
             raise OptionError(
-                f"axis kind {self.kind!r} does not exist, expected 'revolute' or 'prismatic'",
-                did_you_mean(str(self.kind), JOINTS),
+                f"axis kind {shown(self.kind)} does not exist, expected 'revolute' or 'prismatic'",
+                did_you_mean(self.kind, JOINTS),
             )
         for name in ("point", "direction"):
             numbers = quantities(getattr(self, name), 3, f"axis {name}")
             if not all(isinstance(x, float) for x in numbers):
-                raise ModelError(f"axis {name} is {getattr(self, name)!r}, expected three numbers")
+                raise ModelError(
+                    f"axis {name} is {shown(getattr(self, name))}, expected three numbers"
+                )
             object.__setattr__(self, name, numbers)
         if not any(self.direction):
             raise ModelError("axis direction is (0, 0, 0), expected a direction")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from ..errors import ModelError, SymbolError
+from ..errors import ModelError, SymbolError, shown
 from ..spatial.functions import MATH, Functions
 
 LONGEST = 200  # characters of an expression
@@ -76,13 +76,15 @@ def quantity(value: Any, where: str) -> float | Expression:
         value = _number(expression, where)
     kind = getattr(getattr(value, "dtype", None), "kind", "f")  # of a NumPy scalar
     if isinstance(value, (bool, bytes, list, tuple, dict, set)) or kind not in "fiu":
-        raise ModelError(f"{where} is {value!r}, expected a number or text like 'pi/2'")
+        raise ModelError(f"{where} is {shown(value)}, expected a number or text like 'pi/2'")
     try:
         number = float(value)
     except OverflowError:
         raise ModelError(f"{where} is too large, expected a finite number") from None
     except (TypeError, ValueError) as error:
-        raise ModelError(f"{where} is {value!r}, expected a number or text like 'pi/2'") from error
+        raise ModelError(
+            f"{where} is {shown(value)}, expected a number or text like 'pi/2'"
+        ) from error
     if not math.isfinite(number):
         raise ModelError(f"{where} is {number}, expected a finite number")
     return number
@@ -91,7 +93,7 @@ def quantity(value: Any, where: str) -> float | Expression:
 def quantities(values: Any, count: int, where: str) -> tuple[float | Expression, ...]:
     """Exactly `count` quantities from any sequence."""
     if isinstance(values, (str, bytes, dict)) or not isinstance(values, Iterable):
-        raise ModelError(f"{where} is {values!r}, expected {count} numbers")
+        raise ModelError(f"{where} is {shown(values)}, expected {count} numbers")
     items = list(values)
     if len(items) != count:
         raise ModelError(f"{where} has {len(items)} entries, expected {count}")

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from typing import Any
 
-from ..errors import FileError, ModelError, did_you_mean
+from ..errors import FileError, ModelError, did_you_mean, shown
 from .drive import Drive
 from .friction import LAWS, Friction
 from .link import Link
@@ -176,7 +176,7 @@ def model_from_table(table: Mapping[str, Any]) -> Model:
         if key in given:
             given[key] = _table(given[key], key)
     if "gear_matrix" in given and not isinstance(given["gear_matrix"], list):
-        raise FileError(f"gear_matrix is {given['gear_matrix']!r}, expected rows of numbers")
+        raise FileError(f"gear_matrix is {shown(given['gear_matrix'])}, expected rows of numbers")
     if "payload" in table:
         given["payload"] = payload_from_table(table["payload"])
     for kind in ("link", "frame"):
@@ -206,7 +206,9 @@ def link_fields(table: Any) -> dict[str, Any]:
     if "mimic" in given:
         rows = check_keys(_table(given["mimic"], "mimic"), MIMIC_KEYS, "mimic")
         if not isinstance(rows.get("joint"), str):
-            raise ModelError(f"mimic names joint {rows.get('joint')!r}, expected a joint's name")
+            raise ModelError(
+                f"mimic names joint {shown(rows.get('joint'))}, expected a joint's name"
+            )
         given["mimic"] = (rows["joint"], rows.get("multiplier", 1.0), rows.get("offset", 0.0))
     return given
 
@@ -247,30 +249,30 @@ def check_keys(table: Mapping[str, Any], known: Iterable[str], what: str) -> dic
         if key not in known:
             raise ModelError(f"{what} has unknown key {key!r}", did_you_mean(key, known))
         if key in TEXTS and key != "link" and not isinstance(value, str):
-            raise ModelError(f"{key} is {value!r}, expected text")
+            raise ModelError(f"{key} is {shown(value)}, expected text")
         if key == "link" and not isinstance(value, (str, list)):
-            raise ModelError(f"link is {value!r}, expected [[link]] tables")
+            raise ModelError(f"link is {shown(value)}, expected [[link]] tables")
     return dict(table)
 
 
 def _check_schema(schema: Any) -> None:
     if isinstance(schema, bool) or schema != SCHEMA:
         raise FileError(
-            f"schema is {schema!r}, this version of dynamis reads schema {SCHEMA}",
+            f"schema is {shown(schema)}, this version of dynamis reads schema {SCHEMA}",
             None if isinstance(schema, bool) else "a newer dynamis may read it",
         )
 
 
 def _table(value: Any, what: str) -> dict[str, Any]:
     if not isinstance(value, Mapping):
-        raise ModelError(f"{what} is {value!r}, expected a table {{ key = value, ... }}")
+        raise ModelError(f"{what} is {shown(value)}, expected a table {{ key = value, ... }}")
     return dict(value)
 
 
 def _rows(table: Mapping[str, Any], key: str) -> list[Any]:
     rows = table.get(key, [])
     if not isinstance(rows, list) or (key == "link" and not rows):
-        raise FileError(f"{key} is {rows!r}, expected [[{key}]] tables")
+        raise FileError(f"{key} is {shown(rows)}, expected [[{key}]] tables")
     return rows
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..errors import ModelError, did_you_mean
+from ..errors import ModelError, did_you_mean, shown
 from ..spatial.frames import Frame, compose, from_xyz_rpy
 from ..spatial.functions import MATH
 from ..spatial.inertia import Inertia, from_com, linear, plus, transformed
@@ -80,11 +80,11 @@ def _locked(robot: Sketch, lock: Mapping[str, Any]) -> dict[str, float]:
         if name not in moving:
             raise ModelError(
                 f"lock names {name!r}, which is not a joint that moves",
-                did_you_mean(str(name), moving),
+                did_you_mean(name, moving),
             )
         number = quantity(value, f"lock[{name!r}]")
         if not isinstance(number, float):
-            raise ModelError(f"lock[{name!r}] is {value!r}, expected a number")
+            raise ModelError(f"lock[{name!r}] is {shown(value)}, expected a number")
         held[name] = number
     return held
 
@@ -275,7 +275,7 @@ def _default_tip(walk: Walk, children: Mapping[str, list[UrdfJoint]]) -> str:
 
 def _known_tip(tip: str, walk: Walk) -> str:
     if tip not in walk.places:
-        raise ModelError(f"tip {tip!r} is not a link", did_you_mean(str(tip), walk.places))
+        raise ModelError(f"tip {tip!r} is not a link", did_you_mean(tip, walk.places))
     if walk.places[tip].carrier is None:
         moving = [name for name, place in walk.places.items() if place.carrier is not None]
         raise ModelError(
