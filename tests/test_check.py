@@ -1,6 +1,7 @@
 """The preflight: every kind of mistake has its finding, and what is sound has none."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from dynamis.model import catalogue
 from dynamis.model.check import check_model
 from dynamis.model.check_bodies import eigenvalues
 from dynamis.model.finding import Finding
+from dynamis.model.model import Model
 from dynamis.spatial.inertia import from_linear, pseudo_inertia, symmetric_matrix
 
 from .random_robots import body
@@ -242,6 +244,63 @@ def test_catalogue(name):
     assert len(findings) == len(EXPECTED[name]), shown
     for where, what in EXPECTED[name]:
         assert any(f.where == where and what in f.what for f in findings), f"{where}\n{shown}"
+
+
+def joints(*fields, kind="revolute"):
+    """A chain with one joint per table of fields."""
+    links = [dy.Link(**{**SOUND, "joint": kind, **own}) for own in fields]
+    return dy.Robot.from_dh("arm", convention="standard", gravity=(0, -9.81, 0), links=links)
+
+
+@pytest.mark.parametrize(
+    "value", [100.0, 1e3, 1e4, 1e6, 999.0, 9999.0, 999999.0, 99999.9, 1e16, 3.4e38]
+)
+def test_placeholders_are_one_note_whatever_they_limit(value):
+    limits = (-max(value, 1e3), max(value, 1e3))
+    fields = {"velocity_limit": value, "limits": limits if value in (1e3, 1e4, 999999.0) else None}
+    findings = check_model(joints(*[fields] * 7).model)
+    assert [f.level for f in findings] == ["note"]
+    assert (
+        findings[0].where.startswith("joints 'joint1', 'joint2'") and "no limit" in findings[0].what
+    )
+
+
+def test_placeholders_of_several_sizes_are_still_one_note():
+    fields = [{"velocity_limit": v} for v in (100, 1e3, 1e4, 999999, 2.5)]
+    (finding,) = check_model(joints(*fields).model)
+    assert finding.what == "limits of 100, 1000, 10000 and 999999, which stand for no limit"
+    assert "joint5" not in finding.where
+    (finding,) = check_model(joints({"limits": (-999999, 999999)}, kind="prismatic").model)
+    assert finding.level == "note"
+
+
+@pytest.mark.parametrize("value", [120.0, 180.0, 110.0, 99.0, 360.0, 250.0, 199.0])
+def test_degrees_per_second_are_no_placeholders(value):
+    (finding,) = check_model(joints(*[{"velocity_limit": value}] * 3).model)
+    assert finding.level == "warning" and "degrees per second" in finding.what
+    assert finding.where == "joints 'joint1', 'joint2' and 'joint3'"
+
+
+def urdf_arm(*links):
+    return check_model(Model(name="arm", convention="urdf", links=links))
+
+
+def test_an_arm_of_geometry_alone_is_one_finding():
+    findings = check_model(joints(*[NO_MASS] * 6).model)
+    assert [f.where for f in findings] == [
+        "links 'link1', 'link2', 'link3', 'link4', 'link5' and 'link6'"
+    ]
+
+
+def test_helper_links_of_a_body_with_several_joints_need_no_mass():
+    """A shoulder of three joints in one place: two links without body, and the arm."""
+    body = {"mass": 3.0, "com": (0.2, 0, 0), "inertia": (0.01, 0.1, 0.1)}
+    first, second = dy.Link(name="a"), dy.Link(name="b", parent="a", axis=(0, 1, 0))
+    third = dy.Link(name="c", parent="b", axis=(1, 0, 0), **body)
+    assert urdf_arm(first, second, third) == []
+    away = replace(third, xyz=(0.1, 0, 0))
+    assert [f.where for f in urdf_arm(first, second, away)] == ["link 'b'"]
+    assert [f.where for f in urdf_arm(first, replace(second, name="end"))] == ["link 'end'"]
 
 
 @pytest.mark.parametrize("name", [n for n in catalogue.names() if n != "rppr"])

@@ -4,10 +4,12 @@ import math
 import random
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import dynamis as dy
 from dynamis.errors import DynamisWarning, ModelError, OptionError, SymbolError
 from dynamis.model.axes import Axis, common_normal
 from dynamis.model.chain import chain
@@ -19,7 +21,7 @@ from dynamis.model.friction import Friction
 from dynamis.model.link import Link
 from dynamis.model.model import Model, NamedFrame, Payload
 from dynamis.model.pose import Pose, pose
-from dynamis.model.to_dh import to_dh
+from dynamis.model.to_dh import certify, to_dh
 from dynamis.spatial.frames import (
     Frame,
     about_z,
@@ -231,7 +233,7 @@ def test_rows_rebuild_the_axes(chain_of_steps, base, tool, convention):
     for step in chain_of_steps:
         at = compose(at, step)
         axes.append(Axis("revolute", at.p, tuple(row[2] for row in at.R)))
-    rows, base0, tool_n = dh_from_axes(axes, convention, base, tool)
+    rows, base0, tool_n, _ = dh_from_axes(axes, convention, base, tool)
     model = Model(
         name="arm",
         convention=convention,
@@ -411,11 +413,11 @@ def test_base_is_kept_where_it_can_be():
     aside = Axis("revolute", (2, 1, 0), (0, 0, 1))
     for convention in DH_CONVENTIONS:
         assert dh_from_axes([upright], convention, Frame(), Frame()).base == Frame()
-    rows, base, _ = dh_from_axes([crosswise], "modified", Frame(), Frame())
+    rows, base, *_ = dh_from_axes([crosswise], "modified", Frame(), Frame())
     assert base == Frame()
     assert (rows[0].a, rows[0].alpha) == (2, -PI / 2)
     for axis, convention in ((crosswise, "standard"), (aside, "standard"), (aside, "modified")):
-        rows, base, _ = dh_from_axes([axis], convention, Frame(), Frame())
+        rows, base, *_ = dh_from_axes([axis], convention, Frame(), Frame())
         assert (rows[0].d, rows[0].a if convention == "modified" else 0.0) == (0, 0)
         assert close(axis.foot(base.p), base.p)
 
@@ -426,7 +428,7 @@ def test_intersecting_keeps_x_near_the_one_before():
         Axis("revolute", (0, 0, 1), (0, 1, 0)),  # z x y = -x: turned round, so alpha = -pi/2
         Axis("revolute", (0, 0, 1), (0, 0, 1)),
     ]
-    rows, _, _ = dh_from_axes(axes, "standard", Frame(), Frame())
+    rows, *_ = dh_from_axes(axes, "standard", Frame(), Frame())
     assert [(row.offset, row.alpha) for row in rows[:2]] == [(0, -PI / 2), (0, PI / 2)]
     assert rows[0].d == 1
 
@@ -638,14 +640,65 @@ def test_axes_too_nearly_parallel_are_said_aloud():
         to_dh(model, "standard")
 
 
-@pytest.mark.parametrize("angle", [1e-4, 1e-5])
-def test_nearly_parallel_axes_are_held(angle):
-    """Angles typed with few digits put the feet far away; the arm is still the same."""
-    links = (
-        Link(),
-        Link(parent="link1", xyz=(1, 0.3, 0), rpy=(angle, 0, 0)),
-        Link(parent="link2", xyz=(1, 0, 0), rpy=(PI / 2 + angle, 0, 0)),
-    )
-    model = Model(name="typed", convention="urdf", links=links)
+def crooked(angle: float, n: int = 3) -> Model:
+    """Axes `angle` from parallel, and from perpendicular, with bodies on them."""
+    body = {"mass": 1.2, "com": (0.1, 0.02, -0.1), "inertia": (0.01, 0.012, 0.008)}
+    links = [
+        Link(**body),
+        Link(parent="link1", xyz=(1, 0.3, 0), rpy=(angle, 0, 0), **body),
+        Link(parent="link2", xyz=(1, 0, 0), rpy=(PI / 2 + angle, 0, 0), **body),
+    ]
+    return Model(name="typed", convention="urdf", links=tuple(links[:n]))
+
+
+@pytest.mark.parametrize("convention", DH_CONVENTIONS)
+def test_axes_meant_to_be_parallel_are_said_to_be_taken_so(convention):
+    """Angles typed with five digits would put frames 10 km away, and lose torques there."""
+    for angle in (1e-7, 7.3e-6, PI - 3.1416):
+        model = crooked(angle)
+        with pytest.warns(DynamisWarning, match=r"joints 1 and 2 are .* taken as parallel"):
+            dh = to_dh(model, convention)
+        assert all(abs(x) < 3.0 for link in dh.links for x in (link.a, link.d))
+        for q in ([0.3, -0.4, 0.5], [2.0, 1.0, -3.0]):
+            one, two = (dy.Robot(x) for x in (model, dh))
+            limit = 10.0 * abs(angle)
+            assert np.abs(one.fk(q) - two.fk(q)).max() < limit
+            M = one.mass_matrix(q)
+            assert np.abs(M - two.mass_matrix(q)).max() < limit * np.abs(M).max()
+
+
+@pytest.mark.parametrize("convention", DH_CONVENTIONS)
+def test_axes_not_quite_parallel_are_held_and_their_distance_said(convention):
+    """Angles typed as 3.14: too far off to be taken for pi; the arm stays the same."""
+    for angle in (1e-4, 1e-3):
+        with pytest.warns(DynamisWarning, match="common normal lies .* m away"):
+            dh = to_dh(crooked(angle), convention)
+        one, two = dy.Robot(crooked(angle)), dy.Robot(dh)
+        M = one.mass_matrix([0.3, -0.4, 0.5])
+        assert np.abs(M - two.mass_matrix([0.3, -0.4, 0.5])).max() < 1e-6 * np.abs(M).max()
+
+
+@pytest.mark.parametrize("angle", [3.1416, 3.14, 1e-5, 1e-3])
+def test_a_tool_need_not_be_parallel_to_the_last_axis(angle):
+    """What DH cannot say of the tool is in the tool's own pose: nothing is lost."""
+    model = replace(crooked(0.0), tool=Pose((0.0, 0.1, 0.2), (angle, 0.0, 0.0)))
     for convention in DH_CONVENTIONS:
-        assert_same_arm(model, to_dh(model, convention))
+        dh = to_dh(model, convention)
+        assert_same_arm(model, dh)
+        assert all(abs(x) < 3.0 for link in dh.links for x in (link.a, link.d))
+
+
+def test_a_table_that_is_another_arm_is_refused():
+    """Both arms are evaluated before a table is handed over."""
+    for convention in DH_CONVENTIONS:
+        model = crooked(0.5, 2)
+        wrong = Model(name="x", convention=convention, links=(Link(a=1.0), Link(a=1.0)))
+        with pytest.raises(ModelError, match=r"no DH table holds robot 'typed': .*is off by"):
+            certify(model, wrong, 1.0, None)
+
+
+def test_axes_of_ones_own_are_told_when_they_are_taken_as_parallel():
+    axes = [("revolute", (0, 0, 0), (0, 0, 1)), ("revolute", (1, 0.3, 0), (0, 1e-5, 1))]
+    with pytest.warns(DynamisWarning, match="joints 1 and 2 are 1e-05 rad from parallel"):
+        arm = dy.Robot.from_axes("arm", axes)
+    assert abs(arm.model.links[1].d) < 1.0

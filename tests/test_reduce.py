@@ -1,14 +1,18 @@
 """Fewer operations, the same torques: regrouped inertias, slid frames, rotors that do not turn."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import dynamis as dy
 from dynamis.dynamics import equation
 from dynamis.dynamics.reduce import OPERATIONS, reduced
 from dynamis.evaluate import evaluate
 from dynamis.model import catalogue
+from dynamis.spatial.functions import MATH
 from dynamis.trace.interpreter import interpret
 
 from .random_robots import build, chains, robots, states
@@ -44,7 +48,6 @@ def test_every_reducible_quantity_stays(robot):
     q, qd, tau = states(robot)
     small = reduced(robot.chain, OPERATIONS)
     from dynamis.dynamics import coriolis
-    from dynamis.spatial.functions import MATH
 
     x = [v.tolist() for v in (q, qd, tau)]
     for function, arguments in (
@@ -123,3 +126,61 @@ def test_parallel_axes(rotors, twists):
     program = robot.program("inverse_dynamics", optimise="operations")
     close(interpret(program, state)[0], expected)
     assert any(j.parallel for j in reduced(robot.chain, OPERATIONS).joints)
+
+
+def scaled(robot, length: float, mass: float):
+    """The same robot built of other metres and kilograms: m s^2 stands for every inertia."""
+
+    def link(x):
+        places = {k: getattr(x, k) * length for k in ("a", "d")}
+        if x.joint == "prismatic":
+            places["offset"] = x.offset * length
+        xyz = None if x.xyz is None else tuple(length * c for c in x.xyz)
+        return replace(
+            x,
+            **places,
+            xyz=xyz,
+            mass=x.mass * mass,
+            com=tuple(length * c for c in x.com),
+            inertia=tuple(mass * length**2 * c for c in x.inertia),
+            friction=dy.Friction(),
+            drive=None,
+        )
+
+    model = robot.model
+    place = replace(model.base, xyz=tuple(length * c for c in model.base.xyz))
+    links = tuple(map(link, model.links))
+    return dy.Robot(replace(model, links=links, base=place, payload=None))
+
+
+SCALES = st.floats(-9.0, 9.0).map(lambda x: 10.0**x)
+
+
+@settings(max_examples=60, deadline=None)
+@given(robots(longest=5), SCALES, SCALES)
+def test_no_size_of_robot_loses_inertia(robot, length, mass):
+    small = scaled(robot, length, mass)
+    units = [length if x.joint == "prismatic" else 1.0 for x in small.model.links]
+    q = (units * states(small, vectors=1)[0]).tolist()
+    expected = np.array(equation.mass_matrix(small.chain, q, fn=MATH))
+    size = np.sqrt(np.outer(expected.diagonal(), expected.diagonal()))
+    for k in range(len(OPERATIONS) + 1):
+        found = np.array(equation.mass_matrix(reduced(small.chain, OPERATIONS[:k]), q, fn=MATH))
+        assert (np.abs(found - expected) <= 1e-10 * size).all()
+
+
+@pytest.mark.parametrize("length", [1e-9, 3e-8, 1e-7, 1.0, 1e9])
+def test_the_compiled_mass_matrix_of_a_tiny_arm(length, compiled):
+    def arm(s):
+        rod = {"mass": 1.0, "com": (-s / 2, 0, 0), "inertia": (0, s * s / 12, s * s / 12)}
+        return dy.Robot.from_dh("rods", convention="standard", links=[dy.Link(a=s, **rod)] * 2)
+
+    expected = length**2 * arm(1.0).mass_matrix([0.3, 0.4])
+    assert arm(length).mass_matrix([0.3, 0.4]) == pytest.approx(expected, rel=1e-12, abs=0)
+
+
+def test_a_needle_keeps_its_own_moment(compiled):
+    """A moment is judged by the terms it is the sum of, not by the largest of the link."""
+    needle = dy.Link(alpha=0.0, mass=1.0, com=(0.0, 0.0, 0.5), inertia=(0.1, 0.1, 1e-18))
+    arm = dy.Robot.from_dh("needle", convention="modified", links=[needle])
+    assert arm.mass_matrix([0.3]) == pytest.approx(np.array([[1e-18]]), rel=1e-12, abs=0)

@@ -164,3 +164,13 @@ def test_functions_on_floats_never_raise():
     assert math.isnan(MATH.sign(math.nan))
     assert math.isnan(MATH.min(1.0, math.nan))
     assert math.isnan(MATH.max(math.nan, 1.0))
+
+
+@given(st.floats(-300.0, 300.0), st.lists(st.floats(-1.0, 1.0), min_size=3, max_size=3))
+def test_a_direction_has_no_length(exponent, v):
+    """normalised(s v) = normalised(v) for every s that leaves numbers."""
+    if max(map(abs, v)) < 1e-3:
+        return
+    u = rotations.normalised(tuple(x * 10.0**exponent for x in v))
+    assert math.hypot(*u) == pytest.approx(1.0, abs=1e-12)
+    assert u == pytest.approx(rotations.normalised(tuple(v)), abs=2e-12)

@@ -1,9 +1,10 @@
 """TOML in and out: exact round trips, and refusals that say what and where."""
 
+import tomllib
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dynamis.errors import FileError, SymbolError
@@ -252,6 +253,94 @@ convention = "standard"
 a = 1.0
 '''
     assert model_from_toml(text).name == dots
+
+
+INSIDE = st.text(st.sampled_from(list("a.\\\"'# \n=")), max_size=12)
+
+
+def _basic(text: str, ends: str) -> str:
+    return ends + text.replace("\\", "\\\\").replace('"', '\\"') + ends
+
+
+STRINGS = st.one_of(
+    INSIDE.map(lambda x: _basic(x, '"""')),
+    INSIDE.map(lambda x: _basic(x.replace("\n", ""), '"')),
+    INSIDE.map(lambda x: "'" + x.replace("'", "").replace("\n", "") + "'"),
+    INSIDE.map(lambda x: "'''" + x.replace("'", "") + "'''"),
+    st.sampled_from(
+        [
+            *('"""\\""""', '"""\\""" """', '"""a"""""', '"""""a"""', '"""\\\\"""', '"""\\\\\\""""'),
+            *("'''a'''''", "'''''a'''", "'''\\'''", "'\\'", '""', "''", '"""', "'''"),
+        ]
+    ),
+)
+ENDS = st.sampled_from(["\n", ' # "\n', "#'''\n"])
+
+
+@settings(deadline=None)
+@given(st.lists(STRINGS, max_size=6), st.integers(0, 6), ENDS)
+@example(['"""\\""" """', '"""a"""'], 1, "\n")
+@example(['"""\\""""', '"""\\""""'], 1, ' # """\n')
+def test_no_string_and_no_comment_hides_a_key(strings, place, end):
+    """Wherever the parser finds a key of 17 parts, the walk over the text found it before."""
+    lines = [f"k{i} = [{text}, 'b']{end}" for i, text in enumerate(strings)]
+    lines.insert(place, ".".join(["a"] * 17) + " = 1\n")
+    deep = "".join(lines)
+    try:
+        found = tomllib.loads(deep)
+    except tomllib.TOMLDecodeError:
+        return
+    if "a" in found:
+        with pytest.raises(FileError, match="more than 16 parts"):
+            model_from_toml(deep)
+
+
+@settings(deadline=None)
+@given(st.lists(STRINGS, max_size=6))
+def test_nothing_in_a_string_is_a_key(strings):
+    dots = ".".join(["a"] * 17)
+    text = "".join(f"k{i} = [{x}, '{dots}'] # {dots}\n" for i, x in enumerate(strings))
+    try:
+        found = tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return
+    if len(found) == len(strings):
+        with pytest.raises(FileError, match="'schema' is missing"):
+            model_from_toml(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "a",
+            " ",
+            '\\"',
+            "'",
+            '"',
+            '"""',
+            "'''",
+            '"""\\',
+            "\n'",
+            "a ",
+            "[",
+            "{a=",
+            "#",
+            "a\t.",
+            '"."',
+        ),
+        *("a = '\n", '""" \\""" ', "''' '' "),
+    ],
+)
+@pytest.mark.parametrize("head", ["", 'x = """', 'x = "', "x = '''"])
+def test_a_megabyte_of_nonsense_is_answered(head, text):
+    with pytest.raises(FileError):
+        model_from_toml(head + text * (990_000 // len(text)))
+
+
+def test_a_number_of_a_thousand_digits_is_refused_before_anyone_prints_it():
+    with pytest.raises(FileError, match="more than 1000 characters"):
+        model_from_toml("schema = 0x" + "F" * 9000)
 
 
 def test_too_many_links_are_refused_at_once():

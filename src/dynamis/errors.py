@@ -1,16 +1,47 @@
 """Every error dynamis raises, and its one warning.
 
-A message says what was given, what was expected and, on a `hint:` line, what to do.
+A message says what was given, what was expected and, on a `hint:` line, what to do. It may quote a
+file of someone else's: it is never long, and never moves a terminal's cursor.
 """
 
+import re
 from collections.abc import Iterable
+
+LONGEST = 2000  # characters of a message, and of its hint
+QUOTED = 200  # characters of something quoted in one
+# control characters (but tabs and ends of lines), marks that turn text round, halves of characters
+ILLEGIBLE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+
+
+def legible(text: str) -> str:
+    """The text with escapes such as \\u001b for what a terminal obeys instead of showing."""
+    return ILLEGIBLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def abbreviated(text: str, most: int = LONGEST) -> str:
+    """The text, or its beginning and its end if it is longer than `most`."""
+    if len(text) <= most:
+        return text
+    half = most // 2 - 20
+    return f"{text[:half]} ... {len(text) - 2 * half} more ... {text[-half:]}"
+
+
+def shown(value: object) -> str:
+    """The repr of something given, short enough to be quoted."""
+    try:
+        return abbreviated(repr(value), QUOTED)
+    except Exception:  # of a stranger's class, or a whole number of more digits than Python prints
+        return f"<{type(value).__name__}>"
 
 
 class DynamisError(Exception):
     """Base of all errors of this package."""
 
     def __init__(self, message: str, hint: str | None = None):
-        self.hint = hint
+        message = legible(abbreviated(message))
+        self.hint = hint = None if hint is None else legible(abbreviated(hint))
         super().__init__(message if hint is None else f"{message}\nhint: {hint}")
 
 
@@ -45,13 +76,16 @@ class MissingPackageError(DynamisError, ImportError):
 class DynamisWarning(UserWarning):
     """Something worth saying that does not stop the work."""
 
+    def __init__(self, message: str = ""):
+        super().__init__(legible(abbreviated(str(message))))
+
 
 def did_you_mean(given: object, known: Iterable[str]) -> str:
     """A hint that names the closest known word, or lists the words there are."""
     import difflib
 
     words = [str(word) for word in known]
-    close = difflib.get_close_matches(str(given), words, n=1)
+    close = difflib.get_close_matches(given if isinstance(given, str) else shown(given), words, n=1)
     if close:
         return f"did you mean {close[0]!r}?"
     return "known: " + ", ".join(words) if words else "none are known here"

@@ -8,7 +8,7 @@ from ..errors import FileError, OptionError
 from ..robot import Robot, load
 from .arguments import Json, RobotName
 from .places import Numbers, Place, joint_numbers, place
-from .printing import data_json, talk
+from .printing import data_json, raw, talk
 
 
 def run(
@@ -52,7 +52,7 @@ def run(
     if json:
         data_json(_plain(steps))
     elif not written:
-        print(steps.text(), end="")
+        raw(steps.text())
     for path in written:
         talk(f"wrote {path}")
     return 0

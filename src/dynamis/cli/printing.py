@@ -1,4 +1,7 @@
-"""What commands print: tables and JSON on stdout, talk on stderr."""
+"""What commands print: tables and JSON on stdout, talk on stderr.
+
+A robot's names and descriptions are someone else's text: what a terminal would obey is escaped.
+"""
 
 import json
 import math
@@ -12,6 +15,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ..errors import legible
+
 PIPED_WIDTH = 160  # columns where no terminal says how many there are
 STYLES = {"error": "bold red", "warning": "yellow", "note": "cyan", "good": "green", "": ""}
 
@@ -19,27 +24,35 @@ Cell = str | tuple[str, str]  # text, or text and the name of its style
 
 
 def data(*things: Any) -> None:
-    """Print on stdout."""
-    _console(sys.stdout).print(*things)
+    """Print texts and tables on stdout."""
+    _console(sys.stdout).print(*(legible(x) if isinstance(x, str) else x for x in things))
 
 
 def talk(text: str) -> None:
     """Print on stderr."""
-    _console(sys.stderr).print(text)
+    _console(sys.stderr).print(legible(text))
+
+
+def raw(text: str) -> None:
+    """Print on stdout as it is, without wrapping."""
+    print(legible(text), end="")
 
 
 def data_json(value: Any) -> None:
     """Print one JSON document on stdout; numbers that JSON lacks become null."""
-    print(json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False))
+    print(legible(json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False)))
 
 
 def table(
     title: str, columns: Sequence[str], rows: Iterable[Sequence[Cell]], right: Sequence[str] = ()
 ) -> Table:
     """A table; the columns in `right` are set flush right."""
+    title = legible(title)
     result = Table(title=title or None, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1))
     for column in columns:
-        result.add_column(column, justify="right" if column in right else "left", overflow="fold")
+        result.add_column(
+            legible(column), justify="right" if column in right else "left", overflow="fold"
+        )
     for row in rows:
         result.add_row(*(_text(cell) for cell in row))
     return result
@@ -52,7 +65,7 @@ def number(value: float) -> str:
 
 def _text(cell: Cell) -> Text:
     text, style = (cell, "") if isinstance(cell, str) else cell
-    return Text(text, style=STYLES[style])
+    return Text(legible(text), style=STYLES[style])
 
 
 def _console(stream: Any) -> Console:

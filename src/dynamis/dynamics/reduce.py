@@ -13,13 +13,14 @@ from dataclasses import replace
 
 from ..model.chain import Body, Chain
 from ..spatial.frames import Frame
-from ..spatial.inertia import Inertia, moved, plus, transformed
+from ..spatial.inertia import Inertia, from_linear, linear, moved, plus, rotated, transformed
 from ..spatial.rotations import rotate
 from ..spatial.vectors import add
 
 SPEED = ("slide", "regroup", "rotor")
 OPERATIONS = (*SPEED, "parallel")  # one more sine and cosine for each parallel axis
-NEGLIGIBLE = 1e-15  # a sum of parameters this small next to its terms is a cancellation
+NEGLIGIBLE = 1e-15  # a parameter this small next to the terms it is the sum of is a cancellation
+ONES = ((1.0, 1.0, 1.0),) * 3
 
 
 def reduced(chain: Chain, steps: tuple[str, ...] = SPEED, held: bool = False) -> Chain:
@@ -27,11 +28,11 @@ def reduced(chain: Chain, steps: tuple[str, ...] = SPEED, held: bool = False) ->
 
     `held`: something acts on the tool, so the last link must turn.
     """
-    if "slide" in steps:
-        chain = slid(chain, _shifts(chain))
+    shifts = _shifts(chain) if "slide" in steps else [0.0] * len(chain.joints)
+    chain = slid(chain, shifts)
     if "regroup" in steps:
         arms = {j.parent for j in chain.joints if not _is_zero(*j.placement.p)}
-        chain = regrouped(chain, by_moments=arms)
+        chain = regrouped(chain, by_moments=arms, shifts=shifts)
     joints = []
     for i, joint in enumerate(chain.joints):
         still = "rotor" in steps and _is_rotor(chain, i) and not (held and i == chain.tip)
@@ -74,50 +75,61 @@ def _shifts(chain: Chain) -> list[float]:
     return result
 
 
-def regrouped(chain: Chain, by_moments: set[int]) -> Chain:
+def regrouped(chain: Chain, by_moments: set[int], shifts: list[float]) -> Chain:
     """Every link without what its parent can carry for it.
 
     Links in `by_moments` are to be evaluated by second moments; they give up the integral of z^2,
-    the others Iyy.
+    the others Iyy. `shifts`: how far the frames were slid before.
     """
     bodies = [body.inertia for body in chain.bodies]
-    sizes = [_size(b) for b in bodies]
+    terms = [_terms(b.user, b.user_inertia, t) for b, t in zip(chain.bodies, shifts, strict=True)]
     fixed = [body.slide is not None or body.load is not None for body in chain.bodies]
     for i in range(len(bodies) - 1, -1, -1):
-        joint = chain.joints[i]
-        if fixed[i] or (joint.parent >= 0 and fixed[joint.parent]):
+        kind, parent, placement = chain.joints[i][:3]
+        if fixed[i] or (parent >= 0 and fixed[parent]):
             continue
-        bodies[i], given = _split(joint.kind, bodies[i], i in by_moments)
-        if joint.parent >= 0:
-            carried = plus(bodies[joint.parent], transformed(joint.placement, given))
-            bodies[joint.parent] = carried
-            sizes[joint.parent] = max(sizes[joint.parent], _size(carried))
+        bodies[i], given = _split(kind, bodies[i], i in by_moments)
+        terms[i], carried = _split(kind, terms[i], i in by_moments, sign=1.0)
+        if parent >= 0:
+            bodies[parent] = plus(bodies[parent], transformed(placement, given))
+            terms[parent] = plus(terms[parent], _terms(placement, carried, shifts[parent]))
     new = [
-        body._replace(inertia=_clean(inertia, size), moments=i in by_moments)
-        for i, (body, inertia, size) in enumerate(zip(chain.bodies, bodies, sizes, strict=True))
+        body._replace(inertia=_clean(inertia, sizes), moments=i in by_moments)
+        for i, (body, inertia, sizes) in enumerate(zip(chain.bodies, bodies, terms, strict=True))
     ]
     return replace(chain, bodies=tuple(new))
 
 
-def _split(kind: str, body: Inertia, by_moments: bool) -> tuple[Inertia, Inertia]:
-    """(what must stay, what the parent can carry)"""
+def _split(kind: str, body: Inertia, by_moments: bool, sign: float = -1.0) -> tuple:
+    """(what must stay, what the parent can carry); with `sign` 1 terms add up."""
     m, (hx, hy, hz), (xx, xy, yy, xz, yz, zz) = body
     if kind == "prismatic":
         return Inertia(m, body.h), Inertia(0.0, (0.0, 0.0, 0.0), body.I)
-    line = 0.5 * (xx + yy - zz) if by_moments else yy
-    kept = Inertia(0.0, (hx, hy, 0.0), (xx - line, xy, yy - line, xz, yz, zz))
+    line = 0.5 * (xx + yy + sign * zz) if by_moments else yy
+    kept = Inertia(0.0, (hx, hy, 0.0), (xx + sign * line, xy, yy + sign * line, xz, yz, zz))
     return kept, Inertia(m, (0.0, 0.0, hz), (line, 0.0, line, 0.0, 0.0, 0.0))
 
 
-def _size(body: Inertia) -> float:
-    return max(abs(x) for x in (body.m, *body.h, *body.I))
+def _terms(T: Frame, body: Inertia, shift: float) -> Inertia:
+    """How large the terms are that sum up to each parameter of `transformed(T, body)`.
+
+    Each has a unit of its own, so each is judged by its own terms. A rotation other than by right
+    angles is rounded, and mixes what it turns; `shift` went along z before it came out in T.
+    """
+    x, y, z = (abs(c) for c in T.p)
+    exact = all(abs(c) in (0.0, 1.0) for row in T.R for c in row)
+    R = tuple(tuple(abs(c) for c in row) for row in T.R) if exact else ONES
+    p = (x, y, z + abs(shift)) if exact else (x + y + z + abs(shift),) * 3
+    turned = rotated(from_linear([abs(c) for c in linear(body)]), R)  # type: ignore[arg-type]
+    m, h, (xx, xy, yy, xz, yz, zz) = moved(turned, p)
+    _, kxy, _, kxz, kyz, _ = turned.I  # what `moved` takes from these is here to be added
+    return Inertia(m, h, (xx, 2.0 * kxy - xy, yy, 2.0 * kxz - xz, 2.0 * kyz - yz, zz))
 
 
-def _clean(body: Inertia, size: float) -> Inertia:
-    def tidy(x: float) -> float:
-        return 0.0 if abs(x) <= NEGLIGIBLE * size else x
-
-    return Inertia(tidy(body.m), tuple(map(tidy, body.h)), tuple(map(tidy, body.I)))
+def _clean(body: Inertia, terms: Inertia) -> Inertia:
+    """The body with what is but a cancellation of its terms made zero."""
+    pairs = zip(linear(body), linear(terms), strict=True)
+    return from_linear([0.0 if abs(x) <= NEGLIGIBLE * size else x for x, size in pairs])
 
 
 def slid(chain: Chain, shifts: list[float]) -> Chain:

@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from ..errors import ModelError, OptionError, did_you_mean
+from ..errors import ModelError, OptionError, did_you_mean, shown
 from ..spatial.frames import Frame
 from ..spatial.rotations import normalised, transpose
 from ..spatial.vectors import Vector, add, cross, dot, negate, scale, subtract
@@ -17,6 +17,8 @@ from .quantity import quantities
 # Sine below which two directions count as parallel. Feet of nearly parallel lines lie 1/sine sizes
 # away and lose eps/sine; calling the lines parallel loses sine: both are 1e-8 here.
 PARALLEL = 1e-8
+# Sine below which two axes may be meant to be parallel: angles were typed as 1.5708 or 3.1416.
+NEARLY = 3e-5
 TOUCHING = 1e-12  # distance, relative to the size of things, below which lines meet
 
 
@@ -34,19 +36,19 @@ class Axis:
     def __post_init__(self) -> None:
         if self.kind not in JOINTS:
             raise OptionError(
-                f"axis kind {self.kind!r} does not exist, expected 'revolute' or 'prismatic'",
-                did_you_mean(str(self.kind), JOINTS),
+                f"axis kind {shown(self.kind)} does not exist, expected 'revolute' or 'prismatic'",
+                did_you_mean(self.kind, JOINTS),
             )
         for name in ("point", "direction"):
             numbers = quantities(getattr(self, name), 3, f"axis {name}")
             if not all(isinstance(x, float) for x in numbers):
-                raise ModelError(f"axis {name} is {getattr(self, name)!r}, expected three numbers")
+                raise ModelError(
+                    f"axis {name} is {shown(getattr(self, name))}, expected three numbers"
+                )
             object.__setattr__(self, name, numbers)
-        largest = max(abs(x) for x in self.direction)
-        if largest == 0.0:
+        if not any(self.direction):
             raise ModelError("axis direction is (0, 0, 0), expected a direction")
-        unit = normalised(tuple(x / largest for x in self.direction))  # type: ignore[arg-type]
-        object.__setattr__(self, "direction", unit)
+        object.__setattr__(self, "direction", normalised(self.direction))
 
     def through(self, point: Vector) -> "Axis":
         """The parallel axis through another point."""
@@ -85,7 +87,20 @@ def axis_of(kind: str, frame: Frame) -> Axis:
 
 def are_parallel(u: Vector, v: Vector) -> bool:
     """Whether two unit vectors point the same or opposite ways."""
-    return math.hypot(*cross(u, v)) < PARALLEL
+    return sine_between(u, v) < PARALLEL
+
+
+def sine_between(u: Vector, v: Vector) -> float:
+    """The sine of the angle between two unit vectors."""
+    return math.hypot(*cross(u, v))
+
+
+def aligned(axis: Axis, other: Axis, within: float = NEARLY) -> Axis:
+    """The axis turned about its point until it is parallel to another, if it nearly is."""
+    u, v = axis.direction, other.direction
+    if sine_between(u, v) >= within:
+        return axis
+    return replace(axis, direction=v if dot(u, v) > 0.0 else negate(v))
 
 
 def perpendicular(u: Vector) -> Vector:

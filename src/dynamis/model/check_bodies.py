@@ -3,9 +3,9 @@
 import math
 import statistics
 
-from ..spatial.inertia import Inertia, Symmetric, times, to_com
+from ..spatial.inertia import Inertia, Symmetric, linear, times, to_com
 from ..spatial.vectors import Vector, dot, scale
-from .finding import LONGEST, ROUNDING, Finding, Findings, Numbers, listed
+from .finding import LONGEST, ROUNDING, Finding, Findings, Numbers, listed, worded
 
 HEAVIEST = 1e4  # kg; a heavier link is more likely given in grams
 UNALIKE = 100.0  # how many times heavier than the others a link may be
@@ -20,7 +20,15 @@ HELD = (0.2, 2.0)  # I / (m c^2) of a rod held at its end: 1/3, or 4/3 if about 
 
 def masses(x: Numbers) -> Findings:
     """Negative, absent, in grams, or out of all proportion."""
-    found = {str(link.name): body.m for link in x.model.links if (body := x.body(link))}
+    found = {
+        str(link.name): body.m
+        for i, link in enumerate(x.model.links)
+        if (body := x.body(link)) and not (_is_nothing(body) and x.is_helper(i))
+    }
+    if len(found) > 1 and not any(found.values()):
+        what = "have no mass, none of them: this is geometry without dynamics"
+        yield Finding("warning", f"links {worded(map(repr, found))}", what, "give their masses")
+        return
     for name, m in found.items():
         where, others = f"link {name!r}", [v for k, v in found.items() if k != name and v > 0]
         if m < 0:
@@ -37,6 +45,10 @@ def masses(x: Numbers) -> Findings:
         elif len(others) > 1 and m > UNALIKE * statistics.median(others):
             what = f"has mass {m:g} kg, more than {UNALIKE:g} times that of the other links"
             yield Finding("warning", where, what, "compare its unit with that of the others")
+
+
+def _is_nothing(body: Inertia) -> bool:
+    return not any(linear(body))
 
 
 def inertias(x: Numbers) -> Findings:

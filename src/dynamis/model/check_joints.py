@@ -1,15 +1,19 @@
 """Preflight of the joints: geometry, limits, friction, drives."""
 
 import math
+from collections.abc import Iterator
 
 from .drive import CIRCUIT, Drive
-from .finding import LONGEST, ROUNDING, Finding, Findings, Numbers, listed
+from .finding import LONGEST, ROUNDING, Finding, Findings, Numbers, listed, worded
 from .friction import allowed, bound
 from .link import Link
 
 WIDEST = 6.0 * math.pi  # rad; a joint limit beyond three turns is more likely given in degrees
 LONGEST_LEAD = 1.0  # m per turn; a longer lead is more likely given in millimetres
 FASTEST = 60.0  # rad/s; a faster joint is more likely given in degrees per second
+# From where on 1000, 1e4 or 999999 stands for no limit at all; below it may be in another unit.
+ENDLESS = {"speed": 100.0, "revolute": 1e3, "prismatic": 1e4}
+LARGEST = 1e9  # no joint has a limit beyond
 
 
 def geometry(x: Numbers) -> Findings:
@@ -44,6 +48,7 @@ def _units(where: str, lengths: dict, angles: dict) -> Findings:
 
 def limits(x: Numbers) -> Findings:
     """Ranges of position, speed and effort that leave nothing, or are in another unit."""
+    endless: dict[str, list[float]] = {}
     for link in x.model.links:
         where = f"joint {link.joint_name!r}"
         yield from _range(where, "limits", x.all(link.limits))
@@ -52,9 +57,24 @@ def limits(x: Numbers) -> Findings:
             value = x.of(getattr(link, name))
             if value is not None and value <= 0.0:
                 level = "error" if value < 0.0 else "warning"
-                what = f"has {name} {value:g}: it could never {_ABLE[name]}"
+                what = f"has {name} {value:g}: could never {_ABLE[name]}"
                 yield Finding(level, where, what, "give a positive limit, or leave it out")
-        yield from _limit_units(where, link, x)
+        for finding, value, kind in _limit_units(where, link, x):
+            if stands_for_none(value, ENDLESS[kind]):
+                endless.setdefault(repr(link.joint_name), []).append(value)
+            else:
+                yield finding
+    if endless:
+        values = worded(f"{v:g}" for v in sorted({v for own in endless.values() for v in own}))
+        what = f"limits of {values}, which stand for no limit"
+        remedy = "give the real limits in rad and rad/s (m for slides), or leave them out"
+        yield Finding("note", f"joints {worded(endless)}", what, remedy)
+
+
+def stands_for_none(value: float, least: float) -> bool:
+    """Whether a number is a power of ten, or nines only, or beyond all joints: a placeholder."""
+    digits = repr(value).partition("e")[0].replace(".", "").rstrip("0")
+    return value >= least and (digits == "1" or set(digits) == {"9"} or value >= LARGEST)
 
 
 _ABLE = {"velocity_limit": "move", "effort_limit": "push"}
@@ -72,18 +92,21 @@ def _range(where: str, name: str, pair: tuple[float, ...] | None) -> Findings:
         yield Finding("warning", where, what, "give (lower, upper), or leave them out")
 
 
-def _limit_units(where: str, link: Link, x: Numbers) -> Findings:
+def _limit_units(where: str, link: Link, x: Numbers) -> Iterator[tuple[Finding, float, str]]:
+    """Limits in another unit: what to say, the number, and what it limits."""
     largest = max((abs(v) for v in x.all(link.limits) or ()), default=0.0)
     speed = x.of(link.velocity_limit) or 0.0
     if link.joint == "prismatic" and largest > LONGEST:
         what = f"has a limit of {largest:g} m, which looks like millimetres"
-        yield Finding("warning", where, what, "give limits in metres")
+        yield Finding("warning", where, what, "give limits in metres"), largest, link.joint
     if link.joint == "revolute" and largest > WIDEST:
         what = f"has a limit of {largest:g} rad, which looks like degrees"
-        yield Finding("warning", where, what, f"give radians, or text: '{largest:g} deg'")
+        remedy = f"give radians, or text: '{largest:g} deg'"
+        yield Finding("warning", where, what, remedy), largest, link.joint
     if link.joint == "revolute" and speed > FASTEST:
         what = f"has velocity_limit {speed:g} rad/s, which looks like degrees per second"
-        yield Finding("warning", where, what, f"give radians per second: '{speed:g} deg'")
+        remedy = f"give radians per second: '{speed:g} deg'"
+        yield Finding("warning", where, what, remedy), speed, "speed"
 
 
 def friction(x: Numbers) -> Findings:

@@ -12,18 +12,30 @@ Siciliano et al., Robotics, section 2.8.2; Craig, Introduction to Robotics, sect
 
 import math
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 from ..errors import ModelError, OptionError, did_you_mean
 from ..spatial.frames import ORIGIN, Frame, about_x, about_z, compose, inverse, point, translation
 from ..spatial.rotations import rotate, transpose
 from ..spatial.vectors import ZERO, Vector, add, cross, dot, scale, subtract
-from .axes import TOUCHING, Axis, are_parallel, axis_of, common_normal, perpendicular
+from .axes import (
+    NEARLY,
+    PARALLEL,
+    TOUCHING,
+    Axis,
+    aligned,
+    are_parallel,
+    axis_of,
+    common_normal,
+    perpendicular,
+    sine_between,
+)
 
 DH_CONVENTIONS = ("standard", "modified")
 SNAP = 1e-12  # an angle this close to a right one, or a length (in arm sizes) to 0, is meant to be
 DIGITS = 14  # decimals kept of a length in arm sizes, so that 0.15005 does not end in ...02
+FAR = 100.0  # arm sizes; lengths beyond are common normals of nearly parallel axes
 SLANT = 0.1  # a sliding axis meets both neighbours unless they are this close to one plane with it
 
 
@@ -39,11 +51,15 @@ class Row(NamedTuple):
 
 
 class DhChain(NamedTuple):
-    """Rows, frame 0 in the reference frame, and the tool in frame n."""
+    """Rows, frame 0 in the reference frame, and the tool in frame n.
+
+    `doubt` says, where axes are nearly but not quite parallel, what came of it.
+    """
 
     rows: tuple[Row, ...]
     base: Frame
     tool: Frame
+    doubt: str | None = None
 
 
 class Bar(NamedTuple):
@@ -60,7 +76,8 @@ def dh_from_axes(axes: Sequence[Axis], convention: str, base: Frame, tool: Frame
     """DH rows of an arm given by its joint axes, base and tool in the reference frame at q = 0.
 
     base T_1(q_1) ... T_n(q_n) tool is the tool's pose for every q. The given base stays where it
-    can be frame 0, and frame n is the tool's own frame where that is one.
+    can be frame 0, and frame n is the tool's own frame where that is one. Axes whose common normal
+    would lie FAR away are taken as parallel if they nearly are.
     """
     check_convention(convention)
     _check(axes, base, tool)
@@ -68,6 +85,28 @@ def dh_from_axes(axes: Sequence[Axis], convention: str, base: Frame, tool: Frame
     lines = [Axis(x.kind, point(into, x.point), rotate(into.R, x.direction)) for x in axes]
     tip = compose(into, tool)
     size = arm_size([*(x.point for x in lines if x.kind == "revolute"), tip.p])
+    found = _chain(lines, tip, convention, base, size)
+    far = max(abs(x) for row in found.rows for x in _lengths(row))
+    sines = [sine_between(a.direction, b.direction) for a, b in pairwise(lines)]
+    least = min((x for x in sines if x >= PARALLEL), default=None)
+    if far <= FAR * size or least is None:
+        return found
+    i = sines.index(least) + 1
+    doubt = f"the axes of joints {i} and {i + 1} are {least:.2g} rad from parallel"
+    if least >= NEARLY:
+        return found._replace(doubt=f"{doubt}: their common normal lies {far:.4g} m away")
+    straight = list(accumulate(lines, lambda before, line: aligned(line, before)))
+    found = _chain(straight, tip, convention, base, size)
+    doubt += f" and taken as parallel (else their common normal lies {far:.4g} m away)"
+    return found._replace(doubt=doubt)
+
+
+def _lengths(row: Row) -> tuple[float, float]:
+    return row.a, row.d if row.joint == "revolute" else row.offset
+
+
+def _chain(lines: list[Axis], tip: Frame, convention: str, base: Frame, size: float) -> DhChain:
+    """The rows of lines and tool given in the base's coordinates."""
     lines, bars, kept = _walk(lines, tip, convention, size)
     own = bars[1:] if convention == "standard" else bars[:-1]
     rows = tuple(
@@ -193,7 +232,8 @@ def _last_bar(line: Axis, tool: Frame, before: Bar | None, convention: str, size
         if own is not None:
             return Bar(own.x, own.end, tool.p, -own.a, -own.alpha)
         here = line.through(line.foot(tool.p))
-        return _bar_between(here, axis_of("revolute", tool), before, size)
+        ahead = aligned(axis_of("revolute", tool), here, 1.0 / FAR)  # the rest is the tool's own
+        return _bar_between(here, ahead, before, size)
     if own is not None and _is_nothing(own, size):
         return Bar(own.x, tool.p, tool.p)
     if before is None:
@@ -209,7 +249,7 @@ def _beyond(lines: list[Axis], i: int, tool: Frame) -> Axis | None:
     x, _, z = transpose(tool.R)
     u = lines[i].direction
     along_x = not are_parallel(u, z) and abs(dot(x, u)) <= SNAP
-    return Axis("revolute", tool.p, x if along_x else z)
+    return aligned(Axis("revolute", tool.p, x if along_x else z), lines[i], 1.0 / FAR)
 
 
 def _placed(axis: Axis, behind: Axis | None, beyond: Axis | None) -> Axis:

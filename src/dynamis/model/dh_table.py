@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+from ..errors import legible
 from .link import Link
 from .model import Model
 from .pose import Pose
@@ -88,7 +89,7 @@ def _cells(row: TableRow) -> tuple[str, ...]:
         theta = _plus(row.variable, row.offset, _angle_text)
     else:
         d = _plus(row.variable, row.offset, _length)
-    return row.joint_name, row.kind, theta, d, _length(row.a), _angle_text(row.alpha)
+    return legible(row.joint_name), row.kind, theta, d, _length(row.a), _angle_text(row.alpha)
 
 
 def _plus(variable: str, constant: Any, text: Any) -> str:

@@ -1,6 +1,7 @@
 """What a preflight says, and the numbers it looks at."""
 
 import math
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -80,6 +81,12 @@ class Numbers:
         tool = self.vector(self.model.tool.xyz) if index == self.model.tip else (0.0,)
         return max(*near, math.hypot(*tool))
 
+    def is_helper(self, index: int) -> bool:
+        """Whether a URDF's link only joins two joints of one place: a body with several joints."""
+        links, parents = self.model.links, self.model.parents
+        here = [x for x, parent in zip(links, parents, strict=True) if parent == index]
+        return self.model.convention == "urdf" and any(not any(self.vector(x.xyz)) for x in here)
+
     def turns(self, index: int) -> bool:
         """Whether a link ever rotates, so that its inertia matters."""
         while index >= 0:
@@ -100,22 +107,31 @@ Findings = Iterator[Finding]
 
 
 def merged(findings: Iterable[Finding]) -> list[Finding]:
-    """Worst first, and notes that say the same of several links as one."""
+    """Worst first; notes on links, and notes and warnings on joints, that say the same as one."""
     together: dict[Finding, list[str]] = {}
     for finding in findings:
         kind, _, name = finding.where.partition(" ")
-        alike = finding.level == "note" and kind == "link"
-        key = replace(finding, where="links") if alike else finding
+        alike = finding.level in {"link": ("note",), "joint": ("note", "warning")}.get(kind, ())
+        key = replace(finding, where=kind) if alike else finding
         together.setdefault(key, []).append(name)
     return sorted(_named(key, names) for key, names in together.items())
 
 
 def _named(finding: Finding, names: list[str]) -> Finding:
-    if finding.where != "links":
+    if finding.where not in ("link", "joint"):
         return finding
+    if len(names) == 1:
+        return replace(finding, where=f"{finding.where} {names[0]}")
+    what = re.sub("^has ", "have ", finding.what)
+    return replace(finding, where=f"{finding.where}s {worded(names)}", what=what)
+
+
+def worded(names: Iterable[str], most: int = 8) -> str:
+    """a, b and c; of many the first ones and how many more."""
     *first, last = names
-    where = f"links {', '.join(first)} and {last}" if first else f"link {last}"
-    return replace(finding, where=where)
+    if len(first) >= most:
+        return f"{', '.join(first[:most])} and {len(first) + 1 - most} more"
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def listed(values: Any) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from ..errors import ModelError, OptionError, did_you_mean
+from ..errors import ModelError, OptionError, did_you_mean, shown
 from .keywords import strict
 from .quantity import Expression, Scalar, quantities, quantity
 
@@ -58,20 +58,21 @@ class Friction:
     @staticmethod
     def _flat(given: Mapping[str, Any]) -> dict[str, Any]:
         """The law's constants may be given as keywords of their own, as in a file."""
-        own = LAWS.get(str(given.get("law", "coulomb")), {})
+        law = given.get("law", "coulomb")
+        own = LAWS.get(law, {}) if isinstance(law, str) else {}
         rest = {name: value for name, value in given.items() if name not in own}
         constants = {name: value for name, value in given.items() if name in own}
         return {**rest, "constants": {**rest.get("constants", {}), **constants}}
 
     def __post_init__(self) -> None:
-        if self.law not in LAWS:
+        if not isinstance(self.law, str) or self.law not in LAWS:
             raise OptionError(
-                f"friction law {self.law!r} does not exist", did_you_mean(self.law, LAWS)
+                f"friction law {shown(self.law)} does not exist", did_you_mean(self.law, LAWS)
             )
         unknown = [name for name in self.constants if name not in LAWS[self.law]]
         if unknown:
             raise OptionError(
-                f"friction law {self.law!r} has no constant {unknown[0]!r}",
+                f"friction law {shown(self.law)} has no constant {unknown[0]!r}",
                 did_you_mean(unknown[0], LAWS[self.law]),
             )
         given = {

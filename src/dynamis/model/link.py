@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from ..errors import ModelError, OptionError, did_you_mean
+from ..errors import ModelError, OptionError, did_you_mean, shown
 from ..spatial.functions import cos_sin
 from ..spatial.inertia import Inertia, from_com, from_linear, symmetric_of
 from ..spatial.vectors import Vector, scale
@@ -57,8 +57,9 @@ class Link:
     def __post_init__(self) -> None:
         if self.joint not in JOINTS:
             raise OptionError(
-                f"joint type {self.joint!r} does not exist, expected 'revolute' or 'prismatic'",
-                did_you_mean(str(self.joint), JOINTS),
+                f"joint type {shown(self.joint)} does not exist, expected 'revolute' or "
+                "'prismatic'",
+                did_you_mean(self.joint, JOINTS),
             )
         for name in ("d", "a", "alpha", "theta", "offset", "mass"):
             self._set(name, quantity(getattr(self, name), name))
@@ -71,7 +72,7 @@ class Link:
         if self.mimic is not None:
             if isinstance(self.mimic, str) or not hasattr(self.mimic, "__len__"):
                 raise ModelError(
-                    f"mimic is {self.mimic!r}, expected (leader joint, multiplier, offset)"
+                    f"mimic is {shown(self.mimic)}, expected (leader joint, multiplier, offset)"
                 )
             leader, *numbers = self.mimic
             self._set("mimic", (leader, *quantities(numbers, 2, "mimic")))
@@ -84,9 +85,9 @@ class Link:
 
     def _set_friction_and_drive(self) -> None:
         if not isinstance(self.friction, Friction):
-            raise ModelError(f"friction is {self.friction!r}, expected dy.Friction(...)")
+            raise ModelError(f"friction is {shown(self.friction)}, expected dy.Friction(...)")
         if self.drive is not None and not isinstance(self.drive, Drive):
-            raise ModelError(f"drive is {self.drive!r}, expected dy.Drive(...)")
+            raise ModelError(f"drive is {shown(self.drive)}, expected dy.Drive(...)")
         if self.drive is not None and self.drive.lead is not None and self.joint != "prismatic":
             name = f" {self.joint_name!r}" if self.joint_name else ""
             raise ModelError(
@@ -178,7 +179,7 @@ def _inertia(value: Any) -> tuple[Scalar, ...]:
     if value is None:
         return (0.0,) * 6
     if isinstance(value, (str, bytes, dict)) or not hasattr(value, "__len__"):
-        raise ModelError(f"inertia is {value!r}, expected 6, 3 or 3x3 numbers")
+        raise ModelError(f"inertia is {shown(value)}, expected 6, 3 or 3x3 numbers")
     if len(value) == 3 and all(
         hasattr(row, "__len__") and not isinstance(row, str) for row in value
     ):

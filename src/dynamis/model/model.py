@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
-from ..errors import ModelError, OptionError, did_you_mean
+from ..errors import ModelError, OptionError, did_you_mean, shown
 from ..spatial.inertia import Inertia, from_com
 from .conventions import CONVENTIONS, convention_named
 from .finding import Finding
@@ -82,18 +82,18 @@ class Model:
     def __post_init__(self) -> None:
         convention_named(self.convention)
         if not isinstance(self.name, str) or not self.name:
-            raise ModelError(f"name is {self.name!r}, expected a non-empty text")
+            raise ModelError(f"name is {shown(self.name)}, expected a non-empty text")
         self._check_kinds()
         links = tuple(self.links)
         if not links:
             raise ModelError(f"robot {self.name!r} has no links, expected at least one")
         wrong = next((x for x in links if not isinstance(x, Link)), None)
         if wrong is not None:
-            raise ModelError(f"links contains {wrong!r}, expected dy.Link(...)")
+            raise ModelError(f"links contains {shown(wrong)}, expected dy.Link(...)")
         if self.rotors not in ROTORS:
             raise OptionError(
-                f"rotors is {self.rotors!r}, expected one of {ROTORS}",
-                did_you_mean(str(self.rotors), ROTORS),
+                f"rotors is {shown(self.rotors)}, expected one of {ROTORS}",
+                did_you_mean(self.rotors, ROTORS),
             )
         self._set("links", tuple(_named(link, i) for i, link in enumerate(links)))
         self._set("gravity", quantities(self.gravity, 3, "gravity"))
@@ -122,7 +122,7 @@ class Model:
         for name, (kind, words) in expected.items():
             value = getattr(self, name)
             if not isinstance(value, kind):
-                raise ModelError(f"{name} is {value!r}, expected {words}")
+                raise ModelError(f"{name} is {shown(value)}, expected {words}")
 
     def _check_names(self) -> None:
         for what, names in (("link", self.link_names), ("joint", self.tree_joint_names)):
@@ -134,8 +134,9 @@ class Model:
                 f"tool_link {self.tool_link!r} is not a link of {self.name!r}",
                 did_you_mean(self.tool_link, self.link_names),
             )
+        links = set(self.link_names)
         for frame in self.frames:
-            if frame.link is not None and frame.link not in self.link_names:
+            if frame.link is not None and frame.link not in links:
                 raise OptionError(
                     f"frame {frame.name!r} sits on {frame.link!r}, which is not a link",
                     did_you_mean(frame.link, self.link_names),
@@ -166,7 +167,7 @@ class Model:
                     if name not in own and getattr(link, name) != getattr(plain, name):
                         raise ModelError(
                             f"link {link.name!r} gives {name!r}, which convention "
-                            f"{self.convention!r} does not use; it uses {', '.join(own)}"
+                            f"{shown(self.convention)} does not use; it uses {', '.join(own)}"
                         )
         for link in self.links:
             if link.com_factor is not None and self.convention != "standard":
@@ -190,7 +191,7 @@ class Model:
             return
         size = len(self.links)
         if not hasattr(self.gear_matrix, "__len__") or isinstance(self.gear_matrix, str):
-            raise ModelError(f"gear_matrix is {self.gear_matrix!r}, expected rows of numbers")
+            raise ModelError(f"gear_matrix is {shown(self.gear_matrix)}, expected rows of numbers")
         rows = tuple(self.gear_matrix)
         if len(rows) != size:
             raise ModelError(f"gear_matrix has {len(rows)} rows, expected {size}")
@@ -273,7 +274,7 @@ def _named(link: Link, index: int) -> Link:
     for name in ("name", "joint_name"):
         value = getattr(link, name)
         if value is not None and (not isinstance(value, str) or not value):
-            raise ModelError(f"{name} is {value!r}, expected a non-empty text")
+            raise ModelError(f"{name} is {shown(value)}, expected a non-empty text")
     return replace(link, **changes) if changes else link
 
 
@@ -287,7 +288,7 @@ def _value(name: str, value: Any) -> float:
         raise ModelError(f"values has {name!r}, expected the name of a symbol such as 'm1'")
     number = quantity(value, f"values.{name}")
     if isinstance(number, Expression):
-        raise ModelError(f"values.{name} is {value!r}, expected a number without symbols")
+        raise ModelError(f"values.{name} is {shown(value)}, expected a number without symbols")
     return number
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import ModelError
+from ..errors import ModelError, shown
 from ..spatial.frames import Frame, from_matrix, from_xyz_rpy
 from ..spatial.functions import MATH, Functions
 from ..spatial.rotations import multiply, rpy_from_rotation, transpose
@@ -55,7 +55,7 @@ def homogeneous(value: Any, where: str) -> Frame:
     """The frame of a 4x4 matrix of numbers; anything that is not a rigid motion is refused."""
     expected = "expected a 4x4 homogeneous matrix"
     if not hasattr(value, "__len__") or isinstance(value, str) or len(value) != 4:
-        raise ModelError(f"{where} is {value!r}, {expected} or xyz and rpy")
+        raise ModelError(f"{where} is {shown(value)}, {expected} or xyz and rpy")
     if any(not hasattr(row, "__len__") or len(row) != 4 for row in value):
         raise ModelError(f"{where} does not have four rows of four, {expected}")
     T = [[quantity(x, f"{where}[{i}][{j}]") for j, x in enumerate(r)] for i, r in enumerate(value)]

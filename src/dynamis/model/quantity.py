@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from ..errors import ModelError, SymbolError
+from ..errors import ModelError, SymbolError, shown
 from ..spatial.functions import MATH, Functions
 
 LONGEST = 200  # characters of an expression
@@ -26,7 +26,12 @@ OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
     ast.Div: operator.truediv,
     ast.Pow: operator.pow,
 }
-DEGREES = re.compile(r"^(?!.*[A-Za-z_]\w*deg$)(?P<angle>.+?)\s*(?:deg|°)$")
+EXPECTED = "expected a number, or arithmetic such as 'pi/2', '90 deg' or 'm1*L1**2'"
+# an operand (name, number or closing bracket), then perhaps the unit; a power of it is none
+DEGREES = re.compile(
+    r"(?P<operand>[^\W\d]\w*|\.?\d(?:[eE][+-]\d|[\w.])*?(?=deg\b|[^\w.]|$)|\))"
+    r"(?P<unit>\s*(?:deg\b|°)(?!\s*\*\*))?"
+)
 
 Scalar = Any  # float, Expression, or whatever an algorithm computes with
 
@@ -71,13 +76,15 @@ def quantity(value: Any, where: str) -> float | Expression:
         value = _number(expression, where)
     kind = getattr(getattr(value, "dtype", None), "kind", "f")  # of a NumPy scalar
     if isinstance(value, (bool, bytes, list, tuple, dict, set)) or kind not in "fiu":
-        raise ModelError(f"{where} is {value!r}, expected a number or text like 'pi/2'")
+        raise ModelError(f"{where} is {shown(value)}, expected a number or text like 'pi/2'")
     try:
         number = float(value)
     except OverflowError:
         raise ModelError(f"{where} is too large, expected a finite number") from None
     except (TypeError, ValueError) as error:
-        raise ModelError(f"{where} is {value!r}, expected a number or text like 'pi/2'") from error
+        raise ModelError(
+            f"{where} is {shown(value)}, expected a number or text like 'pi/2'"
+        ) from error
     if not math.isfinite(number):
         raise ModelError(f"{where} is {number}, expected a finite number")
     return number
@@ -86,7 +93,7 @@ def quantity(value: Any, where: str) -> float | Expression:
 def quantities(values: Any, count: int, where: str) -> tuple[float | Expression, ...]:
     """Exactly `count` quantities from any sequence."""
     if isinstance(values, (str, bytes, dict)) or not isinstance(values, Iterable):
-        raise ModelError(f"{where} is {values!r}, expected {count} numbers")
+        raise ModelError(f"{where} is {shown(values)}, expected {count} numbers")
     items = list(values)
     if len(items) != count:
         raise ModelError(f"{where} has {len(items)} entries, expected {count}")
@@ -117,14 +124,18 @@ def resolve(value: Any, values: Mapping[str, Any], fn: Functions = MATH) -> Any:
 
 
 def _plain(text: str, where: str) -> str:
-    if len(text) > LONGEST:
-        raise ModelError(f"{where} is a text of {len(text)} characters, expected at most {LONGEST}")
-    degrees = DEGREES.match(text.strip())
-    plain = f"({degrees['angle']})*pi/180" if degrees else text.strip()
+    """The text with every `deg` as `*pi/180`: it scales the number or product before it."""
+    plain = text.strip()
+    if len(plain) <= LONGEST:
+        plain = DEGREES.sub(lambda m: m["operand"] + ("*pi/180" if m["unit"] else ""), plain)
+    if len(plain) > LONGEST:
+        raise ModelError(
+            f"{where} is a text of {len(plain)} characters, expected at most {LONGEST}"
+        )
     try:
         _tree(plain)
-    except ModelError as error:
-        raise ModelError(f"{where}: {error}") from None
+    except ModelError:
+        raise ModelError(f"{where}: cannot read {text.strip()!r}, {EXPECTED}") from None
     return plain
 
 
@@ -140,14 +151,13 @@ def _number(expression: Expression, where: str) -> float:
 
 @lru_cache(maxsize=4096)
 def _tree(text: str) -> ast.expr:
-    expected = "expected a number, or arithmetic such as 'pi/2', '90 deg' or 'm1*L1**2'"
     try:
         tree = ast.parse(text, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise ModelError(f"cannot read {text!r}, {expected}") from None
+        raise ModelError(f"cannot read {text!r}, {EXPECTED}") from None
     for node in ast.walk(tree):
         if not _allowed(node):
-            raise ModelError(f"cannot read {text!r}, {expected}")
+            raise ModelError(f"cannot read {text!r}, {EXPECTED}")
     return tree
 
 
@@ -159,7 +169,7 @@ def _allowed(node: ast.AST) -> bool:
         known = isinstance(name, ast.Name) and name.id in FUNCTIONS
         return known and len(node.args) == 1 and not node.keywords
     if isinstance(node, ast.Name):
-        return node.id.isidentifier() and not node.id.startswith("_")
+        return node.id.isidentifier() and not node.id.startswith("_") and node.id != "deg"
     return isinstance(node, (ast.BinOp, ast.UnaryOp, ast.USub, ast.UAdd, ast.Load, *OPERATORS))
 
 

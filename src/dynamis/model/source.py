@@ -7,6 +7,7 @@ from pathlib import Path
 from ..errors import DynamisError, FileError
 
 LARGEST = 10_000_000  # bytes; a robot is a few kilobytes, meshes are never read
+MOST_ROWS = 1000  # links or frames of one robot
 
 
 def read_bytes(path: Path) -> bytes:
@@ -31,6 +32,12 @@ def read_bytes(path: Path) -> bytes:
             return path.read_bytes()
         except OSError as error:
             raise FileError(f"cannot be read: {error.strerror}") from None
+
+
+def check_count(count: int, what: str, most: int = MOST_ROWS) -> None:
+    """Refuse more links (or frames, or joints) than a robot has."""
+    if count > most:
+        raise FileError(f"has {count} {what}s, expected at most {most}")
 
 
 def plain_message(error: DynamisError) -> str:

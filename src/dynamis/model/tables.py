@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, fields
 from typing import Any
 
-from ..errors import FileError, ModelError, did_you_mean
+from ..errors import FileError, ModelError, did_you_mean, shown
 from .drive import Drive
 from .finding import LEVELS, Finding
 from .friction import LAWS, Friction
@@ -16,7 +16,7 @@ from .link import Link
 from .model import Model, NamedFrame, Payload
 from .pose import Pose
 from .quantity import Expression
-from .source import located
+from .source import check_count, located
 
 SCHEMA = 1
 LINK_KEYS = tuple(f.name for f in fields(Link))
@@ -166,8 +166,6 @@ def _short_coulomb(pair: tuple) -> Any:
 
 # tables to a model
 
-MOST_ROWS = 1000  # links, frames or findings of one robot
-
 
 def model_from_table(table: Mapping[str, Any]) -> Model:
     """The model a file's tables describe; every refusal names the place."""
@@ -187,13 +185,12 @@ def model_from_table(table: Mapping[str, Any]) -> Model:
         if key in given:
             given[key] = _table(given[key], key)
     if "gear_matrix" in given and not isinstance(given["gear_matrix"], list):
-        raise FileError(f"gear_matrix is {given['gear_matrix']!r}, expected rows of numbers")
+        raise FileError(f"gear_matrix is {shown(given['gear_matrix'])}, expected rows of numbers")
     if "payload" in table:
         given["payload"] = payload_from_table(table["payload"])
     for kind, read in readers.items():
         rows = _rows(table, kind)
-        if len(rows) > MOST_ROWS:
-            raise FileError(f"has {len(rows)} {kind}s, expected at most {MOST_ROWS}")
+        check_count(len(rows), kind)
         given[f"{kind}s"] = [_numbered(read, row, kind, i) for i, row in enumerate(rows)]
     return Model(**given)
 
@@ -214,7 +211,9 @@ def link_fields(table: Any) -> dict[str, Any]:
     if "mimic" in given:
         rows = check_keys(_table(given["mimic"], "mimic"), MIMIC_KEYS, "mimic")
         if not isinstance(rows.get("joint"), str):
-            raise ModelError(f"mimic names joint {rows.get('joint')!r}, expected a joint's name")
+            raise ModelError(
+                f"mimic names joint {shown(rows.get('joint'))}, expected a joint's name"
+            )
         given["mimic"] = (rows["joint"], rows.get("multiplier", 1.0), rows.get("offset", 0.0))
     return given
 
@@ -268,30 +267,30 @@ def check_keys(table: Mapping[str, Any], known: Iterable[str], what: str) -> dic
         if key not in known:
             raise ModelError(f"{what} has unknown key {key!r}", did_you_mean(key, known))
         if key in TEXTS and key != "link" and not isinstance(value, str):
-            raise ModelError(f"{key} is {value!r}, expected text")
+            raise ModelError(f"{key} is {shown(value)}, expected text")
         if key == "link" and not isinstance(value, (str, list)):
-            raise ModelError(f"link is {value!r}, expected [[link]] tables")
+            raise ModelError(f"link is {shown(value)}, expected [[link]] tables")
     return dict(table)
 
 
 def _check_schema(schema: Any) -> None:
     if isinstance(schema, bool) or schema != SCHEMA:
         raise FileError(
-            f"schema is {schema!r}, this version of dynamis reads schema {SCHEMA}",
+            f"schema is {shown(schema)}, this version of dynamis reads schema {SCHEMA}",
             None if isinstance(schema, bool) else "a newer dynamis may read it",
         )
 
 
 def _table(value: Any, what: str) -> dict[str, Any]:
     if not isinstance(value, Mapping):
-        raise ModelError(f"{what} is {value!r}, expected a table {{ key = value, ... }}")
+        raise ModelError(f"{what} is {shown(value)}, expected a table {{ key = value, ... }}")
     return dict(value)
 
 
 def _rows(table: Mapping[str, Any], key: str) -> list[Any]:
     rows = table.get(key, [])
     if not isinstance(rows, list) or (key == "link" and not rows):
-        raise FileError(f"{key} is {rows!r}, expected [[{key}]] tables")
+        raise FileError(f"{key} is {shown(rows)}, expected [[{key}]] tables")
     return rows
 
 

@@ -11,9 +11,22 @@ from .source import located, read_bytes
 from .tables import model_from_table, model_table
 
 BARE = re.compile(r"[A-Za-z0-9_-]+")
-# strings and comments, behind which nothing of a key can hide; then keys of many parts
-SPOKEN = re.compile(r'"""(?s:.*?)"""|\'\'\'(?s:.*?)\'\'\'|"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'|#[^\n]*')
-DEEP = re.compile(r"(?:[A-Za-z0-9_-]+[ \t]*\.[ \t]*){16}")
+# One walk over the text, every character once: strings (one that never ends takes the rest, the
+# parser refuses it), comments, and what looks like a key. Quantifiers are possessive: no way back.
+STRINGS = (
+    r'"{3}(?:[^"\\]++|\\.|"{1,2}+(?!"))*+(?:"{3,5}+|\Z)',
+    r"'{3}(?:[^']++|'{1,2}+(?!'))*+(?:'{3,5}+|\Z)",
+    r'"(?:[^"\\\n]++|\\.)*+(?:"|(?=\n)|\Z)',
+    r"'[^'\n]*+(?:'|(?=\n)|\Z)",
+)
+PART = rf"(?:[A-Za-z0-9_-]++|{'|'.join(STRINGS)})"
+DOT = r"[ \t]*+\.[ \t]*+"
+WALK = re.compile(
+    rf"[^A-Za-z0-9_\-\"'#]++|#[^\n]*+|(?P<word>[A-Za-z0-9_-]{{1001}})"
+    rf"|(?P<key>{PART}(?:{DOT}{PART}){{16}})|{PART}(?:{DOT}{PART})*+",
+    re.DOTALL,
+)
+REFUSED = {"word": "a word has more than 1000 characters", "key": "a key has more than 16 parts"}
 LARGEST = 1_000_000  # characters; a robot is a few thousand
 ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
@@ -41,8 +54,9 @@ def model_from_toml(text: str, where: str = "TOML") -> Model:
 def _parsed(text: str) -> dict[str, Any]:
     if len(text) > LARGEST:
         raise FileError(f"has {len(text)} characters, expected at most {LARGEST}")
-    if DEEP.search(SPOKEN.sub("x", text)):  # the parser's memory grows with the square of a key
-        raise FileError("is not a robot: a key has more than 16 parts")
+    bomb = next((found.lastgroup for found in WALK.finditer(text) if found.lastgroup), None)
+    if bomb:  # the parser's memory grows with the square of a key, its time with that of a number
+        raise FileError(f"is not valid TOML for a robot: {REFUSED[bomb]}")
     try:
         return tomllib.loads(text)
     except RecursionError:

@@ -7,18 +7,21 @@ they name is opened.
 
 import math
 import re
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from xml.etree.ElementTree import Element, ParseError
+from xml.etree.ElementTree import Element, TreeBuilder
+from xml.sax import ContentHandler, SAXParseException
 
 from defusedxml import DefusedXmlException
-from defusedxml.ElementTree import fromstring
+from defusedxml.expatreader import create_parser
 
-from ..errors import FileError, ModelError, did_you_mean
+from ..errors import DynamisWarning, FileError, ModelError, did_you_mean
 from ..spatial.inertia import symmetric_matrix, symmetric_of
 from ..spatial.rotations import Matrix3, multiply, rotation_from_rpy, transpose
 from ..spatial.vectors import ZERO, Vector
+from .source import MOST_ROWS, check_count
 
 MOVING = {"revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic"}
 REFUSED = ("floating", "planar")
@@ -26,7 +29,11 @@ TYPES = (*MOVING, "fixed")
 NO_LIMIT = 1e9  # what is written where URDF wants a limit and the model has none
 EXTENSION = "dynamis"
 NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+OPTIONAL = re.compile(
+    r"\$\(optenv\s+\w+\s+([^()$]*)\)"
+)  # ROS: a variable of the shell, or else this
 XACRO = "this is a xacro file that was not expanded: run `xacro in.xacro > out.urdf` first"
+MOST_ELEMENTS = 200_000  # of XML; a robot of a thousand links has some ten thousand
 
 
 @dataclass(frozen=True)
@@ -67,23 +74,48 @@ class Sketch:
     extension: Element | None = field(default=None)
 
 
+class _Elements(ContentHandler):
+    """Elements by the names they are written with: prefixes need no declaration, xmlns no heed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.builder, self.count = TreeBuilder(), 0
+
+    def startElement(self, name: str, attrs: Any) -> None:
+        """An element begins."""
+        self.count += 1
+        if self.count > MOST_ELEMENTS:
+            raise FileError(f"has more than {MOST_ELEMENTS} XML elements, expected a robot")
+        self.builder.start(name, dict(attrs))
+
+    def endElement(self, name: str) -> None:
+        """An element ends."""
+        self.builder.end(name)
+
+
 def parsed(data: bytes) -> Element:
     """The root element; entities and external references are refused, never followed."""
+    elements, reader = _Elements(), create_parser(forbid_dtd=True)
+    reader.setContentHandler(elements)
     try:
-        return fromstring(data, forbid_dtd=True)
+        reader.feed(data)  # in one piece: what spans several is read again and again
+        reader.close()
+    except FileError:
+        raise
     except DefusedXmlException as error:
         raise FileError(
             f"has a document type or entities ({type(error).__name__}), which are refused",
             "a URDF needs none: remove the <!DOCTYPE ...> part",
         ) from None
-    except ParseError as error:
-        unbound = "unbound prefix" in str(error)
+    except SAXParseException as error:
+        at = f"line {error.getLineNumber()}, column {error.getColumnNumber()}"
         raise FileError(
-            f"is not valid XML: {error}",
-            f"is it xacro? {XACRO}" if unbound else "expected a URDF: <robot> with links, joints",
+            f"is not valid XML: {error.getMessage()}: {at}",
+            "expected a URDF: <robot> with links, joints",
         ) from None
     except (ValueError, LookupError) as error:  # encodings
         raise FileError(f"is not valid XML: {error}") from None
+    return elements.builder.close()
 
 
 def sketch(root: Element) -> Sketch:
@@ -91,10 +123,11 @@ def sketch(root: Element) -> Sketch:
     if root.tag != "robot":
         hint = "use dy.interop.from_mjcf(path)" if root.tag == "mujoco" else ""
         raise FileError(f"the root element is <{root.tag}>, expected <robot> (a URDF)", hint)
-    leftover = next((x for x in root.iter() if "xacro" in str(x.tag)), None)
-    if leftover is not None:
-        tag = str(leftover.tag).rpartition("}")[2]
-        raise FileError(f"still has the xacro element <xacro:{tag}>", XACRO)
+    for element in root.iter():
+        prefix = element.tag.rpartition(":")[0]
+        if prefix == "xacro" or root.get(f"xmlns:{prefix}", "").endswith("/xacro"):
+            raise FileError(f"still has the xacro element <{element.tag}>", XACRO)
+    check_count(len(root.findall("link")), "link", 10 * MOST_ROWS)
     links = [_link(element) for element in root.findall("link")]
     joints = [_joint(element) for element in root.findall("joint")]
     for what, items in (("link", links), ("joint", joints)):
@@ -210,10 +243,13 @@ def _optional(element: Element | None, keys: tuple[str, ...], where: str) -> dic
 def numbers(element: Element, key: str, count: int, where: str) -> tuple[float, ...]:
     """Exactly `count` finite numbers of an attribute."""
     text = _text(element, key, where)
-    words = text.split()
     what = f"{where}: <{element.tag}> {key} is {text!r}"
+    if OPTIONAL.search(text):
+        text = OPTIONAL.sub(r"\1", text)
+        warnings.warn(f"{what}: {text!r} is taken, its default", DynamisWarning, stacklevel=2)
+    words = text.split()
     expected = f"expected {count} finite number" + ("s" if count > 1 else "")
-    hint = XACRO if "${" in text else None
+    hint = XACRO if "${" in text or "$(" in text else None
     if len(words) != count:
         raise ModelError(f"{what}, {len(words)} words, {expected}", hint)
     if not all(NUMBER.fullmatch(word) for word in words):

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..errors import ModelError, did_you_mean
+from ..errors import ModelError, did_you_mean, shown
 from ..spatial.frames import Frame, compose, from_xyz_rpy
 from ..spatial.functions import MATH
 from ..spatial.inertia import Inertia, from_com, linear, plus, transformed
@@ -15,6 +15,7 @@ from .link import Link
 from .model import Model, NamedFrame
 from .pose import Pose, pose
 from .quantity import quantity
+from .source import check_count
 from .urdf_elements import MOVING, NO_LIMIT, Sketch, UrdfJoint, UrdfLink
 
 
@@ -46,8 +47,8 @@ def plain_model(
     Without `tip` the tool is the first link that the most moving joints lead to, moved on through
     the fixed links behind it as long as there is exactly one.
     """
-    held = _held(robot, lock or {})
-    _check_mimics(robot, held)
+    check_count(sum(joint.kind in MOVING for joint in robot.joints), "moving joint")
+    robot, held = _tied(robot, _locked(robot, lock or {}))
     children = _children(robot)
     root = _root(robot, children)
     walk = _walk(robot, root, children, held)
@@ -71,37 +72,54 @@ def plain_model(
     )
 
 
-def _held(robot: Sketch, lock: Mapping[str, Any]) -> dict[str, float]:
-    """Joints that are locked and at what value, followers of locked leaders included."""
+def _locked(robot: Sketch, lock: Mapping[str, Any]) -> dict[str, float]:
+    """Joints that are asked to be locked, and at what value."""
     moving = [joint.name for joint in robot.joints if joint.kind in MOVING]
     held = {}
     for name, value in lock.items():
         if name not in moving:
             raise ModelError(
                 f"lock names {name!r}, which is not a joint that moves",
-                did_you_mean(str(name), moving),
+                did_you_mean(name, moving),
             )
         number = quantity(value, f"lock[{name!r}]")
         if not isinstance(number, float):
-            raise ModelError(f"lock[{name!r}] is {value!r}, expected a number")
+            raise ModelError(f"lock[{name!r}] is {shown(value)}, expected a number")
         held[name] = number
-    for joint in robot.joints:
-        if joint.mimic is not None and joint.mimic[0] in held and joint.name not in held:
-            leader, multiplier, offset = joint.mimic
-            held[joint.name] = multiplier * held[leader] + offset
     return held
 
 
-def _check_mimics(robot: Sketch, held: Mapping[str, float]) -> None:
-    free = [j.name for j in robot.joints if j.kind in MOVING and j.mimic is None]
+def _tied(robot: Sketch, locked: Mapping[str, float]) -> tuple[Sketch, dict[str, float]]:
+    """Joints that mimic tied to one that moves by itself, or held with the locked one they follow.
+
+    A joint that mimics a joint that mimics: x = k (k' y + c') + c.
+    """
+    joints = {joint.name: joint for joint in robot.joints}
+    held, tied = dict(locked), []
     for joint in robot.joints:
-        if joint.mimic is not None and joint.name not in held and joint.mimic[0] not in free:
-            leader = joint.mimic[0]
-            known = leader in {j.name for j in robot.joints}
-            why = "does not move by itself" if known else "does not exist"
+        if joint.mimic is None or joint.name in locked:
+            tied.append(joint)
+            continue
+        leader, k, c = joint.mimic
+        path = [joint.name]
+        while leader not in locked and leader in joints and (above := joints[leader].mimic):
+            if leader in path:
+                raise ModelError(
+                    f"joint {path[-1]!r} mimics {leader!r} and so in the end itself: none of them "
+                    "moves by itself"
+                )
+            path.append(leader)
+            leader, k, c = above[0], k * above[1], k * above[2] + c
+        if leader in locked:
+            held[joint.name] = k * locked[leader] + c
+        elif leader not in joints or joints[leader].kind not in MOVING:
+            why = "does not move by itself" if leader in joints else "does not exist"
+            free = [x.name for x in robot.joints if x.kind in MOVING and x.mimic is None]
             raise ModelError(
-                f"joint {joint.name!r} mimics {leader!r}, which {why}", did_you_mean(leader, free)
+                f"joint {path[-1]!r} mimics {leader!r}, which {why}", did_you_mean(leader, free)
             )
+        tied.append(replace(joint, mimic=(leader, k, c)))
+    return replace(robot, joints=tuple(tied)), held
 
 
 def _children(robot: Sketch) -> dict[str, list[UrdfJoint]]:
@@ -257,7 +275,7 @@ def _default_tip(walk: Walk, children: Mapping[str, list[UrdfJoint]]) -> str:
 
 def _known_tip(tip: str, walk: Walk) -> str:
     if tip not in walk.places:
-        raise ModelError(f"tip {tip!r} is not a link", did_you_mean(str(tip), walk.places))
+        raise ModelError(f"tip {tip!r} is not a link", did_you_mean(tip, walk.places))
     if walk.places[tip].carrier is None:
         moving = [name for name, place in walk.places.items() if place.carrier is not None]
         raise ModelError(

@@ -22,6 +22,7 @@ from .pose import Pose, pose
 from .quantity import resolve
 from .urdf_elements import EXTENSION, NO_LIMIT, turned_inertia
 
+ROUNDING = 1e-15  # of a sum, next to its largest term
 SAME = 1e-9  # relative: two inertias or placements closer than this are the same
 UNWRITABLE = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -251,10 +252,13 @@ def as_written(body: Inertia) -> Inertia:
 
 
 def same_inertia(a: Inertia, b: Inertia) -> bool:
-    """Whether two bodies agree up to rounding."""
-    pairs = list(zip(linear(a), linear(b), strict=True))
-    size = max(1e-12, *(abs(x) for pair in pairs for x in pair))
-    return all(abs(x - y) <= SAME * size for x, y in pairs)
+    """Whether two bodies agree up to rounding: mass, first and second moments each by its size."""
+    least = ROUNDING * max(abs(x) for x in (*linear(a), *linear(b)))
+    for x, y in (((a.m,), (b.m,)), (a.h, b.h), (a.I, b.I)):
+        within = max(least, SAME * max(abs(c) for c in (*x, *y)))
+        if any(abs(c - d) > within for c, d in zip(x, y, strict=True)):
+            return False
+    return True
 
 
 def same_frame(a: Frame, b: Frame) -> bool:

@@ -1,5 +1,6 @@
 """The user's Robot."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,7 @@ import numpy as np
 
 from .. import evaluate as door
 from ..cached import cached_property
-from ..errors import ModelError, OptionError, did_you_mean
+from ..errors import DynamisWarning, ModelError, OptionError, did_you_mean
 from ..model.link import Link
 from ..model.model import GRAVITY, Model, Payload
 from ..model.parameters import parameter_names, with_parameters
@@ -108,6 +109,8 @@ class Robot(KinematicMethods, CodeMethods):
         lines = [x if isinstance(x, Axis) else Axis(*_axis(x, i)) for i, x in enumerate(axes)]
         frames = [pose(x, what).frame({}) for x, what in ((base, "base"), (tool, "tool"))]
         found = dh_from_axes(lines, convention, *frames)
+        if found.doubt:
+            warnings.warn(f"{name!r}: {found.doubt}", DynamisWarning, stacklevel=2)
         links = [Link(**row._asdict()) for row in found.rows]
         return cls.from_dh(
             name, convention=convention, links=links, base=found.base, tool=found.tool, **rest

@@ -172,7 +172,8 @@ def quaternion_from_rotation(R: Matrix3) -> tuple[float, float, float, float]:
 
 def normalised(v: Vector) -> Vector:
     """v / |v|; a vector that is a coordinate axis up to rounding becomes it exactly."""
-    length = math.sqrt(dot(v, v))
-    u = scale(1.0 / length, v)
+    size = math.frexp(max(abs(c) for c in v))[1]  # a power of two: no square of v/2^size overflows
+    v = tuple(math.ldexp(c, -size) for c in v)  # type: ignore[assignment]
+    u = scale(1.0 / math.sqrt(dot(v, v)), v)
     snapped = tuple(float(round(c)) if abs(c - round(c)) < 1e-12 else c for c in u)
     return snapped  # type: ignore[return-value]
