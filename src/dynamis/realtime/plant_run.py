@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import FileError
+from ..files import whole
 
 
 @dataclass
@@ -40,10 +41,8 @@ class PlantRun:
 
     def save(self, path: str | Path) -> None:
         """Write the rows as CSV."""
-        try:
-            np.savetxt(path, self.log, "%.9g", ",", header=",".join(self.columns), comments="")
-        except OSError as error:
-            raise FileError(f"cannot write {str(path)!r}: {error.strerror}") from None
+        with whole(path) as partial:
+            np.savetxt(partial, self.log, "%.9g", ",", header=",".join(self.columns), comments="")
 
     @classmethod
     def read(cls, path: str | Path) -> "PlantRun":
