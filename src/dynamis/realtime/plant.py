@@ -3,6 +3,7 @@
 Every step: take the newest torque, advance the compiled simulation, send where the joints are. The
 brakes hold the arm until the first torque that may act; without torques for `SILENCE` they do not
 come back: the arm goes on with none. Both ways lose and delay packets as asked, each for itself.
+An arm whose state is not finite any more ends the run, and its `message` says so.
 """
 
 import select
@@ -126,6 +127,12 @@ class PlantServer:
             head, tail = HEAD.pack(t, self._torque.t, status), np.array(tau).tobytes()
             self.found.rows.append(head + state + tail)
         self.arm.step(tau)
+        if not (np.isfinite(self.arm.q).all() and np.isfinite(self.arm.qd).all()):
+            self.found.message = (
+                f"the simulated arm diverged at t = {t:g} s under torques {_listed(tau)} from "
+                f"velocities {_listed(qd)}: nothing is sent any more"
+            )
+            self.stop()
 
     def _receive(self, t: float) -> None:
         while True:
@@ -159,6 +166,10 @@ class PlantServer:
             with suppress(OSError):
                 self.link.sendto(data, self._peer)
                 self.found.sent += 1
+
+
+def _listed(values: Any) -> str:
+    return f"[{', '.join(f'{x:.3g}' for x in values)}]"
 
 
 def run_plant(

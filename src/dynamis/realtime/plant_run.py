@@ -12,7 +12,8 @@ from ..files import whole
 @dataclass
 class PlantRun:
     """What happened: counts, the plant's own lateness (s), and rows (t, controller's t, status, q,
-    qd, torque) of every step since the brakes opened; status -1: no controller was there."""
+    qd, torque) of every step since the brakes opened; status -1: no controller was there. `message`
+    says why the run ended by itself."""
 
     joints: tuple[str, ...]
     rate: float
@@ -25,6 +26,7 @@ class PlantRun:
     overruns: int = 0  # steps that began more than a period late
     silent: int = 0  # steps without torque because no controller was there
     latest: float = 0.0
+    message: str = ""
     rows: list[bytes] = field(default_factory=list, repr=False)  # small pieces: no row waits
 
     @property
