@@ -60,6 +60,9 @@ class PlantServer:
                 raise OptionError(f"{name} is {value!r}, expected a number from 0 to {most:g}")
         if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
             raise OptionError(f"seed is {seed!r}, expected a whole number, 0 or more")
+        if not isinstance(host, str) or not host.strip():
+            hint = "0.0.0.0 listens at every network"
+            raise OptionError(f"host is {host!r}, expected an address such as {udp.HOST}", hint)
         self.n, self.keep = robot.n, keep
         self.arm = Stepper(robot, q0, 1.0 / self.rate, stops)
         self.encoder = Encoder(robot, encoder, 1.0 / self.rate)
