@@ -11,7 +11,7 @@ SHARED = Path(__file__).parents[2] / "shared"
 
 os.environ["DYNAMIS_COMPILE"] = "off"  # hundreds of random robots; see the fixture `compiled`
 
-settings.register_profile("dynamis", derandomize=True, print_blob=True)
+settings.register_profile("dynamis", derandomize=True, print_blob=True, deadline=None)
 settings.load_profile("dynamis")
 
 

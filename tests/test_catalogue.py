@@ -307,7 +307,7 @@ def test_a_failed_save_leaves_the_old_file(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("pathlib.Path.replace", broken)
-    with pytest.raises(FileError, match=r"arm\.toml: cannot be written: No space left"):
+    with pytest.raises(FileError, match=r"cannot write .*arm\.toml': No space left"):
         save_model(load_model("panda"), path)
     assert path.read_bytes() == before
     assert [entry.name for entry in tmp_path.iterdir()] == ["arm.toml"]

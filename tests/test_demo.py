@@ -81,6 +81,14 @@ def test_an_arm_that_is_not_possible_says_why(package, monkeypatch):
     assert ("dynamis[identify]" in made.text) == (package is None)
 
 
+def test_somebody_elses_report_is_not_replaced(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "report.html").write_text("my own")
+    assert main(["demo"]) == 2
+    assert "another folder" in capsys.readouterr().err
+    assert (tmp_path / "report.html").read_text() == "my own"
+
+
 def test_a_folder_that_cannot_be_written_is_refused_first(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("os.access", lambda *_: False)

@@ -1,8 +1,6 @@
 """Source code of a robot's kernels in a folder of their own."""
 
-import os
 import shlex
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +13,8 @@ from .backends.c_names import comment, identifier
 from .backends.casadi_folder import casadi_folder
 from .backends.matlab_folder import matlab_folder
 from .columns import LIMIT, column_kernel, goes_by_columns
-from .errors import FileError, OptionError, did_you_mean
+from .errors import OptionError, did_you_mean
+from .files import write_folder
 from .kernels import kernel_named
 from .model.toml import toml_text
 from .origin import model_hash
@@ -46,15 +45,16 @@ def export(
     directory: Path,
     dtype: str,
     optimise: str = "speed",
+    overwrite: bool = False,
 ) -> list[Path]:
-    """Write kernels for a target; every file is complete or not there."""
+    """Write kernels for a target, all files or none."""
     known = (*TARGETS, UNIT)
     if target not in known:
         raise OptionError(f"target {target!r} does not exist", did_you_mean(str(target), known))
     if not names:
         raise OptionError("no kernel was named", "name one, such as 'inverse_dynamics'")
     if target == UNIT:
-        return [unit(robot, names, directory, dtype)]
+        return [unit(robot, names, directory, dtype, overwrite)]
     kernels = [replace(kernel_named(name), optimise=optimise) for name in names]
     for kernel in kernels:
         if goes_by_columns(kernel.name, robot.n):
@@ -71,14 +71,12 @@ def export(
     files = TARGETS[target](robot.model.name, programs, about, dtype)
     said = "".join(f"# {comment(line)}".rstrip() + "\n" for line in about)
     files = {**files, model: f"{said}\n{toml_text(robot.model)}"}
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        return [written(directory / name, text) for name, text in files.items()]
-    except OSError as error:
-        raise FileError(f"cannot write to {str(directory)!r}: {error.strerror}") from None
+    return write_folder(directory, files, overwrite)
 
 
-def unit(robot: "DynamicMethods", names: Sequence[str], directory: Path, dtype: str) -> Path:
+def unit(
+    robot: "DynamicMethods", names: Sequence[str], directory: Path, dtype: str, overwrite: bool
+) -> Path:
     """The arm as a co-simulation unit."""
     from .realtime.fmu import export_fmu
 
@@ -88,17 +86,8 @@ def unit(robot: "DynamicMethods", names: Sequence[str], directory: Path, dtype: 
             "'forward_dynamics' in float64",
             "dy.export_fmu has further options, and makes units of controllers",
         )
-    return export_fmu(robot, directory / f"{identifier(robot.model.name)}.fmu")
-
-
-def written(path: Path, content: str | bytes) -> Path:
-    """Write a file whole or not at all."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".tmp")
-    with os.fdopen(handle, "wb") as file:
-        file.write(content.encode() if isinstance(content, str) else content)
-    Path(temporary).chmod(0o644)
-    Path(temporary).replace(path)
-    return path
+    path = directory / f"{identifier(robot.model.name)}.fmu"
+    return export_fmu(robot, path, overwrite=overwrite)
 
 
 def notes(

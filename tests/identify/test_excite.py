@@ -253,7 +253,7 @@ def test_csv_columns(designs, tmp_path):
     assert list(tmp_path.iterdir()) == [path]
     with np.load(found.save(tmp_path / "excite.npz")) as saved:
         assert sorted(saved) == ["q", "qd", "qdd", "t"]
-    with pytest.raises(OptionError, match=r"\.csv or \.npz"):
+    with pytest.raises(OptionError, match=r"\.csv, \.npz"):
         found.save(tmp_path / "excite.txt")
     with pytest.raises(FileError, match="no folder"):
         found.save(tmp_path / "none" / "excite.csv")

@@ -1,7 +1,10 @@
 """The plant as a program: packets, loss and delay, and the same arm as `dy.simulate`."""
 
+import contextlib
+import itertools
 import json
 import math
+import select
 import signal
 import socket
 import subprocess
@@ -348,6 +351,33 @@ def test_sigterm_ends_it_with_its_report(tmp_path):
     assert found["steps"] > 0 and found["received"] == found["lost_torques"] == 0
     assert 0 < found["latest"] < 60 and found["overruns"] <= found["steps"]
     assert log.read_text().splitlines()[0].startswith("t,t_controller,status,q_")
+
+
+@pytest.mark.parametrize("encoder", [None, "1e-4"])
+def test_an_arm_that_diverged_is_not_sent_and_ends_it(encoder):
+    """A torque beyond all measure: every measurement is finite, then the plant says why it ends."""
+    words = ["--port", "0", "--rate", "200", "--json", *(("--encoder", encoder) if encoder else ())]
+    plant = subprocess.Popen(
+        [sys.executable, "-m", "dynamis", "plant", "planar-rr", *words],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert plant.stderr is not None
+    port = int(plant.stderr.readline().split()[-1])
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as link:
+        link.bind((udp.HOST, 0))
+        for k in itertools.count(1):
+            link.sendto(udp.torque(k, 0.0, [1e300, -1e300], udp.RUNNING), (udp.HOST, port))
+            if plant.poll() is not None or select.select([plant.stderr], [], [], 0.01)[0]:
+                break
+        out, err = plant.communicate()
+        link.setblocking(False)
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                packet = udp.unpacked(link.recv(2048), udp.MEASUREMENT, 4)
+                assert packet is not None and all(map(math.isfinite, packet.values))
+    assert plant.returncode == 1
+    assert "error: the simulated arm diverged at t = " in err
+    assert "diverged" in json.loads(out)["message"]
 
 
 def test_its_table_says_what_was_lost_and_how_late_it_was():

@@ -1,5 +1,11 @@
-"""A real browser in front of a real studio."""
+"""A real browser in front of a real studio, driven as a person would: a click, a look, another.
 
+Nothing here is over at a time of the clock. A look fails at once when page, browser or studio are
+no longer there; what does not come is given up after so many frames of the page, which take as long
+as the machine needs for them.
+"""
+
+import itertools
 import shutil
 
 import pytest
@@ -16,7 +22,11 @@ FLAGS = [
     "--no-first-run",
 ]
 WIDE, NARROW = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
-SLOW = 60_000  # ms: a busy machine draws in software
+OPENING = 60  # looks at a dropdown that was clicked
+PAUSE = 50  # ms between two looks
+MOST = 6000  # frames drawn, however long they take, after which what is awaited will not come
+COUNT = "const count = () => { window.frames_drawn = (window.frames_drawn || 0) + 1; "
+COUNT += "requestAnimationFrame(count); }; count();"
 
 
 @pytest.fixture(scope="session")
@@ -48,18 +58,56 @@ class Tab:
 
     def __init__(self, browser, studio, size=WIDE):
         known = set(studio.sessions)
+        self.studio, self.errors, self.session = studio, [], None
         self.page = browser.new_page(viewport=size)
-        self.page.set_default_timeout(SLOW)
-        self.errors = []
+        self.page.set_default_timeout(0)
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.on("crash", lambda _: self.errors.append("the page crashed"))
+        self.page.add_init_script(COUNT)
         self.page.goto(studio.address)
-        self.page.get_by_role("tab").first.wait_for()
+        self.sees(self.page.get_by_role("tab").first)
         (self.number,) = set(studio.sessions) - known
         self.session = studio.sessions[self.number]
 
+    def look(self):
+        """A moment for the page; what is dead does not come to life by waiting."""
+        assert self.studio.guard._thread.is_alive(), "the studio is gone"
+        assert self.session is None or not self.session.closed.is_set(), "the tab lost its session"
+        self.page.wait_for_timeout(PAUSE)
+        assert self.errors == []
+
+    def until(self, true, what="it did not happen"):
+        """Look until something holds."""
+        begun = None
+        for k in itertools.count(1):
+            if true():
+                return
+            self.look()
+            if k % 20 == 0:
+                drawn = self.page.evaluate("window.frames_drawn")
+                begun = drawn if begun is None else begun
+                assert drawn - begun < MOST, what
+
+    def sees(self, locator):
+        """Look until something is to be seen."""
+        self.until(locator.is_visible, f"there is no {locator}")
+
+    def says(self, text):
+        """Look until the page shows a text."""
+        self.sees(self.page.get_by_text(text).first)
+
     def open(self, title):
         """Show the tab of that name."""
-        self.page.get_by_role("tab", name=title).click()
+        self.click(self.page.get_by_role("tab", name=title))
+
+    def click(self, locator):
+        """Click on what is to be seen."""
+        self.sees(locator)
+        locator.click()
+
+    def press(self, name):
+        """Click a button."""
+        self.click(self.page.get_by_role("button", name=name, exact=True))
 
     def field(self, label):
         """The box to type in (the last one, of a slider) beside a label."""
@@ -68,41 +116,32 @@ class Tab:
 
     def type(self, label, text):
         """Fill a field in."""
+        self.sees(self.field(label))
         self.field(label).fill(text)
         self.field(label).press("Enter")
 
     def choose(self, label, option):
         """Pick from a dropdown; again where the page was drawn anew meanwhile."""
-        for _ in range(5):
-            self.field(label).dispatch_event("click")
-            self.page.get_by_role("option", name=option, exact=True).first.dispatch_event("click")
-            for _ in range(60):
-                if self.field(label).input_value() == option:
-                    return
-                self.page.wait_for_timeout(50)
-        raise AssertionError(f"{option!r} could not be chosen for {label!r}")
+        offered = self.page.get_by_role("option", name=option, exact=True).first
+        self.sees(self.field(label))
 
-    def press(self, name):
-        """Click a button, without the many frames that a real click waits for."""
-        self.page.get_by_role("button", name=name, exact=True).dispatch_event("click")
+        def chosen():
+            if self.field(label).input_value() == option:
+                return True
+            self.field(label).click()
+            for _ in range(OPENING):
+                if offered.is_visible():
+                    offered.click()
+                    break
+                self.look()
+            return False
+
+        self.until(chosen, f"{option!r} could not be chosen for {label!r}")
 
     def upload(self, name, content):
         """Give a file to the upload button in sight."""
         file = {"name": name, "mimeType": "application/octet-stream", "buffer": content}
         self.page.locator("input[type=file]").first.set_input_files(file)
-
-    def says(self, text):
-        """Wait until the page shows a text."""
-        self.page.get_by_text(text).first.wait_for()
-
-    def until(self, true, seconds=60.0):
-        """Wait until something holds."""
-        import time
-
-        end = time.monotonic() + seconds
-        while not true():
-            assert time.monotonic() < end, "it did not happen"
-            self.page.wait_for_timeout(50)
 
     def close(self):
         self.page.close()

@@ -1,7 +1,6 @@
 """The Equations page: formulas in the page, made by a process that can be stopped."""
 
 import threading
-import time
 from dataclasses import replace
 
 import pytest
@@ -16,7 +15,7 @@ def test_the_equations_of_a_planar_arm_are_in_the_page(tab):
     tab.session.change_robot(dy.load("planar-rr"))
     tab.open("Equations")
     tab.press("Derive")
-    tab.page.locator(".dy-eq h4", has_text="Mass matrix").wait_for()
+    tab.sees(tab.page.locator(".dy-eq h4", has_text="Mass matrix"))
     rows = tab.page.locator(".dy-eq .row")
     assert rows.count() == 2 + 4 + 3 + 2 + 2  # tau, M, C without its zero, g, energies
     box = rows.nth(2).locator("msub").first.bounding_box()
@@ -32,13 +31,12 @@ def test_the_equations_of_a_planar_arm_are_in_the_page(tab):
 def test_a_process_answers_or_is_stopped():
     robot = dy.load("planar-rr")
     assert "<math>" in asked(Question.of(robot, "entry", entry="M", i=1, j=1), threading.Event())
-    gone, begun = threading.Event(), time.monotonic()
+    gone = threading.Event()
     gone.set()
     with pytest.raises(OptionError, match="nobody waits"):
         asked(Question.of(robot, "derivation"), gone)
     with pytest.raises(OptionError, match=r"longer than 0\.1 s"):
         asked(Question.of(robot, "derivation"), threading.Event(), patience=0.1)
-    assert time.monotonic() - begun < 5.0
     with pytest.raises(OptionError, match="expected 2 from 0 to 1"):
         asked(Question.of(robot, "entry", entry="M", i=7), threading.Event())
 

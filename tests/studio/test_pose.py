@@ -1,5 +1,8 @@
 """The page of poses: sliders, named poses, what the tool and the joints say, solutions."""
 
+import threading
+from typing import ClassVar
+
 import numpy as np
 import pytest
 
@@ -24,7 +27,7 @@ def test_a_slider_moves_the_arm(tab):
 def test_degrees_zero_random_and_named_poses(tab):
     tab.choose("Go to", "stretch")
     tab.until(lambda: np.array_equal(tab.session.q, tab.session.robot.configurations["stretch"]))
-    tab.page.get_by_role("checkbox").first.click()  # degrees
+    tab.click(tab.field("Degrees"))
     tab.until(lambda: tab.field("joint3").input_value() == "-90")
     tab.type("joint1", "90")
     tab.until(lambda: abs(tab.session.q[0] - np.pi / 2) < 1e-9)
@@ -81,10 +84,22 @@ def test_labels_of_coinciding_frames_are_one():
     assert shared_labels(points, 0.01) == ["0", "1 tool", "2 3 4", "", "", ""]
 
 
+def test_sliders_show_the_angle_outside_the_limits_too(tab):
+    low, high = tab.session.robot.limits.T
+    for q in (high + 0.25, low - 0.5):
+        tab.session.change_pose(q)
+        for name, angle in zip(tab.session.robot.joint_names, q, strict=True):
+            tab.until(lambda n=name, a=angle: abs(float(tab.field(n).input_value()) - a) < 1e-3)
+    tab.click(tab.field("Degrees"))
+    tab.until(lambda: abs(float(tab.field("joint1").input_value()) - np.degrees(q[0])) < 0.1)
+    tab.session.change_pose(np.zeros(6))  # within its limits a slider ends at them
+    tab.until(lambda: tab.field("joint1").input_value() == "0")
+    tab.type("joint1", "1000")
+    tab.until(lambda: abs(tab.session.q[0] - high[0]) < 1e-2)
+
+
 def test_a_dragged_slider_does_not_queue():
     """Hundreds of events while a pose is computed are answered by one more pose."""
-    import threading
-
     from dynamis.studio.calm import Latest
 
     gate, started, runs = threading.Event(), threading.Event(), []
@@ -92,35 +107,57 @@ def test_a_dragged_slider_does_not_queue():
     def job():
         runs.append(1)
         started.set()
-        gate.wait(10)
+        gate.wait()
 
     latest = Latest(job)
-    first = threading.Thread(target=latest.ask)
+    first = threading.Thread(target=latest.ask, daemon=True)
     first.start()
-    started.wait(10)
+    started.wait()
     for _ in range(300):
         latest.ask()
     gate.set()
-    first.join(10)
+    first.join()
     assert len(runs) == 2
 
 
-def test_typing_counts_when_it_rests():
-    import time
+class Timer(threading.Thread):
+    """A timer whose time is over when the test says so."""
 
+    made: ClassVar = []
+
+    def __init__(self, wait, job):
+        super().__init__()
+        self.job, self.cancelled = job, False
+        Timer.made.append(self)
+
+    def start(self):
+        """Wait to be told."""
+
+    def cancel(self):
+        self.cancelled = True
+
+    def run(self):
+        if not self.cancelled:
+            self.job()
+
+    def over(self):
+        """The time has passed."""
+        super().start()
+        self.join()
+
+
+def test_typing_counts_when_it_rests(monkeypatch):
     from dynamis.studio.calm import Soon
 
+    monkeypatch.setattr("dynamis.studio.calm.threading.Timer", Timer)
     runs = []
-    soon = Soon(lambda: runs.append(time.monotonic()), 0.2, restart=True)
-    start = time.monotonic()
+    soon = Soon(lambda: runs.append(1), 0.2, restart=True)
     for _ in range(10):
         soon.ask()
-        time.sleep(0.03)
-    end = time.monotonic() + 10
-    while not runs and time.monotonic() < end:
-        time.sleep(0.01)
-    assert len(runs) == 1 and runs[0] - start > 0.4
+    for timer in Timer.made:
+        timer.over()
+    assert len(Timer.made) == 10 and runs == [1]
     soon.ask()
     soon.end()
-    time.sleep(0.3)
-    assert len(runs) == 1
+    Timer.made[-1].over()
+    assert runs == [1]

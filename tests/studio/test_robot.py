@@ -28,6 +28,7 @@ a = "L"
 mass = 1.5
 com = ["-L/2", 0, 0]
 """
+RELOAD = "setTimeout(() => location.reload(), 0)"
 BOMB = (
     b"""<!DOCTYPE robot [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]><robot name="&b;"/>"""
 )
@@ -176,13 +177,19 @@ def test_gravity_and_payload_change_the_torque(tab):
     assert tab.errors == []
 
 
+def handle(tab, label):
+    """The field of that label as Python has it."""
+    fields = tab.session.client.gui._gui_input_handle_from_uuid.values()
+    return next(field for field in fields if getattr(field, "label", None) == label)
+
+
 def test_a_change_made_while_another_is_under_way_is_not_lost(tab):
     """The robot is replaced between the choice and its answer, as on a busy machine."""
     with tab.session.lock:
         tab.choose("Mounted on", "wall")
-        tab.page.wait_for_timeout(500)  # the answer waits for us
+        tab.until(lambda: handle(tab, "Mounted on").value == "wall")  # the answer waits for us
         tab.session.change_robot(tab.session.robot.with_payload(1.0), keep_pose=True)
-    tab.until(lambda: tab.session.robot.gravity[2] == 0.0, 20)
+    tab.until(lambda: tab.session.robot.gravity[2] == 0.0)
     assert tab.session.robot.model.payload.mass == 1.0
 
 
@@ -209,6 +216,46 @@ def test_files_good_and_bad(tab):
     assert tab.errors == []
 
 
+def test_work_is_not_lost_without_a_question(browser, studio):
+    from .conftest import Tab
+
+    tab, asked = Tab(browser, studio), []
+
+'    def answer(dialog):
+        asked.append(dialog.type)
+        dialog.accept() if len(asked) > 1 else dialog.dismiss()
+
+    tab.page.on("dialog", answer)
+    tab.open("Robot")
+    tab.page.evaluate(RELOAD)  # nothing is lost: nobody asks
+    tab.session, first = None, tab.number
+    tab.until(lambda: studio.sessions and first not in studio.sessions)
+    tab.sees(tab.page.get_by_role("tab").first)
+    (tab.session,) = studio.sessions.values()
+    assert asked == []
+    tab.choose("Link", "link2")
+    tab.until(lambda: tab.field("a (m)").input_value() == "0.4318")
+    tab.type("a (m)", "0.6")
+    tab.until(lambda: tab.session.robot.model.links[1].a == 0.6)
+    tab.page.evaluate(RELOAD)
+    tab.until(lambda: asked == ["beforeunload"])
+    edited = tab.session
+    tab.press("Undo all edits")  # it is still there
+    tab.until(lambda: edited.robot.model.links[1].a == 0.4318)
+    tab.page.evaluate(RELOAD)
+    tab.session = None
+    tab.until(edited.closed.is_set)
+    assert asked == 2 * ["beforeunload"]
+    tab.close()
+
+
+def test_what_is_not_drawn_of_an_uploaded_file_is_said(tab):
+    body = b'<visual><geometry><box size="1 1 1"/></geometry></visual>'
+    tip = b'<link name="tip">' + body + b"</link>"
+    tab.upload("two.urdf", URDF.replace(b'<link name="tip"/>', tip))
+    tab.says("an uploaded file comes without its meshes")
+
+
 def test_two_tabs_have_two_robots(browser, studio, tab):
     from .conftest import NARROW, Tab
 
@@ -217,7 +264,7 @@ def test_two_tabs_have_two_robots(browser, studio, tab):
         other.choose("Robot", "scara")
         other.until(lambda: other.session.robot.name == "scara")
         other.open("Pose")
-        other.field("joint3").wait_for()
+        other.sees(other.field("joint3"))
         assert other.field("joint4").count() == 0
         assert tab.session.robot.name == "puma560"
         assert other.errors == tab.errors == []

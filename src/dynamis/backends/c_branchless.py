@@ -3,9 +3,8 @@
 Conditions are masks, words of all bits or none; DY_HIDE keeps from the optimiser where they come
 from, or clang makes branches of them again. A compiler that is not like gcc gets plain C99.
 With our own the work does not depend on the data at all, and nothing is linked.
-Sine and cosine by Cody-Waite reduction (good to 2 units in the last place up to 1e5 rad, to the
-spacing of the angles themselves up to 1e6) and the
-Cephes polynomials; exp by powers of two and a polynomial, held at its value at +-EXP_LAST beyond;
+Sine and cosine by Cody-Waite reduction and the Cephes polynomials, good to 2 units in the last
+place for every plausible angle (up to 1e6 rad); exp by powers of two and a polynomial, held at its value at +-EXP_LAST beyond;
 tanh from exp.
 """
 
@@ -20,15 +19,17 @@ from .llvm_trig import REALS
 NAMED = ("sin", "cos", "exp", "tanh", "floor", "abs", "sign", "min", "max", "select")
 CALLS = {op: f"dy_{op}" for op in NAMED}
 LINKED = LIBRARY - {"floor"}  # from <math.h> unless ours are wanted
-PIECES = {  # pi/2 in pieces whose products with a quadrant number are exact
+PIECES = {  # pi/2 in pieces whose products with a quadrant number (20 bits) are exact
     "float64": (1.57079632673412561417, 6.07710050630396597660e-11, 2.02226624879595063154e-21),
     "float32": (
-        1.5703125,
-        0.0004825592041015625,
-        1.2665987014770508e-06,
-        9.89530235528946e-10,
-        2.5579538487363607e-12,
-        5.390302953474238e-15,
+        1.625,
+        -0.0546875,
+        0.00048828125,
+        -4.291534423828125e-06,
+        -1.6391277313232422e-07,
+        1.0477378964424133e-09,
+        -5.4569682106375694e-11,
+        -1.074634630414406e-12,
     ),
 }
 WORDS = {

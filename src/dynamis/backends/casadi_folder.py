@@ -1,8 +1,8 @@
 """Kernels as files of serialised CasADi functions, with a few lines that load them.
 
 Functions take columns and give matrices of the kernels' shapes (more than two axes are stacked by
-rows). min and max are CasADi's, which leave NaN out. The format has no comments: the loader says
-where the functions come from.
+rows). min and max are CasADi's, which leave NaN out. What follows a function in its file CasADi
+does not read: there it says where it comes from.
 """
 
 import tempfile
@@ -37,7 +37,7 @@ def casadi_folder(
     stem = identifier(robot)
     names = {key: f"{stem}_{identifier(key, 'f')}" for key in programs}
     files = {
-        f"{names[key]}.casadi": _saved(function(program, names[key]))
+        f"{names[key]}.casadi": f"{_saved(function(program, names[key]))}\n{_intro(notes)}"
         for key, program in programs.items()
     }
     return {**files, f"{stem}_load.py": _loader(names, notes)}
@@ -78,11 +78,14 @@ def _matrix(entries: list[Any], port: Port) -> Any:
     return ca.densify(ca.reshape(ca.vertcat(*entries), columns, rows).T)
 
 
+def _intro(notes: Sequence[str]) -> str:
+    return "".join(f"# {comment(line)}".rstrip() + "\n" for line in notes)
+
+
 def _loader(names: Mapping[str, str], notes: Sequence[str]) -> str:
-    intro = "".join(f"# {comment(line)}".rstrip() + "\n" for line in notes)
     rows = "".join(f'    "{name}",\n' for name in names.values())
     return (
-        f'{intro}"""Load the CasADi functions beside this file, by name."""\n\n'
+        f'{_intro(notes)}"""Load the CasADi functions beside this file, by name."""\n\n'
         "from pathlib import Path\n\nimport casadi\n\n"
         f"NAMES = [\n{rows}]\n"
         'FUNCTIONS = {n: casadi.Function.load(str(Path(__file__).with_name(f"{n}.casadi")))'

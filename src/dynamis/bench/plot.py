@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from ..files import whole
 from .table import BenchTable
 
 
@@ -23,5 +24,6 @@ def growth_plot(found: BenchTable, path: Path) -> None:
     axes.grid(alpha=0.3)
     axes.legend(frameon=False, fontsize=8)
     figure.tight_layout()
-    figure.savefig(path, dpi=120)
+    with whole(path) as partial:
+        figure.savefig(partial, dpi=120)
     plt.close(figure)

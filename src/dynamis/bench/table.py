@@ -4,6 +4,8 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from ..files import write
+
 
 @dataclass(frozen=True)
 class Figure:
@@ -53,4 +55,4 @@ class BenchTable:
 
     def save(self, path: str | Path) -> None:
         """Write as JSON."""
-        Path(path).write_text(json.dumps(self.as_dict(), indent=1) + "\n", encoding="utf-8")
+        write(path, json.dumps(self.as_dict(), indent=1) + "\n")

@@ -4,7 +4,8 @@ from pathlib import Path
 
 from ..equations.render_html import write_page
 from ..equations.steps import METHODS, Derivation, derivation
-from ..errors import FileError, OptionError
+from ..errors import OptionError
+from ..files import write
 from ..robot import Robot, load
 from .arguments import Json, RobotName
 from .places import Numbers, Place, joint_numbers, place
@@ -79,11 +80,7 @@ def _write(
         written.append(html)
     for path, text in ((latex, steps.latex), (markdown, steps.markdown)):
         if path is not None:
-            try:
-                path.write_text(text(), encoding="utf-8")
-            except OSError as error:
-                raise FileError(f"cannot write {str(path)!r}: {error.strerror}") from error
-            written.append(path)
+            written.append(write(path, text()))
     return written
 
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from tyro.conf import arg
 
 from ..errors import OptionError
+from ..files import TABLES, checked_path
 from ..robot import load
 from .arguments import Json, RobotName
 from .places import Place, place
@@ -63,11 +64,11 @@ def run(
         seed: Of the random motions.
         plot: Draw q, qd and qdd to this image.
     """
-    from ..identify.excitation import step_count, writable
+    from ..identify.excitation import step_count
     from ..identify.excite import excite
 
     if output is not None:
-        writable(output)
+        checked_path(output, TABLES, "motion")
         step_count(periods * period, dt)
     if plot is not None and not plot.absolute().parent.is_dir():
         raise OptionError(f"there is no folder {str(plot.parent)!r} for {plot.name!r}")

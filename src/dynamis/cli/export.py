@@ -20,6 +20,7 @@ def run(
     target: str = "c",
     dtype: str = "float64",
     optimise: str = "speed",
+    overwrite: bool = False,
     json: Json = False,
 ) -> int:
     """Write kernels of a robot as source code into a folder.
@@ -39,10 +40,12 @@ def run(
         target: "c" (C99 and a C++ header), "matlab", "casadi" or "fmu".
         dtype: "float64" or "float32".
         optimise: "speed", "operations" or "nothing".
+        overwrite: Replace files that dynamis did not write, such as a Makefile of your own.
     """
     files = load(robot).export(
-        kernels, target=target, directory=directory, dtype=dtype, optimise=optimise
-    )
+        kernels, target=target, directory=directory, dtype=dtype, optimise=optimise,
+        overwrite=overwrite,
+    )  # fmt: skip
     if json:
         data_json([str(f) for f in files])
     else:

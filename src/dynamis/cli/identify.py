@@ -139,9 +139,9 @@ def _check_before(
     limit: float | None,
 ) -> None:  # fmt: skip
     """Refuse what would only fail after the work."""
+    from ..files import checked_path
     from ..identify.estimators import estimator_named
     from ..identify.frictions import friction_named
-    from ..plots.output import checked_path
 
     if not logs:
         raise OptionError("there is no LOG", "dynamis identify ROBOT LOG [LOG ...]")

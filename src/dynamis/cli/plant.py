@@ -40,7 +40,8 @@ def run(
 ) -> int:
     """Simulate a robot in real time behind a UDP port, for a generated controller to move.
 
-    Brakes hold it until the first torque comes. SIGINT and SIGTERM end it with its report.
+    Brakes hold it until the first torque comes. SIGINT and SIGTERM end it with its report. If the
+    arm diverges, it ends at once with exit code 1.
 
     For example:
 
@@ -82,8 +83,10 @@ def run(
         found.save(log)
     counts = {name: getattr(found, name) for name in COUNTS}
     if json:
-        data_json({"robot": arm.name, "port": server.port, **counts})
-        return 0
-    rows = [[name, number(float(value)), COUNTS[name]] for name, value in counts.items()]
-    data(table("", ["what", "number", "meaning"], rows, right=["number"]))
-    return 0
+        data_json({"robot": arm.name, "port": server.port, **counts, "message": found.message})
+    else:
+        rows = [[name, number(float(value)), COUNTS[name]] for name, value in counts.items()]
+        data(table("", ["what", "number", "meaning"], rows, right=["number"]))
+    if found.message:
+        talk(f"error: {found.message}")
+    return int(bool(found.message))

@@ -25,7 +25,7 @@ def run(
 ) -> int:
     """Look at a robot, edit it, move it, simulate it: in the browser, until interrupted.
 
-    Only this machine can reach it, unless --host says otherwise; the address then holds a token.
+    Only this machine can reach it, unless --host says otherwise; the address holds a token.
 
     For example:
 

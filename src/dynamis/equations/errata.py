@@ -5,8 +5,8 @@
 
 import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
+from ..files import write
 from . import errata_000, errata_001, errata_002, errata_003, errata_004
 from .errata_engine import AGREES
 from .errata_entry import Entry
@@ -64,7 +64,7 @@ def _section(number: str, entry: Entry) -> str:
 def main(arguments: Sequence[str]) -> None:
     """Write the page to a file, or print it."""
     if arguments:
-        Path(arguments[0]).write_text(page(), encoding="utf-8")
+        write(arguments[0], page())
     else:
         print(page(), end="")
 

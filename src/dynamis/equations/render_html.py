@@ -4,7 +4,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from ..errors import FileError
+from ..files import write
 from . import render_math as math
 from .render_formula import mathml
 from .render_latex import state_formula
@@ -22,11 +22,7 @@ NOTE = (
 
 def write_page(thing: Any, path: str | Path) -> None:
     """Write a page for a derivation, or for anything with .model, .method and .steps."""
-    target = Path(path)
-    try:
-        target.write_text(page(thing), encoding="utf-8")
-    except OSError as error:
-        raise FileError(f"cannot write {str(path)!r}: {error.strerror}") from error
+    write(path, page(thing))
 
 
 def page(thing: Any) -> str:

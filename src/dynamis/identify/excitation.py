@@ -1,14 +1,13 @@
 """A designed motion: what it is worth, what it asks of the joints, and as a file."""
 
-import os
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..errors import FileError, OptionError
+from ..errors import OptionError
+from ..files import write_columns
 from ..model.finding import Finding
 from ..trajectory.arguments import positive
 from ..trajectory.fourier import Fourier
@@ -88,20 +87,7 @@ class Excitation:
 
     def save(self, path: Any, dt: float = 0.01) -> Path:
         """Write columns t, q1.., qd1.., qdd1.. to a .csv or .npz: whole or not at all."""
-        path = writable(path)
-        sampled = self.sample(dt)
-        try:
-            handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".part")
-        except OSError as error:
-            raise FileError(f"{path} cannot be written: {error}") from None
-        try:
-            with os.fdopen(handle, "wb") as file:
-                _write(file, sampled, path.suffix)
-            Path(temporary).replace(path)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
-        return path
+        return write_columns(path, self.sample(dt)._asdict())
 
     def plot(self, path: Any = None) -> "Figure":
         """q, qd and qdd of every joint over one period."""
@@ -151,23 +137,3 @@ def step_count(duration: float, dt: float) -> int:
             f"{duration / steps:.9g} s does",
         )
     return steps
-
-
-def writable(path: Any) -> Path:
-    """A path that ends as it should, in a folder that exists."""
-    path = Path(path)
-    if path.suffix not in SUFFIXES:
-        raise OptionError(f"{path.name!r} ends in {path.suffix!r}, expected .csv or .npz")
-    if not path.absolute().parent.is_dir():
-        raise FileError(f"there is no folder {str(path.parent)!r} for {path.name!r}")
-    return path
-
-
-def _write(file: Any, sampled: Sampled, suffix: str) -> None:
-    if suffix == ".npz":
-        np.savez(file, **sampled._asdict())
-        return
-    n = sampled.q.shape[1]
-    names = ["t", *(f"{kind}{i + 1}" for kind in QUANTITIES for i in range(n))]
-    data = np.column_stack(sampled)
-    np.savetxt(file, data, delimiter=",", header=",".join(names), comments="", fmt="%.17g")

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..errors import OptionError, ShapeError
 from ..evaluate import whole
+from ..files import write_columns
 from ..model.finding import Finding
 
 if TYPE_CHECKING:
@@ -161,9 +162,8 @@ class Log:
 
     def save(self, path: str | Path) -> Path:
         """Columns t, q1.., qd1.., qdd1.., tau1.. as .csv, or the arrays as .npz."""
-        from .save_log import save
-
-        return save(self, Path(path))
+        arrays = {name: getattr(self, name) for name in ("t", "q", "qd", "qdd", "tau")}
+        return write_columns(path, {k: array for k, array in arrays.items() if array is not None})
 
     def with_findings(self, findings: Iterable[Finding]) -> "Log":
         """The same log with more findings."""

@@ -15,7 +15,7 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 
 from ..errors import FileError
 from ..model.source import located, plain_message, read_bytes
-from ..model.tables import MOST_ROWS
+from ..model.source import MOST_ROWS
 from ..model.urdf_elements import parsed
 from ..packages import package
 from ..robot import Robot

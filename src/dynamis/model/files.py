@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import FileError, did_you_mean
+from ..files import write
 from . import catalogue
 from .model import Model
 from .pose import Pose
@@ -103,19 +104,7 @@ def save_model(model: Model, path: str | Path) -> None:
         raise FileError(f"{path} is a directory, expected the name of a file")
     with located(str(path)):
         data = WRITERS[path.suffix.lower()](model).encode("utf-8")
-        _replace(path, data)
-
-
-def _replace(path: Path, data: bytes) -> None:
-    """Write beside the file, then swap: a reader sees the old file or the new one."""
-    beside = path.with_name(f".{path.name}.{os.urandom(4).hex()}.tmp")
-    try:
-        beside.write_bytes(data)
-        beside.replace(path)
-    except OSError as error:
-        raise FileError(f"cannot be written: {error.strerror}") from None
-    finally:
-        beside.unlink(missing_ok=True)
+    write(path, data)
 
 
 def _read_urdf(*arguments: Any, **options: Any) -> Model:

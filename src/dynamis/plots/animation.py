@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import OptionError, ShapeError
+from ..files import checked_path, whole
 from ..robot import Robot
-from .output import checked_path, whole
 from .run_like import RunLike
 from .skeleton import Skeleton, skeleton
 from .view import View, view_of

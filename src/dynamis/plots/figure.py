@@ -6,7 +6,7 @@ from typing import Any
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from .output import checked_path, whole
+from ..files import checked_path, whole
 
 SUFFIXES = (".png", ".svg", ".pdf", ".jpg")
 INK, SOFT, LINE = "#1c2530", "#5b6672", "#dfe3e8"

@@ -11,10 +11,11 @@ from ..callable_package import callable_package
 from ..control.impedance import Impedance
 from ..control.momentum_observer import MomentumObserver
 from ..control.single_joint import SingleJoint
-from ..errors import FileError, OptionError, did_you_mean
+from ..errors import OptionError, did_you_mean
 from ..evaluate import checked_dtype
 from ..export import TARGETS as WRITERS
-from ..export import UNIT, written
+from ..export import UNIT
+from ..files import write_folder
 from ..origin import model_hash
 from ..trajectory.trajectory import Trajectory
 from .build_files import cmake, makefile, readme
@@ -72,6 +73,7 @@ def export_controller(
     trig: str = "libm",
     target: str = "c",
     fmi: str = "3.0",
+    overwrite: bool = False,
 ) -> list[Path]:
     """Write a controller as C99: one `init`, one `step(state, measurement, reference, torque)`.
 
@@ -82,7 +84,8 @@ def export_controller(
     seconds) is what comes out when a sample is not plausible, and from `latch` such samples in a
     row until `init`; a position farther than `jump` from the one before is not plausible either.
     `regenerate.py` beside the code writes the same files again. `target` may also be "matlab",
-    "casadi" (functions init and step) or "fmu" (a co-simulation unit of FMI `fmi`).
+    "casadi" (functions init and step) or "fmu" (a co-simulation unit of FMI `fmi`). All files are
+    written or none; those that dynamis did not write are replaced only with `overwrite`.
     """
     kind = checked_dtype(dtype).name
     _refuse_options(target, trig, kind)
@@ -99,13 +102,8 @@ def export_controller(
     if target == UNIT:
         from .fmu import export_fmu
 
-        return [export_fmu(law, folder / f"{stem_of(law)}.fmu", fmi)]
-    files = _files(law, kind, trig, target)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        return [written(folder / name, text) for name, text in files.items()]
-    except OSError as error:
-        raise FileError(f"cannot write to {str(folder)!r}: {error.strerror}") from None
+        return [export_fmu(law, folder / f"{stem_of(law)}.fmu", fmi, overwrite=overwrite)]
+    return write_folder(folder, _files(law, kind, trig, target), overwrite)
 
 
 def _files(law: Law, dtype: str, trig: str, target: str) -> dict[str, str]:

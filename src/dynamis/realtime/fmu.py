@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import DynamisError, FileError, OptionError, did_you_mean
-from ..export import written
+from ..errors import DynamisError, OptionError, did_you_mean
+from ..files import write, write_folder
 from .fmu_origin import FOLDER as RESOURCES
 from .fmu_origin import arm_origin, law_origin
 from .fmu_unit import Unit, arm_unit, law_unit
@@ -37,13 +37,18 @@ LONG_AGO = (1980, 1, 1, 0, 0, 0)  # of every file inside: the same input gives t
 
 
 def export_fmu(
-    what: "DynamicMethods | Law", path: str | Path, fmi: str = "3.0", dt: float | None = None
+    what: "DynamicMethods | Law",
+    path: str | Path,
+    fmi: str = "3.0",
+    dt: float | None = None,
+    overwrite: bool = False,
 ) -> Path:
     """Write a co-simulation unit of a robot (tau to q, qd) or a `Law` (q, qd, reference to tau).
 
     The arm takes Runge-Kutta steps of at most `dt` (1 ms); the controller has its sample time. The
     unit holds its C source, the binary of this machine, made with the system's C compiler, and in
-    resources/ the robot as TOML with a script that writes the unit again.
+    resources/ the robot as TOML with a script that writes the unit again. A file that is no unit
+    of dynamis is replaced only with `overwrite`.
     """
     if fmi not in VERSIONS:
         raise OptionError(
@@ -55,11 +60,7 @@ def export_fmu(
         raise OptionError(f"path is {str(path)!r}, expected a file name that ends in .fmu")
     unit = _unit(what, fmi, dt)
     content = packed(unit, fmi)
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        return written(target, content)
-    except OSError as error:
-        raise FileError(f"cannot write {str(target)!r}: {error.strerror}") from None
+    return write_folder(target.parent, {target.name: content}, overwrite)[0]
 
 
 def _unit(what: Any, fmi: str, dt: Any) -> Unit:
@@ -98,6 +99,7 @@ def packed(unit: Unit, fmi: str) -> bytes:
         files["sources/buildDescription.xml"] = build_description(unit).encode()
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.comment = "\n".join(unit.origin.notes[:2]).encode()
         for name, content in files.items():
             entry = zipfile.ZipInfo(name, LONG_AGO)
             entry.create_system, entry.external_attr = 3, 0o644 << 16
@@ -121,7 +123,7 @@ def _compiled(stem: str, source: str) -> bytes:
     if compiler is None:
         raise OptionError("an FMU needs a C compiler, and none was found", "install gcc or clang")
     with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / f"{stem}.c").write_text(source, encoding="utf-8")
+        write(Path(folder) / f"{stem}.c", source)
         command = [compiler, *FLAGS, f"{stem}.c", "-o", "library", "-lm"]
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
         if done.returncode != 0:

@@ -3,6 +3,7 @@
 Every step: take the newest torque, advance the compiled simulation, send where the joints are. The
 brakes hold the arm until the first torque that may act; without torques for `SILENCE` they do not
 come back: the arm goes on with none. Both ways lose and delay packets as asked, each for itself.
+An arm whose state is not finite any more ends the run, and its `message` says so.
 """
 
 import select
@@ -59,6 +60,9 @@ class PlantServer:
             if not 0 <= value <= most:
                 raise OptionError(f"{name} is {value!r}, expected a number from 0 to {most:g}")
         whole(seed, "seed", 0, SEEDS)
+        if not isinstance(host, str) or not host.strip():
+            hint = "0.0.0.0 listens at every network"
+            raise OptionError(f"host is {host!r}, expected an address such as {udp.HOST}", hint)
         self.n, self.keep = robot.n, keep
         self.arm = Stepper(robot, q0, 1.0 / self.rate, stops)
         self.encoder = Encoder(robot, encoder, 1.0 / self.rate)
@@ -126,6 +130,12 @@ class PlantServer:
             head, tail = HEAD.pack(t, self._torque.t, status), np.array(tau).tobytes()
             self.found.rows.append(head + state + tail)
         self.arm.step(tau)
+        if not (np.isfinite(self.arm.q).all() and np.isfinite(self.arm.qd).all()):
+            self.found.message = (
+                f"the simulated arm diverged at t = {t:g} s under torques {_listed(tau)} from "
+                f"velocities {_listed(qd)}: nothing is sent any more"
+            )
+            self.stop()
 
     def _receive(self, t: float) -> None:
         while True:
@@ -159,6 +169,10 @@ class PlantServer:
             with suppress(OSError):
                 self.link.sendto(data, self._peer)
                 self.found.sent += 1
+
+
+def _listed(values: Any) -> str:
+    return f"[{', '.join(f'{x:.3g}' for x in values)}]"
 
 
 def run_plant(

@@ -6,12 +6,14 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import FileError
+from ..files import whole
 
 
 @dataclass
 class PlantRun:
     """What happened: counts, the plant's own lateness (s), and rows (t, controller's t, status, q,
-    qd, torque) of every step since the brakes opened; status -1: no controller was there."""
+    qd, torque) of every step since the brakes opened; status -1: no controller was there. `message`
+    says why the run ended by itself."""
 
     joints: tuple[str, ...]
     rate: float
@@ -24,6 +26,7 @@ class PlantRun:
     overruns: int = 0  # steps that began more than a period late
     silent: int = 0  # steps without torque because no controller was there
     latest: float = 0.0
+    message: str = ""
     rows: list[bytes] = field(default_factory=list, repr=False)  # small pieces: no row waits
 
     @property
@@ -40,10 +43,8 @@ class PlantRun:
 
     def save(self, path: str | Path) -> None:
         """Write the rows as CSV."""
-        try:
-            np.savetxt(path, self.log, "%.9g", ",", header=",".join(self.columns), comments="")
-        except OSError as error:
-            raise FileError(f"cannot write {str(path)!r}: {error.strerror}") from None
+        with whole(path) as partial:
+            np.savetxt(partial, self.log, "%.9g", ",", header=",".join(self.columns), comments="")
 
     @classmethod
     def read(cls, path: str | Path) -> "PlantRun":

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..plots.output import checked_path, whole
+from ..files import checked_path
 from . import identification_figures as figures
 from . import identification_tables as tables
 from .identification_charts import LEGEND, Charts
@@ -53,8 +53,7 @@ def write(estimate: "Estimate", path: str | Path, validations: "Iterable[Validat
     """Write the page whole or not at all; `validations` are further motions, shown first."""
     target = checked_path(path, (".html", ".htm"), "report")
     page = identification(estimate, tuple(validations))
-    with whole(target) as partial:
-        page.save(partial)
+    page.save(target)
     return target
 
 

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ..files import write
+
 STYLE = """
 :root { --ink: #1c2530; --soft: #5b6672; --line: #dfe3e8; --accent: #1f5fa8; }
 body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); margin: 0 auto; padding: 1.5rem;
@@ -109,7 +111,7 @@ class Page:
 
     def save(self, path: Path) -> None:
         """Write the page."""
-        path.write_text(self.html(), encoding="utf-8")
+        write(path, self.html())
 
 
 def with_plotly(name: str, numbers: Any, script: str) -> str:

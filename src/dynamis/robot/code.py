@@ -108,10 +108,12 @@ class CodeMethods(DynamicMethods):
         directory: str | Path = "out",
         dtype: Any = None,
         optimise: str = "speed",
+        overwrite: bool = False,
     ) -> list[Path]:
         """Write kernels as source code into a folder that compiles and tests itself.
 
-        `optimise` as for `program`.
+        `optimise` as for `program`. Files that dynamis did not write are replaced only with
+        `overwrite`; else nothing is written.
         """
         from ..export import export
 
@@ -119,7 +121,8 @@ class CodeMethods(DynamicMethods):
             raise OptionError(f"names is {names!r}, expected the name of a kernel, or several")
         wanted = [names] if isinstance(names, str) else list(names)
         kind = door.checked_dtype(dtype).name
-        return export(self, wanted, target, Path(directory), kind, _way(optimise))
+        folder, way = Path(directory), _way(optimise)
+        return export(self, wanted, target, folder, kind, way, overwrite)
 
 
 def _way(optimise: str) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..cached import cached_property
 from ..errors import OptionError
+from ..files import write_columns
 from ..trajectory.trajectory import State
 
 if TYPE_CHECKING:
@@ -111,9 +112,14 @@ class Run:
 
     def save(self, path: str | Path, measured: bool = False) -> Path:
         """Columns t, q1.., qd1.., tau1.. as .csv or .npz; `measured`: what the sensors gave."""
-        from .save import save
-
-        return save(self, Path(path), measured)
+        if self.q.ndim != 2:
+            raise OptionError(
+                f"run holds an ensemble {self.q.shape[:-2]}, expected one arm to save"
+            )
+        if measured and self.measured is None:
+            raise OptionError("this run had no sensors to read", "give simulate a controller")
+        source: Any = self.measured if measured else self
+        return write_columns(path, {k: getattr(source, k) for k in ("t", "q", "qd", "tau")})
 
     def to_pandas(self) -> Any:
         """A pandas.DataFrame of columns t, q1.., qd1.., tau1.., friction1.., error1...

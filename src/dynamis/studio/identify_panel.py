@@ -102,6 +102,7 @@ class IdentifyPanel:
         if log.n != n:
             raise OptionError(f"{log.name} has {log.n} joints, the robot has {n}")
         self.bench.log = log
+        self.session.ask_before_leaving()
         if not self.job.is_running:
             self.job.say("")
         lines = [
@@ -131,6 +132,7 @@ class IdentifyPanel:
 
     def _shown(self, estimate: Estimate) -> None:
         self.bench.estimate = estimate
+        self.session.ask_before_leaving()
         self.summary.content = summary(estimate)
         self.numbers.content = parameters(estimate)
         self.results.visible = True

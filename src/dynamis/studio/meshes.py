@@ -17,11 +17,10 @@ from ..spatial.frames import from_xyz_rpy, matrix
 
 SUFFIXES = (".stl", ".obj", ".glb", ".gltf", ".dae", ".ply", ".off")
 PARENTS = 3  # folders above the file in which its package may be
-LARGEST = 50_000_000  # bytes of one mesh
+LARGEST_FILE = 50_000_000  # bytes of one mesh
+LARGEST_SIZE = 1000.0  # metres, of a shape
 GREY = (176, 180, 186)
 log = logging.getLogger("dynamis.studio")
-
-LARGEST = 1000.0  # metres, of a shape
 
 
 @dataclass(frozen=True)
@@ -34,24 +33,38 @@ class Visual:
     colour: tuple[int, int, int] | None
 
 
-def read_visuals(path: Path) -> tuple[Visual, ...]:
-    """What can be drawn of a URDF file; meshes that are not there are left out."""
+class Visuals(tuple[Visual, ...]):
+    """The bodies of a file that can be drawn; `skipped` says which cannot, and why."""
+
+    skipped: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, drawn: Iterable[Visual], skipped: Iterable[str]) -> "Visuals":
+        """Both."""
+        made = cls(drawn)
+        made.skipped = tuple(skipped)
+        return made
+
+
+def read_visuals(path: Path) -> Visuals:
+    """What can be drawn of a URDF file."""
     try:
         root = parsed(read_bytes(path))
     except DynamisError:
-        return ()
+        return Visuals()
     materials = {m.get("name"): _rgb(m) for m in root.findall("material") if _rgb(m)}
-    found, lost = [], 0
+    found, skipped = [], []
     for link in root.findall("link"):
         for element in link.findall("visual"):
             try:
                 found.append(_visual(str(link.get("name")), element, path, materials))
             except Exception as error:  # readers of meshes raise whatever they like
-                log.info("a visual of %r is left out: %s", link.get("name"), error)
-                lost += 1
-    if lost:
-        log.warning("%d of %d visuals of %s cannot be drawn", lost, lost + len(found), path.name)
-    return tuple(found)
+                why = str(error).splitlines() or [type(error).__name__]
+                skipped.append(f"{link.get('name')}: {why[0][:200]}")
+    if skipped:
+        count = f"{len(skipped)} of {len(skipped) + len(found)}"
+        log.warning("%s visuals of %s cannot be drawn (%s)", count, path.name, "; ".join(skipped))
+    return Visuals.of(found, skipped)
 
 
 def _visual(link: str, element: Element, path: Path, materials: Any) -> Visual:
@@ -88,7 +101,9 @@ def _mesh(geometry: Element | None, path: Path, where: str) -> Any:
         raise ValueError(f"<{shape.tag}> is no shape")
     file = mesh_file(shape.get("filename") or "", path)
     if file is None:
-        raise ValueError(f"{shape.get('filename')!r} is not there")
+        raise ValueError(f"{shape.get('filename')!r} is not there, or no mesh that can be read")
+    if file.stat().st_size > LARGEST_FILE:
+        raise ValueError(f"{file.name} has more than {LARGEST_FILE // 10**6} MB")
     mesh = trimesh.load(file, force="mesh")
     if shape.get("scale"):
         mesh.apply_scale(numbers(shape, "scale", 3, where))
@@ -100,7 +115,7 @@ def _mesh(geometry: Element | None, path: Path, where: str) -> Any:
 def _sizes(given: Iterable[float]) -> list[float]:
     """Lengths that can be drawn."""
     found = list(given)
-    if not all(0.0 < x < LARGEST for x in found):
+    if not all(0.0 < x < LARGEST_SIZE for x in found):
         raise ValueError(f"{found} are no sizes")
     return found
 
@@ -121,7 +136,7 @@ def mesh_file(name: str, urdf: Path) -> Path | None:
         file = place.resolve()
         inside = file.is_relative_to(above[-1])
         if inside and file.suffix.lower() in SUFFIXES and file.is_file():
-            return file if file.stat().st_size <= LARGEST else None
+            return file
     return None
 
 

@@ -92,7 +92,7 @@ class Player:
             q = [np.interp(self.now, self._t, row) for row in self._q.T]
             self._moving = True
             try:
-                self.session.change_pose(q)
+                self.session.change_pose(q, playing=True)
             finally:
                 self._moving = False
             self.slider.value = min(round(self.now, 2), float(self.slider.max))

@@ -54,7 +54,7 @@ class PosePanel:
             self._wanted.clear()
             for slider in self.sliders:
                 slider.remove()
-            low, high = slider_limits(robot, self.session.view.arm.reach)
+            low, high = self._low, self._high = slider_limits(robot, self.session.view.arm.reach)
             with self.joints:
                 self.sliders = [self._slider(i, low[i], high[i]) for i in range(robot.n)]
             self.named.options = (CHOOSE, *robot.configurations)
@@ -65,10 +65,9 @@ class PosePanel:
     def _slider(self, i: int, low: float, high: float) -> Any:
         f, unit = self._factor(i)
         step = 0.1 if unit == "°" else 0.001
-        low, high = np.floor(1e3 * f * low) / 1e3, np.ceil(1e3 * f * high) / 1e3
-        value = float(np.clip(f * self.session.q[i], low, high))
+        low, high = _ends(f * low, f * high, f * self.session.q[i])
         slider = self.session.client.gui.add_slider(
-            self.session.robot.joint_names[i], float(low), float(high), step, value,
+            self.session.robot.joint_names[i], low, high, step, float(f * self.session.q[i]),
             hint={"°": "degrees", "rad": "rad", "m": "m"}[unit],
         )  # fmt: skip
         slider.precision = 1 if unit == "°" else 3
@@ -100,12 +99,16 @@ class PosePanel:
                 self._own = False
 
     def _follow(self) -> None:
-        """Sliders to the pose, unless it came from them."""
+        """Sliders to the pose, unless it came from them; they reach as far as the arm does."""
         if self._own or len(self.sliders) != self.session.robot.n:
             return
         for i, slider in enumerate(self.sliders):
-            value = self._factor(i)[0] * self.session.q[i]
-            slider.value = float(np.clip(value, slider.min, slider.max))
+            f = self._factor(i)[0]
+            value = f * self.session.q[i]
+            ends = _ends(f * self._low[i], f * self._high[i], value)
+            if ends != (slider.min, slider.max):
+                slider.min, slider.max = ends
+            slider.value = float(value)
 
     # buttons
 
@@ -129,6 +132,13 @@ class PosePanel:
         with self.session.lock:
             arm = self.session.view.arm
             arm.show(replace(arm.shown, **{name: box.value for name, box in self.shown.items()}))
+
+
+def _ends(low: float, high: float, value: float) -> tuple[float, float]:
+    """A slider's ends: the limits, or the value that is beyond them."""
+    return float(np.floor(1e3 * min(low, value)) / 1e3), float(
+        np.ceil(1e3 * max(high, value)) / 1e3
+    )
 
 
 def slider_limits(robot: Any, reach: float) -> tuple[np.ndarray, np.ndarray]:

@@ -1,5 +1,6 @@
 """Which robot: from the catalogue, from a file, edited, mounted and loaded; what is dubious."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from ..model.catalogue import names
@@ -8,11 +9,14 @@ from ..robot import load
 from .calm import Soon
 from .dh_editor import DhEditor
 from .load_editor import LoadEditor
+from .meshes import Visuals
 from .session import Session, plain, shown_error
 from .uploads import uploaded_robot
 from .values_editor import ValuesEditor
 
 OTHER = "a file"
+MOST_SKIPPED = 8  # visuals that are not drawn, listed
+APART = "its bodies: an uploaded file comes without its meshes; `dynamis studio FILE` draws them"
 
 
 class RobotPanel:
@@ -55,7 +59,9 @@ class RobotPanel:
     def _uploaded(self) -> None:
         file = self.file.value
         with self.session.shown_at(self.error):
-            self.session.change_robot(uploaded_robot(file.name, file.content))
+            skipped = (APART,) if b"<visual" in file.content else ()
+            robot = uploaded_robot(file.name, file.content)
+            self.session.change_robot(robot, Visuals.of((), skipped))
             self.choice.value = OTHER
 
     def _refused(self, why: str) -> None:
@@ -85,12 +91,14 @@ class RobotPanel:
         with self.session.lock:
             found = self.session.robot.check()
             if not self.session.closed.is_set():
-                self.findings.content = _listed(found)
+                self.findings.content = _listed(found, getattr(self.session.visuals, "skipped", ()))
 
 
-def _listed(findings: list) -> str:
-    if not findings:
-        return "Nothing is dubious."
-    return "\n".join(
+def _listed(findings: list, skipped: Sequence[str]) -> str:
+    lines = [
         f"- **{x.level}**, {plain(x.where)}: {plain(x.what)}. *{plain(x.remedy)}*" for x in findings
-    )
+    ]
+    lines += [f"- **not drawn**, {plain(text)}" for text in skipped[:MOST_SKIPPED]]
+    if len(skipped) > MOST_SKIPPED:
+        lines.append(f"- **not drawn**, {len(skipped) - MOST_SKIPPED} more")
+    return "\n".join(lines) or "Nothing is dubious."

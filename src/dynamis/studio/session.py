@@ -21,21 +21,24 @@ log = logging.getLogger("dynamis.studio")
 
 
 LINKED = re.compile(r"https?|ftp|www|mailto|xmpp|@", re.IGNORECASE)  # what markdown makes links of
+ASK = 'addEventListener("beforeunload", (e) => { e.preventDefault(); e.returnValue = "work"; })'
 JOINER = "\u2060"  # a space of no width that nothing breaks at
 
 
 class Session:
     """One tab. `robot` is the arm as shown (its gravity and payload included), `q` its pose.
 
-    `visuals` are the bodies that a URDF file draws (see `meshes`), `kept` says whether the last
-    change of robot was an edit of the one before.
+    `placed` is the pose last set by hand, which a run starts from and an edit returns to. `visuals`
+    are the bodies that a URDF file draws (see `meshes`), `kept` says whether the last change of
+    robot was an edit of the one before.
     """
 
     def __init__(self, client: Any, robot: Robot, visuals: Any = ()):
         self.client, self.visuals = client, visuals
         self.lock = threading.RLock()
-        self.robot, self.q = robot, start_pose(robot)
-        self.kept = False
+        self.robot = robot
+        self.q = self.placed = start_pose(robot)
+        self.kept = self._asks = False
         self.view: Any = None
         self.uploads: Any = None
         self.closed = threading.Event()
@@ -66,19 +69,21 @@ class Session:
         """
         with self.lock:
             keep = keep_pose and robot.n == self.robot.n
-            q = self.q if keep else start_pose(robot)
+            q = self.placed if keep else start_pose(robot)
             drawable(robot, q)
-            self.robot, self.q, self.kept = robot, q, keep
+            self.robot, self.q, self.placed, self.kept = robot, q, q, keep
+            self.ask_before_leaving()
             self.visuals = self.visuals if keep and not visuals else visuals
             self._tell(self._on_robot)
             self._tell(self._on_pose)
 
-    def change_pose(self, q: Any) -> None:
-        """Move the arm."""
+    def change_pose(self, q: Any, playing: bool = False) -> None:
+        """Move the arm; `playing` shows a pose of a run."""
         with self.lock:
             given = np.array(q, float)
             if given.shape == (self.robot.n,) and np.isfinite(given).all():
                 self.q = given
+                self.placed = self.placed if playing else given
                 self._tell(self._on_pose)
 
     def _tell(self, listeners: list[Listener]) -> None:
@@ -97,6 +102,15 @@ class Session:
             listener()
 
     # talk
+
+    def ask_before_leaving(self) -> None:
+        """From now on there is work to lose: the browser asks before it leaves or loads again."""
+        if not self._asks and not self.closed.is_set():
+            from viser import _messages
+
+            link = self.client.gui._websock_interface
+            link.queue_message(_messages.RunJavascriptMessage(ASK))
+            self._asks = True
 
     def say(self, title: str, text: str = "", bad: bool = False) -> None:
         """A note in the corner of the page."""

@@ -16,7 +16,7 @@ from .tables import markdown_table
 from .workbench import Workbench
 
 STEPS = ("0.1", "0.5", "1", "2", "5")  # ms
-FALL, MOVE = "Fall from this pose", "Move to a target"
+FALL, MOVE = "Fall from the pose set", "Move to a target"
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class SimulatePanel:
     def _settings(self, gui: Any) -> Fields:
         with gui.add_folder("Motion"):
             motion = {
-                "kind": gui.add_dropdown("What", (FALL, MOVE)),
+                "kind": gui.add_dropdown("What", (FALL, MOVE), hint="starts at the pose set last"),
                 "target": gui.add_dropdown("Target", targets(self.session.robot)),
                 "moving": gui.add_slider("Move for (s)", 0.2, 10.0, 0.1, 2.0),
                 "duration": gui.add_slider("Duration (s)", 0.2, 20.0, 0.1, 3.0),
@@ -116,7 +116,7 @@ class SimulatePanel:
         moves = f.kind.value == MOVE
         return Experiment(
             robot,
-            np.array(self.session.q),
+            np.array(self.session.placed),
             duration=float(f.duration.value),
             dt=float(f.step.value) / 1000.0,
             friction=f.friction.value,
@@ -141,6 +141,7 @@ class SimulatePanel:
 
     def _shown(self, result: tuple[Run, Controller | None, Any]) -> None:
         run, controller, reference = result
+        self.session.ask_before_leaving()
         self.bench.run, self.bench.controller, self.bench.reference = run, controller, reference
         names = run.robot.joint_names
         self.charts["q"].show(run.t, run.q, names)

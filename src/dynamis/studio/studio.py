@@ -28,7 +28,8 @@ log = logging.getLogger("dynamis.studio")
 class Studio:
     """A studio that serves until `stop`: `address` is what to open in a browser.
 
-    Away from loopback a token is needed, which is part of the address.
+    Whoever opens it needs the token, which is part of the address; on loopback, where other users
+    and programs of this machine could reach it, `token=False` leaves it out.
     """
 
     def __init__(
@@ -37,16 +38,21 @@ class Studio:
         host: str = HOST,
         port: int = PORT,
         *,
-        token: bool | None = None,
+        token: bool = True,
     ):
         self.robot = robot if isinstance(robot, Robot) else load(robot)
         self.visuals = () if isinstance(robot, Robot) else _visuals(robot)
         drawable(self.robot, start_pose(self.robot))
+        if not isinstance(host, str) or not host.strip():
+            raise OptionError(
+                f"host is {host!r}, expected an address such as {HOST}",
+                "0.0.0.0 listens at every network",
+            )
         host = HOST if host == "localhost" else host
         local = host in (HOST, "::1")
-        if not local and token is False:
+        if not local and not token:
             raise OptionError(f"host is {host!r}, and away from loopback a token is needed")
-        self.token = secrets.token_urlsafe(16) if (token or not local) else None
+        self.token = secrets.token_urlsafe(16) if token else None
         self.sessions: dict[int, Session] = {}
         self._lock = threading.Lock()
         # a tab may go while its arm moves
