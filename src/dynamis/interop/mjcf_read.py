@@ -14,8 +14,7 @@ from typing import Any
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 from ..errors import FileError
-from ..model.source import located, plain_message, read_bytes
-from ..model.source import MOST_ROWS
+from ..model.source import MOST_ROWS, located, plain_message, read_bytes
 from ..model.urdf_elements import parsed
 from ..packages import package
 from ..robot import Robot
