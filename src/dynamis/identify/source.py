@@ -83,8 +83,11 @@ def _open_npz(path: Path, allowance: Allowance) -> Table:
     try:
         with zipfile.ZipFile(path) as archive:
             files = archive.namelist()
+            packed = {x.compress_type for x in archive.infolist()}
     except Exception as error:
         raise FileError(f"{path.name} is not an .npz archive: {error}", broken) from None
+    if not packed <= {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:  # others unpack whole, at once
+        raise FileError(f"{path.name} is packed as NumPy never does", broken)
     names = tuple(dict.fromkeys(x.removesuffix(".npy") for x in files if x.endswith(".npy")))
     if not names:
         raise FileError(f"{path.name} holds no arrays", broken)

@@ -22,6 +22,7 @@ from .mujoco_model import from_mujoco
 from .rigid_tree import NotRepresentableError
 
 MOST_ELEMENTS = 100_000  # after copies are made
+DEEPEST = 200  # elements within each other
 # MuJoCo answers neither these nor attributes without a value by an error that leaves it usable
 NAN = re.compile(r"[+-]?nan(\(\w*\))?", re.IGNORECASE)
 COUNTED = ("body", "joint", "site")
@@ -119,10 +120,14 @@ def _inside(name: str, folder: Path | None, *more: Path | None) -> Path:
 def _check(root: Element) -> None:
     """Elements that make another machine of it, and how many there are with their copies."""
     counts: Counter[str] = Counter()
-    todo = [(root, 1)]
+    todo = [(root, 1, 1)]
     while todo:
-        element, copies = todo.pop()
+        element, copies, depth = todo.pop()
         tag = str(element.tag)
+        if depth > DEEPEST:
+            raise FileError(
+                f"is nested too deep, expected at most {DEEPEST} elements within each other"
+            )
         if tag in REFUSED and (len(element) or element.attrib):
             raise NotRepresentableError(f"not representable: <{tag}> {REFUSED[tag]}", OPEN)
         for key, text in element.attrib.items():
@@ -138,7 +143,7 @@ def _check(root: Element) -> None:
             raise FileError(
                 f"has more than {MOST_ROWS} bodies, joints or sites, or {MOST_ELEMENTS} elements"
             )
-        todo += [(x, copies) for x in element]
+        todo += [(x, copies, depth + 1) for x in element]
 
 
 def _tidy(root: Element) -> dict[str, str]:
