@@ -71,7 +71,7 @@ def puma(cc, tmp_path_factory):
 
 def ran(program, *words):
     return subprocess.run(
-        [str(program), *map(str, words)], capture_output=True, text=True, timeout=60, check=False
+        [str(program), *map(str, words)], capture_output=True, text=True, check=False
     )
 
 
@@ -419,9 +419,8 @@ class Clocked:
 
     def wait(self, count):
         """Until so many torques came."""
-        end = time.monotonic() + 30.0
         while len(self.heard) < count:
-            assert time.monotonic() < end, "no torques"
+            assert self.thread.is_alive(), "nobody listens"
             time.sleep(0.005)
 
 
@@ -433,7 +432,7 @@ def begun(program, plant, *words):
 
 
 def ended(loop):
-    out, err = loop.communicate(timeout=60)
+    out, err = loop.communicate()
     return json.loads(out), err
 
 
@@ -627,7 +626,7 @@ def lowering(cc, tmp_path_factory):
 def test_an_arm_that_is_elsewhere_is_not_moved(lowering):
     with Clocked(rest=(0.31, 0.5)) as plant:
         loop = begun(lowering(), plant, "--cycles", 20)
-        _, err = loop.communicate(timeout=60)
+        _, err = loop.communicate()
     assert loop.returncode == 2 and not plant.heard
     assert "joint 'joint2' is at 0.5, the trajectory begins at -0.2" in err
     assert "--start 0.3,-0.2" in err and "--start-tolerance" in err
@@ -676,8 +675,8 @@ def test_a_second_signal_ends_at_once(lowering):
         loop = begun(lowering(True, 100.0), plant)
         plant.wait(5)
         loop.send_signal(signal.SIGINT)
-        end = time.monotonic() + 30.0
-        while plant.heard[-1].status == udp.RUNNING and time.monotonic() < end:
+        while plant.heard[-1].status == udp.RUNNING:
+            assert loop.poll() is None, "it ended before the second signal"
             time.sleep(0.005)
         plant.wait(len(plant.heard) + 5)  # it goes on
         assert plant.heard[-1].status != udp.BYE and loop.poll() is None
@@ -741,7 +740,7 @@ def plant_of(*words):
     finally:
         if plant.poll() is None:
             plant.terminate()
-            plant.communicate(timeout=30)
+            plant.communicate()
 
 
 def loop_of(program, *words):
@@ -756,9 +755,9 @@ def test_the_puma_follows_over_a_lossy_line(puma, tmp_path):
     for _ in range(4):
         with plant_of(*words) as (plant, port):
             loop = loop_of(puma, "--port", port, "--cycles", 3000, "--json")
-            out, err = loop.communicate(timeout=60)
+            out, err = loop.communicate()
             plant.terminate()
-            counts, found = json.loads(plant.communicate(timeout=30)[0]), json.loads(out)
+            counts, found = json.loads(plant.communicate()[0]), json.loads(out)
         if counts["latest"] < STALL and found["latency_us"]["max"] < 1e6 * STALL:
             break
     assert loop.returncode == 0, err
@@ -776,7 +775,7 @@ def test_a_killed_plant_ends_it_in_the_safe_state(puma):
             loop = loop_of(puma, "--port", port, "--cycles", 20000, "--json")
             time.sleep(1.0)
             plant.kill()
-            out, err = loop.communicate(timeout=30)
+            out, err = loop.communicate()
         found = json.loads(out)
         if found["skipped"] == 0:  # else missed cycles are among the silent ones
             break
