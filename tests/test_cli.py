@@ -28,7 +28,6 @@ def shell(*words, **env):
         check=False,
         capture_output=True,
         text=True,
-        timeout=120,
         env={**os.environ, "PYTHONPATH": str(SOURCE), **env},
     )
 

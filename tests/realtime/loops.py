@@ -36,7 +36,7 @@ def built(cc, folder, law, arm, sample_time=0.005, *flags, **options):
 
 def ran(program, *words):
     return subprocess.run(
-        [str(program), *map(str, words)], capture_output=True, text=True, timeout=60, check=False
+        [str(program), *map(str, words)], capture_output=True, text=True, check=False
     )
 
 
@@ -177,9 +177,8 @@ class Clocked:
 
     def wait(self, count):
         """Until so many torques came."""
-        end = time.monotonic() + 30.0
         while len(self.heard) < count:
-            assert time.monotonic() < end, "no torques"
+            assert self.thread.is_alive(), "nobody listens"
             time.sleep(0.005)
 
 
@@ -191,7 +190,7 @@ def begun(program, plant, *words):
 
 
 def ended(loop):
-    out, err = loop.communicate(timeout=60)
+    out, err = loop.communicate()
     return json.loads(out), err
 
 

@@ -38,7 +38,7 @@ def kernels(folder, dtype="float64"):
 
 def ran(*words, cwd=None):
     done = subprocess.run(
-        list(map(str, words)), cwd=cwd, capture_output=True, text=True, timeout=300, check=False
+        list(map(str, words)), cwd=cwd, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout + done.stderr

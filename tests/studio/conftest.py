@@ -84,7 +84,7 @@ class Tab:
                 return
             self.look()
             if k % 20 == 0:
-                drawn = self.page.evaluate("window.frames_drawn")
+                drawn = self.page.evaluate("window.frames_drawn || 0")
                 begun = drawn if begun is None else begun
                 assert drawn - begun < MOST, what
 

@@ -106,6 +106,37 @@ def test_another_description_of_the_robot_has_no_bodies(package):
     assert read_visuals(package / "urdf/no.urdf") == ()
 
 
+@pytest.mark.parametrize("suffix", [".stl", ".obj", ".glb", ".dae", ".ply", ".off"])
+def test_every_kind_of_mesh_is_drawn_however_long(suffix, tmp_path):
+    from dynamis.studio.meshes import SUFFIXES, read_visuals
+
+    ball = trimesh.creation.icosphere(subdivisions=4, radius=0.2)
+    mesh = tmp_path / f"ball{suffix}"
+    mesh.write_bytes(ball.export(file_type=suffix[1:]) if suffix == ".dae" else b"")
+    if suffix != ".dae":
+        ball.export(mesh)
+    assert suffix in SUFFIXES and mesh.stat().st_size > 50_000
+    urdf = tmp_path / "arm.urdf"
+    urdf.write_text(
+        f'''<robot name="arm"><link name="base"><visual><geometry>
+<mesh filename="{mesh.name}"/></geometry></visual></link></robot>'''
+    )
+    (drawn,) = read_visuals(urdf)
+    assert np.allclose(drawn.mesh.extents, 0.4, atol=1e-3)
+    assert read_visuals(urdf).skipped == ()
+
+
+def test_what_is_too_large_or_not_there_is_said(package, monkeypatch):
+    from dynamis.studio.meshes import read_visuals
+
+    path = package / "urdf/two.urdf"
+    path.write_text(URDF.format(mesh="package://arm/meshes/upper.stl"))
+    assert [text.split(":")[0] for text in read_visuals(path).skipped] == ["hand", "hand"]
+    assert "'not/there.stl' is not there" in read_visuals(path).skipped[0]
+    monkeypatch.setattr("dynamis.studio.meshes.LARGEST_FILE", 100)
+    assert read_visuals(path).skipped[0].startswith("upper: upper.stl has more than")
+
+
 @pytest.mark.parametrize(
     ("name", "content"),
     [

@@ -221,7 +221,7 @@ def test_work_is_not_lost_without_a_question(browser, studio):
 
     tab, asked = Tab(browser, studio), []
 
-'    def answer(dialog):
+    def answer(dialog):
         asked.append(dialog.type)
         dialog.accept() if len(asked) > 1 else dialog.dismiss()
 
@@ -229,18 +229,19 @@ def test_work_is_not_lost_without_a_question(browser, studio):
     tab.open("Robot")
     tab.page.evaluate(RELOAD)  # nothing is lost: nobody asks
     tab.session, first = None, tab.number
-    tab.until(lambda: studio.sessions and first not in studio.sessions)
-    tab.sees(tab.page.get_by_role("tab").first)
-    (tab.session,) = studio.sessions.values()
+    tab.until(lambda: max(studio.sessions, default=first) > first)
+    tab.session = studio.sessions[max(studio.sessions)]
     assert asked == []
     tab.choose("Link", "link2")
     tab.until(lambda: tab.field("a (m)").input_value() == "0.4318")
     tab.type("a (m)", "0.6")
-    tab.until(lambda: tab.session.robot.model.links[1].a == 0.6)
+    undo = tab.page.get_by_role("button", name="Undo all edits", exact=True)
+    tab.until(undo.is_enabled)  # the page knows of the edit
+    assert tab.session.robot.model.links[1].a == 0.6
     tab.page.evaluate(RELOAD)
     tab.until(lambda: asked == ["beforeunload"])
     edited = tab.session
-    tab.press("Undo all edits")  # it is still there
+    tab.click(undo)  # it is still there
     tab.until(lambda: edited.robot.model.links[1].a == 0.4318)
     tab.page.evaluate(RELOAD)
     tab.session = None

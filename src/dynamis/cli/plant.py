@@ -77,8 +77,8 @@ def run(
         arm, port, host=host, q0=place(arm, start, "start"), rate=rate, loss=loss, delay=delay,
         jitter=jitter, seed=seed, encoder=encoder, stops=stops, keep=log is not None,
     )  # fmt: skip
-    talk(f"{arm.name} listens at {host} port {server.port}")
-    found = serve(server, duration or math.inf)
+    said = f"{arm.name} listens at {host} port {server.port}"
+    found = serve(server, duration or math.inf, lambda: talk(said))
     if log is not None:
         found.save(log)
     counts = {name: getattr(found, name) for name in COUNTS}

@@ -10,6 +10,7 @@ import select
 import socket
 import struct
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -187,7 +188,13 @@ def run_plant(
     return serve(PlantServer(robot, port, **options), duration)
 
 
-def serve(server: PlantServer, duration: float = np.inf) -> PlantRun:
-    """Run a plant in the foreground: signals end it, and it comes first where that is allowed."""
+def serve(
+    server: PlantServer, duration: float = np.inf, ready: Callable[[], None] = lambda: None
+) -> PlantRun:
+    """Run a plant in the foreground: signals end it, and it comes first where that is allowed.
+
+    `ready` is called once signals end it with its report.
+    """
     with signals_to(server.stop), first_in_line():
+        ready()
         return server.run(duration)
