@@ -5,6 +5,8 @@ A message says what was given, what was expected and, on a `hint:` line, what to
 
 from collections.abc import Iterable
 
+LONGEST_WORD = 100  # characters of a name that may be a misspelling
+
 
 class DynamisError(Exception):
     """Base of all errors of this package."""
@@ -51,7 +53,8 @@ def did_you_mean(given: object, known: Iterable[str]) -> str:
     import difflib
 
     words = [str(word) for word in known]
-    close = difflib.get_close_matches(str(given), words, n=1)
+    typed = given if isinstance(given, str) and len(given) <= LONGEST_WORD else ""
+    close = difflib.get_close_matches(typed, words, n=1)
     if close:
         return f"did you mean {close[0]!r}?"
     return "known: " + ", ".join(words) if words else "none are known here"

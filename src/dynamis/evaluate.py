@@ -4,11 +4,13 @@ A batch is a scalar that happens to be an array: the last axes of every argument
 matrix, the leading axes broadcast. A single sample runs on plain floats.
 """
 
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from .arguments import shown, whole
 from .errors import OptionError, ShapeError
 from .spatial.functions import MATH, Functions
 
@@ -26,22 +28,47 @@ NUMPY = Functions(
 )
 
 DTYPES = ("float64", "float32")
+MOST_THREADS = 4096
+
+
+def numbers(value: Any, name: str, expected: str) -> np.ndarray:
+    """`value` as a float64 array of any shape; what a masked array hides is NaN.
+
+    Texts, objects, booleans and complex numbers are refused: none of them is a measurement.
+    """
+    if value is None:
+        raise ShapeError(f"{name} is None, {expected}")
+    try:
+        array = np.asarray(value if type(value) is np.ndarray else unmasked(value))
+    except (TypeError, ValueError, OverflowError, RuntimeError) as error:  # ragged lists and others
+        raise ShapeError(f"{name} is not a rectangular array ({error}), {expected}") from None
+    if array.dtype.kind not in "fiu":
+        raise ShapeError(f"{name} holds {array.dtype}, {expected}")
+    return array.astype(np.float64, copy=False)
+
+
+def unmasked(value: Any) -> Any:
+    """What masked arrays hide as NaN, also those inside lists: it is missing, not measured."""
+    ma = sys.modules.get("numpy.ma")
+    if ma is None:  # nobody has made a masked array
+        return value
+    if isinstance(value, ma.MaskedArray):
+        plain = value.dtype.kind in "fiu" and ma.is_masked(value)
+        return value.astype(np.float64).filled(np.nan) if plain else value.filled()
+    if isinstance(value, (list, tuple)) and any(
+        isinstance(x, (list, tuple, ma.MaskedArray)) for x in value
+    ):
+        return [unmasked(x) for x in value]
+    return value
 
 
 def as_batch(value: Any, name: str, core: tuple[int, ...], what: str) -> np.ndarray:
     """`value` as a float64 array whose last axes are `core`; errors name the argument."""
     expected = f"expected numbers of shape (..., {', '.join(map(str, core))}) for {what}"
-    if value is None:
-        raise ShapeError(f"{name} is None, {expected}")
-    try:
-        array = np.asarray(value)
-    except ValueError as error:  # ragged lists
-        raise ShapeError(f"{name} is not a rectangular array ({error}), {expected}") from None
-    if array.dtype.kind not in "fiub" or array.dtype == bool:
-        raise ShapeError(f"{name} holds {array.dtype}, {expected}")
+    array = numbers(value, name, expected)
     if array.shape[array.ndim - len(core) :] != core or array.ndim < len(core):
         raise ShapeError(f"{name} has shape {array.shape}, {expected}")
-    return array.astype(np.float64, copy=False)
+    return array
 
 
 def batch_shape(names: Sequence[str], shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
@@ -88,8 +115,8 @@ def checked_dtype(dtype: Any) -> np.dtype:
     """float64 (default) or float32."""
     try:
         kind = np.dtype(np.float64 if dtype is None else dtype)
-    except TypeError:
-        raise OptionError(f"dtype is {dtype!r}, expected float64 or float32") from None
+    except Exception:  # NumPy raises what it likes here
+        raise OptionError(f"dtype is {shown(dtype)}, expected float64 or float32") from None
     if kind.name not in DTYPES:
         raise OptionError(f"dtype is {kind.name}, expected float64 or float32")
     return kind
@@ -97,10 +124,8 @@ def checked_dtype(dtype: Any) -> np.dtype:
 
 def checked_threads(threads: Any) -> None:
     """None or a positive whole number."""
-    if threads is None:
-        return
-    if isinstance(threads, bool) or not isinstance(threads, (int, np.integer)) or threads < 1:
-        raise OptionError(f"threads is {threads!r}, expected None or a whole number above 0")
+    if threads is not None:
+        whole(threads, "threads", most=MOST_THREADS)
 
 
 def destination(out: Any, shape: tuple[int, ...], kind: np.dtype) -> np.ndarray:
@@ -112,6 +137,8 @@ def destination(out: Any, shape: tuple[int, ...], kind: np.dtype) -> np.ndarray:
         raise ShapeError(f"out is {given}, expected an array of shape {shape}")
     if out.dtype != kind:
         raise ShapeError(f"out holds {out.dtype}, expected a writable array of {kind.name}")
+    if hasattr(out, "mask"):
+        raise ShapeError("out is a masked array, expected a plain one: results have no mask")
     if not out.flags.writeable:
         raise ShapeError(f"out is read-only, expected a writable array of {kind.name}")
     return out

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .arguments import is_word, shown
 from .backends.c_folder import folder
 from .backends.c_names import comment, identifier
 from .backends.casadi_folder import casadi_folder
@@ -49,8 +50,8 @@ def export(
 ) -> list[Path]:
     """Write kernels for a target; every file is complete or not there."""
     known = (*TARGETS, UNIT)
-    if target not in known:
-        raise OptionError(f"target {target!r} does not exist", did_you_mean(str(target), known))
+    if not is_word(target, known):
+        raise OptionError(f"target {shown(target)} does not exist", did_you_mean(target, known))
     if not names:
         raise OptionError("no kernel was named", "name one, such as 'inverse_dynamics'")
     if target == UNIT:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import evaluate as door
+from .arguments import checked, known_options
 from .dynamics import (
     coriolis,
     coupling,
@@ -123,6 +124,7 @@ def arm_of(model: Model, fn: Functions) -> Arm:
     return Arm(full, fn, reduced(full))
 
 
+@checked
 def compile_function(
     function: Callable[..., Any], robot: "Robot", sizes: Mapping[str, int] | None = None
 ) -> Callable[..., Any]:
@@ -133,7 +135,7 @@ def compile_function(
     broadcasts like every method of a Robot (`out=`, `threads=`, `dtype=`).
     """
     from .compiled import Code, Ports, object_of
-    from .robot.calls import CALL_OPTIONS, checked, run
+    from .robot.calls import CALL_OPTIONS, run
     from .trace.optimise import share_reciprocals
     from .trace.program import Port
     from .trace.tracer import SX, nested, program_of, symbols
@@ -165,7 +167,7 @@ def compile_function(
                 f"{function.__name__} got {len(arguments)} arguments, expected "
                 f"{len(names)}: {', '.join(names)}"
             )
-        checked(options, CALL_OPTIONS)
+        known_options(options, CALL_OPTIONS)
         kind = door.checked_dtype(options.get("dtype")).name
         door.checked_threads(options.get("threads"))
         if kind not in codes:

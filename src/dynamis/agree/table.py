@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..arguments import checked
 from ..errors import OptionError, did_you_mean
 from ..robot import Robot
 from .own import own_rows
@@ -55,6 +56,7 @@ class AgreementTable:
         return "\n".join(lines)
 
 
+@checked
 def agreement(
     robot: Robot, samples: int = SAMPLES, seed: int = 0, peers: Sequence[str] | None = None
 ) -> AgreementTable:

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from ..arguments import shown
 from ..errors import OptionError, ShapeError
+from ..evaluate import numbers
 from ..generic import Arm
 
 if TYPE_CHECKING:
@@ -89,15 +91,14 @@ def per_joint(
 ) -> list[float]:
     """A gain for every joint from one number or n of them (or `size`, for a task)."""
     n = robot.n if size is None else size
-    given = np.asarray(value)
-    if given.dtype.kind not in "fiu" or given.shape not in ((), (n,)):
-        raise ShapeError(
-            f"{name} is {value!r}, expected one number or {n}"
-            + (f", one per joint of robot {robot.name!r}" if size is None else "")
-        )
-    numbers = np.broadcast_to(given.astype(float), (n,)).tolist()
-    for number in numbers:
+    of = f", one per joint of robot {robot.name!r}" if size is None else ""
+    expected = f"expected one number or {n}{of}"
+    given = numbers(value, name, expected)
+    if given.shape not in ((), (n,)):
+        raise ShapeError(f"{name} is {shown(value)}, {expected}")
+    found = np.broadcast_to(given, (n,)).tolist()
+    for number in found:
         if number != number or (lowest is not None and number < lowest):
             least = "" if lowest is None else f" at least {lowest:g}"
-            raise OptionError(f"{name} is {value!r}, expected numbers{least}")
-    return numbers
+            raise OptionError(f"{name} is {shown(value)}, expected numbers{least}")
+    return found

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..arguments import checked, is_word
 from ..errors import OptionError, ShapeError, did_you_mean
 from ..evaluate import as_batch
 
@@ -85,6 +86,7 @@ class StateSpace:
         excess = np.real(values) if self.dt is None else np.abs(values) - 1.0
         return bool(np.all(excess < -error))
 
+    @checked
     def discrete(self, dt: float) -> "StateSpace":
         """The same system sampled every dt seconds with u held in between, exactly."""
         if self.dt is not None:
@@ -113,6 +115,7 @@ class StateSpace:
         return replace(self, A=self.A - self.B @ K, C=self.C - self.D @ K)
 
 
+@checked
 def linearise(
     robot: "Robot",
     q: Any,
@@ -127,7 +130,7 @@ def linearise(
     `output`: "q" (joint positions), "state" (positions and velocities), or "tool": displacement
     of the tool and its small rotation vector, both in base axes.
     """
-    if output not in OUTPUTS:
+    if not is_word(output, OUTPUTS):
         raise OptionError(
             f"output is {output!r}, expected 'q', 'state' or 'tool'", did_you_mean(output, OUTPUTS)
         )

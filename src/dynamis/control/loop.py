@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..arguments import checked
 from ..errors import OptionError
 from ..evaluate import as_batch
 from ..generic import arm_of
@@ -22,6 +23,7 @@ class ControlLoop:
     tau = loop.step(t, q, qd, q_d, qd_d, qdd_d)
     """
 
+    @checked
     def __init__(self, controller: Controller, robot: "Robot", sample_time: float | None = None):
         if not isinstance(controller, Controller):
             raise OptionError(f"controller is {controller!r}, expected one of dy.control")
@@ -37,6 +39,7 @@ class ControlLoop:
         """Forget the state: the next step starts anew."""
         self.state = None
 
+    @checked
     def step(
         self, t: float, q: Any, qd: Any, q_d: Any = None, qd_d: Any = None, qdd_d: Any = None
     ) -> np.ndarray:

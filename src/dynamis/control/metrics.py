@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import checked
 from ..errors import OptionError, ShapeError
 
 ROUNDING = 1e-12  # of the step: a peak this far above the final value is none
@@ -27,6 +28,7 @@ class StepMetrics:
     steady_state_error: Any  # last sample less the final value
 
 
+@checked
 def step_metrics(t: Any, y: Any, final: Any = None, start: Any = None, band: float = 0.02) -> Any:
     """Rise time, settling time, overshoot, peak time and steady-state error of y (N,) or (N, n).
 

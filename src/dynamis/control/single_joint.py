@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..arguments import checked
 from ..errors import OptionError, ShapeError
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ class SingleJoint:
             raise OptionError(f"damping is {self.damping:g}, expected at least 0")
 
     @classmethod
+    @checked
     def from_bandwidth(
         cls,
         inertia: float,
@@ -173,10 +175,12 @@ class SingleJoint:
 
     # -- responses ----------------------------------------------------------------------------
 
+    @checked
     def step_disturbance(self, t: Any, tau_p: float = 1.0) -> np.ndarray:
         """q(t) from rest at q = q_d = 0 under a step of the disturbance at t = 0; here q = e."""
         return self._error(t, 0.0, 0.0, -_number(tau_p, "tau_p") / self.inertia)
 
+    @checked
     def step_reference(self, t: Any, height: float = 1.0) -> np.ndarray:
         """q(t) from rest at 0 when q_d steps to `height` at t = 0 (values at 0+).
 

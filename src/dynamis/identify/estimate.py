@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..arguments import checked, passed_on
 from ..errors import OptionError
 from ..model.finding import Finding
 from .bodies import links_of, physical
@@ -58,6 +59,7 @@ class Estimate:
         variances = np.diag(self.covariance)
         return np.sqrt(np.maximum(np.where(np.isnan(variances), np.inf, variances), 0.0))
 
+    @checked
     def intervals(self, confidence: float = CONFIDENCE) -> np.ndarray:
         """Lowest and highest of every unknown, (m, 2)."""
         from scipy.stats import norm
@@ -113,10 +115,12 @@ class Estimate:
                 why[name] = f"the motion leaves {value:.3g} +- {spread:.2g}: its sign is not known"
         return why
 
+    @checked
     def predict(self, log: Log) -> np.ndarray:
         """Torque at the logged instants, (N, n)."""
         return predicted(self.unknowns, self.values, log, self._how(log))[0]
 
+    @checked
     def validate(self, log: Log) -> Validation:
         """Measured beside predicted torque on a motion: .rms, .relative_error, ..."""
         return validation(self.unknowns, self.values, log, self._how(log))
@@ -134,16 +138,21 @@ class Estimate:
         velocity = None if log.qd is None else self.asked.velocity
         return replace(self.asked, velocity=velocity)
 
+    @checked
     def save(self, path: str | Path) -> Path:
         """The identified robot as .toml or .urdf."""
         return self.robot.save(path)  # type: ignore[return-value]
 
+    @checked
     def refine(self, log: Log, controller: Any, reference: Any, **options: Any) -> "Estimate":
         """Output error: the simulated closed loop is made to move as the log says."""
         from .output_error import output_error
 
-        return output_error(self, log, controller, reference, **options)
+        taken = ("estimate", "log", "controller", "reference")
+        known = passed_on(options, output_error, *taken)
+        return output_error(self, log, controller, reference, **known)
 
+    @checked
     def report(self, path: str | Path, validations: Sequence[Validation] = ()) -> Path:
         """One self-contained page: held-out figures first, then everything else."""
         from ..report.identification import write

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..arguments import checked
 from ..errors import FileError, OptionError
 from ..model.finding import Finding
 from ..trajectory.arguments import positive
@@ -80,12 +81,14 @@ class Excitation:
         """Seconds, all periods."""
         return self.periods * self.period
 
+    @checked
     def sample(self, dt: float = 0.01) -> Sampled:
         """t, q, qd, qdd every dt over all periods, both ends included."""
         steps = step_count(self.duration, dt)
         t = np.linspace(0.0, self.duration, steps + 1)
         return Sampled(t, *self.trajectory(t))
 
+    @checked
     def save(self, path: Any, dt: float = 0.01) -> Path:
         """Write columns t, q1.., qd1.., qdd1.. to a .csv or .npz: whole or not at all."""
         path = writable(path)
@@ -103,6 +106,7 @@ class Excitation:
             raise
         return path
 
+    @checked
     def plot(self, path: Any = None) -> "Figure":
         """q, qd and qdd of every joint over one period."""
         from ..plots.figure import Picture, check_save, save

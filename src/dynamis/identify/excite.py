@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..arguments import checked, is_word, whole
 from ..errors import OptionError, did_you_mean
 from ..model.finding import Finding
 from ..trajectory.arguments import positive
@@ -26,10 +27,12 @@ if TYPE_CHECKING:
 
 RANDOM = 40  # random series: the starts are the best of them, the gain is over them
 QUICK = 200  # times in a period at which random series are looked at
+MOST_HARMONICS, MOST = 1_000, 100_000  # beyond, nobody waits for the design
 SAMPLES = 8  # samples of the design per harmonic, at least 40 in all
 ITERATIONS = 80
 
 
+@checked
 def excite(
     robot: "Robot",
     harmonics: int = 5,
@@ -66,21 +69,23 @@ def excite(
     `samples` per period and `max_iterations` from each of `starts` random motions trade time for
     quality; the same `seed` gives the same motion.
     """
-    if not hasattr(robot, "model"):
-        raise OptionError(f"robot is {robot!r}, expected a Robot", "use dy.load(...)")
     period = positive(period, "period", "in seconds")
     ridge = positive(ridge, "ridge", "(1e-6, say)")
-    whole = {"harmonics": (harmonics, 2), "periods": (periods, 1), "starts": (starts, 1),
-             "max_iterations": (max_iterations, 1), "seed": (seed, 0)}  # fmt: skip
-    for name, (value, least) in whole.items():
-        _whole(value, name, least)
-    if criterion not in CRITERIA:
+    whole(harmonics, "harmonics", 2, MOST_HARMONICS)
+    whole(seed, "seed", 0)
+    for name, value in (
+        ("periods", periods),
+        ("starts", starts),
+        ("max_iterations", max_iterations),
+    ):
+        whole(value, name, 1, MOST)
+    if not is_word(criterion, CRITERIA):
         raise OptionError(
             f"criterion is {criterion!r}, expected one of {', '.join(CRITERIA)}",
             did_you_mean(criterion, CRITERIA),
         )
     count = max(40, SAMPLES * harmonics) if samples is None else samples
-    _whole(count, "samples", 2 * harmonics + 1)
+    whole(count, "samples", 2 * harmonics + 1, MOST)
     bounds = resolved(robot, limits, center, q_limits, qd_limits, qdd_limits, torque_limits)
     asked = unknowns(robot, friction_named(friction))
     space = workspace(robot, table, clearance, capsule_radius, bounds.q)
@@ -182,8 +187,3 @@ def _demand(check: Check, X: np.ndarray) -> Demand:
     q, qd, qdd = check.series.states(X, check.times())
     tau = check.robot.inverse_dynamics(q, qd, qdd)
     return Demand(q.min(axis=0), q.max(axis=0), *(np.abs(x).max(axis=0) for x in (qd, qdd, tau)))
-
-
-def _whole(value: Any, name: str, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise OptionError(f"{name} is {value!r}, expected a whole number, {least} or more")

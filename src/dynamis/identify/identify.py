@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..arguments import checked, is_word, number
 from ..errors import OptionError, ShapeError
 from ..model.finding import Finding
 from .diagnose import diagnose
@@ -31,6 +32,7 @@ METHODS = ("direct", "two-step")
 LAST_THIRD = 2.0 / 3.0
 
 
+@checked
 def identify(
     robot: "Robot",
     log: Any,
@@ -61,14 +63,10 @@ def identify(
     is refused with its diagnosis, unless `force`.
     """
     logs = _logs(log, robot)
-    if method not in METHODS:
+    if not is_word(method, METHODS):
         raise OptionError(f"method is {method!r}, expected 'direct' or 'two-step'")
-    if processing is not None and not isinstance(processing, Processing):
-        raise OptionError(f"processing is {processing!r}, expected dy.Processing(...)")
-    if prior is not None and not (isinstance(prior, (int, float)) and prior >= 0):
-        raise OptionError(f"prior is {prior!r}, expected rows of data, at least 0")
-    if rotors not in (None, True, False):
-        raise OptionError(f"rotors is {rotors!r}, expected True, False or None")
+    if prior is not None:
+        number(prior, "prior", "rows of data, at least 0", lambda x: 0.0 <= x < np.inf)
     if slow is not None and method != "two-step":
         raise OptionError("slow logs were given", 'they are for method="two-step"')
     how = processing or Processing()

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.optimize import minimize_scalar
 
+from ..arguments import checked
 from ..errors import OptionError, ShapeError
 from ..spatial.functions import MATH
 from ..spatial.inertia import from_linear, linear, transformed
@@ -107,6 +108,7 @@ class PayloadEstimate:
         )
 
 
+@checked
 def identify_payload(
     robot: "Robot",
     log: Log,

@@ -11,6 +11,7 @@ import numpy as np
 from scipy.ndimage import minimum_filter1d
 from scipy.signal import butter, sosfiltfilt, welch
 
+from ..arguments import checked
 from ..errors import OptionError, did_you_mean
 from .log import Log
 from .samples import Samples
@@ -64,6 +65,7 @@ class Processing:
             if value is not None and not whole:
                 raise OptionError(f"{name} is {value!r}, expected a whole number above 0")
 
+    @checked
     def resolved(self, log: Log) -> "Processing":
         """Every choice made for one log."""
         rate = self.rate or log.rate

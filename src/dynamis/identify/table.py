@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ShapeError
+from ..evaluate import unmasked
 from ..model.finding import Finding
 
 NUMERIC = "fiuMm"  # kinds of dtype: numbers, and moments and spans of time
@@ -31,7 +32,7 @@ class Table:
         """One array, of numbers or times, with 0, 1 or 2 axes."""
         given = self.read(name)
         try:
-            array = np.asarray(_unmasked(given))
+            array = np.asarray(unmasked(given))
         except ValueError as error:  # ragged lists
             raise ShapeError(
                 f"{self.where}: {name!r} is not a rectangular array ({error})"
@@ -49,10 +50,3 @@ class Table:
         """The names there are, for a message."""
         shown = ", ".join(repr(x)[1:-1] for x in self.names[:40])
         return f"{shown}, ... ({len(self.names)} in all)" if len(self.names) > 40 else shown
-
-
-def _unmasked(given: Any) -> Any:
-    """What a masked array hides is missing, not measured."""
-    if isinstance(given, np.ma.MaskedArray) and np.ma.is_masked(given):
-        return np.ma.filled(given.astype(np.float64), np.nan)
-    return given

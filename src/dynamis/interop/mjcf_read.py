@@ -12,6 +12,7 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
+from ..arguments import checked
 from ..errors import FileError, ModelError
 from ..model.friction import Friction
 from ..model.source import located, read_bytes
@@ -43,6 +44,7 @@ HINT = "keep what moves as hinge and slide joints on a fixed base"
 SAVE = 'set <compiler saveinertial="true"/> and save it from MuJoCo, or use from_mujoco(model)'
 
 
+@checked
 def from_mjcf(source: str | Path, tip: str | None = None) -> Robot:
     """The robot of MJCF text, or of a file if `source` is a path.
 

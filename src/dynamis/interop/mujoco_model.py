@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import checked
 from ..model.friction import Friction
 from ..packages import package
 from ..robot import Robot
@@ -15,6 +16,7 @@ from .rigid_tree import NotRepresentableError
 from .sketches import Draft, limits, reflected
 
 
+@checked
 def from_mujoco(model: Any, tip: str | None = None) -> Robot:
     """The robot of a `mujoco.MjModel`: a tree of hinges and slides; `tip` as in `from_mjcf`."""
     mujoco = package("mujoco", "mujoco", "from_mujoco", "peers")

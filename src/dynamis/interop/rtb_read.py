@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import checked
 from ..model.drive import Drive
 from ..model.link import Link
 from ..model.pose import pose
@@ -19,6 +20,7 @@ from .sketches import Draft, free
 AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 
 
+@checked
 def from_rtb(robot: Any, tip: str | None = None) -> Robot:
     """The robot of a `DHRobot`, or of a `Robot`/`ERobot` (as its URDF loader gives).
 

@@ -7,6 +7,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from ..arguments import is_word
 from ..errors import ModelError, OptionError, did_you_mean
 from ..spatial.frames import Frame
 from ..spatial.rotations import normalised, transpose
@@ -32,10 +33,10 @@ class Axis:
     direction: Vector
 
     def __post_init__(self) -> None:
-        if self.kind not in JOINTS:
+        if not is_word(self.kind, JOINTS):
             raise OptionError(
                 f"axis kind {self.kind!r} does not exist, expected 'revolute' or 'prismatic'",
-                did_you_mean(str(self.kind), JOINTS),
+                did_you_mean(self.kind, JOINTS),
             )
         for name in ("point", "direction"):
             numbers = quantities(getattr(self, name), 3, f"axis {name}")

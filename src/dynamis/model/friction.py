@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
+from ..arguments import is_word
 from ..errors import ModelError, OptionError, did_you_mean
 from .keywords import strict
 from .quantity import Expression, Scalar, quantities, quantity
@@ -64,7 +65,7 @@ class Friction:
         return {**rest, "constants": {**rest.get("constants", {}), **constants}}
 
     def __post_init__(self) -> None:
-        if self.law not in LAWS:
+        if not is_word(self.law, LAWS):
             raise OptionError(
                 f"friction law {self.law!r} does not exist", did_you_mean(self.law, LAWS)
             )

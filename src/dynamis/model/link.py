@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
+from ..arguments import is_word
 from ..errors import ModelError, OptionError, did_you_mean
 from ..spatial.functions import cos_sin
 from ..spatial.inertia import Inertia, from_com, from_linear, symmetric_of
@@ -55,10 +56,10 @@ class Link:
     effort_limit: Scalar | None = None
 
     def __post_init__(self) -> None:
-        if self.joint not in JOINTS:
+        if not is_word(self.joint, JOINTS):
             raise OptionError(
                 f"joint type {self.joint!r} does not exist, expected 'revolute' or 'prismatic'",
-                did_you_mean(str(self.joint), JOINTS),
+                did_you_mean(self.joint, JOINTS),
             )
         for name in ("d", "a", "alpha", "theta", "offset", "mass"):
             self._set(name, quantity(getattr(self, name), name))

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
+from ..arguments import choice, shown
 from ..errors import ModelError, OptionError, did_you_mean
 from ..spatial.inertia import Inertia, from_com
 from .conventions import CONVENTIONS, convention_named
@@ -86,17 +87,16 @@ class Model:
             raise ModelError(f"robot {self.name!r} has no links, expected at least one")
         wrong = next((x for x in links if not isinstance(x, Link)), None)
         if wrong is not None:
-            raise ModelError(f"links contains {wrong!r}, expected dy.Link(...)")
-        if self.rotors not in ROTORS:
-            raise OptionError(
-                f"rotors is {self.rotors!r}, expected one of {ROTORS}",
-                did_you_mean(str(self.rotors), ROTORS),
-            )
+            raise ModelError(f"links contains {shown(wrong)}, expected dy.Link(...)")
+        choice(self.rotors, "rotors", ROTORS)
         self._set("links", tuple(_named(link, i) for i, link in enumerate(links)))
         self._set("gravity", quantities(self.gravity, 3, "gravity"))
         self._set("base", pose(self.base, "base"))
         self._set("tool", pose(self.tool, "tool"))
         self._set("frames", tuple(self.frames))
+        wrong = next((x for x in self.frames if not isinstance(x, NamedFrame)), None)
+        if wrong is not None:
+            raise ModelError(f"frames contains {shown(wrong)}, expected named frames")
         self._check_names()
         self._check_fields()
         self._set_values()
@@ -117,7 +117,7 @@ class Model:
         for name, (kind, words) in expected.items():
             value = getattr(self, name)
             if not isinstance(value, kind):
-                raise ModelError(f"{name} is {value!r}, expected {words}")
+                raise ModelError(f"{name} is {shown(value)}, expected {words}")
 
     def _check_names(self) -> None:
         for what, names in (("link", self.link_names), ("joint", self.tree_joint_names)):

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from ..arguments import real, shown
 from ..errors import ModelError, SymbolError
 from ..spatial.functions import MATH, Functions
 
@@ -69,15 +70,11 @@ def quantity(value: Any, where: str) -> float | Expression:
         if expression.symbols:
             return expression
         value = _number(expression, where)
-    kind = getattr(getattr(value, "dtype", None), "kind", "f")  # of a NumPy scalar
-    if isinstance(value, (bool, bytes, list, tuple, dict, set)) or kind not in "fiu":
-        raise ModelError(f"{where} is {value!r}, expected a number or text like 'pi/2'")
-    try:
-        number = float(value)
-    except OverflowError:
-        raise ModelError(f"{where} is too large, expected a finite number") from None
-    except (TypeError, ValueError) as error:
-        raise ModelError(f"{where} is {value!r}, expected a number or text like 'pi/2'") from error
+    number = real(value)
+    if number != number and not isinstance(value, float):
+        if isinstance(value, int) and not isinstance(value, bool):
+            raise ModelError(f"{where} is too large, expected a finite number")
+        raise ModelError(f"{where} is {shown(value)}, expected a number or text like 'pi/2'")
     if not math.isfinite(number):
         raise ModelError(f"{where} is {number}, expected a finite number")
     return number
@@ -85,9 +82,12 @@ def quantity(value: Any, where: str) -> float | Expression:
 
 def quantities(values: Any, count: int, where: str) -> tuple[float | Expression, ...]:
     """Exactly `count` quantities from any sequence."""
-    if isinstance(values, (str, bytes, dict)) or not isinstance(values, Iterable):
-        raise ModelError(f"{where} is {values!r}, expected {count} numbers")
-    items = list(values)
+    if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
+        raise ModelError(f"{where} is {shown(values)}, expected {count} numbers")
+    try:
+        items = list(values)
+    except TypeError:  # an array of no dimensions is iterable only by name
+        raise ModelError(f"{where} is {shown(values)}, expected {count} numbers") from None
     if len(items) != count:
         raise ModelError(f"{where} has {len(items)} entries, expected {count}")
     return tuple(quantity(item, f"{where}[{i}]") for i, item in enumerate(items))

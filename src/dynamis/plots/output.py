@@ -7,14 +7,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from ..arguments import path_of, shown
 from ..errors import FileError, OptionError
 
 
 def checked_path(path: Any, suffixes: Iterable[str], what: str) -> Path:
     """The path of a file to be written, if its suffix is known and its folder is there."""
     if not isinstance(path, (str, os.PathLike)):
-        raise OptionError(f"path is {path!r}, expected where to write the {what}")
-    target = Path(path)
+        raise OptionError(f"path is {shown(path)}, expected where to write the {what}")
+    target = path_of(path)
     known = sorted(suffixes)
     if target.suffix.lower() not in known:
         given = f"suffix {target.suffix!r}" if target.suffix else "no suffix"

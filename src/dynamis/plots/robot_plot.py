@@ -3,9 +3,12 @@
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from ..arguments import checked, shown
 from ..errors import OptionError, ShapeError
+from ..evaluate import numbers
 from ..robot import Robot
 from .figure import INK, Picture, check_save, save
 from .scene import Artists, add_axes, is_space, prepare
@@ -14,6 +17,7 @@ from .strokes import GHOST, strokes
 from .view import View, view_of
 
 
+@checked
 def plot_robot(
     robot: Robot, q: Any, frames: bool = True, path: Any = None, ax: Any = None
 ) -> Figure:
@@ -23,6 +27,8 @@ def plot_robot(
     are seen face on. `ax` draws on axes of your own.
     """
     check_save(path)
+    if ax is not None and not isinstance(ax, Axes):
+        raise OptionError(f"ax is {shown(ax)}, expected matplotlib axes or None")
     arm = skeleton(robot, positions(robot, q))
     view = view_of(robot, arm)
     if ax is not None and is_space(ax):
@@ -45,13 +51,10 @@ def plot_robot(
 
 def positions(robot: Robot, q: Any) -> np.ndarray:
     """Positions as (K, n), finite."""
-    try:
-        given = np.atleast_2d(np.asarray(q, dtype=float))
-    except (TypeError, ValueError):
-        raise ShapeError(f"q is {q!r}, expected numbers of shape ({robot.n},)") from None
+    given = np.atleast_2d(numbers(q, "q", f"expected numbers of shape ({robot.n},)"))
     if given.ndim > 2 or given.shape[-1] != robot.n or not len(given):
         raise ShapeError(
-            f"q has shape {np.shape(q)}, expected ({robot.n},) or (K, {robot.n}) for the joints "
+            f"q has shape {given.shape}, expected ({robot.n},) or (K, {robot.n}) for the joints "
             f"of {robot.name!r}"
         )
     if not np.isfinite(given).all():

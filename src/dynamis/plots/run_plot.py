@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
+from ..arguments import checked
 from ..errors import OptionError
 from . import lines
 from .figure import INK, SOFT, Picture, check_save, save
@@ -20,6 +21,7 @@ COLOURS = ("#1f5fa8", "#d9822b", "#2e8b57", "#b3261e", "#7b52ab", "#8a5a44", "#c
 ENERGY_COLOURS = ("#d9822b", "#1f5fa8", "#1c2530")
 
 
+@checked
 def plot_run(
     run: RunLike,
     what: Sequence[str] = tuple(QUANTITIES),

@@ -11,14 +11,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import isfinite, pi
-from operator import index
+from numbers import Integral
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..arguments import a_robot, is_word, positive, shown
 from ..control.controller import Controller, Measured, Reference, per_joint
 from ..errors import OptionError, ShapeError, did_you_mean
+from ..evaluate import numbers
 from ..generic import arm_of
 from ..spatial.functions import MATH, Functions
 from ..trajectory.trajectory import Trajectory
@@ -63,20 +65,20 @@ class Law:
 
     def __post_init__(self) -> None:
         if not isinstance(self.controller, Controller):
-            raise OptionError(f"controller is {self.controller!r}, expected one of dy.control")
-        if not hasattr(self.robot, "model"):
-            raise OptionError(f"robot is {self.robot!r}, expected a Robot", "use dy.load(...)")
+            raise OptionError(f"controller is {shown(self.controller)}, expected one of dy.control")
+        a_robot(self.robot)
         if self.reference is not None and not isinstance(self.reference, Trajectory):
             raise OptionError(
-                f"reference is {self.reference!r}, expected a trajectory or None",
+                f"reference is {shown(self.reference)}, expected a trajectory or None",
                 "without one, the reference comes with every sample",
             )
         for name in ("sample_time", "ramp"):
-            object.__setattr__(self, name, _above_zero(getattr(self, name), name, "seconds"))
+            object.__setattr__(self, name, positive(getattr(self, name), name, "seconds"))
         object.__setattr__(self, "latch", _samples(self.latch))
-        if self.safe == "zero" and np.any(np.asarray(self.safe_damping) != 0.0):
+        damping = numbers(self.safe_damping, "safe_damping", "expected one number or one per joint")
+        if is_word(self.safe, ("zero",)) and (damping != 0.0).any():
             raise OptionError(
-                f"safe_damping is {self.safe_damping!r}, but the safe torque is zero",
+                f"safe_damping is {shown(self.safe_damping)}, but the safe torque is zero",
                 'give safe="gravity" too, or leave it out',
             )
         own = self.controller.sample_time
@@ -86,10 +88,10 @@ class Law:
                 "give both the same, or leave the controller's out",
             )
         for name, known in (("safe", SAFE), ("velocity", VELOCITIES)):
-            if getattr(self, name) not in known:
+            if not is_word(getattr(self, name), known):
                 raise OptionError(
                     f"{name} is {getattr(self, name)!r}, expected one of {', '.join(known)}",
-                    did_you_mean(str(getattr(self, name)), known),
+                    did_you_mean(getattr(self, name), known),
                 )
         if self.reference is not None and self.reference.n != self.robot.n:
             raise ShapeError(
@@ -102,7 +104,7 @@ class Law:
                     "velocity_filter filters differences of positions, velocity is 'measured'",
                     'give velocity="difference" too',
                 )
-            hertz = _above_zero(self.velocity_filter, "velocity_filter", "Hz")
+            hertz = positive(self.velocity_filter, "velocity_filter", "Hz")
             object.__setattr__(self, "velocity_filter", hertz)
         if self.limit is not None and hasattr(self.controller, "limit"):
             # a law that knows the limit stops its integral there
@@ -321,24 +323,13 @@ class Law:
         return trace("init", self.start, ports, [Port("state", (self.states,))])
 
 
-def _above_zero(value: Any, name: str, unit: str) -> float:
-    given = np.asarray(value)
-    if given.dtype.kind not in "fiu" or given.shape != () or not 0 < given < np.inf:
-        raise OptionError(f"{name} is {value!r}, expected {unit} above 0")
-    return float(given)
-
-
 def _samples(latch: Any) -> int:
     """A number of samples in a row."""
-    try:
-        count = index(latch)
-    except TypeError:
-        count = 0
-    if isinstance(latch, bool) or not 1 <= count <= MOST_LATCH:
+    if isinstance(latch, bool) or not isinstance(latch, Integral) or not 1 <= latch <= MOST_LATCH:
         raise OptionError(
-            f"latch is {latch!r}, expected a number of samples from 1 to {MOST_LATCH}"
+            f"latch is {shown(latch)}, expected a number of samples from 1 to {MOST_LATCH}"
         )
-    return count
+    return int(latch)
 
 
 def _good(x: Any, fn: Functions, most: float = PLAUSIBLE) -> Any:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..arguments import a_robot, checked, flag, fraction, number, passed_on, positive, whole
 from ..errors import OptionError
-from ..simulate.settings import positive
 from ..simulate.stepper import Stepper
 from . import udp
 from .foreground import first_in_line, signals_to
@@ -50,16 +50,16 @@ class PlantServer:
         keep: bool = True,
     ):
         self.rate = positive(rate, "rate", "steps per second")
-        for name, value, most in (
-            ("loss", loss, 1.0),
-            ("delay", delay, 10.0),
-            ("jitter", jitter, 10.0),
-        ):
-            if not 0 <= value <= most:
-                raise OptionError(f"{name} is {value!r}, expected a number from 0 to {most:g}")
-        if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-            raise OptionError(f"seed is {seed!r}, expected a whole number, 0 or more")
-        self.n, self.keep = robot.n, keep
+        loss, delay, jitter = (
+            fraction(value, name, most)
+            for name, value, most in (
+                ("loss", loss, 1.0),
+                ("delay", delay, 10.0),
+                ("jitter", jitter, 10.0),
+            )
+        )
+        seed = whole(seed, "seed", 0)
+        self.n, self.keep = a_robot(robot).n, flag(keep, "keep")
         self.arm = Stepper(robot, q0, 1.0 / self.rate, stops)
         self.encoder = Encoder(robot, encoder, 1.0 / self.rate)
         self.measurements = Channel(loss, delay, jitter, seed)
@@ -68,7 +68,7 @@ class PlantServer:
         self.link = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         try:
             self.link.bind((host, port))
-        except (OSError, OverflowError) as error:
+        except (OSError, OverflowError, TypeError, ValueError) as error:
             self.link.close()
             raise OptionError(f"cannot listen at {host} port {port}: {error}") from None
         self.link.setblocking(False)
@@ -84,6 +84,7 @@ class PlantServer:
 
     def run(self, duration: float = np.inf) -> PlantRun:
         """Let `duration` seconds pass, or time without end; the port is closed afterwards."""
+        duration = number(duration, "duration", "seconds above 0", lambda x: x > 0.0)
         begun, dt, k = time.monotonic(), 1.0 / self.rate, 0
         with self.link:
             while not self._stopped and k * dt < duration:
@@ -161,6 +162,7 @@ class PlantServer:
                 self.found.sent += 1
 
 
+@checked
 def run_plant(
     robot: "Robot", port: int = udp.PORT, duration: float = np.inf, **options: Any
 ) -> PlantRun:
@@ -170,7 +172,8 @@ def run_plant(
     ways, seed,
     encoder (rad or m per count), stops, keep (the rows).
     """
-    return serve(PlantServer(robot, port, **options), duration)
+    known = passed_on(options, PlantServer, "robot", "port")
+    return serve(PlantServer(robot, port, **known), duration)
 
 
 def serve(server: PlantServer, duration: float = np.inf) -> PlantRun:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ..arguments import checked
 from ..errors import FileError
 
 
@@ -38,6 +39,7 @@ class PlantRun:
         """The rows as one array, (K, 3 + 3 n)."""
         return np.frombuffer(b"".join(self.rows)).reshape(-1, len(self.columns))
 
+    @checked
     def save(self, path: str | Path) -> None:
         """Write the rows as CSV."""
         try:
@@ -46,6 +48,7 @@ class PlantRun:
             raise FileError(f"cannot write {str(path)!r}: {error.strerror}") from None
 
     @classmethod
+    @checked
     def read(cls, path: str | Path) -> "PlantRun":
         """The rows of a CSV that `save` wrote; counts other than `steps` are not in it."""
         try:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..arguments import checked, passed_on
 from ..errors import OptionError
 from ..trajectory.trajectory import State
 
@@ -101,14 +102,17 @@ class Run:
         """Figure of q, qd, tau, error and energy over time."""
         from ..plots import plot_run
 
-        return plot_run(self, **({} if what is None else {"what": what}), **options)
+        known = passed_on(options, plot_run, "run", "what")
+        return plot_run(self, **({} if what is None else {"what": what}), **known)
 
+    @checked
     def animate(self, path: str | Path, **options: Any) -> Path:
         """The moving arm as .gif, .mp4 or .html."""
         from ..plots import animate
 
-        return animate(self, path, **options)
+        return animate(self, path, **passed_on(options, animate, "run", "path"))
 
+    @checked
     def save(self, path: str | Path, measured: bool = False) -> Path:
         """Columns t, q1.., qd1.., tau1.. as .csv or .npz; `measured`: what the sensors gave."""
         from .save import save

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..arguments import is_word
 from ..errors import OptionError, did_you_mean
 from ..model.keywords import strict
 from ..spatial.functions import Functions
@@ -38,10 +39,10 @@ class Sensors:
     def __post_init__(self) -> None:
         if self.velocity is None:
             object.__setattr__(self, "velocity", "exact" if self.encoder is None else "difference")
-        if self.velocity not in VELOCITIES:
+        if not is_word(self.velocity, VELOCITIES):
             raise OptionError(
                 f"velocity is {self.velocity!r}, expected 'exact' or 'difference'",
-                did_you_mean(str(self.velocity), VELOCITIES),
+                did_you_mean(self.velocity, VELOCITIES),
             )
         seed = self.seed
         if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.interpolate import CubicSpline
 
+from ..arguments import checked
 from ..errors import OptionError, ShapeError
 from ..packages import package
 from .along import Along
@@ -43,6 +44,7 @@ class Rows(NamedTuple):
     top: np.ndarray
 
 
+@checked
 def time_optimal(
     robot: "Robot",
     path: Any,

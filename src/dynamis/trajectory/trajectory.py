@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..arguments import checked
 from ..errors import OptionError, ShapeError
 from ..evaluate import NUMPY
 from ..spatial.functions import MATH, Functions
@@ -72,6 +73,7 @@ class Trajectory(ABC):
     def _over(self, times: np.ndarray) -> Lists:
         return self.at(times, NUMPY)
 
+    @checked
     def sample(self, dt: float) -> Sampled:
         """Every dt from 0 to the end, both included; the last step may be shorter."""
         dt = positive(dt, "dt", "in seconds")
@@ -81,6 +83,7 @@ class Trajectory(ABC):
         t = np.minimum(t, self.duration)
         return Sampled(t, *self(t))
 
+    @checked
     def check(self, robot: "Robot", dt: float | None = None) -> "list[Finding]":
         """Violations of position, velocity_limit and effort_limit: joint, time and value.
 
