@@ -3,7 +3,7 @@
     python tests/misuse.py [--all] [words of callables ...]
 
 Callables are found by looking: what `dynamis` and its public modules name, and the public methods
-of every object of ours they return. Each parameter in turn gets each value of `values()`, the
+of every object of ours they return. Each parameter in turn gets each of VALUES, the
 others something valid. A call may return, or raise a DynamisError: nothing else.
 """
 
@@ -13,7 +13,6 @@ import hashlib
 import importlib
 import inspect
 import os
-import signal
 import sys
 import tempfile
 import time
@@ -23,7 +22,7 @@ from collections.abc import Callable, Iterator
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from types import MappingProxyType, ModuleType, SimpleNamespace
+from types import ModuleType
 from typing import Any, NamedTuple
 
 os.environ.setdefault("DYNAMIS_COMPILE", "off")
@@ -48,83 +47,85 @@ class Nothing:
     """A class of nobody's."""
 
 
-def values() -> dict[str, Any]:
-    """The nasty values by name, made anew: generators are used up."""
-    ones = np.ones(N)
-    return {
-        "None": None,
-        "True": True,
-        "empty text": "",
-        "no": "no",
-        "number as text": "1.5",
-        "huge text": "a" * 100_000,
-        "control characters": "a\x00\x1b[31m\n\t",
-        "lone surrogate": "\ud800",
-        "mathtext": "$\\frac{$",
-        "bytes": b"",
-        "0": 0,
-        "-1": -1,
-        "1": 1,
-        "0.5": 0.5,
-        "-1.5": -1.5,
-        "inf": float("inf"),
-        "nan": float("nan"),
-        "1e300": 1e300,
-        "1e-320": 1e-320,
-        "10**400": 10**400,
-        "2**64+1": 2**64 + 1,
-        "1j": 1j,
-        "Decimal": Decimal("1.5"),
-        "Fraction": Fraction(1, 3),
-        "symbol": sympy.Symbol("x"),
-        "sympy number": sympy.Rational(1, 3),
-        "[]": [],
-        "[[]]": [[]],
-        "()": (),
-        "ragged": [[1.0], [1.0, 2.0]],
-        "list of None": [None] * N,
-        "list of texts": ["a", "b"],
-        "list of numbers": [1.0] * N,
-        "list of huge": [10**400] * N,
-        "long list": [0.0] * 7,
-        "nested": [[[1.0] * N]],
-        "dict": {"a": 1},
-        "empty dict": {},
-        "dict of numbers": {0: 1.0, 1: 2.0},
-        "set": {1.0, 2.0},
-        "object": object(),
-        "function": lambda *args, **options: None,
-        "function of nothing": lambda: 0,
-        "class": Nothing,
-        "instance": Nothing(),
-        "module": os,
-        "generator": (x for x in (1.0, 2.0)),
-        "iterator": iter([1.0]),
-        "range": range(N),
-        "scalar array": np.array(1.0),
-        "empty array": np.zeros(0),
-        "array of one": np.ones(1),
-        "square": np.eye(N),
-        "pose": np.eye(4),
-        "many dimensions": np.zeros((1,) * 5),
-        "nan array": ones * np.nan,
-        "complex array": ones * 1j,
-        "text array": np.array(["1", "2"]),
-        "object array": np.array([object(), None]),
-        "bool array": ones > 0,
-        "dates": np.array(["2020-01-01", "2020-01-02"], dtype="datetime64[D]"),
-        "record array": np.zeros(N, dtype=[("a", float)]),
-        "float16": ones.astype(np.float16),
-        "masked": np.ma.masked_array(ones, mask=[True, False]),
-        "mask": np.ma.masked,
-        "matrix": np.asmatrix(ones),
-        "numpy bool": np.bool_(True),
-        "numpy text": np.str_("no"),
-        "path to nowhere": Path("nowhere") / "at all",
-        "another robot": dy.load("puma560"),
-        "slice": slice(None),
-        "not implemented": NotImplemented,
-    }
+@functools.cache
+def other_robot() -> Any:
+    return dy.load("puma560")
+
+
+VALUES: dict[str, Callable[[], Any]] = {  # made anew for every call: generators are used up
+    "None": lambda: None,
+    "True": lambda: True,
+    "empty text": lambda: "",
+    "no": lambda: "no",
+    "number as text": lambda: "1.5",
+    "huge text": lambda: "a" * 100_000,
+    "control characters": lambda: "a\x00\x1b[31m\n\t",
+    "lone surrogate": lambda: "\ud800",
+    "mathtext": lambda: "$\\frac{$",
+    "bytes": lambda: b"",
+    "0": lambda: 0,
+    "-1": lambda: -1,
+    "1": lambda: 1,
+    "0.5": lambda: 0.5,
+    "-1.5": lambda: -1.5,
+    "inf": lambda: float("inf"),
+    "nan": lambda: float("nan"),
+    "1e300": lambda: 1e300,
+    "1e-320": lambda: 1e-320,
+    "10**400": lambda: 10**400,
+    "2**64+1": lambda: 2**64 + 1,
+    "1j": lambda: 1j,
+    "Decimal": lambda: Decimal("1.5"),
+    "Fraction": lambda: Fraction(1, 3),
+    "symbol": lambda: sympy.Symbol("x"),
+    "sympy number": lambda: sympy.Rational(1, 3),
+    "[]": lambda: [],
+    "[[]]": lambda: [[]],
+    "()": lambda: (),
+    "ragged": lambda: [[1.0], [1.0, 2.0]],
+    "list of None": lambda: [None] * N,
+    "list of texts": lambda: ["a", "b"],
+    "list of numbers": lambda: [1.0] * N,
+    "list of huge": lambda: [10**400] * N,
+    "long list": lambda: [0.0] * 7,
+    "nested": lambda: [[[1.0] * N]],
+    "dict": lambda: {"a": 1},
+    "empty dict": lambda: {},
+    "dict of numbers": lambda: {0: 1.0, 1: 2.0},
+    "set": lambda: {1.0, 2.0},
+    "object": object,
+    "function": lambda: lambda *args, **options: None,
+    "function of nothing": lambda: lambda: 0,
+    "class": lambda: Nothing,
+    "instance": Nothing,
+    "module": lambda: os,
+    "generator": lambda: (x for x in (1.0, 2.0)),
+    "iterator": lambda: iter([1.0]),
+    "range": lambda: range(N),
+    "scalar array": lambda: np.array(1.0),
+    "empty array": lambda: np.zeros(0),
+    "array of one": lambda: np.ones(1),
+    "square": lambda: np.eye(N),
+    "pose": lambda: np.eye(4),
+    "many dimensions": lambda: np.zeros((1,) * 5),
+    "nan array": lambda: np.ones(N) * np.nan,
+    "complex array": lambda: np.ones(N) * 1j,
+    "text array": lambda: np.array(["1", "2"]),
+    "object array": lambda: np.array([object(), None]),
+    "bool array": lambda: np.ones(N) > 0,
+    "dates": lambda: np.array(["2020-01-01", "2020-01-02"], dtype="datetime64[D]"),
+    "record array": lambda: np.zeros(N, dtype=[("a", float)]),
+    "float16": lambda: np.ones(N).astype(np.float16),
+    "masked": lambda: np.ma.masked_array(np.ones(N), mask=[True, False]),
+    "mask": lambda: np.ma.masked,
+    "matrix": lambda: np.asmatrix(np.ones(N)),
+    "numpy bool": lambda: np.bool_(True),
+    "numpy text": lambda: np.str_("no"),
+    "path to nowhere": lambda: Path("nowhere") / "at all",
+    "another robot": other_robot,
+    "slice": lambda: slice(None),
+    "not implemented": lambda: NotImplemented,
+}
 
 
 # what is valid
@@ -246,12 +247,12 @@ VALID: dict[str, Callable[[], Any]] = {
     "Run.plot.what": lambda: "q",
     "Sensors.slots.n": lambda: N,
     "StateSpace.feedback.gain": lambda: np.zeros((N, 2 * N)),
-    "PlantRun.read.path": lambda: plant_file(),
+    "PlantRun.read.path": plant_file,
     "Recursion.function.arguments": lambda: robot().equations().q,
     "agree.Row.quantity": lambda: "mass_matrix",
     "agree.Row.difference": lambda: 0.0,
     "agree.Row.limit": lambda: 1.0,
-    "trajectory.Hermite.states": lambda: np.zeros((3, 3, N)),
+    "trajectory.Hermite.states": lambda: np.zeros((2, 3, N)),
     "trajectory.time_optimal.acceleration": lambda: 1.0,
     "compile().*arguments": lambda: ([0.1, 0.2],),
     "control.ControlLoop.sample_time": lambda: 0.005,
@@ -276,10 +277,12 @@ VALID: dict[str, Callable[[], Any]] = {
     "realtime.controller_cost.robot": robot,
     "realtime.run_plant.duration": lambda: 0.002,
     "realtime.run_plant.port": lambda: 0,
-    "rtb.fdyn.T": lambda: 0.01,
+    "rtb.fdyn.T": lambda: 0.1,
+    "rtb.fdyn.dt": lambda: 0.05,
     "rtb.rne.qd": lambda: [0.1, 0.2],
     "rtb.rne.qdd": lambda: [0.1, 0.2],
-    "simulate.simulate.duration": lambda: 0.01,
+    "simulate.simulate.duration": lambda: 0.1,
+    "simulate.simulate.dt": lambda: 0.05,
     "trajectory.time_optimal.path": lambda: [[0.0, 0.0], [0.5, 0.5], [1.0, 0.0]],
     "trajectory.trapezoid.duration": lambda: 1.0,
 }
@@ -359,17 +362,18 @@ def named(module: ModuleType) -> Iterator[tuple[str, Any]]:
     names = getattr(module, "__all__", None)
     for name in names or [x for x in vars(module) if not x.startswith("_")]:
         value = getattr(module, name)
-        if names or getattr(value, "__module__", None) == module.__name__:
-            if callable(value) and not inspect.ismodule(value):
-                yield name, value
+        own = names or getattr(value, "__module__", None) == module.__name__
+        if own and callable(value) and not inspect.ismodule(value):
+            yield name, value
 
 
 def methods(thing: Any) -> Iterator[tuple[str, Any]]:
     """Public methods of an object of ours, those of its bases in other packages left out."""
     for name in dir(type(thing)):
         owner = next((c for c in type(thing).__mro__ if name in vars(c)), object)
-        kept = not name.startswith("_") or name in ("__call__", "__getitem__")
-        if not kept or not owner.__module__.startswith("dynamis"):
+        if (name.startswith("_") and name != "__call__") or not owner.__module__.startswith(
+            "dynamis"
+        ):
             continue
         if isinstance(inspect.getattr_static(thing, name), (property, functools.cached_property)):
             continue
@@ -476,6 +480,7 @@ KEYWORDS: dict[str, tuple[str, ...]] = {
 NOT_TRIED = {
     "simulate.Tableau": "a table of numbers that proves its own sums",
     "Picture.set": "matplotlib's own",
+    "errors.did_you_mean": "the hint of a message, for code of ours",
 }
 ENDLESS = {"realtime.run_plant.duration"}  # numbers here mean what they say
 
@@ -528,7 +533,7 @@ class Outcome(NamedTuple):
 
 def chosen(site: Site, parameter: str, every: bool) -> list[str]:
     """Names of the values a parameter gets: all, or some that its own name decides."""
-    names = list(values())
+    names = list(VALUES)
     if f"{site.name}.{parameter}" in ENDLESS:
         names = [x for x in names if x not in ("1", "0.5", "inf", "1e300", "2**64+1", "Decimal")]
     if every:
@@ -547,7 +552,7 @@ def misused(site: Site, every: bool = False) -> Iterator[Outcome]:
             begun, error = time.perf_counter(), None
             try:
                 with quiet():
-                    site.used({parameter: values()[name]})
+                    site.used({parameter: VALUES[name]()})
             except Exception as found:
                 error = found
             finally:

@@ -30,7 +30,7 @@ CLASSES = (  # of ours, held to by name: naming them in an annotation is enough
 )
 WORDS = {
     **{"bool": "True or False", "int": "a whole number", "float": "a number", "str": "a text"},
-    **{"Path": "a path", "Mapping": "a dictionary"},
+    **{"Path": "a path", "Mapping": "a dictionary", "Sequence": "a list", "Iterable": "a list"},
 }
 
 
@@ -99,6 +99,12 @@ def flag(value: Any, name: str) -> bool:
     if not is_flag(value):
         raise OptionError(f"{name} is {shown(value)}, expected True or False")
     return bool(value)
+
+
+def is_list(value: Any) -> bool:
+    """Whether a value is a list of things: any iterable but texts, dictionaries and scalars."""
+    bare = isinstance(value, (str, bytes, Mapping, type)) or getattr(value, "shape", None) == ()
+    return not bare and hasattr(value, "__iter__")
 
 
 def is_word(value: Any, known: Iterable[str]) -> bool:
@@ -234,6 +240,8 @@ def _fits(value: Any, word: str) -> bool:
             return isinstance(value, os.PathLike)
         case "Mapping":
             return isinstance(value, Mapping)
+        case "Sequence" | "Iterable":
+            return is_list(value)
     return any(c.__name__ == word and _ours(c) for c in type(value).__mro__)
 
 

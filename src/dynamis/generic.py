@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import evaluate as door
-from .arguments import checked, known_options
+from .arguments import checked, known_options, shown, whole
 from .dynamics import (
     coriolis,
     coupling,
@@ -19,7 +19,7 @@ from .dynamics import (
 )
 from .dynamics import regressor as regressors
 from .dynamics.reduce import reduced
-from .errors import OptionError
+from .errors import DynamisError, OptionError
 from .model.chain import Chain, chain
 from .model.model import Model
 from .spatial.functions import Functions
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from .robot import Robot
 
 Scalars = Sequence[Any]
+MOST = 10_000  # entries of an argument of a compiled function
 
 
 class Arm:
@@ -140,32 +141,29 @@ def compile_function(
     from .trace.program import Port
     from .trace.tracer import SX, nested, program_of, symbols
 
-    if not callable(function):
-        raise OptionError(f"{function!r} was given, expected a function(arm, q, ...)")
-    if not hasattr(robot, "model"):
-        raise OptionError(f"robot is {robot!r}, expected a Robot", "use dy.load(...)")
-    _, *names = inspect.signature(function).parameters
+    names = _vectors(function)
+    named = str(getattr(function, "__name__", type(function).__name__))
     unknown = next((s for s in sizes or {} if s not in names), None)
-    if unknown is not None or not names:
+    if unknown is not None:
         raise OptionError(
-            f"sizes names {unknown!r}, expected parameters of the function after the first: "
-            f"{', '.join(names) or 'there are none'}"
+            f"sizes names {shown(unknown)}, expected parameters of the function after the first: "
+            f"{', '.join(names)}"
         )
-    inputs = [Port(name, ((sizes or {}).get(name, robot.n),)) for name in names]
+    lengths = {k: whole(v, f"sizes[{k!r}]", most=MOST) for k, v in (sizes or {}).items()}
+    inputs = [Port(name, (lengths.get(name, robot.n),)) for name in names]
     columns = symbols(inputs)
     scalars = [nested(c, p.shape) for c, p in zip(columns, inputs, strict=True)]
-    result = _traced(function, arm_of(robot.model, SX), scalars)
-    outputs = [Port("result", _shape(result))]
-    traced = share_reciprocals(program_of(function.__name__, columns, [result], inputs, outputs))
-    _refuse_constant_nan(traced, function.__name__)
+    result = over_symbols(function, named, arm_of(robot.model, SX), *scalars)
+    outputs = [Port("result", _shape(result, named))]
+    traced = share_reciprocals(program_of(named, columns, [result], inputs, outputs))
+    _refuse_constant_nan(traced, named)
     ports = Ports(tuple(names), tuple(p.shape for p in inputs), ("result",), (outputs[0].shape,))
     codes: dict[str, Code] = {}
 
     def call(*arguments: Any, **options: Any) -> Any:
         if len(arguments) != len(names):
             raise OptionError(
-                f"{function.__name__} got {len(arguments)} arguments, expected "
-                f"{len(names)}: {', '.join(names)}"
+                f"{named} got {len(arguments)} arguments, expected {len(names)}: {', '.join(names)}"
             )
         known_options(options, CALL_OPTIONS)
         kind = door.checked_dtype(options.get("dtype")).name
@@ -173,28 +171,48 @@ def compile_function(
         if kind not in codes:
             operations, _, code = object_of(traced, kind).partition(b"\n")
             codes[kind] = Code(code, int(operations), ports, kind)
-        what = f"{function.__name__} of robot {robot.name!r}"
+        what = f"{named} of robot {robot.name!r}"
         pairs = zip(arguments, inputs, strict=True)
         arrays = [door.as_batch(value, port.name, port.shape, what) for value, port in pairs]
         return run(codes[kind], arrays, names, options.get("out"), options.get("threads"))
 
     call.program = traced  # type: ignore[attr-defined]
-    call.__name__ = call.__qualname__ = function.__name__
+    call.__name__ = call.__qualname__ = named
     call.__doc__ = function.__doc__
     return call
 
 
-def _traced(function: Callable[..., Any], arm: Arm, scalars: list[Any]) -> Any:
-    """What the function returns for symbols; what cannot be traced is said plainly."""
-    with warnings.catch_warnings():
+def _vectors(function: Any) -> list[str]:
+    """Names of the parameters after the first; a function that cannot be traced is refused."""
+    expected = "expected a function(arm, q, ...)"
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # no function, or a builtin that keeps it to itself
+        raise OptionError(f"{shown(function)} was given, {expected}") from None
+    kinds = {p.kind for p in signature.parameters.values()}
+    plain = {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD}
+    if isinstance(function, type) or len(signature.parameters) < 2 or not kinds <= plain:
+        raise OptionError(f"{shown(function)} takes {signature}, {expected}")
+    return list(signature.parameters)[1:]
+
+
+def over_symbols(function: Callable[..., Any], name: str, *arguments: Any) -> Any:
+    """What a function of the user's returns for symbols; what cannot be traced is said plainly."""
+    from .trace.tracer import no_numbers
+
+    with warnings.catch_warnings(), no_numbers():
         warnings.simplefilter("ignore", FutureWarning)  # NumPy functions on CasADi values work
         try:
-            return function(arm, *scalars)
-        except RuntimeError as error:
+            return function(*arguments)
+        except DynamisError:
+            raise
+        except Exception as error:  # whatever somebody else's code does with a symbol
+            reason = (str(error).strip() or type(error).__name__).splitlines()[-1]
             raise OptionError(
-                f"{function.__name__} cannot be traced: {str(error).splitlines()[-1]}",
-                "it must not branch on a value: use arm.select(condition, a, b)",
-            ) from None
+                f"{name} cannot be compiled: {reason}",
+                "it is called once, with symbols: use arm.select(condition, a, b) instead of `if`, "
+                "and arm.sin, arm.tanh, arm.sqrt, ... instead of the functions of math",
+            ) from error
 
 
 def _refuse_constant_nan(program: Any, name: str) -> None:
@@ -209,7 +227,15 @@ def _refuse_constant_nan(program: Any, name: str) -> None:
                 )
 
 
-def _shape(value: Any) -> tuple[int, ...]:
-    if isinstance(value, (list, tuple)):
-        return (len(value), *_shape(value[0])) if value else (0,)
-    return ()
+def _shape(value: Any, name: str) -> tuple[int, ...]:
+    """() of a scalar, (m,) of a list, (m, k) of rows; anything else is refused."""
+    if not isinstance(value, (list, tuple)):
+        if isinstance(value, (str, bytes, dict, set, type(None))) or callable(value):
+            raise OptionError(f"{name} returned {shown(value)}, expected scalars, or lists of them")
+        return ()
+    shapes = {_shape(x, name) for x in value}
+    if len(shapes) != 1:
+        raise OptionError(
+            f"{name} returned {shown(value)}, expected a scalar, a list, or rows of one length"
+        )
+    return (len(value), *shapes.pop())

@@ -104,7 +104,7 @@ class ReachEnv(gymnasium.Env):
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
         """At rest near home with a new target; `options` may give q (n,) and target (3,)."""
-        super().reset(seed=seed)
+        super().reset(seed=None if seed is None else whole(seed, "seed", 0, 2**63))
         told = {} if options is None else options
         if not isinstance(told, dict):
             raise OptionError(f"options is {shown(options)}, expected a dictionary or None")

@@ -161,9 +161,9 @@ def fdyn(
     """
     from .simulate import simulate
 
-    if Q is not None and not callable(Q):
-        raise OptionError(f"Q is {shown(Q)}, expected a function(robot, t, q, qd)")
     extra = dict(Q_args or {})
+    if Q is not None and (not callable(Q) or isinstance(Q, type)):
+        raise OptionError(f"Q is {shown(Q)}, expected a function(robot, t, q, qd)")
     torque = None if Q is None else (lambda t, q, qd: Q(robot, t, q, qd, **extra))
     known = passed_on(options, simulate, "robot", "duration", "dt", "q0", "qd0", "controller")
     run = simulate(_arm(robot), T, dt, q0, qd0, torque, **known)

@@ -72,7 +72,7 @@ class Impedance(Controller):
         """K and D for the inertia the tool has along each row at q (zero if not given)."""
         check_sampling(bandwidth, options.get("sample_time"))
         law = cls(stiffness=0.0, **passed_on(options, cls, "stiffness"))
-        q = np.zeros(robot.n) if q is None else np.asarray(q, dtype=float)
+        q = np.zeros(robot.n) if q is None else q
         J = robot.jacobian(q)[task_rows(robot, law.task)]
         mobility = J @ np.linalg.solve(robot.mass_matrix(q), J.T)
         damped = mobility + law.singular_damping**2 * np.eye(len(J))

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import sympy as sp
 
+from ..arguments import checked
 from ..dynamics.equation import inverse_dynamics
 from ..errors import OptionError, ShapeError, did_you_mean
 from ..evaluate import numbers
@@ -122,6 +123,7 @@ class Derivation:
 
         return latex(self)
 
+    @checked
     def html(self, path: str | Path) -> None:
         """Write one HTML page that needs nothing else."""
         from .render_html import write_page

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arguments import checked, passed_on
-from ..errors import OptionError
+from ..arguments import checked, number, passed_on
 from ..model.finding import Finding
 from .bodies import links_of, physical
 from .log import Log
@@ -64,8 +63,8 @@ class Estimate:
         """Lowest and highest of every unknown, (m, 2)."""
         from scipy.stats import norm
 
-        if not 0.0 < confidence < 1.0:
-            raise OptionError(f"confidence is {confidence!r}, expected between 0 and 1")
+        between = "a number between 0 and 1"
+        confidence = number(confidence, "confidence", between, lambda x: 0.0 < x < 1.0)
         reach = norm.ppf(0.5 + 0.5 * confidence) * self.standard_deviations
         return np.stack([self.values - reach, self.values + reach], axis=1)
 

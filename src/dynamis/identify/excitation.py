@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..arguments import checked
+from ..arguments import checked, path_of
 from ..errors import FileError, OptionError
 from ..model.finding import Finding
 from ..trajectory.arguments import positive
 from ..trajectory.fourier import Fourier
-from ..trajectory.trajectory import Sampled
+from ..trajectory.trajectory import MOST, Sampled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -109,7 +109,7 @@ class Excitation:
     @checked
     def plot(self, path: Any = None) -> "Figure":
         """q, qd and qdd of every joint over one period."""
-        from ..plots.figure import Picture, check_save, save
+        from ..plots.figure import Picture, check_save, plain, save
 
         check_save(path)
         t = np.linspace(0.0, self.period, 501)
@@ -120,9 +120,10 @@ class Excitation:
             axis.set_ylabel(name)
             axis.grid(alpha=0.3)
             if name == "q":
-                axis.legend(lines, self.robot.joint_names, fontsize=8, ncols=4, loc="upper right")
+                names = [plain(x) for x in self.robot.joint_names]
+                axis.legend(lines, names, fontsize=8, ncols=4, loc="upper right")
         axes[-1].set_xlabel("t (s)")
-        figure.suptitle(f"{self.robot.name}: exciting motion", fontsize=12)
+        figure.suptitle(f"{plain(self.robot.name)}: exciting motion", fontsize=12)
         if path is not None:
             save(figure, path)
         return figure
@@ -148,6 +149,8 @@ class Excitation:
 def step_count(duration: float, dt: float) -> int:
     """Steps dt in a duration, which must be a whole number of them."""
     dt = positive(dt, "dt", "in seconds")
+    if duration / dt > MOST:
+        raise OptionError(f"dt is {dt:g} s of {duration:g} s, expected at most {MOST} rows")
     steps = max(1, round(duration / dt))
     if abs(steps * dt - duration) > 1e-9 * duration:
         raise OptionError(
@@ -159,7 +162,7 @@ def step_count(duration: float, dt: float) -> int:
 
 def writable(path: Any) -> Path:
     """A path that ends as it should, in a folder that exists."""
-    path = Path(path)
+    path = path_of(path)
     if path.suffix not in SUFFIXES:
         raise OptionError(f"{path.name!r} ends in {path.suffix!r}, expected .csv or .npz")
     if not path.absolute().parent.is_dir():

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from ..arguments import checked, is_word
+from ..arguments import check_fields, checked, choice, is_word
 from ..errors import OptionError, did_you_mean
 from ..model.friction import LAWS, Friction
 
@@ -29,6 +29,8 @@ class FrictionModel:
     grid: Mapping[str, tuple[float, ...]] = field(default_factory=dict)  # tried by "auto"
 
     def __post_init__(self) -> None:
+        check_fields(self)
+        choice(self.law, "law", LAWS)
         object.__setattr__(self, "constants", {**LAWS[self.law], **self.constants})
 
     @property

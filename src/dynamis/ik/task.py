@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arguments import is_flag, real, shown
+from ..arguments import is_flag, is_list, real, shown
 from ..errors import OptionError, did_you_mean
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def task_mask(robot: "Robot", task: Any = None) -> np.ndarray:
 
 def _mask(task: Any) -> np.ndarray:
     expected = "expected 'pose', 'position' or six of 0 and 1 for x, y, z, rx, ry, rz"
-    items = list(task) if isinstance(task, (list, tuple, np.ndarray)) and np.ndim(task) else []
+    items = list(task) if is_list(task) else []
     values = [float(x) if is_flag(x) else real(x) for x in items]
     if len(values) != 6 or not set(values) <= {0.0, 1.0}:
         raise OptionError(f"task is {shown(task)}, {expected}")

@@ -76,13 +76,13 @@ def _read_toml(path: Path, tip: str | None, lock: Mapping[str, Any] | None) -> M
 
 def with_tip(model: Model, tip: str) -> Model:
     """The model with its tool at the frame of a link, or at a named frame."""
-    if tip == model.tool_name:
+    if is_word(tip, (model.tool_name,)):
         return model
     frames = {name: (name, Pose()) for name in model.link_names}
     frames |= {f.name: (f.link, f.pose) for f in model.frames if f.link is not None}
     if not is_word(tip, frames):
         raise FileError(
-            f"tip {tip!r} is not a link or a frame that moves", did_you_mean(tip, frames)
+            f"tip {shown(tip)} is not a link or a frame that moves", did_you_mean(tip, frames)
         )
     if model.payload is not None:
         raise FileError(

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from ..arguments import is_word
+from ..arguments import is_list, is_word
 from ..errors import ModelError, OptionError, did_you_mean
 from ..spatial.functions import cos_sin
 from ..spatial.inertia import Inertia, from_com, from_linear, symmetric_of
@@ -70,11 +70,12 @@ class Link:
             if getattr(self, name) is not None:
                 self._set(name, quantities(getattr(self, name), count, name))
         if self.mimic is not None:
-            if isinstance(self.mimic, str) or not hasattr(self.mimic, "__len__"):
+            given = tuple(self.mimic) if is_list(self.mimic) else ()
+            if len(given) != 3:
                 raise ModelError(
                     f"mimic is {self.mimic!r}, expected (leader joint, multiplier, offset)"
                 )
-            leader, *numbers = self.mimic
+            leader, *numbers = given
             self._set("mimic", (leader, *quantities(numbers, 2, "mimic")))
         self._set_friction_and_drive()
         self._check_geometry()

@@ -1,11 +1,11 @@
 """A whole robot as frozen data in the user's own frames and words."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
-from ..arguments import choice, shown
+from ..arguments import choice, is_list, shown
 from ..errors import ModelError, OptionError, did_you_mean
 from ..spatial.inertia import Inertia, from_com
 from .conventions import CONVENTIONS, convention_named
@@ -108,12 +108,15 @@ class Model:
     def _check_kinds(self) -> None:
         """What is not even of the right kind, before anything is read from it."""
         expected = {
-            "links": (Iterable, "a list of dy.Link(...)"),
             "values": (Mapping, "numbers by symbol, such as {'m1': 3.0}"),
             "configurations": (Mapping, "joint positions by name"),
-            "frames": (Iterable, "a list of named frames"),
             "payload": ((Payload, type(None)), "mass, com and inertia as robot.with_payload does"),
         }
+        for name, words in (("links", "dy.Link(...)"), ("frames", "named frames")):
+            if not is_list(getattr(self, name)):
+                raise ModelError(
+                    f"{name} is {shown(getattr(self, name))}, expected a list of {words}"
+                )
         for name, (kind, words) in expected.items():
             value = getattr(self, name)
             if not isinstance(value, kind):
@@ -184,8 +187,8 @@ class Model:
         if self.gear_matrix is None:
             return
         size = len(self.links)
-        if not hasattr(self.gear_matrix, "__len__") or isinstance(self.gear_matrix, str):
-            raise ModelError(f"gear_matrix is {self.gear_matrix!r}, expected rows of numbers")
+        if not is_list(self.gear_matrix):
+            raise ModelError(f"gear_matrix is {shown(self.gear_matrix)}, expected rows of numbers")
         rows = tuple(self.gear_matrix)
         if len(rows) != size:
             raise ModelError(f"gear_matrix has {len(rows)} rows, expected {size}")

@@ -8,12 +8,12 @@ import ast
 import math
 import operator
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from ..arguments import real, shown
+from ..arguments import is_list, real, shown
 from ..errors import ModelError, SymbolError
 from ..spatial.functions import MATH, Functions
 
@@ -82,12 +82,9 @@ def quantity(value: Any, where: str) -> float | Expression:
 
 def quantities(values: Any, count: int, where: str) -> tuple[float | Expression, ...]:
     """Exactly `count` quantities from any sequence."""
-    if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
+    if not is_list(values):
         raise ModelError(f"{where} is {shown(values)}, expected {count} numbers")
-    try:
-        items = list(values)
-    except TypeError:  # an array of no dimensions is iterable only by name
-        raise ModelError(f"{where} is {shown(values)}, expected {count} numbers") from None
+    items = list(values)
     if len(items) != count:
         raise ModelError(f"{where} has {len(items)} entries, expected {count}")
     return tuple(quantity(item, f"{where}[{i}]") for i, item in enumerate(items))

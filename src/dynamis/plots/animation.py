@@ -10,7 +10,7 @@ from ..arguments import checked, positive
 from ..errors import OptionError, ShapeError
 from ..robot import Robot
 from .output import checked_path, whole
-from .run_like import RunLike
+from .run_like import RunLike, check_run
 from .skeleton import Skeleton, skeleton
 from .view import View, view_of
 
@@ -50,6 +50,7 @@ def animate(
     the links, `trace` the path of the tool. Of an ensemble the first member is shown.
     """
     writers = _writers()
+    check_run(run)
     target = checked_path(path, writers, "animation")
     writer = writers[target.suffix.lower()]
     fps, speed = positive(fps, "fps"), positive(speed, "speed")

@@ -10,7 +10,7 @@ from ..arguments import checked, shown
 from ..errors import OptionError, ShapeError
 from ..evaluate import numbers
 from ..robot import Robot
-from .figure import INK, Picture, check_save, save
+from .figure import INK, Picture, check_save, plain, save
 from .scene import Artists, add_axes, is_space, prepare
 from .skeleton import Skeleton, skeleton
 from .strokes import GHOST, strokes
@@ -43,7 +43,7 @@ def plot_robot(
     prepare(axes, view, view.bounds(arm.points, arm.reach))
     _draw(axes, view, arm, frames)
     if ax is None:
-        figure.suptitle(robot.name, color=INK)
+        figure.suptitle(plain(robot.name), color=INK)
     if path is not None:
         save(figure, path)
     return figure

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arguments import a_robot, is_word, positive, shown
-from ..control.controller import Controller, Measured, Reference, per_joint
+from ..control.controller import Controller, Measured, Reference, begun, per_joint, stepped
 from ..errors import OptionError, ShapeError, did_you_mean
 from ..evaluate import numbers
 from ..generic import arm_of
@@ -168,9 +168,9 @@ class Law:
     def _start(self, q: Sequence[Any], qd: Sequence[Any], fn: Functions) -> dict[str, list[Any]]:
         model = (self.controller.model or self.robot).model
         arm, gains = arm_of(model, fn), SimpleNamespace(**self.gains)
-        begun = self.controller.start(arm, gains, Measured(0.0, q, qd))
+        first = begun(self.controller, arm, gains, Measured(0.0, q, qd))
         own = {"last_q": list(q), "speed": list(qd), "bad": [0.0 * q[0]], "unseen": [0.0 * q[0]]}
-        return {**own, **{f"law.{k}": list(v) for k, v in begun.items()}}
+        return {**own, **{f"law.{k}": v for k, v in first.items()}}
 
     def _read(self, state: Sequence[Any]) -> dict[str, list[Any]]:
         found, start = {}, 0
@@ -187,10 +187,10 @@ class Law:
         q, qd = ([fn.select(_good(v, fn) > 0.0, v, 0.0) for v in x] for x in (q, qd))
         if self.velocity == "difference":  # nobody need fill them in
             qd = [0.0] * self.n
-        begun = self._start(q, qd, fn)
+        first = self._start(q, qd, fn)
         rate = 0.0 if self.velocity == "measured" else NO_SPEED
-        begun["unseen"] = [fn.select(fine > 0.0, rate, NOTHING)]
-        return [v for row in begun.values() for v in row]
+        first["unseen"] = [fn.select(fine > 0.0, rate, NOTHING)]
+        return [v for row in first.values() for v in row]
 
     # one sample
 
@@ -211,8 +211,8 @@ class Law:
         arm, gains = arm_of(model, fn), SimpleNamespace(**self.gains)
         own = {k.removeprefix("law."): v for k, v in x.items() if k.startswith("law.")}
         measured = Measured(0.0, place, speed)
-        tau, after = self.controller.step(
-            arm, gains, SimpleNamespace(**own), measured, reference, dt
+        tau, after = stepped(
+            self.controller, arm, gains, SimpleNamespace(**own), measured, reference, dt
         )
         for v in tau:  # whatever went wrong inside; what is merely large is clipped
             good = good * _good(v, fn, PLAUSIBLE if self.limit is None else NO_LIMIT)

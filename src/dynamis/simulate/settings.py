@@ -11,7 +11,7 @@ from ..arguments import a_robot, flag, fraction, number, positive, shown, whole
 from ..control.controller import Controller, per_joint
 from ..control.momentum_observer import MomentumObserver
 from ..errors import OptionError
-from ..evaluate import as_batch, batch_shape, checked_threads
+from ..evaluate import as_batch, batch_shape, checked_threads, unmasked
 from ..model.parameters import parameter_names
 from ..model.quantity import resolve
 from .motors import check_circuits
@@ -22,6 +22,7 @@ from .tableau import Tableau, integrator_named
 if TYPE_CHECKING:
     from ..robot import Robot
 
+MOST = 1e15  # steps that can still be counted
 ROUNDING = 1e-9  # of a step: two instants this close are one
 
 
@@ -88,6 +89,8 @@ def settings(robot: "Robot", **given: Any) -> Settings:
     dt = positive(given["dt"], "dt", "seconds")
     if dt > duration * (1 + ROUNDING):
         raise OptionError(f"dt is {dt:g} s, longer than the duration of {duration:g} s")
+    if duration / dt > MOST:
+        raise OptionError(f"dt is {dt:g} s of {duration:g} s, expected at most {MOST:g} steps")
     q0, qd0, parameters, shape = _states(robot, given)
     controller, function = _controller(given["controller"])
     observer, events = _observer(given["observer"]), _functions(given["events"])
@@ -130,7 +133,7 @@ def settings(robot: "Robot", **given: Any) -> Settings:
         feed=signal(given["torque"], "torque", n, dt, duration),
         outside=signal(given["external"], "external", n, dt, duration),
         wrench=signal(given["wrench"], "wrench", 6, dt, duration),
-        stepwise=any(np.ndim(given[k]) == 2 for k in ("torque", "external", "wrench")),
+        stepwise=any(np.ndim(unmasked(given[k])) == 2 for k in ("torque", "external", "wrench")),
         period=period,
         delay=delay,
         sampled=sampled,
