@@ -66,7 +66,7 @@ def test_round_trips():
     ("call", "message"),
     [
         (lambda: tr.dh(0, 0, 0, 0, "modifed"), "did you mean 'modified'"),
-        (lambda: tr.from_euler((1, 2, 3), "xxz"), "Euler sequence 'xxz'"),
+        (lambda: tr.from_euler((1, 2, 3), "xxz"), "Euler sequence is 'xxz'"),
         (lambda: tr.to_rpy(np.eye(2)), r"shape \(2, 2\), expected \(3, 3\)"),
         (lambda: tr.inverse(np.diag([2, 1, 1, 1])), "not a rigid motion"),
     ],

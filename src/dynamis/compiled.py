@@ -21,8 +21,9 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
+from .arguments import whole
 from .backends.forks import LOCK
-from .evaluate import MOST_THREADS, whole
+from .evaluate import MOST_THREADS
 from .kernels import Kernel, input_shape, shape_of
 from .model.chain import chain
 from .model.model import Model

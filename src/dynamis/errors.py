@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable
 
 LONGEST = 2000  # characters of a message, and of its hint
+LONGEST_WORD = 100  # characters of a name that may be a misspelling
 QUOTED = 200  # characters of something quoted in one
 # control characters (but tabs and ends of lines), marks that turn text round, halves of characters
 ILLEGIBLE = re.compile(
@@ -85,7 +86,8 @@ def did_you_mean(given: object, known: Iterable[str]) -> str:
     import difflib
 
     words = [str(word) for word in known]
-    close = difflib.get_close_matches(given if isinstance(given, str) else shown(given), words, n=1)
+    typed = given if isinstance(given, str) and len(given) <= LONGEST_WORD else ""
+    close = difflib.get_close_matches(typed, words, n=1)
     if close:
         return f"did you mean {close[0]!r}?"
     return "known: " + ", ".join(words) if words else "none are known here"

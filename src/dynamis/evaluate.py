@@ -4,12 +4,14 @@ A batch is a scalar that happens to be an array: the last axes of every argument
 matrix, the leading axes broadcast. A single sample runs on plain floats.
 """
 
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from .errors import OptionError, ShapeError
+from .arguments import whole
+from .errors import OptionError, ShapeError, shown
 from .spatial.functions import MATH, Functions
 
 NUMPY = Functions(
@@ -26,26 +28,47 @@ NUMPY = Functions(
 )
 
 DTYPES = ("float64", "float32")
-LARGEST = 2**53  # whole numbers up to here are exact as float64, and their sums as int64
 MOST_THREADS = 4096
-SEEDS = 2**128  # as long as NumPy recommends
-LONG = 4096  # bits of a number that an error does not repeat
+
+
+def numbers(value: Any, name: str, expected: str) -> np.ndarray:
+    """`value` as a float64 array of any shape; what a masked array hides is NaN.
+
+    Texts, objects, booleans and complex numbers are refused: none of them is a measurement.
+    """
+    if value is None:
+        raise ShapeError(f"{name} is None, {expected}")
+    try:
+        array = np.asarray(value if type(value) is np.ndarray else unmasked(value))
+    except (TypeError, ValueError, OverflowError, RuntimeError) as error:  # ragged lists and others
+        raise ShapeError(f"{name} is not a rectangular array ({error}), {expected}") from None
+    if array.dtype.kind not in "fiu":
+        raise ShapeError(f"{name} holds {array.dtype}, {expected}")
+    return array.astype(np.float64, copy=False)
+
+
+def unmasked(value: Any) -> Any:
+    """What masked arrays hide as NaN, also those inside lists: it is missing, not measured."""
+    ma = sys.modules.get("numpy.ma")
+    if ma is None:  # nobody has made a masked array
+        return value
+    if isinstance(value, ma.MaskedArray):
+        plain = value.dtype.kind in "fiu" and ma.is_masked(value)
+        return value.astype(np.float64).filled(np.nan) if plain else value.filled()
+    if isinstance(value, (list, tuple)) and any(
+        isinstance(x, (list, tuple, ma.MaskedArray)) for x in value
+    ):
+        return [unmasked(x) for x in value]
+    return value
 
 
 def as_batch(value: Any, name: str, core: tuple[int, ...], what: str) -> np.ndarray:
     """`value` as a float64 array whose last axes are `core`; errors name the argument."""
     expected = f"expected numbers of shape (..., {', '.join(map(str, core))}) for {what}"
-    if value is None:
-        raise ShapeError(f"{name} is None, {expected}")
-    try:
-        array = np.asarray(value)
-    except ValueError as error:  # ragged lists
-        raise ShapeError(f"{name} is not a rectangular array ({error}), {expected}") from None
-    if array.dtype.kind not in "fiub" or array.dtype == bool:
-        raise ShapeError(f"{name} holds {array.dtype}, {expected}")
+    array = numbers(value, name, expected)
     if array.shape[array.ndim - len(core) :] != core or array.ndim < len(core):
         raise ShapeError(f"{name} has shape {array.shape}, {expected}")
-    return array.astype(np.float64, copy=False)
+    return array
 
 
 def batch_shape(names: Sequence[str], shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
@@ -92,8 +115,8 @@ def checked_dtype(dtype: Any) -> np.dtype:
     """float64 (default) or float32."""
     try:
         kind = np.dtype(np.float64 if dtype is None else dtype)
-    except TypeError:
-        raise OptionError(f"dtype is {dtype!r}, expected float64 or float32") from None
+    except Exception:  # NumPy raises what it likes here
+        raise OptionError(f"dtype is {shown(dtype)}, expected float64 or float32") from None
     if kind.name not in DTYPES:
         raise OptionError(f"dtype is {kind.name}, expected float64 or float32")
     return kind
@@ -105,19 +128,6 @@ def checked_threads(threads: Any) -> None:
         whole(threads, "threads", most=MOST_THREADS)
 
 
-def whole(value: Any, name: str, least: int = 1, most: int = LARGEST) -> int:
-    """A whole number within bounds: one that machine code and C can count with."""
-    number = isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.bool_))
-    if number and least <= value <= most:
-        return int(value)
-    if number and value > most:
-        bits = int(value).bit_length()
-        given = repr(value) if bits < LONG else f"above 2**{bits - 1}"  # more Python will not write
-        raise OptionError(f"{name} is {given}, expected a whole number from {least} to {most}")
-    bound = " above 0" if least == 1 else f", {least} or more"
-    raise OptionError(f"{name} is {value!r}, expected a whole number{bound}")
-
-
 def destination(out: Any, shape: tuple[int, ...], kind: np.dtype) -> np.ndarray:
     """The user's own array for a result, checked; or a new one."""
     if out is None:
@@ -127,6 +137,8 @@ def destination(out: Any, shape: tuple[int, ...], kind: np.dtype) -> np.ndarray:
         raise ShapeError(f"out is {given}, expected an array of shape {shape}")
     if out.dtype != kind:
         raise ShapeError(f"out holds {out.dtype}, expected a writable array of {kind.name}")
+    if hasattr(out, "mask"):
+        raise ShapeError("out is a masked array, expected a plain one: results have no mask")
     if not out.flags.writeable:
         raise ShapeError(f"out is read-only, expected a writable array of {kind.name}")
     return out

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .arguments import is_word
 from .backends.c_folder import folder
 from .backends.c_names import comment, identifier
 from .backends.casadi_folder import casadi_folder
 from .backends.matlab_folder import matlab_folder
 from .columns import LIMIT, column_kernel, goes_by_columns
-from .errors import OptionError, did_you_mean
+from .errors import OptionError, did_you_mean, shown
 from .files import write_folder
 from .kernels import kernel_named
 from .model.toml import toml_text
@@ -49,8 +50,8 @@ def export(
 ) -> list[Path]:
     """Write kernels for a target, all files or none."""
     known = (*TARGETS, UNIT)
-    if target not in known:
-        raise OptionError(f"target {target!r} does not exist", did_you_mean(str(target), known))
+    if not is_word(target, known):
+        raise OptionError(f"target {shown(target)} does not exist", did_you_mean(target, known))
     if not names:
         raise OptionError("no kernel was named", "name one, such as 'inverse_dynamics'")
     if target == UNIT:

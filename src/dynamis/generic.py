@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import evaluate as door
+from .arguments import checked, known_options, whole
 from .dynamics import (
     coriolis,
     coupling,
@@ -18,7 +19,7 @@ from .dynamics import (
 )
 from .dynamics import regressor as regressors
 from .dynamics.reduce import reduced
-from .errors import OptionError
+from .errors import DynamisError, OptionError, shown
 from .model.chain import Chain, chain
 from .model.model import Model
 from .spatial.functions import Functions
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from .robot import Robot
 
 Scalars = Sequence[Any]
+MOST = 10_000  # entries of an argument of a compiled function
 
 
 class Arm:
@@ -123,6 +125,7 @@ def arm_of(model: Model, fn: Functions) -> Arm:
     return Arm(full, fn, reduced(full))
 
 
+@checked
 def compile_function(
     function: Callable[..., Any], robot: "Robot", sizes: Mapping[str, int] | None = None
 ) -> Callable[..., Any]:
@@ -134,70 +137,84 @@ def compile_function(
     """
     from .backends.forks import LOCK
     from .compiled import Code, Ports, compiled
-    from .robot.calls import CALL_OPTIONS, checked, run
+    from .robot.calls import CALL_OPTIONS, run
 
-    if not callable(function):
-        raise OptionError(f"{function!r} was given, expected a function(arm, q, ...)")
-    if not hasattr(robot, "model"):
-        raise OptionError(f"robot is {robot!r}, expected a Robot", "use dy.load(...)")
-    _, *names = inspect.signature(function).parameters
+    names = _vectors(function)
+    named = str(getattr(function, "__name__", type(function).__name__))
     unknown = next((s for s in sizes or {} if s not in names), None)
-    if unknown is not None or not names:
+    if unknown is not None:
         raise OptionError(
-            f"sizes names {unknown!r}, expected parameters of the function after the first: "
-            f"{', '.join(names) or 'there are none'}"
+            f"sizes names {shown(unknown)}, expected parameters of the function after the first: "
+            f"{', '.join(names)}"
         )
-    for name, size in (sizes or {}).items():
-        door.whole(size, f"sizes[{name!r}]", most=10**5)
+    lengths = {k: whole(v, f"sizes[{k!r}]", most=MOST) for k, v in (sizes or {}).items()}
     with LOCK:
         from .trace.optimise import share_reciprocals
         from .trace.program import Port
         from .trace.tracer import SX, nested, program_of, symbols
 
-        inputs = [Port(name, ((sizes or {}).get(name, robot.n),)) for name in names]
+        inputs = [Port(name, (lengths.get(name, robot.n),)) for name in names]
         columns = symbols(inputs)
         scalars = [nested(c, p.shape) for c, p in zip(columns, inputs, strict=True)]
-        result = _traced(function, arm_of(robot.model, SX), scalars)
-        outputs = [Port("result", _shape(result))]
-        program = program_of(function.__name__, columns, [result], inputs, outputs)
-        traced = share_reciprocals(program)
-    _refuse_constant_nan(traced, function.__name__)
+        result = over_symbols(function, named, arm_of(robot.model, SX), *scalars)
+        outputs = [Port("result", _shape(result, named))]
+        traced = share_reciprocals(program_of(named, columns, [result], inputs, outputs))
+    _refuse_constant_nan(traced, named)
     ports = Ports(tuple(names), tuple(p.shape for p in inputs), ("result",), (outputs[0].shape,))
     codes: dict[str, Code] = {}
 
     def call(*arguments: Any, **options: Any) -> Any:
         if len(arguments) != len(names):
             raise OptionError(
-                f"{function.__name__} got {len(arguments)} arguments, expected "
-                f"{len(names)}: {', '.join(names)}"
+                f"{named} got {len(arguments)} arguments, expected {len(names)}: {', '.join(names)}"
             )
-        checked(options, CALL_OPTIONS)
+        known_options(options, CALL_OPTIONS)
         kind = door.checked_dtype(options.get("dtype")).name
         door.checked_threads(options.get("threads"))
         if kind not in codes:
             codes[kind] = compiled(traced.text, lambda: traced, ports, kind)
-        what = f"{function.__name__} of robot {robot.name!r}"
+        what = f"{named} of robot {robot.name!r}"
         pairs = zip(arguments, inputs, strict=True)
         arrays = [door.as_batch(value, port.name, port.shape, what) for value, port in pairs]
         return run(codes[kind], arrays, names, options.get("out"), options.get("threads"))
 
     call.program = traced  # type: ignore[attr-defined]
-    call.__name__ = call.__qualname__ = function.__name__
+    call.__name__ = call.__qualname__ = named
     call.__doc__ = function.__doc__
     return call
 
 
-def _traced(function: Callable[..., Any], arm: Arm, scalars: list[Any]) -> Any:
-    """What the function returns for symbols; what cannot be traced is said plainly."""
-    with warnings.catch_warnings():
+def _vectors(function: Any) -> list[str]:
+    """Names of the parameters after the first; a function that cannot be traced is refused."""
+    expected = "expected a function(arm, q, ...)"
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # no function, or a builtin that keeps it to itself
+        raise OptionError(f"{shown(function)} was given, {expected}") from None
+    kinds = {p.kind for p in signature.parameters.values()}
+    plain = {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD}
+    if isinstance(function, type) or len(signature.parameters) < 2 or not kinds <= plain:
+        raise OptionError(f"{shown(function)} takes {signature}, {expected}")
+    return list(signature.parameters)[1:]
+
+
+def over_symbols(function: Callable[..., Any], name: str, *arguments: Any) -> Any:
+    """What a function of the user's returns for symbols; what cannot be traced is said plainly."""
+    from .trace.tracer import no_numbers
+
+    with warnings.catch_warnings(), no_numbers():
         warnings.simplefilter("ignore", FutureWarning)  # NumPy functions on CasADi values work
         try:
-            return function(arm, *scalars)
-        except RuntimeError as error:
+            return function(*arguments)
+        except DynamisError:
+            raise
+        except Exception as error:  # whatever somebody else's code does with a symbol
+            reason = (str(error).strip() or type(error).__name__).splitlines()[-1]
             raise OptionError(
-                f"{function.__name__} cannot be traced: {str(error).splitlines()[-1]}",
-                "it must not branch on a value: use arm.select(condition, a, b)",
-            ) from None
+                f"{name} cannot be compiled: {reason}",
+                "it is called once, with symbols: use arm.select(condition, a, b) instead of `if`, "
+                "and arm.sin, arm.tanh, arm.sqrt, ... instead of the functions of math",
+            ) from error
 
 
 def _refuse_constant_nan(program: Any, name: str) -> None:
@@ -212,7 +229,15 @@ def _refuse_constant_nan(program: Any, name: str) -> None:
                 )
 
 
-def _shape(value: Any) -> tuple[int, ...]:
-    if isinstance(value, (list, tuple)):
-        return (len(value), *_shape(value[0])) if value else (0,)
-    return ()
+def _shape(value: Any, name: str) -> tuple[int, ...]:
+    """() of a scalar, (m,) of a list, (m, k) of rows; anything else is refused."""
+    if not isinstance(value, (list, tuple)):
+        if isinstance(value, (str, bytes, dict, set, type(None))) or callable(value):
+            raise OptionError(f"{name} returned {shown(value)}, expected scalars, or lists of them")
+        return ()
+    shapes = {_shape(x, name) for x in value}
+    if len(shapes) != 1:
+        raise OptionError(
+            f"{name} returned {shown(value)}, expected a scalar, a list, or rows of one length"
+        )
+    return (len(value), *shapes.pop())

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .errors import OptionError, ShapeError
+from .arguments import number, positive, whole
+from .errors import OptionError, ShapeError, shown
+from .evaluate import numbers
 from .model.quantity import resolve
 from .packages import package
 from .robot import Robot, load
-from .simulate.settings import positive, whole
 from .simulate.stepper import Stepper
 
 if TYPE_CHECKING:
@@ -55,13 +56,17 @@ class ReachEnv(gymnasium.Env):
         render_mode: str | None = None,
     ):
         if render_mode is not None:
-            raise OptionError(f"render_mode is {render_mode!r}, expected None")
+            raise OptionError(f"render_mode is {shown(render_mode)}, expected None")
         self.robot = robot if isinstance(robot, Robot) else load(robot)
         self.dt = positive(dt, "dt", "seconds")
         self.substeps = whole(substeps, "substeps", most=10**6)
         self.max_steps = whole(max_steps, "max_steps")
-        self.tolerance, self.bonus = positive(tolerance, "tolerance", "metres"), float(bonus)
-        self.control_cost, self.noise = float(control_cost), float(noise)
+        self.tolerance, self.bonus = (
+            positive(tolerance, "tolerance", "metres"),
+            number(bonus, "bonus"),
+        )
+        self.control_cost = number(control_cost, "control_cost")
+        self.noise = number(noise, "noise", "0 or more rad or m", lambda x: 0.0 <= x < np.inf)
         self.effort = _effort(self.robot) if effort is None else _given(effort, self.robot)
         kinds = [x.joint for x in self.robot.model.links if x.mimic is None]
         self._turns = np.array([kind == "revolute" for kind in kinds])
@@ -100,23 +105,23 @@ class ReachEnv(gymnasium.Env):
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
         """At rest near home with a new target; `options` may give q (n,) and target (3,)."""
-        super().reset(seed=seed)
-        told = options or {}
+        super().reset(seed=None if seed is None else whole(seed, "seed", 0, 2**63))
+        told = {} if options is None else options
+        if not isinstance(told, dict):
+            raise OptionError(f"options is {shown(options)}, expected a dictionary or None")
         shake = self.np_random.uniform(-self.noise, self.noise, self.robot.n)
         place = self.np_random.uniform(self._low, self._high)
-        q = told.get("q", self._home + shake)
-        self._arm.x[:] = self._start
-        self._arm.q[:] = np.clip(np.asarray(q, dtype=float), self._low, self._high)
+        q = _vector(told.get("q", self._home + shake), "q", self.robot.n, "positions")
         target = told.get("target", self.robot.fk(place)[:3, 3])
-        self._target = np.array(target, dtype=float).reshape(3)
+        self._target = _vector(target, "target", 3, "metres").copy()
+        self._arm.x[:] = self._start
+        self._arm.q[:] = np.clip(q, self._low, self._high)
         self._count = 0
         return self._seen()
 
     def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         """Hold the torques for dt."""
-        a = np.clip(np.asarray(action, dtype=float), -1.0, 1.0)
-        if not np.isfinite(a).all():
-            raise OptionError(f"action is {action!r}, expected numbers from -1 to 1")
+        a = np.clip(_vector(action, "action", self.robot.n, "numbers from -1 to 1"), -1.0, 1.0)
         before = self._arm.x.copy()
         self._arm.step(a * self.effort)
         self._count += 1
@@ -142,13 +147,23 @@ def _home(robot: Robot) -> np.ndarray:
     return np.array(robot.configurations.get("ready", np.zeros(robot.n)), dtype=float)
 
 
+def _vector(value: Any, name: str, size: int, what: str) -> np.ndarray:
+    """`size` finite numbers, never fewer repeated."""
+    found = numbers(value, name, f"expected {size} {what}")
+    if found.shape != (size,):
+        raise ShapeError(f"{name} has shape {found.shape}, expected {size} {what}")
+    if not np.isfinite(found).all():
+        raise OptionError(f"{name} is {shown(value)}, expected {size} finite {what}")
+    return found
+
+
 def _given(effort: Any, robot: Robot) -> np.ndarray:
-    try:
-        found = np.broadcast_to(np.asarray(effort, dtype=float), (robot.n,)).copy()
-    except ValueError:
-        raise ShapeError(f"effort is {effort!r}, expected {robot.n} torques") from None
-    if not (np.isfinite(found).all() and (found > 0).all()):
-        raise OptionError(f"effort is {effort!r}, expected finite torques above 0")
+    found = numbers(effort, "effort", f"expected {robot.n} torques")
+    found = _vector(
+        np.full(robot.n, found) if found.ndim == 0 else found, "effort", robot.n, "torques"
+    )
+    if not (found > 0).all():
+        raise OptionError(f"effort is {shown(effort)}, expected finite torques above 0")
     return found
 
 

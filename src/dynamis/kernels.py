@@ -9,7 +9,8 @@ from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any
 
-from .errors import OptionError, did_you_mean
+from .arguments import is_word
+from .errors import OptionError, did_you_mean, shown
 from .model.model import Model
 from .model.parameters import parameter_names
 
@@ -147,9 +148,9 @@ KERNELS: Mapping[str, Kernel] = _table()
 
 def kernel_named(name: str) -> Kernel:
     """A row of the table; unknown names are answered with those that exist."""
-    if name not in KERNELS:
-        shown = [k for k in KERNELS if ":" not in k and k not in INTERNAL]
-        raise OptionError(f"kernel {name!r} does not exist", did_you_mean(str(name), shown))
+    if not is_word(name, KERNELS):
+        listed = [k for k in KERNELS if ":" not in k and k not in INTERNAL]
+        raise OptionError(f"kernel {shown(name)} does not exist", did_you_mean(name, listed))
     return KERNELS[name]
 
 

@@ -14,7 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .errors import ShapeError, did_you_mean
+from .arguments import a_robot, checked, passed_on
+from .errors import OptionError, ShapeError, did_you_mean, shown
+from .evaluate import as_batch, numbers
 from .model.drive import Drive
 from .model.friction import Friction
 from .robot import Robot, load
@@ -38,7 +40,7 @@ class IKSolution(NamedTuple):
 
 
 def _arm(robot: Any) -> Robot:
-    return robot.robot if isinstance(robot, DHRobot) else robot
+    return a_robot(robot.robot if isinstance(robot, DHRobot) else robot)
 
 
 def _under(robot: Any, gravity: Any) -> Robot:
@@ -76,7 +78,7 @@ def rne(
     """
     arm = _under(robot, gravity)
     if qd is None and qdd is None:
-        state = np.asarray(q, dtype=float)
+        state = numbers(q, "q", f"expected numbers of shape (..., {3 * arm.n})")
         if state.shape[-1:] != (3 * arm.n,):
             raise ShapeError(
                 f"rne got one array of shape {state.shape}, expected (..., {3 * arm.n})",
@@ -87,7 +89,7 @@ def rne(
     if fext is None:
         return tau
     J = arm.jacobian(q, frame="tool", link=arm.link_names[-1])
-    return tau + np.einsum("...ij,...i->...j", J, np.asarray(fext, dtype=float))
+    return tau + np.einsum("...ij,...i->...j", J, as_batch(fext, "fext", (6,), "the last link"))
 
 
 def inertia(robot: Any, q: Any) -> np.ndarray:
@@ -107,7 +109,8 @@ def gravload(robot: Any, q: Any, gravity: Any = None) -> np.ndarray:
 
 def itorque(robot: Any, q: Any, qdd: Any) -> np.ndarray:
     """M(q) qdd, (..., n)."""
-    return np.einsum("...ij,...j->...i", inertia(robot, q), np.asarray(qdd, dtype=float))
+    M = inertia(robot, q)
+    return np.einsum("...ij,...j->...i", M, as_batch(qdd, "qdd", M.shape[-1:], "the joints"))
 
 
 def accel(robot: Any, q: Any, qd: Any, torque: Any, gravity: Any = None) -> np.ndarray:
@@ -120,6 +123,7 @@ def friction(robot: Any, qd: Any) -> np.ndarray:
     return -_arm(robot).friction_torque(qd)
 
 
+@checked
 def nofriction(robot: Any, coulomb: bool = True, viscous: bool = False) -> Robot:
     """The robot without Coulomb (and viscous) friction."""
 
@@ -139,6 +143,7 @@ def nofriction(robot: Any, coulomb: bool = True, viscous: bool = False) -> Robot
     return Robot(replace(model, links=tuple(links)))
 
 
+@checked
 def fdyn(
     robot: Any,
     T: float,
@@ -157,8 +162,11 @@ def fdyn(
     from .simulate import simulate
 
     extra = dict(Q_args or {})
+    if Q is not None and (not callable(Q) or isinstance(Q, type)):
+        raise OptionError(f"Q is {shown(Q)}, expected a function(robot, t, q, qd)")
     torque = None if Q is None else (lambda t, q, qd: Q(robot, t, q, qd, **extra))
-    run = simulate(_arm(robot), T, dt, q0, qd0, torque, **options)
+    known = passed_on(options, simulate, "robot", "duration", "dt", "q0", "qd0", "controller")
+    run = simulate(_arm(robot), T, dt, q0, qd0, torque, **known)
     return Trajectory(run.t, run.q, run.qd)
 
 
@@ -167,11 +175,15 @@ def ikine(
 ) -> IKSolution:
     """The solution nearest to q0 (default: the first) that puts the tool at T."""
     arm = _arm(robot)
-    pose = np.asarray(getattr(T, "A", T), dtype=float)
-    found = arm.ik(pose, mask, limits=joint_limits)
+    found = arm.ik(
+        T if isinstance(T, np.ndarray) else getattr(T, "A", T), mask, limits=joint_limits
+    )
     if not len(found):
         return IKSolution(None, False, np.inf, found.reason)
-    best = 0 if q0 is None else int(np.argmin(np.linalg.norm(found.q - q0, axis=1)))
+    near = None if q0 is None else as_batch(q0, "q0", (arm.n,), "the joints")
+    if near is not None and near.ndim != 1:
+        raise ShapeError(f"q0 has shape {near.shape}, expected ({arm.n},)")
+    best = 0 if near is None else int(np.argmin(np.linalg.norm(found.q - near, axis=1)))
     return IKSolution(found.q[best], True, float(found.residual[best]), found.reason)
 
 

@@ -3,37 +3,45 @@
 Angles are scalars in radians; every function returns a float64 array.
 """
 
+import math
 from typing import Any
 
 import numpy as np
 
-from .errors import OptionError, did_you_mean
+from .arguments import choice, number
+from .errors import OptionError, ShapeError, shown
+from .evaluate import numbers
 from .model.pose import homogeneous
 from .spatial import dh as _dh
 from .spatial import frames, rotations
 
+ANGLE = "an angle in radians"
+SMALL = 1e-100
+TYPED = 1e-3  # how far R^T R may be from the identity in a rotation typed by hand
 CONVENTIONS = ("standard", "modified")
 SEQUENCES = tuple(a + b + c for a in "xyz" for b in "xyz" for c in "xyz" if b not in (a, c))
 
 
 def rotx(angle: float) -> np.ndarray:
     """Rotation about x, (3, 3)."""
-    return np.array(rotations.rotation_x(float(angle)))
+    return np.array(rotations.rotation_x(number(angle, "angle", ANGLE)))
 
 
 def roty(angle: float) -> np.ndarray:
     """Rotation about y, (3, 3)."""
-    return np.array(rotations.rotation_y(float(angle)))
+    return np.array(rotations.rotation_y(number(angle, "angle", ANGLE)))
 
 
 def rotz(angle: float) -> np.ndarray:
     """Rotation about z, (3, 3)."""
-    return np.array(rotations.rotation_z(float(angle)))
+    return np.array(rotations.rotation_z(number(angle, "angle", ANGLE)))
 
 
 def from_rpy(roll: float, pitch: float, yaw: float) -> np.ndarray:
     """Rz(yaw) Ry(pitch) Rx(roll), (3, 3)."""
-    return np.array(rotations.rotation_from_rpy((float(roll), float(pitch), float(yaw))))
+    angles = {"roll": roll, "pitch": pitch, "yaw": yaw}
+    r, p, y = (number(x, name, ANGLE) for name, x in angles.items())
+    return np.array(rotations.rotation_from_rpy((r, p, y)))
 
 
 def to_rpy(R: Any) -> np.ndarray:
@@ -43,7 +51,7 @@ def to_rpy(R: Any) -> np.ndarray:
 
 def from_euler(angles: Any, sequence: str = "zyz") -> np.ndarray:
     """Rotations about moving axes in the order of `sequence`, (3, 3)."""
-    a, b, c = (float(x) for x in angles)
+    a, b, c = _array(angles, "angles", (3,)).tolist()
     return np.array(rotations.rotation_from_euler((a, b, c), _sequence(sequence)))
 
 
@@ -54,7 +62,11 @@ def to_euler(R: Any, sequence: str = "zyz") -> np.ndarray:
 
 def from_quaternion(xyzw: Any) -> np.ndarray:
     """Rotation of a quaternion x, y, z, w, (3, 3)."""
-    x, y, z, w = (float(v) for v in xyzw)
+    x, y, z, w = _array(xyzw, "xyzw", (4,)).tolist()
+    if not math.isfinite(size := math.hypot(x, y, z, w)) or size == 0.0:
+        raise OptionError(f"xyzw is {(x, y, z, w)}, expected a quaternion that is not zero")
+    scale = 1.0 if SMALL < size < 1.0 / SMALL else size  # squares of others leave the floats
+    x, y, z, w = x / scale, y / scale, z / scale, w / scale
     return np.array(rotations.rotation_from_quaternion((x, y, z, w)))
 
 
@@ -65,54 +77,64 @@ def to_quaternion(R: Any) -> np.ndarray:
 
 def translation(x: float = 0.0, y: float = 0.0, z: float = 0.0) -> np.ndarray:
     """Pure translation, (4, 4)."""
-    return np.array(frames.matrix(frames.translation(float(x), float(y), float(z))))
+    way = (number(v, name, "metres") for name, v in {"x": x, "y": y, "z": z}.items())
+    return np.array(frames.matrix(frames.translation(*way)))
 
 
 def pose(R: Any = None, p: Any = (0.0, 0.0, 0.0)) -> np.ndarray:
     """Homogeneous matrix of a rotation and an origin, (4, 4)."""
     T = np.eye(4)
-    T[:3, :3] = np.eye(3) if R is None else R
-    T[:3, 3] = p
+    if R is not None:
+        T[:3, :3] = _rotation(R)
+    T[:3, 3] = _array(p, "p", (3,))
     return T
 
 
 def inverse(T: Any) -> np.ndarray:
     """Inverse of a homogeneous matrix, by its transpose, (4, 4)."""
-    return np.array(frames.matrix(frames.inverse(homogeneous(np.asarray(T), "T"))))
+    return np.array(frames.matrix(frames.inverse(homogeneous(_array(T, "T", (4, 4)), "T"))))
 
 
 def dh(theta: float, d: float, a: float, alpha: float, convention: str) -> np.ndarray:
     """The matrix A of one DH row, (4, 4)."""
-    row = (float(theta), float(d), float(a), float(alpha))
-    return np.array(frames.matrix(_dh.dh_frame(_convention(convention), *row)))
+    choice(convention, "convention", CONVENTIONS)
+    return np.array(frames.matrix(_dh.dh_frame(convention, *_row(theta, d, a, alpha))))
 
 
 def dh_inverse(theta: float, d: float, a: float, alpha: float, convention: str) -> np.ndarray:
     """The inverse of A, written out, (4, 4)."""
-    row = (float(theta), float(d), float(a), float(alpha))
-    return np.array(frames.matrix(_dh.dh_inverse(_convention(convention), *row)))
+    choice(convention, "convention", CONVENTIONS)
+    return np.array(frames.matrix(_dh.dh_inverse(convention, *_row(theta, d, a, alpha))))
+
+
+def _array(value: Any, name: str, shape: tuple[int, ...]) -> np.ndarray:
+    expected = f"expected finite numbers of shape {shape}"
+    found = numbers(value, name, expected)
+    if found.shape != shape or not np.isfinite(found).all():
+        raise ShapeError(f"{name} is {shown(value)}, {expected}")
+    return found
 
 
 def _rotation(R: Any) -> Any:
-    matrix = np.asarray(R, dtype=float)
+    """The rotation of a (3, 3) rotation or a (4, 4) pose, as rows."""
+    matrix = numbers(R, "R", "expected a rotation (3, 3) or a pose (4, 4)")
     if matrix.shape not in ((3, 3), (4, 4)):
         raise OptionError(f"R has shape {matrix.shape}, expected (3, 3) or (4, 4)")
-    return tuple(tuple(float(x) for x in row[:3]) for row in matrix[:3])
+    matrix = matrix[:3, :3]
+    error = float(np.abs(matrix.T @ matrix - np.eye(3)).max())
+    if not error <= TYPED or np.linalg.det(matrix) < 0:
+        raise OptionError(
+            f"R is {shown(R)}, expected a rotation: R^T R is {error:.2g} off identity"
+        )
+    return tuple(tuple(row) for row in matrix.tolist())
+
+
+def _row(theta: Any, d: Any, a: Any, alpha: Any) -> tuple[float, float, float, float]:
+    given = {"theta": theta, "d": d, "a": a, "alpha": alpha}
+    theta, d, a, alpha = (number(x, name) for name, x in given.items())
+    return theta, d, a, alpha
 
 
 def _sequence(sequence: str) -> str:
-    name = str(sequence).lower()
-    if name not in SEQUENCES:
-        raise OptionError(
-            f"Euler sequence {sequence!r} does not exist", did_you_mean(name, SEQUENCES)
-        )
-    return name
-
-
-def _convention(name: str) -> str:
-    if name not in CONVENTIONS:
-        raise OptionError(
-            f"convention {name!r} does not exist, expected 'standard' or 'modified'",
-            did_you_mean(str(name), CONVENTIONS),
-        )
-    return name
+    name = sequence.lower() if isinstance(sequence, str) else sequence
+    return choice(name, "Euler sequence", SEQUENCES)

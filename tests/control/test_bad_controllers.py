@@ -83,7 +83,6 @@ def test_two_dampings():
         ComputedTorque(1.0, 1.0, "none"),
         FeedForward("high", 1.0),
         TaskSpace((1.0, 2.0), 1.0),
-        TaskSpace(1.0, 1.0, singular_damping=(0.1, 0.1)),
         Impedance((1.0, 2.0)),
         SlotineLi(1.0, (1.0, 2.0, 3.0), 1.0),
         SlotineLi(1.0, 1.0, (1.0, 2.0, 3.0)),
@@ -111,6 +110,28 @@ def test_shapes(law, robot):
 def test_numbers(law, robot):
     with pytest.raises(OptionError, match="expected"):
         law.gains(robot)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: TaskSpace(1.0, 1.0, singular_damping=(0.1, 0.1)), "singular_damping is"),
+        (lambda: JointPID(1.0, gravity="no"), "gravity is 'no', expected True or False"),
+        (lambda: JointPID(1.0, gravity=1), "gravity is 1, expected True or False"),
+        (lambda: JointPID(1.0, derivative=["error"]), r"derivative is \['error'\]"),
+        (lambda: JointPID(1.0, sample_time=10**400), "sample_time is 1000"),
+        (lambda: JointPID(1.0, model=np.zeros(2)), "model is array"),
+    ],
+)
+def test_a_block_refuses_what_is_of_another_kind(make, words):
+    with pytest.raises(OptionError, match=words):
+        make()
+
+
+@pytest.mark.parametrize("gain", [[[1.0], [1.0, 2.0]], [1j, 1j], ["1", "2"], None, {1.0}, 10**400])
+def test_gains_are_real_numbers(robot, gain):
+    with pytest.raises(ShapeError, match=r"^kp "):
+        JointPID(gain).gains(robot)
 
 
 def test_parameters_to_adapt(robot):

@@ -55,7 +55,7 @@ def test_arrays_are_copies_that_cannot_be_changed():
         ({"t": [[0.0, 0.1, 0.2]]}, ShapeError, "t has shape"),
         ({"q": [[1.0, 2.0], [3.0]]}, ShapeError, "q is not a rectangular array"),
         ({"q": np.zeros((3, 0))}, ShapeError, r"q has shape \(3, 0\)"),
-        ({"tau": None}, ShapeError, "tau holds object"),
+        ({"tau": None}, ShapeError, "tau is None"),
         ({"tau": np.zeros((3, 1))}, ShapeError, r"tau has shape \(3, 1\), expected \(3, 2\)"),
         ({"qd": np.zeros(3)}, ShapeError, "qd has shape"),
         ({"qdd": np.zeros((2, 2))}, ShapeError, "qdd has shape"),

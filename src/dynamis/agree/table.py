@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import OptionError, did_you_mean
-from ..evaluate import whole
+from ..arguments import checked, is_word, whole
+from ..errors import OptionError, did_you_mean, shown
 from ..robot import Robot
 from .own import own_rows
 from .peers import PEERS, peer_rows
 from .row import Row
 from .states import random_states
 
-SAMPLES = 20
+SAMPLES, MOST = 20, 100_000
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,7 @@ class AgreementTable:
         """Whether every difference is within its limit."""
         return all(row.ok for row in self.rows)
 
+    @checked
     def of(self, source: str) -> tuple[Row, ...]:
         """The rows of one method or peer (a peer's name without its version)."""
         return tuple(r for r in self.rows if source in (r.source, r.source.split(" ")[0]))
@@ -56,15 +57,19 @@ class AgreementTable:
         return "\n".join(lines)
 
 
+@checked
 def agreement(
     robot: Robot, samples: int = SAMPLES, seed: int = 0, peers: Sequence[str] | None = None
 ) -> AgreementTable:
     """Compare every method and every installed peer on random states of one robot."""
     names = tuple(PEERS) if peers is None else tuple(peers)
-    unknown = next((name for name in names if name not in PEERS), None)
-    if unknown is not None:
-        raise OptionError(f"peer {unknown!r} does not exist", did_you_mean(unknown, PEERS))
-    whole(samples, "samples")
+    unknown = [name for name in names if not is_word(name, PEERS)]
+    if unknown:
+        raise OptionError(
+            f"peer {shown(unknown[0])} does not exist", did_you_mean(unknown[0], PEERS)
+        )
+    whole(samples, "samples", most=MOST)
+    whole(seed, "seed", 0)
     states = random_states(robot, samples, seed)
     rows = own_rows(robot, states)
     for name in names:

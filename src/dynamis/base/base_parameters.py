@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import evaluate as door
+from ..arguments import number
 from ..cached import cached_property
 from ..errors import DynamisWarning, OptionError
 from ..model.parameters import parameter_names
@@ -130,8 +131,8 @@ def base_parameters(
     robot: "DynamicMethods", inertial_only: bool = False, tolerance: float = TOLERANCE
 ) -> BaseParameters:
     """Base parameters of a robot; `inertial_only` leaves friction and drives out."""
-    if not 0.0 < tolerance < 1.0:
-        raise OptionError(f"tolerance is {tolerance!r}, expected a number between 0 and 1")
+    between = "a number between 0 and 1"
+    tolerance = number(tolerance, "tolerance", between, lambda x: 0.0 < x < 1.0)
     names = parameter_names(robot.model)  # raises for a centre of mass that moves in its link
     size = BODY * len(robot.model.links) if inertial_only else len(names)
     found = groupings(robot, random_regressor(robot), size, tolerance)

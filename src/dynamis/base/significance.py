@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..arguments import number, whole
 from ..cached import cached_property
-from ..errors import OptionError
 from .base_parameters import BaseParameters, base_parameters
 
 if TYPE_CHECKING:
     from ..robot import Robot
 
+MOST = 1_000_000  # random states
 STILL = 1e-9  # a joint with less torque than this (of the largest) is not judged
 
 
@@ -63,10 +64,9 @@ def significance(
     speed and acceleration given.
     """
     for name, value in (("percent", percent), ("speed", speed), ("acceleration", acceleration)):
-        if not isinstance(value, (int, float)) or not np.isfinite(value) or value < 0:
-            raise OptionError(f"{name} is {value!r}, expected a number of at least 0")
-    if samples < 1:
-        raise OptionError(f"samples is {samples!r}, expected at least 1")
+        number(value, name, "a number of at least 0", lambda x: 0.0 <= x < np.inf)
+    whole(samples, "samples", most=MOST)
+    whole(seed, "seed", 0)
     base = base_parameters(robot)
     rng = np.random.default_rng(seed)
     Y = base.regressor(*_states(robot, rng, samples, speed, acceleration))

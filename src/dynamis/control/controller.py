@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..errors import OptionError, ShapeError
-from ..generic import Arm
+from ..errors import OptionError, ShapeError, shown
+from ..evaluate import NUMPY, numbers
+from ..generic import Arm, over_symbols
+from ..spatial.functions import MATH
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -111,20 +113,65 @@ def intact(block: Any) -> bool:
     return set(vars(block)) <= {field.name for field in fields(block)}
 
 
+def begun(block: Any, arm: Arm, gains: SimpleNamespace, measured: Measured) -> dict[str, list]:
+    """The state a block starts from, as lists by name."""
+    name = f"{type(block).__name__}.start"
+    found = _asked(block.start, name, arm, gains, measured)
+    if not isinstance(found, Mapping):
+        raise OptionError(f"{name} returned {shown(found)}, expected lists by name")
+    return {str(k): _listed(v, f"{k!r} of {name}") for k, v in found.items()}
+
+
+def stepped(
+    block: Any, arm: Arm, gains: SimpleNamespace, state: SimpleNamespace, *rest: Any
+) -> tuple[list[Any], dict[str, list[Any]]]:
+    """One sample of a block: n torques and the state after it, under the names it had before."""
+    name = f"{type(block).__name__}.step"
+    found = _asked(block.step, name, arm, gains, state, *rest)
+    if not isinstance(found, (tuple, list)) or len(found) != 2:
+        raise OptionError(f"{name} returned {shown(found)}, expected (torques, state)")
+    tau, after = _listed(found[0], f"the torques of {name}"), found[1]
+    if len(tau) != arm.n:
+        raise ShapeError(f"{name} returned {len(tau)} torques, expected {arm.n}: one per joint")
+    if not isinstance(after, Mapping):
+        raise OptionError(f"{name} returned the state {shown(after)}, expected lists by name")
+    lists = {str(k): _listed(v, f"{k!r} of {name}") for k, v in after.items()}
+    sizes = {k: len(v) for k, v in vars(state).items()}
+    if {k: len(v) for k, v in lists.items()} != sizes:
+        given = {k: len(v) for k, v in lists.items()}
+        raise ShapeError(
+            f"{name} returned a state of sizes {given}, expected {sizes} as start gave",
+            "every name that start gives comes back from step, as long as it was",
+        )
+    return tau, lists
+
+
+def _asked(method: Any, name: str, arm: Arm, *rest: Any) -> Any:
+    if arm.fn is MATH or arm.fn is NUMPY:
+        return method(arm, *rest)
+    return over_symbols(method, name, arm, *rest)
+
+
+def _listed(value: Any, what: str) -> list[Any]:
+    try:
+        return list(value)
+    except TypeError:
+        raise OptionError(f"{what} is {shown(value)}, expected a list of scalars") from None
+
+
 def per_joint(
     value: Any, name: str, robot: "Robot", lowest: float | None = 0.0, size: int | None = None
 ) -> list[float]:
     """A gain for every joint from one number or n of them (or `size`, for a task)."""
     n = robot.n if size is None else size
-    given = np.asarray(value)
-    if given.dtype.kind not in "fiu" or given.shape not in ((), (n,)):
-        raise ShapeError(
-            f"{name} is {value!r}, expected one number or {n}"
-            + (f", one per joint of robot {robot.name!r}" if size is None else "")
-        )
-    numbers = np.broadcast_to(given.astype(float), (n,)).tolist()
-    for number in numbers:
+    of = f", one per joint of robot {robot.name!r}" if size is None else ""
+    expected = f"expected one number or {n}{of}"
+    given = numbers(value, name, expected)
+    if given.shape not in ((), (n,)):
+        raise ShapeError(f"{name} is {shown(value)}, {expected}")
+    found = np.broadcast_to(given, (n,)).tolist()
+    for number in found:
         if number != number or (lowest is not None and number < lowest):
             least = "" if lowest is None else f" at least {lowest:g}"
-            raise OptionError(f"{name} is {value!r}, expected numbers{least}")
-    return numbers
+            raise OptionError(f"{name} is {shown(value)}, expected numbers{least}")
+    return found

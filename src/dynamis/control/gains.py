@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import OptionError, ShapeError
+from ..arguments import positive
+from ..errors import OptionError, ShapeError, shown
+from ..evaluate import numbers
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -34,6 +36,7 @@ def check_sampling(bandwidth: Any, sample_time: float | None) -> None:
     """Refuse a bandwidth that its sample time cannot hold: w T > 0.5."""
     if sample_time is None:
         return
+    sample_time = positive(sample_time, "sample_time", "seconds")
     product = float(np.max(_positive(bandwidth, "bandwidth"))) * sample_time
     if product > FASTEST:
         raise OptionError(
@@ -60,13 +63,15 @@ def for_inertia(gains: tuple[Any, ...], inertia: np.ndarray) -> list[tuple[float
 
 
 def _positive(value: Any, name: str) -> np.ndarray:
-    given = np.asarray(value)
-    if given.dtype.kind not in "fiu" or given.ndim > 1 or not given.size:
-        raise OptionError(f"{name} is {value!r}, expected a number above 0 or one per joint")
-    numbers = given.astype(float)
-    if not (np.isfinite(numbers).all() and (numbers > 0.0).all()):
-        raise OptionError(f"{name} is {value!r}, expected finite numbers above 0")
-    return numbers
+    try:
+        given = numbers(value, name, "")
+    except ShapeError:
+        given = np.zeros((0,))
+    if given.ndim > 1 or not given.size:
+        raise OptionError(f"{name} is {shown(value)}, expected a number above 0 or one per joint")
+    if not (np.isfinite(given).all() and (given > 0.0).all()):
+        raise OptionError(f"{name} is {shown(value)}, expected finite numbers above 0")
+    return given
 
 
 def _plain(value: np.ndarray) -> Any:

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..arguments import checked, choice, passed_on
 from ..dynamics.linear_solve import factor, substitute
 from ..errors import OptionError
 from ..generic import Arm
-from .checks import check_block, check_choice, model_of
+from .checks import check_block, model_of
 from .compensation import FRICTION, friction_compensation
 from .controller import Controller, Measured, Reference, Scalars, Values, per_joint
 from .gains import check_sampling, for_inertia, second_order
@@ -54,8 +55,8 @@ class Impedance(Controller):
     sample_time: float | None = None
 
     def __post_init__(self) -> None:
-        check_block(self.model, self.sample_time)
-        check_choice(self.friction, "friction", FRICTION)
+        check_block(self)
+        choice(self.friction, "friction", FRICTION)
         object.__setattr__(self, "task", check_task(self.task))
         if self.damping is not None and self.damping_ratio is not None:
             raise OptionError(
@@ -64,25 +65,27 @@ class Impedance(Controller):
             )
 
     @classmethod
+    @checked
     def from_bandwidth(
         cls, robot: "Robot", bandwidth: Any, damping: Any = 1.0, q: Any = None, **options: Any
     ) -> "Impedance":
         """K and D for the inertia the tool has along each row at q (zero if not given)."""
         check_sampling(bandwidth, options.get("sample_time"))
-        law = cls(stiffness=0.0, **options)
-        q = np.zeros(robot.n) if q is None else np.asarray(q, dtype=float)
+        law = cls(stiffness=0.0, **passed_on(options, cls, "stiffness"))
+        q = np.zeros(robot.n) if q is None else q
         J = robot.jacobian(q)[task_rows(robot, law.task)]
         mobility = J @ np.linalg.solve(robot.mass_matrix(q), J.T)
         damped = mobility + law.singular_damping**2 * np.eye(len(J))
         inertia = np.diagonal(np.linalg.inv(damped))
         K, D = for_inertia(second_order(bandwidth, damping), inertia)
-        return cls(stiffness=K, damping=D, **options)
+        return cls(stiffness=K, damping=D, **passed_on(options, cls, "stiffness", "damping"))
 
     @property
     def options(self) -> tuple[Any, ...]:
         """The task, where friction is taken, and how the damping is meant."""
         return self.task, self.friction, self.damping is None
 
+    @checked
     def gains(self, robot: "Robot") -> Values:
         """Stiffness, damping or its ratio, one per row of the task; and as `TaskSpace`."""
         model_of(self, robot)

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+from ..arguments import checked, choice, passed_on
 from ..generic import Arm
-from .checks import check_block, check_choice, model_of
+from .checks import check_block, model_of
 from .controller import Controller, Measured, Reference, Scalars, Values, per_joint
 from .gains import check_sampling, for_inertia, joint_inertia, second_order, third_order
 from .saturation import NO_LIMIT, clipped, held
@@ -35,10 +36,11 @@ class JointPID(Controller):
     sample_time: float | None = None
 
     def __post_init__(self) -> None:
-        check_block(self.model, self.sample_time)
-        check_choice(self.derivative, "derivative", DERIVATIVES)
+        check_block(self)
+        choice(self.derivative, "derivative", DERIVATIVES)
 
     @classmethod
+    @checked
     def from_bandwidth(
         cls,
         robot: "Robot",
@@ -56,15 +58,16 @@ class JointPID(Controller):
         inertia = joint_inertia(robot, q)
         if integral:
             kp, kd, ki = for_inertia(third_order(bandwidth, damping), inertia)
-            return cls(kp=kp, ki=ki, kd=kd, **options)
+            return cls(kp=kp, ki=ki, kd=kd, **passed_on(options, cls, "kp", "ki", "kd"))
         kp, kd = for_inertia(second_order(bandwidth, damping), inertia)
-        return cls(kp=kp, kd=kd, **options)
+        return cls(kp=kp, kd=kd, **passed_on(options, cls, "kp", "kd"))
 
     @property
     def options(self) -> tuple[Any, ...]:
         """Structure."""
         return self.gravity, self.derivative
 
+    @checked
     def gains(self, robot: "Robot") -> Values:
         """kp, ki, kd and limit, one per joint."""
         model_of(self, robot)

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import OptionError, ShapeError, did_you_mean
-from ..evaluate import as_batch
+from ..arguments import checked, is_list, is_word, positive
+from ..errors import OptionError, ShapeError, did_you_mean, shown
+from ..evaluate import as_batch, numbers
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -45,10 +46,15 @@ class StateSpace:
     dt: float | None = None
 
     def __post_init__(self) -> None:
+        for name in ("states", "inputs", "outputs"):
+            given = getattr(self, name)
+            if not is_list(given):
+                raise OptionError(f"{name} is {shown(given)}, expected names")
+            object.__setattr__(self, name, tuple(given))
         n, m, p = len(self.states), len(self.inputs), len(self.outputs)
         shapes = {"A": (n, n), "B": (n, m), "C": (p, n), "D": (p, m), "offset": (n,)}
         for name, shape in shapes.items():
-            array = np.array(getattr(self, name), dtype=float)
+            array = numbers(getattr(self, name), name, f"expected numbers of shape {shape}").copy()
             if array.shape != shape:
                 raise ShapeError(f"{name} has shape {array.shape}, expected {shape}")
             array.flags.writeable = False
@@ -85,6 +91,7 @@ class StateSpace:
         excess = np.real(values) if self.dt is None else np.abs(values) - 1.0
         return bool(np.all(excess < -error))
 
+    @checked
     def discrete(self, dt: float) -> "StateSpace":
         """The same system sampled every dt seconds with u held in between, exactly."""
         if self.dt is not None:
@@ -93,7 +100,7 @@ class StateSpace:
             )
         from scipy.linalg import expm
 
-        step = _sample_time(dt)
+        step = positive(dt, "dt", "seconds")
         n, m = self.B.shape
         F = np.zeros((n + m + 1, n + m + 1))
         F[:n] = np.column_stack([self.A, self.B, self.offset])
@@ -113,6 +120,7 @@ class StateSpace:
         return replace(self, A=self.A - self.B @ K, C=self.C - self.D @ K)
 
 
+@checked
 def linearise(
     robot: "Robot",
     q: Any,
@@ -127,7 +135,7 @@ def linearise(
     `output`: "q" (joint positions), "state" (positions and velocities), or "tool": displacement
     of the tool and its small rotation vector, both in base axes.
     """
-    if output not in OUTPUTS:
+    if not is_word(output, OUTPUTS):
         raise OptionError(
             f"output is {output!r}, expected 'q', 'state' or 'tool'", did_you_mean(output, OUTPUTS)
         )
@@ -210,10 +218,3 @@ def _eigenvalues(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     cosine = np.abs(np.sum(left.conj() * right, axis=0))
     error = len(A) * eps * np.linalg.norm(A, 2) / np.maximum(cosine, np.sqrt(eps))
     return values, error
-
-
-def _sample_time(dt: Any) -> float:
-    number = np.asarray(dt)
-    if number.shape != () or number.dtype.kind not in "fiu" or not 0 < float(number) < np.inf:
-        raise OptionError(f"dt is {dt!r}, expected seconds above 0")
-    return float(number)

@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import OptionError
-from ..evaluate import as_batch
+from ..arguments import checked, positive
+from ..errors import ShapeError
+from ..evaluate import as_batch, numbers
 from ..generic import arm_of
 from ..spatial.functions import MATH
-from .controller import Controller, Measured, Reference
+from .controller import Controller, Measured, Reference, begun, stepped
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -22,13 +23,11 @@ class ControlLoop:
     tau = loop.step(t, q, qd, q_d, qd_d, qdd_d)
     """
 
+    @checked
     def __init__(self, controller: Controller, robot: "Robot", sample_time: float | None = None):
-        if not isinstance(controller, Controller):
-            raise OptionError(f"controller is {controller!r}, expected one of dy.control")
-        time = sample_time or controller.sample_time
-        if time is None or not time > 0:
-            raise OptionError(f"sample_time is {time}, expected seconds above 0")
-        self.controller, self.robot, self.sample_time = controller, robot, float(time)
+        time = controller.sample_time if sample_time is None else sample_time
+        self.sample_time = positive(time, "sample_time", "seconds")
+        self.controller, self.robot = controller, robot
         self.arm = arm_of((controller.model or robot).model, MATH)
         self.gains = SimpleNamespace(**controller.gains(robot))
         self.state: dict[str, list[Any]] | None = None
@@ -37,6 +36,7 @@ class ControlLoop:
         """Forget the state: the next step starts anew."""
         self.state = None
 
+    @checked
     def step(
         self, t: float, q: Any, qd: Any, q_d: Any = None, qd_d: Any = None, qdd_d: Any = None
     ) -> np.ndarray:
@@ -49,8 +49,9 @@ class ControlLoop:
             rest if qdd_d is None else self._vector(qdd_d, "qdd_d"),
         )
         if self.state is None:
-            self.state = dict(self.controller.start(self.arm, self.gains, measured))
-        tau, state = self.controller.step(
+            self.state = begun(self.controller, self.arm, self.gains, measured)
+        tau, self.state = stepped(
+            self.controller,
             self.arm,
             self.gains,
             SimpleNamespace(**self.state),
@@ -58,8 +59,10 @@ class ControlLoop:
             reference,
             self.sample_time,
         )
-        self.state = dict(state)
-        return np.array(tau, dtype=float)
+        return numbers(tau, f"{type(self.controller).__name__}.step", "expected torques")
 
     def _vector(self, value: Any, name: str) -> list[float]:
-        return as_batch(value, name, (self.robot.n,), f"robot {self.robot.name!r}").tolist()
+        found = as_batch(value, name, (self.robot.n,), f"robot {self.robot.name!r}")
+        if found.ndim != 1:
+            raise ShapeError(f"{name} has shape {found.shape}, expected ({self.robot.n},)")
+        return found.tolist()

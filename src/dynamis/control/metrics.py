@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import OptionError, ShapeError
+from ..arguments import checked, is_list
+from ..errors import OptionError, ShapeError, shown
+from ..evaluate import numbers
 
 ROUNDING = 1e-12  # of the step: a peak this far above the final value is none
 
@@ -27,6 +29,7 @@ class StepMetrics:
     steady_state_error: Any  # last sample less the final value
 
 
+@checked
 def step_metrics(t: Any, y: Any, final: Any = None, start: Any = None, band: float = 0.02) -> Any:
     """Rise time, settling time, overshoot, peak time and steady-state error of y (N,) or (N, n).
 
@@ -104,13 +107,7 @@ def _levels(value: Any, name: str, n: int) -> np.ndarray:
 
 
 def _floats(value: Any, name: str) -> np.ndarray:
-    try:
-        array = np.asarray(value)
-    except ValueError as error:  # ragged lists
-        raise ShapeError(f"{name} is not a rectangular array ({error})") from None
-    if array.dtype.kind not in "fiu":
-        raise ShapeError(f"{name} holds {array.dtype}, expected real numbers")
-    return array.astype(float)
+    return numbers(value, name, "expected real numbers")
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,9 +179,10 @@ def tracking_metrics(error: Any, joint_names: Sequence[str] | None = None) -> Tr
         )
     e = given.reshape(len(given), -1)
     n = e.shape[1]
-    names = [f"{i + 1}" for i in range(n)] if joint_names is None else list(joint_names)
-    if isinstance(joint_names, str) or len(names) != n:
-        raise ShapeError(f"joint_names is {joint_names!r}, expected {n} names, one per column")
+    named = [f"{i + 1}" for i in range(n)] if joint_names is None else joint_names
+    names = list(named) if is_list(named) else []
+    if len(names) != n:
+        raise ShapeError(f"joint_names is {shown(joint_names)}, expected {n} names, one per column")
     size = np.abs(e)
     return TrackingMetrics(
         tuple(map(str, names)),

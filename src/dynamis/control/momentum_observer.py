@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..arguments import checked, choice
 from ..errors import OptionError
 from ..generic import Arm
-from .checks import check_block, check_choice, model_of
+from .checks import check_block, model_of
 from .controller import Measured, Scalars, Values, per_joint
 from .task import transposed_product
 
@@ -39,8 +40,8 @@ class MomentumObserver:
     sample_time: float | None = None
 
     def __post_init__(self) -> None:
-        check_block(self.model, self.sample_time)
-        check_choice(self.friction, "friction", FRICTION)
+        check_block(self)
+        choice(self.friction, "friction", FRICTION)
 
     @property
     def options(self) -> tuple[Any, ...]:
@@ -52,6 +53,7 @@ class MomentumObserver:
         """Text that tells apart observers whose code differs."""
         return f"{type(self).__module__}.{type(self).__qualname__}{self.options!r}"
 
+    @checked
     def gains(self, robot: "Robot") -> Values:
         """gain, one per joint, above 0."""
         model_of(self, robot)
@@ -86,6 +88,7 @@ class MomentumObserver:
         after = {"estimate": estimate, "momentum": momentum, "bias": bias, "seen": [1.0]}
         return estimate, after
 
+    @checked
     def stiction(self, robot: "Robot") -> np.ndarray:
         """Lowest and highest torque that friction at rest may pass off as external, (2, n)."""
         model = model_of(self, robot)

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+from ..arguments import checked, choice, passed_on
 from ..generic import Arm
-from .checks import check_block, check_choice, model_of
+from .checks import check_block, model_of
 from .compensation import FRICTION, friction_compensation
 from .controller import Controller, Measured, Reference, Scalars, Values, per_joint
 from .gains import check_sampling, second_order
@@ -32,21 +33,23 @@ class PointToPoint(Controller):
     sample_time: float | None = None
 
     def __post_init__(self) -> None:
-        check_block(self.model, self.sample_time)
-        check_choice(self.friction, "friction", FRICTION)
+        check_block(self)
+        choice(self.friction, "friction", FRICTION)
 
     @classmethod
+    @checked
     def from_bandwidth(cls, bandwidth: Any, damping: Any = 1.0, **options: Any) -> "PointToPoint":
         """Both poles of every joint at `bandwidth` (rad/s); `options` are the other fields."""
         check_sampling(bandwidth, options.get("sample_time"))
         kp, kd = second_order(bandwidth, damping)
-        return cls(kp=kp, kd=kd, **options)
+        return cls(kp=kp, kd=kd, **passed_on(options, cls, "kp", "kd"))
 
     @property
     def options(self) -> tuple[Any, ...]:
         """Where friction is taken."""
         return (self.friction,)
 
+    @checked
     def gains(self, robot: "Robot") -> Values:
         """kp (1/s^2), kd (1/s) and limit, one per joint."""
         model_of(self, robot)

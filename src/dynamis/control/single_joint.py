@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import OptionError, ShapeError
+from ..arguments import checked, number
+from ..errors import OptionError
+from ..evaluate import numbers
 
 if TYPE_CHECKING:
     from scipy.signal import TransferFunction
@@ -35,7 +37,7 @@ class SingleJoint:
 
     def __post_init__(self) -> None:
         for name in ("inertia", "damping", "gain", "kp", "ki", "kd"):
-            object.__setattr__(self, name, _number(getattr(self, name), name))
+            object.__setattr__(self, name, number(getattr(self, name), name))
         for name in ("inertia", "gain"):
             if not getattr(self, name) > 0:
                 raise OptionError(f"{name} is {getattr(self, name):g}, expected a number above 0")
@@ -43,6 +45,7 @@ class SingleJoint:
             raise OptionError(f"damping is {self.damping:g}, expected at least 0")
 
     @classmethod
+    @checked
     def from_bandwidth(
         cls,
         inertia: float,
@@ -58,7 +61,7 @@ class SingleJoint:
         w is `bandwidth` (rad/s), z `damping_ratio`; integral=0 is a PD, without the last factor.
         """
         w, z, a = (
-            _number(value, name)
+            number(value, name)
             for value, name in (
                 (bandwidth, "bandwidth"),
                 (damping_ratio, "damping_ratio"),
@@ -79,8 +82,8 @@ class SingleJoint:
                 f"be {kd:g}",
                 f"ask for a bandwidth of at least {B / (J * (2 * z + a)):g} rad/s",
             )
-        kp = J * (1 + 2 * z * a) * w**2 / k
-        return cls(J, B, k, kp=kp, ki=J * a * w**3 / k, kd=kd)
+        kp = J * (1 + 2 * z * a) * (w * w) / k
+        return cls(J, B, k, kp=kp, ki=J * a * (w * w * w) / k, kd=kd)
 
     # -- stability ----------------------------------------------------------------------------
 
@@ -173,16 +176,18 @@ class SingleJoint:
 
     # -- responses ----------------------------------------------------------------------------
 
+    @checked
     def step_disturbance(self, t: Any, tau_p: float = 1.0) -> np.ndarray:
         """q(t) from rest at q = q_d = 0 under a step of the disturbance at t = 0; here q = e."""
-        return self._error(t, 0.0, 0.0, -_number(tau_p, "tau_p") / self.inertia)
+        return self._error(t, 0.0, 0.0, -number(tau_p, "tau_p") / self.inertia)
 
+    @checked
     def step_reference(self, t: Any, height: float = 1.0) -> np.ndarray:
         """q(t) from rest at 0 when q_d steps to `height` at t = 0 (values at 0+).
 
         The impulse of kd on the step starts the motion at qd(0+) = k kd height / J.
         """
-        h = _number(height, "height")
+        h = number(height, "height")
         return h + self._error(t, -h, self.gain * self.kd * h / self.inertia, 0.0)
 
     def _error(self, t: Any, e: float, ed: float, push: float) -> np.ndarray:
@@ -197,17 +202,8 @@ class SingleJoint:
         return (expm(times[..., None, None] * F) @ [0.0, e, ed, 1.0])[..., 1]
 
 
-def _number(value: Any, name: str) -> float:
-    array = np.asarray(value)
-    if array.shape != () or array.dtype.kind not in "fiu" or not np.isfinite(array):
-        raise OptionError(f"{name} is {value!r}, expected a finite number")
-    return float(array)
-
-
 def _times(t: Any) -> np.ndarray:
-    times = np.asarray(t)
-    if times.dtype.kind not in "fiu":
-        raise ShapeError(f"t holds {times.dtype}, expected seconds")
+    times = numbers(t, "t", "expected seconds")
     if not np.all(np.isfinite(times) & (times >= 0)):
         raise OptionError("t holds negative or non-finite times, expected seconds from 0 on")
-    return times.astype(float)
+    return times

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+from ..arguments import checked, passed_on
 from ..errors import OptionError
 from ..generic import Arm
 from .adaptation import adaptation_gains
@@ -41,9 +42,10 @@ class SlotineLi(Controller):
     sample_time: float | None = None
 
     def __post_init__(self) -> None:
-        check_block(self.model, self.sample_time)
+        check_block(self)
 
     @classmethod
+    @checked
     def from_bandwidth(
         cls, robot: "Robot", bandwidth: Any, adaptation: Any, q: Any = None, **options: Any
     ) -> "SlotineLi":
@@ -51,8 +53,10 @@ class SlotineLi(Controller):
         check_sampling(bandwidth, options.get("sample_time"))
         _, twice = second_order(bandwidth)
         (kd,) = for_inertia((twice,), 0.5 * joint_inertia(robot, q))
-        return cls(kd=kd, bandwidth=bandwidth, adaptation=adaptation, **options)
+        known = passed_on(options, cls, "kd", "bandwidth", "adaptation")
+        return cls(kd=kd, bandwidth=bandwidth, adaptation=adaptation, **known)
 
+    @checked
     def gains(self, robot: "Robot") -> Values:
         """kd, bandwidth, smoothing; rate, initial, lowest and highest of every parameter."""
         model = model_of(self, robot)

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+from ..arguments import checked, choice, passed_on
 from ..generic import Arm
-from .checks import check_block, check_choice, model_of
+from .checks import check_block, model_of
 from .compensation import FRICTION, friction_compensation
 from .controller import Controller, Measured, Reference, Scalars, Values, per_joint
 from .gains import check_sampling, second_order
@@ -48,22 +49,24 @@ class TaskSpace(Controller):
     sample_time: float | None = None
 
     def __post_init__(self) -> None:
-        check_block(self.model, self.sample_time)
-        check_choice(self.friction, "friction", FRICTION)
+        check_block(self)
+        choice(self.friction, "friction", FRICTION)
         object.__setattr__(self, "task", check_task(self.task))
 
     @classmethod
+    @checked
     def from_bandwidth(cls, bandwidth: Any, damping: Any = 1.0, **options: Any) -> "TaskSpace":
         """Both poles of every row of the task at `bandwidth` (rad/s)."""
         check_sampling(bandwidth, options.get("sample_time"))
         kp, kd = second_order(bandwidth, damping)
-        return cls(kp=kp, kd=kd, **options)
+        return cls(kp=kp, kd=kd, **passed_on(options, cls, "kp", "kd"))
 
     @property
     def options(self) -> tuple[Any, ...]:
         """The task and where friction is taken."""
         return self.task, self.friction
 
+    @checked
     def gains(self, robot: "Robot") -> Values:
         """kp and kd, one per row of the task; the damping at singularities; those of v, (n,)."""
         model_of(self, robot)

@@ -8,13 +8,15 @@ form is too long to read, M, C, g and tau are given in named intermediate variab
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
+from numbers import Integral
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, SupportsIndex
+from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
+from ..arguments import checked, is_flag, is_word
 from ..cached import cached_property
-from ..errors import DynamisWarning, OptionError, did_you_mean
+from ..errors import DynamisWarning, OptionError, did_you_mean, shown
 from ..model.model import Model
 from . import closed as forms
 from .closed import Closed
@@ -40,9 +42,9 @@ def equations(
     model: Model, method: str = "lagrange-euler", gravity: str | None = None
 ) -> "Equations":
     """The equations of a model; `gravity` names a symbol that replaces the number 9.81."""
-    if method not in METHODS:
+    if not is_word(method, METHODS):
         raise OptionError(
-            f"no equations are derived by method {method!r}", did_you_mean(str(method), METHODS)
+            f"no equations are derived by method {shown(method)}", did_you_mean(method, METHODS)
         )
     return Equations(model, method, gravity)
 
@@ -61,6 +63,8 @@ class Equations:
         self.functions: dict[str, Callable[..., Any]] = {}  # of `evaluate`, once they are made
 
     def _name_gravity(self, name: str) -> None:
+        if not isinstance(name, str):
+            raise OptionError(f"gravity is {shown(name)}, expected the name of a symbol")
         symbol = sp.Symbol(name, real=True)
         size = sp.sqrt(sum(x * x for x in self.chain.gravity))
         if not size.is_number or not name.isidentifier():
@@ -197,8 +201,10 @@ class Equations:
 
     def recursion_of(self, what: str) -> Recursion:
         """The same for "M", "C", "g" or "tau"."""
-        if what not in QUANTITIES:
-            raise OptionError(f"there is no recursion of {what!r}", did_you_mean(what, QUANTITIES))
+        if not is_word(what, QUANTITIES):
+            raise OptionError(
+                f"there is no recursion of {shown(what)}", did_you_mean(what, QUANTITIES)
+            )
         return self.recursion if what == "tau" else recursion(self.chain, what)
 
     def term(self, name: str, *indices: int) -> Any:
@@ -223,14 +229,15 @@ class Equations:
         return total + self.friction[indices[0]] if name == "tau" else total
 
     def _check_term(self, name: str, indices: tuple[int, ...]) -> None:
-        if name not in TERMS:
-            raise OptionError(f"there is no term {name!r}", did_you_mean(str(name), TERMS))
+        if not is_word(name, TERMS):
+            raise OptionError(f"there is no term {shown(name)}", did_you_mean(name, TERMS))
         count = {"M": 2, "C": 2, "christoffel": 3}.get(name, 1)
         if len(indices) != count or not all(
-            isinstance(k, SupportsIndex) and 0 <= int(k) < self.n for k in indices
+            isinstance(k, Integral) and not is_flag(k) and 0 <= k < self.n for k in indices
         ):
             raise OptionError(
-                f"term {name!r} got indices {indices}, expected {count} from 0 to {self.n - 1}"
+                f"term {name!r} got indices {shown(indices)}, "
+                f"expected {count} from 0 to {self.n - 1}"
             )
 
     def _unsimplified(self, name: str, indices: tuple[int, ...]) -> Any:
@@ -278,6 +285,7 @@ class Equations:
         state = [rest if x is None else x for x in (q, qd, qdd)]
         return derivation(self.model, self.method, state)
 
+    @checked
     def html(self, path: str | Path, q: Any = None, qd: Any = None, qdd: Any = None) -> None:
         """Write the derivation as one self-contained page, with numbers if a state is given."""
         from .render_html import write_page

@@ -7,7 +7,8 @@ import numpy as np
 import sympy as sp
 
 from .. import evaluate as door
-from ..errors import OptionError, SymbolError, did_you_mean
+from ..arguments import is_word, number
+from ..errors import OptionError, SymbolError, did_you_mean, shown
 from .recursion import QUANTITIES
 
 STATE = ("q", "qd", "qdd")
@@ -17,8 +18,8 @@ def evaluate(
     equations: Any, rows: Sequence[Any], what: str, values: Mapping[str, float]
 ) -> np.ndarray:
     """tau or g (..., n), M or C (..., n, n) at states; None is a row of zeros."""
-    if what not in QUANTITIES:
-        raise OptionError(f"cannot evaluate {what!r}", did_you_mean(what, QUANTITIES))
+    if not is_word(what, QUANTITIES):
+        raise OptionError(f"cannot evaluate {shown(what)}", did_you_mean(what, QUANTITIES))
     n, symbols = equations.n, equations.symbols
     given = _given(equations, values)
     arrays = [
@@ -41,7 +42,8 @@ def _given(equations: Any, values: Mapping[str, float]) -> dict[Any, float]:
             f"robot {equations.robot_name!r} has no symbol {unknown!r}",
             did_you_mean(unknown, names),
         )
-    given = {**equations.values, **{sp.Symbol(k, real=True): v for k, v in values.items()}}
+    told = {sp.Symbol(k, real=True): number(v, k) for k, v in values.items()}
+    given = {**equations.values, **told}
     missing = next((s for s in equations.symbols if s not in given), None)
     if missing is not None:
         raise SymbolError(f"symbol {str(missing)!r} has no value", f"evaluate(..., {missing}=1)")

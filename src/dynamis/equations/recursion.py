@@ -10,11 +10,13 @@ from typing import Any
 
 import sympy as sp
 
+from ..arguments import is_list
 from ..dynamics import coriolis, coupling, equation
 from ..dynamics.gibbs_appell import INERTIAL, observation_matrix
 from ..dynamics.kinematics import inertias
 from ..dynamics.lagrange_euler import lagrange_euler_terms
 from ..dynamics.newton_euler import outward, wrench_of
+from ..errors import OptionError, shown
 from ..model.chain import Chain
 from ..spatial.functions import Functions
 from ..spatial.rotations import rotate
@@ -61,6 +63,8 @@ class Recursion:
 
     def function(self, arguments: Sequence[sp.Symbol]) -> Callable[..., Any]:
         """The outputs as a NumPy function of the arguments."""
+        if not is_list(arguments) or not all(isinstance(x, sp.Symbol) for x in arguments):
+            raise OptionError(f"arguments is {shown(arguments)}, expected SymPy symbols")
         values = [value for _, value in self.outputs]
         shared: Any = lambda _: (self.steps, values)  # noqa: E731
         return sp.lambdify(list(arguments), values, "numpy", cse=shared)

@@ -5,18 +5,20 @@ polynomials and, if a state is given, over floats; the last step compares the to
 `inverse_dynamics`.
 """
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import sympy as sp
 
+from ..arguments import checked
 from ..cached import cached_property
 from ..dynamics.equation import inverse_dynamics
 from ..errors import OptionError, ShapeError, did_you_mean
+from ..evaluate import numbers
 from ..model.model import Model
 from ..spatial.functions import MATH
 from .polynomial import Alphabet, TooLongError
@@ -121,6 +123,7 @@ class Derivation:
 
         return latex(self)
 
+    @checked
     def html(self, path: str | Path) -> None:
         """Write one HTML page that needs nothing else."""
         from .render_html import write_page
@@ -240,15 +243,13 @@ def _checked(model: Model, state: Any) -> State:
         raise ShapeError(f"state has {len(state)} entries, expected (q, qd, qdd)")
     rows = []
     for name, row in zip(("q", "qd", "qdd"), state, strict=True):
-        values = tuple(float(x) for x in row)
-        if len(values) != model.n:
-            raise ShapeError(
-                f"{name} has {len(values)} entries, expected {model.n}: "
-                + ", ".join(model.joint_names)
-            )
-        if not all(math.isfinite(x) for x in values):
-            raise ShapeError(f"{name} is {_row(values)}, expected finite numbers")
-        rows.append(values)
+        expected = f"expected {model.n}: {', '.join(model.joint_names)}"
+        values = numbers(row, name, expected)
+        if values.shape != (model.n,):
+            raise ShapeError(f"{name} has {values.size} entries, {expected}")
+        if not np.isfinite(values).all():
+            raise ShapeError(f"{name} is {_row(values.tolist())}, expected finite numbers")
+        rows.append(tuple(values.tolist()))
     return State(*rows)
 
 

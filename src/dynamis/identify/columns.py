@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..arguments import is_word
 from ..errors import OptionError, ShapeError, did_you_mean
 from ..model.finding import Finding
 from .table import Table
@@ -59,7 +60,7 @@ def checked_columns(columns: Any) -> Mapping[str, Any]:
     if not isinstance(columns, Mapping):
         raise OptionError(f"columns is {columns!r}, expected such as dict(t='time', q='pos_*')")
     for name in columns:
-        if name not in QUANTITIES:
+        if not is_word(name, QUANTITIES):
             raise OptionError(
                 f"columns names {name!r}, which is no quantity of a log",
                 did_you_mean(name, QUANTITIES),

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.optimize import least_squares
 
+from ..arguments import checked, positive, whole
 from ..errors import OptionError, ShapeError
-from ..evaluate import whole
+from ..evaluate import numbers
 from ..model.finding import Finding
 from .log import Log
 from .payload import (
@@ -59,6 +60,7 @@ class DriveGains:
         """Centre of mass of the load in the tool frame, (3,)."""
         return self.load[1:4] / self.load[0]
 
+    @checked
     def torques(self, log: Log) -> Log:
         """A log in amperes as a log in N m: tau = gain * current."""
         if log.n != len(self.gains):
@@ -70,6 +72,7 @@ class DriveGains:
         return f"DriveGains({', '.join(f'{g:.4g} +- {s:.2g}' for g, s in pairs)} N m/A)"
 
 
+@checked
 def identify_drive_gains(
     robot: "Robot",
     free: Log,
@@ -117,13 +120,11 @@ def identify_drive_gains(
 
 def _known_load(mass: Any, com: Any) -> np.ndarray:
     """The ten parameters as far as they are known, NaN for the others."""
-    real = isinstance(mass, (int, float, np.number)) and not isinstance(mass, bool)
-    if not real or not 0.0 < mass < np.inf:
-        raise OptionError(f"mass is {mass!r}, expected the load's kilograms, more than 0")
+    mass = positive(mass, "mass", "the load's kilograms")
     known = np.full(10, np.nan)
     known[0] = mass
     if com is not None:
-        c = np.asarray(com, dtype=float)
+        c = numbers(com, "com", "expected three numbers, metres in the tool frame")
         if c.shape != (3,) or not np.isfinite(c).all():
             raise ShapeError(f"com is {com!r}, expected three numbers, metres in the tool frame")
         known[1:4] = mass * c
@@ -133,7 +134,7 @@ def _known_load(mass: Any, com: Any) -> np.ndarray:
 def _checked_gains(gains: Any, n: int) -> np.ndarray | None:
     if gains is None:
         return None
-    given = np.asarray(gains, dtype=float)
+    given = numbers(gains, "gains", f"expected {n} numbers above 0, in N m/A")
     if given.shape != (n,) or not (given > 0.0).all():
         raise ShapeError(f"gains is {gains!r}, expected {n} numbers above 0, in N m/A")
     return given

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..arguments import checked, number, passed_on
 from ..cached import cached_property
-from ..errors import OptionError
 from ..model.finding import Finding
 from .bodies import links_of, physical
 from .log import Log
@@ -61,12 +61,13 @@ class Estimate:
         variances = np.diag(self.covariance)
         return np.sqrt(np.maximum(np.where(np.isnan(variances), np.inf, variances), 0.0))
 
+    @checked
     def intervals(self, confidence: float = CONFIDENCE) -> np.ndarray:
         """Lowest and highest of every unknown, (m, 2)."""
         from scipy.stats import norm
 
-        if not 0.0 < confidence < 1.0:
-            raise OptionError(f"confidence is {confidence!r}, expected between 0 and 1")
+        between = "a number between 0 and 1"
+        confidence = number(confidence, "confidence", between, lambda x: 0.0 < x < 1.0)
         reach = norm.ppf(0.5 + 0.5 * confidence) * self.standard_deviations
         return np.stack([self.values - reach, self.values + reach], axis=1)
 
@@ -117,10 +118,12 @@ class Estimate:
                 why[name] = f"the motion leaves {value:.3g} +- {spread:.2g}: its sign is not known"
         return why
 
+    @checked
     def predict(self, log: Log) -> np.ndarray:
         """Torque at the logged instants, (N, n)."""
         return predicted(fitted(self.unknowns, self.values), log, self._how(log))[0]
 
+    @checked
     def validate(self, log: Log) -> Validation:
         """Measured beside predicted torque on a motion: .rms, .relative_error, ..."""
         return validation(self.unknowns, self.values, log, self._how(log))
@@ -138,17 +141,22 @@ class Estimate:
         velocity = None if log.qd is None else self.asked.velocity
         return replace(self.asked, velocity=velocity)
 
+    @checked
     def save(self, path: str | Path) -> Path:
         """Write the identified robot as .toml or .urdf; where it was written comes back."""
         self.robot.save(path)
         return Path(path)
 
+    @checked
     def refine(self, log: Log, controller: Any, reference: Any, **options: Any) -> "Estimate":
         """Output error: the simulated closed loop is made to move as the log says."""
         from .output_error import output_error
 
-        return output_error(self, log, controller, reference, **options)
+        taken = ("estimate", "log", "controller", "reference")
+        known = passed_on(options, output_error, *taken)
+        return output_error(self, log, controller, reference, **known)
 
+    @checked
     def report(self, path: str | Path, validations: Sequence[Validation] = ()) -> Path:
         """One self-contained page: held-out figures first, then everything else."""
         from ..report.identification import write

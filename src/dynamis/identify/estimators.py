@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import is_word
 from ..errors import OptionError, did_you_mean
 from .feasible import feasible
 from .information import Information, information
@@ -109,6 +110,6 @@ ESTIMATORS: Mapping[str, Callable[[Task], Found]] = {
 
 def estimator_named(name: Any) -> Callable[[Task], Found]:
     """A row of the table; unknown names are answered with those that exist."""
-    if name not in ESTIMATORS:
-        raise OptionError(f"estimator {name!r} does not exist", did_you_mean(str(name), ESTIMATORS))
+    if not is_word(name, ESTIMATORS):
+        raise OptionError(f"estimator {name!r} does not exist", did_you_mean(name, ESTIMATORS))
     return ESTIMATORS[name]

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..arguments import checked
 from ..errors import OptionError
 from ..files import write_columns
 from ..model.finding import Finding
 from ..trajectory.arguments import positive
 from ..trajectory.fourier import Fourier
-from ..trajectory.trajectory import Sampled
+from ..trajectory.trajectory import MOST, Sampled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -79,19 +80,22 @@ class Excitation:
         """Seconds, all periods."""
         return self.periods * self.period
 
+    @checked
     def sample(self, dt: float = 0.01) -> Sampled:
         """t, q, qd, qdd every dt over all periods, both ends included."""
         steps = step_count(self.duration, dt)
         t = np.linspace(0.0, self.duration, steps + 1)
         return Sampled(t, *self.trajectory(t))
 
+    @checked
     def save(self, path: Any, dt: float = 0.01) -> Path:
         """Write columns t, q1.., qd1.., qdd1.. to a .csv or .npz: whole or not at all."""
         return write_columns(path, self.sample(dt)._asdict())
 
+    @checked
     def plot(self, path: Any = None) -> "Figure":
         """q, qd and qdd of every joint over one period."""
-        from ..plots.figure import Picture, check_save, save
+        from ..plots.figure import Picture, check_save, plain, save
 
         check_save(path)
         t = np.linspace(0.0, self.period, 501)
@@ -102,9 +106,10 @@ class Excitation:
             axis.set_ylabel(name)
             axis.grid(alpha=0.3)
             if name == "q":
-                axis.legend(lines, self.robot.joint_names, fontsize=8, ncols=4, loc="upper right")
+                names = [plain(x) for x in self.robot.joint_names]
+                axis.legend(lines, names, fontsize=8, ncols=4, loc="upper right")
         axes[-1].set_xlabel("t (s)")
-        figure.suptitle(f"{self.robot.name}: exciting motion", fontsize=12)
+        figure.suptitle(f"{plain(self.robot.name)}: exciting motion", fontsize=12)
         if path is not None:
             save(figure, path)
         return figure
@@ -130,6 +135,8 @@ class Excitation:
 def step_count(duration: float, dt: float) -> int:
     """Steps dt in a duration, which must be a whole number of them."""
     dt = positive(dt, "dt", "in seconds")
+    if duration / dt > MOST:
+        raise OptionError(f"dt is {dt:g} s of {duration:g} s, expected at most {MOST} rows")
     steps = max(1, round(duration / dt))
     if abs(steps * dt - duration) > 1e-9 * duration:
         raise OptionError(

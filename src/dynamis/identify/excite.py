@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..arguments import checked, is_word, whole
 from ..errors import OptionError, did_you_mean
-from ..evaluate import SEEDS, whole
 from ..model.finding import Finding
 from ..trajectory.arguments import positive
 from .excitation import Demand, Excitation, Gain
@@ -27,10 +27,12 @@ if TYPE_CHECKING:
 
 RANDOM = 40  # random series: the starts are the best of them, the gain is over them
 QUICK = 200  # times in a period at which random series are looked at
+MOST_HARMONICS, MOST = 1_000, 100_000  # beyond, nobody waits for the design
 SAMPLES = 8  # samples of the design per harmonic, at least 40 in all
 ITERATIONS = 80
 
 
+@checked
 def excite(
     robot: "Robot",
     harmonics: int = 5,
@@ -67,22 +69,23 @@ def excite(
     `samples` per period and `max_iterations` from each of `starts` random motions trade time for
     quality; the same `seed` gives the same motion.
     """
-    if not hasattr(robot, "model"):
-        raise OptionError(f"robot is {robot!r}, expected a Robot", "use dy.load(...)")
     period = positive(period, "period", "in seconds")
     ridge = positive(ridge, "ridge", "(1e-6, say)")
-    counts = {"harmonics": (harmonics, 2), "periods": (periods, 1), "starts": (starts, 1),
-             "max_iterations": (max_iterations, 1)}  # fmt: skip
-    for name, (value, least) in counts.items():
-        whole(value, name, least)
-    whole(seed, "seed", 0, SEEDS)
-    if criterion not in CRITERIA:
+    whole(harmonics, "harmonics", 2, MOST_HARMONICS)
+    whole(seed, "seed", 0)
+    for name, value in (
+        ("periods", periods),
+        ("starts", starts),
+        ("max_iterations", max_iterations),
+    ):
+        whole(value, name, 1, MOST)
+    if not is_word(criterion, CRITERIA):
         raise OptionError(
             f"criterion is {criterion!r}, expected one of {', '.join(CRITERIA)}",
             did_you_mean(criterion, CRITERIA),
         )
     count = max(40, SAMPLES * harmonics) if samples is None else samples
-    whole(count, "samples", 2 * harmonics + 1)
+    whole(count, "samples", 2 * harmonics + 1, MOST)
     bounds = resolved(robot, limits, center, q_limits, qd_limits, qdd_limits, torque_limits)
     asked = unknowns(robot, friction_named(friction))
     space = workspace(robot, table, clearance, capsule_radius, bounds.q)

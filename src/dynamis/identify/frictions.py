@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from ..arguments import check_fields, checked, choice, is_word
 from ..errors import OptionError, did_you_mean
 from ..model.friction import LAWS, Friction
 
@@ -28,6 +29,8 @@ class FrictionModel:
     grid: Mapping[str, tuple[float, ...]] = field(default_factory=dict)  # tried by "auto"
 
     def __post_init__(self) -> None:
+        check_fields(self)
+        choice(self.law, "law", LAWS)
         object.__setattr__(self, "constants", {**LAWS[self.law], **self.constants})
 
     @property
@@ -35,6 +38,7 @@ class FrictionModel:
         """The velocity within which friction changes its sign."""
         return self.constants["velocity"] if self.law == "smooth" else SPEED
 
+    @checked
     def applied(self, robot: "Robot") -> "Robot":
         """The robot with this law on every joint; coefficients stay what they are."""
         links = []
@@ -106,8 +110,8 @@ def friction_named(name: Any) -> FrictionModel:
     """A row of the table, or a FrictionModel as it is."""
     if isinstance(name, FrictionModel):
         return name
-    if name not in FRICTIONS:
+    if not is_word(name, FRICTIONS):
         raise OptionError(
-            f"friction {name!r} does not exist", did_you_mean(str(name), [*FRICTIONS, "auto"])
+            f"friction {name!r} does not exist", did_you_mean(name, [*FRICTIONS, "auto"])
         )
     return FRICTIONS[name]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..arguments import checked, is_word, number
 from ..errors import OptionError, ShapeError
 from ..model.finding import Finding
 from .diagnose import diagnose
@@ -32,6 +33,7 @@ LAST_THIRD = 2.0 / 3.0
 HEAVIEST = 1e12  # rows of data that a prior may weigh: more drown the data in rounding
 
 
+@checked
 def identify(
     robot: "Robot",
     log: Any,
@@ -62,14 +64,11 @@ def identify(
     is refused with its diagnosis, unless `force`.
     """
     logs = _logs(log, robot)
-    if method not in METHODS:
+    if not is_word(method, METHODS):
         raise OptionError(f"method is {method!r}, expected 'direct' or 'two-step'")
-    if processing is not None and not isinstance(processing, Processing):
-        raise OptionError(f"processing is {processing!r}, expected dy.Processing(...)")
-    if prior is not None and not (isinstance(prior, (int, float)) and 0 <= prior <= HEAVIEST):
-        raise OptionError(f"prior is {prior!r}, expected rows of data, from 0 to {HEAVIEST:g}")
-    if rotors not in (None, True, False):
-        raise OptionError(f"rotors is {rotors!r}, expected True, False or None")
+    if prior is not None:
+        most = f"rows of data, from 0 to {HEAVIEST:g}"
+        number(prior, "prior", most, lambda x: 0.0 <= x <= HEAVIEST)
     if slow is not None and method != "two-step":
         raise OptionError("slow logs were given", 'they are for method="two-step"')
     how = processing or Processing()

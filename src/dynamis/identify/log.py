@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import OptionError, ShapeError
-from ..evaluate import whole
+from ..arguments import checked, number, positive, text, whole
+from ..errors import OptionError, ShapeError, shown
+from ..evaluate import numbers
 from ..files import write_columns
 from ..model.finding import Finding
 
@@ -62,12 +63,14 @@ class Log:
             if array.shape != q.shape:
                 raise ShapeError(f"{name} has shape {array.shape}, expected {q.shape} as q has")
             object.__setattr__(self, name, array)
-        object.__setattr__(self, "name", _text(self.name))
+        object.__setattr__(self, "name", text(self.name, "name"))
         object.__setattr__(self, "findings", _all_findings(self.findings))
 
     @classmethod
     def from_run(cls, run: "Run", name: str | None = None) -> "Log":
         """The log a simulated arm leaves: what its sensors gave, where there were any."""
+        if not all(hasattr(run, x) for x in ("robot", "measured", "t", "q", "qd", "tau")):
+            raise OptionError(f"run is {shown(run)}, expected what dy.simulate returned")
         source = run if run.measured is None else run.measured
         if source.q.ndim != 2:
             raise OptionError(
@@ -121,9 +124,10 @@ class Log:
             )
         return self._taken(slice(first, last))
 
+    @checked
     def split(self, fraction: float = 0.5) -> tuple["Log", "Log"]:
         """The first `fraction` of the samples, and the rest."""
-        if not 0.0 < _number(fraction, "fraction") < 1.0:
+        if not 0.0 < number(fraction, "fraction") < 1.0:
             raise OptionError(f"fraction is {fraction!r}, expected between 0 and 1")
         k = round(fraction * len(self))
         if min(k, len(self) - k) < 2:
@@ -132,23 +136,26 @@ class Log:
             )
         return self._taken(slice(None, k)), self._taken(slice(k, None))
 
+    @checked
     def every(self, k: int) -> "Log":
         """Every k-th sample, the first included. Filter before: this does not."""
-        whole(k, "k")
+        k = whole(k, "k")
         if len(self) <= k:
             raise OptionError(f"every {k} of {len(self)} samples leaves 1, expected at least 2")
-        return self._taken(slice(None, None, int(k)))
+        return self._taken(slice(None, None, k))
 
+    @checked
     def pieces(self, gap: float = LONG_GAP) -> tuple["Log", ...]:
         """The stretches between gaps longer than `gap` median steps; single samples are left out.
 
         The median is of the whole log.
         """
-        if not _number(gap, "gap") > 1.0:
+        if not number(gap, "gap") > 1.0:
             raise OptionError(f"gap is {gap!r}, expected more than 1 (median steps)")
         cuts = [0, *(np.flatnonzero(np.diff(self.t) > gap * self.step) + 1).tolist(), len(self)]
         return tuple(self._taken(slice(a, b)) for a, b in pairwise(cuts) if b - a > 1)
 
+    @checked
     def uniform(self, rate: float | None = None) -> "Log":
         """The log on an even grid of `rate` Hz (its own rate unless given).
 
@@ -158,8 +165,9 @@ class Log:
         """
         from .resample import uniform
 
-        return uniform(self, None if rate is None else _positive(rate, "rate"))
+        return uniform(self, None if rate is None else positive(rate, "rate"))
 
+    @checked
     def save(self, path: str | Path) -> Path:
         """Columns t, q1.., qd1.., qdd1.., tau1.. as .csv, or the arrays as .npz."""
         arrays = {name: getattr(self, name) for name in ("t", "q", "qd", "qdd", "tau")}
@@ -167,7 +175,7 @@ class Log:
 
     def with_findings(self, findings: Iterable[Finding]) -> "Log":
         """The same log with more findings."""
-        return replace(self, findings=(*self.findings, *findings))
+        return replace(self, findings=(*self.findings, *_all_findings(findings)))
 
     def _taken(self, index: Any) -> "Log":
         arrays = {
@@ -211,7 +219,7 @@ def within(t: np.ndarray, span: tuple[float | None, float | None], step: float) 
 def window_of(given: Any) -> tuple[float | None, float | None]:
     """(start, stop) in seconds, checked; None leaves an end open."""
     start, stop = _pair(given, "window", "(start, stop) in seconds")
-    start, stop = (None if x is None else _number(x, "window") for x in (start, stop))
+    start, stop = (None if x is None else number(x, "window") for x in (start, stop))
     if start is not None and stop is not None and not start < stop:
         raise OptionError(f"window is ({start:g}, {stop:g}), expected start before stop")
     return start, stop
@@ -223,38 +231,20 @@ def rows_of(given: Any) -> tuple[int | None, int | None]:
     for x in (first, last):
         whole = isinstance(x, (int, np.integer)) and not isinstance(x, bool)
         if x is not None and (not whole or x < 0):
-            raise OptionError(f"rows holds {x!r}, expected whole numbers counted from 0")
+            raise OptionError(f"rows holds {shown(x)}, expected whole numbers counted from 0")
     return first, last
 
 
 def _pair(given: Any, name: str, expected: str) -> tuple[Any, Any]:
     if not isinstance(given, (tuple, list)) or len(given) != 2:
-        raise OptionError(f"{name} is {given!r}, expected {expected}")
+        raise OptionError(f"{name} is {shown(given)}, expected {expected}")
     return given[0], given[1]
-
-
-def _number(value: Any, name: str) -> float:
-    real = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-    if not real or not np.isfinite(value):
-        raise OptionError(f"{name} is {value!r}, expected a finite number")
-    return float(value)
-
-
-def _positive(value: Any, name: str) -> float:
-    if _number(value, name) <= 0:
-        raise OptionError(f"{name} is {value!r}, expected more than 0")
-    return float(value)
 
 
 def _numbers(value: Any, name: str, ndim: int) -> np.ndarray:
     """A read-only float64 copy, finite."""
     expected = "expected numbers of shape (N,)" if ndim == 1 else "expected numbers (N, n)"
-    try:
-        array = np.asarray(value)
-    except ValueError as error:  # ragged lists
-        raise ShapeError(f"{name} is not a rectangular array ({error}), {expected}") from None
-    if array.dtype.kind not in "fiu":
-        raise ShapeError(f"{name} holds {array.dtype}, {expected}")
+    array = numbers(value, name, expected)
     if array.ndim != ndim:
         raise ShapeError(f"{name} has shape {array.shape}, {expected}")
     array = np.array(array, dtype=np.float64, order="C")
@@ -268,13 +258,7 @@ def _numbers(value: Any, name: str, ndim: int) -> np.ndarray:
     return array
 
 
-def _text(name: Any) -> str:
-    if not isinstance(name, str):
-        raise OptionError(f"name is {name!r}, expected a text")
-    return name
-
-
 def _all_findings(given: Any) -> tuple[Finding, ...]:
     if not isinstance(given, (tuple, list)) or not all(isinstance(x, Finding) for x in given):
-        raise OptionError(f"findings is {given!r}, expected a tuple of Finding")
+        raise OptionError(f"findings is {shown(given)}, expected a tuple of Finding")
     return tuple(given)

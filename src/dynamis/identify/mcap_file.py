@@ -164,15 +164,15 @@ def _table(states: list[State], where: str) -> Table:
     states = [x if x.names == names else _reordered(x, names) for x in states]
     arrays = {key: np.array([x.values[key] for x in states]) for key in FIELDS}
     arrays = {key: x for key, x in arrays.items() if not np.isnan(x).all()}
-    stamped = all(x.stamped is not None for x in states)
-    stamps = [x.stamped if stamped else x.logged for x in states]
+    given = [x.stamped for x in states if x.stamped is not None]
+    stamps = given if len(given) == len(states) else [x.logged for x in states]
     late = next((x for x in stamps if x >= 2**63), None)
     if late is not None:
         raise FileError(
             f"{where}: a message is stamped {late} ns, expected a time before the year 2262"
         )
     arrays["t"] = np.array(stamps, dtype="datetime64[ns]")
-    findings = () if stamped else (_by_recorder(where),)
+    findings = () if stamps is given else (_by_recorder(where),)
     return Table(where, tuple(arrays), arrays.__getitem__, names, DEFAULTS, findings)
 
 

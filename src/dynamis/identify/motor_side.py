@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import OptionError, ShapeError
+from ..errors import OptionError, ShapeError, shown
+from ..evaluate import numbers
 from ..model.quantity import resolve
 
 if TYPE_CHECKING:
@@ -71,13 +72,10 @@ def per_joint(given: Any, name: str, n: int) -> np.ndarray:
 
 
 def _numbers(given: Any, name: str) -> np.ndarray:
-    try:
-        array = np.asarray(given)
-    except ValueError as error:  # ragged lists
-        raise ShapeError(f"{name} is not a rectangular array ({error})") from None
-    if array.dtype.kind not in "fiu" or not np.isfinite(array).all():
-        raise ShapeError(f"{name} is {given!r}, expected finite numbers")
-    return array.astype(np.float64)
+    array = numbers(given, name, "expected finite numbers")
+    if not np.isfinite(array).all():
+        raise ShapeError(f"{name} is {shown(given)}, expected finite numbers")
+    return array
 
 
 def _of_robot(robot: "Robot | None", n: int, where: str) -> np.ndarray:

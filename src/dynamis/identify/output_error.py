@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import OptionError
-from ..evaluate import whole
+from ..arguments import checked, number, whole
 from .bodies import links_of, physical
 from .estimate import Estimate, validation
 from .feasible import feasible
@@ -37,6 +36,7 @@ ENOUGH = 1e-4  # of the misfit: less is no progress
 FLOOR = 1e-9  # of a signal's size: no sensor is better
 
 
+@checked
 def output_error(
     estimate: Estimate,
     log: Log,
@@ -57,8 +57,7 @@ def output_error(
     the Jacobian. A physical estimate stays physical.
     """
     whole(iterations, "iterations")
-    if not isinstance(step, (int, float)) or not 0.0 < step < 1.0:
-        raise OptionError(f"step is {step!r}, expected a number between 0 and 1")
+    number(step, "step", "a number between 0 and 1", lambda x: 0.0 < x < 1.0)
     loop = ClosedLoop(controller, reference, sample_time, dt, sensors)
     fit = _Fit(estimate.unknowns, log, loop, estimate.processing[0])
     kept = _kept(estimate)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.optimize import minimize_scalar
 
+from ..arguments import checked, is_word
 from ..cached import cached_property
 from ..errors import OptionError, ShapeError
 from ..spatial.functions import MATH
@@ -107,6 +108,7 @@ class PayloadEstimate:
         )
 
 
+@checked
 def identify_payload(
     robot: "Robot",
     log: Log,
@@ -166,7 +168,7 @@ def changed_friction(friction: Any) -> FrictionModel:
     """Which columns of friction are fitted anew."""
     if friction is None:
         return friction_named("none")
-    if friction == "offset":
+    if is_word(friction, ("offset",)):
         return FrictionModel("offset", columns=("offset",))
     model = friction_named(friction)
     odd = [kind for kind in model.columns if kind not in LINEAR]

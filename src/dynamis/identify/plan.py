@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..arguments import is_word
 from .choose import choose_friction
 from .estimators import Found, Task, estimator_named
 from .frictions import SLOW, friction_named
@@ -58,7 +59,7 @@ class Plan:
     def fit(self, logs: Sequence[Log]) -> Fit:
         """Carry it out: an automatic friction is chosen from these logs alone."""
         scores: list[tuple[str, float]] = []
-        if self.friction == "auto":
+        if is_word(self.friction, ("auto",)):
             model, scores = choose_friction(self.robot, logs, self.rotors, self.how, self.threads)
         else:
             model = friction_named(self.friction)

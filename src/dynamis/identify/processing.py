@@ -11,8 +11,8 @@ import numpy as np
 from scipy.ndimage import minimum_filter1d
 from scipy.signal import butter, sosfiltfilt, welch
 
-from ..errors import OptionError, did_you_mean
-from ..evaluate import whole
+from ..arguments import checked, choice, number, whole
+from ..errors import OptionError
 from .log import Log
 from .samples import Samples
 
@@ -27,7 +27,12 @@ GUARD = 0.2  # periods of the cut-off around rows at rest that do not count eith
 DENSE = 20.0  # rows per period of the cut-off that a fit looks at
 ALIAS_ORDER = 8
 KEPT = 4.0  # samples kept per period of the cut-off
+MOST_ORDER = 50  # of a Butterworth filter
 VELOCITIES = ("log", "difference")
+
+
+def _frequency(x: float) -> bool:
+    return 1e-9 <= x < np.inf
 
 
 @dataclass(frozen=True)
@@ -48,22 +53,18 @@ class Processing:
     order: int = 4
 
     def __post_init__(self) -> None:
-        if self.velocity is not None and self.velocity not in VELOCITIES:
-            raise OptionError(
-                f"velocity is {self.velocity!r}, expected 'log' or 'difference'",
-                did_you_mean(str(self.velocity), VELOCITIES),
-            )
-        for name in ("cutoff", "dead_zone", "rate", "every"):
-            value = getattr(self, name)
-            number = isinstance(value, (int, float)) and not isinstance(value, bool)
-            least = 0.0 if name == "dead_zone" else 1e-9
-            if value is not None and not (number and least <= value < float("inf")):
-                raise OptionError(f"{name} is {value!r}, expected a number above 0 or None")
-        for name in ("every", "order"):
-            value = getattr(self, name)
-            if value is not None:
-                whole(value, name)
+        if self.velocity is not None:
+            choice(self.velocity, "velocity", VELOCITIES)
+        if self.dead_zone is not None:
+            number(self.dead_zone, "dead_zone", "0 or more, or None", lambda x: 0.0 <= x < np.inf)
+        for name in ("cutoff", "rate"):
+            if getattr(self, name) is not None:
+                number(getattr(self, name), name, "a number above 0 or None", _frequency)
+        if self.every is not None:
+            whole(self.every, "every")
+        whole(self.order, "order", most=MOST_ORDER)
 
+    @checked
     def resolved(self, log: Log) -> "Processing":
         """Every choice made for one log."""
         rate = self.rate or log.rate

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..arguments import checked
 from ..errors import DynamisError, OptionError, ShapeError
 from ..model.finding import Finding
 from . import motor_side
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 RATES = ("qd", "qdd")  # what a log may lack
 
 
+@checked
 def read_log(
     source: Any,
     columns: Mapping[str, Any] | None = None,

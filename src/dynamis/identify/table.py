@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import FileError, ShapeError
+from ..evaluate import unmasked
 from ..model.finding import Finding
 
 NUMERIC = "fiuMm"  # kinds of dtype: numbers, and moments and spans of time
@@ -77,7 +78,7 @@ class Table:
         self.count(name)
         given = self.read(name)
         try:
-            array = np.asarray(_unmasked(given))
+            array = np.asarray(unmasked(given))
         except ValueError as error:  # ragged lists
             raise ShapeError(
                 f"{self.where}: {name!r} is not a rectangular array ({error})"
@@ -95,10 +96,3 @@ class Table:
         """The names there are, for a message."""
         shown = ", ".join(repr(x)[1:-1] for x in self.names[:40])
         return f"{shown}, ... ({len(self.names)} in all)" if len(self.names) > 40 else shown
-
-
-def _unmasked(given: Any) -> Any:
-    """What a masked array hides is missing, not measured."""
-    if isinstance(given, np.ma.MaskedArray) and np.ma.is_masked(given):
-        return np.ma.filled(given.astype(np.float64), np.nan)
-    return given

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import is_word
 from ..errors import OptionError, did_you_mean
 
 TIME = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "min": 60.0}
@@ -35,7 +36,7 @@ def checked_units(units: Any) -> Mapping[str, Any]:
     if not isinstance(units, Mapping):
         raise OptionError(f"units is {units!r}, expected such as {{'q': 'deg', 't': 'ms'}}")
     for name in units:
-        if name not in UNITS:
+        if not is_word(name, UNITS):
             raise OptionError(f"units names {name!r}, which is no quantity of a log",
                               did_you_mean(name, UNITS))  # fmt: skip
     return units

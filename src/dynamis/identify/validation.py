@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import checked, positive
 from .processing import lowpass
 
 
@@ -57,16 +58,20 @@ class Validation:
         """RMS error over the range of the measured torque, (n,)."""
         return _ratio(self.rms, np.ptp(self.measured, axis=0))
 
+    @checked
     def filtered(self, cutoff: float) -> "Validation":
         """The same with both torques low-passed at `cutoff` Hz: flattering, so say it."""
+        positive(cutoff, "cutoff", "Hz")
         rate = 1.0 / float(np.median(np.diff(self.t)))
         low = [lowpass(x, cutoff, rate) for x in (self.measured, self.predicted)]
         return replace(self, measured=low[0], predicted=low[1], filtered_at=cutoff)
 
+    @checked
     def moving(self, slowest: float = 0.05) -> "Validation":
         """Only the rows of a joint that is faster: at rest friction is whatever it has to be."""
         return replace(self, counted=np.abs(self.speed) > slowest)
 
+    @checked
     def between(self, start: float, stop: float) -> "Validation":
         """The rows between two instants (s, as logged)."""
         keep = (self.t >= start) & (self.t <= stop)

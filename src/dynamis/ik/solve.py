@@ -4,8 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import OptionError
-from ..evaluate import SEEDS, whole
+from ..arguments import flag, positive, whole
 from . import reason
 from .closed_form import ClosedForm, closed_form
 from .descent import Problem, descend, found
@@ -20,6 +19,7 @@ from .task import task_mask
 if TYPE_CHECKING:
     from ..robot import Robot
 
+MOST = 100_000  # starts of a search
 POLISH = 30  # steps for a candidate of a closed form
 FELT = 1e-10  # motion of the tool, in arm sizes or radians, below which a joint does not matter
 PROBES = 16  # positions that tell what the arm can do in general
@@ -150,9 +150,7 @@ def _within(bounds: np.ndarray, limits: np.ndarray) -> np.ndarray:
 
 
 def _check(limits: Any, tolerance: Any, starts: Any, seed: Any) -> None:
-    if not isinstance(limits, (bool, np.bool_)):
-        raise OptionError(f"limits is {limits!r}, expected True or False")
-    if not isinstance(tolerance, (int, float)) or not tolerance > 0:
-        raise OptionError(f"tolerance is {tolerance!r}, expected a number above 0")
-    whole(starts, "starts")
-    whole(seed, "seed", 0, SEEDS)
+    flag(limits, "limits")
+    positive(tolerance, "tolerance")
+    whole(starts, "starts", most=MOST)
+    whole(seed, "seed", 0)

@@ -7,6 +7,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from ..errors import ShapeError
+from ..evaluate import numbers
 
 RIGID = 1e-6  # how far from a rotation a matrix may be and still be meant as one
 
@@ -51,18 +52,10 @@ def target(T: Any, mask: np.ndarray) -> Target:
     """A 4x4 pose, or a point (3,) where no orientation is prescribed, checked."""
     turning = bool(mask[3:].any())
     expected = "expected one 4x4 pose" + ("" if turning else " or one point (3,)")
-    if T is None:
-        raise ShapeError(f"T is None, {expected}")
-    try:
-        array = np.asarray(T)
-    except ValueError:
-        raise ShapeError(f"T is not a rectangular array, {expected}") from None
-    if array.dtype.kind not in "fiu":
-        raise ShapeError(f"T holds {array.dtype}, {expected} of numbers")
+    array = numbers(T, "T", f"{expected} of numbers")
     if array.shape != (4, 4) and (turning or array.shape != (3,)):
         hint = "ask for one pose at a time" if array.shape[-2:] == (4, 4) else None
         raise ShapeError(f"T has shape {array.shape}, {expected}", hint)
-    array = array.astype(float)
     if not np.isfinite(array).all():
         raise ShapeError("T holds numbers that are not finite", expected)
     if array.shape == (3,):

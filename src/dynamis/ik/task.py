@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import OptionError, did_you_mean
+from ..arguments import is_flag, is_list, real
+from ..errors import OptionError, did_you_mean, shown
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -31,12 +32,10 @@ def task_mask(robot: "Robot", task: Any = None) -> np.ndarray:
 
 def _mask(task: Any) -> np.ndarray:
     expected = "expected 'pose', 'position' or six of 0 and 1 for x, y, z, rx, ry, rz"
-    try:
-        values = np.asarray(task)
-    except ValueError:
-        raise OptionError(f"task is {task!r}, {expected}") from None
-    if values.shape != (6,) or values.dtype.kind not in "biuf" or not np.isin(values, (0, 1)).all():
-        raise OptionError(f"task is {task!r}, {expected}")
-    if not values.any():
-        raise OptionError(f"task is {task!r}: it prescribes nothing", expected)
-    return values.astype(bool)
+    items = list(task) if is_list(task) else []
+    values = [float(x) if is_flag(x) else real(x) for x in items]
+    if len(values) != 6 or not set(values) <= {0.0, 1.0}:
+        raise OptionError(f"task is {shown(task)}, {expected}")
+    if not any(values):
+        raise OptionError(f"task is {shown(task)}: it prescribes nothing", expected)
+    return np.array(values, dtype=bool)

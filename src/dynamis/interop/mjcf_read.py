@@ -13,6 +13,7 @@ from pathlib import Path, PurePath
 from typing import Any
 from xml.etree.ElementTree import Element, SubElement, tostring
 
+from ..arguments import checked
 from ..errors import FileError
 from ..model.source import MOST_ROWS, located, plain_message, read_bytes
 from ..model.urdf_elements import parsed
@@ -41,6 +42,7 @@ UNSEEN = (
 OPEN = "from_mujoco(mujoco.MjModel.from_xml_path(path)) opens whatever the file names"
 
 
+@checked
 def from_mjcf(source: str | Path, tip: str | None = None) -> Robot:
     """The robot of MJCF text, or of a file if `source` is a path; `tip` as in `from_mujoco`.
 

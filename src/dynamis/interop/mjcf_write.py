@@ -6,6 +6,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 import numpy as np
 
+from ..arguments import checked
 from ..dynamics import coupling
 from ..model.quantity import resolve
 from ..model.urdf_write import spaced, writable
@@ -25,6 +26,7 @@ HELD = (
 )
 
 
+@checked
 def to_mjcf(robot: Robot) -> str:
     """The robot as MJCF text; MuJoCo itself is not needed.
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import checked
 from ..model.friction import Friction
 from ..packages import package
 from ..robot import Robot
@@ -25,6 +26,7 @@ UNNAMED = "MuJoCo Model"  # what MuJoCo calls a model without a name
 ACTING = ("stiffness", "stiffnesspoly", "damping", "dampingpoly", "frictionloss", "armature")
 
 
+@checked
 def from_mujoco(model: Any, tip: str | None = None) -> Robot:
     """The robot of a `mujoco.MjModel`: a tree of hinges and slides.
 

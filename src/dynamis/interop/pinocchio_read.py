@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import checked
 from ..model.friction import Friction
 from ..packages import package
 from ..robot import Robot
@@ -13,6 +14,7 @@ from .rigid_tree import NotRepresentableError
 from .sketches import HUGE, Draft, frame_of, limits, reflected
 
 
+@checked
 def from_pinocchio(model: Any, tip: str | None = None) -> Robot:
     """The robot of a `pin.Model`: one-degree joints, rotors and friction, frames and limits.
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import checked
 from ..model.quantity import resolve
 from ..packages import package
 from ..robot import Robot
@@ -20,6 +21,7 @@ HELD = (
 ASYMMETRIC = "asymmetric Coulomb friction (its mean is taken)"
 
 
+@checked
 def to_pinocchio(robot: Robot) -> Any:
     """The robot as a `pin.Model`.
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import checked
 from ..model.drive import Drive
 from ..model.link import Link
 from ..model.pose import pose
@@ -20,6 +21,7 @@ AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 HALF_TURN = np.diag([1.0, -1.0, -1.0, 1.0])  # about x
 
 
+@checked
 def from_rtb(robot: Any, tip: str | None = None) -> Robot:
     """The robot of a `DHRobot`, or of a `Robot`/`ERobot` (as its URDF loader gives).
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import checked
 from ..dynamics.kinematics import inertias
 from ..errors import DynamisError
 from ..model.chain import Resistance
@@ -29,6 +30,7 @@ FAULT = "peer's fault: its compiled rne is wrong where the first joint is prisma
 STRAIGHT = 1e-9  # m/s^2
 
 
+@checked
 def to_rtb(robot: Robot, convention: str | None = None) -> Any:
     """The robot as a `roboticstoolbox.DHRobot`, in its own convention or in the one asked for.
 

@@ -1,11 +1,14 @@
 """Robots to and from yourdfpy, both ways through URDF text."""
 
+import inspect
 import io
+from collections.abc import Mapping
 from typing import Any
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 import numpy as np
 
+from ..arguments import checked, known_options
 from ..model.pose import pose
 from ..model.urdf import model_from_urdf
 from ..model.urdf_elements import sketch
@@ -20,6 +23,7 @@ from .rigid_tree import NotRepresentableError
 HELD = ("joint limits", "velocity limits", "effort limits", "named frames", "joint and link names")
 
 
+@checked
 def to_yourdfpy(robot: Robot, **options: Any) -> Any:
     """The robot as a `yourdfpy.URDF`; `options` are those of `yourdfpy.URDF.load`.
 
@@ -33,12 +37,15 @@ def to_yourdfpy(robot: Robot, **options: Any) -> Any:
     say_lost(robot, "URDF", HELD, [] if ours else [f"the tool (from_yourdfpy takes tip={tool!r})"])
     for axis in element.iter("axis"):  # yourdfpy moves by its length
         axis.set("xyz", spaced(normalised(tuple(map(float, axis.attrib["xyz"].split())))))  # type: ignore[arg-type]
-    return yourdfpy.URDF.load(
-        io.BytesIO(tostring(element, encoding="utf-8")), **{"load_meshes": False, **options}
-    )
+    known = {*inspect.signature(yourdfpy.URDF).parameters, "fname_or_file"} - {"robot"}
+    given = {"load_meshes": False, **known_options(options, sorted(known - {"fname_or_file"}))}
+    return yourdfpy.URDF.load(io.BytesIO(tostring(element, encoding="utf-8")), **given)
 
 
-def from_yourdfpy(urdf: Any, tip: str | None = None, lock: Any = None) -> Robot:
+@checked
+def from_yourdfpy(
+    urdf: Any, tip: str | None = None, lock: Mapping[str, Any] | None = None
+) -> Robot:
     """The robot of a `yourdfpy.URDF`; `tip` and `lock` as in `dy.load`. No mesh is opened."""
     yourdfpy = package("yourdfpy", "yourdfpy", "from_yourdfpy", "dev")
     if not isinstance(urdf, yourdfpy.URDF):

@@ -7,6 +7,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from ..arguments import is_word
 from ..errors import ModelError, OptionError, did_you_mean, shown
 from ..spatial.frames import Frame
 from ..spatial.rotations import normalised, transpose
@@ -34,7 +35,7 @@ class Axis:
     direction: Vector
 
     def __post_init__(self) -> None:
-        if self.kind not in JOINTS:
+        if not is_word(self.kind, JOINTS):
             raise OptionError(
                 f"axis kind {shown(self.kind)} does not exist, expected 'revolute' or 'prismatic'",
                 did_you_mean(self.kind, JOINTS),

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
+from ..arguments import is_word
 from ..errors import ModelError, OptionError, did_you_mean
 from ..spatial.frames import ORIGIN, Frame, about_x, about_z, compose, inverse, point, translation
 from ..spatial.rotations import rotate, transpose
@@ -123,11 +124,11 @@ def _chain(lines: list[Axis], tip: Frame, convention: str, base: Frame, size: fl
 
 def check_convention(convention: Any) -> None:
     """Refuse what is not one of the two DH conventions."""
-    if convention not in DH_CONVENTIONS:
+    if not is_word(convention, DH_CONVENTIONS):
         raise OptionError(
             f"convention {convention!r} does not exist for a DH table, expected 'standard' "
             "(Denavit-Hartenberg) or 'modified' (Craig)",
-            did_you_mean(str(convention), DH_CONVENTIONS),
+            did_you_mean(convention, DH_CONVENTIONS),
         )
 
 

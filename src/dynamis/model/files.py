@@ -6,7 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..errors import FileError, did_you_mean
+from ..arguments import is_word
+from ..errors import FileError, did_you_mean, shown
 from ..files import write
 from . import catalogue
 from .model import Model
@@ -26,7 +27,9 @@ def load_model(
     """
     path = _path(source)
     if lock is not None and not isinstance(lock, Mapping):
-        raise FileError(f"lock is {lock!r}, expected a value per joint name: {{'finger': 0.0}}")
+        raise FileError(
+            f"lock is {shown(lock)}, expected a value per joint name: {{'finger': 0.0}}"
+        )
     if path.suffix.lower() not in READERS:
         where = "is a directory" if path.is_dir() else f"has suffix {path.suffix!r}"
         hint = "run `xacro in.xacro > out.urdf` first" if path.suffix == ".xacro" else _beside(path)
@@ -39,7 +42,9 @@ def _path(source: Any) -> Path:
     if isinstance(source, os.PathLike):
         return Path(os.fspath(source))
     if not isinstance(source, str) or not source or "\0" in source:
-        raise FileError(f"{source!r} was given, expected a catalogue name or a path to {SUFFIXES}")
+        raise FileError(
+            f"{shown(source)} was given, expected a catalogue name or a path to {SUFFIXES}"
+        )
     known = catalogue.names()
     if source in known:
         return catalogue.path(source)
@@ -48,7 +53,7 @@ def _path(source: Any) -> Path:
     if looks_like_a_path or os.path.lexists(source):
         return path
     raise FileError(
-        f"{source!r} is neither a robot of the catalogue nor a file",
+        f"{shown(source)} is neither a robot of the catalogue nor a file",
         _beside(path) or did_you_mean(source, known),
     )
 
@@ -72,13 +77,13 @@ def _read_toml(path: Path, tip: str | None, lock: Mapping[str, Any] | None) -> M
 
 def with_tip(model: Model, tip: str) -> Model:
     """The model with its tool at the frame of a link, or at a named frame."""
-    if tip == model.tool_name:
+    if is_word(tip, (model.tool_name,)):
         return model
     frames = {name: (name, Pose()) for name in model.link_names}
     frames |= {f.name: (f.link, f.pose) for f in model.frames if f.link is not None}
-    if tip not in frames:
+    if not is_word(tip, frames):
         raise FileError(
-            f"tip {tip!r} is not a link or a frame that moves", did_you_mean(str(tip), frames)
+            f"tip {shown(tip)} is not a link or a frame that moves", did_you_mean(tip, frames)
         )
     if model.payload is not None:
         raise FileError(

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
+from ..arguments import is_word
 from ..errors import ModelError, OptionError, did_you_mean, shown
 from .keywords import strict
 from .quantity import Expression, Scalar, quantities, quantity
@@ -62,10 +63,15 @@ class Friction:
         own = LAWS.get(law, {}) if isinstance(law, str) else {}
         rest = {name: value for name, value in given.items() if name not in own}
         constants = {name: value for name, value in given.items() if name in own}
-        return {**rest, "constants": {**rest.get("constants", {}), **constants}}
+        named = rest.get("constants", {})
+        if not isinstance(named, Mapping):
+            raise ModelError(f"constants is {shown(named)}, expected numbers by name")
+        return {**rest, "constants": {**named, **constants}}
 
     def __post_init__(self) -> None:
-        if not isinstance(self.law, str) or self.law not in LAWS:
+        if not isinstance(self.constants, Mapping):
+            raise ModelError(f"constants is {shown(self.constants)}, expected numbers by name")
+        if not is_word(self.law, LAWS):
             raise OptionError(
                 f"friction law {shown(self.law)} does not exist", did_you_mean(self.law, LAWS)
             )

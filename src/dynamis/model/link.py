@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
+from ..arguments import is_list, is_word
 from ..errors import ModelError, OptionError, did_you_mean, shown
 from ..spatial.functions import cos_sin
 from ..spatial.inertia import Inertia, from_com, from_linear, symmetric_of
@@ -55,7 +56,7 @@ class Link:
     effort_limit: Scalar | None = None
 
     def __post_init__(self) -> None:
-        if self.joint not in JOINTS:
+        if not is_word(self.joint, JOINTS):
             raise OptionError(
                 f"joint type {shown(self.joint)} does not exist, expected 'revolute' or "
                 "'prismatic'",
@@ -70,11 +71,12 @@ class Link:
             if getattr(self, name) is not None:
                 self._set(name, quantities(getattr(self, name), count, name))
         if self.mimic is not None:
-            if isinstance(self.mimic, str) or not hasattr(self.mimic, "__len__"):
+            given = tuple(self.mimic) if is_list(self.mimic) else ()
+            if len(given) != 3:
                 raise ModelError(
                     f"mimic is {shown(self.mimic)}, expected (leader joint, multiplier, offset)"
                 )
-            leader, *numbers = self.mimic
+            leader, *numbers = given
             self._set("mimic", (leader, *quantities(numbers, 2, "mimic")))
         self._set_friction_and_drive()
         self._check_geometry()

@@ -1,10 +1,11 @@
 """A whole robot as frozen data in the user's own frames and words."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
+from ..arguments import choice, is_list
 from ..errors import ModelError, OptionError, did_you_mean, shown
 from ..spatial.inertia import Inertia, from_com
 from .conventions import CONVENTIONS, convention_named
@@ -90,17 +91,16 @@ class Model:
         wrong = next((x for x in links if not isinstance(x, Link)), None)
         if wrong is not None:
             raise ModelError(f"links contains {shown(wrong)}, expected dy.Link(...)")
-        if self.rotors not in ROTORS:
-            raise OptionError(
-                f"rotors is {shown(self.rotors)}, expected one of {ROTORS}",
-                did_you_mean(self.rotors, ROTORS),
-            )
+        choice(self.rotors, "rotors", ROTORS)
         self._set("links", tuple(_named(link, i) for i, link in enumerate(links)))
         self._set("gravity", quantities(self.gravity, 3, "gravity"))
         self._set("base", pose(self.base, "base"))
         self._set("tool", pose(self.tool, "tool"))
         self._set("frames", tuple(self.frames))
         self._set("findings", tuple(self.findings))
+        wrong = next((x for x in self.frames if not isinstance(x, NamedFrame)), None)
+        if wrong is not None:
+            raise ModelError(f"frames contains {shown(wrong)}, expected named frames")
         self._check_names()
         self._check_fields()
         self._set_values()
@@ -112,13 +112,19 @@ class Model:
     def _check_kinds(self) -> None:
         """What is not even of the right kind, before anything is read from it."""
         expected = {
-            "links": (Iterable, "a list of dy.Link(...)"),
             "values": (Mapping, "numbers by symbol, such as {'m1': 3.0}"),
             "configurations": (Mapping, "joint positions by name"),
-            "frames": (Iterable, "a list of named frames"),
-            "findings": (Iterable, "a list of findings"),
             "payload": ((Payload, type(None)), "mass, com and inertia as robot.with_payload does"),
         }
+        for name, words in (
+            ("links", "dy.Link(...)"),
+            ("frames", "named frames"),
+            ("findings", "findings"),
+        ):
+            if not is_list(getattr(self, name)):
+                raise ModelError(
+                    f"{name} is {shown(getattr(self, name))}, expected a list of {words}"
+                )
         for name, (kind, words) in expected.items():
             value = getattr(self, name)
             if not isinstance(value, kind):
@@ -190,7 +196,7 @@ class Model:
         if self.gear_matrix is None:
             return
         size = len(self.links)
-        if not hasattr(self.gear_matrix, "__len__") or isinstance(self.gear_matrix, str):
+        if not is_list(self.gear_matrix):
             raise ModelError(f"gear_matrix is {shown(self.gear_matrix)}, expected rows of numbers")
         rows = tuple(self.gear_matrix)
         if len(rows) != size:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ..arguments import is_list
 from ..errors import ModelError, shown
 from ..spatial.frames import Frame, from_matrix, from_xyz_rpy
 from ..spatial.functions import MATH, Functions
@@ -51,12 +52,13 @@ def pose(value: Any, where: str) -> Pose:
     return pose(homogeneous(value, where), where)
 
 
-def homogeneous(value: Any, where: str) -> Frame:
+def homogeneous(given: Any, where: str) -> Frame:
     """The frame of a 4x4 matrix of numbers; anything that is not a rigid motion is refused."""
     expected = "expected a 4x4 homogeneous matrix"
-    if not hasattr(value, "__len__") or isinstance(value, str) or len(value) != 4:
-        raise ModelError(f"{where} is {shown(value)}, {expected} or xyz and rpy")
-    if any(not hasattr(row, "__len__") or len(row) != 4 for row in value):
+    value = list(given) if is_list(given) else []
+    if len(value) != 4:
+        raise ModelError(f"{where} is {shown(given)}, {expected} or xyz and rpy")
+    if any(not is_list(row) or len(row) != 4 for row in value):
         raise ModelError(f"{where} does not have four rows of four, {expected}")
     T = [[quantity(x, f"{where}[{i}][{j}]") for j, x in enumerate(r)] for i, r in enumerate(value)]
     symbol = next((x for row in T for x in row if not isinstance(x, float)), None)

@@ -8,11 +8,12 @@ import ast
 import math
 import operator
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from ..arguments import is_list, real
 from ..errors import ModelError, SymbolError, shown
 from ..spatial.functions import MATH, Functions
 
@@ -74,17 +75,11 @@ def quantity(value: Any, where: str) -> float | Expression:
         if expression.symbols:
             return expression
         value = _number(expression, where)
-    kind = getattr(getattr(value, "dtype", None), "kind", "f")  # of a NumPy scalar
-    if isinstance(value, (bool, bytes, list, tuple, dict, set)) or kind not in "fiu":
+    number = real(value)
+    if number != number and not isinstance(value, float):
+        if isinstance(value, int) and not isinstance(value, bool):
+            raise ModelError(f"{where} is too large, expected a finite number")
         raise ModelError(f"{where} is {shown(value)}, expected a number or text like 'pi/2'")
-    try:
-        number = float(value)
-    except OverflowError:
-        raise ModelError(f"{where} is too large, expected a finite number") from None
-    except (TypeError, ValueError) as error:
-        raise ModelError(
-            f"{where} is {shown(value)}, expected a number or text like 'pi/2'"
-        ) from error
     if not math.isfinite(number):
         raise ModelError(f"{where} is {number}, expected a finite number")
     return number
@@ -92,7 +87,7 @@ def quantity(value: Any, where: str) -> float | Expression:
 
 def quantities(values: Any, count: int, where: str) -> tuple[float | Expression, ...]:
     """Exactly `count` quantities from any sequence."""
-    if isinstance(values, (str, bytes, dict)) or not isinstance(values, Iterable):
+    if not is_list(values):
         raise ModelError(f"{where} is {shown(values)}, expected {count} numbers")
     items = list(values)
     if len(items) != count:

@@ -116,7 +116,10 @@ def _difference(a: Chain, b: Chain, size: float, units: list[float]) -> tuple[fl
         for row, other in zip(fk(a, x[0], MATH)[:3], fk(b, x[0], MATH)[:3], strict=True):
             gaps = [abs(c - d) for c, d in zip(row, other, strict=True)]
             place = max(place, *gaps[:3], gaps[3] / size)
-        both = zip(rigid_torque(a, *x, MATH), rigid_torque(b, *x, MATH), strict=True)
+        q, qd, qdd = x
+        both = zip(
+            rigid_torque(a, q, qd, qdd, MATH), rigid_torque(b, q, qd, qdd, MATH), strict=True
+        )
         for i, (tau, other) in enumerate(both):
             torques[i], errors[i] = max(torques[i], abs(tau)), max(errors[i], abs(tau - other))
     least = UNFELT * max(torques)

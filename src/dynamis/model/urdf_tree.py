@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ..arguments import is_word
 from ..errors import ModelError, did_you_mean, shown
 from ..spatial.frames import Frame, compose, from_xyz_rpy
 from ..spatial.functions import MATH
@@ -274,8 +275,8 @@ def _default_tip(walk: Walk, children: Mapping[str, list[UrdfJoint]]) -> str:
 
 
 def _known_tip(tip: str, walk: Walk) -> str:
-    if tip not in walk.places:
-        raise ModelError(f"tip {tip!r} is not a link", did_you_mean(tip, walk.places))
+    if not is_word(tip, walk.places):
+        raise ModelError(f"tip {shown(tip)} is not a link", did_you_mean(tip, walk.places))
     if walk.places[tip].carrier is None:
         moving = [name for name, place in walk.places.items() if place.carrier is not None]
         raise ModelError(

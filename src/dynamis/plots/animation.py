@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import checked, positive
 from ..errors import OptionError, ShapeError
 from ..files import checked_path, whole
 from ..robot import Robot
-from .run_like import RunLike
+from .run_like import RunLike, check_run
 from .skeleton import Skeleton, skeleton
 from .view import View, view_of
 
@@ -34,6 +35,7 @@ class Motion:
     path: np.ndarray  # (P, 3): of the tool
 
 
+@checked
 def animate(
     run: RunLike,
     path: Any,
@@ -48,11 +50,10 @@ def animate(
     the links, `trace` the path of the tool. Of an ensemble the first member is shown.
     """
     writers = _writers()
+    check_run(run)
     target = checked_path(path, writers, "animation")
     writer = writers[target.suffix.lower()]
-    for name, value in (("fps", fps), ("speed", speed)):
-        if not _positive(value):
-            raise OptionError(f"{name} is {value!r}, expected a number above 0")
+    fps, speed = positive(fps, "fps"), positive(speed, "speed")
     tool = writer.check(float(fps))
     count = picture_count(run.t, fps, speed)
     if count > writer.MOST:
@@ -103,8 +104,3 @@ def _writers() -> dict[str, Any]:
     from . import gif, html, mp4
 
     return {".gif": gif, ".html": html, ".mp4": mp4}
-
-
-def _positive(value: Any) -> bool:
-    number = isinstance(value, (int, float, np.integer, np.floating)) and value is not True
-    return bool(number and np.isfinite(value) and value > 0)

@@ -12,6 +12,11 @@ SUFFIXES = (".png", ".svg", ".pdf", ".jpg")
 INK, SOFT, LINE = "#1c2530", "#5b6672", "#dfe3e8"
 
 
+def plain(text: str) -> str:
+    """A name as matplotlib should draw it: `$` starts no formula, surrogates are spelt out."""
+    return text.replace("$", r"\$").encode(errors="backslashreplace").decode()
+
+
 class Picture(Figure):
     """A matplotlib Figure made without pyplot; a notebook shows it as its last expression."""
 

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.progress import track
 
 from .animation import Motion
-from .figure import INK, SOFT, Picture
+from .figure import INK, SOFT, Picture, plain
 from .scene import Artists, add_axes, prepare
 from .strokes import TRACE, strokes
 
@@ -20,7 +20,8 @@ def film(motion: Motion) -> Iterator[np.ndarray]:
     figure = Picture(figsize=SIZE, dpi=DPI)
     axes = add_axes(figure, motion.view)
     prepare(axes, motion.view, motion.bounds)
-    figure.suptitle(motion.robot.name + (f", {motion.note}" if motion.note else ""), color=INK)
+    title = plain(motion.robot.name) + (f", {motion.note}" if motion.note else "")
+    figure.suptitle(title, color=INK)
     clock = figure.text(0.98, 0.02, "", ha="right", color=SOFT, size=10)
     artists = Artists(axes, motion.view)
     if motion.trace:

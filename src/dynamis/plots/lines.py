@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from matplotlib.ticker import MaxNLocator, ScalarFormatter
 
-from .figure import LINE, SOFT
+from .figure import LINE, SOFT, plain
 
 FEW = 8  # members of an ensemble up to which each is a line
 FLAT = 1e-6  # relative height of a curve that is a constant
@@ -90,7 +90,7 @@ def named_events(events: Iterable[Any]) -> dict[str, np.ndarray]:
     """Times of events by name; names beyond the colours there are go together."""
     times: dict[str, list[float]] = {}
     for event in events or ():
-        times.setdefault(str(event.name), []).append(float(event.t))
+        times.setdefault(plain(str(event.name)), []).append(float(event.t))
     names = list(times)
     if len(names) > len(EVENT_COLOURS):
         shown = names[: len(EVENT_COLOURS) - 1]

@@ -3,17 +3,21 @@
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ..errors import OptionError, ShapeError
+from ..arguments import checked
+from ..errors import OptionError, ShapeError, shown
+from ..evaluate import numbers
 from ..robot import Robot
-from .figure import INK, Picture, check_save, save
+from .figure import INK, Picture, check_save, plain, save
 from .scene import Artists, add_axes, is_space, prepare
 from .skeleton import Skeleton, skeleton
 from .strokes import GHOST, strokes
 from .view import View, view_of
 
 
+@checked
 def plot_robot(
     robot: Robot, q: Any, frames: bool = True, path: Any = None, ax: Any = None
 ) -> Figure:
@@ -23,6 +27,8 @@ def plot_robot(
     are seen face on. `ax` draws on axes of your own.
     """
     check_save(path)
+    if ax is not None and not isinstance(ax, Axes):
+        raise OptionError(f"ax is {shown(ax)}, expected matplotlib axes or None")
     arm = skeleton(robot, positions(robot, q))
     view = view_of(robot, arm)
     if ax is not None and is_space(ax):
@@ -32,12 +38,12 @@ def plot_robot(
             f"ax is flat, but {robot.name!r} moves in space",
             "make it by figure.add_subplot(projection='3d')",
         )
-    figure = Picture(figsize=(6.4, 5.6)) if ax is None else ax.figure
+    figure: Any = Picture(figsize=(6.4, 5.6)) if ax is None else ax.figure
     axes = add_axes(figure, view) if ax is None else ax
     prepare(axes, view, view.bounds(arm.points, arm.reach))
     _draw(axes, view, arm, frames)
     if ax is None:
-        figure.suptitle(robot.name, color=INK)
+        figure.suptitle(plain(robot.name), color=INK)
     if path is not None:
         save(figure, path)
     return figure
@@ -45,13 +51,10 @@ def plot_robot(
 
 def positions(robot: Robot, q: Any) -> np.ndarray:
     """Positions as (K, n), finite."""
-    try:
-        given = np.atleast_2d(np.asarray(q, dtype=float))
-    except (TypeError, ValueError):
-        raise ShapeError(f"q is {q!r}, expected numbers of shape ({robot.n},)") from None
+    given = np.atleast_2d(numbers(q, "q", f"expected numbers of shape ({robot.n},)"))
     if given.ndim > 2 or given.shape[-1] != robot.n or not len(given):
         raise ShapeError(
-            f"q has shape {np.shape(q)}, expected ({robot.n},) or (K, {robot.n}) for the joints "
+            f"q has shape {given.shape}, expected ({robot.n},) or (K, {robot.n}) for the joints "
             f"of {robot.name!r}"
         )
     if not np.isfinite(given).all():

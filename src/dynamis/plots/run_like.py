@@ -4,6 +4,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ..errors import OptionError, shown
 from ..robot import Robot
 
 
@@ -59,3 +60,9 @@ class RunLike(Protocol):
     def stuck(self) -> np.ndarray | None:
         """Where friction holds a joint, (N, n), or None."""
         ...
+
+
+def check_run(run: Any) -> None:
+    """Refuse what has not even times and positions of a robot."""
+    if not all(hasattr(run, name) for name in ("robot", "t", "q")):
+        raise OptionError(f"run is {shown(run)}, expected what dy.simulate returned")

@@ -9,20 +9,22 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
+from ..arguments import checked
 from ..errors import OptionError
 from . import lines
-from .figure import INK, SOFT, Picture, check_save, save
+from .figure import INK, SOFT, Picture, check_save, plain, save
 from .panels import Layout, Panel, layout
-from .run_like import RunLike
+from .run_like import RunLike, check_run
 from .series import ENERGIES, QUANTITIES, asked, joint_indices, joint_kinds, series_of
 
 COLOURS = ("#1f5fa8", "#d9822b", "#2e8b57", "#b3261e", "#7b52ab", "#8a5a44", "#c2489b", "#4b8ea6")
 ENERGY_COLOURS = ("#d9822b", "#1f5fa8", "#1c2530")
 
 
+@checked
 def plot_run(
     run: RunLike,
-    what: Sequence[str] = tuple(QUANTITIES),
+    what: str | Sequence[str] = tuple(QUANTITIES),
     joints: Any = None,
     path: Any = None,
 ) -> Figure:
@@ -34,6 +36,7 @@ def plot_run(
     thin lines if it is small, else as its median and the band that holds 90 % of it.
     """
     check_save(path)
+    check_run(run)
     names, chosen = asked(what), joint_indices(run.robot, joints)
     series = series_of(run, names)
     energy = run.energy if "energy" in names else None
@@ -57,7 +60,7 @@ def plot_run(
         lines.widen(one)
     figure.align_ylabels(axes[: len(grid.panels)])
     _legends(figure, run, grid, chosen, events)
-    figure.suptitle(run.robot.name, color=INK, fontsize=12)
+    figure.suptitle(plain(run.robot.name), color=INK, fontsize=12)
     if path is not None:
         save(figure, path)
     return figure
@@ -66,7 +69,7 @@ def plot_run(
 def _panel(figure: Figure, cells: Any, run: RunLike, panel: Panel, grid: Layout) -> Any:
     axes = figure.add_subplot(cells[panel.row, panel.column])
     lines.style(axes)
-    series, names = panel.series, run.robot.joint_names
+    series, names = panel.series, [plain(x) for x in run.robot.joint_names]
     for joint in panel.joints:
         colour = COLOURS[joint % len(COLOURS)] if grid.separate else _spread(joint, run.robot.n)
         lines.curve(axes, run.t, series.values[..., joint], colour, label=names[joint])
@@ -169,7 +172,9 @@ def _legends(
         )
     if not grid.separate and grid.panels:
         names = [
-            Line2D([], [], color=_spread(j, run.robot.n), lw=2, label=run.robot.joint_names[j])
+            Line2D(
+                [], [], color=_spread(j, run.robot.n), lw=2, label=plain(run.robot.joint_names[j])
+            )
             for j in joints
         ]
         columns = 1 + (len(names) - 1) // 25

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import OptionError, did_you_mean
+from ..arguments import is_flag, is_list, is_word
+from ..errors import OptionError, did_you_mean, shown
 from ..robot import Robot
 from .run_like import RunLike
 
@@ -42,11 +43,11 @@ class Series:
 def asked(what: Any) -> tuple[str, ...]:
     """The names of quantities that were asked for, checked."""
     names = (what,) if isinstance(what, str) else tuple(what)
-    wrong = next((name for name in names if name not in QUANTITIES), None)
-    if wrong is not None:
+    wrong = [name for name in names if not is_word(name, QUANTITIES)]
+    if wrong:
         raise OptionError(
-            f"what has {wrong!r}, expected some of {', '.join(QUANTITIES)}",
-            did_you_mean(wrong, QUANTITIES),
+            f"what has {shown(wrong[0])}, expected some of {', '.join(QUANTITIES)}",
+            did_you_mean(wrong[0], QUANTITIES),
         )
     if not names:
         raise OptionError(f"what is empty, expected some of {', '.join(QUANTITIES)}")
@@ -85,7 +86,7 @@ def joint_indices(robot: Robot, joints: Any) -> list[int]:
     """Indices of joints given by name or number; None is all of them."""
     if joints is None:
         return list(range(robot.n))
-    given = [joints] if isinstance(joints, (str, int, np.integer)) else list(joints)
+    given = list(joints) if is_list(joints) else [joints]
     found = []
     for joint in given:
         if isinstance(joint, str):
@@ -95,11 +96,11 @@ def joint_indices(robot: Robot, joints: Any) -> list[int]:
                     did_you_mean(joint, robot.joint_names),
                 )
             found.append(robot.joint_names.index(joint))
-        elif isinstance(joint, (int, np.integer)) and 0 <= joint < robot.n:
+        elif isinstance(joint, (int, np.integer)) and not is_flag(joint) and 0 <= joint < robot.n:
             found.append(int(joint))
         else:
             raise OptionError(
-                f"joints has {joint!r}, expected names or numbers from 0 to {robot.n - 1}",
+                f"joints has {shown(joint)}, expected names or numbers from 0 to {robot.n - 1}",
                 "known: " + ", ".join(robot.joint_names),
             )
     if not found:

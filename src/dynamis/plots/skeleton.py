@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import checked
 from ..robot import Robot
 from ..spatial.frames import inverse, matrix
 
@@ -38,6 +39,7 @@ class Skeleton:
         return longest if longest > 1e-9 else 1.0
 
 
+@checked
 def skeleton(robot: Robot, q: Any) -> Skeleton:
     """The sticks that join the origins of consecutive frames, parents to children, up to the tool.
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..arguments import checked, is_word
 from ..control.controller import Controller
 from ..errors import FileError, OptionError, did_you_mean
 from ..evaluate import checked_dtype
@@ -111,6 +112,7 @@ class ControllerCost:
         return f"{least} to {self.worst} in {calls} calls"
 
 
+@checked
 def controller_cost(
     exported: Law | Controller | str | Path | None = None,
     robot: "Robot | None" = None,
@@ -128,14 +130,12 @@ def controller_cost(
     Cortex-M4 and M7.
     """
     dtype = checked_dtype(dtype).name
-    if trig not in TRIGS:
-        raise OptionError(
-            f"trig is {trig!r}, expected 'own' or 'libm'", did_you_mean(str(trig), TRIGS)
-        )
-    if compiler not in COMPILERS:
+    if not is_word(trig, TRIGS):
+        raise OptionError(f"trig is {trig!r}, expected 'own' or 'libm'", did_you_mean(trig, TRIGS))
+    if not is_word(compiler, COMPILERS):
         raise OptionError(
             f"compiler is {compiler!r}, expected 'gcc' or 'clang'",
-            did_you_mean(str(compiler), COMPILERS),
+            did_you_mean(compiler, COMPILERS),
         )
     exported = _asked(exported, robot, sample_time)
     for tool in (compiler, "objdump", "nm", "size"):

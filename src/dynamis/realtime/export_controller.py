@@ -7,6 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..arguments import checked, is_word
 from ..callable_package import callable_package
 from ..control.impedance import Impedance
 from ..control.momentum_observer import MomentumObserver
@@ -54,6 +55,7 @@ WORK = "no allocation, no globals, no recursion, no branch that depends on data;
 LARGEST_SINGLE = 3e38
 
 
+@checked
 def export_controller(
     controller: Any,
     robot: "Robot",
@@ -128,15 +130,13 @@ def _files(law: Law, dtype: str, trig: str, target: str) -> dict[str, str]:
 
 
 def _refuse_options(target: Any, trig: Any, dtype: str) -> None:
-    if target not in TARGETS:
+    if not is_word(target, TARGETS):
         known = ", ".join(repr(t) for t in TARGETS)
         raise OptionError(
-            f"target is {target!r}, expected one of {known}", did_you_mean(str(target), TARGETS)
+            f"target is {target!r}, expected one of {known}", did_you_mean(target, TARGETS)
         )
-    if trig not in TRIGS:
-        raise OptionError(
-            f"trig is {trig!r}, expected 'libm' or 'own'", did_you_mean(str(trig), TRIGS)
-        )
+    if not is_word(trig, TRIGS):
+        raise OptionError(f"trig is {trig!r}, expected 'libm' or 'own'", did_you_mean(trig, TRIGS))
     if target != "c" and trig != "libm":
         raise OptionError(
             f"trig is {trig!r}, but target {target!r} has the elementary functions of its own world",

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import DynamisError, OptionError, did_you_mean
+from ..arguments import checked, is_word, positive
+from ..errors import DynamisError, OptionError, did_you_mean, shown
 from ..files import write, write_folder
 from .fmu_origin import FOLDER as RESOURCES
 from .fmu_origin import arm_origin, law_origin
@@ -36,6 +37,7 @@ PLATFORMS = {
 LONG_AGO = (1980, 1, 1, 0, 0, 0)  # of every file inside: the same input gives the same bytes
 
 
+@checked
 def export_fmu(
     what: "DynamicMethods | Law",
     path: str | Path,
@@ -50,10 +52,10 @@ def export_fmu(
     resources/ the robot as TOML with a script that writes the unit again. A file that is no unit
     of dynamis is replaced only with `overwrite`.
     """
-    if fmi not in VERSIONS:
+    if not is_word(fmi, VERSIONS):
         raise OptionError(
             f"fmi is {fmi!r}, expected one of {', '.join(VERSIONS)}",
-            did_you_mean(str(fmi), VERSIONS),
+            did_you_mean(fmi, VERSIONS),
         )
     target = Path(path)
     if target.suffix != ".fmu":
@@ -68,14 +70,13 @@ def _unit(what: Any, fmi: str, dt: Any) -> Unit:
         if dt is not None:
             raise OptionError(f"dt is {dt!r}, but a controller has its sample time", "leave dt out")
         return law_unit(what, law_origin(what, fmi))
-    if not hasattr(what, "model"):
+    if not hasattr(what, "_refuse_singular"):
         raise OptionError(
-            f"{what!r} was given, expected a Robot or a Law",
+            f"{shown(what)} was given, expected a Robot or a Law",
             "use dy.load(...), or dynamis.realtime.Law(controller, robot, sample_time)",
         )
     step = DEFAULT_STEP if dt is None else dt
-    if isinstance(step, bool) or not isinstance(step, (int, float)) or not 0 < step < np.inf:
-        raise OptionError(f"dt is {dt!r}, expected seconds above 0")
+    step = positive(step, "dt", "seconds")
     what._refuse_singular(np.linspace(0.1, 1.0, what.n))
     return arm_unit(what, float(step), arm_origin(what, fmi, float(step)))
 

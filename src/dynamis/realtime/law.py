@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..arguments import a_robot, is_word, positive, whole
 from ..cached import cached_property
-from ..control.controller import Controller, Measured, Reference, per_joint
-from ..errors import OptionError, ShapeError, did_you_mean
-from ..evaluate import whole
+from ..control.controller import Controller, Measured, Reference, begun, per_joint, stepped
+from ..errors import OptionError, ShapeError, did_you_mean, shown
+from ..evaluate import numbers
 from ..generic import arm_of
 from ..spatial.functions import MATH, Functions
 from ..trajectory.trajectory import Trajectory
@@ -63,20 +64,20 @@ class Law:
 
     def __post_init__(self) -> None:
         if not isinstance(self.controller, Controller):
-            raise OptionError(f"controller is {self.controller!r}, expected one of dy.control")
-        if not hasattr(self.robot, "model"):
-            raise OptionError(f"robot is {self.robot!r}, expected a Robot", "use dy.load(...)")
+            raise OptionError(f"controller is {shown(self.controller)}, expected one of dy.control")
+        a_robot(self.robot)
         if self.reference is not None and not isinstance(self.reference, Trajectory):
             raise OptionError(
-                f"reference is {self.reference!r}, expected a trajectory or None",
+                f"reference is {shown(self.reference)}, expected a trajectory or None",
                 "without one, the reference comes with every sample",
             )
         for name in ("sample_time", "ramp"):
-            object.__setattr__(self, name, _above_zero(getattr(self, name), name, "seconds"))
+            object.__setattr__(self, name, positive(getattr(self, name), name, "seconds"))
         object.__setattr__(self, "latch", whole(self.latch, "latch", most=MOST_LATCH))
-        if self.safe == "zero" and np.any(np.asarray(self.safe_damping) != 0.0):
+        damping = numbers(self.safe_damping, "safe_damping", "expected one number or one per joint")
+        if is_word(self.safe, ("zero",)) and (damping != 0.0).any():
             raise OptionError(
-                f"safe_damping is {self.safe_damping!r}, but the safe torque is zero",
+                f"safe_damping is {shown(self.safe_damping)}, but the safe torque is zero",
                 'give safe="gravity" too, or leave it out',
             )
         own = self.controller.sample_time
@@ -86,10 +87,10 @@ class Law:
                 "give both the same, or leave the controller's out",
             )
         for name, known in (("safe", SAFE), ("velocity", VELOCITIES)):
-            if getattr(self, name) not in known:
+            if not is_word(getattr(self, name), known):
                 raise OptionError(
                     f"{name} is {getattr(self, name)!r}, expected one of {', '.join(known)}",
-                    did_you_mean(str(getattr(self, name)), known),
+                    did_you_mean(getattr(self, name), known),
                 )
         if self.reference is not None and self.reference.n != self.robot.n:
             raise ShapeError(
@@ -102,7 +103,7 @@ class Law:
                     "velocity_filter filters differences of positions, velocity is 'measured'",
                     'give velocity="difference" too',
                 )
-            hertz = _above_zero(self.velocity_filter, "velocity_filter", "Hz")
+            hertz = positive(self.velocity_filter, "velocity_filter", "Hz")
             object.__setattr__(self, "velocity_filter", hertz)
         if self.limit is not None and hasattr(self.controller, "limit"):
             # a law that knows the limit stops its integral there
@@ -166,9 +167,9 @@ class Law:
     def _start(self, q: Sequence[Any], qd: Sequence[Any], fn: Functions) -> dict[str, list[Any]]:
         model = (self.controller.model or self.robot).model
         arm, gains = arm_of(model, fn), SimpleNamespace(**self.gains)
-        begun = self.controller.start(arm, gains, Measured(0.0, q, qd))
+        first = begun(self.controller, arm, gains, Measured(0.0, q, qd))
         own = {"last_q": list(q), "speed": list(qd), "bad": [0.0 * q[0]], "unseen": [0.0 * q[0]]}
-        return {**own, **{f"law.{k}": list(v) for k, v in begun.items()}}
+        return {**own, **{f"law.{k}": v for k, v in first.items()}}
 
     def _read(self, state: Sequence[Any]) -> dict[str, list[Any]]:
         found, start = {}, 0
@@ -185,10 +186,10 @@ class Law:
         q, qd = ([fn.select(_good(v, fn) > 0.0, v, 0.0) for v in x] for x in (q, qd))
         if self.velocity == "difference":  # nobody need fill them in
             qd = [0.0] * self.n
-        begun = self._start(q, qd, fn)
+        first = self._start(q, qd, fn)
         rate = 0.0 if self.velocity == "measured" else NO_SPEED
-        begun["unseen"] = [fn.select(fine > 0.0, rate, NOTHING)]
-        return [v for row in begun.values() for v in row]
+        first["unseen"] = [fn.select(fine > 0.0, rate, NOTHING)]
+        return [v for row in first.values() for v in row]
 
     # one sample
 
@@ -209,8 +210,8 @@ class Law:
         arm, gains = arm_of(model, fn), SimpleNamespace(**self.gains)
         own = {k.removeprefix("law."): v for k, v in x.items() if k.startswith("law.")}
         measured = Measured(0.0, place, speed)
-        tau, after = self.controller.step(
-            arm, gains, SimpleNamespace(**own), measured, reference, dt
+        tau, after = stepped(
+            self.controller, arm, gains, SimpleNamespace(**own), measured, reference, dt
         )
         for v in tau:  # whatever went wrong inside; what is merely large is clipped
             good = good * _good(v, fn, PLAUSIBLE if self.limit is None else NO_LIMIT)
@@ -319,13 +320,6 @@ class Law:
 
         ports = [Port("q", (self.n,)), Port("qd", (self.n,))]
         return trace("init", self.start, ports, [Port("state", (self.states,))])
-
-
-def _above_zero(value: Any, name: str, unit: str) -> float:
-    given = np.asarray(value)
-    if given.dtype.kind not in "fiu" or given.shape != () or not 0 < given < np.inf:
-        raise OptionError(f"{name} is {value!r}, expected {unit} above 0")
-    return float(given)
 
 
 def _good(x: Any, fn: Functions, most: float = PLAUSIBLE) -> Any:

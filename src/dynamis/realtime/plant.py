@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import OptionError
-from ..evaluate import SEEDS, whole
-from ..simulate.settings import positive
+from ..arguments import a_robot, checked, flag, fraction, number, passed_on, positive, whole
+from ..errors import OptionError, shown
 from ..simulate.stepper import Stepper
 from . import udp
 from .foreground import first_in_line, signals_to
@@ -53,18 +52,21 @@ class PlantServer:
         keep: bool = True,
     ):
         self.rate = positive(rate, "rate", "steps per second")
-        for name, value, most in (
-            ("loss", loss, 1.0),
-            ("delay", delay, 10.0),
-            ("jitter", jitter, 10.0),
-        ):
-            if not 0 <= value <= most:
-                raise OptionError(f"{name} is {value!r}, expected a number from 0 to {most:g}")
-        whole(seed, "seed", 0, SEEDS)
+        loss, delay, jitter = (
+            fraction(value, name, most)
+            for name, value, most in (
+                ("loss", loss, 1.0),
+                ("delay", delay, 10.0),
+                ("jitter", jitter, 10.0),
+            )
+        )
+        seed = whole(seed, "seed", 0)
         if not isinstance(host, str) or not host.strip():
             hint = "0.0.0.0 listens at every network"
-            raise OptionError(f"host is {host!r}, expected an address such as {udp.HOST}", hint)
-        self.n, self.keep = robot.n, keep
+            raise OptionError(
+                f"host is {shown(host)}, expected an address such as {udp.HOST}", hint
+            )
+        self.n, self.keep = a_robot(robot).n, flag(keep, "keep")
         self.arm = Stepper(robot, q0, 1.0 / self.rate, stops)
         self.encoder = Encoder(robot, encoder, 1.0 / self.rate)
         self.measurements = Channel(loss, delay, jitter, seed)
@@ -73,7 +75,7 @@ class PlantServer:
         self.link = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         try:
             self.link.bind((host, port))
-        except (OSError, OverflowError) as error:
+        except (OSError, OverflowError, TypeError, ValueError) as error:
             self.link.close()
             raise OptionError(f"cannot listen at {host} port {port}: {error}") from None
         self.link.setblocking(False)
@@ -89,6 +91,7 @@ class PlantServer:
 
     def run(self, duration: float = np.inf) -> PlantRun:
         """Let `duration` seconds pass, or time without end; the port is closed afterwards."""
+        duration = number(duration, "duration", "seconds above 0", lambda x: x > 0.0)
         begun, dt, k = time.monotonic(), 1.0 / self.rate, 0
         with self.link:
             while not self._stopped and k * dt < duration:
@@ -176,6 +179,7 @@ def _listed(values: Any) -> str:
     return f"[{', '.join(f'{x:.3g}' for x in values)}]"
 
 
+@checked
 def run_plant(
     robot: "Robot", port: int = udp.PORT, duration: float = np.inf, **options: Any
 ) -> PlantRun:
@@ -185,7 +189,8 @@ def run_plant(
     ways, seed,
     encoder (rad or m per count), stops, keep (the rows).
     """
-    return serve(PlantServer(robot, port, **options), duration)
+    known = passed_on(options, PlantServer, "robot", "port")
+    return serve(PlantServer(robot, port, **known), duration)
 
 
 def serve(

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ..arguments import checked
 from ..errors import FileError
 from ..files import whole
 
@@ -41,12 +42,14 @@ class PlantRun:
         """The rows as one array, (K, 3 + 3 n)."""
         return np.frombuffer(b"".join(self.rows)).reshape(-1, len(self.columns))
 
+    @checked
     def save(self, path: str | Path) -> None:
         """Write the rows as CSV."""
         with whole(path) as partial:
             np.savetxt(partial, self.log, "%.9g", ",", header=",".join(self.columns), comments="")
 
     @classmethod
+    @checked
     def read(cls, path: str | Path) -> "PlantRun":
         """The rows of a CSV that `save` wrote; counts other than `steps` are not in it."""
         try:

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from .. import evaluate as door
+from ..arguments import known_options
 from ..cached import cached_property
 from ..compiled import Code, compile_kernel, compiling, thread_count
-from ..errors import OptionError, ShapeError, did_you_mean
+from ..errors import ShapeError
 from ..kernels import KERNELS, Kernel, input_shape, shape_of
 from ..model.chain import Chain, chain
 from ..model.model import Model
@@ -123,7 +124,7 @@ class Calls:
             kernel = replace(kernel, options=kernel_options)
         if parameters is not None:
             arguments = {**arguments, "parameters": parameters}
-        options = checked(call_options, CALL_OPTIONS)
+        options = known_options(call_options, CALL_OPTIONS)
         arrays = self._arrays(arguments)
         kind = door.checked_dtype(options.get("dtype"))
         door.checked_threads(options.get("threads"))
@@ -175,7 +176,7 @@ class Calls:
             *values, fn = scalars
             return function(self.chain, **dict(zip(names, values, strict=True)), fn=fn)
 
-        options = checked(call_options, CALL_OPTIONS)
+        options = known_options(call_options, CALL_OPTIONS)
         arrays = self._arrays(arguments)
         dims = [len(input_shape(name, self.model)) for name in names]
         return door.evaluate(call, arrays, dims, output, names, **options)
@@ -184,14 +185,6 @@ class Calls:
         """Shape of one sample of a kernel's only result."""
         (shape,) = KERNELS[name].outputs.values()
         return shape_of(shape, self.model)
-
-
-def checked(options: Mapping[str, Any], known: Sequence[str]) -> Mapping[str, Any]:
-    """Options whose names exist."""
-    unknown = next((key for key in options if key not in known), None)
-    if unknown is not None:
-        raise OptionError(f"unknown option {unknown!r}", did_you_mean(unknown, known))
-    return options
 
 
 def run(
@@ -243,7 +236,7 @@ def _writable(target: np.ndarray, inputs: Sequence[np.ndarray]) -> np.ndarray:
 
 def finished(result: np.ndarray, options: Mapping[str, Any]) -> np.ndarray:
     """A result that NumPy computed, in the precision and the array the caller asked for."""
-    checked(options, CALL_OPTIONS)
+    known_options(options, CALL_OPTIONS)
     door.checked_threads(options.get("threads"))
     kind = door.checked_dtype(options.get("dtype"))
     (target,) = destinations(options.get("out"), [np.shape(result)], kind)

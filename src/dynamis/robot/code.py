@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import evaluate as door
+from ..arguments import checked, choice, is_word, known_options
 from ..columns import by_columns, column_kernel, goes_by_columns
 from ..dynamics.methods import FORWARD_METHODS, INVERSE_METHODS
-from ..errors import OptionError, did_you_mean
+from ..errors import OptionError, did_you_mean, shown
 from ..kernels import OPTIMISE, Kernel, kernel_named
-from .calls import CALL_OPTIONS, checked, run
+from .calls import CALL_OPTIONS, run
 from .dynamics import DynamicMethods
 
 if TYPE_CHECKING:
@@ -48,8 +49,9 @@ class CodeMethods(DynamicMethods):
         """
         from ..programs import cost, program
 
+        kernel = _chosen(name, method, optimise)
         if not goes_by_columns(name, self.n):
-            return cost(_chosen(name, method, optimise), self.model)
+            return cost(kernel, self.model)
         column, argument = column_kernel(name)
         return program(_chosen(column, None, optimise), self.model, argument).cost
 
@@ -69,7 +71,7 @@ class CodeMethods(DynamicMethods):
                     f"kernel {name!r} got {len(arguments)} arguments, expected "
                     f"{len(names)}: {', '.join(names)}"
                 )
-            checked(options, CALL_OPTIONS)
+            known_options(options, CALL_OPTIONS)
             given = dict(zip(names, arguments, strict=True))
             if goes_by_columns(name, self.n) and not argument:
                 return by_columns(self, name, given, options)
@@ -101,6 +103,7 @@ class CodeMethods(DynamicMethods):
 
         return casadi_function(_chosen(name, method), self.model, _argument(parameters))
 
+    @checked
     def export(
         self,
         names: str | Sequence[str],
@@ -118,7 +121,7 @@ class CodeMethods(DynamicMethods):
         from ..export import export
 
         if not isinstance(names, (str, list, tuple)):
-            raise OptionError(f"names is {names!r}, expected the name of a kernel, or several")
+            raise OptionError(f"names is {shown(names)}, expected the name of a kernel, or several")
         wanted = [names] if isinstance(names, str) else list(names)
         kind = door.checked_dtype(dtype).name
         folder, way = Path(directory), _way(optimise)
@@ -126,12 +129,7 @@ class CodeMethods(DynamicMethods):
 
 
 def _way(optimise: str) -> str:
-    if optimise not in OPTIMISE:
-        raise OptionError(
-            f"optimise is {optimise!r}, expected one of {', '.join(OPTIMISE)}",
-            did_you_mean(str(optimise), OPTIMISE),
-        )
-    return optimise
+    return choice(optimise, "optimise", OPTIMISE)
 
 
 def _chosen(name: str, method: str | None, optimise: str = "speed") -> Kernel:
@@ -142,17 +140,12 @@ def _chosen(name: str, method: str | None, optimise: str = "speed") -> Kernel:
         return kernel
     known = {"inverse_dynamics": INVERSE_METHODS, "forward_dynamics": FORWARD_METHODS}
     methods = known.get(name.split(":", maxsplit=1)[0], ())
-    if method not in methods:
+    if not is_word(method, methods):
         raise OptionError(
-            f"kernel {name!r} has no method {method!r}", did_you_mean(method, methods)
+            f"kernel {name!r} has no method {shown(method)}", did_you_mean(method, methods)
         )
     return replace(kernel, options={"method": method})
 
 
 def _argument(parameters: str) -> bool:
-    if parameters not in PARAMETERS:
-        raise OptionError(
-            f"parameters is {parameters!r}, expected 'inline' or 'argument'",
-            did_you_mean(str(parameters), PARAMETERS),
-        )
-    return parameters == "argument"
+    return choice(parameters, "parameters", PARAMETERS) == "argument"

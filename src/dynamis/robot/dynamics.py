@@ -1,16 +1,18 @@
 """Dynamics of a Robot:  M(q) qdd + C(q, qd) qd + g(q) + friction(qd) + J_tool^T wrench = tau."""
 
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import evaluate as door
+from ..arguments import checked, is_word, known_options
 from ..columns import by_columns, too_large
 from ..dynamics.methods import FORWARD_METHODS, INVERSE_METHODS, RECURSIONS
-from ..errors import OptionError, SingularError, did_you_mean
+from ..errors import OptionError, ShapeError, SingularError, did_you_mean, shown
 from ..model.parameters import Parameters, parameter_names, parameter_values
-from .calls import Calls, checked, fast, finished
+from .calls import Calls, fast, finished
 
 if TYPE_CHECKING:
     from ..base import BaseParameters
@@ -187,6 +189,8 @@ class DynamicMethods(Calls):
         parts = np.broadcast_arrays(inertial, moving - gravity - resist, gravity, resist)
         names = ("inertial", "coriolis", "gravity", "friction")
         own = dict.fromkeys(names) if options.get("out") is None else options["out"]
+        if not isinstance(own, Mapping) or set(own) != set(names):
+            raise ShapeError(f"out is {shown(own)}, expected a dictionary of {', '.join(names)}")
         rest = {key: value for key, value in options.items() if key != "out"}
         return {
             name: finished(np.array(part), {**rest, "out": own[name]})
@@ -277,6 +281,7 @@ class DynamicMethods(Calls):
         values = np.array(parameter_values(self.model, self.chain))
         return Parameters(parameter_names(self.model), values)
 
+    @checked
     def base_parameters(self, inertial_only: bool = False, **options: Any) -> "BaseParameters":
         """The fewest combinations the torques depend on: .rank, .names, .values, .regressor(...).
 
@@ -284,7 +289,7 @@ class DynamicMethods(Calls):
         """
         from ..base import base_parameters
 
-        return base_parameters(self, inertial_only, **checked(options, ("tolerance",)))
+        return base_parameters(self, inertial_only, **known_options(options, ("tolerance",)))
 
     @fast
     def regressor(
@@ -306,5 +311,5 @@ class DynamicMethods(Calls):
 
 
 def _known(name: Any, known: Any, what: str) -> None:
-    if name not in known:
-        raise OptionError(f"{what} {name!r} does not exist", did_you_mean(str(name), known))
+    if not is_word(name, known):
+        raise OptionError(f"{what} {shown(name)} does not exist", did_you_mean(name, known))

@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import OptionError, did_you_mean
+from ..arguments import choice
+from ..errors import OptionError, did_you_mean, shown
 from ..spatial.frames import Frame, compose
 from .calls import Calls, fast
 
@@ -44,10 +45,7 @@ class KinematicMethods(Calls):
 
     def _seen_from(self, frame: str, link: str | None) -> dict[str, Any]:
         """Options of a Jacobian kernel; none for the default one."""
-        if frame not in FRAMES:
-            raise OptionError(
-                f"frame is {frame!r}, expected 'base' or 'tool'", did_you_mean(str(frame), FRAMES)
-            )
+        choice(frame, "frame", FRAMES)
         if frame == "base" and link is None:
             return {}
         index, offset = self._place(link)
@@ -58,6 +56,11 @@ class KinematicMethods(Calls):
         if link is None:
             return None, None
         model, c = self.model, self.chain
+        names = [*model.link_names, *(f.name for f in model.frames), model.base_name]
+        if not isinstance(link, str):
+            raise OptionError(
+                f"robot {model.name!r} has no link {shown(link)}", did_you_mean(link, names)
+            )
         if link in model.link_names:
             i = model.link_names.index(link)
             return i, c.bodies[i].user
@@ -72,5 +75,6 @@ class KinematicMethods(Calls):
                 return i, compose(c.bodies[i].user, offset)
         if link == model.tool_name:
             return c.tip, c.tool
-        names = [*model.link_names, *(f.name for f in model.frames), model.base_name]
-        raise OptionError(f"robot {model.name!r} has no link {link!r}", did_you_mean(link, names))
+        raise OptionError(
+            f"robot {model.name!r} has no link {shown(link)}", did_you_mean(link, names)
+        )

@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import evaluate as door
+from ..arguments import checked, known_options
 from ..cached import cached_property
-from ..errors import DynamisWarning, ModelError, OptionError, did_you_mean
+from ..errors import DynamisWarning, ModelError, OptionError, did_you_mean, shown
 from ..model.link import Link
 from ..model.model import GRAVITY, Model, Payload
 from ..model.parameters import parameter_names, with_parameters
 from ..model.pose import pose
 from ..model.quantity import resolve
-from .calls import checked, finished
+from .calls import finished
 from .code import CodeMethods
 from .elsewhere import no_attribute
 from .kinematics import KinematicMethods
@@ -88,6 +89,7 @@ class Robot(KinematicMethods, CodeMethods):
         return cls(model)
 
     @classmethod
+    @checked
     def from_axes(
         cls,
         name: str,
@@ -106,7 +108,12 @@ class Robot(KinematicMethods, CodeMethods):
         from ..model.axes import Axis
         from ..model.dh_procedure import dh_from_axes
 
-        lines = [x if isinstance(x, Axis) else Axis(*_axis(x, i)) for i, x in enumerate(axes)]
+        if "links" in rest:
+            raise OptionError("from_axes got links, expected none: it makes them from the axes")
+        given = list(axes) if isinstance(axes, Sequence) and not isinstance(axes, str) else None
+        if given is None:
+            raise ModelError(f"axes is {shown(axes)}, expected a list of (kind, point, direction)")
+        lines = [x if isinstance(x, Axis) else Axis(*_axis(x, i)) for i, x in enumerate(given)]
         frames = [pose(x, what).frame({}) for x, what in ((base, "base"), (tool, "tool"))]
         found = dh_from_axes(lines, convention, *frames)
         if found.doubt:
@@ -176,6 +183,7 @@ class Robot(KinematicMethods, CodeMethods):
     def __hash__(self) -> int:
         return hash((self.name, self.model.links))
 
+    @checked
     def dh(self, convention: str | None = None) -> "DhTable":
         """The DH table in either convention, also of a URDF chain."""
         from ..model.dh_table import dh_table
@@ -207,8 +215,10 @@ class Robot(KinematicMethods, CodeMethods):
         """
         from ..ik.solve import solve
 
-        return solve(self, T, task, **checked(options, ("limits", "tolerance", "starts", "seed")))
+        known = ("limits", "tolerance", "starts", "seed")
+        return solve(self, T, task, **known_options(options, known))
 
+    @checked
     def significance(self, percent: float = 1.0, **options: Any) -> "Significance":
         """Which base parameters contribute less than `percent` of the torque, and an APPROXIMATE
         robot without them: .shares, .dropped, .approximate, .error (measured, in percent).
@@ -216,8 +226,9 @@ class Robot(KinematicMethods, CodeMethods):
         from ..base.significance import significance
 
         known = ("speed", "acceleration", "samples", "seed")
-        return significance(self, percent, **checked(options, known))
+        return significance(self, percent, **known_options(options, known))
 
+    @checked
     def plot(self, q: Any, frames: bool = True, path: Any = None, ax: Any = None) -> "Figure":
         """A picture of the arm at q (n,); of several q (K, n) the last is solid.
 
@@ -278,7 +289,7 @@ class Robot(KinematicMethods, CodeMethods):
 
 def _axis(given: Any, index: int) -> tuple[Any, Any, Any]:
     if isinstance(given, str) or not hasattr(given, "__len__") or len(given) != 3:
-        raise ModelError(f"axes[{index}] is {given!r}, expected (kind, point, direction)")
+        raise ModelError(f"axes[{index}] is {shown(given)}, expected (kind, point, direction)")
     kind, point, direction = given
     return kind, point, direction
 

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from ..cached import cached_property
-from ..control.controller import Controller, Measured, Reference, intact
+from ..control.controller import Controller, Measured, Reference, begun, intact, stepped
 from ..generic import Arm, arm_of
 from ..model.chain import chain
 from ..spatial.functions import MATH, Functions
@@ -89,8 +89,8 @@ class Brain:
             block = getattr(self, part)
             if block is not None:
                 gains = _gains(named, part)
-                begun = block.start(self._arm(block, fn), gains, first)
-                state |= {f"{part}.{name}": list(v) for name, v in begun.items()}
+                own = begun(block, self._arm(block, fn), gains, first)
+                state |= {f"{part}.{name}": v for name, v in own.items()}
         if self.observer is not None:
             state |= {"observed": [0.0 * x for x in q], "impulse": [0.0 * x for x in q]}
         return state
@@ -113,8 +113,8 @@ class Brain:
             state = _state(x, "observer")
             arm = self._arm(self.observer, fn)
             acted = [a / dt for a in x.impulse]  # the mean torque since the last sample
-            estimate, after = self.observer.step(
-                arm, _gains(named, "observer"), state, measured, acted, dt
+            estimate, after = stepped(
+                self.observer, arm, _gains(named, "observer"), state, measured, acted, dt
             )
             new["impulse"] = [0.0 * a for a in x.impulse]
             new |= {
@@ -124,8 +124,8 @@ class Brain:
         if self.controller is not None:
             state = _state(x, "controller")
             arm = self._arm(self.controller, fn)
-            tau, after = self.controller.step(
-                arm, _gains(named, "controller"), state, measured, reference, dt
+            tau, after = stepped(
+                self.controller, arm, _gains(named, "controller"), state, measured, reference, dt
             )
             new |= {"computed": list(tau), **{f"controller.{k}": list(v) for k, v in after.items()}}
         if self.immediate:

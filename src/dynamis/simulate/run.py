@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..arguments import checked, passed_on
 from ..cached import cached_property
 from ..errors import OptionError
 from ..files import write_columns
@@ -102,14 +103,17 @@ class Run:
         """Figure of q, qd, tau, error and energy over time."""
         from ..plots import plot_run
 
-        return plot_run(self, **({} if what is None else {"what": what}), **options)
+        known = passed_on(options, plot_run, "run", "what")
+        return plot_run(self, **({} if what is None else {"what": what}), **known)
 
+    @checked
     def animate(self, path: str | Path, **options: Any) -> Path:
         """The moving arm as .gif, .mp4 or .html."""
         from ..plots import animate
 
-        return animate(self, path, **options)
+        return animate(self, path, **passed_on(options, animate, "run", "path"))
 
+    @checked
     def save(self, path: str | Path, measured: bool = False) -> Path:
         """Columns t, q1.., qd1.., tau1.. as .csv or .npz; `measured`: what the sensors gave."""
         if self.q.ndim != 2:

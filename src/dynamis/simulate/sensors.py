@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from ..errors import OptionError, did_you_mean
-from ..evaluate import SEEDS, whole
+from ..arguments import SEEDS, checked, is_word, positive, whole
+from ..errors import OptionError, did_you_mean, shown
+from ..evaluate import numbers
 from ..model.keywords import strict
 from ..spatial.functions import Functions
 
@@ -37,15 +38,16 @@ class Sensors:
     def __post_init__(self) -> None:
         if self.velocity is None:
             object.__setattr__(self, "velocity", "exact" if self.encoder is None else "difference")
-        if self.velocity not in VELOCITIES:
+        if not is_word(self.velocity, VELOCITIES):
             raise OptionError(
-                f"velocity is {self.velocity!r}, expected 'exact' or 'difference'",
-                did_you_mean(str(self.velocity), VELOCITIES),
+                f"velocity is {shown(self.velocity)}, expected 'exact' or 'difference'",
+                did_you_mean(self.velocity, VELOCITIES),
             )
         whole(self.seed, "seed", 0, SEEDS)
         cutoff = self.velocity_filter
-        if cutoff is not None and not (isinstance(cutoff, (int, float)) and cutoff > 0):
-            raise OptionError(f"velocity_filter is {cutoff!r}, expected Hz above 0 or None")
+        if cutoff is not None:
+            cutoff = positive(cutoff, "velocity_filter", "Hz")
+            object.__setattr__(self, "velocity_filter", cutoff)
         if cutoff is not None and self.velocity == "exact":
             raise OptionError(
                 f"velocity_filter is {cutoff:g} Hz, but the velocity is exact",
@@ -55,12 +57,7 @@ class Sensors:
     @property
     def noisy(self) -> bool:
         """Whether positions carry noise."""
-        return bool(self.numbers_any(self.position_noise))
-
-    @staticmethod
-    def numbers_any(value: Any) -> bool:
-        """Whether any number of one or several is not zero."""
-        return any(value) if hasattr(value, "__len__") else bool(value)
+        return bool((numbers(self.position_noise, "position_noise", "expected numbers") != 0).any())
 
     @property
     def key(self) -> str:
@@ -71,6 +68,7 @@ class Sensors:
         """State: what was read last, and the velocity made of it."""
         return {"measured_q": n, "measured_qd": n}
 
+    @checked
     def constants(self, robot: "Robot") -> list[float]:
         """Encoder step per joint, then the cut-off in rad/s."""
         from ..control.controller import per_joint

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..arguments import a_robot, flag, fraction, number, positive, whole
 from ..control.controller import Controller, per_joint
 from ..control.momentum_observer import MomentumObserver
-from ..errors import OptionError
-from ..evaluate import LARGEST, as_batch, batch_shape, checked_threads, whole
+from ..errors import OptionError, shown
+from ..evaluate import as_batch, batch_shape, checked_threads, unmasked
 from ..model.parameters import parameter_names
 from ..model.quantity import resolve
 from .motors import check_circuits
@@ -21,6 +22,7 @@ from .tableau import Tableau, integrator_named
 if TYPE_CHECKING:
     from ..robot import Robot
 
+MOST = 1e15  # steps that can still be counted
 ROUNDING = 1e-9  # of a step: two instants this close are one
 
 
@@ -82,13 +84,12 @@ class Settings:
 
 def settings(robot: "Robot", **given: Any) -> Settings:
     """Check the arguments of `simulate`."""
-    if not hasattr(robot, "model"):
-        raise OptionError(f"robot is {robot!r}, expected a Robot", "use dy.load(...)")
+    a_robot(robot)
     duration = positive(given["duration"], "duration", "seconds")
     dt = positive(given["dt"], "dt", "seconds")
     if dt > duration * (1 + ROUNDING):
         raise OptionError(f"dt is {dt:g} s, longer than the duration of {duration:g} s")
-    if duration / dt > LARGEST:
+    if duration / dt > MOST:
         raise OptionError(
             f"duration is {duration:g} s, more steps of dt = {dt:g} s than can be counted"
         )
@@ -103,7 +104,7 @@ def settings(robot: "Robot", **given: Any) -> Settings:
     period, delay, sampled = _sampling(given, controller, dt)
     sensors = Sensors() if given["sensors"] is None else given["sensors"]
     if not isinstance(sensors, Sensors):
-        raise OptionError(f"sensors is {sensors!r}, expected dy.Sensors(...)")
+        raise OptionError(f"sensors is {shown(sensors)}, expected dy.Sensors(...)")
     for noise in ("torque_noise", "position_noise"):
         _finite(per_joint(getattr(sensors, noise), noise, robot), noise)
     n, name = robot.n, f"robot {robot.name!r}"
@@ -134,12 +135,12 @@ def settings(robot: "Robot", **given: Any) -> Settings:
         feed=signal(given["torque"], "torque", n, dt, duration),
         outside=signal(given["external"], "external", n, dt, duration),
         wrench=signal(given["wrench"], "wrench", 6, dt, duration),
-        stepwise=any(np.ndim(given[k]) == 2 for k in ("torque", "external", "wrench")),
+        stepwise=any(np.ndim(unmasked(given[k])) == 2 for k in ("torque", "external", "wrench")),
         period=period,
         delay=delay,
         sampled=sampled,
         stops=stops_of(robot, q0) if flag(given["stops"], "stops") else (None,) * n,
-        restitution=_fraction(given["restitution"], "restitution"),
+        restitution=fraction(given["restitution"], "restitution"),
         drives=drives,
         parameters=parameters,
         save_every=1 if events else save_every,
@@ -149,21 +150,6 @@ def settings(robot: "Robot", **given: Any) -> Settings:
         threads=given["threads"],
         progress=None if given["progress"] is None else flag(given["progress"], "progress"),
     )
-
-
-def positive(value: Any, name: str, what: str) -> float:
-    """A finite number above zero."""
-    good = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-    if not (good and math.isfinite(value) and value > 0):
-        raise OptionError(f"{name} is {value!r}, expected {what} above 0")
-    return float(value)
-
-
-def flag(value: Any, name: str) -> bool:
-    """True or False."""
-    if not isinstance(value, (bool, np.bool_)):
-        raise OptionError(f"{name} is {value!r}, expected True or False")
-    return bool(value)
 
 
 def _finite(numbers: Sequence[float], name: str) -> None:
@@ -178,12 +164,6 @@ def _finite_gains(block: Any, name: str, robot: "Robot") -> None:
         for gain, numbers in block.gains(robot).items():
             if gain != "limit":
                 _finite(numbers, f"{name}: {gain}")
-
-
-def _fraction(value: Any, name: str) -> float:
-    if not isinstance(value, (int, float)) or not 0 <= value <= 1:
-        raise OptionError(f"{name} is {value!r}, expected a number from 0 to 1")
-    return float(value)
 
 
 def _states(robot: "Robot", given: dict) -> tuple[np.ndarray, np.ndarray, Any, tuple[int, ...]]:
@@ -215,7 +195,7 @@ def _controller(value: Any) -> tuple[Controller | None, Callable[..., Any] | Non
         accepts(value, "controller", "t, q, qd")
         return None, value
     raise OptionError(
-        f"controller is {value!r}, expected one of dy.control or a function(t, q, qd)",
+        f"controller is {shown(value)}, expected one of dy.control or a function(t, q, qd)",
         "a torque that depends on time only goes into torque=...",
     )
 
@@ -223,7 +203,7 @@ def _controller(value: Any) -> tuple[Controller | None, Callable[..., Any] | Non
 def _observer(value: Any) -> Any:
     if value is None or isinstance(value, MomentumObserver):
         return value
-    raise OptionError(f"observer is {value!r}, expected dy.control.MomentumObserver(...)")
+    raise OptionError(f"observer is {shown(value)}, expected dy.control.MomentumObserver(...)")
 
 
 def _sampling(given: dict, controller: Controller | None, dt: float) -> tuple[int, int, bool]:
@@ -231,21 +211,22 @@ def _sampling(given: dict, controller: Controller | None, dt: float) -> tuple[in
     asked = given["sample_time"]
     if asked is None and controller is not None:
         asked = controller.sample_time
-    sampled = asked is not None or given["sensors"] is not None or bool(given["delay"])
+    lag = number(given["delay"], "delay", "seconds", lambda x: 0.0 <= x < math.inf)
+    sampled = asked is not None or given["sensors"] is not None or lag > 0.0
     if asked is None and given["observer"] is not None:
         asked = given["observer"].sample_time
     period = _multiple(dt if asked is None else asked, dt, "sample_time")
-    delay = 0 if not given["delay"] else _multiple(given["delay"], dt, "delay")
+    delay = _multiple(lag, dt, "delay") if lag else 0
     if delay > period:
         raise OptionError(
-            f"delay is {given['delay']:g} s, expected at most one sample time ({period * dt:g} s)"
+            f"delay is {lag:g} s, expected at most one sample time ({period * dt:g} s)"
         )
     return period, delay, sampled
 
 
 def _multiple(value: Any, dt: float, name: str) -> int:
     seconds = positive(value, name, "seconds")
-    if seconds / dt > LARGEST:
+    if seconds / dt > MOST:
         raise OptionError(
             f"{name} is {seconds:g} s, more steps of dt = {dt:g} s than can be counted"
         )
@@ -284,6 +265,6 @@ def _functions(value: Any) -> tuple[Callable[..., Any], ...]:
     found = (value,) if callable(value) or not np.iterable(value) else tuple(value)
     for function in found:
         if not callable(function):
-            raise OptionError(f"events holds {function!r}, expected functions g(t, q, qd)")
+            raise OptionError(f"events holds {shown(function)}, expected functions g(t, q, qd)")
         accepts(function, "event", "t, q, qd")
     return found

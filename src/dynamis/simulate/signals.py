@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import OptionError, ShapeError
+from ..errors import OptionError, ShapeError, shown
+from ..evaluate import numbers
 from ..trajectory.trajectory import Trajectory
 
 Signal = Callable[[np.ndarray], np.ndarray]  # times (K,) to rows (K, m)
@@ -29,9 +30,9 @@ def _rows(value: Any, name: str, size: int, dt: float, duration: float) -> Force
             [_vector(value(float(s)), f"{name}({s:g})", size) for s in t]
         )
     try:
-        rows = np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
-        raise ShapeError(f"{name} is {value!r}, {expected}") from None
+        rows = numbers(value, name, expected)
+    except ShapeError:
+        raise ShapeError(f"{name} is {shown(value)}, {expected}") from None
     if rows.shape == (size,):
         return lambda t, since: np.broadcast_to(rows, (len(t), size))
     steps = round(duration / dt)
@@ -80,12 +81,9 @@ def accepts(function: Callable[..., Any], name: str, arguments: str) -> None:
 def returned(value: Any, what: str) -> np.ndarray:
     """What a user's function returned, as numbers."""
     try:
-        array = None if value is None else np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
-        array = None
-    if array is None:
-        raise OptionError(f"{what} returned {value!r}, expected numbers")
-    return array
+        return numbers(value, what, "expected numbers")
+    except ShapeError:
+        raise OptionError(f"{what} returned {shown(value)}, expected numbers") from None
 
 
 def _finite(rows: np.ndarray, name: str, t: np.ndarray) -> np.ndarray:
@@ -102,9 +100,9 @@ def _finite(rows: np.ndarray, name: str, t: np.ndarray) -> np.ndarray:
 def _place(value: Any, n: int) -> np.ndarray:
     expected = f"a trajectory, {n} positions, or a function of t that returns (q, qd, qdd)"
     try:
-        place = np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
-        raise OptionError(f"reference is {value!r}, expected {expected}") from None
+        place = numbers(value, "reference", f"expected {expected}")
+    except ShapeError:
+        raise OptionError(f"reference is {shown(value)}, expected {expected}") from None
     if place.shape != (n,):
         raise ShapeError(f"reference has shape {place.shape}, expected {expected}")
     return place

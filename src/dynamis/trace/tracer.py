@@ -1,6 +1,8 @@
 """Tracing: run a scalar-generic function over CasADi SX and walk its instruction tape."""
 
-from collections.abc import Callable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import casadi as ca
@@ -58,6 +60,28 @@ DIRECT: Mapping[int, str] = {
 def symbols(ports: Sequence[Port]) -> list[Any]:
     """A column of fresh SX symbols per port."""
     return [ca.SX.sym(port.name, port.size) for port in ports]
+
+
+_traced = threading.local()  # .depth: how many traces of somebody else's code this thread is in
+_float = ca.SX.__float__
+
+
+def _number(value: Any) -> float:
+    """CasADi's float(), whose answer for a symbol is NaN: not while code is traced."""
+    if getattr(_traced, "depth", 0) and not value.is_constant():
+        raise TypeError(f"a number was asked of the symbol {value}")
+    return _float(value)
+
+
+@contextmanager
+def no_numbers() -> Iterator[None]:
+    """While it lasts, float() of a symbol is refused in this thread."""
+    ca.SX.__float__ = _number  # type: ignore[method-assign]
+    _traced.depth = getattr(_traced, "depth", 0) + 1
+    try:
+        yield
+    finally:
+        _traced.depth -= 1
 
 
 def nested(column: Any, shape: tuple[int, ...]) -> Any:

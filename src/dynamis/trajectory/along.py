@@ -5,6 +5,8 @@ q = p(s),  qd = p'(s) sd,  qdd = p''(s) sd^2 + p'(s) sdd
 
 from typing import Any
 
+from ..arguments import checked
+from ..errors import ShapeError
 from ..spatial.functions import MATH, Functions
 from .trajectory import Lists, Trajectory
 
@@ -12,7 +14,10 @@ from .trajectory import Lists, Trajectory
 class Along(Trajectory):
     """The joints follow `path`, a trajectory in s; `timing` is the one-joint trajectory s(t)."""
 
+    @checked
     def __init__(self, path: Trajectory, timing: Trajectory):
+        if timing.n != 1:
+            raise ShapeError(f"timing moves {timing.n} joints, expected one: s over time")
         self.path, self.timing = path, timing
         self.n, self.duration = path.n, timing.duration
 

@@ -6,22 +6,17 @@ from typing import Any
 
 import numpy as np
 
+from .. import evaluate as door
+from ..arguments import number
 from ..errors import OptionError, ShapeError
 
 
 def numbers(value: Any, name: str, expected: str) -> np.ndarray:
     """A float64 array of finite numbers."""
-    if value is None:
-        raise ShapeError(f"{name} is None, expected {expected}")
-    try:
-        array = np.asarray(value)
-    except ValueError:
-        raise ShapeError(f"{name} is not a rectangular array, expected {expected}") from None
-    if array.dtype.kind not in "fiu":
-        raise ShapeError(f"{name} holds {array.dtype}, expected {expected}")
+    array = door.numbers(value, name, f"expected {expected}")
     if not np.isfinite(array).all():
         raise ShapeError(f"{name} is {array.tolist()}, expected finite numbers")
-    return array.astype(float)
+    return array.copy()
 
 
 def vectors(given: dict[str, Any]) -> list[tuple[float, ...]]:
@@ -43,12 +38,7 @@ def vectors(given: dict[str, Any]) -> list[tuple[float, ...]]:
 
 def positive(value: Any, name: str, unit: str) -> float:
     """A finite number above zero."""
-    expected = f"expected a number above 0 {unit}"
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
-        raise OptionError(f"{name} is {value!r}, {expected}")
-    if not (math.isfinite(value) and value > 0):
-        raise OptionError(f"{name} is {value!r}, {expected}")
-    return float(value)
+    return number(value, name, f"a number above 0 {unit}", lambda x: 0.0 < x < math.inf)
 
 
 def all_positive(values: Sequence[float], name: str) -> None:

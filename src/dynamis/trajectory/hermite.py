@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from ..evaluate import NUMPY
+from ..errors import ShapeError
+from ..evaluate import NUMPY, numbers
 from ..spatial.functions import MATH, Functions
 from .trajectory import Lists, Trajectory
 
@@ -51,9 +52,15 @@ class Hermite(Trajectory):
     """
 
     def __init__(self, times: Sequence[float], states: Any):
-        table = np.array(states, dtype=float)  # (knots, m, n)
+        knots = numbers(times, "times", "expected the times of the knots")
+        table = numbers(states, "states", "expected numbers of shape (knots, derivatives, joints)")
+        if knots.ndim != 1 or table.ndim != 3 or len(knots) != len(table) or len(knots) < 2:
+            raise ShapeError(
+                f"times has shape {knots.shape}, states {table.shape}, expected two or more knots "
+                "and (knots, derivatives, joints)"
+            )
         _, self.m, self.n = table.shape
-        self.times = tuple(float(t) for t in times)
+        self.times = tuple(knots.tolist())
         self.duration = self.times[-1]
         scale = np.array([1.0 / factorial(j) for j in range(self.m)])
         self._table = table * scale[:, None]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..arguments import checked, is_word
 from ..errors import OptionError, ShapeError, did_you_mean
 from ..ik.distinct import TURN, JointSpace, outside
 from ..ik.target import target
@@ -28,6 +29,7 @@ TIMINGS = {"cubic": cubic, "quintic": quintic, "septic": septic, "trapezoid": tr
 TRIED = 8  # start solutions followed, at most, when none is asked for
 
 
+@checked
 def line(
     robot: "Robot",
     T0: Any,
@@ -47,7 +49,7 @@ def line(
     """
     if not hasattr(robot, "model"):
         raise OptionError(f"robot is {robot!r}, expected a Robot", "use dy.load(...)")
-    if timing not in TIMINGS:
+    if not is_word(timing, TIMINGS):
         raise OptionError(f"timing {timing!r} does not exist", did_you_mean(timing, TIMINGS))
     duration = positive(duration, "duration", "in seconds")
     tolerance = positive(tolerance, "tolerance", "in metres and radians")

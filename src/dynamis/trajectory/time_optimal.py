@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.interpolate import CubicSpline
 
+from ..arguments import checked, whole
 from ..errors import OptionError, ShapeError
-from ..evaluate import whole
 from ..packages import package
 from .along import Along
 from .arguments import all_positive, numbers, vectors
@@ -44,6 +44,7 @@ class Rows(NamedTuple):
     top: np.ndarray
 
 
+@checked
 def time_optimal(
     robot: "Robot",
     path: Any,

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..arguments import a_robot, checked
 from ..errors import OptionError, ShapeError
-from ..evaluate import NUMPY
+from ..evaluate import NUMPY, numbers
 from ..spatial.functions import MATH, Functions
 from .arguments import positive
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 Lists = tuple[list[Any], list[Any], list[Any]]
 
+MOST = 100_000_000  # rows of a sampled trajectory
 LAST = 1e-9  # a last step shorter than this fraction of dt is the rounding of duration / dt
 
 
@@ -72,15 +74,21 @@ class Trajectory(ABC):
     def _over(self, times: np.ndarray) -> Lists:
         return self.at(times, NUMPY)
 
+    @checked
     def sample(self, dt: float) -> Sampled:
         """Every dt from 0 to the end, both included; the last step may be shorter."""
         dt = positive(dt, "dt", "in seconds")
+        if self.duration / dt > MOST:
+            raise OptionError(
+                f"dt is {dt:g} s of {self.duration:g} s, expected at most {MOST} rows"
+            )
         t = dt * np.arange(int(self.duration / dt * (1.0 + 1e-15) + LAST) + 1)
         if self.duration - t[-1] > LAST * dt:
             t = np.append(t, self.duration)
         t = np.minimum(t, self.duration)
         return Sampled(t, *self(t))
 
+    @checked
     def check(self, robot: "Robot", dt: float | None = None) -> "list[Finding]":
         """Violations of position, velocity_limit and effort_limit: joint, time and value.
 
@@ -96,14 +104,7 @@ class Trajectory(ABC):
 
 
 def _times(t: Any) -> np.ndarray:
-    expected = "expected times in seconds, of any shape"
-    try:
-        array = np.asarray(t)
-    except ValueError:
-        raise ShapeError(f"t is not a rectangular array, {expected}") from None
-    if array.dtype.kind not in "fiu":
-        raise ShapeError(f"t holds {array.dtype}, {expected}")
-    return array.astype(float)
+    return numbers(t, "t", "expected times in seconds, of any shape")
 
 
 def fitting(trajectory: Any, robot: Any) -> None:
@@ -113,8 +114,7 @@ def fitting(trajectory: Any, robot: Any) -> None:
             f"{type(trajectory).__name__} was given, expected a trajectory",
             "make one with dy.trajectory.quintic(...), via(...), line(...), ...",
         )
-    if not hasattr(robot, "model"):
-        raise OptionError(f"robot is {robot!r}, expected a Robot", "use dy.load(...)")
+    a_robot(robot)
     if trajectory.n != robot.n:
         raise ShapeError(
             f"the trajectory moves {trajectory.n} joints, robot {robot.name!r} has {robot.n}: "

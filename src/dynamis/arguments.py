@@ -1,0 +1,242 @@
+"""What every public function asks of its arguments; an error says what was given and expected.
+
+Arrays are checked by `evaluate.numbers` and `evaluate.as_batch`.
+"""
+
+import functools
+import inspect
+import math
+import os
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields
+from numbers import Integral
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from .errors import FileError, OptionError, did_you_mean, shown
+
+if TYPE_CHECKING:
+    from .robot import Robot
+
+F = TypeVar("F", bound=Callable[..., Any])
+LARGEST = 2**31 - 1  # a whole number that any loop or array may be asked to hold
+SEEDS = 2**128  # as long as NumPy recommends
+
+
+CLASSES = (  # of ours, held to by name: naming them in an annotation is enough
+    *("Controller", "Estimate", "Friction", "Law", "Link", "Log", "Model", "Processing", "Robot"),
+    *("Run", "Trajectory", "Validation"),
+)
+WORDS = {
+    **{"bool": "True or False", "int": "a whole number", "float": "a number", "str": "a text"},
+    **{"Path": "a path", "Mapping": "a dictionary", "Sequence": "a list", "Iterable": "a list"},
+}
+
+
+def real(value: Any) -> float:
+    """A scalar as a float; NaN for what is no real number: a text, a flag, an array."""
+    kind = getattr(getattr(value, "dtype", None), "kind", "f")
+    shape = getattr(value, "shape", ())
+    if isinstance(value, (bool, str, bytes)) or kind not in "fiu" or shape != ():
+        return math.nan
+    try:
+        return math.nan if hasattr(value, "mask") else float(value)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
+
+
+def number(
+    value: Any,
+    name: str,
+    expected: str = "a finite number",
+    good: Callable[[float], bool] = math.isfinite,
+) -> float:
+    """A real number that `good` accepts; `expected` says which, in words."""
+    found = real(value)
+    if found != found or not good(found):
+        raise OptionError(f"{name} is {shown(value)}, expected {expected}")
+    return found
+
+
+def positive(value: Any, name: str, what: str = "a number") -> float:
+    """A finite number above zero; `what` says of what, such as "seconds"."""
+    return number(value, name, f"{what} above 0", lambda x: 0.0 < x < math.inf)
+
+
+def fraction(value: Any, name: str, most: float = 1.0) -> float:
+    """A number from 0 to `most`."""
+    return number(value, name, f"a number from 0 to {most:g}", lambda x: 0.0 <= x <= most)
+
+
+def whole(value: Any, name: str, least: int = 1, most: int = LARGEST) -> int:
+    """A whole number from `least` to `most`."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < least:
+        words = " above 0" if least == 1 else f", {least} or more"
+        raise OptionError(f"{name} is {shown(value)}, expected a whole number{words}")
+    if int(value) > most:
+        raise OptionError(
+            f"{name} is {shown(value)}, expected a whole number from {least} to {most}"
+        )
+    return int(value)
+
+
+def is_flag(value: Any) -> bool:
+    """Whether a value is True or False, NumPy's too; a text or a number is neither."""
+    kind = type(value)
+    return kind is bool or (kind.__module__ == "numpy" and kind.__name__ in ("bool", "bool_"))
+
+
+def flag(value: Any, name: str) -> bool:
+    """True or False."""
+    if not is_flag(value):
+        raise OptionError(f"{name} is {shown(value)}, expected True or False")
+    return bool(value)
+
+
+def is_list(value: Any) -> bool:
+    """Whether a value is a list of things: any iterable but texts, dictionaries and scalars."""
+    bare = isinstance(value, (str, bytes, Mapping, type)) or getattr(value, "shape", None) == ()
+    return not bare and hasattr(value, "__iter__")
+
+
+def is_word(value: Any, known: Iterable[str]) -> bool:
+    """Whether a value is one of a few words; a list or an array never is."""
+    return isinstance(value, str) and value in known
+
+
+def choice(value: Any, name: str, known: Iterable[str]) -> str:
+    """One of a few words."""
+    words = tuple(known)
+    if not is_word(value, words):
+        listed = ", ".join(repr(word) for word in words)
+        raise OptionError(
+            f"{name} is {shown(value)}, expected {listed}", did_you_mean(value, words)
+        )
+    return value
+
+
+def text(value: Any, name: str) -> str:
+    """A text."""
+    if not isinstance(value, str):
+        raise OptionError(f"{name} is {shown(value)}, expected a text")
+    return value
+
+
+def a_robot(value: Any, name: str = "robot", also: str = "") -> "Robot":
+    """A Robot; `also` says what else would do."""
+    from .robot import Robot
+
+    if not isinstance(value, Robot):
+        raise OptionError(f"{name} is {shown(value)}, expected a Robot{also}", "use dy.load(...)")
+    return value
+
+
+def path_of(value: Any, name: str = "path") -> Path:
+    """A path, from text or a path."""
+    if not isinstance(value, (str, os.PathLike)) or isinstance(value, os.DirEntry):
+        raise FileError(f"{name} is {shown(value)}, expected a path")
+    found = Path(value)
+    if "\0" in str(found):
+        raise FileError(f"{name} is {shown(value)}, expected a path without null characters")
+    return found
+
+
+def known_options(options: Mapping[str, Any], known: Iterable[str]) -> Mapping[str, Any]:
+    """Options whose names exist."""
+    names = tuple(known)
+    unknown = next((key for key in options if key not in names), None)
+    if unknown is not None:
+        raise OptionError(f"unknown option {shown(unknown)}", did_you_mean(unknown, names))
+    return options
+
+
+def passed_on(
+    options: Mapping[str, Any], function: Callable[..., Any], *taken: str
+) -> Mapping[str, Any]:
+    """Options that a function takes by name, those `taken` not among them."""
+    names = inspect.signature(function).parameters
+    return known_options(options, (x for x in names if x not in ("self", *taken)))
+
+
+# what annotations say
+
+
+def checked(function: F) -> F:
+    """A function whose arguments are held to their annotations before it runs.
+
+    Flags, numbers, texts, paths, maps and objects of ours are checked; which word, array or range
+    of numbers is right the function knows itself.
+    """
+    names = tuple(inspect.signature(function).parameters)
+    rules = _rules(function.__annotations__)
+
+    @functools.wraps(function)
+    def call(*given: Any, **named: Any) -> Any:
+        for name, value in (*zip(names, given, strict=False), *named.items()):
+            if name in rules:
+                _hold(value, name, rules[name])
+        return function(*given, **named)
+
+    return call  # type: ignore[return-value]
+
+
+def check_fields(data: Any) -> None:
+    """Hold the fields of a dataclass to their annotations."""
+    for name, words in _rules_of(type(data)).items():
+        _hold(getattr(data, name), name, words)
+
+
+@functools.cache
+def _rules_of(kind: type) -> dict[str, tuple[str, ...]]:
+    return _rules({f.name: f.type for f in fields(kind)})
+
+
+def _rules(annotations: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    """The words of every annotation that can be checked."""
+    found = {name: _words(value) for name, value in annotations.items() if name != "return"}
+    known = {*WORDS, *CLASSES, "None"}
+    return {name: words for name, words in found.items() if set(words) <= known}
+
+
+def _words(annotation: Any) -> tuple[str, ...]:
+    """bool | None as ("bool", "None"), with the arguments of generic types left out."""
+    text = annotation.__name__ if isinstance(annotation, type) else str(annotation)
+    plain = re.sub(r"\[.*\]|['\" ]", "", text)
+    return tuple(word.rpartition(".")[2] for word in plain.split("|"))
+
+
+def _hold(value: Any, name: str, words: tuple[str, ...]) -> None:
+    if any(_fits(value, word) for word in words):
+        if "Path" in words and isinstance(value, (str, os.PathLike)):
+            path_of(value, name)
+        return
+    listed = [w for w in words if w != "str" or "Path" not in words]
+    expected = [WORDS.get(w, w if w == "None" else f"a {w}") for w in listed]
+    hint = "use dy.load(...)" if "Robot" in words else None
+    raise OptionError(f"{name} is {shown(value)}, expected {' or '.join(expected)}", hint)
+
+
+def _fits(value: Any, word: str) -> bool:
+    match word:
+        case "None":
+            return value is None
+        case "bool":
+            return is_flag(value)
+        case "int":
+            return isinstance(value, Integral) and not is_flag(value) and abs(int(value)) < 2**63
+        case "float":
+            return not math.isnan(real(value)) or (isinstance(value, float) and value != value)
+        case "str":
+            return isinstance(value, str)
+        case "Path":
+            return isinstance(value, os.PathLike)
+        case "Mapping":
+            return isinstance(value, Mapping)
+        case "Sequence" | "Iterable":
+            return is_list(value)
+    return any(c.__name__ == word and _ours(c) for c in type(value).__mro__)
+
+
+def _ours(kind: type) -> bool:
+    return kind.__module__.partition(".")[0] == __name__.partition(".")[0]

@@ -1,0 +1,588 @@
+"""The misuse table: every public callable times values nobody should give it.
+
+    python tests/misuse.py [--all] [words of callables ...]
+
+Callables are found by looking: what `dynamis` and its public modules name, and the public methods
+of every object of ours they return. Each parameter in turn gets each of VALUES, the
+others something valid. A call may return, or raise a DynamisError: nothing else.
+"""
+
+import contextlib
+import functools
+import hashlib
+import importlib
+import inspect
+import os
+import sys
+import tempfile
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+os.environ.setdefault("DYNAMIS_COMPILE", "off")
+os.environ.setdefault("MPLBACKEND", "agg")
+
+import numpy as np
+import sympy
+
+import dynamis as dy
+from dynamis.errors import DynamisError
+from dynamis.robot.calls import CALL_OPTIONS
+
+MODULES = ("agree", "gym", "identify", "plots", "realtime", "simulate")  # besides dynamis.__all__
+N = 2  # joints of the robot that is misused
+PATIENCE = 2.0  # seconds after which the script calls a call slow
+
+
+# what is given
+
+
+class Nothing:
+    """A class of nobody's."""
+
+
+@functools.cache
+def other_robot() -> Any:
+    return dy.load("puma560")
+
+
+VALUES: dict[str, Callable[[], Any]] = {  # made anew for every call: generators are used up
+    "None": lambda: None,
+    "True": lambda: True,
+    "empty text": lambda: "",
+    "no": lambda: "no",
+    "number as text": lambda: "1.5",
+    "huge text": lambda: "a" * 100_000,
+    "control characters": lambda: "a\x00\x1b[31m\n\t",
+    "lone surrogate": lambda: "\ud800",
+    "mathtext": lambda: "$\\frac{$",
+    "bytes": lambda: b"",
+    "0": lambda: 0,
+    "-1": lambda: -1,
+    "1": lambda: 1,
+    "0.5": lambda: 0.5,
+    "-1.5": lambda: -1.5,
+    "inf": lambda: float("inf"),
+    "nan": lambda: float("nan"),
+    "1e300": lambda: 1e300,
+    "1e-320": lambda: 1e-320,
+    "10**400": lambda: 10**400,
+    "2**64+1": lambda: 2**64 + 1,
+    "1j": lambda: 1j,
+    "Decimal": lambda: Decimal("1.5"),
+    "Fraction": lambda: Fraction(1, 3),
+    "symbol": lambda: sympy.Symbol("x"),
+    "sympy number": lambda: sympy.Rational(1, 3),
+    "[]": lambda: [],
+    "[[]]": lambda: [[]],
+    "()": lambda: (),
+    "ragged": lambda: [[1.0], [1.0, 2.0]],
+    "list of None": lambda: [None] * N,
+    "list of texts": lambda: ["a", "b"],
+    "list of numbers": lambda: [1.0] * N,
+    "list of huge": lambda: [10**400] * N,
+    "long list": lambda: [0.0] * 7,
+    "nested": lambda: [[[1.0] * N]],
+    "dict": lambda: {"a": 1},
+    "empty dict": lambda: {},
+    "dict of numbers": lambda: {0: 1.0, 1: 2.0},
+    "set": lambda: {1.0, 2.0},
+    "object": object,
+    "function": lambda: lambda *args, **options: None,
+    "function of nothing": lambda: lambda: 0,
+    "class": lambda: Nothing,
+    "instance": Nothing,
+    "module": lambda: os,
+    "generator": lambda: (x for x in (1.0, 2.0)),
+    "iterator": lambda: iter([1.0]),
+    "range": lambda: range(N),
+    "scalar array": lambda: np.array(1.0),
+    "empty array": lambda: np.zeros(0),
+    "array of one": lambda: np.ones(1),
+    "square": lambda: np.eye(N),
+    "pose": lambda: np.eye(4),
+    "many dimensions": lambda: np.zeros((1,) * 5),
+    "nan array": lambda: np.ones(N) * np.nan,
+    "complex array": lambda: np.ones(N) * 1j,
+    "text array": lambda: np.array(["1", "2"]),
+    "object array": lambda: np.array([object(), None]),
+    "bool array": lambda: np.ones(N) > 0,
+    "dates": lambda: np.array(["2020-01-01", "2020-01-02"], dtype="datetime64[D]"),
+    "record array": lambda: np.zeros(N, dtype=[("a", float)]),
+    "float16": lambda: np.ones(N).astype(np.float16),
+    "masked": lambda: np.ma.masked_array(np.ones(N), mask=[True, False]),
+    "mask": lambda: np.ma.masked,
+    "matrix": lambda: np.asmatrix(np.ones(N)),
+    "numpy bool": lambda: np.bool_(True),
+    "numpy text": lambda: np.str_("no"),
+    "path to nowhere": lambda: Path("nowhere") / "at all",
+    "another robot": other_robot,
+    "slice": lambda: slice(None),
+    "not implemented": lambda: NotImplemented,
+}
+
+
+# what is valid
+
+
+@functools.cache
+def robot() -> Any:
+    friction, limits = dy.Friction(viscous=0.1, coulomb=0.2), (-3.0, 3.0)
+    body = {"friction": friction, "inertia": (0.05, 0.3, 0.3), "limits": limits}
+    links = [
+        dy.Link(a=1.0, mass="m1", com=(-0.5, 0, 0), **body),
+        dy.Link(a=0.8, mass=2.0, com=(-0.4, 0, 0), drive=dy.Drive(gear=50.0), **body),
+    ]
+    return dy.Robot.from_dh(
+        "two-link", convention="standard", links=links, gravity=(0, -9.81, 0), values={"m1": 3.0}
+    )
+
+
+@functools.cache
+def run() -> Any:
+    law = dy.control.JointPID(10.0, 1.0, 1.0)
+    return dy.simulate(robot(), 0.02, 1e-3, controller=law, reference=[0.1, 0.2])
+
+
+@functools.cache
+def log() -> Any:
+    t = np.arange(400) / 100.0
+    phase = np.arange(1, 5)[:, None] * 2.0 * t
+    q = np.stack([np.sin(phase).sum(axis=0), np.cos(1.3 * phase).sum(axis=0)], axis=1) / 4
+    qd, qdd = (np.gradient(x, t, axis=0) for x in (q, np.gradient(q, t, axis=0)))
+    return dy.Log(t=t, q=q, qd=qd, tau=robot().inverse_dynamics(q, qd, qdd))
+
+
+@functools.cache
+def estimate() -> Any:
+    return dy.identify(robot(), log(), estimator="ols", held_out=False, force=True)
+
+
+def plant_file() -> str:
+    Path("plant.csv").write_text("t,t_controller,status,q_a,qd_a,tau_a\n0,0,1,0,0,0\n1,0,1,0,0,0\n")
+    return "plant.csv"
+
+
+def own_function(arm: Any, q: Any) -> Any:
+    return arm.gravity_torque(q)
+
+
+LAW = functools.cache(lambda: dy.control.JointPID(10.0, 1.0, 1.0))
+TEXT = functools.cache(lambda: dy.interop.to_mjcf(robot()))
+
+LINES = [("revolute", (0, 0, 0), (0, 0, 1)), ("revolute", (1, 0, 0), (0, 0, 1))]
+
+# valid values by the parameter's name; of one callable: "callable.parameter"
+VALID: dict[str, Callable[[], Any]] = {
+    **dict.fromkeys(("q", "qd", "qdd", "tau", "q0", "q1", "torque"), lambda: [0.1, 0.2]),
+    **dict.fromkeys(("center", "amplitude", "action", "reference"), lambda: [0.1, 0.2]),
+    **dict.fromkeys(("bandwidth", "kp", "kd", "adaptation", "stiffness", "gain"), lambda: 2.0),
+    **dict.fromkeys(
+        ("angle", "roll", "pitch", "yaw", "theta", "alpha", "d", "a", "t"), lambda: 0.3
+    ),
+    **dict.fromkeys(("duration", "period", "frequency", "inertia", "mass"), lambda: 1.0),
+    **dict.fromkeys(("T", "T0", "T1"), lambda: robot().fk([0.3, 0.5])),
+    **dict.fromkeys(("log", "free", "loaded"), log),
+    **dict.fromkeys(("index", "k", "n", "start"), lambda: 1),
+    **dict.fromkeys(("dt", "sample_time"), lambda: 0.005),
+    "R": lambda: np.eye(3),
+    "a": lambda: [[0.1], [0.2]],
+    "angles": lambda: (0.1, 0.2, 0.3),
+    "axes": lambda: LINES,
+    "b": lambda: [[0.1], [0.2]],
+    "controller": LAW,
+    "convention": lambda: "standard",
+    "cutoff": lambda: 5.0,
+    "directory": lambda: "out",
+    "expression": lambda: "1",
+    "error": lambda: np.ones((5, N)),
+    "findings": tuple,
+    "function": lambda: own_function,
+    "given": lambda: "word",
+    "gravity": lambda: (0.0, -9.81, 0.0),
+    "known": lambda: ["words"],
+    "message": lambda: "what was given",
+    "name": lambda: "gravity_torque",
+    "names": lambda: "gravity_torque",
+    "path": lambda: "out.csv",
+    "points": lambda: [[0.0, 0.0], [0.5, 0.5], [1.0, 0.0]],
+    "robot": robot,
+    "run": run,
+    "source": lambda: "planar-2link",
+    "stop": lambda: 3.0,
+    "times": lambda: [0.0, 0.5, 1.0],
+    "value": lambda: 1.0,
+    "values": lambda: robot().parameters.values,
+    "what": lambda: "M",
+    "xyzw": lambda: (0.0, 0.0, 0.0, 1.0),
+    "y": lambda: np.linspace(0.0, 1.0, 20),
+    # of one callable
+    **{f"transforms.{f}.a": lambda: 0.3 for f in ("dh", "dh_inverse")},
+    "Derivation.__getitem__.name": lambda: "tau1",
+    "Derivation.html.path": lambda: "page.html",
+    "Equations.html.path": lambda: "page.html",
+    "BaseParameters.full.base_values": lambda: robot().base_parameters().values,
+    "Fourier.check.dt": lambda: 0.1,
+    "Equations.term.name": lambda: "M",
+    "Equations.term.*indices": lambda: (0, 1),
+    "Estimate.refine.controller": LAW,
+    "Estimate.refine.iterations": lambda: 1,
+    "Estimate.refine.log": lambda: log().rows(0, 8),
+    "Estimate.report.path": lambda: "report.html",
+    "Estimate.save.path": lambda: "estimate.toml",
+    "Excitation.save.path": lambda: "motion.csv",
+    "Log.t": lambda: np.arange(9) / 100.0,
+    **{f"Log.{x}": lambda: np.ones((9, N)) for x in ("q", "qd", "qdd", "tau")},
+    "Robot.kernel().*arguments": lambda: ([0.1, 0.2],),
+    "Robot.from_dh.convention": lambda: "standard",
+    "Robot.from_dh.links": lambda: [dy.Link(a=1.0, mass=1.0)],
+    "Robot.save.path": lambda: "arm.toml",
+    "Run.animate.path": lambda: "arm.html",
+    "Run.plot.what": lambda: "q",
+    "Sensors.slots.n": lambda: N,
+    "StateSpace.feedback.gain": lambda: np.zeros((N, 2 * N)),
+    "PlantRun.read.path": plant_file,
+    "Recursion.function.arguments": lambda: robot().equations().q,
+    "agree.Row.quantity": lambda: "mass_matrix",
+    "agree.Row.difference": lambda: 0.0,
+    "agree.Row.limit": lambda: 1.0,
+    "trajectory.Hermite.states": lambda: np.zeros((2, 3, N)),
+    "trajectory.time_optimal.acceleration": lambda: 1.0,
+    "compile().*arguments": lambda: ([0.1, 0.2],),
+    "control.ControlLoop.sample_time": lambda: 0.005,
+    "control.step_metrics.t": lambda: np.arange(20) / 10.0,
+    "excite.harmonics": lambda: 2,
+    "excite.max_iterations": lambda: 2,
+    "excite.starts": lambda: 1,
+    "export_fmu.what": robot,
+    "export_fmu.path": lambda: "arm.fmu",
+    "gym.ReachEnv.robot": robot,
+    "identify_drive_gains.cutoff": lambda: 8.0,
+    "interop.from_mjcf.source": TEXT,
+    "interop.from_mujoco.model": lambda: importlib.import_module("mujoco").MjModel.from_xml_string(
+        TEXT()
+    ),
+    "interop.from_pinocchio.model": lambda: dy.interop.to_pinocchio(robot()),
+    "interop.from_rtb.robot": lambda: dy.interop.to_rtb(robot()),
+    "interop.from_yourdfpy.urdf": lambda: dy.interop.to_yourdfpy(robot()),
+    "plots.animate.path": lambda: "arm.html",
+    "read_log.source": lambda: {"t": log().t, "q": log().q, "qd": log().qd, "tau": log().tau},
+    "realtime.controller_cost.exported": LAW,
+    "realtime.controller_cost.robot": robot,
+    "realtime.run_plant.duration": lambda: 0.002,
+    "realtime.run_plant.port": lambda: 0,
+    "rtb.fdyn.T": lambda: 0.1,
+    "rtb.fdyn.dt": lambda: 0.05,
+    "rtb.rne.qd": lambda: [0.1, 0.2],
+    "rtb.rne.qdd": lambda: [0.1, 0.2],
+    "simulate.simulate.duration": lambda: 0.1,
+    "simulate.simulate.dt": lambda: 0.05,
+    "trajectory.time_optimal.path": lambda: [[0.0, 0.0], [0.5, 0.5], [1.0, 0.0]],
+    "trajectory.trapezoid.duration": lambda: 1.0,
+}
+
+
+# what is called
+
+
+class Site(NamedTuple):
+    """A callable, what it is given when it is used well, and the parameters to misuse."""
+
+    name: str
+    call: Callable[..., Any]
+    arguments: dict[str, Callable[[], Any]]
+    parameters: tuple[str, ...]
+    places: tuple[str, ...] = ()  # of those given by position: before and among *arguments
+
+    def used(self, changed: dict[str, Any]) -> Any:
+        """The result of a call, some arguments changed."""
+        given = {name: make() for name, make in self.arguments.items()} | changed
+        placed = [given.pop(k) for k in self.places]
+        return self.call(*placed, **given)
+
+
+class MissingError(Exception):
+    """The table has nothing valid for a parameter."""
+
+
+def site(name: str, call: Callable[..., Any], instance: Any = None) -> Site | None:
+    """The site of a callable; None for scalar-generic code, whose arguments are not checked."""
+    arguments, parameters, places = {}, [], ()
+    signature = inspect.signature(call)
+    if {"fn", "arm"} & set(signature.parameters):
+        return None
+    for p in signature.parameters.values():
+        if p.kind is p.VAR_KEYWORD:
+            usual = CALL_OPTIONS if name.startswith("Robot.") and p.name == "options" else None
+            known = KEYWORDS.get(name, usual)
+            if known is None:
+                raise MissingError(f"{name} takes **{p.name}: name them in KEYWORDS")
+            parameters += [*known, "unheard_of"]
+            own = {k: VALID[f"{name}.{k}"] for k in known if f"{name}.{k}" in VALID}
+            arguments |= own
+        elif p.kind is p.VAR_POSITIONAL:
+            made = VALID.get(f"{name}.*{p.name}")
+            if made is None:
+                raise MissingError(f"{name} takes *{p.name}: give them in VALID")
+            rest = {
+                f"*{k}": functools.partial(lambda k, m: m()[k], k, made) for k in range(len(made()))
+            }
+            places = (*arguments, *rest)
+            arguments |= rest
+            parameters += rest
+        else:
+            make = VALID.get(f"{name}.{p.name}")
+            if make is None and hasattr(instance, p.name):
+                make = functools.partial(getattr, instance, p.name)
+            if make is None and p.default is p.empty:
+                make = VALID.get(p.name)
+            if make is not None:
+                arguments[p.name] = make
+            elif p.default is p.empty:
+                raise MissingError(f"{name} needs {p.name!r}: give something valid in VALID")
+            parameters.append(p.name)
+    return Site(name, call, arguments, tuple(parameters), places)
+
+
+def modules() -> dict[str, ModuleType]:
+    """Public modules by the name they go by."""
+    found = {"": dy}
+    found |= {n: getattr(dy, n) for n in dy.__all__ if inspect.ismodule(getattr(dy, n))}
+    return found | {n: importlib.import_module(f"dynamis.{n}") for n in MODULES}
+
+
+def named(module: ModuleType) -> Iterator[tuple[str, Any]]:
+    """Public names of a module: its __all__, else what is defined there."""
+    names = getattr(module, "__all__", None)
+    for name in names or [x for x in vars(module) if not x.startswith("_")]:
+        value = getattr(module, name)
+        own = names or getattr(value, "__module__", None) == module.__name__
+        if own and callable(value) and not inspect.ismodule(value):
+            yield name, value
+
+
+def methods(thing: Any) -> Iterator[tuple[str, Any]]:
+    """Public methods of an object of ours, those of its bases in other packages left out."""
+    for name in dir(type(thing)):
+        owner = next((c for c in type(thing).__mro__ if name in vars(c)), object)
+        if (name.startswith("_") and name != "__call__") or not owner.__module__.startswith(
+            "dynamis"
+        ):
+            continue
+        if isinstance(inspect.getattr_static(thing, name), (property, functools.cached_property)):
+            continue
+        value = getattr(thing, name)
+        if callable(value):
+            yield name, value
+
+
+class Table:
+    """Every site there is; `missing` says what a newcomer still has to add."""
+
+    def __init__(self) -> None:
+        self.sites: dict[str, Site] = {}
+        self.missing: list[str] = []
+        self.instances: dict[type, Any] = {}
+        self._seen: set[int] = set()
+        waiting: list[tuple[str, type]] = []
+        for prefix, module in modules().items():
+            for name, value in named(module):
+                if id(value) in self._seen or isinstance(value, ModuleType):
+                    continue
+                self._seen.add(id(value))
+                full = f"{prefix}.{name}" if prefix else name
+                if not inspect.isclass(value):
+                    self._add(full, value)
+                elif not inspect.isabstract(value):
+                    waiting.append((full, value))
+        for full, kind in waiting:
+            instance = self.instances.get(kind)
+            if not issubclass(kind, (Warning, tuple)):  # a NamedTuple holds what it is given
+                self._add(full, kind, instance)
+
+    def _add(self, name: str, call: Callable[..., Any], instance: Any = None) -> None:
+        if name in NOT_TRIED:
+            return
+        try:
+            found = site(name, call, instance)
+        except MissingError as error:
+            self.missing.append(str(error))
+            return
+        if found is None:
+            return
+        self.sites[name] = found
+        try:
+            with quiet():
+                result = found.used({})
+        except Exception as error:
+            self.missing.append(f"{name} used well: {type(error).__name__}: {error}")
+            return
+        if inspect.isfunction(result) and str(result.__module__).startswith("dynamis"):
+            self._add(f"{name}()", result)
+        else:
+            self._look(result)
+
+    def _look(self, thing: Any) -> None:
+        """The methods of an object of ours, unless one of its type was seen."""
+        if isinstance(thing, (tuple, list)):
+            for part in thing[:3]:
+                self._look(part)
+        kind = type(thing)
+        if not kind.__module__.startswith("dynamis") or kind in self.instances:
+            return
+        if isinstance(thing, (type, BaseException)):
+            return
+        self.instances[kind] = thing
+        for method, call in methods(thing):
+            self._add(f"{kind.__name__}.{method}", call)
+
+
+# options behind ** by callable; of methods of Robot: `CALL_OPTIONS` unless said here
+BLOCK = ("model", "sample_time", "friction")
+KEYWORDS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("Equations.evaluate", "Robot.with_values"), ("m1",)),
+    **{f"{x}.from_bandwidth": BLOCK for x in ("ComputedTorque", "FeedForward", "PointToPoint")},
+    **{f"{x}.from_bandwidth": BLOCK for x in ("Impedance", "TaskSpace")},
+    "JointPID.from_bandwidth": ("model", "sample_time", "gravity", "derivative", "limit"),
+    "SlotineLi.from_bandwidth": ("model", "sample_time", "adapt", "start_from", "smoothing"),
+    "Estimate.refine": ("iterations", "sample_time", "dt", "step", "sensors"),
+    **dict.fromkeys(("BaseParameters.regressor", "Robot.kernel()", "compile()"), CALL_OPTIONS),
+    "Robot.base_parameters": ("tolerance",),
+    "Robot.from_axes": ("links", "gravity", "values"),
+    "Robot.from_dh": ("values", "configurations", "payload", "gear_matrix", "rotors", "frames"),
+    "Robot.ik": ("limits", "tolerance", "starts", "seed"),
+    "Robot.significance": ("speed", "acceleration", "samples", "seed"),
+    "Run.animate": ("fps", "speed", "frames", "trace"),
+    "Run.plot": ("joints", "path"),
+    "interop.to_yourdfpy": (),
+    "realtime.run_plant": (
+        "host",
+        "q0",
+        "rate",
+        "loss",
+        "delay",
+        "jitter",
+        "seed",
+        "encoder",
+        "stops",
+        "keep",
+    ),
+    "rtb.fdyn": ("integrator", "stops", "wrench"),
+}
+
+# left out, and why
+NOT_TRIED = {
+    "simulate.Tableau": "a table of numbers that proves its own sums",
+    "Picture.set": "matplotlib's own",
+    "errors.did_you_mean": "the hint of a message, for code of ours",
+}
+ENDLESS = {"realtime.run_plant.duration"}  # numbers here mean what they say
+
+# callables of more than a tenth of a second: in the tests they get some of the values
+SLOW = (
+    *("excite", "export_controller", "export_fmu", "identify_drive_gains", "identify_payload"),
+    *("identify.identify", "Estimate.refine", "Estimate.report", "Equations.html", "gym.ReachEnv"),
+    *("Derivation.html", "Equations.derivation", "realtime.controller_cost", "trajectory.line"),
+    *("realtime.run_plant", "interop.from_rtb", "interop.from_yourdfpy", "interop.from_mujoco"),
+    *("interop.from_pinocchio", "agree.agreement", "Run.animate", "plots.animate"),
+    *("plots.plot_run", "Run.plot", "Excitation.plot", "Robot.equations", "Robot.plot"),
+)
+FEW, SOME = 3, 16  # values that a parameter of a slow and of any other callable gets in the tests
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """In an empty folder, silent; a number that loses its imaginary part is an error."""
+    before = Path.cwd()
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("error", np.exceptions.ComplexWarning)
+        os.chdir(folder)
+        try:
+            with np.errstate(all="ignore"):
+                yield
+        finally:
+            os.chdir(before)
+
+
+class Outcome(NamedTuple):
+    """What a misused call came to."""
+
+    site: str
+    parameter: str
+    value: str
+    error: BaseException | None
+    seconds: float
+
+    @property
+    def good(self) -> bool:
+        """It returned, or raised an error of ours."""
+        return self.error is None or isinstance(self.error, DynamisError)
+
+    def __str__(self) -> str:
+        said = " ".join(str(self.error).split())[:150]
+        shown = f"{self.site}({self.parameter}={self.value}): {type(self.error).__name__}: {said}"
+        return shown.encode(errors="backslashreplace").decode()
+
+
+def chosen(site: Site, parameter: str, every: bool) -> list[str]:
+    """Names of the values a parameter gets: all, or some that its own name decides."""
+    names = list(VALUES)
+    if f"{site.name}.{parameter}" in ENDLESS:
+        names = [x for x in names if x not in ("1", "0.5", "inf", "1e300", "2**64+1", "Decimal")]
+    if every:
+        return names
+    digest = hashlib.sha256(f"{site.name}.{parameter}".encode()).digest()
+    start = int.from_bytes(digest[:4]) % len(names)
+    turned = names[start:] + names[:start]
+    count = FEW if site.name in SLOW else SOME
+    return turned[:: max(1, len(turned) // count)][:count]
+
+
+def misused(site: Site, every: bool = False) -> Iterator[Outcome]:
+    """Every misuse of one callable."""
+    for parameter in site.parameters:
+        for name in chosen(site, parameter, every):
+            begun, error = time.perf_counter(), None
+            try:
+                with quiet():
+                    site.used({parameter: VALUES[name]()})
+            except Exception as found:
+                error = found
+            finally:
+                close_figures()
+            yield Outcome(site.name, parameter, name, error, time.perf_counter() - begun)
+
+
+def close_figures() -> None:
+    """Figures that a call left open."""
+    plots = sys.modules.get("matplotlib.pyplot")
+    if plots is not None:
+        plots.close("all")
+
+
+def main(every: bool, words: list[str]) -> int:
+    """Run the table; print what is wrong, what is slow, and how often each error came."""
+    table = Table()
+    print(*table.missing, sep="\n")
+    sites = [x for x in table.sites.values() if not words or any(w in x.name for w in words)]
+    counts: Counter[str] = Counter()
+    for site in sites:
+        for outcome in misused(site, every):
+            counts["returned" if outcome.error is None else type(outcome.error).__name__] += 1
+            if not outcome.good:
+                print(outcome, flush=True)
+            elif outcome.seconds > PATIENCE:
+                print(f"slow: {outcome.seconds:.1f} s {outcome}", flush=True)
+    print(f"{len(sites)} callables, {counts.total()} calls: {dict(counts.most_common())}")
+    return int(bool(table.missing))
+
+
+if __name__ == "__main__":
+    sys.exit(main("--all" in sys.argv, [x for x in sys.argv[1:] if x != "--all"]))
