@@ -129,9 +129,9 @@ def _rotation(R: Any) -> Any:
     return tuple(tuple(row) for row in matrix.tolist())
 
 
-def _row(theta: Any, d: Any, a: Any, alpha: Any) -> list[float]:
-    given = {"theta": theta, "d": d, "a": a, "alpha": alpha}
-    return [number(x, name) for name, x in given.items()]
+def _row(theta: Any, d: Any, a: Any, alpha: Any) -> tuple[float, float, float, float]:
+    turn, along = number(theta, "theta", ANGLE), number(d, "d")
+    return turn, along, number(a, "a"), number(alpha, "alpha", ANGLE)
 
 
 def _sequence(sequence: str) -> str:

@@ -130,7 +130,7 @@ def test_a_block_refuses_what_is_of_another_kind(make, words):
 
 @pytest.mark.parametrize("gain", [[[1.0], [1.0, 2.0]], [1j, 1j], ["1", "2"], None, {1.0}, 10**400])
 def test_gains_are_real_numbers(robot, gain):
-    with pytest.raises(ShapeError, match="^kp "):
+    with pytest.raises(ShapeError, match=r"^kp "):
         JointPID(gain).gains(robot)
 
 

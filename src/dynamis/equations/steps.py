@@ -248,7 +248,7 @@ def _checked(model: Model, state: Any) -> State:
         if values.shape != (model.n,):
             raise ShapeError(f"{name} has {values.size} entries, {expected}")
         if not np.isfinite(values).all():
-            raise ShapeError(f"{name} is {_row(values)}, expected finite numbers")
+            raise ShapeError(f"{name} is {_row(values.tolist())}, expected finite numbers")
         rows.append(tuple(values.tolist()))
     return State(*rows)
 

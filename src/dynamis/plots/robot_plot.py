@@ -38,7 +38,7 @@ def plot_robot(
             f"ax is flat, but {robot.name!r} moves in space",
             "make it by figure.add_subplot(projection='3d')",
         )
-    figure = Picture(figsize=(6.4, 5.6)) if ax is None else ax.figure
+    figure: Any = Picture(figsize=(6.4, 5.6)) if ax is None else ax.figure
     axes = add_axes(figure, view) if ax is None else ax
     prepare(axes, view, view.bounds(arm.points, arm.reach))
     _draw(axes, view, arm, frames)

@@ -325,7 +325,8 @@ class Law:
 
 def _samples(latch: Any) -> int:
     """A number of samples in a row."""
-    if isinstance(latch, bool) or not isinstance(latch, Integral) or not 1 <= latch <= MOST_LATCH:
+    good = isinstance(latch, Integral) and not isinstance(latch, bool)
+    if not good or not 1 <= int(latch) <= MOST_LATCH:
         raise OptionError(
             f"latch is {shown(latch)}, expected a number of samples from 1 to {MOST_LATCH}"
         )
