@@ -536,12 +536,12 @@ def chosen(site: Site, parameter: str, every: bool) -> list[str]:
     names = list(VALUES)
     if f"{site.name}.{parameter}" in ENDLESS:
         names = [x for x in names if x not in ("1", "0.5", "inf", "1e300", "2**64+1", "Decimal")]
-    if every:
+    if every and site.name not in SLOW:
         return names
     digest = hashlib.sha256(f"{site.name}.{parameter}".encode()).digest()
     start = int.from_bytes(digest[:4]) % len(names)
     turned = names[start:] + names[:start]
-    count = FEW if site.name in SLOW else SOME
+    count = SOME if every or site.name not in SLOW else FEW
     return turned[:: max(1, len(turned) // count)][:count]
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .robot import Robot
 
 F = TypeVar("F", bound=Callable[..., Any])
+MOST = 2**63 - 1  # the largest whole number a machine word holds
 LARGEST = 2**31 - 1  # a whole number that any loop or array may be asked to hold
 SEEDS = 2**128  # as long as NumPy recommends
 
@@ -71,14 +72,15 @@ def fraction(value: Any, name: str, most: float = 1.0) -> float:
 
 def whole(value: Any, name: str, least: int = 1, most: int = LARGEST) -> int:
     """A whole number from `least` to `most`."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < least:
+    found = least - 1 if is_flag(value) or not isinstance(value, Integral) else int(value)
+    if found < least:
         words = " above 0" if least == 1 else f", {least} or more"
         raise OptionError(f"{name} is {shown(value)}, expected a whole number{words}")
-    if int(value) > most:
+    if found > most:
         raise OptionError(
             f"{name} is {shown(value)}, expected a whole number from {least} to {most}"
         )
-    return int(value)
+    return found
 
 
 def is_flag(value: Any) -> bool:
@@ -224,7 +226,9 @@ def _fits(value: Any, word: str) -> bool:
         case "bool":
             return is_flag(value)
         case "int":
-            return isinstance(value, Integral) and not is_flag(value) and abs(int(value)) < 2**63
+            return (
+                isinstance(value, Integral) and not is_flag(value) and -MOST <= int(value) <= MOST
+            )
         case "float":
             return not math.isnan(real(value)) or (isinstance(value, float) and value != value)
         case "str":

@@ -130,9 +130,8 @@ def _rotation(R: Any) -> Any:
 
 
 def _row(theta: Any, d: Any, a: Any, alpha: Any) -> tuple[float, float, float, float]:
-    given = {"theta": theta, "d": d, "a": a, "alpha": alpha}
-    theta, d, a, alpha = (number(x, name) for name, x in given.items())
-    return theta, d, a, alpha
+    turn, along = number(theta, "theta", ANGLE), number(d, "d")
+    return turn, along, number(a, "a"), number(alpha, "alpha", ANGLE)
 
 
 def _sequence(sequence: str) -> str:

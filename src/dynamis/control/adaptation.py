@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import OptionError, ShapeError, did_you_mean
+from ..evaluate import numbers
 from .controller import per_joint
 from .saturation import NO_LIMIT
 
@@ -61,12 +62,16 @@ def adaptation_gains(robot: "Robot", adapt: Any, adaptation: Any, start_from: An
 
 def _start(robot: "Robot", start_from: Any) -> list[float]:
     own = robot.parameters.values
-    given = own if start_from is None else np.asarray(start_from)
-    if given.dtype.kind not in "fiu" or given.shape not in ((), own.shape):
+    given = (
+        own
+        if start_from is None
+        else numbers(start_from, "start_from", "expected one number or one per parameter")
+    )
+    if given.shape not in ((), own.shape):
         raise ShapeError(
             f"start_from is {start_from!r}, expected one number or {len(own)}, one per parameter "
             f"of robot {robot.name!r}"
         )
     if not np.isfinite(given).all():
         raise OptionError(f"start_from is {start_from!r}, expected finite numbers")
-    return np.broadcast_to(given.astype(float), own.shape).tolist()
+    return np.broadcast_to(given, own.shape).tolist()

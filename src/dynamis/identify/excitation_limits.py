@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import evaluate as door
+from ..arguments import shown
 from ..errors import OptionError, ShapeError, did_you_mean
 from ..model.finding import Finding
 from ..trajectory.arguments import numbers
@@ -160,10 +162,7 @@ def _size(value: Any, n: int, name: str) -> np.ndarray:
 
 
 def _maybe_infinite(value: Any, name: str, expected: str) -> np.ndarray:
-    try:
-        array = np.asarray(value)
-    except ValueError:
-        raise ShapeError(f"{name} is not a rectangular array, expected {expected}") from None
-    if array.dtype.kind not in "fiu" or np.isnan(array.astype(float)).any():
-        raise ShapeError(f"{name} is {value!r}, expected {expected}")
-    return array.astype(float)
+    array = door.numbers(value, name, f"expected {expected}")
+    if np.isnan(array).any():
+        raise ShapeError(f"{name} is {shown(value)}, expected {expected}")
+    return array

@@ -8,7 +8,7 @@ import numpy as np
 from ..cached import cached_property
 from ..compiled import Code
 from ..dynamics.reduce import SPEED, reduced
-from ..evaluate import NUMPY
+from ..evaluate import NUMPY, numbers
 from ..model.chain import Chain, chain
 from .brain import Brain
 from .pieces import Pieces
@@ -162,7 +162,7 @@ class Machinery:
         wanted = np.zeros((len(t), 3 * s.n)) if s.reference is None else s.reference(t)
         noise = np.zeros((len(t), s.n))
         if s.sensors.noisy:
-            noise = self._noise[samples] * np.asarray(s.sensors.position_noise, dtype=float)
+            noise = self._noise[samples] * numbers(s.sensors.position_noise, "position_noise", "")
         return np.ascontiguousarray(np.concatenate([t[:, None], wanted, noise], axis=1))
 
     @cached_property

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import OptionError
+from ..evaluate import numbers
 from ..trajectory.trajectory import State
 from .adaptive import BEYOND
 from .machinery import Machinery
@@ -163,6 +164,6 @@ class Recorder:
         samples = (k % s.period == 0) & (k <= s.steps) & (np.abs(t - s.dt * k) <= 1e-6 * s.dt)
         rng = np.random.default_rng([s.sensors.seed, 2])
         tau = part("tau")[..., samples, :]
-        noise = np.asarray(s.sensors.torque_noise, dtype=float) * rng.standard_normal(tau.shape)
+        noise = numbers(s.sensors.torque_noise, "torque_noise", "") * rng.standard_normal(tau.shape)
         q, qd = (part(name)[..., samples, :] for name in ("measured_q", "measured_qd"))
         return Measurement(t[samples], q, qd, tau + noise)

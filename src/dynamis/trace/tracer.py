@@ -66,11 +66,11 @@ _traced = threading.local()  # .depth: how many traces of somebody else's code t
 _float = ca.SX.__float__
 
 
-def _number(value: Any) -> float:
+def _number(self: Any) -> float:
     """CasADi's float(), whose answer for a symbol is NaN: not while code is traced."""
-    if getattr(_traced, "depth", 0) and not value.is_constant():
-        raise TypeError(f"a number was asked of the symbol {value}")
-    return _float(value)
+    if getattr(_traced, "depth", 0) and not self.is_constant():
+        raise TypeError(f"a number was asked of the symbol {self}")
+    return _float(self)
 
 
 @contextmanager
