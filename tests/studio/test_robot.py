@@ -9,6 +9,8 @@ import pytest
 import dynamis as dy
 from dynamis.errors import DynamisError
 
+from .conftest import handle
+
 URDF = b"""<robot name="two"><link name="base"/>
 <link name="upper"><inertial><origin xyz="0.2 0 0"/><mass value="2"/>
 <inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" iyz="0" ixz="0"/></inertial></link>
@@ -175,12 +177,6 @@ def test_gravity_and_payload_change_the_torque(tab):
     assert np.allclose(tab.session.robot.gravity_torque(tab.session.q), -loaded)
     assert tab.session.robot.model.payload.mass == 5.0
     assert tab.errors == []
-
-
-def handle(tab, label):
-    """The field of that label as Python has it."""
-    fields = tab.session.client.gui._gui_input_handle_from_uuid.values()
-    return next(field for field in fields if getattr(field, "label", None) == label)
 
 
 def test_a_change_made_while_another_is_under_way_is_not_lost(tab):
