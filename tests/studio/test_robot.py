@@ -189,6 +189,18 @@ def test_a_change_made_while_another_is_under_way_is_not_lost(tab):
     assert tab.session.robot.model.payload.mass == 1.0
 
 
+def test_what_is_typed_is_kept_also_before_its_event_comes(tab):
+    from dynamis.studio.field import Field
+
+    field = Field(tab.session, "x", float)
+    field.set("1", "x")
+    field.input._impl.value = "2"  # the page has sent it, and nobody was called yet
+    field.set("3", "x")
+    assert field.input.value == "2"
+    field.set("4", "x", another=True)
+    assert field.input.value == "4"
+
+
 def test_files_good_and_bad(tab):
     tab.upload("two.urdf", URDF)
     tab.until(lambda: tab.session.robot.name == "two")
