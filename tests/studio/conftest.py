@@ -7,6 +7,7 @@ as the machine needs for them.
 
 import itertools
 import shutil
+from contextlib import suppress
 
 import pytest
 
@@ -23,8 +24,9 @@ FLAGS = [
 ]
 WIDE, NARROW = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
 OPENING = 60  # looks at a dropdown that was clicked
+GLANCE = 20_000  # ms for one click at what may be drawn anew meanwhile; others follow
 PAUSE = 50  # ms between two looks
-MOST = 6000  # frames drawn, however long they take, after which what is awaited will not come
+LOOKS, DRAWN = 1200, 600  # and frames, after which what is awaited will not come
 COUNT = "const count = () => { window.frames_drawn = (window.frames_drawn || 0) + 1; "
 COUNT += "requestAnimationFrame(count); }; count();"
 
@@ -83,10 +85,10 @@ class Tab:
             if true():
                 return
             self.look()
-            if k % 20 == 0:
+            if k % 100 == 0:
                 drawn = self.page.evaluate("window.frames_drawn || 0")
                 begun = drawn if begun is None else begun
-                assert drawn - begun < MOST, what
+                assert k < LOOKS or drawn - begun < DRAWN, what
 
     def sees(self, locator):
         """Look until something is to be seen."""
@@ -122,6 +124,8 @@ class Tab:
 
     def choose(self, label, option):
         """Pick from a dropdown; again where the page was drawn anew meanwhile."""
+        import playwright.sync_api
+
         offered = self.page.get_by_role("option", name=option, exact=True).first
         self.sees(self.field(label))
 
@@ -131,7 +135,8 @@ class Tab:
             self.field(label).click()
             for _ in range(OPENING):
                 if offered.is_visible():
-                    offered.click()
+                    with suppress(playwright.sync_api.TimeoutError):  # it went: open it again
+                        offered.click(timeout=GLANCE)
                     break
                 self.look()
             return False
@@ -145,6 +150,12 @@ class Tab:
 
     def close(self):
         self.page.close()
+
+
+def handle(tab, label):
+    """The field of that label as Python has it."""
+    fields = tab.session.client.gui._gui_input_handle_from_uuid.values()
+    return next(field for field in fields if getattr(field, "label", None) == label)
 
 
 @pytest.fixture

@@ -9,6 +9,8 @@ import pytest
 import dynamis as dy
 from dynamis.errors import DynamisError
 
+from .conftest import handle
+
 URDF = b"""<robot name="two"><link name="base"/>
 <link name="upper"><inertial><origin xyz="0.2 0 0"/><mass value="2"/>
 <inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" iyz="0" ixz="0"/></inertial></link>
@@ -177,12 +179,6 @@ def test_gravity_and_payload_change_the_torque(tab):
     assert tab.errors == []
 
 
-def handle(tab, label):
-    """The field of that label as Python has it."""
-    fields = tab.session.client.gui._gui_input_handle_from_uuid.values()
-    return next(field for field in fields if getattr(field, "label", None) == label)
-
-
 def test_a_change_made_while_another_is_under_way_is_not_lost(tab):
     """The robot is replaced between the choice and its answer, as on a busy machine."""
     with tab.session.lock:
@@ -191,6 +187,18 @@ def test_a_change_made_while_another_is_under_way_is_not_lost(tab):
         tab.session.change_robot(tab.session.robot.with_payload(1.0), keep_pose=True)
     tab.until(lambda: tab.session.robot.gravity[2] == 0.0)
     assert tab.session.robot.model.payload.mass == 1.0
+
+
+def test_what_is_typed_is_kept_also_before_its_event_comes(tab):
+    from dynamis.studio.field import Field
+
+    field = Field(tab.session, "x", float)
+    field.set("1", "x")
+    field.input._impl.value = "2"  # the page has sent it, and nobody was called yet
+    field.set("3", "x")
+    assert field.input.value == "2"
+    field.set("4", "x", another=True)
+    assert field.input.value == "4"
 
 
 def test_files_good_and_bad(tab):

@@ -15,7 +15,7 @@ class Field:
     def __init__(self, session: Session, label: str, change: Callable[[str], None]):
         gui = session.client.gui
         self._session, self._change = session, change
-        self._busy = False
+        self._busy, self._text = False, ""  # what was shown, or taken, last
         self.input = gui.add_text(label, "")
         self.error = gui.add_markdown("", visible=False)
         self._soon = Soon(self._apply, REST, restart=True)
@@ -28,9 +28,9 @@ class Field:
 
     def _apply(self) -> None:
         with self._session.shown_at(self.error):
-            self._busy = True
+            self._busy, self._text = True, self.input.value
             try:
-                self._change(self.input.value)
+                self._change(self._text)
             finally:
                 self._busy = False
 
@@ -39,8 +39,9 @@ class Field:
         self.input.label, self.input.disabled = label, disabled
         if another:
             self._soon.cancel()
-        if another or not (self._busy or self._soon.pending):
-            self.input.value = text
+        typing = self._soon.pending or self.input.value != self._text  # its event is on its way
+        if another or not (self._busy or typing):
+            self.input.value = self._text = text
             self.error.content, self.error.visible = "", False
 
     def visible(self, shown: bool) -> None:
