@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arguments import checked, number, passed_on
+from ..arguments import checked, number, passed_on, shown
+from ..errors import OptionError
 from ..model.finding import Finding
 from .bodies import links_of, physical
 from .log import Log
@@ -156,7 +157,11 @@ class Estimate:
         """One self-contained page: held-out figures first, then everything else."""
         from ..report.identification import write
 
-        return write(self, Path(path), validations)
+        given = list(validations)
+        wrong = [x for x in given if not isinstance(x, Validation)]
+        if wrong:
+            raise OptionError(f"validations holds {shown(wrong[0])}, expected Validations")
+        return write(self, Path(path), given)
 
     def table(self) -> list[tuple[str, str, str, str]]:
         """Rows: unknown, value, standard deviation, relative."""

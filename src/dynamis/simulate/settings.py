@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arguments import a_robot, flag, fraction, number, positive, shown, whole
+from ..arguments import LARGEST, a_robot, flag, fraction, number, positive, shown, whole
 from ..control.controller import Controller, per_joint
 from ..control.momentum_observer import MomentumObserver
 from ..errors import OptionError
@@ -224,6 +224,8 @@ def _sampling(given: dict, controller: Controller | None, dt: float) -> tuple[in
 
 def _multiple(value: Any, dt: float, name: str) -> int:
     seconds = positive(value, name, "seconds")
+    if seconds / dt > LARGEST:
+        raise OptionError(f"{name} is {seconds:g} s, expected at most {LARGEST} steps of {dt:g} s")
     steps = round(seconds / dt)
     if steps < 1 or abs(seconds - steps * dt) > 1e-6 * dt:
         raise OptionError(
