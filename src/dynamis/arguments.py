@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .robot import Robot
 
 F = TypeVar("F", bound=Callable[..., Any])
+LONGEST_NAME, LONGEST_PATH = 255, 4000  # bytes of a file's name and of its path
 MOST = 2**63 - 1  # the largest whole number a machine word holds
 LARGEST = 2**31 - 1  # a whole number that any loop or array may be asked to hold
 SEEDS = 2**128  # as long as NumPy recommends
@@ -33,6 +34,8 @@ WORDS = {
     **{"bool": "True or False", "int": "a whole number", "float": "a number", "str": "a text"},
     **{"Path": "a path", "Mapping": "a dictionary", "Sequence": "a list", "Iterable": "a list"},
 }
+
+PLAIN = {"bool": bool, "int": int, "float": float}
 
 
 def real(value: Any) -> float:
@@ -139,8 +142,12 @@ def path_of(value: Any, name: str = "path") -> Path:
     if not isinstance(value, (str, os.PathLike)) or isinstance(value, os.DirEntry):
         raise FileError(f"{name} is {shown(value)}, expected a path")
     found = Path(value)
-    if "\0" in str(found):
-        raise FileError(f"{name} is {shown(value)}, expected a path without null characters")
+    try:
+        lengths = [len(os.fsencode(part)) for part in found.parts]
+    except UnicodeEncodeError:
+        lengths = [LONGEST_NAME + 1]
+    if "\0" in str(found) or max(lengths, default=0) > LONGEST_NAME or sum(lengths) > LONGEST_PATH:
+        raise FileError(f"{name} is {shown(value)}, expected a path that a file can have")
     return found
 
 
@@ -175,10 +182,12 @@ def checked(function: F) -> F:
 
     @functools.wraps(function)
     def call(*given: Any, **named: Any) -> Any:
-        for name, value in (*zip(names, given, strict=False), *named.items()):
-            if name in rules:
-                _hold(value, name, rules[name])
-        return function(*given, **named)
+        places = [
+            _held(value, name, rules[name]) if name in rules else value
+            for name, value in zip(names, given, strict=False)
+        ]
+        words = {k: _held(v, k, rules[k]) if k in rules else v for k, v in named.items()}
+        return function(*places, *given[len(places) :], **words)
 
     return call  # type: ignore[return-value]
 
@@ -186,7 +195,7 @@ def checked(function: F) -> F:
 def check_fields(data: Any) -> None:
     """Hold the fields of a dataclass to their annotations."""
     for name, words in _rules_of(type(data)).items():
-        _hold(getattr(data, name), name, words)
+        object.__setattr__(data, name, _held(getattr(data, name), name, words))
 
 
 @functools.cache
@@ -208,15 +217,18 @@ def _words(annotation: Any) -> tuple[str, ...]:
     return tuple(word.rpartition(".")[2] for word in plain.split("|"))
 
 
-def _hold(value: Any, name: str, words: tuple[str, ...]) -> None:
-    if any(_fits(value, word) for word in words):
-        if "Path" in words and isinstance(value, (str, os.PathLike)):
-            path_of(value, name)
-        return
-    listed = [w for w in words if w != "str" or "Path" not in words]
-    expected = [WORDS.get(w, w if w == "None" else f"a {w}") for w in listed]
-    hint = "use dy.load(...)" if "Robot" in words else None
-    raise OptionError(f"{name} is {shown(value)}, expected {' or '.join(expected)}", hint)
+def _held(value: Any, name: str, words: tuple[str, ...]) -> Any:
+    """The value, if it is of one of the kinds; numbers of other libraries as Python's own."""
+    kind = next((word for word in words if _fits(value, word)), None)
+    if kind is None:
+        listed = [w for w in words if w != "str" or "Path" not in words]
+        expected = [WORDS.get(w, w if w == "None" else f"a {w}") for w in listed]
+        hint = "use dy.load(...)" if "Robot" in words else None
+        raise OptionError(f"{name} is {shown(value)}, expected {' or '.join(expected)}", hint)
+    if kind in ("str", "Path") and "Path" in words:
+        path_of(value, name)
+    plain = kind in PLAIN and not isinstance(value, (bool, int, float))
+    return PLAIN[kind](value) if plain else value
 
 
 def _fits(value: Any, word: str) -> bool:

@@ -160,10 +160,13 @@ def fdyn(
     ...). Coulomb friction holds the joints here, where the toolbox chatters.
     """
     from .simulate import simulate
+    from .simulate.signals import accepts
 
     extra = dict(Q_args or {})
     if Q is not None and (not callable(Q) or isinstance(Q, type)):
         raise OptionError(f"Q is {shown(Q)}, expected a function(robot, t, q, qd)")
+    if Q is not None and not extra:
+        accepts(Q, "Q", "robot, t, q, qd")
     torque = None if Q is None else (lambda t, q, qd: Q(robot, t, q, qd, **extra))
     known = passed_on(options, simulate, "robot", "duration", "dt", "q0", "qd0", "controller")
     run = simulate(_arm(robot), T, dt, q0, qd0, torque, **known)

@@ -29,6 +29,16 @@ def test_other_settings_find_what_the_first_did_not(program):
     assert np.isfinite(found.values).all()
 
 
+def test_every_setting_finds_the_same(monkeypatch):
+    """The solver knows each of them, and the answer is not a matter of settings."""
+    found = []
+    for settings in feasible.ATTEMPTS:
+        monkeypatch.setattr(feasible, "ATTEMPTS", (settings,))
+        found.append(dy.identify(arm(), log_of(arm()), estimator="feasible", held_out=False).values)
+    for values in found[1:]:
+        np.testing.assert_allclose(values, found[0], rtol=1e-3, atol=1e-4 * np.abs(found[0]).max())
+
+
 def test_without_them_it_says_so():
     """A program that no setting solves."""
 

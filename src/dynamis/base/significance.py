@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ..robot import Robot
 
 MOST = 1_000_000  # random states
+FASTEST = 1e9  # rad/s or rad/s^2: beyond, the squares of torques lose their digits
 STILL = 1e-9  # a joint with less torque than this (of the largest) is not judged
 
 
@@ -63,8 +64,10 @@ def significance(
     """Shares over q within the limits (a full turn where there are none), |qd| and |qdd| up to the
     speed and acceleration given.
     """
-    for name, value in (("percent", percent), ("speed", speed), ("acceleration", acceleration)):
-        number(value, name, "a number of at least 0", lambda x: 0.0 <= x < np.inf)
+    percent, speed, acceleration = (
+        number(value, name, f"a number from 0 to {FASTEST:g}", lambda x: 0.0 <= x <= FASTEST)
+        for name, value in (("percent", percent), ("speed", speed), ("acceleration", acceleration))
+    )
     whole(samples, "samples", most=MOST)
     whole(seed, "seed", 0)
     base = base_parameters(robot)

@@ -46,9 +46,19 @@ def check_sampling(bandwidth: Any, sample_time: float | None) -> None:
         )
 
 
+def one_position(robot: "Robot", q: Any = None) -> np.ndarray:
+    """q (n,), finite; zero if not given."""
+    if q is None:
+        return np.zeros(robot.n)
+    found = numbers(q, "q", f"expected {robot.n} positions")
+    if found.shape != (robot.n,) or not np.isfinite(found).all():
+        raise ShapeError(f"q is {shown(q)}, expected {robot.n} finite positions")
+    return found
+
+
 def joint_inertia(robot: "Robot", q: Any = None) -> np.ndarray:
     """Diagonal of the mass matrix at q (zero if not given), (n,): what each joint must move."""
-    return np.diagonal(robot.mass_matrix(np.zeros(robot.n) if q is None else q)).copy()
+    return np.diagonal(robot.mass_matrix(one_position(robot, q))).copy()
 
 
 def for_inertia(gains: tuple[Any, ...], inertia: np.ndarray) -> list[tuple[float, ...]]:

@@ -13,7 +13,7 @@ from ..generic import Arm
 from .checks import check_block, model_of
 from .compensation import FRICTION, friction_compensation
 from .controller import Controller, Measured, Reference, Scalars, Values, per_joint
-from .gains import check_sampling, for_inertia, second_order
+from .gains import check_sampling, for_inertia, one_position, second_order
 from .task import (
     Deviation,
     check_task,
@@ -72,7 +72,7 @@ class Impedance(Controller):
         """K and D for the inertia the tool has along each row at q (zero if not given)."""
         check_sampling(bandwidth, options.get("sample_time"))
         law = cls(stiffness=0.0, **passed_on(options, cls, "stiffness"))
-        q = np.zeros(robot.n) if q is None else q
+        q = one_position(robot, q)
         J = robot.jacobian(q)[task_rows(robot, law.task)]
         mobility = J @ np.linalg.solve(robot.mass_matrix(q), J.T)
         damped = mobility + law.singular_damping**2 * np.eye(len(J))

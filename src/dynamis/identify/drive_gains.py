@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ..robot import Robot
 
 CUTOFF = 2.0  # Hz: what the two runs have in common is slow
+MOST_DRAWS = 100_000
 BLOCKS = 10  # of time, drawn anew for the spread
 ROUNDS = 3  # of weighing joints by their own residual
 VAGUE = 0.2  # relative standard deviation above which a gain is not worth its name
@@ -98,9 +99,9 @@ def identify_drive_gains(
         check_joints(robot, log)
     known = _known_load(mass, com)
     start = _checked_gains(gains, robot.n)
-    whole(draws, "draws", 2)
-    if not cutoff > 0.0:
-        raise OptionError(f"cutoff is {cutoff!r} Hz, expected more than 0")
+    whole(draws, "draws", 2, MOST_DRAWS)
+    whole(seed, "seed", 0)
+    Processing(cutoff=cutoff)  # refuses what is no frequency
     bare = type(robot)(replace(robot.model, payload=None))
     model, shift = changed_friction(friction), same_motion(free, loaded)
     parts = _differences(

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..arguments import checked, number, passed_on
 from ..cached import cached_property
+from ..errors import OptionError, shown
 from ..model.finding import Finding
 from .bodies import links_of, physical
 from .log import Log
@@ -161,7 +162,11 @@ class Estimate:
         """One self-contained page: held-out figures first, then everything else."""
         from ..report.identification import write
 
-        return write(self, Path(path), validations)
+        given = list(validations)
+        wrong = [x for x in given if not isinstance(x, Validation)]
+        if wrong:
+            raise OptionError(f"validations holds {shown(wrong[0])}, expected Validations")
+        return write(self, Path(path), given)
 
     def table(self) -> list[tuple[str, str, str, str]]:
         """Rows: unknown, value, standard deviation, relative."""

@@ -24,6 +24,8 @@ FAINT = 1.0  # rows of data that the prior weighs: it decides what the data leav
 # the solver's own settings first; where its steps lose their digits, others help
 ATTEMPTS: tuple[dict[str, Any], ...] = (
     {},
+    {"max_step_fraction": 0.9, "max_iter": 500},
+    {"equilibrate_enable": False, "max_iter": 500},
     {"equilibrate_max_iter": 50, "max_iter": 500},
     {"static_regularization_constant": 1e-7, "iterative_refinement_max_iter": 50},
 )

@@ -110,7 +110,7 @@ def lowpass(values: np.ndarray, cutoff: float, rate: float, order: int = 4) -> n
     """Zero-phase Butterworth along the first axis; nothing to do near half the rate."""
     if cutoff >= 0.49 * rate or len(values) < 4:
         return values
-    pad = min(len(values) - 1, int(3.0 * rate / cutoff) + 10)
+    pad = min(len(values) - 1, int(min(3.0 * rate / cutoff, len(values))) + 10)
     sos = butter(order, cutoff, fs=rate, output="sos")
     return sosfiltfilt(sos, values, axis=0, padlen=pad)
 

@@ -5,8 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import checked, positive
+from ..arguments import checked, number
 from .processing import lowpass
+
+LEAST = 0.01  # periods of the slowest filter within a log
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,8 +63,10 @@ class Validation:
     @checked
     def filtered(self, cutoff: float) -> "Validation":
         """The same with both torques low-passed at `cutoff` Hz: flattering, so say it."""
-        positive(cutoff, "cutoff", "Hz")
         rate = 1.0 / float(np.median(np.diff(self.t)))
+        span = float(self.t[-1] - self.t[0])
+        slowest = f"Hz of at least {LEAST / span:.3g}: the log lasts {span:g} s"
+        number(cutoff, "cutoff", slowest, lambda x: LEAST / span <= x < np.inf)
         low = [lowpass(x, cutoff, rate) for x in (self.measured, self.predicted)]
         return replace(self, measured=low[0], predicted=low[1], filtered_at=cutoff)
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..arguments import is_word
+from ..arguments import is_word, path_of
 from ..errors import FileError, did_you_mean, shown
 from ..files import write
 from . import catalogue
@@ -40,7 +40,7 @@ def load_model(
 def _path(source: Any) -> Path:
     """Where the description is: a catalogue name first, then a path."""
     if isinstance(source, os.PathLike):
-        return Path(os.fspath(source))
+        return path_of(source, "source")
     if not isinstance(source, str) or not source or "\0" in source:
         raise FileError(
             f"{shown(source)} was given, expected a catalogue name or a path to {SUFFIXES}"
@@ -48,7 +48,7 @@ def _path(source: Any) -> Path:
     known = catalogue.names()
     if source in known:
         return catalogue.path(source)
-    path = Path(source)
+    path = path_of(source, "source")
     looks_like_a_path = path.suffix.lower() in (*READERS, ".xacro") or len(path.parts) > 1
     if looks_like_a_path or os.path.lexists(source):
         return path
@@ -98,7 +98,7 @@ def save_model(model: Model, path: str | Path) -> None:
     """Write a model to a .toml or .urdf file, whole or not at all."""
     if not isinstance(path, (str, os.PathLike)) or not os.fspath(path):
         raise FileError(f"{path!r} was given, expected the path of a file ending in {SUFFIXES}")
-    path = Path(path)
+    path = path_of(path)
     if path.suffix.lower() not in WRITERS:
         raise FileError(
             f"{path} has suffix {path.suffix!r}, expected a file that ends in {SUFFIXES}"

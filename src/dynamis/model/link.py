@@ -180,11 +180,10 @@ def _inertia(value: Any) -> tuple[Scalar, ...]:
     """Six entries Ixx Iyy Izz Ixy Iyz Ixz from six, a diagonal of three, or a 3x3 matrix."""
     if value is None:
         return (0.0,) * 6
-    if isinstance(value, (str, bytes, dict)) or not hasattr(value, "__len__"):
+    if not is_list(value):
         raise ModelError(f"inertia is {shown(value)}, expected 6, 3 or 3x3 numbers")
-    if len(value) == 3 and all(
-        hasattr(row, "__len__") and not isinstance(row, str) for row in value
-    ):
+    value = list(value)
+    if len(value) == 3 and all(is_list(row) for row in value):
         rows = [quantities(row, 3, f"inertia[{i}]") for i, row in enumerate(value)]
         for i, j in ((0, 1), (0, 2), (1, 2)):
             if rows[i][j] != rows[j][i]:

@@ -88,9 +88,9 @@ class Model:
         links = tuple(self.links)
         if not links:
             raise ModelError(f"robot {self.name!r} has no links, expected at least one")
-        wrong = next((x for x in links if not isinstance(x, Link)), None)
-        if wrong is not None:
-            raise ModelError(f"links contains {shown(wrong)}, expected dy.Link(...)")
+        wrong = [x for x in links if not isinstance(x, Link)]
+        if wrong:
+            raise ModelError(f"links contains {shown(wrong[0])}, expected dy.Link(...)")
         choice(self.rotors, "rotors", ROTORS)
         self._set("links", tuple(_named(link, i) for i, link in enumerate(links)))
         self._set("gravity", quantities(self.gravity, 3, "gravity"))
@@ -98,9 +98,9 @@ class Model:
         self._set("tool", pose(self.tool, "tool"))
         self._set("frames", tuple(self.frames))
         self._set("findings", tuple(self.findings))
-        wrong = next((x for x in self.frames if not isinstance(x, NamedFrame)), None)
-        if wrong is not None:
-            raise ModelError(f"frames contains {shown(wrong)}, expected named frames")
+        wrong = [x for x in self.frames if not isinstance(x, NamedFrame)]
+        if wrong:
+            raise ModelError(f"frames contains {shown(wrong[0])}, expected named frames")
         self._check_names()
         self._check_fields()
         self._set_values()

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import checked, positive
+from ..arguments import LARGEST, checked, positive
 from ..errors import OptionError, ShapeError
 from ..files import checked_path, whole
 from ..robot import Robot
@@ -55,6 +55,9 @@ def animate(
     writer = writers[target.suffix.lower()]
     fps, speed = positive(fps, "fps"), positive(speed, "speed")
     tool = writer.check(float(fps))
+    many = f"{fps:g} pictures a second at {speed:g} times the speed"
+    if not (run.t[-1] - run.t[0]) * fps / speed < LARGEST:
+        raise OptionError(f"{many} are more than {writer.MOST} pictures", "raise speed, lower fps")
     count = picture_count(run.t, fps, speed)
     if count > writer.MOST:
         raise OptionError(

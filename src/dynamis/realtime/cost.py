@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..arguments import checked, is_word
+from ..arguments import checked, is_word, text
 from ..control.controller import Controller
 from ..errors import FileError, OptionError, did_you_mean
 from ..evaluate import checked_dtype
@@ -137,6 +137,7 @@ def controller_cost(
             f"compiler is {compiler!r}, expected 'gcc' or 'clang'",
             did_you_mean(compiler, COMPILERS),
         )
+    flags = [text(flag, "flags") for flag in flags]
     exported = _asked(exported, robot, sample_time)
     for tool in (compiler, "objdump", "nm", "size"):
         if shutil.which(tool) is None:
@@ -150,14 +151,14 @@ def controller_cost(
             (work / f"{stem}.c").write_text(source(exported, notes, dtype, trig))
         else:
             folder, stem = exported, _stem(exported)
-        text = (folder / f"{stem}.h").read_text()
-        found = re.search(r"\d+ x, \d+ \+.* other", text)
+        head = (folder / f"{stem}.h").read_text()
+        found = re.search(r"\d+ x, \d+ \+.* other", head)
         rows = [
             _compiled(folder / f"{stem}.c", work, name, compiler, flags)
             for name, (prefix, _) in TARGETS.items()
             if not prefix or shutil.which(f"{prefix}gcc")
         ]
-        given = (folder, stem, text, work, compiler, flags)
+        given = (folder, stem, head, work, compiler, flags)
         counts = _counts(*given) if shutil.which("valgrind") else ()
         return ControllerCost(stem, found[0] if found else "", counts, tuple(rows))
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arguments import a_robot, flag, fraction, number, positive, whole
+from ..arguments import LARGEST, a_robot, flag, fraction, number, positive, whole
 from ..control.controller import Controller, per_joint
 from ..control.momentum_observer import MomentumObserver
 from ..errors import OptionError, shown
@@ -226,7 +226,7 @@ def _sampling(given: dict, controller: Controller | None, dt: float) -> tuple[in
 
 def _multiple(value: Any, dt: float, name: str) -> int:
     seconds = positive(value, name, "seconds")
-    if seconds / dt > MOST:
+    if seconds / dt > LARGEST:
         raise OptionError(
             f"{name} is {seconds:g} s, more steps of dt = {dt:g} s than can be counted"
         )
