@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from dynamis.equations import errata
+from docs import errata
 
-PAGE = Path(__file__).parents[1] / "docs" / "errata.md"
+PAGE = Path(__file__).parents[1] / "docs" / "errata" / "index.md"
 ENTRIES = [
     pytest.param(entry, id=f"{number}-{entry.where}")
     for number, (_, entries) in errata.DOCUMENTS.items()
@@ -28,7 +28,7 @@ def test_no_known_slip_is_missing(number):
 
 
 def test_page_is_up_to_date():
-    """Else: python -m dynamis.equations.errata docs/errata.md"""
+    """Else: python -m docs.errata docs/errata/index.md"""
     assert PAGE.read_text(encoding="utf-8") == errata.page()
 
 
@@ -37,3 +37,8 @@ def test_page_is_written(tmp_path, capsys):
     errata.main([])
     assert (tmp_path / "errata.md").read_text() == capsys.readouterr().out
     assert capsys.readouterr().out.count("$$") % 2 == 0
+
+
+def test_the_package_ships_none_of_it():
+    source = Path(__file__).parents[1] / "src"
+    assert not [p for p in source.rglob("*.py") if "errata" in p.name + p.read_text()]

@@ -8,6 +8,7 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "dynamis"
 LAYER = {
     "errors": 0, "packages": 0, "later": 0, "callable_package": 0, "spatial": 0, "cached": 0,
+    "templates": 0,
     "files": 0, "arguments": 0, "model": 1, "dynamics": 2, "trace": 3, "backends": 4,
     "evaluate": 5, "kernels": 5, "programs": 5, "derivatives": 5, "compiled": 5, "columns": 5,
     "symbolic": 5, "origin": 5, "export": 5, "generic": 5, "robot": 5, "ik": 5, "preflight": 5,

@@ -4,12 +4,12 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from .. import templates
 from ..files import write
 from . import render_math as math
 from .render_formula import mathml
 from .render_latex import state_formula
 from .render_layout import entries, is_scalar, is_wide, largest, layout, rows, signed, title, width
-from .render_style import STYLE
 from .steps import Item, Step
 
 WIDEST_MATRIX = 300  # characters: up to here it scrolls in its own box
@@ -30,18 +30,18 @@ def page(thing: Any) -> str:
     inner = thing.steps
     if hasattr(inner, "steps"):  # equations: their steps are a derivation
         thing = inner
-    heading = escape(title(thing))
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{heading}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n"
-        f"{body(thing)}\n</body>\n</html>\n"
+    return templates.filled(
+        __package__, "derivation.html", TITLE=escape(title(thing)), STYLE=_style(), BODY=body(thing)
     )
 
 
 def fragment(thing: Any) -> str:
     """The same for a notebook cell."""
-    return f"<style>{STYLE}</style>{body(thing)}"
+    return f"<style>\n{_style()}</style>{body(thing)}"
+
+
+def _style() -> str:
+    return templates.text(__package__, "derivation.css")
 
 
 def body(thing: Any) -> str:

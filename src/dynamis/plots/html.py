@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import templates
 from .animation import Motion
 from .film import progress
 from .strokes import STYLES, TRACE, Style, strokes
@@ -18,11 +19,6 @@ FONT = {"family": "system-ui, sans-serif", "color": "#1c2530", "size": 13}
 WIDER = 2.0  # lines in space look thinner than they are
 GREY = "#ccd3da"
 AT_ONCE = {"mode": "immediate", "transition": {"duration": 0}}
-PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1"><title>{title}</title>
-<style>html, body {{ margin: 0; height: 100%; }} body > div {{ height: 100%; }}</style>
-</head><body>{body}</body></html>
-"""
 
 
 def check(_: float) -> None:
@@ -64,7 +60,8 @@ def write(motion: Motion, path: Path, _: None) -> None:
         default_height="100%",
     )
     title = html.escape(motion.robot.name)
-    path.write_text(PAGE.format(title=title, body=body), encoding="utf-8")
+    page = templates.filled(__package__, "animation.html", TITLE=title, BODY=body)
+    path.write_text(page, encoding="utf-8")
 
 
 def _columns(motion: Motion, points: np.ndarray) -> dict[str, list[float | None]]:

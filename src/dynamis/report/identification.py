@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .. import templates
 from ..files import checked_path
 from . import identification_figures as figures
 from . import identification_tables as tables
@@ -18,35 +19,6 @@ if TYPE_CHECKING:
 
 TORQUE = {"revolute": "N m", "prismatic": "N"}
 MOTION = {"revolute": "rad", "prismatic": "m"}
-STYLE = """<style>
-:root { color-scheme: light; } body { background: white; }
-h3 { font-size: 1rem; margin: 1.2rem 0 .3rem; } td.long { overflow-wrap: anywhere; }
-tr:hover td { background: #f4f6f8; } .wide { margin: .3rem 0 1rem; }
-.total tr:last-child td { font-weight: 600; }
-.grid { display: grid; gap: .6rem 1rem;
-        grid-template-columns: repeat(auto-fill, minmax(min(100%, 17rem), 1fr)); }
-figure { margin: 0; break-inside: avoid; } .grid svg { width: 100%; }
-figcaption, h4 { font-size: .9rem; font-weight: 600; margin: .2rem 0; overflow-wrap: anywhere; }
-.chart { min-height: 300px; } .sortable th { cursor: pointer; user-select: none; }
-.sortable th::after { content: " \\2195"; color: #b4bcc5; }
-h1 { overflow-wrap: anywhere; } .legend b { margin-right: 1rem; } .first { color: #1c2530; }
-@media print { .wide { overflow: visible; } td, th { font-size: .7rem; padding-right: .5rem; }
-  .modebar { display: none; } h2, h3, h4 { break-after: avoid; } .chart { break-inside: avoid; } }
-</style>"""
-SORT = """<script>
-const heads = document.querySelectorAll(".sortable th");
-heads.forEach((head, k) => head.addEventListener("click", () => {
-  const table = head.closest("table"), rows = [...table.rows].slice(1);
-  const value = (row) => row.cells[k].textContent, up = head.dataset.up !== "yes";
-  const compare = (a, b) => {
-    const x = parseFloat(value(a)), y = parseFloat(value(b));
-    return k > 0 && !isNaN(x) && !isNaN(y) ? x - y : value(a).localeCompare(value(b));
-  };
-  rows.sort((a, b) => up ? compare(a, b) : compare(b, a));
-  rows.forEach((row) => row.parentNode.append(row));
-  head.dataset.up = up ? "yes" : "no";
-}));
-</script>"""
 
 
 def write(estimate: "Estimate", path: str | Path, validations: "Iterable[Validation]" = ()) -> Path:
@@ -70,7 +42,8 @@ def identification(estimate: "Estimate", validations: "Sequence[Validation]" = (
         f"{estimate.estimator} estimator, {estimate.method} method."
     )
     page = Page(f"Identification of {robot.name}", lead)
-    page.parts.insert(0, STYLE)
+    style = templates.text(__package__, "identification.css")
+    page.parts.insert(0, f"<style>\n{style}</style>")
     for finding in estimate.robot.model.findings:
         said = html.escape(f"{finding.level}: {finding.where}: {finding.what}.")
         page.parts.append(f'<p class="bad">{said}</p><p>{html.escape(finding.remedy)}.</p>')
@@ -83,7 +56,8 @@ def identification(estimate: "Estimate", validations: "Sequence[Validation]" = (
         _friction(page, estimate, rows, moves, units)
         _parameters(page, estimate)
         _processing(page, estimate, rows, moves)
-    page.parts += [charts.html(), SORT]
+    sort = templates.text(__package__, "sort.js")
+    page.parts += [charts.html(), f"<script>\n{sort}</script>"]
     return page
 
 

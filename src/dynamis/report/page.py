@@ -7,42 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from .. import templates
 from ..files import write
 
-STYLE = """
-:root { --ink: #1c2530; --soft: #5b6672; --line: #dfe3e8; --accent: #1f5fa8; }
-body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); margin: 0 auto; padding: 1.5rem;
-       max-width: 62rem; }
-h1 { font-size: 1.8rem; margin: 0 0 .2rem; } h2 { font-size: 1.2rem; margin: 2.4rem 0 .5rem; }
-h3 { font-size: .95rem; margin: 1rem 0 .3rem; color: var(--soft); }
-p { margin: .3rem 0 .8rem; color: var(--soft); max-width: 46rem; }
-.wide { overflow-x: auto; margin-bottom: .6rem; }
-table { border-collapse: collapse; font-size: .9rem; }
-th, td { text-align: left; padding: .25rem .8rem .25rem 0; border-bottom: 1px solid var(--line);
-         white-space: nowrap; font-variant-numeric: tabular-nums; }
-td.long { white-space: normal; min-width: 16rem; }
-th { color: var(--soft); font-weight: 600; } svg { max-width: 100%; height: auto; }
-.formula { margin: .7rem 0; } .legend b { margin-right: 1rem; font-size: .9rem; }
-.grid { display: grid; gap: .2rem .8rem;
-        grid-template-columns: repeat(auto-fill, minmax(min(100%, 17rem), 1fr)); }
-.good { color: #23763b; } .bad { color: #b3261e; font-weight: 600; }
-"""
-CHARTS = r"""
-const figures = JSON.parse(document.getElementById("figures").textContent);
-const still = {displaylogo: false, responsive: true, scrollZoom: false};
-function show(place) {
-  if (place.dataset.drawn) return;
-  place.dataset.drawn = "yes";
-  const f = figures[+place.dataset.figure];
-  Plotly.newPlot(place, {data: f.data, layout: f.layout, frames: f.frames || [], config: still});
-}
-const places = [...document.querySelectorAll(".plot")];
-const seen = new IntersectionObserver((all) => all.forEach((one) => {
-  if (one.isIntersecting) { show(one.target); seen.unobserve(one.target); }
-}), {rootMargin: "600px"});
-places.forEach((place) => seen.observe(place));
-addEventListener("beforeprint", () => places.forEach(show));
-"""
 LONG = 48  # characters above which a cell may wrap
 
 
@@ -96,17 +63,16 @@ class Page:
     def _scripts(self) -> str:
         if not self.charts:
             return ""
-        return with_plotly("figures", self.charts, CHARTS)
+        return with_plotly("figures", self.charts, templates.text(__package__, "page.js"))
 
     def html(self) -> str:
         """The whole page."""
-        return (
-            '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-            '<meta name="viewport" content="width=device-width, initial-scale=1">'
-            f"<title>{html.escape(self.title)}</title><style>{STYLE}</style></head><body>"
-            + "\n".join(self.parts)
-            + self._scripts()
-            + "</body></html>\n"
+        return templates.filled(
+            __package__,
+            "page.html",
+            TITLE=html.escape(self.title),
+            STYLE=templates.text(__package__, "page.css"),
+            BODY="\n".join(self.parts) + self._scripts(),
         )
 
     def save(self, path: Path) -> None:
@@ -122,7 +88,7 @@ def with_plotly(name: str, numbers: Any, script: str) -> str:
     return (
         f"<script>{get_plotlyjs()}</script>\n"
         f'<script type="application/json" id="{name}">{text}</script>\n'
-        f"<script>{script}</script>"
+        f"<script>\n{script}</script>"
     )
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import sympy as sp
 
+from .. import templates
 from ..equations import render_math as math
 from ..equations.render_formula import mathml
 from ..equations.render_html import fragment, page
@@ -15,23 +16,6 @@ from ..robot import Robot
 
 LONG = 50  # characters of LaTeX from which on a term may break inside
 LONGEST = 400_000  # characters of a piece: more is a page to download
-NARROW = """<style>
-.dy-eq { padding: 0 .75rem .5rem; font-size: .875rem; line-height: 1.5; overflow-wrap: anywhere; }
-.dy-eq h4 { margin: .9rem 0 .3rem; font-size: .875rem; }
-.dy-eq math { font-family: "STIX Two Math", "Latin Modern Math", "Cambria Math", math, serif;
-  font-size: 1.05em; }
-.dy-eq .row { padding: .15rem 0 .15rem 1.4rem; text-indent: -1.4rem; line-height: 1.9;
-  overflow-x: auto; overflow-y: hidden; }
-.dy-eq .row > * { text-indent: 0; }
-.dy-eq table { border-collapse: collapse; width: 100%; font-size: .8rem; }
-.dy-eq th, .dy-eq td { text-align: right; padding: .15rem .3rem; border-bottom: 1px solid #8884; }
-.dy-eq td:not(:first-child) { white-space: nowrap; }
-.dy-eq th:first-child, .dy-eq td:first-child { text-align: left; }
-.dy-eq .dynamis { padding: 0; background: none; color: inherit; font: inherit; }
-.dy-eq .dynamis h1 { font-size: 1rem; }
-.dy-eq .dynamis h2 { font-size: .9rem; margin: 1rem 0 .3rem; }
-.dy-eq .dynamis math { font-size: .95rem; }
-</style>"""
 COUNTED = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "coriolis_matrix",
            "gravity_torque", "fk", "jacobian")  # fmt: skip
 MATRICES = (("M", "Mass matrix"), ("C", "Coriolis matrix"), ("g", "Gravity"))
@@ -140,7 +124,8 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def _piece(parts: Sequence[str]) -> str:
-    text = f'{NARROW}<div class="dy-eq">{"".join(parts)}</div>'
+    style = templates.text(__package__, "formulas.css")
+    text = f'<style>\n{style}</style><div class="dy-eq">{"".join(parts)}</div>'
     if len(text) > LONGEST:
         raise OptionError(
             f"this is {len(text) // 1000} thousand characters, more than a column holds",

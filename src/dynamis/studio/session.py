@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import templates
 from ..errors import DynamisError, ModelError
 from ..robot import Robot
 
@@ -21,7 +22,6 @@ log = logging.getLogger("dynamis.studio")
 
 
 LINKED = re.compile(r"https?|ftp|www|mailto|xmpp|@", re.IGNORECASE)  # what markdown makes links of
-ASK = 'addEventListener("beforeunload", (e) => { e.preventDefault(); e.returnValue = "work"; })'
 JOINER = "\u2060"  # a space of no width that nothing breaks at
 
 
@@ -108,8 +108,9 @@ class Session:
         if not self._asks and not self.closed.is_set():
             from viser import _messages
 
+            ask = templates.text(__package__, "leaving.js")
             link = self.client.gui._websock_interface
-            link.queue_message(_messages.RunJavascriptMessage(ASK))
+            link.queue_message(_messages.RunJavascriptMessage(ask))
             self._asks = True
 
     def say(self, title: str, text: str = "", bad: bool = False) -> None:

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from .errata_engine import Verdict, facts, verdict
-from .errata_entry import Entry
+from .engine import Verdict, facts, verdict
+from .entry import Entry
 
 
 def parallel_axes() -> Verdict:

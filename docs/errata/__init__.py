@@ -1,29 +1,29 @@
 """Misprints of the source documents, each decided by the engine.
 
-`python -m dynamis.equations.errata docs/errata.md` writes the page; without a path it prints it.
+`python -m docs.errata docs/errata/index.md` writes the page; without a path it prints it.
 """
 
-import sys
 from collections.abc import Mapping, Sequence
 
-from ..files import write
-from . import errata_000, errata_001, errata_002, errata_003, errata_004
-from .errata_engine import AGREES
-from .errata_entry import Entry
+from dynamis.files import write
+
+from . import document_000, document_001, document_002, document_003, document_004
+from .engine import AGREES
+from .entry import Entry
 
 DOCUMENTS: Mapping[str, tuple[str, Sequence[Entry]]] = {
-    "000": ("Practica 3, Dinamica de Robots", errata_000.ENTRIES),
-    "001": ("Modelacion dinamica y simulacion de robots", errata_001.ENTRIES),
+    "000": ("Practica 3, Dinamica de Robots", document_000.ENTRIES),
+    "001": ("Modelacion dinamica y simulacion de robots", document_001.ENTRIES),
     "002": (
         "Analisis dinamico, control dinamico y simulacion de un robot de 6 grados de libertad",
-        errata_002.ENTRIES,
+        document_002.ENTRIES,
     ),
     "003": (
         "Modelado y resolucion del problema dinamico inverso y directo en tiempo real de robots "
         "industriales",
-        errata_003.ENTRIES,
+        document_003.ENTRIES,
     ),
-    "004": ("Algoritmo computacional Lagrange-Euler", errata_004.ENTRIES),
+    "004": ("Algoritmo computacional Lagrange-Euler", document_004.ENTRIES),
 }
 HEAD = """\
 # Errata of the source documents
@@ -35,7 +35,7 @@ of the catalogue. A right formula agrees to better than {agrees:g}; the last lin
 says how far the printed one is off. Where a printed formula has no meaning, the text says how it
 was read.
 
-This page is written by `python -m dynamis.equations.errata docs/errata.md`.
+This page is written by `python -m docs.errata docs/errata/index.md`.
 """
 
 
@@ -67,7 +67,3 @@ def main(arguments: Sequence[str]) -> None:
         write(arguments[0], page())
     else:
         print(page(), end="")
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

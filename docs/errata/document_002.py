@@ -4,9 +4,10 @@ from functools import cache
 
 import numpy as np
 
-from ..spatial.rotations import multiply, rotation_x, rotation_y, rotation_z
-from .errata_engine import Array, Facts, Verdict, facts, verdict
-from .errata_entry import Entry
+from dynamis.spatial.rotations import multiply, rotation_x, rotation_y, rotation_z
+
+from .engine import Array, Facts, Verdict, facts, verdict
+from .entry import Entry
 
 Z = np.array([0.0, 0.0, 1.0])
 

@@ -5,13 +5,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..dynamics.kinematics import jacobian
-from ..model.chain import chain
-from ..model.model import Payload
-from ..spatial.functions import MATH
-from .errata_engine import Array, Facts, Verdict, catalogue, facts, verdict
-from .errata_entry import Entry
-from .setting import one_link
+from dynamis.dynamics.kinematics import jacobian
+from dynamis.equations.setting import one_link
+from dynamis.model.chain import chain
+from dynamis.model.model import Payload
+from dynamis.spatial.functions import MATH
+
+from .engine import Array, Facts, Verdict, catalogue, facts, verdict
+from .entry import Entry
 
 Z = np.array([0.0, 0.0, 1.0])
 

@@ -4,11 +4,12 @@ from functools import cache
 
 import numpy as np
 
-from ..dynamics.lagrange_euler import LagrangeEuler, lagrange_euler_terms
-from ..model.chain import chain
-from ..spatial.functions import MATH
-from .errata_engine import Array, Verdict, catalogue, verdict
-from .errata_entry import Entry
+from dynamis.dynamics.lagrange_euler import LagrangeEuler, lagrange_euler_terms
+from dynamis.model.chain import chain
+from dynamis.spatial.functions import MATH
+
+from .engine import Array, Verdict, catalogue, verdict
+from .entry import Entry
 
 Q, QD, QDD = (0.4, 0.8), (0.9, 0.6), (0.5, 0.7)
 G = 9.81

@@ -5,14 +5,15 @@ from functools import cache
 
 import numpy as np
 
-from ..dynamics.gibbs_appell import Wrench, down, home, observation_matrix, row
-from ..dynamics.kinematics import inertias, motions, poses
-from ..dynamics.newton_euler import Motion, newton_euler, outward
-from ..model.chain import Chain, chain
-from ..spatial.functions import MATH
-from ..spatial.inertia import linear
-from .errata_engine import Array, Verdict, catalogue, skew, verdict
-from .errata_entry import Entry
+from dynamis.dynamics.gibbs_appell import Wrench, down, home, observation_matrix, row
+from dynamis.dynamics.kinematics import inertias, motions, poses
+from dynamis.dynamics.newton_euler import Motion, newton_euler, outward
+from dynamis.model.chain import Chain, chain
+from dynamis.spatial.functions import MATH
+from dynamis.spatial.inertia import linear
+
+from .engine import Array, Verdict, catalogue, skew, verdict
+from .entry import Entry
 
 N = 6
 Q, QD, QDD = (

@@ -7,15 +7,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..dynamics.equation import mass_matrix
-from ..dynamics.kinematics import frames
-from ..model.chain import chain
-from ..model.files import load_model
-from ..model.model import Model
-from ..spatial.functions import MATH
-from .render_formula import plain
-from .setting import numeric
-from .steps_newton import newton_steps
+from dynamis.dynamics.equation import mass_matrix
+from dynamis.dynamics.kinematics import frames
+from dynamis.equations.render_formula import plain
+from dynamis.equations.setting import numeric
+from dynamis.equations.steps_newton import newton_steps
+from dynamis.model.chain import chain
+from dynamis.model.files import load_model
+from dynamis.model.model import Model
+from dynamis.spatial.functions import MATH
 
 AGREES = 1e-9  # largest difference of a right formula
 DIFFERS = 1e-3  # smallest difference of a wrong one

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from .errata_engine import Verdict
+from .engine import Verdict
 
 
 @dataclass(frozen=True)

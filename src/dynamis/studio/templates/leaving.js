@@ -1,0 +1,1 @@
+addEventListener("beforeunload", (e) => { e.preventDefault(); e.returnValue = "work"; });
