@@ -1,13 +1,19 @@
 """Texts of other languages in files of their own, in the folder `templates` beside their users.
 
-`@NAME@` in a template is the place of a value.
+    @NAME@                          a value
+    @IF NAME@ ... @ELSE@ ... @END@  text that is there where a value is true, or is not
+
+A line that holds nothing but one of IF, ELSE and END leaves no line behind. `@` means nothing else
+in C, C++, CMake, Markdown and XML, and CMake's own `configure_file` writes placeholders like this;
+`$@` of make is followed by a space.
 """
 
 import re
 from functools import cache
 from importlib.resources import files
 
-MARK = re.compile(r"@([A-Z][A-Z0-9_]*)@")
+CHOICE = "IF [A-Z][A-Z0-9_]*|ELSE|END"
+MARK = re.compile(rf"^@({CHOICE})@\n|@({CHOICE}|[A-Z][A-Z0-9_]*)@", re.MULTILINE)
 
 
 @cache
@@ -18,8 +24,22 @@ def text(package: str, name: str) -> str:
 
 def filled(package: str, name: str, **values: object) -> str:
     """The template with its values, each put in as it is: what looks like a mark in it is none."""
-    parts = MARK.split(text(package, name))
-    if unused := values.keys() - set(parts[1::2]):
+    template, parts, at = text(package, name), [], 0
+    places = {(m[1] or m[2]).removeprefix("IF ") for m in MARK.finditer(template)}
+    if unused := values.keys() - places:
         raise TypeError(f"template {name} has no place for {', '.join(sorted(unused))}")
-    parts[1::2] = [str(values[mark]) for mark in parts[1::2]]
-    return "".join(parts)
+    shown = [True]  # whether the text within each IF is wanted
+    for mark in MARK.finditer(template):
+        if all(shown):
+            parts.append(template[at : mark.start()])
+        at = mark.end()
+        word = mark[1] or mark[2]
+        if word == "ELSE":
+            shown[-1] = not shown[-1]
+        elif word == "END":
+            shown.pop()
+        elif word.startswith("IF "):
+            shown.append(all(shown) and bool(values[word.removeprefix("IF ")]))
+        elif all(shown):
+            parts.append(str(values[word]))
+    return "".join([*parts, template[at:]])

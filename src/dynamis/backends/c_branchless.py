@@ -4,13 +4,14 @@ Conditions are masks, words of all bits or none; DY_HIDE keeps from the optimise
 from, or clang makes branches of them again. A compiler that is not like gcc gets plain C99.
 With our own the work does not depend on the data at all, and nothing is linked.
 Sine and cosine by Cody-Waite reduction and the Cephes polynomials, good to 2 units in the last
-place for every plausible angle (up to 1e6 rad); exp by powers of two and a polynomial, held at its value at +-EXP_LAST beyond;
-tanh from exp.
+place for every plausible angle (up to 1e6 rad); exp by powers of two and a polynomial, held at its
+value at +-EXP_LAST beyond; tanh from exp. Their C is the template own_functions.c.
 """
 
 import re
 from collections.abc import Mapping, Sequence
 
+from .. import templates
 from ..errors import OptionError
 from ..trace.program import Constant, Input, Operation, Program
 from .c_function import COMPARE, INFIX, LIBRARY, PRECISIONS, Precision, framed, literal, prototype
@@ -81,19 +82,13 @@ def helpers(dtype: str, code: str) -> str:
 def _all_helpers(dtype: str) -> str:
     p, real = PRECISIONS[dtype], REALS[dtype]
     word, bits, mantissa, bias = WORDS[dtype]
-    T = p.type
 
     def c(x: float) -> str:
         return literal(x, p)
 
     first, *others = PIECES[dtype]
     reduction = "".join(
-        f"""    part = k * {c(piece)};
-    next = high - part;
-    low = low + ((high - next) - part);
-    high = next;
-"""
-        for piece in others
+        templates.filled(__package__, "reduction_step.c", PIECE=c(piece)) for piece in others
     )
 
     def horner(values: Sequence[float]) -> str:
@@ -108,157 +103,33 @@ def _all_helpers(dtype: str) -> str:
     small = f"x * z * {horner(TANH[dtype][0])}"
     if len(TANH[dtype]) > 1:
         small += f" / {horner(TANH[dtype][1])}"
-    ln2 = (0.693359375, -2.12194440054690582767e-4)
-    top = EXP_LAST[dtype]
-    return f"""/* an optimiser that knows a mask for a condition may make a branch of it */
-#if defined(__GNUC__)
-#define DY_HIDE(mask) __asm__("" : "+r"(mask))
-#else
-#define DY_HIDE(mask) ((void)(mask))
-#endif
-
-typedef union {{ {T} f; {word} i; }} dy_word;
-
-static inline {T} dy_nan(void)
-{{
-    dy_word w;
-    w.i = ({word}){(1 << bits - 1) - (1 << mantissa - 1)}u;
-    return w.f;
-}}
-
-static inline {T} dy_inf(void)
-{{
-    dy_word w;
-    w.i = ({word}){(1 << bits - 1) - (1 << mantissa)}u;
-    return w.f;
-}}
-
-static inline {word} dy_mask(int condition)
-{{
-    {word} mask = ({word})0 - ({word})(condition != 0);
-    DY_HIDE(mask);
-    return mask;
-}}
-
-static inline {T} dy_choose({word} mask, {T} a, {T} b)
-{{
-    dy_word x, y;
-    x.f = a;
-    y.f = b;
-    x.i = (x.i & mask) | (y.i & ~mask);
-    return x.f;
-}}
-
-static inline {T} dy_truth({word} mask)
-{{
-    dy_word w;
-    w.f = {c(1.0)};
-    w.i &= mask;
-    return w.f;
-}}
-
-static inline {T} dy_select({T} c, {T} a, {T} b)
-{{
-    return dy_choose(dy_mask(c != {c(0.0)}), a, b);
-}}
-
-static inline {T} dy_abs({T} x)
-{{
-    dy_word w;
-    w.f = x;
-    w.i &= ~(({word})1 << {bits - 1});
-    return w.f;
-}}
-
-static inline {T} dy_sign({T} x)
-{{
-    const {word} sign = ({word})1 << {bits - 1};
-    dy_word in, one;
-    in.f = x;
-    one.f = {c(1.0)};
-    one.i |= in.i & sign;
-    return dy_choose(dy_mask(dy_abs(x) > {c(0.0)}), one.f, x + {c(0.0)});
-}}
-
-static inline {T} dy_min({T} a, {T} b)
-{{
-    return dy_choose(dy_mask((a != a) | (a < b)), a, b);
-}}
-
-static inline {T} dy_max({T} a, {T} b)
-{{
-    return dy_choose(dy_mask((a != a) | (a > b)), a, b);
-}}
-
-static inline {T} dy_floor({T} x)
-{{
-    const {T} whole = {c(2.0**mantissa)}; /* from here on every number is whole */
-    const {word} sign = ({word})1 << {bits - 1};
-    dy_word in, k;
-    in.f = x;
-    k.f = dy_abs(x) + whole - whole;
-    k.i |= in.i & sign;
-    k.f = k.f - dy_truth(dy_mask(k.f > x));
-    k.i |= in.i & sign; /* -0.0 stays */
-    return dy_choose(dy_mask(dy_abs(x) < whole), k.f, x);
-}}
-
-static inline {T} dy_sine({T} x, {word} quarter)
-{{
-    const {T} magic = {c(real.magic)};
-    dy_word shifted, s, value;
-    {T} k, high, low, part, next, r, z, sine, cosine;
-    shifted.f = x * {c(0.6366197723675814)} + magic;
-    k = shifted.f - magic;
-    shifted.i += quarter;
-    high = x - k * {c(first)};
-    low = {c(0.0)};
-{reduction}    r = high + low;
-    low = (high - r) + low; /* what r could not hold */
-    z = r * r;
-    sine = r + (r * z * {horner(real.sine)} + low);
-    part = {c(0.5)} * z;
-    next = {c(1.0)} - part;
-    cosine = next + ((({c(1.0)} - next) - part) + (z * z * {horner(real.cosine)} - r * low));
-    value.f = dy_choose(({word})0 - (shifted.i & 1u), cosine, sine);
-    s.i = (shifted.i & 2u) << {bits - 2};
-    value.i ^= s.i;
-    return value.f;
-}}
-
-static inline {T} dy_sin({T} x)
-{{
-    return dy_sine(x, 0u);
-}}
-
-static inline {T} dy_cos({T} x)
-{{
-    return dy_sine(x, 1u);
-}}
-
-static inline {T} dy_exp({T} x)
-{{
-    const {T} magic = {c(real.magic)};
-    const {T} y = dy_max({c(-top)}, dy_min(x, {c(top)}));
-    dy_word scale, shifted;
-    {T} k, r;
-    shifted.f = y * {c(1.4426950408889634)} + magic;
-    k = shifted.f - magic;
-    r = (y - k * {c(ln2[0])}) - k * {c(ln2[1])};
-    scale.i = (shifted.i + {bias}u) << {mantissa}; /* the low bits of shifted are k */
-    return {series} * scale.f;
-}}
-
-static inline {T} dy_tanh({T} x)
-{{
-    const {T} z = x * x;
-    const {T} e = dy_exp({c(2.0)} * x);
-    const {T} large = {c(1.0)} - {c(2.0)} / (e + {c(1.0)});
-    const {T} small = x + {small};
-    const {T} near = {c(TANH_SMALL)};
-    return dy_choose(dy_mask(dy_abs(x) < near), small, large);
-}}
-"""
+    return templates.filled(
+        __package__,
+        "own_functions.c",
+        T=p.type,
+        F=p.suffix,
+        WORD=word,
+        SIGN=bits - 1,
+        SIGN_LESS_1=bits - 2,
+        MANTISSA=mantissa,
+        BIAS=bias,
+        NAN=(1 << bits - 1) - (1 << mantissa - 1),
+        INF=(1 << bits - 1) - (1 << mantissa),
+        WHOLE=c(2.0**mantissa),
+        MAGIC=c(real.magic),
+        TWO_OVER_PI=c(0.6366197723675814),
+        HALF_PI=c(first),
+        REDUCTION=reduction,
+        SINE=horner(real.sine),
+        COSINE=horner(real.cosine),
+        LOG2_E=c(1.4426950408889634),
+        LN2_HIGH=c(0.693359375),
+        LN2_LOW=c(-2.12194440054690582767e-4),
+        EXP_LAST=c(EXP_LAST[dtype]),
+        SERIES=series,
+        TANH=small,
+        TANH_SMALL=c(TANH_SMALL),
+    )
 
 
 def function(program: Program, name: str, dtype: str, own: bool = True) -> str:

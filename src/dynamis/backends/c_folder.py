@@ -1,15 +1,17 @@
 """A folder of C99 that compiles together: headers (C and C++), functions, a self-test, builds."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from .. import templates
 from ..trace.interpreter import interpret
 from ..trace.program import Program
 from .c_function import PRECISIONS, Precision, function, literal, prototype
-from .c_names import comment, identifier
-from .cpp_header import header as cpp_header
+from .c_names import comment, identifier, intro, remarks
+from .cpp_header import functions, namespace
 
 SAMPLES = 5
 TOLERANCE = {"double": 1e-10, "float": 1e-3}  # relative to the largest entry of a result
@@ -22,33 +24,31 @@ def folder(
     precision = PRECISIONS[dtype]
     stem = identifier(robot)
     names = {key: f"{stem}_{identifier(key, 'f')}" for key in programs}
-    intro = ["/*", *(f" * {comment(line)}".rstrip() for line in notes), " */"]
+    given = {"INTRO": intro(notes), "REMARKS": remarks(notes), "STEM": stem, "UP": stem.upper()}
+    given |= {"T": precision.type, "SPACE": namespace(stem)}
+    filled = partial(templates.filled, __package__, **given)
+    inside = {name: programs[key] for key, name in names.items()}
+    tables, calls = _test(inside, precision)
     return {
-        f"{stem}.h": _header(stem, intro, programs, names, precision),
-        f"{stem}.hpp": cpp_header(stem, intro, programs, names, precision),
-        f"{stem}.c": _source(stem, intro, programs, names, precision),
-        f"{stem}_test.c": _test(stem, intro, programs, names, precision),
-        "Makefile": _hashes(notes) + _makefile(stem),
-        "CMakeLists.txt": _hashes(notes) + _cmake(stem),
+        f"{stem}.h": filled("kernels.h", PROTOTYPES=_prototypes(programs, names, precision)),
+        f"{stem}.hpp": filled("kernels.hpp", FUNCTIONS=functions(stem, programs, names, precision)),
+        f"{stem}.c": filled(
+            "kernels.c",
+            FUNCTIONS="\n\n".join(function(p, name, precision) for name, p in inside.items()),
+        ),
+        f"{stem}_test.c": filled(
+            "kernels_test.c", TOLERANCE=f"{TOLERANCE[precision.type]:g}", TABLES=tables, CALLS=calls
+        ),
+        "Makefile": filled("Makefile"),
+        "CMakeLists.txt": filled("CMakeLists.txt"),
     }
 
 
-def _header(stem: str, intro: list, programs: Mapping, names: Mapping, precision: Precision) -> str:
-    guard = f"{stem.upper()}_H"
-    lines = [*intro, f"#ifndef {guard}", f"#define {guard}", ""]
-    lines += ["#ifdef __cplusplus", 'extern "C" {', "#endif", ""]
+def _prototypes(programs: Mapping, names: Mapping, precision: Precision) -> str:
+    lines = []
     for key, program in programs.items():
-        cost = program.cost
-        lines.append(f"/* {comment(key)}: {comment(str(cost))}; matrices row by row */")
+        lines.append(f"/* {comment(key)}: {comment(str(program.cost))}; matrices row by row */")
         lines += [f"{prototype(program, names[key], precision)};", ""]
-    lines += ["#ifdef __cplusplus", "}", "#endif", "", f"#endif /* {guard} */"]
-    return "\n".join(lines) + "\n"
-
-
-def _source(stem: str, intro: list, programs: Mapping, names: Mapping, precision: Precision) -> str:
-    lines = [*intro, f'#include "{stem}.h"', "", "#include <math.h>", ""]
-    for key, program in programs.items():
-        lines += [function(program, names[key], precision), ""]
     return "\n".join(lines)
 
 
@@ -69,38 +69,18 @@ def _array(name: str, values: np.ndarray, precision: Precision) -> str:
     return f"static const {precision.type} {name}[{SAMPLES}][{size}] = {{\n{rows}}};"
 
 
-def _test(stem: str, intro: list, programs: Mapping, names: Mapping, precision: Precision) -> str:
-    T = precision.type
-    dtype = np.float64 if T == "double" else np.float32
-    lines = [*intro, f'#include "{stem}.h"', "", "#include <math.h>", "#include <stdio.h>", ""]
-    lines += [
-        f"static int differs(const char *name, const {T} *got, const {T} *expected, int size)",
-        "{",
-        "    double worst = 0.0, largest = 1e-3;",
-        "    int i;",
-        "    for (i = 0; i < size; i++) {",
-        "        const double error = fabs((double)got[i] - (double)expected[i]);",
-        "        if (!(error <= worst)) worst = error;",
-        "        if (fabs((double)expected[i]) > largest) largest = fabs((double)expected[i]);",
-        "    }",
-        f"    if (worst <= {TOLERANCE[T]:g} * largest) return 0;",
-        '    printf("%s differs by %g\\n", name, worst);',
-        "    return 1;",
-        "}",
-        "",
-    ]
-    calls = []
-    for key, program in programs.items():
+def _test(programs: Mapping[str, Program], precision: Precision) -> tuple[str, str]:
+    """Recorded numbers of all functions, and the calls that use them."""
+    dtype = np.float64 if precision.type == "double" else np.float32
+    tables, calls = [], []
+    for name, program in programs.items():
         inputs, outputs = vectors(program, dtype)
-        name = names[key]
         for port, values in zip(program.inputs, inputs, strict=True):
-            lines += [_array(f"{name}_{port.name}", values, precision), ""]
+            tables += [_array(f"{name}_{port.name}", values, precision), ""]
         for port, values in zip(program.outputs, outputs, strict=True):
-            lines += [_array(f"{name}_{port.name}_expected", values, precision), ""]
-        calls += _calls(program, name, T)
-    lines += ["int main(void)", "{", "    int wrong = 0, i;", *calls]
-    lines += ['    printf(wrong ? "FAILED\\n" : "passed\\n");', "    return wrong != 0;", "}"]
-    return "\n".join(lines) + "\n"
+            tables += [_array(f"{name}_{port.name}_expected", values, precision), ""]
+        calls += _calls(program, name, precision.type)
+    return "\n".join(tables), "\n".join(calls)
 
 
 def _calls(program: Program, name: str, T: str) -> list[str]:
@@ -112,35 +92,3 @@ def _calls(program: Program, name: str, T: str) -> list[str]:
         expected = f"{name}_{port.name}_expected[i]"
         lines.append(f'        wrong += differs("{name}", {port.name}, {expected}, {port.size});')
     return [*lines, "    }"]
-
-
-def _hashes(notes: Sequence[str]) -> str:
-    return "".join(f"# {comment(line)}".rstrip() + "\n" for line in notes) + "\n"
-
-
-def _makefile(stem: str) -> str:
-    return (
-        "CC ?= cc\n"
-        "CFLAGS ?= -std=c99 -O2 -Wall -Wextra -Werror -pedantic\n\n"
-        f"test: {stem}_test\n\t./{stem}_test\n\n"
-        f"{stem}_test: {stem}.c {stem}_test.c {stem}.h\n"
-        f"\t$(CC) $(CFLAGS) -o $@ {stem}.c {stem}_test.c -lm\n\n"
-        f"clean:\n\trm -f {stem}_test\n\n.PHONY: test clean\n"
-    )
-
-
-def _cmake(stem: str) -> str:
-    return (
-        "cmake_minimum_required(VERSION 3.10)\n"
-        f"project({stem} C)\n"
-        "set(CMAKE_C_STANDARD 99)\n"
-        f"add_library({stem} STATIC {stem}.c)\n"
-        f"target_include_directories({stem} PUBLIC ${{CMAKE_CURRENT_SOURCE_DIR}})\n"
-        "if(UNIX)\n"
-        f"  target_link_libraries({stem} PUBLIC m)\n"
-        "endif()\n"
-        "enable_testing()\n"
-        f"add_executable({stem}_test {stem}_test.c)\n"
-        f"target_link_libraries({stem}_test PRIVATE {stem})\n"
-        f"add_test(NAME self_test COMMAND {stem}_test)\n"
-    )

@@ -1,6 +1,7 @@
 """Names that are safe in generated code: whatever a model file calls itself."""
 
 import re
+from collections.abc import Iterable
 
 KEYWORDS = frozenset(
     [
@@ -67,3 +68,13 @@ def comment(text: str) -> str:
     plain = re.sub(r"[^ -~]+", "?", text.replace("\n", " ").replace("\\", "/"))
     plain = re.sub(r"\?+", "?", plain)  # no trigraphs
     return plain.replace("*/", "* /").replace("/*", "/ *")
+
+
+def intro(notes: Iterable[str]) -> str:
+    """The comment that begins a file of C."""
+    return f"/*\n{remarks(notes, ' *')} */"
+
+
+def remarks(notes: Iterable[str], mark: str = "#") -> str:
+    """Notes as lines of comment, each behind its mark."""
+    return "".join(f"{mark} {comment(line)}".rstrip() + "\n" for line in notes)

@@ -12,10 +12,11 @@ from typing import Any
 
 import casadi as ca
 
+from .. import templates
 from ..errors import OptionError
 from ..trace.ops import OPS
 from ..trace.program import Constant, Input, Port, Program
-from .c_names import comment, identifier
+from .c_names import identifier, remarks
 
 # ops whose meaning in the table is NumPy's; the others are operators and work as they stand
 OURS: Mapping[str, Callable[..., Any]] = {
@@ -37,7 +38,7 @@ def casadi_folder(
     stem = identifier(robot)
     names = {key: f"{stem}_{identifier(key, 'f')}" for key in programs}
     files = {
-        f"{names[key]}.casadi": f"{_saved(function(program, names[key]))}\n{_intro(notes)}"
+        f"{names[key]}.casadi": f"{_saved(function(program, names[key]))}\n{remarks(notes)}"
         for key, program in programs.items()
     }
     return {**files, f"{stem}_load.py": _loader(names, notes)}
@@ -78,16 +79,6 @@ def _matrix(entries: list[Any], port: Port) -> Any:
     return ca.densify(ca.reshape(ca.vertcat(*entries), columns, rows).T)
 
 
-def _intro(notes: Sequence[str]) -> str:
-    return "".join(f"# {comment(line)}".rstrip() + "\n" for line in notes)
-
-
 def _loader(names: Mapping[str, str], notes: Sequence[str]) -> str:
-    rows = "".join(f'    "{name}",\n' for name in names.values())
-    return (
-        f'{_intro(notes)}"""Load the CasADi functions beside this file, by name."""\n\n'
-        "from pathlib import Path\n\nimport casadi\n\n"
-        f"NAMES = [\n{rows}]\n"
-        'FUNCTIONS = {n: casadi.Function.load(str(Path(__file__).with_name(f"{n}.casadi")))'
-        " for n in NAMES}\n"
-    )
+    rows = "\n".join(f'    "{name}",' for name in names.values())
+    return templates.filled(__package__, "casadi_load.py.in", REMARKS=remarks(notes), NAMES=rows)

@@ -1,6 +1,6 @@
 """A C++17 header over the generated C: arrays in, arrays out, nothing allocated."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from ..trace.program import Program
 from .c_function import Precision
@@ -24,19 +24,15 @@ def namespace(stem: str) -> str:
     return f"{stem}_" if stem in RESERVED else stem
 
 
-def header(
-    stem: str, intro: Sequence[str], programs: Mapping[str, Program], names: Mapping[str, str],
-    precision: Precision,
-) -> str:  # fmt: skip
-    """The text of <stem>.hpp."""
-    guard, space = f"{stem.upper()}_HPP", namespace(stem)
-    lines = [*intro, f"#ifndef {guard}", f"#define {guard}", "", "#include <array>", ""]
-    lines += [f'#include "{stem}.h"', "", f"namespace dynamis::{space} {{", ""]
-    for key, program in programs.items():
-        lines.append(f"/* {comment(key)}; matrices row by row */")
-        lines.append(_function(program, names[key], names[key][len(stem) + 1 :], precision.type))
-    lines += [f"}}  // namespace dynamis::{space}", "", f"#endif  // {guard}"]
-    return "\n".join(lines) + "\n"
+def functions(
+    stem: str, programs: Mapping[str, Program], names: Mapping[str, str], precision: Precision
+) -> str:
+    """The functions of <stem>.hpp."""
+    return "\n".join(
+        f"/* {comment(key)}; matrices row by row */\n"
+        + _function(program, names[key], names[key][len(stem) + 1 :], precision.type)
+        for key, program in programs.items()
+    )
 
 
 def _function(program: Program, called: str, name: str, T: str) -> str:

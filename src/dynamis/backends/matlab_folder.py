@@ -9,28 +9,21 @@ from typing import Any
 
 import numpy as np
 
+from .. import templates
 from ..trace.program import Constant, Input, Operation, Port, Program
 from .c_folder import SAMPLES, vectors
-from .c_names import comment, identifier
+from .c_names import comment, identifier, remarks
 
 LONGEST = 63  # letters of a name that MATLAB reads
 TOLERANCE = {"float64": 1e-10, "float32": 1e-3}  # relative to the largest entry of a result
 INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 COMPARE = {"lt": "<", "le": "<=", "eq": "==", "ne": "~="}
 LIBRARY = {"sin", "cos", "exp", "tanh", "atan2", "floor", "abs", "sign"}
-# what MATLAB would answer with a complex number, or without the NaN, or has no word for
+# functions of helpers.m: MATLAB answers with a complex number, without the NaN, or has none
 HELPERS = {
-    "sqrt": ("real_sqrt(x)", "if x < 0, y = x * NaN; else, y = sqrt(x); end"),
-    "log": ("real_log(x)", "if x < 0, y = x * NaN; else, y = log(x); end"),
-    "pow": (
-        "real_power(x, p)",
-        "if x == 1, y = x; elseif isinf(p), y = abs(x)^p; "
-        "elseif x < 0 && p ~= floor(p), y = x * NaN; else, y = x^p; end",
-    ),
-    "min": ("smaller(x, z)", "if x ~= x || x < z, y = x; else, y = z; end"),
-    "max": ("larger(x, z)", "if x ~= x || x > z, y = x; else, y = z; end"),
-    "select": ("choose(c, x, z)", "if c ~= 0, y = x; else, y = z; end"),
-}
+    "sqrt": "real_sqrt", "log": "real_log", "pow": "real_power", "min": "smaller", "max": "larger",
+    "select": "choose",
+}  # fmt: skip
 
 
 def matlab_folder(
@@ -41,7 +34,7 @@ def matlab_folder(
     room = LONGEST - 1 - max(len(key) for key in keys.values())
     stem = identifier(robot)[:room].strip("_")
     names = {key: f"{stem}_{short}" for key, short in keys.items()}
-    intro = "".join(f"% {comment(line)}".rstrip() + "\n" for line in notes)
+    intro = remarks(notes, "%")
     files = {
         f"{names[key]}.m": function(program, names[key], intro, dtype)
         for key, program in programs.items()
@@ -100,7 +93,7 @@ def expression(op: str, x: list[str]) -> str:
     if op in LIBRARY:
         return f"{op}({', '.join(x)})"
     if op in HELPERS:
-        return f"{HELPERS[op][0].partition('(')[0]}({', '.join(x)})"
+        return f"{HELPERS[op]}({', '.join(x)})"
     if op == "not":
         return f"double({x[0]} == 0)"
     if op in ("and", "or"):
@@ -109,8 +102,8 @@ def expression(op: str, x: list[str]) -> str:
 
 
 def _helper(op: str) -> str:
-    head, body = HELPERS[op]
-    return f"\nfunction y = {head}\n    {body}\nend"
+    functions = templates.text(__package__, "helpers.m").rstrip().split("\n\n")
+    return "\n" + next(f for f in functions if f" {HELPERS[op]}(" in f)
 
 
 def _size(port: Port) -> tuple[int, ...]:
@@ -144,7 +137,7 @@ def _shapes(program: Program, outputs: Sequence[str]) -> str:
 
 def _test(programs: Mapping, names: Mapping, intro: str, dtype: str) -> str:
     """A script that calls every function with recorded numbers."""
-    lines = [intro + "failed = 0;"]
+    lines = []
     for key, program in programs.items():
         inputs, outputs = vectors(program, np.dtype(dtype))
         given = [f"in_{p.name}" for p in program.inputs]
@@ -160,16 +153,12 @@ def _test(programs: Mapping, names: Mapping, intro: str, dtype: str) -> str:
         )
         lines.append(f"    [{', '.join(got)}] = {names[key]}({', '.join(arguments)});")
         for result, expected in zip(got, wanted, strict=True):
-            lines += [
-                f"    a = double({result}(:)); b = {expected}(:, k); off = abs(a - b);",
-                "    off(a == b | (isnan(a) & isnan(b))) = 0;",
-                f"    if any(~(off <= {TOLERANCE[dtype]:g} * max([1e-3; abs(b)])))",
-                f"        fprintf('{names[key]} differs by %g\\n', max(off)); failed = 1;",
-                "    end",
-            ]
+            given = {"GOT": result, "EXPECTED": expected, "NAME": names[key]}
+            given["TOLERANCE"] = f"{TOLERANCE[dtype]:g}"
+            lines.append(templates.filled(__package__, "compare.m", **given).rstrip("\n"))
         lines.append("end")
-    lines += ["if failed", "    error('FAILED');", "end", "disp('passed');"]
-    return "\n".join(lines) + "\n"
+    calls = "\n".join(lines)
+    return templates.filled(__package__, "kernels_test.m", REMARKS=intro, CALLS=calls)
 
 
 def _table(name: str, port: Port, samples: Any) -> str:

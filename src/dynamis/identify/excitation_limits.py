@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import evaluate as door
-from ..arguments import shown
-from ..errors import OptionError, ShapeError, did_you_mean
+from ..errors import OptionError, ShapeError, did_you_mean, shown
 from ..model.finding import Finding
 from ..trajectory.arguments import numbers
 from ..trajectory.limits import bounds

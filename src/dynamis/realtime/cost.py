@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from .. import templates
 from ..arguments import checked, is_word, text
 from ..control.controller import Controller
 from ..errors import FileError, OptionError, did_you_mean
@@ -280,25 +281,8 @@ def _counts(
 
 def _driver(stem: str, count: int) -> str:
     """A program that starts anew at every second sample, so that the safe state is met too."""
-    return f"""#include <stdio.h>
-#include "{stem}.h"
-int main(int argc, char **argv)
-{{
-    static {stem}_state state;
-    static {stem}_measurement measurement;
-    static {stem}_reference reference;
-    static double torque[{stem.upper()}_JOINTS];
-    FILE *file = fopen(argv[argc - 1], "rb");
-    int k;
-    for (k = 0; k < {count}; k++) {{
-        if (fread(&measurement, sizeof measurement, 1, file) != 1) return 1;
-        if (fread(&reference, sizeof reference, 1, file) != 1) return 1;
-        if (k % 4 == 0) {stem}_init(&state, &measurement);
-        {stem}_step(&state, &measurement, &reference, (void *)torque);
-    }}
-    return 0;
-}}
-"""
+    given = {"STEM": stem, "UP": stem.upper(), "COUNT": count}
+    return templates.filled(__package__, "cost.c", **given)
 
 
 def _run(command: list[str]) -> str:

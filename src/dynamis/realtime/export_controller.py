@@ -19,7 +19,7 @@ from ..export import UNIT
 from ..files import write_folder
 from ..origin import model_hash
 from ..trajectory.trajectory import Trajectory
-from .build_files import cmake, makefile, readme
+from .build_files import build_files, readme
 from .c_text import TRIGS, header, plain, self_test, source, stem_of
 from .cpp_text import cpp_header
 from .law import LATCH, NO_LIMIT, Law
@@ -122,9 +122,8 @@ def _files(law: Law, dtype: str, trig: str, target: str) -> dict[str, str]:
         f"{stem}.c": source(law, notes, dtype, trig),
         f"{stem}_test.c": self_test(law, notes, dtype, sample_rows(law)),
         f"{stem}_loop.c": loop_source(law, notes, dtype),
-        "Makefile": makefile(stem, trig, notes),
-        "CMakeLists.txt": cmake(stem, trig, notes),
-        "README.md": readme(law, stem, dtype, trig, notes),
+        **build_files(stem, trig, notes),
+        "README.md": readme(law, dtype, trig, notes),
         **beside,
     }
 
@@ -139,7 +138,8 @@ def _refuse_options(target: Any, trig: Any, dtype: str) -> None:
         raise OptionError(f"trig is {trig!r}, expected 'libm' or 'own'", did_you_mean(trig, TRIGS))
     if target != "c" and trig != "libm":
         raise OptionError(
-            f"trig is {trig!r}, but target {target!r} has the elementary functions of its own world",
+            f"trig is {trig!r}, but target {target!r} has the elementary functions of its own "
+            "world",
             "leave trig out",
         )
     if target == UNIT and dtype != "float64":

@@ -4,13 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ..backends.c_names import identifier
+from .. import templates
+from ..backends.c_names import identifier, remarks
 from ..kernels import kernel_named
 from ..origin import model_hash
 from ..programs import program
 from .c_text import plain, stem_of
 from .export_controller import notes_of
-from .regenerate import SCRIPT, ingredients, options_of, remarks, repeatable, robot_file
+from .regenerate import SCRIPT, ingredients, options_of, repeatable, robot_file
 
 if TYPE_CHECKING:
     from ..robot.dynamics import DynamicMethods
@@ -49,19 +50,15 @@ def arm_origin(robot: "DynamicMethods", fmi: str, dt: float) -> Origin:
         ALLOCATES,
     ]
     notes = [plain(line) for line in lines]
-    script = f"""{remarks(notes)}
-import sys
-from pathlib import Path
-
-import dynamis as dy
-
-if dy.__version__ != {__version__!r}:
-    print(f"made by dynamis {__version__}, this is {{dy.__version__}}: the unit may differ")
-here = Path(__file__).resolve().parent
-folder = Path(sys.argv[1]) if len(sys.argv) > 1 else here
-robot = dy.load(here / "{stem}_robot.toml")
-print(dy.export_fmu(robot, folder / "{stem}.fmu", fmi={fmi!r}, dt={dt!r}))
-"""
+    script = templates.filled(
+        __package__,
+        "regenerate_arm.py.in",
+        REMARKS=remarks(notes),
+        VERSION=__version__,
+        STEM=stem,
+        FMI=fmi,
+        DT=repr(dt),
+    )
     files = {f"{stem}_robot.toml": robot_file(robot.model, notes), SCRIPT: script}
     return Origin(model, kernel.hash, tuple(notes), files)
 

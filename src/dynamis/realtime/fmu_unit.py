@@ -1,16 +1,23 @@
 """What a co-simulation unit is: its variables, and the C of its model.
 
 The value reference of a variable is its place among the model's values: 0 is time, then
-parameters, inputs, outputs.
+parameters (FIXED), inputs (up to SETTABLE), outputs; INTEGER is the one that is an integer, 0 if
+there is none. Its C is three templates: fmu.c holds the model, of which
+
+    model_reset(m), model_begin(m), model_step(m, t, length) -> NULL or what went wrong
+
+is called with finite numbers, length >= 0, t not before m->r[0]; fmu_unit.c an instance; fmi3.c and
+fmi2.c every function of the standard, those that a unit does not do with an error. Types are
+declared there: no header of the standard is needed. Whoever calls with NULL or with a wrong
+reference gets an error, not a crash.
 """
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from .. import templates
 from ..backends.c_function import PRECISIONS, function, literal
-from ..backends.c_names import comment, identifier
-from ..backends.fmu_interface import interface
-from ..backends.fmu_model import MODEL
+from ..backends.c_names import identifier, intro
 from ..kernels import kernel_named
 from ..programs import program
 from .c_text import stem_of
@@ -20,6 +27,7 @@ if TYPE_CHECKING:
     from ..robot import Robot
     from .law import Law
 
+FUNCTIONS = {"3.0": "fmi3.c", "2.0": "fmi2.c"}
 DOUBLE = PRECISIONS["float64"]
 UNITS = {"revolute": ("rad", "rad/s", "rad/s2", "N.m"), "prismatic": ("m", "m/s", "m/s2", "N")}
 
@@ -58,14 +66,20 @@ class Unit:
         inputs = (v.reference for v in self.variables if v.causality == "input")
         settable = max(inputs, default=fixed)
         integer = next((v.reference for v in self.variables if v.integer), 0)
-        intro = ["/*", *(f" * {comment(line)}".rstrip() for line in self.origin.notes), " */"]
-        headers = ("math", "stdbool", "stddef", "stdint", "stdlib", "string")
-        return "\n".join([
-            *intro, *(f"#include <{h}.h>" for h in headers), "",
-            f'#define TOKEN "{token}"', f"#define VALUES {self.values}",
-            f"#define STATES {max(1, self.states)}", f"#define FIXED {fixed}",
-            f"#define SETTABLE {settable}", f"#define INTEGER {integer}", "", MODEL, self.code, interface(fmi),
-        ])  # fmt: skip
+        shared = templates.text(__package__, "fmu_unit.c")
+        return templates.filled(
+            __package__,
+            "fmu.c",
+            INTRO=intro(self.origin.notes),
+            TOKEN=token,
+            VALUES=self.values,
+            STATES=max(1, self.states),
+            FIXED=fixed,
+            SETTABLE=settable,
+            INTEGER=integer,
+            MODEL=self.code,
+            INTERFACE=templates.filled(__package__, FUNCTIONS[fmi], UNIT=shared),
+        )
 
 
 def _joints(robot: "Robot", unit: int) -> list[tuple[str, str]]:
@@ -113,52 +127,17 @@ def arm_unit(robot: "Robot", dt: float, origin: Origin) -> Unit:
     tau = v.add("tau", robot, 3, "torque or force of the drive", "input", start=0.0)
     q = v.add("q", robot, 0, "position", "output")
     v.add("qd", robot, 1, "velocity", "output")
-    code = f"""static {function(kernel, "forward_dynamics", DOUBLE)}
-
-static void runge_kutta(double x[{2 * n}], const double tau[{n}], double h)
-{{
-    const double place[4] = {{0.0, 0.5, 0.5, 1.0}};
-    double k[4][{2 * n}], y[{2 * n}];
-    int i, s;
-    for (s = 0; s < 4; s++) {{
-        for (i = 0; i < {2 * n}; i++) y[i] = s == 0 ? x[i] : x[i] + place[s] * h * k[s - 1][i];
-        for (i = 0; i < {n}; i++) k[s][i] = y[{n} + i];
-        forward_dynamics(y, y + {n}, tau, k[s] + {n});
-    }}
-    for (i = 0; i < {2 * n}; i++) {{
-        x[i] += h / 6.0 * (k[0][i] + 2.0 * k[1][i] + 2.0 * k[2][i] + k[3][i]);
-    }}
-}}
-
-static void model_begin(model *m)
-{{
-    int i;
-    for (i = 0; i < {2 * n}; i++) m->r[{q} + i] = m->r[1 + i];
-}}
-
-static void model_reset(model *m)
-{{
-    memset(m, 0, sizeof *m);
-    m->r[{h}] = {literal(dt, DOUBLE)};
-}}
-
-static const char *model_step(model *m, double t, double length)
-{{
-    const double steps = fmax(1.0, ceil(length / m->r[{h}] - 1e-9));
-    double x[{2 * n}], k;
-    int i;
-    if (t > m->r[0] + SLACK(t)) return "time was left out since the step before";
-    if (!(m->r[{h}] > 0.0)) return "h is not a step above zero";
-    if (!(steps <= MOST)) return "the step holds too many steps of h";
-    memcpy(x, m->r + {q}, sizeof x);
-    for (k = 0.0; k < steps; k += 1.0) runge_kutta(x, m->r + {tau}, length / steps);
-    for (i = 0; i < {2 * n}; i++) {{
-        if (!isfinite(x[i])) return "the state is no longer finite: smaller steps, or smaller torques";
-    }}
-    memcpy(m->r + {q}, x, sizeof x);
-    return NULL;
-}}
-"""
+    code = templates.filled(
+        __package__,
+        "fmu_arm.c",
+        FORWARD_DYNAMICS=function(kernel, "forward_dynamics", DOUBLE),
+        N=n,
+        N2=2 * n,
+        H=h,
+        Q=q,
+        TAU=tau,
+        DT=literal(dt, DOUBLE),
+    )
     about = (
         f"{robot.name}: the arm, torques to positions and velocities. Rigid bodies, rotors and the "
         "friction of the model, whose sign(velocity) is zero at rest: a joint does not stick. "
@@ -184,38 +163,20 @@ def law_unit(law: "Law", origin: Origin) -> Unit:
     status = v.one(
         "status", "0 running, 1 bad sample, 2 safe until reset", "output", integer=True, **held
     )
-    given = f"m->r + {wanted}" if law.reference is None else "&now"
-    code = f"""static {function(law.start_program(), "law_start", DOUBLE)}
-
-static {function(law.program(), "law_sample", DOUBLE)}
-
-#define SAMPLE_TIME {literal(law.sample_time, DOUBLE)}
-
-static void model_begin(model *m)
-{{
-    (void)m;
-}}
-
-static void model_reset(model *m)
-{{
-    memset(m, 0, sizeof *m);
-}}
-
-/* samples at whole multiples of the sample time, of which the step's start belongs to it */
-static const char *model_step(model *m, double t, double length)
-{{
-    const double end = t + length - m->begin;
-    double next[{law.states}], now;
-    if (!(end / SAMPLE_TIME - m->count <= MOST)) return "too many samples since the step before";
-    for (now = m->count * SAMPLE_TIME; now < end - 1e-9 * SAMPLE_TIME; now = m->count * SAMPLE_TIME) {{
-        if (m->count < 1.0) law_start(m->r + {q}, m->r + {qd}, m->x);
-        law_sample(m->x, m->r + {q}, m->r + {qd}, {given}, m->r + {tau}, next, m->r + {status});
-        memcpy(m->x, next, sizeof next);
-        m->count += 1.0;
-    }}
-    return NULL;
-}}
-"""
+    code = templates.filled(
+        __package__,
+        "fmu_controller.c",
+        START=function(law.start_program(), "law_start", DOUBLE),
+        SAMPLE=function(law.program(), "law_sample", DOUBLE),
+        SAMPLE_TIME=literal(law.sample_time, DOUBLE),
+        STATES=law.states,
+        INSIDE=law.reference is not None,
+        Q=q,
+        QD=qd,
+        WANTED=wanted,
+        TAU=tau,
+        STATUS=status,
+    )
     about = (
         f"{type(law.controller).__name__} of {robot.name}: measurements and reference to torques, "
         f"one sample every {law.sample_time:g} s; inputs are read at the start of a communication "

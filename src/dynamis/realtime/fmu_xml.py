@@ -2,6 +2,7 @@
 
 from xml.sax.saxutils import escape, quoteattr
 
+from .. import templates
 from .fmu_unit import Unit, Variable
 
 BASE = {
@@ -9,7 +10,6 @@ BASE = {
     "m": {"m": 1}, "m/s": {"m": 1, "s": -1}, "m/s2": {"m": 1, "s": -2},
     "N": {"kg": 1, "m": 1, "s": -2}, "N.m": {"kg": 1, "m": 2, "s": -2},
 }  # fmt: skip
-ABILITIES = 'canHandleVariableCommunicationStepSize="true"'
 
 
 def plain(text: str) -> str:
@@ -21,66 +21,40 @@ def description(unit: Unit, fmi: str, token: str) -> str:
     """modelDescription.xml."""
     from .. import __version__
 
-    identity = "instantiationToken" if fmi == "3.0" else "guid"
     used = {v.unit for v in unit.variables if v.unit}
     units = [
         f"    <Unit name={quoteattr(name)}><BaseUnit {_attributes(powers)}/></Unit>"
         for name, powers in BASE.items() if name in used
     ]  # fmt: skip
     variables, structure = (_fmi3 if fmi == "3.0" else _fmi2)(unit)
-    return "\n".join([
-        '<?xml version="1.0" encoding="UTF-8"?>',
-        f"<fmiModelDescription fmiVersion={quoteattr(fmi)} modelName={quoteattr(plain(unit.name))} "
-        f"{identity}={quoteattr(token)} description={quoteattr(plain(unit.about))} "
-        f'generationTool="dynamis {__version__}" variableNamingConvention="structured">',
-        *_co_simulation(unit, fmi),
-        "  <UnitDefinitions>", *units, "  </UnitDefinitions>",
-        f'  <DefaultExperiment startTime="0" stopTime="1" stepSize="{unit.step!r}"/>',
-        *(_origin(unit, "VendorAnnotations", 'Tool name="dynamis"') if fmi == "2.0" else ()),
-        "  <ModelVariables>", *variables, "  </ModelVariables>",
-        "  <ModelStructure>", *structure, "  </ModelStructure>",
-        *(_origin(unit, "Annotations", 'Annotation type="dynamis"') if fmi == "3.0" else ()),
-        "</fmiModelDescription>", "",
-    ])  # fmt: skip
-
-
-def _origin(unit: Unit, around: str, tag: str) -> list[str]:
-    """Where the unit comes from, as the standard's annotations."""
-    from .. import __version__
-
-    words = {"version": __version__, "model": unit.origin.model, "program": unit.origin.program}
-    return [
-        f"  <{around}><{tag}>",
-        f"    <Origin {' '.join(f'{k}={quoteattr(v)}' for k, v in words.items())}>",
-        *(f"      <Note>{escape(plain(line))}</Note>" for line in unit.origin.notes if line),
-        f"    </Origin></{tag.split(maxsplit=1)[0]}></{around}>",
-    ]
+    notes = (line for line in unit.origin.notes if line)
+    return templates.filled(
+        __package__,
+        "modelDescription.xml",
+        FMI=fmi,
+        FMI3=fmi == "3.0",
+        VERSION=__version__,
+        TOKEN=token,
+        STEM=unit.stem,
+        NAME=quoteattr(plain(unit.name)),
+        ABOUT=quoteattr(plain(unit.about)),
+        STEP=repr(unit.step),
+        UNITS="\n".join(units),
+        VARIABLES="\n".join(variables),
+        STRUCTURE="\n".join(structure),
+        MODEL=unit.origin.model,
+        PROGRAM=unit.origin.program,
+        NOTES="\n".join(f"      <Note>{escape(plain(line))}</Note>" for line in notes),
+    )
 
 
 def build_description(unit: Unit) -> str:
     """sources/buildDescription.xml of FMI 3.0."""
-    return (
-        '<?xml version="1.0" encoding="UTF-8"?>\n<fmiBuildDescription fmiVersion="3.0">\n'
-        f'  <BuildConfiguration modelIdentifier="{unit.stem}">\n'
-        f'    <SourceFileSet language="C99"><SourceFile name="{unit.stem}.c"/></SourceFileSet>\n'
-        "  </BuildConfiguration>\n</fmiBuildDescription>\n"
-    )
+    return templates.filled(__package__, "buildDescription.xml", STEM=unit.stem)
 
 
 def _attributes(powers: dict[str, int]) -> str:
     return " ".join(f'{k}="{v}"' for k, v in powers.items())
-
-
-def _co_simulation(unit: Unit, fmi: str) -> list[str]:
-    head = f'  <CoSimulation modelIdentifier="{unit.stem}" {ABILITIES}'
-    if fmi == "3.0":
-        return [f'{head} canGetAndSetFMUState="true" canSerializeFMUState="true"/>']
-    return [
-        f'{head} canGetAndSetFMUstate="true" canSerializeFMUstate="true" '
-        'canNotUseMemoryManagementFunctions="true">',
-        f'    <SourceFiles><File name="{unit.stem}.c"/></SourceFiles>',
-        "  </CoSimulation>",
-    ]
 
 
 def _common(v: Variable) -> str:

@@ -21,7 +21,7 @@ ARGUMENTS = {  # what the constructors take, which is what the objects keep unde
 
 
 def reference_text(trajectory: Trajectory, notes: Sequence[str] = ()) -> str | None:
-    """JSON of a trajectory of `dy.trajectory`, with what a person should know; None for any other."""
+    """JSON of a trajectory of `dy.trajectory`, with its notes; None for any other."""
     table = _table(trajectory)
     if table is None:
         return None

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import control
+from .. import control, templates
+from ..backends.c_names import remarks
 from ..model.toml import toml_text
-from .c_text import plain
 from .law import Law
 from .reference_file import reference_text
 
@@ -67,11 +67,6 @@ def ingredients(
     return {**files, SCRIPT: _script(law, stem, files, options, notes)}
 
 
-def remarks(notes: Sequence[str]) -> str:
-    """Notes as the comment that begins a script or a TOML file."""
-    return "".join(f"# {plain(line)}".rstrip() + "\n" for line in notes)
-
-
 def robot_file(model: "Model", notes: Sequence[str]) -> str:
     """A model as TOML under its notes."""
     return f"{remarks(notes)}\n{toml_text(model)}"
@@ -82,42 +77,25 @@ def _script(
 ) -> str:
     from .. import __version__
 
-    parts = {"model": f"{stem}_model.toml", "reference": f"{stem}_reference.json"}
-    words = {}
-    for name, value in fields(law.controller).items():
-        words[name] = spelt(value) if name != "model" else "model"
+    given = {name: spelt(value) for name, value in fields(law.controller).items()} | {
+        "model": "model"
+    }
     model = "None" if law.controller.model is None else "robot"
-    if parts["model"] in files:
-        model = f'dy.load(here / "{parts["model"]}")'
-    reference = "None"
-    if parts["reference"] in files:
-        reference = f'read_reference(here / "{parts["reference"]}")'
-    given = "".join(f"    {name}={word},\n" for name, word in words.items())
-    told = "".join(f"    {name}={spelt(value)},\n" for name, value in options.items())
-    read = "from dynamis.realtime.reference_file import read_reference\n"
-    return f"""{remarks(notes)}
-import sys
-from pathlib import Path
-
-import dynamis as dy
-{read if law.reference is not None else ""}
-if dy.__version__ != {__version__!r}:
-    print(f"made by dynamis {__version__}, this is {{dy.__version__}}: the files may differ")
-here = Path(__file__).resolve().parent
-robot = dy.load(here / "{stem}_robot.toml")
-model = {model}
-reference = {reference}
-controller = dy.control.{type(law.controller).__name__}(
-{given})
-files = dy.export_controller(
-    controller,
-    robot,
-    sys.argv[1] if len(sys.argv) > 1 else here,
-    reference=reference,
-{told})
-for file in files:
-    print(file)
-"""
+    if f"{stem}_model.toml" in files:
+        model = f'dy.load(here / "{stem}_model.toml")'
+    told = {name: spelt(value) for name, value in options.items()}
+    return templates.filled(
+        __package__,
+        "regenerate.py.in",
+        REMARKS=remarks(notes),
+        VERSION=__version__,
+        STEM=stem,
+        MODEL=model,
+        INSIDE=law.reference is not None,
+        KIND=type(law.controller).__name__,
+        GIVEN="\n".join(f"    {name}={word}," for name, word in given.items()),
+        TOLD="\n".join(f"    {name}={word}," for name, word in told.items()),
+    )
 
 
 def spelt(value: Any) -> str | None:

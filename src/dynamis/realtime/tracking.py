@@ -12,11 +12,11 @@ from .plant_run import PlantRun
 
 @dataclass(frozen=True, eq=False)
 class Tracking:
-    """Errors of every joint (rad or m): those of all steps until the last one under a running torque,
-    safe torques between them included.
+    """Errors of every joint (rad or m): those of all steps until the last one under a running
+    torque, safe torques between them included.
 
-    `steps` are those under the torque of a controller; `running` is the share of them under a running
-    torque, `safe` the number under a safe one.
+    `steps` are those under the torque of a controller; `running` is the share of them under a
+    running torque, `safe` the number under a safe one.
     """
 
     joints: tuple[str, ...]

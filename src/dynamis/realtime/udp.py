@@ -1,4 +1,4 @@
-"""Packets between a controller and a plant: what they hold, in Python and in C.
+"""Packets between a controller and a plant: what they hold.
 
 Little endian, one packet per datagram:
 
@@ -17,7 +17,7 @@ The plant answers to whoever sent it a torque packet last.
 import math
 import struct
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 MAGIC = 0x314E5944  # "DYN1"
 MEASUREMENT, TORQUE = 1, 2
@@ -69,48 +69,21 @@ def torque_of(data: bytes, n: int) -> Packet | None:
     return found if good else None
 
 
-C_PACKETS = f"""
-#define MAGIC 0x{MAGIC:08x}u
-#define MEASUREMENT {MEASUREMENT}u
-#define TORQUE {TORQUE}u
-#define HEAD {HEAD.size}
-#define LISTENING ({LISTENING:.0f})
-#define BYE {BYE:.0f}
-
-static void put(unsigned char *at, uint64_t value, int bytes)
-{{
-    int i;
-    for (i = 0; i < bytes; i++) at[i] = (unsigned char)((value >> (8 * i)) & 0xffu);
-}}
-
-static uint64_t take(const unsigned char *at, int bytes)
-{{
-    uint64_t value = 0;
-    int i;
-    for (i = 0; i < bytes; i++) value |= (uint64_t)at[i] << (8 * i);
-    return value;
-}}
-
-static void put_number(unsigned char *at, double number)
-{{
-    uint64_t bits;
-    memcpy(&bits, &number, sizeof bits);
-    put(at, bits, 8);
-}}
-
-static double take_number(const unsigned char *at)
-{{
-    const uint64_t bits = take(at, 8);
-    double number;
-    memcpy(&number, &bits, sizeof number);
-    return number;
-}}
-
-static void put_head(unsigned char *at, uint32_t kind, uint64_t sequence, double t)
-{{
-    put(at, MAGIC, 4);
-    put(at + 4, kind, 4);
-    put(at + 8, sequence, 8);
-    put_number(at + 16, t);
-}}
-"""
+def words(n: int) -> dict[str, Any]:
+    """What templates say of the packets of n joints."""
+    return {
+        "MAGIC": f"0x{MAGIC:08x}",
+        "MEASUREMENT": MEASUREMENT,
+        "TORQUE": TORQUE,
+        "HEAD": HEAD.size,
+        "IN": HEAD.size + 16 * n,
+        "OUT": HEAD.size + 8 * n + 8,
+        "N_AND_STATUS": n + 1,
+        "LISTENING": f"{LISTENING:g}",
+        "RUNNING": f"{RUNNING:g}",
+        "BAD": f"{BAD:g}",
+        "SAFE": f"{SAFE:g}",
+        "BYE": f"{BYE:g}",
+        "HOST": HOST,
+        "PORT": PORT,
+    }

@@ -1,17 +1,4 @@
-"""The C that FMI 3.0 and 2.0 share: a model, and the unit that holds one instance of it."""
-
-MODEL = """typedef struct {
-    double r[VALUES]; /* by value reference */
-    double x[STATES];
-    double begin; /* time of the start */
-    double count; /* samples so far */
-} model;
-
-#define SLACK(t) (1e-9 * (1.0 + fabs(t))) /* how far two sums of the same steps may differ, s */
-#define MOST 1e7 /* steps or samples in one communication step */
-"""
-
-SHARED = """typedef struct {
+typedef struct {
     model m;
     int running;
     LOGGER log;
@@ -170,13 +157,11 @@ static int unit_read(const unsigned char *bytes, size_t size, void **state)
     *state = s;
     return OK;
 }
-"""
 
-EXPORT = """#if defined(_WIN32)
+#if defined(_WIN32)
 #define EXPORT __declspec(dllexport)
 #elif defined(__GNUC__)
 #define EXPORT __attribute__((visibility("default")))
 #else
 #define EXPORT
 #endif
-"""

@@ -1,0 +1,6 @@
+@INTRO@
+#include "@STEM@.h"
+
+#include <math.h>
+
+@FUNCTIONS@

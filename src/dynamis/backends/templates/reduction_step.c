@@ -1,0 +1,4 @@
+    part = k * @PIECE@;
+    next = high - part;
+    low = low + ((high - next) - part);
+    high = next;
