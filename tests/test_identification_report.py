@@ -149,12 +149,11 @@ def test_a_page_that_fails_leaves_the_old_one(estimate, tmp_path, monkeypatch):
     path = tmp_path / "id.html"
     path.write_text("old")
 
-    def fail(self, partial):
-        partial.write_text("half")
+    def fail(file):
         raise OSError("disk full")
 
-    monkeypatch.setattr("dynamis.report.page.Page.save", fail)
-    with pytest.raises(OSError, match="disk full"):
+    monkeypatch.setattr("os.fsync", fail)  # the last thing before the new page takes its place
+    with pytest.raises(FileError, match="disk full"):
         estimate.report(path)
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]

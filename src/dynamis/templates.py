@@ -17,12 +17,12 @@ MARK = re.compile(rf"^@({CHOICE})@\n|@({CHOICE}|[A-Z][A-Z0-9_]*)@", re.MULTILINE
 
 
 @cache
-def text(package: str, name: str) -> str:
+def text(package: str | None, name: str) -> str:
     """The template as it stands."""
-    return files(package).joinpath("templates", name).read_text(encoding="utf-8")
+    return files(str(package)).joinpath("templates", name).read_text(encoding="utf-8")
 
 
-def filled(package: str, name: str, **values: object) -> str:
+def filled(package: str | None, name: str, **values: object) -> str:
     """The template with its values, each put in as it is: what looks like a mark in it is none."""
     template, parts, at = text(package, name), [], 0
     places = {(m[1] or m[2]).removeprefix("IF ") for m in MARK.finditer(template)}
