@@ -155,7 +155,7 @@ def test_bad_calls():
     for given, options, message in (
         ((), {}, "nothing was given, expected a controller of dy.control with its robot"),
         ((law.controller,), {}, "ComputedTorque was given without the robot"),
-        ((law.robot,), {}, "was given, expected a controller"),
+        ((law.robot,), {}, ", expected a Law or a Controller"),
         ((law, law.robot), {}, "a Law has its own"),
         ((law,), {"trig": "libn"}, "trig is 'libn', expected 'own' or 'libm'"),
         ((law,), {"dtype": "float16"}, "dtype"),
