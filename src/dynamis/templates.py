@@ -25,9 +25,6 @@ def text(package: str | None, name: str) -> str:
 def filled(package: str | None, name: str, **values: object) -> str:
     """The template with its values, each put in as it is: what looks like a mark in it is none."""
     template, parts, at = text(package, name), [], 0
-    places = {(m[1] or m[2]).removeprefix("IF ") for m in MARK.finditer(template)}
-    if unused := values.keys() - places:
-        raise TypeError(f"template {name} has no place for {', '.join(sorted(unused))}")
     shown = [True]  # whether the text within each IF is wanted
     for mark in MARK.finditer(template):
         if all(shown):

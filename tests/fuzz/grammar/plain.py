@@ -170,7 +170,8 @@ def word(text: str, rng: Random) -> str:
 
 
 def _long(old: str, rng: Random) -> str:
-    return (old.strip("\"'") or "x") * rng.choice((10, 100, 1000, 20_000))
+    unit = old.strip("\"'") or "x"
+    return unit * min(rng.choice((10, 100, 1000, 20_000)), max(1, MOST // len(unit)))
 
 
 def line(text: str, rng: Random) -> str:
