@@ -49,7 +49,8 @@ def words():
 def asked():
     """(folder, pattern) of every template that a call names: * stands for what it fills in."""
     for where, node in nodes():
-        if isinstance(node, ast.Call) and ast.unparse(node.func).startswith("templates."):
+        called = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+        if called in ("templates.text", "templates.filled") and len(node.args) > 1:
             name = node.args[1]
             if isinstance(name, ast.Constant):
                 yield where, name.value
@@ -114,7 +115,7 @@ def test_read_as_it_stands(path):
     package = ".".join(("dynamis", *folder(path).relative_to(SOURCE).parts))
     read = templates.text(package, path.name)
     assert read.encode() == path.read_bytes()
-    assert read.endswith("\n") and "\r" not in read
+    assert read.rstrip("\n") and "\r" not in read
     assert templates.text(package, path.name) is read
 
 
