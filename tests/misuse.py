@@ -481,6 +481,8 @@ NOT_TRIED = {
     "simulate.Tableau": "a table of numbers that proves its own sums",
     "Picture.set": "matplotlib's own",
     "errors.did_you_mean": "the hint of a message, for code of ours",
+    "errors.legible": "the text of a message, for code of ours",
+    "errors.abbreviated": "the text of a message, for code of ours",
 }
 ENDLESS = {"realtime.run_plant.duration"}  # numbers here mean what they say
 

@@ -37,12 +37,16 @@ def shown(value: object) -> str:
         return f"<{type(value).__name__}>"
 
 
+def _text(given: object) -> str:
+    return legible(abbreviated(given if isinstance(given, str) else shown(given)))
+
+
 class DynamisError(Exception):
     """Base of all errors of this package."""
 
     def __init__(self, message: str, hint: str | None = None):
-        message = legible(abbreviated(message))
-        self.hint = hint = None if hint is None else legible(abbreviated(hint))
+        message = _text(message)
+        self.hint = hint = None if hint is None else _text(hint)
         super().__init__(message if hint is None else f"{message}\nhint: {hint}")
 
 

@@ -133,7 +133,7 @@ HOSTILE = {
     "run.exe": (b"MZ", "is no log"),
     "run": (b"t,q1\n", "is no log"),
     "run.npz": (b"PK\x03\x04 not really", "not an .npz archive"),
-    "pickle.npz": (lambda: npz(q=np.array([Trap()] * 9)), "pickled objects"),
+    "pickle.npz": (lambda: npz(q=np.array([Trap()] * 9), tau=np.zeros(9)), "pickled objects"),
     "bomb.npz": (bomb, "unpacks to 300 MB"),
     "bomb.parquet": (arrow_bomb, "unpacks to 229 MB"),
     "broken.parquet": (b"PAR1 nonsense PAR1", "cannot be read as Parquet"),

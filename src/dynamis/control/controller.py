@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from .. import arguments
 from ..errors import OptionError, ShapeError, shown
 from ..evaluate import NUMPY, numbers
 from ..generic import Arm, over_symbols
@@ -88,6 +89,15 @@ class Controller(ABC):
         return f"{type(self).__module__}.{type(self).__qualname__}{self.options!r}"
 
 
+def _written_in(function: Any, file: str | None) -> bool:
+    """Whether a function stands in a file, as it is or held to its annotations (`checked`)."""
+    code = getattr(function, "__code__", None)
+    while code is not None and code.co_filename == arguments.__file__:
+        function = getattr(function, "__wrapped__", None)
+        code = getattr(function, "__code__", None)
+    return code is not None and code.co_filename == file
+
+
 def intact(block: Any) -> bool:
     """Whether all of a block's code is this package's own, as its files have it.
 
@@ -107,8 +117,7 @@ def intact(block: Any) -> bool:
             if name.startswith("__") or not (callable(value) or hasattr(value, "__get__")):
                 continue
             function = getattr(value, "fget", None) or getattr(value, "__func__", value)
-            code = getattr(function, "__code__", None)
-            if code is None or code.co_filename != module.__file__:
+            if not _written_in(function, module.__file__):
                 return False
     return set(vars(block)) <= {field.name for field in fields(block)}
 

@@ -24,7 +24,7 @@ POOR = 1e4  # condition number beyond which a motion does not excite the unknown
 class LogError(DynamisError, ValueError):
     """A log that cannot become a model; `findings` says all that is wrong with it."""
 
-    def __init__(self, message: str, hint: str | None, findings: Sequence[Finding]):
+    def __init__(self, message: str, hint: str | None = None, findings: Sequence[Finding] = ()):
         self.findings = tuple(findings)
         super().__init__(message, hint)
 

@@ -43,7 +43,7 @@ OPEN = "from_mujoco(mujoco.MjModel.from_xml_path(path)) opens whatever the file 
 
 
 @checked
-def from_mjcf(source: str | Path, tip: str | None = None) -> Robot:
+def from_mjcf(source: Any, tip: str | None = None) -> Robot:
     """The robot of MJCF text, or of a file if `source` is a path; `tip` as in `from_mujoco`.
 
     Only files in the folder of that path are opened; text has none.
