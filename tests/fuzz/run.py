@@ -49,7 +49,7 @@ def run(target: list[str], corpus: Path, seconds: int, runs: int = -1) -> Result
         (folder / "new").mkdir()
         (folder / "found").mkdir()
         options = [
-            *(f"-max_total_time={seconds}", f"-runs={runs}", f"-timeout={HANGING}"),
+            *(f"-max_total_time={seconds}", f"-runs={runs}", f"-timeout={HANGING}", "-seed=1"),
             *(f"-rss_limit_mb={LARGEST}", "-max_len=50000", f"-artifact_prefix={folder}/found/"),
             *("-print_final_stats=1", str(folder / "new"), str(corpus)),
         ]
