@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
-from ..arguments import choice, is_list
+from ..arguments import choice, is_list, is_word
 from ..errors import ModelError, OptionError, did_you_mean, shown
 from ..spatial.inertia import Inertia, from_com
 from .conventions import CONVENTIONS, convention_named
@@ -135,28 +135,28 @@ class Model:
             twice = next((x for i, x in enumerate(names) if x in names[:i]), None)
             if twice is not None:
                 raise ModelError(f"two {what}s are called {twice!r}, expected distinct names")
-        if self.tool_link is not None and self.tool_link not in self.link_names:
+        if self.tool_link is not None and not is_word(self.tool_link, self.link_names):
             raise OptionError(
                 f"tool_link {self.tool_link!r} is not a link of {self.name!r}",
                 did_you_mean(self.tool_link, self.link_names),
             )
         links = set(self.link_names)
         for frame in self.frames:
-            if frame.link is not None and frame.link not in links:
+            if frame.link is not None and not is_word(frame.link, links):
                 raise OptionError(
                     f"frame {frame.name!r} sits on {frame.link!r}, which is not a link",
                     did_you_mean(frame.link, self.link_names),
                 )
         known: set[str] = set()
         for link in self.links:
-            if link.parent is not None and link.parent not in known:
+            if link.parent is not None and not is_word(link.parent, known):
                 raise ModelError(
                     f"link {link.name!r} has parent {link.parent!r}, expected a link listed "
                     f"before it: {sorted(known)}"
                 )
             known.add(str(link.name))
             leader = link.mimic[0] if link.mimic else None
-            if leader is not None and leader not in self.joint_names:
+            if leader is not None and not is_word(leader, self.joint_names):
                 raise OptionError(
                     f"joint {link.joint_name!r} mimics {leader!r}, which is not a joint that "
                     "moves by itself",
