@@ -3,7 +3,7 @@
 import re
 from html import unescape
 
-from dynamis.equations.render_formula import mathml
+from dynamis.equations.render.formula import mathml
 
 WRITTEN = re.compile(
     r'<(?P<tag>span|div) class="arithmatex">\\[(\[](?P<latex>.*?)\\[)\]]</(?P=tag)>', re.DOTALL

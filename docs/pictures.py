@@ -221,35 +221,24 @@ def friction() -> Figure:
 def pipeline() -> Figure:
     """The folders in the order in which data pass through them."""
     figure, ax = bare(8.6, 3.6, (0, 8.6), (0, 3.7))
+    math, compiler, arm, use, page = "#e3f2fd", "#fff3e0", "#e8f5e9", "#f3e5f5", "#eceff1"
     rows = [
         [
-            ("spatial", "#e3f2fd"),
-            ("model", "#e3f2fd"),
-            ("dynamics", "#e3f2fd"),
-            ("trace", "#fff3e0"),
-            ("backends", "#fff3e0"),
+            ("spatial", math),
+            ("model", math),
+            ("dynamics", math),
+            ("compile", compiler),
+            ("export", compiler),
         ],
+        [("robot", arm), ("ik", arm), ("base", arm), ("equations", arm), ("plots", arm)],
         [
-            ("kernels", "#fff3e0"),
-            ("robot", "#e8f5e9"),
-            ("ik, base", "#e8f5e9"),
-            ("equations", "#e8f5e9"),
-            ("plots", "#e8f5e9"),
+            ("trajectory", use),
+            ("control", use),
+            ("simulation", use),
+            ("logs, identify", use),
+            ("excite, realtime", use),
         ],
-        [
-            ("trajectory", "#f3e5f5"),
-            ("simulate", "#f3e5f5"),
-            ("control", "#f3e5f5"),
-            ("identify", "#f3e5f5"),
-            ("realtime", "#f3e5f5"),
-        ],
-        [
-            ("agree, bench", "#eceff1"),
-            ("report", "#eceff1"),
-            ("demo", "#eceff1"),
-            ("studio", "#eceff1"),
-            ("cli", "#eceff1"),
-        ],
+        [("agree, bench", page), ("report", page), ("demo", page), ("cli", page), ("studio", page)],
     ]
     for i, row in enumerate(rows):
         y = 2.95 - 0.9 * i

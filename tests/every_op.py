@@ -1,8 +1,8 @@
 """A program that uses every operation once: what a backend must print."""
 
-from dynamis.trace.builder import Builder
-from dynamis.trace.ops import OPS
-from dynamis.trace.program import Port, Program
+from dynamis.compile.builder import Builder
+from dynamis.compile.ops import OPS
+from dynamis.compile.program import Port, Program
 
 UNARY_ON = {"sqrt": 2, "log": 2, "floor": 1, "abs": 1, "sign": 1, "not": 3}
 BINARY_ON = {"pow": (2, 0), "and": (3, 4), "or": (3, 4)}

@@ -35,7 +35,7 @@ import dynamis as dy
 from dynamis.errors import DynamisError
 from dynamis.robot.calls import CALL_OPTIONS
 
-MODULES = ("agree", "gym", "identify", "plots", "realtime", "simulate")  # besides dynamis.__all__
+MODULES = ("agree", "gym", "identify", "plots", "realtime", "simulation")  # besides dynamis.__all__
 N = 2  # joints of the robot that is misused
 PATIENCE = 2.0  # seconds after which the script calls a call slow
 

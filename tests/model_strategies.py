@@ -1,9 +1,9 @@
 """Random models for the file formats: every field, both DH conventions, URDF trees, symbols."""
 
+from dynamis.model.check.model.finding import LEVELS, Finding
 from hypothesis import strategies as st
 
 from dynamis.model.drive import Drive
-from dynamis.model.finding import LEVELS, Finding
 from dynamis.model.friction import Friction
 from dynamis.model.link import Link
 from dynamis.model.model import Model, NamedFrame, Payload

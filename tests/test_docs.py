@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import dynamis as dy
-from dynamis.model import tables
+from dynamis.model.formats import tables
 from dynamis.model.friction import LAWS
 
 ROOT = Path(__file__).parents[1]

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dynamis.dynamics.kinematics import jacobian
-from dynamis.equations.setting import one_link
+from dynamis.equations.derivation.setting import one_link
 from dynamis.model.chain import chain
 from dynamis.model.model import Payload
 from dynamis.spatial.functions import MATH

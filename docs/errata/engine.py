@@ -9,11 +9,11 @@ import numpy as np
 
 from dynamis.dynamics.equation import mass_matrix
 from dynamis.dynamics.kinematics import frames
-from dynamis.equations.render_formula import plain
-from dynamis.equations.setting import numeric
-from dynamis.equations.steps_newton import newton_steps
+from dynamis.equations.derivation.newton_euler import newton_steps
+from dynamis.equations.derivation.setting import numeric
+from dynamis.equations.render.formula import plain
 from dynamis.model.chain import chain
-from dynamis.model.files import load_model
+from dynamis.model.formats.files import load_model
 from dynamis.model.model import Model
 from dynamis.spatial.functions import MATH
 

@@ -3,16 +3,15 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from . import errors
-from .backends.forks import LOCK
+from .lazy import LOCK
 from .model.drive import Drive
 from .model.friction import Friction
 from .model.link import Link
 from .robot import Robot, load
 
 if TYPE_CHECKING:
-    from . import control, interop, rtb, trajectory, transforms
-    from .generic import compile_function as compile
+    from . import control, interop, trajectory, transforms
+    from .compile.arm import compile_function as compile
     from .identify import (
         Log,
         Processing,
@@ -22,9 +21,10 @@ if TYPE_CHECKING:
         identify_payload,
         read_log,
     )
-    from .realtime.export_controller import export_controller
-    from .realtime.fmu import export_fmu
-    from .simulate import Run, Sensors, simulate
+    from .interop import rtb_names as rtb
+    from .realtime.export import export_controller
+    from .realtime.fmu.export import export_fmu
+    from .simulation import Run, Sensors, simulate
 
 __version__ = "0.1.0"
 
@@ -57,22 +57,21 @@ __all__ = [
 ]
 
 _LATER = {
-    "Log": ("identify.log", "Log"),
+    "Log": ("logs.log", "Log"),
     "Processing": ("identify.processing", "Processing"),
-    "Run": ("simulate.run", "Run"),
-    "Sensors": ("simulate.sensors", "Sensors"),
+    "Run": ("simulation.run", "Run"),
+    "Sensors": ("control.sensors", "Sensors"),
     "control": ("control", None),
-    "excite": ("identify.excite", "excite"),
-    "export_controller": ("realtime.export_controller", "export_controller"),
-    "export_fmu": ("realtime.fmu", "export_fmu"),
+    "excite": ("excite.excite", "excite"),
+    "export_controller": ("realtime.export", "export_controller"),
+    "export_fmu": ("realtime.fmu.export", "export_fmu"),
     "identify": ("identify.identify", "identify"),
     "identify_drive_gains": ("identify.drive_gains", "identify_drive_gains"),
     "identify_payload": ("identify.payload", "identify_payload"),
     "interop": ("interop", None),
-    "read_log": ("identify.read", "read_log"),
+    "read_log": ("logs.read", "read_log"),
     "rtb": ("rtb", None),
-    "simulate": ("simulate.simulate", "simulate"),
-    "compile": ("generic", "compile_function"),
+    "simulate": ("simulation.simulate", "simulate"),
     "trajectory": ("trajectory", None),
     "transforms": ("transforms", None),
 }

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .arguments import number, positive, whole
+from .compile.arrays import numbers
 from .errors import OptionError, ShapeError, shown
-from .evaluate import numbers
+from .lazy import package
 from .model.quantity import resolve
-from .packages import package
 from .robot import Robot, load
-from .simulate.stepper import Stepper
+from .simulation.stepper import Stepper
 
 if TYPE_CHECKING:
     import gymnasium

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from .arguments import choice, number
+from .compile.arrays import numbers
 from .errors import OptionError, ShapeError, shown
-from .evaluate import numbers
 from .model.pose import homogeneous
-from .spatial import dh as _dh
 from .spatial import frames, rotations
+from .spatial import frames as _dh
 
 ANGLE = "an angle in radians"
 SMALL = 1e-100

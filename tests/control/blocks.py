@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 
 import dynamis as dy
+from dynamis.compile.arm import Arm
 from dynamis.control import (
     ComputedTorque,
     FeedForward,
@@ -16,7 +17,6 @@ from dynamis.control import (
     SlotineLi,
     TaskSpace,
 )
-from dynamis.generic import Arm
 from dynamis.model.chain import chain
 from dynamis.spatial.functions import MATH
 from tests.random_robots import build

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dynamis as dy
+from dynamis.compile.arrays import NUMPY
 from dynamis.control import ComputedTorque, FeedForward, JointPID, PointToPoint
-from dynamis.evaluate import NUMPY
 from tests.random_robots import chains
 
 from .blocks import ARMS, sample, stepped, torque

@@ -15,7 +15,7 @@ from dynamis.control import (
     second_order,
     third_order,
 )
-from dynamis.control.gains import FASTEST, check_sampling
+from dynamis.control.controller import FASTEST, check_sampling
 from dynamis.errors import OptionError, ShapeError
 
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import dynamis as dy
+from dynamis.compile.arrays import NUMPY
+from dynamis.compile.tracer import SX
 from dynamis.control import ControlLoop, Measured, MomentumObserver, Reference
-from dynamis.evaluate import NUMPY
-from dynamis.trace.tracer import SX
 
 from .blocks import ARMS, LAWS, arm_of, gains_of, sample, stepped
 

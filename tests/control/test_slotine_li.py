@@ -7,7 +7,7 @@ import pytest
 
 import dynamis as dy
 from dynamis.control import Measured, SlotineLi
-from dynamis.control.reference_regressor import reference_regressor
+from dynamis.control.slotine_li import reference_regressor
 from tests.random_robots import body, build
 
 from .blocks import ARMS, arm_of, gains_of, sample, stepped, torque

@@ -7,14 +7,13 @@ import pytest
 
 import dynamis as dy
 from dynamis.errors import DynamisWarning, OptionError, ShapeError
-from dynamis.identify.bodies import basis, physical, pseudo_inertia
-from dynamis.identify.choose import joined
 from dynamis.identify.diagnose import LogError
 from dynamis.identify.estimators import ESTIMATORS
+from dynamis.identify.feasible import basis, physical, pseudo_inertia
 from dynamis.identify.frictions import FRICTIONS
-from dynamis.identify.information import condition, information
+from dynamis.identify.information import condition, information, ordinary, weighted
+from dynamis.identify.plan import joined
 from dynamis.identify.processing import Processing, lowpass, prepare
-from dynamis.identify.solve import ordinary, weighted
 from dynamis.identify.unknowns import unknowns
 
 from .motions import arm, log_of, series

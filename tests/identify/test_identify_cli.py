@@ -9,7 +9,7 @@ import pytest
 import dynamis as dy
 from dynamis.cli import main
 from dynamis.cli.identify import _pairs, _span
-from dynamis.cli.wording import in_terminal
+from dynamis.cli.printing import in_terminal
 from dynamis.errors import OptionError
 from dynamis.identify.estimate import Estimate
 

@@ -7,7 +7,7 @@ import pytest
 
 import dynamis as dy
 from dynamis.identify.estimators import Task
-from dynamis.identify.information import information
+from dynamis.identify.information import information, weighted
 from dynamis.identify.instrumental import (
     ClosedLoop,
     LoopError,
@@ -17,7 +17,6 @@ from dynamis.identify.instrumental import (
     smoother,
 )
 from dynamis.identify.processing import prepare
-from dynamis.identify.solve import weighted
 
 CUTOFF = 15.0
 NOISE = 2e-3  # rad: much, so that accelerations are poor

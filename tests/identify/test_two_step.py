@@ -9,9 +9,8 @@ import dynamis as dy
 from dynamis.errors import OptionError
 from dynamis.identify import Log, Processing, identify
 from dynamis.identify.frictions import friction_named
-from dynamis.identify.information import information
+from dynamis.identify.information import information, ordinary, weighted
 from dynamis.identify.processing import prepare
-from dynamis.identify.solve import ordinary, weighted
 from dynamis.identify.two_step import gravity_unknowns, slow_estimate, slow_part, total_covariance
 from dynamis.identify.unknowns import unknowns
 

@@ -6,7 +6,7 @@ import pytest
 import dynamis as dy
 from dynamis.model.model import Model
 from dynamis.plots import skeleton
-from dynamis.plots.view import view_of
+from dynamis.plots.scene import view_of
 
 ARMS = ("pendulum3", "rppr", "scara", "puma560", "puma560-mdh", "stanford", "panda", "ur10e")
 EXACT = 1e-12  # metres; a few roundings of numbers of order one

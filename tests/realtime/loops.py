@@ -10,8 +10,8 @@ import threading
 import time
 from typing import NamedTuple
 
-from dynamis.realtime import udp
-from dynamis.realtime.export_controller import export_controller
+from dynamis.realtime.export import export_controller
+from dynamis.realtime.loop import udp
 
 FLAGS = ["-std=c99", "-O2", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-pedantic"]
 SLOW = 0.04  # s: a cycle that any machine keeps

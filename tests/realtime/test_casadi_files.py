@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 import dynamis as dy
-from dynamis.backends.casadi_folder import function
+from dynamis.compile.interpreter import interpret
+from dynamis.compile.ops import OPS
 from dynamis.errors import OptionError
+from dynamis.export.casadi_folder import function
 from dynamis.realtime import Law
 from dynamis.realtime.c_text import recorded
 from dynamis.realtime.samples import sample_rows
-from dynamis.trace.interpreter import interpret
-from dynamis.trace.ops import OPS
 
 from ..every_op import every_op
 

@@ -20,7 +20,7 @@ from dynamis.realtime.cost import (
     controller_cost,
     hostile_samples,
 )
-from dynamis.realtime.export_controller import sample_rows
+from dynamis.realtime.export import sample_rows
 
 MACHINES = {"Cortex-M4": "mps2-an386", "Cortex-M7": "mps2-an500"}
 START = """extern void _start(void);

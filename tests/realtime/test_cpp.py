@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import dynamis as dy
-from dynamis.backends.c_function import PRECISIONS, literal
+from dynamis.export.c_function import PRECISIONS, literal
 from dynamis.realtime import Law
 from dynamis.realtime.c_text import recorded
 from dynamis.realtime.samples import sample_rows
@@ -75,7 +75,7 @@ def test_any_name_compiles(compilers, tmp_path, name):
     robot = dy.Robot.from_dh(name, convention="standard", links=links)
     files = robot.export(["gravity_torque", "fk"], directory=tmp_path)
     stem = next(f.stem for f in files if f.suffix == ".hpp")
-    from dynamis.backends.cpp_header import namespace
+    from dynamis.export.c_folder import namespace
 
     main = f"""int main() {{
     const auto g = dynamis::{namespace(stem)}::gravity_torque({{0.3}});

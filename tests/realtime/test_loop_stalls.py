@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import dynamis as dy
-from dynamis.realtime import udp
-from dynamis.realtime.export_controller import export_controller
+from dynamis.realtime.export import export_controller
+from dynamis.realtime.loop import udp
 
 from .loops import AGELESS, SLOW, Answering, Clocked, begun, built, ended, ran, statuses, stop_for
 

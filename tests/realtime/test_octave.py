@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dynamis as dy
-from dynamis.backends.matlab_folder import LONGEST, literal, matlab_folder
+from dynamis.export.matlab_folder import LONGEST, literal, matlab_folder
 from dynamis.realtime import Law
 from dynamis.realtime.c_text import recorded
 from dynamis.realtime.samples import sample_rows
@@ -79,7 +79,7 @@ def test_nan_passes_through_min_and_max(octave, tmp_path, bad):
         (tmp_path / name).write_text(text)
     x = [0.3, 0.4, 0.5]
     x[bad] = np.nan
-    from dynamis.trace.interpreter import interpret
+    from dynamis.compile.interpreter import interpret
 
     expected = interpret(program, [np.array(x)])[0]
     got = printed(tmp_path, octave, f"ops_every_op({column(x)})", (expected.size, 1))

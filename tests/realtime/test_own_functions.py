@@ -7,13 +7,13 @@ import subprocess
 import numpy as np
 import pytest
 
-from dynamis.backends.c_branchless import CALLS, EXP_LAST, function, helpers
-from dynamis.backends.c_function import PRECISIONS
-from dynamis.realtime.build_files import FLAGS
+from dynamis.compile.builder import Builder
+from dynamis.compile.interpreter import interpret
+from dynamis.compile.program import Port
+from dynamis.export.c_branchless import CALLS, EXP_LAST, function, helpers
+from dynamis.export.c_function import PRECISIONS
+from dynamis.realtime.export import FLAGS
 from dynamis.realtime.law import PLAUSIBLE
-from dynamis.trace.builder import Builder
-from dynamis.trace.interpreter import interpret
-from dynamis.trace.program import Port
 
 KINDS = ("float64", "float32")
 ARITY = {"min": 2, "max": 2, "select": 3}

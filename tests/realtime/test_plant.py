@@ -17,13 +17,11 @@ import pytest
 
 import dynamis as dy
 from dynamis.errors import FileError, OptionError, ShapeError
-from dynamis.realtime import udp
-from dynamis.realtime.plant import SILENCE, PlantServer
-from dynamis.realtime.plant_channel import Channel
-from dynamis.realtime.plant_encoder import Encoder
-from dynamis.realtime.plant_run import PlantRun
-from dynamis.realtime.tracking import tracking_table
-from dynamis.simulate.stepper import Stepper
+from dynamis.realtime.loop import udp
+from dynamis.realtime.loop.plant import SILENCE, Channel, Encoder, PlantServer
+from dynamis.realtime.loop.plant_run import PlantRun
+from dynamis.realtime.loop.tracking import tracking_table
+from dynamis.simulation.stepper import Stepper
 
 RATE = 200.0  # steps per second that any machine keeps up with
 

@@ -12,8 +12,7 @@ import pytest
 
 import dynamis as dy
 from dynamis.realtime import Law
-from dynamis.realtime.reference_file import read_reference, reference_text
-from dynamis.realtime.regenerate import spelt
+from dynamis.realtime.regenerate import read_reference, reference_text, spelt
 
 control, trajectory = dy.control, dy.trajectory
 HOSTILE = ['"""\n*/ import evil #', "'); evil() #\\", "a\r\nb\0\u202e日本 ${evil} `evil`"]
@@ -283,7 +282,7 @@ def test_an_identified_model(tmp_path, monkeypatch):
 
 
 def test_one_hash_of_a_model(tmp_path):
-    from dynamis.origin import model_hash
+    from dynamis.export.export import model_hash
 
     robot = dy.load("planar-2link")
     robot.export("fk", directory=tmp_path / "a")

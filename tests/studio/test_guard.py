@@ -166,12 +166,12 @@ def test_a_head_that_does_not_end_is_refused(studio):
 
 
 def test_a_slow_head_is_not_waited_for(studio, monkeypatch):
-    monkeypatch.setattr("dynamis.studio.guard.PATIENCE", 0.2)
+    monkeypatch.setattr("dynamis.studio.server.guard.PATIENCE", 0.2)
     assert answer(studio.guard.port, "GET / HTTP/1.1\r\nX") == ""
 
 
 def test_there_are_not_more_connections_than_allowed(studio, monkeypatch):
-    monkeypatch.setattr("dynamis.studio.guard.MOST_OPEN", 3)
+    monkeypatch.setattr("dynamis.studio.server.guard.MOST_OPEN", 3)
     port = studio.guard.port
     held = [socket.create_connection(("127.0.0.1", port)) for _ in range(3)]
     try:
@@ -231,7 +231,7 @@ def test_the_token_is_kept_in_a_cookie_of_this_port(secret):
 
 
 def test_the_rules_of_a_port_that_browsers_leave_out():
-    from dynamis.studio.rules import LOCAL, Refusal, Rules, parsed
+    from dynamis.studio.server.guard import LOCAL, Refusal, Rules, parsed
 
     rules = Rules(LOCAL, 80)
     for host in ("127.0.0.1", "localhost", "[::1]", "localhost:80"):
@@ -243,7 +243,7 @@ def test_the_rules_of_a_port_that_browsers_leave_out():
 
 
 def test_an_open_network_is_asked_by_number_or_by_this_machines_name():
-    from dynamis.studio.rules import LOCAL, Refusal, Rules, parsed
+    from dynamis.studio.server.guard import LOCAL, Refusal, Rules, parsed
 
     rules = Rules((*LOCAL, "bench"), 8765, None, any_address=True)
     for host in ("192.168.1.5:8765", "[fe80::1]:8765", "bench:8765"):
@@ -265,7 +265,7 @@ def test_away_from_loopback_a_token_cannot_be_left_out(compiled):
 def test_no_host_is_not_every_network(host, compiled):
     """An empty address would listen everywhere."""
     from dynamis.errors import OptionError
-    from dynamis.realtime.plant import PlantServer
+    from dynamis.realtime.loop.plant import PlantServer
     from dynamis.robot import load
     from dynamis.studio import Studio
 
@@ -344,7 +344,7 @@ def test_a_robot_that_is_not_there_is_said():
 
 def test_without_viser_the_package_is_named(monkeypatch):
     from dynamis.errors import MissingPackageError
-    from dynamis.studio.backend import started_backend
+    from dynamis.studio.server.backend import started_backend
 
     monkeypatch.setitem(sys.modules, "viser", None)
     with pytest.raises(MissingPackageError, match=r"dynamis\[studio\]"):

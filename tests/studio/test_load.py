@@ -145,7 +145,7 @@ def test_real_tabs_come_and_go_while_an_arm_moves(browser, studio, capfd, caplog
 def test_too_many_tabs_are_told(compiled, monkeypatch):
     from dynamis.studio import Studio
 
-    monkeypatch.setattr("dynamis.studio.studio.MOST_TABS", 2)
+    monkeypatch.setattr("dynamis.studio.server.studio.MOST_TABS", 2)
     studio = Studio("planar-rr", port=0)
     try:
         tabs = [QuickTab(studio) for _ in range(3)]

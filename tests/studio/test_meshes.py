@@ -51,7 +51,7 @@ def package(tmp_path):
 
 
 def test_names_of_meshes(package):
-    from dynamis.studio.meshes import mesh_file
+    from dynamis.studio.scene.meshes import mesh_file
 
     urdf, mesh = package / "urdf/two.urdf", package / "meshes/upper.stl"
     for name in ("../meshes/upper.stl", "package://arm/meshes/upper.stl", f"file://{mesh}"):
@@ -67,8 +67,8 @@ def test_names_of_meshes(package):
 
 def test_visuals_follow_their_links_also_behind_fixed_joints(package):
     import dynamis as dy
-    from dynamis.studio.body import Body
-    from dynamis.studio.meshes import GREY, read_visuals
+    from dynamis.studio.scene.arm import Body
+    from dynamis.studio.scene.meshes import GREY, read_visuals
 
     path = package / "urdf/two.urdf"
     path.write_text(URDF.format(mesh="package://arm/meshes/upper.stl"))
@@ -93,8 +93,8 @@ def test_visuals_follow_their_links_also_behind_fixed_joints(package):
 
 def test_another_description_of_the_robot_has_no_bodies(package):
     import dynamis as dy
-    from dynamis.studio.body import Body
-    from dynamis.studio.meshes import read_visuals
+    from dynamis.studio.scene.arm import Body
+    from dynamis.studio.scene.meshes import read_visuals
 
     path = package / "urdf/two.urdf"
     path.write_text(URDF.format(mesh="../meshes/upper.stl"))
@@ -108,7 +108,7 @@ def test_another_description_of_the_robot_has_no_bodies(package):
 
 @pytest.mark.parametrize("suffix", [".stl", ".obj", ".glb", ".dae", ".ply", ".off"])
 def test_every_kind_of_mesh_is_drawn_however_long(suffix, tmp_path):
-    from dynamis.studio.meshes import SUFFIXES, read_visuals
+    from dynamis.studio.scene.meshes import SUFFIXES, read_visuals
 
     ball = trimesh.creation.icosphere(subdivisions=4, radius=0.2)
     mesh = tmp_path / f"ball{suffix}"
@@ -127,13 +127,13 @@ def test_every_kind_of_mesh_is_drawn_however_long(suffix, tmp_path):
 
 
 def test_what_is_too_large_or_not_there_is_said(package, monkeypatch):
-    from dynamis.studio.meshes import read_visuals
+    from dynamis.studio.scene.meshes import read_visuals
 
     path = package / "urdf/two.urdf"
     path.write_text(URDF.format(mesh="package://arm/meshes/upper.stl"))
     assert [text.split(":")[0] for text in read_visuals(path).skipped] == ["hand", "hand"]
     assert "'not/there.stl' is not there" in read_visuals(path).skipped[0]
-    monkeypatch.setattr("dynamis.studio.meshes.LARGEST_FILE", 100)
+    monkeypatch.setattr("dynamis.studio.scene.meshes.LARGEST_FILE", 100)
     assert read_visuals(path).skipped[0].startswith("upper: upper.stl has more than")
 
 
@@ -156,7 +156,7 @@ def test_a_damaged_mesh_is_left_out(name, content, tmp_path, caplog):
 <visual><geometry><sphere radius="0.1"/></geometry></visual></link></robot>'''
     )
     with caplog.at_level("WARNING"):
-        from dynamis.studio.meshes import read_visuals
+        from dynamis.studio.scene.meshes import read_visuals
 
         assert len(read_visuals(urdf)) == 1
     assert "2 of 3 visuals" in caplog.text

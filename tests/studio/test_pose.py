@@ -69,7 +69,7 @@ def test_solutions_can_be_clicked_through(tab):
 
 def test_limits_of_sliders():
     import dynamis as dy
-    from dynamis.studio.pose_panel import slider_limits
+    from dynamis.studio.pages.pose import slider_limits
 
     low, high = slider_limits(dy.load("scara"), 1.5)
     assert np.allclose(low, [-np.pi, -np.pi, -1.5]) and np.allclose(high, -low)
@@ -80,7 +80,7 @@ def test_limits_of_sliders():
 
 
 def test_labels_of_coinciding_frames_are_one():
-    from dynamis.studio.arm import shared_labels
+    from dynamis.studio.scene.arm import shared_labels
 
     points = np.array([[0, 0, 0], [0, 0, 1], [1, 0, 0], [1, 0, 0.001], [1, 0, 0], [0, 0, 1]])
     assert shared_labels(points, 0.01) == ["0", "1 tool", "2 3 4", "", "", ""]
@@ -103,7 +103,7 @@ def test_sliders_show_the_angle_outside_the_limits_too(tab):
 
 def test_a_dragged_slider_does_not_queue():
     """Hundreds of events while a pose is computed are answered by one more pose."""
-    from dynamis.studio.calm import Latest
+    from dynamis.studio.server.throttle import Latest
 
     gate, started, runs = threading.Event(), threading.Event(), []
 
@@ -150,9 +150,9 @@ class Timer(threading.Thread):
 
 
 def test_typing_counts_when_it_rests(monkeypatch):
-    from dynamis.studio.calm import Soon
+    from dynamis.studio.server.throttle import Soon
 
-    monkeypatch.setattr("dynamis.studio.calm.threading.Timer", Timer)
+    monkeypatch.setattr("dynamis.studio.server.throttle.threading.Timer", Timer)
     runs = []
     soon = Soon(lambda: runs.append(1), 0.2, restart=True)
     for _ in range(10):

@@ -53,8 +53,8 @@ BAD = {
 
 @pytest.mark.parametrize("name", BAD)
 def test_bad_files_are_refused_by_name(name):
-    from dynamis.studio.session import drawable, start_pose
-    from dynamis.studio.uploads import uploaded_robot
+    from dynamis.studio.server.session import drawable, start_pose
+    from dynamis.studio.server.uploads import uploaded_robot
 
     content, said = BAD[name]
     with pytest.raises(DynamisError) as refusal:
@@ -65,7 +65,7 @@ def test_bad_files_are_refused_by_name(name):
 
 
 def test_names_of_files_are_only_shown():
-    from dynamis.studio.uploads import shown_name, uploaded_robot
+    from dynamis.studio.server.uploads import shown_name, uploaded_robot
 
     assert uploaded_robot("/etc/../C:\\x\\arm.urdf", URDF).name == "two"
     assert shown_name("C:\\a\\..\\b/c.toml") == "c.toml"
@@ -75,7 +75,7 @@ def test_names_of_files_are_only_shown():
 
 def test_a_hundred_joints_are_too_many():
     import dynamis as dy
-    from dynamis.studio.session import drawable
+    from dynamis.studio.server.session import drawable
 
     links = [dy.Link(a=0.1) for _ in range(100)]
     robot = dy.Robot.from_dh("snake", convention="standard", links=links)
@@ -84,7 +84,7 @@ def test_a_hundred_joints_are_too_many():
 
 
 def test_errors_show_no_markup():
-    from dynamis.studio.session import shown_error
+    from dynamis.studio.server.session import shown_error
 
     text = shown_error(
         "a <img src=x onerror=alert(1)> ![x](y) [l](javascript:1) `c` {1}\nhint: *b*"
@@ -94,7 +94,7 @@ def test_errors_show_no_markup():
 
 def test_values_are_shown_as_one_would_type_them():
     from dynamis.model.quantity import Expression
-    from dynamis.studio.tables import typed
+    from dynamis.studio.pages.chart import typed
 
     assert typed(Expression("L1/2")) == "L1/2"
     assert [typed(x, True) for x in (np.pi / 2, -np.pi, 0.75 * np.pi, 0.0)] == [
@@ -108,7 +108,7 @@ def test_what_is_shown_reads_back(name):
     """An edit that types what is there changes nothing."""
     import dynamis as dy
     from dynamis.model.quantity import quantity
-    from dynamis.studio.tables import typed
+    from dynamis.studio.pages.chart import typed
 
     for link in dy.load(name).model.links:
         for key in ("a", "alpha", "d", "theta", "offset", "mass"):
@@ -190,7 +190,7 @@ def test_a_change_made_while_another_is_under_way_is_not_lost(tab):
 
 
 def test_what_is_typed_is_kept_also_before_its_event_comes(tab):
-    from dynamis.studio.field import Field
+    from dynamis.studio.pages.dh_editor import Field
 
     field = Field(tab.session, "x", float)
     field.set("1", "x")

@@ -7,11 +7,19 @@ import pytest
 
 import dynamis as dy
 from dynamis.errors import OptionError
-from dynamis.studio.chart import MOST, thinned, thousands
-from dynamis.studio.experiment import LAWS, Experiment, Gains, target, targets
-from dynamis.studio.job import Job
-from dynamis.studio.variations import frictionless, has_friction, heavier, rubbing
-from dynamis.studio.words import label, stem
+from dynamis.studio.pages.chart import MOST, label, stem, thinned, thousands
+from dynamis.studio.pages.experiment import (
+    LAWS,
+    Experiment,
+    Gains,
+    frictionless,
+    has_friction,
+    heavier,
+    rubbing,
+    target,
+    targets,
+)
+from dynamis.studio.server.job import Job
 
 from .conftest import Tab
 

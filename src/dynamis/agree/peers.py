@@ -14,8 +14,7 @@ from ..model.friction import Friction
 from ..robot import Robot
 from .mujoco_peer import mujoco_peer
 from .pinocchio_peer import pinocchio_peer
-from .row import Row, first_line, relative_difference
-from .states import States
+from .row import Row, States, first_line, relative_difference
 from .toolbox_peer import has_toolbox_friction, toolbox_peer
 
 LIMIT = 1e-9

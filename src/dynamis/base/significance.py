@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..arguments import number, whole
-from ..cached import cached_property
+from ..lazy import cached_property
 from .base_parameters import BaseParameters, base_parameters
 
 if TYPE_CHECKING:

@@ -10,15 +10,14 @@ from typing import Any
 import numpy as np
 
 from ..agree.pinocchio_peer import PinocchioPeer
-from ..backends.machine import host
+from ..compile.arrays import evaluate
+from ..compile.kernels import KERNELS
+from ..compile.machine import host
 from ..dynamics import equation
-from ..evaluate import evaluate
-from ..kernels import KERNELS
 from ..robot import Robot
 from ..robot.calls import run
-from .accuracy import worst_difference
-from .table import Figure
-from .timing import together
+from .single import worst_difference
+from .table import Figure, together
 
 GROUP = "batch"
 SIZE, LARGE = 4096, 262_144

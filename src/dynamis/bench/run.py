@@ -1,18 +1,87 @@
 """The whole bench."""
 
+import os
+import subprocess
+import sys
+import tempfile
 from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from ..backends.machine import host
+from ..compile.machine import host
+from ..identify.frictions import FRICTIONS
+from ..identify.information import information, ordinary
+from ..identify.samples import Samples
+from ..identify.unknowns import unknowns
 from ..robot import Robot, load
 from .batch import batches
-from .growth import JOINTS, growth, slope
-from .identification import identification
 from .simulation import simulation
-from .single import against_others, against_pinocchio
-from .startup import startup
-from .table import BenchTable, Figure
+from .single import JOINTS, against_others, against_pinocchio, growth, slope
+from .table import BenchTable, Figure, together
+
+# identification: how long the numbers of a long log take
+
+ROWS = 100_000
+SECONDS = 2.0
+
+
+def identification(robot: Robot) -> Iterator[Figure]:
+    """Regressor and ordinary solution of a long log; the regressor is never stacked."""
+    wanted = unknowns(robot, FRICTIONS["asymmetric"])
+    rng = np.random.default_rng(0)
+    q, qd, qdd, tau = rng.normal(size=(4, ROWS, robot.n))
+    samples = Samples(0.001 * np.arange(ROWS), q, qd, qdd, tau, np.ones_like(tau))
+    (ours,) = together(lambda: ordinary(information([samples], wanted)), rounds=3)
+    what = f"{len(wanted)} unknowns from {ROWS} rows, ordinary least squares"
+    yield Figure("identification", what, robot.name, ours, target=SECONDS)
+
+
+# time to the first answer, each in a process of its own
+
+GROUP = "start"
+IMPORT = "import time; t = time.perf_counter(); import dynamis; print(time.perf_counter() - t)"
+FIRST = """
+import time
+import numpy as np, llvmlite.binding
+{before}
+t = time.perf_counter()
+import dynamis as dy
+{between}
+robot = dy.load("puma560")
+q = np.zeros(6)
+robot.inverse_dynamics(q, q, q)
+print(time.perf_counter() - t)
+"""
+
+
+def _seconds(script: str, cache: str, rounds: int = 5) -> float:
+    """Best of several runs of a script that prints seconds."""
+    environment = {**os.environ, "DYNAMIS_CACHE": cache, "DYNAMIS_COMPILE": "on"}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package has its bytecode
+    best = float("inf")
+    for _ in range(rounds):
+        command = [sys.executable, "-c", script]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+        best = min(best, float(done.stdout))
+    return best
+
+
+def startup() -> Iterator[Figure]:
+    """Import, first use with and without the cache."""
+    with tempfile.TemporaryDirectory() as cache:
+        yield Figure(GROUP, "import dynamis", "", _seconds(IMPORT, cache), target=0.3)
+        traced = FIRST.format(before="", between="import casadi; t = time.perf_counter()")
+        yield Figure(
+            GROUP, "first inverse_dynamics, trace to answer", "puma560",
+            _seconds(traced, "off"), target=0.3,
+        )  # fmt: skip
+        cached = FIRST.format(before="", between="")
+        _seconds(cached, cache, rounds=1)
+        yield Figure(
+            GROUP, "from the cache, beyond NumPy and llvmlite", "puma560",
+            _seconds(cached, cache), target=0.03,
+        )  # fmt: skip
+
 
 ROBOTS = ("puma560", "ur10e")
 

@@ -14,13 +14,12 @@ from ..control import ComputedTorque, Controller, ControlLoop
 from ..interop.rigid_tree import RigidBody, TreeJoint, rigid_tree
 from ..model.friction import Friction
 from ..robot import Robot
-from ..simulate.loop import MachineLoop
-from ..simulate.machinery import Machinery
-from ..simulate.settings import settings
-from ..simulate.simulate import simulate
+from ..simulation.assembly import Machinery
+from ..simulation.loop import MachineLoop
+from ..simulation.settings import settings
+from ..simulation.simulate import simulate
 from ..trajectory import quintic
-from .table import Figure
-from .timing import together
+from .table import Figure, together
 
 GROUP = "simulation"
 STEPS, DT, ARMS = 1000, 1e-3, 4096

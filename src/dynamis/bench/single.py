@@ -1,5 +1,6 @@
 """One call from Python: ours against Pinocchio, MuJoCo, Robotics Toolbox, dynibo and CasADi."""
 
+import math
 import tempfile
 import warnings
 from collections.abc import Iterator
@@ -13,10 +14,24 @@ import numpy as np
 from ..agree.mujoco_peer import mujoco_peer
 from ..agree.pinocchio_peer import PinocchioPeer
 from ..agree.toolbox_peer import toolbox_peer
+from ..compile.interpreter import interpret
+from ..model.link import Link
 from ..robot import Robot
-from .accuracy import worst_difference
-from .table import Figure
-from .timing import together
+from .table import Figure, together
+
+# how far compiled results are from the same program in extended precision
+
+
+def worst_difference(robot: Robot, name: str, arguments: list[np.ndarray], got: Any) -> float:
+    """max |got - exact| / max |exact| over every result."""
+    results = got if isinstance(got, tuple) else (got,)
+    exact = interpret(robot.program(name), arguments, np.longdouble)
+    worst = 0.0
+    for a, b in zip(results, exact, strict=True):
+        scale = float(np.abs(b).max()) or 1.0
+        worst = max(worst, float(np.abs(a - b).max()) / scale)
+    return worst
+
 
 GROUP = "one call"
 TARGETS = {
@@ -114,3 +129,45 @@ def _dynibo(robot: Robot, state: list[np.ndarray]) -> Iterator[tuple[str, Any]]:
             return
     q, qd, qdd = state
     yield "dynibo", lambda: peer.inverse_dynamics(q, qd, qdd)
+
+
+# how the time of a call grows with the number of joints
+
+JOINTS = (2, 4, 6, 8, 12, 16, 24, 32, 48, 64)
+KERNELS = ("inverse_dynamics", "forward_dynamics")
+
+
+def chain_of(n: int) -> Robot:
+    """n copies of one general link."""
+    links = [
+        Link(
+            a=0.1,
+            d=0.2,
+            alpha=(math.pi / 2, -math.pi / 2, 0.0)[i % 3],
+            mass=1.0,
+            com=(0.1, 0.02, 0.03),
+            inertia=(0.1, 0.12, 0.11, 0.01, 0.02, 0.015),
+        )
+        for i in range(n)
+    ]
+    return Robot.from_dh(f"chain{n}", convention="standard", links=links)
+
+
+def growth(joints: tuple[int, ...] = JOINTS) -> dict[str, dict[int, float]]:
+    """Seconds of one call for each kernel and each length."""
+    times: dict[str, dict[int, float]] = {name: {} for name in KERNELS}
+    for n in joints:
+        robot = chain_of(n)
+        state = list(np.random.default_rng(n).normal(size=(3, n)))
+        for name in KERNELS:
+            method = getattr(robot, name)
+            method(*state)
+            (times[name][n],) = together(direct(method, state), rounds=5, seconds=0.005)
+    return times
+
+
+def slope(times: dict[int, float]) -> float:
+    """Exponent of the growth between the longest chain and one half as long."""
+    last = max(times)
+    half = min(times, key=lambda n: abs(n - last / 2))
+    return math.log(times[last] / times[half]) / math.log(last / half)

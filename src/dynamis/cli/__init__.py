@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from .. import __version__
 from ..errors import DynamisError, OptionError, did_you_mean
-from .wording import in_terminal
+from .printing import in_terminal
 
 FINE, FOUND, WRONG, INTERRUPTED = 0, 1, 2, 130
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)  # of a disk that takes no more
@@ -86,8 +86,7 @@ def _run(words: list[str]) -> int:
         raise OptionError(f"command {name!r} does not exist", did_you_mean(name, COMMANDS))
     import tyro
 
-    from .arguments import options, quiet
-    from .places import joined
+    from .arguments import joined, options, quiet
 
     run = import_module(f".{COMMANDS[name].module}", __name__).run
     known = options(run)

@@ -2,10 +2,18 @@
 
 import functools
 import inspect
-from collections.abc import Callable
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
+import numpy as np
 from tyro.conf import Positional, arg
+
+from ..errors import ModelError, OptionError, did_you_mean
+from ..model.quantity import quantity
+from ..robot import Robot
+from .printing import number, talk
 
 RobotName = Annotated[
     str,
@@ -59,3 +67,81 @@ def quiet(run: Callable[..., int]) -> Callable[..., int]:
     command.__dict__ |= {"__signature__": signature}
     del command.__wrapped__  # tyro would look at that one
     return command
+
+
+# joint positions on the command line: a configuration's name, or numbers as people write them
+
+Place = Annotated[str | None, arg(metavar="PLACE")]
+Numbers = Annotated[str | None, arg(metavar="NUMBER,..")]
+
+TURNS = 4.0 * math.pi  # rad; further round is more likely given in degrees
+UNIT = re.compile(r"\s+(deg|°)")
+NUMBER = re.compile(r"(?:[-+.\d(]|pi\b)[-+.\d,*/()eEpi]*(?:\s*(?:deg|°))?,?|deg,?|°,?")
+
+
+def joined(words: Sequence[str], options: Mapping[str, Any]) -> list[str]:
+    """The words of a command, with `--goal 1 -0.8` as `--goal=1 -0.8`: one word, no option."""
+    result: list[str] = []
+    rest = list(words)
+    while rest:
+        word = rest.pop(0)
+        taken: list[str] = []
+        if options.get(word) in (Place, Numbers):
+            while rest and NUMBER.fullmatch(rest[0]):
+                taken.append(rest.pop(0))
+        result.append(f"{word}={' '.join(taken)}" if taken else word)
+    return result
+
+
+def place(arm: Robot, given: str | None, name: str) -> np.ndarray:
+    """Positions from the name of a configuration, or from numbers."""
+    if given is None:
+        return np.zeros(arm.n)
+    if given in arm.configurations:
+        return np.asarray(arm.configurations[given], dtype=float)
+    hint = "this robot has no named configurations: give numbers, or add [configurations] to its "
+    hint = did_you_mean(given, arm.configurations) if arm.configurations else f"{hint}file"
+    q = joint_numbers(arm, given, name, " or a configuration", hint)
+    kinds = [link.joint for link in arm.model.links if link.mimic is None]
+    for joint, kind, value in zip(arm.joint_names, kinds, q, strict=True):
+        if kind == "revolute" and abs(value) > TURNS:
+            turns, degrees = f"{abs(value) / math.tau:.0f} turns", f"{number(value)}deg"
+            talk(
+                f"warning: {name} of {joint} is {number(value)} rad, {turns}: degrees? "
+                f"write {degrees}"
+            )
+    return q
+
+
+def joint_numbers(
+    arm: Robot, given: str, name: str, other: str = "", hint: str | None = None
+) -> np.ndarray:
+    """One number per joint; `other` says what else could have been given."""
+    example = ",".join(f"{0.1 * (i + 1):.1f}" for i in range(arm.n))
+    numbers = listed(given, f"{arm.n} numbers such as {example}{other}", name, hint)
+    if len(numbers) != arm.n:
+        raise OptionError(
+            f"{name} has {len(numbers)} numbers, expected {arm.n}: {', '.join(arm.joint_names)}",
+            f"such as --{name} {example}",
+        )
+    return np.array(numbers)
+
+
+def listed(given: str, expected: str, name: str, hint: str | None = None) -> list[float]:
+    """Numbers with commas or spaces: 1.5, pi/2, 90deg."""
+    words = re.split(r"[,\s]+", UNIT.sub(r"\1", given.strip(" ,[]")))
+    try:
+        found = [quantity(word, name) for word in words]
+    except ModelError:
+        found = [None]
+    if not all(isinstance(x, float) for x in found):
+        raise OptionError(f"{name} is {given!r}, expected {expected}", hint)
+    return found  # type: ignore[return-value]
+
+
+def units(robot: Robot) -> tuple[str, str]:
+    """Of positions and efforts: rad and N m, m and N, or both."""
+    kinds = {x.joint for x in robot.model.links if x.mimic is None}
+    named = [("rad", "N m")] * ("revolute" in kinds) + [("m", "N")] * ("prismatic" in kinds)
+    position, effort = (" or ".join(x) for x in zip(*named, strict=True))
+    return position, effort

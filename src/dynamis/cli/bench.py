@@ -41,13 +41,13 @@ def run(
     if output is not None:
         found.save(output)
     if plot is not None:
-        from ..bench.plot import growth_plot
+        from ..bench.table import growth_plot
 
         growth_plot(found, plot)
     if json:
         data_json(found.as_dict())
     elif markdown:
-        from ..bench.markdown import readme_table
+        from ..bench.table import readme_table
 
         data(readme_table(found))
     else:

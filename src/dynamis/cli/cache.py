@@ -1,6 +1,6 @@
 """`dynamis cache`: the compiled code kept on disk."""
 
-from ..backends import cache
+from ..compile import cache
 from .arguments import Json
 from .printing import data, data_json
 

@@ -4,8 +4,7 @@ from dataclasses import asdict
 
 from ..robot import load
 from .arguments import Json, RobotName
-from .printing import data, data_json, table, talk
-from .wording import in_terminal
+from .printing import data, data_json, in_terminal, table, talk
 
 
 def run(robot: RobotName, *, json: Json = False) -> int:

@@ -2,13 +2,12 @@
 
 from pathlib import Path
 
-from ..equations.render_html import write_page
-from ..equations.steps import METHODS, Derivation, derivation
+from ..equations.derivation.steps import METHODS, Derivation, derivation
+from ..equations.render.html import write_page
 from ..errors import OptionError
 from ..files import write
 from ..robot import Robot, load
-from .arguments import Json, RobotName
-from .places import Numbers, Place, joint_numbers, place
+from .arguments import Json, Numbers, Place, RobotName, joint_numbers, place
 from .printing import data_json, raw, talk
 
 

@@ -9,8 +9,7 @@ from tyro.conf import arg
 from ..errors import OptionError
 from ..files import TABLES, checked_path
 from ..robot import load
-from .arguments import Json, RobotName
-from .places import Place, place
+from .arguments import Json, Place, RobotName, place
 from .printing import data, data_json, number, table, talk
 
 Criterion = Literal["d-optimal", "condition"]
@@ -64,8 +63,8 @@ def run(
         seed: Of the random motions.
         plot: Draw q, qd and qdd to this image.
     """
-    from ..identify.excitation import step_count
-    from ..identify.excite import excite
+    from ..excite.excitation import step_count
+    from ..excite.excite import excite
 
     if output is not None:
         checked_path(output, TABLES, "motion")

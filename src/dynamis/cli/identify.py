@@ -10,10 +10,8 @@ from tyro.conf import Positional, UseAppendAction, arg
 
 from ..errors import FileError, OptionError
 from ..robot import load
-from .arguments import Json, RobotName
-from .places import Numbers, listed
-from .printing import data, data_json, number, table, talk
-from .wording import in_terminal
+from .arguments import Json, Numbers, RobotName, listed
+from .printing import data, data_json, in_terminal, number, table, talk
 
 LogFiles = Annotated[
     tuple[Path, ...],
@@ -157,7 +155,7 @@ def _check_before(
 
 
 def _read(path: Path, window: Any, how: dict[str, Any]) -> Any:
-    from ..identify.read import read_log
+    from ..logs.read import read_log
 
     if not path.exists():
         raise FileError(f"there is no file {str(path)!r}")

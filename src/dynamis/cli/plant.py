@@ -66,7 +66,7 @@ def run(
     """
     import math
 
-    from ..realtime.plant import PlantServer, serve
+    from ..realtime.loop.plant import PlantServer, serve
 
     if log is not None and not log.absolute().parent.is_dir():
         raise OptionError(f"there is no folder {str(log.parent)!r} for {log.name!r}")

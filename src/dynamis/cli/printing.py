@@ -6,8 +6,9 @@ A robot's names and descriptions are someone else's text: what a terminal would 
 import json
 import math
 import os
+import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from rich import box
@@ -81,3 +82,26 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
+
+
+# hints in the words of a terminal: Python's `columns=dict(q=...)` is `--columns q=...`
+
+WORDS: tuple[tuple[str, str | Callable[[re.Match], str]], ...] = (
+    (r"columns=dict\(([^)]*)\)", lambda found: "--columns " + _pairs(found[1])),
+    (r"(?<!\S)sample_time(?:=(?:\.\.\.)?)?(?![\w.])", "--sample-time"),  # no part of a file's name
+    (r"(?<!\S)drive_gains(?![\w.])", "--gains"),
+    (r"\bestimator=['\"](\w+)['\"]", r"--estimator \1"),
+    (r"\bdy\.excite\b", "dynamis excite"),
+    (r"; force=True goes on", ""),
+)
+
+
+def in_terminal(text: str) -> str:
+    """The same advice, as it is typed after a prompt."""
+    for pattern, words in WORDS:
+        text = re.sub(pattern, words, text)
+    return text
+
+
+def _pairs(inside: str) -> str:
+    return inside.replace(" ", "").replace("None", "")

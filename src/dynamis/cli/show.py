@@ -5,12 +5,11 @@ from typing import Any
 import numpy as np
 from rich.table import Table
 
+from ..model.formats.tables import model_table
 from ..model.link import Link
 from ..model.quantity import Expression, resolve
-from ..model.tables import model_table
 from ..robot import Robot, load
-from .arguments import Json, RobotName
-from .places import Place, place, units
+from .arguments import Json, Place, RobotName, place, units
 from .printing import data, data_json, number, table
 
 DH = ("theta", "d", "a", "alpha", "offset")

@@ -8,8 +8,7 @@ from rich.table import Table
 
 from ..errors import OptionError
 from ..robot import Robot, load
-from .arguments import Json, RobotName
-from .places import Place, place, units
+from .arguments import Json, Place, RobotName, place, units
 from .printing import data, data_json, number, table, talk
 
 BANDWIDTH = 10.0  # rad/s
@@ -56,7 +55,7 @@ def run(
         animate: Film the arm to this .gif, .mp4 or .html.
         save: Write t, q, qd, tau to this .csv or .npz.
     """
-    from ..simulate.simulate import simulate
+    from ..simulation.simulate import simulate
     from ..trajectory import quintic
 
     for path in (plot, animate, save):

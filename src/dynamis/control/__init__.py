@@ -4,9 +4,8 @@ from typing import TYPE_CHECKING
 
 from ..errors import did_you_mean
 from .computed_torque import ComputedTorque
-from .controller import Controller, Measured, Reference
+from .controller import Controller, Measured, Reference, second_order, third_order
 from .feed_forward import FeedForward
-from .gains import second_order, third_order
 from .impedance import Impedance
 from .joint_pid import JointPID
 from .linearise import StateSpace, linearise

@@ -5,12 +5,25 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from ..arguments import checked, choice, passed_on
-from ..generic import Arm
-from .checks import check_block, model_of
-from .compensation import FRICTION, friction_compensation
-from .controller import Controller, Measured, Reference, Scalars, Values, per_joint
-from .gains import check_sampling, second_order, third_order
-from .saturation import NO_LIMIT, clipped, held
+from ..compile.arm import Arm
+from .controller import (
+    FRICTION,
+    NO_LIMIT,
+    Controller,
+    Measured,
+    Reference,
+    Scalars,
+    Values,
+    check_block,
+    check_sampling,
+    clipped,
+    friction_compensation,
+    held,
+    model_of,
+    per_joint,
+    second_order,
+    third_order,
+)
 
 if TYPE_CHECKING:
     from ..robot import Robot

@@ -7,13 +7,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arguments import checked, choice, passed_on
+from ..compile.arm import Arm
 from ..dynamics.linear_solve import factor, substitute
 from ..errors import OptionError
-from ..generic import Arm
-from .checks import check_block, model_of
-from .compensation import FRICTION, friction_compensation
-from .controller import Controller, Measured, Reference, Scalars, Values, per_joint
-from .gains import check_sampling, for_inertia, one_position, second_order
+from .controller import (
+    FRICTION,
+    Controller,
+    Measured,
+    Reference,
+    Scalars,
+    Values,
+    check_block,
+    check_sampling,
+    for_inertia,
+    friction_compensation,
+    model_of,
+    one_position,
+    per_joint,
+    second_order,
+)
 from .task import (
     Deviation,
     check_task,

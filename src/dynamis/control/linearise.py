@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arguments import checked, is_list, is_word, positive
+from ..compile.arrays import as_batch, numbers
 from ..errors import OptionError, ShapeError, did_you_mean, shown
-from ..evaluate import as_batch, numbers
 
 if TYPE_CHECKING:
     from ..robot import Robot

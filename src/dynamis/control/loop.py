@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arguments import checked, positive
+from ..compile.arm import arm_of
+from ..compile.arrays import as_batch, numbers
 from ..errors import ShapeError
-from ..evaluate import as_batch, numbers
-from ..generic import arm_of
 from ..spatial.functions import MATH
 from .controller import Controller, Measured, Reference, begun, stepped
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..arguments import checked, is_list
+from ..compile.arrays import numbers
 from ..errors import OptionError, ShapeError, shown
-from ..evaluate import numbers
 
 ROUNDING = 1e-12  # of the step: a peak this far above the final value is none
 

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arguments import checked, choice
+from ..compile.arm import Arm
 from ..errors import OptionError
-from ..generic import Arm
-from .checks import check_block, model_of
-from .controller import Measured, Scalars, Values, per_joint
+from .controller import Measured, Scalars, Values, check_block, model_of, per_joint
 from .task import transposed_product
 
 if TYPE_CHECKING:

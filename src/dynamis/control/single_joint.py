@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arguments import checked, number
+from ..compile.arrays import numbers
 from ..errors import OptionError
-from ..evaluate import numbers
 
 if TYPE_CHECKING:
     from scipy.signal import TransferFunction

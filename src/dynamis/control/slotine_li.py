@@ -1,21 +1,153 @@
 """Adaptive control that learns the arm's parameters while it tracks (Slotine and Li 1987)."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..arguments import checked, passed_on
-from ..errors import OptionError
-from ..generic import Arm
-from .adaptation import adaptation_gains
-from .checks import check_block, model_of
-from .controller import Controller, Measured, Reference, Scalars, Values, per_joint
-from .gains import check_sampling, for_inertia, joint_inertia, second_order
-from .reference_regressor import reference_regressor
+from ..compile.arm import Arm
+from ..compile.arrays import numbers
+from ..dynamics import coupling, friction
+from ..dynamics.gibbs_appell import INERTIAL
+from ..errors import OptionError, ShapeError, did_you_mean
+from ..model.chain import Chain
+from ..model.parameters import JOINT_NAMES, MOTOR_NAMES
+from ..spatial.functions import Functions
+from .controller import (
+    NO_LIMIT,
+    Controller,
+    Measured,
+    Reference,
+    Scalars,
+    Values,
+    check_block,
+    check_sampling,
+    for_inertia,
+    joint_inertia,
+    model_of,
+    per_joint,
+    second_order,
+)
 from .task import product, transposed_product
 
 if TYPE_CHECKING:
     from ..robot import Robot
+
+# which parameters an adaptive law moves, how fast, from where, and within what bounds
+
+# what physics knows of a parameter's sign, by the last part of its name
+SIGNS = {
+    "m": 1,
+    "rotor_inertia": 1,
+    "viscous": 1,
+    "coulomb+": 1,
+    "coulomb-": -1,
+    "motor_viscous": 1,
+    "motor_coulomb+": 1,
+    "motor_coulomb-": -1,
+}
+
+
+def adapted(names: Sequence[str], adapt: Any) -> list[bool]:
+    """Which of the names `adapt` picks: None is all, else names or patterns ("*.viscous")."""
+    if adapt is None:
+        return [True] * len(names)
+    patterns = [adapt] if isinstance(adapt, str) else list(adapt)
+    for pattern in patterns:
+        if not any(fnmatchcase(name, str(pattern)) for name in names):
+            raise OptionError(
+                f"adapt names {pattern!r}, expected parameters of the model or patterns of them",
+                did_you_mean(pattern, names),
+            )
+    return [any(fnmatchcase(name, str(p)) for p in patterns) for name in names]
+
+
+def adaptation_gains(robot: "Robot", adapt: Any, adaptation: Any, start_from: Any) -> dict:
+    """Rate, start and bounds of every parameter; what is not adapted has rate 0 and no bound.
+
+    A start on the wrong side of a sign moves the bound to itself: nothing jumps.
+    """
+    names = robot.parameters.names
+    chosen = adapted(names, adapt)
+    moving = per_joint(adaptation, "adaptation", robot, size=sum(chosen))
+    given = iter(moving)
+    start = _start(robot, start_from)
+    gains: dict[str, list[float]] = {"rate": [], "initial": start, "lowest": [], "highest": []}
+    for name, moves, value in zip(names, chosen, start, strict=True):
+        sign = SIGNS.get(name.rsplit(".", 1)[-1], 0) if moves else 0
+        gains["rate"].append(next(given) if moves else 0.0)
+        gains["lowest"].append(min(0.0, value) if sign > 0 else -NO_LIMIT)
+        gains["highest"].append(max(0.0, value) if sign < 0 else NO_LIMIT)
+    return gains
+
+
+def _start(robot: "Robot", start_from: Any) -> list[float]:
+    own = robot.parameters.values
+    given = (
+        own
+        if start_from is None
+        else numbers(start_from, "start_from", "expected one number or one per parameter")
+    )
+    if given.shape not in ((), own.shape):
+        raise ShapeError(
+            f"start_from is {start_from!r}, expected one number or {len(own)}, one per parameter "
+            f"of robot {robot.name!r}"
+        )
+    if not np.isfinite(given).all():
+        raise OptionError(f"start_from is {start_from!r}, expected finite numbers")
+    return np.broadcast_to(given, own.shape).tolist()
+
+
+# The regressor of adaptive control, friction included.
+#
+#     Y a = M qdd_r + C(q, qd) qd_r + g + viscous V(qd_r) + coulomb tanh(qd_r / smoothing) + offset
+#
+# The rigid part is that of `dynamis.dynamics.regressor` with two velocities, whose friction columns
+# are zero; friction is filled in here at the reference velocity, smoothed: the measured one would
+# bring its noise and a limit cycle.
+
+
+def reference_regressor(
+    arm: Arm, measured: Measured, qd_r: Scalars, qdd_r: Scalars, smoothing: Any
+) -> list[list[Any]]:
+    """Y, (n, p), columns as the parameters of the model."""
+    chain = arm.chain
+    Y = [list(row) for row in arm.regressor(measured.q, measured.qd, qdd_r, qd_r)]
+    for column, tree in _friction_columns(chain, coupling.rates(chain, qd_r), smoothing, arm.fn):
+        for row, value in zip(Y, coupling.torques(chain, tree), strict=True):
+            row[column] = value
+    return Y
+
+
+def _friction_columns(
+    chain: Chain, xr: Scalars, smoothing: Any, fn: Functions
+) -> Iterator[tuple[int, list[Any]]]:
+    """(column, its entries over the tree's joints) of every friction parameter."""
+    column = INERTIAL * chain.links
+    for i, resistance in enumerate(chain.resistances):
+        V = friction.columns(resistance, xr[i], fn)[0]
+        own = [float(k == i) for k in range(len(chain.joints))]
+        for k, value in enumerate((V, *_sides(xr[i], smoothing, fn), 1.0), start=1):
+            yield column + k, [entry * value if entry else 0.0 for entry in own]
+        column += len(JOINT_NAMES)
+    for motor in chain.motors:
+        if not motor.coupled:
+            continue
+        u = sum(r * x for r, x in zip(motor.row, xr, strict=False))
+        rest = [0.0] * (len(chain.joints) - chain.links)
+        for k, value in enumerate((u, *_sides(u, smoothing, fn))):
+            yield column + k, [r * value for r in motor.row] + rest
+        column += len(MOTOR_NAMES)
+
+
+def _sides(velocity: Any, smoothing: Any, fn: Functions) -> tuple[Any, Any]:
+    """The two halves of tanh(velocity / smoothing)."""
+    s = fn.tanh(velocity / smoothing)
+    return fn.max(s, 0.0), fn.max(-s, 0.0)
 
 
 @dataclass(frozen=True)

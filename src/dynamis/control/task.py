@@ -12,9 +12,9 @@ again beyond a quarter turn, and vanishes at a half turn. All in base axes.
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..compile.arm import Arm
 from ..errors import OptionError
-from ..generic import Arm
-from ..ik.task import task_mask
+from ..ik.target import task_mask
 from ..spatial.vectors import add, cross, scale
 from .controller import Measured, Reference, Scalars, per_joint
 

@@ -5,11 +5,21 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from ..arguments import checked, choice, passed_on
-from ..generic import Arm
-from .checks import check_block, model_of
-from .compensation import FRICTION, friction_compensation
-from .controller import Controller, Measured, Reference, Scalars, Values, per_joint
-from .gains import check_sampling, second_order
+from ..compile.arm import Arm
+from .controller import (
+    FRICTION,
+    Controller,
+    Measured,
+    Reference,
+    Scalars,
+    Values,
+    check_block,
+    check_sampling,
+    friction_compensation,
+    model_of,
+    per_joint,
+    second_order,
+)
 from .task import (
     check_task,
     deviation,

@@ -1,10 +1,71 @@
 """A chapter of the story: a sentence, tables, formulas, charts, and its figures for machines."""
 
-from collections.abc import Sequence
+import html
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
-from .charts import Panels
+import numpy as np
+
+# plotly figures of the story: one panel per joint, lines over time, bars
+
+POINTS = 400  # of a line: more than a screen shows
+COLOURS = ("#8a96a3", "#1f5fa8", "#c9601a", "#2e8b57")
+FONT = {"family": "system-ui, sans-serif", "color": "#1c2530", "size": 12}
+AXIS = {"gridcolor": "#e6e9ed", "zerolinecolor": "#c3cad1", "automargin": True, "nticks": 5}
+
+
+class Panels(NamedTuple):
+    """One small figure per joint, and the legend they share: names and colours."""
+
+    figures: list[dict[str, Any]]
+    legend: list[tuple[str, str]]
+
+
+def panels(
+    t: np.ndarray, lines: Mapping[str, np.ndarray], titles: Sequence[str], unit: str
+) -> Panels:
+    """Lines (N, n) over time, a figure for each of the n titles."""
+    kept = np.unique(np.linspace(0, len(t) - 1, min(POINTS, len(t))).round().astype(int))
+    named = list(zip(lines.items(), COLOURS, strict=False))
+    figures = []
+    for k, title in enumerate(titles):
+        layout = _layout() | {"showlegend": False}
+        layout["title"] = {"text": html.escape(title), "x": 0.02, "y": 0.97, "font": {"size": 13}}
+        layout["xaxis"] = AXIS | {"title": {"text": "time, s", "standoff": 3}}
+        layout["yaxis"] = AXIS | {"title": {"text": unit, "standoff": 3}}
+        data = [_line(n, t[kept], values[kept, k], colour) for (n, values), colour in named]
+        figures.append({"data": data, "layout": layout})
+    return Panels(figures, [(name, colour) for (name, _), colour in named])
+
+
+def bars(labels: Sequence[str], values: Sequence[float], unit: str) -> dict[str, Any]:
+    """Horizontal bars, the first on top, each with its number."""
+    data = [{
+        "type": "bar", "orientation": "h", "x": list(values)[::-1], "y": list(labels)[::-1],
+        "marker": {"color": COLOURS[1]}, "hoverinfo": "skip", "textposition": "outside",
+        "text": [f"{v:.3g}" for v in values][::-1], "cliponaxis": False,
+    }]  # fmt: skip
+    layout = _layout(right=60) | {"showlegend": False}
+    layout["xaxis"] = AXIS | {"title": {"text": unit}, "rangemode": "tozero"}
+    layout["yaxis"] = {"automargin": True}
+    return {"data": data, "layout": layout}
+
+
+def _layout(right: int = 10) -> dict[str, Any]:
+    return {
+        "margin": {"l": 10, "r": right, "t": 26, "b": 34}, "font": FONT, "hovermode": "x unified",
+        "paper_bgcolor": "white", "plot_bgcolor": "white",
+    }  # fmt: skip
+
+
+def _line(name: str, x: np.ndarray, y: np.ndarray, colour: str) -> dict[str, Any]:
+    return {
+        "type": "scatter", "mode": "lines", "name": name,
+        "x": [float(f"{v:.6g}") for v in x], "y": [float(f"{v:.5g}") for v in y],
+        "line": {"color": colour, "width": 1.5},
+    }  # fmt: skip
+
 
 Rows = Sequence[Sequence[Any]]
 

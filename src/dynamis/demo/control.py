@@ -9,15 +9,14 @@ from typing import Any
 import numpy as np
 
 from ..control import ComputedTorque, JointPID, PointToPoint
+from ..control.sensors import Sensors
 from ..plots.animation import resampled
 from ..plots.html import moving_figure
-from ..realtime.export_controller import export_controller
+from ..realtime.export import export_controller
 from ..robot import Robot
-from ..simulate.sensors import Sensors
-from ..simulate.simulate import simulate
+from ..simulation.simulate import simulate
 from ..trajectory import via
-from .chapter import Chapter
-from .charts import panels
+from .chapter import Chapter, panels
 
 SAMPLE_TIME, DT, BANDWIDTH = 0.005, 1e-3, 25.0
 TRIGS = ("libm", "own")

@@ -3,7 +3,7 @@
 from typing import Any
 
 from ..agree import AgreementTable
-from ..equations.render_math import latex
+from ..equations.render.math import latex
 from ..robot import Robot
 from .chapter import Chapter
 

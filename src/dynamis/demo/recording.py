@@ -6,16 +6,15 @@ from typing import Any
 import numpy as np
 
 from ..control import JointPID
-from ..identify.excite import excite
+from ..control.sensors import Sensors
+from ..excite.excite import excite
 from ..identify.identify import identify
-from ..identify.log import Log
 from ..identify.processing import Processing
+from ..logs.log import Log
 from ..robot import Robot
-from ..simulate.sensors import Sensors
-from ..simulate.simulate import simulate
+from ..simulation.simulate import simulate
 from ..trajectory import via
-from .chapter import Chapter
-from .charts import panels
+from .chapter import Chapter, panels
 
 SPEEDS, ACCELERATIONS = [2, 1.5, 2, 3, 3, 3], [8, 8, 8, 12, 12, 12]
 NOISE = np.array([0.5, 0.5, 0.25, 0.05, 0.05, 0.05])  # N m

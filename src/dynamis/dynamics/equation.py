@@ -13,8 +13,7 @@ from .articulated_body import articulated_body
 from .gibbs_appell import gibbs_appell
 from .lagrange_euler import lagrange_euler
 from .linear_solve import factor, solve
-from .newton_euler import newton_euler
-from .newton_euler_base import newton_euler_base
+from .newton_euler import newton_euler, newton_euler_base
 from .walker_orin import MASS_MATRICES, conjugate_gradients, mass_matrix_3
 
 Scalars = Sequence[Any]

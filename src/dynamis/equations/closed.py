@@ -15,9 +15,9 @@ from ..dynamics import coupling, energy, equation, friction
 from ..model.chain import Chain, Motor, Resistance
 from ..spatial.functions import Functions
 from ..spatial.rotations import multiply
-from .polynomial import Alphabet, Polynomial, TooLongError
-from .scalars import converted, coordinates, exactly
-from .simplify import grouped, readable, terms_of
+from .scalars.polynomial import Alphabet, Polynomial, TooLongError
+from .scalars.scalars import converted, coordinates, exactly
+from .scalars.simplify import grouped, readable, terms_of
 
 BUDGET = 160_000  # products of terms: up to some seconds
 LONGEST = 2_500  # terms of all torques together that are still written out

@@ -6,30 +6,82 @@ form is too long to read, M, C, g and tau are given in named intermediate variab
 """
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import sympy as sp
 
-from ..arguments import checked, is_flag, is_word
-from ..cached import cached_property
-from ..errors import DynamisWarning, OptionError, did_you_mean, shown
+from ..arguments import checked, is_flag, is_word, number
+from ..compile import arrays as door
+from ..errors import DynamisWarning, OptionError, SymbolError, did_you_mean, shown
+from ..lazy import cached_property
 from ..model.model import Model
 from . import closed as forms
 from .closed import Closed
-from .polynomial import Polynomial, TooLongError
-from .recursion import QUANTITIES, Recursion, recursion, single
-from .scalars import coordinates, model_symbols, symbolic_chain
-from .simplify import readable
-from .text import joined, matrix_lines, text
+from .recursion import QUANTITIES, Recursion, joined, matrix_lines, recursion, single, text
+from .scalars.polynomial import Polynomial, TooLongError
+from .scalars.scalars import coordinates, model_symbols, symbolic_chain
+from .scalars.simplify import readable
 
 if TYPE_CHECKING:
-    import numpy as np
+    from .derivation.steps import Derivation
 
-    from .steps import Derivation
+# numbers from equations, to check them and to try them out
+
+STATE = ("q", "qd", "qdd")
+
+
+def evaluate(
+    equations: Any, rows: Sequence[Any], what: str, values: Mapping[str, float]
+) -> np.ndarray:
+    """tau or g (..., n), M or C (..., n, n) at states; None is a row of zeros."""
+    if not is_word(what, QUANTITIES):
+        raise OptionError(f"cannot evaluate {shown(what)}", did_you_mean(what, QUANTITIES))
+    n, symbols = equations.n, equations.symbols
+    given = _given(equations, values)
+    arrays = [
+        door.as_batch(np.zeros(n) if x is None else x, name, (n,), repr(equations))
+        for name, x in zip(STATE, rows, strict=True)
+    ]
+    batch = door.batch_shape(STATE, [x.shape[:-1] for x in arrays])
+    joints = [np.broadcast_to(x[..., k], batch) for x in arrays for k in range(n)]
+    result = _function(equations, what)(*joints, *(given[s] for s in symbols))
+    columns = [np.broadcast_to(np.asarray(x, float), batch) for x in result]
+    stacked = np.stack(columns, axis=-1)
+    return stacked.reshape(*batch, n, n) if what in ("M", "C") else stacked
+
+
+def _given(equations: Any, values: Mapping[str, float]) -> dict[Any, float]:
+    names = [str(s) for s in equations.symbols]
+    unknown = next((k for k in values if k not in names), None)
+    if unknown is not None:
+        raise OptionError(
+            f"robot {equations.robot_name!r} has no symbol {unknown!r}",
+            did_you_mean(unknown, names),
+        )
+    told = {sp.Symbol(k, real=True): number(v, k) for k, v in values.items()}
+    given = {**equations.values, **told}
+    missing = next((s for s in equations.symbols if s not in given), None)
+    if missing is not None:
+        raise SymbolError(f"symbol {str(missing)!r} has no value", f"evaluate(..., {missing}=1)")
+    return given
+
+
+def _function(equations: Any, what: str) -> Callable[..., Any]:
+    if what not in equations.functions:
+        arguments = [*equations.q, *equations.qd, *equations.qdd, *equations.symbols]
+        if equations.is_closed:
+            entries = list(getattr(equations, what))
+            function = sp.lambdify(arguments, entries, "numpy", cse=True)
+        else:
+            function = equations.recursion_of(what).function(arguments)
+        equations.functions[what] = function
+    return equations.functions[what]
+
 
 METHODS = ("lagrange-euler", "newton-euler", "gibbs-appell")
 TERMS = ("M", "C", "g", "tau", "christoffel", "friction")
@@ -262,7 +314,6 @@ class Equations:
 
         Symbols take the model's values, unless given here by name.
         """
-        from .numeric import evaluate
 
         return evaluate(self, (q, qd, qdd), what, values)
 
@@ -271,13 +322,13 @@ class Equations:
     @property
     def steps(self) -> "Derivation":
         """The derivation step by step."""
-        from .steps import derivation
+        from .derivation.steps import derivation
 
         return derivation(self.model, self.method)
 
     def derivation(self, q: Any = None, qd: Any = None, qdd: Any = None) -> "Derivation":
         """The derivation with numbers beside the symbols, at one state; what is left out is 0."""
-        from .steps import derivation
+        from .derivation.steps import derivation
 
         if q is None and qd is None and qdd is None:
             return self.steps
@@ -288,7 +339,7 @@ class Equations:
     @checked
     def html(self, path: str | Path, q: Any = None, qd: Any = None, qdd: Any = None) -> None:
         """Write the derivation as one self-contained page, with numbers if a state is given."""
-        from .render_html import write_page
+        from .render.html import write_page
 
         write_page(self.derivation(q, qd, qdd), path)
 

@@ -1,18 +1,22 @@
 """Identification: from logs of an arm to a physically consistent model of it."""
 
-from ..callable_package import callable_package
-from .drive_gains import DriveGains, identify_drive_gains
-from .estimate import Estimate
-from .estimators import ESTIMATORS
-from .excitation import Excitation
-from .excite import excite
-from .frictions import FRICTIONS, FrictionModel
-from .identify import identify
-from .log import Log
-from .payload import PayloadEstimate, identify_payload
-from .processing import Processing
-from .read import read_log
-from .validation import Validation
+from typing import TYPE_CHECKING
+
+from ..lazy import callable_package, later
+
+if TYPE_CHECKING:
+    from ..excite.excitation import Excitation
+    from ..excite.excite import excite
+    from ..logs.log import Log
+    from ..logs.read import read_log
+    from .drive_gains import DriveGains, identify_drive_gains
+    from .estimate import Estimate
+    from .estimators import ESTIMATORS
+    from .frictions import FRICTIONS, FrictionModel
+    from .identify import identify
+    from .payload import PayloadEstimate, identify_payload
+    from .processing import Processing
+    from .validation import Validation
 
 __all__ = [
     "ESTIMATORS",
@@ -32,4 +36,24 @@ __all__ = [
     "read_log",
 ]
 
-callable_package(__name__, identify)
+__getattr__ = later(
+    __name__,
+    {
+        "DriveGains": "drive_gains",
+        "ESTIMATORS": "estimators",
+        "Estimate": "estimate",
+        "Excitation": ".excite.excitation",
+        "FRICTIONS": "frictions",
+        "FrictionModel": "frictions",
+        "Log": ".logs.log",
+        "PayloadEstimate": "payload",
+        "Processing": "processing",
+        "Validation": "validation",
+        "excite": ".excite.excite",
+        "identify_drive_gains": "drive_gains",
+        "identify_payload": "payload",
+        "read_log": ".logs.read",
+    },
+)
+
+callable_package(__name__, "identify", "identify")

@@ -14,17 +14,11 @@ import numpy as np
 from scipy.optimize import least_squares
 
 from ..arguments import checked, positive, whole
+from ..compile.arrays import numbers
 from ..errors import OptionError, ShapeError
-from ..evaluate import numbers
-from ..model.finding import Finding
-from .log import Log
-from .payload import (
-    changed_friction,
-    check_joints,
-    friction_columns,
-    payload_columns,
-    same_motion,
-)
+from ..logs.log import Log
+from ..model.check.finding import Finding
+from .payload import changed_friction, check_joints, friction_columns, payload_columns, same_motion
 from .processing import HIGHEST, KEPT, Processing, lowpass, prepare
 
 if TYPE_CHECKING:

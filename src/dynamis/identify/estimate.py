@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arguments import checked, number, passed_on
-from ..cached import cached_property
 from ..errors import OptionError, shown
-from ..model.finding import Finding
-from .bodies import links_of, physical
-from .log import Log
+from ..lazy import cached_property
+from ..logs.log import Log
+from ..model.check.finding import Finding
+from .feasible import links_of, physical
 from .processing import Processing, prepare
 from .samples import Samples
 from .unknowns import OWN, Unknowns

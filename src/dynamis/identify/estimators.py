@@ -9,10 +9,9 @@ import numpy as np
 from ..arguments import is_word
 from ..errors import OptionError, did_you_mean
 from .feasible import feasible
-from .information import Information, information
+from .information import Information, Solution, information, ordinary, total, weighted
 from .instrumental import instrumental
 from .samples import Samples
-from .solve import Solution, ordinary, total, weighted
 from .unknowns import Unknowns
 
 HUBER = 1.345

@@ -8,10 +8,11 @@ import numpy as np
 
 from ..arguments import checked, is_word, number
 from ..errors import OptionError, ShapeError
-from ..model.finding import Finding
-from .diagnose import diagnose
-from .doubts import (
+from ..logs.log import Log
+from ..model.check.finding import Finding
+from .diagnose import (
     column_order,
+    diagnose,
     far_from_buildable,
     not_exciting,
     refuse,
@@ -19,10 +20,9 @@ from .doubts import (
     torque_size,
 )
 from .estimate import Estimate, handed_over, validation
-from .log import Log
+from .information import weighted
 from .plan import Fit, Plan
 from .processing import Processing
-from .solve import weighted
 from .validation import Validation
 
 if TYPE_CHECKING:

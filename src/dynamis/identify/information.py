@@ -6,7 +6,7 @@ kept instead, QR upon QR.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,50 @@ from scipy.linalg import qr
 
 from .samples import Samples
 from .unknowns import Unknowns
+
+# how many rows count as one: residuals of neighbouring rows are alike
+
+LONGEST = 0.1  # of a motion: correlations over more rows than that are not estimated
+
+
+def residuals(
+    motions: Sequence[Samples], unknowns: Unknowns, x: np.ndarray, threads: int | None = None
+) -> list[np.ndarray]:
+    """Residuals of the rows that were fitted, one array (rows, n) per motion."""
+    return [
+        np.concatenate([tau - Y @ x for Y, tau, *_ in samples.blocks(unknowns, threads)])
+        for samples in motions
+    ]
+
+
+def correlation_times(
+    motions: Sequence[Samples], unknowns: Unknowns, x: np.ndarray, threads: int | None = None
+) -> np.ndarray:
+    """1 + 2 sum of the residuals' autocorrelation until it first turns negative, (n,)."""
+    found = [correlation_time(r) for r in residuals(motions, unknowns, x, threads) if len(r) > 20]
+    return np.max(found, axis=0) if found else np.ones(unknowns.robot.n)
+
+
+def correlation_time(r: np.ndarray) -> np.ndarray:
+    """The same of one array of residuals (rows, n)."""
+    r = r - r.mean(axis=0)
+    size = 2 ** int(np.ceil(np.log2(2 * len(r))))
+    spectrum = np.abs(np.fft.rfft(r, size, axis=0)) ** 2
+    cov = np.fft.irfft(spectrum, axis=0)[: max(2, int(LONGEST * len(r)))]
+    rho = cov / np.maximum(cov[0], 1e-300)
+    times = []
+    for column in rho.T:
+        negative = np.flatnonzero(column < 0.0)
+        end = int(negative[0]) if len(negative) else len(column)
+        times.append(1.0 + 2.0 * column[1:end].sum())
+    return np.array(times)
+
+
+def lag_one(r: np.ndarray) -> np.ndarray:
+    """Correlation of a row's residual with the next one's, (n,): 0 is white."""
+    r = r - r.mean(axis=0)
+    return (r[1:] * r[:-1]).sum(axis=0) / np.maximum((r * r).sum(axis=0), 1e-300)
+
 
 SQUARED_LIMIT = 1e6  # condition number of the scaled columns above which Gram matrices will not do
 Weigh = Callable[[np.ndarray, np.ndarray], np.ndarray]  # (residual, weight) -> weight
@@ -132,3 +176,72 @@ def condition(R: np.ndarray) -> float:
     used = unit[:, np.linalg.norm(R, axis=0) > 0.0]
     values = np.linalg.svd(used, compute_uv=False)
     return float("inf") if not len(values) or values[-1] == 0.0 else float(values[0] / values[-1])
+
+
+# least squares from triangular factors: ordinary, weighted, total
+
+SHARE = 1e-3  # of an unknown in a direction without information
+LOST = 1e-9  # singular values this small next to the largest carry no information
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """Unknowns with their covariance, and the standard deviation of the torque noise per joint."""
+
+    x: np.ndarray
+    covariance: np.ndarray
+    sigma: np.ndarray  # (n,)
+    weights: np.ndarray  # (n,)
+    condition: float
+    blind: np.ndarray | None = None  # unknowns that the motion does not show, or not apart
+
+
+def ordinary(info: Information) -> Solution:
+    """min sum |Y x - tau|^2, every joint alike."""
+    return _solved(info, np.ones(len(info.rows)))
+
+
+def weighted(info: Information, rounds: int = 3) -> Solution:
+    """min sum |Y x - tau|^2 / sigma_j^2, sigma_j from the residuals themselves."""
+    found = ordinary(info)
+    for _ in range(rounds):
+        found = _solved(info, 1.0 / np.maximum(found.sigma, 1e-9 * found.sigma.max() + 1e-300))
+    return found
+
+
+def total(info: Information) -> Solution:
+    """Total least squares: the regressor may be wrong too, all scaled columns alike."""
+    start = weighted(info)
+    whole = info.stacked(start.weights)
+    used = np.linalg.norm(whole, axis=0) > 0.0  # what is known beforehand has no columns
+    R, lengths = scaled(whole[:, used])
+    v = np.linalg.svd(R)[2][-1]
+    if abs(v[-1]) < 1e-12:
+        return start
+    x = start.x.copy()
+    x[used[:-1]] = -v[:-1] / v[-1] * lengths[-1] / lengths[:-1]
+    sigma = _sigma(info, x)
+    return replace(start, x=x, sigma=sigma)
+
+
+def _solved(info: Information, weights: np.ndarray) -> Solution:
+    R = info.stacked(weights)
+    unit, lengths = scaled(R[:, :-1])
+    U, s, Vt = np.linalg.svd(unit, full_matrices=False)
+    kept = s > LOST * s[0] if len(s) else s > 0
+    inverse = np.where(kept, 1.0 / np.where(kept, s, 1.0), 0.0)
+    x = (Vt.T @ (inverse * (U.T @ R[:, -1]))) / lengths
+    sigma = _sigma(info, x)
+    # each joint's noise passes through x = (sum w^2 Y^T Y)^-1 sum w^2 Y^T tau
+    P = (Vt.T * inverse**2) @ Vt / np.outer(lengths, lengths)
+    noise = np.zeros_like(P)
+    for F, w, sd in zip(info.factors, weights, sigma, strict=True):
+        Y = F[:, :-1]
+        noise += (w * w * sd) ** 2 * (Y.T @ Y)
+    blind = np.abs(Vt[~kept]).max(axis=0, initial=0.0) > SHARE
+    return Solution(x, P @ noise @ P, sigma, weights, condition(R[:, :-1]), blind)
+
+
+def _sigma(info: Information, x: np.ndarray) -> np.ndarray:
+    used = np.maximum(info.rows - len(x) / max(1, len(info.rows)), 1.0)
+    return np.sqrt(info.residuals(x) / used)

@@ -14,15 +14,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..errors import DynamisError, OptionError
-from .information import condition, scaled
-from .log import Log
+from ..logs.log import Log
+from .information import LOST, Solution, condition, scaled, weighted
 from .processing import Processing, band, lowpass, prepare
 from .samples import Samples
-from .solve import LOST, Solution, weighted
 from .unknowns import OWN, Unknowns
 
 if TYPE_CHECKING:
-    from ..simulate.sensors import Sensors
+    from ..control.sensors import Sensors
     from .estimators import Found, Task
 
 ROUNDS = 5
@@ -188,8 +187,8 @@ class ClosedLoop:
 
     def run(self, unknowns: Unknowns, full: np.ndarray, log: Log) -> Simulated:
         """The motion with full parameters (..., p) at the log's stamps; NaN where it fails."""
-        from ..simulate import simulate
-        from ..simulate.signals import reference_signal
+        from ..simulation import simulate
+        from ..simulation.signals import reference_signal
 
         if len(unknowns.of_kind(*OWN)):
             raise OptionError(

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .information import information
+from .information import information, weighted
 from .samples import Samples
-from .solve import weighted
 from .unknowns import SPURIOUS, Unknowns
 
 ROUNDS = 5

@@ -14,15 +14,12 @@ from typing import Any
 import numpy as np
 
 from ..arguments import checked, number, whole
-from .bodies import links_of, physical
+from ..logs.log import Log
 from .estimate import Estimate, validation
-from .feasible import feasible
-from .information import Information, condition, scaled
+from .feasible import feasible, links_of, physical
+from .information import LOST, Information, condition, correlation_time, scaled
 from .instrumental import ClosedLoop
-from .log import Log
 from .processing import Processing, lowpass
-from .solve import LOST
-from .spread import correlation_time
 from .unknowns import Unknowns
 
 SHARE = 0.1  # of a standard deviation: the least change of an unknown in the Jacobian

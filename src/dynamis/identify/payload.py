@@ -14,19 +14,26 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from ..arguments import checked, is_word
-from ..cached import cached_property
 from ..errors import OptionError, ShapeError
+from ..lazy import cached_property
+from ..logs.log import Log
 from ..spatial.functions import MATH
 from ..spatial.inertia import from_linear, linear, transformed
-from .bodies import basis, lengths, physical
-from .feasible import FAINT, MARGIN, SIZE, body_units, cvxpy_module, solved
+from .feasible import (
+    FAINT,
+    MARGIN,
+    SIZE,
+    basis,
+    body_units,
+    cvxpy_module,
+    lengths,
+    physical,
+    solved,
+)
 from .frictions import FrictionModel, friction_named
-from .information import Information, scaled
-from .log import Log
+from .information import Information, Solution, correlation_time, scaled, weighted
 from .processing import Processing, prepare
 from .samples import BLOCK, Samples
-from .solve import Solution, weighted
-from .spread import correlation_time
 
 if TYPE_CHECKING:
     from ..robot import Robot

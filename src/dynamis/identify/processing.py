@@ -13,7 +13,7 @@ from scipy.signal import butter, sosfiltfilt, welch
 
 from ..arguments import checked, choice, number, whole
 from ..errors import OptionError
-from .log import Log
+from ..logs.log import Log
 from .samples import Samples
 
 POWER = 0.9999  # share of the positions' power that lies within the motion's band

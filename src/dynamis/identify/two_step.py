@@ -11,14 +11,12 @@ import numpy as np
 from scipy.ndimage import binary_dilation
 
 from ..errors import OptionError
+from ..logs.log import Log
 from .diagnose import POOR, STILL
-from .information import Information, information, scaled
+from .information import Information, correlation_times, information, scaled, weighted
 from .loads import with_loads
-from .log import Log
 from .processing import Processing, prepare
 from .samples import Samples
-from .solve import weighted
-from .spread import correlation_times
 from .unknowns import RIGID, Unknowns
 
 FRICTION = ("viscous", "root", "coulomb", "offset", "load")

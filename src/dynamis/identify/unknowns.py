@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..base.base_parameters import base_parameters
-from ..cached import cached_property
 from ..errors import OptionError
+from ..lazy import cached_property
+from ..model.check.finding import Finding
 from ..model.drive import Drive
-from ..model.finding import Finding
 from ..model.friction import Friction
 from ..model.parameters import JOINT_NAMES, parameter_names
 from .frictions import FrictionModel

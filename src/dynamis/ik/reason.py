@@ -5,10 +5,9 @@ from collections.abc import Callable
 import numpy as np
 from scipy.optimize import minimize
 
-from .descent import Problem, across, descend, settle, weakness
-from .distinct import JointSpace, outside
 from .geometry import Arm
-from .spread import spread
+from .search import Problem, across, descend, settle, spread, weakness
+from .solutions import JointSpace, outside
 from .target import Target
 
 SINGULAR = 1e-6  # smallest singular value of the scaled Jacobian, relative to the largest

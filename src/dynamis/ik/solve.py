@@ -7,14 +7,10 @@ import numpy as np
 from ..arguments import flag, positive, whole
 from . import reason
 from .closed_form import ClosedForm, closed_form
-from .descent import Problem, descend, found
-from .distinct import JointSpace, in_order, outside
 from .geometry import arm_size, serial_arm
-from .numeric import search, start_bounds
-from .solutions import Solutions
-from .spread import spread
-from .target import Target, target
-from .task import task_mask
+from .search import Problem, descend, found, search, spread, start_bounds
+from .solutions import JointSpace, Solutions, in_order, outside
+from .target import Target, target, task_mask
 
 if TYPE_CHECKING:
     from ..robot import Robot

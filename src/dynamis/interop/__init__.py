@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from ..later import later
+from ..lazy import later
 
 if TYPE_CHECKING:
     from .mjcf_read import from_mjcf

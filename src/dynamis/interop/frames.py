@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from ..packages import package
+from ..lazy import package
 
 
 def to_pandas(run: Any) -> Any:

@@ -15,9 +15,9 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 
 from ..arguments import checked
 from ..errors import FileError
-from ..model.source import MOST_ROWS, located, plain_message, read_bytes
-from ..model.urdf_elements import parsed
-from ..packages import package
+from ..lazy import package
+from ..model.formats.tables import MOST_ROWS, located, plain_message, read_bytes
+from ..model.formats.urdf_elements import parsed
 from ..robot import Robot
 from .mujoco_model import from_mujoco
 from .rigid_tree import NotRepresentableError

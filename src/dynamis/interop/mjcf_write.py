@@ -8,8 +8,8 @@ import numpy as np
 
 from ..arguments import checked
 from ..dynamics import coupling
+from ..model.formats.urdf_write import spaced, writable
 from ..model.quantity import resolve
-from ..model.urdf_write import spaced, writable
 from ..robot import Robot
 from ..spatial.frames import Frame, compose
 from .lost import plain, say_lost

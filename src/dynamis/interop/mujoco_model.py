@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from ..arguments import checked
+from ..lazy import package
 from ..model.friction import Friction
-from ..packages import package
 from ..robot import Robot
 from ..spatial.frames import Frame, compose, translation
 from ..spatial.rotations import rotation_from_quaternion

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from ..arguments import checked
+from ..lazy import package
 from ..model.friction import Friction
-from ..packages import package
 from ..robot import Robot
 from ..spatial.frames import Frame
 from .lost import say

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from ..arguments import checked
+from ..lazy import package
 from ..model.quantity import resolve
-from ..packages import package
 from ..robot import Robot
 from ..spatial.frames import Frame, compose
 from .lost import plain, say_lost

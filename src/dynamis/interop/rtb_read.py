@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 
 from ..arguments import checked
+from ..lazy import package
 from ..model.drive import Drive
 from ..model.link import Link
 from ..model.pose import pose
-from ..packages import package
 from ..robot import Robot
 from ..spatial.frames import compose, from_matrix, matrix
 from .lost import say

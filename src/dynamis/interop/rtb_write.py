@@ -11,10 +11,10 @@ import numpy as np
 from ..arguments import checked
 from ..dynamics.kinematics import inertias
 from ..errors import DynamisError
+from ..lazy import package
 from ..model.chain import Resistance
 from ..model.link import Link
 from ..model.quantity import resolve
-from ..packages import package
 from ..robot import Robot
 from ..spatial.frames import matrix
 from ..spatial.inertia import transformed_back

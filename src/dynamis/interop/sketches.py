@@ -8,11 +8,11 @@ from xml.etree.ElementTree import Element
 import numpy as np
 
 from ..model.drive import Drive
+from ..model.formats.urdf_elements import EXTENSION, Sketch, UrdfJoint, UrdfLink
+from ..model.formats.urdf_tree import plain_model
 from ..model.link import Link
 from ..model.model import Model
 from ..model.pose import pose
-from ..model.urdf_elements import EXTENSION, Sketch, UrdfJoint, UrdfLink
-from ..model.urdf_tree import plain_model
 from ..spatial.frames import ORIGIN, Frame
 
 HUGE = 1e100  # a limit beyond this is none

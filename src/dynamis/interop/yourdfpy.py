@@ -9,12 +9,12 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 import numpy as np
 
 from ..arguments import checked, known_options
+from ..lazy import package
+from ..model.formats.urdf import model_from_urdf
+from ..model.formats.urdf_elements import sketch
+from ..model.formats.urdf_tree import plain_model
+from ..model.formats.urdf_write import spaced, standard_robot, writable
 from ..model.pose import pose
-from ..model.urdf import model_from_urdf
-from ..model.urdf_elements import sketch
-from ..model.urdf_tree import plain_model
-from ..model.urdf_write import spaced, standard_robot, writable
-from ..packages import package
 from ..robot import Robot
 from ..spatial.rotations import normalised
 from .lost import refuse_sliding, say_lost

@@ -14,8 +14,7 @@ from typing import Any
 from ..errors import ModelError
 from ..spatial.vectors import Vector
 from .friction import coulomb_pair
-from .keywords import strict
-from .quantity import Expression, Scalar, quantities, quantity
+from .quantity import Expression, Scalar, quantities, quantity, strict
 
 CIRCUIT = (  # the fields of the motor's circuit: each above zero where it is given
     *("resistance", "inductance", "torque_constant"),

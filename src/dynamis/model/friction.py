@@ -14,8 +14,7 @@ from typing import Any
 
 from ..arguments import is_word
 from ..errors import ModelError, OptionError, did_you_mean, shown
-from .keywords import strict
-from .quantity import Expression, Scalar, quantities, quantity
+from .quantity import Expression, Scalar, quantities, quantity, strict
 
 # law -> its constants with their defaults
 LAWS: Mapping[str, Mapping[str, float]] = MappingProxyType(

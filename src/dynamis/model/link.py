@@ -11,8 +11,7 @@ from ..spatial.inertia import Inertia, from_com, from_linear, symmetric_of
 from ..spatial.vectors import Vector, scale
 from .drive import Drive
 from .friction import Friction
-from .keywords import strict
-from .quantity import Expression, Scalar, quantities, quantity, resolve
+from .quantity import Expression, Scalar, quantities, quantity, resolve, strict
 
 JOINTS = ("revolute", "prismatic")
 

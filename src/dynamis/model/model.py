@@ -8,12 +8,11 @@ from typing import Any
 from ..arguments import choice, is_list, is_word
 from ..errors import ModelError, OptionError, did_you_mean, shown
 from ..spatial.inertia import Inertia, from_com
+from .check.finding import Finding
 from .conventions import CONVENTIONS, convention_named
-from .finding import Finding
-from .keywords import strict
 from .link import Link, _inertia
 from .pose import Pose, pose
-from .quantity import Expression, Scalar, quantities, quantity, resolve
+from .quantity import Expression, Scalar, quantities, quantity, resolve, strict
 
 GRAVITY = (0.0, 0.0, -9.81)
 ROTORS = ("reflected", "full")

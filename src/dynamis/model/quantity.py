@@ -9,13 +9,41 @@ import math
 import operator
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any
+from dataclasses import dataclass, fields
+from functools import lru_cache, wraps
+from typing import Any, TypeVar
 
 from ..arguments import is_list, real
-from ..errors import ModelError, SymbolError, shown
+from ..errors import ModelError, OptionError, SymbolError, did_you_mean, shown
 from ..spatial.functions import MATH, Functions
+
+# constructors that answer a misspelt keyword with the one that was meant
+
+T = TypeVar("T", bound=type)
+
+
+def strict(cls: T) -> T:
+    """A dataclass whose constructor names an unknown keyword and those that exist.
+
+    A class may first put keywords in order by `_flat(given)`.
+    """
+    plain = cls.__init__
+    known = [f.name for f in fields(cls)]
+    flat = getattr(cls, "_flat", dict)
+
+    @wraps(plain)
+    def __init__(self: Any, *arguments: Any, **given: Any) -> None:  # noqa: N807
+        given = flat(given)
+        unknown = next((name for name in given if name not in known), None)
+        if unknown is not None:
+            raise OptionError(
+                f"{cls.__name__} has no keyword {unknown!r}", did_you_mean(unknown, known)
+            )
+        plain(self, *arguments, **given)
+
+    cls.__init__ = __init__  # type: ignore[misc]
+    return cls
+
 
 LONGEST = 200  # characters of an expression
 CONSTANTS = {"pi": math.pi}

@@ -11,8 +11,8 @@ from ..errors import OptionError, ShapeError
 from ..files import checked_path, whole
 from ..robot import Robot
 from .run_like import RunLike, check_run
+from .scene import View, view_of
 from .skeleton import Skeleton, skeleton
-from .view import View, view_of
 
 FINEST = 3000  # points of the tool's path
 

@@ -9,7 +9,7 @@ from rich.progress import track
 from .animation import Motion
 from .figure import INK, SOFT, Picture, plain
 from .scene import Artists, add_axes, prepare
-from .strokes import TRACE, strokes
+from .skeleton import TRACE, strokes
 
 SIZE, DPI = (6.4, 4.8), 80  # inches, pixels per inch: 512 x 384
 LONG = 60  # pictures from which a progress bar is worth it

@@ -9,7 +9,7 @@ from PIL import Image
 from ..errors import OptionError
 from .animation import Motion
 from .film import film
-from .strokes import STYLES, TRACE
+from .skeleton import STYLES, TRACE
 
 MOST = 3000  # pictures: all are in memory until the file is written
 FASTEST = 50.0  # pictures a second; players slow down what claims to be faster

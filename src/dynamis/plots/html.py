@@ -9,8 +9,8 @@ import numpy as np
 from .. import templates
 from .animation import Motion
 from .film import progress
-from .strokes import STYLES, TRACE, Style, strokes
-from .view import View
+from .scene import View
+from .skeleton import STYLES, TRACE, Style, strokes
 
 MOST = 3000  # pictures: a browser holds them all
 DIGITS = 4  # decimals, of a reach

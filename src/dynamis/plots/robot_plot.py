@@ -7,14 +7,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ..arguments import checked
+from ..compile.arrays import numbers
 from ..errors import OptionError, ShapeError, shown
-from ..evaluate import numbers
 from ..robot import Robot
 from .figure import INK, Picture, check_save, plain, save
-from .scene import Artists, add_axes, is_space, prepare
-from .skeleton import Skeleton, skeleton
-from .strokes import GHOST, strokes
-from .view import View, view_of
+from .scene import Artists, View, add_axes, is_space, prepare, view_of
+from .skeleton import GHOST, Skeleton, skeleton, strokes
 
 
 @checked

@@ -2,14 +2,14 @@
 
 from typing import TYPE_CHECKING
 
-from ..later import later
+from ..lazy import later
 
 if TYPE_CHECKING:
     from .cost import controller_cost
-    from .export_controller import export_controller
-    from .fmu import export_fmu
+    from .export import export_controller
+    from .fmu.export import export_fmu
     from .law import Law
-    from .plant import run_plant
+    from .loop.plant import run_plant
 
 __all__ = ["Law", "controller_cost", "export_controller", "export_fmu", "run_plant"]
 
@@ -18,8 +18,8 @@ __getattr__ = later(
     {
         "Law": "law",
         "controller_cost": "cost",
-        "export_controller": "export_controller",
-        "export_fmu": "fmu",
-        "run_plant": "plant",
+        "export_controller": "export",
+        "export_fmu": "fmu.export",
+        "run_plant": "loop.plant",
     },
 )

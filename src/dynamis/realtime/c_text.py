@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import templates
-from ..backends import c_branchless
-from ..backends.c_function import PRECISIONS, literal
-from ..backends.c_names import comment, identifier, intro
 from ..errors import OptionError
+from ..export import c_branchless
+from ..export.c_folder import namespace
+from ..export.c_function import PRECISIONS, comment, identifier, intro, literal
 from ..spatial.functions import MATH
 
 if TYPE_CHECKING:
@@ -158,3 +158,12 @@ def plain(line: str) -> str:
     """A line that may stand in any comment: nothing in it ends or continues one."""
     ascii_only = re.sub(r"[^ -~]+", "?", line.replace("\\", "/"))
     return comment(re.sub(r"\?+", "?", ascii_only))
+
+
+# a C++17 class over the C of a control law: arrays in, arrays out, nothing allocated
+
+
+def cpp_header(law: "Law", notes: Sequence[str], dtype: str) -> str:
+    """The text of <stem>.hpp."""
+    space = namespace(stem_of(law))
+    return templates.filled(__package__, "controller.hpp", **words(law, notes, dtype), SPACE=space)

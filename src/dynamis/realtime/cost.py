@@ -18,9 +18,9 @@ import numpy as np
 
 from .. import templates
 from ..arguments import checked, is_word, text
+from ..compile.arrays import checked_dtype
 from ..control.controller import Controller
 from ..errors import FileError, OptionError, did_you_mean
-from ..evaluate import checked_dtype
 from .c_text import TRIGS, header, source, stem_of
 from .law import Law
 

@@ -16,17 +16,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arguments import a_robot, is_word, positive, whole
-from ..cached import cached_property
+from ..compile.arm import arm_of
+from ..compile.arrays import numbers
 from ..control.controller import Controller, Measured, Reference, begun, per_joint, stepped
 from ..errors import OptionError, ShapeError, did_you_mean, shown
-from ..evaluate import numbers
-from ..generic import arm_of
+from ..lazy import cached_property
 from ..spatial.functions import MATH, Functions
 from ..trajectory.trajectory import Trajectory
 
 if TYPE_CHECKING:
+    from ..compile.program import Program
     from ..robot import Robot
-    from ..trace.program import Program
 
 SAFE = ("zero", "gravity")
 VELOCITIES = ("measured", "difference")
@@ -297,9 +297,9 @@ class Law:
 
     @cached_property
     def _program(self) -> "Program":
-        from ..trace.optimise import share_reciprocals
-        from ..trace.program import Port
-        from ..trace.tracer import trace
+        from ..compile.optimise import share_reciprocals
+        from ..compile.program import Port
+        from ..compile.tracer import trace
 
         n = self.n
         ports = [Port("state", (self.states,)), Port("q", (n,)), Port("qd", (n,))]
@@ -315,8 +315,8 @@ class Law:
 
     def start_program(self) -> "Program":
         """The start as a straight line of operations."""
-        from ..trace.program import Port
-        from ..trace.tracer import trace
+        from ..compile.program import Port
+        from ..compile.tracer import trace
 
         ports = [Port("q", (self.n,)), Port("qd", (self.n,))]
         return trace("init", self.start, ports, [Port("state", (self.states,))])

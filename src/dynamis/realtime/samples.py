@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..errors import DynamisError
-from ..trajectory.sine import sine
+from ..trajectory.fourier import sine
 
 if TYPE_CHECKING:
     from ..trajectory.trajectory import Trajectory
@@ -43,7 +43,7 @@ def sample_rows(law: "Law", count: int = COUNT) -> Samples:
 
 def closed_loop(law: "Law", count: int = COUNT) -> tuple[Samples, np.ndarray] | None:
     """What the law would have seen in `dy.simulate`, and the torques there; None if it fails."""
-    from ..simulate.simulate import simulate
+    from ..simulation.simulate import simulate
 
     plan, dt = _plan(law), law.sample_time
     first = plan(0.0)

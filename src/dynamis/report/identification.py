@@ -5,17 +5,149 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from .. import templates
 from ..files import checked_path
-from . import identification_figures as figures
+from ..identify.processing import Processing, band
+from ..logs.log import Log
 from . import identification_tables as tables
-from .identification_charts import LEGEND, Charts
-from .identification_rows import Rows, fitted_rows
-from .page import Page
+from .identification_tables import Rows, autocorrelation, few, fitted_rows, friction_curve, spectrum
+from .page import Page, with_plotly
 
 if TYPE_CHECKING:
     from ..identify.estimate import Estimate
     from ..identify.validation import Validation
+
+# measured beside predicted torque over time, to zoom into: plotly, kept inside the page
+
+POINTS = 2000  # rows of one chart
+ALTOGETHER = 50_000  # rows of a page
+DIGITS = 5
+
+LEGEND = (
+    '<p class="legend"><b style="color:#8a96a3">measured</b> '
+    '<b style="color:#1f5fa8">predicted</b> <b style="color:#c9601a">residual</b></p>'
+)
+
+
+class Charts:
+    """Charts of one page: their places, and their numbers once at its end."""
+
+    def __init__(self, units: list[str], total: int):
+        self.units = units
+        self.most = int(np.clip(ALTOGETHER // max(1, total), 100, POINTS))
+        self.numbers: list[dict[str, Any]] = []
+        self.thinned = False
+
+    def place(self, validation: "Validation", joint: int, origin: float) -> str:
+        """Where a joint's chart goes; time counts from `origin`."""
+        tau, model = validation.measured[:, joint], validation.predicted[:, joint]
+        kept = few(validation.t, (tau, tau - model), self.most)
+        self.thinned |= len(kept) < len(tau)
+        self.numbers.append({
+            "unit": self.units[joint],
+            "t": [None if k is None else round(float(validation.t[k] - origin), 5) for k in kept],
+            "measured": _short(tau, kept),
+            "predicted": _short(model, kept),
+        })  # fmt: skip
+        return f'<div class="chart" data-chart="{len(self.numbers) - 1}"></div>'
+
+    def html(self) -> str:
+        """Plotly, the numbers and what draws them."""
+        return with_plotly("charts", self.numbers, templates.text(__package__, "identification.js"))
+
+
+def _short(values: np.ndarray, kept: list[int | None]) -> list[float | None]:
+    return [None if k is None else float(f"{values[k]:.{DIGITS}g}") for k in kept]
+
+
+# small pictures of an identification, one joint each: friction, residuals, spectra
+
+SIZE = (3.7, 2.5)
+DOTS = 600
+ACCENT, WARM, GREY, PALE = "#1f5fa8", "#c9601a", "#8a96a3", "#c9cfd6"
+SURE = 2.576  # standard deviations on either side of 99 %
+LOWEST = 1e-10  # of a spectrum's peak: what is drawn of it
+
+
+def friction_figure(estimate: "Estimate", rows: list[Rows], joint: int, units: Any) -> Any:
+    """Friction torque over velocity: the curve with its 99 % band over what was measured."""
+    figure, axes = _axes(*units)
+    qd, tau, counted = (
+        np.concatenate([getattr(r, name)[:, joint] for r in rows])
+        for name in ("qd", "friction", "counted")
+    )
+    for chosen, colour in ((~counted, PALE), (counted, GREY)):
+        k = np.flatnonzero(chosen)
+        k = k[:: max(1, -(-len(k) // DOTS))]
+        axes.plot(qd[k], tau[k], ".", color=colour, markersize=2.5, zorder=2)
+    fastest = float(np.abs(qd).max()) or 1.0
+    v, middle, spread = friction_curve(estimate, joint, fastest)
+    reach = SURE * spread
+    axes.fill_between(v, middle - reach, middle + reach, color=ACCENT, alpha=0.18, lw=0, zorder=3)
+    axes.plot(v, middle, color=ACCENT, linewidth=1.6, zorder=4)
+    return figure
+
+
+def histogram_figure(residual: np.ndarray, unit: str) -> Any:
+    """How often a residual is how large, beside the normal curve of the same spread."""
+    figure, axes = _axes(f"residual, {unit}", "density")
+    mean, spread = float(residual.mean()), float(residual.std())
+    if spread < 1e-12 * (1.0 + abs(mean)):
+        axes.axvline(mean, color=GREY)
+        return figure
+    low, high = np.percentile(residual, (0.1, 99.9))
+    axes.hist(residual, bins=50, range=(low, high), density=True, color=PALE)
+    x = np.linspace(low, high, 121)
+    bell = np.exp(-0.5 * ((x - mean) / spread) ** 2) / (spread * np.sqrt(2.0 * np.pi))
+    axes.plot(x, bell, color=ACCENT, linewidth=1.4)
+    return figure
+
+
+def whiteness_figure(rows: Rows, joint: int) -> Any:
+    """Autocorrelation of the fitted rows' residual; white noise stays in the band."""
+    figure, axes = _axes("lag, s", "autocorrelation")
+    rho = autocorrelation(rows.residual[:, joint])
+    lag = rows.step * np.arange(len(rho))
+    limit = SURE / np.sqrt(len(rows.residual))
+    axes.axhspan(-limit, limit, color=ACCENT, alpha=0.15, linewidth=0)
+    axes.vlines(lag[1:], 0.0, rho[1:], colors=WARM, linewidth=1.4)
+    axes.axhline(0.0, color=GREY, linewidth=0.8)
+    lowest = rho[1:].min() if len(rho) > 1 else 0.0
+    axes.set_ylim(min(-0.3, float(lowest) - 0.05), 1.0)
+    return figure
+
+
+def spectrum_figure(log: Log, processing: Processing) -> Any:
+    """Power of every joint's position over frequency, the motion's band and the cut-off."""
+    from matplotlib.ticker import LogLocator
+
+    figure, axes = _axes("frequency, Hz", "power of q, of its peak", (6.2, 2.8))
+    f, power = spectrum(log)
+    k = np.unique(np.geomspace(1, len(f), min(len(f), 400)).astype(int)) - 1
+    shown = np.maximum(power[k], LOWEST)
+    for i, column in enumerate(shown.T):
+        axes.loglog(f[k], column, linewidth=1.0, color=f"C{i % 10}", label=f"joint {i + 1}")
+    axes.axvline(band(log), color=GREY, linestyle="dashed", label="band of the motion")
+    axes.axvline(processing.cutoff, color="black", linewidth=1.4, label="cut-off")
+    axes.yaxis.set_major_locator(LogLocator(numticks=6))
+    axes.set_ylim(LOWEST, 3.0)
+    axes.legend(fontsize=7, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    return figure
+
+
+def _axes(across: str, up: str, size: tuple[float, float] = SIZE) -> Any:
+    from ..plots.figure import SOFT, Picture
+    from ..plots.lines import style
+
+    figure = Picture(figsize=size, layout="constrained")
+    axes = figure.add_subplot()
+    style(axes)
+    axes.set_xlabel(across, fontsize=8, color=SOFT)
+    axes.set_ylabel(up, fontsize=8, color=SOFT)
+    return figure, axes
+
 
 TORQUE = {"revolute": "N m", "prismatic": "N"}
 MOTION = {"revolute": "rad", "prismatic": "m"}
@@ -159,10 +291,10 @@ def _residuals(page: Page, estimate: "Estimate", rows: list[Rows], units: Sequen
     )
     page.table(*tables.whiteness(estimate, rows))
     page.parts.append("<h3>Autocorrelation, fitted rows</h3>")
-    _grid(page, names, lambda i: figures.whiteness_figure(longest, i))
+    _grid(page, names, lambda i: whiteness_figure(longest, i))
     page.parts.append("<h3>Distribution, training log as logged</h3>")
     fit = max(estimate.training, key=lambda v: len(v.t))
-    _grid(page, names, lambda i: figures.histogram_figure(fit.residual[:, i], units[i]))
+    _grid(page, names, lambda i: histogram_figure(fit.residual[:, i], units[i]))
 
 
 def _friction(
@@ -183,7 +315,7 @@ def _friction(
     _grid(
         page,
         estimate.unknowns.robot.joint_names,
-        lambda i: figures.friction_figure(
+        lambda i: friction_figure(
             estimate, rows, i, (f"velocity, {moves[i]}/s", f"torque, {units[i]}")
         ),
     )
@@ -235,7 +367,7 @@ def _processing(page: Page, estimate: "Estimate", rows: list[Rows], moves: Seque
     page.table(*tables.processing(estimate))
     for log, how in zip(estimate.logs, estimate.processing, strict=True):
         page.parts.append(f"<h3>Spectrum of {html.escape(log.name or 'log')}</h3>")
-        page.figure(figures.spectrum_figure(log, how))
+        page.figure(spectrum_figure(log, how))
 
 
 def _grid(page: Page, names: Sequence[str], figure: Callable[[int], Any]) -> None:

@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from .. import evaluate as door
 from ..arguments import known_options
-from ..cached import cached_property
-from ..compiled import Code, compile_kernel, compiling, thread_count
-from ..errors import ShapeError
-from ..kernels import KERNELS, Kernel, input_shape, shape_of
+from ..compile import arrays as door
+from ..compile.kernels import KERNELS, Kernel, input_shape, shape_of
+from ..compile.service import Code, compile_kernel, compiling, thread_count
+from ..lazy import cached_property
 from ..model.chain import Chain, chain
 from ..model.model import Model
 
@@ -152,12 +151,12 @@ class Calls:
 
             dims = [len(input_shape(name, self.model)) for name in names]
             return door.evaluate(call, arrays, dims, output, names, **options)
-        from ..programs import program
-        from ..trace.interpreter import interpret
+        from ..compile.interpreter import interpret
+        from ..compile.programs import program
 
         kind = door.checked_dtype(options.get("dtype"))
         results = interpret(program(kernel, self.model, "parameters" in names), arrays)
-        targets = destinations(options.get("out"), [r.shape for r in results], kind)
+        targets = door.destinations(options.get("out"), [r.shape for r in results], kind)
         for target, result in zip(targets, results, strict=True):
             target[...] = result
         return targets[0] if len(targets) == 1 else tuple(targets)
@@ -205,7 +204,7 @@ def run(
             array = np.broadcast_to(array, (*shape, *core))  # noqa: PLW2901
         ready.append(np.ascontiguousarray(array, dtype=code.dtype))
         strides.append(prod(core) if ready[-1].size == count * prod(core) and count > 1 else 0)
-    targets = destinations(out, [(*shape, *s) for s in code.ports.output_shapes], code.dtype)
+    targets = door.destinations(out, [(*shape, *s) for s in code.ports.output_shapes], code.dtype)
     results = [_writable(target, ready) for target in targets]
     if count:
         flat = [r.reshape(count, -1) for r in results]
@@ -214,16 +213,6 @@ def run(
         if target is not result:
             target[...] = result
     return targets[0] if len(targets) == 1 else tuple(targets)
-
-
-def destinations(out: Any, shapes: list[tuple[int, ...]], dtype: np.dtype) -> list[np.ndarray]:
-    """Where results go: new arrays, or the user's own."""
-    if out is None:
-        return [np.empty(shape, dtype) for shape in shapes]
-    given = [out] if len(shapes) == 1 else out
-    if not isinstance(given, (list, tuple)) or len(given) != len(shapes):
-        raise ShapeError(f"out is {type(out).__name__}, expected {len(shapes)} arrays")
-    return [door.destination(o, shape, dtype) for o, shape in zip(given, shapes, strict=True)]
 
 
 def _writable(target: np.ndarray, inputs: Sequence[np.ndarray]) -> np.ndarray:
@@ -239,6 +228,6 @@ def finished(result: np.ndarray, options: Mapping[str, Any]) -> np.ndarray:
     known_options(options, CALL_OPTIONS)
     door.checked_threads(options.get("threads"))
     kind = door.checked_dtype(options.get("dtype"))
-    (target,) = destinations(options.get("out"), [np.shape(result)], kind)
+    (target,) = door.destinations(options.get("out"), [np.shape(result)], kind)
     target[...] = result
     return target

@@ -5,20 +5,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .. import evaluate as door
 from ..arguments import checked, choice, is_word, known_options
-from ..columns import by_columns, column_kernel, goes_by_columns
-from ..dynamics.methods import FORWARD_METHODS, INVERSE_METHODS
+from ..compile import arrays as door
+from ..compile.columns import by_columns, column_kernel, goes_by_columns
+from ..compile.kernels import FORWARD_METHODS, INVERSE_METHODS, OPTIMISE, Kernel, kernel_named
 from ..errors import OptionError, did_you_mean, shown
-from ..kernels import OPTIMISE, Kernel, kernel_named
 from .calls import CALL_OPTIONS, run
 from .dynamics import DynamicMethods
 
 if TYPE_CHECKING:
     import casadi
 
+    from ..compile.program import Cost, Program
     from ..equations.equations import Equations
-    from ..trace.program import Cost, Program
 
 PARAMETERS = ("inline", "argument")
 
@@ -38,7 +37,7 @@ class CodeMethods(DynamicMethods):
         `optimise`: "speed" is what is compiled; "operations" counts sines and cosines as free and
         adds up the angles of parallel axes; "nothing" traces the model as it stands.
         """
-        from ..programs import program
+        from ..compile.programs import program
 
         return program(_chosen(name, method, optimise), self.model, _argument(parameters))
 
@@ -47,7 +46,7 @@ class CodeMethods(DynamicMethods):
 
         Of a matrix that a long robot gets column by column: of one column.
         """
-        from ..programs import cost, program
+        from ..compile.programs import cost, program
 
         kernel = _chosen(name, method, optimise)
         if not goes_by_columns(name, self.n):
@@ -99,7 +98,7 @@ class CodeMethods(DynamicMethods):
         self, name: str, method: str | None = None, parameters: str = "inline"
     ) -> "casadi.Function":
         """A kernel as a CasADi Function of column vectors, for optimal control and estimation."""
-        from ..symbolic import casadi_function
+        from ..export.casadi_folder import casadi_function
 
         return casadi_function(_chosen(name, method), self.model, _argument(parameters))
 
@@ -118,7 +117,7 @@ class CodeMethods(DynamicMethods):
         `optimise` as for `program`. Files that dynamis did not write are replaced only with
         `overwrite`; else nothing is written.
         """
-        from ..export import export
+        from ..export.export import export
 
         if not isinstance(names, (str, list, tuple)):
             raise OptionError(f"names is {shown(names)}, expected the name of a kernel, or several")

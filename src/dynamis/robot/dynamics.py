@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import evaluate as door
 from ..arguments import checked, is_word, known_options
-from ..columns import by_columns, too_large
-from ..dynamics.methods import FORWARD_METHODS, INVERSE_METHODS, RECURSIONS
+from ..compile import arrays as door
+from ..compile.columns import by_columns, too_large
+from ..compile.kernels import FORWARD_METHODS, INVERSE_METHODS, RECURSIONS
 from ..errors import OptionError, ShapeError, SingularError, did_you_mean, shown
 from ..model.parameters import Parameters, parameter_names, parameter_values
 from .calls import Calls, fast, finished

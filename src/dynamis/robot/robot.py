@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import evaluate as door
 from ..arguments import checked, known_options
-from ..cached import cached_property
+from ..compile import arrays as door
 from ..errors import DynamisWarning, ModelError, OptionError, did_you_mean, shown
+from ..lazy import cached_property
 from ..model.link import Link
 from ..model.model import GRAVITY, Model, Payload
 from ..model.parameters import parameter_names, with_parameters
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from ..base.significance import Significance
     from ..ik.solutions import Solutions
-    from ..model.dh_table import DhTable
-    from ..model.finding import Finding
+    from ..model.check.finding import Finding
+    from ..model.dh.table import DhTable
 
 
 class Robot(KinematicMethods, CodeMethods):
@@ -105,8 +105,8 @@ class Robot(KinematicMethods, CodeMethods):
         Each axis is ("revolute" or "prismatic", point, direction) in the reference frame at q = 0;
         `base` and `tool` are poses in the same frame.
         """
-        from ..model.axes import Axis
-        from ..model.dh_procedure import dh_from_axes
+        from ..model.dh.axes import Axis
+        from ..model.dh.procedure import dh_from_axes
 
         if "links" in rest:
             raise OptionError("from_axes got links, expected none: it makes them from the axes")
@@ -173,7 +173,7 @@ class Robot(KinematicMethods, CodeMethods):
         return f"Robot({self.name!r}, {self.n} joints {kinds}, {self.model.convention})"
 
     def _repr_html_(self) -> str:
-        from ..equations.display import robot_html
+        from ..equations.show import robot_html
 
         return robot_html(self.model)
 
@@ -186,19 +186,19 @@ class Robot(KinematicMethods, CodeMethods):
     @checked
     def dh(self, convention: str | None = None) -> "DhTable":
         """The DH table in either convention, also of a URDF chain."""
-        from ..model.dh_table import dh_table
+        from ..model.dh.table import dh_table
 
         return dh_table(self.model, convention)
 
     def check(self) -> "list[Finding]":
         """Preflight: findings with level, where, what is wrong and what to do."""
-        from ..preflight import preflight
+        from .preflight import preflight
 
         return preflight(self)
 
     def manipulability(self, q: Any, task: Any = None, **options: Any) -> np.ndarray:
         """Yoshikawa's measure sqrt(det(J J^T)) of the task's rows, (...,)."""
-        from ..ik.task import task_mask
+        from ..ik.target import task_mask
 
         J = self.jacobian(q)[..., task_mask(self, task), :]
         if J.shape[-2] > self.n:
@@ -243,7 +243,7 @@ class Robot(KinematicMethods, CodeMethods):
 
     def to_dh(self, convention: str) -> "Robot":
         """The same arm as a DH robot: inertias, friction and drives carried over."""
-        from ..model.to_dh import to_dh
+        from ..model.dh.convert import to_dh
 
         return Robot(to_dh(self.model, convention))
 
@@ -282,7 +282,7 @@ class Robot(KinematicMethods, CodeMethods):
 
     def save(self, path: str | Path) -> None:
         """Write the model as .toml or .urdf; `dy.load` reads it back."""
-        from ..model.files import save_model
+        from ..model.formats.files import save_model
 
         save_model(self.model, path)
 
@@ -307,6 +307,6 @@ def load(
 
     For a URDF, `tip` names the link that carries the tool, `lock` holds joints at a value.
     """
-    from ..model.files import load_model  # XML and TOML are only needed here
+    from ..model.formats.files import load_model  # XML and TOML are only needed here
 
     return Robot(load_model(source, tip=tip, lock=lock))

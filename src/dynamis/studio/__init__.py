@@ -2,12 +2,12 @@
 
 from typing import TYPE_CHECKING
 
-from ..later import later
+from ..lazy import later
 
 if TYPE_CHECKING:
-    from .studio import Studio
+    from .server.studio import Studio
 
 __all__ = ["Studio"]
 
 # its parts are also used by processes that serve nothing
-__getattr__ = later(__name__, {"Studio": "studio"})
+__getattr__ = later(__name__, {"Studio": "server.studio"})

@@ -1,13 +1,10 @@
 """Motions in time: q, qd and qdd at any t, over arrays or any scalar, checked against limits."""
 
-from .along import Along
-from .fourier import Fourier, fourier
-from .hermite import Hermite
+from .fourier import Fourier, Sine, fourier, sine
 from .line import line
-from .polynomial import cubic, quintic, septic
-from .sine import Sine, sine
+from .polynomial import Hermite, cubic, quintic, septic
 from .time_optimal import time_optimal
-from .trajectory import Sampled, State, Trajectory
+from .trajectory import Along, Sampled, State, Trajectory
 from .trapezoid import trapezoid
 from .via import via
 

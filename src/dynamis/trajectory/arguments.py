@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from .. import evaluate as door
 from ..arguments import number
+from ..compile import arrays as door
 from ..errors import OptionError, ShapeError
 
 

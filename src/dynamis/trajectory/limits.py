@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..model.finding import Finding, Numbers
+from ..model.check.finding import Finding, Numbers
 from .arguments import positive
 from .trajectory import fitting
 

@@ -16,12 +16,11 @@ from scipy.interpolate import CubicSpline
 
 from ..arguments import checked, whole
 from ..errors import OptionError, ShapeError
-from ..packages import package
-from .along import Along
+from ..lazy import package
 from .arguments import all_positive, numbers, vectors
-from .hermite import Hermite
 from .limits import bounds
-from .trajectory import Trajectory, fitting
+from .polynomial import Hermite
+from .trajectory import Along, Trajectory, fitting
 
 if TYPE_CHECKING:
     from ..robot import Robot

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..errors import OptionError
 from .arguments import all_positive, positive, vectors
-from .hermite import Hermite
+from .polynomial import Hermite
 
 CRUISE = 1.5  # speed over mean speed when only the duration is given: three equal thirds
 ROUNDING = 1e-12  # relative; a request this close to what is feasible is meant to be so

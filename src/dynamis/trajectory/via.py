@@ -12,7 +12,7 @@ from scipy.interpolate import make_interp_spline
 
 from ..errors import ShapeError
 from .arguments import increasing, numbers, vectors
-from .hermite import Hermite
+from .polynomial import Hermite
 
 
 def via(

@@ -1,1 +1,0 @@
-"""From a Program to something that runs or compiles."""

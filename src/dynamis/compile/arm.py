@@ -1,0 +1,243 @@
+"""A robot over any scalar, for functions of one's own, and their compilation."""
+
+import inspect
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..arguments import checked, known_options, whole
+from ..dynamics import (
+    coriolis,
+    coupling,
+    drives,
+    energy,
+    equation,
+    friction,
+    kinematics,
+    linear_solve,
+)
+from ..dynamics import regressor as regressors
+from ..dynamics.reduce import reduced
+from ..errors import DynamisError, OptionError, shown
+from ..model.chain import Chain, chain
+from ..model.model import Model
+from ..spatial.functions import Functions
+from . import arrays as door
+from .program import Constant
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+
+Scalars = Sequence[Any]
+MOST = 10_000  # entries of an argument of a compiled function
+
+
+class Arm:
+    """The robot a scalar-generic function gets: the same algorithms, one sample, any scalar.
+
+    Vectors are sequences of scalars, matrices rows of them; the elementary functions are here too.
+    Torques may be computed on a `lean` chain, whose inertias are regrouped.
+    """
+
+    def __init__(self, chain: Chain, fn: Functions, lean: Chain | None = None):
+        self.chain, self.fn, self.n = chain, fn, chain.n
+        self.lean = lean or chain
+        self.sin, self.cos, self.sqrt, self.exp, self.tanh = (
+            fn.sin,
+            fn.cos,
+            fn.sqrt,
+            fn.exp,
+            fn.tanh,
+        )
+        self.sign, self.min, self.max, self.select = fn.sign, fn.min, fn.max, fn.select
+
+    def inverse_dynamics(self, q: Scalars, qd: Scalars, qdd: Scalars, **options: Any) -> Scalars:
+        """tau"""
+        c = self.chain if options else self.lean
+        return equation.inverse_dynamics(c, q, qd, qdd, self.fn, **options)
+
+    def forward_dynamics(self, q: Scalars, qd: Scalars, tau: Scalars, **options: Any) -> Scalars:
+        """qdd"""
+        c = self.chain if options else self.lean
+        return equation.forward_dynamics(c, q, qd, tau, self.fn, **options)
+
+    def mass_matrix(self, q: Scalars) -> Scalars:
+        """M, rows"""
+        return equation.mass_matrix(self.lean, q, self.fn)
+
+    def coriolis_matrix(self, q: Scalars, qd: Scalars) -> Scalars:
+        """C, rows"""
+        return coriolis.coriolis_matrix(self.lean, q, qd, self.fn)
+
+    def gravity_torque(self, q: Scalars) -> Scalars:
+        """g"""
+        return equation.gravity_torque(self.lean, q, self.fn)
+
+    def friction_torque(self, qd: Scalars) -> Scalars:
+        """Friction on the joint side."""
+        return friction.friction_torque(self.chain, qd, self.fn)
+
+    def frictionless_torque(self, q: Scalars, qd: Scalars, qdd: Scalars) -> Scalars:
+        """M qdd + C qd + g, rotors included: inverse dynamics without friction and its offset."""
+        links = equation.rigid_torque(self.lean, q, qd, qdd, self.fn)
+        rotors = drives.rotor_torque(self.chain, coupling.rates(self.chain, qdd))
+        lowered = coupling.torques(self.chain, rotors)
+        return [a + b for a, b in zip(links, lowered, strict=True)]
+
+    def mass_times(self, q: Scalars, v: Scalars) -> Scalars:
+        """M v"""
+        return equation.mass_times(self.lean, q, v, self.fn)
+
+    def regressor(
+        self, q: Scalars, qd: Scalars, qdd: Scalars, qd_ref: Scalars | None = None
+    ) -> Scalars:
+        """Y, rows; with qd_ref the columns of M qdd + C(q, qd) qd_ref + g, friction's zero"""
+        return regressors.regressor(self.chain, q, qd, qdd, self.fn, qd_ref)
+
+    def solve(self, M: Sequence[Scalars], b: Scalars) -> Scalars:
+        """x of M x = b, M symmetric positive definite; NaN where it is not"""
+        return linear_solve.solve(M, b, self.fn)
+
+    def fk(self, q: Scalars) -> Scalars:
+        """Tool pose, rows of 4x4"""
+        return kinematics.fk(self.chain, q, self.fn)
+
+    def jacobian(self, q: Scalars, frame: str = "base") -> Scalars:
+        """J, rows, linear first"""
+        return kinematics.jacobian(self.chain, q, self.fn, frame=frame)
+
+    def jacobian_dot(self, q: Scalars, qd: Scalars, frame: str = "base") -> Scalars:
+        """dJ/dt, rows, linear first"""
+        return kinematics.jacobian_dot(self.chain, q, qd, self.fn, frame=frame)
+
+    def kinetic_energy(self, q: Scalars, qd: Scalars) -> Any:
+        """T"""
+        return energy.kinetic_energy(self.chain, q, qd, self.fn)
+
+    def potential_energy(self, q: Scalars) -> Any:
+        """U"""
+        return energy.potential_energy(self.chain, q, self.fn)
+
+
+def arm_of(model: Model, fn: Functions) -> Arm:
+    """The arm of a model over any scalar, lean where that changes no torque."""
+    full = chain(model)
+    return Arm(full, fn, reduced(full))
+
+
+@checked
+def compile_function(
+    function: Callable[..., Any], robot: "Robot", sizes: Mapping[str, int] | None = None
+) -> Callable[..., Any]:
+    """Machine code of `function(arm, q, ...)`, any scalar-generic function of a robot.
+
+    The first parameter receives an `Arm`; the others are vectors as long as q unless `sizes` says
+    otherwise. It may return a scalar, a vector or rows of a matrix. The result takes arrays and
+    broadcasts like every method of a Robot (`out=`, `threads=`, `dtype=`).
+    """
+    from ..lazy import LOCK
+    from ..robot.calls import CALL_OPTIONS, run
+    from .service import Code, Ports, compiled
+
+    names = _vectors(function)
+    named = str(getattr(function, "__name__", type(function).__name__))
+    unknown = next((s for s in sizes or {} if s not in names), None)
+    if unknown is not None:
+        raise OptionError(
+            f"sizes names {shown(unknown)}, expected parameters of the function after the first: "
+            f"{', '.join(names)}"
+        )
+    lengths = {k: whole(v, f"sizes[{k!r}]", most=MOST) for k, v in (sizes or {}).items()}
+    with LOCK:
+        from .optimise import share_reciprocals
+        from .program import Port
+        from .tracer import SX, nested, program_of, symbols
+
+        inputs = [Port(name, (lengths.get(name, robot.n),)) for name in names]
+        columns = symbols(inputs)
+        scalars = [nested(c, p.shape) for c, p in zip(columns, inputs, strict=True)]
+        result = over_symbols(function, named, arm_of(robot.model, SX), *scalars)
+        outputs = [Port("result", _shape(result, named))]
+        traced = share_reciprocals(program_of(named, columns, [result], inputs, outputs))
+    _refuse_constant_nan(traced, named)
+    ports = Ports(tuple(names), tuple(p.shape for p in inputs), ("result",), (outputs[0].shape,))
+    codes: dict[str, Code] = {}
+
+    def call(*arguments: Any, **options: Any) -> Any:
+        if len(arguments) != len(names):
+            raise OptionError(
+                f"{named} got {len(arguments)} arguments, expected {len(names)}: {', '.join(names)}"
+            )
+        known_options(options, CALL_OPTIONS)
+        kind = door.checked_dtype(options.get("dtype")).name
+        door.checked_threads(options.get("threads"))
+        if kind not in codes:
+            codes[kind] = compiled(traced.text, lambda: traced, ports, kind)
+        what = f"{named} of robot {robot.name!r}"
+        pairs = zip(arguments, inputs, strict=True)
+        arrays = [door.as_batch(value, port.name, port.shape, what) for value, port in pairs]
+        return run(codes[kind], arrays, names, options.get("out"), options.get("threads"))
+
+    call.program = traced  # type: ignore[attr-defined]
+    call.__name__ = call.__qualname__ = named
+    call.__doc__ = function.__doc__
+    return call
+
+
+def _vectors(function: Any) -> list[str]:
+    """Names of the parameters after the first; a function that cannot be traced is refused."""
+    expected = "expected a function(arm, q, ...)"
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # no function, or a builtin that keeps it to itself
+        raise OptionError(f"{shown(function)} was given, {expected}") from None
+    kinds = {p.kind for p in signature.parameters.values()}
+    plain = {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD}
+    if isinstance(function, type) or len(signature.parameters) < 2 or not kinds <= plain:
+        raise OptionError(f"{shown(function)} takes {signature}, {expected}")
+    return list(signature.parameters)[1:]
+
+
+def over_symbols(function: Callable[..., Any], name: str, *arguments: Any) -> Any:
+    """What a function of the user's returns for symbols; what cannot be traced is said plainly."""
+    from .tracer import no_numbers
+
+    with warnings.catch_warnings(), no_numbers():
+        warnings.simplefilter("ignore", FutureWarning)  # NumPy functions on CasADi values work
+        try:
+            return function(*arguments)
+        except DynamisError:
+            raise
+        except Exception as error:  # whatever somebody else's code does with a symbol
+            reason = (str(error).strip() or type(error).__name__).splitlines()[-1]
+            raise OptionError(
+                f"{name} cannot be compiled: {reason}",
+                "it is called once, with symbols: use arm.select(condition, a, b) instead of `if`, "
+                "and arm.sin, arm.tanh, arm.sqrt, ... instead of the functions of math",
+            ) from error
+
+
+def _refuse_constant_nan(program: Any, name: str) -> None:
+    """math.sin of a symbol is a silent NaN: refuse it while the author is looking."""
+    for result in program.results:
+        for value in result:
+            found = program.instructions[value]
+            if isinstance(found, Constant) and found.value != found.value:
+                raise OptionError(
+                    f"{name} gives NaN whatever its arguments",
+                    "use arm.sin, arm.cos, ... instead of the functions of math",
+                )
+
+
+def _shape(value: Any, name: str) -> tuple[int, ...]:
+    """() of a scalar, (m,) of a list, (m, k) of rows; anything else is refused."""
+    if not isinstance(value, (list, tuple)):
+        if isinstance(value, (str, bytes, dict, set, type(None))) or callable(value):
+            raise OptionError(f"{name} returned {shown(value)}, expected scalars, or lists of them")
+        return ()
+    shapes = {_shape(x, name) for x in value}
+    if len(shapes) != 1:
+        raise OptionError(
+            f"{name} returned {shown(value)}, expected a scalar, a list, or rows of one length"
+        )
+    return (len(value), *shapes.pop())

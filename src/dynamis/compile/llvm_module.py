@@ -1,0 +1,291 @@
+"""A Program as an LLVM module: one sample, or a batch of samples with SIMD across them.
+
+    void NAME_one(const T *const *in, T *const *out)
+    void NAME_batch(int64 count, const T *const *in, const int64 *stride, T *const *out)
+
+A sample is contiguous; sample s of argument k starts at in[k] + s stride[k] (0 repeats one sample).
+Results are contiguous. Blocks of W rows are read and written as WxW tiles turned by shuffles; rows
+that are left over, and blocks with an angle too large for the polynomial or a NaN that would not
+show, run one by one.
+"""
+
+from .llvm_body import LIBM, Body, fill_nan, not_finite, poison, unused
+from .llvm_functions import LARGEST, REALS, Real, constant, intrinsic, sincos, typed
+from .program import Input, Operation, Program
+
+NAME = "kernel"
+
+
+def module(program: Program, dtype: str, width: int) -> str:
+    """IR of the whole module."""
+    real = REALS[dtype]
+    used = {(i.port, i.index) for i in program.instructions if isinstance(i, Input)}
+    used |= unused(program, used)
+    parts = [_declarations(real, width), fill_nan(real), sincos(real, 1)]
+    parts.append(_row(program, real, used, 1, exact=True))
+    parts.append(_row(program, real, used, width, exact=False))
+    parts.append(_one(program))
+    if width > 1:
+        parts += [sincos(real, width), _block(program, real, width, used)]
+    parts.append(_batch(program, real, width))
+    return "\n\n".join(parts) + "\n"
+
+
+def _declarations(real: Real, width: int) -> str:
+    lines = []
+    for w in {1, width}:
+        T = typed(real, w)
+        mangled = real.suffix if w == 1 else f"v{w}{real.suffix}"
+        lines.append(f"declare {T} @llvm.fma.{mangled}({T}, {T}, {T})")
+        lines += [f"declare {T} @llvm.{f}.{mangled}({T})" for f in ("sqrt", "fabs", "floor")]
+    if width > 1:
+        lines.append(f"declare i1 @llvm.vector.reduce.or.v{width}i1(<{width} x i1>)")
+    for name, arity in {**LIBM, "sin": 1, "cos": 1}.items():
+        lines.append(
+            f"declare double @{name}({', '.join(['double'] * arity)}) nounwind memory(none)"
+        )
+    return "\n".join(lines)
+
+
+def _ports(program: Program, strides: bool) -> list[str]:
+    names = []
+    for k in range(len(program.inputs)):
+        names.append(f"ptr %p{k}")
+        if strides:
+            names.append(f"i64 %s{k}")
+    return names + [f"ptr %o{k}" for k in range(len(program.outputs))]
+
+
+def _row(program: Program, real: Real, used: set[tuple[int, int]], width: int, exact: bool) -> str:
+    """One sample. The exact one asks libm for large angles and need not be fast."""
+    body = Body(program, real, 1, exact)
+    if width > 1:
+        _angles_together(body, width)
+    loads = {}
+    for port, index in sorted(used):
+        address = body.new(f"getelementptr {real.name}, ptr %p{port}, i64 {index}")
+        loads[port, index] = body.new(f"load {real.name}, ptr {address}")
+    bad = not_finite(body, loads)
+    if bad is not None and exact:
+        poison(body, bad)
+    elif bad is not None:
+        body.flags.append(bad)
+    body.run(loads)
+    flag = None if exact else body.any_flag()
+    if flag is not None:
+        body.lines.append(f"  br i1 {flag}, label %large, label %store")
+        body.lines.append("large:")
+        call = ", ".join(_ports(program, strides=False))
+        body.lines += [f"  call void @{NAME}_exact({call})", "  ret void", "store:"]
+    for k, result in enumerate(program.results):
+        for index, value in enumerate(result):
+            address = body.new(f"getelementptr {real.name}, ptr %o{k}, i64 {index}")
+            body.lines.append(f"  store {real.name} {body.values[value]}, ptr {address}")
+    name, kind = (
+        (f"{NAME}_exact", "noinline optnone cold") if exact else (f"{NAME}_row", "noinline")
+    )
+    arguments = ", ".join(_ports(program, strides=False))
+    lines = [f"define internal void @{name}({arguments}) {kind} {{", *body.lines, "  ret void", "}"]
+    return "\n".join(lines)
+
+
+def _angles_together(body: Body, width: int) -> None:
+    """Sine and cosine of the angles that are arguments, `width` at a time in one vector."""
+    program, real = body.program, body.real
+    operations = [i for i in program.instructions if isinstance(i, Operation)]
+    asked = {i.operands[0] for i in operations if i.op in ("sin", "cos")}
+    where = {k: i for k, i in enumerate(program.instructions) if isinstance(i, Input)}
+    inputs = {(i.port, i.index): k for k, i in where.items() if k in asked}
+    for port, start in sorted({(p, index - index % width) for p, index in inputs}):
+        size = min(width, program.inputs[port].size - start)
+        angles = _load_padded(body, port, start, size, width)
+        T = typed(real, width)
+        pair = body.new(f"call {{{T}, {T}}} @sincos_{width}({T} {angles})")
+        sines, cosines = (body.new(f"extractvalue {{{T}, {T}}} {pair}, {i}") for i in (0, 1))
+        for lane in range(size):
+            k = inputs.get((port, start + lane))
+            if k is not None:
+                s, c = (body.new(f"extractelement {T} {v}, i32 {lane}") for v in (sines, cosines))
+                body.angles[k] = s, c
+        large = body.new(f"call {T} {intrinsic(real, width, 'fabs')}({T} {angles})")
+        limit = constant(real, width, LARGEST)
+        mask = body.new(f"fcmp ogt {T} {large}, {limit}")
+        reduce = f"@llvm.vector.reduce.or.v{width}i1"
+        body.flags.append(body.new(f"call i1 {reduce}(<{width} x i1> {mask})"))
+
+
+def _load_padded(body: Body, port: int, start: int, size: int, width: int) -> str:
+    """`size` entries of an argument as a vector, filled up with zeros."""
+    T, real = body.real.name, body.real
+    address = body.new(f"getelementptr {T}, ptr %p{port}, i64 {start}")
+    value = body.new(f"load <{size} x {T}>, ptr {address}, align {real.bits // 8}")
+    if size == width:
+        return value
+    lanes = ", ".join(f"i32 {min(c, size)}" for c in range(width))
+    zeros = f"<{size} x {T}> zeroinitializer"
+    return body.new(f"shufflevector <{size} x {T}> {value}, {zeros}, <{width} x i32> <{lanes}>")
+
+
+def _block(program: Program, real: Real, width: int, used: set[tuple[int, int]]) -> str:
+    """W samples at once."""
+    body = Body(program, real, width)
+    loads: dict[tuple[int, int], str] = {}
+    for k, port in enumerate(program.inputs):
+        for start in range(0, port.size, width):
+            columns = min(width, port.size - start)
+            if any((k, start + c) in used for c in range(columns)):
+                rows = [_load_row(body, k, r, start, columns) for r in range(width)]
+                for c, value in enumerate(transposed(body, rows)[:columns]):
+                    loads[k, start + c] = value
+    bad = not_finite(body, loads)
+    if bad is not None:
+        body.flags.append(bad)
+    body.run(loads)
+    flag = body.any_flag()
+    if flag is not None:
+        body.lines += [f"  br i1 {flag}, label %large, label %store", "large:"]
+        for r in range(width):
+            body.lines.append(f"  call void @{NAME}_row({_row_arguments(body, program, r)})")
+        body.lines += ["  ret void", "store:"]
+    for k, result in enumerate(program.results):
+        for start in range(0, len(result), width):
+            values = [body.values[v] for v in result[start : start + width]]
+            _store_tile(body, k, len(result), start, values)
+    arguments = ", ".join(_ports(program, strides=True))
+    head = f"define internal void @{NAME}_block({arguments}) noinline {{"
+    return "\n".join([head, *body.lines, "  ret void", "}"])
+
+
+def _load_row(body: Body, port: int, row: int, start: int, columns: int) -> str:
+    T = body.real.name
+    first = body.new(f"mul i64 %s{port}, {row}")
+    index = body.new(f"add i64 {first}, {start}")
+    address = body.new(f"getelementptr {T}, ptr %p{port}, i64 {index}")
+    bytes_ = body.real.bits // 8
+    value = body.new(f"load <{columns} x {T}>, ptr {address}, align {bytes_}")
+    if columns == body.width:
+        return value
+    mask = ", ".join(f"i32 {c}" if c < columns else "i32 poison" for c in range(body.width))
+    return body.new(
+        f"shufflevector <{columns} x {T}> {value}, <{columns} x {T}> poison, "
+        f"<{body.width} x i32> <{mask}>"
+    )
+
+
+def transposed(body: Body, rows: list[str]) -> list[str]:
+    """A WxW tile turned: log2 W rounds of exchanges between rows that differ in one bit."""
+    width = len(rows)
+    step = 1
+    while step < width:
+        low = [lane + (width - step if lane & step else 0) for lane in range(width)]
+        high = [lane + (width if lane & step else step) for lane in range(width)]
+        new = list(rows)
+        for i in range(width):
+            if not i & step:
+                a, b = rows[i], rows[i + step]
+                new[i], new[i + step] = _shuffle(body, a, b, low), _shuffle(body, a, b, high)
+        rows, step = new, 2 * step
+    return rows
+
+
+def _shuffle(body: Body, a: str, b: str, mask: list[int]) -> str:
+    lanes = ", ".join(f"i32 {m}" for m in mask)
+    return body.new(f"shufflevector {body.T} {a}, {body.T} {b}, <{body.width} x i32> <{lanes}>")
+
+
+def _store_tile(body: Body, port: int, size: int, start: int, values: list[str]) -> None:
+    T, columns = body.real.name, len(values)
+    rows = transposed(body, values + ["poison"] * (body.width - columns))
+    for r, row in enumerate(rows):
+        address = body.new(f"getelementptr {T}, ptr %o{port}, i64 {r * size + start}")
+        if columns < body.width:
+            mask = ", ".join(f"i32 {c}" for c in range(columns))
+            row = body.new(  # noqa: PLW2901
+                f"shufflevector {body.T} {row}, {body.T} poison, <{columns} x i32> <{mask}>"
+            )
+        vector = f"<{columns} x {T}>"
+        body.lines.append(f"  store {vector} {row}, ptr {address}, align {body.real.bits // 8}")
+
+
+def _row_arguments(body: Body, program: Program, row: int) -> str:
+    T = body.real.name
+    names = []
+    for k in range(len(program.inputs)):
+        index = body.new(f"mul i64 %s{k}, {row}")
+        names.append(body.new(f"getelementptr {T}, ptr %p{k}, i64 {index}"))
+    for k, port in enumerate(program.outputs):
+        names.append(body.new(f"getelementptr {T}, ptr %o{k}, i64 {row * port.size}"))
+    return ", ".join(f"ptr {name}" for name in names)
+
+
+def _pointers(program: Program, strides: bool) -> list[str]:
+    """Load every pointer (and stride) from the argument arrays."""
+    lines = []
+    for k in range(len(program.inputs)):
+        lines.append(f"  %pa{k} = getelementptr ptr, ptr %in, i64 {k}")
+        lines.append(f"  %p{k} = load ptr, ptr %pa{k}")
+        if strides:
+            lines.append(f"  %sa{k} = getelementptr i64, ptr %stride, i64 {k}")
+            lines.append(f"  %s{k} = load i64, ptr %sa{k}")
+    for k in range(len(program.outputs)):
+        lines.append(f"  %oa{k} = getelementptr ptr, ptr %out, i64 {k}")
+        lines.append(f"  %o{k} = load ptr, ptr %oa{k}")
+    return lines
+
+
+def _one(program: Program) -> str:
+    arguments = ", ".join(_ports(program, strides=False))
+    lines = [f"define void @{NAME}_one(ptr %in, ptr %out) {{", *_pointers(program, strides=False)]
+    return "\n".join([*lines, f"  call void @{NAME}_row({arguments})", "  ret void", "}"])
+
+
+def _batch(program: Program, real: Real, width: int) -> str:
+    """Blocks of W while they last, then single rows."""
+    lines = [
+        f"define void @{NAME}_batch(i64 %count, ptr %in, ptr %stride, ptr %out) {{",
+        "entry:",
+        *_pointers(program, strides=True),
+        f"  %last = sub i64 %count, {width - 1}",
+        "  br label %blocks" if width > 1 else "  br label %rows",
+    ]
+    if width > 1:
+        lines += _loop("blocks", "rows", "0", "entry", "%last")
+        lines += _at("b", program, real, "%i.blocks")
+        arguments = []
+        for k in range(len(program.inputs)):
+            arguments += [f"ptr %bp{k}", f"i64 %s{k}"]
+        arguments += [f"ptr %bo{k}" for k in range(len(program.outputs))]
+        lines += [f"  call void @{NAME}_block({', '.join(arguments)})", *_next("blocks", width)]
+    start, before = ("%i.blocks", "blocks") if width > 1 else ("0", "entry")
+    lines += _loop("rows", "done", start, before, "%count")
+    lines += _at("r", program, real, "%i.rows")
+    arguments = [f"ptr %rp{k}" for k in range(len(program.inputs))]
+    arguments += [f"ptr %ro{k}" for k in range(len(program.outputs))]
+    lines += [f"  call void @{NAME}_row({', '.join(arguments)})", *_next("rows", 1)]
+    return "\n".join([*lines, "done:", "  ret void", "}"])
+
+
+def _loop(name: str, after: str, start: str, before: str, end: str) -> list[str]:
+    return [
+        f"{name}:",
+        f"  %i.{name} = phi i64 [{start}, %{before}], [%next.{name}, %body.{name}]",
+        f"  %go.{name} = icmp slt i64 %i.{name}, {end}",
+        f"  br i1 %go.{name}, label %body.{name}, label %{after}",
+        f"body.{name}:",
+    ]
+
+
+def _next(name: str, step: int) -> list[str]:
+    return [f"  %next.{name} = add i64 %i.{name}, {step}", f"  br label %{name}"]
+
+
+def _at(prefix: str, program: Program, real: Real, index: str) -> list[str]:
+    """Addresses of sample `index`."""
+    lines = []
+    for k in range(len(program.inputs)):
+        lines.append(f"  %{prefix}m{k} = mul i64 {index}, %s{k}")
+        lines.append(f"  %{prefix}p{k} = getelementptr {real.name}, ptr %p{k}, i64 %{prefix}m{k}")
+    for k, port in enumerate(program.outputs):
+        lines.append(f"  %{prefix}n{k} = mul i64 {index}, {port.size}")
+        lines.append(f"  %{prefix}o{k} = getelementptr {real.name}, ptr %o{k}, i64 %{prefix}n{k}")
+    return lines

@@ -1,0 +1,97 @@
+"""Machine code in this process: LLVM IR to object code, object code to callable addresses."""
+
+from collections import deque
+from functools import cache
+from typing import Any, NamedTuple
+
+import llvmlite.binding as llvm
+
+from ..lazy import LOCK
+
+QUICK = 20_000  # operations above which a module is optimised less
+
+
+class Host(NamedTuple):
+    """The processor code is made for."""
+
+    triple: str
+    cpu: str
+    features: str
+    bits: int  # of a vector register
+
+
+@cache
+def host() -> Host:
+    """This machine."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    features = llvm.get_host_cpu_features()
+    triple = llvm.get_process_triple()
+    wide = features.get("avx512f") and features.get("avx512vl")
+    bits = 512 if wide else 256 if features.get("avx") else 128
+    return Host(triple, llvm.get_host_cpu_name(), features.flatten(), bits)
+
+
+def width(dtype: str) -> int:
+    """Samples in one vector register."""
+    return host().bits // (64 if dtype == "float64" else 32)
+
+
+def object_code(ir: str, operations: int = 0) -> bytes:
+    """Compile IR for this machine."""
+    where = host()
+    level = 3 if operations <= QUICK else 1
+    far = where.triple.startswith("x86_64")  # constants may lie further away than 32 bits reach
+    reloc, model = ("static", "large") if far else ("pic", "default")
+    target = llvm.Target.from_triple(where.triple).create_target_machine(
+        cpu=where.cpu, features=where.features, opt=level, reloc=reloc, codemodel=model
+    )
+    module = llvm.parse_assembly(ir)
+    module.triple = where.triple
+    module.data_layout = str(target.target_data)
+    options = llvm.create_pipeline_tuning_options(speed_level=level)
+    options.slp_vectorization = False
+    options.loop_vectorization = False
+    passes = llvm.create_pass_builder(target, options).getModulePassManager()
+    passes.run(module, llvm.create_pass_builder(target, options))
+    _dispose(passes)
+    return target.emit_object(module)
+
+
+def _dispose(passes: Any) -> None:
+    """Give a pass manager back: llvmlite up to 0.50 inherits an empty `_dispose` before its own."""
+    llvm.newpassmanagers.NewPassManager._dispose(passes)
+    passes.detach()
+
+
+_dropped: deque[Any] = deque()  # engines whose code nobody needs any more
+
+
+class Loaded:
+    """Object code in memory; its addresses live as long as this does."""
+
+    def __init__(self, code: bytes):
+        _dropped.clear()
+        target = llvm.Target.from_triple(host().triple).create_target_machine(
+            cpu=host().cpu, features=host().features, jit=True
+        )
+        empty = llvm.parse_assembly("")
+        self._engine = llvm.create_mcjit_compiler(empty, target)
+        self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+        self._engine.finalize_object()
+
+    def address(self, name: str) -> int:
+        """Address of a function."""
+        address = self._engine.get_function_address(name)
+        if not address:
+            raise LookupError(f"no function {name!r} in the object code")
+        return address
+
+    def __del__(self, dropped: deque[Any] = _dropped, lock: Any = LOCK) -> None:
+        """Give the memory back: now, or with the next code if LLVM is busy in another thread."""
+        dropped.append(self.__dict__.pop("_engine", None))
+        if lock.acquire(blocking=False):
+            try:
+                dropped.clear()
+            finally:
+                lock.release()

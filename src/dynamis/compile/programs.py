@@ -1,0 +1,134 @@
+"""Programs of a robot's kernels."""
+
+from dataclasses import replace
+from typing import Any
+
+import casadi as ca
+
+from ..dynamics import equation
+from ..dynamics.equation import uncoupled
+from ..dynamics.linear_solve import factor, substitute
+from ..dynamics.reduce import OPERATIONS, SPEED, reduced
+from ..model.chain import Chain, chain
+from ..model.model import Model
+from ..model.parameters import chain_of
+from .kernels import Kernel, input_shape, shape_of
+from .optimise import factored, share_reciprocals
+from .program import Cost, Port, Program
+from .tracer import SX, nested, program_of, symbols
+
+# exact derivatives of the dynamics by CasADi's automatic differentiation
+
+
+def _list(column: Any) -> Any:
+    return nested(column, (column.shape[0],))
+
+
+def _torque(chain: Chain, q: Any, qd: Any, qdd: Any) -> Any:
+    tau = equation.inverse_dynamics(chain, _list(q), _list(qd), _list(qdd), SX)
+    return ca.vertcat(*(ca.SX(t) for t in tau))
+
+
+def inverse(chain: Chain, q: Any, qd: Any, qdd: Any) -> list[Any]:
+    """d tau / d q, d tau / d qd and d tau / d qdd = M."""
+    tau = _torque(chain, q, qd, qdd)
+    M = equation.mass_matrix(chain, _list(q), SX)
+    return [ca.jacobian(tau, q), ca.jacobian(tau, qd), _rows(M)]
+
+
+def inverse_along(chain: Chain, q: Any, qd: Any, qdd: Any, seed: Any) -> list[Any]:
+    """The three derivatives times a seed: one column each."""
+    tau = _torque(chain, q, qd, qdd)
+    return [ca.jtimes(tau, x, seed) for x in (q, qd, qdd)]
+
+
+def forward(chain: Chain, q: Any, qd: Any, tau: Any) -> list[Any]:
+    """d qdd / d q = -M^-1 d tau / d q at the resulting qdd, likewise qd; d qdd / d tau = M^-1."""
+    n = q.shape[0]
+    M = equation.mass_matrix(chain, _list(q), SX)
+    L, D = factor(M, SX)
+    bias = equation.inverse_dynamics(chain, _list(q), _list(qd), [0.0] * n, SX)
+    qdd = substitute(L, D, [t - h for t, h in zip(_list(tau), bias, strict=True)])
+    symbol = ca.SX.sym("qdd", n)
+    torque = _torque(chain, q, qd, symbol)
+    slopes = [ca.jacobian(torque, q), ca.jacobian(torque, qd)]
+    dq, dqd = ca.substitute(slopes, [symbol], [ca.vertcat(*qdd)])
+    results = []
+    for slope in (-dq, -dqd, ca.SX.eye(n)):
+        columns = [ca.vertcat(*substitute(L, D, [slope[i, j] for i in range(n)])) for j in range(n)]
+        results.append(ca.horzcat(*columns))
+    return results
+
+
+def _rows(M: Any) -> Any:
+    return ca.vertcat(*(ca.horzcat(*(ca.SX(x) for x in row)) for row in M))
+
+
+STEPS = {"speed": SPEED, "operations": OPERATIONS, "nothing": ()}
+COMPARED = 12  # joints up to which forward methods are compared by operation count
+
+
+def program(
+    kernel: Kernel, model: Model, parameters: bool = False, ready: Chain | None = None
+) -> Program:
+    """The program of a kernel of a robot; with `parameters`, the parameter vector is an argument.
+
+    Forward dynamics without a method takes the one with the fewest operations. `ready` is a chain
+    to trace as it stands.
+    """
+    if kernel.name.startswith("forward_dynamics") and not (kernel.options or kernel.differentiate):
+        methods = _forward_methods(model)
+        candidates = [replace(kernel, options={"method": method}) for method in methods]
+        traced = [traced_program(k, model, parameters, ready) for k in candidates]
+        return min(traced, key=lambda p: p.cost.total)
+    return traced_program(kernel, model, parameters, ready)
+
+
+def cost(kernel: Kernel, model: Model) -> Cost:
+    """Operations of a kernel, and what each step of its optimisation saved."""
+    if kernel.optimise == "nothing":
+        return program(kernel, model).cost
+    steps = STEPS[kernel.optimise] if kernel.reducible else ()
+    plain = replace(kernel, optimise="nothing")
+    totals = []
+    for k in range(len(steps) + 1):
+        c = reduced(chain(model), steps[:k], held="wrench" in kernel.inputs)
+        totals.append(program(plain, model, ready=c).cost.total)
+    final = program(kernel, model).cost
+    saved = {s: a - b for s, a, b in zip(steps, totals, totals[1:], strict=False)}
+    return final._replace(saved={**saved, "factor": totals[-1] - final.total})
+
+
+def _forward_methods(model: Model) -> tuple[str, ...]:
+    """Composite bodies for short or coupled robots, articulated bodies for long ones."""
+    if not uncoupled(chain_of(model)):
+        return ("walker-orin-3",)
+    if model.n > COMPARED:
+        return ("articulated-body",)
+    return ("walker-orin-3", "articulated-body")
+
+
+def traced_program(
+    kernel: Kernel, model: Model, parameters: bool, ready: Chain | None = None
+) -> Program:
+    """Trace a kernel."""
+    inputs = [Port(name, input_shape(name, model)) for name in kernel.inputs]
+    columns = symbols(inputs)
+    outputs = [Port(name, shape_of(s, model)) for name, s in kernel.outputs.items()]
+    values = None
+    ports, arguments = inputs, columns
+    if parameters:
+        ports = [*inputs, Port("parameters", input_shape("parameters", model))]
+        arguments = [*columns, *symbols(ports[-1:])]
+        values = nested(arguments[-1], ports[-1].shape)
+    c = ready or chain(model, parameters=values)
+    if kernel.reducible and ready is None and not parameters:
+        c = reduced(c, STEPS[kernel.optimise], held="wrench" in kernel.inputs)
+    if kernel.differentiate:
+        results = kernel.function()(c, *columns)
+    else:
+        scalars = [nested(x, port.shape) for x, port in zip(columns, inputs, strict=True)]
+        returned = kernel.function()(c, *scalars, fn=SX)
+        results = [returned] if len(outputs) == 1 else list(returned)
+    traced = share_reciprocals(program_of(kernel.name, arguments, results, ports, outputs))
+    return traced if kernel.optimise == "nothing" else factored(traced)

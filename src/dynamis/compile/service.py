@@ -1,0 +1,281 @@
+"""The compile service: programs as machine code that runs on the user's arrays.
+
+Code is found in the process, else in the cache on disk, else made. The key is text that decides it:
+of a kernel of the package the chain, the name and the options; of what a user wrote the Program
+traced from it, never its source, name or identity, since closures, globals and helpers change
+without them. The processor, the versions and the source of this package belong to every key.
+"""
+
+import ctypes
+import hashlib
+import os
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
+from importlib.util import find_spec
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+from weakref import WeakValueDictionary
+
+import numpy as np
+
+from ..arguments import whole
+from ..lazy import LOCK
+from ..model.chain import chain
+from ..model.model import Model
+from ..model.parameters import parameter_names
+from .arrays import MOST_THREADS
+from .kernels import Kernel, input_shape, shape_of
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
+    from .program import Program
+
+THREADS = "DYNAMIS_THREADS"
+COMPILE = "DYNAMIS_COMPILE"  # "off": run the algorithms over NumPy arrays instead
+WORTH_A_THREAD = 6_000_000  # operations times samples above which a batch is shared out
+RECENT = 16  # codes kept although nobody holds them: simulations come again
+SETTLED = 2.0  # seconds after which no clock of a file system hides a change of a file
+
+
+class Ports(NamedTuple):
+    """Names and shapes of the arguments and results of one sample."""
+
+    inputs: tuple[str, ...]
+    input_shapes: tuple[tuple[int, ...], ...]
+    outputs: tuple[str, ...]
+    output_shapes: tuple[tuple[int, ...], ...]
+
+
+class Code:
+    """Machine code of one kernel of one robot in one precision."""
+
+    def __init__(self, code: bytes, operations: int, ports: Ports, dtype: str):
+        from .machine import Loaded
+
+        self.ports, self.dtype, self.operations = ports, np.dtype(dtype), operations
+        self.loaded = Loaded(code)
+        self.one = self.loaded.address("kernel_one")
+        self.batch = self.loaded.address("kernel_batch")
+        self._batch = ctypes.CFUNCTYPE(
+            None, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p
+        )(self.batch)
+
+    @property
+    def largest(self) -> int:
+        """Samples one thread should take before others help."""
+        return max(1, WORTH_A_THREAD // max(self.operations, 1))
+
+    def run(
+        self,
+        arrays: Sequence[np.ndarray],
+        strides: Sequence[int],
+        outs: Sequence[np.ndarray],
+        count: int,
+        threads: int,
+    ) -> None:
+        """Evaluate `count` samples; arrays hold contiguous samples `strides` entries apart."""
+        threads = max(1, min(threads, count, most_threads()))
+        edges = [count * k // threads for k in range(threads + 1)]
+        share(lambda a, b: self._span(arrays, strides, outs, a, b), pairwise(edges), threads)
+
+    def _span(
+        self,
+        arrays: Sequence[np.ndarray],
+        strides: Sequence[int],
+        outs: Sequence[np.ndarray],
+        first: int,
+        last: int,
+    ) -> None:
+        item = self.dtype.itemsize
+        starts = [a.ctypes.data + first * s * item for a, s in zip(arrays, strides, strict=True)]
+        ends = [o.ctypes.data + first * o.strides[0] for o in outs]
+        self._batch(
+            last - first,
+            (ctypes.c_void_p * len(starts))(*starts),
+            (ctypes.c_int64 * len(strides))(*strides),
+            (ctypes.c_void_p * len(ends))(*ends),
+        )
+
+
+def compiling() -> bool:
+    """Whether kernels become machine code."""
+    return os.environ.get(COMPILE, "").lower() not in ("off", "0", "no")
+
+
+@cache
+def pool(process: int) -> "ThreadPoolExecutor":
+    """The threads of a process, kept between calls; they start when they are needed."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    return ThreadPoolExecutor(most_threads(), thread_name_prefix="dynamis")
+
+
+def most_threads() -> int:
+    """Threads that can run at once."""
+    return os.cpu_count() or 1
+
+
+def share(work: Callable[[int, int], None], spans: Iterable[tuple[int, int]], threads: int) -> None:
+    """Do the work of every span, by up to `threads` threads at a time."""
+    if threads <= 1:
+        for span in spans:
+            work(*span)
+        return
+    rest = iter(list(spans))  # a list's iterator gives every span to one thread only
+
+    def worker() -> None:
+        for span in rest:
+            work(*span)
+
+    workers = pool(os.getpid())
+    for job in [workers.submit(worker) for _ in range(min(threads, most_threads()))]:
+        job.result()
+
+
+def thread_count(threads: int | None, operations: int, count: int) -> int:
+    """How many threads a batch gets: as asked, or all cores if the work is worth it."""
+    if threads is not None:
+        return threads
+    if operations * count < WORTH_A_THREAD:
+        return 1
+    given = os.environ.get(THREADS)
+    if given is None:
+        affinity = getattr(os, "sched_getaffinity", None)
+        return most_threads() if affinity is None else len(affinity(0))
+    number = int(given) if given.isdecimal() and len(given) < 10 else given
+    return whole(number, THREADS, most=MOST_THREADS)
+
+
+def ports_of(kernel: Kernel, model: Model, parameters: bool) -> Ports:
+    """The sizes of a kernel for one robot."""
+    inputs = (*kernel.inputs, "parameters") if parameters else kernel.inputs
+    return Ports(
+        inputs,
+        tuple(input_shape(name, model) for name in inputs),
+        tuple(kernel.outputs),
+        tuple(shape_of(s, model) for s in kernel.outputs.values()),
+    )
+
+
+def compile_kernel(kernel: Kernel, model: Model, dtype: str, parameters: bool = False) -> Code:
+    """Machine code of a kernel of a robot; with `parameters`, their vector is an argument."""
+    values = [0.0] * len(parameter_names(model)) if parameters else None
+    text = f"{chain(model, parameters=values)!r}\n{kernel.key}\n{parameters}"
+
+    def made() -> "Program":
+        from .programs import program
+
+        return program(kernel, model, parameters)
+
+    return compiled(text, made, ports_of(kernel, model, parameters), dtype)
+
+
+_codes: WeakValueDictionary[str, Code] = WeakValueDictionary()
+_recent: deque[Code] = deque(maxlen=RECENT)
+
+
+def compiled(
+    text: str,
+    made: Callable[[], "Program"],
+    ports: Ports,
+    dtype: str,
+    samples: int | None = None,
+) -> Code:
+    """Machine code of the program that `made` gives and `text` decides.
+
+    `samples` at a time in vector registers: as many as fit unless given.
+    """
+    with LOCK:
+        key = digest(text, repr(ports), dtype, str(samples))
+        code = _codes.get(key)
+        if code is None:
+            data = stored(key, lambda: object_of(made(), dtype, samples))
+            operations, _, machine = data.partition(b"\n")
+            code = _codes[key] = Code(machine, int(operations), ports, dtype)
+        _recent.append(code)
+    return code
+
+
+def forget() -> None:
+    """Let go of all code that no robot holds; the next is read from disk again."""
+    _codes.clear()
+    _recent.clear()
+
+
+def stored(key: str, made: Callable[[], bytes]) -> bytes:
+    """What the cache on disk has under a key; else it is made, and stored."""
+    from . import cache as disk
+
+    found = disk.read(key)
+    if found is None:
+        found = made()
+        disk.write(key, found)
+    return found
+
+
+def object_of(traced: "Program", dtype: str, samples: int | None = None) -> bytes:
+    """Operation count, a newline and the object code of a program."""
+    from .llvm_module import module
+    from .machine import object_code, width
+
+    ir = module(traced, dtype, samples or width(dtype))
+    return str(traced.length).encode() + b"\n" + object_code(ir, traced.length)
+
+
+def digest(*parts: str) -> str:
+    """The key of code that the parts decide, here: by this processor, package and compiler."""
+    from .machine import host
+
+    return _sha256("\n".join((*parts, repr(host()), sources(), versions())).encode())
+
+
+def _sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+@cache
+def versions() -> str:
+    """Versions of what writes the code; CasADi's is read off a folder: importing it takes time."""
+    import llvmlite
+
+    spec = find_spec("casadi")
+    folder = Path(spec.origin).parents[1] if spec and spec.origin else Path()
+    names = os.listdir(folder)  # noqa: PTH208
+    found = sorted(x for x in names if x.startswith("casadi-"))
+    return f"llvmlite {llvmlite.__version__}, {' '.join(found)}"
+
+
+@cache
+def sources() -> str:
+    """Digest of the source of this package.
+
+    Reading 430 files takes 10 ms: the digest is stored under the files' names, sizes, times and
+    numbers, and read again only if one of these changed. A change of status cannot be dated back.
+    """
+    from . import cache as disk
+
+    files = list(_modules(os.path.dirname(os.path.dirname(__file__))))  # noqa: PTH120
+    stats = [(name, os.stat(name)) for name in files]  # noqa: PTH116
+    stamp = [(n, s.st_size, s.st_mtime_ns, s.st_ctime_ns, s.st_ino) for n, s in stats]
+    key = _sha256(repr(stamp).encode())
+    found = disk.read(key, disk.SOURCES)
+    if found is None:
+        root = len(os.path.commonpath(files))
+        read = [f"{name[root:]}\n{_sha256(Path(name).read_bytes())}" for name in files]
+        found = _sha256("\n".join(read).encode()).encode()
+        if time.time() - max(s.st_ctime for _, s in stats) > SETTLED:
+            disk.write(key, found, disk.SOURCES)
+    return found.decode()
+
+
+def _modules(folder: str) -> Iterator[str]:
+    """Python files below a folder, in an order that stays."""
+    for entry in sorted(os.scandir(folder), key=lambda e: e.name):
+        if entry.is_dir():
+            yield from _modules(entry.path)
+        elif entry.name.endswith(".py"):
+            yield entry.path

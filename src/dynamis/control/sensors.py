@@ -1,0 +1,108 @@
+"""What a controller sees of the arm: encoders that count, velocities from differences, noise."""
+
+import math
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+from ..arguments import SEEDS, checked, is_word, positive, whole
+from ..compile.arrays import numbers
+from ..errors import OptionError, did_you_mean, shown
+from ..model.quantity import strict
+from ..spatial.functions import Functions
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+
+VELOCITIES = ("exact", "difference")
+
+
+@strict
+@dataclass(frozen=True, kw_only=True)
+class Sensors:
+    """Encoders and what is made of them.
+
+    `encoder` is the smallest step of position (rad or m per count, one or one per joint); velocity
+    comes from differences of counts per sample, low-passed at `velocity_filter` Hz, or is exact
+    (the default without an encoder). `torque_noise` is the standard deviation of the torque that
+    is logged, `position_noise` of the positions before they are counted.
+    """
+
+    encoder: Any = None
+    velocity: str | None = None
+    velocity_filter: float | None = None
+    torque_noise: Any = 0.0
+    position_noise: Any = 0.0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.velocity is None:
+            object.__setattr__(self, "velocity", "exact" if self.encoder is None else "difference")
+        if not is_word(self.velocity, VELOCITIES):
+            raise OptionError(
+                f"velocity is {shown(self.velocity)}, expected 'exact' or 'difference'",
+                did_you_mean(self.velocity, VELOCITIES),
+            )
+        whole(self.seed, "seed", 0, SEEDS)
+        cutoff = self.velocity_filter
+        if cutoff is not None:
+            cutoff = positive(cutoff, "velocity_filter", "Hz")
+            object.__setattr__(self, "velocity_filter", cutoff)
+        if cutoff is not None and self.velocity == "exact":
+            raise OptionError(
+                f"velocity_filter is {cutoff:g} Hz, but the velocity is exact",
+                'give an encoder, or velocity="difference"',
+            )
+
+    @property
+    def noisy(self) -> bool:
+        """Whether positions carry noise."""
+        return bool((numbers(self.position_noise, "position_noise", "expected numbers") != 0).any())
+
+    @property
+    def key(self) -> str:
+        """What decides the code."""
+        return repr((self.encoder is None, self.velocity, self.velocity_filter is None, self.noisy))
+
+    def slots(self, n: int) -> dict[str, int]:
+        """State: what was read last, and the velocity made of it."""
+        return {"measured_q": n, "measured_qd": n}
+
+    @checked
+    def constants(self, robot: "Robot") -> list[float]:
+        """Encoder step per joint, then the cut-off in rad/s."""
+        from .controller import per_joint
+
+        step = per_joint(0.0 if self.encoder is None else self.encoder, "encoder", robot)
+        return [*step, 2.0 * math.pi * (self.velocity_filter or 0.0)]
+
+    def start(self, q: Any, qd: Any, dt: Any, constants: Any, fn: Functions) -> dict[str, list]:
+        """Readings one sample before the first, as if the arm had moved evenly until now."""
+        before = [a - dt * v for a, v in zip(q, qd, strict=True)]
+        return {"measured_q": self.counted(before, constants, fn), "measured_qd": list(qd)}
+
+    def counted(self, q: Any, constants: Any, fn: Functions) -> list[Any]:
+        """Positions as the encoders give them."""
+        if self.encoder is None:
+            return list(q)
+        rounded = []
+        for a, step in zip(q, constants, strict=False):
+            safe = fn.select(step > 0.0, step, 1.0)
+            rounded.append(fn.select(step > 0.0, safe * fn.floor(a / safe + 0.5), a))
+        return rounded
+
+    def read(
+        self, x: SimpleNamespace, noise: Any, constants: Any, dt: Any, fn: Functions
+    ) -> dict[str, list[Any]]:
+        """The readings of this sample."""
+        noisy = [a + b for a, b in zip(x.q, noise, strict=True)] if self.noisy else list(x.q)
+        q = self.counted(noisy, constants, fn)
+        if self.velocity == "exact":
+            return {"measured_q": q, "measured_qd": list(x.qd)}
+        qd = [(a - b) / dt for a, b in zip(q, x.measured_q, strict=True)]
+        if self.velocity_filter is not None:
+            pole = fn.exp(-constants[len(q)] * dt)
+            qd = [
+                pole * old + (1.0 - pole) * new for old, new in zip(x.measured_qd, qd, strict=True)
+            ]
+        return {"measured_q": q, "measured_qd": qd}

@@ -1,0 +1,1 @@
+"""Derivations and equations as text, Markdown, LaTeX and HTML."""

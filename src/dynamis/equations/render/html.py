@@ -1,0 +1,149 @@
+"""A derivation as one HTML page: MathML and CSS inside, no script, nothing fetched."""
+
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from ... import templates
+from ...files import write
+from ..derivation.steps import Item, Step
+from . import math
+from .formula import mathml
+from .latex import state_formula
+from .layout import entries, is_scalar, is_wide, largest, layout, rows, signed, title, width
+
+WIDEST_MATRIX = 300  # characters: up to here it scrolls in its own box
+WIDE, WIDER = 100, 180  # characters from which on it is printed smaller on paper
+NOTE = (
+    "Numbers are printed as they were typed, products of them to six digits. "
+    "c1 is cos q1, s23 is sin(q2 + q3)."
+)
+
+
+def write_page(thing: Any, path: str | Path) -> None:
+    """Write a page for a derivation, or for anything with .model, .method and .steps."""
+    write(path, page(thing))
+
+
+def page(thing: Any) -> str:
+    """The whole page."""
+    inner = thing.steps
+    if hasattr(inner, "steps"):  # equations: their steps are a derivation
+        thing = inner
+    return templates.filled(
+        __package__, "derivation.html", TITLE=escape(title(thing)), STYLE=_style(), BODY=body(thing)
+    )
+
+
+def fragment(thing: Any) -> str:
+    """The same for a notebook cell."""
+    return f"<style>\n{_style()}</style>{body(thing)}"
+
+
+def _style() -> str:
+    return templates.text(__package__, "derivation.css")
+
+
+def body(thing: Any) -> str:
+    """Heading, state and steps."""
+    model, state = thing.model, getattr(thing, "state", None)
+    parts = ['<article class="dynamis">', f"<header><h1>{escape(title(thing))}</h1>"]
+    if model.description:
+        parts.append(f"<p>{escape(model.description)}</p>")
+    if model.values:
+        given = ", ".join(f"{name} = {value:g}" for name, value in model.values.items())
+        parts.append(f'<p class="note">Values: {escape(given)}.</p>')
+    if state is not None:
+        given = [_math(row) for row in state_formula(state).split(r" \quad ")]
+        parts.append(f'<p class="sum">{" &#8195; ".join(given)}</p>')
+    parts.append(f'<p class="note">{NOTE}</p></header>')
+    parts += [_step(step) for step in thing.steps]
+    parts.append("</article>")
+    return "\n".join(parts)
+
+
+def _step(step: Step) -> str:
+    parts = [f"<section><h2><span>{step.number}</span>{escape(step.title)}</h2>"]
+    if step.text:
+        parts.append(f"<p>{escape(step.text)}</p>")
+    if step.table:
+        parts.append(table(step.table))
+    if step.formulas:
+        inside = "".join(f'<div class="box">{_display(f)}</div>' for f in step.formulas)
+        parts.append(f'<div class="formulas">{inside}</div>')
+    plan = layout(step)
+    if plan.shown:
+        parts.append(f'<div class="items">{"".join(map(_item, plan.shown))}</div>')
+    if plan.zeros:
+        names = " ".join(_math(f"{name} =") for name in plan.zeros)
+        parts.append(f'<p class="sum">{names} {_math("0")}</p>')
+    if plan.twins:
+        pairs = ", ".join(_math(f"{a} = {b}") for a, b in plan.twins)
+        parts.append(f'<p class="sum">{pairs}</p>')
+    parts.append("</section>")
+    return "\n".join(parts)
+
+
+def table(cells: tuple[tuple[str, ...], ...]) -> str:
+    """A table with its header, in a box of its own."""
+    head, *lines = ([escape(cell) for cell in row] for row in cells)
+    top = "".join(f"<th>{cell}</th>" for cell in head)
+    inside = "".join(f"<tr>{''.join(f'<td>{c}</td>' for c in row)}</tr>" for row in lines)
+    return f'<div class="box"><table><thead><tr>{top}</tr></thead>{inside}</table></div>'
+
+
+def _item(item: Item) -> str:
+    if item.expression is None:
+        if item.value is None:
+            return f'<div class="box">{_math(item.name)}: {escape(item.note)}</div>'
+        return f'<div class="box">{_around(mathml(item.name + " ="))} {_values(item.value)}</div>'
+    if is_wide(item.expression, WIDEST_MATRIX):
+        return _long(item)
+    cells = [[mathml(math.latex(x)) for x in row] for row in rows(item.expression)]
+    inside = mathml(f"{item.name} =") + _matrix(cells, item.expression)
+    numbers = "" if item.value is None else f" {_values(item.value, '=')}"
+    size = width(item.expression)
+    shape = "box" if size < WIDE else "box wide" if size < WIDER else "box wider"
+    return f'<div class="{shape}">{_around(inside)}{numbers}</div>'
+
+
+def _long(item: Item) -> str:
+    """Entry by entry; every term is a formula of its own, so that lines can break between them."""
+    lines = []
+    for entry in entries(item):
+        first, *rest = signed([math.latex(t) for t in math.terms(entry.expression)])
+        spaced = [f"{piece[0]} \\; {piece[1:]}" for piece in rest]  # the sign opens its formula
+        inside = " ".join(_math(p) for p in (f"{entry.name} =", first, *spaced))
+        if entry.value is not None:
+            digits = mathml("=") + mathml(math.number(entry.value, largest(item.value)))
+            inside += f' <span class="value">{_around(digits)}</span>'
+        lines.append(f'<div class="long">{inside}</div>')
+    return f'<div class="entries">{"".join(lines)}</div>'
+
+
+def _values(value: Any, sign: str = "") -> str:
+    most = largest(value)
+    cells = [[mathml(math.number(x, most)) for x in row] for row in rows(value)]
+    inside = (mathml(sign) if sign else "") + _matrix(cells, value)
+    return f'<span class="value">{_around(inside)}</span>'
+
+
+def _matrix(cells: list[list[str]], thing: Any) -> str:
+    if is_scalar(thing):
+        return cells[0][0]
+    lines = ("".join(f"<mtd>{cell}</mtd>" for cell in row) for row in cells)
+    inside = "".join(f"<mtr>{line}</mtr>" for line in lines)
+    return f'<mtable class="matrix">{inside}</mtable>'
+
+
+def _math(latex: str) -> str:
+    return _around(mathml(latex))
+
+
+def _display(latex: str) -> str:
+    """A formula with full-size fractions and limits."""
+    return f'<math displaystyle="true">{mathml(latex)}</math>'
+
+
+def _around(inside: str) -> str:
+    return f"<math>{inside}</math>"

@@ -1,0 +1,181 @@
+"""SymPy expressions in the notation of the pages: c12 for cos(q1 + q2), qd for a rate, decimals."""
+
+import re
+from typing import Any
+
+import sympy as sp
+from sympy.printing.latex import LatexPrinter
+from sympy.printing.str import StrPrinter
+
+from .formula import GREEK
+
+EXACT_DIGITS = 8  # a number typed with at most so many digits is printed as it was typed
+ROUNDED_DIGITS = 6  # any other is rounded
+NOTHING = 1e-13  # of the largest entry: rounding
+COORDINATE = re.compile(r"^q(d{0,2})(\d+)$")
+INTERMEDIATE = re.compile(r"^([A-Za-z]+?)(d?)([\d,]+)\.(\w+)$")  # w3.x, vd2.y, A56.12
+RATES = ("q", r"\dot{q}", r"\ddot{q}")
+TRAILING = re.compile(r"^(.*?)(\d+)$")
+
+
+def symbol_latex(name: str) -> str:
+    """q1, qd1, w3.x, m1, lc2, alpha_1 as LaTeX."""
+    if found := COORDINATE.match(name):
+        dots, index = found.groups()
+        return RATES[len(dots)] + f"_{{{index}}}"
+    if found := INTERMEDIATE.match(name):
+        letter, dot, index, component = found.groups()
+        base = r"\omega" if letter == "w" else letter
+        base = rf"\dot{{{base}}}" if dot else base
+        if component.isdigit():
+            return f"{base}_{{{index}}}^{{({component})}}"
+        return f"{base}_{{{index}{component}}}"
+    stem, _, below = name.partition("_")
+    if not below and (found := TRAILING.match(name)):
+        stem, below = found.groups()
+    return _letter(stem or name) + (f"_{{{_below(below)}}}" if below else "")
+
+
+def _letter(stem: str) -> str:
+    if stem in GREEK:
+        return rf"\{stem}"
+    return stem if len(stem) == 1 else rf"\mathit{{{stem}}}"
+
+
+def _below(text: str) -> str:
+    return text if text.isdigit() else rf"\mathrm{{{text}}}".replace("_", r"\_")
+
+
+def angle_index(angle: Any) -> str | None:
+    """12 for q1 + q2; None for any other angle."""
+    found = [COORDINATE.match(str(x)) for x in sp.Add.make_args(angle)]
+    if not all(m and not m[1] for m in found):
+        return None
+    indices = sorted(int(m[2]) for m in found if m)
+    return ("," if indices[-1] > 9 else "").join(map(str, indices))
+
+
+class _Latex(LatexPrinter):
+    def _print_Symbol(self, expr: sp.Symbol, style: str = "plain") -> str:
+        return symbol_latex(expr.name)
+
+    def _print_Float(self, expr: sp.Float) -> str:
+        return _decimal_latex(float(expr))
+
+    def _print_sin(self, expr: Any, exp: Any = None) -> str:
+        return self._trig("s", expr, exp)
+
+    def _print_cos(self, expr: Any, exp: Any = None) -> str:
+        return self._trig("c", expr, exp)
+
+    def _trig(self, letter: str, expr: Any, exp: Any) -> str:
+        index = angle_index(expr.args[0])
+        if index is None:
+            name = {"s": r"\sin", "c": r"\cos"}[letter]
+            power = "" if exp is None else f"^{{{exp}}}"
+            return rf"{name}{power}\left({self._print(expr.args[0])}\right)"
+        return f"{letter}_{{{index}}}" + ("" if exp is None else f"^{{{exp}}}")
+
+    def _print_sign(self, expr: Any, exp: Any = None) -> str:
+        return rf"\operatorname{{sign}}\left({self._print(expr.args[0])}\right)"
+
+    def _print_Max(self, expr: Any, exp: Any = None) -> str:
+        inside = ", ".join(self._print(x) for x in expr.args)
+        return rf"\max\left({inside}\right)"
+
+
+class _Text(StrPrinter):
+    def _print_Symbol(self, expr: sp.Symbol) -> str:
+        return expr.name.replace(".", "")
+
+    def _print_Float(self, expr: sp.Float) -> str:
+        return f"{float(expr):.{EXACT_DIGITS}g}"
+
+    def _print_sin(self, expr: Any) -> str:
+        return self._trig("s", expr)
+
+    def _print_cos(self, expr: Any) -> str:
+        return self._trig("c", expr)
+
+    def _trig(self, letter: str, expr: Any) -> str:
+        index = angle_index(expr.args[0])
+        name = "sin" if letter == "s" else "cos"
+        return f"{name}({self._print(expr.args[0])})" if index is None else f"{letter}{index}"
+
+    def _print_Pow(self, expr: sp.Pow, rational: bool = False) -> str:
+        return super()._print_Pow(expr, rational).replace("**", "^")
+
+
+_LATEX = _Latex({"mul_symbol": r" \, ", "order": "none"})
+_TEXT = _Text({"order": "none"})
+
+
+def latex(expression: sp.Expr) -> str:
+    """An expression as LaTeX."""
+    return _LATEX.doprint(arranged(decimal(expression)))
+
+
+def text(expression: sp.Expr) -> str:
+    """An expression as plain text."""
+    return _TEXT.doprint(arranged(decimal(expression))).replace("*", " ")
+
+
+def decimal(expression: Any) -> Any:
+    """The same with every fraction as a decimal number; exponents stay."""
+    if isinstance(expression, sp.Rational) and not expression.is_Integer:
+        return sp.Float(_rounded(expression), 15)
+    if not expression.args:
+        return expression
+    if isinstance(expression, sp.Pow):
+        return sp.Pow(decimal(expression.base), expression.exp)
+    return expression.func(*(decimal(x) for x in expression.args))
+
+
+def arranged(expression: sp.Expr) -> sp.Expr:
+    """Factors in the order number, parameters, coordinates, rates, sines and cosines by joint."""
+    if isinstance(expression, sp.Add):
+        return sp.Add(*(arranged(x) for x in terms(expression)), evaluate=False)
+    if isinstance(expression, sp.Mul):
+        return sp.Mul(*map(arranged, sorted(expression.args, key=_place)), evaluate=False)
+    return expression
+
+
+def terms(expression: sp.Expr) -> list[sp.Expr]:
+    """Terms of a sum: accelerations first, then velocities, then the rest."""
+    found: list[Any] = list(expression.as_ordered_terms())
+    return sorted(found, key=_rank)
+
+
+def _rank(term: sp.Expr) -> int:
+    orders = [len(m[1]) for x in term.free_symbols if (m := COORDINATE.match(str(x)))]
+    return 2 - max(orders, default=0)
+
+
+def _place(factor: sp.Expr) -> tuple:
+    base = factor.base if isinstance(factor, sp.Pow) else factor
+    if base.is_number:
+        return (0, 0, "")
+    if isinstance(base, (sp.sin, sp.cos)):
+        return (4, angle_index(base.args[0]) or "9", str(base))
+    if not isinstance(base, sp.Symbol):
+        return (5, 0, str(base))
+    found = COORDINATE.match(base.name)
+    return (2 + len(found[1]) / 4, int(found[2]), "") if found else (1, 0, base.name)
+
+
+def _rounded(value: sp.Rational) -> str:
+    exact = f"{float(value):.15g}"
+    digits = exact.split("e", maxsplit=1)[0].replace(".", "").replace("-", "").lstrip("0")
+    return exact if len(digits) <= EXACT_DIGITS else f"{float(value):.{ROUNDED_DIGITS}g}"
+
+
+def _decimal_latex(value: float) -> str:
+    digits, _, power = f"{value:.{EXACT_DIGITS}g}".partition("e")
+    return rf"{digits} \cdot 10^{{{int(power)}}}" if power else digits
+
+
+def number(value: float, largest: float = 0.0) -> str:
+    """A computed number to six digits; what is rounding next to `largest` is 0."""
+    if abs(value) <= NOTHING * max(largest, 1.0):
+        return "0"
+    return f"{value:.{ROUNDED_DIGITS}g}"

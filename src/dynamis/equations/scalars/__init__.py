@@ -1,0 +1,1 @@
+"""Scalars that closed forms are computed with: exact numbers, polynomials, tapes."""

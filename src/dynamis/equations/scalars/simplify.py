@@ -1,0 +1,370 @@
+"""What a person would write: a polynomial in sines and cosines as a short SymPy expression.
+
+1. Angles about parallel axes are summed: cos q1 cos q2 - sin q1 sin q2 = cos(q1 + q2). Products of
+   angles about different axes stay products.
+2. Waves with the same factor become products again, 1 + cos 2x = 2 cos^2 x among them.
+3. What terms share stands in front: m2 (L1^2 + lc2^2 + 2 L1 lc2 cos q2).
+"""
+
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from functools import lru_cache
+from math import comb
+from typing import Any, NamedTuple
+
+import sympy as sp
+
+from .polynomial import Alphabet, Polynomial
+
+# sines and cosines of sums of angles, and products of them
+
+
+class Wave(NamedTuple):
+    """cos or sin of a whole combination of angles: ((angle, times), ...), sorted by name."""
+
+    kind: str
+    combination: tuple[tuple[Any, int], ...]
+
+
+class Row(NamedTuple):
+    """A product of powers of waves and of symbols."""
+
+    waves: tuple[tuple[Wave, int], ...]
+    symbols: tuple[tuple[Any, int], ...]
+
+    def sorted(self) -> "Row":
+        """The same product in standard order, equal waves merged."""
+        powers: dict[Wave, int] = {}
+        for wave, power in self.waves:
+            powers[wave] = powers.get(wave, 0) + power
+        by_name = lambda item: str(item[0])  # noqa: E731
+        return Row(
+            tuple(sorted(powers.items(), key=by_name)), tuple(sorted(self.symbols, key=by_name))
+        )
+
+
+Rows = dict[Row, Fraction]
+
+
+def fourier(rows: Rows, own: frozenset) -> Rows:
+    """Products of waves of the angles `own` as sums of waves."""
+    result: Rows = {}
+    for row, number in rows.items():
+        chosen = tuple(w for w in row.waves if w[0].combination[0][0] in own)
+        rest = tuple(w for w in row.waves if w[0].combination[0][0] not in own)
+        for wave, factor in expanded(chosen):
+            new = Row(rest if wave is None else (*rest, (wave, 1)), row.symbols).sorted()
+            total = result.pop(new, Fraction(0)) + number * factor
+            if total:
+                result[new] = total
+    return result
+
+
+@lru_cache(maxsize=4096)
+def expanded(waves: tuple[tuple[Wave, int], ...]) -> tuple[tuple[Wave | None, Fraction], ...]:
+    """A product of powers of single waves as a sum: cos = (z + 1/z)/2, sin = (z - 1/z)/2i."""
+    spectrum: dict[tuple, Fraction] = {(): Fraction(1)}
+    sines = 0
+    for wave, power in waves:
+        sines += power if wave.kind == "sin" else 0
+        for _ in range(power):
+            spectrum = _times(spectrum, wave)
+    sign = -1 if sines % 4 in (2, 3) else 1
+    kind = "sin" if sines % 2 else "cos"
+    result: list[tuple[Wave | None, Fraction]] = []
+    for combination, factor in spectrum.items():
+        if not combination:
+            result.append((None, sign * factor))
+        elif combination[0][1] > 0:  # its mirror image says the same
+            result.append((Wave(kind, combination), 2 * sign * factor))
+    return tuple(result)
+
+
+def _times(spectrum: dict[tuple, Fraction], wave: Wave) -> dict[tuple, Fraction]:
+    down = Fraction(-1 if wave.kind == "sin" else 1, 2)
+    result: dict[tuple, Fraction] = {}
+    for combination, factor in spectrum.items():
+        for sign, weight in ((1, Fraction(1, 2)), (-1, down)):
+            moved = combined(combination, wave.combination, sign)
+            total = result.pop(moved, Fraction(0)) + factor * weight
+            if total:
+                result[moved] = total
+    return result
+
+
+def combined(a: tuple, b: tuple, sign: int) -> tuple:
+    """a + sign b"""
+    times = dict(a)
+    for angle, k in b:
+        times[angle] = times.get(angle, 0) + sign * k
+    return tuple(sorted(((x, k) for x, k in times.items() if k), key=lambda item: str(item[0])))
+
+
+def half_waves(a: Wave, b: Wave, sign: int) -> tuple[int, tuple] | None:
+    """a + sign b of one kind as (factor, two waves), if the half angles are whole."""
+    total, difference = (
+        combined(a.combination, b.combination, 1),
+        combined(a.combination, b.combination, -1),
+    )
+    if any(k % 2 for _, k in (*total, *difference)) or not total or not difference:
+        return None
+    kinds = {
+        ("cos", 1): ("cos", "cos", 2),
+        ("cos", -1): ("sin", "sin", -2),
+        ("sin", 1): ("sin", "cos", 2),
+        ("sin", -1): ("cos", "sin", 2),
+    }
+    first, second, factor = kinds[a.kind, sign]
+    s1, one = _halved(first, total)
+    s2, two = _halved(second, difference)
+    return factor * s1 * s2, ((one, 1), (two, 1))
+
+
+def _halved(kind: str, combination: tuple) -> tuple[int, Wave]:
+    """(sign, wave) of half an angle, its first factor positive."""
+    flip = -1 if combination[0][1] < 0 else 1
+    wave = Wave(kind, tuple((a, flip * k // 2) for a, k in combination))
+    return (flip if kind == "sin" else 1), wave
+
+
+def is_double(wave: Wave) -> bool:
+    """Whether it is the cosine of twice a whole combination."""
+    return wave.kind == "cos" and all(k % 2 == 0 for _, k in wave.combination)
+
+
+def squares_of(row: Row, own: frozenset) -> Iterable[tuple[Row, Fraction]]:
+    """The row with cos^2 as 1 - sin^2 for the angles `own`."""
+    parts: list[tuple[tuple, Fraction]] = [((), Fraction(1))]
+    for wave, power in row.waves:
+        twice, left = divmod(power, 2)
+        if wave.kind != "cos" or wave.combination[0][0] not in own or not twice:
+            parts = [((*w, (wave, power)), f) for w, f in parts]
+            continue
+        sine = Wave("sin", wave.combination)
+        kept = ((wave, left),) if left else ()
+        parts = [
+            ((*w, *kept, *(((sine, 2 * k),) if k else ())), f * (-1) ** k * comb(twice, k))
+            for w, f in parts
+            for k in range(twice + 1)
+        ]
+    for waves, factor in parts:
+        yield Row(waves, row.symbols).sorted(), factor
+
+
+PAIRED_TERMS = 600  # above this many rows products are left as sums of waves
+FACTORED_TERMS = 8  # sums of whole numbers up to this long are tried by SymPy's factor
+SMALL = 4  # a number shared by all terms stands in front if what is left of it stays this small
+
+Groups = Mapping[Any, int]  # angle -> number of its set of parallel axes
+Factor = dict[Any, int]  # powers of symbols and of sines and cosines
+
+
+def readable(p: Polynomial, groups: Groups | None = None) -> sp.Expr:
+    """The shortest form found."""
+    return grouped(terms_of(p, groups))
+
+
+def terms_of(p: Polynomial, groups: Groups | None = None) -> list[tuple[Fraction, Factor]]:
+    """Its terms with angles summed and squares chosen: (number, powers of factors)."""
+    rows = rows_of(p)
+    angles = {angle for row in rows for wave, _ in row.waves for angle, _ in wave.combination}
+    numbers = {a: (groups or {}).get(a, -1 - k) for k, a in enumerate(sorted(angles, key=str))}
+    for number in dict.fromkeys(numbers.values()):
+        own = frozenset(a for a, k in numbers.items() if k == number)
+        summed = fourier(rows, own)
+        if len(rows) <= PAIRED_TERMS:
+            summed = squared(paired(summed, own))
+        rows = min((summed, rows, in_sines(rows, own)), key=cost)
+    return [(number, _factors(row)) for row, number in rows.items()]
+
+
+def tidy(expr: Any, groups: Groups | None = None) -> sp.Expr:
+    """Any polynomial expression in sines, cosines and symbols, rewritten."""
+    return readable(Alphabet().of(sp.sympify(expr)), groups)
+
+
+def rows_of(p: Polynomial) -> Rows:
+    """Terms by (waves, symbols); squares of square roots become numbers."""
+    rows: Rows = {}
+    for monomial, factor in p.terms.items():
+        number = factor
+        waves: list[tuple[Wave, int]] = []
+        symbols: dict[Any, int] = {}
+        for k, power in monomial:
+            letter: Any = p.alphabet.letters[k]
+            if isinstance(letter, (sp.cos, sp.sin)):
+                waves.append((Wave(letter.func.__name__, ((letter.args[0], 1),)), power))
+            elif _is_root(letter):
+                number *= Fraction(int(letter.base.p), int(letter.base.q)) ** (power // 2)
+                symbols |= {letter: 1} if power % 2 else {}
+            else:
+                symbols[letter] = power
+        _add(rows, Row(tuple(waves), tuple(symbols.items())).sorted(), number)
+    return rows
+
+
+def _is_root(letter: Any) -> bool:
+    return letter.is_Pow and letter.exp == sp.Rational(1, 2) and letter.base.is_Rational
+
+
+def _add(rows: Rows, row: Row, number: Fraction) -> None:
+    total = rows.pop(row, Fraction(0)) + number
+    if total:
+        rows[row] = total
+
+
+def cost(rows: Rows) -> int:
+    """Additions and multiplications of the rows written one by one, roughly."""
+    return sum(1 + sum(power for _, power in row.waves) for row in rows)
+
+
+def in_sines(rows: Rows, own: frozenset) -> Rows:
+    """cos^2 as 1 - sin^2, in angles of one set."""
+    result: Rows = {}
+    for row, number in rows.items():
+        for new, factor in squares_of(row, own):
+            _add(result, new, number * factor)
+    return result
+
+
+def by_waves(rows: Rows) -> dict[tuple, dict[tuple, Fraction]]:
+    """Coefficient of every product of waves: {symbols: number}."""
+    result: dict[tuple, dict[tuple, Fraction]] = {}
+    for row, number in rows.items():
+        result.setdefault(row.waves, {})[row.symbols] = number
+    return result
+
+
+def paired(rows: Rows, own: frozenset) -> Rows:
+    """cos a + cos b = 2 cos((a + b)/2) cos((a - b)/2) wherever both have the same factor."""
+    table = by_waves(rows)
+    places: dict[tuple, list[tuple[tuple, Wave, int]]] = {}
+    for waves, coefficient in table.items():
+        for k, (wave, power) in enumerate(waves):
+            if power == 1 and all(angle in own for angle, _ in wave.combination):
+                rest = (*waves[:k], *waves[k + 1 :])
+                items = sorted(coefficient.items(), key=str)
+                sign = 1 if items[0][1] > 0 else -1
+                key = (rest, wave.kind, tuple((s, sign * x) for s, x in items))
+                places.setdefault(key, []).append((waves, wave, sign))
+    result, gone = dict(rows), set()
+    for (rest, _, items), members in places.items():
+        for a, b in _pairs(members, gone):
+            found = half_waves(a[1], b[1], a[2] * b[2])
+            if found is None or a[0] in gone or b[0] in gone:
+                continue
+            gone |= {a[0], b[0]}
+            factor, new = found
+            for symbols, size in items:
+                del result[Row(a[0], symbols)], result[Row(b[0], symbols)]
+                _add(result, Row((*rest, *new), symbols).sorted(), factor * a[2] * size)
+    return result
+
+
+def _pairs(members: list, gone: set) -> Iterable[tuple]:
+    for i, a in enumerate(members):
+        for b in members[i + 1 :]:
+            if a[0] not in gone and b[0] not in gone:
+                yield a, b
+
+
+def squared(rows: Rows) -> Rows:
+    """k + k cos 2x = 2 k cos^2 x and k - k cos 2x = 2 k sin^2 x."""
+    table, result = by_waves(rows), dict(rows)
+    for waves, coefficient in table.items():
+        for k, (wave, power) in enumerate(waves):
+            if power != 1 or not is_double(wave):
+                continue
+            rest = (*waves[:k], *waves[k + 1 :])
+            for sign, kind in ((1, "cos"), (-1, "sin")):
+                if all(
+                    result.get(Row(rest, s)) == sign * x and Row(waves, s) in result
+                    for s, x in coefficient.items()
+                ):
+                    half = Wave(kind, tuple((a, n // 2) for a, n in wave.combination))
+                    for s, x in coefficient.items():
+                        del result[Row(rest, s)], result[Row(waves, s)]
+                        _add(result, Row((*rest, (half, 2)), s).sorted(), 2 * sign * x)
+    return result
+
+
+def _factors(row: Row) -> Factor:
+    """Powers of SymPy factors of one row."""
+    result: Factor = dict(row.symbols)
+    for wave, power in row.waves:
+        angle = sp.Add(*(k * a for a, k in wave.combination))
+        function = (sp.cos if wave.kind == "cos" else sp.sin)(angle)
+        result[function] = result.get(function, 0) + power
+    return result
+
+
+# -- what terms share ---------------------------------------------------------------------------
+
+
+def grouped(terms: list[tuple[Fraction, Factor]]) -> sp.Expr:
+    """A sum with shared factors in front, then gathered by the factor most terms have."""
+    if len(terms) < 2:
+        return sp.Add(*(_product(number, factor) for number, factor in terms))
+    common = _common(terms)
+    if common:
+        rest = [(number, _divided(factor, common)) for number, factor in terms]
+        shared = _number([number for number, _ in rest])
+        inner = grouped([(number / shared, factor) for number, factor in rest])
+        return sp.Mul(_rational(shared), *(f**n for f, n in common.items()), inner)
+    divider = _divider(terms)
+    if divider is not None:
+        inside = [t for t in terms if divider in t[1]]
+        outside = [t for t in terms if divider not in t[1]]
+        return grouped(inside) + grouped(outside)
+    total = sp.Add(*(_product(number, factor) for number, factor in terms))
+    plain = all(x.denominator == 1 and abs(x) <= SMALL for x, _ in terms)
+    return _factored(total) if plain else total
+
+
+def _common(terms: list[tuple[Fraction, Factor]]) -> Factor:
+    first = terms[0][1]
+    shared = {f: min(t.get(f, 0) for _, t in terms) for f in first}
+    return {f: n for f, n in shared.items() if n > 0}
+
+
+def _divided(factor: Factor, common: Factor) -> Factor:
+    left = {f: n - common.get(f, 0) for f, n in factor.items()}
+    return {f: n for f, n in left.items() if n}
+
+
+def _divider(terms: list[tuple[Fraction, Factor]]) -> Any:
+    """What most terms have once, and none twice; sines and cosines before symbols."""
+    counts: dict[Any, int] = {}
+    for _, factor in terms:
+        for f, power in factor.items():
+            counts[f] = -len(terms) if power != 1 else counts.get(f, 0) + 1
+    best = max(counts.values(), default=0)
+    if best < 2:
+        return None
+    return min((f for f, n in counts.items() if n == best), key=lambda f: (f.is_Symbol, str(f)))
+
+
+def _number(numbers: list[Fraction]) -> Fraction:
+    """A number to put in front, if whole numbers up to SMALL are left; else a sign or nothing."""
+    sign = -1 if all(x < 0 for x in numbers) else 1
+    smallest = min(abs(x) for x in numbers)
+    ratios = [abs(x) / smallest for x in numbers]
+    if all(r.denominator == 1 and r <= SMALL for r in ratios):
+        return sign * smallest
+    return Fraction(sign)
+
+
+def _factored(total: Any) -> Any:
+    if not isinstance(total, sp.Add) or not 3 <= len(total.args) <= FACTORED_TERMS:
+        return total
+    result: Any = sp.factor(total)
+    parts = [x for x in sp.Mul.make_args(result) if not x.is_number]
+    return result if len(parts) > 1 or parts[0].is_Pow else total
+
+
+def _product(number: Fraction, factor: Factor) -> sp.Expr:
+    return sp.Mul(_rational(number), *(f**n for f, n in factor.items()))
+
+
+def _rational(x: Fraction) -> Any:
+    return sp.Rational(x.numerator, x.denominator)

@@ -1,0 +1,273 @@
+"""Where an arm may be: above a table, and clear of itself.
+
+Both are margins in metres, non-negative where allowed, over any scalar.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from math import hypot
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ..compile.arrays import NUMPY
+from ..dynamics import coupling
+from ..dynamics.kinematics import poses
+from ..errors import OptionError, ShapeError
+from ..model.chain import Chain
+from ..model.check.finding import Finding
+from ..spatial.frames import Frame, point
+from ..spatial.functions import Functions
+from ..spatial.rotations import transpose
+from ..spatial.vectors import ZERO, Vector, add, dot, scale, subtract
+from ..trajectory.arguments import numbers, positive
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+
+# An arm as capsules: a rod along each link, thickened; over any scalar.
+#
+# A link goes from its joint across to the axis of the next joint and along that axis to it. The
+# distance of two rods is exact and has no branch, so that it can be traced.
+
+SHORTEST = 1e-6  # m; a shorter rod is a point of its neighbours
+TINY = 1e-12  # m^2, or its square: keeps divisions and roots of points and parallels finite
+
+
+class Rod(NamedTuple):
+    """One straight piece of a link, ends in its joint frame (link -1: the reference frame)."""
+
+    link: int
+    start: Vector
+    end: Vector
+    slide: bool = False  # a prismatic joint's rod: its start stays where the joint is mounted
+
+
+def rods(chain: Chain) -> tuple[Rod, ...]:
+    """The pieces of an arm, base first; pieces without length are left out."""
+    found: list[Rod] = []
+    size = chain.links
+    for i in range(-1, size):
+        if i >= 0 and chain.joints[i].kind == "prismatic":
+            found.append(Rod(i, ZERO, ZERO, slide=True))
+        begin = chain.base.p if i < 0 else ZERO
+        for c in range(size):
+            if chain.joints[c].parent == i:
+                placement = chain.joints[c].placement
+                found += _pieces(i, (begin, _foot(begin, placement), placement.p))
+        if i == chain.tip:
+            found += _pieces(i, (ZERO, chain.bodies[i].user.p, chain.tool.p))
+    return tuple(found)
+
+
+def _pieces(link: int, corners: Sequence[Vector]) -> list[Rod]:
+    return [Rod(link, a, b) for a, b in pairwise(corners) if hypot(*subtract(b, a)) > SHORTEST]
+
+
+def _foot(begin: Vector, placement: Frame) -> Vector:
+    """Of the perpendicular from a point to the axis of a joint."""
+    axis = transpose(placement.R)[2]
+    return add(placement.p, scale(dot(subtract(begin, placement.p), axis), axis))
+
+
+def ends(chain: Chain, pieces: Sequence[Rod], q: Any, fn: Functions) -> list[tuple[Vector, Vector]]:
+    """Both ends of every rod in the reference frame at coordinates q."""
+    x = coupling.positions(chain, q)
+    where = poses(chain, x, fn)
+    placed = []
+    for rod in pieces:
+        if rod.link < 0:
+            placed.append((rod.start, rod.end))
+            continue
+        T = where[rod.link]
+        start = (0.0, 0.0, -x[rod.link]) if rod.slide else rod.start
+        placed.append((point(T, start), point(T, rod.end)))
+    return placed
+
+
+def segment_distance(a: Vector, b: Vector, c: Vector, d: Vector, fn: Functions) -> Any:
+    """Least distance between the segments a b and c d, exact to sqrt(TINY) = 1e-6 m.
+
+    The squared distance is a convex function of the places s, t in [0, 1] along both: it is least
+    at its stationary point if that lies inside, else on an edge, where one place is an end.
+    """
+    u, v, w = subtract(b, a), subtract(d, c), subtract(a, c)
+    uu, uv, vv, uw, vw = dot(u, u), dot(u, v), dot(v, v), dot(u, w), dot(v, w)
+    s = _unit((uv * vw - vv * uw) / fn.max(uu * vv - uv * uv, TINY * TINY), fn)
+    t = _unit((uv * s + vw) / fn.max(vv, TINY), fn)
+    least = _apart(w, s, u, t, v)
+    for s0 in (0.0, 1.0):
+        t = _unit((uv * s0 + vw) / fn.max(vv, TINY), fn)
+        least = fn.min(least, _apart(w, s0, u, t, v))
+    for t0 in (0.0, 1.0):
+        s = _unit((uv * t0 - uw) / fn.max(uu, TINY), fn)
+        least = fn.min(least, _apart(w, s, u, t0, v))
+    return fn.sqrt(fn.max(least, TINY))
+
+
+def _unit(x: Any, fn: Functions) -> Any:
+    return fn.min(fn.max(x, 0.0), 1.0)
+
+
+def _apart(w: Vector, s: Any, u: Vector, t: Any, v: Vector) -> Any:
+    between = subtract(add(w, scale(s, u)), scale(t, v))
+    return dot(between, between)
+
+
+LOOKS = 400  # random positions that tell which pairs can meet
+FAR = 0.05  # m; a pair never nearer than this to its limit is only verified
+
+
+@dataclass(frozen=True)
+class Plane:
+    """A table: a point on it and its unit normal, up."""
+
+    point: Vector
+    normal: Vector
+
+    def height(self, p: Vector) -> Any:
+        """Distance of a point above the plane."""
+        return dot(subtract(p, self.point), self.normal)
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """Margins of an arm; `above` lists (rod, end), `apart` pairs of rods."""
+
+    chain: Chain
+    pieces: tuple[Rod, ...]
+    radius: float
+    plane: Plane | None = None
+    clearance: float | None = None
+    above: tuple[tuple[int, int], ...] = ()
+    apart: tuple[tuple[int, int], ...] = ()
+    findings: tuple[Finding, ...] = ()
+    near: tuple[int, ...] = ()  # margins that can come near zero
+    names: tuple[str, ...] = ()
+    base_name: str = "base"
+
+    def __len__(self) -> int:
+        return len(self.above) + len(self.apart)
+
+    def margins(self, q: Sequence[Any], fn: Functions) -> list[Any]:
+        """Metres to spare: of every rod's end above the table, of every pair of capsules."""
+        placed = ends(self.chain, self.pieces, q, fn)
+        result = []
+        if self.plane is not None:
+            result += [self.plane.height(placed[r][e]) - self.radius for r, e in self.above]
+        wanted = 2.0 * self.radius + (self.clearance or 0.0)
+        for i, j in self.apart:
+            result.append(segment_distance(*placed[i], *placed[j], fn) - wanted)
+        return result
+
+    def over(self, q: np.ndarray) -> np.ndarray:
+        """The margins at positions q (..., n), (..., margins)."""
+        scalars = [q[..., i] for i in range(q.shape[-1])]
+        values = [np.broadcast_to(v, q.shape[:-1]) for v in self.margins(scalars, NUMPY)]
+        return np.stack(values, axis=-1) if values else np.empty((*q.shape[:-1], 0))
+
+    def label(self, k: int) -> str:
+        """What the k-th margin is about."""
+        if k < len(self.above):
+            return f"{self._link(self.above[k][0])!r} and the table"
+        i, j = self.apart[k - len(self.above)]
+        return f"{self._link(i)!r} and {self._link(j)!r}"
+
+    def _link(self, rod: int) -> str:
+        link = self.pieces[rod].link
+        return self.base_name if link < 0 else self.names[link]
+
+
+def workspace(
+    robot: "Robot", table: Any, clearance: Any, radius: Any, box: np.ndarray
+) -> Workspace:
+    """The margins of a robot whose joints stay within `box` (n, 2).
+
+    What can never be satisfied (neighbours that overlap, a shoulder below the table) is left out
+    and said as a finding.
+    """
+    radius = positive(radius, "capsule_radius", "in metres")
+    if clearance is not None:
+        clearance = _not_negative(clearance)
+    plane = None if table is None else _plane(table)
+    pieces = rods(robot.chain)
+    above = [] if plane is None else [(r, e) for r in range(len(pieces)) for e in (0, 1)]
+    above = [(r, e) for r, e in above if pieces[r].link >= 0]
+    apart = [] if clearance is None else _pairs(robot, pieces)
+    every = Workspace(
+        chain=robot.chain,
+        pieces=pieces,
+        radius=radius,
+        plane=plane,
+        clearance=clearance,
+        above=tuple(above),
+        apart=tuple(apart),
+        names=robot.model.link_names,
+        base_name=robot.model.base_name,
+    )
+    if clearance is not None and not apart:
+        what = "no two links with a length are other than neighbours: nothing is kept apart"
+        every = replace(every, findings=(Finding("note", "clearance", what, "leave it out"),))
+    return _possible(every, box) if len(every) else every
+
+
+def _possible(every: Workspace, box: np.ndarray) -> Workspace:
+    """Only the margins that are positive somewhere."""
+    rng = np.random.default_rng(0)
+    seen = every.over(rng.uniform(box[:, 0], box[:, 1], (LOOKS, len(box))))
+    most, least = seen.max(axis=0), seen.min(axis=0)
+    kept, size = np.flatnonzero(most >= 0.0), len(every.above)
+    return replace(
+        every,
+        above=tuple(every.above[k] for k in kept if k < size),
+        apart=tuple(every.apart[k - size] for k in kept if k >= size),
+        findings=(*every.findings, *_lost(every, np.flatnonzero(most < 0.0).tolist())),
+        near=tuple(place for place, k in enumerate(kept) if least[k] < FAR),
+    )
+
+
+def _pairs(robot: "Robot", pieces: Sequence[Rod]) -> list[tuple[int, int]]:
+    """Rods of links that are not neighbours."""
+    parents = robot.model.parents
+    found = []
+    for i, first in enumerate(pieces):
+        for j, second in enumerate(pieces[:i]):
+            a, b = first.link, second.link
+            near = a == b or (a >= 0 and parents[a] == b) or (b >= 0 and parents[b] == a)
+            if not near:
+                found.append((j, i))
+    return found
+
+
+def _lost(space: Workspace, lost: Sequence[int]) -> list[Finding]:
+    found = []
+    for text in dict.fromkeys(space.label(k) for k in lost if k < len(space.above)):
+        what = f"parts of {text} overlap at every position: not kept apart"
+        found.append(Finding("warning", "table", what, "lower the table, or thin the capsules"))
+    for text in dict.fromkeys(space.label(k) for k in lost if k >= len(space.above)):
+        what = f"parts of {text} overlap at every position: taken as neighbours"
+        found.append(Finding("note", "clearance", what, "thin the capsules if they should count"))
+    return found
+
+
+def _plane(table: Any) -> Plane:
+    expected = "a height in metres, or a pair (point, normal)"
+    if isinstance(table, (tuple, list)) and len(table) == 2:
+        point, normal = (numbers(x, "table", expected) for x in table)
+        length = float(np.linalg.norm(normal))
+        if point.shape != (3,) or normal.shape != (3,) or length == 0.0:
+            raise ShapeError(f"table is {table!r}, expected {expected}, three numbers each")
+        unit = (normal / length).tolist()
+        return Plane(tuple(point.tolist()), tuple(unit))
+    height = numbers(table, "table", expected)
+    if height.ndim:
+        raise ShapeError(f"table has shape {height.shape}, expected {expected}")
+    return Plane((0.0, 0.0, float(height)), (0.0, 0.0, 1.0))
+
+
+def _not_negative(value: Any) -> float:
+    array = numbers(value, "clearance", "a number of metres")
+    if array.ndim or array < 0.0:
+        raise OptionError(f"clearance is {value!r}, expected a number of metres, 0 or more")
+    return float(array)

@@ -1,0 +1,129 @@
+"""Kernels as files of serialised CasADi functions, with a few lines that load them.
+
+Functions take columns and give matrices of the kernels' shapes (more than two axes are stacked by
+rows). min and max are CasADi's, which leave NaN out. What follows a function in its file CasADi
+does not read: there it says where it comes from.
+"""
+
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import casadi as ca
+
+from .. import templates
+from ..compile.kernels import Kernel, input_shape, shape_of
+from ..compile.ops import OPS
+from ..compile.program import Constant, Input, Port, Program
+from ..compile.tracer import SX, flat, nested, symbols
+from ..errors import OptionError
+from ..model.chain import chain
+from ..model.model import Model
+from .c_function import identifier, remarks
+
+# ops whose meaning in the table is NumPy's; the others are operators and work as they stand
+OURS: Mapping[str, Callable[..., Any]] = {
+    "sin": ca.sin, "cos": ca.cos, "sqrt": ca.sqrt, "exp": ca.exp, "log": ca.log, "tanh": ca.tanh,
+    "pow": lambda a, b: a**b, "atan2": ca.atan2, "floor": ca.floor, "abs": ca.fabs,
+    "sign": ca.sign, "min": ca.fmin, "max": ca.fmax, "lt": lambda a, b: a < b,
+    "le": lambda a, b: a <= b, "eq": lambda a, b: a == b, "ne": lambda a, b: a != b,
+    "not": lambda a: a == 0, "and": lambda a, b: ca.logic_and(a != 0, b != 0),
+    "or": lambda a, b: ca.logic_or(a != 0, b != 0), "select": ca.if_else,
+}  # fmt: skip
+
+
+def casadi_folder(
+    robot: str, programs: Mapping[str, Program], notes: Sequence[str], dtype: str
+) -> dict[str, str]:
+    """File name -> text, for the kernels of one robot."""
+    if dtype != "float64":
+        raise OptionError(f"dtype is {dtype!r}, but CasADi computes in float64", "leave dtype out")
+    stem = identifier(robot)
+    names = {key: f"{stem}_{identifier(key, 'f')}" for key in programs}
+    files = {
+        f"{names[key]}.casadi": f"{_saved(function(program, names[key]))}\n{remarks(notes)}"
+        for key, program in programs.items()
+    }
+    return {**files, f"{stem}_load.py": _loader(names, notes)}
+
+
+def function(program: Program, name: str) -> ca.Function:
+    """The program as a CasADi Function."""
+    columns = [ca.SX.sym(p.name, p.size) for p in program.inputs]
+    values: list[Any] = []
+    for instruction in program.instructions:
+        if isinstance(instruction, Input):
+            values.append(columns[instruction.port][instruction.index])
+        elif isinstance(instruction, Constant):
+            values.append(ca.SX(instruction.value))
+        else:
+            meaning = OURS.get(instruction.op) or OPS[instruction.op].meaning
+            values.append(meaning(*(values[a] for a in instruction.operands)))
+    results = [
+        _matrix([values[v] for v in result], port)
+        for port, result in zip(program.outputs, program.results, strict=True)
+    ]
+    inputs = [p.name for p in program.inputs]
+    outputs = [f"{p.name}_out" if p.name in inputs else p.name for p in program.outputs]
+    return ca.Function(name, columns, results, inputs, outputs)
+
+
+def _saved(made: ca.Function) -> str:
+    """What Function.save writes, which is text."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "function.casadi"
+        made.save(str(path))
+        return path.read_text(encoding="ascii")
+
+
+def _matrix(entries: list[Any], port: Port) -> Any:
+    columns = port.shape[-1] if len(port.shape) > 1 else 1
+    rows = port.size // columns
+    return ca.densify(ca.reshape(ca.vertcat(*entries), columns, rows).T)
+
+
+def _loader(names: Mapping[str, str], notes: Sequence[str]) -> str:
+    rows = "\n".join(f'    "{name}",' for name in names.values())
+    return templates.filled(__package__, "casadi_load.py.in", REMARKS=remarks(notes), NAMES=rows)
+
+
+# kernels and user functions over CasADi symbols
+
+
+def casadi_function(kernel: Kernel, model: Model, parameters: bool) -> ca.Function:
+    """A CasADi Function: column vectors in, matrices of the kernel's shapes out, all named."""
+    inputs = [Port(name, input_shape(name, model)) for name in kernel.inputs]
+    columns = symbols(inputs)
+    extra = []
+    if parameters:
+        port = Port("parameters", input_shape("parameters", model))
+        extra = symbols([port])
+        c = chain(model, parameters=nested(extra[0], port.shape))
+        inputs.append(port)
+    else:
+        c = chain(model)
+    if kernel.differentiate:
+        results = kernel.function()(c, *columns)
+    else:
+        scalars = [nested(x, p.shape) for x, p in zip(columns, inputs, strict=False)]
+        returned = kernel.function()(c, *scalars, fn=SX)
+        results = [returned] if len(kernel.outputs) == 1 else list(returned)
+    shapes = [shape_of(s, model) for s in kernel.outputs.values()]
+    matrices = [_casadi_matrix(r, s) for r, s in zip(results, shapes, strict=True)]
+    names = [port.name for port in inputs], [_free(name, kernel) for name in kernel.outputs]
+    name = kernel.name.replace(":", "_")
+    return ca.Function(name, [*columns, *extra], matrices, *names)
+
+
+def _free(name: str, kernel: Kernel) -> str:
+    """An output name that no input has."""
+    return f"{name}_out" if name in kernel.inputs else name
+
+
+def _casadi_matrix(result: Any, shape: tuple[int, ...]) -> Any:
+    """Leaves row by row as a dense matrix; more than two axes are stacked by rows."""
+    entries = ca.vertcat(*(ca.SX(x) for x in flat(result)))
+    columns = shape[-1] if len(shape) > 1 else 1
+    rows = entries.numel() // columns
+    return ca.densify(ca.reshape(entries, columns, rows).T)

@@ -1,0 +1,267 @@
+"""Points spread evenly over a box, the same ones every time."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from .solutions import JointSpace
+from .target import Target
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+
+
+def spread(bounds: np.ndarray, count: int, seed: int = 0, skip: int = 0) -> np.ndarray:
+    """Points `skip`, `skip + 1`, ... of an additive recurrence over the box, (count, d).
+
+    x_k = frac(x_0 + k (1/g, 1/g^2, ... 1/g^d)), g the positive root of g^(d + 1) = g + 1; the
+    seed chooses x_0. H. Niederreiter, Random Number Generation and Quasi-Monte Carlo Methods, 1992.
+    """
+    d = len(bounds)
+    g = 2.0
+    for _ in range(64):
+        g = (1.0 + g) ** (1.0 / (d + 1))
+    first = np.random.default_rng(seed).random(d)
+    k = np.arange(skip, skip + count)[:, None]
+    share = (first + k * g ** -np.arange(1.0, d + 1.0)) % 1.0
+    return bounds[:, 0] + share * (bounds[:, 1] - bounds[:, 0])
+
+
+# Levenberg-Marquardt over a batch of joint positions at once.
+#
+# Each sample solves (A^T A + lambda 1) y = A^T e for its step, with lengths measured in arm sizes
+# so that metres and radians weigh alike, and has its own lambda: smaller after a step that helped,
+# larger after one that did not. J. J. More, The Levenberg-Marquardt algorithm, 1978.
+
+LONGEST = 1.0  # radians (or arm sizes) a joint moves in one step, at most
+EASIER, HARDER = 0.1, 10.0  # what lambda is multiplied by
+FIRST, LEAST, MOST = 1e-2, 1e-14, 1e8  # lambda at the start; its bounds
+EXACT, STALLED = 1e-13, 1e-3  # scaled error that is rounding; one that a descent may stall at
+LOST = 1e-5  # scaled error and weakness of a stalled row that may hide a solution
+WEAK = 1e-3  # singular value, relative to the largest, of a motion that the tool hardly feels
+ROUNDS, STRIDE = 40, 0.2  # of settling: steps along that motion, and the longest of them
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A robot and a target, with the scales that make lengths and angles comparable."""
+
+    robot: "Robot"
+    target: Target
+    size: float
+
+    @property
+    def row_scale(self) -> np.ndarray:
+        """One over the arm's size for position rows, 1 for rotation rows, (m,)."""
+        return np.where(np.arange(6) < 3, 1.0 / self.size, 1.0)[self.target.mask]
+
+    @property
+    def joint_scale(self) -> np.ndarray:
+        """The arm's size for prismatic joints, 1 for revolute ones, (n,)."""
+        return np.where(self.revolute, 1.0, self.size)
+
+    @property
+    def revolute(self) -> np.ndarray:
+        """Which joints turn, (n,)."""
+        moving = [link for link in self.robot.model.links if link.mimic is None]
+        return np.array([link.joint == "revolute" for link in moving])
+
+    def errors(self, q: np.ndarray) -> np.ndarray:
+        """The task's error at q, (..., m)."""
+        return self.target.error(self.robot.fk(q))
+
+    def residuals(self, q: np.ndarray) -> np.ndarray:
+        """Norm of the task's error, metres and radians together, (...,)."""
+        return np.linalg.norm(self.errors(q), axis=-1)
+
+    def linearised(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The error and its Jacobian A, e(q + s y) = e - A y, in scaled units."""
+        T = self.robot.fk(q)
+        A = self.target.error_jacobian(self.robot.jacobian(q), T)
+        w = self.row_scale
+        return self.target.error(T) * w, A * w[:, None] * self.joint_scale
+
+    def jacobian(self, q: np.ndarray) -> np.ndarray:
+        """The task's Jacobian with the same scales, (..., m, n)."""
+        J = self.robot.jacobian(q)[..., self.target.mask, :]
+        return J * self.row_scale[:, None] * self.joint_scale
+
+
+def descend(
+    problem: Problem,
+    q: np.ndarray,
+    steps: int,
+    goal: float = 1e-15,
+    bounds: np.ndarray | None = None,
+) -> np.ndarray:
+    """Every row of q moved to a nearby minimum of the task's error, within `bounds` if given."""
+    q = np.array(q, dtype=float)
+    e, A = problem.linearised(q)
+    damping = np.full(len(q), FIRST)
+    active = np.arange(len(q))
+    for _ in range(steps):
+        active = active[(_norm(e[active]) > goal) & (damping[active] < MOST)]
+        if not len(active):
+            break
+        trial = q[active] + _step(A[active], e[active], damping[active]) * problem.joint_scale
+        if bounds is not None:
+            trial = np.clip(trial, bounds[:, 0], bounds[:, 1])
+        e_trial, A_trial = problem.linearised(trial)
+        better = _norm(e_trial) < _norm(e[active])
+        moved = active[better]
+        q[moved], e[moved], A[moved] = trial[better], e_trial[better], A_trial[better]
+        damping[active] *= np.where(better, EASIER, HARDER)
+        damping = np.maximum(damping, LEAST)
+    return q
+
+
+def settle(problem: Problem, q: np.ndarray, rank: int) -> np.ndarray:
+    """Rows of q that stalled near a singularity, moved on to a solution where there is one.
+
+    Near a singularity |e| is small all along a curve, the motion that the tool hardly feels, and a
+    descent must follow its bends in tiny steps. Here each Newton step along that motion, whatever
+    error it makes, is followed by two across it. Rows that come out no better stay.
+    """
+    q = np.array(q, dtype=float)
+    left, s = weakness(problem, q, rank)
+    rows = np.flatnonzero((left > EXACT) & (left < STALLED) & (s < WEAK))
+    if not len(rows):
+        return q
+    x, least = q[rows], left[rows]
+    for _ in range(ROUNDS):
+        x = across(problem, x + _newton(problem, x, rank, along=True), rank)
+        now = _norm(problem.linearised(x)[0])
+        better = now < least
+        q[rows[better]], least[better] = x[better], now[better]
+        if (least < EXACT).all():
+            break
+    return q
+
+
+def across(problem: Problem, q: np.ndarray, rank: int) -> np.ndarray:
+    """q after two Newton steps that leave the motion of the smallest singular value alone."""
+    for _ in range(2):
+        q = q + _newton(problem, q, rank, along=False)
+    return q
+
+
+def weakness(problem: Problem, q: np.ndarray, rank: int) -> tuple[np.ndarray, np.ndarray]:
+    """Norm of the scaled error, and smallest singular value relative to the largest, (...,)."""
+    e, A = problem.linearised(q)
+    s = np.linalg.svd(A, compute_uv=False)
+    return _norm(e), s[..., rank - 1] / np.maximum(s[..., 0], 1e-300)
+
+
+def _newton(problem: Problem, q: np.ndarray, rank: int, along: bool) -> np.ndarray:
+    """Newton's step along the motion of the smallest singular value, or across it."""
+    e, A = problem.linearised(q)
+    U, s, Vt = np.linalg.svd(A, full_matrices=False)
+    y = (np.swapaxes(U, -1, -2) @ e[..., None])[..., 0] / np.maximum(s, 1e-300)
+    chosen = np.arange(y.shape[-1])
+    y = np.where((chosen == rank - 1) if along else (chosen < rank - 1), y, 0.0)
+    y = np.clip(y, -STRIDE, STRIDE)
+    return (y[..., None, :] @ Vt)[..., 0, :] * problem.joint_scale
+
+
+class Found(NamedTuple):
+    """Rows that solve the task, best first; how far from a solution each may be; what stalled."""
+
+    q: np.ndarray  # (k, n)
+    open_by: np.ndarray  # (k,) rad, or arm sizes
+    missed: float  # least residual of a row that stalled near a singularity; inf without one
+
+    def joined(self, other: "Found") -> "Found":
+        """Both."""
+        q, open_by = (np.concatenate(x) for x in zip(self[:2], other[:2], strict=True))
+        return Found(q, open_by, min(self.missed, other.missed))
+
+
+def found(problem: Problem, q: np.ndarray, rank: int, tolerance: float) -> Found:
+    """What there is among rows of q after settling those that stalled."""
+    q = settle(problem, q, rank)
+    (left, s), residuals = weakness(problem, q, rank), problem.residuals(q)
+    good = np.flatnonzero(residuals < tolerance)
+    good = good[np.argsort(left[good], kind="stable")]
+    missed = residuals[(residuals >= tolerance) & (left < LOST) & (s < LOST)]
+    open_by = np.maximum(left, EXACT) / np.maximum(s, 1e-300)
+    return Found(q[good], open_by[good], float(missed.min(initial=np.inf)))
+
+
+def _step(A: np.ndarray, e: np.ndarray, damping: np.ndarray) -> np.ndarray:
+    At = np.swapaxes(A, -1, -2)
+    H = At @ A
+    scale = np.trace(H, axis1=-2, axis2=-1) + 1e-30
+    H = H + (damping * scale)[:, None, None] * np.eye(H.shape[-1])
+    y = np.linalg.solve(H, At @ e[..., None])[..., 0]
+    longest = np.abs(y).max(axis=-1, keepdims=True)
+    return y * np.minimum(1.0, LONGEST / np.maximum(longest, LONGEST))
+
+
+def _norm(e: np.ndarray) -> np.ndarray:
+    return np.linalg.norm(e, axis=-1)
+
+
+# Many-start search: every minimum of the task's error that a spread of starts falls into.
+#
+# Starts come in rounds, spread evenly. The search ends when every solution has been
+# hit several times: by Good and Turing's estimate the chance that the next start finds a new one is
+# the share of starts that hit a solution no other hit.
+
+STEPS = 60
+ROUNDS = 8
+HITS = 3  # times every solution is hit before the search ends
+HANDFUL = 8  # representatives of a continuum
+MOST = 16  # a general 6R arm has no more (E. J. F. Primrose, 1986): above it is a continuum
+
+
+def search(
+    problem: Problem,
+    space: JointSpace,
+    bounds: np.ndarray,
+    starts: int,
+    seed: int,
+    tolerance: float,
+    rank: int,
+    continuum: bool = False,
+    clip: bool = False,
+) -> tuple[np.ndarray, float]:
+    """Distinct q with a residual below the tolerance, (k, n); `bounds` is where to start.
+
+    `rank` is the arm's in general. With `continuum` one round is enough and a handful far from each
+    other comes back; `clip` keeps the search within the bounds. Also the least residual of starts
+    that stalled near a singularity, where solutions may be missing.
+    """
+    all_found = Found(np.empty((0, len(bounds))), np.empty(0), np.inf)
+    first = hits = np.empty(0, dtype=int)
+    for rounds in range(1, ROUNDS + 1):
+        q = spread(bounds, starts, seed, skip=starts * (rounds - 1))
+        q = descend(problem, q, STEPS, bounds=bounds if clip else None)
+        all_found = all_found.joined(found(problem, q, rank, tolerance))
+        first, hits = space.merged(all_found.q, all_found.open_by)
+        if continuum or _enough(hits, rounds):
+            break
+    q, missed = all_found.q[first], all_found.missed
+    return (_handful(space, q, hits) if continuum or len(first) > MOST else q), missed
+
+
+def start_bounds(limits: np.ndarray, revolute: np.ndarray, reach: float) -> np.ndarray:
+    """Where to start: a whole turn; a slide's limits, or `reach` both ways if it has none."""
+    low = np.where(np.isfinite(limits[:, 0]), limits[:, 0], -2.0 * reach)
+    high = np.where(np.isfinite(limits[:, 1]), limits[:, 1], 2.0 * reach)
+    low, high = np.where(revolute, -np.pi, low), np.where(revolute, np.pi, high)
+    return np.stack([low, np.maximum(high, low)], axis=1)
+
+
+def _enough(hits: np.ndarray, rounds: int) -> bool:
+    """Whether all solutions were hit often, or two rounds found none or a continuum."""
+    if 0 < len(hits) <= MOST:
+        return bool(hits.min() >= HITS)
+    return rounds == 2
+
+
+def _handful(space: JointSpace, q: np.ndarray, hits: np.ndarray) -> np.ndarray:
+    """Every isolated solution (one that was hit twice) and a few of the continuum."""
+    isolated, rest = q[hits > 1], q[hits == 1]
+    room = max(HANDFUL - len(isolated), 1)
+    return np.concatenate([isolated, rest[space.spread(rest, room)]]) if len(rest) else isolated

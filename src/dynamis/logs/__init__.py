@@ -1,0 +1,1 @@
+"""Logs of arms: reading, checking and writing them."""

@@ -1,0 +1,326 @@
+"""A log: what one arm did over time, as measured, ready to be identified or validated."""
+
+import html
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.interpolate import CubicHermiteSpline
+
+from ..arguments import checked, number, positive, text, whole
+from ..compile.arrays import numbers
+from ..errors import OptionError, ShapeError, shown
+from ..files import write_columns
+from ..model.check.finding import Finding
+
+if TYPE_CHECKING:
+    from ..simulation.run import Run
+
+GAP = 3.0  # median steps; a longer step is a gap
+LONG_GAP = 10.0  # median steps; across a longer one nothing is interpolated
+EDGE = 1e-3  # of a median step: how near a stamp may be to a window's edge and count as on it
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Log:
+    """Stamps t (N,) in seconds that start anywhere and rise; q, tau, and maybe qd, qdd, (N, n).
+
+    Joint side, SI units, radians. The arrays are read-only. `findings` holds what was noticed when
+    the log was read; parts of a log keep them.
+    """
+
+    t: np.ndarray
+    q: np.ndarray
+    tau: np.ndarray
+    qd: np.ndarray | None = None
+    qdd: np.ndarray | None = None
+    name: str = ""
+    findings: tuple[Finding, ...] = ()
+
+    def __post_init__(self) -> None:
+        t = _numbers(self.t, "t", 1)
+        if len(t) < 2:
+            raise ShapeError(f"t has {len(t)} stamps, expected at least 2")
+        back = np.flatnonzero(np.diff(t) <= 0)
+        if len(back):
+            k = int(back[0])
+            raise OptionError(
+                f"t does not rise at sample {k + 1}: {t[k]:.9g} s, then {t[k + 1]:.9g} s",
+                "read_log drops repeated stamps and sorts a few that are late",
+            )
+        object.__setattr__(self, "t", t)
+        q = _numbers(self.q, "q", 2)
+        if len(q) != len(t) or q.shape[1] == 0:
+            raise ShapeError(f"q has shape {q.shape}, expected ({len(t)}, n) as t has {len(t)}")
+        object.__setattr__(self, "q", q)
+        for name in ("tau", "qd", "qdd"):
+            given = getattr(self, name)
+            if given is None and name != "tau":
+                continue
+            array = _numbers(given, name, 2)
+            if array.shape != q.shape:
+                raise ShapeError(f"{name} has shape {array.shape}, expected {q.shape} as q has")
+            object.__setattr__(self, name, array)
+        object.__setattr__(self, "name", text(self.name, "name"))
+        object.__setattr__(self, "findings", _all_findings(self.findings))
+
+    @classmethod
+    def from_run(cls, run: "Run", name: str | None = None) -> "Log":
+        """The log a simulated arm leaves: what its sensors gave, where there were any."""
+        if not all(hasattr(run, x) for x in ("robot", "measured", "t", "q", "qd", "tau")):
+            raise OptionError(f"run is {shown(run)}, expected what dy.simulate returned")
+        source = run if run.measured is None else run.measured
+        if source.q.ndim != 2:
+            raise OptionError(
+                f"run holds an ensemble {source.q.shape[:-2]}, expected one arm",
+                "a log is of one motion: Log(t=run.t, q=run.q[i], qd=run.qd[i], tau=run.tau[i])",
+            )
+        name = str(run.robot.name) if name is None else name
+        return cls(t=source.t, q=source.q, qd=source.qd, tau=source.tau, name=name)
+
+    @property
+    def n(self) -> int:
+        """Number of joints."""
+        return self.q.shape[1]
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    @property
+    def duration(self) -> float:
+        """Seconds from the first stamp to the last."""
+        return float(self.t[-1] - self.t[0])
+
+    @property
+    def step(self) -> float:
+        """Median time between samples, s."""
+        return float(np.median(np.diff(self.t)))
+
+    @property
+    def rate(self) -> float:
+        """Samples per second, from the median step."""
+        return 1.0 / self.step
+
+    def window(self, start: float | None = None, stop: float | None = None) -> "Log":
+        """The samples from `start` to `stop`, both included, in seconds from the first stamp."""
+        inside = within(self.t, window_of((start, stop)), self.step)
+        if inside.sum() < 2:
+            raise OptionError(
+                f"window ({start}, {stop}) holds {inside.sum()} samples, expected at least 2",
+                f"seconds from the log's first stamp; the log lasts {self.duration:.6g} s",
+            )
+        return self._taken(inside)
+
+    def rows(self, first: int | None = None, last: int | None = None) -> "Log":
+        """Samples first, .., last - 1, counted from 0."""
+        first, last = rows_of((first, last))
+        kept = len(range(*slice(first, last).indices(len(self))))
+        if kept < 2:
+            raise OptionError(
+                f"rows ({first}, {last}) hold {kept} samples, expected at least 2",
+                f"counted from 0, the last one not included; the log has {len(self)}",
+            )
+        return self._taken(slice(first, last))
+
+    @checked
+    def split(self, fraction: float = 0.5) -> tuple["Log", "Log"]:
+        """The first `fraction` of the samples, and the rest."""
+        if not 0.0 < number(fraction, "fraction") < 1.0:
+            raise OptionError(f"fraction is {fraction!r}, expected between 0 and 1")
+        k = round(fraction * len(self))
+        if min(k, len(self) - k) < 2:
+            raise OptionError(
+                f"fraction {fraction} of {len(self)} samples leaves a part with less than 2"
+            )
+        return self._taken(slice(None, k)), self._taken(slice(k, None))
+
+    @checked
+    def every(self, k: int) -> "Log":
+        """Every k-th sample, the first included. Filter before: this does not."""
+        k = whole(k, "k")
+        if len(self) <= k:
+            raise OptionError(f"every {k} of {len(self)} samples leaves 1, expected at least 2")
+        return self._taken(slice(None, None, k))
+
+    @checked
+    def pieces(self, gap: float = LONG_GAP) -> tuple["Log", ...]:
+        """The stretches between gaps longer than `gap` median steps; single samples are left out.
+
+        The median is of the whole log.
+        """
+        if not number(gap, "gap") > 1.0:
+            raise OptionError(f"gap is {gap!r}, expected more than 1 (median steps)")
+        cuts = [0, *(np.flatnonzero(np.diff(self.t) > gap * self.step) + 1).tolist(), len(self)]
+        return tuple(self._taken(slice(a, b)) for a, b in pairwise(cuts) if b - a > 1)
+
+    @checked
+    def uniform(self, rate: float | None = None) -> "Log":
+        """The log on an even grid of `rate` Hz (its own rate unless given).
+
+        q by cubic Hermite pieces where there is qd (qd likewise where there is qdd), the rest
+        linear. Inside a gap of more than 10 median steps nothing is invented: those instants are
+        left out, a finding says so, and `.pieces()` gives the even stretches.
+        """
+
+        return uniform(self, None if rate is None else positive(rate, "rate"))
+
+    @checked
+    def save(self, path: str | Path) -> Path:
+        """Columns t, q1.., qd1.., qdd1.., tau1.. as .csv, or the arrays as .npz."""
+        arrays = {name: getattr(self, name) for name in ("t", "q", "qd", "qdd", "tau")}
+        return write_columns(path, {k: array for k, array in arrays.items() if array is not None})
+
+    def with_findings(self, findings: Iterable[Finding]) -> "Log":
+        """The same log with more findings."""
+        return replace(self, findings=(*self.findings, *_all_findings(findings)))
+
+    def _taken(self, index: Any) -> "Log":
+        arrays = {
+            name: None if getattr(self, name) is None else getattr(self, name)[index]
+            for name in ("t", "q", "tau", "qd", "qdd")
+        }
+        return replace(self, **arrays)
+
+    def __repr__(self) -> str:
+        more = "".join(f", {x}" for x in ("qd", "qdd") if getattr(self, x) is not None)
+        noticed = f", {len(self.findings)} findings" if self.findings else ""
+        return (
+            f"Log({self.name!r}, {self.n} joints, {len(self)} samples over {self.duration:.6g} s "
+            f"at {self.rate:.4g} Hz, q, tau{more}{noticed})"
+        )
+
+    def _repr_html_(self) -> str:
+        rows = [("joint", "q from", "to", "largest |qd|", "largest |tau|")]
+        for i in range(self.n):
+            speed = "" if self.qd is None else f"{np.abs(self.qd[:, i]).max():.4g}"
+            span = f"{self.q[:, i].min():.4g}", f"{self.q[:, i].max():.4g}"
+            rows.append((str(i + 1), *span, speed, f"{np.abs(self.tau[:, i]).max():.4g}"))
+        lines = ["".join(f"<td>{cell}</td>" for cell in row) for row in rows]
+        lines[0] = lines[0].replace("td>", "th>")
+        said = "".join(f"<li>{html.escape(str(x))}</li>" for x in self.findings)
+        return (
+            f"<p>{html.escape(repr(self))}</p>"
+            f"<table>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"
+            + (f"<ul>{said}</ul>" if said else "")
+        )
+
+
+def within(t: np.ndarray, span: tuple[float | None, float | None], step: float) -> np.ndarray:
+    """Which stamps lie in a window of seconds from the first one, (N,) booleans."""
+    start, stop = span
+    since, slack = t - t[0], EDGE * step
+    low = since >= (-np.inf if start is None else start - slack)
+    return low & (since <= (np.inf if stop is None else stop + slack))
+
+
+def window_of(given: Any) -> tuple[float | None, float | None]:
+    """(start, stop) in seconds, checked; None leaves an end open."""
+    start, stop = _pair(given, "window", "(start, stop) in seconds")
+    start, stop = (None if x is None else number(x, "window") for x in (start, stop))
+    if start is not None and stop is not None and not start < stop:
+        raise OptionError(f"window is ({start:g}, {stop:g}), expected start before stop")
+    return start, stop
+
+
+def rows_of(given: Any) -> tuple[int | None, int | None]:
+    """(first, last) counted from 0, checked; None leaves an end open."""
+    first, last = _pair(given, "rows", "(first, last) counted from 0, last not included")
+    for x in (first, last):
+        whole = isinstance(x, (int, np.integer)) and not isinstance(x, bool)
+        if x is not None and (not whole or x < 0):
+            raise OptionError(f"rows holds {shown(x)}, expected whole numbers counted from 0")
+    return first, last
+
+
+def _pair(given: Any, name: str, expected: str) -> tuple[Any, Any]:
+    if not isinstance(given, (tuple, list)) or len(given) != 2:
+        raise OptionError(f"{name} is {shown(given)}, expected {expected}")
+    return given[0], given[1]
+
+
+def _numbers(value: Any, name: str, ndim: int) -> np.ndarray:
+    """A read-only float64 copy, finite."""
+    expected = "expected numbers of shape (N,)" if ndim == 1 else "expected numbers (N, n)"
+    array = numbers(value, name, expected)
+    if array.ndim != ndim:
+        raise ShapeError(f"{name} has shape {array.shape}, {expected}")
+    array = np.array(array, dtype=np.float64, order="C")
+    if not np.isfinite(array).all():
+        row = int(np.argwhere(~np.isfinite(array))[0][0])
+        raise OptionError(
+            f"{name} holds NaN or inf, first in sample {row}, expected finite numbers",
+            "read_log drops such rows and says so",
+        )
+    array.flags.writeable = False
+    return array
+
+
+def _all_findings(given: Any) -> tuple[Finding, ...]:
+    if not isinstance(given, (tuple, list)) or not all(isinstance(x, Finding) for x in given):
+        raise OptionError(f"findings is {shown(given)}, expected a tuple of Finding")
+    return tuple(given)
+
+
+# a log on an even grid, without inventing what was never measured
+
+MOST = 50_000_000  # samples; more is more likely a rate in the wrong unit
+ROUNDING = 1e-9  # of a step, for the last instant
+
+
+def uniform(log: Log, rate: float | None) -> Log:
+    """The log at t[0] + k / rate, but not inside long gaps."""
+    rate = log.rate if rate is None else rate
+    count = log.duration * rate
+    if not 1.0 <= count + ROUNDING <= MOST:
+        raise OptionError(
+            f"rate {rate:g} Hz puts {count:.3g} steps into {log.duration:.6g} s, "
+            f"expected from 1 to {MOST:g}",
+            f"rate is in Hz; the log's own is {log.rate:.4g}",
+        )
+    grid = log.t[0] + np.arange(int(count + ROUNDING) + 1) / rate
+    grid = np.minimum(grid, log.t[-1])
+    measured = _measured(log, grid)
+    t = grid[measured]
+    return Log(
+        t=t,
+        q=_hermite(log.t, log.q, log.qd, t),
+        qd=None if log.qd is None else _hermite(log.t, log.qd, log.qdd, t),
+        qdd=None if log.qdd is None else _hermite(log.t, log.qdd, None, t),
+        tau=_hermite(log.t, log.tau, None, t),
+        name=log.name,
+        findings=(*log.findings, *_bridged(log, int((~measured).sum()))),
+    )
+
+
+def _measured(log: Log, grid: np.ndarray) -> np.ndarray:
+    """Whether an instant is a sample, or lies between two that are near each other."""
+    k = np.clip(np.searchsorted(log.t, grid, side="right") - 1, 0, len(log) - 2)
+    left, right = log.t[k], log.t[k + 1]
+    near = right - left <= LONG_GAP * log.step
+    slack = ROUNDING * log.step
+    return near | (grid - left <= slack) | (right - grid <= slack)
+
+
+def _hermite(t: np.ndarray, x: np.ndarray, xd: np.ndarray | None, at: np.ndarray) -> np.ndarray:
+    """x at other times: cubic where its derivative is known, else linear."""
+    if xd is not None:
+        return CubicHermiteSpline(t, x, xd)(at)
+    return np.stack([np.interp(at, t, column) for column in x.T], axis=1)
+
+
+def _bridged(log: Log, left_out: int) -> list[Finding]:
+    steps = np.diff(log.t) / log.step
+    short = int(((steps > GAP) & (steps <= LONG_GAP)).sum())
+    long = int((steps > LONG_GAP).sum())
+    found = []
+    if short:
+        what = f"even grid: {short} gaps of {GAP:g} to {LONG_GAP:g} steps were interpolated across"
+        found.append(Finding("note", log.name or "log", what, "nothing, if the motion is smooth"))
+    if long:
+        what = f"even grid: {left_out} instants inside {long} gaps of over {LONG_GAP:g} steps "
+        remedy = "filter and differentiate each of log.pieces() by itself"
+        found.append(Finding("warning", log.name or "log", what + "were left out", remedy))
+    return found

@@ -1,0 +1,363 @@
+"""From whatever holds a log to a table of named arrays. Nothing in a file is ever executed."""
+
+import csv
+import io
+import math
+import zipfile
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import FileError, OptionError, ShapeError
+from ..lazy import package
+from ..model.check.finding import Finding
+from .mcap import read_mcap
+from .table import LARGEST, Allowance, Table, distinct
+
+# columns of numbers in a text file: one header line, then one line per sample
+
+DELIMITERS = (",", ";", "\t", "|")
+MISSING = {"", "nan", "na", "n/a", "null", "none", "-nan", "-nan(ind)"}
+HEADER = "expected a header line such as t,q1,q2,tau1,tau2"
+
+
+class Layout(NamedTuple):
+    """Column names, the sign between them (None: blanks), and where the numbers begin."""
+
+    names: tuple[str, ...]
+    delimiter: str | None
+    start: int
+
+
+def read_text(path: Path, allowance: Allowance) -> Table:
+    """A .csv, .tsv or .txt file; lines that begin with # are comments."""
+    allowance.take("text", path.stat().st_size)
+    lines = _text(path).splitlines()
+    layout = _layout(lines, path.name)
+    rows, findings = _rows(lines, layout, path.name)
+    if not rows:
+        raise FileError(f"{path.name} has a header but no rows", "was the recording started?")
+    columns = _columns(rows, layout)
+    return Table(path.name, layout.names, lambda name: columns[name], findings=findings)
+
+
+def _text(path: Path) -> str:
+    raw = path.read_bytes()
+    if not raw.strip():
+        raise FileError(f"{path.name} is empty", HEADER)
+    if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise FileError(f"{path.name} is UTF-16 text", "save it as UTF-8")
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise FileError(
+            f"{path.name} is not text: byte {error.start} is no UTF-8",
+            "is it a binary file with the wrong ending? Known: .csv, .npz, .parquet, .mcap",
+        ) from None
+    if "\0" in text:
+        raise FileError(f"{path.name} holds zero bytes: it is not text", HEADER)
+    return text
+
+
+def _layout(lines: list[str], where: str) -> Layout:
+    """From the first line with content; a comment above bare numbers may be the header."""
+    said = ""
+    for k, line in enumerate(lines):
+        if line.lstrip().startswith("#"):
+            said = line.lstrip().lstrip("#").strip() or said
+        elif line.strip():
+            delimiter = _delimiter(line)
+            names = [x.strip() for x in _cells(line, delimiter)]
+            if not all(_is_number(x) for x in names):
+                return Layout(_unique(names, where), delimiter, k + 1)
+            header = [x.strip() for x in _cells(said, _delimiter(said))]
+            if len(header) == len(names) and not any(_is_number(x) for x in header):
+                return Layout(_unique(header, where), delimiter, k)
+            raise FileError(
+                f"{where} begins with numbers, {HEADER}",
+                "add one; or read it yourself and give read_log a mapping of arrays",
+            )
+    raise FileError(f"{where} holds nothing but comments", HEADER)
+
+
+def _delimiter(line: str) -> str | None:
+    """The sign that occurs most; None stands for blanks."""
+    best = max(DELIMITERS, key=line.count)
+    return best if best in line else None
+
+
+def _cells(line: str, delimiter: str | None) -> list[str]:
+    if delimiter is None:
+        return line.split()
+    try:
+        return next(csv.reader([line], delimiter=delimiter), [])
+    except csv.Error:  # a field beyond the reader's limit
+        return line.split(delimiter)
+
+
+def _unique(names: list[str], where: str) -> tuple[str, ...]:
+    return distinct((name or f"column {k + 1}" for k, name in enumerate(names)), where)
+
+
+def _rows(lines: list[str], layout: Layout, where: str) -> tuple[list[str], tuple[Finding, ...]]:
+    """The lines of numbers; a last line cut short is dropped, any other is an error."""
+    numbered = [
+        (k + 1, line)
+        for k, line in enumerate(lines[layout.start :], layout.start)
+        if line.strip() and not line.lstrip().startswith("#")
+    ]
+    expected = len(layout.names)
+    for k, line in numbered:
+        if _count(line, layout.delimiter) == expected:
+            continue
+        short = _count(line, layout.delimiter) < expected
+        if short and k == numbered[-1][0] and len(numbered) > 2:
+            what = f"the last line ({k}) is cut short and was dropped"
+            found = Finding("note", where, what, "was the recording interrupted?")
+            return [line for _, line in numbered[:-1]], (found,)
+        raise FileError(
+            f"{where}, line {k} has {_count(line, layout.delimiter)} cells, the header "
+            f"{expected}: {line[:60]!r}",
+            "mend or delete that line",
+        )
+    return [line for _, line in numbered], ()
+
+
+def _count(line: str, delimiter: str | None) -> int:
+    if delimiter is not None and '"' not in line:
+        return line.count(delimiter) + 1
+    return len(_cells(line, delimiter))
+
+
+def _columns(rows: list[str], layout: Layout) -> dict[str, np.ndarray]:
+    """Every column; those with other than numbers stay text, and are refused when asked for."""
+    try:
+        whole = np.loadtxt(
+            io.StringIO("\n".join(rows)), delimiter=layout.delimiter, comments=None, ndmin=2
+        )
+    except ValueError:  # a cell is empty or text, or whole numbers exceed float64
+        cells = zip(*(_cells(row, layout.delimiter) for row in rows), strict=True)
+        found = {x: _column(c) for x, c in zip(layout.names, cells, strict=True)}
+    else:
+        found = dict(zip(layout.names, whole.T, strict=True))
+    return found | _exact(found, rows, layout)
+
+
+def _column(cells: tuple[str, ...]) -> np.ndarray:
+    plain = [x.strip() for x in cells]
+    try:
+        return np.array([np.nan if x.lower() in MISSING else float(x) for x in plain])
+    except ValueError:
+        return np.array(plain)
+
+
+def _exact(
+    columns: dict[str, np.ndarray], rows: list[str], layout: Layout
+) -> dict[str, np.ndarray]:
+    """Whole numbers beyond float64, such as nanoseconds since 1970, read again as integers."""
+    large = [
+        (k, name)
+        for k, (name, column) in enumerate(columns.items())
+        if column.dtype.kind == "f" and (np.abs(column) >= 2.0**53).any()
+    ]
+    if not large:
+        return {}
+    cells = list(zip(*(_cells(row, layout.delimiter) for row in rows), strict=True))
+    found = {}
+    for k, name in large:
+        with suppress(ValueError, OverflowError):
+            found[name] = np.array([int(cell) for cell in cells[k]], dtype=np.int64)
+    return found
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return text.strip().lower() in MISSING
+    return True
+
+
+def open_source(
+    source: Any, topic: str | None, wanted: Sequence[str] | None, max_bytes: float = LARGEST
+) -> Table:
+    """A path by its ending, a pandas or polars frame, a structured array or a mapping of arrays."""
+    if isinstance(source, (str, Path)):
+        return _open_path(Path(source), topic, wanted, max_bytes)
+    if type(source).__module__.split(".")[0] in ("pandas", "polars"):
+        return _open_frame(source)
+    if isinstance(source, np.ndarray) and source.dtype.names:
+        return Table("array", source.dtype.names, source.__getitem__)
+    if isinstance(source, Mapping):
+        arrays = {str(name): array for name, array in source.items()}
+        return Table("mapping", tuple(arrays), arrays.__getitem__)
+    raise OptionError(
+        f"source is {type(source).__name__}, expected a path, a pandas or polars DataFrame, or a "
+        "mapping of arrays",
+        "dict(t=..., q=..., qd=..., tau=...)",
+    )
+
+
+def _open_path(
+    path: Path, topic: str | None, wanted: Sequence[str] | None, max_bytes: float
+) -> Table:
+    suffix = path.suffix.lower()
+    if suffix not in READERS:
+        hint = HINTS.get(suffix, "convert it, or read it yourself and give a mapping of arrays")
+        raise FileError(
+            f"{path.name!r} ends in {path.suffix!r}, expected one of {', '.join(READERS)}", hint
+        )
+    if not path.is_file():
+        what = "is a folder" if path.is_dir() else "does not exist"
+        raise FileError(f"{path} {what}, expected the file of a log")
+    if topic is not None and suffix != ".mcap":
+        raise OptionError(f"topic is {topic!r}, but {path.name} has none", "only .mcap has topics")
+    allowance = Allowance(path.name, max_bytes)
+    try:
+        if suffix == ".mcap":
+            return read_mcap(path, topic, wanted, allowance)
+        return READERS[suffix](path, allowance)
+    except OSError as error:
+        raise FileError(f"{path} cannot be read: {error.strerror or error}") from None
+
+
+def _open_npz(path: Path, allowance: Allowance) -> Table:
+    """Arrays of an .npz, each read when asked for and never unpickled."""
+    broken = "is it really what numpy.savez wrote?"
+    if not zipfile.is_zipfile(path):
+        raise FileError(f"{path.name} is not an .npz archive", broken)
+
+    def opened(name: str, use: Callable[[], Any]) -> Any:
+        try:
+            return use()
+        except Exception as error:  # whatever a damaged archive makes the readers raise
+            pickled = "allow_pickle" in str(error) or "Object arrays" in str(error)
+            said = "holds pickled objects, which could run code" if pickled else str(error)[:200]
+            hint = "save plain arrays of numbers" if pickled else broken
+            raise FileError(f"{path.name}: {name!r} cannot be read: {said}", hint) from None
+
+    def read(name: str) -> np.ndarray:
+        with np.load(path, allow_pickle=False) as arrays:
+            return arrays[name]
+
+    def count(name: str) -> None:
+        allowance.take(name, opened(name, lambda: _declared(path, f"{name}.npy")))
+
+    try:
+        with zipfile.ZipFile(path) as archive:
+            files = archive.namelist()
+            packed = {x.compress_type for x in archive.infolist()}
+    except Exception as error:
+        raise FileError(f"{path.name} is not an .npz archive: {error}", broken) from None
+    if not packed <= {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:  # others unpack whole, at once
+        raise FileError(f"{path.name} is packed as NumPy never does", broken)
+    names = tuple(dict.fromkeys(x.removesuffix(".npy") for x in files if x.endswith(".npy")))
+    if not names:
+        raise FileError(f"{path.name} holds no arrays", broken)
+    distinct(names, path.name)
+    return Table(path.name, names, lambda name: opened(name, lambda: read(name)), count=count)
+
+
+def _declared(path: Path, member: str) -> int:
+    """Bytes of an array by its own header and by the archive's, whichever claims more."""
+    with zipfile.ZipFile(path) as archive, archive.open(member) as file:
+        size = archive.getinfo(member).file_size
+        header = HEADERS.get(np.lib.format.read_magic(file))
+        if header is None:
+            return size
+        shape, _, dtype = header(file)
+        return max(size, math.prod(shape) * dtype.itemsize)
+
+
+def _open_parquet(path: Path, allowance: Allowance) -> Table:
+    parquet = package("pyarrow.parquet", "pyarrow", "reading .parquet", "logs")
+    try:
+        file = parquet.ParquetFile(path)
+        names = tuple(file.schema_arrow.names)
+    except Exception as error:  # whatever a damaged file makes the reader raise
+        raise FileError(f"{path.name} cannot be read as Parquet: {str(error)[:200]}") from None
+    distinct(names, path.name)
+
+    def opened(name: str, use: Callable[[], Any]) -> Any:
+        try:
+            return use()
+        except Exception as error:
+            said = str(error)[:200]
+            raise FileError(f"{path.name}: {name!r} cannot be read: {said}") from None
+
+    def read(name: str) -> np.ndarray:
+        column = opened(name, lambda: file.read(columns=[name]).column(0).combine_chunks())
+        return _arrow(column, f"{path.name}: {name!r}")
+
+    def count(name: str) -> None:
+        allowance.take(name, NUMBER * opened(name, lambda: _values(file.metadata, name)))
+
+    return Table(path.name, names, read, count=count)
+
+
+def _values(metadata: Any, name: str) -> int:
+    """Numbers in a column: its rows, or of lists as many as all of them hold."""
+    paths = [metadata.schema.column(k).path for k in range(metadata.num_columns)]
+    places = [k for k, path in enumerate(paths) if path == name or path.startswith(f"{name}.")]
+    groups = [metadata.row_group(k) for k in range(metadata.num_row_groups)]
+    held = sum(group.column(k).num_values for group in groups for k in places)
+    return max(held, metadata.num_rows)
+
+
+def _arrow(column: Any, where: str) -> np.ndarray:
+    """An Arrow column as an array; a column of equally long lists has two axes."""
+    kind = str(column.type)
+    if not kind.startswith(("list", "large_list", "fixed_size_list")):
+        return column.to_numpy(zero_copy_only=False)
+    if column.null_count:
+        raise ShapeError(f"{where} has rows without a list, expected numbers in every row")
+    flat, rows = column.flatten().to_numpy(zero_copy_only=False), len(column)
+    compute = package("pyarrow.compute", "pyarrow", "reading .parquet", "logs")
+    lengths = compute.list_value_length(column).unique()
+    if len(lengths) != 1 or flat.ndim != 1:
+        raise ShapeError(f"{where} holds lists of different lengths, expected one per joint")
+    return flat.reshape(rows, -1)
+
+
+def _open_frame(frame: Any) -> Table:
+    """A pandas or polars DataFrame, known by its columns."""
+    if not hasattr(frame, "columns") or not hasattr(frame, "__getitem__"):
+        hint = "call .collect() on a lazy frame, .to_frame() on a series"
+        raise OptionError(f"source is a {type(frame).__name__}, expected a DataFrame", hint)
+    given = {str(name): name for name in frame.columns}
+    distinct((str(x) for x in frame.columns), "frame")
+
+    def read(name: str) -> Any:
+        series = frame[given[name]]
+        whole = getattr(series.dtype, "kind", "") in ("i", "u", "f")
+        if whole and hasattr(series, "isna") and series.isna().any():  # pandas' own missing values
+            return series.to_numpy(dtype=np.float64, na_value=np.nan)
+        if whole and hasattr(series.dtype, "numpy_dtype"):
+            return series.to_numpy(dtype=series.dtype.numpy_dtype)
+        return series.to_numpy()
+
+    return Table("frame", tuple(given), read)
+
+
+NUMBER = 8  # bytes
+HEADERS: Mapping[tuple[int, int], Callable[..., Any]] = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
+READERS: Mapping[str, Callable[..., Table]] = {
+    **dict.fromkeys((".csv", ".tsv", ".txt"), read_text),
+    ".npz": _open_npz,
+    **dict.fromkeys((".parquet", ".pq"), _open_parquet),
+    ".mcap": read_mcap,
+}
+HINTS = {
+    ".mat": "read_log(scipy.io.loadmat(path), columns=...)",
+    ".npy": "give read_log a mapping: dict(t=data[:, 0], q=data[:, 1:7], tau=data[:, 7:])",
+    **dict.fromkeys((".pkl", ".pickle"), "pickles run code when read; save arrays as .npz"),
+    **dict.fromkeys((".bag", ".db3"), "convert the recording to MCAP with JSON, CSV or Parquet"),
+    **dict.fromkeys((".xlsx", ".xls"), "export the sheet as CSV, or pandas.read_excel(path)"),
+    **dict.fromkeys((".gz", ".zip", ".xz", ".zst"), "unpack it first"),
+}

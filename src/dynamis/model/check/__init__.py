@@ -1,0 +1,1 @@
+"""Preflight of a model: what its numbers alone give away."""

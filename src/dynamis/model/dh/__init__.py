@@ -1,0 +1,1 @@
+"""Denavit-Hartenberg tables: from joint axes, between conventions, as text."""

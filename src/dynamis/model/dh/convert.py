@@ -1,0 +1,237 @@
+"""Any chain as a DH arm in the convention asked for."""
+
+import math
+import warnings
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, NamedTuple
+
+from ...errors import DynamisWarning, ModelError
+from ...spatial.frames import Frame, compose, inverse
+from ...spatial.functions import MATH
+from ...spatial.inertia import Inertia, rotated, transformed_back
+from ...spatial.rotations import normalised, rotate, rotate_back, rotation_z_to, transpose
+from ...spatial.vectors import ZERO, scale, subtract
+from ..chain import Chain, Joint, chain
+from ..conventions import CONVENTIONS
+from ..drive import Drive
+from ..link import Link
+from ..model import Model, NamedFrame
+from ..pose import pose
+from ..quantity import Expression, resolve
+from .axes import axis_of
+from .procedure import arm_size, check_convention, dh_from_axes, snapped, tidy
+
+DRIFT = 1e-9  # how far the converted arm may be off (radians, arm sizes, torques) in silence
+REFUSED = 1e-4  # and how far before there is no table
+STATES = 3  # in which both arms are compared
+UNFELT = 1e-6  # a torque this small next to the others is judged as if it were so large
+TINY = 1e-300
+ROUNDING = 1e-14  # a component this small next to the largest is a rounding error
+
+GEOMETRY = {name for row in CONVENTIONS.values() for name in row.fields}
+
+
+class _Poses(NamedTuple):
+    """Where things are at q = 0, in the reference frame."""
+
+    joints: list[Frame]  # canonical joint frames, rotors after the links
+    users: list[Frame]  # the user's link frames; the last one is the user's base
+
+
+def to_dh(model: Model, convention: str) -> Model:
+    """The same arm in a DH convention: same q, same poses, same torques, with numbers for symbols.
+
+    A model already in that convention is returned as it is.
+    """
+    check_convention(convention)
+    if model.convention == convention:
+        return model
+    _refuse(model)
+    old = _numeric(model, model.values)
+    c = chain(replace(old, rotors="full"))  # with the place of every rotor
+    at, n, tip = _poses(c), len(old.links), old.tip
+    tool = compose(at.joints[tip], c.tool)
+    size = arm_size([subtract(T.p, c.base.p) for T in (*at.joints[:n], tool)])
+    bare, doubt = _bare(old, convention, at, tool if tip == n - 1 else at.users[n - 1])
+    new = _poses(chain(bare))
+    moves = [
+        snapped(compose(inverse(a), b), size) for a, b in zip(at.users, new.users, strict=True)
+    ]
+    drives = [_drive(old.links[i].drive, c.joints[n + i], at.joints[n + i], new) for i in range(n)]
+    result = replace(
+        old,
+        convention=convention,
+        links=tuple(map(_link, old.links, bare.links, moves, drives, [size] * n)),
+        base=bare.base,
+        tool=pose(snapped(compose(inverse(new.users[tip]), tool), size), "tool"),
+        frames=tuple(_named_frame(old, frame, moves, size) for frame in old.frames),
+    )
+    certify(old, result, size, doubt or _drift(old, at, new, size))
+    return result
+
+
+def _drift(model: Model, at: _Poses, new: _Poses, size: float) -> str | None:
+    """The first joint axis that is not where it was, in words."""
+    for link, a, b in zip(model.links, at.joints, new.joints, strict=False):
+        T = compose(inverse(a), b)  # a turn about and a shift along z, if all is well
+        error = math.hypot(T.R[0][2], T.R[1][2])
+        if link.joint == "revolute":
+            error = max(error, math.hypot(*T.p[:2]) / size)
+        if error > DRIFT:
+            return (
+                f"the axis of joint {link.joint_name!r} is off by {error:.1g} in the DH table: it "
+                "is nearly, but not quite, parallel to its neighbour"
+            )
+    return None
+
+
+def certify(old: Model, new: Model, size: float, doubt: str | None) -> None:
+    """Evaluate both arms: say aloud how far they differ, or refuse the table."""
+    units = [size if x.joint == "prismatic" else 1.0 for x in old.links if x.mimic is None]
+    place, torque = _difference(chain(old), chain(new), size, units)
+    off = (
+        f"next to {old.name!r} the tool is off by {place:.1g} (rad, or sizes of the arm) and "
+        f"torques by {torque:.1g} of their size"
+    )
+    said = f"{doubt}; {off}" if doubt else off
+    if not max(place, torque) <= REFUSED:
+        raise ModelError(
+            f"no DH table holds robot {old.name!r}: {said}",
+            "correct the angles between the joints: pi/2 is 1.5707963267948966",
+        )
+    if doubt or max(place, torque) > DRIFT:
+        warnings.warn(said, DynamisWarning, stacklevel=4)
+
+
+def _difference(a: Chain, b: Chain, size: float, units: list[float]) -> tuple[float, float]:
+    """How far two arms differ: the tool (rad, arm sizes), torques (each by its largest)."""
+    from ...dynamics.equation import rigid_torque  # what a table is worth shows when it is used
+    from ...dynamics.kinematics import fk
+
+    place, torques, errors = 0.0, [TINY] * a.n, [0.0] * a.n
+    for k in range(STATES):
+        phases = [[1.0 + k + 3.3 * j + 7.1 * i for i in range(a.n)] for j in range(3)]
+        x = [[u * math.sin(y) for u, y in zip(units, row, strict=True)] for row in phases]
+        for row, other in zip(fk(a, x[0], MATH)[:3], fk(b, x[0], MATH)[:3], strict=True):
+            gaps = [abs(c - d) for c, d in zip(row, other, strict=True)]
+            place = max(place, *gaps[:3], gaps[3] / size)
+        q, qd, qdd = x
+        both = zip(
+            rigid_torque(a, q, qd, qdd, MATH), rigid_torque(b, q, qd, qdd, MATH), strict=True
+        )
+        for i, (tau, other) in enumerate(both):
+            torques[i], errors[i] = max(torques[i], abs(tau)), max(errors[i], abs(tau - other))
+    least = UNFELT * max(torques)
+    return place, max(e / max(t, least) for e, t in zip(errors, torques, strict=True))
+
+
+def _bare(model: Model, convention: str, at: _Poses, end: Frame) -> tuple[Model, str | None]:
+    """Base and joints alone, in DH, and what is doubtful about them.
+
+    `end` is what the last frame should be if it can.
+    """
+    axes = [axis_of(link.joint, T) for link, T in zip(model.links, at.joints, strict=False)]
+    rows, base, _, doubt = dh_from_axes(axes, convention, at.users[-1], end)
+    links = tuple(Link(**row._asdict()) for row in rows)
+    bare = Model(name=model.name, convention=convention, links=links, base=pose(base, "base"))
+    return bare, doubt
+
+
+def _refuse(model: Model) -> None:
+    """A tree and a sliding centre of mass have no place in a converted DH model."""
+    parents = model.parents
+    twice = next((p for i, p in enumerate(parents) if p in parents[:i]), None)
+    if twice is not None:
+        names = [x for x, p in zip(model.link_names, parents, strict=True) if p == twice]
+        at = model.base_name if twice < 0 else model.link_names[twice]
+        raise ModelError(
+            f"robot {model.name!r} is a tree: {at!r} carries {' and '.join(map(repr, names))}; "
+            "a DH table holds a single chain",
+            "lock the joints of all branches but one when loading: dy.load(path, lock={...})",
+        )
+    slides = next((link for link in model.links if link.slides), None)
+    if slides is not None:
+        raise ModelError(
+            f"link {slides.name!r} has com_factor on a prismatic joint, which means something only "
+            f"in the {model.convention} convention: its centre of mass moves with q",
+            "give the link a constant com",
+        )
+
+
+def _numeric(value: Any, values: Mapping[str, float]) -> Any:
+    """The same data with every symbol replaced by its value."""
+    if isinstance(value, Expression):
+        return resolve(value, values)
+    if isinstance(value, tuple):
+        return tuple(_numeric(x, values) for x in value)
+    if isinstance(value, Mapping):
+        return {k: _numeric(x, values) for k, x in value.items()}
+    if not is_dataclass(value):
+        return value
+    changes = {f.name: _numeric(getattr(value, f.name), values) for f in fields(value)}
+    if isinstance(value, Model):
+        changes["values"] = {}
+    return replace(value, **changes)  # type: ignore[type-var]
+
+
+def _poses(c: Chain) -> _Poses:
+    joints: list[Frame] = []
+    for joint in c.joints:
+        parent = Frame() if joint.parent < 0 else joints[joint.parent]
+        joints.append(compose(parent, joint.placement))
+    users = [compose(joints[i], c.bodies[i].user) for i in range(c.links)]
+    return _Poses(joints, [*users, c.base])
+
+
+def _link(link: Link, row: Link, T: Frame, drive: Drive | None, size: float) -> Link:
+    """The link placed by a DH row, in its new frame: T seen from the old one."""
+    geometry = {name: getattr(row, name) for name in GEOMETRY}
+    return replace(link, **geometry, **_body(link, T, size), drive=drive)
+
+
+def _body(link: Link, T: Frame, size: float) -> dict[str, Any]:
+    """com' = R^T (com - p), Ic' = R^T Ic R; the ten linear parameters moved as a whole."""
+    if link.linear is not None:
+        m, h, I = transformed_back(T, link.body({}, MATH))
+        return {"linear": (m, *_clean(h), *_clean(I))}
+    com = link.com or ZERO
+    if link.com_factor is not None:
+        com = scale(link.com_factor, link.p(0.0, {}, MATH))
+    xx, yy, zz, xy, yz, xz = link.inertia
+    turned = rotated(Inertia(I=(xx, xy, yy, xz, yz, zz)), transpose(T.R)).I
+    xx, xy, yy, xz, yz, zz = _clean(turned)
+    moved = tuple(tidy(x, size) for x in rotate_back(T.R, subtract(com, T.p)))
+    return {
+        "com": moved if link.mass != 0.0 else None,
+        "com_factor": None,
+        "inertia": (xx, yy, zz, xy, yz, xz),
+    }
+
+
+def _clean(numbers: tuple[float, ...]) -> tuple[float, ...]:
+    """Rounding errors beside the largest number, and minus zero, become zero."""
+    least = ROUNDING * max(abs(x) for x in numbers)
+    return tuple(x if abs(x) > least else 0.0 for x in numbers)
+
+
+def _drive(drive: Drive | None, rotor: Joint, place: Frame, new: _Poses) -> Drive | None:
+    """The drive with its rotor's axis, position and unbalance in the new frame that carries it.
+
+    A balanced rotor on its joint's own axis needs none of them.
+    """
+    if drive is None:
+        return None
+    own = drive.rotor_link, drive.rotor_axis, drive.rotor_position
+    if own == (None, None, None) and not any(drive.unbalance):
+        return drive
+    T = compose(inverse(new.users[rotor.parent]), place)  # -1 is the base, last of the users
+    axis = normalised(transpose(T.R)[2])
+    turned = rotate_back(rotation_z_to(axis), rotate(T.R, (*drive.unbalance, 0.0)))
+    return replace(drive, rotor_axis=axis, rotor_position=_clean(T.p), unbalance=turned[:2])
+
+
+def _named_frame(model: Model, frame: NamedFrame, moves: list[Frame], size: float) -> NamedFrame:
+    move = moves[-1 if frame.link is None else model.link_names.index(frame.link)]
+    T = compose(inverse(move), frame.pose.frame({}))
+    return replace(frame, pose=pose(snapped(T, size), frame.name))

@@ -1,0 +1,127 @@
+"""The DH table of an arm, as data and as text."""
+
+import html
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from ...errors import legible
+from ..link import Link
+from ..model import Model
+from ..pose import Pose
+from ..quantity import Expression
+from .convert import DRIFT, to_dh
+
+
+class TableRow(NamedTuple):
+    """One joint's row; `variable` is the text of its coordinate."""
+
+    joint_name: str
+    kind: str
+    theta: Any
+    d: Any
+    a: Any
+    alpha: Any
+    offset: Any
+    variable: str
+
+
+@dataclass(frozen=True)
+class DhTable:
+    """The DH table of an arm, as data and as text."""
+
+    convention: str
+    rows: tuple[TableRow, ...]
+    base: Pose
+    tool: Pose
+
+    def cells(self) -> list[tuple[str, ...]]:
+        """Header and rows as text."""
+        header = ("joint", "type", "theta", "d", "a", "alpha")
+        return [header, *(_cells(row) for row in self.rows)]
+
+    def notes(self) -> list[str]:
+        """Base and tool, where they are not the identity."""
+        ends = (("base", self.base), ("tool", self.tool))
+        return [f"{name}: {_pose_text(T)}" for name, T in ends if Pose() != T]
+
+    def __str__(self) -> str:
+        cells = self.cells()
+        widths = [max(len(line[k]) for line in cells) for k in range(len(cells[0]))]
+        cells.insert(1, tuple("-" * width for width in widths))
+        lines = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in cells]
+        return "\n".join([f"DH table, {self.convention} convention", *lines, *self.notes()])
+
+    def _repr_html_(self) -> str:
+        header, *rows = ([html.escape(cell) for cell in line] for line in self.cells())
+        lines = ["".join(f"<th>{cell}</th>" for cell in header)]
+        lines += ["".join(f"<td>{cell}</td>" for cell in row) for row in rows]
+        body = "".join(f"<tr>{line}</tr>" for line in lines)
+        title = [f"DH table, {self.convention} convention", *self.notes()]
+        return f"<table><caption>{'<br>'.join(map(html.escape, title))}</caption>{body}</table>"
+
+
+def dh_table(model: Model, convention: str | None = None) -> DhTable:
+    """The table of a model in a convention (None: its own, or modified for a URDF)."""
+    if convention is None:
+        convention = "modified" if model.convention == "urdf" else model.convention
+    dh = to_dh(model, convention)
+    rows = tuple(
+        TableRow(str(x.joint_name), x.joint, x.theta, x.d, x.a, x.alpha, x.offset, _variable(dh, x))
+        for x in dh.links
+    )
+    return DhTable(convention, rows, dh.base, dh.tool)
+
+
+def _variable(model: Model, link: Link) -> str:
+    """q1, q2, ... or what a mimicking joint makes of its leader's."""
+    leader, factor, start = link.mimic or (link.joint_name, 1.0, 0.0)
+    q = f"q{model.joint_names.index(str(leader)) + 1}"
+    if factor != 1.0:
+        q = f"-{q}" if factor == -1.0 else f"{_atom(_length(factor))}*{q}"
+    return _plus(q, start, _angle_text if link.joint == "revolute" else _length)
+
+
+def _cells(row: TableRow) -> tuple[str, ...]:
+    theta, d = _angle_text(row.theta), _length(row.d)
+    if row.kind == "revolute":
+        theta = _plus(row.variable, row.offset, _angle_text)
+    else:
+        d = _plus(row.variable, row.offset, _length)
+    return legible(row.joint_name), row.kind, theta, d, _length(row.a), _angle_text(row.alpha)
+
+
+def _plus(variable: str, constant: Any, text: Any) -> str:
+    """q1, q1 + pi/2, q1 - 0.3 or q1 + (symbols)."""
+    if isinstance(constant, Expression):
+        return f"{variable} + {_atom(constant.text)}"
+    if text(constant) == "0":
+        return variable
+    return f"{variable} {'-' if constant < 0 else '+'} {text(abs(constant))}"
+
+
+def _atom(text: str) -> str:
+    plain = text.isidentifier() or text.replace(".", "", 1).isdigit()
+    return text if plain else f"({text})"
+
+
+def _length(x: Any) -> str:
+    return f"{x + 0.0:.6g}" if isinstance(x, (int, float)) else str(x)
+
+
+def _angle_text(x: Any) -> str:
+    """A multiple of pi/12 in terms of pi, any other angle in radians to four digits."""
+    if not isinstance(x, (int, float)):
+        return str(x)
+    twelfths = round(12.0 * x / math.pi)
+    if abs(x - twelfths * math.pi / 12.0) > DRIFT:
+        return f"{x:.4g}"
+    part = Fraction(twelfths, 12)
+    top = {0: "0", 1: "pi", -1: "-pi"}.get(part.numerator, f"{part.numerator}*pi")
+    return top if part.denominator == 1 else f"{top}/{part.denominator}"
+
+
+def _pose_text(T: Pose) -> str:
+    xyz, rpy = ", ".join(map(_length, T.xyz)), ", ".join(map(_angle_text, T.rpy))
+    return f"xyz ({xyz}), rpy ({rpy})"

@@ -1,0 +1,1 @@
+"""Robots in files: TOML and URDF, both ways."""

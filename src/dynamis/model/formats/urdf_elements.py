@@ -1,0 +1,268 @@
+"""What a URDF's own elements say, read strictly and still in the file's own frames.
+
+https://wiki.ros.org/urdf/XML. Of an element that should be there once the first counts, as in other
+readers. Elements of other tools (gazebo, transmission, visual, collision) are ignored and no file
+they name is opened.
+"""
+
+import math
+import re
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from xml.etree.ElementTree import Element, TreeBuilder
+from xml.sax import ContentHandler, SAXParseException
+
+from defusedxml import DefusedXmlException
+from defusedxml.expatreader import create_parser
+
+from ...errors import DynamisWarning, FileError, ModelError, did_you_mean
+from ...spatial.inertia import symmetric_matrix, symmetric_of
+from ...spatial.rotations import Matrix3, multiply, rotation_from_rpy, transpose
+from ...spatial.vectors import ZERO, Vector
+from .tables import MOST_ROWS, check_count
+
+MOVING = {"revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic"}
+REFUSED = ("floating", "planar")
+TYPES = (*MOVING, "fixed")
+NO_LIMIT = 1e9  # what is written where URDF wants a limit and the model has none
+EXTENSION = "dynamis"
+NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+OPTIONAL = re.compile(
+    r"\$\(optenv\s+\w+\s+([^()$]*)\)"
+)  # ROS: a variable of the shell, or else this
+XACRO = "this is a xacro file that was not expanded: run `xacro in.xacro > out.urdf` first"
+MOST_ELEMENTS = 200_000  # of XML; a robot of a thousand links has some ten thousand
+
+
+@dataclass(frozen=True)
+class UrdfLink:
+    """A link: mass, centre of mass and inertia (Ixx Iyy Izz Ixy Iyz Ixz) in the link's axes."""
+
+    name: str
+    mass: float = 0.0
+    com: Vector | None = None
+    inertia: tuple[float, ...] = (0.0,) * 6
+
+
+@dataclass(frozen=True)
+class UrdfJoint:
+    """A joint between two named links."""
+
+    name: str
+    kind: str
+    parent: str
+    child: str
+    xyz: Vector
+    rpy: Vector
+    axis: Vector
+    limit: Mapping[str, float]
+    damping: float
+    friction: float
+    mimic: tuple[str, float, float] | None
+    extension: Element | None
+
+
+@dataclass(frozen=True)
+class Sketch:
+    """Everything a URDF says that matters here."""
+
+    name: str | None
+    links: Mapping[str, UrdfLink]
+    joints: tuple[UrdfJoint, ...]
+    extension: Element | None = field(default=None)
+
+
+class _Elements(ContentHandler):
+    """Elements by the names they are written with: prefixes need no declaration, xmlns no heed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.builder, self.count = TreeBuilder(), 0
+
+    def startElement(self, name: str, attrs: Any) -> None:
+        """An element begins."""
+        self.count += 1
+        if self.count > MOST_ELEMENTS:
+            raise FileError(f"has more than {MOST_ELEMENTS} XML elements, expected a robot")
+        self.builder.start(name, dict(attrs))
+
+    def endElement(self, name: str) -> None:
+        """An element ends."""
+        self.builder.end(name)
+
+
+def parsed(data: bytes) -> Element:
+    """The root element; entities and external references are refused, never followed."""
+    elements, reader = _Elements(), create_parser(forbid_dtd=True)
+    reader.setContentHandler(elements)
+    try:
+        reader.feed(data)  # in one piece: what spans several is read again and again
+        reader.close()
+    except FileError:
+        raise
+    except DefusedXmlException as error:
+        raise FileError(
+            f"has a document type or entities ({type(error).__name__}), which are refused",
+            "a URDF needs none: remove the <!DOCTYPE ...> part",
+        ) from None
+    except SAXParseException as error:
+        at = f"line {error.getLineNumber()}, column {error.getColumnNumber()}"
+        raise FileError(
+            f"is not valid XML: {error.getMessage()}: {at}",
+            "expected a URDF: <robot> with links, joints",
+        ) from None
+    except (ValueError, LookupError) as error:  # encodings
+        raise FileError(f"is not valid XML: {error}") from None
+    return elements.builder.close()
+
+
+def sketch(root: Element) -> Sketch:
+    """Links and joints of a <robot> element."""
+    if root.tag != "robot":
+        hint = "use dy.interop.from_mjcf(path)" if root.tag == "mujoco" else ""
+        raise FileError(f"the root element is <{root.tag}>, expected <robot> (a URDF)", hint)
+    for element in root.iter():
+        prefix = element.tag.rpartition(":")[0]
+        if prefix == "xacro" or root.get(f"xmlns:{prefix}", "").endswith("/xacro"):
+            raise FileError(f"still has the xacro element <{element.tag}>", XACRO)
+    check_count(len(root.findall("link")), "link", 10 * MOST_ROWS)
+    links = [_link(element) for element in root.findall("link")]
+    joints = [_joint(element) for element in root.findall("joint")]
+    for what, items in (("link", links), ("joint", joints)):
+        seen: set[str] = set()
+        for item in items:
+            if item.name in seen:
+                raise ModelError(f"two {what}s are called {item.name!r}, expected distinct names")
+            seen.add(item.name)
+    if not links:
+        raise ModelError("the <robot> has no <link>, expected at least two and a joint")
+    return Sketch(
+        root.get("name") or None, {x.name: x for x in links}, tuple(joints), root.find(EXTENSION)
+    )
+
+
+def _link(element: Element) -> UrdfLink:
+    name = _name(element, "link")
+    inertial = element.find("inertial")
+    if inertial is None:
+        return UrdfLink(name)
+    where = f"link {name!r}"
+    mass = numbers(_required(inertial, "mass", where), "value", 1, where)[0]
+    if mass < 0:
+        raise ModelError(f"{where} has mass {mass}, expected >= 0")
+    tensor = _required(inertial, "inertia", where)
+    keys = ("ixx", "iyy", "izz", "ixy", "iyz", "ixz")
+    Ixx, Iyy, Izz, Ixy, Iyz, Ixz = (numbers(tensor, key, 1, where)[0] for key in keys)
+    xyz, rpy = _origin(inertial, where)
+    if not any(rpy):
+        return UrdfLink(name, mass, xyz, (Ixx, Iyy, Izz, Ixy, Iyz, Ixz))
+    tensor_in_link = turned_inertia((Ixx, Iyy, Izz, Ixy, Iyz, Ixz), rotation_from_rpy(rpy))
+    return UrdfLink(name, mass, xyz, tensor_in_link)
+
+
+def _joint(element: Element) -> UrdfJoint:
+    name = _name(element, "joint")
+    where = f"joint {name!r}"
+    kind = element.get("type")
+    if kind in REFUSED:
+        raise ModelError(
+            f"{where} is {kind}, which is not supported: expected {', '.join(TYPES)}",
+            "an arm stands on a fixed base: make the joint fixed",
+        )
+    if kind not in TYPES:
+        raise ModelError(f"{where} has type {kind!r}", did_you_mean(str(kind), TYPES))
+    xyz, rpy = _origin(element, where)
+    axis: Vector = (1.0, 0.0, 0.0)  # URDF's default
+    if kind != "fixed" and (given := element.find("axis")) is not None:
+        axis = numbers(given, "xyz", 3, where)  # type: ignore[assignment]
+        if not any(axis):
+            raise ModelError(f"{where} has axis 0 0 0, expected a direction")
+    limit = element.find("limit")
+    dynamics = element.find("dynamics")
+    return UrdfJoint(
+        name=name,
+        kind=str(kind),
+        parent=_text(_required(element, "parent", where), "link", where),
+        child=_text(_required(element, "child", where), "link", where),
+        xyz=xyz,
+        rpy=rpy,
+        axis=axis,
+        limit=_optional(limit, ("lower", "upper", "effort", "velocity"), where),
+        damping=_optional(dynamics, ("damping",), where).get("damping", 0.0),
+        friction=_optional(dynamics, ("friction",), where).get("friction", 0.0),
+        mimic=_mimic(element.find("mimic"), where) if kind != "fixed" else None,
+        extension=element.find(EXTENSION),
+    )
+
+
+def _mimic(element: Element | None, where: str) -> tuple[str, float, float] | None:
+    if element is None:
+        return None
+    given = _optional(element, ("multiplier", "offset"), where)
+    leader = _text(element, "joint", where)
+    return leader, given.get("multiplier", 1.0), given.get("offset", 0.0)
+
+
+def _name(element: Element, what: str) -> str:
+    name = element.get("name")
+    if not name:
+        raise ModelError(f'a <{what}> has no name, expected <{what} name="...">')
+    return name
+
+
+def _required(element: Element, tag: str, where: str) -> Element:
+    found = element.find(tag)
+    if found is None:
+        raise ModelError(f"{where}: <{element.tag}> has no <{tag}>")
+    return found
+
+
+def _text(element: Element, key: str, where: str) -> str:
+    value = element.get(key)
+    if not value:
+        raise ModelError(f'{where}: <{element.tag}> has no {key}="..."')
+    return value
+
+
+def _origin(element: Element, where: str) -> tuple[Vector, Vector]:
+    origin = element.find("origin")
+    if origin is None:
+        return ZERO, ZERO
+    given = {k: numbers(origin, k, 3, where) for k in ("xyz", "rpy") if origin.get(k) is not None}
+    return given.get("xyz", ZERO), given.get("rpy", ZERO)  # type: ignore[return-value]
+
+
+def _optional(element: Element | None, keys: tuple[str, ...], where: str) -> dict[str, float]:
+    if element is None:
+        return {}
+    return {k: numbers(element, k, 1, where)[0] for k in keys if element.get(k) is not None}
+
+
+def numbers(element: Element, key: str, count: int, where: str) -> tuple[float, ...]:
+    """Exactly `count` finite numbers of an attribute."""
+    text = _text(element, key, where)
+    what = f"{where}: <{element.tag}> {key} is {text!r}"
+    if OPTIONAL.search(text):
+        text = OPTIONAL.sub(r"\1", text)
+        warnings.warn(f"{what}: {text!r} is taken, its default", DynamisWarning, stacklevel=2)
+    words = text.split()
+    expected = f"expected {count} finite number" + ("s" if count > 1 else "")
+    hint = XACRO if "${" in text or "$(" in text else None
+    if len(words) != count:
+        raise ModelError(f"{what}, {len(words)} words, {expected}", hint)
+    if not all(NUMBER.fullmatch(word) for word in words):
+        raise ModelError(f"{what}, {expected}", hint)
+    values = tuple(float(word) for word in words)
+    if not all(math.isfinite(x) for x in values):
+        raise ModelError(f"{what}, {expected}")
+    return values
+
+
+def turned_inertia(inertia: tuple[Any, ...], R: Matrix3) -> tuple[Any, ...]:
+    """R I R^T, both sides as Ixx Iyy Izz Ixy Iyz Ixz."""
+    Ixx, Iyy, Izz, Ixy, Iyz, Ixz = inertia
+    matrix = symmetric_matrix((Ixx, Ixy, Iyy, Ixz, Iyz, Izz))
+    xx, xy, yy, xz, yz, zz = symmetric_of(multiply(multiply(R, matrix), transpose(R)))
+    return xx, yy, zz, xy, yz, xz

@@ -1,0 +1,268 @@
+"""A model as standard URDF elements, so that any other reader sees the same arm.
+
+A DH arm gets one URDF link per joint, at the canonical joint frame with axis 0 0 1; a URDF model
+keeps its own frames. Links that exist only to carry the base, the tool or a payload are marked as
+helpers.
+"""
+
+import math
+import re
+from collections.abc import Iterable
+from xml.etree.ElementTree import Element, SubElement
+
+from ...errors import FileError
+from ...spatial.frames import Frame, compose, inverse, point
+from ...spatial.functions import MATH
+from ...spatial.inertia import Inertia, from_com, from_linear, linear, to_com, transformed
+from ...spatial.vectors import ZERO, Vector, scale
+from ..chain import Chain, chain
+from ..link import Link
+from ..model import Model
+from ..pose import Pose, pose
+from ..quantity import resolve
+from .urdf_elements import EXTENSION, NO_LIMIT, turned_inertia
+
+ROUNDING = 1e-15  # of a sum, next to its largest term
+SAME = 1e-9  # relative: two inertias or placements closer than this are the same
+UNWRITABLE = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+Body = tuple[float, Vector, tuple[float, ...]]  # mass, centre of mass, Ixx Iyy Izz Ixy Iyz Ixz
+NOTHING: Body = (0.0, ZERO, (0.0,) * 6)
+
+
+def standard_robot(model: Model) -> tuple[Element, str]:
+    """The <robot> element without extensions, and the name of the URDF link that is the tool."""
+    c = chain(model)
+    names = _Names(model)
+    robot = Element("robot", name=writable(model.name))
+    _link(robot, names.root, NOTHING)
+    if names.base is not None:
+        _fixed(robot, names, (names.root, names.base), _numeric(model, model.base), helper=True)
+    for i, link in enumerate(model.links):
+        _link(robot, str(link.name), _link_body(model, i, c))
+        parent = names.root if c.joints[i].parent < 0 else model.link_names[c.joints[i].parent]
+        _joint(robot, model, i, c, parent)
+    for frame in model.frames:
+        place = _on_link(model, c, frame.link, frame.pose)
+        _fixed(robot, names, (frame.link or names.root, frame.name), place)
+    return robot, _tool(robot, model, c, names)
+
+
+class _Names:
+    """URDF names: links and frames keep theirs, helpers take what is free."""
+
+    def __init__(self, model: Model):
+        self.joints = set(model.tree_joint_names)
+        self.links: set[str] = set()
+        for name in (*model.link_names, *(frame.name for frame in model.frames)):
+            if name in self.links:
+                raise FileError(
+                    f"two links or frames are called {name!r}, URDF needs one name each"
+                )
+            self.links.add(name)
+        moved = model.base != Pose()
+        self.root = self.link("world" if moved else model.base_name)
+        self.base = self.link(model.base_name) if moved else None
+
+    def link(self, wanted: str) -> str:
+        return _free(wanted, self.links)
+
+    def joint(self, wanted: str) -> str:
+        return _free(wanted, self.joints)
+
+
+def _free(wanted: str, taken: set[str]) -> str:
+    name, k = wanted, 1
+    while name in taken:
+        name, k = f"{wanted}_{k}", k + 1
+    taken.add(name)
+    return name
+
+
+def writable(text: str) -> str:
+    """The text itself, if XML can hold it."""
+    bad = UNWRITABLE.search(text)
+    if bad:
+        raise FileError(
+            f"{text!r} contains {bad.group()!r}, which no XML file can hold",
+            "rename it, or save the robot as .toml",
+        )
+    return text
+
+
+def spaced(values: Iterable[float]) -> str:
+    """Numbers as URDF writes them; each reads back as the same float."""
+    return " ".join(repr(float(x)) for x in values)
+
+
+def urdf_frame(model: Model, c: Chain, i: int) -> Frame:
+    """The URDF link frame of link i seen from its canonical joint frame."""
+    return c.bodies[i].user if model.convention == "urdf" else Frame()
+
+
+def _on_link(model: Model, c: Chain, link: str | None, place: Pose) -> Pose:
+    """A pose in the user's link (or base) frame, seen from the URDF link's."""
+    if link is None and model.base != Pose():
+        return pose(compose(c.base, place.frame(model.values)), "frame")
+    if link is None or model.convention == "urdf":
+        return _numeric(model, place)
+    user = c.bodies[model.link_names.index(link)].user
+    return pose(compose(user, place.frame(model.values)), "frame")
+
+
+def _numeric(model: Model, place: Pose) -> Pose:
+    xyz, rpy = (tuple(resolve(x, model.values) for x in v) for v in (place.xyz, place.rpy))
+    return Pose(xyz, rpy)  # type: ignore[arg-type]
+
+
+def _connect(joint: Element, ends: tuple[str, str], place: Pose) -> None:
+    SubElement(joint, "parent", link=ends[0])
+    SubElement(joint, "child", link=ends[1])
+    SubElement(joint, "origin", xyz=spaced(place.xyz), rpy=spaced(place.rpy))
+
+
+def _fixed(
+    robot: Element,
+    names: _Names,
+    ends: tuple[str, str],
+    place: Pose,
+    helper: bool = False,
+    body: Body = NOTHING,
+) -> None:
+    """A link fixed to another."""
+    _link(robot, ends[1], body)
+    name = names.joint(f"{ends[1]}_fixed")
+    joint = SubElement(robot, "joint", name=name, type="fixed")
+    _connect(joint, ends, place)
+    if helper:
+        SubElement(joint, EXTENSION, helper="true")
+
+
+def _tool(robot: Element, model: Model, c: Chain, names: _Names) -> str:
+    """The tool's URDF link: one that is there already, or a helper (which carries the payload)."""
+    carrier = model.link_names[model.tip]
+    if model.payload is None:
+        if model.tool_name == carrier and model.tool == Pose() and model.convention == "urdf":
+            return carrier
+        for frame in model.frames:
+            if (frame.name, frame.link, frame.pose) == (model.tool_name, carrier, model.tool):
+                return frame.name
+    body = NOTHING
+    if model.payload is not None:
+        load = model.payload
+        com = tuple(resolve(x, model.values) for x in load.com)
+        tensor = tuple(resolve(x, model.values) for x in load.inertia)
+        body = _writable_body(resolve(load.mass, model.values), com, tensor)  # type: ignore[arg-type]
+    name = names.link(model.tool_name)
+    place = _on_link(model, c, carrier, model.tool)
+    _fixed(robot, names, (carrier, name), place, helper=True, body=body)
+    return name
+
+
+def _joint(robot: Element, model: Model, i: int, c: Chain, parent: str) -> None:
+    link = model.links[i]
+    name = writable(str(link.joint_name))
+    joint = SubElement(robot, "joint", name=name, type=link.joint)
+    _connect(joint, (parent, str(link.name)), _joint_origin(model, i, c))
+    axis = link.axis if model.convention == "urdf" and link.axis is not None else (0.0, 0.0, 1.0)
+    SubElement(joint, "axis", xyz=spaced(axis))
+    _limit(joint, link, model)
+    resistance = c.resistances[i]
+    mean = 0.5 * (resistance.plus - resistance.minus)
+    if resistance.viscous or mean:
+        SubElement(
+            joint, "dynamics", damping=repr(float(resistance.viscous)), friction=repr(float(mean))
+        )
+    if link.mimic is not None:
+        leader, *rest = link.mimic
+        factor, offset = (repr(float(resolve(x, model.values))) for x in rest)
+        SubElement(joint, "mimic", joint=str(leader), multiplier=factor, offset=offset)
+
+
+def _joint_origin(model: Model, i: int, c: Chain) -> Pose:
+    link, parent = model.links[i], c.joints[i].parent
+    untouched = link.offset == 0.0 and (parent >= 0 or model.base == Pose())
+    if model.convention == "urdf" and untouched:
+        return _numeric(model, Pose(link.xyz or ZERO, link.rpy or ZERO))
+    above = Frame() if parent < 0 else urdf_frame(model, c, parent)
+    placement = compose(compose(inverse(above), c.joints[i].placement), urdf_frame(model, c, i))
+    return pose(placement, "origin")
+
+
+def _limit(joint: Element, link: Link, model: Model) -> None:
+    """URDF wants all four numbers: what the model leaves open is NO_LIMIT."""
+    lower, upper = link.limits or (-NO_LIMIT, NO_LIMIT)
+    bounds = {"lower": lower, "upper": upper}
+    for key, value in (("effort", link.effort_limit), ("velocity", link.velocity_limit)):
+        bounds[key] = NO_LIMIT if value is None else value
+    texts = {key: repr(float(resolve(x, model.values))) for key, x in bounds.items()}
+    SubElement(joint, "limit", texts)
+
+
+def _link(robot: Element, name: str, body: Body) -> None:
+    link = SubElement(robot, "link", name=writable(name))
+    m, com, tensor = body
+    if not (m or any(tensor)):
+        return
+    inertial = SubElement(link, "inertial")
+    SubElement(inertial, "origin", xyz=spaced(com), rpy="0 0 0")
+    SubElement(inertial, "mass", value=repr(float(m)))
+    keys = ("ixx", "iyy", "izz", "ixy", "iyz", "ixz")
+    SubElement(inertial, "inertia", {k: repr(float(x)) for k, x in zip(keys, tensor, strict=True)})
+
+
+def _link_body(model: Model, i: int, c: Chain) -> Body:
+    """Mass, centre of mass and inertia of link i in its URDF link frame, payload not included."""
+    link, values = model.links[i], model.values
+    user = Frame() if model.convention == "urdf" else c.bodies[i].user
+    if link.linear is not None:
+        own = transformed(user, from_linear([resolve(x, values) for x in link.linear]))
+        return com_form(own)
+    com = tuple(resolve(x, values) for x in link.com or ZERO)
+    if link.com_factor is not None:
+        com = scale(resolve(link.com_factor, values), link.p(0.0, values, MATH))
+    tensor = tuple(resolve(x, values) for x in link.inertia)
+    if user != Frame():
+        com, tensor = point(user, com), turned_inertia(tensor, user.R)  # type: ignore[arg-type]
+    return _writable_body(resolve(link.mass, values), com, tensor)  # type: ignore[arg-type]
+
+
+def _writable_body(m: float, com: Vector, tensor: tuple[float, ...]) -> Body:
+    if m >= 0:
+        return m, com, tensor
+    Ixx, Iyy, Izz, Ixy, Iyz, Ixz = tensor
+    return com_form(from_com(m, com, (Ixx, Ixy, Iyy, Ixz, Iyz, Izz)))
+
+
+def com_form(body: Inertia) -> Body:
+    """What <inertial> can say of a body: all of it, or its moments if the mass forbids more."""
+    if body.m > 0:
+        m, com, I = to_com(body)
+        if all(map(math.isfinite, (*com, *I))) and same_inertia(from_com(m, com, I), body):
+            xx, xy, yy, xz, yz, zz = I
+            return m, com, (xx, yy, zz, xy, yz, xz)
+    xx, xy, yy, xz, yz, zz = body.I
+    return 0.0, ZERO, (xx, yy, zz, xy, yz, xz)
+
+
+def as_written(body: Inertia) -> Inertia:
+    """The body an <inertial> element gives back."""
+    m, com, (xx, yy, zz, xy, yz, xz) = com_form(body)
+    return from_com(m, com, (xx, xy, yy, xz, yz, zz))
+
+
+def same_inertia(a: Inertia, b: Inertia) -> bool:
+    """Whether two bodies agree up to rounding: mass, first and second moments each by its size."""
+    least = ROUNDING * max(abs(x) for x in (*linear(a), *linear(b)))
+    for x, y in (((a.m,), (b.m,)), (a.h, b.h), (a.I, b.I)):
+        within = max(least, SAME * max(abs(c) for c in (*x, *y)))
+        if any(abs(c - d) > within for c, d in zip(x, y, strict=True)):
+            return False
+    return True
+
+
+def same_frame(a: Frame, b: Frame) -> bool:
+    """Whether two placements agree up to rounding."""
+    numbers = [(x, y) for r, s in zip(a.R, b.R, strict=True) for x, y in zip(r, s, strict=True)]
+    numbers += list(zip(a.p, b.p, strict=True))
+    return all(abs(x - y) <= SAME * max(1.0, abs(x), abs(y)) for x, y in numbers)

@@ -1,0 +1,269 @@
+"""`dy.export_controller`: a controller and the model it needs as code in a folder of its own."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from math import isfinite
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .. import templates
+from ..arguments import checked, is_word
+from ..compile.arrays import checked_dtype
+from ..control.impedance import Impedance
+from ..control.momentum_observer import MomentumObserver
+from ..control.single_joint import SingleJoint
+from ..errors import OptionError, did_you_mean
+from ..export.c_function import remarks
+from ..export.export import TARGETS as WRITERS
+from ..export.export import UNIT, model_hash
+from ..files import write_folder
+from ..trajectory.trajectory import Trajectory
+from .c_text import TRIGS, cpp_header, header, plain, self_test, source, stem_of, tolerance, words
+from .law import LATCH, NO_LIMIT, Law
+from .loop import udp
+from .loop.posix_loop import HOLD, loop_source
+from .regenerate import again, fields, ingredients, options_of, spelt
+from .samples import sample_rows
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+
+# what stands beside the C of a controller: build files and a page on how to wire it
+
+FLAGS = "-std=c99 -O2 -ffp-contract=off -Wall -Wextra -Wconversion -Werror -pedantic"
+
+
+def build_files(stem: str, trig: str, notes: Sequence[str]) -> dict[str, str]:
+    """File name -> text: make test, make loop, and the same for CMake."""
+    given = {"REMARKS": remarks(notes), "STEM": stem, "LIBM": trig != "own", "FLAGS": FLAGS}
+    names = ("Makefile", "CMakeLists.txt")
+    return {name: templates.filled(__package__, name, **given) for name in names}
+
+
+def readme(law: "Law", dtype: str, trig: str, notes: Sequence[str]) -> str:
+    """How to wire it to an arm."""
+    joints = enumerate(_escaped(law.robot.joint_names))
+    return templates.filled(
+        __package__,
+        "README.md",
+        **words(law, notes, dtype),
+        **udp.words(law.n),
+        JOINTS="\n".join(f"| {i} | `{name}` |" for i, name in joints),
+        SINGLE=dtype == "float32",
+        OWN=trig == "own",
+        TOLERANCE=f"{tolerance(law, dtype):g}",
+        MILLISECONDS=f"{1e3 * law.sample_time:g}",
+        RATE=f"{1.0 / law.sample_time:.12g}",
+        CYCLES=max(1, round(10.0 / law.sample_time)),
+        LATCHES_AT_ONCE=law.latch == 1,
+        GRAVITY=law.safe == "gravity",
+        RAMP=f"{law.ramp:g}",
+        LIMITED=law.limit is not None,
+        LIMITS=", ".join(f"{x:g}" for x in law.limits),
+        JUMPS=", ".join(f"{x:g}" for x in law.jumps or ()),
+        BEGINNING=_beginning(law),
+        HOLD=HOLD,
+        ORIGIN="\n".join(f"    {plain(line)}".rstrip() for line in notes),
+    )
+
+
+def _beginning(law: "Law") -> str:
+    return "" if law.reference is None else ",".join(f"{x:.9g}" for x in law.reference(0.0).q)
+
+
+def _escaped(names: tuple[str, ...]) -> list[str]:
+    return ["".join(c if c.isalnum() or c in "_-. " else "?" for c in name) for name in names]
+
+
+TARGETS = (*WRITERS, UNIT)
+UNBOUNDED = ("limit", "lowest", "highest")  # gains that may be infinite: there is no limit then
+# what is in dy.control and controls nothing
+OTHERS = {
+    MomentumObserver: (
+        "a MomentumObserver, which estimates external torques and commands none",
+        "give it to dy.simulate as observer=, and export a controller such as "
+        "dy.control.ComputedTorque",
+    ),
+    SingleJoint: (
+        "a SingleJoint, which analyses one joint on paper",
+        "use its gains in a controller of the arm: dy.control.JointPID(kp, ki, kd)",
+    ),
+}
+REMARKS = {
+    "matlab": "init(q, qd) gives the state, step(state, q, qd, reference or t) the torque, the "
+    "next state and the status.",
+    "casadi": "init(q, qd) gives the state, step(state, q, qd, reference or t) the torque, the "
+    "next state and the status; the reference is a column: q, qd, qdd.",
+}
+
+WORK = "no allocation, no globals, no recursion, no branch that depends on data;"
+LARGEST_SINGLE = 3e38
+
+
+@checked
+def export_controller(
+    controller: Any,
+    robot: "Robot",
+    directory: str | Path,
+    sample_time: float = 0.005,
+    *,
+    reference: Trajectory | None = None,
+    velocity: str = "measured",
+    velocity_filter: float | None = None,
+    limit: Any = None,
+    safe: str = "zero",
+    safe_damping: Any = 0.0,
+    ramp: float = 1.0,
+    latch: int = LATCH,
+    jump: Any = None,
+    dtype: Any = None,
+    trig: str = "libm",
+    target: str = "c",
+    fmi: str = "3.0",
+    overwrite: bool = False,
+) -> list[Path]:
+    """Write a controller as C99: one `init`, one `step(state, measurement, reference, torque)`.
+
+    No allocation, no globals, no recursion, no loops or branches that depend on data. `trig` "own"
+    brings sine and cosine along, so that nothing is linked and every cycle does the same work.
+    `reference` puts a trajectory inside; `velocity` "difference" makes velocities from positions;
+    `limit` clips torques; `safe` ("zero", or "gravity" with `safe_damping`, ramped down in `ramp`
+    seconds) is what comes out when a sample is not plausible, and from `latch` such samples in a
+    row until `init`; a position farther than `jump` from the one before is not plausible either.
+    `regenerate.py` beside the code writes the same files again. `target` may also be "matlab",
+    "casadi" (functions init and step) or "fmu" (a co-simulation unit of FMI `fmi`). All files are
+    written or none; those that dynamis did not write are replaced only with `overwrite`.
+    """
+    kind = checked_dtype(dtype).name
+    _refuse_options(target, trig, kind)
+    _refuse_others(controller)
+    law = Law(
+        controller, robot, sample_time, reference, velocity, velocity_filter, limit, safe,
+        safe_damping, ramp, latch, jump,
+    )  # fmt: skip
+    _refuse_infinite(law)
+    _refuse_single(law, kind)
+    if not isinstance(directory, (str, PathLike)):
+        raise OptionError(f"directory is {directory!r}, expected a path")
+    folder = Path(directory)
+    if target == UNIT:
+        from .fmu.export import export_fmu
+
+        return [export_fmu(law, folder / f"{stem_of(law)}.fmu", fmi, overwrite=overwrite)]
+    return write_folder(folder, _files(law, kind, trig, target), overwrite)
+
+
+def _files(law: Law, dtype: str, trig: str, target: str) -> dict[str, str]:
+    """File name -> text."""
+    stem, notes = stem_of(law), notes_of(law, dtype, trig, target)
+    told = {**options_of(law), "dtype": dtype, "trig": trig, "target": target}
+    beside = ingredients(law, stem, told, notes)
+    if target != "c":
+        programs = {"init": law.start_program(), "step": law.program()}
+        return {**WRITERS[target](stem, programs, notes, dtype), **beside}
+    return {
+        f"{stem}.h": header(law, notes, dtype),
+        f"{stem}.hpp": cpp_header(law, notes, dtype),
+        f"{stem}.c": source(law, notes, dtype, trig),
+        f"{stem}_test.c": self_test(law, notes, dtype, sample_rows(law)),
+        f"{stem}_loop.c": loop_source(law, notes, dtype),
+        **build_files(stem, trig, notes),
+        "README.md": readme(law, dtype, trig, notes),
+        **beside,
+    }
+
+
+def _refuse_options(target: Any, trig: Any, dtype: str) -> None:
+    if not is_word(target, TARGETS):
+        known = ", ".join(repr(t) for t in TARGETS)
+        raise OptionError(
+            f"target is {target!r}, expected one of {known}", did_you_mean(target, TARGETS)
+        )
+    if not is_word(trig, TRIGS):
+        raise OptionError(f"trig is {trig!r}, expected 'libm' or 'own'", did_you_mean(trig, TRIGS))
+    if target != "c" and trig != "libm":
+        raise OptionError(
+            f"trig is {trig!r}, but target {target!r} has the elementary functions of its own "
+            "world",
+            "leave trig out",
+        )
+    if target == UNIT and dtype != "float64":
+        raise OptionError(
+            f"dtype is {dtype!r}, but the variables of an FMU are float64", "leave dtype out"
+        )
+
+
+def _refuse_others(controller: Any) -> None:
+    for kind, (what, instead) in OTHERS.items():
+        if isinstance(controller, kind) or controller is kind:
+            raise OptionError(f"controller is {what}", instead)
+
+
+def _refuse_infinite(law: Law) -> None:
+    """Gains that no number stands for."""
+    for name, row in law.controller.gains(law.robot).items():
+        if name not in UNBOUNDED and not all(isfinite(x) for x in row):
+            given = getattr(law.controller, name, row)
+            raise OptionError(f"{name} is {given!r}, expected finite numbers")
+
+
+def _refuse_single(law: Law, dtype: str) -> None:
+    """A damping that follows the operational inertia loses its digits near singular poses."""
+    for name, row in law.gains.items():
+        if dtype == "float32" and any(LARGEST_SINGLE < abs(x) < NO_LIMIT for x in row):
+            raise OptionError(f"{name} is {row!r}, which float32 cannot hold", "use float64")
+    ratio = isinstance(law.controller, Impedance) and law.controller.damping_ratio is not None
+    if ratio and dtype == "float32":
+        raise OptionError(
+            "Impedance with damping_ratio is not accurate in float32",
+            "use dtype='float64', or give damping itself",
+        )
+
+
+def notes_of(law: Law, dtype: str, trig: str, target: str = "c") -> list[str]:
+    """What a reader of the generated code must know: where it comes from, how to make it again."""
+    from .. import __version__
+
+    model = model_hash((law.controller.model or law.robot).chain)
+    program = law.program()
+    told = {"reference": law.reference, **options_of(law)}
+    told |= {"dtype": dtype, "trig": trig, "target": target}
+    kind, given = type(law.controller).__name__, {}
+    if dataclasses.is_dataclass(law.controller):
+        given = fields(law.controller)
+    joints = ", ".join(f"{i}: {name}" for i, name in enumerate(law.robot.joint_names))
+    linked = "nothing linked." if trig == "own" else "elementary functions of <math.h>."
+    lines = [
+        f"{kind} of {law.robot.name}: generated by dynamis {__version__}.",
+        f"Again: {again(law)}",
+        f"Model {model[:16]}, robot {model_hash(law.robot.chain)[:16]}, "
+        f"program {program.hash[:16]}: {program.cost}.",
+        f"Controller: {kind}({_spelt(given)})",
+        f"Options: {_spelt(told)}",
+        "",
+        "SI units, radians. Vectors follow the joints:",
+        joints,
+        *(f"{name} = {_row(row)}" for name, row in law.gains.items()),
+        REMARKS.get(target) or f"The controller itself: {WORK} {linked}",
+    ]
+    return [plain(line) for line in lines]
+
+
+def _row(row: list[float]) -> str:
+    """Gains with six digits; what is not limited says so."""
+    words = ["none" if abs(x) >= NO_LIMIT else repr(float(f"{x:.6g}")) for x in row]
+    return "none" if set(words) == {"none"} else f"[{', '.join(words)}]"
+
+
+def _spelt(options: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name}={_word(value)}" for name, value in options.items())
+
+
+def _word(value: Any) -> str:
+    """An argument as it is written, in one line: every digit of arrays, robots by name."""
+    if isinstance(value, Trajectory):
+        return f"<{type(value).__name__} of {value.n} joints, {value.duration:.17g} s>"
+    if hasattr(value, "joint_names"):
+        return f"<robot {value.name!r}>"
+    return spelt(value) or repr(value)

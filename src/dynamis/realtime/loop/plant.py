@@ -1,0 +1,308 @@
+"""The simulated arm as a program of its own: measurements out, torques in, in real time, over UDP.
+
+Every step: take the newest torque, advance the compiled simulation, send where the joints are. The
+brakes hold the arm until the first torque that may act; without torques for `SILENCE` they do not
+come back: the arm goes on with none. Both ways lose and delay packets as asked, each for itself.
+An arm whose state is not finite any more ends the run, and its `message` says so.
+"""
+
+import gc
+import heapq
+import os
+import select
+import signal
+import socket
+import struct
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...arguments import a_robot, checked, flag, fraction, number, passed_on, positive, whole
+from ...control.controller import per_joint
+from ...errors import OptionError, shown
+from ...simulation.stepper import Stepper
+from . import udp
+from .plant_run import PlantRun
+
+if TYPE_CHECKING:
+    from ...robot import Robot
+
+# a process in the foreground: signals end it, and it comes first where that is allowed
+
+PRIORITY = 80
+
+
+@contextmanager
+def signals_to(stop: Any) -> Iterator[None]:
+    """SIGINT and SIGTERM call `stop`."""
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.signal(number, stop) for number in numbers]
+    try:
+        yield
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)
+
+
+@contextmanager
+def first_in_line() -> Iterator[None]:
+    """No garbage collection; SCHED_FIFO where there is one and it is allowed."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        with _fifo():
+            yield
+    finally:
+        if collecting:
+            gc.enable()
+
+
+@contextmanager
+def _fifo() -> Iterator[None]:
+    if not hasattr(os, "sched_setscheduler"):
+        yield
+        return
+    before = os.sched_getscheduler(0), os.sched_getparam(0)
+    with suppress(OSError):
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(PRIORITY))
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            os.sched_setscheduler(0, *before)
+
+
+# a line between a plant and its controller that loses and delays packets
+
+
+class Channel:
+    """Loses packets at random and gives the others late by a random part of `jitter`."""
+
+    def __init__(self, loss: float, delay: float, jitter: float, seed: Any):
+        self.loss, self.delay, self.jitter = loss, delay, jitter
+        self.lost = 0
+        self._rng = np.random.default_rng(seed)
+        self._waiting: list[tuple[float, int, Any]] = []
+        self._count = 0
+
+    def put(self, t: float, packet: Any) -> None:
+        """A packet goes in at time t."""
+        chance, part = self._rng.random(2)
+        if chance < self.loss:
+            self.lost += 1
+            return
+        self._count += 1
+        due = t + self.delay + self.jitter * part
+        heapq.heappush(self._waiting, (due, self._count, packet))
+
+    @property
+    def due(self) -> float:
+        """When the next one comes out."""
+        return self._waiting[0][0] if self._waiting else np.inf
+
+    def ready(self, t: float) -> Iterator[Any]:
+        """What has come out until time t."""
+        while self.due <= t:
+            yield heapq.heappop(self._waiting)[2]
+
+
+# the encoders of a simulated arm
+
+
+class Encoder:
+    """Positions in whole steps, velocities from their differences; exact without a step."""
+
+    def __init__(self, robot: "Robot", step: Any, dt: float):
+        self.step = None if step is None else np.array(per_joint(step, "encoder", robot))
+        if self.step is not None and not (self.step > 0).all():
+            raise OptionError(f"encoder is {step!r}, expected rad or m per count above 0")
+        self.dt, self._last = dt, None
+
+    def read(self, q: np.ndarray, qd: np.ndarray) -> tuple[list[float], list[float]]:
+        """What is measured at (q, qd)."""
+        if self.step is None:
+            return q.tolist(), qd.tolist()
+        count = np.round(q / self.step) * self.step
+        last = count if self._last is None else self._last
+        self._last = count
+        return count.tolist(), ((count - last) / self.dt).tolist()
+
+
+SILENCE = 0.05  # s without a torque packet after which there is no torque
+HEAD = struct.Struct("3d")  # of a row: t, controller's t, status
+
+
+class PlantServer:
+    """An arm behind a UDP port; `run` lets time pass, `stop` ends it."""
+
+    def __init__(
+        self,
+        robot: "Robot",
+        port: int = udp.PORT,
+        *,
+        host: str = udp.HOST,
+        q0: Any = None,
+        rate: float = 1000.0,
+        loss: float = 0.0,
+        delay: float = 0.0,
+        jitter: float = 0.0,
+        seed: int = 0,
+        encoder: Any = None,
+        stops: bool = False,
+        keep: bool = True,
+    ):
+        self.rate = positive(rate, "rate", "steps per second")
+        loss, delay, jitter = (
+            fraction(value, name, most)
+            for name, value, most in (
+                ("loss", loss, 1.0),
+                ("delay", delay, 10.0),
+                ("jitter", jitter, 10.0),
+            )
+        )
+        seed = whole(seed, "seed", 0)
+        if not isinstance(host, str) or not host.strip():
+            hint = "0.0.0.0 listens at every network"
+            raise OptionError(
+                f"host is {shown(host)}, expected an address such as {udp.HOST}", hint
+            )
+        self.n, self.keep = a_robot(robot).n, flag(keep, "keep")
+        self.arm = Stepper(robot, q0, 1.0 / self.rate, stops)
+        self.encoder = Encoder(robot, encoder, 1.0 / self.rate)
+        self.measurements = Channel(loss, delay, jitter, seed)
+        self.torques = Channel(loss, delay, jitter, [seed, 1])
+        self.found = PlantRun(robot.joint_names, self.rate)
+        self.link = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        try:
+            self.link.bind((host, port))
+        except (OSError, OverflowError, TypeError, ValueError) as error:
+            self.link.close()
+            raise OptionError(f"cannot listen at {host} port {port}: {error}") from None
+        self.link.setblocking(False)
+        self.port = self.link.getsockname()[1]
+        self._peer, self._stopped = None, False
+        self._torque: udp.Packet | None = None  # the newest that may act
+        self._from: Any = None  # who sent it
+        self._heard = -np.inf
+
+    def stop(self, *_: Any) -> None:
+        """End the run at its next step."""
+        self._stopped = True
+
+    def run(self, duration: float = np.inf) -> PlantRun:
+        """Let `duration` seconds pass, or time without end; the port is closed afterwards."""
+        duration = number(duration, "duration", "seconds above 0", lambda x: x > 0.0)
+        begun, dt, k = time.monotonic(), 1.0 / self.rate, 0
+        with self.link:
+            while not self._stopped and k * dt < duration:
+                self._until(begun, k * dt)
+                late = time.monotonic() - begun - k * dt
+                self.found.overruns += late > dt
+                self.found.latest = max(self.found.latest, late)
+                self._step(k, k * dt)
+                k += 1
+        self.found.steps = k
+        self.found.lost, self.found.lost_torques = self.measurements.lost, self.torques.lost
+        return self.found
+
+    def _until(self, begun: float, t: float) -> None:
+        """Wait; what comes goes into its channel and what is due comes out meanwhile."""
+        while True:
+            passed = time.monotonic() - begun
+            self._receive(min(passed, t))  # a late plant is no late controller
+            for data in self.measurements.ready(passed):
+                self._send(data)
+            if passed >= t:
+                return
+            left = max(0.0, min(t, self.measurements.due) - passed)
+            select.select([self.link], [], [], left)
+
+    def _step(self, k: int, t: float) -> None:
+        for packet, peer in self.torques.ready(t):
+            self._command(packet, peer, t)
+        q, qd = self.encoder.read(self.arm.q, self.arm.qd)
+        if self._peer is not None:
+            self.measurements.put(t, udp.measurement(k, t, q, qd))
+        if self._torque is None:
+            return  # the brakes hold
+        *tau, status = self._torque.values
+        if t - self._heard > SILENCE:
+            tau, status = [0.0] * self.n, udp.LISTENING
+            self.found.silent += 1
+        if self.keep:
+            state = self.arm.q.tobytes() + self.arm.qd.tobytes()
+            head, tail = HEAD.pack(t, self._torque.t, status), np.array(tau).tobytes()
+            self.found.rows.append(head + state + tail)
+        self.arm.step(tau)
+        if not (np.isfinite(self.arm.q).all() and np.isfinite(self.arm.qd).all()):
+            self.found.message = (
+                f"the simulated arm diverged at t = {t:g} s under torques {_listed(tau)} from "
+                f"velocities {_listed(qd)}: nothing is sent any more"
+            )
+            self.stop()
+
+    def _receive(self, t: float) -> None:
+        while True:
+            try:
+                data, peer = self.link.recvfrom(2048)
+            except BlockingIOError:
+                return
+            except OSError:  # the controller is gone, says the network
+                continue
+            packet = udp.torque_of(data, self.n)
+            if packet is not None:
+                self.torques.put(t, (packet, peer))
+
+    def _command(self, packet: udp.Packet, peer: Any, t: float) -> None:
+        """A torque has come out of its channel."""
+        self._peer = peer
+        if packet.values[-1] == udp.LISTENING:
+            return
+        if (
+            self._torque is not None
+            and peer == self._from
+            and packet.sequence <= self._torque.sequence
+        ):
+            self.found.stale += 1
+            return
+        self._torque, self._from, self._heard = packet, peer, t
+        self.found.received += 1
+
+    def _send(self, data: bytes) -> None:
+        if self._peer is not None:
+            with suppress(OSError):
+                self.link.sendto(data, self._peer)
+                self.found.sent += 1
+
+
+def _listed(values: Any) -> str:
+    return f"[{', '.join(f'{x:.3g}' for x in values)}]"
+
+
+@checked
+def run_plant(
+    robot: "Robot", port: int = udp.PORT, duration: float = np.inf, **options: Any
+) -> PlantRun:
+    """Simulate an arm in real time behind a UDP port until `duration`, SIGINT or SIGTERM.
+
+    Options: host, q0, rate (steps per second), loss (0 to 1), delay and jitter (seconds), of both
+    ways, seed,
+    encoder (rad or m per count), stops, keep (the rows).
+    """
+    known = passed_on(options, PlantServer, "robot", "port")
+    return serve(PlantServer(robot, port, **known), duration)
+
+
+def serve(
+    server: PlantServer, duration: float = np.inf, ready: Callable[[], None] = lambda: None
+) -> PlantRun:
+    """Run a plant in the foreground: signals end it, and it comes first where that is allowed.
+
+    `ready` is called once signals end it with its report.
+    """
+    with signals_to(server.stop), first_in_line():
+        ready()
+        return server.run(duration)

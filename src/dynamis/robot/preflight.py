@@ -1,0 +1,91 @@
+"""Preflight of a robot: what its model gives away, and what only its dynamics do."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..compile import arrays as door
+from ..dynamics import equation
+from ..errors import DynamisError
+from ..model.chain import Chain
+from ..model.check.finding import Finding, Numbers, listed
+from ..model.check.model import check_model
+
+if TYPE_CHECKING:
+    from . import Robot
+
+SAMPLES = 48  # configurations in which the mass matrix is looked at
+UNFELT = 1e-9  # m; a weight that acts on every joint at a shorter lever is not felt
+INDEFINITE = 1e-9  # an eigenvalue this far below zero, next to the largest, is no rounding error
+
+
+def preflight(robot: "Robot") -> list[Finding]:
+    """Every finding about a robot, worst first."""
+    findings = check_model(robot.model)
+    try:
+        chain, q = robot.chain, _configurations(robot)
+    except DynamisError:  # the model check has already said why
+        return findings
+    return sorted(findings + _weightless(robot, chain, q) + _singular(robot, chain, q))
+
+
+def _weightless(robot: "Robot", chain: Chain, q: np.ndarray) -> list[Finding]:
+    """Gravity that no joint ever feels, though the arm has mass."""
+    g, model = robot.gravity, robot.model
+    bodies = [Numbers(model).body(x) for x in (*model.links, model.payload) if x is not None]
+    weight = sum(abs(body.m) for body in bodies if body) * float(np.linalg.norm(g))
+    torque = door.evaluate(
+        lambda q, fn: equation.gravity_torque(chain, q, fn), [q], [1], (robot.n,), ("q",)
+    )
+    if weight == 0.0 or not np.abs(torque).max() <= UNFELT * weight:
+        return []
+    what = f"no joint feels {listed(g)}: is it in the right direction?"
+    remedy = (
+        "right for an arm that moves in a horizontal plane; for one in the vertical plane xy give "
+        "(0, -9.81, 0)"
+    )
+    return [Finding("note", "gravity", what, remedy)]
+
+
+def _singular(robot: "Robot", chain: Chain, q: np.ndarray) -> list[Finding]:
+    """The joint at which the mass matrix has no positive pivot, in any of the configurations."""
+    pivots = door.evaluate(
+        lambda q, fn: equation.pivots(chain, q, fn), [q], [1], (robot.n,), ("q",)
+    )
+    bad = np.isnan(pivots)
+    if not bad.any():
+        return []
+    lost = np.asarray(bad.any(axis=1))
+    joint = max(int(np.flatnonzero(row)[-1]) for row in bad[lost])  # before it every pivot is lost
+    name = robot.joint_names[joint]
+    negative = _indefinite(robot.mass_matrix(q))
+    kind = "a mass matrix that is not positive definite" if negative else "a singular mass matrix"
+    when = "everywhere" if lost.all() else _where(robot, lost)
+    reason = "" if negative else ": nothing resists its acceleration"
+    what = f"has {kind} {when}{reason}; forward dynamics will refuse"
+    remedy = "give the links it moves an inertia about its axis, or the joint a rotor inertia"
+    level = "error" if lost.all() or negative else "warning"
+    return [Finding(level, f"joint {name!r}", what, remedy)]
+
+
+def _indefinite(M: np.ndarray) -> bool:
+    """Whether some kinetic energy is negative: an eigenvalue below zero."""
+    if not np.isfinite(M).all():
+        return False
+    eigenvalues = np.linalg.eigvalsh(M)
+    largest = np.abs(eigenvalues).max(axis=1)
+    return bool((eigenvalues[:, 0] < -INDEFINITE * largest).any())
+
+
+def _configurations(robot: "Robot") -> np.ndarray:
+    """The named positions, then always the same random ones, within the limits if there are any."""
+    low, high = np.sort(np.clip(robot.limits, -np.pi, np.pi)).T
+    anywhere = np.random.default_rng(0).uniform(low, high, (SAMPLES, robot.n))
+    return np.concatenate([*(q[None] for q in robot.configurations.values()), anywhere])
+
+
+def _where(robot: "Robot", lost: np.ndarray) -> str:
+    names = [repr(name) for name, bad in zip(robot.configurations, lost, strict=False) if bad]
+    if names:
+        return "in configuration " + ", ".join(names)
+    return f"in {100 * lost.mean():.0f} % of the configurations tried"

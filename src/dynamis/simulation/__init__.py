@@ -1,0 +1,17 @@
+"""Simulation: an arm in time, with friction that holds, drives, sensors and controllers."""
+
+from ..control.sensors import Sensors
+from .run import Energy, Event, Measurement, Run
+from .simulate import simulate
+from .tableau import INTEGRATORS, Tableau
+
+__all__ = [
+    "INTEGRATORS",
+    "Energy",
+    "Event",
+    "Measurement",
+    "Run",
+    "Sensors",
+    "Tableau",
+    "simulate",
+]

@@ -1,0 +1,194 @@
+"""Steps of their own length: an embedded pair with error control, dense output and events.
+
+Where a joint that rubs would turn back or let go, or reaches its stop, the step ends just there.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .stages import Forces, Pieces, Torque, between
+from .tableau import Tableau
+
+BEYOND = 1e8  # rad, m or per second: nothing that moves is here
+SAFETY, SMALLEST, LARGEST = 0.9, 0.2, 5.0
+SHORTEST = 1e-12  # of the duration: below this the problem cannot be followed
+LOOKS = 8  # instants of a step at which events are looked for
+SEARCH = 60  # halvings to find one
+REPEATS = 20  # events in no time after which one is passed over
+
+
+class TooShortError(Exception):
+    """The steps became too short: the time and the states then."""
+
+
+class LeftError(Exception):
+    """What moves left this world: the time."""
+
+
+def adaptive_steps(
+    pieces: Pieces,
+    x: np.ndarray,
+    times: np.ndarray,
+    tableau: Tableau,
+    tolerance: float,
+    forces: Forces,
+    torque: Torque | None,
+    record: Callable[[int, np.ndarray], None],
+    longest: float,
+    breaks: np.ndarray,
+    at_break: Callable[[int, np.ndarray], np.ndarray] | None = None,
+) -> np.ndarray:
+    """Integrate over `times`; `record(k, x)` gets the state at times[k].
+
+    No step crosses one of `breaks` (control samples); `at_break(k, x)` changes the state there.
+    Members of an ensemble share the steps, so none is less accurate than alone. One that cannot be
+    followed is NaN from then on; when none is left, TooShortError or LeftError tells when.
+    """
+    size, end = pieces.slots.integrated, float(times[-1])
+    first, lost = min(longest, _first_step(times, breaks)), np.zeros(len(x), dtype=bool)
+    t, h, k, b, short = 0.0, first, 0, 0, 0
+    if at_break is not None and len(breaks) and breaks[0] == 0.0:
+        x, b = at_break(0, x), 1
+    k = _recorded_at(pieces, x, t, forces, torque, record, times, k)
+    while k < len(times):
+        goal = breaks[b] if b < len(breaks) else end
+        h = min(h, longest)
+        last = t + h >= goal - 1e-14 * max(1.0, goal)
+        step = goal - t if last else h
+        start, stop, rates = pieces.step(x, t, step, tableau, forces, torque)
+        errors = _errors(start, stop, rates, tableau, step, tolerance, size)
+        errors[lost] = 0.0
+        error = float(np.max(errors))
+        if not error <= 1.0:
+            h = (
+                step * max(SMALLEST, SAFETY * error ** (-1.0 / tableau.order))
+                if np.isfinite(error)
+                else step * SMALLEST
+            )
+            if h < SHORTEST * end:
+                lost |= ~(errors <= 1.0)
+                if lost.all():
+                    raise TooShortError(t, x)
+                x, h = np.where(lost[:, None], np.nan, x), first
+            continue
+
+        share = _event(pieces, start, rates, tableau, t, step, forces, torque)
+        short = short + 1 if step * share <= SHORTEST * end else 0
+        if share < 1.0 and short < REPEATS:
+            step, last = max(step * share, SHORTEST * end), False
+            start, stop, rates = pieces.step(x, t, step, tableau, forces, torque)
+        while k < len(times) and times[k] < t + step - 1e-14 * max(1.0, t):
+            inside = start.copy()
+            inside[:, :size] = between(start, rates, tableau, step, (times[k] - t) / step)
+            record(k, _acting(pieces, inside, float(times[k]), t, forces, torque))
+            k += 1
+        x = pieces.finish(start, stop, step)
+        t = goal if last else t + step
+        if last and b < len(breaks):
+            x = at_break(b, x) if at_break is not None else x
+            b += 1
+        k = _recorded_at(pieces, x, t, forces, torque, record, times, k)
+        grow = LARGEST if error == 0.0 else min(LARGEST, SAFETY * error ** (-1.0 / tableau.order))
+        if share == 1.0:
+            h = (max(h, step) if last else step) * max(SMALLEST, grow)
+        lost |= ~(np.abs(x[:, :size]) < BEYOND).all(axis=1)
+        if lost.all():
+            raise LeftError(t)
+        x[lost] = np.nan
+    return x
+
+
+def _first_step(times: np.ndarray, breaks: np.ndarray) -> float:
+    steps = [times[-1] / 100.0, *(np.diff(breaks[:2]))]
+    return float(min(steps))
+
+
+def _recorded_at(
+    pieces: Pieces, x: np.ndarray, t: float, forces: Any, torque: Any,
+    record: Any, times: np.ndarray, k: int,
+) -> int:  # fmt: skip
+    """Record the state at t itself, with what acts from then on."""
+    if k < len(times) and abs(times[k] - t) <= 1e-14 * max(1.0, t):
+        record(k, _acting(pieces, x, t, t, forces, torque))
+        return k + 1
+    return k
+
+
+def _acting(
+    pieces: Pieces, x: np.ndarray, t: float, since: float, forces: Forces, torque: Torque | None
+) -> np.ndarray:  # fmt: skip
+    """The state with what acts at t, in a step that began at `since`."""
+    y = x.copy()
+    if torque is not None:
+        q, qd = pieces.slots.part(y, "q"), pieces.slots.part(y, "qd")
+        pieces.slots.part(y, "command")[...] = torque(t, q, qd)
+    return pieces.call("begin", y, np.concatenate([[t], forces(t, since)]), 0.0)
+
+
+def _errors(
+    start: np.ndarray,
+    stop: np.ndarray,
+    rates: Any,
+    tableau: Tableau,
+    h: float,
+    tolerance: float,
+    size: int,
+) -> np.ndarray:
+    """Largest estimated error of every member, in units of what is tolerated."""
+    wrong = np.zeros_like(rates[0])
+    for b, c, k in zip(tableau.b, tableau.lower or (), rates, strict=True):
+        wrong += h * (b - c) * k
+    scale = tolerance * (1.0 + np.maximum(np.abs(start[:, :size]), np.abs(stop[:, :size])))
+    with np.errstate(all="ignore"):
+        worst = np.abs(wrong / scale)
+    return np.max(worst, axis=1, initial=0.0)
+
+
+def _event(
+    pieces: Pieces, start: np.ndarray, rates: Any, tableau: Tableau, t: float, h: float,
+    forces: Forces, torque: Torque | None,
+) -> float:  # fmt: skip
+    """The share of the step after which something changes; 1 if nothing does.
+
+    A joint turns back, meets a stop or lets go; the power through a gear turns round.
+    """
+    loss = pieces.slots.part(start, "loss")
+    if not (any(pieces.holds) or loss.size):
+        return 1.0
+    held = (pieces.slots.part(start, "direction") == 0.0) & pieces.holds
+
+    def happened(s: float) -> bool:
+        full, y = start.copy(), between(start, rates, tableau, h, s)
+        full[:, : y.shape[1]] = y
+        if _crossed(pieces, start, full).any():
+            return True
+        if not (held.any() or loss.size):
+            return False
+        then = _acting(pieces, full, t + s * h, t, forces, torque)
+        let_go = pieces.slots.part(then, "direction")[held].any()
+        return bool(let_go or (pieces.slots.part(then, "loss") != loss).any())
+
+    looks = [k / LOOKS for k in range(1, LOOKS + 1)]
+    high = next((s for s in looks if happened(s)), 0.0)
+    if not high:
+        return 1.0
+    low = high - 1.0 / LOOKS
+    for _ in range(SEARCH):
+        middle = 0.5 * (low + high)
+        if happened(middle):
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def _crossed(pieces: Pieces, start: np.ndarray, end: np.ndarray) -> np.ndarray:
+    slots, plant = pieces.slots, pieces.plant
+    d, qd, q = (slots.part(a, n) for a, n in ((start, "direction"), (end, "qd"), (end, "q")))
+    crossed = pieces.rubs & (d * qd < 0.0)
+    for i, stop in enumerate(plant.stops):
+        if stop is not None:
+            crossed[:, i] |= (q[:, i] > stop[1]) | (q[:, i] < stop[0])
+    return crossed

@@ -1,0 +1,144 @@
+"""The task of the control computer: read the sensors, run the observer and the controller."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+from ..compile.arm import Arm, arm_of
+from ..control.controller import Controller, Measured, Reference, begun, intact, stepped
+from ..control.sensors import Sensors
+from ..lazy import cached_property
+from ..model.chain import chain
+from ..spatial.functions import MATH, Functions
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+
+Scalars = Sequence[Any]
+
+
+@dataclass(frozen=True)
+class Brain:
+    """A controller and an observer at one sample time, with the sensors they read.
+
+    `immediate`: torques act at once; otherwise they wait in `computed` until the delay is over.
+    """
+
+    robot: "Robot"
+    controller: Controller | None
+    observer: Any
+    sensors: Sensors
+    immediate: bool
+
+    @cached_property
+    def _values(self) -> dict[str, list[float]]:
+        """Everything it computes with, by name."""
+        values = {"sensors": self.sensors.constants(self.robot)}
+        for part in ("controller", "observer"):
+            block = getattr(self, part)
+            if block is not None:
+                values |= {f"{part}.{k}": list(v) for k, v in block.gains(self.robot).items()}
+        return values
+
+    @property
+    def constants(self) -> list[float]:
+        """The same as one vector."""
+        return [x for row in self._values.values() for x in row]
+
+    def _named(self, constants: Scalars) -> dict[str, list[Any]]:
+        named, start = {}, 0
+        for name, row in self._values.items():
+            named[name] = list(constants[start : start + len(row)])
+            start += len(row)
+        return named
+
+    def _arm(self, block: Any, fn: Functions) -> Arm:
+        return arm_of((block.model or self.robot).model, fn)
+
+    @property
+    def key(self) -> str | None:
+        """What decides the code; None if a user wrote a part of it."""
+        blocks = [block for block in (self.controller, self.observer) if block is not None]
+        if not all(intact(part) for part in (self.sensors, *blocks)):
+            return None
+        sizes = {name: len(row) for name, row in self._values.items()}
+        parts = [self.sensors.key, str(self.immediate), repr(sizes)]
+        for block in blocks:
+            parts += [block.key, repr(chain((block.model or self.robot).model))]
+        return "\n".join(parts)
+
+    @cached_property
+    def _sizes(self) -> dict[str, int]:
+        rest = [0.0] * self.robot.n
+        return {k: len(v) for k, v in self.start(rest, rest, 1.0, self.constants, MATH).items()}
+
+    def slots(self) -> dict[str, int]:
+        """State of the computer."""
+        return dict(self._sizes)
+
+    def start(
+        self, q: Scalars, qd: Scalars, dt: Any, constants: Scalars, fn: Functions
+    ) -> dict[str, list[Any]]:
+        """State before the first sample."""
+        named = self._named(constants)
+        state = dict(self.sensors.start(q, qd, dt, named["sensors"], fn))
+        state["computed"] = [0.0 * x for x in q]
+        first = Measured(0.0, self.sensors.counted(q, named["sensors"], fn), list(qd))
+        for part in ("controller", "observer"):
+            block = getattr(self, part)
+            if block is not None:
+                gains = _gains(named, part)
+                own = begun(block, self._arm(block, fn), gains, first)
+                state |= {f"{part}.{name}": v for name, v in own.items()}
+        if self.observer is not None:
+            state |= {"observed": [0.0 * x for x in q], "impulse": [0.0 * x for x in q]}
+        return state
+
+    def step(
+        self,
+        x: SimpleNamespace,
+        t: Any,
+        reference: Reference,
+        noise: Scalars,
+        constants: Scalars,
+        dt: Any,
+        fn: Functions,
+    ) -> SimpleNamespace:
+        """One sample."""
+        named, new = self._named(constants), dict(vars(x))
+        new |= self.sensors.read(x, noise, named["sensors"], dt, fn)
+        measured = Measured(t, new["measured_q"], new["measured_qd"])
+        if self.observer is not None:
+            state = _state(x, "observer")
+            arm = self._arm(self.observer, fn)
+            acted = [a / dt for a in x.impulse]  # the mean torque since the last sample
+            estimate, after = stepped(
+                self.observer, arm, _gains(named, "observer"), state, measured, acted, dt
+            )
+            new["impulse"] = [0.0 * a for a in x.impulse]
+            new |= {
+                "observed": list(estimate),
+                **{f"observer.{k}": list(v) for k, v in after.items()},
+            }
+        if self.controller is not None:
+            state = _state(x, "controller")
+            arm = self._arm(self.controller, fn)
+            tau, after = stepped(
+                self.controller, arm, _gains(named, "controller"), state, measured, reference, dt
+            )
+            new |= {"computed": list(tau), **{f"controller.{k}": list(v) for k, v in after.items()}}
+        if self.immediate:
+            new["command"] = list(new["computed"])
+        return SimpleNamespace(**new)
+
+
+def _gains(named: Mapping[str, list[Any]], part: str) -> SimpleNamespace:
+    start = f"{part}."
+    return SimpleNamespace(
+        **{k.removeprefix(start): v for k, v in named.items() if k.startswith(start)}
+    )
+
+
+def _state(x: SimpleNamespace, part: str) -> SimpleNamespace:
+    return _gains(vars(x), part)

@@ -1,0 +1,366 @@
+"""Runs tasks step after step: in machine code, or in Python over arrays."""
+
+import ctypes
+import math
+from collections.abc import Sequence
+from functools import cache
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from ..compile.arrays import NUMPY
+from ..compile.service import compiling, digest, share, stored, thread_count
+from ..errors import OptionError, ShapeError
+from ..lazy import LOCK
+from ..robot.calls import run as run_code
+from ..spatial.functions import MATH
+from .adaptive import BEYOND, SHORTEST, LeftError, TooShortError, adaptive_steps
+from .assembly import Machinery
+from .progress import bar
+from .record import Recorder
+from .settings import Settings
+from .signals import returned
+from .tasks import Task
+
+GROUP = 64  # members that stay in the processor's cache together
+
+
+@cache
+def _machine_loop() -> Any:
+    from ..compile.llvm_loop import NAME, loop_module
+
+    with LOCK:
+        from ..compile.machine import Loaded, object_code
+
+        loaded = Loaded(stored(digest(NAME), lambda: object_code(loop_module())))
+    integer, pointer = ctypes.c_int64, ctypes.c_void_p
+    kinds = [integer] * 4 + [pointer] * 8 + [integer] * 4 + [pointer, integer]
+    return ctypes.CFUNCTYPE(None, *kinds)(loaded.address(NAME)), loaded
+
+
+class MachineLoop:
+    """Tasks as machine code; the state of every member stays where it is."""
+
+    def __init__(self, tasks: Sequence[Task], members: int = 1, threads: int | None = None):
+        self.tasks, self.threads, self.members = list(tasks), threads, members
+        self.codes = [task.code(members) for task in tasks]
+        self._call, self._keep = _machine_loop()
+        self._functions = (ctypes.c_void_p * len(tasks))(*(c.batch for c in self.codes))
+        self._periods = (ctypes.c_int64 * len(tasks))(*(t.period for t in tasks))
+        self._phases = (ctypes.c_int64 * len(tasks))(*(t.phase for t in tasks))
+        self._rows = (ctypes.c_int64 * len(tasks))(*(t.signals for t in tasks))
+
+    def run(
+        self,
+        x: np.ndarray,
+        first: int,
+        steps: int,
+        signals: Sequence[np.ndarray],
+        constants: Sequence[np.ndarray],
+        saved: np.ndarray,
+        early: int,
+        every: int,
+    ) -> None:
+        """Steps first .. first + steps - 1 of the members x (count, size); rows go to `saved`."""
+        operations = sum(
+            c.operations / t.period for c, t in zip(self.codes, self.tasks, strict=True)
+        )
+        count = len(x)
+        threads = min(thread_count(self.threads, int(operations * steps) + 1, count), count)
+        per = max(1, min(GROUP, -(-count // threads)))
+
+        def span(a: int, b: int) -> None:
+            self._span(x, a, b, first, steps, signals, constants, saved, early, every)
+
+        share(span, pairwise([*range(0, count, per), count]), threads)
+
+    def _span(
+        self,
+        x: np.ndarray,
+        a: int,
+        b: int,
+        first: int,
+        steps: int,
+        signals: Sequence[np.ndarray],
+        constants: Sequence[np.ndarray],
+        saved: np.ndarray,
+        early: int,
+        every: int,
+    ) -> None:
+        tasks, size = len(self.tasks), x.shape[1]
+        strides = [c.shape[1] if c.ndim == 2 else 0 for c in constants]
+        starts = [c.ctypes.data + 8 * a * s for c, s in zip(constants, strides, strict=True)]
+        self._call(
+            b - a,
+            first,
+            steps,
+            tasks,
+            self._functions,
+            self._periods,
+            self._phases,
+            x.ctypes.data + 8 * a * size,
+            (ctypes.c_void_p * tasks)(*(s.ctypes.data for s in signals)),
+            self._rows,
+            (ctypes.c_void_p * tasks)(*starts),
+            (ctypes.c_int64 * tasks)(*strides),
+            size,
+            early,
+            saved.shape[2],
+            every,
+            saved.ctypes.data + a * saved.strides[0],
+            saved.strides[0] // 8,
+        )
+
+
+class PythonLoop:
+    """The same tasks without machine code: over floats for one member, over arrays for several."""
+
+    def __init__(self, tasks: Sequence[Task], members: int = 1, threads: int | None = None):
+        self.tasks = list(tasks)
+
+    def run(
+        self,
+        x: np.ndarray,
+        first: int,
+        steps: int,
+        signals: Sequence[np.ndarray],
+        constants: Sequence[np.ndarray],
+        saved: np.ndarray,
+        early: int,
+        every: int,
+    ) -> None:
+        """As MachineLoop.run."""
+        done, row = [0] * len(self.tasks), 0
+        last, kept = len(self.tasks) - 1, saved.shape[2]
+        with np.errstate(all="ignore"):
+            for k in range(first, first + steps):
+                recording = k % every == 0
+                for j, task in enumerate(self.tasks):
+                    if j == last and recording:
+                        saved[:, row, :early] = x[:, :early]
+                    if k % task.period == task.phase:
+                        x[...] = evaluated(task, x, signals[j][done[j]], constants[j])
+                        done[j] += 1
+                if recording:
+                    saved[:, row, early:] = x[:, early:kept]
+                    row += 1
+
+
+def evaluated(task: Task, x: np.ndarray, signal: np.ndarray, constants: np.ndarray) -> Any:
+    """A task over every member, by its own function."""
+    if len(x) == 1:
+        numbers = constants.reshape(-1)[-task.constants :].tolist()
+        return task.function(x[0].tolist(), signal.tolist(), numbers, MATH)
+    columns = list(constants.T) if constants.ndim == 2 else constants.tolist()
+    result = task.function(list(x.T), signal.tolist(), columns, NUMPY)
+    return np.stack([np.broadcast_to(r, len(x)) for r in result], axis=-1)
+
+
+# ways through time: in machine code, by samples, by stages, by steps of any length
+
+CHUNK = 4096  # steps between looks at the clock, at the events and at the numbers
+SLOW_CHUNK = 64
+
+
+def in_machine_code(s: Settings, m: Machinery, recorder: Recorder) -> None:
+    """Everything compiled, step after step."""
+    fast = compiling()
+    loop = (MachineLoop if fast else PythonLoop)(m.tasks, s.count, s.threads)
+    x, constants, early = m.start(), m.constants(), m.slots.integrated
+    chunk = CHUNK if fast else SLOW_CHUNK
+    chunk = max(1, chunk // max(1, s.count // 256))
+    with bar(s, s.steps) as progress:
+        for first in range(0, s.steps, chunk):
+            steps = min(chunk, s.steps - first)
+            row = -(-first // s.save_every)
+            upto = -(-(first + steps) // s.save_every)
+            rows = recorder.rows[:, row:upto]
+            loop.run(x, first, steps, m.signals(first, steps), constants, rows, early, s.save_every)
+            progress(first + steps)
+            if not recorder.fine(upto):
+                return
+    _last(s, m, recorder, loop, x)
+
+
+def _last(s: Settings, m: Machinery, recorder: Recorder, loop: Any, x: np.ndarray) -> None:
+    """The short step that may be left, and the last instant."""
+    early = m.slots.integrated
+    if s.short:
+        whole = np.zeros((s.count, 1, recorder.kept))
+        signals = m.signals(s.steps, 1)
+        signals[-1] = m.plant_rows(np.array([s.dt * s.steps]), s.short)
+        loop.run(x, s.steps, 1, signals, m.constants(s.short), whole, early, 1)
+        if s.steps % s.save_every == 0:
+            recorder.rows[:, [s.steps // s.save_every]] = whole
+    final = np.zeros((s.count, 1, recorder.kept))
+    y = x.copy()
+    if s.short:
+        alone = type(loop)([m.plant_task], s.count, s.threads)
+        signal = m.plant_rows(np.array([s.duration]), s.short)
+        alone.run(y, 0, 1, [signal], m.constants(s.short)[-1:], final, early, 1)
+    else:
+        loop.run(y, s.steps, 1, m.signals(s.steps, 1), m.constants(), final, early, 1)
+    recorder.rows[:, -1:] = final
+    recorder.fine(len(recorder.t))
+
+
+def _sampled(s: Settings, m: Machinery, x: np.ndarray, t: float, sample: int) -> np.ndarray:
+    """The computer's sample when a Python function is the controller, or between free steps."""
+    row = m.brain_rows(np.array([t]), np.array([sample]))[0]
+    constants = np.array([s.period * s.dt, *m.brain.constants])
+    if compiling():
+        x = run_code(m.brain_code, [x, row, constants], ("x", "signal", "constants"))
+    else:
+        x = np.atleast_2d(np.array(evaluated(m.brain_task, x, row, constants)))
+    if s.function is not None and s.sampled:
+        q, qd = (m.slots.part(x, name) for name in ("measured_q", "measured_qd"))
+        tau = asked_firmly(s, t, q, qd)
+        m.slots.part(x, "computed")[...] = tau
+        if s.delay == 0:
+            m.slots.part(x, "command")[...] = tau
+    return x
+
+
+def asked(s: Settings, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+    """Torques of the user's function, (count, n); one arm is given vectors."""
+    one = s.shape == ()
+    shape = (s.n,) if one else (*s.shape, s.n)
+    given = s.function(t, q.reshape(shape).copy(), qd.reshape(shape).copy())  # type: ignore[misc]
+    tau = returned(given, f"controller at t = {t:g} s")
+    if tau.shape not in (shape, (s.n,)):
+        raise ShapeError(f"controller returned shape {tau.shape} at t = {t:g}, expected {shape}")
+    return np.broadcast_to(tau, shape).reshape(q.shape)
+
+
+def asked_firmly(s: Settings, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+    """The same; where the arm is of this world the torques must be numbers."""
+    tau = asked(s, t, q, qd)
+    bad = ~np.isfinite(tau)
+    if bad.any():
+        with np.errstate(invalid="ignore"):
+            bad &= ((np.abs(q) < BEYOND) & (np.abs(qd) < BEYOND)).all(axis=-1, keepdims=True)
+        if bad.any():
+            raise OptionError(
+                f"controller returned {tau[bad][0]} at t = {t:g} s, expected finite numbers"
+            )
+    return tau
+
+
+def _latched(s: Settings, m: Machinery, x: np.ndarray, k: int) -> np.ndarray:
+    """What was computed begins to act, if the delay is over at step k."""
+    if s.delay and k % s.period == s.delay % s.period:
+        m.slots.part(x, "command")[...] = m.slots.part(x, "computed")
+    return x
+
+
+def by_samples(s: Settings, m: Machinery, recorder: Recorder) -> None:
+    """A Python function as controller at its sample time; the arm in machine code in between."""
+    loop = (MachineLoop if compiling() else PythonLoop)([m.plant_task], s.count, s.threads)
+    x, constants, early = m.start(), m.constants()[-1:], m.slots.integrated
+
+    def go(first: int, last: int) -> None:
+        if last > first:
+            row, upto = -(-first // s.save_every), -(-last // s.save_every)
+            rows = recorder.rows[:, row:upto]
+            signal = [m.plant_signal(first, last - first)]
+            loop.run(x, first, last - first, signal, constants, rows, early, s.save_every)
+
+    with bar(s, s.steps) as progress:
+        for k in range(0, s.steps, s.period):
+            x[...] = _sampled(s, m, _latched(s, m, x, k), k * s.dt, k // s.period)
+            end = min(k + s.period, s.steps)
+            middle = min(k + s.delay, end) if s.delay < s.period else end
+            go(k, middle)
+            if middle < end:
+                _latched(s, m, x, middle)
+                go(middle, end)
+            progress(end)
+            if not recorder.fine(-(-end // s.save_every)):
+                return
+    _latched(s, m, x, s.steps)
+    if s.steps % s.period == 0:
+        x[...] = _sampled(s, m, x, s.steps * s.dt, s.steps // s.period)
+    _last(s, Machinery(s, only="plant"), recorder, loop, x)
+
+
+def by_pieces(s: Settings, m: Machinery, recorder: Recorder) -> None:
+    """A Python function asked at every stage of the integrator; an observer at its samples."""
+    pieces, x = m.pieces, m.start()
+
+    def forces(t: float, since: float) -> np.ndarray:
+        return m.forces(np.array([t]), np.array([since]))[0]
+
+    def torque(t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        return asked_firmly(s, t, q, qd)
+
+    ends = [*(s.dt * np.arange(1, s.steps + 1)), *([s.duration] if s.short else [])]
+    t, row = 0.0, 0
+    with bar(s, len(ends)) as progress:
+        for k, end in enumerate(ends):
+            if m.computes and k % s.period == 0:
+                x = _sampled(s, m, x, t, k // s.period)
+            start, stop, _ = pieces.step(x, t, end - t, s.tableau, forces, torque)
+            if k % s.save_every == 0:
+                recorder.put(row, start)
+                recorder.filled, row = row, row + 1
+                if not recorder.fine(row):
+                    return
+            x = pieces.finish(start, stop, end - t)
+            t = float(end)
+            progress(k + 1)
+    if m.computes and s.steps % s.period == 0 and not s.short:
+        x = _sampled(s, m, x, t, s.steps // s.period)
+    m.slots.part(x, "command")[...] = torque(t, m.slots.part(x, "q"), m.slots.part(x, "qd"))
+    last = pieces.call("begin", x, np.concatenate([[t], forces(t, t)]), s.dt)
+    recorder.rows[:, -1] = last[:, : recorder.kept]
+    recorder.fine(len(recorder.t))
+
+
+def adaptive(s: Settings, m: Machinery, recorder: Recorder) -> None:
+    """Steps of their own length, ended at every control sample and every event of friction."""
+    pieces, x = m.pieces, m.start()
+
+    def forces(t: float, since: float) -> np.ndarray:
+        return m.forces(np.array([t]), np.array([since]))[0]
+
+    def torque(t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        return asked(s, t, q, qd)
+
+    continuous = s.function is not None and not s.sampled
+    every = 1 if s.stepwise else s.period  # steps between instants that none may cross
+    breaks = np.zeros(0)
+    if m.computes or s.stepwise:
+        breaks = s.dt * np.arange(0, math.floor(s.duration / s.dt + 1e-9) + 1, every)
+
+    def at_break(k: int, state: np.ndarray) -> np.ndarray:
+        if not m.computes or k * every % s.period:
+            return state
+        return _sampled(s, m, state, float(breaks[k]), k * every // s.period)
+
+    if s.delay:
+        raise OptionError("delay needs steps of one length", 'use integrator="rk4"')
+    with bar(s, len(recorder.t)) as progress:
+
+        def record(k: int, state: np.ndarray) -> None:
+            recorder.rows[:, k] = state[:, : recorder.kept]
+            progress(k + 1)
+            if not recorder.ended and not recorder.fine(k + 1):
+                raise StopIteration
+
+        try:
+            adaptive_steps(
+                pieces, x, recorder.t, s.tableau, s.tolerance, forces,
+                torque if continuous else None, record, s.duration / 10.0, breaks, at_break,
+            )  # fmt: skip
+        except TooShortError as short:
+            if continuous:
+                at, state = short.args
+                beyond = at + 10.0 * SHORTEST * s.duration  # where the last attempts looked
+                for then in (at, beyond):
+                    asked_firmly(s, then, m.slots.part(state, "q"), m.slots.part(state, "qd"))
+            recorder.give_up(recorder.filled, short.args[0])
+        except LeftError as left:
+            recorder.diverge(recorder.filled, left.args[0])
+        except StopIteration:
+            return

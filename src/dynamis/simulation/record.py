@@ -1,0 +1,169 @@
+"""Keeps what a simulation passes through, and makes a Run of it."""
+
+from typing import Any
+
+import numpy as np
+
+from ..compile.arrays import numbers
+from ..errors import OptionError
+from ..trajectory.trajectory import State
+from .adaptive import BEYOND
+from .assembly import Machinery
+from .run import Measurement, Run
+from .settings import Settings
+
+MEMORY = 8e9  # bytes
+
+
+class Recorder:
+    """Rows of the state at the instants that are kept."""
+
+    def __init__(self, s: Settings, machinery: Machinery):
+        self.s, self.m = s, machinery
+        slots = machinery.slots
+        self.kept = slots.size if s.count == 1 else slots.slices["direction"].stop
+        instants = s.steps // s.save_every + 1
+        size = 8.0 * s.count * instants * self.kept
+        if size > MEMORY:
+            hint = "save fewer instants with save_every=..."
+            if s.events:
+                hint = "events look at every step: take longer steps, or simulate in parts"
+            raise OptionError(
+                f"{s.count} arms at {instants} instants need {size / 1e9:.0f} GB", hint
+            )
+        whole = np.arange(0, s.steps + 1, s.save_every)
+        self.t = s.dt * whole
+        self.k = whole
+        if s.short or whole[-1] != s.steps:
+            self.t = np.append(self.t, s.duration)
+            self.k = np.append(self.k, s.steps + bool(s.short))
+        self.rows = np.zeros((s.count, len(self.t), self.kept))
+        self.filled = 0
+        self.message, self.events = "", []
+        self.ended, self.diverged_at = False, None
+
+    def put(self, row: int, x: np.ndarray) -> None:
+        """One instant."""
+        self.rows[:, row] = x[:, : self.kept]
+        self.filled = max(self.filled, row + 1)
+
+    def fine(self, upto: int) -> bool:
+        """Whether the rows up to here are all of this world; one arm ends where they are not."""
+        first = self.filled
+        self.filled = upto
+        if self.s.shape != ():
+            return True
+        new = self.rows[0, first:upto, : 2 * self.s.n]
+        with np.errstate(invalid="ignore"):
+            bad = ~(np.abs(new) < BEYOND).all(axis=1)
+        if bad.any():
+            self.diverge(first + int(bad.argmax()))
+            return False
+        return self._events(first, upto)
+
+    def diverge(self, row: int, t: float | None = None) -> None:
+        """End a run before `row`."""
+        when = self.t[row] if t is None else t
+        self._end(row, f"diverged at t = {when:g} s")
+        self.diverged_at = float(when)
+
+    def give_up(self, row: int, t: float) -> None:
+        """End a run before `row` that cannot be followed as closely as was asked."""
+        tolerance = f"tolerance {self.s.tolerance:g}"
+        self._end(row, f"steps became too short at t = {t:g} s ({tolerance})")
+
+    def _end(self, row: int, message: str) -> None:
+        self.filled, self.message, self.ended = row, message, True
+        self.rows[:, row:] = np.nan
+
+    def _events(self, first: int, upto: int) -> bool:
+        from .events import crossings
+
+        if not self.s.events:
+            return True
+        found = crossings(self.s, self.t, self.rows[0], max(first - 1, 0), upto)
+        for event, terminal, row in found:
+            self.events.append(event)
+            if terminal:
+                self.filled, self.ended = row + 1, True
+                self.t = self.t.copy()
+                self.t[row] = event.t
+                n = self.s.n
+                self.rows[0, row, :n], self.rows[0, row, n : 2 * n] = event.q, event.qd
+                self.message = f"ended by event {event.name!r} at t = {event.t:g} s"
+                return False
+        return True
+
+    def run(self) -> Run:
+        """The result."""
+        s, m = self.s, self.m
+        kept = self._thinned()
+        t, rows = self.t[kept], self.rows[:, kept]
+        diverged: Any = self.diverged_at is not None
+        diverged_at: Any = self.diverged_at
+        if s.shape != ():
+            diverged, diverged_at, rows = self._members(rows, t)
+            gave_up = self.ended and self.diverged_at is None
+            if np.any(diverged) and not gave_up:
+                self.message = f"{int(np.sum(diverged))} of {s.count} diverged"
+
+        def part(name: str) -> np.ndarray:
+            found = rows[..., m.slots.slices[name]]
+            return np.ascontiguousarray(found.reshape(*s.shape, len(t), found.shape[-1]))
+
+        held = m.holds
+        states = {}
+        if s.count == 1:
+            states = {k: part(k) for k in m.slots.slices if "." in k or k in ("bristle", "current")}
+        wanted = None if s.reference is None else s.reference(t)
+        n = s.n
+        return Run(
+            robot=s.robot,
+            t=t,
+            q=part("q"),
+            qd=part("qd"),
+            tau=part("tau"),
+            friction=part("friction"),
+            stuck=(part("direction") == 0.0) & held,
+            dt=s.dt,
+            integrator=s.tableau.name,
+            reference=None
+            if wanted is None
+            else State(*(wanted[:, k * n : (k + 1) * n] for k in range(3))),
+            measured=self._measured(part, t, self.k[kept]) if s.count == 1 and m.computes else None,
+            observed=part("observed") if s.count == 1 and s.observer is not None else None,
+            states=states,
+            events=tuple(self.events),
+            diverged=diverged,
+            diverged_at=diverged_at,
+            message=self.message,
+        )
+
+    def _thinned(self) -> slice | np.ndarray:
+        """The rows to give: every one, or with events every few and the last."""
+        end = self.filled if self.s.shape == () else len(self.t)
+        if self.s.thin == 1:
+            return slice(end)  # a view: ensembles are large
+        kept = np.arange(0, end, self.s.thin)
+        return kept if not end or kept[-1] == end - 1 else np.append(kept, end - 1)
+
+    def _members(self, rows: np.ndarray, t: np.ndarray) -> tuple[Any, Any, np.ndarray]:
+        """Which members diverged, when; their rows from then on are NaN."""
+        s = self.s
+        with np.errstate(invalid="ignore"):
+            bad = ~(np.abs(rows[..., : 2 * s.n]) < BEYOND).all(axis=-1)
+        bad = np.logical_or.accumulate(bad, axis=1)
+        lost = bad.any(axis=1)
+        when = np.where(lost, t[bad.argmax(axis=1)] if len(t) else 0.0, np.nan)
+        rows = np.where(bad[..., None], np.nan, rows) if lost.any() else rows
+        return lost.reshape(s.shape), when.reshape(s.shape), rows
+
+    def _measured(self, part: Any, t: np.ndarray, k: np.ndarray) -> Measurement:
+        """What the computer logged at its samples that are among the rows."""
+        s = self.s
+        samples = (k % s.period == 0) & (k <= s.steps) & (np.abs(t - s.dt * k) <= 1e-6 * s.dt)
+        rng = np.random.default_rng([s.sensors.seed, 2])
+        tau = part("tau")[..., samples, :]
+        noise = numbers(s.sensors.torque_noise, "torque_noise", "") * rng.standard_normal(tau.shape)
+        q, qd = (part(name)[..., samples, :] for name in ("measured_q", "measured_qd"))
+        return Measurement(t[samples], q, qd, tau + noise)

@@ -1,0 +1,147 @@
+"""What a simulation leaves: states over time, and why it ended."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ..arguments import checked, passed_on
+from ..errors import OptionError
+from ..files import write_columns
+from ..lazy import cached_property
+from ..trajectory.trajectory import State
+
+if TYPE_CHECKING:
+    from ..control.metrics import TrackingMetrics
+    from ..robot import Robot
+
+
+class Energy(NamedTuple):
+    """Energies over time, (..., N)."""
+
+    kinetic: np.ndarray
+    potential: np.ndarray
+
+    @property
+    def total(self) -> np.ndarray:
+        """Kinetic and potential."""
+        return self.kinetic + self.potential
+
+
+class Event(NamedTuple):
+    """Something that happened: when, which, and the state then."""
+
+    t: float
+    name: str
+    q: np.ndarray
+    qd: np.ndarray
+
+
+class Measurement(NamedTuple):
+    """What was logged at the control samples: t (K,), the others (..., K, n)."""
+
+    t: np.ndarray
+    q: np.ndarray
+    qd: np.ndarray
+    tau: np.ndarray
+
+
+@dataclass(frozen=True, repr=False)
+class Run:
+    """A simulated motion: t (N,), and q, qd, tau (..., N, n) with tau as it acted.
+
+    `friction` holds the force of friction and joint stops, `stuck` which joints held. A run that
+    diverged ends where it did (`diverged`, `message`); one whose steps became too short for its
+    tolerance ends there too, and `message` alone says so. Members of an ensemble that could not be
+    followed are NaN from `diverged_at` on. Of an ensemble `measured` and `observed` are None and
+    `states` is empty.
+    """
+
+    robot: "Robot"
+    t: np.ndarray
+    q: np.ndarray
+    qd: np.ndarray
+    tau: np.ndarray
+    friction: np.ndarray
+    stuck: np.ndarray
+    dt: float
+    integrator: str
+    reference: State | None = None
+    measured: Measurement | None = None
+    observed: np.ndarray | None = None
+    states: Mapping[str, np.ndarray] = field(default_factory=dict)
+    events: Sequence[Event] = ()
+    diverged: Any = False
+    diverged_at: Any = None
+    message: str = ""
+
+    @property
+    def error(self) -> np.ndarray | None:
+        """e = q - q_d, (..., N, n); None without a reference."""
+        return None if self.reference is None else self.q - self.reference.q
+
+    @cached_property
+    def energy(self) -> Energy:
+        """Kinetic and potential energy over time."""
+        return Energy(
+            self.robot.kinetic_energy(self.q, self.qd), self.robot.potential_energy(self.q)
+        )
+
+    @property
+    def metrics(self) -> "TrackingMetrics":
+        """Tracking errors per joint: mean, RMS, largest; of an ensemble over all its members."""
+        from ..control.metrics import tracking_metrics
+
+        if self.error is None:
+            raise OptionError("this run had no reference", "give simulate a reference=...")
+        error = self.error.reshape(-1, self.error.shape[-1])
+        return tracking_metrics(error, self.robot.joint_names)
+
+    def plot(self, what: Any = None, **options: Any) -> Any:
+        """Figure of q, qd, tau, error and energy over time."""
+        from ..plots import plot_run
+
+        known = passed_on(options, plot_run, "run", "what")
+        return plot_run(self, **({} if what is None else {"what": what}), **known)
+
+    @checked
+    def animate(self, path: str | Path, **options: Any) -> Path:
+        """The moving arm as .gif, .mp4 or .html."""
+        from ..plots import animate
+
+        return animate(self, path, **passed_on(options, animate, "run", "path"))
+
+    @checked
+    def save(self, path: str | Path, measured: bool = False) -> Path:
+        """Columns t, q1.., qd1.., tau1.. as .csv or .npz; `measured`: what the sensors gave."""
+        if self.q.ndim != 2:
+            raise OptionError(
+                f"run holds an ensemble {self.q.shape[:-2]}, expected one arm to save"
+            )
+        if measured and self.measured is None:
+            raise OptionError("this run had no sensors to read", "give simulate a controller")
+        source: Any = self.measured if measured else self
+        return write_columns(path, {k: getattr(source, k) for k in ("t", "q", "qd", "tau")})
+
+    def to_pandas(self) -> Any:
+        """A pandas.DataFrame of columns t, q1.., qd1.., tau1.., friction1.., error1...
+
+        Of an ensemble the column `member` says whose rows they are. `dy.read_log` reads it back.
+        """
+        from ..interop.frames import to_pandas
+
+        return to_pandas(self)
+
+    def to_polars(self) -> Any:
+        """The same as a polars.DataFrame."""
+        from ..interop.frames import to_polars
+
+        return to_polars(self)
+
+    def __repr__(self) -> str:
+        members = "" if self.q.ndim == 2 else f" of {int(np.prod(self.q.shape[:-2]))} arms"
+        end = f", {self.message}" if self.message else ""
+        last = self.t[-1] if len(self.t) else 0.0
+        return f"Run({self.robot.name!r}{members}, {last:g} s, {len(self.t)} instants{end})"

@@ -1,0 +1,270 @@
+"""The arguments of a simulation, checked once."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..arguments import LARGEST, a_robot, flag, fraction, number, positive, whole
+from ..compile.arrays import as_batch, batch_shape, checked_threads, unmasked
+from ..control.controller import Controller, per_joint
+from ..control.momentum_observer import MomentumObserver
+from ..control.sensors import Sensors
+from ..errors import OptionError, shown
+from ..model.parameters import parameter_names
+from ..model.quantity import resolve
+from .motors import check_circuits
+from .signals import Force, Signal, accepts, reference_signal, signal
+from .tableau import Tableau, integrator_named
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+
+MOST = 1e15  # steps that can still be counted
+ROUNDING = 1e-9  # of a step: two instants this close are one
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything a simulation needs to know, in the form it needs it."""
+
+    robot: "Robot"
+    duration: float
+    dt: float
+    q0: np.ndarray  # (count, n)
+    qd0: np.ndarray
+    shape: tuple[int, ...]  # leading axes of the ensemble
+    tableau: Tableau
+    controller: Controller | None
+    function: Callable[..., Any] | None
+    observer: Any
+    sensors: Sensors
+    reference: Signal | None
+    feed: Force | None
+    outside: Force | None
+    wrench: Force | None
+    stepwise: bool  # whether any force is rows held for one step each
+    period: int  # steps per control sample
+    delay: int  # steps until what was computed acts
+    sampled: bool
+    stops: tuple[tuple[float, float] | None, ...]
+    restitution: float
+    drives: bool
+    parameters: np.ndarray | None  # (count, p)
+    save_every: int  # steps from one row to the next; 1 with events
+    thin: int  # rows from one that is given to the next
+    events: Sequence[Callable[..., Any]]
+    tolerance: float
+    threads: int | None
+    progress: bool | None
+
+    @property
+    def n(self) -> int:
+        """Joints."""
+        return self.robot.n
+
+    @property
+    def steps(self) -> int:
+        """Whole steps."""
+        return int(self.duration / self.dt + ROUNDING)
+
+    @property
+    def short(self) -> float:
+        """What is left after the whole steps, if anything."""
+        rest = self.duration - self.steps * self.dt
+        return rest if rest > ROUNDING * self.dt else 0.0
+
+    @property
+    def count(self) -> int:
+        """Arms."""
+        return len(self.q0)
+
+
+def settings(robot: "Robot", **given: Any) -> Settings:
+    """Check the arguments of `simulate`."""
+    a_robot(robot)
+    duration = positive(given["duration"], "duration", "seconds")
+    dt = positive(given["dt"], "dt", "seconds")
+    if dt > duration * (1 + ROUNDING):
+        raise OptionError(f"dt is {dt:g} s, longer than the duration of {duration:g} s")
+    if duration / dt > MOST:
+        raise OptionError(
+            f"duration is {duration:g} s, more steps of dt = {dt:g} s than can be counted"
+        )
+    q0, qd0, parameters, shape = _states(robot, given)
+    controller, function = _controller(given["controller"])
+    observer, events = _observer(given["observer"]), _functions(given["events"])
+    _finite_gains(controller, "controller", robot)
+    _finite_gains(observer, "observer", robot)
+    if events and shape != ():
+        raise OptionError(f"events of an ensemble {shape}", "simulate the arms one by one")
+    tableau = integrator_named(given["integrator"])
+    period, delay, sampled = _sampling(given, controller, dt)
+    sensors = Sensors() if given["sensors"] is None else given["sensors"]
+    if not isinstance(sensors, Sensors):
+        raise OptionError(f"sensors is {shown(sensors)}, expected dy.Sensors(...)")
+    for noise in ("torque_noise", "position_noise"):
+        _finite(per_joint(getattr(sensors, noise), noise, robot), noise)
+    n, name = robot.n, f"robot {robot.name!r}"
+    wanted = given["reference"] is not None or (
+        controller is not None and controller.needs_reference
+    )
+    if wanted and given["reference"] is None and len(np.unique(q0, axis=0)) > 1:
+        raise OptionError("an ensemble needs a reference", "give reference=...")
+    reference = reference_signal(given["reference"], n, q0[0], name) if wanted and len(q0) else None
+    checked_threads(given["threads"])
+    drives = flag(given["drives"], "drives")
+    if drives and not tableau.adaptive:
+        check_circuits(robot, tableau, dt)
+    save_every = whole(given["save_every"], "save_every")
+    return Settings(
+        robot=robot,
+        duration=duration,
+        dt=dt,
+        q0=q0,
+        qd0=qd0,
+        shape=shape,
+        tableau=tableau,
+        controller=controller,
+        function=function,
+        observer=observer,
+        sensors=sensors,
+        reference=reference,
+        feed=signal(given["torque"], "torque", n, dt, duration),
+        outside=signal(given["external"], "external", n, dt, duration),
+        wrench=signal(given["wrench"], "wrench", 6, dt, duration),
+        stepwise=any(np.ndim(unmasked(given[k])) == 2 for k in ("torque", "external", "wrench")),
+        period=period,
+        delay=delay,
+        sampled=sampled,
+        stops=stops_of(robot, q0) if flag(given["stops"], "stops") else (None,) * n,
+        restitution=fraction(given["restitution"], "restitution"),
+        drives=drives,
+        parameters=parameters,
+        save_every=1 if events else save_every,
+        thin=save_every if events else 1,
+        events=events,
+        tolerance=positive(given["tolerance"], "tolerance", "relative error"),
+        threads=given["threads"],
+        progress=None if given["progress"] is None else flag(given["progress"], "progress"),
+    )
+
+
+def _finite(numbers: Sequence[float], name: str) -> None:
+    bad = [x for x in numbers if not math.isfinite(x)]
+    if bad:
+        raise OptionError(f"{name} holds {bad[0]}, expected finite numbers")
+
+
+def _finite_gains(block: Any, name: str, robot: "Robot") -> None:
+    """Refuse gains that are not finite; a limit may be."""
+    if block is not None:
+        for gain, numbers in block.gains(robot).items():
+            if gain != "limit":
+                _finite(numbers, f"{name}: {gain}")
+
+
+def _states(robot: "Robot", given: dict) -> tuple[np.ndarray, np.ndarray, Any, tuple[int, ...]]:
+    """Initial states (and parameters) of every member, and the shape of the ensemble."""
+    n, what = robot.n, f"robot {robot.name!r} with joints {', '.join(robot.joint_names)}"
+    q0 = as_batch(np.zeros(n) if given["q0"] is None else given["q0"], "q0", (n,), what)
+    qd0 = as_batch(np.zeros(n) if given["qd0"] is None else given["qd0"], "qd0", (n,), what)
+    arrays, names = [q0, qd0], ["q0", "qd0"]
+    if given["parameters"] is not None:
+        size = len(parameter_names(robot.model))
+        arrays.append(as_batch(given["parameters"], "parameters", (size,), what))
+        names.append("parameters")
+    for array, name in zip(arrays, names, strict=True):
+        if not np.isfinite(array).all():
+            raise OptionError(
+                f"{name} holds {array[~np.isfinite(array)][0]}, expected finite numbers"
+            )
+    shape = batch_shape(names, [a.shape[:-1] for a in arrays])
+    full = [
+        np.broadcast_to(a, (*shape, a.shape[-1])).reshape(-1, a.shape[-1]).copy() for a in arrays
+    ]
+    return full[0], full[1], full[2] if len(full) == 3 else None, shape
+
+
+def _controller(value: Any) -> tuple[Controller | None, Callable[..., Any] | None]:
+    if value is None or isinstance(value, Controller):
+        return value, None
+    if callable(value) and not isinstance(value, type):
+        accepts(value, "controller", "t, q, qd")
+        return None, value
+    raise OptionError(
+        f"controller is {shown(value)}, expected one of dy.control or a function(t, q, qd)",
+        "a torque that depends on time only goes into torque=...",
+    )
+
+
+def _observer(value: Any) -> Any:
+    if value is None or isinstance(value, MomentumObserver):
+        return value
+    raise OptionError(f"observer is {shown(value)}, expected dy.control.MomentumObserver(...)")
+
+
+def _sampling(given: dict, controller: Controller | None, dt: float) -> tuple[int, int, bool]:
+    """Steps per control sample, steps of delay, and whether the user asked for sampling."""
+    asked = given["sample_time"]
+    if asked is None and controller is not None:
+        asked = controller.sample_time
+    lag = number(given["delay"], "delay", "seconds", lambda x: 0.0 <= x < math.inf)
+    sampled = asked is not None or given["sensors"] is not None or lag > 0.0
+    if asked is None and given["observer"] is not None:
+        asked = given["observer"].sample_time
+    period = _multiple(dt if asked is None else asked, dt, "sample_time")
+    delay = _multiple(lag, dt, "delay") if lag else 0
+    if delay > period:
+        raise OptionError(
+            f"delay is {lag:g} s, expected at most one sample time ({period * dt:g} s)"
+        )
+    return period, delay, sampled
+
+
+def _multiple(value: Any, dt: float, name: str) -> int:
+    seconds = positive(value, name, "seconds")
+    if seconds / dt > LARGEST:
+        raise OptionError(
+            f"{name} is {seconds:g} s, more steps of dt = {dt:g} s than can be counted"
+        )
+    steps = round(seconds / dt)
+    if steps < 1 or abs(seconds - steps * dt) > 1e-6 * dt:
+        raise OptionError(
+            f"{name} is {seconds:g} s, expected a whole number of steps of dt = {dt:g} s",
+            f"choose dt = {seconds / max(1, math.ceil(seconds / dt)):g}",
+        )
+    return steps
+
+
+def stops_of(robot: "Robot", q0: np.ndarray) -> tuple[tuple[float, float] | None, ...]:
+    """Limits of every coordinate; a start beyond one is refused by name."""
+    found: list[tuple[float, float] | None] = []
+    for link in robot.model.links:
+        if link.mimic is not None:
+            continue
+        if link.limits is None:
+            found.append(None)
+            continue
+        low, high = (float(resolve(x, robot.model.values)) for x in link.limits)
+        found.append((low, high) if math.isfinite(low) or math.isfinite(high) else None)
+    for i, stop in enumerate(found):
+        beyond = [q for q in q0[:, i] if stop is not None and not stop[0] <= q <= stop[1]]
+        if stop is not None and beyond:
+            raise OptionError(
+                f"joint {robot.joint_names[i]!r} starts at {beyond[0]:g}, expected within its "
+                f"stops {stop[0]:g} and {stop[1]:g}",
+                "start between them, or simulate without stops",
+            )
+    return tuple(found)
+
+
+def _functions(value: Any) -> tuple[Callable[..., Any], ...]:
+    found = (value,) if callable(value) or not np.iterable(value) else tuple(value)
+    for function in found:
+        if not callable(function):
+            raise OptionError(f"events holds {shown(function)}, expected functions g(t, q, qd)")
+        accepts(function, "event", "t, q, qd")
+    return found

@@ -1,0 +1,121 @@
+"""What time brings: references, torques, forces and wrenches as functions of time."""
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..compile.arrays import numbers
+from ..errors import OptionError, ShapeError, shown
+from ..trajectory.trajectory import Trajectory
+
+Signal = Callable[[np.ndarray], np.ndarray]  # times (K,) to rows (K, m)
+Force = Callable[[np.ndarray, np.ndarray], np.ndarray]  # the same; and when their steps began
+
+
+def signal(value: Any, name: str, size: int, dt: float, duration: float) -> Force | None:
+    """A vector that stays, a function of t, or rows that are held for one step each."""
+    if value is None:
+        return None
+    rows = _rows(value, name, size, dt, duration)
+    return lambda t, since: _finite(rows(t, since), name, t)
+
+
+def _rows(value: Any, name: str, size: int, dt: float, duration: float) -> Force:
+    expected = f"expected {size} numbers, a function of t that returns them, or one row per step"
+    if callable(value):
+        accepts(value, name, "t")
+        return lambda t, since: np.stack(
+            [_vector(value(float(s)), f"{name}({s:g})", size) for s in t]
+        )
+    try:
+        rows = numbers(value, name, expected)
+    except ShapeError:
+        raise ShapeError(f"{name} is {shown(value)}, {expected}") from None
+    if rows.shape == (size,):
+        return lambda t, since: np.broadcast_to(rows, (len(t), size))
+    steps = round(duration / dt)
+    if rows.ndim != 2 or rows.shape[1] != size or rows.shape[0] not in (steps, steps + 1):
+        raise ShapeError(f"{name} has shape {rows.shape}, {expected} ({steps}, {size})")
+
+    def held(t: np.ndarray, since: np.ndarray) -> np.ndarray:
+        return rows[np.clip(np.floor(since / dt + 1e-6).astype(int), 0, len(rows) - 1)]
+
+    return held
+
+
+def reference_signal(value: Any, n: int, q0: np.ndarray, name: str) -> Signal:
+    """Rows (q_d, qd_d, qdd_d) of a trajectory, of a place to be, or of a function of t."""
+    rows = _wanted(value, n, q0, name)
+    return lambda t: _finite(rows(t), "reference", t)
+
+
+def _wanted(value: Any, n: int, q0: np.ndarray, name: str) -> Signal:
+    if isinstance(value, Trajectory):
+        if value.n != n:
+            raise ShapeError(f"the reference moves {value.n} joints, {name} has {n}")
+        return lambda t: np.concatenate(value(t), axis=-1)
+    if callable(value):
+        accepts(value, "reference", "t")
+        return lambda t: np.stack([_three(value(float(s)), n) for s in t])
+    place = _place(q0 if value is None else value, n)
+    row = np.concatenate([place, np.zeros(2 * n)])
+    return lambda t: np.broadcast_to(row, (len(t), 3 * n))
+
+
+def accepts(function: Callable[..., Any], name: str, arguments: str) -> None:
+    """Refuse a function that cannot be called with these arguments, named with commas."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # some builtins keep it to themselves
+        return
+    try:
+        signature.bind(*arguments.split(","))
+    except TypeError as error:
+        raise OptionError(
+            f"{name} takes {signature}, expected a function({arguments}): {error}"
+        ) from None
+
+
+def returned(value: Any, what: str) -> np.ndarray:
+    """What a user's function returned, as numbers."""
+    try:
+        return numbers(value, what, "expected numbers")
+    except ShapeError:
+        raise OptionError(f"{what} returned {shown(value)}, expected numbers") from None
+
+
+def _finite(rows: np.ndarray, name: str, t: np.ndarray) -> np.ndarray:
+    """The rows, if all of their numbers are finite."""
+    good = np.isfinite(rows)
+    if not good.all():
+        k, i = np.argwhere(~good)[0]
+        raise OptionError(
+            f"{name} holds {rows[k, i]} at t = {t[k]:g} s, expected finite numbers",
+        )
+    return rows
+
+
+def _place(value: Any, n: int) -> np.ndarray:
+    expected = f"a trajectory, {n} positions, or a function of t that returns (q, qd, qdd)"
+    try:
+        place = numbers(value, "reference", f"expected {expected}")
+    except ShapeError:
+        raise OptionError(f"reference is {shown(value)}, expected {expected}") from None
+    if place.shape != (n,):
+        raise ShapeError(f"reference has shape {place.shape}, expected {expected}")
+    return place
+
+
+def _three(value: Any, n: int) -> np.ndarray:
+    if not isinstance(value, (tuple, list, np.ndarray)) or len(value) != 3:
+        raise OptionError(f"reference(t) returned {value!r}, expected (q, qd, qdd)")
+    return np.concatenate([_vector(v, "reference(t)", n) for v in value])
+
+
+def _vector(value: Any, name: str, size: int) -> np.ndarray:
+    row = returned(value, name)
+    if row.shape != (size,):
+        raise ShapeError(f"{name} has shape {row.shape}, expected ({size},)")
+    return row

@@ -1,0 +1,84 @@
+"""`dy.simulate`: an arm in motion, alone, under torques, or under a controller."""
+
+from typing import TYPE_CHECKING, Any
+
+from .assembly import Machinery
+from .loop import adaptive, by_pieces, by_samples, in_machine_code
+from .record import Recorder
+from .run import Run
+from .settings import Settings, settings
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+
+
+def simulate(
+    robot: "Robot",
+    duration: float = 1.0,
+    dt: float = 1e-3,
+    q0: Any = None,
+    qd0: Any = None,
+    controller: Any = None,
+    integrator: str = "rk4",
+    *,
+    reference: Any = None,
+    torque: Any = None,
+    external: Any = None,
+    wrench: Any = None,
+    observer: Any = None,
+    sensors: Any = None,
+    sample_time: float | None = None,
+    delay: float = 0.0,
+    stops: bool = False,
+    restitution: float = 0.0,
+    drives: bool = True,
+    parameters: Any = None,
+    save_every: int = 1,
+    events: Any = (),
+    tolerance: float = 1e-9,
+    threads: int | None = None,
+    progress: bool | None = None,
+) -> Run:
+    """Simulate an arm from (q0, qd0) for `duration` seconds in steps of `dt`.
+
+        M(q) qdd + C(q, qd) qd + g(q) + friction + J^T wrench = tau + external
+
+    `controller` is one of `dy.control`, run every `sample_time` (default: every step, or its own)
+    with its torques held in between and acting `delay` seconds after they were computed (which
+    needs steps of one length); or any function(t, q, qd) -> tau, asked at every stage of the
+    integrator unless a sample time or sensors are given. `reference` is a trajectory, a place, or a
+    function of t. `torque`, `external` and `wrench` are vectors, functions of t, or rows per step.
+
+    Coulomb friction holds joints exactly; `stops` makes the joint limits act (`restitution` 0 to
+    1); `drives` lets motor limits, circuits and gear efficiencies act. q0, qd0 and `parameters`
+    may have leading axes: an ensemble, which gives q, qd, tau, friction and stuck only. `events`
+    are functions g(t, q, qd): their zeros are found between any two steps, whatever `save_every`,
+    and one with a true attribute `terminal` ends the run.
+
+    integrator: "rk4", "heun", "euler", "semi-implicit-euler", or "dormand-prince", which chooses
+    its own steps for `tolerance` and gives the states every dt. A run whose steps become too short
+    for that ends there; `message` says so, and `diverged` stays False.
+    """
+    s = settings(
+        robot, duration=duration, dt=dt, q0=q0, qd0=qd0, controller=controller,
+        integrator=integrator, reference=reference, torque=torque, external=external,
+        wrench=wrench, observer=observer, sensors=sensors, sample_time=sample_time, delay=delay,
+        stops=stops, restitution=restitution, drives=drives, parameters=parameters,
+        save_every=save_every, events=events, tolerance=tolerance, threads=threads,
+        progress=progress,
+    )  # fmt: skip
+    if s.count:
+        robot._refuse_singular(s.q0[0])
+    machinery = Machinery(s)
+    recorder = Recorder(s, machinery)
+    if s.count:
+        _way(s)(s, machinery, recorder)
+    return recorder.run()
+
+
+def _way(s: Settings) -> Any:
+    if s.tableau.adaptive:
+        return adaptive
+    if s.function is None:
+        return in_machine_code
+    return by_samples if s.sampled else by_pieces

@@ -1,0 +1,141 @@
+"""A step in three pieces that Python can go between: for torques that only Python can compute."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..compile.arrays import NUMPY
+from ..compile.service import compiling
+from ..robot.calls import run
+from ..spatial.functions import MATH, Functions
+from .plant import Plant
+from .tableau import Tableau, weights_at
+from .tasks import Inputs, Slots, Task
+
+RATES = ("q", "qd", "bristle", "current")
+Torque = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
+Forces = Callable[[float, float], np.ndarray]  # (t, beginning of the step) to one row
+
+
+class Pieces:
+    """begin, rate and finish of a plant as functions of arrays (count, size)."""
+
+    def __init__(
+        self,
+        plant: Plant,
+        slots: Slots,
+        inputs: Inputs,
+        key: str,
+        members: int,
+        parameters: np.ndarray | None = None,
+        parametrised: Callable[[Any], Plant] | None = None,
+    ):
+        self.plant, self.slots, self.inputs = plant, slots, inputs
+        self.parameters, self._parametrised = parameters, parametrised
+        widest = plant
+        if parameters is not None and parametrised is not None:
+            widest = parametrised(list(parameters.T))
+        self.holds, self.rubs = np.array(widest.holds), np.array(widest.rubs)
+        wide, numbers = 1 + inputs.size, 1 if parameters is None else 1 + parameters.shape[1]
+        self.tasks = {
+            "begin": Task("begin", self._begin, slots, wide, numbers, key),
+            "rate": Task("rate", self._rate, slots, wide, numbers, key),
+            "finish": Task("finish", self._finish, slots, max(1, slots.integrated), numbers, key),
+        }
+        self.codes = {k: t.code(members) for k, t in self.tasks.items()} if compiling() else {}
+
+    def _arm(self, constants: Any) -> Plant:
+        return self.plant if self._parametrised is None else self._parametrised(constants[1:])
+
+    def _begin(self, x: Any, signal: Any, constants: Any, fn: Functions) -> list[Any]:
+        acting = self.inputs.acting(signal[1:])
+        arm = self._arm(constants)
+        return self.slots.write(arm.begin(self.slots.read(x), acting, constants[0], fn))
+
+    def _rate(self, x: Any, signal: Any, constants: Any, fn: Functions) -> list[Any]:
+        state = self.slots.read(x)
+        acting = self.inputs.acting(signal[1:])
+        rates = self._arm(constants).rate(state, acting, constants[0], fn)
+        for name in RATES:
+            setattr(state, name, rates[name])
+        return self.slots.write(state)
+
+    def _finish(self, x: Any, signal: Any, constants: Any, fn: Functions) -> list[Any]:
+        start = self.slots.read(x)
+        end = self.slots.read([*signal[: self.slots.integrated], *x[self.slots.integrated :]])
+        return self.slots.write(self._arm(constants).finish(start, end, constants[0], fn))
+
+    def call(self, name: str, x: np.ndarray, signal: np.ndarray, h: float) -> np.ndarray:
+        """One piece over every member; `signal` is one row, or one per member."""
+        constants = np.array([h])
+        if self.parameters is not None:
+            steps = np.full((len(x), 1), h)
+            constants = np.concatenate([steps, self.parameters], axis=1)
+        if self.codes:
+            return run(self.codes[name], [x, signal, constants], ("x", "signal", "constants"))
+        task = self.tasks[name]
+        if len(x) == 1:
+            row = signal if signal.ndim == 1 else signal[0]
+            numbers = constants.reshape(-1).tolist()
+            return np.array([task.function(x[0].tolist(), row.tolist(), numbers, MATH)])
+        columns = list(np.broadcast_to(signal, (len(x), signal.shape[-1])).T)
+        with np.errstate(all="ignore"):
+            result = task.function(list(x.T), columns, list(constants.T), NUMPY)
+        return np.stack([np.broadcast_to(r, len(x)) for r in result], axis=-1)
+
+    def step(
+        self,
+        x: np.ndarray,
+        t: float,
+        h: float,
+        tableau: Tableau,
+        forces: Forces,
+        torque: Torque | None,
+    ) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
+        """(state at the start with what acts, state the stages led to, rates of the stages).
+
+        `forces` gives the part of the signal known beforehand; `torque` is asked at every stage.
+        """
+        size = self.slots.integrated
+        own = 0.0 if tableau.adaptive else h  # stiff bristles: error control sees them as they are
+
+        def asked(y: np.ndarray, at: float) -> None:
+            if torque is not None:
+                command = torque(at, self.slots.part(y, "q"), self.slots.part(y, "qd"))
+                self.slots.part(y, "command")[...] = command
+
+        x = x.copy()
+        asked(x, t)
+        start = self.call("begin", x, np.concatenate([[t], forces(t, t)]), own)
+        rates: list[np.ndarray] = []
+        for row, c in zip(tableau.A, tableau.c, strict=True):
+            y = start.copy()
+            for w, k in zip(row, rates, strict=True):
+                y[:, :size] += h * w * k
+            at = t + c * h
+            if rates:
+                asked(y, at)
+            found = self.call("rate", y, np.concatenate([[at], forces(at, t)]), own)
+            rates.append(found[:, :size])
+        end = start.copy()
+        for w, k in zip(tableau.b, rates, strict=True):
+            end[:, :size] += h * w * k
+        if tableau.semi_implicit:
+            q, qd = self.slots.part(end, "q"), self.slots.part(end, "qd")
+            q[...] = self.slots.part(start, "q") + h * qd
+        return start, end, rates
+
+    def finish(self, start: np.ndarray, end: np.ndarray, h: float) -> np.ndarray:
+        """The state after the step: what stopped, reversed or hit a stop."""
+        return self.call("finish", start, end[:, : max(1, self.slots.integrated)], h)
+
+
+def between(
+    start: np.ndarray, rates: Sequence[np.ndarray], tableau: Tableau, h: float, s: float
+) -> np.ndarray:
+    """The integrated part of the state at t + s h by dense output."""
+    y = start[:, : rates[0].shape[1]].copy()
+    for w, k in zip(weights_at(tableau, s), rates, strict=True):
+        y += h * w * k
+    return y

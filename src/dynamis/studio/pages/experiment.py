@@ -1,0 +1,183 @@
+"""What the Simulate page asks for: a fall, or a move under a controller; and doing it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ...control import ComputedTorque, Controller, JointPID, PointToPoint, SlotineLi
+from ...errors import OptionError
+from ...model.friction import Friction
+from ...robot import Robot
+from ...simulation import Run, simulate
+from ...trajectory import quintic
+
+# the same arm with other masses or other friction
+
+INERTIAL = ("m", "mcx", "mcy", "mcz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
+
+
+def heavier(robot: Robot, percent: float) -> Robot:
+    """Every body `percent` denser: masses, moments and inertias grow together."""
+    if percent == 0.0:
+        return robot
+    parameters = robot.parameters
+    inertial = [name.rsplit(".", 1)[-1] in INERTIAL for name in parameters.names]
+    return robot.with_parameters(parameters.values * np.where(inertial, 1.0 + percent / 100.0, 1.0))
+
+
+def frictionless(robot: Robot) -> Robot:
+    """Without friction at joints and motors."""
+    return _with_friction(robot, [Friction()] * len(robot.model.links))
+
+
+def rubbing(robot: Robot, torque: Any) -> Robot:
+    """With viscous and Coulomb friction, 3 % each of a usual `torque` per joint (n,)."""
+    sizes = iter(0.03 * np.asarray(torque, float))
+    friction = [
+        Friction()
+        if link.mimic is not None
+        else Friction(viscous=(size := float(next(sizes))), coulomb=(size, -size))
+        for link in robot.model.links
+    ]
+    return _with_friction(robot, friction)
+
+
+def has_friction(robot: Robot) -> bool:
+    """Whether anything resists the joints."""
+    return bool(np.any(robot.friction_torque(np.ones(robot.n)) != 0.0))
+
+
+def _with_friction(robot: Robot, friction: list[Friction]) -> Robot:
+    links = []
+    for link, own in zip(robot.model.links, friction, strict=True):
+        drive = link.drive
+        if drive is not None:
+            drive = replace(drive, viscous=0.0, coulomb=(0.0, 0.0))
+        links.append(replace(link, friction=own, drive=drive))
+    return Robot(replace(robot.model, links=tuple(links)))
+
+
+MOST_STEPS = 500_000
+MOST_ROWS = 20_000  # kept of a run
+SPREAD = 1.5  # rad or m: how far a random target of a joint without limits may be
+
+
+@dataclass(frozen=True)
+class Gains:
+    """How a controller is tuned; what a law has no use for it ignores."""
+
+    bandwidth: float = 20.0  # rad/s
+    damping: float = 1.0
+    integral: bool = False
+    model_error: float = 0.0  # percent: how much too heavy the controller believes the arm
+    adaptation: float = 1.0
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A simulation to run; without a target the arm falls from q0."""
+
+    robot: Robot
+    q0: np.ndarray
+    duration: float = 3.0
+    dt: float = 1e-3
+    friction: bool = True
+    stops: bool = False
+    target: np.ndarray | None = None
+    moving: float = 2.0  # seconds from q0 to the target
+    law: str = "Computed torque"
+    gains: Gains = Gains()
+
+    def run(self) -> tuple[Run, Controller | None, Any]:
+        """The run, its controller and its reference."""
+        steps = self.duration / self.dt if self.dt > 0 else np.inf
+        if not steps <= MOST_STEPS:
+            raise OptionError(
+                f"{self.duration:g} s in steps of {self.dt:g} s, expected at most "
+                f"{MOST_STEPS} steps",
+                "shorten the duration or lengthen the time step",
+            )
+        arm = self.robot if self.friction else frictionless(self.robot)
+        controller, reference = (None, None) if self.target is None else self._controller(arm)
+        found = simulate(
+            arm, self.duration, self.dt, self.q0, controller=controller, reference=reference,
+            stops=self.stops, save_every=max(1, int(np.ceil(steps / MOST_ROWS))), progress=False,
+        )  # fmt: skip
+        return found, controller, reference
+
+    def _controller(self, arm: Robot) -> tuple[Controller, Any]:
+        if self.law not in LAWS:
+            raise OptionError(f"there is no law {self.law!r}")
+        controller = LAWS[self.law](arm, self.q0, self.gains)
+        if isinstance(controller, PointToPoint):  # only a place counts for it
+            return controller, np.array(self.target, float)
+        return controller, quintic(self.q0, self.target, self.moving)
+
+
+def _computed_torque(arm: Robot, q0: np.ndarray, g: Gains) -> Controller:
+    model = _believed(arm, g)
+    return ComputedTorque.from_bandwidth(g.bandwidth, g.damping, g.integral, model=model)
+
+
+def _pid(arm: Robot, q0: np.ndarray, g: Gains) -> Controller:
+    return JointPID.from_bandwidth(arm, g.bandwidth, g.damping, q0, g.integral, derivative="error")
+
+
+def _pid_gravity(arm: Robot, q0: np.ndarray, g: Gains) -> Controller:
+    return JointPID.from_bandwidth(
+        arm, g.bandwidth, g.damping, q0, g.integral,
+        derivative="error", gravity=True, model=_believed(arm, g),
+    )  # fmt: skip
+
+
+def _point_to_point(arm: Robot, q0: np.ndarray, g: Gains) -> Controller:
+    return PointToPoint.from_bandwidth(g.bandwidth, g.damping, model=_believed(arm, g))
+
+
+def _slotine_li(arm: Robot, q0: np.ndarray, g: Gains) -> Controller:
+    model = _believed(arm, g)
+    return SlotineLi.from_bandwidth(arm, g.bandwidth, g.adaptation, q0, model=model)
+
+
+def _believed(arm: Robot, g: Gains) -> Robot | None:
+    return None if g.model_error == 0.0 else heavier(arm, g.model_error)
+
+
+LAWS: Mapping[str, Callable[[Robot, np.ndarray, Gains], Controller]] = {
+    "Computed torque": _computed_torque,
+    "PID per joint": _pid,
+    "PID and gravity": _pid_gravity,
+    "Point to point": _point_to_point,
+    "Adaptive (Slotine-Li)": _slotine_li,
+}
+# what each law has a use for
+USES: Mapping[str, tuple[str, ...]] = {
+    "Computed torque": ("damping", "integral", "model_error"),
+    "PID per joint": ("damping", "integral"),
+    "PID and gravity": ("damping", "integral", "model_error"),
+    "Point to point": ("damping", "model_error"),
+    "Adaptive (Slotine-Li)": ("model_error", "adaptation"),
+}
+
+
+def targets(robot: Robot) -> tuple[str, ...]:
+    """Names of places to move to."""
+    named = [name for name in robot.configurations if name not in ("zero", "random")]
+    return ("zero", "random", *named)
+
+
+def target(robot: Robot, name: str, rng: np.random.Generator) -> np.ndarray:
+    """A place by name; "random" is another one every time, within the limits."""
+    if name in robot.configurations:
+        return np.array(robot.configurations[name], float)
+    if name == "zero":
+        return np.zeros(robot.n)
+    if name != "random":
+        raise OptionError(f"robot {robot.name!r} has no configuration {name!r}")
+    limits = np.asarray(robot.limits, float).reshape(robot.n, 2)
+    bounded = np.isfinite(limits).all(axis=1)
+    low = np.where(bounded, limits[:, 0], -SPREAD)
+    high = np.where(bounded, limits[:, 1], SPREAD)
+    return rng.uniform(low, high)

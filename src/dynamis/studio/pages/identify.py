@@ -1,0 +1,208 @@
+"""The Identify page: from a log of the arm to a model of it."""
+
+from typing import Any
+
+import numpy as np
+
+from ...errors import OptionError
+from ...identify import ESTIMATORS, FRICTIONS, Estimate, Log, identify
+from ..server.job import Job
+from ..server.session import Session, Workbench, plain, shown_error
+from .chart import Chart, markdown_table
+from .logs import LARGEST_FILE, Trial, uploaded_log
+
+LARGEST = 12  # parameters in the table
+LONGEST = 46  # characters of a name there
+BETWEEN = "\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}"
+
+
+class IdentifyPanel:
+    """A log (uploaded, or made from this robot), the choices, and what comes out."""
+
+    def __init__(self, session: Session):
+        self.session, self.bench = session, Workbench.of(session)
+        self._keeping = False  # while the identified robot takes the place of the first one
+        gui = session.client.gui
+        with gui.add_folder("Log"):
+            self.upload = gui.add_upload_button("Upload (.csv, .npz, .parquet)")
+            self.period = gui.add_slider("Seconds", 2.0, 20.0, 1.0, 6.0)
+            self.heavier = gui.add_slider(
+                "Heavier (%)", -30.0, 50.0, 1.0, 10.0,
+                hint="how much heavier than described the simulated arm is",
+            )  # fmt: skip
+            self.noise = gui.add_slider(
+                "Noise (%)", 0.0, 10.0, 0.5, 1.0, hint="of the largest torque of a joint"
+            )
+            self.make = gui.add_button("Make one from this robot")
+            self.log_job = Job(session, gui.add_markdown("No log yet."))
+        with gui.add_folder("Model"):
+            self.friction = gui.add_dropdown(
+                "Friction", (*FRICTIONS, "auto"), initial_value="smooth"
+            )
+            self.estimator = gui.add_dropdown(
+                "Estimator", tuple(ESTIMATORS), initial_value="feasible"
+            )
+            self.prior = gui.add_slider(
+                "Prior (rows)", 0.0, 200.0, 1.0, 10.0,
+                hint="rows of data that the described robot is worth",
+            )  # fmt: skip
+            self.button = gui.add_button("Identify")
+            self.job = Job(session, gui.add_markdown("", visible=False))
+        self.results = gui.add_folder("Result", visible=False)
+        with self.results:
+            self.summary = gui.add_markdown("")
+            self.use = gui.add_button("Use the identified model")
+            self.joint = gui.add_dropdown("Joint", session.robot.joint_names)
+            self.chart = Chart(gui, "Torque (N m, N)", now=False)
+            self.numbers = gui.add_markdown("")
+        self.upload.on_upload(lambda event: self._read(event.target.value))
+        self.make.on_click(lambda _: self._make())
+        self.button.on_click(lambda _: self._identify())
+        self.use.on_click(lambda _: self._use())
+        self.estimator.on_update(lambda _: self._suit())
+        self.joint.on_update(lambda event: event.client is None or self._draw())
+        session.on_robot(self._replaced)
+        session.uploads.limit(self.upload, LARGEST_FILE, self._refused)
+
+    def _suit(self) -> None:
+        self.prior.visible = self.estimator.value == "feasible"
+
+    def _refused(self, why: str) -> None:
+        self.log_job.tell(shown_error(why))
+
+    def _replaced(self) -> None:
+        """Another robot: logs and results are not its own."""
+        if self._keeping:
+            return
+        self.bench.log = self.bench.estimate = None
+        self.results.visible = False
+        self.chart.hide()
+        self.log_job.say("No log yet.")
+        if not self.job.is_running:
+            self.job.say("")
+
+    # the log
+
+    def _read(self, file: Any) -> None:
+        robot = self.session.robot
+        self.log_job.start(
+            "reading the log", lambda say: uploaded_log(file.name, file.content, robot), self._got
+        )
+
+    def _make(self) -> None:
+        robot = self.session.robot
+        trial = Trial(*(float(x.value) for x in (self.period, self.heavier, self.noise)))
+        self.log_job.start("making a log", lambda say: trial.log(robot, say), self._got)
+
+    def _got(self, log: Log) -> None:
+        n = self.session.robot.n
+        if log.n != n:
+            raise OptionError(f"{log.name} has {log.n} joints, the robot has {n}")
+        self.bench.log = log
+        self.session.ask_before_leaving()
+        if not self.job.is_running:
+            self.job.say("")
+        lines = [
+            f"**{plain(log.name)}**: {len(log)} samples, {log.duration:.4g} s, {log.rate:.4g} Hz."
+        ]
+        lines += [plain(f"{f.level}: {f.what}") for f in log.findings[:4]]
+        self.log_job.tell("  \n".join(lines))
+
+    # the model
+
+    def _identify(self) -> None:
+        robot, log = self.session.robot, self.bench.log
+
+        def work(say: Any) -> Estimate:
+            if log is None:
+                raise OptionError("there is no log yet", "upload one, or make one from this robot")
+            estimator = self.estimator.value
+            return identify(
+                robot,
+                log,
+                friction=self.friction.value,
+                estimator=estimator,
+                prior=float(self.prior.value) if estimator == "feasible" else None,
+            )
+
+        self.job.start("identifying", work, self._shown)
+
+    def _shown(self, estimate: Estimate) -> None:
+        self.bench.estimate = estimate
+        self.session.ask_before_leaving()
+        self.summary.content = summary(estimate)
+        self.numbers.content = parameters(estimate)
+        self.results.visible = True
+        names = self.session.robot.joint_names
+        if tuple(self.joint.options) != tuple(names):
+            self.joint.options = names
+        self._draw()
+
+    def _draw(self) -> None:
+        """Measured and predicted torque of the chosen joint."""
+        with self.session.lock:
+            estimate = self.bench.estimate
+            if estimate is None:
+                return
+            fit = estimate.training[0]
+            names = list(fit.joint_names)
+            i = names.index(self.joint.value) if self.joint.value in names else 0
+            rows = np.stack([fit.measured[:, i], fit.predicted[:, i]], axis=1)
+            self.chart.show(fit.t - fit.t[0], rows, ("measured", "predicted"))
+
+    def _use(self) -> None:
+        """The identified robot takes the place of the one it started from."""
+        with self.session.lock, self.session.shown_at(self.job.place):
+            estimate = self.bench.estimate
+            if estimate is None:
+                raise OptionError("nothing is identified yet")
+            self._keeping = True
+            try:
+                self.session.change_robot(estimate.robot, keep_pose=True)
+            finally:
+                self._keeping = False
+            self.session.say("The arm is the identified one now", repr(estimate))
+
+
+def summary(estimate: Estimate) -> str:
+    """The fair figure first, then joint by joint."""
+    fit, fair = estimate.training[0], estimate.held_out
+    body = "could be built" if estimate.is_physical else "**could not be built**"
+    lines = []
+    if fair is not None:
+        lines.append(f"Held out: **{100 * fair.relative_error_overall:.2f} %** relative error.")
+    lines.append(
+        f"{len(estimate.names)} unknowns, {plain(estimate.friction)} friction, condition "
+        f"{estimate.condition_number:.3g}. The arm {body}."
+    )
+    seen = fit.relative_error if fair is None else fair.relative_error
+    rows = [
+        (name, f"{100 * a:.2f} %", f"{100 * b:.2f} %", f"{r:.3g}")
+        for name, a, b, r in zip(fit.joint_names, seen, fit.relative_error, fit.rms, strict=True)
+    ]
+    head = ("joint", "held out", "all rows", "RMS")
+    said = [plain(f"{f.level}: {f.what}") for f in estimate.findings[:4]]
+    return "\n\n".join([" ".join(lines), markdown_table(head, rows, 3), *said])
+
+
+def parameters(estimate: Estimate) -> str:
+    """The largest parameters with their standard deviations."""
+    order = np.argsort(-np.abs(estimate.values), kind="stable")[:LARGEST]
+    known = zip(estimate.values[order], estimate.standard_deviations[order], strict=True)
+    names = [_short(estimate.names[k]) for k in order]
+    rows = [(name, _with_spread(*one)) for name, one in zip(names, known, strict=True)]
+    many = f"The {len(rows)} largest of {len(estimate.names)} parameters"
+    return f"**{many}**\n\n" + markdown_table(("parameter", "value ± std"), rows, 1)
+
+
+def _short(name: str) -> str:
+    text = name.replace("**2", "²").replace("**3", "³").replace("*", " ")
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+
+
+def _with_spread(value: float, spread: float) -> str:
+    """As many digits as the spread leaves."""
+    if not np.isfinite(spread) or spread <= 0.0:
+        return f"{value:.4g}{BETWEEN}{spread:.1g}"
+    digits = int(np.clip(np.floor(np.log10(max(abs(value), spread) / spread)) + 2, 1, 8))
+    return f"{value:.{digits}g}{BETWEEN}{spread:.1g}"

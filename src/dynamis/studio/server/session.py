@@ -1,0 +1,192 @@
+"""What one browser tab works on: a robot, a pose, and those who want to know when they change.
+
+viser calls back from a pool of threads; `Session.lock` makes the callbacks of one tab take turns.
+"""
+
+import logging
+import re
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ... import templates
+from ...errors import DynamisError, ModelError
+from ...robot import Robot
+
+if TYPE_CHECKING:
+    from ...identify import Estimate, Log
+    from ...simulation import Run
+
+MOST_JOINTS = 40
+Listener = Callable[[], None]
+log = logging.getLogger("dynamis.studio")
+
+
+LINKED = re.compile(r"https?|ftp|www|mailto|xmpp|@", re.IGNORECASE)  # what markdown makes links of
+JOINER = "\u2060"  # a space of no width that nothing breaks at
+
+
+class Session:
+    """One tab. `robot` is the arm as shown (its gravity and payload included), `q` its pose.
+
+    `placed` is the pose last set by hand, which a run starts from and an edit returns to. `visuals`
+    are the bodies that a URDF file draws (see `meshes`), `kept` says whether the last change of
+    robot was an edit of the one before.
+    """
+
+    def __init__(self, client: Any, robot: Robot, visuals: Any = ()):
+        self.client, self.visuals = client, visuals
+        self.lock = threading.RLock()
+        self.robot = robot
+        self.q = self.placed = start_pose(robot)
+        self.kept = self._asks = False
+        self.view: Any = None
+        self.uploads: Any = None
+        self.closed = threading.Event()
+        self._on_robot: list[Listener] = []
+        self._on_pose: list[Listener] = []
+        self._on_close: list[Listener] = []
+
+    # who wants to know
+
+    def on_robot(self, listener: Listener) -> None:
+        """Call when another robot is there; poses follow."""
+        self._on_robot.append(listener)
+
+    def on_pose(self, listener: Listener) -> None:
+        """Call when the arm has moved."""
+        self._on_pose.append(listener)
+
+    def on_close(self, listener: Listener) -> None:
+        """Call when the tab is gone."""
+        self._on_close.append(listener)
+
+    # changes
+
+    def change_robot(self, robot: Robot, visuals: Any = (), keep_pose: bool = False) -> None:
+        """Another arm; with `keep_pose` it is an edit of this one: pose and visuals stay.
+
+        An arm that cannot be drawn raises, and nothing has changed.
+        """
+        with self.lock:
+            keep = keep_pose and robot.n == self.robot.n
+            q = self.placed if keep else start_pose(robot)
+            drawable(robot, q)
+            self.robot, self.q, self.placed, self.kept = robot, q, q, keep
+            self.ask_before_leaving()
+            self.visuals = self.visuals if keep and not visuals else visuals
+            self._tell(self._on_robot)
+            self._tell(self._on_pose)
+
+    def change_pose(self, q: Any, playing: bool = False) -> None:
+        """Move the arm; `playing` shows a pose of a run."""
+        with self.lock:
+            given = np.array(q, float)
+            if given.shape == (self.robot.n,) and np.isfinite(given).all():
+                self.q = given
+                self.placed = self.placed if playing else given
+                self._tell(self._on_pose)
+
+    def _tell(self, listeners: list[Listener]) -> None:
+        for listener in listeners:
+            if self.closed.is_set():
+                return
+            try:
+                listener()
+            except Exception:  # one page's trouble is not the next one's
+                log.exception("a page did not follow")
+
+    def close(self) -> None:
+        """The tab is gone: whatever plays must end."""
+        self.closed.set()
+        for listener in self._on_close:
+            listener()
+
+    # talk
+
+    def ask_before_leaving(self) -> None:
+        """From now on there is work to lose: the browser asks before it leaves or loads again."""
+        if not self._asks and not self.closed.is_set():
+            from viser import _messages
+
+            ask = templates.text(__package__, "leaving.js")
+            link = self.client.gui._websock_interface
+            link.queue_message(_messages.RunJavascriptMessage(ask))
+            self._asks = True
+
+    def say(self, title: str, text: str = "", bad: bool = False) -> None:
+        """A note in the corner of the page."""
+        self.client.add_notification(
+            title=title, body=text, color="red" if bad else "blue", auto_close_seconds=6.0
+        )
+
+    @contextmanager
+    def shown_at(self, place: Any) -> Iterator[None]:
+        """Errors of the block appear at `place` (a markdown beside the field), and end there."""
+        with self.lock:
+            try:
+                yield
+            except DynamisError as error:
+                place.content = shown_error(str(error))
+                place.visible = True
+            else:
+                place.content = ""
+                place.visible = False
+
+
+def shown_error(text: str) -> str:
+    """An error as markdown in which nothing of the text is markup."""
+    lines = [plain(line) for line in text.splitlines() if line.strip()]
+    return "**Not possible.** " + "  \n".join(lines)
+
+
+def plain(text: str) -> str:
+    """Text as markdown that shows it as it is; addresses do not become links."""
+    apart = LINKED.sub(lambda found: found[0] + JOINER, text)
+    return "".join(f"\\{c}" if c in "\\`*_{}[]()#+-.!|<>~$&:" else c for c in apart)
+
+
+def drawable(robot: Robot, q: np.ndarray) -> None:
+    """Refuse what has too many joints, symbols without values, or numbers without end."""
+    if len(robot.model.links) > MOST_JOINTS:
+        count = len(robot.model.links)
+        raise ModelError(f"has {count} joints, the studio shows at most {MOST_JOINTS}")
+    if not np.isfinite(robot.frames(q)).all():
+        raise ModelError(f"robot {robot.name!r} has frames that are not finite")
+
+
+def start_pose(robot: Robot) -> np.ndarray:
+    """A pose to begin with: "ready" where the robot names one, else zero or the nearest limit."""
+    named = robot.configurations
+    for name in ("ready", "home"):
+        if name in named:
+            return np.array(named[name], float)
+    low, high = np.asarray(robot.limits, float).reshape(robot.n, 2).T
+    return np.clip(0.0, np.minimum(low, high), np.maximum(low, high))
+
+
+# what the pages of one tab leave for each other: the last run, its controller, an estimate
+
+
+@dataclass
+class Workbench:
+    """The results of one tab; None where there is none yet, or none of this robot."""
+
+    run: "Run | None" = None
+    controller: Any = None
+    reference: Any = None  # what the controller followed
+    log: "Log | None" = None
+    estimate: "Estimate | None" = None
+
+    @classmethod
+    def of(cls, session: Session) -> "Workbench":
+        """The one of a session, made when first asked for."""
+        with session.lock:
+            found = getattr(session, "bench", None)
+            if found is None:
+                found = session.bench = cls()  # type: ignore[attr-defined]
+            return found

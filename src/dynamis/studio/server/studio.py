@@ -1,0 +1,150 @@
+"""`dynamis studio`: the workbench in the browser."""
+
+import errno
+import logging
+import secrets
+import socket
+import threading
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+from ...errors import OptionError
+from ...robot import Robot, load
+from ..pages import PANELS
+from ..scene.view import View
+from .backend import started_backend, stop_backend
+from .guard import LOCAL, Guard
+from .session import Session, drawable, start_pose
+from .uploads import Uploads
+
+HOST, PORT = "127.0.0.1", 8765
+MOST_TABS = 64
+log = logging.getLogger("dynamis.studio")
+
+
+class Studio:
+    """A studio that serves until `stop`: `address` is what to open in a browser.
+
+    Whoever opens it needs the token, which is part of the address; on loopback, where other users
+    and programs of this machine could reach it, `token=False` leaves it out.
+    """
+
+    def __init__(
+        self,
+        robot: Robot | str | Path = "puma560",
+        host: str = HOST,
+        port: int = PORT,
+        *,
+        token: bool = True,
+    ):
+        self.robot = robot if isinstance(robot, Robot) else load(robot)
+        self.visuals = () if isinstance(robot, Robot) else _visuals(robot)
+        drawable(self.robot, start_pose(self.robot))
+        if not isinstance(host, str) or not host.strip():
+            raise OptionError(
+                f"host is {host!r}, expected an address such as {HOST}",
+                "0.0.0.0 listens at every network",
+            )
+        host = HOST if host == "localhost" else host
+        local = host in (HOST, "::1")
+        if not local and not token:
+            raise OptionError(f"host is {host!r}, and away from loopback a token is needed")
+        self.token = secrets.token_urlsafe(16) if token else None
+        self.sessions: dict[int, Session] = {}
+        self._lock = threading.Lock()
+        # a tab may go while its arm moves
+        warnings.filterwarnings("ignore", "Queued a .* on a closed connection")
+        self.server, key = started_backend("dynamis studio")
+        anywhere = host in ("0.0.0.0", "::")
+        own = (socket.gethostname().lower(),) if anywhere else (bracketed(host).lower(),)
+        names = LOCAL if local else (*LOCAL, *own)
+        try:
+            self.guard = Guard(
+                (HOST, self.server.get_port()), key, host, port, self.token, names, anywhere
+            )
+        except (OSError, OverflowError) as error:
+            stop_backend(self.server)
+            taken = getattr(error, "errno", None) == errno.EADDRINUSE
+            hint = "another studio may be running there; give another port, or 0 for any"
+            raise OptionError(
+                f"cannot listen at {host} port {port}: {getattr(error, 'strerror', None) or error}",
+                hint if taken else "",
+            ) from None
+        shown = {"0.0.0.0": HOST, "::": "[::1]"}.get(host, bracketed(host))
+        query = f"/?token={self.token}" if self.token else "/"
+        self.address = f"http://{shown}:{self.guard.port}{query}"
+        self.server.on_client_connect(self._opened)
+        self.server.on_client_disconnect(self._closed)
+
+    def _opened(self, client: Any) -> None:
+        with self._lock:
+            if len(self.sessions) >= MOST_TABS:
+                client.add_notification(
+                    title="Too many tabs",
+                    body=f"This studio has {MOST_TABS} open; close some and load again.",
+                    color="red",
+                    auto_close_seconds=None,
+                )
+                return
+            session = self.sessions[client.client_id] = Session(client, self.robot, self.visuals)
+        try:
+            session.uploads = Uploads(client, lambda why: session.say("Not taken", why, bad=True))
+            View(session)
+            tabs = client.gui.add_tab_group()
+            for title, icon, panel in PANELS:
+                with tabs.add_tab(title, icon):
+                    _fill(panel, session)
+        except Exception:
+            if not session.closed.is_set():  # else: the tab went while its page was made
+                log.exception("a tab could not be made")
+        finally:
+            if client.client_id not in self.server.get_clients():
+                self._closed(client)  # it went before it was known here
+
+    def _closed(self, client: Any) -> None:
+        with self._lock:
+            session = self.sessions.pop(client.client_id, None)
+        if session is not None:
+            session.close()
+
+    def stop(self) -> None:
+        """Close every tab and the port."""
+        self.guard.stop()
+        for session in list(self.sessions.values()):
+            session.close()
+        stop_backend(self.server)
+
+    def wait(self) -> None:
+        """Serve until interrupted."""
+        try:
+            while True:
+                time.sleep(1.0)
+        except KeyboardInterrupt:
+            pass
+        finally:
+            self.stop()
+
+
+def _fill(panel: Any, session: Session) -> None:
+    """Make a page; one that fails leaves the others whole."""
+    try:
+        panel(session)
+    except Exception:
+        if not session.closed.is_set():
+            log.exception("a page could not be made")
+            session.client.gui.add_markdown("This page could not be made: the log says why.")
+
+
+def bracketed(host: str) -> str:
+    """A host as an address has it: IPv6 in brackets."""
+    return f"[{host}]" if ":" in host and not host.startswith("[") else host
+
+
+def _visuals(robot: str | Path) -> Any:
+    """What a URDF file of this machine draws."""
+    from ..scene.meshes import read_visuals
+
+    path = Path(robot)
+    return read_visuals(path) if path.suffix.lower() == ".urdf" and path.is_file() else ()

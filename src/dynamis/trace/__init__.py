@@ -1,1 +1,0 @@
-"""From a function to a Program: a straight line of operations from one short list."""

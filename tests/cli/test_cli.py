@@ -1,0 +1,413 @@
+"""The command line: output, JSON, exit codes, errors."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dynamis as dy
+from dynamis.agree import peers
+from dynamis.cli import COMMANDS, main
+from dynamis.cli.robots import first_sentence
+from dynamis.model import catalogue
+
+ESCAPE = "\x1b"
+QUICK = 0.5  # s, to print the help
+SOURCE = Path(dy.__file__).parents[1]
+BROKEN = 'schema = 1\nname = "x"\nconvention = "standard"\n[[link]]\njoint = "revolut"\n'
+
+
+def shell(*words, **env):
+    """`python -m dynamis ...` in a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-m", "dynamis", *words],
+        check=False,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(SOURCE), **env},
+    )
+
+
+def answer(capsys, *words):
+    """Exit code, and the JSON on stdout."""
+    code = main([*words, "--json"])
+    return code, json.loads(capsys.readouterr().out)
+
+
+@pytest.fixture(autouse=True)
+def wide(monkeypatch):
+    """A terminal on which no cell is folded."""
+    monkeypatch.setenv("COLUMNS", "240")
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+
+
+@pytest.fixture
+def no_peers(monkeypatch):
+    """Comparisons without the time that other engines take to import."""
+    monkeypatch.setattr(peers, "find_spec", lambda name: None)
+
+
+@pytest.fixture
+def arm(tmp_path):
+    """A robot file of the user."""
+    link = dy.Link(a=1.0, mass=2.0, com=(-0.5, 0, 0), inertia=(0.1, 0.2, 0.2))
+    path = tmp_path / "my [bold]arm.toml"
+    dy.Robot.from_dh("my [bold]arm", convention="standard", links=[link]).save(path)
+    return str(path)
+
+
+# help
+
+
+def test_help_lists_every_command():
+    ran = shell("--help")
+    assert ran.returncode == 0
+    assert ran.stderr == ""
+    for name, command in COMMANDS.items():
+        assert name in ran.stdout
+        assert command.summary in ran.stdout
+
+
+def test_help_is_quick():
+    """Processor time, which other work on the machine does not stretch, and what is imported."""
+    code = (
+        "import json, sys, time; from dynamis.cli import main; main(['--help']); "
+        "print(json.dumps([time.process_time(), sorted(sys.modules)]), file=sys.stderr)"
+    )
+    env = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    command = [sys.executable, "-c", code]
+    ran = subprocess.run(command, check=True, capture_output=True, text=True, env=env)
+    seconds, modules = json.loads(ran.stderr)
+    assert seconds < QUICK
+    assert not {"rich", "tyro", "scipy", "sympy", "pinocchio", "mujoco"} & set(modules)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help_with_an_example(name, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main([name, "--help"])
+    out = capsys.readouterr().out
+    assert stop.value.code == 0
+    assert f"  dynamis {name}" in out
+    assert "--json" in out
+
+
+def test_version(capsys):
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"dynamis {dy.__version__}\n"
+
+
+def test_without_words_it_helps(capsys):
+    assert main([]) == 0
+    assert "usage: dynamis" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_is_silent_about_nothing(name, capsys):
+    with pytest.raises(SystemExit):
+        main([name, "--help"])
+    out = capsys.readouterr().out
+    assert "None" not in out and "default: False" not in out
+
+
+def test_zero_is_a_default_worth_saying(capsys):
+    with pytest.raises(SystemExit):
+        main(["agree", "--help"])
+    assert "Seed of the random states. (default: 0)" in capsys.readouterr().out
+
+
+# commands
+
+
+def test_robots_lists_the_catalogue(capsys):
+    assert main(["robots"]) == 0
+    out = capsys.readouterr().out
+    assert all(f" {name} " in out for name in catalogue.names())
+
+
+def test_robots_json(capsys):
+    code, entries = answer(capsys, "robots")
+    assert code == 0
+    assert [entry["name"] for entry in entries] == list(catalogue.names())
+    puma = next(entry for entry in entries if entry["name"] == "puma560")
+    assert (puma["joints"], puma["dof"], puma["convention"]) == ("RRRRRR", 6, "standard")
+    assert all(entry["description"] for entry in entries)
+
+
+def test_first_sentence():
+    assert first_sentence("An arm, d1 = 0.3 m long. More.") == "An arm, d1 = 0.3 m long."
+    assert first_sentence("Made in MATLAB. More.") == "Made in MATLAB."
+    assert first_sentence("R. Paul made it\nlong ago. More.") == "R. Paul made it long ago."
+    assert first_sentence("no stop") == "no stop"
+
+
+@pytest.mark.parametrize("name", catalogue.names())
+def test_show_every_robot(name, capsys):
+    assert main(["show", name]) == 0
+    out = capsys.readouterr().out
+    robot = dy.load(name)
+    for word in (*robot.joint_names, *robot.link_names, "gravity", "friction"):
+        assert word in out
+
+
+def test_show_prints_the_dh_table(capsys):
+    main(["show", "puma560"])
+    line = next(x for x in capsys.readouterr().out.splitlines() if "joint3" in x)
+    assert line.split() == ["joint3", "revolute", "q3", "0.15005", "0.0203", "-1.5708", "0"]
+
+
+def test_show_json_is_the_file(capsys):
+    code, table = answer(capsys, "show", "puma560")
+    assert code == 0
+    assert table["name"] == "puma560"
+    assert table["link"][1]["mass"] == 17.4
+
+
+def test_show_a_file_with_odd_names(capsys, arm):
+    assert main(["show", arm]) == 0
+    assert "my [bold]arm: 1 joints" in capsys.readouterr().out
+
+
+def test_show_at_a_pose(capsys):
+    assert main(["show", "planar-rr", "--q", "30deg", "45", "deg"]) == 0
+    out = capsys.readouterr().out
+    robot, q = dy.load("planar-rr"), np.radians([30, 45])
+    x, y, _ = robot.fk(q)[:3, 3]
+    assert f"xyz {x:.6g} {y:.6g} 0 m, rpy 0 0 1.309 rad" in out
+    assert "gravity torque (N m)" in out
+    line = [x for x in out.splitlines() if "joint2" in x][-1].split()
+    row = [q[1], robot.gravity_torque(q)[1], *robot.mass_matrix(q)[1]]
+    assert [float(x) for x in line[1:]] == pytest.approx(row, rel=1e-5)
+    _, found = answer(capsys, "show", "planar-rr", "--q", "30deg,45deg")
+    assert np.array_equal(found["at"]["tool"], robot.fk(q))
+    assert np.array_equal(found["at"]["gravity_torque"], robot.gravity_torque(q))
+    assert np.array_equal(found["at"]["mass_matrix"], robot.mass_matrix(q))
+
+
+def test_check_reports_findings(capsys):
+    assert main(["check", "puma560"]) == 0
+    out = capsys.readouterr().out
+    assert "warning" in out
+    assert "no mass" in out
+
+
+def test_check_fails_on_an_error(capsys):
+    code, found = answer(capsys, "check", "sixr")
+    assert code == 1
+    assert not found["ok"]
+    assert {"level", "where", "what", "remedy"} == set(found["findings"][0])
+    assert found["findings"][0]["level"] == "error"
+
+
+def test_check_of_a_clean_robot_says_so_on_stderr(capsys, tmp_path):
+    link = dy.Link(a=1.0, mass=2.0, com=(-0.5, 0, 0), inertia=(0.1, 0.2, 0.2), limits=(-3, 3))
+    path = tmp_path / "clean.toml"
+    down = (0, -9.81, 0)
+    dy.Robot.from_dh("clean", convention="standard", gravity=down, links=[link]).save(path)
+    assert main(["check", str(path)]) == 0
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "nothing found" in printed.err
+
+
+def test_agree_prints_the_table(capsys, no_peers):
+    assert main(["agree", "planar-rr", "--samples", "3"]) == 0
+    printed = capsys.readouterr()
+    assert "planar-rr: agrees" in printed.out
+    assert "gibbs-appell" in printed.out
+    assert "not installed: pip install pin" in printed.out
+    assert printed.err == "comparing planar-rr\n"
+
+
+def test_agree_json(capsys, no_peers):
+    code, (table,) = answer(capsys, "agree", "rppr", "--samples", "3", "--seed", "5")
+    assert code == 0
+    assert (table["robot"], table["samples"], table["seed"]) == ("rppr", 3, 5)
+    assert table["ok"] is True
+    assert all(row["ok"] for row in table["rows"])
+    (gap,) = [row for row in table["rows"] if row["source"] == "regressor"]
+    assert gap["difference"] is None
+    assert "com_factor" in gap["reason"]
+
+
+def test_agree_all_gives_one_line_per_robot(capsys, no_peers):
+    assert main(["agree", "--all", "--samples", "1"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert {x.split()[0] for x in lines if x.strip()} >= set(catalogue.names())
+
+
+def test_agree_fails_above_a_limit(capsys, no_peers, monkeypatch):
+    monkeypatch.setattr("dynamis.agree.table.LIMIT", 0.0)
+    assert main(["agree", "puma560", "--samples", "2"]) == 1
+    assert "puma560: disagrees" in capsys.readouterr().out
+    assert main(["agree", "puma560", "scara", "--samples", "2"]) == 1
+    assert "puma560, gibbs-appell, inverse dynamics: " in capsys.readouterr().out
+
+
+# wrong input
+
+
+@pytest.mark.parametrize(
+    ("words", "said", "hint"),
+    [
+        (["agre"], "command 'agre' does not exist", "did you mean 'agree'?"),
+        (["show", "puma56"], "'puma56' is neither", "did you mean 'puma560'?"),
+        (["agree"], "no robot was given", "--all"),
+        (["agree", "puma560", "--all"], "both --all and puma560", ""),
+        (["agree", "puma560", "--samples", "0"], "samples is 0", ""),
+        (["check", "nowhere/arm.toml"], "nowhere", ""),
+        (["check", "nowhere/arm.urdf"], "nowhere", ""),
+        (["show", "."], "directory", ""),
+        (["show", "puma560", "--jsn"], "option '--jsn' does not exist", "did you mean '--json'?"),
+        (["simulate", "puma560", "--gaol=1"], "option '--gaol'", "did you mean '--goal'?"),
+        (["simulate", "planar-rr", "--goal", "zro"], "goal is 'zro', expected 2", "'zero'?"),
+        (["simulate", "planar-rr", "--goal", "1"], "expected 2: joint1, joint2", "--goal 0.1,0.2"),
+        (["equations", "planar-rr", "--q", "m1,2"], "q is 'm1,2', expected 2 numbers", "zero"),
+        (["show", "planar-rr", "--q", "1,,x"], "q is '1,,x', expected 2 numbers", "zero"),
+    ],
+)
+def test_errors_go_to_stderr_with_a_hint(words, said, hint, capsys):
+    assert main(words) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "error: " in printed.err
+    assert said in printed.err
+    assert hint in printed.err
+
+
+def test_a_robot_without_configurations_says_so(capsys, arm):
+    assert main(["simulate", arm, "--goal", "home"]) == 2
+    assert (
+        "no named configurations: give numbers, or add [configurations]" in capsys.readouterr().err
+    )
+
+
+@pytest.mark.parametrize("folder", ["", "sub/"])
+def test_a_file_without_its_suffix_is_pointed_at(capsys, tmp_path, monkeypatch, folder):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sub").mkdir()
+    (tmp_path / folder / "my_arm.toml").write_text(BROKEN)
+    assert main(["check", f"{folder}my_arm"]) == 2
+    assert f"hint: did you mean '{folder}my_arm.toml'?" in capsys.readouterr().err
+
+
+def test_a_broken_file_gives_no_traceback(tmp_path):
+    path = tmp_path / "broken.toml"
+    path.write_text(BROKEN)
+    ran = shell("show", str(path))
+    assert ran.returncode == 2
+    assert ran.stdout == ""
+    assert "Traceback" not in ran.stderr
+    assert "hint: did you mean 'revolute'?" in ran.stderr
+
+
+@pytest.mark.parametrize("words", [["show"], ["show", "puma560", "--jsn"], ["agree", "--samples"]])
+def test_wrong_usage_exits_with_2(words):
+    ran = shell(*words)
+    assert ran.returncode == 2
+    assert ran.stdout == ""
+    assert "Traceback" not in ran.stderr
+
+
+# simulate
+
+
+def test_a_pid_keeps_up_with_its_quintic(compiled, capsys):
+    goal = ("--goal", "0.5,-0.4,0.6,0.2,0.3,0.1", "--bandwidth", "30", "--controller", "pid")
+    code, found = answer(capsys, "simulate", "puma560", *goal)
+    assert code == 0 and found["message"] == "" and found["end"] == 2.0
+    lag = 0.3 * 2 / 30  # rad at the mean speed, if the velocity itself were damped
+    assert max(found["rms_error"]) < 0.6 * lag
+
+
+MOVE = ("--start", "hanging", "--duration", "0.02")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--goal", "-1.5,0.5"],
+        ["--goal", "-1.5", "0.5"],
+        ["--goal=-1.5 0.5"],
+        ["--goal", "[-1.5, 0.5]"],
+        ["--goal", "-1.5,", "0.5"],
+        ["--goal", "-3/2", "1/2"],
+        ["--goal", "-85.94366926962348deg,28.64788975654116deg"],
+        ["--goal", "-85.94366926962348 deg", "28.64788975654116 deg"],
+        ["--goal", "-85.94366926962348", "deg", "28.64788975654116", "deg"],
+    ],
+)
+def test_a_place_as_people_write_it(words, capsys):
+    for line in (["planar-rr", *words, *MOVE], [*words, "planar-rr", *MOVE]):
+        assert main(["simulate", *line]) == 0
+        said = capsys.readouterr().err
+        assert said == "planar-rr, 0.02 s: computed torque, bandwidth 10 rad/s, to -1.5, 0.5\n"
+
+
+def test_degrees_without_their_name_are_doubted(capsys):
+    main(["simulate", "planar-rr", "--goal", "90", "12.5", "--duration", "0.01"])
+    said = capsys.readouterr().err
+    assert "goal of joint1 is 90 rad, 14 turns: degrees? write 90deg" in said
+    assert "joint2" not in said
+    main(["simulate", "cartesian-xy", "--goal", "90", "90", "--duration", "0.01"])
+    assert "degrees" not in capsys.readouterr().err
+
+
+def test_simulate_says_what_it_did(capsys, tmp_path):
+    film = tmp_path / "run.csv"
+    assert main(["simulate", "planar-rr", "--duration", "0.01", "--save", str(film)]) == 0
+    free = capsys.readouterr()
+    assert "end (rad)" in free.out and "largest torque (N m)" in free.out
+    assert free.err == f"planar-rr, 0.01 s: no controller: it moves freely\nwrote {film}\n"
+    main(["simulate", "scara", "--duration", "0.01", "--controller", "pid", "--bandwidth", "5"])
+    held = capsys.readouterr()
+    assert "end (rad or m)" in held.out and "RMS error (rad or m)" in held.out
+    assert held.err == "scara, 0.01 s: pid, bandwidth 5 rad/s, holds the start\n"
+    assert main(["simulate", "planar-rr", "--goal", "90,45", "--duration", "0.1"]) == 1
+    assert "it ended early: diverged at" in capsys.readouterr().err
+
+
+# streams
+
+
+def test_no_colours_in_a_pipe():
+    ran = shell("check", "puma560")
+    assert ESCAPE not in ran.stdout + ran.stderr
+    assert ESCAPE in shell("check", "puma560", FORCE_COLOR="1").stdout
+
+
+def test_stdout_is_json_alone():
+    ran = shell("check", "puma560", "--json")
+    assert json.loads(ran.stdout)["robot"] == "puma560"
+    assert ran.stderr == ""
+
+
+@pytest.mark.parametrize("words", [["show", "puma560"], ["show", "puma560", "--json"]])
+def test_a_reader_that_stops_early_is_no_error(words):
+    command = [sys.executable, "-m", "dynamis", *words]
+    env = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=env) as process:
+        process.stdout.close()  # before anything was written
+        assert process.stderr.read() == ""
+
+
+def test_ascii_terminals_are_served():
+    ran = shell("show", "puma560", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
+    assert ran.returncode == 0
+    assert ran.stdout.isascii()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+def test_a_full_disk_is_one_line(tmp_path):
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "dynamis", "show", "planar-rr"], stdout=full,
+            stderr=subprocess.PIPE, text=True, check=False,
+        )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr.strip() == "error: cannot write: No space left on device"

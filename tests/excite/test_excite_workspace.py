@@ -1,0 +1,146 @@
+"""Capsules: exact distances, and motions that keep clear of a table and of themselves."""
+
+import casadi as ca
+import numpy as np
+import pytest
+
+import dynamis as dy
+from dynamis.compile.arrays import NUMPY
+from dynamis.compile.tracer import SX
+from dynamis.excite.excite import excite
+from dynamis.excite.workspace import ends, rods, segment_distance, workspace
+from dynamis.spatial.functions import MATH
+
+STEPS = 101  # points along a segment in a search by brute force
+ROBOTS = ("planar-rr", "scara", "polar-rp", "puma560", "puma560-mdh", "stanford", "panda", "ur10e")
+
+
+def brute(a, b, c, d):
+    """Least distance of many points on two segments."""
+    s = np.linspace(0.0, 1.0, STEPS)[:, None]
+    first, second = a + s * (b - a), c + s * (d - c)
+    return np.linalg.norm(first[:, None] - second, axis=-1).min()
+
+
+def segments(kind, rng):
+    a, b, c, d = rng.normal(size=(4, 3))
+    if kind == "parallel":
+        d = c + rng.normal() * (b - a)
+    elif kind == "point":
+        b = a
+    elif kind == "points":
+        b, d = a, c
+    elif kind == "crossing":
+        d = c + 2.0 * (a + rng.uniform() * (b - a) - c)
+    elif kind == "in line":
+        c, d = a + 2.5 * (b - a), a + 1.3 * (b - a)
+    return a, b, c, d
+
+
+@pytest.mark.parametrize("kind", ["skew", "parallel", "point", "points", "crossing", "in line"])
+def test_segment_distance_against_brute_force(kind):
+    rng = np.random.default_rng(0)
+    for _ in range(30):
+        found = segments(kind, rng)
+        exact = segment_distance(*map(tuple, found), MATH)
+        coarse = brute(*found)
+        longest = max(np.linalg.norm(found[1] - found[0]), np.linalg.norm(found[3] - found[2]))
+        assert exact <= coarse + 2e-6
+        assert exact >= coarse - 2.0 * longest / (STEPS - 1)
+
+
+def test_segment_distance_is_the_same_over_every_scalar():
+    rng = np.random.default_rng(1)
+    points = rng.normal(size=(4, 3, 20))
+    batch = segment_distance(*(tuple(p) for p in points), NUMPY)
+    x = ca.SX.sym("x", 12)
+    traced = segment_distance(*(tuple(x[3 * k + i] for i in range(3)) for k in range(4)), SX)
+    f = ca.Function("f", [x], [traced])
+    for k in range(20):
+        one = segment_distance(*(tuple(p[:, k].tolist()) for p in points), MATH)
+        assert batch[k] == pytest.approx(one, rel=1e-12)
+        assert float(f(points[:, :, k].ravel())) == pytest.approx(one, rel=1e-12)
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_rods_run_through_every_frame_up_to_the_tool(name):
+    robot = dy.load(name)
+    rng = np.random.default_rng(2)
+    for q in rng.uniform(-1.0, 1.0, (5, robot.n)):
+        placed = ends(robot.chain, rods(robot.chain), q.tolist(), MATH)
+        tool = robot.fk(q)[:3, 3]
+        for p in [*robot.frames(q)[:, :3, 3], tool]:
+            gaps = [segment_distance(a, b, tuple(p), tuple(p), MATH) for a, b in placed]
+            assert min(gaps) < 2e-6
+
+
+def test_folded_pendulum_keeps_clear_of_itself():
+    """Bars one and three of 1 m touch where both elbows turn by 120 degrees."""
+    robot = dy.load("pendulum3")
+    wide = {"q_limits": (-2.8, 2.8), "starts": 2, "max_iterations": 40}
+    clearance, radius = 0.5, 0.05
+    free = excite(robot, **wide)
+    found = excite(robot, **wide, clearance=clearance, capsule_radius=radius)
+    nearest = [
+        min(
+            brute(np.array(first[0]), np.array(first[1]), np.array(third[0]), np.array(third[1]))
+            for first, third in _bars(robot, design)
+        )
+        for design in (free, found)
+    ]
+    assert nearest[0] < 2.0 * radius + clearance  # it matters
+    assert nearest[1] >= 2.0 * radius + clearance
+    assert not any(f.level == "error" for f in found.findings)
+
+
+def _bars(robot, design):
+    for q in design.trajectory(np.linspace(0.0, design.period, 211)).q:
+        placed = ends(robot.chain, rods(robot.chain), q.tolist(), MATH)
+        yield placed[0], placed[2]
+
+
+@pytest.mark.parametrize("slope", [0.0, 0.3])
+def test_arm_stays_above_a_table(slope):
+    robot = dy.load("pendulum3")
+    point, normal = np.array([0.0, -0.8, 0.0]), np.array([slope, 2.0, 0.0])
+    free = excite(robot, starts=2, max_iterations=40)
+    found = excite(robot, starts=2, max_iterations=40, table=(point, normal), capsule_radius=0.03)
+    lowest = []
+    for design in (free, found):
+        q = design.trajectory(np.linspace(0.0, design.period, 3001)).q
+        origins = robot.frames(q)[:, 1:, :3, 3]
+        lowest.append(((origins - point) @ normal / np.linalg.norm(normal)).min())
+    assert lowest[0] < 0.03  # it matters
+    assert lowest[1] >= 0.03
+    assert not any(f.level == "error" for f in found.findings)
+
+
+def test_table_height_is_along_z():
+    robot = dy.load("stanford")
+    box = np.array([[-1.0, 1.0]] * robot.n)
+    by_height = workspace(robot, 0.1, None, 0.05, box)
+    by_plane = workspace(robot, ((5.0, 2.0, 0.1), (0.0, 0.0, 3.0)), None, 0.05, box)
+    q = np.random.default_rng(0).uniform(-1.0, 1.0, (20, robot.n))
+    assert np.allclose(by_height.over(q), by_plane.over(q), atol=1e-12)
+
+
+def test_what_cannot_be_kept_is_said():
+    robot = dy.load("puma560")
+    box = robot.limits
+    above = workspace(robot, 0.0, None, 0.05, box)
+    assert [f.level for f in above.findings] == ["warning"] * len(above.findings)
+    assert above.findings
+    assert "at every position" in above.findings[0].what
+    (alone,) = workspace(robot, None, 0.02, 0.05, box).findings
+    assert "nothing is kept apart" in alone.what
+    panda = dy.load("panda")
+    short = workspace(panda, None, 0.0, 0.06, panda.limits)
+    said = [f.what for f in short.findings]
+    assert any("'link4' and 'link7'" in x and "taken as neighbours" in x for x in said), said
+
+
+def test_neighbours_are_not_kept_apart():
+    robot = dy.load("pendulum3")
+    space = workspace(robot, None, 0.05, 0.05, np.array([[-2.8, 2.8]] * 3))
+    links = [(space.pieces[i].link, space.pieces[j].link) for i, j in space.apart]
+    assert links == [(0, 2)]

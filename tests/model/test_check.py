@@ -1,0 +1,391 @@
+"""The preflight: every kind of mistake has its finding, and what is sound has none."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from dynamis.model.check.model.bodies import eigenvalues
+from dynamis.model.check.model.finding import Finding
+from dynamis.model.check.model.model import check_model
+
+import dynamis as dy
+from dynamis.model import catalogue
+from dynamis.model.model import Model
+from dynamis.spatial.inertia import from_linear, pseudo_inertia, symmetric_matrix
+
+from ..random_robots import body
+
+SOUND = {"a": 1.0, "mass": 3.0, "com": (-0.5, 0, 0), "inertia": (0.01, 0.25, 0.25)}
+ROD = {"mass": 3.0, "com": (-0.5, 0, 0)}
+
+
+def arm(*changes, **rest):
+    """A sound two-link arm, with changes to its first links (None: left as it is)."""
+    links = [dy.Link(**{**SOUND, **(change or {})}) for change in (*changes, None, None)[:2]]
+    options = {"convention": "standard", "gravity": (0, -9.81, 0), **rest}
+    return dy.Robot.from_dh("arm", links=links, **options)
+
+
+def bare(**fields):
+    """A one-link arm of these fields alone."""
+    return dy.Robot.from_dh("bare", convention="standard", links=[dy.Link(**fields)])
+
+
+def linear(mass, com, inertia):
+    """The ten parameters of a body given by mass, centre of mass and diagonal inertia about it."""
+    return dy.Robot.from_dh(
+        "x", convention="standard", links=[dy.Link(mass=mass, com=com, inertia=inertia)]
+    ).parameters.values[:10]
+
+
+def found(robot):
+    return [(f.level, f.where) for f in robot.check()]
+
+
+NO_MASS = {"a": 1.0, "mass": 0.0, "com": None, "inertia": None}
+INDEFINITE = linear(1.0, (0.5, 0, 0), (0.1, 0.1, 0.1)) - np.eye(10)[6] * 0.2
+FLAT = linear(1.0, (0.5, 0, 0), (0.1, 0.1, 0.3))
+AS_LINEAR = {"mass": 0.0, "com": None, "inertia": None}
+
+# id, robot, level, where, words of what is wrong, words of the remedy
+MISTAKES = [
+    ("negative mass", bare(a=1.0, linear=[-1, 0, 0, 0, 1, 0, 1, 0, 0, 1]),
+     "error", "link 'link1'", "negative mass -1", "above 0"),
+    ("negative symbol", arm({"mass": "m"}, values={"m": -2}),
+     "error", "link 'link1'", "negative mass -2", "above 0"),
+    ("no mass", arm(NO_MASS), "warning", "link 'link1'", "has no mass", "neighbours"),
+    ("grams", arm({"mass": 3e4}), "warning", "link 'link1'", "grams", "kilograms"),
+    ("too heavy", dy.Robot.from_dh("a", convention="standard", links=[
+        dy.Link(**{**SOUND, "mass": m, "inertia": (m, m, m)}) for m in (1.0, 500.0, 1.5)]),
+     "warning", "link 'link2'", "500 kg", "unit"),
+    ("indefinite", arm({"inertia": (0.1, -0.2, 0.1)}),
+     "error", "link 'link1'", "not positive definite", "Ixx Iyy Izz"),
+    ("products", arm({"inertia": (0.1, 0.1, 0.1, 0.2, 0, 0)}),
+     "error", "link 'link1'", r"not positive definite: principal moments (-0.1, 0.1, 0.3)", "sign"),
+    ("triangle", arm({"inertia": (0.1, 0.1, 0.3)}),
+     "warning", "link 'link1'", "triangle inequality", "correct the inertia"),
+    ("pseudo-inertia", arm({**AS_LINEAR, "linear": INDEFINITE}),
+     "error", "link 'link1'", "pseudo-inertia", "origin"),
+    ("pseudo-inertia triangle", arm({**AS_LINEAR, "linear": FLAT}),
+     "warning", "link 'link1'", "pseudo-inertia", "correct"),
+    ("moment without mass", arm({**AS_LINEAR, "linear": [0, 1, 0, 0, 0.1, 0, 0.1, 0, 0, 0.1]}),
+     "error", "link 'link1'", "no mass but first moment (1, 0, 0)", "add its mass"),
+    ("point mass", arm({"inertia": None}), "note", "link 'link1'", "point mass", "inertia"),
+    ("rod", arm({"inertia": (0, 0.25, 0.25)}), "note", "link 'link1'", "thin rod: fine", "moment"),
+    ("rod across", arm({"inertia": (0.25, 0.002, 0.25)}),
+     "note", "link 'link1'", "lies across its own com (-0.5, 0, 0)", "order Ixx Iyy Izz"),
+    ("thin rod across", arm({"inertia": (0.25, 0, 0.25)}),
+     "note", "link 'link1'", "thin rod", "order Ixx Iyy Izz"),  # and nothing about being fine
+    ("rod about its joint", arm({"inertia": (0, 1.0, 1.0)}),
+     "note", "link 'link1'", "m L^2 / 3: about the joint?", "m L^2 / 12 = 0.25"),
+    ("kg mm^2", arm({"inertia": (1e4, 25e4, 25e4)}),
+     "warning", "link 'link1'", "radius of gyration", "kg mm^2"),
+    ("com in mm", arm({"com": (-500, 0, 0)}), "warning", "link 'link1'", "millimetres", "metres"),
+    ("com outside", arm({"com": (0, 4.5, 0)}), "warning", "link 'link1'", "far outside", "frame"),
+    ("com of modified DH", arm({"com": (0.5, 0, 0)}),
+     "note", "link 'link1'", "beyond its own end", "far end"),
+    ("com of standard DH", arm(convention="modified"),
+     "note", "link 'link1'", "behind its own joint", "belongs to standard DH"),
+    ("com of standard DH before the tool",
+     arm(None, {"com": (-0.3, 0, 0)}, convention="modified", tool={"xyz": (0.8, 0, 0)}),
+     "note", "link 'link2'", "behind its own joint: com (-0.3, 0, 0), next a = 0.8", "(0.4, 0, 0)"),
+    ("sliding", dy.Robot.from_dh("a", convention="standard", links=[
+        dy.Link(joint="prismatic", mass=1.0, com_factor=-0.5)]),
+     "warning", "link 'link1'", "com_factor on a prismatic", "constant com"),
+    ("a in mm", arm({"a": 431.8}), "warning", "link 'link1'", "a = 431.8 m", "metres"),
+    ("d in mm", arm({"d": 150.0}), "warning", "link 'link1'", "d = 150 m", "metres"),
+    ("alpha in degrees", arm({"alpha": -90}),
+     "warning", "link 'link1'", "alpha = -90 rad", "'-90 deg'"),
+    ("offset in degrees", arm({"offset": 45}),
+     "warning", "link 'link1'", "offset = 45 rad", "'45 deg'"),
+    ("theta in degrees", arm({"joint": "prismatic", "theta": 180, "limits": (0, 1)}),
+     "warning", "link 'link1'", "theta = 180 rad", "'180 deg'"),
+    ("prismatic offset in mm", arm({"joint": "prismatic", "offset": 180, "limits": (0, 1)}),
+     "warning", "link 'link1'", "offset = 180 m", "metres"),
+    ("tool in mm", arm(tool={"xyz": (0, 0, 100)}), "warning", "tool", "z = 100 m", "metres"),
+    ("tool in degrees", arm(tool={"rpy": (0, 90, 0)}), "warning", "tool", "pitch = 90", "90 deg"),
+    ("base in degrees", arm(base={"rpy": (180, 0, 0)}), "warning", "base", "roll = 180", "180 deg"),
+    ("reversed", arm({"limits": (3.1, -3.1)}), "error", "joint 'joint1'", "reversed", "lower"),
+    ("no room", arm({"limits": (1, 1)}), "warning", "joint 'joint1'", "nothing is left", "upper"),
+    ("limits in degrees", arm({"limits": (-160, 160)}),
+     "warning", "joint 'joint1'", "160 rad", "'160 deg'"),
+    ("limits in mm", arm({"joint": "prismatic", "limits": (0, 500)}),
+     "warning", "joint 'joint1'", "500 m", "metres"),
+    ("degrees per second", arm({"velocity_limit": 156}),
+     "warning", "joint 'joint1'", "156 rad/s", "radians per second"),
+    ("no velocity", arm({"velocity_limit": 0}),
+     "warning", "joint 'joint1'", "never move", "positive"),
+    ("no effort", arm({"effort_limit": 0}), "warning", "joint 'joint1'", "never push", "positive"),
+    ("negative effort", arm({"effort_limit": -5}),
+     "error", "joint 'joint1'", "effort_limit -5", "positive"),
+    ("motor limits", arm({"drive": dy.Drive(limits=(5, -5))}),
+     "error", "joint 'joint1'", "drive.limits reversed", "lower"),
+    ("gear", arm({"drive": dy.Drive(gear=0)}), "error", "joint 'joint1'", "gear 0", "turns"),
+    ("gear matrix", arm({"drive": dy.Drive()}, gear_matrix=[[0, 0], [0, 1]]),
+     "error", "joint 'joint1'", "gear 0", "turns"),
+    ("efficiency", arm({"drive": dy.Drive(efficiency=85)}),
+     "error", "joint 'joint1'", "efficiency 85", "percent"),
+    ("rotor", arm({"drive": dy.Drive(rotor_inertia=-1e-4)}),
+     "error", "joint 'joint1'", "negative rotor inertia -0.0001", "at least 0"),
+    ("lead in mm", arm({"joint": "prismatic", "limits": (0, 1), "drive": dy.Drive(lead=25)}),
+     "warning", "joint 'joint1'", "drive.lead 25 m", "metres per motor turn"),
+    ("no torque constant", arm({"drive": dy.Drive(resistance=1.2, current_limit=5)}),
+     "warning", "joint 'joint1'", "drive.resistance and drive.current_limit but no", "N m/A"),
+    ("no resistance", arm({"drive": dy.Drive(inductance=1e-3, torque_constant=0.1)}),
+     "warning", "joint 'joint1'", "half known", "ohm"),
+    ("resistance symbol", arm({"drive": dy.Drive(resistance="R", torque_constant=0.1)},
+                              values={"R": -1}),
+     "error", "joint 'joint1'", "drive.resistance -1", "above 0"),
+    ("too few volts", arm({"velocity_limit": 10, "drive": dy.Drive(
+        gear=-50, resistance=1, torque_constant=0.1, voltage_limit=24)}),
+     "warning", "joint 'joint1'", "velocity_limit 10, but its voltage is used up at 4.8", "gear"),
+    ("law's symbol", arm({"friction": dy.Friction(law="lugre", stiffness="k")}, values={"k": -1}),
+     "error", "joint 'joint1'", "friction.stiffness -1", "> 0"),
+    ("viscous", arm({"friction": dy.Friction(viscous=-0.1)}),
+     "error", "joint 'joint1'", "friction.viscous -0.1", "at least 0"),
+    ("motor viscous", arm({"drive": dy.Drive(viscous=-0.1)}),
+     "error", "joint 'joint1'", "drive.viscous -0.1", "at least 0"),
+    ("coulomb reversed", arm({"friction": dy.Friction(coulomb=(-0.4, 0.4))}),
+     "error", "joint 'joint1'", "friction.coulomb (-0.4, 0.4)", "moving positive"),
+    ("coulomb biased", arm({"friction": dy.Friction(coulomb=(0.4, 0.1))}),
+     "warning", "joint 'joint1'", "friction.coulomb (0.4, 0.1)", "friction.offset"),
+    ("motor coulomb", arm({"drive": dy.Drive(coulomb=(-0.4, 0.4))}),
+     "error", "joint 'joint1'", "drive.coulomb", "moving positive"),
+    ("no gravity", arm(gravity=(0, 0, 0)), "note", "gravity", "is zero", "horizontal"),
+    ("gravity up", arm(gravity=(0, 0, 9.81)), "warning", "gravity", "points up", "free fall"),
+    ("gravity up y", arm(gravity=(0, 9.81, 0)),
+     "note", "gravity", "points up an axis: (0, 9.81, 0)", "such as (0, -9.81, 0)"),
+    ("gravity along the axes", arm(gravity=(0, 0, -9.81)),
+     "note", "gravity", "no joint feels (0, 0, -9.81)", "vertical plane"),
+    ("gravity across the slide", dy.Robot.from_dh("a", convention="standard", links=[
+        dy.Link(joint="prismatic", mass=1.0, limits=(0, 1))], gravity=(-9.81, 0, 0)),
+     "note", "gravity", "no joint feels", "horizontal"),
+    ("gravity in cm", arm(gravity=(0, -981, 0)), "warning", "gravity", "981", "mm/s^2"),
+    ("gravity in mm", arm(gravity=(0, -9810, 0)), "warning", "gravity", "9810", "mm/s^2"),
+    ("moon", arm(gravity=(0, -1.62, 0)), "note", "gravity", "1.62", "another body"),
+    ("no value", arm({"mass": "m1"}), "warning", "values", "no value for m1", "with_values(m1"),
+    ("limit symbol", arm({"limits": ("lo", 1)}), "warning", "values", "lo", "with_values(lo"),
+    ("unused value", arm({"mass": "m_1"}, values={"m_11": 1}),
+     "warning", "values", "'m_11'", "mean 'm_1'"),
+    ("no result", arm({"a": "1/k"}, values={"k": 0}), "error", "model", "k = 0", "value"),
+    ("outside limits", arm({"limits": (-1, 1)}, configurations={"home": (2, 0)}),
+     "warning", "configuration 'home'", "'joint1' at 2", "limits"),
+    ("a turn outside", arm({"limits": (-4, 1)}, configurations={"home": (math.pi, 0)}),
+     "warning", "configuration 'home'", "'joint1'", "full turn away, at -3.14"),
+    ("heavy payload", arm().with_payload(70), "warning", "payload", "70 kg", "kilograms"),
+    ("far payload", arm().with_payload(1, com=(0, 0, 30)), "warning", "payload", "30 m", "tool fr"),
+    ("no payload", arm().with_payload(0), "warning", "payload", "has no mass", "leave"),
+    ("payload inertia", arm().with_payload(1, inertia=(1, 1, 3)),
+     "warning", "payload", "triangle", "correct"),
+    ("singular", arm(None, {"a": 0.0, "com": None, "inertia": None}),
+     "error", "joint 'joint2'", "singular mass matrix everywhere", "rotor inertia"),
+    ("indefinite matrix", arm(None, {**AS_LINEAR, "a": 0.0, "linear": [1] + [0] * 8 + [-0.1]}),
+     "error", "joint 'joint2'", "not positive definite", "inertia about its axis"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("robot", "level", "where", "what", "remedy"), [pytest.param(*r, id=n) for n, *r in MISTAKES]
+)
+def test_mistake_is_found(robot, level, where, what, remedy):
+    findings = [f for f in robot.check() if f.where == where and what in f.what]
+    assert [f.level for f in findings] == [level], "\n".join(map(str, robot.check()))
+    assert remedy in findings[0].remedy
+
+
+def test_a_sound_arm_has_no_findings():
+    assert arm().check() == []
+    ahead = {"com": (0.5, 0, 0)}
+    assert arm(ahead, ahead, convention="modified", tool={"xyz": (1, 0, 0)}).check() == []
+    assert arm().with_payload(2, com=(0.05, 0, 0.1), inertia=(0.01, 0.01, 0.01)).check() == []
+
+
+# What is known to be odd about each robot of the catalogue; everything else must be silent.
+POINT, ROD, MASSLESS = "a point mass: fine", "a thin rod: fine", "has no mass"
+TRIANGLE, OUT = "triangle inequality", "outside its limits"
+EXPECTED = {
+    "cartesian-xy": [],  # its point masses never turn
+    "elbow6": [("link 'link3'", MASSLESS), ("link 'link5'", MASSLESS)],  # document 000
+    "kr16": [],
+    "kr16-p4": [],
+    "panda": [("configuration 'zero'", OUT)],  # joint 4 never reaches 0
+    "pendulum3": [("links 'link1', 'link2' and 'link3'", ROD)],  # diag(0, .25, .25)
+    "planar-2link": [("links 'link1' and 'link2'", POINT)],
+    "planar-rp": [("links 'link1' and 'link2'", ROD)],
+    "planar-rr": [("links 'link1' and 'link2'", ROD)],
+    "polar-rp": [("links 'link1' and 'link2'", POINT), ("gravity", "no joint feels")],
+    "puma560": [
+        ("link 'link1'", MASSLESS),
+        ("link 'link1'", TRIANGLE),  # only Iyy was measured
+        ("link 'link3'", TRIANGLE),  # 0.086 > 0.066 + 0.0125, as published
+        ("configuration 'nominal'", OUT),  # q3 = pi, reached as -pi
+        ("configuration 'qn'", OUT),
+    ],
+    "puma560-mdh": [("link 'link1'", MASSLESS), ("link 'link1'", TRIANGLE)],
+    "rppr": [(f"link 'link{i}'", "com_factor on a prismatic") for i in (2, 3)],
+    "scara": [("links 'link1', 'link2' and 'link3'", ROD)],
+    "sixr": [
+        ("joint 'joint6'", "singular mass matrix"),
+        ("links 'link1', 'link2', 'link3', 'link4', 'link5' and 'link6'", POINT),
+    ],
+    "stanford": [
+        ("link 'link5'", TRIANGLE),  # (0.003, 0.0004, 0), as published
+        ("configuration 'zero'", OUT),  # the slide starts at 0.3 m
+    ],
+    "ur10e": [],
+}
+
+
+@pytest.mark.parametrize("name", catalogue.names())
+def test_catalogue(name):
+    findings = dy.load(name).check()
+    shown = "\n".join(map(str, findings))
+    assert len(findings) == len(EXPECTED[name]), shown
+    for where, what in EXPECTED[name]:
+        assert any(f.where == where and what in f.what for f in findings), f"{where}\n{shown}"
+
+
+def joints(*fields, kind="revolute"):
+    """A chain with one joint per table of fields."""
+    links = [dy.Link(**{**SOUND, "joint": kind, **own}) for own in fields]
+    return dy.Robot.from_dh("arm", convention="standard", gravity=(0, -9.81, 0), links=links)
+
+
+@pytest.mark.parametrize(
+    "value", [100.0, 1e3, 1e4, 1e6, 999.0, 9999.0, 999999.0, 99999.9, 1e16, 3.4e38]
+)
+def test_placeholders_are_one_note_whatever_they_limit(value):
+    limits = (-max(value, 1e3), max(value, 1e3))
+    fields = {"velocity_limit": value, "limits": limits if value in (1e3, 1e4, 999999.0) else None}
+    findings = check_model(joints(*[fields] * 7).model)
+    assert [f.level for f in findings] == ["note"]
+    assert (
+        findings[0].where.startswith("joints 'joint1', 'joint2'") and "no limit" in findings[0].what
+    )
+
+
+def test_placeholders_of_several_sizes_are_still_one_note():
+    fields = [{"velocity_limit": v} for v in (100, 1e3, 1e4, 999999, 2.5)]
+    (finding,) = check_model(joints(*fields).model)
+    assert finding.what == "limits of 100, 1000, 10000 and 999999, which stand for no limit"
+    assert "joint5" not in finding.where
+    (finding,) = check_model(joints({"limits": (-999999, 999999)}, kind="prismatic").model)
+    assert finding.level == "note"
+
+
+@pytest.mark.parametrize("value", [120.0, 180.0, 110.0, 99.0, 360.0, 250.0, 199.0])
+def test_degrees_per_second_are_no_placeholders(value):
+    (finding,) = check_model(joints(*[{"velocity_limit": value}] * 3).model)
+    assert finding.level == "warning" and "degrees per second" in finding.what
+    assert finding.where == "joints 'joint1', 'joint2' and 'joint3'"
+
+
+def urdf_arm(*links):
+    return check_model(Model(name="arm", convention="urdf", links=links))
+
+
+def test_an_arm_of_geometry_alone_is_one_finding():
+    findings = check_model(joints(*[NO_MASS] * 6).model)
+    assert [f.where for f in findings] == [
+        "links 'link1', 'link2', 'link3', 'link4', 'link5' and 'link6'"
+    ]
+
+
+def test_helper_links_of_a_body_with_several_joints_need_no_mass():
+    """A shoulder of three joints in one place: two links without body, and the arm."""
+    body = {"mass": 3.0, "com": (0.2, 0, 0), "inertia": (0.01, 0.1, 0.1)}
+    first, second = dy.Link(name="a"), dy.Link(name="b", parent="a", axis=(0, 1, 0))
+    third = dy.Link(name="c", parent="b", axis=(1, 0, 0), **body)
+    assert urdf_arm(first, second, third) == []
+    away = replace(third, xyz=(0.1, 0, 0))
+    assert [f.where for f in urdf_arm(first, second, away)] == ["link 'b'"]
+    assert [f.where for f in urdf_arm(first, replace(second, name="end"))] == ["link 'end'"]
+
+
+@pytest.mark.parametrize("name", [n for n in catalogue.names() if n != "rppr"])
+def test_findings_survive_the_parameter_vector(name):
+    robot = dy.load(name)
+    again = robot.with_parameters(robot.parameters.values)
+    assert found(again) == found(robot)
+
+
+def test_errors_come_first():
+    robot = arm({"limits": (1, -1), "alpha": 90, "inertia": None}, gravity=(0, 0, 0))
+    levels = [f.level for f in robot.check()]
+    assert levels == sorted(levels, key=("error", "warning", "note").index)
+    assert set(levels) == {"error", "warning", "note"}
+
+
+def test_weightless_arms_feel_no_gravity_but_need_none():
+    nothing = {"mass": 0.0, "com": None}
+    robot = arm(nothing, nothing, gravity=(0, 0, -9.81))
+    assert not [f for f in robot.check() if f.where == "gravity"]
+
+
+def test_a_finding_reads_well():
+    finding = Finding("warning", "link 'link1'", "has no mass", "give its mass")
+    assert str(finding) == "warning: link 'link1': has no mass\nhint: give its mass"
+
+
+@pytest.mark.parametrize(
+    "robot", [dy.load(n) for n in catalogue.names()] + [m[1] for m in MISTAKES], ids=repr
+)
+def test_every_finding_is_complete_and_repeatable(robot):
+    findings = robot.check()
+    assert robot.check() == findings
+    moving = ("mass matrix", "no joint feels")  # what only the dynamics give away
+    assert check_model(robot.model) == [f for f in findings if not any(x in f.what for x in moving)]
+    for f in findings:
+        assert f.level in ("error", "warning", "note")
+        assert all(isinstance(x, str) and x for x in (f.where, f.what, f.remedy))
+
+
+def test_a_matrix_singular_in_places_only_is_a_warning():
+    """A point mass that a slide carries over the axis of the joint before it."""
+    links = [dy.Link(alpha=-math.pi / 2), dy.Link(joint="prismatic", mass=1.0, limits=(-1, 0))]
+    places = {"out": (0, -0.5), "centre": (0, 0)}
+    polar = dy.Robot.from_dh("polar", convention="standard", links=links, configurations=places)
+    (finding,) = [f for f in polar.check() if f.where.startswith("joint")]
+    assert (finding.level, finding.where) == ("warning", "joint 'joint1'")
+    assert "in configuration 'centre'" in finding.what
+    del places["centre"]
+    fine = dy.Robot.from_dh("polar", convention="standard", links=links, configurations=places)
+    assert not [f for f in fine.check() if f.where.startswith("joint")]
+
+
+def test_an_unbuildable_model_is_a_finding():
+    links = [dy.Link(**SOUND, drive=dy.Drive(rotor_link="nowhere"))]
+    robot = dy.Robot.from_dh("x", convention="standard", links=links, rotors="full")
+    assert [(f.level, f.where) for f in robot.check()] == [("error", "model")]
+    assert "'nowhere'" in robot.check()[0].what
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_physical_bodies_are_silent(seed):
+    rng = np.random.default_rng(seed)
+    robot = dy.Robot.from_dh("x", convention="standard", links=[dy.Link(a=1.0, **body(rng))])
+    assert not [f for f in robot.check() if "inertia" in f.what]
+    linear_robot = robot.with_parameters(robot.parameters.values)
+    assert not [f for f in linear_robot.check() if "inertia" in f.what]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_the_pseudo_inertia_decides(seed):
+    """A body is impossible exactly where its 4x4 pseudo-inertia has a negative eigenvalue."""
+    rng = np.random.default_rng(seed)
+    sound = dy.Robot.from_dh("x", convention="standard", links=[dy.Link(a=1.0, **body(rng))])
+    ten = sound.parameters.values[:10] + rng.normal(scale=0.15, size=10) * (seed % 3)
+    ten[0] = abs(ten[0])
+    least = np.linalg.eigvalsh(np.array(pseudo_inertia(from_linear(ten))))[0]
+    robot = bare(a=1.0, linear=ten)
+    complaints = [f for f in check_model(robot.model) if "pseudo-inertia" in f.what]
+    assert len(complaints) == (least < 0)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def testeigenvalues(seed):
+    rng = np.random.default_rng(seed)
+    S = tuple(rng.normal(size=6) * rng.choice([0.0, 1.0, 1e-3], size=6))
+    expected = np.linalg.eigvalsh(np.array(symmetric_matrix(S)))
+    np.testing.assert_allclose(eigenvalues(S), expected, atol=1e-7)

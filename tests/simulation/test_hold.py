@@ -1,0 +1,145 @@
+"""Joints that hold: the boxed problem against enumeration of every sign pattern."""
+
+import itertools
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dynamis as dy
+from dynamis.compile.arrays import NUMPY
+from dynamis.simulation.holding import Box, directions, masked_solve
+from dynamis.simulation.plant import ENDLESS
+from dynamis.spatial.functions import MATH
+
+CLOSE = 1e-9  # of the scale of the forces
+
+
+def positive_definite(rng, n):
+    A = rng.normal(size=(n, n))
+    return A @ A.T + rng.uniform(0.01, 1.0) * np.eye(n)
+
+
+def mass_matrix(rng, n):
+    robot = dy.load({1: "planar-2link", 2: "planar-2link", 3: "pendulum3", 4: "rppr"}[n])
+    return robot.mass_matrix(rng.uniform(-2, 2, robot.n))[:n, :n]
+
+
+@st.composite
+def problems(draw):
+    n = draw(st.integers(1, 4))
+    rng = np.random.default_rng(draw(st.integers(0, 2**31)))
+    M = draw(st.sampled_from([positive_definite, mass_matrix]))(rng, n)
+    r = rng.normal(scale=3, size=n)
+    low, high = -rng.uniform(0.1, 3, n), rng.uniform(0.1, 3, n)
+    if draw(st.booleans()):  # at a joint stop
+        high = np.where(rng.random(n) < 0.5, ENDLESS, high)
+    holds = rng.random(n) < 0.9
+    guess = rng.choice([-1.0, 0.0, 1.0], n)
+    return M, r, low, high, holds, guess
+
+
+def accelerations(M, r, low, high, holds, d):
+    """qdd and friction when joints slide in directions d."""
+    edge = np.where(d > 0, high, np.where(d < 0, low, 0.0))
+    push = r - np.where(holds, edge, 0.0)
+    free = ~holds | (d != 0)
+    qdd = np.zeros(len(r))
+    qdd[free] = np.linalg.solve(M[np.ix_(free, free)], push[free])
+    return qdd, r - M @ qdd
+
+
+def wrong(M, r, low, high, holds, d):
+    """How far directions d are from the conditions, per joint."""
+    qdd, f = accelerations(M, r, low, high, holds, d)
+    beyond = np.maximum(f - high, low - f)
+    backwards = -d * qdd
+    return np.where(holds, np.where(d == 0, beyond, backwards), -1.0)
+
+
+def enumerated(M, r, low, high, holds):
+    """The only pattern that obeys the conditions."""
+    patterns = [[-1.0, 0.0, 1.0] if h else [0.0] for h in holds]
+    found = [
+        np.array(d)
+        for d in itertools.product(*patterns)
+        if (wrong(M, r, low, high, holds, np.array(d)) <= 0).all()
+    ]
+    assert len(found) == 1
+    return found[0]
+
+
+def solved(M, r, low, high, holds, guess):
+    boxes = [Box(*b) for b in zip(low.tolist(), high.tolist(), (1.0 * holds).tolist(), strict=True)]
+    return np.array(directions(M.tolist(), r.tolist(), boxes, guess.tolist(), MATH))
+
+
+@settings(max_examples=300, deadline=None)
+@given(problems())
+def test_the_answer_is_the_only_solution_or_the_start_of_the_next_step(problem):
+    """One call may end early; called again from its own answer it arrives, in a few steps."""
+    *given_, guess = problem
+    holds = given_[-1]
+    right = enumerated(*given_)
+    d = guess
+    for _ in range(8):
+        d = solved(*given_, d)
+        if (d[holds] == right[holds]).all():
+            break
+    np.testing.assert_array_equal(d[holds], right[holds])
+    np.testing.assert_array_equal(solved(*given_, right)[holds], right[holds])  # and stays
+
+
+def test_one_call_nearly_always_suffices():
+    rng = np.random.default_rng(0)
+    hits = 0
+    for _ in range(300):
+        n = int(rng.integers(1, 5))
+        M, r = positive_definite(rng, n), rng.normal(scale=3, size=n)
+        low, high = -rng.uniform(0.1, 3, n), rng.uniform(0.1, 3, n)
+        holds, guess = np.ones(n, bool), np.zeros(n)
+        right = enumerated(M, r, low, high, holds)
+        hits += (solved(M, r, low, high, holds, guess) == right).all()
+    assert hits > 0.97 * 300, hits
+
+
+@settings(max_examples=100, deadline=None)
+@given(problems())
+def test_a_fixed_point_obeys_the_conditions(problem):
+    *given_, guess = problem
+    d = solved(*given_, guess)
+    if (solved(*given_, d) == d).all():
+        scale = np.abs(given_[1]).max() + np.abs(given_[0]).max()
+        assert (wrong(*given_, d) <= CLOSE * scale).all()
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(1, 5), st.integers(0, 2**31))
+def test_masked_solve_is_the_solution_of_the_free_part(n, seed):
+    rng = np.random.default_rng(seed)
+    M, b, values = positive_definite(rng, n), rng.normal(size=n), rng.normal(size=n)
+    kind = rng.choice(3, n)  # never held, held, free for now
+    held = [None if k == 0 else bool(k == 1) for k in kind]
+    x = np.array(masked_solve(M.tolist(), b.tolist(), held, values.tolist(), MATH))
+    fixed = kind == 1
+    assert (x[fixed] == values[fixed]).all()
+    left = b - M @ x
+    assert np.abs(left[~fixed]).max(initial=0.0) < 1e-8 * (1 + np.linalg.cond(M)) * 1e-2 + 1e-9
+
+
+def test_an_ensemble_is_solved_member_by_member():
+    rng = np.random.default_rng(3)
+    Ms = [positive_definite(rng, 3) for _ in range(20)]
+    r = rng.normal(scale=3, size=(20, 3))
+    low, high, holds = -np.ones(3), np.ones(3), np.ones(3, bool)
+    each = [solved(M, row, low, high, holds, np.zeros(3)) for M, row in zip(Ms, r, strict=True)]
+    boxes = [Box(-1.0, 1.0, np.ones(20)) for _ in range(3)]
+    M = np.moveaxis(np.array(Ms), 0, -1)
+    together = directions(M, list(r.T), boxes, [np.zeros(20)] * 3, NUMPY)
+    np.testing.assert_array_equal(np.transpose(together), each)
+
+
+def test_nothing_held_is_an_ordinary_solve():
+    M = positive_definite(np.random.default_rng(1), 3)
+    x = masked_solve(M.tolist(), [1.0, 2.0, 3.0], [None] * 3, [0.0] * 3, MATH)
+    np.testing.assert_allclose(M @ x, [1, 2, 3], rtol=1e-10)

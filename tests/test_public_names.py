@@ -1,0 +1,121 @@
+"""Names that the documentation, examples, notebooks and the command line have taught people."""
+
+import subprocess
+import sys
+from importlib import import_module
+
+import pytest
+
+NAMES = [
+    "dynamis.Drive",
+    "dynamis.Friction",
+    "dynamis.Link",
+    "dynamis.Log",
+    "dynamis.Processing",
+    "dynamis.Robot",
+    "dynamis.Run",
+    "dynamis.Sensors",
+    "dynamis.compile",
+    "dynamis.excite",
+    "dynamis.export_controller",
+    "dynamis.export_fmu",
+    "dynamis.identify",
+    "dynamis.identify_drive_gains",
+    "dynamis.identify_payload",
+    "dynamis.load",
+    "dynamis.read_log",
+    "dynamis.simulate",
+    "dynamis.agree.agree",
+    "dynamis.bench.simulation.control_cycle",
+    "dynamis.cli.COMMANDS",
+    "dynamis.cli.main",
+    "dynamis.control.ComputedTorque.from_bandwidth",
+    "dynamis.control.ControlLoop",
+    "dynamis.control.Controller",
+    "dynamis.control.FeedForward",
+    "dynamis.control.Impedance",
+    "dynamis.control.JointPID.from_bandwidth",
+    "dynamis.control.MomentumObserver",
+    "dynamis.control.PointToPoint.from_bandwidth",
+    "dynamis.control.SingleJoint",
+    "dynamis.control.SlotineLi",
+    "dynamis.control.TaskSpace",
+    "dynamis.control.linearise",
+    "dynamis.control.second_order",
+    "dynamis.control.step_metrics",
+    "dynamis.control.third_order",
+    "dynamis.control.tracking_metrics",
+    "dynamis.dynamics.equation.mass_matrix",
+    "dynamis.dynamics.gibbs_appell.observation_matrix",
+    "dynamis.dynamics.kinematics.frames",
+    "dynamis.dynamics.lagrange_euler.LagrangeEuler",
+    "dynamis.dynamics.newton_euler.newton_euler",
+    "dynamis.errors.DynamisError",
+    "dynamis.errors.DynamisWarning",
+    "dynamis.errors.SingularError",
+    "dynamis.files.write",
+    "dynamis.gym.NAME",
+    "dynamis.gym.ReachEnv",
+    "dynamis.identify.Estimate",
+    "dynamis.identify.FRICTIONS",
+    "dynamis.identify.Validation",
+    "dynamis.interop.from_mjcf",
+    "dynamis.interop.from_mujoco",
+    "dynamis.interop.from_pinocchio",
+    "dynamis.interop.from_rtb",
+    "dynamis.interop.from_yourdfpy",
+    "dynamis.interop.to_mjcf",
+    "dynamis.interop.to_pinocchio",
+    "dynamis.interop.to_rtb",
+    "dynamis.interop.to_yourdfpy",
+    "dynamis.model.catalogue",
+    "dynamis.model.chain.chain",
+    "dynamis.model.model.Model",
+    "dynamis.model.model.Payload",
+    "dynamis.plots.figure.save",
+    "dynamis.realtime.Law",
+    "dynamis.realtime.controller_cost",
+    "dynamis.realtime.cost.controller_cost",
+    "dynamis.realtime.run_plant",
+    "dynamis.rtb.DHRobot",
+    "dynamis.rtb.rne",
+    "dynamis.spatial.functions.MATH",
+    "dynamis.spatial.inertia.linear",
+    "dynamis.spatial.rotations.rotation_x",
+    "dynamis.studio.Studio",
+    "dynamis.trajectory.cubic",
+    "dynamis.trajectory.fourier",
+    "dynamis.trajectory.line",
+    "dynamis.trajectory.quintic",
+    "dynamis.trajectory.septic",
+    "dynamis.trajectory.sine",
+    "dynamis.trajectory.time_optimal",
+    "dynamis.trajectory.trapezoid",
+    "dynamis.trajectory.via",
+    "dynamis.transforms.rotx",
+    "dynamis.transforms.translation",
+]
+CALLABLE = ("compile", "excite", "identify")  # folders that are functions of the same name too
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_name_is_there(name):
+    words, found = name.split(".")[1:], import_module("dynamis")
+    where = "dynamis"
+    for word in words:
+        where += f".{word}"
+        found = getattr(found, word) if hasattr(found, word) else import_module(where)
+    assert found is not None
+
+
+ORDERS = ["", "import dynamis.{}", "import dynamis.logs.log", "import dynamis.identify.estimate"]
+
+
+@pytest.mark.parametrize("first", ORDERS)
+def test_folders_that_are_functions_can_be_called_whatever_came_first(first):
+    code = [first.format(name) for name in CALLABLE]
+    code += ["import inspect", "import dynamis as dy"]
+    code += [f"assert 'robot' in inspect.signature(dy.{name}).parameters" for name in CALLABLE]
+    code += ["sine = dy.compile(lambda arm, q: [arm.sin(q[0])], dy.load('pendulum3'))"]
+    code += ["assert sine([0.0, 0.0, 0.0])[0] == 0.0"]
+    subprocess.run([sys.executable, "-c", "\n".join(code)], check=True)
