@@ -281,8 +281,8 @@ VALID: dict[str, Callable[[], Any]] = {
     "rtb.fdyn.dt": lambda: 0.05,
     "rtb.rne.qd": lambda: [0.1, 0.2],
     "rtb.rne.qdd": lambda: [0.1, 0.2],
-    "simulate.simulate.duration": lambda: 0.1,
-    "simulate.simulate.dt": lambda: 0.05,
+    "simulation.simulate.duration": lambda: 0.1,
+    "simulation.simulate.dt": lambda: 0.05,
     "trajectory.time_optimal.path": lambda: [[0.0, 0.0], [0.5, 0.5], [1.0, 0.0]],
     "trajectory.trapezoid.duration": lambda: 1.0,
 }
@@ -478,7 +478,7 @@ KEYWORDS: dict[str, tuple[str, ...]] = {
 
 # left out, and why
 NOT_TRIED = {
-    "simulate.Tableau": "a table of numbers that proves its own sums",
+    "simulation.Tableau": "a table of numbers that proves its own sums",
     "Picture.set": "matplotlib's own",
     "errors.did_you_mean": "the hint of a message, for code of ours",
     "errors.legible": "the text of a message, for code of ours",

@@ -130,3 +130,19 @@ def test_mathematics_knows_no_arrays(path):
         else:
             continue
         assert not names & FOREIGN
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SOURCE)))
+def test_a_module_defines_a_name_once(path):
+    """A second constant of one name would silently replace the first."""
+    found = []
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            found.append(node.name)
+        elif isinstance(node, (ast.Assign, ast.AnnAssign)):
+            given = [node.target] if isinstance(node, ast.AnnAssign) else node.targets
+            names = [x for target in given for x in ast.walk(target)]
+            found += [
+                x.id for x in names if isinstance(x, ast.Name) and isinstance(x.ctx, ast.Store)
+            ]
+    assert len(found) == len(set(found)), [x for x in found if found.count(x) > 1]

@@ -3,9 +3,6 @@
 import numpy as np
 import pytest
 import sympy as sp
-from dynamis.equations.scalars.scalars.polynomial import Alphabet
-from dynamis.equations.scalars.scalars.scalars import coordinates, exactly, symbolic_chain
-from dynamis.equations.scalars.scalars.simplify import tidy
 
 import dynamis as dy
 from dynamis.dynamics import kinematics
@@ -13,6 +10,9 @@ from dynamis.dynamics.newton_euler import outward
 from dynamis.equations import equations as module
 from dynamis.equations.closed import parallel
 from dynamis.equations.equations import METHODS
+from dynamis.equations.scalars.polynomial import Alphabet
+from dynamis.equations.scalars.scalars import coordinates, exactly, symbolic_chain
+from dynamis.equations.scalars.simplify import tidy
 from dynamis.errors import DynamisWarning, OptionError, ShapeError, SymbolError
 from dynamis.model import catalogue
 from dynamis.model.model import Model

@@ -11,7 +11,7 @@ import pytest
 
 import dynamis as dy
 from dynamis.errors import DynamisError, FileError, OptionError, ShapeError
-from dynamis.excite.excite import excite
+from dynamis.excite.design import excite
 from dynamis.excite.limits import resolved
 from dynamis.excite.problem import CRITERIA, Problem, measure
 from dynamis.excite.series import Series, shrunk

@@ -7,7 +7,7 @@ import pytest
 import dynamis as dy
 from dynamis.compile.arrays import NUMPY
 from dynamis.compile.tracer import SX
-from dynamis.excite.excite import excite
+from dynamis.excite.design import excite
 from dynamis.excite.workspace import ends, rods, segment_distance, workspace
 from dynamis.spatial.functions import MATH
 

@@ -7,9 +7,9 @@ import zipfile
 
 import numpy as np
 import pytest
-from dynamis.realtime.fmu.export.export import export_fmu
 
 import dynamis as dy
+from dynamis.realtime.fmu.export import export_fmu
 from dynamis.realtime.law import Law
 
 STRICT = ["-std=c99", "-O2", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-pedantic"]

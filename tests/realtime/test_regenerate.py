@@ -12,7 +12,8 @@ import pytest
 
 import dynamis as dy
 from dynamis.realtime import Law
-from dynamis.realtime.regenerate import read_reference, reference_text, spelt
+from dynamis.realtime.reference_file import read_reference, reference_text
+from dynamis.realtime.regenerate import spelt
 
 control, trajectory = dy.control, dy.trajectory
 HOSTILE = ['"""\n*/ import evil #', "'); evil() #\\", "a\r\nb\0\u202e日本 ${evil} `evil`"]

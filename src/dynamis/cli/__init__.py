@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 from .. import __version__
 from ..errors import DynamisError, OptionError, did_you_mean
-from .printing import in_terminal
 
 FINE, FOUND, WRONG, INTERRUPTED = 0, 1, 2, 130
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)  # of a disk that takes no more
@@ -53,6 +52,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         code = _run(words)
         sys.stdout.flush()
     except DynamisError as error:
+        from .printing import in_terminal
+
         print(f"error: {in_terminal(str(error))}", file=sys.stderr)
         return WRONG
     except KeyboardInterrupt:

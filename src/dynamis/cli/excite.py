@@ -63,8 +63,8 @@ def run(
         seed: Of the random motions.
         plot: Draw q, qd and qdd to this image.
     """
+    from ..excite.design import excite
     from ..excite.excitation import step_count
-    from ..excite.excite import excite
 
     if output is not None:
         checked_path(output, TABLES, "motion")

@@ -7,8 +7,8 @@ import numpy as np
 
 from ..control import JointPID
 from ..control.sensors import Sensors
-from ..excite.excite import excite
-from ..identify.identify import identify
+from ..excite.design import excite
+from ..identify.identification import identify
 from ..identify.processing import Processing
 from ..logs.log import Log
 from ..robot import Robot

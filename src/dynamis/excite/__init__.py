@@ -2,4 +2,4 @@
 
 from ..lazy import callable_package
 
-callable_package(__name__, "excite", "excite")
+callable_package(__name__, "design", "excite")

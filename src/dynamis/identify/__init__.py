@@ -5,15 +5,15 @@ from typing import TYPE_CHECKING
 from ..lazy import callable_package, later
 
 if TYPE_CHECKING:
+    from ..excite.design import excite
     from ..excite.excitation import Excitation
-    from ..excite.excite import excite
     from ..logs.log import Log
     from ..logs.read import read_log
     from .drive_gains import DriveGains, identify_drive_gains
     from .estimate import Estimate
     from .estimators import ESTIMATORS
     from .frictions import FRICTIONS, FrictionModel
-    from .identify import identify
+    from .identification import identify
     from .payload import PayloadEstimate, identify_payload
     from .processing import Processing
     from .validation import Validation
@@ -49,11 +49,12 @@ __getattr__ = later(
         "PayloadEstimate": "payload",
         "Processing": "processing",
         "Validation": "validation",
-        "excite": ".excite.excite",
+        "excite": ".excite.design",
+        "identify": "identification",
         "identify_drive_gains": "drive_gains",
         "identify_payload": "payload",
         "read_log": ".logs.read",
     },
 )
 
-callable_package(__name__, "identify", "identify")
+callable_package(__name__, "identification", "identify")

@@ -36,11 +36,11 @@ def spread(bounds: np.ndarray, count: int, seed: int = 0, skip: int = 0) -> np.n
 
 LONGEST = 1.0  # radians (or arm sizes) a joint moves in one step, at most
 EASIER, HARDER = 0.1, 10.0  # what lambda is multiplied by
-FIRST, LEAST, MOST = 1e-2, 1e-14, 1e8  # lambda at the start; its bounds
+FIRST, LEAST, HARDEST = 1e-2, 1e-14, 1e8  # lambda at the start; its bounds
 EXACT, STALLED = 1e-13, 1e-3  # scaled error that is rounding; one that a descent may stall at
 LOST = 1e-5  # scaled error and weakness of a stalled row that may hide a solution
 WEAK = 1e-3  # singular value, relative to the largest, of a motion that the tool hardly feels
-ROUNDS, STRIDE = 40, 0.2  # of settling: steps along that motion, and the longest of them
+SETTLING, STRIDE = 40, 0.2  # of settling: steps along that motion, and the longest of them
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def descend(
     damping = np.full(len(q), FIRST)
     active = np.arange(len(q))
     for _ in range(steps):
-        active = active[(_norm(e[active]) > goal) & (damping[active] < MOST)]
+        active = active[(_norm(e[active]) > goal) & (damping[active] < HARDEST)]
         if not len(active):
             break
         trial = q[active] + _step(A[active], e[active], damping[active]) * problem.joint_scale
@@ -129,7 +129,7 @@ def settle(problem: Problem, q: np.ndarray, rank: int) -> np.ndarray:
     if not len(rows):
         return q
     x, least = q[rows], left[rows]
-    for _ in range(ROUNDS):
+    for _ in range(SETTLING):
         x = across(problem, x + _newton(problem, x, rank, along=True), rank)
         now = _norm(problem.linearised(x)[0])
         better = now < least
@@ -209,7 +209,7 @@ def _norm(e: np.ndarray) -> np.ndarray:
 # the share of starts that hit a solution no other hit.
 
 STEPS = 60
-ROUNDS = 8
+ROUNDS = 8  # of starts
 HITS = 3  # times every solution is hit before the search ends
 HANDFUL = 8  # representatives of a continuum
 MOST = 16  # a general 6R arm has no more (E. J. F. Primrose, 1986): above it is a continuum

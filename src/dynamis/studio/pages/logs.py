@@ -12,7 +12,7 @@ import numpy as np
 
 from ...control import ComputedTorque
 from ...errors import DynamisError, FileError, OptionError
-from ...excite.excite import excite
+from ...excite.design import excite
 from ...logs.log import Log
 from ...logs.read import read_log
 from ...robot import Robot
