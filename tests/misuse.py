@@ -281,8 +281,8 @@ VALID: dict[str, Callable[[], Any]] = {
     "rtb.fdyn.dt": lambda: 0.05,
     "rtb.rne.qd": lambda: [0.1, 0.2],
     "rtb.rne.qdd": lambda: [0.1, 0.2],
-    "simulation.simulate.duration": lambda: 0.1,
-    "simulation.simulate.dt": lambda: 0.05,
+    "simulate.duration": lambda: 0.1,
+    "simulate.dt": lambda: 0.05,
     "trajectory.time_optimal.path": lambda: [[0.0, 0.0], [0.5, 0.5], [1.0, 0.0]],
     "trajectory.trapezoid.duration": lambda: 1.0,
 }
@@ -363,7 +363,7 @@ def named(module: ModuleType) -> Iterator[tuple[str, Any]]:
     for name in names or [x for x in vars(module) if not x.startswith("_")]:
         value = getattr(module, name)
         own = names or getattr(value, "__module__", None) == module.__name__
-        if own and callable(value) and not inspect.ismodule(value):
+        if own and callable(value):  # folders that are functions too among them
             yield name, value
 
 

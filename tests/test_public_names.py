@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from contextlib import suppress
 from importlib import import_module
 
 import pytest
@@ -101,11 +102,13 @@ CALLABLE = ("compile", "excite", "identify")  # folders that are functions of th
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_name_is_there(name):
-    words, found = name.split(".")[1:], import_module("dynamis")
-    where = "dynamis"
-    for word in words:
-        where += f".{word}"
-        found = getattr(found, word) if hasattr(found, word) else import_module(where)
+    words = name.split(".")
+    for k in range(len(words), 0, -1):
+        with suppress(ModuleNotFoundError):
+            found = import_module(".".join(words[:k]))
+            break
+    for word in words[k:]:
+        found = getattr(found, word)
     assert found is not None
 
 
