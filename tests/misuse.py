@@ -393,7 +393,7 @@ class Table:
         waiting: list[tuple[str, type]] = []
         for prefix, module in modules().items():
             for name, value in named(module):
-                if id(value) in self._seen or isinstance(value, ModuleType):
+                if id(value) in self._seen:
                     continue
                 self._seen.add(id(value))
                 full = f"{prefix}.{name}" if prefix else name
