@@ -370,10 +370,9 @@ class Code:
     def polynomial(self, coefficients: Sequence[float], z: Value) -> Value:
         """Highest power first."""
         first, *others = coefficients
-        value: Value | float = first
+        value = self.constant("real", first)
         for a in others:
-            value = z * value + a
-        assert isinstance(value, Value)
+            value = value * z + a
         return value
 
     def fused(self, coefficients: Sequence[float], z: Value) -> Value:
@@ -528,9 +527,9 @@ def tanh(c: Code, x: Value) -> Value:
     e = m * ((k + c.real.bias) << c.real.mantissa).number
     z, small = a * a, a < 0.625
     p, q = c.real.tanh
-    below = c.polynomial(q, z) if len(q) > 1 else c.constant("real", q[0])
     above = c.select(small, a * z * c.polynomial(p, z), -2.0)
-    return c.signed(c.select(small, a, 1.0) + above / c.select(small, below, e + 1.0), x)
+    below = c.select(small, c.polynomial(q, z), e + 1.0)
+    return c.signed(c.select(small, a, 1.0) + above / below, x)
 
 
 def log(c: Code, x: Value) -> Value:
