@@ -221,7 +221,7 @@ def test_kernels_and_simulations_ask_no_library_for_a_number(tmp_path, monkeypat
         for f in friction
     ]
     arm = dy.Robot.from_dh("arm", convention="standard", gravity=(0, -9.81, 0), links=links)
-    for robot in (arm, dy.load("scara"), dy.load("rppr")):
+    for robot in (arm, dy.load("scara"), dy.load("pendulum3")):
         q = np.full(robot.n, 0.3)
         for kernel in (robot.inverse_dynamics, robot.regressor, robot.inverse_dynamics_derivatives):
             kernel(q, q, q)
