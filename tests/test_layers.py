@@ -39,7 +39,7 @@ ALLOWED = {  # folders before one's own that a folder may not see either
 }
 NO_ROBOTS = (  # modules of `compile` that know functions and programs only
     "ops", "program", "builder", "tracer", "interpreter", "optimise", "cache", "machine",
-    "llvm_body", "llvm_functions", "llvm_loop", "llvm_module",
+    "elementary", "llvm_body", "llvm_functions", "llvm_loop", "llvm_module",
 )  # fmt: skip
 FOREIGN = {"numpy", "scipy", "sympy", "casadi", "llvmlite"}
 PURE = ("spatial", "model", "dynamics")

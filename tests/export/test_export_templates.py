@@ -68,7 +68,7 @@ def exported(tmp_path_factory):
     (root / "ops").mkdir()
     for name, text in matlab_folder("ops", {"all": every_op()}, [], "float64").items():
         (root / "ops" / name).write_text(text)
-    calls = " ".join(f"{name}(" for name in [*CALLS.values(), "dy_nan", "dy_inf"])
+    calls = " ".join(f"{name}(" for name in [*CALLS.values(), "dy_nan", "dy_inf", "dy_fma"])
     for kind in KINDS:
         own = re.sub("static inline", "static inline __attribute__((unused))", helpers(kind, calls))
         (root / "ops" / f"{kind}.c").write_text(f"#include <stdint.h>\n{own}")

@@ -1,54 +1,60 @@
-"""Our own elementary functions in C against NumPy: how far off, and at every special number."""
+"""Our own functions in C: the bits of the compiled kernels, and NumPy's at every special number."""
 
 import ctypes
+import platform
 import shutil
 import subprocess
+from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
+from dynamis.compile import machine
 from dynamis.compile.builder import Builder
 from dynamis.compile.interpreter import interpret
 from dynamis.compile.program import Port
-from dynamis.export.c_branchless import CALLS, EXP_LAST, function, helpers
+from dynamis.export.c_branchless import CALLS, function, helpers
 from dynamis.export.c_function import PRECISIONS
 from dynamis.realtime.export import FLAGS
-from dynamis.realtime.law import PLAUSIBLE
+from dynamis.robot.calls import run
+
+from ..compile.test_elementary import program
+from ..compile.test_llvm import compiled_program
 
 KINDS = ("float64", "float32")
-ARITY = {"min": 2, "max": 2, "select": 3}
-TRIG_ULP = 2.0  # of every angle that counts as plausible: polynomial, reduction, one rounding each
-EXP = {"float64": 6e-16, "float32": 4e-7}  # relative: a dozen roundings that shrink as they go
-TANH = {"float64": 6e-16, "float32": 4e-7}
+ARITY = {"min": 2, "max": 2, "pow": 2, "atan2": 2, "select": 3, "fma": 3}
+ELEMENTARY = ("sin", "cos", "exp", "log", "tanh", "pow", "atan2")
+BUILDS = [(cc, fma) for cc in ("gcc", "clang") for fma in ("", "-mfma")]
 CALL = """void call_{op}(const {T} *a, const {T} *b, const {T} *c, {T} *y, int n)
 {{
     int i;
-    for (i = 0; i < n; i++) y[i] = dy_{op}({arguments});
+    for (i = 0; i < n; i++) y[i] = {right};
     (void)b;
     (void)c;
 }}
 """
+PARTS = {"sin": "dy_sincos(a[i]).sine", "cos": "dy_sincos(a[i]).cosine"}
 
 
-@pytest.fixture(scope="module", params=KINDS)
-def own(request, tmp_path_factory):
-    """A function op, arrays -> array that runs the C, and its number type."""
-    if not shutil.which("gcc"):
-        pytest.skip("no gcc")
-    T = PRECISIONS[request.param].type
+def built(kind, folder, cc="gcc", *options):
+    """A function op, arrays -> array that runs the C."""
+    if not shutil.which(cc):
+        pytest.skip(f"no {cc}")
+    T = PRECISIONS[kind].type
+    names = [*PARTS, *(op for op in CALLS if op != "sincos"), "fma"]
+    given = {op: ", ".join(f"{x}[i]" for x in "abc"[: ARITY.get(op, 1)]) for op in names}
     body = "".join(
-        CALL.format(op=op, T=T, arguments=", ".join(f"{x}[i]" for x in "abc"[: ARITY.get(op, 1)]))
-        for op in CALLS
+        CALL.format(op=op, T=T, right=PARTS.get(op, f"dy_{op}({given[op]})")) for op in names
     )
     declared = "".join(line + ";\n" for line in body.splitlines() if line.startswith("void "))
-    folder = tmp_path_factory.mktemp(request.param)
     path = folder / "own.c"
-    path.write_text(f"#include <stdint.h>\n{helpers(request.param, body)}\n{declared}{body}")
+    path.write_text(f"#include <stdint.h>\n{helpers(kind, body)}\n{declared}{body}")
     library = folder / "own.so"
-    command = ["gcc", *FLAGS.split(), "-fPIC", "-shared", "-nostdlib", str(path), "-o"]
+    command = [cc, *FLAGS.split(), *options, "-fPIC", "-shared", "-nostdlib", str(path), "-o"]
     subprocess.run([*command, str(library)], check=True)
     loaded = ctypes.CDLL(str(library))
-    kind = np.dtype(request.param)
 
     def run(op, *arrays):
         rows = [np.ascontiguousarray(x, dtype=kind) for x in np.broadcast_arrays(*arrays)]
@@ -58,51 +64,90 @@ def own(request, tmp_path_factory):
         getattr(loaded, f"call_{op}")(*pointers, len(y))
         return y
 
-    return run, kind
+    return run
 
 
-def exact(function, x):
-    """In extended precision."""
-    return function(x.astype(np.longdouble))
+@pytest.fixture(scope="module", params=KINDS)
+def own(request, tmp_path_factory):
+    """The C, compiled with gcc, and its number type."""
+    return built(request.param, tmp_path_factory.mktemp(request.param)), np.dtype(request.param)
 
 
-def spread(kind, low, high, count=200_000):
-    rng = np.random.default_rng(3)
-    x = np.exp(rng.uniform(np.log(low), np.log(high), count)) * rng.choice([-1, 1], count)
-    quarter = np.round(x / (np.pi / 2)) * (np.pi / 2)  # the worst places: near multiples of pi/2
-    return np.concatenate([x, quarter]).astype(kind)
+@pytest.fixture(scope="module")
+def kernels():
+    """op, kind -> machine code of a program of that operation alone."""
+    return {(op, k): compiled_program(program(op), k) for op in ELEMENTARY for k in KINDS}
 
 
-@pytest.mark.parametrize("op", ["sin", "cos"])
-def test_sine_and_cosine_to_two_units(own, op):
+@pytest.fixture(scope="module", params=BUILDS, ids=lambda build: " ".join(build).strip())
+def every_build(request, tmp_path_factory):
+    """kind -> the C by one compiler, with the processor's fused multiply-add or without."""
+    cc, fma = request.param
+    if fma and platform.machine() not in ("x86_64", "AMD64"):
+        pytest.skip("-mfma is an option of x86-64")
+    if fma and "fma" not in machine.host().features:
+        pytest.skip("no fused multiply-add here")
+    options = [fma] if fma else []
+    return {k: built(k, tmp_path_factory.mktemp(f"{cc}-{k}"), cc, *options) for k in KINDS}
+
+
+def agree(c, code, op, a, b):
+    """Bits, NaN being NaN."""
+    pair = [a, b][: ARITY.get(op, 1)]
+    y, z = c(op, *pair), run(code, [np.stack(pair, axis=-1)], ["x"])[..., 0]
+    word = {8: np.uint64, 4: np.uint32}[y.itemsize]
+    fine = (y.view(word) == z.view(word)) | (np.isnan(y) & np.isnan(z))
+    assert fine.all(), (op, a[~fine][:3], b[~fine][:3], y[~fine][:3], z[~fine][:3])
+
+
+@pytest.mark.parametrize("op", ELEMENTARY)
+def test_c_and_kernels_have_the_same_bits(every_build, kernels, op):
+    """Any number at all, ordinary ones, and every pair of special ones."""
+    rng, count = np.random.default_rng(6), 20_000
+    for kind, word in (("float64", np.uint64), ("float32", np.uint32)):
+        any_bits = [rng.integers(0, np.iinfo(word).max, count, word, True) for _ in range(2)]
+        pairs = [[x.view(kind) for x in any_bits]]
+        pairs += [rng.uniform(-s, s, (2, count)).astype(kind) for s in (1.0, 10.0, 200.0, 1e6)]
+        pairs += [[x.ravel() for x in np.meshgrid(specials(kind), specials(kind))]]
+        for a, b in pairs:
+            agree(every_build[kind], kernels[op, kind], op, a, b)
+
+
+@given(data=st.data())
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_c_and_kernels_have_the_same_bits_wherever_one_looks(every_build, kernels, data):
+    kind = data.draw(st.sampled_from(KINDS))
+    numbers = st.floats(width=32 if kind == "float32" else 64)
+    a, b = (np.array(data.draw(st.lists(numbers, min_size=9, max_size=9)), kind) for _ in "ab")
+    for op in ELEMENTARY:
+        agree(every_build[kind], kernels[op, kind], op, a, b)
+
+
+def rounded(exact, kind):
+    """A fraction as the nearest number, even at a tie."""
+    near = np.dtype(kind).type(float(exact))
+    info = np.finfo(kind)
+    around = [np.nextafter(near, -np.inf, dtype=kind), near, np.nextafter(near, np.inf, dtype=kind)]
+    word = np.uint64 if info.bits == 64 else np.uint32
+    return min(around, key=lambda x: (abs(Fraction(float(x)) - exact), int(x.view(word)) & 1))
+
+
+def test_a_fused_multiply_add_in_arithmetic_is_rounded_once(own):
     run, kind = own
-    x = spread(kind, 1e-8, PLAUSIBLE)
-    true = exact(getattr(np, op), x)
-    unit = np.spacing(np.abs(true).astype(kind))
-    y = run(op, x)
-    assert np.max(np.abs(y - true) / unit) < TRIG_ULP
-    assert np.max(np.abs(y)) <= 1.0 + np.finfo(kind).eps
-
-
-def test_exp(own):
-    run, kind = own
-    last = EXP_LAST[kind.name]
-    x = np.concatenate([np.linspace(-last, last, 200_001), spread(kind, 1e-12, 1.0)]).astype(kind)
-    true = exact(np.exp, x)
-    assert np.max(np.abs(run("exp", x) / true - 1)) < EXP[kind.name]
-    beyond = np.array([1e3, 1e30, np.inf], dtype=kind)
-    assert (run("exp", beyond) == run("exp", np.array([last]))).all()
-    assert (run("exp", -beyond) == run("exp", np.array([-last]))).all()
-    assert np.isnan(run("exp", np.array([np.nan]))).all()
-
-
-def test_tanh(own):
-    run, kind = own
-    x = np.concatenate([spread(kind, 1e-30, 30.0), np.linspace(-2, 2, 100_001)]).astype(kind)
-    x = x[x != 0]
-    assert np.max(np.abs(run("tanh", x) / exact(np.tanh, x) - 1)) < TANH[kind.name]
-    edges = np.array([np.inf, -np.inf, 1e30, -1e30, 0.0, -0.0, np.nan], dtype=kind)
-    assert same(run("tanh", edges), np.tanh(edges), signs=False)
+    rng, count = np.random.default_rng(8), 2000
+    a, b, c = rng.normal(size=(3, count)).astype(kind)
+    c[::2] = -(a * b)[::2]  # what is left is below the last place
+    c[1::4] *= np.finfo(kind).eps
+    a[::5], b[::5] = 1 + np.finfo(kind).eps, 1 - np.finfo(kind).epsneg
+    exact = [
+        Fraction(float(x)) * Fraction(float(y)) + Fraction(float(z))
+        for x, y, z in zip(a, b, c, strict=True)
+    ]
+    wanted = np.array([rounded(e, kind) for e in exact])
+    assert np.array_equal(run("fma", a, b, c), wanted)
+    zeros = np.array([0.0, -0.0], dtype=kind)
+    signs = run("fma", zeros[[1, 1, 0, 0]], np.ones(4), zeros[[1, 0, 1, 0]])
+    assert np.array_equal(np.signbit(signs), [True, False, False, False])
 
 
 def same(a, b, signs=True):
@@ -146,7 +191,9 @@ def test_select_takes_one_side_bit_by_bit(own):
 
 def test_only_what_is_called_is_printed():
     text = helpers("float64", "y = dy_floor(x);")
-    assert "dy_floor" in text and "dy_truth" in text and "dy_sine" not in text
+    assert "dy_floor" in text and "dy_truth" in text and "dy_sincos" not in text
+    assert "dy_two_over_pi[" in helpers("float64", "dy_sincos(x)")
+    assert "dy_two_over_pi[" not in helpers("float64", "y = dy_exp(x);")
     assert helpers("float64", "y = x;") == ""
 
 

@@ -1,14 +1,39 @@
 """The straight line of a Program in LLVM, for one sample or for a vector of samples."""
 
 import math
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import TypeGuard
 
-from .llvm_functions import LARGEST, Real, constant, intrinsic, number, typed
-from .program import Constant, Input, Operation, Program
+from .elementary import FUNCTIONS, LARGEST, Real
+from .llvm_functions import ARITHMETIC, COMPARE, call, constant, intrinsic, number, typed
+from .program import Constant, Input, Instruction, Operation, Program
 
-ARITHMETIC = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
-COMPARE = {"lt": "olt", "le": "ole", "eq": "oeq", "ne": "une"}
 INTRINSIC = {"sqrt": "sqrt", "abs": "fabs", "floor": "floor"}
-LIBM = {"exp": 1, "log": 1, "tanh": 1, "pow": 2, "atan2": 2}
+
+
+def is_call(instruction: Instruction) -> TypeGuard[Operation]:
+    """Whether it is an elementary function, sine and cosine left out: they have their own."""
+    return isinstance(instruction, Operation) and instruction.op in FUNCTIONS
+
+
+def ready_together(code: Sequence[Instruction], lanes: int) -> Iterator[list[int]]:
+    """Instructions in an order that brings calls of one function together, up to `lanes`."""
+    if lanes == 1 or not any(map(is_call, code)):
+        yield from ([k] for k in range(len(code)))
+        return
+    levels: list[int] = []  # calls on the longest way to a value
+    for i in code:
+        below = max((levels[a] for a in i.operands), default=0) if isinstance(i, Operation) else 0
+        levels.append(below + is_call(i))
+
+    def place(k: int) -> tuple[int, bool, str]:
+        i = code[k]
+        return (levels[k], False, i.op) if is_call(i) else (levels[k], True, "")
+
+    for (_, plain, _), members in groupby(sorted(range(len(code)), key=place), key=place):
+        size, found = 1 if plain else lanes, list(members)
+        yield from (found[k : k + size] for k in range(0, len(found), size))
 
 
 class Body:
@@ -16,14 +41,15 @@ class Body:
 
     def __init__(self, program: Program, real: Real, width: int, exact: bool = False):
         self.program, self.real, self.width = program, real, width
-        self.exact = exact  # ask libm for large angles instead of raising the flag
+        self.exact = exact  # reduce large angles instead of raising the flag
         self.T = typed(real, width)
-        self.B = "i1" if width == 1 else f"<{width} x i1>"
+        self.B = typed(real, width, "mask")
         self.lines: list[str] = []
         self.values: list[str] = []
         self.conditions: dict[int, str] = {}
         self.angles: dict[int, tuple[str, str]] = {}
         self.flags: list[str] = []
+        self.called: set[tuple[str, int]] = set()  # elementary functions and their widths
         self.count = 0
 
     def new(self, text: str) -> str:
@@ -37,16 +63,36 @@ class Body:
         """A constant of the body's type."""
         return constant(self.real, self.width, value)
 
-    def run(self, loads: dict[tuple[int, int], str]) -> None:
-        """Print every instruction."""
-        for k, instruction in enumerate(self.program.instructions):
-            match instruction:
+    def run(self, loads: dict[tuple[int, int], str], lanes: int = 1) -> None:
+        """Print every instruction; of one sample, functions that are ready together share lanes."""
+        code = self.program.instructions
+        self.values = [""] * len(code)
+        for group in ready_together(code, lanes):
+            if len(group) > 1:
+                self._vector(group, lanes)
+                continue
+            k = group[0]
+            match code[k]:
                 case Input(port, index):
-                    self.values.append(loads[port, index])
+                    self.values[k] = loads[port, index]
                 case Constant(value):
-                    self.values.append(self.const(value))
+                    self.values[k] = self.const(value)
                 case Operation(op, operands):
-                    self.values.append(self._operation(k, op, operands))
+                    self.values[k] = self._operation(k, op, operands)
+
+    def _vector(self, group: list[int], lanes: int) -> None:
+        """One elementary function of several values in one vector."""
+        calls = [i for i in map(self.program.instructions.__getitem__, group) if is_call(i)]
+        T, arguments = typed(self.real, lanes), []
+        for operands in zip(*(i.operands for i in calls), strict=True):
+            vector = constant(self.real, lanes, 1.0)
+            for lane, a in enumerate(operands):
+                value = f"{self.real.name} {self.values[a]}, i32 {lane}"
+                vector = self.new(f"insertelement {T} {vector}, {value}")
+            arguments.append(vector)
+        result = self.elementary(calls[0].op, arguments, lanes)
+        for lane, k in enumerate(group):
+            self.values[k] = self.new(f"extractelement {T} {result}, i32 {lane}")
 
     def _operation(self, k: int, op: str, operands: tuple[int, ...]) -> str:
         x = [self.values[a] for a in operands]
@@ -59,8 +105,8 @@ class Body:
         if op in INTRINSIC:
             name = intrinsic(self.real, self.width, INTRINSIC[op])
             return self.new(f"call {self.T} {name}({self.T} {x[0]})")
-        if op in LIBM:
-            return self._libm(op, x)
+        if op in FUNCTIONS:
+            return self.elementary(op, x)
         if op in ("min", "max"):
             return self._extreme("olt" if op == "min" else "ogt", x)
         if op == "sign":
@@ -102,42 +148,22 @@ class Body:
         self.conditions[k] = condition
         return self._select(condition, self.const(1.0), self.const(0.0))
 
+    def elementary(self, name: str, x: list[str], width: int = 0) -> str:
+        """A function of `elementary`, for this body's width unless another is said."""
+        self.called.add((name, width or self.width))
+        return self.new(call(self.real, width or self.width, name, x))
+
     def _angle(self, k: int) -> tuple[str, str]:
         """(sin, cos) of a value, computed together once."""
         if k not in self.angles:
             x, T = self.values[k], self.T
-            pair = self.new(f"call {{{T}, {T}}} @sincos_{self.width}({T} {x})")
+            pair = self.elementary("sincos" if self.exact else "near_sincos", [x])
             s, c = (self.new(f"extractvalue {{{T}, {T}}} {pair}, {i}") for i in (0, 1))
-            size = self.new(f"call {T} {intrinsic(self.real, self.width, 'fabs')}({T} {x})")
-            large = self._compare("ogt", size, self.const(LARGEST))
-            if self.exact:
-                s = self._select(large, self._libm("sin", [x]), s)
-                c = self._select(large, self._libm("cos", [x]), c)
-            else:
-                self.flags.append(large)
+            if not self.exact:
+                size = self.new(f"call {T} {intrinsic(self.real, self.width, 'fabs')}({T} {x})")
+                self.flags.append(self._compare("ogt", size, self.const(LARGEST)))
             self.angles[k] = s, c
         return self.angles[k]
-
-    def _libm(self, name: str, x: list[str]) -> str:
-        """The C library's function, sample by sample."""
-        if self.width == 1:
-            return self._libm_scalar(name, x)
-        result = "poison"
-        for lane in range(self.width):
-            scalars = [self.new(f"extractelement {self.T} {v}, i32 {lane}") for v in x]
-            value = self._libm_scalar(name, scalars)
-            result = self.new(
-                f"insertelement {self.T} {result}, {self.real.name} {value}, i32 {lane}"
-            )
-        return result
-
-    def _libm_scalar(self, name: str, x: list[str]) -> str:
-        """Always in double: the single-precision library is not the same everywhere."""
-        if self.real.name == "float":
-            x = [self.new(f"fpext float {v} to double") for v in x]
-        arguments = ", ".join(f"double {v}" for v in x)
-        value = self.new(f"call double @{name}({arguments})")
-        return value if self.real.name == "double" else self.new(f"fptrunc double {value} to float")
 
     def any_flag(self) -> str | None:
         """i1: some angle of some sample is too large for the polynomial."""

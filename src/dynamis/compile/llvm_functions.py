@@ -1,69 +1,13 @@
-"""Sine and cosine in LLVM, without branches: the same bits in scalar and in vector code.
-
-Quadrant by adding a large number that rounds x 2/pi to an integer, a Cody-Waite reduction in three
-parts with fma (the first part is exact for |x| up to LARGEST), the Cephes minimax polynomials.
-"""
+"""Elementary functions in LLVM, for one sample or for a vector of samples."""
 
 import struct
-from typing import NamedTuple
 
-LARGEST = 1e5  # beyond it the caller asks libm
+from .elementary import Function, Real, traced, two_over_pi
 
-
-class Real(NamedTuple):
-    """A floating-point type and the constants of its sine and cosine."""
-
-    name: str  # in IR
-    suffix: str  # of intrinsics
-    bits: int
-    magic: float  # 1.5 * 2^(mantissa bits)
-    half_pi: tuple[float, float, float]
-    sine: tuple[float, ...]
-    cosine: tuple[float, ...]
-
-
-def _float32(x: float) -> float:
-    return struct.unpack("f", struct.pack("f", x))[0]
-
-
-# pi/2 in three pieces of full precision
-DOUBLE = Real(
-    "double",
-    "f64",
-    64,
-    6755399441055744.0,
-    (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591833e-33),
-    (
-        1.58962301576546568060e-10,
-        -2.50507477628578072866e-8,
-        2.75573136213857245213e-6,
-        -1.98412698295895385996e-4,
-        8.33333333332211858878e-3,
-        -1.66666666666666307295e-1,
-    ),
-    (
-        -1.13585365213876817300e-11,
-        2.08757008419747316778e-9,
-        -2.75573141792967388112e-7,
-        2.48015872888517045348e-5,
-        -1.38888888888730564116e-3,
-        4.16666666666665929218e-2,
-    ),
-)
-SINGLE = Real(
-    "float",
-    "f32",
-    32,
-    12582912.0,
-    (
-        _float32(1.5707963705062866),
-        _float32(-4.371138828673793e-08),
-        _float32(-1.7151245100059e-15),
-    ),
-    tuple(map(_float32, (-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1))),
-    tuple(map(_float32, (2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2))),
-)
-REALS = {"float64": DOUBLE, "float32": SINGLE}
+ARITHMETIC = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
+COMPARE = {"lt": "olt", "le": "ole", "gt": "ogt", "eq": "oeq", "ne": "une"}
+INTEGER = {"shr": "lshr"}  # where LLVM calls an operation of words otherwise
+INLINE = ("near_sincos", "sincos", "exp", "tanh")  # the others are long
 
 
 def number(value: float) -> str:
@@ -71,15 +15,16 @@ def number(value: float) -> str:
     return "0x" + struct.pack(">d", value).hex().upper()
 
 
-def typed(real: Real, width: int) -> str:
+def typed(real: Real, width: int, kind: str = "real") -> str:
     """The IR type of a value: a scalar, or a vector of `width` samples."""
-    return real.name if width == 1 else f"<{width} x {real.name}>"
+    scalar = {"real": real.name, "word": f"i{real.bits}", "mask": "i1"}[kind]
+    return scalar if width == 1 else f"<{width} x {scalar}>"
 
 
-def constant(real: Real, width: int, value: float) -> str:
+def constant(real: Real, width: int, value: float, kind: str = "real") -> str:
     """A constant of that type."""
-    scalar = number(_float32(value) if real is SINGLE else value)
-    return scalar if width == 1 else f"splat ({real.name} {scalar})"
+    scalar = number(real.rounded(value)) if kind == "real" else str(value)
+    return scalar if width == 1 else f"splat ({typed(real, 1, kind)} {scalar})"
 
 
 def intrinsic(real: Real, width: int, name: str) -> str:
@@ -87,62 +32,71 @@ def intrinsic(real: Real, width: int, name: str) -> str:
     return f"@llvm.{name}.{real.suffix if width == 1 else f'v{width}{real.suffix}'}"
 
 
-def sincos(real: Real, width: int) -> str:
-    """IR of @sincos_W: {sin x, cos x} for |x| <= LARGEST; NaN stays NaN."""
+def tables(real: Real) -> str:
+    """Constants that lie in memory."""
+    words = two_over_pi(real)
+    listed = ", ".join(f"i{real.bits} {word}" for word in words)
+    return f"@two_over_pi = internal constant [{len(words)} x i{real.bits}] [{listed}]"
+
+
+def call(real: Real, width: int, name: str, arguments: list[str]) -> str:
+    """A call of a function."""
     T = typed(real, width)
-    I = f"i{real.bits}" if width == 1 else f"<{width} x i{real.bits}>"
-    B = "i1" if width == 1 else f"<{width} x i1>"
-    fma = intrinsic(real, width, "fma")
+    result = f"{{{T}, {T}}}" if name.endswith("sincos") else T
+    return f"call {result} @{name}_{width}({', '.join(f'{T} {x}' for x in arguments)})"
 
-    def c(value: float) -> str:
-        return constant(real, width, value)
 
-    def integer(value: int) -> str:
-        return str(value) if width == 1 else f"splat (i{real.bits} {value})"
+def definition(name: str, real: Real, width: int) -> str:
+    """IR of @NAME_W; two results are a structure."""
+    function = traced(name, real)
+    T = typed(real, width)
+    lines: list[str] = []
+    values: list[str] = []
+    for k, (op, kind, operands) in enumerate(function.steps):
+        if op == "constant":
+            values.append(constant(real, width, operands[0], kind))
+            continue
+        values.append(f"%a{operands[0]}" if op == "argument" else f"%v{k}")
+        if op == "two_over_pi":
+            at = f"ptr @two_over_pi, {typed(real, 1, 'word')} {values[int(operands[0])]}"
+            lines.append(f"  %at{k} = getelementptr {typed(real, 1, 'word')}, {at}")
+        if op != "argument":
+            lines.append(f"  %v{k} = {_right(function, width, k, values)}")
+    arguments = ", ".join(f"{T} %a{k}" for k in range(function.arity))
+    results = [f"{T} {values[k]}" for k in function.results]
+    if len(results) == 1:
+        lines.append(f"  ret {results[0]}")
+    else:
+        pair = f"{{{T}, {T}}}"
+        lines.append(f"  %first = insertvalue {pair} poison, {results[0]}, 0")
+        lines += [f"  %both = insertvalue {pair} %first, {results[1]}, 1", f"  ret {pair} %both"]
+        T = pair
+    how = "alwaysinline" if name in INLINE else ""
+    return "\n".join([f"define internal {T} @{name}_{width}({arguments}) {how} {{", *lines, "}"])
 
-    lines = [
-        f"define internal {{{T}, {T}}} @sincos_{width}({T} %x) alwaysinline {{",
-        f"  %scaled = fmul {T} %x, {c(0.6366197723675814)}",
-        f"  %shifted = fadd {T} %scaled, {c(real.magic)}",
-        f"  %k = fsub {T} %shifted, {c(real.magic)}",
-        f"  %minus = fneg {T} %k",
-        f"  %bits = bitcast {T} %shifted to {I}",
-    ]
-    r = "%x"
-    for i, piece in enumerate(real.half_pi):
-        lines.append(f"  %r{i} = call {T} {fma}({T} %minus, {T} {c(piece)}, {T} {r})")
-        r = f"%r{i}"
-    lines.append(f"  %z = fmul {T} {r}, {r}")
-    for name, coefficients in (("s", real.sine), ("c", real.cosine)):
-        value = c(coefficients[0])
-        for i, a in enumerate(coefficients[1:]):
-            lines.append(f"  %{name}{i} = call {T} {fma}({T} {value}, {T} %z, {T} {c(a)})")
-            value = f"%{name}{i}"
-    last_s, last_c = len(real.sine) - 2, len(real.cosine) - 2
-    lines += [
-        f"  %rz = fmul {T} {r}, %z",
-        f"  %sine = call {T} {fma}({T} %s{last_s}, {T} %rz, {T} {r})",
-        f"  %head = call {T} {fma}({T} %z, {T} {c(-0.5)}, {T} {c(1.0)})",
-        f"  %zz = fmul {T} %z, %z",
-        f"  %cosine = call {T} {fma}({T} %c{last_c}, {T} %zz, {T} %head)",
-        f"  %odd = and {I} %bits, {integer(1)}",
-        f"  %swap = icmp ne {I} %odd, {integer(0)}",
-        f"  %s_plain = select {B} %swap, {T} %cosine, {T} %sine",
-        f"  %c_plain = select {B} %swap, {T} %sine, {T} %cosine",
-        f"  %high = and {I} %bits, {integer(2)}",
-        f"  %s_sign = shl {I} %high, {integer(real.bits - 2)}",
-        f"  %next = add {I} %bits, {integer(1)}",
-        f"  %c_high = and {I} %next, {integer(2)}",
-        f"  %c_sign = shl {I} %c_high, {integer(real.bits - 2)}",
-        f"  %s_bits = bitcast {T} %s_plain to {I}",
-        f"  %c_bits = bitcast {T} %c_plain to {I}",
-        f"  %s_signed = xor {I} %s_bits, %s_sign",
-        f"  %c_signed = xor {I} %c_bits, %c_sign",
-        f"  %s = bitcast {I} %s_signed to {T}",
-        f"  %c = bitcast {I} %c_signed to {T}",
-        f"  %both = insertvalue {{{T}, {T}}} poison, {T} %s, 0",
-        f"  %pair = insertvalue {{{T}, {T}}} %both, {T} %c, 1",
-        f"  ret {{{T}, {T}}} %pair",
-        "}",
-    ]
-    return "\n".join(lines)
+
+def _right(function: Function, width: int, k: int, values: list[str]) -> str:
+    """The right-hand side of one step."""
+    op, kind, operands = function.steps[k]
+    real, places = function.real, [int(a) for a in operands]
+    x = [values[a] for a in places]
+    given = function.steps[places[-1]].kind
+    T = typed(real, width, given)
+    if op in ("fma", "abs"):
+        name = intrinsic(real, width, {"abs": "fabs"}.get(op, op))
+        return f"call {T} {name}({', '.join(f'{T} {a}' for a in x)})"
+    if op == "select":
+        return f"select {typed(real, width, 'mask')} {x[0]}, {T} {x[1]}, {T} {x[2]}"
+    if op in ("bits", "number"):
+        return f"bitcast {T} {x[0]} to {typed(real, width, kind)}"
+    if op == "two_over_pi":
+        return f"load {T}, ptr %at{k}"
+    if op == "neg":
+        return f"fneg {T} {x[0]}"
+    if op == "not":
+        return f"xor {T} {x[0]}, {constant(real, width, -1, kind)}"
+    if op in COMPARE:
+        how = f"icmp {op}" if given == "word" else f"fcmp {COMPARE[op]}"
+    else:
+        how = ARITHMETIC[op] if kind == "real" else INTEGER.get(op, op)
+    return f"{how} {T} {x[0]}, {x[1]}"

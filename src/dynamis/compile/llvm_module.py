@@ -9,8 +9,9 @@ that are left over, and blocks with an angle too large for the polynomial or a N
 show, run one by one.
 """
 
-from .llvm_body import LIBM, Body, fill_nan, not_finite, poison, unused
-from .llvm_functions import LARGEST, REALS, Real, constant, intrinsic, sincos, typed
+from .elementary import LARGEST, REALS, Real
+from .llvm_body import Body, fill_nan, not_finite, poison, unused
+from .llvm_functions import constant, definition, intrinsic, tables, typed
 from .program import Input, Operation, Program
 
 NAME = "kernel"
@@ -21,29 +22,23 @@ def module(program: Program, dtype: str, width: int) -> str:
     real = REALS[dtype]
     used = {(i.port, i.index) for i in program.instructions if isinstance(i, Input)}
     used |= unused(program, used)
-    parts = [_declarations(real, width), fill_nan(real), sincos(real, 1)]
-    parts.append(_row(program, real, used, 1, exact=True))
-    parts.append(_row(program, real, used, width, exact=False))
-    parts.append(_one(program))
+    called: set[tuple[str, int]] = set()
+    rows = [_row(program, real, used, w, exact, called) for w, exact in ((1, True), (width, False))]
     if width > 1:
-        parts += [sincos(real, width), _block(program, real, width, used)]
-    parts.append(_batch(program, real, width))
-    return "\n\n".join(parts) + "\n"
+        rows.append(_block(program, real, width, used, called))
+    functions = [definition(name, real, w) for name, w in sorted(called)]
+    parts = [_declarations(real, width), tables(real), fill_nan(real), *functions, *rows]
+    return "\n\n".join([*parts, _one(program), _batch(program, real, width)]) + "\n"
 
 
 def _declarations(real: Real, width: int) -> str:
     lines = []
     for w in {1, width}:
         T = typed(real, w)
-        mangled = real.suffix if w == 1 else f"v{w}{real.suffix}"
-        lines.append(f"declare {T} @llvm.fma.{mangled}({T}, {T}, {T})")
-        lines += [f"declare {T} @llvm.{f}.{mangled}({T})" for f in ("sqrt", "fabs", "floor")]
+        lines.append(f"declare {T} {intrinsic(real, w, 'fma')}({T}, {T}, {T})")
+        lines += [f"declare {T} {intrinsic(real, w, f)}({T})" for f in ("sqrt", "fabs", "floor")]
     if width > 1:
         lines.append(f"declare i1 @llvm.vector.reduce.or.v{width}i1(<{width} x i1>)")
-    for name, arity in {**LIBM, "sin": 1, "cos": 1}.items():
-        lines.append(
-            f"declare double @{name}({', '.join(['double'] * arity)}) nounwind memory(none)"
-        )
     return "\n".join(lines)
 
 
@@ -56,8 +51,15 @@ def _ports(program: Program, strides: bool) -> list[str]:
     return names + [f"ptr %o{k}" for k in range(len(program.outputs))]
 
 
-def _row(program: Program, real: Real, used: set[tuple[int, int]], width: int, exact: bool) -> str:
-    """One sample. The exact one asks libm for large angles and need not be fast."""
+def _row(
+    program: Program,
+    real: Real,
+    used: set[tuple[int, int]],
+    width: int,
+    exact: bool,
+    called: set[tuple[str, int]],
+) -> str:
+    """One sample. The exact one reduces large angles and need not be fast."""
     body = Body(program, real, 1, exact)
     if width > 1:
         _angles_together(body, width)
@@ -70,7 +72,7 @@ def _row(program: Program, real: Real, used: set[tuple[int, int]], width: int, e
         poison(body, bad)
     elif bad is not None:
         body.flags.append(bad)
-    body.run(loads)
+    body.run(loads, 1 if exact else width)
     flag = None if exact else body.any_flag()
     if flag is not None:
         body.lines.append(f"  br i1 {flag}, label %large, label %store")
@@ -85,6 +87,7 @@ def _row(program: Program, real: Real, used: set[tuple[int, int]], width: int, e
         (f"{NAME}_exact", "noinline optnone cold") if exact else (f"{NAME}_row", "noinline")
     )
     arguments = ", ".join(_ports(program, strides=False))
+    called |= body.called
     lines = [f"define internal void @{name}({arguments}) {kind} {{", *body.lines, "  ret void", "}"]
     return "\n".join(lines)
 
@@ -100,7 +103,7 @@ def _angles_together(body: Body, width: int) -> None:
         size = min(width, program.inputs[port].size - start)
         angles = _load_padded(body, port, start, size, width)
         T = typed(real, width)
-        pair = body.new(f"call {{{T}, {T}}} @sincos_{width}({T} {angles})")
+        pair = body.elementary("near_sincos", [angles], width)
         sines, cosines = (body.new(f"extractvalue {{{T}, {T}}} {pair}, {i}") for i in (0, 1))
         for lane in range(size):
             k = inputs.get((port, start + lane))
@@ -126,7 +129,13 @@ def _load_padded(body: Body, port: int, start: int, size: int, width: int) -> st
     return body.new(f"shufflevector <{size} x {T}> {value}, {zeros}, <{width} x i32> <{lanes}>")
 
 
-def _block(program: Program, real: Real, width: int, used: set[tuple[int, int]]) -> str:
+def _block(
+    program: Program,
+    real: Real,
+    width: int,
+    used: set[tuple[int, int]],
+    called: set[tuple[str, int]],
+) -> str:
     """W samples at once."""
     body = Body(program, real, width)
     loads: dict[tuple[int, int], str] = {}
@@ -151,6 +160,7 @@ def _block(program: Program, real: Real, width: int, used: set[tuple[int, int]])
         for start in range(0, len(result), width):
             values = [body.values[v] for v in result[start : start + width]]
             _store_tile(body, k, len(result), start, values)
+    called |= body.called
     arguments = ", ".join(_ports(program, strides=True))
     head = f"define internal void @{NAME}_block({arguments}) noinline {{"
     return "\n".join([head, *body.lines, "  ret void", "}"])

@@ -2,64 +2,33 @@
 
 Conditions are masks, words of all bits or none; DY_HIDE keeps from the optimiser where they come
 from, or clang makes branches of them again. A compiler that is not like gcc gets plain C99.
-With our own the work does not depend on the data at all, and nothing is linked.
-Sine and cosine by Cody-Waite reduction and the Cephes polynomials, good to 2 units in the last
-place for every plausible angle (up to 1e6 rad); exp by powers of two and a polynomial, held at its
-value at +-EXP_LAST beyond; tanh from exp. Their C is the template own_functions.c.
+With our own the work does not depend on the data at all, nothing is linked, and the bits are those
+of the compiled kernels: `compile.elementary` says what they compute and how exactly. A processor
+without a fused multiply-add gets one in arithmetic, at a price (own_functions.c).
 """
 
+import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from .. import templates
-from ..compile.llvm_functions import REALS
+from ..compile.elementary import FUNCTIONS, REALS, Function, traced, two_over_pi
 from ..compile.program import Constant, Input, Operation, Program
 from ..errors import OptionError
 from .c_function import COMPARE, INFIX, LIBRARY, PRECISIONS, Precision, framed, literal, prototype
 
-NAMED = ("sin", "cos", "exp", "tanh", "floor", "abs", "sign", "min", "max", "select")
-CALLS = {op: f"dy_{op}" for op in NAMED}
+PLAIN = ("floor", "abs", "sign", "min", "max", "select")  # of the template
+OWN = tuple(name for name in FUNCTIONS if name != "near_sincos")
+CALLS = {op: f"dy_{op}" for op in (*PLAIN, *OWN)}
 LINKED = LIBRARY - {"floor"}  # from <math.h> unless ours are wanted
-PIECES = {  # pi/2 in pieces whose products with a quadrant number (20 bits) are exact
-    "float64": (1.57079632673412561417, 6.07710050630396597660e-11, 2.02226624879595063154e-21),
-    "float32": (
-        1.625,
-        -0.0546875,
-        0.00048828125,
-        -4.291534423828125e-06,
-        -1.6391277313232422e-07,
-        1.0477378964424133e-09,
-        -5.4569682106375694e-11,
-        -1.074634630414406e-12,
-    ),
-}
-WORDS = {
-    "float64": ("uint64_t", 64, 52, 1023),
-    "float32": ("uint32_t", 32, 23, 127),
-}
-TANH = {  # below TANH_SMALL, Cephes: x + x^3 P(x^2) / Q(x^2), or x + x^3 P(x^2)
-    "float64": (
-        (-9.64399179425052238628e-1, -9.92877231001918586564e1, -1.61468768441708447952e3),
-        (1.0, 1.12811678491632931402e2, 2.23548839060100448583e3, 4.84406305325125486048e3),
-    ),
-    "float32": (
-        (
-            -5.70498872745e-3,
-            2.06390887954e-2,
-            -5.37397155531e-2,
-            1.33314422036e-1,
-            -3.33332819422e-1,
-        ),
-    ),
-}
-TANH_SMALL = 0.625
-EXP_TERMS = {"float64": 13, "float32": 7}
-EXP_LAST = {"float64": 700.0, "float32": 80.0}
+WORDS = {"float64": "uint64_t", "float32": "uint32_t"}
+MASKED = COMPARE | {"gt": ">"}
+BITS = {"and": "&", "or": "|", "xor": "^", "shl": "<<", "shr": ">>"}
 
 
 def check(program: Program) -> None:
     """Refuse operations that have no constant-time form here."""
-    known = {*CALLS, *INFIX, *COMPARE, "neg", "not", "and", "or"}
+    known = {*CALLS, *INFIX, *COMPARE, "neg", "not", "and", "or", "sin", "cos"}
     for instruction in program.instructions:
         if isinstance(instruction, Operation) and instruction.op not in known:
             raise OptionError(
@@ -69,76 +38,95 @@ def check(program: Program) -> None:
 
 
 def helpers(dtype: str, code: str) -> str:
-    """The functions that `code` calls, and those that they call."""
-    head, *blocks = re.split(r"\n(?=static inline )", _all_helpers(dtype))
-    names = [re.findall(r"dy_\w+", block)[0] for block in blocks]
+    """The functions and tables that `code` uses, and those that they use."""
+    head, *blocks = re.split(r"\n(?=static )", _template(dtype))
+    blocks += [_table(dtype), *(_definition(name, dtype) for name in OWN)]
     kept: list[str] = []
-    for name, block in zip(reversed(names), reversed(blocks), strict=True):
-        if re.search(rf"\b{name}\(", "\n".join([code, *kept])):
+    for block in reversed(blocks):
+        name = re.findall(r"dy_\w+(?=[(\[])", block)[0]
+        if re.search(rf"\b{name}[(\[]", "\n".join([code, *kept])):
             kept.insert(0, block)
     return "\n".join([head, *kept]) if kept else ""
 
 
-def _all_helpers(dtype: str) -> str:
-    p, real = PRECISIONS[dtype], REALS[dtype]
-    word, bits, mantissa, bias = WORDS[dtype]
-
-    def c(x: float) -> str:
-        return literal(x, p)
-
-    first, *others = PIECES[dtype]
-    reduction = "".join(
-        templates.filled(__package__, "reduction_step.c", PIECE=c(piece)) for piece in others
-    )
-
-    def horner(values: Sequence[float]) -> str:
-        text = c(values[0])
-        for a in values[1:]:
-            text = f"({text} * z + {c(a)})"
-        return text
-
-    series = c(1.0)
-    for k in range(EXP_TERMS[dtype], 0, -1):
-        series = f"({c(1.0)} + r * {c(1.0 / k)} * {series})"
-    small = f"x * z * {horner(TANH[dtype][0])}"
-    if len(TANH[dtype]) > 1:
-        small += f" / {horner(TANH[dtype][1])}"
+def _template(dtype: str) -> str:
+    real, precision = REALS[dtype], PRECISIONS[dtype]
     return templates.filled(
         __package__,
         "own_functions.c",
-        T=p.type,
-        F=p.suffix,
-        WORD=word,
-        SIGN=bits - 1,
-        SIGN_LESS_1=bits - 2,
-        MANTISSA=mantissa,
-        BIAS=bias,
-        NAN=(1 << bits - 1) - (1 << mantissa - 1),
-        INF=(1 << bits - 1) - (1 << mantissa),
-        WHOLE=c(2.0**mantissa),
-        MAGIC=c(real.magic),
-        TWO_OVER_PI=c(0.6366197723675814),
-        HALF_PI=c(first),
-        REDUCTION=reduction,
-        SINE=horner(real.sine),
-        COSINE=horner(real.cosine),
-        LOG2_E=c(1.4426950408889634),
-        LN2_HIGH=c(0.693359375),
-        LN2_LOW=c(-2.12194440054690582767e-4),
-        EXP_LAST=c(EXP_LAST[dtype]),
-        SERIES=series,
-        TANH=small,
-        TANH_SMALL=c(TANH_SMALL),
+        T=precision.type,
+        F=precision.suffix,
+        FAST=precision.suffix.upper(),
+        WORD=WORDS[dtype],
+        SIGN=real.bits - 1,
+        NAN=real.word(math.nan),
+        INF=real.word(math.inf),
+        WHOLE=literal(2.0**real.mantissa, precision),
+        SPLIT=literal(2.0 ** (real.mantissa // 2 + 1) + 1.0, precision),
     )
+
+
+def _table(dtype: str) -> str:
+    words = two_over_pi(REALS[dtype])
+    rows = [", ".join(f"{w}u" for w in words[k : k + 8]) for k in range(0, len(words), 8)]
+    listed = ",\n    ".join(rows)
+    return f"static const {WORDS[dtype]} dy_two_over_pi[{len(words)}] = {{\n    {listed}}};\n"
+
+
+def _definition(name: str, dtype: str) -> str:
+    """The C of a function of `elementary`."""
+    function, precision = traced(name, REALS[dtype]), PRECISIONS[dtype]
+    values: list[str] = []
+    lines: list[str] = []
+    for k, (op, kind, operands) in enumerate(function.steps):
+        if op == "argument":
+            values.append("xy"[int(operands[0])])
+        elif op == "constant":
+            word = f"{operands[0]}{'ull' if dtype == 'float64' else 'u'}"
+            values.append(_number(operands[0], precision) if kind == "real" else word)
+        else:
+            T = precision.type if kind == "real" else WORDS[dtype]
+            lines.append(f"    const {T} v{k} = {_step(function, k, values)};")
+            values.append(f"v{k}")
+    T, results = precision.type, [values[k] for k in function.results]
+    arguments = ", ".join(f"{T} {x}" for x in values[: function.arity])
+    end = [f"    return {results[0]};"]
+    if len(results) > 1:
+        T = "dy_angle"
+        end = ["    dy_angle both;", f"    both.sine = {results[0]};"]
+        end += [f"    both.cosine = {results[1]};", "    return both;"]
+    return "\n".join([f"static inline {T} dy_{name}({arguments})", "{", *lines, *end, "}", ""])
+
+
+def _step(function: Function, k: int, values: list[str]) -> str:
+    """The right-hand side of one step."""
+    op, kind, operands = function.steps[k]
+    x = [values[int(a)] for a in operands]
+    if op in MASKED:
+        return f"dy_mask({x[0]} {MASKED[op]} {x[1]})"
+    if op == "select":
+        return (
+            f"dy_choose({', '.join(x)})"
+            if kind == "real"
+            else f"({x[1]} & {x[0]}) | ({x[2]} & ~{x[0]})"
+        )
+    if op == "two_over_pi":
+        return f"dy_two_over_pi[{x[0]}]"
+    if op in ("neg", "not"):
+        return f"{'-' if op == 'neg' else '~'}{x[0]}"
+    if op in INFIX or op in BITS:
+        return f"{x[0]} {(INFIX | BITS)[op]} {x[1]}"
+    return f"dy_{op}({', '.join(x)})"
 
 
 def function(program: Program, name: str, dtype: str, own: bool = True) -> str:
     """The function's definition; `own` False takes sine, cosine and their like from <math.h>."""
     if own:
         check(program)
-    precision, word = PRECISIONS[dtype], WORDS[dtype][0]
+    precision, word = PRECISIONS[dtype], WORDS[dtype]
     values: list[str] = []  # as numbers
     masks: dict[str, str] = {}  # of those values that are conditions: the same as a mask
+    angles: dict[int, str] = {}  # sine and cosine together
     lines: list[str] = []
     for k, instruction in enumerate(program.instructions):
         match instruction:
@@ -154,6 +142,12 @@ def function(program: Program, name: str, dtype: str, own: bool = True) -> str:
                         mask = f"m{k}"
                     values.append(f"dy_truth({mask})")
                     masks[values[-1]] = mask
+                elif op in ("sin", "cos") and own:
+                    part = "sine" if op == "sin" else "cosine"
+                    if operands[0] not in angles:
+                        angles[operands[0]] = f"a{k}"
+                        lines.append(f"    const dy_angle a{k} = dy_sincos({x[0]});")
+                    values.append(f"{angles[operands[0]]}.{part}")
                 else:
                     right = _expression(op, x, masks, precision, own)
                     lines.append(f"    const {precision.type} v{k} = {right};")

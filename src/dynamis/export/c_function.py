@@ -11,55 +11,13 @@ from ..compile.program import Constant, Input, Operation, Program
 
 # names that are safe in generated code: whatever a model file calls itself
 
-KEYWORDS = frozenset(
-    [
-        "auto",
-        "break",
-        "case",
-        "char",
-        "const",
-        "continue",
-        "default",
-        "do",
-        "double",
-        "else",
-        "enum",
-        "extern",
-        "float",
-        "for",
-        "goto",
-        "if",
-        "inline",
-        "int",
-        "long",
-        "main",
-        "register",
-        "restrict",
-        "return",
-        "short",
-        "signed",
-        "sizeof",
-        "static",
-        "struct",
-        "switch",
-        "typedef",
-        "union",
-        "unsigned",
-        "void",
-        "volatile",
-        "while",
-        "sin",
-        "cos",
-        "sqrt",
-        "exp",
-        "log",
-        "tanh",
-        "pow",
-        "atan2",
-        "floor",
-        "fabs",
-    ]
-)
+KEYWORDS = frozenset({
+    "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else",
+    "enum", "extern", "float", "for", "goto", "if", "inline", "int", "long", "main", "register",
+    "restrict", "return", "short", "signed", "sizeof", "static", "struct", "switch", "typedef",
+    "union", "unsigned", "void", "volatile", "while", "sin", "cos", "sqrt", "exp", "log",
+    "tanh", "pow", "atan2", "floor", "fabs",
+})  # fmt: skip
 LONGEST = 40
 
 

@@ -6,6 +6,7 @@
 #endif
 
 typedef union { @T@ f; @WORD@ i; } dy_word;
+typedef struct { @T@ sine, cosine; } dy_angle;
 
 static inline @T@ dy_nan(void)
 {
@@ -18,6 +19,20 @@ static inline @T@ dy_inf(void)
 {
     dy_word w;
     w.i = (@WORD@)@INF@u;
+    return w.f;
+}
+
+static inline @WORD@ dy_bits(@T@ x)
+{
+    dy_word w;
+    w.f = x;
+    return w.i;
+}
+
+static inline @T@ dy_number(@WORD@ x)
+{
+    dy_word w;
+    w.i = x;
     return w.f;
 }
 
@@ -91,58 +106,28 @@ static inline @T@ dy_floor(@T@ x)
     return dy_choose(dy_mask(dy_abs(x) < whole), k.f, x);
 }
 
-static inline @T@ dy_sine(@T@ x, @WORD@ quarter)
+static inline @T@ dy_fma(@T@ a, @T@ b, @T@ c)
 {
-    const @T@ magic = @MAGIC@;
-    dy_word shifted, s, value;
-    @T@ k, high, low, part, next, r, z, sine, cosine;
-    shifted.f = x * @TWO_OVER_PI@ + magic;
-    k = shifted.f - magic;
-    shifted.i += quarter;
-    high = x - k * @HALF_PI@;
-    low = 0.0@F@;
-@REDUCTION@    r = high + low;
-    low = (high - r) + low; /* what r could not hold */
-    z = r * r;
-    sine = r + (r * z * @SINE@ + low);
-    part = 0.5@F@ * z;
-    next = 1.0@F@ - part;
-    cosine = next + (((1.0@F@ - next) - part) + (z * z * @COSINE@ - r * low));
-    value.f = dy_choose((@WORD@)0 - (shifted.i & 1u), cosine, sine);
-    s.i = (shifted.i & 2u) << @SIGN_LESS_1@;
-    value.i ^= s.i;
-    return value.f;
-}
-
-static inline @T@ dy_sin(@T@ x)
-{
-    return dy_sine(x, 0u);
-}
-
-static inline @T@ dy_cos(@T@ x)
-{
-    return dy_sine(x, 1u);
-}
-
-static inline @T@ dy_exp(@T@ x)
-{
-    const @T@ magic = @MAGIC@;
-    const @T@ y = dy_max((-@EXP_LAST@), dy_min(x, @EXP_LAST@));
-    dy_word scale, shifted;
-    @T@ k, r;
-    shifted.f = y * @LOG2_E@ + magic;
-    k = shifted.f - magic;
-    r = (y - k * @LN2_HIGH@) - k * @LN2_LOW@;
-    scale.i = (shifted.i + @BIAS@u) << @MANTISSA@; /* the low bits of shifted are k */
-    return @SERIES@ * scale.f;
-}
-
-static inline @T@ dy_tanh(@T@ x)
-{
-    const @T@ z = x * x;
-    const @T@ e = dy_exp(2.0@F@ * x);
-    const @T@ large = 1.0@F@ - 2.0@F@ / (e + 1.0@F@);
-    const @T@ small = x + @TANH@;
-    const @T@ near = @TANH_SMALL@;
-    return dy_choose(dy_mask(dy_abs(x) < near), small, large);
+#if defined(__FP_FAST_FMA@FAST@) || defined(__FMA__) || defined(__aarch64__)
+    return __builtin_fma@F@(a, b, c);
+#else /* exact sums whose last rest is rounded to odd (Boldo and Melquiond 2008) */
+    const @T@ ka = @SPLIT@ * a, kb = @SPLIT@ * b;
+    const @T@ a1 = ka - (ka - a), a2 = a - a1;
+    const @T@ b1 = kb - (kb - b), b2 = b - b1;
+    const @T@ p = a * b;
+    const @T@ q = ((a1 * b1 - p) + a1 * b2 + a2 * b1) + a2 * b2; /* a b = p + q */
+    const @T@ s = c + q;
+    const @T@ s1 = s - c;
+    const @T@ t = (c - (s - s1)) + (q - s1); /* c + q = s + t */
+    const @T@ u = p + s;
+    const @T@ u1 = u - p;
+    const @T@ v = (p - (u - u1)) + (s - u1); /* p + s = u + v */
+    const @T@ z = t + v;
+    const @T@ z1 = z - t;
+    const @T@ rest = (t - (z - z1)) + (v - z1);
+    const @WORD@ odd = dy_mask(rest != 0.0@F@) & ((dy_bits(z) & 1u) - 1u);
+    const @WORD@ step = 1u - 2u * ((dy_bits(z) ^ dy_bits(rest)) >> @SIGN@);
+    const @T@ sum = u + dy_number(dy_bits(z) + (odd & step));
+    return dy_choose(dy_mask(sum == 0.0@F@), p + c, sum); /* the sign of a zero */
+#endif
 }
