@@ -1,4 +1,4 @@
-"""The door: raw bytes that must not get in, and those that must."""
+"""The guard: raw requests that must be refused, and those that must pass."""
 
 import http.client
 import json

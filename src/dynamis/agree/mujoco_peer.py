@@ -1,4 +1,4 @@
-"""Our robot as a MuJoCo model: bodies with one hinge or slide each, nothing that touches.
+"""A robot as a MuJoCo model: bodies with one hinge or slide each, without contacts.
 
 MuJoCo's compiler accepts only moving bodies with mass and a positive inertia that satisfies the
 triangle inequality; what it refuses is reported in its own words. Its friction laws are not ours,

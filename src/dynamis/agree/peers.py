@@ -1,4 +1,4 @@
-"""Other engines asked about our robot, quantity by quantity."""
+"""Comparison with other engines, quantity by quantity."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -22,7 +22,7 @@ SMALL_PART = 1e-3  # gravity and Coriolis torques count from this part of the wh
 
 
 class Peer(NamedTuple):
-    """Where an engine is found, and how our robot becomes one of its own."""
+    """Module of an engine, and the construction of its model."""
 
     module: str
     package: str
@@ -113,7 +113,7 @@ def _row(source: str, what: str, theirs: list, robot: Robot, s: dict[str, np.nda
 
 
 def without_friction(robot: Robot) -> Robot:
-    """The same arm with nothing that resists its motion."""
+    """The arm without friction."""
     links = []
     for link in robot.model.links:
         drive = link.drive

@@ -1,4 +1,4 @@
-"""Our robot as a Pinocchio model.
+"""A robot as a Pinocchio model.
 
 Pinocchio's armature takes the reflected rotors and acts in rnea, crba and aba; its joint friction
 and damping act in none of them, so robots are compared without friction.

@@ -1,4 +1,4 @@
-"""Chapters on the arm itself: model and check, equations, agreement."""
+"""Chapters on the model: description and check, equations, agreement."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ KERNELS = (
     "regressor",
     "inverse_dynamics_derivatives",
 )
-SHOWN = (2, 3, 4)  # joints whose weight is written out: the short ones
+SHOWN = (2, 3, 4)  # joints whose gravity torque is short
 
 
 def model(robot: Robot) -> Chapter:
@@ -33,21 +33,21 @@ def model(robot: Robot) -> Chapter:
     found = [(f.level, f.where, f.what, f.remedy) for f in robot.check()]
     made.table(
         f"{robot.name}: findings of a check", ("level", "where", "what", "what to do"),
-        found or [("", "", "nothing", "")],
+        found or [("", "", "none", "")],
     )  # fmt: skip
     made.facts = {"robot": robot.name, "findings": [" ".join(row[:3]) for row in found]}
     return made
 
 
 def equations(robot: Robot) -> Chapter:
-    """Closed equations of the weight, and what each kernel costs."""
+    """Gravity torques in closed form, and the operations of each kernel."""
     found = robot.equations()
     g: Any = found.g
     made = Chapter(
-        "Its equations",
-        "Derived symbolically by Lagrange-Euler from the same model; here the weight of three "
-        "joints (c23 is the cosine of q2 + q3). What is compiled is optimised for this arm: terms "
-        "that are zero, one, or known twice are gone.",
+        "Equations",
+        "Derived symbolically by Lagrange-Euler; here the gravity torques of three "
+        "joints (c23 is the cosine of q2 + q3). The compiled code is optimised for this arm: "
+        "terms that are zero, one, or repeated are removed.",
         formulas=[f"g_{{{i + 1}}} = {latex(g[i])}" for i in SHOWN],
     )
     rows = []
@@ -63,13 +63,13 @@ def equations(robot: Robot) -> Chapter:
 
 
 def agreement(robot: Robot, table: AgreementTable) -> Chapter:
-    """Independent formulations and other engines beside each other."""
+    """Comparison of independent formulations and other engines."""
     verdict = "agrees" if table.ok else "DISAGREES"
     worst = max((row.difference or 0.0) / row.limit for row in table.rows)
     made = Chapter(
         "Agreement",
-        f"{robot.name}: {verdict}. Independent formulations and the engines installed here, over "
-        f"random states; the worst takes {worst:.1e} of what is allowed.",
+        f"{robot.name}: {verdict}. Independent formulations and the engines installed here, at "
+        f"random states; the largest difference is {worst:.1e} of its limit.",
         good=table.ok,
     )
     rows: list[tuple[Any, ...]] = []

@@ -1,4 +1,4 @@
-"""Gibbs-Appell: the observation matrix of document 003 row by row, tau = W Phi."""
+"""Gibbs-Appell: the observation matrix of Rosillo et al. (2010) row by row, tau = W Phi."""
 
 from collections.abc import Iterator
 from typing import Any

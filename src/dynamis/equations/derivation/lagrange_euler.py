@@ -1,4 +1,4 @@
-"""Lagrange-Euler in the ten steps of document 004."""
+"""Lagrange-Euler in its ten classical steps."""
 
 from collections.abc import Iterator
 from typing import Any

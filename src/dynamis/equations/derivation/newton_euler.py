@@ -1,4 +1,4 @@
-"""Newton-Euler link by link, in the user's own frames (documents 000, 001 and 002).
+"""Newton-Euler link by link, in the user's own frames (Luh, Walker and Paul 1980).
 
 Every vector of link i is in frame i. In the standard convention the joint sits at the origin of
 frame i - 1, so n_i is a moment about that point; otherwise it sits at the origin of frame i.

@@ -1,4 +1,4 @@
-"""What a person would write: a polynomial in sines and cosines as a short SymPy expression.
+"""Simplification: a polynomial in sines and cosines as a short SymPy expression.
 
 1. Angles about parallel axes are summed: cos q1 cos q2 - sin q1 sin q2 = cos(q1 + q2). Products of
    angles about different axes stay products.

@@ -1,4 +1,4 @@
-"""The DH table of a robot, to see and to change."""
+"""Editors of a robot: DH table, gravity and payload, values of symbols."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,13 +13,13 @@ from ..server.session import Session, plain
 from ..server.throttle import Soon
 from .chart import markdown_table, typed
 
-# a box to type in, with the error of what was typed below it
+# a text field with its error below
 
 REST = 0.35  # s without a key before the text counts
 
 
 class Field:
-    """Text that means something: `change` gets it, and raises where it does not."""
+    """A text field: `change` gets the text, and raises if it is wrong."""
 
     def __init__(self, session: Session, label: str, change: Callable[[str], None]):
         gui = session.client.gui
@@ -70,7 +70,7 @@ class DhEditor:
         gui = session.client.gui
         self.table = gui.add_markdown("")
         self.convert = gui.add_button_group(
-            "As DH table", ("standard", "modified"), hint="The same arm, described by a DH table"
+            "As DH table", ("standard", "modified"), hint="Convert the URDF to a DH table"
         )
         self.convert_error = gui.add_markdown("", visible=False)
         self.how = gui.add_markdown(HOW)
@@ -166,7 +166,7 @@ def _table_text(robot: Robot) -> str:
     return "\n\n".join([said, text, *(plain(note) for note in table.notes())])
 
 
-# where a robot is mounted and what it carries: gravity and payload
+# gravity and payload
 
 G = 9.81
 MOUNTED = {
@@ -175,7 +175,7 @@ MOUNTED = {
     "ceiling": (0.0, 0.0, G),
     "zero": (0.0, 0.0, 0.0),
 }
-OWN = "as below"
+OWN = "custom"
 
 
 class LoadEditor:

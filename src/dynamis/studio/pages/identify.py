@@ -1,4 +1,4 @@
-"""The Identify page: from a log of the arm to a model of it."""
+"""The Identify page: a model identified from a log."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ import numpy as np
 from ...errors import OptionError
 from ...identify import ESTIMATORS, FRICTIONS, Estimate, Log, identify
 from ..server.job import Job
-from ..server.session import Session, Workbench, plain, shown_error
+from ..server.session import Results, Session, plain, shown_error
 from .chart import Chart, markdown_table
 from .logs import LARGEST_FILE, Trial, uploaded_log
 
@@ -17,10 +17,10 @@ BETWEEN = "\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}"
 
 
 class IdentifyPanel:
-    """A log (uploaded, or made from this robot), the choices, and what comes out."""
+    """A log (uploaded or simulated), the options, and the result."""
 
     def __init__(self, session: Session):
-        self.session, self.bench = session, Workbench.of(session)
+        self.session, self.bench = session, Results.of(session)
         self._keeping = False  # while the identified robot takes the place of the first one
         gui = session.client.gui
         with gui.add_folder("Log"):
@@ -28,12 +28,12 @@ class IdentifyPanel:
             self.period = gui.add_slider("Seconds", 2.0, 20.0, 1.0, 6.0)
             self.heavier = gui.add_slider(
                 "Heavier (%)", -30.0, 50.0, 1.0, 10.0,
-                hint="how much heavier than described the simulated arm is",
+                hint="additional mass of the simulated arm",
             )  # fmt: skip
             self.noise = gui.add_slider(
                 "Noise (%)", 0.0, 10.0, 0.5, 1.0, hint="of the largest torque of a joint"
             )
-            self.make = gui.add_button("Make one from this robot")
+            self.make = gui.add_button("Simulate a log")
             self.log_job = Job(session, gui.add_markdown("No log yet."))
         with gui.add_folder("Model"):
             self.friction = gui.add_dropdown(
@@ -44,7 +44,7 @@ class IdentifyPanel:
             )
             self.prior = gui.add_slider(
                 "Prior (rows)", 0.0, 200.0, 1.0, 10.0,
-                hint="rows of data that the described robot is worth",
+                hint="weight of the described robot, in rows of data",
             )  # fmt: skip
             self.button = gui.add_button("Identify")
             self.job = Job(session, gui.add_markdown("", visible=False))
@@ -92,7 +92,7 @@ class IdentifyPanel:
     def _make(self) -> None:
         robot = self.session.robot
         trial = Trial(*(float(x.value) for x in (self.period, self.heavier, self.noise)))
-        self.log_job.start("making a log", lambda say: trial.log(robot, say), self._got)
+        self.log_job.start("simulating a log", lambda say: trial.log(robot, say), self._got)
 
     def _got(self, log: Log) -> None:
         n = self.session.robot.n
@@ -115,7 +115,7 @@ class IdentifyPanel:
 
         def work(say: Any) -> Estimate:
             if log is None:
-                raise OptionError("there is no log yet", "upload one, or make one from this robot")
+                raise OptionError("there is no log yet", "upload or simulate one")
             estimator = self.estimator.value
             return identify(
                 robot,
@@ -155,25 +155,25 @@ class IdentifyPanel:
         with self.session.lock, self.session.shown_at(self.job.place):
             estimate = self.bench.estimate
             if estimate is None:
-                raise OptionError("nothing is identified yet")
+                raise OptionError("there is no identified model yet")
             self._keeping = True
             try:
                 self.session.change_robot(estimate.robot, keep_pose=True)
             finally:
                 self._keeping = False
-            self.session.say("The arm is the identified one now", repr(estimate))
+            self.session.say("Using the identified model", repr(estimate))
 
 
 def summary(estimate: Estimate) -> str:
-    """The fair figure first, then joint by joint."""
+    """The held-out error, then the errors of each joint."""
     fit, fair = estimate.training[0], estimate.held_out
-    body = "could be built" if estimate.is_physical else "**could not be built**"
+    body = "is" if estimate.is_physical else "**is not**"
     lines = []
     if fair is not None:
         lines.append(f"Held out: **{100 * fair.relative_error_overall:.2f} %** relative error.")
     lines.append(
         f"{len(estimate.names)} unknowns, {plain(estimate.friction)} friction, condition "
-        f"{estimate.condition_number:.3g}. The arm {body}."
+        f"{estimate.condition_number:.3g}. The model {body} physically consistent."
     )
     seen = fit.relative_error if fair is None else fair.relative_error
     rows = [
@@ -190,7 +190,7 @@ def parameters(estimate: Estimate) -> str:
     order = np.argsort(-np.abs(estimate.values), kind="stable")[:LARGEST]
     known = zip(estimate.values[order], estimate.standard_deviations[order], strict=True)
     names = [_short(estimate.names[k]) for k in order]
-    rows = [(name, _with_spread(*one)) for name, one in zip(names, known, strict=True)]
+    rows = [(name, _with_deviation(*one)) for name, one in zip(names, known, strict=True)]
     many = f"The {len(rows)} largest of {len(estimate.names)} parameters"
     return f"**{many}**\n\n" + markdown_table(("parameter", "value ± std"), rows, 1)
 
@@ -200,9 +200,9 @@ def _short(name: str) -> str:
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
-def _with_spread(value: float, spread: float) -> str:
-    """As many digits as the spread leaves."""
-    if not np.isfinite(spread) or spread <= 0.0:
-        return f"{value:.4g}{BETWEEN}{spread:.1g}"
-    digits = int(np.clip(np.floor(np.log10(max(abs(value), spread) / spread)) + 2, 1, 8))
-    return f"{value:.{digits}g}{BETWEEN}{spread:.1g}"
+def _with_deviation(value: float, deviation: float) -> str:
+    """As many digits as the deviation leaves."""
+    if not np.isfinite(deviation) or deviation <= 0.0:
+        return f"{value:.4g}{BETWEEN}{deviation:.1g}"
+    digits = int(np.clip(np.floor(np.log10(max(abs(value), deviation) / deviation)) + 2, 1, 8))
+    return f"{value:.{digits}g}{BETWEEN}{deviation:.1g}"

@@ -1,4 +1,4 @@
-"""Poses of the joints for a wanted pose of the tool."""
+"""Inverse kinematics: joint positions for a tool pose."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A log of an arm that nobody has built: an exciting motion, simulated with friction and noise."""
+"""Logs of the Identify page: simulated with friction and noise, or uploaded."""
 
 import io
 import re
@@ -17,7 +17,7 @@ from ...logs.log import Log
 from ...logs.read import read_log
 from ...robot import Robot
 from ...simulation import Sensors, simulate
-from .experiment import has_friction, heavier, rubbing
+from .experiment import has_friction, heavier, with_friction
 
 HARMONICS, ITERATIONS = 5, 25
 STEP, SAMPLE = 1e-3, 2e-3  # s
@@ -27,7 +27,7 @@ BANDWIDTH = 25.0  # rad/s
 
 @dataclass(frozen=True)
 class Trial:
-    """How the log is made: seconds, and how the real arm differs from its description."""
+    """Settings of a simulated log: seconds, and the deviations of the arm from its description."""
 
     period: float = 6.0
     heavier: float = 10.0  # percent
@@ -42,7 +42,7 @@ class Trial:
         largest = np.maximum(motion.demand.tau, 1e-6)
         real = heavier(robot, self.heavier)
         if not has_friction(real):
-            real = rubbing(real, largest)
+            real = with_friction(real, largest)
         say("Simulating it …")
         run = simulate(
             real,
@@ -60,10 +60,8 @@ class Trial:
         return Log(t=seen.t, q=seen.q, tau=seen.tau, name=f"{robot.name}, simulated")
 
 
-# A log that came over the wire: bytes of CSV, npz or Parquet, which nobody has looked at yet.
-#
-# What a file claims to unpack to is checked before anything is read; nothing is ever unpickled
-# (`read_log` sees to that). Files lie in a private folder while they are read.
+# Uploaded logs: untrusted bytes of CSV, npz or Parquet. The declared size is checked before
+# anything is read; nothing is unpickled (by `read_log`). Files are in a private folder while read.
 
 LARGEST_FILE = 50 * 1024**2  # bytes of a file
 UNPACKED = 200 * 1024**2  # bytes of all its arrays
@@ -111,7 +109,7 @@ def safe_name(name: str) -> tuple[str, str]:
 
 
 def _check_archive(content: bytes, name: str) -> None:
-    """Refuse an archive that unpacks to more than a log holds."""
+    """Refuse an archive that unpacks to more than the limits."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             sizes = [member.file_size for member in archive.infolist()]

@@ -1,4 +1,4 @@
-"""What the pose means: where the tool is, what gravity asks of the joints."""
+"""The Pose page: joint sliders, tool pose, gravity torques, inverse kinematics."""
 
 from dataclasses import replace
 from typing import Any
@@ -24,7 +24,7 @@ class Readout:
         gui = session.client.gui
         with gui.add_folder("Tool"):
             self.tool = gui.add_markdown("")
-        with gui.add_folder("Torque that holds the pose"):
+        with gui.add_folder("Gravity torque"):
             self.torque = gui.add_markdown("")
         self._soon = Soon(self._read, OFTEN)
         session.on_close(self._soon.end)
@@ -55,7 +55,7 @@ def tool_text(robot: Robot, q: np.ndarray) -> str:
 
 
 def torque_text(robot: Robot, q: np.ndarray) -> str:
-    """Gravity's part per joint."""
+    """Gravity torque of each joint."""
     free = [link.joint for link in robot.model.links if link.mimic is None]
     rows = [
         (name, short(float(tau)) + (" N m" if kind == "revolute" else " N"))
@@ -67,8 +67,6 @@ def torque_text(robot: Robot, q: np.ndarray) -> str:
 def _all(values: object) -> str:
     return ", ".join(f"{0.0 if abs(x) < 5e-5 else x:.4f}" for x in np.asarray(values).tolist())
 
-
-# the pose: a slider per joint, what is shown, where the tool is, and poses for a wanted one
 
 TURN = np.pi  # rad either way where a joint has no limits
 CHOOSE = "choose …"

@@ -1,4 +1,4 @@
-"""Which robot: from the catalogue, from a file, edited, mounted and loaded; what is dubious."""
+"""The Robot page: catalogue, files, editors, findings."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,7 +14,7 @@ from .dh_editor import DhEditor, LoadEditor, ValuesEditor
 
 OTHER = "a file"
 MOST_SKIPPED = 8  # visuals that are not drawn, listed
-APART = "its bodies: an uploaded file comes without its meshes; `dynamis studio FILE` draws them"
+APART = "its meshes: they are not uploaded with the file; `dynamis studio FILE` shows them"
 
 
 class RobotPanel:
@@ -99,4 +99,4 @@ def _listed(findings: list, skipped: Sequence[str]) -> str:
     lines += [f"- **not drawn**, {plain(text)}" for text in skipped[:MOST_SKIPPED]]
     if len(skipped) > MOST_SKIPPED:
         lines.append(f"- **not drawn**, {len(skipped) - MOST_SKIPPED} more")
-    return "\n".join(lines) or "Nothing is dubious."
+    return "\n".join(lines) or "No findings."

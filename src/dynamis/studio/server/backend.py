@@ -1,7 +1,7 @@
-"""The viser server behind the guard: on loopback, and deaf to whoever does not know the key.
+"""The viser server behind the guard: on loopback, and closed to requests without its key.
 
-viser has no hook for this. It opens its port with `websockets`' `serve`; while it does, ours stands
-in front of its `process_request`. Whether that worked is tried before anybody is let in.
+viser has no hook for this. It opens its port with `websockets`' `serve`; while it does, `serve` is
+wrapped to check the key before `process_request`. Whether that works is tested at the start.
 """
 
 import functools
@@ -21,7 +21,7 @@ _OPENING = threading.Lock()  # one server opens its port at a time
 
 
 def started_backend(label: str) -> tuple[Any, str]:
-    """A viser server at a free loopback port, and the key that opens it."""
+    """A viser server at a free loopback port, and its key."""
     try:
         import viser
     except ImportError:
@@ -42,13 +42,13 @@ def started_backend(label: str) -> tuple[Any, str]:
 
 
 def stop_backend(server: Any) -> None:
-    """End the server, without its talk on stdout."""
+    """End the server, without its messages on stdout."""
     with _OPENING, redirect_stdout(io.StringIO()):
         server.stop()
 
 
 def _no_tunnel(verbose: bool = True) -> None:
-    """The studio never opens a way in from outside."""
+    """Sharing over a public tunnel is disabled."""
 
 
 @contextmanager
@@ -77,7 +77,7 @@ def _locked(key: str) -> Iterator[None]:
 
 
 def _answers(port: int) -> bool:
-    """Whether the server lets in somebody without the key."""
+    """Whether the server answers requests without the key."""
     link = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
     try:
         link.request("GET", "/")

@@ -1,4 +1,4 @@
-"""Work in the background of a tab: one piece at a time, its progress and errors beside a button."""
+"""Background jobs of a tab: one at a time, with progress and errors below a button."""
 
 import logging
 import threading

@@ -1,4 +1,4 @@
-"""`dynamis studio`: the workbench in the browser."""
+"""The server of `dynamis studio`."""
 
 import errno
 import logging
@@ -27,8 +27,8 @@ log = logging.getLogger("dynamis.studio")
 class Studio:
     """A studio that serves until `stop`: `address` is what to open in a browser.
 
-    Whoever opens it needs the token, which is part of the address; on loopback, where other users
-    and programs of this machine could reach it, `token=False` leaves it out.
+    Requests without the token of the address are refused. `token=False` leaves it out, on loopback
+    only; then other users and programs of this machine have access.
     """
 
     def __init__(
@@ -45,12 +45,12 @@ class Studio:
         if not isinstance(host, str) or not host.strip():
             raise OptionError(
                 f"host is {host!r}, expected an address such as {HOST}",
-                "0.0.0.0 listens at every network",
+                "0.0.0.0 listens on all interfaces",
             )
         host = HOST if host == "localhost" else host
         local = host in (HOST, "::1")
         if not local and not token:
-            raise OptionError(f"host is {host!r}, and away from loopback a token is needed")
+            raise OptionError(f"host is {host!r}: a token is required except on loopback")
         self.token = secrets.token_urlsafe(16) if token else None
         self.sessions: dict[int, Session] = {}
         self._lock = threading.Lock()
@@ -134,7 +134,7 @@ def _fill(panel: Any, session: Session) -> None:
     except Exception:
         if not session.closed.is_set():
             log.exception("a page could not be made")
-            session.client.gui.add_markdown("This page could not be made: the log says why.")
+            session.client.gui.add_markdown("This page could not be created: see the log.")
 
 
 def bracketed(host: str) -> str:

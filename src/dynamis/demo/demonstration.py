@@ -1,4 +1,4 @@
-"""All chapters in order, each handing on what the next one needs."""
+"""All chapters in order, and the page they make."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -19,7 +19,7 @@ from .control import code, controllers
 from .model import agreement, equations, model
 from .recording import excitation, identification, recording, validation
 
-# the chapter on speed: a few figures of the bench, measured now, beside who is installed
+# the chapter on speed: a few figures of the bench
 
 ALONE = ("inverse_dynamics", "forward_dynamics", "inverse_dynamics_derivatives", "regressor")
 Row = tuple[str, str, str, str]  # what, our time, theirs, ratio
@@ -28,11 +28,10 @@ Row = tuple[str, str, str, str]  # what, our time, theirs, ratio
 def speed(robot: Robot) -> Chapter:
     """One call and a batch, in microseconds and as ratios within this run."""
     peer = find_spec("pinocchio") is not None
-    beside = "ratios are within this run" if peer else "nobody beside us: pip install pin"
+    beside = "ratios are within this run" if peer else "no peer: pip install pin"
     made = Chapter(
         "Speed",
-        f"Best of several rounds on this machine, now; {beside}. dynamis bench measures "
-        "everything.",
+        f"Shortest of several rounds on this machine; {beside}. dynamis bench measures everything.",
     )
     state = list(np.random.default_rng(1).normal(size=(3, robot.n)))
     rows = _beside_pinocchio(robot, state) if peer else _alone(robot, state)
@@ -73,10 +72,10 @@ STEPS = {
 }
 
 
-def story(
+def demonstration(
     robot: Robot, compared: Callable[[], AgreementTable], say: Callable[[str], None]
 ) -> Iterator[tuple[str, Chapter]]:
-    """Tell it: names and chapters; `say` hears what is done next."""
+    """Names and chapters, one by one; `say` gets the name of the next step."""
     known: dict[str, Any] = {}
 
     def shared(*found: Any, names: tuple[str, ...]) -> Chapter:
@@ -104,10 +103,10 @@ def story(
 
 
 def page(robot: Robot, chapters: Sequence[Chapter]) -> Page:
-    """The story as one self-contained page."""
+    """All chapters as one self-contained page."""
     total = sum(c.seconds for c in chapters)
     made = Page(
-        f"{robot.name}, from its table to its controller",
+        f"{robot.name}, from DH table to controller",
         f"Everything on this page was computed in {total:.0f} s by the command dynamis demo.",
     )
     for number, chapter in enumerate(chapters, 1):
