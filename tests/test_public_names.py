@@ -25,7 +25,7 @@ NAMES = [
     "dynamis.load",
     "dynamis.read_log",
     "dynamis.simulate",
-    "dynamis.agree.agree",
+    "dynamis.agree.agreement",
     "dynamis.bench.simulation.control_cycle",
     "dynamis.cli.COMMANDS",
     "dynamis.cli.main",

@@ -86,7 +86,7 @@ def test_low_passed_figures_stand_beside_those_as_logged(estimate, text):
 def test_without_a_held_out_part_it_says_so(arm, tmp_path):
     found = identify(arm, motion(arm, 2, 600), estimator="weighted", held_out=False)
     text = found.report(tmp_path / "id.html").read_text(encoding="utf-8")
-    assert "Nothing was held out" in text
+    assert "No data were held out" in text
 
 
 def test_a_model_chosen_among_several_shows_their_scores(estimate, tmp_path):

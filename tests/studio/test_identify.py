@@ -9,7 +9,7 @@ import pytest
 
 import dynamis as dy
 from dynamis.errors import FileError
-from dynamis.studio.pages.logs import LARGEST_FILE, Trial, safe_name, uploaded_log
+from dynamis.studio.pages.identify import LARGEST_FILE, Trial, safe_name, uploaded_log
 
 from .conftest import Tab
 

@@ -12,8 +12,8 @@ from ..errors import SingularError
 from ..interop.rigid_tree import NotRepresentableError, slides
 from ..model.friction import Friction
 from ..robot import Robot
-from .mujoco_peer import mujoco_peer
-from .pinocchio_peer import pinocchio_peer
+from .mujoco_peer import MujocoPeer
+from .pinocchio_peer import PinocchioPeer
 from .row import Row, States, first_line, relative_difference
 from .toolbox_peer import has_toolbox_friction, toolbox_peer
 
@@ -31,8 +31,8 @@ class Peer(NamedTuple):
 
 
 PEERS = {
-    "pinocchio": Peer("pinocchio", "pin", pinocchio_peer, lambda robot: False),
-    "mujoco": Peer("mujoco", "mujoco", mujoco_peer, lambda robot: False),
+    "pinocchio": Peer("pinocchio", "pin", PinocchioPeer, lambda robot: False),
+    "mujoco": Peer("mujoco", "mujoco", MujocoPeer, lambda robot: False),
     "robotics-toolbox": Peer(
         "roboticstoolbox", "roboticstoolbox-python", toolbox_peer, has_toolbox_friction
     ),

@@ -41,7 +41,13 @@ def run(
         samples: Number of random states.
         seed: Seed of the random states.
     """
-    tables = [compared(name, samples, seed) for name in _chosen(robots, every)]
+    from ..agree import agreement
+
+    tables = []
+    for name in _chosen(robots, every):
+        robot = load(name)
+        talk(f"comparing {robot.name}")
+        tables.append(agreement(robot, samples=samples, seed=seed))
     if json:
         data_json([t.as_dict() for t in tables])
     elif len(tables) == 1:
@@ -61,15 +67,6 @@ def _chosen(robots: tuple[str, ...], every: bool) -> tuple[str, ...]:
     if not names:
         raise OptionError("no robot was given", "name one as in `dynamis agree puma560`, or --all")
     return names
-
-
-def compared(name: str, samples: int = 20, seed: int = 0) -> "AgreementTable":
-    """The table of one robot, announced on stderr."""
-    from ..agree import agreement
-
-    robot = load(name)
-    talk(f"comparing {robot.name}")
-    return agreement(robot, samples=samples, seed=seed)
 
 
 def full_table(found: "AgreementTable") -> Table:

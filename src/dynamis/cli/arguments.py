@@ -5,6 +5,7 @@ import inspect
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -33,6 +34,13 @@ Json = Annotated[
     bool,
     arg(help="Print JSON on stdout instead of tables.", help_behavior_hint=""),
 ]
+
+
+def check_folders(*paths: Path | None) -> None:
+    """Refuse an output file whose folder does not exist, before any computation."""
+    for path in paths:
+        if path is not None and not path.absolute().parent.is_dir():
+            raise OptionError(f"there is no folder {str(path.parent)!r} for {path.name!r}")
 
 
 def options(run: Callable[..., int]) -> dict[str, Any]:

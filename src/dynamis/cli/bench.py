@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from ..errors import OptionError
-from .arguments import Json
+from .arguments import Json, check_folders
 from .printing import Cell, data, data_json, table, talk
 
 
@@ -34,9 +33,7 @@ def run(
     """
     from ..bench import bench
 
-    for path in (output, plot):
-        if path is not None and not path.parent.is_dir():
-            raise OptionError(f"there is no folder {str(path.parent)!r} for {path.name!r}")
+    check_folders(output, plot)
     found = bench(quick, say=talk)
     if output is not None:
         found.save(output)

@@ -12,7 +12,6 @@ from .. import __version__
 from ..errors import FileError
 from ..files import replaceable, write
 from ..robot import load
-from . import agree
 from .arguments import Json
 from .printing import Cell, data, data_json, table, talk
 
@@ -49,7 +48,7 @@ def run(*, json: Json = False) -> int:
             if not console.is_terminal:
                 talk(f"{what} ...")
 
-        for name, chapter in demonstration(robot, lambda: agree.compared(ROBOT), say):
+        for name, chapter in demonstration(robot, say):
             bar.advance(task)
             chapters[name] = chapter
             if not json:

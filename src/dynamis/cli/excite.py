@@ -6,10 +6,9 @@ from typing import Annotated, Any, Literal
 
 from tyro.conf import arg
 
-from ..errors import OptionError
 from ..files import TABLES, checked_path
 from ..robot import load
-from .arguments import Json, Place, RobotName, place
+from .arguments import Json, Place, RobotName, check_folders, place
 from .printing import data, data_json, number, table, talk
 
 Criterion = Literal["d-optimal", "condition"]
@@ -69,8 +68,7 @@ def run(
     if output is not None:
         checked_path(output, TABLES, "motion")
         step_count(periods * period, dt)
-    if plot is not None and not plot.absolute().parent.is_dir():
-        raise OptionError(f"there is no folder {str(plot.parent)!r} for {plot.name!r}")
+    check_folders(plot)
     arm = load(robot)
     found = excite(
         arm,

@@ -4,9 +4,8 @@ from pathlib import Path
 
 from ..errors import OptionError
 from ..robot import load
-from .arguments import Json, RobotName
+from .arguments import Json, Place, RobotName, check_folders, place
 from .printing import data, data_json, number, table, talk
-from .simulate import Place, place
 
 COUNTS = {
     "steps": "steps of the arm",
@@ -68,8 +67,7 @@ def run(
 
     from ..realtime.loop.plant import PlantServer, serve
 
-    if log is not None and not log.absolute().parent.is_dir():
-        raise OptionError(f"there is no folder {str(log.parent)!r} for {log.name!r}")
+    check_folders(log)
     if not duration >= 0:
         raise OptionError(
             f"duration is {duration!r}, expected seconds, or 0 to run until interrupted"

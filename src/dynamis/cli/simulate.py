@@ -6,9 +6,8 @@ from typing import Any, Literal
 import numpy as np
 from rich.table import Table
 
-from ..errors import OptionError
 from ..robot import Robot, load
-from .arguments import Json, Place, RobotName, place, units
+from .arguments import Json, Place, RobotName, check_folders, place, units
 from .printing import data, data_json, number, table, talk
 
 BANDWIDTH = 10.0  # rad/s
@@ -58,9 +57,7 @@ def run(
     from ..simulation.simulate import simulate
     from ..trajectory import quintic
 
-    for path in (plot, animate, save):
-        if path is not None and not path.absolute().parent.is_dir():
-            raise OptionError(f"there is no folder {str(path.parent)!r} for {path.name!r}")
+    check_folders(plot, animate, save)
     arm = load(robot)
     q0 = place(arm, start, "start")
     options: dict[str, Any] = {}

@@ -110,11 +110,11 @@ class ExportPanel:
         return stem(self.session.robot.name)
 
     def _robot(self, kind: str) -> Make:
-        def make() -> tuple[str, bytes]:
-            name = f"{self._stem}.{kind}"
-            return name, one_file(name, self.session.robot.save)
+        return lambda: self._file(f".{kind}", self.session.robot.save)
 
-        return make
+    def _file(self, ending: str, write: Callable[[Path], Any]) -> tuple[str, bytes]:
+        name = self._stem + ending
+        return name, one_file(name, write)
 
     def _kernels(self) -> tuple[str, bytes]:
         target, robot = self._target(), self.session.robot
@@ -149,15 +149,13 @@ class ExportPanel:
         run = self.bench.run
         if run is None:
             raise OptionError("there is no run yet", "run a simulation on the Simulate page first")
-        name = f"{self._stem}_run.csv"
-        return name, one_file(name, run.save)
+        return self._file("_run.csv", run.save)
 
     def _report(self) -> tuple[str, bytes]:
         estimate = self.bench.estimate
         if estimate is None:
             raise OptionError("there is no identified model yet", "use the Identify page first")
-        name = f"{self._stem}_identification.html"
-        return name, one_file(name, estimate.report)
+        return self._file("_identification.html", estimate.report)
 
     def _target(self) -> str:
         if self.target.value not in TARGETS:
