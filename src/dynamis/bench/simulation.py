@@ -140,7 +140,7 @@ class Stepper:
 
 
 class MujocoStepper:
-    """The same arm in MuJoCo with RK4, nothing that touches."""
+    """The arm in MuJoCo with RK4, without contacts."""
 
     def __init__(self, robot: Robot, q0: np.ndarray):
         mujoco: Any = import_module("mujoco")

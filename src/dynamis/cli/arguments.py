@@ -61,7 +61,7 @@ def _spelt(name: str, hint: Any) -> str:
 
 
 def quiet(run: Callable[..., int]) -> Callable[..., int]:
-    """The same command, whose help is silent about defaults that say nothing: None and False."""
+    """A command whose help does not show the defaults None and False."""
 
     @functools.wraps(run)
     def command(*arguments: Any, **named: Any) -> int:

@@ -252,7 +252,7 @@ class Equations:
         return recursion(self.chain, "tau", self.method)
 
     def recursion_of(self, what: str) -> Recursion:
-        """The same for "M", "C", "g" or "tau"."""
+        """The recursion of "M", "C", "g" or "tau" with named intermediate variables."""
         if not is_word(what, QUANTITIES):
             raise OptionError(
                 f"there is no recursion of {shown(what)}", did_you_mean(what, QUANTITIES)

@@ -49,7 +49,7 @@ class Job:
         self.tell(plain(text))
 
     def tell(self, markdown: str) -> None:
-        """The same in markdown."""
+        """Show Markdown below the button."""
         if not self.session.closed.is_set():
             self.place.content, self.place.visible = markdown, bool(markdown)
 
