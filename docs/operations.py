@@ -9,13 +9,13 @@ KERNELS = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "regressor")
 HEAD = """# Operations
 
 Multiplications and additions of what is compiled (`robot.cost(name)`), and in brackets of the same algorithm traced on the model
-as it stands (`optimise="nothing"`). Friction and rotors are included; divisions, sines and cosines are not counted. Written by
+without optimisation (`optimise="nothing"`). Friction and rotors are included; divisions, sines and cosines are not counted. Written by
 `python docs/operations.py`.
 
-The steps: frames slide along their joint axes to where placements have fewest entries; line masses on a joint's own axis, and the
-second moments of sliding links, go to the link before (Gautier and Khalil); a last link left with nothing but Izz does not turn its
-frame; common factors are taken out of sums; regressor columns that follow from the parent's are combined, not carried down. With `optimise="operations"` the angles of
-parallel axes are added as well, at the price of one more sine and cosine each.
+The steps: frames are moved along their joint axes to where the transformations have the fewest entries; parameters that act only in combination are
+regrouped to the previous link (Gautier and Khalil); the frame of a last link that keeps only Izz is not
+rotated; common factors are taken out of sums; regressor columns that are linear combinations of the parent's are combined instead of propagated. With `optimise="operations"` the angles of
+parallel axes are added as well, at the cost of one more sine and cosine each.
 
 """
 
@@ -37,7 +37,7 @@ def rigid_puma() -> str:
     cost = robot.with_parameters(rigid).cost("inverse_dynamics", optimise="operations")
     steps = ", ".join(f"{step} {saved}" for step, saved in cost.saved.items())
     return (
-        "The rigid PUMA 560 with the values of Armstrong, Khatib and Burdick (1986), exact, sines and cosines free: "
+        "The rigid PUMA 560 with the values of Armstrong, Khatib and Burdick (1986), exact, sines and cosines not counted: "
         f"**{cost.mul} x, {cost.add} +, {cost.total} in all** (saved by step: {steps}). Their explicit model needs 1165, "
         "their 1 % approximation 305, SymPyBotics 368.\n"
     )

@@ -12,7 +12,7 @@ from dynamis.agree import Row, agreement
 from dynamis.agree import peers as peer_table
 from dynamis.agree import table as own_methods
 from dynamis.agree.peers import PEERS, QUANTITIES, installed, peer_rows
-from dynamis.agree.pinocchio_peer import pinocchio_peer
+from dynamis.agree.pinocchio_peer import PinocchioPeer
 from dynamis.agree.row import random_states, relative_difference
 from dynamis.agree.toolbox_peer import FAULT, ToolboxPeer, toolbox_peer
 from dynamis.compile.kernels import FORWARD_METHODS, INVERSE_METHODS
@@ -179,7 +179,7 @@ def test_the_toolbox_still_errs_on_a_first_prismatic_joint():
     robot = dy.Robot.from_dh("slide", convention="modified", links=[slide])
     q = np.array([0.3])
     still = np.zeros(1)
-    right = pinocchio_peer(robot, q).gravity_torque(q)
+    right = PinocchioPeer(robot, q).gravity_torque(q)
     theirs = ToolboxPeer(robot, q).peer
     assert np.allclose(robot.gravity_torque(q), right, atol=1e-14)
     assert np.allclose(theirs.rne_python(q, still, still), right, atol=1e-14)

@@ -56,7 +56,7 @@ def test_every_row_of_the_simulation_says_how_far_it_is_off(compiled, monkeypatc
     by_name = {row.what.partition(";")[0]: row for row in rows}
     assert by_name["one control cycle, computed torque with integral"].error < 1e-12
     assert by_name["RK4 step under computed torque"].error < 1e-8
-    assert by_name["RK4 step with friction that holds"].error < 1e-4
+    assert by_name["RK4 step with static friction"].error < 1e-4
     for row in rows[3:5]:
         assert float(row.what.rpartition(": ")[2]) == pytest.approx(1 / row.ours, rel=0.05)
         assert row.error < 1e-9

@@ -211,7 +211,7 @@ def test_check_of_a_clean_robot_says_so_on_stderr(capsys, tmp_path):
     assert main(["check", str(path)]) == 0
     printed = capsys.readouterr()
     assert printed.out == ""
-    assert "nothing found" in printed.err
+    assert "no findings" in printed.err
 
 
 def test_agree_prints_the_table(capsys, no_peers):
@@ -362,13 +362,13 @@ def test_simulate_says_what_it_did(capsys, tmp_path):
     assert main(["simulate", "planar-rr", "--duration", "0.01", "--save", str(film)]) == 0
     free = capsys.readouterr()
     assert "end (rad)" in free.out and "largest torque (N m)" in free.out
-    assert free.err == f"planar-rr, 0.01 s: no controller: it moves freely\nwrote {film}\n"
+    assert free.err == f"planar-rr, 0.01 s: free motion, no controller\nwrote {film}\n"
     main(["simulate", "scara", "--duration", "0.01", "--controller", "pid", "--bandwidth", "5"])
     held = capsys.readouterr()
     assert "end (rad or m)" in held.out and "RMS error (rad or m)" in held.out
-    assert held.err == "scara, 0.01 s: pid, bandwidth 5 rad/s, holds the start\n"
+    assert held.err == "scara, 0.01 s: pid, bandwidth 5 rad/s, keeps the initial position\n"
     assert main(["simulate", "planar-rr", "--goal", "90,45", "--duration", "0.1"]) == 1
-    assert "it ended early: diverged at" in capsys.readouterr().err
+    assert "the simulation ended early: diverged at" in capsys.readouterr().err
 
 
 # streams

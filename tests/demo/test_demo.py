@@ -1,4 +1,4 @@
-"""The whole story runs, holds, and leaves a page that needs nothing else."""
+"""The demonstration runs, passes its checks, and writes a self-contained page."""
 
 import json
 import re
@@ -9,9 +9,9 @@ import pytest
 
 import dynamis as dy
 from dynamis.cli import main
+from dynamis.demo import demonstration as speed
 from dynamis.demo import recording
-from dynamis.demo import story as speed
-from dynamis.demo.story import STEPS
+from dynamis.demo.demonstration import STEPS
 
 
 @pytest.fixture(scope="module")

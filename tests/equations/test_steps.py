@@ -48,7 +48,7 @@ def polar():
 
 
 def polar_matrices():
-    """Every intermediate matrix of document 004, misprints corrected."""
+    """Every intermediate matrix of the Lagrange-Euler notes, misprints corrected."""
     q1, q2, m1, m2, L1 = symbols("q1 q2 m1 m2 L1")
     C, S = sp.cos(q1), sp.sin(q1)
     zero, empty = [0, 0, 0, 0], sp.zeros(4)
@@ -110,7 +110,7 @@ def test_second_document_angular_motion_in_its_corrected_form():
     steps = derivation(dy.load("sixr"), "newton-euler")
     q, qd, qdd = (symbols(" ".join(f"{x}{k}" for k in range(1, 7))) for x in ("q", "qd", "qdd"))
     C, S = [sp.cos(x) for x in q], [sp.sin(x) for x in q]
-    rows = [  # transposes of document 002's rotation matrices: iR(i-1)
+    rows = [  # transposes of the six-joint coursework's rotation matrices: iR(i-1)
         [[C[0], S[0], 0], [0, 0, -1], [-S[0], C[0], 0]],
         [[C[1], S[1], 0], [0, 0, 1], [S[1], -C[1], 0]],
         [[S[2], -C[2], 0], [0, 0, 1], [-C[2], -S[2], 0]],

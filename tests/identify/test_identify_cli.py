@@ -127,7 +127,10 @@ def test_an_arm_that_cannot_be_built_is_found(capsys, monkeypatch):
     assert main(["identify", "two.toml", "run.npz", *PLAIN, "--json"]) == 1
     said = capsys.readouterr()
     assert not json.loads(said.out)["ok"]
-    assert "the arm found could not be built" in said.err and "--estimator feasible" in said.err
+    assert (
+        "the identified model is not physically consistent" in said.err
+        and "--estimator feasible" in said.err
+    )
 
 
 def test_a_robot_that_is_not_the_validated_model_is_said_last(capsys, tmp_path):

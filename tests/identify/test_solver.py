@@ -13,11 +13,11 @@ from .motions import arm, log_of
 @pytest.fixture(scope="module")
 def program(compiled):
     """A log of the PUMA whose held-out program the solver's own settings do not solve."""
-    from dynamis.studio.pages.logs import Trial
+    from dynamis.studio.pages.identify import Trial
 
     puma = dy.load("puma560")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("dynamis.studio.pages.logs.HARMONICS", 4)
+        patch.setattr("dynamis.studio.pages.identify.HARMONICS", 4)
         log = Trial().log(puma, lambda _: None)
     return lambda: dy.identify(puma, log, friction="smooth", estimator="feasible")
 

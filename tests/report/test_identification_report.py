@@ -86,7 +86,7 @@ def test_low_passed_figures_stand_beside_those_as_logged(estimate, text):
 def test_without_a_held_out_part_it_says_so(arm, tmp_path):
     found = identify(arm, motion(arm, 2, 600), estimator="weighted", held_out=False)
     text = found.report(tmp_path / "id.html").read_text(encoding="utf-8")
-    assert "Nothing was held out" in text
+    assert "No data were held out" in text
 
 
 def test_a_model_chosen_among_several_shows_their_scores(estimate, tmp_path):
@@ -117,7 +117,7 @@ def test_every_section_is_there(text):
     titles = re.findall("<h2>(.*?)</h2>", own(text))
     assert titles[3:] == [
         *("Findings", "Measured and predicted torque", "Residuals of the fit", "Friction"),
-        *("Parameters", "Not identifiable", "Feasibility", "Excitation", "Processing"),
+        *("Parameters", "Not identifiable", "Physical consistency", "Excitation", "Processing"),
     ]
 
 

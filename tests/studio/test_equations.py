@@ -33,7 +33,7 @@ def test_a_process_answers_or_is_stopped():
     assert "<math>" in asked(Question.of(robot, "entry", entry="M", i=1, j=1), threading.Event())
     gone = threading.Event()
     gone.set()
-    with pytest.raises(OptionError, match="nobody waits"):
+    with pytest.raises(OptionError, match="the tab was closed"):
         asked(Question.of(robot, "derivation"), gone)
     with pytest.raises(OptionError, match=r"longer than 0\.1 s"):
         asked(Question.of(robot, "derivation"), threading.Event(), patience=0.1)
@@ -57,5 +57,5 @@ def test_nothing_of_a_name_is_markup():
 
 def test_what_is_too_long_is_said(monkeypatch):
     monkeypatch.setattr(formulas, "LONGEST", 5_000)
-    with pytest.raises(OptionError, match="more than a column holds"):
+    with pytest.raises(OptionError, match="too many to show"):
         answered(Question.of(dy.load("planar-rr"), "equations"))

@@ -66,8 +66,8 @@ def test_code_comes_as_an_archive(page, target, file):
 
 
 def test_run_and_controller_need_a_run_first(page, tmp_path):
-    for button, why in (("Last run (.csv)", "nothing has run yet"),
-                        ("Identification (.html)", "nothing is identified yet"),
+    for button, why in (("Last run (.csv)", "there is no run yet"),
+                        ("Identification (.html)", "there is no identified model yet"),
                         ("Controller (.zip)", "there is no controller yet")):  # fmt: skip
         page.press(button)
         page.says(why)

@@ -1,4 +1,4 @@
-"""The door: raw bytes that must not get in, and those that must."""
+"""The guard: raw requests that must be refused, and those that must pass."""
 
 import http.client
 import json
@@ -257,7 +257,7 @@ def test_away_from_loopback_a_token_cannot_be_left_out(compiled):
     from dynamis.errors import OptionError
     from dynamis.studio import Studio
 
-    with pytest.raises(OptionError, match="token is needed"):
+    with pytest.raises(OptionError, match="a token is required"):
         Studio("planar-rr", "0.0.0.0", 0, token=False)
 
 
@@ -344,7 +344,7 @@ def test_a_robot_that_is_not_there_is_said():
 
 def test_without_viser_the_package_is_named(monkeypatch):
     from dynamis.errors import MissingPackageError
-    from dynamis.studio.server.backend import started_backend
+    from dynamis.studio.server.studio import started_backend
 
     monkeypatch.setitem(sys.modules, "viser", None)
     with pytest.raises(MissingPackageError, match=r"dynamis\[studio\]"):

@@ -9,7 +9,7 @@ import pytest
 
 import dynamis as dy
 from dynamis.errors import FileError
-from dynamis.studio.pages.logs import LARGEST_FILE, Trial, safe_name, uploaded_log
+from dynamis.studio.pages.identify import LARGEST_FILE, Trial, safe_name, uploaded_log
 
 from .conftest import Tab
 
@@ -86,7 +86,7 @@ def test_a_log_can_be_made_here(page, robot):
     page.session.change_robot(robot)
     assert page.session.bench.log is None and page.session.bench.estimate is None
     page.type("Seconds", "3")
-    page.press("Make one from this robot")
+    page.press("Simulate a log")
     page.until(lambda: page.session.bench.log is not None)
     page.choose("Estimator", "weighted")
     found = identified(page)

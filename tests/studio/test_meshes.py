@@ -67,8 +67,8 @@ def test_names_of_meshes(package):
 
 def test_visuals_follow_their_links_also_behind_fixed_joints(package):
     import dynamis as dy
-    from dynamis.studio.scene.arm import Body
     from dynamis.studio.scene.meshes import GREY, read_visuals
+    from dynamis.studio.scene.view import Body
 
     path = package / "urdf/two.urdf"
     path.write_text(URDF.format(mesh="package://arm/meshes/upper.stl"))
@@ -93,8 +93,8 @@ def test_visuals_follow_their_links_also_behind_fixed_joints(package):
 
 def test_another_description_of_the_robot_has_no_bodies(package):
     import dynamis as dy
-    from dynamis.studio.scene.arm import Body
     from dynamis.studio.scene.meshes import read_visuals
+    from dynamis.studio.scene.view import Body
 
     path = package / "urdf/two.urdf"
     path.write_text(URDF.format(mesh="../meshes/upper.stl"))

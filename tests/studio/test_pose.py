@@ -80,7 +80,7 @@ def test_limits_of_sliders():
 
 
 def test_labels_of_coinciding_frames_are_one():
-    from dynamis.studio.scene.arm import shared_labels
+    from dynamis.studio.scene.view import shared_labels
 
     points = np.array([[0, 0, 0], [0, 0, 1], [1, 0, 0], [1, 0, 0.001], [1, 0, 0], [0, 0, 1]])
     assert shared_labels(points, 0.01) == ["0", "1 tool", "2 3 4", "", "", ""]

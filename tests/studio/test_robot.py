@@ -190,7 +190,7 @@ def test_a_change_made_while_another_is_under_way_is_not_lost(tab):
 
 
 def test_what_is_typed_is_kept_also_before_its_event_comes(tab):
-    from dynamis.studio.pages.dh_editor import Field
+    from dynamis.studio.pages.robot import Field
 
     field = Field(tab.session, "x", float)
     field.set("1", "x")

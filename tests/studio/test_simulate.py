@@ -15,9 +15,9 @@ from dynamis.studio.pages.experiment import (
     frictionless,
     has_friction,
     heavier,
-    rubbing,
     target,
     targets,
+    with_friction,
 )
 from dynamis.studio.server.job import Job
 
@@ -155,7 +155,7 @@ def test_variations_of_an_arm():
     g = robot.gravity_torque(q)
     assert np.allclose(heavier(robot, 20.0).gravity_torque(q), 1.2 * g)
     assert has_friction(robot) and not has_friction(frictionless(robot))
-    assert has_friction(rubbing(robot, np.ones(6)))
+    assert has_friction(with_friction(robot, np.ones(6)))
     assert np.allclose(frictionless(robot).mass_matrix(q), robot.mass_matrix(q))
 
 

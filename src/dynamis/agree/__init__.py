@@ -1,4 +1,4 @@
-"""Agreement: our methods against each other, and against Pinocchio, MuJoCo, Robotics Toolbox."""
+"""Agreement of the formulations with each other and with Pinocchio, MuJoCo, Robotics Toolbox."""
 
 from .table import AgreementTable, Row, agreement
 

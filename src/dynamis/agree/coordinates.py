@@ -1,4 +1,4 @@
-"""A peer's tree joints x behind our coordinates q: x = K q + x0 (mimic joints, spinning rotors)."""
+"""Coordinates of a peer's tree: x = K q + x0 (mimic joints, spinning rotors)."""
 
 from abc import ABC, abstractmethod
 

@@ -1,4 +1,4 @@
-"""Our robot as a MuJoCo model: bodies with one hinge or slide each, nothing that touches.
+"""A robot as a MuJoCo model: bodies with one hinge or slide each, without contacts.
 
 MuJoCo's compiler accepts only moving bodies with mass and a positive inertia that satisfies the
 triangle inequality; what it refuses is reported in its own words. Its friction laws are not ours,
@@ -22,13 +22,8 @@ from .coordinates import TreePeer
 OFF = ("contact", "constraint", "limit", "equality", "frictionloss", "spring", "damper")
 
 
-def mujoco_peer(robot: Robot, q: np.ndarray) -> "MujocoPeer":
-    """The robot in MuJoCo; q matters only where a centre of mass slides with it."""
-    return MujocoPeer(robot, q)
-
-
 class MujocoPeer(TreePeer):
-    """mj_inverse, mj_forward and the mass matrix of one robot."""
+    """A robot in MuJoCo; q matters only if a centre of mass moves with it."""
 
     def __init__(self, robot: Robot, q: np.ndarray):
         mujoco: Any = import_module("mujoco")

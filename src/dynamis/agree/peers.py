@@ -1,4 +1,4 @@
-"""Other engines asked about our robot, quantity by quantity."""
+"""Comparison with other engines, quantity by quantity."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,8 +12,8 @@ from ..errors import SingularError
 from ..interop.rigid_tree import NotRepresentableError, slides
 from ..model.friction import Friction
 from ..robot import Robot
-from .mujoco_peer import mujoco_peer
-from .pinocchio_peer import pinocchio_peer
+from .mujoco_peer import MujocoPeer
+from .pinocchio_peer import PinocchioPeer
 from .row import Row, States, first_line, relative_difference
 from .toolbox_peer import has_toolbox_friction, toolbox_peer
 
@@ -22,7 +22,7 @@ SMALL_PART = 1e-3  # gravity and Coriolis torques count from this part of the wh
 
 
 class Peer(NamedTuple):
-    """Where an engine is found, and how our robot becomes one of its own."""
+    """Module of an engine, and the construction of its model."""
 
     module: str
     package: str
@@ -31,8 +31,8 @@ class Peer(NamedTuple):
 
 
 PEERS = {
-    "pinocchio": Peer("pinocchio", "pin", pinocchio_peer, lambda robot: False),
-    "mujoco": Peer("mujoco", "mujoco", mujoco_peer, lambda robot: False),
+    "pinocchio": Peer("pinocchio", "pin", PinocchioPeer, lambda robot: False),
+    "mujoco": Peer("mujoco", "mujoco", MujocoPeer, lambda robot: False),
     "robotics-toolbox": Peer(
         "roboticstoolbox", "roboticstoolbox-python", toolbox_peer, has_toolbox_friction
     ),
@@ -113,7 +113,7 @@ def _row(source: str, what: str, theirs: list, robot: Robot, s: dict[str, np.nda
 
 
 def without_friction(robot: Robot) -> Robot:
-    """The same arm with nothing that resists its motion."""
+    """The arm without friction."""
     links = []
     for link in robot.model.links:
         drive = link.drive

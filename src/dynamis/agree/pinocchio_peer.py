@@ -1,4 +1,4 @@
-"""Our robot as a Pinocchio model.
+"""A robot as a Pinocchio model.
 
 Pinocchio's armature takes the reflected rotors and acts in rnea, crba and aba; its joint friction
 and damping act in none of them, so robots are compared without friction.
@@ -16,13 +16,8 @@ from ..spatial.frames import matrix
 from .coordinates import TreePeer
 
 
-def pinocchio_peer(robot: Robot, q: np.ndarray) -> "PinocchioPeer":
-    """The robot in Pinocchio; q matters only where a centre of mass slides with it."""
-    return PinocchioPeer(robot, q)
-
-
 class PinocchioPeer(TreePeer):
-    """rnea, aba, crba and their parts of one robot."""
+    """A robot in Pinocchio; q matters only if a centre of mass moves with it."""
 
     def __init__(self, robot: Robot, q: np.ndarray):
         pin: Any = import_module("pinocchio")

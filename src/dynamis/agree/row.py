@@ -1,4 +1,4 @@
-"""One line of an agreement table: how far two ways to the same quantity are apart."""
+"""A row of an agreement table: the difference of two results for one quantity."""
 
 from dataclasses import asdict, dataclass
 from typing import Any

@@ -1,4 +1,4 @@
-"""Our robot in the Robotics Toolbox, friction included where its law is the toolbox's.
+"""A robot in the Robotics Toolbox, with friction if its law is the toolbox's.
 
 A URDF chain is compared through its standard DH table.
 """

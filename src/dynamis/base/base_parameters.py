@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..arguments import number
-from ..compile import arrays as door
+from ..compile.arrays import as_batch
 from ..errors import DynamisWarning, OptionError
 from ..lazy import cached_property
 from ..model.model import Model
@@ -183,7 +183,7 @@ class BaseParameters:
         space may be added, and nothing here makes the bodies physical.
         """
         what = f"the base parameters of {self.robot.model.name!r}"
-        beta = door.as_batch(base_values, "base_values", (self.rank,), what)
+        beta = as_batch(base_values, "base_values", (self.rank,), what)
         if not np.isfinite(beta).all():
             raise OptionError("base_values holds NaN or infinity, expected finite numbers")
         change = (beta - self.values) @ np.linalg.pinv(self.matrix).T

@@ -1,4 +1,4 @@
-"""Groupings of a robot: by rule where the rules reach, verified against numbers, which decide."""
+"""Groupings of base parameters: by rules, verified numerically."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What numbers alone say: rank and independent columns of a regressor stacked over random states.
+"""Numerical rank and independent columns of a regressor stacked over random states.
 
 M. Gautier, Numerical calculation of the base inertial parameters of robots, 1991: columns are
 scaled to length one, so that the tolerance means the same for a mass and for an inertia.

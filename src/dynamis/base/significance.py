@@ -1,4 +1,4 @@
-"""Which parameters matter: Armstrong's significance idea, as a table and as an approximate model.
+"""Significance of parameters (Armstrong et al. 1986): a table, and an approximate model.
 
 A base parameter's share on a joint is the largest torque it ever causes there, next to the largest
 torque of that joint, over random states of the workspace. Dropping what is small everywhere gives

@@ -1,4 +1,4 @@
-"""Speed, measured: ratios against other engines in one run, with agreement beside every figure."""
+"""Benchmarks: time compared with other engines in one run, with the error of every result."""
 
 from .run import bench
 from .table import BenchTable, Figure

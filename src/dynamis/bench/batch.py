@@ -78,7 +78,7 @@ def _alone(robot: Robot, name: str, state: list[np.ndarray]) -> Figure:
 
 
 def _optimised(robot: Robot, name: str, state: list[np.ndarray]) -> Figure:
-    """What regrouping and its like gained: the same kernel traced as the model stands."""
+    """Gain of the optimisation: the kernel traced with and without it."""
     kernel = KERNELS[name]
     arguments = state[: len(kernel.inputs)]
     codes = [robot._code(k, "float64") for k in (kernel, replace(kernel, optimise="nothing"))]
@@ -91,7 +91,7 @@ def _optimised(robot: Robot, name: str, state: list[np.ndarray]) -> Figure:
 
 
 def _threads(robot: Robot, rng: Any) -> Figure:
-    """One thread beside two on a batch that does not fit the caches."""
+    """One and two threads on a batch larger than the caches."""
     state = [rng.normal(size=(LARGE, robot.n)) for _ in range(3)]
     out = np.empty((LARGE, robot.n))
     method = robot.inverse_dynamics
@@ -107,7 +107,7 @@ def _threads(robot: Robot, rng: Any) -> Figure:
 
 
 def _two_cores() -> Figure:
-    """What two cores give here at all: a plain loop alone, and two of them side by side."""
+    """Gain of two cores on this machine: one plain loop, and two in parallel."""
     script = "import time; t = time.perf_counter(); [i * i for i in range(5_000_000)]; "
     script += "print(time.perf_counter() - t)"
 

@@ -1,4 +1,4 @@
-"""The whole bench."""
+"""All benchmarks: single calls, batches, simulation, identification, start-up."""
 
 import os
 import subprocess
@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from .. import templates
 from ..compile.machine import host
 from ..identify.frictions import FRICTIONS
 from ..identify.information import information, ordinary
@@ -19,7 +20,7 @@ from .simulation import simulation
 from .single import JOINTS, against_others, against_pinocchio, growth, slope
 from .table import BenchTable, Figure, together
 
-# identification: how long the numbers of a long log take
+# identification from a long log
 
 ROWS = 100_000
 SECONDS = 2.0
@@ -36,31 +37,19 @@ def identification(robot: Robot) -> Iterator[Figure]:
     yield Figure("identification", what, robot.name, ours, target=SECONDS)
 
 
-# time to the first answer, each in a process of its own
+# start-up: time to the first result, each in a process of its own
 
 GROUP = "start"
 IMPORT = "import time; t = time.perf_counter(); import dynamis; print(time.perf_counter() - t)"
-FIRST = """
-import time
-import numpy as np, llvmlite.binding
-{before}
-t = time.perf_counter()
-import dynamis as dy
-{between}
-robot = dy.load("puma560")
-q = np.zeros(6)
-robot.inverse_dynamics(q, q, q)
-print(time.perf_counter() - t)
-"""
 
 
-def _seconds(script: str, cache: str, rounds: int = 5) -> float:
+def _seconds(script: str, cache: str, *options: str, rounds: int = 5) -> float:
     """Best of several runs of a script that prints seconds."""
     environment = {**os.environ, "DYNAMIS_CACHE": cache, "DYNAMIS_COMPILE": "on"}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package has its bytecode
     best = float("inf")
     for _ in range(rounds):
-        command = [sys.executable, "-c", script]
+        command = [sys.executable, "-c", script, *options]
         done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
         best = min(best, float(done.stdout))
     return best
@@ -70,16 +59,15 @@ def startup() -> Iterator[Figure]:
     """Import, first use with and without the cache."""
     with tempfile.TemporaryDirectory() as cache:
         yield Figure(GROUP, "import dynamis", "", _seconds(IMPORT, cache), target=0.3)
-        traced = FIRST.format(before="", between="import casadi; t = time.perf_counter()")
+        first = templates.text(__package__, "first_call.py")
         yield Figure(
             GROUP, "first inverse_dynamics, trace to answer", "puma560",
-            _seconds(traced, "off"), target=0.3,
+            _seconds(first, "off", "traced"), target=0.3,
         )  # fmt: skip
-        cached = FIRST.format(before="", between="")
-        _seconds(cached, cache, rounds=1)
+        _seconds(first, cache, rounds=1)
         yield Figure(
             GROUP, "from the cache, beyond NumPy and llvmlite", "puma560",
-            _seconds(cached, cache), target=0.03,
+            _seconds(first, cache), target=0.03,
         )  # fmt: skip
 
 

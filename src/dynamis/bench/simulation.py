@@ -30,7 +30,7 @@ def simulation(robot: Robot) -> Iterator[Figure]:
     """Seconds per step; the error is the largest difference of q after one second.
 
     It is from MuJoCo with viscous friction, from half the step under control, from Dormand-Prince
-    with friction that holds, and from the arm alone for one of many.
+    with static friction, and from the arm alone for one of many.
     """
     viscous, start = without_coulomb(robot), 0.3 * np.ones(robot.n)
     motion = quintic(start, start + 0.4, 2 * STEPS * DT)  # still moving at the end
@@ -44,7 +44,7 @@ def simulation(robot: Robot) -> Iterator[Figure]:
         rows = (
             ("RK4 step, viscous friction", free, "MuJoCo RK4", 5.0, peer.last()),
             ("RK4 step under computed torque", closed, "MuJoCo RK4, no controller", 5.0, finer),
-            ("RK4 step with friction that holds", held, "MuJoCo RK4, viscous", None, exact),
+            ("RK4 step with static friction", held, "MuJoCo RK4, viscous", None, exact),
         )
         for what, stepper, beside, target, there in rows:
             error = float(np.abs(stepper.last() - there).max())
@@ -53,7 +53,7 @@ def simulation(robot: Robot) -> Iterator[Figure]:
                 GROUP, what, robot.name, ours / STEPS, beside, theirs / STEPS, target, error
             )
     yield _ensemble(viscous, start, free, f"RK4 step of one of {ARMS} arms")
-    yield _ensemble(robot, start, held, "the same with friction that holds")
+    yield _ensemble(robot, start, held, f"RK4 step of one of {ARMS} arms with static friction")
     cycle = control_cycle(robot, ComputedTorque.from_bandwidth(50.0, integral=True))
     yield Figure(
         GROUP, "one control cycle, computed torque with integral", robot.name, cycle.compiled,
@@ -100,7 +100,7 @@ def control_cycle(robot: Robot, controller: Controller) -> Cycle:
 
 
 def without_coulomb(robot: Robot) -> Robot:
-    """The same arm with viscous friction only."""
+    """The arm with viscous friction only."""
     links = []
     for link, resistance in zip(robot.model.links, robot.chain.resistances, strict=True):
         drive = link.drive and replace(link.drive, coulomb=0.0, viscous=0.0)
@@ -140,7 +140,7 @@ class Stepper:
 
 
 class MujocoStepper:
-    """The same arm in MuJoCo with RK4, nothing that touches."""
+    """The arm in MuJoCo with RK4, without contacts."""
 
     def __init__(self, robot: Robot, q0: np.ndarray):
         mujoco: Any = import_module("mujoco")

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..agree.mujoco_peer import mujoco_peer
+from ..agree.mujoco_peer import MujocoPeer
 from ..agree.pinocchio_peer import PinocchioPeer
 from ..agree.toolbox_peer import toolbox_peer
 from ..compile.interpreter import interpret
@@ -107,7 +107,7 @@ def _mujoco(robot: Robot, state: list[np.ndarray]) -> Iterator[tuple[str, Any]]:
     from ..errors import DynamisError
 
     try:
-        peer: Any = mujoco_peer(robot, state[0])
+        peer: Any = MujocoPeer(robot, state[0])
     except DynamisError:
         return  # an arm MuJoCo cannot represent, such as one with a massless link
     model, data = peer.model, peer.data

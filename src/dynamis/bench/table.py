@@ -118,8 +118,11 @@ def readme_table(found: BenchTable) -> str:
         f for f in found.figures if f.what == "inverse_dynamics" and f.peer.startswith("Rob")
     ]
     ratios = {f.peer: f"{f.ratio:.0f}x" for f in others if f.peer != "Pinocchio"}
-    told = ", ".join(f"{peer} {ratio}" for peer, ratio in ratios.items())
-    lines += ["", f"One inverse dynamics next to others: {told}. The error is the worst relative"]
+    named = ", ".join(f"{peer} {ratio}" for peer, ratio in ratios.items())
+    lines += [
+        "",
+        f"One inverse dynamics, times faster than: {named}. The error is the worst relative",
+    ]
     lines.append("difference from the same program in extended precision; of a simulation, the")
     lines.append("largest difference of q after one second (rad) from MuJoCo, a finer step or one")
     lines.append("arm alone; of a control cycle, that of the torque in Python.")

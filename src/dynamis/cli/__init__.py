@@ -1,6 +1,6 @@
 """The command line: one file per command, imported when it is called.
 
-Data goes to stdout, talk to stderr. Exit codes: 0 fine, 1 something was found, 2 wrong input.
+Data goes to stdout, messages to stderr. Exit codes: 0 success, 1 negative result, 2 wrong input.
 """
 
 import errno
@@ -13,12 +13,12 @@ from typing import NamedTuple
 from .. import __version__
 from ..errors import DynamisError, OptionError, did_you_mean
 
-FINE, FOUND, WRONG, INTERRUPTED = 0, 1, 2, 130
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)  # of a disk that takes no more
+SUCCESS, NEGATIVE, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
+DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 class Command(NamedTuple):
-    """Where a command lives, and what it does in one line."""
+    """Module of a command, and its one-line summary."""
 
     module: str
     summary: str
@@ -26,22 +26,20 @@ class Command(NamedTuple):
 
 COMMANDS = {
     "robots": Command("robots", "list the robots of the catalogue"),
-    "show": Command("show", "print what a robot is: geometry, bodies, friction, drives"),
-    "check": Command("check", "look for mistakes in a robot's description"),
-    "agree": Command("agree", "compare our methods with each other and with other engines"),
+    "show": Command("show", "print a robot: geometry, bodies, friction, drives, limits"),
+    "check": Command("check", "check a robot's description for errors"),
+    "agree": Command("agree", "compare the formulations with each other and with other engines"),
     "equations": Command("equations", "derive the equations of motion step by step"),
-    "simulate": Command("simulate", "let a robot fall, or move it under a controller"),
-    "plant": Command("plant", "simulate a robot in real time for a controller that is a program"),
-    "excite": Command("excite", "design a motion that tells a robot's parameters best"),
-    "identify": Command("identify", "find a robot's parameters from logs of its motion"),
-    "export": Command("export", "write kernels as C that compiles and tests itself"),
-    "bench": Command("bench", "measure speed next to other engines"),
-    "cache": Command("cache", "show or empty the compiled code kept on disk"),
-    "completion": Command("completion", "print what bash, zsh or fish need to complete commands"),
-    "studio": Command("studio", "see, edit, move and simulate a robot in the browser"),
-    "demo": Command(
-        "demo", "the whole story on the PUMA 560: model, identification, controllers, C"
-    ),
+    "simulate": Command("simulate", "simulate a robot, free or under a controller"),
+    "plant": Command("plant", "simulate a robot in real time for a controller in another process"),
+    "excite": Command("excite", "design an exciting trajectory for parameter identification"),
+    "identify": Command("identify", "identify a robot's parameters from logs"),
+    "export": Command("export", "export kernels as C with a self-test, MATLAB, CasADi or FMI"),
+    "bench": Command("bench", "measure speed, compared with other engines"),
+    "cache": Command("cache", "show or empty the cache of compiled code"),
+    "completion": Command("completion", "print the completion script for bash, zsh or fish"),
+    "studio": Command("studio", "view, edit, move and simulate a robot in the browser"),
+    "demo": Command("demo", "the whole chain on the PUMA 560, from DH table to controller in C"),
 }
 
 
@@ -52,36 +50,36 @@ def main(argv: Sequence[str] | None = None) -> int:
         code = _run(words)
         sys.stdout.flush()
     except DynamisError as error:
-        from .printing import in_terminal
+        from .printing import in_terminal  # rich, which --help does not need
 
         print(f"error: {in_terminal(str(error))}", file=sys.stderr)
-        return WRONG
+        return WRONG_INPUT
     except KeyboardInterrupt:
         return INTERRUPTED
-    except BrokenPipeError:  # the reader has seen enough, as in `dynamis robots | head`
-        _forget_stdout()
-        return FINE
+    except BrokenPipeError:  # the reader closed the pipe, as in `dynamis robots | head`
+        _discard_stdout()
+        return SUCCESS
     except OSError as error:
-        if error.errno not in FULL:
+        if error.errno not in DISK_ERRORS:
             raise
-        _forget_stdout()
+        _discard_stdout()
         print(f"error: cannot write: {error.strerror}", file=sys.stderr)
-        return WRONG
+        return WRONG_INPUT
     return code
 
 
-def _forget_stdout() -> None:
-    """What is still to be written goes nowhere."""
+def _discard_stdout() -> None:
+    """Send what is still buffered to the null device."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _run(words: list[str]) -> int:
     if not words or words[0] in ("-h", "--help", "help"):
         print(_help())
-        return FINE
+        return SUCCESS
     if words[0] == "--version":
         print(f"dynamis {__version__}")
-        return FINE
+        return SUCCESS
     name, *rest = words
     if name not in COMMANDS:
         raise OptionError(f"command {name!r} does not exist", did_you_mean(name, COMMANDS))
@@ -97,7 +95,7 @@ def _run(words: list[str]) -> int:
 
 
 def _check_options(words: Sequence[str], known: Iterable[str]) -> None:
-    """Refuse an option that does not exist, with the one that was meant."""
+    """Refuse an option that does not exist, with the closest one that does."""
     for word in words:
         given = word.partition("=")[0].replace("_", "-")
         if given.startswith("--") and given not in known:

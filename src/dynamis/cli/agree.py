@@ -1,4 +1,4 @@
-"""`dynamis agree`: our methods against each other and against other engines."""
+"""`dynamis agree`: the formulations compared with each other and with other engines."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -25,10 +25,10 @@ def run(
     seed: int = 0,
     json: Json = False,
 ) -> int:
-    """Compare every method with the others and with the engines installed here.
+    """Compare all formulations of the dynamics with each other and with the engines installed here.
 
-    Each number is the worst relative difference over random states, max |a - b| / max |b|. Exit
-    code 1 if one is above its limit.
+    Each number is the largest relative difference over random states, max |a - b| / max |b|. Exit
+    code 1 if one exceeds its limit.
 
     For example:
 
@@ -41,7 +41,13 @@ def run(
         samples: Number of random states.
         seed: Seed of the random states.
     """
-    tables = [compared(name, samples, seed) for name in _chosen(robots, every)]
+    from ..agree import agreement
+
+    tables = []
+    for name in _chosen(robots, every):
+        robot = load(name)
+        talk(f"comparing {robot.name}")
+        tables.append(agreement(robot, samples=samples, seed=seed))
     if json:
         data_json([t.as_dict() for t in tables])
     elif len(tables) == 1:
@@ -63,15 +69,6 @@ def _chosen(robots: tuple[str, ...], every: bool) -> tuple[str, ...]:
     return names
 
 
-def compared(name: str, samples: int = 20, seed: int = 0) -> "AgreementTable":
-    """The table of one robot, announced on stderr."""
-    from ..agree import agreement
-
-    robot = load(name)
-    talk(f"comparing {robot.name}")
-    return agreement(robot, samples=samples, seed=seed)
-
-
 def full_table(found: "AgreementTable") -> Table:
     """Every row of one robot."""
     columns = ("method or engine", "quantity", "difference", "limit", "")
@@ -83,7 +80,7 @@ def full_table(found: "AgreementTable") -> Table:
 
 
 def verdict(found: "AgreementTable") -> str:
-    """One word on a table."""
+    """ "agrees" or "disagrees"."""
     return "agrees" if found.ok else "disagrees"
 
 
@@ -94,7 +91,7 @@ def _difference(row: "Row") -> Cell:
 
 
 def overview(tables: "list[AgreementTable]") -> Table:
-    """One line per robot: the worst of our own methods and of each engine."""
+    """One line per robot: the largest difference of the formulations and of each engine."""
     from ..agree.peers import PEERS
 
     rows = []
@@ -102,7 +99,7 @@ def overview(tables: "list[AgreementTable]") -> Table:
         peers = [t.of(name) for name in PEERS]
         own = tuple(row for row in t.rows if not any(row in rows for rows in peers))
         rows.append([t.robot, _worst(own), *(_worst(found) for found in peers)])
-    return table("worst relative differences", ("robot", "own methods", *PEERS), rows)
+    return table("largest relative differences", ("robot", "formulations", *PEERS), rows)
 
 
 def _worst(rows: "tuple[Row, ...]") -> Cell:

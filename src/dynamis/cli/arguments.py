@@ -5,6 +5,7 @@ import inspect
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -35,6 +36,13 @@ Json = Annotated[
 ]
 
 
+def check_folders(*paths: Path | None) -> None:
+    """Refuse an output file whose folder does not exist, before any computation."""
+    for path in paths:
+        if path is not None and not path.absolute().parent.is_dir():
+            raise OptionError(f"there is no folder {str(path.parent)!r} for {path.name!r}")
+
+
 def options(run: Callable[..., int]) -> dict[str, Any]:
     """Every option of a command as it is typed, and the type of its value."""
     hints = get_type_hints(run, include_extras=True)
@@ -53,7 +61,7 @@ def _spelt(name: str, hint: Any) -> str:
 
 
 def quiet(run: Callable[..., int]) -> Callable[..., int]:
-    """The same command, whose help is silent about defaults that say nothing: None and False."""
+    """A command whose help does not show the defaults None and False."""
 
     @functools.wraps(run)
     def command(*arguments: Any, **named: Any) -> int:

@@ -1,9 +1,8 @@
-"""`dynamis bench`: speed next to other engines, with agreement beside it."""
+"""`dynamis bench`: speed and accuracy compared with other engines."""
 
 from pathlib import Path
 
-from ..errors import OptionError
-from .arguments import Json
+from .arguments import Json, check_folders
 from .printing import Cell, data, data_json, table, talk
 
 
@@ -15,10 +14,10 @@ def run(
     markdown: bool = False,
     json: Json = False,
 ) -> int:
-    """Measure speed next to the engines installed here; ratios within this one run.
+    """Measure speed compared with the engines installed here.
 
-    Times are the best of several rounds taken in turns. The error is the worst relative difference
-    from the same program in extended precision. Exit code 1 if a target is missed.
+    Times are the shortest of several interleaved rounds; ratios are within this run. The error is
+    the largest relative difference from extended precision. Exit code 1 if a target is missed.
 
     For example:
 
@@ -29,14 +28,12 @@ def run(
     Args:
         quick: Leave out start-up times and long chains.
         output: Also write everything to this JSON file.
-        plot: Also draw the growth with the number of joints to this image.
-        markdown: Print the table of a README instead.
+        plot: Also plot the time of a call over the number of joints to this image.
+        markdown: Print a Markdown table instead.
     """
     from ..bench import bench
 
-    for path in (output, plot):
-        if path is not None and not path.parent.is_dir():
-            raise OptionError(f"there is no folder {str(path.parent)!r} for {path.name!r}")
+    check_folders(output, plot)
     found = bench(quick, say=talk)
     if output is not None:
         found.save(output)
@@ -95,7 +92,7 @@ def growth_table(found):
 
 
 def duration(seconds: float) -> str:
-    """Seconds in the unit that reads best."""
+    """Seconds with a suitable unit."""
     for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
         if seconds >= size:
             return f"{seconds / size:.3g} {unit}"

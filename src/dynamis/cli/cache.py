@@ -1,4 +1,4 @@
-"""`dynamis cache`: the compiled code kept on disk."""
+"""`dynamis cache`: the cache of compiled code on disk."""
 
 from ..compile import cache
 from .arguments import Json
@@ -6,9 +6,9 @@ from .printing import data, data_json
 
 
 def run(*, clear: bool = False, json: Json = False) -> int:
-    """Show where compiled code is kept and how much there is, or throw it away.
+    """Show folder and size of the cache of compiled code, or empty it.
 
-    DYNAMIS_CACHE chooses another folder, or turns the cache off.
+    The environment variable DYNAMIS_CACHE sets another folder, or `off`.
 
     For example:
 
@@ -17,7 +17,7 @@ def run(*, clear: bool = False, json: Json = False) -> int:
       DYNAMIS_CACHE=off dynamis demo
 
     Args:
-        clear: Throw every entry away.
+        clear: Remove every entry.
     """
     removed = cache.clear() if clear else None
     folder, entries = cache.folder(), cache.entries()

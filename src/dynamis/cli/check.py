@@ -1,4 +1,4 @@
-"""`dynamis check`: mistakes in a robot's description."""
+"""`dynamis check`: errors in a robot's description."""
 
 from dataclasses import asdict
 
@@ -8,7 +8,7 @@ from .printing import data, data_json, in_terminal, table, talk
 
 
 def run(robot: RobotName, *, json: Json = False) -> int:
-    """Look for mistakes in a robot's description; exit code 1 if there is an error.
+    """Check a robot's description for errors; exit code 1 if there is one.
 
     For example:
 
@@ -22,7 +22,7 @@ def run(robot: RobotName, *, json: Json = False) -> int:
         data_json({"robot": found.name, "ok": not worst, "findings": [asdict(f) for f in findings]})
         return int(worst)
     if not findings:
-        talk(f"{found.name}: nothing found")
+        talk(f"{found.name}: no findings")
         return 0
     rows = [((f.level, f.level), f.where, f.what, in_terminal(f.remedy)) for f in findings]
     data(table(f"{found.name}: findings", ("level", "where", "what", "what to do"), rows))

@@ -25,8 +25,8 @@ def run(
 ) -> int:
     """Derive the equations of motion of a robot step by step, in its own frames.
 
-    Printed as text unless a file is asked for. With a state, numbers stand beside the symbols;
-    what is not given of it is zero.
+    Printed as text unless an output file is given. With a state, numeric values are added to the
+    symbols; joints of a state that is not given are zero.
 
     For example:
 
@@ -37,8 +37,8 @@ def run(
 
     Args:
         method: lagrange-euler, newton-euler or gibbs-appell.
-        html: Write one HTML page that needs nothing else.
-        latex: Write the body of a LaTeX document.
+        html: Write one self-contained HTML page.
+        latex: Write LaTeX (the body of a document).
         markdown: Write Markdown with LaTeX formulas.
         q: Joint positions: a configuration, or numbers in radians, metres or as 90deg.
         qd: Joint velocities.

@@ -1,4 +1,4 @@
-"""`dynamis excite`: design a motion from which an arm's parameters can be identified."""
+"""`dynamis excite`: design of an exciting trajectory."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -6,10 +6,9 @@ from typing import Annotated, Any, Literal
 
 from tyro.conf import arg
 
-from ..errors import OptionError
 from ..files import TABLES, checked_path
 from ..robot import load
-from .arguments import Json, Place, RobotName, place
+from .arguments import Json, Place, RobotName, check_folders, place
 from .printing import data, data_json, number, table, talk
 
 Criterion = Literal["d-optimal", "condition"]
@@ -35,10 +34,10 @@ def run(
     plot: Path | None = None,
     json: Json = False,
 ) -> int:
-    """Design a periodic motion that excites a robot's parameters, within its limits.
+    """Design a periodic exciting trajectory within a robot's limits.
 
     A PLACE is the name of a configuration, or numbers in radians and metres with commas or spaces;
-    90deg works too. Exit code 1 if a limit is broken.
+    90deg is accepted. Exit code 1 if a limit is violated.
 
     For example:
 
@@ -51,16 +50,16 @@ def run(
         harmonics: Multiples of 1/period in every joint.
         output: Write t, q, qd, qdd to this .csv or .npz.
         dt: Time step of the output in seconds.
-        periods: How many are written.
-        criterion: What is made large (d-optimal) or small (condition).
-        friction: What is identified: none, viscous, symmetric, asymmetric, ...
-        center: Middle of the motion (default: free).
-        table_height: No part of the arm goes below this height in metres.
-        clearance: Metres kept between links that are not neighbours.
-        capsule_radius: Half the thickness of a link in metres.
-        starts: Random motions the design starts from.
-        max_iterations: From each start.
-        seed: Of the random motions.
+        periods: Number of periods to write.
+        criterion: Maximise the information (d-optimal) or minimise the condition number.
+        friction: Friction model to be identified: none, viscous, symmetric, asymmetric, ...
+        center: Centre of the motion (default: optimised).
+        table_height: Height in metres that no part of the arm may go below.
+        clearance: Least distance in metres between links that are not adjacent.
+        capsule_radius: Radius of a link in metres.
+        starts: Number of random initial trajectories.
+        max_iterations: Largest number of iterations from each of them.
+        seed: Seed of the random trajectories.
         plot: Draw q, qd and qdd to this image.
     """
     from ..excite.design import excite
@@ -69,8 +68,7 @@ def run(
     if output is not None:
         checked_path(output, TABLES, "motion")
         step_count(periods * period, dt)
-    if plot is not None and not plot.absolute().parent.is_dir():
-        raise OptionError(f"there is no folder {str(plot.parent)!r} for {plot.name!r}")
+    check_folders(plot)
     arm = load(robot)
     found = excite(
         arm,
@@ -126,7 +124,7 @@ def _say(found: Any, output: Path | None, json: bool) -> None:
         ("information", "", f"{g.information_median:.3g}", f"{g.information_best:.3g}"),
     ]  # fmt: skip
     title = f"{found.robot.name}: {found.period:g} s, {len(found.unknowns)} unknowns"
-    columns = ("figure", "value", "times better than random", "than the best random")
+    columns = ("figure", "value", "times better than random (median)", "than the best random")
     data(table(title, columns, rows, right=columns[1:]))
     columns = ("joint", "from", "to", "largest |qd|", "largest |qdd|", "largest |tau|")
     rows = [(name, *(number(float(c[i])) for c in demand)) for i, name in enumerate(names)]

@@ -1,4 +1,4 @@
-"""`dynamis export`: kernels as C that compiles and tests itself."""
+"""`dynamis export`: kernels as source code with a self-test."""
 
 from pathlib import Path
 from typing import Annotated
@@ -25,8 +25,8 @@ def run(
 ) -> int:
     """Write kernels of a robot as source code into a folder.
 
-    The folder compiles together and has one `main`: a self-test that prints its verdict. The robot
-    lies beside as .toml; the first lines of every file say how to write them again.
+    The folder has build files and a self-test. The robot is saved there as .toml; the first lines
+    of every file say how to regenerate it.
 
     For example:
 
@@ -35,12 +35,12 @@ def run(
       dynamis export arm.urdf fk jacobian --dtype float32
 
     Args:
-        kernels: What to export, such as inverse_dynamics, mass_matrix, fk.
-        directory: Folder to write to; made if need be.
+        kernels: Kernels to export, such as inverse_dynamics, mass_matrix, fk.
+        directory: Folder to write to; created if it does not exist.
         target: "c" (C99 and a C++ header), "matlab", "casadi" or "fmu".
         dtype: "float64" or "float32".
         optimise: "speed", "operations" or "nothing".
-        overwrite: Replace files that dynamis did not write, such as a Makefile of your own.
+        overwrite: Replace files that dynamis did not write, such as your own Makefile.
     """
     files = load(robot).export(
         kernels, target=target, directory=directory, dtype=dtype, optimise=optimise,

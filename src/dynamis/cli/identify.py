@@ -1,4 +1,4 @@
-"""`dynamis identify`: from logs of an arm to a model of it, and how far to trust it."""
+"""`dynamis identify`: a model identified from logs, with its accuracy."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -47,8 +47,8 @@ def run(
 ) -> int:
     """Identify a robot's parameters from logs of its motion.
 
-    The last third of a log (or the last of several logs) is held out for a fair figure. Exit code
-    1 if the arm found could not be built, or if --limit is exceeded.
+    The last third of a log (or the last of several logs) is held out for validation. Exit code 1 if
+    the identified model is not physically consistent, or if --limit is exceeded.
 
     For example:
 
@@ -57,22 +57,22 @@ def run(
       dynamis identify ur10e run.csv --columns current=i --gains 14.9,13.3,11.1,10.6,11,11.5
 
     Args:
-        validate: Another motion to compare with; may be given several times.
+        validate: Log of another motion for validation; may be given several times.
         friction: none, viscous, symmetric, asymmetric, stribeck, smooth, grotjahn, loaded,
-            loaded-grotjahn or auto, which chooses.
-        estimator: ordinary, weighted, robust, total, instrumental or feasible (only arms that
-            could be built).
-        rotors: Rotor inertias are unknown too (they are where the model has drives).
-        cutoff: Of the filter, Hz (default: from the motion's spectrum).
-        columns: Where t, q, qd, tau, current, motor_q, .. are in the logs: a name, a pattern such
-            as pos_*, or several names with commas. Nothing after = leaves one out.
-        units: Where not SI, such as q=deg,t=ms.
-        sample_time: Seconds, where the logs have no time stamps.
-        gains: Drive gains (N m/A at the joint), one per joint, where the logs hold currents.
-        window: Seconds of every LOG to use; either end may be left open.
-        validate_window: The same for --validate.
-        limit: Largest relative error in percent, of validations as logged (held out if none).
-        report: Write a page with everything to this .html.
+            loaded-grotjahn or auto (by cross-validation).
+        estimator: ordinary, weighted, robust, total, instrumental or feasible
+            (physically consistent).
+        rotors: Identify rotor inertias too (default: if the model has drives).
+        cutoff: Cut-off frequency of the filter, Hz (default: from the motion's spectrum).
+        columns: Columns of t, q, qd, tau, current, motor_q, .. in the logs: a name, a pattern such
+            as pos_*, or several names with commas. An empty value ignores a signal.
+        units: Units other than SI, such as q=deg,t=ms.
+        sample_time: Seconds, if the logs have no time stamps.
+        gains: Drive gains (N m/A at the joint), one per joint, if the logs contain currents.
+        window: Time interval of every LOG in seconds; either end may be omitted.
+        validate_window: Time interval of the --validate logs.
+        limit: Largest relative error in percent of the validations (without any: held out).
+        report: Write a report to this .html.
         save: Write the identified robot to this .toml or .urdf.
     """
     from ..identify.identification import identify
@@ -108,35 +108,33 @@ def run(
         for path in written.values():
             if path is not None:
                 talk(f"wrote {path}")
-    for finding in found.robot.model.findings:  # last, where it is seen
+    for finding in found.robot.model.findings:  # last, below the tables
         talk(in_terminal(str(finding)))
     if not found.is_physical:
-        talk(_impossible(found))
+        talk(_inconsistent(found))
     if limit is not None and not 100.0 * worst <= limit:
         talk(f"the error of {100 * worst:.2f} % is above the limit of {limit:g} %")
     return int(not fine)
 
 
-def _impossible(found: Any) -> str:
-    """Why the arm found could not be built, and what would help."""
+def _inconsistent(found: Any) -> str:
+    """Why the identified model is not physically consistent, and what to do."""
     names = found.unknowns.robot.link_names
     bad = [name for name, good in zip(names, found.links_physical, strict=True) if not good]
-    why = f"no body has the parameters of {', '.join(bad)}"
+    why = f"no rigid body has the parameters of {', '.join(bad)}"
     if not bad:
-        why = "its friction would feed power in, or a rotor has negative inertia"
+        why = "friction is not dissipative, or a rotor inertia is negative"
     hint = (
-        ""
-        if found.estimator == "feasible"
-        else "\nhint: --estimator feasible keeps to arms that could"
+        "" if found.estimator == "feasible" else "\nhint: --estimator feasible enforces consistency"
     )
-    return f"the arm found could not be built: {why}{hint}"
+    return f"the identified model is not physically consistent: {why}{hint}"
 
 
 def _check_before(
     logs: Sequence[Path], report: Path | None, save: Path | None, friction: str, estimator: str,
     limit: float | None,
 ) -> None:  # fmt: skip
-    """Refuse what would only fail after the work."""
+    """Check the arguments before the computation."""
     from ..files import checked_path
     from ..identify.estimators import estimator_named
     from ..identify.frictions import friction_named
@@ -216,23 +214,23 @@ def _say(found: Any, checks: Sequence[Any]) -> None:
     for check in checks:
         data(_accuracy(check, "validation", cutoff))
     for fit in found.training:
-        data(_accuracy(fit, "training, the rows it was fitted to", cutoff))
+        data(_accuracy(fit, "training, the fitted rows", cutoff))
     built = sum(found.links_physical)
     style = "good" if found.is_physical else "error"
     unsure = sum(1 for name in found.names if name in found.not_identifiable)
     rows = [
-        ("unknowns", f"{len(found.names)}, {unsure} of them of unknown sign"),
+        ("unknowns", f"{len(found.names)}, {unsure} of them not identifiable"),
         ("friction", found.friction),
         ("estimator", found.estimator),
         ("condition number", number(found.condition_number)),
         ("cut-off", f"{cutoff:.4g} Hz"),
-        ("links that could be built", (f"{built} of {len(found.links_physical)}", style)),
-        ("could be built", ("yes" if found.is_physical else "no", style)),
+        ("physically consistent links", (f"{built} of {len(found.links_physical)}", style)),
+        ("physically consistent", ("yes" if found.is_physical else "no", style)),
     ]
     data(table(found.unknowns.robot.name, ("figure", "value"), rows))
     if found.scores:
         rows = [(name, f"{100 * score:.2f} %") for name, score in found.scores]
-        data(table("", ("friction model", "error on blocks left out"), rows))
+        data(table("", ("friction model", "cross-validation error"), rows))
 
 
 def _accuracy(check: Any, label: str, cutoff: float) -> Any:

@@ -1,23 +1,22 @@
-"""`dynamis plant`: the simulated arm as a program that a controller talks to."""
+"""`dynamis plant`: the simulated arm as a process behind a UDP port."""
 
 from pathlib import Path
 
 from ..errors import OptionError
 from ..robot import load
-from .arguments import Json, RobotName
+from .arguments import Json, Place, RobotName, check_folders, place
 from .printing import data, data_json, number, table, talk
-from .simulate import Place, place
 
 COUNTS = {
     "steps": "steps of the arm",
     "sent": "measurements sent",
     "lost": "measurements lost",
-    "received": "torques that came to act",
+    "received": "torques applied",
     "lost_torques": "torques lost",
-    "stale": "torques that came behind a newer one",
-    "silent": "steps without torque: no controller there",
-    "overruns": "steps that began more than a period late",
-    "latest": "seconds the latest step began late",
+    "stale": "torques received after a newer one",
+    "silent": "steps without torque: no controller connected",
+    "overruns": "steps that started more than a period late",
+    "latest": "largest delay of a step in seconds",
 }
 
 
@@ -38,10 +37,10 @@ def run(
     log: Path | None = None,
     json: Json = False,
 ) -> int:
-    """Simulate a robot in real time behind a UDP port, for a generated controller to move.
+    """Simulate a robot in real time behind a UDP port, for a generated controller.
 
-    Brakes hold it until the first torque comes. SIGINT and SIGTERM end it with its report. If the
-    arm diverges, it ends at once with exit code 1.
+    Brakes hold it until the first torque arrives. SIGINT and SIGTERM end it with a report. If the
+    simulation diverges, it ends at once with exit code 1.
 
     For example:
 
@@ -50,28 +49,29 @@ def run(
       dynamis plant scara --encoder 1e-4 --log run.csv
 
     Args:
-        port: Where it listens; 0 for any that is free.
-        host: Address it listens at; 0.0.0.0 for every network.
+        port: UDP port; 0 for any free one.
+        host: Address to listen on; 0.0.0.0 for all interfaces.
         rate: Steps and measurements per second.
-        duration: Seconds; 0 for no end.
-        start: Where it starts, at rest (default: all joints at zero): for a controller with
-            a trajectory inside, where that begins.
-        loss: Part of the measurements, and of the torques, that get lost, 0 to 1.
-        delay: Seconds every packet takes, both ways.
-        jitter: Seconds it may take longer, at random.
-        seed: Of loss and jitter, 0 or more.
-        encoder: Measure in counts of this size (rad or m), velocities from differences.
-        stops: Let the joint limits act.
+        duration: Seconds; 0 to run until interrupted.
+        start: Initial position, at rest (default: all joints at zero); for a controller with
+            a trajectory, the start of it.
+        loss: Fraction of the measurements and torques that are lost, 0 to 1.
+        delay: Delay of every packet in seconds, in both directions.
+        jitter: Largest random additional delay in seconds.
+        seed: Seed of loss and jitter, 0 or more.
+        encoder: Resolution of the position measurement (rad or m); velocities from differences.
+        stops: Simulate end stops at the joint limits.
         log: Write t, q, qd and torque of every step to this .csv.
     """
     import math
 
     from ..realtime.loop.plant import PlantServer, serve
 
-    if log is not None and not log.absolute().parent.is_dir():
-        raise OptionError(f"there is no folder {str(log.parent)!r} for {log.name!r}")
+    check_folders(log)
     if not duration >= 0:
-        raise OptionError(f"duration is {duration!r}, expected seconds, 0 for no end")
+        raise OptionError(
+            f"duration is {duration!r}, expected seconds, or 0 to run until interrupted"
+        )
     arm = load(robot)
     server = PlantServer(
         arm, port, host=host, q0=place(arm, start, "start"), rate=rate, loss=loss, delay=delay,

@@ -1,6 +1,6 @@
-"""What commands print: tables and JSON on stdout, talk on stderr.
+"""Output of the commands: tables and JSON on stdout, messages on stderr.
 
-A robot's names and descriptions are someone else's text: what a terminal would obey is escaped.
+Names and descriptions of a robot are untrusted text: terminal control characters are escaped.
 """
 
 import json
@@ -18,7 +18,7 @@ from rich.text import Text
 
 from ..errors import legible
 
-PIPED_WIDTH = 160  # columns where no terminal says how many there are
+PIPED_WIDTH = 160  # columns if the output is not a terminal
 STYLES = {"error": "bold red", "warning": "yellow", "note": "cyan", "good": "green", "": ""}
 
 Cell = str | tuple[str, str]  # text, or text and the name of its style
@@ -97,7 +97,7 @@ WORDS: tuple[tuple[str, str | Callable[[re.Match], str]], ...] = (
 
 
 def in_terminal(text: str) -> str:
-    """The same advice, as it is typed after a prompt."""
+    """A hint for Python with the options of the command line."""
     for pattern, words in WORDS:
         text = re.sub(pattern, words, text)
     return text

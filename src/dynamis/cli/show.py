@@ -1,4 +1,4 @@
-"""`dynamis show`: what a robot is."""
+"""`dynamis show`: geometry, bodies, friction, drives and limits of a robot."""
 
 from typing import Any
 
@@ -17,10 +17,10 @@ URDF = ("parent", "xyz", "rpy", "axis")
 
 
 def run(robot: RobotName, *, q: Place = None, json: Json = False) -> int:
-    """Print what a robot is: geometry, bodies, friction, drives and limits.
+    """Print a robot's geometry, bodies, friction, drives and limits.
 
     A PLACE is the name of a configuration, or numbers in radians and metres with commas or spaces;
-    90deg works too.
+    90deg is accepted.
 
     For example:
 
@@ -29,7 +29,7 @@ def run(robot: RobotName, *, q: Place = None, json: Json = False) -> int:
       dynamis show arm.urdf --json
 
     Args:
-        q: Also the tool's pose, the torque that holds it and the mass matrix there.
+        q: Also print the tool pose, the gravity torque and the mass matrix at this position.
     """
     found = load(robot)
     there = None if q is None else place(found, q, "q")
@@ -47,14 +47,14 @@ def run(robot: RobotName, *, q: Place = None, json: Json = False) -> int:
 
 
 def at(robot: Robot, q: np.ndarray) -> dict[str, Any]:
-    """What a pose asks of the arm."""
+    """Tool pose, gravity torque and mass matrix at a position."""
     kernels = (robot.fk, robot.gravity_torque, robot.mass_matrix)
     tool, weight, mass = (kernel(q).tolist() for kernel in kernels)
     return {"q": q.tolist(), "tool": tool, "gravity_torque": weight, "mass_matrix": mass}
 
 
 def tool(robot: Robot, q: np.ndarray) -> str:
-    """Where the tool is, in a line."""
+    """Tool pose in one line."""
     from ..transforms import to_rpy
 
     T = robot.fk(q)
@@ -63,7 +63,7 @@ def tool(robot: Robot, q: np.ndarray) -> str:
 
 
 def loads(robot: Robot, q: np.ndarray) -> Table:
-    """The torque that holds every joint, and the rows of the mass matrix."""
+    """Gravity torque of every joint, and the rows of the mass matrix."""
     found, (position, effort) = at(robot, q), units(robot)
     header = ("joint", f"q ({position})", f"gravity torque ({effort})")
     header += tuple(f"M{i + 1}" for i in range(robot.n))
@@ -72,7 +72,7 @@ def loads(robot: Robot, q: np.ndarray) -> Table:
         (name, *(number(round(x, 9)) for x in (own, weight, *row)))
         for name, (own, weight, row) in zip(robot.joint_names, columns, strict=True)
     ]
-    return table("at q: holding torque and mass matrix (SI)", header, rows, right=header[1:])
+    return table("at q: gravity torque and mass matrix (SI)", header, rows, right=header[1:])
 
 
 def summary(robot: Robot) -> str:
@@ -96,7 +96,7 @@ def summary(robot: Robot) -> str:
 
 
 def geometry(robot: Robot) -> Table:
-    """The DH table, or where the joints of a URDF sit."""
+    """The DH table, or the placements of the joints of a URDF."""
     model = robot.model
     if model.convention == "urdf":
         columns = ("joint", "kind", *URDF)

@@ -1,4 +1,4 @@
-"""`dynamis simulate`: an arm falls, or a controller moves it."""
+"""`dynamis simulate`: free or controlled motion of an arm."""
 
 from pathlib import Path
 from typing import Any, Literal
@@ -6,9 +6,8 @@ from typing import Any, Literal
 import numpy as np
 from rich.table import Table
 
-from ..errors import OptionError
 from ..robot import Robot, load
-from .arguments import Json, Place, RobotName, place, units
+from .arguments import Json, Place, RobotName, check_folders, place, units
 from .printing import data, data_json, number, table, talk
 
 BANDWIDTH = 10.0  # rad/s
@@ -30,10 +29,10 @@ def run(
     save: Path | None = None,
     json: Json = False,
 ) -> int:
-    """Simulate a robot: let it fall, or move it to a goal under a controller.
+    """Simulate a robot: free motion, or motion to a goal under a controller.
 
     A PLACE is the name of a configuration, or numbers in radians and metres with commas or spaces;
-    90deg works too. Exit code 1 if it ends early.
+    90deg is accepted. Exit code 1 if the simulation ends early.
 
     For example:
 
@@ -44,33 +43,31 @@ def run(
     Args:
         duration: Seconds.
         dt: Time step in seconds.
-        start: Where it starts, at rest (default: all joints at zero).
-        goal: Where it should be at the end, on a quintic.
-        controller: How it gets there (default: computed-torque if there is a goal). Without a
-            goal it holds the start.
-        bandwidth: Of the controller, rad/s.
+        start: Initial position, at rest (default: all joints at zero).
+        goal: Final position of a quintic trajectory.
+        controller: Control law (default: computed-torque if there is a goal). Without a goal
+            it keeps the initial position.
+        bandwidth: Bandwidth of the controller, rad/s.
         integrator: rk4, heun, euler, semi-implicit-euler or dormand-prince.
-        stops: Let the joint limits act.
-        plot: Draw q, qd, tau, error and energy to this image.
-        animate: Film the arm to this .gif, .mp4 or .html.
+        stops: Simulate end stops at the joint limits.
+        plot: Plot q, qd, tau, error and energy to this image.
+        animate: Write an animation to this .gif, .mp4 or .html.
         save: Write t, q, qd, tau to this .csv or .npz.
     """
     from ..simulation.simulate import simulate
     from ..trajectory import quintic
 
-    for path in (plot, animate, save):
-        if path is not None and not path.absolute().parent.is_dir():
-            raise OptionError(f"there is no folder {str(path.parent)!r} for {path.name!r}")
+    check_folders(plot, animate, save)
     arm = load(robot)
     q0 = place(arm, start, "start")
     options: dict[str, Any] = {}
-    how = "no controller: it moves freely"
+    how = "free motion, no controller"
     if goal is not None:
         end, controller = place(arm, goal, "goal"), controller or "computed-torque"
         options["reference"] = quintic(q0, end, duration)
     if controller is not None:
         options["controller"] = made(arm, controller, bandwidth, q0)
-        aim = "holds the start" if goal is None else f"to {', '.join(map(number, end))}"
+        aim = "keeps the initial position" if goal is None else f"to {', '.join(map(number, end))}"
         how = f"{controller.replace('-', ' ')}, bandwidth {bandwidth:g} rad/s, {aim}"
     found = simulate(arm, duration, dt, q0, integrator=integrator, stops=stops, **options)
     if plot is not None:
@@ -87,7 +84,7 @@ def run(
         for path in filter(None, (plot, animate, save)):
             talk(f"wrote {path}")
     if found.message:
-        talk(f"it ended early: {found.message}")
+        talk(f"the simulation ended early: {found.message}")
     return int(bool(found.message))
 
 
@@ -119,12 +116,12 @@ def _facts(found: Any) -> dict[str, Any]:
 
 
 def _table(found: Any) -> Table:
-    """One line per joint, its units in the header."""
+    """One line per joint."""
     position, effort = units(found.robot)
     columns = {
         f"end ({position})": map(number, found.q[-1]),
         f"largest torque ({effort})": map(number, np.abs(found.tau).max(axis=0)),
-        "held (s)": (f"{x:.2f}" for x in found.stuck.mean(axis=0) * found.t[-1]),
+        "stuck (s)": (f"{x:.2f}" for x in found.stuck.mean(axis=0) * found.t[-1]),
     }
     if found.error is not None:
         columns[f"RMS error ({position})"] = map(number, found.metrics.rms)

@@ -1,4 +1,4 @@
-"""`dynamis studio`: the workbench in the browser."""
+"""`dynamis studio`: the graphical user interface in the browser."""
 
 import sys
 from typing import Annotated
@@ -23,9 +23,9 @@ def run(
     open: bool = False,
     json: Json = False,
 ) -> int:
-    """Look at a robot, edit it, move it, simulate it: in the browser, until interrupted.
+    """View, edit, move and simulate a robot in the browser, until interrupted.
 
-    Only this machine can reach it, unless --host says otherwise; the address holds a token.
+    It is accessible only from this machine unless --host is given; the address contains a token.
 
     For example:
 
@@ -35,8 +35,8 @@ def run(
       dynamis studio --host 0.0.0.0
 
     Args:
-        host: Address it listens at; 0.0.0.0 for every network.
-        port: Where it listens; 0 for any that is free.
+        host: Address to listen on; 0.0.0.0 for all interfaces.
+        port: TCP port; 0 for any free one.
         open: Open the address in this machine's browser.
     """
     from ..studio import Studio
@@ -47,9 +47,9 @@ def run(
     else:
         print(studio.address)
     sys.stdout.flush()
-    talk(f"{studio.robot.name} is in the studio; Ctrl+C ends it")
+    talk(f"showing {studio.robot.name}; Ctrl+C ends the studio")
     if host in ("0.0.0.0", "::"):
-        talk("from other machines: the same address with this machine's name or number")
+        talk("from other machines: this address with the host name or IP address of this machine")
     if open:
         import webbrowser
 

@@ -1,4 +1,4 @@
-"""A chapter of the story: a sentence, tables, formulas, charts, and its figures for machines."""
+"""A chapter of the demonstration: text, tables, formulas, charts, and its results as data."""
 
 import html
 from collections.abc import Mapping, Sequence
@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-# plotly figures of the story: one panel per joint, lines over time, bars
+# plotly figures: one panel per joint, lines over time, bars
 
 POINTS = 400  # of a line: more than a screen shows
 COLOURS = ("#8a96a3", "#1f5fa8", "#c9601a", "#2e8b57")
@@ -72,7 +72,7 @@ Rows = Sequence[Sequence[Any]]
 
 @dataclass
 class Chapter:
-    """What one step of the story found; `good` is False where something did not hold."""
+    """Results of one step; `good` is False if a check failed."""
 
     title: str
     text: str

@@ -1,4 +1,4 @@
-"""Chapters on control: three controllers beside each other, the moving arm, and its C code."""
+"""Chapters on control: a comparison of three controllers, an animation, and C code."""
 
 import shutil
 import subprocess
@@ -23,7 +23,7 @@ TRIGS = ("libm", "own")
 
 
 def controllers(robot: Robot, model: Robot) -> tuple[Chapter, Any, Any]:
-    """The same motion under three laws; the models they use are the identified one."""
+    """One motion under three laws; their model is the identified one."""
     ready = np.asarray(robot.configurations["ready"])
     there = np.array([0.6, -0.5, 0.7, 0.8, -0.6, 1.0])
     move = via([ready, ready + there, ready - there, ready], [0.0, 1.5, 3.5, 5.0])
@@ -42,8 +42,8 @@ def controllers(robot: Robot, model: Robot) -> tuple[Chapter, Any, Any]:
     }  # fmt: skip
     made = Chapter(
         "Three controllers",
-        f"The same motion, {SAMPLE_TIME * 1e3:g} ms sample time, encoders and differences, on the "
-        "arm with friction that sticks. The last two use the identified model.",
+        f"One motion, {SAMPLE_TIME * 1e3:g} ms sample time, encoders and differences, on the "
+        "arm with static friction. The last two use the identified model.",
     )
     rows, errors = [], {}
     for name, run in runs.items():
@@ -61,11 +61,11 @@ def controllers(robot: Robot, model: Robot) -> tuple[Chapter, Any, Any]:
 
 
 def code(robot: Robot, law: Any) -> Chapter:
-    """The last controller as C99, and its self-test where a compiler is."""
+    """The last controller as C99, and its self-test if there is a compiler."""
     made = Chapter(
-        "The controller leaves Python",
-        "Computed torque with the identified model as C99: no allocation, no branch on data. The "
-        "self-test replays recorded samples.",
+        "The controller as C",
+        "Computed torque with the identified model as C99, without allocation or branches on "
+        "data. The self-test replays recorded samples.",
     )
     compiler = next((c for c in ("cc", "gcc", "clang") if shutil.which(c)), None)
     rows = []
@@ -76,7 +76,7 @@ def code(robot: Robot, law: Any) -> Chapter:
             said = "no C compiler here" if compiler is None else _tested(files[0].parent, compiler)
             made.good &= not said.startswith("FAILED")
             mark = "good" if said.startswith("passed") else ""
-            what = "links sin, cos" if trig == "libm" else "constant work, nothing linked"
+            what = "links sin, cos" if trig == "libm" else "constant execution, nothing linked"
             rows.append((trig, what, str(len(files)), str(lines), (said, mark)))
             made.facts[trig] = {"files": [f.name for f in files], "self_test": said}
     made.table("generated C", ("trig", "", "files", "lines of C", "self-test"), rows)
@@ -84,7 +84,7 @@ def code(robot: Robot, law: Any) -> Chapter:
 
 
 def _tested(folder: Path, compiler: str) -> str:
-    """Compile the self-test with what is there (make may be missing) and run it."""
+    """Compile the self-test without make, and run it."""
     sources = sorted(f.name for f in folder.glob("*.c") if not f.name.endswith("_loop.c"))
     build = [compiler, "-std=c99", "-O1", "-ffp-contract=off", *sources, "-o", "self_test", "-lm"]
     done = subprocess.run(build, cwd=folder, capture_output=True, text=True, check=False)

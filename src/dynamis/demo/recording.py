@@ -23,18 +23,18 @@ PERIOD, DT = 10.0, 1e-3
 SHOWN = 8  # parameters in the table
 SLIDING = 0.1  # rad/s above which a joint surely slides
 CUTOFF = 10.0  # Hz, of the comparison
-UNFORCED = "; it does not force that, the feasible one does: pip install 'dynamis[identify]'"
+UNCONSTRAINED = "; the feasible estimator enforces it: pip install 'dynamis[identify]'"
 
 
 def excitation(robot: Robot) -> tuple[Chapter, Any]:
-    """A motion that tells the parameters."""
+    """An exciting trajectory."""
     found = excite(
         robot, harmonics=5, period=PERIOD, starts=1, max_iterations=15, progress=False,
         qd_limits=SPEEDS, qdd_limits=ACCELERATIONS,
     )  # fmt: skip
     path = found.trajectory.sample(0.02)
     made = Chapter(
-        "A motion that tells the parameters",
+        "Exciting trajectory",
         f"Five harmonics of {1 / PERIOD:g} Hz within the arm's limits, optimised: condition number "
         f"{found.condition_number:.3g}, {found.gain.condition_median:.2g} times better than random "
         "motions.",
@@ -48,7 +48,7 @@ def excitation(robot: Robot) -> tuple[Chapter, Any]:
 
 
 def recording(robot: Robot, motion: Any) -> tuple[Chapter, Log, Log]:
-    """What the arm's computer would log: the exciting motion, and another one to check on."""
+    """Logs of the exciting trajectory, and of another motion for validation."""
     ready = np.asarray(robot.configurations["ready"])
     there = np.array([0.8, -0.4, 0.6, 0.9, -0.8, 1.2])
     other = via([ready, ready + there, ready - there, ready], [0.0, 2.0, 5.0, 7.0])
@@ -56,8 +56,8 @@ def recording(robot: Robot, motion: Any) -> tuple[Chapter, Log, Log]:
     check = _recorded(robot, other, 7.0, "point to point", 2)
     made = Chapter(
         "Recording",
-        f"A simulated arm with friction that sticks follows the motion under joint PIDs; its "
-        f"computer logs encoders of {COUNTS} counts per turn and noisy torques, {len(log.t)} rows "
+        f"A simulated arm with static friction tracks the trajectory under joint PIDs; the "
+        f"log has encoders of {COUNTS} counts per turn and noisy torques, {len(log.t)} rows "
         f"at {1 / DT:.0f} Hz.",
     )
     made.grid(panels(log.t, {"logged torque": log.tau}, robot.joint_names, "N m"))
@@ -80,17 +80,17 @@ def _recorded(robot: Robot, motion: Any, duration: float, name: str, seed: int) 
 
 
 def identification(robot: Robot, log: Log) -> tuple[Chapter, Any]:
-    """Parameters that are physically possible, from the log alone."""
+    """Physically consistent parameters from the log."""
     estimator = "feasible" if find_spec("cvxpy") is not None else "weighted"
     how = Processing(velocity="difference")
     found = identify(robot, log, friction="asymmetric", estimator=estimator, processing=how)
     truth, std = found.unknowns.values, found.standard_deviations
-    why = "" if estimator == "feasible" else UNFORCED
+    why = "" if estimator == "feasible" else UNCONSTRAINED
     made = Chapter(
         "Identification",
         f"{len(found.names)} base parameters by the {estimator} estimator "
-        f"(physically possible: {'yes' if found.is_physical else 'no'}{why}). The arm is "
-        "simulated, so the truth is known: the table shows the largest.",
+        f"(physically consistent: {'yes' if found.is_physical else 'no'}{why}). The arm is "
+        "simulated, so the true values are known: the table shows the largest.",
         good=bool(found.is_physical) or estimator == "weighted",
     )
     largest = np.argsort(-np.abs(truth))[:SHOWN]
@@ -108,15 +108,15 @@ def identification(robot: Robot, log: Log) -> tuple[Chapter, Any]:
 
 
 def validation(robot: Robot, estimate: Any, check: Log) -> Chapter:
-    """The torque of a motion the estimate has not seen."""
+    """Errors on a motion that was not used for the fit."""
     new = estimate.validate(check)
     slides = new.filtered(CUTOFF).moving(SLIDING)
     made = Chapter(
         "Validation",
-        "The identified model predicts the torque of a motion it has not seen: "
-        f"{slides.relative_error_overall:.2%} off while joints slide, both low-passed at "
-        f"{CUTOFF:g} Hz. As logged it is {new.relative_error_overall:.0%}: that holds the noise, "
-        "and the rows where joints stick, which need any torque up to the static friction.",
+        "Relative torque error on a motion that was not used for the fit: "
+        f"{slides.relative_error_overall:.2%} while joints slide, low-passed at "
+        f"{CUTOFF:g} Hz; {new.relative_error_overall:.0%} as logged, with the noise "
+        "and the rows where static friction makes the torque indeterminate.",
     )
     rows = [
         (name, f"{part:.2%}", f"{logged:.2%}")

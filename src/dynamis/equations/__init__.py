@@ -1,1 +1,1 @@
-"""Closed forms and derivations step by step, by running the same algorithms over SymPy symbols."""
+"""Closed forms and step-by-step derivations: the algorithms evaluated on SymPy symbols."""

@@ -58,7 +58,7 @@ def over(
 
 
 def frictionless(chain: Chain) -> Chain:
-    """The same arm without what resists: links and reflected rotors."""
+    """The arm without friction: links and reflected rotors."""
     none = Resistance(0.0, 0.0, 0.0, 0.0, "coulomb", {})
     motors = tuple(
         Motor(m.row, 1.0, m.inertia, 0.0, 0.0, 0.0, 1.0, coupled=False) for m in chain.motors

@@ -16,7 +16,7 @@ import numpy as np
 import sympy as sp
 
 from ..arguments import checked, is_flag, is_word, number
-from ..compile import arrays as door
+from ..compile.arrays import as_batch, batch_shape
 from ..errors import DynamisWarning, OptionError, SymbolError, did_you_mean, shown
 from ..lazy import cached_property
 from ..model.model import Model
@@ -44,10 +44,10 @@ def evaluate(
     n, symbols = equations.n, equations.symbols
     given = _given(equations, values)
     arrays = [
-        door.as_batch(np.zeros(n) if x is None else x, name, (n,), repr(equations))
+        as_batch(np.zeros(n) if x is None else x, name, (n,), repr(equations))
         for name, x in zip(STATE, rows, strict=True)
     ]
-    batch = door.batch_shape(STATE, [x.shape[:-1] for x in arrays])
+    batch = batch_shape(STATE, [x.shape[:-1] for x in arrays])
     joints = [np.broadcast_to(x[..., k], batch) for x in arrays for k in range(n)]
     result = _function(equations, what)(*joints, *(given[s] for s in symbols))
     columns = [np.broadcast_to(np.asarray(x, float), batch) for x in result]
@@ -252,7 +252,7 @@ class Equations:
         return recursion(self.chain, "tau", self.method)
 
     def recursion_of(self, what: str) -> Recursion:
-        """The same for "M", "C", "g" or "tau"."""
+        """The recursion of "M", "C", "g" or "tau" with named intermediate variables."""
         if not is_word(what, QUANTITIES):
             raise OptionError(
                 f"there is no recursion of {shown(what)}", did_you_mean(what, QUANTITIES)

@@ -216,7 +216,7 @@ def _gibbs_appell_names(
 def _lagrange_euler_names(
     chain: Chain, x: Any, xd: Any, xdd: Any, fn: Functions, gap: str
 ) -> Iterator[tuple[str, Any]]:
-    """0A_i, U_ij, U_ijk and d_ij, h_ikm of document 004."""
+    """0A_i, U_ij, U_ijk and d_ij, h_ikm of Lagrange-Euler."""
     terms = lagrange_euler_terms(chain, x, xd, xdd, fn)
     size = range(len(chain.joints))
     for i in size:

@@ -1,1 +1,1 @@
-"""Pages to look at: one self-contained HTML file, no network."""
+"""HTML reports: self-contained pages without network access."""

@@ -1,4 +1,4 @@
-"""The page `estimate.report` writes: held-out figures first, then everything behind them."""
+"""The HTML report of an identification (`estimate.report`)."""
 
 import html
 from collections.abc import Callable, Iterable, Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..identify.estimate import Estimate
     from ..identify.validation import Validation
 
-# measured beside predicted torque over time, to zoom into: plotly, kept inside the page
+# plotly charts of measured and predicted torque over time
 
 POINTS = 2000  # rows of one chart
 ALTOGETHER = 50_000  # rows of a page
@@ -62,7 +62,7 @@ def _short(values: np.ndarray, kept: list[int | None]) -> list[float | None]:
     return [None if k is None else float(f"{values[k]:.{DIGITS}g}") for k in kept]
 
 
-# small pictures of an identification, one joint each: friction, residuals, spectra
+# matplotlib figures, one joint each: friction, residuals, spectra
 
 SIZE = (3.7, 2.5)
 DOTS = 600
@@ -72,7 +72,7 @@ LOWEST = 1e-10  # of a spectrum's peak: what is drawn of it
 
 
 def friction_figure(estimate: "Estimate", rows: list[Rows], joint: int, units: Any) -> Any:
-    """Friction torque over velocity: the curve with its 99 % band over what was measured."""
+    """Friction torque over velocity: the curve with its 99 % band, and the measured values."""
     figure, axes = _axes(*units)
     qd, tau, counted = (
         np.concatenate([getattr(r, name)[:, joint] for r in rows])
@@ -91,7 +91,7 @@ def friction_figure(estimate: "Estimate", rows: list[Rows], joint: int, units: A
 
 
 def histogram_figure(residual: np.ndarray, unit: str) -> Any:
-    """How often a residual is how large, beside the normal curve of the same spread."""
+    """Histogram of a residual, and the normal density of the same standard deviation."""
     figure, axes = _axes(f"residual, {unit}", "density")
     mean, spread = float(residual.mean()), float(residual.std())
     if spread < 1e-12 * (1.0 + abs(mean)):
@@ -201,8 +201,8 @@ def _figures_first(
     page.section(
         "Held out",
         f"{_held_out(estimate)} As logged means every row, nothing filtered. Low-passing both "
-        f"torques at the cut-off of the fit, {cutoff:.3g} Hz, flatters: it removes what no model "
-        "of rigid links explains, along with the noise.",
+        f"torques at the cut-off of the fit, {cutoff:.3g} Hz, gives smaller errors: it removes the "
+        "noise and what no rigid-body model explains.",
     )
     if estimate.held_out is not None:
         _accuracy(page, estimate.held_out, cutoff, units)
@@ -214,8 +214,8 @@ def _figures_first(
         _accuracy(page, other, cutoff, units)
     page.section(
         "Residual on the training log",
-        "The fit compared with the very rows it was made from: this flatters, and proves nothing "
-        "about other motions.",
+        "Errors on the rows that were fitted: smaller than on other motions, so no validation "
+        "of the model.",
     )
     for fit in estimate.training:
         if len(estimate.training) > 1:
@@ -226,7 +226,7 @@ def _figures_first(
 def _held_out(estimate: "Estimate") -> str:
     found = estimate.held_out
     if found is None:
-        return "Nothing was held out, so there is no fair figure from these logs alone."
+        return "No data were held out, so these logs give no validation."
     rows, name = len(found.t), found.name or "the last log"
     if len(estimate.logs) > 1:
         said = f"Fitted on the other logs, compared on {name} ({rows} rows)."
@@ -235,12 +235,12 @@ def _held_out(estimate: "Estimate") -> str:
             f"Fitted on the first two thirds of {name}, compared on its last third ({rows} rows)."
         )
     if estimate.scores:
-        said += " For this figure the friction model too was chosen without these rows."
+        said += " The friction model was also chosen without these rows."
     return said
 
 
 def _findings(page: Page, estimate: "Estimate") -> None:
-    page.section("Findings", "" if estimate.findings else "Nothing worth a warning.")
+    page.section("Findings", "" if estimate.findings else "None.")
     if estimate.findings:
         rows = [
             ((f.level, "bad" if f.level == "error" else ""), f.where, f.what, f.remedy)
@@ -252,7 +252,7 @@ def _findings(page: Page, estimate: "Estimate") -> None:
 def _torques(
     page: Page, estimate: "Estimate", validations: "Sequence[Validation]", units: Sequence[str]
 ) -> Charts:
-    """A chart per joint of every comparison, those the fit has not seen first."""
+    """A chart per joint of every comparison, validations first."""
     single = len(estimate.logs) == 1
     shown: list[tuple[str, Validation, float]] = []
     if estimate.held_out is not None:
@@ -266,7 +266,7 @@ def _torques(
         (label, fit, [charts.place(fit, joint, origin) for joint in range(len(units))])
         for label, fit, origin in shown
     ]
-    few = " Long series are thinned for drawing (peaks are kept); every figure is of all rows."
+    few = " Long series are decimated for plotting (peaks are kept); all figures use all rows."
     page.section(
         "Measured and predicted torque",
         "The residual is below each pair of curves. Drag to zoom, double-click to zoom out."
@@ -285,9 +285,9 @@ def _residuals(page: Page, estimate: "Estimate", rows: list[Rows], units: Sequen
     longest = max(rows, key=lambda r: len(r.residual))
     page.section(
         "Residuals of the fit",
-        "Of white noise, the autocorrelation stays within the band (99 %). Where it does not, "
-        "something is left that the model does not say, and fewer rows count: the standard "
-        "deviations below allow for that. Fitted rows are filtered and thinned.",
+        "The autocorrelation of white noise stays within the band (99 %). Where it does not, "
+        "the residual contains unmodelled effects and the rows are not independent: the standard "
+        "deviations below account for that. Fitted rows are filtered and decimated.",
     )
     page.table(*tables.whiteness(estimate, rows))
     page.parts.append("<h3>Autocorrelation, fitted rows</h3>")
@@ -300,16 +300,15 @@ def _residuals(page: Page, estimate: "Estimate", rows: list[Rows], units: Sequen
 def _friction(
     page: Page, estimate: "Estimate", rows: list[Rows], moves: Sequence[str], units: Sequence[str]
 ) -> None:
-    load = " Friction that grows with the load is taken off." if _has(estimate, "load") else ""
+    load = " Load-dependent friction is subtracted." if _has(estimate, "load") else ""
     page.section(
         "Friction",
-        "Friction torque over velocity, with its 99 % band, over the measured torque less the "
-        "torque of the rigid arm (fitted rows, thinned; pale where slower than the dead zone)."
-        + load,
+        "Friction torque over velocity, with its 99 % band, and the measured torque minus the "
+        "rigid-body torque (fitted rows, decimated; pale if slower than the dead zone)." + load,
     )
     if estimate.scores:
         page.table(
-            ("friction model", "error on blocks left out in turn"),
+            ("friction model", "cross-validation error"),
             [(name, tables.percent(score)) for name, score in estimate.scores],
         )
     _grid(
@@ -323,29 +322,32 @@ def _friction(
 
 def _parameters(page: Page, estimate: "Estimate") -> None:
     free = (
-        " The standard deviations are those of the fit without the condition that every link "
-        "could be built." if estimate.estimator == "feasible" else ""
+        " The standard deviations are those of the fit without the constraint of physical "
+        "consistency." if estimate.estimator == "feasible" else ""
     )  # fmt: skip
     page.section(
         "Parameters",
-        "Base parameters as sums of what they group, then friction; SI units. A click on a "
+        "Base parameters with their groupings, then friction; SI units. A click on a "
         f"heading sorts.{free}",
     )
     page.parts.append('<div class="sortable">')
     page.table(*tables.parameters(estimate))
     page.parts.append("</div>")
-    page.section("Not identifiable", "What this arm or this motion does not show, and why.")
+    page.section(
+        "Not identifiable", "Parameters that this arm or this motion does not identify, and why."
+    )
     head, rows = tables.unknown(estimate)
-    page.table(head, rows or [("nothing", "")])
-    verdict = "could be built" if estimate.is_physical else "could NOT be built"
-    friction = "no friction feeds power in" if estimate.friction_physical else (
-        "some friction or rotor inertia is negative"
+    page.table(head, rows or [("none", "")])
+    verdict = "is" if estimate.is_physical else "is NOT"
+    friction = "friction is dissipative" if estimate.friction_physical else (
+        "some friction coefficient or rotor inertia is negative"
     )  # fmt: skip
     page.section(
-        "Feasibility",
-        f"The arm {verdict}: {sum(estimate.links_physical)} of {len(estimate.links_physical)} "
-        f"links are bodies, {friction}. Only the base parameters are measured; how they are "
-        "shared among the links is a choice.",
+        "Physical consistency",
+        f"The model {verdict} physically consistent: {sum(estimate.links_physical)} of "
+        f"{len(estimate.links_physical)} links have a positive definite pseudo-inertia, "
+        f"{friction}. Only the base parameters are identified; how they are distributed among the "
+        "links is a choice.",
     )
     page.table(*tables.links(estimate))
 
@@ -359,9 +361,9 @@ def _processing(page: Page, estimate: "Estimate", rows: list[Rows], moves: Seque
     page.table(*tables.excitation(estimate, rows, moves))
     page.section(
         "Processing",
-        "An even grid, then the same zero-phase filter (Butterworth of order "
-        f"{estimate.processing[0].order}, forth and back) over both sides of the equation, then "
-        f"every k-th row: {sum(len(r.qd) for r in rows)} rows were fitted. The cut-off "
+        "A uniform grid, then one zero-phase filter (Butterworth of order "
+        f"{estimate.processing[0].order}, forward and backward) for both sides of the equation, "
+        f"then every k-th row: {sum(len(r.qd) for r in rows)} rows were fitted. The cut-off "
         f"{'was given' if estimate.cutoff_given else 'is a multiple of the band of the motion'}.",
     )
     page.table(*tables.processing(estimate))
@@ -381,7 +383,7 @@ def _grid(page: Page, names: Sequence[str], figure: Callable[[int], Any]) -> Non
 
 
 def _accuracy(page: Page, fit: "Validation", cutoff: float, units: Sequence[str]) -> None:
-    """The figure of all joints, then the table; both torques as logged and low-passed."""
+    """Relative error of all joints, then the table; as logged and low-passed."""
     head, rows = tables.accuracy(fit, cutoff, units)
     page.parts.append(
         f'<p class="first">Relative error of all joints: <b>{rows[-1][2]}</b> as logged, '

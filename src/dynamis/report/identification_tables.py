@@ -1,4 +1,4 @@
-"""Tables of an identification."""
+"""Tables and series of the report of an identification."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..identify.estimate import Estimate
     from ..identify.validation import Validation
 
-# what the page of an identification draws: fitted rows, friction, spectra, few points
+# series: fitted rows, friction, spectra, decimated points
 
 LAGS = 40
 CURVE = ("viscous", "root", "coulomb", "offset")  # friction that velocity alone decides
@@ -106,7 +106,7 @@ def _peaks(series: tuple[np.ndarray, ...], most: int) -> np.ndarray:
     return np.array(sorted(found))
 
 
-LIGHT = 1e-6  # kg: no centre of mass to speak of
+LIGHT = 1e-6  # kg, below which a link has no centre of mass
 Table = tuple[Sequence[str], list[Sequence[Any]]]
 
 
@@ -136,7 +136,7 @@ def accuracy(validation: "Validation", cutoff: float, units: Sequence[str]) -> T
 
 
 def parameters(estimate: "Estimate") -> Table:
-    """Every unknown with its spread."""
+    """Every unknown with its standard deviation."""
     head = ("unknown", "value", "std. dev.", "99 % from", "to", "relative")
     spread, relative = estimate.standard_deviations, estimate.relative_standard_deviations
     rows = []
@@ -151,7 +151,7 @@ def parameters(estimate: "Estimate") -> Table:
 
 
 def links(estimate: "Estimate") -> Table:
-    """Mass, centre and physicality of every link."""
+    """Mass, centre of mass and physical consistency of every link."""
     ten = links_of(estimate.full, len(estimate.links_physical))
     names = [name.removesuffix(".m") for name in estimate.unknowns.full_names[: ten.size : 10]]
     rows = []
@@ -160,7 +160,7 @@ def links(estimate: "Estimate") -> Table:
         said = ("yes", "good") if good else ("no", "bad")
         rows.append((name, f"{p[0]:.4g}", centre, ", ".join(f"{x:.3g}" for x in p[4:]), said))
     inertia = "Ixx, Ixy, Iyy, Ixz, Iyz, Izz about the origin, kg m²"
-    return ("link", "mass, kg", "centre of mass, m", inertia, "could be built"), rows
+    return ("link", "mass, kg", "centre of mass, m", inertia, "physically consistent"), rows
 
 
 def unknown(estimate: "Estimate") -> Table:
@@ -188,7 +188,7 @@ def whiteness(estimate: "Estimate", rows: Sequence[Rows]) -> Table:
     """How far the fitted rows' residuals are from white noise."""
     longest = max(rows, key=lambda r: len(r.residual)).residual
     head = ("joint", "standard deviation", "mean", "correlation of neighbours",
-            "rows that count as one")  # fmt: skip
+            "rows per independent row")  # fmt: skip
     next_to = lag_one(longest)
     return head, [
         (name, number(longest[:, i].std()), number(longest[:, i].mean()), f"{next_to[i]:.2f}",

@@ -1,4 +1,4 @@
-"""A self-contained HTML page: sections of text, tables, drawings, and charts to explore."""
+"""A self-contained HTML page: text, tables, figures and interactive charts."""
 
 import html
 import io

@@ -1,4 +1,4 @@
-"""The studio: the workbench in the browser, one state per tab, behind a door of its own."""
+"""The studio: a graphical user interface in the browser, one session per tab, behind a proxy."""
 
 from typing import TYPE_CHECKING
 

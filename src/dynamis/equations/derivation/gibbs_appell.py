@@ -1,4 +1,4 @@
-"""Gibbs-Appell: the observation matrix of document 003 row by row, tau = W Phi."""
+"""Gibbs-Appell: the observation matrix of Rosillo et al. (2010) row by row, tau = W Phi."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -14,11 +14,11 @@ from .parts import (
     Raw,
     coordinate_torques,
     frames_step,
+    has_rotor_or_friction,
     index,
     link_frames,
     plain_tree,
-    resisting,
-    resists,
+    rotor_and_friction,
     table_step,
 )
 from .setting import Setting
@@ -143,7 +143,7 @@ def _row_draft(s: Setting, k: int, items: list[Raw]) -> Draft:
 
 
 def _torques(s: Setting, W: list, phi: list) -> Draft:
-    extra = resisting(s)
+    extra = rotor_and_friction(s)
     tree = []
     for k, blocks in enumerate(W):
         total = extra[k]
@@ -153,7 +153,7 @@ def _torques(s: Setting, W: list, phi: list) -> Draft:
         tree.append(total)
     text = "Every row of W times the parameters."
     formula = r"\tau_{k} = \sum_{i=k}^{n} W_{ki} \, \Phi_{i}"
-    if resists(s):
+    if has_rotor_or_friction(s):
         text += " Friction, and rotors behind their gears, add to the torque of their own joint."
         formula += r" + \tau_{\mathrm{joint}}"
     items = [Raw(rf"\tau_{{{i + 1}}}", x) for i, x in enumerate(coordinate_torques(s, tree))]

@@ -1,4 +1,4 @@
-"""Lagrange-Euler in the ten steps of document 004."""
+"""Lagrange-Euler in its ten classical steps."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -10,9 +10,9 @@ from .parts import (
     Raw,
     coordinate_torques,
     frames_step,
+    has_rotor_or_friction,
     index,
-    resisting,
-    resists,
+    rotor_and_friction,
     table_step,
 )
 from .setting import Setting
@@ -127,11 +127,11 @@ def _numbered(letter: str, v: Any) -> list[Raw]:
 
 
 def _torque(s: Setting, terms: LagrangeEuler) -> Draft:
-    extra = resisting(s)
+    extra = rotor_and_friction(s)
     tree = [a + b for a, b in zip(terms.tau, extra, strict=True)]
     items = []
     text, formula = "The equation of motion.", r"\tau = D \, \ddot{q} + H + C"
-    if resists(s):
+    if has_rotor_or_friction(s):
         text += " Friction, and rotors behind their gears, add to the torque of their own joint."
         formula += r" + \tau_{\mathrm{joint}}"
         items = [Raw(rf"{{\tau_{{\mathrm{{joint}}}}}}_{{{i + 1}}}", x) for i, x in enumerate(extra)]

@@ -1,4 +1,4 @@
-"""Newton-Euler link by link, in the user's own frames (documents 000, 001 and 002).
+"""Newton-Euler link by link, in the user's own frames (Luh, Walker and Paul 1980).
 
 Every vector of link i is in frame i. In the standard convention the joint sits at the origin of
 frame i - 1, so n_i is a moment about that point; otherwise it sits at the origin of frame i.
@@ -19,10 +19,10 @@ from .parts import (
     Raw,
     coordinate_torques,
     frames_step,
+    has_rotor_or_friction,
     link_frames,
     plain_tree,
-    resisting,
-    resists,
+    rotor_and_friction,
     table_step,
 )
 from .setting import NAMED_FROM, Setting
@@ -243,7 +243,7 @@ def _inwards(s: Setting, bodies: list[Body], moving: list[Moving]) -> Iterator[D
     frames, size = link_frames(s), len(bodies)
     carried: list[tuple[Vector, Vector]] = [(ZERO, ZERO)] * size  # about each frame's origin
     tau: list[Any] = [0.0] * size
-    extra = resisting(s)
+    extra = rotor_and_friction(s)
     for i in range(size - 1, -1, -1):
         k, joint = i + 1, s.model.links[i].joint
         R, p = frames[i]
@@ -278,9 +278,9 @@ def _inward_draft(s: Setting, i: int, f: Vector, n: Vector, tau: Any) -> Draft:
             f"The force f and the moment n about {where} that the link before exerts on this one "
             "to move it and all it carries, and their part along the joint."
         )
-        if resists(s):
+        if has_rotor_or_friction(s):
             text += " Friction and the rotor behind its gear add to it."
-        more = r" + \tau_{\mathrm{joint}}" if resists(s) else ""
+        more = r" + \tau_{\mathrm{joint}}" if has_rotor_or_friction(s) else ""
         formulas = (FORCE, MOMENT[standard(s)], TORQUE[joint] + more)
     items = [
         Raw(rf"{{}}^{{{k}}}f_{{{k}}}", f),

@@ -104,13 +104,16 @@ def frames_step(s: Setting) -> Draft:
     return Draft("Transformation matrices", text, formulas, items)
 
 
-def resisting(s: Setting) -> list[Any]:
+def rotor_and_friction(s: Setting) -> list[Any]:
     """What rotors and friction add to the torque of each link's joint."""
-    rotor, resist = drives.rotor_torque(s.chain, s.xdd), friction.friction_tree(s.chain, s.xd, s.fn)
-    return [a + b for a, b in zip(rotor, resist, strict=True)]
+    rotor, friction_part = (
+        drives.rotor_torque(s.chain, s.xdd),
+        friction.friction_tree(s.chain, s.xd, s.fn),
+    )
+    return [a + b for a, b in zip(rotor, friction_part, strict=True)]
 
 
-def resists(s: Setting) -> bool:
+def has_rotor_or_friction(s: Setting) -> bool:
     """Whether some joint has friction or a rotor."""
     chain = s.chain
     values = [x for r in chain.resistances for x in (r.viscous, r.plus, r.minus, r.offset)]

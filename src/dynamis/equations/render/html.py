@@ -36,7 +36,7 @@ def page(thing: Any) -> str:
 
 
 def fragment(thing: Any) -> str:
-    """The same for a notebook cell."""
+    """Style and body for a notebook cell."""
     return f"<style>\n{_style()}</style>{body(thing)}"
 
 

@@ -1,4 +1,4 @@
-"""How a step is laid out, whatever it is printed to."""
+"""Layout of a step, common to all formats."""
 
 import re
 from collections.abc import Iterator

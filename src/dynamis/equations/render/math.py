@@ -121,7 +121,7 @@ def text(expression: sp.Expr) -> str:
 
 
 def decimal(expression: Any) -> Any:
-    """The same with every fraction as a decimal number; exponents stay."""
+    """The expression with every fraction as a decimal number; exponents stay."""
     if isinstance(expression, sp.Rational) and not expression.is_Integer:
         return sp.Float(_rounded(expression), 15)
     if not expression.args:

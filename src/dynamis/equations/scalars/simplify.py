@@ -1,4 +1,4 @@
-"""What a person would write: a polynomial in sines and cosines as a short SymPy expression.
+"""Simplification: a polynomial in sines and cosines as a short SymPy expression.
 
 1. Angles about parallel axes are summed: cos q1 cos q2 - sin q1 sin q2 = cos(q1 + q2). Products of
    angles about different axes stay products.
@@ -16,10 +16,10 @@ import sympy as sp
 
 from .polynomial import Alphabet, Polynomial
 
-# sines and cosines of sums of angles, and products of them
+# sines and cosines ("trigs") of sums of angles, and products of them
 
 
-class Wave(NamedTuple):
+class Trig(NamedTuple):
     """cos or sin of a whole combination of angles: ((angle, times), ...), sorted by name."""
 
     kind: str
@@ -27,16 +27,16 @@ class Wave(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A product of powers of waves and of symbols."""
+    """A product of powers of trigs and of symbols."""
 
-    waves: tuple[tuple[Wave, int], ...]
+    trigs: tuple[tuple[Trig, int], ...]
     symbols: tuple[tuple[Any, int], ...]
 
     def sorted(self) -> "Row":
-        """The same product in standard order, equal waves merged."""
-        powers: dict[Wave, int] = {}
-        for wave, power in self.waves:
-            powers[wave] = powers.get(wave, 0) + power
+        """The product in standard order, equal trigs merged."""
+        powers: dict[Trig, int] = {}
+        for trig, power in self.trigs:
+            powers[trig] = powers.get(trig, 0) + power
         by_name = lambda item: str(item[0])  # noqa: E731
         return Row(
             tuple(sorted(powers.items(), key=by_name)), tuple(sorted(self.symbols, key=by_name))
@@ -47,13 +47,13 @@ Rows = dict[Row, Fraction]
 
 
 def fourier(rows: Rows, own: frozenset) -> Rows:
-    """Products of waves of the angles `own` as sums of waves."""
+    """Products of trigs of the angles `own` as sums of trigs."""
     result: Rows = {}
     for row, number in rows.items():
-        chosen = tuple(w for w in row.waves if w[0].combination[0][0] in own)
-        rest = tuple(w for w in row.waves if w[0].combination[0][0] not in own)
-        for wave, factor in expanded(chosen):
-            new = Row(rest if wave is None else (*rest, (wave, 1)), row.symbols).sorted()
+        chosen = tuple(w for w in row.trigs if w[0].combination[0][0] in own)
+        rest = tuple(w for w in row.trigs if w[0].combination[0][0] not in own)
+        for trig, factor in expanded(chosen):
+            new = Row(rest if trig is None else (*rest, (trig, 1)), row.symbols).sorted()
             total = result.pop(new, Fraction(0)) + number * factor
             if total:
                 result[new] = total
@@ -61,31 +61,31 @@ def fourier(rows: Rows, own: frozenset) -> Rows:
 
 
 @lru_cache(maxsize=4096)
-def expanded(waves: tuple[tuple[Wave, int], ...]) -> tuple[tuple[Wave | None, Fraction], ...]:
-    """A product of powers of single waves as a sum: cos = (z + 1/z)/2, sin = (z - 1/z)/2i."""
+def expanded(trigs: tuple[tuple[Trig, int], ...]) -> tuple[tuple[Trig | None, Fraction], ...]:
+    """A product of powers of single trigs as a sum: cos = (z + 1/z)/2, sin = (z - 1/z)/2i."""
     spectrum: dict[tuple, Fraction] = {(): Fraction(1)}
     sines = 0
-    for wave, power in waves:
-        sines += power if wave.kind == "sin" else 0
+    for trig, power in trigs:
+        sines += power if trig.kind == "sin" else 0
         for _ in range(power):
-            spectrum = _times(spectrum, wave)
+            spectrum = _times(spectrum, trig)
     sign = -1 if sines % 4 in (2, 3) else 1
     kind = "sin" if sines % 2 else "cos"
-    result: list[tuple[Wave | None, Fraction]] = []
+    result: list[tuple[Trig | None, Fraction]] = []
     for combination, factor in spectrum.items():
         if not combination:
             result.append((None, sign * factor))
         elif combination[0][1] > 0:  # its mirror image says the same
-            result.append((Wave(kind, combination), 2 * sign * factor))
+            result.append((Trig(kind, combination), 2 * sign * factor))
     return tuple(result)
 
 
-def _times(spectrum: dict[tuple, Fraction], wave: Wave) -> dict[tuple, Fraction]:
-    down = Fraction(-1 if wave.kind == "sin" else 1, 2)
+def _times(spectrum: dict[tuple, Fraction], trig: Trig) -> dict[tuple, Fraction]:
+    down = Fraction(-1 if trig.kind == "sin" else 1, 2)
     result: dict[tuple, Fraction] = {}
     for combination, factor in spectrum.items():
         for sign, weight in ((1, Fraction(1, 2)), (-1, down)):
-            moved = combined(combination, wave.combination, sign)
+            moved = combined(combination, trig.combination, sign)
             total = result.pop(moved, Fraction(0)) + factor * weight
             if total:
                 result[moved] = total
@@ -100,8 +100,8 @@ def combined(a: tuple, b: tuple, sign: int) -> tuple:
     return tuple(sorted(((x, k) for x, k in times.items() if k), key=lambda item: str(item[0])))
 
 
-def half_waves(a: Wave, b: Wave, sign: int) -> tuple[int, tuple] | None:
-    """a + sign b of one kind as (factor, two waves), if the half angles are whole."""
+def half_angles(a: Trig, b: Trig, sign: int) -> tuple[int, tuple] | None:
+    """a + sign b of one kind as (factor, two trigs), if the half angles are whole."""
     total, difference = (
         combined(a.combination, b.combination, 1),
         combined(a.combination, b.combination, -1),
@@ -120,38 +120,38 @@ def half_waves(a: Wave, b: Wave, sign: int) -> tuple[int, tuple] | None:
     return factor * s1 * s2, ((one, 1), (two, 1))
 
 
-def _halved(kind: str, combination: tuple) -> tuple[int, Wave]:
-    """(sign, wave) of half an angle, its first factor positive."""
+def _halved(kind: str, combination: tuple) -> tuple[int, Trig]:
+    """(sign, trig) of half an angle, its first factor positive."""
     flip = -1 if combination[0][1] < 0 else 1
-    wave = Wave(kind, tuple((a, flip * k // 2) for a, k in combination))
-    return (flip if kind == "sin" else 1), wave
+    trig = Trig(kind, tuple((a, flip * k // 2) for a, k in combination))
+    return (flip if kind == "sin" else 1), trig
 
 
-def is_double(wave: Wave) -> bool:
+def is_double(trig: Trig) -> bool:
     """Whether it is the cosine of twice a whole combination."""
-    return wave.kind == "cos" and all(k % 2 == 0 for _, k in wave.combination)
+    return trig.kind == "cos" and all(k % 2 == 0 for _, k in trig.combination)
 
 
 def squares_of(row: Row, own: frozenset) -> Iterable[tuple[Row, Fraction]]:
     """The row with cos^2 as 1 - sin^2 for the angles `own`."""
     parts: list[tuple[tuple, Fraction]] = [((), Fraction(1))]
-    for wave, power in row.waves:
+    for trig, power in row.trigs:
         twice, left = divmod(power, 2)
-        if wave.kind != "cos" or wave.combination[0][0] not in own or not twice:
-            parts = [((*w, (wave, power)), f) for w, f in parts]
+        if trig.kind != "cos" or trig.combination[0][0] not in own or not twice:
+            parts = [((*w, (trig, power)), f) for w, f in parts]
             continue
-        sine = Wave("sin", wave.combination)
-        kept = ((wave, left),) if left else ()
+        sine = Trig("sin", trig.combination)
+        kept = ((trig, left),) if left else ()
         parts = [
             ((*w, *kept, *(((sine, 2 * k),) if k else ())), f * (-1) ** k * comb(twice, k))
             for w, f in parts
             for k in range(twice + 1)
         ]
-    for waves, factor in parts:
-        yield Row(waves, row.symbols).sorted(), factor
+    for trigs, factor in parts:
+        yield Row(trigs, row.symbols).sorted(), factor
 
 
-PAIRED_TERMS = 600  # above this many rows products are left as sums of waves
+PAIRED_TERMS = 600  # above this many rows products are left as sums of trigs
 FACTORED_TERMS = 8  # sums of whole numbers up to this long are tried by SymPy's factor
 SMALL = 4  # a number shared by all terms stands in front if what is left of it stays this small
 
@@ -167,7 +167,7 @@ def readable(p: Polynomial, groups: Groups | None = None) -> sp.Expr:
 def terms_of(p: Polynomial, groups: Groups | None = None) -> list[tuple[Fraction, Factor]]:
     """Its terms with angles summed and squares chosen: (number, powers of factors)."""
     rows = rows_of(p)
-    angles = {angle for row in rows for wave, _ in row.waves for angle, _ in wave.combination}
+    angles = {angle for row in rows for trig, _ in row.trigs for angle, _ in trig.combination}
     numbers = {a: (groups or {}).get(a, -1 - k) for k, a in enumerate(sorted(angles, key=str))}
     for number in dict.fromkeys(numbers.values()):
         own = frozenset(a for a, k in numbers.items() if k == number)
@@ -184,22 +184,22 @@ def tidy(expr: Any, groups: Groups | None = None) -> sp.Expr:
 
 
 def rows_of(p: Polynomial) -> Rows:
-    """Terms by (waves, symbols); squares of square roots become numbers."""
+    """Terms by (trigs, symbols); squares of square roots become numbers."""
     rows: Rows = {}
     for monomial, factor in p.terms.items():
         number = factor
-        waves: list[tuple[Wave, int]] = []
+        trigs: list[tuple[Trig, int]] = []
         symbols: dict[Any, int] = {}
         for k, power in monomial:
             letter: Any = p.alphabet.letters[k]
             if isinstance(letter, (sp.cos, sp.sin)):
-                waves.append((Wave(letter.func.__name__, ((letter.args[0], 1),)), power))
+                trigs.append((Trig(letter.func.__name__, ((letter.args[0], 1),)), power))
             elif _is_root(letter):
                 number *= Fraction(int(letter.base.p), int(letter.base.q)) ** (power // 2)
                 symbols |= {letter: 1} if power % 2 else {}
             else:
                 symbols[letter] = power
-        _add(rows, Row(tuple(waves), tuple(symbols.items())).sorted(), number)
+        _add(rows, Row(tuple(trigs), tuple(symbols.items())).sorted(), number)
     return rows
 
 
@@ -215,7 +215,7 @@ def _add(rows: Rows, row: Row, number: Fraction) -> None:
 
 def cost(rows: Rows) -> int:
     """Additions and multiplications of the rows written one by one, roughly."""
-    return sum(1 + sum(power for _, power in row.waves) for row in rows)
+    return sum(1 + sum(power for _, power in row.trigs) for row in rows)
 
 
 def in_sines(rows: Rows, own: frozenset) -> Rows:
@@ -228,29 +228,29 @@ def in_sines(rows: Rows, own: frozenset) -> Rows:
 
 
 def by_waves(rows: Rows) -> dict[tuple, dict[tuple, Fraction]]:
-    """Coefficient of every product of waves: {symbols: number}."""
+    """Coefficient of every product of trigs: {symbols: number}."""
     result: dict[tuple, dict[tuple, Fraction]] = {}
     for row, number in rows.items():
-        result.setdefault(row.waves, {})[row.symbols] = number
+        result.setdefault(row.trigs, {})[row.symbols] = number
     return result
 
 
 def paired(rows: Rows, own: frozenset) -> Rows:
     """cos a + cos b = 2 cos((a + b)/2) cos((a - b)/2) wherever both have the same factor."""
     table = by_waves(rows)
-    places: dict[tuple, list[tuple[tuple, Wave, int]]] = {}
-    for waves, coefficient in table.items():
-        for k, (wave, power) in enumerate(waves):
-            if power == 1 and all(angle in own for angle, _ in wave.combination):
-                rest = (*waves[:k], *waves[k + 1 :])
+    places: dict[tuple, list[tuple[tuple, Trig, int]]] = {}
+    for trigs, coefficient in table.items():
+        for k, (trig, power) in enumerate(trigs):
+            if power == 1 and all(angle in own for angle, _ in trig.combination):
+                rest = (*trigs[:k], *trigs[k + 1 :])
                 items = sorted(coefficient.items(), key=str)
                 sign = 1 if items[0][1] > 0 else -1
-                key = (rest, wave.kind, tuple((s, sign * x) for s, x in items))
-                places.setdefault(key, []).append((waves, wave, sign))
+                key = (rest, trig.kind, tuple((s, sign * x) for s, x in items))
+                places.setdefault(key, []).append((trigs, trig, sign))
     result, gone = dict(rows), set()
     for (rest, _, items), members in places.items():
         for a, b in _pairs(members, gone):
-            found = half_waves(a[1], b[1], a[2] * b[2])
+            found = half_angles(a[1], b[1], a[2] * b[2])
             if found is None or a[0] in gone or b[0] in gone:
                 continue
             gone |= {a[0], b[0]}
@@ -271,19 +271,19 @@ def _pairs(members: list, gone: set) -> Iterable[tuple]:
 def squared(rows: Rows) -> Rows:
     """k + k cos 2x = 2 k cos^2 x and k - k cos 2x = 2 k sin^2 x."""
     table, result = by_waves(rows), dict(rows)
-    for waves, coefficient in table.items():
-        for k, (wave, power) in enumerate(waves):
-            if power != 1 or not is_double(wave):
+    for trigs, coefficient in table.items():
+        for k, (trig, power) in enumerate(trigs):
+            if power != 1 or not is_double(trig):
                 continue
-            rest = (*waves[:k], *waves[k + 1 :])
+            rest = (*trigs[:k], *trigs[k + 1 :])
             for sign, kind in ((1, "cos"), (-1, "sin")):
                 if all(
-                    result.get(Row(rest, s)) == sign * x and Row(waves, s) in result
+                    result.get(Row(rest, s)) == sign * x and Row(trigs, s) in result
                     for s, x in coefficient.items()
                 ):
-                    half = Wave(kind, tuple((a, n // 2) for a, n in wave.combination))
+                    half = Trig(kind, tuple((a, n // 2) for a, n in trig.combination))
                     for s, x in coefficient.items():
-                        del result[Row(rest, s)], result[Row(waves, s)]
+                        del result[Row(rest, s)], result[Row(trigs, s)]
                         _add(result, Row((*rest, (half, 2)), s).sorted(), 2 * sign * x)
     return result
 
@@ -291,9 +291,9 @@ def squared(rows: Rows) -> Rows:
 def _factors(row: Row) -> Factor:
     """Powers of SymPy factors of one row."""
     result: Factor = dict(row.symbols)
-    for wave, power in row.waves:
-        angle = sp.Add(*(k * a for a, k in wave.combination))
-        function = (sp.cos if wave.kind == "cos" else sp.sin)(angle)
+    for trig, power in row.trigs:
+        angle = sp.Add(*(k * a for a, k in trig.combination))
+        function = (sp.cos if trig.kind == "cos" else sp.sin)(angle)
         result[function] = result.get(function, 0) + power
     return result
 

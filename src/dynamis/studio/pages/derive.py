@@ -1,9 +1,9 @@
-"""The equations of a robot as HTML, made in a process of its own: one that can be stopped.
+"""The equations of a robot as HTML, computed in a process that can be stopped.
 
     python -m dynamis.studio.pages.derive < question.json > answer.json
 
-Derivations hold the interpreter for as long as they last, which may be minutes; the studio
-starts this, and ends it when the time is up or nobody waits any more.
+A derivation may take minutes and does not release the interpreter; the studio starts this
+process, and ends it after a time limit or when the tab is closed.
 """
 
 import json
@@ -31,10 +31,10 @@ from ...errors import DynamisError, OptionError
 from ...model.formats.toml import toml_text
 from ...robot import Robot, load
 
-# equations as pieces of HTML: MathML that breaks between terms, to fit a narrow column
+# equations as HTML fragments: MathML that breaks between terms, to fit a narrow column
 
 LONG = 50  # characters of LaTeX from which on a term may break inside
-LONGEST = 400_000  # characters of a piece: more is a page to download
+LONGEST = 400_000  # characters of a fragment: longer ones are downloaded
 COUNTED = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "coriolis_matrix",
            "gravity_torque", "fk", "jacobian")  # fmt: skip
 MATRICES = (("M", "Mass matrix"), ("C", "Coriolis matrix"), ("g", "Gravity"))
@@ -59,20 +59,20 @@ def closed(equations: Any) -> str:
     parts.append(row("T", math.terms(equations.kinetic_energy)))
     parts.append(row("U", math.terms(equations.potential_energy)))
     parts.append(f"<p>{NOTE}</p>")
-    return _piece(parts)
+    return _fragment(parts)
 
 
 def entry(equations: Any, name: str, i: int, j: int) -> str:
     """One entry in closed form."""
     indices = (i, j) if name in TWO else (i,)
     found = equations.term(name, *indices)
-    return _piece([row(_named(name, *indices), math.terms(sp.sympify(found)))])
+    return _fragment([row(_named(name, *indices), math.terms(sp.sympify(found)))])
 
 
 def derivation(equations: Any, as_page: bool) -> str:
-    """The derivation step by step, as a piece or as a page of its own."""
+    """The derivation step by step, as a fragment or as a page."""
     steps = equations.steps
-    return page(steps) if as_page else _piece([fragment(steps)])
+    return page(steps) if as_page else _fragment([fragment(steps)])
 
 
 def counts(robot: Robot) -> str:
@@ -91,25 +91,25 @@ def counts(robot: Robot) -> str:
         base = robot.base_parameters()
     except DynamisError as error:
         parts.append(f"<p>{escape(str(error))}</p>")
-        return _piece(parts)
+        return _fragment(parts)
     values = [f"{x:.5g}" for x in base.values]
     parts.append(f"<h4>{base.rank} base parameters of {len(robot.parameters.names)}</h4>")
     parts.append(_table(("grouping", "value"), list(zip(base.names, values, strict=True))))
-    return _piece(parts)
+    return _fragment(parts)
 
 
 def row(left: str, terms: Iterable[Any]) -> str:
     """One equation; every term is a formula of its own, so that lines can break between them."""
     found = [_broken(term) for term in terms]
-    first = signed([pieces[0] for pieces in found])
-    spaced = [first[0], *(f"{piece[0]} \\; {piece[1:]}" for piece in first[1:])]
-    pieces = [p for one, head in zip(found, spaced, strict=True) for p in (head, *one[1:])]
-    inside = " ".join(f"<math>{mathml(p)}</math>" for p in (f"{left} =", *pieces))
+    first = signed([parts[0] for parts in found])
+    spaced = [first[0], *(f"{part[0]} \\; {part[1:]}" for part in first[1:])]
+    parts = [p for one, head in zip(found, spaced, strict=True) for p in (head, *one[1:])]
+    inside = " ".join(f"<math>{mathml(p)}</math>" for p in (f"{left} =", *parts))
     return f'<div class="row">{inside}</div>'
 
 
 def _broken(term: Any) -> list[str]:
-    """A term in LaTeX; a long one that holds a sum in pieces, which open with their signs."""
+    """A term in LaTeX; a long product with a sum is split at the signs of its terms."""
     whole = math.latex(term)
     sums = [x for x in term.args if isinstance(x, sp.Add)] if isinstance(term, sp.Mul) else []
     if len(whole) <= LONG or len(sums) != 1:
@@ -117,7 +117,7 @@ def _broken(term: Any) -> list[str]:
     factor = sp.Mul(*(x for x in term.args if x is not sums[0]))
     before = "-" if factor == -1 else math.latex(factor)
     inner = signed([math.latex(x) for x in math.terms(sums[0])])
-    spaced = [f"{piece[0]} \\; {piece[1:]}" for piece in inner[1:]]
+    spaced = [f"{part[0]} \\; {part[1:]}" for part in inner[1:]]
     return [f"{before} (", inner[0], *spaced[:-1], f"{spaced[-1]} )"]
 
 
@@ -142,12 +142,12 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return f"<table><tr>{top}</tr>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"
 
 
-def _piece(parts: Sequence[str]) -> str:
+def _fragment(parts: Sequence[str]) -> str:
     style = templates.text(__package__, "formulas.css")
     text = f'<style>\n{style}</style><div class="dy-eq">{"".join(parts)}</div>'
     if len(text) > LONGEST:
         raise OptionError(
-            f"this is {len(text) // 1000} thousand characters, more than a column holds",
+            f"the result has {len(text) // 1000} thousand characters, too many to show",
             "choose one entry, or download the derivation",
         )
     return text
@@ -167,7 +167,7 @@ class Question:
     entry: str = "M"
     i: int = 0
     j: int = 0
-    page: bool = False  # a page of its own instead of a piece of one
+    page: bool = False  # a page instead of a fragment
 
     @classmethod
     def of(cls, robot: Robot, show: str, **options: Any) -> "Question":
@@ -197,7 +197,7 @@ def asked(question: Question, gone: threading.Event, patience: float = PATIENCE)
         said.seek(0)
         text = said.read()
     if process.returncode != 0:
-        raise OptionError("the derivation did not end well", "choose one entry instead")
+        raise OptionError("the derivation failed", "choose one entry instead")
     answer = json.loads(text)
     if "error" in answer:
         raise OptionError(answer["error"], answer.get("hint"))
@@ -208,7 +208,7 @@ def _wait(process: subprocess.Popen, gone: threading.Event, patience: float) -> 
     end = time.monotonic() + patience
     while process.poll() is None:
         if gone.wait(0.05):
-            raise OptionError("nobody waits for it any more")
+            raise OptionError("the tab was closed")
         if time.monotonic() > end:
             raise OptionError(
                 f"it takes longer than {patience:g} s",
@@ -217,8 +217,7 @@ def _wait(process: subprocess.Popen, gone: threading.Event, patience: float) -> 
 
 
 def answered(question: Question) -> str:
-    """The answer, here and now."""
-
+    """The answer, computed in this process."""
     with tempfile.TemporaryDirectory(prefix="dynamis-") as folder:
         path = Path(folder) / "robot.toml"
         path.write_text(question.robot, encoding="utf-8")
@@ -226,7 +225,7 @@ def answered(question: Question) -> str:
     if question.show == "counts":
         return counts(robot)
     if question.show not in SHOWS:
-        raise OptionError(f"there is nothing to show as {question.show!r}")
+        raise OptionError(f"show is {question.show!r}, expected one of {', '.join(SHOWS)}")
     found = robot.equations(question.method)
     if question.show == "derivation":
         return derivation(found, question.page)

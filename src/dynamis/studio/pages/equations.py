@@ -15,7 +15,7 @@ SHOWN = {
     "Counts and base parameters": "counts",
 }
 QUANTITIES = {"M": "M", "C": "C", "g": "g", "tau": "tau"}
-SHORT = 3  # joints up to which all equations are a pleasure to read
+SHORT = 3  # joints up to which all equations are shown by default
 
 
 class EquationsPanel:

@@ -1,4 +1,4 @@
-"""What the Simulate page asks for: a fall, or a move under a controller; and doing it."""
+"""Simulations of the Simulate page: free motion, or a move under a controller."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -32,7 +32,7 @@ def frictionless(robot: Robot) -> Robot:
     return _with_friction(robot, [Friction()] * len(robot.model.links))
 
 
-def rubbing(robot: Robot, torque: Any) -> Robot:
+def with_friction(robot: Robot, torque: Any) -> Robot:
     """With viscous and Coulomb friction, 3 % each of a usual `torque` per joint (n,)."""
     sizes = iter(0.03 * np.asarray(torque, float))
     friction = [

@@ -1,4 +1,4 @@
-"""Things to take home, as bytes: files are written to a private folder and read back."""
+"""The Export page: robot, code, controller, run and report as files."""
 
 import io
 import tempfile
@@ -14,7 +14,7 @@ from ...errors import DynamisWarning, OptionError
 from ...realtime.export import export_controller
 from ...trajectory.trajectory import Trajectory
 from ..server.job import Job, Say
-from ..server.session import Session, Workbench
+from ..server.session import Results, Session
 from .chart import stem
 
 
@@ -49,11 +49,9 @@ def zipped(name: str, write: Callable[[Path], Any]) -> bytes:
         return memory.getvalue()
 
 
-# the Export page: the robot, its code, the controller, the run and the report as files
-
 TARGETS = {"C": "c", "MATLAB, Octave": "matlab", "CasADi": "casadi"}
 KERNELS = {
-    "dynamics, both ways": ("inverse_dynamics", "forward_dynamics"),
+    "inverse and forward dynamics": ("inverse_dynamics", "forward_dynamics"),
     "inverse dynamics": ("inverse_dynamics",),
     "forward dynamics": ("forward_dynamics",),
     "M, C qd and g": ("mass_matrix", "coriolis_matrix", "gravity_torque"),
@@ -65,10 +63,10 @@ Make = Callable[[], tuple[str, bytes]]
 
 
 class ExportPanel:
-    """A button per thing; what goes wrong stands below it."""
+    """A button per file, with errors below it."""
 
     def __init__(self, session: Session):
-        self.session, self.bench = session, Workbench.of(session)
+        self.session, self.bench = session, Results.of(session)
         self.gui = gui = session.client.gui
         with gui.add_folder("Robot"):
             self._buttons(
@@ -80,7 +78,7 @@ class ExportPanel:
             self._buttons({"Functions (.zip)": self._kernels})
             self.sample_time = gui.add_dropdown("Sample (ms)", SAMPLE_TIMES, initial_value="5")
             self.inside = gui.add_checkbox(
-                "Reference", False, hint="put the motion of the run inside the controller"
+                "Reference", False, hint="include the trajectory of the run in the controller"
             )
             self._buttons({"Controller (.zip)": self._controller})
         with gui.add_folder("Results"):
@@ -112,11 +110,11 @@ class ExportPanel:
         return stem(self.session.robot.name)
 
     def _robot(self, kind: str) -> Make:
-        def make() -> tuple[str, bytes]:
-            name = f"{self._stem}.{kind}"
-            return name, one_file(name, self.session.robot.save)
+        return lambda: self._file(f".{kind}", self.session.robot.save)
 
-        return make
+    def _file(self, ending: str, write: Callable[[Path], Any]) -> tuple[str, bytes]:
+        name = self._stem + ending
+        return name, one_file(name, write)
 
     def _kernels(self) -> tuple[str, bytes]:
         target, robot = self._target(), self.session.robot
@@ -130,14 +128,12 @@ class ExportPanel:
     def _controller(self) -> tuple[str, bytes]:
         controller, run, target = self.bench.controller, self.bench.run, self._target()
         if not isinstance(controller, Controller) or run is None:
-            raise OptionError(
-                "there is no controller yet", "run a move on the Simulate page: its law is exported"
-            )
+            raise OptionError("there is no controller yet", "run a move on the Simulate page first")
         reference = self.bench.reference if self.inside.value else None
         if reference is not None and not isinstance(reference, Trajectory):
             raise OptionError(
-                "this controller goes to a point, which is no motion to put inside",
-                "leave Reference out",
+                "this controller has a target point, not a trajectory",
+                "switch Reference off",
             )
         folder = f"{self._stem}_controller_{target}"
 
@@ -152,16 +148,14 @@ class ExportPanel:
     def _run(self) -> tuple[str, bytes]:
         run = self.bench.run
         if run is None:
-            raise OptionError("nothing has run yet", "run something on the Simulate page")
-        name = f"{self._stem}_run.csv"
-        return name, one_file(name, run.save)
+            raise OptionError("there is no run yet", "run a simulation on the Simulate page first")
+        return self._file("_run.csv", run.save)
 
     def _report(self) -> tuple[str, bytes]:
         estimate = self.bench.estimate
         if estimate is None:
-            raise OptionError("nothing is identified yet", "use the Identify page")
-        name = f"{self._stem}_identification.html"
-        return name, one_file(name, estimate.report)
+            raise OptionError("there is no identified model yet", "use the Identify page first")
+        return self._file("_identification.html", estimate.report)
 
     def _target(self) -> str:
         if self.target.value not in TARGETS:

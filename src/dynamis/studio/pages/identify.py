@@ -1,15 +1,158 @@
-"""The Identify page: from a log of the arm to a model of it."""
+"""The Identify page: a model identified from a log."""
 
+import io
+import re
+import tempfile
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ...errors import OptionError
-from ...identify import ESTIMATORS, FRICTIONS, Estimate, Log, identify
+from ...control import ComputedTorque
+from ...errors import DynamisError, FileError, OptionError
+from ...excite.design import excite
+from ...identify import ESTIMATORS, FRICTIONS, Estimate, identify
+from ...logs.log import Log
+from ...logs.read import read_log
+from ...robot import Robot
+from ...simulation import Sensors, simulate
 from ..server.job import Job
-from ..server.session import Session, Workbench, plain, shown_error
+from ..server.session import Results, Session, plain, shown_error
 from .chart import Chart, markdown_table
-from .logs import LARGEST_FILE, Trial, uploaded_log
+from .experiment import has_friction, heavier, with_friction
+
+HARMONICS, ITERATIONS = 5, 25
+STEP, SAMPLE = 1e-3, 2e-3  # s
+ENCODER = 2e-5  # rad or m per count
+BANDWIDTH = 25.0  # rad/s
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Settings of a simulated log: seconds, and the deviations of the arm from its description."""
+
+    period: float = 6.0
+    heavier: float = 10.0  # percent
+    noise: float = 1.0  # percent of the largest torque
+
+    def log(self, robot: Robot, say: Callable[[str], None]) -> Log:
+        """Design the motion, simulate it, and keep what the sensors gave."""
+        say("Designing an exciting motion …")
+        motion = excite(
+            robot, HARMONICS, self.period, starts=1, max_iterations=ITERATIONS, progress=False
+        )
+        largest = np.maximum(motion.demand.tau, 1e-6)
+        real = heavier(robot, self.heavier)
+        if not has_friction(real):
+            real = with_friction(real, largest)
+        say("Simulating it …")
+        run = simulate(
+            real,
+            self.period,
+            STEP,
+            motion.trajectory(0.0).q,
+            controller=ComputedTorque.from_bandwidth(BANDWIDTH, sample_time=SAMPLE),
+            reference=motion.trajectory,
+            sensors=Sensors(encoder=ENCODER, torque_noise=self.noise / 100.0 * largest),
+            progress=False,
+        )
+        if run.message or run.measured is None:
+            raise OptionError(f"the motion could not be simulated: {run.message}")
+        seen = run.measured
+        return Log(t=seen.t, q=seen.q, tau=seen.tau, name=f"{robot.name}, simulated")
+
+
+# Uploaded logs: untrusted bytes of CSV, npz or Parquet. The declared size is checked before
+# anything is read; nothing is unpickled (by `read_log`). Files are in a private folder while read.
+
+LARGEST_FILE = 50 * 1024**2  # bytes of a file
+UNPACKED = 200 * 1024**2  # bytes of all its arrays
+MOST_ARRAYS = 1_000
+KINDS = (".csv", ".tsv", ".txt", ".npz", ".parquet", ".pq")
+LONGEST_NAME = 60
+
+
+def uploaded_log(name: str, content: bytes, robot: Robot) -> Log:
+    """The log in a file of that name."""
+    shown, kind = safe_name(name)
+    if kind not in KINDS:
+        raise FileError(f"{shown!r} is no log, expected a file that ends in {', '.join(KINDS)}")
+    if len(content) > LARGEST_FILE:
+        raise FileError(
+            f"{shown!r} has {len(content) / 1024**2:.0f} MB, expected at most "
+            f"{LARGEST_FILE // 1024**2} MB",
+            "take every k-th row, or identify with dy.identify",
+        )
+    if not content:
+        raise FileError(f"{shown!r} is empty")
+    if kind == ".npz":
+        _check_archive(content, shown)
+    if kind in (".parquet", ".pq"):
+        _check_parquet(content, shown)
+    with tempfile.TemporaryDirectory(prefix="dynamis-") as folder:
+        path = Path(folder) / shown
+        path.write_bytes(content)
+        try:
+            return read_log(path, robot=robot, name=shown)
+        except DynamisError as error:
+            text, _, hint = str(error).replace(f"{folder}/", "").partition("\nhint: ")
+            raise FileError(text, hint or None) from None
+
+
+def safe_name(name: str) -> tuple[str, str]:
+    """A file name of letters, digits and few marks, and its ending in lower case."""
+    last = re.split(r"[\\/]", str(name))[-1]
+    stem, dot, kind = last.rpartition(".")
+    if not dot:
+        stem, kind = last, ""
+    clean, ending = (re.sub(r"[^A-Za-z0-9_-]+", "_", x) for x in (stem, kind.lower()))
+    clean = clean.strip("_")[:LONGEST_NAME] or "log"
+    return (f"{clean}.{ending[:10]}", f".{ending}") if ending else (clean, "")
+
+
+def _check_archive(content: bytes, name: str) -> None:
+    """Refuse an archive that unpacks to more than the limits."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            sizes = [member.file_size for member in archive.infolist()]
+    except Exception as error:  # whatever a damaged archive makes the reader raise
+        raise FileError(
+            f"{name} is not an .npz archive: {str(error)[:100]}",
+            "is it really what numpy.savez wrote?",
+        ) from None
+    if len(sizes) > MOST_ARRAYS:
+        raise FileError(f"{name} holds {len(sizes)} arrays, expected at most {MOST_ARRAYS}")
+    _check_size(sum(sizes), name)
+
+
+def _check_parquet(content: bytes, name: str) -> None:
+    from ...lazy import package
+
+    parquet = package("pyarrow.parquet", "pyarrow", "reading .parquet", "logs")
+    try:
+        about = parquet.ParquetFile(io.BytesIO(content)).metadata
+        values = 0
+        for group in range(about.num_row_groups):
+            rows = about.row_group(group)
+            values += sum(rows.column(k).num_values for k in range(rows.num_columns))
+        packed = about.num_rows * about.num_columns
+    except Exception as error:
+        raise FileError(f"{name} cannot be read as Parquet: {str(error)[:100]}") from None
+    if about.num_columns > MOST_ARRAYS:
+        raise FileError(f"{name} has {about.num_columns} columns, expected at most {MOST_ARRAYS}")
+    _check_size(8 * max(values, packed), name)
+
+
+def _check_size(size: int, name: str) -> None:
+    if size > UNPACKED:
+        raise FileError(
+            f"{name} unpacks to {size / 1024**2:.0f} MB, expected at most {UNPACKED // 1024**2} MB",
+            "a log of ten minutes at 1 kHz has about 100 MB",
+        )
+
 
 LARGEST = 12  # parameters in the table
 LONGEST = 46  # characters of a name there
@@ -17,10 +160,10 @@ BETWEEN = "\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}"
 
 
 class IdentifyPanel:
-    """A log (uploaded, or made from this robot), the choices, and what comes out."""
+    """A log (uploaded or simulated), the options, and the result."""
 
     def __init__(self, session: Session):
-        self.session, self.bench = session, Workbench.of(session)
+        self.session, self.bench = session, Results.of(session)
         self._keeping = False  # while the identified robot takes the place of the first one
         gui = session.client.gui
         with gui.add_folder("Log"):
@@ -28,12 +171,12 @@ class IdentifyPanel:
             self.period = gui.add_slider("Seconds", 2.0, 20.0, 1.0, 6.0)
             self.heavier = gui.add_slider(
                 "Heavier (%)", -30.0, 50.0, 1.0, 10.0,
-                hint="how much heavier than described the simulated arm is",
+                hint="additional mass of the simulated arm",
             )  # fmt: skip
             self.noise = gui.add_slider(
                 "Noise (%)", 0.0, 10.0, 0.5, 1.0, hint="of the largest torque of a joint"
             )
-            self.make = gui.add_button("Make one from this robot")
+            self.make = gui.add_button("Simulate a log")
             self.log_job = Job(session, gui.add_markdown("No log yet."))
         with gui.add_folder("Model"):
             self.friction = gui.add_dropdown(
@@ -44,7 +187,7 @@ class IdentifyPanel:
             )
             self.prior = gui.add_slider(
                 "Prior (rows)", 0.0, 200.0, 1.0, 10.0,
-                hint="rows of data that the described robot is worth",
+                hint="weight of the described robot, in rows of data",
             )  # fmt: skip
             self.button = gui.add_button("Identify")
             self.job = Job(session, gui.add_markdown("", visible=False))
@@ -92,7 +235,7 @@ class IdentifyPanel:
     def _make(self) -> None:
         robot = self.session.robot
         trial = Trial(*(float(x.value) for x in (self.period, self.heavier, self.noise)))
-        self.log_job.start("making a log", lambda say: trial.log(robot, say), self._got)
+        self.log_job.start("simulating a log", lambda say: trial.log(robot, say), self._got)
 
     def _got(self, log: Log) -> None:
         n = self.session.robot.n
@@ -115,7 +258,7 @@ class IdentifyPanel:
 
         def work(say: Any) -> Estimate:
             if log is None:
-                raise OptionError("there is no log yet", "upload one, or make one from this robot")
+                raise OptionError("there is no log yet", "upload or simulate one")
             estimator = self.estimator.value
             return identify(
                 robot,
@@ -155,25 +298,25 @@ class IdentifyPanel:
         with self.session.lock, self.session.shown_at(self.job.place):
             estimate = self.bench.estimate
             if estimate is None:
-                raise OptionError("nothing is identified yet")
+                raise OptionError("there is no identified model yet")
             self._keeping = True
             try:
                 self.session.change_robot(estimate.robot, keep_pose=True)
             finally:
                 self._keeping = False
-            self.session.say("The arm is the identified one now", repr(estimate))
+            self.session.say("Using the identified model", repr(estimate))
 
 
 def summary(estimate: Estimate) -> str:
-    """The fair figure first, then joint by joint."""
+    """The held-out error, then the errors of each joint."""
     fit, fair = estimate.training[0], estimate.held_out
-    body = "could be built" if estimate.is_physical else "**could not be built**"
+    body = "is" if estimate.is_physical else "**is not**"
     lines = []
     if fair is not None:
         lines.append(f"Held out: **{100 * fair.relative_error_overall:.2f} %** relative error.")
     lines.append(
         f"{len(estimate.names)} unknowns, {plain(estimate.friction)} friction, condition "
-        f"{estimate.condition_number:.3g}. The arm {body}."
+        f"{estimate.condition_number:.3g}. The model {body} physically consistent."
     )
     seen = fit.relative_error if fair is None else fair.relative_error
     rows = [
@@ -190,7 +333,7 @@ def parameters(estimate: Estimate) -> str:
     order = np.argsort(-np.abs(estimate.values), kind="stable")[:LARGEST]
     known = zip(estimate.values[order], estimate.standard_deviations[order], strict=True)
     names = [_short(estimate.names[k]) for k in order]
-    rows = [(name, _with_spread(*one)) for name, one in zip(names, known, strict=True)]
+    rows = [(name, _with_deviation(*one)) for name, one in zip(names, known, strict=True)]
     many = f"The {len(rows)} largest of {len(estimate.names)} parameters"
     return f"**{many}**\n\n" + markdown_table(("parameter", "value ± std"), rows, 1)
 
@@ -200,9 +343,9 @@ def _short(name: str) -> str:
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
-def _with_spread(value: float, spread: float) -> str:
-    """As many digits as the spread leaves."""
-    if not np.isfinite(spread) or spread <= 0.0:
-        return f"{value:.4g}{BETWEEN}{spread:.1g}"
-    digits = int(np.clip(np.floor(np.log10(max(abs(value), spread) / spread)) + 2, 1, 8))
-    return f"{value:.{digits}g}{BETWEEN}{spread:.1g}"
+def _with_deviation(value: float, deviation: float) -> str:
+    """As many digits as the deviation leaves."""
+    if not np.isfinite(deviation) or deviation <= 0.0:
+        return f"{value:.4g}{BETWEEN}{deviation:.1g}"
+    digits = int(np.clip(np.floor(np.log10(max(abs(value), deviation) / deviation)) + 2, 1, 8))
+    return f"{value:.{digits}g}{BETWEEN}{deviation:.1g}"

@@ -1,20 +1,299 @@
-"""Which robot: from the catalogue, from a file, edited, mounted and loaded; what is dubious."""
+"""The Robot page: catalogue, files, editors, findings."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
+from ...errors import DynamisError, ModelError
 from ...model.catalogue import names
 from ...model.formats.tables import LARGEST
-from ...robot import load
+from ...model.link import Link
+from ...robot import Robot, load
 from ..scene.meshes import Visuals
 from ..server.session import Session, plain, shown_error
 from ..server.throttle import Soon
 from ..server.uploads import uploaded_robot
-from .dh_editor import DhEditor, LoadEditor, ValuesEditor
+from .chart import markdown_table, typed
+
+# a text field with its error below
+
+REST = 0.35  # s without a key before the text counts
+
+
+class Field:
+    """A text field: `change` gets the text, and raises if it is wrong."""
+
+    def __init__(self, session: Session, label: str, change: Callable[[str], None]):
+        gui = session.client.gui
+        self._session, self._change = session, change
+        self._busy, self._text = False, ""  # what was shown, or taken, last
+        self.input = gui.add_text(label, "")
+        self.error = gui.add_markdown("", visible=False)
+        self._soon = Soon(self._apply, REST, restart=True)
+        session.on_close(self._soon.end)
+        self.input.on_update(self._typed)
+
+    def _typed(self, event: Any) -> None:
+        if event.client is not None:  # else: we set it
+            self._soon.ask()
+
+    def _apply(self) -> None:
+        with self._session.shown_at(self.error):
+            self._busy, self._text = True, self.input.value
+            try:
+                self._change(self._text)
+            finally:
+                self._busy = False
+
+    def set(self, text: str, label: str, disabled: bool = False, *, another: bool = False) -> None:
+        """Show a text, unless it is being typed; of `another` thing in any case."""
+        self.input.label, self.input.disabled = label, disabled
+        if another:
+            self._soon.cancel()
+        typing = self._soon.pending or self.input.value != self._text  # its event is on its way
+        if another or not (self._busy or typing):
+            self.input.value = self._text = text
+            self.error.content, self.error.visible = "", False
+
+    def visible(self, shown: bool) -> None:
+        """Show or hide it."""
+        self.input.visible = shown
+        self.error.visible = shown and bool(self.error.content)
+
+
+HOW = "Numbers, or text such as pi/2, 90 deg or a symbol that has a value:"
+
+
+class DhEditor:
+    """The whole table, and the fields of one link of it."""
+
+    def __init__(self, session: Session):
+        self.session = session
+        gui = session.client.gui
+        self.table = gui.add_markdown("")
+        self.convert = gui.add_button_group(
+            "As DH table", ("standard", "modified"), hint="Convert the URDF to a DH table"
+        )
+        self.convert_error = gui.add_markdown("", visible=False)
+        self.how = gui.add_markdown(HOW)
+        self.link = gui.add_dropdown("Link", tuple(session.robot.link_names))
+        self.fields = {
+            name: Field(session, name, lambda text, name=name: self._edit(name, text))
+            for name in ("a", "alpha", "constant", "offset", "mass", "com")
+        }
+        self.link.on_update(lambda _: self._show_link(another=True))
+        self.convert.on_click(lambda _: self._convert())
+        session.on_robot(self.show)
+        self.show()
+
+    def show(self) -> None:
+        """Follow the robot."""
+        model = self.session.robot.model
+        is_dh = model.convention != "urdf"
+        self.table.content = _table_text(self.session.robot)
+        self.convert.visible = not is_dh
+        self.convert_error.visible = False
+        self.link.visible = self.how.visible = is_dh
+        for field in self.fields.values():
+            field.visible(is_dh)
+        if is_dh:
+            if self.link.options != model.link_names:
+                self.link.options = model.link_names
+            self._show_link(another=not self.session.kept)
+
+    def _chosen(self) -> Link:
+        model = self.session.robot.model
+        name = self.link.value
+        index = model.link_names.index(name) if name in model.link_names else 0
+        return model.links[index]
+
+    def _show_link(self, another: bool) -> None:
+        with self.session.lock:
+            link = self._chosen()
+            constant, unit = ("d", "m") if link.joint == "revolute" else ("theta", "rad")
+            moving = "rad" if link.joint == "revolute" else "m"
+            value = typed(getattr(link, constant), constant == "theta")
+            free = link.linear is None  # else: mass and com are part of ten parameters
+            mass = link.mass if link.linear is None else link.linear[0]
+            for name, text, label, disabled in (
+                ("a", typed(link.a), "a (m)", False),
+                ("alpha", typed(link.alpha, True), "alpha (rad)", False),
+                ("constant", value, f"{constant} ({unit})", False),
+                ("offset", typed(link.offset, moving == "rad"), f"offset ({moving})", False),
+                ("mass", typed(mass), "mass (kg)", not free),
+                ("com", _com(link), "com (m)", not free or link.com_factor is not None),
+            ):
+                self.fields[name].set(text, label, disabled, another=another)
+
+    def _edit(self, name: str, text: str) -> None:
+        robot, link = self.session.robot, self._chosen()
+        key, value = name, text
+        if name == "constant":
+            key = "d" if link.joint == "revolute" else "theta"
+        if name == "com":
+            value = text.replace(",", " , ").split(",") if "," in text else text.split()
+            if len(value) != 3:
+                raise ModelError(f"com is {text!r}, expected three numbers with commas")
+        new: Any = {key: [x.strip() for x in value] if name == "com" else value}
+        changed = replace(link, **new)
+        links = tuple(changed if x.name == link.name else x for x in robot.model.links)
+        if changed != link:
+            edited = Robot(replace(robot.model, links=links))
+            self.session.change_robot(edited, keep_pose=True)
+
+    def _convert(self) -> None:
+        with self.session.shown_at(self.convert_error):
+            robot = self.session.robot.to_dh(self.convert.value)
+            self.session.change_robot(robot, keep_pose=True)
+
+
+def _com(link: Link) -> str:
+    if link.com_factor is not None:
+        return f"{typed(link.com_factor)} p"
+    if link.linear is not None:
+        return "by linear parameters"
+    return ", ".join(typed(x) for x in link.com or (0.0, 0.0, 0.0))
+
+
+def _table_text(robot: Robot) -> str:
+    try:
+        table = robot.dh()
+    except DynamisError as error:
+        return f"This robot is a URDF, without a DH table. {plain(str(error))}"
+    (joint, _, *columns), *rows = table.cells()
+    text = markdown_table((joint, *columns), [(row[0], *row[2:]) for row in rows], right=4)
+    said = f"**{table.convention.capitalize()}** convention, m and rad."
+    if robot.model.convention == "urdf":
+        said = "A URDF gives joints by poses and axes. As a DH table it is:"
+    return "\n\n".join([said, text, *(plain(note) for note in table.notes())])
+
+
+# gravity and payload
+
+G = 9.81
+MOUNTED = {
+    "floor": (0.0, 0.0, -G),
+    "wall": (-G, 0.0, 0.0),
+    "ceiling": (0.0, 0.0, G),
+    "zero": (0.0, 0.0, 0.0),
+}
+OWN = "custom"
+
+
+class LoadEditor:
+    """Gravity by the mounting or by its vector, payload by mass and centre of mass."""
+
+    def __init__(self, session: Session):
+        self.session = session
+        gui = session.client.gui
+        zero = (0.0, 0.0, 0.0)
+        self.mounted = gui.add_dropdown("Mounted on", (OWN, *MOUNTED))
+        self.gravity = gui.add_vector3(
+            "Gravity", zero, step=0.01, hint="Free fall in the base's frame, m/s²"
+        )
+        self.mass = gui.add_number("Payload (kg)", 0.0, min=0.0, step=0.001)
+        self.com = gui.add_vector3("Payload at", zero, step=0.001, hint="In the tool frame, m")
+        self.error = gui.add_markdown("", visible=False)
+        self._soon = Soon(self._apply, REST, restart=True)
+        session.on_close(self._soon.end)
+        self.mounted.on_update(self._mount)
+        for field in (self.gravity, self.mass, self.com):
+            field.on_update(lambda event: event.client is not None and self._soon.ask())
+        self._had: tuple[Any, ...] = (None,) * 4  # what the robot had when the fields were set last
+        self._of: str | None = None
+        session.on_robot(self.show)
+        self.show()
+
+    def show(self) -> None:
+        """Follow the robot, but for fields that were changed and are still on their way."""
+        robot = self.session.robot
+        gravity = tuple(float(x) for x in robot.gravity)
+        mass, com = _load(robot)
+        fields = (self.gravity, self.mounted, self.mass, self.com)
+        mounted = next((k for k, g in MOUNTED.items() if g == gravity), OWN)
+        has = (gravity, mounted, mass, com)
+        for field, value, before in zip(fields, has, self._had, strict=True):
+            if robot.name != self._of or field.value == before:
+                field.value = value
+        self._had, self._of = has, robot.name
+
+    def _mount(self, event: Any) -> None:
+        if event.client is not None and self.mounted.value in MOUNTED:
+            self.gravity.value = MOUNTED[self.mounted.value]
+            self._apply()
+
+    def _apply(self) -> None:
+        with self.session.shown_at(self.error):
+            robot = self.session.robot
+            before = tuple(float(x) for x in robot.gravity), _load(robot)
+            wanted = self.gravity.value, (self.mass.value, self.com.value)
+            if wanted[0] != before[0]:
+                robot = robot.with_gravity(wanted[0])
+            if wanted[1] != before[1]:
+                mass, com = wanted[1]
+                robot = robot.with_payload(mass, com) if mass else _bare(robot)
+            if wanted != before:
+                self.session.change_robot(robot, keep_pose=True)
+
+
+def _load(robot: Robot) -> tuple[float, tuple[float, float, float]]:
+    """Mass and centre of mass of what the tool carries."""
+    load = robot.model.payload
+    if load is None:
+        return 0.0, (0.0, 0.0, 0.0)
+    from ...model.quantity import resolve
+
+    mass, *com = (float(resolve(x, robot.model.values)) for x in (load.mass, *load.com))
+    return mass, tuple(np.array(com).tolist())  # type: ignore[return-value]
+
+
+def _bare(robot: Robot) -> Robot:
+    return Robot(replace(robot.model, payload=None))
+
+
+# values of the symbols of a robot
+
+
+class ValuesEditor:
+    """One symbol at a time; hidden where the robot has none. The symbols stay."""
+
+    def __init__(self, session: Session):
+        self.session = session
+        gui = session.client.gui
+        self.folder = gui.add_folder("Values of symbols")
+        with self.folder:
+            self.symbol = gui.add_dropdown("Symbol", ("",))
+            self.value = Field(session, "value", self._edit)
+        self.symbol.on_update(lambda _: self._show_value(another=True))
+        session.on_robot(self.show)
+        self.show()
+
+    def show(self) -> None:
+        """Follow the robot."""
+        symbols = self.session.robot.model.symbols
+        self.folder.visible = bool(symbols)
+        if symbols:
+            if self.symbol.options != symbols:
+                self.symbol.options = symbols
+            self._show_value(another=not self.session.kept)
+
+    def _show_value(self, another: bool) -> None:
+        with self.session.lock:
+            values = self.session.robot.model.values
+            given = values.get(self.symbol.value)
+            text = "" if given is None else typed(given)
+            self.value.set(text, self.symbol.value, another=another)
+
+    def _edit(self, text: str) -> None:
+        given: Any = {self.symbol.value: text}
+        self.session.change_robot(self.session.robot.with_values(**given), keep_pose=True)
+
 
 OTHER = "a file"
 MOST_SKIPPED = 8  # visuals that are not drawn, listed
-APART = "its bodies: an uploaded file comes without its meshes; `dynamis studio FILE` draws them"
+APART = "its meshes: they are not uploaded with the file; `dynamis studio FILE` shows them"
 
 
 class RobotPanel:
@@ -99,4 +378,4 @@ def _listed(findings: list, skipped: Sequence[str]) -> str:
     lines += [f"- **not drawn**, {plain(text)}" for text in skipped[:MOST_SKIPPED]]
     if len(skipped) > MOST_SKIPPED:
         lines.append(f"- **not drawn**, {len(skipped) - MOST_SKIPPED} more")
-    return "\n".join(lines) or "Nothing is dubious."
+    return "\n".join(lines) or "No findings."

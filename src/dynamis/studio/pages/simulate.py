@@ -1,4 +1,4 @@
-"""The Simulate page: let the arm fall or move it under a controller, and watch."""
+"""The Simulate page: free motion, or motion under a controller."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -9,12 +9,12 @@ from ...control import Controller
 from ...simulation import Run
 from ..scene.player import Player
 from ..server.job import Job
-from ..server.session import Session, Workbench, plain
+from ..server.session import Results, Session, plain
 from .chart import Chart, markdown_table
 from .experiment import LAWS, USES, Experiment, Gains, target, targets
 
 STEPS = ("0.1", "0.5", "1", "2", "5")  # ms
-FALL, MOVE = "Fall from the pose set", "Move to a target"
+FALL, MOVE = "Free motion", "Move to a target"
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class SimulatePanel:
     """Settings, a button, a player, plots and the tracking errors."""
 
     def __init__(self, session: Session):
-        self.session, self.bench = session, Workbench.of(session)
+        self.session, self.bench = session, Results.of(session)
         self._random = np.random.default_rng()
         gui = session.client.gui
         self.fields = self._settings(gui)
@@ -62,7 +62,7 @@ class SimulatePanel:
     def _settings(self, gui: Any) -> Fields:
         with gui.add_folder("Motion"):
             motion = {
-                "kind": gui.add_dropdown("What", (FALL, MOVE), hint="starts at the pose set last"),
+                "kind": gui.add_dropdown("What", (FALL, MOVE), hint="from the current pose"),
                 "target": gui.add_dropdown("Target", targets(self.session.robot)),
                 "moving": gui.add_slider("Move for (s)", 0.2, 10.0, 0.1, 2.0),
                 "duration": gui.add_slider("Duration (s)", 0.2, 20.0, 0.1, 3.0),
@@ -75,20 +75,20 @@ class SimulatePanel:
             control = {
                 "law": gui.add_dropdown("Law", tuple(LAWS)),
                 "bandwidth": gui.add_slider(
-                    "Bandwidth", 1.0, 80.0, 0.5, 20.0, hint="rad/s: the gains put the poles there"
+                    "Bandwidth", 1.0, 80.0, 0.5, 20.0, hint="rad/s, of the closed-loop poles"
                 ),
                 "damping": gui.add_slider("Damping", 0.1, 2.0, 0.05, 1.0),
                 "integral": gui.add_checkbox("Integral", False),
                 "model_error": gui.add_slider(
                     "Model error (%)", -50.0, 50.0, 1.0, 0.0,
-                    hint="how much heavier than the arm its model is",
+                    hint="mass error of the controller's model",
                 ),
                 "adaptation": gui.add_slider("Adaptation", 0.0, 20.0, 0.1, 1.0),
             }  # fmt: skip
         return Fields(**motion, **control)
 
     def _suit(self) -> None:
-        """Show the fields that count."""
+        """Show the fields that apply."""
         f = self.fields
         moves, used = f.kind.value == MOVE, USES.get(f.law.value, ())
         self.control.visible = moves
@@ -109,7 +109,7 @@ class SimulatePanel:
         self.fields.target.options = targets(self.session.robot)
 
     def asked(self) -> Experiment:
-        """What the fields say."""
+        """The simulation that the fields describe."""
         f, robot = self.fields, self.session.robot
         moves = f.kind.value == MOVE
         return Experiment(
@@ -159,7 +159,7 @@ class SimulatePanel:
     def _summary(self, run: Run, controller: Controller | None) -> str:
         said = f"{run.t[-1]:g} s, {len(run.t)} instants, largest torque {_largest(run.tau)}."
         if controller is None and run.stuck.all():
-            said += " Friction holds the arm where it is."
+            said += " Static friction holds the arm at rest."
         if controller is not None:
             gains = controller.gains(run.robot)
             shown = (f"{k} {_range(gains[k])}" for k in ("kp", "kd", "ki") if any(gains.get(k, ())))

@@ -1,4 +1,4 @@
-"""What a URDF file says its links look like: meshes beside it, boxes, cylinders, spheres."""
+"""Visual geometry of a URDF file: mesh files, boxes, cylinders, spheres."""
 
 import logging
 from collections.abc import Iterable

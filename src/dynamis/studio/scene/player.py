@@ -1,4 +1,4 @@
-"""Plays a motion in the scene: play, pause, scrub, speed; one thread while it plays."""
+"""Playback of a motion in the scene: play, pause, seek, speed; in a thread of its own."""
 
 import threading
 import time

@@ -1,11 +1,279 @@
-"""The scene of a tab: ground, light, camera, and the arm, which follows the session."""
+"""The scene of a tab: ground, light, camera, and the arm, which follows the session.
 
+Everything of one kind is one batch of instances, so that a pose is a handful of messages.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ...plots.skeleton import Skeleton, skeleton
+from ...robot import Robot
+from ...spatial.frames import matrix
 from ..server.session import Session
-from .arm import Arm
+from .meshes import Visual
+from .rotation import wxyz_of
+
+LINK, JOINT, SLIDE, TOOL = (108, 122, 137), (240, 140, 46), (62, 149, 205), (46, 160, 90)
+THICK = 0.022  # radius of a link as a part of the arm's reach
+SIDES = 24
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What of an arm is to be seen."""
+
+    links: bool = True
+    frames: bool = True
+    labels: bool = True
+    meshes: bool = True
+
+
+class Arm:
+    """An arm of one tab's scene, drawn below the node `name`."""
+
+    def __init__(
+        self, scene: Any, robot: Robot, q: np.ndarray, visuals: Any = (), name: str = "/arm"
+    ):
+        self.robot, self.scene, self.name = robot, scene, name
+        found = skeleton(robot, q)
+        self.reach, self.points = found.reach, found.points
+        self._node = scene.add_frame(name, show_axes=False)
+        self._parts: dict[str, Any] = {}
+        self._labels: list[Any] = []
+        self.shown = Shown()
+        self._draw(found)
+        self.body = Body(scene, robot, visuals, name)
+        self.body.move(found.frames)
+        self.show(self.shown)
+
+    def move(self, q: np.ndarray) -> None:
+        """Show another pose."""
+        found = skeleton(self.robot, q)
+        for kind, places in self._places(found).items():
+            part, (wxyz, position, scale) = self._parts[kind], places
+            part.batched_wxyzs, part.batched_positions = wxyz, position
+            if scale is not None:
+                part.batched_scales = scale
+        self.body.move(found.frames)
+        self._name(found)
+
+    def show(self, shown: "Shown") -> None:
+        """Show some of it."""
+        self.shown = shown
+        meshes = shown.meshes and bool(self.body)
+        self.body.visible(meshes and shown.links)
+        for kind, part in self._parts.items():
+            part.visible = shown.frames if kind == "frames" else shown.links and not meshes
+        for label, text in zip(self._labels, self._texts, strict=True):
+            label.visible = shown.labels and bool(text)
+
+    def remove(self) -> None:
+        """Take it out of the scene."""
+        self._node.remove()
+
+    def _name(self, found: Skeleton) -> None:
+        """Labels at the frames; those that coincide share one."""
+        points = np.concatenate([found.frames, found.tool[None]])[:, :3, 3]
+        texts = shared_labels(points, 0.01 * self.reach)
+        for label, point, text, before in zip(
+            self._labels, points, texts, self._texts, strict=True
+        ):
+            if text:
+                label.position = point + self._lift
+            if text != before:
+                label.text, label.visible = text, self.shown.labels and bool(text)
+        self._texts = texts
+
+    @property
+    def _lift(self) -> np.ndarray:
+        return np.array([0.0, 0.0, 0.035 * self.reach])
+
+    def _draw(self, found: Skeleton) -> None:
+        places, r = self._places(found), THICK * self.reach
+        shapes = {
+            "sticks": (_cylinder(), LINK),
+            "balls": (_ball(), LINK),
+            "turns": (_cylinder(), JOINT),
+            "slides": (_box(), SLIDE),
+            "tool": (_ball(), TOOL),
+        }
+        for kind, ((vertices, faces), colour) in shapes.items():
+            if kind not in places:
+                continue
+            wxyz, position, scale = places[kind]
+            self._parts[kind] = self.scene.add_batched_meshes_simple(
+                f"{self.name}/{kind}", vertices, faces, wxyz, position,
+                batched_scales=scale, batched_colors=colour, lod="off",
+            )  # fmt: skip
+        wxyz, position, _ = places["frames"]
+        self._parts["frames"] = self.scene.add_batched_axes(
+            f"{self.name}/frames", wxyz, position, axes_length=4.5 * r, axes_radius=0.18 * r
+        )
+        count = len(found.frames) + 1
+        self._texts = [""] * count
+        self._labels = [
+            self.scene.add_label(f"{self.name}/label{i}", "", visible=False, anchor="bottom-center")
+            for i in range(count)
+        ]
+        self._name(found)
+
+    def _places(self, found: Skeleton) -> dict[str, tuple]:
+        r = THICK * self.reach
+        start, end = found.segments[:, 0], found.segments[:, 1]
+        along = end - start
+        length = np.linalg.norm(along, axis=-1)
+        scale = np.stack([np.full_like(length, r), np.full_like(length, r), length], -1)
+        places = {
+            "sticks": (_towards(along), start, np.maximum(scale, 1e-6).astype(np.float32)),
+            "balls": (
+                _none(2 * len(start)),
+                found.segments.reshape(-1, 3),
+                _all(2 * len(start), r),
+            ),
+            "tool": (_none(1), found.tool[None, :3, 3], _all(1, 1.35 * r)),
+            "frames": (*_poses(np.concatenate([found.frames, found.tool[None]])), None),
+        }
+        kinds = np.array(found.kinds)
+        for name, kind, wide, long in (
+            ("turns", "revolute", 1.7 * r, 4.2 * r),
+            ("slides", "prismatic", 1.7 * r, 5.0 * r),
+        ):
+            here = kinds == kind
+            if here.any():
+                axes = found.axes[here]
+                size = np.tile(np.array([wide, wide, long], np.float32), (int(here.sum()), 1))
+                places[name] = (_towards(axes), found.joints[here] - 0.5 * long * axes, size)
+        return places
+
+
+def shared_labels(points: np.ndarray, near: float) -> list[str]:
+    """A text per frame, the tool last: at coinciding frames the first one names them all."""
+    names = [*(str(i) for i in range(len(points) - 1)), "tool"]
+    distance = np.linalg.norm(points[:, None] - points, axis=-1)
+    first = np.argmax(distance < near, axis=1)
+    return [
+        " ".join(names[j] for j in np.flatnonzero(first == i)) if first[i] == i else ""
+        for i in range(len(names))
+    ]
+
+
+def _all(count: int, value: float) -> np.ndarray:
+    return np.full((count, 3), value, np.float32)
+
+
+def _none(count: int) -> np.ndarray:
+    return np.tile([1.0, 0.0, 0.0, 0.0], (count, 1))
+
+
+def _poses(T: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return wxyz_of(T[:, :3, :3]), T[:, :3, 3]
+
+
+def _towards(directions: np.ndarray) -> np.ndarray:
+    """Quaternions (w first) that turn z to each direction."""
+    length = np.linalg.norm(directions, axis=-1, keepdims=True)
+    d = np.where(length > 1e-12, directions / np.maximum(length, 1e-12), [0.0, 0.0, 1.0])
+    half = np.stack([1.0 + d[:, 2], -d[:, 1], d[:, 0], np.zeros(len(d))], -1)
+    half[d[:, 2] < -1.0 + 1e-9] = [0.0, 1.0, 0.0, 0.0]
+    return half / np.linalg.norm(half, axis=-1, keepdims=True)
+
+
+def _cylinder() -> tuple[np.ndarray, np.ndarray]:
+    """Radius 1, from z = 0 to 1, with lids."""
+    a = 2 * np.pi * np.arange(SIDES) / SIDES
+    ring = np.stack([np.cos(a), np.sin(a), 0 * a], -1)
+    sides = np.concatenate([ring, ring + np.array([0, 0, 1])])
+    vertices = np.concatenate([sides, sides, [[0, 0, 0], [0, 0, 1]]])
+    i = np.arange(SIDES)
+    j, n = (i + 1) % SIDES, SIDES
+    faces = [
+        np.stack([i, j, j + n], -1),
+        np.stack([i, j + n, i + n], -1),
+        np.stack([j + 2 * n, i + 2 * n, np.full(n, 4 * n)], -1),
+        np.stack([i + 3 * n, j + 3 * n, np.full(n, 4 * n + 1)], -1),
+    ]
+    return vertices, np.concatenate(faces)
+
+
+def _ball() -> tuple[np.ndarray, np.ndarray]:
+    import trimesh
+
+    ball = trimesh.creation.icosphere(subdivisions=3)
+    return np.asarray(ball.vertices), np.asarray(ball.faces)
+
+
+def _box() -> tuple[np.ndarray, np.ndarray]:
+    """Half width 1, from z = 0 to 1."""
+    import trimesh
+
+    box = trimesh.creation.box((2.0, 2.0, 1.0))
+    return np.asarray(box.vertices) + np.array([0, 0, 0.5]), np.asarray(box.faces)
+
+
+# the bodies of a URDF's links in the scene, where the file draws them
+
+
+class Body:
+    """The visuals of a robot, drawn below the node `name`; empty where nothing fits the robot."""
+
+    def __init__(self, scene: Any, robot: Robot, visuals: Sequence[Visual], name: str):
+        places = _places(robot)
+        fitting = [v for v in visuals if v.link in places]
+        self._carrier = [places[v.link][0] for v in fitting]
+        self._offset = np.array([places[v.link][1] @ v.T for v in fitting]).reshape(-1, 4, 4)
+        self._boxes = [np.asarray(v.mesh.bounding_box.vertices) for v in fitting]
+        self._T = self._offset
+        self._nodes = [_drawn(scene, f"{name}/body{i}", v) for i, v in enumerate(fitting)]
+
+    def __bool__(self) -> bool:
+        return bool(self._nodes)
+
+    @property
+    def corners(self) -> np.ndarray:
+        """Corners of every part's box at the last pose, (M, 3)."""
+        found = [box @ T[:3, :3].T + T[:3, 3] for box, T in zip(self._boxes, self._T, strict=True)]
+        return np.array(found).reshape(-1, 3)
+
+    def move(self, frames: np.ndarray) -> None:
+        """Follow the frames of base and links."""
+        if not self._nodes:
+            return
+        T = self._T = frames[self._carrier] @ self._offset
+        wxyz = wxyz_of(T[:, :3, :3])
+        for node, quaternion, place in zip(self._nodes, wxyz, T[:, :3, 3], strict=True):
+            node.wxyz, node.position = quaternion, place
+
+    def visible(self, shown: bool) -> None:
+        """Show or hide it."""
+        for node in self._nodes:
+            node.visible = shown
+
+
+def _places(robot: Robot) -> dict[str, tuple[int, np.ndarray]]:
+    """Which frame carries each link of the URDF, and where on it: fixed joints were merged."""
+    model = robot.model
+    if model.convention != "urdf":
+        return {}
+    index = {name: i + 1 for i, name in enumerate(model.link_names)}
+    places = {name: (i, np.eye(4)) for name, i in index.items()}
+    places[model.base_name] = 0, np.eye(4)
+    for frame in model.frames:
+        carrier = 0 if frame.link is None else index[frame.link]
+        places[frame.name] = carrier, np.array(matrix(frame.pose.frame(model.values)))
+    return places
+
+
+def _drawn(scene: Any, name: str, visual: Visual) -> Any:
+    if visual.colour is None:
+        return scene.add_mesh_trimesh(name, visual.mesh)
+    return scene.add_mesh_simple(
+        name, np.asarray(visual.mesh.vertices), np.asarray(visual.mesh.faces),
+        color=visual.colour, flat_shading=True,
+    )  # fmt: skip
+
 
 WIDE, PANEL = 700, 400  # pixels: pages with the panel at the side, and how much of them it takes
 SHEET = 0.6  # of a narrow page's height

@@ -1,9 +1,9 @@
-"""The door of the studio: a thin proxy that lets in only whom it knows.
+"""Access control of the studio: a proxy that passes on authorised requests only.
 
-A page of any web site can make the browser of whoever visits it talk to 127.0.0.1. So before a
-byte reaches the studio, the request must name a host that is ours (else: DNS rebinding), come from
-our own page (Origin), and carry the token where one is asked for. One request per connection; what
-is not a GET is refused, and only fields that the studio needs are passed on.
+A page of any web site can make a visitor's browser send requests to 127.0.0.1. So before a byte
+reaches the studio, the request must name its host (against DNS rebinding), come from its own page
+(Origin), and carry the token if there is one. One request per connection; only GET is answered,
+and only fields that the studio needs are passed on.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl
 
-# who may talk to the studio: what a request says of itself, and what of that is accepted
+# requests, and the rules that accept them
 
 LOCAL = ("127.0.0.1", "localhost", "[::1]")
 NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -27,7 +27,7 @@ TARGET = re.compile(r"/[\x21-\x7e]*")
 
 
 class Refusal(Exception):  # noqa: N818 - it is an answer, not an error
-    """Why a request is turned away."""
+    """Status and reason of a refused request."""
 
     def __init__(self, status: str, why: str):
         super().__init__(why)
@@ -64,9 +64,9 @@ def parsed(head: bytes) -> Request:
         first, *rest = head.decode("ascii").split("\r\n")
         method, target, version = first.split(" ")
     except ValueError:
-        raise Refusal("400 Bad Request", "this is not a request") from None
+        raise Refusal("400 Bad Request", "not an HTTP request") from None
     if version not in ("HTTP/1.1", "HTTP/1.0"):
-        raise Refusal("400 Bad Request", f"{version[:20]!r} is not spoken here")
+        raise Refusal("400 Bad Request", f"{version[:20]!r} is not supported")
     if not TARGET.fullmatch(target):
         raise Refusal("400 Bad Request", "the address is malformed")
     fields: dict[str, str] = {}
@@ -74,14 +74,14 @@ def parsed(head: bytes) -> Request:
         name, colon, value = line.partition(":")
         low = name.lower()
         if not (colon and NAME.fullmatch(name) and TEXT.fullmatch(value)) or low in fields:
-            raise Refusal("400 Bad Request", "fields are malformed or twice")
+            raise Refusal("400 Bad Request", "header fields are malformed or repeated")
         fields[low] = value.strip(" \t")
     return Request(method, target, fields)
 
 
 @dataclass(frozen=True)
 class Rules:
-    """Who may come in: by which host names, on which port, with which token (None: without).
+    """What is allowed: host names, port, token (None: no token).
 
     `any_address` also takes every numeric address for a host: no name, nothing to rebind.
     """
@@ -92,7 +92,7 @@ class Rules:
     any_address: bool = False
 
     def check(self, request: Request) -> None:
-        """Refuse what is not ours."""
+        """Raise a Refusal unless the request is allowed."""
         if request.method != "GET":
             raise Refusal("405 Method Not Allowed", "only GET is answered")
         if "content-length" in request.fields or "transfer-encoding" in request.fields:
@@ -121,7 +121,7 @@ class Rules:
     def _check_sender(self, request: Request, host: str) -> None:
         origin = request.fields.get("origin")
         if origin is not None and origin.lower() != f"http://{host}":
-            raise Refusal("403 Forbidden", f"pages of {origin[:100]!r} may not talk to this studio")
+            raise Refusal("403 Forbidden", f"pages of {origin[:100]!r} have no access")
         if request.is_upgrade and origin is None:
             raise Refusal("403 Forbidden", "a web socket needs an Origin")
         site = request.fields.get("sec-fetch-site", "same-origin")
@@ -215,7 +215,7 @@ class Guard:
         )
 
     def stop(self) -> None:
-        """Close the door."""
+        """Close the port and all connections."""
 
         async def close() -> None:
             self._server.close()
@@ -248,9 +248,9 @@ class Guard:
             with suppress(OSError, TimeoutError):
                 await _send(writer, _answer(refusal))
         except (OSError, asyncio.IncompleteReadError, TimeoutError):
-            pass  # whoever it was is gone
+            pass  # the client closed the connection
         except asyncio.CancelledError:
-            pass  # the door closes
+            pass  # stop was called
         except Exception:
             log.exception("a request was not served")
         finally:
@@ -299,9 +299,9 @@ class Guard:
         return "\r\n".join([first, *lines, f"{KEY}: {self.key}", "", ""]).encode("ascii")
 
 
-async def _both(*ways: Any) -> None:
+async def _both(*pipes: Any) -> None:
     """Until one of them ends."""
-    tasks = [asyncio.ensure_future(way) for way in ways]
+    tasks = [asyncio.ensure_future(pipe) for pipe in pipes]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     finally:

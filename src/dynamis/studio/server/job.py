@@ -1,4 +1,4 @@
-"""Work in the background of a tab: one piece at a time, its progress and errors beside a button."""
+"""Background jobs of a tab: one at a time, with progress and errors below a button."""
 
 import logging
 import threading
@@ -49,7 +49,7 @@ class Job:
         self.tell(plain(text))
 
     def tell(self, markdown: str) -> None:
-        """The same in markdown."""
+        """Show Markdown below the button."""
         if not self.session.closed.is_set():
             self.place.content, self.place.visible = markdown, bool(markdown)
 

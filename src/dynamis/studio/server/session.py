@@ -1,4 +1,4 @@
-"""What one browser tab works on: a robot, a pose, and those who want to know when they change.
+"""The session of a browser tab: a robot, a pose, and listeners to their changes.
 
 viser calls back from a pool of threads; `Session.lock` makes the callbacks of one tab take turns.
 """
@@ -151,7 +151,7 @@ def plain(text: str) -> str:
 
 
 def drawable(robot: Robot, q: np.ndarray) -> None:
-    """Refuse what has too many joints, symbols without values, or numbers without end."""
+    """Refuse robots with too many joints, symbols without values, or frames that are not finite."""
     if len(robot.model.links) > MOST_JOINTS:
         count = len(robot.model.links)
         raise ModelError(f"has {count} joints, the studio shows at most {MOST_JOINTS}")
@@ -169,11 +169,11 @@ def start_pose(robot: Robot) -> np.ndarray:
     return np.clip(0.0, np.minimum(low, high), np.maximum(low, high))
 
 
-# what the pages of one tab leave for each other: the last run, its controller, an estimate
+# results that the pages of a tab share: the last run, its controller, an estimate
 
 
 @dataclass
-class Workbench:
+class Results:
     """The results of one tab; None where there is none yet, or none of this robot."""
 
     run: "Run | None" = None
@@ -183,7 +183,7 @@ class Workbench:
     estimate: "Estimate | None" = None
 
     @classmethod
-    def of(cls, session: Session) -> "Workbench":
+    def of(cls, session: Session) -> "Results":
         """The one of a session, made when first asked for."""
         with session.lock:
             found = getattr(session, "bench", None)

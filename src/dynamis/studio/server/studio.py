@@ -1,23 +1,103 @@
-"""`dynamis studio`: the workbench in the browser."""
+"""The server of `dynamis studio`: viser on loopback behind the guard, one session per tab.
+
+viser has no hook for a key. It opens its port with `websockets`' `serve`; while it does, `serve` is
+wrapped to check the key before `process_request`. Whether that works is tested at the start.
+"""
 
 import errno
+import functools
+import hmac
+import http.client
+import io
 import logging
 import secrets
 import socket
 import threading
 import time
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import Any
 
-from ...errors import OptionError
+from ...errors import DynamisError, MissingPackageError, OptionError
 from ...robot import Robot, load
 from ..pages import PANELS
 from ..scene.view import View
-from .backend import started_backend, stop_backend
-from .guard import LOCAL, Guard
+from .guard import KEY, LOCAL, Guard
 from .session import Session, drawable, start_pose
 from .uploads import Uploads
+
+_OPENING = threading.Lock()  # one server opens its port at a time
+
+
+def started_backend(label: str) -> tuple[Any, str]:
+    """A viser server at a free loopback port, and its key."""
+    try:
+        import viser
+    except ImportError:
+        raise MissingPackageError(
+            "the studio needs viser", 'pip install "dynamis[studio]"'
+        ) from None
+    key = secrets.token_urlsafe(32)
+    with _OPENING, _locked(key), redirect_stdout(io.StringIO()):
+        server = viser.ViserServer(host="127.0.0.1", port=0, label=label, verbose=False)
+    server.request_share_url = _no_tunnel  # type: ignore[method-assign]
+    if _answers(server.get_port()):
+        stop_backend(server)
+        raise DynamisError(
+            "the studio's own server answers without its key",
+            "this viser opens its port in another way: install the version dynamis asks for",
+        )
+    return server, key
+
+
+def stop_backend(server: Any) -> None:
+    """End the server, without its messages on stdout."""
+    with _OPENING, redirect_stdout(io.StringIO()):
+        server.stop()
+
+
+def _no_tunnel(verbose: bool = True) -> None:
+    """Sharing over a public tunnel is disabled."""
+
+
+@contextmanager
+def _locked(key: str) -> Iterator[None]:
+    import websockets.asyncio.server as module
+    from websockets.datastructures import Headers
+    from websockets.http11 import Response
+
+    opened = module.serve
+
+    @functools.wraps(opened)
+    def serve(handler: Any, *arguments: Any, process_request: Any = None, **options: Any) -> Any:
+        def asked(connection: Any, request: Any) -> Any:
+            given = "".join(request.headers.get_all(KEY)).encode("utf-8", "surrogateescape")
+            if not hmac.compare_digest(given, key.encode()):
+                return Response(403, "Forbidden", Headers({"Content-Length": "0"}))
+            return process_request(connection, request) if process_request else None
+
+        return opened(handler, *arguments, process_request=asked, **options)
+
+    module.serve = serve  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        module.serve = opened
+
+
+def _answers(port: int) -> bool:
+    """Whether the server answers requests without the key."""
+    link = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    try:
+        link.request("GET", "/")
+        return link.getresponse().status != 403
+    except OSError:
+        return False
+    finally:
+        link.close()
+
 
 HOST, PORT = "127.0.0.1", 8765
 MOST_TABS = 64
@@ -27,8 +107,8 @@ log = logging.getLogger("dynamis.studio")
 class Studio:
     """A studio that serves until `stop`: `address` is what to open in a browser.
 
-    Whoever opens it needs the token, which is part of the address; on loopback, where other users
-    and programs of this machine could reach it, `token=False` leaves it out.
+    Requests without the token of the address are refused. `token=False` leaves it out, on loopback
+    only; then other users and programs of this machine have access.
     """
 
     def __init__(
@@ -45,12 +125,12 @@ class Studio:
         if not isinstance(host, str) or not host.strip():
             raise OptionError(
                 f"host is {host!r}, expected an address such as {HOST}",
-                "0.0.0.0 listens at every network",
+                "0.0.0.0 listens on all interfaces",
             )
         host = HOST if host == "localhost" else host
         local = host in (HOST, "::1")
         if not local and not token:
-            raise OptionError(f"host is {host!r}, and away from loopback a token is needed")
+            raise OptionError(f"host is {host!r}: a token is required except on loopback")
         self.token = secrets.token_urlsafe(16) if token else None
         self.sessions: dict[int, Session] = {}
         self._lock = threading.Lock()
@@ -134,7 +214,7 @@ def _fill(panel: Any, session: Session) -> None:
     except Exception:
         if not session.closed.is_set():
             log.exception("a page could not be made")
-            session.client.gui.add_markdown("This page could not be made: the log says why.")
+            session.client.gui.add_markdown("This page could not be created: see the log.")
 
 
 def bracketed(host: str) -> str:

@@ -1,4 +1,4 @@
-"""Many events, few answers: a slider that is dragged asks faster than an arm can be computed."""
+"""Throttling of events, such as those of a slider that is dragged."""
 
 import logging
 import threading

@@ -1,4 +1,4 @@
-"""Files that come from the browser: only so large, and never on the disk.
+"""Uploaded files: limited in size, and never written to disk.
 
 viser gathers whatever a tab sends. `Uploads` stands before its handlers and refuses a file by the
 size it declares, and whatever then sends more than it declared.

@@ -1,4 +1,4 @@
-"""Misprints of document 002, "Analisis dinamico ... de un robot de 6 grados de libertad"."""
+"""Misprints of the six-joint coursework on a 6R arm (Newton-Euler, control)."""
 
 from functools import cache
 

@@ -1,4 +1,4 @@
-"""Misprints of document 004, "Algoritmo computacional Lagrange-Euler" (the polar arm)."""
+"""Misprints of "Algoritmo computacional Lagrange-Euler" (the polar arm)."""
 
 from functools import cache
 

@@ -1,4 +1,4 @@
-"""Misprints of document 003, "Modelado y resolucion del problema dinamico inverso y directo"."""
+"""Misprints of Rosillo et al. 2010 (Gibbs-Appell, PUMA 560)."""
 
 from dataclasses import replace
 from functools import cache

@@ -1,4 +1,4 @@
-"""Misprints of document 001, "Modelacion dinamica y simulacion de robots"."""
+"""Misprints of Torres-Torriti 2011, "Modelación dinámica y simulación de robots"."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Misprints of document 000, "Practica 3, Dinamica de Robots"."""
+"""Misprints of "Práctica 3, Dinámica de Robots"."""
 
 from dataclasses import replace
 from typing import NamedTuple
@@ -87,7 +87,7 @@ class Composite(NamedTuple):
 
 
 def composites(at: Facts, variant: str = "") -> list[Composite]:
-    """Document 000's recursion for M, c and E, or a misprinted variant of its E."""
+    """Práctica 3's recursion for M, c and E, or a misprinted variant of its E."""
     n = at.model.n
     poses = [at.pose(k) for k in range(n + 1)]
     result: list[Composite | None] = [None] * n

@@ -1,4 +1,4 @@
-"""All chapters in order, each handing on what the next one needs."""
+"""The demonstration: chapters on the model and on speed, all chapters in order, and their page."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -7,19 +7,96 @@ from typing import Any
 
 import numpy as np
 
-from ..agree import AgreementTable
+from ..agree import agreement
 from ..bench.batch import SIZE
 from ..bench.single import against_pinocchio, direct
 from ..bench.table import together
 from ..equations.render.formula import mathml
+from ..equations.render.math import latex
 from ..report.page import Page
 from ..robot import Robot
 from .chapter import Chapter, Panels, bars
 from .control import code, controllers
-from .model import agreement, equations, model
 from .recording import excitation, identification, recording, validation
 
-# the chapter on speed: a few figures of the bench, measured now, beside who is installed
+KERNELS = (
+    "inverse_dynamics",
+    "forward_dynamics",
+    "mass_matrix",
+    "gravity_torque",
+    "fk",
+    "jacobian",
+    "regressor",
+    "inverse_dynamics_derivatives",
+)
+SHOWN = (2, 3, 4)  # joints whose gravity torque is short
+
+
+def model(robot: Robot) -> Chapter:
+    """The DH table, and what a check of the description finds."""
+    table = robot.dh()
+    made = Chapter(
+        "The arm",
+        f"{robot.model.description.split('. ')[0]}: {robot.n} joints, {table.convention} "
+        "Denavit-Hartenberg convention.",
+    )
+    header, *rows = table.cells()
+    made.table(f"{table.convention} DH table", header, rows)
+    found = [(f.level, f.where, f.what, f.remedy) for f in robot.check()]
+    made.table(
+        f"{robot.name}: findings of a check", ("level", "where", "what", "what to do"),
+        found or [("", "", "none", "")],
+    )  # fmt: skip
+    made.facts = {"robot": robot.name, "findings": [" ".join(row[:3]) for row in found]}
+    return made
+
+
+def equations(robot: Robot) -> Chapter:
+    """Gravity torques in closed form, and the operations of each kernel."""
+    found = robot.equations()
+    g: Any = found.g
+    made = Chapter(
+        "Equations",
+        "Derived symbolically by Lagrange-Euler; here the gravity torques of three "
+        "joints (c23 is the cosine of q2 + q3). The compiled code is optimised for this arm: "
+        "terms that are zero, one, or repeated are removed.",
+        formulas=[f"g_{{{i + 1}}} = {latex(g[i])}" for i in SHOWN],
+    )
+    rows = []
+    for name in KERNELS:
+        cost = robot.cost(name)
+        rows.append((name, cost.mul, cost.add, cost.trig, sum(cost.saved.values())))
+    header = ("kernel", "products", "sums", "sines, cosines", "saved")
+    made.table("operations of one call", header, [tuple(map(str, row)) for row in rows])
+    made.facts = {
+        "operations": {row[0]: dict(zip(header[1:], row[1:], strict=True)) for row in rows}
+    }
+    return made
+
+
+def agreed(robot: Robot) -> Chapter:
+    """Comparison of independent formulations and other engines."""
+    table = agreement(robot)
+    verdict = "agrees" if table.ok else "DISAGREES"
+    worst = max((row.difference or 0.0) / row.limit for row in table.rows)
+    made = Chapter(
+        "Agreement",
+        f"{robot.name}: {verdict}. Independent formulations and the engines installed here, at "
+        f"random states; the largest difference is {worst:.1e} of its limit.",
+        good=table.ok,
+    )
+    rows: list[tuple[Any, ...]] = []
+    for row in table.rows:
+        shown = "" if row.difference is None else f"{row.difference:.1e}"
+        mark = "" if row.difference is None else "good" if row.ok else "bad"
+        rows.append((row.source, row.quantity, (shown, mark), f"{row.limit:.0e}", row.reason))
+    header = ("method or engine", "quantity", "difference", "limit", "")
+    made.table(f"{robot.name}: {verdict}", header, rows)
+    made.facts = table.as_dict()
+    return made
+
+
+# the chapter on speed: a few figures of the bench
 
 ALONE = ("inverse_dynamics", "forward_dynamics", "inverse_dynamics_derivatives", "regressor")
 Row = tuple[str, str, str, str]  # what, our time, theirs, ratio
@@ -28,11 +105,10 @@ Row = tuple[str, str, str, str]  # what, our time, theirs, ratio
 def speed(robot: Robot) -> Chapter:
     """One call and a batch, in microseconds and as ratios within this run."""
     peer = find_spec("pinocchio") is not None
-    beside = "ratios are within this run" if peer else "nobody beside us: pip install pin"
+    beside = "ratios are within this run" if peer else "no peer: pip install pin"
     made = Chapter(
         "Speed",
-        f"Best of several rounds on this machine, now; {beside}. dynamis bench measures "
-        "everything.",
+        f"Shortest of several rounds on this machine; {beside}. dynamis bench measures everything.",
     )
     state = list(np.random.default_rng(1).normal(size=(3, robot.n)))
     rows = _beside_pinocchio(robot, state) if peer else _alone(robot, state)
@@ -73,10 +149,8 @@ STEPS = {
 }
 
 
-def story(
-    robot: Robot, compared: Callable[[], AgreementTable], say: Callable[[str], None]
-) -> Iterator[tuple[str, Chapter]]:
-    """Tell it: names and chapters; `say` hears what is done next."""
+def demonstration(robot: Robot, say: Callable[[str], None]) -> Iterator[tuple[str, Chapter]]:
+    """Names and chapters, one by one; `say` gets the name of the next step."""
     known: dict[str, Any] = {}
 
     def shared(*found: Any, names: tuple[str, ...]) -> Chapter:
@@ -86,7 +160,7 @@ def story(
     steps: tuple[Callable[[], Chapter], ...] = (
         lambda: model(robot),
         lambda: equations(robot),
-        lambda: agreement(robot, compared()),
+        lambda: agreed(robot),
         lambda: shared(*excitation(robot), names=("motion",)),
         lambda: shared(*recording(robot, known["motion"]), names=("log", "check")),
         lambda: shared(*identification(robot, known["log"]), names=("estimate",)),
@@ -104,10 +178,10 @@ def story(
 
 
 def page(robot: Robot, chapters: Sequence[Chapter]) -> Page:
-    """The story as one self-contained page."""
+    """All chapters as one self-contained page."""
     total = sum(c.seconds for c in chapters)
     made = Page(
-        f"{robot.name}, from its table to its controller",
+        f"{robot.name}, from DH table to controller",
         f"Everything on this page was computed in {total:.0f} s by the command dynamis demo.",
     )
     for number, chapter in enumerate(chapters, 1):
