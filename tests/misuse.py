@@ -32,8 +32,8 @@ import numpy as np
 import sympy
 
 import dynamis as dy
+from dynamis.compile.arrays import CALL_OPTIONS
 from dynamis.errors import DynamisError
-from dynamis.robot.calls import CALL_OPTIONS
 
 MODULES = ("agree", "gym", "identify", "plots", "realtime", "simulation")  # besides dynamis.__all__
 N = 2  # joints of the robot that is misused
