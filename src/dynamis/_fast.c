@@ -31,6 +31,7 @@ typedef struct {
     batch_function batch;
     int inputs, outputs, type;
     int refuse_nan;         /* hand a result with NaN to the fallback, which knows why */
+    int plain;              /* the first parameters are the inputs, the others as by default */
     int port[SLOTS];        /* the input that a parameter is, or -1 */
     PyObject *word[SLOTS];  /* what a parameter that is no input must be: None or a text */
     npy_intp size[PORTS];   /* of one sample of each input */
@@ -131,6 +132,28 @@ static int copy_list(PyObject *list, npy_intp size, char *to, int single) {
             return -1;
     }
     return 0;
+}
+
+/* the everyday case: vectors, or batches of one length, that code can read as they lie */
+static int lie_ready(const Entry *entry, Call *call) {
+    int axes = PyArray_CheckExact(call->given[0]) && PyArray_NDIM((PyArrayObject *)call->given[0]) > 1;
+    call->axes = axes;
+    call->count = 1;
+    for (int k = 0; k < entry->inputs; k++) {
+        PyArrayObject *array = (PyArrayObject *)call->given[k];
+        if (!PyArray_CheckExact((PyObject *)array) || PyArray_TYPE(array) != entry->type ||
+            !PyArray_ISCARRAY_RO(array) || PyArray_NDIM(array) != axes + 1)
+            return 0;
+        const npy_intp *shape = PyArray_DIMS(array);
+        if (shape[axes] != entry->size[k]) return 0;
+        if (axes) {
+            if (k == 0) call->lead[0] = call->count = shape[0];
+            if (shape[0] != call->count) return 0;
+            call->stride[k] = entry->size[k];
+        }
+        call->data[k] = PyArray_BYTES(array);
+    }
+    return 1;
 }
 
 /* the common leading axes; -1 for what is no input of ours or does not broadcast */
@@ -262,14 +285,15 @@ static int has_nan(const Entry *entry, void *const *out, npy_intp count) {
 /* The results, new references; NULL without an exception where the fallback should be asked.
  * `written` are the arrays code writes into, `targets` those that are returned. */
 static PyObject *evaluate(const Entry *entry, Call *call, PyObject *given_out) {
-    PyObject *written[PORTS] = {NULL}, *targets[PORTS] = {NULL}, *result = NULL;
+    PyObject *written[PORTS], *targets[PORTS], *result = NULL;
     void *out[PORTS];
     npy_intp count = call->count;
+    for (int k = 0; k < entry->outputs; k++) written[k] = targets[k] = NULL;
     for (int k = 0; k < entry->outputs; k++) {
         npy_intp shape[LEADING + DIMENSIONS];
-        int dimensions = call->axes + entry->dimensions[k];
-        memcpy(shape, call->lead, call->axes * sizeof(npy_intp));
-        memcpy(shape + call->axes, entry->shape[k], entry->dimensions[k] * sizeof(npy_intp));
+        int axes = call->axes, dimensions = axes + entry->dimensions[k];
+        for (int d = 0; d < axes; d++) shape[d] = call->lead[d];
+        for (int d = axes; d < dimensions; d++) shape[d] = entry->shape[k][d - axes];
         if (given_out != NULL) {
             PyArrayObject *own = destination(given_out, entry, k, dimensions, shape);
             if (own == NULL) goto done;
@@ -389,22 +413,29 @@ static int matches(const Fast *self, const Entry *entry, PyObject *const *value,
 /* The result by compiled code; NULL without an exception where the fallback should be asked. */
 static PyObject *attempt(const Fast *self, PyObject *const *args, Py_ssize_t given,
                          PyObject *keywords) {
-    PyObject *value[SLOTS] = {NULL}, *option[OPTIONS] = {NULL};
+    PyObject *option[OPTIONS] = {NULL};
     Call call;
-    if (bind(self, args, given, keywords, value, option) < 0) return NULL;
-    int type = type_of(option[DTYPE]), k = 0;
-    while (k < self->entries &&
-           (self->entry[k]->type != type || !matches(self, self->entry[k], value, &call)))
-        k++;
-    if (k == self->entries) return NULL;
-    const Entry *entry = self->entry[k];
+    const Entry *entry = self->entry[0];
+    if (keywords == NULL && entry->plain && given == entry->inputs) {
+        for (int k = 0; k < entry->inputs; k++) call.given[k] = args[k];
+    } else {
+        PyObject *value[SLOTS] = {NULL};
+        if (bind(self, args, given, keywords, value, option) < 0) return NULL;
+        int type = type_of(option[DTYPE]), k = 0;
+        while (k < self->entries &&
+               (self->entry[k]->type != type || !matches(self, self->entry[k], value, &call)))
+            k++;
+        if (k == self->entries) return NULL;
+        entry = self->entry[k];
+    }
     double buffer[BUFFER / sizeof(double)];
     char *allocated = NULL;
     PyObject *result = NULL, *out = option[OUT] == Py_None ? NULL : option[OUT];
-    if (broadcast(entry, &call) == 0 && alone(option[THREADS], entry, call.count) &&
-        lay_out(entry, &call, (char *)buffer, &allocated) == 0)
+    int ready = lie_ready(entry, &call);
+    if ((ready || broadcast(entry, &call) == 0) && alone(option[THREADS], entry, call.count) &&
+        (ready || lay_out(entry, &call, (char *)buffer, &allocated) == 0))
         result = evaluate(entry, &call, out);
-    PyMem_Free(allocated);
+    if (allocated != NULL) PyMem_Free(allocated);
     return result;
 }
 
@@ -460,48 +491,6 @@ static int read_entry(Entry *entry, PyObject *ports, PyObject *words, PyObject *
     return PyErr_Occurred() ? -1 : 1;
 }
 
-/* what does not fit into the tables is left to the fallback */
-static PyObject *fast_install(Fast *self, PyObject *args, PyObject *keywords) {
-    static char *names[] = {"one",    "batch", "ports",      "words",   "sizes", "shapes",
-                            "single", "keep",  "refuse_nan", "largest", NULL};
-    unsigned long long one, batch;
-    PyObject *ports, *words, *sizes, *shapes, *keep;
-    int single, refuse_nan;
-    Py_ssize_t largest;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "KKO!O!O!O!pOpn", names, &one, &batch,
-                                     &PyTuple_Type, &ports, &PyTuple_Type, &words, &PyTuple_Type,
-                                     &sizes, &PyTuple_Type, &shapes, &single, &keep, &refuse_nan,
-                                     &largest))
-        return NULL;
-    if (self->parameters > SLOTS || PyTuple_GET_SIZE(ports) != self->parameters ||
-        PyTuple_GET_SIZE(words) != self->parameters || PyTuple_GET_SIZE(sizes) > PORTS ||
-        PyTuple_GET_SIZE(shapes) > PORTS || self->entries == ENTRIES)
-        Py_RETURN_NONE;
-    for (int k = 0; k < self->entries; k++) {
-        int same = self->entry[k]->keep == keep;
-        for (int s = 0; s < self->parameters && same; s++)
-            same = same_word(self->entry[k]->word[s], PyTuple_GET_ITEM(words, s));
-        if (same) Py_RETURN_NONE;
-    }
-    Entry *entry = PyMem_Calloc(1, sizeof(Entry));
-    if (entry == NULL) return PyErr_NoMemory();
-    entry->one = (one_function)(uintptr_t)one;
-    entry->batch = (batch_function)(uintptr_t)batch;
-    entry->type = single ? NPY_FLOAT : NPY_DOUBLE;
-    entry->refuse_nan = refuse_nan;
-    entry->largest = largest;
-    int fits = read_entry(entry, ports, words, sizes, shapes);
-    if (fits != 1) {
-        PyMem_Free(entry);
-        if (fits < 0) return NULL;
-        Py_RETURN_NONE;
-    }
-    entry->keep = Py_NewRef(keep);
-    for (int s = 0; s < self->parameters; s++) Py_INCREF(entry->word[s]);
-    self->entry[self->entries++] = entry;
-    Py_RETURN_NONE;
-}
-
 static int fast_traverse(Fast *self, visitproc visit, void *arg) {
     Py_VISIT(self->fallback);
     Py_VISIT(self->names);
@@ -546,9 +535,6 @@ static PyObject *fast_reduce(Fast *self, PyObject *Py_UNUSED(none)) {
 
 static PyMethodDef fast_methods[] = {
     {"__reduce__", (PyCFunction)fast_reduce, METH_NOARGS, "As the method it stands for."},
-    {"install", (PyCFunction)(void (*)(void))fast_install, METH_VARARGS | METH_KEYWORDS,
-     "Give it compiled code: addresses, what the parameters are, sizes of the inputs, shapes of the "
-     "outputs."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -584,7 +570,68 @@ static PyTypeObject FastType = {
     .tp_getset = fast_getset,
 };
 
-static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "_fast", "The call path.", -1, NULL,
+/* what does not fit into the tables is left to the fallback */
+static PyObject *install(PyObject *Py_UNUSED(module), PyObject *args, PyObject *keywords) {
+    static char *names[] = {"fast",   "one",  "batch",      "ports",   "words", "sizes", "shapes",
+                            "single", "keep", "refuse_nan", "largest", NULL};
+    Fast *self;
+    unsigned long long one, batch;
+    PyObject *ports, *words, *sizes, *shapes, *keep;
+    int single, refuse_nan;
+    Py_ssize_t largest;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!KKO!O!O!O!pOpn", names, &FastType, &self, &one, &batch,
+                                     &PyTuple_Type, &ports, &PyTuple_Type, &words, &PyTuple_Type,
+                                     &sizes, &PyTuple_Type, &shapes, &single, &keep, &refuse_nan,
+                                     &largest))
+        return NULL;
+    if (self->parameters > SLOTS || PyTuple_GET_SIZE(ports) != self->parameters ||
+        PyTuple_GET_SIZE(words) != self->parameters || PyTuple_GET_SIZE(sizes) > PORTS ||
+        PyTuple_GET_SIZE(shapes) > PORTS || self->entries == ENTRIES)
+        Py_RETURN_NONE;
+    for (int k = 0; k < self->entries; k++) {
+        int same = self->entry[k]->keep == keep;
+        for (int s = 0; s < self->parameters && same; s++)
+            same = same_word(self->entry[k]->word[s], PyTuple_GET_ITEM(words, s));
+        if (same) Py_RETURN_NONE;
+    }
+    Entry *entry = PyMem_Calloc(1, sizeof(Entry));
+    if (entry == NULL) return PyErr_NoMemory();
+    entry->one = (one_function)(uintptr_t)one;
+    entry->batch = (batch_function)(uintptr_t)batch;
+    entry->type = single ? NPY_FLOAT : NPY_DOUBLE;
+    entry->refuse_nan = refuse_nan;
+    entry->largest = largest;
+    int fits = read_entry(entry, ports, words, sizes, shapes);
+    if (fits != 1) {
+        PyMem_Free(entry);
+        if (fits < 0) return NULL;
+        Py_RETURN_NONE;
+    }
+    entry->keep = Py_NewRef(keep);
+    for (int s = 0; s < self->parameters; s++) Py_INCREF(entry->word[s]);
+    self->entry[self->entries++] = entry;
+    entry->plain = entry->type == NPY_DOUBLE;
+    Py_ssize_t first = self->parameters - PyTuple_GET_SIZE(self->defaults);
+    for (int s = 0; s < self->parameters; s++)
+        entry->plain &= s < entry->inputs
+                            ? entry->port[s] == s
+                            : s >= first && same_word(entry->word[s],
+                                                      PyTuple_GET_ITEM(self->defaults, s - first));
+    if (entry->plain) { /* is looked at first */
+        self->entry[self->entries - 1] = self->entry[0];
+        self->entry[0] = entry;
+    }
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef functions[] = {
+    {"install", (PyCFunction)(void (*)(void))install, METH_VARARGS | METH_KEYWORDS,
+     "Give a Fast compiled code: addresses, what its parameters are, sizes of the inputs, shapes of "
+     "the outputs."},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "_fast", "The call path.", -1, functions,
                                     NULL, NULL, NULL, NULL};
 
 PyMODINIT_FUNC PyInit__fast(void) {

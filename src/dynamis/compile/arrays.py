@@ -18,6 +18,7 @@ from ..errors import OptionError, ShapeError, shown
 from ..spatial.functions import MATH, Functions
 
 try:
+    from .. import _fast
     from .._fast import Fast
 except ImportError:  # no C compiler when the package was installed: calls take the slower path
     Fast = None
@@ -169,7 +170,8 @@ def install(
     others = dict(zip(names[first:], callable_.defaults, strict=True)) | dict(words or {})
     plain = all(word is None or type(word) is str for word in others.values())
     if plain and set(names[:first]) <= set(inputs) <= set(names):
-        callable_.install(
+        _fast.install(
+            callable_,
             one=code.one,
             batch=code.batch,
             ports=tuple(inputs.index(name) if name in inputs else -1 for name in names),
