@@ -423,7 +423,8 @@ class Table:
         except Exception as error:
             self.missing.append(f"{name} used well: {type(error).__name__}: {error}")
             return
-        if inspect.isfunction(result) and str(result.__module__).startswith("dynamis"):
+        function = inspect.isfunction(inspect.unwrap(result))  # also one that is called through C
+        if function and str(result.__module__).startswith("dynamis"):
             self._add(f"{name}()", result)
         else:
             self._look(result)

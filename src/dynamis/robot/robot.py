@@ -479,7 +479,7 @@ class Robot:
         return LagrangeEuler(*(np.array(x) for x in terms._replace(U=U, UU=UU)))
 
     def gibbs_appell(self, q: Any, qd: Any, qdd: Any) -> "GibbsAppell":
-        """Document 003's results at one state: .W .phi .tau, and .G .C .M extracted from W.
+        """Results of the Gibbs-Appell formulation at one state: .W .phi .tau, and .G .C .M extracted from W.
 
         Of the links alone: no friction, no rotors.
         """
@@ -491,7 +491,7 @@ class Robot:
 
     def _one_state(self, *state: Any) -> list[np.ndarray]:
         """Checked q, qd, qdd of one sample, for tables that are not made in batches."""
-        given = dict(zip(("q", "qd", "qdd"), state, strict=True))
+        given: dict[str, Any] = dict(zip(("q", "qd", "qdd"), state, strict=True))
         checked_state = self._calls.arrays(given)
         for name, value in zip(given, checked_state, strict=True):
             if value.ndim != 1:
