@@ -479,7 +479,7 @@ class Robot:
         return LagrangeEuler(*(np.array(x) for x in terms._replace(U=U, UU=UU)))
 
     def gibbs_appell(self, q: Any, qd: Any, qdd: Any) -> "GibbsAppell":
-        """Results of the Gibbs-Appell formulation at one state: .W .phi .tau, and .G .C .M extracted from W.
+        """Gibbs-Appell terms at one state: .W .phi .tau, and .G .C .M extracted from W.
 
         Of the links alone: no friction, no rotors.
         """
