@@ -32,8 +32,8 @@ import numpy as np
 import sympy
 
 import dynamis as dy
+from dynamis.compile.arrays import CALL_OPTIONS
 from dynamis.errors import DynamisError
-from dynamis.robot.calls import CALL_OPTIONS
 
 MODULES = ("agree", "gym", "identify", "plots", "realtime", "simulation")  # besides dynamis.__all__
 N = 2  # joints of the robot that is misused
@@ -423,7 +423,8 @@ class Table:
         except Exception as error:
             self.missing.append(f"{name} used well: {type(error).__name__}: {error}")
             return
-        if inspect.isfunction(result) and str(result.__module__).startswith("dynamis"):
+        function = inspect.isfunction(inspect.unwrap(result))  # also one that is called through C
+        if function and str(result.__module__).startswith("dynamis"):
             self._add(f"{name}()", result)
         else:
             self._look(result)

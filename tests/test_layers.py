@@ -21,12 +21,9 @@ MOST_FILES = 24  # in one folder
 SUGAR = {
     ("arguments", "robot"),
     ("cli.studio", "studio"),
-    ("compile.arm", "robot"),
     ("export.export", "realtime"),
     ("identify.estimate", "report"),
     ("model.dh.convert", "dynamics"),
-    ("robot.code", "equations"),
-    ("robot.dynamics", "base"),
     ("robot.robot", "base"),
     ("robot.robot", "equations"),
     ("robot.robot", "ik"),

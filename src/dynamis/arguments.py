@@ -1,6 +1,6 @@
 """What every public function asks of its arguments; an error says what was given and expected.
 
-Arrays are checked by `evaluate.numbers` and `evaluate.as_batch`.
+Arrays are checked by `numbers` and `as_batch` of `compile.arrays`.
 """
 
 import functools

@@ -68,7 +68,7 @@ class ReachEnv(gymnasium.Env):
         self.control_cost = number(control_cost, "control_cost")
         self.noise = number(noise, "noise", "0 or more rad or m", lambda x: 0.0 <= x < np.inf)
         self.effort = _effort(self.robot) if effort is None else _given(effort, self.robot)
-        kinds = [x.joint for x in self.robot.model.links if x.mimic is None]
+        kinds = self.robot.joint_kinds
         self._turns = np.array([kind == "revolute" for kind in kinds])
         free = np.array([FREE[kind] for kind in kinds])
         low, high = self.robot.limits.T
@@ -169,7 +169,7 @@ def _given(effort: Any, robot: Robot) -> np.ndarray:
 
 def _effort(robot: Robot) -> np.ndarray:
     """Effort limits; of joints without one, what random motions need."""
-    links = [x for x in robot.model.links if x.mimic is None]
+    links = robot.model.moving_links
     rated = [resolve(x.effort_limit, robot.model.values) for x in links]
     rng = np.random.default_rng(0)
     low, high = np.clip(robot.limits.T, -np.pi, np.pi)

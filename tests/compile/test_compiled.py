@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import dynamis as dy
+from dynamis.compile import arrays
 from dynamis.compile.kernels import KERNELS
-from dynamis.robot import calls
 
 from ..random_robots import build, states
 
@@ -232,13 +232,13 @@ def test_casadi_function(compiled, puma):
 
 
 def test_the_bound_method_is_the_compiled_callable(compiled):
-    if calls.Fast is None:
+    if arrays.Fast is None:
         pytest.skip("no C compiler when the package was installed")
     robot = dy.load("puma560")
     method = robot.inverse_dynamics  # taken before the first call
     q, qd, qdd = states(robot)
     first = method(q, qd, qdd)
-    assert isinstance(method, calls.Fast) and robot.inverse_dynamics is method
+    assert isinstance(method, arrays.Fast) and robot.inverse_dynamics is method
     assert np.array_equal(method(q, qd, qdd), first)
     assert "tau = M qdd" in method.__doc__ and method.__name__ == "inverse_dynamics"
     again = pickle.loads(pickle.dumps(robot))
@@ -281,7 +281,7 @@ def test_singular_mass_matrix_is_named_by_compiled_code(compiled):
 
 
 def test_without_the_extension(compiled, monkeypatch):
-    monkeypatch.setattr(calls, "Fast", None)
+    monkeypatch.setattr(arrays, "Fast", None)
     robot = dy.load("puma560")
     q, qd, qdd = states(robot, 4)
     got = robot.inverse_dynamics(q, qd, qdd)
@@ -290,8 +290,10 @@ def test_without_the_extension(compiled, monkeypatch):
 
 
 def test_every_kernel_has_a_method_or_serves_one():
-    served = {k.split(":")[0] for k in KERNELS} - {"link_pose", "pivots", "two_velocity"}
+    served = [row.method or row.name for row in KERNELS.values() if not row.internal]
     assert all(hasattr(dy.Robot, name) for name in served)
+    columns = [row.column for row in KERNELS.values() if row.column is not None]
+    assert all(KERNELS[column.name] is column for column in columns)
 
 
 def test_method_names_are_the_rows_of_the_tables():

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from dynamis.compile import machine
+from dynamis.compile.arrays import run
 from dynamis.compile.builder import Builder
 from dynamis.compile.interpreter import interpret
 from dynamis.compile.ops import OPS
 from dynamis.compile.program import Port
 from dynamis.compile.service import Code, Ports, object_of
-from dynamis.robot.calls import run
 
 from ..every_op import every_op
 

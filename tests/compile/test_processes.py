@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import dynamis as dy
-from dynamis.compile import service
-from dynamis.robot import calls
+from dynamis.compile import arrays, service
+from dynamis.compile.kernels import KERNELS
 
 
 @pytest.fixture(autouse=True)
@@ -105,8 +105,8 @@ def test_code_lives_as_long_as_its_robots_and_a_little_longer():
 
 def test_equal_robots_share_their_code():
     one, other = (dy.load("planar-rr") for _ in range(2))
-    kernel = calls.KERNELS["gravity_torque"]
-    assert one._code(kernel, "float64") is other._code(kernel, "float64")
+    kernel = KERNELS["gravity_torque"]
+    assert one._calls.code(kernel, "float64") is other._calls.code(kernel, "float64")
 
 
 def test_one_pool_of_threads_for_every_count():
@@ -129,8 +129,8 @@ def test_an_ensemble_is_the_same_by_any_number_of_threads():
 @pytest.mark.parametrize("extension", [True, False])
 def test_bound_methods_pickle(monkeypatch, extension):
     if not extension:
-        monkeypatch.setattr(calls, "Fast", None)
-    elif calls.Fast is None:
+        monkeypatch.setattr(arrays, "Fast", None)
+    elif arrays.Fast is None:
         pytest.fail("the C extension is not built")
     robot = dy.load("planar-rr")
     q = np.array([0.1, 0.2])

@@ -93,7 +93,7 @@ def test_text_and_hash_are_stable():
     assert other.hash != a.hash
 
 
-DIRECT = [k for k, v in KERNELS.items() if not v.differentiate and k != "link_pose"]
+DIRECT = [k for k, v in KERNELS.items() if not v.differentiate]
 
 
 @pytest.mark.parametrize("name", DIRECT)

@@ -26,7 +26,7 @@ class States:
 def random_states(robot: Robot, samples: int, seed: int) -> States:
     """q uniform over a turn or over 0.1 to 1 m; qd, qdd and wrench normal."""
     rng = np.random.default_rng(seed)
-    kinds = [link.joint for link in robot.model.links if link.mimic is None]
+    kinds = robot.joint_kinds
     low, high = np.array([RANGES[kind] for kind in kinds]).T
     shape = (samples, robot.n)
     return States(

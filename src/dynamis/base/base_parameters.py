@@ -17,7 +17,7 @@ from .groupings import BODY, JOINT, Form, Groupings, groupings
 from .numeric import TOLERANCE, Rank, random_regressor
 
 if TYPE_CHECKING:
-    from ..robot.dynamics import DynamicMethods
+    from ..robot import Robot
 
 # parameters as people write them in a formula: Izz1, ZZ1 or Izz[forearm], and in LaTeX
 
@@ -129,7 +129,7 @@ class BaseParameters:
     moving, an offset is the same as both Coulomb parameters at once, and is grouped with them.
     """
 
-    robot: "DynamicMethods"
+    robot: "Robot"
     groupings: Groupings
     matrix: np.ndarray  # (rank, p)
     unidentifiable: tuple[str, ...]  # parameters without effect on any torque
@@ -228,7 +228,7 @@ class BaseParameters:
 
 
 def base_parameters(
-    robot: "DynamicMethods", inertial_only: bool = False, tolerance: float = TOLERANCE
+    robot: "Robot", inertial_only: bool = False, tolerance: float = TOLERANCE
 ) -> BaseParameters:
     """Base parameters of a robot; `inertial_only` leaves friction and drives out."""
     between = "a number between 0 and 1"

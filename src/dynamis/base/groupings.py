@@ -27,7 +27,7 @@ from .numeric import (
 )
 
 if TYPE_CHECKING:
-    from ..robot.dynamics import DynamicMethods
+    from ..robot import Robot
 
 # The rules of regrouping: which parameters a link hands to the link that carries it.
 #
@@ -279,7 +279,7 @@ class Groupings(NamedTuple):
         return [{j: row[j] for j in np.flatnonzero(row).tolist()} for row in self.matrix]
 
 
-def groupings(robot: "DynamicMethods", Y: np.ndarray, size: int, tolerance: float) -> Groupings:
+def groupings(robot: "Robot", Y: np.ndarray, size: int, tolerance: float) -> Groupings:
     """Groupings of the first `size` parameters; Y are samples of the regressor, (count, n, p).
 
     Coupled joints (mimic joints, a gear matrix, full rotors) follow no rule: there, and should the

@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..dynamics.regressor import regressor
-
 if TYPE_CHECKING:
-    from ..robot.dynamics import DynamicMethods
+    from ..robot import Robot
 
 SAMPLES = 200  # random states; every joint gives one row of each
 TOLERANCE = 1e-9  # a singular value (or column) this small next to the largest is a rounding error
@@ -41,17 +39,16 @@ class Rank(NamedTuple):
         )
 
 
-def random_regressor(robot: "DynamicMethods", count: int = SAMPLES) -> np.ndarray:
+def random_regressor(robot: "Robot", count: int = SAMPLES) -> np.ndarray:
     """Y at always the same random states, (count, n, p); every joint moves in each of them."""
     rng = np.random.default_rng(1)
     chain = robot.chain
     size = max((abs(x) for joint in chain.joints for x in joint.placement.p), default=0.0) or 1.0
-    links = [link for link in robot.model.links if link.mimic is None]
-    reach = [np.pi if link.joint == "revolute" else size for link in links]
+    reach = [np.pi if kind == "revolute" else size for kind in robot.joint_kinds]
     q = rng.uniform(-1.0, 1.0, (count, robot.n)) * reach
     qd, qdd = rng.normal(size=(2, count, robot.n))
     state = {"q": q, "qd": qd, "qdd": qdd}
-    return robot._generic(regressor, state, robot._shape("regressor"), {})
+    return robot._calls.interpreted("regressor", state)
 
 
 def scaled(A: np.ndarray, tolerance: float) -> tuple[np.ndarray, np.ndarray]:

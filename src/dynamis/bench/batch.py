@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 
 from ..agree.pinocchio_peer import PinocchioPeer
-from ..compile.arrays import evaluate
+from ..compile.arrays import evaluate, run
 from ..compile.kernels import KERNELS
 from ..compile.machine import host
 from ..dynamics import equation
 from ..robot import Robot
-from ..robot.calls import run
 from .single import worst_difference
 from .table import Figure, together
 
@@ -81,7 +80,7 @@ def _optimised(robot: Robot, name: str, state: list[np.ndarray]) -> Figure:
     """Gain of the optimisation: the kernel traced with and without it."""
     kernel = KERNELS[name]
     arguments = state[: len(kernel.inputs)]
-    codes = [robot._code(k, "float64") for k in (kernel, replace(kernel, optimise="nothing"))]
+    codes = [robot._calls.code(k, "float64") for k in (kernel, replace(kernel, optimise="nothing"))]
     calls = [lambda c=code: run(c, arguments, kernel.inputs, threads=1) for code in codes]
     ours, plain = together(*calls, rounds=7)
     few = [a[:64] for a in arguments]

@@ -110,7 +110,7 @@ def place(arm: Robot, given: str | None, name: str) -> np.ndarray:
     hint = "this robot has no named configurations: give numbers, or add [configurations] to its "
     hint = did_you_mean(given, arm.configurations) if arm.configurations else f"{hint}file"
     q = joint_numbers(arm, given, name, " or a configuration", hint)
-    kinds = [link.joint for link in arm.model.links if link.mimic is None]
+    kinds = arm.joint_kinds
     for joint, kind, value in zip(arm.joint_names, kinds, q, strict=True):
         if kind == "revolute" and abs(value) > TURNS:
             turns, degrees = f"{abs(value) / math.tau:.0f} turns", f"{number(value)}deg"
@@ -149,7 +149,7 @@ def listed(given: str, expected: str, name: str, hint: str | None = None) -> lis
 
 def units(robot: Robot) -> tuple[str, str]:
     """Of positions and efforts: rad and N m, m and N, or both."""
-    kinds = {x.joint for x in robot.model.links if x.mimic is None}
+    kinds = robot.joint_kinds
     named = [("rad", "N m")] * ("revolute" in kinds) + [("m", "N")] * ("prismatic" in kinds)
     position, effort = (" or ".join(x) for x in zip(*named, strict=True))
     return position, effort

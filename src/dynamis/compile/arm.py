@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..arguments import checked, known_options, whole
+from ..arguments import checked, whole
 from ..dynamics import (
     coriolis,
     coupling,
@@ -22,7 +22,7 @@ from ..errors import DynamisError, OptionError, shown
 from ..model.chain import Chain, chain
 from ..model.model import Model
 from ..spatial.functions import Functions
-from . import arrays as door
+from . import arrays
 from .program import Constant
 
 if TYPE_CHECKING:
@@ -136,7 +136,6 @@ def compile_function(
     broadcasts like every method of a Robot (`out=`, `threads=`, `dtype=`).
     """
     from ..lazy import LOCK
-    from ..robot.calls import CALL_OPTIONS, run
     from .service import Code, Ports, compiled
 
     names = _vectors(function)
@@ -163,22 +162,19 @@ def compile_function(
     ports = Ports(tuple(names), tuple(p.shape for p in inputs), ("result",), (outputs[0].shape,))
     codes: dict[str, Code] = {}
 
-    def call(*arguments: Any, **options: Any) -> Any:
-        if len(arguments) != len(names):
-            raise OptionError(
-                f"{named} got {len(arguments)} arguments, expected {len(names)}: {', '.join(names)}"
-            )
-        known_options(options, CALL_OPTIONS)
-        kind = door.checked_dtype(options.get("dtype")).name
-        door.checked_threads(options.get("threads"))
-        if kind not in codes:
-            codes[kind] = compiled(traced.text, lambda: traced, ports, kind)
+    def evaluated(given: Mapping[str, Any], options: Mapping[str, Any], callable_: Any) -> Any:
+        out, threads, kind = arrays.checked_options(options)
+        code = codes.get(kind.name)
+        if code is None:
+            code = codes[kind.name] = compiled(traced.text, lambda: traced, ports, kind.name)
+        if callable_ is not None:
+            arrays.install(callable_, code)
         what = f"{named} of robot {robot.name!r}"
-        pairs = zip(arguments, inputs, strict=True)
-        arrays = [door.as_batch(value, port.name, port.shape, what) for value, port in pairs]
-        return run(codes[kind], arrays, names, options.get("out"), options.get("threads"))
+        checked = [arrays.as_batch(given[p.name], p.name, p.shape, what) for p in inputs]
+        return arrays.run(code, checked, names, out, threads)
 
-    call.program = traced  # type: ignore[attr-defined]
+    call: Any = arrays.function(named, names, evaluated)
+    call.program = traced
     call.__name__ = call.__qualname__ = named
     call.__doc__ = function.__doc__
     return call

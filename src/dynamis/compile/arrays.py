@@ -1,18 +1,30 @@
-"""From an algorithm to numbers: the one door between the user's arrays and the kernels.
+"""Arrays in and out of kernels: checks, broadcasting, evaluation by compiled code or over NumPy.
 
-A batch is a scalar that happens to be an array: the last axes of every argument are its vector or
-matrix, the leading axes broadcast. A single sample runs on plain floats.
+The last axes of every argument are its vector or matrix, the leading axes broadcast. The C callable
+`Fast` does this for arrays and lists of numbers; what is here says what is right, takes what is
+rare, and explains what is wrong.
 """
 
 import sys
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from functools import update_wrapper
+from math import prod
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arguments import whole
+from ..arguments import known_options, whole
 from ..errors import OptionError, ShapeError, shown
 from ..spatial.functions import MATH, Functions
+
+try:
+    from .. import _fast
+    from .._fast import Fast
+except ImportError:  # no C compiler when the package was installed: calls take the slower path
+    Fast = None
+
+if TYPE_CHECKING:
+    from .service import Code
 
 NUMPY = Functions(
     sin=np.sin,
@@ -27,6 +39,7 @@ NUMPY = Functions(
     floor=np.floor,
 )
 
+CALL_OPTIONS = ("out", "threads", "dtype")
 DTYPES = ("float64", "float32")
 MOST_THREADS = 4096
 
@@ -80,6 +93,96 @@ def batch_shape(names: Sequence[str], shapes: Sequence[tuple[int, ...]]) -> tupl
         raise ShapeError(
             f"leading axes do not broadcast ({given}), expected equal sizes or 1"
         ) from None
+
+
+def run(
+    code: "Code",
+    arrays: Sequence[np.ndarray],
+    names: Sequence[str],
+    out: Any = None,
+    threads: int | None = None,
+) -> Any:
+    """Broadcast, evaluate every sample, return arrays of shape (..., *result)."""
+    shapes = code.ports.input_shapes
+    leading = [a.shape[: a.ndim - len(s)] for a, s in zip(arrays, shapes, strict=True)]
+    shape = batch_shape(names, leading)
+    count = prod(shape)
+    ready, strides = [], []
+    for array, own, core in zip(arrays, leading, shapes, strict=True):
+        if own != shape and prod(own) != 1:
+            array = np.broadcast_to(array, (*shape, *core))  # noqa: PLW2901
+        ready.append(np.ascontiguousarray(array, dtype=code.dtype))
+        strides.append(prod(core) if ready[-1].size == count * prod(core) and count > 1 else 0)
+    targets = destinations(out, [(*shape, *s) for s in code.ports.output_shapes], code.dtype)
+    results = [_writable(target, ready) for target in targets]
+    if count:
+        code.run(ready, strides, [r.reshape(count, -1) for r in results], count, threads)
+    for target, result in zip(targets, results, strict=True):
+        if target is not result:
+            target[...] = result
+    return targets[0] if len(targets) == 1 else tuple(targets)
+
+
+def _writable(target: np.ndarray, inputs: Sequence[np.ndarray]) -> np.ndarray:
+    """The target itself if machine code may write there, else an array of its shape."""
+    plain = target.flags.c_contiguous and target.flags.aligned
+    if plain and not any(np.may_share_memory(target, array) for array in inputs):
+        return target
+    return np.empty(target.shape, target.dtype)
+
+
+def function(
+    what: str, names: Sequence[str], evaluated: Callable[[dict[str, Any], dict[str, Any], Any], Any]
+) -> Callable[..., Any]:
+    """A function of arrays, which are given by position.
+
+    `evaluated(arguments, options, callable)` computes it, and installs code in the C callable.
+    """
+
+    def call(*arguments: Any, **options: Any) -> Any:
+        if len(arguments) != len(names):
+            raise OptionError(
+                f"{what} got {len(arguments)} arguments, expected {len(names)}: {', '.join(names)}"
+            )
+        return evaluated(dict(zip(names, arguments, strict=True)), options, callable_)
+
+    callable_: Any = None if Fast is None else Fast(call, tuple(names), (), named=False)
+    return call if callable_ is None else update_wrapper(callable_, call)
+
+
+def checked_options(options: Mapping[str, Any]) -> tuple[Any, int | None, np.dtype]:
+    """`out`, `threads` and `dtype` of a call."""
+    known_options(options, CALL_OPTIONS)
+    kind = checked_dtype(options.get("dtype"))
+    checked_threads(options.get("threads"))
+    return options.get("out"), options.get("threads"), kind
+
+
+def install(
+    callable_: Any, code: "Code", words: Mapping[str, Any] | None = None, refuse_nan: bool = False
+) -> None:
+    """Let a C callable run code where its other parameters are `words`, else as by default.
+
+    With `refuse_nan` a result with NaN in it is left to the Python function, which knows why.
+    """
+    inputs, names = code.ports.inputs, callable_.parameters
+    first = len(names) - len(callable_.defaults)
+    others = dict(zip(names[first:], callable_.defaults, strict=True)) | dict(words or {})
+    plain = all(word is None or type(word) is str for word in others.values())
+    if plain and set(names[:first]) <= set(inputs) <= set(names):
+        _fast.install(
+            callable_,
+            one=code.one,
+            batch=code.batch,
+            ports=tuple(inputs.index(name) if name in inputs else -1 for name in names),
+            words=tuple(others.get(name) for name in names),
+            sizes=tuple(prod(s) for s in code.ports.input_shapes),
+            shapes=code.ports.output_shapes,
+            single=code.dtype == np.float32,
+            keep=code,
+            refuse_nan=refuse_nan,
+            largest=code.largest,
+        )
 
 
 def evaluate(
@@ -152,6 +255,15 @@ def destination(out: Any, shape: tuple[int, ...], kind: np.dtype) -> np.ndarray:
     if not out.flags.writeable:
         raise ShapeError(f"out is read-only, expected a writable array of {kind.name}")
     return out
+
+
+def stored(results: Sequence[np.ndarray], options: Mapping[str, Any]) -> Any:
+    """Results that NumPy computed, in the precision and the arrays the caller asked for."""
+    out, _, kind = checked_options(options)
+    targets = destinations(out, [np.shape(r) for r in results], kind)
+    for target, result in zip(targets, results, strict=True):
+        target[...] = result
+    return targets[0] if len(targets) == 1 else tuple(targets)
 
 
 def _split(array: np.ndarray, dims: int) -> Any:

@@ -4,7 +4,7 @@ Whatever runs, compiles, counts, prints or exports starts from this table. Algor
 imported: code that comes from the cache needs none of them.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any
@@ -19,13 +19,28 @@ Shape = tuple[int | str, ...]
 SIZES: Mapping[str, Shape] = {"wrench": (6,), "base_motion": (9,), "parameters": (P,)}
 
 
+LIMIT = 30_000  # operations above which a matrix is compiled as the kernel of one column
+OPTIMISE = ("speed", "operations", "nothing")
+
+# names of the formulations, for those who ask before anything is computed
+RECURSIONS = ("newton-euler", "newton-euler-base")  # carry a wrench and a moving base themselves
+CLOSED = ("lagrange-euler", "gibbs-appell")
+INVERSE_METHODS = (*RECURSIONS, *CLOSED)
+MASS_MATRICES = ("walker-orin-1", "walker-orin-2", "walker-orin-3")
+FORWARD_METHODS = (*MASS_MATRICES, "walker-orin-4", "articulated-body")
+
+
 @dataclass(frozen=True)
 class Kernel:
-    """One function of a robot.
+    """One function of a robot, with all that is particular to it.
 
     `algorithm` is "module:function": a scalar-generic function(chain, *inputs, fn=...), the last
     `keywords` inputs given by name; or, if `differentiate`, one over CasADi columns. Arguments are
     joint vectors unless SIZES says otherwise.
+
+    A matrix grows with the square of the number of joints. Where it would be more than LIMIT
+    operations, the kernel of one `column` runs once per column instead, with a seed as its last
+    argument: a unit vector "seed" or, where a column belongs to a parameter, unit parameters.
     """
 
     name: str
@@ -33,8 +48,17 @@ class Kernel:
     inputs: tuple[str, ...]
     outputs: Mapping[str, Shape]
     keywords: int = 0
+    method: str = ""  # of Robot, where it has not the kernel's name
+    internal: bool = False  # serves other kernels, not a method of its own
+    further: Mapping[tuple[str, ...], Mapping[str, Any]] = field(default_factory=dict)
+    """Arguments that may be given besides, and the fields that differ then."""
+    formulations: tuple[str, ...] = ()  # that may be asked for
+    cheapest: bool = False  # unasked, the formulation with the fewest operations is compiled
+    solves: bool = False  # divides by the mass matrix: NaN where that is singular, which is refused
     differentiate: bool = False
-    reducible: bool = False  # depends on the inertias only through the torques
+    reducible: bool = False  # sees the bodies only through torques: inertias may be regrouped
+    growth: float = 0.0  # operations per squared number of joints, rounded up from 6 to 16 joints
+    column: "Kernel | None" = None
     optimise: str = "speed"  # or "operations" (sines and cosines free), or "nothing"
     options: Mapping[str, Any] = field(default_factory=dict)
 
@@ -56,100 +80,182 @@ class Kernel:
         options = "".join(f" {k}={v!r}" for k, v in sorted(self.options.items()))
         return f"{self.name}({', '.join(self.inputs)}){options} for {self.optimise}"
 
+    def taking(self, *extra: str) -> "Kernel":
+        """The row with further arguments."""
+        return KERNELS[":".join((self.name, *extra))]
+
+    def too_large(self, joints: int) -> bool:
+        """Whether it would be too much straight-line code for a robot."""
+        return self.growth * joints**2 > LIMIT
+
+    def by_columns(self, joints: int) -> "Kernel | None":
+        """The kernel that gives one column, where the whole is too large."""
+        return self.column if self.too_large(joints) else None
+
+    def rows(self) -> "Iterator[Kernel]":
+        """The row and those that belong to it: with further arguments, and of one column."""
+        yield self
+        for extra, different in self.further.items():
+            yield replace(
+                self,
+                name=":".join((self.name, *extra)),
+                method=self.name,
+                inputs=(*self.inputs, *extra),
+                keywords=len(extra),
+                **different,
+            )
+        if self.column is not None:
+            yield self.column
+
 
 STATE = ("q", "qd", "qdd")
 TORQUE = ("q", "qd", "tau")
 _TAU, _QDD = ("dtau_dq", "dtau_dqd", "dtau_dqdd"), ("dqdd_dq", "dqdd_dqd", "dqdd_dtau")
 SQUARE, VECTOR = (N, N), (N,)
-INTERNAL = ("link_pose", "pivots", "two_velocity")
-OPTIMISE = ("speed", "operations", "nothing")
+WRENCH, BASE_MOTION, QD_REF = "wrench", "base_motion", "qd_ref"
+
+INVERSE_DYNAMICS = Kernel(
+    "inverse_dynamics",
+    "dynamics.equation:inverse_dynamics",
+    STATE,
+    {"tau": VECTOR},
+    further={(WRENCH,): {}, (BASE_MOTION,): {}, (WRENCH, BASE_MOTION): {}},
+    formulations=INVERSE_METHODS,
+    reducible=True,
+)
+TWO_VELOCITY = Kernel(
+    "two_velocity",
+    "dynamics.coriolis:two_velocity_torque",
+    (*STATE, QD_REF),
+    {"tau": VECTOR},
+    internal=True,
+    reducible=True,
+)
+MASS_COLUMN = Kernel(
+    "mass_matrix:column",
+    "dynamics.equation:mass_times",
+    ("q", "seed"),
+    {"column": VECTOR},
+    internal=True,
+    reducible=True,
+)
+CORIOLIS_COLUMN = Kernel(
+    "coriolis_matrix:column",
+    "dynamics.coriolis:coriolis_times",
+    ("q", "qd", "seed"),
+    {"column": VECTOR},
+    internal=True,
+    reducible=True,
+)
+DERIVATIVES_COLUMN = Kernel(
+    "inverse_dynamics_derivatives:column",
+    "compile.programs:inverse_along",
+    (*STATE, "seed"),
+    dict.fromkeys(_TAU, VECTOR),
+    internal=True,
+    differentiate=True,
+    reducible=True,
+)
 
 ROWS = (
     Kernel("fk", "dynamics.kinematics:fk", ("q",), {"T": (4, 4)}),
-    Kernel("link_pose", "dynamics.kinematics:link_pose", ("q",), {"T": (4, 4)}),
     Kernel("frames", "dynamics.kinematics:frames", ("q",), {"T": (L, 4, 4)}),
     Kernel("jacobian", "dynamics.kinematics:jacobian", ("q",), {"J": (6, N)}),
     Kernel("jacobian_dot", "dynamics.kinematics:jacobian_dot", ("q", "qd"), {"Jd": (6, N)}),
-    Kernel("inverse_dynamics", "dynamics.equation:inverse_dynamics", STATE, {"tau": VECTOR}),
-    Kernel("forward_dynamics", "dynamics.equation:forward_dynamics", TORQUE, {"qdd": VECTOR}),
-    Kernel("mass_matrix", "dynamics.equation:mass_matrix", ("q",), {"M": SQUARE}),
-    Kernel("coriolis_matrix", "dynamics.coriolis:coriolis_matrix", ("q", "qd"), {"C": SQUARE}),
-    Kernel("gravity_torque", "dynamics.equation:gravity_torque", ("q",), {"g": VECTOR}),
+    INVERSE_DYNAMICS,
+    Kernel(
+        "forward_dynamics",
+        "dynamics.equation:forward_dynamics",
+        TORQUE,
+        {"qdd": VECTOR},
+        further={(WRENCH,): {}},
+        formulations=FORWARD_METHODS,
+        cheapest=True,
+        solves=True,
+        reducible=True,
+    ),
+    Kernel(
+        "mass_matrix",
+        "dynamics.equation:mass_matrix",
+        ("q",),
+        {"M": SQUARE},
+        reducible=True,
+        growth=11,
+        column=MASS_COLUMN,
+    ),
+    Kernel(
+        "coriolis_matrix",
+        "dynamics.coriolis:coriolis_matrix",
+        ("q", "qd"),
+        {"C": SQUARE},
+        reducible=True,
+        growth=130,
+        column=CORIOLIS_COLUMN,
+    ),
+    Kernel(
+        "gravity_torque",
+        "dynamics.equation:gravity_torque",
+        ("q",),
+        {"g": VECTOR},
+        reducible=True,
+    ),
     Kernel("friction_torque", "dynamics.friction:friction_torque", ("qd",), {"tau": VECTOR}),
     Kernel("kinetic_energy", "dynamics.energy:kinetic_energy", ("q", "qd"), {"T": ()}),
     Kernel("potential_energy", "dynamics.energy:potential_energy", ("q",), {"U": ()}),
     Kernel("momentum", "dynamics.energy:spatial_momentum", ("q", "qd"), {"P": (6,)}),
-    Kernel("motor_torque", "dynamics.equation:motor_torque", STATE, {"tau": VECTOR}),
-    Kernel("regressor", "dynamics.regressor:regressor", STATE, {"Y": (N, P)}),
-    Kernel("pivots", "dynamics.equation:pivots", ("q",), {"D": VECTOR}),
     Kernel(
-        "two_velocity",
-        "dynamics.coriolis:two_velocity_torque",
-        (*STATE, "qd_ref"),
+        "motor_torque",
+        "dynamics.equation:motor_torque",
+        STATE,
         {"tau": VECTOR},
+        reducible=True,
     ),
-    Kernel("mass_matrix:column", "dynamics.equation:mass_times", ("q", "seed"), {"column": VECTOR}),
     Kernel(
-        "coriolis_matrix:column",
-        "dynamics.coriolis:coriolis_times",
-        ("q", "qd", "seed"),
-        {"column": VECTOR},
+        "regressor",
+        "dynamics.regressor:regressor",
+        STATE,
+        {"Y": (N, P)},
+        further={(QD_REF,): {"growth": 100, "column": TWO_VELOCITY}},
+        growth=60,
+        column=INVERSE_DYNAMICS,
     ),
+    Kernel(
+        "pivots",
+        "dynamics.equation:pivots",
+        ("q",),
+        {"D": VECTOR},
+        internal=True,
+        reducible=True,
+    ),
+    TWO_VELOCITY,
     Kernel(
         "inverse_dynamics_derivatives",
         "compile.programs:inverse",
         STATE,
         dict.fromkeys(_TAU, SQUARE),
         differentiate=True,
-    ),
-    Kernel(
-        "inverse_dynamics_derivatives:column",
-        "compile.programs:inverse_along",
-        (*STATE, "seed"),
-        dict.fromkeys(_TAU, VECTOR),
-        differentiate=True,
+        reducible=True,
+        growth=150,
+        column=DERIVATIVES_COLUMN,
     ),
     Kernel(
         "forward_dynamics_derivatives",
         "compile.programs:forward",
         TORQUE,
         dict.fromkeys(_QDD, SQUARE),
+        solves=True,
         differentiate=True,
+        reducible=True,
+        growth=250,
     ),
 )
-# kernels that see the bodies only through torques, so that inertias may be regrouped
-REDUCIBLE = frozenset({
-    "inverse_dynamics", "forward_dynamics", "mass_matrix", "coriolis_matrix", "gravity_torque",
-    "motor_torque", "pivots", "two_velocity", "mass_matrix:column", "coriolis_matrix:column",
-    "inverse_dynamics_derivatives", "inverse_dynamics_derivatives:column",
-    "forward_dynamics_derivatives",
-})  # fmt: skip
-# kernels that take further arguments: the name says which
-FURTHER = (
-    ("inverse_dynamics", ("wrench",)),
-    ("inverse_dynamics", ("base_motion",)),
-    ("inverse_dynamics", ("wrench", "base_motion")),
-    ("forward_dynamics", ("wrench",)),
-    ("regressor", ("qd_ref",)),
-)
-
-
-def _table() -> dict[str, Kernel]:
-    table = {row.name: replace(row, reducible=row.name in REDUCIBLE) for row in ROWS}
-    for name, extra in FURTHER:
-        row, full = table[name], ":".join((name, *extra))
-        inputs = (*row.inputs, *extra)
-        table[full] = replace(row, name=full, inputs=inputs, keywords=len(extra))
-    return table
-
-
-KERNELS: Mapping[str, Kernel] = _table()
+KERNELS: Mapping[str, Kernel] = {row.name: row for given in ROWS for row in given.rows()}
 
 
 def kernel_named(name: str) -> Kernel:
     """A row of the table; unknown names are answered with those that exist."""
     if not is_word(name, KERNELS):
-        listed = [k for k in KERNELS if ":" not in k and k not in INTERNAL]
+        listed = [k for k, row in KERNELS.items() if not (row.method or row.internal)]
         raise OptionError(f"kernel {shown(name)} does not exist", did_you_mean(name, listed))
     return KERNELS[name]
 
@@ -164,12 +270,3 @@ def shape_of(shape: Shape, model: Model) -> tuple[int, ...]:
 def input_shape(name: str, model: Model) -> tuple[int, ...]:
     """Shape of one sample of an argument."""
     return shape_of(SIZES.get(name, VECTOR), model)
-
-
-# names of the formulations, for those who ask before anything is computed
-
-RECURSIONS = ("newton-euler", "newton-euler-base")  # carry a wrench and a moving base themselves
-CLOSED = ("lagrange-euler", "gibbs-appell")
-INVERSE_METHODS = (*RECURSIONS, *CLOSED)
-MASS_MATRICES = ("walker-orin-1", "walker-orin-2", "walker-orin-3")
-FORWARD_METHODS = (*MASS_MATRICES, "walker-orin-4", "articulated-body")

@@ -1,5 +1,6 @@
 """Programs of a robot's kernels."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -76,7 +77,7 @@ def program(
     Forward dynamics without a method takes the one with the fewest operations. `ready` is a chain
     to trace as it stands.
     """
-    if kernel.name.startswith("forward_dynamics") and not (kernel.options or kernel.differentiate):
+    if kernel.cheapest and not kernel.options:
         methods = _forward_methods(model)
         candidates = [replace(kernel, options={"method": method}) for method in methods]
         traced = [traced_program(k, model, parameters, ready) for k in candidates]
@@ -124,11 +125,14 @@ def traced_program(
     c = ready or chain(model, parameters=values)
     if kernel.reducible and ready is None and not parameters:
         c = reduced(c, STEPS[kernel.optimise], held="wrench" in kernel.inputs)
-    if kernel.differentiate:
-        results = kernel.function()(c, *columns)
-    else:
-        scalars = [nested(x, port.shape) for x, port in zip(columns, inputs, strict=True)]
-        returned = kernel.function()(c, *scalars, fn=SX)
-        results = [returned] if len(outputs) == 1 else list(returned)
+    results = results_of(kernel, c, columns)
     traced = share_reciprocals(program_of(kernel.name, arguments, results, ports, outputs))
     return traced if kernel.optimise == "nothing" else factored(traced)
+
+
+def results_of(kernel: Kernel, chain: Chain, columns: Sequence[Any]) -> list[Any]:
+    """What a kernel returns for columns of CasADi symbols."""
+    if kernel.differentiate:
+        return kernel.function()(chain, *columns)
+    returned = kernel.function()(chain, *map(_list, columns), fn=SX)
+    return [returned] if len(kernel.outputs) == 1 else list(returned)

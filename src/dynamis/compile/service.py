@@ -75,9 +75,10 @@ class Code:
         strides: Sequence[int],
         outs: Sequence[np.ndarray],
         count: int,
-        threads: int,
+        threads: int | None,
     ) -> None:
         """Evaluate `count` samples; arrays hold contiguous samples `strides` entries apart."""
+        threads = thread_count(threads, self.operations, count)
         threads = max(1, min(threads, count, most_threads()))
         edges = [count * k // threads for k in range(threads + 1)]
         share(lambda a, b: self._span(arrays, strides, outs, a, b), pairwise(edges), threads)

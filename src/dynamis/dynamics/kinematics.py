@@ -50,19 +50,18 @@ def poses(chain: Chain, x: Sequence[Any], fn: Functions) -> list[Frame]:
     return result
 
 
-def fk(chain: Chain, q: Sequence[Any], fn: Functions) -> tuple:
-    """Tool pose in the reference frame, 4x4."""
-    return link_pose(chain, q, fn, chain.tip, chain.tool)
-
-
-def link_pose(
-    chain: Chain, q: Sequence[Any], fn: Functions, link: int, offset: Frame = ORIGIN
+def fk(
+    chain: Chain,
+    q: Sequence[Any],
+    fn: Functions,
+    link: int | None = None,
+    offset: Frame | None = None,
 ) -> tuple:
-    """Pose of a frame fixed at `offset` in a link's joint frame (link -1: the base), 4x4."""
+    """Pose of the tool, or of a frame fixed in a link's joint frame (-1: the base), 4x4."""
+    link, pose = (chain.tip, chain.tool) if link is None else (link, offset or ORIGIN)
     if link < 0:
-        return matrix(offset)
+        return matrix(pose)
     all_motions = motions(chain, coupling.positions(chain, q), fn)
-    pose = offset
     for i in chain.ancestors(link):
         pose = compose(all_motions[i], pose)
     return matrix(pose)

@@ -58,7 +58,7 @@ def resolved(
     velocity = own["qd"] if qd is None else _size(qd, n, "qd_limits")
     acceleration = np.full(n, np.inf) if qdd is None else _size(qdd, n, "qdd_limits")
     torque = own["tau"] if tau is None else _size(tau, n, "torque_limits")
-    kinds = [link.joint for link in robot.model.links if link.mimic is None]
+    kinds = robot.joint_kinds
     position = _filled_range(robot, position, middle, kinds, found)
     velocity = _filled_speed(robot, velocity, kinds, found)
     _sound(robot, position, middle)

@@ -16,7 +16,8 @@ from .. import templates
 from ..compile.kernels import Kernel, input_shape, shape_of
 from ..compile.ops import OPS
 from ..compile.program import Constant, Input, Port, Program
-from ..compile.tracer import SX, flat, nested, symbols
+from ..compile.programs import results_of
+from ..compile.tracer import flat, nested, symbols
 from ..errors import OptionError
 from ..model.chain import chain
 from ..model.model import Model
@@ -103,12 +104,7 @@ def casadi_function(kernel: Kernel, model: Model, parameters: bool) -> ca.Functi
         inputs.append(port)
     else:
         c = chain(model)
-    if kernel.differentiate:
-        results = kernel.function()(c, *columns)
-    else:
-        scalars = [nested(x, p.shape) for x, p in zip(columns, inputs, strict=False)]
-        returned = kernel.function()(c, *scalars, fn=SX)
-        results = [returned] if len(kernel.outputs) == 1 else list(returned)
+    results = results_of(kernel, c, columns)
     shapes = [shape_of(s, model) for s in kernel.outputs.values()]
     matrices = [_casadi_matrix(r, s) for r, s in zip(results, shapes, strict=True)]
     names = [port.name for port in inputs], [_free(name, kernel) for name in kernel.outputs]

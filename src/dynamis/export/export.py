@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..arguments import is_word
-from ..compile.columns import LIMIT, column_kernel, goes_by_columns
-from ..compile.kernels import kernel_named
+from ..compile.kernels import LIMIT, kernel_named
 from ..compile.programs import program
 from ..errors import OptionError, did_you_mean, shown
 from ..files import write_folder
@@ -24,7 +23,7 @@ from .matlab_folder import matlab_folder
 if TYPE_CHECKING:
     from ..compile.program import Program
     from ..model.chain import Chain
-    from ..robot.dynamics import DynamicMethods
+    from ..robot import Robot
 
 TARGETS: Mapping[str, Callable[..., dict[str, str]]] = {
     "c": folder,
@@ -41,7 +40,7 @@ REMARKS = {
 
 
 def export(
-    robot: "DynamicMethods",
+    robot: "Robot",
     names: Sequence[str],
     target: str,
     directory: Path,
@@ -59,12 +58,12 @@ def export(
         return [unit(robot, names, directory, dtype, overwrite)]
     kernels = [replace(kernel_named(name), optimise=optimise) for name in names]
     for kernel in kernels:
-        if goes_by_columns(kernel.name, robot.n):
+        if column := kernel.by_columns(robot.n):
             raise OptionError(
                 f"{kernel.name!r} of {robot.n} joints is more than {LIMIT} operations",
-                f"export its column: {column_kernel(kernel.name)[0]!r}",
+                f"export its column: {column.name!r}",
             )
-        if kernel.name.startswith("forward"):
+        if kernel.solves:
             robot._refuse_singular(np.linspace(0.1, 1.0, robot.n))
     programs = {kernel.name: program(kernel, robot.model) for kernel in kernels}
     model = f"{identifier(robot.model.name)}_robot.toml"  # never the user's own file
@@ -77,7 +76,7 @@ def export(
 
 
 def unit(
-    robot: "DynamicMethods", names: Sequence[str], directory: Path, dtype: str, overwrite: bool
+    robot: "Robot", names: Sequence[str], directory: Path, dtype: str, overwrite: bool
 ) -> Path:
     """The arm as a co-simulation unit."""
     from ..realtime.fmu.export import export_fmu
@@ -93,7 +92,7 @@ def unit(
 
 
 def notes(
-    robot: "DynamicMethods",
+    robot: "Robot",
     programs: "Mapping[str, Program]",
     model: str,
     options: Mapping[str, str],

@@ -106,7 +106,7 @@ def _torques(robot: "Robot", log: Log) -> list[Finding]:
 
 def _units(robot: "Robot", log: Log) -> list[Finding]:
     found = []
-    kinds = [link.joint for link in robot.model.links if link.mimic is None]
+    kinds = robot.joint_kinds
     for j, largest in like_degrees(log.q).items():
         if kinds[j] == "revolute":
             where = f"{log.name or 'log'}, {robot.joint_names[j]}"

@@ -64,8 +64,7 @@ class Problem:
     @property
     def revolute(self) -> np.ndarray:
         """Which joints turn, (n,)."""
-        moving = [link for link in self.robot.model.links if link.mimic is None]
-        return np.array([link.joint == "revolute" for link in moving])
+        return np.array([kind == "revolute" for kind in self.robot.joint_kinds])
 
     def errors(self, q: np.ndarray) -> np.ndarray:
         """The task's error at q, (..., m)."""

@@ -226,9 +226,19 @@ class Model:
         return tuple(str(link.joint_name) for link in self.links)
 
     @property
+    def moving_links(self) -> tuple[Link, ...]:
+        """Links whose joint moves by itself, one for every entry of q; not those that mimic one."""
+        return tuple(link for link in self.links if link.mimic is None)
+
+    @property
     def joint_names(self) -> tuple[str, ...]:
         """Joints that move by themselves: the coordinates q."""
-        return tuple(str(link.joint_name) for link in self.links if link.mimic is None)
+        return tuple(str(link.joint_name) for link in self.moving_links)
+
+    @property
+    def joint_kinds(self) -> tuple[str, ...]:
+        """ "revolute" or "prismatic" for every entry of q."""
+        return tuple(link.joint for link in self.moving_links)
 
     @property
     def n(self) -> int:

@@ -86,11 +86,6 @@ def _measured(run: RunLike, name: str) -> tuple[np.ndarray, np.ndarray] | None:
     return None if np.array_equal(values, actual[rows]) else (np.asarray(log.t), values)
 
 
-def joint_kinds(robot: Robot) -> list[str]:
-    """ "revolute" or "prismatic" for every entry of q."""
-    return [link.joint for link in robot.model.links if link.mimic is None]
-
-
 def joint_indices(robot: Robot, joints: Any) -> list[int]:
     """Indices of joints given by name or number; None is all of them."""
     if joints is None:
@@ -189,7 +184,7 @@ def plot_run(
             f"the run has nothing of {', '.join(names)}",
             "error needs a reference; energy needs the run to record it",
         )
-    grid = layout(series, chosen, joint_kinds(run.robot))
+    grid = layout(series, chosen, run.robot.joint_kinds)
     heights = [1.35 if grid.separate else 2.2] * grid.rows + [1.8] * (energy is not None)
     width = 2.2 + (2.9 if grid.separate else 9.0 / max(grid.columns, 1)) * max(grid.columns, 1)
     figure = Picture(figsize=(max(width, 7.5), sum(heights) + 1.1), layout="constrained")

@@ -166,7 +166,7 @@ def identification(estimate: "Estimate", validations: "Sequence[Validation]" = (
     import matplotlib as mpl
 
     robot = estimate.unknowns.robot
-    kinds = [link.joint for link in robot.model.links if link.mimic is None]
+    kinds = robot.joint_kinds
     units = [TORQUE.get(kind, "N m") for kind in kinds]
     moves = [MOTION.get(kind, "rad") for kind in kinds]
     lead = (

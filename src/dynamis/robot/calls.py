@@ -1,35 +1,28 @@
-"""How a Robot calls its kernels: arrays in, compiled code, arrays out."""
+"""The kernels of one robot: arguments checked, code compiled once, arrays in and out."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import update_wrapper
-from math import prod
 from types import MethodType
 from typing import Any
 
 import numpy as np
 
 from ..arguments import known_options
-from ..compile import arrays as door
+from ..compile import arrays
 from ..compile.kernels import KERNELS, Kernel, input_shape, shape_of
-from ..compile.service import Code, compile_kernel, compiling, thread_count
+from ..compile.service import Code, compile_kernel, compiling
+from ..errors import SingularError
 from ..lazy import cached_property
 from ..model.chain import Chain, chain
 from ..model.model import Model
 
-try:
-    from .._fast import Fast
-except ImportError:  # no C compiler when the package was installed: calls take the slower path
-    Fast = None
-
-CALL_OPTIONS = ("out", "threads", "dtype")
-
 
 class fast:  # noqa: N801  reads as the decorator it is
-    """A method that, once its kernel is compiled, is bound as a C callable.
+    """A method of Robot that is bound as a C callable.
 
-    The first call goes through the Python method, which compiles; from then on vectors and batches
-    of the right type go straight to machine code and everything else to the method.
+    A call it has no code for goes to the Python method, which compiles and installs the code; from
+    then on arrays and lists go straight to it. What is wrong or rare goes to the method too.
     """
 
     def __init__(self, method: Callable[..., Any]):
@@ -38,111 +31,158 @@ class fast:  # noqa: N801  reads as the decorator it is
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
+        code = self.method.__code__  # type: ignore[attr-defined]
+        self.parameters = code.co_varnames[1 : code.co_argcount]
+        self.defaults = self.method.__defaults__ or ()  # type: ignore[attr-defined]
 
     def __get__(self, robot: Any, owner: type | None = None) -> Any:
         if robot is None:
             return self.method
         bound = MethodType(self.method, robot)
-        if Fast is None:
+        if arrays.Fast is None:
             return bound
-        callable_ = Fast(bound)
+        callable_ = arrays.Fast(bound, self.parameters, self.defaults)
         update_wrapper(callable_, bound)
-        robot.__dict__[self.name] = callable_
+        robot.__dict__[self.name] = robot._calls.bound[self.name] = callable_
         return callable_
 
 
 class Calls:
     """A model and its compiled kernels."""
 
-    model: Model
-
     def __init__(self, model: Model):
         self.model = model
+        self.bound: dict[str, Any] = {}  # C callables of the methods that have been looked up
         self._codes: dict[tuple[str, str, bool], Code] = {}
-
-    def __reduce__(self) -> tuple:
-        return type(self), (self.model,)
-
-    @property
-    def n(self) -> int:
-        """Number of joints that move by themselves: the length of q."""
-        return self.model.n
 
     @cached_property
     def chain(self) -> Chain:
         """The canonical chain over floats; raises if a symbol has no value."""
         return chain(self.model)
 
-    def _code(self, kernel: Kernel, dtype: str, parameters: bool = False) -> Code:
+    def __call__(
+        self,
+        name: str,
+        arguments: Mapping[str, Any],
+        options: Mapping[str, Any],
+        words: Mapping[str, Any] | None = None,
+        **chosen: Any,
+    ) -> Any:
+        """Evaluate a kernel by compiled code; one array, or a tuple if it has several results.
+
+        Further arguments of the kernel may be None: not given. `words` are the method's parameters
+        that decided the options `chosen` for the algorithm.
+        """
+        kernel, given = _row(name, arguments, chosen)
+        if kernel.by_columns(self.model.n):
+            return self.by_columns(kernel, given, options)
+        method = self.bound.get(kernel.method or kernel.name)
+        result = self._evaluate(kernel, given, options, method, words, kernel.solves)
+        if kernel.solves and not np.isfinite(result).all():
+            self.refuse_singular(given["q"])
+        return result
+
+    def interpreted(
+        self,
+        name: str,
+        arguments: Mapping[str, Any],
+        options: Mapping[str, Any] | None = None,
+        **chosen: Any,
+    ) -> Any:
+        """Evaluate a kernel's algorithm over NumPy arrays: formulations that are not compiled."""
+        kernel, given = _row(name, arguments, chosen)
+        known_options(options or {}, arrays.CALL_OPTIONS)
+        return self._over_arrays(kernel, self.arrays(given), tuple(given), options or {})
+
+    def code(self, kernel: Kernel, dtype: str, parameters: bool = False) -> Code:
         """Compiled code of a kernel, made once."""
         key = kernel.key, dtype, parameters
         code = self._codes.get(key)
         if code is None:
             code = self._codes[key] = compile_kernel(kernel, self.model, dtype, parameters)
-            if dtype == "float64" and not parameters and KERNELS[kernel.name] is kernel:
-                self._install(kernel.name, code)
         return code
 
-    def _install(self, name: str, code: Code) -> None:
-        """Give a compiled default kernel to the method of its name."""
-        callable_ = self.__dict__.get(name)
-        if Fast is None or not isinstance(callable_, Fast):
+    def function(self, kernel: Kernel, parameters: bool) -> Callable[..., Any]:
+        """A kernel as a function of arrays; with `parameters`, their vector comes last."""
+        names = (*kernel.inputs, "parameters") if parameters else kernel.inputs
+
+        def evaluated(given: Mapping[str, Any], options: Mapping[str, Any], callable_: Any) -> Any:
+            if kernel.by_columns(self.model.n) and not parameters:
+                return self.by_columns(kernel, given, options)
+            return self._evaluate(kernel, given, options, callable_)
+
+        return arrays.function(f"kernel {kernel.name!r}", names, evaluated)
+
+    def arrays(self, arguments: Mapping[str, Any]) -> list[np.ndarray]:
+        """Checked arguments as float64 arrays."""
+        what = f"robot {self.model.name!r} with joints {', '.join(self.model.joint_names)}"
+        return [
+            arrays.as_batch(value, name, input_shape(name, self.model), what)
+            for name, value in arguments.items()
+        ]
+
+    def refuse_singular(self, q: Any) -> None:
+        """Name the joint and the sample that make the mass matrix singular, if any does."""
+        pivots = self.interpreted("pivots", {"q": q})
+        finite = np.isfinite(np.asarray(q, dtype=float)).all(axis=-1)
+        bad = np.isnan(pivots) & np.asarray(finite)[..., None]
+        if not bad.any():
             return
-        callable_.install(  # type: ignore[union-attr]
-            one=code.one,
-            batch=code.batch,
-            sizes=tuple(prod(s) for s in code.ports.input_shapes),
-            shapes=code.ports.output_shapes,
-            single=False,
-            keep=code,
-            refuse_nan=name == "forward_dynamics",
-            largest=code.largest,
+        *sample, _ = (int(i[0]) for i in np.nonzero(bad))
+        joint = int(np.flatnonzero(bad[tuple(sample)])[-1])
+        where = f" (sample {tuple(sample)})" if sample else ""
+        raise SingularError(
+            f"robot {self.model.name!r} has a singular mass matrix at joint "
+            f"{self.model.joint_names[joint]!r} (joint {joint + 1}){where}: nothing resists its "
+            "acceleration",
+            "give the links it moves an inertia about its axis, or the joint a rotor inertia",
         )
 
-    def _what(self) -> str:
-        return f"robot {self.model.name!r} with joints {', '.join(self.model.joint_names)}"
-
-    def _arrays(self, arguments: Mapping[str, Any]) -> list[np.ndarray]:
-        """Checked arguments as float64 arrays."""
-        what = self._what()
-        shapes = [input_shape(name, self.model) for name in arguments]
-        items = zip(arguments.items(), shapes, strict=True)
-        return [door.as_batch(value, name, shape, what) for (name, value), shape in items]
-
-    def _call(
-        self,
-        name: str,
-        arguments: Mapping[str, Any],
-        call_options: Mapping[str, Any],
-        parameters: Any = None,
-        **kernel_options: Any,
+    def by_columns(
+        self, kernel: Kernel, arguments: Mapping[str, Any], options: Mapping[str, Any]
     ) -> Any:
-        """Evaluate a kernel by compiled code; one array, or a tuple if it has several results."""
-        kernel = KERNELS[name]
-        if kernel_options:
-            kernel = replace(kernel, options=kernel_options)
-        if parameters is not None:
-            arguments = {**arguments, "parameters": parameters}
-        options = known_options(call_options, CALL_OPTIONS)
-        arrays = self._arrays(arguments)
-        kind = door.checked_dtype(options.get("dtype"))
-        door.checked_threads(options.get("threads"))
-        if not compiling():
-            return self._interpreted(kernel, arrays, tuple(arguments), options)
-        code = self._code(kernel, kind.name, parameters is not None)
-        return run(code, arrays, tuple(arguments), options.get("out"), options.get("threads"))
+        """The matrix a kernel would give, one column per seed."""
+        rest = {key: value for key, value in options.items() if key != "out"}
+        checked = zip(arguments, self.arrays(arguments), strict=True)
+        expanded = {name: array[..., None, :] for name, array in checked}
+        column = kernel.column
+        assert column is not None
+        seed = "seed" if "seed" in column.inputs else "parameters"
+        (size,) = input_shape(seed, self.model)
+        got = self._evaluate(column, {**expanded, seed: np.eye(size)}, rest)
+        turned = [np.swapaxes(r, -1, -2) for r in (got if isinstance(got, tuple) else (got,))]
+        return arrays.stored(turned, options)
 
-    def _interpreted(
+    def _evaluate(
         self,
         kernel: Kernel,
-        arrays: Sequence[np.ndarray],
+        given: Mapping[str, Any],
+        options: Mapping[str, Any],
+        callable_: Any = None,
+        words: Mapping[str, Any] | None = None,
+        refuse_nan: bool = False,
+    ) -> Any:
+        """A kernel over checked arguments; its code is given to the C callable, if there is one."""
+        known_options(options, arrays.CALL_OPTIONS)
+        checked = self.arrays(given)
+        out, threads, kind = arrays.checked_options(options)
+        if not compiling():
+            return self._over_arrays(kernel, checked, tuple(given), options)
+        code = self.code(kernel, kind.name, "parameters" in given)
+        if callable_ is not None:
+            arrays.install(callable_, code, words, refuse_nan)
+        return arrays.run(code, checked, tuple(given), out, threads)
+
+    def _over_arrays(
+        self,
+        kernel: Kernel,
+        checked: Sequence[np.ndarray],
         names: tuple[str, ...],
         options: Mapping[str, Any],
     ) -> Any:
         """A kernel without machine code: the algorithm over arrays, or its program interpreted."""
         if not kernel.differentiate and "parameters" not in names:
             (shape,) = kernel.outputs.values()
-            output = shape_of(shape, self.model)
             function = kernel.function()
 
             def call(*scalars: Any) -> Any:
@@ -150,84 +190,20 @@ class Calls:
                 return function(self.chain, *values, fn=fn)
 
             dims = [len(input_shape(name, self.model)) for name in names]
-            return door.evaluate(call, arrays, dims, output, names, **options)
+            output = shape_of(shape, self.model)
+            return arrays.evaluate(call, checked, dims, output, names, **options)
         from ..compile.interpreter import interpret
         from ..compile.programs import program
 
-        kind = door.checked_dtype(options.get("dtype"))
-        results = interpret(program(kernel, self.model, "parameters" in names), arrays)
-        targets = door.destinations(options.get("out"), [r.shape for r in results], kind)
-        for target, result in zip(targets, results, strict=True):
-            target[...] = result
-        return targets[0] if len(targets) == 1 else tuple(targets)
-
-    def _generic(
-        self,
-        function: Callable[..., Any],
-        arguments: Mapping[str, Any],
-        output: tuple[int, ...],
-        call_options: Mapping[str, Any],
-    ) -> np.ndarray:
-        """Evaluate `function(chain, **arguments, fn=...)` without compiling: teaching methods."""
-        names = tuple(arguments)
-
-        def call(*scalars: Any) -> Any:
-            *values, fn = scalars
-            return function(self.chain, **dict(zip(names, values, strict=True)), fn=fn)
-
-        options = known_options(call_options, CALL_OPTIONS)
-        arrays = self._arrays(arguments)
-        dims = [len(input_shape(name, self.model)) for name in names]
-        return door.evaluate(call, arrays, dims, output, names, **options)
-
-    def _shape(self, name: str) -> tuple[int, ...]:
-        """Shape of one sample of a kernel's only result."""
-        (shape,) = KERNELS[name].outputs.values()
-        return shape_of(shape, self.model)
+        results = interpret(program(kernel, self.model, "parameters" in names), checked)
+        return arrays.stored(results, options)
 
 
-def run(
-    code: Code,
-    arrays: Sequence[np.ndarray],
-    names: Sequence[str],
-    out: Any = None,
-    threads: int | None = None,
-) -> Any:
-    """Broadcast, evaluate every sample, return arrays of shape (..., *result)."""
-    shapes = code.ports.input_shapes
-    leading = [a.shape[: a.ndim - len(s)] for a, s in zip(arrays, shapes, strict=True)]
-    shape = door.batch_shape(names, leading)
-    count = prod(shape)
-    ready, strides = [], []
-    for array, own, core in zip(arrays, leading, shapes, strict=True):
-        if own != shape and prod(own) != 1:
-            array = np.broadcast_to(array, (*shape, *core))  # noqa: PLW2901
-        ready.append(np.ascontiguousarray(array, dtype=code.dtype))
-        strides.append(prod(core) if ready[-1].size == count * prod(core) and count > 1 else 0)
-    targets = door.destinations(out, [(*shape, *s) for s in code.ports.output_shapes], code.dtype)
-    results = [_writable(target, ready) for target in targets]
-    if count:
-        flat = [r.reshape(count, -1) for r in results]
-        code.run(ready, strides, flat, count, thread_count(threads, code.operations, count))
-    for target, result in zip(targets, results, strict=True):
-        if target is not result:
-            target[...] = result
-    return targets[0] if len(targets) == 1 else tuple(targets)
-
-
-def _writable(target: np.ndarray, inputs: Sequence[np.ndarray]) -> np.ndarray:
-    """The target itself if machine code may write there, else an array of its shape."""
-    plain = target.flags.c_contiguous and target.flags.aligned
-    if plain and not any(np.may_share_memory(target, array) for array in inputs):
-        return target
-    return np.empty(target.shape, target.dtype)
-
-
-def finished(result: np.ndarray, options: Mapping[str, Any]) -> np.ndarray:
-    """A result that NumPy computed, in the precision and the array the caller asked for."""
-    known_options(options, CALL_OPTIONS)
-    door.checked_threads(options.get("threads"))
-    kind = door.checked_dtype(options.get("dtype"))
-    (target,) = door.destinations(options.get("out"), [np.shape(result)], kind)
-    target[...] = result
-    return target
+def _row(
+    name: str, arguments: Mapping[str, Any], chosen: Mapping[str, Any]
+) -> tuple[Kernel, dict[str, Any]]:
+    """The row for the arguments that are given, and these."""
+    row = KERNELS[name]
+    given = {k: v for k, v in arguments.items() if v is not None or k in row.inputs}
+    kernel = row.taking(*(k for k in given if k not in row.inputs))
+    return (replace(kernel, options=chosen) if chosen else kernel), given

@@ -4,10 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..compile import arrays as door
-from ..dynamics import equation
 from ..errors import DynamisError
-from ..model.chain import Chain
 from ..model.check.finding import Finding, Numbers, listed
 from ..model.check.model import check_model
 
@@ -23,20 +20,19 @@ def preflight(robot: "Robot") -> list[Finding]:
     """Every finding about a robot, worst first."""
     findings = check_model(robot.model)
     try:
-        chain, q = robot.chain, _configurations(robot)
+        robot.chain  # noqa: B018  raises where a symbol has no value
+        q = _configurations(robot)
     except DynamisError:  # the model check has already said why
         return findings
-    return sorted(findings + _weightless(robot, chain, q) + _singular(robot, chain, q))
+    return sorted(findings + _weightless(robot, q) + _singular(robot, q))
 
 
-def _weightless(robot: "Robot", chain: Chain, q: np.ndarray) -> list[Finding]:
+def _weightless(robot: "Robot", q: np.ndarray) -> list[Finding]:
     """Gravity that no joint ever feels, though the arm has mass."""
     g, model = robot.gravity, robot.model
     bodies = [Numbers(model).body(x) for x in (*model.links, model.payload) if x is not None]
     weight = sum(abs(body.m) for body in bodies if body) * float(np.linalg.norm(g))
-    torque = door.evaluate(
-        lambda q, fn: equation.gravity_torque(chain, q, fn), [q], [1], (robot.n,), ("q",)
-    )
+    torque = robot._calls.interpreted("gravity_torque", {"q": q})
     if weight == 0.0 or not np.abs(torque).max() <= UNFELT * weight:
         return []
     what = f"no joint feels {listed(g)}: is it in the right direction?"
@@ -47,12 +43,9 @@ def _weightless(robot: "Robot", chain: Chain, q: np.ndarray) -> list[Finding]:
     return [Finding("note", "gravity", what, remedy)]
 
 
-def _singular(robot: "Robot", chain: Chain, q: np.ndarray) -> list[Finding]:
+def _singular(robot: "Robot", q: np.ndarray) -> list[Finding]:
     """The joint at which the mass matrix has no positive pivot, in any of the configurations."""
-    pivots = door.evaluate(
-        lambda q, fn: equation.pivots(chain, q, fn), [q], [1], (robot.n,), ("q",)
-    )
-    bad = np.isnan(pivots)
+    bad = np.isnan(robot._calls.interpreted("pivots", {"q": q}))
     if not bad.any():
         return []
     lost = np.asarray(bad.any(axis=1))

@@ -1,38 +1,59 @@
 """The user's Robot."""
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from ..arguments import checked, known_options
-from ..compile import arrays as door
-from ..errors import DynamisWarning, ModelError, OptionError, did_you_mean, shown
+from ..arguments import checked, choice, is_word, known_options
+from ..compile import arrays
+from ..compile.kernels import (
+    FORWARD_METHODS,
+    INVERSE_METHODS,
+    KERNELS,
+    OPTIMISE,
+    RECURSIONS,
+    Kernel,
+    kernel_named,
+)
+from ..errors import DynamisWarning, ModelError, OptionError, ShapeError, did_you_mean, shown
 from ..lazy import cached_property
+from ..model.chain import Chain
 from ..model.link import Link
 from ..model.model import GRAVITY, Model, Payload
-from ..model.parameters import parameter_names, with_parameters
+from ..model.parameters import Parameters, parameter_names, parameter_values, with_parameters
 from ..model.pose import pose
 from ..model.quantity import resolve
-from .calls import finished
-from .code import CodeMethods
+from ..spatial.frames import compose
+from ..spatial.functions import MATH
+from .calls import Calls, fast
 from .elsewhere import no_attribute
-from .kinematics import KinematicMethods
 
 if TYPE_CHECKING:
+    import casadi
     from matplotlib.figure import Figure
 
+    from ..base import BaseParameters
     from ..base.significance import Significance
+    from ..compile.program import Cost, Program
+    from ..dynamics.gibbs_appell import GibbsAppell
+    from ..dynamics.lagrange_euler import LagrangeEuler
+    from ..equations.equations import Equations
     from ..ik.solutions import Solutions
     from ..model.check.finding import Finding
     from ..model.dh.table import DhTable
 
+COMPILED_FORWARD = ("walker-orin-3", "articulated-body")
+FRAMES = ("base", "tool")
+PARAMETERS = ("inline", "argument")
 
-class Robot(KinematicMethods, CodeMethods):
+
+@final
+class Robot:
     """A robot arm: `dy.load("puma560")`, a file, or `Robot.from_dh(...)`.
 
     Every method takes array-likes, broadcasts leading axes and returns float64 arrays; every one
@@ -46,7 +67,11 @@ class Robot(KinematicMethods, CodeMethods):
                 f"Robot got {type(model).__name__}, expected a Model",
                 "use dy.load(...) or dy.Robot.from_dh(...)",
             )
-        super().__init__(model)
+        self.model = model
+        self._calls = Calls(model)
+
+    def __reduce__(self) -> tuple:
+        return type(self), (self.model,)
 
     @classmethod
     def from_dh(
@@ -131,9 +156,24 @@ class Robot(KinematicMethods, CodeMethods):
         return self.model.name
 
     @property
+    def n(self) -> int:
+        """Number of joints that move by themselves: the length of q."""
+        return self.model.n
+
+    @cached_property
+    def chain(self) -> Chain:
+        """The canonical chain over floats; raises if a symbol has no value."""
+        return self._calls.chain
+
+    @property
     def joint_names(self) -> tuple[str, ...]:
         """Names of the entries of q."""
         return self.model.joint_names
+
+    @property
+    def joint_kinds(self) -> tuple[str, ...]:
+        """ "revolute" or "prismatic" for every entry of q."""
+        return self.model.joint_kinds
 
     @property
     def link_names(self) -> tuple[str, ...]:
@@ -156,7 +196,7 @@ class Robot(KinematicMethods, CodeMethods):
     def limits(self) -> np.ndarray:
         """Joint limits, (n, 2); infinite where none are given."""
         free = (-np.inf, np.inf)
-        rows = [x.limits or free for x in self.model.links if x.mimic is None]
+        rows = [x.limits or free for x in self.model.moving_links]
         numbers = [[float(resolve(v, self.model.values)) for v in row] for row in rows]
         return _frozen(np.array(numbers))
 
@@ -183,6 +223,400 @@ class Robot(KinematicMethods, CodeMethods):
     def __hash__(self) -> int:
         return hash((self.name, self.model.links))
 
+    # -- kinematics --------------------------------------------------------------------------------
+
+    @fast
+    def fk(self, q: Any, link: str | None = None, **options: Any) -> np.ndarray:
+        """Pose of the tool (or of a named link) in the reference frame, (..., 4, 4)."""
+        return self._calls("fk", {"q": q}, options, {"link": link}, **self._place(link))
+
+    @fast
+    def frames(self, q: Any, **options: Any) -> np.ndarray:
+        """Base and link frames in the user's own frames (DH or URDF), (..., links + 1, 4, 4)."""
+        return self._calls("frames", {"q": q}, options)
+
+    @fast
+    def jacobian(
+        self, q: Any, frame: str = "base", link: str | None = None, **options: Any
+    ) -> np.ndarray:
+        """J: (v, w) = J qd, linear rows first, in base or tool axes, (..., 6, n)."""
+        words = {"frame": frame, "link": link}
+        return self._calls("jacobian", {"q": q}, options, words, **self._seen_from(frame, link))
+
+    @fast
+    def jacobian_dot(
+        self, q: Any, qd: Any, frame: str = "base", link: str | None = None, **options: Any
+    ) -> np.ndarray:
+        """dJ/dt along qd, (..., 6, n)."""
+        words, chosen = {"frame": frame, "link": link}, self._seen_from(frame, link)
+        return self._calls("jacobian_dot", {"q": q, "qd": qd}, options, words, **chosen)
+
+    def _seen_from(self, frame: str, link: str | None) -> dict[str, Any]:
+        """Options of a Jacobian kernel; none for the default one."""
+        choice(frame, "frame", FRAMES)
+        if frame == "base" and link is None:
+            return {}
+        return {"frame": frame, "link": None, "offset": None} | self._place(link)
+
+    def _place(self, link: str | None) -> dict[str, Any]:
+        """Tree index and offset of a named frame; nothing for the tool."""
+        if link is None:
+            return {}
+        model, c = self.model, self.chain
+        names = [*model.link_names, *(f.name for f in model.frames), model.base_name]
+        if not isinstance(link, str):
+            raise OptionError(
+                f"robot {model.name!r} has no link {shown(link)}", did_you_mean(link, names)
+            )
+        if link in model.link_names:
+            i = model.link_names.index(link)
+            return {"link": i, "offset": c.bodies[i].user}
+        if link == model.base_name:
+            return {"link": -1, "offset": c.base}
+        for frame in model.frames:
+            if frame.name == link:
+                offset = frame.pose.frame(model.values)
+                if frame.link is None:
+                    return {"link": -1, "offset": compose(c.base, offset)}
+                i = model.link_names.index(frame.link)
+                return {"link": i, "offset": compose(c.bodies[i].user, offset)}
+        if link == model.tool_name:
+            return {"link": c.tip, "offset": c.tool}
+        raise OptionError(
+            f"robot {model.name!r} has no link {shown(link)}", did_you_mean(link, names)
+        )
+
+    # -- dynamics ----------------------------------------------------------------------------------
+
+    @fast
+    def inverse_dynamics(
+        self,
+        q: Any,
+        qd: Any,
+        qdd: Any,
+        method: str = "newton-euler",
+        wrench: Any = None,
+        base_motion: Any = None,
+        **options: Any,
+    ) -> np.ndarray:
+        """tau = M qdd + C qd + g + friction + J^T wrench, (..., n).
+
+        `wrench` (..., 6): forces then moments the tool exerts on the world, in the tool frame.
+        `base_motion` (..., 9): angular velocity, angular acceleration, linear acceleration of the
+        base, in the reference frame. Methods: newton-euler (compiled), newton-euler-base,
+        lagrange-euler, gibbs-appell.
+        """
+        _known(method, INVERSE_METHODS, "inverse dynamics method")
+        if base_motion is not None and method not in RECURSIONS:
+            raise OptionError(
+                f"method {method!r} does not take base_motion",
+                f"use one of {', '.join(RECURSIONS)}",
+            )
+        arguments = {"q": q, "qd": qd, "qdd": qdd, "wrench": wrench, "base_motion": base_motion}
+        if method == "newton-euler":
+            return self._calls("inverse_dynamics", arguments, options, {"method": method})
+        return self._calls.interpreted("inverse_dynamics", arguments, options, method=method)
+
+    @fast
+    def forward_dynamics(
+        self,
+        q: Any,
+        qd: Any,
+        tau: Any,
+        method: str | None = None,
+        wrench: Any = None,
+        **options: Any,
+    ) -> np.ndarray:
+        """qdd from torques, (..., n); a singular mass matrix raises and names the joint.
+
+        Methods: None picks the cheapest by operation count; walker-orin-1, -2, -3, -4,
+        articulated-body.
+        """
+        if method is not None:
+            _known(method, FORWARD_METHODS, "forward dynamics method")
+        if method == "articulated-body":
+            self._refuse_coupling(method)
+        arguments = {"q": q, "qd": qd, "tau": tau, "wrench": wrench}
+        chosen = {} if method is None else {"method": method}
+        if method is None or method in COMPILED_FORWARD:
+            return self._calls("forward_dynamics", arguments, options, {"method": method}, **chosen)
+        qdd = self._calls.interpreted("forward_dynamics", arguments, options, **chosen)
+        if method == "walker-orin-4" or not np.isfinite(qdd).all():
+            self._refuse_singular(q)
+        return qdd
+
+    def _refuse_coupling(self, method: str) -> None:
+        c = self.chain
+        if c.coupling is not None or any(motor.coupled for motor in c.motors):
+            raise OptionError(
+                f"robot {self.model.name!r} couples its joints (mimic joints, a gear matrix or "
+                f"full rotors), which method {method!r} cannot follow",
+                "use method=None or a walker-orin method",
+            )
+
+    def _refuse_singular(self, q: Any) -> None:
+        self._calls.refuse_singular(q)
+
+    @fast
+    def mass_matrix(self, q: Any, **options: Any) -> np.ndarray:
+        """M(q), reflected rotors included, (..., n, n)."""
+        return self._calls("mass_matrix", {"q": q}, options)
+
+    @fast
+    def coriolis_matrix(self, q: Any, qd: Any, **options: Any) -> np.ndarray:
+        """C(q, qd) with Mdot - 2C skew, (..., n, n)."""
+        return self._calls("coriolis_matrix", {"q": q, "qd": qd}, options)
+
+    @fast
+    def gravity_torque(self, q: Any, **options: Any) -> np.ndarray:
+        """g(q), without friction offsets, (..., n)."""
+        return self._calls("gravity_torque", {"q": q}, options)
+
+    @fast
+    def friction_torque(self, qd: Any, **options: Any) -> np.ndarray:
+        """Friction of joints and motors, on the joint side, (..., n)."""
+        return self._calls("friction_torque", {"qd": qd}, options)
+
+    @fast
+    def kinetic_energy(self, q: Any, qd: Any, **options: Any) -> np.ndarray:
+        """Kinetic energy with the reflected rotors, (...,)."""
+        return self._calls("kinetic_energy", {"q": q, "qd": qd}, options)
+
+    @fast
+    def potential_energy(self, q: Any, **options: Any) -> np.ndarray:
+        """Potential energy, zero at the reference origin, (...,)."""
+        return self._calls("potential_energy", {"q": q}, options)
+
+    @fast
+    def momentum(self, q: Any, qd: Any, **options: Any) -> np.ndarray:
+        """Linear then angular momentum of the links about the reference origin, (..., 6)."""
+        return self._calls("momentum", {"q": q, "qd": qd}, options)
+
+    def operational_inertia(self, q: Any, **options: Any) -> np.ndarray:
+        """(J M^-1 J^T)^-1 of the tool in base axes, (..., 6, 6).
+
+        Directions in which the tool cannot move get zero (pseudo-inverse).
+        """
+        J, M = self.jacobian(q), self.mass_matrix(q)
+        self._refuse_singular(q)
+        with np.errstate(invalid="ignore"):
+            mobility = J @ np.linalg.solve(M, np.swapaxes(J, -1, -2))
+        known = np.isfinite(mobility).all(axis=(-1, -2), keepdims=True)
+        inertia = np.linalg.pinv(np.where(known, mobility, 0.0), rcond=1e-10, hermitian=True)
+        return arrays.stored([np.where(known, inertia, np.nan)], options)
+
+    def torque_terms(self, q: Any, qd: Any, qdd: Any, **options: Any) -> dict[str, np.ndarray]:
+        """Inertial, Coriolis-centrifugal, gravity and friction parts of the torque, by name.
+
+        `out` is a dictionary of arrays by the same names.
+        """
+        zero = np.zeros(self.n)
+        gravity = self.gravity_torque(q)
+        resist = self.friction_torque(qd)
+        moving = self.inverse_dynamics(q, qd, zero)
+        inertial = self.inverse_dynamics(q, qd, qdd) - moving
+        parts = np.broadcast_arrays(inertial, moving - gravity - resist, gravity, resist)
+        names = ("inertial", "coriolis", "gravity", "friction")
+        own = dict.fromkeys(names) if options.get("out") is None else options["out"]
+        if not isinstance(own, Mapping) or set(own) != set(names):
+            raise ShapeError(f"out is {shown(own)}, expected a dictionary of {', '.join(names)}")
+        rest = {key: value for key, value in options.items() if key != "out"}
+        return {
+            name: arrays.stored([part], {**rest, "out": own[name]})
+            for name, part in zip(names, parts, strict=True)
+        }
+
+    @fast
+    def motor_torque(self, q: Any, qd: Any, qdd: Any, **options: Any) -> np.ndarray:
+        """Torque of every motor, behind the gears and with their efficiency, (..., n)."""
+        for link, motor in zip(self.model.links, self.chain.motors, strict=True):
+            if motor.gear == 0.0:
+                raise OptionError(
+                    f"joint {link.joint_name!r} has gear 0: its motor torque is not defined"
+                )
+            if link.mimic is not None:
+                raise OptionError(
+                    f"joint {link.joint_name!r} mimics {link.mimic[0]!r}: which motor carries it "
+                    "is not defined",
+                    "lock it when loading",
+                )
+        return self._calls("motor_torque", {"q": q, "qd": qd, "qdd": qdd}, options)
+
+    @fast
+    def inverse_dynamics_derivatives(
+        self, q: Any, qd: Any, qdd: Any, **options: Any
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(dtau_dq, dtau_dqd, dtau_dqdd), exact, each (..., n, n)."""
+        arguments = {"q": q, "qd": qd, "qdd": qdd}
+        return self._calls("inverse_dynamics_derivatives", arguments, options)
+
+    @fast
+    def forward_dynamics_derivatives(
+        self, q: Any, qd: Any, tau: Any, **options: Any
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(dqdd_dq, dqdd_dqd, dqdd_dtau), through M^-1, each (..., n, n)."""
+        if KERNELS["forward_dynamics_derivatives"].too_large(self.n):
+            qdd = self.forward_dynamics(q, qd, tau)
+            dq, dqd, M = self.inverse_dynamics_derivatives(q, qd, qdd)
+            inverse = np.linalg.inv(M)
+            return arrays.stored([-inverse @ dq, -inverse @ dqd, inverse], options)
+        arguments = {"q": q, "qd": qd, "tau": tau}
+        return self._calls("forward_dynamics_derivatives", arguments, options)
+
+    def lagrange_euler(self, q: Any, qd: Any, qdd: Any) -> "LagrangeEuler":
+        """Lagrange-Euler's tables at one state: .A .U .UU .J .D .h .H .C .tau, as arrays.
+
+        Of the links alone: no friction, no rotors.
+        """
+        from ..dynamics.lagrange_euler import LagrangeEuler, lagrange_euler_terms
+
+        x, xd, xdd = (v.tolist() for v in self._one_state(q, qd, qdd))
+        terms = lagrange_euler_terms(self.chain, x, xd, xdd, MATH)
+        size = range(self.n)
+        zero = ((0.0,) * 4,) * 4
+        U = [[terms.U[i][j] or zero for j in size] for i in size]
+        UU = [[[terms.UU[i][j][k] or zero for k in size] for j in size] for i in size]
+        return LagrangeEuler(*(np.array(x) for x in terms._replace(U=U, UU=UU)))
+
+    def gibbs_appell(self, q: Any, qd: Any, qdd: Any) -> "GibbsAppell":
+        """Gibbs-Appell terms at one state: .W .phi .tau, and .G .C .M extracted from W.
+
+        Of the links alone: no friction, no rotors.
+        """
+        from ..dynamics.gibbs_appell import GibbsAppell, gibbs_appell_terms
+
+        x, xd, xdd = (v.tolist() for v in self._one_state(q, qd, qdd))
+        terms = gibbs_appell_terms(self.chain, x, xd, xdd, MATH)
+        return GibbsAppell(*(np.array(x) for x in terms))
+
+    def _one_state(self, *state: Any) -> list[np.ndarray]:
+        """Checked q, qd, qdd of one sample, for tables that are not made in batches."""
+        given: dict[str, Any] = dict(zip(("q", "qd", "qdd"), state, strict=True))
+        checked_state = self._calls.arrays(given)
+        for name, value in zip(given, checked_state, strict=True):
+            if value.ndim != 1:
+                raise OptionError(f"{name} has shape {value.shape}, expected one state ({self.n},)")
+        if self.chain.coupling is not None:
+            raise OptionError("these tables are for robots without coupled joints")
+        return checked_state
+
+    @property
+    def parameters(self) -> Parameters:
+        """Every linear parameter: .names, .values; in the user's frames."""
+        values = np.array(parameter_values(self.model, self.chain))
+        return Parameters(parameter_names(self.model), values)
+
+    @checked
+    def base_parameters(self, inertial_only: bool = False, **options: Any) -> "BaseParameters":
+        """The fewest combinations the torques depend on: .rank, .names, .values, .regressor(...).
+
+        `inertial_only` leaves friction and drives out; `tolerance` is that of the numeric rank.
+        """
+        from ..base import base_parameters
+
+        return base_parameters(self, inertial_only, **known_options(options, ("tolerance",)))
+
+    @fast
+    def regressor(
+        self, q: Any, qd: Any, qdd: Any, qd_ref: Any = None, **options: Any
+    ) -> np.ndarray:
+        """Y with Y @ parameters.values = inverse_dynamics, (..., n, p).
+
+        With `qd_ref`: columns of M qdd + C(q, qd) qd_ref + g, with Mdot - 2C skew; those of
+        friction are zero, as it is not part of that sum.
+        """
+        parameter_names(self.model)  # raises for a centre of mass that moves in its link
+        arguments = {"q": q, "qd": qd, "qdd": qdd, "qd_ref": qd_ref}
+        return self._calls("regressor", arguments, options)
+
+    # -- text and code -----------------------------------------------------------------------------
+
+    def program(
+        self,
+        name: str,
+        method: str | None = None,
+        parameters: str = "inline",
+        optimise: str = "speed",
+    ) -> "Program":
+        """The straight-line program of a kernel.
+
+        `optimise`: "speed" is what is compiled; "operations" counts sines and cosines as free and
+        adds up the angles of parallel axes; "nothing" traces the model as it stands.
+        """
+        from ..compile.programs import program
+
+        return program(_chosen(name, method, optimise), self.model, _argument(parameters))
+
+    def cost(self, name: str, method: str | None = None, optimise: str = "speed") -> "Cost":
+        """Operations of a kernel: .mul .add .div .trig, and .saved by each step of optimisation.
+
+        Of a matrix that a long robot gets column by column: of one column.
+        """
+        from ..compile.programs import cost, program
+
+        kernel = _chosen(name, method, optimise)
+        column = kernel.by_columns(self.n)
+        if column is None:
+            return cost(kernel, self.model)
+        parameters = "seed" not in column.inputs
+        return program(replace(column, optimise=optimise), self.model, parameters).cost
+
+    def kernel(
+        self, name: str, parameters: str = "inline", method: str | None = None
+    ) -> Callable[..., Any]:
+        """A kernel as a function; with parameters="argument" the parameter vector comes last.
+
+        The vector may be one, or one per sample: kernel(q, qd, qdd, values).
+        """
+        call: Any = self._calls.function(_chosen(name, method), _argument(parameters))
+        call.__name__ = call.__qualname__ = name
+        call.__doc__ = f"Kernel {name!r} of robot {self.name!r}."
+        return call
+
+    def equations(self, method: str = "lagrange-euler", gravity: str | None = None) -> "Equations":
+        """The equations of motion in closed form: .M .C .g .tau (SymPy), .steps, .latex().
+
+        `method` is "lagrange-euler", "newton-euler" or "gibbs-appell"; `gravity` names a symbol
+        that stands for the size of gravity.
+        """
+        from ..equations.equations import equations
+
+        return equations(self.model, method, gravity)
+
+    def casadi(
+        self, name: str, method: str | None = None, parameters: str = "inline"
+    ) -> "casadi.Function":
+        """A kernel as a CasADi Function of column vectors, for optimal control and estimation."""
+        from ..export.casadi_folder import casadi_function
+
+        return casadi_function(_chosen(name, method), self.model, _argument(parameters))
+
+    @checked
+    def export(
+        self,
+        names: str | Sequence[str],
+        target: str = "c",
+        directory: str | Path = "out",
+        dtype: Any = None,
+        optimise: str = "speed",
+        overwrite: bool = False,
+    ) -> list[Path]:
+        """Write kernels as source code into a folder that compiles and tests itself.
+
+        `optimise` as for `program`. Files that dynamis did not write are replaced only with
+        `overwrite`; else nothing is written.
+        """
+        from ..export.export import export
+
+        if not isinstance(names, (str, list, tuple)):
+            raise OptionError(f"names is {shown(names)}, expected the name of a kernel, or several")
+        wanted = [names] if isinstance(names, str) else list(names)
+        kind = arrays.checked_dtype(dtype).name
+        folder, way = Path(directory), _way(optimise)
+        return export(self, wanted, target, folder, kind, way, overwrite)
+
+    # -- other questions ---------------------------------------------------------------------------
+
     @checked
     def dh(self, convention: str | None = None) -> "DhTable":
         """The DH table in either convention, also of a URDF chain."""
@@ -205,7 +639,7 @@ class Robot(KinematicMethods, CodeMethods):
             J = np.swapaxes(J, -1, -2)
         with np.errstate(invalid="ignore"):
             volume = np.sqrt(np.maximum(np.linalg.det(J @ np.swapaxes(J, -1, -2)), 0.0))
-        return finished(volume, options)
+        return arrays.stored([volume], options)
 
     def ik(self, T: Any, task: Any = None, **options: Any) -> "Solutions":
         """Every distinct q found that puts the tool at T: .q (k, n), .residual (k,), .reason.
@@ -259,7 +693,7 @@ class Robot(KinematicMethods, CodeMethods):
     def with_parameters(self, values: Any) -> "Robot":
         """With another parameter vector, in the order of `parameters.names`."""
         size = len(parameter_names(self.model))
-        vector = door.as_batch(values, "values", (size,), f"the parameters of {self.name!r}")
+        vector = arrays.as_batch(values, "values", (size,), f"the parameters of {self.name!r}")
         if vector.ndim != 1:
             raise ModelError(f"values has shape {vector.shape}, expected ({size},)")
         if not np.isfinite(vector).all():
@@ -298,6 +732,33 @@ def _frozen(array: np.ndarray) -> np.ndarray:
     """The array, read-only: a Robot does not change."""
     array.flags.writeable = False
     return array
+
+
+def _known(name: Any, known: Any, what: str) -> None:
+    if not is_word(name, known):
+        raise OptionError(f"{what} {shown(name)} does not exist", did_you_mean(name, known))
+
+
+def _way(optimise: str) -> str:
+    return choice(optimise, "optimise", OPTIMISE)
+
+
+def _chosen(name: str, method: str | None, optimise: str = "speed") -> Kernel:
+    kernel = kernel_named(name)
+    if _way(optimise) != kernel.optimise:
+        kernel = replace(kernel, optimise=optimise)
+    if method is None:
+        return kernel
+    if not is_word(method, kernel.formulations):
+        raise OptionError(
+            f"kernel {name!r} has no method {shown(method)}",
+            did_you_mean(method, kernel.formulations),
+        )
+    return replace(kernel, options={"method": method})
+
+
+def _argument(parameters: str) -> bool:
+    return choice(parameters, "parameters", PARAMETERS) == "argument"
 
 
 def load(

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from ..compile.arrays import NUMPY
+from ..compile.arrays import run as run_code
 from ..compile.service import compiling, digest, share, stored, thread_count
 from ..errors import OptionError, ShapeError
 from ..lazy import LOCK
-from ..robot.calls import run as run_code
 from ..spatial.functions import MATH
 from .adaptive import BEYOND, SHORTEST, LeftError, TooShortError, adaptive_steps
 from .assembly import Machinery

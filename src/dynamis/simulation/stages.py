@@ -5,9 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from ..compile.arrays import NUMPY
+from ..compile.arrays import NUMPY, run
 from ..compile.service import compiling
-from ..robot.calls import run
 from ..spatial.functions import MATH, Functions
 from .plant import Plant
 from .tableau import Tableau, weights_at

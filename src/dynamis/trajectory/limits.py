@@ -45,7 +45,7 @@ def findings(trajectory: "Trajectory", robot: "Robot", dt: float | None = None) 
 def bounds(robot: "Robot") -> tuple[np.ndarray, np.ndarray]:
     """velocity_limit and effort_limit as (n, 2), infinite where none is given."""
     x = Numbers(robot.model)
-    moving = [link for link in robot.model.links if link.mimic is None]
+    moving = robot.model.moving_links
     speed, effort = (
         np.array([np.inf if (v := x.of(getattr(link, name))) is None else v for link in moving])
         for name in ("velocity_limit", "effort_limit")
@@ -64,7 +64,7 @@ def _times(trajectory: "Trajectory", dt: float | None) -> np.ndarray:
 def _beyond(
     robot: "Robot", t: np.ndarray, x: np.ndarray, limits: np.ndarray, quantity: str
 ) -> Iterator[Finding]:
-    moving = [link for link in robot.model.links if link.mimic is None]
+    moving = robot.model.moving_links
     for i, (link, name) in enumerate(zip(moving, robot.joint_names, strict=True)):
         low, high = limits[i]
         excess = np.maximum(x[:, i] - high, low - x[:, i])

@@ -80,7 +80,7 @@ def gravity(x: Numbers) -> Findings:
 
 def configurations(x: Numbers) -> Findings:
     """Named positions that the joint limits exclude."""
-    free = [link for link in x.model.links if link.mimic is None]
+    free = x.model.moving_links
     for name, q in x.model.configurations.items():
         for link, value in zip(free, q, strict=True):
             pair = x.all(link.limits)

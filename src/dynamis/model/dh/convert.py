@@ -88,7 +88,7 @@ def _drift(model: Model, at: _Poses, new: _Poses, size: float) -> str | None:
 
 def certify(old: Model, new: Model, size: float, doubt: str | None) -> None:
     """Evaluate both arms: say aloud how far they differ, or refuse the table."""
-    units = [size if x.joint == "prismatic" else 1.0 for x in old.links if x.mimic is None]
+    units = [size if kind == "prismatic" else 1.0 for kind in old.joint_kinds]
     place, torque = _difference(chain(old), chain(new), size, units)
     off = (
         f"next to {old.name!r} the tool is off by {place:.1g} (rad, or sizes of the arm) and "

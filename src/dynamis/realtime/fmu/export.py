@@ -21,7 +21,7 @@ from .origin import arm_origin, law_origin
 from .unit import Unit, arm_unit, build_description, description, law_unit
 
 if TYPE_CHECKING:
-    from ...robot.dynamics import DynamicMethods
+    from ...robot import Robot
 
 VERSIONS = ("3.0", "2.0")
 DEFAULT_STEP = 1e-3  # s
@@ -38,7 +38,7 @@ LONG_AGO = (1980, 1, 1, 0, 0, 0)  # of every file inside: the same input gives t
 
 @checked
 def export_fmu(
-    what: "DynamicMethods | Law",
+    what: "Robot | Law",
     path: str | Path,
     fmi: str = "3.0",
     dt: float | None = None,

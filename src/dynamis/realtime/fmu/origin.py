@@ -14,7 +14,7 @@ from ..export import notes_of
 from ..regenerate import SCRIPT, ingredients, options_of, repeatable, robot_file
 
 if TYPE_CHECKING:
-    from ...robot.dynamics import DynamicMethods
+    from ...robot import Robot
     from ..law import Law
 
 FOLDER = "resources"
@@ -32,7 +32,7 @@ class Origin:
     files: Mapping[str, str] = field(default_factory=dict)
 
 
-def arm_origin(robot: "DynamicMethods", fmi: str, dt: float) -> Origin:
+def arm_origin(robot: "Robot", fmi: str, dt: float) -> Origin:
     """Of an arm: the robot as TOML, and a script."""
     from ... import __version__
 

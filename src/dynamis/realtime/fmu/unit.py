@@ -84,7 +84,7 @@ class Unit:
 
 def _joints(robot: "Robot", unit: int) -> list[tuple[str, str]]:
     """(name, unit) of every joint; unit 0 to 3: position, velocity, acceleration, torque."""
-    kinds = [link.joint for link in robot.model.links if link.mimic is None]
+    kinds = robot.joint_kinds
     pairs = zip(robot.joint_names, kinds, strict=True)
     return [(name, UNITS[kind][unit]) for name, kind in pairs]
 

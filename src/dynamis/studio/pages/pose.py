@@ -177,7 +177,7 @@ def tool_text(robot: Robot, q: np.ndarray) -> str:
 
 def torque_text(robot: Robot, q: np.ndarray) -> str:
     """Gravity torque of each joint."""
-    free = [link.joint for link in robot.model.links if link.mimic is None]
+    free = robot.joint_kinds
     rows = [
         (name, short(float(tau)) + (" N m" if kind == "revolute" else " N"))
         for name, kind, tau in zip(robot.joint_names, free, robot.gravity_torque(q), strict=True)
@@ -254,7 +254,7 @@ class PosePanel:
         return slider
 
     def _factor(self, i: int) -> tuple[float, str]:
-        free = [link.joint for link in self.session.robot.model.links if link.mimic is None]
+        free = self.session.robot.joint_kinds
         if free[i] == "prismatic":
             return 1.0, "m"
         return (180.0 / np.pi, "°") if self.degrees.value else (1.0, "rad")
@@ -322,7 +322,7 @@ def _ends(low: float, high: float, value: float) -> tuple[float, float]:
 
 def slider_limits(robot: Any, reach: float) -> tuple[np.ndarray, np.ndarray]:
     """Joint limits where there are any; else a turn, or as far as the arm reaches."""
-    free = [link.joint for link in robot.model.links if link.mimic is None]
+    free = robot.joint_kinds
     most = np.array([TURN if kind == "revolute" else max(reach, 0.1) for kind in free])
     low, high = np.sort(np.asarray(robot.limits, float).reshape(-1, 2), axis=1).T
     low = np.where(np.isfinite(low), low, np.where(np.isfinite(high), high - 2 * most, -most))
