@@ -59,7 +59,7 @@ def startup() -> Iterator[Figure]:
     """Import, first use with and without the cache."""
     with tempfile.TemporaryDirectory() as cache:
         yield Figure(GROUP, "import dynamis", "", _seconds(IMPORT, cache), target=0.3)
-        first = templates.text(__package__, "first_call.py")
+        first = templates.text(__package__, "first_call.py.in")
         yield Figure(
             GROUP, "first inverse_dynamics, trace to answer", "puma560",
             _seconds(first, "off", "traced"), target=0.3,
