@@ -8,7 +8,7 @@ import pytest
 
 SOURCE = Path(__file__).parents[1] / "src" / "dynamis"
 ORDER = (
-    "_fast", "errors", "arguments", "files", "templates", "lazy", "spatial", "model", "dynamics",
+    "_fast", "errors", "arguments", "files", "templates", "lazy", "progress", "spatial", "model", "dynamics",
     "compile", "export", "robot", "transforms", "ik", "equations.scalars", "base", "equations",
     "plots", "trajectory", "control", "simulation", "logs", "identify", "excite", "realtime",
     "interop", "rtb", "gym", "agree", "bench", "report", "demo", "cli", "studio",

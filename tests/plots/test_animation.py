@@ -152,8 +152,8 @@ def test_a_failure_halfway_keeps_the_old_file(tmp_path, monkeypatch, suffix):
         yield 0
         raise RuntimeError("halfway")
 
-    monkeypatch.setattr(film, "progress", broken)
-    monkeypatch.setattr("dynamis.plots.html.progress", broken)
+    monkeypatch.setattr(film, "counted", broken)
+    monkeypatch.setattr("dynamis.plots.html.counted", broken)
     with pytest.raises(RuntimeError, match="halfway"):
         animate(waving("scara"), target)
     assert target.read_text() == "old"

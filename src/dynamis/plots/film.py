@@ -3,16 +3,14 @@
 from collections.abc import Iterator
 
 import numpy as np
-from rich.console import Console
-from rich.progress import track
 
+from ..progress import counted
 from .animation import Motion
 from .figure import INK, SOFT, Picture, plain
 from .scene import Artists, add_axes, prepare
 from .skeleton import TRACE, strokes
 
 SIZE, DPI = (6.4, 4.8), 80  # inches, pixels per inch: 512 x 384
-LONG = 60  # pictures from which a progress bar is worth it
 
 
 def film(motion: Motion) -> Iterator[np.ndarray]:
@@ -34,7 +32,7 @@ def film(motion: Motion) -> Iterator[np.ndarray]:
     canvas.draw()
     scenery = canvas.copy_from_bbox(figure.bbox)  # type: ignore[attr-defined]
     renderer = canvas.get_renderer()  # type: ignore[attr-defined]
-    for k in progress(len(motion.t), "drawing"):
+    for k in counted("drawing", len(motion.t)):
         canvas.restore_region(scenery)  # type: ignore[attr-defined]
         artists.move(strokes(motion.arm[k], motion.reach, motion.frames))
         if motion.trace:
@@ -44,12 +42,3 @@ def film(motion: Motion) -> Iterator[np.ndarray]:
         for artist in moving:
             artist.draw(renderer)
         yield np.asarray(canvas.buffer_rgba())[..., :3].copy()  # type: ignore[attr-defined]
-
-
-def progress(count: int, what: str) -> Iterator[int]:
-    """Numbers from 0, with a bar on stderr if there are many."""
-    console = Console(stderr=True)
-    quiet = count < LONG or not console.is_terminal
-    return iter(
-        track(range(count), description=what, console=console, transient=True, disable=quiet)
-    )

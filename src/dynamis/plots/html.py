@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from .. import templates
+from ..progress import counted
 from .animation import Motion
-from .film import progress
 from .scene import View
 from .skeleton import STYLES, TRACE, Style, strokes
 
@@ -34,7 +34,7 @@ def moving_figure(motion: Motion) -> dict[str, Any]:
         still.append(_line(motion, motion.path, TRACE))
     places = list(range(len(still), len(still) + len(moving)))
     pictures = []
-    for k in progress(len(motion.t), "writing"):
+    for k in counted("writing", len(motion.t)):
         now = strokes(motion.arm[k], motion.reach, motion.frames)
         data = [{"type": "scatter3d", **_columns(motion, now[name])} for name in moving]
         pictures.append({"name": str(k), "data": data, "traces": places})
