@@ -1,6 +1,6 @@
 """Random models for the file formats: every field, both DH conventions, URDF trees, symbols."""
 
-from dynamis.model.check.model.finding import LEVELS, Finding
+from dynamis.model.check.finding import LEVELS, Finding
 from hypothesis import strategies as st
 
 from dynamis.model.drive import Drive

@@ -4,7 +4,7 @@ import types
 
 import numpy as np
 import pytest
-from dynamis.model.check.model.finding import Finding
+from dynamis.model.check.finding import Finding
 
 from dynamis.errors import FileError, OptionError, ShapeError
 from dynamis.identify import Log, read_log

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from dynamis.model.check.model.bodies import eigenvalues
-from dynamis.model.check.model.finding import Finding
+from dynamis.model.check.finding import Finding
 from dynamis.model.check.model.model import check_model
 
 import dynamis as dy

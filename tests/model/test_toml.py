@@ -4,7 +4,7 @@ import tomllib
 from dataclasses import replace
 
 import pytest
-from dynamis.model.check.model.finding import Finding
+from dynamis.model.check.finding import Finding
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 

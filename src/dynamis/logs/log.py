@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.interpolate import CubicHermiteSpline
 
 from ..arguments import checked, number, positive, text, whole
 from ..compile.arrays import numbers
@@ -307,6 +306,8 @@ def _measured(log: Log, grid: np.ndarray) -> np.ndarray:
 def _hermite(t: np.ndarray, x: np.ndarray, xd: np.ndarray | None, at: np.ndarray) -> np.ndarray:
     """x at other times: cubic where its derivative is known, else linear."""
     if xd is not None:
+        from scipy.interpolate import CubicHermiteSpline  # half a second that reading does not need
+
         return CubicHermiteSpline(t, x, xd)(at)
     return np.stack([np.interp(at, t, column) for column in x.T], axis=1)
 
