@@ -65,7 +65,7 @@ _LATER = {
     "excite": ("excite.excite", "excite"),
     "export_controller": ("realtime.export", "export_controller"),
     "export_fmu": ("realtime.fmu.export", "export_fmu"),
-    "identify": ("identify.identify", "identify"),
+    "identify": ("identify.identification", "identify"),
     "identify_drive_gains": ("identify.drive_gains", "identify_drive_gains"),
     "identify_payload": ("identify.payload", "identify_payload"),
     "interop": ("interop", None),

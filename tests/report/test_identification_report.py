@@ -8,7 +8,7 @@ import pytest
 
 import dynamis as dy
 from dynamis.errors import FileError, OptionError
-from dynamis.identify.identify import identify
+from dynamis.identify.identification import identify
 from dynamis.logs.log import Log
 from dynamis.report.identification import Charts, write
 from dynamis.report.identification_tables import autocorrelation, few, fitted_rows, friction_curve

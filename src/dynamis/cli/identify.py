@@ -75,7 +75,7 @@ def run(
         report: Write a page with everything to this .html.
         save: Write the identified robot to this .toml or .urdf.
     """
-    from ..identify.identify import identify
+    from ..identify.identification import identify
     from ..report.identification import write
 
     _check_before(logs, report, save, friction, estimator, limit)

@@ -8,7 +8,7 @@ import numpy as np
 from ..control import JointPID
 from ..control.sensors import Sensors
 from ..excite.excite import excite
-from ..identify.identify import identify
+from ..identify.identification import identify
 from ..identify.processing import Processing
 from ..logs.log import Log
 from ..robot import Robot

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .estimate import Estimate
     from .estimators import ESTIMATORS
     from .frictions import FRICTIONS, FrictionModel
-    from .identify import identify
+    from .identification import identify
     from .payload import PayloadEstimate, identify_payload
     from .processing import Processing
     from .validation import Validation
@@ -50,10 +50,11 @@ __getattr__ = later(
         "Processing": "processing",
         "Validation": "validation",
         "excite": ".excite.excite",
+        "identify": "identification",
         "identify_drive_gains": "drive_gains",
         "identify_payload": "payload",
         "read_log": ".logs.read",
     },
 )
 
-callable_package(__name__, "identify", "identify")
+callable_package(__name__, "identification", "identify")

@@ -45,7 +45,7 @@ class Unknowns:
     joints: tuple[int, ...]  # the joint of friction, -1 for bodies and rotors
     pick: np.ndarray
     group: np.ndarray
-    lost: tuple[str, ...]  # parameters without effect on any torque
+    without_effect: tuple[str, ...]  # parameters that no torque shows
     rotors: bool
     rigid: np.ndarray | None = None
 
