@@ -12,17 +12,12 @@ from .animation import Motion
 from .scene import View
 from .skeleton import STYLES, TRACE, Style, strokes
 
-MOST = 3000  # pictures: a browser holds them all
 DIGITS = 4  # decimals, of a reach
 SYMBOLS = {"o": "circle", "s": "square"}
 FONT = {"family": "system-ui, sans-serif", "color": "#1c2530", "size": 13}
 WIDER = 2.0  # lines in space look thinner than they are
 GREY = "#ccd3da"
 AT_ONCE = {"mode": "immediate", "transition": {"duration": 0}}
-
-
-def check(_: float) -> None:
-    """Nothing can be wrong with the rate."""
 
 
 def moving_figure(motion: Motion) -> dict[str, Any]:
@@ -45,7 +40,7 @@ def moving_figure(motion: Motion) -> dict[str, Any]:
     }
 
 
-def write(motion: Motion, path: Path, _: None) -> None:
+def write_html(motion: Motion, path: Path, _: None) -> None:
     """The page of the moving figure."""
     import plotly.io
 
