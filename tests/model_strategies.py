@@ -1,8 +1,8 @@
 """Random models for the file formats: every field, both DH conventions, URDF trees, symbols."""
 
-from dynamis.model.check.finding import LEVELS, Finding
 from hypothesis import strategies as st
 
+from dynamis.model.check.finding import LEVELS, Finding
 from dynamis.model.drive import Drive
 from dynamis.model.friction import Friction
 from dynamis.model.link import Link

@@ -4,10 +4,10 @@ import types
 
 import numpy as np
 import pytest
-from dynamis.model.check.finding import Finding
 
 from dynamis.errors import FileError, OptionError, ShapeError
 from dynamis.identify import Log, read_log
+from dynamis.model.check.finding import Finding
 
 
 def motion(t, n=2):

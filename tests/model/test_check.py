@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from dynamis.model.check.model.bodies import eigenvalues
-from dynamis.model.check.finding import Finding
-from dynamis.model.check.model.model import check_model
 
 import dynamis as dy
 from dynamis.model import catalogue
+from dynamis.model.check.bodies import eigenvalues
+from dynamis.model.check.finding import Finding
+from dynamis.model.check.model import check_model
 from dynamis.model.model import Model
 from dynamis.spatial.inertia import from_linear, pseudo_inertia, symmetric_matrix
 

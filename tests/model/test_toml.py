@@ -4,12 +4,12 @@ import tomllib
 from dataclasses import replace
 
 import pytest
-from dynamis.model.check.finding import Finding
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dynamis.errors import FileError, SymbolError
 from dynamis.model.chain import chain
+from dynamis.model.check.finding import Finding
 from dynamis.model.formats.tables import LARGEST
 from dynamis.model.formats.toml import model_from_toml, read_toml, toml_text
 from dynamis.model.quantity import Expression

@@ -1,4 +1,4 @@
-"""What is wrong with a log before it becomes a model: a diagnosis instead of a wrong number."""
+"""Diagnosis of logs and fits: findings, and refusal of data that give no model."""
 
 from collections.abc import Sequence
 from itertools import combinations
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import DynamisError
+from ..logs.checks import like_degrees
 from ..logs.log import Log
-from ..logs.warnings import like_degrees
 from ..model.check.finding import Finding
 from .information import Information, condition
 from .processing import lowpass

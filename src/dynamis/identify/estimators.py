@@ -1,4 +1,4 @@
-"""The estimators: one row each, from information to unknowns."""
+"""The table of estimators, from information to unknowns."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""`dy.identify`: from logs of an arm to a model of it."""
+"""`dy.identify`: processing, friction model, estimator and method, carried out on logs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""What a motion says about the unknowns, added up block by block: the regressor is never stacked.
+"""Information of motions about the unknowns, block by block: the regressor is never stacked.
 
 For every joint the Gram matrix of [Y tau] is kept, so that joints can be weighted afterwards. Where
 the columns are nearly dependent, squaring would lose too many digits: then triangular factors are

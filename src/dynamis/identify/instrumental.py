@@ -1,4 +1,4 @@
-"""Instrumental variables: unbiased where least squares is not, because the regressor is noisy too.
+"""Instrumental variables: estimates that noise in the regressor does not bias.
 
     x = (sum_j w_j^2 Z_j^T Y_j)^-1 sum_j w_j^2 Z_j^T tau_j
 

@@ -1,4 +1,4 @@
-"""Friction that grows with the load: its column holds the rigid torque, which is itself unknown."""
+"""Load-dependent friction: its column holds the rigid torque, which is itself unknown."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Output error: the parameters with which the simulated loop does what the real one did.
+"""Output error: parameters with which the simulated closed loop reproduces a log.
 
     min |F (q - q_sim(x)) / sigma_q|^2 + |F (tau - tau_sim(x)) / sigma_tau|^2
 

@@ -1,4 +1,4 @@
-"""What an arm carries: mass, centre of mass and inertia of a body held by the tool.
+"""Payload identification: mass, centre of mass and inertia of a body held by the tool.
 
     tau - tau_robot(q, qd, qdd) = Y_L(q, qd, qdd) p_L + changes of friction
 

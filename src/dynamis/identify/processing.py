@@ -1,4 +1,4 @@
-"""From a log to samples: an even grid, zero-phase low-pass, velocities and accelerations.
+"""Processing of logs: an even grid, zero-phase low-pass, velocities and accelerations.
 
 What the motion itself contains decides the cut-off: a multiple of the frequency below which nearly
 all of the positions' power lies. The same filter goes over both sides of the equation.

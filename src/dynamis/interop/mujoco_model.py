@@ -1,4 +1,4 @@
-"""A compiled MuJoCo model as our robot: its includes, geoms and defaults are resolved already.
+"""Compiled MuJoCo models as robots: includes, geoms and defaults are resolved already.
 
 What makes another machine of it is refused by name: free and ball joints, loops, tendons that act,
 fluids, soft bodies. What only acts on it from outside is said aloud.

@@ -254,7 +254,7 @@ def _symmetric(I: Any) -> list[list[float]]:
 
 
 def _wrapped(angle: float) -> float:
-    """The same angle in (-pi, pi], untouched if it is there."""
+    """The angle in (-pi, pi], untouched if it is there."""
     return float(angle) if -np.pi < angle <= np.pi else float(np.pi - (np.pi - angle) % (2 * np.pi))
 
 

@@ -1,4 +1,4 @@
-"""A run as a moving picture, written as its suffix says."""
+"""Animations of runs, written as their suffix says."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
