@@ -36,11 +36,11 @@ def quasi_random(bounds: np.ndarray, count: int, seed: int = 0, skip: int = 0) -
 
 LONGEST = 1.0  # radians (or arm sizes) a joint moves in one step, at most
 EASIER, HARDER = 0.1, 10.0  # what lambda is multiplied by
-FIRST, LEAST, MOST = 1e-2, 1e-14, 1e8  # lambda at the start; its bounds
+FIRST, WEAKEST, STRONGEST = 1e-2, 1e-14, 1e8  # lambda at the start; its bounds
 EXACT, STALLED = 1e-13, 1e-3  # scaled error that is rounding; one that a descent may stall at
-STALLED = 1e-5  # scaled error and weakness of a stalled row that may hide a solution
+HIDING = 1e-5  # scaled error and weakness of a stalled row that may hide a solution
 WEAK = 1e-3  # singular value, relative to the largest, of a motion that the tool hardly feels
-ROUNDS, STRIDE = 40, 0.2  # of settling: steps along that motion, and the longest of them
+SETTLING, STRIDE = 40, 0.2  # of settling: steps along that motion, and the longest of them
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def descend(
     damping = np.full(len(q), FIRST)
     active = np.arange(len(q))
     for _ in range(steps):
-        active = active[(_norm(e[active]) > goal) & (damping[active] < MOST)]
+        active = active[(_norm(e[active]) > goal) & (damping[active] < STRONGEST)]
         if not len(active):
             break
         trial = q[active] + _step(A[active], e[active], damping[active]) * problem.joint_scale
@@ -112,7 +112,7 @@ def descend(
         moved = active[better]
         q[moved], e[moved], A[moved] = trial[better], e_trial[better], A_trial[better]
         damping[active] *= np.where(better, EASIER, HARDER)
-        damping = np.maximum(damping, LEAST)
+        damping = np.maximum(damping, WEAKEST)
     return q
 
 
@@ -129,7 +129,7 @@ def settle(problem: Problem, q: np.ndarray, rank: int) -> np.ndarray:
     if not len(rows):
         return q
     x, least = q[rows], left[rows]
-    for _ in range(ROUNDS):
+    for _ in range(SETTLING):
         x = across(problem, x + _newton(problem, x, rank, along=True), rank)
         now = _norm(problem.linearised(x)[0])
         better = now < least
@@ -183,7 +183,7 @@ def found(problem: Problem, q: np.ndarray, rank: int, tolerance: float) -> Found
     (left, s), residuals = weakness(problem, q, rank), problem.residuals(q)
     good = np.flatnonzero(residuals < tolerance)
     good = good[np.argsort(left[good], kind="stable")]
-    missed = residuals[(residuals >= tolerance) & (left < STALLED) & (s < STALLED)]
+    missed = residuals[(residuals >= tolerance) & (left < HIDING) & (s < HIDING)]
     open_by = np.maximum(left, EXACT) / np.maximum(s, 1e-300)
     return Found(q[good], open_by[good], float(missed.min(initial=np.inf)))
 
