@@ -142,18 +142,30 @@ def replaceable(path: Path) -> bool:
 
 def write_columns(path: str | Path, columns: Mapping[str, Any]) -> Path:
     """Arrays over time as a .npz, or as a .csv whose columns are t, q1, q2, ...; every digit."""
+    target = checked_path(path, TABLES, "table")
+    if target.suffix.lower() == ".csv":
+        return write_csv(target, separate(columns))
     import numpy as np
 
-    target = checked_path(path, TABLES, "table")
     with whole(target) as partial:
-        if target.suffix.lower() == ".npz":
-            np.savez(partial, **columns)
-            return target
-        names = [
-            f"{name}{i + 1}" if np.ndim(values) > 1 else name
-            for name, values in columns.items()
-            for i in range(np.shape(values)[1] if np.ndim(values) > 1 else 1)
-        ]
-        data, header = np.column_stack(list(columns.values())), ",".join(names)
-        np.savetxt(partial, data, delimiter=",", header=header, comments="", fmt="%.17g")
+        np.savez(partial, **columns)
     return target
+
+
+def separate(columns: Mapping[str, Any]) -> dict[str, Any]:
+    """Arrays (N,) as they are, arrays (N, n) as n columns with a number behind the name."""
+    found = {}
+    for name, values in columns.items():
+        one = values.ndim == 1
+        found |= {name: values} if one else {f"{name}{i + 1}": x for i, x in enumerate(values.T)}
+    return found
+
+
+def write_csv(path: str | Path, columns: Mapping[str, Any]) -> Path:
+    """Columns (N,) under their names, with every digit."""
+    import numpy as np
+
+    data, header = np.column_stack(list(columns.values())), ",".join(columns)
+    with whole(path) as partial:
+        np.savetxt(partial, data, "%.17g", ",", header=header, comments="")
+    return Path(path)

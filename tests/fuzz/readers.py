@@ -8,6 +8,7 @@ from typing import Any
 
 import dynamis as dy
 import dynamis.interop
+from dynamis.errors import did_you_mean
 
 CORPUS = Path(__file__).parent / "corpus"
 
@@ -30,6 +31,7 @@ class Reader:
 
     def warm_up(self) -> None:
         """Read every seed once, so that nothing is imported while a file is judged."""
+        did_you_mean("a", ("b",))  # errors import what finds the nearest name
         for path in self.valid():
             self.read(path)
 

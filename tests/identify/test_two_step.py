@@ -11,7 +11,7 @@ from dynamis.identify import Log, Processing, identify
 from dynamis.identify.frictions import friction_named
 from dynamis.identify.information import information, ordinary, weighted
 from dynamis.identify.processing import prepare
-from dynamis.identify.two_step import gravity_unknowns, slow_estimate, slow_part, total_covariance
+from dynamis.identify.two_step import gravity_unknowns, slow_estimate, total_covariance
 from dynamis.identify.unknowns import unknowns
 
 from .test_payload import recorded
@@ -78,7 +78,7 @@ def test_the_described_inertias_hardly_matter(wanted):
     sought = gravity | np.isin(wanted.kinds, ("viscous", "coulomb", "offset"))
     other = ELBOW.with_parameters(1.5 * np.asarray(ELBOW.parameters.values))
     wrong = unknowns(other, friction_named("asymmetric"))
-    known = slow_part(wrong, [slow(ELBOW)], HOW)
+    known = slow_estimate(wrong, [slow(ELBOW)], HOW).known
     scale = np.maximum(np.abs(wanted.values[sought]), 0.3)
     assert (np.abs(known - wanted.values)[sought] / scale).max() < 0.15
 
@@ -173,7 +173,7 @@ def test_what_slow_motions_cannot_tell_apart_stays_open(wanted):
     q[:, 1], qd[:, 1] = 0.5 + 0.004 * q[:, 1], 0.004 * qd[:, 1]
     tau = ELBOW.inverse_dynamics(q, qd, 0 * q)
     tau = tau + NOISE * np.random.default_rng(0).normal(size=tau.shape)
-    known = slow_part(wanted, [Log(t=log.t, q=q, qd=qd, tau=tau)], Processing())
+    known = slow_estimate(wanted, [Log(t=log.t, q=q, qd=qd, tau=tau)], Processing()).known
     open_ = np.isnan(known)
     assert open_[wanted.names.index("joint2.offset")]
     assert np.isfinite(known[wanted.names.index("joint1.coulomb")])
@@ -182,22 +182,22 @@ def test_what_slow_motions_cannot_tell_apart_stays_open(wanted):
 def test_loaded_gears(wanted):
     model = friction_named("loaded")
     loaded = unknowns(ELBOW, model)
-    known = slow_part(loaded, [slow(ELBOW, noise=0.01)], HOW)
+    known = slow_estimate(loaded, [slow(ELBOW, noise=0.01)], HOW).known
     assert np.isfinite(known[loaded.of_kind("viscous", "coulomb")]).all()
     assert (np.abs(known[loaded.of_kind("load")]) < 0.05).all()
 
 
 def test_bad_input_is_named(wanted):
     with pytest.raises(OptionError, match="needs slow="):
-        slow_part(wanted, None, HOW)
+        slow_estimate(wanted, None, HOW)
     with pytest.raises(OptionError, match="constant velocities"):
-        slow_part(wanted, [], HOW)
+        slow_estimate(wanted, [], HOW)
     with pytest.raises(OptionError, match="is not slow: only"):
-        slow_part(wanted, [recorded(ELBOW)], HOW)
+        slow_estimate(wanted, [recorded(ELBOW)], HOW)
     log = slow(ELBOW)
     q, qd = np.array(log.q), np.array(log.qd)
     q[:, 2], qd[:, 2] = 0.1, 0.0
     with pytest.raises(OptionError, match="joints joint3 move in none"):
-        slow_part(wanted, [Log(t=log.t, q=q, qd=qd, tau=log.tau)], HOW)
+        slow_estimate(wanted, [Log(t=log.t, q=q, qd=qd, tau=log.tau)], HOW)
     with pytest.raises(OptionError, match="slow"):
         identify(ELBOW, recorded(ELBOW), method="two-step")

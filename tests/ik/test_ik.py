@@ -20,7 +20,7 @@ from dynamis.ik.closed_form import (
     wrist_target,
 )
 from dynamis.ik.geometry import Arm, motion, serial_arm
-from dynamis.ik.search import Problem, spread
+from dynamis.ik.search import Problem, quasi_random
 from dynamis.ik.solutions import JointSpace
 from dynamis.ik.target import Target, _inverse_right_jacobian, target, task_mask
 
@@ -665,10 +665,10 @@ def test_the_error_vanishes_only_at_the_target():
 
 def test_points_are_spread_over_their_box():
     bounds = np.array([[-1.0, 1.0], [2.0, 6.0], [0.0, 0.0]])
-    points = spread(bounds, 256)
+    points = quasi_random(bounds, 256)
     assert ((points >= bounds[:, 0]) & (points <= bounds[:, 1])).all()
     assert points.mean(axis=0) == pytest.approx([0.0, 4.0, 0.0], abs=0.02)
-    assert (spread(bounds, 10, skip=5) == spread(bounds, 15)[5:]).all()
+    assert (quasi_random(bounds, 10, skip=5) == quasi_random(bounds, 15)[5:]).all()
 
 
 def test_joint_space_knows_turns_and_limits():

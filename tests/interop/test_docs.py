@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from dynamis.interop import mjcf_write, pinocchio_write, rtb_write, yourdfpy
-from dynamis.interop.lost import FEATURES
+from dynamis.interop import mjcf, pinocchio, robotics_toolbox, yourdfpy
+from dynamis.interop.unsupported import FEATURES
 
 PAGE = Path(__file__).parents[2] / "docs" / "interoperation.md"
 
@@ -15,9 +15,9 @@ def test_the_table_is_so():
         if line.endswith((" yes |", " no |"))
     ]
     held = (
-        {*pinocchio_write.HELD, pinocchio_write.ASYMMETRIC},
-        set(rtb_write.HELD),
-        set(mjcf_write.HELD),
+        {*pinocchio.HELD, pinocchio.ASYMMETRIC},
+        set(robotics_toolbox.HELD),
+        set(mjcf.HELD),
         set(yourdfpy.HELD),
     )
     assert [row[0] for row in rows] == list(FEATURES)

@@ -12,7 +12,7 @@ from PIL import Image
 
 import dynamis as dy
 from dynamis.errors import FileError, OptionError
-from dynamis.plots import animate, film, gif, mp4
+from dynamis.plots import animate, film
 from dynamis.plots.animation import resampled
 
 from .fakes import waving
@@ -152,8 +152,8 @@ def test_a_failure_halfway_keeps_the_old_file(tmp_path, monkeypatch, suffix):
         yield 0
         raise RuntimeError("halfway")
 
-    monkeypatch.setattr(film, "progress", broken)
-    monkeypatch.setattr("dynamis.plots.html.progress", broken)
+    monkeypatch.setattr(film, "counted", broken)
+    monkeypatch.setattr("dynamis.plots.html.counted", broken)
     with pytest.raises(RuntimeError, match="halfway"):
         animate(waving("scara"), target)
     assert target.read_text() == "old"
@@ -161,8 +161,8 @@ def test_a_failure_halfway_keeps_the_old_file(tmp_path, monkeypatch, suffix):
 
 
 def test_mp4_without_ffmpeg_says_what_to_do(tmp_path, monkeypatch):
-    monkeypatch.setattr(mp4.shutil, "which", lambda _: None)
-    monkeypatch.setattr(mp4.importlib.util, "find_spec", lambda _: None)
+    monkeypatch.setattr(film.shutil, "which", lambda _: None)
+    monkeypatch.setattr(film.importlib.util, "find_spec", lambda _: None)
     with pytest.raises(OptionError, match=r"install ffmpeg .*or write \.gif or \.html"):
         animate(waving("scara"), tmp_path / "arm.mp4")
     assert not list(tmp_path.iterdir())
@@ -193,4 +193,4 @@ def test_mp4_reports_what_ffmpeg_says(tmp_path):
 
 
 def test_palette_fits_a_gif():
-    assert len(gif._palette().getpalette()) <= 3 * 256
+    assert len(film._palette().getpalette()) <= 3 * 256

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from ..interop.mjcf_write import mjcf_element
+from ..interop.mjcf import mjcf_element
 from ..interop.rigid_tree import NotRepresentableError, TreeJoint, body_names, rigid_tree
 from ..robot import Robot
 from ..spatial.frames import matrix

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..interop.pinocchio_write import pinocchio_model
+from ..interop.pinocchio import pinocchio_model
 from ..interop.rigid_tree import rigid_tree
 from ..robot import Robot
 from ..spatial.frames import matrix

@@ -6,7 +6,7 @@ A URDF chain is compared through its standard DH table.
 import numpy as np
 
 from ..interop.rigid_tree import NotRepresentableError
-from ..interop.rtb_write import FAULT, dh_arm, dh_robot, is_faulty
+from ..interop.robotics_toolbox import FAULT, dh_arm, dh_robot, is_faulty
 from ..robot import Robot
 
 __all__ = ["FAULT", "ToolboxPeer", "has_toolbox_friction", "toolbox_peer"]

@@ -13,11 +13,11 @@ from ..errors import OptionError, did_you_mean
 from ..identify.frictions import friction_named
 from ..identify.unknowns import unknowns
 from ..model.check.finding import Finding
+from ..progress import bar, visible
 from ..trajectory.arguments import positive
 from .excitation import Demand, Excitation, Gain
 from .limits import resolved
 from .problem import CRITERIA, Figures, Measure, measure
-from .progress import design_bar
 from .series import Series
 from .verify import Check
 from .workspace import workspace
@@ -96,7 +96,8 @@ def excite(
     scale = measure(asked, criterion, ridge, tuple(state))  # type: ignore[arg-type]
     random = [_figures(check, scale, X) for X in crowd]
     order = sorted(range(len(crowd)), key=lambda i: -random[i].value)[:starts]
-    with design_bar(robot.name, len(order) * max_iterations, progress) as shown:
+    with bar(f"exciting {robot.name}", len(order) * max_iterations, progress) as done:
+        shown = done if visible(progress) else None
         found, status = _designed(check, scale, crowd[order], (count, max_iterations), shown)
     notes = [*bounds.findings, *space.findings]
     start = random[order[0]], crowd[order[0]]

@@ -1,4 +1,4 @@
-"""A designed motion: what it is worth, what it asks of the joints, and as a file."""
+"""The designed motion: its value, what it demands of the joints, its files and plots."""
 
 from dataclasses import dataclass
 from pathlib import Path

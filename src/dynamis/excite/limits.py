@@ -1,4 +1,4 @@
-"""How far, how fast and how hard an exciting motion may go: given, from the model, or a default."""
+"""Limits of an exciting motion: as given, from the model, or by default."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

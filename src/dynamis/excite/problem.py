@@ -1,4 +1,4 @@
-"""How much a motion says about the unknowns.
+"""Information content of a motion, and the optimisation problem that maximises it.
 
     A = 1/N sum Z^T Z + ridge I,  Z = W Y D
 
@@ -232,7 +232,7 @@ def interruptible() -> Iterator[None]:
 
 
 def smooth(chain: Chain, speed: np.ndarray) -> Chain:
-    """The same arm with friction that has derivatives where a joint reverses."""
+    """The arm with friction that has derivatives where a joint reverses."""
     tree = [REVERSAL * float(speed.min())] * chain.links
     if chain.coupling is None:
         tree = [REVERSAL * float(v) for v in speed]

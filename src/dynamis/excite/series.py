@@ -1,4 +1,4 @@
-"""Finite Fourier series that start and end at rest, by free numbers.
+"""Finite Fourier series that start and end at rest, by free coefficients.
 
 Of J. Swevers et al., 1997 (see `trajectory.fourier`), with velocity amplitudes a and b. At t = 0
 and at the period qd = sum_k a_k and qdd = w sum_k h_k b_k; both are zero for a = N_a u, b = N_b v
@@ -104,7 +104,7 @@ def _orthogonal(v: np.ndarray) -> np.ndarray:
 
 
 def shrunk(X: np.ndarray, factor: np.ndarray | float) -> np.ndarray:
-    """The same motions about the same places, smaller; one factor for each series."""
+    """Motions scaled down about their own centres; one factor for each series."""
     smaller = X.copy()
     smaller[..., 1:, :] *= np.asarray(factor)[..., None, None]
     return smaller

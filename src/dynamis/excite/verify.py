@@ -1,4 +1,4 @@
-"""Whether a motion keeps its limits, looked at far more often than the design looks."""
+"""Verification that a motion keeps its limits, on a much finer grid than the design uses."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Where an arm may be: above a table, and clear of itself.
+"""The workspace of an arm: above a table, and clear of itself.
 
 Both are margins in metres, non-negative where allowed, over any scalar.
 """

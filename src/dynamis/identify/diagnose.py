@@ -1,4 +1,4 @@
-"""What is wrong with a log before it becomes a model: a diagnosis instead of a wrong number."""
+"""Diagnosis of logs and fits: findings, and refusal of data that give no model."""
 
 from collections.abc import Sequence
 from itertools import combinations
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import DynamisError
+from ..logs.checks import like_degrees
 from ..logs.log import Log
-from ..logs.warnings import like_degrees
 from ..model.check.finding import Finding
 from .information import Information, condition
 from .processing import lowpass
@@ -189,7 +189,7 @@ def not_exciting(
     if value > POOR:
         what = f"the condition number is {value:.3g}: unknowns cannot be told apart"
         found.append(Finding("warning", "motion", what, "design a motion with dy.excite"))
-    misfit = np.sqrt(info.residuals(solution.x).sum() / max(info.torques.sum(), 1e-300))
+    misfit = info.misfit(solution.x)
     if misfit > 0.5:
         what = f"the model explains only {100 * (1 - misfit):.0f} % of the torque"
         remedy = "check the robot, the order of the columns and the signs"
@@ -199,7 +199,7 @@ def not_exciting(
 
 def far_from_buildable(info: Information, free: np.ndarray, bound: np.ndarray) -> list[Finding]:
     """Whether arms that could be built explain the data much worse than any numbers would."""
-    a, b = (float(np.sqrt(info.residuals(x).sum() / info.torques.sum())) for x in (free, bound))
+    a, b = info.misfit(free), info.misfit(bound)
     if b < 1.5 * a or b < FINE:
         return []
     what = (
@@ -229,15 +229,20 @@ def saturation(robot: "Robot", logs: Sequence[Log]) -> list[Finding]:
     return found
 
 
-def torque_size(robot: "Robot", motions: Sequence[Samples]) -> list[Finding]:
-    """Torques that are far from what the robot as described needs, or of the opposite sign."""
+def _some_rows(motions: Sequence[Samples]) -> list[np.ndarray]:
+    """q, qd, qdd, tau of a few rows of the longest motion."""
     samples = max(motions, key=len)
     rows = np.linspace(0, len(samples) - 1, min(len(samples), FEW)).astype(int)
+    return [x[rows] for x in (samples.q, samples.qd, samples.qdd, samples.tau)]
+
+
+def torque_size(robot: "Robot", motions: Sequence[Samples]) -> list[Finding]:
+    """Torques that are far from what the robot as described needs, or of the opposite sign."""
+    q, qd, qdd, tau = _some_rows(motions)
     try:
-        needed = robot.inverse_dynamics(samples.q[rows], samples.qd[rows], samples.qdd[rows])
+        needed = robot.inverse_dynamics(q, qd, qdd)
     except DynamisError:
         return []  # a symbol without a value: nothing to compare with
-    tau = samples.tau[rows]
     a, b = np.linalg.norm(needed), np.linalg.norm(tau)
     if a < 1e-6 or b == 0.0:
         return []
@@ -255,9 +260,7 @@ def column_order(
     unknowns: Unknowns, motions: Sequence[Samples], joints: Sequence[str]
 ) -> list[Finding]:
     """Whether columns changed places, or a torque its sign: another order fits far better."""
-    samples = max(motions, key=len)
-    rows = np.linspace(0, len(samples) - 1, min(len(samples), FEW)).astype(int)
-    q, qd, qdd, tau = (x[rows] for x in (samples.q, samples.qd, samples.qdd, samples.tau))
+    q, qd, qdd, tau = _some_rows(motions)
     Y = unknowns.regressor(q, qd, qdd)
     now = _misfit(Y, tau)
     if now < FINE:

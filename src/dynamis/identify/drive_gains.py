@@ -18,8 +18,9 @@ from ..compile.arrays import numbers
 from ..errors import OptionError, ShapeError
 from ..logs.log import Log
 from ..model.check.finding import Finding
-from .payload import changed_friction, check_joints, friction_columns, payload_columns, same_motion
-from .processing import HIGHEST, KEPT, Processing, lowpass, prepare
+from .information import scaled, triangle
+from .payload import changed_friction, friction_columns, payload_columns, same_motion
+from .processing import HIGHEST, KEPT, Processing, checked_logs, lowpass, prepare
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -89,8 +90,8 @@ def identify_drive_gains(
     start the search. `friction` is what the load may change of it; `cutoff` (Hz) low-passes both
     sides; `draws` of blocks of time give the standard deviations.
     """
-    for log in (free, loaded):
-        check_joints(robot, log)
+    checked_logs(free, robot, "free")
+    checked_logs(loaded, robot, "loaded")
     known = _known_load(mass, com)
     start = _checked_gains(gains, robot.n)
     whole(draws, "draws", 2, MOST_DRAWS)
@@ -188,14 +189,8 @@ class _Block:
         R = []
         for j in range(n):
             own = F[:, j, j * kinds : (j + 1) * kinds]
-            R.append(_triangle(np.column_stack([own, Y[:, j], di[:, j]])))
+            R.append(triangle(np.column_stack([own, Y[:, j], di[:, j]])))
         return cls(np.stack(R), N)
-
-
-def _triangle(rows: np.ndarray) -> np.ndarray:
-    size = rows.shape[1]
-    R = np.asarray(np.linalg.qr(rows, mode="r"))
-    return R if len(R) == size else np.vstack([R, np.zeros((size - len(R), size))])
 
 
 def _fit(
@@ -204,7 +199,7 @@ def _fit(
     """log gains, load (10,), residual RMS (A) and its share of the difference, per joint."""
     stacked = np.concatenate([b.triangles for b in blocks], axis=1)
     rows = sum(b.rows for b in blocks)
-    R = np.stack([_triangle(one)[-11:, -11:] for one in stacked])  # friction is eliminated
+    R = np.stack([triangle(one)[-11:, -11:] for one in stacked])  # friction is eliminated
     Y, di = R[..., :10], R[..., 10]
     size = np.maximum(np.linalg.norm(di, axis=1), 1e-300)
     open_, n = np.isnan(known), len(R)
@@ -215,10 +210,9 @@ def _fit(
         scale = np.exp(-log_k)[:, None] / sigma[:, None]
         A = (Y[..., open_] * scale[..., None]).reshape(-1, int(open_.sum()))
         y = (di / sigma[:, None] - given * scale).ravel()
-        length = np.linalg.norm(A, axis=0)
-        length = np.where(length > 0.0, length, 1.0)
-        x = np.linalg.lstsq(A / length, y, rcond=1e-7)[0]
-        return y - (A / length) @ x, x / length
+        unit, length = scaled(A)
+        x = np.linalg.lstsq(unit, y, rcond=1e-7)[0]
+        return y - unit @ x, x / length
 
     log_k = np.log(_start(Y, di, open_, given) if start is None else start)
     reach = (log_k - FARTHEST, log_k + FARTHEST)
@@ -238,9 +232,8 @@ def _start(Y: np.ndarray, di: np.ndarray, open_: np.ndarray, given: np.ndarray) 
     K = np.zeros((n, size, n))
     K[range(n), :, range(n)] = -di
     A = np.concatenate([Y[..., open_], K], axis=-1).reshape(n * size, -1)
-    length = np.linalg.norm(A, axis=0)
-    length = np.where(length > 0.0, length, 1.0)
-    k = (np.linalg.lstsq(A / length, -given.ravel(), rcond=1e-7)[0] / length)[-n:]
+    unit, length = scaled(A)
+    k = (np.linalg.lstsq(unit, -given.ravel(), rcond=1e-7)[0] / length)[-n:]
     typical = float(np.median(k[k > 0.0])) if (k > 0.0).any() else 1.0
     return np.where(k > 0.1 * typical, k, typical)
 

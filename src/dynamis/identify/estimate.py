@@ -1,4 +1,4 @@
-"""What identification leaves: numbers with their spread, a robot to use, and an honest account."""
+"""The result of an identification: parameters with standard deviations, a robot, validations."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -109,7 +109,7 @@ class Estimate:
     @property
     def not_identifiable(self) -> dict[str, str]:
         """Parameters that this arm or this motion does not show, and why."""
-        why = dict.fromkeys(self.unknowns.lost, "no motion of this arm makes it felt")
+        why = dict.fromkeys(self.unknowns.without_effect, "no motion of this arm makes it felt")
         for name, value, spread in zip(
             self.names, self.values, self.standard_deviations, strict=True
         ):
@@ -251,16 +251,16 @@ def handed_over(estimate: Estimate) -> tuple[Finding, ...]:
     whole = max(float(np.linalg.norm(tau)), 1e-300)
     if np.linalg.norm(own - other) <= SAME * whole:
         return ()
-    lost = "part of the friction has no place in a robot"
+    left_out = "part of the friction has no place in a robot"
     if len(estimate.unknowns.of_kind("load")):
-        lost = (
+        left_out = (
             "friction that grows with the load is kept as drive efficiency, which inverse_dynamics "
             "leaves out"
         )
     a, b = (100.0 * float(np.linalg.norm(tau - x)) / whole for x in (own, other))
     what = (
         f"this is not the model that was validated: its inverse_dynamics misses {b:.2f} % of the "
-        f"torque of the training log, the validated model {a:.2f} %; {lost}"
+        f"torque of the training log, the validated model {a:.2f} %; {left_out}"
     )
     remedy = (
         "estimate.predict(log) is the validated model; friction='smooth' or 'grotjahn' hands over "

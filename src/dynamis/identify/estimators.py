@@ -1,4 +1,4 @@
-"""The estimators: one row each, from information to unknowns."""
+"""The table of estimators, from information to unknowns."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,7 +9,16 @@ import numpy as np
 from ..arguments import is_word
 from ..errors import OptionError, did_you_mean
 from .feasible import feasible
-from .information import Information, Solution, information, ordinary, total, weighted
+from .information import (
+    Information,
+    Solution,
+    completed,
+    information,
+    ordinary,
+    torque_noise,
+    total,
+    weighted,
+)
 from .instrumental import instrumental
 from .samples import Samples
 from .unknowns import Unknowns
@@ -57,7 +66,7 @@ def _robust(task: Task) -> Found:
     """Weighted, with rows far out counting less (Huber), until nothing changes."""
     info, found = task.info, weighted(task.info)
     for _ in range(ROUNDS):
-        spread = _median_spread(task, found.x)
+        spread = _robust_deviation(task, found.x)
 
         def weigh(residual: np.ndarray, weight: np.ndarray, spread: Any = spread) -> np.ndarray:
             size = np.abs(residual) / spread
@@ -74,10 +83,10 @@ def _robust(task: Task) -> Found:
     return Found(found, info)
 
 
-def _median_spread(task: Task, x: np.ndarray) -> np.ndarray:
+def _robust_deviation(task: Task, x: np.ndarray) -> np.ndarray:
     """Robust standard deviation of every joint's residual."""
     parts = []
-    full = x if task.known is None else np.where(np.isnan(task.known), x, task.known)
+    full = completed(x, task.known)
     for samples in task.motions:
         for Y, tau, weight, _ in samples.blocks(task.unknowns, task.threads):
             parts.append(np.where(weight > 0.0, tau - Y @ full, np.nan))
@@ -91,9 +100,7 @@ def _feasible(task: Task) -> Found:
     found = feasible(
         task.info, start.weights, task.unknowns, task.prior, task.reference, task.known
     )
-    used = np.maximum(task.info.rows - len(found.x) / len(task.info.rows), 1.0)
-    sigma = np.sqrt(task.info.residuals(found.x) / used)
-    solution = replace(start, x=found.x, sigma=sigma)
+    solution = replace(start, x=found.x, sigma=torque_noise(task.info, found.x))
     return Found(solution, task.info, found.full, found.status)
 
 

@@ -38,11 +38,6 @@ def pseudo_inertia(ten: Any) -> np.ndarray:
     return np.moveaxis(np.array(rows), (0, 1), (-2, -1))
 
 
-def basis() -> np.ndarray:
-    """The matrices that the ten parameters multiply, (10, 4, 4)."""
-    return pseudo_inertia(np.eye(10))
-
-
 def lengths(P: np.ndarray, size: float) -> np.ndarray:
     """P with lengths measured in units of `size`, so that its entries compare."""
     D = np.diag([1.0 / size, 1.0 / size, 1.0 / size, 1.0])
@@ -103,12 +98,7 @@ def feasible(
     """
     cp = cvxpy_module()
     model = _Program(cp, unknowns)
-    R = info.stacked(weights)
-    unit, size = scaled(R[:, :-1])
-    best = np.linalg.lstsq(unit, R[:, -1], rcond=None)[0]
-    left = np.linalg.norm(unit @ best - R[:, -1])
-    scale = max(left, 1e-6 * np.linalg.norm(R[:, -1]), 1e-300)
-    misfit = cp.sum_squares((unit @ cp.multiply(size, model.x) - unit @ best) / scale)
+    misfit = misfit_of(cp, info, weights, model.x)
     weight = (FAINT if prior is None else prior) / max(int(info.rows.sum()), 1)
     cost = misfit + weight * model.distance(reference)
     if known is not None:
@@ -121,6 +111,22 @@ def feasible(
     if model.added is not None:
         x[model.own] = model.added.value
     return Feasible(x, full, status)
+
+
+def misfit_of(cp: Any, info: Information, weights: np.ndarray, x: Any) -> Any:
+    """|R (x - x_data)|^2 next to what the data leave over, for CVXPY."""
+    R = info.stacked(weights)
+    unit, size = scaled(R[:, :-1])
+    best = np.linalg.lstsq(unit, R[:, -1], rcond=None)[0]
+    left = float(np.linalg.norm(unit @ best - R[:, -1]))
+    scale = max(left, 1e-6 * float(np.linalg.norm(R[:, -1])), 1e-300)
+    return cp.sum_squares((unit @ cp.multiply(size, x) - unit @ best) / scale)
+
+
+def body_matrix(row: Any) -> Any:
+    """The pseudo-inertia of ten variables in `body_units`, lengths in units of SIZE."""
+    B = lengths(pseudo_inertia(np.diag(body_units())), SIZE)
+    return sum(row[k] * B[k] for k in range(10))
 
 
 class _Program:
@@ -142,19 +148,13 @@ class _Program:
         self.x = G[:, : 10 * self.links] @ flat + G[:, self.joint] @ self.others
         if self.added is not None:
             self.x = self.x + np.eye(len(unknowns))[:, self.own] @ self.added
-        self.P = [self._matrix(self.bodies[i]) for i in range(self.links)]
+        self.P = [body_matrix(self.bodies[i]) for i in range(self.links)]
         self.rules = [P >> MARGIN * np.eye(4) for P in self.P] + self._signs()
 
     def _free(self, k: int) -> bool:
         used = np.any(self.unknowns.group[:, k] != 0.0)
-        return bool(used and not self.unknowns._cleared[k]) or bool(used and self._in_columns(k))
-
-    def _in_columns(self, k: int) -> bool:
-        return bool(np.any(self.unknowns.pick[k] != 0.0))
-
-    def _matrix(self, row: Any) -> Any:
-        B = lengths(basis() * body_units()[:, None, None], SIZE)
-        return sum(row[k] * B[k] for k in range(10))
+        own = np.any(self.unknowns.pick[k] != 0.0)
+        return bool(used and (own or not self.unknowns._cleared[k]))
 
     def _signs(self) -> list[Any]:
         rules, names = [], self.unknowns.full_names
@@ -178,18 +178,16 @@ class _Program:
         total: Any = 0.0
         given = None if reference is None else links_of(reference, self.links)
         for i, P in enumerate(self.P):
-            P0 = None
             if given is not None and bool(physical(given[i])) and given[i][0] > 0.0:
                 P0 = lengths(pseudo_inertia(given[i]), SIZE)
                 P0 = P0 + 1e-3 * np.trace(P0) / 4.0 * np.eye(4)
-            if P0 is None:
-                total = total + cp.trace(P)
-            else:
                 total = total + cp.trace(np.linalg.inv(P0) @ P) - cp.log_det(P)
+            else:
+                total = total + cp.trace(P)
         return total
 
     def signed(self, full: np.ndarray) -> np.ndarray:
-        """The same without the solver's rounding on the wrong side of zero."""
+        """Full parameters without the solver's rounding on the wrong side of zero."""
         for k in self.joint:
             name = self.unknowns.full_names[k]
             if name.endswith("coulomb-"):

@@ -55,7 +55,7 @@ class FrictionModel:
         return type(robot)(replace(robot.model, links=tuple(links)))
 
     def variants(self) -> "list[FrictionModel]":
-        """The same with every combination of constants worth trying."""
+        """The model with every combination of constants worth trying."""
         found: list[FrictionModel] = [self]
         for name, values in self.grid.items():
             found = [

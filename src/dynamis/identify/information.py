@@ -1,11 +1,11 @@
-"""What a motion says about the unknowns, added up block by block: the regressor is never stacked.
+"""Information of motions about the unknowns, block by block: the regressor is never stacked.
 
 For every joint the Gram matrix of [Y tau] is kept, so that joints can be weighted afterwards. Where
 the columns are nearly dependent, squaring would lose too many digits: then triangular factors are
 kept instead, QR upon QR.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,26 +20,20 @@ from .unknowns import Unknowns
 LONGEST = 0.1  # of a motion: correlations over more rows than that are not estimated
 
 
-def residuals(
-    motions: Sequence[Samples], unknowns: Unknowns, x: np.ndarray, threads: int | None = None
-) -> list[np.ndarray]:
-    """Residuals of the rows that were fitted, one array (rows, n) per motion."""
-    return [
-        np.concatenate([tau - Y @ x for Y, tau, *_ in samples.blocks(unknowns, threads)])
-        for samples in motions
-    ]
-
-
 def correlation_times(
     motions: Sequence[Samples], unknowns: Unknowns, x: np.ndarray, threads: int | None = None
 ) -> np.ndarray:
-    """1 + 2 sum of the residuals' autocorrelation until it first turns negative, (n,)."""
-    found = [correlation_time(r) for r in residuals(motions, unknowns, x, threads) if len(r) > 20]
+    """The longest correlation time of the fitted rows' residuals among the motions, (n,)."""
+    parts = [
+        np.concatenate([tau - Y @ x for Y, tau, *_ in samples.blocks(unknowns, threads)])
+        for samples in motions
+    ]
+    found = [correlation_time(r) for r in parts if len(r) > 20]
     return np.max(found, axis=0) if found else np.ones(unknowns.robot.n)
 
 
 def correlation_time(r: np.ndarray) -> np.ndarray:
-    """The same of one array of residuals (rows, n)."""
+    """1 + 2 sum of the autocorrelation of residuals (rows, n) until it turns negative, (n,)."""
     r = r - r.mean(axis=0)
     size = 2 ** int(np.ceil(np.log2(2 * len(r))))
     spectrum = np.abs(np.fft.rfft(r, size, axis=0)) ** 2
@@ -74,12 +68,16 @@ class Information:
     def stacked(self, weights: np.ndarray) -> np.ndarray:
         """The factor of all joints together, each times its weight, (m + 1, m + 1)."""
         full = (weights[:, None, None] * self.factors).reshape(-1, self.factors.shape[-1])
-        return _triangle(full)
+        return triangle(full)
 
     def residuals(self, x: np.ndarray) -> np.ndarray:
         """Sum of squared residuals of every joint, (n,)."""
         left = self.factors[:, :, :-1] @ x - self.factors[:, :, -1]
         return (left * left).sum(axis=1)
+
+    def misfit(self, x: np.ndarray) -> float:
+        """|Y x - tau| / |tau|, all joints together."""
+        return float(np.sqrt(self.residuals(x).sum() / max(float(self.torques.sum()), 1e-300)))
 
     @property
     def torques(self) -> np.ndarray:
@@ -101,54 +99,52 @@ def information(
     `known` are values of unknowns that are fixed beforehand, NaN for the others: their torque is
     taken off, and their columns are left zero.
     """
-    if method is None:
-        found = _gram(motions, unknowns, weigh, x, known, threads)
-        if condition(found.stacked(np.ones(len(found.rows)))[:-1, :-1]) < SQUARED_LIMIT:
-            return found
-    if method == "gram":
-        return _gram(motions, unknowns, weigh, x, known, threads)
-    return _qr(motions, unknowns, weigh, x, known, threads)
-
-
-def _weighted(motions, unknowns, weigh, x, known, threads):
-    """[Y tau] of every block with its rows weighted, (b, n, m + 1), and how many count."""
-    for samples in motions:
-        for Y, tau, weight, _ in samples.blocks(unknowns, threads):
-            w = weight
-            if known is not None:
-                fixed = ~np.isnan(known)
-                tau = tau - Y[..., fixed] @ known[fixed]  # noqa: PLW2901
-                Y[..., fixed] = 0.0
-            if weigh is not None and x is not None:
-                w = weigh(tau - Y @ np.where(np.isnan(x), 0.0, x), w)
-            joined = np.concatenate([Y, tau[..., None]], axis=-1)
-            joined *= w[..., None]
-            yield joined, (w > 0.0).sum(axis=0)
-
-
-def _gram(motions, unknowns, weigh, x, known, threads) -> Information:
     n, size = unknowns.robot.n, len(unknowns) + 1
+
+    def blocks() -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """[Y tau] of every block with its rows weighted, (b, n, m + 1), and how many count."""
+        for samples in motions:
+            for Y, torque, weight, _ in samples.blocks(unknowns, threads):
+                tau, w = torque, weight
+                if known is not None:
+                    fixed = ~np.isnan(known)
+                    tau = tau - Y[..., fixed] @ known[fixed]
+                    Y[..., fixed] = 0.0
+                if weigh is not None and x is not None:
+                    w = weigh(tau - Y @ np.where(np.isnan(x), 0.0, x), w)
+                joined = np.concatenate([Y, tau[..., None]], axis=-1)
+                joined *= w[..., None]
+                yield joined, (w > 0.0).sum(axis=0)
+
+    if method == "qr":
+        return _qr(blocks(), n, size)
+    found = _gram(blocks(), n, size)
+    if method == "gram":
+        return found
+    good = condition(found.stacked(np.ones(n))[:-1, :-1]) < SQUARED_LIMIT
+    return found if good else _qr(blocks(), n, size)
+
+
+def _gram(blocks: Iterable[tuple[np.ndarray, np.ndarray]], n: int, size: int) -> Information:
     total, rows = np.zeros((n, size, size)), np.zeros(n, dtype=int)
-    for joined, count in _weighted(motions, unknowns, weigh, x, known, threads):
+    for joined, count in blocks:
         for j in range(n):
             block = np.ascontiguousarray(joined[:, j])
             total[j] += block.T @ block
         rows += count
-    factors = np.stack([_root(g) for g in total])
-    return Information(factors, rows, "gram")
+    return Information(np.stack([_root(g) for g in total]), rows, "gram")
 
 
-def _qr(motions, unknowns, weigh, x, known, threads) -> Information:
-    n, size = unknowns.robot.n, len(unknowns) + 1
+def _qr(blocks: Iterable[tuple[np.ndarray, np.ndarray]], n: int, size: int) -> Information:
     factors, rows = np.zeros((n, size, size)), np.zeros(n, dtype=int)
-    for joined, count in _weighted(motions, unknowns, weigh, x, known, threads):
+    for joined, count in blocks:
         for j in range(n):
-            factors[j] = _triangle(np.concatenate([factors[j], joined[:, j]]))
+            factors[j] = triangle(np.concatenate([factors[j], joined[:, j]]))
         rows += count
     return Information(factors, rows, "qr")
 
 
-def _triangle(rows: np.ndarray) -> np.ndarray:
+def triangle(rows: np.ndarray) -> np.ndarray:
     """R of a QR factorisation, square."""
     size = rows.shape[1]
     R: Any = qr(rows, mode="r", overwrite_a=True, check_finite=False)[0][:size]
@@ -195,6 +191,21 @@ class Solution:
     condition: float
     blind: np.ndarray | None = None  # unknowns that the motion does not show, or not apart
 
+    def average(self, per_joint: np.ndarray) -> float:
+        """A quantity of the joints (n,), each counted by its share of the weighted residual."""
+        share = (self.weights * self.sigma) ** 2
+        return float((share * per_joint).sum() / max(float(share.sum()), 1e-300))
+
+
+def completed(x: np.ndarray, known: np.ndarray | None) -> np.ndarray:
+    """Unknowns with what was known beforehand (NaN: nothing) in its place."""
+    return x if known is None else np.where(np.isnan(known), x, known)
+
+
+def joint_weights(sigma: np.ndarray) -> np.ndarray:
+    """1 / sigma, (n,); of a joint without noise not infinite."""
+    return 1.0 / np.maximum(sigma, 1e-9 * sigma.max() + 1e-300)
+
 
 def ordinary(info: Information) -> Solution:
     """min sum |Y x - tau|^2, every joint alike."""
@@ -205,7 +216,7 @@ def weighted(info: Information, rounds: int = 3) -> Solution:
     """min sum |Y x - tau|^2 / sigma_j^2, sigma_j from the residuals themselves."""
     found = ordinary(info)
     for _ in range(rounds):
-        found = _solved(info, 1.0 / np.maximum(found.sigma, 1e-9 * found.sigma.max() + 1e-300))
+        found = _solved(info, joint_weights(found.sigma))
     return found
 
 
@@ -220,8 +231,7 @@ def total(info: Information) -> Solution:
         return start
     x = start.x.copy()
     x[used[:-1]] = -v[:-1] / v[-1] * lengths[-1] / lengths[:-1]
-    sigma = _sigma(info, x)
-    return replace(start, x=x, sigma=sigma)
+    return replace(start, x=x, sigma=torque_noise(info, x))
 
 
 def _solved(info: Information, weights: np.ndarray) -> Solution:
@@ -231,7 +241,7 @@ def _solved(info: Information, weights: np.ndarray) -> Solution:
     kept = s > LOST * s[0] if len(s) else s > 0
     inverse = np.where(kept, 1.0 / np.where(kept, s, 1.0), 0.0)
     x = (Vt.T @ (inverse * (U.T @ R[:, -1]))) / lengths
-    sigma = _sigma(info, x)
+    sigma = torque_noise(info, x)
     # each joint's noise passes through x = (sum w^2 Y^T Y)^-1 sum w^2 Y^T tau
     P = (Vt.T * inverse**2) @ Vt / np.outer(lengths, lengths)
     noise = np.zeros_like(P)
@@ -242,6 +252,7 @@ def _solved(info: Information, weights: np.ndarray) -> Solution:
     return Solution(x, P @ noise @ P, sigma, weights, condition(R[:, :-1]), blind)
 
 
-def _sigma(info: Information, x: np.ndarray) -> np.ndarray:
+def torque_noise(info: Information, x: np.ndarray) -> np.ndarray:
+    """Standard deviation of every joint's residual, (n,)."""
     used = np.maximum(info.rows - len(x) / max(1, len(info.rows)), 1.0)
     return np.sqrt(info.residuals(x) / used)

@@ -1,4 +1,4 @@
-"""Instrumental variables: unbiased where least squares is not, because the regressor is noisy too.
+"""Instrumental variables: estimates that noise in the regressor does not bias.
 
     x = (sum_j w_j^2 Z_j^T Y_j)^-1 sum_j w_j^2 Z_j^T tau_j
 
@@ -15,7 +15,16 @@ import numpy as np
 
 from ..errors import DynamisError, OptionError
 from ..logs.log import Log
-from .information import LOST, Solution, condition, scaled, weighted
+from .information import (
+    LOST,
+    Solution,
+    completed,
+    condition,
+    joint_weights,
+    scaled,
+    torque_noise,
+    weighted,
+)
 from .processing import Processing, band, lowpass, prepare
 from .samples import Samples
 from .unknowns import OWN, Unknowns
@@ -48,10 +57,13 @@ def instrumental(task: "Task", motion: Motion | None = None) -> "Found":
 
     start = weighted(task.info)
     free = np.ones(len(start.x), bool) if task.known is None else np.isnan(task.known)
-    rounds, make = (1, _smoother_of(task)) if motion is None else (ROUNDS, motion)
+    rounds, make = ROUNDS, motion
+    if make is None:
+        smooth = [smoother(samples) for samples in task.motions]
+        rounds, make = 1, lambda x: smooth
     found = start
     for _ in range(rounds):
-        x = found.x if task.known is None else np.where(free, found.x, task.known)
+        x = completed(found.x, task.known)
         sums = moments(task.motions, make(x), task.unknowns, task.known, task.threads)
         new = _solved(task, sums, found, free)
         spread = np.sqrt(np.maximum(np.diag(new.covariance), 1e-300))
@@ -63,7 +75,7 @@ def instrumental(task: "Task", motion: Motion | None = None) -> "Found":
 
 
 def smoother(samples: Samples) -> Samples:
-    """The same motion without what is faster than a few times its own band."""
+    """A motion without what is faster than a few times its own band."""
     rate = (len(samples) - 1) / float(samples.t[-1] - samples.t[0])
     cutoff = SMOOTH * band(Log(t=samples.t, q=samples.q, tau=samples.tau))
     q = lowpass(samples.q, cutoff, rate)
@@ -113,11 +125,6 @@ def moments(
     return Moments(mixed, own)
 
 
-def _smoother_of(task: "Task") -> Motion:
-    smooth = [smoother(samples) for samples in task.motions]
-    return lambda x: smooth
-
-
 def _solved(task: "Task", sums: Moments, last: Solution, free: np.ndarray) -> Solution:
     w2 = last.weights**2
     total = np.tensordot(w2, sums.mixed, 1)[free]
@@ -129,18 +136,14 @@ def _solved(task: "Task", sums: Moments, last: Solution, free: np.ndarray) -> So
     P = (Vt.T * inverse) @ U.T / np.outer(size, row_size)  # the inverse of A
     x = np.zeros(len(free))
     x[free] = P @ b
-    used = np.maximum(task.info.rows - len(x) / len(task.info.rows), 1.0)
-    sigma = np.sqrt(task.info.residuals(x) / used)
+    sigma = torque_noise(task.info, x)
     # each joint's noise passes through x = A^-1 sum w^2 Z^T tau
     noise = np.tensordot((w2 * sigma) ** 2, sums.own, 1)[np.ix_(free, free)]
     covariance = np.zeros((len(x), len(x)))
     covariance[np.ix_(free, free)] = P @ noise @ P.T
-    weights = 1.0 / np.maximum(sigma, 1e-9 * sigma.max() + 1e-300)
-    return Solution(x, covariance, sigma, weights, _condition(task, weights))
-
-
-def _condition(task: "Task", weights: Any) -> float:
-    return condition(task.info.stacked(weights)[:, :-1])
+    weights = joint_weights(sigma)
+    shown = condition(task.info.stacked(weights)[:, :-1])
+    return Solution(x, covariance, sigma, weights, shown)
 
 
 class LoopError(DynamisError):

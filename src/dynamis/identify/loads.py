@@ -1,10 +1,10 @@
-"""Friction that grows with the load: its column holds the rigid torque, which is itself unknown."""
+"""Load-dependent friction: its column holds the rigid torque, which is itself unknown."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
-from .information import information, weighted
+from .information import completed, information, weighted
 from .samples import Samples
 from .unknowns import SPURIOUS, Unknowns
 
@@ -25,13 +25,16 @@ def with_loads(
     loads = wanted.of_kind("load")
     fixed = np.full(len(wanted), np.nan) if known is None else known.copy()
     fixed[loads] = 0.0
-    x = weighted(information(motions, wanted, known=fixed, threads=threads)).x
-    x = np.where(np.isnan(fixed), x, fixed)
+
+    def fit() -> np.ndarray:
+        info = information(motions, wanted, known=fixed, threads=threads)
+        return completed(weighted(info).x, fixed)
+
+    x = fit()
     fixed[loads] = np.nan if known is None else known[loads]
     for _ in range(ROUNDS):
         wanted = wanted.loaded(x)
-        x = weighted(information(motions, wanted, known=fixed, threads=threads)).x
-        x = np.where(np.isnan(fixed), x, fixed)
+        x = fit()
         absurd = loads[(x[loads] < 0.0) | (x[loads] > SPURIOUS)]
         fixed[absurd] = 0.0
         x[absurd] = 0.0

@@ -1,4 +1,4 @@
-"""Output error: the parameters with which the simulated loop does what the real one did.
+"""Output error: parameters with which the simulated closed loop reproduces a log.
 
     min |F (q - q_sim(x)) / sigma_q|^2 + |F (tau - tau_sim(x)) / sigma_tau|^2
 
@@ -73,7 +73,7 @@ def output_error(
             break
         full = tried[best]
         r, J = fit.linearised(full, sizes)
-    return _refined(estimate, full, *_spread(r, J, fit.weights(r)))
+    return _refined(estimate, full, *_covariance(r, J, fit.weights(r)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,7 +170,7 @@ def _is_physical(unknowns: Unknowns, full: np.ndarray) -> bool:
     return bool(physical(links).all() and ((unknowns.group @ full)[signed] >= 0.0).all())
 
 
-def _spread(r: np.ndarray, J: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, float]:
+def _covariance(r: np.ndarray, J: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, float]:
     """Covariance P B P and the condition number, P = (sum J^T w^2 J)^-1.
 
     B adds up what neighbouring rows and q and tau of one row say in common (Newey, West 1987).

@@ -1,4 +1,4 @@
-"""What an arm carries: mass, centre of mass and inertia of a body held by the tool.
+"""Payload identification: mass, centre of mass and inertia of a body held by the tool.
 
     tau - tau_robot(q, qd, qdd) = Y_L(q, qd, qdd) p_L + changes of friction
 
@@ -14,7 +14,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from ..arguments import checked, is_word
-from ..errors import OptionError, ShapeError
+from ..errors import OptionError
 from ..lazy import cached_property
 from ..logs.log import Log
 from ..spatial.functions import MATH
@@ -23,16 +23,16 @@ from .feasible import (
     FAINT,
     MARGIN,
     SIZE,
-    basis,
+    body_matrix,
     body_units,
     cvxpy_module,
-    lengths,
+    misfit_of,
     physical,
     solved,
 )
 from .frictions import FrictionModel, friction_named
 from .information import Information, Solution, correlation_time, scaled, weighted
-from .processing import Processing, prepare
+from .processing import Processing, checked_logs, prepare
 from .samples import BLOCK, Samples
 
 if TYPE_CHECKING:
@@ -133,8 +133,9 @@ def identify_payload(
     a friction model's name such as "asymmetric". `feasible`: only bodies that could be built.
     """
     bare = type(robot)(replace(robot.model, payload=None))
-    for one in (log, *(() if free is None else (free,))):
-        check_joints(robot, one)
+    checked_logs(log, robot)
+    if free is not None:
+        checked_logs(free, robot, "free")
     model = changed_friction(friction)
     shift = None if free is None else same_motion(free, log)
     Y, tau, weight = [], [], []
@@ -209,17 +210,6 @@ def filtered(values: np.ndarray, samples: Samples, keep: np.ndarray) -> np.ndarr
     return result
 
 
-def check_joints(robot: "Robot", log: Any) -> None:
-    """A Log of the robot's joints."""
-    if not isinstance(log, Log):
-        raise OptionError(f"log is {type(log).__name__}, expected a Log", "use dy.read_log(...)")
-    if log.n != robot.n:
-        raise ShapeError(
-            f"log {log.name!r} has {log.n} joints, robot {robot.name!r} has {robot.n}: "
-            f"{', '.join(robot.joint_names)}"
-        )
-
-
 def same_motion(free: Log, loaded: Log) -> float:
     """s with q_loaded(t) = q_free(t - s); two different motions are refused."""
     at, q = loaded.t[:: max(1, len(loaded) // 4000)], loaded.q[:: max(1, len(loaded) // 4000)]
@@ -286,8 +276,7 @@ def _estimate(
         x, status = _feasible(info, solution)
     left = (tau - Y @ x) * weight
     n, kinds = bare.n, len(model.columns)
-    share = (solution.weights * solution.sigma) ** 2
-    times = float((share * correlation_time(left)).sum() / max(float(share.sum()), 1e-300))
+    times = solution.average(correlation_time(left))
     J = _slope(x[:10])
     covariance = J @ (solution.covariance[:10, :10] * times) @ J.T
     dark = np.abs(J[:, ~seen]).max(axis=1, initial=0.0) > 1e-9
@@ -328,16 +317,9 @@ def _feasible(info: Information, solution: Solution) -> tuple[np.ndarray, str]:
     min |R x - r|^2,   pseudo-inertia of the payload >= margin
     """
     cp = cvxpy_module("feasible=False")
-    R = info.stacked(solution.weights)
-    unit, size = scaled(R[:, :-1])
-    body, others = cp.Variable(10), cp.Variable(R.shape[1] - 11)
-    x = cp.hstack([cp.multiply(body_units(), body), others])
-    B = lengths(basis() * body_units()[:, None, None], SIZE)
-    P: Any = sum(body[k] * B[k] for k in range(10))
-    best = np.linalg.lstsq(unit, R[:, -1], rcond=None)[0]
-    left = np.linalg.norm(unit @ best - R[:, -1])
-    scale = max(float(left), 1e-6 * float(np.linalg.norm(R[:, -1])), 1e-300)
-    cost = cp.sum_squares((unit @ cp.multiply(size, x) - unit @ best) / scale)
+    body, others = cp.Variable(10), cp.Variable(len(solution.x) - 10)
+    x, P = cp.hstack([cp.multiply(body_units(), body), others]), body_matrix(body)
+    cost = misfit_of(cp, info, solution.weights, x)
     cost = cost + FAINT / max(int(info.rows.sum()), 1) * cp.trace(P)
     status = solved(cp, cp.Problem(cp.Minimize(cost), [P >> MARGIN * np.eye(4)]))
     return np.asarray(x.value), status

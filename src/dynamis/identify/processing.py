@@ -1,20 +1,23 @@
-"""From a log to samples: an even grid, zero-phase low-pass, velocities and accelerations.
+"""Processing of logs: an even grid, zero-phase low-pass, velocities and accelerations.
 
 What the motion itself contains decides the cut-off: a multiple of the frequency below which nearly
 all of the positions' power lies. The same filter goes over both sides of the equation.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.ndimage import minimum_filter1d
 from scipy.signal import butter, sosfiltfilt, welch
 
 from ..arguments import checked, choice, number, whole
-from ..errors import OptionError
+from ..errors import OptionError, ShapeError
 from ..logs.log import Log
 from .samples import Samples
+
+if TYPE_CHECKING:
+    from ..robot import Robot
 
 POWER = 0.9999  # share of the positions' power that lies within the motion's band
 MULTIPLE = 12.0  # of that band: the cut-off
@@ -29,6 +32,22 @@ ALIAS_ORDER = 8
 KEPT = 4.0  # samples kept per period of the cut-off
 MOST_ORDER = 50  # of a Butterworth filter
 VELOCITIES = ("log", "difference")
+
+
+def checked_logs(log: Any, robot: "Robot", name: str = "log") -> list[Log]:
+    """A Log or several, of the robot's joints."""
+    found = [log] if isinstance(log, Log) else list(log) if isinstance(log, (list, tuple)) else None
+    if not found or not all(isinstance(x, Log) for x in found):
+        raise OptionError(
+            f"{name} is {type(log).__name__}, expected a Log or several", "use dy.read_log(...)"
+        )
+    for one in found:
+        if one.n != robot.n:
+            raise ShapeError(
+                f"{name} {one.name!r} has {one.n} joints, robot {robot.name!r} has {robot.n}: "
+                f"{', '.join(robot.joint_names)}"
+            )
+    return found
 
 
 def _frequency(x: float) -> bool:
@@ -116,26 +135,26 @@ def lowpass(values: np.ndarray, cutoff: float, rate: float, order: int = 4) -> n
 
 
 def prepare(
-    log: Log, processing: Processing, thin: bool = True, calm: bool = False
+    log: Log, processing: Processing, thin: bool = True, quasi_static: bool = False
 ) -> tuple[list[Samples], Processing]:
     """Samples of every piece of a log between long gaps, and the choices made.
 
     `thin` leaves out rows between which the filtered motion hardly changes: enough for a fit.
-    `calm` filters the motion as narrowly as both sides: for motions that hardly accelerate.
+    `quasi_static` filters the motion as narrowly as both sides: for motions that hardly accelerate.
     """
     chosen = processing.resolved(log)
     shortest = max(16, int(3.0 * chosen.rate / chosen.cutoff))  # type: ignore[operator]
     pieces = [p for p in log.pieces() if len(p) >= shortest] or [log]
-    return [_samples(piece, chosen, thin, calm) for piece in pieces], chosen
+    return [_samples(piece, chosen, thin, quasi_static) for piece in pieces], chosen
 
 
-def _samples(log: Log, chosen: Any, thin: bool, calm: bool) -> Samples:
+def _samples(log: Log, chosen: Any, thin: bool, quasi_static: bool) -> Samples:
     even = log
     if not _is_even(log) or abs(chosen.rate - log.rate) > 1e-6 * log.rate:
         even = log.uniform(chosen.rate)
     rate = chosen.rate
     cut = chosen.cutoff
-    if thin and not calm:
+    if thin and not quasi_static:
         cut = min(WIDER * cut, HIGHEST * rate)
     q = lowpass(even.q, cut, rate, chosen.order)
     if chosen.velocity == "log":

@@ -1,4 +1,4 @@
-"""The two-step method of document 003: friction and gravity from slow motions, then the rest.
+"""The two-step method: friction and gravity from slow motions, then the rest.
 
 Moving slowly, tau = Y_g(q) x_g + friction(qd) + little; what is found there is fixed while the
 exciting motion shows the rest.
@@ -13,15 +13,15 @@ from scipy.ndimage import binary_dilation
 from ..errors import OptionError
 from ..logs.log import Log
 from .diagnose import POOR, STILL
-from .information import Information, correlation_times, information, scaled, weighted
+from .information import Information, completed, correlation_times, information, scaled, weighted
 from .loads import with_loads
 from .processing import Processing, prepare
 from .samples import Samples
 from .unknowns import RIGID, Unknowns
 
 FRICTION = ("viscous", "root", "coulomb", "offset", "load")
-CALM = 0.5  # rad/s^2 or m/s^2: faster rows are no slow motion
-LEAST = 0.2  # share of the rows that must be calm
+SLOW = 0.5  # rad/s^2 or m/s^2: faster rows are no slow motion
+LEAST = 0.2  # share of the rows that must be slow
 RESTING = 10.0 * STILL  # rad or m: a joint that moves less only sticks
 POSES = 32  # random ones, to see which unknowns gravity shows
 NEEDED = "record each joint moving at constant velocities, or the arm going slowly through poses"
@@ -36,23 +36,13 @@ class SlowPart:
     rows: np.ndarray  # (n,) counted per joint
 
 
-def slow_part(
-    unknowns: Unknowns,
-    logs: Sequence[Log] | None,
-    processing: Processing,
-    threads: int | None = None,
-) -> np.ndarray:
-    """Friction and gravity unknowns from slow logs, (m,), NaN where they are not known."""
-    return slow_estimate(unknowns, logs, processing, threads).known
-
-
 def slow_estimate(
     unknowns: Unknowns,
     logs: Sequence[Log] | None,
     processing: Processing,
     threads: int | None = None,
 ) -> SlowPart:
-    """The same with its covariance.
+    """Friction and gravity unknowns from slow logs, NaN where they are not known.
 
     Weighted least squares on the rows that hardly accelerate; the little torque of inertias that
     gravity does not show is taken from the robot as described. What the slow motions cannot tell
@@ -60,7 +50,7 @@ def slow_estimate(
     """
     if not logs:
         raise OptionError("method 'two-step' needs slow=, logs of slow motions", NEEDED)
-    motions = [_calm(s) for log in logs for s in prepare(log, processing, calm=True)[0]]
+    motions = [_slow(s) for log in logs for s in prepare(log, processing, quasi_static=True)[0]]
     _refuse_fast(logs, motions)
     sought = gravity_unknowns(unknowns) | np.isin(unknowns.kinds, FRICTION)
     others = np.where(sought, np.nan, unknowns.values)
@@ -71,7 +61,7 @@ def slow_estimate(
     info = information(motions, wanted, known=fixed, threads=threads)
     _refuse_silent(wanted, info)
     found = weighted(info)
-    x = np.where(np.isnan(fixed), found.x, fixed)
+    x = completed(found.x, fixed)
     told = sought & ~(np.isnan(fixed) & ~_told_apart(info, found.weights))
     known = np.where(told, x, np.nan)
     times = correlation_times(motions, wanted, x, threads)
@@ -105,29 +95,29 @@ def gravity_unknowns(unknowns: Unknowns) -> np.ndarray:
     return np.logical_and(size > 1e-9, np.isin(unknowns.kinds, RIGID))
 
 
-def _calm(samples: Samples) -> Samples:
+def _slow(samples: Samples) -> Samples:
     """Without the rows that accelerate, and the joints that only stick."""
     moves = np.ptp(samples.q, axis=0) > RESTING
-    return replace(samples, weight=samples.weight * np.outer(_calm_rows(samples), moves))
+    return replace(samples, weight=samples.weight * np.outer(_slow_rows(samples), moves))
 
 
-def _calm_rows(samples: Samples) -> np.ndarray:
+def _slow_rows(samples: Samples) -> np.ndarray:
     """Rows that hardly accelerate, nor their neighbours that the filter mixes in, (N,) bool."""
-    fast = (np.abs(samples.qdd) > CALM).any(axis=1)
+    fast = (np.abs(samples.qdd) > SLOW).any(axis=1)
     reach = samples.settle // 3
     return np.logical_not(binary_dilation(fast, iterations=reach) if reach else fast)
 
 
 def _refuse_fast(logs: Sequence[Log], motions: Sequence[Samples]) -> None:
     rows = sum(len(s) for s in motions)
-    calm = sum(int(_calm_rows(s).sum()) for s in motions)
-    if calm >= LEAST * rows:
+    slow = sum(int(_slow_rows(s).sum()) for s in motions)
+    if slow >= LEAST * rows:
         return
     worst = max(float(np.abs(s.qdd).max()) for s in motions)
     names = ", ".join(log.name or "log" for log in logs)
     raise OptionError(
-        f"slow ({names}) is not slow: only {calm} of {rows} rows accelerate by less than "
-        f"{CALM:g} rad/s^2, the most is {worst:.3g}",
+        f"slow ({names}) is not slow: only {slow} of {rows} rows accelerate by less than "
+        f"{SLOW:g} rad/s^2, the most is {worst:.3g}",
         NEEDED,
     )
 

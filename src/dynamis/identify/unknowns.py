@@ -1,4 +1,4 @@
-"""What is identified: base parameters of the bodies and drives, and friction of every joint.
+"""The unknowns: base parameters of the bodies and drives, and friction of every joint.
 
 The torque is tau = Y(q, qd, qdd) S x + known, with S from the unknowns x to the full parameters.
 """
@@ -45,7 +45,7 @@ class Unknowns:
     joints: tuple[int, ...]  # the joint of friction, -1 for bodies and rotors
     pick: np.ndarray
     group: np.ndarray
-    lost: tuple[str, ...]  # parameters without effect on any torque
+    without_effect: tuple[str, ...]  # parameters that no torque shows
     rotors: bool
     rigid: np.ndarray | None = None
 
@@ -57,7 +57,7 @@ class Unknowns:
         return np.flatnonzero(np.isin(self.kinds, kinds))
 
     def loaded(self, x: np.ndarray) -> "Unknowns":
-        """The same, with the rigid torque of these values behind the loads."""
+        """The unknowns with the rigid torque of these values behind the loads."""
         return replace(self, rigid=x)
 
     @cached_property

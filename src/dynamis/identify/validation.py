@@ -1,4 +1,4 @@
-"""Measured torque beside predicted torque, and how far apart they are."""
+"""Validation: measured beside predicted torque, with relative errors."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -62,7 +62,7 @@ class Validation:
 
     @checked
     def filtered(self, cutoff: float) -> "Validation":
-        """The same with both torques low-passed at `cutoff` Hz: flattering, so say it."""
+        """The validation with both torques low-passed at `cutoff` Hz: flattering, so say it."""
         rate = 1.0 / float(np.median(np.diff(self.t)))
         span = float(self.t[-1] - self.t[0])
         slowest = f"Hz of at least {LEAST / span:.3g}: the log lasts {span:g} s"

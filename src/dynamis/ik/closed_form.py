@@ -1,4 +1,4 @@
-"""Which closed form fits an arm and a task, if any."""
+"""Closed-form inverse kinematics: which form fits an arm and a task, and its solutions."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Why there is no solution, or what is special about those there are, in words."""
+"""Reasons why there is no solution, and remarks on special ones, in words."""
 
 from collections.abc import Callable
 
@@ -6,7 +6,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from .geometry import Arm
-from .search import Problem, across, descend, settle, spread, weakness
+from .search import Problem, across, descend, quasi_random, settle, weakness
 from .solutions import JointSpace, outside
 from .target import Target
 
@@ -20,7 +20,7 @@ Distance = Callable[[np.ndarray], np.ndarray]
 
 def out_of_reach(arm: Arm, point: np.ndarray, noun: str) -> str:
     """Why a point cannot be reached by the arm's tool; empty when distances do not tell."""
-    q = _spread(arm)
+    q = _positions(arm)
     off = _out_of_plane(arm.reach(q), arm.size, point)
     if off:
         return f"the {noun} is out of the arm's plane by {off:.3g} m"
@@ -115,9 +115,9 @@ def limits_exclude(problem: Problem, q: np.ndarray, limits: np.ndarray) -> str:
     return f"joint limits exclude every solution found: {', '.join(parts)}"
 
 
-def _spread(arm: Arm, count: int = 2048) -> np.ndarray:
+def _positions(arm: Arm, count: int = 2048) -> np.ndarray:
     scale = np.array([np.pi if kind == "R" else arm.size for kind in arm.kinds])
-    return spread(np.stack([-scale, scale], axis=1), count)
+    return quasi_random(np.stack([-scale, scale], axis=1), count)
 
 
 def _out_of_plane(places: np.ndarray, size: float, point: np.ndarray) -> float:
@@ -148,7 +148,7 @@ def _shoulder(arm: Arm) -> tuple[np.ndarray, np.ndarray, str]:
 
 def _blind_to_slides(arm: Arm, distance: Distance) -> bool:
     """Whether joint 1 turns and the distance does not feel prismatic joints: it has bounds."""
-    q = _spread(arm, 16)
+    q = _positions(arm, 16)
     turning = np.array([kind == "R" for kind in arm.kinds])
     moved = distance(arm.reach(q)) - distance(arm.reach(q * turning))
     return arm.kinds[0] == "R" and bool(np.abs(moved).max() < FLAT * arm.size)

@@ -1,4 +1,4 @@
-"""Points spread evenly over a box, the same ones every time."""
+"""Numerical inverse kinematics: Levenberg-Marquardt from starts all over the joint space."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ..robot import Robot
 
 
-def spread(bounds: np.ndarray, count: int, seed: int = 0, skip: int = 0) -> np.ndarray:
+def quasi_random(bounds: np.ndarray, count: int, seed: int = 0, skip: int = 0) -> np.ndarray:
     """Points `skip`, `skip + 1`, ... of an additive recurrence over the box, (count, d).
 
     x_k = frac(x_0 + k (1/g, 1/g^2, ... 1/g^d)), g the positive root of g^(d + 1) = g + 1; the
@@ -36,9 +36,9 @@ def spread(bounds: np.ndarray, count: int, seed: int = 0, skip: int = 0) -> np.n
 
 LONGEST = 1.0  # radians (or arm sizes) a joint moves in one step, at most
 EASIER, HARDER = 0.1, 10.0  # what lambda is multiplied by
-FIRST, LEAST, HARDEST = 1e-2, 1e-14, 1e8  # lambda at the start; its bounds
+FIRST, WEAKEST, STRONGEST = 1e-2, 1e-14, 1e8  # lambda at the start; its bounds
 EXACT, STALLED = 1e-13, 1e-3  # scaled error that is rounding; one that a descent may stall at
-LOST = 1e-5  # scaled error and weakness of a stalled row that may hide a solution
+HIDING = 1e-5  # scaled error and weakness of a stalled row that may hide a solution
 WEAK = 1e-3  # singular value, relative to the largest, of a motion that the tool hardly feels
 SETTLING, STRIDE = 40, 0.2  # of settling: steps along that motion, and the longest of them
 
@@ -100,7 +100,7 @@ def descend(
     damping = np.full(len(q), FIRST)
     active = np.arange(len(q))
     for _ in range(steps):
-        active = active[(_norm(e[active]) > goal) & (damping[active] < HARDEST)]
+        active = active[(_norm(e[active]) > goal) & (damping[active] < STRONGEST)]
         if not len(active):
             break
         trial = q[active] + _step(A[active], e[active], damping[active]) * problem.joint_scale
@@ -111,7 +111,7 @@ def descend(
         moved = active[better]
         q[moved], e[moved], A[moved] = trial[better], e_trial[better], A_trial[better]
         damping[active] *= np.where(better, EASIER, HARDER)
-        damping = np.maximum(damping, LEAST)
+        damping = np.maximum(damping, WEAKEST)
     return q
 
 
@@ -182,7 +182,7 @@ def found(problem: Problem, q: np.ndarray, rank: int, tolerance: float) -> Found
     (left, s), residuals = weakness(problem, q, rank), problem.residuals(q)
     good = np.flatnonzero(residuals < tolerance)
     good = good[np.argsort(left[good], kind="stable")]
-    missed = residuals[(residuals >= tolerance) & (left < LOST) & (s < LOST)]
+    missed = residuals[(residuals >= tolerance) & (left < HIDING) & (s < HIDING)]
     open_by = np.maximum(left, EXACT) / np.maximum(s, 1e-300)
     return Found(q[good], open_by[good], float(missed.min(initial=np.inf)))
 
@@ -201,14 +201,14 @@ def _norm(e: np.ndarray) -> np.ndarray:
     return np.linalg.norm(e, axis=-1)
 
 
-# Many-start search: every minimum of the task's error that a spread of starts falls into.
+# Many-start search: every minimum of the task's error that one of the starts falls into.
 #
 # Starts come in rounds, spread evenly. The search ends when every solution has been
 # hit several times: by Good and Turing's estimate the chance that the next start finds a new one is
 # the share of starts that hit a solution no other hit.
 
 STEPS = 60
-ROUNDS = 8  # of starts
+ROUNDS = 8
 HITS = 3  # times every solution is hit before the search ends
 HANDFUL = 8  # representatives of a continuum
 MOST = 16  # a general 6R arm has no more (E. J. F. Primrose, 1986): above it is a continuum
@@ -234,7 +234,7 @@ def search(
     all_found = Found(np.empty((0, len(bounds))), np.empty(0), np.inf)
     first = hits = np.empty(0, dtype=int)
     for rounds in range(1, ROUNDS + 1):
-        q = spread(bounds, starts, seed, skip=starts * (rounds - 1))
+        q = quasi_random(bounds, starts, seed, skip=starts * (rounds - 1))
         q = descend(problem, q, STEPS, bounds=bounds if clip else None)
         all_found = all_found.joined(found(problem, q, rank, tolerance))
         first, hits = space.merged(all_found.q, all_found.open_by)
@@ -263,4 +263,4 @@ def _handful(space: JointSpace, q: np.ndarray, hits: np.ndarray) -> np.ndarray:
     """Every isolated solution (one that was hit twice) and a few of the continuum."""
     isolated, rest = q[hits > 1], q[hits == 1]
     room = max(HANDFUL - len(isolated), 1)
-    return np.concatenate([isolated, rest[space.spread(rest, room)]]) if len(rest) else isolated
+    return np.concatenate([isolated, rest[space.far_apart(rest, room)]]) if len(rest) else isolated

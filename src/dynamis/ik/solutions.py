@@ -1,4 +1,4 @@
-"""What `robot.ik` answers."""
+"""The result of `robot.ik`."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -96,7 +96,7 @@ class JointSpace:
                 counts.append(1)
         return np.array(kept, dtype=int), np.array(counts, dtype=int)
 
-    def spread(self, q: np.ndarray, count: int) -> np.ndarray:
+    def far_apart(self, q: np.ndarray, count: int) -> np.ndarray:
         """Indices of at most `count` rows far from each other, the first one included."""
         chosen = [0]
         gap = self.distance(q, q[0])

@@ -8,7 +8,7 @@ from ..arguments import flag, positive, whole
 from . import reason
 from .closed_form import ClosedForm, closed_form
 from .geometry import arm_size, serial_arm
-from .search import Problem, descend, found, search, spread, start_bounds
+from .search import Problem, descend, found, quasi_random, search, start_bounds
 from .solutions import JointSpace, Solutions, in_order, outside
 from .target import Target, target, task_mask
 
@@ -48,7 +48,7 @@ class _Solver:
         self.space = JointSpace(self.problem.revolute, self.problem.size)
         self.limits = robot.limits if limited else None
         bounds = start_bounds(robot.limits, self.space.revolute, self._slide())
-        J = self.problem.jacobian(spread(bounds, PROBES))
+        J = self.problem.jacobian(quasi_random(bounds, PROBES))
         self.idle = ~np.any(np.abs(J) > FELT, axis=(0, 1))
         self.rank = max(1, int(np.linalg.matrix_rank(J, tol=1e-8).max()))
         self.bounds = self._rest(bounds)
@@ -127,7 +127,7 @@ class _Solver:
         return "; ".join(part for part in parts if part)
 
     def _closest(self, tolerance: float) -> str:
-        return reason.closest_approach(self.problem, spread(self.bounds, 64), tolerance)
+        return reason.closest_approach(self.problem, quasi_random(self.bounds, 64), tolerance)
 
     def _slide(self) -> float:
         """How far a prismatic joint without limits may have to go."""

@@ -5,13 +5,10 @@ from typing import TYPE_CHECKING
 from ..lazy import later
 
 if TYPE_CHECKING:
-    from .mjcf_read import from_mjcf
-    from .mjcf_write import to_mjcf
+    from .mjcf import from_mjcf, to_mjcf
     from .mujoco_model import from_mujoco
-    from .pinocchio_read import from_pinocchio
-    from .pinocchio_write import to_pinocchio
-    from .rtb_read import from_rtb
-    from .rtb_write import to_rtb
+    from .pinocchio import from_pinocchio, to_pinocchio
+    from .robotics_toolbox import from_rtb, to_rtb
     from .yourdfpy import from_yourdfpy, to_yourdfpy
 
 __all__ = [
@@ -29,14 +26,14 @@ __all__ = [
 __getattr__ = later(
     __name__,
     {
-        "from_mjcf": "mjcf_read",
+        "from_mjcf": "mjcf",
         "from_mujoco": "mujoco_model",
-        "from_pinocchio": "pinocchio_read",
-        "from_rtb": "rtb_read",
+        "from_pinocchio": "pinocchio",
+        "from_rtb": "robotics_toolbox",
         "from_yourdfpy": "yourdfpy",
-        "to_mjcf": "mjcf_write",
-        "to_pinocchio": "pinocchio_write",
-        "to_rtb": "rtb_write",
+        "to_mjcf": "mjcf",
+        "to_pinocchio": "pinocchio",
+        "to_rtb": "robotics_toolbox",
         "to_yourdfpy": "yourdfpy",
     },
 )

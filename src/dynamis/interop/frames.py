@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from ..files import separate
 from ..lazy import package
 
 
@@ -33,7 +34,5 @@ def columns(run: Any) -> dict[str, np.ndarray]:
     parts = {"q": run.q, "qd": run.qd, "tau": run.tau, "friction": run.friction}
     if run.error is not None:
         parts["error"] = run.error
-    for name, values in parts.items():
-        rows = values.reshape(count * size, -1)
-        found |= {f"{name}{i + 1}": rows[:, i].copy() for i in range(rows.shape[1])}
-    return found
+    rows = {name: values.reshape(count * size, -1) for name, values in parts.items()}
+    return found | {name: column.copy() for name, column in separate(rows).items()}

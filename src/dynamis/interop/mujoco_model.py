@@ -1,4 +1,4 @@
-"""A compiled MuJoCo model as our robot: its includes, geoms and defaults are resolved already.
+"""Compiled MuJoCo models as robots: includes, geoms and defaults are resolved already.
 
 What makes another machine of it is refused by name: free and ball joints, loops, tendons that act,
 fluids, soft bodies. What only acts on it from outside is said aloud.
@@ -16,12 +16,12 @@ from ..model.friction import Friction
 from ..robot import Robot
 from ..spatial.frames import Frame, compose, translation
 from ..spatial.rotations import rotation_from_quaternion
-from .lost import say
-from .mjcf_write import TOOL
+from .draft import Draft, limits, reflected
 from .rigid_tree import NotRepresentableError
-from .sketches import Draft, limits, reflected
+from .unsupported import warn_left_out
 
 Tie = tuple[int, float, float]  # leader or -1, factor, constant
+TOOL = "dynamis.tool"  # the <custom> text that names the tool's site
 UNNAMED = "MuJoCo Model"  # what MuJoCo calls a model without a name
 ACTING = ("stiffness", "stiffnesspoly", "damping", "dampingpoly", "frictionloss", "armature")
 
@@ -68,7 +68,7 @@ class _Reader:
             draft.joint(f"{child}_fixed", (link, child), here)
         own = m.names.split(b"\0")[0].decode()
         name = "robot" if own in ("", UNNAMED) else own
-        say("MuJoCo", name, self._lost())
+        warn_left_out("MuJoCo", name, self._left_out())
         gravity = np.zeros(3) if self._off("GRAVITY") else m.opt.gravity
         lock = {self.names[j]: start for j, (leader, _, start) in self.ties.items() if leader < 0}
         found = draft.model(name, tip or self._tool(), lock, gravity=tuple(gravity.tolist()))
@@ -222,7 +222,7 @@ class _Reader:
                 name = m.actuator(i).name
                 yield f"actuator {name!r} has inertia or damping other than of one joint"
 
-    def _lost(self) -> Iterator[str]:
+    def _left_out(self) -> Iterator[str]:
         m = self.model
         springs = _has(m, "jnt", "stiffness", "stiffnesspoly")
         if np.any(springs) and not self._off("SPRING", "PASSIVE"):

@@ -1,4 +1,4 @@
-"""Our chain as the plain numbers other libraries ask for: centres of mass instead of moments."""
+"""The chain as other libraries ask for it: rigid bodies by mass, centre of mass and inertia."""
 
 from typing import NamedTuple
 

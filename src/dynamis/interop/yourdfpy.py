@@ -17,8 +17,8 @@ from ..model.formats.urdf_write import spaced, standard_robot, writable
 from ..model.pose import pose
 from ..robot import Robot
 from ..spatial.rotations import normalised
-from .lost import refuse_sliding, say_lost
 from .rigid_tree import NotRepresentableError
+from .unsupported import refuse_sliding, warn_unsupported
 
 HELD = ("joint limits", "velocity limits", "effort limits", "named frames", "joint and link names")
 
@@ -34,7 +34,9 @@ def to_yourdfpy(robot: Robot, **options: Any) -> Any:
     element, tool = standard_robot(robot.model)
     plain = plain_model(sketch(element), robot.name)
     ours = plain.tool_name == tool
-    say_lost(robot, "URDF", HELD, [] if ours else [f"the tool (from_yourdfpy takes tip={tool!r})"])
+    warn_unsupported(
+        robot, "URDF", HELD, [] if ours else [f"the tool (from_yourdfpy takes tip={tool!r})"]
+    )
     for axis in element.iter("axis"):  # yourdfpy moves by its length
         axis.set("xyz", spaced(normalised(tuple(map(float, axis.attrib["xyz"].split())))))  # type: ignore[arg-type]
     known = {*inspect.signature(yourdfpy.URDF).parameters, "fname_or_file"} - {"robot"}

@@ -1,4 +1,4 @@
-"""Which columns of a source hold which quantity, and which joint each of them belongs to."""
+"""The columns of a source: which hold which quantity, and of which joint."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -170,7 +170,7 @@ def _missing(table: Table, quantity: str, spec: str) -> OptionError:
 def arrange(
     blocks: Mapping[str, Block], joints: Any, robot: "Robot | None", where: str
 ) -> tuple[dict[str, Block], list[Finding]]:
-    """The same joints in the same order in every block: `joints`, else the robot's, else q's."""
+    """Every block with one order of joints: `joints`, else the robot's, else q's."""
     first = blocks["q"] if "q" in blocks else blocks["motor_q"]
     labels = _labels(first, robot)
     order = _order(labels, first.values.shape[1], joints, robot, where)

@@ -1,4 +1,4 @@
-"""A log: what one arm did over time, as measured, ready to be identified or validated."""
+"""The Log: positions, velocities and torques of one arm over time, as measured."""
 
 import html
 from collections.abc import Iterable
@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.interpolate import CubicHermiteSpline
 
 from ..arguments import checked, number, positive, text, whole
 from ..compile.arrays import numbers
@@ -28,8 +27,8 @@ EDGE = 1e-3  # of a median step: how near a stamp may be to a window's edge and 
 class Log:
     """Stamps t (N,) in seconds that start anywhere and rise; q, tau, and maybe qd, qdd, (N, n).
 
-    Joint side, SI units, radians. The arrays are read-only. `findings` holds what was noticed when
-    the log was read; parts of a log keep them.
+    Joint side, SI units, radians. The arrays are read-only. `findings` are those of reading the
+    log; parts of a log keep them.
     """
 
     t: np.ndarray
@@ -174,7 +173,7 @@ class Log:
         return write_columns(path, {k: array for k, array in arrays.items() if array is not None})
 
     def with_findings(self, findings: Iterable[Finding]) -> "Log":
-        """The same log with more findings."""
+        """The log with more findings."""
         return replace(self, findings=(*self.findings, *_all_findings(findings)))
 
     def _taken(self, index: Any) -> "Log":
@@ -186,10 +185,10 @@ class Log:
 
     def __repr__(self) -> str:
         more = "".join(f", {x}" for x in ("qd", "qdd") if getattr(self, x) is not None)
-        noticed = f", {len(self.findings)} findings" if self.findings else ""
+        findings = f", {len(self.findings)} findings" if self.findings else ""
         return (
             f"Log({self.name!r}, {self.n} joints, {len(self)} samples over {self.duration:.6g} s "
-            f"at {self.rate:.4g} Hz, q, tau{more}{noticed})"
+            f"at {self.rate:.4g} Hz, q, tau{more}{findings})"
         )
 
     def _repr_html_(self) -> str:
@@ -307,6 +306,8 @@ def _measured(log: Log, grid: np.ndarray) -> np.ndarray:
 def _hermite(t: np.ndarray, x: np.ndarray, xd: np.ndarray | None, at: np.ndarray) -> np.ndarray:
     """x at other times: cubic where its derivative is known, else linear."""
     if xd is not None:
+        from scipy.interpolate import CubicHermiteSpline  # half a second that reading does not need
+
         return CubicHermiteSpline(t, x, xd)(at)
     return np.stack([np.interp(at, t, column) for column in x.T], axis=1)
 

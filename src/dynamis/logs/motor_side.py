@@ -1,4 +1,4 @@
-"""From what the motors and drives know to the joints.
+"""Motor-side quantities and units, converted to the joint side in SI.
 
 With R the gear matrix, motor positions R q, power R^T:
 

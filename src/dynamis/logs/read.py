@@ -1,4 +1,4 @@
-"""Reading logs: from a file, a frame or arrays to a `Log` on the joint side in SI units."""
+"""`dy.read_log`: a `Log` on the joint side in SI units from a file, a frame or arrays."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,13 +10,12 @@ from ..arguments import checked
 from ..errors import DynamisError, OptionError, ShapeError
 from ..model.check.finding import Finding
 from . import motor_side
+from .checks import Stamps, implausible, stamps, uneven
 from .columns import Block, arrange, pick, wanted_joints
 from .log import Log, rows_of, window_of, within
 from .motor_side import checked_units, factor
 from .source import open_source
 from .table import LARGEST, Table
-from .time_stamps import Stamps, stamps, uneven
-from .warnings import noticed
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -57,7 +56,8 @@ def read_log(
     `offset` (rad or m) is added to q. These three are in the order of the log's joints.
     `max_bytes`: what a file may take in memory as it declares it, before it is read.
 
-    Rows with NaN or inf and repeated stamps are dropped; what was noticed is in `log.findings`.
+    Rows with NaN or inf and repeated stamps are dropped; `log.findings` lists that and whatever
+    else is dubious.
     """
     units = checked_units(units)
     if isinstance(max_bytes, bool) or not isinstance(max_bytes, (int, float)) or not max_bytes > 0:
@@ -79,12 +79,12 @@ def read_log(
     assert q is not None and tau is not None  # pick() saw to that
     log = Log(t=clock.t[kept], q=q, tau=tau, qd=qd, qdd=qdd, name=_name(name, source))
     findings = [*table.findings, *clock.findings, *findings, *dropped]
-    findings += [*uneven(log.t, table.where), *noticed(log, table.where, set(units))]
+    findings += [*uneven(log.t, table.where), *implausible(log, table.where, set(units))]
     return log.with_findings(sorted(findings))
 
 
 def _even(blocks: dict[str, Block], table: Table) -> dict[str, Block]:
-    """The same number of rows in every block."""
+    """The blocks, if all have as many rows."""
     first = blocks["q" if "q" in blocks else "motor_q"]
     expected = len(first.values)
     for quantity, block in blocks.items():

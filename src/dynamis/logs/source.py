@@ -1,4 +1,4 @@
-"""From whatever holds a log to a table of named arrays. Nothing in a file is ever executed."""
+"""Sources of logs as tables of named arrays. Nothing in a file is ever executed."""
 
 import csv
 import io

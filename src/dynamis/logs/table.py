@@ -1,4 +1,4 @@
-"""Named arrays, wherever they come from: what every reader of log files hands on.
+"""Tables of named arrays, which every reader of log files returns.
 
 A file of a few megabytes may hold gigabytes: what it declares is counted before it is read.
 """

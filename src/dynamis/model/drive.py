@@ -1,4 +1,4 @@
-"""What drives a joint: a motor behind a gear or a screw.
+"""The drive of a joint: a motor behind a gear or a screw.
 
 Everything here is on the motor's side. A gear ratio may be negative; inertia and viscous friction
 reflect to the joint with G squared, Coulomb friction with |G|. The Coulomb pair is ordered by the

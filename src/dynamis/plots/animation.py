@@ -1,8 +1,9 @@
-"""A run as a moving picture, written as its suffix says."""
+"""Animations of runs, written as their suffix says."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -57,11 +58,11 @@ def animate(
     tool = writer.check(float(fps))
     many = f"{fps:g} pictures a second at {speed:g} times the speed"
     if not (run.t[-1] - run.t[0]) * fps / speed < LARGEST:
-        raise OptionError(f"{many} are more than {writer.MOST} pictures", "raise speed, lower fps")
+        raise OptionError(f"{many} are more than {writer.most} pictures", "raise speed, lower fps")
     count = picture_count(run.t, fps, speed)
-    if count > writer.MOST:
+    if count > writer.most:
         raise OptionError(
-            f"that makes {count} pictures, expected at most {writer.MOST} in {target.suffix}",
+            f"that makes {count} pictures, expected at most {writer.most} in {target.suffix}",
             "raise speed, lower fps, or write .mp4",
         )
     motion = resampled(run, float(fps), float(speed), frames, trace)
@@ -102,8 +103,20 @@ def resampled(run: RunLike, fps: float, speed: float, frames: bool, trace: bool)
     )
 
 
-def _writers() -> dict[str, Any]:
-    """By suffix: MOST pictures, check(fps) before any work, write(motion, path, checked)."""
-    from . import gif, html, mp4
+class Writer(NamedTuple):
+    """A kind of file: most pictures, a check of the rate before any work, and what writes it."""
 
-    return {".gif": gif, ".html": html, ".mp4": mp4}
+    most: int
+    check: Callable[[float], Any]
+    write: Callable[[Motion, Path, Any], None]  # with what the check returned
+
+
+def _writers() -> dict[str, Writer]:
+    from .film import check_gif, check_mp4, write_gif, write_mp4
+    from .html import write_html
+
+    return {
+        ".gif": Writer(3000, check_gif, write_gif),  # all in memory until the file is written
+        ".html": Writer(3000, lambda fps: None, write_html),  # a browser holds them all
+        ".mp4": Writer(50_000, check_mp4, write_mp4),
+    }

@@ -7,22 +7,17 @@ from typing import Any
 import numpy as np
 
 from .. import templates
+from ..progress import counted
 from .animation import Motion
-from .film import progress
 from .scene import View
 from .skeleton import STYLES, TRACE, Style, strokes
 
-MOST = 3000  # pictures: a browser holds them all
 DIGITS = 4  # decimals, of a reach
 SYMBOLS = {"o": "circle", "s": "square"}
 FONT = {"family": "system-ui, sans-serif", "color": "#1c2530", "size": 13}
 WIDER = 2.0  # lines in space look thinner than they are
 GREY = "#ccd3da"
 AT_ONCE = {"mode": "immediate", "transition": {"duration": 0}}
-
-
-def check(_: float) -> None:
-    """Nothing can be wrong with the rate."""
 
 
 def moving_figure(motion: Motion) -> dict[str, Any]:
@@ -34,7 +29,7 @@ def moving_figure(motion: Motion) -> dict[str, Any]:
         still.append(_line(motion, motion.path, TRACE))
     places = list(range(len(still), len(still) + len(moving)))
     pictures = []
-    for k in progress(len(motion.t), "writing"):
+    for k in counted("writing", len(motion.t)):
         now = strokes(motion.arm[k], motion.reach, motion.frames)
         data = [{"type": "scatter3d", **_columns(motion, now[name])} for name in moving]
         pictures.append({"name": str(k), "data": data, "traces": places})
@@ -45,7 +40,7 @@ def moving_figure(motion: Motion) -> dict[str, Any]:
     }
 
 
-def write(motion: Motion, path: Path, _: None) -> None:
+def write_html(motion: Motion, path: Path, _: None) -> None:
     """The page of the moving figure."""
     import plotly.io
 

@@ -1,4 +1,4 @@
-"""What a motion must offer to be drawn."""
+"""The protocol of motions that can be drawn."""
 
 from typing import Any, Protocol
 

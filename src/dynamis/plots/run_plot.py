@@ -266,7 +266,7 @@ def _energy(axes: Any, t: np.ndarray, energy: Any) -> Any:
 
 
 def _share_time(axes: list[Any], grid: Layout, energy: bool) -> None:
-    """The same time axis everywhere, with numbers only under the lowest of a kind."""
+    """One time axis everywhere, with numbers only under the lowest of a kind."""
     for one in axes[1:]:
         one.sharex(axes[0])
     axes[0].margins(x=0.01)

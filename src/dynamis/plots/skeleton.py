@@ -22,7 +22,7 @@ class Skeleton:
     kinds: tuple[str, ...]  # "revolute" or "prismatic", per link
 
     def __getitem__(self, index: Any) -> "Skeleton":
-        """The same arm at some of the positions."""
+        """The arm at some of the positions."""
         arrays = [getattr(self, f.name)[index] for f in fields(self)[:-1]]
         return Skeleton(*arrays, kinds=self.kinds)
 

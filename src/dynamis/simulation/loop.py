@@ -14,10 +14,10 @@ from ..compile.arrays import run as run_code
 from ..compile.service import compiling, digest, share, stored, thread_count
 from ..errors import OptionError, ShapeError
 from ..lazy import LOCK
+from ..progress import bar
 from ..spatial.functions import MATH
 from .adaptive import BEYOND, SHORTEST, LeftError, TooShortError, adaptive_steps
 from .assembly import Machinery
-from .progress import bar
 from .record import Recorder
 from .settings import Settings
 from .signals import returned
@@ -170,7 +170,7 @@ def in_machine_code(s: Settings, m: Machinery, recorder: Recorder) -> None:
     x, constants, early = m.start(), m.constants(), m.slots.integrated
     chunk = CHUNK if fast else SLOW_CHUNK
     chunk = max(1, chunk // max(1, s.count // 256))
-    with bar(s, s.steps) as progress:
+    with bar(f"simulating {s.robot.name}", s.steps, s.progress) as progress:
         for first in range(0, s.steps, chunk):
             steps = min(chunk, s.steps - first)
             row = -(-first // s.save_every)
@@ -266,7 +266,7 @@ def by_samples(s: Settings, m: Machinery, recorder: Recorder) -> None:
             signal = [m.plant_signal(first, last - first)]
             loop.run(x, first, last - first, signal, constants, rows, early, s.save_every)
 
-    with bar(s, s.steps) as progress:
+    with bar(f"simulating {s.robot.name}", s.steps, s.progress) as progress:
         for k in range(0, s.steps, s.period):
             x[...] = _sampled(s, m, _latched(s, m, x, k), k * s.dt, k // s.period)
             end = min(k + s.period, s.steps)
@@ -296,7 +296,7 @@ def by_pieces(s: Settings, m: Machinery, recorder: Recorder) -> None:
 
     ends = [*(s.dt * np.arange(1, s.steps + 1)), *([s.duration] if s.short else [])]
     t, row = 0.0, 0
-    with bar(s, len(ends)) as progress:
+    with bar(f"simulating {s.robot.name}", len(ends), s.progress) as progress:
         for k, end in enumerate(ends):
             if m.computes and k % s.period == 0:
                 x = _sampled(s, m, x, t, k // s.period)
@@ -340,7 +340,7 @@ def adaptive(s: Settings, m: Machinery, recorder: Recorder) -> None:
 
     if s.delay:
         raise OptionError("delay needs steps of one length", 'use integrator="rk4"')
-    with bar(s, len(recorder.t)) as progress:
+    with bar(f"simulating {s.robot.name}", len(recorder.t), s.progress) as progress:
 
         def record(k: int, state: np.ndarray) -> None:
             recorder.rows[:, k] = state[:, : recorder.kept]

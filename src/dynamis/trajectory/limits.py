@@ -1,4 +1,4 @@
-"""Where a trajectory asks more of a robot than its joints allow."""
+"""Checks of a trajectory against the limits of a robot."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any

@@ -89,7 +89,7 @@ class Hermite(Trajectory):
         return self._resting(t, self._piece((inside - start) / h, h, left, right), fn)
 
     def _over(self, times: np.ndarray) -> Lists:
-        """The same with the piece found by bisection instead of by selection."""
+        """The value with the piece found by bisection instead of by selection."""
         inside = np.minimum(np.maximum(times, self.times[0]), self.duration)
         last = len(self._lengths) - 1
         k = np.clip(np.searchsorted(self.times, inside, side="right") - 1, 0, last)

@@ -1,4 +1,4 @@
-"""What every trajectory is: q, qd, qdd at any time."""
+"""The Trajectory: q, qd, qdd at any time."""
 
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, NamedTuple

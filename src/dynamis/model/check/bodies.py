@@ -1,4 +1,4 @@
-"""Preflight of the bodies: masses, inertias, centres of mass, payload."""
+"""Checks of the bodies: masses, inertias, centres of mass, payload."""
 
 import math
 import statistics

@@ -1,4 +1,4 @@
-"""What a preflight says, and the numbers it looks at."""
+"""Findings of a check, and the numbers of a model it looks at."""
 
 import math
 import re

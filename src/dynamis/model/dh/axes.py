@@ -76,7 +76,7 @@ class CommonNormal(NamedTuple):
     twist: float
 
     def reversed(self) -> "CommonNormal":
-        """The same line seen along -x, for lines that meet: twist changes its sign."""
+        """The line seen along -x, for lines that meet: twist changes its sign."""
         assert self.x is not None
         return self._replace(x=negate(self.x), twist=-self.twist)
 

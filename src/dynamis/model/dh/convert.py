@@ -40,7 +40,7 @@ class _Poses(NamedTuple):
 
 
 def to_dh(model: Model, convention: str) -> Model:
-    """The same arm in a DH convention: same q, same poses, same torques, with numbers for symbols.
+    """The arm in a DH convention: same q, same poses, same torques, with numbers for symbols.
 
     A model already in that convention is returned as it is.
     """
@@ -160,7 +160,7 @@ def _refuse(model: Model) -> None:
 
 
 def _numeric(value: Any, values: Mapping[str, float]) -> Any:
-    """The same data with every symbol replaced by its value."""
+    """Data with every symbol replaced by its value."""
     if isinstance(value, Expression):
         return resolve(value, values)
     if isinstance(value, tuple):

@@ -1,4 +1,4 @@
-"""What a URDF's own elements say, read strictly and still in the file's own frames.
+"""The elements of a URDF, read strictly and still in the file's own frames.
 
 https://wiki.ros.org/urdf/XML. Of an element that should be there once the first counts, as in other
 readers. Elements of other tools (gazebo, transmission, visual, collision) are ignored and no file

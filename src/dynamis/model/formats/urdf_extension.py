@@ -1,4 +1,4 @@
-"""What a URDF cannot hold, kept in <dynamis> elements beside the standard ones.
+"""<dynamis> elements in a URDF, for what the standard ones cannot hold.
 
 The extension is the difference between a model and what the standard elements alone give back. Its
 attributes are the keys of the TOML format; lists are separated by commas. On reading it is checked

@@ -1,4 +1,4 @@
-"""From a URDF's links and joints to a model: one root, fixed joints merged, a tool chosen."""
+"""The model of a URDF's links and joints: one root, fixed joints merged, a tool chosen."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace

@@ -7,7 +7,7 @@ helpers.
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from xml.etree.ElementTree import Element, SubElement
 
 from ...errors import FileError
@@ -65,17 +65,19 @@ class _Names:
         self.base = self.link(model.base_name) if moved else None
 
     def link(self, wanted: str) -> str:
-        return _free(wanted, self.links)
+        self.links.add(name := free_name(wanted, self.links))
+        return name
 
     def joint(self, wanted: str) -> str:
-        return _free(wanted, self.joints)
+        self.joints.add(name := free_name(wanted, self.joints))
+        return name
 
 
-def _free(wanted: str, taken: set[str]) -> str:
+def free_name(wanted: str, taken: Container[str]) -> str:
+    """The name itself, or with a number where it is taken."""
     name, k = wanted, 1
     while name in taken:
         name, k = f"{wanted}_{k}", k + 1
-    taken.add(name)
     return name
 
 

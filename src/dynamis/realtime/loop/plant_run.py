@@ -7,7 +7,7 @@ import numpy as np
 
 from ...arguments import checked
 from ...errors import FileError
-from ...files import whole
+from ...files import write_csv
 
 
 @dataclass
@@ -45,8 +45,7 @@ class PlantRun:
     @checked
     def save(self, path: str | Path) -> None:
         """Write the rows as CSV."""
-        with whole(path) as partial:
-            np.savetxt(partial, self.log, "%.9g", ",", header=",".join(self.columns), comments="")
+        write_csv(path, dict(zip(self.columns, self.log.T, strict=True)))
 
     @classmethod
     @checked

@@ -1,6 +1,6 @@
-"""A robot of another library on its way to ours: links and joints, some fixed, as in a URDF."""
+"""Drafts of robots that come from other libraries: links and joints, some fixed, as in a URDF."""
 
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 from xml.etree.ElementTree import Element
@@ -10,6 +10,7 @@ import numpy as np
 from ..model.drive import Drive
 from ..model.formats.urdf_elements import EXTENSION, Sketch, UrdfJoint, UrdfLink
 from ..model.formats.urdf_tree import plain_model
+from ..model.formats.urdf_write import free_name
 from ..model.link import Link
 from ..model.model import Model
 from ..model.pose import pose
@@ -32,7 +33,7 @@ class Draft:
 
     def link(self, wanted: str) -> str:
         """Add a link without mass; returns its name."""
-        name = free(wanted, self.links)
+        name = free_name(wanted, self.links)
         self.links[name] = UrdfLink(name)
         return name
 
@@ -59,7 +60,7 @@ class Draft:
         **changes: Any,
     ) -> str:
         """Add a joint between two links; `changes` are fields of the Link it becomes."""
-        name = free(wanted, self.changes)
+        name = free_name(wanted, self.changes)
         here = pose(place, name)
         self.joints.append(
             UrdfJoint(
@@ -92,14 +93,6 @@ class Draft:
         found = plain_model(sketch, name, tip, lock)
         links = tuple(replace(x, **self.changes[str(x.joint_name)]) for x in found.links)
         return replace(found, links=links, **fields)
-
-
-def free(wanted: str, taken: Container[str]) -> str:
-    """The name itself, or with a number where it is taken."""
-    name, k = wanted, 1
-    while name in taken:
-        name, k = f"{wanted}_{k}", k + 1
-    return name
 
 
 def frame_of(R: Any, p: Any) -> Frame:

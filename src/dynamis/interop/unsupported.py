@@ -1,4 +1,4 @@
-"""What of a robot another library's model has no place for: refused, or said aloud."""
+"""Features of a robot that another library's model cannot hold: refused, or named in a warning."""
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping
@@ -73,7 +73,9 @@ def _symmetric(pair: tuple) -> bool:
     return coulomb_pair(pair[0], "coulomb") == pair
 
 
-def say_lost(robot: Robot, library: str, held: Iterable[str], more: Iterable[str] = ()) -> None:
+def warn_unsupported(
+    robot: Robot, library: str, held: Iterable[str], more: Iterable[str] = ()
+) -> None:
     """Warn of every feature this robot uses that is not among those `held`, and of `more`."""
     known = set(held)
     words = [x for x, used in FEATURES.items() if x not in known and used(robot.model)]
@@ -86,7 +88,7 @@ def say_lost(robot: Robot, library: str, held: Iterable[str], more: Iterable[str
         )
 
 
-def say(library: str, name: str, words: Iterable[str]) -> None:
+def warn_left_out(library: str, name: str, words: Iterable[str]) -> None:
     """Warn of what of another library's robot we have no place for."""
     found = list(dict.fromkeys(words))
     if found:
