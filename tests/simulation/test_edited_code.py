@@ -51,9 +51,9 @@ def law(sign=1.0):
         def gains(self, robot):
             return {"kp": [10.0] * robot.n}
 
-        def step(self, arm, gains, state, measured, reference, dt):
-            e = [a - b for a, b in zip(measured.q, reference.q, strict=True)]
-            return [-sign * FACTOR["kp"] * k * x for k, x in zip(gains.kp, e, strict=True)], {}
+        def step(self, arm, sample):
+            rows = zip(sample.gains.kp, sample.e, strict=True)
+            return [-sign * FACTOR["kp"] * k * x for k, x in rows], {}
 
     return Own()
 
@@ -89,8 +89,8 @@ class Mine(Controller):
     def gains(self, robot):
         return {}
 
-    def step(self, arm, gains, state, measured, reference, dt):
-        return [FACTOR * a for a in measured.q], {}
+    def step(self, arm, sample):
+        return [FACTOR * a for a in sample.q], {}
 
 run = dy.simulate(dy.load("planar-rr"), 2e-3, q0=[0.3, 0.2], controller=Mine())
 print(run.tau[0].tolist())
@@ -150,8 +150,8 @@ def test_sensors_and_observers_of_ones_own_are_compiled_as_they_are(arm):
     np.testing.assert_allclose(doubled, -5.0 * (2.0 * Q0 - WANTED))
 
     class Constant(MomentumObserver):
-        def step(self, arm, gains, state, measured, tau, dt):
-            _, after = super().step(arm, gains, state, measured, tau, dt)
+        def step(self, arm, sample):
+            _, after = super().step(arm, sample)
             return [7.0] * arm.n, after
 
     options = {"duration": 5e-3, "q0": Q0, "external": [1.0, 0.0]}

@@ -10,7 +10,7 @@ from ..compile.arm import arm_of
 from ..compile.arrays import as_batch, numbers
 from ..errors import ShapeError
 from ..spatial.functions import MATH
-from .controller import Controller, Measured, Reference, begun, stepped
+from .controller import Controller, Reference, Sample, begun, check_signatures, stepped
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -27,6 +27,7 @@ class ControlLoop:
     def __init__(self, controller: Controller, robot: "Robot", sample_time: float | None = None):
         time = controller.sample_time if sample_time is None else sample_time
         self.sample_time = positive(time, "sample_time", "seconds")
+        check_signatures(controller)
         self.controller, self.robot = controller, robot
         self.arm = arm_of((controller.model or robot).model, MATH)
         self.gains = SimpleNamespace(**controller.gains(robot))
@@ -41,24 +42,18 @@ class ControlLoop:
         self, t: float, q: Any, qd: Any, q_d: Any = None, qd_d: Any = None, qdd_d: Any = None
     ) -> np.ndarray:
         """Joint torques, (n,); a reference that is not given is q as measured, at rest."""
-        measured = Measured(float(t), self._vector(q, "q"), self._vector(qd, "qd"))
-        rest = [0.0] * self.robot.n
+        place, rest = self._vector(q, "q"), [0.0] * self.robot.n
         reference = Reference(
-            measured.q if q_d is None else self._vector(q_d, "q_d"),
+            place if q_d is None else self._vector(q_d, "q_d"),
             rest if qd_d is None else self._vector(qd_d, "qd_d"),
             rest if qdd_d is None else self._vector(qdd_d, "qdd_d"),
         )
+        sample = Sample(float(t), place, self._vector(qd, "qd"), self.gains)
         if self.state is None:
-            self.state = begun(self.controller, self.arm, self.gains, measured)
-        tau, self.state = stepped(
-            self.controller,
-            self.arm,
-            self.gains,
-            SimpleNamespace(**self.state),
-            measured,
-            reference,
-            self.sample_time,
-        )
+            self.state = begun(self.controller, self.arm, sample)
+        state = SimpleNamespace(**self.state)
+        sample = sample._replace(state=state, reference=reference, dt=self.sample_time)
+        tau, self.state = stepped(self.controller, self.arm, sample)
         return numbers(tau, f"{type(self.controller).__name__}.step", "expected torques")
 
     def _vector(self, value: Any, name: str) -> list[float]:

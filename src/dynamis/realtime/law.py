@@ -18,7 +18,15 @@ import numpy as np
 from ..arguments import a_robot, is_word, positive, whole
 from ..compile.arm import arm_of
 from ..compile.arrays import numbers
-from ..control.controller import Controller, Measured, Reference, begun, per_joint, stepped
+from ..control.controller import (
+    Controller,
+    Reference,
+    Sample,
+    begun,
+    check_signatures,
+    per_joint,
+    stepped,
+)
 from ..errors import OptionError, ShapeError, did_you_mean, shown
 from ..lazy import cached_property
 from ..spatial.functions import MATH, Functions
@@ -65,6 +73,7 @@ class Law:
     def __post_init__(self) -> None:
         if not isinstance(self.controller, Controller):
             raise OptionError(f"controller is {shown(self.controller)}, expected one of dy.control")
+        check_signatures(self.controller)
         a_robot(self.robot)
         if self.reference is not None and not isinstance(self.reference, Trajectory):
             raise OptionError(
@@ -166,8 +175,8 @@ class Law:
 
     def _start(self, q: Sequence[Any], qd: Sequence[Any], fn: Functions) -> dict[str, list[Any]]:
         model = (self.controller.model or self.robot).model
-        arm, gains = arm_of(model, fn), SimpleNamespace(**self.gains)
-        first = begun(self.controller, arm, gains, Measured(0.0, q, qd))
+        sample = Sample(0.0, q, qd, SimpleNamespace(**self.gains))
+        first = begun(self.controller, arm_of(model, fn), sample)
         own = {"last_q": list(q), "speed": list(qd), "bad": [0.0 * q[0]], "unseen": [0.0 * q[0]]}
         return {**own, **{f"law.{k}": v for k, v in first.items()}}
 
@@ -209,10 +218,8 @@ class Law:
         model = (self.controller.model or self.robot).model
         arm, gains = arm_of(model, fn), SimpleNamespace(**self.gains)
         own = {k.removeprefix("law."): v for k, v in x.items() if k.startswith("law.")}
-        measured = Measured(0.0, place, speed)
-        tau, after = stepped(
-            self.controller, arm, gains, SimpleNamespace(**own), measured, reference, dt
-        )
+        sample = Sample(0.0, place, speed, gains, SimpleNamespace(**own), reference, dt)
+        tau, after = stepped(self.controller, arm, sample)
         for v in tau:  # whatever went wrong inside; what is merely large is clipped
             good = good * _good(v, fn, PLAUSIBLE if self.limit is None else NO_LIMIT)
         safe = self._safe(x, place, speed, seen, arm, fn)

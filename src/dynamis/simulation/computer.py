@@ -6,7 +6,15 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from ..compile.arm import Arm, arm_of
-from ..control.controller import Controller, Measured, Reference, begun, intact, stepped
+from ..control.controller import (
+    Controller,
+    Reference,
+    Sample,
+    begun,
+    check_signatures,
+    intact,
+    stepped,
+)
 from ..control.sensors import Sensors
 from ..lazy import cached_property
 from ..model.chain import chain
@@ -30,6 +38,11 @@ class Brain:
     observer: Any
     sensors: Sensors
     immediate: bool
+
+    def __post_init__(self) -> None:
+        for block in (self.controller, self.observer):
+            if block is not None:
+                check_signatures(block)
 
     @cached_property
     def _values(self) -> dict[str, list[float]]:
@@ -84,12 +97,12 @@ class Brain:
         named = self._named(constants)
         state = dict(self.sensors.start(q, qd, dt, named["sensors"], fn))
         state["computed"] = [0.0 * x for x in q]
-        first = Measured(0.0, self.sensors.counted(q, named["sensors"], fn), list(qd))
+        place = self.sensors.counted(q, named["sensors"], fn)
         for part in ("controller", "observer"):
             block = getattr(self, part)
             if block is not None:
-                gains = _gains(named, part)
-                own = begun(block, self._arm(block, fn), gains, first)
+                first = Sample(0.0, place, list(qd), _gains(named, part))
+                own = begun(block, self._arm(block, fn), first)
                 state |= {f"{part}.{name}": v for name, v in own.items()}
         if self.observer is not None:
             state |= {"observed": [0.0 * x for x in q], "impulse": [0.0 * x for x in q]}
@@ -108,25 +121,23 @@ class Brain:
         """One sample."""
         named, new = self._named(constants), dict(vars(x))
         new |= self.sensors.read(x, noise, named["sensors"], dt, fn)
-        measured = Measured(t, new["measured_q"], new["measured_qd"])
+        measured = t, new["measured_q"], new["measured_qd"]
         if self.observer is not None:
-            state = _state(x, "observer")
-            arm = self._arm(self.observer, fn)
             acted = [a / dt for a in x.impulse]  # the mean torque since the last sample
-            estimate, after = stepped(
-                self.observer, arm, _gains(named, "observer"), state, measured, acted, dt
+            sample = Sample(
+                *measured, _gains(named, "observer"), _state(x, "observer"), dt=dt, tau=acted
             )
+            estimate, after = stepped(self.observer, self._arm(self.observer, fn), sample)
             new["impulse"] = [0.0 * a for a in x.impulse]
             new |= {
                 "observed": list(estimate),
                 **{f"observer.{k}": list(v) for k, v in after.items()},
             }
         if self.controller is not None:
-            state = _state(x, "controller")
-            arm = self._arm(self.controller, fn)
-            tau, after = stepped(
-                self.controller, arm, _gains(named, "controller"), state, measured, reference, dt
+            sample = Sample(
+                *measured, _gains(named, "controller"), _state(x, "controller"), reference, dt
             )
+            tau, after = stepped(self.controller, self._arm(self.controller, fn), sample)
             new |= {"computed": list(tau), **{f"controller.{k}": list(v) for k, v in after.items()}}
         if self.immediate:
             new["command"] = list(new["computed"])
