@@ -2,6 +2,8 @@
 
 import gymnasium, dynamis.gym
 env = gymnasium.make("dynamis/Reach-v0", robot="puma560")
+many = gymnasium.make_vec("dynamis/Reach-v0", num_envs=64, robot="ur10e",
+                          vectorization_mode="vector_entry_point")
 """
 
 from typing import TYPE_CHECKING, Any
@@ -14,7 +16,7 @@ from .errors import OptionError, ShapeError, shown
 from .lazy import package
 from .model.quantity import resolve
 from .robot import Robot, load
-from .simulation.stepper import Stepper
+from .simulation.simulator import Simulator
 
 if TYPE_CHECKING:
     import gymnasium
@@ -26,7 +28,106 @@ SPEED, ACCELERATION, MARGIN, STATES = 1.0, 4.0, 1.5, 512  # what motors must do 
 FREE = {"revolute": np.pi, "prismatic": 0.5}  # where joints without limits start and reach
 
 
-class ReachEnv(gymnasium.Env):
+class _Reach:
+    """The task of one arm or of many, (..., n): start, torques, observation and reward."""
+
+    def _set_up(
+        self,
+        robot: Any,
+        effort: Any,
+        dt: float,
+        substeps: int,
+        max_steps: int,
+        tolerance: float,
+        control_cost: float,
+        bonus: float,
+        noise: float,
+        shape: tuple[int, ...],
+    ) -> Any:
+        """Everything but the random numbers; the spaces of one arm's observation and action."""
+        self.robot = robot if isinstance(robot, Robot) else load(robot)
+        self.dt = positive(dt, "dt", "seconds")
+        self.substeps = whole(substeps, "substeps", most=10**6)
+        self.max_steps = whole(max_steps, "max_steps")
+        self.tolerance = positive(tolerance, "tolerance", "metres")
+        self.bonus, self.control_cost = number(bonus, "bonus"), number(control_cost, "control_cost")
+        self.noise = number(noise, "noise", "0 or more rad or m", lambda x: 0.0 <= x < np.inf)
+        self.effort = _effort(self.robot) if effort is None else _given(effort, self.robot)
+        kinds = [x.joint for x in self.robot.model.links if x.mimic is None]
+        self._turning = np.flatnonzero([kind == "revolute" for kind in kinds])
+        self._sliding = np.flatnonzero([kind != "revolute" for kind in kinds])
+        free = np.array([FREE[kind] for kind in kinds])
+        low, high = self.robot.limits.T
+        self._low = np.where(np.isfinite(low), low, -free)
+        self._high = np.where(np.isfinite(high), high, free)
+        self._home = np.clip(_home(self.robot), self._low, self._high)
+        self._shape, self._n = shape, self.robot.n
+        self._sim = Simulator(self.robot, self.dt / self.substeps, stops=True, threads=1)
+        self._sim.reset(np.broadcast_to(self._home, (*shape, self._n)))
+        self._target, self._count = np.zeros((*shape, 3)), np.zeros(shape, dtype=int)
+        turning = len(self._turning)
+        most = np.full(turning + 2 * self._n + 6, np.inf, dtype=np.float32)
+        most[: 2 * turning] = 1.0
+        box = gymnasium.spaces.Box
+        return box(-most, most, dtype=np.float32), box(-1.0, 1.0, (self._n,), np.float32)
+
+    @property
+    def q(self) -> np.ndarray:
+        """Joint positions, (..., n)."""
+        return self._sim.q
+
+    @property
+    def qd(self) -> np.ndarray:
+        """Joint velocities, (..., n)."""
+        return self._sim.qd
+
+    @property
+    def target(self) -> np.ndarray:
+        """Where the tool should be, (..., 3)."""
+        return self._target.copy()
+
+    def _begin(self, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """Positions near home and the tool's target, of all arms."""
+        shake = rng.uniform(-self.noise, self.noise, (*self._shape, self._n))
+        place = rng.uniform(self._low, self._high, (*self._shape, self._n))
+        return self._home + shake, self.robot.fk(place)[..., :3, 3]
+
+    def _advance(self, action: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Hold the torques for dt: the action as it acted, and which arms diverged in it."""
+        a = action
+        if type(a) is not np.ndarray or a.shape != (*self._shape, self._n) or a.dtype.kind != "f":
+            a = _vector(action, "action", (*self._shape, self._n), "numbers from -1 to 1")
+        a = np.minimum(np.maximum(a, -1.0), 1.0, dtype=float)
+        tau = a * self.effort
+        if not np.isfinite(tau).all():
+            _vector(action, "action", (*self._shape, self._n), "numbers from -1 to 1")
+        before = self._sim.q
+        self._sim.step(tau, self.substeps)
+        moved = self._sim.q + self._sim.qd
+        diverged = ~np.isfinite(moved.sum(axis=-1))
+        if diverged.any():
+            known = np.isfinite(before).all(axis=-1, keepdims=True)
+            back = np.clip(np.where(known, before, self._home), self._low, self._high)
+            self._sim.reset(back, where=diverged)
+        self._count += 1
+        return a, diverged
+
+    def _seen(self) -> tuple[np.ndarray, np.ndarray]:
+        """Observations and the distances to the targets."""
+        q, turning = self._sim.q, self._turning
+        way = self._target - self.robot.fk(q)[..., :3, 3]
+        turned = q[..., turning]
+        seen = np.empty((*self._shape, len(turning) + 2 * self._n + 6), np.float32)
+        parts = (np.sin(turned), np.cos(turned), q[..., self._sliding], self._sim.qd)
+        np.concatenate((*parts, self._target, way), axis=-1, out=seen, casting="same_kind")
+        return seen, np.sqrt((way * way).sum(axis=-1))
+
+    def _reward(self, a: np.ndarray, distance: np.ndarray, diverged: np.ndarray) -> np.ndarray:
+        cost = self.control_cost * (a * a).sum(axis=-1) / self._n
+        return self.bonus * ((distance < self.tolerance) & ~diverged) - distance - cost
+
+
+class ReachEnv(_Reach, gymnasium.Env):
     """Bring the tool to a target within reach and keep it there, by joint torques.
 
     Action: one number in [-1, 1] per joint, times `effort` (default: the effort limits of the
@@ -55,51 +156,10 @@ class ReachEnv(gymnasium.Env):
         noise: float = 0.1,
         render_mode: str | None = None,
     ):
-        if render_mode is not None:
-            raise OptionError(f"render_mode is {shown(render_mode)}, expected None")
-        self.robot = robot if isinstance(robot, Robot) else load(robot)
-        self.dt = positive(dt, "dt", "seconds")
-        self.substeps = whole(substeps, "substeps", most=10**6)
-        self.max_steps = whole(max_steps, "max_steps")
-        self.tolerance, self.bonus = (
-            positive(tolerance, "tolerance", "metres"),
-            number(bonus, "bonus"),
+        _refuse_rendering(render_mode)
+        self.observation_space, self.action_space = self._set_up(
+            robot, effort, dt, substeps, max_steps, tolerance, control_cost, bonus, noise, ()
         )
-        self.control_cost = number(control_cost, "control_cost")
-        self.noise = number(noise, "noise", "0 or more rad or m", lambda x: 0.0 <= x < np.inf)
-        self.effort = _effort(self.robot) if effort is None else _given(effort, self.robot)
-        kinds = [x.joint for x in self.robot.model.links if x.mimic is None]
-        self._turns = np.array([kind == "revolute" for kind in kinds])
-        free = np.array([FREE[kind] for kind in kinds])
-        low, high = self.robot.limits.T
-        self._low = np.where(np.isfinite(low), low, -free)
-        self._high = np.where(np.isfinite(high), high, free)
-        self._home = np.clip(_home(self.robot), self._low, self._high)
-        self._arm = Stepper(
-            self.robot, self._home, self.dt / self.substeps, stops=True, steps=self.substeps
-        )
-        self._start = self._arm.x.copy()
-        self._target, self._count = np.zeros(3), 0
-        n, turning = self.robot.n, int(self._turns.sum())
-        most = np.full(2 * turning + (n - turning) + n + 6, np.inf, dtype=np.float32)
-        most[: 2 * turning] = 1.0
-        self.observation_space = gymnasium.spaces.Box(-most, most, dtype=np.float32)
-        self.action_space = gymnasium.spaces.Box(-1.0, 1.0, (n,), np.float32)
-
-    @property
-    def q(self) -> np.ndarray:
-        """Joint positions, (n,)."""
-        return self._arm.q.copy()
-
-    @property
-    def qd(self) -> np.ndarray:
-        """Joint velocities, (n,)."""
-        return self._arm.qd.copy()
-
-    @property
-    def target(self) -> np.ndarray:
-        """Where the tool should be, (3,)."""
-        return self._target.copy()
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -109,37 +169,101 @@ class ReachEnv(gymnasium.Env):
         told = {} if options is None else options
         if not isinstance(told, dict):
             raise OptionError(f"options is {shown(options)}, expected a dictionary or None")
-        shake = self.np_random.uniform(-self.noise, self.noise, self.robot.n)
-        place = self.np_random.uniform(self._low, self._high)
-        q = _vector(told.get("q", self._home + shake), "q", self.robot.n, "positions")
-        target = told.get("target", self.robot.fk(place)[:3, 3])
-        self._target = _vector(target, "target", 3, "metres").copy()
-        self._arm.x[:] = self._start
-        self._arm.q[:] = np.clip(q, self._low, self._high)
-        self._count = 0
-        return self._seen()
+        near, target = self._begin(self.np_random)
+        q = _vector(told.get("q", near), "q", (self._n,), "positions")
+        self._target[:] = _vector(told.get("target", target), "target", (3,), "metres")
+        self._sim.reset(np.clip(q, self._low, self._high))
+        self._count[...] = 0
+        seen, distance = self._seen()
+        return seen, self._info(distance)
 
     def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         """Hold the torques for dt."""
-        a = np.clip(_vector(action, "action", self.robot.n, "numbers from -1 to 1"), -1.0, 1.0)
-        before = self._arm.x.copy()
-        self._arm.step(a * self.effort)
-        self._count += 1
-        diverged = not np.isfinite(self._arm.x).all()
-        if diverged:
-            self._arm.x[:] = before
-        seen, info = self._seen()
-        reward = -info["distance"] - self.control_cost * float(np.mean(a * a))
-        reward += self.bonus if info["is_success"] and not diverged else 0.0
-        return seen, reward, diverged, self._count >= self.max_steps, info
+        a, diverged = self._advance(action)
+        seen, distance = self._seen()
+        reward = float(self._reward(a, distance, diverged))
+        over = bool(self._count >= self.max_steps)
+        return seen, reward, bool(diverged), over, self._info(distance)
 
-    def _seen(self) -> tuple[np.ndarray, dict[str, Any]]:
-        q, way = self._arm.q, self._target - self.robot.fk(self._arm.q)[:3, 3]
-        turned, moved = q[self._turns], q[~self._turns]
-        parts = (np.sin(turned), np.cos(turned), moved, self._arm.qd, self._target, way)
-        distance = float(np.linalg.norm(way))
-        info = {"distance": distance, "is_success": distance < self.tolerance}
-        return np.concatenate(parts).astype(np.float32), info
+    def _info(self, distance: Any) -> dict[str, Any]:
+        return {"distance": float(distance), "is_success": bool(distance < self.tolerance)}
+
+
+class ReachVectorEnv(_Reach, gymnasium.vector.VectorEnv):
+    """`num_envs` arms of `ReachEnv` advanced together, one call of the compiled simulator a step.
+
+    An arm whose episode has ended begins a new one at the next step, whose action it ignores
+    (Gymnasium's NEXT_STEP). Random numbers are drawn for all arms together.
+    """
+
+    metadata = {  # noqa: RUF012
+        "render_modes": [],
+        "autoreset_mode": gymnasium.vector.AutoresetMode.NEXT_STEP,
+    }
+
+    def __init__(
+        self,
+        num_envs: int,
+        robot: Any = "puma560",
+        *,
+        effort: Any = None,
+        dt: float = 0.02,
+        substeps: int = 10,
+        max_steps: int = 200,
+        tolerance: float = 0.05,
+        control_cost: float = 1e-3,
+        bonus: float = 1.0,
+        noise: float = 0.1,
+        render_mode: str | None = None,
+    ):
+        _refuse_rendering(render_mode)
+        self.num_envs = whole(num_envs, "num_envs", most=10**6)
+        shape = (self.num_envs,)
+        self.single_observation_space, self.single_action_space = self._set_up(
+            robot, effort, dt, substeps, max_steps, tolerance, control_cost, bonus, noise, shape
+        )
+        batch = gymnasium.vector.utils.batch_space
+        self.observation_space = batch(self.single_observation_space, self.num_envs)
+        self.action_space = batch(self.single_action_space, self.num_envs)
+        self._over = np.zeros(shape, dtype=bool)
+
+    def reset(
+        self, *, seed: Any = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        """All arms at rest near home with new targets."""
+        super().reset(seed=None if seed is None else whole(seed, "seed", 0, 2**63))
+        if options:
+            raise OptionError(f"options is {shown(options)}, expected None")
+        q, self._target[:] = self._begin(self.np_random)
+        self._sim.reset(np.clip(q, self._low, self._high))
+        self._count[:], self._over[:] = 0, False
+        seen, distance = self._seen()
+        return seen, self._info(distance)
+
+    def step(
+        self, action: Any
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+        """Hold the torques for dt; arms whose episode was over begin anew instead."""
+        begin = self._over
+        a, diverged = self._advance(action)
+        if begin.any():
+            q, target = self._begin(self.np_random)
+            self._sim.reset(np.clip(q, self._low, self._high), where=begin)
+            self._target[begin], self._count[begin] = target[begin], 0
+            diverged = diverged & ~begin
+        seen, distance = self._seen()
+        reward = np.where(begin, 0.0, self._reward(a, distance, diverged))
+        truncated = self._count >= self.max_steps
+        self._over = diverged | truncated
+        return seen, reward, diverged, truncated, self._info(distance)
+
+    def _info(self, distance: np.ndarray) -> dict[str, Any]:
+        return {"distance": distance, "is_success": distance < self.tolerance}
+
+
+def _refuse_rendering(mode: Any) -> None:
+    if mode is not None:
+        raise OptionError(f"render_mode is {shown(mode)}, expected None")
 
 
 def _home(robot: Robot) -> np.ndarray:
@@ -147,20 +271,21 @@ def _home(robot: Robot) -> np.ndarray:
     return np.array(robot.configurations.get("ready", np.zeros(robot.n)), dtype=float)
 
 
-def _vector(value: Any, name: str, size: int, what: str) -> np.ndarray:
-    """`size` finite numbers, never fewer repeated."""
-    found = numbers(value, name, f"expected {size} {what}")
-    if found.shape != (size,):
-        raise ShapeError(f"{name} has shape {found.shape}, expected {size} {what}")
+def _vector(value: Any, name: str, shape: tuple[int, ...], what: str) -> np.ndarray:
+    """Finite numbers of a shape, never fewer repeated."""
+    expected = f"{'x'.join(str(k) for k in shape)} {what}"
+    found = numbers(value, name, f"expected {expected}")
+    if found.shape != shape:
+        raise ShapeError(f"{name} has shape {found.shape}, expected {expected}")
     if not np.isfinite(found).all():
-        raise OptionError(f"{name} is {shown(value)}, expected {size} finite {what}")
+        raise OptionError(f"{name} is {shown(value)}, expected {expected}, finite")
     return found
 
 
 def _given(effort: Any, robot: Robot) -> np.ndarray:
     found = numbers(effort, "effort", f"expected {robot.n} torques")
     found = _vector(
-        np.full(robot.n, found) if found.ndim == 0 else found, "effort", robot.n, "torques"
+        np.full(robot.n, found) if found.ndim == 0 else found, "effort", (robot.n,), "torques"
     )
     if not (found > 0).all():
         raise OptionError(f"effort is {shown(effort)}, expected finite torques above 0")
@@ -182,4 +307,8 @@ def _effort(robot: Robot) -> np.ndarray:
 
 
 if NAME not in gymnasium.registry:
-    gymnasium.register(id=NAME, entry_point="dynamis.gym:ReachEnv")
+    gymnasium.register(
+        id=NAME,
+        entry_point="dynamis.gym:ReachEnv",
+        vector_entry_point="dynamis.gym:ReachVectorEnv",
+    )

@@ -21,7 +21,6 @@ from dynamis.realtime.loop import udp
 from dynamis.realtime.loop.plant import SILENCE, Channel, Encoder, PlantServer
 from dynamis.realtime.loop.plant_run import PlantRun
 from dynamis.realtime.loop.tracking import tracking_table
-from dynamis.simulation.stepper import Stepper
 
 RATE = 200.0  # steps per second that any machine keeps up with
 
@@ -111,10 +110,11 @@ def test_it_is_the_arm_of_simulate(name):
     tau = np.random.default_rng(0).normal(size=(100, robot.n))
     q0 = 0.1 * np.ones(robot.n)
     run = dy.simulate(robot, 0.1, 1e-3, q0, torque=tau, save_every=1)
-    stepper, found = Stepper(robot, q0, 1e-3, False), []
+    sim, found = dy.Simulator(robot, 1e-3), []
+    sim.reset(q0)
     for row in tau:
-        found.append(stepper.q.copy())
-        stepper.step(row)
+        found.append(sim.q)
+        sim.step(row)
     np.testing.assert_allclose(found, run.q[: len(found)], rtol=0, atol=1e-13)
 
 

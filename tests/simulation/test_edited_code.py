@@ -14,8 +14,6 @@ import dynamis as dy
 from dynamis.compile import cache
 from dynamis.compile.service import forget
 from dynamis.control import Controller, JointPID, MomentumObserver
-from dynamis.simulation.assembly import Machinery
-from dynamis.simulation.settings import settings as checked
 from tests.control.blocks import LAWS
 from tests.simulation.arms import bar, pair
 
@@ -177,15 +175,8 @@ def test_a_law_of_the_package_is_not_traced_again():
     assert [f.stdout.strip() for f in found] == ["True", "False"]
 
 
-def brain_of(arm, controller, **options):
-    given = {
-        "duration": 1.0, "dt": 1e-3, "q0": None, "qd0": None, "integrator": "rk4",
-        "reference": [0.1] * arm.n, "torque": None, "external": None, "wrench": None,
-        "observer": None, "sensors": None, "sample_time": None, "delay": 0.0, "stops": False,
-        "restitution": 0.0, "drives": True, "parameters": None, "save_every": 1, "events": (),
-        "tolerance": 1e-9, "threads": None, "progress": None,
-    }  # fmt: skip
-    return Machinery(checked(arm, **{**given, "controller": controller, **options})).brain_task
+def computer_of(arm, controller):
+    return dy.Simulator(arm, controller=controller, reference=[0.1] * arm.n)._assembly.computer_task
 
 
 @pytest.mark.parametrize("name", LAWS)
@@ -194,7 +185,7 @@ def test_gains_change_neither_the_key_nor_the_program(name):
     values = {f.name: getattr(law, f.name) for f in fields(law)}
     numbers = {k: 1.5 * v for k, v in values.items() if type(v) is float}
     assert numbers
-    one, other = brain_of(arm, law), brain_of(arm, replace(law, **numbers))
+    one, other = computer_of(arm, law), computer_of(arm, replace(law, **numbers))
     assert one.key is not None and one.key == other.key
     assert one.program().text == other.program().text
 

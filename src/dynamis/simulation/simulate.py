@@ -2,11 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
-from .assembly import Machinery
-from .loop import adaptive, by_pieces, by_samples, in_machine_code
-from .record import Recorder
 from .run import Run
-from .settings import Settings, settings
+from .simulator import Simulator
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -59,26 +56,11 @@ def simulate(
     its own steps for `tolerance` and gives the states every dt. A run whose steps become too short
     for that ends there; `message` says so, and `diverged` stays False.
     """
-    s = settings(
-        robot, duration=duration, dt=dt, q0=q0, qd0=qd0, controller=controller,
-        integrator=integrator, reference=reference, torque=torque, external=external,
+    sim = Simulator(
+        robot, dt, controller, integrator, reference=reference, torque=torque, external=external,
         wrench=wrench, observer=observer, sensors=sensors, sample_time=sample_time, delay=delay,
-        stops=stops, restitution=restitution, drives=drives, parameters=parameters,
-        save_every=save_every, events=events, tolerance=tolerance, threads=threads,
-        progress=progress,
+        stops=stops, restitution=restitution, drives=drives, parameters=parameters, events=events,
+        tolerance=tolerance, threads=threads, progress=progress,
     )  # fmt: skip
-    if s.count:
-        robot._refuse_singular(s.q0[0])
-    machinery = Machinery(s)
-    recorder = Recorder(s, machinery)
-    if s.count:
-        _way(s)(s, machinery, recorder)
-    return recorder.run()
-
-
-def _way(s: Settings) -> Any:
-    if s.tableau.adaptive:
-        return adaptive
-    if s.function is None:
-        return in_machine_code
-    return by_samples if s.sampled else by_pieces
+    sim.reset(q0, qd0)
+    return sim.run(duration, save_every)

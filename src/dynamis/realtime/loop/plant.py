@@ -23,7 +23,7 @@ import numpy as np
 from ...arguments import a_robot, checked, flag, fraction, number, passed_on, positive, whole
 from ...control.controller import per_joint
 from ...errors import OptionError, shown
-from ...simulation.stepper import Stepper
+from ...simulation.simulator import Simulator
 from . import udp
 from .plant_run import PlantRun
 
@@ -170,7 +170,10 @@ class PlantServer:
                 f"host is {shown(host)}, expected an address such as {udp.HOST}", hint
             )
         self.n, self.keep = a_robot(robot).n, flag(keep, "keep")
-        self.arm = Stepper(robot, q0, 1.0 / self.rate, stops)
+        self.arm = Simulator(robot, 1.0 / self.rate, stops=stops, threads=1)
+        self.arm.reset(q0)
+        if self.arm.q.ndim != 1:
+            raise OptionError(f"q0 is for {len(self.arm.q)} arms, expected one")
         self.encoder = Encoder(robot, encoder, 1.0 / self.rate)
         self.measurements = Channel(loss, delay, jitter, seed)
         self.torques = Channel(loss, delay, jitter, [seed, 1])
@@ -223,7 +226,8 @@ class PlantServer:
     def _step(self, k: int, t: float) -> None:
         for packet, peer in self.torques.ready(t):
             self._command(packet, peer, t)
-        q, qd = self.encoder.read(self.arm.q, self.arm.qd)
+        place, speed = self.arm.q, self.arm.qd
+        q, qd = self.encoder.read(place, speed)
         if self._peer is not None:
             self.measurements.put(t, udp.measurement(k, t, q, qd))
         if self._torque is None:
@@ -233,10 +237,10 @@ class PlantServer:
             tau, status = [0.0] * self.n, udp.LISTENING
             self.found.silent += 1
         if self.keep:
-            state = self.arm.q.tobytes() + self.arm.qd.tobytes()
+            state = place.tobytes() + speed.tobytes()
             head, tail = HEAD.pack(t, self._torque.t, status), np.array(tau).tobytes()
             self.found.rows.append(head + state + tail)
-        self.arm.step(tau)
+        self.arm.step(np.array(tau))
         if not (np.isfinite(self.arm.q).all() and np.isfinite(self.arm.qd).all()):
             self.found.message = (
                 f"the simulated arm diverged at t = {t:g} s under torques {_listed(tau)} from "

@@ -1,12 +1,15 @@
 """The task of the control computer: read the sensors, run the observer and the controller."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from ..compile.arm import Arm, arm_of
-from ..control.controller import (
+from ..compile.arm import Arm
+from ..dynamics.reduce import reduced
+from ..lazy import cached_property
+from ..spatial.functions import MATH, Functions
+from .controller import (
     Controller,
     Reference,
     Sample,
@@ -15,10 +18,7 @@ from ..control.controller import (
     intact,
     stepped,
 )
-from ..control.sensors import Sensors
-from ..lazy import cached_property
-from ..model.chain import chain
-from ..spatial.functions import MATH, Functions
+from .sensors import Sensors
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -26,8 +26,26 @@ if TYPE_CHECKING:
 Scalars = Sequence[Any]
 
 
+def once(robot: "Robot", what: str, made: Callable[[], Any]) -> Any:
+    """What a robot decides, made once: a Robot does not change."""
+    found = vars(robot).setdefault("_made_once", {})
+    if what not in found:
+        found[what] = made()
+    return found[what]
+
+
+def arm_of(robot: "Robot", fn: Functions) -> Arm:
+    """The arm of a robot over any scalar, lean where that changes no torque."""
+    return Arm(robot.chain, fn, once(robot, "lean", lambda: reduced(robot.chain)))
+
+
+def text_of(robot: "Robot") -> str:
+    """Text that decides what a robot computes."""
+    return once(robot, "text", lambda: repr(robot.chain))
+
+
 @dataclass(frozen=True)
-class Brain:
+class ControlComputer:
     """A controller and an observer at one sample time, with the sensors they read.
 
     `immediate`: torques act at once; otherwise they wait in `computed` until the delay is over.
@@ -54,7 +72,7 @@ class Brain:
                 values |= {f"{part}.{k}": list(v) for k, v in block.gains(self.robot).items()}
         return values
 
-    @property
+    @cached_property
     def constants(self) -> list[float]:
         """The same as one vector."""
         return [x for row in self._values.values() for x in row]
@@ -67,7 +85,7 @@ class Brain:
         return named
 
     def _arm(self, block: Any, fn: Functions) -> Arm:
-        return arm_of((block.model or self.robot).model, fn)
+        return arm_of(block.model or self.robot, fn)
 
     @property
     def key(self) -> str | None:
@@ -78,7 +96,7 @@ class Brain:
         sizes = {name: len(row) for name, row in self._values.items()}
         parts = [self.sensors.key, str(self.immediate), repr(sizes)]
         for block in blocks:
-            parts += [block.key, repr(chain((block.model or self.robot).model))]
+            parts += [block.key, text_of(block.model or self.robot)]
         return "\n".join(parts)
 
     @cached_property
