@@ -7,12 +7,12 @@ import zipfile
 
 import numpy as np
 import pytest
-from dynamis.realtime.fmu.export.export import export_fmu
 
 import dynamis as dy
+from dynamis.control.law import BAD, LATCHED, RUNNING, Law
 from dynamis.errors import FileError, OptionError
 from dynamis.export.export import model_hash
-from dynamis.realtime.law import BAD, LATCHED, RUNNING, Law
+from dynamis.realtime.fmu.export import export_fmu
 from dynamis.spatial.functions import MATH
 
 fmpy = pytest.importorskip("fmpy")

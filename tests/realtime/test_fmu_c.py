@@ -7,10 +7,10 @@ import zipfile
 
 import numpy as np
 import pytest
-from dynamis.realtime.fmu.export.export import export_fmu
 
 import dynamis as dy
-from dynamis.realtime.law import Law
+from dynamis.control.law import Law
+from dynamis.realtime.fmu.export import export_fmu
 
 STRICT = ["-std=c99", "-O2", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-pedantic"]
 SANE = ["-fsanitize=address,undefined", "-fsanitize=float-cast-overflow", "-g"]

@@ -10,10 +10,10 @@ import pytest
 from dynamis.compile.builder import Builder
 from dynamis.compile.interpreter import interpret
 from dynamis.compile.program import Port
+from dynamis.control.law import PLAUSIBLE
 from dynamis.export.c_branchless import CALLS, EXP_LAST, function, helpers
 from dynamis.export.c_function import PRECISIONS
 from dynamis.realtime.export import FLAGS
-from dynamis.realtime.law import PLAUSIBLE
 
 KINDS = ("float64", "float32")
 ARITY = {"min": 2, "max": 2, "select": 3}

@@ -93,6 +93,8 @@ class ControlComputer:
         blocks = [block for block in (self.controller, self.observer) if block is not None]
         if not all(intact(part) for part in (self.sensors, *blocks)):
             return None
+        if any(block.key is None for block in blocks):
+            return None
         sizes = {name: len(row) for name, row in self._values.items()}
         parts = [self.sensors.key, str(self.immediate), repr(sizes)]
         for block in blocks:

@@ -136,8 +136,8 @@ class Block(ABC):
         return tuple(getattr(self, name) for name in self.CHOICES)
 
     @property
-    def key(self) -> str:
-        """Text that tells apart laws of this package whose code differs."""
+    def key(self) -> str | None:
+        """Text that tells apart laws of this package whose code differs; None: no text does."""
         return f"{type(self).__module__}.{type(self).__qualname__}{self.options!r}"
 
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import control, templates
+from ..control.law import Law
 from ..errors import FileError
 from ..export.c_function import remarks
 from ..model.formats.toml import toml_text
 from ..trajectory.fourier import Fourier, Sine
 from ..trajectory.polynomial import Hermite
 from ..trajectory.trajectory import Along, Trajectory
-from .law import Law
 
 if TYPE_CHECKING:
     from ..model.model import Model

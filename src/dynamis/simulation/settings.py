@@ -10,6 +10,7 @@ import numpy as np
 from ..arguments import LARGEST, a_robot, flag, fraction, number, positive, whole
 from ..compile.arrays import as_batch, batch_shape, checked_threads, unmasked
 from ..control.controller import Controller, per_joint
+from ..control.law import Law, SimulatedLaw
 from ..control.momentum_observer import MomentumObserver
 from ..control.sensors import Sensors
 from ..errors import OptionError, shown
@@ -109,6 +110,7 @@ def settings(robot: "Robot", **given: Any) -> Settings:
     a_robot(robot)
     dt = positive(given["dt"], "dt", "seconds")
     controller, function = _controller(given["controller"])
+    wanted = _reference(given["reference"], controller)
     observer, events = _observer(given["observer"]), _functions(given["events"])
     _finite_gains(controller, "controller", robot)
     _finite_gains(observer, "observer", robot)
@@ -119,8 +121,8 @@ def settings(robot: "Robot", **given: Any) -> Settings:
         raise OptionError(f"sensors is {shown(sensors)}, expected dy.Sensors(...)")
     for noise in ("torque_noise", "position_noise"):
         _finite(per_joint(getattr(sensors, noise), noise, robot), noise)
-    if given["reference"] is not None:  # refused now rather than at the start
-        reference_signal(given["reference"], robot.n, np.zeros(robot.n), f"robot {robot.name!r}")
+    if wanted is not None:  # refused now rather than at the start
+        reference_signal(wanted, robot.n, np.zeros(robot.n), f"robot {robot.name!r}")
     checked_threads(given["threads"])
     drives = flag(given["drives"], "drives")
     if drives and not tableau.adaptive:
@@ -136,7 +138,7 @@ def settings(robot: "Robot", **given: Any) -> Settings:
         function=function,
         observer=observer,
         sensors=sensors,
-        wanted=given["reference"],
+        wanted=wanted,
         feed=forces["torque"],
         outside=forces["external"],
         wrench=forces["wrench"],
@@ -224,6 +226,8 @@ def _states(robot: "Robot", given: dict) -> tuple[np.ndarray, np.ndarray, Any, t
 
 
 def _controller(value: Any) -> tuple[Controller | None, Callable[..., Any] | None]:
+    if isinstance(value, Law):
+        return SimulatedLaw(value, sample_time=value.sample_time), None
     if value is None or isinstance(value, Controller):
         return value, None
     if callable(value) and not isinstance(value, type):
@@ -233,6 +237,16 @@ def _controller(value: Any) -> tuple[Controller | None, Callable[..., Any] | Non
         f"controller is {shown(value)}, expected one of dy.control or a function(t, q, qd)",
         "a torque that depends on time only goes into torque=...",
     )
+
+
+def _reference(value: Any, controller: Controller | None) -> Any:
+    """The reference as given, or the one inside a law."""
+    inside = controller.law.reference if isinstance(controller, SimulatedLaw) else None
+    if inside is not None and value is not None:
+        raise OptionError(
+            f"reference is {shown(value)}, but the law has a trajectory inside", "leave one out"
+        )
+    return value if inside is None else inside
 
 
 def _observer(value: Any) -> Any:

@@ -42,9 +42,11 @@ def simulate(
 
     `controller` is one of `dy.control`, run every `sample_time` (default: every step, or its own)
     with its torques held in between and acting `delay` seconds after they were computed (which
-    needs steps of one length); or any function(t, q, qd) -> tau, asked at every stage of the
-    integrator unless a sample time or sensors are given. `reference` is a trajectory, a place, or a
-    function of t. `torque`, `external` and `wrench` are vectors, functions of t, or rows per step.
+    needs steps of one length); a `dynamis.realtime.Law`, whose step is the one that is exported,
+    safe state included (`run.states["controller.status"]`); or any function(t, q, qd) -> tau, asked
+    at every stage of the integrator unless a sample time or sensors are given. `reference` is a
+    trajectory, a place, or a function of t. `torque`, `external` and `wrench` are vectors,
+    functions of t, or rows per step.
 
     Coulomb friction holds joints exactly; `stops` makes the joint limits act (`restitution` 0 to
     1); `drives` lets motor limits, circuits and gear efficiencies act. q0, qd0 and `parameters`

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...arguments import checked, is_word, positive
+from ...control.law import Law
 from ...errors import DynamisError, OptionError, did_you_mean, shown
 from ...files import write, write_folder
-from ..law import Law
 from .origin import FOLDER as RESOURCES
 from .origin import arm_origin, law_origin
 from .unit import Unit, arm_unit, build_description, description, law_unit

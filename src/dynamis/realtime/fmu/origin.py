@@ -14,8 +14,8 @@ from ..export import notes_of
 from ..regenerate import SCRIPT, ingredients, options_of, repeatable, robot_file
 
 if TYPE_CHECKING:
+    from ...control.law import Law
     from ...robot.dynamics import DynamicMethods
-    from ..law import Law
 
 FOLDER = "resources"
 AGAIN = f"python {FOLDER}/{SCRIPT} FOLDER, in the unpacked unit"

@@ -24,8 +24,8 @@ from ..c_text import stem_of
 from .origin import Origin
 
 if TYPE_CHECKING:
+    from ...control.law import Law
     from ...robot import Robot
-    from ..law import Law
 
 FUNCTIONS = {"3.0": "fmi3.c", "2.0": "fmi2.c"}
 DOUBLE = PRECISIONS["float64"]

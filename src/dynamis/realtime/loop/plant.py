@@ -16,14 +16,16 @@ import struct
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...arguments import a_robot, checked, flag, fraction, number, passed_on, positive, whole
-from ...control.controller import per_joint
+from ...control.sensors import Sensors
 from ...errors import OptionError, shown
 from ...simulation.simulator import Simulator
+from ...spatial.functions import MATH
 from . import udp
 from .plant_run import PlantRun
 
@@ -116,19 +118,20 @@ class Encoder:
     """Positions in whole steps, velocities from their differences; exact without a step."""
 
     def __init__(self, robot: "Robot", step: Any, dt: float):
-        self.step = None if step is None else np.array(per_joint(step, "encoder", robot))
-        if self.step is not None and not (self.step > 0).all():
+        self.sensors, self.dt = Sensors(encoder=step), dt
+        self._numbers = self.sensors.constants(robot)
+        if step is not None and not all(x > 0 for x in self._numbers[: robot.n]):
             raise OptionError(f"encoder is {step!r}, expected rad or m per count above 0")
-        self.dt, self._last = dt, None
+        self._last: dict[str, list[float]] | None = None
 
     def read(self, q: np.ndarray, qd: np.ndarray) -> tuple[list[float], list[float]]:
-        """What is measured at (q, qd)."""
-        if self.step is None:
-            return q.tolist(), qd.tolist()
-        count = np.round(q / self.step) * self.step
-        last = count if self._last is None else self._last
-        self._last = count
-        return count.tolist(), ((count - last) / self.dt).tolist()
+        """What is measured at (q, qd); before the first sample the arm moved evenly."""
+        place, speed = q.tolist(), qd.tolist()
+        if self._last is None:
+            self._last = self.sensors.start(place, speed, self.dt, self._numbers, MATH)
+        x = SimpleNamespace(q=place, qd=speed, **self._last)
+        self._last = self.sensors.read(x, None, self._numbers, self.dt, MATH)
+        return self._last["measured_q"], self._last["measured_qd"]
 
 
 SILENCE = 0.05  # s without a torque packet after which there is no torque
