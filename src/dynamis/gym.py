@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .arguments import number, positive, whole
-from .compile.arrays import numbers
+from .compile.arrays import NUMPY, numbers
 from .errors import OptionError, ShapeError, shown
 from .lazy import package
 from .model.quantity import resolve
 from .robot import Robot, load
 from .simulation.simulator import Simulator
+from .spatial.functions import MATH
 
 if TYPE_CHECKING:
     import gymnasium
@@ -54,17 +55,21 @@ class _Reach:
         self.noise = number(noise, "noise", "0 or more rad or m", lambda x: 0.0 <= x < np.inf)
         self.effort = _effort(self.robot) if effort is None else _given(effort, self.robot)
         kinds = [x.joint for x in self.robot.model.links if x.mimic is None]
-        self._turning = np.flatnonzero([kind == "revolute" for kind in kinds])
-        self._sliding = np.flatnonzero([kind != "revolute" for kind in kinds])
+        self._turning = [i for i, kind in enumerate(kinds) if kind == "revolute"]
+        self._sliding = [i for i, kind in enumerate(kinds) if kind != "revolute"]
         free = np.array([FREE[kind] for kind in kinds])
         low, high = self.robot.limits.T
         self._low = np.where(np.isfinite(low), low, -free)
         self._high = np.where(np.isfinite(high), high, free)
         self._home = np.clip(_home(self.robot), self._low, self._high)
-        self._shape, self._n = shape, self.robot.n
+        self._shape, self._n, self._efforts = shape, self.robot.n, self.effort.tolist()
+        self._fn = NUMPY if shape else MATH
         self._sim = Simulator(self.robot, self.dt / self.substeps, stops=True, threads=1)
         self._sim.reset(np.broadcast_to(self._home, (*shape, self._n)))
-        self._target, self._count = np.zeros((*shape, 3)), np.zeros(shape, dtype=int)
+        self._target, self._count = (
+            np.zeros((*shape, 3)),
+            np.zeros(shape, dtype=int) if shape else 0,
+        )
         turning = len(self._turning)
         most = np.full(turning + 2 * self._n + 6, np.inf, dtype=np.float32)
         most[: 2 * turning] = 1.0
@@ -92,39 +97,48 @@ class _Reach:
         place = rng.uniform(self._low, self._high, (*self._shape, self._n))
         return self._home + shake, self.robot.fk(place)[..., :3, 3]
 
-    def _advance(self, action: Any) -> tuple[np.ndarray, np.ndarray]:
+    # over scalars: floats of one arm, arrays of many
+
+    def _columns(self, x: np.ndarray) -> list[Any]:
+        return list(x.T) if self._shape else x.tolist()
+
+    def _advance(self, action: Any) -> tuple[list[Any], Any]:
         """Hold the torques for dt: the action as it acted, and which arms diverged in it."""
-        a = action
-        if type(a) is not np.ndarray or a.shape != (*self._shape, self._n) or a.dtype.kind != "f":
-            a = _vector(action, "action", (*self._shape, self._n), "numbers from -1 to 1")
-        a = np.minimum(np.maximum(a, -1.0), 1.0, dtype=float)
-        tau = a * self.effort
-        if not np.isfinite(tau).all():
-            _vector(action, "action", (*self._shape, self._n), "numbers from -1 to 1")
-        before = self._sim.q
-        self._sim.step(tau, self.substeps)
-        moved = self._sim.q + self._sim.qd
-        diverged = ~np.isfinite(moved.sum(axis=-1))
-        if diverged.any():
+        shape = (*self._shape, self._n)
+        if type(action) is not np.ndarray or action.shape != shape or action.dtype.kind != "f":
+            action = _vector(action, "action", shape, "numbers from -1 to 1")
+        given = self._columns(action.astype(float))
+        if _some(_astray(given)):
+            _vector(action, "action", shape, "numbers from -1 to 1")
+        fn, before = self._fn, self._sim.q
+        a = [fn.max(-1.0, fn.min(x, 1.0)) for x in given]
+        tau = np.array([x * most for x, most in zip(a, self._efforts, strict=True)])
+        self._sim.step(tau.T, self.substeps)
+        diverged = _astray([*self._columns(self._sim.q), *self._columns(self._sim.qd)])
+        if _some(diverged):
             known = np.isfinite(before).all(axis=-1, keepdims=True)
             back = np.clip(np.where(known, before, self._home), self._low, self._high)
             self._sim.reset(back, where=diverged)
-        self._count += 1
+        self._count = self._count + 1
         return a, diverged
 
-    def _seen(self) -> tuple[np.ndarray, np.ndarray]:
+    def _seen(self) -> tuple[np.ndarray, Any]:
         """Observations and the distances to the targets."""
-        q, turning = self._sim.q, self._turning
-        way = self._target - self.robot.fk(q)[..., :3, 3]
-        turned = q[..., turning]
-        seen = np.empty((*self._shape, len(turning) + 2 * self._n + 6), np.float32)
-        parts = (np.sin(turned), np.cos(turned), q[..., self._sliding], self._sim.qd)
-        np.concatenate((*parts, self._target, way), axis=-1, out=seen, casting="same_kind")
-        return seen, np.sqrt((way * way).sum(axis=-1))
+        place, fn = self._sim.q, self._fn
+        q, qd, goal = (self._columns(x) for x in (place, self._sim.qd, self._target))
+        tool = self._columns(self.robot.fk(place)[..., :3, 3])
+        way = [g - t for g, t in zip(goal, tool, strict=True)]
+        turned, slid = [q[i] for i in self._turning], [q[i] for i in self._sliding]
+        sines, cosines = [fn.sin(x) for x in turned], [fn.cos(x) for x in turned]
+        seen = np.array([*sines, *cosines, *slid, *qd, *goal, *way], np.float32)
+        return np.ascontiguousarray(seen.T), fn.sqrt(sum(x * x for x in way))
 
-    def _reward(self, a: np.ndarray, distance: np.ndarray, diverged: np.ndarray) -> np.ndarray:
-        cost = self.control_cost * (a * a).sum(axis=-1) / self._n
-        return self.bonus * ((distance < self.tolerance) & ~diverged) - distance - cost
+    def _reward(self, a: list[Any], distance: Any, diverged: Any) -> Any:
+        cost = self.control_cost * sum(x * x for x in a) / self._n
+        return self.bonus * (1.0 * (distance < self.tolerance) * (1.0 - diverged)) - distance - cost
+
+    def _info(self, distance: Any) -> dict[str, Any]:
+        return {"distance": distance, "is_success": distance < self.tolerance}
 
 
 class ReachEnv(_Reach, gymnasium.Env):
@@ -173,7 +187,7 @@ class ReachEnv(_Reach, gymnasium.Env):
         q = _vector(told.get("q", near), "q", (self._n,), "positions")
         self._target[:] = _vector(told.get("target", target), "target", (3,), "metres")
         self._sim.reset(np.clip(q, self._low, self._high))
-        self._count[...] = 0
+        self._count = 0
         seen, distance = self._seen()
         return seen, self._info(distance)
 
@@ -181,12 +195,8 @@ class ReachEnv(_Reach, gymnasium.Env):
         """Hold the torques for dt."""
         a, diverged = self._advance(action)
         seen, distance = self._seen()
-        reward = float(self._reward(a, distance, diverged))
-        over = bool(self._count >= self.max_steps)
-        return seen, reward, bool(diverged), over, self._info(distance)
-
-    def _info(self, distance: Any) -> dict[str, Any]:
-        return {"distance": float(distance), "is_success": bool(distance < self.tolerance)}
+        reward, over = self._reward(a, distance, diverged), self._count >= self.max_steps
+        return seen, reward, diverged, over, self._info(distance)
 
 
 class ReachVectorEnv(_Reach, gymnasium.vector.VectorEnv):
@@ -257,8 +267,15 @@ class ReachVectorEnv(_Reach, gymnasium.vector.VectorEnv):
         self._over = diverged | truncated
         return seen, reward, diverged, truncated, self._info(distance)
 
-    def _info(self, distance: np.ndarray) -> dict[str, Any]:
-        return {"distance": distance, "is_success": distance < self.tolerance}
+
+def _astray(columns: list[Any]) -> Any:
+    """Whether any of the numbers is not finite."""
+    total = sum(columns)
+    return total - total != 0.0
+
+
+def _some(flags: Any) -> bool:
+    return flags if isinstance(flags, bool) else bool(flags.any())
 
 
 def _refuse_rendering(mode: Any) -> None:

@@ -176,7 +176,7 @@ def test_a_law_of_the_package_is_not_traced_again():
 
 
 def computer_of(arm, controller):
-    return dy.Simulator(arm, controller=controller, reference=[0.1] * arm.n)._assembly.computer_task
+    return dy.Simulator(arm, controller=controller, reference=[0.1] * arm.n).assembly.computer_task
 
 
 @pytest.mark.parametrize("name", LAWS)

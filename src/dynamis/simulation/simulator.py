@@ -73,7 +73,7 @@ class Simulator:
             threads=threads, progress=progress,
         )  # fmt: skip
         self.robot, self.dt = robot, self._given.dt
-        self._assembly = Assembly(self._given)
+        self.assembly = Assembly(self._given)
         self._s, self._x, self._steps = self._given, np.zeros((0, 0)), 0
         self._over = "nowhere yet"  # why it cannot go on; empty if it can
         self._loops: dict[bool, Any] = {}  # by whether there are many arms
@@ -88,7 +88,7 @@ class Simulator:
         s = started(self._given, q0, qd0, self._given.parameters)
         if s.count:
             _refuse_singular(self.robot, s.q0[0])
-        x = self._assembly.start(s)
+        x = self.assembly.start(s)
         if where is not None:
             self._refuse_ended()
             chosen = np.asarray(where)
@@ -101,7 +101,7 @@ class Simulator:
             self._x[...] = x  # machine code knows where it is
         else:
             self._x, self._repeat = x, None
-            part, shape = self._assembly.slots.part, (*s.shape, s.n)
+            part, shape = self.assembly.slots.part, (*s.shape, s.n)
             for name in SEEN:
                 self._views[name] = part(x, name).reshape(shape)
         self._s, self._steps, self._over = s, 0, ""
@@ -163,7 +163,7 @@ class Simulator:
 
     def _repeated(self) -> Any:
         """What lets a number of steps pass, as cheaply as these settings allow."""
-        s, m = self._s, self._assembly
+        s, m = self._s, self.assembly
         if s.function is not None or s.tableau.adaptive:
             what = "a function as controller" if s.function is not None else s.tableau.name
             raise OptionError(f"single steps with {what} are not possible", "use run(duration)")
@@ -175,7 +175,7 @@ class Simulator:
 
     @property
     def _loop(self) -> Any:
-        many, m = self._s.count > 1, self._assembly
+        many, m = self._s.count > 1, self.assembly
         if many not in self._loops:
             tasks = m.tasks if self._s.function is None else [m.plant_task]
             self._loops[many] = loop_of(tasks, self._s)
@@ -195,10 +195,10 @@ class Simulator:
                 f"the simulator is at t = {self.t:g} s, expected the start",
                 "functions as controllers and steps of any length run from a reset on",
             )
-        recorder = Recorder(s, self._assembly)
+        recorder = Recorder(s, self.assembly)
         if s.count:
             loop = self._loop if way in (in_machine_code, by_samples) else None
-            way(s, self._assembly, loop, self._x, recorder)
+            way(s, self.assembly, loop, self._x, recorder)
         self._steps += s.steps
         run = recorder.run()
         if way in (adaptive, by_stages) and recorder.filled:
