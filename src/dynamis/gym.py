@@ -32,6 +32,8 @@ FREE = {"revolute": np.pi, "prismatic": 0.5}  # where joints without limits star
 class _Reach:
     """The task of one arm or of many, (..., n): start, torques, observation and reward."""
 
+    _count: Any  # steps of the episode, one number or one per arm
+
     def _set_up(
         self,
         robot: Any,

@@ -181,7 +181,7 @@ class Law:
         own = {"last_q": list(q), "speed": list(qd), "bad": [0.0 * q[0]], "unseen": [0.0 * q[0]]}
         return {**own, **{f"law.{k}": v for k, v in first.items()}}
 
-    def named(self, state: Sequence[Any]) -> dict[str, list[Any]]:
+    def _named(self, state: Sequence[Any]) -> dict[str, list[Any]]:
         """The state by name."""
         found, start = {}, 0
         for name, size in self.slots.items():
@@ -208,7 +208,7 @@ class Law:
         self, state: Sequence[Any], q: Sequence[Any], qd: Sequence[Any], wanted: Any, fn: Functions
     ) -> tuple[list[Any], list[Any], Any]:
         """(torque, state, status); `wanted`: t with a trajectory inside, else q_d, qd_d, qdd_d."""
-        x, dt = self.named(state), self.sample_time
+        x, dt = self._named(state), self.sample_time
         reference, fine = self._wanted(wanted, fn)
         seen: Any = 1.0
         for v in (*q, *(qd if self.velocity == "measured" else ())):
@@ -363,14 +363,14 @@ class SimulatedLaw(Controller):
     def start(self, arm: Any, sample: Sample) -> Values:
         """As `init` of the exported code."""
         values = self.law.start(sample.q, sample.qd, arm.fn)
-        return {**self.law.named(values), "status": [0.0 * values[0]]}
+        return {**self.law._named(values), "status": [0.0 * values[0]]}
 
     def step(self, arm: Any, sample: Sample) -> Step:
         """As `step` of the exported code."""
         state = [v for name in self.law.slots for v in getattr(sample.state, name)]
         wanted = sample.t if self.law.reference is not None else sample.reference
         torque, after, status = self.law.step(state, sample.q, sample.qd, wanted, arm.fn)
-        return torque, {**self.law.named(after), "status": [status]}
+        return torque, {**self.law._named(after), "status": [status]}
 
 
 def _good(x: Any, fn: Functions, most: float = PLAUSIBLE) -> Any:

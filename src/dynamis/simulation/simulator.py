@@ -27,6 +27,7 @@ from .settings import settings, spanned, started
 if TYPE_CHECKING:
     from ..robot import Robot
 
+MOST_STEPS = 10**6  # that need no further look
 SEEN = ("q", "qd", "tau", "command")
 
 
@@ -91,7 +92,10 @@ class Simulator:
         x = self.assembly.start(s)
         if where is not None:
             self._refuse_ended()
-            chosen = np.asarray(where)
+            try:
+                chosen = np.asarray(where)
+            except ValueError:  # ragged
+                chosen = np.zeros(0)
             if chosen.dtype != bool or chosen.shape != self._s.shape or s.shape != chosen.shape:
                 raise ShapeError(f"where is {shown(where)}, expected flags {self._s.shape}")
             chosen = chosen.reshape(-1)
@@ -148,7 +152,9 @@ class Simulator:
             self._hold(tau)
         if self._repeat is None:
             self._repeat = self._repeated()
-        self._repeat(steps if type(steps) is int and steps > 0 else whole(steps, "steps"))
+        if type(steps) is not int or not 0 < steps <= MOST_STEPS:
+            steps = whole(steps, "steps")
+        self._repeat(steps)
         self._steps += steps
 
     def _hold(self, tau: Any) -> None:
@@ -204,7 +210,7 @@ class Simulator:
         if way in (adaptive, by_stages) and recorder.filled:
             self._x[:, : recorder.kept] = recorder.rows[:, recorder.filled - 1]
         if way is not in_machine_code or s.short or run.message:
-            self._over = run.message or f"a run of {duration:g} s has ended"
+            self._over = run.message or f"a run of {s.duration:g} s has ended"
         return run
 
 
