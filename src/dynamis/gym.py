@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .arguments import number, positive, whole
+from .arguments import number, passed_on, positive, whole
 from .compile.arrays import NUMPY, numbers
 from .errors import OptionError, ShapeError, shown
 from .lazy import package
@@ -36,18 +36,21 @@ class _Reach:
 
     def _set_up(
         self,
-        robot: Any,
-        effort: Any,
-        dt: float,
-        substeps: int,
-        max_steps: int,
-        tolerance: float,
-        control_cost: float,
-        bonus: float,
-        noise: float,
         shape: tuple[int, ...],
+        robot: Any,
+        effort: Any = None,
+        dt: float = 0.02,
+        substeps: int = 10,
+        max_steps: int = 200,
+        tolerance: float = 0.05,
+        control_cost: float = 1e-3,
+        bonus: float = 1.0,
+        noise: float = 0.1,
+        render_mode: str | None = None,
     ) -> Any:
         """Everything but the random numbers; the spaces of one arm's observation and action."""
+        if render_mode is not None:
+            raise OptionError(f"render_mode is {shown(render_mode)}, expected None")
         self.robot = robot if isinstance(robot, Robot) else load(robot)
         self.dt = positive(dt, "dt", "seconds")
         self.substeps = whole(substeps, "substeps", most=10**6)
@@ -154,28 +157,14 @@ class ReachEnv(_Reach, gymnasium.Env):
 
     An episode is truncated after `max_steps` steps of `dt` seconds, each of `substeps` steps of the
     compiled simulator; one that diverges terminates. Friction holds, joints stop at their limits.
+    Further options: `noise` (rad or m) of where it starts around home.
     """
 
     metadata = {"render_modes": []}  # noqa: RUF012
 
-    def __init__(
-        self,
-        robot: Any = "puma560",
-        *,
-        effort: Any = None,
-        dt: float = 0.02,
-        substeps: int = 10,
-        max_steps: int = 200,
-        tolerance: float = 0.05,
-        control_cost: float = 1e-3,
-        bonus: float = 1.0,
-        noise: float = 0.1,
-        render_mode: str | None = None,
-    ):
-        _refuse_rendering(render_mode)
-        self.observation_space, self.action_space = self._set_up(
-            robot, effort, dt, substeps, max_steps, tolerance, control_cost, bonus, noise, ()
-        )
+    def __init__(self, robot: Any = "puma560", **options: Any):
+        known = passed_on(options, self._set_up, "shape", "robot")
+        self.observation_space, self.action_space = self._set_up((), robot, **known)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -213,26 +202,12 @@ class ReachVectorEnv(_Reach, gymnasium.vector.VectorEnv):
         "autoreset_mode": gymnasium.vector.AutoresetMode.NEXT_STEP,
     }
 
-    def __init__(
-        self,
-        num_envs: int,
-        robot: Any = "puma560",
-        *,
-        effort: Any = None,
-        dt: float = 0.02,
-        substeps: int = 10,
-        max_steps: int = 200,
-        tolerance: float = 0.05,
-        control_cost: float = 1e-3,
-        bonus: float = 1.0,
-        noise: float = 0.1,
-        render_mode: str | None = None,
-    ):
-        _refuse_rendering(render_mode)
+    def __init__(self, num_envs: int, robot: Any = "puma560", **options: Any):
+        known = passed_on(options, self._set_up, "shape", "robot")
         self.num_envs = whole(num_envs, "num_envs", most=10**6)
         shape = (self.num_envs,)
         self.single_observation_space, self.single_action_space = self._set_up(
-            robot, effort, dt, substeps, max_steps, tolerance, control_cost, bonus, noise, shape
+            shape, robot, **known
         )
         batch = gymnasium.vector.utils.batch_space
         self.observation_space = batch(self.single_observation_space, self.num_envs)
@@ -278,11 +253,6 @@ def _astray(columns: list[Any]) -> Any:
 
 def _some(flags: Any) -> bool:
     return flags if isinstance(flags, bool) else bool(flags.any())
-
-
-def _refuse_rendering(mode: Any) -> None:
-    if mode is not None:
-        raise OptionError(f"render_mode is {shown(mode)}, expected None")
 
 
 def _home(robot: Robot) -> np.ndarray:

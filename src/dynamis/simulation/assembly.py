@@ -135,6 +135,10 @@ class Assembly:
         rows = [f(t, since) for f in (s.feed, s.outside, s.wrench) if f is not None]
         return np.concatenate(rows, axis=1) if rows else np.zeros((len(t), 0))
 
+    def forces_at(self, t: float, since: float) -> np.ndarray:
+        """Those of one instant, (size,)."""
+        return self.forces(np.array([t]), np.array([since]))[0]
+
     def plant_signal(self, first: int, steps: int) -> np.ndarray:
         """Rows (t, forces at every node) of the steps, (steps, 1 + ...)."""
         return self.plant_rows(self.s.dt * np.arange(first, first + steps), self.s.dt)

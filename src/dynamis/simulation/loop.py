@@ -329,9 +329,6 @@ def by_stages(s: Settings, m: Assembly, loop: Any, x: np.ndarray, recorder: Reco
     """A Python function asked at every stage of the integrator; an observer at its samples."""
     stages = m.stages(s)
 
-    def forces(t: float, since: float) -> np.ndarray:
-        return m.forces(np.array([t]), np.array([since]))[0]
-
     def torque(t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         return asked_firmly(s, t, q, qd)
 
@@ -341,7 +338,7 @@ def by_stages(s: Settings, m: Assembly, loop: Any, x: np.ndarray, recorder: Reco
         for k, end in enumerate(ends):
             if m.computes and k % s.period == 0:
                 x = _sampled(s, m, x, t, k // s.period)
-            start, stop, _ = stages.step(x, t, end - t, s.tableau, forces, torque)
+            start, stop, _ = stages.step(x, t, end - t, s.tableau, m.forces_at, torque)
             if k % s.save_every == 0:
                 recorder.put(row, start)
                 recorder.filled, row = row, row + 1
@@ -353,7 +350,7 @@ def by_stages(s: Settings, m: Assembly, loop: Any, x: np.ndarray, recorder: Reco
     if m.computes and s.steps % s.period == 0 and not s.short:
         x = _sampled(s, m, x, t, s.steps // s.period)
     m.slots.part(x, "command")[...] = torque(t, m.slots.part(x, "q"), m.slots.part(x, "qd"))
-    last = stages.call("begin", x, np.concatenate([[t], forces(t, t)]), s.dt)
+    last = stages.call("begin", x, np.concatenate([[t], m.forces_at(t, t)]), s.dt)
     recorder.rows[:, -1] = last[:, : recorder.kept]
     recorder.fine(len(recorder.t))
 
@@ -361,9 +358,6 @@ def by_stages(s: Settings, m: Assembly, loop: Any, x: np.ndarray, recorder: Reco
 def adaptive(s: Settings, m: Assembly, loop: Any, x: np.ndarray, recorder: Recorder) -> None:
     """Steps of their own length, ended at every control sample and every event of friction."""
     stages = m.stages(s)
-
-    def forces(t: float, since: float) -> np.ndarray:
-        return m.forces(np.array([t]), np.array([since]))[0]
 
     def torque(t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         return asked(s, t, q, qd)
@@ -391,7 +385,7 @@ def adaptive(s: Settings, m: Assembly, loop: Any, x: np.ndarray, recorder: Recor
 
         try:
             adaptive_steps(
-                stages, x, recorder.t, s.tableau, s.tolerance, forces,
+                stages, x, recorder.t, s.tableau, s.tolerance, m.forces_at,
                 torque if continuous else None, record, s.duration / 10.0, breaks, at_break,
             )  # fmt: skip
         except TooShortError as short:

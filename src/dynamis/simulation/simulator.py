@@ -93,7 +93,7 @@ class Simulator:
         if where is not None:
             self._refuse_ended()
             try:
-                chosen = np.asarray(where)
+                chosen: Any = np.asarray(where)
             except ValueError:  # ragged
                 chosen = np.zeros(0)
             if chosen.dtype != bool or chosen.shape != self._s.shape or s.shape != chosen.shape:
