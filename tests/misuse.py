@@ -256,6 +256,8 @@ VALID: dict[str, Callable[[], Any]] = {
     "trajectory.time_optimal.acceleration": lambda: 1.0,
     "compile().*arguments": lambda: ([0.1, 0.2],),
     "control.ControlLoop.sample_time": lambda: 0.005,
+    "gym.ReachVectorEnv.num_envs": lambda: 2,
+    "ReachVectorEnv.step.action": lambda: np.zeros((2, 6)),
     "control.step_metrics.t": lambda: np.arange(20) / 10.0,
     "excite.harmonics": lambda: 2,
     "excite.max_iterations": lambda: 2,

@@ -125,3 +125,49 @@ def test_an_action_that_is_no_number_is_refused():
     env.reset(seed=0)
     with pytest.raises(OptionError, match="action"):
         env.step(np.full(2, np.nan))
+
+
+def make_many(count, **options):
+    import dynamis.gym  # noqa: F401
+
+    how = {"num_envs": count, "vectorization_mode": "vector_entry_point"}
+    return gymnasium.make_vec("dynamis/Reach-v0", **how, **{"robot": "planar-rr", **options})
+
+
+def test_many_arms_are_each_the_environment_of_one():
+    many = make_many(3, max_steps=4)
+    assert many.observation_space.shape == (3, *make().observation_space.shape)
+    seen, _ = many.reset(seed=7)
+    rng = np.random.default_rng(0)
+    places, targets = many.unwrapped.q, many.unwrapped.target
+    singles = [make(max_steps=4).unwrapped for _ in range(3)]
+    for env, q, target, row in zip(singles, places, targets, seen, strict=True):
+        np.testing.assert_array_equal(env.reset(options={"q": q, "target": target})[0], row)
+    for _ in range(4):
+        actions = rng.uniform(-1, 1, (3, 2)).astype(np.float32)
+        seen, reward, terminated, truncated, info = many.step(actions)
+        for k, (env, action) in enumerate(zip(singles, actions, strict=True)):
+            one = env.step(action)
+            np.testing.assert_array_equal(one[0], seen[k])
+            assert one[1:4] == (reward[k], terminated[k], truncated[k])
+            assert one[4]["distance"] == info["distance"][k]
+    assert truncated.all() and not terminated.any()
+    seen, reward, terminated, truncated, _ = many.step(actions)  # begins anew, the action ignored
+    assert not reward.any() and not truncated.any() and not many.unwrapped.qd.any()
+    assert not np.array_equal(many.unwrapped.target, targets)
+
+
+def test_an_arm_that_diverges_leaves_the_others_alone():
+    many, quiet = make_many(2, effort=1e250), make_many(2, effort=1e250)
+    for env in (many, quiet):
+        env.reset(seed=0)
+    ended = np.zeros(2, dtype=bool)
+    for _ in range(50):
+        seen, reward, terminated, *_ = many.step(np.array([[1.0, 1.0], [0.0, 0.0]], np.float32))
+        calm = quiet.step(np.zeros((2, 2), np.float32))[0]
+        assert np.isfinite(reward).all()
+        ended |= terminated
+        if ended.any():
+            break
+        np.testing.assert_array_equal(seen[1], calm[1])
+    assert ended.tolist() == [True, False]

@@ -164,11 +164,11 @@ class Own(Controller):
     def gains(self, robot):
         return {"kp": [1.0] * robot.n}
 
-    def start(self, arm, gains, measured):
+    def start(self, arm, sample):
         return {"count": [0.0]}
 
-    def step(self, arm, gains, state, measured, reference, dt):
-        return self.law(arm, measured, state)
+    def step(self, arm, sample):
+        return self.law(arm, sample, sample.state)
 
     @property
     def options(self):
@@ -209,6 +209,27 @@ def test_a_controller_on_floats_may_branch_and_has_as_many_torques_as_joints():
     np.testing.assert_array_equal(branching.step(0.0, [0.1, 0.2], [0, 0]), [1.0, 1.0])
     with pytest.raises(ShapeError, match="1 torques, expected 2"):
         ControlLoop(Own(LAWS["too short"][0]), ROBOT, 0.01).step(0.0, [0.1, 0.2], [0, 0])
+
+
+class Before(Own):
+    """A law written for single arguments."""
+
+    def step(self, arm, gains, state, measured, reference, dt):
+        return [0.0] * arm.n, KEPT
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda law, path: dy.simulate(ROBOT, 0.1, 0.05, controller=law),
+        lambda law, path: dy.export_controller(law, ROBOT, path),
+        lambda law, path: ControlLoop(law, ROBOT, 0.01),
+    ],
+)
+def test_a_law_of_single_arguments_is_shown_the_new_ones(use, tmp_path):
+    with pytest.raises(OptionError, match=r"Before.step takes \(arm, gains") as found:
+        use(Before(None), tmp_path / "out")
+    assert "def step(self, arm, sample)" in str(found.value)
 
 
 FUNCTIONS = {

@@ -16,6 +16,7 @@ NAMES = [
     "dynamis.Robot",
     "dynamis.Run",
     "dynamis.Sensors",
+    "dynamis.Simulator",
     "dynamis.compile",
     "dynamis.excite",
     "dynamis.export_controller",

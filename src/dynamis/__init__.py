@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .interop import rtb_names as rtb
     from .realtime.export import export_controller
     from .realtime.fmu.export import export_fmu
-    from .simulation import Run, Sensors, simulate
+    from .simulation import Run, Sensors, Simulator, simulate
 
 __version__ = "0.1.0"
 
@@ -37,6 +37,7 @@ __all__ = [
     "Robot",
     "Run",
     "Sensors",
+    "Simulator",
     "__version__",
     "compile",
     "control",
@@ -61,6 +62,7 @@ _LATER = {
     "Processing": ("identify.processing", "Processing"),
     "Run": ("simulation.run", "Run"),
     "Sensors": ("control.sensors", "Sensors"),
+    "Simulator": ("simulation.simulator", "Simulator"),
     "control": ("control", None),
     "excite": ("excite.design", "excite"),
     "export_controller": ("realtime.export", "export_controller"),

@@ -2,19 +2,22 @@
 
 import gymnasium, dynamis.gym
 env = gymnasium.make("dynamis/Reach-v0", robot="puma560")
+many = gymnasium.make_vec("dynamis/Reach-v0", num_envs=64, robot="ur10e",
+                          vectorization_mode="vector_entry_point")
 """
 
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .arguments import number, positive, whole
-from .compile.arrays import numbers
+from .arguments import number, passed_on, positive, whole
+from .compile.arrays import NUMPY, numbers
 from .errors import OptionError, ShapeError, shown
 from .lazy import package
 from .model.quantity import resolve
 from .robot import Robot, load
-from .simulation.stepper import Stepper
+from .simulation.simulator import Simulator
+from .spatial.functions import MATH
 
 if TYPE_CHECKING:
     import gymnasium
@@ -26,7 +29,124 @@ SPEED, ACCELERATION, MARGIN, STATES = 1.0, 4.0, 1.5, 512  # what motors must do 
 FREE = {"revolute": np.pi, "prismatic": 0.5}  # where joints without limits start and reach
 
 
-class ReachEnv(gymnasium.Env):
+class _Reach:
+    """The task of one arm or of many, (..., n): start, torques, observation and reward."""
+
+    _count: Any  # steps of the episode, one number or one per arm
+
+    def _set_up(
+        self,
+        shape: tuple[int, ...],
+        robot: Any,
+        effort: Any = None,
+        dt: float = 0.02,
+        substeps: int = 10,
+        max_steps: int = 200,
+        tolerance: float = 0.05,
+        control_cost: float = 1e-3,
+        bonus: float = 1.0,
+        noise: float = 0.1,
+        render_mode: str | None = None,
+    ) -> Any:
+        """Everything but the random numbers; the spaces of one arm's observation and action."""
+        if render_mode is not None:
+            raise OptionError(f"render_mode is {shown(render_mode)}, expected None")
+        self.robot = robot if isinstance(robot, Robot) else load(robot)
+        self.dt = positive(dt, "dt", "seconds")
+        self.substeps = whole(substeps, "substeps", most=10**6)
+        self.max_steps = whole(max_steps, "max_steps")
+        self.tolerance = positive(tolerance, "tolerance", "metres")
+        self.bonus, self.control_cost = number(bonus, "bonus"), number(control_cost, "control_cost")
+        self.noise = number(noise, "noise", "0 or more rad or m", lambda x: 0.0 <= x < np.inf)
+        self.effort = _effort(self.robot) if effort is None else _given(effort, self.robot)
+        kinds = self.robot.joint_kinds
+        self._turning = [i for i, kind in enumerate(kinds) if kind == "revolute"]
+        self._sliding = [i for i, kind in enumerate(kinds) if kind != "revolute"]
+        free = np.array([FREE[kind] for kind in kinds])
+        low, high = self.robot.limits.T
+        self._low = np.where(np.isfinite(low), low, -free)
+        self._high = np.where(np.isfinite(high), high, free)
+        self._home = np.clip(_home(self.robot), self._low, self._high)
+        self._shape, self._n, self._efforts = shape, self.robot.n, self.effort.tolist()
+        self._fn = NUMPY if shape else MATH
+        self._sim = Simulator(self.robot, self.dt / self.substeps, stops=True, threads=1)
+        self._sim.reset(np.broadcast_to(self._home, (*shape, self._n)))
+        self._target, self._count = (
+            np.zeros((*shape, 3)),
+            np.zeros(shape, dtype=int) if shape else 0,
+        )
+        turning = len(self._turning)
+        most = np.full(turning + 2 * self._n + 6, np.inf, dtype=np.float32)
+        most[: 2 * turning] = 1.0
+        box = gymnasium.spaces.Box
+        return box(-most, most, dtype=np.float32), box(-1.0, 1.0, (self._n,), np.float32)
+
+    @property
+    def q(self) -> np.ndarray:
+        """Joint positions, (..., n)."""
+        return self._sim.q
+
+    @property
+    def qd(self) -> np.ndarray:
+        """Joint velocities, (..., n)."""
+        return self._sim.qd
+
+    @property
+    def target(self) -> np.ndarray:
+        """Where the tool should be, (..., 3)."""
+        return self._target.copy()
+
+    def _begin(self, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """Positions near home and the tool's target, of all arms."""
+        shake = rng.uniform(-self.noise, self.noise, (*self._shape, self._n))
+        place = rng.uniform(self._low, self._high, (*self._shape, self._n))
+        return self._home + shake, self.robot.fk(place)[..., :3, 3]
+
+    # over scalars: floats of one arm, arrays of many
+
+    def _columns(self, x: np.ndarray) -> list[Any]:
+        return list(x.T) if self._shape else x.tolist()
+
+    def _advance(self, action: Any) -> tuple[list[Any], Any]:
+        """Hold the torques for dt: the action as it acted, and which arms diverged in it."""
+        shape = (*self._shape, self._n)
+        if type(action) is not np.ndarray or action.shape != shape or action.dtype.kind != "f":
+            action = _vector(action, "action", shape, "numbers from -1 to 1")
+        given = self._columns(action.astype(float))
+        if _some(_astray(given)):
+            _vector(action, "action", shape, "numbers from -1 to 1")
+        fn, before = self._fn, self._sim.q
+        a = [fn.max(-1.0, fn.min(x, 1.0)) for x in given]
+        tau = np.array([x * most for x, most in zip(a, self._efforts, strict=True)])
+        self._sim.step(tau.T, self.substeps)
+        diverged = _astray([*self._columns(self._sim.q), *self._columns(self._sim.qd)])
+        if _some(diverged):
+            known = np.isfinite(before).all(axis=-1, keepdims=True)
+            back = np.clip(np.where(known, before, self._home), self._low, self._high)
+            self._sim.reset(back, where=diverged)
+        self._count = self._count + 1
+        return a, diverged
+
+    def _seen(self) -> tuple[np.ndarray, Any]:
+        """Observations and the distances to the targets."""
+        place, fn = self._sim.q, self._fn
+        q, qd, goal = (self._columns(x) for x in (place, self._sim.qd, self._target))
+        tool = self._columns(self.robot.fk(place)[..., :3, 3])
+        way = [g - t for g, t in zip(goal, tool, strict=True)]
+        turned, slid = [q[i] for i in self._turning], [q[i] for i in self._sliding]
+        sines, cosines = [fn.sin(x) for x in turned], [fn.cos(x) for x in turned]
+        seen = np.array([*sines, *cosines, *slid, *qd, *goal, *way], np.float32)
+        return np.ascontiguousarray(seen.T), fn.sqrt(sum(x * x for x in way))
+
+    def _reward(self, a: list[Any], distance: Any, diverged: Any) -> Any:
+        cost = self.control_cost * sum(x * x for x in a) / self._n
+        return self.bonus * (1.0 * (distance < self.tolerance) * (1.0 - diverged)) - distance - cost
+
+    def _info(self, distance: Any) -> dict[str, Any]:
+        return {"distance": distance, "is_success": distance < self.tolerance}
+
+
+class ReachEnv(_Reach, gymnasium.Env):
     """Bring the tool to a target within reach and keep it there, by joint torques.
 
     Action: one number in [-1, 1] per joint, times `effort` (default: the effort limits of the
@@ -37,69 +157,14 @@ class ReachEnv(gymnasium.Env):
 
     An episode is truncated after `max_steps` steps of `dt` seconds, each of `substeps` steps of the
     compiled simulator; one that diverges terminates. Friction holds, joints stop at their limits.
+    Further options: `noise` (rad or m) of where it starts around home.
     """
 
     metadata = {"render_modes": []}  # noqa: RUF012
 
-    def __init__(
-        self,
-        robot: Any = "puma560",
-        *,
-        effort: Any = None,
-        dt: float = 0.02,
-        substeps: int = 10,
-        max_steps: int = 200,
-        tolerance: float = 0.05,
-        control_cost: float = 1e-3,
-        bonus: float = 1.0,
-        noise: float = 0.1,
-        render_mode: str | None = None,
-    ):
-        if render_mode is not None:
-            raise OptionError(f"render_mode is {shown(render_mode)}, expected None")
-        self.robot = robot if isinstance(robot, Robot) else load(robot)
-        self.dt = positive(dt, "dt", "seconds")
-        self.substeps = whole(substeps, "substeps", most=10**6)
-        self.max_steps = whole(max_steps, "max_steps")
-        self.tolerance, self.bonus = (
-            positive(tolerance, "tolerance", "metres"),
-            number(bonus, "bonus"),
-        )
-        self.control_cost = number(control_cost, "control_cost")
-        self.noise = number(noise, "noise", "0 or more rad or m", lambda x: 0.0 <= x < np.inf)
-        self.effort = _effort(self.robot) if effort is None else _given(effort, self.robot)
-        kinds = self.robot.joint_kinds
-        self._turns = np.array([kind == "revolute" for kind in kinds])
-        free = np.array([FREE[kind] for kind in kinds])
-        low, high = self.robot.limits.T
-        self._low = np.where(np.isfinite(low), low, -free)
-        self._high = np.where(np.isfinite(high), high, free)
-        self._home = np.clip(_home(self.robot), self._low, self._high)
-        self._arm = Stepper(
-            self.robot, self._home, self.dt / self.substeps, stops=True, steps=self.substeps
-        )
-        self._start = self._arm.x.copy()
-        self._target, self._count = np.zeros(3), 0
-        n, turning = self.robot.n, int(self._turns.sum())
-        most = np.full(2 * turning + (n - turning) + n + 6, np.inf, dtype=np.float32)
-        most[: 2 * turning] = 1.0
-        self.observation_space = gymnasium.spaces.Box(-most, most, dtype=np.float32)
-        self.action_space = gymnasium.spaces.Box(-1.0, 1.0, (n,), np.float32)
-
-    @property
-    def q(self) -> np.ndarray:
-        """Joint positions, (n,)."""
-        return self._arm.q.copy()
-
-    @property
-    def qd(self) -> np.ndarray:
-        """Joint velocities, (n,)."""
-        return self._arm.qd.copy()
-
-    @property
-    def target(self) -> np.ndarray:
-        """Where the tool should be, (3,)."""
-        return self._target.copy()
+    def __init__(self, robot: Any = "puma560", **options: Any):
+        known = passed_on(options, self._set_up, "shape", "robot")
+        self.observation_space, self.action_space = self._set_up((), robot, **known)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -109,37 +174,85 @@ class ReachEnv(gymnasium.Env):
         told = {} if options is None else options
         if not isinstance(told, dict):
             raise OptionError(f"options is {shown(options)}, expected a dictionary or None")
-        shake = self.np_random.uniform(-self.noise, self.noise, self.robot.n)
-        place = self.np_random.uniform(self._low, self._high)
-        q = _vector(told.get("q", self._home + shake), "q", self.robot.n, "positions")
-        target = told.get("target", self.robot.fk(place)[:3, 3])
-        self._target = _vector(target, "target", 3, "metres").copy()
-        self._arm.x[:] = self._start
-        self._arm.q[:] = np.clip(q, self._low, self._high)
+        near, target = self._begin(self.np_random)
+        q = _vector(told.get("q", near), "q", (self._n,), "positions")
+        self._target[:] = _vector(told.get("target", target), "target", (3,), "metres")
+        self._sim.reset(np.clip(q, self._low, self._high))
         self._count = 0
-        return self._seen()
+        seen, distance = self._seen()
+        return seen, self._info(distance)
 
     def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         """Hold the torques for dt."""
-        a = np.clip(_vector(action, "action", self.robot.n, "numbers from -1 to 1"), -1.0, 1.0)
-        before = self._arm.x.copy()
-        self._arm.step(a * self.effort)
-        self._count += 1
-        diverged = not np.isfinite(self._arm.x).all()
-        if diverged:
-            self._arm.x[:] = before
-        seen, info = self._seen()
-        reward = -info["distance"] - self.control_cost * float(np.mean(a * a))
-        reward += self.bonus if info["is_success"] and not diverged else 0.0
-        return seen, reward, diverged, self._count >= self.max_steps, info
+        a, diverged = self._advance(action)
+        seen, distance = self._seen()
+        reward, over = self._reward(a, distance, diverged), self._count >= self.max_steps
+        return seen, reward, diverged, over, self._info(distance)
 
-    def _seen(self) -> tuple[np.ndarray, dict[str, Any]]:
-        q, way = self._arm.q, self._target - self.robot.fk(self._arm.q)[:3, 3]
-        turned, moved = q[self._turns], q[~self._turns]
-        parts = (np.sin(turned), np.cos(turned), moved, self._arm.qd, self._target, way)
-        distance = float(np.linalg.norm(way))
-        info = {"distance": distance, "is_success": distance < self.tolerance}
-        return np.concatenate(parts).astype(np.float32), info
+
+class ReachVectorEnv(_Reach, gymnasium.vector.VectorEnv):
+    """`num_envs` arms of `ReachEnv` advanced together, one call of the compiled simulator a step.
+
+    An arm whose episode has ended begins a new one at the next step, whose action it ignores
+    (Gymnasium's NEXT_STEP). Random numbers are drawn for all arms together.
+    """
+
+    metadata = {  # noqa: RUF012
+        "render_modes": [],
+        "autoreset_mode": gymnasium.vector.AutoresetMode.NEXT_STEP,
+    }
+
+    def __init__(self, num_envs: int, robot: Any = "puma560", **options: Any):
+        known = passed_on(options, self._set_up, "shape", "robot")
+        self.num_envs = whole(num_envs, "num_envs", most=10**6)
+        shape = (self.num_envs,)
+        self.single_observation_space, self.single_action_space = self._set_up(
+            shape, robot, **known
+        )
+        batch = gymnasium.vector.utils.batch_space
+        self.observation_space = batch(self.single_observation_space, self.num_envs)
+        self.action_space = batch(self.single_action_space, self.num_envs)
+        self._over = np.zeros(shape, dtype=bool)
+
+    def reset(
+        self, *, seed: Any = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        """All arms at rest near home with new targets."""
+        super().reset(seed=None if seed is None else whole(seed, "seed", 0, 2**63))
+        if options:
+            raise OptionError(f"options is {shown(options)}, expected None")
+        q, self._target[:] = self._begin(self.np_random)
+        self._sim.reset(np.clip(q, self._low, self._high))
+        self._count[:], self._over[:] = 0, False
+        seen, distance = self._seen()
+        return seen, self._info(distance)
+
+    def step(
+        self, action: Any
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+        """Hold the torques for dt; arms whose episode was over begin anew instead."""
+        begin = self._over
+        a, diverged = self._advance(action)
+        if begin.any():
+            q, target = self._begin(self.np_random)
+            self._sim.reset(np.clip(q, self._low, self._high), where=begin)
+            self._target[begin], self._count[begin] = target[begin], 0
+            diverged = diverged & ~begin
+        seen, distance = self._seen()
+        reward = np.where(begin, 0.0, self._reward(a, distance, diverged))
+        truncated = self._count >= self.max_steps
+        self._over = diverged | truncated
+        return seen, reward, diverged, truncated, self._info(distance)
+
+
+def _astray(columns: list[Any]) -> Any:
+    """Whether any of the numbers is not finite."""
+    total = sum(columns)
+    return total - total != 0.0
+
+
+def _some(flags: Any) -> bool:
+    return flags if isinstance(flags, bool) else bool(flags.any())
 
 
 def _home(robot: Robot) -> np.ndarray:
@@ -147,20 +260,21 @@ def _home(robot: Robot) -> np.ndarray:
     return np.array(robot.configurations.get("ready", np.zeros(robot.n)), dtype=float)
 
 
-def _vector(value: Any, name: str, size: int, what: str) -> np.ndarray:
-    """`size` finite numbers, never fewer repeated."""
-    found = numbers(value, name, f"expected {size} {what}")
-    if found.shape != (size,):
-        raise ShapeError(f"{name} has shape {found.shape}, expected {size} {what}")
+def _vector(value: Any, name: str, shape: tuple[int, ...], what: str) -> np.ndarray:
+    """Finite numbers of a shape, never fewer repeated."""
+    expected = f"{'x'.join(str(k) for k in shape)} {what}"
+    found = numbers(value, name, f"expected {expected}")
+    if found.shape != shape:
+        raise ShapeError(f"{name} has shape {found.shape}, expected {expected}")
     if not np.isfinite(found).all():
-        raise OptionError(f"{name} is {shown(value)}, expected {size} finite {what}")
+        raise OptionError(f"{name} is {shown(value)}, expected {expected}, finite")
     return found
 
 
 def _given(effort: Any, robot: Robot) -> np.ndarray:
     found = numbers(effort, "effort", f"expected {robot.n} torques")
     found = _vector(
-        np.full(robot.n, found) if found.ndim == 0 else found, "effort", robot.n, "torques"
+        np.full(robot.n, found) if found.ndim == 0 else found, "effort", (robot.n,), "torques"
     )
     if not (found > 0).all():
         raise OptionError(f"effort is {shown(effort)}, expected finite torques above 0")
@@ -182,4 +296,8 @@ def _effort(robot: Robot) -> np.ndarray:
 
 
 if NAME not in gymnasium.registry:
-    gymnasium.register(id=NAME, entry_point="dynamis.gym:ReachEnv")
+    gymnasium.register(
+        id=NAME,
+        entry_point="dynamis.gym:ReachEnv",
+        vector_entry_point="dynamis.gym:ReachVectorEnv",
+    )

@@ -11,9 +11,9 @@ from dynamis.control import (
     FeedForward,
     Impedance,
     JointPID,
-    Measured,
     PointToPoint,
     Reference,
+    Sample,
     SlotineLi,
     TaskSpace,
 )
@@ -66,11 +66,9 @@ def stepped(law, robot, state_of_arm, dt=1e-3, state=None, fn=MATH, gains=None):
         list(v) if fn is not MATH else np.asarray(v).tolist() for v in state_of_arm
     )
     arm, gains = arm_of(law, robot, fn), gains or gains_of(law, robot)
-    measured = Measured(0.0, q, qd)
-    before = law.start(arm, gains, measured) if state is None else state
-    return law.step(
-        arm, gains, SimpleNamespace(**before), measured, Reference(q_d, qd_d, qdd_d), dt
-    )
+    before = law.start(arm, Sample(0.0, q, qd, gains)) if state is None else state
+    reference = Reference(q_d, qd_d, qdd_d)
+    return law.step(arm, Sample(0.0, q, qd, gains, SimpleNamespace(**before), reference, dt))
 
 
 def torque(law, robot, state_of_arm, **rest):

@@ -9,7 +9,7 @@ import pytest
 import dynamis as dy
 from dynamis.compile.arrays import NUMPY
 from dynamis.compile.tracer import SX
-from dynamis.control import ControlLoop, Measured, MomentumObserver, Reference
+from dynamis.control import ControlLoop, MomentumObserver, Reference, Sample
 
 from .blocks import ARMS, LAWS, arm_of, gains_of, sample, stepped
 
@@ -67,9 +67,9 @@ def test_machine_code_is_the_law(law, compiled):
     gains = gains_of(law, robot)
 
     def control(arm, q, qd, q_d, qd_d, qdd_d):
-        measured = Measured(0.0, q, qd)
-        state = SimpleNamespace(**law.start(arm, gains, measured))
-        return law.step(arm, gains, state, measured, Reference(q_d, qd_d, qdd_d), DT)[0]
+        state = SimpleNamespace(**law.start(arm, Sample(0.0, q, qd, gains)))
+        reference = Reference(q_d, qd_d, qdd_d)
+        return law.step(arm, Sample(0.0, q, qd, gains, state, reference, DT))[0]
 
     at = sample(robot, 3)
     close(dy.compile(control, robot)(*at), stepped(law, robot, at, DT)[0])
@@ -92,10 +92,11 @@ def test_the_observer_on_symbols_and_batches():
 
     def twice(fn, q, qd, q2, qd2, tau):
         arm = arm_of(observer, robot, fn)
-        state = observer.start(arm, gains, Measured(0.0, q, qd))
+        state = observer.start(arm, Sample(0.0, q, qd, gains))
         for x, v in ((q, qd), (q2, qd2)):
             before = SimpleNamespace(**state)
-            r, state = observer.step(arm, gains, before, Measured(0.0, x, v), tau, DT)
+            seen = Sample(0.0, x, v, gains, before, dt=DT, tau=tau)
+            r, state = observer.step(arm, seen)
         return r
 
     samples = [sample(robot, seed) for seed in range(2)]

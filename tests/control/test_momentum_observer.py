@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dynamis as dy
-from dynamis.control import Measured, MomentumObserver
+from dynamis.control import MomentumObserver, Sample
 from dynamis.errors import OptionError, ShapeError
 from tests.random_robots import build
 
@@ -19,21 +19,15 @@ def watched(robot, observer, external, steps, dt, tau=None, substeps=4, q0=None)
     arm, gains = arm_of(observer, robot), gains_of(observer, robot)
     q, qd = np.full(n, 0.3) if q0 is None else np.array(q0), np.zeros(n)
     tau = robot.gravity_torque(q) if tau is None else tau
-    state = observer.start(arm, gains, Measured(0.0, q.tolist(), qd.tolist()))
+    state = observer.start(arm, Sample(0.0, q.tolist(), qd.tolist(), gains))
     h, result = dt / substeps, []
 
     def slope(x):
         return np.r_[x[n:], robot.forward_dynamics(x[:n], x[n:], tau + external)]
 
     for k in range(steps):
-        r, state = observer.step(
-            arm,
-            gains,
-            SimpleNamespace(**state),
-            Measured(k * dt, q.tolist(), qd.tolist()),
-            tau.tolist(),
-            dt,
-        )
+        seen = k * dt, q.tolist(), qd.tolist(), gains, SimpleNamespace(**state)
+        r, state = observer.step(arm, Sample(*seen, dt=dt, tau=tau.tolist()))
         result.append(r)
         x = np.r_[q, qd]
         for _ in range(substeps):
@@ -116,9 +110,10 @@ def test_an_error_of_order_two_in_the_sample_time():
 def test_the_first_step_only_looks():
     robot, observer = dy.load("puma560"), MomentumObserver(50.0)
     arm, gains = arm_of(observer, robot), gains_of(observer, robot)
-    measured = Measured(0.0, [0.3] * 6, [0.4] * 6)
-    state = observer.start(arm, gains, measured)
-    r, after = observer.step(arm, gains, SimpleNamespace(**state), measured, [0.0] * 6, 1e-3)
+    measured = 0.0, [0.3] * 6, [0.4] * 6, gains
+    state = observer.start(arm, Sample(*measured))
+    seen = Sample(*measured, SimpleNamespace(**state), dt=1e-3, tau=[0.0] * 6)
+    r, after = observer.step(arm, seen)
     assert r == [0.0] * 6 and set(after) == set(state)
 
 
@@ -132,10 +127,11 @@ def test_at_rest_stiction_is_reported_not_hidden():
     arm, gains = arm_of(observer, robot), gains_of(observer, robot)
     q, push = np.full(6, 0.3), np.array([5.0, 0.0, 0.0, 0.0, 0.0, 0.0])
     tau = (robot.gravity_torque(q) + robot.friction_torque(np.zeros(6)) + push).tolist()
-    measured = Measured(0.0, q.tolist(), [0.0] * 6)
-    state = observer.start(arm, gains, measured)
+    measured = 0.0, q.tolist(), [0.0] * 6, gains
+    state = observer.start(arm, Sample(*measured))
     for _ in range(400):
-        r, state = observer.step(arm, gains, SimpleNamespace(**state), measured, tau, 1e-3)
+        seen = Sample(*measured, SimpleNamespace(**state), dt=1e-3, tau=tau)
+        r, state = observer.step(arm, seen)
     np.testing.assert_allclose(r, -push, atol=1e-6)
     assert (low <= r).all() and (np.array(r) <= high).all()
     assert not MomentumObserver(50.0, friction="none").stiction(robot).any()

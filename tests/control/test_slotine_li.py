@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dynamis as dy
-from dynamis.control import Measured, SlotineLi
+from dynamis.control import Sample, SlotineLi
 from dynamis.control.slotine_li import reference_regressor
 from tests.random_robots import body, build
 
@@ -18,7 +18,8 @@ SMOOTHING = 0.05
 def regressor(robot, q, qd, qd_r, qdd_r, smoothing=SMOOTHING):
     q, qd, qd_r, qdd_r = (x.tolist() for x in (q, qd, qd_r, qdd_r))
     arm = arm_of(SlotineLi(1.0, 1.0, 1.0), robot)
-    return np.array(reference_regressor(arm, Measured(0.0, q, qd), qd_r, qdd_r, smoothing))
+    gains = SimpleNamespace(smoothing=[smoothing])
+    return np.array(reference_regressor(arm, Sample(0.0, q, qd, gains), qd_r, qdd_r))
 
 
 def wanted(t):

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import dynamis as dy
+from dynamis.control.law import BAD, LATCHED, RUNNING, Law
 from dynamis.errors import FileError, OptionError
 from dynamis.export.export import model_hash
 from dynamis.realtime.fmu.export import export_fmu
-from dynamis.realtime.law import BAD, LATCHED, RUNNING, Law
 from dynamis.spatial.functions import MATH
 
 fmpy = pytest.importorskip("fmpy")
@@ -77,21 +77,6 @@ class Slave:
         self.unit.freeInstance()
 
 
-def runge_kutta(robot, q, qd, tau, h):
-    """One step of order 4."""
-
-    def rate(x):
-        q, qd = np.split(x, 2)
-        return np.concatenate([qd, robot.forward_dynamics(q, qd, tau)])
-
-    x = np.concatenate([q, qd])
-    a = rate(x)
-    b = rate(x + h / 2 * a)
-    c = rate(x + h / 2 * b)
-    d = rate(x + h * c)
-    return np.split(x + h / 6 * (a + 2 * b + 2 * c + d), 2)
-
-
 @pytest.fixture(scope="module")
 def robot():
     return dy.load("rppr")
@@ -112,26 +97,66 @@ def test_units_are_valid(tmp_path, robot, law, fmi):
         assert len(fmpy.supported_platforms(str(path))) >= 1
 
 
+def sticky():
+    """Friction that holds, losses, motor limits and joint limits."""
+    drive = dy.Drive(gear=20.0, rotor_inertia=1e-3, coulomb=0.02, efficiency=0.8, limits=(-2, 2))
+    friction = dy.Friction(coulomb=(2.0, -1.0), viscous=0.1)
+    links = [
+        dy.Link(
+            joint="revolute", d=0, a=0.5, alpha=0, mass=3.0, com=(-0.25, 0, 0),
+            inertia=(0.001, 0.06, 0.06), friction=friction, drive=drive, limits=(-0.6, 0.6),
+        )
+        for _ in range(2)
+    ]  # fmt: skip
+    return dy.Robot.from_dh("sticky", convention="standard", gravity=(0, -9.81, 0), links=links)
+
+
+ARMS = {"rppr": lambda: dy.load("rppr"), "sticky": sticky}
+
+
 @pytest.mark.parametrize("fmi", VERSIONS)
-def test_the_arm_moves_as_in_numpy(tmp_path, robot, fmi):
-    path = export_fmu(robot, tmp_path / "arm.fmu", fmi, dt=2e-3)
+@pytest.mark.parametrize("name", ARMS)
+def test_the_arm_is_that_of_simulate(tmp_path, compiled, name, fmi):
+    """One program: only sines may round otherwise."""
+    robot, stops = ARMS[name](), name == "sticky"
+    path = export_fmu(robot, tmp_path / "arm.fmu", fmi, dt=2e-3, stops=stops)
     rng = np.random.default_rng(5)
     q, qd = rng.uniform(-0.5, 0.5, (2, robot.n))
     slave = Slave(path, tmp_path / "x").begin(q0=q, qd0=qd)
     np.testing.assert_array_equal(slave.see("q"), q)
+    sim, held = dy.Simulator(robot, 2e-3, stops=stops), 0
+    sim.reset(q, qd)
     for k in range(50):
-        tau = rng.uniform(-1.0, 1.0, robot.n)
+        tau = rng.uniform(-8.0, 8.0, robot.n)
         slave.put("tau", tau)
         slave.step(0.01 * k, 0.01)
-        for _ in range(5):  # h is 2 ms
-            q, qd = runge_kutta(robot, q, qd, tau, 2e-3)
-    np.testing.assert_allclose(slave.see("q"), q, rtol=ROUNDING, atol=ROUNDING)
-    np.testing.assert_allclose(slave.see("qd"), qd, rtol=ROUNDING, atol=10 * ROUNDING)
+        sim.step(tau, 5)  # h is 2 ms
+        held += int((sim.qd == 0.0).sum())
+        np.testing.assert_array_equal(slave.see("qd") == 0.0, sim.qd == 0.0)
+    assert (held > 0) == stops  # by friction or at a stop
+    np.testing.assert_allclose(slave.see("q"), sim.q, rtol=ROUNDING, atol=ROUNDING)
+    np.testing.assert_allclose(slave.see("qd"), sim.qd, rtol=ROUNDING, atol=10 * ROUNDING)
+    slave.end()
+
+
+def test_an_arm_without_sines_has_the_bits_of_simulate(tmp_path, compiled):
+    robot = dy.load("cartesian-xy")
+    slave = Slave(export_fmu(robot, tmp_path / "arm.fmu", "3.0", dt=2e-3), tmp_path / "x").begin()
+    sim = dy.Simulator(robot, 2e-3)
+    sim.reset()
+    for k in range(30):
+        tau = np.array([np.sin(k), 30.0 + k])
+        slave.put("tau", tau)
+        slave.step(0.002 * k, 0.002)
+        sim.step(tau)
+    assert sim.qd.all()
+    np.testing.assert_array_equal(slave.see("q"), sim.q)
+    np.testing.assert_array_equal(slave.see("qd"), sim.qd)
     slave.end()
 
 
 @pytest.mark.parametrize("fmi", VERSIONS)
-def test_fmpy_simulates_the_arm(tmp_path, fmi):
+def test_fmpy_simulates_the_arm(tmp_path, compiled, fmi):
     robot = dy.load("puma560")
     path = export_fmu(robot, tmp_path / "arm.fmu", fmi)
     start = np.array([0.1, -0.4, 0.3, 0.2, 0.5, -0.1])
@@ -139,9 +164,7 @@ def test_fmpy_simulates_the_arm(tmp_path, fmi):
     run = fmpy.simulate_fmu(
         str(path), stop_time=0.1, step_size=1e-3, output_interval=1e-3, start_values=values
     )
-    q, qd = start, np.zeros(6)
-    for _ in range(len(run) - 1):
-        q, qd = runge_kutta(robot, q, qd, np.zeros(6), 1e-3)
+    q = dy.simulate(robot, 1e-3 * (len(run) - 1), 1e-3, start).q[-1]
     assert run["time"][-1] == pytest.approx(0.1)
     got = [run[f"q[{i + 1}]"][-1] for i in range(6)]
     assert np.abs(q - start).max() > 1e-3

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import dynamis as dy
+from dynamis.control.law import Law
 from dynamis.realtime.fmu.export import export_fmu
-from dynamis.realtime.law import Law
 
 STRICT = ["-std=c99", "-O2", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-pedantic"]
 SANE = ["-fsanitize=address,undefined", "-fsanitize=float-cast-overflow", "-g"]

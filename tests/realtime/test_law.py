@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import dynamis as dy
+from dynamis.control.law import BAD, LATCHED, RUNNING, Law
 from dynamis.errors import OptionError
-from dynamis.realtime.law import BAD, LATCHED, RUNNING, Law
 from dynamis.spatial.functions import MATH
 
 ARM = dy.load("planar-2link")
@@ -19,7 +19,7 @@ def stepped(law, rows, start=None):
     found = []
     for q, qd, wanted in rows:
         torque, state, status = law.step(state, list(q), list(qd), wanted, MATH)
-        found.append((np.array(torque), status, dict(law._read(state))))
+        found.append((np.array(torque), status, dict(law._named(state))))
     return found
 
 

@@ -62,7 +62,10 @@ def test_python_is_machine_code(arm, way, monkeypatch):
         np.testing.assert_allclose(fast.observed, slow.observed, atol=1e-9)
 
 
-@pytest.mark.parametrize("way", ["free", "torque", "sampled"])
+WAYS["quiet"] = {**WAYS["sampled"], "sensors": Sensors(encoder=1e-3, velocity_filter=40.0)}
+
+
+@pytest.mark.parametrize("way", ["free", "torque", "quiet"])
 def test_a_member_is_the_arm_alone_bit_for_bit(arm, way):
     options = {"duration": 0.2, "stops": True, **WAYS[way]}
     together = dy.simulate(arm, **START, **options)
@@ -71,6 +74,17 @@ def test_a_member_is_the_arm_alone_bit_for_bit(arm, way):
         alone = dy.simulate(arm, q0=START["q0"][k], qd0=START["qd0"][k], **options)
         for name in FIELDS:
             np.testing.assert_array_equal(getattr(together, name)[k], getattr(alone, name))
+
+
+def test_a_member_with_noise_does_not_depend_on_those_after_it(arm):
+    """Its place decides its noise; the first has that of an arm alone."""
+    options = {"duration": 0.1, "stops": True, **WAYS["sampled"]}
+    together = dy.simulate(arm, **START, **options)
+    alone = dy.simulate(arm, **{k: v[0] for k, v in START.items()}, **options)
+    few = dy.simulate(arm, **{k: v[:32] for k, v in START.items()}, **options)
+    for name in FIELDS:
+        np.testing.assert_array_equal(getattr(together, name)[0], getattr(alone, name))
+        np.testing.assert_array_equal(getattr(together, name)[:32], getattr(few, name))
 
 
 def test_threads_and_repetition_do_not_matter(arm):

@@ -14,8 +14,6 @@ import dynamis as dy
 from dynamis.compile import cache
 from dynamis.compile.service import forget
 from dynamis.control import Controller, JointPID, MomentumObserver
-from dynamis.simulation.assembly import Machinery
-from dynamis.simulation.settings import settings as checked
 from tests.control.blocks import LAWS
 from tests.simulation.arms import bar, pair
 
@@ -51,9 +49,9 @@ def law(sign=1.0):
         def gains(self, robot):
             return {"kp": [10.0] * robot.n}
 
-        def step(self, arm, gains, state, measured, reference, dt):
-            e = [a - b for a, b in zip(measured.q, reference.q, strict=True)]
-            return [-sign * FACTOR["kp"] * k * x for k, x in zip(gains.kp, e, strict=True)], {}
+        def step(self, arm, sample):
+            rows = zip(sample.gains.kp, sample.e, strict=True)
+            return [-sign * FACTOR["kp"] * k * x for k, x in rows], {}
 
     return Own()
 
@@ -89,8 +87,8 @@ class Mine(Controller):
     def gains(self, robot):
         return {}
 
-    def step(self, arm, gains, state, measured, reference, dt):
-        return [FACTOR * a for a in measured.q], {}
+    def step(self, arm, sample):
+        return [FACTOR * a for a in sample.q], {}
 
 run = dy.simulate(dy.load("planar-rr"), 2e-3, q0=[0.3, 0.2], controller=Mine())
 print(run.tau[0].tolist())
@@ -150,8 +148,8 @@ def test_sensors_and_observers_of_ones_own_are_compiled_as_they_are(arm):
     np.testing.assert_allclose(doubled, -5.0 * (2.0 * Q0 - WANTED))
 
     class Constant(MomentumObserver):
-        def step(self, arm, gains, state, measured, tau, dt):
-            _, after = super().step(arm, gains, state, measured, tau, dt)
+        def step(self, arm, sample):
+            _, after = super().step(arm, sample)
             return [7.0] * arm.n, after
 
     options = {"duration": 5e-3, "q0": Q0, "external": [1.0, 0.0]}
@@ -177,15 +175,8 @@ def test_a_law_of_the_package_is_not_traced_again():
     assert [f.stdout.strip() for f in found] == ["True", "False"]
 
 
-def brain_of(arm, controller, **options):
-    given = {
-        "duration": 1.0, "dt": 1e-3, "q0": None, "qd0": None, "integrator": "rk4",
-        "reference": [0.1] * arm.n, "torque": None, "external": None, "wrench": None,
-        "observer": None, "sensors": None, "sample_time": None, "delay": 0.0, "stops": False,
-        "restitution": 0.0, "drives": True, "parameters": None, "save_every": 1, "events": (),
-        "tolerance": 1e-9, "threads": None, "progress": None,
-    }  # fmt: skip
-    return Machinery(checked(arm, **{**given, "controller": controller, **options})).brain_task
+def computer_of(arm, controller):
+    return dy.Simulator(arm, controller=controller, reference=[0.1] * arm.n).assembly.computer_task
 
 
 @pytest.mark.parametrize("name", LAWS)
@@ -194,7 +185,7 @@ def test_gains_change_neither_the_key_nor_the_program(name):
     values = {f.name: getattr(law, f.name) for f in fields(law)}
     numbers = {k: 1.5 * v for k, v in values.items() if type(v) is float}
     assert numbers
-    one, other = brain_of(arm, law), brain_of(arm, replace(law, **numbers))
+    one, other = computer_of(arm, law), computer_of(arm, replace(law, **numbers))
     assert one.key is not None and one.key == other.key
     assert one.program().text == other.program().text
 

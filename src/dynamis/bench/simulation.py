@@ -14,10 +14,11 @@ from ..control import ComputedTorque, Controller, ControlLoop
 from ..interop.rigid_tree import RigidBody, TreeJoint, rigid_tree
 from ..model.friction import Friction
 from ..robot import Robot
-from ..simulation.assembly import Machinery
+from ..simulation.assembly import Assembly
 from ..simulation.loop import MachineLoop
-from ..simulation.settings import settings
+from ..simulation.settings import settings, spanned, started
 from ..simulation.simulate import simulate
+from ..simulation.simulator import Simulator
 from ..trajectory import quintic
 from .table import Figure, together
 
@@ -86,7 +87,7 @@ def control_cycle(robot: Robot, controller: Controller) -> Cycle:
     """A controller for one sample: as `dy.simulate` compiles it, and a `ControlLoop` in Python."""
     q, rest = 0.3 * np.ones(robot.n), np.zeros(robot.n)
     law = {"controller": controller, "reference": q + 0.2, "sample_time": DT}
-    machine = Stepper(robot, q, only="brain", save_every=STEPS, **law)
+    machine = Stepper(robot, q, only="computer", save_every=STEPS, **law)
     loop = ControlLoop(controller, robot, DT)
 
     def step() -> np.ndarray:
@@ -113,17 +114,19 @@ class Stepper:
     """A compiled simulation of 1000 steps, or one task of it, that starts over at every run."""
 
     def __init__(self, robot: Robot, q0: np.ndarray, only: str | None = None, **options: Any):
-        defaults = {name: p.default for name, p in inspect.signature(simulate).parameters.items()}
-        del defaults["robot"]
-        given = {**defaults, "duration": STEPS * DT, "dt": DT, "q0": q0, **options}
-        self.s = settings(robot, **given)
-        self.m = Machinery(self.s, only)
-        self.loop = MachineLoop(self.m.tasks, self.s.count, self.s.threads)
-        self.signals, self.constants = self.m.signals(0, STEPS), self.m.constants()
-        every = self.s.save_every
+        every = options.pop("save_every", 1)
+        names = inspect.signature(Simulator).parameters
+        defaults = {name: p.default for name, p in names.items() if name != "robot"}
+        given = settings(robot, **{**defaults, "dt": DT, **options})
+        self.s = spanned(started(given, q0, None, None), STEPS * DT, every)
+        m = self.m = Assembly(given)
+        chosen = [k for k, task in enumerate(m.tasks) if only in (None, task.name)]
+        self.loop = MachineLoop([m.tasks[k] for k in chosen], self.s.count, self.s.threads)
+        rows = m.signals(self.s, 0, STEPS), m.constants(self.s)
+        self.signals, self.constants = ([row[k] for k in chosen] for row in rows)
         kept = 2 * robot.n
         self.rows = np.zeros((self.s.count, STEPS // every, kept))
-        self.start = self.m.start()
+        self.start = m.start(self.s)
         self.x = self.start.copy()
 
     def go(self) -> None:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import did_you_mean
 from .computed_torque import ComputedTorque
-from .controller import Controller, Measured, Reference, second_order, third_order
+from .controller import Controller, Reference, Sample, second_order, third_order
 from .feed_forward import FeedForward
 from .impedance import Impedance
 from .joint_pid import JointPID
@@ -24,10 +24,10 @@ __all__ = [
     "FeedForward",
     "Impedance",
     "JointPID",
-    "Measured",
     "MomentumObserver",
     "PointToPoint",
     "Reference",
+    "Sample",
     "SingleJoint",
     "SlotineLi",
     "StateSpace",

@@ -1,28 +1,19 @@
 """Computed torque: inverse dynamics along a trajectory (documents 002 and 003)."""
 
 from dataclasses import dataclass
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from ..arguments import checked, choice, passed_on
+from ..arguments import checked
 from ..compile.arm import Arm
 from .controller import (
     FRICTION,
-    NO_LIMIT,
     Controller,
-    Measured,
-    Reference,
-    Scalars,
+    Sample,
+    Step,
     Values,
-    check_block,
-    check_sampling,
     clipped,
     friction_compensation,
     held,
-    model_of,
-    per_joint,
-    second_order,
-    third_order,
 )
 
 if TYPE_CHECKING:
@@ -40,17 +31,18 @@ class ComputedTorque(Controller):
     stops while it would push further into the limit.
     """
 
-    kp: Any
-    kd: Any
-    ki: Any = 0.0
+    kp: Any  # 1/s^2
+    kd: Any  # 1/s
+    ki: Any = 0.0  # 1/s^3
     model: "Robot | None" = None
     friction: str = "desired"
     limit: Any = None
     sample_time: float | None = None
+    GAINS = ("kp", "kd", "ki", "limit")
+    CHOICES = {"friction": FRICTION}  # noqa: RUF012
 
     def __post_init__(self) -> None:
-        check_block(self)
-        choice(self.friction, "friction", FRICTION)
+        self._check()
 
     @classmethod
     @checked
@@ -58,51 +50,27 @@ class ComputedTorque(Controller):
         cls, bandwidth: Any, damping: Any = 1.0, integral: bool = False, **options: Any
     ) -> "ComputedTorque":
         """Poles of every joint at `bandwidth` (rad/s), three with integral, else two."""
-        check_sampling(bandwidth, options.get("sample_time"))
-        if integral:
-            kp, kd, ki = third_order(bandwidth, damping)
-            return cls(kp=kp, kd=kd, ki=ki, **passed_on(options, cls, "kp", "kd", "ki"))
-        kp, kd = second_order(bandwidth, damping)
-        return cls(kp=kp, kd=kd, **passed_on(options, cls, "kp", "kd"))
+        return cls._designed(options, bandwidth, damping, integral=integral)
 
-    @property
-    def options(self) -> tuple[Any, ...]:
-        """Where friction is taken."""
-        return (self.friction,)
-
-    @checked
-    def gains(self, robot: "Robot") -> Values:
-        """kp (1/s^2), kd (1/s), ki (1/s^3) and limit, one per joint."""
-        model_of(self, robot)
-        limit = NO_LIMIT if self.limit is None else self.limit
-        given = {"kp": self.kp, "kd": self.kd, "ki": self.ki, "limit": limit}
-        return {name: per_joint(value, name, robot) for name, value in given.items()}
-
-    def start(self, arm: Arm, gains: SimpleNamespace, measured: Measured) -> Values:
+    def start(self, arm: Arm, sample: Sample) -> Values:
         """The integral of the error."""
         return {"integral": [0.0] * arm.n}
 
-    def step(
-        self,
-        arm: Arm,
-        gains: SimpleNamespace,
-        state: SimpleNamespace,
-        measured: Measured,
-        reference: Reference,
-        dt: Any,
-    ) -> tuple[Scalars, Values]:
+    def step(self, arm: Arm, sample: Sample) -> Step:
         """One sample."""
-        joints = range(arm.n)
-        e = [measured.q[i] - reference.q[i] for i in joints]
-        ed = [measured.qd[i] - reference.qd[i] for i in joints]
-        total = [state.integral[i] + dt * e[i] for i in joints]
+        joints, gains, before = range(arm.n), sample.gains, sample.state.integral
+        e, ed = sample.e, sample.ed
+        total = [before[i] + sample.dt * e[i] for i in joints]
         a = [
-            reference.qdd[i] - gains.kd[i] * ed[i] - gains.kp[i] * e[i] - gains.ki[i] * total[i]
+            sample.reference.qdd[i]
+            - gains.kd[i] * ed[i]
+            - gains.kp[i] * e[i]
+            - gains.ki[i] * total[i]
             for i in joints
         ]
-        rigid = arm.frictionless_torque(measured.q, measured.qd, a)
-        resist = friction_compensation(arm, self.friction, measured, reference)
-        wanted = [rigid[i] + resist[i] for i in joints]
+        rigid = arm.frictionless_torque(sample.q, sample.qd, a)
+        friction = friction_compensation(arm, self.friction, sample)
+        wanted = [rigid[i] + friction[i] for i in joints]
         tau = [clipped(arm, wanted[i], gains.limit[i]) for i in joints]
-        integral = [held(arm, wanted[i], tau[i], e[i], state.integral[i], total[i]) for i in joints]
+        integral = [held(arm, wanted[i], tau[i], e[i], before[i], total[i]) for i in joints]
         return tau, {"integral": integral}

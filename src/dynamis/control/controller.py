@@ -1,22 +1,23 @@
 """What every controller is: one step of a discrete law over any scalar, its state in plain sight.
 
-    torque, state = step(arm, gains, state, measured, reference, dt)
+    torque, state = step(arm, sample)
 
-The same step runs on floats (a Python loop), is compiled together with the arm and the integrator
+The step runs on floats (a Python loop), is compiled together with the arm and the integrator
 (`dy.simulate`), and is printed as C. It never branches on a value: it writes `arm.select`.
 """
 
+import inspect
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from .. import arguments
-from ..arguments import a_robot, check_fields, positive
+from ..arguments import a_robot, check_fields, checked, choice, passed_on, positive
 from ..compile.arm import Arm, over_symbols
 from ..compile.arrays import NUMPY, numbers
 from ..errors import OptionError, ShapeError, shown
@@ -27,14 +28,7 @@ if TYPE_CHECKING:
 
 Scalars = Sequence[Any]
 Values = Mapping[str, list[Any]]  # names to lists of scalars
-
-
-class Measured(NamedTuple):
-    """What the sensors say at one sample: time, positions, velocities."""
-
-    t: Any
-    q: Scalars
-    qd: Scalars
+Step = tuple[Scalars, Values]  # one number per joint, and the state after it
 
 
 class Reference(NamedTuple):
@@ -45,49 +39,112 @@ class Reference(NamedTuple):
     qdd: Scalars
 
 
-class Controller(ABC):
-    """A discrete control law of n joints; subclasses are frozen dataclasses.
+class Sample(NamedTuple):
+    """Everything a law knows at one sample: vectors are lists of scalars, one per joint.
 
-    Control errors are e = q - q_d. `model` is the robot the law computes with (None: the robot it
-    drives); `sample_time` is its own (None: every step of the simulation).
+    `t`, `q` and `qd` are measured; `gains` are the numbers of `gains(robot)` and `state` what the
+    step before left, both by name; `dt` is the sample time. `tau`, for observers, is the mean
+    torque that acted since the sample before. `start` has no state, reference, dt and tau yet.
     """
 
-    needs_reference: ClassVar[bool] = True
+    t: Any
+    q: Scalars
+    qd: Scalars
+    gains: SimpleNamespace
+    state: SimpleNamespace = SimpleNamespace()
+    reference: Reference = Reference((), (), ())
+    dt: Any = None
+    tau: Scalars = ()
+
+    @property
+    def e(self) -> list[Any]:
+        """Control error q - q_d."""
+        return [a - b for a, b in zip(self.q, self.reference.q, strict=True)]
+
+    @property
+    def ed(self) -> list[Any]:
+        """Its rate qd - qd_d."""
+        return [a - b for a, b in zip(self.qd, self.reference.qd, strict=True)]
+
+
+class Block(ABC):
+    """A part of a control computer: a frozen dataclass of numbers, words and a model.
+
+    `model` is the robot it computes with (None: the robot it drives); `sample_time` is its own
+    (None: every step of the simulation).
+    """
+
+    GAINS: ClassVar[tuple[str, ...]] = ()  # fields that are one number or one per joint
+    CHOICES: ClassVar[Mapping[str, Iterable[str]]] = {}  # fields that are words, and which
     model: "Robot | None"
     sample_time: float | None
 
-    @abstractmethod
+    @checked
     def gains(self, robot: "Robot") -> Values:
-        """The numbers the law computes with, by name, each a list; changing them compiles nothing.
+        """The numbers it computes with, by name, each a list; changing them compiles nothing.
 
-        Scalars given by the user are repeated to n here, wrong lengths refused.
+        Those that GAINS names, one per joint; wrong lengths are refused, and a `limit` of None is
+        none.
         """
+        model_of(self, robot)
+        given = {name: getattr(self, name) for name in self.GAINS}
+        if "limit" in given and given["limit"] is None:
+            given["limit"] = NO_LIMIT
+        return {name: per_joint(value, name, robot) for name, value in given.items()}
 
-    def start(self, arm: Arm, gains: SimpleNamespace, measured: Measured) -> Values:
+    def start(self, arm: Arm, sample: Sample) -> Values:
         """The state before the first step, by name, each a list of scalars."""
         return {}
 
     @abstractmethod
-    def step(
-        self,
-        arm: Arm,
-        gains: SimpleNamespace,
-        state: SimpleNamespace,
-        measured: Measured,
-        reference: Reference,
-        dt: Any,
-    ) -> tuple[Scalars, Values]:
-        """Joint torques for this sample, and the state after it (the names `start` gave)."""
+    def step(self, arm: Arm, sample: Sample) -> Step:
+        """What it gives at this sample, one per joint; the state after it, as `start` named it."""
+
+    def _check(self) -> None:
+        """Fields held to their annotations and choices, the sample time above zero."""
+        check_fields(self)
+        for name, known in self.CHOICES.items():
+            choice(getattr(self, name), name, known)
+        if self.sample_time is not None:
+            positive(self.sample_time, "sample_time", "seconds")
+
+    @classmethod
+    def _designed(
+        cls,
+        options: Mapping[str, Any],
+        bandwidth: Any,
+        damping: Any,
+        inertia: np.ndarray | None = None,
+        integral: bool = False,
+        names: Sequence[str] = ("kp", "kd", "ki"),
+    ) -> Self:
+        """With poles at `bandwidth`, two or three with integral; `options` are other fields.
+
+        With `inertia` the gains are torques, else accelerations.
+        """
+        check_sampling(bandwidth, options.get("sample_time"))
+        poles = third_order if integral else second_order
+        gains: Iterable[Any] = poles(bandwidth, damping)
+        if inertia is not None:
+            gains = for_inertia(tuple(gains), inertia)
+        given = dict(zip(names, gains, strict=False))
+        return cls(**given, **passed_on(options, cls, *given))
 
     @property
     def options(self) -> tuple[Any, ...]:
         """What besides the model decides the code of a law of this package: words, not gains."""
-        return ()
+        return tuple(getattr(self, name) for name in self.CHOICES)
 
     @property
-    def key(self) -> str:
-        """Text that tells apart laws of this package whose code differs."""
+    def key(self) -> str | None:
+        """Text that tells apart laws of this package whose code differs; None: no text does."""
         return f"{type(self).__module__}.{type(self).__qualname__}{self.options!r}"
+
+
+class Controller(Block):
+    """A discrete control law of n joints; `step` gives the torques. Errors are e = q - q_d."""
+
+    needs_reference: ClassVar[bool] = True
 
 
 def _written_in(function: Any, file: str | None) -> bool:
@@ -123,21 +180,40 @@ def intact(block: Any) -> bool:
     return set(vars(block)) <= {field.name for field in fields(block)}
 
 
-def begun(block: Any, arm: Arm, gains: SimpleNamespace, measured: Measured) -> dict[str, list]:
+ARGUMENTS = 3  # self, arm, sample
+
+
+def check_signatures(block: Any) -> None:
+    """Refuse a block whose `start` or `step` does not take (arm, sample), with what to write."""
+    for name in ("start", "step"):
+        method = getattr(block, name)
+        code = getattr(getattr(method, "__func__", None), "__code__", None)
+        if code is not None and code.co_argcount == ARGUMENTS:
+            continue
+        signature = inspect.signature(method)
+        try:
+            signature.bind("arm", "sample")
+        except TypeError:
+            raise OptionError(
+                f"{type(block).__name__}.{name} takes {signature}, expected (arm, sample)",
+                f"write def {name}(self, arm, sample): sample.gains, .state, .t, .q, .qd, "
+                ".reference, .dt hold what the single arguments held",
+            ) from None
+
+
+def begun(block: Any, arm: Arm, sample: Sample) -> dict[str, list]:
     """The state a block starts from, as lists by name."""
     name = f"{type(block).__name__}.start"
-    found = _asked(block.start, name, arm, gains, measured)
+    found = _asked(block.start, name, arm, sample)
     if not isinstance(found, Mapping):
         raise OptionError(f"{name} returned {shown(found)}, expected lists by name")
     return {str(k): _listed(v, f"{k!r} of {name}") for k, v in found.items()}
 
 
-def stepped(
-    block: Any, arm: Arm, gains: SimpleNamespace, state: SimpleNamespace, *rest: Any
-) -> tuple[list[Any], dict[str, list[Any]]]:
+def stepped(block: Any, arm: Arm, sample: Sample) -> tuple[list[Any], dict[str, list[Any]]]:
     """One sample of a block: n torques and the state after it, under the names it had before."""
     name = f"{type(block).__name__}.step"
-    found = _asked(block.step, name, arm, gains, state, *rest)
+    found = _asked(block.step, name, arm, sample)
     if not isinstance(found, (tuple, list)) or len(found) != 2:
         raise OptionError(f"{name} returned {shown(found)}, expected (torques, state)")
     tau, after = _listed(found[0], f"the torques of {name}"), found[1]
@@ -146,7 +222,7 @@ def stepped(
     if not isinstance(after, Mapping):
         raise OptionError(f"{name} returned the state {shown(after)}, expected lists by name")
     lists = {str(k): _listed(v, f"{k!r} of {name}") for k, v in after.items()}
-    sizes = {k: len(v) for k, v in vars(state).items()}
+    sizes = {k: len(v) for k, v in vars(sample.state).items()}
     if {k: len(v) for k, v in lists.items()} != sizes:
         given = {k: len(v) for k, v in lists.items()}
         raise ShapeError(
@@ -156,10 +232,10 @@ def stepped(
     return tau, lists
 
 
-def _asked(method: Any, name: str, arm: Arm, *rest: Any) -> Any:
+def _asked(method: Any, name: str, arm: Arm, sample: Sample) -> Any:
     if arm.fn is MATH or arm.fn is NUMPY:
-        return method(arm, *rest)
-    return over_symbols(method, name, arm, *rest)
+        return method(arm, sample)
+    return over_symbols(method, name, arm, sample)
 
 
 def _listed(value: Any, what: str) -> list[Any]:
@@ -174,6 +250,8 @@ def per_joint(
 ) -> list[float]:
     """A gain for every joint from one number or n of them (or `size`, for a task)."""
     n = robot.n if size is None else size
+    if type(value) is float and value >= (-np.inf if lowest is None else lowest):
+        return [value] * n  # most gains
     of = f", one per joint of robot {robot.name!r}" if size is None else ""
     expected = f"expected one number or {n}{of}"
     given = numbers(value, name, expected)
@@ -185,16 +263,6 @@ def per_joint(
             least = "" if lowest is None else f" at least {lowest:g}"
             raise OptionError(f"{name} is {shown(value)}, expected numbers{least}")
     return found
-
-
-# what every block of control checks about the options it was given
-
-
-def check_block(block: Any) -> None:
-    """The fields of a block held to their annotations, its sample time above zero."""
-    check_fields(block)
-    if block.sample_time is not None:
-        positive(block.sample_time, "sample_time", "seconds")
 
 
 def model_of(block: Any, robot: "Robot") -> "Robot":
@@ -234,13 +302,11 @@ def held(arm: Arm, wanted: Any, given: Any, e: Any, before: Any, after: Any) -> 
 FRICTION = ("desired", "measured", "none")
 
 
-def friction_compensation(
-    arm: Arm, choice: str, measured: Measured, reference: Reference
-) -> Scalars:
+def friction_compensation(arm: Arm, where: str, sample: Sample) -> Scalars:
     """Friction torque, offset included, at the chosen velocity; zero for "none"."""
-    if choice == "none":
+    if where == "none":
         return [0.0] * arm.n
-    return arm.friction_torque(reference.qd if choice == "desired" else measured.qd)
+    return arm.friction_torque(sample.reference.qd if where == "desired" else sample.qd)
 
 
 # Gains from a bandwidth w and a damping ratio: the poles of the error where they are wanted.

@@ -1,27 +1,11 @@
 """Inverse dynamics along the reference, and a PD around it."""
 
 from dataclasses import dataclass
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from ..arguments import checked, choice, passed_on
+from ..arguments import checked
 from ..compile.arm import Arm
-from .controller import (
-    FRICTION,
-    Controller,
-    Measured,
-    Reference,
-    Scalars,
-    Values,
-    check_block,
-    check_sampling,
-    for_inertia,
-    friction_compensation,
-    joint_inertia,
-    model_of,
-    per_joint,
-    second_order,
-)
+from .controller import FRICTION, Controller, Sample, Step, friction_compensation, joint_inertia
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -40,10 +24,11 @@ class FeedForward(Controller):
     model: "Robot | None" = None
     friction: str = "desired"
     sample_time: float | None = None
+    GAINS = ("kp", "kd")
+    CHOICES = {"friction": FRICTION}  # noqa: RUF012
 
     def __post_init__(self) -> None:
-        check_block(self)
-        choice(self.friction, "friction", FRICTION)
+        self._check()
 
     @classmethod
     @checked
@@ -51,36 +36,14 @@ class FeedForward(Controller):
         cls, robot: "Robot", bandwidth: Any, damping: Any = 1.0, q: Any = None, **options: Any
     ) -> "FeedForward":
         """Gains for the inertia each joint sees at q (zero if not given)."""
-        check_sampling(bandwidth, options.get("sample_time"))
-        kp, kd = for_inertia(second_order(bandwidth, damping), joint_inertia(robot, q))
-        return cls(kp=kp, kd=kd, **passed_on(options, cls, "kp", "kd"))
+        return cls._designed(options, bandwidth, damping, joint_inertia(robot, q))
 
-    @property
-    def options(self) -> tuple[Any, ...]:
-        """Where friction is taken."""
-        return (self.friction,)
-
-    @checked
-    def gains(self, robot: "Robot") -> Values:
-        """kp and kd, one per joint."""
-        model_of(self, robot)
-        given = {"kp": self.kp, "kd": self.kd}
-        return {name: per_joint(value, name, robot) for name, value in given.items()}
-
-    def step(
-        self,
-        arm: Arm,
-        gains: SimpleNamespace,
-        state: SimpleNamespace,
-        measured: Measured,
-        reference: Reference,
-        dt: Any,
-    ) -> tuple[Scalars, Values]:
+    def step(self, arm: Arm, sample: Sample) -> Step:
         """One sample."""
-        rigid = arm.frictionless_torque(reference.q, reference.qd, reference.qdd)
-        resist = friction_compensation(arm, self.friction, measured, reference)
-        tau = []
-        for i in range(arm.n):
-            e, ed = measured.q[i] - reference.q[i], measured.qd[i] - reference.qd[i]
-            tau.append(rigid[i] + resist[i] - gains.kp[i] * e - gains.kd[i] * ed)
+        gains, e, ed = sample.gains, sample.e, sample.ed
+        rigid = arm.frictionless_torque(*sample.reference)
+        friction = friction_compensation(arm, self.friction, sample)
+        tau = [
+            rigid[i] + friction[i] - gains.kp[i] * e[i] - gains.kd[i] * ed[i] for i in range(arm.n)
+        ]
         return tau, {}

@@ -1,30 +1,23 @@
 """Impedance: the tool as a mass on a spring and a damper."""
 
 from dataclasses import dataclass
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arguments import checked, choice, passed_on
+from ..arguments import checked, passed_on
 from ..compile.arm import Arm
 from ..dynamics.linear_solve import factor, substitute
 from ..errors import OptionError
 from .controller import (
     FRICTION,
     Controller,
-    Measured,
-    Reference,
+    Sample,
     Scalars,
+    Step,
     Values,
-    check_block,
-    check_sampling,
-    for_inertia,
     friction_compensation,
-    model_of,
     one_position,
-    per_joint,
-    second_order,
 )
 from .task import (
     Deviation,
@@ -33,7 +26,7 @@ from .task import (
     gram,
     null_motion,
     product,
-    singular_damping,
+    task_gains,
     task_rows,
     transposed_product,
 )
@@ -65,10 +58,10 @@ class Impedance(Controller):
     null_damping: Any = 10.0
     null_stiffness: Any = 0.0
     sample_time: float | None = None
+    CHOICES = {"friction": FRICTION}  # noqa: RUF012
 
     def __post_init__(self) -> None:
-        check_block(self)
-        choice(self.friction, "friction", FRICTION)
+        self._check()
         object.__setattr__(self, "task", check_task(self.task))
         if self.damping is not None and self.damping_ratio is not None:
             raise OptionError(
@@ -82,15 +75,14 @@ class Impedance(Controller):
         cls, robot: "Robot", bandwidth: Any, damping: Any = 1.0, q: Any = None, **options: Any
     ) -> "Impedance":
         """K and D for the inertia the tool has along each row at q (zero if not given)."""
-        check_sampling(bandwidth, options.get("sample_time"))
         law = cls(stiffness=0.0, **passed_on(options, cls, "stiffness"))
         q = one_position(robot, q)
         J = robot.jacobian(q)[task_rows(robot, law.task)]
         mobility = J @ np.linalg.solve(robot.mass_matrix(q), J.T)
         damped = mobility + law.singular_damping**2 * np.eye(len(J))
         inertia = np.diagonal(np.linalg.inv(damped))
-        K, D = for_inertia(second_order(bandwidth, damping), inertia)
-        return cls(stiffness=K, damping=D, **passed_on(options, cls, "stiffness", "damping"))
+        names = ("stiffness", "damping")
+        return cls._designed(options, bandwidth, damping, inertia, names=names)
 
     @property
     def options(self) -> tuple[Any, ...]:
@@ -99,43 +91,27 @@ class Impedance(Controller):
 
     @checked
     def gains(self, robot: "Robot") -> Values:
-        """Stiffness, damping or its ratio, one per row of the task; and as `TaskSpace`."""
-        model_of(self, robot)
-        rows = task_rows(robot, self.task)
+        """Stiffness, damping or its ratio, one per row of the task; and as `task_gains`."""
         ratio = 1.0 if self.damping_ratio is None else self.damping_ratio
         damping = {"damping_ratio": ratio} if self.damping is None else {"damping": self.damping}
-        given = {"stiffness": self.stiffness, **damping}
-        return {
-            **{k: per_joint(value, k, robot, size=len(rows)) for k, value in given.items()},
-            "singular_damping": singular_damping(self.singular_damping, robot, rows),
-            "null_damping": per_joint(self.null_damping, "null_damping", robot),
-            "null_stiffness": per_joint(self.null_stiffness, "null_stiffness", robot),
-        }
+        return task_gains(self, robot, {"stiffness": self.stiffness, **damping})
 
-    def step(
-        self,
-        arm: Arm,
-        gains: SimpleNamespace,
-        state: SimpleNamespace,
-        measured: Measured,
-        reference: Reference,
-        dt: Any,
-    ) -> tuple[Scalars, Values]:
+    def step(self, arm: Arm, sample: Sample) -> Step:
         """One sample."""
-        tool = deviation(arm, task_rows(arm, self.task), measured, reference)
-        v = null_motion(gains, measured, reference)
+        gains, v = sample.gains, null_motion(sample)
+        tool = deviation(arm, task_rows(arm, self.task), sample)
         Jv = product(tool.J, v)
-        mobility = factor(_mobility(arm, measured, tool, gains.singular_damping[0]), arm.fn)
+        mobility = factor(_mobility(arm, sample, tool), arm.fn)
         rows = range(len(tool.e))
         inertial = substitute(*mobility, [tool.xdd_d[i] - tool.bias[i] - Jv[i] for i in rows])
         D = self._damping(arm, gains, mobility)
         force = [inertial[i] - D[i] * tool.ed[i] - gains.stiffness[i] * tool.e[i] for i in rows]
-        rigid = arm.frictionless_torque(measured.q, measured.qd, v)
-        resist = friction_compensation(arm, self.friction, measured, reference)
+        rigid = arm.frictionless_torque(sample.q, sample.qd, v)
+        friction = friction_compensation(arm, self.friction, sample)
         push = transposed_product(tool.J, force)
-        return [rigid[i] + resist[i] + push[i] for i in range(arm.n)], {}
+        return [rigid[i] + friction[i] + push[i] for i in range(arm.n)], {}
 
-    def _damping(self, arm: Arm, gains: SimpleNamespace, mobility: tuple[Any, Any]) -> Scalars:
+    def _damping(self, arm: Arm, gains: Any, mobility: tuple[Any, Any]) -> Scalars:
         if self.damping is not None:
             return gains.damping
         D = []
@@ -145,7 +121,8 @@ class Impedance(Controller):
         return D
 
 
-def _mobility(arm: Arm, measured: Measured, tool: Deviation, damping: Any) -> list[list[Any]]:
+def _mobility(arm: Arm, sample: Sample, tool: Deviation) -> list[list[Any]]:
     """J M^-1 J^T + damping^2 E = Lambda^-1"""
-    M = factor(arm.mass_matrix(measured.q), arm.fn)
-    return gram(tool.J, [substitute(*M, row) for row in tool.J], damping)
+    M = factor(arm.mass_matrix(sample.q), arm.fn)
+    columns = [substitute(*M, row) for row in tool.J]
+    return gram(tool.J, columns, sample.gains.singular_damping[0])

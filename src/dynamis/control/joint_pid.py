@@ -1,29 +1,11 @@
 """One PID per joint."""
 
 from dataclasses import dataclass
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from ..arguments import checked, choice, passed_on
+from ..arguments import checked
 from ..compile.arm import Arm
-from .controller import (
-    NO_LIMIT,
-    Controller,
-    Measured,
-    Reference,
-    Scalars,
-    Values,
-    check_block,
-    check_sampling,
-    clipped,
-    for_inertia,
-    held,
-    joint_inertia,
-    model_of,
-    per_joint,
-    second_order,
-    third_order,
-)
+from .controller import Controller, Sample, Step, Values, clipped, held, joint_inertia
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -48,10 +30,11 @@ class JointPID(Controller):
     derivative: str = "measurement"
     model: "Robot | None" = None
     sample_time: float | None = None
+    GAINS = ("kp", "ki", "kd", "limit")
+    CHOICES = {"derivative": DERIVATIVES}  # noqa: RUF012
 
     def __post_init__(self) -> None:
-        check_block(self)
-        choice(self.derivative, "derivative", DERIVATIVES)
+        self._check()
 
     @classmethod
     @checked
@@ -68,51 +51,26 @@ class JointPID(Controller):
 
         What the other joints do is a disturbance to such a loop: the poles hold near q, at rest.
         """
-        check_sampling(bandwidth, options.get("sample_time"))
-        inertia = joint_inertia(robot, q)
-        if integral:
-            kp, kd, ki = for_inertia(third_order(bandwidth, damping), inertia)
-            return cls(kp=kp, ki=ki, kd=kd, **passed_on(options, cls, "kp", "ki", "kd"))
-        kp, kd = for_inertia(second_order(bandwidth, damping), inertia)
-        return cls(kp=kp, kd=kd, **passed_on(options, cls, "kp", "kd"))
+        return cls._designed(options, bandwidth, damping, joint_inertia(robot, q), integral)
 
     @property
     def options(self) -> tuple[Any, ...]:
         """Structure."""
         return self.gravity, self.derivative
 
-    @checked
-    def gains(self, robot: "Robot") -> Values:
-        """kp, ki, kd and limit, one per joint."""
-        model_of(self, robot)
-        limit = NO_LIMIT if self.limit is None else self.limit
-        given = {"kp": self.kp, "ki": self.ki, "kd": self.kd, "limit": limit}
-        return {name: per_joint(value, name, robot) for name, value in given.items()}
-
-    def start(self, arm: Arm, gains: SimpleNamespace, measured: Measured) -> Values:
+    def start(self, arm: Arm, sample: Sample) -> Values:
         """The integral of the error."""
         return {"integral": [0.0] * arm.n}
 
-    def step(
-        self,
-        arm: Arm,
-        gains: SimpleNamespace,
-        state: SimpleNamespace,
-        measured: Measured,
-        reference: Reference,
-        dt: Any,
-    ) -> tuple[Scalars, Values]:
+    def step(self, arm: Arm, sample: Sample) -> Step:
         """One sample."""
-        g = arm.gravity_torque(measured.q) if self.gravity else [0.0] * arm.n
+        gains, joints = sample.gains, range(arm.n)
+        g = arm.gravity_torque(sample.q) if self.gravity else [0.0] * arm.n
+        rate = sample.ed if self.derivative == "error" else sample.qd
         tau, integral = [], []
-        for i in range(arm.n):
-            e = measured.q[i] - reference.q[i]
-            rate = measured.qd[i]
-            if self.derivative == "error":
-                rate = rate - reference.qd[i]
-            total = state.integral[i] + dt * e
-            wanted = -gains.kp[i] * e - gains.ki[i] * total - gains.kd[i] * rate + g[i]
-            given = clipped(arm, wanted, gains.limit[i])
-            integral.append(held(arm, wanted, given, e, state.integral[i], total))
-            tau.append(given)
+        for i, e, before in zip(joints, sample.e, sample.state.integral, strict=True):
+            total = before + sample.dt * e
+            wanted = -gains.kp[i] * e - gains.ki[i] * total - gains.kd[i] * rate[i] + g[i]
+            tau.append(clipped(arm, wanted, gains.limit[i]))
+            integral.append(held(arm, wanted, tau[i], e, before, total))
         return tau, {"integral": integral}

@@ -1,4 +1,4 @@
-"""A controller that runs sample by sample on plain numbers, for a loop of one's own."""
+"""A control computer that runs sample by sample on plain numbers, for a loop of one's own."""
 
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arguments import checked, positive
-from ..compile.arm import arm_of
 from ..compile.arrays import as_batch, numbers
 from ..errors import ShapeError
 from ..spatial.functions import MATH
-from .controller import Controller, Measured, Reference, begun, stepped
+from .computer import ControlComputer
+from .controller import Controller, Reference
+from .sensors import Sensors
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -28,38 +29,35 @@ class ControlLoop:
         time = controller.sample_time if sample_time is None else sample_time
         self.sample_time = positive(time, "sample_time", "seconds")
         self.controller, self.robot = controller, robot
-        self.arm = arm_of((controller.model or robot).model, MATH)
-        self.gains = SimpleNamespace(**controller.gains(robot))
-        self.state: dict[str, list[Any]] | None = None
+        self._computer = ControlComputer(robot, controller, None, Sensors(), True)
+        self._numbers = self._computer.constants
+        self._state: SimpleNamespace | None = None
 
     def reset(self) -> None:
         """Forget the state: the next step starts anew."""
-        self.state = None
+        self._state = None
 
     @checked
     def step(
         self, t: float, q: Any, qd: Any, q_d: Any = None, qd_d: Any = None, qdd_d: Any = None
     ) -> np.ndarray:
         """Joint torques, (n,); a reference that is not given is q as measured, at rest."""
-        measured = Measured(float(t), self._vector(q, "q"), self._vector(qd, "qd"))
-        rest = [0.0] * self.robot.n
+        place, speed = self._vector(q, "q"), self._vector(qd, "qd")
+        rest, dt = [0.0] * self.robot.n, self.sample_time
         reference = Reference(
-            measured.q if q_d is None else self._vector(q_d, "q_d"),
+            place if q_d is None else self._vector(q_d, "q_d"),
             rest if qd_d is None else self._vector(qd_d, "qd_d"),
             rest if qdd_d is None else self._vector(qdd_d, "qdd_d"),
         )
-        if self.state is None:
-            self.state = begun(self.controller, self.arm, self.gains, measured)
-        tau, self.state = stepped(
-            self.controller,
-            self.arm,
-            self.gains,
-            SimpleNamespace(**self.state),
-            measured,
-            reference,
-            self.sample_time,
+        if self._state is None:
+            begun = self._computer.start(place, speed, dt, self._numbers, MATH)
+            self._state = SimpleNamespace(**begun)
+        self._state.q, self._state.qd = place, speed
+        self._state = self._computer.step(
+            self._state, float(t), reference, rest, self._numbers, dt, MATH
         )
-        return numbers(tau, f"{type(self.controller).__name__}.step", "expected torques")
+        name = f"{type(self.controller).__name__}.step"
+        return numbers(self._state.command, name, "expected torques")
 
     def _vector(self, value: Any, name: str) -> list[float]:
         found = as_batch(value, name, (self.robot.n,), f"robot {self.robot.name!r}")

@@ -1,15 +1,14 @@
 """External torque from the momentum, without acceleration or force sensors (De Luca 2003)."""
 
 from dataclasses import dataclass
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arguments import checked, choice
+from ..arguments import checked
 from ..compile.arm import Arm
 from ..errors import OptionError
-from .controller import Measured, Scalars, Values, check_block, model_of, per_joint
+from .controller import Block, Sample, Step, Values, friction_compensation, model_of
 from .task import transposed_product
 
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ FRICTION = ("measured", "none")
 
 
 @dataclass(frozen=True)
-class MomentumObserver:
+class MomentumObserver(Block):
     """r = K (p - p0 - integral of (tau + C^T qd - g - friction + r)), with p = M qd.
 
     So r' = K (tau_ext - r), where tau_ext is what acts on the joints besides the motors:
@@ -37,52 +36,35 @@ class MomentumObserver:
     model: "Robot | None" = None
     friction: str = "measured"
     sample_time: float | None = None
+    GAINS = ("gain",)
+    CHOICES = {"friction": FRICTION}  # noqa: RUF012
 
     def __post_init__(self) -> None:
-        check_block(self)
-        choice(self.friction, "friction", FRICTION)
-
-    @property
-    def options(self) -> tuple[Any, ...]:
-        """Whether friction is known."""
-        return (self.friction,)
-
-    @property
-    def key(self) -> str:
-        """Text that tells apart observers whose code differs."""
-        return f"{type(self).__module__}.{type(self).__qualname__}{self.options!r}"
+        self._check()
 
     @checked
     def gains(self, robot: "Robot") -> Values:
         """gain, one per joint, above 0."""
-        model_of(self, robot)
-        gain = per_joint(self.gain, "gain", robot)
-        if 0.0 in gain:
+        found = super().gains(robot)
+        if 0.0 in found["gain"]:
             raise OptionError(f"gain is {self.gain!r}, expected numbers above 0 (1/s)")
-        return {"gain": gain}
+        return found
 
-    def start(self, arm: Arm, gains: SimpleNamespace, measured: Measured) -> Values:
+    def start(self, arm: Arm, sample: Sample) -> Values:
         """Nothing seen yet: the first step only notes the momentum and the bias."""
         rest = [0.0] * arm.n
         return {"estimate": rest, "momentum": rest, "bias": rest, "seen": [0.0]}
 
-    def step(
-        self,
-        arm: Arm,
-        gains: SimpleNamespace,
-        state: SimpleNamespace,
-        measured: Measured,
-        tau: Scalars,
-        dt: Any,
-    ) -> tuple[Scalars, Values]:
+    def step(self, arm: Arm, sample: Sample) -> Step:
         """The estimate at this sample; `tau` acted since the last one, dt ago."""
-        momentum = list(arm.mass_times(measured.q, measured.qd))
-        bias = self._bias(arm, measured)
+        state, dt, tau = sample.state, sample.dt, sample.tau
+        momentum = list(arm.mass_times(sample.q, sample.qd))
+        bias = self._bias(arm, sample)
         estimate = []
         for i in range(arm.n):
             known = tau[i] + 0.5 * (bias[i] + state.bias[i])
             external = (momentum[i] - state.momentum[i]) / dt - known
-            share = state.seen[0] * (1.0 - arm.exp(-gains.gain[i] * dt))
+            share = state.seen[0] * (1.0 - arm.exp(-sample.gains.gain[i] * dt))
             estimate.append(state.estimate[i] + share * (external - state.estimate[i]))
         after = {"estimate": estimate, "momentum": momentum, "bias": bias, "seen": [1.0]}
         return estimate, after
@@ -98,11 +80,10 @@ class MomentumObserver:
         sides = [model.friction_torque(v) - rest for v in (slow, -slow)]
         return np.sort(np.array(sides), axis=0)
 
-    def _bias(self, arm: Arm, measured: Measured) -> list[Any]:
+    def _bias(self, arm: Arm, sample: Sample) -> list[Any]:
         """C^T qd - g - friction"""
-        C = arm.coriolis_matrix(measured.q, measured.qd)
-        turned = transposed_product(C, measured.qd)
-        g = arm.gravity_torque(measured.q)
-        none = [0.0] * arm.n
-        resist = none if self.friction == "none" else arm.friction_torque(measured.qd)
-        return [turned[i] - g[i] - resist[i] for i in range(arm.n)]
+        C = arm.coriolis_matrix(sample.q, sample.qd)
+        turned = transposed_product(C, sample.qd)
+        g = arm.gravity_torque(sample.q)
+        friction = friction_compensation(arm, self.friction, sample)
+        return [turned[i] - g[i] - friction[i] for i in range(arm.n)]

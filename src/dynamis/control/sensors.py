@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..arguments import SEEDS, checked, is_word, positive, whole
 from ..compile.arrays import numbers
 from ..errors import OptionError, did_you_mean, shown
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
     from ..robot import Robot
 
 VELOCITIES = ("exact", "difference")
+POSITIONS, TORQUES = 1, 2  # streams of noise
+BLOCK = 4  # numbers that one count of Philox gives
 
 
 @strict
@@ -25,7 +29,8 @@ class Sensors:
     `encoder` is the smallest step of position (rad or m per count, one or one per joint); velocity
     comes from differences of counts per sample, low-passed at `velocity_filter` Hz, or is exact
     (the default without an encoder). `torque_noise` is the standard deviation of the torque that
-    is logged, `position_noise` of the positions before they are counted.
+    is logged, `position_noise` of the positions before they are counted. `seed`, sample, arm and
+    joint decide it: every arm of an ensemble has noise of its own, the first that of an arm alone.
     """
 
     encoder: Any = None
@@ -58,6 +63,25 @@ class Sensors:
     def noisy(self) -> bool:
         """Whether positions carry noise."""
         return bool((numbers(self.position_noise, "position_noise", "expected numbers") != 0).any())
+
+    def noise(self, stream: int, first: int, count: int, arm: int, n: int) -> np.ndarray:
+        """Noise of `count` samples from `first` on, (count, n), of positions or torques.
+
+        Philox counted by (sample, arm, stream) under the key `seed`, two numbers to a joint, made
+        normal by Box and Muller: nothing but seed, sample, arm and joint decides a number.
+        """
+        names = {POSITIONS: "position_noise", TORQUES: "torque_noise"}
+        deviation = numbers(getattr(self, names[stream]), names[stream], "expected numbers")
+        blocks = -(-2 * n // BLOCK)
+        key = [self.seed % 2**64, self.seed >> 64]
+        start = np.array([first * blocks, arm, stream, 0], dtype=np.uint64)
+        raw = np.random.Philox(counter=start, key=np.array(key, dtype=np.uint64)).random_raw(
+            count * blocks * BLOCK
+        )
+        uniform = ((raw >> np.uint64(11)) + 1.0) * 2.0**-53  # above 0, up to 1
+        pairs = uniform.reshape(count, -1)[:, : 2 * n].reshape(count, n, 2)
+        radius = np.sqrt(-2.0 * np.log(pairs[..., 0]))
+        return deviation * (radius * np.cos(2.0 * np.pi * pairs[..., 1]))
 
     @property
     def key(self) -> str:

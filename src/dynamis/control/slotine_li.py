@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,11 +19,10 @@ from ..spatial.functions import Functions
 from .controller import (
     NO_LIMIT,
     Controller,
-    Measured,
-    Reference,
+    Sample,
     Scalars,
+    Step,
     Values,
-    check_block,
     check_sampling,
     for_inertia,
     joint_inertia,
@@ -111,12 +109,10 @@ def _start(robot: "Robot", start_from: Any) -> list[float]:
 # bring its noise and a limit cycle.
 
 
-def reference_regressor(
-    arm: Arm, measured: Measured, qd_r: Scalars, qdd_r: Scalars, smoothing: Any
-) -> list[list[Any]]:
+def reference_regressor(arm: Arm, sample: Sample, qd_r: Scalars, qdd_r: Scalars) -> list[list[Any]]:
     """Y, (n, p), columns as the parameters of the model."""
-    chain = arm.chain
-    Y = [list(row) for row in arm.regressor(measured.q, measured.qd, qdd_r, qd_r)]
+    chain, smoothing = arm.chain, sample.gains.smoothing[0]
+    Y = [list(row) for row in arm.regressor(sample.q, sample.qd, qdd_r, qd_r)]
     for column, tree in _friction_columns(chain, coupling.rates(chain, qd_r), smoothing, arm.fn):
         for row, value in zip(Y, coupling.torques(chain, tree), strict=True):
             row[column] = value
@@ -174,7 +170,7 @@ class SlotineLi(Controller):
     sample_time: float | None = None
 
     def __post_init__(self) -> None:
-        check_block(self)
+        self._check()
 
     @classmethod
     @checked
@@ -202,34 +198,25 @@ class SlotineLi(Controller):
             **adaptation_gains(model, self.adapt, self.adaptation, self.start_from),
         }
 
-    def start(self, arm: Arm, gains: SimpleNamespace, measured: Measured) -> Values:
+    def start(self, arm: Arm, sample: Sample) -> Values:
         """The parameters believed at first."""
-        return {"estimate": list(gains.initial)}
+        return {"estimate": list(sample.gains.initial)}
 
-    def step(
-        self,
-        arm: Arm,
-        gains: SimpleNamespace,
-        state: SimpleNamespace,
-        measured: Measured,
-        reference: Reference,
-        dt: Any,
-    ) -> tuple[Scalars, Values]:
+    def step(self, arm: Arm, sample: Sample) -> Step:
         """One sample."""
-        joints = range(arm.n)
-        e = [measured.q[i] - reference.q[i] for i in joints]
-        ed = [measured.qd[i] - reference.qd[i] for i in joints]
+        joints, gains, reference = range(arm.n), sample.gains, sample.reference
+        e, ed, before = sample.e, sample.ed, sample.state.estimate
         s = [ed[i] + gains.bandwidth[i] * e[i] for i in joints]
         qd_r = [reference.qd[i] - gains.bandwidth[i] * e[i] for i in joints]
         qdd_r = [reference.qdd[i] - gains.bandwidth[i] * ed[i] for i in joints]
-        Y = reference_regressor(arm, measured, qd_r, qdd_r, gains.smoothing[0])
-        known = product(Y, state.estimate)
+        Y = reference_regressor(arm, sample, qd_r, qdd_r)
+        known = product(Y, before)
         tau = [known[i] - gains.kd[i] * s[i] for i in joints]
         slope = transposed_product(Y, s)
         estimate = [
-            arm.max(lowest, arm.min(a - dt * rate * d, highest))
+            arm.max(lowest, arm.min(a - sample.dt * rate * d, highest))
             for a, rate, d, lowest, highest in zip(
-                state.estimate, gains.rate, slope, gains.lowest, gains.highest, strict=True
+                before, gains.rate, slope, gains.lowest, gains.highest, strict=True
             )
         ]
         return tau, {"estimate": estimate}

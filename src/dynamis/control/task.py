@@ -9,14 +9,14 @@ two rotations, u sin(angle) of the turn from desired to actual (Luh, Walker, Pau
 again beyond a quarter turn, and vanishes at a half turn. All in base axes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..compile.arm import Arm
 from ..errors import OptionError
 from ..ik.target import task_mask
 from ..spatial.vectors import add, cross, scale
-from .controller import Measured, Reference, Scalars, per_joint
+from .controller import Sample, Scalars, model_of, per_joint
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -45,6 +45,18 @@ def check_task(task: Any) -> Any:
     return task if isinstance(task, str) else tuple(bool(x) for x in mask)
 
 
+def task_gains(law: Any, robot: "Robot", given: Mapping[str, Any]) -> dict[str, list[float]]:
+    """Those of the law, one per row of its task; damping of singular poses; those of v, (n,)."""
+    model_of(law, robot)
+    rows = task_rows(robot, law.task)
+    return {
+        **{name: per_joint(value, name, robot, size=len(rows)) for name, value in given.items()},
+        "singular_damping": singular_damping(law.singular_damping, robot, rows),
+        "null_damping": per_joint(law.null_damping, "null_damping", robot),
+        "null_stiffness": per_joint(law.null_stiffness, "null_stiffness", robot),
+    }
+
+
 def singular_damping(value: Any, robot: "Robot", rows: Sequence[int]) -> list[float]:
     """The damping as a gain; without it a task must not ask for more than the arm has."""
     numbers = per_joint(value, "singular_damping", robot, size=1)
@@ -57,13 +69,14 @@ def singular_damping(value: Any, robot: "Robot", rows: Sequence[int]) -> list[fl
     return numbers
 
 
-def deviation(arm: Arm, rows: Sequence[int], measured: Measured, reference: Reference) -> Deviation:
+def deviation(arm: Arm, rows: Sequence[int], sample: Sample) -> Deviation:
     """Where the tool is and how it moves, against where the reference has it."""
-    J, J_d = arm.jacobian(measured.q), arm.jacobian(reference.q)
-    bias = product(arm.jacobian_dot(measured.q, measured.qd), measured.qd)
+    q, qd, reference = sample.q, sample.qd, sample.reference
+    J, J_d = arm.jacobian(q), arm.jacobian(reference.q)
+    bias = product(arm.jacobian_dot(q, qd), qd)
     bias_d = product(arm.jacobian_dot(reference.q, reference.qd), reference.qd)
-    e = pose_error(arm.fk(measured.q), arm.fk(reference.q))
-    xd, xd_d = product(J, measured.qd), product(J_d, reference.qd)
+    e = pose_error(arm.fk(q), arm.fk(reference.q))
+    xd, xd_d = product(J, qd), product(J_d, reference.qd)
     xdd_d = product(J_d, reference.qdd)
     return Deviation(
         e=[e[i] for i in rows],
@@ -81,14 +94,11 @@ def pose_error(T: Scalars, T_d: Scalars) -> list[Any]:
     return [*p, *scale(0.5, add(*turns))]
 
 
-def null_motion(gains: Any, measured: Measured, reference: Reference) -> list[Any]:
+def null_motion(sample: Sample) -> list[Any]:
     """v = qdd_d - null_damping ed - null_stiffness e: what the joints do that no task row sees."""
-    pairs = zip(measured.q, measured.qd, reference.q, reference.qd, reference.qdd, strict=True)
-    kd, kp = gains.null_damping, gains.null_stiffness
-    return [
-        qdd_d - kd[i] * (qd - qd_d) - kp[i] * (q - q_d)
-        for i, (q, qd, q_d, qd_d, qdd_d) in enumerate(pairs)
-    ]
+    kd, kp = sample.gains.null_damping, sample.gains.null_stiffness
+    rows = enumerate(zip(sample.reference.qdd, sample.ed, sample.e, strict=True))
+    return [qdd_d - kd[i] * ed - kp[i] * e for i, (qdd_d, ed, e) in rows]
 
 
 def product(A: Sequence[Scalars], x: Scalars) -> list[Any]:

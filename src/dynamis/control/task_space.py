@@ -1,32 +1,18 @@
 """Inverse dynamics in the space of the tool."""
 
 from dataclasses import dataclass
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from ..arguments import checked, choice, passed_on
+from ..arguments import checked
 from ..compile.arm import Arm
-from .controller import (
-    FRICTION,
-    Controller,
-    Measured,
-    Reference,
-    Scalars,
-    Values,
-    check_block,
-    check_sampling,
-    friction_compensation,
-    model_of,
-    per_joint,
-    second_order,
-)
+from .controller import FRICTION, Controller, Sample, Step, Values, friction_compensation
 from .task import (
     check_task,
     deviation,
     gram,
     null_motion,
     product,
-    singular_damping,
+    task_gains,
     task_rows,
     transposed_product,
 )
@@ -57,19 +43,17 @@ class TaskSpace(Controller):
     null_damping: Any = 10.0
     null_stiffness: Any = 0.0
     sample_time: float | None = None
+    CHOICES = {"friction": FRICTION}  # noqa: RUF012
 
     def __post_init__(self) -> None:
-        check_block(self)
-        choice(self.friction, "friction", FRICTION)
+        self._check()
         object.__setattr__(self, "task", check_task(self.task))
 
     @classmethod
     @checked
     def from_bandwidth(cls, bandwidth: Any, damping: Any = 1.0, **options: Any) -> "TaskSpace":
         """Both poles of every row of the task at `bandwidth` (rad/s)."""
-        check_sampling(bandwidth, options.get("sample_time"))
-        kp, kd = second_order(bandwidth, damping)
-        return cls(kp=kp, kd=kd, **passed_on(options, cls, "kp", "kd"))
+        return cls._designed(options, bandwidth, damping)
 
     @property
     def options(self) -> tuple[Any, ...]:
@@ -78,29 +62,13 @@ class TaskSpace(Controller):
 
     @checked
     def gains(self, robot: "Robot") -> Values:
-        """kp and kd, one per row of the task; the damping at singularities; those of v, (n,)."""
-        model_of(self, robot)
-        rows = task_rows(robot, self.task)
-        return {
-            "kp": per_joint(self.kp, "kp", robot, size=len(rows)),
-            "kd": per_joint(self.kd, "kd", robot, size=len(rows)),
-            "singular_damping": singular_damping(self.singular_damping, robot, rows),
-            "null_damping": per_joint(self.null_damping, "null_damping", robot),
-            "null_stiffness": per_joint(self.null_stiffness, "null_stiffness", robot),
-        }
+        """kp and kd, one per row of the task; and as `task_gains`."""
+        return task_gains(self, robot, {"kp": self.kp, "kd": self.kd})
 
-    def step(
-        self,
-        arm: Arm,
-        gains: SimpleNamespace,
-        state: SimpleNamespace,
-        measured: Measured,
-        reference: Reference,
-        dt: Any,
-    ) -> tuple[Scalars, Values]:
+    def step(self, arm: Arm, sample: Sample) -> Step:
         """One sample."""
-        tool = deviation(arm, task_rows(arm, self.task), measured, reference)
-        v = null_motion(gains, measured, reference)
+        gains, v = sample.gains, null_motion(sample)
+        tool = deviation(arm, task_rows(arm, self.task), sample)
         Jv = product(tool.J, v)
         rest = []  # a - Jdot qd - J v: what J+ has to add to v
         for i, (e, ed) in enumerate(zip(tool.e, tool.ed, strict=True)):
@@ -109,6 +77,6 @@ class TaskSpace(Controller):
         weights = arm.solve(gram(tool.J, tool.J, gains.singular_damping[0]), rest)
         added = transposed_product(tool.J, weights)
         qdd = [a + b for a, b in zip(v, added, strict=True)]
-        rigid = arm.frictionless_torque(measured.q, measured.qd, qdd)
-        resist = friction_compensation(arm, self.friction, measured, reference)
-        return [a + b for a, b in zip(rigid, resist, strict=True)], {}
+        rigid = arm.frictionless_torque(sample.q, sample.qd, qdd)
+        friction = friction_compensation(arm, self.friction, sample)
+        return [a + b for a, b in zip(rigid, friction, strict=True)], {}

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 from ..lazy import later
 
 if TYPE_CHECKING:
+    from ..control.law import Law
     from .cost import controller_cost
     from .export import export_controller
     from .fmu.export import export_fmu
-    from .law import Law
     from .loop.plant import run_plant
 
 __all__ = ["Law", "controller_cost", "export_controller", "export_fmu", "run_plant"]
@@ -16,7 +16,7 @@ __all__ = ["Law", "controller_cost", "export_controller", "export_fmu", "run_pla
 __getattr__ = later(
     __name__,
     {
-        "Law": "law",
+        "Law": ".control.law",
         "controller_cost": "cost",
         "export_controller": "export",
         "export_fmu": "fmu.export",

@@ -15,7 +15,7 @@ from ..export.c_function import PRECISIONS, comment, identifier, intro, literal
 from ..spatial.functions import MATH
 
 if TYPE_CHECKING:
-    from .law import Law
+    from ..control.law import Law
 
 LONGEST_ROBOT = 16  # letters of its name
 TRIGS = ("libm", "own")
@@ -87,7 +87,7 @@ def source(law: "Law", notes: Sequence[str], dtype: str, trig: str) -> str:
 
 def _times(law: "Law") -> dict[str, Any]:
     """What takes the time of a long run to where single precision has its digits."""
-    from .law import LONGEST
+    from ..control.law import LONGEST
 
     trajectory, precision = law.reference, PRECISIONS["float64"]
     assert trajectory is not None

@@ -20,9 +20,9 @@ from .. import templates
 from ..arguments import checked, is_word, text
 from ..compile.arrays import checked_dtype
 from ..control.controller import Controller
+from ..control.law import Law
 from ..errors import FileError, OptionError, did_you_mean
 from .c_text import TRIGS, header, source, stem_of
-from .law import Law
 
 if TYPE_CHECKING:
     from ..robot import Robot

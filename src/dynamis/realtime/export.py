@@ -11,6 +11,7 @@ from .. import templates
 from ..arguments import checked, is_word
 from ..compile.arrays import checked_dtype
 from ..control.impedance import Impedance
+from ..control.law import LATCH, NO_LIMIT, Law
 from ..control.momentum_observer import MomentumObserver
 from ..control.single_joint import SingleJoint
 from ..errors import OptionError, did_you_mean
@@ -20,7 +21,6 @@ from ..export.export import UNIT, model_hash
 from ..files import write_folder
 from ..trajectory.trajectory import Trajectory
 from .c_text import TRIGS, cpp_header, header, plain, self_test, source, stem_of, tolerance, words
-from .law import LATCH, NO_LIMIT, Law
 from .loop import udp
 from .loop.posix_loop import HOLD, loop_source
 from .regenerate import again, fields, ingredients, options_of, spelt

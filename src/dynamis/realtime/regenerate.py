@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import control, templates
+from ..control.law import Law
 from ..export.c_function import remarks
 from ..model.formats.toml import toml_text
-from .law import Law
 from .reference_file import reference_text
 
 if TYPE_CHECKING:

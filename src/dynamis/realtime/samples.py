@@ -9,8 +9,8 @@ from ..errors import DynamisError
 from ..trajectory.fourier import sine
 
 if TYPE_CHECKING:
+    from ..control.law import Law
     from ..trajectory.trajectory import Trajectory
-    from .law import Law
 
 COUNT = 200
 SPAN = 0.3  # rad or m: how far the reference goes where none is inside

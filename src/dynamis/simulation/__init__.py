@@ -3,6 +3,7 @@
 from ..control.sensors import Sensors
 from .run import Energy, Event, Measurement, Run
 from .simulate import simulate
+from .simulator import Simulator
 from .tableau import INTEGRATORS, Tableau
 
 __all__ = [
@@ -12,6 +13,7 @@ __all__ = [
     "Measurement",
     "Run",
     "Sensors",
+    "Simulator",
     "Tableau",
     "simulate",
 ]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .stages import Forces, Pieces, Torque, between
+from .stages import Forces, Stages, Torque, between
 from .tableau import Tableau
 
 BEYOND = 1e8  # rad, m or per second: nothing that moves is here
@@ -28,7 +28,7 @@ class LeftError(Exception):
 
 
 def adaptive_steps(
-    pieces: Pieces,
+    stages: Stages,
     x: np.ndarray,
     times: np.ndarray,
     tableau: Tableau,
@@ -46,18 +46,18 @@ def adaptive_steps(
     Members of an ensemble share the steps, so none is less accurate than alone. One that cannot be
     followed is NaN from then on; when none is left, TooShortError or LeftError tells when.
     """
-    size, end = pieces.slots.integrated, float(times[-1])
+    size, end = stages.slots.integrated, float(times[-1])
     first, lost = min(longest, _first_step(times, breaks)), np.zeros(len(x), dtype=bool)
     t, h, k, b, short = 0.0, first, 0, 0, 0
     if at_break is not None and len(breaks) and breaks[0] == 0.0:
         x, b = at_break(0, x), 1
-    k = _recorded_at(pieces, x, t, forces, torque, record, times, k)
+    k = _recorded_at(stages, x, t, forces, torque, record, times, k)
     while k < len(times):
         goal = breaks[b] if b < len(breaks) else end
         h = min(h, longest)
         last = t + h >= goal - 1e-14 * max(1.0, goal)
         step = goal - t if last else h
-        start, stop, rates = pieces.step(x, t, step, tableau, forces, torque)
+        start, stop, rates = stages.step(x, t, step, tableau, forces, torque)
         errors = _errors(start, stop, rates, tableau, step, tolerance, size)
         errors[lost] = 0.0
         error = float(np.max(errors))
@@ -74,22 +74,22 @@ def adaptive_steps(
                 x, h = np.where(lost[:, None], np.nan, x), first
             continue
 
-        share = _event(pieces, start, rates, tableau, t, step, forces, torque)
+        share = _event(stages, start, rates, tableau, t, step, forces, torque)
         short = short + 1 if step * share <= SHORTEST * end else 0
         if share < 1.0 and short < REPEATS:
             step, last = max(step * share, SHORTEST * end), False
-            start, stop, rates = pieces.step(x, t, step, tableau, forces, torque)
+            start, stop, rates = stages.step(x, t, step, tableau, forces, torque)
         while k < len(times) and times[k] < t + step - 1e-14 * max(1.0, t):
             inside = start.copy()
             inside[:, :size] = between(start, rates, tableau, step, (times[k] - t) / step)
-            record(k, _acting(pieces, inside, float(times[k]), t, forces, torque))
+            record(k, _acting(stages, inside, float(times[k]), t, forces, torque))
             k += 1
-        x = pieces.finish(start, stop, step)
+        x = stages.finish(start, stop, step)
         t = goal if last else t + step
         if last and b < len(breaks):
             x = at_break(b, x) if at_break is not None else x
             b += 1
-        k = _recorded_at(pieces, x, t, forces, torque, record, times, k)
+        k = _recorded_at(stages, x, t, forces, torque, record, times, k)
         grow = LARGEST if error == 0.0 else min(LARGEST, SAFETY * error ** (-1.0 / tableau.order))
         if share == 1.0:
             h = (max(h, step) if last else step) * max(SMALLEST, grow)
@@ -106,25 +106,25 @@ def _first_step(times: np.ndarray, breaks: np.ndarray) -> float:
 
 
 def _recorded_at(
-    pieces: Pieces, x: np.ndarray, t: float, forces: Any, torque: Any,
+    stages: Stages, x: np.ndarray, t: float, forces: Any, torque: Any,
     record: Any, times: np.ndarray, k: int,
 ) -> int:  # fmt: skip
     """Record the state at t itself, with what acts from then on."""
     if k < len(times) and abs(times[k] - t) <= 1e-14 * max(1.0, t):
-        record(k, _acting(pieces, x, t, t, forces, torque))
+        record(k, _acting(stages, x, t, t, forces, torque))
         return k + 1
     return k
 
 
 def _acting(
-    pieces: Pieces, x: np.ndarray, t: float, since: float, forces: Forces, torque: Torque | None
+    stages: Stages, x: np.ndarray, t: float, since: float, forces: Forces, torque: Torque | None
 ) -> np.ndarray:  # fmt: skip
     """The state with what acts at t, in a step that began at `since`."""
     y = x.copy()
     if torque is not None:
-        q, qd = pieces.slots.part(y, "q"), pieces.slots.part(y, "qd")
-        pieces.slots.part(y, "command")[...] = torque(t, q, qd)
-    return pieces.call("begin", y, np.concatenate([[t], forces(t, since)]), 0.0)
+        q, qd = stages.slots.part(y, "q"), stages.slots.part(y, "qd")
+        stages.slots.part(y, "command")[...] = torque(t, q, qd)
+    return stages.call("begin", y, np.concatenate([[t], forces(t, since)]), 0.0)
 
 
 def _errors(
@@ -147,28 +147,28 @@ def _errors(
 
 
 def _event(
-    pieces: Pieces, start: np.ndarray, rates: Any, tableau: Tableau, t: float, h: float,
+    stages: Stages, start: np.ndarray, rates: Any, tableau: Tableau, t: float, h: float,
     forces: Forces, torque: Torque | None,
 ) -> float:  # fmt: skip
     """The share of the step after which something changes; 1 if nothing does.
 
     A joint turns back, meets a stop or lets go; the power through a gear turns round.
     """
-    loss = pieces.slots.part(start, "loss")
-    if not (any(pieces.holds) or loss.size):
+    loss = stages.slots.part(start, "loss")
+    if not (any(stages.holds) or loss.size):
         return 1.0
-    held = (pieces.slots.part(start, "direction") == 0.0) & pieces.holds
+    held = (stages.slots.part(start, "direction") == 0.0) & stages.holds
 
     def happened(s: float) -> bool:
         full, y = start.copy(), between(start, rates, tableau, h, s)
         full[:, : y.shape[1]] = y
-        if _crossed(pieces, start, full).any():
+        if _crossed(stages, start, full).any():
             return True
         if not (held.any() or loss.size):
             return False
-        then = _acting(pieces, full, t + s * h, t, forces, torque)
-        let_go = pieces.slots.part(then, "direction")[held].any()
-        return bool(let_go or (pieces.slots.part(then, "loss") != loss).any())
+        then = _acting(stages, full, t + s * h, t, forces, torque)
+        let_go = stages.slots.part(then, "direction")[held].any()
+        return bool(let_go or (stages.slots.part(then, "loss") != loss).any())
 
     looks = [k / LOOKS for k in range(1, LOOKS + 1)]
     high = next((s for s in looks if happened(s)), 0.0)
@@ -184,10 +184,10 @@ def _event(
     return high
 
 
-def _crossed(pieces: Pieces, start: np.ndarray, end: np.ndarray) -> np.ndarray:
-    slots, plant = pieces.slots, pieces.plant
+def _crossed(stages: Stages, start: np.ndarray, end: np.ndarray) -> np.ndarray:
+    slots, plant = stages.slots, stages.plant
     d, qd, q = (slots.part(a, n) for a, n in ((start, "direction"), (end, "qd"), (end, "q")))
-    crossed = pieces.rubs & (d * qd < 0.0)
+    crossed = stages.rubs & (d * qd < 0.0)
     for i, stop in enumerate(plant.stops):
         if stop is not None:
             crossed[:, i] |= (q[:, i] > stop[1]) | (q[:, i] < stop[0])

@@ -5,33 +5,33 @@ from typing import Any
 
 import numpy as np
 
-from ..compile.arrays import NUMPY, numbers
-from ..compile.service import Code
+from ..compile.arrays import NUMPY
+from ..control.computer import ControlComputer, once
+from ..control.sensors import POSITIONS
 from ..dynamics.reduce import SPEED, reduced
 from ..lazy import cached_property
 from ..model.chain import Chain, chain
-from .computer import Brain
+from ..model.parameters import parameter_names
 from .plant import Plant
 from .settings import Settings
-from .stages import Pieces
-from .tasks import Inputs, Slots, Task, brain_function, latch_function, plant_function
+from .stages import Stages
+from .tasks import Inputs, Slots, Task, computer_function, latch_function, plant_function
 
 
-class Machinery:
-    """Plant, computer, state and tasks of one simulation; `only` leaves the task of that name."""
+class Assembly:
+    """Plant, computer, state and tasks of a simulation; nothing depends on start and duration."""
 
-    def __init__(self, s: Settings, only: str | None = None):
-        self.s, self.only = s, only
-        self.plant = self._plant(self._chain())
-        self.brain = Brain(s.robot, s.controller, s.observer, s.sensors, s.delay == 0)
+    def __init__(self, s: Settings):
+        self.s = s
+        held = s.wrench is not None
+        self.plant = self._plant(
+            once(s.robot, f"plant {held}", lambda: reduced(s.robot.chain, SPEED, held=held))
+        )
+        self.computer = ControlComputer(s.robot, s.controller, s.observer, s.sensors, s.delay == 0)
         sizes = self.plant.slots()
         integrated = list(sizes).index("tau")
-        self.slots = Slots({**sizes, **self.brain.slots()}, integrated)
-        self.inputs = Inputs(s.n, s.feed is not None, s.outside is not None, s.wrench is not None)
-
-    def _chain(self) -> Chain:
-        full = self.s.robot.chain
-        return reduced(full, SPEED, held=self.s.wrench is not None)
+        self.slots = Slots({**sizes, **self.computer.slots()}, integrated)
+        self.inputs = Inputs(s.n, s.feed is not None, s.outside is not None, held)
 
     def _plant(self, c: Chain) -> Plant:
         return Plant(c, self.s.stops, self.s.restitution, self.s.drives)
@@ -41,16 +41,22 @@ class Machinery:
         """What decides the code of the plant."""
         s, given = self.s, self.inputs.sizes
         options = (s.stops, s.restitution, s.drives, given, s.parameters is not None)
-        return "\n".join((repr(self.plant.chain), repr(options)))
+        held = s.wrench is not None
+        text = once(s.robot, f"plant text {held}", lambda: repr(self.plant.chain))
+        return "\n".join((text, repr(options)))
+
+    @cached_property
+    def parametrised(self) -> Any:
+        """The plant of a parameter vector, if the members have their own."""
+        return None if self.s.parameters is None else self._parametrised
 
     @cached_property
     def plant_task(self) -> Task:
         """One step of the arm."""
         s = self.s
-        known = None if s.parameters is None else self._parametrised
-        function = plant_function(self.plant, self.slots, s.tableau, self.inputs, known)
+        function = plant_function(self.plant, self.slots, s.tableau, self.inputs, self.parametrised)
         wide = 1 + len(s.tableau.nodes) * self.inputs.size
-        numbers = 1 + (0 if s.parameters is None else s.parameters.shape[1])
+        numbers = 1 if s.parameters is None else 1 + len(parameter_names(s.robot.model))
         return Task("plant", function, self.slots, wide, numbers, f"{s.tableau}\n{self.key}")
 
     def _parametrised(self, values: Any) -> Plant:
@@ -63,26 +69,20 @@ class Machinery:
         motors = tuple(m if m.coupled else m._replace(**none) for m in c.motors)
         return self._plant(replace(c, motors=motors))
 
-    @cached_property
-    def holds(self) -> np.ndarray:
+    def holds(self, parameters: np.ndarray | None) -> np.ndarray:
         """Which coordinates can come to a hold in any member, (n,)."""
-        known = self.s.parameters
-        return np.array((self.plant if known is None else self._parametrised(known.T)).holds)
+        plant = self.plant if parameters is None else self._parametrised(parameters.T)
+        return np.array(plant.holds)
 
     @cached_property
-    def brain_task(self) -> Task:
+    def computer_task(self) -> Task:
         """One sample of the computer."""
-        s = self.s
-        function = brain_function(self.brain, self.slots, s.n)
-        numbers = 1 + len(self.brain.constants)
+        s, computer = self.s, self.computer
+        function = computer_function(computer, self.slots, s.n)
+        numbers = 1 + len(computer.constants)
         return Task(
-            "brain", function, self.slots, 1 + 4 * s.n, numbers, self.brain.key, s.period, 0
+            "computer", function, self.slots, 1 + 4 * s.n, numbers, computer.key, s.period, 0
         )
-
-    @cached_property
-    def brain_code(self) -> Code:
-        """The same, compiled for all members."""
-        return self.brain_task.code(self.s.count)
 
     @property
     def computes(self) -> bool:
@@ -95,33 +95,30 @@ class Machinery:
         """In the order they run within a step; the arm is the last."""
         s, found = self.s, []
         if self.computes:
-            found.append(self.brain_task)
+            found.append(self.computer_task)
             if s.delay:
                 latch = latch_function(self.slots)
                 phase = s.delay % s.period
                 found.insert(0, Task("latch", latch, self.slots, 1, 1, "", s.period, phase))
-        found.append(self.plant_task)
-        return [task for task in found if self.only in (None, task.name)]
+        return [*found, self.plant_task]
 
-    @cached_property
-    def pieces(self) -> Pieces:
-        """The step in pieces."""
-        known = None if self.s.parameters is None else self._parametrised
-        return Pieces(
-            self.plant, self.slots, self.inputs, self.key, self.s.count, self.s.parameters, known
-        )
+    def stages(self, s: Settings) -> Stages:
+        """The step in parts."""
+        return Stages(
+            self.plant, self.slots, self.inputs, self.key, s.count, s.parameters,
+            self.parametrised,
+        )  # fmt: skip
 
-    def start(self) -> np.ndarray:
+    def start(self, s: Settings) -> np.ndarray:
         """The state of every member before the first step, (count, size)."""
-        s, n = self.s, self.s.n
         x = np.zeros((s.count, self.slots.size))
         self.slots.part(x, "q")[...] = s.q0
         self.slots.part(x, "qd")[...] = s.qd0
         self.slots.part(x, "direction")[...] = np.sign(s.qd0)
         if "loss" in self.slots.slices:
             self.slots.part(x, "loss")[...] = 1.0
-        q, qd = ([a[:, i] for i in range(n)] for a in (s.q0, s.qd0))
-        begun = self.brain.start(q, qd, s.period * s.dt, self.brain.constants, NUMPY)
+        q, qd = ([a[:, i] for i in range(s.n)] for a in (s.q0, s.qd0))
+        begun = self.computer.start(q, qd, s.period * s.dt, self.computer.constants, NUMPY)
         for name, values in begun.items():
             for i, value in enumerate(values):
                 self.slots.part(x, name)[:, i] = value
@@ -138,57 +135,59 @@ class Machinery:
         rows = [f(t, since) for f in (s.feed, s.outside, s.wrench) if f is not None]
         return np.concatenate(rows, axis=1) if rows else np.zeros((len(t), 0))
 
+    def forces_at(self, t: float, since: float) -> np.ndarray:
+        """Those of one instant, (size,)."""
+        return self.forces(np.array([t]), np.array([since]))[0]
+
     def plant_signal(self, first: int, steps: int) -> np.ndarray:
         """Rows (t, forces at every node) of the steps, (steps, 1 + ...)."""
         return self.plant_rows(self.s.dt * np.arange(first, first + steps), self.s.dt)
 
     def plant_rows(self, t: np.ndarray, h: float) -> np.ndarray:
-        """The same for steps of length h that begin at t."""
+        """Rows for steps of length h that begin at t."""
         parts = [t[:, None]]
         if self.inputs.size:
             parts += [self.forces(t + c * h, t) for c in self.s.tableau.nodes]
         return np.ascontiguousarray(np.concatenate(parts, axis=1))
 
-    def brain_signal(self, first: int, steps: int) -> np.ndarray:
-        """Rows (t, reference, noise) of the samples among the steps."""
-        s = self.s
+    def computer_signal(self, s: Settings, first: int, steps: int, arm: int) -> np.ndarray:
+        """Rows (t, reference, noise) of the samples among the steps, as one arm has them."""
         k = np.arange(-(-first // s.period) * s.period, first + steps, s.period)
-        return self.brain_rows(s.dt * k, k // s.period)
+        return self.computer_rows(s, s.dt * k, k[:1] // s.period, arm)
 
-    def brain_rows(self, t: np.ndarray, samples: np.ndarray) -> np.ndarray:
-        """The same for given times and numbers of samples."""
-        s = self.s
-        wanted = np.zeros((len(t), 3 * s.n)) if s.reference is None else s.reference(t)
+    def computer_rows(self, s: Settings, t: np.ndarray, first: Any, arm: int = 0) -> np.ndarray:
+        """Rows for given times, the samples counted from `first` on."""
+        parts = [t[:, None], np.zeros((len(t), 3 * s.n)) if s.reference is None else s.reference(t)]
         noise = np.zeros((len(t), s.n))
-        if s.sensors.noisy:
-            noise = self._noise[samples] * numbers(s.sensors.position_noise, "position_noise", "")
-        return np.ascontiguousarray(np.concatenate([t[:, None], wanted, noise], axis=1))
+        if s.sensors.noisy and len(t):
+            noise = s.sensors.noise(POSITIONS, int(np.ravel(first)[0]), len(t), arm, s.n)
+        return np.ascontiguousarray(np.concatenate([*parts, noise], axis=1))
+
+    def signals(self, s: Settings, first: int, steps: int, arm: int = 0) -> list[np.ndarray]:
+        """One array of rows per task, as one arm has them."""
+        makers = {
+            "plant": lambda: self.plant_signal(first, steps),
+            "computer": lambda: self.computer_signal(s, first, steps, arm),
+            "latch": lambda: np.zeros((steps, 1)),
+        }
+        return [makers[task.name]() for task in self.tasks]
+
+    def plant_constants(self, s: Settings, h: float) -> np.ndarray:
+        """The time step; and the parameters of every member, if they have their own."""
+        if s.parameters is None:
+            return np.array([h])
+        return np.column_stack([np.full(s.count, h), s.parameters])
 
     @cached_property
-    def _noise(self) -> np.ndarray:
-        rng = np.random.default_rng([self.s.sensors.seed, 1])
-        return rng.standard_normal((self.s.steps // self.s.period + 2, self.s.n))
+    def computer_constants(self) -> np.ndarray:
+        """The sample time and the numbers of the computer."""
+        return np.array([self.s.period * self.s.dt, *self.computer.constants])
 
-    def signals(self, first: int, steps: int) -> list[np.ndarray]:
-        """One array of rows per task."""
-        makers = {"plant": self.plant_signal, "brain": self.brain_signal}
-        return [
-            makers[t.name](first, steps) if t.name in makers else np.zeros((steps, 1))
-            for t in self.tasks
-        ]
-
-    def constants(self, h: float | None = None) -> list[np.ndarray]:
+    def constants(self, s: Settings, h: float | None = None) -> list[np.ndarray]:
         """Numbers of every task, its own time step first."""
-        s, found = self.s, []
-        for task in self.tasks:
-            if task.name == "plant":
-                row = np.array([s.dt if h is None else h])
-                if s.parameters is not None:
-                    steps = np.broadcast_to(row, (s.count, 1))
-                    row = np.ascontiguousarray(np.concatenate([steps, s.parameters], axis=1))
-                found.append(row)
-            elif task.name == "brain":
-                found.append(np.array([s.period * s.dt, *self.brain.constants]))
-            else:
-                found.append(np.zeros(1))
-        return found
+        makers = {
+            "plant": lambda: self.plant_constants(s, s.dt if h is None else h),
+            "computer": lambda: self.computer_constants,
+            "latch": lambda: np.zeros(1),
+        }
+        return [makers[task.name]() for task in self.tasks]

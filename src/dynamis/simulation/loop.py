@@ -17,13 +17,14 @@ from ..lazy import LOCK
 from ..progress import bar
 from ..spatial.functions import MATH
 from .adaptive import BEYOND, SHORTEST, LeftError, TooShortError, adaptive_steps
-from .assembly import Machinery
+from .assembly import Assembly
 from .record import Recorder
 from .settings import Settings
 from .signals import returned
 from .tasks import Task
 
 GROUP = 64  # members that stay in the processor's cache together
+NEVER = 2**62  # steps between rows that are kept
 
 
 @cache
@@ -50,6 +51,8 @@ class MachineLoop:
         self._periods = (ctypes.c_int64 * len(tasks))(*(t.period for t in tasks))
         self._phases = (ctypes.c_int64 * len(tasks))(*(t.phase for t in tasks))
         self._rows = (ctypes.c_int64 * len(tasks))(*(t.signals for t in tasks))
+        pairs = zip(self.codes, self.tasks, strict=True)
+        self.operations = sum(c.operations / t.period for c, t in pairs)  # of one step
 
     def run(
         self,
@@ -63,58 +66,46 @@ class MachineLoop:
         every: int,
     ) -> None:
         """Steps first .. first + steps - 1 of the members x (count, size); rows go to `saved`."""
-        operations = sum(
-            c.operations / t.period for c, t in zip(self.codes, self.tasks, strict=True)
-        )
-        count = len(x)
-        threads = min(thread_count(self.threads, int(operations * steps) + 1, count), count)
+        count, tasks = len(x), len(self.tasks)
+        threads = min(thread_count(self.threads, int(self.operations * steps) + 1, count), count)
         per = max(1, min(GROUP, -(-count // threads)))
+        size, kept, member = x.shape[1], saved.shape[2], saved.strides[0]
+        rows = (ctypes.c_void_p * tasks)(*(s.ctypes.data for s in signals))
+        wide = [c.shape[1] if c.ndim == 2 else 0 for c in constants]
+        strides, numbers = (ctypes.c_int64 * tasks)(*wide), [c.ctypes.data for c in constants]
+        states, target = x.ctypes.data, saved.ctypes.data
 
         def span(a: int, b: int) -> None:
-            self._span(x, a, b, first, steps, signals, constants, saved, early, every)
+            own = [at + 8 * a * w for at, w in zip(numbers, wide, strict=True)]
+            self._call(
+                b - a, first, steps, tasks, self._functions, self._periods, self._phases,
+                states + 8 * a * size, rows, self._rows, (ctypes.c_void_p * tasks)(*own), strides,
+                size, early, kept, every, target + a * member, member // 8,
+            )  # fmt: skip
 
         share(span, pairwise([*range(0, count, per), count]), threads)
 
-    def _span(
-        self,
-        x: np.ndarray,
-        a: int,
-        b: int,
-        first: int,
-        steps: int,
-        signals: Sequence[np.ndarray],
-        constants: Sequence[np.ndarray],
-        saved: np.ndarray,
-        early: int,
-        every: int,
-    ) -> None:
-        tasks, size = len(self.tasks), x.shape[1]
-        strides = [c.shape[1] if c.ndim == 2 else 0 for c in constants]
-        starts = [c.ctypes.data + 8 * a * s for c, s in zip(constants, strides, strict=True)]
-        self._call(
-            b - a,
-            first,
-            steps,
-            tasks,
-            self._functions,
-            self._periods,
-            self._phases,
-            x.ctypes.data + 8 * a * size,
-            (ctypes.c_void_p * tasks)(*(s.ctypes.data for s in signals)),
-            self._rows,
-            (ctypes.c_void_p * tasks)(*starts),
-            (ctypes.c_int64 * tasks)(*strides),
-            size,
-            early,
-            saved.shape[2],
-            every,
-            saved.ctypes.data + a * saved.strides[0],
-            saved.strides[0] // 8,
-        )
+    def repeated(self, x: np.ndarray, constant: np.ndarray) -> Any:
+        """A function of a number of steps that advances x by a plant that nothing drives in time.
+
+        Every pointer is taken once; nothing is recorded.
+        """
+        count, size, width = len(x), x.shape[1], constant.shape[-1] if constant.ndim == 2 else 0
+        signal, pointer, integer = np.zeros(self.tasks[0].signals), ctypes.c_void_p, ctypes.c_int64
+        rows, still = (pointer * 1)(signal.ctypes.data), (integer * 1)(0)
+        numbers, wide = (pointer * 1)(constant.ctypes.data), (integer * 1)(width)
+        head = 1, self._functions, self._periods, self._phases, x.ctypes.data, rows, still
+        tail = numbers, wide, size, 0, 0, NEVER, x.ctypes.data, 0
+        call = self._call
+
+        def go(steps: int, keep: Any = (x, constant, signal)) -> None:
+            call(count, 1, steps, *head, *tail)
+
+        return go
 
 
 class PythonLoop:
-    """The same tasks without machine code: over floats for one member, over arrays for several."""
+    """Tasks without machine code: over floats for one member, over arrays for several."""
 
     def __init__(self, tasks: Sequence[Task], members: int = 1, threads: int | None = None):
         self.tasks = list(tasks)
@@ -153,66 +144,109 @@ def evaluated(task: Task, x: np.ndarray, signal: np.ndarray, constants: np.ndarr
         numbers = constants.reshape(-1)[-task.constants :].tolist()
         return task.function(x[0].tolist(), signal.tolist(), numbers, MATH)
     columns = list(constants.T) if constants.ndim == 2 else constants.tolist()
-    result = task.function(list(x.T), signal.tolist(), columns, NUMPY)
+    result = task.function(list(x.T), list(signal.T), columns, NUMPY)
     return np.stack([np.broadcast_to(r, len(x)) for r in result], axis=-1)
 
 
 # ways through time: in machine code, by samples, by stages, by steps of any length
+#
+# Each takes the settings of a run, the assembly, a loop, the state x and a recorder.
 
 CHUNK = 4096  # steps between looks at the clock, at the events and at the numbers
 SLOW_CHUNK = 64
 
 
-def in_machine_code(s: Settings, m: Machinery, recorder: Recorder) -> None:
+def loop_of(tasks: Sequence[Task], s: Settings) -> Any:
+    """Machine code where there is any, else Python."""
+    return (MachineLoop if compiling() else PythonLoop)(tasks, s.count, s.threads)
+
+
+def advance(
+    s: Settings, m: Assembly, loop: Any, x: np.ndarray, first: int, steps: int,
+    saved: np.ndarray | None, every: int, h: float | None = None,
+) -> None:  # fmt: skip
+    """Steps of all members at once; one by one where each has noise of its own.
+
+    Without `saved` nothing is kept.
+    """
+    early, constants = m.slots.integrated, m.constants(s, h)
+    if saved is None:
+        saved, early, every = np.zeros((len(x), 1, 0)), 0, NEVER
+    alone = s.sensors.noisy and m.computes and len(x) > 1
+    for arm in range(len(x)) if alone else [None]:
+        part = slice(None) if arm is None else slice(arm, arm + 1)
+        signals = m.signals(s, first, steps, arm or 0)
+        if h is not None:
+            signals[-1] = m.plant_rows(np.array([s.dt * first]), h)
+        numbers = [c[part] if c.ndim == 2 else c for c in constants]
+        loop.run(x[part], first, steps, signals, numbers, saved[part], early, every)
+
+
+def in_machine_code(s: Settings, m: Assembly, loop: Any, x: np.ndarray, recorder: Recorder) -> None:
     """Everything compiled, step after step."""
-    fast = compiling()
-    loop = (MachineLoop if fast else PythonLoop)(m.tasks, s.count, s.threads)
-    x, constants, early = m.start(), m.constants(), m.slots.integrated
-    chunk = CHUNK if fast else SLOW_CHUNK
+    chunk = CHUNK if isinstance(loop, MachineLoop) else SLOW_CHUNK
     chunk = max(1, chunk // max(1, s.count // 256))
     with bar(f"simulating {s.robot.name}", s.steps, s.progress) as progress:
-        for first in range(0, s.steps, chunk):
-            steps = min(chunk, s.steps - first)
-            row = -(-first // s.save_every)
-            upto = -(-(first + steps) // s.save_every)
+        for done in range(0, s.steps, chunk):
+            steps = min(chunk, s.steps - done)
+            row, upto = -(-done // s.save_every), -(-(done + steps) // s.save_every)
             rows = recorder.rows[:, row:upto]
-            loop.run(x, first, steps, m.signals(first, steps), constants, rows, early, s.save_every)
-            progress(first + steps)
+            if s.first % s.save_every == 0:
+                advance(s, m, loop, x, s.first + done, steps, rows, s.save_every)
+            else:
+                _unaligned(s, m, loop, x, done, steps, rows)
+            progress(done + steps)
             if not recorder.fine(upto):
                 return
-    _last(s, m, recorder, loop, x)
+    _last(s, m, loop, x, recorder)
 
 
-def _last(s: Settings, m: Machinery, recorder: Recorder, loop: Any, x: np.ndarray) -> None:
+def _unaligned(
+    s: Settings, m: Assembly, loop: Any, x: np.ndarray, done: int, steps: int, rows: np.ndarray
+) -> None:
+    """Rows every so many steps from where a run began; the loop counts from the start."""
+    every = np.zeros((s.count, steps, rows.shape[2]))
+    advance(s, m, loop, x, s.first + done, steps, every, 1)
+    rows[...] = every[:, -done % s.save_every :: s.save_every]
+
+
+def _last(s: Settings, m: Assembly, loop: Any, x: np.ndarray, recorder: Recorder) -> None:
     """The short step that may be left, and the last instant."""
-    early = m.slots.integrated
-    if s.short:
-        whole = np.zeros((s.count, 1, recorder.kept))
-        signals = m.signals(s.steps, 1)
-        signals[-1] = m.plant_rows(np.array([s.dt * s.steps]), s.short)
-        loop.run(x, s.steps, 1, signals, m.constants(s.short), whole, early, 1)
-        if s.steps % s.save_every == 0:
-            recorder.rows[:, [s.steps // s.save_every]] = whole
     final = np.zeros((s.count, 1, recorder.kept))
+    end = s.first + s.steps
+    if s.short:
+        advance(s, m, loop, x, end, 1, final, 1, s.short)
+        if s.steps % s.save_every == 0:
+            recorder.rows[:, [s.steps // s.save_every]] = final
     y = x.copy()
     if s.short:
-        alone = type(loop)([m.plant_task], s.count, s.threads)
-        signal = m.plant_rows(np.array([s.duration]), s.short)
-        alone.run(y, 0, 1, [signal], m.constants(s.short)[-1:], final, early, 1)
+        _plant_alone(s, m, y, s.end, s.short, final)
     else:
-        loop.run(y, s.steps, 1, m.signals(s.steps, 1), m.constants(), final, early, 1)
+        advance(s, m, loop, y, end, 1, final, 1)
     recorder.rows[:, -1:] = final
     recorder.fine(len(recorder.t))
 
 
-def _sampled(s: Settings, m: Machinery, x: np.ndarray, t: float, sample: int) -> np.ndarray:
+def _plant_alone(
+    s: Settings, m: Assembly, y: np.ndarray, t: float, h: float, final: np.ndarray
+) -> None:
+    """What acts at an instant that is no sample."""
+    signal, numbers = m.plant_rows(np.array([t]), h), m.plant_constants(s, h)
+    loop = loop_of([m.plant_task], s)
+    loop.run(y, 0, 1, [signal], [numbers], final, m.slots.integrated, 1)
+
+
+def _sampled(s: Settings, m: Assembly, x: np.ndarray, t: float, sample: int) -> np.ndarray:
     """The computer's sample when a Python function is the controller, or between free steps."""
-    row = m.brain_rows(np.array([t]), np.array([sample]))[0]
-    constants = np.array([s.period * s.dt, *m.brain.constants])
+    arms = range(len(x) if s.sensors.noisy else 1)
+    rows = np.concatenate([m.computer_rows(s, np.array([t]), sample, arm) for arm in arms])
+    row = rows if len(rows) > 1 else rows[0]
+    constants = m.computer_constants
     if compiling():
-        x = run_code(m.brain_code, [x, row, constants], ("x", "signal", "constants"))
+        code = m.computer_task.code(s.count)
+        x = run_code(code, [x, row, constants], ("x", "signal", "constants"))
     else:
-        x = np.atleast_2d(np.array(evaluated(m.brain_task, x, row, constants)))
+        x = np.atleast_2d(np.array(evaluated(m.computer_task, x, row, constants)))
     if s.function is not None and s.sampled:
         q, qd = (m.slots.part(x, name) for name in ("measured_q", "measured_qd"))
         tau = asked_firmly(s, t, q, qd)
@@ -247,17 +281,17 @@ def asked_firmly(s: Settings, t: float, q: np.ndarray, qd: np.ndarray) -> np.nda
     return tau
 
 
-def _latched(s: Settings, m: Machinery, x: np.ndarray, k: int) -> np.ndarray:
+def _latched(s: Settings, m: Assembly, x: np.ndarray, k: int) -> np.ndarray:
     """What was computed begins to act, if the delay is over at step k."""
     if s.delay and k % s.period == s.delay % s.period:
         m.slots.part(x, "command")[...] = m.slots.part(x, "computed")
     return x
 
 
-def by_samples(s: Settings, m: Machinery, recorder: Recorder) -> None:
+def by_samples(s: Settings, m: Assembly, loop: Any, x: np.ndarray, recorder: Recorder) -> None:
     """A Python function as controller at its sample time; the arm in machine code in between."""
-    loop = (MachineLoop if compiling() else PythonLoop)([m.plant_task], s.count, s.threads)
-    x, constants, early = m.start(), m.constants()[-1:], m.slots.integrated
+    constants, early = [m.plant_constants(s, s.dt)], m.slots.integrated
+    final = np.zeros((s.count, 1, recorder.kept))
 
     def go(first: int, last: int) -> None:
         if last > first:
@@ -281,15 +315,19 @@ def by_samples(s: Settings, m: Machinery, recorder: Recorder) -> None:
     _latched(s, m, x, s.steps)
     if s.steps % s.period == 0:
         x[...] = _sampled(s, m, x, s.steps * s.dt, s.steps // s.period)
-    _last(s, Machinery(s, only="plant"), recorder, loop, x)
+    if s.short:
+        _plant_alone(s, m, x, s.steps * s.dt, s.short, final)
+        if s.steps % s.save_every == 0:
+            recorder.rows[:, [s.steps // s.save_every]] = final
+    end = s.duration if s.short else s.steps * s.dt
+    _plant_alone(s, m, x.copy(), end, s.short or s.dt, final)
+    recorder.rows[:, -1:] = final
+    recorder.fine(len(recorder.t))
 
 
-def by_pieces(s: Settings, m: Machinery, recorder: Recorder) -> None:
+def by_stages(s: Settings, m: Assembly, loop: Any, x: np.ndarray, recorder: Recorder) -> None:
     """A Python function asked at every stage of the integrator; an observer at its samples."""
-    pieces, x = m.pieces, m.start()
-
-    def forces(t: float, since: float) -> np.ndarray:
-        return m.forces(np.array([t]), np.array([since]))[0]
+    stages = m.stages(s)
 
     def torque(t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         return asked_firmly(s, t, q, qd)
@@ -300,29 +338,26 @@ def by_pieces(s: Settings, m: Machinery, recorder: Recorder) -> None:
         for k, end in enumerate(ends):
             if m.computes and k % s.period == 0:
                 x = _sampled(s, m, x, t, k // s.period)
-            start, stop, _ = pieces.step(x, t, end - t, s.tableau, forces, torque)
+            start, stop, _ = stages.step(x, t, end - t, s.tableau, m.forces_at, torque)
             if k % s.save_every == 0:
                 recorder.put(row, start)
                 recorder.filled, row = row, row + 1
                 if not recorder.fine(row):
                     return
-            x = pieces.finish(start, stop, end - t)
+            x = stages.finish(start, stop, end - t)
             t = float(end)
             progress(k + 1)
     if m.computes and s.steps % s.period == 0 and not s.short:
         x = _sampled(s, m, x, t, s.steps // s.period)
     m.slots.part(x, "command")[...] = torque(t, m.slots.part(x, "q"), m.slots.part(x, "qd"))
-    last = pieces.call("begin", x, np.concatenate([[t], forces(t, t)]), s.dt)
+    last = stages.call("begin", x, np.concatenate([[t], m.forces_at(t, t)]), s.dt)
     recorder.rows[:, -1] = last[:, : recorder.kept]
     recorder.fine(len(recorder.t))
 
 
-def adaptive(s: Settings, m: Machinery, recorder: Recorder) -> None:
+def adaptive(s: Settings, m: Assembly, loop: Any, x: np.ndarray, recorder: Recorder) -> None:
     """Steps of their own length, ended at every control sample and every event of friction."""
-    pieces, x = m.pieces, m.start()
-
-    def forces(t: float, since: float) -> np.ndarray:
-        return m.forces(np.array([t]), np.array([since]))[0]
+    stages = m.stages(s)
 
     def torque(t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         return asked(s, t, q, qd)
@@ -350,7 +385,7 @@ def adaptive(s: Settings, m: Machinery, recorder: Recorder) -> None:
 
         try:
             adaptive_steps(
-                pieces, x, recorder.t, s.tableau, s.tolerance, forces,
+                stages, x, recorder.t, s.tableau, s.tolerance, m.forces_at,
                 torque if continuous else None, record, s.duration / 10.0, breaks, at_break,
             )  # fmt: skip
         except TooShortError as short:

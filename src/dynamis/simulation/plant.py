@@ -20,8 +20,7 @@ from ..dynamics import coupling, equation
 from ..dynamics.newton_euler import newton_euler
 from ..model.chain import Chain
 from ..spatial.functions import Functions
-from . import holding as resist
-from . import motors
+from . import holding, motors
 from .holding import Box, directions, impacts, masked_solve, reversals
 from .tableau import Tableau
 
@@ -53,7 +52,7 @@ class Plant:
     def slots(self) -> dict[str, int]:
         """What is integrated, then what acts during a step."""
         n = self.chain.n
-        integrated = {"q": n, "qd": n, "bristle": len(resist.bristles(self.chain))}
+        integrated = {"q": n, "qd": n, "bristle": len(holding.bristles(self.chain))}
         integrated["current"] = len(motors.inductive(self.chain)) if self.drives else 0
         return {
             **integrated,
@@ -76,7 +75,7 @@ class Plant:
     @property
     def rubs(self) -> list[bool]:
         """Which coordinates friction can hold: of joints, shared motors, gears with losses."""
-        held = resist.held(self.chain)
+        held = holding.held(self.chain)
         if self._losses:
             held = held | set(motors.lossy_joints(self.chain))
         return [i in held for i in range(self.chain.n)]
@@ -99,7 +98,7 @@ class Plant:
             a - sum(m * v for m, v in zip(row, qdd, strict=True))
             for a, row in zip(rest, M, strict=True)
         ]
-        other = resist.always(self.chain, x.qd, x.bristle, h, fn)[0]
+        other = holding.always(self.chain, x.qd, x.bristle, h, fn)[0]
         new.friction = [a + b for a, b in zip(other, left, strict=True)]
         return new
 
@@ -109,7 +108,7 @@ class Plant:
         """Where every joint slides in the coming step; 0 where it holds."""
         boxes = self._boxes(x, fn)
         moving = [fn.select(v < 0.0, -1.0, 1.0) for v in x.qd]
-        slide = resist.sliding(self.chain, x.qd, moving, fn)
+        slide = holding.sliding(self.chain, x.qd, moving, fn)
         r = [
             a if b is None else a - fn.select(b.holds > 0.0, 0.0, s)
             for a, b, s in zip(rest, boxes, slide, strict=True)
@@ -179,7 +178,7 @@ class Plant:
         zero = [0.0] * len(c.joints)
         place, speed = coupling.positions(c, x.q), coupling.rates(c, x.qd)
         bias = coupling.torques(c, newton_euler(c, place, speed, zero, fn, acting.wrench))
-        other, rates = resist.always(c, x.qd, x.bristle, h, fn)
+        other, rates = holding.always(c, x.qd, x.bristle, h, fn)
         rest = [t - b - f for t, b, f in zip(x.tau, bias, other, strict=True)]
         if acting.outside is not None:
             rest = [a + b for a, b in zip(rest, acting.outside, strict=True)]
@@ -200,13 +199,13 @@ class Plant:
         self, M: Sequence[Scalars], rest: Scalars, x: SimpleNamespace, fn: Functions
     ) -> list[Any]:
         zeros = [0.0] * len(rest)
-        slide = resist.sliding(self.chain, x.qd, x.direction, fn)
+        slide = holding.sliding(self.chain, x.qd, x.direction, fn)
         held = [(d == 0.0) if can else None for d, can in zip(x.direction, self.holds, strict=True)]
         return masked_solve(M, [a - s for a, s in zip(rest, slide, strict=True)], held, zeros, fn)
 
     def friction_boxes(self, x: SimpleNamespace, fn: Functions) -> list[tuple[Any, Any] | None]:
         """Bounds of what friction and gears hold of every coordinate; None: nothing does."""
-        boxes = resist.limits(self.chain, fn)
+        boxes = holding.limits(self.chain, fn)
         if self._losses:
             for i, (low, high) in motors.bands(self.chain, x.tau, fn).items():
                 before = boxes[i] or (0.0, 0.0)
@@ -230,12 +229,12 @@ class Plant:
 
     def _shared(self, x: SimpleNamespace, r: list[Any], fn: Functions) -> list[Any]:
         """Leave to shared motors what they can hold while everything they turn is at rest."""
-        if not resist.shared_motors(self.chain):
+        if not holding.shared_motors(self.chain):
             return r
         at_rest: Any = 1.0
         for v in x.qd:
             at_rest = at_rest * (v == 0.0)
-        taken = resist.shared_hold(self.chain, r, fn)
+        taken = holding.shared_hold(self.chain, r, fn)
         return [a - fn.select(at_rest > 0.0, t, 0.0) for a, t in zip(r, taken, strict=True)]
 
 

@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from ..compile.arrays import numbers
+from ..control.sensors import TORQUES
 from ..errors import OptionError
 from ..trajectory.trajectory import State
 from .adaptive import BEYOND
-from .assembly import Machinery
+from .assembly import Assembly
 from .run import Measurement, Run
 from .settings import Settings
 
@@ -18,9 +18,9 @@ MEMORY = 8e9  # bytes
 class Recorder:
     """Rows of the state at the instants that are kept."""
 
-    def __init__(self, s: Settings, machinery: Machinery):
-        self.s, self.m = s, machinery
-        slots = machinery.slots
+    def __init__(self, s: Settings, assembly: Assembly):
+        self.s, self.m = s, assembly
+        slots = assembly.slots
         self.kept = slots.size if s.count == 1 else slots.slices["direction"].stop
         instants = s.steps // s.save_every + 1
         size = 8.0 * s.count * instants * self.kept
@@ -32,11 +32,11 @@ class Recorder:
                 f"{s.count} arms at {instants} instants need {size / 1e9:.0f} GB", hint
             )
         whole = np.arange(0, s.steps + 1, s.save_every)
-        self.t = s.dt * whole
-        self.k = whole
+        self.t = s.dt * (s.first + whole)
+        self.k = s.first + whole
         if s.short or whole[-1] != s.steps:
-            self.t = np.append(self.t, s.duration)
-            self.k = np.append(self.k, s.steps + bool(s.short))
+            self.t = np.append(self.t, s.end)
+            self.k = np.append(self.k, s.first + s.steps + bool(s.short))
         self.rows = np.zeros((s.count, len(self.t), self.kept))
         self.filled = 0
         self.message, self.events = "", []
@@ -111,7 +111,7 @@ class Recorder:
             found = rows[..., m.slots.slices[name]]
             return np.ascontiguousarray(found.reshape(*s.shape, len(t), found.shape[-1]))
 
-        held = m.holds
+        held = m.holds(s.parameters)
         states = {}
         if s.count == 1:
             states = {k: part(k) for k in m.slots.slices if "." in k or k in ("bristle", "current")}
@@ -161,9 +161,12 @@ class Recorder:
     def _measured(self, part: Any, t: np.ndarray, k: np.ndarray) -> Measurement:
         """What the computer logged at its samples that are among the rows."""
         s = self.s
-        samples = (k % s.period == 0) & (k <= s.steps) & (np.abs(t - s.dt * k) <= 1e-6 * s.dt)
-        rng = np.random.default_rng([s.sensors.seed, 2])
+        last = s.first + s.steps
+        samples = (k % s.period == 0) & (k <= last) & (np.abs(t - s.dt * k) <= 1e-6 * s.dt)
         tau = part("tau")[..., samples, :]
-        noise = numbers(s.sensors.torque_noise, "torque_noise", "") * rng.standard_normal(tau.shape)
+        if np.any(s.sensors.torque_noise) and len(tau):
+            number = k[samples] // s.period
+            span = int(number[-1] - number[0]) + 1
+            tau = tau + s.sensors.noise(TORQUES, int(number[0]), span, 0, s.n)[number - number[0]]
         q, qd = (part(name)[..., samples, :] for name in ("measured_q", "measured_qd"))
-        return Measurement(t[samples], q, qd, tau + noise)
+        return Measurement(t[samples], q, qd, tau)

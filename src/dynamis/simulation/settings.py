@@ -1,8 +1,8 @@
 """The arguments of a simulation, checked once."""
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,13 +10,15 @@ import numpy as np
 from ..arguments import LARGEST, a_robot, flag, fraction, number, positive, whole
 from ..compile.arrays import as_batch, batch_shape, checked_threads, unmasked
 from ..control.controller import Controller, per_joint
+from ..control.law import Law, SimulatedLaw
 from ..control.momentum_observer import MomentumObserver
 from ..control.sensors import Sensors
 from ..errors import OptionError, shown
+from ..lazy import cached_property
 from ..model.parameters import parameter_names
 from ..model.quantity import resolve
 from .motors import check_circuits
-from .signals import Force, Signal, accepts, reference_signal, signal
+from .signals import Force, Signal, accepts, reference_signal, rows_fit, signal
 from .tableau import Tableau, integrator_named
 
 if TYPE_CHECKING:
@@ -26,55 +28,76 @@ MOST = 1e15  # steps that can still be counted
 ROUNDING = 1e-9  # of a step: two instants this close are one
 
 
+def _nowhere() -> np.ndarray:
+    return np.zeros((0, 0))
+
+
 @dataclass(frozen=True)
 class Settings:
-    """Everything a simulation needs to know, in the form it needs it."""
+    """Everything a simulation needs to know, in the form it needs it.
+
+    What stands behind the line is decided by where it starts (`started`) and how long it runs
+    (`spanned`); no code depends on it.
+    """
 
     robot: "Robot"
-    duration: float
     dt: float
-    q0: np.ndarray  # (count, n)
-    qd0: np.ndarray
-    shape: tuple[int, ...]  # leading axes of the ensemble
     tableau: Tableau
     controller: Controller | None
     function: Callable[..., Any] | None
     observer: Any
     sensors: Sensors
-    reference: Signal | None
+    wanted: Any  # the reference as it was given
     feed: Force | None
     outside: Force | None
     wrench: Force | None
-    stepwise: bool  # whether any force is rows held for one step each
+    rows: Mapping[str, tuple[int, ...]]  # shapes of the forces that are rows held for one step
     period: int  # steps per control sample
     delay: int  # steps until what was computed acts
     sampled: bool
     stops: tuple[tuple[float, float] | None, ...]
     restitution: float
     drives: bool
-    parameters: np.ndarray | None  # (count, p)
-    save_every: int  # steps from one row to the next; 1 with events
-    thin: int  # rows from one that is given to the next
+    parameters: np.ndarray | None  # as given; (count, p) once started
     events: Sequence[Callable[..., Any]]
     tolerance: float
     threads: int | None
     progress: bool | None
+    # ---
+    q0: np.ndarray = field(default_factory=_nowhere)  # (count, n)
+    qd0: np.ndarray = field(default_factory=_nowhere)
+    shape: tuple[int, ...] = ()  # leading axes of the ensemble
+    reference: Signal | None = None
+    first: int = 0  # steps done before
+    duration: float = 0.0
+    save_every: int = 1  # steps from one row to the next; 1 with events
+    thin: int = 1  # rows from one that is given to the next
 
-    @property
+    @cached_property
     def n(self) -> int:
         """Joints."""
         return self.robot.n
 
     @property
+    def stepwise(self) -> bool:
+        """Whether any force is rows held for one step each."""
+        return bool(self.rows)
+
+    @cached_property
     def steps(self) -> int:
-        """Whole steps."""
+        """Whole steps of the run."""
         return int(self.duration / self.dt + ROUNDING)
 
-    @property
+    @cached_property
     def short(self) -> float:
         """What is left after the whole steps, if anything."""
         rest = self.duration - self.steps * self.dt
         return rest if rest > ROUNDING * self.dt else 0.0
+
+    @cached_property
+    def end(self) -> float:
+        """When the run is over."""
+        return self.duration if not self.first else self.first * self.dt + self.duration
 
     @property
     def count(self) -> int:
@@ -83,23 +106,14 @@ class Settings:
 
 
 def settings(robot: "Robot", **given: Any) -> Settings:
-    """Check the arguments of `simulate`."""
+    """Check the options of a simulation."""
     a_robot(robot)
-    duration = positive(given["duration"], "duration", "seconds")
     dt = positive(given["dt"], "dt", "seconds")
-    if dt > duration * (1 + ROUNDING):
-        raise OptionError(f"dt is {dt:g} s, longer than the duration of {duration:g} s")
-    if duration / dt > MOST:
-        raise OptionError(
-            f"duration is {duration:g} s, more steps of dt = {dt:g} s than can be counted"
-        )
-    q0, qd0, parameters, shape = _states(robot, given)
     controller, function = _controller(given["controller"])
+    wanted = _reference(given["reference"], controller)
     observer, events = _observer(given["observer"]), _functions(given["events"])
     _finite_gains(controller, "controller", robot)
     _finite_gains(observer, "observer", robot)
-    if events and shape != ():
-        raise OptionError(f"events of an ensemble {shape}", "simulate the arms one by one")
     tableau = integrator_named(given["integrator"])
     period, delay, sampled = _sampling(given, controller, dt)
     sensors = Sensors() if given["sensors"] is None else given["sensors"]
@@ -107,49 +121,72 @@ def settings(robot: "Robot", **given: Any) -> Settings:
         raise OptionError(f"sensors is {shown(sensors)}, expected dy.Sensors(...)")
     for noise in ("torque_noise", "position_noise"):
         _finite(per_joint(getattr(sensors, noise), noise, robot), noise)
-    n, name = robot.n, f"robot {robot.name!r}"
-    wanted = given["reference"] is not None or (
-        controller is not None and controller.needs_reference
-    )
-    if wanted and given["reference"] is None and len(np.unique(q0, axis=0)) > 1:
-        raise OptionError("an ensemble needs a reference", "give reference=...")
-    reference = reference_signal(given["reference"], n, q0[0], name) if wanted and len(q0) else None
+    if wanted is not None:  # refused now rather than at the start
+        reference_signal(wanted, robot.n, np.zeros(robot.n), f"robot {robot.name!r}")
     checked_threads(given["threads"])
     drives = flag(given["drives"], "drives")
     if drives and not tableau.adaptive:
         check_circuits(robot, tableau, dt)
-    save_every = whole(given["save_every"], "save_every")
+    sizes = {"torque": robot.n, "external": robot.n, "wrench": 6}
+    forces = {name: signal(given[name], name, size, dt) for name, size in sizes.items()}
+    stops = stops_of(robot) if flag(given["stops"], "stops") else (None,) * robot.n
     return Settings(
         robot=robot,
-        duration=duration,
         dt=dt,
-        q0=q0,
-        qd0=qd0,
-        shape=shape,
         tableau=tableau,
         controller=controller,
         function=function,
         observer=observer,
         sensors=sensors,
-        reference=reference,
-        feed=signal(given["torque"], "torque", n, dt, duration),
-        outside=signal(given["external"], "external", n, dt, duration),
-        wrench=signal(given["wrench"], "wrench", 6, dt, duration),
-        stepwise=any(np.ndim(unmasked(given[k])) == 2 for k in ("torque", "external", "wrench")),
+        wanted=wanted,
+        feed=forces["torque"],
+        outside=forces["external"],
+        wrench=forces["wrench"],
+        rows={k: np.shape(given[k]) for k in sizes if np.ndim(unmasked(given[k])) == 2},
         period=period,
         delay=delay,
         sampled=sampled,
-        stops=stops_of(robot, q0) if flag(given["stops"], "stops") else (None,) * n,
+        stops=stops,
         restitution=fraction(given["restitution"], "restitution"),
         drives=drives,
-        parameters=parameters,
-        save_every=1 if events else save_every,
-        thin=save_every if events else 1,
+        parameters=given["parameters"],
         events=events,
         tolerance=positive(given["tolerance"], "tolerance", "relative error"),
         threads=given["threads"],
         progress=None if given["progress"] is None else flag(given["progress"], "progress"),
     )
+
+
+def started(s: Settings, q0: Any, qd0: Any, parameters: Any) -> Settings:
+    """The settings with a start: one arm, or an ensemble by the leading axes."""
+    q, qd, values, shape = _states(s.robot, {"q0": q0, "qd0": qd0, "parameters": parameters})
+    if s.events and shape != ():
+        raise OptionError(f"events of an ensemble {shape}", "simulate the arms one by one")
+    wanted = s.wanted is not None or (s.controller is not None and s.controller.needs_reference)
+    if wanted and s.wanted is None and len(np.unique(q, axis=0)) > 1:
+        raise OptionError("an ensemble needs a reference", "give reference=...")
+    reference = None
+    if wanted and len(q):
+        reference = reference_signal(s.wanted, s.n, q[0], f"robot {s.robot.name!r}")
+    _within(s, q)
+    return replace(s, q0=q, qd0=qd, shape=shape, parameters=values, reference=reference)
+
+
+def spanned(s: Settings, duration: Any, save_every: Any) -> Settings:
+    """The settings of one run."""
+    duration = positive(duration, "duration", "seconds")
+    if s.dt > duration * (1 + ROUNDING):
+        raise OptionError(f"dt is {s.dt:g} s, longer than the duration of {duration:g} s")
+    if duration / s.dt > MOST:
+        raise OptionError(
+            f"duration is {duration:g} s, more steps of dt = {s.dt:g} s than can be counted"
+        )
+    steps = round(duration / s.dt)
+    for name, shape in s.rows.items():
+        rows_fit(name, shape, s.first + steps, bool(s.first))
+    every = whole(save_every, "save_every")
+    thinned = {"save_every": 1, "thin": every} if s.events else {"save_every": every}
+    return replace(s, duration=duration, **thinned)
 
 
 def _finite(numbers: Sequence[float], name: str) -> None:
@@ -189,6 +226,8 @@ def _states(robot: "Robot", given: dict) -> tuple[np.ndarray, np.ndarray, Any, t
 
 
 def _controller(value: Any) -> tuple[Controller | None, Callable[..., Any] | None]:
+    if isinstance(value, Law):
+        return SimulatedLaw(value, sample_time=value.sample_time), None
     if value is None or isinstance(value, Controller):
         return value, None
     if callable(value) and not isinstance(value, type):
@@ -198,6 +237,16 @@ def _controller(value: Any) -> tuple[Controller | None, Callable[..., Any] | Non
         f"controller is {shown(value)}, expected one of dy.control or a function(t, q, qd)",
         "a torque that depends on time only goes into torque=...",
     )
+
+
+def _reference(value: Any, controller: Controller | None) -> Any:
+    """The reference as given, or the one inside a law."""
+    inside = controller.law.reference if isinstance(controller, SimulatedLaw) else None
+    if inside is not None and value is not None:
+        raise OptionError(
+            f"reference is {shown(value)}, but the law has a trajectory inside", "leave one out"
+        )
+    return value if inside is None else inside
 
 
 def _observer(value: Any) -> Any:
@@ -239,8 +288,8 @@ def _multiple(value: Any, dt: float, name: str) -> int:
     return steps
 
 
-def stops_of(robot: "Robot", q0: np.ndarray) -> tuple[tuple[float, float] | None, ...]:
-    """Limits of every coordinate; a start beyond one is refused by name."""
+def stops_of(robot: "Robot") -> tuple[tuple[float, float] | None, ...]:
+    """Limits of every coordinate."""
     found: list[tuple[float, float] | None] = []
     for link in robot.model.links:
         if link.mimic is not None:
@@ -250,15 +299,21 @@ def stops_of(robot: "Robot", q0: np.ndarray) -> tuple[tuple[float, float] | None
             continue
         low, high = (float(resolve(x, robot.model.values)) for x in link.limits)
         found.append((low, high) if math.isfinite(low) or math.isfinite(high) else None)
-    for i, stop in enumerate(found):
-        beyond = [q for q in q0[:, i] if stop is not None and not stop[0] <= q <= stop[1]]
-        if stop is not None and beyond:
+    return tuple(found)
+
+
+def _within(s: Settings, q0: np.ndarray) -> None:
+    """Refuse a start beyond a stop by name."""
+    for i, stop in enumerate(s.stops):
+        if stop is None:
+            continue
+        beyond = q0[~((stop[0] <= q0[:, i]) & (q0[:, i] <= stop[1])), i]
+        if len(beyond):
             raise OptionError(
-                f"joint {robot.joint_names[i]!r} starts at {beyond[0]:g}, expected within its "
+                f"joint {s.robot.joint_names[i]!r} starts at {beyond[0]:g}, expected within its "
                 f"stops {stop[0]:g} and {stop[1]:g}",
                 "start between them, or simulate without stops",
             )
-    return tuple(found)
 
 
 def _functions(value: Any) -> tuple[Callable[..., Any], ...]:

@@ -10,20 +10,21 @@ from ..compile.arrays import numbers
 from ..errors import OptionError, ShapeError, shown
 from ..trajectory.trajectory import Trajectory
 
+EXPECTED = "expected {} numbers, a function of t that returns them, or one row per step"
 Signal = Callable[[np.ndarray], np.ndarray]  # times (K,) to rows (K, m)
 Force = Callable[[np.ndarray, np.ndarray], np.ndarray]  # the same; and when their steps began
 
 
-def signal(value: Any, name: str, size: int, dt: float, duration: float) -> Force | None:
+def signal(value: Any, name: str, size: int, dt: float) -> Force | None:
     """A vector that stays, a function of t, or rows that are held for one step each."""
     if value is None:
         return None
-    rows = _rows(value, name, size, dt, duration)
+    rows = _rows(value, name, size, dt)
     return lambda t, since: _finite(rows(t, since), name, t)
 
 
-def _rows(value: Any, name: str, size: int, dt: float, duration: float) -> Force:
-    expected = f"expected {size} numbers, a function of t that returns them, or one row per step"
+def _rows(value: Any, name: str, size: int, dt: float) -> Force:
+    expected = EXPECTED.format(size)
     if callable(value):
         accepts(value, name, "t")
         return lambda t, since: np.stack(
@@ -35,14 +36,20 @@ def _rows(value: Any, name: str, size: int, dt: float, duration: float) -> Force
         raise ShapeError(f"{name} is {shown(value)}, {expected}") from None
     if rows.shape == (size,):
         return lambda t, since: np.broadcast_to(rows, (len(t), size))
-    steps = round(duration / dt)
-    if rows.ndim != 2 or rows.shape[1] != size or rows.shape[0] not in (steps, steps + 1):
-        raise ShapeError(f"{name} has shape {rows.shape}, {expected} ({steps}, {size})")
+    if rows.ndim != 2 or rows.shape[1] != size or not len(rows):
+        raise ShapeError(f"{name} has shape {rows.shape}, {expected} (steps, {size})")
 
     def held(t: np.ndarray, since: np.ndarray) -> np.ndarray:
         return rows[np.clip(np.floor(since / dt + 1e-6).astype(int), 0, len(rows) - 1)]
 
     return held
+
+
+def rows_fit(name: str, shape: tuple[int, ...], steps: int, longer: bool) -> None:
+    """Refuse rows that are not one per step, or one more; more still if they go on `longer`."""
+    if shape[0] not in (steps, steps + 1) and not (longer and shape[0] > steps):
+        expected = EXPECTED.format(shape[1])
+        raise ShapeError(f"{name} has shape {shape}, {expected} ({steps}, {shape[1]})")
 
 
 def reference_signal(value: Any, n: int, q0: np.ndarray, name: str) -> Signal:

@@ -2,11 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
-from .assembly import Machinery
-from .loop import adaptive, by_pieces, by_samples, in_machine_code
-from .record import Recorder
 from .run import Run
-from .settings import Settings, settings
+from .simulator import Simulator
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -45,9 +42,11 @@ def simulate(
 
     `controller` is one of `dy.control`, run every `sample_time` (default: every step, or its own)
     with its torques held in between and acting `delay` seconds after they were computed (which
-    needs steps of one length); or any function(t, q, qd) -> tau, asked at every stage of the
-    integrator unless a sample time or sensors are given. `reference` is a trajectory, a place, or a
-    function of t. `torque`, `external` and `wrench` are vectors, functions of t, or rows per step.
+    needs steps of one length); a `dynamis.realtime.Law`, whose step is the one that is exported,
+    safe state included (`run.states["controller.status"]`); or any function(t, q, qd) -> tau, asked
+    at every stage of the integrator unless a sample time or sensors are given. `reference` is a
+    trajectory, a place, or a function of t. `torque`, `external` and `wrench` are vectors,
+    functions of t, or rows per step.
 
     Coulomb friction holds joints exactly; `stops` makes the joint limits act (`restitution` 0 to
     1); `drives` lets motor limits, circuits and gear efficiencies act. q0, qd0 and `parameters`
@@ -59,26 +58,11 @@ def simulate(
     its own steps for `tolerance` and gives the states every dt. A run whose steps become too short
     for that ends there; `message` says so, and `diverged` stays False.
     """
-    s = settings(
-        robot, duration=duration, dt=dt, q0=q0, qd0=qd0, controller=controller,
-        integrator=integrator, reference=reference, torque=torque, external=external,
+    sim = Simulator(
+        robot, dt, controller, integrator, reference=reference, torque=torque, external=external,
         wrench=wrench, observer=observer, sensors=sensors, sample_time=sample_time, delay=delay,
-        stops=stops, restitution=restitution, drives=drives, parameters=parameters,
-        save_every=save_every, events=events, tolerance=tolerance, threads=threads,
-        progress=progress,
+        stops=stops, restitution=restitution, drives=drives, parameters=parameters, events=events,
+        tolerance=tolerance, threads=threads, progress=progress,
     )  # fmt: skip
-    if s.count:
-        robot._refuse_singular(s.q0[0])
-    machinery = Machinery(s)
-    recorder = Recorder(s, machinery)
-    if s.count:
-        _way(s)(s, machinery, recorder)
-    return recorder.run()
-
-
-def _way(s: Settings) -> Any:
-    if s.tableau.adaptive:
-        return adaptive
-    if s.function is None:
-        return in_machine_code
-    return by_samples if s.sampled else by_pieces
+    sim.reset(q0, qd0)
+    return sim.run(duration, save_every)

@@ -1,4 +1,4 @@
-"""A step in three pieces that Python can go between: for torques that only Python can compute."""
+"""A step in three parts that Python can go between: for torques that only Python can compute."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -17,7 +17,7 @@ Torque = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
 Forces = Callable[[float, float], np.ndarray]  # (t, beginning of the step) to one row
 
 
-class Pieces:
+class Stages:
     """begin, rate and finish of a plant as functions of arrays (count, size)."""
 
     def __init__(
@@ -66,7 +66,7 @@ class Pieces:
         return self.slots.write(self._arm(constants).finish(start, end, constants[0], fn))
 
     def call(self, name: str, x: np.ndarray, signal: np.ndarray, h: float) -> np.ndarray:
-        """One piece over every member; `signal` is one row, or one per member."""
+        """One part over every member; `signal` is one row, or one per member."""
         constants = np.array([h])
         if self.parameters is not None:
             steps = np.full((len(x), 1), h)

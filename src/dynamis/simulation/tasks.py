@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..compile.service import Code, Ports, compiled
+from ..control.computer import ControlComputer
 from ..control.controller import Reference
 from ..lazy import LOCK
 from ..spatial.functions import Functions
-from .computer import Brain
 from .plant import Acting, Plant
 from .tableau import Tableau
 
@@ -128,14 +128,16 @@ def plant_function(
     return function
 
 
-def brain_function(brain: Brain, slots: Slots, n: int) -> Function:
+def computer_function(computer: ControlComputer, slots: Slots, n: int) -> Function:
     """One sample of the control computer; signal: t, q_d, qd_d, qdd_d, noise."""
 
     def function(x: Any, signal: Any, constants: Any, fn: Functions) -> list[Any]:
         t, rest = signal[0], signal[1:]
         rows = [list(rest[k * n : (k + 1) * n]) for k in range(4)]
         state = slots.read(x)
-        new = brain.step(state, t, Reference(*rows[:3]), rows[3], constants[1:], constants[0], fn)
+        new = computer.step(
+            state, t, Reference(*rows[:3]), rows[3], constants[1:], constants[0], fn
+        )
         return slots.write(new)
 
     return function

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...arguments import checked, is_word, positive
+from ...control.law import Law
 from ...errors import DynamisError, OptionError, did_you_mean, shown
 from ...files import write, write_folder
-from ..law import Law
+from ...simulation.simulator import Simulator
 from .origin import FOLDER as RESOURCES
 from .origin import arm_origin, law_origin
 from .unit import Unit, arm_unit, build_description, description, law_unit
@@ -43,10 +44,13 @@ def export_fmu(
     fmi: str = "3.0",
     dt: float | None = None,
     overwrite: bool = False,
+    stops: bool = False,
 ) -> Path:
     """Write a co-simulation unit of a robot (tau to q, qd) or a `Law` (q, qd, reference to tau).
 
-    The arm takes Runge-Kutta steps of at most `dt` (1 ms); the controller has its sample time. The
+    The arm is that of `dy.simulate`, bit for bit: friction holds, drives have limits and losses,
+    and with `stops` so have joints. It takes Runge-Kutta steps of at most `dt` (1 ms); the
+    controller has its sample time. The
     unit holds its C source, the binary of this machine, made with the system's C compiler, and in
     resources/ the robot as TOML with a script that writes the unit again. A file that is no unit
     of dynamis is replaced only with `overwrite`.
@@ -59,15 +63,17 @@ def export_fmu(
     target = Path(path)
     if target.suffix != ".fmu":
         raise OptionError(f"path is {str(path)!r}, expected a file name that ends in .fmu")
-    unit = _unit(what, fmi, dt)
+    unit = _unit(what, fmi, dt, stops)
     content = packed(unit, fmi)
     return write_folder(target.parent, {target.name: content}, overwrite)[0]
 
 
-def _unit(what: Any, fmi: str, dt: Any) -> Unit:
+def _unit(what: Any, fmi: str, dt: Any, stops: bool) -> Unit:
     if isinstance(what, Law):
         if dt is not None:
             raise OptionError(f"dt is {dt!r}, but a controller has its sample time", "leave dt out")
+        if stops:
+            raise OptionError("stops is True, but a controller has none", "leave stops out")
         return law_unit(what, law_origin(what, fmi))
     if not hasattr(what, "_refuse_singular"):
         raise OptionError(
@@ -77,7 +83,8 @@ def _unit(what: Any, fmi: str, dt: Any) -> Unit:
     step = DEFAULT_STEP if dt is None else dt
     step = positive(step, "dt", "seconds")
     what._refuse_singular(np.linspace(0.1, 1.0, what.n))
-    return arm_unit(what, float(step), arm_origin(what, fmi, float(step)))
+    plant = Simulator(what, step, stops=stops).assembly
+    return arm_unit(what, plant, arm_origin(what, fmi, plant))
 
 
 def packed(unit: Unit, fmi: str) -> bytes:

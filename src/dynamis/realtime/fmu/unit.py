@@ -17,15 +17,15 @@ from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
 
 from ... import templates
-from ...compile.kernels import kernel_named
-from ...compile.programs import program
+from ...export import c_branchless
 from ...export.c_function import PRECISIONS, function, identifier, intro, literal
+from ...simulation.assembly import Assembly
 from ..c_text import stem_of
 from .origin import Origin
 
 if TYPE_CHECKING:
+    from ...control.law import Law
     from ...robot import Robot
-    from ..law import Law
 
 FUNCTIONS = {"3.0": "fmi3.c", "2.0": "fmi2.c"}
 DOUBLE = PRECISIONS["float64"]
@@ -114,10 +114,9 @@ class _List:
         return self.values - 1
 
 
-def arm_unit(robot: "Robot", dt: float, origin: Origin) -> Unit:
-    """The arm: torques in, positions and velocities out, by Runge-Kutta steps of at most h."""
-    kernel = program(kernel_named("forward_dynamics"), robot.model)
-    v, n = _List(), robot.n
+def arm_unit(robot: "Robot", plant: Assembly, origin: Origin) -> Unit:
+    """The arm: torques in, positions and velocities out, by the plant's steps of at most h."""
+    v, n, dt, at = _List(), robot.n, plant.s.dt, plant.slots.slices
     fixed = {"start": 0.0, "variability": "fixed"}
     v.add("q0", robot, 0, "position at the start", "parameter", **fixed)
     v.add("qd0", robot, 1, "velocity at the start", "parameter", **fixed)
@@ -127,25 +126,32 @@ def arm_unit(robot: "Robot", dt: float, origin: Origin) -> Unit:
     tau = v.add("tau", robot, 3, "torque or force of the drive", "input", start=0.0)
     q = v.add("q", robot, 0, "position", "output")
     v.add("qd", robot, 1, "velocity", "output")
+    body = c_branchless.function(plant.plant_task.program(), "plant_step", "float64")
     code = templates.filled(
         __package__,
         "fmu_arm.c",
-        FORWARD_DYNAMICS=function(kernel, "forward_dynamics", DOUBLE),
+        PLANT=body,
         N=n,
         N2=2 * n,
         H=h,
         Q=q,
         TAU=tau,
         DT=literal(dt, DOUBLE),
+        DIRECTION=at["direction"].start,
+        COMMAND=at["command"].start,
+        LOSS=at["loss"].start,
+        LOSSES=plant.slots.sizes["loss"],
     )
+    code = f"{c_branchless.helpers('float64', body)}\n{code}"
+    limits = "joint stops" if any(plant.s.stops) else "no joint stops"
     about = (
-        f"{robot.name}: the arm, torques to positions and velocities. Rigid bodies, rotors and the "
-        "friction of the model, whose sign(velocity) is zero at rest: a joint does not stick. "
-        "Runge-Kutta steps of order 4, torques held during a communication step; no joint stops."
+        f"{robot.name}: the arm, torques to positions and velocities, as dy.simulate has it. Rigid "
+        f"bodies, rotors, drives with their limits and losses, friction that holds, {limits}. "
+        "Runge-Kutta steps of order 4, torques held during a communication step."
     )
     return Unit(
-        identifier(f"{robot.name}_arm"), robot.name, about, dt, tuple(v.variables), v.values, 0,
-        code, origin,
+        identifier(f"{robot.name}_arm"), robot.name, about, dt, tuple(v.variables), v.values,
+        plant.slots.size, code, origin,
     )  # fmt: skip
 
 

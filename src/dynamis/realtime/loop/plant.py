@@ -16,14 +16,16 @@ import struct
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...arguments import a_robot, checked, flag, fraction, number, passed_on, positive, whole
-from ...control.controller import per_joint
+from ...control.sensors import Sensors
 from ...errors import OptionError, shown
-from ...simulation.stepper import Stepper
+from ...simulation.simulator import Simulator
+from ...spatial.functions import MATH
 from . import udp
 from .plant_run import PlantRun
 
@@ -116,19 +118,20 @@ class Encoder:
     """Positions in whole steps, velocities from their differences; exact without a step."""
 
     def __init__(self, robot: "Robot", step: Any, dt: float):
-        self.step = None if step is None else np.array(per_joint(step, "encoder", robot))
-        if self.step is not None and not (self.step > 0).all():
+        self.sensors, self.dt = Sensors(encoder=step), dt
+        self._numbers = self.sensors.constants(robot)
+        if step is not None and not all(x > 0 for x in self._numbers[: robot.n]):
             raise OptionError(f"encoder is {step!r}, expected rad or m per count above 0")
-        self.dt, self._last = dt, None
+        self._last: dict[str, list[float]] | None = None
 
     def read(self, q: np.ndarray, qd: np.ndarray) -> tuple[list[float], list[float]]:
-        """What is measured at (q, qd)."""
-        if self.step is None:
-            return q.tolist(), qd.tolist()
-        count = np.round(q / self.step) * self.step
-        last = count if self._last is None else self._last
-        self._last = count
-        return count.tolist(), ((count - last) / self.dt).tolist()
+        """What is measured at (q, qd); before the first sample the arm moved evenly."""
+        place, speed = q.tolist(), qd.tolist()
+        if self._last is None:
+            self._last = self.sensors.start(place, speed, self.dt, self._numbers, MATH)
+        x = SimpleNamespace(q=place, qd=speed, **self._last)
+        self._last = self.sensors.read(x, None, self._numbers, self.dt, MATH)
+        return self._last["measured_q"], self._last["measured_qd"]
 
 
 SILENCE = 0.05  # s without a torque packet after which there is no torque
@@ -170,7 +173,10 @@ class PlantServer:
                 f"host is {shown(host)}, expected an address such as {udp.HOST}", hint
             )
         self.n, self.keep = a_robot(robot).n, flag(keep, "keep")
-        self.arm = Stepper(robot, q0, 1.0 / self.rate, stops)
+        self.arm = Simulator(robot, 1.0 / self.rate, stops=stops, threads=1)
+        self.arm.reset(q0)
+        if self.arm.q.ndim != 1:
+            raise OptionError(f"q0 is for {len(self.arm.q)} arms, expected one")
         self.encoder = Encoder(robot, encoder, 1.0 / self.rate)
         self.measurements = Channel(loss, delay, jitter, seed)
         self.torques = Channel(loss, delay, jitter, [seed, 1])
@@ -223,7 +229,8 @@ class PlantServer:
     def _step(self, k: int, t: float) -> None:
         for packet, peer in self.torques.ready(t):
             self._command(packet, peer, t)
-        q, qd = self.encoder.read(self.arm.q, self.arm.qd)
+        place, speed = self.arm.q, self.arm.qd
+        q, qd = self.encoder.read(place, speed)
         if self._peer is not None:
             self.measurements.put(t, udp.measurement(k, t, q, qd))
         if self._torque is None:
@@ -233,10 +240,10 @@ class PlantServer:
             tau, status = [0.0] * self.n, udp.LISTENING
             self.found.silent += 1
         if self.keep:
-            state = self.arm.q.tobytes() + self.arm.qd.tobytes()
+            state = place.tobytes() + speed.tobytes()
             head, tail = HEAD.pack(t, self._torque.t, status), np.array(tau).tobytes()
             self.found.rows.append(head + state + tail)
-        self.arm.step(tau)
+        self.arm.step(np.array(tau))
         if not (np.isfinite(self.arm.q).all() and np.isfinite(self.arm.qd).all()):
             self.found.message = (
                 f"the simulated arm diverged at t = {t:g} s under torques {_listed(tau)} from "

@@ -25,7 +25,7 @@ from ..c_text import plain, words
 from . import udp
 
 if TYPE_CHECKING:
-    from ..law import Law
+    from ...control.law import Law
 
 HOLD = 1  # cycles without a measurement that the last one may stand in for
 LISTEN = 200  # packets

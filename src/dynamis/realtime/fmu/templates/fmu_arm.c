@@ -1,24 +1,14 @@
-static @FORWARD_DYNAMICS@
-
-static void runge_kutta(double x[@N2@], const double tau[@N@], double h)
-{
-    const double place[4] = {0.0, 0.5, 0.5, 1.0};
-    double k[4][@N2@], y[@N2@];
-    int i, s;
-    for (s = 0; s < 4; s++) {
-        for (i = 0; i < @N2@; i++) y[i] = s == 0 ? x[i] : x[i] + place[s] * h * k[s - 1][i];
-        for (i = 0; i < @N@; i++) k[s][i] = y[@N@ + i];
-        forward_dynamics(y, y + @N@, tau, k[s] + @N@);
-    }
-    for (i = 0; i < @N2@; i++) {
-        x[i] += h / 6.0 * (k[0][i] + 2.0 * k[1][i] + 2.0 * k[2][i] + k[3][i]);
-    }
-}
+static @PLANT@
 
 static void model_begin(model *m)
 {
     int i;
-    for (i = 0; i < @N2@; i++) m->r[@Q@ + i] = m->r[1 + i];
+    memset(m->x, 0, sizeof m->x);
+    for (i = 0; i < @N2@; i++) m->x[i] = m->r[@Q@ + i] = m->r[1 + i];
+    for (i = 0; i < @N@; i++) m->x[@DIRECTION@ + i] = (double)((m->x[@N@ + i] > 0.0) - (m->x[@N@ + i] < 0.0));
+@IF LOSSES@
+    for (i = 0; i < @LOSSES@; i++) m->x[@LOSS@ + i] = 1.0;
+@END@
 }
 
 static void model_reset(model *m)
@@ -27,19 +17,26 @@ static void model_reset(model *m)
     m->r[@H@] = @DT@;
 }
 
+/* steps of one length, none longer than h; the torques are held */
 static const char *model_step(model *m, double t, double length)
 {
     const double steps = fmax(1.0, ceil(length / m->r[@H@] - 1e-9));
-    double x[@N2@], k;
+    const double h = length / steps;
+    double x[STATES], next[STATES], k;
     int i;
     if (t > m->r[0] + SLACK(t)) return "time was left out since the step before";
     if (!(m->r[@H@] > 0.0)) return "h is not a step above zero";
     if (!(steps <= MOST)) return "the step holds too many steps of h";
-    memcpy(x, m->r + @Q@, sizeof x);
-    for (k = 0.0; k < steps; k += 1.0) runge_kutta(x, m->r + @TAU@, length / steps);
-    for (i = 0; i < @N2@; i++) {
+    memcpy(x, m->x, sizeof x);
+    memcpy(x + @COMMAND@, m->r + @TAU@, @N@ * sizeof *x);
+    for (k = 0.0; k < steps; k += 1.0) {
+        plant_step(x, m->r, &h, next);
+        memcpy(x, next, sizeof x);
+    }
+    for (i = 0; i < STATES; i++) {
         if (!isfinite(x[i])) return "the state is no longer finite: smaller steps, or smaller torques";
     }
-    memcpy(m->r + @Q@, x, sizeof x);
+    memcpy(m->x, x, sizeof x);
+    memcpy(m->r + @Q@, x, @N2@ * sizeof *x);
     return NULL;
 }

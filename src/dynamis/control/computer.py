@@ -1,16 +1,24 @@
 """The task of the control computer: read the sensors, run the observer and the controller."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from ..compile.arm import Arm, arm_of
-from ..control.controller import Controller, Measured, Reference, begun, intact, stepped
-from ..control.sensors import Sensors
+from ..compile.arm import Arm
+from ..dynamics.reduce import reduced
 from ..lazy import cached_property
-from ..model.chain import chain
 from ..spatial.functions import MATH, Functions
+from .controller import (
+    Controller,
+    Reference,
+    Sample,
+    begun,
+    check_signatures,
+    intact,
+    stepped,
+)
+from .sensors import Sensors
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -18,8 +26,26 @@ if TYPE_CHECKING:
 Scalars = Sequence[Any]
 
 
+def once(robot: "Robot", what: str, made: Callable[[], Any]) -> Any:
+    """What a robot decides, made once: a Robot does not change."""
+    found = vars(robot).setdefault("_made_once", {})
+    if what not in found:
+        found[what] = made()
+    return found[what]
+
+
+def arm_of(robot: "Robot", fn: Functions) -> Arm:
+    """The arm of a robot over any scalar, lean where that changes no torque."""
+    return Arm(robot.chain, fn, once(robot, "lean", lambda: reduced(robot.chain)))
+
+
+def text_of(robot: "Robot") -> str:
+    """Text that decides what a robot computes."""
+    return once(robot, "text", lambda: repr(robot.chain))
+
+
 @dataclass(frozen=True)
-class Brain:
+class ControlComputer:
     """A controller and an observer at one sample time, with the sensors they read.
 
     `immediate`: torques act at once; otherwise they wait in `computed` until the delay is over.
@@ -31,6 +57,11 @@ class Brain:
     sensors: Sensors
     immediate: bool
 
+    def __post_init__(self) -> None:
+        for block in (self.controller, self.observer):
+            if block is not None:
+                check_signatures(block)
+
     @cached_property
     def _values(self) -> dict[str, list[float]]:
         """Everything it computes with, by name."""
@@ -41,7 +72,7 @@ class Brain:
                 values |= {f"{part}.{k}": list(v) for k, v in block.gains(self.robot).items()}
         return values
 
-    @property
+    @cached_property
     def constants(self) -> list[float]:
         """The same as one vector."""
         return [x for row in self._values.values() for x in row]
@@ -54,7 +85,7 @@ class Brain:
         return named
 
     def _arm(self, block: Any, fn: Functions) -> Arm:
-        return arm_of((block.model or self.robot).model, fn)
+        return arm_of(block.model or self.robot, fn)
 
     @property
     def key(self) -> str | None:
@@ -62,10 +93,12 @@ class Brain:
         blocks = [block for block in (self.controller, self.observer) if block is not None]
         if not all(intact(part) for part in (self.sensors, *blocks)):
             return None
+        if any(block.key is None for block in blocks):
+            return None
         sizes = {name: len(row) for name, row in self._values.items()}
         parts = [self.sensors.key, str(self.immediate), repr(sizes)]
         for block in blocks:
-            parts += [block.key, repr(chain((block.model or self.robot).model))]
+            parts += [block.key, text_of(block.model or self.robot)]
         return "\n".join(parts)
 
     @cached_property
@@ -84,12 +117,12 @@ class Brain:
         named = self._named(constants)
         state = dict(self.sensors.start(q, qd, dt, named["sensors"], fn))
         state["computed"] = [0.0 * x for x in q]
-        first = Measured(0.0, self.sensors.counted(q, named["sensors"], fn), list(qd))
+        place = self.sensors.counted(q, named["sensors"], fn)
         for part in ("controller", "observer"):
             block = getattr(self, part)
             if block is not None:
-                gains = _gains(named, part)
-                own = begun(block, self._arm(block, fn), gains, first)
+                first = Sample(0.0, place, list(qd), _gains(named, part))
+                own = begun(block, self._arm(block, fn), first)
                 state |= {f"{part}.{name}": v for name, v in own.items()}
         if self.observer is not None:
             state |= {"observed": [0.0 * x for x in q], "impulse": [0.0 * x for x in q]}
@@ -108,25 +141,23 @@ class Brain:
         """One sample."""
         named, new = self._named(constants), dict(vars(x))
         new |= self.sensors.read(x, noise, named["sensors"], dt, fn)
-        measured = Measured(t, new["measured_q"], new["measured_qd"])
+        measured = t, new["measured_q"], new["measured_qd"]
         if self.observer is not None:
-            state = _state(x, "observer")
-            arm = self._arm(self.observer, fn)
             acted = [a / dt for a in x.impulse]  # the mean torque since the last sample
-            estimate, after = stepped(
-                self.observer, arm, _gains(named, "observer"), state, measured, acted, dt
+            sample = Sample(
+                *measured, _gains(named, "observer"), _state(x, "observer"), dt=dt, tau=acted
             )
+            estimate, after = stepped(self.observer, self._arm(self.observer, fn), sample)
             new["impulse"] = [0.0 * a for a in x.impulse]
             new |= {
                 "observed": list(estimate),
                 **{f"observer.{k}": list(v) for k, v in after.items()},
             }
         if self.controller is not None:
-            state = _state(x, "controller")
-            arm = self._arm(self.controller, fn)
-            tau, after = stepped(
-                self.controller, arm, _gains(named, "controller"), state, measured, reference, dt
+            sample = Sample(
+                *measured, _gains(named, "controller"), _state(x, "controller"), reference, dt
             )
+            tau, after = stepped(self.controller, self._arm(self.controller, fn), sample)
             new |= {"computed": list(tau), **{f"controller.{k}": list(v) for k, v in after.items()}}
         if self.immediate:
             new["command"] = list(new["computed"])

@@ -16,13 +16,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arguments import a_robot, is_word, positive, whole
-from ..compile.arm import arm_of
 from ..compile.arrays import numbers
-from ..control.controller import Controller, Measured, Reference, begun, per_joint, stepped
 from ..errors import OptionError, ShapeError, did_you_mean, shown
 from ..lazy import cached_property
 from ..spatial.functions import MATH, Functions
 from ..trajectory.trajectory import Trajectory
+from .computer import arm_of
+from .controller import (
+    Controller,
+    Reference,
+    Sample,
+    Step,
+    Values,
+    begun,
+    check_signatures,
+    per_joint,
+    stepped,
+)
 
 if TYPE_CHECKING:
     from ..compile.program import Program
@@ -65,6 +75,7 @@ class Law:
     def __post_init__(self) -> None:
         if not isinstance(self.controller, Controller):
             raise OptionError(f"controller is {shown(self.controller)}, expected one of dy.control")
+        check_signatures(self.controller)
         a_robot(self.robot)
         if self.reference is not None and not isinstance(self.reference, Trajectory):
             raise OptionError(
@@ -165,13 +176,13 @@ class Law:
         return sum(self.slots.values())
 
     def _start(self, q: Sequence[Any], qd: Sequence[Any], fn: Functions) -> dict[str, list[Any]]:
-        model = (self.controller.model or self.robot).model
-        arm, gains = arm_of(model, fn), SimpleNamespace(**self.gains)
-        first = begun(self.controller, arm, gains, Measured(0.0, q, qd))
+        sample = Sample(0.0, q, qd, SimpleNamespace(**self.gains))
+        first = begun(self.controller, arm_of(self.controller.model or self.robot, fn), sample)
         own = {"last_q": list(q), "speed": list(qd), "bad": [0.0 * q[0]], "unseen": [0.0 * q[0]]}
         return {**own, **{f"law.{k}": v for k, v in first.items()}}
 
-    def _read(self, state: Sequence[Any]) -> dict[str, list[Any]]:
+    def _named(self, state: Sequence[Any]) -> dict[str, list[Any]]:
+        """The state by name."""
         found, start = {}, 0
         for name, size in self.slots.items():
             found[name] = list(state[start : start + size])
@@ -197,7 +208,7 @@ class Law:
         self, state: Sequence[Any], q: Sequence[Any], qd: Sequence[Any], wanted: Any, fn: Functions
     ) -> tuple[list[Any], list[Any], Any]:
         """(torque, state, status); `wanted`: t with a trajectory inside, else q_d, qd_d, qdd_d."""
-        x, dt = self._read(state), self.sample_time
+        x, dt = self._named(state), self.sample_time
         reference, fine = self._wanted(wanted, fn)
         seen: Any = 1.0
         for v in (*q, *(qd if self.velocity == "measured" else ())):
@@ -206,13 +217,11 @@ class Law:
         place = [fn.select(seen > 0.0, a, b) for a, b in zip(q, x["last_q"], strict=True)]
         speed = self._speed(x, place, qd, reference.qd, seen, fn)
         good = seen * fine * (x["bad"][0] < float(self.latch))
-        model = (self.controller.model or self.robot).model
-        arm, gains = arm_of(model, fn), SimpleNamespace(**self.gains)
+        arm = arm_of(self.controller.model or self.robot, fn)
+        gains = SimpleNamespace(**self.gains)
         own = {k.removeprefix("law."): v for k, v in x.items() if k.startswith("law.")}
-        measured = Measured(0.0, place, speed)
-        tau, after = stepped(
-            self.controller, arm, gains, SimpleNamespace(**own), measured, reference, dt
-        )
+        sample = Sample(0.0, place, speed, gains, SimpleNamespace(**own), reference, dt)
+        tau, after = stepped(self.controller, arm, sample)
         for v in tau:  # whatever went wrong inside; what is merely large is clipped
             good = good * _good(v, fn, PLAUSIBLE if self.limit is None else NO_LIMIT)
         safe = self._safe(x, place, speed, seen, arm, fn)
@@ -320,6 +329,48 @@ class Law:
 
         ports = [Port("q", (self.n,)), Port("qd", (self.n,))]
         return trace("init", self.start, ports, [Port("state", (self.states,))])
+
+
+@dataclass(frozen=True)
+class SimulatedLaw(Controller):
+    """A law in a simulation: its own step, the operations that are exported, safe state included.
+
+    Its state has the names of the law's; `status` is that of the last sample.
+    """
+
+    law: Law
+    model: "Robot | None" = None
+    sample_time: float | None = None
+
+    @property
+    def needs_reference(self) -> bool:  # type: ignore[override]
+        """Unless a trajectory is inside."""
+        return self.law.reference is None
+
+    @property
+    def key(self) -> None:
+        """What decides its code is the program alone."""
+        return
+
+    def gains(self, robot: "Robot") -> Values:
+        """None that could change without the code: they are numbers in it."""
+        if robot.n != self.law.n:
+            raise ShapeError(
+                f"the law drives {self.law.n} joints, robot {robot.name!r} has {robot.n}"
+            )
+        return {}
+
+    def start(self, arm: Any, sample: Sample) -> Values:
+        """As `init` of the exported code."""
+        values = self.law.start(sample.q, sample.qd, arm.fn)
+        return {**self.law._named(values), "status": [0.0 * values[0]]}
+
+    def step(self, arm: Any, sample: Sample) -> Step:
+        """As `step` of the exported code."""
+        state = [v for name in self.law.slots for v in getattr(sample.state, name)]
+        wanted = sample.t if self.law.reference is not None else sample.reference
+        torque, after, status = self.law.step(state, sample.q, sample.qd, wanted, arm.fn)
+        return torque, {**self.law._named(after), "status": [status]}
 
 
 def _good(x: Any, fn: Functions, most: float = PLAUSIBLE) -> Any:

@@ -1,0 +1,175 @@
+"""The simulator: compiled once, advanced as asked, the same bits as `dy.simulate`."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dynamis as dy
+from dynamis.control import ComputedTorque, Controller, JointPID, MomentumObserver
+from dynamis.errors import OptionError, ShapeError
+from tests.simulation.arms import bar, pair
+
+pytestmark = pytest.mark.usefixtures("compiled")
+Q0, GOAL = np.array([0.3, 0.2]), [0.1, -0.1]
+COMPUTER = {
+    "controller": JointPID(20.0, 5.0, 3.0, limit=30.0),
+    "reference": GOAL,
+    "sample_time": 4e-3,
+    "sensors": dy.Sensors(encoder=1e-4, velocity_filter=60.0, position_noise=1e-4),
+    "observer": MomentumObserver(50.0),
+    "delay": 2e-3,
+}
+OPTIONS = {
+    "free": {},
+    "forces": {"torque": [1.0, -0.5], "external": lambda t: [np.sin(t), 0.1], "wrench": [1.0] * 6},
+    "computer": COMPUTER,
+    "stops": {"stops": True},
+    "heun": {"integrator": "heun"},
+}
+
+
+@pytest.fixture(scope="module")
+def arm():
+    return pair(bar(), bar())
+
+
+@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
+def test_steps_and_runs_are_those_of_simulate(arm, options):
+    whole = dy.simulate(arm, 0.05, q0=Q0, **options)
+    sim = dy.Simulator(arm, **options)
+    for _ in range(2):  # a reset forgets everything
+        sim.reset(Q0)
+        for k, steps in ((0, 3), (3, 1), (4, 16)):
+            assert sim.t == pytest.approx(1e-3 * k)
+            np.testing.assert_array_equal(sim.q, whole.q[k])
+            np.testing.assert_array_equal(sim.qd, whole.qd[k])
+            sim.step(steps=steps)
+            np.testing.assert_array_equal(sim.tau, whole.tau[k + steps - 1])
+        rest = sim.run(0.03)
+        np.testing.assert_array_equal(rest.q, whole.q[20:])
+        np.testing.assert_array_equal(rest.tau[:-1], whole.tau[20:-1])
+        np.testing.assert_allclose(rest.t, whole.t[20:], rtol=1e-14)
+        assert sim.t == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize("every", [3, 4, 20])
+def test_rows_are_kept_from_where_a_run_begins(arm, every):
+    whole = dy.simulate(arm, 0.05, q0=Q0)
+    sim = dy.Simulator(arm)
+    sim.reset(Q0)
+    sim.step(steps=10)
+    run = sim.run(0.04, save_every=every)
+    kept = sorted({*range(10, 51, every), 50})
+    np.testing.assert_array_equal(run.q, whole.q[kept])
+    np.testing.assert_allclose(run.t, whole.t[kept], rtol=1e-14)
+
+
+def test_a_torque_is_held(arm):
+    sim = dy.Simulator(arm)
+    sim.reset(Q0)
+    sim.step([1.0, -0.5])
+    sim.step(steps=19)
+    run = dy.simulate(arm, 0.02, q0=Q0, torque=[1.0, -0.5])
+    np.testing.assert_array_equal(sim.q, run.q[-1])
+
+
+def test_an_ensemble_and_some_of_its_arms_anew(arm):
+    starts = np.random.default_rng(0).uniform(-1, 1, (3, 2))
+    sim = dy.Simulator(arm)
+    sim.reset(starts)
+    sim.step(steps=10)
+    alone = [dy.simulate(arm, 0.01, q0=q).q[-1] for q in starts]
+    np.testing.assert_array_equal(sim.q, alone)
+    sim.reset(starts, where=np.array([False, True, False]))
+    np.testing.assert_array_equal(sim.q, [alone[0], starts[1], alone[2]])
+
+
+@dataclass(frozen=True)
+class Counted(Controller):
+    """A law that knows how often it was traced."""
+
+    calls: list
+    model: Any = None
+    sample_time: float | None = None
+
+    def step(self, arm, sample):
+        self.calls.append(1)
+        return [-3.0 * e for e in sample.e], {}
+
+
+def test_a_law_of_ones_own_is_traced_once(arm):
+    law = Counted([])
+    sim = dy.Simulator(arm, controller=law, reference=GOAL)
+    for _ in range(3):
+        sim.reset(Q0)
+        sim.step(steps=2)
+        sim.run(0.01)
+    assert len(law.calls) == 1
+
+
+def test_functions_and_free_steps_run_from_a_reset(arm):
+    options = [{"controller": lambda t, q, qd: -q}, {"integrator": "dormand-prince"}]
+    for given in (*options, {**options[0], "sample_time": 2e-3}):
+        sim = dy.Simulator(arm, **given)
+        sim.reset(Q0)
+        run = sim.run(0.01)
+        np.testing.assert_array_equal(run.q, dy.simulate(arm, 0.01, q0=Q0, **given).q)
+        np.testing.assert_array_equal(sim.q, run.q[-1])
+        with pytest.raises(OptionError, match="cannot go on"):
+            sim.run(0.01)
+        sim.reset(Q0)
+        if "integrator" in given or "controller" in given:
+            with pytest.raises(OptionError, match=r"use run\(duration\)"):
+                sim.step()
+
+
+def test_what_cannot_be_done_is_said(arm):
+    sim = dy.Simulator(arm, controller=ComputedTorque(25.0, 10.0), reference=GOAL)
+    for use in (lambda: sim.q, sim.step, lambda: sim.run(0.1)):
+        with pytest.raises(OptionError, match="reset"):
+            use()
+    sim.reset(Q0)
+    with pytest.raises(OptionError, match="the controller commands"):
+        sim.step([0.0, 0.0])
+    sim.run(0.0105)
+    with pytest.raises(OptionError, match="cannot go on"):
+        sim.step()
+    free = dy.Simulator(arm)
+    free.reset(Q0)
+    with pytest.raises(ShapeError, match="tau"):
+        free.step(np.zeros((3, 2)))
+    with pytest.raises(OptionError, match="steps"):
+        free.step(steps=0)
+    with pytest.raises(ShapeError, match="where"):
+        free.reset(Q0, where=[True])
+
+
+# noise
+
+
+def test_every_arm_of_an_ensemble_has_noise_of_its_own(arm):
+    """The first has that of an arm alone, whatever the company."""
+    given = {k: v for k, v in COMPUTER.items() if k != "observer"}
+    few, many = (dy.simulate(arm, 0.05, q0=np.tile(Q0, (k, 1)), **given).q for k in (2, 5))
+    np.testing.assert_array_equal(few, many[:2])
+    np.testing.assert_array_equal(few[0], dy.simulate(arm, 0.05, q0=Q0, **given).q)
+    assert len({row[-1].tobytes() for row in many}) == 5
+
+
+def test_noise_is_normal_and_counted():
+    """Quantiles within four deviations of theirs; a stretch of samples is part of a longer one."""
+    sensors = dy.Sensors(position_noise=2.0, torque_noise=2.0, seed=5)
+    rows = np.concatenate([sensors.noise(1, 0, 4000, arm, 3) for arm in range(4)]) / 2.0
+    for z, share in ((-1.0, 0.158655), (0.0, 0.5), (1.0, 0.841345), (2.0, 0.977250)):
+        error = 4.0 * np.sqrt(share * (1.0 - share) / rows.size)
+        assert abs((rows < z).mean() - share) < error
+    together = np.concatenate(
+        [rows[:4000], rows[4000:8000], sensors.noise(2, 0, 4000, 0, 3) / 2.0], 1
+    )
+    away = np.corrcoef(together.T) - np.eye(9)
+    assert np.abs(away).max() < 5.0 / np.sqrt(4000)
+    np.testing.assert_array_equal(sensors.noise(1, 17, 5, 2, 3) / 2.0, rows[8000:12000][17:22])
+    other = dy.Sensors(position_noise=2.0, seed=5 + 2**64)
+    assert not np.array_equal(other.noise(1, 0, 9, 0, 3), sensors.noise(1, 0, 9, 0, 3))
