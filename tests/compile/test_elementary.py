@@ -11,6 +11,7 @@ import pytest
 
 import dynamis as dy
 from dynamis.compile import cache, machine
+from dynamis.compile.arrays import run
 from dynamis.compile.builder import Builder
 from dynamis.compile.elementary import (
     FUNCTIONS,
@@ -23,7 +24,6 @@ from dynamis.compile.elementary import (
 from dynamis.compile.llvm_module import NAME, module
 from dynamis.compile.program import Port
 from dynamis.compile.service import forget, object_of
-from dynamis.robot.calls import run
 
 from ..every_op import every_op
 from .test_llvm import compiled_program

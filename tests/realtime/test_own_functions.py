@@ -12,13 +12,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dynamis.compile import machine
+from dynamis.compile.arrays import run
 from dynamis.compile.builder import Builder
 from dynamis.compile.interpreter import interpret
 from dynamis.compile.program import Port
 from dynamis.export.c_branchless import CALLS, function, helpers
 from dynamis.export.c_function import PRECISIONS
 from dynamis.realtime.export import FLAGS
-from dynamis.robot.calls import run
 
 from ..compile.test_elementary import program
 from ..compile.test_llvm import compiled_program

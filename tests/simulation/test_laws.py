@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import dynamis as dy
+from dynamis.compile.arrays import run as evaluated
 from dynamis.compile.service import Ports, compiled
 from dynamis.control.law import BAD, LATCHED, RUNNING
 from dynamis.errors import OptionError, ShapeError
 from dynamis.realtime import Law
-from dynamis.robot.calls import run as evaluated
 from tests.control.blocks import LAWS
 
 pytestmark = pytest.mark.usefixtures("compiled")
