@@ -457,6 +457,7 @@ KEYWORDS: dict[str, tuple[str, ...]] = {
     "Estimate.refine": ("iterations", "sample_time", "dt", "step", "sensors"),
     **dict.fromkeys(("BaseParameters.regressor", "Robot.kernel()", "compile()"), CALL_OPTIONS),
     "Robot.base_parameters": ("tolerance",),
+    **dict.fromkeys(("gym.ReachEnv", "gym.ReachVectorEnv"), ("effort", "dt", "substeps", "noise")),
     "Robot.from_axes": ("links", "gravity", "values"),
     "Robot.from_dh": ("values", "configurations", "payload", "gear_matrix", "rotors", "frames"),
     "Robot.ik": ("limits", "tolerance", "starts", "seed"),
