@@ -41,7 +41,7 @@ with warnings.catch_warnings(record=True) as said:
         print(f"MuJoCo's mj_inverse: {apart(data.qfrc_inverse):.1e}")
     back = dy.interop.from_mjcf(text)
     print(f"MJCF, {len(text)} characters, and back: {apart(back.inverse_dynamics(q, qd, qdd)):.1e}")
-print("said aloud:", said[0].message)
+print("warning:", said[0].message)
 
 # course code of the toolbox, on our robot
 robot = DHRobot("puma560")

@@ -1,4 +1,4 @@
-"""Computed torque: inverse dynamics along a trajectory (documents 002 and 003)."""
+"""Computed torque: inverse dynamics along a trajectory (Rosillo 2010)."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 class ComputedTorque(Controller):
     """tau = M(q) a + C(q, qd) qd + g(q) + friction, a = qdd_d - Kd ed - Kp e - Ki (integral of e).
 
-    With the exact model e'' + Kd e' + Kp e + Ki (integral of e) = 0, e = q - q_d (document 003;
-    document 002 writes the same with q_d - q). `model` may differ from the arm that is driven, as
+    With the exact model e'' + Kd e' + Kp e + Ki (integral of e) = 0, e = q - q_d (many
+    texts write q_d - q). `model` may differ from the arm that is driven, as
     in 002, whose masses are 10 % off. `friction` is compensated at the "desired" velocity, the
     "measured" one, or not ("none"). With `limit` the torque is clipped there, and the integral
     stops while it would push further into the limit.

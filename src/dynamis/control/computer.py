@@ -74,7 +74,7 @@ class ControlComputer:
 
     @cached_property
     def constants(self) -> list[float]:
-        """The same as one vector."""
+        """All constants as one vector."""
         return [x for row in self._values.values() for x in row]
 
     def _named(self, constants: Scalars) -> dict[str, list[Any]]:

@@ -93,7 +93,7 @@ class StateSpace:
 
     @checked
     def discrete(self, dt: float) -> "StateSpace":
-        """The same system sampled every dt seconds with u held in between, exactly."""
+        """The system sampled every dt seconds with u held in between, exactly."""
         if self.dt is not None:
             raise OptionError(
                 f"this system is discrete already (dt={self.dt:g})", "sample the continuous one"

@@ -125,7 +125,7 @@ class TrackingMetrics:
 
     @property
     def overall(self) -> dict[str, float]:
-        """The same four over all joints and samples, by name; mixes units if a joint slides."""
+        """The four figures over all joints and samples, by name; mixes units if a joint slides."""
         return {
             "mean": float(self.mean.mean()),
             "mean_absolute": float(self.mean_absolute.mean()),
@@ -134,7 +134,7 @@ class TrackingMetrics:
         }
 
     def cells(self) -> list[tuple[str, ...]]:
-        """Header, one row per joint, and all joints together, as text (document 003, table 2)."""
+        """Header, one row per joint, and all joints together, as text."""
         total = self.overall
         numbers = [*zip(self.mean, self.rms, self.max, strict=True)]
         numbers.append((total["mean"], total["rms"], total["max"]))

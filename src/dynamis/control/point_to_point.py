@@ -1,4 +1,4 @@
-"""Inverse dynamics to a point (document 003)."""
+"""Point-to-point control by inverse dynamics (Rosillo 2010)."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any

@@ -1,11 +1,11 @@
-"""One joint under a PID, as document 002 treats every axis of an arm.
+"""A single joint under a PID: independent joint control of one axis of an arm.
 
     (J s + B) s q = k u - tau_p,   u = -R(s) e,   R(s) = kp + kd s + ki / s,   e = q - q_d
 
     e = -(tau_p + (J s + B) s q_d) / (k R + (J s + B) s)
 
 J is the inertia, B the viscous damping, k the torque per unit of u, tau_p the disturbance (gravity
-and the other joints). Document 002 writes the error as q_d - q, hence without the minus, and k = 1.
+and the other joints). Textbooks that write the error as q_d - q have no minus.
 """
 
 from dataclasses import dataclass

@@ -62,7 +62,7 @@ def _outer(a: Vector, b: Vector, s: Any) -> Matrix3:
 
 
 def carried(T: tuple[Matrix3, Vector], I: Articulated) -> Articulated:
-    """The same inertia about the parent's origin, in its axes."""
+    """The inertia about the parent's origin, in its axes."""
     R, p = T
     back = transpose(R)
     A, B, M = (multiply(multiply(R, X), back) for X in I)

@@ -1,4 +1,4 @@
-"""Gibbs-Appell: the observation matrix W of document 003, tau = W Phi, built recursively.
+"""Gibbs-Appell: the observation matrix W of tau = W Phi, built recursively (Rosillo 2010).
 
 Body i contributes to the moment about joint k's origin, in frame k,
 
@@ -7,7 +7,7 @@ Body i contributes to the moment about joint k's origin, in frame k,
     B2   (3x1)                 for its mass: zero at home, plus p x (R a)
 
 and to the force by eta~ = [wd] + [w][w] and a. Row k picks z of the moment (revolute) or of the
-force (prismatic: the rows document 003 leaves out).
+force (prismatic: rows that Rosillo (2010) leaves out).
 """
 
 from collections.abc import Sequence
@@ -52,7 +52,7 @@ def home(motion: Motion) -> Wrench:
 
 
 def down(w: Wrench, R: Matrix3, p: Vector) -> Wrench:
-    """The same columns about the parent joint's origin, in its frame."""
+    """Columns about the parent joint's origin, in its frame."""
     A = [rotate(R, c) for c in w.A]
     eta, a = [rotate(R, c) for c in w.eta], rotate(R, w.a)
     B1 = [add(rotate(R, b), cross(p, e)) for b, e in zip(w.B1, eta, strict=True)]
@@ -92,7 +92,7 @@ def gibbs_appell(
 
 
 class GibbsAppell(NamedTuple):
-    """The observation matrix at one state and what document 003 extracts from it."""
+    """The observation matrix at one state and what is extracted from it."""
 
     W: Any  # (joints, 10 links), canonical joint frames
     phi: Any

@@ -1,4 +1,4 @@
-"""Lagrange-Euler after Uicker (1965), document 004: tau = D qdd + H + C, in the user's frames.
+"""Lagrange-Euler after Uicker (1965): tau = D qdd + H + C, in the user's frames.
 
 U_ij = d 0A_i / d q_j = W_j 0A_i with W_j the joint's screw as a 4x4 matrix, and
 U_ijk = W_k U_ij (k before j). With the pseudo-inertias J:
@@ -25,7 +25,7 @@ Matrix4 = tuple  # rows of four
 
 
 class LagrangeEuler(NamedTuple):
-    """The intermediate results of document 004's ten steps."""
+    """The intermediate results of the ten steps."""
 
     A: Any  # 0A_i
     U: Any  # U[i][j]

@@ -181,7 +181,7 @@ def inward(chain: Chain, frames: list, loads: list[tuple[Vector, Vector]]) -> li
     return tau
 
 
-# Newton-Euler with every vector in base coordinates (document 001, algorithm 1), for trees.
+# Newton-Euler with every vector in base coordinates (Torres-Torriti 2011, algorithm 1), for trees.
 #
 # Outwards: w = w_p + qd z, and so on with the world's axes; inwards: forces and moments about each
 # joint's origin. Kept for teaching and comparison: the inertias must be turned at every step.

@@ -1,4 +1,4 @@
-"""The same torques from fewer numbers: a chain with its inertias regrouped and its frames slid.
+"""Chains of fewer numbers and equal torques: inertias regrouped, frames moved along their axes.
 
 Nothing here changes inverse dynamics; it changes how many operations it takes.
 

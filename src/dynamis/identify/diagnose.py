@@ -198,13 +198,11 @@ def not_exciting(
 
 
 def far_from_buildable(info: Information, free: np.ndarray, bound: np.ndarray) -> list[Finding]:
-    """Whether arms that could be built explain the data much worse than any numbers would."""
+    """Whether physically consistent arms explain the data much worse than any numbers would."""
     a, b = info.misfit(free), info.misfit(bound)
     if b < 1.5 * a or b < FINE:
         return []
-    what = (
-        f"arms that could be built miss {100 * b:.1f} % of the torque, free numbers {100 * a:.1f} %"
-    )
+    what = f"physically consistent arms miss {100 * b:.1f} % of the torque, free numbers {100 * a:.1f} %"
     remedy = "check signs, units and the robot; a strong prior does this too"
     return [Finding("warning", "model", what, remedy)]
 

@@ -80,7 +80,7 @@ class Estimate:
 
     @cached_property
     def links_physical(self) -> tuple[bool, ...]:
-        """Which links could be built: pseudo-inertia positive semidefinite."""
+        """Which links are physically consistent: pseudo-inertia positive semidefinite."""
         links = len(self.unknowns.robot.model.links)
         return tuple(bool(x) for x in physical(links_of(self.full, links)))
 
@@ -93,7 +93,7 @@ class Estimate:
 
     @property
     def is_physical(self) -> bool:
-        """Whether every link and every joint could be built."""
+        """Whether every link and every joint is physically consistent."""
         return all(self.links_physical) and self.friction_physical
 
     @property
@@ -109,7 +109,9 @@ class Estimate:
     @property
     def not_identifiable(self) -> dict[str, str]:
         """Parameters that this arm or this motion does not show, and why."""
-        why = dict.fromkeys(self.unknowns.without_effect, "no motion of this arm makes it felt")
+        why = dict.fromkeys(
+            self.unknowns.without_effect, "it has no effect on the torques of this arm"
+        )
         for name, value, spread in zip(
             self.names, self.values, self.standard_deviations, strict=True
         ):

@@ -95,7 +95,7 @@ def _robust_deviation(task: Task, x: np.ndarray) -> np.ndarray:
 
 
 def _feasible(task: Task) -> Found:
-    """Weighted least squares among arms that could be built."""
+    """Weighted least squares among physically consistent arms."""
     start = weighted(task.info)
     found = feasible(
         task.info, start.weights, task.unknowns, task.prior, task.reference, task.known

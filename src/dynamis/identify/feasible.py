@@ -1,4 +1,4 @@
-"""The estimate nearest to the data among all arms that could be built.
+"""The estimate nearest to the data among all physically consistent arms.
 
     min |R (x(phi) - x_data)|^2 + prior,   every link's pseudo-inertia >= margin, friction >= 0
 

@@ -152,7 +152,7 @@ def identify(
     `friction`: "none", "viscous", "symmetric", "asymmetric", "stribeck", "smooth", "grotjahn",
     "loaded", "loaded-grotjahn", or "auto", which chooses by cross-validation on blocks of time.
     `estimator`: "ordinary", "weighted", "robust", "total", "instrumental", or "feasible" (only
-    arms that could be built; `prior` weighs, in rows of data, the distance to the described
+    physically consistent arms; `prior` weighs, in rows of data, the distance to the described
     robot). `method` "two-step" takes friction and gravity from `slow` logs first, then the rest.
     `rotors`: whether rotor inertias are unknown (default: where the model has drives). `held_out`
     also fits the first two thirds of the time and reports the last. `processing`, `cutoff` (Hz)

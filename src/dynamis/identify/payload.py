@@ -93,7 +93,7 @@ class PayloadEstimate:
 
     @property
     def is_physical(self) -> bool:
-        """Whether such a body could be built."""
+        """Whether such a body is physically consistent."""
         return bool(self.parameters[0] > 0.0 and physical(self.parameters))
 
     @cached_property
@@ -130,7 +130,7 @@ def identify_payload(
 
     A payload that `robot` already has is taken off first. `free`: a log of the same motion without
     the payload. `friction` says what of the joints' friction may have changed: None, "offset", or
-    a friction model's name such as "asymmetric". `feasible`: only bodies that could be built.
+    a friction model's name such as "asymmetric". `feasible`: only physically consistent bodies.
     """
     bare = type(robot)(replace(robot.model, payload=None))
     checked_logs(log, robot)
@@ -312,7 +312,7 @@ def _seen(info: Information, solution: Solution) -> np.ndarray:
 
 
 def _feasible(info: Information, solution: Solution) -> tuple[np.ndarray, str]:
-    """Weighted least squares among bodies that could be built; little trace where data are silent.
+    """Weighted least squares among physically consistent bodies; little trace where data are silent.
 
     min |R x - r|^2,   pseudo-inertia of the payload >= margin
     """

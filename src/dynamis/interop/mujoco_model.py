@@ -1,7 +1,7 @@
 """Compiled MuJoCo models as robots: includes, geoms and defaults are resolved already.
 
 What makes another machine of it is refused by name: free and ball joints, loops, tendons that act,
-fluids, soft bodies. What only acts on it from outside is said aloud.
+fluids, soft bodies. What only acts on it from outside is named in a warning.
 """
 
 from collections.abc import Callable, Iterator, Mapping

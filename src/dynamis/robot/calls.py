@@ -133,8 +133,8 @@ class Calls:
         where = f" (sample {tuple(sample)})" if sample else ""
         raise SingularError(
             f"robot {self.model.name!r} has a singular mass matrix at joint "
-            f"{self.model.joint_names[joint]!r} (joint {joint + 1}){where}: nothing resists its "
-            "acceleration",
+            f"{self.model.joint_names[joint]!r} (joint {joint + 1}){where}: it "
+            "moves no inertia",
             "give the links it moves an inertia about its axis, or the joint a rotor inertia",
         )
 

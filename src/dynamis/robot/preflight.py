@@ -54,7 +54,7 @@ def _singular(robot: "Robot", q: np.ndarray) -> list[Finding]:
     negative = _indefinite(robot.mass_matrix(q))
     kind = "a mass matrix that is not positive definite" if negative else "a singular mass matrix"
     when = "everywhere" if lost.all() else _where(robot, lost)
-    reason = "" if negative else ": nothing resists its acceleration"
+    reason = "" if negative else ": it moves no inertia"
     what = f"has {kind} {when}{reason}; forward dynamics will refuse"
     remedy = "give the links it moves an inertia about its axis, or the joint a rotor inertia"
     level = "error" if lost.all() or negative else "warning"

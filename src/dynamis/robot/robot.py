@@ -676,7 +676,7 @@ class Robot:
     # -- variations: every one returns a new Robot --------------------------------------------
 
     def to_dh(self, convention: str) -> "Robot":
-        """The same arm as a DH robot: inertias, friction and drives carried over."""
+        """This arm as a DH robot: inertias, friction and drives carried over."""
         from ..model.dh.convert import to_dh
 
         return Robot(to_dh(self.model, convention))

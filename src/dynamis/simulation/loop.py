@@ -268,7 +268,7 @@ def asked(s: Settings, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
 
 
 def asked_firmly(s: Settings, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-    """The same; where the arm is of this world the torques must be numbers."""
+    """Torques of the user's function; where the state is plausible they must be finite."""
     tau = asked(s, t, q, qd)
     bad = ~np.isfinite(tau)
     if bad.any():

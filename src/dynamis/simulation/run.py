@@ -135,7 +135,7 @@ class Run:
         return to_pandas(self)
 
     def to_polars(self) -> Any:
-        """The same as a polars.DataFrame."""
+        """The run as a polars.DataFrame."""
         from ..interop.frames import to_polars
 
         return to_polars(self)

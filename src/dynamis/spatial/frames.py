@@ -74,7 +74,7 @@ def from_matrix(T: Any) -> Frame:
     return Frame((rows[0], rows[1], rows[2]), (T[0][3], T[1][3], T[2][3]))
 
 
-# the matrix A of one DH row and its inverse, in both conventions (document 001, DH13)
+# the matrix A of one DH row and its inverse, in both conventions (Torres-Torriti 2011)
 
 
 def dh_frame(

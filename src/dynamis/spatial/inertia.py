@@ -82,7 +82,7 @@ def plus(a: Inertia, b: Inertia) -> Inertia:
 
 
 def moved(a: Inertia, t: Vector) -> Inertia:
-    """The same body displaced by t, still about the origin."""
+    """The body displaced by t, still about the origin."""
     h = add(a.h, scale(a.m, t))
     (hx, hy, hz), (x, y, z) = a.h, t
     ht = 2.0 * dot(a.h, t) + a.m * dot(t, t)
@@ -102,7 +102,7 @@ def moved(a: Inertia, t: Vector) -> Inertia:
 
 
 def rotated(a: Inertia, R: Matrix3) -> Inertia:
-    """The same body in coordinates turned by R: h -> R h, I -> R I R^T."""
+    """The body in coordinates turned by R: h -> R h, I -> R I R^T."""
     turned = multiply(multiply(R, symmetric_matrix(a.I)), transpose(R))
     return Inertia(a.m, rotate(R, a.h), symmetric_of(turned))
 
