@@ -202,7 +202,10 @@ def far_from_buildable(info: Information, free: np.ndarray, bound: np.ndarray) -
     a, b = info.misfit(free), info.misfit(bound)
     if b < 1.5 * a or b < FINE:
         return []
-    what = f"physically consistent arms miss {100 * b:.1f} % of the torque, free numbers {100 * a:.1f} %"
+    what = (
+        f"physically consistent arms miss {100 * b:.1f} % of the torque, "
+        f"any other numbers {100 * a:.1f} %"
+    )
     remedy = "check signs, units and the robot; a strong prior does this too"
     return [Finding("warning", "model", what, remedy)]
 

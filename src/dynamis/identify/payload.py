@@ -312,7 +312,7 @@ def _seen(info: Information, solution: Solution) -> np.ndarray:
 
 
 def _feasible(info: Information, solution: Solution) -> tuple[np.ndarray, str]:
-    """Weighted least squares among physically consistent bodies; little trace where data are silent.
+    """Weighted least squares among physically consistent bodies, of little trace without data.
 
     min |R x - r|^2,   pseudo-inertia of the payload >= margin
     """

@@ -89,14 +89,15 @@ class Hermite(Trajectory):
         return self._resting(t, self._piece((inside - start) / h, h, left, right), fn)
 
     def _over(self, times: np.ndarray) -> Lists:
-        """The value with the piece found by bisection instead of by selection."""
+        """The value with the piece found by bisection, of all joints at once."""
         inside = np.minimum(np.maximum(times, self.times[0]), self.duration)
         last = len(self._lengths) - 1
         k = np.clip(np.searchsorted(self.times, inside, side="right") - 1, 0, last)
         start, h = np.array(self.times)[k], np.array(self._lengths)[k]
-        left, right = np.moveaxis(self._table[k], -2, 0), np.moveaxis(self._table[k + 1], -2, 0)
-        ends = [[np.moveaxis(x, -1, 0) for x in side] for side in (left, right)]
-        return self._resting(times, self._piece((inside - start) / h, h, *ends), NUMPY)
+        ends = [[[x] for x in np.moveaxis(self._table[i], (-2, -1), (0, 1))] for i in (k, k + 1)]
+        all_joints = self._resting(times, self._piece((inside - start) / h, h, *ends), NUMPY)
+        q, qd, qdd = (list(values[0]) for values in all_joints)
+        return q, qd, qdd
 
     def _piece(self, u: Any, h: Any, left: Any, right: Any) -> Lists:
         """q and two derivatives in time, from the scaled derivatives at both ends."""
@@ -108,7 +109,7 @@ class Hermite(Trajectory):
             far = [-w if (j + k) % 2 else w for j, w in enumerate(far)]
             # B_0(u) + B_0(v) = 1, kept to the last digit: a joint at rest stays so
             far[0] = 1.0 - near[0] if k == 0 else -near[0]
-            values.append([self._blend(near, far, left, right, i, k) for i in range(self.n)])
+            values.append([self._blend(near, far, left, right, i, k) for i in range(len(left[0]))])
         return values[0], values[1], values[2]
 
     def _blend(self, near: Any, far: Any, left: Any, right: Any, i: int, k: int) -> Any:

@@ -68,8 +68,11 @@ class Trajectory(ABC):
         times = _times(t)
         with np.errstate(all="ignore"):
             lists = self._over(times)
-        rows = [[np.broadcast_to(x, times.shape) for x in values] for values in lists]
-        return State(*(np.stack(row, axis=-1).astype(float, copy=False) for row in rows))
+        found = np.empty((3, *times.shape, self.n))
+        for k, values in enumerate(lists):
+            for i, value in enumerate(values):
+                found[k, ..., i] = value
+        return State(*found)
 
     def _over(self, times: np.ndarray) -> Lists:
         return self.at(times, NUMPY)
