@@ -7,6 +7,7 @@ from typing import Any
 
 from ..arguments import choice, is_list, is_word
 from ..errors import ModelError, OptionError, did_you_mean, shown
+from ..lazy import cached_property
 from ..spatial.inertia import Inertia, from_com
 from .check.finding import Finding
 from .conventions import CONVENTIONS, convention_named
@@ -225,22 +226,22 @@ class Model:
         """Every joint, also those that mimic another."""
         return tuple(str(link.joint_name) for link in self.links)
 
-    @property
+    @cached_property
     def moving_links(self) -> tuple[Link, ...]:
         """Links whose joint moves by itself, one for every entry of q; not those that mimic one."""
         return tuple(link for link in self.links if link.mimic is None)
 
-    @property
+    @cached_property
     def joint_names(self) -> tuple[str, ...]:
         """Joints that move by themselves: the coordinates q."""
         return tuple(str(link.joint_name) for link in self.moving_links)
 
-    @property
+    @cached_property
     def joint_kinds(self) -> tuple[str, ...]:
         """ "revolute" or "prismatic" for every entry of q."""
         return tuple(link.joint for link in self.moving_links)
 
-    @property
+    @cached_property
     def n(self) -> int:
         """Number of coordinates."""
         return len(self.joint_names)

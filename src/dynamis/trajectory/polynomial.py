@@ -40,7 +40,7 @@ def basis(m: int) -> list[list[Coefficients]]:
     return rows
 
 
-def horner(c: Coefficients, u: Any) -> Any:
+def horner(c: Any, u: Any) -> Any:
     """c_0 + c_1 u + c_2 u^2 + ..."""
     value = c[-1]
     for x in reversed(c[:-1]):
@@ -70,6 +70,10 @@ class Hermite(Trajectory):
         self._rows = self._table.tolist()
         self._lengths = [b - a or 1.0 for a, b in zip(self.times, self.times[1:], strict=False)]
         self._basis = basis(self.m)
+        self._powers = np.zeros((2 * self.m, 3, self.m))  # the same, by power
+        for j, row in enumerate(self._basis):
+            for k, c in enumerate(row):
+                self._powers[: len(c), k, j] = c
 
     @property
     def knots(self) -> tuple[float, ...]:
@@ -86,7 +90,11 @@ class Hermite(Trajectory):
             h = fn.select(later, self._lengths[k], h)
             left = _selected(later, self._rows[k], left, fn)
             right = _selected(later, self._rows[k + 1], right, fn)
-        return self._resting(t, self._piece((inside - start) / h, h, left, right), fn)
+        u = (inside - start) / h
+        near, far = (
+            [[horner(row[k], x) for row in self._basis] for k in range(3)] for x in (u, 1.0 - u)
+        )
+        return self._resting(t, self._piece(near, far, h, left, right), fn)
 
     def _over(self, times: np.ndarray) -> Lists:
         """The value with the piece found by bisection, of all joints at once."""
@@ -95,17 +103,23 @@ class Hermite(Trajectory):
         k = np.clip(np.searchsorted(self.times, inside, side="right") - 1, 0, last)
         start, h = np.array(self.times)[k], np.array(self._lengths)[k]
         ends = [[[x] for x in np.moveaxis(self._table[i], (-2, -1), (0, 1))] for i in (k, k + 1)]
-        all_joints = self._resting(times, self._piece((inside - start) / h, h, *ends), NUMPY)
+        u = (inside - start) / h
+        both = np.stack([u, 1.0 - u])
+        rows = self._powers.reshape(*self._powers.shape, *(1 for _ in range(both.ndim)))
+        near, far = np.moveaxis(horner(rows, both), 2, 0)
+        all_joints = self._resting(times, self._piece(near, far, h, *ends), NUMPY)
         q, qd, qdd = (list(values[0]) for values in all_joints)
         return q, qd, qdd
 
-    def _piece(self, u: Any, h: Any, left: Any, right: Any) -> Lists:
-        """q and two derivatives in time, from the scaled derivatives at both ends."""
-        v = 1.0 - u
+    def _piece(self, of_u: Any, of_v: Any, h: Any, left: Any, right: Any) -> Lists:
+        """q and two derivatives in time, from the scaled derivatives at both ends.
+
+        `of_u[k][j]` is derivative k of B_j at u, `of_v` at v = 1 - u.
+        """
         values: list[list[Any]] = []
         for k in range(3):
-            near = [_times_power(horner(row[k], u), h, j - k) for j, row in enumerate(self._basis)]
-            far = [_times_power(horner(row[k], v), h, j - k) for j, row in enumerate(self._basis)]
+            near = [_times_power(w, h, j - k) for j, w in enumerate(of_u[k])]
+            far = [_times_power(w, h, j - k) for j, w in enumerate(of_v[k])]
             far = [-w if (j + k) % 2 else w for j, w in enumerate(far)]
             # B_0(u) + B_0(v) = 1, kept to the last digit: a joint at rest stays so
             far[0] = 1.0 - near[0] if k == 0 else -near[0]
