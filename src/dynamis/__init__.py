@@ -10,7 +10,7 @@ from .model.link import Link
 from .robot import Robot, load
 
 if TYPE_CHECKING:
-    from . import control, interop, trajectory, transforms
+    from . import control, errors, interop, trajectory, transforms
     from .compile.arm import compile_function as compile
     from .identify import (
         Log,

@@ -1,12 +1,12 @@
 """Limits of an exciting motion: as given, from the model, or by default."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..compile import arrays as door
+from ..compile import arrays
 from ..errors import OptionError, ShapeError, did_you_mean, shown
 from ..model.check.finding import Finding
 from ..trajectory.arguments import numbers
@@ -66,7 +66,11 @@ def resolved(
 
 
 def _filled_range(
-    robot: "Robot", q: np.ndarray, center: np.ndarray | None, kinds: list[str], found: list[Finding]
+    robot: "Robot",
+    q: np.ndarray,
+    center: np.ndarray | None,
+    kinds: Sequence[str],
+    found: list[Finding],
 ) -> np.ndarray:
     reach = np.array([RANGE[kind] for kind in kinds])
     about = np.zeros(robot.n) if center is None else center
@@ -82,7 +86,7 @@ def _filled_range(
 
 
 def _filled_speed(
-    robot: "Robot", qd: np.ndarray, kinds: list[str], found: list[Finding]
+    robot: "Robot", qd: np.ndarray, kinds: Sequence[str], found: list[Finding]
 ) -> np.ndarray:
     default = np.array([SPEED[kind] for kind in kinds])
     missing = ~np.isfinite(qd)
@@ -161,7 +165,7 @@ def _size(value: Any, n: int, name: str) -> np.ndarray:
 
 
 def _maybe_infinite(value: Any, name: str, expected: str) -> np.ndarray:
-    array = door.numbers(value, name, f"expected {expected}")
+    array = arrays.numbers(value, name, f"expected {expected}")
     if np.isnan(array).any():
         raise ShapeError(f"{name} is {shown(value)}, expected {expected}")
     return array

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from ..arguments import number
-from ..compile import arrays as door
+from ..compile import arrays
 from ..errors import OptionError, ShapeError
 
 
 def numbers(value: Any, name: str, expected: str) -> np.ndarray:
     """A float64 array of finite numbers."""
-    array = door.numbers(value, name, f"expected {expected}")
+    array = arrays.numbers(value, name, f"expected {expected}")
     if not np.isfinite(array).all():
         raise ShapeError(f"{name} is {array.tolist()}, expected finite numbers")
     return array.copy()
