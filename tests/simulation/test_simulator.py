@@ -173,3 +173,19 @@ def test_noise_is_normal_and_counted():
     np.testing.assert_array_equal(sensors.noise(1, 17, 5, 2, 3) / 2.0, rows[8000:12000][17:22])
     other = dy.Sensors(position_noise=2.0, seed=5 + 2**64)
     assert not np.array_equal(other.noise(1, 0, 9, 0, 3), sensors.noise(1, 0, 9, 0, 3))
+
+
+def test_a_simulator_begins_at_rest_at_zero(arm):
+    sim = dy.Simulator(arm)
+    np.testing.assert_array_equal(sim.q, np.zeros(arm.n))
+    np.testing.assert_array_equal(dy.Simulator(arm).run(0.01).q, dy.simulate(arm, 0.01).q)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_torques_that_are_no_numbers_are_refused_and_change_nothing(arm, bad):
+    sim = dy.Simulator(arm)
+    sim.reset(Q0)
+    with pytest.raises(OptionError, match="finite"):
+        sim.step(np.full(arm.n, bad))
+    sim.step(np.zeros(arm.n))
+    assert np.isfinite(sim.q).all()

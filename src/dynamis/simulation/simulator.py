@@ -28,13 +28,14 @@ if TYPE_CHECKING:
     from ..robot import Robot
 
 MOST_STEPS = 10**6  # that need no further look
+NOT_STARTED = "no reset yet"
 SEEN = ("q", "qd", "tau", "command")
 
 
 class Simulator:
     """A simulation that is advanced as its caller asks; the options are those of `dy.simulate`.
 
-    sim = dy.Simulator(robot, dt=1e-3)
+    sim = dy.Simulator(robot, dt=1e-3)     # at q = qd = 0 until reset
     sim.reset(q0); sim.step(tau, steps=10); sim.q
     run = sim.run(duration=1.0)
 
@@ -76,7 +77,7 @@ class Simulator:
         self.robot, self.dt = robot, self._given.dt
         self.assembly = Assembly(self._given)
         self._s, self._x, self._steps = self._given, np.zeros((0, 0)), 0
-        self._over = "nowhere yet"  # why it cannot go on; empty if it can
+        self._over = NOT_STARTED  # why it cannot go on; empty if it can
         self._loops: dict[bool, Any] = {}  # by whether there are many arms
         self._repeat: Any = None
         self._views: dict[str, np.ndarray] = {}  # parts of the state, (..., n)
@@ -132,15 +133,12 @@ class Simulator:
 
     def _seen(self, name: str) -> np.ndarray:
         if not self._views:
-            self._refuse_nowhere()
+            self.reset()
         return self._views[name].copy()
 
-    def _refuse_nowhere(self) -> None:
-        if self._over == "nowhere yet":
-            raise OptionError("the simulator has no state yet", "call reset(q0, qd0) first")
-
     def _refuse_ended(self) -> None:
-        self._refuse_nowhere()
+        if self._over == NOT_STARTED:
+            self.reset()
         if self._over:
             raise OptionError(f"the simulator cannot go on: {self._over}", "call reset first")
 
@@ -165,6 +163,8 @@ class Simulator:
             tau = as_batch(tau, "tau", (s.n,), f"robot {s.robot.name!r}")
         if tau.shape[:-1] not in ((), s.shape):
             raise ShapeError(f"tau has shape {tau.shape}, expected {(*s.shape, s.n)}")
+        if not np.isfinite(tau).all():
+            raise OptionError(f"tau is {shown(tau)}, expected finite numbers")
         self._views["command"][...] = tau
 
     def _repeated(self) -> Any:
