@@ -64,7 +64,9 @@ def exported(tmp_path_factory):
     dy.export_fmu(arm, root / "arm" / "arm.fmu")
     lossy = dy.Drive(gear=50.0, rotor_inertia=1e-4, efficiency=0.8)
     links = [dy.Link(a=0.4, mass=2.0, com=(-0.2, 0, 0), inertia=(0.1, 0.1, 0.1), drive=lossy)]
-    dy.export_fmu(dy.Robot.from_dh(links, name="lossy"), root / "lossy" / "lossy.fmu")
+    dy.export_fmu(
+        dy.Robot.from_dh("lossy", convention="standard", links=links), root / "lossy" / "lossy.fmu"
+    )
     for unit in root.rglob("*.fmu"):
         with zipfile.ZipFile(unit) as archive:
             archive.extractall(unit.parent)
