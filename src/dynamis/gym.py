@@ -219,7 +219,7 @@ class ReachVectorEnv(_Reach, gymnasium.vector.VectorEnv):
     ) -> tuple[np.ndarray, dict[str, Any]]:
         """All arms at rest near home with new targets."""
         super().reset(seed=None if seed is None else whole(seed, "seed", 0, 2**63))
-        if options:
+        if options is not None and not (isinstance(options, dict) and not options):
             raise OptionError(f"options is {shown(options)}, expected None")
         q, self._target[:] = self._begin(self.np_random)
         self._sim.reset(np.clip(q, self._low, self._high))

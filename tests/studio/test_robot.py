@@ -262,7 +262,7 @@ def test_what_is_not_drawn_of_an_uploaded_file_is_said(tab):
     body = b'<visual><geometry><box size="1 1 1"/></geometry></visual>'
     tip = b'<link name="tip">' + body + b"</link>"
     tab.upload("two.urdf", URDF.replace(b'<link name="tip"/>', tip))
-    tab.says("an uploaded file comes without its meshes")
+    tab.says("they are not uploaded with the file")
 
 
 def test_two_tabs_have_two_robots(browser, studio, tab):

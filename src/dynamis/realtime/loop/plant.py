@@ -174,6 +174,7 @@ class PlantServer:
             )
         self.n, self.keep = a_robot(robot).n, flag(keep, "keep")
         self.arm = Simulator(robot, 1.0 / self.rate, stops=stops, threads=1)
+        self.arm.step()  # compiled before anybody waits for a measurement
         self.arm.reset(q0)
         if self.arm.q.ndim != 1:
             raise OptionError(f"q0 is for {len(self.arm.q)} arms, expected one")
