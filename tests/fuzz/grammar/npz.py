@@ -72,6 +72,8 @@ SHAPES = (
     ),
 )
 
+LARGEST = 2_000_000  # numbers of an array that is made longer
+
 
 def member(data: bytes, rng: Random) -> bytes:
     """A member changed inside, renamed, doubled, taken out, or made of something else."""
@@ -150,6 +152,7 @@ def values(inner: bytes, rng: Random) -> bytes:
     for _ in range(rng.choice((1, 3, len(flat))) if len(flat) else 0):
         flat[rng.randrange(len(flat))] = rng.choice(extremes)
     size = rng.choice((1, 1, 1, 2, 10_000 if rng.random() < 0.1 else 3))
+    size = max(1, min(size, LARGEST // max(1, len(flat))))
     big = (
         np.tile(flat, size).reshape(size * array.shape[0], *array.shape[1:]) if array.ndim else flat
     )
