@@ -2,7 +2,6 @@
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from math import isfinite
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from .. import templates
 from ..arguments import checked, is_word
 from ..compile.arrays import checked_dtype
-from ..control.impedance import Impedance
 from ..control.law import LATCH, NO_LIMIT, Law
 from ..control.momentum_observer import MomentumObserver
 from ..control.single_joint import SingleJoint
+from ..control.task_space import Impedance
 from ..errors import OptionError, did_you_mean
 from ..export.c_function import remarks
 from ..export.export import TARGETS as WRITERS
@@ -77,7 +76,6 @@ def _escaped(names: tuple[str, ...]) -> list[str]:
 
 
 TARGETS = (*WRITERS, UNIT)
-UNBOUNDED = ("limit", "lowest", "highest")  # gains that may be infinite: there is no limit then
 # what is in dy.control and controls nothing
 OTHERS = {
     MomentumObserver: (
@@ -142,7 +140,6 @@ def export_controller(
         controller, robot, sample_time, reference, velocity, velocity_filter, limit, safe,
         safe_damping, ramp, latch, jump,
     )  # fmt: skip
-    _refuse_infinite(law)
     _refuse_single(law, kind)
     if not isinstance(directory, (str, PathLike)):
         raise OptionError(f"directory is {directory!r}, expected a path")
@@ -198,14 +195,6 @@ def _refuse_others(controller: Any) -> None:
     for kind, (what, instead) in OTHERS.items():
         if isinstance(controller, kind) or controller is kind:
             raise OptionError(f"controller is {what}", instead)
-
-
-def _refuse_infinite(law: Law) -> None:
-    """Gains that no number stands for."""
-    for name, row in law.controller.gains(law.robot).items():
-        if name not in UNBOUNDED and not all(isfinite(x) for x in row):
-            given = getattr(law.controller, name, row)
-            raise OptionError(f"{name} is {given!r}, expected finite numbers")
 
 
 def _refuse_single(law: Law, dtype: str) -> None:

@@ -12,11 +12,12 @@ import numpy as np
 from ..compile.arrays import NUMPY
 from ..compile.arrays import run as run_code
 from ..compile.service import compiling, digest, share, stored, thread_count
+from ..control.law import PLAUSIBLE
 from ..errors import OptionError, ShapeError
 from ..lazy import LOCK
 from ..progress import bar
 from ..spatial.functions import MATH
-from .adaptive import BEYOND, SHORTEST, LeftError, TooShortError, adaptive_steps
+from .adaptive import SHORTEST, LeftError, TooShortError, adaptive_steps
 from .assembly import Assembly
 from .record import Recorder
 from .settings import Settings
@@ -273,7 +274,7 @@ def asked_firmly(s: Settings, t: float, q: np.ndarray, qd: np.ndarray) -> np.nda
     bad = ~np.isfinite(tau)
     if bad.any():
         with np.errstate(invalid="ignore"):
-            bad &= ((np.abs(q) < BEYOND) & (np.abs(qd) < BEYOND)).all(axis=-1, keepdims=True)
+            bad &= ((np.abs(q) < PLAUSIBLE) & (np.abs(qd) < PLAUSIBLE)).all(axis=-1, keepdims=True)
         if bad.any():
             raise OptionError(
                 f"controller returned {tau[bad][0]} at t = {t:g} s, expected finite numbers"
