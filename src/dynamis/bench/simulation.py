@@ -15,7 +15,7 @@ from ..interop.rigid_tree import RigidBody, TreeJoint, rigid_tree
 from ..model.friction import Friction
 from ..robot import Robot
 from ..simulation.assembly import Assembly
-from ..simulation.loop import MachineLoop
+from ..simulation.loop import Given, MachineLoop, Record
 from ..simulation.settings import settings, spanned, started
 from ..simulation.simulate import simulate
 from ..simulation.simulator import Simulator
@@ -123,7 +123,7 @@ class Stepper:
         chosen = [k for k, task in enumerate(m.tasks) if only in (None, task.name)]
         self.loop = MachineLoop([m.tasks[k] for k in chosen], self.s.count, self.s.threads)
         rows = m.signals(self.s, 0, STEPS), m.constants(self.s)
-        self.signals, self.constants = ([row[k] for k in chosen] for row in rows)
+        self.given = Given(*([row[k] for k in chosen] for row in rows))
         kept = 2 * robot.n
         self.rows = np.zeros((self.s.count, STEPS // every, kept))
         self.start = m.start(self.s)
@@ -134,7 +134,7 @@ class Stepper:
         self.x[...] = self.start
         early, every = self.m.slots.integrated, self.s.save_every
         kept = min(early, self.rows.shape[2])
-        self.loop.run(self.x, 0, STEPS, self.signals, self.constants, self.rows, kept, every)
+        self.loop.run(self.x, 0, STEPS, self.given, Record(self.rows, kept, every))
 
     def last(self) -> np.ndarray:
         """Where the (first) arm is after them."""

@@ -81,25 +81,19 @@ class Code:
         threads = thread_count(threads, self.operations, count)
         threads = max(1, min(threads, count, most_threads()))
         edges = [count * k // threads for k in range(threads + 1)]
-        share(lambda a, b: self._span(arrays, strides, outs, a, b), pairwise(edges), threads)
-
-    def _span(
-        self,
-        arrays: Sequence[np.ndarray],
-        strides: Sequence[int],
-        outs: Sequence[np.ndarray],
-        first: int,
-        last: int,
-    ) -> None:
         item = self.dtype.itemsize
-        starts = [a.ctypes.data + first * s * item for a, s in zip(arrays, strides, strict=True)]
-        ends = [o.ctypes.data + first * o.strides[0] for o in outs]
-        self._batch(
-            last - first,
-            (ctypes.c_void_p * len(starts))(*starts),
-            (ctypes.c_int64 * len(strides))(*strides),
-            (ctypes.c_void_p * len(ends))(*ends),
-        )
+
+        def span(a: int, b: int) -> None:
+            starts = [x.ctypes.data + a * s * item for x, s in zip(arrays, strides, strict=True)]
+            ends = [o.ctypes.data + a * o.strides[0] for o in outs]
+            self._batch(
+                b - a,
+                (ctypes.c_void_p * len(starts))(*starts),
+                (ctypes.c_int64 * len(strides))(*strides),
+                (ctypes.c_void_p * len(ends))(*ends),
+            )
+
+        share(span, pairwise(edges), threads)
 
 
 def compiling() -> bool:

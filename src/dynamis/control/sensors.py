@@ -62,7 +62,7 @@ class Sensors:
     @property
     def noisy(self) -> bool:
         """Whether positions carry noise."""
-        if self.position_noise == 0.0 and type(self.position_noise) is float:
+        if type(self.position_noise) is float and self.position_noise == 0.0:
             return False  # most
         return bool((numbers(self.position_noise, "position_noise", "expected numbers") != 0).any())
 
