@@ -7,7 +7,7 @@ import numpy as np
 
 from ..arguments import checked, passed_on
 from ..compile.arm import Arm
-from ..dynamics.linear_solve import factor, substitute
+from ..dynamics.forward_dynamics import factor, substitute
 from ..errors import OptionError
 from .controller import (
     FRICTION,

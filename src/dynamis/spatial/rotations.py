@@ -31,11 +31,7 @@ def rotation_z(angle: Any, fn: Functions = MATH) -> Matrix3:
 
 def transpose(R: Matrix3) -> Matrix3:
     """R^T"""
-    return (
-        (R[0][0], R[1][0], R[2][0]),
-        (R[0][1], R[1][1], R[2][1]),
-        (R[0][2], R[1][2], R[2][2]),
-    )
+    return ((R[0][0], R[1][0], R[2][0]), (R[0][1], R[1][1], R[2][1]), (R[0][2], R[1][2], R[2][2]))
 
 
 def rotate(R: Matrix3, v: Vector) -> Vector:
@@ -137,11 +133,7 @@ def rotation_z_to(axis: Vector) -> Matrix3:
             ((1.0, 0.0, 0.0), (0.0, -1.0, 0.0), (0.0, 0.0, -1.0)), rotation_z_to((x, -y, -z))
         )
     k = 1.0 / (1.0 + z)
-    return (
-        (1.0 - k * x * x, -k * x * y, x),
-        (-k * x * y, 1.0 - k * y * y, y),
-        (-x, -y, z),
-    )
+    return ((1.0 - k * x * x, -k * x * y, x), (-k * x * y, 1.0 - k * y * y, y), (-x, -y, z))
 
 
 def rotation_from_quaternion(xyzw: tuple[Any, Any, Any, Any]) -> Matrix3:
