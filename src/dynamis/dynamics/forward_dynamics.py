@@ -244,7 +244,7 @@ def articulated_body(
     c = [product(v, _scaled(s, axis)) for v, s, axis in zip(V, xd, axes, strict=True)]
     I = [rigid(b) for b in bodies]
     p = [rate(v, momentum(b, v)) for v, b in zip(V, bodies, strict=True)]
-    U, D, u = ([None] * size for _ in range(3))
+    U, D, u = (dict[int, Any]() for _ in range(3))
     for i in range(size - 1, -1, -1):
         S = axes[i]
         U[i] = I[i].times(S)

@@ -161,9 +161,8 @@ def chain(
             joints.append(joint)
             bodies.append(body)
     coupling, shift = _coupling(model, motors, bool(rotors), values, fn)
-    gravity = resolve(model.gravity, values, fn)
-    parts = (tuple(x) for x in (joints, bodies, resistances, motors))
-    return Chain(*parts, gravity, base, tip, tool, coupling, shift, rotors)
+    around = resolve(model.gravity, values, fn), base, tip, tool, coupling, shift, rotors
+    return Chain(tuple(joints), tuple(bodies), tuple(resistances), tuple(motors), *around)
 
 
 def _along_z(link: Link, values: Values, fn: Functions) -> Frame:

@@ -45,17 +45,12 @@ def model_from_urdf(
     with located(where):
         robot = sketch(parsed(data))
         name = Path(where).stem
-        written = plain_model(robot, name, _written_tip(robot), lock)
+        said = None if robot.extension is None else robot.extension.get("tip")
+        written = plain_model(robot, name, said if said in robot.links else None, lock)
         if tip is None or tip == written.tool_name:
             return restored(written, robot, where, own_tip=False, locked=bool(lock))
         plain = plain_model(robot, name, tip, lock)
         return restored(plain, robot, where, own_tip=True, locked=bool(lock))
-
-
-def _written_tip(robot: Sketch) -> str | None:
-    """The tip the file was written with, if it says so and it is still there."""
-    written = None if robot.extension is None else robot.extension.get("tip")
-    return written if written in robot.links else None
 
 
 def urdf_text(model: Model) -> str:
@@ -78,8 +73,6 @@ def urdf_text(model: Model) -> str:
 
 
 # the model of links and joints: one root, fixed joints merged, a tool chosen
-
-BOUNDS = ("velocity", "effort")
 
 
 @dataclass
@@ -301,6 +294,8 @@ def _joined(above: Pose, joint: UrdfJoint, value: float | None) -> Pose:
 def _moving_link(joint: UrdfJoint, body: UrdfLink, carrier: str | None, here: Pose) -> Link:
     limit = joint.limit
     ends = (limit.get("lower", 0.0), limit.get("upper", 0.0))
+    ends_of = ((f"{x}_limit", limit.get(x, NO_LIMIT)) for x in ("velocity", "effort"))
+    bounds: dict[str, Any] = {name: x for name, x in ends_of if x != NO_LIMIT}
     limited = joint.kind != "continuous" and ("lower" in limit or "upper" in limit)
     return Link(
         joint=MOVING[joint.kind],
@@ -316,5 +311,5 @@ def _moving_link(joint: UrdfJoint, body: UrdfLink, carrier: str | None, here: Po
         inertia=body.inertia,
         friction=Friction(viscous=joint.damping, coulomb=joint.friction),
         limits=ends if limited and ends != (-NO_LIMIT, NO_LIMIT) else None,
-        **{f"{key}_limit": x for key, x in limit.items() if key in BOUNDS and x != NO_LIMIT},
+        **bounds,
     )
