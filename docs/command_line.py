@@ -26,8 +26,6 @@ def said(*words: str) -> str:
 
 def page() -> str:
     """The whole page."""
-    rows = "".join(
-        f"| [`{name}`](#{name}) | {command.summary} |\n" for name, command in COMMANDS.items()
-    )
+    rows = "".join(f"| [`{name}`](#{name}) | {text} |\n" for name, text in COMMANDS.items())
     parts = [f"## {name}\n\n```text\n{said(name, '--help')}\n```\n" for name in COMMANDS]
     return HEAD + rows + "\n" + "\n".join(parts)

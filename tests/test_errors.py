@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import dynamis as dy
 from dynamis.cli import main
 from dynamis.errors import LONGEST, DynamisError, DynamisWarning, abbreviated, legible, shown
-from dynamis.model.formats.toml import model_from_toml, toml_text
+from dynamis.model.formats.files import model_from_toml, toml_text
 from dynamis.model.formats.urdf import model_from_urdf
 
 EVIL = "a\x1b]0;owned\x07\x1b[2J\x9b31m\u202egp\x7f\r\x00ñ"

@@ -14,7 +14,7 @@ from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from .errors import FileError, OptionError, did_you_mean, shown
+from .errors import DynamisError, FileError, OptionError, did_you_mean, shown
 
 if TYPE_CHECKING:
     from .robot import Robot
@@ -110,14 +110,19 @@ def is_word(value: Any, known: Iterable[str]) -> bool:
     return isinstance(value, str) and value in known
 
 
+def one_of(
+    value: Any, known: Iterable[str], message: str, error: type[DynamisError] = OptionError
+) -> None:
+    """Refuse what is not one of a few words, with a hint at the closest."""
+    if not is_word(value, known):
+        raise error(message, did_you_mean(value, known))
+
+
 def choice(value: Any, name: str, known: Iterable[str]) -> str:
     """One of a few words."""
     words = tuple(known)
-    if not is_word(value, words):
-        listed = ", ".join(repr(word) for word in words)
-        raise OptionError(
-            f"{name} is {shown(value)}, expected {listed}", did_you_mean(value, words)
-        )
+    listed = ", ".join(repr(word) for word in words)
+    one_of(value, words, f"{name} is {shown(value)}, expected {listed}")
     return value
 
 

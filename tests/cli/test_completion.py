@@ -31,8 +31,8 @@ def test_bash_completes_commands_options_and_robots(tmp_path, monkeypatch):
 
 
 def test_every_option_is_one(capsys):
-    for name, command in COMMANDS.items():
-        run = import_module(f"dynamis.cli.{command.module}").run
+    for name in COMMANDS:
+        run = import_module(f"dynamis.cli.{name}").run
         known = list(arguments.options(run))
         assert all(f" {option}" in completion("bash").replace('"', " ") for option in known), name
         with pytest.raises(SystemExit):

@@ -298,11 +298,11 @@ def test_every_kernel_has_a_method_or_serves_one():
 
 def test_method_names_are_the_rows_of_the_tables():
     from dynamis.compile import kernels as methods
-    from dynamis.dynamics import equation, walker_orin
+    from dynamis.dynamics import equation, forward_dynamics
 
     assert tuple(equation.RECURSIONS) == methods.RECURSIONS
     assert tuple(equation.CLOSED) == methods.CLOSED
-    assert tuple(walker_orin.MASS_MATRICES) == methods.MASS_MATRICES
+    assert tuple(forward_dynamics.MASS_MATRICES) == methods.MASS_MATRICES
 
 
 DEPENDS = ("inverse_dynamics", "forward_dynamics", "gravity_torque", "mass_matrix", "jacobian",

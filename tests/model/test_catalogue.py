@@ -8,8 +8,13 @@ import pytest
 from dynamis.errors import FileError
 from dynamis.model import catalogue
 from dynamis.model.chain import chain
-from dynamis.model.formats.files import load_model, save_model
-from dynamis.model.formats.toml import model_from_toml, read_toml, toml_text
+from dynamis.model.formats.files import (
+    load_model,
+    model_from_toml,
+    read_toml,
+    save_model,
+    toml_text,
+)
 from dynamis.model.formats.urdf_write import same_frame
 from dynamis.model.model import Payload
 from dynamis.spatial.frames import Frame, about_z, compose, matrix, translation

@@ -8,11 +8,10 @@ import pytest
 
 import dynamis as dy
 from dynamis.model import catalogue
-from dynamis.model.check.bodies import eigenvalues
 from dynamis.model.check.finding import Finding
 from dynamis.model.check.model import check_model
 from dynamis.model.model import Model
-from dynamis.spatial.inertia import from_linear, pseudo_inertia, symmetric_matrix
+from dynamis.spatial.inertia import eigenvalues, from_linear, pseudo_inertia, symmetric_matrix
 
 from ..random_robots import body
 

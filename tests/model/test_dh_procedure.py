@@ -237,7 +237,7 @@ def test_rows_rebuild_the_axes(chain_of_steps, base, tool, convention):
     model = Model(
         name="arm",
         convention=convention,
-        links=tuple(Link(**row._asdict()) for row in rows),
+        links=rows,
         base=base0,
         tool=tool_n,
     )

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from dynamis.errors import FileError, SymbolError
 from dynamis.model.chain import chain
 from dynamis.model.check.finding import Finding
+from dynamis.model.formats.files import model_from_toml, read_toml, toml_text
 from dynamis.model.formats.tables import LARGEST
-from dynamis.model.formats.toml import model_from_toml, read_toml, toml_text
 from dynamis.model.quantity import Expression
 
 from ..model_strategies import any_floats, hostile_texts, models

@@ -12,7 +12,7 @@ from PIL import Image
 
 import dynamis as dy
 from dynamis.errors import FileError, OptionError
-from dynamis.plots import animate, film
+from dynamis.plots import animate, animation
 from dynamis.plots.animation import resampled
 
 from .fakes import waving
@@ -61,7 +61,7 @@ def test_axes_hold_the_whole_motion():
 
 def test_pictures_move_and_the_scenery_does_not():
     motion = resampled(waving("pendulum3"), 10, 1, True, True)
-    pictures = list(film.film(motion))
+    pictures = list(animation.film(motion))
     changed = np.any(pictures[0] != pictures[5], axis=-1)
     assert 200 < changed.sum() < 0.2 * changed.size
     assert not changed[:30].any()
@@ -152,8 +152,7 @@ def test_a_failure_halfway_keeps_the_old_file(tmp_path, monkeypatch, suffix):
         yield 0
         raise RuntimeError("halfway")
 
-    monkeypatch.setattr(film, "counted", broken)
-    monkeypatch.setattr("dynamis.plots.html.counted", broken)
+    monkeypatch.setattr(animation, "counted", broken)
     with pytest.raises(RuntimeError, match="halfway"):
         animate(waving("scara"), target)
     assert target.read_text() == "old"
@@ -161,8 +160,8 @@ def test_a_failure_halfway_keeps_the_old_file(tmp_path, monkeypatch, suffix):
 
 
 def test_mp4_without_ffmpeg_says_what_to_do(tmp_path, monkeypatch):
-    monkeypatch.setattr(film.shutil, "which", lambda _: None)
-    monkeypatch.setattr(film.importlib.util, "find_spec", lambda _: None)
+    monkeypatch.setattr(animation.shutil, "which", lambda _: None)
+    monkeypatch.setattr(animation.importlib.util, "find_spec", lambda _: None)
     with pytest.raises(OptionError, match=r"install ffmpeg .*or write \.gif or \.html"):
         animate(waving("scara"), tmp_path / "arm.mp4")
     assert not list(tmp_path.iterdir())
@@ -193,4 +192,4 @@ def test_mp4_reports_what_ffmpeg_says(tmp_path):
 
 
 def test_palette_fits_a_gif():
-    assert len(film._palette().getpalette()) <= 3 * 256
+    assert len(animation._palette().getpalette()) <= 3 * 256

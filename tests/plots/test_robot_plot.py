@@ -11,7 +11,7 @@ from PIL import Image
 
 import dynamis as dy
 from dynamis.errors import FileError, OptionError, ShapeError
-from dynamis.plots import film, plot_robot
+from dynamis.plots import animation, plot_robot
 
 
 def line(axes, name):
@@ -48,7 +48,7 @@ def test_scales_are_equal_and_everything_fits(name):
         assert (np.nanmax(points, axis=1) < limits[:, 1]).all()
 
 
-@pytest.mark.parametrize("size", [(6.4, 5.6), film.SIZE])
+@pytest.mark.parametrize("size", [(6.4, 5.6), animation.SIZE])
 @pytest.mark.parametrize("name", ["puma560", "panda", "stanford", "scara", "ur10e"])
 def test_no_label_is_cut(name, size):
     robot = dy.load(name)

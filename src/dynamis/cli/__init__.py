@@ -6,40 +6,33 @@ Data goes to stdout, messages to stderr. Exit codes: 0 success, 1 negative resul
 import errno
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from importlib import import_module
-from typing import NamedTuple
 
 from .. import __version__
-from ..errors import DynamisError, OptionError, did_you_mean
+from ..arguments import one_of
+from ..errors import DynamisError
 
 SUCCESS, NEGATIVE, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
-
-class Command(NamedTuple):
-    """Module of a command, and its one-line summary."""
-
-    module: str
-    summary: str
-
-
+# command -> summary; the module of the same name has its `run`
 COMMANDS = {
-    "robots": Command("robots", "list the robots of the catalogue"),
-    "show": Command("show", "print a robot: geometry, bodies, friction, drives, limits"),
-    "check": Command("check", "check a robot's description for errors"),
-    "agree": Command("agree", "compare the formulations with each other and with other engines"),
-    "equations": Command("equations", "derive the equations of motion step by step"),
-    "simulate": Command("simulate", "simulate a robot, free or under a controller"),
-    "plant": Command("plant", "simulate a robot in real time for a controller in another process"),
-    "excite": Command("excite", "design an exciting trajectory for parameter identification"),
-    "identify": Command("identify", "identify a robot's parameters from logs"),
-    "export": Command("export", "export kernels as C with a self-test, MATLAB, CasADi or FMI"),
-    "bench": Command("bench", "measure speed, compared with other engines"),
-    "cache": Command("cache", "show or empty the cache of compiled code"),
-    "completion": Command("completion", "print the completion script for bash, zsh or fish"),
-    "studio": Command("studio", "view, edit, move and simulate a robot in the browser"),
-    "demo": Command("demo", "the whole chain on the PUMA 560, from DH table to controller in C"),
+    "robots": "list the robots of the catalogue",
+    "show": "print a robot: geometry, bodies, friction, drives, limits",
+    "check": "check a robot's description for errors",
+    "agree": "compare the formulations with each other and with other engines",
+    "equations": "derive the equations of motion step by step",
+    "simulate": "simulate a robot, free or under a controller",
+    "plant": "simulate a robot in real time for a controller in another process",
+    "excite": "design an exciting trajectory for parameter identification",
+    "identify": "identify a robot's parameters from logs",
+    "export": "export kernels as C with a self-test, MATLAB, CasADi or FMI",
+    "bench": "measure speed, compared with other engines",
+    "cache": "show or empty the cache of compiled code",
+    "completion": "print the completion script for bash, zsh or fish",
+    "studio": "view, edit, move and simulate a robot in the browser",
+    "demo": "the whole chain on the PUMA 560, from DH table to controller in C",
 }
 
 
@@ -81,40 +74,30 @@ def _run(words: list[str]) -> int:
         print(f"dynamis {__version__}")
         return SUCCESS
     name, *rest = words
-    if name not in COMMANDS:
-        raise OptionError(f"command {name!r} does not exist", did_you_mean(name, COMMANDS))
+    one_of(name, COMMANDS, f"command {name!r} does not exist")
     import tyro
 
     from .arguments import joined, options, quiet
 
-    run = import_module(f".{COMMANDS[name].module}", __name__).run
+    run = import_module(f".{name}", __name__).run
     known = options(run)
-    _check_options(rest, known)
+    for word in rest:
+        given = word.partition("=")[0].replace("_", "-")
+        if given.startswith("--"):
+            one_of(given, known, f"option {given!r} does not exist")
     config = (tyro.conf.FlagCreatePairsOff, tyro.conf.DisallowNone)
     return tyro.cli(quiet(run), prog=f"dynamis {name}", args=joined(rest, known), config=config)
 
 
-def _check_options(words: Sequence[str], known: Iterable[str]) -> None:
-    """Refuse an option that does not exist, with the closest one that does."""
-    for word in words:
-        given = word.partition("=")[0].replace("_", "-")
-        if given.startswith("--") and given not in known:
-            raise OptionError(f"option {given!r} does not exist", did_you_mean(given, known))
-
-
 def _help() -> str:
     width = max(map(len, COMMANDS))
-    lines = [f"  {name:{width}}  {command.summary}" for name, command in COMMANDS.items()]
-    return "\n".join(
-        [
-            "usage: dynamis COMMAND [options]",
-            "",
-            "From a robot arm's DH table or URDF to its equations, numbers and controller.",
-            "",
-            "commands:",
-            *lines,
-            "",
-            "`dynamis COMMAND --help` has examples. ROBOT is a name of the catalogue or a path",
-            "to a .toml or .urdf file. Every command takes --json.",
-        ]
-    )
+    lines = "\n".join(f"  {name:{width}}  {summary}" for name, summary in COMMANDS.items())
+    return f"""usage: dynamis COMMAND [options]
+
+From a robot arm's DH table or URDF to its equations, numbers and controller.
+
+commands:
+{lines}
+
+`dynamis COMMAND --help` has examples. ROBOT is a name of the catalogue or a path
+to a .toml or .urdf file. Every command takes --json."""

@@ -51,9 +51,9 @@ def run(
     if json:
         data_json([t.as_dict() for t in tables])
     elif len(tables) == 1:
-        data(full_table(tables[0]))
+        data(_every_row(tables[0]))
     else:
-        data(overview(tables))
+        data(_overview(tables))
         for t in tables:
             for row in (row for row in t.rows if not row.ok):
                 data(f"{t.robot}, {row.source}, {row.quantity}: {row.difference:.1e}")
@@ -69,19 +69,14 @@ def _chosen(robots: tuple[str, ...], every: bool) -> tuple[str, ...]:
     return names
 
 
-def full_table(found: "AgreementTable") -> Table:
-    """Every row of one robot."""
+def _every_row(found: "AgreementTable") -> Table:
     columns = ("method or engine", "quantity", "difference", "limit", "")
     rows = [
         (row.source, row.quantity, _difference(row), f"{row.limit:.0e}", row.reason)
         for row in found.rows
     ]
-    return table(f"{found.robot}: {verdict(found)}", columns, rows, right=("difference", "limit"))
-
-
-def verdict(found: "AgreementTable") -> str:
-    """ "agrees" or "disagrees"."""
-    return "agrees" if found.ok else "disagrees"
+    title = f"{found.robot}: {'agrees' if found.ok else 'disagrees'}"
+    return table(title, columns, rows, right=("difference", "limit"))
 
 
 def _difference(row: "Row") -> Cell:
@@ -90,7 +85,7 @@ def _difference(row: "Row") -> Cell:
     return f"{row.difference:.1e}", "good" if row.ok else "error"
 
 
-def overview(tables: "list[AgreementTable]") -> Table:
+def _overview(tables: "list[AgreementTable]") -> Table:
     """One line per robot: the largest difference of the formulations and of each engine."""
     from ..agree.peers import PEERS
 

@@ -17,9 +17,7 @@ from ..robot import Robot
 from .printing import number, talk
 
 RobotName = Annotated[
-    str,
-    Positional,
-    arg(metavar="ROBOT", help="Catalogue name, or path to a .toml or .urdf file."),
+    str, Positional, arg(metavar="ROBOT", help="Catalogue name, or path to a .toml or .urdf file.")
 ]
 RobotNames = Annotated[
     tuple[str, ...],
@@ -30,10 +28,7 @@ RobotNames = Annotated[
         help_behavior_hint="",
     ),
 ]
-Json = Annotated[
-    bool,
-    arg(help="Print JSON on stdout instead of tables.", help_behavior_hint=""),
-]
+Json = Annotated[bool, arg(help="Print JSON on stdout instead of tables.", help_behavior_hint="")]
 
 
 def check_folders(*paths: Path | None) -> None:

@@ -1,9 +1,13 @@
 """`dynamis bench`: speed and accuracy compared with other engines."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .arguments import Json, check_folders
 from .printing import Cell, data, data_json, table, talk
+
+if TYPE_CHECKING:
+    from ..bench.table import Figure
 
 
 def run(
@@ -49,50 +53,31 @@ def run(
         data(readme_table(found))
     else:
         talk(f"processor: {found.machine}")
-        data(figures_table(found))
-        data(growth_table(found))
+        columns = ("", "robot", "ours", "peer", "theirs", "ratio", "target", "error")
+        rows = [_figure(f) for f in found.figures]
+        data(table("speed", columns, rows, right=("ours", "theirs", "ratio", "target", "error")))
+        joints = sorted(next(iter(found.growth.values())))
+        columns = ("joints", *map(str, joints), "exponent")
+        rows = [
+            (name, *(_duration(times[n]) for n in joints), f"{found.slopes[name]:.2f}")
+            for name, times in found.growth.items()
+        ]
+        data(table("growth", columns, rows, right=columns[1:]))
     return int(any(f.reached is False for f in found.figures))
 
 
-def figures_table(found):
-    """Every figure with its peer, ratio and error."""
-    columns = ("", "robot", "ours", "peer", "theirs", "ratio", "target", "error")
-    rows = [
-        (
-            f.what,
-            f.robot,
-            duration(f.ours),
-            f.peer,
-            "" if f.theirs is None else duration(f.theirs),
-            "" if f.ratio is None else f"{f.ratio:.2f}",
-            _target(f),
-            "" if f.error is None else f"{f.error:.0e}",
-        )
-        for f in found.figures
-    ]
-    return table("speed", columns, rows, right=("ours", "theirs", "ratio", "target", "error"))
+def _figure(f: "Figure") -> tuple[Cell, ...]:
+    target: Cell = ""
+    if f.target is not None:
+        text = f">= {f.target:.3g}" if f.ratio is not None else f"<= {_duration(f.target)}"
+        target = text, "good" if f.reached else "error"
+    theirs = "" if f.theirs is None else _duration(f.theirs)
+    ratio = "" if f.ratio is None else f"{f.ratio:.2f}"
+    error = "" if f.error is None else f"{f.error:.0e}"
+    return f.what, f.robot, _duration(f.ours), f.peer, theirs, ratio, target, error
 
 
-def _target(f) -> Cell:
-    if f.target is None:
-        return ""
-    text = f">= {f.target:.3g}" if f.ratio is not None else f"<= {duration(f.target)}"
-    return text, "good" if f.reached else "error"
-
-
-def growth_table(found):
-    """Time of one call by number of joints."""
-    joints = sorted(next(iter(found.growth.values())))
-    columns = ("joints", *map(str, joints), "exponent")
-    rows = [
-        (name, *(duration(times[n]) for n in joints), f"{found.slopes[name]:.2f}")
-        for name, times in found.growth.items()
-    ]
-    return table("growth", columns, rows, right=columns[1:])
-
-
-def duration(seconds: float) -> str:
-    """Seconds with a suitable unit."""
+def _duration(seconds: float) -> str:
     for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
         if seconds >= size:
             return f"{seconds / size:.3g} {unit}"

@@ -39,12 +39,11 @@ def script(shell: str) -> str:
     """The completion script: cases of options by command, and the commands that take a robot."""
     from . import COMMANDS
 
-    runs = {n: import_module(f".{c.module}", __package__).run for n, c in COMMANDS.items()}
+    runs = {n: import_module(f".{n}", __package__).run for n in COMMANDS}
     known = {name: list(arguments.options(command)) for name, command in runs.items()}
-    takers = [
-        n for n, r in runs.items() if {"robot", "robots"} & {*inspect.signature(r).parameters}
-    ]
-    about = {n: c.summary.replace("'", "").replace(":", ",") for n, c in COMMANDS.items()}
+    given = {n: inspect.signature(r).parameters for n, r in runs.items()}
+    takers = [n for n, parameters in given.items() if {"robot", "robots"} & {*parameters}]
+    about = {n: text.replace("'", "").replace(":", ",") for n, text in COMMANDS.items()}
     cases = {
         "bash": [f'        {n}) words="{" ".join(o)}" ;;' for n, o in known.items()],
         "zsh": [f"        {n}) known=({' '.join(o)}) ;;" for n, o in known.items()],

@@ -2,27 +2,22 @@
 
 from pathlib import Path
 
+import numpy as np
+
 from ..equations.derivation.steps import METHODS, Derivation, derivation
 from ..equations.render.html import write_page
 from ..errors import OptionError
 from ..files import write
-from ..robot import Robot, load
+from ..robot import load
 from .arguments import Json, Numbers, Place, RobotName, joint_numbers, place
-from .printing import data_json, raw, talk
+from .printing import data_json, raw, wrote
 
 
 def run(
-    robot: RobotName,
-    *,
-    method: str = "lagrange-euler",
-    html: Path | None = None,
-    latex: Path | None = None,
-    markdown: Path | None = None,
-    q: Place = None,
-    qd: Numbers = None,
-    qdd: Numbers = None,
-    json: Json = False,
-) -> int:
+    robot: RobotName, *, method: str = "lagrange-euler",
+    html: Path | None = None, latex: Path | None = None, markdown: Path | None = None,
+    q: Place = None, qd: Numbers = None, qdd: Numbers = None, json: Json = False,
+) -> int:  # fmt: skip
     """Derive the equations of motion of a robot step by step, in its own frames.
 
     Printed as text unless an output file is given. With a state, numeric values are added to the
@@ -47,44 +42,31 @@ def run(
     if method not in METHODS:
         raise OptionError(f"method {method!r} does not exist", "known: " + ", ".join(METHODS))
     found = load(robot)
-    steps = derivation(found.model, method, _state(found, q, qd, qdd))
-    written = _write(steps, html, latex, markdown)
-    if json:
-        data_json(_plain(steps))
-    elif not written:
-        raw(steps.text())
-    for path in written:
-        talk(f"wrote {path}")
-    return 0
-
-
-def _state(
-    robot: Robot, q: str | None, qd: str | None, qdd: str | None
-) -> tuple[tuple[float, ...], ...] | None:
-    if q is None and qd is None and qdd is None:
-        return None
-    rates = {"qd": qd or "", "qdd": qdd or ""}
-    rows = [
-        joint_numbers(robot, row, name) if row else [0.0] * robot.n for name, row in rates.items()
-    ]
-    return tuple(tuple(map(float, row)) for row in (place(robot, q, "q"), *rows))
-
-
-def _write(
-    steps: Derivation, html: Path | None, latex: Path | None, markdown: Path | None
-) -> list[Path]:
-    written = []
+    state = None
+    if any(x is not None for x in (q, qd, qdd)):
+        rates = (("qd", qd), ("qdd", qdd))
+        rows = [joint_numbers(found, x, name) if x else np.zeros(found.n) for name, x in rates]
+        state = tuple(tuple(row.tolist()) for row in (place(found, q, "q"), *rows))
+    steps = derivation(found.model, method, state)
     if html is not None:
         write_page(steps, html)
-        written.append(html)
     for path, text in ((latex, steps.latex), (markdown, steps.markdown)):
         if path is not None:
-            written.append(write(path, text()))
-    return written
+            write(path, text())
+    if json:
+        data_json(_plain(steps))
+    elif not any((html, latex, markdown)):
+        raw(steps.text())
+    wrote(html, latex, markdown)
+    return 0
 
 
 def _plain(steps: Derivation) -> dict:
     """Steps as data: every expression as SymPy's text."""
+
+    def text(expression: object) -> str | None:
+        return None if expression is None else str(expression)
+
     return {
         "robot": steps.model.name,
         "method": steps.method,
@@ -96,14 +78,10 @@ def _plain(steps: Derivation) -> dict:
                 "text": step.text,
                 "table": step.table,
                 "items": [
-                    {"name": x.name, "expression": _text(x.expression), "value": x.value}
+                    {"name": x.name, "expression": text(x.expression), "value": x.value}
                     for x in step.items
                 ],
             }
             for step in steps.steps
         ],
     }
-
-
-def _text(expression: object) -> str | None:
-    return None if expression is None else str(expression)

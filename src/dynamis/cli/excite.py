@@ -9,31 +9,20 @@ from tyro.conf import arg
 from ..files import TABLES, checked_path
 from ..robot import load
 from .arguments import Json, Place, RobotName, check_folders, place
-from .printing import data, data_json, number, table, talk
+from .printing import data, data_json, number, table, talk, wrote
 
 Criterion = Literal["d-optimal", "condition"]
 
 
 def run(
-    robot: RobotName,
-    *,
-    period: float = 10.0,
-    harmonics: int = 5,
-    output: Path | None = None,
-    dt: float = 0.01,
-    periods: int = 1,
-    criterion: Criterion = "d-optimal",
-    friction: str = "asymmetric",
-    center: Place = None,
+    robot: RobotName, *, period: float = 10.0, harmonics: int = 5,
+    output: Path | None = None, dt: float = 0.01, periods: int = 1,
+    criterion: Criterion = "d-optimal", friction: str = "asymmetric", center: Place = None,
     table_height: Annotated[float | None, arg(name="table", metavar="Z")] = None,
-    clearance: float | None = None,
-    capsule_radius: float = 0.05,
-    starts: int = 4,
-    max_iterations: int = 80,
-    seed: int = 0,
-    plot: Path | None = None,
-    json: Json = False,
-) -> int:
+    clearance: float | None = None, capsule_radius: float = 0.05,
+    starts: int = 4, max_iterations: int = 80, seed: int = 0,
+    plot: Path | None = None, json: Json = False,
+) -> int:  # fmt: skip
     """Design a periodic exciting trajectory within a robot's limits.
 
     A PLACE is the name of a configuration, or numbers in radians and metres with commas or spaces;
@@ -129,5 +118,4 @@ def _say(found: Any, output: Path | None, json: bool) -> None:
     columns = ("joint", "from", "to", "largest |qd|", "largest |qdd|", "largest |tau|")
     rows = [(name, *(number(float(c[i])) for c in demand)) for i, name in enumerate(names)]
     data(table("", columns, rows, right=columns[1:]))
-    if output is not None:
-        talk(f"wrote {output}")
+    wrote(output)

@@ -13,16 +13,10 @@ KernelNames = Annotated[Positional[tuple[str, ...]], arg(metavar="KERNEL")]
 
 
 def run(
-    robot: RobotName,
-    kernels: KernelNames = ("inverse_dynamics",),
-    *,
-    directory: Path = Path("out"),
-    target: str = "c",
-    dtype: str = "float64",
-    optimise: str = "speed",
-    overwrite: bool = False,
-    json: Json = False,
-) -> int:
+    robot: RobotName, kernels: KernelNames = ("inverse_dynamics",), *,
+    directory: Path = Path("out"), target: str = "c", dtype: str = "float64",
+    optimise: str = "speed", overwrite: bool = False, json: Json = False,
+) -> int:  # fmt: skip
     """Write kernels of a robot as source code into a folder.
 
     The folder has build files and a self-test. The robot is saved there as .toml; the first lines

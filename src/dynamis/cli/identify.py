@@ -11,7 +11,7 @@ from tyro.conf import Positional, UseAppendAction, arg
 from ..errors import FileError, OptionError
 from ..robot import load
 from .arguments import Json, Numbers, RobotName, listed
-from .printing import data, data_json, in_terminal, number, table, talk
+from .printing import data, data_json, in_terminal, number, table, talk, wrote
 
 LogFiles = Annotated[
     tuple[Path, ...],
@@ -26,25 +26,14 @@ SAVED = (".toml", ".urdf")
 
 
 def run(
-    robot: RobotName,
-    logs: LogFiles,
-    *,
-    validate: OtherLogs = (),
-    friction: str = "smooth",
-    estimator: str = "feasible",
-    rotors: bool = False,
-    cutoff: float | None = None,
-    columns: Pairs = None,
-    units: Pairs = None,
-    sample_time: float | None = None,
-    gains: Numbers = None,
-    window: Span = None,
-    validate_window: Span = None,
+    robot: RobotName, logs: LogFiles, *, validate: OtherLogs = (),
+    friction: str = "smooth", estimator: str = "feasible", rotors: bool = False,
+    cutoff: float | None = None, columns: Pairs = None, units: Pairs = None,
+    sample_time: float | None = None, gains: Numbers = None,
+    window: Span = None, validate_window: Span = None,
     limit: Annotated[float | None, arg(metavar="PERCENT")] = None,
-    report: Path | None = None,
-    save: Path | None = None,
-    json: Json = False,
-) -> int:
+    report: Path | None = None, save: Path | None = None, json: Json = False,
+) -> int:  # fmt: skip
     """Identify a robot's parameters from logs of its motion.
 
     The last third of a log (or the last of several logs) is held out for validation. Exit code 1 if
@@ -76,6 +65,7 @@ def run(
         save: Write the identified robot to this .toml or .urdf.
     """
     from ..identify.identification import identify
+    from ..logs.read import read_log
     from ..report.identification import write
 
     _check_before(logs, report, save, friction, estimator, limit)
@@ -87,8 +77,12 @@ def run(
         "drive_gains": None if gains is None else listed(gains, "numbers", "gains"),
         "robot": arm,
     }
-    training = [_read(path, _span(window, "window"), how) for path in logs]
-    others = [_read(path, _span(validate_window, "validate-window"), how) for path in validate]
+    missing = [path for path in (*logs, *validate) if not path.exists()]
+    if missing:
+        raise FileError(f"there is no file {str(missing[0])!r}")
+    span, other_span = _span(window, "window"), _span(validate_window, "validate-window")
+    training = [read_log(path, window=span, **how) for path in logs]
+    others = [read_log(path, window=other_span, **how) for path in validate]
     found = identify(
         arm, training, friction=friction, estimator=estimator, rotors=rotors or None, cutoff=cutoff
     )
@@ -105,9 +99,7 @@ def run(
         data_json(_everything(found, checks, fine) | {k: v and str(v) for k, v in written.items()})
     else:
         _say(found, checks)
-        for path in written.values():
-            if path is not None:
-                talk(f"wrote {path}")
+        wrote(report, save)
     for finding in found.robot.model.findings:  # last, below the tables
         talk(in_terminal(str(finding)))
     if not found.is_physical:
@@ -121,12 +113,11 @@ def _inconsistent(found: Any) -> str:
     """Why the identified model is not physically consistent, and what to do."""
     names = found.unknowns.robot.link_names
     bad = [name for name, good in zip(names, found.links_physical, strict=True) if not good]
-    why = f"no rigid body has the parameters of {', '.join(bad)}"
-    if not bad:
-        why = "friction is not dissipative, or a rotor inertia is negative"
-    hint = (
-        "" if found.estimator == "feasible" else "\nhint: --estimator feasible enforces consistency"
-    )
+    why = "friction is not dissipative, or a rotor inertia is negative"
+    if bad:
+        why = f"no rigid body has the parameters of {', '.join(bad)}"
+    hint = "\nhint: --estimator feasible enforces consistency"
+    hint = "" if found.estimator == "feasible" else hint
     return f"the identified model is not physically consistent: {why}{hint}"
 
 
@@ -152,19 +143,11 @@ def _check_before(
         checked_path(save, SAVED, "robot")
 
 
-def _read(path: Path, window: Any, how: dict[str, Any]) -> Any:
-    from ..logs.read import read_log
-
-    if not path.exists():
-        raise FileError(f"there is no file {str(path)!r}")
-    return read_log(path, window=window, **how)
-
-
 def _pairs(given: str | None, name: str) -> dict[str, Any] | None:
     """a=x,b=y,z as {a: x, b: [y, z]}; nothing after = is None."""
     if given is None:
         return None
-    found: dict[str, list[str]] = {}
+    found: dict[str, list[Any]] = {}
     last: list[str] | None = None
     for part in given.split(","):
         key, equals, value = (x.strip() for x in part.partition("="))
@@ -179,11 +162,12 @@ def _pairs(given: str | None, name: str) -> dict[str, Any] | None:
             )
         else:
             last.append(key)
-    plain = {k: [_plain(x) for x in v] if name == "units" else v for k, v in found.items()}
-    return {k: None if not v else v[0] if len(v) == 1 else v for k, v in plain.items()}
+    if name == "units":
+        found = {k: [_number_or_text(x) for x in v] for k, v in found.items()}
+    return {k: None if not v else v[0] if len(v) == 1 else v for k, v in found.items()}
 
 
-def _plain(text: str) -> Any:
+def _number_or_text(text: str) -> Any:
     try:
         return float(text)
     except ValueError:
@@ -275,14 +259,10 @@ def _everything(found: Any, checks: Sequence[Any], fine: bool) -> dict[str, Any]
 
 def _figures(check: Any, cutoff: float) -> dict[str, Any]:
     low = check.filtered(cutoff)
+    names = ("rms", "relative_error", "relative_error_overall", "nrms")
     parts = {
-        name: {
-            "rms": one.rms.tolist(),
-            "relative_error": one.relative_error.tolist(),
-            "relative_error_overall": one.relative_error_overall,
-            "nrms": one.nrms.tolist(),
-        }
-        for name, one in (("as_logged", check), ("low_passed", low))
+        part: {name: np.asarray(getattr(one, name)).tolist() for name in names}
+        for part, one in (("as_logged", check), ("low_passed", low))
     }
-    return {"log": check.name, "rows": len(check.t), "joints": list(check.joint_names),
-            "low_passed_at": cutoff, **parts}  # fmt: skip
+    facts = {"log": check.name, "rows": len(check.t), "joints": list(check.joint_names)}
+    return facts | {"low_passed_at": cutoff} | parts

@@ -21,22 +21,12 @@ COUNTS = {
 
 
 def run(
-    robot: RobotName,
-    *,
-    port: int = 5600,
-    host: str = "127.0.0.1",
-    rate: float = 1000.0,
-    duration: float = 0.0,
-    start: Place = None,
-    loss: float = 0.0,
-    delay: float = 0.0,
-    jitter: float = 0.0,
-    seed: int = 0,
-    encoder: float | None = None,
-    stops: bool = False,
-    log: Path | None = None,
+    robot: RobotName, *, port: int = 5600, host: str = "127.0.0.1",
+    rate: float = 1000.0, duration: float = 0.0, start: Place = None,
+    loss: float = 0.0, delay: float = 0.0, jitter: float = 0.0, seed: int = 0,
+    encoder: float | None = None, stops: bool = False, log: Path | None = None,
     json: Json = False,
-) -> int:
+) -> int:  # fmt: skip
     """Simulate a robot in real time behind a UDP port, for a generated controller.
 
     Brakes hold it until the first torque arrives. SIGINT and SIGTERM end it with a report. If the

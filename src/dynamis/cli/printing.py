@@ -34,6 +34,13 @@ def talk(text: str) -> None:
     _console(sys.stderr).print(legible(text))
 
 
+def wrote(*paths: Any) -> None:
+    """Say which files were written."""
+    for path in paths:
+        if path is not None:
+            talk(f"wrote {path}")
+
+
 def raw(text: str) -> None:
     """Print on stdout as it is, without wrapping."""
     print(legible(text), end="")
@@ -55,18 +62,14 @@ def table(
             legible(column), justify="right" if column in right else "left", overflow="fold"
         )
     for row in rows:
-        result.add_row(*(_text(cell) for cell in row))
+        cells = ((cell, "") if isinstance(cell, str) else cell for cell in row)
+        result.add_row(*(Text(legible(text), style=STYLES[style]) for text, style in cells))
     return result
 
 
 def number(value: float) -> str:
     """A number as short as six digits allow."""
     return f"{value:.6g}" if value else "0"  # no -0
-
-
-def _text(cell: Cell) -> Text:
-    text, style = (cell, "") if isinstance(cell, str) else cell
-    return Text(legible(text), style=STYLES[style])
 
 
 def _console(stream: Any) -> Console:
@@ -87,7 +90,7 @@ def _plain(value: Any) -> Any:
 # hints in the words of a terminal: Python's `columns=dict(q=...)` is `--columns q=...`
 
 WORDS: tuple[tuple[str, str | Callable[[re.Match], str]], ...] = (
-    (r"columns=dict\(([^)]*)\)", lambda found: "--columns " + _pairs(found[1])),
+    (r"columns=dict\(([^)]*)\)", lambda x: "--columns " + re.sub(" |None", "", x[1])),
     (r"(?<!\S)sample_time(?:=(?:\.\.\.)?)?(?![\w.])", "--sample-time"),  # no part of a file's name
     (r"(?<!\S)drive_gains(?![\w.])", "--gains"),
     (r"\bestimator=['\"](\w+)['\"]", r"--estimator \1"),
@@ -101,7 +104,3 @@ def in_terminal(text: str) -> str:
     for pattern, words in WORDS:
         text = re.sub(pattern, words, text)
     return text
-
-
-def _pairs(inside: str) -> str:
-    return inside.replace(" ", "").replace("None", "")

@@ -8,27 +8,19 @@ from rich.table import Table
 
 from ..robot import Robot, load
 from .arguments import Json, Place, RobotName, check_folders, place, units
-from .printing import data, data_json, number, table, talk
+from .printing import data, data_json, number, table, talk, wrote
 
 BANDWIDTH = 10.0  # rad/s
 
 
 def run(
-    robot: RobotName,
-    *,
-    duration: float = 2.0,
-    dt: float = 1e-3,
-    start: Place = None,
-    goal: Place = None,
+    robot: RobotName, *, duration: float = 2.0, dt: float = 1e-3,
+    start: Place = None, goal: Place = None,
     controller: Literal["pid", "point-to-point", "computed-torque", "feed-forward"] | None = None,
-    bandwidth: float = BANDWIDTH,
-    integrator: str = "rk4",
-    stops: bool = False,
-    plot: Path | None = None,
-    animate: Path | None = None,
-    save: Path | None = None,
+    bandwidth: float = BANDWIDTH, integrator: str = "rk4", stops: bool = False,
+    plot: Path | None = None, animate: Path | None = None, save: Path | None = None,
     json: Json = False,
-) -> int:
+) -> int:  # fmt: skip
     """Simulate a robot: free motion, or motion to a goal under a controller.
 
     A PLACE is the name of a configuration, or numbers in radians and metres with commas or spaces;
@@ -81,8 +73,7 @@ def run(
     else:
         talk(f"{arm.name}, {found.t[-1]:g} s: {how}")
         data(_table(found))
-        for path in filter(None, (plot, animate, save)):
-            talk(f"wrote {path}")
+        wrote(plot, animate, save)
     if found.message:
         talk(f"the simulation ended early: {found.message}")
     return int(bool(found.message))

@@ -12,9 +12,9 @@ from ..dynamics import (
     drives,
     energy,
     equation,
+    forward_dynamics,
     friction,
     kinematics,
-    linear_solve,
 )
 from ..dynamics import regressor as regressors
 from ..dynamics.reduce import reduced
@@ -96,7 +96,7 @@ class Arm:
 
     def solve(self, M: Sequence[Scalars], b: Scalars) -> Scalars:
         """x of M x = b, M symmetric positive definite; NaN where it is not"""
-        return linear_solve.solve(M, b, self.fn)
+        return forward_dynamics.solve(M, b, self.fn)
 
     def fk(self, q: Scalars) -> Scalars:
         """Tool pose, rows of 4x4"""

@@ -8,7 +8,7 @@ import casadi as ca
 
 from ..dynamics import equation
 from ..dynamics.equation import uncoupled
-from ..dynamics.linear_solve import factor, substitute
+from ..dynamics.forward_dynamics import factor, substitute
 from ..dynamics.reduce import OPERATIONS, SPEED, reduced
 from ..model.chain import Chain, chain
 from ..model.model import Model

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..arguments import checked, passed_on
 from ..compile.arm import Arm
-from ..dynamics.linear_solve import factor, substitute
+from ..dynamics.forward_dynamics import factor, substitute
 from ..errors import OptionError
 from ..ik.target import task_mask
 from ..spatial.vectors import add, cross, scale

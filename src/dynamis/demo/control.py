@@ -10,8 +10,7 @@ import numpy as np
 
 from ..control import ComputedTorque, JointPID, PointToPoint
 from ..control.sensors import Sensors
-from ..plots.animation import resampled
-from ..plots.html import moving_figure
+from ..plots.animation import moving_figure, resampled
 from ..realtime.export import export_controller
 from ..robot import Robot
 from ..simulation.simulate import simulate

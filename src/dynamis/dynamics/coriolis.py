@@ -8,14 +8,13 @@ Spatial Newton-Euler in which the link moves with V = (w, v) and is asked about 
 (Echeandia and Wensing 2021; Niemeyer and Slotine 1991). With qd_ref = qd it is inverse dynamics.
 """
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ..model.chain import Chain
 from ..spatial.functions import Functions
 from ..spatial.inertia import Inertia, times
 from ..spatial.rotations import Matrix3, rotate_back
-from ..spatial.vectors import ZERO, Vector, add, cross, scale, subtract
+from ..spatial.vectors import ZERO, Scalars, Vector, add, cross, scale, subtract
 from . import coupling, drives
 from .kinematics import inertias, motions
 from .newton_euler import inward
@@ -26,6 +25,9 @@ class Twist(NamedTuple):
 
     w: Vector = ZERO
     v: Vector = ZERO
+
+
+REST = Twist()
 
 
 class Two(NamedTuple):
@@ -61,31 +63,41 @@ def rate(t: Twist, momentum: tuple[Vector, Vector]) -> tuple[Vector, Vector]:
     return cross(t.w, f), add(cross(t.w, n), cross(t.v, f))
 
 
+class Rates(NamedTuple):
+    """Velocities, reference velocities and accelerations of the tree's joints."""
+
+    xd: Scalars
+    xr: Scalars
+    xdd: Scalars
+
+
 def outward_two(
-    chain: Chain,
-    x: Sequence[Any],
-    xd: Sequence[Any],
-    xr: Sequence[Any],
-    xdd: Sequence[Any],
-    fn: Functions,
-    gravity: bool,
+    chain: Chain, x: Scalars, rates: Rates, fn: Functions, gravity: bool = True
 ) -> tuple[list, list[Two]]:
     """Velocity, reference velocity and acceleration of every link."""
-    start = scale(-1.0, chain.gravity) if gravity else ZERO
+    base = Two(REST, REST, Twist(ZERO, scale(-1.0, chain.gravity) if gravity else ZERO))
     frames = motions(chain, x, fn)
     links: list[Two] = []
     for i, joint in enumerate(chain.joints):
-        before = Two(Twist(), Twist(), Twist(ZERO, start))
-        before = before if joint.parent < 0 else links[joint.parent]
-        V, Vr, A = (into(frames[i], t) for t in before)
-        V, Vr, A = (_plus_axis(joint.kind, t, s[i]) for t, s in ((V, xd), (Vr, xr), (A, xdd)))
-        ref = _plus_axis(joint.kind, Twist(), xr[i])
-        spin = product(V, ref)
+        before = base if joint.parent < 0 else links[joint.parent]
+        moved = (into(frames[i], t) for t in before)
+        V, Vr, A = (axis_rate(joint.kind, s[i], t) for t, s in zip(moved, rates, strict=True))
+        spin = product(V, axis_rate(joint.kind, rates.xr[i]))
         links.append(Two(V, Vr, Twist(add(A.w, spin.w), add(A.v, spin.v))))
     return frames, links
 
 
-def _plus_axis(kind: str, t: Twist, s: Any) -> Twist:
+def velocities(chain: Chain, frames: list, xd: Scalars) -> list[Twist]:
+    """Velocity of every link, in its joint frame."""
+    V: list[Twist] = []
+    for i, joint in enumerate(chain.joints):
+        t = REST if joint.parent < 0 else into(frames[i], V[joint.parent])
+        V.append(axis_rate(joint.kind, xd[i], t))
+    return V
+
+
+def axis_rate(kind: str, s: Any, t: Twist = REST) -> Twist:
+    """t + S s: a motion and that of a joint about or along its z."""
     if kind == "revolute":
         return Twist((t.w[0], t.w[1], t.w[2] + s), t.v)
     return Twist(t.w, (t.v[0], t.v[1], t.v[2] + s))
@@ -105,55 +117,37 @@ def body_force(body: Inertia, link: Two) -> tuple[Vector, Vector]:
 
 
 def two_velocity(
-    chain: Chain,
-    x: Sequence[Any],
-    xd: Sequence[Any],
-    xr: Sequence[Any],
-    xdd: Sequence[Any],
-    fn: Functions,
-    gravity: bool = True,
+    chain: Chain, x: Scalars, rates: Rates, fn: Functions, gravity: bool = True
 ) -> list:
     """M qdd + C(q, qd) qd_ref + g of the tree's bodies."""
-    frames, links = outward_two(chain, x, xd, xr, xdd, fn, gravity)
+    frames, links = outward_two(chain, x, rates, fn, gravity)
     loads = [body_force(b, link) for b, link in zip(inertias(chain, x), links, strict=True)]
     return inward(chain, frames, loads)
 
 
 def two_velocity_torque(
-    chain: Chain,
-    q: Sequence[Any],
-    qd: Sequence[Any],
-    qdd: Sequence[Any],
-    qd_ref: Sequence[Any],
-    fn: Functions,
-) -> Sequence[Any]:
+    chain: Chain, q: Scalars, qd: Scalars, qdd: Scalars, qd_ref: Scalars, fn: Functions
+) -> Scalars:
     """M qdd + C(q, qd) qd_ref + g, (n,)."""
-    x, xd = coupling.positions(chain, q), coupling.rates(chain, qd)
-    xr = coupling.rates(chain, qd_ref)
-    xdd = coupling.rates(chain, qdd)
-    tree = two_velocity(chain, x, xd, xr, xdd, fn)
-    rotor = drives.rotor_torque(chain, xdd)
+    rates = Rates(*(coupling.rates(chain, v) for v in (qd, qd_ref, qdd)))
+    tree = two_velocity(chain, coupling.positions(chain, q), rates, fn)
+    rotor = drives.rotor_torque(chain, rates.xdd)
     return coupling.torques(chain, [a + b for a, b in zip(tree, rotor, strict=True)])
 
 
-def coriolis_times(
-    chain: Chain, q: Sequence[Any], qd: Sequence[Any], seed: Sequence[Any], fn: Functions
-) -> Sequence[Any]:
+def coriolis_times(chain: Chain, q: Scalars, qd: Scalars, seed: Scalars, fn: Functions) -> Scalars:
     """C(q, qd) seed, (n,)."""
-    x, xd, xr = coupling.positions(chain, q), coupling.rates(chain, qd), coupling.rates(chain, seed)
     rest = [0.0] * len(chain.joints)
-    return coupling.torques(chain, two_velocity(chain, x, xd, xr, rest, fn, gravity=False))
+    rates = Rates(coupling.rates(chain, qd), coupling.rates(chain, seed), rest)
+    tree = two_velocity(chain, coupling.positions(chain, q), rates, fn, gravity=False)
+    return coupling.torques(chain, tree)
 
 
-def coriolis_matrix(
-    chain: Chain, q: Sequence[Any], qd: Sequence[Any], fn: Functions
-) -> Sequence[Sequence[Any]]:
+def coriolis_matrix(chain: Chain, q: Scalars, qd: Scalars, fn: Functions) -> Scalars:
     """C(q, qd), (n, n): the column of joint j involves only the links that j moves."""
-    x, xd = coupling.positions(chain, q), coupling.rates(chain, qd)
-    size = len(chain.joints)
-    rest = [0.0] * size
-    frames, links = outward_two(chain, x, xd, rest, rest, fn, gravity=False)
-    bodies = inertias(chain, x)
+    x, size = coupling.positions(chain, q), len(chain.joints)
+    frames, bodies = motions(chain, x, fn), inertias(chain, x)
+    V = velocities(chain, frames, coupling.rates(chain, qd))
     C: list[list[Any]] = [[0.0] * size for _ in range(size)]
     for j in range(size):
         loads: list[tuple[Vector, Vector]] = [(ZERO, ZERO)] * size
@@ -161,11 +155,11 @@ def coriolis_matrix(
         for i in range(j, size):
             parent = chain.joints[i].parent
             if i == j:
-                axis = _plus_axis(chain.joints[j].kind, Twist(), 1.0)
-                moved[i] = Two(links[i].V, axis, product(links[i].V, axis))
+                axis = axis_rate(chain.joints[j].kind, 1.0)
+                moved[i] = Two(V[i], axis, product(V[i], axis))
             elif parent in moved:
                 _, Vr, A = moved[parent]
-                moved[i] = Two(links[i].V, into(frames[i], Vr), into(frames[i], A))
+                moved[i] = Two(V[i], into(frames[i], Vr), into(frames[i], A))
             else:
                 continue
             loads[i] = body_force(bodies[i], moved[i])

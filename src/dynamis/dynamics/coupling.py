@@ -3,50 +3,46 @@
 Robots without mimic joints and without spinning rotors have K = identity.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 from ..model.chain import Chain
+from ..spatial.functions import zero
+from ..spatial.vectors import Scalars
 
 
-def positions(chain: Chain, q: Sequence[Any]) -> Sequence[Any]:
+def positions(chain: Chain, q: Scalars) -> Scalars:
     """x = K q + x0"""
     if chain.coupling is None:
         return q
-    return [_combination(row, q, x0) for row, x0 in zip(chain.coupling, chain.shift, strict=True)]
+    return [combined(row, q, x0) for row, x0 in zip(chain.coupling, chain.shift, strict=True)]
 
 
-def rates(chain: Chain, qd: Sequence[Any]) -> Sequence[Any]:
+def rates(chain: Chain, qd: Scalars) -> Scalars:
     """K qd, for velocities and accelerations."""
     if chain.coupling is None:
         return qd
-    return [_combination(row, qd, 0.0) for row in chain.coupling]
+    return [combined(row, qd) for row in chain.coupling]
 
 
-def torques(chain: Chain, tree: Sequence[Any]) -> Sequence[Any]:
-    """K^T tau"""
+def torques(chain: Chain, tree: Scalars) -> Scalars:
+    """K^T tau; of a row over the tree's joints, row K."""
     if chain.coupling is None:
         return tree
-    return [_combination(column, tree, 0.0) for column in zip(*chain.coupling, strict=True)]
+    return [combined(column, tree) for column in zip(*chain.coupling, strict=True)]
 
 
-def matrix(chain: Chain, M: Sequence[Sequence[Any]]) -> Sequence[Sequence[Any]]:
+def matrix(chain: Chain, M: Scalars) -> Scalars:
     """K^T M K"""
     if chain.coupling is None:
         return M
-    halves = [rates_transposed(chain, row) for row in M]  # M K, row by row
+    halves = [torques(chain, row) for row in M]  # M K, row by row
     columns = [torques(chain, column) for column in zip(*halves, strict=True)]
     return [list(row) for row in zip(*columns, strict=True)]
 
 
-def rates_transposed(chain: Chain, row: Sequence[Any]) -> Sequence[Any]:
-    """A row over the tree's joints as a row over the coordinates: row K."""
-    return torques(chain, row)
-
-
-def _combination(weights: Sequence[Any], values: Sequence[Any], start: Any) -> Any:
-    total = start
+def combined(weights: Scalars, values: Scalars, start: Any = 0.0) -> Any:
+    """Weighted sum, zero weights left out."""
     for w, x in zip(weights, values, strict=True):
-        if not (isinstance(w, float) and w == 0.0):
-            total = total + w * x
-    return total
+        if not zero(w):
+            start = start + w * x
+    return start

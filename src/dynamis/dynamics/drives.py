@@ -1,11 +1,10 @@
 """Motors and gears: reflected rotor inertia, and the torque behind the gears."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from ..model.chain import Chain
-from ..spatial.functions import Functions
-from .constant import zero
+from ..spatial.functions import Functions, zero
+from ..spatial.vectors import Scalars
 
 
 def rotor_matrix(chain: Chain) -> list[list[Any]]:
@@ -25,13 +24,13 @@ def rotor_matrix(chain: Chain) -> list[list[Any]]:
     return M
 
 
-def rotor_torque(chain: Chain, xdd: Sequence[Any]) -> list:
+def rotor_torque(chain: Chain, xdd: Scalars) -> list:
     """Torque of every tree joint that accelerates the reflected rotors."""
     M = rotor_matrix(chain)
     return [sum(m * x for m, x in zip(row, xdd, strict=True) if not zero(m)) for row in M]
 
 
-def motor_torque(chain: Chain, load: Sequence[Any], xd: Sequence[Any], fn: Functions) -> list:
+def motor_torque(chain: Chain, load: Scalars, xd: Scalars, fn: Functions) -> list:
     """Gear input torque for a load on the joints: load / G, lossy in the direction of power.
 
     A motor that drives gives load / (G eta); one driven back gets load eta / G; at rest the gear

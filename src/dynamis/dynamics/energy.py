@@ -1,32 +1,30 @@
 """Energies and momentum."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from ..model.chain import Chain
 from ..spatial.functions import Functions
 from ..spatial.inertia import rotated, times
 from ..spatial.rotations import rotate
-from ..spatial.vectors import ZERO, add, cross, dot, scale
+from ..spatial.vectors import ZERO, Scalars, add, cross, dot, scale
 from . import coupling, drives
-from .coriolis import Twist, momentum, outward_two
-from .kinematics import inertias, poses
+from .coriolis import Twist, momentum, velocities
+from .kinematics import inertias, motions, poses
 
 
-def kinetic_energy(chain: Chain, q: Sequence[Any], qd: Sequence[Any], fn: Functions) -> Any:
+def kinetic_energy(chain: Chain, q: Scalars, qd: Scalars, fn: Functions) -> Any:
     """T = sum 1/2 m v.v + v.(w x h) + 1/2 w.I w, plus 1/2 qd^T J qd of the reflected rotors."""
     x, xd = coupling.positions(chain, q), coupling.rates(chain, qd)
-    total = 0.5 * sum(
-        (rate * torque for rate, torque in zip(xd, drives.rotor_torque(chain, xd), strict=True)),
-        0.0,
-    )
-    for body, V in zip(inertias(chain, x), _twists(chain, x, xd, fn), strict=True):
+    rotors = zip(xd, drives.rotor_torque(chain, xd), strict=True)
+    total = 0.5 * sum((rate * torque for rate, torque in rotors), 0.0)
+    twists = velocities(chain, motions(chain, x, fn), xd)
+    for body, V in zip(inertias(chain, x), twists, strict=True):
         total = total + 0.5 * body.m * dot(V.v, V.v)
         total = total + dot(V.v, cross(V.w, body.h)) + 0.5 * dot(V.w, times(body.I, V.w))
     return total
 
 
-def potential_energy(chain: Chain, q: Sequence[Any], fn: Functions) -> Any:
+def potential_energy(chain: Chain, q: Scalars, fn: Functions) -> Any:
     """U = - sum g . (m p + R h), zero at the origin of the reference frame."""
     x = coupling.positions(chain, q)
     moment = ZERO
@@ -35,21 +33,13 @@ def potential_energy(chain: Chain, q: Sequence[Any], fn: Functions) -> Any:
     return -dot(chain.gravity, moment)
 
 
-def spatial_momentum(
-    chain: Chain, q: Sequence[Any], qd: Sequence[Any], fn: Functions
-) -> tuple[Any, ...]:
+def spatial_momentum(chain: Chain, q: Scalars, qd: Scalars, fn: Functions) -> tuple[Any, ...]:
     """Linear and angular momentum of the links about the reference origin, reference axes, (6,)."""
     x, xd = coupling.positions(chain, q), coupling.rates(chain, qd)
     P, L = ZERO, ZERO
-    where = poses(chain, x, fn)
-    for body, V, T in zip(inertias(chain, x), _twists(chain, x, xd, fn), where, strict=True):
+    where, twists = poses(chain, x, fn), velocities(chain, motions(chain, x, fn), xd)
+    for body, V, T in zip(inertias(chain, x), twists, where, strict=True):
         turned = rotated(body, T.R)
         f, n = momentum(turned, Twist(rotate(T.R, V.w), rotate(T.R, V.v)))
         P, L = add(P, f), add(L, n, cross(T.p, f))
     return *P, *L
-
-
-def _twists(chain: Chain, x: Sequence[Any], xd: Sequence[Any], fn: Functions) -> list[Twist]:
-    rest = [0.0] * len(chain.joints)
-    _, links = outward_two(chain, x, xd, rest, rest, fn, gravity=False)
-    return [link.V for link in links]

@@ -3,20 +3,24 @@
 The formulations give the rigid tree; rotors, friction and coupling are added here, once.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..model.chain import Chain
 from ..spatial.functions import Functions
+from ..spatial.vectors import Scalars
 from . import coupling, drives, friction, kinematics
-from .articulated_body import articulated_body
+from .forward_dynamics import (
+    MASS_MATRICES,
+    accelerating_torque,
+    articulated_body,
+    conjugate_gradients,
+    factor,
+    solve,
+)
 from .gibbs_appell import gibbs_appell
 from .lagrange_euler import lagrange_euler
-from .linear_solve import factor, solve
-from .newton_euler import newton_euler, newton_euler_base
-from .walker_orin import MASS_MATRICES, conjugate_gradients, mass_matrix_3
-
-Scalars = Sequence[Any]
+from .newton_euler import Given, newton_euler, newton_euler_base
 
 # one row per name in `methods`
 RECURSIONS: Mapping[str, Callable[..., list]] = {
@@ -30,15 +34,9 @@ CLOSED: Mapping[str, Callable[..., list]] = {
 
 
 def inverse_dynamics(
-    chain: Chain,
-    q: Scalars,
-    qd: Scalars,
-    qdd: Scalars,
-    fn: Functions,
-    wrench: Scalars | None = None,
-    base_motion: Scalars | None = None,
-    method: str = "newton-euler",
-) -> Scalars:
+    chain: Chain, q: Scalars, qd: Scalars, qdd: Scalars, fn: Functions,
+    wrench: Given = None, base_motion: Given = None, method: str = "newton-euler",
+) -> Scalars:  # fmt: skip
     """tau of the whole robot, (n,)."""
     x, xd = coupling.positions(chain, q), coupling.rates(chain, qd)
     xdd = coupling.rates(chain, qdd)
@@ -46,8 +44,8 @@ def inverse_dynamics(
         tau = RECURSIONS[method](chain, x, xd, xdd, fn, wrench, base_motion)
     else:
         tau = CLOSED[method](chain, x, xd, xdd, fn)
-    rotor, resist = drives.rotor_torque(chain, xdd), friction.friction_tree(chain, xd, fn)
-    total = [a + b + c for a, b, c in zip(tau, rotor, resist, strict=True)]
+    rotor, losses = drives.rotor_torque(chain, xdd), friction.friction_tree(chain, xd, fn)
+    total = [a + b + c for a, b, c in zip(tau, rotor, losses, strict=True)]
     result = coupling.torques(chain, total)
     if wrench is None or method in RECURSIONS:
         return result
@@ -57,9 +55,7 @@ def inverse_dynamics(
 def wrench_torque(chain: Chain, q: Scalars, wrench: Scalars, fn: Functions) -> list:
     """J_tool^T wrench, (n,)."""
     J = kinematics.jacobian(chain, q, fn, frame="tool")
-    return [
-        sum(a * b for a, b in zip(column, wrench, strict=True)) for column in zip(*J, strict=True)
-    ]
+    return [sum(a * b for a, b in zip(c, wrench, strict=True)) for c in zip(*J, strict=True)]
 
 
 def rigid_torque(chain: Chain, q: Scalars, qd: Scalars, qdd: Scalars, fn: Functions) -> Scalars:
@@ -88,19 +84,19 @@ def uncoupled(chain: Chain) -> bool:
 
 
 def forward_dynamics(
-    chain: Chain,
-    q: Scalars,
-    qd: Scalars,
-    tau: Scalars,
-    fn: Functions,
-    wrench: Scalars | None = None,
-    method: str = "walker-orin-3",
-) -> Scalars:
+    chain: Chain, q: Scalars, qd: Scalars, tau: Scalars, fn: Functions,
+    wrench: Given = None, method: str = "walker-orin-3",
+) -> Scalars:  # fmt: skip
     """qdd, (n,)."""
     if method == "articulated-body":
-        return _articulated(chain, q, qd, tau, fn, wrench)
-    rest = [0.0] * chain.n
-    bias = inverse_dynamics(chain, q, qd, rest, fn, wrench)
+        own = friction.friction_torque(chain, qd, fn)
+        net = [t - f for t, f in zip(tau, own, strict=True)]
+        if wrench is not None:
+            push = wrench_torque(chain, q, wrench, fn)
+            net = [t - w for t, w in zip(net, push, strict=True)]
+        rotor = drives.rotor_matrix(chain)
+        return articulated_body(chain, q, qd, net, [rotor[i][i] for i in range(chain.n)], fn)
+    bias = inverse_dynamics(chain, q, qd, [0.0] * chain.n, fn, wrench)
     b = [t - h for t, h in zip(tau, bias, strict=True)]
     if method == "walker-orin-4":
         return conjugate_gradients(lambda v: mass_times(chain, q, v, fn), b, fn)
@@ -108,36 +104,19 @@ def forward_dynamics(
 
 
 def mass_times(chain: Chain, q: Scalars, v: Scalars, fn: Functions) -> list:
-    """M v by one Newton-Euler: at rest, with acceleration v, on a base in free fall.
+    """M v without M.
 
     Subtracting gravity afterwards would drown the small v of the last steps in its rounding.
     """
     x, xdd = coupling.positions(chain, q), coupling.rates(chain, v)
-    falling = [0.0] * 6 + list(chain.gravity)
-    links = newton_euler(chain, x, [0.0] * len(chain.joints), xdd, fn, None, falling)
+    links = accelerating_torque(chain, x, xdd, fn)
     total = [a + b for a, b in zip(links, drives.rotor_torque(chain, xdd), strict=True)]
     return list(coupling.torques(chain, total))
 
 
-def _articulated(
-    chain: Chain, q: Scalars, qd: Scalars, tau: Scalars, fn: Functions, wrench: Scalars | None
-) -> Scalars:
-    resist = friction.friction_torque(chain, qd, fn)
-    net = [t - f for t, f in zip(tau, resist, strict=True)]
-    if wrench is not None:
-        push = wrench_torque(chain, q, wrench, fn)
-        net = [t - w for t, w in zip(net, push, strict=True)]
-    rotor = drives.rotor_matrix(chain)
-    diagonal = [rotor[i][i] for i in range(chain.n)]
-    return articulated_body(chain, q, qd, net, diagonal, fn)
-
-
 def pivots(chain: Chain, q: Scalars, fn: Functions) -> list:
     """Pivots of the mass matrix, tip first, (n,); the last NaN names the joint that is singular."""
-    M = mass_matrix_3(chain, coupling.positions(chain, q), fn)
-    rotor = drives.rotor_matrix(chain)
-    total = [[a + b for a, b in zip(r, s, strict=True)] for r, s in zip(M, rotor, strict=True)]
-    tip_first = [row[::-1] for row in coupling.matrix(chain, total)[::-1]]
+    tip_first = [row[::-1] for row in mass_matrix(chain, q, fn)[::-1]]
     return factor(tip_first, fn)[1][::-1]
 
 
@@ -145,36 +124,25 @@ def motor_torque(chain: Chain, q: Scalars, qd: Scalars, qdd: Scalars, fn: Functi
     """Torque of every motor: its rotor, its own friction, and the joint's load through the gear."""
     x, xd = coupling.positions(chain, q), coupling.rates(chain, qd)
     xdd = coupling.rates(chain, qdd)
-    links = newton_euler(chain, x, xd, xdd, fn)[: chain.links]
+    tree = newton_euler(chain, x, xd, xdd, fn)
     joint_side = [
         t + friction.torque(_joint_side(r, m), rate, fn)
-        for t, r, m, rate in zip(links, chain.resistances, chain.motors, xd, strict=False)
+        for t, r, m, rate in zip(tree, chain.resistances, chain.motors, xd, strict=False)
     ]
     geared = drives.motor_torque(chain, joint_side, xd, fn)
-    spinning = links if not chain.rotors else newton_euler(chain, x, xd, xdd, fn)[chain.links :]
     result = []
     for i, motor in enumerate(chain.motors):
-        u = sum(r * v for r, v in zip(motor.row, xd, strict=False))
         ud = sum(r * v for r, v in zip(motor.row, xdd, strict=False))
-        rotor = spinning[i] if chain.rotors else motor.inertia * ud / motor.gear
-        V, P, N = _motor_shape(chain, i, u, fn)
+        rotor = tree[chain.links + i] if chain.rotors else motor.inertia * ud / motor.gear
+        V, P, N = friction.motor_columns(chain, i, xd, fn)
         own = (motor.viscous * V + motor.plus * P + motor.minus * N) / motor.gear
         result.append(geared[i] + rotor + own)
     return result
-
-
-def _motor_shape(chain: Chain, i: int, u: Any, fn: Functions) -> tuple[Any, Any, Any]:
-    """A motor's friction follows its joint's law."""
-    resistance = chain.resistances[i]
-    return friction.SHAPES[resistance.law](u, resistance.constants, fn)
 
 
 def _joint_side(resistance: Any, motor: Any) -> Any:
     """The joint's own friction, without what the motor's adds to it."""
     if motor.coupled:
         return resistance
-    return resistance._replace(
-        viscous=resistance.viscous - motor.viscous,
-        plus=resistance.plus - motor.plus,
-        minus=resistance.minus - motor.minus,
-    )
+    names = ("viscous", "plus", "minus")
+    return resistance._replace(**{x: getattr(resistance, x) - getattr(motor, x) for x in names})

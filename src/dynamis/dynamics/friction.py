@@ -7,14 +7,17 @@ joint may also stick: then it is held within `static_limits`, and told in which 
 (`sliding`); the bristles of `lugre` bend instead. None of the three holds the offset.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..model.chain import Chain, Resistance
-from ..spatial.functions import Functions
+from ..spatial.functions import Functions, zero
+from ..spatial.vectors import Scalars
 from . import coupling
 
-Shape = Callable[..., tuple[Any, Any, Any]]  # of qd, constants, fn and the direction of sliding
+Constants = Mapping[str, Any]
+Three = tuple[Any, Any, Any]
+Shape = Callable[..., Three]  # of qd, constants, fn and the direction of sliding
 
 STICKS = frozenset({"coulomb", "stribeck", "grotjahn"})  # laws that hold a joint at rest
 BRISTLE = frozenset({"lugre"})  # laws with a state of their own
@@ -27,44 +30,36 @@ def _sides(s: Any, fn: Functions) -> tuple[Any, Any]:
     return fn.max(s, 0.0), fn.max(-s, 0.0)
 
 
-def coulomb(
-    qd: Any, constants: Mapping[str, Any], fn: Functions, direction: Any = None
-) -> tuple[Any, Any, Any]:
+def coulomb(qd: Any, constants: Constants, fn: Functions, direction: Any = None) -> Three:
     """V = qd, P and N the two halves of sign(qd), or of the direction given for it."""
     return qd, *_sides(fn.sign(qd) if direction is None else direction, fn)
 
 
-def smooth(
-    qd: Any, constants: Mapping[str, Any], fn: Functions, direction: Any = None
-) -> tuple[Any, Any, Any]:
+def smooth(qd: Any, constants: Constants, fn: Functions, direction: Any = None) -> Three:
     """sign(qd) replaced by tanh(qd / velocity), whatever the direction given.
 
     V = qd + ratio * qd / (qd^2 + velocity^2)^(1/3), a smooth |qd|^(1/3), where ratio is not 0.
     """
     V, ratio = qd, constants["ratio"]
-    if not (isinstance(ratio, float) and ratio == 0.0):
+    if not zero(ratio):
         speed = constants["velocity"]
         V = qd + ratio * (qd / (qd * qd + speed * speed) ** (1.0 / 3.0))
     return V, *_sides(fn.tanh(qd / constants["velocity"]), fn)
 
 
-def stribeck(
-    qd: Any, constants: Mapping[str, Any], fn: Functions, direction: Any = None
-) -> tuple[Any, Any, Any]:
+def stribeck(qd: Any, constants: Constants, fn: Functions, direction: Any = None) -> Three:
     """Coulomb friction times 1 + (static_ratio - 1) exp(-(qd / velocity)^2)."""
     factor = _stribeck_factor(qd, constants, fn)
     V, plus, minus = coulomb(qd, constants, fn, direction)
     return V, factor * plus, factor * minus
 
 
-def _stribeck_factor(qd: Any, constants: Mapping[str, Any], fn: Functions) -> Any:
+def _stribeck_factor(qd: Any, constants: Constants, fn: Functions) -> Any:
     u = qd / constants["velocity"]
     return 1.0 + (constants["static_ratio"] - 1.0) * fn.exp(-u * u)
 
 
-def grotjahn(
-    qd: Any, constants: Mapping[str, Any], fn: Functions, direction: Any = None
-) -> tuple[Any, Any, Any]:
+def grotjahn(qd: Any, constants: Constants, fn: Functions, direction: Any = None) -> Three:
     """V = qd + ratio * sign(qd) |qd|^(1/3) (Grotjahn, Daemi, Heimann 2001)."""
     s = fn.sign(qd) if direction is None else direction
     size = s * qd if direction is None else fn.max(s * qd, 0.0)  # no root of the wrong direction
@@ -136,7 +131,7 @@ def columns(resistance: Resistance, qd: Any, fn: Functions) -> tuple[Any, Any, A
     return *SHAPES[resistance.law](qd, resistance.constants, fn), 1.0
 
 
-def motor_columns(chain: Chain, i: int, xd: Sequence[Any], fn: Functions) -> tuple:
+def motor_columns(chain: Chain, i: int, xd: Scalars, fn: Functions) -> tuple:
     """(V, P, N) of a motor coupled to several joints, at its own speed u = row . qd.
 
     Its law is that of its own joint.
@@ -146,7 +141,7 @@ def motor_columns(chain: Chain, i: int, xd: Sequence[Any], fn: Functions) -> tup
     return SHAPES[resistance.law](u, resistance.constants, fn)
 
 
-def friction_tree(chain: Chain, xd: Sequence[Any], fn: Functions) -> list:
+def friction_tree(chain: Chain, xd: Scalars, fn: Functions) -> list:
     """Friction of every tree joint, coupled motors included; rotor bodies have none."""
     tau = [torque(r, x, fn) for r, x in zip(chain.resistances, xd, strict=False)]
     for i, motor in enumerate(chain.motors):
@@ -157,6 +152,6 @@ def friction_tree(chain: Chain, xd: Sequence[Any], fn: Functions) -> list:
     return tau + [0.0] * (len(chain.joints) - len(tau))
 
 
-def friction_torque(chain: Chain, qd: Sequence[Any], fn: Functions) -> Sequence[Any]:
+def friction_torque(chain: Chain, qd: Scalars, fn: Functions) -> Scalars:
     """Friction torque on the coordinates, (n,)."""
     return coupling.torques(chain, friction_tree(chain, coupling.rates(chain, qd), fn))

@@ -10,14 +10,14 @@ and to the force by eta~ = [wd] + [w][w] and a. Row k picks z of the moment (rev
 force (prismatic: rows that Rosillo (2010) leaves out).
 """
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ..model.chain import Chain
 from ..spatial.functions import Functions
-from ..spatial.inertia import from_linear, linear, transformed
-from ..spatial.rotations import Matrix3, rotate
-from ..spatial.vectors import ZERO, Vector, add, cross
+from ..spatial.inertia import Inertia, from_linear, linear, transformed
+from ..spatial.rotations import Matrix3, rotate, transpose
+from ..spatial.vectors import ZERO, Scalars, Vector, add, cross, unit
+from .coupling import combined
 from .kinematics import inertias
 from .newton_euler import Motion, outward
 
@@ -48,7 +48,7 @@ def home(motion: Motion) -> Wrench:
     ]
     ax, ay, az = motion.a
     B1 = [(0.0, -az, ay), (az, 0.0, -ax), (-ay, ax, 0.0)]  # -[a], by columns: e x a
-    return Wrench(A, B1, _columns(motion.U), ZERO, motion.a)
+    return Wrench(A, B1, list(transpose(motion.U)), ZERO, motion.a)
 
 
 def down(w: Wrench, R: Matrix3, p: Vector) -> Wrench:
@@ -68,7 +68,7 @@ def row(kind: str, w: Wrench) -> tuple[Any, ...]:
 
 
 def observation_matrix(
-    chain: Chain, x: Sequence[Any], xd: Sequence[Any], xdd: Sequence[Any], fn: Functions
+    chain: Chain, x: Scalars, xd: Scalars, xdd: Scalars, fn: Functions
 ) -> list[list[Any]]:
     """W over the tree: joints by ten canonical parameters per body."""
     frames, links = outward(chain, x, xd, xdd, fn)
@@ -82,9 +82,7 @@ def observation_matrix(
     return W
 
 
-def gibbs_appell(
-    chain: Chain, x: Sequence[Any], xd: Sequence[Any], xdd: Sequence[Any], fn: Functions
-) -> list:
+def gibbs_appell(chain: Chain, x: Scalars, xd: Scalars, xdd: Scalars, fn: Functions) -> list:
     """tau = W Phi over the tree's joints."""
     phi = [value for body in inertias(chain, x) for value in linear(body)]
     W = observation_matrix(chain, x, xd, xdd, fn)
@@ -103,25 +101,19 @@ class GibbsAppell(NamedTuple):
 
 
 def gibbs_appell_terms(
-    chain: Chain, x: Sequence[Any], xd: Sequence[Any], xdd: Sequence[Any], fn: Functions
+    chain: Chain, x: Scalars, xd: Scalars, xdd: Scalars, fn: Functions
 ) -> GibbsAppell:
     """G = W(q, 0, 0) phi, C = W(q, qd, 0) phi - G, M_i = W(q, 0, e_i) phi - G  (003, 26-31)."""
-    rest = [0.0] * len(chain.joints)
+    size, rest = len(chain.joints), [0.0] * len(chain.joints)
+    G = gibbs_appell(chain, x, rest, rest, fn)
+
+    def beyond(xd: Scalars, xdd: Scalars) -> list[Any]:
+        return [a - b for a, b in zip(gibbs_appell(chain, x, xd, xdd, fn), G, strict=True)]
+
+    M = [list(r) for r in zip(*(beyond(rest, unit(i, size)) for i in range(size)), strict=True)]
+    W, tau = observation_matrix(chain, x, xd, xdd, fn), gibbs_appell(chain, x, xd, xdd, fn)
     phi = [value for body in inertias(chain, x) for value in linear(body)]
-
-    def torque(speed: Sequence[Any], acceleration: Sequence[Any]) -> list[Any]:
-        W = observation_matrix(chain, x, speed, acceleration, fn)
-        return [sum(w * p for w, p in zip(r, phi, strict=True)) for r in W]
-
-    G = torque(rest, rest)
-    C = [a - b for a, b in zip(torque(xd, rest), G, strict=True)]
-    columns = []
-    for i in range(len(rest)):
-        unit = [float(i == j) for j in range(len(rest))]
-        columns.append([a - b for a, b in zip(torque(rest, unit), G, strict=True)])
-    M = [list(r) for r in zip(*columns, strict=True)]
-    W = observation_matrix(chain, x, xd, xdd, fn)
-    return GibbsAppell(W, phi, torque(xd, xdd), G, C, M)
+    return GibbsAppell(W, phi, tau, G, beyond(xd, rest), M)
 
 
 def in_user_frames(chain: Chain, W: list[list[Any]]) -> list[list[Any]]:
@@ -132,25 +124,16 @@ def in_user_frames(chain: Chain, W: list[list[Any]]) -> list[list[Any]]:
         new: list[Any] = []
         for i, columns in enumerate(maps):
             own = r[INERTIAL * i : INERTIAL * (i + 1)]
-            new += [combined(own, column) for column in columns]
+            new += [combined(column, own) for column in columns]
         result.append(new)
     return result
 
 
 def _map(user: Any) -> list[tuple[Any, ...]]:
     """Canonical parameters of each unit parameter in the user's frame."""
-    units = [[float(k == j) for j in range(INERTIAL)] for k in range(INERTIAL)]
-    return [linear(transformed(user, from_linear(unit))) for unit in units]
+    return [linear(transformed(user, unit_inertia(k))) for k in range(INERTIAL)]
 
 
-def combined(own: Sequence[Any], weights: Sequence[Any]) -> Any:
-    """Weighted sum, zero weights left out."""
-    total: Any = 0.0
-    for value, weight in zip(own, weights, strict=True):
-        if not (isinstance(weight, float) and weight == 0.0):
-            total = total + weight * value
-    return total
-
-
-def _columns(M: Matrix3) -> list[Vector]:
-    return [(M[0][j], M[1][j], M[2][j]) for j in range(3)]
+def unit_inertia(*entries: int) -> Inertia:
+    """The body whose parameters are one at these entries, and else zero."""
+    return from_linear([float(k in entries) for k in range(INERTIAL)])

@@ -1,18 +1,17 @@
 """Where the links are and how the tool moves."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from ..model.chain import Chain
 from ..spatial.frames import ORIGIN, Frame, compose, matrix
 from ..spatial.functions import Functions
 from ..spatial.inertia import Inertia, moved, plus
-from ..spatial.rotations import rotate_back, transpose
-from ..spatial.vectors import ZERO, Vector, add, cross, scale, subtract
+from ..spatial.rotations import Matrix3, rotate_back, transpose
+from ..spatial.vectors import ZERO, Scalars, Vector, add, cross, scale, subtract
 from . import coupling
 
 
-def motions(chain: Chain, x: Sequence[Any], fn: Functions) -> list[Frame]:
+def motions(chain: Chain, x: Scalars, fn: Functions) -> list[Frame]:
     """Each joint frame seen from its parent's, at tree positions x."""
     frames = []
     for joint, xi in zip(chain.joints, x, strict=True):
@@ -24,12 +23,11 @@ def motions(chain: Chain, x: Sequence[Any], fn: Functions) -> list[Frame]:
             rows = [(a * c + b * s, b * c - a * s, z) for a, b, z in R]
             frames.append(Frame((rows[0], rows[1], rows[2]), p))
         else:
-            axis = (R[0][2], R[1][2], R[2][2])
-            frames.append(Frame(R, add(p, scale(xi, axis))))
+            frames.append(Frame(R, add(p, scale(xi, transpose(R)[2]))))
     return frames
 
 
-def inertias(chain: Chain, x: Sequence[Any]) -> list[Inertia]:
+def inertias(chain: Chain, x: Scalars) -> list[Inertia]:
     """Each link's inertia in its joint frame; a sliding centre of mass is taken where it is now."""
     result = []
     for body, xi in zip(chain.bodies, x, strict=True):
@@ -42,7 +40,7 @@ def inertias(chain: Chain, x: Sequence[Any]) -> list[Inertia]:
     return result
 
 
-def poses(chain: Chain, x: Sequence[Any], fn: Functions) -> list[Frame]:
+def poses(chain: Chain, x: Scalars, fn: Functions) -> list[Frame]:
     """Each joint frame seen from the reference frame."""
     result: list[Frame] = []
     for joint, motion in zip(chain.joints, motions(chain, x, fn), strict=True):
@@ -51,11 +49,7 @@ def poses(chain: Chain, x: Sequence[Any], fn: Functions) -> list[Frame]:
 
 
 def fk(
-    chain: Chain,
-    q: Sequence[Any],
-    fn: Functions,
-    link: int | None = None,
-    offset: Frame | None = None,
+    chain: Chain, q: Scalars, fn: Functions, link: int | None = None, offset: Frame | None = None
 ) -> tuple:
     """Pose of the tool, or of a frame fixed in a link's joint frame (-1: the base), 4x4."""
     link, pose = (chain.tip, chain.tool) if link is None else (link, offset or ORIGIN)
@@ -67,7 +61,7 @@ def fk(
     return matrix(pose)
 
 
-def frames(chain: Chain, q: Sequence[Any], fn: Functions) -> tuple:
+def frames(chain: Chain, q: Scalars, fn: Functions) -> tuple:
     """Base frame and every link frame, in the user's own frames, (links + 1, 4, 4)."""
     where = poses(chain, coupling.positions(chain, q), fn)
     bodies = chain.bodies[: chain.links]
@@ -75,27 +69,17 @@ def frames(chain: Chain, q: Sequence[Any], fn: Functions) -> tuple:
     return (matrix(chain.base), *user)
 
 
-def jacobian(
-    chain: Chain,
-    q: Sequence[Any],
-    fn: Functions,
-    link: int | None = None,
-    offset: Frame | None = None,
-    frame: str = "base",
-) -> list:
-    """J(q): (v, w) = J qd of the tool (or another frame), linear rows first, (6, n)."""
-    columns, turn = _columns(chain, coupling.positions(chain, q), fn, link, offset)
-    return _rows(chain, [(*_seen(turn, v, frame), *_seen(turn, w, frame)) for v, w in columns])
+def jacobian(chain: Chain, q: Scalars, fn: Functions, frame: str = "base", **place: Any) -> list:
+    """J(q): (v, w) = J qd of the tool or what else `place` is, linear rows first, (6, n).
+
+    `place` is as for `fk`: the `link`, and the `offset` of a frame in it.
+    """
+    columns, turn = _columns(chain, coupling.positions(chain, q), fn, **place)
+    return _rows(chain, columns, turn, frame)
 
 
 def jacobian_dot(
-    chain: Chain,
-    q: Sequence[Any],
-    qd: Sequence[Any],
-    fn: Functions,
-    link: int | None = None,
-    offset: Frame | None = None,
-    frame: str = "base",
+    chain: Chain, q: Scalars, qd: Scalars, fn: Functions, frame: str = "base", **place: Any
 ) -> list:
     """dJ/dt along qd, (6, n).
 
@@ -103,95 +87,74 @@ def jacobian_dot(
     with zd = w x z. In tool axes the tool frame turns as well: d(R^T v) = R^T (vd - w x v).
     """
     x, xd = coupling.positions(chain, q), coupling.rates(chain, qd)
-    columns, turn = _columns(chain, x, fn, link, offset)
-    origins = _origins(chain, x, fn, link, offset)
-    speeds = _speeds(chain, x, xd, fn)
-    vt, wt = _tip_speed(columns, xd)
+    columns, turn = _columns(chain, x, fn, **place)
+    where, T = _placed(chain, x, fn, **place)
+    vt = wt = ZERO
+    for (v, w), rate in zip(columns, xd, strict=True):
+        vt, wt = add(vt, scale(rate, v)), add(wt, scale(rate, w))
     result = []
-    for i, (v, w) in enumerate(columns):
+    for joint, o, (v, w), (wi, vi) in zip(
+        chain.joints, where, columns, _speeds(chain, x, xd, fn), strict=True
+    ):
         if v is ZERO and w is ZERO:
-            result.append((0.0,) * 6)
+            result.append((ZERO, ZERO))
             continue
-        z, o, t = origins[i]
-        wi, vi = speeds[i]
+        z = transpose(o.R)[2]
         zd = cross(wi, z)
-        if chain.joints[i].kind == "revolute":
-            vd = add(cross(zd, subtract(t, o)), cross(z, subtract(vt, vi)))
+        vd, wd = zd, ZERO
+        if joint.kind == "revolute":
+            vd = add(cross(zd, subtract(T.p, o.p)), cross(z, subtract(vt, vi)))
             wd = zd
-        else:
-            vd, wd = zd, ZERO
         if frame == "tool":
             vd, wd = subtract(vd, cross(wt, v)), subtract(wd, cross(wt, w))
-        result.append((*_seen(turn, vd, frame), *_seen(turn, wd, frame)))
-    return _rows(chain, result)
+        result.append((vd, wd))
+    return _rows(chain, result, turn, frame)
 
 
-def _seen(turn: Any, v: Vector, frame: str) -> Vector:
-    return rotate_back(turn, v) if frame == "tool" else v
+def _rows(chain: Chain, columns: list[tuple[Vector, Vector]], turn: Matrix3, frame: str) -> list:
+    """Rows over the coordinates of (linear, angular) columns, in base or in tool axes."""
+    if frame == "tool":
+        columns = [(rotate_back(turn, v), rotate_back(turn, w)) for v, w in columns]
+    return [coupling.torques(chain, r) for r in zip(*((*v, *w) for v, w in columns), strict=True)]
 
 
-def _rows(chain: Chain, columns: list) -> list:
-    return [coupling.rates_transposed(chain, row) for row in zip(*columns, strict=True)]
-
-
-def _target(chain: Chain, where: list[Frame], link: int | None, offset: Frame | None) -> Frame:
+def _placed(
+    chain: Chain, x: Scalars, fn: Functions, link: int | None = None, offset: Frame | None = None
+) -> tuple[list[Frame], Frame]:
+    """Pose of every joint frame, and of the tool or what else is asked for."""
+    where = poses(chain, x, fn)
     if link is None:
-        return compose(where[chain.tip], chain.tool)
-    T = ORIGIN if link < 0 else where[link]
-    return compose(T, offset or ORIGIN)
+        return where, compose(where[chain.tip], chain.tool)
+    return where, compose(ORIGIN if link < 0 else where[link], offset or ORIGIN)
 
 
 def _columns(
-    chain: Chain, x: Sequence[Any], fn: Functions, link: int | None, offset: Frame | None
-) -> tuple[list[tuple[Vector, Vector]], Any]:
-    """(linear, angular) column of every tree joint in base axes, and the tool's rotation."""
-    where = poses(chain, x, fn)
-    target = _target(chain, where, link, offset)
+    chain: Chain, x: Scalars, fn: Functions, link: int | None = None, offset: Frame | None = None
+) -> tuple[list[tuple[Vector, Vector]], Matrix3]:
+    """(linear, angular) column of every tree joint in base axes, and the rotation of the frame."""
+    where, target = _placed(chain, x, fn, link, offset)
     moving = set(chain.ancestors(chain.tip if link is None else link))
     columns: list[tuple[Vector, Vector]] = []
     for i, joint in enumerate(chain.joints):
+        z = transpose(where[i].R)[2]
         if i not in moving:
             columns.append((ZERO, ZERO))
-            continue
-        z = transpose(where[i].R)[2]
-        if joint.kind == "revolute":
+        elif joint.kind == "revolute":
             columns.append((cross(z, subtract(target.p, where[i].p)), z))
         else:
             columns.append((z, ZERO))
     return columns, target.R
 
 
-def _origins(
-    chain: Chain, x: Sequence[Any], fn: Functions, link: int | None, offset: Frame | None
-) -> list[tuple[Vector, Vector, Vector]]:
-    where = poses(chain, x, fn)
-    t = _target(chain, where, link, offset).p
-    return [(transpose(T.R)[2], T.p, t) for T in where]
-
-
-def _speeds(
-    chain: Chain, x: Sequence[Any], xd: Sequence[Any], fn: Functions
-) -> list[tuple[Vector, Vector]]:
+def _speeds(chain: Chain, x: Scalars, xd: Scalars, fn: Functions) -> list[tuple[Vector, Vector]]:
     """Angular velocity of each link and velocity of its joint frame's origin, in base axes."""
     where = poses(chain, x, fn)
     result: list[tuple[Vector, Vector]] = []
     for joint, T, rate in zip(chain.joints, where, xd, strict=True):
-        z = transpose(T.R)[2]
-        if joint.parent < 0:
-            w, v = ZERO, ZERO
-        else:
+        w, v = ZERO, ZERO
+        if joint.parent >= 0:
             w, v = result[joint.parent]
             v = add(v, cross(w, subtract(T.p, where[joint.parent].p)))
-        if joint.kind == "revolute":
-            w = add(w, scale(rate, z))
-        else:
-            v = add(v, scale(rate, z))
-        result.append((w, v))
+        turn = scale(rate, transpose(T.R)[2])
+        result.append((add(w, turn), v) if joint.kind == "revolute" else (w, add(v, turn)))
     return result
-
-
-def _tip_speed(columns: list[tuple[Vector, Vector]], xd: Sequence[Any]) -> tuple[Vector, Vector]:
-    v = w = ZERO
-    for (cv, cw), rate in zip(columns, xd, strict=True):
-        v, w = add(v, scale(rate, cv)), add(w, scale(rate, cw))
-    return v, w

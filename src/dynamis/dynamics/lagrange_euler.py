@@ -10,7 +10,6 @@ U_ijk = W_k U_ij (k before j). With the pseudo-inertias J:
 O(n^4), for teaching: every intermediate matrix is kept.
 """
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ..model.chain import Chain
@@ -18,7 +17,7 @@ from ..spatial.frames import Frame, compose, matrix
 from ..spatial.functions import Functions
 from ..spatial.inertia import Inertia, pseudo_inertia, transformed_back
 from ..spatial.rotations import transpose
-from ..spatial.vectors import cross, negate
+from ..spatial.vectors import Scalars, cross, negate
 from .kinematics import inertias, poses
 
 Matrix4 = tuple  # rows of four
@@ -59,7 +58,7 @@ def product(A: Matrix4, B: Matrix4) -> Matrix4:
 
 
 def lagrange_euler_terms(
-    chain: Chain, x: Sequence[Any], xd: Sequence[Any], xdd: Sequence[Any], fn: Functions
+    chain: Chain, x: Scalars, xd: Scalars, xdd: Scalars, fn: Functions
 ) -> LagrangeEuler:
     """Steps 2 to 10 at one state, over the tree's joints."""
     size = range(len(chain.joints))
@@ -70,7 +69,7 @@ def lagrange_euler_terms(
     above = [set(chain.ancestors(i)) for i in size]
     U = [[product(W[j], A[i]) if j in above[i] else None for j in size] for i in size]
     UU = [[[_second(W, U[i], j, k) for k in size] for j in size] for i in size]
-    JU = [[_weighted(U[i][j], J[i]) for j in size] for i in size]
+    JU = [[None if u is None else product(u, J[i]) for u in U[i]] for i in size]
     D = [[sum((_trace(U[k][j], JU[k][i]) for k in size), 0.0) for j in size] for i in size]
     h = [
         [[sum((_trace(UU[j][k][m], JU[j][i]) for j in size), 0.0) for m in size] for k in size]
@@ -82,14 +81,12 @@ def lagrange_euler_terms(
     return LagrangeEuler(A, U, UU, J, D, h, H, C, tau)
 
 
-def lagrange_euler(
-    chain: Chain, x: Sequence[Any], xd: Sequence[Any], xdd: Sequence[Any], fn: Functions
-) -> list:
+def lagrange_euler(chain: Chain, x: Scalars, xd: Scalars, xdd: Scalars, fn: Functions) -> list:
     """tau = D qdd + H + C over the tree's joints."""
     return lagrange_euler_terms(chain, x, xd, xdd, fn).tau
 
 
-def user_inertias(chain: Chain, x: Sequence[Any]) -> list[Inertia]:
+def user_inertias(chain: Chain, x: Scalars) -> list[Inertia]:
     """Inertia of each link about the origin of the user's frame, at tree positions x."""
     moving = inertias(chain, x)
     return [
@@ -103,10 +100,6 @@ def _second(W: list, row: list, j: int, k: int) -> Matrix4 | None:
     if row[j] is None or row[k] is None:
         return None
     return product(W[first], row[last])
-
-
-def _weighted(U: Matrix4 | None, J: Matrix4) -> Matrix4 | None:
-    return None if U is None else product(U, J)
 
 
 def _trace(A: Matrix4 | None, B: Matrix4 | None) -> Any:
@@ -124,5 +117,5 @@ def _weight(chain: Chain, U: Matrix4 | None, J: Matrix4) -> Any:
     return sum(g * _sum(row, moment) for g, row in zip(chain.gravity, U, strict=False))
 
 
-def _sum(a: Sequence[Any], b: Sequence[Any]) -> Any:
+def _sum(a: Scalars, b: Scalars) -> Any:
     return sum(x * y for x, y in zip(a, b, strict=True))

@@ -10,7 +10,6 @@ Inwards: F = m a + U h, N = I wd + w x (I w) + h x a, summed over what the link 
 Gravity is an acceleration of the base, upwards.
 """
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ..model.chain import Chain
@@ -24,8 +23,10 @@ from ..spatial.inertia import (
     times,
 )
 from ..spatial.rotations import Matrix3, rotate, rotate_back, transpose
-from ..spatial.vectors import ZERO, Vector, add, cross, dot, scale, subtract
+from ..spatial.vectors import ZERO, Scalars, Vector, add, cross, dot, scale, subtract
 from .kinematics import inertias, motions, poses
+
+Given = Scalars | None
 
 
 class Motion(NamedTuple):
@@ -49,12 +50,7 @@ def turning(w: Vector, wd: Vector) -> Matrix3:
 
 
 def outward(
-    chain: Chain,
-    x: Sequence[Any],
-    xd: Sequence[Any],
-    xdd: Sequence[Any],
-    fn: Functions,
-    base_motion: Sequence[Any] | None = None,
+    chain: Chain, x: Scalars, xd: Scalars, xdd: Scalars, fn: Functions, base_motion: Given = None
 ) -> tuple[list, list[Motion]]:
     """Motion of every link, and the joint motions that led there."""
     base = moving_base(chain, base_motion)
@@ -67,7 +63,8 @@ def outward(
         R, p = frames[i]
         a = rotate_back(R, add(before.a, rotate(before.U, p)))
         if joint.parallel:
-            turns[i] = _added(turns[joint.parent], x[i], xd[i], xdd[i])
+            t = turns[joint.parent]
+            turns[i] = Turn(t.w, t.wd, t.x + x[i], t.xd + xd[i], t.xdd + xdd[i])
             w, wd = _spun(turns[i], fn)
         else:
             if i in followed:
@@ -86,18 +83,16 @@ def outward(
 
 
 class Turn(NamedTuple):
-    """A joint's turn about its axis, seen from a frame that does not turn with it."""
+    """A joint's turn about its axis, seen from a frame that does not turn with it.
+
+    On parallel axes angles, rates and accelerations add up.
+    """
 
     w: Vector  # of what carries the axis
     wd: Vector
     x: Any
     xd: Any
     xdd: Any
-
-
-def _added(t: Turn, x: Any, xd: Any, xdd: Any) -> Turn:
-    """One more turn about a parallel axis: angles, rates and accelerations add up."""
-    return Turn(t.w, t.wd, t.x + x, t.xd + xd, t.xdd + xdd)
 
 
 def _spun(t: Turn, fn: Functions) -> tuple[Vector, Vector]:
@@ -109,11 +104,10 @@ def _spun(t: Turn, fn: Functions) -> tuple[Vector, Vector]:
     return (w[0], w[1], w[2] + t.xd), wd
 
 
-def moving_base(chain: Chain, base_motion: Sequence[Any] | None) -> Motion:
+def moving_base(chain: Chain, base_motion: Given) -> Motion:
     """The base at rest under gravity, or with given w, wd and a (nine numbers, reference axes)."""
     if base_motion is None:
-        zero = (ZERO, ZERO, ZERO)
-        return Motion(ZERO, ZERO, scale(-1.0, chain.gravity), zero)
+        return Motion(ZERO, ZERO, scale(-1.0, chain.gravity), (ZERO, ZERO, ZERO))
     w, wd, a = (tuple(base_motion[k : k + 3]) for k in (0, 3, 6))
     return Motion(w, wd, subtract(a, chain.gravity), turning(w, wd))
 
@@ -142,14 +136,9 @@ def _skew_part(U: Matrix3, S: Matrix3) -> Vector:
 
 
 def newton_euler(
-    chain: Chain,
-    x: Sequence[Any],
-    xd: Sequence[Any],
-    xdd: Sequence[Any],
-    fn: Functions,
-    wrench: Sequence[Any] | None = None,
-    base_motion: Sequence[Any] | None = None,
-) -> list:
+    chain: Chain, x: Scalars, xd: Scalars, xdd: Scalars, fn: Functions,
+    wrench: Given = None, base_motion: Given = None,
+) -> list:  # fmt: skip
     """Torque of every tree joint; `wrench` (f, n) is what the tool exerts on the world."""
     frames, links = outward(chain, x, xd, xdd, fn, base_motion)
     bodies = inertias(chain, x)
@@ -188,17 +177,11 @@ def inward(chain: Chain, frames: list, loads: list[tuple[Vector, Vector]]) -> li
 
 
 def newton_euler_base(
-    chain: Chain,
-    x: Sequence[Any],
-    xd: Sequence[Any],
-    xdd: Sequence[Any],
-    fn: Functions,
-    wrench: Sequence[Any] | None = None,
-    base_motion: Sequence[Any] | None = None,
+    chain: Chain, x: Scalars, xd: Scalars, xdd: Scalars, fn: Functions, wrench: Given, base: Given
 ) -> list:
     """Torque of every tree joint; arguments as for `newton_euler`."""
     where = poses(chain, x, fn)
-    start = moving_base(chain, base_motion)
+    start = moving_base(chain, base)
     links: list[tuple[Vector, Vector, Vector]] = []  # w, wd, a of each joint frame's origin
     loads: list[tuple[Vector, Vector]] = []
     for i, (joint, body) in enumerate(zip(chain.joints, inertias(chain, x), strict=True)):
@@ -227,7 +210,7 @@ def newton_euler_base(
     return tau
 
 
-def _with_wrench(chain: Chain, tip: Any, load: tuple, wrench: Sequence[Any]) -> tuple:
+def _with_wrench(chain: Chain, tip: Any, load: tuple, wrench: Scalars) -> tuple:
     f = rotate(tip.R, rotate(chain.tool.R, tuple(wrench[0:3])))
     n = rotate(tip.R, rotate(chain.tool.R, tuple(wrench[3:6])))
     arm = rotate(tip.R, chain.tool.p)

@@ -14,7 +14,7 @@ from dataclasses import replace
 from ..model.chain import Body, Chain
 from ..spatial.frames import Frame
 from ..spatial.inertia import Inertia, from_linear, linear, moved, plus, rotated, transformed
-from ..spatial.rotations import rotate
+from ..spatial.rotations import IDENTITY, rotate, rotate_back
 from ..spatial.vectors import add
 
 SPEED = ("slide", "regroup", "rotor")
@@ -31,7 +31,7 @@ def reduced(chain: Chain, steps: tuple[str, ...] = SPEED, held: bool = False) ->
     shifts = _shifts(chain) if "slide" in steps else [0.0] * len(chain.joints)
     chain = slid(chain, shifts)
     if "regroup" in steps:
-        arms = {j.parent for j in chain.joints if not _is_zero(*j.placement.p)}
+        arms = {j.parent for j in chain.joints if any(j.placement.p)}
         chain = regrouped(chain, by_moments=arms, shifts=shifts)
     joints = []
     for i, joint in enumerate(chain.joints):
@@ -41,24 +41,20 @@ def reduced(chain: Chain, steps: tuple[str, ...] = SPEED, held: bool = False) ->
     return replace(chain, joints=tuple(joints))
 
 
-def _is_zero(*numbers: float) -> bool:
-    return all(x == 0.0 for x in numbers)
-
-
 def _is_rotor(chain: Chain, i: int) -> bool:
     """A last link with nothing left but Izz: turning it about its own axis changes nothing."""
     body = chain.bodies[i]
     m, h, (xx, xy, yy, xz, yz, _) = body.inertia
     leaf = not any(other.parent == i for other in chain.joints)
     plain = leaf and body.load is None and chain.joints[i].kind == "revolute"
-    return plain and _is_zero(m, *h, xx, xy, yy, xz, yz)
+    return plain and not any((m, *h, xx, xy, yy, xz, yz))
 
 
 def _is_parallel(chain: Chain, i: int) -> bool:
     joint = chain.joints[i]
     if joint.parent < 0 or not joint.kind == chain.joints[joint.parent].kind == "revolute":
         return False
-    return joint.placement.R == ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+    return joint.placement.R == IDENTITY
 
 
 def _shifts(chain: Chain) -> list[float]:
@@ -66,9 +62,8 @@ def _shifts(chain: Chain) -> list[float]:
     result = []
     for i, joint in enumerate(chain.joints):
         R, p = joint.placement
-        along = R[0][2] * p[0] + R[1][2] * p[1] + R[2][2] * p[2]
-        if joint.kind == "prismatic":
-            along = 0.0  # its own motion already fills that entry
+        # the own motion of a prismatic joint already fills that entry
+        along = 0.0 if joint.kind == "prismatic" else rotate_back(R, p)[2]
         beyond = [other.placement.p[2] for other in chain.joints if other.parent == i]
         gains = all(z != 0.0 for z in beyond) and chain.bodies[i].slide is None
         result.append(-along if gains else 0.0)

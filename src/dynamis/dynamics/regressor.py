@@ -1,29 +1,21 @@
 """The regressor Y: tau = Y(q, qd, qdd) parameters, columns as `model.parameters` names them."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from ..model.chain import Chain
 from ..spatial.frames import Frame
-from ..spatial.functions import Functions
-from ..spatial.inertia import from_linear, linear, transformed
+from ..spatial.functions import Functions, zero
+from ..spatial.inertia import linear, transformed
 from ..spatial.rotations import rotate
-from ..spatial.vectors import add, cross
+from ..spatial.vectors import Scalars, add, cross
 from . import coupling, friction
-from .coriolis import Two, body_force, outward_two
-from .gibbs_appell import INERTIAL, combined, down, home, in_user_frames, row
-from .newton_euler import outward
-
-Scalars = Sequence[Any]
+from .coriolis import Rates, body_force, outward_two
+from .gibbs_appell import INERTIAL, down, home, in_user_frames, row, unit_inertia
+from .newton_euler import Given, outward
 
 
 def regressor(
-    chain: Chain,
-    q: Scalars,
-    qd: Scalars,
-    qdd: Scalars,
-    fn: Functions,
-    qd_ref: Scalars | None = None,
+    chain: Chain, q: Scalars, qd: Scalars, qdd: Scalars, fn: Functions, qd_ref: Given = None
 ) -> list[Scalars]:
     """Y, (n, p). With qd_ref: columns of M qdd + C(q, qd) qd_ref + g; friction's are zero."""
     x, xd = coupling.positions(chain, q), coupling.rates(chain, qd)
@@ -31,11 +23,12 @@ def regressor(
     if qd_ref is None:
         W = shared_observation_matrix(chain, x, xd, xdd, fn)
     else:
-        W = two_velocity_matrix(chain, x, xd, coupling.rates(chain, qd_ref), xdd, fn)
+        rates = Rates(xd, coupling.rates(chain, qd_ref), xdd)
+        W = two_velocity_matrix(chain, x, rates, fn)
     W = in_user_frames(chain, W)
     links = [row[: INERTIAL * chain.links] for row in W]
     columns = [list(c) for c in zip(*links, strict=True)]
-    columns += _joint_columns(chain, W, xd, xdd, fn, friction_acts=qd_ref is None)
+    columns += _joint_columns(chain, W, xd, xdd, fn, share=float(qd_ref is None))
     lowered = [coupling.torques(chain, c) for c in columns]
     return [list(row) for row in zip(*lowered, strict=True)]
 
@@ -60,7 +53,7 @@ def shared_observation_matrix(
                 start = INERTIAL * joint.parent
                 parent = W[k][start : start + INERTIAL]
                 for entry, weights, less in given:
-                    own[entry] = combined(parent, weights) - (own[less] if less else 0.0)
+                    own[entry] = coupling.combined(weights, parent) - (own[less] if less else 0.0)
             W[k][INERTIAL * i : INERTIAL * (i + 1)] = own
             columns = down(columns, *frames[k])
     return W
@@ -82,19 +75,16 @@ def _given_away(kind: str, placement: Frame) -> list[tuple[int, tuple[Any, ...],
 
 def _seen(placement: Frame, entries: tuple[int, ...]) -> tuple[Any, ...]:
     """Unit parameters as the parent's parameters."""
-    unit = from_linear([float(k in entries) for k in range(INERTIAL)])
-    return linear(transformed(placement, unit))
+    return linear(transformed(placement, unit_inertia(*entries)))
 
 
-def two_velocity_matrix(
-    chain: Chain, x: Scalars, xd: Scalars, xr: Scalars, xdd: Scalars, fn: Functions
-) -> list[list[Any]]:
+def two_velocity_matrix(chain: Chain, x: Scalars, rates: Rates, fn: Functions) -> list[list[Any]]:
     """Inertial columns of M qdd + C(q, qd) qd_ref + g over the tree, canonical frames."""
-    frames, links = outward_two(chain, x, xd, xr, xdd, fn, gravity=True)
+    frames, links = outward_two(chain, x, rates, fn)
     size = len(chain.joints)
     W: list[list[Any]] = [[0.0] * (INERTIAL * size) for _ in range(size)]
     for i, link in enumerate(links):
-        wrenches = _unit_wrenches(link)
+        wrenches = [body_force(unit_inertia(k), link) for k in range(INERTIAL)]
         for k in chain.ancestors(i):
             revolute = chain.joints[k].kind == "revolute"
             row = [n[2] if revolute else f[2] for f, n in wrenches]
@@ -105,23 +95,14 @@ def two_velocity_matrix(
     return W
 
 
-def _unit_wrenches(link: Two) -> list:
-    """Force and moment of a body for each of its ten parameters alone."""
-    units = [[float(k == j) for j in range(INERTIAL)] for k in range(INERTIAL)]
-    return [body_force(from_linear(unit), link) for unit in units]
-
-
 def _joint_columns(
-    chain: Chain,
-    W: list[list[Any]],
-    xd: Scalars,
-    xdd: Scalars,
-    fn: Functions,
-    friction_acts: bool,
+    chain: Chain, W: list[list[Any]], xd: Scalars, xdd: Scalars, fn: Functions, share: float
 ) -> list[list[Any]]:
-    """Rotor, friction and offset of every joint; then coupled motors; then unbalanced rotors."""
+    """Rotor, friction and offset of every joint; then coupled motors; then unbalanced rotors.
+
+    `share` of the friction acts: all of it, or none.
+    """
     size = len(chain.joints)
-    share = 1.0 if friction_acts else 0.0
     columns: list[list[Any]] = []
     for i, resistance in enumerate(chain.resistances):
         columns.append(_rotor_column(chain, W, i, xdd))
@@ -133,7 +114,7 @@ def _joint_columns(
                 own = [share * r * value for r in motor.row]
                 columns.append(own + [0.0] * (size - chain.links))
     for rotor in chain.rotors:
-        if not all(isinstance(h, float) and h == 0.0 for h in chain.bodies[rotor].inertia.h):
+        if not all(zero(h) for h in chain.bodies[rotor].inertia.h):
             columns += [[row[INERTIAL * rotor + k] for row in W] for k in (1, 2)]
     return columns
 

@@ -14,7 +14,7 @@ from ..compile.kernels import LIMIT, kernel_named
 from ..compile.programs import program
 from ..errors import OptionError, did_you_mean, shown
 from ..files import write_folder
-from ..model.formats.toml import toml_text
+from ..model.formats.files import toml_text
 from .c_folder import folder
 from .c_function import comment, identifier
 from .casadi_folder import casadi_folder

@@ -8,8 +8,8 @@ from xml.etree.ElementTree import Element
 import numpy as np
 
 from ..model.drive import Drive
+from ..model.formats.urdf import plain_model
 from ..model.formats.urdf_elements import EXTENSION, Sketch, UrdfJoint, UrdfLink
-from ..model.formats.urdf_tree import plain_model
 from ..model.formats.urdf_write import free_name
 from ..model.link import Link
 from ..model.model import Model

@@ -10,9 +10,8 @@ import numpy as np
 
 from ..arguments import checked, known_options
 from ..lazy import package
-from ..model.formats.urdf import model_from_urdf
+from ..model.formats.urdf import model_from_urdf, plain_model
 from ..model.formats.urdf_elements import sketch
-from ..model.formats.urdf_tree import plain_model
 from ..model.formats.urdf_write import spaced, standard_robot, writable
 from ..model.pose import pose
 from ..robot import Robot

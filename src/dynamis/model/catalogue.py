@@ -3,7 +3,8 @@
 from importlib.resources import files
 from pathlib import Path
 
-from ..errors import FileError, did_you_mean
+from ..arguments import one_of
+from ..errors import FileError
 
 FOLDER = "dynamis.model.robots"
 
@@ -16,7 +17,5 @@ def names() -> tuple[str, ...]:
 
 def path(name: str) -> Path:
     """The file of one robot."""
-    known = names()
-    if name not in known:
-        raise FileError(f"there is no robot {name!r} in the catalogue", did_you_mean(name, known))
+    one_of(name, names(), f"there is no robot {name!r} in the catalogue", FileError)
     return Path(str(files(FOLDER) / f"{name}.toml"))

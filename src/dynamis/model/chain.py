@@ -12,15 +12,16 @@ from typing import Any, NamedTuple
 
 from ..errors import ModelError
 from ..spatial.frames import Frame, about_z, compose, translation
-from ..spatial.functions import MATH, Functions
+from ..spatial.functions import MATH, Functions, zero
 from ..spatial.inertia import Inertia, from_linear, plus, transformed, transformed_back
 from ..spatial.rotations import normalised, rotation_z_to
-from ..spatial.vectors import Vector
+from ..spatial.vectors import ZERO, Vector, Z, unit
 from .conventions import CONVENTIONS
-from .drive import Drive
+from .drive import CIRCUIT, Drive
+from .friction import Friction
 from .link import Link
 from .model import Model
-from .quantity import resolve
+from .quantity import Values, resolve
 
 
 class Joint(NamedTuple):
@@ -123,10 +124,7 @@ class Chain:
 
 
 def chain(
-    model: Model,
-    values: Mapping[str, Any] | None = None,
-    fn: Functions = MATH,
-    parameters: Any = None,
+    model: Model, values: Values | None = None, fn: Functions = MATH, parameters: Any = None
 ) -> Chain:
     """The canonical chain of a model.
 
@@ -138,54 +136,41 @@ def chain(
     after = [rule.after(link, values, fn) for link in model.links]
     base = model.base.frame(values, fn)
     joints, bodies = [], []
-    for i, (link, parent) in enumerate(zip(model.links, model.parents, strict=True)):
+    for link, parent, user in zip(model.links, model.parents, after, strict=True):
         before = compose(base if parent < 0 else after[parent], rule.before(link, values, fn))
         joints.append(Joint(link.joint, parent, compose(before, _along_z(link, values, fn))))
-        bodies.append(_body(link, after[i], values, fn))
+        slide = resolve(link.com_factor, values, fn) if link.slides else None
+        own = link.body(values, fn)
+        bodies.append(Body(transformed(user, own), slide, user, own))
     tip, tool = model.tip, compose(after[model.tip], model.tool.frame(values, fn))
     if model.payload is not None:
         bodies[tip] = _loaded(bodies[tip], tool, model.payload.body(values, fn))
-    resistances = tuple(_resistance(model, i, values, fn) for i in range(len(model.links)))
-    motors = tuple(_motor(model, i, values, fn) for i in range(len(model.links)))
+    motors = [_motor(model, i, values, fn) for i in range(len(model.links))]
+    resistances = [
+        _resistance(link.friction, motor, values, fn)
+        for link, motor in zip(model.links, motors, strict=True)
+    ]
     if parameters is not None:
-        bodies, resistances, motors = _with_parameters(
-            model, bodies, resistances, motors, list(parameters)
-        )
+        _set_parameters(bodies, resistances, motors, list(parameters))
     rotors = ()
     if model.rotors == "full":
         rotors = tuple(range(len(joints), 2 * len(joints)))
-        for i in range(len(model.links)):
-            joint, body = _rotor(model, i, joints, after, motors[i], values, fn)
+        places = [*after, base]  # -1 is the base
+        for i, motor in enumerate(motors):
+            joint, body = _rotor(model, i, joints[i], places, motor, values, fn)
             joints.append(joint)
             bodies.append(body)
     coupling, shift = _coupling(model, motors, bool(rotors), values, fn)
-    return Chain(
-        joints=tuple(joints),
-        bodies=tuple(bodies),
-        resistances=resistances,
-        motors=motors,
-        gravity=tuple(resolve(x, values, fn) for x in model.gravity),  # type: ignore[arg-type]
-        base=base,
-        tip=tip,
-        tool=tool,
-        coupling=coupling,
-        shift=shift,
-        rotors=rotors,
-    )
+    around = resolve(model.gravity, values, fn), base, tip, tool, coupling, shift, rotors
+    return Chain(tuple(joints), tuple(bodies), tuple(resistances), tuple(motors), *around)
 
 
-def _along_z(link: Link, values: Mapping[str, Any], fn: Functions) -> Frame:
+def _along_z(link: Link, values: Values, fn: Functions) -> Frame:
     """The constant part of the motion about and along the joint's own z."""
-    offset = resolve(link.offset, values, fn)
+    d, theta, offset = resolve((link.d, link.theta, link.offset), values, fn)
     if link.joint == "revolute":
-        return compose(translation(z=resolve(link.d, values, fn)), about_z(offset, fn))
-    return compose(about_z(resolve(link.theta, values, fn), fn), translation(z=offset))
-
-
-def _body(link: Link, user: Frame, values: Mapping[str, Any], fn: Functions) -> Body:
-    own = link.body(values, fn)
-    slide = resolve(link.com_factor, values, fn) if link.slides else None
-    return Body(transformed(user, own), slide, user, own)
+        return compose(translation(z=d), about_z(offset, fn))
+    return compose(about_z(theta, fn), translation(z=offset))
 
 
 def _loaded(body: Body, tool: Frame, payload: Inertia) -> Body:
@@ -196,34 +181,35 @@ def _loaded(body: Body, tool: Frame, payload: Inertia) -> Body:
     return body._replace(inertia=total, user_inertia=transformed_back(body.user, total))
 
 
-def _gear_row(model: Model, i: int, values: Mapping[str, Any], fn: Functions) -> tuple[Any, ...]:
+def _gear_row(model: Model, i: int, values: Values, fn: Functions) -> tuple[Any, ...]:
     """Motor speed per joint speed, one entry per joint of the model."""
     if model.gear_matrix is not None:
-        return tuple(resolve(x, values, fn) for x in model.gear_matrix[i])
+        return resolve(model.gear_matrix[i], values, fn)
     drive = model.links[i].drive
     gear = 1.0 if drive is None else resolve(drive.gear, values, fn)
     return tuple(gear if j == i else 0.0 for j in range(len(model.links)))
 
 
-def _motor(model: Model, i: int, values: Mapping[str, Any], fn: Functions) -> Motor:
+def _motor(model: Model, i: int, values: Values, fn: Functions) -> Motor:
     drive = model.links[i].drive
     row = _gear_row(model, i, values, fn)
     gear = row[i]
-    coupled = any(not _is_zero(x) for j, x in enumerate(row) if j != i)
-    unit = tuple(1.0 if j == i else 0.0 for j in range(len(row)))
+    coupled = any(not zero(x) for j, x in enumerate(row) if j != i)
+    own = tuple(unit(i, len(row)))
     if drive is None and not coupled:
-        return Motor(unit, gear, 0.0, 0.0, 0.0, 0.0, 1.0, False)
+        return Motor(own, gear, 0.0, 0.0, 0.0, 0.0, 1.0, False)
     drive = drive or Drive()  # a gear matrix couples joints whether or not their motors are known
-    if coupled and _is_zero(gear):
+    if coupled and zero(gear):
         raise ModelError(
             f"gear_matrix[{i}][{i}] is 0: motor {i + 1} must turn with its own joint "
             f"{model.links[i].joint_name!r}"
         )
-    J, v = resolve(drive.rotor_inertia, values, fn), resolve(drive.viscous, values, fn)
-    c_plus, c_minus = (resolve(x, values, fn) for x in drive.coulomb)
+    given = drive.rotor_inertia, drive.viscous, *drive.coulomb
+    J, v, c_plus, c_minus = resolve(given, values, fn)
     size = gear * fn.sign(gear)
+    circuit = Circuit(*(resolve(getattr(drive, name), values, fn) for name in CIRCUIT))
     return Motor(
-        row=tuple(x / gear for x in row) if coupled else unit,
+        row=tuple(x / gear for x in row) if coupled else own,
         gear=gear,
         inertia=gear * gear * J,
         viscous=gear * gear * v,
@@ -231,31 +217,13 @@ def _motor(model: Model, i: int, values: Mapping[str, Any], fn: Functions) -> Mo
         minus=size * c_minus,
         efficiency=resolve(drive.efficiency, values, fn),
         coupled=coupled,
-        limits=None
-        if drive.limits is None
-        else tuple(resolve(x, values, fn) for x in drive.limits),
-        circuit=_circuit(drive, values, fn),
+        limits=resolve(drive.limits, values, fn),
+        circuit=None if drive.torque_constant is None else circuit,
     )
 
 
-def _circuit(drive: Drive, values: Mapping[str, Any], fn: Functions) -> Circuit | None:
-    if drive.torque_constant is None:
-        return None
-    return Circuit(
-        resistance=resolve(drive.resistance, values, fn),
-        inductance=resolve(drive.inductance, values, fn),
-        torque_constant=resolve(drive.torque_constant, values, fn),
-        voltage_limit=resolve(drive.voltage_limit, values, fn),
-        current_limit=resolve(drive.current_limit, values, fn),
-        bandwidth=resolve(drive.current_bandwidth, values, fn),
-    )
-
-
-def _resistance(model: Model, i: int, values: Mapping[str, Any], fn: Functions) -> Resistance:
-    friction = model.links[i].friction
-    v = resolve(friction.viscous, values, fn)
-    c_plus, c_minus = (resolve(x, values, fn) for x in friction.coulomb)
-    motor = _motor(model, i, values, fn)
+def _resistance(friction: Friction, motor: Motor, values: Values, fn: Functions) -> Resistance:
+    v, (c_plus, c_minus) = resolve((friction.viscous, friction.coulomb), values, fn)
     if not motor.coupled:
         v, c_plus, c_minus = v + motor.viscous, c_plus + motor.plus, c_minus + motor.minus
     constants = {k: resolve(x, values, fn) for k, x in friction.constants.items()}
@@ -263,85 +231,67 @@ def _resistance(model: Model, i: int, values: Mapping[str, Any], fn: Functions) 
     return Resistance(v, c_plus, c_minus, offset, friction.law, constants)
 
 
-def _with_parameters(
-    model: Model, bodies: list, resistances: tuple, motors: tuple, p: list
-) -> tuple:
-    size = len(model.links)
-    new_bodies = []
+def _set_parameters(bodies: list, resistances: list, motors: list, p: list) -> None:
     for i, body in enumerate(bodies):
         own = from_linear(p[10 * i : 10 * i + 10])
-        new_bodies.append(
-            body._replace(inertia=transformed(body.user, own), user_inertia=own, slide=None)
-        )
-    rest = iter(p[10 * size :])
-    new_resistances, new_motors = [], []
-    for resistance, motor in zip(resistances, motors, strict=True):
-        new_motors.append(motor._replace(inertia=next(rest)))
+        inertia = transformed(body.user, own)
+        bodies[i] = body._replace(inertia=inertia, user_inertia=own, slide=None)
+    rest = iter(p[10 * len(bodies) :])
+    for i in range(len(motors)):
+        motors[i] = motors[i]._replace(inertia=next(rest))
         v, c_plus, c_minus, offset = (next(rest) for _ in range(4))
-        new_resistances.append(
-            resistance._replace(viscous=v, plus=c_plus, minus=c_minus, offset=offset)
-        )
-    for i, motor in enumerate(new_motors):
+        changes = {"viscous": v, "plus": c_plus, "minus": c_minus, "offset": offset}
+        resistances[i] = resistances[i]._replace(**changes)
+    for i, motor in enumerate(motors):
         if motor.coupled:
             v, c_plus, c_minus = (next(rest) for _ in range(3))
-            new_motors[i] = motor._replace(viscous=v, plus=c_plus, minus=c_minus)
-    return new_bodies, tuple(new_resistances), tuple(new_motors)
+            motors[i] = motor._replace(viscous=v, plus=c_plus, minus=c_minus)
 
 
 def _rotor(
     model: Model,
     i: int,
-    joints: list[Joint],
-    after: list[Frame],
+    joint: Joint,
+    places: list[Frame],
     motor: Motor,
-    values: Mapping[str, Any],
+    values: Values,
     fn: Functions,
 ) -> tuple[Joint, Body]:
     """The rotor of joint i as a body of its own, spinning on the link that carries the motor."""
-    drive, joint = model.links[i].drive, joints[i]
-    mount, placement = joint.parent, joint.placement
-    if drive is not None and drive.rotor_link is not None:
-        if drive.rotor_link not in (*model.link_names, model.base_name):
-            raise ModelError(f"drive.rotor_link {drive.rotor_link!r} is not a link")
+    drive, mount, placement = model.links[i].drive or Drive(), joint.parent, joint.placement
+    if drive.rotor_link is not None:
         names = (*model.link_names, model.base_name)
+        if drive.rotor_link not in names:
+            raise ModelError(f"drive.rotor_link {drive.rotor_link!r} is not a link")
         at = names.index(drive.rotor_link)
         mount = -1 if at == len(model.links) else at
-        placement = model.base.frame(values, fn) if mount < 0 else after[mount]
-    if drive is not None and (drive.rotor_axis or drive.rotor_position):
-        frame = model.base.frame(values, fn) if mount < 0 else after[mount]
-        turn = rotation_z_to(normalised(drive.rotor_axis or (0.0, 0.0, 1.0)))
-        position = tuple(resolve(x, values, fn) for x in drive.rotor_position or (0.0, 0.0, 0.0))
-        placement = compose(frame, Frame(turn, position))  # type: ignore[arg-type]
-    ex, ey = (0.0, 0.0) if drive is None else (resolve(x, values, fn) for x in drive.unbalance)
-    spin = 0.0 if _is_zero(motor.gear) else motor.inertia / (motor.gear * motor.gear)
+        placement = places[mount]
+    if drive.rotor_axis or drive.rotor_position:
+        turn = rotation_z_to(normalised(drive.rotor_axis or Z))
+        position = resolve(drive.rotor_position or ZERO, values, fn)
+        placement = compose(places[mount], Frame(turn, position))
+    ex, ey = resolve(drive.unbalance, values, fn)
+    spin = 0.0 if zero(motor.gear) else motor.inertia / (motor.gear * motor.gear)
     inertia = Inertia(0.0, (ex, ey, 0.0), (0.0, 0.0, 0.0, 0.0, 0.0, spin))
     return Joint("revolute", mount, placement), Body(inertia, None, Frame(), inertia)
 
 
 def _coupling(
-    model: Model, motors: tuple, rotors: bool, values: Mapping[str, Any], fn: Functions
+    model: Model, motors: list[Motor], rotors: bool, values: Values, fn: Functions
 ) -> tuple[tuple[tuple[Any, ...], ...] | None, tuple[Any, ...]]:
     """Tree positions from coordinates: identity, then what mimics, then what spins."""
-    mimics = [link.mimic for link in model.links]
-    if not rotors and not any(mimics):
-        return None, (0.0,) * len(model.links)
+    size = range(len(model.links))
+    if not rotors and not any(link.mimic for link in model.links):
+        return None, (0.0,) * len(size)
     column = {name: k for k, name in enumerate(model.joint_names)}
     rows, shift = [], []
-    for link, mimic in zip(model.links, mimics, strict=True):
-        name, factor, start = mimic or (link.joint_name, 1.0, 0.0)
-        factor, start = resolve(factor, values, fn), resolve(start, values, fn)
+    for link in model.links:
+        name, *rest = link.mimic or (link.joint_name, 1.0, 0.0)
+        factor, start = resolve(tuple(rest), values, fn)
         rows.append(tuple(factor if k == column[str(name)] else 0.0 for k in range(model.n)))
         shift.append(start)
-    if rotors:
-        size = len(model.links)
-        for motor in motors:
-            gears = [motor.gear * x for x in motor.row]
-            rows.append(
-                tuple(sum(gears[j] * rows[j][k] for j in range(size)) for k in range(model.n))
-            )
-            shift.append(sum(gears[j] * shift[j] for j in range(size)))
+    for motor in motors if rotors else ():
+        gears = [motor.gear * x for x in motor.row]
+        rows.append(tuple(sum(gears[j] * rows[j][k] for j in size) for k in range(model.n)))
+        shift.append(sum(gears[j] * shift[j] for j in size))
     return tuple(rows), tuple(shift)
-
-
-def _is_zero(x: Any) -> bool:
-    return isinstance(x, (int, float)) and x == 0

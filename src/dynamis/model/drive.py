@@ -14,7 +14,15 @@ from typing import Any
 from ..errors import ModelError
 from ..spatial.vectors import Vector
 from .friction import coulomb_pair
-from .quantity import Expression, Scalar, quantities, quantity, strict
+from .quantity import (
+    Expression,
+    Scalar,
+    check_direction,
+    quantity,
+    settle,
+    settle_quantities,
+    strict,
+)
 
 CIRCUIT = (  # the fields of the motor's circuit: each above zero where it is given
     *("resistance", "inductance", "torque_constant"),
@@ -75,35 +83,17 @@ class Drive:
         return {**given, "lead": lead, "gear": gear}
 
     def __post_init__(self) -> None:
-        for name in ("gear", "rotor_inertia", "viscous", "efficiency"):
-            object.__setattr__(self, name, quantity(getattr(self, name), f"drive.{name}"))
-        object.__setattr__(self, "coulomb", coulomb_pair(self.coulomb, "drive.coulomb"))
-        object.__setattr__(self, "unbalance", quantities(self.unbalance, 2, "drive.unbalance"))
-        if self.limits is not None:
-            object.__setattr__(self, "limits", quantities(self.limits, 2, "drive.limits"))
-        for name in ("rotor_axis", "rotor_position"):
-            if getattr(self, name) is not None:
-                value = quantities(getattr(self, name), 3, f"drive.{name}")
-                object.__setattr__(self, name, value)
-        if any(isinstance(x, Expression) for x in self.rotor_axis or ()):
-            given = [str(x) for x in self.rotor_axis or ()]
-            raise ModelError(f"drive.rotor_axis is {given}, expected numbers")
-        if self.rotor_axis is not None and not any(self.rotor_axis):
-            raise ModelError("drive.rotor_axis is (0, 0, 0), expected a direction")
+        settle_quantities(self, "drive.", gear=1, rotor_inertia=1, viscous=1, efficiency=1)
+        settle(self, coulomb=coulomb_pair(self.coulomb, "drive.coulomb"))
+        settle_quantities(self, "drive.", unbalance=2, limits=2, rotor_axis=3, rotor_position=3)
+        check_direction(self.rotor_axis, "drive.rotor_axis")
         if isinstance(self.efficiency, float) and not self.efficiency > 0:
             raise ModelError(f"drive.efficiency is {self.efficiency}, expected above 0, at most 1")
-        self._set_circuit()
-
-    def _set_circuit(self) -> None:
-        defaults = {name: self.__dataclass_fields__[name].default for name in CIRCUIT}
-        for name, default in defaults.items():
-            value = getattr(self, name)
-            if value is None and default is None:
-                continue
-            value = quantity(value, f"drive.{name}")
+        settle_quantities(self, "drive.", **dict.fromkeys(CIRCUIT, 1))
+        for name in CIRCUIT:
+            value, default = getattr(self, name), self.__dataclass_fields__[name].default
             if isinstance(value, float) and value != default and not value > 0:
                 raise ModelError(f"drive.{name} is {value}, expected above 0")
-            object.__setattr__(self, name, value)
         missing = [x for x in ("resistance", "torque_constant") if getattr(self, x) is None]
         if self.voltage_limit is not None and missing:
             raise ModelError(

@@ -8,13 +8,14 @@ The coefficients are parameters; the constants inside V, P, N are not. The shape
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from ..arguments import is_word
-from ..errors import ModelError, OptionError, did_you_mean, shown
-from .quantity import Expression, Scalar, quantities, quantity, strict
+from ..arguments import one_of
+from ..errors import ModelError, shown
+from .quantity import Expression, Scalar, quantities, quantity, settle, settle_quantities, strict
 
 # law -> its constants with their defaults
 LAWS: Mapping[str, Mapping[str, float]] = MappingProxyType(
@@ -28,14 +29,12 @@ LAWS: Mapping[str, Mapping[str, float]] = MappingProxyType(
 )
 
 # constant -> its least value, and whether that value itself is one
-LEAST: Mapping[str, tuple[float, bool]] = MappingProxyType(
-    {
-        "velocity": (0.0, False),
-        "static_ratio": (1.0, True),
-        "stiffness": (0.0, False),
-        "damping": (0.0, True),
-    }
-)
+LEAST = {
+    "velocity": (0.0, False),
+    "static_ratio": (1.0, True),
+    "stiffness": (0.0, False),
+    "damping": (0.0, True),
+}
 
 
 @strict
@@ -68,18 +67,10 @@ class Friction:
         return {**rest, "constants": {**named, **constants}}
 
     def __post_init__(self) -> None:
-        if not isinstance(self.constants, Mapping):
-            raise ModelError(f"constants is {shown(self.constants)}, expected numbers by name")
-        if not is_word(self.law, LAWS):
-            raise OptionError(
-                f"friction law {shown(self.law)} does not exist", did_you_mean(self.law, LAWS)
-            )
-        unknown = [name for name in self.constants if name not in LAWS[self.law]]
-        if unknown:
-            raise OptionError(
-                f"friction law {shown(self.law)} has no constant {unknown[0]!r}",
-                did_you_mean(unknown[0], LAWS[self.law]),
-            )
+        law = f"friction law {shown(self.law)}"
+        one_of(self.law, LAWS, f"{law} does not exist")
+        for name in self.constants:
+            one_of(name, LAWS[self.law], f"{law} has no constant {name!r}")
         given = {
             name: quantity(value, f"friction.{name}")
             for name, value in {**LAWS[self.law], **self.constants}.items()
@@ -87,21 +78,17 @@ class Friction:
         for name, value in given.items():
             if isinstance(value, float) and not allowed(name, value):
                 raise ModelError(f"friction.{name} is {value}, expected {bound(name)}")
-        object.__setattr__(self, "viscous", quantity(self.viscous, "friction.viscous"))
-        object.__setattr__(self, "offset", quantity(self.offset, "friction.offset"))
-        object.__setattr__(self, "coulomb", coulomb_pair(self.coulomb, "friction.coulomb"))
-        object.__setattr__(self, "constants", MappingProxyType(given))
+        settle_quantities(self, "friction.", viscous=1, offset=1)
+        coulomb = coulomb_pair(self.coulomb, "friction.coulomb")
+        settle(self, coulomb=coulomb, constants=MappingProxyType(given))
 
     def __hash__(self) -> int:
         constants = tuple(sorted(self.constants.items()))
         return hash((self.viscous, self.coulomb, self.offset, self.law, constants))
 
     def __reduce__(self) -> tuple:
-        return _friction, (self.viscous, self.coulomb, self.offset, self.law, dict(self.constants))
-
-
-def _friction(viscous: Any, coulomb: Any, offset: Any, law: str, constants: dict) -> Friction:
-    return Friction(viscous=viscous, coulomb=coulomb, offset=offset, law=law, constants=constants)
+        given = {f.name: getattr(self, f.name) for f in fields(self)}
+        return partial(Friction, **given | {"constants": dict(self.constants)}), ()
 
 
 def allowed(name: str, value: float) -> bool:

@@ -2,18 +2,31 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from ..arguments import choice, is_list, is_word
-from ..errors import ModelError, OptionError, did_you_mean, shown
+from ..arguments import choice, is_list, is_word, one_of
+from ..errors import ModelError, shown
 from ..lazy import cached_property
-from ..spatial.inertia import Inertia, from_com
+from ..spatial.functions import Functions
+from ..spatial.inertia import Inertia, from_com, from_entries
 from .check.finding import Finding
 from .conventions import CONVENTIONS, convention_named
-from .link import Link, _inertia
+from .link import Link, inertia_entries
 from .pose import Pose, pose
-from .quantity import Expression, Scalar, quantities, quantity, resolve, strict
+from .quantity import (
+    Expression,
+    Scalar,
+    Values,
+    quantities,
+    quantity,
+    resolve,
+    settle,
+    settle_quantities,
+    strict,
+    symbols_in,
+)
 
 GRAVITY = (0.0, 0.0, -9.81)
 ROTORS = ("reflected", "full")
@@ -29,19 +42,15 @@ class Payload:
     inertia: Any = None
 
     def __post_init__(self) -> None:
-        mass = quantity(self.mass, "payload.mass")
-        if isinstance(mass, float) and mass < 0:
-            raise ModelError(f"payload.mass is {mass}, expected >= 0")
-        object.__setattr__(self, "mass", mass)
-        object.__setattr__(self, "com", quantities(self.com, 3, "payload.com"))
-        object.__setattr__(self, "inertia", _inertia(self.inertia))
+        settle_quantities(self, "payload.", mass=1, com=3)
+        if isinstance(self.mass, float) and self.mass < 0:
+            raise ModelError(f"payload.mass is {self.mass}, expected >= 0")
+        settle(self, inertia=inertia_entries(self.inertia))
 
-    def body(self, values: Mapping[str, Any], fn: Any) -> Inertia:
+    def body(self, values: Values, fn: Functions) -> Inertia:
         """Inertia about the tool frame's origin."""
-        m = resolve(self.mass, values, fn)
-        c = tuple(resolve(x, values, fn) for x in self.com)
-        Ixx, Iyy, Izz, Ixy, Iyz, Ixz = (resolve(x, values, fn) for x in self.inertia)
-        return from_com(m, c, (Ixx, Ixy, Iyy, Ixz, Iyz, Izz))  # type: ignore[arg-type]
+        m, c, inertia = resolve((self.mass, self.com, self.inertia), values, fn)
+        return from_com(m, c, from_entries(inertia))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,68 +94,53 @@ class Model:
         if not isinstance(self.name, str) or not self.name:
             raise ModelError(f"name is {shown(self.name)}, expected a non-empty text")
         self._check_kinds()
-        links = tuple(self.links)
-        if not links:
+        if not self.links:
             raise ModelError(f"robot {self.name!r} has no links, expected at least one")
-        wrong = [x for x in links if not isinstance(x, Link)]
-        if wrong:
-            raise ModelError(f"links contains {shown(wrong[0])}, expected dy.Link(...)")
         choice(self.rotors, "rotors", ROTORS)
-        self._set("links", tuple(_named(link, i) for i, link in enumerate(links)))
-        self._set("gravity", quantities(self.gravity, 3, "gravity"))
-        self._set("base", pose(self.base, "base"))
-        self._set("tool", pose(self.tool, "tool"))
-        self._set("frames", tuple(self.frames))
-        self._set("findings", tuple(self.findings))
-        wrong = [x for x in self.frames if not isinstance(x, NamedFrame)]
-        if wrong:
-            raise ModelError(f"frames contains {shown(wrong[0])}, expected named frames")
+        settle_quantities(self, "", gravity=3)
+        settle(self, base=pose(self.base, "base"), tool=pose(self.tool, "tool"))
+        settle(self, links=tuple(_named(link, i) for i, link in enumerate(self.links)))
         self._check_names()
         self._check_fields()
         self._set_values()
         self._set_gears()
 
-    def _set(self, name: str, value: Any) -> None:
-        object.__setattr__(self, name, value)
-
     def _check_kinds(self) -> None:
         """What is not even of the right kind, before anything is read from it."""
-        expected = {
+        lists = {
+            "links": (Link, "dy.Link(...)"),
+            "frames": (NamedFrame, "named frames"),
+            "findings": (Finding, "findings"),
+        }
+        others = {
             "values": (Mapping, "numbers by symbol, such as {'m1': 3.0}"),
             "configurations": (Mapping, "joint positions by name"),
             "payload": ((Payload, type(None)), "mass, com and inertia as robot.with_payload does"),
         }
-        for name, words in (
-            ("links", "dy.Link(...)"),
-            ("frames", "named frames"),
-            ("findings", "findings"),
-        ):
-            if not is_list(getattr(self, name)):
-                raise ModelError(
-                    f"{name} is {shown(getattr(self, name))}, expected a list of {words}"
-                )
-        for name, (kind, words) in expected.items():
-            value = getattr(self, name)
-            if not isinstance(value, kind):
-                raise ModelError(f"{name} is {shown(value)}, expected {words}")
+        for name, (kind, words) in lists.items():
+            if not is_list(given := getattr(self, name)):
+                raise ModelError(f"{name} is {shown(given)}, expected a list of {words}")
+            settle(self, **{name: tuple(given)})
+            wrong = [x for x in getattr(self, name) if not isinstance(x, kind)]
+            if wrong:
+                raise ModelError(f"{name} contains {shown(wrong[0])}, expected {words}")
+        for name, (kind, words) in others.items():
+            if not isinstance(given := getattr(self, name), kind):
+                raise ModelError(f"{name} is {shown(given)}, expected {words}")
 
     def _check_names(self) -> None:
         for what, names in (("link", self.link_names), ("joint", self.tree_joint_names)):
             twice = next((x for i, x in enumerate(names) if x in names[:i]), None)
             if twice is not None:
                 raise ModelError(f"two {what}s are called {twice!r}, expected distinct names")
-        if self.tool_link is not None and not is_word(self.tool_link, self.link_names):
-            raise OptionError(
-                f"tool_link {self.tool_link!r} is not a link of {self.name!r}",
-                did_you_mean(self.tool_link, self.link_names),
-            )
-        links = set(self.link_names)
+        links = dict.fromkeys(self.link_names)
+        if self.tool_link is not None:
+            what = f"tool_link {self.tool_link!r} is not a link of {self.name!r}"
+            one_of(self.tool_link, links, what)
         for frame in self.frames:
-            if frame.link is not None and not is_word(frame.link, links):
-                raise OptionError(
-                    f"frame {frame.name!r} sits on {frame.link!r}, which is not a link",
-                    did_you_mean(frame.link, self.link_names),
-                )
+            if frame.link is not None:
+                what = f"frame {frame.name!r} sits on {frame.link!r}, which is not a link"
+                one_of(frame.link, links, what)
         known: set[str] = set()
         for link in self.links:
             if link.parent is not None and not is_word(link.parent, known):
@@ -155,13 +149,10 @@ class Model:
                     f"before it: {sorted(known)}"
                 )
             known.add(str(link.name))
-            leader = link.mimic[0] if link.mimic else None
-            if leader is not None and not is_word(leader, self.joint_names):
-                raise OptionError(
-                    f"joint {link.joint_name!r} mimics {leader!r}, which is not a joint that "
-                    "moves by itself",
-                    did_you_mean(leader, self.joint_names),
-                )
+            if link.mimic is not None:
+                what = f"joint {link.joint_name!r} mimics {link.mimic[0]!r}"
+                message = f"{what}, which is not a joint that moves by itself"
+                one_of(link.mimic[0], self.joint_names, message)
 
     def _check_fields(self) -> None:
         """Fields of another convention would be ignored: refuse them instead."""
@@ -185,12 +176,11 @@ class Model:
 
     def _set_values(self) -> None:
         values = {str(k): _value(str(k), v) for k, v in self.values.items()}
-        self._set("values", MappingProxyType(values))
         rows = {}
         for name, q in self.configurations.items():
-            row = quantities(q, self.n, f"configurations.{name}")
-            rows[str(name)] = tuple(float(resolve(x, values)) for x in row)
-        self._set("configurations", MappingProxyType(rows))
+            row = resolve(quantities(q, self.n, f"configurations.{name}"), values)
+            rows[str(name)] = tuple(map(float, row))
+        settle(self, values=MappingProxyType(values), configurations=MappingProxyType(rows))
 
     def _set_gears(self) -> None:
         if self.gear_matrix is None:
@@ -208,13 +198,12 @@ class Model:
                     f"joint {link.joint_name!r} has gear {link.drive.gear} but "
                     f"gear_matrix[{i}][{i}] is {matrix[i][i]}, expected the same number"
                 )
-        self._set("gear_matrix", matrix)
+        settle(self, gear_matrix=matrix)
 
     def __reduce__(self) -> tuple:
         state = {f: getattr(self, f) for f in self.__dataclass_fields__}
-        state["values"] = dict(self.values)
-        state["configurations"] = dict(self.configurations)
-        return _model, (state,)
+        plain = {name: dict(state[name]) for name in ("values", "configurations")}
+        return partial(Model, **state | plain), ()
 
     @property
     def link_names(self) -> tuple[str, ...]:
@@ -269,27 +258,17 @@ class Model:
     @property
     def symbols(self) -> tuple[str, ...]:
         """Every symbol the model uses, with or without a value."""
-        found = dict.fromkeys(x for link in self.links for x in link.symbols)
-        others = [*self.gravity, *self.base.xyz, *self.base.rpy, *self.tool.xyz, *self.tool.rpy]
-        if self.payload is not None:
-            others += [self.payload.mass, *self.payload.com, *self.payload.inertia]
-        others += [x for row in self.gear_matrix or () for x in row]
-        others += [x for f in self.frames for x in (*f.pose.xyz, *f.pose.rpy)]
-        for value in others:
-            if isinstance(value, Expression):
-                found.update(dict.fromkeys(value.symbols))
-        return tuple(found)
+        owners = (self.links, self.gravity, self.base, self.tool, self.payload)
+        return symbols_in((*owners, self.gear_matrix, self.frames))
 
 
 def _named(link: Link, index: int) -> Link:
     changes = {}
-    if link.name is None:
-        changes["name"] = f"link{index + 1}"
-    if link.joint_name is None:
-        changes["joint_name"] = f"joint{index + 1}"
-    for name in ("name", "joint_name"):
+    for name, automatic in (("name", "link"), ("joint_name", "joint")):
         value = getattr(link, name)
-        if value is not None and (not isinstance(value, str) or not value):
+        if value is None:
+            changes[name] = f"{automatic}{index + 1}"
+        elif not isinstance(value, str) or not value:
             raise ModelError(f"{name} is {shown(value)}, expected a non-empty text")
     return replace(link, **changes) if changes else link
 
@@ -306,7 +285,3 @@ def _value(name: str, value: Any) -> float:
     if isinstance(number, Expression):
         raise ModelError(f"values.{name} is {shown(value)}, expected a number without symbols")
     return number
-
-
-def _model(state: dict) -> Model:
-    return Model(**state)

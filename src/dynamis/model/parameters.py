@@ -12,7 +12,6 @@ from ..errors import ModelError
 from ..spatial.inertia import NAMES, linear
 from .chain import Chain, chain
 from .drive import Drive
-from .friction import Friction
 from .model import Model
 
 JOINT_NAMES = ("rotor_inertia", "viscous", "coulomb+", "coulomb-", "offset")
@@ -109,13 +108,7 @@ def with_parameters(model: Model, values: Sequence[float]) -> Model:
             if f"{link.joint_name}.unbalance_x" in p:
                 changes["unbalance"] = tuple(p[f"{link.joint_name}.{x}"] for x in UNBALANCE_NAMES)
             drive = replace(drive, **changes)
-        friction = Friction(
-            viscous=v,
-            coulomb=(c_plus, c_minus),
-            offset=offset,
-            law=link.friction.law,
-            constants=link.friction.constants,
-        )
+        friction = replace(link.friction, viscous=v, coulomb=(c_plus, c_minus), offset=offset)
         body = {"mass": 0.0, "com": None, "com_factor": None, "inertia": None, "linear": own}
         links.append(replace(link, **body, friction=friction, drive=drive))
     return replace(model, links=tuple(links), payload=None)

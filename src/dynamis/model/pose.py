@@ -9,8 +9,8 @@ from ..errors import ModelError, shown
 from ..spatial.frames import Frame, from_matrix, from_xyz_rpy
 from ..spatial.functions import MATH, Functions
 from ..spatial.rotations import multiply, rpy_from_rotation, transpose
-from ..spatial.vectors import dot
-from .quantity import Scalar, quantities, quantity, resolve
+from ..spatial.vectors import cross, dot
+from .quantity import Scalar, Values, quantities, quantity, resolve, settle_quantities
 
 ORTHONORMAL = 1e-6  # how far R^T R may be from the identity in a matrix typed by hand
 
@@ -23,14 +23,11 @@ class Pose:
     rpy: tuple[Scalar, Scalar, Scalar] = (0.0, 0.0, 0.0)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "xyz", quantities(self.xyz, 3, "xyz"))
-        object.__setattr__(self, "rpy", quantities(self.rpy, 3, "rpy"))
+        settle_quantities(self, "", xyz=3, rpy=3)
 
-    def frame(self, values: Mapping[str, Any], fn: Functions = MATH) -> Frame:
+    def frame(self, values: Values, fn: Functions = MATH) -> Frame:
         """The pose as a frame over the caller's scalars."""
-        xyz = tuple(resolve(x, values, fn) for x in self.xyz)
-        rpy = tuple(resolve(x, values, fn) for x in self.rpy)
-        return from_xyz_rpy(xyz, rpy, fn)  # type: ignore[arg-type]
+        return from_xyz_rpy(resolve(self.xyz, values, fn), resolve(self.rpy, values, fn), fn)
 
 
 def pose(value: Any, where: str) -> Pose:
@@ -45,10 +42,8 @@ def pose(value: Any, where: str) -> Pose:
         unknown = set(value) - {"xyz", "rpy"}
         if unknown:
             raise ModelError(f"{where} has unknown key {sorted(unknown)[0]!r}, expected xyz, rpy")
-        return Pose(
-            quantities(value.get("xyz", (0, 0, 0)), 3, f"{where}.xyz"),  # type: ignore[arg-type]
-            quantities(value.get("rpy", (0, 0, 0)), 3, f"{where}.rpy"),  # type: ignore[arg-type]
-        )
+        given = {k: quantities(v, 3, f"{where}.{k}") for k, v in value.items()}
+        return Pose(**given)  # type: ignore[arg-type]
     return pose(homogeneous(value, where), where)
 
 
@@ -70,12 +65,10 @@ def homogeneous(given: Any, where: str) -> Frame:
     square = multiply(transpose(frame.R), frame.R)
     error = max(abs(square[i][j] - (i == j)) for i in range(3) for j in range(3))
     x, y, z = transpose(frame.R)
-    handed = dot(
-        (x[1] * y[2] - x[2] * y[1], x[2] * y[0] - x[0] * y[2], x[0] * y[1] - x[1] * y[0]), z
-    )
-    if error > ORTHONORMAL or handed < 0:
+    mirrored = dot(cross(x, y), z) < 0
+    if error > ORTHONORMAL or mirrored:
         raise ModelError(
             f"{where} is not a rigid motion: R^T R differs from the identity by {error:.3g}"
-            + (" and R is a mirror image" if handed < 0 else "")
+            + (" and R is a mirror image" if mirrored else "")
         )
     return frame

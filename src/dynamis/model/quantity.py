@@ -9,12 +9,12 @@ import math
 import operator
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
 from functools import lru_cache, wraps
 from typing import Any, TypeVar
 
-from ..arguments import is_list, real
-from ..errors import ModelError, OptionError, SymbolError, did_you_mean, shown
+from ..arguments import is_list, one_of, real
+from ..errors import ModelError, SymbolError, shown
 from ..spatial.functions import MATH, Functions
 
 # constructors that answer a misspelt keyword with the one that was meant
@@ -34,11 +34,8 @@ def strict(cls: T) -> T:
     @wraps(plain)
     def __init__(self: Any, *arguments: Any, **given: Any) -> None:  # noqa: N807
         given = flat(given)
-        unknown = next((name for name in given if name not in known), None)
-        if unknown is not None:
-            raise OptionError(
-                f"{cls.__name__} has no keyword {unknown!r}", did_you_mean(unknown, known)
-            )
+        for name in given:
+            one_of(name, known, f"{cls.__name__} has no keyword {name!r}")
         plain(self, *arguments, **given)
 
     cls.__init__ = __init__  # type: ignore[misc]
@@ -63,6 +60,7 @@ DEGREES = re.compile(
 )
 
 Scalar = Any  # float, Expression, or whatever an algorithm computes with
+Values = Mapping[str, Any]  # of symbols
 
 
 @dataclass(frozen=True)
@@ -86,7 +84,7 @@ class Expression:
         ]
         return tuple(dict.fromkeys(names))
 
-    def evaluate(self, values: Mapping[str, Any], fn: Functions = MATH) -> Any:
+    def evaluate(self, values: Values, fn: Functions = MATH) -> Any:
         """The expression with `values` for its symbols, over any scalar."""
         return _evaluate(_tree(self.text), values, fn)
 
@@ -123,8 +121,48 @@ def quantities(values: Any, count: int, where: str) -> tuple[float | Expression,
     return tuple(quantity(item, f"{where}[{i}]") for i, item in enumerate(items))
 
 
-def resolve(value: Any, values: Mapping[str, Any], fn: Functions = MATH) -> Any:
-    """The scalar behind a quantity; a symbol without a value raises and names itself."""
+def settle(data: Any, **changes: Any) -> None:
+    """Fill fields of frozen data while it is being made."""
+    for name, value in changes.items():
+        object.__setattr__(data, name, value)
+
+
+def settle_quantities(data: Any, where: str, **counts: int) -> None:
+    """Read fields of frozen data as that many quantities; None stays where it is the default."""
+    for name, count in counts.items():
+        value = getattr(data, name)
+        if value is None and data.__dataclass_fields__[name].default is None:
+            continue
+        place = f"{where}{name}"
+        read = quantity(value, place) if count == 1 else quantities(value, count, place)
+        settle(data, **{name: read})
+
+
+def check_direction(axis: Any, where: str) -> None:
+    """Refuse a direction that has symbols, or none."""
+    if any(isinstance(x, Expression) for x in axis or ()):
+        raise ModelError(f"{where} is {[str(x) for x in axis]}, expected numbers")
+    if axis is not None and not any(axis):
+        raise ModelError(f"{where} is (0, 0, 0), expected a direction")
+
+
+def symbols_in(value: Any) -> tuple[str, ...]:
+    """Symbols used anywhere in data, in order of appearance."""
+    if isinstance(value, Expression):
+        return value.symbols
+    if is_dataclass(value):
+        value = [getattr(value, f.name) for f in fields(value)]
+    if isinstance(value, Mapping):
+        value = value.values()
+    if value is None or isinstance(value, (str, float, int)):
+        return ()
+    return tuple(dict.fromkeys(name for item in value for name in symbols_in(item)))
+
+
+def resolve(value: Any, values: Values, fn: Functions = MATH) -> Any:
+    """The scalars behind one quantity or several; a symbol without a value names itself."""
+    if isinstance(value, tuple):
+        return tuple(resolve(x, values, fn) for x in value)
     if not isinstance(value, Expression):
         return value
     missing = [name for name in value.symbols if name not in values]
@@ -196,7 +234,7 @@ def _allowed(node: ast.AST) -> bool:
     return isinstance(node, (ast.BinOp, ast.UnaryOp, ast.USub, ast.UAdd, ast.Load, *OPERATORS))
 
 
-def _evaluate(node: ast.expr, values: Mapping[str, Any], fn: Functions) -> Any:
+def _evaluate(node: ast.expr, values: Values, fn: Functions) -> Any:
     match node:
         case ast.Constant(value=value):
             return float(value)  # type: ignore[arg-type]

@@ -6,6 +6,7 @@ from typing import Any
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from ..errors import OptionError, shown
 from ..files import checked_path, whole
 
 SUFFIXES = (".png", ".svg", ".pdf", ".jpg")
@@ -32,8 +33,7 @@ class Picture(Figure):
 
 def save(figure: Figure, path: Any) -> None:
     """Write a figure as its suffix says."""
-    target = checked_path(path, SUFFIXES, "picture")
-    with whole(target) as partial:
+    with whole(checked_path(path, SUFFIXES, "picture")) as partial:
         figure.savefig(partial, dpi=150)
 
 
@@ -41,3 +41,9 @@ def check_save(path: Any) -> None:
     """Refuse a path before anything is drawn; None is fine."""
     if path is not None:
         checked_path(path, SUFFIXES, "picture")
+
+
+def check_run(run: Any) -> None:
+    """Refuse what is not like a Run: what has not even times and positions of a robot."""
+    if not all(hasattr(run, name) for name in ("robot", "t", "q")):
+        raise OptionError(f"run is {shown(run)}, expected what dy.simulate returned")

@@ -1,21 +1,26 @@
 """A run as one grid of curves: actual, measured and desired."""
 
 import textwrap
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from matplotlib import colormaps
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
+from matplotlib.ticker import MaxNLocator, ScalarFormatter
 
-from ..arguments import checked, is_flag, is_list, is_word
-from ..errors import OptionError, did_you_mean, shown
+from ..arguments import checked, is_flag, is_list, one_of
+from ..errors import OptionError, shown
 from ..robot import Robot
-from . import lines
-from .figure import INK, SOFT, Picture, check_save, plain, save
-from .run_like import RunLike, check_run
+from .figure import INK, LINE, SOFT, Picture, check_run, check_save, plain, save
+
+if TYPE_CHECKING:
+    from ..simulation.run import Run as RunLike
+
 
 # the quantities of a run that can be drawn, with their units
 
@@ -52,18 +57,15 @@ class Series:
 def asked(what: Any) -> tuple[str, ...]:
     """The names of quantities that were asked for, checked."""
     names = (what,) if isinstance(what, str) else tuple(what)
-    wrong = [name for name in names if not is_word(name, QUANTITIES)]
-    if wrong:
-        raise OptionError(
-            f"what has {shown(wrong[0])}, expected some of {', '.join(QUANTITIES)}",
-            did_you_mean(wrong[0], QUANTITIES),
-        )
+    expected = f"expected some of {', '.join(QUANTITIES)}"
+    for name in names:
+        one_of(name, QUANTITIES, f"what has {shown(name)}, {expected}")
     if not names:
-        raise OptionError(f"what is empty, expected some of {', '.join(QUANTITIES)}")
+        raise OptionError(f"what is empty, {expected}")
     return tuple(dict.fromkeys(names))
 
 
-def series_of(run: RunLike, names: tuple[str, ...]) -> list[Series]:
+def series_of(run: "RunLike", names: tuple[str, ...]) -> list[Series]:
     """What the run has of these quantities, energy left aside."""
     found = []
     for name in names:
@@ -76,7 +78,7 @@ def series_of(run: RunLike, names: tuple[str, ...]) -> list[Series]:
     return found
 
 
-def _measured(run: RunLike, name: str) -> tuple[np.ndarray, np.ndarray] | None:
+def _measured(run: "RunLike", name: str) -> tuple[np.ndarray, np.ndarray] | None:
     """What the sensors of a single run gave of a quantity, where that is not what it was."""
     log = getattr(run, "measured", None)
     if log is None or name not in ("q", "qd", "tau") or np.ndim(run.q) != 2:
@@ -94,11 +96,7 @@ def joint_indices(robot: Robot, joints: Any) -> list[int]:
     found = []
     for joint in given:
         if isinstance(joint, str):
-            if joint not in robot.joint_names:
-                raise OptionError(
-                    f"joints has {joint!r}, which {robot.name!r} has not",
-                    did_you_mean(joint, robot.joint_names),
-                )
+            one_of(joint, robot.joint_names, f"joints has {joint!r}, which {robot.name!r} has not")
             found.append(robot.joint_names.index(joint))
         elif isinstance(joint, (int, np.integer)) and not is_flag(joint) and 0 <= joint < robot.n:
             found.append(int(joint))
@@ -156,13 +154,112 @@ def layout(series: Sequence[Series], joints: Sequence[int], kinds: Sequence[str]
     return Layout(panels, len(series), len(present), False)
 
 
+# curves over time on one pair of axes: single runs, ensembles, events, stuck joints
+
+FEW = 8  # members of an ensemble up to which each is a line
+FLAT = 1e-6  # relative height of a curve that is a constant
+BAND = (5, 95)  # percent
+EVENT_COLOURS = ("#c0392b", "#16a085", "#8e44ad", "#7f8c8d")
+STUCK = "#f3d9a4"
+MEASURED: dict[str, Any] = {"linewidth": 0.6, "alpha": 0.5}  # thin behind what was
+
+
+def style(axes: Any) -> None:
+    """Quiet axes with numbers that fit."""
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.spines[["left", "bottom"]].set_color(SOFT)
+    axes.grid(color=LINE, linewidth=0.6)
+    axes.tick_params(labelsize=8, colors=SOFT)
+    axes.yaxis.set_major_locator(MaxNLocator(nbins=4, min_n_ticks=3))
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=6))
+    formatter = ScalarFormatter(useOffset=False, useMathText=True)
+    formatter.set_powerlimits((-3, 4))
+    axes.yaxis.set_major_formatter(formatter)
+    axes.yaxis.get_offset_text().set(size=7, color=SOFT)
+
+
+def _curve(axes: Any, t: np.ndarray, values: np.ndarray, colour: Any, **look: Any) -> None:
+    """One quantity of one joint, (N,), or of an ensemble, (..., N)."""
+    options = {"color": colour, "linewidth": 1.4, "zorder": 3} | look
+    if values.ndim == 1:
+        axes.plot(t, values, **options)
+        return
+    values = values.reshape(-1, len(t))
+    if len(values) <= FEW:
+        for k, member in enumerate(values):
+            label = options.pop("label", None) if k == 0 else None
+            axes.plot(t, member, **(options | {"linewidth": 0.8, "label": label}))
+    else:
+        low, middle, high = _percentiles(values, (BAND[0], 50, BAND[1]))
+        axes.fill_between(t, low, high, color=colour, alpha=0.22, linewidth=0, zorder=2)
+        axes.plot(t, middle, **options)
+
+
+def _desired(axes: Any, t: np.ndarray, values: np.ndarray, colour: Any) -> None:
+    """What was asked for, dashed; of a large ensemble that was asked for much, the median."""
+    members = np.unique(values.reshape(-1, len(t)), axis=0)
+    if len(members) > FEW:
+        members = _percentiles(members, (50,))
+    for member in members:
+        axes.plot(t, member, color=colour, linewidth=1.3, linestyle=(0, (4, 2)), zorder=4)
+
+
+def _percentiles(values: np.ndarray, percent: tuple[float, ...]) -> np.ndarray:
+    """Over the members that are still finite; NaN where none is."""
+    finite = np.where(np.isfinite(values), values, np.nan)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # nothing left to take them of
+        return np.nanpercentile(finite, percent, axis=0)
+
+
+def _shade(axes: Any, t: np.ndarray, held: np.ndarray) -> None:
+    """Bands where a joint is stuck, (N,) of bools."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], held.astype(int), [0]])))
+    for first, after in zip(edges[::2], edges[1::2], strict=True):
+        last = t[min(after, len(t) - 1)]
+        axes.axvspan(t[first], last, color=STUCK, alpha=0.5, linewidth=0, zorder=0)
+
+
+def _widen(axes: Any) -> None:
+    """Room around a curve that only rounding bends, so that its numbers stay short."""
+    low, high = axes.get_ylim()
+    middle = (low + high) / 2
+    if high - low < FLAT * abs(middle):
+        axes.set_ylim(middle - abs(middle) / 20, middle + abs(middle) / 20)
+
+
+def _named_events(events: Iterable[Any]) -> dict[str, np.ndarray]:
+    """Times of events by name; names beyond the colours there are go together."""
+    times: dict[str, list[float]] = {}
+    for event in events or ():
+        times.setdefault(plain(str(event.name)), []).append(float(event.t))
+    names = list(times)
+    if len(names) > len(EVENT_COLOURS):
+        shown = names[: len(EVENT_COLOURS) - 1]
+        rest = [t for name in names if name not in shown for t in times[name]]
+        times = {name: times[name] for name in shown} | {"other events": rest}
+    return {name: np.array(found) for name, found in times.items()}
+
+
+def _mark(axes: Any, events: dict[str, np.ndarray]) -> None:
+    """A thin line at every event."""
+    for (_, times), colour in zip(events.items(), EVENT_COLOURS, strict=False):
+        axes.vlines(
+            times, 0, 1, colors=colour, linewidths=0.9, linestyles="dotted",
+            transform=axes.get_xaxis_transform(), zorder=1,
+        )  # fmt: skip
+
+
+# the whole figure
+
 COLOURS = ("#1f5fa8", "#d9822b", "#2e8b57", "#b3261e", "#7b52ab", "#8a5a44", "#c2489b", "#4b8ea6")
+LEGEND: dict[str, Any] = {"frameon": False, "fontsize": 8, "labelcolor": INK}
 ENERGY_COLOURS = ("#d9822b", "#1f5fa8", "#1c2530")
 
 
 @checked
 def plot_run(
-    run: RunLike,
+    run: "RunLike",
     what: str | Sequence[str] = tuple(QUANTITIES),
     joints: Any = None,
     path: Any = None,
@@ -193,10 +290,10 @@ def plot_run(
     if energy is not None:
         axes.append(_energy(figure.add_subplot(cells[-1, :]), run.t, energy))
     _share_time(axes, grid, energy is not None)
-    events = lines.named_events(run.events)
+    events = _named_events(run.events)
     for one in axes:
-        lines.mark(one, events)
-        lines.widen(one)
+        _mark(one, events)
+        _widen(one)
     figure.align_ylabels(axes[: len(grid.panels)])
     _legends(figure, run, grid, chosen, events)
     figure.suptitle(plain(run.robot.name), color=INK, fontsize=12)
@@ -205,21 +302,21 @@ def plot_run(
     return figure
 
 
-def _panel(figure: Figure, cells: Any, run: RunLike, panel: Panel, grid: Layout) -> Any:
+def _panel(figure: Figure, cells: Any, run: "RunLike", panel: Panel, grid: Layout) -> Any:
     axes = figure.add_subplot(cells[panel.row, panel.column])
-    lines.style(axes)
+    style(axes)
     series, names = panel.series, [plain(x) for x in run.robot.joint_names]
     for joint in panel.joints:
-        colour = COLOURS[joint % len(COLOURS)] if grid.separate else _spread(joint, run.robot.n)
-        lines.curve(axes, run.t, series.values[..., joint], colour, label=names[joint])
+        colour = _colour(joint, run.robot.n, grid.separate)
+        _curve(axes, run.t, series.values[..., joint], colour, label=names[joint])
         if series.measured is not None:
             t, values = series.measured
-            lines.measured(axes, t, values[:, joint], colour)
+            axes.plot(t, values[:, joint], color=colour, zorder=2, **MEASURED)
         if series.desired is not None:
             dashed = INK if grid.separate else colour
-            lines.desired(axes, run.t, series.desired[..., joint], dashed)
+            _desired(axes, run.t, series.desired[..., joint], dashed)
     if _sticks(run, grid):
-        lines.shade(axes, run.t, np.asarray(run.stuck)[:, panel.joints[0]])
+        _shade(axes, run.t, np.asarray(run.stuck)[:, panel.joints[0]])
     axes.set_ylabel(series.unit(panel.kind), fontsize=8, color=SOFT)
     kinds = {p.kind for p in grid.panels if p.column == panel.column or not grid.separate}
     title = series.title(kinds if grid.separate else {panel.kind})
@@ -230,7 +327,7 @@ def _panel(figure: Figure, cells: Any, run: RunLike, panel: Panel, grid: Layout)
     return axes
 
 
-def _sticks(run: RunLike, grid: Layout) -> bool:
+def _sticks(run: "RunLike", grid: Layout) -> bool:
     """Whether there are stuck joints to show: of a single run, one joint to a panel."""
     stuck = run.stuck
     return stuck is not None and grid.separate and np.ndim(stuck) == 2 and bool(np.any(stuck))
@@ -238,30 +335,28 @@ def _sticks(run: RunLike, grid: Layout) -> bool:
 
 def _name_row(axes: Any, name: str, colour: str) -> None:
     """The joint's name, left of everything in its row."""
-    pieces = textwrap.wrap(name.replace("_", "_ "), 14)
-    text = "\n".join(piece.replace("_ ", "_") for piece in pieces)
+    parts = textwrap.wrap(name.replace("_", "_ "), 14)
+    text = "\n".join(part.replace("_ ", "_") for part in parts)
     axes.annotate(
         text, xy=(0, 0.5), xytext=(-8, 0), xycoords=axes.yaxis.label, textcoords="offset points",
         ha="right", va="center", fontsize=9, color=colour, weight="bold",
     )  # fmt: skip
 
 
-def _spread(joint: int, n: int) -> Any:
-    """Colours of many joints, from one end of a scale to the other."""
-    from matplotlib import colormaps
-
+def _colour(joint: int, n: int, separate: bool = False) -> Any:
+    """Of a joint in panels of its own, or one of many, from one end of a scale to the other."""
+    if separate:
+        return COLOURS[joint % len(COLOURS)]
     return colormaps["turbo"](0.06 + 0.88 * joint / max(n - 1, 1))
 
 
 def _energy(axes: Any, t: np.ndarray, energy: Any) -> Any:
-    lines.style(axes)
+    style(axes)
     for name, colour in zip(ENERGIES, ENERGY_COLOURS, strict=True):
-        lines.curve(axes, t, np.asarray(getattr(energy, name)), colour, label=name)
+        _curve(axes, t, np.asarray(getattr(energy, name)), colour, label=name)
     axes.set_title("energy", fontsize=10, color=INK, pad=12)
     axes.set_ylabel(QUANTITIES["energy"][1], fontsize=8, color=SOFT)
-    axes.legend(
-        loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=8, labelcolor=INK
-    )
+    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), **LEGEND)
     return axes
 
 
@@ -280,7 +375,7 @@ def _share_time(axes: list[Any], grid: Layout, energy: bool) -> None:
 
 
 def _legends(
-    figure: Figure, run: RunLike, grid: Layout, joints: list[int], events: dict[str, np.ndarray]
+    figure: Figure, run: "RunLike", grid: Layout, joints: list[int], events: dict[str, np.ndarray]
 ) -> None:
     """What the looks of lines mean, below; and the joints of shared panels, at the right."""
     handles: list[Any] = []
@@ -288,7 +383,7 @@ def _legends(
     measured = any(p.series.measured is not None for p in grid.panels)
     members = int(np.prod(np.shape(run.q)[:-2])) if np.ndim(run.q) > 2 else 0
     grey = {"color": SOFT, "linewidth": 1.4}
-    if members > lines.FEW:
+    if members > FEW:
         handles.append(Line2D([], [], label=f"median of {members} runs", **grey))
         handles.append(Patch(color=SOFT, alpha=0.22, label="5 % to 95 %"))
     elif members:
@@ -296,25 +391,19 @@ def _legends(
     elif wanted or measured:
         handles.append(Line2D([], [], label="actual", **grey))
     if measured:
-        handles.append(Line2D([], [], label="measured", **lines.MEASURED, color=SOFT))
+        handles.append(Line2D([], [], label="measured", **MEASURED, color=SOFT))
     if wanted:
         ink = INK if grid.separate else SOFT
         handles.append(Line2D([], [], color=ink, lw=1.3, ls=(0, (4, 2)), label="desired"))
     if _sticks(run, grid):
-        handles.append(Patch(color=lines.STUCK, alpha=0.5, label="stuck"))
-    for name, colour in zip(events, lines.EVENT_COLOURS, strict=False):
+        handles.append(Patch(color=STUCK, alpha=0.5, label="stuck"))
+    for name, colour in zip(events, EVENT_COLOURS, strict=False):
         handles.append(Line2D([], [], color=colour, lw=0.9, ls="dotted", label=name))
-    look = {"frameon": False, "fontsize": 8, "labelcolor": INK}
     if handles:
-        figure.legend(
-            handles=handles, loc="outside lower center", ncols=min(len(handles), 6), **look
-        )
+        ncols = min(len(handles), 6)
+        figure.legend(handles=handles, loc="outside lower center", ncols=ncols, **LEGEND)
     if not grid.separate and grid.panels:
-        names = [
-            Line2D(
-                [], [], color=_spread(j, run.robot.n), lw=2, label=plain(run.robot.joint_names[j])
-            )
-            for j in joints
-        ]
-        columns = 1 + (len(names) - 1) // 25
-        figure.legend(handles=names, loc="outside right upper", ncols=columns, **look)
+        robot, columns = run.robot, 1 + (len(joints) - 1) // 25
+        looks = [(_colour(j, robot.n), plain(robot.joint_names[j])) for j in joints]
+        names = [Line2D([], [], color=colour, lw=2, label=name) for colour, name in looks]
+        figure.legend(handles=names, loc="outside right upper", ncols=columns, **LEGEND)

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 from mpl_toolkits.mplot3d import Axes3D
 
 from ..robot import Robot
@@ -126,7 +127,7 @@ def prepare(axes: Any, view: View, bounds: np.ndarray) -> None:
         for axis in (axes.xaxis, axes.yaxis, axes.zaxis):
             axis.set_pane_color((0.97, 0.975, 0.98, 1.0))
             axis._axinfo["grid"].update(color=LINE, linewidth=0.6)
-            axis.set_major_locator(_locator())
+            axis.set_major_locator(MaxNLocator(nbins=5, steps=[1, 2, 2.5, 5, 10]))
         axes.set_zlabel(view.labels[2], color=SOFT)
     else:
         axes.set(xlim=bounds[0], ylim=bounds[1])
@@ -137,12 +138,6 @@ def prepare(axes: Any, view: View, bounds: np.ndarray) -> None:
     axes.set_xlabel(view.labels[0], color=SOFT)
     axes.set_ylabel(view.labels[1], color=SOFT)
     axes.tick_params(labelsize=8, colors=SOFT)
-
-
-def _locator() -> Any:
-    from matplotlib.ticker import MaxNLocator
-
-    return MaxNLocator(nbins=5, steps=[1, 2, 2.5, 5, 10])
 
 
 class Artists:
@@ -165,7 +160,7 @@ class Artists:
             "solid_capstyle": style.ends,
             "zorder": 10 + len(self.axes.lines),
         }
-        columns = self._columns(points)
+        columns = self.view.seen(points).T
         (self.lines[name],) = self.axes.plot(*columns, **(options | look), label=f"_{name}")
 
     def add_all(self, strokes: dict[str, np.ndarray], **look: Any) -> None:
@@ -176,11 +171,6 @@ class Artists:
     def move(self, strokes: dict[str, np.ndarray]) -> None:
         """Put lines that exist where they are now."""
         for name, points in strokes.items():
-            line, columns = self.lines[name], self._columns(points)
-            if is_space(self.axes):
-                line.set_data_3d(*columns)
-            else:
-                line.set_data(*columns)
-
-    def _columns(self, points: np.ndarray) -> np.ndarray:
-        return self.view.seen(points).T
+            line = self.lines[name]
+            move = line.set_data_3d if is_space(self.axes) else line.set_data
+            move(*self.view.seen(points).T)

@@ -10,7 +10,7 @@ import numpy as np
 from .. import control, templates
 from ..control.law import Law
 from ..export.c_function import remarks
-from ..model.formats.toml import toml_text
+from ..model.formats.files import toml_text
 from .reference_file import reference_text
 
 if TYPE_CHECKING:

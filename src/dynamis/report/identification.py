@@ -139,7 +139,7 @@ def spectrum_figure(log: Log, processing: Processing) -> Any:
 
 def _axes(across: str, up: str, size: tuple[float, float] = SIZE) -> Any:
     from ..plots.figure import SOFT, Picture
-    from ..plots.lines import style
+    from ..plots.run_plot import style
 
     figure = Picture(figsize=size, layout="constrained")
     axes = figure.add_subplot()

@@ -143,10 +143,8 @@ class Robot:
         found = dh_from_axes(lines, convention, *frames)
         if found.doubt:
             warnings.warn(f"{name!r}: {found.doubt}", DynamisWarning, stacklevel=2)
-        links = [Link(**row._asdict()) for row in found.rows]
-        return cls.from_dh(
-            name, convention=convention, links=links, base=found.base, tool=found.tool, **rest
-        )
+        given = {"links": found.rows, "base": found.base, "tool": found.tool, **rest}
+        return cls.from_dh(name, convention=convention, **given)
 
     # -- what it is ---------------------------------------------------------------------------
 

@@ -14,10 +14,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..dynamics import coupling, equation, friction
-from ..dynamics.constant import zero
-from ..dynamics.linear_solve import solve
+from ..dynamics.forward_dynamics import solve
 from ..model.chain import Chain, Resistance
-from ..spatial.functions import Functions
+from ..spatial.functions import Functions, zero
 
 if TYPE_CHECKING:
     from .plant import Plant, State

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..dynamics import coupling, friction
-from ..dynamics.constant import zero
 from ..dynamics.drives import shared
 from ..errors import OptionError
 from ..model.chain import Chain, Motor
-from ..spatial.functions import Functions
+from ..spatial.functions import Functions, zero
 from .tableau import Tableau
 
 if TYPE_CHECKING:

@@ -77,12 +77,9 @@ def from_matrix(T: Any) -> Frame:
 # the matrix A of one DH row and its inverse, in both conventions (Torres-Torriti 2011)
 
 
-def dh_frame(
-    convention: str, theta: Any, d: Any, a: Any, alpha: Any, fn: Functions = MATH
-) -> Frame:
+def dh_frame(convention: str, theta: Any, d: Any, a: Any, alpha: Any) -> Frame:
     """Standard: Rz(theta) Tz(d) Tx(a) Rx(alpha). Modified: Rx(alpha) Tx(a) Rz(theta) Tz(d)."""
-    ct, st = cos_sin(theta, fn)
-    ca, sa = cos_sin(alpha, fn)
+    (ct, st), (ca, sa) = cos_sin(theta), cos_sin(alpha)
     if convention == "standard":
         R = (ct, -ca * st, sa * st), (st, ca * ct, -sa * ct), (0.0, sa, ca)
         return Frame(R, (a * ct, a * st, d))
@@ -90,14 +87,10 @@ def dh_frame(
     return Frame(R, (a, -sa * d, ca * d))
 
 
-def dh_inverse(
-    convention: str, theta: Any, d: Any, a: Any, alpha: Any, fn: Functions = MATH
-) -> Frame:
+def dh_inverse(convention: str, theta: Any, d: Any, a: Any, alpha: Any) -> Frame:
     """A^-1 written out, row by row."""
-    ct, st = cos_sin(theta, fn)
-    ca, sa = cos_sin(alpha, fn)
-    if convention == "standard":
-        R = (ct, st, 0.0), (-ca * st, ca * ct, sa), (sa * st, -sa * ct, ca)
-        return Frame(R, (-a, -d * sa, -d * ca))
+    standard, (ct, st), (ca, sa) = convention == "standard", cos_sin(theta), cos_sin(alpha)
     R = (ct, ca * st, sa * st), (-st, ca * ct, sa * ct), (0.0, -sa, ca)
-    return Frame(R, (-a * ct, a * st, -d))
+    if standard:
+        R = (ct, st, 0.0), (-ca * st, ca * ct, sa), (sa * st, -sa * ct, ca)
+    return Frame(R, (-a, -d * sa, -d * ca) if standard else (-a * ct, a * st, -d))

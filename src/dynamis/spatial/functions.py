@@ -40,33 +40,17 @@ def _or_nan(function: Callable[[float], float]) -> Callable[[float], float]:
     return call
 
 
-def _sign(x: float) -> float:
-    return math.nan if x != x else float((x > 0) - (x < 0))
-
-
-def _min(a: float, b: float) -> float:
-    return math.nan if a != a or b != b else min(a, b)
-
-
-def _max(a: float, b: float) -> float:
-    return math.nan if a != a or b != b else max(a, b)
-
-
-def _floor(x: float) -> float:
-    return float(math.floor(x)) if math.isfinite(x) else x
-
-
 MATH = Functions(
     sin=_or_nan(math.sin),
     cos=_or_nan(math.cos),
     sqrt=_or_nan(math.sqrt),
     exp=_or_nan(math.exp),
     tanh=math.tanh,
-    sign=_sign,
-    min=_min,
-    max=_max,
+    sign=lambda x: math.nan if x != x else float((x > 0) - (x < 0)),
+    min=lambda a, b: math.nan if a != a or b != b else min(a, b),
+    max=lambda a, b: math.nan if a != a or b != b else max(a, b),
     select=lambda condition, a, b: a if condition else b,
-    floor=_floor,
+    floor=lambda x: float(math.floor(x)) if math.isfinite(x) else x,
 )
 
 
@@ -78,3 +62,8 @@ def cos_sin(angle: Any, fn: Functions = MATH) -> tuple[Any, Any]:
     if min(abs(c), abs(s)) < SNAP:
         return float(round(c)), float(round(s))
     return c, s
+
+
+def zero(x: Any) -> bool:
+    """Whether a scalar is the number 0, so that what it multiplies can be left out."""
+    return isinstance(x, (int, float)) and x == 0.0

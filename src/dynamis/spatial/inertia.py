@@ -3,6 +3,7 @@
 Order as Pinocchio's: m, m cx, m cy, m cz, Ixx, Ixy, Iyy, Ixz, Iyz, Izz.
 """
 
+import math
 from typing import Any, NamedTuple
 
 from .frames import Frame
@@ -42,6 +43,18 @@ def symmetric_matrix(S: Symmetric) -> Matrix3:
 def symmetric_of(M: Matrix3) -> Symmetric:
     """The six entries of a symmetric matrix given as rows."""
     return M[0][0], M[0][1], M[1][1], M[0][2], M[1][2], M[2][2]
+
+
+def from_entries(entries: Any) -> Symmetric:
+    """From the order in which people write the six entries: xx yy zz xy yz xz."""
+    xx, yy, zz, xy, yz, xz = entries
+    return xx, xy, yy, xz, yz, zz
+
+
+def entries(S: Symmetric) -> tuple[Any, ...]:
+    """The six entries in the order in which people write them: xx yy zz xy yz xz."""
+    xx, xy, yy, xz, yz, zz = S
+    return xx, yy, zz, xy, yz, xz
 
 
 def times(S: Symmetric, v: Vector) -> Vector:
@@ -107,6 +120,11 @@ def rotated(a: Inertia, R: Matrix3) -> Inertia:
     return Inertia(a.m, rotate(R, a.h), symmetric_of(turned))
 
 
+def turned_entries(values: Any, R: Matrix3) -> tuple[Any, ...]:
+    """R I R^T, both sides as xx yy zz xy yz xz."""
+    return entries(rotated(Inertia(I=from_entries(values)), R).I)
+
+
 def transformed(T_ab: Frame, body_b: Inertia) -> Inertia:
     """Inertia about the origin of a of a body given in b."""
     return moved(rotated(body_b, T_ab.R), T_ab.p)
@@ -116,6 +134,21 @@ def transformed_back(T_ab: Frame, body_a: Inertia) -> Inertia:
     """Inertia about the origin of b of a body given in a."""
     centred = moved(body_a, negate(T_ab.p))
     return rotated(centred, transpose(T_ab.R))
+
+
+def eigenvalues(S: Symmetric) -> tuple[float, float, float]:
+    """Eigenvalues of a symmetric 3x3 matrix, smallest first (Smith 1961)."""
+    xx, xy, yy, xz, yz, zz = S
+    mean = (xx + yy + zz) / 3.0
+    a, b, c = xx - mean, yy - mean, zz - mean
+    radius = math.sqrt((a * a + b * b + c * c + 2.0 * (xy * xy + xz * xz + yz * yz)) / 6.0)
+    if radius == 0.0:
+        return mean, mean, mean
+    det = a * (b * c - yz * yz) - xy * (xy * c - yz * xz) + xz * (xy * yz - b * xz)
+    angle = math.acos(max(-1.0, min(1.0, det / (2.0 * radius**3)))) / 3.0
+    largest = mean + 2.0 * radius * math.cos(angle)
+    least = mean + 2.0 * radius * math.cos(angle + 2.0 * math.pi / 3.0)
+    return least, 3.0 * mean - largest - least, largest
 
 
 def second_moments(S: Symmetric) -> Symmetric:
@@ -128,12 +161,7 @@ def second_moments(S: Symmetric) -> Symmetric:
 def pseudo_inertia(a: Inertia) -> tuple[tuple[Any, ...], ...]:
     """J = [[second moments, h], [h^T, m]], 4x4, as rows."""
     rows = symmetric_matrix(second_moments(a.I))
-    return (
-        (*rows[0], a.h[0]),
-        (*rows[1], a.h[1]),
-        (*rows[2], a.h[2]),
-        (*a.h, a.m),
-    )
+    return ((*rows[0], a.h[0]), (*rows[1], a.h[1]), (*rows[2], a.h[2]), (*a.h, a.m))
 
 
 def force_and_moment(a: Inertia, w: Vector, wd: Vector, acceleration: Vector) -> tuple:
@@ -141,14 +169,6 @@ def force_and_moment(a: Inertia, w: Vector, wd: Vector, acceleration: Vector) ->
 
     F = m a + wd x h + w x (w x h),   N = I wd + w x (I w) + h x a
     """
-    F = add(
-        scale(a.m, acceleration),
-        cross(wd, a.h),
-        cross(w, cross(w, a.h)),
-    )
-    N = add(
-        times(a.I, wd),
-        cross(w, times(a.I, w)),
-        cross(a.h, acceleration),
-    )
+    F = add(scale(a.m, acceleration), cross(wd, a.h), cross(w, cross(w, a.h)))
+    N = add(times(a.I, wd), cross(w, times(a.I, w)), cross(a.h, acceleration))
     return F, N

@@ -1,7 +1,9 @@
 """3-vectors as tuples of three scalars."""
 
+from collections.abc import Sequence
 from typing import Any
 
+Scalars = Sequence[Any]  # one entry per joint
 Vector = tuple[Any, Any, Any]
 
 ZERO: Vector = (0.0, 0.0, 0.0)
@@ -40,8 +42,9 @@ def dot(a: Vector, b: Vector) -> Any:
 
 def cross(a: Vector, b: Vector) -> Vector:
     """a x b"""
-    return (
-        a[1] * b[2] - a[2] * b[1],
-        a[2] * b[0] - a[0] * b[2],
-        a[0] * b[1] - a[1] * b[0],
-    )
+    return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
+
+
+def unit(j: int, size: int) -> list[float]:
+    """e_j"""
+    return [float(i == j) for i in range(size)]

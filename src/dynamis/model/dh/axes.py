@@ -7,8 +7,8 @@ import math
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from ...arguments import is_word
-from ...errors import ModelError, OptionError, did_you_mean, shown
+from ...arguments import one_of
+from ...errors import ModelError, shown
 from ...spatial.frames import Frame
 from ...spatial.rotations import normalised, transpose
 from ...spatial.vectors import Vector, add, cross, dot, negate, scale, subtract
@@ -35,11 +35,8 @@ class Axis:
     direction: Vector
 
     def __post_init__(self) -> None:
-        if not is_word(self.kind, JOINTS):
-            raise OptionError(
-                f"axis kind {shown(self.kind)} does not exist, expected 'revolute' or 'prismatic'",
-                did_you_mean(self.kind, JOINTS),
-            )
+        what = f"axis kind {shown(self.kind)} does not exist"
+        one_of(self.kind, JOINTS, f"{what}, expected 'revolute' or 'prismatic'")
         for name in ("point", "direction"):
             numbers = quantities(getattr(self, name), 3, f"axis {name}")
             if not all(isinstance(x, float) for x in numbers):

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 from ...errors import DynamisWarning, ModelError
 from ...spatial.frames import Frame, compose, inverse
 from ...spatial.functions import MATH
-from ...spatial.inertia import Inertia, rotated, transformed_back
+from ...spatial.inertia import transformed_back, turned_entries
 from ...spatial.rotations import normalised, rotate, rotate_back, rotation_z_to, transpose
-from ...spatial.vectors import ZERO, scale, subtract
+from ...spatial.vectors import subtract
 from ..chain import Chain, Joint, chain
 from ..conventions import CONVENTIONS
 from ..drive import Drive
@@ -58,11 +58,15 @@ def to_dh(model: Model, convention: str) -> Model:
     moves = [
         snapped(compose(inverse(a), b), size) for a, b in zip(at.users, new.users, strict=True)
     ]
-    drives = [_drive(old.links[i].drive, c.joints[n + i], at.joints[n + i], new) for i in range(n)]
+    links = []
+    for i, (link, row) in enumerate(zip(old.links, bare.links, strict=True)):
+        changes = {name: getattr(row, name) for name in GEOMETRY} | _body(link, moves[i], size)
+        drive = _drive(link.drive, c.joints[n + i], at.joints[n + i], new)
+        links.append(replace(link, **changes, drive=drive))
     result = replace(
         old,
         convention=convention,
-        links=tuple(map(_link, old.links, bare.links, moves, drives, [size] * n)),
+        links=tuple(links),
         base=bare.base,
         tool=pose(snapped(compose(inverse(new.users[tip]), tool), size), "tool"),
         frames=tuple(_named_frame(old, frame, moves, size) for frame in old.frames),
@@ -133,8 +137,7 @@ def _bare(model: Model, convention: str, at: _Poses, end: Frame) -> tuple[Model,
     """
     axes = [axis_of(link.joint, T) for link, T in zip(model.links, at.joints, strict=False)]
     rows, base, _, doubt = dh_from_axes(axes, convention, at.users[-1], end)
-    links = tuple(Link(**row._asdict()) for row in rows)
-    bare = Model(name=model.name, convention=convention, links=links, base=pose(base, "base"))
+    bare = Model(name=model.name, convention=convention, links=rows, base=pose(base, "base"))
     return bare, doubt
 
 
@@ -184,29 +187,14 @@ def _poses(c: Chain) -> _Poses:
     return _Poses(joints, [*users, c.base])
 
 
-def _link(link: Link, row: Link, T: Frame, drive: Drive | None, size: float) -> Link:
-    """The link placed by a DH row, in its new frame: T seen from the old one."""
-    geometry = {name: getattr(row, name) for name in GEOMETRY}
-    return replace(link, **geometry, **_body(link, T, size), drive=drive)
-
-
 def _body(link: Link, T: Frame, size: float) -> dict[str, Any]:
     """com' = R^T (com - p), Ic' = R^T Ic R; the ten linear parameters moved as a whole."""
     if link.linear is not None:
         m, h, I = transformed_back(T, link.body({}, MATH))
         return {"linear": (m, *_clean(h), *_clean(I))}
-    com = link.com or ZERO
-    if link.com_factor is not None:
-        com = scale(link.com_factor, link.p(0.0, {}, MATH))
-    xx, yy, zz, xy, yz, xz = link.inertia
-    turned = rotated(Inertia(I=(xx, xy, yy, xz, yz, zz)), transpose(T.R)).I
-    xx, xy, yy, xz, yz, zz = _clean(turned)
-    moved = tuple(tidy(x, size) for x in rotate_back(T.R, subtract(com, T.p)))
-    return {
-        "com": moved if link.mass != 0.0 else None,
-        "com_factor": None,
-        "inertia": (xx, yy, zz, xy, yz, xz),
-    }
+    moved = tuple(tidy(x, size) for x in rotate_back(T.R, subtract(link.centre({}), T.p)))
+    inertia = _clean(turned_entries(link.inertia, transpose(T.R)))
+    return {"com": moved if link.mass else None, "com_factor": None, "inertia": inertia}
 
 
 def _clean(numbers: tuple[float, ...]) -> tuple[float, ...]:

@@ -15,11 +15,12 @@ from collections.abc import Sequence
 from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
-from ...arguments import is_word
-from ...errors import ModelError, OptionError, did_you_mean
-from ...spatial.frames import ORIGIN, Frame, about_x, about_z, compose, inverse, point, translation
+from ...arguments import one_of
+from ...errors import ModelError
+from ...spatial.frames import ORIGIN, Frame, compose, dh_frame, inverse, point
 from ...spatial.rotations import rotate, transpose
 from ...spatial.vectors import ZERO, Vector, add, cross, dot, scale, subtract
+from ..link import Link
 from .axes import (
     NEARLY,
     PARALLEL,
@@ -40,24 +41,13 @@ FAR = 100.0  # arm sizes; lengths beyond are common normals of nearly parallel a
 SLANT = 0.1  # a sliding axis meets both neighbours unless they are this close to one plane with it
 
 
-class Row(NamedTuple):
-    """One row of a table; `offset` is added to the joint's variable (theta, or d if prismatic)."""
-
-    joint: str
-    theta: Any = 0.0
-    d: Any = 0.0
-    a: Any = 0.0
-    alpha: Any = 0.0
-    offset: Any = 0.0
-
-
 class DhChain(NamedTuple):
     """Rows, frame 0 in the reference frame, and the tool in frame n.
 
     `doubt` says, where axes are nearly but not quite parallel, what came of it.
     """
 
-    rows: tuple[Row, ...]
+    rows: tuple[Link, ...]  # of geometry alone
     base: Frame
     tool: Frame
     doubt: str | None = None
@@ -87,7 +77,7 @@ def dh_from_axes(axes: Sequence[Axis], convention: str, base: Frame, tool: Frame
     tip = compose(into, tool)
     size = arm_size([*(x.point for x in lines if x.kind == "revolute"), tip.p])
     found = _chain(lines, tip, convention, base, size)
-    far = max(abs(x) for row in found.rows for x in _lengths(row))
+    far = max(abs(x) for row in found.rows for x in (row.a, _constants(row)[1]))
     sines = [sine_between(a.direction, b.direction) for a, b in pairwise(lines)]
     least = min((x for x in sines if x >= PARALLEL), default=None)
     if far <= FAR * size or least is None:
@@ -102,13 +92,9 @@ def dh_from_axes(axes: Sequence[Axis], convention: str, base: Frame, tool: Frame
     return found._replace(doubt=doubt)
 
 
-def _lengths(row: Row) -> tuple[float, float]:
-    return row.a, row.d if row.joint == "revolute" else row.offset
-
-
 def _chain(lines: list[Axis], tip: Frame, convention: str, base: Frame, size: float) -> DhChain:
     """The rows of lines and tool given in the base's coordinates."""
-    lines, bars, kept = _walk(lines, tip, convention, size)
+    lines, bars, kept = _bars(lines, tip, convention, size)
     own = bars[1:] if convention == "standard" else bars[:-1]
     rows = tuple(
         _row(line, before, after, bar, size)
@@ -117,28 +103,21 @@ def _chain(lines: list[Axis], tip: Frame, convention: str, base: Frame, size: fl
     zero = ORIGIN if kept else snapped(_frame(bars[0], lines[0]), size)
     last = zero
     for row in rows:
-        last = compose(last, row_frame(row, convention))
+        last = compose(last, dh_frame(convention, *_constants(row), row.a, row.alpha))
     rest = snapped(compose(inverse(last), tip), size)
     return DhChain(rows, base if kept else compose(base, zero), rest)
 
 
+def _constants(row: Link) -> tuple[float, float]:
+    """theta and d at q = 0."""
+    return (row.offset, row.d) if row.joint == "revolute" else (row.theta, row.offset)
+
+
 def check_convention(convention: Any) -> None:
     """Refuse what is not one of the two DH conventions."""
-    if not is_word(convention, DH_CONVENTIONS):
-        raise OptionError(
-            f"convention {convention!r} does not exist for a DH table, expected 'standard' "
-            "(Denavit-Hartenberg) or 'modified' (Craig)",
-            did_you_mean(convention, DH_CONVENTIONS),
-        )
-
-
-def row_frame(row: Row, convention: str) -> Frame:
-    """T_i of a row at q_i = 0."""
-    turns = row.joint == "revolute"
-    theta, d = (row.offset, row.d) if turns else (row.theta, row.offset)
-    joint = compose(about_z(theta), translation(z=d))
-    bar = compose(translation(x=row.a), about_x(row.alpha))
-    return compose(joint, bar) if convention == "standard" else compose(bar, joint)
+    expected = "'standard' (Denavit-Hartenberg) or 'modified' (Craig)"
+    what = f"convention {convention!r} does not exist for a DH table, expected {expected}"
+    one_of(convention, DH_CONVENTIONS, what)
 
 
 def arm_size(points: Sequence[Vector]) -> float:
@@ -174,7 +153,7 @@ def _check(axes: Sequence[Axis], base: Frame, tool: Frame) -> None:
             raise ModelError(f"{name} is {frame!r}, expected finite numbers")
 
 
-def _walk(
+def _bars(
     axes: list[Axis], tool: Frame, convention: str, size: float
 ) -> tuple[list[Axis], list[Bar], bool]:
     """Every axis in its place, bars 0 to n around them, and whether the base itself is frame 0.
@@ -272,15 +251,15 @@ def _placed(axis: Axis, behind: Axis | None, beyond: Axis | None) -> Axis:
     return axis.through(add(axis.point, scale(gap, n)))
 
 
-def _row(line: Axis, before: Bar, after: Bar, own: Bar, size: float) -> Row:
+def _row(line: Axis, before: Bar, after: Bar, own: Bar, size: float) -> Link:
     """theta and d from bar to bar along the line's z, a and alpha of the row's own bar."""
     z = line.direction
     sine, cosine = dot(z, cross(before.x, after.x)), dot(before.x, after.x)
     theta, alpha = _angle(math.atan2(sine, cosine)), _angle(own.alpha)
     d, a = tidy(dot(subtract(after.start, before.end), z), size), tidy(own.a, size)
     if line.kind == "revolute":
-        return Row("revolute", d=d, a=a, alpha=alpha, offset=theta)
-    return Row("prismatic", theta=theta, a=a, alpha=alpha, offset=d)
+        return Link(joint="revolute", d=d, a=a, alpha=alpha, offset=theta)
+    return Link(joint="prismatic", theta=theta, a=a, alpha=alpha, offset=d)
 
 
 def _angle(x: float) -> float:

@@ -43,8 +43,11 @@ class DhTable:
 
     def notes(self) -> list[str]:
         """Base and tool, where they are not the identity."""
-        ends = (("base", self.base), ("tool", self.tool))
-        return [f"{name}: {_pose_text(T)}" for name, T in ends if Pose() != T]
+        found = []
+        for name, T in (("base", self.base), ("tool", self.tool)):
+            xyz, rpy = ", ".join(map(_length, T.xyz)), ", ".join(map(_angle_text, T.rpy))
+            found += [f"{name}: xyz ({xyz}), rpy ({rpy})"] if Pose() != T else []
+        return found
 
     def __str__(self) -> str:
         cells = self.cells()
@@ -120,8 +123,3 @@ def _angle_text(x: Any) -> str:
     part = Fraction(twelfths, 12)
     top = {0: "0", 1: "pi", -1: "-pi"}.get(part.numerator, f"{part.numerator}*pi")
     return top if part.denominator == 1 else f"{top}/{part.denominator}"
-
-
-def _pose_text(T: Pose) -> str:
-    xyz, rpy = ", ".join(map(_length, T.xyz)), ", ".join(map(_angle_text, T.rpy))
-    return f"xyz ({xyz}), rpy ({rpy})"

@@ -1,19 +1,20 @@
-"""Robots from names and files, and back into files."""
+"""Robots from names and files, and back into files; those of the TOML format are read here."""
 
 import os
-from collections.abc import Callable, Mapping
+import re
+import tomllib
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ...arguments import is_word, path_of
+from ...arguments import is_word, one_of, path_of
 from ...errors import FileError, did_you_mean, shown
 from ...files import write
 from .. import catalogue
 from ..model import Model
 from ..pose import Pose
-from .tables import located
-from .toml import read_toml, toml_text
+from .tables import located, model_from_table, model_table, read_bytes
 
 SUFFIXES = ".toml, .urdf, .xml"
 
@@ -30,11 +31,11 @@ def load_model(
         raise FileError(
             f"lock is {shown(lock)}, expected a value per joint name: {{'finger': 0.0}}"
         )
-    if path.suffix.lower() not in READERS:
+    if path.suffix.lower() not in FORMATS:
         where = "is a directory" if path.is_dir() else f"has suffix {path.suffix!r}"
         hint = "run `xacro in.xacro > out.urdf` first" if path.suffix == ".xacro" else _beside(path)
         raise FileError(f"{path} {where}, expected a file that ends in {SUFFIXES}", hint)
-    return READERS[path.suffix.lower()](path, tip, lock)
+    return FORMATS[path.suffix.lower()][0](path, tip, lock)
 
 
 def _path(source: Any) -> Path:
@@ -49,7 +50,7 @@ def _path(source: Any) -> Path:
     if source in known:
         return catalogue.path(source)
     path = path_of(source, "source")
-    looks_like_a_path = path.suffix.lower() in (*READERS, ".xacro") or len(path.parts) > 1
+    looks_like_a_path = path.suffix.lower() in (*FORMATS, ".xacro") or len(path.parts) > 1
     if looks_like_a_path or os.path.lexists(source):
         return path
     raise FileError(
@@ -60,7 +61,7 @@ def _path(source: Any) -> Path:
 
 def _beside(path: Path) -> str | None:
     """A hint at the file that has this name and a suffix."""
-    found = next((x for x in READERS if Path(f"{path}{x}").is_file()), None)
+    found = next((x for x in FORMATS if Path(f"{path}{x}").is_file()), None)
     return found and f"did you mean '{path}{found}'?"
 
 
@@ -81,10 +82,7 @@ def with_tip(model: Model, tip: str) -> Model:
         return model
     frames = {name: (name, Pose()) for name in model.link_names}
     frames |= {f.name: (f.link, f.pose) for f in model.frames if f.link is not None}
-    if not is_word(tip, frames):
-        raise FileError(
-            f"tip {shown(tip)} is not a link or a frame that moves", did_you_mean(tip, frames)
-        )
+    one_of(tip, frames, f"tip {shown(tip)} is not a link or a frame that moves", FileError)
     if model.payload is not None:
         raise FileError(
             f"tip {tip!r} would move the payload, which is held by {model.tool_name!r}",
@@ -99,7 +97,7 @@ def save_model(model: Model, path: str | Path) -> None:
     if not isinstance(path, (str, os.PathLike)) or not os.fspath(path):
         raise FileError(f"{path!r} was given, expected the path of a file ending in {SUFFIXES}")
     path = path_of(path)
-    if path.suffix.lower() not in WRITERS:
+    if path.suffix.lower() not in FORMATS:
         raise FileError(
             f"{path} has suffix {path.suffix!r}, expected a file that ends in {SUFFIXES}"
         )
@@ -108,14 +106,113 @@ def save_model(model: Model, path: str | Path) -> None:
     if path.is_dir():
         raise FileError(f"{path} is a directory, expected the name of a file")
     with located(str(path)):
-        data = WRITERS[path.suffix.lower()](model).encode("utf-8")
+        data = FORMATS[path.suffix.lower()][1](model).encode("utf-8")
     write(path, data)
 
 
-def _read_urdf(*arguments: Any, **options: Any) -> Model:
+# TOML
+
+BARE = re.compile(r"[A-Za-z0-9_-]+")
+# One pass over the text, every character once: strings (one that never ends takes the rest, the
+# parser refuses it), comments, and what looks like a key. Quantifiers are possessive: no way back.
+STRINGS = (
+    r'"{3}(?:[^"\\]++|\\.|"{1,2}+(?!"))*+(?:"{3,5}+|\Z)',
+    r"'{3}(?:[^']++|'{1,2}+(?!'))*+(?:'{3,5}+|\Z)",
+    r'"(?:[^"\\\n]++|\\.)*+(?:"|(?=\n)|\Z)',
+    r"'[^'\n]*+(?:'|(?=\n)|\Z)",
+)
+PART = rf"(?:[A-Za-z0-9_-]++|{'|'.join(STRINGS)})"
+DOT = r"[ \t]*+\.[ \t]*+"
+TOKENS = re.compile(
+    rf"[^A-Za-z0-9_\-\"'#]++|#[^\n]*+|(?P<word>[A-Za-z0-9_-]{{1001}})"
+    rf"|(?P<key>{PART}(?:{DOT}{PART}){{16}})|{PART}(?:{DOT}{PART})*+",
+    re.DOTALL,
+)
+REFUSED = {"word": "a word has more than 1000 characters", "key": "a key has more than 16 parts"}
+LARGEST = 1_000_000  # characters; a robot is a few thousand
+ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
+
+
+def read_toml(path: str | Path) -> Model:
+    """The model in a TOML file."""
+    data = read_bytes(Path(path))
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise FileError(
+            f"{path}: line {line} is not UTF-8 text (byte {data[error.start]:#04x}), "
+            "expected a TOML file"
+        ) from None
+    return model_from_toml(text, str(path))
+
+
+def model_from_toml(text: str, where: str = "TOML") -> Model:
+    """The model described by TOML text; `where` starts every error message."""
+    with located(where):
+        return model_from_table(_parsed(text))
+
+
+def _parsed(text: str) -> dict[str, Any]:
+    if len(text) > LARGEST:
+        raise FileError(f"has {len(text)} characters, expected at most {LARGEST}")
+    bomb = next((found.lastgroup for found in TOKENS.finditer(text) if found.lastgroup), None)
+    if bomb:  # the parser's memory grows with the square of a key, its time with that of a number
+        raise FileError(f"is not valid TOML for a robot: {REFUSED[bomb]}")
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise FileError("is not valid TOML: nested too deeply") from None
+    except ValueError as error:  # TOMLDecodeError names the line and column
+        raise FileError(f"is not valid TOML: {error}") from None
+
+
+def toml_text(model: Model) -> str:
+    """The model as TOML text; reading it back gives an equal model."""
+    table = model_table(model)
+    sections = {k: table.pop(k, {}) for k in ("values", "configurations")}
+    arrays = {k: table.pop(k, []) for k in ("link", "frame", "finding")}
+    blocks = [_lines(table)]
+    blocks += [f"[{name}]\n" + _lines(rows) for name, rows in sections.items() if rows]
+    blocks += [f"[[{name}]]\n" + _lines(row) for name, rows in arrays.items() for row in rows]
+    return "\n".join(blocks)
+
+
+def _lines(table: dict[str, Any]) -> str:
+    return "".join(f"{_key(key)} = {_value(value)}\n" for key, value in table.items())
+
+
+def _key(key: str) -> str:
+    return key if BARE.fullmatch(key) else _text(key)
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, list):
+        return "[" + ", ".join(_value(item) for item in value) + "]"
+    if isinstance(value, dict):
+        rows = ", ".join(f"{_key(k)} = {_value(v)}" for k, v in value.items())
+        return f"{{ {rows} }}" if rows else "{}"
+    return repr(value)  # the shortest text that reads back as the same float
+
+
+def _text(text: str) -> str:
+    return '"' + "".join(_character(c) for c in text) + '"'
+
+
+def _character(c: str) -> str:
+    if c in ESCAPES:
+        return ESCAPES[c]
+    if "\ud800" <= c <= "\udfff":
+        raise FileError(f"{c!r} is half of a character: no text file can hold it")
+    return f"\\u{ord(c):04X}" if ord(c) < 0x20 or ord(c) == 0x7F else c
+
+
+def _read_urdf(*arguments: Any) -> Model:
     from .urdf import read_urdf  # a TOML file needs none of it
 
-    return read_urdf(*arguments, **options)
+    return read_urdf(*arguments)
 
 
 def _urdf_text(model: Model) -> str:
@@ -124,13 +221,8 @@ def _urdf_text(model: Model) -> str:
     return urdf_text(model)
 
 
-READERS: Mapping[str, Callable[..., Model]] = {
-    ".toml": _read_toml,
-    ".urdf": _read_urdf,
-    ".xml": _read_urdf,
-}
-WRITERS: Mapping[str, Callable[[Model], str]] = {
-    ".toml": toml_text,
-    ".urdf": _urdf_text,
-    ".xml": _urdf_text,
+FORMATS = {  # suffix -> what reads it, what writes it
+    ".toml": (_read_toml, toml_text),
+    ".urdf": (_read_urdf, _urdf_text),
+    ".xml": (_read_urdf, _urdf_text),
 }

@@ -6,11 +6,12 @@ nobody knows is refused.
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from ...errors import DynamisError, FileError, ModelError, did_you_mean, shown
+from ...arguments import one_of
+from ...errors import DynamisError, FileError, ModelError, shown
 from ..check.finding import LEVELS, Finding
 from ..drive import Drive
 from ..friction import LAWS, Friction
@@ -74,7 +75,8 @@ LINK_KEYS = tuple(f.name for f in fields(Link))
 DRIVE_KEYS = tuple(f.name for f in fields(Drive))
 FRICTION_KEYS = ("viscous", "coulomb", "offset", "law")
 PAYLOAD_KEYS = tuple(f.name for f in fields(Payload))
-MIMIC_KEYS = ("joint", "multiplier", "offset")
+MIMIC_DEFAULTS = {"multiplier": 1.0, "offset": 0.0}
+MIMIC_KEYS = ("joint", *MIMIC_DEFAULTS)
 FRAME_KEYS = ("name", "link", "xyz", "rpy")
 FINDING_KEYS = tuple(f.name for f in fields(Finding))
 MODEL_KEYS = (
@@ -89,7 +91,7 @@ REQUIRED = {
     "link": "at least one [[link]]",
 }
 TEXTS = {"joint", "name", "joint_name", "parent", "law", "rotor_link", "rotors", "description"} | {
-    *("tool_link", "tool_name", "base_name", "link", *FINDING_KEYS),
+    *("tool_link", "tool_name", "base_name", "link", *FINDING_KEYS)
 }
 
 
@@ -104,10 +106,10 @@ def model_table(model: Model) -> dict[str, Any]:
     table["gravity"] = _written(model.gravity)
     for name in ("base", "tool"):
         if getattr(model, name) != Pose():
-            table[name] = pose_table(getattr(model, name))
+            table[name] = changed(getattr(model, name))
     table |= changed(model, ("tool_link", "tool_name", "base_name", "gear_matrix", "rotors"))
     if model.payload is not None:
-        table["payload"] = payload_table(model.payload)
+        table["payload"] = changed(model.payload)
     if model.values:
         table["values"] = dict(model.values)
     if model.configurations:
@@ -116,7 +118,7 @@ def model_table(model: Model) -> dict[str, Any]:
     if model.frames:
         table["frame"] = [frame_table(frame) for frame in model.frames]
     if model.findings:
-        table["finding"] = [asdict(finding) for finding in model.findings]
+        table["finding"] = [changed(finding) for finding in model.findings]
     return table
 
 
@@ -128,53 +130,26 @@ def link_table(link: Link, index: int | None = None) -> dict[str, Any]:
         value = getattr(link, name)
         if value is not None and (index is None or value != f"{prefix}{index + 1}"):
             table[name] = value
-    apart = {"joint", *automatic, "mimic", "inertia", "friction", "drive"}
+    apart = {"joint", *automatic, "mimic", "friction", "drive"}
     table |= changed(link, (key for key in LINK_KEYS if key not in apart))
     if link.mimic is not None:
         table["mimic"] = dict(zip(MIMIC_KEYS, _written(link.mimic), strict=True))
-    if link.inertia is not None and any(link.inertia):
-        table["inertia"] = _short_inertia(link.inertia)
     if link.friction != Friction():
         table["friction"] = friction_table(link.friction)
     if link.drive is not None:
-        table["drive"] = drive_table(link.drive)
+        table["drive"] = changed(link.drive)
+        if link.drive.lead is not None:
+            table["drive"].pop("gear", None)
     return {key: table[key] for key in LINK_KEYS if key in table}
 
 
 def friction_table(friction: Friction) -> dict[str, Any]:
     """Coefficients, law, and the law's constants beside them."""
-    table = changed(friction, ("viscous", "coulomb", "offset", "law"))
-    if "coulomb" in table:
-        table["coulomb"] = _short_coulomb(friction.coulomb)
+    table = changed(friction, FRICTION_KEYS)
     for name, default in LAWS[friction.law].items():
         if friction.constants[name] != default:
             table[name] = _written(friction.constants[name])
     return table
-
-
-def drive_table(drive: Drive) -> dict[str, Any]:
-    """The drive's fields that are not the default."""
-    table = changed(drive, DRIVE_KEYS)
-    if "lead" in table:
-        table.pop("gear", None)
-    if "coulomb" in table:
-        table["coulomb"] = _short_coulomb(drive.coulomb)
-    return table
-
-
-def payload_table(payload: Payload) -> dict[str, Any]:
-    """Mass, then what is not zero."""
-    table = {"mass": _written(payload.mass)}
-    if any(payload.com):
-        table["com"] = _written(payload.com)
-    if any(payload.inertia):
-        table["inertia"] = _short_inertia(payload.inertia)
-    return table
-
-
-def pose_table(pose: Pose) -> dict[str, Any]:
-    """xyz and rpy, where they are not zero."""
-    return changed(pose, ("xyz", "rpy"))
 
 
 def frame_table(frame: NamedFrame) -> dict[str, Any]:
@@ -182,37 +157,29 @@ def frame_table(frame: NamedFrame) -> dict[str, Any]:
     table: dict[str, Any] = {"name": frame.name}
     if frame.link is not None:
         table["link"] = frame.link
-    return table | pose_table(frame.pose)
+    return table | changed(frame.pose)
 
 
-def changed(value: Any, names: Iterable[str]) -> dict[str, Any]:
-    """The named fields that differ from their defaults, ready to write."""
+def changed(value: Any, names: Iterable[str] | None = None) -> dict[str, Any]:
+    """The fields (or those named) that differ from their defaults, ready to write."""
     found = {}
     defaults = {f.name: f.default for f in fields(value)}
-    for name in names:
+    for name in names or defaults:
         given = getattr(value, name)
-        if given is not None and given != defaults[name]:
-            found[name] = _written(given)
+        if given is None or given == defaults[name] or (name == "inertia" and not any(given)):
+            continue
+        if name == "inertia" and not any(given[3:]):
+            given = given[:3]
+        if name == "coulomb" and isinstance(given[0], float) and given[1] == -given[0]:
+            given = given[0]
+        found[name] = _written(given)
     return found
 
 
 def _written(value: Any) -> Any:
-    if isinstance(value, Expression):
-        return value.text
     if isinstance(value, (tuple, list)):
         return [_written(item) for item in value]
-    return value
-
-
-def _short_inertia(inertia: tuple) -> list[Any]:
-    return _written(inertia if any(inertia[3:]) else inertia[:3])
-
-
-def _short_coulomb(pair: tuple) -> Any:
-    c, other = pair
-    if isinstance(c, float) and isinstance(other, float) and other == -c:
-        return c
-    return _written(pair)
+    return value.text if isinstance(value, Expression) else value
 
 
 # tables to a model
@@ -223,11 +190,14 @@ def model_from_table(table: Mapping[str, Any]) -> Model:
     for key, expected in REQUIRED.items():
         if key not in table:
             raise FileError(f"{key!r} is missing, expected {expected}")
-        if key == "schema":
-            _check_schema(table["schema"])
+        if key == "schema" and (isinstance(schema := table[key], bool) or schema != SCHEMA):
+            raise FileError(
+                f"schema is {shown(schema)}, this version of dynamis reads schema {SCHEMA}",
+                None if isinstance(schema, bool) else "a newer dynamis may read it",
+            )
     check_keys(table, MODEL_KEYS, "the file")
     readers = {
-        "link": link_from_table,
+        "link": lambda row: Link(**link_fields(row)),
         "frame": frame_from_table,
         "finding": finding_from_table,
     }
@@ -240,50 +210,48 @@ def model_from_table(table: Mapping[str, Any]) -> Model:
     if "payload" in table:
         given["payload"] = payload_from_table(table["payload"])
     for kind, read in readers.items():
-        rows = _rows(table, kind)
+        rows = table.get(kind, [])
+        if not isinstance(rows, list) or (kind == "link" and not rows):
+            raise FileError(f"{kind} is {shown(rows)}, expected [[{kind}]] tables")
         check_count(len(rows), kind)
-        given[f"{kind}s"] = [_numbered(read, row, kind, i) for i, row in enumerate(rows)]
+        given[f"{kind}s"] = built = []
+        for i, row in enumerate(rows):
+            name = row.get("name") if isinstance(row, Mapping) else None
+            with located(f"{kind} {i + 1}" + (f" ({name!r})" if name else "")):
+                built.append(read(row))
     return Model(**given)
-
-
-def link_from_table(table: Any) -> Link:
-    """One link."""
-    return Link(**link_fields(table))
 
 
 def link_fields(table: Any) -> dict[str, Any]:
     """Keyword arguments of Link from one link's table."""
-    given = check_keys(_table(table, "the link"), LINK_KEYS, "the link")
+    given = check_keys(table, LINK_KEYS, "the link")
     if "friction" in given:
         given["friction"] = friction_from_table(given["friction"])
     if "drive" in given:
-        rows = check_keys(_table(given["drive"], "drive"), DRIVE_KEYS, "drive")
-        given["drive"] = Drive(**rows)
+        given["drive"] = Drive(**check_keys(given["drive"], DRIVE_KEYS, "drive"))
     if "mimic" in given:
-        rows = check_keys(_table(given["mimic"], "mimic"), MIMIC_KEYS, "mimic")
+        rows = MIMIC_DEFAULTS | check_keys(given["mimic"], MIMIC_KEYS, "mimic")
         if not isinstance(rows.get("joint"), str):
             raise ModelError(
                 f"mimic names joint {shown(rows.get('joint'))}, expected a joint's name"
             )
-        given["mimic"] = (rows["joint"], rows.get("multiplier", 1.0), rows.get("offset", 0.0))
+        given["mimic"] = tuple(rows[key] for key in MIMIC_KEYS)
     return given
 
 
 def friction_from_table(table: Any) -> Friction:
     """Friction, the law's constants taken from beside its coefficients."""
     rows = _table(table, "friction")
-    law = rows.get("law", "coulomb")
-    known = LAWS.get(law, {}) if isinstance(law, str) else {}
-    if not isinstance(law, str) or law in LAWS:
-        rows = check_keys(rows, (*FRICTION_KEYS, *known), "friction")
-    constants = {k: v for k, v in rows.items() if k in known}
-    rest = {k: v for k, v in rows.items() if k in FRICTION_KEYS}
-    return Friction(**rest, constants=constants)
+    law = rows.get("law", Friction.law)
+    known = LAWS.get(law) if isinstance(law, str) else ()
+    if known is None:
+        return Friction(law=law)  # which names the laws that exist
+    return Friction(**check_keys(rows, (*FRICTION_KEYS, *known), "friction"))
 
 
 def payload_from_table(table: Any) -> Payload:
     """A payload; only its mass must be there."""
-    rows = check_keys(_table(table, "payload"), PAYLOAD_KEYS, "payload")
+    rows = check_keys(table, PAYLOAD_KEYS, "payload")
     if "mass" not in rows:
         raise ModelError("payload has no mass, expected payload = { mass = ..., com = [...] }")
     return Payload(**rows)
@@ -291,7 +259,7 @@ def payload_from_table(table: Any) -> Payload:
 
 def finding_from_table(table: Any) -> Finding:
     """A finding that came with the model."""
-    rows = check_keys(_table(table, "the finding"), FINDING_KEYS, "the finding")
+    rows = check_keys(table, FINDING_KEYS, "the finding")
     for key in FINDING_KEYS:
         if not isinstance(rows.get(key), str):
             raise ModelError(f"the finding has {key} {rows.get(key)!r}, expected a text")
@@ -304,49 +272,26 @@ def finding_from_table(table: Any) -> Finding:
 
 def frame_from_table(table: Any) -> NamedFrame:
     """A named frame."""
-    rows = check_keys(_table(table, "the frame"), FRAME_KEYS, "the frame")
+    rows = check_keys(table, FRAME_KEYS, "the frame")
     if not rows.get("name"):
         raise ModelError('the frame has no name, expected name = "..."')
     place = Pose(**{k: rows[k] for k in ("xyz", "rpy") if k in rows})
     return NamedFrame(name=rows["name"], link=rows.get("link"), pose=place)
 
 
-def check_keys(table: Mapping[str, Any], known: Iterable[str], what: str) -> dict[str, Any]:
-    """The table itself, once every key is known and every text is a text."""
-    known = tuple(known)
+def check_keys(given: Any, known: Iterable[str], what: str) -> dict[str, Any]:
+    """The table itself, once it is one, every key is known and every text is a text."""
+    known, table = tuple(known), _table(given, what)
     for key, value in table.items():
-        if key not in known:
-            raise ModelError(f"{what} has unknown key {key!r}", did_you_mean(key, known))
+        one_of(key, known, f"{what} has unknown key {key!r}", ModelError)
         if key in TEXTS and key != "link" and not isinstance(value, str):
             raise ModelError(f"{key} is {shown(value)}, expected text")
         if key == "link" and not isinstance(value, (str, list)):
             raise ModelError(f"link is {shown(value)}, expected [[link]] tables")
-    return dict(table)
-
-
-def _check_schema(schema: Any) -> None:
-    if isinstance(schema, bool) or schema != SCHEMA:
-        raise FileError(
-            f"schema is {shown(schema)}, this version of dynamis reads schema {SCHEMA}",
-            None if isinstance(schema, bool) else "a newer dynamis may read it",
-        )
+    return table
 
 
 def _table(value: Any, what: str) -> dict[str, Any]:
     if not isinstance(value, Mapping):
         raise ModelError(f"{what} is {shown(value)}, expected a table {{ key = value, ... }}")
     return dict(value)
-
-
-def _rows(table: Mapping[str, Any], key: str) -> list[Any]:
-    rows = table.get(key, [])
-    if not isinstance(rows, list) or (key == "link" and not rows):
-        raise FileError(f"{key} is {shown(rows)}, expected [[{key}]] tables")
-    return rows
-
-
-def _numbered(build: Any, row: Any, what: str, index: int) -> Any:
-    """A row built, with its number and name in any complaint about it."""
-    name = row.get("name") if isinstance(row, Mapping) else None
-    with located(f"{what} {index + 1}" + (f" ({name!r})" if name else "")):
-        return build(row)

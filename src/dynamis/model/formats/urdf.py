@@ -2,278 +2,27 @@
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import indent, tostring
 
-from ...errors import DynamisWarning, ModelError
-from ...spatial.frames import Frame, compose, inverse
+from ...arguments import one_of
+from ...errors import DynamisWarning, ModelError, did_you_mean, shown
+from ...spatial.frames import Frame, compose, from_xyz_rpy
 from ...spatial.functions import MATH
-from ...spatial.inertia import linear, plus, transformed, transformed_back
-from ..chain import Chain, chain
-from ..drive import Drive
+from ...spatial.inertia import Inertia, from_com, from_entries, linear, plus, transformed
+from ...spatial.rotations import IDENTITY, normalised, rotation_from_axis_angle
+from ...spatial.vectors import ZERO, scale
 from ..friction import Friction
 from ..link import Link
 from ..model import Model, NamedFrame
-from ..pose import pose
-from ..quantity import resolve
-from .tables import frame_from_table, located, payload_from_table, read_bytes
-from .urdf_elements import Sketch, parsed, sketch
-from .urdf_extension import GROUPS, extend, joint_groups, number_joints, robot_table
-from .urdf_tree import plain_model
-from .urdf_write import SAME, as_written, same_frame, same_inertia, standard_robot
-
-# a plain URDF model and its extension put together again, as far as they still agree
-
-Groups = list[dict[str, dict[str, Any]]]
-BODILESS: dict[str, Any] = dict.fromkeys(GROUPS["body"], None) | {"mass": 0.0}
-IN_FRAMES = ("payload", "base", "base_name", "tool", "tool_name", "tool_link", "frames")
-PLACELESS: dict[str, Any] = {x: getattr(Link(), x) for x in GROUPS["geometry"]}
-
-
-def restored(plain: Model, robot: Sketch, where: str, own_tip: bool, locked: bool) -> Model:
-    """The model as it was written; parts that the standard elements contradict are theirs.
-
-    A tip or locked joints asked for by the caller make their own frames, so the parts of the
-    extension that speak of the others are left aside.
-    """
-    said = robot_table(robot.extension)
-    extensions = {joint.child: joint.extension for joint in robot.joints}
-    groups = [joint_groups(extensions[name]) for name in plain.link_names]
-    if not said and not any(groups):
-        return plain
-    if locked:
-        _check_lockable(plain, said, groups)
-        said.pop("configurations", None)
-    edited: list[str] = []
-    places = None if locked else _placed(plain, said, groups)
-    if places is None:
-        edited += [] if locked else [_what_places(said)]
-        places = replace(plain, values=said.get("values", {}))
-        said = {k: v for k, v in said.items() if k not in IN_FRAMES}
-        groups = [{k: v for k, v in g.items() if k != "body"} for g in groups]
-    model, moved_tool = _with_frames(places, plain, said, own_tip, edited)
-    if own_tip or moved_tool:
-        _give_up_payload(plain, said, groups)
-    model = _with_bodies(model, plain, said, groups, edited)
-    model = _with_rest(model, plain, said, groups, edited)
-    if edited:
-        warnings.warn(
-            f"{where}: the URDF elements were edited since dynamis wrote them and count now, "
-            f"not what <dynamis> says, for: {', '.join(dict.fromkeys(edited))}",
-            DynamisWarning,
-            stacklevel=4,
-        )
-    return model
-
-
-def _give_up_payload(plain: Model, said: dict[str, Any], groups: Groups) -> None:
-    """Without its tool a payload stays in the link that carries it, as the URDF has it."""
-    if said.pop("payload", None) is not None:
-        carrier = said.get("tool_link", plain.link_names[-1])
-        groups[plain.link_names.index(carrier)].pop("body", None)
-
-
-def _check_lockable(plain: Model, said: Mapping[str, Any], groups: Groups) -> None:
-    for link, group in zip(plain.links, groups, strict=True):
-        if link.joint == "prismatic" and group.get("body", {}).get("com_factor") is not None:
-            raise ModelError(
-                f"lock was given, but the centre of mass of {link.name!r} moves with q "
-                "(com_factor), which a URDF with locked joints cannot say",
-                "load it without lock, or give the link a constant com",
-            )
-    if "gear_matrix" in said:
-        raise ModelError(
-            "lock was given, but the robot has a gear_matrix: a locked joint may still be "
-            "turned by a motor it shares",
-            "load it without lock",
-        )
-
-
-def _what_places(said: Mapping[str, Any]) -> str:
-    convention = said.get("convention", "urdf")
-    return "joint placements" + ("" if convention == "urdf" else " (the DH table is dropped)")
-
-
-def _placed(plain: Model, said: dict[str, Any], groups: Groups) -> Model | None:
-    """The plain model with the extension's placements, or None where they are not the same."""
-    convention = said.get("convention", "urdf")
-    if convention != "urdf" and plain.is_tree:
-        return None
-    links = []
-    for link, group in zip(plain.links, groups, strict=True):
-        if convention != "urdf":
-            if "geometry" not in group:
-                return None
-            links.append(replace(link, parent=None, **PLACELESS | group["geometry"]))
-        elif "geometry" in group:
-            links.append(replace(link, **PLACELESS | group["geometry"]))
-        else:
-            links.append(link)
-    base = pose(said.get("base"), "base")
-    values = said.get("values", {})
-    model = replace(plain, convention=convention, links=tuple(links), base=base, values=values)
-    a, b = chain(model), chain(plain)
-    same = all(
-        x.kind == y.kind and x.parent == y.parent and same_frame(x.placement, y.placement)
-        for x, y in zip(a.joints, b.joints, strict=True)
-    )
-    return model if same else None
-
-
-def _with_frames(
-    model: Model, plain: Model, said: dict[str, Any], own_tip: bool, edited: list[str]
-) -> tuple[Model, bool]:
-    """Named frames and tool in the model's own frames; and whether the tool was moved since."""
-    new, old = chain(model), chain(plain)
-    frames = [_carried(frame, model, new, old) for frame in plain.frames]
-    if "frames" in said:
-        given = [frame_from_table(row) for row in said["frames"]]
-        if _same_frames(given, frames, model):
-            frames = given
-        else:
-            edited.append("named frames")
-    held = NamedFrame(name="", link=plain.link_names[plain.tip], pose=plain.tool)
-    tool = _carried(held, model, new, old).pose
-    changes: dict[str, Any] = {"tool": tool}
-    moved = False
-    if "tool" in said and not own_tip:
-        given_tool = pose(said["tool"], "tool")
-        here = said.get("tool_link", model.link_names[-1])
-        moved = here != model.link_names[plain.tip] or not same_frame(
-            given_tool.frame(model.values), tool.frame(model.values)
-        )
-        edited += ["the tool"] if moved else []
-        if not moved:
-            changes = {"tool": given_tool, "tool_link": said.get("tool_link")}
-            changes["tool_name"] = said.get("tool_name", plain.tool_name)
-    return replace(model, frames=tuple(frames), **changes), moved
-
-
-def _carried(frame: NamedFrame, model: Model, new: Chain, old: Chain) -> NamedFrame:
-    """A frame of the plain model seen from the model's own link frame."""
-    if frame.link is None:
-        above, below = Frame(), new.base
-    else:
-        i = model.link_names.index(frame.link)
-        above, below = old.bodies[i].user, new.bodies[i].user
-    if above == below:
-        return frame
-    place = compose(compose(inverse(below), above), frame.pose.frame({}))
-    return replace(frame, pose=pose(place, frame.name))
-
-
-def _same_frames(a: list[NamedFrame], b: list[NamedFrame], model: Model) -> bool:
-    others = {frame.name: frame for frame in b}
-    return {f.name for f in a} == set(others) and all(
-        f.link == others[f.name].link
-        and same_frame(f.pose.frame(model.values), others[f.name].pose.frame(model.values))
-        for f in a
-    )
-
-
-def _with_bodies(
-    model: Model,
-    plain: Model,
-    said: dict[str, Any],
-    groups: Groups,
-    edited: list[str],
-) -> Model:
-    """Bodies as the extension gives them; payload apart from its link again."""
-    old, new = chain(plain), chain(model)
-    payload = payload_from_table(said["payload"]) if "payload" in said else None
-    links = []
-    for i, (link, group) in enumerate(zip(model.links, groups, strict=True)):
-        standard = old.bodies[i].inertia
-        if "body" in group:
-            given = replace(link, **BODILESS | group["body"])
-            total = as_written(transformed(new.bodies[i].user, given.body(model.values, MATH)))
-            if payload is not None and i == model.tip:
-                total = plus(
-                    total, transformed(new.tool, as_written(payload.body(model.values, MATH)))
-                )
-            if same_inertia(total, standard):
-                links.append(given)
-                continue
-            edited.append(f"the inertia of {link.name!r}")
-        payload = None if i == model.tip else payload
-        if model.convention != "urdf":
-            own = linear(transformed_back(new.bodies[i].user, standard))
-            links.append(replace(link, **BODILESS | {"linear": own}))
-        else:
-            links.append(link)
-    return replace(model, links=tuple(links), payload=payload)
-
-
-def _with_rest(
-    model: Model, plain: Model, said: dict[str, Any], groups: Groups, edited: list[str]
-) -> Model:
-    """Limits, mimics, friction and drives; then what URDF never speaks of."""
-    values = model.values
-    links = []
-    for link, group in zip(model.links, groups, strict=True):
-        changes = dict(group.get("drive", {}))
-        for name, fields in (("limits", GROUPS["limits"]), ("mimic", GROUPS["mimic"])):
-            if name in group:
-                given = {x: group[name].get(x) for x in fields}
-                if _same_numbers(replace(link, **given), link, fields, values):
-                    changes |= given
-                else:
-                    edited.append(f"the {name} of {link.joint_name!r}")
-        links.append(replace(link, **changes))
-    names = ("gravity", "rotors", "description", "base_name", "gear_matrix", "configurations",
-             "findings")  # fmt: skip
-    if any(len(q) != plain.n for q in said.get("configurations", {}).values()):
-        edited.append("configurations")
-        said.pop("configurations")
-    rest = {k: said[k] for k in names if k in said}
-    model = replace(model, links=tuple(links), **rest)
-    return _with_friction(model, plain, groups, edited)
-
-
-def _with_friction(model: Model, plain: Model, groups: Groups, edited: list[str]) -> Model:
-    given = [
-        replace(link, friction=group["friction"].get("friction", Friction()))
-        if "friction" in group
-        else link
-        for link, group in zip(model.links, groups, strict=True)
-    ]
-    resistances = chain(replace(model, links=tuple(given))).resistances
-    links = []
-    for link, old, resistance, group in zip(given, plain.links, resistances, groups, strict=True):
-        c_plus, c_minus = old.friction.coulomb
-        pairs = (
-            (resistance.viscous, old.friction.viscous),
-            (0.5 * (resistance.plus - resistance.minus), 0.5 * (c_plus - c_minus)),
-        )
-        if "friction" not in group or all(_close(x, y) for x, y in pairs):
-            links.append(link)
-            continue
-        edited.append(f"the friction of {link.joint_name!r}")
-        friction = replace(
-            link.friction, viscous=old.friction.viscous, coulomb=old.friction.coulomb
-        )
-        drive = link.drive
-        if isinstance(drive, Drive):  # its friction is part of the URDF's numbers
-            drive = replace(drive, viscous=0.0, coulomb=0.0)
-        links.append(replace(link, friction=friction, drive=drive))
-    return replace(model, links=tuple(links))
-
-
-def _same_numbers(a: Link, b: Link, fields: tuple[str, ...], values: Mapping[str, Any]) -> bool:
-    return all(_alike(getattr(a, name), getattr(b, name), values) for name in fields)
-
-
-def _alike(x: Any, y: Any, values: Mapping[str, Any]) -> bool:
-    if isinstance(x, tuple) and isinstance(y, tuple):
-        return len(x) == len(y) and all(_alike(a, b, values) for a, b in zip(x, y, strict=True))
-    x, y = resolve(x, values), resolve(y, values)
-    return _close(x, y) if isinstance(x, float) and isinstance(y, float) else x == y
-
-
-def _close(x: float, y: float) -> bool:
-    return abs(x - y) <= SAME * max(1.0, abs(x), abs(y))
+from ..pose import Pose, pose
+from ..quantity import quantity
+from .tables import check_count, located, read_bytes
+from .urdf_elements import MOVING, NO_LIMIT, Sketch, UrdfJoint, UrdfLink, parsed, sketch
+from .urdf_extension import extend, number_joints, restored
+from .urdf_write import standard_robot
 
 
 def read_urdf(
@@ -290,26 +39,18 @@ def read_urdf(
 
 
 def model_from_urdf(
-    data: bytes,
-    where: str = "URDF",
-    tip: str | None = None,
-    lock: Mapping[str, Any] | None = None,
+    data: bytes, where: str = "URDF", tip: str | None = None, lock: Mapping[str, Any] | None = None
 ) -> Model:
     """The model described by URDF text; `where` starts every error message."""
     with located(where):
         robot = sketch(parsed(data))
         name = Path(where).stem
-        written = plain_model(robot, name, _written_tip(robot), lock)
+        said = None if robot.extension is None else robot.extension.get("tip")
+        written = plain_model(robot, name, said if said in robot.links else None, lock)
         if tip is None or tip == written.tool_name:
             return restored(written, robot, where, own_tip=False, locked=bool(lock))
         plain = plain_model(robot, name, tip, lock)
         return restored(plain, robot, where, own_tip=True, locked=bool(lock))
-
-
-def _written_tip(robot: Sketch) -> str | None:
-    """The tip the file was written with, if it says so and it is still there."""
-    written = None if robot.extension is None else robot.extension.get("tip")
-    return written if written in robot.links else None
 
 
 def urdf_text(model: Model) -> str:
@@ -329,3 +70,246 @@ def urdf_text(model: Model) -> str:
         )
     indent(element)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + tostring(element, encoding="unicode") + "\n"
+
+
+# the model of links and joints: one root, fixed joints merged, a tool chosen
+
+
+@dataclass
+class Place:
+    """Where a URDF link went: the moving link that carries it (None: the base), and where on it."""
+
+    carrier: str | None
+    pose: Pose
+    depth: int  # moving joints from the root
+
+
+def plain_model(
+    robot: Sketch, name: str, tip: str | None = None, lock: Mapping[str, Any] | None = None
+) -> Model:
+    """The model that a URDF's standard elements describe.
+
+    Without `tip` the tool is the first link that the most moving joints lead to, moved on through
+    the fixed links behind it as long as there is exactly one.
+    """
+    check_count(sum(joint.kind in MOVING for joint in robot.joints), "moving joint")
+    robot, held = _tied(robot, _locked(robot, lock or {}))
+    tree = _Tree(robot, held)
+    if not tree.links:
+        raise ModelError(
+            f"has no moving joint: all {len(robot.joints)} are fixed or locked, "
+            "expected a revolute, continuous or prismatic one"
+        )
+    links = tree.in_order()
+    tip = tree.default_tip() if tip is None else tree.known_tip(tip)
+    place = tree.places[tip]
+    return Model(
+        name=robot.name or name,
+        convention="urdf",
+        links=tuple(links),
+        base_name=tree.root,
+        frames=tuple(tree.frames),
+        tool=place.pose,
+        tool_link=None if place.carrier == links[-1].name else place.carrier,
+        tool_name=tip,
+    )
+
+
+def _locked(robot: Sketch, lock: Mapping[str, Any]) -> dict[str, float]:
+    """Joints that are asked to be locked, and at what value."""
+    moving = [joint.name for joint in robot.joints if joint.kind in MOVING]
+    held = {}
+    for name, value in lock.items():
+        one_of(name, moving, f"lock names {name!r}, which is not a joint that moves", ModelError)
+        number = quantity(value, f"lock[{name!r}]")
+        if not isinstance(number, float):
+            raise ModelError(f"lock[{name!r}] is {shown(value)}, expected a number")
+        held[name] = number
+    return held
+
+
+def _tied(robot: Sketch, locked: Mapping[str, float]) -> tuple[Sketch, dict[str, float]]:
+    """Joints that mimic tied to one that moves by itself, or held with the locked one they follow.
+
+    A joint that mimics a joint that mimics: x = k (k' y + c') + c.
+    """
+    joints = {joint.name: joint for joint in robot.joints}
+    held, tied = dict(locked), []
+    for joint in robot.joints:
+        if joint.mimic is None or joint.name in locked:
+            tied.append(joint)
+            continue
+        leader, k, c = joint.mimic
+        path = [joint.name]
+        while leader not in locked and leader in joints and (above := joints[leader].mimic):
+            if leader in path:
+                raise ModelError(
+                    f"joint {path[-1]!r} mimics {leader!r} and so in the end itself: none of them "
+                    "moves by itself"
+                )
+            path.append(leader)
+            leader, k, c = above[0], k * above[1], k * above[2] + c
+        if leader in locked:
+            held[joint.name] = k * locked[leader] + c
+        elif leader not in joints or joints[leader].kind not in MOVING:
+            why = "does not move by itself" if leader in joints else "does not exist"
+            free = [x.name for x in robot.joints if x.kind in MOVING and x.mimic is None]
+            raise ModelError(
+                f"joint {path[-1]!r} mimics {leader!r}, which {why}", did_you_mean(leader, free)
+            )
+        tied.append(replace(joint, mimic=(leader, k, c)))
+    return replace(robot, joints=tuple(tied)), held
+
+
+def _children(robot: Sketch) -> dict[str, list[UrdfJoint]]:
+    """Joints below each link, in the file's order; every link has at most one parent."""
+    children: dict[str, list[UrdfJoint]] = {name: [] for name in robot.links}
+    above: dict[str, UrdfJoint] = {}
+    for joint in robot.joints:
+        for role, link in (("parent", joint.parent), ("child", joint.child)):
+            what = f"joint {joint.name!r} has {role} link {link!r}, which does not exist"
+            one_of(link, children, what, ModelError)
+        if joint.child in above:
+            raise ModelError(
+                f"link {joint.child!r} has two parents, through the joints "
+                f"{above[joint.child].name!r} and {joint.name!r}: expected a tree",
+                "closed loops are not supported: cut the loop at one joint",
+            )
+        above[joint.child] = joint
+        children[joint.parent].append(joint)
+    return children
+
+
+def _root(robot: Sketch, children: Mapping[str, list[UrdfJoint]]) -> str:
+    above = {joint.child: joint for joint in robot.joints}
+    roots = [name for name in robot.links if name not in above]
+    if len(roots) > 1:
+        raise ModelError(f"has {len(roots)} root links {roots}, expected one: join them by joints")
+    reached = set(roots)
+    todo = list(roots)
+    while todo:
+        below = [joint.child for joint in children[todo.pop()]]
+        reached.update(below)
+        todo += below
+    apart = next((name for name in robot.links if name not in reached), None)
+    if apart is not None:
+        loop = []
+        while apart not in {joint.child for joint in loop}:
+            loop.append(above[apart])
+            apart = above[apart].parent
+        start = next(i for i, joint in enumerate(loop) if joint.child == apart)
+        names = [joint.name for joint in reversed(loop[start:])]
+        raise ModelError(f"the joints {names} form a loop, expected a tree with one root")
+    return roots[0]
+
+
+class _Tree:
+    """Moving links, what is fixed to them, and where every URDF link went.
+
+    Depth first in the file's order, parents before children.
+    """
+
+    def __init__(self, robot: Sketch, held: Mapping[str, float]):
+        self.children = _children(robot)
+        self.root = _root(robot, self.children)
+        self.places = {self.root: Place(None, Pose(), 0)}
+        self.links: list[Link] = []
+        self.frames: list[NamedFrame] = []
+        self.merged: dict[str, Inertia] = {}
+        self.order: dict[str, int] = {}
+        todo = list(reversed(self.children[self.root]))
+        while todo:
+            joint = todo.pop()
+            todo += reversed(self.children[joint.child])
+            self._add(joint, robot.links[joint.child], held.get(joint.name))
+
+    def _add(self, joint: UrdfJoint, body: UrdfLink, value: float | None) -> None:
+        above, extension = self.places[joint.parent], joint.extension
+        here = _joined(above.pose, joint, value)
+        if joint.kind in MOVING and value is None:
+            self.links.append(_moving_link(joint, body, above.carrier, here))
+            self.places[joint.child] = Place(joint.child, Pose(), above.depth + 1)
+            index = None if extension is None else extension.get("index")
+            if index is not None and index.isdecimal():
+                self.order[joint.child] = int(index)
+            return
+        self.places[joint.child] = Place(above.carrier, here, above.depth)
+        if extension is None or extension.get("helper") is None:
+            self.frames.append(NamedFrame(name=joint.child, link=above.carrier, pose=here))
+        if above.carrier is not None:
+            own = from_com(body.mass, body.com or ZERO, from_entries(body.inertia))
+            own = transformed(here.frame({}), own)
+            if any(linear(own)):
+                before = self.merged.get(above.carrier, Inertia())
+                self.merged[above.carrier] = plus(before, own)
+
+    def in_order(self) -> list[Link]:
+        """Links, with what is fixed to them as ten linear parameters, in the right order.
+
+        It is that of the extension where it numbers all and parents stay first.
+        """
+        links = []
+        for link in self.links:
+            if link.name in self.merged:
+                total = plus(link.body({}, MATH), self.merged[link.name])
+                body = {"mass": 0.0, "com": None, "inertia": None, "linear": linear(total)}
+                link = replace(link, **body)  # noqa: PLW2901
+            links.append(link)
+        if len(self.order) != len(links):
+            return links
+        again = sorted(links, key=lambda link: self.order[str(link.name)])
+        place = {link.name: i for i, link in enumerate(again)}
+        fits = all(x.parent is None or place[x.parent] < place[x.name] for x in again)
+        return again if fits else links
+
+    def default_tip(self) -> str:
+        """The first link that the most moving joints lead to, or what alone is fixed to it."""
+        tip = max((str(link.name) for link in self.links), key=lambda x: self.places[x].depth)
+        while len(self.children[tip]) == 1:
+            tip = self.children[tip][0].child
+        return tip
+
+    def known_tip(self, tip: str) -> str:
+        """The link that was asked for, if it moves."""
+        one_of(tip, self.places, f"tip {shown(tip)} is not a link", ModelError)
+        moving = [name for name, place in self.places.items() if place.carrier is not None]
+        one_of(tip, moving, f"tip {tip!r} is fixed to the base and never moves", ModelError)
+        return tip
+
+
+def _joined(above: Pose, joint: UrdfJoint, value: float | None) -> Pose:
+    """The joint's frame seen from the carrier; numbers stay the file's own where nothing moves."""
+    if above == Pose() and value is None:
+        return Pose(joint.xyz, joint.rpy)
+    frame = compose(above.frame({}), from_xyz_rpy(joint.xyz, joint.rpy))
+    if value is not None:
+        axis = normalised(joint.axis)
+        motion = Frame(IDENTITY, scale(value, axis))
+        if MOVING[joint.kind] == "revolute":
+            motion = Frame(rotation_from_axis_angle(axis, value))
+        frame = compose(frame, motion)
+    return pose(frame, joint.name)
+
+
+def _moving_link(joint: UrdfJoint, body: UrdfLink, carrier: str | None, here: Pose) -> Link:
+    limit = joint.limit
+    ends = (limit.get("lower", 0.0), limit.get("upper", 0.0))
+    most = ((f"{x}_limit", limit.get(x, NO_LIMIT)) for x in ("velocity", "effort"))
+    bounds: dict[str, Any] = {name: x for name, x in most if x != NO_LIMIT}
+    limited = joint.kind != "continuous" and ("lower" in limit or "upper" in limit)
+    return Link(
+        joint=MOVING[joint.kind],
+        name=joint.child,
+        joint_name=joint.name,
+        parent=carrier,
+        xyz=here.xyz,
+        rpy=here.rpy,
+        axis=joint.axis,
+        mimic=joint.mimic,
+        mass=body.mass,
+        com=body.com,
+        inertia=body.inertia,
+        friction=Friction(viscous=joint.damping, coulomb=joint.friction),
+        limits=ends if limited and ends != (-NO_LIMIT, NO_LIMIT) else None,
+        **bounds,
+    )

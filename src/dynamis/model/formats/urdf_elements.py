@@ -17,9 +17,10 @@ from xml.sax import ContentHandler, SAXParseException
 from defusedxml import DefusedXmlException
 from defusedxml.expatreader import create_parser
 
-from ...errors import DynamisWarning, FileError, ModelError, did_you_mean
-from ...spatial.inertia import symmetric_matrix, symmetric_of
-from ...spatial.rotations import Matrix3, multiply, rotation_from_rpy, transpose
+from ...arguments import one_of
+from ...errors import DynamisWarning, FileError, ModelError
+from ...spatial.inertia import turned_entries
+from ...spatial.rotations import rotation_from_rpy
 from ...spatial.vectors import ZERO, Vector
 from .tables import MOST_ROWS, check_count
 
@@ -28,10 +29,10 @@ REFUSED = ("floating", "planar")
 TYPES = (*MOVING, "fixed")
 NO_LIMIT = 1e9  # what is written where URDF wants a limit and the model has none
 EXTENSION = "dynamis"
+ENTRIES = ("ixx", "iyy", "izz", "ixy", "iyz", "ixz")
 NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
-OPTIONAL = re.compile(
-    r"\$\(optenv\s+\w+\s+([^()$]*)\)"
-)  # ROS: a variable of the shell, or else this
+# ROS: a variable of the shell, or else this
+OPTIONAL = re.compile(r"\$\(optenv\s+\w+\s+([^()$]*)\)")
 XACRO = "this is a xacro file that was not expanded: run `xacro in.xacro > out.urdf` first"
 MOST_ELEMENTS = 200_000  # of XML; a robot of a thousand links has some ten thousand
 
@@ -153,13 +154,11 @@ def _link(element: Element) -> UrdfLink:
     if mass < 0:
         raise ModelError(f"{where} has mass {mass}, expected >= 0")
     tensor = _required(inertial, "inertia", where)
-    keys = ("ixx", "iyy", "izz", "ixy", "iyz", "ixz")
-    Ixx, Iyy, Izz, Ixy, Iyz, Ixz = (numbers(tensor, key, 1, where)[0] for key in keys)
+    inertia = tuple(numbers(tensor, key, 1, where)[0] for key in ENTRIES)
     xyz, rpy = _origin(inertial, where)
-    if not any(rpy):
-        return UrdfLink(name, mass, xyz, (Ixx, Iyy, Izz, Ixy, Iyz, Ixz))
-    tensor_in_link = turned_inertia((Ixx, Iyy, Izz, Ixy, Iyz, Ixz), rotation_from_rpy(rpy))
-    return UrdfLink(name, mass, xyz, tensor_in_link)
+    if any(rpy):
+        inertia = turned_entries(inertia, rotation_from_rpy(rpy))
+    return UrdfLink(name, mass, xyz, inertia)
 
 
 def _joint(element: Element) -> UrdfJoint:
@@ -171,8 +170,7 @@ def _joint(element: Element) -> UrdfJoint:
             f"{where} is {kind}, which is not supported: expected {', '.join(TYPES)}",
             "an arm stands on a fixed base: make the joint fixed",
         )
-    if kind not in TYPES:
-        raise ModelError(f"{where} has type {kind!r}", did_you_mean(str(kind), TYPES))
+    one_of(kind, TYPES, f"{where} has type {kind!r}", ModelError)
     xyz, rpy = _origin(element, where)
     axis: Vector = (1.0, 0.0, 0.0)  # URDF's default
     if kind != "fixed" and (given := element.find("axis")) is not None:
@@ -258,11 +256,3 @@ def numbers(element: Element, key: str, count: int, where: str) -> tuple[float, 
     if not all(math.isfinite(x) for x in values):
         raise ModelError(f"{what}, {expected}")
     return values
-
-
-def turned_inertia(inertia: tuple[Any, ...], R: Matrix3) -> tuple[Any, ...]:
-    """R I R^T, both sides as Ixx Iyy Izz Ixy Iyz Ixz."""
-    Ixx, Iyy, Izz, Ixy, Iyz, Ixz = inertia
-    matrix = symmetric_matrix((Ixx, Ixy, Iyy, Ixz, Iyz, Izz))
-    xx, xy, yy, xz, yz, zz = symmetric_of(multiply(multiply(R, matrix), transpose(R)))
-    return xx, yy, zz, xy, yz, xz

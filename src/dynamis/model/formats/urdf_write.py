@@ -13,14 +13,23 @@ from xml.etree.ElementTree import Element, SubElement
 from ...errors import FileError
 from ...spatial.frames import Frame, compose, inverse, point
 from ...spatial.functions import MATH
-from ...spatial.inertia import Inertia, from_com, from_linear, linear, to_com, transformed
-from ...spatial.vectors import ZERO, Vector, scale
+from ...spatial.inertia import (
+    Inertia,
+    entries,
+    from_com,
+    from_entries,
+    linear,
+    to_com,
+    transformed,
+    turned_entries,
+)
+from ...spatial.vectors import ZERO, Vector
 from ..chain import Chain, chain
 from ..link import Link
 from ..model import Model
 from ..pose import Pose, pose
 from ..quantity import resolve
-from .urdf_elements import EXTENSION, NO_LIMIT, turned_inertia
+from .urdf_elements import ENTRIES, EXTENSION, NO_LIMIT
 
 ROUNDING = 1e-15  # of a sum, next to its largest term
 SAME = 1e-9  # relative: two inertias or placements closer than this are the same
@@ -113,8 +122,7 @@ def _on_link(model: Model, c: Chain, link: str | None, place: Pose) -> Pose:
 
 
 def _numeric(model: Model, place: Pose) -> Pose:
-    xyz, rpy = (tuple(resolve(x, model.values) for x in v) for v in (place.xyz, place.rpy))
-    return Pose(xyz, rpy)  # type: ignore[arg-type]
+    return Pose(resolve(place.xyz, model.values), resolve(place.rpy, model.values))
 
 
 def _connect(joint: Element, ends: tuple[str, str], place: Pose) -> None:
@@ -152,9 +160,7 @@ def _tool(robot: Element, model: Model, c: Chain, names: _Names) -> str:
     body = NOTHING
     if model.payload is not None:
         load = model.payload
-        com = tuple(resolve(x, model.values) for x in load.com)
-        tensor = tuple(resolve(x, model.values) for x in load.inertia)
-        body = _writable_body(resolve(load.mass, model.values), com, tensor)  # type: ignore[arg-type]
+        body = _writable_body(*resolve((load.mass, load.com, load.inertia), model.values))
     name = names.link(model.tool_name)
     place = _on_link(model, c, carrier, model.tool)
     _fixed(robot, names, (carrier, name), place, helper=True, body=body)
@@ -209,8 +215,8 @@ def _link(robot: Element, name: str, body: Body) -> None:
     inertial = SubElement(link, "inertial")
     SubElement(inertial, "origin", xyz=spaced(com), rpy="0 0 0")
     SubElement(inertial, "mass", value=repr(float(m)))
-    keys = ("ixx", "iyy", "izz", "ixy", "iyz", "ixz")
-    SubElement(inertial, "inertia", {k: repr(float(x)) for k, x in zip(keys, tensor, strict=True)})
+    texts = {k: repr(float(x)) for k, x in zip(ENTRIES, tensor, strict=True)}
+    SubElement(inertial, "inertia", texts)
 
 
 def _link_body(model: Model, i: int, c: Chain) -> Body:
@@ -218,22 +224,15 @@ def _link_body(model: Model, i: int, c: Chain) -> Body:
     link, values = model.links[i], model.values
     user = Frame() if model.convention == "urdf" else c.bodies[i].user
     if link.linear is not None:
-        own = transformed(user, from_linear([resolve(x, values) for x in link.linear]))
-        return com_form(own)
-    com = tuple(resolve(x, values) for x in link.com or ZERO)
-    if link.com_factor is not None:
-        com = scale(resolve(link.com_factor, values), link.p(0.0, values, MATH))
-    tensor = tuple(resolve(x, values) for x in link.inertia)
+        return com_form(transformed(user, link.body(values, MATH)))
+    com, tensor = link.centre(values), resolve(link.inertia, values)
     if user != Frame():
-        com, tensor = point(user, com), turned_inertia(tensor, user.R)  # type: ignore[arg-type]
-    return _writable_body(resolve(link.mass, values), com, tensor)  # type: ignore[arg-type]
+        com, tensor = point(user, com), turned_entries(tensor, user.R)
+    return _writable_body(resolve(link.mass, values), com, tensor)
 
 
 def _writable_body(m: float, com: Vector, tensor: tuple[float, ...]) -> Body:
-    if m >= 0:
-        return m, com, tensor
-    Ixx, Iyy, Izz, Ixy, Iyz, Ixz = tensor
-    return com_form(from_com(m, com, (Ixx, Ixy, Iyy, Ixz, Iyz, Izz)))
+    return (m, com, tensor) if m >= 0 else com_form(from_com(m, com, from_entries(tensor)))
 
 
 def com_form(body: Inertia) -> Body:
@@ -241,16 +240,14 @@ def com_form(body: Inertia) -> Body:
     if body.m > 0:
         m, com, I = to_com(body)
         if all(map(math.isfinite, (*com, *I))) and same_inertia(from_com(m, com, I), body):
-            xx, xy, yy, xz, yz, zz = I
-            return m, com, (xx, yy, zz, xy, yz, xz)
-    xx, xy, yy, xz, yz, zz = body.I
-    return 0.0, ZERO, (xx, yy, zz, xy, yz, xz)
+            return m, com, entries(I)
+    return 0.0, ZERO, entries(body.I)
 
 
 def as_written(body: Inertia) -> Inertia:
     """The body an <inertial> element gives back."""
-    m, com, (xx, yy, zz, xy, yz, xz) = com_form(body)
-    return from_com(m, com, (xx, xy, yy, xz, yz, zz))
+    m, com, tensor = com_form(body)
+    return from_com(m, com, from_entries(tensor))
 
 
 def same_inertia(a: Inertia, b: Inertia) -> bool:

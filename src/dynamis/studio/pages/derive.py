@@ -28,7 +28,7 @@ from ...equations.render.formula import mathml
 from ...equations.render.html import fragment, page
 from ...equations.render.layout import signed
 from ...errors import DynamisError, OptionError
-from ...model.formats.toml import toml_text
+from ...model.formats.files import toml_text
 from ...robot import Robot, load
 
 # equations as HTML fragments: MathML that breaks between terms, to fit a narrow column

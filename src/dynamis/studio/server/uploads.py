@@ -90,7 +90,7 @@ def uploaded_robot(filename: str, data: bytes) -> Robot:
 
 
 def _toml(name: str, data: bytes) -> Robot:
-    from ...model.formats.toml import model_from_toml
+    from ...model.formats.files import model_from_toml
 
     try:
         text = data.decode("utf-8-sig")
