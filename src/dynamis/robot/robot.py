@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from ..dynamics.gibbs_appell import GibbsAppell
     from ..dynamics.lagrange_euler import LagrangeEuler
     from ..equations.equations import Equations
-    from ..ik.solutions import Solutions
+    from ..ik.solve import Solutions
     from ..model.check.finding import Finding
     from ..model.dh.table import DhTable
 
