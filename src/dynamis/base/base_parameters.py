@@ -1,20 +1,29 @@
-"""The base parameters of a robot: tau = Y_base(q, qd, qdd) beta,  beta = B phi."""
+"""Base parameters and their significance: tau = Y_base(q, qd, qdd) beta,  beta = B phi."""
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..arguments import number
+from ..arguments import number, whole
 from ..compile.arrays import as_batch
 from ..errors import DynamisWarning, OptionError
 from ..lazy import cached_property
 from ..model.model import Model
 from ..model.parameters import parameter_names
-from .groupings import BODY, JOINT, Form, Groupings, groupings
-from .numeric import TOLERANCE, Rank, random_regressor
+from .groupings import (
+    BODY,
+    JOINT,
+    TOLERANCE,
+    Form,
+    Groupings,
+    Rank,
+    groupings,
+    random_regressor,
+    symbolic_values,
+)
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -56,12 +65,8 @@ WORDS: Mapping[str, Words] = {
 }
 
 
-def labels(model: Model, names: Sequence[str], style: str = "plain") -> list[str]:
-    """Every parameter name in a style: "plain", "khalil" or "latex"."""
-    return [_label(model, name, style) for name in names]
-
-
 def _label(model: Model, name: str, style: str) -> str:
+    """A parameter name in a style: "plain", "khalil" or "latex"."""
     owner, _, parameter = name.rpartition(".")
     form = getattr(WORDS[parameter], style)
     number = _number(model, owner)
@@ -133,26 +138,10 @@ class BaseParameters:
     groupings: Groupings
     matrix: np.ndarray  # (rank, p)
     unidentifiable: tuple[str, ...]  # parameters without effect on any torque
-
-    @property
-    def rank(self) -> int:
-        """Number of base parameters."""
-        return len(self.columns)
-
-    @property
-    def columns(self) -> tuple[int, ...]:
-        """Which columns of the full regressor were kept."""
-        return self.groupings.columns
-
-    @property
-    def evidence(self) -> Rank:
-        """The numeric rank with the singular values on both sides of it."""
-        return self.groupings.evidence
-
-    @property
-    def tolerance(self) -> float:
-        """Size, next to the largest, below which a singular value counts as zero."""
-        return self.evidence.tolerance
+    rank: int  # number of base parameters
+    columns: tuple[int, ...]  # which columns of the full regressor were kept
+    evidence: Rank  # the numeric rank with the singular values on both sides of it
+    tolerance: float  # size, next to the largest, below which a singular value counts as zero
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -191,8 +180,6 @@ class BaseParameters:
 
     def expressions(self) -> list[Any]:
         """The base parameters over the model's own symbols (SymPy), such as `L1*m2 + lc1*m1`."""
-        from .groupings import symbolic_values
-
         return symbolic_values(self.robot.model, self._forms)
 
     def latex(self) -> str:
@@ -211,7 +198,7 @@ class BaseParameters:
     def _terms(self, style: str) -> list[list[tuple[Any, str]]]:
         """Coefficient and label of every term, the leading parameter first, then link by link."""
         model = self.robot.model
-        words = labels(model, parameter_names(model), style)
+        words = [_label(model, name, style) for name in parameter_names(model)]
         rows = []
         for lead, form in zip(self.columns, self._forms, strict=True):
             rest = sorted((j for j in form if j != lead), key=lambda j: _place(j, len(model.links)))
@@ -238,16 +225,19 @@ def base_parameters(
     found = groupings(robot, random_regressor(robot), size, tolerance)
     matrix = np.zeros((len(found.columns), len(names)))
     matrix[:, :size] = found.matrix
-    lost = tuple(names[j] for j in range(size) if not matrix[:, j].any())
-    clear = found.evidence.is_clear and found.evidence.rank == len(found.columns)
+    without_effect = tuple(names[j] for j in range(size) if not matrix[:, j].any())
+    rank, evidence = len(found.columns), found.evidence
+    clear = evidence.is_clear and evidence.rank == rank
     if not clear or found.method == "disputed":
         warnings.warn(
-            f"the base parameters of {robot.model.name!r} are not clear cut ({found.evidence}; "
-            f"{len(found.columns)} chosen): some geometry is special only nearly",
+            f"the base parameters of {robot.model.name!r} are not clear cut ({evidence}; "
+            f"{rank} chosen): some geometry is special only nearly",
             DynamisWarning,
             stacklevel=3,
         )
-    return BaseParameters(robot, found, matrix, lost)
+    return BaseParameters(
+        robot, found, matrix, without_effect, rank, found.columns, evidence, tolerance
+    )
 
 
 def _place(j: int, links: int) -> tuple[int, int]:
@@ -255,3 +245,91 @@ def _place(j: int, links: int) -> tuple[int, int]:
     if j < BODY * links:
         return j // BODY, j
     return (j - BODY * links) // JOINT if j < (BODY + JOINT) * links else links, j
+
+
+# Significance of parameters (Armstrong et al. 1986): a table, and an approximate model.
+#
+# A base parameter's share on a joint is the largest torque it ever causes there, next to the
+# largest torque of that joint, over random states of the workspace. Dropping what is small
+# everywhere gives an APPROXIMATE robot whose error is measured on other states, not assumed.
+
+MOST = 1_000_000  # random states
+FASTEST = 1e9  # rad/s or rad/s^2: beyond, the squares of torques lose their digits
+STILL = 1e-9  # a joint with less torque than this (of the largest) is not judged
+
+
+@dataclass(frozen=True, eq=False)
+class Significance:
+    """Shares of every base parameter, and the robot without the small ones (approximate)."""
+
+    base: BaseParameters
+    percent: float
+    shares: np.ndarray  # (rank,) in percent: the largest over the joints
+    error: float  # percent: worst torque error of the approximate robot on other states
+    approximate: "Robot"
+
+    @property
+    def dropped(self) -> tuple[str, ...]:
+        """Base parameters that contribute less than `percent` to every joint."""
+        pairs = zip(self.base.names, self.shares, strict=True)
+        return tuple(name for name, share in pairs if share < self.percent)
+
+    @cached_property
+    def order(self) -> np.ndarray:
+        """Base parameters by falling share."""
+        return np.argsort(-self.shares)
+
+    def __str__(self) -> str:
+        lines = [
+            f"share of the torque, %  base parameter (dropped below {self.percent:g} %)",
+            *(f"{self.shares[k]:22.4f}  {self.base.names[k]}" for k in self.order),
+            f"APPROXIMATE without {len(self.dropped)} of {self.base.rank}: torques are off by up "
+            f"to {self.error:.2g} % of each joint's largest",
+        ]
+        return "\n".join(lines)
+
+
+def significance(
+    robot: "Robot",
+    percent: float = 1.0,
+    speed: float = 1.0,
+    acceleration: float = 1.0,
+    samples: int = 2000,
+    seed: int = 0,
+) -> Significance:
+    """Shares over q within the limits (a full turn where there are none), |qd| and |qdd| up to the
+    speed and acceleration given.
+    """
+    percent, speed, acceleration = (
+        number(value, name, f"a number from 0 to {FASTEST:g}", lambda x: 0.0 <= x <= FASTEST)
+        for name, value in (("percent", percent), ("speed", speed), ("acceleration", acceleration))
+    )
+    whole(samples, "samples", most=MOST)
+    whole(seed, "seed", 0)
+    base = base_parameters(robot)
+    rng = np.random.default_rng(seed)
+    low, high = robot.limits.T
+
+    def states() -> list[np.ndarray]:
+        q = rng.uniform(np.maximum(low, -np.pi), np.minimum(high, np.pi), size=(samples, robot.n))
+        qd, qdd = rng.uniform(-1, 1, size=(2, samples, robot.n))
+        return [q, speed * qd, acceleration * qdd]
+
+    Y = base.regressor(*states())
+    shares = 100 * _relative(Y * base.values, Y @ base.values)
+    kept = np.where(shares >= percent, base.values, 0.0)
+    full = np.zeros(base.matrix.shape[1])
+    full[list(base.columns)] = kept  # a base parameter alone stands for all that is grouped with it
+    rest = robot.with_parameters(full).model
+    approximate = type(robot)(replace(rest, name=f"{rest.name} (approximate)"))
+    state = states()
+    exact = robot.inverse_dynamics(*state)
+    off = (approximate.inverse_dynamics(*state) - exact)[..., None]
+    return Significance(base, percent, shares, float(100 * _relative(off, exact)[0]), approximate)
+
+
+def _relative(parts: np.ndarray, torque: np.ndarray) -> np.ndarray:
+    """Largest |part| of each column next to each joint's largest torque, the worst joint."""
+    largest = np.abs(torque).max(axis=0)
+    judged = largest > STILL * largest.max()
+    return (np.abs(parts).max(axis=0)[judged] / largest[judged, None]).max(axis=0)

@@ -37,8 +37,7 @@ if TYPE_CHECKING:
     import casadi
     from matplotlib.figure import Figure
 
-    from ..base import BaseParameters
-    from ..base.significance import Significance
+    from ..base.base_parameters import BaseParameters, Significance
     from ..compile.program import Cost, Program
     from ..dynamics.gibbs_appell import GibbsAppell
     from ..dynamics.lagrange_euler import LagrangeEuler
@@ -657,7 +656,7 @@ class Robot:
         """Which base parameters contribute less than `percent` of the torque, and an APPROXIMATE
         robot without them: .shares, .dropped, .approximate, .error (measured, in percent).
         """
-        from ..base.significance import significance
+        from ..base.base_parameters import significance
 
         known = ("speed", "acceleration", "samples", "seed")
         return significance(self, percent, **known_options(options, known))

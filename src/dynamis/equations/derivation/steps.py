@@ -26,11 +26,9 @@ from ..render.formula import plain
 from ..scalars.polynomial import Alphabet, Polynomial, TooLongError
 from ..scalars.scalars import coordinates, symbolic_chain
 from ..scalars.simplify import readable
-from .gibbs_appell import gibbs_steps
-from .lagrange_euler import lagrange_steps
+from .energies import gibbs_steps, lagrange_steps
 from .newton_euler import newton_steps
-from .parts import Draft, Raw
-from .setting import Setting, numeric, symbolic
+from .setting import Draft, Raw, Setting, numeric, symbolic
 
 # how the results of a derivation are written: short, and long sums by velocities
 
@@ -154,7 +152,7 @@ class Derivation:
 
     def latex(self) -> str:
         """The derivation as the body of a LaTeX document."""
-        from ..render.latex import latex
+        from ..render.text import latex
 
         return latex(self)
 

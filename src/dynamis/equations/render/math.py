@@ -60,7 +60,7 @@ class _Latex(LatexPrinter):
         return symbol_latex(expr.name)
 
     def _print_Float(self, expr: sp.Float) -> str:
-        return _decimal_latex(float(expr))
+        return scientific(f"{float(expr):.{EXACT_DIGITS}g}")
 
     def _print_sin(self, expr: Any, exp: Any = None) -> str:
         return self._trig("s", expr, exp)
@@ -169,9 +169,10 @@ def _rounded(value: sp.Rational) -> str:
     return exact if len(digits) <= EXACT_DIGITS else f"{float(value):.{ROUNDED_DIGITS}g}"
 
 
-def _decimal_latex(value: float) -> str:
-    digits, _, power = f"{value:.{EXACT_DIGITS}g}".partition("e")
-    return rf"{digits} \cdot 10^{{{int(power)}}}" if power else digits
+def scientific(digits: str) -> str:
+    """1.5e-07 as LaTeX."""
+    mantissa, _, power = digits.partition("e")
+    return rf"{mantissa} \cdot 10^{{{int(power)}}}" if power else mantissa
 
 
 def number(value: float, largest: float = 0.0) -> str:
