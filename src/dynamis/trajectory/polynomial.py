@@ -172,16 +172,9 @@ def quintic(
 
 
 def septic(
-    q0: Any,
-    q1: Any,
-    duration: float,
-    qd0: Any = 0,
-    qd1: Any = 0,
-    qdd0: Any = 0,
-    qdd1: Any = 0,
-    qddd0: Any = 0,
-    qddd1: Any = 0,
-) -> Hermite:
+    q0: Any, q1: Any, duration: float, qd0: Any = 0, qd1: Any = 0, qdd0: Any = 0, qdd1: Any = 0,
+    qddd0: Any = 0, qddd1: Any = 0,
+) -> Hermite:  # fmt: skip
     """From q0 to q1 with given velocities, accelerations and jerks."""
     return _between(duration, q=(q0, q1), qd=(qd0, qd1), qdd=(qdd0, qdd1), qddd=(qddd0, qddd1))
 

@@ -2,11 +2,10 @@
 
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ... import templates
 from ...files import write
-from ..derivation.steps import Derivation, Item, Step
 from . import math
 from .formula import mathml
 from .text import (
@@ -21,6 +20,9 @@ from .text import (
     title,
     width,
 )
+
+if TYPE_CHECKING:
+    from ..derivation.steps import Item, Step
 
 WIDEST_MATRIX = 300  # characters: up to here it scrolls in its own box
 WIDE, WIDER = 100, 180  # characters from which on it is printed smaller on paper
@@ -37,7 +39,8 @@ def write_page(thing: Any, path: str | Path) -> None:
 
 def page(thing: Any) -> str:
     """The whole page."""
-    thing = thing if isinstance(thing, Derivation) else thing.steps
+    if hasattr(thing.steps, "steps"):  # equations: their steps are a derivation
+        thing = thing.steps
     style = templates.text(__package__, "derivation.css")
     return templates.filled(
         __package__, "derivation.html", TITLE=escape(title(thing)), STYLE=style, BODY=body(thing)
@@ -67,7 +70,7 @@ def body(thing: Any) -> str:
     return "\n".join(parts)
 
 
-def _step(step: Step) -> str:
+def _step(step: "Step") -> str:
     parts = [f"<section><h2><span>{step.number}</span>{escape(step.title)}</h2>"]
     if step.text:
         parts.append(f"<p>{escape(step.text)}</p>")
@@ -100,7 +103,7 @@ def table(cells: Table) -> str:
     return f'<div class="box"><table><thead><tr>{top}</tr></thead>{inside}</table></div>'
 
 
-def _item(item: Item) -> str:
+def _item(item: "Item") -> str:
     if item.expression is None:
         if item.value is None:
             return f'<div class="box">{_math(item.name)}: {escape(item.note)}</div>'
@@ -115,7 +118,7 @@ def _item(item: Item) -> str:
     return f'<div class="{shape}">{_around(inside)}{numbers}</div>'
 
 
-def _long(item: Item) -> str:
+def _long(item: "Item") -> str:
     """Entry by entry; every term is a formula of its own, so that lines can break between them."""
     lines = []
     for name, (first, *rest), number in entries(item, math.latex):

@@ -3,13 +3,15 @@
 import re
 import textwrap
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import sympy as sp
 
-from ..derivation.steps import Item, Step
 from . import math
 from .formula import plain
+
+if TYPE_CHECKING:
+    from ..derivation.steps import Item, Step
 
 WIDEST = 100  # characters of a column or a sum; a wider one is printed entry by entry
 TITLES = {
@@ -26,7 +28,7 @@ Table = tuple[tuple[str, ...], ...]
 class Layout(NamedTuple):
     """What is printed in full, and what a line sums up."""
 
-    shown: list[Item]
+    shown: "list[Item]"
     zeros: list[str]
     twins: list[tuple[str, str]]
 
@@ -36,7 +38,7 @@ def title(derivation: Any) -> str:
     return f"{derivation.model.name}: {TITLES.get(derivation.method, derivation.method)}"
 
 
-def layout(step: Step) -> Layout:
+def layout(step: "Step") -> Layout:
     """Items in full; those that vanish, and those equal to another by symmetry, by name."""
     shown, zeros, twins = [], [], []
     for item in step.items:
@@ -51,7 +53,7 @@ def layout(step: Step) -> Layout:
     return Layout(shown, zeros, twins)
 
 
-def _says_nothing(item: Item) -> bool:
+def _says_nothing(item: "Item") -> bool:
     """m1 = m1; D, H or C whose entries stand above it and would be printed again one by one."""
     if item.name in ("D", "H", "C") and item.expression is not None and is_wide(item.expression):
         return True
@@ -59,7 +61,7 @@ def _says_nothing(item: Item) -> bool:
     return plain_symbol and plain(item.name) == math.text(item.expression)
 
 
-def _zero(item: Item) -> bool:
+def _zero(item: "Item") -> bool:
     if item.expression is not None:
         return item.is_zero
     return item.value is not None and not any(x for row in rows(item.value) for x in row)
@@ -90,7 +92,7 @@ def digits(value: Any) -> list[list[str]]:
     return cells(value, lambda x: math.number(x, largest))
 
 
-def document(derivation: Any, heading: list[str], write: Callable[[Step], list[str]]) -> str:
+def document(derivation: Any, heading: list[str], write: "Callable[[Step], list[str]]") -> str:
     """Heading and steps, line by line."""
     lines = [*heading, *(line for step in derivation.steps for line in ("", *write(step)))]
     return "\n".join(lines) + "\n"
@@ -108,7 +110,7 @@ def width(expression: Any) -> int:
     return sum(max(map(len, column)) + 2 for column in columns)
 
 
-def entries(item: Item, write: Callable[[Any], str]) -> Iterator[tuple[str, list[str], str]]:
+def entries(item: "Item", write: Callable[[Any], str]) -> Iterator[tuple[str, list[str], str]]:
     """A wide item entry by entry: name, terms with the signs between them, number or nothing."""
     expression, value = rows(item.expression), item.value
     numbers = None if value is None else digits(value)
@@ -159,7 +161,7 @@ def text(derivation: Any) -> str:
     return document(derivation, heading, _step)
 
 
-def _step(step: Step) -> list[str]:
+def _step(step: "Step") -> list[str]:
     heading = f"{step.number}. {step.title}"
     lines = [heading, "-" * len(heading)]
     if step.text:
@@ -178,7 +180,7 @@ def _step(step: Step) -> list[str]:
     return lines
 
 
-def _item(item: Item) -> list[str]:
+def _item(item: "Item") -> list[str]:
     name, expression, value = plain(item.name), item.expression, item.value
     numbers = [] if value is None else _matrix(digits(value), value)
     if expression is None:
@@ -245,7 +247,7 @@ def state_formula(state: Any) -> str:
     return r" \quad ".join(f"{a} = ({b})" for a, b in zip(letters, rows_of, strict=True))
 
 
-def _latex_step(step: Step) -> list[str]:
+def _latex_step(step: "Step") -> list[str]:
     lines = [rf"\subsection*{{{step.number}. {step.title.translate(LATEX_SPECIAL)}}}"]
     if step.text:
         lines += [step.text.translate(LATEX_SPECIAL), ""]
@@ -257,7 +259,7 @@ def _latex_step(step: Step) -> list[str]:
     return lines + [rf"\[ {formula} \]" for formula in formulas(step)]
 
 
-def formulas(step: Step) -> list[str]:
+def formulas(step: "Step") -> list[str]:
     """Every formula of a step, in order."""
     plan = layout(step)
     result = [*step.formulas, *(equation(item) for item in plan.shown)]
@@ -267,7 +269,7 @@ def formulas(step: Step) -> list[str]:
     return [formula for formula in result if formula != "0"]
 
 
-def equation(item: Item) -> str:
+def equation(item: "Item") -> str:
     """name = expression = value"""
     name, expression, value = item.name, item.expression, item.value
     scaled = [] if value is None else [list(map(math.scientific, row)) for row in digits(value)]
@@ -280,7 +282,7 @@ def equation(item: Item) -> str:
     return left if value is None else f"{left} = {numbers}"
 
 
-def _latex_long(item: Item) -> str:
+def _latex_long(item: "Item") -> str:
     lines = []
     for name, terms, number in entries(item, math.latex):
         first, *rest = chunks([*terms, *([f"= {number}"] if number else [])], LATEX_WIDTH)
@@ -311,7 +313,7 @@ def markdown(derivation: Any) -> str:
     return document(derivation, heading, _markdown_step)
 
 
-def _markdown_step(step: Step) -> list[str]:
+def _markdown_step(step: "Step") -> list[str]:
     lines = [f"## {step.number}. {step.title.translate(SPECIAL)}", ""]
     if step.text:
         lines += [step.text.translate(SPECIAL), ""]
