@@ -3,9 +3,10 @@
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import sympy as sp
 
 from ..arguments import number, whole
 from ..compile.arrays import as_batch
@@ -33,46 +34,39 @@ if TYPE_CHECKING:
 DIGITS = 12
 
 
-class Words(NamedTuple):
-    """One parameter in a formula, in Khalil's notation, and in LaTeX (# is the index)."""
-
-    plain: str
-    khalil: str
-    latex: str
-
-
-WORDS: Mapping[str, Words] = {
-    "m": Words("m", "M", "m_{#}"),
-    "mcx": Words("mcx", "MX", "mc_{x,#}"),
-    "mcy": Words("mcy", "MY", "mc_{y,#}"),
-    "mcz": Words("mcz", "MZ", "mc_{z,#}"),
-    "Ixx": Words("Ixx", "XX", "I_{xx,#}"),
-    "Ixy": Words("Ixy", "XY", "I_{xy,#}"),
-    "Iyy": Words("Iyy", "YY", "I_{yy,#}"),
-    "Ixz": Words("Ixz", "XZ", "I_{xz,#}"),
-    "Iyz": Words("Iyz", "YZ", "I_{yz,#}"),
-    "Izz": Words("Izz", "ZZ", "I_{zz,#}"),
-    "rotor_inertia": Words("rotor_inertia", "IA", "J_{a,#}"),
-    "viscous": Words("viscous", "FV", "F_{v,#}"),
-    "coulomb+": Words("coulomb_plus", "FS_plus", "F_{c,#}^{+}"),
-    "coulomb-": Words("coulomb_minus", "FS_minus", "F_{c,#}^{-}"),
-    "offset": Words("offset", "OFF", r"\tau_{0,#}"),
-    "motor_viscous": Words("motor_viscous", "FVM", "F_{vm,#}"),
-    "motor_coulomb+": Words("motor_coulomb_plus", "FSM_plus", "F_{cm,#}^{+}"),
-    "motor_coulomb-": Words("motor_coulomb_minus", "FSM_minus", "F_{cm,#}^{-}"),
-    "unbalance_x": Words("unbalance_x", "UX", "u_{x,#}"),
-    "unbalance_y": Words("unbalance_y", "UY", "u_{y,#}"),
+WORDS: Mapping[str, tuple[str, str]] = {  # Khalil's notation, LaTeX (# is the index)
+    "m": ("M", "m_{#}"),
+    "mcx": ("MX", "mc_{x,#}"),
+    "mcy": ("MY", "mc_{y,#}"),
+    "mcz": ("MZ", "mc_{z,#}"),
+    "Ixx": ("XX", "I_{xx,#}"),
+    "Ixy": ("XY", "I_{xy,#}"),
+    "Iyy": ("YY", "I_{yy,#}"),
+    "Ixz": ("XZ", "I_{xz,#}"),
+    "Iyz": ("YZ", "I_{yz,#}"),
+    "Izz": ("ZZ", "I_{zz,#}"),
+    "rotor_inertia": ("IA", "J_{a,#}"),
+    "viscous": ("FV", "F_{v,#}"),
+    "coulomb+": ("FS_plus", "F_{c,#}^{+}"),
+    "coulomb-": ("FS_minus", "F_{c,#}^{-}"),
+    "offset": ("OFF", r"\tau_{0,#}"),
+    "motor_viscous": ("FVM", "F_{vm,#}"),
+    "motor_coulomb+": ("FSM_plus", "F_{cm,#}^{+}"),
+    "motor_coulomb-": ("FSM_minus", "F_{cm,#}^{-}"),
+    "unbalance_x": ("UX", "u_{x,#}"),
+    "unbalance_y": ("UY", "u_{y,#}"),
 }
 
 
 def _label(model: Model, name: str, style: str) -> str:
     """A parameter name in a style: "plain", "khalil" or "latex"."""
     owner, _, parameter = name.rpartition(".")
-    form = getattr(WORDS[parameter], style)
+    khalil, latex = WORDS[parameter]
     number = _number(model, owner)
     if style == "latex":
         word = owner.replace("_", r"\_")
-        return form.replace("#", number or rf"\mathrm{{{word}}}")
+        return latex.replace("#", number or rf"\mathrm{{{word}}}")
+    form = khalil if style == "khalil" else parameter.replace("+", "_plus").replace("-", "_minus")
     return f"{form}{number}" if number else f"{form}[{owner}]"
 
 
@@ -84,11 +78,11 @@ def _number(model: Model, owner: str) -> str:
     return ""
 
 
-def sum_text(terms: Sequence[tuple[Any, str]], product: str = "*", write: Any = None) -> str:
-    """A sum of coefficient times label, as text."""
-    text = ""
+def sum_text(terms: Sequence[tuple[Any, str]], latex: bool = False) -> str:
+    """A sum of coefficient times label, as text or in LaTeX."""
+    text, product = "", r"\, " if latex else "*"
     for coefficient, label in terms:
-        factor = (write or coefficient_text)(coefficient)
+        factor = _coefficient(coefficient, latex)
         minus = factor.startswith("-")
         factor = factor.removeprefix("-")
         sign = (" - " if minus else " + ") if text else ("-" if minus else "")
@@ -96,33 +90,19 @@ def sum_text(terms: Sequence[tuple[Any, str]], product: str = "*", write: Any = 
     return text
 
 
-def coefficient_text(x: Any) -> str:
-    """A coefficient, shortest: 0.4318, L1**2, (L1 + L2)."""
+def _coefficient(x: Any, latex: bool) -> str:
+    """A coefficient, shortest, fractions as decimal numbers: 0.4318, L1**2, (L1 + L2)."""
     if not hasattr(x, "free_symbols"):
-        return f"{float(x):.{DIGITS}g}"
-    import sympy as sp
-
-    text = sp.sstr(_decimal(x), full_prec=False)
-    return f"({text})" if x.is_Add else text
-
-
-def coefficient_latex(x: Any) -> str:
-    """A coefficient in LaTeX."""
-    if not hasattr(x, "free_symbols"):
-        mantissa, _, exponent = f"{float(x):.{DIGITS}g}".partition("e")
-        return rf"{mantissa} \cdot 10^{{{int(exponent)}}}" if exponent else mantissa
-    import sympy as sp
-
-    text = sp.latex(_decimal(x), full_prec=False)
-    return rf"\left({text}\right)" if x.is_Add else text
-
-
-def _decimal(x: Any) -> Any:
-    """Fractions as decimal numbers."""
-    import sympy as sp
-
+        text = f"{float(x):.{DIGITS}g}"
+        mantissa, _, exponent = text.partition("e")
+        return rf"{mantissa} \cdot 10^{{{int(exponent)}}}" if latex and exponent else text
     fractions = [r for r in x.atoms(sp.Rational) if r.q != 1]
-    return x.xreplace({r: sp.Float(f"{float(r):.{DIGITS}g}") for r in fractions})
+    decimal = x.xreplace({r: sp.Float(f"{float(r):.{DIGITS}g}") for r in fractions})
+    if latex:
+        text = sp.latex(decimal, full_prec=False)
+        return rf"\left({text}\right)" if x.is_Add else text
+    text = sp.sstr(decimal, full_prec=False)
+    return f"({text})" if x.is_Add else text
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,7 +164,7 @@ class BaseParameters:
 
     def latex(self) -> str:
         """The groupings as an `aligned` block, beta_k = ..."""
-        sums = [sum_text(terms, r"\, ", coefficient_latex) for terms in self._terms("latex")]
+        sums = [sum_text(terms, latex=True) for terms in self._terms("latex")]
         rows = [rf"\beta_{{{k + 1}}} &= {text}" for k, text in enumerate(sums)]
         return "\\begin{aligned}\n" + " \\\\\n".join(rows) + "\n\\end{aligned}"
 

@@ -180,7 +180,8 @@ def indices(c: Chain, i: int, inertial: bool = False) -> list[int]:
 def weldable(c: Chain, Y: np.ndarray, i: int, inertial: bool, tolerance: float) -> list[Vector]:
     """A basis of N_i in the joint's own frame, from the regressor's samples (count, n, p)."""
     block = Y[:, i, indices(c, i, inertial)]
-    block[:, :BODY] = block[:, :BODY] @ _units(lambda x: _to_user(c, i, x))
+    to_user = np.array([_to_user(c, i, unit) for unit in np.eye(BODY).tolist()]).T
+    block[:, :BODY] = block[:, :BODY] @ to_user
     null = null_space(block, tolerance)
     reduced = eliminate(null.tolist(), steps(null.tolist(), first=False))
     return short(np.array(reduced).reshape(null.shape), tolerance).tolist()
@@ -282,11 +283,6 @@ def _to_parent(c: Chain, i: int, x: Vector) -> Vector:
     joint, body = c.joints[i], c.bodies[i]
     moved = transformed(compose(joint.placement, body.user), from_linear(x))
     return linear(transformed_back(c.bodies[joint.parent].user, moved))
-
-
-def _units(function: Callable[[Vector], Vector]) -> np.ndarray:
-    """The 10x10 matrix of a linear map of inertial parameters."""
-    return np.array([function(unit) for unit in np.eye(BODY).tolist()]).T
 
 
 # the same groupings with the symbols of the geometry kept: L1**2*m2 instead of 0.64*m2

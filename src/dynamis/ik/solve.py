@@ -105,7 +105,9 @@ class _Solver:
         self.missed = np.inf  # least residual of what stalled near a singularity
 
     def run(self, tolerance: float, starts: int, seed: int) -> Solutions:
-        form = self._form()
+        moving, form = int((~self.idle).sum()), None
+        if not self.spare and self.idle[moving:].all():
+            form = closed_form(serial_arm(self.problem.robot), self.problem.target, moving)
         found, why, method = np.empty((0, self.problem.robot.n)), "", "numeric"
         if form is not None:
             found, method = self._polished(form, tolerance), f"closed form: {form.name}"
@@ -118,12 +120,6 @@ class _Solver:
         residual = self.problem.residuals(kept) if len(kept) else np.zeros(0)
         why = why or broken or (self._about(kept) if len(kept) else self._closest(tolerance))
         return Solutions(kept, residual, why, method)
-
-    def _form(self) -> ClosedForm | None:
-        moving = int((~self.idle).sum())
-        if self.spare or not self.idle[moving:].all():
-            return None
-        return closed_form(serial_arm(self.problem.robot), self.problem.target, moving)
 
     def _polished(self, form: ClosedForm, tolerance: float) -> np.ndarray:
         still = self.bounds[:, 0]

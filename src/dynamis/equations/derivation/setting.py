@@ -37,17 +37,16 @@ class Setting:
     x: Sequence[Any]
     xd: Sequence[Any]
     xdd: Sequence[Any]
-    named: Callable[[str, Sequence[Any]], Sequence[Any]]  # long entries replaced by their names
+    named: Callable[[str, Any], Any]  # an entry, or its name if it is long
 
     def vector(self, name: str, v: Vector) -> Vector:
         """A vector to compute on with: itself, or the names name.x, name.y, name.z."""
-        keys = [f"{name}.{axis}" for axis in "xyz"]
-        return tuple(self.named(k, [c])[0] for k, c in zip(keys, v, strict=True))  # type: ignore
+        return tuple(self.named(f"{name}.{x}", c) for x, c in zip("xyz", v, strict=True))  # type: ignore
 
     def matrix(self, name: str, columns: Sequence[Vector]) -> list[Vector]:
         """Columns to compute on with, entries named name.11 and so on."""
         return [
-            tuple(self.named(f"{name}.{r + 1}{c + 1}", [x])[0] for r, x in enumerate(column))
+            tuple(self.named(f"{name}.{r + 1}{c + 1}", x) for r, x in enumerate(column))
             for c, column in enumerate(columns)
         ]  # type: ignore[return-value]
 
@@ -57,7 +56,7 @@ def numeric(model: Model, q: Sequence[float], qd: Sequence[float], qdd: Sequence
     whole = chain(model)
     links = tuple(chain(one_link(model, i)) for i in range(len(model.links)))
     x, xd, xdd = _tree(whole, q, qd, qdd)
-    return Setting(model, MATH, whole, links, x, xd, xdd, lambda name, values: values)
+    return Setting(model, MATH, whole, links, x, xd, xdd, lambda name, value: value)
 
 
 def symbolic(model: Model) -> tuple[Setting, Alphabet]:
@@ -73,10 +72,10 @@ def symbolic(model: Model) -> tuple[Setting, Alphabet]:
     x, xd, xdd = _tree(whole, *state)
     many = len(model.links) >= NAMED_FROM
 
-    def named(name: str, values: Sequence[Any]) -> Sequence[Any]:
-        short = [not many or len(letters.of(v)) <= 1 for v in values]
+    def named(name: str, value: Any) -> Any:
+        short = not many or len(letters.of(value)) <= 1
         own = letters.of(sp.Symbol(name, real=True))
-        return [v if keep else own for v, keep in zip(values, short, strict=True)]
+        return value if short else own
 
     return Setting(model, letters.functions(), whole, tuple(links), x, xd, xdd, named), letters
 
