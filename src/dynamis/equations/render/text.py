@@ -14,14 +14,7 @@ if TYPE_CHECKING:
     from ..derivation.steps import Item, Step
 
 WIDEST = 100  # characters of a column or a sum; a wider one is printed entry by entry
-TITLES = {
-    "lagrange-euler": "Lagrange-Euler",
-    "newton-euler": "Newton-Euler",
-    "gibbs-appell": "Gibbs-Appell",
-}
 LAST_INDEX = re.compile(r"_\{([\d,]+)\}$")
-
-
 Table = tuple[tuple[str, ...], ...]
 
 
@@ -35,7 +28,7 @@ class Layout(NamedTuple):
 
 def title(derivation: Any) -> str:
     """The heading of the whole page."""
-    return f"{derivation.model.name}: {TITLES.get(derivation.method, derivation.method)}"
+    return f"{derivation.model.name}: {derivation.method.title()}"
 
 
 def layout(step: "Step") -> Layout:
