@@ -214,8 +214,9 @@ class Equations:
             )
 
     def _unsimplified(self, name: str, indices: tuple[int, ...]) -> Any:
+        i, j = (*indices, 0)[:2]
         known = name in QUANTITIES
-        found = single(self.chain, name, *(*indices, 0)[:2], UNSIMPLIFIED) if known else None
+        found = single(self.chain, name, i, j, UNSIMPLIFIED) if known else None
         if found is None:
             raise OptionError(
                 f"{_label(name, indices)} of {self.robot_name!r} is too long to write out",

@@ -159,7 +159,7 @@ class Tape:
 
 
 QUANTITIES: Mapping[str, tuple[str, Callable[..., Any]]] = {  # prefix of new names, algorithm
-    "tau": ("t", lambda c, *x, fn, method: equation.inverse_dynamics(c, *x, fn, method=method)),
+    "tau": ("t", lambda c, *x, fn, method: equation.inverse_dynamics(c, *x, fn=fn, method=method)),
     "M": ("tM", lambda c, q, *_, fn, method: equation.mass_matrix(c, q, fn)),
     "C": ("tC", lambda c, q, qd, _, fn, method: coriolis.coriolis_matrix(c, q, qd, fn)),
     "g": ("tg", lambda c, q, *_, fn, method: equation.gravity_torque(c, q, fn)),

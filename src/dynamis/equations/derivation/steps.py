@@ -195,9 +195,10 @@ def _writer(model: Model, letters: Alphabet) -> Written:
     def by_name(drafts: Sequence[Draft]) -> dict[str, Any]:
         found: dict[str, Any] = {}
         for raw in (raw for draft in drafts for raw in draft.items):
-            twin = raw.same in found
-            by_rates = raw.name.startswith(r"\tau")
-            found[raw.name] = found[raw.same] if twin else written(raw.value, by_rates)
+            if raw.same is not None and raw.same in found:
+                found[raw.name] = found[raw.same]
+            else:
+                found[raw.name] = written(raw.value, raw.name.startswith(r"\tau"))
         return found
 
     return by_name

@@ -13,7 +13,7 @@ GREEK_NAMES = (
     "alpha beta gamma delta epsilon eta theta lambda mu nu xi pi rho sigma tau phi psi omega "
     "Gamma Delta Theta Lambda Sigma Phi Psi Omega"
 )
-GREEK = dict(zip(GREEK_NAMES.split(), "αβγδεηθλμνξπρστφψωΓΔΘΛΣΦΨΩ", strict=True))
+GREEK: dict[str, str] = dict(zip(GREEK_NAMES.split(), "αβγδεηθλμνξπρστφψωΓΔΘΛΣΦΨΩ", strict=True))
 OPERATORS = {
     "times": "\u00d7", "cdot": "·", "partial": "∂", "sum": "∑", "ge": "≥", "le": "≤", "ne": "≠",
     "in": "∈", "int": "∫", "ldots": "…", "to": "→", "approx": "≈", "pm": "±", "{": "{", "}": "}",

@@ -131,7 +131,8 @@ def terms(expression: sp.Expr) -> list[sp.Expr]:
         orders = [len(m[1]) for x in term.free_symbols if (m := COORDINATE.match(str(x)))]
         return -max(orders, default=0)
 
-    return sorted(expression.as_ordered_terms(), key=rank)
+    found: Any = expression.as_ordered_terms()
+    return sorted(found, key=rank)
 
 
 def _place(factor: sp.Expr) -> tuple:

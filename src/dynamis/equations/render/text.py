@@ -50,8 +50,9 @@ def _says_nothing(item: "Item") -> bool:
     """m1 = m1; D, H or C whose entries stand above it and would be printed again one by one."""
     if item.name in ("D", "H", "C") and item.expression is not None and is_wide(item.expression):
         return True
-    plain_symbol = item.value is None and isinstance(item.expression, sp.Symbol)
-    return plain_symbol and plain(item.name) == math.text(item.expression)
+    if item.value is not None or not isinstance(item.expression, sp.Symbol):
+        return False
+    return plain(item.name) == math.text(item.expression)
 
 
 def _zero(item: "Item") -> bool:
