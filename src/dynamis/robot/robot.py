@@ -730,7 +730,9 @@ def _chosen(name: str, method: str | None, optimise: str = "speed") -> Kernel:
     kernel = replace(kernel_named(name), optimise=choice(optimise, "optimise", OPTIMISE))
     if method is None:
         return kernel
-    choice(method, f"method of kernel {name!r}", kernel.formulations)
+    if not is_word(method, kernel.formulations):
+        hint = did_you_mean(method, kernel.formulations)
+        raise OptionError(f"kernel {name!r} has no method {shown(method)}", hint)
     return replace(kernel, options={"method": method})
 
 
