@@ -7,7 +7,7 @@ import pytest
 
 import dynamis as dy
 from dynamis.interop.rtb_names import NAMES
-from dynamis.robot.elsewhere import OTHERS, TOOLBOX
+from dynamis.robot.calls import OTHERS, TOOLBOX
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from ..compile import arrays
 from ..errors import OptionError, ShapeError, did_you_mean, shown
 from ..model.check.finding import Finding
 from ..trajectory.arguments import numbers
-from ..trajectory.limits import bounds
+from ..trajectory.trajectory import bounds
 
 if TYPE_CHECKING:
     from ..robot import Robot

@@ -26,7 +26,7 @@ from ... import templates
 from ...equations.render import math
 from ...equations.render.formula import mathml
 from ...equations.render.html import fragment, page
-from ...equations.render.layout import signed
+from ...equations.render.text import signed
 from ...errors import DynamisError, OptionError
 from ...model.formats.files import toml_text
 from ...robot import Robot, load
