@@ -16,8 +16,7 @@ from .identification_tables import Rows, autocorrelation, few, fitted_rows, fric
 from .page import Page, with_plotly
 
 if TYPE_CHECKING:
-    from ..identify.estimate import Estimate
-    from ..identify.validation import Validation
+    from ..identify.estimate import Estimate, Validation
 
 # plotly charts of measured and predicted torque over time
 
@@ -364,7 +363,7 @@ def _processing(page: Page, estimate: "Estimate", rows: list[Rows], moves: Seque
         "A uniform grid, then one zero-phase filter (Butterworth of order "
         f"{estimate.processing[0].order}, forward and backward) for both sides of the equation, "
         f"then every k-th row: {sum(len(r.qd) for r in rows)} rows were fitted. The cut-off "
-        f"{'was given' if estimate.cutoff_given else 'is a multiple of the band of the motion'}.",
+        f"{'was given' if estimate.asked.cutoff else 'is a multiple of the band of the motion'}.",
     )
     page.table(*tables.processing(estimate))
     for log, how in zip(estimate.logs, estimate.processing, strict=True):

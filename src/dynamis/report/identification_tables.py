@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..identify.feasible import links_of
-from ..identify.information import lag_one
 from ..identify.processing import WINDOW, prepare
 from ..logs.log import LONG_GAP, Log
 
 if TYPE_CHECKING:
-    from ..identify.estimate import Estimate
-    from ..identify.validation import Validation
+    from ..identify.estimate import Estimate, Validation
 
 # series: fitted rows, friction, spectra, decimated points
 
@@ -189,11 +187,11 @@ def whiteness(estimate: "Estimate", rows: Sequence[Rows]) -> Table:
     longest = max(rows, key=lambda r: len(r.residual)).residual
     head = ("joint", "standard deviation", "mean", "correlation of neighbours",
             "rows per independent row")  # fmt: skip
-    next_to = lag_one(longest)
     return head, [
-        (name, number(longest[:, i].std()), number(longest[:, i].mean()), f"{next_to[i]:.2f}",
-         f"{estimate.correlation[i]:.1f}")
-        for i, name in enumerate(estimate.unknowns.robot.joint_names)
+        (name, number(r.std()), number(r.mean()), f"{autocorrelation(r)[1]:.2f}", f"{rows:.1f}")
+        for name, r, rows in zip(
+            estimate.unknowns.robot.joint_names, longest.T, estimate.correlation, strict=True
+        )
     ]  # fmt: skip
 
 
