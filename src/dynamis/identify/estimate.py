@@ -341,3 +341,53 @@ def handed_over(estimate: Estimate) -> tuple[Finding, ...]:
         "what it validates"
     )
     return (Finding("warning", HANDED_OVER, what, remedy),)
+
+
+# the rows that were fitted, and the friction they show
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows of one stretch as they were fitted, (N, n): filtered, every k-th."""
+
+    qd: np.ndarray
+    friction: np.ndarray  # torque less rigid torque, and less friction that grows with the load
+    residual: np.ndarray
+    counted: np.ndarray  # False where slower than the dead zone
+    step: float  # s from row to row
+
+
+BESIDES = ("body", "rotor", "load")
+CURVE = ("viscous", "root", "coulomb", "offset")  # friction that velocity alone decides
+
+
+def fitted_rows(estimate: Estimate) -> list[Rows]:
+    """The rows of every stretch of every log."""
+    wanted, x = estimate.unknowns, estimate.values
+    rest = wanted.of_kind(*BESIDES)
+    found = []
+    for log, processing in zip(estimate.logs, estimate.processing, strict=True):
+        for samples in prepare(log, processing)[0]:
+            parts = [
+                (samples.qd[k], tau - Y[..., rest] @ x[rest], tau - Y @ x, weight > 0.0)
+                for Y, tau, weight, k in samples.blocks(wanted)
+            ]
+            step = samples.every * float(np.median(np.diff(samples.t)))
+            qd, friction, residual, counted = map(np.concatenate, zip(*parts, strict=True))
+            found.append(Rows(qd, friction, residual, counted, step))
+    return found
+
+
+def friction_curve(
+    estimate: Estimate, joint: int, fastest: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Velocities, friction torque and its standard deviation, of one joint moving alone."""
+    wanted = estimate.unknowns
+    v = np.unique(np.concatenate([np.linspace(-r, r, 121) for r in (fastest, 0.05 * fastest)]))
+    qd = np.zeros((len(v), wanted.robot.n))
+    qd[:, joint] = v
+    columns = wanted.of_kind(*CURVE)
+    zero = np.zeros_like(qd)
+    Z = wanted.regressor(zero, qd, zero)[:, joint, columns]
+    spread = np.einsum("ka,ab,kb->k", Z, estimate.covariance[np.ix_(columns, columns)], Z)
+    return v, Z @ estimate.values[columns], np.sqrt(np.maximum(spread, 0.0))

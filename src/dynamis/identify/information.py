@@ -45,6 +45,14 @@ def correlation_time(r: np.ndarray) -> np.ndarray:
     return np.array(times)
 
 
+def autocorrelation(residual: np.ndarray, lags: int = 40) -> np.ndarray:
+    """sum r_i r_(i+k) / sum r_i^2 for k = 0, 1, ..; r (N,) less its mean."""
+    r = residual - residual.mean()
+    lags = min(lags, len(r) // 4)
+    size = float(r @ r) or 1.0
+    return np.array([r[: len(r) - k] @ r[k:] / size for k in range(lags + 1)])
+
+
 SQUARED_LIMIT = 1e6  # condition number of the scaled columns above which Gram matrices will not do
 Weigh = Callable[[np.ndarray, np.ndarray], np.ndarray]  # (residual, weight) -> weight
 

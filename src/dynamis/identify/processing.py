@@ -159,6 +159,14 @@ def band(log: Log) -> float:
     return float(max([*bands, f[min(1, len(f) - 1)]]))
 
 
+def spectrum(log: Log) -> tuple[np.ndarray, np.ndarray]:
+    """Frequencies (Hz) and power of the positions, (F, n), largest of each joint 1."""
+    even = max(log.uniform().pieces(), key=len)
+    length = min(len(even), int(WINDOW * even.rate))
+    f, power = welch(even.q, even.rate, nperseg=length, axis=0, detrend="linear")
+    return f[1:], power[1:] / np.maximum(power[1:].max(axis=0), 1e-300)
+
+
 def is_even(log: Log) -> bool:
     """Whether every step is the median one, to a hundredth of it."""
     steps = np.diff(log.t)
