@@ -31,7 +31,7 @@ def test_every_step_is_told_and_holds(told):
     figures, _, talk = told
     assert list(figures) == list(STEPS)
     assert all(step["good"] for step in figures.values())
-    assert all(f"{what} ..." in talk for what in STEPS.values())
+    assert all(f"{what} ..." in talk for what, _ in STEPS.values())
 
 
 def test_its_figures_are_those_of_a_working_arm(told):
@@ -59,7 +59,7 @@ def test_the_page_is_complete_and_loads_nothing(told):
 def test_nobody_beside_us_takes_no_columns(compiled, monkeypatch):
     monkeypatch.setattr(demonstration, "find_spec", lambda name: None)
     monkeypatch.setattr(demonstration, "together", lambda *calls: [1e-6 for _ in calls])
-    made = demonstration.speed(dy.load("planar-rr"))
+    made = demonstration.speed(dy.load("planar-rr"), {})
     ((_, header, rows),) = made.tables
     assert header == ("", "dynamis, us")
     assert all(len(row) == 2 for row in rows)
@@ -76,7 +76,7 @@ def test_an_arm_that_is_not_possible_says_why(package, monkeypatch):
     )  # fmt: skip
     monkeypatch.setattr(demonstration, "find_spec", lambda name: package)
     monkeypatch.setattr(demonstration, "identify", lambda *_, **__: found)
-    made, _ = demonstration.identification(dy.load("planar-rr"), SimpleNamespace())
+    made = demonstration.identification(dy.load("planar-rr"), {"log": SimpleNamespace()})
     assert made.good
     assert ("dynamis[identify]" in made.text) == (package is None)
 

@@ -184,7 +184,7 @@ def _setting(name, harmonics=3, **limits):
     given = {"q": None, "qd": None, "qdd": None, "tau": None, **limits}
     bounds = resolved(robot, True, None, **given)
     space = workspace(robot, None, None, 0.05, bounds.q)
-    return Check(robot, bounds, space, Series(harmonics, 5.0, bounds))
+    return Check(robot, space, Series(harmonics, 5.0, bounds))
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)

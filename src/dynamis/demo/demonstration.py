@@ -37,7 +37,7 @@ KERNELS = (
 SHORT = (2, 3, 4)  # joints whose gravity torque is short
 
 
-def model(robot: Robot) -> Chapter:
+def model(robot: Robot, known: dict[str, Any]) -> Chapter:
     """The DH table, and what a check of the description finds."""
     table = robot.dh()
     made = Chapter(
@@ -56,7 +56,7 @@ def model(robot: Robot) -> Chapter:
     return made
 
 
-def equations(robot: Robot) -> Chapter:
+def equations(robot: Robot, known: dict[str, Any]) -> Chapter:
     """Gravity torques in closed form, and the operations of each kernel."""
     g: Any = robot.equations().g
     made = Chapter(
@@ -75,7 +75,7 @@ def equations(robot: Robot) -> Chapter:
     return made
 
 
-def agreed(robot: Robot) -> Chapter:
+def agreed(robot: Robot, known: dict[str, Any]) -> Chapter:
     """Comparison of independent formulations and other engines."""
     table = agreement(robot)
     verdict = "agrees" if table.ok else "DISAGREES"
@@ -109,7 +109,7 @@ CUTOFF = 10.0  # Hz, of the comparison
 UNCONSTRAINED = "; the feasible estimator enforces it: pip install 'dynamis[identify]'"
 
 
-def excitation(robot: Robot) -> tuple[Chapter, Any]:
+def excitation(robot: Robot, known: dict[str, Any]) -> Chapter:
     """An exciting trajectory."""
     found = excite(
         robot, harmonics=5, period=PERIOD, starts=1, max_iterations=15, progress=False,
@@ -125,16 +125,17 @@ def excitation(robot: Robot) -> tuple[Chapter, Any]:
     made.grid(panels(path.t, {"position": path.q}, robot.joint_names, "rad"))
     made.facts["condition_number"] = found.condition_number
     made.facts["better_than_random"] = found.gain.condition_median
-    return made, found.trajectory
+    known["motion"] = found.trajectory
+    return made
 
 
-def recording(robot: Robot, motion: Any) -> tuple[Chapter, Log, Log]:
+def recording(robot: Robot, known: dict[str, Any]) -> Chapter:
     """Logs of the exciting trajectory, and of another motion for validation."""
     ready = np.asarray(robot.configurations["ready"])
     there = np.array([0.8, -0.4, 0.6, 0.9, -0.8, 1.2])
     other = via([ready, ready + there, ready - there, ready], [0.0, 2.0, 5.0, 7.0])
-    log = _recorded(robot, motion, 2 * PERIOD, "exciting", 0)
-    check = _recorded(robot, other, 7.0, "point to point", 2)
+    known["log"] = log = _recorded(robot, known["motion"], 2 * PERIOD, "exciting", 0)
+    known["check"] = _recorded(robot, other, 7.0, "point to point", 2)
     made = Chapter(
         "Recording",
         f"A simulated arm with static friction tracks the trajectory under joint PIDs; the "
@@ -143,7 +144,7 @@ def recording(robot: Robot, motion: Any) -> tuple[Chapter, Log, Log]:
     )
     made.grid(panels(log.t, {"logged torque": log.tau}, robot.joint_names, "N m"))
     made.facts = {"rows": len(log.t), "rate": 1 / DT, "counts_per_turn": COUNTS}
-    return made, log, check
+    return made
 
 
 def _recorded(robot: Robot, motion: Any, duration: float, name: str, seed: int) -> Log:
@@ -160,11 +161,13 @@ def _recorded(robot: Robot, motion: Any, duration: float, name: str, seed: int) 
     return Log.from_run(run, name)
 
 
-def identification(robot: Robot, log: Log) -> tuple[Chapter, Any]:
+def identification(robot: Robot, known: dict[str, Any]) -> Chapter:
     """Physically consistent parameters from the log."""
     estimator = "feasible" if find_spec("cvxpy") is not None else "weighted"
     how = Processing(velocity="difference")
-    found = identify(robot, log, friction="asymmetric", estimator=estimator, processing=how)
+    found = identify(
+        robot, known["log"], friction="asymmetric", estimator=estimator, processing=how
+    )
     truth, std = found.unknowns.values, found.standard_deviations
     why = "" if estimator == "feasible" else UNCONSTRAINED
     made = Chapter(
@@ -184,12 +187,13 @@ def identification(robot: Robot, log: Log) -> tuple[Chapter, Any]:
         "is_physical": bool(found.is_physical),
         "training_error": float(found.training[0].relative_error_overall),
     }
-    return made, found
+    known["estimate"] = found
+    return made
 
 
-def validation(robot: Robot, estimate: Any, check: Log) -> Chapter:
+def validation(robot: Robot, known: dict[str, Any]) -> Chapter:
     """Errors on a motion that was not used for the fit."""
-    new = estimate.validate(check)
+    new = known["estimate"].validate(known["check"])
     slides = new.filtered(CUTOFF).moving(SLIDING)
     made = Chapter(
         "Validation",
@@ -214,9 +218,9 @@ SAMPLE_TIME, BANDWIDTH = 0.005, 25.0
 TRIGS = ("libm", "own")
 
 
-def controllers(robot: Robot, model: Robot) -> tuple[Chapter, Any]:
+def controllers(robot: Robot, known: dict[str, Any]) -> Chapter:
     """One motion under three laws; their model is the identified one."""
-    ready = np.asarray(robot.configurations["ready"])
+    ready, model = np.asarray(robot.configurations["ready"]), known["estimate"].robot
     there = np.array([0.6, -0.5, 0.7, 0.8, -0.6, 1.0])
     move = via([ready, ready + there, ready - there, ready], [0.0, 1.5, 3.5, 5.0])
     laws = {
@@ -248,10 +252,11 @@ def controllers(robot: Robot, model: Robot) -> tuple[Chapter, Any]:
     made.table("tracking", header, rows)
     made.grid(panels(next(iter(runs.values())).t, errors, robot.joint_names, "mrad"))
     made.chart(moving_figure(resampled(runs["computed torque"], 20.0, 1.0, True, True)), 560)
-    return made, laws["computed torque"]
+    known["law"] = laws["computed torque"]
+    return made
 
 
-def code(robot: Robot, law: Any) -> Chapter:
+def code(robot: Robot, known: dict[str, Any]) -> Chapter:
     """The last controller as C99, and its self-test if there is a compiler."""
     made = Chapter(
         "The controller as C",
@@ -262,7 +267,9 @@ def code(robot: Robot, law: Any) -> Chapter:
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         for trig in TRIGS:
-            files = export_controller(law, robot, Path(folder) / trig, SAMPLE_TIME, trig=trig)
+            files = export_controller(
+                known["law"], robot, Path(folder) / trig, SAMPLE_TIME, trig=trig
+            )
             lines = sum(len(f.read_text().splitlines()) for f in files if f.suffix in (".c", ".h"))
             said = "no C compiler here" if compiler is None else _tested(files[0].parent, compiler)
             made.good &= not said.startswith("FAILED")
@@ -291,7 +298,7 @@ ALONE = ("inverse_dynamics", "forward_dynamics", "inverse_dynamics_derivatives",
 Row = tuple[str, str, str, str]  # what, our time, theirs, ratio
 
 
-def speed(robot: Robot) -> Chapter:
+def speed(robot: Robot, known: dict[str, Any]) -> Chapter:
     """One call and a batch, in microseconds and as ratios within this run."""
     peer = find_spec("pinocchio") is not None
     beside = "ratios are within this run" if peer else "no peer: pip install pin"
@@ -318,43 +325,27 @@ def speed(robot: Robot) -> Chapter:
     return made
 
 
-STEPS = {
-    "model": "model and check",
-    "equations": "equations and operations",
-    "agreement": "agreement of methods",
-    "excitation": "design of an excitation",
-    "recording": "recording",
-    "identification": "identification",
-    "validation": "validation",
-    "controllers": "three controllers",
-    "code": "C code and its self-test",
-    "speed": "speed",
+Step = Callable[[Robot, dict[str, Any]], Chapter]
+STEPS: dict[str, tuple[str, Step]] = {
+    "model": ("model and check", model),
+    "equations": ("equations and operations", equations),
+    "agreement": ("agreement of methods", agreed),
+    "excitation": ("design of an excitation", excitation),
+    "recording": ("recording", recording),
+    "identification": ("identification", identification),
+    "validation": ("validation", validation),
+    "controllers": ("three controllers", controllers),
+    "code": ("C code and its self-test", code),
+    "speed": ("speed", speed),
 }
 
 
 def demonstration(robot: Robot, say: Callable[[str], None]) -> Iterator[tuple[str, Chapter]]:
     """Names and chapters, one by one; `say` gets the name of the next step."""
-    known: dict[str, Any] = {}
-
-    def shared(*found: Any, names: tuple[str, ...]) -> Chapter:
-        known.update(zip(names, found[1:], strict=True))
-        return found[0]
-
-    steps: tuple[Callable[[], Chapter], ...] = (
-        lambda: model(robot),
-        lambda: equations(robot),
-        lambda: agreed(robot),
-        lambda: shared(*excitation(robot), names=("motion",)),
-        lambda: shared(*recording(robot, known["motion"]), names=("log", "check")),
-        lambda: shared(*identification(robot, known["log"]), names=("estimate",)),
-        lambda: validation(robot, known["estimate"], known["check"]),
-        lambda: shared(*controllers(robot, known["estimate"].robot), names=("law",)),
-        lambda: code(robot, known["law"]),
-        lambda: speed(robot),
-    )
-    for (name, what), step in zip(STEPS.items(), steps, strict=True):
+    known: dict[str, Any] = {}  # what a chapter leaves for those after it
+    for name, (what, step) in STEPS.items():
         say(what)
         begun = time.perf_counter()
-        chapter = step()
+        chapter = step(robot, known)
         chapter.seconds = time.perf_counter() - begun
         yield name, chapter

@@ -91,7 +91,7 @@ def excite(
     bounds = resolved(robot, limits, center, q_limits, qd_limits, qdd_limits, torque_limits)
     asked = unknowns(robot, friction_named(friction))
     space = workspace(robot, table, clearance, capsule_radius, bounds.q)
-    check = Check(robot, bounds, space, Series(harmonics, period, bounds))
+    check = Check(robot, space, Series(harmonics, period, bounds))
 
     crowd = _crowd(check, np.random.default_rng(seed))
     state = [x.reshape(-1, robot.n) for x in check.series.states(crowd, _between(check))]
@@ -192,15 +192,9 @@ GRID = 12  # looks at linear limits per harmonic
 KINK = 0.05  # smooth maximum: its error at the kink is half of this
 
 IPOPT = {
-    "print_level": 0,
-    "sb": "yes",
-    "hessian_approximation": "limited-memory",
-    "limited_memory_max_history": 30,
-    "mu_strategy": "adaptive",
-    "tol": 1e-4,
-    "acceptable_tol": 1e-2,
-    "acceptable_obj_change_tol": 1e-4,
-    "acceptable_iter": 5,
+    **{"print_level": 0, "sb": "yes", "mu_strategy": "adaptive", "tol": 1e-4},
+    **{"hessian_approximation": "limited-memory", "limited_memory_max_history": 30},
+    **{"acceptable_tol": 1e-2, "acceptable_obj_change_tol": 1e-4, "acceptable_iter": 5},
 }
 
 
@@ -215,28 +209,20 @@ class Problem:
         iterations: int,
         watch: Callable[[], None] | None = None,
     ):
-        self.check, self.measure = check, measure
-        self.series, self.samples = check.series, samples
+        self.series = check.series
         self.x = ca.MX.sym("x", self.series.rows, self.series.n)
-        self.limits: list[tuple[Any, np.ndarray, np.ndarray]] = []  # expression, from, to
         t = np.linspace(0.0, self.series.period, samples, endpoint=False)
         state = self._states(t)
-        self.objective = self._objective(state)
-        self._linear_limits()
-        self._other_limits(state)
-        self.solver = self._solver(iterations, watch)
-
-    def _solver(self, iterations: int, watch: Callable[[], None] | None) -> Any:
+        self.objective = self._objective(measure, state, samples)
+        self.limits = [*self._linear_limits(), *self._other_limits(check, state, samples)]
         x, g = ca.vec(self.x), ca.vertcat(*(ca.vec(limit) for limit, _, _ in self.limits))
-        options: dict[str, Any] = {
-            "print_time": False,
-            "error_on_fail": False,
-            "ipopt": {**IPOPT, "max_iter": iterations},
-        }
+        options: dict[str, Any] = {"print_time": False, "error_on_fail": False}
+        options["ipopt"] = {**IPOPT, "max_iter": iterations}
         if watch is not None:
             self._watcher = _Watcher(x.numel(), g.numel(), watch)  # CasADi keeps no reference
             options["iteration_callback"] = self._watcher
-        return ca.nlpsol("design", "ipopt", {"x": x, "f": self.objective, "g": g}, options)
+        problem = {"x": x, "f": self.objective, "g": g}
+        self.solver = ca.nlpsol("design", "ipopt", problem, options)
 
     def solve(self, X: np.ndarray) -> tuple[np.ndarray, str]:
         """The best series near X, and IPOPT's word for how it ended."""
@@ -267,14 +253,22 @@ class Problem:
         )
         return [q + ca.repmat(place, 1, len(t)), qd, qdd]
 
-    def _objective(self, state: list[Any]) -> Any:
-        m, K = len(self.measure.unknowns), self.samples
-        Z = _regressor(self.measure, self.series.bounds.qd).map(K)(*state)  # (n, m K)
-        stacked = ca.vertcat(*ca.horzsplit(Z, m))
-        A = ca.mtimes(stacked.T, stacked) / K + self.measure.ridge * ca.MX.eye(m)
-        return -_criterion(self.measure.criterion, m)(A)
+    def _objective(self, measure: Measure, state: list[Any], K: int) -> Any:
+        m = len(measure.unknowns)
 
-    def _linear_limits(self) -> None:
+        def one(*motion: Any, fn: Any) -> Any:  # Z = W Y D of one sample, (n, m)
+            Y = regressor(*motion, fn=fn)
+            full = ca.vertcat(*(ca.horzcat(*(ca.SX(x) for x in row)) for row in Y))
+            picked = ca.mtimes(full, ca.sparsify(ca.DM(measure.unknowns.pick)))
+            left, right = (ca.diag(ca.DM(x)) for x in (measure.rows, measure.columns))
+            return ca.densify(ca.mtimes([left, picked, right]))
+
+        traced = _smooth_function(measure.unknowns.robot.chain, self.series.bounds.qd, one)
+        stacked = ca.vertcat(*ca.horzsplit(traced.map(K)(*state), m))
+        A = ca.mtimes(stacked.T, stacked) / K + measure.ridge * ca.MX.eye(m)
+        return -_criterion(measure.criterion, m)(A)
+
+    def _linear_limits(self) -> Iterator[tuple[Any, np.ndarray, np.ndarray]]:
         """Position, velocity, acceleration: sparse rows, a joint depends on its own numbers."""
         b = self.series.bounds
         looks = GRID * self.series.harmonics
@@ -283,23 +277,29 @@ class Problem:
         for x, middle, half in ((q, b.middle, b.half), (qd, 0.0, b.qd), (qdd, 0.0, b.qdd)):
             if np.isfinite(half).any():
                 low, high = (np.tile(middle + s * INSIDE * half, looks) for s in (-1.0, 1.0))
-                self.limits.append((x, low, high))
+                yield x, low, high
 
-    def _other_limits(self, state: list[Any]) -> None:
-        b, K = self.series.bounds, self.samples
+    def _other_limits(
+        self, check: Check, state: list[Any], K: int
+    ) -> Iterator[tuple[Any, np.ndarray, np.ndarray]]:
+        """Torques of the limited joints as fractions of their limits, margins of the workspace."""
+        b, space, n = self.series.bounds, check.space, self.series.n
         limited = np.flatnonzero(np.isfinite(b.tau))
+
+        def used(*motion: Any, fn: Any) -> Any:
+            tau = equation.inverse_dynamics(*motion, fn=fn)
+            return ca.vertcat(*(ca.SX(tau[i]) / float(b.tau[i]) for i in limited))
+
         if len(limited):
-            torque = _torque(self.check.robot.chain, b.qd, b.tau, limited).map(K)(*state)
             ones = np.full(len(limited) * K, INSIDE)
-            self.limits.append((torque, -ones, ones))
-        space = self.check.space
+            yield _smooth_function(check.robot.chain, b.qd, used).map(K)(*state), -ones, ones
         if space.near:
-            q = ca.SX.sym("q", self.series.n)
-            margins = space.margins(nested(q, (self.series.n,)), SX)
+            q = ca.SX.sym("q", n)
+            margins = space.margins(nested(q, (n,)), SX)
             near = ca.vertcat(*(margins[k] for k in space.near))
             values = ca.Function("margins", [q], [near]).map(K)(state[0])
             least = np.full(len(space.near) * K, 3.0 * SPARE_SPACE)
-            self.limits.append((values, least, np.full(len(least), np.inf)))
+            yield values, least, np.full(len(least), np.inf)
 
 
 @contextmanager
@@ -338,40 +338,16 @@ def smooth(chain: Chain, speed: np.ndarray) -> Chain:
     return replace(chain, resistances=resistances)
 
 
-def _smooth_functions(speed: np.ndarray) -> Any:
-    """SX with a sign and a maximum that have derivatives."""
+def _smooth_function(chain: Chain, speed: np.ndarray, value: Callable[..., Any]) -> ca.Function:
+    """value(chain, q, qd, qdd, fn=) of one sample, where signs and maxima have derivatives."""
+    columns = [ca.SX.sym(name, len(speed)) for name in ("q", "qd", "qdd")]
     v = REVERSAL * float(speed.min())
-    return SX._replace(
+    fn = SX._replace(
         sign=lambda x: ca.tanh(x / v),
         max=lambda a, b: 0.5 * (a + b + ca.sqrt((a - b) * (a - b) + KINK * KINK)),
     )
-
-
-def _symbols(n: int) -> tuple[list[Any], list[Any]]:
-    columns = [ca.SX.sym(name, n) for name in ("q", "qd", "qdd")]
-    return columns, [nested(x, (n,)) for x in columns]
-
-
-def _regressor(measure: Measure, speed: np.ndarray) -> ca.Function:
-    """Z = W Y D of one sample, with smooth friction, (n, m)."""
-    columns, scalars = _symbols(len(speed))
-    robot = measure.unknowns.robot
-    Y = regressor(smooth(robot.chain, speed), *scalars, fn=_smooth_functions(speed))
-    full = ca.vertcat(*(ca.horzcat(*(ca.SX(x) for x in row)) for row in Y))
-    picked = ca.mtimes(full, ca.sparsify(ca.DM(measure.unknowns.pick)))
-    Z = ca.mtimes([ca.diag(ca.DM(measure.rows)), picked, ca.diag(ca.DM(measure.columns))])
-    return ca.Function("regressor", columns, [ca.densify(Z)])
-
-
-def _torque(
-    chain: Chain, speed: np.ndarray, limits: np.ndarray, limited: np.ndarray
-) -> ca.Function:
-    """Torques of the limited joints, as fractions of their limits."""
-    columns, scalars = _symbols(len(limits))
-    fn = _smooth_functions(speed)
-    tau = equation.inverse_dynamics(smooth(chain, speed), *scalars, fn=fn)
-    used = ca.vertcat(*(ca.SX(tau[i]) / float(limits[i]) for i in limited))
-    return ca.Function("torque", columns, [used])
+    scalars = [nested(x, (len(speed),)) for x in columns]
+    return ca.Function("traced", columns, [value(smooth(chain, speed), *scalars, fn=fn)])
 
 
 def _criterion(name: str, m: int) -> ca.Function:
@@ -396,15 +372,6 @@ class _Watcher(ca.Callback):
     def get_n_in(self) -> int:
         return ca.nlpsol_n_out()
 
-    def get_n_out(self) -> int:
-        return 1
-
-    def get_name_in(self, i: int) -> str:
-        return ca.nlpsol_out(i)
-
-    def get_name_out(self, i: int) -> str:
-        return "stop"  # a number that is not zero stops the solver
-
     def get_sparsity_in(self, i: int) -> Any:
         name = ca.nlpsol_out(i)
         sizes = {"f": 1, "x": self.nx, "lam_x": self.nx, "g": self.ng, "lam_g": self.ng}
@@ -412,4 +379,4 @@ class _Watcher(ca.Callback):
 
     def eval(self, arg: Any) -> list[int]:
         self.watch()
-        return [0]
+        return [0]  # another number stops the solver

@@ -5,6 +5,7 @@ and at the period qd = sum_k a_k and qdd = w sum_k h_k b_k; both are zero for a 
 with the columns of N_a and N_b spanning what is orthogonal to (1, 1, ..) and to (1, 2, ..).
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -47,14 +48,12 @@ class Series:
     @cached_property
     def middle(self) -> np.ndarray:
         """q0 where the place is 0."""
-        b = self.bounds
-        return b.middle if b.center is None else b.center
+        return self.bounds.middle if self.bounds.center is None else self.bounds.center
 
     @cached_property
     def size(self) -> np.ndarray:
         """Velocity that u = 1 stands for, per joint."""
-        w = 2.0 * np.pi / self.period
-        return np.minimum(self.bounds.qd, self.bounds.half * w)
+        return np.minimum(self.bounds.qd, self.bounds.half * (2.0 * np.pi / self.period))
 
     @cached_property
     def _bases(self) -> tuple[np.ndarray, np.ndarray]:
@@ -127,7 +126,6 @@ class Check:
     """Limits of one robot's series."""
 
     robot: "Robot"
-    bounds: Bounds
     space: Workspace
     series: Series
 
@@ -137,7 +135,7 @@ class Check:
 
     def uses(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> dict[str, np.ndarray]:
         """Fraction of each limit used, by name, (..., T, n); 1 is at the limit."""
-        b = self.bounds
+        b = self.series.bounds
         used = {
             "position": np.maximum(q - b.middle, b.middle - q) / b.half,
             "velocity": np.abs(qd) / b.qd,
@@ -182,7 +180,7 @@ class Check:
 
     def places(self, rng: np.random.Generator, count: int, tries: int = 20) -> np.ndarray:
         """Positions at rest that keep torque and space limits, at most `count`, (R, n)."""
-        b = self.bounds
+        b = self.series.bounds
         if b.center is not None:
             q = np.repeat(b.center[None], count, axis=0)
             return q if self._rests(q)[0] else q[:0]
@@ -200,19 +198,17 @@ class Check:
         held = np.all([(use < 0.98).all(axis=-1) for use in used.values()], axis=0)
         return held & (self.space.over(q) > 2.0 * SPARE_SPACE).all(axis=-1)
 
-    def findings(self, X: np.ndarray) -> list[Finding]:
+    def findings(self, X: np.ndarray) -> Iterator[Finding]:
         """What one series breaks, joint by joint and margin by margin."""
         t = self.times()
         state = self.series.states(X, t)
-        found = []
         for name, use in self.uses(*state).items():
             for i in np.flatnonzero(use.max(axis=0) > 1.0):
                 k = int(use[:, i].argmax())
                 what = f"{name} is {100.0 * use[k, i]:.4g} % of its limit at t = {t[k]:.4g} s"
                 remedy = "give the motion more time, or wider limits"
-                found.append(Finding("error", f"joint {self.robot.joint_names[i]!r}", what, remedy))
+                yield Finding("error", f"joint {self.robot.joint_names[i]!r}", what, remedy)
         margins = self.space.over(state[0])
         for k in np.flatnonzero(margins.min(axis=0, initial=0.0) < 0.0):
             what = f"{self.space.label(int(k))} overlap by {-margins[:, k].min():.4g} m"
-            found.append(Finding("error", "workspace", what, "give another center"))
-        return found
+            yield Finding("error", "workspace", what, "give another center")

@@ -135,7 +135,7 @@ class Plane:
 class Workspace:
     """Margins of an arm; `above` lists (rod, end), `apart` pairs of rods."""
 
-    chain: Chain
+    robot: "Robot"
     pieces: tuple[Rod, ...]
     radius: float
     plane: Plane | None = None
@@ -144,15 +144,13 @@ class Workspace:
     apart: tuple[tuple[int, int], ...] = ()
     findings: tuple[Finding, ...] = ()
     near: tuple[int, ...] = ()  # margins that can come near zero
-    names: tuple[str, ...] = ()
-    base_name: str = "base"
 
     def __len__(self) -> int:
         return len(self.above) + len(self.apart)
 
     def margins(self, q: Sequence[Any], fn: Functions) -> list[Any]:
         """Metres to spare: of every rod's end above the table, of every pair of capsules."""
-        placed = ends(self.chain, self.pieces, q, fn)
+        placed = ends(self.robot.chain, self.pieces, q, fn)
         result = []
         if self.plane is not None:
             result += [self.plane.height(placed[r][e]) - self.radius for r, e in self.above]
@@ -169,14 +167,11 @@ class Workspace:
 
     def label(self, k: int) -> str:
         """What the k-th margin is about."""
+        names = (*self.robot.model.link_names, self.robot.model.base_name)  # the base is link -1
         if k < len(self.above):
-            return f"{self._link(self.above[k][0])!r} and the table"
-        i, j = self.apart[k - len(self.above)]
-        return f"{self._link(i)!r} and {self._link(j)!r}"
-
-    def _link(self, rod: int) -> str:
-        link = self.pieces[rod].link
-        return self.base_name if link < 0 else self.names[link]
+            return f"{names[self.pieces[self.above[k][0]].link]!r} and the table"
+        i, j = (names[self.pieces[rod].link] for rod in self.apart[k - len(self.above)])
+        return f"{i!r} and {j!r}"
 
 
 def workspace(
@@ -193,20 +188,10 @@ def workspace(
         clearance = number(clearance, "clearance", metres, lambda x: 0.0 <= x < np.inf)
     plane = None if table is None else _plane(table)
     pieces = rods(robot.chain)
-    above = [] if plane is None else [(r, e) for r in range(len(pieces)) for e in (0, 1)]
-    above = [(r, e) for r, e in above if pieces[r].link >= 0]
-    apart = [] if clearance is None else _pairs(robot, pieces)
-    every = Workspace(
-        chain=robot.chain,
-        pieces=pieces,
-        radius=radius,
-        plane=plane,
-        clearance=clearance,
-        above=tuple(above),
-        apart=tuple(apart),
-        names=robot.model.link_names,
-        base_name=robot.model.base_name,
-    )
+    moving = [] if plane is None else [r for r, rod in enumerate(pieces) if rod.link >= 0]
+    above = tuple((r, e) for r in moving for e in (0, 1))
+    apart = () if clearance is None else _pairs(robot, pieces)
+    every = Workspace(robot, pieces, radius, plane, clearance, above, apart)
     if clearance is not None and not apart:
         what = "no two links with a length are other than neighbours: nothing is kept apart"
         every = replace(every, findings=(Finding("note", "clearance", what, "leave it out"),))
@@ -228,7 +213,7 @@ def _possible(every: Workspace, box: np.ndarray) -> Workspace:
     )
 
 
-def _pairs(robot: "Robot", pieces: Sequence[Rod]) -> list[tuple[int, int]]:
+def _pairs(robot: "Robot", pieces: Sequence[Rod]) -> tuple[tuple[int, int], ...]:
     """Rods of links that are not neighbours."""
     parents = robot.model.parents
 
@@ -237,7 +222,7 @@ def _pairs(robot: "Robot", pieces: Sequence[Rod]) -> list[tuple[int, int]]:
 
     ordered = combinations(range(len(pieces)), 2)
     found = [(j, i) for j, i in ordered if not near(pieces[i].link, pieces[j].link)]
-    return sorted(found, key=lambda pair: pair[::-1])
+    return tuple(sorted(found, key=lambda pair: pair[::-1]))
 
 
 def _impossible(space: Workspace, left_out: Sequence[int]) -> Iterator[Finding]:

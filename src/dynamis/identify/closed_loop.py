@@ -168,15 +168,13 @@ class ClosedLoop:
 
     def __post_init__(self) -> None:
         if self.controller is None:
+            hint = "torque alone, played back, lets any arm drift away: use identify for such a log"
             raise OptionError(
-                "controller is None, expected the controller that drove the arm",
-                "torque alone, played back, lets any arm drift away: use identify for such a log",
+                "controller is None, expected the controller that drove the arm", hint
             )
         if self.reference is None:
-            raise OptionError(
-                "reference is None, expected what the controller was asked to follow",
-                "a trajectory, a place, or a function of t",
-            )
+            what = "reference is None, expected what the controller was asked to follow"
+            raise OptionError(what, "a trajectory, a place, or a function of t")
 
     def run(self, unknowns: Unknowns, full: np.ndarray, log: Log) -> list[np.ndarray]:
         """q, qd, tau (..., N, n) of full parameters (..., p) at the log's stamps; NaN: failed."""
@@ -189,9 +187,8 @@ class ClosedLoop:
                 "identify with friction='smooth' or 'asymmetric'",
             )
         if not is_even(log):
-            raise OptionError(
-                f"log {log.name!r} has uneven stamps, expected an even grid", "use log.uniform()"
-            )
+            what = f"log {log.name!r} has uneven stamps, expected an even grid"
+            raise OptionError(what, "use log.uniform()")
         robot, step = unknowns.robot, log.duration / (len(log) - 1)
         sample_time = self.sample_time or getattr(self.controller, "sample_time", None) or step
         dt = self.dt or sample_time / max(1, round(sample_time / 1e-3))
@@ -262,16 +259,15 @@ def output_error(
     """
     whole(iterations, "iterations")
     number(step, "step", "a number between 0 and 1", lambda x: 0.0 < x < 1.0)
+    unknowns, full = estimate.unknowns, np.array(estimate.full)
     loop = ClosedLoop(controller, reference, sample_time, dt, sensors)
-    fit = _Fit(estimate.unknowns, log, loop, estimate.processing[0])
-    kept = _kept(estimate)
-    full = np.array(estimate.full)
+    fit = _Fit(unknowns, log, loop, estimate.processing[0])
     sizes = step * np.abs(estimate.values) + SHARE * estimate.standard_deviations
     sizes = np.where(sizes > 0.0, sizes, LEAST)
     r, J = fit.linearised(full, sizes)
     for _ in range(iterations):
         w = fit.weights(r)
-        wanted = kept(full, *_normal(r, J, w))
+        wanted = fit.stepped(full, *_normal(r, J, w), estimate.is_physical)
         tried = full + np.multiply.outer(0.5 ** np.arange(HALVINGS), wanted - full)
         costs = [float(((w * x) ** 2).sum()) for x in fit.residuals(tried)]
         best = int(np.nanargmin([*costs, np.inf])) if np.isfinite(costs).any() else HALVINGS
@@ -280,7 +276,18 @@ def output_error(
             break
         full = tried[best]
         r, J = fit.linearised(full, sizes)
-    return _refined(estimate, full, *_covariance(r, J, fit.weights(r)))
+    x, (covariance, cond) = unknowns.group @ full, _covariance(r, J, fit.weights(r))
+    pairs = zip(estimate.logs, estimate.processing, strict=True)
+    return replace(
+        estimate,
+        values=x,
+        covariance=covariance,
+        full=full,
+        condition_number=cond,
+        estimator="output-error",
+        training=tuple(validation(unknowns, x, *pair) for pair in pairs),
+        held_out=None,
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -292,25 +299,19 @@ class _Fit:
     loop: ClosedLoop
     how: Processing
 
-    @property
-    def cutoff(self) -> float:
-        return float(self.how.cutoff or 0.1 * self.log.rate)
-
-    @property
-    def every(self) -> int:
-        return max(1, int(self.log.rate / (ROWS * self.cutoff)))
-
     def residuals(self, full: np.ndarray) -> np.ndarray:
         """Measured minus simulated for full parameters (..., p): (..., rows, 2 n)."""
-        measured = np.concatenate([self.log.q, self.log.tau], axis=-1)
+        measured, rate = np.concatenate([self.log.q, self.log.tau], axis=-1), self.log.rate
+        cutoff = float(self.how.cutoff or 0.1 * rate)
+        every = max(1, int(rate / (ROWS * cutoff)))
         members = full.reshape(-1, full.shape[-1])
         few = max(1, int(MEMORY / (STATE * measured.nbytes)))
         parts = []
         for first in range(0, len(members), few):
             q, _, tau = self.loop.run(self.unknowns, members[first : first + few], self.log)
             left = measured - np.concatenate([q, tau], axis=-1)
-            parts += [lowpass(r, self.cutoff, self.log.rate, self.how.order) for r in left]
-        rows = np.stack([r[:: self.every] for r in parts])
+            parts += [lowpass(r, cutoff, rate, self.how.order)[::every] for r in left]
+        rows = np.stack(parts)
         return rows.reshape(*full.shape[:-1], *rows.shape[1:])
 
     def linearised(self, full: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -328,6 +329,22 @@ class _Fit:
         size = np.abs(np.concatenate([self.log.q, self.log.tau], axis=1)).max(axis=0)
         return 1.0 / np.maximum(np.sqrt((r * r).mean(axis=0)), FLOOR * size + 1e-300)
 
+    def stepped(
+        self, full: np.ndarray, R: np.ndarray, change: np.ndarray, left: float, within: bool
+    ) -> np.ndarray:
+        """Full parameters after a Gauss-Newton step: among physical ones if it began there."""
+        unknowns, size = self.unknowns, len(change)
+        free = full + np.linalg.pinv(unknowns.group) @ change
+        signed = (unknowns.group @ free)[unknowns.of_kind("viscous", "coulomb", "rotor")]
+        links = physical(links_of(free, len(unknowns.robot.model.links)))
+        if not within or (links.all() and (signed >= 0.0).all()):
+            return free
+        factor = np.zeros((1, size + 1, size + 1))
+        factor[0, :size, :size], factor[0, :size, -1] = R, R @ (unknowns.group @ full + change)
+        factor[0, -1, -1] = left
+        info = Information(factor, np.array([max(1, round(left * left))]))
+        return feasible(info, np.ones(1), unknowns, reference=full)[1]
+
 
 def _normal(r: np.ndarray, J: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
     """R (m, m), the change that R sends to the residual's shadow, and what is left of it."""
@@ -336,33 +353,6 @@ def _normal(r: np.ndarray, J: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np
     R, b = F[:-1, :-1], F[:-1, -1]
     change = lstsq(R, b, NEGLIGIBLE)
     return R, change, float(np.linalg.norm(F[:, -1] - F[:, :-1] @ change))
-
-
-def _kept(estimate: Estimate) -> Callable[..., np.ndarray]:
-    """How a Gauss-Newton step becomes full parameters: among physical ones if it began there."""
-    unknowns = estimate.unknowns
-    lift = np.linalg.pinv(unknowns.group)
-    if not estimate.is_physical:
-        return lambda full, R, change, left: full + lift @ change
-
-    def projected(full: np.ndarray, R: np.ndarray, change: np.ndarray, left: float) -> np.ndarray:
-        free = full + lift @ change
-        if _is_physical(unknowns, free):
-            return free
-        size = len(change)
-        factor = np.zeros((1, size + 1, size + 1))
-        factor[0, :size, :size], factor[0, :size, -1] = R, R @ (unknowns.group @ full + change)
-        factor[0, -1, -1] = left
-        info = Information(factor, np.array([max(1, round(left * left))]))
-        return feasible(info, np.ones(1), unknowns, reference=full)[1]
-
-    return projected
-
-
-def _is_physical(unknowns: Unknowns, full: np.ndarray) -> bool:
-    links = links_of(full, len(unknowns.robot.model.links))
-    signed = unknowns.of_kind("viscous", "coulomb", "rotor")
-    return bool(physical(links).all() and ((unknowns.group @ full)[signed] >= 0.0).all())
 
 
 def _covariance(r: np.ndarray, J: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, float]:
@@ -381,18 +371,3 @@ def _covariance(r: np.ndarray, J: np.ndarray, w: np.ndarray) -> tuple[np.ndarray
         near = scores[k:].T @ scores[:-k]
         B += (1.0 - k / (lags + 1.0)) * (near + near.T)
     return P @ B @ P * rows / max(1.0, rows - len(J)), condition(R)
-
-
-def _refined(estimate: Estimate, full: np.ndarray, covariance: np.ndarray, cond: float) -> Estimate:
-    x = estimate.unknowns.group @ full
-    pairs = zip(estimate.logs, estimate.processing, strict=True)
-    return replace(
-        estimate,
-        values=x,
-        covariance=covariance,
-        full=full,
-        condition_number=cond,
-        estimator="output-error",
-        training=tuple(validation(estimate.unknowns, x, *pair) for pair in pairs),
-        held_out=None,
-    )

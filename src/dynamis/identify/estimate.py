@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -60,14 +60,16 @@ class Validation:
     @property
     def relative_error(self) -> np.ndarray:
         """Per joint, (n,)."""
-        wrong, whole = self._kept(self.residual), self._kept(self.measured)
-        return _ratio(np.linalg.norm(wrong, axis=0), np.linalg.norm(whole, axis=0))
+        return self._relative(axis=0)
 
     @property
     def relative_error_overall(self) -> float:
         """All joints together."""
-        wrong, whole = self._kept(self.residual), self._kept(self.measured)
-        return float(_ratio(np.linalg.norm(wrong), np.linalg.norm(whole)))
+        return float(self._relative())
+
+    def _relative(self, axis: int | None = None) -> np.ndarray:
+        parts = (self._kept(x) for x in (self.residual, self.measured))
+        return _ratio(*(np.linalg.norm(x, axis=axis) for x in parts))
 
     @property
     def nrms(self) -> np.ndarray:
@@ -346,8 +348,7 @@ def handed_over(estimate: Estimate) -> tuple[Finding, ...]:
 # the rows that were fitted, and the friction they show
 
 
-@dataclass(frozen=True, eq=False)
-class Rows:
+class Rows(NamedTuple):
     """Rows of one stretch as they were fitted, (N, n): filtered, every k-th."""
 
     qd: np.ndarray

@@ -11,7 +11,6 @@ from scipy.ndimage import binary_dilation
 from ..arguments import checked, choice, is_word, number
 from ..errors import OptionError
 from ..logs.log import Log
-from ..model.check.finding import Finding
 from .diagnose import (
     POOR,
     STILL,
@@ -25,7 +24,7 @@ from .diagnose import (
 )
 from .estimate import Estimate, Validation, handed_over, validation
 from .estimators import Found, Task, estimator_named, with_loads
-from .frictions import CHOSEN_AMONG, FRICTIONS, SLOW, SPEEDS, FrictionModel, friction_named
+from .frictions import CHOSEN_AMONG, FRICTIONS, SLOW, TRIED, FrictionModel, friction_named
 from .information import (
     Information,
     completed,
@@ -116,7 +115,7 @@ class Plan:
         """
         how = self.how
         if how.dead_zone is None:
-            how = replace(how, dead_zone=SLOW * min(SPEEDS))  # the same for all
+            how = replace(how, dead_zone=SLOW * min(TRIED["velocity"]))  # the same for all
         motions = [samples for log in logs for samples in prepare(log, how)[0]]
         scores = []
         for name in CHOSEN_AMONG:
@@ -203,9 +202,14 @@ def identify(
     fit = plan.fit(logs)
     wanted, x, full = fit.unknowns, fit.x, fit.found.full
     condition_number = fit.found.solution.condition
-    findings = [*findings, *saturation(robot, logs), *_findings(fit, robot, estimator)]
+    info = fit.found.info
+    findings += [*saturation(robot, logs), *not_exciting(wanted, info, x, fit.known)]
+    if estimator == "feasible":
+        findings += far_from_consistent(info, weighted(info).x, x)
+    findings += torque_size(robot, fit.motions)
+    findings += column_order(wanted, fit.motions, robot.joint_names)
     if not force:
-        refuse(findings, condition_number, fit.found.info.misfit(x))
+        refuse(findings, condition_number, info.misfit(x))
     pairs = zip(logs, fit.processing, strict=True)
     estimate = Estimate(
         unknowns=wanted,
@@ -225,15 +229,6 @@ def identify(
     )
     estimate = replace(estimate, findings=(*handed_over(estimate), *findings))
     return replace(estimate, held_out=last_third(plan, logs)) if held_out else estimate
-
-
-def _findings(fit: Fit, robot: "Robot", estimator: str) -> list[Finding]:
-    info = fit.found.info
-    found = [*not_exciting(fit.unknowns, info, fit.x, fit.known)]
-    if estimator == "feasible":
-        found += far_from_consistent(info, weighted(info).x, fit.x)
-    found += torque_size(robot, fit.motions)
-    return [*found, *column_order(fit.unknowns, fit.motions, robot.joint_names)]
 
 
 def last_third(plan: Plan, logs: Sequence[Log]) -> Validation:
@@ -283,14 +278,28 @@ def slow_estimate(
     """
     if not logs:
         raise OptionError("method 'two-step' needs slow=, logs of slow motions", NEEDED)
-    motions = [_slow(s) for log in logs for s in prepare(log, processing, quasi_static=True)[0]]
-    _refuse_fast(logs, motions)
+    prepared = [s for log in logs for s in prepare(log, processing, quasi_static=True)[0]]
+    slow = [_slow_rows(s) for s in prepared]
+    rows, count = sum(map(len, slow)), sum(int(x.sum()) for x in slow)
+    if count < LEAST * rows:
+        worst = max(float(np.abs(s.qdd).max()) for s in prepared)
+        raise OptionError(
+            f"slow ({', '.join(log.name or 'log' for log in logs)}) is not slow: only {count} of "
+            f"{rows} rows accelerate by less than {GENTLE:g} rad/s^2, the most is {worst:.3g}",
+            NEEDED,
+        )
+    motions = [  # without the rows that accelerate, and the joints that only stick
+        replace(s, weight=s.weight * np.outer(x, np.ptp(s.q, axis=0) > RESTING))
+        for s, x in zip(prepared, slow, strict=True)
+    ]
     sought = gravity_unknowns(unknowns) | np.isin(unknowns.kinds, FRICTION)
     others = np.where(sought, np.nan, unknowns.values)
     wanted, loaded = with_loads(unknowns, motions, others)
     fixed = others if loaded is None else loaded
     info = information(motions, wanted, known=fixed)
-    _refuse_silent(wanted, info)
+    silent = [unknowns.robot.joint_names[j] for j in np.flatnonzero(info.rows == 0)]
+    if silent and len(unknowns.of_kind(*FRICTION)):  # their friction would stay unknown
+        raise OptionError(f"slow: joints {', '.join(silent)} move in none of the logs", NEEDED)
     found = weighted(info)
     x = completed(found.x, fixed)
     told = sought & ~(np.isnan(fixed) & ~told_apart(info, found.weights, POOR))
@@ -325,36 +334,8 @@ def gravity_unknowns(unknowns: Unknowns) -> np.ndarray:
     return np.logical_and(size > 1e-9, np.isin(unknowns.kinds, RIGID))
 
 
-def _slow(samples: Samples) -> Samples:
-    """Without the rows that accelerate, and the joints that only stick."""
-    moves = np.ptp(samples.q, axis=0) > RESTING
-    return replace(samples, weight=samples.weight * np.outer(_slow_rows(samples), moves))
-
-
 def _slow_rows(samples: Samples) -> np.ndarray:
     """Rows that hardly accelerate, nor their neighbours that the filter mixes in, (N,) bool."""
     fast = (np.abs(samples.qdd) > GENTLE).any(axis=1)
     reach = samples.settle // 3
     return np.logical_not(binary_dilation(fast, iterations=reach) if reach else fast)
-
-
-def _refuse_fast(logs: Sequence[Log], motions: Sequence[Samples]) -> None:
-    rows = sum(len(s) for s in motions)
-    slow = sum(int(_slow_rows(s).sum()) for s in motions)
-    if slow >= LEAST * rows:
-        return
-    worst = max(float(np.abs(s.qdd).max()) for s in motions)
-    names = ", ".join(log.name or "log" for log in logs)
-    raise OptionError(
-        f"slow ({names}) is not slow: only {slow} of {rows} rows accelerate by less than "
-        f"{GENTLE:g} rad/s^2, the most is {worst:.3g}",
-        NEEDED,
-    )
-
-
-def _refuse_silent(unknowns: Unknowns, info: Information) -> None:
-    """A joint that no slow motion moves would keep its friction unknown."""
-    joints = zip(unknowns.robot.joint_names, info.rows, strict=True)
-    silent = [name for name, rows in joints if rows == 0]
-    if silent and len(unknowns.of_kind(*FRICTION)):
-        raise OptionError(f"slow: joints {', '.join(silent)} move in none of the logs", NEEDED)

@@ -52,21 +52,18 @@ class Log:
                 f"t does not rise at sample {k + 1}: {t[k]:.9g} s, then {t[k + 1]:.9g} s",
                 "read_log drops repeated stamps and sorts a few that are late",
             )
-        object.__setattr__(self, "t", t)
         q = _numbers(self.q, "q", 2)
         if len(q) != len(t) or q.shape[1] == 0:
             raise ShapeError(f"q has shape {q.shape}, expected ({len(t)}, n) as t has {len(t)}")
-        object.__setattr__(self, "q", q)
+        given: dict[str, Any] = {"t": t, "q": q, "name": text(self.name, "name")}
         for name in ("tau", "qd", "qdd"):
-            given = getattr(self, name)
-            if given is None and name != "tau":
-                continue
-            array = _numbers(given, name, 2)
-            if array.shape != q.shape:
-                raise ShapeError(f"{name} has shape {array.shape}, expected {q.shape} as q has")
-            object.__setattr__(self, name, array)
-        object.__setattr__(self, "name", text(self.name, "name"))
-        object.__setattr__(self, "findings", _all_findings(self.findings))
+            if getattr(self, name) is not None or name == "tau":
+                given[name] = array = _numbers(getattr(self, name), name, 2)
+                if array.shape != q.shape:
+                    raise ShapeError(f"{name} has shape {array.shape}, expected {q.shape} as q has")
+        given["findings"] = _all_findings(self.findings)
+        for name, value in given.items():
+            object.__setattr__(self, name, value)
 
     @classmethod
     def from_run(cls, run: "Run", name: str | None = None) -> "Log":
@@ -119,9 +116,8 @@ class Log:
         number(fraction, "fraction", "between 0 and 1", lambda x: 0.0 < x < 1.0)
         k = round(fraction * len(self))
         if min(k, len(self) - k) < 2:
-            raise OptionError(
-                f"fraction {fraction} of {len(self)} samples leaves a part with less than 2"
-            )
+            part = f"fraction {fraction} of {len(self)} samples leaves a part"
+            raise OptionError(f"{part} with less than 2")
         return self._taken(slice(None, k)), self._taken(slice(k, None))
 
     @checked

@@ -132,15 +132,13 @@ def _chosen(states: list[State], wanted: Sequence[str] | None, where: str) -> li
         return states
     if wanted is None:
         listed = "; ".join(f"{', '.join(sorted(g))} ({k} times)" for g, k in groups.items())
-        raise OptionError(
-            f"{where}: messages carry different joints: {listed[:400]}", "give joints= or robot="
-        )
+        what = f"{where}: messages carry different joints: {listed[:400]}"
+        raise OptionError(what, "give joints= or robot=")
     found = [x for x in states if {*wanted} <= {*x.names}]
     if not found:
         known = sorted({name for x in states for name in x.names})
-        raise OptionError(
-            f"{where}: no message carries all of {', '.join(wanted)}", f"known: {', '.join(known)}"
-        )
+        what = f"{where}: no message carries all of {', '.join(wanted)}"
+        raise OptionError(what, f"known: {', '.join(known)}")
     shared = [name for name in found[0].names if all(name in x.names for x in found)]
     return [_reordered(x, shared) for x in found]
 
@@ -160,9 +158,8 @@ def _table(states: list[State], where: str) -> Table:
     stamps = given if len(given) == len(states) else [x.logged for x in states]
     late = next((x for x in stamps if x >= 2**63), None)
     if late is not None:
-        raise FileError(
-            f"{where}: a message is stamped {late} ns, expected a time before the year 2262"
-        )
+        expected = "a time before the year 2262"
+        raise FileError(f"{where}: a message is stamped {late} ns, expected {expected}")
     arrays["t"] = np.array(stamps, dtype="datetime64[ns]")
     what = "messages without header stamp: the times are those of the recorder"
     remedy = "stamp where it is measured, if the delay of the transport varies"

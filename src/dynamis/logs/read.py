@@ -80,8 +80,8 @@ def read_log(
         inside = within(clock.t, window)
         clock = Stamps(clock.t[inside], clock.rows[inside], clock.findings)
     scaled = {x: _scaled(x, b, units)[clock.rows] for x, b in blocks.items()}
-    _refuse_reordered(scaled, gear_matrix, joints, robot)
-    arrays = _joint_side(scaled, drive_gains, gear_matrix, robot, table.where)
+    given = gear_matrix, robot, wanted_joints(joints, robot)
+    arrays = _joint_side(scaled, drive_gains, *given, table.where)
     if offset is not None:
         arrays["q"] = arrays["q"] + _per_joint(offset, "offset", arrays["q"].shape[1])
     arrays, kept, dropped = _finite(arrays, clock.rows + first, table.where)
@@ -160,28 +160,16 @@ def _scaled(quantity: str, block: Block, units: Mapping[str, Any]) -> np.ndarray
     if block.values.dtype.kind not in "fiu":
         raise ShapeError(f"{quantity} holds {block.values.dtype}, expected numbers")
     values = block.values.astype(np.float64)
-    if quantity not in units:
-        return values
-    return values * _factor(quantity, units[quantity], values.shape[1])
-
-
-def _refuse_reordered(
-    given: Mapping[str, Any], gears: Any, joints: Any, robot: "Robot | None"
-) -> None:
-    """The robot's gear matrix is in the robot's own order of joints."""
-    if robot is None or gears is not None or not any(x.startswith("motor_") for x in given):
-        return
-    named = wanted_joints(joints, robot)
-    if named is not None and named != tuple(robot.joint_names):
-        raise OptionError(
-            f"joints are {', '.join(named)}, the gear matrix of {robot.name!r} is for "
-            f"{', '.join(robot.joint_names)}",
-            "leave joints out, or give gear_matrix= in the order of joints",
-        )
+    return values * _factor(quantity, units.get(quantity, 1.0), values.shape[1])
 
 
 def _joint_side(
-    given: Mapping[str, np.ndarray], gains: Any, gears: Any, robot: "Robot | None", where: str
+    given: Mapping[str, np.ndarray],
+    gains: Any,
+    gears: Any,
+    robot: "Robot | None",
+    joints: Sequence[str] | None,
+    where: str,
 ) -> dict[str, np.ndarray]:
     """q, qd, qdd and tau of the joints."""
     motors = [x for x in given if x.startswith("motor_")]
@@ -191,9 +179,8 @@ def _joint_side(
             "columns=dict(motor_q=..., motor_tau=...) says which columns are the motors'",
         )
     if gains is not None and "current" not in given:
-        raise OptionError(
-            "drive_gains was given, but no current", "columns=dict(current=...) says which it is"
-        )
+        hint = "columns=dict(current=...) says which it is"
+        raise OptionError("drive_gains was given, but no current", hint)
     done = {x: values for x, values in given.items() if x in ("q", "qd", "qdd", "tau")}
     if "current" in given:
         current = given["current"]
@@ -206,7 +193,9 @@ def _joint_side(
             )
         done["tau"] = current * _per_joint(gains, "drive_gains", current.shape[1])
     if motors:
-        R = _gear_matrix(gears, robot, given[motors[0]].shape[1], where)
+        if gears is None:
+            gears = _gears_of(robot, given[motors[0]].shape[1], joints, where)
+        R = _gear_matrix(gears, given[motors[0]].shape[1])
         for x in motors:
             with np.errstate(all="ignore"):  # rows with NaN go next
                 turned = given[x] @ R if x == "motor_tau" else np.linalg.solve(R, given[x].T).T
@@ -246,17 +235,13 @@ def _finite(
 # the motor side
 
 
-def _gear_matrix(given: Any, robot: "Robot | None", n: int, where: str) -> np.ndarray:
-    """R (n, n) as given (n numbers are its diagonal), or as the robot has it; invertible."""
-    if given is None:
-        R = _of_robot(robot, n, where)
-    else:
-        R = numbers(given, "gear_matrix", "finite numbers")
-        R = np.diag(R) if R.ndim == 1 else R
+def _gear_matrix(given: Any, n: int) -> np.ndarray:
+    """R (n, n) as given (n numbers are its diagonal); invertible."""
+    R = numbers(given, "gear_matrix", "finite numbers")
+    R = np.diag(R) if R.ndim == 1 else R
     if R.shape != (n, n):
-        raise ShapeError(
-            f"gear_matrix has shape {R.shape}, expected ({n}, {n}), or {n} ratios: one per motor"
-        )
+        expected = f"({n}, {n}), or {n} ratios: one per motor"
+        raise ShapeError(f"gear_matrix has shape {R.shape}, expected {expected}")
     sizes = np.linalg.svd(R, compute_uv=False)
     if not sizes[-1] > SINGULAR * sizes[0]:
         raise OptionError(
@@ -273,12 +258,21 @@ def _per_joint(given: Any, name: str, n: int) -> np.ndarray:
     return values
 
 
-def _of_robot(robot: "Robot | None", n: int, where: str) -> np.ndarray:
+def _gears_of(
+    robot: "Robot | None", n: int, joints: Sequence[str] | None, where: str
+) -> np.ndarray:
+    """R of a robot, which is in the robot's own order of joints."""
     if robot is None:
         raise OptionError(
             f"{where} gives motor positions or torques, but gear_matrix is missing",
             "gear_matrix=[...] with one ratio per joint, or rows where motors turn several "
             "joints; or robot= with drives",
+        )
+    if joints is not None and tuple(joints) != tuple(robot.joint_names):
+        raise OptionError(
+            f"joints are {', '.join(joints)}, the gear matrix of {robot.name!r} is for "
+            f"{', '.join(robot.joint_names)}",
+            "leave joints out, or give gear_matrix= in the order of joints",
         )
     model = robot.model
     if len(model.links) != n:
@@ -295,7 +289,7 @@ def _of_robot(robot: "Robot | None", n: int, where: str) -> np.ndarray:
             "give gear_matrix=",
         )
     gears = [link.drive.gear for link in model.links if link.drive is not None]
-    return np.diag([float(resolve(x, model.values)) for x in gears])
+    return np.array([float(resolve(x, model.values)) for x in gears])
 
 
 # units a log may come in, as factors to SI and radians
@@ -324,9 +318,8 @@ def _factor(quantity: str, unit: Any, columns: int) -> Any:
     """What to multiply by for SI: a number, or one per column where units are listed so."""
     if isinstance(unit, (list, tuple)):
         if len(unit) != columns:
-            raise OptionError(
-                f"units[{quantity!r}] lists {len(unit)} units, expected {columns}: one per joint"
-            )
+            what = f"lists {len(unit)} units, expected {columns}: one per joint"
+            raise OptionError(f"units[{quantity!r}] {what}")
         return np.array([_one(quantity, x) for x in unit])
     return _one(quantity, unit)
 

@@ -192,9 +192,8 @@ def _open_path(
     suffix = path.suffix.lower()
     if suffix not in READERS:
         hint = HINTS.get(suffix, "convert it, or read it yourself and give a mapping of arrays")
-        raise FileError(
-            f"{path.name!r} ends in {path.suffix!r}, expected one of {', '.join(READERS)}", hint
-        )
+        expected = f"expected one of {', '.join(READERS)}"
+        raise FileError(f"{path.name!r} ends in {path.suffix!r}, {expected}", hint)
     if not path.is_file():
         what = "is a folder" if path.is_dir() else "does not exist"
         raise FileError(f"{path} {what}, expected the file of a log")
@@ -215,21 +214,18 @@ def _open_npz(path: Path, allowance: Allowance) -> Table:
     if not zipfile.is_zipfile(path):
         raise FileError(f"{path.name} is not an .npz archive", broken)
 
+    def failed(name: str) -> Any:
+        return reading(f"{path.name}: {name!r} cannot be read", broken)
+
     def read(name: str) -> np.ndarray:
-        with (
-            reading(f"{path.name}: {name!r} cannot be read", broken),
-            np.load(path, allow_pickle=False) as arrays,
-        ):
+        with failed(name), np.load(path, allow_pickle=False) as arrays:
             return arrays[name]
 
     def count(name: str) -> None:
-        with reading(f"{path.name}: {name!r} cannot be read", broken):
+        with failed(name):
             allowance.take(name, _declared(path, f"{name}.npy"))
 
-    with (
-        reading(f"{path.name} is not an .npz archive", broken),
-        zipfile.ZipFile(path) as archive,
-    ):
+    with reading(f"{path.name} is not an .npz archive", broken), zipfile.ZipFile(path) as archive:
         files = archive.namelist()
         packed = {x.compress_type for x in archive.infolist()}
     if not packed <= {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:  # others unpack whole, at once

@@ -70,10 +70,8 @@ def reading(what: str, hint: str | None = None) -> Iterator[None]:
     except Exception as error:
         said = (str(error) or type(error).__name__)[:200]
         if "allow_pickle" in said or "Object arrays" in said:
-            said, hint = (
-                "holds pickled objects, which could run code",
-                "save plain arrays of numbers",
-            )
+            said = "holds pickled objects, which could run code"
+            hint = "save plain arrays of numbers"
         raise FileError(f"{what}: {said}", hint) from None
 
 
@@ -100,9 +98,8 @@ class Table:
         try:
             array = np.asarray(unmasked(given))
         except ValueError as error:  # ragged lists
-            raise ShapeError(
-                f"{self.where}: {name!r} is not a rectangular array ({error})"
-            ) from None
+            what = f"{self.where}: {name!r} is not a rectangular array ({error})"
+            raise ShapeError(what) from None
         if array.dtype.kind not in NUMERIC:
             raise ShapeError(
                 f"{self.where}: {name!r} holds {array.dtype}, expected numbers",
@@ -141,33 +138,22 @@ class Block(NamedTuple):
 
 def pick(table: Table, columns: Any) -> dict[str, Block]:
     """Every quantity the source holds: those asked for, and those under their usual names."""
-    asked = checked_columns(columns)
+    asked = by_quantity(columns, "columns", "dict(t='time', q='pos_*')", QUANTITIES)
     chosen = {x: find(table, x, spec) for x, spec in asked.items() if spec is not None}
     for quantity, others in INSTEAD.items():
-        if any(x in asked for x in (quantity, *others)):
-            continue
-        for name in (quantity, *others):
-            spec = table.defaults.get(name, name)
-            if found := _columns(table, spec):
+        either = (quantity, *others)
+        both = [x for x in either if x in chosen]
+        if len(both) > 1:
+            raise OptionError(f"columns gives {' and '.join(both)}, expected one of them")
+        for name in () if any(x in asked for x in either) else either:
+            if found := _columns(table, table.defaults.get(name, name)):
                 chosen[name] = found
                 break
-    for quantity in NEEDED:
-        if not any(x in chosen for x in (quantity, *INSTEAD[quantity])):
+        if quantity in NEEDED and not any(x in chosen for x in either):
             raise _missing(table, quantity, table.defaults.get(quantity, quantity))
     for name in [name for found in chosen.values() for name, _ in found]:
         table.count(name)  # all before the first is read
     return {x: _block(table, found) for x, found in chosen.items()}
-
-
-def checked_columns(columns: Any) -> Mapping[str, Any]:
-    """Where to look, by quantity; None means: do not read it."""
-    columns = by_quantity(columns, "columns", "dict(t='time', q='pos_*')", QUANTITIES)
-    given = {x for x, spec in columns.items() if spec is not None}
-    for quantity, others in INSTEAD.items():
-        both = [x for x in (quantity, *others) if x in given]
-        if len(both) > 1:
-            raise OptionError(f"columns gives {' and '.join(both)}, expected one of them")
-    return columns
 
 
 def by_quantity(given: Any, name: str, such: str, known: Iterable[str]) -> Mapping[str, Any]:
@@ -245,13 +231,11 @@ def _block(table: Table, found: list[tuple[str, str | None]]) -> Block:
         return Block(arrays[0], names, named)
     for (name, _), array in zip(found, arrays, strict=True):
         if array.ndim != 1 and array.shape != (len(array) if array.ndim else 0, 1):
-            raise ShapeError(
-                f"{table.where}: {name!r} has shape {array.shape}, expected one column (N,)"
-            )
+            what = f"has shape {array.shape}, expected one column (N,)"
+            raise ShapeError(f"{table.where}: {name!r} {what}")
         if len(array) != len(arrays[0]):
-            raise ShapeError(
-                f"{table.where}: {name!r} has {len(array)} rows, {found[0][0]!r} {len(arrays[0])}"
-            )
+            what = f"has {len(array)} rows, {found[0][0]!r} {len(arrays[0])}"
+            raise ShapeError(f"{table.where}: {name!r} {what}")
     joints = tuple(x for _, x in found if x is not None)
     values = np.stack([x.reshape(-1) for x in arrays], axis=1)
     return Block(values, tuple(x for x, _ in found), joints or None)
@@ -264,9 +248,8 @@ def _missing(table: Table, quantity: str, spec: str) -> OptionError:
     hint = f"{near}columns=dict({quantity}=...) says which: a name, a list or a pattern"
     if quantity == "tau":
         hint += "; motor currents are columns=dict(current=...)"
-    return OptionError(
-        f"{table.where} has no {usual} for {quantity}; it has: {table.holds()}", hint
-    )
+    what = f"{table.where} has no {usual} for {quantity}; it has: {table.holds()}"
+    return OptionError(what, hint)
 
 
 def arrange(
@@ -317,30 +300,25 @@ def _order(
         if wrong:
             expected = f"names, or places from 0 to {k - 1}"
             raise OptionError(f"joints holds {wrong[0]!r}, expected {expected}")
-        return _distinct([int(x) for x in joints])
-    if labels is None:
-        if joints is not None:
-            raise OptionError(
-                f"joints gives names, but the columns of {where} carry none",
-                f"give places from 0 to {k - 1}, or list the columns",
-            )
-        if robot is not None:
-            raise OptionError(
-                f"{where} has {k} joints, robot {robot.name!r} has {robot.n}",
-                "joints= says which of them, by place from 0",
-            )
-    if labels is None or names is None:
+        order = [int(x) for x in joints]
+    elif names is None:
         return [*range(k)]
-    absent = next((x for x in names if x not in labels), None)
-    if absent is not None:
+    elif labels is None and joints is not None:
         raise OptionError(
-            f"{where} has no joint {absent!r}; it has: {', '.join(labels)}",
-            did_you_mean(absent, labels),
+            f"joints gives names, but the columns of {where} carry none",
+            f"give places from 0 to {k - 1}, or list the columns",
         )
-    return _distinct([labels.index(x) for x in names])
-
-
-def _distinct(order: list[int]) -> list[int]:
+    elif labels is None:
+        raise OptionError(
+            f"{where} has {k} joints, robot {getattr(robot, 'name', '')!r} has {len(names)}",
+            "joints= says which of them, by place from 0",
+        )
+    else:
+        absent = next((x for x in names if x not in labels), None)
+        if absent is not None:
+            what = f"{where} has no joint {absent!r}; it has: {', '.join(labels)}"
+            raise OptionError(what, did_you_mean(absent, labels))
+        order = [labels.index(x) for x in names]
     if len(set(order)) != len(order):
         raise OptionError("joints names a joint twice")
     return order

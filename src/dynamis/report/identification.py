@@ -82,9 +82,8 @@ def friction_figure(estimate: "Estimate", rows: list[Rows], joint: int, units: A
         k = np.flatnonzero(chosen)
         k = k[:: max(1, -(-len(k) // DOTS))]
         axes.plot(qd[k], tau[k], ".", color=colour, markersize=2.5, zorder=2)
-    fastest = float(np.abs(qd).max()) or 1.0
-    v, middle, spread = friction_curve(estimate, joint, fastest)
-    reach = SURE * spread
+    v, middle, deviation = friction_curve(estimate, joint, float(np.abs(qd).max()) or 1.0)
+    reach = SURE * deviation
     axes.fill_between(v, middle - reach, middle + reach, color=ACCENT, alpha=0.18, lw=0, zorder=3)
     axes.plot(v, middle, color=ACCENT, linewidth=1.6, zorder=4)
     return figure
@@ -93,14 +92,14 @@ def friction_figure(estimate: "Estimate", rows: list[Rows], joint: int, units: A
 def histogram_figure(residual: np.ndarray, unit: str) -> Any:
     """Histogram of a residual, and the normal density of the same standard deviation."""
     figure, axes = _axes(f"residual, {unit}", "density")
-    mean, spread = float(residual.mean()), float(residual.std())
-    if spread < 1e-12 * (1.0 + abs(mean)):
+    mean, size = float(residual.mean()), float(residual.std())
+    if size < 1e-12 * (1.0 + abs(mean)):
         axes.axvline(mean, color=GREY)
         return figure
     low, high = np.percentile(residual, (0.1, 99.9))
     axes.hist(residual, bins=50, range=(low, high), density=True, color=PALE)
     x = np.linspace(low, high, 121)
-    bell = np.exp(-0.5 * ((x - mean) / spread) ** 2) / (spread * np.sqrt(2.0 * np.pi))
+    bell = np.exp(-0.5 * ((x - mean) / size) ** 2) / (size * np.sqrt(2.0 * np.pi))
     axes.plot(x, bell, color=ACCENT, linewidth=1.4)
     return figure
 
@@ -126,8 +125,7 @@ def spectrum_figure(log: Log, processing: Processing) -> Any:
     figure, axes = _axes("frequency, Hz", "power of q, of its peak", (6.2, 2.8))
     f, power = spectrum(log)
     k = np.unique(np.geomspace(1, len(f), min(len(f), 400)).astype(int)) - 1
-    shown = np.maximum(power[k], LOWEST)
-    for i, column in enumerate(shown.T):
+    for i, column in enumerate(np.maximum(power[k], LOWEST).T):
         axes.loglog(f[k], column, linewidth=1.0, color=f"C{i % 10}", label=f"joint {i + 1}")
     axes.axvline(band(log), color=GREY, linestyle="dashed", label="band of the motion")
     axes.axvline(processing.cutoff, color="black", linewidth=1.4, label="cut-off")
@@ -168,8 +166,7 @@ def identification(estimate: "Estimate", validations: "Sequence[Validation]" = (
 
     sections = _Sections(estimate, validations)
     page = sections.page
-    style = templates.text(__package__, "identification.css")
-    page.parts.insert(0, f"<style>\n{style}</style>")
+    page.parts.insert(0, f"<style>\n{templates.text(__package__, 'identification.css')}</style>")
     for finding in estimate.robot.model.findings:
         said = html.escape(f"{finding.level}: {finding.where}: {finding.what}.")
         page.parts.append(f'<p class="bad">{said}</p><p>{html.escape(finding.remedy)}.</p>')
@@ -183,8 +180,8 @@ def identification(estimate: "Estimate", validations: "Sequence[Validation]" = (
         sections.consistency()
         sections.excitation()
         sections.processing()
-    sort = templates.text(__package__, "sort.js")
-    page.parts += [charts.html(), f"<script>\n{sort}</script>"]
+    page.parts.append(charts.html())
+    page.parts.append(f"<script>\n{templates.text(__package__, 'sort.js')}</script>")
     return page
 
 
@@ -272,7 +269,6 @@ class _Sections:
         self.page.parts.append("</div>")
 
     def findings(self) -> None:
-        """Of the logs and of the fit."""
         found = self.estimate.findings
         self.page.section("Findings", "" if found else "None.")
         if found:
@@ -311,7 +307,6 @@ class _Sections:
         return charts
 
     def residuals(self) -> None:
-        """How far they are from white noise, and their distribution."""
         estimate, page = self.estimate, self.page
         longest = max(self.rows, key=lambda r: len(r.residual))
         page.section(
@@ -334,7 +329,6 @@ class _Sections:
         self._grid(lambda i: histogram_figure(fit.residual[:, i], self.units[i]))
 
     def friction(self) -> None:
-        """Friction over velocity, and the friction models that were compared."""
         estimate, moves, units = self.estimate, self.moves, self.units
         load = (
             " Load-dependent friction is subtracted." if "load" in estimate.unknowns.kinds else ""
@@ -351,7 +345,6 @@ class _Sections:
         self._grid(lambda i: friction_figure(estimate, self.rows, i, axes[i]))
 
     def parameters(self) -> None:
-        """Every unknown with its standard deviation, and what is not identifiable."""
         estimate, page = self.estimate, self.page
         free = (
             " The standard deviations are those of the fit without the constraint of physical "
@@ -379,7 +372,6 @@ class _Sections:
         page.table(("what", "why"), said or [("none", "")])
 
     def consistency(self) -> None:
-        """Mass, centre of mass and physical consistency of every link."""
         estimate = self.estimate
         good = estimate.links_physical
         friction = "friction is dissipative" if estimate.friction_physical else (
@@ -405,7 +397,6 @@ class _Sections:
         self.page.table(head, rows)
 
     def excitation(self) -> None:
-        """Ranges of the motion that was fitted."""
         logs = self.estimate.logs
         self.page.section(
             "Excitation",
@@ -426,7 +417,6 @@ class _Sections:
         ])  # fmt: skip
 
     def processing(self) -> None:
-        """The choices made for every log."""
         estimate, page = self.estimate, self.page
         order = estimate.processing[0].order
         cut = "was given" if estimate.asked.cutoff else "is a multiple of the band of the motion"
@@ -451,7 +441,6 @@ class _Sections:
             page.figure(spectrum_figure(log, how))
 
     def _grid(self, figure: Callable[[int], Any]) -> None:
-        """A picture per joint under its name."""
         self.page.parts.append('<div class="grid">')
         for i, name in enumerate(self.names):
             self.page.parts.append(f"<figure><figcaption>{html.escape(name)}</figcaption>")
