@@ -12,7 +12,7 @@ from .. import templates
 from ..compile.machine import host
 from ..identify.frictions import FRICTIONS
 from ..identify.information import information, ordinary
-from ..identify.samples import Samples
+from ..identify.processing import Samples
 from ..identify.unknowns import unknowns
 from ..robot import Robot, load
 from .batch import batches
