@@ -23,10 +23,14 @@ OWN = tuple(name for name in FUNCTIONS if name != "near_sincos")
 CALLS = {op: f"dy_{op}" for op in (*PLAIN, *OWN)}
 LINKED = {*LIBRARY} - {"floor"}  # from <math.h> unless ours are wanted
 WORDS = {"float64": "uint64_t", "float32": "uint32_t"}
-MASKED = COMPARE | {"gt": ">"}
-SIGNS = INFIX | {
-    "neg": "-", "not": "~", "and": "&", "or": "|", "xor": "^", "shl": "<<", "shr": ">>",
-}  # fmt: skip
+BITS = {"and": "&", "or": "|", "xor": "^", "shl": "<<", "shr": ">>"}
+STEPS = {  # of functions of `elementary`; what is not here the template has
+    **{op: f"dy_mask({{0}} {sign} {{1}})" for op, sign in (COMPARE | {"gt": ">"}).items()},
+    **{op: f"{{0}} {sign} {{1}}" for op, sign in (INFIX | BITS).items()},
+    **{"neg": "-{0}", "not": "~{0}", "two_over_pi": "dy_two_over_pi[{0}]"},
+    "select": "dy_choose({x})",
+    **{f"select {kind}": "({1} & {0}) | ({2} & ~{0})" for kind in ("word", "mask")},
+}
 
 
 def check(program: Program) -> None:
@@ -103,17 +107,8 @@ def _definition(name: str, dtype: str) -> str:
 def _step(function: Function, k: int, values: list[str]) -> str:
     op, kind, operands = function.steps[k]
     x = [values[int(a)] for a in operands]
-    if op in MASKED:
-        return f"dy_mask({x[0]} {MASKED[op]} {x[1]})"
-    if op == "select" and kind != "real":
-        return f"({x[1]} & {x[0]}) | ({x[2]} & ~{x[0]})"
-    if op == "select":
-        return f"dy_choose({', '.join(x)})"
-    if op == "two_over_pi":
-        return f"dy_two_over_pi[{x[0]}]"
-    if op in SIGNS:
-        return f"{x[0]} {SIGNS[op]} {x[1]}" if len(x) > 1 else f"{SIGNS[op]}{x[0]}"
-    return f"dy_{op}({', '.join(x)})"
+    form = STEPS.get(f"{op} {kind}") or STEPS.get(op) or f"dy_{op}({{x}})"
+    return form.format(*x, x=", ".join(x))
 
 
 def function(program: Program, name: str, dtype: str, own: bool = True) -> str:
