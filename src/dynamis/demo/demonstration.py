@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..agree import agreement
-from ..bench.batch import SIZE
-from ..bench.single import against_pinocchio, direct
+from ..bench.single import SIZE, against_pinocchio, direct
 from ..bench.table import together
 from ..control import ComputedTorque, JointPID, PointToPoint
 from ..control.sensors import Sensors
