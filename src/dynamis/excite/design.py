@@ -288,7 +288,7 @@ class Problem:
 
         def used(*motion: Any, fn: Any) -> Any:
             tau = equation.inverse_dynamics(*motion, fn=fn)
-            return ca.vertcat(*(ca.SX(tau[i]) / float(b.tau[i]) for i in limited))
+            return ca.vertcat(*(ca.SX(tau[i]) / float(b.tau[i]) for i in limited.tolist()))
 
         if len(limited):
             ones = np.full(len(limited) * K, INSIDE)

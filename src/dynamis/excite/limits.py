@@ -77,7 +77,7 @@ def _filled_range(
         f"[{low:.4g}, {high:.4g}] {unit}"
         for (low, high), unit in zip(filled, _units(robot), strict=True)
     ]
-    found += _assumed(robot, np.isinf(q).any(axis=1), "position", said, "q_limits")
+    found += _assumed(robot, np.asarray(np.isinf(q).any(axis=1)), "position", said, "q_limits")
     return filled
 
 
@@ -97,7 +97,7 @@ def _assumed(
 ) -> list[Finding]:
     """One finding for all joints that share a default."""
     groups: dict[str, list[str]] = {}
-    for i in np.flatnonzero(missing):
+    for i in np.flatnonzero(missing).tolist():
         groups.setdefault(said[i], []).append(robot.joint_names[i])
     return [
         Finding(

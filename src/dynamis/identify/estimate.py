@@ -305,8 +305,8 @@ def validation(unknowns: Unknowns, x: np.ndarray, log: Log, processing: Processi
 def _beside(model: Torque, robot: "Robot", log: Log, processing: Processing) -> Validation:
     tau, speed = predicted(model, log, processing)
     seen = np.isfinite(tau).all(axis=1)
-    rows = (x[seen] for x in (log.t, log.tau, tau, speed))
-    return Validation(log.name, *rows, tuple(robot.joint_names))
+    t, measured, tau, speed = (x[seen] for x in (log.t, log.tau, tau, speed))
+    return Validation(log.name, t, measured, tau, speed, tuple(robot.joint_names))
 
 
 def handed_over(estimate: Estimate) -> tuple[Finding, ...]:

@@ -184,8 +184,8 @@ def lowpass(values: np.ndarray, cutoff: float, rate: float, order: int = 4) -> n
 
 def rates(q: np.ndarray, rate: float, qd: np.ndarray | None = None) -> list[np.ndarray]:
     """qd and qdd of positions on an even grid, by differences as far as they are not given."""
-    qd = np.gradient(q, 1.0 / rate, axis=0, edge_order=2) if qd is None else qd
-    return [qd, np.gradient(qd, 1.0 / rate, axis=0, edge_order=2)]
+    first: Any = np.gradient(q, 1.0 / rate, axis=0, edge_order=2) if qd is None else qd
+    return [first, np.gradient(first, 1.0 / rate, axis=0, edge_order=2)]
 
 
 def prepare(
@@ -220,7 +220,8 @@ def _samples(log: Log, chosen: Any, thin: bool, quasi_static: bool) -> Samples:
         tau = lowpass(tau, 0.4 * rate / step, rate, ALIAS_ORDER)
         t, q, qd, qdd, tau = (a[::step] for a in (t, q, qd, qdd, tau))
         rate = rate / step
-    sos, settle = None, 0
+    sos: Any = None
+    settle = 0
     if chosen.cutoff < 0.49 * rate:
         sos = butter(chosen.order, chosen.cutoff, fs=rate, output="sos")
         settle = int(3.0 * rate / chosen.cutoff) + 10
