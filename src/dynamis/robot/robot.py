@@ -376,13 +376,18 @@ class Robot:
         return self._calls("friction_torque", {"qd": qd}, options)
 
     @fast
+    def spring_torque(self, q: Any, **options: Any) -> np.ndarray:
+        """Torque that holds against the springs at rest, (..., n); not part of `gravity_torque`."""
+        return self._calls("spring_torque", {"q": q}, options)
+
+    @fast
     def kinetic_energy(self, q: Any, qd: Any, **options: Any) -> np.ndarray:
         """Kinetic energy with the reflected rotors, (...,)."""
         return self._calls("kinetic_energy", {"q": q, "qd": qd}, options)
 
     @fast
     def potential_energy(self, q: Any, **options: Any) -> np.ndarray:
-        """Potential energy, zero at the reference origin, (...,)."""
+        """Potential energy of weights (zero at the reference origin) and springs, (...,)."""
         return self._calls("potential_energy", {"q": q}, options)
 
     @fast
