@@ -6,7 +6,7 @@ from importlib.util import find_spec
 import numpy as np
 
 import dynamis as dy
-from dynamis.interop.rtb_names import DHRobot
+from dynamis.rtb import DHRobot
 
 arm = dy.load("ur10e")
 rng = np.random.default_rng(0)

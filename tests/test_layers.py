@@ -28,7 +28,6 @@ SUGAR = {
     ("robot.robot", "equations"),
     ("robot.robot", "ik"),
     ("robot.robot", "plots"),
-    ("simulation.run", "interop"),
 }
 ALLOWED = {  # folders before one's own that a folder may not see either
     "spatial": {"spatial"},

@@ -11,7 +11,7 @@ from .model.spring import Spring
 from .robot import Robot, load
 
 if TYPE_CHECKING:
-    from . import control, errors, interop, trajectory, transforms
+    from . import control, errors, interop, rtb, trajectory, transforms
     from .compile.arm import compile_function as compile
     from .identify import (
         Log,
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
         identify_payload,
         read_log,
     )
-    from .interop import rtb_names as rtb
     from .realtime.export import export_controller
     from .realtime.fmu.export import export_fmu
     from .simulation import Run, Sensors, Simulator, simulate

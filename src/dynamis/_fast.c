@@ -410,6 +410,40 @@ static int matches(const Fast *self, const Entry *entry, PyObject *const *value,
     return 1;
 }
 
+/* Vectors that lie ready, the everyday call; NULL where it is another, or gives NaN. */
+static PyObject *one_sample(const Entry *entry, PyObject *const *args) {
+    const void *in[PORTS];
+    void *out[PORTS] = {NULL};
+    PyObject *results[PORTS];
+    for (int k = 0; k < entry->inputs; k++) {
+        PyArrayObject *array = (PyArrayObject *)args[k];
+        if (!PyArray_CheckExact((PyObject *)array) || PyArray_NDIM(array) != 1 ||
+            PyArray_TYPE(array) != NPY_DOUBLE || !PyArray_ISCARRAY_RO(array) ||
+            PyArray_DIM(array, 0) != entry->size[k])
+            return NULL;
+        in[k] = PyArray_DATA(array);
+    }
+    int made = 0, nan = 0;
+    for (; made < entry->outputs; made++) {
+        results[made] = PyArray_SimpleNew(entry->dimensions[made], entry->shape[made], NPY_DOUBLE);
+        if (results[made] == NULL) break;
+        out[made] = PyArray_DATA((PyArrayObject *)results[made]);
+    }
+    if (made == entry->outputs) {
+        entry->one(in, out);
+        nan = entry->refuse_nan && has_nan(entry, out, 1);
+        if (!nan && made == 1) return results[0];
+    }
+    PyObject *tuple = made < entry->outputs || nan ? NULL : PyTuple_New(made);
+    for (int k = 0; k < made; k++) {
+        if (tuple == NULL)
+            Py_DECREF(results[k]);
+        else
+            PyTuple_SET_ITEM(tuple, k, results[k]);
+    }
+    return tuple;
+}
+
 /* The result by compiled code; NULL without an exception where the fallback should be asked. */
 static PyObject *attempt(const Fast *self, PyObject *const *args, Py_ssize_t given,
                          PyObject *keywords) {
@@ -443,6 +477,11 @@ static PyObject *fast_vectorcall(PyObject *callable, PyObject *const *args, size
                                  PyObject *keywords) {
     Fast *self = (Fast *)callable;
     Py_ssize_t given = PyVectorcall_NARGS(flags);
+    const Entry *first = self->entry[0];
+    if (first != NULL && keywords == NULL && first->plain && given == first->inputs) {
+        PyObject *result = one_sample(first, args);
+        if (result != NULL || PyErr_Occurred()) return result;
+    }
     if (self->entries > 0 && given <= self->parameters) {
         PyObject *result = attempt(self, args, given, keywords);
         if (result != NULL || PyErr_Occurred()) return result;
@@ -503,6 +542,7 @@ static int fast_traverse(Fast *self, visitproc visit, void *arg) {
 static int fast_clear(Fast *self) {
     while (self->entries > 0) {
         Entry *entry = self->entry[--self->entries];
+        self->entry[self->entries] = NULL;
         for (int s = 0; s < self->parameters; s++) Py_CLEAR(entry->word[s]);
         Py_CLEAR(entry->keep);
         PyMem_Free(entry);

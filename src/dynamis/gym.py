@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .arguments import number, passed_on, positive, whole
-from .compile.arrays import NUMPY, numbers
+from .compile.arm import Arm, compile_function
+from .compile.arrays import numbers
 from .errors import OptionError, ShapeError, shown
 from .lazy import package
 from .model.quantity import resolve
 from .robot import Robot, load
 from .simulation.simulator import Simulator
-from .spatial.functions import MATH
 
 if TYPE_CHECKING:
     import gymnasium
@@ -59,23 +59,21 @@ class _Reach:
         self.bonus, self.control_cost = number(bonus, "bonus"), number(control_cost, "control_cost")
         self.noise = number(noise, "noise", "0 or more rad or m", lambda x: 0.0 <= x < np.inf)
         self.effort = _effort(self.robot) if effort is None else _given(effort, self.robot)
-        kinds = self.robot.joint_kinds
-        self._turning = [i for i, kind in enumerate(kinds) if kind == "revolute"]
-        self._sliding = [i for i, kind in enumerate(kinds) if kind != "revolute"]
-        free = np.array([FREE[kind] for kind in kinds])
+        free = np.array([FREE[kind] for kind in self.robot.joint_kinds])
         low, high = self.robot.limits.T
         self._low = np.where(np.isfinite(low), low, -free)
         self._high = np.where(np.isfinite(high), high, free)
         self._home = np.clip(_home(self.robot), self._low, self._high)
-        self._shape, self._n, self._efforts = shape, self.robot.n, self.effort.tolist()
-        self._fn = NUMPY if shape else MATH
+        self._shape, self._n = shape, self.robot.n
+        self._torques = compile_function(self._acting, self.robot)
+        self._sight = compile_function(self._seeing, self.robot, {"target": 3})
         self._sim = Simulator(self.robot, self.dt / self.substeps, stops=True, threads=1)
         self._sim.reset(np.broadcast_to(self._home, (*shape, self._n)))
         self._target, self._count = (
             np.zeros((*shape, 3)),
             np.zeros(shape, dtype=int) if shape else 0,
         )
-        turning = len(self._turning)
+        turning = self.robot.joint_kinds.count("revolute")
         most = np.full(turning + 2 * self._n + 6, np.inf, dtype=np.float32)
         most[: 2 * turning] = 1.0
         box = gymnasium.spaces.Box
@@ -102,44 +100,47 @@ class _Reach:
         place = rng.uniform(self._low, self._high, (*self._shape, self._n))
         return self._home + shake, self.robot.fk(place)[..., :3, 3]
 
-    # over scalars: floats of one arm, arrays of many
+    # compiled, over scalars; a sum is finite where all of its numbers are
 
-    def _columns(self, x: np.ndarray) -> list[Any]:
-        return list(x.T) if self._shape else x.tolist()
+    def _acting(self, arm: Arm, action: Any) -> list[Any]:
+        """Torques, the cost of the action, and its sum."""
+        a = [arm.fn.max(-1.0, arm.fn.min(x, 1.0)) for x in action]
+        tau = [x * float(most) for x, most in zip(a, self.effort, strict=True)]
+        return [*tau, self.control_cost * sum(x * x for x in a) / self._n, sum(action)]
 
-    def _advance(self, action: Any) -> tuple[list[Any], Any]:
-        """Hold the torques for dt: the action as it acted, and which arms diverged in it."""
-        shape = (*self._shape, self._n)
+    def _seeing(self, arm: Arm, q: Any, qd: Any, target: Any) -> list[Any]:
+        """The observation, the distance to the target, and the sum of q and qd."""
+        way = [goal - row[3] for goal, row in zip(target, arm.fk(q), strict=False)]
+        joints = list(zip(q, self.robot.joint_kinds, strict=True))
+        turned = [x for x, kind in joints if kind == "revolute"]
+        slid = [x for x, kind in joints if kind != "revolute"]
+        sines, cosines = [arm.fn.sin(x) for x in turned], [arm.fn.cos(x) for x in turned]
+        distance = arm.fn.sqrt(sum(x * x for x in way))
+        return [*sines, *cosines, *slid, *qd, *target, *way, distance, sum([*q, *qd])]
+
+    def _advance(self, action: Any) -> tuple[Any, Any, np.ndarray]:
+        """Hold the torques for dt: their cost, which arms diverged, and what is seen then."""
+        shape, sim, n = (*self._shape, self._n), self._sim, self._n
         if type(action) is not np.ndarray or action.shape != shape or action.dtype.kind != "f":
             action = _vector(action, "action", shape, "numbers from -1 to 1")
-        given = self._columns(action.astype(float))
-        if _some(_astray(given)):
+        acting, before = self._torques(action), sim.q
+        if _some(_astray(acting)):
             _vector(action, "action", shape, "numbers from -1 to 1")
-        fn, before = self._fn, self._sim.q
-        a = [fn.max(-1.0, fn.min(x, 1.0)) for x in given]
-        tau = np.array([x * most for x, most in zip(a, self._efforts, strict=True)])
-        self._sim.step(tau.T, self.substeps)
-        diverged = _astray([*self._columns(self._sim.q), *self._columns(self._sim.qd)])
+        sim.step(acting[..., :n], self.substeps)
+        seen = self._look()
+        diverged = _astray(seen)
         if _some(diverged):
             known = np.isfinite(before).all(axis=-1, keepdims=True)
             back = np.clip(np.where(known, before, self._home), self._low, self._high)
-            self._sim.reset(back, where=diverged)
+            sim.reset(back, where=diverged)
+            seen = self._look()
         self._count = self._count + 1
-        return a, diverged
+        return _last(acting, -2), diverged, seen
 
-    def _seen(self) -> tuple[np.ndarray, Any]:
-        """Observations and the distances to the targets."""
-        place, fn = self._sim.q, self._fn
-        q, qd, goal = (self._columns(x) for x in (place, self._sim.qd, self._target))
-        tool = self._columns(self.robot.fk(place)[..., :3, 3])
-        way = [g - t for g, t in zip(goal, tool, strict=True)]
-        turned, slid = [q[i] for i in self._turning], [q[i] for i in self._sliding]
-        sines, cosines = [fn.sin(x) for x in turned], [fn.cos(x) for x in turned]
-        seen = np.array([*sines, *cosines, *slid, *qd, *goal, *way], np.float32)
-        return np.ascontiguousarray(seen.T), fn.sqrt(sum(x * x for x in way))
+    def _look(self) -> np.ndarray:
+        return self._sight(self._sim.q, self._sim.qd, self._target)
 
-    def _reward(self, a: list[Any], distance: Any, diverged: Any) -> Any:
-        cost = self.control_cost * sum(x * x for x in a) / self._n
+    def _reward(self, cost: Any, distance: Any, diverged: Any) -> Any:
         return self.bonus * (1.0 * (distance < self.tolerance) * (1.0 - diverged)) - distance - cost
 
     def _info(self, distance: Any) -> dict[str, Any]:
@@ -179,14 +180,14 @@ class ReachEnv(_Reach, gymnasium.Env):
         self._target[:] = _vector(told.get("target", target), "target", (3,), "metres")
         self._sim.reset(np.clip(q, self._low, self._high))
         self._count = 0
-        seen, distance = self._seen()
+        seen, distance = _split(self._look())
         return seen, self._info(distance)
 
     def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         """Hold the torques for dt."""
-        a, diverged = self._advance(action)
-        seen, distance = self._seen()
-        reward, over = self._reward(a, distance, diverged), self._count >= self.max_steps
+        cost, diverged, seen = self._advance(action)
+        seen, distance = _split(seen)
+        reward, over = self._reward(cost, distance, diverged), self._count >= self.max_steps
         return seen, reward, diverged, over, self._info(distance)
 
 
@@ -224,7 +225,7 @@ class ReachVectorEnv(_Reach, gymnasium.vector.VectorEnv):
         q, self._target[:] = self._begin(self.np_random)
         self._sim.reset(np.clip(q, self._low, self._high))
         self._count[:], self._over[:] = 0, False
-        seen, distance = self._seen()
+        seen, distance = _split(self._look())
         return seen, self._info(distance)
 
     def step(
@@ -232,22 +233,32 @@ class ReachVectorEnv(_Reach, gymnasium.vector.VectorEnv):
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """Hold the torques for dt; arms whose episode was over begin anew instead."""
         begin = self._over
-        a, diverged = self._advance(action)
+        cost, diverged, seen = self._advance(action)
         if begin.any():
             q, target = self._begin(self.np_random)
             self._sim.reset(np.clip(q, self._low, self._high), where=begin)
             self._target[begin], self._count[begin] = target[begin], 0
-            diverged = diverged & ~begin
-        seen, distance = self._seen()
-        reward = np.where(begin, 0.0, self._reward(a, distance, diverged))
+            diverged, seen = diverged & ~begin, self._look()
+        seen, distance = _split(seen)
+        reward = np.where(begin, 0.0, self._reward(cost, distance, diverged))
         truncated = self._count >= self.max_steps
         self._over = diverged | truncated
         return seen, reward, diverged, truncated, self._info(distance)
 
 
-def _astray(columns: list[Any]) -> Any:
-    """Whether any of the numbers is not finite."""
-    total = sum(columns)
+def _split(seen: np.ndarray) -> tuple[np.ndarray, Any]:
+    """Observations and the distances to the targets."""
+    return seen[..., :-2].astype(np.float32), _last(seen, -2)
+
+
+def _last(rows: np.ndarray, k: int) -> Any:
+    """The k-th last number of one row, or of each."""
+    return rows.item(k) if rows.ndim == 1 else rows[..., k]
+
+
+def _astray(rows: np.ndarray) -> Any:
+    """Whether the sum at the end of a row is not finite."""
+    total = _last(rows, -1)
     return total - total != 0.0
 
 

@@ -13,7 +13,6 @@ from .compile.arrays import numbers
 from .errors import OptionError, ShapeError, shown
 from .model.pose import homogeneous
 from .spatial import frames, rotations
-from .spatial import frames as _dh
 
 ANGLE = "an angle in radians"
 SMALL = 1e-100
@@ -98,13 +97,13 @@ def inverse(T: Any) -> np.ndarray:
 def dh(theta: float, d: float, a: float, alpha: float, convention: str) -> np.ndarray:
     """The matrix A of one DH row, (4, 4)."""
     choice(convention, "convention", CONVENTIONS)
-    return np.array(frames.matrix(_dh.dh_frame(convention, *_row(theta, d, a, alpha))))
+    return np.array(frames.matrix(frames.dh_frame(convention, *_row(theta, d, a, alpha))))
 
 
 def dh_inverse(theta: float, d: float, a: float, alpha: float, convention: str) -> np.ndarray:
     """The inverse of A, written out, (4, 4)."""
     choice(convention, "convention", CONVENTIONS)
-    return np.array(frames.matrix(_dh.dh_inverse(convention, *_row(theta, d, a, alpha))))
+    return np.array(frames.matrix(frames.dh_inverse(convention, *_row(theta, d, a, alpha))))
 
 
 def _array(value: Any, name: str, shape: tuple[int, ...]) -> np.ndarray:

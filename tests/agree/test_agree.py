@@ -11,10 +11,8 @@ import dynamis as dy
 from dynamis.agree import Row, agreement
 from dynamis.agree import peers as peer_table
 from dynamis.agree import table as own_methods
-from dynamis.agree.peers import PEERS, QUANTITIES, installed, peer_rows
-from dynamis.agree.pinocchio_peer import PinocchioPeer
-from dynamis.agree.row import random_states, relative_difference
-from dynamis.agree.toolbox_peer import FAULT, ToolboxPeer, toolbox_peer
+from dynamis.agree.peers import FAULT, PEERS, PinocchioPeer, ToolboxPeer, installed, toolbox_peer
+from dynamis.agree.table import QUANTITIES, peer_rows, random_states, relative_difference
 from dynamis.compile.kernels import FORWARD_METHODS, INVERSE_METHODS
 from dynamis.errors import OptionError
 from dynamis.interop.rigid_tree import rigid_tree

@@ -10,8 +10,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import dynamis as dy
-from dynamis.base.groupings import BODY, groupings, indices
-from dynamis.base.numeric import TOLERANCE, numeric_rank, random_regressor
+from dynamis.base.groupings import (
+    BODY,
+    TOLERANCE,
+    groupings,
+    indices,
+    numeric_rank,
+    random_regressor,
+)
 from dynamis.errors import DynamisWarning, ModelError, OptionError
 from dynamis.model.friction import LAWS
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dynamis as dy
-from dynamis.bench.simulation import control_cycle, simulation
+from dynamis.bench.simulation import control_cycle, simulation_figures
 from dynamis.bench.single import chain_of, slope, worst_difference
 from dynamis.bench.table import BenchTable, Figure, growth_plot, readme_table, together
 
@@ -51,7 +51,7 @@ def test_table_plot_and_json(tmp_path):
 
 def test_every_row_of_the_simulation_says_how_far_it_is_off(compiled, monkeypatch):
     monkeypatch.setattr("dynamis.bench.simulation.ARMS", 64)
-    rows = list(simulation(dy.load("puma560")))
+    rows = list(simulation_figures(dy.load("puma560")))
     assert len(rows) == 6 and all(row.error is not None for row in rows)
     by_name = {row.what.partition(";")[0]: row for row in rows}
     assert by_name["one control cycle, computed torque with integral"].error < 1e-12

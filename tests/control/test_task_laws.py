@@ -5,7 +5,7 @@ import pytest
 
 import dynamis as dy
 from dynamis.control import Impedance, TaskSpace
-from dynamis.control.task import pose_error
+from dynamis.control.task_space import pose_error
 from dynamis.dynamics.kinematics import jacobian_dot
 from dynamis.spatial.functions import MATH
 from dynamis.spatial.rotations import rotation_from_axis_angle

@@ -9,8 +9,7 @@ import pytest
 
 import dynamis as dy
 from dynamis.cli import main
-from dynamis.demo import demonstration as speed
-from dynamis.demo import recording
+from dynamis.demo import demonstration
 from dynamis.demo.demonstration import STEPS
 
 
@@ -32,7 +31,7 @@ def test_every_step_is_told_and_holds(told):
     figures, _, talk = told
     assert list(figures) == list(STEPS)
     assert all(step["good"] for step in figures.values())
-    assert all(f"{what} ..." in talk for what in STEPS.values())
+    assert all(f"{what} ..." in talk for what, _ in STEPS.values())
 
 
 def test_its_figures_are_those_of_a_working_arm(told):
@@ -58,9 +57,9 @@ def test_the_page_is_complete_and_loads_nothing(told):
 
 
 def test_nobody_beside_us_takes_no_columns(compiled, monkeypatch):
-    monkeypatch.setattr(speed, "find_spec", lambda name: None)
-    monkeypatch.setattr(speed, "together", lambda *calls: [1e-6 for _ in calls])
-    made = speed.speed(dy.load("planar-rr"))
+    monkeypatch.setattr(demonstration, "find_spec", lambda name: None)
+    monkeypatch.setattr(demonstration, "together", lambda *calls: [1e-6 for _ in calls])
+    made = demonstration.speed(dy.load("planar-rr"), {})
     ((_, header, rows),) = made.tables
     assert header == ("", "dynamis, us")
     assert all(len(row) == 2 for row in rows)
@@ -75,9 +74,9 @@ def test_an_arm_that_is_not_possible_says_why(package, monkeypatch):
         values=np.ones(1), standard_deviations=np.ones(1),
         training=[SimpleNamespace(relative_error_overall=0.1)],
     )  # fmt: skip
-    monkeypatch.setattr(recording, "find_spec", lambda name: package)
-    monkeypatch.setattr(recording, "identify", lambda *_, **__: found)
-    made, _ = recording.identification(dy.load("planar-rr"), SimpleNamespace())
+    monkeypatch.setattr(demonstration, "find_spec", lambda name: package)
+    monkeypatch.setattr(demonstration, "identify", lambda *_, **__: found)
+    made = demonstration.identification(dy.load("planar-rr"), {"log": SimpleNamespace()})
     assert made.good
     assert ("dynamis[identify]" in made.text) == (package is None)
 

@@ -11,11 +11,10 @@ import pytest
 
 import dynamis as dy
 from dynamis.errors import DynamisError, FileError, OptionError, ShapeError
-from dynamis.excite.design import excite
+from dynamis.excite.design import Problem, excite
+from dynamis.excite.excitation import CRITERIA, measure
 from dynamis.excite.limits import resolved
-from dynamis.excite.problem import CRITERIA, Problem, measure
-from dynamis.excite.series import Series, shrunk
-from dynamis.excite.verify import Check
+from dynamis.excite.series import Check, Series, shrunk
 from dynamis.excite.workspace import workspace
 from dynamis.identify.frictions import friction_named
 from dynamis.identify.unknowns import unknowns
@@ -185,7 +184,7 @@ def _setting(name, harmonics=3, **limits):
     given = {"q": None, "qd": None, "qdd": None, "tau": None, **limits}
     bounds = resolved(robot, True, None, **given)
     space = workspace(robot, None, None, 0.05, bounds.q)
-    return Check(robot, bounds, space, Series(harmonics, 5.0, bounds))
+    return Check(robot, space, Series(harmonics, 5.0, bounds))
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)

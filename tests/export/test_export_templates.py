@@ -32,7 +32,7 @@ def in_package(package):
     return {p.name: p for p in sorted((SOURCE / package / "templates").iterdir())}
 
 
-PACKAGES = ("export", "realtime", "realtime/loop", "realtime/fmu")
+PACKAGES = ("export", "realtime", "realtime/fmu")
 TEMPLATES = [path for package in PACKAGES for path in in_package(package).values()]
 
 

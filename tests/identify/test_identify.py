@@ -11,8 +11,7 @@ from dynamis.identify.diagnose import LogError
 from dynamis.identify.estimators import ESTIMATORS
 from dynamis.identify.feasible import physical, pseudo_inertia
 from dynamis.identify.frictions import FRICTIONS
-from dynamis.identify.identification import joined
-from dynamis.identify.information import condition, information, ordinary, weighted
+from dynamis.identify.information import condition, information, joined, ordinary, weighted
 from dynamis.identify.processing import Processing, lowpass, prepare
 from dynamis.identify.unknowns import unknowns
 

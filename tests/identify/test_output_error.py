@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import dynamis as dy
-from dynamis.identify.instrumental import ClosedLoop
-from dynamis.identify.output_error import _Fit, output_error
+from dynamis.identify.closed_loop import ClosedLoop, _Fit, output_error
 
 from .test_instrumental import CONTROLLER, MOTION, SAMPLE_TIME, recorded, truth, two_link
 

@@ -502,7 +502,7 @@ def test_rows_then_window():
         ({"rows": (500, None)}, "hold 0 samples"),
         ({"rows": (0,)}, r"rows is \(0,\)"),
         ({"rows": (-5, None)}, "rows holds -5"),
-        ({"window": (5, 6)}, "holds 0 samples.*\n.*there are 1.99 s"),
+        ({"window": (5, 6)}, "holds 0 samples.*\n.*lasts 1.99 s"),
         ({"window": (1, 0)}, "start before stop"),
         ({"window": 3.0}, "window is 3.0"),
     ):

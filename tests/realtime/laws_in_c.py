@@ -6,9 +6,8 @@ import subprocess
 import numpy as np
 
 import dynamis as dy
-from dynamis.realtime.c_text import header, self_test, source, stem_of
+from dynamis.realtime.c_text import header, sample_rows, self_test, source, stem_of
 from dynamis.realtime.export import FLAGS
-from dynamis.realtime.samples import sample_rows
 from dynamis.spatial.functions import MATH
 
 DT = 0.005

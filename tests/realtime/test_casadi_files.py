@@ -13,8 +13,7 @@ from dynamis.compile.ops import OPS
 from dynamis.errors import OptionError
 from dynamis.export.casadi_folder import function
 from dynamis.realtime import Law
-from dynamis.realtime.c_text import recorded
-from dynamis.realtime.samples import sample_rows
+from dynamis.realtime.c_text import recorded, sample_rows
 
 from ..every_op import every_op
 

@@ -9,7 +9,7 @@ import pytest
 import dynamis as dy
 from dynamis.errors import FileError, OptionError
 from dynamis.realtime import Law
-from dynamis.realtime.c_text import TRIGS, header, self_test, source, stem_of
+from dynamis.realtime.c_text import TRIGS, header, sample_rows, self_test, source, stem_of
 from dynamis.realtime.cost import (
     COMPILERS,
     FLAGS,
@@ -20,7 +20,6 @@ from dynamis.realtime.cost import (
     controller_cost,
     hostile_samples,
 )
-from dynamis.realtime.export import sample_rows
 
 MACHINES = {"Cortex-M4": "mps2-an386", "Cortex-M7": "mps2-an500"}
 START = """extern void _start(void);
@@ -70,6 +69,17 @@ def test_own_functions_take_the_same_instructions_for_every_input(cc, dtype):
     (row,) = (r for r in cost.compiled if r.target == "x86-64")
     assert row.jumps == 0 and row.linked == ()
     assert 100 < row.stack < 4096 and 5000 < row.code < 50_000
+
+
+def test_options_of_this_machine_are_not_given_to_another(tmp_path):
+    need("arm-none-eabi-gcc")
+    law = small("trajectory")
+    path = tmp_path / f"{stem_of(law)}.c"
+    path.with_suffix(".h").write_text(header(law, [], "float64"))
+    path.write_text(source(law, [], "float64", "own"))
+    flags = FLAGS, (*FLAGS, "-mfma")
+    without, beside = (_compiled(path, tmp_path, "Cortex-M7", "gcc", f) for f in flags)
+    assert without == beside
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
@@ -158,9 +168,9 @@ def test_bad_calls():
         ((law.controller,), {}, "ComputedTorque was given without the robot"),
         ((law.robot,), {}, ", expected a Law or a Controller"),
         ((law, law.robot), {}, "a Law has its own"),
-        ((law,), {"trig": "libn"}, "trig is 'libn', expected 'own' or 'libm'"),
+        ((law,), {"trig": "libn"}, "trig is 'libn', expected 'libm', 'own'"),
         ((law,), {"dtype": "float16"}, "dtype"),
-        ((law,), {"compiler": "tcc"}, "compiler is 'tcc', expected 'gcc' or 'clang'"),
+        ((law,), {"compiler": "tcc"}, "compiler is 'tcc', expected 'gcc', 'clang'"),
     ):
         with pytest.raises(OptionError, match=re.escape(message)):
             controller_cost(*given, **options)

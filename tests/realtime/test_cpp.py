@@ -9,8 +9,7 @@ import pytest
 import dynamis as dy
 from dynamis.export.c_function import PRECISIONS, literal
 from dynamis.realtime import Law
-from dynamis.realtime.c_text import recorded
-from dynamis.realtime.samples import sample_rows
+from dynamis.realtime.c_text import recorded, sample_rows
 
 WARNINGS = ["-O2", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-pedantic"]
 ROUNDING = {"float64": 1e-12, "float32": 1e-4}  # of the largest entry

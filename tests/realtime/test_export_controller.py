@@ -150,7 +150,7 @@ def test_infinite_limits_and_numpy_numbers(tmp_path, dtype):
 @pytest.mark.parametrize(
     ("controller", "message"),
     [
-        (control.JointPID(kp=INF), "kp is inf, expected finite numbers"),
+        (control.JointPID(kp=INF), "kp holds inf, expected finite numbers"),
         (control.ComputedTorque(kp=1.0, kd=[1.0, INF]), "kd is [1.0, inf]"),
         (control.MomentumObserver(gain=10.0), "estimates external torques and commands none"),
         (control.SingleJoint(inertia=1.0), "analyses one joint on paper"),

@@ -406,7 +406,7 @@ def test_a_robot_exports_its_own_unit(tmp_path, robot):
 
 def test_bad_calls(tmp_path, robot, law, monkeypatch):
     for given, message in (
-        ((robot, tmp_path / "a.fmu", "1.0"), "fmi is '1.0', expected one of 3.0, 2.0"),
+        ((robot, tmp_path / "a.fmu", "1.0"), "fmi is '1.0', expected '3.0', '2.0'"),
         ((robot, tmp_path / "a.zip"), "ends in .fmu"),
         ((robot, tmp_path / "a.fmu", "3.0", 0.0), "dt is 0.0, expected seconds above 0"),
         ((robot, tmp_path / "a.fmu", "3.0", np.nan), "dt is nan"),

@@ -19,7 +19,7 @@ def stepped(law, rows, start=None):
     found = []
     for q, qd, wanted in rows:
         torque, state, status = law.step(state, list(q), list(qd), wanted, MATH)
-        found.append((np.array(torque), status, dict(law._named(state))))
+        found.append((np.array(torque), status, dict(law.named(state))))
     return found
 
 
@@ -55,7 +55,7 @@ def test_a_limit_stops_the_integral():
         rows = [([0.0, 0.0], [0.0, 0.0], [[0.5, 0.5], [0.0, 0.0], [0.0, 0.0]])] * 300
         torque, status, state = stepped(law, rows)[-1]
         assert status == RUNNING and np.abs(torque).max() == 50.0
-        assert np.abs(state["law.integral"]).max() < 0.02
+        assert np.abs(state["controller.integral"]).max() < 0.02
 
 
 def test_a_jump_of_the_reference_is_clipped_not_feared():

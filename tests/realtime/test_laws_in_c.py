@@ -10,9 +10,16 @@ import pytest
 import dynamis as dy
 from dynamis.errors import OptionError
 from dynamis.realtime import Law
-from dynamis.realtime.c_text import recorded, self_test, source
+from dynamis.realtime.c_text import (
+    SIMULATED,
+    SYNTHETIC,
+    closed_loop,
+    recorded,
+    sample_rows,
+    self_test,
+    source,
+)
 from dynamis.realtime.export import FLAGS
-from dynamis.realtime.samples import SIMULATED, SYNTHETIC, closed_loop, sample_rows
 
 from .laws_in_c import (
     CONTROLLERS,

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import dynamis as dy
+from dynamis.realtime.c_text import DROPPED, INSIDE, LET_DOWN, STILL
 from dynamis.realtime.export import export_controller
 from dynamis.realtime.loop import udp
-from dynamis.realtime.loop.posix_loop import DROPPED, INSIDE, LET_DOWN, STILL
 
 from .loops import AGELESS, SLOW, Answering, answered, built, ran, silent_from, statuses
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import dynamis as dy
+from dynamis.realtime.c_text import DROPPED
 from dynamis.realtime.loop import udp
-from dynamis.realtime.loop.posix_loop import DROPPED
 
 from .loops import BEGINNING, SLOW, Clocked, begun, built, ended, ran, statuses
 

@@ -10,8 +10,7 @@ import time
 import numpy as np
 
 import dynamis as dy
-from dynamis.realtime.loop.plant_run import PlantRun
-from dynamis.realtime.loop.tracking import tracking_table
+from dynamis.realtime.loop.plant import PlantRun, tracking_table
 
 from .loops import (
     LASTS,

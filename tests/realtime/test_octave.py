@@ -10,8 +10,7 @@ import pytest
 import dynamis as dy
 from dynamis.export.matlab_folder import LONGEST, literal, matlab_folder
 from dynamis.realtime import Law
-from dynamis.realtime.c_text import recorded
-from dynamis.realtime.samples import sample_rows
+from dynamis.realtime.c_text import recorded, sample_rows
 
 from ..every_op import every_op
 

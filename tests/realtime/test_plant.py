@@ -18,9 +18,14 @@ import pytest
 import dynamis as dy
 from dynamis.errors import FileError, OptionError, ShapeError
 from dynamis.realtime.loop import udp
-from dynamis.realtime.loop.plant import SILENCE, Channel, Encoder, PlantServer
-from dynamis.realtime.loop.plant_run import PlantRun
-from dynamis.realtime.loop.tracking import tracking_table
+from dynamis.realtime.loop.plant import (
+    SILENCE,
+    Channel,
+    Encoder,
+    PlantRun,
+    PlantServer,
+    tracking_table,
+)
 
 RATE = 200.0  # steps per second that any machine keeps up with
 

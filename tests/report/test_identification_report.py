@@ -8,10 +8,12 @@ import pytest
 
 import dynamis as dy
 from dynamis.errors import FileError, OptionError
+from dynamis.identify.estimate import fitted_rows, friction_curve
 from dynamis.identify.identification import identify
+from dynamis.identify.information import autocorrelation
 from dynamis.logs.log import Log
 from dynamis.report.identification import Charts, write
-from dynamis.report.identification_tables import autocorrelation, few, fitted_rows, friction_curve
+from dynamis.report.page import few
 
 HOSTILE = "<script>alert(1)</script>"
 LARGEST = 8e6  # bytes

@@ -6,8 +6,8 @@ import pickle
 import pytest
 
 import dynamis as dy
-from dynamis.interop.rtb_names import NAMES
-from dynamis.robot.elsewhere import OTHERS, TOOLBOX
+from dynamis.robot.calls import OTHERS, TOOLBOX
+from dynamis.rtb import NAMES
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,7 @@
 """A law in a simulation is the program that is exported, bit for bit, safe state included."""
 
+import dataclasses
+from dataclasses import dataclass
 from types import SimpleNamespace
 
 import numpy as np
@@ -31,7 +33,7 @@ def program(traced):
         tuple(p.name for p in traced.outputs),
         tuple(p.shape for p in traced.outputs),
     )
-    code = compiled(traced.text, lambda: traced, ports, "float64", 1)
+    code = compiled((traced.text,), lambda: traced, ports, "float64", 1)
     return lambda *rows: evaluated(code, [np.array(r) for r in rows], ports.inputs)
 
 
@@ -61,7 +63,7 @@ def test_the_simulated_law_is_the_exported_program(arm, name, options):
     given = {} if "reference" in options else {"reference": MOTION}
     qd0 = [1.5, -1.0] if "jump" in options else [0.0, 0.0]  # too fast for its `jump`
     run = dy.simulate(arm, 0.12, q0=Q0, qd0=qd0, controller=law, **given)
-    seen, state = run.measured, run.states["controller.status"][:: round(DT / run.dt)]
+    seen, state = run.measured, run.states["computer.status"][:: round(DT / run.dt)]
     wanted = seen.t[:, None] if given == {} else np.stack(MOTION(seen.t), axis=1)
     found = replayed(law, seen, wanted)
     np.testing.assert_array_equal(seen.tau, found.tau)
@@ -73,7 +75,7 @@ def test_the_simulated_law_is_the_exported_program(arm, name, options):
 def test_a_latched_law_keeps_the_safe_torque(arm):
     law = Law(LAWS["computed-torque"], arm, DT, jump=1e-3, latch=1)
     run = dy.simulate(arm, 0.1, q0=Q0, qd0=[2.0, 0.0], controller=law, reference=GOAL)
-    assert run.states["controller.status"][-1, 0] == LATCHED
+    assert run.states["computer.status"][-1, 0] == LATCHED
     assert not run.tau[round(DT / run.dt) :].any()
 
 
@@ -95,3 +97,60 @@ def test_what_does_not_fit_is_refused(arm):
         dy.simulate(arm, 0.1, 3e-3, controller=inside)
     with pytest.raises(ShapeError, match="the law drives 2 joints"):
         dy.simulate(dy.load("puma560"), 0.1, controller=Law(LAWS["joint-pid"], arm, DT))
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_a_plain_controller_is_the_exported_program(arm, name):
+    run = dy.simulate(arm, 0.06, q0=Q0, controller=LAWS[name], reference=MOTION, sample_time=DT)
+    seen = run.measured
+    found = replayed(Law(LAWS[name], arm, DT), seen, np.stack(MOTION(seen.t), axis=1))
+    np.testing.assert_array_equal(seen.tau, found.tau)
+    assert not run.states["computer.status"].any() and not run.message
+
+
+@dataclass(frozen=True)
+class Timed(dy.control.Controller):
+    """A spring that grows with time, and breaks at an instant."""
+
+    broken: float = 1e9
+    model: dy.Robot | None = None
+    sample_time: float | None = None
+
+    def step(self, arm, sample):
+        force = arm.select(sample.t > self.broken, float("inf"), -10.0 * sample.t)
+        return [force * e for e in sample.e], {}
+
+
+@pytest.mark.parametrize("members", [(), (3,)])
+def test_a_controller_that_breaks_goes_to_its_safe_state(arm, members):
+    q0 = np.broadcast_to([0.3, 0.2], (*members, 2))
+    run = dy.simulate(arm, 0.1, q0=q0, controller=Timed(0.05), reference=GOAL, sample_time=DT)
+    after = run.t > 0.0515
+    assert np.isfinite(run.q).all() and not run.tau[..., after, :].any()
+    assert run.tau[..., ~after & (run.t > 2 * DT), :].all()
+    if not members:
+        assert run.message == "the controller is in its safe state from t = 0.056 s on"
+        assert run.message in repr(run) and not run.diverged
+
+
+def test_a_law_that_needs_the_time_is_told_it_or_refused(arm, tmp_path):
+    inside = Law(Timed(), arm, DT, reference=MOTION)
+    run = dy.simulate(arm, 0.1, q0=[0.4, 0.2], controller=inside)
+    seen = run.measured
+    want = -10.0 * seen.t[:, None] * (seen.q - MOTION(seen.t).q)
+    np.testing.assert_allclose(seen.tau, want, rtol=1e-12, atol=1e-15)
+    np.testing.assert_array_equal(seen.tau, replayed(inside, seen, seen.t[:, None]).tau)
+    with pytest.raises(OptionError, match=r"sample\.t, but the law is not told the time"):
+        dy.export_controller(Timed(), arm, tmp_path / "c", DT)
+    assert not (tmp_path / "c").exists()
+
+
+def test_a_law_has_one_sample_time(arm):
+    law = Law(LAWS["joint-pid"], arm, DT)
+    with pytest.raises(OptionError, match=r"sample_time is 0\.002, but the law runs every 0\.004"):
+        dy.simulate(arm, 0.1, controller=law, sample_time=0.002)
+    own = dataclasses.replace(LAWS["joint-pid"], sample_time=0.002)
+    slow = dy.simulate(arm, 0.1, q0=Q0, controller=own, reference=GOAL, sample_time=DT)
+    np.testing.assert_array_equal(
+        slow.q, dy.simulate(arm, 0.1, q0=Q0, controller=law, reference=GOAL).q
+    )

@@ -7,8 +7,8 @@ import pytest
 
 import dynamis as dy
 from dynamis.errors import OptionError
-from dynamis.studio.pages import derive as formulas
-from dynamis.studio.pages.derive import Question, answered, asked
+from dynamis.studio.pages import equations as formulas
+from dynamis.studio.pages.equations import Question, answered, asked
 
 
 def test_the_equations_of_a_planar_arm_are_in_the_page(tab):

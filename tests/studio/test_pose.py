@@ -1,6 +1,7 @@
 """The page of poses: sliders, named poses, what the tool and the joints say, solutions."""
 
 import threading
+from types import SimpleNamespace
 from typing import ClassVar
 
 import numpy as np
@@ -103,7 +104,7 @@ def test_sliders_show_the_angle_outside_the_limits_too(tab):
 
 def test_a_dragged_slider_does_not_queue():
     """Hundreds of events while a pose is computed are answered by one more pose."""
-    from dynamis.studio.server.throttle import Latest
+    from dynamis.studio.server.jobs import Latest
 
     gate, started, runs = threading.Event(), threading.Event(), []
 
@@ -150,17 +151,18 @@ class Timer(threading.Thread):
 
 
 def test_typing_counts_when_it_rests(monkeypatch):
-    from dynamis.studio.server.throttle import Soon
+    from dynamis.studio.server.jobs import Soon
 
-    monkeypatch.setattr("dynamis.studio.server.throttle.threading.Timer", Timer)
-    runs = []
-    soon = Soon(lambda: runs.append(1), 0.2, restart=True)
+    monkeypatch.setattr("dynamis.studio.server.jobs.threading.Timer", Timer)
+    runs, ends = [], []
+    session = SimpleNamespace(on_close=ends.append)
+    soon = Soon(session, lambda: runs.append(1), 0.2, restart=True)
     for _ in range(10):
         soon.ask()
     for timer in Timer.made:
         timer.over()
     assert len(Timer.made) == 10 and runs == [1]
     soon.ask()
-    soon.end()
+    ends[0]()  # the tab is closed
     Timer.made[-1].over()
     assert runs == [1]

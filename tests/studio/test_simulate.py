@@ -19,7 +19,7 @@ from dynamis.studio.pages.experiment import (
     targets,
     with_friction,
 )
-from dynamis.studio.server.job import Job
+from dynamis.studio.server.jobs import Job
 
 from .conftest import Tab
 

@@ -409,7 +409,7 @@ WRONG = {
     "dt is 0": lambda: TRAJECTORIES["via"].sample(0),
     "t holds": lambda: TRAJECTORIES["via"]("now"),
     "moves 2 joints.*has 6": lambda: TRAJECTORIES["via"].check(dy.load(PUMA)),
-    "timing 'quintik'": lambda: tr.line(dy.load(PUMA), 0, 0, 1.0, timing="quintik"),
+    "timing is 'quintik'": lambda: tr.line(dy.load(PUMA), 0, 0, 1.0, timing="quintik"),
     "T1: T has shape": lambda: tr.line(dy.load(PUMA), np.eye(4), np.eye(3), 1.0),
     "robot is None": lambda: tr.line(None, np.eye(4), np.eye(4), 1.0),  # type: ignore[arg-type]
 }

@@ -1,19 +1,89 @@
 """The agreement table of a robot: every method and every peer, with the worst difference seen."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import asdict, dataclass
+from functools import partial
+from importlib import metadata
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..arguments import checked, is_word, whole
 from ..compile.kernels import FORWARD_METHODS, INVERSE_METHODS, MASS_MATRICES
 from ..dynamics import equation
-from ..errors import DynamisError, OptionError, did_you_mean, shown
+from ..errors import DynamisError, OptionError, ShapeError, SingularError, did_you_mean, shown
+from ..interop.rigid_tree import NotRepresentableError, slides
 from ..robot import Robot
 from ..spatial.functions import MATH
-from .peers import PEERS, peer_rows
-from .row import Row, States, first_line, random_states, relative_difference
+from .peers import PEERS, installed, without_friction
+
+# random states at which methods and peers are compared
+
+RANGES = {"revolute": (-np.pi, np.pi), "prismatic": (0.1, 1.0)}
+
+
+@dataclass(frozen=True)
+class States:
+    """Positions, velocities and accelerations (samples, n), and tool wrenches (samples, 6)."""
+
+    q: np.ndarray
+    qd: np.ndarray
+    qdd: np.ndarray
+    wrench: np.ndarray
+
+
+def random_states(robot: Robot, samples: int, seed: int) -> States:
+    """q uniform over a turn or over 0.1 to 1 m; qd, qdd and wrench normal."""
+    rng = np.random.default_rng(seed)
+    low, high = np.array([RANGES[kind] for kind in robot.joint_kinds]).T
+    q = rng.uniform(low, high, (samples, robot.n))
+    qd, qdd, wrench = (rng.standard_normal((samples, size)) for size in (robot.n, robot.n, 6))
+    return States(q, qd, qdd, wrench)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A method or peer, a quantity, the worst relative difference, or why there is none."""
+
+    source: str
+    quantity: str
+    difference: float | None
+    limit: float
+    reason: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """Whether the difference is within the limit, or there is nothing to compare."""
+        return self.difference is None or self.difference <= self.limit
+
+    @property
+    def compared(self) -> bool:
+        """Whether there is a number."""
+        return self.difference is not None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for machines."""
+        return {**asdict(self), "ok": self.ok}
+
+
+def relative_difference(a: np.ndarray, b: np.ndarray, least: float = 0.0) -> float:
+    """max |a - b| / max(max |b|, least) over all samples and entries; NaN is infinitely wrong.
+
+    `least` keeps a quantity that may vanish altogether from being measured against rounding.
+    """
+    if np.shape(a) != np.shape(b):
+        raise ShapeError(f"shapes {np.shape(a)} and {np.shape(b)} differ, expected the same")
+    difference = float(np.max(np.abs(a - b), initial=0.0))
+    if not np.isfinite(difference):
+        return float("inf")
+    scale = max(float(np.max(np.abs(b), initial=0.0)), least)
+    return difference / scale if scale > 0 else difference
+
+
+def first_line(error: Exception) -> str:
+    """What an error says, without its hint."""
+    return str(error).split("\n", maxsplit=1)[0]
+
 
 # our own methods against each other: every one is a second opinion on the others
 
@@ -24,14 +94,24 @@ INVERSE, FORWARD, MASS = "newton-euler", "walker-orin-3", "walker-orin-3"
 def own_rows(robot: Robot, states: States) -> list[Row]:
     """Every inverse, forward and mass-matrix method, the whole equation, and the regressor."""
     s = states
-    tau = robot.inverse_dynamics(s.q, s.qd, s.qdd)
-    return [
-        *_inverse(robot, s, tau),
-        *_mass_matrices(robot, s),
-        _row("equation of motion", "inverse dynamics", lambda: _terms(robot, s), tau),
-        _row("regressor", "inverse dynamics", lambda: _linear(robot, s), tau),
-        *_forward(robot, s, tau),
-    ]
+    inverse = partial(robot.inverse_dynamics, s.q, s.qd, s.qdd)
+    tau, pushed, M = inverse(), inverse(wrench=s.wrench), robot.mass_matrix(s.q)
+    forward = partial(robot.forward_dynamics, s.q, s.qd, tau)
+    rows = []
+    for m in (m for m in INVERSE_METHODS if m != INVERSE):
+        found = partial(inverse, method=m)
+        rows.append(_row(m, "inverse dynamics", found, tau))
+        rows.append(_row(m, "inverse dynamics, wrench", partial(found, wrench=s.wrench), pushed))
+    for m in (m for m in MASS_MATRICES if m != MASS):
+        rows.append(_row(m, "mass matrix", partial(_mass_matrix, robot, s.q, m), M))
+    rows.append(_row("equation of motion", "inverse dynamics", lambda: _terms(robot, s), tau))
+    rows.append(_row("regressor", "inverse dynamics", lambda: _linear(robot, s), tau))
+    for m in FORWARD_METHODS:  # the accelerations that made tau, and what the reference gives
+        rows.append(_row(m, "forward(inverse) = identity", partial(forward, method=m), s.qdd))
+        if m != FORWARD and rows[-1].compared:
+            found = partial(forward, method=m)
+            rows.append(_row(m, "forward dynamics", found, forward(method=FORWARD)))
+    return rows
 
 
 def _row(source: str, quantity: str, value: Callable[[], np.ndarray], reference: np.ndarray) -> Row:
@@ -43,37 +123,8 @@ def _row(source: str, quantity: str, value: Callable[[], np.ndarray], reference:
     return Row(source, quantity, relative_difference(found, reference), LIMIT)
 
 
-def _inverse(robot: Robot, s: States, tau: np.ndarray) -> list[Row]:
-    pushed = robot.inverse_dynamics(s.q, s.qd, s.qdd, wrench=s.wrench)
-    rows = []
-    for method in INVERSE_METHODS:
-        if method == INVERSE:
-            continue
-        for name, wrench, reference in (("", None, tau), (", wrench", s.wrench, pushed)):
-            rows.append(
-                _row(
-                    method,
-                    f"inverse dynamics{name}",
-                    lambda m=method, w=wrench: robot.inverse_dynamics(
-                        s.q, s.qd, s.qdd, method=m, wrench=w
-                    ),
-                    reference,
-                )
-            )
-    return rows
-
-
-def _mass_matrices(robot: Robot, s: States) -> list[Row]:
-    reference = robot.mass_matrix(s.q)
-    others = [method for method in MASS_MATRICES if method != MASS]
-    return [
-        _row(m, "mass matrix", lambda m=m: _mass_matrix(robot, s.q, m), reference) for m in others
-    ]
-
-
 def _mass_matrix(robot: Robot, q: np.ndarray, method: str) -> np.ndarray:
-    chain = robot.chain
-    return np.array([equation.mass_matrix(chain, x.tolist(), MATH, method) for x in q])
+    return np.array([equation.mass_matrix(robot.chain, x, MATH, method) for x in q.tolist()])
 
 
 def _terms(robot: Robot, s: States) -> np.ndarray:
@@ -87,19 +138,86 @@ def _linear(robot: Robot, s: States) -> np.ndarray:
     return robot.regressor(s.q, s.qd, s.qdd) @ robot.parameters.values
 
 
-def _forward(robot: Robot, s: States, tau: np.ndarray) -> list[Row]:
-    """Each method returns the accelerations that made tau, and what the reference method gives."""
-    rows = []
-    for method in FORWARD_METHODS:
+# peers against us, quantity by quantity
 
-        def qdd(m: str = method) -> np.ndarray:
-            return robot.forward_dynamics(s.q, s.qd, tau, method=m)
+PEER_LIMIT = 1e-9
+SMALL_PART = 1e-3  # gravity and Coriolis torques count from this part of the whole torque on
+Numbers = dict[str, np.ndarray]
 
-        rows.append(_row(method, "forward(inverse) = identity", qdd, s.qdd))
-        if method != FORWARD and rows[-1].compared:
-            reference = robot.forward_dynamics(s.q, s.qd, tau, method=FORWARD)
-            rows.append(_row(method, "forward dynamics", qdd, reference))
-    return rows
+
+class Quantity(NamedTuple):
+    """A peer's method, the state it takes, what we say, and its answer taken from x = K q to q."""
+
+    method: str
+    arguments: tuple[str, ...]
+    ours: Callable[[Robot, Numbers], np.ndarray]
+    back: Callable[[np.ndarray, np.ndarray], np.ndarray] = lambda K, tau: K.T @ tau
+    part_of_torque: bool = False
+
+
+def _coriolis(robot: Robot, s: Numbers) -> np.ndarray:
+    return np.einsum("sij,sj->si", robot.coriolis_matrix(s["q"], s["qd"]), s["qd"])
+
+
+QUANTITIES = {
+    "tool pose": Quantity("fk", ("q",), lambda r, s: r.fk(s["q"]), lambda K, T: T),
+    "Jacobian": Quantity("jacobian", ("q",), lambda r, s: r.jacobian(s["q"]), lambda K, J: J @ K),
+    "inverse dynamics": Quantity("inverse_dynamics", ("q", "qd", "qdd"), lambda r, s: s["tau"]),
+    "mass matrix": Quantity(
+        "mass_matrix", ("q",), lambda r, s: r.mass_matrix(s["q"]), lambda K, M: K.T @ M @ K
+    ),
+    "Coriolis torque": Quantity("coriolis_torque", ("q", "qd"), _coriolis, part_of_torque=True),
+    "gravity torque": Quantity(
+        "gravity_torque", ("q",), lambda r, s: r.gravity_torque(s["q"]), part_of_torque=True
+    ),
+    "forward dynamics": Quantity(
+        "forward_dynamics",
+        ("q", "qd", "tau"),
+        lambda r, s: r.forward_dynamics(s["q"], s["qd"], s["tau"]),
+    ),
+}
+
+
+def peer_rows(robot: Robot, states: States, name: str) -> list[Row]:
+    """Every quantity by one peer against ours, or one row that says why not."""
+    peer = PEERS[name]
+    if not installed(name):
+        return [Row(name, "all", None, PEER_LIMIT, f"not installed: pip install {peer.package}")]
+    source = f"{name} {metadata.version(peer.package)}"
+    twin = robot if peer.has_friction(robot) else without_friction(robot)
+    try:  # one engine per sample where a centre of mass slides
+        theirs = [peer.build(twin, x) for x in (states.q if slides(twin.chain) else states.q[:1])]
+    except NotRepresentableError as error:
+        return [Row(source, "all", None, PEER_LIMIT, first_line(error))]
+    theirs *= len(states.q) // len(theirs)
+    s = {"q": states.q, "qd": states.qd, "qdd": states.qdd}
+    s["tau"] = twin.inverse_dynamics(s["q"], s["qd"], s["qdd"])
+    return [_peer_row(source, what, theirs, twin, s) for what in QUANTITIES]
+
+
+def _peer_row(source: str, what: str, theirs: list, robot: Robot, s: Numbers) -> Row:
+    quantity = QUANTITIES[what]
+    try:
+        ours = quantity.ours(robot, s)
+    except SingularError as error:
+        return Row(source, what, None, PEER_LIMIT, f"not defined: {first_line(error)}")
+    states = zip(*(s[name] for name in quantity.arguments), strict=True)
+    values = [_answer(e, what, *state) for e, state in zip(theirs, states, strict=True)]
+    least = SMALL_PART * float(np.abs(s["tau"]).max()) if quantity.part_of_torque else 0.0
+    return Row(source, what, relative_difference(ours, np.array(values), least), PEER_LIMIT)
+
+
+def _answer(engine: Any, what: str, q: np.ndarray, *rates: np.ndarray) -> np.ndarray:
+    """A peer's answer in coordinates q; of tied joints M_q qdd = tau - bias is solved."""
+    quantity, K = QUANTITIES[what], engine.K
+    if K is None:
+        return getattr(engine, quantity.method)(q, *rates)
+    if what == "forward dynamics":
+        qd, tau = rates
+        bias = _answer(engine, "inverse dynamics", q, qd, np.zeros_like(q))
+        return np.linalg.solve(_answer(engine, "mass matrix", q), tau - bias)
+    there = getattr(engine, quantity.method)(K @ q + engine.x0, *(K @ rate for rate in rates))
+    return quantity.back(K, there)
 
 
 SAMPLES, MOST = 20, 100_000

@@ -1,20 +1,30 @@
-"""The base parameters of a robot: tau = Y_base(q, qd, qdd) beta,  beta = B phi."""
+"""Base parameters and their significance: tau = Y_base(q, qd, qdd) beta,  beta = B phi."""
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import sympy as sp
 
-from ..arguments import number
+from ..arguments import number, whole
 from ..compile.arrays import as_batch
 from ..errors import DynamisWarning, OptionError
 from ..lazy import cached_property
 from ..model.model import Model
 from ..model.parameters import parameter_names
-from .groupings import BODY, JOINT, Form, Groupings, groupings
-from .numeric import TOLERANCE, Rank, random_regressor
+from .groupings import (
+    BODY,
+    JOINT,
+    TOLERANCE,
+    Form,
+    Groupings,
+    Rank,
+    groupings,
+    random_regressor,
+    symbolic_values,
+)
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -24,50 +34,39 @@ if TYPE_CHECKING:
 DIGITS = 12
 
 
-class Words(NamedTuple):
-    """One parameter in a formula, in Khalil's notation, and in LaTeX (# is the index)."""
-
-    plain: str
-    khalil: str
-    latex: str
-
-
-WORDS: Mapping[str, Words] = {
-    "m": Words("m", "M", "m_{#}"),
-    "mcx": Words("mcx", "MX", "mc_{x,#}"),
-    "mcy": Words("mcy", "MY", "mc_{y,#}"),
-    "mcz": Words("mcz", "MZ", "mc_{z,#}"),
-    "Ixx": Words("Ixx", "XX", "I_{xx,#}"),
-    "Ixy": Words("Ixy", "XY", "I_{xy,#}"),
-    "Iyy": Words("Iyy", "YY", "I_{yy,#}"),
-    "Ixz": Words("Ixz", "XZ", "I_{xz,#}"),
-    "Iyz": Words("Iyz", "YZ", "I_{yz,#}"),
-    "Izz": Words("Izz", "ZZ", "I_{zz,#}"),
-    "rotor_inertia": Words("rotor_inertia", "IA", "J_{a,#}"),
-    "viscous": Words("viscous", "FV", "F_{v,#}"),
-    "coulomb+": Words("coulomb_plus", "FS_plus", "F_{c,#}^{+}"),
-    "coulomb-": Words("coulomb_minus", "FS_minus", "F_{c,#}^{-}"),
-    "offset": Words("offset", "OFF", r"\tau_{0,#}"),
-    "motor_viscous": Words("motor_viscous", "FVM", "F_{vm,#}"),
-    "motor_coulomb+": Words("motor_coulomb_plus", "FSM_plus", "F_{cm,#}^{+}"),
-    "motor_coulomb-": Words("motor_coulomb_minus", "FSM_minus", "F_{cm,#}^{-}"),
-    "unbalance_x": Words("unbalance_x", "UX", "u_{x,#}"),
-    "unbalance_y": Words("unbalance_y", "UY", "u_{y,#}"),
+WORDS: Mapping[str, tuple[str, str]] = {  # Khalil's notation, LaTeX (# is the index)
+    "m": ("M", "m_{#}"),
+    "mcx": ("MX", "mc_{x,#}"),
+    "mcy": ("MY", "mc_{y,#}"),
+    "mcz": ("MZ", "mc_{z,#}"),
+    "Ixx": ("XX", "I_{xx,#}"),
+    "Ixy": ("XY", "I_{xy,#}"),
+    "Iyy": ("YY", "I_{yy,#}"),
+    "Ixz": ("XZ", "I_{xz,#}"),
+    "Iyz": ("YZ", "I_{yz,#}"),
+    "Izz": ("ZZ", "I_{zz,#}"),
+    "rotor_inertia": ("IA", "J_{a,#}"),
+    "viscous": ("FV", "F_{v,#}"),
+    "coulomb+": ("FS_plus", "F_{c,#}^{+}"),
+    "coulomb-": ("FS_minus", "F_{c,#}^{-}"),
+    "offset": ("OFF", r"\tau_{0,#}"),
+    "motor_viscous": ("FVM", "F_{vm,#}"),
+    "motor_coulomb+": ("FSM_plus", "F_{cm,#}^{+}"),
+    "motor_coulomb-": ("FSM_minus", "F_{cm,#}^{-}"),
+    "unbalance_x": ("UX", "u_{x,#}"),
+    "unbalance_y": ("UY", "u_{y,#}"),
 }
 
 
-def labels(model: Model, names: Sequence[str], style: str = "plain") -> list[str]:
-    """Every parameter name in a style: "plain", "khalil" or "latex"."""
-    return [_label(model, name, style) for name in names]
-
-
 def _label(model: Model, name: str, style: str) -> str:
+    """A parameter name in a style: "plain", "khalil" or "latex"."""
     owner, _, parameter = name.rpartition(".")
-    form = getattr(WORDS[parameter], style)
+    khalil, latex = WORDS[parameter]
     number = _number(model, owner)
     if style == "latex":
         word = owner.replace("_", r"\_")
-        return form.replace("#", number or rf"\mathrm{{{word}}}")
+        return latex.replace("#", number or rf"\mathrm{{{word}}}")
+    form = khalil if style == "khalil" else parameter.replace("+", "_plus").replace("-", "_minus")
     return f"{form}{number}" if number else f"{form}[{owner}]"
 
 
@@ -79,11 +78,11 @@ def _number(model: Model, owner: str) -> str:
     return ""
 
 
-def sum_text(terms: Sequence[tuple[Any, str]], product: str = "*", write: Any = None) -> str:
-    """A sum of coefficient times label, as text."""
-    text = ""
+def sum_text(terms: Sequence[tuple[Any, str]], latex: bool = False) -> str:
+    """A sum of coefficient times label, as text or in LaTeX."""
+    text, product = "", r"\, " if latex else "*"
     for coefficient, label in terms:
-        factor = (write or coefficient_text)(coefficient)
+        factor = _coefficient(coefficient, latex)
         minus = factor.startswith("-")
         factor = factor.removeprefix("-")
         sign = (" - " if minus else " + ") if text else ("-" if minus else "")
@@ -91,33 +90,19 @@ def sum_text(terms: Sequence[tuple[Any, str]], product: str = "*", write: Any = 
     return text
 
 
-def coefficient_text(x: Any) -> str:
-    """A coefficient, shortest: 0.4318, L1**2, (L1 + L2)."""
+def _coefficient(x: Any, latex: bool) -> str:
+    """A coefficient, shortest, fractions as decimal numbers: 0.4318, L1**2, (L1 + L2)."""
     if not hasattr(x, "free_symbols"):
-        return f"{float(x):.{DIGITS}g}"
-    import sympy as sp
-
-    text = sp.sstr(_decimal(x), full_prec=False)
-    return f"({text})" if x.is_Add else text
-
-
-def coefficient_latex(x: Any) -> str:
-    """A coefficient in LaTeX."""
-    if not hasattr(x, "free_symbols"):
-        mantissa, _, exponent = f"{float(x):.{DIGITS}g}".partition("e")
-        return rf"{mantissa} \cdot 10^{{{int(exponent)}}}" if exponent else mantissa
-    import sympy as sp
-
-    text = sp.latex(_decimal(x), full_prec=False)
-    return rf"\left({text}\right)" if x.is_Add else text
-
-
-def _decimal(x: Any) -> Any:
-    """Fractions as decimal numbers."""
-    import sympy as sp
-
+        text = f"{float(x):.{DIGITS}g}"
+        mantissa, _, exponent = text.partition("e")
+        return rf"{mantissa} \cdot 10^{{{int(exponent)}}}" if latex and exponent else text
     fractions = [r for r in x.atoms(sp.Rational) if r.q != 1]
-    return x.xreplace({r: sp.Float(f"{float(r):.{DIGITS}g}") for r in fractions})
+    decimal = x.xreplace({r: sp.Float(f"{float(r):.{DIGITS}g}") for r in fractions})
+    if latex:
+        text = sp.latex(decimal, full_prec=False)
+        return rf"\left({text}\right)" if x.is_Add else text
+    text = sp.sstr(decimal, full_prec=False)
+    return f"({text})" if x.is_Add else text
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,26 +118,10 @@ class BaseParameters:
     groupings: Groupings
     matrix: np.ndarray  # (rank, p)
     unidentifiable: tuple[str, ...]  # parameters without effect on any torque
-
-    @property
-    def rank(self) -> int:
-        """Number of base parameters."""
-        return len(self.columns)
-
-    @property
-    def columns(self) -> tuple[int, ...]:
-        """Which columns of the full regressor were kept."""
-        return self.groupings.columns
-
-    @property
-    def evidence(self) -> Rank:
-        """The numeric rank with the singular values on both sides of it."""
-        return self.groupings.evidence
-
-    @property
-    def tolerance(self) -> float:
-        """Size, next to the largest, below which a singular value counts as zero."""
-        return self.evidence.tolerance
+    rank: int  # number of base parameters
+    columns: tuple[int, ...]  # which columns of the full regressor were kept
+    evidence: Rank  # the numeric rank with the singular values on both sides of it
+    tolerance: float  # size, next to the largest, below which a singular value counts as zero
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -191,13 +160,11 @@ class BaseParameters:
 
     def expressions(self) -> list[Any]:
         """The base parameters over the model's own symbols (SymPy), such as `L1*m2 + lc1*m1`."""
-        from .groupings import symbolic_values
-
         return symbolic_values(self.robot.model, self._forms)
 
     def latex(self) -> str:
         """The groupings as an `aligned` block, beta_k = ..."""
-        sums = [sum_text(terms, r"\, ", coefficient_latex) for terms in self._terms("latex")]
+        sums = [sum_text(terms, latex=True) for terms in self._terms("latex")]
         rows = [rf"\beta_{{{k + 1}}} &= {text}" for k, text in enumerate(sums)]
         return "\\begin{aligned}\n" + " \\\\\n".join(rows) + "\n\\end{aligned}"
 
@@ -211,7 +178,7 @@ class BaseParameters:
     def _terms(self, style: str) -> list[list[tuple[Any, str]]]:
         """Coefficient and label of every term, the leading parameter first, then link by link."""
         model = self.robot.model
-        words = labels(model, parameter_names(model), style)
+        words = [_label(model, name, style) for name in parameter_names(model)]
         rows = []
         for lead, form in zip(self.columns, self._forms, strict=True):
             rest = sorted((j for j in form if j != lead), key=lambda j: _place(j, len(model.links)))
@@ -238,16 +205,19 @@ def base_parameters(
     found = groupings(robot, random_regressor(robot), size, tolerance)
     matrix = np.zeros((len(found.columns), len(names)))
     matrix[:, :size] = found.matrix
-    lost = tuple(names[j] for j in range(size) if not matrix[:, j].any())
-    clear = found.evidence.is_clear and found.evidence.rank == len(found.columns)
+    without_effect = tuple(names[j] for j in range(size) if not matrix[:, j].any())
+    rank, evidence = len(found.columns), found.evidence
+    clear = evidence.is_clear and evidence.rank == rank
     if not clear or found.method == "disputed":
         warnings.warn(
-            f"the base parameters of {robot.model.name!r} are not clear cut ({found.evidence}; "
-            f"{len(found.columns)} chosen): some geometry is special only nearly",
+            f"the base parameters of {robot.model.name!r} are not clear cut ({evidence}; "
+            f"{rank} chosen): some geometry is special only nearly",
             DynamisWarning,
             stacklevel=3,
         )
-    return BaseParameters(robot, found, matrix, lost)
+    return BaseParameters(
+        robot, found, matrix, without_effect, rank, found.columns, evidence, tolerance
+    )
 
 
 def _place(j: int, links: int) -> tuple[int, int]:
@@ -255,3 +225,91 @@ def _place(j: int, links: int) -> tuple[int, int]:
     if j < BODY * links:
         return j // BODY, j
     return (j - BODY * links) // JOINT if j < (BODY + JOINT) * links else links, j
+
+
+# Significance of parameters (Armstrong et al. 1986): a table, and an approximate model.
+#
+# A base parameter's share on a joint is the largest torque it ever causes there, next to the
+# largest torque of that joint, over random states of the workspace. Dropping what is small
+# everywhere gives an APPROXIMATE robot whose error is measured on other states, not assumed.
+
+MOST = 1_000_000  # random states
+FASTEST = 1e9  # rad/s or rad/s^2: beyond, the squares of torques lose their digits
+STILL = 1e-9  # a joint with less torque than this (of the largest) is not judged
+
+
+@dataclass(frozen=True, eq=False)
+class Significance:
+    """Shares of every base parameter, and the robot without the small ones (approximate)."""
+
+    base: BaseParameters
+    percent: float
+    shares: np.ndarray  # (rank,) in percent: the largest over the joints
+    error: float  # percent: worst torque error of the approximate robot on other states
+    approximate: "Robot"
+
+    @property
+    def dropped(self) -> tuple[str, ...]:
+        """Base parameters that contribute less than `percent` to every joint."""
+        pairs = zip(self.base.names, self.shares, strict=True)
+        return tuple(name for name, share in pairs if share < self.percent)
+
+    @cached_property
+    def order(self) -> np.ndarray:
+        """Base parameters by falling share."""
+        return np.argsort(-self.shares)
+
+    def __str__(self) -> str:
+        lines = [
+            f"share of the torque, %  base parameter (dropped below {self.percent:g} %)",
+            *(f"{self.shares[k]:22.4f}  {self.base.names[k]}" for k in self.order),
+            f"APPROXIMATE without {len(self.dropped)} of {self.base.rank}: torques are off by up "
+            f"to {self.error:.2g} % of each joint's largest",
+        ]
+        return "\n".join(lines)
+
+
+def significance(
+    robot: "Robot",
+    percent: float = 1.0,
+    speed: float = 1.0,
+    acceleration: float = 1.0,
+    samples: int = 2000,
+    seed: int = 0,
+) -> Significance:
+    """Shares over q within the limits (a full turn where there are none), |qd| and |qdd| up to the
+    speed and acceleration given.
+    """
+    percent, speed, acceleration = (
+        number(value, name, f"a number from 0 to {FASTEST:g}", lambda x: 0.0 <= x <= FASTEST)
+        for name, value in (("percent", percent), ("speed", speed), ("acceleration", acceleration))
+    )
+    whole(samples, "samples", most=MOST)
+    whole(seed, "seed", 0)
+    base = base_parameters(robot)
+    rng = np.random.default_rng(seed)
+    low, high = robot.limits.T
+
+    def states() -> list[np.ndarray]:
+        q = rng.uniform(np.maximum(low, -np.pi), np.minimum(high, np.pi), size=(samples, robot.n))
+        qd, qdd = rng.uniform(-1, 1, size=(2, samples, robot.n))
+        return [q, speed * qd, acceleration * qdd]
+
+    Y = base.regressor(*states())
+    shares = 100 * _relative(Y * base.values, Y @ base.values)
+    kept = np.where(shares >= percent, base.values, 0.0)
+    full = np.zeros(base.matrix.shape[1])
+    full[list(base.columns)] = kept  # a base parameter alone stands for all that is grouped with it
+    rest = robot.with_parameters(full).model
+    approximate = type(robot)(replace(rest, name=f"{rest.name} (approximate)"))
+    state = states()
+    exact = robot.inverse_dynamics(*state)
+    off = (approximate.inverse_dynamics(*state) - exact)[..., None]
+    return Significance(base, percent, shares, float(100 * _relative(off, exact)[0]), approximate)
+
+
+def _relative(parts: np.ndarray, torque: np.ndarray) -> np.ndarray:
+    """Largest |part| of each column next to each joint's largest torque, the worst joint."""
+    largest = np.abs(torque).max(axis=0)
+    judged = largest > STILL * largest.max()
+    return (np.abs(parts).max(axis=0)[judged] / largest[judged, None]).max(axis=0)

@@ -1,4 +1,4 @@
-"""Groupings of base parameters: by rules, verified numerically."""
+"""Groupings of base parameters: by rules, verified by the rank of a regressor."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -16,18 +16,119 @@ from ..model.parameters import parameter_values
 from ..model.quantity import Expression, resolve
 from ..spatial.frames import compose
 from ..spatial.inertia import from_linear, linear, transformed, transformed_back
-from .numeric import (
-    Rank,
-    combinations,
-    independent_columns,
-    null_space,
-    numeric_rank,
-    scaled,
-    short,
-)
 
 if TYPE_CHECKING:
     from ..robot import Robot
+
+# Numerical rank and independent columns of a regressor stacked over random states.
+#
+# M. Gautier, Numerical calculation of the base inertial parameters of robots, 1991: columns are
+# scaled to length one, so that the tolerance means the same for a mass and for an inertia.
+
+SAMPLES = 200  # random states; every joint gives one row of each
+TOLERANCE = 1e-9  # a singular value (or column) this small next to the largest is a rounding error
+CLEAR = 1e3  # singular values should lie this far from the tolerance, on either side
+DECIMALS = 6  # of a number that was meant to be a short one
+
+
+class Rank(NamedTuple):
+    """A rank with its evidence: the singular values, relative to the largest, on both sides."""
+
+    rank: int
+    smallest_kept: float
+    largest_dropped: float
+    tolerance: float
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether nothing lies near the tolerance: a wide gap between kept and dropped."""
+        kept = self.rank == 0 or self.smallest_kept > CLEAR * self.tolerance
+        return kept and self.largest_dropped * CLEAR < self.tolerance
+
+    def __str__(self) -> str:
+        return (
+            f"rank {self.rank}: singular values {self.smallest_kept:.1e} kept, "
+            f"{self.largest_dropped:.1e} dropped, tolerance {self.tolerance:.1e}"
+        )
+
+
+def random_regressor(robot: "Robot", count: int = SAMPLES) -> np.ndarray:
+    """Y at always the same random states, (count, n, p); every joint moves in each of them."""
+    rng = np.random.default_rng(1)
+    chain = robot.chain
+    size = max((abs(x) for joint in chain.joints for x in joint.placement.p), default=0.0) or 1.0
+    reach = [np.pi if kind == "revolute" else size for kind in robot.joint_kinds]
+    q = rng.uniform(-1.0, 1.0, (count, robot.n)) * reach
+    qd, qdd = rng.normal(size=(2, count, robot.n))
+    return robot._calls.interpreted("regressor", {"q": q, "qd": qd, "qdd": qdd})
+
+
+def scaled(A: np.ndarray, tolerance: float) -> tuple[np.ndarray, np.ndarray]:
+    """Columns of unit length, those that are zero up to rounding exactly zero; their lengths."""
+    lengths = np.linalg.norm(A, axis=0)
+    live = lengths > tolerance * lengths.max(initial=0.0)
+    lengths = np.where(live, lengths, 1.0)
+    return np.where(live, A / lengths, 0.0), lengths
+
+
+def numeric_rank(A: np.ndarray, tolerance: float = TOLERANCE) -> Rank:
+    """Number of independent columns of A: singular values above tolerance times the largest."""
+    unit, _ = scaled(A, tolerance)
+    s = np.linalg.svd(_triangle(unit), compute_uv=False)
+    largest = s.max(initial=0.0)
+    if largest == 0.0:
+        return Rank(0, 0.0, 0.0, tolerance)
+    s = s / largest
+    rank = int((s > tolerance).sum())
+    return Rank(rank, s[rank - 1], s[rank] if rank < s.size else 0.0, tolerance)
+
+
+def null_space(A: np.ndarray, tolerance: float = TOLERANCE) -> np.ndarray:
+    """Rows x that span A x = 0."""
+    unit, lengths = scaled(A, tolerance)
+    _, s, Vt = np.linalg.svd(_triangle(unit))
+    rank = int((s > tolerance * s.max(initial=0.0)).sum())
+    return Vt[rank:] / lengths
+
+
+def independent_columns(A: np.ndarray, order: Sequence[int], tolerance: float) -> list[int]:
+    """Columns of A kept, in the given order, if no combination of those kept before equals them."""
+    unit, _ = scaled(A, tolerance)
+    R = _triangle(unit)
+    Q = np.empty((R.shape[0], 0))
+    kept = []
+    for j in order:
+        rest = R[:, j]
+        for _ in range(2):  # the second pass removes what rounding left of the first
+            rest = rest - Q @ (Q.T @ rest)
+        length = np.linalg.norm(rest)
+        if length > tolerance:
+            Q = np.column_stack([Q, rest / length])
+            kept.append(j)
+    return sorted(kept)
+
+
+def combinations(A: np.ndarray, kept: Sequence[int], tolerance: float) -> np.ndarray:
+    """B with A = A[:, kept] B: every column as a combination of the kept ones."""
+    unit, lengths = scaled(A, tolerance)
+    B, *_ = np.linalg.lstsq(unit[:, kept], unit, rcond=None)
+    B = np.where(np.abs(B) > tolerance, B, 0.0)
+    B = B * lengths / lengths[list(kept)][:, None]
+    B[:, kept] = np.eye(len(kept))
+    return short(B, tolerance)
+
+
+def short(x: np.ndarray, tolerance: float) -> np.ndarray:
+    """Numbers that are a short decimal up to rounding become it."""
+    rounded = np.round(x, DECIMALS)
+    near = np.abs(x - rounded) <= 1e-3 * tolerance * np.maximum(np.abs(x), 1.0)
+    return np.where(near, rounded, x)
+
+
+def _triangle(A: np.ndarray) -> np.ndarray:
+    """R of A = Q R: as small as A is wide, with the same lengths and angles between columns."""
+    return np.asarray(np.linalg.qr(A, mode="r"))
+
 
 # The rules of regrouping: which parameters a link hands to the link that carries it.
 #
@@ -59,11 +160,7 @@ NEAR = 0.49  # a customary choice is taken if its coefficient is this large next
 RULE_ROUNDING = 1e-11  # an entry this small next to the largest of its vector is one
 
 
-class Step(NamedTuple):
-    """One elimination: the null vector used and the parameter it removes."""
-
-    row: int
-    column: int
+Step = tuple[int, int]  # one elimination: row of the null vector used, column it removes
 
 
 class Recipe(NamedTuple):
@@ -83,7 +180,8 @@ def indices(c: Chain, i: int, inertial: bool = False) -> list[int]:
 def weldable(c: Chain, Y: np.ndarray, i: int, inertial: bool, tolerance: float) -> list[Vector]:
     """A basis of N_i in the joint's own frame, from the regressor's samples (count, n, p)."""
     block = Y[:, i, indices(c, i, inertial)]
-    block[:, :BODY] = block[:, :BODY] @ _units(lambda x: _to_user(c, i, x))
+    to_user = np.array([_to_user(c, i, unit) for unit in np.eye(BODY).tolist()]).T
+    block[:, :BODY] = block[:, :BODY] @ to_user
     null = null_space(block, tolerance)
     reduced = eliminate(null.tolist(), steps(null.tolist(), first=False))
     return short(np.array(reduced).reshape(null.shape), tolerance).tolist()
@@ -106,7 +204,7 @@ def steps(vectors: Sequence[Vector], first: bool) -> list[Step]:
                 break
             column = next(j for j in free if sizes[j] >= NEAR * largest)
             row = max(left, key=lambda r: abs(rows[r][column]))
-            taken.append(Step(row, column))
+            taken.append((row, column))
             left.remove(row)
             rows = eliminate(rows, taken[-1:])
     return taken
@@ -133,20 +231,15 @@ def eliminate(
     return rows
 
 
-class Regrouped(NamedTuple):
-    """Combinations by the index of the parameter that leads each, and the steps of every link."""
-
-    forms: Mapping[int, Form]
-    steps: list[list[Step]]
-
-
 def regroup(
     c: Chain,
     null: Sequence[Sequence[Vector]],
     taken: Sequence[Sequence[Step]] | None = None,
     tidy: Callable[[Any], Any] = lambda x: x,
-) -> Regrouped:
+) -> tuple[dict[int, Form], list[list[Step]]]:
     """Hand over from the tips to the base; `null` are the N_i in joint frames, `taken` the steps.
+
+    Combinations by the index of the parameter that leads each, and the steps of every link.
 
     With the null vectors z reduced so that z_e = 1 at the parameter e each removes,
 
@@ -170,7 +263,7 @@ def regroup(
                     _add(forms[parent][k], gone, tidy(weight), tidy)
             forms[i][column] = {}
     kept = {indices(c, i, inertial)[k]: f for i, fs in enumerate(forms) for k, f in enumerate(fs)}
-    return Regrouped({k: kept[k] for k in sorted(kept) if kept[k]}, done)
+    return {k: kept[k] for k in sorted(kept) if kept[k]}, done
 
 
 def _add(form: Form, other: Form, weight: Any, tidy: Callable[[Any], Any]) -> None:
@@ -192,11 +285,6 @@ def _to_parent(c: Chain, i: int, x: Vector) -> Vector:
     return linear(transformed_back(c.bodies[joint.parent].user, moved))
 
 
-def _units(function: Callable[[Vector], Vector]) -> np.ndarray:
-    """The 10x10 matrix of a linear map of inertial parameters."""
-    return np.array([function(unit) for unit in np.eye(BODY).tolist()]).T
-
-
 # the same groupings with the symbols of the geometry kept: L1**2*m2 instead of 0.64*m2
 
 SHORT = 3  # links up to which angles, too, stay symbols: their sines multiply quickly
@@ -212,7 +300,7 @@ def symbolic_forms(model: Model, recipe: Recipe, columns: Sequence[int]) -> list
     if len(model.links) > SHORT:
         model = replace(model, links=tuple(_at_angles(x, model.values) for x in model.links))
     vectors = [[[exact(x) for x in v] for v in vs] for vs in recipe.null]
-    forms = regroup(symbolic_chain(model), vectors, recipe.steps, tidy).forms
+    forms, _ = regroup(symbolic_chain(model), vectors, recipe.steps, tidy)
     rows = [{j: _written(x) for j, x in sorted(forms[k].items())} for k in columns]
     return [{j: x for j, x in row.items() if x != 0} for row in rows]
 
@@ -298,17 +386,19 @@ def groupings(robot: "Robot", Y: np.ndarray, size: int, tolerance: float) -> Gro
 def _by_rules(c: Chain, Y: np.ndarray, size: int, evidence: Rank) -> Groupings:
     inertial = size == BODY * c.links
     null = [weldable(c, Y, i, inertial, evidence.tolerance) for i in range(c.links)]
-    done = regroup(c, null)
-    columns = tuple(done.forms)
-    rows = [_clean(form) for form in done.forms.values()]
-    matrix = np.zeros((len(rows), size))
-    for k, row in enumerate(rows):
-        matrix[k, list(row)] = list(row.values())
-    return Groupings(columns, matrix, evidence, "rules", Recipe(null, done.steps))
+    forms, done = regroup(c, null)
+    matrix = np.zeros((len(forms), size))
+    for row, form in zip(matrix, forms.values(), strict=True):
+        least = ROUNDING * max(1.0, *(abs(x) for x in form.values()))
+        for j, x in form.items():
+            row[j] = float(x) if abs(x) > least else 0.0
+    return Groupings(tuple(forms), matrix, evidence, "rules", Recipe(null, done))
 
 
 def _by_numbers(c: Chain, A: np.ndarray, evidence: Rank) -> Groupings:
-    kept = independent_columns(A, keeping_order(c, A.shape[1]), evidence.tolerance)
+    # from the parameter to keep first to the one to keep last, base to tip in each class
+    order = sorted(range(A.shape[1]), key=lambda j: (_class(c, j), j))
+    kept = independent_columns(A, order, evidence.tolerance)
     matrix = combinations(A, kept, evidence.tolerance)
     return Groupings(tuple(kept), matrix, evidence, "numeric")
 
@@ -328,11 +418,6 @@ def has_symbols(model: Model) -> bool:
     return any(isinstance(x, Expression) for x in flat)
 
 
-def keeping_order(c: Chain, size: int) -> Sequence[int]:
-    """Parameters from the one to keep first to the one to keep last, base to tip in each class."""
-    return sorted(range(size), key=lambda j: (_class(c, j), j))
-
-
 def _class(c: Chain, j: int) -> int:
     """0 for what always stays, then rotors, Iyy, mc along the axis, m and offsets."""
     if j >= BODY * c.links:
@@ -343,8 +428,3 @@ def _class(c: Chain, j: int) -> int:
     along = max((2, 1, 0), key=lambda a: axis[a])
     across = 9 if along == 1 else 6  # Izz if the axis is the user's y, else Iyy
     return {0: 4, 1 + along: 3, across: 2}.get(k, 0)
-
-
-def _clean(form: Form) -> Form:
-    least = ROUNDING * max(1.0, *(abs(x) for x in form.values()))
-    return {j: float(x) for j, x in sorted(form.items()) if abs(x) > least}

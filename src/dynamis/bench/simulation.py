@@ -9,25 +9,25 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..agree.mujoco_peer import mjcf
+from ..agree.peers import mjcf, without_friction
 from ..control import ComputedTorque, Controller, ControlLoop
 from ..interop.rigid_tree import RigidBody, TreeJoint, rigid_tree
 from ..model.friction import Friction
 from ..robot import Robot
 from ..simulation.assembly import Assembly
-from ..simulation.loop import MachineLoop
+from ..simulation.loop import Given, MachineLoop, Record
 from ..simulation.settings import settings, spanned, started
 from ..simulation.simulate import simulate
 from ..simulation.simulator import Simulator
 from ..trajectory import quintic
-from .table import Figure, together
+from .table import Figure, timed, together
 
 GROUP = "simulation"
 STEPS, DT, ARMS = 1000, 1e-3, 4096
 SPECK = 1e-9  # kg: MuJoCo has no massless bodies
 
 
-def simulation(robot: Robot) -> Iterator[Figure]:
+def simulation_figures(robot: Robot) -> Iterator[Figure]:
     """Seconds per step; the error is the largest difference of q after one second.
 
     It is from MuJoCo with viscous friction, from half the step under control, from Dormand-Prince
@@ -49,17 +49,13 @@ def simulation(robot: Robot) -> Iterator[Figure]:
         )
         for what, stepper, beside, target, there in rows:
             error = float(np.abs(stepper.last() - there).max())
-            ours, theirs = together(stepper.go, peer.go, rounds=7)
-            yield Figure(
-                GROUP, what, robot.name, ours / STEPS, beside, theirs / STEPS, target, error
-            )
+            given = {"peer": beside, "target": target, "error": error, "each": STEPS}
+            yield timed(GROUP, what, robot.name, stepper.go, peer.go, **given)
     yield _ensemble(viscous, start, free, f"RK4 step of one of {ARMS} arms")
     yield _ensemble(robot, start, held, f"RK4 step of one of {ARMS} arms with static friction")
     cycle = control_cycle(robot, ComputedTorque.from_bandwidth(50.0, integral=True))
-    yield Figure(
-        GROUP, "one control cycle, computed torque with integral", robot.name, cycle.compiled,
-        "in Python", cycle.python, None, cycle.difference,
-    )  # fmt: skip
+    what, (ours, theirs, error) = "one control cycle, computed torque with integral", cycle
+    yield Figure(GROUP, what, robot.name, ours, "in Python", theirs, error=error)
 
 
 def _end(robot: Robot, start: np.ndarray, dt: float = DT, **options: Any) -> np.ndarray:
@@ -102,12 +98,10 @@ def control_cycle(robot: Robot, controller: Controller) -> Cycle:
 
 def without_coulomb(robot: Robot) -> Robot:
     """The arm with viscous friction only."""
-    links = []
-    for link, resistance in zip(robot.model.links, robot.chain.resistances, strict=True):
-        drive = link.drive and replace(link.drive, coulomb=0.0, viscous=0.0)
-        friction = Friction(viscous=resistance.viscous)
-        links.append(replace(link, friction=friction, drive=drive))
-    return Robot(replace(robot.model, links=tuple(links)))
+    bare = without_friction(robot).model
+    own = [Friction(viscous=x.viscous) for x in robot.chain.resistances]
+    links = (replace(x, friction=f) for x, f in zip(bare.links, own, strict=True))
+    return Robot(replace(bare, links=tuple(links)))
 
 
 class Stepper:
@@ -123,9 +117,8 @@ class Stepper:
         chosen = [k for k, task in enumerate(m.tasks) if only in (None, task.name)]
         self.loop = MachineLoop([m.tasks[k] for k in chosen], self.s.count, self.s.threads)
         rows = m.signals(self.s, 0, STEPS), m.constants(self.s)
-        self.signals, self.constants = ([row[k] for k in chosen] for row in rows)
-        kept = 2 * robot.n
-        self.rows = np.zeros((self.s.count, STEPS // every, kept))
+        self.given = Given(*([row[k] for k in chosen] for row in rows))
+        self.rows = np.zeros((self.s.count, STEPS // every, 2 * robot.n))
         self.start = m.start(self.s)
         self.x = self.start.copy()
 
@@ -134,7 +127,7 @@ class Stepper:
         self.x[...] = self.start
         early, every = self.m.slots.integrated, self.s.save_every
         kept = min(early, self.rows.shape[2])
-        self.loop.run(self.x, 0, STEPS, self.signals, self.constants, self.rows, kept, every)
+        self.loop.run(self.x, 0, STEPS, self.given, Record(self.rows, kept, every))
 
     def last(self) -> np.ndarray:
         """Where the (first) arm is after them."""
@@ -149,7 +142,8 @@ class MujocoStepper:
         mujoco: Any = import_module("mujoco")
         self.mj, self.q0 = mujoco, q0
         tree = [_with_speck(joint) for joint in rigid_tree(robot, q0)]
-        balls = [_as_ball(joint) for joint in tree]
+        # what MuJoCo's compiler accepts: their own inertia is put in afterwards
+        balls = [x._replace(body=x.body._replace(inertia=SPECK * np.eye(3))) for x in tree]
         self.model = mujoco.MjModel.from_xml_string(mjcf(balls, robot.chain.gravity))
         self.model.opt.integrator = mujoco.mjtIntegrator.mjINT_RK4
         self.model.opt.timestep = DT
@@ -184,8 +178,3 @@ def _with_speck(joint: TreeJoint) -> TreeJoint:
     about = float(joint.body.inertia[2, 2])
     speck = RigidBody(SPECK, np.zeros(3), SPECK * np.eye(3))
     return joint._replace(armature=joint.armature + about, body=speck)
-
-
-def _as_ball(joint: TreeJoint) -> TreeJoint:
-    """A body that MuJoCo's compiler accepts; its own inertia is put in afterwards."""
-    return joint._replace(body=joint.body._replace(inertia=SPECK * np.eye(3)))

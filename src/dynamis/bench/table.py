@@ -22,8 +22,7 @@ def _round(call: Callable[[], Any], number: int) -> float:
 def calls_for(call: Callable[[], Any], seconds: float) -> int:
     """How many calls fill about that time."""
     call()
-    once = _round(call, 1)
-    return max(1, min(200_000, int(seconds / max(once, 1e-8))))
+    return max(1, min(200_000, int(seconds / max(_round(call, 1), 1e-8))))
 
 
 def together(*calls: Callable[[], Any], rounds: int = 7, seconds: float = 0.02) -> list[float]:
@@ -62,6 +61,22 @@ class Figure:
         return self.ours <= self.target if self.ratio is None else self.ratio >= self.target
 
 
+def timed(
+    group: str,
+    what: str,
+    robot: str,
+    *calls: Callable[[], Any],
+    peer: str = "",
+    target: float | None = None,
+    error: float | None = None,
+    each: int = 1,
+    rounds: int = 7,
+) -> Figure:
+    """The figure of our call, and perhaps a peer's, that does something `each` so many times."""
+    ours, *theirs = (t / each for t in together(*calls, rounds=rounds))
+    return Figure(group, what, robot, ours, peer, theirs[0] if theirs else None, target, error)
+
+
 @dataclass(frozen=True)
 class BenchTable:
     """Every figure of one run, and the machine it ran on."""
@@ -75,12 +90,7 @@ class BenchTable:
         """Everything, for JSON."""
         rows = [asdict(f) | {"ratio": f.ratio, "reached": f.reached} for f in self.figures]
         growth = {name: {str(n): t for n, t in g.items()} for name, g in self.growth.items()}
-        return {
-            "machine": self.machine,
-            "figures": rows,
-            "growth": growth,
-            "slopes": self.slopes,
-        }
+        return {**vars(self), "figures": rows, "growth": growth}
 
     def save(self, path: str | Path) -> None:
         """Write as JSON."""
@@ -107,25 +117,23 @@ def readme_table(found: BenchTable) -> str:
         "| quantity | dynamis | Pinocchio, or as named | ratio | error |",
         "|---|---|---|---|---|",
     ]
+    ours = [f for f in found.figures if f.robot == "puma560" and f.peer.startswith("Pinocchio")]
     for name, title in SHOWN:
-        figure = next((f for f in found.figures if _matches(f, name)), None)
-        if figure is not None and figure.theirs is not None:
-            lines.append(_row(title, figure))
+        lines += [_row(title, f) for f in ours if f.what == name][:1]
     simulated = [f for f in found.figures if f.group == SIMULATED]
     lines += [_row(f.what, f, f" ({f.peer})") for f in simulated]
-    others = [f for f in found.figures if f.what == "inverse_dynamics" and f.robot == "ur10e"]
-    others += [
-        f for f in found.figures if f.what == "inverse_dynamics" and f.peer.startswith("Rob")
-    ]
-    ratios = {f.peer: f"{f.ratio:.0f}x" for f in others if f.peer != "Pinocchio"}
+    single = [f for f in found.figures if f.what == "inverse_dynamics" and f.peer != "Pinocchio"]
+    others = [f for f in single if f.robot == "ur10e"]
+    others += [f for f in single if f.peer.startswith("Rob")]
+    ratios = {f.peer: f"{f.ratio:.0f}x" for f in others}
     named = ", ".join(f"{peer} {ratio}" for peer, ratio in ratios.items())
     lines += [
         "",
         f"One inverse dynamics, times faster than: {named}. The error is the worst relative",
+        "difference from the same program in extended precision; of a simulation, the",
+        "largest difference of q after one second (rad) from MuJoCo, a finer step or one",
+        "arm alone; of a control cycle, that of the torque in Python.",
     ]
-    lines.append("difference from the same program in extended precision; of a simulation, the")
-    lines.append("largest difference of q after one second (rad) from MuJoCo, a finer step or one")
-    lines.append("arm alone; of a control cycle, that of the torque in Python.")
     return "\n".join(lines)
 
 
@@ -133,11 +141,6 @@ def _row(title: str, figure: Figure, peer: str = "") -> str:
     ours, theirs = (f"{(t or 0.0) * 1e9:.0f} ns" for t in (figure.ours, figure.theirs))
     error = f"{figure.error:.0e}" if figure.error else "0"
     return f"| {title} | {ours} | {theirs}{peer} | {figure.ratio:.1f}x | {error} |"
-
-
-def _matches(figure: Figure, name: str) -> bool:
-    ours = figure.what == name and figure.robot == "puma560"
-    return ours and figure.peer.startswith("Pinocchio")
 
 
 # the growth of the time of a call with the number of joints, as a picture

@@ -166,7 +166,7 @@ def compile_function(
         out, threads, kind = arrays.checked_options(options)
         code = codes.get(kind.name)
         if code is None:
-            code = codes[kind.name] = compiled(traced.text, lambda: traced, ports, kind.name)
+            code = codes[kind.name] = compiled((traced.text,), lambda: traced, ports, kind.name)
         if callable_ is not None:
             arrays.install(callable_, code)
         what = f"{named} of robot {robot.name!r}"

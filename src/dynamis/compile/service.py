@@ -81,25 +81,19 @@ class Code:
         threads = thread_count(threads, self.operations, count)
         threads = max(1, min(threads, count, most_threads()))
         edges = [count * k // threads for k in range(threads + 1)]
-        share(lambda a, b: self._span(arrays, strides, outs, a, b), pairwise(edges), threads)
-
-    def _span(
-        self,
-        arrays: Sequence[np.ndarray],
-        strides: Sequence[int],
-        outs: Sequence[np.ndarray],
-        first: int,
-        last: int,
-    ) -> None:
         item = self.dtype.itemsize
-        starts = [a.ctypes.data + first * s * item for a, s in zip(arrays, strides, strict=True)]
-        ends = [o.ctypes.data + first * o.strides[0] for o in outs]
-        self._batch(
-            last - first,
-            (ctypes.c_void_p * len(starts))(*starts),
-            (ctypes.c_int64 * len(strides))(*strides),
-            (ctypes.c_void_p * len(ends))(*ends),
-        )
+
+        def span(a: int, b: int) -> None:
+            starts = [x.ctypes.data + a * s * item for x, s in zip(arrays, strides, strict=True)]
+            ends = [o.ctypes.data + a * o.strides[0] for o in outs]
+            self._batch(
+                b - a,
+                (ctypes.c_void_p * len(starts))(*starts),
+                (ctypes.c_int64 * len(strides))(*strides),
+                (ctypes.c_void_p * len(ends))(*ends),
+            )
+
+        share(span, pairwise(edges), threads)
 
 
 def compiling() -> bool:
@@ -165,38 +159,40 @@ def ports_of(kernel: Kernel, model: Model, parameters: bool) -> Ports:
 def compile_kernel(kernel: Kernel, model: Model, dtype: str, parameters: bool = False) -> Code:
     """Machine code of a kernel of a robot; with `parameters`, their vector is an argument."""
     values = [0.0] * len(parameter_names(model)) if parameters else None
-    text = f"{chain(model, parameters=values)!r}\n{kernel.key}\n{parameters}"
+    key = repr(chain(model, parameters=values)), kernel.key, str(parameters)
 
     def made() -> "Program":
         from .programs import program
 
         return program(kernel, model, parameters)
 
-    return compiled(text, made, ports_of(kernel, model, parameters), dtype)
+    return compiled(key, made, ports_of(kernel, model, parameters), dtype)
 
 
-_codes: WeakValueDictionary[str, Code] = WeakValueDictionary()
+Key = tuple[str, ...]  # texts that decide what a program computes
+_codes: WeakValueDictionary[tuple, Code] = WeakValueDictionary()
 _recent: deque[Code] = deque(maxlen=RECENT)
 
 
 def compiled(
-    text: str,
+    key: Key,
     made: Callable[[], "Program"],
     ports: Ports,
     dtype: str,
     samples: int | None = None,
 ) -> Code:
-    """Machine code of the program that `made` gives and `text` decides.
+    """Machine code of the program that `made` gives and `key` decides.
 
     `samples` at a time in vector registers: as many as fit unless given.
     """
     with LOCK:
-        key = digest(text, repr(ports), dtype, str(samples))
-        code = _codes.get(key)
+        whole = (key, ports, dtype, samples)
+        code = _codes.get(whole)
         if code is None:
-            data = stored(key, lambda: object_of(made(), dtype, samples))
+            name = digest(*key, repr(ports), dtype, str(samples))
+            data = stored(name, lambda: object_of(made(), dtype, samples))
             operations, _, machine = data.partition(b"\n")
-            code = _codes[key] = Code(machine, int(operations), ports, dtype)
+            code = _codes[whole] = Code(machine, int(operations), ports, dtype)
         _recent.append(code)
     return code
 

@@ -3,19 +3,15 @@
 from typing import TYPE_CHECKING
 
 from ..errors import did_you_mean
-from .computed_torque import ComputedTorque
 from .controller import Controller, Reference, Sample, second_order, third_order
-from .feed_forward import FeedForward
-from .impedance import Impedance
-from .joint_pid import JointPID
+from .joint_space import ComputedTorque, FeedForward, JointPID, PointToPoint
 from .linearise import StateSpace, linearise
 from .loop import ControlLoop
 from .metrics import StepMetrics, TrackingMetrics, step_metrics, tracking_metrics
 from .momentum_observer import MomentumObserver
-from .point_to_point import PointToPoint
 from .single_joint import SingleJoint
 from .slotine_li import SlotineLi
-from .task_space import TaskSpace
+from .task_space import Impedance, TaskSpace
 
 __all__ = [
     "ComputedTorque",

@@ -7,9 +7,10 @@ The step runs on floats (a Python loop), is compiled together with the arm and t
 """
 
 import inspect
+import math
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import fields
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
@@ -20,8 +21,9 @@ from .. import arguments
 from ..arguments import a_robot, check_fields, checked, choice, passed_on, positive
 from ..compile.arm import Arm, over_symbols
 from ..compile.arrays import NUMPY, numbers
+from ..dynamics.reduce import reduced
 from ..errors import OptionError, ShapeError, shown
-from ..spatial.functions import MATH
+from ..spatial.functions import MATH, Functions
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -147,6 +149,24 @@ class Controller(Block):
     needs_reference: ClassVar[bool] = True
 
 
+def once(robot: "Robot", what: Hashable, made: Callable[[], Any]) -> Any:
+    """What a robot decides, made once: a Robot does not change."""
+    found = vars(robot).setdefault("_made_once", {})
+    if what not in found:
+        found[what] = made()
+    return found[what]
+
+
+def arm_of(robot: "Robot", fn: Functions) -> Arm:
+    """The arm of a robot over any scalar, lean where that changes no torque."""
+    return Arm(robot.chain, fn, once(robot, "lean", lambda: reduced(robot.chain)))
+
+
+def text_of(robot: "Robot") -> str:
+    """Text that decides what a robot computes."""
+    return once(robot, "text", lambda: repr(robot.chain))
+
+
 def _written_in(function: Any, file: str | None) -> bool:
     """Whether a function stands in a file, as it is or held to its annotations (`checked`)."""
     code = getattr(function, "__code__", None)
@@ -243,6 +263,19 @@ def _listed(value: Any, what: str) -> list[Any]:
         return list(value)
     except TypeError:
         raise OptionError(f"{what} is {shown(value)}, expected a list of scalars") from None
+
+
+UNBOUNDED = ("limit", "lowest", "highest")  # gains that may be infinite: there is no limit then
+
+
+def finite_gains(block: Block, robot: "Robot", what: str) -> Values:
+    """The gains of a block, if they are finite."""
+    found = block.gains(robot)
+    for name, row in found.items():
+        bad = [x for x in row if not math.isfinite(x)]
+        if bad and name not in UNBOUNDED:
+            raise OptionError(f"{what}: {name} holds {bad[0]}, expected finite numbers")
+    return found
 
 
 def per_joint(

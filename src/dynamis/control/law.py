@@ -16,23 +16,26 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arguments import a_robot, is_word, positive, whole
-from ..compile.arrays import numbers
+from ..compile.service import Key
 from ..errors import OptionError, ShapeError, did_you_mean, shown
 from ..lazy import cached_property
 from ..spatial.functions import MATH, Functions
 from ..trajectory.trajectory import Trajectory
-from .computer import arm_of
 from .controller import (
     Controller,
     Reference,
     Sample,
-    Step,
     Values,
+    arm_of,
     begun,
     check_signatures,
+    finite_gains,
+    intact,
     per_joint,
     stepped,
+    text_of,
 )
+from .sensors import difference
 
 if TYPE_CHECKING:
     from ..compile.program import Program
@@ -42,11 +45,28 @@ SAFE = ("zero", "gravity")
 VELOCITIES = ("measured", "difference")
 LATCH = 2  # bad samples in a row after which only a new start helps
 PLAUSIBLE = 1e6  # rad, m, per second: beyond, or NaN, a sample is bad
+LARGEST_TORQUE = 1e9  # N m or N: a controller without a limit that gives more has gone wrong
 LONGEST = 1e12  # s: beyond, a time is bad
 MOST_LATCH = 1_000_000
 NOTHING, NO_SPEED = -1.0, -0.5  # instead of a count of samples unseen: no position yet, no rate yet
 NO_LIMIT = 1e300
 RUNNING, BAD, LATCHED = 0.0, 1.0, 2.0  # status
+
+
+class UnknownTime:
+    """The time of a sample where nobody tells it: whatever is computed with it is refused."""
+
+    def _refuse(self, *others: Any) -> Any:
+        raise OptionError(
+            "the controller computes with sample.t, but the law is not told the time",
+            "give reference=, a trajectory inside: then t comes with every sample",
+        )
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = _refuse
+    __rtruediv__ = __pow__ = __neg__ = __lt__ = __le__ = __gt__ = __ge__ = __float__ = _refuse
+
+
+UNKNOWN = UnknownTime()
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,8 +105,7 @@ class Law:
         for name in ("sample_time", "ramp"):
             object.__setattr__(self, name, positive(getattr(self, name), name, "seconds"))
         object.__setattr__(self, "latch", whole(self.latch, "latch", most=MOST_LATCH))
-        damping = numbers(self.safe_damping, "safe_damping", "expected one number or one per joint")
-        if is_word(self.safe, ("zero",)) and (damping != 0.0).any():
+        if is_word(self.safe, ("zero",)) and any(self.damping):
             raise OptionError(
                 f"safe_damping is {shown(self.safe_damping)}, but the safe torque is zero",
                 'give safe="gravity" too, or leave it out',
@@ -134,8 +153,8 @@ class Law:
 
     @cached_property
     def gains(self) -> dict[str, list[float]]:
-        """Numbers of the controller, by name."""
-        found = self.controller.gains(self.robot)
+        """Numbers of the controller, by name; only limits may be infinite."""
+        found = finite_gains(self.controller, self.robot, "controller")
         return {k: [min(max(x, -NO_LIMIT), NO_LIMIT) for x in v] for k, v in found.items()}
 
     @cached_property
@@ -162,26 +181,32 @@ class Law:
         """Damping of every joint in the safe state."""
         return per_joint(self.safe_damping, "safe_damping", self.robot)
 
-    # state
+    @cached_property
+    def key(self) -> Key | None:
+        """What decides the code besides the sizes of the gains; None if only tracing it tells."""
+        if self.reference is not None or not intact(self.controller) or not self.controller.key:
+            return None
+        timed = self.velocity != "measured" or self.safe != "zero"
+        own = (
+            self.velocity, self.velocity_filter, self.limit is None or self.limits, self.safe,
+            self.damping, self.ramp, self.latch, self.jumps, self.sample_time if timed else None,
+        )  # fmt: skip
+        return self.controller.key, text_of(self.controller.model or self.robot), repr(own)
+
+    # state: `computer.*` is the law's own, `controller.*` that of the controller
 
     @cached_property
     def slots(self) -> dict[str, int]:
         """Names and sizes of the state."""
         rest = [0.0] * self.n
-        return {k: len(v) for k, v in self._start(rest, rest, MATH).items()}
+        return {k: len(v) for k, v in self.begun(rest, rest, self.gains, MATH).items()}
 
     @property
     def states(self) -> int:
         """Numbers of the state."""
         return sum(self.slots.values())
 
-    def _start(self, q: Sequence[Any], qd: Sequence[Any], fn: Functions) -> dict[str, list[Any]]:
-        sample = Sample(0.0, q, qd, SimpleNamespace(**self.gains))
-        first = begun(self.controller, arm_of(self.controller.model or self.robot, fn), sample)
-        own = {"last_q": list(q), "speed": list(qd), "bad": [0.0 * q[0]], "unseen": [0.0 * q[0]]}
-        return {**own, **{f"law.{k}": v for k, v in first.items()}}
-
-    def _named(self, state: Sequence[Any]) -> dict[str, list[Any]]:
+    def named(self, state: Sequence[Any]) -> dict[str, list[Any]]:
         """The state by name."""
         found, start = {}, 0
         for name, size in self.slots.items():
@@ -189,41 +214,74 @@ class Law:
             start += size
         return found
 
-    def start(self, q: Sequence[Any], qd: Sequence[Any], fn: Functions) -> list[Any]:
-        """The state before the first sample; implausible numbers count as zero."""
+    def begun(
+        self, q: Sequence[Any], qd: Sequence[Any], gains: Values, fn: Functions
+    ) -> dict[str, list[Any]]:
+        """The state before the first sample, by name; implausible numbers count as zero."""
         fine: Any = 1.0
         for v in q:
             fine = fine * _good(v, fn)
         q, qd = ([fn.select(_good(v, fn) > 0.0, v, 0.0) for v in x] for x in (q, qd))
         if self.velocity == "difference":  # nobody need fill them in
             qd = [0.0] * self.n
-        first = self._start(q, qd, fn)
+        first = Sample(0.0, q, qd, SimpleNamespace(**gains))
+        own = begun(self.controller, arm_of(self.controller.model or self.robot, fn), first)
         rate = 0.0 if self.velocity == "measured" else NO_SPEED
-        first["unseen"] = [fn.select(fine > 0.0, rate, NOTHING)]
-        return [v for row in first.values() for v in row]
+        return {
+            "computer.last_q": list(q),
+            "computer.speed": list(qd),
+            "computer.bad": [0.0 * q[0]],
+            "computer.unseen": [fn.select(fine > 0.0, rate, NOTHING)],
+            **{f"controller.{k}": v for k, v in own.items()},
+        }
+
+    def start(self, q: Sequence[Any], qd: Sequence[Any], fn: Functions) -> list[Any]:
+        """The state before the first sample as one list: `init` of the exported code."""
+        return [v for row in self.begun(q, qd, self.gains, fn).values() for v in row]
 
     # one sample
 
     def step(
         self, state: Sequence[Any], q: Sequence[Any], qd: Sequence[Any], wanted: Any, fn: Functions
     ) -> tuple[list[Any], list[Any], Any]:
-        """(torque, state, status); `wanted`: t with a trajectory inside, else q_d, qd_d, qdd_d."""
-        x, dt = self._named(state), self.sample_time
-        reference, fine = self._wanted(wanted, fn)
+        """(torque, state, status); `wanted`: t with a trajectory inside, else q_d, qd_d, qdd_d.
+
+        `step` of the exported code.
+        """
+        t, reference = (wanted, None) if self.reference is not None else (UNKNOWN, wanted)
+        given = self.named(state), t, q, qd, reference, self.gains, self.sample_time
+        torque, after, status = self.stepped(*given, fn)
+        return torque, [v for name in self.slots for v in after[name]], status
+
+    def stepped(
+        self,
+        x: Mapping[str, list[Any]],
+        t: Any,
+        q: Sequence[Any],
+        qd: Sequence[Any],
+        wanted: Any,
+        gains: Values,
+        dt: Any,
+        fn: Functions,
+    ) -> tuple[list[Any], dict[str, list[Any]], Any]:
+        """(torque, state by name, status) of one sample; `wanted` is not looked at if t decides."""
+        reference, fine = self._wanted(t, wanted, fn)
+        bad, unseen = x["computer.bad"][0], x["computer.unseen"][0]
         seen: Any = 1.0
         for v in (*q, *(qd if self.velocity == "measured" else ())):
             seen = seen * _good(v, fn)
         seen = seen * self._near(x, q, fn)
-        place = [fn.select(seen > 0.0, a, b) for a, b in zip(q, x["last_q"], strict=True)]
+        place = [fn.select(seen > 0.0, a, b) for a, b in zip(q, x["computer.last_q"], strict=True)]
         speed = self._speed(x, place, qd, reference.qd, seen, fn)
-        good = seen * fine * (x["bad"][0] < float(self.latch))
+        good = seen * fine * (bad < float(self.latch))
         arm = arm_of(self.controller.model or self.robot, fn)
-        gains = SimpleNamespace(**self.gains)
-        own = {k.removeprefix("law."): v for k, v in x.items() if k.startswith("law.")}
-        sample = Sample(0.0, place, speed, gains, SimpleNamespace(**own), reference, dt)
+        own = {k: x[k] for k in x if k.startswith("controller.")}
+        before = SimpleNamespace(**{k.removeprefix("controller."): v for k, v in own.items()})
+        numbers = SimpleNamespace(**gains)
+        sample = Sample(t, place, speed, numbers, before, reference, dt)
         tau, after = stepped(self.controller, arm, sample)
         for v in tau:  # whatever went wrong inside; what is merely large is clipped
-            good = good * _good(v, fn, PLAUSIBLE if self.limit is None else NO_LIMIT)
+            good = good * _good(v, fn, LARGEST_TORQUE if self.limit is None else NO_LIMIT)
         safe = self._safe(x, place, speed, seen, arm, fn)
         torque = []
         clipped: Any = 0.0
@@ -232,23 +290,28 @@ class Law:
             torque.append(fn.max(-most, fn.min(one, most)))
             clipped = fn.max(clipped, 1.0 * (wished > most) + 1.0 * (wished < -most))
         learns = good * (clipped == 0.0) if self.limit is not None else good
-        bad = fn.select(good > 0.0, 0.0, x["bad"][0] + 1.0)
-        kept = [fn.select(seen > 0.0, a, b) for a, b in zip(speed, x["speed"], strict=True)]
-        longer = fn.select(x["unseen"][0] < 0.0, x["unseen"][0], x["unseen"][0] + 1.0)
-        unseen = fn.select(seen > 0.0, 0.0, longer)
-        new = {"last_q": place, "speed": kept, "bad": [bad], "unseen": [unseen]}
-        new |= {
-            f"law.{k}": [fn.select(learns > 0.0, a, b) for a, b in zip(v, own[k], strict=True)]
-            for k, v in after.items()
+        bad = fn.select(good > 0.0, 0.0, bad + 1.0)
+        kept = [
+            fn.select(seen > 0.0, a, b) for a, b in zip(speed, x["computer.speed"], strict=True)
+        ]
+        longer = fn.select(unseen < 0.0, unseen, unseen + 1.0)
+        new = {
+            "computer.last_q": place,
+            "computer.speed": kept,
+            "computer.bad": [bad],
+            "computer.unseen": [fn.select(seen > 0.0, 0.0, longer)],
         }
+        for k, old in own.items():
+            pairs = zip(after[k.removeprefix("controller.")], old, strict=True)
+            new[k] = [fn.select(learns > 0.0, a, b) for a, b in pairs]
         status = fn.select(bad >= float(self.latch), LATCHED, fn.select(bad > 0.0, BAD, RUNNING))
-        return torque, [v for name in self.slots for v in new[name]], status
+        return torque, new, status
 
-    def _wanted(self, wanted: Any, fn: Functions) -> tuple[Reference, Any]:
+    def _wanted(self, t: Any, wanted: Any, fn: Functions) -> tuple[Reference, Any]:
         """The reference with implausible numbers as zero, and whether there were none."""
         if self.reference is not None:
-            fine = _good(wanted, fn, LONGEST)
-            t = fn.max(0.0, fn.select(fine > 0.0, wanted, 0.0))
+            fine = _good(t, fn, LONGEST)
+            t = fn.max(0.0, fn.select(fine > 0.0, t, 0.0))
             return Reference(*self.reference.at(t, fn)), fine
         fine = 1.0
         for row in wanted:
@@ -262,9 +325,9 @@ class Law:
         near: Any = 1.0
         if self.jumps is None:
             return near
-        unknown = 1.0 * (x["unseen"][0] <= NOTHING)
-        since = fn.max(1.0, 1.0 + x["unseen"][0])
-        for a, b, most in zip(q, x["last_q"], self.jumps, strict=True):
+        unknown = 1.0 * (x["computer.unseen"][0] <= NOTHING)
+        since = fn.max(1.0, 1.0 + x["computer.unseen"][0])
+        for a, b, most in zip(q, x["computer.last_q"], self.jumps, strict=True):
             off = a - b
             near = near * fn.max(unknown, 1.0 * (off <= most * since) * (off >= -most * since))
         return near
@@ -280,12 +343,14 @@ class Law:
     ) -> list[Any]:
         if self.velocity == "measured":
             return [fn.select(seen > 0.0, v, 0.0) for v in qd]
-        known = x["unseen"][0] >= 0.0  # else there was no position before: what is wanted stands in
-        since = self.sample_time * fn.max(1.0, 1.0 + x["unseen"][0])
-        rate = [(a - b) / since for a, b in zip(place, x["last_q"], strict=True)]
+        known = (
+            x["computer.unseen"][0] >= 0.0
+        )  # else there was no position before: what is wanted stands in
+        since = self.sample_time * fn.max(1.0, 1.0 + x["computer.unseen"][0])
+        pole = None
         if self.velocity_filter is not None:
             pole = float(np.exp(-2.0 * pi * self.velocity_filter * self.sample_time))
-            rate = [pole * old + (1.0 - pole) * v for old, v in zip(x["speed"], rate, strict=True)]
+        rate = difference(place, x["computer.last_q"], since, x["computer.speed"], pole)
         rate = [fn.select(known, v, w) for v, w in zip(rate, wanted, strict=True)]
         return [fn.select(seen > 0.0, v, 0.0) for v in rate]
 
@@ -293,8 +358,8 @@ class Law:
         """Torque while something is wrong; nothing where no position was ever seen."""
         if self.safe == "zero":
             return [0.0] * self.n
-        left = fn.max(0.0, 1.0 - x["bad"][0] * (self.sample_time / self.ramp))
-        left = fn.select(fn.max(seen, 1.0 * (x["unseen"][0] > NOTHING)) > 0.0, left, 0.0)
+        left = fn.max(0.0, 1.0 - x["computer.bad"][0] * (self.sample_time / self.ramp))
+        left = fn.select(fn.max(seen, 1.0 * (x["computer.unseen"][0] > NOTHING)) > 0.0, left, 0.0)
         g = arm.gravity_torque(q)
         return [left * (a - d * v) for a, d, v in zip(g, self.damping, qd, strict=True)]
 
@@ -329,48 +394,6 @@ class Law:
 
         ports = [Port("q", (self.n,)), Port("qd", (self.n,))]
         return trace("init", self.start, ports, [Port("state", (self.states,))])
-
-
-@dataclass(frozen=True)
-class SimulatedLaw(Controller):
-    """A law in a simulation: its own step, the operations that are exported, safe state included.
-
-    Its state has the names of the law's; `status` is that of the last sample.
-    """
-
-    law: Law
-    model: "Robot | None" = None
-    sample_time: float | None = None
-
-    @property
-    def needs_reference(self) -> bool:  # type: ignore[override]
-        """Unless a trajectory is inside."""
-        return self.law.reference is None
-
-    @property
-    def key(self) -> None:
-        """What decides its code is the program alone."""
-        return
-
-    def gains(self, robot: "Robot") -> Values:
-        """None that could change without the code: they are numbers in it."""
-        if robot.n != self.law.n:
-            raise ShapeError(
-                f"the law drives {self.law.n} joints, robot {robot.name!r} has {robot.n}"
-            )
-        return {}
-
-    def start(self, arm: Any, sample: Sample) -> Values:
-        """As `init` of the exported code."""
-        values = self.law.start(sample.q, sample.qd, arm.fn)
-        return {**self.law._named(values), "status": [0.0 * values[0]]}
-
-    def step(self, arm: Any, sample: Sample) -> Step:
-        """As `step` of the exported code."""
-        state = [v for name in self.law.slots for v in getattr(sample.state, name)]
-        wanted = sample.t if self.law.reference is not None else sample.reference
-        torque, after, status = self.law.step(state, sample.q, sample.qd, wanted, arm.fn)
-        return torque, {**self.law._named(after), "status": [status]}
 
 
 def _good(x: Any, fn: Functions, most: float = PLAUSIBLE) -> Any:

@@ -1,6 +1,5 @@
 """A control computer that runs sample by sample on plain numbers, for a loop of one's own."""
 
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from ..errors import ShapeError
 from ..spatial.functions import MATH
 from .computer import ControlComputer
 from .controller import Controller, Reference
+from .law import Law
 from .sensors import Sensors
 
 if TYPE_CHECKING:
@@ -29,9 +29,10 @@ class ControlLoop:
         time = controller.sample_time if sample_time is None else sample_time
         self.sample_time = positive(time, "sample_time", "seconds")
         self.controller, self.robot = controller, robot
-        self._computer = ControlComputer(robot, controller, None, Sensors(), True)
+        law = Law(controller, robot, self.sample_time)
+        self._computer = ControlComputer(robot, law, None, Sensors())
         self._numbers = self._computer.constants
-        self._state: SimpleNamespace | None = None
+        self._state: dict[str, list[float]] | None = None
 
     def reset(self) -> None:
         """Forget the state: the next step starts anew."""
@@ -50,14 +51,12 @@ class ControlLoop:
             rest if qdd_d is None else self._vector(qdd_d, "qdd_d"),
         )
         if self._state is None:
-            begun = self._computer.start(place, speed, dt, self._numbers, MATH)
-            self._state = SimpleNamespace(**begun)
-        self._state.q, self._state.qd = place, speed
+            self._state = self._computer.start(place, speed, dt, self._numbers, MATH)
         self._state = self._computer.step(
-            self._state, float(t), reference, rest, self._numbers, dt, MATH
+            self._state, place, speed, rest, float(t), reference, rest, self._numbers, dt, MATH
         )
         name = f"{type(self.controller).__name__}.step"
-        return numbers(self._state.command, name, "expected torques")
+        return numbers(self._state["computed"], name, "expected torques")
 
     def _vector(self, value: Any, name: str) -> list[float]:
         found = as_batch(value, name, (self.robot.n,), f"robot {self.robot.name!r}")

@@ -9,7 +9,7 @@ from ..arguments import checked
 from ..compile.arm import Arm
 from ..errors import OptionError
 from .controller import Block, Sample, Step, Values, friction_compensation, model_of
-from .task import transposed_product
+from .task_space import transposed_product
 
 if TYPE_CHECKING:
     from ..robot import Robot

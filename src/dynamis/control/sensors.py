@@ -1,8 +1,8 @@
 """What a controller sees of the arm: encoders that count, velocities from differences, noise."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -62,6 +62,8 @@ class Sensors:
     @property
     def noisy(self) -> bool:
         """Whether positions carry noise."""
+        if type(self.position_noise) is float and self.position_noise == 0.0:
+            return False  # most
         return bool((numbers(self.position_noise, "position_noise", "expected numbers") != 0).any())
 
     def noise(self, stream: int, first: int, count: int, arm: int, n: int) -> np.ndarray:
@@ -88,10 +90,6 @@ class Sensors:
         """What decides the code."""
         return repr((self.encoder is None, self.velocity, self.velocity_filter is None, self.noisy))
 
-    def slots(self, n: int) -> dict[str, int]:
-        """State: what was read last, and the velocity made of it."""
-        return {"measured_q": n, "measured_qd": n}
-
     @checked
     def constants(self, robot: "Robot") -> list[float]:
         """Encoder step per joint, then the cut-off in rad/s."""
@@ -116,17 +114,21 @@ class Sensors:
         return rounded
 
     def read(
-        self, x: SimpleNamespace, noise: Any, constants: Any, dt: Any, fn: Functions
+        self, before: Mapping, q: Any, qd: Any, noise: Any, constants: Any, dt: Any, fn: Functions
     ) -> dict[str, list[Any]]:
-        """The readings of this sample."""
-        noisy = [a + b for a, b in zip(x.q, noise, strict=True)] if self.noisy else list(x.q)
+        """The readings of this sample, from those before and where the arm is."""
+        noisy = [a + b for a, b in zip(q, noise, strict=True)] if self.noisy else list(q)
         q = self.counted(noisy, constants, fn)
         if self.velocity == "exact":
-            return {"measured_q": q, "measured_qd": list(x.qd)}
-        qd = [(a - b) / dt for a, b in zip(q, x.measured_q, strict=True)]
-        if self.velocity_filter is not None:
-            pole = fn.exp(-constants[len(q)] * dt)
-            qd = [
-                pole * old + (1.0 - pole) * new for old, new in zip(x.measured_qd, qd, strict=True)
-            ]
+            return {"measured_q": q, "measured_qd": list(qd)}
+        pole = None if self.velocity_filter is None else fn.exp(-constants[len(q)] * dt)
+        qd = difference(q, before["measured_q"], dt, before["measured_qd"], pole)
         return {"measured_q": q, "measured_qd": qd}
+
+
+def difference(q: Any, before: Any, since: Any, speed: Any, pole: Any) -> list[Any]:
+    """Velocities from two positions, low-passed from those before unless `pole` is None."""
+    rate = [(a - b) / since for a, b in zip(q, before, strict=True)]
+    if pole is None:
+        return rate
+    return [pole * old + (1.0 - pole) * new for old, new in zip(speed, rate, strict=True)]

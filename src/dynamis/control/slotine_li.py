@@ -30,7 +30,7 @@ from .controller import (
     per_joint,
     second_order,
 )
-from .task import product, transposed_product
+from .task_space import product, transposed_product
 
 if TYPE_CHECKING:
     from ..robot import Robot

@@ -1,24 +1,51 @@
-"""Inverse dynamics in the space of the tool."""
+"""Laws of the tool: inverse dynamics in its space, and impedance.
 
+The reference is a joint one for every controller; its tool motion follows through the model:
+
+    x_d = fk(q_d),  xd_d = J(q_d) qd_d,  xdd_d = J(q_d) qdd_d + Jdot(q_d, qd_d) qd_d
+
+Position errors are p - p_d. The orientation error is 1/2 sum r_di x r_i over the columns of the
+two rotations, u sin(angle) of the turn from desired to actual (Luh, Walker, Paul 1980): it falls
+again beyond a quarter turn, and vanishes at a half turn. All in base axes.
+"""
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..arguments import checked
+import numpy as np
+
+from ..arguments import checked, passed_on
 from ..compile.arm import Arm
-from .controller import FRICTION, Controller, Sample, Step, Values, friction_compensation
-from .task import (
-    check_task,
-    deviation,
-    gram,
-    null_motion,
-    product,
-    task_gains,
-    task_rows,
-    transposed_product,
+from ..dynamics.forward_dynamics import factor, substitute
+from ..errors import OptionError
+from ..ik.target import task_mask
+from ..spatial.vectors import add, cross, scale
+from .controller import (
+    FRICTION,
+    Controller,
+    Sample,
+    Scalars,
+    Step,
+    Values,
+    friction_compensation,
+    model_of,
+    one_position,
+    per_joint,
 )
 
 if TYPE_CHECKING:
     from ..robot import Robot
+
+
+class Deviation(NamedTuple):
+    """A task of m rows: e = x - x_d, its rate, the wanted acceleration, and xdd = J qdd + bias."""
+
+    e: Scalars
+    ed: Scalars
+    xdd_d: Scalars
+    J: list[Scalars]
+    bias: Scalars
 
 
 @dataclass(frozen=True)
@@ -28,10 +55,10 @@ class TaskSpace(Controller):
         a = xdd_d - Kd (xd - xd_d) - Kp e
         v = qdd_d - null_damping (qd - qd_d) - null_stiffness (q - q_d)
 
-    With the exact model the tool obeys xdd = a. e is position and orientation error (see
-    `control.task`); J+ = J^T (J J^T + singular_damping^2 E)^-1, so that the arm slows down near a
-    singular configuration instead of tearing itself apart; with 0 it is exact, and NaN there. What
-    the task leaves free follows the joint reference by v.
+    With the exact model the tool obeys xdd = a. e is position and orientation error (see above);
+    J+ = J^T (J J^T + singular_damping^2 E)^-1, so that the arm slows down near a singular
+    configuration instead of tearing itself apart; with 0 it is exact, and NaN there. What the task
+    leaves free follows the joint reference by v.
     """
 
     kp: Any
@@ -80,3 +107,191 @@ class TaskSpace(Controller):
         rigid = arm.frictionless_torque(sample.q, sample.qd, qdd)
         friction = friction_compensation(arm, self.friction, sample)
         return [a + b for a, b in zip(rigid, friction, strict=True)], {}
+
+
+@dataclass(frozen=True)
+class Impedance(Controller):
+    """tau = M v + C qd + g + friction + J^T (Lambda (xdd_d - Jdot qd - J v) - D ed - K e).
+
+    With the exact model Lambda (xdd - xdd_d) + D ed + K e = F, the force the world exerts on the
+    tool, with the arm's own operational inertia Lambda = (J M^-1 J^T + singular_damping^2 E)^-1:
+    no force sensor is needed. e is position and orientation error, base axes; v (see `TaskSpace`)
+    moves the joints that the task leaves free, and is not felt at the tool.
+
+    `damping` is D (N s/m, N m s/rad). `damping_ratio` instead (1 if neither is given) takes
+    D = 2 ratio sqrt(K Lambda_ii) at every instant, exact where Lambda is diagonal.
+    """
+
+    stiffness: Any
+    damping: Any = None
+    damping_ratio: Any = None
+    task: Any = None
+    model: "Robot | None" = None
+    friction: str = "desired"
+    singular_damping: float = 0.005
+    null_damping: Any = 10.0
+    null_stiffness: Any = 0.0
+    sample_time: float | None = None
+    CHOICES = {"friction": FRICTION}  # noqa: RUF012
+
+    def __post_init__(self) -> None:
+        self._check()
+        object.__setattr__(self, "task", check_task(self.task))
+        if self.damping is not None and self.damping_ratio is not None:
+            raise OptionError(
+                f"damping is {self.damping!r} and damping_ratio {self.damping_ratio!r}, "
+                "expected one of the two"
+            )
+
+    @classmethod
+    @checked
+    def from_bandwidth(
+        cls, robot: "Robot", bandwidth: Any, damping: Any = 1.0, q: Any = None, **options: Any
+    ) -> "Impedance":
+        """K and D for the inertia the tool has along each row at q (zero if not given)."""
+        law = cls(stiffness=0.0, **passed_on(options, cls, "stiffness"))
+        q = one_position(robot, q)
+        J = robot.jacobian(q)[task_rows(robot, law.task)]
+        mobility = J @ np.linalg.solve(robot.mass_matrix(q), J.T)
+        damped = mobility + law.singular_damping**2 * np.eye(len(J))
+        inertia = np.diagonal(np.linalg.inv(damped))
+        names = ("stiffness", "damping")
+        return cls._designed(options, bandwidth, damping, inertia, names=names)
+
+    @property
+    def options(self) -> tuple[Any, ...]:
+        """The task, where friction is taken, and how the damping is meant."""
+        return self.task, self.friction, self.damping is None
+
+    @checked
+    def gains(self, robot: "Robot") -> Values:
+        """Stiffness, damping or its ratio, one per row of the task; and as `task_gains`."""
+        ratio = 1.0 if self.damping_ratio is None else self.damping_ratio
+        damping = {"damping_ratio": ratio} if self.damping is None else {"damping": self.damping}
+        return task_gains(self, robot, {"stiffness": self.stiffness, **damping})
+
+    def step(self, arm: Arm, sample: Sample) -> Step:
+        """One sample."""
+        gains, v = sample.gains, null_motion(sample)
+        tool = deviation(arm, task_rows(arm, self.task), sample)
+        Jv = product(tool.J, v)
+        mobility = factor(_mobility(arm, sample, tool), arm.fn)
+        rows = range(len(tool.e))
+        inertial = substitute(*mobility, [tool.xdd_d[i] - tool.bias[i] - Jv[i] for i in rows])
+        D = self._damping(arm, gains, mobility)
+        force = [inertial[i] - D[i] * tool.ed[i] - gains.stiffness[i] * tool.e[i] for i in rows]
+        rigid = arm.frictionless_torque(sample.q, sample.qd, v)
+        friction = friction_compensation(arm, self.friction, sample)
+        push = transposed_product(tool.J, force)
+        return [rigid[i] + friction[i] + push[i] for i in range(arm.n)], {}
+
+    def _damping(self, arm: Arm, gains: Any, mobility: tuple[Any, Any]) -> Scalars:
+        if self.damping is not None:
+            return gains.damping
+        D = []
+        for i, (ratio, k) in enumerate(zip(gains.damping_ratio, gains.stiffness, strict=True)):
+            unit = [1.0 if j == i else 0.0 for j in range(len(gains.stiffness))]
+            D.append(2.0 * ratio * arm.sqrt(k * substitute(*mobility, unit)[i]))
+        return D
+
+
+def _mobility(arm: Arm, sample: Sample, tool: Deviation) -> list[list[Any]]:
+    """J M^-1 J^T + damping^2 E = Lambda^-1"""
+    M = factor(arm.mass_matrix(sample.q), arm.fn)
+    columns = [substitute(*M, row) for row in tool.J]
+    return gram(tool.J, columns, sample.gains.singular_damping[0])
+
+
+# the task: the tool against the tool of the reference
+
+
+def task_rows(arm: Any, task: Any) -> list[int]:
+    """Rows of the Jacobian that a task prescribes: "pose" from six joints on, else "position"."""
+    return [i for i, wanted in enumerate(task_mask(arm, task)) if wanted]
+
+
+def check_task(task: Any) -> Any:
+    """The task as something that compares: None, a word or a tuple of six."""
+    if task is None:
+        return None
+    mask = task_mask(None, task)  # type: ignore[arg-type]  # only None asks the robot
+    return task if isinstance(task, str) else tuple(bool(x) for x in mask)
+
+
+def task_gains(law: Any, robot: "Robot", given: Mapping[str, Any]) -> dict[str, list[float]]:
+    """Those of the law, one per row of its task; damping of singular poses; those of v, (n,)."""
+    model_of(law, robot)
+    rows = task_rows(robot, law.task)
+    return {
+        **{name: per_joint(value, name, robot, size=len(rows)) for name, value in given.items()},
+        "singular_damping": singular_damping(law.singular_damping, robot, rows),
+        "null_damping": per_joint(law.null_damping, "null_damping", robot),
+        "null_stiffness": per_joint(law.null_stiffness, "null_stiffness", robot),
+    }
+
+
+def singular_damping(value: Any, robot: "Robot", rows: Sequence[int]) -> list[float]:
+    """The damping as a gain; without it a task must not ask for more than the arm has."""
+    numbers = per_joint(value, "singular_damping", robot, size=1)
+    if numbers[0] == 0.0 and robot.n < len(rows):
+        raise OptionError(
+            f"singular_damping is 0 and the task has {len(rows)} rows, expected at most {robot.n}, "
+            f"the joints of robot {robot.name!r}",
+            "give a small singular_damping, or a task that is a mask of fewer rows",
+        )
+    return numbers
+
+
+def deviation(arm: Arm, rows: Sequence[int], sample: Sample) -> Deviation:
+    """Where the tool is and how it moves, against where the reference has it."""
+    q, qd, reference = sample.q, sample.qd, sample.reference
+    J, J_d = arm.jacobian(q), arm.jacobian(reference.q)
+    bias = product(arm.jacobian_dot(q, qd), qd)
+    bias_d = product(arm.jacobian_dot(reference.q, reference.qd), reference.qd)
+    e = pose_error(arm.fk(q), arm.fk(reference.q))
+    xd, xd_d = product(J, qd), product(J_d, reference.qd)
+    xdd_d = product(J_d, reference.qdd)
+    return Deviation(
+        e=[e[i] for i in rows],
+        ed=[xd[i] - xd_d[i] for i in rows],
+        xdd_d=[xdd_d[i] + bias_d[i] for i in rows],
+        J=[J[i] for i in rows],
+        bias=[bias[i] for i in rows],
+    )
+
+
+def pose_error(T: Scalars, T_d: Scalars) -> list[Any]:
+    """(p - p_d, 1/2 sum r_di x r_i), (6,)."""
+    p = [T[i][3] - T_d[i][3] for i in range(3)]
+    turns = [cross(_column(T_d, k), _column(T, k)) for k in range(3)]
+    return [*p, *scale(0.5, add(*turns))]
+
+
+def null_motion(sample: Sample) -> list[Any]:
+    """v = qdd_d - null_damping ed - null_stiffness e: what the joints do that no task row sees."""
+    kd, kp = sample.gains.null_damping, sample.gains.null_stiffness
+    rows = enumerate(zip(sample.reference.qdd, sample.ed, sample.e, strict=True))
+    return [qdd_d - kd[i] * ed - kp[i] * e for i, (qdd_d, ed, e) in rows]
+
+
+def product(A: Sequence[Scalars], x: Scalars) -> list[Any]:
+    """A x"""
+    return [sum(a * b for a, b in zip(row, x, strict=True)) for row in A]
+
+
+def transposed_product(A: Sequence[Scalars], x: Scalars) -> list[Any]:
+    """A^T x"""
+    return product(list(zip(*A, strict=True)), x)
+
+
+def gram(A: Sequence[Scalars], B: Sequence[Scalars], damping: Any) -> list[list[Any]]:
+    """A B^T + damping^2 E, rows of A against rows of B."""
+    square = damping * damping
+    G = [product(B, row) for row in A]
+    for i, row in enumerate(G):
+        row[i] = row[i] + square
+    return G
+
+
+def _column(T: Scalars, k: int) -> tuple[Any, Any, Any]:
+    return T[0][k], T[1][k], T[2][k]

@@ -1,4 +1,4 @@
-"""A chapter of the demonstration: text, tables, formulas, charts, and its results as data."""
+"""Chapters of the demonstration: text, tables, formulas, charts, results as data; their page."""
 
 import html
 from collections.abc import Mapping, Sequence
@@ -6,6 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
+
+from ..equations.render.formula import mathml
+from ..report.page import Page
 
 # plotly figures: one panel per joint, lines over time, bars
 
@@ -82,13 +85,10 @@ class Chapter:
     facts: dict[str, Any] = field(default_factory=dict)
     good: bool = True
     seconds: float = 0.0
-    details: frozenset[str] = frozenset()  # titles of tables for the page only
 
-    def table(self, title: str, header: Sequence[str], rows: Rows, page_only: bool = False) -> None:
+    def table(self, title: str, header: Sequence[str], rows: Rows) -> None:
         """Add a table; a cell is text, or text and "good" or "bad"."""
         self.tables.append((title, header, rows))
-        if page_only:
-            self.details |= {title}
 
     def chart(self, figure: dict[str, Any], height: int) -> None:
         """Add a plotly figure."""
@@ -97,3 +97,27 @@ class Chapter:
     def grid(self, panels: Panels) -> None:
         """Add small figures side by side."""
         self.charts.append(panels)
+
+
+def page(name: str, chapters: Sequence[Chapter]) -> Page:
+    """All chapters as one self-contained page."""
+    total = sum(c.seconds for c in chapters)
+    made = Page(
+        f"{name}, from DH table to controller",
+        f"Everything on this page was computed in {total:.0f} s by the command dynamis demo.",
+    )
+    for number, chapter in enumerate(chapters, 1):
+        made.section(f"{number}. {chapter.title}", chapter.text)
+        for formula in chapter.formulas:
+            made.parts.append(
+                f'<div class="wide formula"><math display="block">{mathml(formula)}</math></div>'
+            )
+        for title, header, rows in chapter.tables:
+            made.caption(title)
+            made.table(header, rows)
+        for chart in chapter.charts:
+            if isinstance(chart, Panels):
+                made.grid(*chart)
+            else:
+                made.chart(*chart)
+    return made

@@ -1,38 +1,41 @@
-"""The demonstration: chapters on the model and on speed, all chapters in order, and their page."""
+"""The demonstration: chapters from the model of an arm to its controller in C, in order."""
 
+import shutil
+import subprocess
+import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..agree import agreement
-from ..bench.batch import SIZE
-from ..bench.single import against_pinocchio, direct
+from ..bench.single import SIZE, against_pinocchio, direct
 from ..bench.table import together
-from ..equations.render.formula import mathml
+from ..control import ComputedTorque, JointPID, PointToPoint
+from ..control.sensors import Sensors
 from ..equations.render.math import latex
-from ..report.page import Page
+from ..excite.design import excite
+from ..identify.identification import identify
+from ..identify.processing import Processing
+from ..logs.log import Log
+from ..plots.animation import moving_figure, resampled
+from ..realtime.export import export_controller
 from ..robot import Robot
-from .chapter import Chapter, Panels, bars
-from .control import code, controllers
-from .recording import excitation, identification, recording, validation
+from ..simulation.simulate import simulate
+from ..trajectory import via
+from .chapter import Chapter, bars, panels
 
 KERNELS = (
-    "inverse_dynamics",
-    "forward_dynamics",
-    "mass_matrix",
-    "gravity_torque",
-    "fk",
-    "jacobian",
-    "regressor",
-    "inverse_dynamics_derivatives",
+    *("inverse_dynamics", "forward_dynamics", "mass_matrix", "gravity_torque", "fk", "jacobian"),
+    *("regressor", "inverse_dynamics_derivatives"),
 )
-SHOWN = (2, 3, 4)  # joints whose gravity torque is short
+SHORT = (2, 3, 4)  # joints whose gravity torque is short
 
 
-def model(robot: Robot) -> Chapter:
+def model(robot: Robot, known: dict[str, Any]) -> Chapter:
     """The DH table, and what a check of the description finds."""
     table = robot.dh()
     made = Chapter(
@@ -51,30 +54,26 @@ def model(robot: Robot) -> Chapter:
     return made
 
 
-def equations(robot: Robot) -> Chapter:
+def equations(robot: Robot, known: dict[str, Any]) -> Chapter:
     """Gravity torques in closed form, and the operations of each kernel."""
-    found = robot.equations()
-    g: Any = found.g
+    g: Any = robot.equations().g
     made = Chapter(
         "Equations",
         "Derived symbolically by Lagrange-Euler; here the gravity torques of three "
         "joints (c23 is the cosine of q2 + q3). The compiled code is optimised for this arm: "
         "terms that are zero, one, or repeated are removed.",
-        formulas=[f"g_{{{i + 1}}} = {latex(g[i])}" for i in SHOWN],
+        formulas=[f"g_{{{i + 1}}} = {latex(g[i])}" for i in SHORT],
     )
-    rows = []
-    for name in KERNELS:
-        cost = robot.cost(name)
-        rows.append((name, cost.mul, cost.add, cost.trig, sum(cost.saved.values())))
+    costs = {name: robot.cost(name) for name in KERNELS}
+    rows = [(name, c.mul, c.add, c.trig, sum(c.saved.values())) for name, c in costs.items()]
     header = ("kernel", "products", "sums", "sines, cosines", "saved")
     made.table("operations of one call", header, [tuple(map(str, row)) for row in rows])
-    made.facts = {
-        "operations": {row[0]: dict(zip(header[1:], row[1:], strict=True)) for row in rows}
-    }
+    counted = {row[0]: dict(zip(header[1:], row[1:], strict=True)) for row in rows}
+    made.facts = {"operations": counted}
     return made
 
 
-def agreed(robot: Robot) -> Chapter:
+def agreed(robot: Robot, known: dict[str, Any]) -> Chapter:
     """Comparison of independent formulations and other engines."""
     table = agreement(robot)
     verdict = "agrees" if table.ok else "DISAGREES"
@@ -96,13 +95,208 @@ def agreed(robot: Robot) -> Chapter:
     return made
 
 
+# chapters on data: design of an exciting motion, its recording, identification, validation
+
+SPEEDS, ACCELERATIONS = [2, 1.5, 2, 3, 3, 3], [8, 8, 8, 12, 12, 12]
+NOISE = np.array([0.5, 0.5, 0.25, 0.05, 0.05, 0.05])  # N m
+COUNTS = 60_000  # per turn of an encoder
+PERIOD, DT = 10.0, 1e-3  # s
+SHOWN = 8  # parameters in the table
+SLIDING = 0.1  # rad/s above which a joint surely slides
+CUTOFF = 10.0  # Hz, of the comparison
+UNCONSTRAINED = "; the feasible estimator enforces it: pip install 'dynamis[identify]'"
+
+
+def excitation(robot: Robot, known: dict[str, Any]) -> Chapter:
+    """An exciting trajectory."""
+    found = excite(
+        robot, harmonics=5, period=PERIOD, starts=1, max_iterations=15, progress=False,
+        qd_limits=SPEEDS, qdd_limits=ACCELERATIONS,
+    )  # fmt: skip
+    path = found.trajectory.sample(0.02)
+    made = Chapter(
+        "Exciting trajectory",
+        f"Five harmonics of {1 / PERIOD:g} Hz within the arm's limits, optimised: condition number "
+        f"{found.condition_number:.3g}, {found.gain.condition_median:.2g} times better than random "
+        "motions.",
+    )
+    made.grid(panels(path.t, {"position": path.q}, robot.joint_names, "rad"))
+    made.facts["condition_number"] = found.condition_number
+    made.facts["better_than_random"] = found.gain.condition_median
+    known["motion"] = found.trajectory
+    return made
+
+
+def recording(robot: Robot, known: dict[str, Any]) -> Chapter:
+    """Logs of the exciting trajectory, and of another motion for validation."""
+    ready = np.asarray(robot.configurations["ready"])
+    there = np.array([0.8, -0.4, 0.6, 0.9, -0.8, 1.2])
+    other = via([ready, ready + there, ready - there, ready], [0.0, 2.0, 5.0, 7.0])
+    known["log"] = log = _recorded(robot, known["motion"], 2 * PERIOD, "exciting", 0)
+    known["check"] = _recorded(robot, other, 7.0, "point to point", 2)
+    made = Chapter(
+        "Recording",
+        f"A simulated arm with static friction tracks the trajectory under joint PIDs; the "
+        f"log has encoders of {COUNTS} counts per turn and noisy torques, {len(log.t)} rows "
+        f"at {1 / DT:.0f} Hz.",
+    )
+    made.grid(panels(log.t, {"logged torque": log.tau}, robot.joint_names, "N m"))
+    made.facts = {"rows": len(log.t), "rate": 1 / DT, "counts_per_turn": COUNTS}
+    return made
+
+
+def _recorded(robot: Robot, motion: Any, duration: float, name: str, seed: int) -> Log:
+    law = JointPID.from_bandwidth(
+        robot, 20.0, q=motion(0.0)[0], integral=True, derivative="error", sample_time=DT
+    )
+    sensors = Sensors(
+        encoder=2 * np.pi / COUNTS, velocity_filter=50.0, position_noise=3e-5, torque_noise=NOISE,
+        seed=seed,
+    )  # fmt: skip
+    run = simulate(
+        robot, duration, DT, motion(0.0)[0], controller=law, reference=motion, sensors=sensors
+    )
+    return Log.from_run(run, name)
+
+
+def identification(robot: Robot, known: dict[str, Any]) -> Chapter:
+    """Physically consistent parameters from the log."""
+    estimator = "feasible" if find_spec("cvxpy") is not None else "weighted"
+    how = Processing(velocity="difference")
+    found = identify(
+        robot, known["log"], friction="asymmetric", estimator=estimator, processing=how
+    )
+    truth, std = found.unknowns.values, found.standard_deviations
+    why = "" if estimator == "feasible" else UNCONSTRAINED
+    made = Chapter(
+        "Identification",
+        f"{len(found.names)} base parameters by the {estimator} estimator "
+        f"(physically consistent: {'yes' if found.is_physical else 'no'}{why}). The arm is "
+        "simulated, so the true values are known: the table shows the largest.",
+        good=bool(found.is_physical) or estimator == "weighted",
+    )
+    largest = np.argsort(-np.abs(truth))[:SHOWN]
+    names = [x if len(x) < 40 else f"{x[:36]} ..." for x in found.names]
+    columns = truth, found.values, std
+    rows = [(names[i], *(f"{column[i]:.4f}" for column in columns)) for i in largest]
+    made.table("largest base parameters", ("", "true", "estimate", "std"), rows)
+    made.facts = {
+        "unknowns": len(found.names),
+        "is_physical": bool(found.is_physical),
+        "training_error": float(found.training[0].relative_error_overall),
+    }
+    known["estimate"] = found
+    return made
+
+
+def validation(robot: Robot, known: dict[str, Any]) -> Chapter:
+    """Errors on a motion that was not used for the fit."""
+    new = known["estimate"].validate(known["check"])
+    slides = new.filtered(CUTOFF).moving(SLIDING)
+    made = Chapter(
+        "Validation",
+        "Relative torque error on a motion that was not used for the fit: "
+        f"{slides.relative_error_overall:.2%} while joints slide, low-passed at "
+        f"{CUTOFF:g} Hz; {new.relative_error_overall:.0%} as logged, with the noise "
+        "and the rows where static friction makes the torque indeterminate.",
+    )
+    errors = zip(robot.joint_names, slides.relative_error, new.relative_error, strict=True)
+    rows = [(name, f"{part:.2%}", f"{logged:.2%}") for name, part, logged in errors]
+    made.table("relative error", ("joint", "while sliding", "as logged"), rows)
+    lines = {"measured": new.measured, "predicted": new.predicted}
+    made.grid(panels(new.t, lines, robot.joint_names, "N m"))
+    made.facts["sliding"] = float(slides.relative_error_overall)
+    made.facts["as_logged"] = float(new.relative_error_overall)
+    return made
+
+
+# chapters on control: three controllers, an animation, C code
+
+SAMPLE_TIME, BANDWIDTH = 0.005, 25.0
+TRIGS = ("libm", "own")
+
+
+def controllers(robot: Robot, known: dict[str, Any]) -> Chapter:
+    """One motion under three laws; their model is the identified one."""
+    ready, model = np.asarray(robot.configurations["ready"]), known["estimate"].robot
+    there = np.array([0.6, -0.5, 0.7, 0.8, -0.6, 1.0])
+    move = via([ready, ready + there, ready - there, ready], [0.0, 1.5, 3.5, 5.0])
+    laws = {
+        "joint PID": JointPID.from_bandwidth(robot, BANDWIDTH, q=ready, integral=True),
+        "point to point": PointToPoint.from_bandwidth(BANDWIDTH, model=model),
+        "computed torque": ComputedTorque.from_bandwidth(BANDWIDTH, integral=True, model=model),
+    }
+    sensors = Sensors(encoder=2 * np.pi / COUNTS, velocity_filter=60.0)
+    runs = {
+        name: simulate(
+            robot, 5.0, DT, ready, controller=law, reference=move, sample_time=SAMPLE_TIME,
+            sensors=sensors,
+        )
+        for name, law in laws.items()
+    }  # fmt: skip
+    made = Chapter(
+        "Three controllers",
+        f"One motion, {SAMPLE_TIME * 1e3:g} ms sample time, encoders and differences, on the "
+        "arm with static friction. The last two use the identified model.",
+    )
+    rows, errors = [], {}
+    for name, run in runs.items():
+        found = run.metrics
+        errors[name] = 1e3 * np.asarray(run.error)
+        total = found.overall
+        rows.append((name, *(f"{1e3 * x:.2f}" for x in (*found.rms, total["rms"], total["max"]))))
+        made.facts[name] = {"rms": found.rms.tolist(), "max": found.max.tolist()}
+    header = ("RMS error, mrad", *robot.joint_names, "all", "largest")
+    made.table("tracking", header, rows)
+    made.grid(panels(next(iter(runs.values())).t, errors, robot.joint_names, "mrad"))
+    made.chart(moving_figure(resampled(runs["computed torque"], 20.0, 1.0, True, True)), 560)
+    known["law"] = laws["computed torque"]
+    return made
+
+
+def code(robot: Robot, known: dict[str, Any]) -> Chapter:
+    """The last controller as C99, and its self-test if there is a compiler."""
+    made = Chapter(
+        "The controller as C",
+        "Computed torque with the identified model as C99, without allocation or branches on "
+        "data. The self-test replays recorded samples.",
+    )
+    compiler = next((c for c in ("cc", "gcc", "clang") if shutil.which(c)), None)
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        for trig in TRIGS:
+            files = export_controller(
+                known["law"], robot, Path(folder) / trig, SAMPLE_TIME, trig=trig
+            )
+            lines = sum(len(f.read_text().splitlines()) for f in files if f.suffix in (".c", ".h"))
+            said = "no C compiler here" if compiler is None else _tested(files[0].parent, compiler)
+            made.good &= not said.startswith("FAILED")
+            mark = "good" if said.startswith("passed") else ""
+            what = "links sin, cos" if trig == "libm" else "constant execution, nothing linked"
+            rows.append((trig, what, str(len(files)), str(lines), (said, mark)))
+            made.facts[trig] = {"files": [f.name for f in files], "self_test": said}
+    made.table("generated C", ("trig", "", "files", "lines of C", "self-test"), rows)
+    return made
+
+
+def _tested(folder: Path, compiler: str) -> str:
+    """Compile the self-test without make, and run it."""
+    sources = sorted(f.name for f in folder.glob("*.c") if not f.name.endswith("_loop.c"))
+    build = [compiler, "-std=c99", "-O1", "-ffp-contract=off", *sources, "-o", "self_test", "-lm"]
+    done = subprocess.run(build, cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode:
+        return f"FAILED to compile: {done.stderr.strip()[:80]}"
+    run = subprocess.run([folder / "self_test"], capture_output=True, text=True, check=False)
+    return run.stdout.strip()
+
+
 # the chapter on speed: a few figures of the bench
 
 ALONE = ("inverse_dynamics", "forward_dynamics", "inverse_dynamics_derivatives", "regressor")
 Row = tuple[str, str, str, str]  # what, our time, theirs, ratio
 
 
-def speed(robot: Robot) -> Chapter:
+def speed(robot: Robot, known: dict[str, Any]) -> Chapter:
     """One call and a batch, in microseconds and as ratios within this run."""
     peer = find_spec("pinocchio") is not None
     beside = "ratios are within this run" if peer else "no peer: pip install pin"
@@ -111,7 +305,14 @@ def speed(robot: Robot) -> Chapter:
         f"Shortest of several rounds on this machine; {beside}. dynamis bench measures everything.",
     )
     state = list(np.random.default_rng(1).normal(size=(3, robot.n)))
-    rows = _beside_pinocchio(robot, state) if peer else _alone(robot, state)
+    rows: list[Row] = [
+        (f.what, f"{1e6 * f.ours:.2f}", f"{1e6 * (f.theirs or 0):.2f}", f"{f.ratio or 0.0:.1f}")
+        for f in (against_pinocchio(robot, state) if peer else ())
+        if f.what in ALONE
+    ]
+    for name in () if peer else ALONE:
+        (ours,) = together(direct(getattr(robot, name), state))
+        rows.append((name, f"{1e6 * ours:.2f}", "", ""))
     many = [np.random.default_rng(2).normal(size=(SIZE, robot.n)) for _ in range(3)]
     (batch,) = together(lambda: robot.inverse_dynamics(*many, threads=1))
     rows.append((f"inverse_dynamics, each of {SIZE}", f"{1e6 * batch / SIZE:.4f}", "", ""))
@@ -122,80 +323,27 @@ def speed(robot: Robot) -> Chapter:
     return made
 
 
-def _beside_pinocchio(robot: Robot, state: list[np.ndarray]) -> list[Row]:
-    return [
-        (f.what, f"{1e6 * f.ours:.2f}", f"{1e6 * (f.theirs or 0):.2f}", f"{f.ratio or 0.0:.1f}")
-        for f in against_pinocchio(robot, state)
-        if f.what in ALONE
-    ]
-
-
-def _alone(robot: Robot, state: list[np.ndarray]) -> list[Row]:
-    times = {name: together(direct(getattr(robot, name), state))[0] for name in ALONE}
-    return [(name, f"{1e6 * ours:.2f}", "", "") for name, ours in times.items()]
-
-
-STEPS = {
-    "model": "model and check",
-    "equations": "equations and operations",
-    "agreement": "agreement of methods",
-    "excitation": "design of an excitation",
-    "recording": "recording",
-    "identification": "identification",
-    "validation": "validation",
-    "controllers": "three controllers",
-    "code": "C code and its self-test",
-    "speed": "speed",
+Step = Callable[[Robot, dict[str, Any]], Chapter]
+STEPS: dict[str, tuple[str, Step]] = {
+    "model": ("model and check", model),
+    "equations": ("equations and operations", equations),
+    "agreement": ("agreement of methods", agreed),
+    "excitation": ("design of an excitation", excitation),
+    "recording": ("recording", recording),
+    "identification": ("identification", identification),
+    "validation": ("validation", validation),
+    "controllers": ("three controllers", controllers),
+    "code": ("C code and its self-test", code),
+    "speed": ("speed", speed),
 }
 
 
 def demonstration(robot: Robot, say: Callable[[str], None]) -> Iterator[tuple[str, Chapter]]:
     """Names and chapters, one by one; `say` gets the name of the next step."""
-    known: dict[str, Any] = {}
-
-    def shared(*found: Any, names: tuple[str, ...]) -> Chapter:
-        known.update(zip(names, found[1:], strict=True))
-        return found[0]
-
-    steps: tuple[Callable[[], Chapter], ...] = (
-        lambda: model(robot),
-        lambda: equations(robot),
-        lambda: agreed(robot),
-        lambda: shared(*excitation(robot), names=("motion",)),
-        lambda: shared(*recording(robot, known["motion"]), names=("log", "check")),
-        lambda: shared(*identification(robot, known["log"]), names=("estimate",)),
-        lambda: validation(robot, known["estimate"], known["check"]),
-        lambda: shared(*controllers(robot, known["estimate"].robot), names=("law", "run")),
-        lambda: code(robot, known["law"]),
-        lambda: speed(robot),
-    )
-    for (name, what), step in zip(STEPS.items(), steps, strict=True):
+    known: dict[str, Any] = {}  # what a chapter leaves for those after it
+    for name, (what, step) in STEPS.items():
         say(what)
         begun = time.perf_counter()
-        chapter = step()
+        chapter = step(robot, known)
         chapter.seconds = time.perf_counter() - begun
         yield name, chapter
-
-
-def page(robot: Robot, chapters: Sequence[Chapter]) -> Page:
-    """All chapters as one self-contained page."""
-    total = sum(c.seconds for c in chapters)
-    made = Page(
-        f"{robot.name}, from DH table to controller",
-        f"Everything on this page was computed in {total:.0f} s by the command dynamis demo.",
-    )
-    for number, chapter in enumerate(chapters, 1):
-        made.section(f"{number}. {chapter.title}", chapter.text)
-        for formula in chapter.formulas:
-            made.parts.append(
-                f'<div class="wide formula"><math display="block">{mathml(formula)}</math></div>'
-            )
-        for title, header, rows in chapter.tables:
-            made.caption(title)
-            made.table(header, rows)
-        for chart in chapter.charts:
-            if isinstance(chart, Panels):
-                made.grid(*chart)
-            else:
-                made.chart(*chart)
-    return made

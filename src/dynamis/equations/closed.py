@@ -13,7 +13,6 @@ import sympy as sp
 
 from ..dynamics import coupling, energy, equation, friction
 from ..model.chain import Chain, Motor, Resistance
-from ..spatial.functions import Functions
 from ..spatial.rotations import multiply
 from .scalars.polynomial import Alphabet, Polynomial, TooLongError
 from .scalars.scalars import converted, coordinates, exactly
@@ -35,13 +34,13 @@ class Closed:
     g: Row
 
 
-def closed(chain: Chain, method: str, budget: int = BUDGET, longest: int = LONGEST) -> Closed:
+def closed(chain: Chain, method: str) -> Closed:
     """M, c and g of a chain over SymPy by a method; TooLongError if they are too long."""
     q, qd, qdd = coordinates(chain.n)
-    alphabet = Alphabet(budget)
+    alphabet = Alphabet(BUDGET)
     tau = over(alphabet, equation.inverse_dynamics, chain, q, qd, qdd, method=method)
-    if sum(len(x) for x in tau) > longest:
-        raise TooLongError(f"the closed form has {sum(len(x) for x in tau)} terms")
+    if (terms := sum(map(len, tau))) > LONGEST:
+        raise TooLongError(f"the closed form has {terms} terms")
     return _split(tau, qd, qdd)
 
 
@@ -126,7 +125,7 @@ def single_term(chain: Chain, name: str, indices: Sequence[int], budget: int) ->
 
 def parallel(chain: Chain) -> dict[Any, int]:
     """Angle of every revolute joint -> number of its set of parallel axes."""
-    x = exactly(_positions, chain, coordinates(chain.n)[0])
+    x = exactly(lambda c, q, fn: list(coupling.positions(c, q)), chain, coordinates(chain.n)[0])
     sets: dict[int, int] = {}
     for i, joint in enumerate(chain.joints):
         if joint.kind != "revolute":
@@ -142,10 +141,6 @@ def parallel(chain: Chain) -> dict[Any, int]:
     return angles
 
 
-def _positions(chain: Chain, q: Sequence[Any], fn: Functions) -> Any:
-    return list(coupling.positions(chain, q))
-
-
 def velocity_torque(c: list[list[Row]], i: int, qd: list, groups: Mapping[Any, int]) -> Any:
     """sum c_ijk qd_j qd_k: by products of velocities, or with what they share in front."""
     pairs = [(j, k) for j in range(len(qd)) for k in range(j, len(qd)) if len(c[i][j][k])]
@@ -155,36 +150,25 @@ def velocity_torque(c: list[list[Row]], i: int, qd: list, groups: Mapping[Any, i
     if sum(len(p) for p in parts) > COMPARED:
         return plain
     rows = [
-        (number, {**factor, **_powers(qd[j], qd[k])})
+        (number, {**factor, **({qd[j]: 2} if j == k else {qd[j]: 1, qd[k]: 1})})
         for p, (j, k) in zip(parts, pairs, strict=True)
         for number, factor in terms_of(p, groups)
     ]
     return min((grouped(rows), plain), key=sp.count_ops)
 
 
-def _powers(a: Any, b: Any) -> dict[Any, int]:
-    return {a: 2} if a == b else {a: 1, b: 1}
-
-
-def kinetic_energy(chain: Chain, groups: Mapping[Any, int]) -> Any:
-    """T(q, qd); TooLongError if it is too long."""
+def energy_form(chain: Chain, kind: str, groups: Mapping[Any, int]) -> Any:
+    """T(q, qd) ("kinetic") or U(q) ("potential"); TooLongError if it is too long."""
     q, qd, _ = coordinates(chain.n)
     alphabet = Alphabet(BUDGET)
-    T = over(alphabet, energy.kinetic_energy, chain, q, qd)
-    letters = {alphabet.letter(x): k for k, x in enumerate(qd)}
-    parts = by_letters(T, letters)
-    if len(T) > LONGEST:
-        raise TooLongError(f"the kinetic energy has {len(T)} terms")
+    if kind == "kinetic":
+        total = over(alphabet, energy.kinetic_energy, chain, q, qd)
+    else:
+        total = over(alphabet, energy.potential_energy, chain, q)
+    if len(total) > LONGEST:
+        raise TooLongError(f"the {kind} energy has {len(total)} terms")
+    parts = by_letters(total, {alphabet.letter(x): k for k, x in enumerate(qd)})
     return sp.Add(*(sp.Mul(readable(p, groups), *(qd[k] for k in r)) for r, p in parts.items()))
-
-
-def potential_energy(chain: Chain, groups: Mapping[Any, int]) -> Any:
-    """U(q); TooLongError if it is too long."""
-    q, _, _ = coordinates(chain.n)
-    U = over(Alphabet(BUDGET), energy.potential_energy, chain, q)
-    if len(U) > LONGEST:
-        raise TooLongError(f"the potential energy has {len(U)} terms")
-    return readable(U, groups)
 
 
 def friction_torque(chain: Chain) -> sp.Matrix:
@@ -195,17 +179,17 @@ def friction_torque(chain: Chain) -> sp.Matrix:
 
 def _signed(expr: Any) -> Any:
     """max(0, -s) as max(0, s) - s if then no max is left; s x as |x| for s = sign(x)."""
-    expr = sp.sympify(expr).replace(_has_sign, _absolute)
+
+    def pairs(e: Any) -> list[Any]:
+        return [x for x in e.args if x.is_Symbol and sp.sign(x) in e.args]
+
+    def absolute(product: Any) -> Any:
+        own = pairs(product)
+        rest = [x for x in product.args if x not in own and x not in map(sp.sign, own)]
+        return sp.Mul(*rest, *map(sp.Abs, own))
+
+    expr = sp.sympify(expr)
+    expr = expr.replace(lambda e: isinstance(e, sp.Mul) and bool(pairs(e)), absolute)
     shapes = {a for m in expr.atoms(sp.Max) for a in m.args if a.could_extract_minus_sign()}
     other = sp.expand(expr.xreplace({sp.Max(0, s): sp.Max(0, -s) + s for s in shapes}))
     return expr if other.has(sp.Max) else other
-
-
-def _has_sign(e: Any) -> bool:
-    return isinstance(e, sp.Mul) and any(sp.sign(x) in e.args for x in e.args if x.is_Symbol)
-
-
-def _absolute(product: Any) -> Any:
-    pairs = [x for x in product.args if x.is_Symbol and sp.sign(x) in product.args]
-    rest = [x for x in product.args if x not in pairs and x not in map(sp.sign, pairs)]
-    return sp.Mul(*rest, *map(sp.Abs, pairs))

@@ -6,7 +6,7 @@ form is too long to read, M, C, g and tau are given in named intermediate variab
 """
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from numbers import Integral
 from pathlib import Path
@@ -15,74 +15,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import sympy as sp
 
-from ..arguments import checked, is_flag, is_word, number
+from ..arguments import checked, choice, is_flag, is_word, number
 from ..compile.arrays import as_batch, batch_shape
 from ..errors import DynamisWarning, OptionError, SymbolError, did_you_mean, shown
 from ..lazy import cached_property
 from ..model.model import Model
 from . import closed as forms
 from .closed import Closed
-from .recursion import QUANTITIES, Recursion, joined, matrix_lines, recursion, single, text
+from .recursion import QUANTITIES, Recursion, recursion, single
 from .scalars.polynomial import Polynomial, TooLongError
 from .scalars.scalars import coordinates, model_symbols, symbolic_chain
 from .scalars.simplify import readable
+from .show import html, joined, latex, matrix_lines, text
 
 if TYPE_CHECKING:
     from .derivation.steps import Derivation
 
-# numbers from equations, to check them and to try them out
-
 STATE = ("q", "qd", "qdd")
-
-
-def evaluate(
-    equations: Any, rows: Sequence[Any], what: str, values: Mapping[str, float]
-) -> np.ndarray:
-    """tau or g (..., n), M or C (..., n, n) at states; None is a row of zeros."""
-    if not is_word(what, QUANTITIES):
-        raise OptionError(f"cannot evaluate {shown(what)}", did_you_mean(what, QUANTITIES))
-    n, symbols = equations.n, equations.symbols
-    given = _given(equations, values)
-    arrays = [
-        as_batch(np.zeros(n) if x is None else x, name, (n,), repr(equations))
-        for name, x in zip(STATE, rows, strict=True)
-    ]
-    batch = batch_shape(STATE, [x.shape[:-1] for x in arrays])
-    joints = [np.broadcast_to(x[..., k], batch) for x in arrays for k in range(n)]
-    result = _function(equations, what)(*joints, *(given[s] for s in symbols))
-    columns = [np.broadcast_to(np.asarray(x, float), batch) for x in result]
-    stacked = np.stack(columns, axis=-1)
-    return stacked.reshape(*batch, n, n) if what in ("M", "C") else stacked
-
-
-def _given(equations: Any, values: Mapping[str, float]) -> dict[Any, float]:
-    names = [str(s) for s in equations.symbols]
-    unknown = next((k for k in values if k not in names), None)
-    if unknown is not None:
-        raise OptionError(
-            f"robot {equations.robot_name!r} has no symbol {unknown!r}",
-            did_you_mean(unknown, names),
-        )
-    told = {sp.Symbol(k, real=True): number(v, k) for k, v in values.items()}
-    given = {**equations.values, **told}
-    missing = next((s for s in equations.symbols if s not in given), None)
-    if missing is not None:
-        raise SymbolError(f"symbol {str(missing)!r} has no value", f"evaluate(..., {missing}=1)")
-    return given
-
-
-def _function(equations: Any, what: str) -> Callable[..., Any]:
-    if what not in equations.functions:
-        arguments = [*equations.q, *equations.qd, *equations.qdd, *equations.symbols]
-        if equations.is_closed:
-            entries = list(getattr(equations, what))
-            function = sp.lambdify(arguments, entries, "numpy", cse=True)
-        else:
-            function = equations.recursion_of(what).function(arguments)
-        equations.functions[what] = function
-    return equations.functions[what]
-
-
 METHODS = ("lagrange-euler", "newton-euler", "gibbs-appell")
 TERMS = ("M", "C", "g", "tau", "christoffel", "friction")
 TERM_BUDGET = 1_000_000  # products of terms spent on one single term: some ten seconds
@@ -90,15 +39,9 @@ SIMPLIFIED = 1_500  # terms up to which a single term is simplified
 UNSIMPLIFIED = 100_000  # operations up to which a single term is written out at all
 
 
-def equations(
-    model: Model, method: str = "lagrange-euler", gravity: str | None = None
-) -> "Equations":
+def equations(model: Model, method: str, gravity: str | None) -> "Equations":
     """The equations of a model; `gravity` names a symbol that replaces the number 9.81."""
-    if not is_word(method, METHODS):
-        raise OptionError(
-            f"no equations are derived by method {shown(method)}", did_you_mean(method, METHODS)
-        )
-    return Equations(model, method, gravity)
+    return Equations(model, choice(method, "method", METHODS), gravity)
 
 
 class Equations:
@@ -106,13 +49,14 @@ class Equations:
 
     def __init__(self, model: Model, method: str, gravity: str | None = None):
         self.model, self.method = model, method
+        self.robot_name, self.n = model.name, model.n
         self.q, self.qd, self.qdd = (tuple(x) for x in coordinates(model.n))
         self.symbols = tuple(model_symbols(model).values())
         self.values = {sp.Symbol(k, real=True): v for k, v in model.values.items()}
         self.chain = symbolic_chain(model)
         if gravity is not None:
             self._name_gravity(gravity)
-        self.functions: dict[str, Callable[..., Any]] = {}  # of `evaluate`, once they are made
+        self._functions: dict[str, Callable[..., Any]] = {}  # of `evaluate`, once they are made
 
     def _name_gravity(self, name: str) -> None:
         if not isinstance(name, str):
@@ -126,20 +70,8 @@ class Equations:
         if size != 0:
             direction = tuple(x / size * symbol for x in self.chain.gravity)
             self.chain = replace(self.chain, gravity=direction)
-            self.symbols, self.values = (
-                (*self.symbols, symbol),
-                {**self.values, symbol: float(size)},
-            )
-
-    @property
-    def robot_name(self) -> str:
-        """The model's name."""
-        return self.model.name
-
-    @property
-    def n(self) -> int:
-        """Number of coordinates."""
-        return self.model.n
+            self.symbols = (*self.symbols, symbol)
+            self.values = {**self.values, symbol: float(size)}
 
     # -- closed forms ---------------------------------------------------------------------------
 
@@ -177,10 +109,8 @@ class Equations:
                 f"the Christoffel symbols of {self.robot_name!r} are too long to write out",
                 'ask for one of them: .term("christoffel", i, j, k)',
             )
-        c = self._closed.c
-        return sp.ImmutableDenseNDimArray(
-            [[[self._written(p) for p in row] for row in rows] for rows in c]
-        )
+        written = [[[self._written(p) for p in row] for row in rows] for rows in self._closed.c]
+        return sp.ImmutableDenseNDimArray(written)
 
     @cached_property
     def C(self) -> sp.Matrix:
@@ -191,10 +121,8 @@ class Equations:
         return sp.Matrix([[self._written(self._coriolis(x)) for x in row] for row in rows])
 
     def _coriolis(self, c: list[Polynomial]) -> Polynomial:
-        total = c[0].alphabet.of(0)
-        for p, rate in zip(c, self.qd, strict=True):
-            total = total + p * rate
-        return total
+        pairs = zip(c, self.qd, strict=True)
+        return sum((p * rate for p, rate in pairs), c[0].alphabet.of(0))
 
     @cached_property
     def g(self) -> sp.Matrix:
@@ -225,23 +153,19 @@ class Equations:
     @cached_property
     def kinetic_energy(self) -> Any:
         """T(q, qd), reflected rotors included."""
-        try:
-            return forms.kinetic_energy(self.chain, self._groups)
-        except TooLongError:
-            raise OptionError(
-                f"the kinetic energy of {self.robot_name!r} is too long to write out",
-                "T = 1/2 qd^T M qd, with M from .recursion_of('M')",
-            ) from None
+        return self._energy("kinetic", "T = 1/2 qd^T M qd, with M from .recursion_of('M')")
 
     @cached_property
     def potential_energy(self) -> Any:
         """U(q), zero at the origin of the reference frame."""
+        return self._energy("potential", "its slopes are the gravity torques: .recursion_of('g')")
+
+    def _energy(self, kind: str, instead: str) -> Any:
         try:
-            return forms.potential_energy(self.chain, self._groups)
+            return forms.energy_form(self.chain, kind, self._groups)
         except TooLongError:
             raise OptionError(
-                f"the potential energy of {self.robot_name!r} is too long to write out",
-                "its slopes are the gravity torques: .recursion_of('g')",
+                f"the {kind} energy of {self.robot_name!r} is too long to write out", instead
             ) from None
 
     # -- arms of many joints --------------------------------------------------------------------
@@ -254,9 +178,8 @@ class Equations:
     def recursion_of(self, what: str) -> Recursion:
         """The recursion of "M", "C", "g" or "tau" with named intermediate variables."""
         if not is_word(what, QUANTITIES):
-            raise OptionError(
-                f"there is no recursion of {shown(what)}", did_you_mean(what, QUANTITIES)
-            )
+            hint = did_you_mean(what, QUANTITIES)
+            raise OptionError(f"there is no recursion of {shown(what)}", hint)
         return self.recursion if what == "tau" else recursion(self.chain, what)
 
     def term(self, name: str, *indices: int) -> Any:
@@ -269,8 +192,7 @@ class Equations:
         if name == "friction":
             return self.friction[indices[0]]
         if self._closed is not None:
-            first, *others = indices
-            return getattr(self, name)[(first, *others) if others else first]
+            return getattr(self, name)[indices if indices[1:] else indices[0]]
         try:
             p = forms.single_term(self.chain, name, indices, TERM_BUDGET)
         except TooLongError:
@@ -281,8 +203,7 @@ class Equations:
         return total + self.friction[indices[0]] if name == "tau" else total
 
     def _check_term(self, name: str, indices: tuple[int, ...]) -> None:
-        if not is_word(name, TERMS):
-            raise OptionError(f"there is no term {shown(name)}", did_you_mean(name, TERMS))
+        choice(name, "term", TERMS)
         count = {"M": 2, "C": 2, "christoffel": 3}.get(name, 1)
         if len(indices) != count or not all(
             isinstance(k, Integral) and not is_flag(k) and 0 <= k < self.n for k in indices
@@ -293,10 +214,9 @@ class Equations:
             )
 
     def _unsimplified(self, name: str, indices: tuple[int, ...]) -> Any:
-        found = None
-        if name in QUANTITIES:
-            i, j = (*indices, 0)[:2]
-            found = single(self.chain, name, i, j, UNSIMPLIFIED)
+        i, j = (*indices, 0)[:2]
+        known = name in QUANTITIES
+        found = single(self.chain, name, i, j, UNSIMPLIFIED) if known else None
         if found is None:
             raise OptionError(
                 f"{_label(name, indices)} of {self.robot_name!r} is too long to write out",
@@ -310,30 +230,61 @@ class Equations:
     def evaluate(
         self, q: Any, qd: Any = None, qdd: Any = None, what: str = "tau", **values: float
     ) -> "np.ndarray":
-        """Numbers from these equations: tau (..., n), or what="M", "C", "g".
+        """Numbers from these equations: tau or g (..., n), M or C (..., n, n); None is zeros.
 
         Symbols take the model's values, unless given here by name.
         """
+        choice(what, "what", QUANTITIES)
+        given, n = self._given(values), self.n
+        arrays = [
+            as_batch(np.zeros(n) if x is None else x, name, (n,), repr(self))
+            for name, x in zip(STATE, (q, qd, qdd), strict=True)
+        ]
+        batch = batch_shape(STATE, [x.shape[:-1] for x in arrays])
+        joints = [np.broadcast_to(x[..., k], batch) for x in arrays for k in range(n)]
+        if what not in self._functions:
+            self._functions[what] = self._function(what)
+        result = self._functions[what](*joints, *(given[s] for s in self.symbols))
+        columns = [np.broadcast_to(np.asarray(x, float), batch) for x in result]
+        stacked = np.stack(columns, axis=-1)
+        return stacked.reshape(*batch, n, n) if what in ("M", "C") else stacked
 
-        return evaluate(self, (q, qd, qdd), what, values)
+    def _given(self, values: Mapping[str, float]) -> dict[Any, float]:
+        names = [str(s) for s in self.symbols]
+        unknown = next((k for k in values if k not in names), None)
+        if unknown is not None:
+            raise OptionError(
+                f"robot {self.robot_name!r} has no symbol {unknown!r}",
+                did_you_mean(unknown, names),
+            )
+        told = {sp.Symbol(k, real=True): number(v, k) for k, v in values.items()}
+        given = {**self.values, **told}
+        missing = next((s for s in self.symbols if s not in given), None)
+        if missing is not None:
+            hint = f"evaluate(..., {missing}=1)"
+            raise SymbolError(f"symbol {str(missing)!r} has no value", hint)
+        return given
+
+    def _function(self, what: str) -> Callable[..., Any]:
+        arguments = [*self.q, *self.qd, *self.qdd, *self.symbols]
+        if self.is_closed:
+            return sp.lambdify(arguments, list(getattr(self, what)), "numpy", cse=True)
+        return self.recursion_of(what).function(arguments)
 
     # -- shown ----------------------------------------------------------------------------------
 
     @property
     def steps(self) -> "Derivation":
         """The derivation step by step."""
-        from .derivation.steps import derivation
-
-        return derivation(self.model, self.method)
+        return self.derivation()
 
     def derivation(self, q: Any = None, qd: Any = None, qdd: Any = None) -> "Derivation":
         """The derivation with numbers beside the symbols, at one state; what is left out is 0."""
         from .derivation.steps import derivation
 
         if q is None and qd is None and qdd is None:
-            return self.steps
-        rest = [0.0] * self.model.n
-        state = [rest if x is None else x for x in (q, qd, qdd)]
+            return derivation(self.model, self.method)
+        state = [[0.0] * self.n if x is None else x for x in (q, qd, qdd)]
         return derivation(self.model, self.method, state)
 
     @checked
@@ -345,16 +296,12 @@ class Equations:
 
     def latex(self) -> str:
         """All of it as LaTeX, one equation a line."""
-        from .show import latex
-
         return latex(self)
 
     def _repr_latex_(self) -> str:
         return f"$${self.latex()}$$"
 
     def _repr_html_(self) -> str:
-        from .show import html
-
         return html(self)
 
     def __str__(self) -> str:

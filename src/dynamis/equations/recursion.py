@@ -1,11 +1,14 @@
 """The recursion with named intermediate variables, as SYMORO writes it.
 
-The algorithm runs over a tape. What the books have a name for (w31: first component of the angular
-velocity of link 3) gets that name; anything else used more than once is called t1, t2, ...
+The algorithm runs over a tape, which holds every operation once. What the books have a name for
+(w31: first component of the angular velocity of link 3) gets that name; anything else used more
+than once is called t1, t2, ...
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import count
 from typing import Any
 
 import sympy as sp
@@ -21,20 +24,145 @@ from ..model.chain import Chain
 from ..spatial.functions import Functions
 from ..spatial.rotations import rotate
 from ..spatial.vectors import add, cross
-from .scalars.scalars import converted, coordinates
+from .scalars.scalars import EXACT, OPERATIONS, Arithmetic, converted, coordinates, exact, plain
 from .scalars.simplify import tidy
-from .scalars.tape import Node, Tape
+from .show import line, subscripts
+
+Key = tuple  # ("leaf", expr) or (operation, places...)
 
 
-def _torque(c: Chain, q: Any, qd: Any, qdd: Any, fn: Functions, method: str) -> Any:
-    return equation.inverse_dynamics(c, q, qd, qdd, fn, method=method)
+def _unlifted(name: str) -> Callable[..., Any]:
+    function = getattr(EXACT, name)
+    return lambda *arguments: plain(function(*arguments))
+
+
+WRITTEN = {**OPERATIONS, **{name: _unlifted(name) for name in Functions._fields}}
+
+
+class Node(Arithmetic):
+    """One entry of a tape, under + - * / **."""
+
+    __slots__ = ("place", "tape")
+
+    def __init__(self, tape: "Tape", place: int):
+        self.tape, self.place = tape, place
+
+    def operation(self, name: str, *operands: Any) -> "Node":
+        """The entry that an operation gives."""
+        return self.tape.record(name, *operands)
+
+
+class Tape:
+    """Operations in order; equal ones are recorded once, zeros and ones not at all."""
+
+    def __init__(self) -> None:
+        self.keys: list[Key] = []
+        self.places: dict[Key, int] = {}
+
+    def _place(self, key: Key) -> int:
+        if key not in self.places:
+            self.places[key] = len(self.keys)
+            self.keys.append(key)
+        return self.places[key]
+
+    def node(self, x: Any) -> Node:
+        """Any scalar as an entry of this tape."""
+        if isinstance(x, Node):
+            return x
+        return Node(self, self._place(("leaf", sp.sympify(exact(x)))))
+
+    def functions(self) -> Functions:
+        """The elementary functions, recorded."""
+        return Functions(**{name: partial(self.record, name) for name in Functions._fields})
+
+    def record(self, operation: str, *operands: Any) -> Node:
+        """The entry of an operation, after the simplest of simplifications."""
+        nodes = [self.node(x) for x in operands]
+        leaves = [self.keys[x.place] for x in nodes]
+        if all(k[0] == "leaf" and k[1].is_number for k in leaves):
+            return self.node(WRITTEN[operation](*(k[1] for k in leaves)))
+        if operation in ("add", "mul"):
+            a, b = sorted(nodes, key=lambda x: x.place)
+            return self._sum(a, b) if operation == "add" else self._product(a, b)
+        if operation == "neg" and self.keys[nodes[0].place][0] == "neg":
+            return Node(self, self.keys[nodes[0].place][1])
+        return Node(self, self._place((operation, *(x.place for x in nodes))))
+
+    def _value(self, x: Node) -> Any:
+        key = self.keys[x.place]
+        return key[1] if key[0] == "leaf" else None
+
+    def _sum(self, a: Node, b: Node) -> Node:
+        if self._value(a) == 0:
+            return b
+        if self._value(b) == 0:
+            return a
+        if self.keys[a.place] == ("neg", b.place) or self.keys[b.place] == ("neg", a.place):
+            return self.node(0)
+        return Node(self, self._place(("add", a.place, b.place)))
+
+    def _product(self, a: Node, b: Node) -> Node:
+        for x, y in ((a, b), (b, a)):
+            value = self._value(x)
+            if value == 0:
+                return x
+            if value == 1:
+                return y
+            if value == -1:
+                return -y
+            if self.keys[x.place][0] == "neg":
+                return -(Node(self, self.keys[x.place][1]) * y)
+        return Node(self, self._place(("mul", a.place, b.place)))
+
+    def needed(self, outputs: Iterable[Node]) -> tuple[list[int], dict[int, int]]:
+        """Places the outputs depend on, in order, and how often each is used."""
+        uses: dict[int, int] = {}
+        stack = [x.place for x in outputs]
+        for place in stack:
+            uses[place] = uses.get(place, 0) + 1
+            if uses[place] == 1 and self.keys[place][0] != "leaf":
+                stack.extend(self.keys[place][1:])
+        return sorted(uses), uses
+
+    def size(self, output: Node) -> int:
+        """Operations of an output written out without any name."""
+        sizes: dict[int, int] = {}
+        for place in self.needed([output])[0]:
+            key = self.keys[place]
+            sizes[place] = 0 if key[0] == "leaf" else 1 + sum(sizes[k] for k in key[1:])
+        return sizes[output.place]
+
+    def written(
+        self, outputs: Sequence[Node], names: Mapping[int, str], fresh: Callable[[], str | None]
+    ) -> tuple[list[tuple[sp.Symbol, Any]], list[Any]]:
+        """Definitions and outputs; an entry is named by `names`, or by `fresh` if used twice."""
+        order, uses = self.needed(outputs)
+        expressions: dict[int, Any] = {}
+        steps: list[tuple[sp.Symbol, Any]] = []
+        for place in order:
+            key = self.keys[place]
+            if key[0] == "leaf":
+                expressions[place] = key[1]
+                continue
+            expr = WRITTEN[key[0]](*(expressions[k] for k in key[1:]))
+            # a number, a symbol, or one times the other: no name makes it shorter
+            short = sp.sympify(expr).as_coeff_Mul()[1].is_Atom
+            name = None if short else names.get(place)
+            if name is None and uses[place] > 1 and not short:
+                name = fresh()
+            if name is not None:
+                symbol = sp.Symbol(name, real=True)
+                steps.append((symbol, expr))
+                expr = symbol
+            expressions[place] = expr
+        return steps, [expressions[x.place] for x in outputs]
 
 
 QUANTITIES: Mapping[str, tuple[str, Callable[..., Any]]] = {  # prefix of new names, algorithm
-    "tau": ("t", _torque),
-    "M": ("tM", lambda c, q, qd, qdd, fn, method: equation.mass_matrix(c, q, fn)),
-    "C": ("tC", lambda c, q, qd, qdd, fn, method: coriolis.coriolis_matrix(c, q, qd, fn)),
-    "g": ("tg", lambda c, q, qd, qdd, fn, method: equation.gravity_torque(c, q, fn)),
+    "tau": ("t", lambda c, *x, fn, method: equation.inverse_dynamics(c, *x, fn=fn, method=method)),
+    "M": ("tM", lambda c, q, *_, fn, method: equation.mass_matrix(c, q, fn)),
+    "C": ("tC", lambda c, q, qd, _, fn, method: coriolis.coriolis_matrix(c, q, qd, fn)),
+    "g": ("tg", lambda c, q, *_, fn, method: equation.gravity_torque(c, q, fn)),
 }
 
 
@@ -73,24 +201,26 @@ def recursion(chain: Chain, what: str = "tau", method: str = "newton-euler") -> 
     """The recursion of tau (by a method), M, C or g of a chain over SymPy."""
     tape, scalars, inputs = _recorded(chain)
     prefix, algorithm = QUANTITIES[what]
-    result = algorithm(scalars, *inputs, tape.functions(), method)
+    result = algorithm(scalars, *inputs, fn=tape.functions(), method=method)
     rows = [list(r) if isinstance(r, (list, tuple)) else [r] for r in result]
     outputs = [tape.node(x) for row in rows for x in row]
     names = _named(tape, scalars, inputs, method if what == "tau" else "")
     leaves = [key[1] for key in tape.keys if key[0] == "leaf"]
     taken = {str(s) for x in leaves for s in x.free_symbols}
     free = {place: _untaken(name, taken) for place, name in names.items()}
-    fresh = _Fresh(prefix, taken | set(free.values()))
-    steps, values = tape.written(outputs, free, fresh)
-    labels = _labels(what, len(rows), len(rows[0]))
-    pairs = zip((sp.Symbol(x, real=True) for x in labels), values, strict=True)
-    return Recursion(tuple(steps), tuple(pairs), (len(rows), len(rows[0])))
+    taken |= set(free.values())
+    fresh = (name for k in count(1) if (name := f"{prefix}{k}") not in taken)
+    steps, values = tape.written(outputs, free, lambda: next(fresh))
+    shape = len(rows), len(rows[0])
+    labels = [sp.Symbol(f"{what}{x}", real=True) for x in subscripts(shape, "_")]
+    return Recursion(tuple(steps), tuple(zip(labels, values, strict=True)), shape)
 
 
 def single(chain: Chain, what: str, i: int, j: int, limit: int) -> Any:
     """One entry written out without names; None if it has more than `limit` operations."""
     tape, scalars, inputs = _recorded(chain)
-    result = QUANTITIES[what][1](scalars, *inputs, tape.functions(), "newton-euler")
+    algorithm = QUANTITIES[what][1]
+    result = algorithm(scalars, *inputs, fn=tape.functions(), method="newton-euler")
     entry = tape.node(result[i] if what in ("tau", "g") else result[i][j])
     if tape.size(entry) > limit:
         return None
@@ -100,45 +230,26 @@ def single(chain: Chain, what: str, i: int, j: int, limit: int) -> Any:
 def _recorded(chain: Chain) -> tuple[Tape, Chain, list]:
     tape = Tape()
     inputs = [[tape.node(x) for x in row] for row in coordinates(chain.n)]
-    return tape, converted(chain, lambda x: tape.node(x if _plain(x) else tidy(x))), inputs
-
-
-def _plain(x: Any) -> bool:
-    return not isinstance(x, (sp.Add, sp.Mul))
-
-
-class _Fresh:
-    """New names in order."""
-
-    def __init__(self, prefix: str, taken: set[str]):
-        self.prefix, self.taken, self.count = prefix, taken, 0
-
-    def __call__(self) -> str:
-        self.count += 1
-        name = f"{self.prefix}{self.count}"
-        return self() if name in self.taken else name
+    long = (sp.Add, sp.Mul)
+    return (
+        tape,
+        converted(chain, lambda x: tape.node(tidy(x) if isinstance(x, long) else x)),
+        inputs,
+    )
 
 
 def _untaken(name: str, taken: set[str]) -> str:
     return _untaken(name + "_", taken) if name in taken else name
 
 
-def _labels(what: str, rows: int, columns: int) -> list[str]:
-    if columns == 1:
-        return [f"{what}{i + 1}" for i in range(rows)]
-    gap = "" if rows < 10 else "_"
-    return [f"{what}{i + 1}{gap}{j + 1}" for i in range(rows) for j in range(columns)]
-
-
-# -- names the books use -------------------------------------------------------------------------
+# names the books use
 
 
 def _named(tape: Tape, chain: Chain, inputs: list, method: str) -> dict[int, str]:
     """Names of entries; where two names fit, the first given stays."""
     fn = tape.functions()
     q, qd, qdd = inputs
-    x, xd = coupling.positions(chain, q), coupling.rates(chain, qd)
-    state = (chain, x, xd, coupling.rates(chain, qdd), fn)
+    x, rates = coupling.positions(chain, q), (coupling.rates(chain, v) for v in (qd, qdd))
     gap = "" if len(chain.joints) < 10 else "_"
     names: dict[int, str] = {}
 
@@ -150,28 +261,26 @@ def _named(tape: Tape, chain: Chain, inputs: list, method: str) -> dict[int, str
         if joint.kind == "revolute":
             give(f"c{i + 1}", fn.cos(x[i]))
             give(f"s{i + 1}", fn.sin(x[i]))
-    for name, value in HINTS.get(method, _nothing)(*state, gap):
-        give(name, value)
+    if method in NAMES:
+        for name, value in NAMES[method]((chain, x, *rates, fn), gap):
+            give(name, value)
     return names
 
 
-def _nothing(*_: Any) -> Iterator[tuple[str, Any]]:
-    return iter(())
+Named = Iterator[tuple[str, Any]]
 
 
-def _vector(name: str, v: Sequence[Any]) -> Iterator[tuple[str, Any]]:
+def _vector(name: str, v: Sequence[Any]) -> Named:
     return ((f"{name}{k + 1}", x) for k, x in enumerate(v))
 
 
-def _matrix(name: str, A: Sequence[Sequence[Any]]) -> Iterator[tuple[str, Any]]:
+def _matrix(name: str, A: Sequence[Sequence[Any]]) -> Named:
     return ((f"{name}_{i + 1}{j + 1}", x) for i, r in enumerate(A) for j, x in enumerate(r))
 
 
-def _motion_names(
-    chain: Chain, x: Any, xd: Any, xdd: Any, fn: Functions, gap: str
-) -> Iterator[tuple[str, Any]]:
+def _motion_names(state: tuple, gap: str) -> Named:
     """w, w', a and U of every link."""
-    frames, links = outward(chain, x, xd, xdd, fn)
+    frames, links = outward(*state)
     for i, (link, frame) in enumerate(zip(links, frames, strict=True)):
         yield from _matrix(f"R{i + 1}", frame[0])
         yield from _vector(f"p{i + 1}{gap}", frame[1])
@@ -181,12 +290,10 @@ def _motion_names(
         yield from _matrix(f"U{i + 1}", link.U)
 
 
-def _newton_euler_names(
-    chain: Chain, x: Any, xd: Any, xdd: Any, fn: Functions, gap: str
-) -> Iterator[tuple[str, Any]]:
+def _newton_euler_names(state: tuple, gap: str) -> Named:
     """Those of the motion, then F, N of every link, and f, n that its joint carries."""
-    yield from _motion_names(chain, x, xd, xdd, fn, gap)
-    frames, links = outward(chain, x, xd, xdd, fn)
+    yield from _motion_names(state, gap)
+    (frames, links), (chain, x, *_) = outward(*state), state
     loads = [wrench_of(body, link) for body, link in zip(inertias(chain, x), links, strict=True)]
     for i, (F, N) in enumerate(loads):
         yield from _vector(f"F{i + 1}{gap}", F)
@@ -202,23 +309,19 @@ def _newton_euler_names(
             loads[parent] = add(F, f), add(N, rotate(R, n), cross(p, f))
 
 
-def _gibbs_appell_names(
-    chain: Chain, x: Any, xd: Any, xdd: Any, fn: Functions, gap: str
-) -> Iterator[tuple[str, Any]]:
+def _gibbs_appell_names(state: tuple, gap: str) -> Named:
     """Those of the motion, then the observation matrix: W2_3m, W2_3x, ..."""
-    yield from _motion_names(chain, x, xd, xdd, fn, gap)
+    yield from _motion_names(state, gap)
     letters = ("m", "x", "y", "z", "xx", "xy", "yy", "xz", "yz", "zz")
-    for k, row in enumerate(observation_matrix(chain, x, xd, xdd, fn)):
+    for k, row in enumerate(observation_matrix(*state)):
         for j, value in enumerate(row):
             yield f"W{k + 1}_{j // INERTIAL + 1}{letters[j % INERTIAL]}", value
 
 
-def _lagrange_euler_names(
-    chain: Chain, x: Any, xd: Any, xdd: Any, fn: Functions, gap: str
-) -> Iterator[tuple[str, Any]]:
+def _lagrange_euler_names(state: tuple, gap: str) -> Named:
     """0A_i, U_ij, U_ijk and d_ij, h_ikm of Lagrange-Euler."""
-    terms = lagrange_euler_terms(chain, x, xd, xdd, fn)
-    size = range(len(chain.joints))
+    terms = lagrange_euler_terms(*state)
+    size = range(len(terms.D))
     for i in size:
         yield from _matrix(f"A{i + 1}", terms.A[i])
         for j in size:
@@ -234,72 +337,8 @@ def _lagrange_euler_names(
                 yield f"h{i + 1}{gap}{j + 1}{gap}{k + 1}", terms.h[i][j][k]
 
 
-HINTS: Mapping[str, Callable[..., Iterator[tuple[str, Any]]]] = {
+NAMES: Mapping[str, Callable[[tuple, str], Named]] = {
     "newton-euler": _newton_euler_names,
     "gibbs-appell": _gibbs_appell_names,
     "lagrange-euler": _lagrange_euler_names,
 }
-
-# equations as text that Python can read: numbers as the decimals they came from
-
-DIGITS = 10  # of a number that is no short decimal
-WIDEST_FRACTION = 12  # denominators up to here stay fractions where they are no decimals
-
-
-def text(expr: Any) -> str:
-    """One expression."""
-    return sp.sstr(decimals(sp.sympify(expr)))
-
-
-def line(name: Any, expr: Any) -> str:
-    """name = expression"""
-    return f"{name} = {text(expr)}"
-
-
-def joined(parts: Sequence[Any]) -> str:
-    """A sum of expressions in the order given."""
-    result = ""
-    for part in parts:
-        if part == 0:
-            continue
-        shown = text(part)
-        if shown.startswith("-"):
-            result += f" - {shown[1:]}" if result else shown
-        else:
-            result += f" + {shown}" if result else shown
-    return result or "0"
-
-
-def matrix_lines(name: str, matrix: Any) -> list[str]:
-    """Entries line by line, zeros left out."""
-    gap = "" if max(matrix.shape) < 10 else "_"
-    lines = []
-    for i in range(matrix.rows):
-        for j in range(matrix.cols):
-            label = f"{name}{i + 1}" if matrix.cols == 1 else f"{name}{i + 1}{gap}{j + 1}"
-            if matrix[i, j] != 0:
-                lines.append(line(label, matrix[i, j]))
-    return lines or [f"{name} = 0"]
-
-
-def decimals(expr: Any) -> Any:
-    """Rationals as decimals, for printing only: exponents and halves stay as they are."""
-    if isinstance(expr, sp.Rational):
-        return _decimal(expr)
-    if isinstance(expr, sp.Pow):
-        return sp.Pow(decimals(expr.base), expr.exp, evaluate=False)
-    if not expr.args:
-        return expr
-    return expr.func(*(decimals(x) for x in expr.args))
-
-
-def _decimal(x: sp.Rational) -> Any:
-    odd = int(x.q)
-    for prime in (2, 5):
-        while odd % prime == 0:
-            odd //= prime
-    short = x.q == 2 and abs(x.p) < 10
-    if x.q == 1 or short or (odd != 1 and x.q <= WIDEST_FRACTION):
-        return x
-    shown = sp.Symbol(f"{abs(float(x)):.{DIGITS}g}", positive=True)
-    return -shown if x < 0 else shown

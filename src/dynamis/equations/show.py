@@ -1,5 +1,6 @@
-"""Equations in LaTeX, and in a notebook cell."""
+"""Equations as text and LaTeX; equations and robots in a notebook cell."""
 
+from collections.abc import Sequence
 from html import escape
 from typing import Any
 
@@ -8,10 +9,78 @@ import sympy as sp
 from ..model.link import Link
 from ..model.model import Model
 from ..model.quantity import Expression
-from .derivation.parts import geometry
+from .derivation.setting import geometry
 from .render.formula import mathml
 from .render.math import latex as written
 from .render.math import symbol_latex
+
+# equations as text that Python can read: numbers as the decimals they came from
+
+DIGITS = 10  # of a number that is no short decimal
+WIDEST_FRACTION = 12  # denominators up to here stay fractions where they are no decimals
+
+
+def text(expr: Any) -> str:
+    """One expression."""
+    return sp.sstr(decimals(sp.sympify(expr)))
+
+
+def line(name: Any, expr: Any) -> str:
+    """name = expression"""
+    return f"{name} = {text(expr)}"
+
+
+def joined(parts: Sequence[Any]) -> str:
+    """A sum of expressions in the order given."""
+    result = ""
+    for part in parts:
+        if part == 0:
+            continue
+        shown = text(part)
+        sign, rest = (" - ", shown[1:]) if shown.startswith("-") else (" + ", shown)
+        result += sign + rest if result else shown
+    return result or "0"
+
+
+def subscripts(shape: tuple[int, int], gap: str) -> list[str]:
+    """Of the entries of a matrix or a column, row by row; `gap` stands between long ones."""
+    rows, columns = shape
+    between = gap if max(shape) > 9 else ""
+    if columns == 1:
+        return [f"{i + 1}" for i in range(rows)]
+    return [f"{i + 1}{between}{j + 1}" for i in range(rows) for j in range(columns)]
+
+
+def matrix_lines(name: str, matrix: Any) -> list[str]:
+    """Entries line by line, zeros left out."""
+    pairs = zip(subscripts(matrix.shape, "_"), matrix.flat(), strict=True)
+    return [line(f"{name}{below}", x) for below, x in pairs if x != 0] or [f"{name} = 0"]
+
+
+def decimals(expr: Any) -> Any:
+    """Rationals as decimals, for printing only: exponents and halves stay as they are."""
+    if isinstance(expr, sp.Rational):
+        return _decimal(expr)
+    if isinstance(expr, sp.Pow):
+        return sp.Pow(decimals(expr.base), expr.exp, evaluate=False)
+    if not expr.args:
+        return expr
+    return expr.func(*(decimals(x) for x in expr.args))
+
+
+def _decimal(x: sp.Rational) -> Any:
+    odd = int(x.q)
+    for prime in (2, 5):
+        while odd % prime == 0:
+            odd //= prime
+    short = x.q == 2 and abs(x.p) < 10
+    if x.q == 1 or short or (odd != 1 and x.q <= WIDEST_FRACTION):
+        return x
+    shown = sp.Symbol(f"{abs(float(x)):.{DIGITS}g}", positive=True)
+    return -shown if x < 0 else shown
+
+
+# equations in LaTeX
 
 MATRICES = (("M", "M"), ("C", "C"), ("g", "g"), ("friction", r"\tau_{\mathrm{f}}"))
 
@@ -20,15 +89,11 @@ def lines(equations: Any) -> list[tuple[str, str]]:
     """(left side, right side) of every equation, in LaTeX; zeros left out."""
     if not equations.is_closed:
         return [(symbol_latex(str(name)), _in_full(value)) for name, value in equations.recursion]
-    gap = "" if equations.n < 10 else ","
     rows = [(rf"\tau_{{{i + 1}}}", written(x)) for i, x in enumerate(equations.tau)]
     for name, letter in MATRICES:
         matrix = getattr(equations, name)
-        for i in range(matrix.rows):
-            for j in range(matrix.cols):
-                below = f"{i + 1}" if matrix.cols == 1 else f"{i + 1}{gap}{j + 1}"
-                if matrix[i, j] != 0:
-                    rows.append((_with_index(letter, below), written(matrix[i, j])))
+        pairs = zip(subscripts(matrix.shape, ","), matrix.flat(), strict=True)
+        rows += [(_with_index(letter, below), written(x)) for below, x in pairs if x != 0]
     rows.append(("T", written(equations.kinetic_energy)))
     rows.append(("U", written(equations.potential_energy)))
     return rows

@@ -4,22 +4,31 @@ J. Swevers et al., Optimal robot excitation and identification, 1997, with rest 
 condition number alone is a poor criterion: the default is D-optimality with a small ridge.
 """
 
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import casadi as ca
 import numpy as np
 
-from ..arguments import checked, is_word, whole
-from ..errors import OptionError, did_you_mean
+from ..arguments import checked, choice, whole
+from ..compile.tracer import SX, nested
+from ..dynamics import equation
+from ..dynamics.regressor import regressor
+from ..errors import OptionError
 from ..identify.frictions import friction_named
 from ..identify.unknowns import unknowns
+from ..model.chain import Chain
 from ..model.check.finding import Finding
+from ..model.friction import LAWS
 from ..progress import bar, visible
 from ..trajectory.arguments import positive
-from .excitation import Demand, Excitation, Gain
+from .excitation import CRITERIA, Demand, Excitation, Figures, Gain, Measure, measure
 from .limits import resolved
-from .problem import CRITERIA, Figures, Measure, measure
-from .series import Series
-from .verify import Check
+from .series import SPARE_SPACE, Check, Series
 from .workspace import workspace
 
 if TYPE_CHECKING:
@@ -73,23 +82,16 @@ def excite(
     ridge = positive(ridge, "ridge", "(1e-6, say)")
     whole(harmonics, "harmonics", 2, MOST_HARMONICS)
     whole(seed, "seed", 0)
-    for name, value in (
-        ("periods", periods),
-        ("starts", starts),
-        ("max_iterations", max_iterations),
-    ):
+    counts = {"periods": periods, "starts": starts, "max_iterations": max_iterations}
+    for name, value in counts.items():
         whole(value, name, 1, MOST)
-    if not is_word(criterion, CRITERIA):
-        raise OptionError(
-            f"criterion is {criterion!r}, expected one of {', '.join(CRITERIA)}",
-            did_you_mean(criterion, CRITERIA),
-        )
+    choice(criterion, "criterion", CRITERIA)
     count = max(40, SAMPLES * harmonics) if samples is None else samples
     whole(count, "samples", 2 * harmonics + 1, MOST)
     bounds = resolved(robot, limits, center, q_limits, qd_limits, qdd_limits, torque_limits)
     asked = unknowns(robot, friction_named(friction))
     space = workspace(robot, table, clearance, capsule_radius, bounds.q)
-    check = Check(robot, bounds, space, Series(harmonics, period, bounds))
+    check = Check(robot, space, Series(harmonics, period, bounds))
 
     crowd = _crowd(check, np.random.default_rng(seed))
     state = [x.reshape(-1, robot.n) for x in check.series.states(crowd, _between(check))]
@@ -109,9 +111,7 @@ def excite(
         robot=robot,
         trajectory=check.series.trajectory(X),
         criterion=criterion,
-        value=best.value,
-        condition_number=best.condition_number,
-        log_det=best.log_det,
+        **best._asdict(),
         unknowns=asked.names,
         gain=_gain(best, random, len(asked)),
         demand=_demand(check, X),
@@ -141,8 +141,6 @@ def _designed(
     check: Check, scale: Measure, begin: np.ndarray, effort: tuple[int, int], shown: Any
 ) -> tuple[list[tuple[Figures, np.ndarray]], list[str]]:
     """What the optimiser makes of each start, shrunk to its limits; and how it ended."""
-    from .problem import Problem
-
     samples, iterations = effort
     done = [0, 0]  # starts, iterations of the present one
 
@@ -175,16 +173,210 @@ def _between(check: Check) -> np.ndarray:
 def _gain(best: Figures, random: list[Figures], m: int) -> Gain:
     conditions = np.array([f.condition_number for f in random])
     volumes = np.array([f.log_det for f in random])
+    less = np.array([np.median(conditions), conditions.min()]) / best.condition_number
     more = np.exp((best.log_det - np.array([np.median(volumes), volumes.max()])) / m)
-    return Gain(
-        float(np.median(conditions) / best.condition_number),
-        float(conditions.min() / best.condition_number),
-        float(more[0]),
-        float(more[1]),
-    )
+    return Gain(*less.tolist(), *more.tolist())
 
 
 def _demand(check: Check, X: np.ndarray) -> Demand:
     q, qd, qdd = check.series.states(X, check.times())
     tau = check.robot.inverse_dynamics(q, qd, qdd)
     return Demand(q.min(axis=0), q.max(axis=0), *(np.abs(x).max(axis=0) for x in (qd, qdd, tau)))
+
+
+# the design as a nonlinear program: CasADi expressions, exact gradients, IPOPT
+
+INSIDE = 0.995  # fraction of each limit the design uses: little is left to shrink afterwards
+REVERSAL = 0.05  # velocity, as a fraction of its limit, over which a smooth sign turns
+GRID = 12  # looks at linear limits per harmonic
+KINK = 0.05  # smooth maximum: its error at the kink is half of this
+
+IPOPT = {
+    **{"print_level": 0, "sb": "yes", "mu_strategy": "adaptive", "tol": 1e-4},
+    **{"hessian_approximation": "limited-memory", "limited_memory_max_history": 30},
+    **{"acceptable_tol": 1e-2, "acceptable_obj_change_tol": 1e-4, "acceptable_iter": 5},
+}
+
+
+class Problem:
+    """Maximise the criterion over the series of one robot; built once, solved from many starts."""
+
+    def __init__(
+        self,
+        check: Check,
+        measure: Measure,
+        samples: int,
+        iterations: int,
+        watch: Callable[[], None] | None = None,
+    ):
+        self.series = check.series
+        self.x = ca.MX.sym("x", self.series.rows, self.series.n)
+        t = np.linspace(0.0, self.series.period, samples, endpoint=False)
+        state = self._states(t)
+        self.objective = self._objective(measure, state, samples)
+        self.limits = [*self._linear_limits(), *self._other_limits(check, state, samples)]
+        x, g = ca.vec(self.x), ca.vertcat(*(ca.vec(limit) for limit, _, _ in self.limits))
+        options: dict[str, Any] = {"print_time": False, "error_on_fail": False}
+        options["ipopt"] = {**IPOPT, "max_iter": iterations}
+        if watch is not None:
+            self._watcher = _Watcher(x.numel(), g.numel(), watch)  # CasADi keeps no reference
+            options["iteration_callback"] = self._watcher
+        problem = {"x": x, "f": self.objective, "g": g}
+        self.solver = ca.nlpsol("design", "ipopt", problem, options)
+
+    def solve(self, X: np.ndarray) -> tuple[np.ndarray, str]:
+        """The best series near X, and IPOPT's word for how it ended."""
+        free = np.full((self.series.rows, self.series.n), np.inf)
+        if self.series.bounds.center is not None:
+            free[0] = 0.0
+        with interruptible():
+            found = self.solver(
+                x0=X.flatten(order="F"),
+                lbx=-free.flatten(order="F"),
+                ubx=free.flatten(order="F"),
+                lbg=np.concatenate([low for _, low, _ in self.limits]),
+                ubg=np.concatenate([high for _, _, high in self.limits]),
+            )
+        status = str(self.solver.stats()["return_status"])
+        if status == "User_Requested_Stop":
+            raise KeyboardInterrupt
+        return np.asarray(found["x"]).reshape(X.shape, order="F"), status
+
+    def _states(self, t: np.ndarray) -> list[Any]:
+        """q, qd, qdd at times t as expressions, (n, T) each."""
+        s = self.series
+        moves = self.x[1:, :].T
+        scale = ca.DM(s.size)
+        place = ca.DM(s.middle) + self.x[0, :].T * ca.DM(s.bounds.half)
+        q, qd, qdd = (
+            ca.mtimes(moves, ca.DM(shape.T)) * ca.repmat(scale, 1, len(t)) for shape in s.shapes(t)
+        )
+        return [q + ca.repmat(place, 1, len(t)), qd, qdd]
+
+    def _objective(self, measure: Measure, state: list[Any], K: int) -> Any:
+        m = len(measure.unknowns)
+
+        def one(*motion: Any, fn: Any) -> Any:  # Z = W Y D of one sample, (n, m)
+            Y = regressor(*motion, fn=fn)
+            full = ca.vertcat(*(ca.horzcat(*(ca.SX(x) for x in row)) for row in Y))
+            picked = ca.mtimes(full, ca.sparsify(ca.DM(measure.unknowns.pick)))
+            left, right = (ca.diag(ca.DM(x)) for x in (measure.rows, measure.columns))
+            return ca.densify(ca.mtimes([left, picked, right]))
+
+        traced = _smooth_function(measure.unknowns.robot.chain, self.series.bounds.qd, one)
+        stacked = ca.vertcat(*ca.horzsplit(traced.map(K)(*state), m))
+        A = ca.mtimes(stacked.T, stacked) / K + measure.ridge * ca.MX.eye(m)
+        return -_criterion(measure.criterion, m)(A)
+
+    def _linear_limits(self) -> Iterator[tuple[Any, np.ndarray, np.ndarray]]:
+        """Position, velocity, acceleration: sparse rows, a joint depends on its own numbers."""
+        b = self.series.bounds
+        looks = GRID * self.series.harmonics
+        t = np.linspace(0.0, self.series.period, looks, endpoint=False)
+        q, qd, qdd = self._states(t)
+        for x, middle, half in ((q, b.middle, b.half), (qd, 0.0, b.qd), (qdd, 0.0, b.qdd)):
+            if np.isfinite(half).any():
+                low, high = (np.tile(middle + s * INSIDE * half, looks) for s in (-1.0, 1.0))
+                yield x, low, high
+
+    def _other_limits(
+        self, check: Check, state: list[Any], K: int
+    ) -> Iterator[tuple[Any, np.ndarray, np.ndarray]]:
+        """Torques of the limited joints as fractions of their limits, margins of the workspace."""
+        b, space, n = self.series.bounds, check.space, self.series.n
+        limited = np.flatnonzero(np.isfinite(b.tau))
+
+        def used(*motion: Any, fn: Any) -> Any:
+            tau = equation.inverse_dynamics(*motion, fn=fn)
+            return ca.vertcat(*(ca.SX(tau[i]) / float(b.tau[i]) for i in limited.tolist()))
+
+        if len(limited):
+            ones = np.full(len(limited) * K, INSIDE)
+            yield _smooth_function(check.robot.chain, b.qd, used).map(K)(*state), -ones, ones
+        if space.near:
+            q = ca.SX.sym("q", n)
+            margins = space.margins(nested(q, (n,)), SX)
+            near = ca.vertcat(*(margins[k] for k in space.near))
+            values = ca.Function("margins", [q], [near]).map(K)(state[0])
+            least = np.full(len(space.near) * K, 3.0 * SPARE_SPACE)
+            yield values, least, np.full(len(least), np.inf)
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """What Ctrl-C raises inside comes out, though CasADi takes it for a failed evaluation."""
+    old, raised = signal.getsignal(signal.SIGINT), []
+
+    def handler(signum: int, frame: Any) -> None:
+        try:
+            old(signum, frame)  # type: ignore[operator]
+        except BaseException as error:
+            raised.append(error)
+            raise
+
+    if not callable(old) or threading.current_thread() is not threading.main_thread():
+        yield  # signals are ignored, or arrive in another thread
+        return
+    signal.signal(signal.SIGINT, handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, old)
+    if raised:
+        raise raised[0]
+
+
+def smooth(chain: Chain, speed: np.ndarray) -> Chain:
+    """The arm with friction that has derivatives where a joint reverses."""
+    tree = [REVERSAL * float(speed.min())] * chain.links
+    if chain.coupling is None:
+        tree = [REVERSAL * float(v) for v in speed]
+    resistances = tuple(
+        r._replace(law="smooth", constants={**LAWS["smooth"], "velocity": v})
+        for r, v in zip(chain.resistances, tree, strict=True)
+    )
+    return replace(chain, resistances=resistances)
+
+
+def _smooth_function(chain: Chain, speed: np.ndarray, value: Callable[..., Any]) -> ca.Function:
+    """value(chain, q, qd, qdd, fn=) of one sample, where signs and maxima have derivatives."""
+    columns = [ca.SX.sym(name, len(speed)) for name in ("q", "qd", "qdd")]
+    v = REVERSAL * float(speed.min())
+    fn = SX._replace(
+        sign=lambda x: ca.tanh(x / v),
+        max=lambda a, b: 0.5 * (a + b + ca.sqrt((a - b) * (a - b) + KINK * KINK)),
+    )
+    scalars = [nested(x, (len(speed),)) for x in columns]
+    return ca.Function("traced", columns, [value(smooth(chain, speed), *scalars, fn=fn)])
+
+
+def _criterion(name: str, m: int) -> ca.Function:
+    """The criterion of A, through its Cholesky factor."""
+    A = ca.SX.sym("A", m, m)
+    log_det = 2.0 * ca.sum1(ca.log(ca.diag(ca.chol(A))))
+    if name == "d-optimal":
+        return ca.Function("criterion", [A], [log_det])
+    inverse = ca.gradient(log_det, A)  # its diagonal is that of A^-1
+    inflation = ca.sum1(ca.diag(A) * ca.diag(inverse))
+    return ca.Function("criterion", [A], [-ca.log(inflation)])
+
+
+class _Watcher(ca.Callback):
+    """Tells that an iteration was made; its inputs are the outputs of an NLP solver."""
+
+    def __init__(self, nx: int, ng: int, watch: Callable[[], None]):
+        ca.Callback.__init__(self)
+        self.nx, self.ng, self.watch = nx, ng, watch
+        self.construct("watcher", {})
+
+    def get_n_in(self) -> int:
+        return ca.nlpsol_n_out()
+
+    def get_sparsity_in(self, i: int) -> Any:
+        name = ca.nlpsol_out(i)
+        sizes = {"f": 1, "x": self.nx, "lam_x": self.nx, "g": self.ng, "lam_g": self.ng}
+        return ca.Sparsity.dense(sizes.get(name, 0), 1 if name in sizes else 0)
+
+    def eval(self, arg: Any) -> list[int]:
+        self.watch()
+        return [0]  # another number stops the solver

@@ -1,6 +1,6 @@
 """Limits of an exciting motion: as given, from the model, or by default."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,12 +10,13 @@ from ..compile import arrays
 from ..errors import OptionError, ShapeError, did_you_mean, shown
 from ..model.check.finding import Finding
 from ..trajectory.arguments import numbers
-from ..trajectory.limits import bounds
+from ..trajectory.trajectory import bounds
 
 if TYPE_CHECKING:
     from ..robot import Robot
 
 RANGE = {"revolute": np.pi / 2, "prismatic": 0.3}  # either side, rad or m, where nothing is known
+RANGES = "lower and upper per joint, or one pair for all"
 SPEED = {"revolute": 2.0, "prismatic": 0.5}  # rad/s or m/s, where nothing is known
 
 
@@ -45,63 +46,59 @@ def resolved(
     robot: "Robot", limits: bool, center: Any, q: Any, qd: Any, qdd: Any, tau: Any
 ) -> Bounds:
     """What was given, else the model's own (if `limits`), else the defaults, said as findings."""
-    if not isinstance(limits, (bool, np.bool_)):
-        raise OptionError(f"limits is {limits!r}, expected True (the model's) or False")
     n, found = robot.n, []
-    speed, effort = bounds(robot)
-    own = {"q": robot.limits, "qd": speed[:, 1], "tau": effort[:, 1]}
-    if not limits:
-        own = {name: np.full_like(value, np.inf) for name, value in own.items()}
-        own["q"] = np.full((n, 2), (-np.inf, np.inf))
+    none = np.full(n, np.inf)
+    position, velocity, torque = np.full((n, 2), (-np.inf, np.inf)), none, none
+    if limits:
+        speed, effort = bounds(robot)
+        position, velocity, torque = robot.limits, speed[:, 1], effort[:, 1]
     middle = None if center is None else _center(robot, center)
-    position = own["q"] if q is None else _range(q, n)
-    velocity = own["qd"] if qd is None else _size(qd, n, "qd_limits")
-    acceleration = np.full(n, np.inf) if qdd is None else _size(qdd, n, "qdd_limits")
-    torque = own["tau"] if tau is None else _size(tau, n, "torque_limits")
-    kinds = robot.joint_kinds
-    position = _filled_range(robot, position, middle, kinds, found)
-    velocity = _filled_speed(robot, velocity, kinds, found)
+    position = position if q is None else _given(q, "q_limits", (n, 2), RANGES)
+    velocity = velocity if qd is None else _size(qd, n, "qd_limits")
+    acceleration = none if qdd is None else _size(qdd, n, "qdd_limits")
+    torque = torque if tau is None else _size(tau, n, "torque_limits")
+    position = _filled_range(robot, position, middle, found)
+    velocity = _filled_speed(robot, velocity, found)
     _sound(robot, position, middle)
     return Bounds(position, velocity, acceleration, torque, middle, tuple(found))
 
 
 def _filled_range(
-    robot: "Robot",
-    q: np.ndarray,
-    center: np.ndarray | None,
-    kinds: Sequence[str],
-    found: list[Finding],
+    robot: "Robot", q: np.ndarray, center: np.ndarray | None, found: list[Finding]
 ) -> np.ndarray:
-    reach = np.array([RANGE[kind] for kind in kinds])
+    reach = np.array([RANGE[kind] for kind in robot.joint_kinds])
     about = np.zeros(robot.n) if center is None else center
     low, high = q.T
     new_low = np.where(np.isfinite(high) & (center is None), high - 2.0 * reach, about - reach)
     new_high = np.where(np.isfinite(low) & (center is None), low + 2.0 * reach, about + reach)
-    filled = np.stack([np.where(np.isfinite(low), low, new_low),
-                       np.where(np.isfinite(high), high, new_high)], axis=-1)  # fmt: skip
-    missing = np.asarray(np.isinf(q).any(axis=1))
-    found += _assumed(robot, missing, "position", lambda i: f"[{filled[i, 0]:.4g}, "
-                      f"{filled[i, 1]:.4g}] {_unit(kinds[i])}", "q_limits")  # fmt: skip
+    new = np.stack([new_low, new_high], axis=-1)
+    filled = np.where(np.isfinite(q), q, new)
+    said = [
+        f"[{low:.4g}, {high:.4g}] {unit}"
+        for (low, high), unit in zip(filled, _units(robot), strict=True)
+    ]
+    found += _assumed(robot, np.asarray(np.isinf(q).any(axis=1)), "position", said, "q_limits")
     return filled
 
 
-def _filled_speed(
-    robot: "Robot", qd: np.ndarray, kinds: Sequence[str], found: list[Finding]
-) -> np.ndarray:
-    default = np.array([SPEED[kind] for kind in kinds])
-    missing = ~np.isfinite(qd)
-    found += _assumed(robot, missing, "velocity", lambda i: f"{default[i]:g} {_unit(kinds[i])}/s",
-                      "qd_limits")  # fmt: skip
-    return np.where(missing, default, qd)
+def _filled_speed(robot: "Robot", qd: np.ndarray, found: list[Finding]) -> np.ndarray:
+    default = np.array([SPEED[kind] for kind in robot.joint_kinds])
+    said = [f"{v:g} {unit}/s" for v, unit in zip(default, _units(robot), strict=True)]
+    found += _assumed(robot, ~np.isfinite(qd), "velocity", said, "qd_limits")
+    return np.where(np.isfinite(qd), qd, default)
+
+
+def _units(robot: "Robot") -> list[str]:
+    return ["rad" if kind == "revolute" else "m" for kind in robot.joint_kinds]
 
 
 def _assumed(
-    robot: "Robot", missing: np.ndarray, what: str, text: Callable[[int], str], option: str
+    robot: "Robot", missing: np.ndarray, what: str, said: Sequence[str], option: str
 ) -> list[Finding]:
     """One finding for all joints that share a default."""
     groups: dict[str, list[str]] = {}
-    for i in np.flatnonzero(missing):
-        groups.setdefault(text(int(i)), []).append(robot.joint_names[int(i)])
+    for i in np.flatnonzero(missing).tolist():
+        groups.setdefault(said[i], []).append(robot.joint_names[i])
     return [
         Finding(
             "note",
@@ -111,10 +108,6 @@ def _assumed(
         )
         for value, names in groups.items()
     ]
-
-
-def _unit(kind: str) -> str:
-    return "rad" if kind == "revolute" else "m"
 
 
 def _sound(robot: "Robot", q: np.ndarray, center: np.ndarray | None) -> None:
@@ -145,27 +138,20 @@ def _center(robot: "Robot", center: Any) -> np.ndarray:
     return np.broadcast_to(array, (robot.n,)).copy()
 
 
-def _range(value: Any, n: int) -> np.ndarray:
-    """(n, 2) from a pair per joint, or one pair for all."""
-    expected = f"({n}, 2): lower and upper per joint, or one pair for all"
-    array = _maybe_infinite(value, "q_limits", expected)
-    if array.shape not in ((2,), (n, 2)):
-        raise ShapeError(f"q_limits has shape {array.shape}, expected {expected}")
-    return np.broadcast_to(array, (n, 2)).copy()
+def _given(value: Any, name: str, shape: tuple[int, ...], what: str) -> np.ndarray:
+    """Numbers of a shape, infinite ones too; what is given for one joint holds for all."""
+    expected = f"{shape}: {what}"
+    array = arrays.numbers(value, name, f"expected {expected}")
+    if np.isnan(array).any():
+        raise ShapeError(f"{name} is {shown(value)}, expected {expected}")
+    if array.shape not in (shape, shape[1:]):
+        raise ShapeError(f"{name} has shape {array.shape}, expected {expected}")
+    return np.broadcast_to(array, shape).copy()
 
 
 def _size(value: Any, n: int, name: str) -> np.ndarray:
     """(n,) above zero from a number per joint, or one for all."""
-    array = _maybe_infinite(value, name, "one number per joint, or one for all")
-    if array.shape not in ((), (n,)):
-        raise ShapeError(f"{name} has shape {array.shape}, expected ({n},): a number per joint")
+    array = _given(value, name, (n,), "a number per joint, or one for all")
     if not (array > 0.0).all():
         raise OptionError(f"{name} is {array.tolist()}, expected numbers above 0")
-    return np.broadcast_to(array, (n,)).copy()
-
-
-def _maybe_infinite(value: Any, name: str, expected: str) -> np.ndarray:
-    array = arrays.numbers(value, name, f"expected {expected}")
-    if np.isnan(array).any():
-        raise ShapeError(f"{name} is {shown(value)}, expected {expected}")
     return array

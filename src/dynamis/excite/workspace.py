@@ -3,18 +3,19 @@
 Both are margins in metres, non-negative where allowed, over any scalar.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import combinations, pairwise
 from math import hypot
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..arguments import number
 from ..compile.arrays import NUMPY
 from ..dynamics import coupling
 from ..dynamics.kinematics import poses
-from ..errors import OptionError, ShapeError
+from ..errors import ShapeError
 from ..model.chain import Chain
 from ..model.check.finding import Finding
 from ..spatial.frames import Frame, point
@@ -75,15 +76,14 @@ def ends(chain: Chain, pieces: Sequence[Rod], q: Any, fn: Functions) -> list[tup
     """Both ends of every rod in the reference frame at coordinates q."""
     x = coupling.positions(chain, q)
     where = poses(chain, x, fn)
-    placed = []
-    for rod in pieces:
+
+    def placed(rod: Rod) -> tuple[Vector, Vector]:
         if rod.link < 0:
-            placed.append((rod.start, rod.end))
-            continue
-        T = where[rod.link]
+            return rod.start, rod.end
         start = (0.0, 0.0, -x[rod.link]) if rod.slide else rod.start
-        placed.append((point(T, start), point(T, rod.end)))
-    return placed
+        return point(where[rod.link], start), point(where[rod.link], rod.end)
+
+    return [placed(rod) for rod in pieces]
 
 
 def segment_distance(a: Vector, b: Vector, c: Vector, d: Vector, fn: Functions) -> Any:
@@ -135,7 +135,7 @@ class Plane:
 class Workspace:
     """Margins of an arm; `above` lists (rod, end), `apart` pairs of rods."""
 
-    chain: Chain
+    robot: "Robot"
     pieces: tuple[Rod, ...]
     radius: float
     plane: Plane | None = None
@@ -144,15 +144,13 @@ class Workspace:
     apart: tuple[tuple[int, int], ...] = ()
     findings: tuple[Finding, ...] = ()
     near: tuple[int, ...] = ()  # margins that can come near zero
-    names: tuple[str, ...] = ()
-    base_name: str = "base"
 
     def __len__(self) -> int:
         return len(self.above) + len(self.apart)
 
     def margins(self, q: Sequence[Any], fn: Functions) -> list[Any]:
         """Metres to spare: of every rod's end above the table, of every pair of capsules."""
-        placed = ends(self.chain, self.pieces, q, fn)
+        placed = ends(self.robot.chain, self.pieces, q, fn)
         result = []
         if self.plane is not None:
             result += [self.plane.height(placed[r][e]) - self.radius for r, e in self.above]
@@ -169,14 +167,11 @@ class Workspace:
 
     def label(self, k: int) -> str:
         """What the k-th margin is about."""
+        names = (*self.robot.model.link_names, self.robot.model.base_name)  # the base is link -1
         if k < len(self.above):
-            return f"{self._link(self.above[k][0])!r} and the table"
-        i, j = self.apart[k - len(self.above)]
-        return f"{self._link(i)!r} and {self._link(j)!r}"
-
-    def _link(self, rod: int) -> str:
-        link = self.pieces[rod].link
-        return self.base_name if link < 0 else self.names[link]
+            return f"{names[self.pieces[self.above[k][0]].link]!r} and the table"
+        i, j = (names[self.pieces[rod].link] for rod in self.apart[k - len(self.above)])
+        return f"{i!r} and {j!r}"
 
 
 def workspace(
@@ -189,23 +184,14 @@ def workspace(
     """
     radius = positive(radius, "capsule_radius", "in metres")
     if clearance is not None:
-        clearance = _not_negative(clearance)
+        metres = "a number of metres, 0 or more"
+        clearance = number(clearance, "clearance", metres, lambda x: 0.0 <= x < np.inf)
     plane = None if table is None else _plane(table)
     pieces = rods(robot.chain)
-    above = [] if plane is None else [(r, e) for r in range(len(pieces)) for e in (0, 1)]
-    above = [(r, e) for r, e in above if pieces[r].link >= 0]
-    apart = [] if clearance is None else _pairs(robot, pieces)
-    every = Workspace(
-        chain=robot.chain,
-        pieces=pieces,
-        radius=radius,
-        plane=plane,
-        clearance=clearance,
-        above=tuple(above),
-        apart=tuple(apart),
-        names=robot.model.link_names,
-        base_name=robot.model.base_name,
-    )
+    moving = [] if plane is None else [r for r, rod in enumerate(pieces) if rod.link >= 0]
+    above = tuple((r, e) for r in moving for e in (0, 1))
+    apart = () if clearance is None else _pairs(robot, pieces)
+    every = Workspace(robot, pieces, radius, plane, clearance, above, apart)
     if clearance is not None and not apart:
         what = "no two links with a length are other than neighbours: nothing is kept apart"
         every = replace(every, findings=(Finding("note", "clearance", what, "leave it out"),))
@@ -222,33 +208,30 @@ def _possible(every: Workspace, box: np.ndarray) -> Workspace:
         every,
         above=tuple(every.above[k] for k in kept if k < size),
         apart=tuple(every.apart[k - size] for k in kept if k >= size),
-        findings=(*every.findings, *_lost(every, np.flatnonzero(most < 0.0).tolist())),
+        findings=(*every.findings, *_impossible(every, np.flatnonzero(most < 0.0).tolist())),
         near=tuple(place for place, k in enumerate(kept) if least[k] < FAR),
     )
 
 
-def _pairs(robot: "Robot", pieces: Sequence[Rod]) -> list[tuple[int, int]]:
+def _pairs(robot: "Robot", pieces: Sequence[Rod]) -> tuple[tuple[int, int], ...]:
     """Rods of links that are not neighbours."""
     parents = robot.model.parents
-    found = []
-    for i, first in enumerate(pieces):
-        for j, second in enumerate(pieces[:i]):
-            a, b = first.link, second.link
-            near = a == b or (a >= 0 and parents[a] == b) or (b >= 0 and parents[b] == a)
-            if not near:
-                found.append((j, i))
-    return found
+
+    def near(a: int, b: int) -> bool:
+        return a == b or (a >= 0 and parents[a] == b) or (b >= 0 and parents[b] == a)
+
+    ordered = combinations(range(len(pieces)), 2)
+    found = [(j, i) for j, i in ordered if not near(pieces[i].link, pieces[j].link)]
+    return tuple(sorted(found, key=lambda pair: pair[::-1]))
 
 
-def _lost(space: Workspace, lost: Sequence[int]) -> list[Finding]:
-    found = []
-    for text in dict.fromkeys(space.label(k) for k in lost if k < len(space.above)):
+def _impossible(space: Workspace, left_out: Sequence[int]) -> Iterator[Finding]:
+    for text in dict.fromkeys(space.label(k) for k in left_out if k < len(space.above)):
         what = f"parts of {text} overlap at every position: not kept apart"
-        found.append(Finding("warning", "table", what, "lower the table, or thin the capsules"))
-    for text in dict.fromkeys(space.label(k) for k in lost if k >= len(space.above)):
+        yield Finding("warning", "table", what, "lower the table, or thin the capsules")
+    for text in dict.fromkeys(space.label(k) for k in left_out if k >= len(space.above)):
         what = f"parts of {text} overlap at every position: taken as neighbours"
-        found.append(Finding("note", "clearance", what, "thin the capsules if they should count"))
-    return found
+        yield Finding("note", "clearance", what, "thin the capsules if they should count")
 
 
 def _plane(table: Any) -> Plane:
@@ -264,10 +247,3 @@ def _plane(table: Any) -> Plane:
     if height.ndim:
         raise ShapeError(f"table has shape {height.shape}, expected {expected}")
     return Plane((0.0, 0.0, float(height)), (0.0, 0.0, 1.0))
-
-
-def _not_negative(value: Any) -> float:
-    array = numbers(value, "clearance", "a number of metres")
-    if array.ndim or array < 0.0:
-        raise OptionError(f"clearance is {value!r}, expected a number of metres, 0 or more")
-    return float(array)

@@ -10,20 +10,27 @@ without a fused multiply-add gets one in arithmetic, at a price (own_functions.c
 import math
 import re
 from collections.abc import Mapping
+from functools import partial
 
 from .. import templates
 from ..compile.elementary import FUNCTIONS, REALS, Function, traced, two_over_pi
-from ..compile.program import Constant, Input, Operation, Program
+from ..compile.program import Operation, Program
 from ..errors import OptionError
-from .c_function import COMPARE, INFIX, LIBRARY, PRECISIONS, Precision, framed, literal, prototype
+from .c_function import COMPARE, INFIX, LIBRARY, PRECISIONS, Precision, expression, framed, literal
 
 PLAIN = ("floor", "abs", "sign", "min", "max", "select")  # of the template
 OWN = tuple(name for name in FUNCTIONS if name != "near_sincos")
 CALLS = {op: f"dy_{op}" for op in (*PLAIN, *OWN)}
-LINKED = LIBRARY - {"floor"}  # from <math.h> unless ours are wanted
+LINKED = {*LIBRARY} - {"floor"}  # from <math.h> unless ours are wanted
 WORDS = {"float64": "uint64_t", "float32": "uint32_t"}
-MASKED = COMPARE | {"gt": ">"}
 BITS = {"and": "&", "or": "|", "xor": "^", "shl": "<<", "shr": ">>"}
+STEPS = {  # of functions of `elementary`; what is not here the template has
+    **{op: f"dy_mask({{0}} {sign} {{1}})" for op, sign in (COMPARE | {"gt": ">"}).items()},
+    **{op: f"{{0}} {sign} {{1}}" for op, sign in (INFIX | BITS).items()},
+    **{"neg": "-{0}", "not": "~{0}", "two_over_pi": "dy_two_over_pi[{0}]"},
+    "select": "dy_choose({x})",
+    **{f"select {kind}": "({1} & {0}) | ({2} & ~{0})" for kind in ("word", "mask")},
+}
 
 
 def check(program: Program) -> None:
@@ -74,7 +81,6 @@ def _table(dtype: str) -> str:
 
 
 def _definition(name: str, dtype: str) -> str:
-    """The C of a function of `elementary`."""
     function, precision = traced(name, REALS[dtype]), PRECISIONS[dtype]
     values: list[str] = []
     lines: list[str] = []
@@ -90,33 +96,19 @@ def _definition(name: str, dtype: str) -> str:
             values.append(f"v{k}")
     T, results = precision.type, [values[k] for k in function.results]
     arguments = ", ".join(f"{T} {x}" for x in values[: function.arity])
-    end = [f"    return {results[0]};"]
+    end = [f"return {results[0]};"]
     if len(results) > 1:
-        T = "dy_angle"
-        end = ["    dy_angle both;", f"    both.sine = {results[0]};"]
-        end += [f"    both.cosine = {results[1]};", "    return both;"]
-    return "\n".join([f"static inline {T} dy_{name}({arguments})", "{", *lines, *end, "}", ""])
+        T, (sine, cosine) = "dy_angle", results
+        end = ["dy_angle both;", f"both.sine = {sine};", f"both.cosine = {cosine};", "return both;"]
+    lines += [f"    {line}" for line in end]
+    return "\n".join([f"static inline {T} dy_{name}({arguments})", "{", *lines, "}", ""])
 
 
 def _step(function: Function, k: int, values: list[str]) -> str:
-    """The right-hand side of one step."""
     op, kind, operands = function.steps[k]
     x = [values[int(a)] for a in operands]
-    if op in MASKED:
-        return f"dy_mask({x[0]} {MASKED[op]} {x[1]})"
-    if op == "select":
-        return (
-            f"dy_choose({', '.join(x)})"
-            if kind == "real"
-            else f"({x[1]} & {x[0]}) | ({x[2]} & ~{x[0]})"
-        )
-    if op == "two_over_pi":
-        return f"dy_two_over_pi[{x[0]}]"
-    if op in ("neg", "not"):
-        return f"{'-' if op == 'neg' else '~'}{x[0]}"
-    if op in INFIX or op in BITS:
-        return f"{x[0]} {(INFIX | BITS)[op]} {x[1]}"
-    return f"dy_{op}({', '.join(x)})"
+    form = STEPS.get(f"{op} {kind}") or STEPS.get(op) or f"dy_{op}({{x}})"
+    return form.format(*x, x=", ".join(x))
 
 
 def function(program: Program, name: str, dtype: str, own: bool = True) -> str:
@@ -124,35 +116,30 @@ def function(program: Program, name: str, dtype: str, own: bool = True) -> str:
     if own:
         check(program)
     precision, word = PRECISIONS[dtype], WORDS[dtype]
-    values: list[str] = []  # as numbers
     masks: dict[str, str] = {}  # of those values that are conditions: the same as a mask
     angles: dict[int, str] = {}  # sine and cosine together
     lines: list[str] = []
-    for k, instruction in enumerate(program.instructions):
-        match instruction:
-            case Input(port, index):
-                values.append(f"{program.inputs[port].name}[{index}]")
-            case Constant(value):
-                values.append(_number(value, precision))
-            case Operation(op, operands):
-                x = [values[a] for a in operands]
-                if (mask := _mask(op, x, masks, precision)) is not None:
-                    if mask not in masks.values():
-                        lines.append(f"    const {word} m{k} = {mask};")
-                        mask = f"m{k}"
-                    values.append(f"dy_truth({mask})")
-                    masks[values[-1]] = mask
-                elif op in ("sin", "cos") and own:
-                    part = "sine" if op == "sin" else "cosine"
-                    if operands[0] not in angles:
-                        angles[operands[0]] = f"a{k}"
-                        lines.append(f"    const dy_angle a{k} = dy_sincos({x[0]});")
-                    values.append(f"{angles[operands[0]]}.{part}")
-                else:
-                    right = _expression(op, x, masks, precision, own)
-                    lines.append(f"    const {precision.type} v{k} = {right};")
-                    values.append(f"v{k}")
-    return framed(program, prototype(program, name, precision), lines, values)
+
+    def operation(k: int, step: Operation, x: list[str]) -> str:
+        op = step.op
+        if (mask := _mask(op, x, masks, precision)) is not None:
+            if mask not in masks.values():
+                lines.append(f"    const {word} m{k} = {mask};")
+                mask = f"m{k}"
+            masks[f"dy_truth({mask})"] = mask
+            return f"dy_truth({mask})"
+        if op in ("sin", "cos") and own:
+            (angle,) = step.operands
+            if angle not in angles:
+                angles[angle] = f"a{k}"
+                lines.append(f"    const dy_angle a{k} = dy_sincos({x[0]});")
+            return f"{angles[angle]}.{'sine' if op == 'sin' else 'cosine'}"
+        right = _expression(op, x, masks, precision, own)
+        lines.append(f"    const {precision.type} v{k} = {right};")
+        return f"v{k}"
+
+    number = partial(_number, precision=precision)
+    return framed(program, name, precision, lines, number, operation)
 
 
 def _number(value: float, precision: Precision) -> str:
@@ -182,12 +169,8 @@ def _mask(op: str, x: list[str], masks: Mapping[str, str], precision: Precision)
 def _expression(
     op: str, x: list[str], masks: Mapping[str, str], precision: Precision, own: bool
 ) -> str:
-    if op in INFIX:
-        return f"{x[0]} {INFIX[op]} {x[1]}"
-    if op == "neg":
-        return f"-{x[0]}"
+    if op in INFIX or op == "neg" or (op in LINKED and not own):
+        return expression(op, x, precision)
     if op == "select" and x[0] in masks:
         return f"dy_choose({masks[x[0]]}, {x[1]}, {x[2]})"
-    if op in LINKED and not own:
-        return f"{op}{precision.suffix}({', '.join(x)})"
     return f"{CALLS[op]}({', '.join(x)})"

@@ -9,20 +9,11 @@ import numpy as np
 from .. import templates
 from ..compile.interpreter import interpret
 from ..compile.program import Program
-from .c_function import (
-    PRECISIONS,
-    Precision,
-    comment,
-    function,
-    identifier,
-    intro,
-    literal,
-    prototype,
-    remarks,
-)
+from . import c_function as c
+from .c_function import PRECISIONS, Precision, comment, identifier, prototype
 
 SAMPLES = 5
-TOLERANCE = {"double": 1e-10, "float": 1e-3}  # relative to the largest entry of a result
+TOLERANCE = {"float64": 1e-10, "float32": 1e-3}  # relative to the largest entry of a result
 
 
 def folder(
@@ -32,24 +23,30 @@ def folder(
     precision = PRECISIONS[dtype]
     stem = identifier(robot)
     names = {key: f"{stem}_{identifier(key, 'f')}" for key in programs}
-    given = {"INTRO": intro(notes), "REMARKS": remarks(notes), "STEM": stem, "UP": stem.upper()}
+    given = {"INTRO": c.intro(notes), "REMARKS": c.remarks(notes), "STEM": stem, "UP": stem.upper()}
     given |= {"T": precision.type, "SPACE": namespace(stem)}
     filled = partial(templates.filled, __package__, **given)
     inside = {name: programs[key] for key, name in names.items()}
-    tables, calls = _test(inside, precision)
+    tables, calls = _test(inside, dtype)
     return {
-        f"{stem}.h": filled("kernels.h", PROTOTYPES=_prototypes(programs, names, precision)),
+        f"{stem}.h": c_header(stem, notes, _prototypes(programs, names, precision)),
         f"{stem}.hpp": filled("kernels.hpp", FUNCTIONS=functions(stem, programs, names, precision)),
         f"{stem}.c": filled(
             "kernels.c",
-            FUNCTIONS="\n\n".join(function(p, name, precision) for name, p in inside.items()),
+            FUNCTIONS="\n\n".join(c.function(p, name, precision) for name, p in inside.items()),
         ),
         f"{stem}_test.c": filled(
-            "kernels_test.c", TOLERANCE=f"{TOLERANCE[precision.type]:g}", TABLES=tables, CALLS=calls
+            "kernels_test.c", TOLERANCE=f"{TOLERANCE[dtype]:g}", TABLES=tables, CALLS=calls
         ),
         "Makefile": filled("Makefile"),
         "CMakeLists.txt": filled("CMakeLists.txt"),
     }
+
+
+def c_header(stem: str, notes: Sequence[str], body: str) -> str:
+    """A header that C++ may include too."""
+    given = {"INTRO": c.intro(notes), "UP": stem.upper(), "PROTOTYPES": body}
+    return templates.filled(__package__, "kernels.h", **given)
 
 
 def _prototypes(programs: Mapping, names: Mapping, precision: Precision) -> str:
@@ -68,25 +65,15 @@ def vectors(program: Program, dtype: Any) -> tuple[list[np.ndarray], list[np.nda
     return inputs, [np.asarray(o, dtype=np.float64) for o in outputs]
 
 
-def _array(name: str, values: np.ndarray, precision: Precision) -> str:
-    rows = ",\n".join(
-        "    {" + ", ".join(literal(float(x), precision) for x in row) + "}"
-        for row in values.reshape(SAMPLES, -1)
-    )
-    size = values.reshape(SAMPLES, -1).shape[1]
-    return f"static const {precision.type} {name}[{SAMPLES}][{size}] = {{\n{rows}}};"
-
-
-def _test(programs: Mapping[str, Program], precision: Precision) -> tuple[str, str]:
+def _test(programs: Mapping[str, Program], dtype: str) -> tuple[str, str]:
     """Recorded numbers of all functions, and the calls that use them."""
-    dtype = np.float64 if precision.type == "double" else np.float32
-    tables, calls = [], []
+    precision, tables, calls = PRECISIONS[dtype], [], []
     for name, program in programs.items():
         inputs, outputs = vectors(program, dtype)
-        for port, values in zip(program.inputs, inputs, strict=True):
-            tables += [_array(f"{name}_{port.name}", values, precision), ""]
-        for port, values in zip(program.outputs, outputs, strict=True):
-            tables += [_array(f"{name}_{port.name}_expected", values, precision), ""]
+        given = [f"{name}_{p.name}" for p in program.inputs]
+        given += [f"{name}_{p.name}_expected" for p in program.outputs]
+        for table, values in zip(given, [*inputs, *outputs], strict=True):
+            tables += [c.array(table, values.reshape(SAMPLES, -1), precision), ""]
         calls += _calls(program, name, precision.type)
     return "\n".join(tables), "\n".join(calls)
 

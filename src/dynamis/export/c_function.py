@@ -4,8 +4,9 @@ A compiler may make branches of these; `c_branchless` prints code that has none.
 """
 
 import re
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Any, NamedTuple
 
 from ..compile.program import Constant, Input, Operation, Program
 
@@ -48,9 +49,21 @@ def remarks(notes: Iterable[str], mark: str = "#") -> str:
 
 INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 COMPARE = {"lt": "<", "le": "<=", "eq": "==", "ne": "!="}
-LIBRARY = {"sin", "cos", "sqrt", "exp", "log", "tanh", "pow", "atan2", "floor"}
-
-
+LIBRARY = ("sin", "cos", "sqrt", "exp", "log", "tanh", "pow", "atan2", "floor")
+FORMS = {  # the right-hand side of an operation; `x` are all its operands, `f` is of the precision
+    **{op: f"{{0}} {sign} {{1}}" for op, sign in INFIX.items()},
+    **{op: f"{{0}} {sign} {{1}} ? {{one}} : {{zero}}" for op, sign in COMPARE.items()},
+    **{op: f"{op}{{f}}({{x}})" for op in LIBRARY},
+    "neg": "-{0}",
+    "abs": "{0} < {zero} ? -{0} : {0}",
+    "sign": "{0} > {zero} ? {one} : ({0} < {zero} ? -{one} : {0})",
+    "min": "{0} != {0} ? {0} : ({0} < {1} ? {0} : {1})",
+    "max": "{0} != {0} ? {0} : ({0} > {1} ? {0} : {1})",
+    "select": "{0} != {zero} ? {1} : {2}",
+    "not": "{0} == {zero} ? {one} : {zero}",
+    "and": "({0} != {zero} && {1} != {zero}) ? {one} : {zero}",
+    "or": "({0} != {zero} || {1} != {zero}) ? {one} : {zero}",
+}
 LARGEST_FLOAT = 3.40282347e38
 
 
@@ -79,6 +92,19 @@ def literal(value: float, precision: Precision) -> str:
     return f"({text})" if value < 0 else text
 
 
+def free_outputs(program: Program) -> list[str]:
+    """Names of the results, none that of an argument."""
+    taken = {p.name for p in program.inputs}
+    return [f"{p.name}_out" if p.name in taken else p.name for p in program.outputs]
+
+
+def array(name: str, values: Any, precision: Precision) -> str:
+    """A constant table of C, one row for each of the `values`."""
+    rows = ["    {" + ", ".join(literal(float(x), precision) for x in row) + "}" for row in values]
+    size, listed = len(values[0]), ",\n".join(rows)
+    return f"static const {precision.type} {name}[{len(values)}][{size}] = {{\n{listed}}};"
+
+
 def prototype(program: Program, name: str, precision: Precision) -> str:
     """The function's declaration, without the semicolon."""
     T = precision.type
@@ -87,25 +113,47 @@ def prototype(program: Program, name: str, precision: Precision) -> str:
     return f"void {name}({', '.join(arguments)})"
 
 
-def function(program: Program, name: str, precision: Precision) -> str:
-    """The function's definition."""
-    values: list[str] = []
-    lines: list[str] = []
+def translated(
+    program: Program,
+    entries: Sequence[Any],
+    constant: Callable[[float], Any],
+    operation: Callable[[int, Operation, list[Any]], Any],
+) -> list[Any]:
+    """What stands for every value of a program, in order; `entries` stand for those of inputs."""
+    values: list[Any] = []
     for k, instruction in enumerate(program.instructions):
         match instruction:
             case Input(port, index):
-                values.append(f"{program.inputs[port].name}[{index}]")
+                values.append(entries[port][index])
             case Constant(value):
-                values.append(literal(value, precision))
-            case Operation(op, operands):
-                right = expression(op, [values[a] for a in operands], precision)
-                lines.append(f"    const {precision.type} v{k} = {right};")
-                values.append(f"v{k}")
-    return framed(program, prototype(program, name, precision), lines, values)
+                values.append(constant(value))
+            case Operation(_, operands):
+                values.append(operation(k, instruction, [values[a] for a in operands]))
+    return values
 
 
-def framed(program: Program, head: str, lines: list[str], values: list[str]) -> str:
-    """A definition: its head, the lines of the body, and results stored from `values`."""
+def function(program: Program, name: str, precision: Precision) -> str:
+    """The function's definition."""
+    lines: list[str] = []
+
+    def operation(k: int, step: Operation, x: list[str]) -> str:
+        lines.append(f"    const {precision.type} v{k} = {expression(step.op, x, precision)};")
+        return f"v{k}"
+
+    return framed(program, name, precision, lines, partial(literal, precision=precision), operation)
+
+
+def framed(
+    program: Program,
+    name: str,
+    precision: Precision,
+    lines: list[str],
+    constant: Callable[[float], str],
+    operation: Callable[[int, Operation, list[str]], str],
+) -> str:
+    """A definition; `operation` adds to the lines of its body."""
+    entries = [[f"{p.name}[{i}]" for i in range(p.size)] for p in program.inputs]
+    values = translated(program, entries, constant, operation)
     used = {i.port for i in program.instructions if isinstance(i, Input)}
     unused = [f"    (void){p.name};" for k, p in enumerate(program.inputs) if k not in used]
     stores = [
@@ -113,30 +161,11 @@ def framed(program: Program, head: str, lines: list[str], values: list[str]) -> 
         for port, result in zip(program.outputs, program.results, strict=True)
         for i, v in enumerate(result)
     ]
+    head = prototype(program, name, precision)
     return "\n".join([head, "{", *unused, *lines, *stores, "}"])
 
 
 def expression(op: str, x: list[str], precision: Precision) -> str:
     """The right-hand side of one operation."""
     one, zero = literal(1.0, precision), literal(0.0, precision)
-    if op in INFIX:
-        return f"{x[0]} {INFIX[op]} {x[1]}"
-    if op == "neg":
-        return f"-{x[0]}"
-    if op in LIBRARY:
-        return f"{op}{precision.suffix}({', '.join(x)})"
-    if op == "abs":
-        return f"{x[0]} < {zero} ? -{x[0]} : {x[0]}"
-    if op == "sign":
-        return f"{x[0]} > {zero} ? {one} : ({x[0]} < {zero} ? -{one} : {x[0]})"
-    if op in ("min", "max"):
-        test = "<" if op == "min" else ">"
-        return f"{x[0]} != {x[0]} ? {x[0]} : ({x[0]} {test} {x[1]} ? {x[0]} : {x[1]})"
-    if op == "select":
-        return f"{x[0]} != {zero} ? {x[1]} : {x[2]}"
-    if op == "not":
-        return f"{x[0]} == {zero} ? {one} : {zero}"
-    if op in ("and", "or"):
-        joint = "&&" if op == "and" else "||"
-        return f"({x[0]} != {zero} {joint} {x[1]} != {zero}) ? {one} : {zero}"
-    return f"{x[0]} {COMPARE[op]} {x[1]} ? {one} : {zero}"
+    return FORMS[op].format(*x, one=one, zero=zero, x=", ".join(x), f=precision.suffix)

@@ -15,13 +15,13 @@ import casadi as ca
 from .. import templates
 from ..compile.kernels import Kernel, input_shape, shape_of
 from ..compile.ops import OPS
-from ..compile.program import Constant, Input, Port, Program
+from ..compile.program import Operation, Port, Program
 from ..compile.programs import results_of
 from ..compile.tracer import flat, nested, symbols
 from ..errors import OptionError
 from ..model.chain import chain
 from ..model.model import Model
-from .c_function import identifier, remarks
+from .c_function import free_outputs, identifier, remarks, translated
 
 # ops whose meaning in the table is NumPy's; the others are operators and work as they stand
 OURS: Mapping[str, Callable[..., Any]] = {
@@ -52,22 +52,15 @@ def casadi_folder(
 def function(program: Program, name: str) -> ca.Function:
     """The program as a CasADi Function."""
     columns = [ca.SX.sym(p.name, p.size) for p in program.inputs]
-    values: list[Any] = []
-    for instruction in program.instructions:
-        if isinstance(instruction, Input):
-            values.append(columns[instruction.port][instruction.index])
-        elif isinstance(instruction, Constant):
-            values.append(ca.SX(instruction.value))
-        else:
-            meaning = OURS.get(instruction.op) or OPS[instruction.op].meaning
-            values.append(meaning(*(values[a] for a in instruction.operands)))
-    results = [
-        _matrix([values[v] for v in result], port)
-        for port, result in zip(program.outputs, program.results, strict=True)
-    ]
-    inputs = [p.name for p in program.inputs]
-    outputs = [f"{p.name}_out" if p.name in inputs else p.name for p in program.outputs]
-    return ca.Function(name, columns, results, inputs, outputs)
+
+    def operation(_: int, step: Operation, x: list[Any]) -> Any:
+        return (OURS.get(step.op) or OPS[step.op].meaning)(*x)
+
+    values = translated(program, columns, ca.SX, operation)
+    pairs = zip(program.outputs, program.results, strict=True)
+    results = [_matrix([values[v] for v in result], port.shape) for port, result in pairs]
+    names = [p.name for p in program.inputs], free_outputs(program)
+    return ca.Function(name, columns, results, *names)
 
 
 def _saved(made: ca.Function) -> str:
@@ -78,10 +71,11 @@ def _saved(made: ca.Function) -> str:
         return path.read_text(encoding="ascii")
 
 
-def _matrix(entries: list[Any], port: Port) -> Any:
-    columns = port.shape[-1] if len(port.shape) > 1 else 1
-    rows = port.size // columns
-    return ca.densify(ca.reshape(ca.vertcat(*entries), columns, rows).T)
+def _matrix(entries: list[Any], shape: tuple[int, ...]) -> Any:
+    """Entries row by row as a dense matrix; more than two axes are stacked by rows."""
+    columns = shape[-1] if len(shape) > 1 else 1
+    column = ca.vertcat(*map(ca.SX, entries))
+    return ca.densify(ca.reshape(column, columns, len(entries) // columns).T)
 
 
 def _loader(names: Mapping[str, str], notes: Sequence[str]) -> str:
@@ -94,32 +88,13 @@ def _loader(names: Mapping[str, str], notes: Sequence[str]) -> str:
 
 def casadi_function(kernel: Kernel, model: Model, parameters: bool) -> ca.Function:
     """A CasADi Function: column vectors in, matrices of the kernel's shapes out, all named."""
-    inputs = [Port(name, input_shape(name, model)) for name in kernel.inputs]
+    wanted = (*kernel.inputs, *(("parameters",) if parameters else ()))
+    inputs = [Port(name, input_shape(name, model)) for name in wanted]
     columns = symbols(inputs)
-    extra = []
-    if parameters:
-        port = Port("parameters", input_shape("parameters", model))
-        extra = symbols([port])
-        c = chain(model, parameters=nested(extra[0], port.shape))
-        inputs.append(port)
-    else:
-        c = chain(model)
-    results = results_of(kernel, c, columns)
+    own = nested(columns[-1], inputs[-1].shape) if parameters else None
+    results = results_of(kernel, chain(model, parameters=own), columns[: len(kernel.inputs)])
     shapes = [shape_of(s, model) for s in kernel.outputs.values()]
-    matrices = [_casadi_matrix(r, s) for r, s in zip(results, shapes, strict=True)]
-    names = [port.name for port in inputs], [_free(name, kernel) for name in kernel.outputs]
+    matrices = [_matrix(list(flat(r)), s) for r, s in zip(results, shapes, strict=True)]
+    names = [f"{name}_out" if name in kernel.inputs else name for name in kernel.outputs]
     name = kernel.name.replace(":", "_")
-    return ca.Function(name, [*columns, *extra], matrices, *names)
-
-
-def _free(name: str, kernel: Kernel) -> str:
-    """An output name that no input has."""
-    return f"{name}_out" if name in kernel.inputs else name
-
-
-def _casadi_matrix(result: Any, shape: tuple[int, ...]) -> Any:
-    """Leaves row by row as a dense matrix; more than two axes are stacked by rows."""
-    entries = ca.vertcat(*(ca.SX(x) for x in flat(result)))
-    columns = shape[-1] if len(shape) > 1 else 1
-    rows = entries.numel() // columns
-    return ca.densify(ca.reshape(entries, columns, rows).T)
+    return ca.Function(name, columns, matrices, list(wanted), names)

@@ -10,20 +10,28 @@ from typing import Any
 import numpy as np
 
 from .. import templates
-from ..compile.program import Constant, Input, Operation, Port, Program
-from .c_folder import SAMPLES, vectors
-from .c_function import comment, identifier, remarks
+from ..compile.program import Operation, Port, Program
+from .c_folder import SAMPLES, TOLERANCE, vectors
+from .c_function import INFIX, comment, free_outputs, identifier, remarks, translated
 
 LONGEST = 63  # letters of a name that MATLAB reads
-TOLERANCE = {"float64": 1e-10, "float32": 1e-3}  # relative to the largest entry of a result
-INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
-COMPARE = {"lt": "<", "le": "<=", "eq": "==", "ne": "~="}
-LIBRARY = {"sin", "cos", "exp", "tanh", "atan2", "floor", "abs", "sign"}
 # functions of helpers.m: MATLAB answers with a complex number, without the NaN, or has none
 HELPERS = {
     "sqrt": "real_sqrt", "log": "real_log", "pow": "real_power", "min": "smaller", "max": "larger",
     "select": "choose",
 }  # fmt: skip
+LIBRARY = ("sin", "cos", "exp", "tanh", "atan2", "floor", "abs", "sign")
+COMPARE = {"lt": "<", "le": "<=", "eq": "==", "ne": "~="}
+FORMS = {  # the right-hand side of an operation; `x` are all its operands
+    **{op: f"{{0}} {sign} {{1}}" for op, sign in INFIX.items()},
+    **{op: f"double({{0}} {sign} {{1}})" for op, sign in COMPARE.items()},
+    **{op: f"{op}({{x}})" for op in LIBRARY},
+    **{op: f"{name}({{x}})" for op, name in HELPERS.items()},
+    "neg": "-{0}",
+    "not": "double({0} == 0)",
+    "and": "double({0} ~= 0 && {1} ~= 0)",
+    "or": "double({0} ~= 0 || {1} ~= 0)",
+}
 
 
 def matlab_folder(
@@ -53,23 +61,18 @@ def literal(value: float) -> str:
 
 def function(program: Program, name: str, intro: str, dtype: str) -> str:
     """One function file."""
-    inputs, outputs = [p.name for p in program.inputs], _results(program)
-    places = [_places(port) for port in program.inputs]
-    values: list[str] = []
+    inputs, outputs = [p.name for p in program.inputs], free_outputs(program)
     lines: list[str] = []
     used: dict[str, None] = {}
-    for k, instruction in enumerate(program.instructions):
-        match instruction:
-            case Input(port, index):
-                values.append(f"{inputs[port]}{places[port][index]}")
-            case Constant(value):
-                values.append(literal(value))
-            case Operation(op, operands):
-                right = expression(op, [values[a] for a in operands])
-                lines.append(f"    v{k} = {right};")
-                values.append(f"v{k}")
-                if op in HELPERS:
-                    used[op] = None
+
+    def operation(k: int, step: Operation, x: list[str]) -> str:
+        lines.append(f"    v{k} = {FORMS[step.op].format(*x, x=', '.join(x))};")
+        if step.op in HELPERS:
+            used[step.op] = None
+        return f"v{k}"
+
+    entries = [[f"{port.name}{place}" for place in _places(port)] for port in program.inputs]
+    values = translated(program, entries, literal, operation)
     kind = "single" if dtype == "float32" else "double"
     head = [f"    {name} = {kind}({name});" for name in inputs]
     stores = []
@@ -82,23 +85,6 @@ def function(program: Program, name: str, intro: str, dtype: str) -> str:
     about = f"% {name}: {comment(str(program.cost))}\n{_shapes(program, outputs)}"
     body = "\n".join([*head, *lines, *stores, "end", *tail])
     return f"{first}\n{about}{intro}{body}\n"
-
-
-def expression(op: str, x: list[str]) -> str:
-    """The right-hand side of one operation."""
-    if op in INFIX:
-        return f"{x[0]} {INFIX[op]} {x[1]}"
-    if op == "neg":
-        return f"-{x[0]}"
-    if op in LIBRARY:
-        return f"{op}({', '.join(x)})"
-    if op in HELPERS:
-        return f"{HELPERS[op]}({', '.join(x)})"
-    if op == "not":
-        return f"double({x[0]} == 0)"
-    if op in ("and", "or"):
-        return f"double({x[0]} ~= 0 {'&&' if op == 'and' else '||'} {x[1]} ~= 0)"
-    return f"double({x[0]} {COMPARE[op]} {x[1]})"
 
 
 def _helper(op: str) -> str:
@@ -120,12 +106,6 @@ def _places(port: Port) -> list[str]:
     for index in product(*(range(1, size + 1) for size in port.shape)):
         found.append(f"({', '.join(map(str, (*index[-2:], *index[:-2])))})")
     return found
-
-
-def _results(program: Program) -> list[str]:
-    """Names of the results, none that of an argument."""
-    taken = {p.name for p in program.inputs}
-    return [f"{p.name}_out" if p.name in taken else p.name for p in program.outputs]
 
 
 def _shapes(program: Program, outputs: Sequence[str]) -> str:

@@ -10,50 +10,29 @@ if TYPE_CHECKING:
     from ..logs.log import Log
     from ..logs.read import read_log
     from .drive_gains import DriveGains, identify_drive_gains
-    from .estimate import Estimate
+    from .estimate import Estimate, Validation
     from .estimators import ESTIMATORS
     from .frictions import FRICTIONS, FrictionModel
     from .identification import identify
     from .payload import PayloadEstimate, identify_payload
     from .processing import Processing
-    from .validation import Validation
 
 __all__ = [
-    "ESTIMATORS",
-    "FRICTIONS",
-    "DriveGains",
-    "Estimate",
-    "Excitation",
-    "FrictionModel",
-    "Log",
-    "PayloadEstimate",
-    "Processing",
-    "Validation",
-    "excite",
-    "identify",
-    "identify_drive_gains",
-    "identify_payload",
-    "read_log",
-]
+    "ESTIMATORS", "FRICTIONS", "DriveGains", "Estimate", "Excitation", "FrictionModel", "Log",
+    "PayloadEstimate", "Processing", "Validation", "excite", "identify", "identify_drive_gains",
+    "identify_payload", "read_log",
+]  # fmt: skip
 
 __getattr__ = later(
     __name__,
     {
-        "DriveGains": "drive_gains",
-        "ESTIMATORS": "estimators",
-        "Estimate": "estimate",
-        "Excitation": ".excite.excitation",
-        "FRICTIONS": "frictions",
-        "FrictionModel": "frictions",
-        "Log": ".logs.log",
-        "PayloadEstimate": "payload",
-        "Processing": "processing",
-        "Validation": "validation",
-        "excite": ".excite.design",
-        "identify": "identification",
-        "identify_drive_gains": "drive_gains",
-        "identify_payload": "payload",
-        "read_log": ".logs.read",
+        **dict.fromkeys(("DriveGains", "identify_drive_gains"), "drive_gains"),
+        **dict.fromkeys(("Estimate", "Validation"), "estimate"),
+        **dict.fromkeys(("FRICTIONS", "FrictionModel"), "frictions"),
+        **dict.fromkeys(("PayloadEstimate", "identify_payload"), "payload"),
+        **{"ESTIMATORS": "estimators", "Processing": "processing", "identify": "identification"},
+        **{"Excitation": ".excite.excitation", "excite": ".excite.design"},
+        **{"Log": ".logs.log", "read_log": ".logs.read"},
     },
 )
 

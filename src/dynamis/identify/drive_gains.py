@@ -6,7 +6,7 @@ What the arm itself needs cancels in the difference. Friction belongs to one joi
 eliminated beforehand; given the gains, the load follows by least squares; the gains are searched.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,18 +16,18 @@ from scipy.optimize import least_squares
 from ..arguments import checked, positive, whole
 from ..compile.arrays import numbers
 from ..errors import OptionError, ShapeError
-from ..logs.log import Log
+from ..logs.log import Log, interpolated
 from ..model.check.finding import Finding
-from .information import scaled, triangle
+from .information import lstsq, scaled, triangle
 from .payload import changed_friction, friction_columns, payload_columns, same_motion
-from .processing import HIGHEST, KEPT, Processing, checked_logs, lowpass, prepare
+from .processing import HIGHEST, KEPT, Processing, Samples, checked_logs, lowpass, prepare
 
 if TYPE_CHECKING:
     from ..robot import Robot
 
 CUTOFF = 2.0  # Hz: what the two runs have in common is slow
 MOST_DRAWS = 100_000
-BLOCKS = 10  # of time, drawn anew for the spread
+BLOCKS = 10  # of time, drawn anew for the standard deviations
 ROUNDS = 3  # of weighing joints by their own residual
 VAGUE = 0.2  # relative standard deviation above which a gain is not worth its name
 FEWEST = 40  # samples
@@ -92,60 +92,54 @@ def identify_drive_gains(
     """
     checked_logs(free, robot, "free")
     checked_logs(loaded, robot, "loaded")
-    known = _known_load(mass, com)
-    start = _checked_gains(gains, robot.n)
+    mass = positive(mass, "mass", "the load's kilograms")
+    known = np.full(10, np.nan)
+    known[0] = mass
+    if com is not None:
+        expected = "three numbers, metres in the tool frame"
+        known[1:4] = mass * _numbers(com, "com", 3, expected, np.isfinite)
+    if gains is not None:
+        expected = f"{robot.n} numbers above 0, in N m/A"
+        gains = _numbers(gains, "gains", robot.n, expected, lambda x: x > 0.0)
     whole(draws, "draws", 2, MOST_DRAWS)
     whole(seed, "seed", 0)
     Processing(cutoff=cutoff)  # refuses what is no frequency
     bare = type(robot)(replace(robot.model, payload=None))
     model, shift = changed_friction(friction), same_motion(free, loaded)
-    parts = _differences(
-        bare, free, loaded, shift, model, processing or Processing(), cutoff, threads
-    )
-    blocks = [_Block.of(F, Y, di) for F, Y, di in parts]
-    log_k, p, rms, share = _fit(blocks, known, start)
-    rng = np.random.default_rng(seed)
+
+    def columns(s: Samples) -> tuple[np.ndarray, np.ndarray]:
+        return friction_columns(s.qd, model), payload_columns(bare, s, threads)
+
+    parts = _differences(free, loaded, shift, columns, processing or Processing(), cutoff)
+    blocks = [(_triangles(*part), len(part[2])) for part in parts]
+    log_k, p, rms, share = _fit(blocks, known, gains)
+    found, rng = np.exp(log_k), np.random.default_rng(seed)
     drawn = [
-        _fit([blocks[k] for k in rng.integers(0, len(blocks), len(blocks))], known, np.exp(log_k))
+        np.exp(
+            _fit([blocks[k] for k in rng.integers(0, len(blocks), len(blocks))], known, found)[0]
+        )
         for _ in range(draws)
     ]
-    found, spread = np.exp(log_k), np.std([np.exp(d[0]) for d in drawn], axis=0, ddof=1)
-    names = tuple(robot.joint_names)
-    return DriveGains(found, spread, p, rms, share, shift, names, _vague(names, found, spread))
+    names, deviations = tuple(robot.joint_names), np.std(drawn, axis=0, ddof=1)
+    vague = _vague(names, found, deviations)
+    return DriveGains(found, deviations, p, rms, share, shift, names, vague)
 
 
-def _known_load(mass: Any, com: Any) -> np.ndarray:
-    """The ten parameters as far as they are known, NaN for the others."""
-    mass = positive(mass, "mass", "the load's kilograms")
-    known = np.full(10, np.nan)
-    known[0] = mass
-    if com is not None:
-        c = numbers(com, "com", "expected three numbers, metres in the tool frame")
-        if c.shape != (3,) or not np.isfinite(c).all():
-            raise ShapeError(f"com is {com!r}, expected three numbers, metres in the tool frame")
-        known[1:4] = mass * c
-    return known
-
-
-def _checked_gains(gains: Any, n: int) -> np.ndarray | None:
-    if gains is None:
-        return None
-    given = numbers(gains, "gains", f"expected {n} numbers above 0, in N m/A")
-    if given.shape != (n,) or not (given > 0.0).all():
-        raise ShapeError(f"gains is {gains!r}, expected {n} numbers above 0, in N m/A")
-    return given
+def _numbers(given: Any, name: str, n: int, expected: str, good: Any) -> np.ndarray:
+    array = numbers(given, name, f"expected {expected}")
+    if array.shape != (n,) or not good(array).all():
+        raise ShapeError(f"{name} is {given!r}, expected {expected}")
+    return array
 
 
 def _differences(
-    robot: "Robot",
     free: Log,
     loaded: Log,
     shift: float,
-    model: Any,
+    columns: Callable[[Samples], tuple[np.ndarray, np.ndarray]],
     how: Processing,
     cutoff: float,
-    threads: int | None,
-) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+) -> list[tuple[np.ndarray, ...]]:
     """(F (N, n, f), Y_L (N, n, 10), delta i (N, n)) low-passed, in blocks of time."""
     found = []
     for samples in prepare(loaded, how)[0]:
@@ -154,11 +148,10 @@ def _differences(
         if len(inside) < FEWEST:
             continue
         s = samples.rows(int(inside[0]), int(inside[-1]) + 1)
-        there = np.stack([np.interp(s.t - shift, free.t, c) for c in free.tau.T], axis=1)
-        F, Y = friction_columns(s.qd, model), payload_columns(robot, s, threads)
+        there = interpolated(s.t - shift, free.t, free.tau)
         top = min(cutoff, HIGHEST * rate)
         every = max(1, int(rate / (KEPT * top)))
-        found.append([lowpass(x, top, rate)[::every] for x in (F, Y, s.tau - there)])
+        found.append([lowpass(x, top, rate)[::every] for x in (*columns(s), s.tau - there)])
     total = sum(len(f[2]) for f in found)
     if total < FEWEST:
         raise OptionError(
@@ -166,39 +159,25 @@ def _differences(
             "record a longer motion",
         )
     parts = []
-    for F, Y, di in found:
-        count = max(1, round(BLOCKS * len(di) / total))
-        parts += list(
-            zip(*(np.array_split(x, count) for x in (F, Y, di)), strict=True),
-        )
+    for one in found:
+        count = max(1, round(BLOCKS * len(one[2]) / total))
+        parts += zip(*(np.array_split(x, count) for x in one), strict=True)
     return parts
 
 
-@dataclass(frozen=True, eq=False)
-class _Block:
-    """Triangles of [F Y_L di] of a block of time, one per joint with its own friction columns."""
-
-    triangles: np.ndarray  # (n, f + 11, f + 11)
-    rows: int
-
-    @classmethod
-    def of(cls, F: np.ndarray, Y: np.ndarray, di: np.ndarray) -> "_Block":
-        """Reduce (N, n, .) to as many rows as columns."""
-        N, n = di.shape
-        kinds = F.shape[-1] // n
-        R = []
-        for j in range(n):
-            own = F[:, j, j * kinds : (j + 1) * kinds]
-            R.append(triangle(np.column_stack([own, Y[:, j], di[:, j]])))
-        return cls(np.stack(R), N)
+def _triangles(F: np.ndarray, Y: np.ndarray, di: np.ndarray) -> np.ndarray:
+    """R of [F Y_L di], one per joint with its own friction columns, (n, f + 11, f + 11)."""
+    n, kinds = di.shape[1], F.shape[-1] // di.shape[1]
+    own = [F[:, j, j * kinds : (j + 1) * kinds] for j in range(n)]
+    return np.stack([triangle(np.column_stack([own[j], Y[:, j], di[:, j]])) for j in range(n)])
 
 
 def _fit(
-    blocks: Sequence[_Block], known: np.ndarray, start: np.ndarray | None
+    blocks: Sequence[tuple[np.ndarray, int]], known: np.ndarray, start: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """log gains, load (10,), residual RMS (A) and its share of the difference, per joint."""
-    stacked = np.concatenate([b.triangles for b in blocks], axis=1)
-    rows = sum(b.rows for b in blocks)
+    stacked = np.concatenate([triangles for triangles, _ in blocks], axis=1)
+    rows = sum(count for _, count in blocks)
     R = np.stack([triangle(one)[-11:, -11:] for one in stacked])  # friction is eliminated
     Y, di = R[..., :10], R[..., 10]
     size = np.maximum(np.linalg.norm(di, axis=1), 1e-300)
@@ -232,19 +211,18 @@ def _start(Y: np.ndarray, di: np.ndarray, open_: np.ndarray, given: np.ndarray) 
     K = np.zeros((n, size, n))
     K[range(n), :, range(n)] = -di
     A = np.concatenate([Y[..., open_], K], axis=-1).reshape(n * size, -1)
-    unit, length = scaled(A)
-    k = (np.linalg.lstsq(unit, -given.ravel(), rcond=1e-7)[0] / length)[-n:]
+    k = lstsq(A, -given.ravel(), 1e-7)[-n:]
     typical = float(np.median(k[k > 0.0])) if (k > 0.0).any() else 1.0
     return np.where(k > 0.1 * typical, k, typical)
 
 
-def _vague(names: Sequence[str], gains: np.ndarray, spread: np.ndarray) -> tuple[Finding, ...]:
+def _vague(names: Sequence[str], gains: np.ndarray, deviations: np.ndarray) -> tuple[Finding, ...]:
     """What these gains cannot tell, and joints whose current hardly shows the load."""
     remedy = "choose a motion in which the load weighs on this joint, or a heavier load"
     load = "friction of gears that grows with the load looks like a smaller gain, by some percent"
     honest = Finding("note", "gains", load, "the standard deviations are statistical only")
     return honest, *(
         Finding("warning", name, f"its gain is only known as {g:.3g} +- {s:.2g} N m/A", remedy)
-        for name, g, s in zip(names, gains, spread, strict=True)
+        for name, g, s in zip(names, gains, deviations, strict=True)
         if not s < VAGUE * g
     )

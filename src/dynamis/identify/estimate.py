@@ -3,20 +3,18 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..arguments import checked, number, passed_on
 from ..errors import OptionError, shown
 from ..lazy import cached_property
-from ..logs.log import Log
+from ..logs.log import Log, interpolated
 from ..model.check.finding import Finding
 from .feasible import links_of, physical
-from .processing import Processing, prepare
-from .samples import Samples
+from .processing import Processing, Samples, lowpass, prepare
 from .unknowns import OWN, Unknowns
-from .validation import Validation
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -24,6 +22,105 @@ if TYPE_CHECKING:
 CONFIDENCE = 0.99
 HANDED_OVER = "robot handed over"
 SAME = 1e-3  # of the torque: what two models may differ by and still be one
+LEAST = 0.01  # periods of the slowest filter within a log
+
+
+@dataclass(frozen=True, eq=False)
+class Validation:
+    """Torques (N, n) at the logged instants t (N,), as logged and as predicted.
+
+    relative_error = |tau - predicted| / |tau|, norms over the samples; nrms is the RMS error over
+    the range of the measured torque. `speed` is that of the joints; `counted` says which rows of
+    which joint count (all, unless `moving` was asked for).
+    """
+
+    name: str
+    t: np.ndarray
+    measured: np.ndarray
+    predicted: np.ndarray
+    speed: np.ndarray
+    joint_names: tuple[str, ...]
+    counted: np.ndarray | None = None
+    filtered_at: float | None = None
+
+    @property
+    def residual(self) -> np.ndarray:
+        """tau - predicted, (N, n)."""
+        return self.measured - self.predicted
+
+    def _kept(self, values: np.ndarray) -> np.ndarray:
+        return values if self.counted is None else np.where(self.counted, values, 0.0)
+
+    @property
+    def rms(self) -> np.ndarray:
+        """Root mean square of the residual, (n,)."""
+        rows = len(self.t) if self.counted is None else self.counted.sum(axis=0)
+        return np.sqrt((self._kept(self.residual) ** 2).sum(axis=0) / np.maximum(rows, 1))
+
+    @property
+    def relative_error(self) -> np.ndarray:
+        """Per joint, (n,)."""
+        return self._relative(axis=0)
+
+    @property
+    def relative_error_overall(self) -> float:
+        """All joints together."""
+        return float(self._relative())
+
+    def _relative(self, axis: int | None = None) -> np.ndarray:
+        parts = (self._kept(x) for x in (self.residual, self.measured))
+        return _ratio(*(np.linalg.norm(x, axis=axis) for x in parts))
+
+    @property
+    def nrms(self) -> np.ndarray:
+        """RMS error over the range of the measured torque, (n,)."""
+        return _ratio(self.rms, np.ptp(self.measured, axis=0))
+
+    @checked
+    def filtered(self, cutoff: float) -> "Validation":
+        """The validation with both torques low-passed at `cutoff` Hz: flattering, so say it."""
+        rate = 1.0 / float(np.median(np.diff(self.t)))
+        span = float(self.t[-1] - self.t[0])
+        slowest = f"Hz of at least {LEAST / span:.3g}: the log lasts {span:g} s"
+        number(cutoff, "cutoff", slowest, lambda x: LEAST / span <= x < np.inf)
+        low = [lowpass(x, cutoff, rate) for x in (self.measured, self.predicted)]
+        return replace(self, measured=low[0], predicted=low[1], filtered_at=cutoff)
+
+    @checked
+    def moving(self, slowest: float = 0.05) -> "Validation":
+        """Only the rows of a joint that is faster: at rest friction is whatever it has to be."""
+        return replace(self, counted=np.abs(self.speed) > slowest)
+
+    @checked
+    def between(self, start: float, stop: float) -> "Validation":
+        """The rows between two instants (s, as logged)."""
+        keep = (self.t >= start) & (self.t <= stop)
+        names = ("t", "measured", "predicted", "speed", "counted")
+        rows = {name: getattr(self, name) for name in names}
+        return replace(self, **{k: v[keep] for k, v in rows.items() if v is not None})
+
+    def cells(self) -> list[tuple[str, str, str, str]]:
+        """Rows of a table: joint, RMS, relative error, NRMS."""
+        rows = zip(self.joint_names, self.rms, self.relative_error, self.nrms, strict=True)
+        found = [(n, f"{a:.4g}", f"{100 * b:.2f} %", f"{100 * c:.2f} %") for n, a, b, c in rows]
+        return [*found, ("all", "", f"{100 * self.relative_error_overall:.2f} %", "")]
+
+    def __str__(self) -> str:
+        head = ("joint", "RMS", "relative error", "NRMS")
+        rows = [head, *self.cells()]
+        widths = [max(len(row[k]) for row in rows) for k in range(4)]
+        lines = ["  ".join(x.rjust(w) for x, w in zip(row, widths, strict=True)) for row in rows]
+        how = "as logged" if self.filtered_at is None else f"low-passed at {self.filtered_at:g} Hz"
+        how += "" if self.counted is None else ", moving rows"
+        return "\n".join([f"{self.name or 'log'}: torque {how}, {len(self.t)} rows", *lines])
+
+    def __repr__(self) -> str:
+        return f"Validation({self.name!r}, {100 * self.relative_error_overall:.2f} %)"
+
+
+def _ratio(a: Any, b: Any) -> Any:
+    with np.errstate(all="ignore"):
+        return np.where(np.asarray(b) > 0.0, a / np.where(np.asarray(b) > 0, b, 1.0), np.nan)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -87,8 +184,7 @@ class Estimate:
     @cached_property
     def friction_physical(self) -> bool:
         """Whether no friction feeds power in, and no rotor has negative inertia."""
-        kinds = np.array(self.unknowns.kinds)
-        signed = np.isin(kinds, ("viscous", "coulomb", "rotor"))
+        signed = self.unknowns.of_kind("viscous", "coulomb", "rotor")
         return bool((self.values[signed] >= -1e-9).all())
 
     @property
@@ -109,16 +205,13 @@ class Estimate:
     @property
     def not_identifiable(self) -> dict[str, str]:
         """Parameters that this arm or this motion does not show, and why."""
-        why = dict.fromkeys(
-            self.unknowns.without_effect, "it has no effect on the torques of this arm"
-        )
-        for name, value, spread in zip(
-            self.names, self.values, self.standard_deviations, strict=True
-        ):
-            if not np.isfinite(spread):
+        nothing = "it has no effect on the torques of this arm"
+        why = dict.fromkeys(self.unknowns.without_effect, nothing)
+        for name, value, std in zip(self.names, self.values, self.standard_deviations, strict=True):
+            if not np.isfinite(std):
                 why[name] = "this motion does not show it, or not apart from others"
-            elif spread > abs(value):
-                why[name] = f"the motion leaves {value:.3g} +- {spread:.2g}: its sign is not known"
+            elif std > abs(value):
+                why[name] = f"the motion leaves {value:.3g} +- {std:.2g}: its sign is not known"
         return why
 
     @checked
@@ -131,18 +224,12 @@ class Estimate:
         """Measured beside predicted torque on a motion: .rms, .relative_error, ..."""
         return validation(self.unknowns, self.values, log, self._how(log))
 
-    @property
-    def cutoff_given(self) -> bool:
-        """Whether the cut-off was the user's choice."""
-        return self.asked.cutoff is not None
-
     def _how(self, log: Log) -> Processing:
         """As in training; of another motion what the user left open is chosen anew."""
         for known, chosen in zip(self.logs, self.processing, strict=True):
             if log is known:
                 return chosen
-        velocity = None if log.qd is None else self.asked.velocity
-        return replace(self.asked, velocity=velocity)
+        return replace(self.asked, velocity=None if log.qd is None else self.asked.velocity)
 
     @checked
     def save(self, path: str | Path) -> Path:
@@ -153,11 +240,10 @@ class Estimate:
     @checked
     def refine(self, log: Log, controller: Any, reference: Any, **options: Any) -> "Estimate":
         """Output error: the simulated closed loop is made to move as the log says."""
-        from .output_error import output_error
+        from .closed_loop import output_error
 
-        taken = ("estimate", "log", "controller", "reference")
-        known = passed_on(options, output_error, *taken)
-        return output_error(self, log, controller, reference, **known)
+        passed_on(options, output_error, "estimate", "log", "controller", "reference")
+        return output_error(self, log, controller, reference, **options)
 
     @checked
     def report(self, path: str | Path, validations: Sequence[Validation] = ()) -> Path:
@@ -165,31 +251,24 @@ class Estimate:
         from ..report.identification import write
 
         given = list(validations)
-        wrong = [x for x in given if not isinstance(x, Validation)]
-        if wrong:
-            raise OptionError(f"validations holds {shown(wrong[0])}, expected Validations")
+        for x in given:
+            if not isinstance(x, Validation):
+                raise OptionError(f"validations holds {shown(x)}, expected Validations")
         return write(self, Path(path), given)
 
     def table(self) -> list[tuple[str, str, str, str]]:
         """Rows: unknown, value, standard deviation, relative."""
-        rows = zip(self.names, self.values, self.standard_deviations, strict=True)
-        return [
-            (n, f"{v:.5g}", f"{s:.2g}", f"{100 * s / max(abs(v), 1e-300):.1f} %")
-            for n, v, s in rows
-        ]
+        deviations = self.standard_deviations, self.relative_standard_deviations
+        rows = zip(self.names, self.values, *deviations, strict=True)
+        return [(n, f"{v:.5g}", f"{s:.2g}", f"{100 * r:.1f} %") for n, v, s, r in rows]
 
     def __repr__(self) -> str:
-        robot = self.unknowns.robot
         fit = 100 * np.mean([v.relative_error_overall for v in self.training])
-        out = (
-            ""
-            if self.held_out is None
-            else f", {100 * self.held_out.relative_error_overall:.2f} % held out"
-        )
-        body = "physical" if self.is_physical else "not physical"
+        held = self.held_out
+        out = "" if held is None else f", {100 * held.relative_error_overall:.2f} % held out"
         return (
-            f"Estimate({robot.name!r}, {len(self.names)} unknowns, {self.friction} friction, "
-            f"{fit:.2f} % as logged{out}, {body})"
+            f"Estimate({self.unknowns.robot.name!r}, {len(self.names)} unknowns, {self.friction} "
+            f"friction, {fit:.2f} % as logged{out}, {'' if self.is_physical else 'not '}physical)"
         )
 
 
@@ -210,15 +289,11 @@ def predicted(model: Torque, log: Log, processing: Processing) -> tuple[np.ndarr
 
     The motion is filtered, the torque is not; NaN inside long gaps.
     """
-    pieces, _ = prepare(log, processing, thin=False)
-    torque, speed = np.full(log.q.shape, np.nan), np.zeros(log.q.shape)
-    for samples in pieces:
-        tau = model(samples)
-        near = log.step
+    torque, speed, near = np.full(log.q.shape, np.nan), np.zeros(log.q.shape), log.step
+    for samples in prepare(log, processing, thin=False)[0]:
         here = (log.t >= samples.t[0] - near) & (log.t <= samples.t[-1] + near)
-        for j in range(log.n):
-            torque[here, j] = np.interp(log.t[here], samples.t, tau[:, j])
-            speed[here, j] = np.interp(log.t[here], samples.t, samples.qd[:, j])
+        torque[here] = interpolated(log.t[here], samples.t, model(samples))
+        speed[here] = interpolated(log.t[here], samples.t, samples.qd)
     return torque, speed
 
 
@@ -230,9 +305,8 @@ def validation(unknowns: Unknowns, x: np.ndarray, log: Log, processing: Processi
 def _beside(model: Torque, robot: "Robot", log: Log, processing: Processing) -> Validation:
     tau, speed = predicted(model, log, processing)
     seen = np.isfinite(tau).all(axis=1)
-    names = tuple(robot.joint_names)
-    measured = np.array(log.tau[seen])
-    return Validation(log.name, log.t[seen], measured, tau[seen], speed[seen], names)
+    t, measured, tau, speed = (x[seen] for x in (log.t, log.tau, tau, speed))
+    return Validation(log.name, t, measured, tau, speed, tuple(robot.joint_names))
 
 
 def handed_over(estimate: Estimate) -> tuple[Finding, ...]:
@@ -269,3 +343,52 @@ def handed_over(estimate: Estimate) -> tuple[Finding, ...]:
         "what it validates"
     )
     return (Finding("warning", HANDED_OVER, what, remedy),)
+
+
+# the rows that were fitted, and the friction they show
+
+
+class Rows(NamedTuple):
+    """Rows of one stretch as they were fitted, (N, n): filtered, every k-th."""
+
+    qd: np.ndarray
+    friction: np.ndarray  # torque less rigid torque, and less friction that grows with the load
+    residual: np.ndarray
+    counted: np.ndarray  # False where slower than the dead zone
+    step: float  # s from row to row
+
+
+BESIDES = ("body", "rotor", "load")
+CURVE = ("viscous", "root", "coulomb", "offset")  # friction that velocity alone decides
+
+
+def fitted_rows(estimate: Estimate) -> list[Rows]:
+    """The rows of every stretch of every log."""
+    wanted, x = estimate.unknowns, estimate.values
+    rest = wanted.of_kind(*BESIDES)
+    found = []
+    for log, processing in zip(estimate.logs, estimate.processing, strict=True):
+        for samples in prepare(log, processing)[0]:
+            parts = [
+                (samples.qd[k], tau - Y[..., rest] @ x[rest], tau - Y @ x, weight > 0.0)
+                for Y, tau, weight, k in samples.blocks(wanted)
+            ]
+            step = samples.every * float(np.median(np.diff(samples.t)))
+            qd, friction, residual, counted = map(np.concatenate, zip(*parts, strict=True))
+            found.append(Rows(qd, friction, residual, counted, step))
+    return found
+
+
+def friction_curve(
+    estimate: Estimate, joint: int, fastest: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Velocities, friction torque and its standard deviation, of one joint moving alone."""
+    wanted = estimate.unknowns
+    v = np.unique(np.concatenate([np.linspace(-r, r, 121) for r in (fastest, 0.05 * fastest)]))
+    qd = np.zeros((len(v), wanted.robot.n))
+    qd[:, joint] = v
+    columns = wanted.of_kind(*CURVE)
+    zero = np.zeros_like(qd)
+    Z = wanted.regressor(zero, qd, zero)[:, joint, columns]
+    spread = np.einsum("ka,ab,kb->k", Z, estimate.covariance[np.ix_(columns, columns)], Z)
+    return v, Z @ estimate.values[columns], np.sqrt(np.maximum(spread, 0.0))

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..arguments import is_word
 from ..errors import OptionError, did_you_mean
+from .closed_loop import instrumental
 from .feasible import feasible
 from .information import (
     Information,
@@ -19,9 +20,8 @@ from .information import (
     total,
     weighted,
 )
-from .instrumental import instrumental
-from .samples import Samples
-from .unknowns import Unknowns
+from .processing import Samples
+from .unknowns import SPURIOUS, Unknowns
 
 HUBER = 1.345
 ROUNDS = 5
@@ -37,47 +37,30 @@ class Task:
     prior: float | None = None
     reference: np.ndarray | None = None
     known: np.ndarray | None = None
-    threads: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """Unknowns with their spread, full parameters where the estimator makes them itself."""
+    """Unknowns with their covariance, full parameters where the estimator makes them itself."""
 
     solution: Solution
     info: Information
     full: np.ndarray | None = None
-    status: str = ""
-
-
-def _ordinary(task: Task) -> Found:
-    return Found(ordinary(task.info), task.info)
-
-
-def _weighted(task: Task) -> Found:
-    return Found(weighted(task.info), task.info)
-
-
-def _total(task: Task) -> Found:
-    return Found(total(task.info), task.info)
 
 
 def _robust(task: Task) -> Found:
     """Weighted, with rows far out counting less (Huber), until nothing changes."""
     info, found = task.info, weighted(task.info)
     for _ in range(ROUNDS):
-        spread = _robust_deviation(task, found.x)
+        deviation = _robust_deviation(task, found.x)
 
-        def weigh(residual: np.ndarray, weight: np.ndarray, spread: Any = spread) -> np.ndarray:
-            size = np.abs(residual) / spread
-            return weight * np.sqrt(np.minimum(1.0, HUBER / np.maximum(size, 1e-12)))
+        def weigh(residual: np.ndarray, weight: np.ndarray, size: Any = deviation) -> np.ndarray:
+            far = np.abs(residual) / size
+            return weight * np.sqrt(np.minimum(1.0, HUBER / np.maximum(far, 1e-12)))
 
-        info = information(
-            task.motions, task.unknowns, weigh, found.x, task.known, threads=task.threads
-        )
-        new = weighted(info)
-        change = np.linalg.norm(new.x - found.x) / max(np.linalg.norm(found.x), 1e-300)
-        found = new
+        info = information(task.motions, task.unknowns, weigh, found.x, task.known)
+        last, found = found, weighted(info)
+        change = np.linalg.norm(found.x - last.x) / max(np.linalg.norm(last.x), 1e-300)
         if change < 1e-4:
             break
     return Found(found, info)
@@ -85,31 +68,30 @@ def _robust(task: Task) -> Found:
 
 def _robust_deviation(task: Task, x: np.ndarray) -> np.ndarray:
     """Robust standard deviation of every joint's residual."""
-    parts = []
     full = completed(x, task.known)
-    for samples in task.motions:
-        for Y, tau, weight, _ in samples.blocks(task.unknowns, task.threads):
-            parts.append(np.where(weight > 0.0, tau - Y @ full, np.nan))
-    spread = 1.4826 * np.nanmedian(np.abs(np.concatenate(parts)), axis=0)
-    return np.maximum(spread, 1e-12)
+    parts = [
+        np.where(weight > 0.0, tau - Y @ full, np.nan)
+        for samples in task.motions
+        for Y, tau, weight, _ in samples.blocks(task.unknowns)
+    ]
+    return np.maximum(1.4826 * np.nanmedian(np.abs(np.concatenate(parts)), axis=0), 1e-12)
 
 
 def _feasible(task: Task) -> Found:
     """Weighted least squares among physically consistent arms."""
     start = weighted(task.info)
-    found = feasible(
+    x, full = feasible(
         task.info, start.weights, task.unknowns, task.prior, task.reference, task.known
     )
-    solution = replace(start, x=found.x, sigma=torque_noise(task.info, found.x))
-    return Found(solution, task.info, found.full, found.status)
+    return Found(replace(start, x=x, sigma=torque_noise(task.info, x)), task.info, full)
 
 
 ESTIMATORS: Mapping[str, Callable[[Task], Found]] = {
-    "ordinary": _ordinary,
-    "weighted": _weighted,
+    "ordinary": lambda task: Found(ordinary(task.info), task.info),
+    "weighted": lambda task: Found(weighted(task.info), task.info),
     "robust": _robust,
-    "total": _total,
-    "instrumental": instrumental,
+    "total": lambda task: Found(total(task.info), task.info),
+    "instrumental": lambda task: Found(instrumental(task), task.info),
     "feasible": _feasible,
 }
 
@@ -119,3 +101,31 @@ def estimator_named(name: Any) -> Callable[[Task], Found]:
     if not is_word(name, ESTIMATORS):
         raise OptionError(f"estimator {name!r} does not exist", did_you_mean(name, ESTIMATORS))
     return ESTIMATORS[name]
+
+
+def with_loads(
+    wanted: Unknowns, motions: Sequence[Samples], known: np.ndarray | None = None
+) -> tuple[Unknowns, np.ndarray | None]:
+    """Unknowns with load-dependent friction, whose column holds the rigid torque, itself unknown.
+
+    Fitted without loads first, then with the rigid torque of the last fit; a gear that seems to
+    help, or to eat more than a third, has none: such loads are fixed at zero.
+    """
+    loads = wanted.of_kind("load")
+    if not len(loads):
+        return wanted, known
+    fixed = np.full(len(wanted), np.nan) if known is None else known.copy()
+    fixed[loads] = 0.0
+
+    def fit() -> np.ndarray:
+        return completed(weighted(information(motions, wanted, known=fixed)).x, fixed)
+
+    x = fit()
+    fixed[loads] = np.nan if known is None else known[loads]
+    for _ in range(ROUNDS):
+        wanted = replace(wanted, rigid=x)
+        x = fit()
+        absurd = loads[(x[loads] < 0.0) | (x[loads] > SPURIOUS)]
+        fixed[absurd] = 0.0
+        x[absurd] = 0.0
+    return replace(wanted, rigid=x), None if np.isnan(fixed).all() else fixed

@@ -6,12 +6,11 @@ One semidefinite program on as many rows as unknowns: the data enter as a triang
 """
 
 import warnings
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ..errors import DynamisError
+from ..errors import DynamisError, MissingPackageError
 from .information import Information, scaled
 from .unknowns import OWN, Unknowns
 
@@ -56,6 +55,7 @@ def links_of(full: Any, links: int) -> np.ndarray:
 
 
 SIZE = 0.1  # metres: lengths are measured in these inside the program
+BODY = np.array([1.0, *[SIZE] * 3, *[SIZE * SIZE] * 6])  # ten parameters of 1 kg, some decimetres
 MARGIN = 1e-5  # of a kilogram: what the solver's tolerance may eat
 FIRM = 1e4  # weight of what is known beforehand
 FAINT = 1.0  # rows of data that the prior weighs: it decides what the data leave open
@@ -74,15 +74,6 @@ class SolverError(DynamisError):
     """The semidefinite program could not be solved."""
 
 
-@dataclass(frozen=True, eq=False)
-class Feasible:
-    """Unknowns, full parameters, and how the program ended."""
-
-    x: np.ndarray
-    full: np.ndarray
-    status: str
-
-
 def feasible(
     info: Information,
     weights: np.ndarray,
@@ -90,8 +81,8 @@ def feasible(
     prior: float | None = None,
     reference: np.ndarray | None = None,
     known: np.ndarray | None = None,
-) -> Feasible:
-    """The feasible estimate; `prior` weighs, in rows of data, the distance to `reference`.
+) -> tuple[np.ndarray, np.ndarray]:
+    """Unknowns and full parameters; `prior` weighs, in rows of data, the distance to `reference`.
 
     The distance is the log-det divergence of pseudo-inertias, which knows no units. Without a
     physical reference, a little trace keeps open parameters small.
@@ -105,27 +96,27 @@ def feasible(
         fixed = np.flatnonzero(~np.isnan(known))
         size_of = np.maximum(np.abs(known[fixed]), 1e-2)
         cost = cost + FIRM * cp.sum_squares((model.x[fixed] - known[fixed]) / size_of)
-    status = solved(cp, cp.Problem(cp.Minimize(cost), model.rules))
-    full = model.signed(model.full())
+    solved(cp, cp.Problem(cp.Minimize(cost), model.rules))
+    full = model.full()
     x = unknowns.group @ full
     if model.added is not None:
         x[model.own] = model.added.value
-    return Feasible(x, full, status)
+    return x, full
 
 
 def misfit_of(cp: Any, info: Information, weights: np.ndarray, x: Any) -> Any:
     """|R (x - x_data)|^2 next to what the data leave over, for CVXPY."""
     R = info.stacked(weights)
     unit, size = scaled(R[:, :-1])
-    best = np.linalg.lstsq(unit, R[:, -1], rcond=None)[0]
-    left = float(np.linalg.norm(unit @ best - R[:, -1]))
+    best = unit @ np.linalg.lstsq(unit, R[:, -1], rcond=None)[0]
+    left = float(np.linalg.norm(best - R[:, -1]))
     scale = max(left, 1e-6 * float(np.linalg.norm(R[:, -1])), 1e-300)
-    return cp.sum_squares((unit @ cp.multiply(size, x) - unit @ best) / scale)
+    return cp.sum_squares((unit @ cp.multiply(size, x) - best) / scale)
 
 
 def body_matrix(row: Any) -> Any:
-    """The pseudo-inertia of ten variables in `body_units`, lengths in units of SIZE."""
-    B = lengths(pseudo_inertia(np.diag(body_units())), SIZE)
+    """The pseudo-inertia of ten variables in units of BODY, lengths in units of SIZE."""
+    B = lengths(pseudo_inertia(np.diag(BODY)), SIZE)
     return sum(row[k] * B[k] for k in range(10))
 
 
@@ -134,15 +125,13 @@ class _Program:
 
     def __init__(self, cp: Any, unknowns: Unknowns):
         self.cp, self.unknowns = cp, unknowns
-        names = unknowns.full_names
         self.links = len(unknowns.robot.model.links)
-        self.joint = [k for k in range(10 * self.links, len(names)) if self._free(k)]
+        rest = range(10 * self.links, len(unknowns.full_names))
+        self.joint = [k for k in rest if self._free(k)]
         self.bodies = cp.Variable((self.links, 10))
         self.others = cp.Variable(len(self.joint))
-        unit = np.tile(body_units(), (self.links, 1))
-        self.ten = cp.multiply(self.bodies, unit)
-        G = unknowns.group
-        flat = cp.reshape(self.ten, (10 * self.links,), order="C")
+        self.ten = cp.multiply(self.bodies, np.tile(BODY, (self.links, 1)))
+        G, flat = unknowns.group, cp.reshape(self.ten, (10 * self.links,), order="C")
         self.own = unknowns.of_kind(*OWN)
         self.added = cp.Variable(len(self.own)) if len(self.own) else None
         self.x = G[:, : 10 * self.links] @ flat + G[:, self.joint] @ self.others
@@ -152,15 +141,13 @@ class _Program:
         self.rules = [P >> MARGIN * np.eye(4) for P in self.P] + self._signs()
 
     def _free(self, k: int) -> bool:
-        used = np.any(self.unknowns.group[:, k] != 0.0)
-        own = np.any(self.unknowns.pick[k] != 0.0)
-        return bool(used and (own or not self.unknowns._cleared[k]))
+        open_ = np.any(self.unknowns.pick[k] != 0.0) or not self.unknowns._cleared[k]
+        return bool(np.any(self.unknowns.group[:, k] != 0.0) and open_)
 
     def _signs(self) -> list[Any]:
-        rules, names = [], self.unknowns.full_names
-        place = {k: i for i, k in enumerate(self.joint)}
+        rules, place = [], {k: i for i, k in enumerate(self.joint)}
         for k, i in place.items():
-            name = names[k]
+            name = self.unknowns.full_names[k]
             if name.endswith("coulomb-"):
                 rules.append(self.others[i] <= 0.0)
             elif not name.endswith("offset"):
@@ -186,27 +173,15 @@ class _Program:
                 total = total + cp.trace(P)
         return total
 
-    def signed(self, full: np.ndarray) -> np.ndarray:
-        """Full parameters without the solver's rounding on the wrong side of zero."""
-        for k in self.joint:
-            name = self.unknowns.full_names[k]
-            if name.endswith("coulomb-"):
-                full[k] = min(full[k], 0.0)
-            elif not name.endswith("offset"):
-                full[k] = max(full[k], 0.0)
-        return full
-
     def full(self) -> np.ndarray:
-        """The full parameter vector the program found."""
+        """The full parameters, without the solver's rounding on the wrong side of zero."""
         full = np.zeros(len(self.unknowns.full_names))
         full[: 10 * self.links] = np.asarray(self.ten.value).ravel()
-        full[self.joint] = self.others.value
+        for k, value in zip(self.joint, np.asarray(self.others.value), strict=True):
+            name = self.unknowns.full_names[k]
+            low = -np.inf if name.endswith(("coulomb-", "offset")) else 0.0
+            full[k] = min(max(value, low), 0.0 if name.endswith("coulomb-") else np.inf)
         return full
-
-
-def body_units() -> np.ndarray:
-    """Sizes of the ten parameters of a body of 1 kg and some decimetres."""
-    return np.array([1.0, *[SIZE] * 3, *[SIZE * SIZE] * 6])
 
 
 def solved(cp: Any, problem: Any) -> str:
@@ -236,8 +211,6 @@ def cvxpy_module(instead: str = "estimator='weighted'") -> Any:
     try:
         import cvxpy
     except ImportError:
-        from ..errors import MissingPackageError
-
         raise MissingPackageError(
             "physically feasible estimates need cvxpy",
             f"pip install 'dynamis[identify]', or {instead}, which does not force the estimate to "

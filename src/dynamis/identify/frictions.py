@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from ..arguments import check_fields, checked, choice, is_word
 from ..errors import OptionError, did_you_mean
-from ..model.friction import LAWS, Friction
+from ..model.friction import LAWS
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -41,29 +42,18 @@ class FrictionModel:
     @checked
     def applied(self, robot: "Robot") -> "Robot":
         """The robot with this law on every joint; coefficients stay what they are."""
-        links = []
-        for link in robot.model.links:
-            old = link.friction
-            new = Friction(
-                viscous=old.viscous,
-                coulomb=old.coulomb,
-                offset=old.offset,
-                law=self.law,
-                constants=dict(self.constants),
-            )
-            links.append(replace(link, friction=new))
-        return type(robot)(replace(robot.model, links=tuple(links)))
+        links = tuple(
+            replace(x, friction=replace(x.friction, law=self.law, constants=dict(self.constants)))
+            for x in robot.model.links
+        )
+        return type(robot)(replace(robot.model, links=links))
 
     def variants(self) -> "list[FrictionModel]":
         """The model with every combination of constants worth trying."""
-        found: list[FrictionModel] = [self]
-        for name, values in self.grid.items():
-            found = [
-                replace(model, constants={**model.constants, name: value})
-                for model in found
-                for value in values
-            ]
-        return found
+        tried = (
+            dict(zip(self.grid, values, strict=True)) for values in product(*self.grid.values())
+        )
+        return [replace(self, constants={**self.constants, **values}) for values in tried]
 
     def __str__(self) -> str:
         shown = {k: v for k, v in self.constants.items() if v != LAWS[self.law][k]}
@@ -72,9 +62,9 @@ class FrictionModel:
 
 
 SPEED = 0.01  # rad/s or m/s
-SPEEDS = (0.003, 0.01)
+TRIED = {"velocity": (0.003, 0.01)}
 SLOW = 3.0  # of that speed: slower rows do not tell friction from rest
-THREE = ("viscous", "coulomb", "offset")
+ROOTED = ("viscous", "root", "coulomb", "offset")
 FRICTIONS: Mapping[str, FrictionModel] = {
     f.name: f
     for f in (
@@ -85,20 +75,10 @@ FRICTIONS: Mapping[str, FrictionModel] = {
         FrictionModel(
             "stribeck", "stribeck", grid={"velocity": (0.03, 0.1), "static_ratio": (1.3,)}
         ),
-        FrictionModel("smooth", "smooth", grid={"velocity": SPEEDS}),
-        FrictionModel(
-            "grotjahn",
-            "smooth",
-            ("viscous", "root", "coulomb", "offset"),
-            grid={"velocity": SPEEDS},
-        ),
-        FrictionModel("loaded", "smooth", (*THREE, "load"), grid={"velocity": SPEEDS}),
-        FrictionModel(
-            "loaded-grotjahn",
-            "smooth",
-            ("viscous", "root", "coulomb", "offset", "load"),
-            grid={"velocity": SPEEDS},
-        ),
+        FrictionModel("smooth", "smooth", grid=TRIED),
+        FrictionModel("grotjahn", "smooth", ROOTED, grid=TRIED),
+        FrictionModel("loaded", "smooth", ("viscous", "coulomb", "offset", "load"), grid=TRIED),
+        FrictionModel("loaded-grotjahn", "smooth", (*ROOTED, "load"), grid=TRIED),
     )
 }
 # by "auto": the first is kept unless a later one predicts clearly better; hard signs are left out,

@@ -6,37 +6,37 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.ndimage import binary_dilation
 
-from ..arguments import checked, is_word, number
+from ..arguments import checked, choice, is_word, number
 from ..errors import OptionError
 from ..logs.log import Log
-from ..model.check.finding import Finding
 from .diagnose import (
+    POOR,
+    STILL,
     column_order,
     diagnose,
-    far_from_buildable,
+    far_from_consistent,
     not_exciting,
     refuse,
     saturation,
     torque_size,
 )
-from .estimate import Estimate, handed_over, validation
-from .estimators import Found, Task, estimator_named
-from .frictions import CHOSEN_AMONG, FRICTIONS, SLOW, SPEEDS, FrictionModel, friction_named
+from .estimate import Estimate, Validation, handed_over, validation
+from .estimators import Found, Task, estimator_named, with_loads
+from .frictions import CHOSEN_AMONG, FRICTIONS, SLOW, TRIED, FrictionModel, friction_named
 from .information import (
     Information,
     completed,
     correlation_times,
     information,
-    triangle,
+    joined,
+    scaled,
+    told_apart,
     weighted,
 )
-from .loads import with_loads
-from .processing import Processing, checked_logs, prepare
-from .samples import Samples
-from .two_step import SlowPart, slow_estimate, total_covariance
-from .unknowns import Unknowns, unknowns
-from .validation import Validation
+from .processing import Processing, Samples, checked_logs, prepare
+from .unknowns import RIGID, Unknowns, unknowns
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -81,52 +81,78 @@ class Plan:
 
     def fit(self, logs: Sequence[Log]) -> Fit:
         """Carry it out: an automatic friction is chosen from these logs alone."""
-        scores: list[tuple[str, float]] = []
-        if is_word(self.friction, ("auto",)):
-            model, scores = choose_friction(self.robot, logs, self.rotors, self.how, self.threads)
-        else:
-            model = friction_named(self.friction)
+        auto = is_word(self.friction, ("auto",))
+        model, scores = self._chosen(logs) if auto else (friction_named(self.friction), [])
         how = self.how
         if how.dead_zone is None:
             how = replace(how, dead_zone=SLOW * model.speed if model.columns else 0.0)
-        motions, chosen = [], []
-        for log in logs:
-            pieces, resolved = prepare(log, how)
-            motions += pieces
-            chosen.append(resolved)
-        wanted = unknowns(self.robot, model, self.rotors)
-        slow = None
-        if self.two_step:
-            slow = slow_estimate(wanted, self.slow, how, self.threads)
-        wanted, known, found = self._found(wanted, motions, slow)
-        correlated = correlation_times(motions, wanted, found.solution.x, self.threads)
-        covariance = found.solution.covariance * found.solution.average(correlated)
+        prepared = [prepare(log, how) for log in logs]
+        motions = [samples for found, _ in prepared for samples in found]
+        wanted = unknowns(self.robot, model, self.rotors, self.threads)
+        slow = slow_estimate(wanted, self.slow, how) if self.two_step else None
+        wanted, known = with_loads(wanted, motions, None if slow is None else slow.known)
+        info = information(motions, wanted, known=known)
+        own = np.asarray(wanted.robot.parameters.values, dtype=float)
+        task = Task(motions, wanted, info, self.prior, own, known)
+        found = estimator_named(self.estimator)(task)
+        solution = replace(found.solution, x=completed(found.solution.x, known))
+        correlated = correlation_times(motions, wanted, solution.x)
+        covariance = solution.covariance * solution.average(correlated)
         if slow is not None:
-            whole = information(motions, wanted, threads=self.threads)
-            weights = found.solution.weights
-            covariance = total_covariance(covariance, whole, weights, slow)
-        blind = found.solution.blind
-        if blind is not None:
-            hidden = blind if known is None else blind & np.isnan(known)
+            whole = information(motions, wanted)
+            covariance = total_covariance(covariance, whole, solution.weights, slow)
+        if solution.blind is not None:
+            hidden = solution.blind if known is None else solution.blind & np.isnan(known)
             covariance = covariance.copy()
             covariance[hidden, hidden] = np.inf
+        found, chosen = replace(found, solution=solution), [resolved for _, resolved in prepared]
         return Fit(wanted, found, motions, chosen, scores, known, covariance, correlated)
 
-    def _found(
-        self, wanted: Unknowns, motions: Sequence[Samples], slow: SlowPart | None
-    ) -> tuple[Unknowns, np.ndarray | None, Found]:
-        """Run the estimator; loads need the rigid torque, so they are fitted until they agree."""
-        estimate = estimator_named(self.estimator)
-        known = None if slow is None else slow.known
-        if "load" in wanted.kinds:
-            wanted, known = with_loads(wanted, motions, known, self.threads)
-        info = information(motions, wanted, known=known, threads=self.threads)
-        own = np.asarray(wanted.robot.parameters.values, dtype=float)
-        found = estimate(Task(motions, wanted, info, self.prior, own, known, self.threads))
-        if known is not None:
-            x = completed(found.solution.x, known)
-            found = replace(found, solution=replace(found.solution, x=x))
-        return wanted, known, found
+    def _chosen(self, logs: Sequence[Log]) -> tuple[FrictionModel, list[tuple[str, float]]]:
+        """The friction model that predicts blocks of time it has not seen best.
+
+        And every model's cross-validated relative error, best first.
+        """
+        how = self.how
+        if how.dead_zone is None:
+            how = replace(how, dead_zone=SLOW * min(TRIED["velocity"]))  # the same for all
+        motions = [samples for log in logs for samples in prepare(log, how)[0]]
+        scores = []
+        for name in CHOSEN_AMONG:
+            tried = [(self._score(m, motions), m) for m in FRICTIONS[name].variants()]
+            scores.append(min(tried, key=lambda pair: pair[0]))
+        best = scores[0]
+        for candidate in scores[1:]:
+            if candidate[0] < (1.0 - BETTER) * best[0]:
+                best = candidate
+        ranked = sorted(scores, key=lambda pair: pair[0])
+        return best[1], [(str(model), score) for score, model in ranked]
+
+    def _score(self, model: FrictionModel, motions: Sequence[Samples]) -> float:
+        """Relative error on blocks left out in turn, of the rows that move, filtered."""
+        wanted = unknowns(self.robot, model, self.rotors, self.threads)
+        wanted, _ = with_loads(wanted, motions)
+        parts = [information([block], wanted, method="gram") for block in _blocks(motions)]
+        wrong = right = 0.0
+        for part in parts:
+            rest = [p for p in parts if p is not part] or parts
+            wrong += float(part.residuals(weighted(joined(rest)).x).sum())
+            right += float(part.torques.sum())
+        return float(np.sqrt(wrong / max(right, 1e-300)))
+
+
+BLOCKS = 6  # of time, each left out once
+BETTER = 0.05  # a model with more constants must be this much better
+
+
+def _blocks(motions: Sequence[Samples]) -> list[Samples]:
+    """Contiguous blocks of about the same length."""
+    share = sum(len(m) for m in motions) / BLOCKS
+    blocks: list[Samples] = []
+    for samples in motions:
+        edges = np.linspace(0, len(samples), max(1, round(len(samples) / share)) + 1).astype(int)
+        blocks += [samples.rows(a, b) for a, b in pairwise(edges)]
+    return blocks
 
 
 @checked
@@ -160,32 +186,37 @@ def identify(
     is refused with its diagnosis, unless `force`.
     """
     logs = checked_logs(log, robot)
-    if not is_word(method, METHODS):
-        raise OptionError(f"method is {method!r}, expected 'direct' or 'two-step'")
+    choice(method, "method", METHODS)
     if prior is not None:
         most = f"rows of data, from 0 to {HEAVIEST:g}"
         number(prior, "prior", most, lambda x: 0.0 <= x <= HEAVIEST)
     if slow is not None and method != "two-step":
         raise OptionError("slow logs were given", 'they are for method="two-step"')
-    how = processing or Processing()
-    how = replace(how, cutoff=how.cutoff if cutoff is None else cutoff)
-    how = replace(how, dead_zone=how.dead_zone if dead_zone is None else dead_zone)
-    steady = checked_logs(slow, robot, "slow") if slow is not None else None
-    two_step = method == "two-step"
-    plan = Plan(robot, friction, rotors, how, estimator, prior, two_step, steady, threads)
+    given = {"cutoff": cutoff, "dead_zone": dead_zone}
+    given = {name: value for name, value in given.items() if value is not None}
+    how = replace(processing or Processing(), **given)
+    steady = None if slow is None else checked_logs(slow, robot, "slow")
+    two = method == "two-step"
+    plan = Plan(robot, friction, rotors, how, estimator, prior, two, steady, threads)
     findings = diagnose(robot, logs)
     fit = plan.fit(logs)
     wanted, x, full = fit.unknowns, fit.x, fit.found.full
-    findings = [*findings, *saturation(robot, logs), *_findings(fit, robot, estimator)]
+    condition_number = fit.found.solution.condition
+    info = fit.found.info
+    findings += [*saturation(robot, logs), *not_exciting(wanted, info, x, fit.known)]
+    if estimator == "feasible":
+        findings += far_from_consistent(info, weighted(info).x, x)
+    findings += torque_size(robot, fit.motions)
+    findings += column_order(wanted, fit.motions, robot.joint_names)
     if not force:
-        refuse(findings, fit.found.solution.condition, fit.found.info.misfit(x))
+        refuse(findings, condition_number, info.misfit(x))
     pairs = zip(logs, fit.processing, strict=True)
     estimate = Estimate(
         unknowns=wanted,
         values=x,
         covariance=fit.covariance,
         full=wanted.full(x) if full is None else full,
-        condition_number=fit.found.solution.condition,
+        condition_number=condition_number,
         estimator=estimator,
         method=method,
         processing=tuple(fit.processing),
@@ -198,15 +229,6 @@ def identify(
     )
     estimate = replace(estimate, findings=(*handed_over(estimate), *findings))
     return replace(estimate, held_out=last_third(plan, logs)) if held_out else estimate
-
-
-def _findings(fit: Fit, robot: "Robot", estimator: str) -> list[Finding]:
-    info, solution = fit.found.info, fit.found.solution
-    found = not_exciting(fit.unknowns, info, solution, fit.known)
-    if estimator == "feasible":
-        found += far_from_buildable(info, weighted(info).x, solution.x)
-    found += torque_size(robot, fit.motions)
-    return found + column_order(fit.unknowns, fit.motions, robot.joint_names)
 
 
 def last_third(plan: Plan, logs: Sequence[Log]) -> Validation:
@@ -223,72 +245,97 @@ def last_third(plan: Plan, logs: Sequence[Log]) -> Validation:
     return validation(fit.unknowns, fit.x, logs[0], same).between(late.t[0], late.t[-1])
 
 
-# which friction model an arm needs: the one that predicts blocks of time it has not seen best
+# the two-step method: friction and gravity from slow motions, then the rest
+#
+# Moving slowly, tau = Y_g(q) x_g + friction(qd) + little; what is found there is fixed while the
+# exciting motion shows the rest.
 
-BLOCKS = 6
-BETTER = 0.05  # a model with more constants must be this much better
-
-
-def choose_friction(
-    robot: "Robot",
-    logs: Sequence[Log],
-    rotors: bool | None,
-    how: Processing,
-    threads: int | None = None,
-) -> tuple[FrictionModel, list[tuple[str, float]]]:
-    """The best model and every model's cross-validated relative error, best first."""
-    zone = SLOW * min(SPEEDS) if how.dead_zone is None else how.dead_zone  # the same for all
-    same = replace(how, dead_zone=zone)
-    motions = [samples for log in logs for samples in prepare(log, same)[0]]
-    scores: list[tuple[float, FrictionModel]] = []
-    for name in CHOSEN_AMONG:
-        tried = [
-            (_score(robot, m, motions, rotors, threads), m) for m in FRICTIONS[name].variants()
-        ]
-        scores.append(min(tried, key=lambda pair: pair[0]))
-    best = scores[0]
-    for candidate in scores[1:]:
-        if candidate[0] < (1.0 - BETTER) * best[0]:
-            best = candidate
-    ranked = sorted(scores, key=lambda pair: pair[0])
-    return best[1], [(str(model), score) for score, model in ranked]
+FRICTION = ("viscous", "root", "coulomb", "offset", "load")
+GENTLE = 0.5  # rad/s^2 or m/s^2: rows that accelerate more are no slow motion
+LEAST = 0.2  # share of the rows that must be slow
+RESTING = 10.0 * STILL  # rad or m: a joint that moves less only sticks
+POSES = 32  # random ones, to see which unknowns gravity shows
+NEEDED = "record each joint moving at constant velocities, or the arm going slowly through poses"
 
 
-def _folds(motions: Sequence[Samples]) -> list[list[Samples]]:
-    """Contiguous blocks; each is left out once."""
-    rows = sum(len(m) for m in motions)
-    share = rows / BLOCKS
-    folds: list[list[Samples]] = []
-    for samples in motions:
-        count = max(1, round(len(samples) / share))
-        edges = np.linspace(0, len(samples), count + 1).astype(int)
-        folds += [[samples.rows(a, b)] for a, b in pairwise(edges)]
-    return folds
+@dataclass(frozen=True, eq=False)
+class SlowPart:
+    """What slow motions show: `known` (m,), NaN for the rest, and its `covariance` (m, m)."""
+
+    known: np.ndarray
+    covariance: np.ndarray
+    rows: np.ndarray  # (n,) counted per joint
 
 
-def _score(
-    robot: "Robot",
-    model: FrictionModel,
-    motions: Sequence[Samples],
-    rotors: bool | None,
-    threads: int | None,
-) -> float:
-    """Relative error on blocks left out in turn, of the rows that move, filtered."""
-    wanted = unknowns(robot, model, rotors)
-    if "load" in wanted.kinds:
-        wanted, _ = with_loads(wanted, motions, None, threads)
-    parts = [information(fold, wanted, method="gram", threads=threads) for fold in _folds(motions)]
-    wrong = right = 0.0
-    for left_out in range(len(parts)):
-        rest = [p for k, p in enumerate(parts) if k != left_out] or parts
-        x = weighted(joined(rest)).x
-        wrong += float(parts[left_out].residuals(x).sum())
-        right += float(parts[left_out].torques.sum())
-    return float(np.sqrt(wrong / max(right, 1e-300)))
+def slow_estimate(
+    unknowns: Unknowns, logs: Sequence[Log] | None, processing: Processing
+) -> SlowPart:
+    """Friction and gravity unknowns from slow logs, NaN where they are not known.
+
+    Weighted least squares on the rows that hardly accelerate; the little torque of inertias that
+    gravity does not show is taken from the robot as described. What the slow motions cannot tell
+    apart stays NaN.
+    """
+    if not logs:
+        raise OptionError("method 'two-step' needs slow=, logs of slow motions", NEEDED)
+    prepared = [s for log in logs for s in prepare(log, processing, quasi_static=True)[0]]
+    slow = [_slow_rows(s) for s in prepared]
+    rows, count = sum(map(len, slow)), sum(int(x.sum()) for x in slow)
+    if count < LEAST * rows:
+        worst = max(float(np.abs(s.qdd).max()) for s in prepared)
+        raise OptionError(
+            f"slow ({', '.join(log.name or 'log' for log in logs)}) is not slow: only {count} of "
+            f"{rows} rows accelerate by less than {GENTLE:g} rad/s^2, the most is {worst:.3g}",
+            NEEDED,
+        )
+    motions = [  # without the rows that accelerate, and the joints that only stick
+        replace(s, weight=s.weight * np.outer(x, np.ptp(s.q, axis=0) > RESTING))
+        for s, x in zip(prepared, slow, strict=True)
+    ]
+    sought = gravity_unknowns(unknowns) | np.isin(unknowns.kinds, FRICTION)
+    others = np.where(sought, np.nan, unknowns.values)
+    wanted, loaded = with_loads(unknowns, motions, others)
+    fixed = others if loaded is None else loaded
+    info = information(motions, wanted, known=fixed)
+    silent = [unknowns.robot.joint_names[j] for j in np.flatnonzero(info.rows == 0)]
+    if silent and len(unknowns.of_kind(*FRICTION)):  # their friction would stay unknown
+        raise OptionError(f"slow: joints {', '.join(silent)} move in none of the logs", NEEDED)
+    found = weighted(info)
+    x = completed(found.x, fixed)
+    told = sought & ~(np.isnan(fixed) & ~told_apart(info, found.weights, POOR))
+    known = np.where(told, x, np.nan)
+    times = correlation_times(motions, wanted, x)
+    covariance = found.covariance * float(times.max()) * np.outer(told, told)
+    return SlowPart(known, covariance, info.rows)
 
 
-def joined(parts: Sequence[Information]) -> Information:
-    """Several motions as one."""
-    stacked = np.concatenate([p.factors for p in parts], axis=1)
-    rows = np.sum([p.rows for p in parts], axis=0)
-    return Information(np.stack([triangle(block) for block in stacked]), rows, "qr")
+def total_covariance(
+    covariance: np.ndarray, info: Information, weights: np.ndarray, slow: SlowPart
+) -> np.ndarray:
+    """The covariance of all unknowns when the first step's own uncertainty is counted, (m, m).
+
+    C + T C_slow T^T,   T = [E; -(Y_r^T W Y_r)^-1 Y_r^T W Y_k],   k what was known, r the rest
+
+    `covariance` is the second step's, `info` its motions' with nothing taken as known.
+    """
+    k = np.isfinite(slow.known)
+    unit, lengths = scaled(info.stacked(weights)[:, :-1])
+    T = np.eye(len(k))
+    T[np.ix_(~k, k)] = -np.linalg.lstsq(unit[:, ~k], unit[:, k], rcond=1e-9)[0]
+    T[np.ix_(~k, k)] *= lengths[k] / lengths[~k, None]
+    return covariance + T[:, k] @ slow.covariance[np.ix_(k, k)] @ T[:, k].T
+
+
+def gravity_unknowns(unknowns: Unknowns) -> np.ndarray:
+    """Which bodies' unknowns gravity shows: their columns of Y(q, 0, 0) are not zero, (m,) bool."""
+    q = np.random.default_rng(0).uniform(-np.pi, np.pi, (POSES, unknowns.robot.n))
+    rest = np.zeros_like(q)
+    size = np.abs(unknowns.regressor(q, rest, rest)).max(axis=(0, 1))
+    return np.logical_and(size > 1e-9, np.isin(unknowns.kinds, RIGID))
+
+
+def _slow_rows(samples: Samples) -> np.ndarray:
+    """Rows that hardly accelerate, nor their neighbours that the filter mixes in, (N,) bool."""
+    fast = (np.abs(samples.qdd) > GENTLE).any(axis=1)
+    reach = samples.settle // 3
+    return np.logical_not(binary_dilation(fast, iterations=reach) if reach else fast)

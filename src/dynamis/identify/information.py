@@ -5,14 +5,14 @@ the columns are nearly dependent, squaring would lose too many digits: then tria
 kept instead, QR upon QR.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy.linalg import qr
 
-from .samples import Samples
+from .processing import Samples
 from .unknowns import Unknowns
 
 # how many rows count as one: residuals of neighbouring rows are alike
@@ -20,12 +20,10 @@ from .unknowns import Unknowns
 LONGEST = 0.1  # of a motion: correlations over more rows than that are not estimated
 
 
-def correlation_times(
-    motions: Sequence[Samples], unknowns: Unknowns, x: np.ndarray, threads: int | None = None
-) -> np.ndarray:
+def correlation_times(motions: Sequence[Samples], unknowns: Unknowns, x: np.ndarray) -> np.ndarray:
     """The longest correlation time of the fitted rows' residuals among the motions, (n,)."""
     parts = [
-        np.concatenate([tau - Y @ x for Y, tau, *_ in samples.blocks(unknowns, threads)])
+        np.concatenate([tau - Y @ x for Y, tau, *_ in samples.blocks(unknowns)])
         for samples in motions
     ]
     found = [correlation_time(r) for r in parts if len(r) > 20]
@@ -47,10 +45,12 @@ def correlation_time(r: np.ndarray) -> np.ndarray:
     return np.array(times)
 
 
-def lag_one(r: np.ndarray) -> np.ndarray:
-    """Correlation of a row's residual with the next one's, (n,): 0 is white."""
-    r = r - r.mean(axis=0)
-    return (r[1:] * r[:-1]).sum(axis=0) / np.maximum((r * r).sum(axis=0), 1e-300)
+def autocorrelation(residual: np.ndarray, lags: int = 40) -> np.ndarray:
+    """sum r_i r_(i+k) / sum r_i^2 for k = 0, 1, ..; r (N,) less its mean."""
+    r = residual - residual.mean()
+    lags = min(lags, len(r) // 4)
+    size = float(r @ r) or 1.0
+    return np.array([r[: len(r) - k] @ r[k:] / size for k in range(lags + 1)])
 
 
 SQUARED_LIMIT = 1e6  # condition number of the scaled columns above which Gram matrices will not do
@@ -63,7 +63,6 @@ class Information:
 
     factors: np.ndarray
     rows: np.ndarray
-    method: str  # "gram" or "qr"
 
     def stacked(self, weights: np.ndarray) -> np.ndarray:
         """The factor of all joints together, each times its weight, (m + 1, m + 1)."""
@@ -92,19 +91,18 @@ def information(
     x: np.ndarray | None = None,
     known: np.ndarray | None = None,
     method: str | None = None,
-    threads: int | None = None,
 ) -> Information:
     """Add up what motions say; `weigh` re-weights rows by their residual at x.
 
     `known` are values of unknowns that are fixed beforehand, NaN for the others: their torque is
-    taken off, and their columns are left zero.
+    taken off, and their columns are left zero. `method` is "gram" or "qr", else by the condition.
     """
     n, size = unknowns.robot.n, len(unknowns) + 1
 
     def blocks() -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """[Y tau] of every block with its rows weighted, (b, n, m + 1), and how many count."""
         for samples in motions:
-            for Y, torque, weight, _ in samples.blocks(unknowns, threads):
+            for Y, torque, weight, _ in samples.blocks(unknowns):
                 tau, w = torque, weight
                 if known is not None:
                     fixed = ~np.isnan(known)
@@ -116,32 +114,30 @@ def information(
                 joined *= w[..., None]
                 yield joined, (w > 0.0).sum(axis=0)
 
+    def added(squared: bool) -> Information:
+        factors, rows = np.zeros((n, size, size)), np.zeros(n, dtype=int)
+        for joined, count in blocks():
+            for j in range(n):
+                block = np.ascontiguousarray(joined[:, j])
+                if squared:
+                    factors[j] += block.T @ block
+                else:
+                    factors[j] = triangle(np.concatenate([factors[j], block]))
+            rows += count
+        return Information(np.stack([_root(g) for g in factors]) if squared else factors, rows)
+
     if method == "qr":
-        return _qr(blocks(), n, size)
-    found = _gram(blocks(), n, size)
-    if method == "gram":
-        return found
-    good = condition(found.stacked(np.ones(n))[:-1, :-1]) < SQUARED_LIMIT
-    return found if good else _qr(blocks(), n, size)
+        return added(squared=False)
+    found = added(squared=True)
+    good = method == "gram" or condition(found.stacked(np.ones(n))[:-1, :-1]) < SQUARED_LIMIT
+    return found if good else added(squared=False)
 
 
-def _gram(blocks: Iterable[tuple[np.ndarray, np.ndarray]], n: int, size: int) -> Information:
-    total, rows = np.zeros((n, size, size)), np.zeros(n, dtype=int)
-    for joined, count in blocks:
-        for j in range(n):
-            block = np.ascontiguousarray(joined[:, j])
-            total[j] += block.T @ block
-        rows += count
-    return Information(np.stack([_root(g) for g in total]), rows, "gram")
-
-
-def _qr(blocks: Iterable[tuple[np.ndarray, np.ndarray]], n: int, size: int) -> Information:
-    factors, rows = np.zeros((n, size, size)), np.zeros(n, dtype=int)
-    for joined, count in blocks:
-        for j in range(n):
-            factors[j] = triangle(np.concatenate([factors[j], joined[:, j]]))
-        rows += count
-    return Information(factors, rows, "qr")
+def joined(parts: Sequence[Information]) -> Information:
+    """Several motions as one."""
+    stacked = np.concatenate([p.factors for p in parts], axis=1)
+    rows = np.sum([p.rows for p in parts], axis=0)
+    return Information(np.stack([triangle(block) for block in stacked]), rows)
 
 
 def triangle(rows: np.ndarray) -> np.ndarray:
@@ -166,6 +162,12 @@ def scaled(R: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return R / safe, safe
 
 
+def lstsq(A: np.ndarray, b: np.ndarray, rcond: float) -> np.ndarray:
+    """The least x of min |A x - b|, columns of A at unit length."""
+    unit, size = scaled(A)
+    return np.linalg.lstsq(unit, b, rcond=rcond)[0] / size
+
+
 def condition(R: np.ndarray) -> float:
     """Condition number of the scaled columns, zero columns left out."""
     unit, _ = scaled(R)
@@ -177,7 +179,7 @@ def condition(R: np.ndarray) -> float:
 # least squares from triangular factors: ordinary, weighted, total
 
 SHARE = 1e-3  # of an unknown in a direction without information
-LOST = 1e-9  # singular values this small next to the largest carry no information
+NEGLIGIBLE = 1e-9  # singular values this small next to the largest carry no information
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,7 +240,7 @@ def _solved(info: Information, weights: np.ndarray) -> Solution:
     R = info.stacked(weights)
     unit, lengths = scaled(R[:, :-1])
     U, s, Vt = np.linalg.svd(unit, full_matrices=False)
-    kept = s > LOST * s[0] if len(s) else s > 0
+    kept = s > NEGLIGIBLE * s[0] if len(s) else s > 0
     inverse = np.where(kept, 1.0 / np.where(kept, s, 1.0), 0.0)
     x = (Vt.T @ (inverse * (U.T @ R[:, -1]))) / lengths
     sigma = torque_noise(info, x)
@@ -250,6 +252,15 @@ def _solved(info: Information, weights: np.ndarray) -> Solution:
         noise += (w * w * sd) ** 2 * (Y.T @ Y)
     blind = np.abs(Vt[~kept]).max(axis=0, initial=0.0) > SHARE
     return Solution(x, P @ noise @ P, sigma, weights, condition(R[:, :-1]), blind)
+
+
+def told_apart(
+    info: Information, weights: np.ndarray, worst: float, share: float = SHARE
+) -> np.ndarray:
+    """Which unknowns have no share in directions of a condition beyond `worst`, (m,) bool."""
+    unit, _ = scaled(info.stacked(weights)[:, :-1])
+    _, s, Vt = np.linalg.svd(unit)
+    return np.all(np.abs(Vt[s <= s[0] / worst]) < share, axis=0)
 
 
 def torque_noise(info: Information, x: np.ndarray) -> np.ndarray:

@@ -6,7 +6,6 @@ p_L are the ten parameters of the body in the tool frame. With a log of the same
 body, the difference of the two is used: errors of the robot's model cancel.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,29 +15,27 @@ from scipy.optimize import minimize_scalar
 from ..arguments import checked, is_word
 from ..errors import OptionError
 from ..lazy import cached_property
-from ..logs.log import Log
+from ..logs.log import Log, interpolated
 from ..spatial.functions import MATH
 from ..spatial.inertia import from_linear, linear, transformed
 from .feasible import (
+    BODY,
     FAINT,
     MARGIN,
-    SIZE,
     body_matrix,
-    body_units,
     cvxpy_module,
     misfit_of,
     physical,
     solved,
 )
 from .frictions import FrictionModel, friction_named
-from .information import Information, Solution, correlation_time, scaled, weighted
-from .processing import Processing, checked_logs, prepare
-from .samples import BLOCK, Samples
+from .information import Information, Solution, correlation_time, told_apart, weighted
+from .processing import BLOCK, Processing, Samples, checked_logs, prepare
 
 if TYPE_CHECKING:
     from ..robot import Robot
 
-LOST = 1e-7  # singular values this small next to the largest show nothing
+WORST = 1e7  # condition number beyond which directions show nothing
 LINEAR = ("viscous", "coulomb", "offset")  # kinds of friction that may have changed
 SEARCHED = 1.0  # s: how far two recordings of one motion may be shifted
 SAME = 0.05  # of a joint's spread: how far two runs of one motion may be apart
@@ -132,33 +129,31 @@ def identify_payload(
     the payload. `friction` says what of the joints' friction may have changed: None, "offset", or
     a friction model's name such as "asymmetric". `feasible`: only physically consistent bodies.
     """
-    bare = type(robot)(replace(robot.model, payload=None))
+    bare, how = type(robot)(replace(robot.model, payload=None)), processing or Processing()
     checked_logs(log, robot)
     if free is not None:
         checked_logs(free, robot, "free")
     model = changed_friction(friction)
     shift = None if free is None else same_motion(free, log)
-    Y, tau, weight = [], [], []
-    for samples in prepare(log, processing or Processing())[0]:
+    parts = []
+    for samples in prepare(log, how)[0]:
         left = samples.tau - bare.inverse_dynamics(samples.q, samples.qd, samples.qdd)
         keep = np.ones(len(samples), dtype=bool)
         if free is not None and shift is not None:
-            other, keep = _other_left(bare, free, samples.t - shift, processing or Processing())
+            other, keep = _other_left(bare, free, samples.t - shift, how)
             left = left - other
         columns = [payload_columns(bare, samples, threads), friction_columns(samples.qd, model)]
+        both = (_filtered(x, samples, keep) for x in (np.concatenate(columns, axis=-1), left))
         kept = np.flatnonzero(keep)[:: samples.every]
-        Y.append(filtered(np.concatenate(columns, axis=-1), samples, keep)[kept])
-        tau.append(filtered(left, samples, keep)[kept])
-        weight.append(samples.weight[kept])
-    stacked = np.concatenate(Y), np.concatenate(tau), np.concatenate(weight)
-    return _estimate(bare, *stacked, model, shift, feasible)
+        parts.append([x[kept] for x in (*both, samples.weight)])
+    Y, tau, weight = map(np.concatenate, zip(*parts, strict=True))
+    return _estimate(bare, Y, tau, weight, model, shift, feasible)
 
 
 def tool_map(robot: "Robot") -> np.ndarray:
     """The 10x10 matrix from a body's parameters in the tool frame to those in its link's frame."""
-    T_link_tool = robot.model.tool.frame(robot.model.values, MATH)
-    unit = np.eye(10)
-    return np.array([linear(transformed(T_link_tool, from_linear(e))) for e in unit.tolist()]).T
+    T_link_tool, unit = robot.model.tool.frame(robot.model.values, MATH), np.eye(10).tolist()
+    return np.array([linear(transformed(T_link_tool, from_linear(e))) for e in unit]).T
 
 
 def payload_columns(robot: "Robot", samples: Samples, threads: int | None = None) -> np.ndarray:
@@ -198,7 +193,7 @@ def friction_columns(qd: np.ndarray, model: FrictionModel) -> np.ndarray:
     return F.reshape(N, n, -1)
 
 
-def filtered(values: np.ndarray, samples: Samples, keep: np.ndarray) -> np.ndarray:
+def _filtered(values: np.ndarray, samples: Samples, keep: np.ndarray) -> np.ndarray:
     """Low-passed as both sides are, over the rows that are kept."""
     from scipy.signal import sosfiltfilt
 
@@ -212,8 +207,9 @@ def filtered(values: np.ndarray, samples: Samples, keep: np.ndarray) -> np.ndarr
 
 def same_motion(free: Log, loaded: Log) -> float:
     """s with q_loaded(t) = q_free(t - s); two different motions are refused."""
-    at, q = loaded.t[:: max(1, len(loaded) // 4000)], loaded.q[:: max(1, len(loaded) // 4000)]
-    spread = np.maximum(np.std(q, axis=0), 1e-2)
+    every = max(1, len(loaded) // 4000)
+    at, q = loaded.t[::every], loaded.q[::every]
+    size = np.maximum(np.std(q, axis=0), 1e-2)
     nominal = loaded.t[0] - free.t[0]
 
     def apart(s: float) -> np.ndarray:
@@ -221,18 +217,16 @@ def same_motion(free: Log, loaded: Log) -> float:
         inside = (when >= free.t[0]) & (when <= free.t[-1])
         if inside.mean() < 0.5:
             return np.full(free.n, np.inf)
-        other = np.stack([np.interp(when[inside], free.t, c) for c in free.q.T], axis=1)
-        return np.sqrt(((q[inside] - other) ** 2).mean(axis=0)) / spread
+        other = interpolated(when[inside], free.t, free.q)
+        return np.sqrt(((q[inside] - other) ** 2).mean(axis=0)) / size
+
+    def cost(s: float) -> float:
+        return float(np.sum(apart(s) ** 2))
 
     tried = np.linspace(-SEARCHED, SEARCHED, 81)
-    near = tried[np.argmin([np.sum(apart(s) ** 2) for s in tried])]
-    width = tried[1] - tried[0]
-    best = minimize_scalar(
-        lambda s: float(np.sum(apart(s) ** 2)),
-        bounds=(near - width, near + width),
-        method="bounded",
-        options={"xatol": 1e-6},
-    )
+    near, width = tried[np.argmin([cost(s) for s in tried])], tried[1] - tried[0]
+    bounds, fine = (near - width, near + width), {"xatol": 1e-6}
+    best = minimize_scalar(cost, bounds=bounds, method="bounded", options=fine)
     s = float(best.x)  # type: ignore[attr-defined]
     off = apart(s)
     if not off.max() <= SAME:
@@ -252,8 +246,7 @@ def _other_left(
     for s in prepare(free, processing)[0]:
         left = s.tau - bare.inverse_dynamics(s.q, s.qd, s.qdd)
         inside = (at >= s.t[0]) & (at <= s.t[-1])
-        for j in range(free.n):
-            result[inside, j] = np.interp(at[inside], s.t, left[:, j])
+        result[inside] = interpolated(at[inside], s.t, left)
         covered |= inside
     return result, covered
 
@@ -268,14 +261,17 @@ def _estimate(
     feasible: bool,
 ) -> PayloadEstimate:
     joined = np.concatenate([Y, tau[..., None]], axis=-1) * weight[..., None]
-    info = Information(_triangles(joined), (weight > 0.0).sum(axis=0), "qr")
+    size = joined.shape[-1]
+    if len(joined) < size:
+        raise OptionError(
+            f"{len(joined)} rows are left for {size - 1} unknowns", "use a longer log"
+        )
+    triangles = [np.linalg.qr(joined[:, j], mode="r") for j in range(bare.n)]
+    info = Information(np.stack(triangles), (weight > 0.0).sum(axis=0))
     solution = weighted(info)
-    x, status = solution.x, ""
-    seen = _seen(info, solution)
-    if feasible:
-        x, status = _feasible(info, solution)
+    seen = told_apart(info, solution.weights, WORST, 1e-4)[:10]
+    x, status = _feasible(info, solution) if feasible else (solution.x, "")
     left = (tau - Y @ x) * weight
-    n, kinds = bare.n, len(model.columns)
     times = solution.average(correlation_time(left))
     J = _slope(x[:10])
     covariance = J @ (solution.covariance[:10, :10] * times) @ J.T
@@ -288,27 +284,11 @@ def _estimate(
         unseen=tuple(name for name, d in zip(NAMES, dark, strict=True) if d),
         residual=np.sqrt((left**2).sum(axis=0) / counted),
         residual_without=np.sqrt(((tau * weight) ** 2).sum(axis=0) / counted),
-        friction=x[10:].reshape(n, kinds),
+        friction=x[10:].reshape(bare.n, len(model.columns)),
         shift=shift,
         status=status,
         _bare=bare,
     )
-
-
-def _triangles(rows: np.ndarray) -> np.ndarray:
-    """R of every joint's [Y tau], (n, m + 1, m + 1), from (N, n, m + 1)."""
-    size = rows.shape[-1]
-    if len(rows) < size:
-        raise OptionError(f"{len(rows)} rows are left for {size - 1} unknowns", "use a longer log")
-    return np.stack([np.linalg.qr(rows[:, j], mode="r") for j in range(rows.shape[1])])
-
-
-def _seen(info: Information, solution: Solution) -> np.ndarray:
-    """Which of the ten parameters the motion shows, (10,) bool."""
-    unit, _ = scaled(info.stacked(solution.weights)[:, :-1])
-    _, s, Vt = np.linalg.svd(unit)
-    dim = s <= LOST * s[0]
-    return np.all(np.abs(Vt[dim][:, :10]) < 1e-4, axis=0)
 
 
 def _feasible(info: Information, solution: Solution) -> tuple[np.ndarray, str]:
@@ -318,16 +298,16 @@ def _feasible(info: Information, solution: Solution) -> tuple[np.ndarray, str]:
     """
     cp = cvxpy_module("feasible=False")
     body, others = cp.Variable(10), cp.Variable(len(solution.x) - 10)
-    x, P = cp.hstack([cp.multiply(body_units(), body), others]), body_matrix(body)
+    x, P = cp.hstack([cp.multiply(BODY, body), others]), body_matrix(body)
     cost = misfit_of(cp, info, solution.weights, x)
     cost = cost + FAINT / max(int(info.rows.sum()), 1) * cp.trace(P)
     status = solved(cp, cp.Problem(cp.Minimize(cost), [P >> MARGIN * np.eye(4)]))
     return np.asarray(x.value), status
 
 
-def _centred(ten: Sequence[float] | np.ndarray) -> np.ndarray:
+def _centred(ten: np.ndarray) -> np.ndarray:
     """m, c, inertia about c; NaN where there is no mass to divide by."""
-    m, h, second = ten[0], np.asarray(ten[1:4]), np.asarray(ten[4:])
+    m, h, second = ten[0], ten[1:4], ten[4:]
     if not m > 0.0:
         return np.array([m, *[np.nan] * 9])
     x, y, z = c = h / m
@@ -339,6 +319,6 @@ def _slope(ten: np.ndarray) -> np.ndarray:
     """Derivative of mass, centre and central inertia by the ten parameters, (10, 10)."""
     if not ten[0] > 0.0:
         return np.diag([1.0, *[np.nan] * 9])
-    step = 1e-6 * np.array([ten[0], *[SIZE * ten[0]] * 3, *[SIZE * SIZE * ten[0]] * 6])
+    step = 1e-6 * (BODY * ten[0])
     moved = [(_centred(ten + d) - _centred(ten - d)) / (2.0 * d.max()) for d in np.diag(step)]
     return np.array(moved).T

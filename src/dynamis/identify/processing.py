@@ -1,9 +1,11 @@
-"""Processing of logs: an even grid, zero-phase low-pass, velocities and accelerations.
+"""Processing of logs into samples: an even grid, zero-phase low-pass, velocities, accelerations.
 
 What the motion itself contains decides the cut-off: a multiple of the frequency below which nearly
-all of the positions' power lies. The same filter goes over both sides of the equation.
+all of the positions' power lies. Both sides of tau = Y(q, qd, qdd) x pass the same filter before
+every k-th row is kept: a filter is linear, so the equation stays true.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +16,7 @@ from scipy.signal import butter, sosfiltfilt, welch
 from ..arguments import checked, choice, number, whole
 from ..errors import OptionError, ShapeError
 from ..logs.log import Log
-from .samples import Samples
+from .unknowns import Unknowns
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -32,6 +34,53 @@ ALIAS_ORDER = 8
 KEPT = 4.0  # samples kept per period of the cut-off
 MOST_ORDER = 50  # of a Butterworth filter
 VELOCITIES = ("log", "difference")
+BLOCK = 2048  # rows of a regressor in memory at a time
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """t (N,), q, qd, qdd, tau (N, n) at one rate; `weight` (N, n) is 0 where a row does not count.
+
+    `parallel` is the filter (second-order sections) for both sides, `every` the rows kept after it.
+    """
+
+    t: np.ndarray
+    q: np.ndarray
+    qd: np.ndarray
+    qdd: np.ndarray
+    tau: np.ndarray
+    weight: np.ndarray
+    parallel: np.ndarray | None = None
+    settle: int = 0  # rows after which the filter has forgotten
+    every: int = 1
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    def rows(self, first: int, last: int) -> "Samples":
+        """Some of them, in order."""
+        names = ("t", "q", "qd", "qdd", "tau", "weight")
+        return replace(self, **{name: getattr(self, name)[first:last] for name in names})
+
+    def blocks(
+        self, unknowns: Unknowns, filtered: bool = True
+    ) -> "Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]":
+        """(Y (b, n, m), tau (b, n), weight (b, n), index (b,)), block by block."""
+        every = self.every if filtered else 1
+        margin = self.settle if filtered and self.parallel is not None else 0
+        step = max(BLOCK * every // max(1, every // 4), 4 * margin)
+        step -= step % every
+        for first in range(0, len(self), step):
+            last = min(first + step, len(self))
+            low, high = max(0, first - margin), min(len(self), last + margin)
+            cut = slice(low, high)
+            Y = unknowns.regressor(self.q[cut], self.qd[cut], self.qdd[cut])
+            tau = self.tau[cut]
+            if margin and len(tau) > 30:
+                pad = min(len(tau) - 1, 15)
+                Y, tau = (sosfiltfilt(self.parallel, a, axis=0, padlen=pad) for a in (Y, tau))
+            keep = np.arange(first, last, every)
+            yield Y[keep - low], tau[keep - low], self.weight[keep], keep
 
 
 def checked_logs(log: Any, robot: "Robot", name: str = "log") -> list[Log]:
@@ -48,10 +97,6 @@ def checked_logs(log: Any, robot: "Robot", name: str = "log") -> list[Log]:
                 f"{', '.join(robot.joint_names)}"
             )
     return found
-
-
-def _frequency(x: float) -> bool:
-    return 1e-9 <= x < np.inf
 
 
 @dataclass(frozen=True)
@@ -76,9 +121,10 @@ class Processing:
             choice(self.velocity, "velocity", VELOCITIES)
         if self.dead_zone is not None:
             number(self.dead_zone, "dead_zone", "0 or more, or None", lambda x: 0.0 <= x < np.inf)
-        for name in ("cutoff", "rate"):
-            if getattr(self, name) is not None:
-                number(getattr(self, name), name, "a number above 0 or None", _frequency)
+        for name, value in (("cutoff", self.cutoff), ("rate", self.rate)):
+            if value is not None:
+                above = "a number above 0 or None"
+                number(value, name, above, lambda x: 1e-9 <= x < np.inf)
         if self.every is not None:
             whole(self.every, "every")
         whole(self.order, "order", most=MOST_ORDER)
@@ -92,14 +138,7 @@ class Processing:
         if velocity == "log" and log.qd is None:
             raise OptionError("velocity='log', but the log has no velocities")
         every = int(self.every or max(1, int(rate / (KEPT * cutoff))))
-        return replace(
-            self,
-            cutoff=cutoff,
-            velocity=velocity,
-            rate=rate,
-            every=every,
-            dead_zone=self.dead_zone or 0.0,
-        )
+        return Processing(cutoff, velocity, self.dead_zone or 0.0, rate, every, self.order)
 
     def __str__(self) -> str:
         cut = "automatic" if self.cutoff is None else f"{self.cutoff:.3g} Hz"
@@ -108,7 +147,7 @@ class Processing:
 
 def band(log: Log) -> float:
     """The frequency (Hz) below which nearly all of the power of every moving joint lies."""
-    even = log if _is_even(log) else log.uniform()
+    even = log if is_even(log) else log.uniform()
     q = even.q - even.q.mean(axis=0)
     moving = even.q.std(axis=0) > 1e-4
     if not moving.any():
@@ -120,7 +159,16 @@ def band(log: Log) -> float:
     return float(max([*bands, f[min(1, len(f) - 1)]]))
 
 
-def _is_even(log: Log) -> bool:
+def spectrum(log: Log) -> tuple[np.ndarray, np.ndarray]:
+    """Frequencies (Hz) and power of the positions, (F, n), largest of each joint 1."""
+    even = max(log.uniform().pieces(), key=len)
+    length = min(len(even), int(WINDOW * even.rate))
+    f, power = welch(even.q, even.rate, nperseg=length, axis=0, detrend="linear")
+    return f[1:], power[1:] / np.maximum(power[1:].max(axis=0), 1e-300)
+
+
+def is_even(log: Log) -> bool:
+    """Whether every step is the median one, to a hundredth of it."""
     steps = np.diff(log.t)
     return bool(np.abs(steps - log.step).max() < 0.01 * log.step)
 
@@ -132,6 +180,12 @@ def lowpass(values: np.ndarray, cutoff: float, rate: float, order: int = 4) -> n
     pad = min(len(values) - 1, int(min(3.0 * rate / cutoff, len(values))) + 10)
     sos = butter(order, cutoff, fs=rate, output="sos")
     return sosfiltfilt(sos, values, axis=0, padlen=pad)
+
+
+def rates(q: np.ndarray, rate: float, qd: np.ndarray | None = None) -> list[np.ndarray]:
+    """qd and qdd of positions on an even grid, by differences as far as they are not given."""
+    first: Any = np.gradient(q, 1.0 / rate, axis=0, edge_order=2) if qd is None else qd
+    return [first, np.gradient(first, 1.0 / rate, axis=0, edge_order=2)]
 
 
 def prepare(
@@ -150,18 +204,15 @@ def prepare(
 
 def _samples(log: Log, chosen: Any, thin: bool, quasi_static: bool) -> Samples:
     even = log
-    if not _is_even(log) or abs(chosen.rate - log.rate) > 1e-6 * log.rate:
+    if not is_even(log) or abs(chosen.rate - log.rate) > 1e-6 * log.rate:
         even = log.uniform(chosen.rate)
-    rate = chosen.rate
-    cut = chosen.cutoff
+    rate, cut = chosen.rate, chosen.cutoff
     if thin and not quasi_static:
         cut = min(WIDER * cut, HIGHEST * rate)
+    logged = even.qd if chosen.velocity == "log" else None
     q = lowpass(even.q, cut, rate, chosen.order)
-    if chosen.velocity == "log":
-        qd = lowpass(even.qd, cut, rate, chosen.order)  # type: ignore[arg-type]
-    else:
-        qd = np.gradient(q, 1.0 / rate, axis=0, edge_order=2)
-    qdd = np.gradient(qd, 1.0 / rate, axis=0, edge_order=2)
+    qd = None if logged is None else lowpass(logged, cut, rate, chosen.order)
+    qd, qdd = rates(q, rate, qd)
     tau, t, step = even.tau, even.t, 1
     if thin:
         step = max(1, min(chosen.every, int(rate / (DENSE * chosen.cutoff))))

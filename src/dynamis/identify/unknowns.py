@@ -3,6 +3,7 @@
 The torque is tau = Y(q, qd, qdd) S x + known, with S from the unknowns x to the full parameters.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,10 +21,7 @@ from .frictions import FrictionModel
 if TYPE_CHECKING:
     from ..robot import Robot
 
-INERTIAL = 10
 TINY = 1e-6  # N m s/rad: a viscous coefficient to hang a root on
-
-
 RIGID = ("body", "rotor")
 OWN = ("root", "load")  # kinds that are no parameter of a robot
 SPURIOUS = 0.3  # of the load: no gear rubs more
@@ -36,6 +34,7 @@ class Unknowns:
     `pick` (p, m): the regressor's columns that belong to the unknowns, Y @ pick; `group` (m, p):
     the unknowns as sums of full parameters, x = group @ full. Unknowns of kind "root" and "load"
     have columns of their own; the latter need the rigid torque, of the unknowns in `rigid`.
+    `threads` evaluate the regressor.
     """
 
     robot: "Robot"  # with the friction law applied
@@ -47,6 +46,7 @@ class Unknowns:
     group: np.ndarray
     without_effect: tuple[str, ...]  # parameters that no torque shows
     rotors: bool
+    threads: int | None = None
     rigid: np.ndarray | None = None
 
     def __len__(self) -> int:
@@ -56,10 +56,6 @@ class Unknowns:
         """Indices of the unknowns of some kinds."""
         return np.flatnonzero(np.isin(self.kinds, kinds))
 
-    def loaded(self, x: np.ndarray) -> "Unknowns":
-        """The unknowns with the rigid torque of these values behind the loads."""
-        return replace(self, rigid=x)
-
     @cached_property
     def full_names(self) -> tuple[str, ...]:
         """Names of the full parameter vector."""
@@ -67,17 +63,16 @@ class Unknowns:
 
     @cached_property
     def _columns(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """First column of every unknown, the one subtracted from it, and which have one."""
-        first = self.pick.argmax(axis=0)
-        second = np.where(self.pick.min(axis=0) < 0.0, self.pick.argmin(axis=0), 0)
-        return first, second, np.flatnonzero(self.pick.min(axis=0) < 0.0)
+        """First column of every unknown; which subtract another, and those others."""
+        both = np.flatnonzero(self.pick.min(axis=0) < 0.0)
+        return self.pick.argmax(axis=0), both, self.pick.argmin(axis=0)[both]
 
-    def regressor(self, q: Any, qd: Any, qdd: Any, threads: int | None = None) -> np.ndarray:
+    def regressor(self, q: Any, qd: Any, qdd: Any) -> np.ndarray:
         """Columns of the unknowns, (N, n, m)."""
-        Y = self.robot.regressor(q, qd, qdd, threads=threads)
-        first, second, both = self._columns
+        Y = self.robot.regressor(q, qd, qdd, threads=self.threads)
+        first, both, second = self._columns
         Z = Y[..., first]
-        Z[..., both] -= Y[..., second[both]]
+        Z[..., both] -= Y[..., second]
         own = self.of_kind(*OWN)
         if len(own):
             Z[..., own] = 0.0
@@ -122,9 +117,8 @@ class Unknowns:
                 links[i] = replace(links[i], friction=_rooted(links[i].friction, float(roots[j])))
             if j in loads and loads[j] > 0.0:
                 drive = links[i].drive or Drive()
-                links[i] = replace(
-                    links[i], drive=replace(drive, efficiency=1.0 / (1.0 + loads[j]))
-                )
+                drive = replace(drive, efficiency=1.0 / (1.0 + loads[j]))
+                links[i] = replace(links[i], drive=drive)
         return type(robot)(replace(robot.model, links=tuple(links)))
 
     @cached_property
@@ -158,7 +152,12 @@ def _is_friction(name: str) -> bool:
     return any(name.endswith(f".{end}") for end in ends)
 
 
-def unknowns(robot: "Robot", friction: FrictionModel, rotors: bool | None = None) -> Unknowns:
+def unknowns(
+    robot: "Robot",
+    friction: FrictionModel,
+    rotors: bool | None = None,
+    threads: int | None = None,
+) -> Unknowns:
     """The unknowns of a robot; `rotors` None: where the model has drives."""
     if rotors is None:
         rotors = any(link.drive is not None for link in robot.model.links)
@@ -167,64 +166,42 @@ def unknowns(robot: "Robot", friction: FrictionModel, rotors: bool | None = None
             "rotors with full kinetics are not identified", 'use a model with rotors = "reflected"'
         )
     shaped = friction.applied(robot)
-    names_all = parameter_names(shaped.model)
+    full = parameter_names(shaped.model)
+    unit, rubs = np.eye(len(full)), np.array([_is_friction(name) for name in full])
     plain = FrictionModel("plain").applied(robot)  # a smooth law nearly hides its offset at speed
     bare = base_parameters(plain, inertial_only=not rotors)
-    base = [(k, c) for k, c in enumerate(bare.columns) if not _is_friction(names_all[c])]
-    columns, groups, names, kinds, joints = [], [], [], [], []
-    for k, c in base:
-        columns.append(_unit(c, len(names_all)))
-        groups.append(_without_friction(bare.matrix[k], names_all))
-        names.append(bare.names[k])
-        kinds.append("rotor" if names_all[c].endswith(".rotor_inertia") else "body")
-        joints.append(-1)
-    for name, kind, joint, column, group in _joint_unknowns(shaped, friction, names_all):
-        names.append(name)
-        kinds.append(kind)
-        joints.append(joint)
-        columns.append(column)
-        groups.append(group)
-    lost = tuple(
+    rows: list[tuple[Any, ...]] = []
+    for name, c, group in zip(bare.names, bare.columns, bare.matrix, strict=True):
+        if not rubs[c]:
+            kind = "rotor" if full[c].endswith(".rotor_inertia") else "body"
+            rows.append((name, kind, -1, unit[c], np.where(rubs, 0.0, group)))
+    names, kinds, joints, columns, groups = zip(
+        *rows, *_joint_unknowns(shaped, friction, full), strict=True
+    )
+    hidden = tuple(
         n for n in bare.unidentifiable if not _is_friction(n) and (rotors or "rotor" not in n)
     )
-    return Unknowns(
-        shaped,
-        friction,
-        tuple(names),
-        tuple(kinds),
-        tuple(joints),
-        np.array(columns).T, np.array(groups), lost, rotors,
-    )  # fmt: skip
+    pick, group = np.array(columns).T, np.array(groups)
+    return Unknowns(shaped, friction, names, kinds, joints, pick, group, hidden, rotors, threads)
 
 
-def _unit(c: int, size: int) -> np.ndarray:
-    row = np.zeros(size)
-    row[c] = 1.0
-    return row
-
-
-def _without_friction(row: np.ndarray, names: tuple[str, ...]) -> np.ndarray:
-    keep = np.array([not _is_friction(n) for n in names])
-    return np.where(keep, row, 0.0)
-
-
-def _joint_unknowns(robot: "Robot", friction: FrictionModel, names: tuple[str, ...]) -> Any:
+def _joint_unknowns(
+    robot: "Robot", friction: FrictionModel, names: tuple[str, ...]
+) -> Iterator[tuple[Any, ...]]:
     """(name, kind, joint, column, group) of the friction of every joint and of coupled motors."""
-    place = {name: k for k, name in enumerate(names)}
-    size, nothing = len(names), np.zeros(len(names))
+    place, unit = {name: k for k, name in enumerate(names)}, np.eye(len(names))
     for joint in robot.model.tree_joint_names:
         if joint not in robot.joint_names:
             continue  # a joint that follows another rubs as part of its leader
         j = robot.joint_names.index(joint)
         for start in (f"{joint}.", f"{joint}.motor_"):
             for kind in friction.columns:
+                name = f"{start}{kind}"
                 if kind in OWN:
-                    if j >= 0 and start == f"{joint}.":
-                        yield f"{start}{kind}", kind, j, nothing, nothing
-                elif kind == "coulomb" and f"{start}coulomb+" in place:
-                    plus, minus = place[f"{start}coulomb+"], place[f"{start}coulomb-"]
-                    column = _unit(plus, size) - _unit(minus, size)
-                    yield f"{start}coulomb", kind, j, column, 0.5 * column
-                elif kind != "coulomb" and f"{start}{kind}" in place:
-                    unit = _unit(place[f"{start}{kind}"], size)
-                    yield f"{start}{kind}", kind, j, unit, unit
+                    if start == f"{joint}.":
+                        yield name, kind, j, 0.0 * unit[0], 0.0 * unit[0]
+                elif kind == "coulomb" and f"{name}+" in place:
+                    column = unit[place[f"{name}+"]] - unit[place[f"{name}-"]]
+                    yield name, kind, j, column, 0.5 * column
+                elif kind != "coulomb" and name in place:
+                    yield name, kind, j, unit[place[name]], unit[place[name]]

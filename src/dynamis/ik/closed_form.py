@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.optimize import minimize
 
 from .geometry import Arm, motion
-from .reason import out_of_reach
+from .search import quasi_random
 from .target import Target
 
 # roots of the one-joint equations that the geometry leaves behind
@@ -36,44 +37,26 @@ def cosine_roots(A: float, B: float, D: float, slack: float = 1e-2) -> list[floa
 def joint_roots(terms: Terms, kind: str, scale: float) -> list[float]:
     """Positions x of one joint where the two terms are equal: a(x) = b(x).
 
-    Of a revolute joint f = a - b is a trigonometric polynomial of degree 2, of a prismatic one a
+    Of a revolute joint f = a - b is a trigonometric polynomial of degree 2, z^2 f(x) a polynomial
+    of degree 4 in z = exp(ix) whose roots on the unit circle count; of a prismatic one f is a
     polynomial of degree 4, sampled over [-scale, scale]. When f is negligible against its terms
     the joint is free: it is set to 0.
     """
-    return _circle_roots(terms) if kind == "R" else _line_roots(terms, scale)
-
-
-def _circle_roots(terms: Terms) -> list[float]:
-    """z^2 f(x) is a polynomial of degree 4 in z = exp(ix): its roots on the unit circle."""
-    f, size = _sampled(terms, 2 * np.pi * np.arange(SAMPLES) / SAMPLES)
-    c = np.fft.fft(f) / SAMPLES
-    coefficients = np.array([c[2], c[1], c[0], c[-1], c[-2]])
-    if np.abs(coefficients).max() <= NEGLIGIBLE * size:
+    turning, k = kind == "R", np.arange(SAMPLES)
+    x = 2 * np.pi * k / SAMPLES if turning else np.cos(np.pi * (k + 0.5) / SAMPLES)
+    a, b = (np.broadcast_to(t, x.shape) for t in terms(x if turning else scale * x))
+    f, negligible = a - b, NEGLIGIBLE * float(np.max(np.abs(a) + np.abs(b)))
+    coefficients = (np.fft.fft(f) / SAMPLES)[[2, 1, 0, -1, -2]] if turning else np.polyfit(x, f, 4)
+    if np.abs(coefficients).max() <= negligible:
         return [0.0]
-    while len(coefficients) > 1 and abs(coefficients[0]) <= NEGLIGIBLE * size:
-        coefficients = coefficients[1:-1]
+    while len(coefficients) > 1 and abs(coefficients[0]) <= negligible:
+        coefficients = coefficients[1:-1] if turning else coefficients[1:]
     z = np.roots(coefficients)
-    z = z[np.abs(np.log(np.maximum(np.abs(z), 1e-300))) < OFF_CIRCLE]
-    return [float(angle) for angle in np.angle(z)]
-
-
-def _line_roots(terms: Terms, scale: float) -> list[float]:
-    x = np.cos(np.pi * (np.arange(SAMPLES) + 0.5) / SAMPLES)
-    f, size = _sampled(terms, scale * x)
-    coefficients = np.polyfit(x, f, 4)
-    if np.abs(coefficients).max() <= NEGLIGIBLE * size:
-        return [0.0]
-    while len(coefficients) > 1 and abs(coefficients[0]) <= NEGLIGIBLE * size:
-        coefficients = coefficients[1:]
-    z = np.roots(coefficients)
+    if turning:
+        z = z[np.abs(np.log(np.maximum(np.abs(z), 1e-300))) < OFF_CIRCLE]
+        return [float(angle) for angle in np.angle(z)]
     z = z[np.abs(z.imag) < OFF_CIRCLE * (1.0 + np.abs(z))]
     return [float(scale * value) for value in z.real]
-
-
-def _sampled(terms: Terms, x: np.ndarray) -> tuple[np.ndarray, float]:
-    """f = a - b at x, and the size of its terms."""
-    a, b = (np.broadcast_to(term, x.shape) for term in terms(x))
-    return a - b, float(np.max(np.abs(a) + np.abs(b)))
 
 
 # Closed form: up to three joints, revolute or prismatic in any order, that carry a point.
@@ -361,6 +344,81 @@ def wrist_angles(A: np.ndarray, B: np.ndarray, M: np.ndarray) -> list[tuple[floa
     return result
 
 
+# why a point cannot be reached: distances that the arm's joints cannot change
+
+FLAT = 1e-9  # thickness, relative to the arm, of a workspace that is a plane
+
+Distance = Callable[[np.ndarray], np.ndarray]
+
+
+def out_of_reach(arm: Arm, point: np.ndarray, noun: str) -> str:
+    """Why a point cannot be reached by the arm's tool; empty when distances do not tell."""
+    q = _positions(arm)
+    off = _out_of_plane(arm.reach(q), arm.size, point)
+    if off:
+        return f"the {noun} is out of the arm's plane by {off:.3g} m"
+    origin, across, where = _shoulder(arm)
+
+    def distance(p: np.ndarray) -> np.ndarray:
+        return np.linalg.norm((p - origin) @ across, axis=-1)
+
+    if not _blind_to_slides(arm, distance):
+        return ""
+    low, high = (_extreme(arm, q, distance, sign) for sign in (1, -1))
+    d, slack = float(distance(point)), 1e-9 * arm.size
+    if d > high + slack:
+        return f"the {noun} is {d:.4g} m from the {where}, the arm reaches {high:.4g} m"
+    if d < low - slack:
+        return f"the {noun} is {d:.4g} m from the {where}, the arm comes no closer than {low:.4g} m"
+    return ""
+
+
+def _positions(arm: Arm, count: int = 2048) -> np.ndarray:
+    scale = np.array([np.pi if kind == "R" else arm.size for kind in arm.kinds])
+    return quasi_random(np.stack([-scale, scale], axis=1), count)
+
+
+def _out_of_plane(places: np.ndarray, size: float, point: np.ndarray) -> float:
+    """Distance of a point from the plane the tool stays in; 0 when there is no such plane."""
+    middle = places.mean(axis=0)
+    _, s, V = np.linalg.svd(places - middle, full_matrices=False)
+    if s[2] > FLAT * size * np.sqrt(len(places)) or s[1] < FLAT * size * np.sqrt(len(places)):
+        return 0.0
+    off = abs(float(V[2] @ (point - middle)))
+    return off if off > FLAT * size else 0.0
+
+
+def _shoulder(arm: Arm) -> tuple[np.ndarray, np.ndarray, str]:
+    """Where distances are measured from: an origin, the directions that count, and its name.
+
+    It is the point of axis 1 nearest axis 2; all of axis 1 when the two are parallel.
+    """
+    frames = arm.frames(np.zeros(len(arm.kinds)))
+    z, o = frames[:, :3, 2], frames[:, :3, 3]
+    across = np.eye(3) - np.outer(z[0], z[0])
+    if len(z) > 1 and arm.kinds[1] == "R":
+        second = np.eye(3) - np.outer(z[1], z[1])
+        slope = z[0] @ second @ z[0]
+        if slope > 1e-9:
+            return o[0] + z[0] * (z[0] @ second @ (o[1] - o[0]) / slope), np.eye(3), "shoulder"
+    return o[0], across, "first axis"
+
+
+def _blind_to_slides(arm: Arm, distance: Distance) -> bool:
+    """Whether joint 1 turns and the distance does not feel prismatic joints: it has bounds."""
+    q = _positions(arm, 16)
+    turning = np.array([kind == "R" for kind in arm.kinds])
+    moved = distance(arm.reach(q)) - distance(arm.reach(q * turning))
+    return arm.kinds[0] == "R" and bool(np.abs(moved).max() < FLAT * arm.size)
+
+
+def _extreme(arm: Arm, q: np.ndarray, distance: Distance, sign: int) -> float:
+    """Smallest (sign 1) or largest (sign -1) distance over all joint positions."""
+    best = q[np.argsort(sign * distance(arm.reach(q)))[:3]]
+    runs = [minimize(lambda x: sign * float(distance(arm.reach(x))), start) for start in best]
+    return float(sign * min(run.fun for run in runs))
+
+
 @dataclass(frozen=True)
 class ClosedForm:
     """A method that lists candidates for q, to be polished, and can say why there is none."""
@@ -375,22 +433,15 @@ def closed_form(arm: Arm | None, target: Target, moving: int) -> ClosedForm | No
     if arm is None:
         return None
     if target.is_position and moving <= 3:
-        return _carried_point(arm.first(moving))
+        first = arm.first(moving)
+        return ClosedForm(
+            f"{first.kinds} to a point",
+            lambda target: point_candidates(first, target.T[:3, 3]),
+            lambda target: out_of_reach(first, target.T[:3, 3], "target"),
+        )
     centre = wrist_centre(arm) if target.is_pose and moving == len(arm.kinds) else None
-    return None if centre is None else _spherical_wrist(arm, centre)
-
-
-def _carried_point(arm: Arm) -> ClosedForm:
-    """One to three joints that carry the tool to a point."""
-    return ClosedForm(
-        f"{arm.kinds} to a point",
-        lambda target: point_candidates(arm, target.T[:3, 3]),
-        lambda target: out_of_reach(arm, target.T[:3, 3], "target"),
-    )
-
-
-def _spherical_wrist(arm: Arm, centre: np.ndarray) -> ClosedForm:
-    """Six joints, the last three meeting in one point."""
+    if centre is None:
+        return None
     front = arm_to_wrist(arm, centre)
     return ClosedForm(
         f"{arm.kinds[:3]} and a spherical wrist",

@@ -1,11 +1,11 @@
-"""The arm as inverse kinematics sees it: the joints from base to tool, as plain arrays.
+"""The arm as inverse kinematics sees it: joints from base to tool as plain arrays, joint space.
 
 The tool's pose is P_1 M_1(q_1) P_2 M_2(q_2) ... P_n M_n(q_n) tool, with constant placements P_i and
 M_i a turn about (or a slide along) z.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -80,3 +80,84 @@ def motion(kind: str, x: np.ndarray) -> np.ndarray:
     c, s = np.cos(x), np.sin(x)
     T[..., 0, 0], T[..., 0, 1], T[..., 1, 0], T[..., 1, 1] = c, -s, s, c
     return T
+
+
+# which joint positions are the same, which lie within the limits, and in what order they come
+
+TURN = 2 * np.pi
+SAME = 1e-5  # radians, or arm sizes for prismatic joints
+BLURRED = 0.1  # the most it may be where the tool hardly feels a motion
+EDGE = 1e-9  # how far outside its limits a joint may be and still be at them
+ROUNDING = 1e-12  # how close to -pi an angle is pi
+
+
+@dataclass(frozen=True)
+class JointSpace:
+    """The space q lives in: angles modulo 2 pi, slides measured in arm sizes."""
+
+    revolute: np.ndarray  # (n,) of bool
+    size: float
+
+    def differences(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """Joint differences, (..., n)."""
+        d = np.abs(a - b)
+        turned = np.abs((d + np.pi) % TURN - np.pi)
+        return np.where(self.revolute, turned, d / self.size)
+
+    def distance(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """Largest joint difference, (...,)."""
+        return self.differences(a, b).max(axis=-1)
+
+    def wrapped(self, q: np.ndarray) -> np.ndarray:
+        """Angles in (-pi, pi]."""
+        angle = np.pi - (np.pi - q) % TURN
+        angle = np.where(angle <= ROUNDING - np.pi, np.pi, angle)
+        return np.where(self.revolute, angle, q)
+
+    def into_limits(self, q: np.ndarray, limits: np.ndarray) -> np.ndarray:
+        """Each angle turned by whole turns into its limits, nearest to 0; as it is if it cannot."""
+        low, high = limits[:, 0] - EDGE, limits[:, 1] + EDGE
+        with np.errstate(invalid="ignore"):
+            up = np.ceil((low - q) / TURN)
+            down = np.floor((high - q) / TURN)
+        turns = np.where(q < low, up, np.where(q > high, down, 0.0))
+        shifted = q + TURN * np.where(self.revolute & np.isfinite(turns), turns, 0.0)
+        return np.where(outside(shifted, limits), q, shifted)
+
+    def merged(self, q: np.ndarray, open_by: Any = 0.0) -> tuple[np.ndarray, np.ndarray]:
+        """The first of each group of equal rows, and how many rows each stands for.
+
+        `open_by` says how far from a solution each row may be; beyond BLURRED it lies on a
+        continuum, where other rows are other solutions.
+        """
+        kept: list[int] = []
+        counts: list[int] = []
+        reach = np.where(np.less(open_by, BLURRED), np.maximum(open_by, SAME), SAME)
+        reach = np.broadcast_to(reach, len(q))
+        for i, row in enumerate(q):
+            near = self.distance(q[kept], row) < reach[i] if kept else np.array([])
+            if near.any():
+                counts[int(np.argmax(near))] += 1
+            else:
+                kept.append(i)
+                counts.append(1)
+        return np.array(kept, dtype=int), np.array(counts, dtype=int)
+
+    def far_apart(self, q: np.ndarray, count: int) -> np.ndarray:
+        """Indices of at most `count` rows far from each other, the first one included."""
+        chosen = [0]
+        gap = self.distance(q, q[0])
+        while len(chosen) < min(count, len(q)):
+            chosen.append(int(np.argmax(gap)))
+            gap = np.minimum(gap, self.distance(q, q[chosen[-1]]))
+        return np.array(chosen)
+
+
+def outside(q: np.ndarray, limits: np.ndarray) -> np.ndarray:
+    """Which joints are beyond their limits, (..., n)."""
+    return (q < limits[:, 0] - EDGE) | (q > limits[:, 1] + EDGE)
+
+
+def in_order(q: np.ndarray) -> np.ndarray:
+    """Indices that sort rows joint by joint."""
+    return np.lexsort(np.round(q, 6).T[::-1])

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from .solutions import JointSpace
+from .geometry import JointSpace
 from .target import Target
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ def quasi_random(bounds: np.ndarray, count: int, seed: int = 0, skip: int = 0) -
 LONGEST = 1.0  # radians (or arm sizes) a joint moves in one step, at most
 EASIER, HARDER = 0.1, 10.0  # what lambda is multiplied by
 FIRST, WEAKEST, STRONGEST = 1e-2, 1e-14, 1e8  # lambda at the start; its bounds
+GOAL = 1e-15  # scaled error that ends a descent
 EXACT, STALLED = 1e-13, 1e-3  # scaled error that is rounding; one that a descent may stall at
 HIDING = 1e-5  # scaled error and weakness of a stalled row that may hide a solution
 WEAK = 1e-3  # singular value, relative to the largest, of a motion that the tool hardly feels
@@ -50,6 +51,11 @@ class Problem:
     robot: "Robot"
     target: Target
     size: float
+
+    @property
+    def space(self) -> JointSpace:
+        """How joint positions compare."""
+        return JointSpace(self.revolute, self.size)
 
     @property
     def row_scale(self) -> np.ndarray:
@@ -66,13 +72,9 @@ class Problem:
         """Which joints turn, (n,)."""
         return np.array([kind == "revolute" for kind in self.robot.joint_kinds])
 
-    def errors(self, q: np.ndarray) -> np.ndarray:
-        """The task's error at q, (..., m)."""
-        return self.target.error(self.robot.fk(q))
-
     def residuals(self, q: np.ndarray) -> np.ndarray:
         """Norm of the task's error, metres and radians together, (...,)."""
-        return np.linalg.norm(self.errors(q), axis=-1)
+        return _norm(self.target.error(self.robot.fk(q)))
 
     def linearised(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The error and its Jacobian A, e(q + s y) = e - A y, in scaled units."""
@@ -88,11 +90,7 @@ class Problem:
 
 
 def descend(
-    problem: Problem,
-    q: np.ndarray,
-    steps: int,
-    goal: float = 1e-15,
-    bounds: np.ndarray | None = None,
+    problem: Problem, q: np.ndarray, steps: int, bounds: np.ndarray | None = None
 ) -> np.ndarray:
     """Every row of q moved to a nearby minimum of the task's error, within `bounds` if given."""
     q = np.array(q, dtype=float)
@@ -100,7 +98,7 @@ def descend(
     damping = np.full(len(q), FIRST)
     active = np.arange(len(q))
     for _ in range(steps):
-        active = active[(_norm(e[active]) > goal) & (damping[active] < STRONGEST)]
+        active = active[(_norm(e[active]) > GOAL) & (damping[active] < STRONGEST)]
         if not len(active):
             break
         trial = q[active] + _step(A[active], e[active], damping[active]) * problem.joint_scale
@@ -216,7 +214,6 @@ MOST = 16  # a general 6R arm has no more (E. J. F. Primrose, 1986): above it is
 
 def search(
     problem: Problem,
-    space: JointSpace,
     bounds: np.ndarray,
     starts: int,
     seed: int,
@@ -231,6 +228,7 @@ def search(
     other comes back; `clip` keeps the search within the bounds. Also the least residual of starts
     that stalled near a singularity, where solutions may be missing.
     """
+    space = problem.space
     all_found = Found(np.empty((0, len(bounds))), np.empty(0), np.inf)
     first = hits = np.empty(0, dtype=int)
     for rounds in range(1, ROUNDS + 1):
@@ -241,7 +239,13 @@ def search(
         if continuum or _enough(hits, rounds):
             break
     q, missed = all_found.q[first], all_found.missed
-    return (_handful(space, q, hits) if continuum or len(first) > MOST else q), missed
+    if not (continuum or len(first) > MOST):
+        return q, missed
+    isolated, rest = q[hits > 1], q[hits == 1]  # hit twice, or one of a continuum
+    if len(rest):
+        few = rest[space.far_apart(rest, max(HANDFUL - len(isolated), 1))]
+        isolated = np.concatenate([isolated, few])
+    return isolated, missed
 
 
 def start_bounds(limits: np.ndarray, revolute: np.ndarray, reach: float) -> np.ndarray:
@@ -257,10 +261,3 @@ def _enough(hits: np.ndarray, rounds: int) -> bool:
     if 0 < len(hits) <= MOST:
         return bool(hits.min() >= HITS)
     return rounds == 2
-
-
-def _handful(space: JointSpace, q: np.ndarray, hits: np.ndarray) -> np.ndarray:
-    """Every isolated solution (one that was hit twice) and a few of the continuum."""
-    isolated, rest = q[hits > 1], q[hits == 1]
-    room = max(HANDFUL - len(isolated), 1)
-    return np.concatenate([isolated, rest[space.far_apart(rest, room)]]) if len(rest) else isolated

@@ -1,15 +1,25 @@
 """Every distinct solution of a task: closed form where the geometry allows, else a search."""
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..arguments import flag, positive, whole
-from . import reason
 from .closed_form import ClosedForm, closed_form
-from .geometry import arm_size, serial_arm
-from .search import Problem, descend, found, quasi_random, search, start_bounds
-from .solutions import JointSpace, Solutions, in_order, outside
+from .geometry import arm_size, in_order, outside, serial_arm
+from .search import (
+    Problem,
+    across,
+    descend,
+    found,
+    quasi_random,
+    search,
+    settle,
+    start_bounds,
+    weakness,
+)
 from .target import Target, target, task_mask
 
 if TYPE_CHECKING:
@@ -19,6 +29,40 @@ MOST = 100_000  # starts of a search
 POLISH = 30  # steps for a candidate of a closed form
 FELT = 1e-10  # motion of the tool, in arm sizes or radians, below which a joint does not matter
 PROBES = 16  # positions that tell what the arm can do in general
+SINGULAR = 1e-6  # smallest singular value of the scaled Jacobian, relative to the largest
+INVOLVED = 0.05  # share of a joint in a motion below which it is not named
+STEP = 1e-3  # of a motion of the joints, rad or arm sizes, that shows whether the tool stays
+
+
+@dataclass(frozen=True, eq=False)
+class Solutions:
+    """Every distinct solution found, each with what it leaves of the task's error.
+
+    `residual` is the norm of the task's error, metres and radians taken together. `reason` is
+    empty when there is nothing to say; otherwise it says why there is no solution, that the target
+    is singular (a closed form then sets the angle that is free to 0) or how nearly so (solutions
+    may then be missing), or that these are a few of a continuum.
+    """
+
+    q: np.ndarray  # (k, n)
+    residual: np.ndarray  # (k,)
+    reason: str
+    method: str  # "closed form: ..." or "numeric"
+
+    def __len__(self) -> int:
+        return len(self.q)
+
+    def __iter__(self) -> Iterator[np.ndarray]:
+        return iter(self.q)
+
+    def __repr__(self) -> str:
+        count = f"{len(self)} solution{'' if len(self) == 1 else 's'}"
+        head = f"Solutions({count}, {self.method}" + (f"; {self.reason}" if self.reason else "")
+        rows = [
+            "  [" + " ".join(f"{x:z9.5f}" for x in q) + f"]  residual {r:.1e}"
+            for q, r in zip(self.q, self.residual, strict=True)
+        ]
+        return "\n".join([head + (":" if rows else ")"), *rows]) + (")" if rows else "")
 
 
 def solve(
@@ -36,19 +80,24 @@ def solve(
     Revolute joints come in (-pi, pi]; with `limits` only what lies within them, angles turned into
     them by whole turns. `starts` and `seed` are those of the search, used where no closed form is.
     """
-    _check(limits, tolerance, starts, seed)
-    return _Solver(robot, target(T, task_mask(robot, task)), limits).run(tolerance, starts, seed)
+    flag(limits, "limits")
+    positive(tolerance, "tolerance")
+    whole(starts, "starts", most=MOST)
+    whole(seed, "seed", 0)
+    problem = Problem(robot, target(T, task_mask(robot, task)), arm_size(robot))
+    return _Solver(problem, limits).run(tolerance, starts, seed)
 
 
 class _Solver:
     """One inverse kinematics problem on its way to its solutions."""
 
-    def __init__(self, robot: "Robot", goal: Target, limited: bool):
-        self.problem = Problem(robot, goal, arm_size(robot))
-        self.space = JointSpace(self.problem.revolute, self.problem.size)
+    def __init__(self, problem: Problem, limited: bool):
+        self.problem, self.space, robot = problem, problem.space, problem.robot
         self.limits = robot.limits if limited else None
-        bounds = start_bounds(robot.limits, self.space.revolute, self._slide())
-        J = self.problem.jacobian(quasi_random(bounds, PROBES))
+        # how far a prismatic joint without limits may have to go
+        slide = problem.size + float(np.linalg.norm(problem.target.T[:3, 3]))
+        bounds = start_bounds(robot.limits, self.space.revolute, slide)
+        J = problem.jacobian(quasi_random(bounds, PROBES))
         self.idle = ~np.any(np.abs(J) > FELT, axis=(0, 1))
         self.rank = max(1, int(np.linalg.matrix_rank(J, tol=1e-8).max()))
         self.bounds = self._rest(bounds)
@@ -56,7 +105,9 @@ class _Solver:
         self.missed = np.inf  # least residual of what stalled near a singularity
 
     def run(self, tolerance: float, starts: int, seed: int) -> Solutions:
-        form = self._form()
+        moving, form = int((~self.idle).sum()), None
+        if not self.spare and self.idle[moving:].all():
+            form = closed_form(serial_arm(self.problem.robot), self.problem.target, moving)
         found, why, method = np.empty((0, self.problem.robot.n)), "", "numeric"
         if form is not None:
             found, method = self._polished(form, tolerance), f"closed form: {form.name}"
@@ -69,12 +120,6 @@ class _Solver:
         residual = self.problem.residuals(kept) if len(kept) else np.zeros(0)
         why = why or broken or (self._about(kept) if len(kept) else self._closest(tolerance))
         return Solutions(kept, residual, why, method)
-
-    def _form(self) -> ClosedForm | None:
-        moving = int((~self.idle).sum())
-        if self.spare or not self.idle[moving:].all():
-            return None
-        return closed_form(serial_arm(self.problem.robot), self.problem.target, moving)
 
     def _polished(self, form: ClosedForm, tolerance: float) -> np.ndarray:
         still = self.bounds[:, 0]
@@ -89,25 +134,39 @@ class _Solver:
 
     def _search(self, tolerance: float, starts: int, seed: int) -> np.ndarray:
         def run(bounds: np.ndarray, clip: bool) -> np.ndarray:
-            spare = self.spare > 0
             effort = starts, seed, tolerance
-            q, self.missed = search(
-                self.problem, self.space, bounds, *effort, self.rank, spare, clip
-            )
+            q, self.missed = search(self.problem, bounds, *effort, self.rank, self.spare > 0, clip)
             return q
 
         if self.limits is not None and self.spare > 0:
-            inside = run(self._rest(_within(self.bounds, self.limits)), True)
+            within = np.where(np.isfinite(self.limits), self.limits, self.bounds)
+            inside = run(self._rest(within), True)
             if len(inside):
                 return inside
         return run(self.bounds, False)
 
     def _within_limits(self, q: np.ndarray) -> tuple[np.ndarray, str]:
+        """Solutions within the limits; if there is none, which joints' limits they break."""
         if self.limits is None or not len(q):
             return q, ""
         q = self.space.into_limits(q, self.limits)
-        kept = q[~outside(q, self.limits).any(axis=1)]
-        return kept, "" if len(kept) else reason.limits_exclude(self.problem, q, self.limits)
+        broken = outside(q, self.limits)
+        kept = q[~broken.any(axis=1)]
+        if len(kept):
+            return kept, ""
+        parts = []
+        for i in np.nonzero(broken.any(axis=0))[0]:
+            (low, high), name = self.limits[i], self.problem.robot.joint_names[i]
+            parts.append(f"{name} [{low:.4g}, {high:.4g}] ({int(broken[:, i].sum())} of {len(q)})")
+        return kept, f"joint limits exclude every solution found: {', '.join(parts)}"
+
+    def _rest(self, bounds: np.ndarray) -> np.ndarray:
+        """Bounds that hold joints the tool does not feel at 0, or at the limit nearest to it."""
+        low, high = self.problem.robot.limits.T
+        still = np.clip(0.0, low, high)
+        return np.where(self.idle[:, None], still[:, None], bounds)
+
+    # -- reasons why there is no solution, and remarks on special ones ----------------------------
 
     def _about(self, q: np.ndarray) -> str:
         if self.spare:
@@ -115,7 +174,7 @@ class _Solver:
                 f"{self.rank + self.spare} joints move the tool in {self.rank} ways: a continuum "
                 f"of solutions, of which these are {len(q)}"
             )
-        parts = [reason.singularity(self.problem, self.space, q, self.rank, ~self.idle)]
+        parts = [self._singularity(q)]
         if np.isfinite(self.missed):
             parts.append(
                 f"solutions may be missing: near a singularity {self.missed:.1g} was left of the "
@@ -126,27 +185,61 @@ class _Solver:
             parts.append(f"joints that do not matter to this task rest: {', '.join(names)}")
         return "; ".join(part for part in parts if part)
 
+    def _singularity(self, q: np.ndarray) -> str:
+        """Which solutions are singular and which joints move without moving the tool."""
+        felt, last = ~self.idle, self.rank - 1
+        _, s, V = np.linalg.svd(self.problem.jacobian(q)[..., felt])
+        bad = np.nonzero(s[:, last] < SINGULAR * s[:, 0])[0]
+        if not len(bad):
+            return ""
+        motions = np.zeros((len(bad), len(felt)))
+        motions[:, felt] = V[bad, last]
+        names = np.array(self.problem.robot.joint_names)
+        joints = ", ".join(names[np.any(np.abs(motions) > INVOLVED, axis=0)])
+        count = f"singular target ({len(bad)} of {len(q)} solutions): joints {joints}"
+        together = "can move together without moving the tool"
+        weak = s[bad, last]
+        stay = self._stay(q[bad], motions, weak)
+        if self._free(q[bad], motions):
+            return f"{count} {together}, each given is one of infinitely many"
+        if stay.any():
+            return (
+                f"nearly {count} can move together and move the tool by no more than "
+                f"{weak[stay].max():.1g} per radian: solutions may be missing or inexact there"
+            )
+        return f"{count} {together}, two solutions meet there"
+
+    def _free(self, q: np.ndarray, motions: np.ndarray) -> bool:
+        """Whether a small step along a motion leads to solutions other than q itself."""
+        moved = descend(self.problem, q + STEP * motions * self.problem.joint_scale, 30)
+        moved = settle(self.problem, moved, self.rank)
+        apart = self.space.distance(moved, q) > 0.3 * STEP * np.abs(motions).max(axis=-1)
+        return bool((apart & (self.problem.residuals(moved) < 1e-9 * self.problem.size)).any())
+
+    def _stay(self, q: np.ndarray, motions: np.ndarray, weak: np.ndarray) -> np.ndarray:
+        """Whether the tool stays, but for `weak` per step, all along a motion."""
+        moved = across(self.problem, q + STEP * motions * self.problem.joint_scale, self.rank)
+        return weakness(self.problem, moved, self.rank)[0] < 10.0 * STEP * weak
+
     def _closest(self, tolerance: float) -> str:
-        return reason.closest_approach(self.problem, quasi_random(self.bounds, 64), tolerance)
+        """How much of the target the arm leaves, position first."""
+        problem, starts = self.problem, quasi_random(self.bounds, 64)
+        mask = problem.target.mask
 
-    def _slide(self) -> float:
-        """How far a prismatic joint without limits may have to go."""
-        return self.problem.size + float(np.linalg.norm(self.problem.target.T[:3, 3]))
+        def least(problem: Problem) -> float:
+            return float(problem.residuals(descend(problem, starts, 60)).min())
 
-    def _rest(self, bounds: np.ndarray) -> np.ndarray:
-        """Bounds that hold joints the tool does not feel at 0, or at the limit nearest to it."""
-        low, high = self.problem.robot.limits.T
-        still = np.clip(0.0, low, high)
-        return np.where(self.idle[:, None], still[:, None], bounds)
-
-
-def _within(bounds: np.ndarray, limits: np.ndarray) -> np.ndarray:
-    """The start bounds cut down to finite joint limits."""
-    return np.where(np.isfinite(limits), limits, bounds)
-
-
-def _check(limits: Any, tolerance: Any, starts: Any, seed: Any) -> None:
-    flag(limits, "limits")
-    positive(tolerance, "tolerance")
-    whole(starts, "starts", most=MOST)
-    whole(seed, "seed", 0)
+        if mask[:3].any():
+            position = Target(problem.target.T, mask & (np.arange(6) < 3))
+            left = least(Problem(problem.robot, position, problem.size))
+            if left > tolerance:
+                return f"closest approach leaves {left:.3g} m"
+        left = least(problem)
+        if left < tolerance or not mask[3:].any():
+            return "no start of the search converged, more starts may"
+        if not mask[:3].any():
+            return f"closest approach leaves {left:.3g} rad"
+        return (
+            "the position can be reached, but not in this orientation: closest approach leaves "
+            f"{left:.3g} (metres and radians together)"
+        )

@@ -12,28 +12,12 @@ if TYPE_CHECKING:
     from .yourdfpy import from_yourdfpy, to_yourdfpy
 
 __all__ = [
-    "from_mjcf",
-    "from_mujoco",
-    "from_pinocchio",
-    "from_rtb",
-    "from_yourdfpy",
-    "to_mjcf",
-    "to_pinocchio",
-    "to_rtb",
-    "to_yourdfpy",
-]
+    "from_mjcf", "from_mujoco", "from_pinocchio", "from_rtb", "from_yourdfpy", "to_mjcf",
+    "to_pinocchio", "to_rtb", "to_yourdfpy",
+]  # fmt: skip
 
-__getattr__ = later(
-    __name__,
-    {
-        "from_mjcf": "mjcf",
-        "from_mujoco": "mujoco_model",
-        "from_pinocchio": "pinocchio",
-        "from_rtb": "robotics_toolbox",
-        "from_yourdfpy": "yourdfpy",
-        "to_mjcf": "mjcf",
-        "to_pinocchio": "pinocchio",
-        "to_rtb": "robotics_toolbox",
-        "to_yourdfpy": "yourdfpy",
-    },
-)
+MODULES = {
+    "mjcf": "mjcf", "mujoco": "mujoco_model", "pinocchio": "pinocchio", "rtb": "robotics_toolbox",
+    "yourdfpy": "yourdfpy",
+}  # fmt: skip
+__getattr__ = later(__name__, {name: MODULES[name.partition("_")[2]] for name in __all__})

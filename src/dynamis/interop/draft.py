@@ -1,6 +1,6 @@
 """Drafts of robots that come from other libraries: links and joints, some fixed, as in a URDF."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 from xml.etree.ElementTree import Element
@@ -11,7 +11,6 @@ from ..model.drive import Drive
 from ..model.formats.urdf import plain_model
 from ..model.formats.urdf_elements import EXTENSION, Sketch, UrdfJoint, UrdfLink
 from ..model.formats.urdf_write import free_name
-from ..model.link import Link
 from ..model.model import Model
 from ..model.pose import pose
 from ..spatial.frames import ORIGIN, Frame
@@ -62,35 +61,18 @@ class Draft:
         """Add a joint between two links; `changes` are fields of the Link it becomes."""
         name = free_name(wanted, self.changes)
         here = pose(place, name)
-        self.joints.append(
-            UrdfJoint(
-                name=name,
-                kind=kind,
-                parent=ends[0],
-                child=ends[1],
-                xyz=here.xyz,  # type: ignore[arg-type]
-                rpy=here.rpy,  # type: ignore[arg-type]
-                axis=tuple(float(x) for x in axis),  # type: ignore[arg-type]
-                limit=dict(limit or {}),
-                damping=0.0,
-                friction=0.0,
-                mimic=mimic,
-                extension=None if index is None else Element(EXTENSION, index=str(index)),
-            )
-        )
+        added: Any = {"xyz": here.xyz, "rpy": here.rpy, "axis": tuple(float(x) for x in axis)}
+        added |= {"limit": dict(limit or {}), "damping": 0.0, "friction": 0.0, "mimic": mimic}
+        added["extension"] = None if index is None else Element(EXTENSION, index=str(index))
+        self.joints.append(UrdfJoint(name=name, kind=kind, parent=ends[0], child=ends[1], **added))
         self.changes[name] = changes
         return name
 
     def model(
-        self,
-        name: str,
-        tip: str | None,
-        lock: Mapping[str, float] | None = None,
-        **fields: Any,
+        self, name: str, tip: str | None, lock: Mapping[str, float] | None = None, **fields: Any
     ) -> Model:
         """The model, fixed links merged and kept as named frames, joints in `lock` held."""
-        sketch = Sketch(name, self.links, tuple(self.joints))
-        found = plain_model(sketch, name, tip, lock)
+        found = plain_model(Sketch(name, self.links, tuple(self.joints)), name, tip, lock)
         links = tuple(replace(x, **self.changes[str(x.joint_name)]) for x in found.links)
         return replace(found, links=links, **fields)
 
@@ -116,9 +98,3 @@ def reflected(armature: float, gear: float = 1.0, **rest: Any) -> Drive | None:
 def limits(low: float, high: float) -> dict[str, float]:
     """Limits of a joint, unless they are out of reach."""
     return {} if max(abs(low), abs(high)) > HUGE else {"lower": float(low), "upper": float(high)}
-
-
-def each(links: Iterable[Link], value: Callable[[Link], Any], default: float) -> np.ndarray:
-    """One number per link, with a default where it says None."""
-    found = [value(link) for link in links]
-    return np.array([default if x is None else float(x) for x in found])

@@ -50,7 +50,9 @@ def to_mjcf(robot: Robot) -> str:
     arm = plain(robot, "MuJoCo", mimics=True)
     own = user_tree(arm)
     tree = [joint._replace(body=_filled(joint.body)) for joint in own]
-    bodies = _unique(arm.link_names, ["world"])
+    bodies: list[str] = []
+    for name in arm.link_names:
+        bodies.append(free_name(name, ["world", *bodies]))
     root, nodes = mjcf_element(tree, arm.chain.gravity, bodies, arm.model.tree_joint_names)
     root.set("model", writable(robot.name))
     _joints(nodes, arm)
@@ -62,17 +64,15 @@ def to_mjcf(robot: Robot) -> str:
     keys = SubElement(root, "keyframe")
     for name, q in arm.configurations.items():
         x = coupling.positions(arm.chain, q.tolist())
-        SubElement(keys, "key", name=writable(name), qpos=spaced(_depth_first(tree, x)))
+        rows = [float(x[i]) for i in branch_by_branch(tree)]
+        SubElement(keys, "key", name=writable(name), qpos=spaced(rows))
     warn_unsupported(robot, "MJCF", HELD, _differs(arm, own, tree))
     indent(root)
     return tostring(root, encoding="unicode") + "\n"
 
 
 def mjcf_element(
-    tree: list[TreeJoint],
-    gravity: Iterable[float],
-    bodies: Sequence[str],
-    joints: Sequence[str],
+    tree: list[TreeJoint], gravity: Iterable[float], bodies: Sequence[str], joints: Sequence[str]
 ) -> tuple[Element, list[Element]]:
     """A <mujoco> element with the tree, and the <body> of each joint."""
     root = Element("mujoco")
@@ -89,14 +89,9 @@ def mjcf_element(
 def _body(parent: Element, joint: TreeJoint, name: str, joint_name: str) -> Element:
     node = SubElement(parent, "body", {"name": writable(name), **_place(joint.R, joint.p)})
     SubElement(
-        node,
-        "joint",
-        name=writable(joint_name),
-        type=KINDS[joint.kind],
-        pos=spaced(joint.anchor),
-        axis=spaced(joint.axis),
-        armature=repr(float(joint.armature)),
-    )
+        node, "joint", name=writable(joint_name), type=KINDS[joint.kind], pos=spaced(joint.anchor),
+        axis=spaced(joint.axis), armature=repr(float(joint.armature)),
+    )  # fmt: skip
     body = {"pos": spaced(joint.body.com), "mass": repr(float(joint.body.mass))}
     SubElement(node, "inertial", {**body, **_principal(joint.body.inertia)})
     return node
@@ -127,11 +122,9 @@ def _place(R: Any, p: Any) -> dict[str, str]:
 
 
 def _joints(nodes: list[Element], robot: Robot) -> None:
-    """Friction and limits of every joint."""
     values = robot.model.values
-    for node, link, resistance in zip(
-        nodes, robot.model.links, robot.chain.resistances, strict=True
-    ):
+    rows = zip(nodes, robot.model.links, robot.chain.resistances, strict=True)
+    for node, link, resistance in rows:
         joint = next(node.iter("joint"))
         joint.set("damping", repr(float(resistance.viscous)))
         joint.set("frictionloss", repr(float(0.5 * (resistance.plus - resistance.minus))))
@@ -144,15 +137,13 @@ def _joints(nodes: list[Element], robot: Robot) -> None:
 
 
 def _mimics(root: Element, robot: Robot) -> None:
-    """Joints that mimic others, as equalities."""
-    values = robot.model.values
-    tied = [x for x in robot.model.links if x.mimic is not None]
-    for link, (leader, *numbers) in ((x, x.mimic) for x in tied if x.mimic is not None):
-        factor, start = (float(resolve(x, values)) for x in numbers)
-        names = {"joint1": writable(str(link.joint_name)), "joint2": writable(leader)}
-        ties = root.find("equality")
-        ties = SubElement(root, "equality") if ties is None else ties
-        SubElement(ties, "joint", names, polycoef=spaced((start, factor, 0.0, 0.0, 0.0)))
+    ties = Element("equality")
+    for name, mimic in ((str(x.joint_name), x.mimic) for x in robot.model.links if x.mimic):
+        leader, factor, start = (mimic[0], *(resolve(x, robot.model.values) for x in mimic[1:]))
+        names = {"joint1": writable(name), "joint2": writable(leader)}
+        curve = spaced((float(start), float(factor), 0.0, 0.0, 0.0))
+        SubElement(ties, "joint", names, polycoef=curve)
+    root.extend([ties] if len(ties) else [])
 
 
 def _sites(root: Element, nodes: list[Element], robot: Robot) -> None:
@@ -173,23 +164,10 @@ def _sites(root: Element, nodes: list[Element], robot: Robot) -> None:
     SubElement(SubElement(root, "custom"), "text", name=TOOL, data=names[-1])
 
 
-def _unique(names: Iterable[str], taken: list[str]) -> list[str]:
-    found: list[str] = []
-    for name in names:
-        found.append(free_name(name, [*taken, *found]))
-    return found
-
-
-def _depth_first(tree: list[TreeJoint], q: Sequence[Any]) -> list[float]:
-    """qpos as MuJoCo orders it: bodies depth first."""
-    return [float(q[i]) for i in branch_by_branch(tree)]
-
-
 def _differs(robot: Robot, own: list[TreeJoint], tree: list[TreeJoint]) -> Iterator[str]:
     """Bodies that MuJoCo's compiler would not take, or takes with what they lack, in words."""
-    lacking = [
-        name for name, a, b in zip(robot.link_names, own, tree, strict=True) if a.body is not b.body
-    ]
+    both = zip(robot.link_names, own, tree, strict=True)
+    lacking = [name for name, a, b in both if a.body is not b.body]
     if lacking:
         yield f"that {', '.join(lacking)} lack mass or inertia ({LEAST} kg, kg m^2 is written)"
     for name, joint in zip(robot.link_names, tree, strict=True):

@@ -104,9 +104,9 @@ class _Reader:
         m, kinds = self.model, self.mujoco.mjtJoint
         k, kind = int(m.jnt_dofadr[j]), kinds(int(m.jnt_type[j]))
         if kind not in (kinds.mjJNT_HINGE, kinds.mjJNT_SLIDE):
+            word = "free" if kind == kinds.mjJNT_FREE else "ball"
             raise NotRepresentableError(
-                f"not representable: {self._words(j)} is "
-                f"{'free' if kind == kinds.mjJNT_FREE else 'ball'}, expected hinge or slide",
+                f"not representable: {self._words(j)} is {word}, expected hinge or slide",
                 "keep what moves as hinge and slide joints on a fixed base",
             )
         armature, damping = self._motors(j)
@@ -215,30 +215,27 @@ class _Reader:
         for k in np.flatnonzero(_has(m, "dof", "dampingpoly")):
             yield f"{self._words(m.dof_jntid[k])} has damping that is not proportional to velocity"
         for i in np.flatnonzero(_has(m, "tendon", *ACTING)):
-            name = m.tendon(i).name
-            yield f"tendon {name!r} has stiffness, damping, friction or inertia"
+            yield f"tendon {m.tendon(i).name!r} has stiffness, damping, friction or inertia"
         for i in np.flatnonzero(_has(m, "actuator", "armature", "damping", "dampingpoly")):
             if m.actuator_trntype[i] not in self._direct or m.actuator_dampingpoly[i].any():
                 name = m.actuator(i).name
                 yield f"actuator {name!r} has inertia or damping other than of one joint"
 
-    def _left_out(self) -> Iterator[str]:
+    def _left_out(self) -> list[str]:
         m = self.model
-        springs = _has(m, "jnt", "stiffness", "stiffnesspoly")
-        if np.any(springs) and not self._off("SPRING", "PASSIVE"):
-            yield "joint springs"
-        if m.nu:
-            yield "actuators"
-        if np.any(m.jnt_actfrclimited & (m.jnt_actfrcrange.sum(axis=1) != 0)):
-            yield "effort limits that differ by direction (the smaller one is taken)"
-        if np.any(m.tendon_limited):
-            yield "limits of tendons"
-        if np.any(m.body_gravcomp):
-            yield "gravity compensation of bodies"
-        if m.nmocap:
-            yield "motion capture (its bodies stand still)"
-        if m.ngeom and np.any(m.geom_contype | m.geom_conaffinity) and not self._off("CONTACT"):
-            yield "contacts"
+        springs = np.any(_has(m, "jnt", "stiffness", "stiffnesspoly"))
+        touching = m.ngeom and np.any(m.geom_contype | m.geom_conaffinity)
+        uneven = np.any(m.jnt_actfrclimited & (m.jnt_actfrcrange.sum(axis=1) != 0))
+        found = {
+            "joint springs": springs and not self._off("SPRING", "PASSIVE"),
+            "actuators": m.nu,
+            "effort limits that differ by direction (the smaller one is taken)": uneven,
+            "limits of tendons": np.any(m.tendon_limited),
+            "gravity compensation of bodies": np.any(m.body_gravcomp),
+            "motion capture (its bodies stand still)": m.nmocap,
+            "contacts": touching and not self._off("CONTACT"),
+        }
+        return [word for word, there in found.items() if there]
 
 
 def _resolved(ties: Mapping[int, Tie], words: Callable[[int], str]) -> dict[int, Tie]:

@@ -12,7 +12,7 @@ from ..model.friction import Friction
 from ..model.quantity import resolve
 from ..robot import Robot
 from ..spatial.frames import Frame, compose
-from .draft import HUGE, Draft, arrays, each, frame_of, limits, reflected
+from .draft import HUGE, Draft, arrays, frame_of, limits, reflected
 from .rigid_tree import NotRepresentableError, RigidBody, TreeJoint, branch_by_branch, rigid_tree
 from .unsupported import plain, warn_left_out, warn_unsupported
 
@@ -85,30 +85,31 @@ def _placed(values: Iterable[float], order: list[int]) -> np.ndarray:
 
 def _limits(model: Any, robot: Robot, order: list[int]) -> None:
     """Limits; where we have none Pinocchio's own stay."""
-    links, values = robot.model.links, robot.model.values
-    rows = robot.limits
+    links, values, rows = robot.model.links, robot.model.values, robot.limits
     none = float(np.finfo(float).max)
     finite = np.where(np.isfinite(rows), rows, np.copysign(none, rows))
     model.lowerPositionLimit = _placed(finite[:, 0], order)
     model.upperPositionLimit = _placed(finite[:, 1], order)
     for name, field in (("velocityLimit", "velocity_limit"), ("effortLimit", "effort_limit")):
-        most = each(links, lambda x, f=field: resolve(getattr(x, f), values), none)
-        setattr(model, name, _placed(most, order))
+        most = (resolve(getattr(x, field), values) for x in links)
+        setattr(model, name, _placed([none if x is None else float(x) for x in most], order))
 
 
 def _drives(model: Any, robot: Robot, order: list[int]) -> None:
-    """Gears, rotors and friction on the joint's side."""
     motors, resistances = robot.chain.motors, robot.chain.resistances
     gears = [m.gear or 1.0 for m in motors]
-    model.rotorGearRatio = _placed(gears, order)
-    inertias = [m.inertia / g**2 for m, g in zip(motors, gears, strict=True)]
-    model.rotorInertia = _placed(inertias, order)
-    model.damping = _placed([r.viscous for r in resistances], order)
+    rows = {
+        "rotorGearRatio": gears,
+        "rotorInertia": [m.inertia / g**2 for m, g in zip(motors, gears, strict=True)],
+        "damping": [r.viscous for r in resistances],
+    }
     if hasattr(model, "lowerDryFrictionLimit"):
-        model.lowerDryFrictionLimit = _placed([r.minus for r in resistances], order)
-        model.upperDryFrictionLimit = _placed([r.plus for r in resistances], order)
+        rows["lowerDryFrictionLimit"] = [r.minus for r in resistances]
+        rows["upperDryFrictionLimit"] = [r.plus for r in resistances]
     else:
-        model.friction = _placed([0.5 * (r.plus - r.minus) for r in resistances], order)
+        rows["friction"] = [0.5 * (r.plus - r.minus) for r in resistances]
+    for name, values in rows.items():
+        setattr(model, name, _placed(values, order))
 
 
 def _frames(pin: Any, model: Any, robot: Robot, index: list[int]) -> None:
@@ -176,10 +177,8 @@ def _joint(
     bounds = limits(*ends) if joint.nq == 1 else {}
     if not bounds and joint.nq == 1 and min(map(abs, ends)) < HUGE:
         left_out.append("joint limits to one side only")
-    gear = float(model.rotorGearRatio[k])
-    if model.rotorInertia[k] and not np.isclose(
-        model.rotorInertia[k] * gear**2, model.armature[k], rtol=1e-9
-    ):
+    gear, rotor = float(model.rotorGearRatio[k]), model.rotorInertia[k]
+    if rotor and not np.isclose(rotor * gear**2, model.armature[k], rtol=1e-9):
         left_out.append("rotorInertia that is not in armature")
     draft.joint(
         name,
@@ -198,7 +197,6 @@ def _joint(
 
 
 def _motion(pin: Any, model: Any, joint: Any, name: str) -> tuple[str, np.ndarray]:
-    """Kind and axis of a joint with one degree of freedom."""
     refused = NotRepresentableError(
         f"not representable: joint {name!r} is a {joint.shortname()}, expected a revolute or "
         "prismatic joint with one degree of freedom",
@@ -215,26 +213,23 @@ def _motion(pin: Any, model: Any, joint: Any, name: str) -> tuple[str, np.ndarra
 
 
 def _friction(model: Any, k: int) -> Friction:
-    viscous = float(model.damping[k])
     if hasattr(model, "lowerDryFrictionLimit"):
         pair = model.upperDryFrictionLimit[k], model.lowerDryFrictionLimit[k]
     else:
         pair = model.friction[k], -model.friction[k]
-    return Friction(viscous=viscous, coulomb=tuple(float(x) + 0.0 for x in pair))
+    coulomb = tuple(float(x) + 0.0 for x in pair)
+    return Friction(viscous=float(model.damping[k]), coulomb=coulomb)
 
 
 def _most(value: float) -> float | None:
     return None if abs(value) > HUGE else float(value)
 
 
-def _bodies(pin: Any, model: Any, j: int) -> list[Any]:
-    return [f for f in model.frames if f.parentJoint == j and f.type == pin.FrameType.BODY]
-
-
 def _link_name(pin: Any, model: Any, j: int) -> str:
     """The body that sits in the joint's own frame, or a name of the joint's."""
-    for frame in _bodies(pin, model, j):
-        if frame.placement == pin.SE3.Identity():
+    for frame in model.frames:
+        body = frame.parentJoint == j and frame.type == pin.FrameType.BODY
+        if body and frame.placement == pin.SE3.Identity():
             return frame.name
     return f"{model.names[j]}_link"
 
@@ -249,9 +244,8 @@ def _add_frames(pin: Any, model: Any, draft: Draft, names: list[str]) -> list[st
         is_link = frame.name == own and here == pin.SE3.Identity()
         if frame.type not in kinds or is_link or frame.name == "universe":
             continue
-        place: Frame = frame_of(here.rotation, here.translation)
         link = draft.link(frame.name)
-        draft.joint(f"{link}_fixed", (own, link), place)
+        draft.joint(f"{link}_fixed", (own, link), frame_of(here.rotation, here.translation))
         if frame.type == pin.FrameType.OP_FRAME and frame.parentJoint:
             tools.append(link)
     return tools
@@ -261,9 +255,5 @@ def _configurations(model: Any) -> dict[str, tuple[float, ...]]:
     """Reference configurations, where every joint is one number of q."""
     if model.nq != model.nv:
         return {}
-    return {
-        str(item.key() if hasattr(item, "key") else item[0]): tuple(
-            float(x) for x in (item.data() if hasattr(item, "data") else item[1])
-        )
-        for item in model.referenceConfigurations
-    }
+    pairs = [(x.key(), x.data()) if hasattr(x, "key") else x for x in model.referenceConfigurations]
+    return {str(name): tuple(map(float, q)) for name, q in pairs}

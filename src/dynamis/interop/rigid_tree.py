@@ -1,6 +1,6 @@
 """The chain as other libraries ask for it: rigid bodies by mass, centre of mass and inertia."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,6 +12,8 @@ from ..model.chain import Chain
 from ..robot import Robot
 from ..spatial.frames import Frame, compose, inverse
 from ..spatial.inertia import Inertia, symmetric_matrix, to_com, transformed_back
+
+COUPLED = "not representable: its gear matrix couples motors to several joints"
 
 
 class NotRepresentableError(DynamisError, ValueError):
@@ -62,24 +64,17 @@ def _tree(robot: Robot, q: np.ndarray, own: list[Frame]) -> list[TreeJoint]:
         above = Frame() if joint.parent < 0 else own[joint.parent]
         place = compose(compose(inverse(above), joint.placement), own[i])
         seen = inverse(own[i])
-        tree.append(
-            TreeJoint(
-                kind=joint.kind,
-                parent=joint.parent,
-                R=np.array(place.R, dtype=float),
-                p=np.array(place.p, dtype=float),
-                body=rigid_body(transformed_back(own[i], bodies[i]), names[i]),
-                armature=armature[i],
-                axis=tuple(row[2] for row in seen.R),  # type: ignore[arg-type]
-                anchor=seen.p,
-            )
-        )
+        R, p = np.array(place.R, dtype=float), np.array(place.p, dtype=float)
+        body = rigid_body(transformed_back(own[i], bodies[i]), names[i])
+        axis: Any = tuple(row[2] for row in seen.R)
+        held = (body, armature[i], axis, seen.p)
+        tree.append(TreeJoint(joint.kind, joint.parent, R, p, *held))
     return tree
 
 
-def branch_by_branch(tree: list[TreeJoint], start: int = -1) -> list[int]:
+def branch_by_branch(tree: list[TreeJoint]) -> list[int]:
     """Numbers of the joints in depth-first order."""
-    order, todo = [], [start]
+    order, todo = [], [-1]
     while todo:
         at = todo.pop()
         order += [at] if at >= 0 else []
@@ -108,9 +103,7 @@ def _armature(chain: Chain) -> np.ndarray:
     """Reflected rotor inertia of each joint; motors that turn with several have no such number."""
     rotors = np.array(rotor_matrix(chain), dtype=float)
     if np.any(rotors - np.diag(np.diag(rotors))):
-        raise NotRepresentableError(
-            "not representable: its gear matrix couples motors to several joints"
-        )
+        raise NotRepresentableError(COUPLED)
     return np.diag(rotors).copy()
 
 

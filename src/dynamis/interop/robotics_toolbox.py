@@ -3,7 +3,6 @@
 A URDF chain goes to it through its standard DH table.
 """
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +12,6 @@ from ..arguments import checked
 from ..dynamics.kinematics import inertias
 from ..errors import DynamisError
 from ..lazy import package
-from ..model.chain import Resistance
 from ..model.drive import Drive
 from ..model.formats.urdf_write import free_name
 from ..model.link import Link
@@ -101,17 +99,13 @@ def _user_bodies(robot: Robot, q: np.ndarray) -> list[RigidBody]:
 def _link(rtb: Any, robot: Robot, i: int, body: RigidBody) -> Any:
     """One row of the table with its body, rotor and friction on the motor's side."""
     model, link = robot.model, robot.model.links[i]
-    kinds = {
-        ("standard", "revolute"): rtb.RevoluteDH,
-        ("standard", "prismatic"): rtb.PrismaticDH,
-        ("modified", "revolute"): rtb.RevoluteMDH,
-        ("modified", "prismatic"): rtb.PrismaticMDH,
-    }
+    table = "DH" if model.convention == "standard" else "MDH"
     motor, resistance = robot.chain.motors[i], robot.chain.resistances[i]
     gear = motor.gear or 1.0
     limits = robot.limits[i]
-    return kinds[model.convention, link.joint](
-        **_geometry(link, model.values),
+    geometry = ("d" if link.joint == "revolute" else "theta", "a", "alpha", "offset")
+    return getattr(rtb, f"{link.joint.capitalize()}{table}")(
+        **{name: float(resolve(getattr(link, name), model.values)) for name in geometry},
         name=str(link.name),
         m=body.mass,
         r=body.com,
@@ -119,19 +113,9 @@ def _link(rtb: Any, robot: Robot, i: int, body: RigidBody) -> Any:
         G=gear,
         Jm=motor.inertia / gear**2,
         qlim=limits.copy() if np.isfinite(limits).all() else None,
-        **_friction(resistance, gear),
+        B=resistance.viscous / gear**2,
+        Tc=[resistance.plus / abs(gear), resistance.minus / abs(gear)],
     )
-
-
-def _geometry(link: Link, values: Mapping[str, Any]) -> dict[str, float]:
-    constant = "d" if link.joint == "revolute" else "theta"
-    names: tuple[str, ...] = (constant, "a", "alpha", "offset")
-    return {name: float(resolve(getattr(link, name), values)) for name in names}
-
-
-def _friction(resistance: Resistance, gear: float) -> dict[str, Any]:
-    coulomb = [resistance.plus / abs(gear), resistance.minus / abs(gear)]
-    return {"B": resistance.viscous / gear**2, "Tc": coulomb}
 
 
 AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
@@ -176,8 +160,9 @@ def _dh(robot: Any, fields: dict[str, Any]) -> Robot:
         alpha = _wrapped(link.alpha + np.pi * (ends[0] != ends[1]))
         place = {"a": link.a, "alpha": alpha, "offset": sign * link.offset, **constant}
         R = HALF_TURN[:3, :3] if ends[1] else np.eye(3)
-        inertia = _symmetric(R @ link.I @ R)
-        body = {"mass": float(link.m), "com": (R @ link.r).tolist(), "inertia": inertia}
+        I = R @ link.I @ R
+        body = {"mass": float(link.m), "com": (R @ link.r).tolist()}
+        body["inertia"] = (0.5 * (I + I.T)).tolist()
         numbers = {key: float(value) for key, value in place.items()}
         links.append(Link(joint=kind, name=names[-1], **numbers, **body, **_joint_fields(link)))
     base, tool = np.asarray(robot.base.A, dtype=float), np.asarray(robot.tool.A, dtype=float)
@@ -208,9 +193,8 @@ def _tree(robot: Any, tip: str | None, fields: dict[str, Any]) -> Robot:
             axis = np.multiply(sign, AXES[named[-1]])
             kind = "revolute" if link.v.isrotation else "prismatic"
             wanted = str(getattr(link, "_joint_name", None) or f"{name}_joint")
-            own = _joint_fields(link)
-            ends = (parent, name)
-            draft.joint(wanted, ends, place, kind, axis, index=int(link.jindex), **own)
+            own = {"index": int(link.jindex), **_joint_fields(link)}
+            draft.joint(wanted, (parent, name), place, kind, axis, **own)
         draft.weigh(name, link.m, link.r, link.I)
     found = Robot(draft.model(robot.name or "robot", tip, **fields))
     return found if tip is not None else _with_tool(found, robot)
@@ -221,9 +205,8 @@ def _with_tool(found: Robot, robot: Any) -> Robot:
     if len(robot.ee_links) != 1:
         return found
     if getattr(robot, "grippers", None):
-        warn_left_out(
-            "the Robotics Toolbox", robot.name, ["the gripper's links (its tool is kept)"]
-        )
+        gripper = ["the gripper's links (its tool is kept)"]
+        warn_left_out("the Robotics Toolbox", robot.name, gripper)
     q, last = np.zeros(found.n), found.link_names[-1]
     tool = np.linalg.inv(found.fk(q, link=last)) @ robot.fkine(q).A
     model = found.model
@@ -241,16 +224,8 @@ def _joint_fields(link: Any) -> dict[str, Any]:
         coulomb=tuple(float(x) for x in link.Tc),
     )
     limits = np.array([np.inf] if not link.isjoint or link.qlim is None else link.qlim)
-    known = bool(np.isfinite(limits).all())
-    return {
-        "drive": None if drive == Drive() else drive,
-        "limits": tuple(limits.tolist()) if known else None,
-    }
-
-
-def _symmetric(I: Any) -> list[list[float]]:
-    I = np.asarray(I, dtype=float)
-    return (0.5 * (I + I.T)).tolist()
+    ends = tuple(limits.tolist()) if np.isfinite(limits).all() else None
+    return {"drive": None if drive == Drive() else drive, "limits": ends}
 
 
 def _wrapped(angle: float) -> float:

@@ -3,7 +3,6 @@
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from types import MappingProxyType
 
 from ..errors import DynamisWarning
 from ..model.drive import CIRCUIT, Drive
@@ -11,7 +10,7 @@ from ..model.friction import Friction, coulomb_pair
 from ..model.link import Link
 from ..model.model import Model
 from ..robot import Robot
-from .rigid_tree import NotRepresentableError
+from .rigid_tree import COUPLED, NotRepresentableError
 
 
 def _drives(test: Callable[[Drive], bool]) -> Callable[[Model], bool]:
@@ -23,54 +22,43 @@ def _links(test: Callable[[Link], bool]) -> Callable[[Model], bool]:
 
 
 # what a model may hold, in the words of the warning -> whether this one does
-FEATURES: Mapping[str, Callable[[Model], bool]] = MappingProxyType(
-    {
-        "symbols (their values are taken)": lambda m: bool(m.symbols),
-        "gravity": lambda m: tuple(m.gravity) != (0.0, 0.0, -9.81),
-        "joint limits": _links(lambda x: x.limits is not None),
-        "velocity limits": _links(lambda x: x.velocity_limit is not None),
-        "effort limits": _links(lambda x: x.effort_limit is not None),
-        "rotor inertia": _drives(lambda d: d.rotor_inertia != 0.0),
-        "gear ratios": _drives(lambda d: d.gear != 1.0),
-        "asymmetric Coulomb friction (its mean is taken)": lambda m: any(
-            not _symmetric(pair) for link in m.links for pair in _pairs(link)
-        ),
-        "friction laws other than Coulomb's": _links(lambda x: x.friction.law != "coulomb"),
-        "friction offsets": _links(lambda x: x.friction.offset != 0.0),
-        "which friction is the joint's and which the motor's": _links(
-            lambda x: _rubs(x.friction) and x.drive is not None and _rubs(x.drive)
-        ),
-        "gear efficiency": _drives(lambda d: d.efficiency != 1.0),
-        "motor torque limits": _drives(lambda d: d.limits is not None),
-        "motor circuits": _drives(
-            lambda d: any(getattr(d, x) != getattr(Drive(), x) for x in CIRCUIT)
-        ),
-        "full rotor kinetics (the reflected inertia is kept)": lambda m: m.rotors == "full",
-        "payload apart from the link that carries it": lambda m: m.payload is not None,
-        "named frames": lambda m: bool(m.frames),
-        "configurations": lambda m: bool(m.configurations),
-        "joint and link names": lambda m: any(
-            (x.name, x.joint_name) != (f"link{i + 1}", f"joint{i + 1}")
-            for i, x in enumerate(m.links)
-        ),
-        "description": lambda m: bool(m.description),
-        "findings": lambda m: bool(m.findings),
-    }
-)
+FEATURES: Mapping[str, Callable[[Model], bool]] = {
+    "symbols (their values are taken)": lambda m: bool(m.symbols),
+    "gravity": lambda m: tuple(m.gravity) != (0.0, 0.0, -9.81),
+    "joint limits": _links(lambda x: x.limits is not None),
+    "velocity limits": _links(lambda x: x.velocity_limit is not None),
+    "effort limits": _links(lambda x: x.effort_limit is not None),
+    "rotor inertia": _drives(lambda d: d.rotor_inertia != 0.0),
+    "gear ratios": _drives(lambda d: d.gear != 1.0),
+    "asymmetric Coulomb friction (its mean is taken)": _links(
+        lambda x: any(_asymmetric(f.coulomb) for f in (x.friction, x.drive) if f is not None)
+    ),
+    "friction laws other than Coulomb's": _links(lambda x: x.friction.law != "coulomb"),
+    "friction offsets": _links(lambda x: x.friction.offset != 0.0),
+    "which friction is the joint's and which the motor's": _links(
+        lambda x: _rubs(x.friction) and x.drive is not None and _rubs(x.drive)
+    ),
+    "gear efficiency": _drives(lambda d: d.efficiency != 1.0),
+    "motor torque limits": _drives(lambda d: d.limits is not None),
+    "motor circuits": _drives(lambda d: any(getattr(d, x) != getattr(Drive(), x) for x in CIRCUIT)),
+    "full rotor kinetics (the reflected inertia is kept)": lambda m: m.rotors == "full",
+    "payload apart from the link that carries it": lambda m: m.payload is not None,
+    "named frames": lambda m: bool(m.frames),
+    "configurations": lambda m: bool(m.configurations),
+    "joint and link names": lambda m: any(
+        (x.name, x.joint_name) != (f"link{i + 1}", f"joint{i + 1}") for i, x in enumerate(m.links)
+    ),
+    "description": lambda m: bool(m.description),
+    "findings": lambda m: bool(m.findings),
+}
 
 
 def _rubs(x: Friction | Drive) -> bool:
     return x.viscous != 0.0 or any(x.coulomb)
 
 
-def _pairs(link: Link) -> Iterable[tuple]:
-    yield link.friction.coulomb
-    if link.drive is not None:
-        yield link.drive.coulomb
-
-
-def _symmetric(pair: tuple) -> bool:
-    return coulomb_pair(pair[0], "coulomb") == pair
+def _asymmetric(pair: tuple) -> bool:
+    return coulomb_pair(pair[0], "coulomb") != pair
 
 
 def warn_unsupported(
@@ -79,24 +67,17 @@ def warn_unsupported(
     """Warn of every feature this robot uses that is not among those `held`, and of `more`."""
     known = set(held)
     words = [x for x, used in FEATURES.items() if x not in known and used(robot.model)]
-    words += more
-    if words:
-        warnings.warn(
-            f"{library} cannot hold all of {robot.name!r}: left out: {', '.join(words)}",
-            DynamisWarning,
-            stacklevel=3,
-        )
+    _warn(f"{library} cannot hold all of {robot.name!r}", [*words, *more])
 
 
 def warn_left_out(library: str, name: str, words: Iterable[str]) -> None:
     """Warn of what of another library's robot we have no place for."""
-    found = list(dict.fromkeys(words))
-    if found:
-        warnings.warn(
-            f"not everything of {name!r} in {library} fits a Robot: left out: {', '.join(found)}",
-            DynamisWarning,
-            stacklevel=3,
-        )
+    _warn(f"not everything of {name!r} in {library} fits a Robot", dict.fromkeys(words))
+
+
+def _warn(text: str, words: Iterable[str]) -> None:
+    if named := ", ".join(words):
+        warnings.warn(f"{text}: left out: {named}", DynamisWarning, stacklevel=4)
 
 
 def plain(robot: Robot, library: str, mimics: bool = False) -> Robot:
@@ -111,9 +92,7 @@ def plain(robot: Robot, library: str, mimics: bool = False) -> Robot:
         )
     refuse_sliding(model)
     if any(motor.coupled for motor in robot.chain.motors):
-        raise NotRepresentableError(
-            "not representable: its gear matrix couples motors to several joints"
-        )
+        raise NotRepresentableError(COUPLED)
     return robot if model.rotors == "reflected" else Robot(replace(model, rotors="reflected"))
 
 

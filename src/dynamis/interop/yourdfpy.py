@@ -81,7 +81,6 @@ def _element(robot: Any) -> Element:
 
 
 def _child(parent: Element | None, tag: str, **told: Any) -> Element:
-    """An element with what is known."""
     texts = {key: writable(str(x)) for key, x in told.items() if x is not None}
     return Element(tag, texts) if parent is None else SubElement(parent, tag, texts)
 

@@ -1,5 +1,6 @@
 """Checks of recordings: time stamps as clocks give them, units, dead sensors, velocities."""
 
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -27,7 +28,7 @@ class Stamps(NamedTuple):
 def stamps(raw: np.ndarray, factor: float, where: str, unit_given: bool) -> Stamps:
     """Stamps in seconds, rising; from the first one where they count from an epoch."""
     whole, factor = _whole(raw, factor)
-    good = np.flatnonzero(_present(raw))
+    good = np.flatnonzero(~np.isnat(raw) if raw.dtype.kind in "Mm" else np.isfinite(raw))
     if 2 * len(good) < len(raw) or len(good) < 2:
         raise OptionError(
             f"{where}: {len(raw) - len(good)} of {len(raw)} time stamps are missing, NaN or inf",
@@ -57,13 +58,12 @@ def stamps(raw: np.ndarray, factor: float, where: str, unit_given: bool) -> Stam
     return Stamps(t, rows, [*findings, _epoch(start, where)])
 
 
-def uneven(t: np.ndarray, where: str) -> list[Finding]:
+def uneven(t: np.ndarray, where: str) -> Iterator[Finding]:
     """Jitter and gaps, with figures."""
     steps = np.diff(t)
     median = float(np.median(steps))
     usual = steps[steps <= GAP * median]
     low, high = (float(x) for x in np.percentile(usual, [1, 99]))
-    found = []
     if high - low > STEADY * median:
         level = "warning" if high - low > UNSTEADY * median else "note"
         what = (
@@ -71,7 +71,7 @@ def uneven(t: np.ndarray, where: str) -> list[Finding]:
             f"all within {_ms(steps.min())} to {_ms(steps.max())}"
         )
         remedy = "log.uniform() puts it on an even grid before filtering or differentiating"
-        found.append(Finding(level, where, what, remedy))
+        yield Finding(level, where, what, remedy)
     gaps = np.flatnonzero(steps > GAP * median)
     if len(gaps):
         worst = gaps[np.argmax(steps[gaps])]
@@ -82,38 +82,27 @@ def uneven(t: np.ndarray, where: str) -> list[Finding]:
             f"stamp; {steps[gaps].sum():.4g} s in all"
         )
         remedy = "log.pieces() splits at the long ones, log.uniform() leaves them out"
-        found.append(Finding("warning" if long else "note", where, what, remedy))
-    return found
+        yield Finding("warning" if long else "note", where, what, remedy)
 
 
 def _whole(raw: np.ndarray, factor: float) -> tuple[np.ndarray, float]:
     """Stamps as integers or floats, and what makes seconds of them."""
-    if raw.dtype.kind in "Mm":
-        return raw.astype(f"{'datetime64' if raw.dtype.kind == 'M' else 'timedelta64'}[ns]").astype(
-            np.int64
-        ), 1e-9
-    if raw.dtype.kind == "u":
-        return raw.astype(
-            np.int64 if raw.dtype.itemsize < 8 or raw.max() < 2**63 else float
-        ), factor
-    return raw.astype(np.int64 if raw.dtype.kind == "i" else np.float64), factor
-
-
-def _present(raw: np.ndarray) -> np.ndarray:
-    if raw.dtype.kind in "Mm":
-        return ~np.isnat(raw)
-    return np.isfinite(raw)
+    kind = raw.dtype.kind
+    if kind in "Mm":
+        return raw.astype(f"{kind}8[ns]").astype(np.int64), 1e-9
+    small = kind == "u" and (raw.dtype.itemsize < 8 or raw.max() < 2**63)
+    return raw.astype(np.int64 if kind == "i" or small else np.float64), factor
 
 
 def _sorted(t: np.ndarray, rows: np.ndarray, where: str) -> tuple[np.ndarray, list[Finding]]:
     """The order of rising stamps: a few late samples are sorted in, a clock set back is refused."""
-    late = t < np.maximum.accumulate(t)
+    late = np.maximum.accumulate(t) - t
     if not late.any():
         return np.arange(len(t)), []
     steps = np.diff(t)
     median = float(np.median(np.abs(steps)))
     k = int(np.flatnonzero(late)[0])
-    count, behind = int(late.sum()), float((np.maximum.accumulate(t) - t).max())
+    count, behind = int((late > 0.0).sum()), float(late.max())
     if count > max(1, FEW * len(t)) or behind > LONG_GAP * median:
         raise OptionError(
             f"{where}: time runs backwards at row {rows[k]}, by {_ms(-steps[k - 1])}; {count} of "
@@ -164,13 +153,20 @@ RATIO = 1.5  # by how much the two may differ
 ALIKE = 0.7  # least correlation between them
 
 
-def implausible(log: Log, where: str, units: set[str]) -> list[Finding]:
+def implausible(log: Log, where: str, units: set[str]) -> Iterator[Finding]:
     """Findings about q, qd and tau; a quantity whose unit was given is not questioned."""
-    found = [] if {"q", "motor_q"} & units else _angles(log, where)
-    found += _dead(log, where)
+    far = like_degrees(log.q)
+    if far and not {"q", "motor_q"} & units:
+        j = min(far)
+        what = f"q{j + 1} reaches {far[j]:.4g} rad: are these degrees?"
+        yield Finding("warning", where, what, "units={'q': 'deg'}, or 'rad' to confirm")
+    still = np.flatnonzero(np.ptp(log.tau, axis=0) == 0)
+    if len(still):
+        what = f"{', '.join(f'tau{i + 1}' for i in still)} never changes"
+        remedy = "a dead sensor says nothing about its joint: leave it out with joints="
+        yield Finding("warning", where, what, remedy)
     if log.qd is not None:
-        found += _velocities(log, log.qd, where)
-    return found
+        yield from _velocities(log, log.qd, where)
 
 
 def like_degrees(q: np.ndarray) -> dict[int, float]:
@@ -179,35 +175,15 @@ def like_degrees(q: np.ndarray) -> dict[int, float]:
     return {int(j): float(largest[j]) for j in np.flatnonzero(largest > FAR)}
 
 
-def _angles(log: Log, where: str) -> list[Finding]:
-    found = like_degrees(log.q)
-    if not found:
-        return []
-    j = min(found)
-    what = f"q{j + 1} reaches {found[j]:.4g} rad: are these degrees?"
-    return [Finding("warning", where, what, "units={'q': 'deg'}, or 'rad' to confirm")]
-
-
-def _dead(log: Log, where: str) -> list[Finding]:
-    still = np.flatnonzero(np.ptp(log.tau, axis=0) == 0)
-    if not len(still):
-        return []
-    names = ", ".join(f"tau{i + 1}" for i in still)
-    remedy = "a dead sensor says nothing about its joint: leave it out with joints="
-    return [Finding("warning", where, f"{names} never changes", remedy)]
-
-
-def _velocities(log: Log, qd: np.ndarray, where: str) -> list[Finding]:
+def _velocities(log: Log, qd: np.ndarray, where: str) -> Iterator[Finding]:
     """Joints whose qd is not the rate of q, by size or by shape."""
     step = log.step
     m = max(1, round(STRETCH / step))
     if len(log) < 4 * m:
-        return []
-    steps = np.diff(log.t)
-    way = np.cumsum((qd[1:] + qd[:-1]) / 2 * steps[:, None], axis=0)
+        return
+    way = np.cumsum((qd[1:] + qd[:-1]) / 2 * np.diff(log.t)[:, None], axis=0)
     whole = log.t[m + 1 :] - log.t[1:-m] < 2 * m * step  # no gap inside
     moved, said = (log.q[m + 1 :] - log.q[1:-m])[whole], (way[m:] - way[:-m])[whole]
-    found = []
     for i in range(log.n):
         size, other = np.sqrt(np.mean(moved[:, i] ** 2)), np.sqrt(np.mean(said[:, i] ** 2))
         if len(moved) < 4 or size < MOVED:
@@ -221,5 +197,4 @@ def _velocities(log: Log, qd: np.ndarray, where: str) -> list[Finding]:
             f"{alike:.2f}"
         )
         remedy = "check units and the order of the joints, or leave it: columns=dict(qd=None)"
-        found.append(Finding("warning", where, what, remedy))
-    return found
+        yield Finding("warning", where, what, remedy)

@@ -1,7 +1,7 @@
 """The Log: positions, velocities and torques of one arm over time, as measured."""
 
 import html
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 GAP = 3.0  # median steps; a longer step is a gap
 LONG_GAP = 10.0  # median steps; across a longer one nothing is interpolated
+MOST = 50_000_000  # samples; more is more likely a rate in the wrong unit
+ROUNDING = 1e-9  # of a step, for the last instant
 EDGE = 1e-3  # of a median step: how near a stamp may be to a window's edge and count as on it
 
 
@@ -50,21 +52,18 @@ class Log:
                 f"t does not rise at sample {k + 1}: {t[k]:.9g} s, then {t[k + 1]:.9g} s",
                 "read_log drops repeated stamps and sorts a few that are late",
             )
-        object.__setattr__(self, "t", t)
         q = _numbers(self.q, "q", 2)
         if len(q) != len(t) or q.shape[1] == 0:
             raise ShapeError(f"q has shape {q.shape}, expected ({len(t)}, n) as t has {len(t)}")
-        object.__setattr__(self, "q", q)
+        given: dict[str, Any] = {"t": t, "q": q, "name": text(self.name, "name")}
         for name in ("tau", "qd", "qdd"):
-            given = getattr(self, name)
-            if given is None and name != "tau":
-                continue
-            array = _numbers(given, name, 2)
-            if array.shape != q.shape:
-                raise ShapeError(f"{name} has shape {array.shape}, expected {q.shape} as q has")
-            object.__setattr__(self, name, array)
-        object.__setattr__(self, "name", text(self.name, "name"))
-        object.__setattr__(self, "findings", _all_findings(self.findings))
+            if getattr(self, name) is not None or name == "tau":
+                given[name] = array = _numbers(getattr(self, name), name, 2)
+                if array.shape != q.shape:
+                    raise ShapeError(f"{name} has shape {array.shape}, expected {q.shape} as q has")
+        given["findings"] = _all_findings(self.findings)
+        for name, value in given.items():
+            object.__setattr__(self, name, value)
 
     @classmethod
     def from_run(cls, run: "Run", name: str | None = None) -> "Log":
@@ -105,42 +104,26 @@ class Log:
 
     def window(self, start: float | None = None, stop: float | None = None) -> "Log":
         """The samples from `start` to `stop`, both included, in seconds from the first stamp."""
-        inside = within(self.t, window_of((start, stop)), self.step)
-        if inside.sum() < 2:
-            raise OptionError(
-                f"window ({start}, {stop}) holds {inside.sum()} samples, expected at least 2",
-                f"seconds from the log's first stamp; the log lasts {self.duration:.6g} s",
-            )
-        return self._taken(inside)
+        return self._taken(within(self.t, (start, stop)))
 
     def rows(self, first: int | None = None, last: int | None = None) -> "Log":
         """Samples first, .., last - 1, counted from 0."""
-        first, last = rows_of((first, last))
-        kept = len(range(*slice(first, last).indices(len(self))))
-        if kept < 2:
-            raise OptionError(
-                f"rows ({first}, {last}) hold {kept} samples, expected at least 2",
-                f"counted from 0, the last one not included; the log has {len(self)}",
-            )
-        return self._taken(slice(first, last))
+        return self._taken(rows_of((first, last), len(self)))
 
     @checked
     def split(self, fraction: float = 0.5) -> tuple["Log", "Log"]:
         """The first `fraction` of the samples, and the rest."""
-        if not 0.0 < number(fraction, "fraction") < 1.0:
-            raise OptionError(f"fraction is {fraction!r}, expected between 0 and 1")
+        number(fraction, "fraction", "between 0 and 1", lambda x: 0.0 < x < 1.0)
         k = round(fraction * len(self))
         if min(k, len(self) - k) < 2:
-            raise OptionError(
-                f"fraction {fraction} of {len(self)} samples leaves a part with less than 2"
-            )
+            part = f"fraction {fraction} of {len(self)} samples leaves a part"
+            raise OptionError(f"{part} with less than 2")
         return self._taken(slice(None, k)), self._taken(slice(k, None))
 
     @checked
     def every(self, k: int) -> "Log":
         """Every k-th sample, the first included. Filter before: this does not."""
-        k = whole(k, "k")
-        if len(self) <= k:
+        if len(self) <= whole(k, "k"):
             raise OptionError(f"every {k} of {len(self)} samples leaves 1, expected at least 2")
         return self._taken(slice(None, None, k))
 
@@ -150,8 +133,7 @@ class Log:
 
         The median is of the whole log.
         """
-        if not number(gap, "gap") > 1.0:
-            raise OptionError(f"gap is {gap!r}, expected more than 1 (median steps)")
+        number(gap, "gap", "more than 1 (median steps)", lambda x: 1.0 < x < np.inf)
         cuts = [0, *(np.flatnonzero(np.diff(self.t) > gap * self.step) + 1).tolist(), len(self)]
         return tuple(self._taken(slice(a, b)) for a, b in pairwise(cuts) if b - a > 1)
 
@@ -163,25 +145,43 @@ class Log:
         linear. Inside a gap of more than 10 median steps nothing is invented: those instants are
         left out, a finding says so, and `.pieces()` gives the even stretches.
         """
-
-        return uniform(self, None if rate is None else positive(rate, "rate"))
+        rate = self.rate if rate is None else positive(rate, "rate")
+        count = self.duration * rate
+        if not 1.0 <= count + ROUNDING <= MOST:
+            raise OptionError(
+                f"rate {rate:g} Hz puts {count:.3g} steps into {self.duration:.6g} s, "
+                f"expected from 1 to {MOST:g}",
+                f"rate is in Hz; the log's own is {self.rate:.4g}",
+            )
+        grid = self.t[0] + np.arange(int(count + ROUNDING) + 1) / rate
+        grid = np.minimum(grid, self.t[-1])
+        measured = _measured(self, grid)
+        t = grid[measured]
+        return replace(
+            self,
+            t=t,
+            q=_hermite(self.t, self.q, self.qd, t),
+            qd=None if self.qd is None else _hermite(self.t, self.qd, self.qdd, t),
+            qdd=None if self.qdd is None else _hermite(self.t, self.qdd, None, t),
+            tau=_hermite(self.t, self.tau, None, t),
+            findings=(*self.findings, *_bridged(self, int((~measured).sum()))),
+        )
 
     @checked
     def save(self, path: str | Path) -> Path:
         """Columns t, q1.., qd1.., qdd1.., tau1.. as .csv, or the arrays as .npz."""
-        arrays = {name: getattr(self, name) for name in ("t", "q", "qd", "qdd", "tau")}
-        return write_columns(path, {k: array for k, array in arrays.items() if array is not None})
+        return write_columns(path, self._arrays())
 
     def with_findings(self, findings: Iterable[Finding]) -> "Log":
         """The log with more findings."""
         return replace(self, findings=(*self.findings, *_all_findings(findings)))
 
+    def _arrays(self) -> dict[str, np.ndarray]:
+        arrays = {name: getattr(self, name) for name in ("t", "q", "qd", "qdd", "tau")}
+        return {name: array for name, array in arrays.items() if array is not None}
+
     def _taken(self, index: Any) -> "Log":
-        arrays = {
-            name: None if getattr(self, name) is None else getattr(self, name)[index]
-            for name in ("t", "q", "tau", "qd", "qdd")
-        }
-        return replace(self, **arrays)
+        return replace(self, **{name: array[index] for name, array in self._arrays().items()})
 
     def __repr__(self) -> str:
         more = "".join(f", {x}" for x in ("qd", "qdd") if getattr(self, x) is not None)
@@ -199,39 +199,47 @@ class Log:
             rows.append((str(i + 1), *span, speed, f"{np.abs(self.tau[:, i]).max():.4g}"))
         lines = ["".join(f"<td>{cell}</td>" for cell in row) for row in rows]
         lines[0] = lines[0].replace("td>", "th>")
+        table = "".join(f"<tr>{line}</tr>" for line in lines)
         said = "".join(f"<li>{html.escape(str(x))}</li>" for x in self.findings)
-        return (
-            f"<p>{html.escape(repr(self))}</p>"
-            f"<table>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"
-            + (f"<ul>{said}</ul>" if said else "")
-        )
+        said = f"<ul>{said}</ul>" if said else ""
+        return f"<p>{html.escape(repr(self))}</p><table>{table}</table>{said}"
 
 
-def within(t: np.ndarray, span: tuple[float | None, float | None], step: float) -> np.ndarray:
-    """Which stamps lie in a window of seconds from the first one, (N,) booleans."""
-    start, stop = span
-    since, slack = t - t[0], EDGE * step
-    low = since >= (-np.inf if start is None else start - slack)
-    return low & (since <= (np.inf if stop is None else stop + slack))
-
-
-def window_of(given: Any) -> tuple[float | None, float | None]:
-    """(start, stop) in seconds, checked; None leaves an end open."""
+def within(t: np.ndarray, given: Any) -> np.ndarray:
+    """Which stamps lie in a window (start, stop) of seconds from the first one, (N,) booleans."""
     start, stop = _pair(given, "window", "(start, stop) in seconds")
     start, stop = (None if x is None else number(x, "window") for x in (start, stop))
     if start is not None and stop is not None and not start < stop:
         raise OptionError(f"window is ({start:g}, {stop:g}), expected start before stop")
-    return start, stop
+    since, slack = t - t[0], EDGE * float(np.median(np.diff(t)))
+    inside = since >= (-np.inf if start is None else start - slack)
+    inside &= since <= (np.inf if stop is None else stop + slack)
+    if inside.sum() < 2:
+        raise OptionError(
+            f"window ({start}, {stop}) holds {inside.sum()} samples, expected at least 2",
+            f"seconds from the first stamp; the log lasts {since[-1]:.6g} s",
+        )
+    return inside
 
 
-def rows_of(given: Any) -> tuple[int | None, int | None]:
-    """(first, last) counted from 0, checked; None leaves an end open."""
+def rows_of(given: Any, count: int) -> slice:
+    """The rows (first, last) among so many; None leaves an end open."""
     first, last = _pair(given, "rows", "(first, last) counted from 0, last not included")
     for x in (first, last):
-        whole = isinstance(x, (int, np.integer)) and not isinstance(x, bool)
-        if x is not None and (not whole or x < 0):
+        if x is not None and (not is_whole(x) or x < 0):
             raise OptionError(f"rows holds {shown(x)}, expected whole numbers counted from 0")
-    return first, last
+    kept = len(range(count)[first:last])
+    if kept < 2:
+        raise OptionError(
+            f"rows ({first}, {last}) hold {kept} samples, expected at least 2",
+            f"counted from 0, the last one not included; the log has {count}",
+        )
+    return slice(first, last)
+
+
+def is_whole(value: Any) -> bool:
+    """Whether a value is a whole number, NumPy's too, and no flag."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
 def _pair(given: Any, name: str, expected: str) -> tuple[Any, Any]:
@@ -263,37 +271,6 @@ def _all_findings(given: Any) -> tuple[Finding, ...]:
     return tuple(given)
 
 
-# a log on an even grid, without inventing what was never measured
-
-MOST = 50_000_000  # samples; more is more likely a rate in the wrong unit
-ROUNDING = 1e-9  # of a step, for the last instant
-
-
-def uniform(log: Log, rate: float | None) -> Log:
-    """The log at t[0] + k / rate, but not inside long gaps."""
-    rate = log.rate if rate is None else rate
-    count = log.duration * rate
-    if not 1.0 <= count + ROUNDING <= MOST:
-        raise OptionError(
-            f"rate {rate:g} Hz puts {count:.3g} steps into {log.duration:.6g} s, "
-            f"expected from 1 to {MOST:g}",
-            f"rate is in Hz; the log's own is {log.rate:.4g}",
-        )
-    grid = log.t[0] + np.arange(int(count + ROUNDING) + 1) / rate
-    grid = np.minimum(grid, log.t[-1])
-    measured = _measured(log, grid)
-    t = grid[measured]
-    return Log(
-        t=t,
-        q=_hermite(log.t, log.q, log.qd, t),
-        qd=None if log.qd is None else _hermite(log.t, log.qd, log.qdd, t),
-        qdd=None if log.qdd is None else _hermite(log.t, log.qdd, None, t),
-        tau=_hermite(log.t, log.tau, None, t),
-        name=log.name,
-        findings=(*log.findings, *_bridged(log, int((~measured).sum()))),
-    )
-
-
 def _measured(log: Log, grid: np.ndarray) -> np.ndarray:
     """Whether an instant is a sample, or lies between two that are near each other."""
     k = np.clip(np.searchsorted(log.t, grid, side="right") - 1, 0, len(log) - 2)
@@ -309,19 +286,22 @@ def _hermite(t: np.ndarray, x: np.ndarray, xd: np.ndarray | None, at: np.ndarray
         from scipy.interpolate import CubicHermiteSpline  # half a second that reading does not need
 
         return CubicHermiteSpline(t, x, xd)(at)
+    return interpolated(at, t, x)
+
+
+def interpolated(at: np.ndarray, t: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Columns of x (N, n), given at times t, at other times: linear."""
     return np.stack([np.interp(at, t, column) for column in x.T], axis=1)
 
 
-def _bridged(log: Log, left_out: int) -> list[Finding]:
+def _bridged(log: Log, left_out: int) -> Iterator[Finding]:
     steps = np.diff(log.t) / log.step
     short = int(((steps > GAP) & (steps <= LONG_GAP)).sum())
     long = int((steps > LONG_GAP).sum())
-    found = []
     if short:
         what = f"even grid: {short} gaps of {GAP:g} to {LONG_GAP:g} steps were interpolated across"
-        found.append(Finding("note", log.name or "log", what, "nothing, if the motion is smooth"))
+        yield Finding("note", log.name or "log", what, "nothing, if the motion is smooth")
     if long:
         what = f"even grid: {left_out} instants inside {long} gaps of over {LONG_GAP:g} steps "
         remedy = "filter and differentiate each of log.pieces() by itself"
-        found.append(Finding("warning", log.name or "log", what + "were left out", remedy))
-    return found
+        yield Finding("warning", log.name or "log", what + "were left out", remedy)

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import DynamisError, FileError, OptionError, did_you_mean
+from ..errors import FileError, OptionError, did_you_mean
 from ..lazy import package
 from ..model.check.finding import Finding
-from .table import Allowance, Table
+from .table import Allowance, Table, reading
 
 FIELDS = ("position", "velocity", "effort")
 DEFAULTS = {"q": "position", "qd": "velocity", "tau": "effort"}
@@ -36,18 +36,10 @@ def read_mcap(
 ) -> Table:
     """The joint states of one topic; `wanted` joints choose among messages of several arms."""
     reader = package("mcap.reader", "mcap", "reading .mcap", "logs")
-    try:
-        with path.open("rb") as file:
-            made = reader.make_reader(file, validate_crcs=True)
-            states = _states(made, path.name, topic, allowance)
-    except DynamisError:
-        raise
-    except Exception as error:  # whatever a damaged file makes the reader raise
-        said = str(error) or type(error).__name__
-        raise FileError(
-            f"{path.name} cannot be read as MCAP: {said[:200]}",
-            "`mcap recover` mends recordings that were cut short",
-        ) from None
+    mend = "`mcap recover` mends recordings that were cut short"
+    with reading(f"{path.name} cannot be read as MCAP", mend), path.open("rb") as file:
+        made = reader.make_reader(file, validate_crcs=True)
+        states = _states(made, path.name, topic, allowance)
     return _table(_chosen(states, wanted, path.name), path.name)
 
 
@@ -140,15 +132,13 @@ def _chosen(states: list[State], wanted: Sequence[str] | None, where: str) -> li
         return states
     if wanted is None:
         listed = "; ".join(f"{', '.join(sorted(g))} ({k} times)" for g, k in groups.items())
-        raise OptionError(
-            f"{where}: messages carry different joints: {listed[:400]}", "give joints= or robot="
-        )
+        what = f"{where}: messages carry different joints: {listed[:400]}"
+        raise OptionError(what, "give joints= or robot=")
     found = [x for x in states if {*wanted} <= {*x.names}]
     if not found:
         known = sorted({name for x in states for name in x.names})
-        raise OptionError(
-            f"{where}: no message carries all of {', '.join(wanted)}", f"known: {', '.join(known)}"
-        )
+        what = f"{where}: no message carries all of {', '.join(wanted)}"
+        raise OptionError(what, f"known: {', '.join(known)}")
     shared = [name for name in found[0].names if all(name in x.names for x in found)]
     return [_reordered(x, shared) for x in found]
 
@@ -168,15 +158,10 @@ def _table(states: list[State], where: str) -> Table:
     stamps = given if len(given) == len(states) else [x.logged for x in states]
     late = next((x for x in stamps if x >= 2**63), None)
     if late is not None:
-        raise FileError(
-            f"{where}: a message is stamped {late} ns, expected a time before the year 2262"
-        )
+        expected = "a time before the year 2262"
+        raise FileError(f"{where}: a message is stamped {late} ns, expected {expected}")
     arrays["t"] = np.array(stamps, dtype="datetime64[ns]")
-    findings = () if stamps is given else (_by_recorder(where),)
-    return Table(where, tuple(arrays), arrays.__getitem__, names, DEFAULTS, findings)
-
-
-def _by_recorder(where: str) -> Finding:
     what = "messages without header stamp: the times are those of the recorder"
     remedy = "stamp where it is measured, if the delay of the transport varies"
-    return Finding("note", where, what, remedy)
+    findings = () if stamps is given else (Finding("note", where, what, remedy),)
+    return Table(where, tuple(arrays), arrays.__getitem__, names, DEFAULTS, findings)

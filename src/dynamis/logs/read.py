@@ -1,26 +1,34 @@
-"""`dy.read_log`: a `Log` on the joint side in SI units from a file, a frame or arrays."""
+"""`dy.read_log`: a `Log` on the joint side in SI units from a file, a frame or arrays.
 
+With R the gear matrix, motor positions R q, power R^T:
+
+    q = R^-1 q_motor + offset,    tau = R^T tau_motor,    tau = gain i
+
+The gears are taken as loss-free: what they eat is friction of the joint, identified with it.
+"""
+
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arguments import checked
+from ..arguments import checked, number, positive, real
 from ..errors import DynamisError, OptionError, ShapeError
 from ..model.check.finding import Finding
-from . import motor_side
+from ..model.quantity import resolve
+from ..trajectory.arguments import numbers
 from .checks import Stamps, implausible, stamps, uneven
-from .columns import Block, arrange, pick, wanted_joints
-from .log import Log, rows_of, window_of, within
-from .motor_side import checked_units, factor
+from .log import Log, rows_of, within
 from .source import open_source
-from .table import LARGEST, Table
+from .table import LARGEST, Block, Table, arrange, by_quantity, pick, wanted_joints
 
 if TYPE_CHECKING:
     from ..robot import Robot
 
 RATES = ("qd", "qdd")  # what a log may lack
+SINGULAR = 1e-9  # of a gear matrix: smallest next to largest singular value
 
 
 @checked
@@ -59,59 +67,51 @@ def read_log(
     Rows with NaN or inf and repeated stamps are dropped; `log.findings` lists that and whatever
     else is dubious.
     """
-    units = checked_units(units)
-    if isinstance(max_bytes, bool) or not isinstance(max_bytes, (int, float)) or not max_bytes > 0:
-        raise OptionError(f"max_bytes is {max_bytes!r}, expected a number above 0")
+    units = by_quantity(units, "units", "{'q': 'deg', 't': 'ms'}", UNITS)
+    number(max_bytes, "max_bytes", "a number above 0", lambda x: x > 0.0)
     table = open_source(source, topic, wanted_joints(joints, robot), max_bytes)
-    first, last = rows_of((None, None) if rows is None else rows)
-    blocks = {x: _cut(b, first, last) for x, b in _even(pick(table, columns), table).items()}
-    clock = _clock(blocks.pop("t", None), blocks, sample_time, first or 0, units, table)
+    blocks = pick(table, columns)
+    cut = rows_of((None, None) if rows is None else rows, _count(blocks, table.where))
+    blocks = {x: block._replace(values=block.values[cut]) for x, block in blocks.items()}
+    first = cut.start or 0
+    clock = _clock(blocks.pop("t", None), blocks, sample_time, first, units, table)
     blocks, findings = arrange(blocks, joints, robot, table.where)
-    clock = _windowed(clock, window, table.where)
+    if window is not None:
+        inside = within(clock.t, window)
+        clock = Stamps(clock.t[inside], clock.rows[inside], clock.findings)
     scaled = {x: _scaled(x, b, units)[clock.rows] for x, b in blocks.items()}
-    _refuse_reordered(scaled, gear_matrix, joints, robot)
-    arrays = _joint_side(scaled, drive_gains, gear_matrix, robot, table.where)
+    given = gear_matrix, robot, wanted_joints(joints, robot)
+    arrays = _joint_side(scaled, drive_gains, *given, table.where)
     if offset is not None:
-        q = arrays["q"]
-        arrays["q"] = q + motor_side.per_joint(offset, "offset", q.shape[1])
-    arrays, kept, dropped = _finite(arrays, clock.rows + (first or 0), table.where)
-    q, tau, qd, qdd = (arrays.get(x) for x in ("q", "tau", "qd", "qdd"))
-    assert q is not None and tau is not None  # pick() saw to that
-    log = Log(t=clock.t[kept], q=q, tau=tau, qd=qd, qdd=qdd, name=_name(name, source))
+        arrays["q"] = arrays["q"] + _per_joint(offset, "offset", arrays["q"].shape[1])
+    arrays, kept, dropped = _finite(arrays, clock.rows + first, table.where)
+    if name is None:
+        name = Path(source).stem if isinstance(source, (str, Path)) else ""
+    log = Log(clock.t[kept], name=name, **arrays)  # type: ignore[arg-type]
     findings = [*table.findings, *clock.findings, *findings, *dropped]
     findings += [*uneven(log.t, table.where), *implausible(log, table.where, set(units))]
     return log.with_findings(sorted(findings))
 
 
-def _even(blocks: dict[str, Block], table: Table) -> dict[str, Block]:
-    """The blocks, if all have as many rows."""
-    first = blocks["q" if "q" in blocks else "motor_q"]
-    expected = len(first.values)
+def _count(blocks: dict[str, Block], where: str) -> int:
+    """Rows, if all blocks have as many."""
+    first = blocks["q" if "q" in blocks else "motor_q"].values
+    count = len(first)
     for quantity, block in blocks.items():
-        if len(block.values) != expected:
+        if len(block.values) != count:
             raise ShapeError(
-                f"{table.where}: {quantity} has shape {block.values.shape}, q "
-                f"{first.values.shape}, expected as many rows",
+                f"{where}: {quantity} has shape {block.values.shape}, q {first.shape}, expected as "
+                "many rows",
                 "one row per sample, one column per joint: transpose what is the other way",
             )
-    if expected < 2:
-        raise ShapeError(f"{table.where} has {expected} rows, expected at least 2")
-    if first.values.shape[1] > expected:
+    if count < 2:
+        raise ShapeError(f"{where} has {count} rows, expected at least 2")
+    if first.shape[1] > count:
         raise ShapeError(
-            f"{table.where}: q has shape {first.values.shape}: more joints than samples",
+            f"{where}: q has shape {first.shape}: more joints than samples",
             "one row per sample, one column per joint: transpose it",
         )
-    return blocks
-
-
-def _cut(block: Block, first: int | None, last: int | None) -> Block:
-    kept = block.values[first:last]
-    if len(kept) < 2:
-        raise OptionError(
-            f"rows ({first}, {last}) hold {len(kept)} samples, expected at least 2",
-            f"counted from 0, the last one not included; there are {len(block.values)}",
-        )
-    return block._replace(values=kept)
+    return count
 
 
 def _clock(
@@ -131,15 +131,14 @@ def _clock(
     if block is not None:
         if block.values.ndim == 2 and block.values.shape[1] != 1:
             raise ShapeError(f"{table.where}: t has shape {block.values.shape}, expected (N,)")
-        unit = units.get("t", "s")
-        return stamps(block.values.reshape(-1), factor("t", unit, 1), table.where, "t" in units)
+        seconds = _factor("t", units.get("t", "s"), 1)
+        return stamps(block.values.reshape(-1), seconds, table.where, "t" in units)
     if sample_time is None:
-        raise OptionError(f"{table.where} has no time stamps t; it has: {table.holds()}",
-                          "columns=dict(t=...), or sample_time=... in seconds"
-                          + _single_number(table))  # fmt: skip
-    real = isinstance(sample_time, (int, float, np.integer, np.floating))
-    if not real or isinstance(sample_time, bool) or not 0 < sample_time < np.inf:
-        raise OptionError(f"sample_time is {sample_time!r}, expected seconds, more than 0")
+        raise OptionError(
+            f"{table.where} has no time stamps t; it has: {table.holds()}",
+            f"columns=dict(t=...), or sample_time=... in seconds{_single_number(table)}",
+        )
+    positive(sample_time, "sample_time", "seconds")
     count = len(next(iter(blocks.values())).values)
     return Stamps((first + np.arange(count)) * float(sample_time), np.arange(count), [])
 
@@ -156,45 +155,21 @@ def _single_number(table: Table) -> str:
     return ""
 
 
-def _windowed(clock: Stamps, window: Any, where: str) -> Stamps:
-    if window is None:
-        return clock
-    inside = within(clock.t, window_of(window), float(np.median(np.diff(clock.t))))
-    if inside.sum() < 2:
-        raise OptionError(
-            f"window {window} holds {inside.sum()} samples of {where}, expected at least 2",
-            f"seconds from the first stamp; there are {clock.t[-1] - clock.t[0]:.6g} s",
-        )
-    return Stamps(clock.t[inside], clock.rows[inside], clock.findings)
-
-
 def _scaled(quantity: str, block: Block, units: Mapping[str, Any]) -> np.ndarray:
     """(N, n) in SI units."""
     if block.values.dtype.kind not in "fiu":
         raise ShapeError(f"{quantity} holds {block.values.dtype}, expected numbers")
     values = block.values.astype(np.float64)
-    if quantity not in units:
-        return values
-    return values * factor(quantity, units[quantity], values.shape[1])
-
-
-def _refuse_reordered(
-    given: Mapping[str, Any], gears: Any, joints: Any, robot: "Robot | None"
-) -> None:
-    """The robot's gear matrix is in the robot's own order of joints."""
-    if robot is None or gears is not None or not any(x.startswith("motor_") for x in given):
-        return
-    named = wanted_joints(joints, robot)
-    if named is not None and named != tuple(robot.joint_names):
-        raise OptionError(
-            f"joints are {', '.join(named)}, the gear matrix of {robot.name!r} is for "
-            f"{', '.join(robot.joint_names)}",
-            "leave joints out, or give gear_matrix= in the order of joints",
-        )
+    return values * _factor(quantity, units.get(quantity, 1.0), values.shape[1])
 
 
 def _joint_side(
-    given: Mapping[str, np.ndarray], gains: Any, gears: Any, robot: "Robot | None", where: str
+    given: Mapping[str, np.ndarray],
+    gains: Any,
+    gears: Any,
+    robot: "Robot | None",
+    joints: Sequence[str] | None,
+    where: str,
 ) -> dict[str, np.ndarray]:
     """q, qd, qdd and tau of the joints."""
     motors = [x for x in given if x.startswith("motor_")]
@@ -204,19 +179,27 @@ def _joint_side(
             "columns=dict(motor_q=..., motor_tau=...) says which columns are the motors'",
         )
     if gains is not None and "current" not in given:
-        raise OptionError(
-            "drive_gains was given, but no current", "columns=dict(current=...) says which it is"
-        )
+        hint = "columns=dict(current=...) says which it is"
+        raise OptionError("drive_gains was given, but no current", hint)
     done = {x: values for x, values in given.items() if x in ("q", "qd", "qdd", "tau")}
     if "current" in given:
-        done["tau"] = motor_side.from_current(given["current"], gains, where)
+        current = given["current"]
+        if gains is None:
+            raise OptionError(
+                f"{where} gives currents, and a current is not a torque: drive_gains is missing",
+                "drive_gains=[...] in N m/A at the joint (torque constant times gear ratio), from "
+                "the maker, from a published model, or identified from the same motion without and "
+                "with a known load",
+            )
+        done["tau"] = current * _per_joint(gains, "drive_gains", current.shape[1])
     if motors:
-        R = motor_side.gear_matrix_of(gears, robot, given[motors[0]].shape[1], where)
+        if gears is None:
+            gears = _gears_of(robot, given[motors[0]].shape[1], joints, where)
+        R = _gear_matrix(gears, given[motors[0]].shape[1])
         for x in motors:
-            torque = x == "motor_tau"
-            turned = motor_side.to_joint_torque if torque else motor_side.to_joint_motion
             with np.errstate(all="ignore"):  # rows with NaN go next
-                done[x.removeprefix("motor_")] = turned(given[x], R)
+                turned = given[x] @ R if x == "motor_tau" else np.linalg.solve(R, given[x].T).T
+            done[x.removeprefix("motor_")] = turned
     return done
 
 
@@ -232,9 +215,9 @@ def _finite(
             what = f"{name} is NaN or inf in {count} of {total} rows and was left out"
             found.append(Finding("warning", where, what, "it is then differentiated from q"))
     bad = {x: ~np.isfinite(values) for x, values in arrays.items()}
-    lost = np.any([x.any(axis=1) for x in bad.values()], axis=0)
+    bad_rows = np.any([x.any(axis=1) for x in bad.values()], axis=0)
     names = [f"{x}{i + 1}" for x, b in bad.items() for i in np.flatnonzero(b.any(axis=0))]
-    count, total = int(lost.sum()), len(lost)
+    count, total = int(bad_rows.sum()), len(bad_rows)
     if 2 * count > total or total - count < 2:
         raise OptionError(
             f"{where}: {count} of {total} rows hold NaN or inf, in {', '.join(names)}",
@@ -243,14 +226,122 @@ def _finite(
     if count:
         what = (
             f"{count} of {total} rows with NaN or inf were dropped, the first row "
-            f"{rows[np.flatnonzero(lost)[0]]} (from 0); in {', '.join(names)}"
+            f"{rows[bad_rows.argmax()]} (from 0); in {', '.join(names)}"
         )
         found.append(Finding("warning", where, what, "look at how those were measured"))
-    kept = ~lost
-    return {x: values[kept] for x, values in arrays.items()}, kept, found
+    return {x: values[~bad_rows] for x, values in arrays.items()}, ~bad_rows, found
 
 
-def _name(name: str | None, source: Any) -> str:
-    if name is not None:
-        return name
-    return Path(source).stem if isinstance(source, (str, Path)) else ""
+# the motor side
+
+
+def _gear_matrix(given: Any, n: int) -> np.ndarray:
+    """R (n, n) as given (n numbers are its diagonal); invertible."""
+    R = numbers(given, "gear_matrix", "finite numbers")
+    R = np.diag(R) if R.ndim == 1 else R
+    if R.shape != (n, n):
+        expected = f"({n}, {n}), or {n} ratios: one per motor"
+        raise ShapeError(f"gear_matrix has shape {R.shape}, expected {expected}")
+    sizes = np.linalg.svd(R, compute_uv=False)
+    if not sizes[-1] > SINGULAR * sizes[0]:
+        raise OptionError(
+            "gear_matrix is singular: the motors do not determine the joints",
+            "row i is what motor i turns per turn of each joint",
+        )
+    return R
+
+
+def _per_joint(given: Any, name: str, n: int) -> np.ndarray:
+    values = numbers(given, name, "finite numbers")
+    if values.shape != (n,):
+        raise ShapeError(f"{name} has shape {values.shape}, expected ({n},): one per joint")
+    return values
+
+
+def _gears_of(
+    robot: "Robot | None", n: int, joints: Sequence[str] | None, where: str
+) -> np.ndarray:
+    """R of a robot, which is in the robot's own order of joints."""
+    if robot is None:
+        raise OptionError(
+            f"{where} gives motor positions or torques, but gear_matrix is missing",
+            "gear_matrix=[...] with one ratio per joint, or rows where motors turn several "
+            "joints; or robot= with drives",
+        )
+    if joints is not None and tuple(joints) != tuple(robot.joint_names):
+        raise OptionError(
+            f"joints are {', '.join(joints)}, the gear matrix of {robot.name!r} is for "
+            f"{', '.join(robot.joint_names)}",
+            "leave joints out, or give gear_matrix= in the order of joints",
+        )
+    model = robot.model
+    if len(model.links) != n:
+        raise OptionError(
+            f"robot {robot.name!r} has {len(model.links)} motors, {where} gives {n}",
+            "give gear_matrix= for the motors of the log",
+        )
+    if model.gear_matrix is not None:
+        return np.array([[resolve(x, model.values) for x in row] for row in model.gear_matrix])
+    missing = [str(x.joint_name) for x in model.links if x.drive is None]
+    if missing:
+        raise OptionError(
+            f"robot {robot.name!r} has no drive at {', '.join(missing)}, so no gear ratio",
+            "give gear_matrix=",
+        )
+    gears = [link.drive.gear for link in model.links if link.drive is not None]
+    return np.array([float(resolve(x, model.values)) for x in gears])
+
+
+# units a log may come in, as factors to SI and radians
+
+TIME = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "min": 60.0}
+ANGLE = {"rad": 1.0, "mrad": 1e-3, "deg": math.pi / 180, "rev": 2 * math.pi}
+LENGTH = {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "um": 1e-6, "in": 0.0254}
+POSITION = ANGLE | LENGTH
+SPEED = {f"{unit}/s": x for unit, x in POSITION.items()} | {"rpm": 2 * math.pi / 60}
+ACCELERATION = {f"{unit}/s^2": x for unit, x in POSITION.items()}
+POUND, INCH = 4.4482216152605, 0.0254  # N, m; both exact
+EFFORT = {
+    **{"Nm": 1.0, "mNm": 1e-3, "cNm": 1e-2, "kNm": 1e3, "Ncm": 1e-2, "Nmm": 1e-3},
+    **{"N": 1.0, "mN": 1e-3, "kN": 1e3, "lbf": POUND, "lbf in": POUND * INCH},
+    **{"lbf ft": POUND * 12 * INCH, "ozf in": POUND / 16 * INCH, "kgf cm": 9.80665e-2},
+}
+UNITS: Mapping[str, Mapping[str, float]] = {
+    "t": TIME,
+    **{"q": POSITION, "qd": SPEED, "qdd": ACCELERATION, "tau": EFFORT},
+    "current": {"A": 1.0, "mA": 1e-3},
+    **{"motor_q": POSITION, "motor_qd": SPEED, "motor_qdd": ACCELERATION, "motor_tau": EFFORT},
+}
+
+
+def _factor(quantity: str, unit: Any, columns: int) -> Any:
+    """What to multiply by for SI: a number, or one per column where units are listed so."""
+    if isinstance(unit, (list, tuple)):
+        if len(unit) != columns:
+            what = f"lists {len(unit)} units, expected {columns}: one per joint"
+            raise OptionError(f"units[{quantity!r}] {what}")
+        return np.array([_one(quantity, x) for x in unit])
+    return _one(quantity, unit)
+
+
+def _one(quantity: str, unit: Any) -> float:
+    table = {_plain(name): x for name, x in UNITS[quantity].items()}
+    found = table.get(_plain(unit), 0.0) if isinstance(unit, str) else real(unit)
+    if np.isfinite(found) and found != 0.0:
+        return float(found)
+    raise OptionError(
+        f"units[{quantity!r}] is {unit!r}, expected one of: {', '.join(UNITS[quantity])}",
+        "or a number: how much of the SI unit one of yours is",
+    )
+
+
+def _plain(unit: str) -> str:
+    """A unit without the signs between its parts: N m, N.m, N*m are Nm; degrees are deg."""
+    for sign in (" ", ".", "*", "\N{MIDDLE DOT}", "\N{DOT OPERATOR}"):
+        unit = unit.replace(sign, "")
+    for long, short in (
+        *(("degrees", "deg"), ("\N{DEGREE SIGN}", "deg"), ("radians", "rad"), ("seconds", "s")),
+        *(("\N{SUPERSCRIPT TWO}", "^2"), ("/s2", "/s^2"), ("\N{MICRO SIGN}", "u")),
+    ):
+        unit = unit.replace(long, short)
+    return unit

@@ -15,7 +15,7 @@ from ..errors import FileError, OptionError, ShapeError
 from ..lazy import package
 from ..model.check.finding import Finding
 from .mcap import read_mcap
-from .table import LARGEST, Allowance, Table, distinct
+from .table import LARGEST, Allowance, Table, distinct, reading
 
 # columns of numbers in a text file: one header line, then one line per sample
 
@@ -41,7 +41,7 @@ def read_text(path: Path, allowance: Allowance) -> Table:
     if not rows:
         raise FileError(f"{path.name} has a header but no rows", "was the recording started?")
     columns = _columns(rows, layout)
-    return Table(path.name, layout.names, lambda name: columns[name], findings=findings)
+    return Table(path.name, layout.names, columns.__getitem__, findings=findings)
 
 
 def _text(path: Path) -> str:
@@ -72,10 +72,10 @@ def _layout(lines: list[str], where: str) -> Layout:
             delimiter = _delimiter(line)
             names = [x.strip() for x in _cells(line, delimiter)]
             if not all(_is_number(x) for x in names):
-                return Layout(_unique(names, where), delimiter, k + 1)
+                return Layout(_named(names, where), delimiter, k + 1)
             header = [x.strip() for x in _cells(said, _delimiter(said))]
             if len(header) == len(names) and not any(_is_number(x) for x in header):
-                return Layout(_unique(header, where), delimiter, k)
+                return Layout(_named(header, where), delimiter, k)
             raise FileError(
                 f"{where} begins with numbers, {HEADER}",
                 "add one; or read it yourself and give read_log a mapping of arrays",
@@ -98,7 +98,7 @@ def _cells(line: str, delimiter: str | None) -> list[str]:
         return line.split(delimiter)
 
 
-def _unique(names: list[str], where: str) -> tuple[str, ...]:
+def _named(names: list[str], where: str) -> tuple[str, ...]:
     return distinct((name or f"column {k + 1}" for k, name in enumerate(names)), where)
 
 
@@ -109,21 +109,18 @@ def _rows(lines: list[str], layout: Layout, where: str) -> tuple[list[str], tupl
         for k, line in enumerate(lines[layout.start :], layout.start)
         if line.strip() and not line.lstrip().startswith("#")
     ]
-    expected = len(layout.names)
+    kept, expected = [line for _, line in numbered], len(layout.names)
     for k, line in numbered:
-        if _count(line, layout.delimiter) == expected:
-            continue
-        short = _count(line, layout.delimiter) < expected
-        if short and k == numbered[-1][0] and len(numbered) > 2:
+        count = _count(line, layout.delimiter)
+        if count < expected and k == numbered[-1][0] and len(numbered) > 2:
             what = f"the last line ({k}) is cut short and was dropped"
-            found = Finding("note", where, what, "was the recording interrupted?")
-            return [line for _, line in numbered[:-1]], (found,)
-        raise FileError(
-            f"{where}, line {k} has {_count(line, layout.delimiter)} cells, the header "
-            f"{expected}: {line[:60]!r}",
-            "mend or delete that line",
-        )
-    return [line for _, line in numbered], ()
+            return kept[:-1], (Finding("note", where, what, "was the recording interrupted?"),)
+        if count != expected:
+            raise FileError(
+                f"{where}, line {k} has {count} cells, the header {expected}: {line[:60]!r}",
+                "mend or delete that line",
+            )
+    return kept, ()
 
 
 def _count(line: str, delimiter: str | None) -> int:
@@ -134,16 +131,23 @@ def _count(line: str, delimiter: str | None) -> int:
 
 def _columns(rows: list[str], layout: Layout) -> dict[str, np.ndarray]:
     """Every column; those with other than numbers stay text, and are refused when asked for."""
+
+    def cells() -> list[tuple[str, ...]]:
+        return list(zip(*(_cells(row, layout.delimiter) for row in rows), strict=True))
+
+    text = io.StringIO("\n".join(rows))
     try:
-        whole = np.loadtxt(
-            io.StringIO("\n".join(rows)), delimiter=layout.delimiter, comments=None, ndmin=2
-        )
+        arrays = [*np.loadtxt(text, delimiter=layout.delimiter, comments=None, ndmin=2).T]
     except ValueError:  # a cell is empty or text, or whole numbers exceed float64
-        cells = zip(*(_cells(row, layout.delimiter) for row in rows), strict=True)
-        found = {x: _column(c) for x, c in zip(layout.names, cells, strict=True)}
-    else:
-        found = dict(zip(layout.names, whole.T, strict=True))
-    return found | _exact(found, rows, layout)
+        arrays = [_column(column) for column in cells()]
+    # whole numbers beyond float64, such as nanoseconds since 1970, are read again as integers
+    large = [x.dtype.kind == "f" and bool((np.abs(x) >= 2.0**53).any()) for x in arrays]
+    if any(large):
+        for k, column in enumerate(cells()):
+            with suppress(ValueError, OverflowError):
+                if large[k]:
+                    arrays[k] = np.array([int(cell) for cell in column], dtype=np.int64)
+    return dict(zip(layout.names, arrays, strict=True))
 
 
 def _column(cells: tuple[str, ...]) -> np.ndarray:
@@ -152,25 +156,6 @@ def _column(cells: tuple[str, ...]) -> np.ndarray:
         return np.array([np.nan if x.lower() in MISSING else float(x) for x in plain])
     except ValueError:
         return np.array(plain)
-
-
-def _exact(
-    columns: dict[str, np.ndarray], rows: list[str], layout: Layout
-) -> dict[str, np.ndarray]:
-    """Whole numbers beyond float64, such as nanoseconds since 1970, read again as integers."""
-    large = [
-        (k, name)
-        for k, (name, column) in enumerate(columns.items())
-        if column.dtype.kind == "f" and (np.abs(column) >= 2.0**53).any()
-    ]
-    if not large:
-        return {}
-    cells = list(zip(*(_cells(row, layout.delimiter) for row in rows), strict=True))
-    found = {}
-    for k, name in large:
-        with suppress(ValueError, OverflowError):
-            found[name] = np.array([int(cell) for cell in cells[k]], dtype=np.int64)
-    return found
 
 
 def _is_number(text: str) -> bool:
@@ -207,9 +192,8 @@ def _open_path(
     suffix = path.suffix.lower()
     if suffix not in READERS:
         hint = HINTS.get(suffix, "convert it, or read it yourself and give a mapping of arrays")
-        raise FileError(
-            f"{path.name!r} ends in {path.suffix!r}, expected one of {', '.join(READERS)}", hint
-        )
+        expected = f"expected one of {', '.join(READERS)}"
+        raise FileError(f"{path.name!r} ends in {path.suffix!r}, {expected}", hint)
     if not path.is_file():
         what = "is a folder" if path.is_dir() else "does not exist"
         raise FileError(f"{path} {what}, expected the file of a log")
@@ -230,35 +214,27 @@ def _open_npz(path: Path, allowance: Allowance) -> Table:
     if not zipfile.is_zipfile(path):
         raise FileError(f"{path.name} is not an .npz archive", broken)
 
-    def opened(name: str, use: Callable[[], Any]) -> Any:
-        try:
-            return use()
-        except Exception as error:  # whatever a damaged archive makes the readers raise
-            pickled = "allow_pickle" in str(error) or "Object arrays" in str(error)
-            said = "holds pickled objects, which could run code" if pickled else str(error)[:200]
-            hint = "save plain arrays of numbers" if pickled else broken
-            raise FileError(f"{path.name}: {name!r} cannot be read: {said}", hint) from None
+    def failed(name: str) -> Any:
+        return reading(f"{path.name}: {name!r} cannot be read", broken)
 
     def read(name: str) -> np.ndarray:
-        with np.load(path, allow_pickle=False) as arrays:
+        with failed(name), np.load(path, allow_pickle=False) as arrays:
             return arrays[name]
 
     def count(name: str) -> None:
-        allowance.take(name, opened(name, lambda: _declared(path, f"{name}.npy")))
+        with failed(name):
+            allowance.take(name, _declared(path, f"{name}.npy"))
 
-    try:
-        with zipfile.ZipFile(path) as archive:
-            files = archive.namelist()
-            packed = {x.compress_type for x in archive.infolist()}
-    except Exception as error:
-        raise FileError(f"{path.name} is not an .npz archive: {error}", broken) from None
+    with reading(f"{path.name} is not an .npz archive", broken), zipfile.ZipFile(path) as archive:
+        files = archive.namelist()
+        packed = {x.compress_type for x in archive.infolist()}
     if not packed <= {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:  # others unpack whole, at once
         raise FileError(f"{path.name} is packed as NumPy never does", broken)
     names = tuple(dict.fromkeys(x.removesuffix(".npy") for x in files if x.endswith(".npy")))
     if not names:
         raise FileError(f"{path.name} holds no arrays", broken)
     distinct(names, path.name)
-    return Table(path.name, names, lambda name: opened(name, lambda: read(name)), count=count)
+    return Table(path.name, names, read, count=count)
 
 
 def _declared(path: Path, member: str) -> int:
@@ -274,26 +250,19 @@ def _declared(path: Path, member: str) -> int:
 
 def _open_parquet(path: Path, allowance: Allowance) -> Table:
     parquet = package("pyarrow.parquet", "pyarrow", "reading .parquet", "logs")
-    try:
+    with reading(f"{path.name} cannot be read as Parquet"):
         file = parquet.ParquetFile(path)
         names = tuple(file.schema_arrow.names)
-    except Exception as error:  # whatever a damaged file makes the reader raise
-        raise FileError(f"{path.name} cannot be read as Parquet: {str(error)[:200]}") from None
     distinct(names, path.name)
 
-    def opened(name: str, use: Callable[[], Any]) -> Any:
-        try:
-            return use()
-        except Exception as error:
-            said = str(error)[:200]
-            raise FileError(f"{path.name}: {name!r} cannot be read: {said}") from None
-
     def read(name: str) -> np.ndarray:
-        column = opened(name, lambda: file.read(columns=[name]).column(0).combine_chunks())
+        with reading(f"{path.name}: {name!r} cannot be read"):
+            column = file.read(columns=[name]).column(0).combine_chunks()
         return _arrow(column, f"{path.name}: {name!r}")
 
     def count(name: str) -> None:
-        allowance.take(name, NUMBER * opened(name, lambda: _values(file.metadata, name)))
+        with reading(f"{path.name}: {name!r} cannot be read"):
+            allowance.take(name, NUMBER * _values(file.metadata, name))
 
     return Table(path.name, names, read, count=count)
 

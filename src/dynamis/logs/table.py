@@ -1,17 +1,25 @@
-"""Tables of named arrays, which every reader of log files returns.
+"""Tables of named arrays, which every reader of log files returns, and a log's columns in them.
 
 A file of a few megabytes may hold gigabytes: what it declares is counted before it is read.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..arguments import is_word
 from ..compile.arrays import unmasked
-from ..errors import FileError, ShapeError
+from ..errors import DynamisError, FileError, OptionError, ShapeError, did_you_mean
 from ..model.check.finding import Finding
+from .log import is_whole
+
+if TYPE_CHECKING:
+    from ..robot import Robot
 
 NUMERIC = "fiuMm"  # kinds of dtype: numbers, and moments and spans of time
 LARGEST = 512 * 1024**2  # bytes of numbers in one log: an hour of seven joints at 800 Hz
@@ -30,15 +38,12 @@ class Allowance:
         self.taken[name] = size
         total = sum(self.taken.values())
         if total > self.limit:
+            whole, own, most = (f"{x / 1024**2:.4g} MiB" for x in (total, size, self.limit))
             raise FileError(
-                f"{self.where} holds {_megabytes(total)} of numbers for this log ({name!r} alone "
-                f"{_megabytes(size)}), expected at most {_megabytes(self.limit)}",
+                f"{self.where} holds {whole} of numbers for this log ({name!r} alone {own}), "
+                f"expected at most {most}",
                 f"cut the file, or read_log(..., max_bytes={total}) if it is to be trusted",
             )
-
-
-def _megabytes(size: float) -> str:
-    return f"{size / 1024**2:.4g} MiB"
 
 
 def distinct(names: Iterable[str], where: str) -> tuple[str, ...]:
@@ -49,12 +54,25 @@ def distinct(names: Iterable[str], where: str) -> tuple[str, ...]:
             f"{where} has {len(found)} columns, expected at most {MOST_COLUMNS}",
             "write those of the log to a file of their own; is it transposed?",
         )
-    seen: set[str] = set()
-    for name in found:
-        if name in seen:
-            raise FileError(f"{where} has two columns {name[:80]!r}, expected distinct names")
-        seen.add(name)
+    twice = next((name for name, count in Counter(found).items() if count > 1), None)
+    if twice is not None:
+        raise FileError(f"{where} has two columns {twice[:80]!r}, expected distinct names")
     return found
+
+
+@contextmanager
+def reading(what: str, hint: str | None = None) -> Iterator[None]:
+    """Whatever a damaged file makes a reader raise, as an error that begins with `what`."""
+    try:
+        yield
+    except DynamisError:
+        raise
+    except Exception as error:
+        said = (str(error) or type(error).__name__)[:200]
+        if "allow_pickle" in said or "Object arrays" in said:
+            said = "holds pickled objects, which could run code"
+            hint = "save plain arrays of numbers"
+        raise FileError(f"{what}: {said}", hint) from None
 
 
 @dataclass(frozen=True)
@@ -80,9 +98,8 @@ class Table:
         try:
             array = np.asarray(unmasked(given))
         except ValueError as error:  # ragged lists
-            raise ShapeError(
-                f"{self.where}: {name!r} is not a rectangular array ({error})"
-            ) from None
+            what = f"{self.where}: {name!r} is not a rectangular array ({error})"
+            raise ShapeError(what) from None
         if array.dtype.kind not in NUMERIC:
             raise ShapeError(
                 f"{self.where}: {name!r} holds {array.dtype}, expected numbers",
@@ -96,3 +113,212 @@ class Table:
         """The names there are, for a message."""
         shown = ", ".join(repr(x)[1:-1] for x in self.names[:40])
         return f"{shown}, ... ({len(self.names)} in all)" if len(self.names) > 40 else shown
+
+
+# the columns of a source: which hold which quantity, and of which joint
+
+INSTEAD = {  # what may stand for a quantity
+    "t": (),
+    "q": ("motor_q",),
+    "qd": ("motor_qd",),
+    "qdd": ("motor_qdd",),
+    "tau": ("motor_tau", "current"),
+}
+QUANTITIES = (*INSTEAD, *(x for others in INSTEAD.values() for x in others))
+NEEDED = ("q", "tau")
+
+
+class Block(NamedTuple):
+    """The columns of one quantity, (N, k); `joints` where they carry joint names."""
+
+    values: np.ndarray
+    names: tuple[str, ...]
+    joints: tuple[str, ...] | None = None
+
+
+def pick(table: Table, columns: Any) -> dict[str, Block]:
+    """Every quantity the source holds: those asked for, and those under their usual names."""
+    asked = by_quantity(columns, "columns", "dict(t='time', q='pos_*')", QUANTITIES)
+    chosen = {x: find(table, x, spec) for x, spec in asked.items() if spec is not None}
+    for quantity, others in INSTEAD.items():
+        either = (quantity, *others)
+        both = [x for x in either if x in chosen]
+        if len(both) > 1:
+            raise OptionError(f"columns gives {' and '.join(both)}, expected one of them")
+        for name in () if any(x in asked for x in either) else either:
+            if found := _columns(table, table.defaults.get(name, name)):
+                chosen[name] = found
+                break
+        if quantity in NEEDED and not any(x in chosen for x in either):
+            raise _missing(table, quantity, table.defaults.get(quantity, quantity))
+    for name in [name for found in chosen.values() for name, _ in found]:
+        table.count(name)  # all before the first is read
+    return {x: _block(table, found) for x, found in chosen.items()}
+
+
+def by_quantity(given: Any, name: str, such: str, known: Iterable[str]) -> Mapping[str, Any]:
+    """A mapping whose keys are quantities of a log; nothing for None."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise OptionError(f"{name} is {given!r}, expected such as {such}")
+    wrong = next((x for x in given if not is_word(x, known)), None)
+    if wrong is not None or None in given:
+        what = f"{name} names {wrong!r}, which is no quantity of a log"
+        raise OptionError(what, did_you_mean(wrong, known))
+    return given
+
+
+def find(table: Table, quantity: str, spec: Any) -> list[tuple[str, str | None]]:
+    """The columns a name, a pattern or a list of names stands for."""
+    if isinstance(spec, str):
+        found = _columns(table, spec)
+        if found:
+            return found
+        raise _missing(table, quantity, spec)
+    if not isinstance(spec, Sequence) or not spec or not all(isinstance(x, str) for x in spec):
+        raise OptionError(
+            f"columns[{quantity!r}] is {spec!r}, expected a name, a pattern such as 'pos_*' or "
+            "'joint{}_position', or a list of names"
+        )
+    absent = next((x for x in spec if x not in table.names), None)
+    if absent is not None:
+        raise _missing(table, quantity, absent)
+    twice = next((x for i, x in enumerate(spec) if x in spec[:i]), None)
+    if twice is not None:
+        raise OptionError(f"columns[{quantity!r}] lists {twice!r} twice")
+    return [(x, None) for x in spec]
+
+
+def _columns(table: Table, spec: str) -> list[tuple[str, str | None]]:
+    """(name, what the pattern's open part matched), numbers in rising order; empty if none."""
+    if spec in table.names:
+        return [(spec, None)]
+    if "*" in spec or "{}" in spec:
+        if spec.count("*") + spec.count("{}") > 1:
+            raise OptionError(f"{spec!r} has more than one open part, expected one * or {{}}")
+        head, tail = re.split(r"\*|\{\}", spec)
+        pattern = re.escape(head) + "(.+)" + re.escape(tail)
+    else:
+        pattern = re.escape(spec) + r"[ _./\[(-]?(\d{1,4})[\])]?"
+    matches = ((name, re.fullmatch(pattern, name)) for name in table.names)
+    found = [(name, match[1]) for name, match in matches if match]
+    numbered = {name: int(x) for name, x in found if re.fullmatch(r"[0-9]{1,4}", x)}
+    if not numbered:
+        return [*found]
+    if len(numbered) != len(found):
+        other = next(name for name, _ in found if name not in numbered)
+        raise OptionError(
+            f"{spec!r} matches {next(iter(numbered))!r} and {other!r}: numbers and names",
+            "list the columns by name",
+        )
+    ordered = sorted(numbered, key=lambda name: numbered[name])
+    start = numbered[ordered[0]]
+    if start > 1 or [numbered[x] for x in ordered] != [*range(start, start + len(ordered))]:
+        raise OptionError(
+            f"{table.where}: columns {', '.join(ordered)} do not count from 0 or 1 without holes",
+            f"list the ones that {spec!r} should be",
+        )
+    return [(name, None) for name in ordered]
+
+
+def _block(table: Table, found: list[tuple[str, str | None]]) -> Block:
+    arrays = [table.array(name) for name, _ in found]
+    if len(arrays) == 1 and arrays[0].ndim == 2:
+        k = arrays[0].shape[1]
+        names = tuple(f"{found[0][0]}[{i}]" for i in range(k))
+        named = table.joints if table.joints and len(table.joints) == k else None
+        return Block(arrays[0], names, named)
+    for (name, _), array in zip(found, arrays, strict=True):
+        if array.ndim != 1 and array.shape != (len(array) if array.ndim else 0, 1):
+            what = f"has shape {array.shape}, expected one column (N,)"
+            raise ShapeError(f"{table.where}: {name!r} {what}")
+        if len(array) != len(arrays[0]):
+            what = f"has {len(array)} rows, {found[0][0]!r} {len(arrays[0])}"
+            raise ShapeError(f"{table.where}: {name!r} {what}")
+    joints = tuple(x for _, x in found if x is not None)
+    values = np.stack([x.reshape(-1) for x in arrays], axis=1)
+    return Block(values, tuple(x for x, _ in found), joints or None)
+
+
+def _missing(table: Table, quantity: str, spec: str) -> OptionError:
+    usual = f"{spec!r}" if "*" in spec or "{}" in spec else f"{spec!r} or {spec + '1'!r}, .."
+    near = did_you_mean(spec, table.names)
+    near = f"{near} " if near.startswith("did") else ""
+    hint = f"{near}columns=dict({quantity}=...) says which: a name, a list or a pattern"
+    if quantity == "tau":
+        hint += "; motor currents are columns=dict(current=...)"
+    what = f"{table.where} has no {usual} for {quantity}; it has: {table.holds()}"
+    return OptionError(what, hint)
+
+
+def arrange(
+    blocks: Mapping[str, Block], joints: Any, robot: "Robot | None", where: str
+) -> tuple[dict[str, Block], list[Finding]]:
+    """Every block with one order of joints: `joints`, else the robot's, else q's."""
+    first = blocks["q"] if "q" in blocks else blocks["motor_q"]
+    size, labels = first.values.shape[1], first.joints
+    if not labels and robot is not None and size == robot.n:
+        labels = tuple(robot.joint_names)
+    order = _order(labels, size, joints, robot, where)
+    done = {}
+    for quantity, block in blocks.items():
+        place = order
+        if block.joints and labels:
+            if set(block.joints) != set(labels):
+                wrong = sorted(set(labels) ^ set(block.joints))
+                raise OptionError(f"{where}: q and {quantity} name different joints: {wrong}")
+            place = [block.joints.index(labels[k]) for k in order]
+        if block.values.shape[1] != size:
+            raise ShapeError(
+                f"{where}: {quantity} has {block.values.shape[1]} columns "
+                f"({', '.join(block.names[:12])}), q has {size}"
+            )
+        done[quantity] = Block(block.values[:, place], tuple(block.names[k] for k in place))
+    left = [(labels or first.names)[k] for k in range(size) if k not in order]
+    if not left or joints is not None:
+        return done, []
+    what = f"joints left out, as the robot has none such: {', '.join(left)}"
+    return done, [Finding("note", where, what, "joints= chooses others")]
+
+
+def wanted_joints(joints: Any, robot: "Robot | None") -> tuple[str, ...] | None:
+    """The joint names asked for, if any."""
+    if joints is not None:
+        if isinstance(joints, (str, bytes)) or not isinstance(joints, Sequence) or not joints:
+            raise OptionError(f"joints is {joints!r}, expected a list of names or of places")
+        return tuple(joints) if all(isinstance(x, str) for x in joints) else None
+    return None if robot is None else tuple(robot.joint_names)
+
+
+def _order(
+    labels: tuple[str, ...] | None, k: int, joints: Any, robot: "Robot | None", where: str
+) -> list[int]:
+    names = wanted_joints(joints, robot)
+    if joints is not None and names is None:
+        wrong = [x for x in joints if not is_whole(x) or not 0 <= x < k]
+        if wrong:
+            expected = f"names, or places from 0 to {k - 1}"
+            raise OptionError(f"joints holds {wrong[0]!r}, expected {expected}")
+        order = [int(x) for x in joints]
+    elif names is None:
+        return [*range(k)]
+    elif labels is None and joints is not None:
+        raise OptionError(
+            f"joints gives names, but the columns of {where} carry none",
+            f"give places from 0 to {k - 1}, or list the columns",
+        )
+    elif labels is None:
+        raise OptionError(
+            f"{where} has {k} joints, robot {getattr(robot, 'name', '')!r} has {len(names)}",
+            "joints= says which of them, by place from 0",
+        )
+    else:
+        absent = next((x for x in names if x not in labels), None)
+        if absent is not None:
+            what = f"{where} has no joint {absent!r}; it has: {', '.join(labels)}"
+            raise OptionError(what, did_you_mean(absent, labels))
+        order = [labels.index(x) for x in names]
+    if len(set(order)) != len(order):
+        raise OptionError("joints names a joint twice")
+    return order

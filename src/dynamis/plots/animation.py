@@ -50,7 +50,7 @@ class Motion:
     fps: float
     frames: bool
     trace: bool
-    note: str  # behind the name of the robot
+    note: str
     path_t: np.ndarray  # (P,)
     path: np.ndarray  # (P, 3): of the tool
 
@@ -99,7 +99,7 @@ def resampled(run: "RunLike", fps: float, speed: float, frames: bool, trace: boo
     t, q, note = np.asarray(run.t, dtype=float), np.asarray(run.q, dtype=float), ""
     if q.ndim > 2:
         q = q.reshape(-1, *q.shape[-2:])
-        note = f", run 1 of {len(q)}"
+        note = f"run 1 of {len(q)}"
         q = q[0]
     if q.shape != (len(t), run.robot.n):
         raise ShapeError(f"run.q has shape {q.shape}, expected ({len(t)}, {run.robot.n})")
@@ -134,7 +134,8 @@ def film(motion: Motion) -> Iterator[np.ndarray]:
     figure = Picture(figsize=SIZE, dpi=DPI)
     axes = add_axes(figure, motion.view)
     prepare(axes, motion.view, motion.bounds)
-    figure.suptitle(plain(motion.robot.name) + motion.note, color=INK)
+    title = plain(motion.robot.name) + (f", {motion.note}" if motion.note else "")
+    figure.suptitle(title, color=INK)
     clock = figure.text(0.98, 0.02, "", ha="right", color=SOFT, size=10)
     artists = Artists(axes, motion.view)
     if motion.trace:
@@ -311,8 +312,9 @@ def _line(motion: Motion, points: np.ndarray, style: Style) -> dict[str, Any]:
 
 
 def _layout(motion: Motion) -> dict[str, Any]:
+    name = html.escape(motion.robot.name) + (f", {motion.note}" if motion.note else "")
     return {
-        "title": {"text": html.escape(motion.robot.name) + motion.note, "x": 0.5, "y": 0.97},
+        "title": {"text": name, "x": 0.5, "y": 0.97},
         "font": FONT,
         "paper_bgcolor": "white",
         "margin": {"l": 0, "r": 0, "t": 50, "b": 10},

@@ -13,13 +13,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Law", "controller_cost", "export_controller", "export_fmu", "run_plant"]
 
-__getattr__ = later(
-    __name__,
-    {
-        "Law": ".control.law",
-        "controller_cost": "cost",
-        "export_controller": "export",
-        "export_fmu": "fmu.export",
-        "run_plant": "loop.plant",
-    },
-)
+WHERE = {
+    "Law": ".control.law", "controller_cost": "cost", "export_controller": "export",
+    "export_fmu": "fmu.export", "run_plant": "loop.plant",
+}  # fmt: skip
+__getattr__ = later(__name__, WHERE)

@@ -1,21 +1,40 @@
-"""The C of a control law: header, source, self-test."""
+"""The C of a control law: header, source, self-test, and the POSIX loop that runs it.
+
+The loop is a program that talks to a plant over UDP:
+
+    listen    a few packets say when measurements come; the cycle is set just behind them
+    cycle     sleep until its time; newest measurement that came; step; send the torque
+    end       after --cycles, on a signal, or when the safe state has run its course; an arm with
+              safe="gravity" is let down first: bad references make the law ramp down
+
+A cycle either got a new measurement or it is silent. The first silent cycle (`--hold` of them) goes
+on with the last measurement; from the second in a row the law is given NaN, so its torque is the
+safe one until a measurement comes. The law's own `latch` says how many of those are final. Cycles
+that the loop itself missed count as silent ones, and a measurement that is too old is none. A law
+that makes velocities from positions must not see a position twice: in silent cycles it is given
+one that moves on as far as the arm did in a cycle, whatever time lay between two packets.
+A bad reference, which lets the arm down, is one whose time or whose positions are NaN.
+"""
 
 import hashlib
-import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from math import ceil
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from .. import templates
-from ..errors import OptionError
+from ..errors import DynamisError, OptionError
 from ..export import c_branchless
-from ..export.c_folder import namespace
-from ..export.c_function import PRECISIONS, comment, identifier, intro, literal
+from ..export.c_folder import c_header, namespace
+from ..export.c_function import PRECISIONS, array, comment, identifier, intro, literal
 from ..spatial.functions import MATH
+from ..trajectory.fourier import sine
+from .loop import udp
 
 if TYPE_CHECKING:
     from ..control.law import Law
+    from ..trajectory.trajectory import Trajectory
 
 LONGEST_ROBOT = 16  # letters of its name
 TRIGS = ("libm", "own")
@@ -40,16 +59,9 @@ def words(law: "Law", notes: Sequence[str], dtype: str) -> dict[str, Any]:
     """What the templates of a law have in common."""
     stem = stem_of(law)
     return {
-        "INTRO": intro(notes),
-        "STEM": stem,
-        "UP": stem.upper(),
-        "T": PRECISIONS[dtype].type,
-        "N": law.n,
-        "N2": 2 * law.n,
-        "N3": 3 * law.n,
-        "STATES": law.states,
-        "SAMPLE_TIME": repr(law.sample_time),
-        "LATCH": law.latch,
+        **{"INTRO": intro(notes), "STEM": stem, "UP": stem.upper(), "T": PRECISIONS[dtype].type},
+        **{"N": law.n, "N2": 2 * law.n, "N3": 3 * law.n, "STATES": law.states},
+        **{"SAMPLE_TIME": repr(law.sample_time), "LATCH": law.latch},
         "DIFFERENCE": law.velocity == "difference",
         "INSIDE": law.reference is not None,
     }
@@ -57,17 +69,22 @@ def words(law: "Law", notes: Sequence[str], dtype: str) -> dict[str, Any]:
 
 def header(law: "Law", notes: Sequence[str], dtype: str) -> str:
     """Types and functions."""
-    return templates.filled(__package__, "controller.h", **words(law, notes, dtype))
+    body = templates.filled(__package__, "controller.h", **words(law, notes, dtype))
+    return c_header(stem_of(law), notes, body)
+
+
+def cpp_header(law: "Law", notes: Sequence[str], dtype: str) -> str:
+    """A C++17 class over it: arrays in, arrays out, nothing allocated."""
+    space = namespace(stem_of(law))
+    return templates.filled(__package__, "controller.hpp", **words(law, notes, dtype), SPACE=space)
 
 
 def source(law: "Law", notes: Sequence[str], dtype: str, trig: str) -> str:
     """The law itself."""
     stem, n = stem_of(law), law.n
     programs = {"start": law.start_program(), "sample": law.program()}
-    bodies = [
-        "static " + c_branchless.function(program, f"{stem}_{k}", dtype, trig == "own")
-        for k, program in programs.items()
-    ]
+    parts = ((f"{stem}_{name}", program) for name, program in programs.items())
+    bodies = [f"static {c_branchless.function(p, k, dtype, trig == 'own')}" for k, p in parts]
     rows = [f"reference->{row}[{i}]" for row in ("q", "qd", "qdd") for i in range(n)]
     short = law.reference is not None and dtype == "float32"
     return templates.filled(
@@ -110,11 +127,9 @@ def recorded(law: "Law", q: np.ndarray, qd: np.ndarray, wanted: np.ndarray) -> n
     state = law.start(q[0].tolist(), qd[0].tolist(), MATH)
     torques = []
     for place, speed, row in zip(q.tolist(), qd.tolist(), wanted.tolist(), strict=True):
-        given = (
-            row[0]
-            if law.reference is not None
-            else [row[k * law.n : (k + 1) * law.n] for k in range(3)]
-        )
+        given = row[0]
+        if law.reference is None:
+            given = [row[k * law.n : (k + 1) * law.n] for k in range(3)]
         torque, state, _ = law.step(state, place, speed, given, MATH)
         torques.append(torque)
     return np.array(torques)
@@ -122,28 +137,17 @@ def recorded(law: "Law", q: np.ndarray, qd: np.ndarray, wanted: np.ndarray) -> n
 
 def self_test(law: "Law", notes: Sequence[str], dtype: str, rows: Sequence[Any]) -> str:
     """A program that replays samples (q, qd, references or times, whence) and compares torques."""
-    precision = PRECISIONS[dtype]
     q, qd, wanted = (np.asarray(r).astype(dtype).astype(float) for r in rows[:3])
     how = rows[3] if len(rows) > 3 else "recorded samples"
     tau = recorded(law, q, qd, wanted)
-    count = len(q)
-
-    def table(name: str, values: np.ndarray) -> str:
-        body = ",\n".join(
-            "    {" + ", ".join(literal(float(x), precision) for x in row) + "}" for row in values
-        )
-        return f"static const {precision.type} {name}[{count}][{values.shape[1]}] = {{\n{body}}};\n"
-
+    tables = {"positions": q, "velocities": qd, "wanted": wanted, "torques": tau}
     return templates.filled(
         __package__,
         "controller_test.c",
         **words(law, notes, dtype),
-        COUNT=count,
+        COUNT=len(q),
         HOW=plain(how),
-        POSITIONS=table("positions", q),
-        VELOCITIES=table("velocities", qd),
-        WANTED=table("wanted", wanted),
-        TORQUES=table("torques", tau),
+        **{k.upper(): f"{array(k, x, PRECISIONS[dtype])}\n" for k, x in tables.items()},
         SMALLEST=repr(SMALLEST),
         TOLERANCE=repr(tolerance(law, dtype)),
     )
@@ -156,14 +160,119 @@ def tolerance(law: "Law", dtype: str) -> float:
 
 def plain(line: str) -> str:
     """A line that may stand in any comment: nothing in it ends or continues one."""
-    ascii_only = re.sub(r"[^ -~]+", "?", line.replace("\\", "/"))
-    return comment(re.sub(r"\?+", "?", ascii_only))
+    return comment(line.replace("\n", "?"))
 
 
-# a C++17 class over the C of a control law: arrays in, arrays out, nothing allocated
+# samples that a law is tested with: an arm that follows its reference, simulated
+
+COUNT = 200
+SPAN = 0.3  # rad or m: how far the reference goes where none is inside
+FREQUENCY = 0.5  # Hz, of that reference
+OFF = 0.01  # rad or m: how far from its reference the arm starts
+STEP = 5e-3  # s, the longest step of the simulation
+GRID = 2.0**-20  # samples are rounded to it: the same on every machine, exact in single precision
+FAR = 1e3  # rad, m, per second: a loop that went there is not worth recording
+SIMULATED = "a simulated closed loop"
+SYNTHETIC = "a made-up motion: the closed loop could not be simulated"
 
 
-def cpp_header(law: "Law", notes: Sequence[str], dtype: str) -> str:
-    """The text of <stem>.hpp."""
-    space = namespace(stem_of(law))
-    return templates.filled(__package__, "controller.hpp", **words(law, notes, dtype), SPACE=space)
+class Samples(NamedTuple):
+    """Positions, velocities (K, n), references (K, 3 n) or times (K, 1), and whence they are."""
+
+    q: np.ndarray
+    qd: np.ndarray
+    wanted: np.ndarray
+    how: str
+
+
+def sample_rows(law: "Law", count: int = COUNT) -> Samples:
+    """Samples of the closed loop, rounded; of a made-up motion where there is no such loop."""
+    found = closed_loop(law, count)
+    q, qd, wanted, how = made_up(law, count) if found is None else found[0]
+    q, qd, rounded = (GRID * np.round(x / GRID) for x in (q, qd, wanted))
+    return Samples(q, qd, rounded if law.reference is None else wanted, how)
+
+
+def closed_loop(law: "Law", count: int = COUNT) -> tuple[Samples, np.ndarray] | None:
+    """What the law would have seen in `dy.simulate`, and the torques there; None if it fails."""
+    from ..simulation.simulate import simulate
+
+    plan, dt = _plan(law), law.sample_time
+    first = plan(0.0)
+    try:
+        run = simulate(
+            law.robot, count * dt, dt / ceil(dt / STEP), first.q + OFF, first.qd, law.controller,
+            reference=plan, sample_time=dt, progress=False,
+        )  # fmt: skip
+    except DynamisError:
+        return None
+    seen = run.measured
+    if seen is None or run.message or len(seen.t) < count:
+        return None
+    q, qd, tau = (row[:count] for row in (seen.q, seen.qd, seen.tau))
+    if not all((np.abs(x) < most).all() for x, most in ((q, FAR), (qd, FAR), (tau, FAR * FAR))):
+        return None
+    return Samples(q, qd, _wanted(law, plan, count), SIMULATED), tau
+
+
+def made_up(law: "Law", count: int = COUNT) -> Samples:
+    """A motion near its reference."""
+    plan = _plan(law)
+    state = plan(law.sample_time * np.arange(count))
+    w = 6.0 * np.pi * FREQUENCY
+    angle = w * law.sample_time * np.arange(count)[:, None] + np.arange(1, law.n + 1)
+    q, qd = state.q + OFF * np.sin(angle), state.qd + OFF * w * np.cos(angle)
+    return Samples(q, qd, _wanted(law, plan, count), SYNTHETIC)
+
+
+def _plan(law: "Law") -> "Trajectory":
+    if law.reference is not None:
+        return law.reference
+    return sine(0.0, SPAN, FREQUENCY, np.arange(1.0, law.n + 1.0))
+
+
+def _wanted(law: "Law", plan: "Trajectory", count: int) -> np.ndarray:
+    t = law.sample_time * np.arange(count)
+    return t[:, None] if law.reference is not None else np.concatenate(plan(t), axis=1)
+
+
+# the POSIX loop
+
+HOLD = 1  # cycles without a measurement that the last one may stand in for
+LISTEN = 200  # packets
+AFTER = 0.1  # s in the safe state before the program ends, where nothing is ramped down
+START_TOLERANCE = 0.05  # rad or m that the arm may be away from where the trajectory begins
+MOST_CYCLES = 10**15
+
+INSIDE = "The reference is the trajectory inside, from its beginning at the first cycle."
+STILL = "The reference is the place where the arm is at the first cycle: it holds still."
+LET_DOWN = (
+    "At the end (SIGINT, SIGTERM, --cycles) the arm is let down: gravity compensation with "
+    "damping, ramped down in {:.6g} s, then zero torque; a second signal ends at once."
+)
+DROPPED = "At the end (SIGINT, SIGTERM, --cycles) the torque is zero at once."
+
+
+def loop_source(law: "Law", notes: Sequence[str], dtype: str) -> str:
+    """The program `<stem>_loop.c`."""
+    plan = law.reference
+    first = [] if plan is None else [float(x) for x in plan.at(0.0, MATH)[0]]
+    names = (plain(name).replace('"', "'").replace("@", "?") for name in law.robot.joint_names)
+    return templates.filled(
+        __package__,
+        "posix_loop.c",
+        **words(law, notes, dtype),
+        **udp.words(law.n),
+        LISTEN=LISTEN,
+        HOLD=HOLD,
+        PERIOD=repr(float(law.sample_time)),
+        TOLERANCE=repr(START_TOLERANCE),
+        RAMPING=law.safe == "gravity",
+        STEPS=ceil(min(law.ramp / law.sample_time, MOST_CYCLES)) + 1,
+        AFTER=repr(AFTER),
+        REFERENCE=STILL if plan is None else INSIDE,
+        ENDING=LET_DOWN.format(law.ramp) if law.safe == "gravity" else DROPPED,
+        BEGINNING=", ".join(literal(x, PRECISIONS["float64"]) for x in first),
+        START=",".join(f"{x:.6g}" for x in first or [0.0] * law.n),
+        NAMES=", ".join(f'"{name}"' for name in names),
+    )

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .. import templates
-from ..arguments import checked, is_word, text
+from ..arguments import checked, choice, text
 from ..compile.arrays import checked_dtype
 from ..control.controller import Controller
 from ..control.law import Law
-from ..errors import FileError, OptionError, did_you_mean
+from ..errors import FileError, OptionError
 from .c_text import TRIGS, header, source, stem_of
 
 if TYPE_CHECKING:
@@ -88,29 +88,24 @@ class ControllerCost:
 
     def markdown(self) -> str:
         """The table, one row per target."""
-        lines = [
-            f"{self.name}: {self.operations}",
-            "",
-            "| target | instructions per step | conditional jumps | stack, bytes | code, bytes "
-            "| links |",
-            "|---|---|---|---|---|---|",
-        ]
+        titles = ("target", "instructions per step", "conditional jumps", "stack, bytes")
+        rows: list[Any] = [(*titles, "code, bytes", "links")]
         for row in self.compiled:
             count = self.counted if row.target == "x86-64" else "-"
-            lines.append(
-                f"| {row.target} | {count} | {row.jumps} | {row.stack} | {row.code} | {row.links} |"
-            )
+            rows.append((row.target, count, row.jumps, row.stack, row.code, row.links))
+        head, *body = (f"| {' | '.join(map(str, row))} |" for row in rows)
+        lines = [f"{self.name}: {self.operations}", "", head, "|---|---|---|---|---|---|", *body]
         return "\n".join(lines)
 
     @property
     def counted(self) -> str:
         """Instructions of a step in words."""
-        if not self.instructions:
+        calls = len(self.instructions)
+        if not calls:
             return "no valgrind"
         if self.constant:
-            return f"{self.worst}, the same in {len(self.instructions)} calls"
-        least, calls = min(self.instructions), len(self.instructions)
-        return f"{least} to {self.worst} in {calls} calls"
+            return f"{self.worst}, the same in {calls} calls"
+        return f"{min(self.instructions)} to {self.worst} in {calls} calls"
 
 
 @checked
@@ -131,13 +126,8 @@ def controller_cost(
     Cortex-M4 and M7.
     """
     dtype = checked_dtype(dtype).name
-    if not is_word(trig, TRIGS):
-        raise OptionError(f"trig is {trig!r}, expected 'own' or 'libm'", did_you_mean(trig, TRIGS))
-    if not is_word(compiler, COMPILERS):
-        raise OptionError(
-            f"compiler is {compiler!r}, expected 'gcc' or 'clang'",
-            did_you_mean(compiler, COMPILERS),
-        )
+    choice(trig, "trig", TRIGS)
+    choice(compiler, "compiler", COMPILERS)
     flags = [text(flag, "flags") for flag in flags]
     exported = _asked(exported, robot, sample_time)
     for tool in (compiler, "objdump", "nm", "size"):
@@ -159,13 +149,13 @@ def controller_cost(
             for name, (prefix, _) in TARGETS.items()
             if not prefix or shutil.which(f"{prefix}gcc")
         ]
-        given = (folder, stem, head, work, compiler, flags)
-        counts = _counts(*given) if shutil.which("valgrind") else ()
+        counts = ()
+        if shutil.which("valgrind"):
+            counts = _counts(folder, stem, head, work, compiler, flags)
         return ControllerCost(stem, found[0] if found else "", counts, tuple(rows))
 
 
 def _asked(given: Any, robot: Any, sample_time: float) -> Law | Path:
-    """What is to be measured."""
     if isinstance(given, Controller):
         if robot is None:
             raise OptionError(
@@ -181,14 +171,13 @@ def _asked(given: Any, robot: Any, sample_time: float) -> Law | Path:
             "controller_cost(controller, robot, sample_time)",
         )
     if robot is not None:
-        what = "a Law has" if isinstance(given, Law) else "a folder has"
-        raise OptionError(f"robot is {robot!r}, but {what} its own", "leave robot out")
+        what = "Law" if isinstance(given, Law) else "folder"
+        raise OptionError(f"robot is {robot!r}, but a {what} has its own", "leave robot out")
     return given if isinstance(given, Law) else Path(given)
 
 
 def _stem(folder: Path) -> str:
-    headers = sorted(folder.glob("*.h"))
-    named = [h.stem for h in headers if (folder / f"{h.stem}.c").exists()]
+    named = [h.stem for h in folder.glob("*.h") if (folder / f"{h.stem}.c").exists()]
     if len(named) != 1:
         raise FileError(
             f"{str(folder)!r} holds {len(named)} controllers, expected one header with its source",
@@ -203,16 +192,19 @@ def _stem(folder: Path) -> str:
 def _compiled(path: Path, work: Path, target: str, compiler: str, flags: Sequence[str]) -> Compiled:
     prefix, machine = TARGETS[target]
     item, cc = work / f"{target}.o", f"{prefix}gcc" if prefix else compiler
+    if prefix:  # -mfma and its like are of this machine
+        flags = [flag for flag in flags if not flag.startswith("-m")]
     _run([cc, *flags, *machine, "-fstack-usage", "-c", str(path), "-o", str(item)])
     start = (f"{path.stem}_init", f"{path.stem}_start")  # all else belongs to the step
     listing = _run([f"{prefix}objdump", "-d", "--no-show-raw-insn", str(item)])
     undefined = _run([f"{prefix}nm", "-u", str(item)]).split()
     sizes = _run([f"{prefix}size", str(item)]).splitlines()[1].split()
-    usage = item.with_suffix(".su").read_text()
+    usage = [line.split("\t") for line in item.with_suffix(".su").read_text().splitlines()]
+    stack = {row[0].rsplit(":", 1)[-1]: int(row[1]) for row in usage}
     return Compiled(
         target,
         sum(bool(JUMP[prefix].match(word)) for word in _instructions(listing, start)),
-        sum(int(size) for name, size in _frames(usage) if name.split(".")[0] not in start),
+        sum(size for name, size in stack.items() if name.split(".")[0] not in start),
         int(sizes[0]) + int(sizes[1]),
         tuple(sorted(name for name in undefined if name != "U")),
     )
@@ -228,11 +220,6 @@ def _instructions(listing: str, without: Sequence[str]) -> list[str]:
         elif inside and (word := re.match(r"\s+[0-9a-f]+:\s+(\S+)", line)):
             words.append(word[1])
     return words
-
-
-def _frames(usage: str) -> list[tuple[str, str]]:
-    rows = [line.split("\t") for line in usage.splitlines()]
-    return [(row[0].rsplit(":", 1)[-1], row[1]) for row in rows]
 
 
 # instructions of every call
@@ -266,7 +253,8 @@ def _counts(
     parts = [hostile_samples(2 * n, dtype), hostile_samples(1 if " t;" in text else 3 * n, kind)]
     rows = [b"".join(part.tobytes() for part in row) for row in zip(*parts, strict=True)]
     (work / "samples.bin").write_bytes(b"".join(rows))
-    (work / "drive.c").write_text(_driver(stem, len(rows)))
+    given = {"STEM": stem, "UP": stem.upper(), "COUNT": len(rows)}
+    (work / "drive.c").write_text(templates.filled(__package__, "cost.c", **given))
     program, files = work / "drive", [work / "drive.c", folder / f"{stem}.c"]
     _run([compiler, *flags, f"-I{folder}", *map(str, files), "-lm", "-o", str(program)])
     _run([
@@ -277,12 +265,6 @@ def _counts(
     dumps = [work / f"calls.{k + 1}" for k in range(len(rows))]
     totals = [re.search(r"^(?:totals|summary): (\d+)", d.read_text(), re.M) for d in dumps]
     return tuple(int(t[1]) for t in totals if t is not None)
-
-
-def _driver(stem: str, count: int) -> str:
-    """A program that starts anew at every second sample, so that the safe state is met too."""
-    given = {"STEM": stem, "UP": stem.upper(), "COUNT": count}
-    return templates.filled(__package__, "cost.c", **given)
 
 
 def _run(command: list[str]) -> str:

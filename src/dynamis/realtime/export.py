@@ -1,58 +1,50 @@
 """`dy.export_controller`: a controller and the model it needs as code in a folder of its own."""
 
 import dataclasses
+import re
 from collections.abc import Mapping, Sequence
-from math import isfinite
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import templates
-from ..arguments import checked, is_word
+from ..arguments import checked, choice
 from ..compile.arrays import checked_dtype
-from ..control.impedance import Impedance
 from ..control.law import LATCH, NO_LIMIT, Law
 from ..control.momentum_observer import MomentumObserver
 from ..control.single_joint import SingleJoint
-from ..errors import OptionError, did_you_mean
+from ..control.task_space import Impedance
+from ..errors import OptionError
 from ..export.c_function import remarks
 from ..export.export import TARGETS as WRITERS
-from ..export.export import UNIT, model_hash
+from ..export.export import UNIT, model_hash, vectors_of
 from ..files import write_folder
 from ..trajectory.trajectory import Trajectory
-from .c_text import TRIGS, cpp_header, header, plain, self_test, source, stem_of, tolerance, words
+from . import c_text
+from .c_text import TRIGS, plain, stem_of
 from .loop import udp
-from .loop.posix_loop import HOLD, loop_source
 from .regenerate import again, fields, ingredients, options_of, spelt
-from .samples import sample_rows
 
 if TYPE_CHECKING:
     from ..robot import Robot
 
-# what stands beside the C of a controller: build files and a page on how to wire it
-
+BUILDS = ("Makefile", "CMakeLists.txt")
 FLAGS = "-std=c99 -O2 -ffp-contract=off -Wall -Wextra -Wconversion -Werror -pedantic"
-
-
-def build_files(stem: str, trig: str, notes: Sequence[str]) -> dict[str, str]:
-    """File name -> text: make test, make loop, and the same for CMake."""
-    given = {"REMARKS": remarks(notes), "STEM": stem, "LIBM": trig != "own", "FLAGS": FLAGS}
-    names = ("Makefile", "CMakeLists.txt")
-    return {name: templates.filled(__package__, name, **given) for name in names}
 
 
 def readme(law: "Law", dtype: str, trig: str, notes: Sequence[str]) -> str:
     """How to wire it to an arm."""
-    joints = enumerate(_escaped(law.robot.joint_names))
+    shown = (re.sub(r"[^\w\-. ]", "?", name) for name in law.robot.joint_names)
+    first = [] if law.reference is None else law.reference(0.0).q
     return templates.filled(
         __package__,
         "README.md",
-        **words(law, notes, dtype),
+        **c_text.words(law, notes, dtype),
         **udp.words(law.n),
-        JOINTS="\n".join(f"| {i} | `{name}` |" for i, name in joints),
+        JOINTS="\n".join(f"| {i} | `{name}` |" for i, name in enumerate(shown)),
         SINGLE=dtype == "float32",
         OWN=trig == "own",
-        TOLERANCE=f"{tolerance(law, dtype):g}",
+        TOLERANCE=f"{c_text.tolerance(law, dtype):g}",
         MILLISECONDS=f"{1e3 * law.sample_time:g}",
         RATE=f"{1.0 / law.sample_time:.12g}",
         CYCLES=max(1, round(10.0 / law.sample_time)),
@@ -62,22 +54,13 @@ def readme(law: "Law", dtype: str, trig: str, notes: Sequence[str]) -> str:
         LIMITED=law.limit is not None,
         LIMITS=", ".join(f"{x:g}" for x in law.limits),
         JUMPS=", ".join(f"{x:g}" for x in law.jumps or ()),
-        BEGINNING=_beginning(law),
-        HOLD=HOLD,
+        BEGINNING=",".join(f"{x:.9g}" for x in first),
+        HOLD=c_text.HOLD,
         ORIGIN="\n".join(f"    {plain(line)}".rstrip() for line in notes),
     )
 
 
-def _beginning(law: "Law") -> str:
-    return "" if law.reference is None else ",".join(f"{x:.9g}" for x in law.reference(0.0).q)
-
-
-def _escaped(names: tuple[str, ...]) -> list[str]:
-    return ["".join(c if c.isalnum() or c in "_-. " else "?" for c in name) for name in names]
-
-
 TARGETS = (*WRITERS, UNIT)
-UNBOUNDED = ("limit", "lowest", "highest")  # gains that may be infinite: there is no limit then
 # what is in dy.control and controls nothing
 OTHERS = {
     MomentumObserver: (
@@ -90,13 +73,11 @@ OTHERS = {
         "use its gains in a controller of the arm: dy.control.JointPID(kp, ki, kd)",
     ),
 }
-REMARKS = {
-    "matlab": "init(q, qd) gives the state, step(state, q, qd, reference or t) the torque, the "
-    "next state and the status.",
-    "casadi": "init(q, qd) gives the state, step(state, q, qd, reference or t) the torque, the "
-    "next state and the status; the reference is a column: q, qd, qdd.",
-}
-
+CALLS = (
+    "init(q, qd) gives the state, step(state, q, qd, reference or t) the torque, the "
+    "next state and the status"
+)
+REMARKS = {"matlab": f"{CALLS}.", "casadi": f"{CALLS}; the reference is a column: q, qd, qdd."}
 WORK = "no allocation, no globals, no recursion, no branch that depends on data;"
 LARGEST_SINGLE = 3e38
 
@@ -142,7 +123,6 @@ def export_controller(
         controller, robot, sample_time, reference, velocity, velocity_filter, limit, safe,
         safe_damping, ramp, latch, jump,
     )  # fmt: skip
-    _refuse_infinite(law)
     _refuse_single(law, kind)
     if not isinstance(directory, (str, PathLike)):
         raise OptionError(f"directory is {directory!r}, expected a path")
@@ -162,26 +142,22 @@ def _files(law: Law, dtype: str, trig: str, target: str) -> dict[str, str]:
     if target != "c":
         programs = {"init": law.start_program(), "step": law.program()}
         return {**WRITERS[target](stem, programs, notes, dtype), **beside}
+    given = {"REMARKS": remarks(notes), "STEM": stem, "LIBM": trig != "own", "FLAGS": FLAGS}
     return {
-        f"{stem}.h": header(law, notes, dtype),
-        f"{stem}.hpp": cpp_header(law, notes, dtype),
-        f"{stem}.c": source(law, notes, dtype, trig),
-        f"{stem}_test.c": self_test(law, notes, dtype, sample_rows(law)),
-        f"{stem}_loop.c": loop_source(law, notes, dtype),
-        **build_files(stem, trig, notes),
+        f"{stem}.h": c_text.header(law, notes, dtype),
+        f"{stem}.hpp": c_text.cpp_header(law, notes, dtype),
+        f"{stem}.c": c_text.source(law, notes, dtype, trig),
+        f"{stem}_test.c": c_text.self_test(law, notes, dtype, c_text.sample_rows(law)),
+        f"{stem}_loop.c": c_text.loop_source(law, notes, dtype),
+        **{name: templates.filled(__package__, name, **given) for name in BUILDS},
         "README.md": readme(law, dtype, trig, notes),
         **beside,
     }
 
 
 def _refuse_options(target: Any, trig: Any, dtype: str) -> None:
-    if not is_word(target, TARGETS):
-        known = ", ".join(repr(t) for t in TARGETS)
-        raise OptionError(
-            f"target is {target!r}, expected one of {known}", did_you_mean(target, TARGETS)
-        )
-    if not is_word(trig, TRIGS):
-        raise OptionError(f"trig is {trig!r}, expected 'libm' or 'own'", did_you_mean(trig, TRIGS))
+    choice(target, "target", TARGETS)
+    choice(trig, "trig", TRIGS)
     if target != "c" and trig != "libm":
         raise OptionError(
             f"trig is {trig!r}, but target {target!r} has the elementary functions of its own "
@@ -198,14 +174,6 @@ def _refuse_others(controller: Any) -> None:
     for kind, (what, instead) in OTHERS.items():
         if isinstance(controller, kind) or controller is kind:
             raise OptionError(f"controller is {what}", instead)
-
-
-def _refuse_infinite(law: Law) -> None:
-    """Gains that no number stands for."""
-    for name, row in law.controller.gains(law.robot).items():
-        if name not in UNBOUNDED and not all(isfinite(x) for x in row):
-            given = getattr(law.controller, name, row)
-            raise OptionError(f"{name} is {given!r}, expected finite numbers")
 
 
 def _refuse_single(law: Law, dtype: str) -> None:
@@ -225,25 +193,21 @@ def notes_of(law: Law, dtype: str, trig: str, target: str = "c") -> list[str]:
     """What a reader of the generated code must know: where it comes from, how to make it again."""
     from .. import __version__
 
-    model = model_hash((law.controller.model or law.robot).chain)
+    models = [model_hash(x.chain)[:16] for x in (law.controller.model or law.robot, law.robot)]
     program = law.program()
     told = {"reference": law.reference, **options_of(law)}
     told |= {"dtype": dtype, "trig": trig, "target": target}
-    kind, given = type(law.controller).__name__, {}
-    if dataclasses.is_dataclass(law.controller):
-        given = fields(law.controller)
-    joints = ", ".join(f"{i}: {name}" for i, name in enumerate(law.robot.joint_names))
+    kind = type(law.controller).__name__
+    given = fields(law.controller) if dataclasses.is_dataclass(law.controller) else {}
     linked = "nothing linked." if trig == "own" else "elementary functions of <math.h>."
     lines = [
         f"{kind} of {law.robot.name}: generated by dynamis {__version__}.",
         f"Again: {again(law)}",
-        f"Model {model[:16]}, robot {model_hash(law.robot.chain)[:16]}, "
-        f"program {program.hash[:16]}: {program.cost}.",
+        f"Model {models[0]}, robot {models[1]}, program {program.hash[:16]}: {program.cost}.",
         f"Controller: {kind}({_spelt(given)})",
         f"Options: {_spelt(told)}",
         "",
-        "SI units, radians. Vectors follow the joints:",
-        joints,
+        *vectors_of(law.robot.joint_names),
         *(f"{name} = {_row(row)}" for name, row in law.gains.items()),
         REMARKS.get(target) or f"The controller itself: {WORK} {linked}",
     ]

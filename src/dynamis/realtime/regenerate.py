@@ -3,29 +3,28 @@
 import dataclasses
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from .. import control, templates
 from ..control.law import Law
 from ..export.c_function import remarks
-from ..model.formats.files import toml_text
+from ..export.export import robot_file
 from .reference_file import reference_text
-
-if TYPE_CHECKING:
-    from ..model.model import Model
 
 SCRIPT = "regenerate.py"
 
 
+OPTIONS = (
+    "sample_time", "velocity", "velocity_filter", "limit", "safe", "safe_damping", "ramp", "latch",
+    "jump",
+)  # fmt: skip
+
+
 def options_of(law: Law) -> dict[str, Any]:
     """What `export_controller` was told about the law, but for its reference."""
-    names = (
-        "sample_time", "velocity", "velocity_filter", "limit", "safe", "safe_damping", "ramp",
-        "latch", "jump",
-    )  # fmt: skip
-    return {name: getattr(law, name) for name in names}
+    return {name: getattr(law, name) for name in OPTIONS}
 
 
 def again(law: Law) -> str:
@@ -67,19 +66,13 @@ def ingredients(
     return {**files, SCRIPT: _script(law, stem, files, options, notes)}
 
 
-def robot_file(model: "Model", notes: Sequence[str]) -> str:
-    """A model as TOML under its notes."""
-    return f"{remarks(notes)}\n{toml_text(model)}"
-
-
 def _script(
     law: Law, stem: str, files: Mapping[str, str], options: Mapping[str, Any], notes: Sequence[str]
 ) -> str:
     from .. import __version__
 
-    given = {name: spelt(value) for name, value in fields(law.controller).items()} | {
-        "model": "model"
-    }
+    given = {name: spelt(value) for name, value in fields(law.controller).items()}
+    given["model"] = "model"
     model = "None" if law.controller.model is None else "robot"
     if f"{stem}_model.toml" in files:
         model = f'dy.load(here / "{stem}_model.toml")'
@@ -104,10 +97,8 @@ def spelt(value: Any) -> str | None:
         value = value.tolist()
     if value is None or isinstance(value, bool):
         return repr(value)
-    if isinstance(value, str):
-        return ascii(str(value))
-    if isinstance(value, int):
-        return repr(int(value))
+    if isinstance(value, (str, int)):
+        return ascii(str(value)) if isinstance(value, str) else repr(int(value))
     if isinstance(value, float):
         return repr(float(value)) if math.isfinite(value) else f'float("{float(value)}")'
     if isinstance(value, (list, tuple)):

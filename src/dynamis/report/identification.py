@@ -9,15 +9,15 @@ import numpy as np
 
 from .. import templates
 from ..files import checked_path
-from ..identify.processing import Processing, band
+from ..identify.estimate import Rows, fitted_rows, friction_curve
+from ..identify.feasible import links_of
+from ..identify.information import autocorrelation
+from ..identify.processing import Processing, band, spectrum
 from ..logs.log import Log
-from . import identification_tables as tables
-from .identification_tables import Rows, autocorrelation, few, fitted_rows, friction_curve, spectrum
-from .page import Page, with_plotly
+from .page import Page, few, with_plotly
 
 if TYPE_CHECKING:
-    from ..identify.estimate import Estimate
-    from ..identify.validation import Validation
+    from ..identify.estimate import Estimate, Validation
 
 # plotly charts of measured and predicted torque over time
 
@@ -82,9 +82,8 @@ def friction_figure(estimate: "Estimate", rows: list[Rows], joint: int, units: A
         k = np.flatnonzero(chosen)
         k = k[:: max(1, -(-len(k) // DOTS))]
         axes.plot(qd[k], tau[k], ".", color=colour, markersize=2.5, zorder=2)
-    fastest = float(np.abs(qd).max()) or 1.0
-    v, middle, spread = friction_curve(estimate, joint, fastest)
-    reach = SURE * spread
+    v, middle, deviation = friction_curve(estimate, joint, float(np.abs(qd).max()) or 1.0)
+    reach = SURE * deviation
     axes.fill_between(v, middle - reach, middle + reach, color=ACCENT, alpha=0.18, lw=0, zorder=3)
     axes.plot(v, middle, color=ACCENT, linewidth=1.6, zorder=4)
     return figure
@@ -93,14 +92,14 @@ def friction_figure(estimate: "Estimate", rows: list[Rows], joint: int, units: A
 def histogram_figure(residual: np.ndarray, unit: str) -> Any:
     """Histogram of a residual, and the normal density of the same standard deviation."""
     figure, axes = _axes(f"residual, {unit}", "density")
-    mean, spread = float(residual.mean()), float(residual.std())
-    if spread < 1e-12 * (1.0 + abs(mean)):
+    mean, size = float(residual.mean()), float(residual.std())
+    if size < 1e-12 * (1.0 + abs(mean)):
         axes.axvline(mean, color=GREY)
         return figure
     low, high = np.percentile(residual, (0.1, 99.9))
     axes.hist(residual, bins=50, range=(low, high), density=True, color=PALE)
     x = np.linspace(low, high, 121)
-    bell = np.exp(-0.5 * ((x - mean) / spread) ** 2) / (spread * np.sqrt(2.0 * np.pi))
+    bell = np.exp(-0.5 * ((x - mean) / size) ** 2) / (size * np.sqrt(2.0 * np.pi))
     axes.plot(x, bell, color=ACCENT, linewidth=1.4)
     return figure
 
@@ -126,8 +125,7 @@ def spectrum_figure(log: Log, processing: Processing) -> Any:
     figure, axes = _axes("frequency, Hz", "power of q, of its peak", (6.2, 2.8))
     f, power = spectrum(log)
     k = np.unique(np.geomspace(1, len(f), min(len(f), 400)).astype(int)) - 1
-    shown = np.maximum(power[k], LOWEST)
-    for i, column in enumerate(shown.T):
+    for i, column in enumerate(np.maximum(power[k], LOWEST).T):
         axes.loglog(f[k], column, linewidth=1.0, color=f"C{i % 10}", label=f"joint {i + 1}")
     axes.axvline(band(log), color=GREY, linestyle="dashed", label="band of the motion")
     axes.axvline(processing.cutoff, color="black", linewidth=1.4, label="cut-off")
@@ -149,6 +147,7 @@ def _axes(across: str, up: str, size: tuple[float, float] = SIZE) -> Any:
     return figure, axes
 
 
+LIGHT = 1e-6  # kg, below which a link has no centre of mass
 TORQUE = {"revolute": "N m", "prismatic": "N"}
 MOTION = {"revolute": "rad", "prismatic": "m"}
 
@@ -165,239 +164,290 @@ def identification(estimate: "Estimate", validations: "Sequence[Validation]" = (
     """All sections in order."""
     import matplotlib as mpl
 
-    robot = estimate.unknowns.robot
-    kinds = robot.joint_kinds
-    units = [TORQUE.get(kind, "N m") for kind in kinds]
-    moves = [MOTION.get(kind, "rad") for kind in kinds]
-    lead = (
-        f"{len(estimate.names)} unknowns from {_logs(estimate)}: {estimate.friction} friction, "
-        f"{estimate.estimator} estimator, {estimate.method} method."
-    )
-    page = Page(f"Identification of {robot.name}", lead)
-    style = templates.text(__package__, "identification.css")
-    page.parts.insert(0, f"<style>\n{style}</style>")
+    sections = _Sections(estimate, validations)
+    page = sections.page
+    page.parts.insert(0, f"<style>\n{templates.text(__package__, 'identification.css')}</style>")
     for finding in estimate.robot.model.findings:
         said = html.escape(f"{finding.level}: {finding.where}: {finding.what}.")
         page.parts.append(f'<p class="bad">{said}</p><p>{html.escape(finding.remedy)}.</p>')
-    _figures_first(page, estimate, validations, units)
-    _findings(page, estimate)
-    rows = fitted_rows(estimate)
+    sections.accuracies()
+    sections.findings()
     with mpl.rc_context({"svg.fonttype": "none"}):
-        charts = _torques(page, estimate, validations, units)
-        _residuals(page, estimate, rows, units)
-        _friction(page, estimate, rows, moves, units)
-        _parameters(page, estimate)
-        _processing(page, estimate, rows, moves)
-    sort = templates.text(__package__, "sort.js")
-    page.parts += [charts.html(), f"<script>\n{sort}</script>"]
+        charts = sections.torques()
+        sections.residuals()
+        sections.friction()
+        sections.parameters()
+        sections.consistency()
+        sections.excitation()
+        sections.processing()
+    page.parts.append(charts.html())
+    page.parts.append(f"<script>\n{templates.text(__package__, 'sort.js')}</script>")
     return page
 
 
-def _figures_first(
-    page: Page, estimate: "Estimate", validations: "Sequence[Validation]", units: Sequence[str]
-) -> None:
-    """Held out, other motions, and only then the residual of the fit itself."""
-    cutoff = float(estimate.processing[0].cutoff or 0.0)
-    page.section(
-        "Held out",
-        f"{_held_out(estimate)} As logged means every row, nothing filtered. Low-passing both "
-        f"torques at the cut-off of the fit, {cutoff:.3g} Hz, gives smaller errors: it removes the "
-        "noise and what no rigid-body model explains.",
-    )
-    if estimate.held_out is not None:
-        _accuracy(page, estimate.held_out, cutoff, units)
-    for other in validations:
-        page.section(
-            f"Validation: {other.name or 'another log'}",
-            f"A log given for validation, {len(other.t)} rows.",
+class _Sections:
+    """The page of an estimate, section by section."""
+
+    def __init__(self, estimate: "Estimate", validations: "Sequence[Validation]"):
+        robot = estimate.unknowns.robot
+        self.estimate, self.validations = estimate, validations
+        self.names, self.rows = robot.joint_names, fitted_rows(estimate)
+        self.units = [TORQUE.get(kind, "N m") for kind in robot.joint_kinds]
+        self.moves = [MOTION.get(kind, "rad") for kind in robot.joint_kinds]
+        self.cutoff = float(estimate.processing[0].cutoff or 0.0)
+        logs = ", ".join(log.name or "a log" for log in estimate.logs)
+        logs += f" ({sum(len(log) for log in estimate.logs)} rows)"
+        self.page = Page(
+            f"Identification of {robot.name}",
+            f"{len(estimate.names)} unknowns from {logs}: {estimate.friction} friction, "
+            f"{estimate.estimator} estimator, {estimate.method} method.",
         )
-        _accuracy(page, other, cutoff, units)
-    page.section(
-        "Residual on the training log",
-        "Errors on the rows that were fitted: smaller than on other motions, so no validation "
-        "of the model.",
-    )
-    for fit in estimate.training:
-        if len(estimate.training) > 1:
-            page.parts.append(f"<h3>{html.escape(fit.name or 'log')}</h3>")
-        _accuracy(page, fit, cutoff, units)
 
+    def accuracies(self) -> None:
+        """Held out, other motions, and only then the residual of the fit itself."""
+        estimate, page = self.estimate, self.page
+        page.section(
+            "Held out",
+            f"{self._held_out()} As logged means every row, nothing filtered. Low-passing both "
+            f"torques at the cut-off of the fit, {self.cutoff:.3g} Hz, gives smaller errors: it "
+            "removes the noise and what no rigid-body model explains.",
+        )
+        if estimate.held_out is not None:
+            self._accuracy(estimate.held_out)
+        for other in self.validations:
+            page.section(
+                f"Validation: {other.name or 'another log'}",
+                f"A log given for validation, {len(other.t)} rows.",
+            )
+            self._accuracy(other)
+        page.section(
+            "Residual on the training log",
+            "Errors on the rows that were fitted: smaller than on other motions, so no validation "
+            "of the model.",
+        )
+        for fit in estimate.training:
+            if len(estimate.training) > 1:
+                page.caption(fit.name or "log")
+            self._accuracy(fit)
 
-def _held_out(estimate: "Estimate") -> str:
-    found = estimate.held_out
-    if found is None:
-        return "No data were held out, so these logs give no validation."
-    rows, name = len(found.t), found.name or "the last log"
-    if len(estimate.logs) > 1:
-        said = f"Fitted on the other logs, compared on {name} ({rows} rows)."
-    else:
+    def _held_out(self) -> str:
+        found = self.estimate.held_out
+        if found is None:
+            return "No data were held out, so these logs give no validation."
+        rows, name = len(found.t), found.name or "the last log"
         said = (
             f"Fitted on the first two thirds of {name}, compared on its last third ({rows} rows)."
         )
-    if estimate.scores:
-        said += " The friction model was also chosen without these rows."
-    return said
+        if len(self.estimate.logs) > 1:
+            said = f"Fitted on the other logs, compared on {name} ({rows} rows)."
+        also = " The friction model was also chosen without these rows."
+        return said + (also if self.estimate.scores else "")
 
-
-def _findings(page: Page, estimate: "Estimate") -> None:
-    page.section("Findings", "" if estimate.findings else "None.")
-    if estimate.findings:
-        rows = [
-            ((f.level, "bad" if f.level == "error" else ""), f.where, f.what, f.remedy)
-            for f in estimate.findings
-        ]
-        page.table(("level", "where", "what", "what to do"), rows)
-
-
-def _torques(
-    page: Page, estimate: "Estimate", validations: "Sequence[Validation]", units: Sequence[str]
-) -> Charts:
-    """A chart per joint of every comparison, validations first."""
-    single = len(estimate.logs) == 1
-    shown: list[tuple[str, Validation, float]] = []
-    if estimate.held_out is not None:
-        start = estimate.logs[0].t[0] if single else estimate.held_out.t[0]
-        shown.append(("held out", estimate.held_out, float(start)))
-    shown += [("validation", other, float(other.t[0])) for other in validations]
-    logs = zip(estimate.training, estimate.logs, strict=True)
-    shown += [("training", fit, float(log.t[0])) for fit, log in logs]
-    charts = Charts(list(units), len(shown) * len(units))
-    places = [
-        (label, fit, [charts.place(fit, joint, origin) for joint in range(len(units))])
-        for label, fit, origin in shown
-    ]
-    few = " Long series are decimated for plotting (peaks are kept); all figures use all rows."
-    page.section(
-        "Measured and predicted torque",
-        "The residual is below each pair of curves. Drag to zoom, double-click to zoom out."
-        + (few if charts.thinned else ""),
-    )
-    page.parts.append("<noscript><p>The charts need JavaScript.</p></noscript>")
-    for label, fit, found in places:
-        page.parts.append(f"<h3>{html.escape(fit.name or 'log')}, {label}</h3>{LEGEND}")
-        for name, place in zip(fit.joint_names, found, strict=True):
-            page.parts.append(f"<h4>{html.escape(name)}</h4>{place}")
-    return charts
-
-
-def _residuals(page: Page, estimate: "Estimate", rows: list[Rows], units: Sequence[str]) -> None:
-    names = estimate.unknowns.robot.joint_names
-    longest = max(rows, key=lambda r: len(r.residual))
-    page.section(
-        "Residuals of the fit",
-        "The autocorrelation of white noise stays within the band (99 %). Where it does not, "
-        "the residual contains unmodelled effects and the rows are not independent: the standard "
-        "deviations below account for that. Fitted rows are filtered and decimated.",
-    )
-    page.table(*tables.whiteness(estimate, rows))
-    page.parts.append("<h3>Autocorrelation, fitted rows</h3>")
-    _grid(page, names, lambda i: whiteness_figure(longest, i))
-    page.parts.append("<h3>Distribution, training log as logged</h3>")
-    fit = max(estimate.training, key=lambda v: len(v.t))
-    _grid(page, names, lambda i: histogram_figure(fit.residual[:, i], units[i]))
-
-
-def _friction(
-    page: Page, estimate: "Estimate", rows: list[Rows], moves: Sequence[str], units: Sequence[str]
-) -> None:
-    load = " Load-dependent friction is subtracted." if _has(estimate, "load") else ""
-    page.section(
-        "Friction",
-        "Friction torque over velocity, with its 99 % band, and the measured torque minus the "
-        "rigid-body torque (fitted rows, decimated; pale if slower than the dead zone)." + load,
-    )
-    if estimate.scores:
-        page.table(
-            ("friction model", "cross-validation error"),
-            [(name, tables.percent(score)) for name, score in estimate.scores],
+    def _accuracy(self, fit: "Validation") -> None:
+        """Relative error of all joints, then of each; as logged and low-passed."""
+        low, at = fit.filtered(self.cutoff), f"low-passed at {self.cutoff:.3g} Hz"
+        both = [_percent(x.relative_error_overall) for x in (fit, low)]
+        self.page.parts.append(
+            f'<p class="first">Relative error of all joints: <b>{both[0]}</b> as logged, '
+            f'{both[1]} {at}.</p><div class="total">'
         )
-    _grid(
-        page,
-        estimate.unknowns.robot.joint_names,
-        lambda i: friction_figure(
-            estimate, rows, i, (f"velocity, {moves[i]}/s", f"torque, {units[i]}")
-        ),
-    )
+        rows: list[Sequence[Any]] = [
+            (name, f"{fit.rms[i]:.4g} {self.units[i]}", _percent(fit.relative_error[i]),
+             _percent(fit.nrms[i]), f"{low.rms[i]:.4g} {self.units[i]}",
+             _percent(low.relative_error[i]))
+            for i, name in enumerate(fit.joint_names)
+        ]  # fmt: skip
+        head = (
+            "joint",
+            "RMS",
+            "relative error",
+            "NRMS",
+            f"RMS, {at}",
+            "relative error, low-passed",
+        )
+        self.page.table(head, [*rows, ("all joints", "", both[0], "", "", both[1])])
+        self.page.parts.append("</div>")
+
+    def findings(self) -> None:
+        found = self.estimate.findings
+        self.page.section("Findings", "" if found else "None.")
+        if found:
+            marks = {"error": "bad"}
+            rows = [((f.level, marks.get(f.level, "")), f.where, f.what, f.remedy) for f in found]
+            self.page.table(("level", "where", "what", "what to do"), rows)
+
+    def torques(self) -> Charts:
+        """A chart per joint of every comparison, validations first."""
+        estimate, page = self.estimate, self.page
+        shown: list[tuple[str, Validation, float]] = []
+        if estimate.held_out is not None:
+            single = len(estimate.logs) == 1
+            start = estimate.logs[0].t[0] if single else estimate.held_out.t[0]
+            shown.append(("held out", estimate.held_out, float(start)))
+        shown += [("validation", other, float(other.t[0])) for other in self.validations]
+        logs = zip(estimate.training, estimate.logs, strict=True)
+        shown += [("training", fit, float(log.t[0])) for fit, log in logs]
+        charts = Charts(self.units, len(shown) * len(self.units))
+        places = [
+            (label, fit, [charts.place(fit, joint, origin) for joint in range(len(self.units))])
+            for label, fit, origin in shown
+        ]
+        few = " Long series are decimated for plotting (peaks are kept); all figures use all rows."
+        page.section(
+            "Measured and predicted torque",
+            "The residual is below each pair of curves. Drag to zoom, double-click to zoom out."
+            + (few if charts.thinned else ""),
+        )
+        page.parts.append("<noscript><p>The charts need JavaScript.</p></noscript>")
+        for label, fit, found in places:
+            page.caption(f"{fit.name or 'log'}, {label}")
+            page.parts.append(LEGEND)
+            for name, place in zip(fit.joint_names, found, strict=True):
+                page.parts.append(f"<h4>{html.escape(name)}</h4>{place}")
+        return charts
+
+    def residuals(self) -> None:
+        estimate, page = self.estimate, self.page
+        longest = max(self.rows, key=lambda r: len(r.residual))
+        page.section(
+            "Residuals of the fit",
+            "The autocorrelation of white noise stays within the band (99 %). Where it does not, "
+            "the residual contains unmodelled effects and the rows are not independent: the "
+            "standard deviations below account for that. Fitted rows are filtered and decimated.",
+        )
+        head = ("joint", "standard deviation", "mean", "correlation of neighbours",
+                "rows per independent row")  # fmt: skip
+        columns = zip(self.names, longest.residual.T, estimate.correlation, strict=True)
+        page.table(head, [
+            (name, f"{r.std():.5g}", f"{r.mean():.5g}", f"{autocorrelation(r)[1]:.2f}", f"{k:.1f}")
+            for name, r, k in columns
+        ])  # fmt: skip
+        page.caption("Autocorrelation, fitted rows")
+        self._grid(lambda i: whiteness_figure(longest, i))
+        page.caption("Distribution, training log as logged")
+        fit = max(estimate.training, key=lambda v: len(v.t))
+        self._grid(lambda i: histogram_figure(fit.residual[:, i], self.units[i]))
+
+    def friction(self) -> None:
+        estimate, moves, units = self.estimate, self.moves, self.units
+        load = (
+            " Load-dependent friction is subtracted." if "load" in estimate.unknowns.kinds else ""
+        )
+        self.page.section(
+            "Friction",
+            "Friction torque over velocity, with its 99 % band, and the measured torque minus the "
+            "rigid-body torque (fitted rows, decimated; pale if slower than the dead zone)." + load,
+        )
+        if estimate.scores:
+            scores = [(name, _percent(score)) for name, score in estimate.scores]
+            self.page.table(("friction model", "cross-validation error"), scores)
+        axes = [(f"velocity, {v}/s", f"torque, {u}") for v, u in zip(moves, units, strict=True)]
+        self._grid(lambda i: friction_figure(estimate, self.rows, i, axes[i]))
+
+    def parameters(self) -> None:
+        estimate, page = self.estimate, self.page
+        free = (
+            " The standard deviations are those of the fit without the constraint of physical "
+            "consistency." if estimate.estimator == "feasible" else ""
+        )  # fmt: skip
+        page.section(
+            "Parameters",
+            "Base parameters with their groupings, then friction; SI units. A click on a "
+            f"heading sorts.{free}",
+        )
+        rows = []
+        columns = estimate.table(), estimate.relative_standard_deviations, estimate.intervals()
+        for (*first, share), relative, interval in zip(*columns, strict=True):
+            said = (share if relative < 100 else "over 10000 %", "bad" if relative > 1.0 else "")
+            rows.append((*first, *(f"{x:.4g}" for x in interval), said))
+        page.parts.append('<div class="sortable">')
+        page.table(("unknown", "value", "std. dev.", "99 % from", "to", "relative"), rows)
+        page.parts.append("</div>")
+        unidentified = "Parameters that this arm or this motion does not identify, and why."
+        page.section("Not identifiable", unidentified)
+        reasons: dict[str, list[str]] = {}
+        for name, why in estimate.not_identifiable.items():
+            reasons.setdefault(why, []).append(name)
+        said = [(", ".join(names), why) for why, names in reasons.items()]
+        page.table(("what", "why"), said or [("none", "")])
+
+    def consistency(self) -> None:
+        estimate = self.estimate
+        good = estimate.links_physical
+        friction = "friction is dissipative" if estimate.friction_physical else (
+            "some friction coefficient or rotor inertia is negative"
+        )  # fmt: skip
+        self.page.section(
+            "Physical consistency",
+            f"The model {'is' if estimate.is_physical else 'is NOT'} physically consistent: "
+            f"{sum(good)} of {len(good)} links have a positive definite pseudo-inertia, "
+            f"{friction}. Only the base parameters are identified; how they are distributed among "
+            "the links is a choice.",
+        )
+        ten = links_of(estimate.full, len(good))
+        names = [name.removesuffix(".m") for name in estimate.unknowns.full_names[: ten.size : 10]]
+        rows = []
+        for name, p, fine in zip(names, ten, good, strict=True):
+            centre = ", ".join(f"{x:.3g}" for x in p[1:4] / p[0]) if p[0] > LIGHT else ""
+            inertia = ", ".join(f"{x:.3g}" for x in p[4:])
+            said = ("yes", "good") if fine else ("no", "bad")
+            rows.append((name, f"{p[0]:.4g}", centre, inertia, said))
+        inertia = "Ixx, Ixy, Iyy, Ixz, Iyz, Izz about the origin, kg m²"
+        head = ("link", "mass, kg", "centre of mass, m", inertia, "physically consistent")
+        self.page.table(head, rows)
+
+    def excitation(self) -> None:
+        logs = self.estimate.logs
+        self.page.section(
+            "Excitation",
+            f"Condition number of the scaled regressor: {self.estimate.condition_number:.4g}. "
+            "Ranges over all training logs; velocities as fitted.",
+        )
+        q, tau = (np.concatenate([getattr(log, x) for log in logs]) for x in ("q", "tau"))
+        qd, counted = (
+            np.concatenate([getattr(r, x) for r in self.rows]) for x in ("qd", "counted")
+        )
+        head = ("joint", "q from", "to", "qd from", "to", "torque from", "to",
+                "faster than the dead zone")  # fmt: skip
+        ends = [np.stack([x.min(axis=0), x.max(axis=0)]) for x in (q, qd, tau)]
+        self.page.table(head, [
+            (f"{name}, {self.moves[i]}", *(f"{x:.5g}" for x in np.concatenate(ends)[:, i]),
+             _percent(float(counted[:, i].mean())))
+            for i, name in enumerate(self.names)
+        ])  # fmt: skip
+
+    def processing(self) -> None:
+        estimate, page = self.estimate, self.page
+        order = estimate.processing[0].order
+        cut = "was given" if estimate.asked.cutoff else "is a multiple of the band of the motion"
+        page.section(
+            "Processing",
+            f"A uniform grid, then one zero-phase filter (Butterworth of order {order}, forward "
+            "and backward) for both sides of the equation, then every k-th row: "
+            f"{sum(len(r.qd) for r in self.rows)} rows were fitted. The cut-off {cut}.",
+        )
+        head = ("log", "rows", "seconds", "grid", "cut-off", "velocities",
+                "dead zone, rad/s or m/s", "kept")  # fmt: skip
+        source = {"log": "as logged", "difference": "differences of q"}
+        pairs = list(zip(estimate.logs, estimate.processing, strict=True))
+        page.table(head, [
+            (log.name or "log", len(log), f"{log.duration:.4g}", f"{p.rate:.5g} Hz",
+             f"{p.cutoff:.4g} Hz", source[str(p.velocity)], f"{p.dead_zone:.3g}",
+             f"every {p.every}")
+            for log, p in pairs
+        ])  # fmt: skip
+        for log, how in pairs:
+            page.caption(f"Spectrum of {log.name or 'log'}")
+            page.figure(spectrum_figure(log, how))
+
+    def _grid(self, figure: Callable[[int], Any]) -> None:
+        self.page.parts.append('<div class="grid">')
+        for i, name in enumerate(self.names):
+            self.page.parts.append(f"<figure><figcaption>{html.escape(name)}</figcaption>")
+            self.page.figure(figure(i))
+            self.page.parts.append("</figure>")
+        self.page.parts.append("</div>")
 
 
-def _parameters(page: Page, estimate: "Estimate") -> None:
-    free = (
-        " The standard deviations are those of the fit without the constraint of physical "
-        "consistency." if estimate.estimator == "feasible" else ""
-    )  # fmt: skip
-    page.section(
-        "Parameters",
-        "Base parameters with their groupings, then friction; SI units. A click on a "
-        f"heading sorts.{free}",
-    )
-    page.parts.append('<div class="sortable">')
-    page.table(*tables.parameters(estimate))
-    page.parts.append("</div>")
-    page.section(
-        "Not identifiable", "Parameters that this arm or this motion does not identify, and why."
-    )
-    head, rows = tables.unknown(estimate)
-    page.table(head, rows or [("none", "")])
-    verdict = "is" if estimate.is_physical else "is NOT"
-    friction = "friction is dissipative" if estimate.friction_physical else (
-        "some friction coefficient or rotor inertia is negative"
-    )  # fmt: skip
-    page.section(
-        "Physical consistency",
-        f"The model {verdict} physically consistent: {sum(estimate.links_physical)} of "
-        f"{len(estimate.links_physical)} links have a positive definite pseudo-inertia, "
-        f"{friction}. Only the base parameters are identified; how they are distributed among the "
-        "links is a choice.",
-    )
-    page.table(*tables.links(estimate))
-
-
-def _processing(page: Page, estimate: "Estimate", rows: list[Rows], moves: Sequence[str]) -> None:
-    page.section(
-        "Excitation",
-        f"Condition number of the scaled regressor: {estimate.condition_number:.4g}. Ranges over "
-        "all training logs; velocities as fitted.",
-    )
-    page.table(*tables.excitation(estimate, rows, moves))
-    page.section(
-        "Processing",
-        "A uniform grid, then one zero-phase filter (Butterworth of order "
-        f"{estimate.processing[0].order}, forward and backward) for both sides of the equation, "
-        f"then every k-th row: {sum(len(r.qd) for r in rows)} rows were fitted. The cut-off "
-        f"{'was given' if estimate.cutoff_given else 'is a multiple of the band of the motion'}.",
-    )
-    page.table(*tables.processing(estimate))
-    for log, how in zip(estimate.logs, estimate.processing, strict=True):
-        page.parts.append(f"<h3>Spectrum of {html.escape(log.name or 'log')}</h3>")
-        page.figure(spectrum_figure(log, how))
-
-
-def _grid(page: Page, names: Sequence[str], figure: Callable[[int], Any]) -> None:
-    """A picture per joint under its name."""
-    page.parts.append('<div class="grid">')
-    for i, name in enumerate(names):
-        page.parts.append(f"<figure><figcaption>{html.escape(name)}</figcaption>")
-        page.figure(figure(i))
-        page.parts.append("</figure>")
-    page.parts.append("</div>")
-
-
-def _accuracy(page: Page, fit: "Validation", cutoff: float, units: Sequence[str]) -> None:
-    """Relative error of all joints, then the table; as logged and low-passed."""
-    head, rows = tables.accuracy(fit, cutoff, units)
-    page.parts.append(
-        f'<p class="first">Relative error of all joints: <b>{rows[-1][2]}</b> as logged, '
-        f'{rows[-1][-1]} low-passed at {cutoff:.3g} Hz.</p><div class="total">'
-    )
-    page.table(head, rows)
-    page.parts.append("</div>")
-
-
-def _has(estimate: "Estimate", kind: str) -> bool:
-    return kind in estimate.unknowns.kinds
-
-
-def _logs(estimate: "Estimate") -> str:
-    rows = sum(len(log) for log in estimate.logs)
-    names = ", ".join(log.name or "a log" for log in estimate.logs)
-    return f"{names} ({rows} rows)"
+def _percent(value: float) -> str:
+    return f"{100 * value:.2f} %" if np.isfinite(value) else "no torque"

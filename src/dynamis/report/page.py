@@ -7,8 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from .. import templates
 from ..files import write
+from ..logs.log import LONG_GAP
 
 LONG = 48  # characters above which a cell may wrap
 
@@ -98,3 +101,26 @@ def _cell(cell: Any) -> str:
     classes = " ".join(c for c in (style, "long" if len(text) > LONG else "") if c)
     marked = f' class="{classes}"' if classes else ""
     return f"<td{marked}>{html.escape(text)}</td>"
+
+
+def few(t: np.ndarray, series: tuple[np.ndarray, ...], most: int) -> list[int | None]:
+    """At most about `most` rows that keep every peak of every series; None where a gap breaks."""
+    kept = _peaks(series, most) if len(t) > most else np.arange(len(t))
+    steps = np.diff(t)
+    stretch = np.concatenate([[0], np.cumsum(steps > LONG_GAP * np.median(steps))])
+    found: list[int | None] = []
+    for k in kept.tolist():
+        if found and stretch[k] != stretch[found[-1] or 0]:
+            found.append(None)
+        found.append(k)
+    return found
+
+
+def _peaks(series: tuple[np.ndarray, ...], most: int) -> np.ndarray:
+    """Where each series is lowest and highest, bucket by bucket."""
+    buckets = np.array_split(np.arange(len(series[0])), max(1, most // (2 * len(series))))
+    found = {0, len(series[0]) - 1}
+    for rows in buckets:
+        for values in series:
+            found |= {int(rows[values[rows].argmin()]), int(rows[values[rows].argmax()])}
+    return np.array(sorted(found))

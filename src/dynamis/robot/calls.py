@@ -1,4 +1,4 @@
-"""The kernels of one robot: arguments checked, code compiled once, arrays in and out."""
+"""Calls of one robot: its kernels, compiled once, arrays in and out; names other libraries use."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -12,7 +12,7 @@ from ..arguments import known_options
 from ..compile import arrays
 from ..compile.kernels import KERNELS, Kernel, input_shape, shape_of
 from ..compile.service import Code, compile_kernel, compiling
-from ..errors import SingularError
+from ..errors import SingularError, did_you_mean
 from ..lazy import cached_property
 from ..model.chain import Chain, chain
 from ..model.model import Model
@@ -207,3 +207,46 @@ def _row(
     given = {k: v for k, v in arguments.items() if v is not None or k in row.inputs}
     kernel = row.taking(*(k for k in given if k not in row.inputs))
     return (replace(kernel, options=chosen) if chosen else kernel), given
+
+
+# what other libraries call our methods, for the reader of their code
+
+TOOLBOX = {
+    "rne": "inverse_dynamics",
+    "accel": "forward_dynamics",
+    "inertia": "mass_matrix",
+    "coriolis": "coriolis_matrix",
+    "gravload": "gravity_torque",
+    "friction": "friction_torque",
+    "fkine": "fk",
+    "fkine_all": "frames",
+    "jacob0": "jacobian",
+    "jacobe": "jacobian(q, frame='tool')",
+    "ikine": "ik",
+    "ikine_LM": "ik",
+    "fdyn": "dy.simulate(robot, ...)",
+}
+OTHERS = {
+    "rnea": "inverse_dynamics",
+    "aba": "forward_dynamics",
+    "crba": "mass_matrix",
+    "forward_kinematics": "fk",
+    "inverse_kinematics": "ik",
+    "M": "mass_matrix",
+    "C": "coriolis_matrix",
+    "G": "gravity_torque",
+    "g": "gravity_torque",
+    "simulate": "dy.simulate(robot, ...)",
+    "identify": "dy.identify(robot, log)",
+    "excite": "dy.excite(robot)",
+}
+
+
+def no_attribute(name: str, known: list[str]) -> AttributeError:
+    """What to say of a name that a Robot does not have."""
+    ours = (TOOLBOX | OTHERS).get(name)
+    course = f" (from dynamis.rtb import {name} for course code)" if name in TOOLBOX else ""
+    close = did_you_mean(name, known)
+    hint = close if close.startswith("did") else "see help(dy.Robot)"
+    found = hint if ours is None else f"dynamis calls it {ours}{course}"
+    return AttributeError(f"Robot has no {name!r}; {found}")

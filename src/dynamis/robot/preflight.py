@@ -48,16 +48,17 @@ def _singular(robot: "Robot", q: np.ndarray) -> list[Finding]:
     bad = np.isnan(robot._calls.interpreted("pivots", {"q": q}))
     if not bad.any():
         return []
-    lost = np.asarray(bad.any(axis=1))
-    joint = max(int(np.flatnonzero(row)[-1]) for row in bad[lost])  # before it every pivot is lost
+    singular = np.asarray(bad.any(axis=1))
+    # pivots before the joint are NaN too
+    joint = max(int(np.flatnonzero(row)[-1]) for row in bad[singular])
     name = robot.joint_names[joint]
     negative = _indefinite(robot.mass_matrix(q))
     kind = "a mass matrix that is not positive definite" if negative else "a singular mass matrix"
-    when = "everywhere" if lost.all() else _where(robot, lost)
+    when = "everywhere" if singular.all() else _where(robot, singular)
     reason = "" if negative else ": it moves no inertia"
     what = f"has {kind} {when}{reason}; forward dynamics will refuse"
     remedy = "give the links it moves an inertia about its axis, or the joint a rotor inertia"
-    level = "error" if lost.all() or negative else "warning"
+    level = "error" if singular.all() or negative else "warning"
     return [Finding(level, f"joint {name!r}", what, remedy)]
 
 
@@ -77,8 +78,8 @@ def _configurations(robot: "Robot") -> np.ndarray:
     return np.concatenate([*(q[None] for q in robot.configurations.values()), anywhere])
 
 
-def _where(robot: "Robot", lost: np.ndarray) -> str:
-    names = [repr(name) for name, bad in zip(robot.configurations, lost, strict=False) if bad]
+def _where(robot: "Robot", singular: np.ndarray) -> str:
+    names = [repr(name) for name, bad in zip(robot.configurations, singular, strict=False) if bad]
     if names:
         return "in configuration " + ", ".join(names)
-    return f"in {100 * lost.mean():.0f} % of the configurations tried"
+    return f"in {100 * singular.mean():.0f} % of the configurations tried"

@@ -30,20 +30,18 @@ from ..model.pose import pose
 from ..model.quantity import resolve
 from ..spatial.frames import compose
 from ..spatial.functions import MATH
-from .calls import Calls, fast
-from .elsewhere import no_attribute
+from .calls import Calls, fast, no_attribute
 
 if TYPE_CHECKING:
     import casadi
     from matplotlib.figure import Figure
 
-    from ..base import BaseParameters
-    from ..base.significance import Significance
+    from ..base.base_parameters import BaseParameters, Significance
     from ..compile.program import Cost, Program
     from ..dynamics.gibbs_appell import GibbsAppell
     from ..dynamics.lagrange_euler import LagrangeEuler
     from ..equations.equations import Equations
-    from ..ik.solutions import Solutions
+    from ..ik.solve import Solutions
     from ..model.check.finding import Finding
     from ..model.dh.table import DhTable
 
@@ -261,28 +259,23 @@ class Robot:
         if link is None:
             return {}
         model, c = self.model, self.chain
-        names = [*model.link_names, *(f.name for f in model.frames), model.base_name]
-        if not isinstance(link, str):
+        links = {name: (i, c.bodies[i].user) for i, name in enumerate(model.link_names)}
+        frames = {frame.name: frame for frame in reversed(model.frames)}  # the first of a name
+        base = (-1, c.base)
+        places: dict[Any, Any] = {model.tool_name: (c.tip, c.tool), **frames}
+        places |= {model.base_name: base, **links}  # the later, the stronger
+        if not is_word(link, places):
+            names = [*model.link_names, *(f.name for f in model.frames), model.base_name]
             raise OptionError(
                 f"robot {model.name!r} has no link {shown(link)}", did_you_mean(link, names)
             )
-        if link in model.link_names:
-            i = model.link_names.index(link)
-            return {"link": i, "offset": c.bodies[i].user}
-        if link == model.base_name:
-            return {"link": -1, "offset": c.base}
-        for frame in model.frames:
-            if frame.name == link:
-                offset = frame.pose.frame(model.values)
-                if frame.link is None:
-                    return {"link": -1, "offset": compose(c.base, offset)}
-                i = model.link_names.index(frame.link)
-                return {"link": i, "offset": compose(c.bodies[i].user, offset)}
-        if link == model.tool_name:
-            return {"link": c.tip, "offset": c.tool}
-        raise OptionError(
-            f"robot {model.name!r} has no link {shown(link)}", did_you_mean(link, names)
-        )
+        place = places[link]
+        if isinstance(place, tuple):
+            i, offset = place
+        else:
+            i, body = base if place.link is None else links[place.link]
+            offset = compose(body, place.pose.frame(model.values))
+        return {"link": i, "offset": offset}
 
     # -- dynamics ----------------------------------------------------------------------------------
 
@@ -304,7 +297,7 @@ class Robot:
         base, in the reference frame. Methods: newton-euler (compiled), newton-euler-base,
         lagrange-euler, gibbs-appell.
         """
-        _known(method, INVERSE_METHODS, "inverse dynamics method")
+        choice(method, "method", INVERSE_METHODS)
         if base_motion is not None and method not in RECURSIONS:
             raise OptionError(
                 f"method {method!r} does not take base_motion",
@@ -331,7 +324,7 @@ class Robot:
         articulated-body.
         """
         if method is not None:
-            _known(method, FORWARD_METHODS, "forward dynamics method")
+            choice(method, "method", FORWARD_METHODS)
         if method == "articulated-body":
             self._refuse_coupling(method)
         arguments = {"q": q, "qd": qd, "tau": tau, "wrench": wrench}
@@ -614,9 +607,8 @@ class Robot:
         if not isinstance(names, (str, list, tuple)):
             raise OptionError(f"names is {shown(names)}, expected the name of a kernel, or several")
         wanted = [names] if isinstance(names, str) else list(names)
-        kind = arrays.checked_dtype(dtype).name
-        folder, way = Path(directory), _way(optimise)
-        return export(self, wanted, target, folder, kind, way, overwrite)
+        kind, way = arrays.checked_dtype(dtype).name, choice(optimise, "optimise", OPTIMISE)
+        return export(self, wanted, target, Path(directory), kind, way, overwrite)
 
     # -- other questions ---------------------------------------------------------------------------
 
@@ -660,7 +652,7 @@ class Robot:
         """Which base parameters contribute less than `percent` of the torque, and an APPROXIMATE
         robot without them: .shares, .dropped, .approximate, .error (measured, in percent).
         """
-        from ..base.significance import significance
+        from ..base.base_parameters import significance
 
         known = ("speed", "acceleration", "samples", "seed")
         return significance(self, percent, **known_options(options, known))
@@ -737,26 +729,13 @@ def _frozen(array: np.ndarray) -> np.ndarray:
     return array
 
 
-def _known(name: Any, known: Any, what: str) -> None:
-    if not is_word(name, known):
-        raise OptionError(f"{what} {shown(name)} does not exist", did_you_mean(name, known))
-
-
-def _way(optimise: str) -> str:
-    return choice(optimise, "optimise", OPTIMISE)
-
-
 def _chosen(name: str, method: str | None, optimise: str = "speed") -> Kernel:
-    kernel = kernel_named(name)
-    if _way(optimise) != kernel.optimise:
-        kernel = replace(kernel, optimise=optimise)
+    kernel = replace(kernel_named(name), optimise=choice(optimise, "optimise", OPTIMISE))
     if method is None:
         return kernel
     if not is_word(method, kernel.formulations):
-        raise OptionError(
-            f"kernel {name!r} has no method {shown(method)}",
-            did_you_mean(method, kernel.formulations),
-        )
+        hint = did_you_mean(method, kernel.formulations)
+        raise OptionError(f"kernel {name!r} has no method {shown(method)}", hint)
     return replace(kernel, options={"method": method})
 
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from ..control.law import PLAUSIBLE
 from .stages import Forces, Stages, Torque, between
 from .tableau import Tableau
 
-BEYOND = 1e8  # rad, m or per second: nothing that moves is here
 SAFETY, SMALLEST, LARGEST = 0.9, 0.2, 5.0
 SHORTEST = 1e-12  # of the duration: below this the problem cannot be followed
 LOOKS = 8  # instants of a step at which events are looked for
@@ -93,7 +93,7 @@ def adaptive_steps(
         grow = LARGEST if error == 0.0 else min(LARGEST, SAFETY * error ** (-1.0 / tableau.order))
         if share == 1.0:
             h = (max(h, step) if last else step) * max(SMALLEST, grow)
-        lost |= ~(np.abs(x[:, :size]) < BEYOND).all(axis=1)
+        lost |= ~(np.abs(x[:, :size]) < PLAUSIBLE).all(axis=1)
         if lost.all():
             raise LeftError(t)
         x[lost] = np.nan

@@ -6,12 +6,15 @@ from typing import Any
 import numpy as np
 
 from ..compile.arrays import NUMPY
-from ..control.computer import ControlComputer, once
+from ..compile.service import Key
+from ..control.computer import ControlComputer
+from ..control.controller import once
 from ..control.sensors import POSITIONS
 from ..dynamics.reduce import SPEED, reduced
 from ..lazy import cached_property
 from ..model.chain import Chain, chain
 from ..model.parameters import parameter_names
+from ..spatial.functions import MATH
 from .plant import Plant
 from .settings import Settings
 from .stages import Stages
@@ -24,26 +27,22 @@ class Assembly:
     def __init__(self, s: Settings):
         self.s = s
         held = s.wrench is not None
-        self.plant = self._plant(
-            once(s.robot, f"plant {held}", lambda: reduced(s.robot.chain, SPEED, held=held))
+        made = ("plant", held, s.stops, s.restitution, s.drives)
+        self.plant = once(
+            s.robot, made, lambda: self._plant(reduced(s.robot.chain, SPEED, held=held))
         )
-        self.computer = ControlComputer(s.robot, s.controller, s.observer, s.sensors, s.delay == 0)
-        sizes = self.plant.slots()
-        integrated = list(sizes).index("tau")
-        self.slots = Slots({**sizes, **self.computer.slots()}, integrated)
+        self.computer = ControlComputer(s.robot, s.law, s.observer, s.sensors)
+        self.slots = Slots(self.plant.sizes(s.observer is not None), self.computer.sizes)
         self.inputs = Inputs(s.n, s.feed is not None, s.outside is not None, held)
 
     def _plant(self, c: Chain) -> Plant:
         return Plant(c, self.s.stops, self.s.restitution, self.s.drives)
 
     @cached_property
-    def key(self) -> str:
+    def key(self) -> Key:
         """What decides the code of the plant."""
-        s, given = self.s, self.inputs.sizes
-        options = (s.stops, s.restitution, s.drives, given, s.parameters is not None)
-        held = s.wrench is not None
-        text = once(s.robot, f"plant text {held}", lambda: repr(self.plant.chain))
-        return "\n".join((text, repr(options)))
+        s = self.s
+        return self.plant.key, repr((self.inputs.sizes, s.parameters is not None))
 
     @cached_property
     def parametrised(self) -> Any:
@@ -57,7 +56,8 @@ class Assembly:
         function = plant_function(self.plant, self.slots, s.tableau, self.inputs, self.parametrised)
         wide = 1 + len(s.tableau.nodes) * self.inputs.size
         numbers = 1 if s.parameters is None else 1 + len(parameter_names(s.robot.model))
-        return Task("plant", function, self.slots, wide, numbers, f"{s.tableau}\n{self.key}")
+        key = s.tableau.key, *self.key
+        return Task("plant", function, self.slots, wide, numbers, key)
 
     def _parametrised(self, values: Any) -> Plant:
         """The arm of a parameter vector over any scalar.
@@ -78,17 +78,17 @@ class Assembly:
     def computer_task(self) -> Task:
         """One sample of the computer."""
         s, computer = self.s, self.computer
-        function = computer_function(computer, self.slots, s.n)
+        immediate = s.delay == 0
+        function = computer_function(computer, self.slots, s.n, immediate)
+        key = None if computer.key is None else (str(immediate), *computer.key)
         numbers = 1 + len(computer.constants)
-        return Task(
-            "computer", function, self.slots, 1 + 4 * s.n, numbers, computer.key, s.period, 0
-        )
+        return Task("computer", function, self.slots, 1 + 4 * s.n, numbers, key, s.period, 0)
 
     @property
     def computes(self) -> bool:
         """Whether there is anything for the computer to do."""
         s = self.s
-        return s.controller is not None or s.observer is not None or s.sampled
+        return s.law is not None or s.observer is not None or s.sampled
 
     @cached_property
     def tasks(self) -> list[Task]:
@@ -99,7 +99,7 @@ class Assembly:
             if s.delay:
                 latch = latch_function(self.slots)
                 phase = s.delay % s.period
-                found.insert(0, Task("latch", latch, self.slots, 1, 1, "", s.period, phase))
+                found.insert(0, Task("latch", latch, self.slots, 1, 1, (), s.period, phase))
         return [*found, self.plant_task]
 
     def stages(self, s: Settings) -> Stages:
@@ -115,13 +115,16 @@ class Assembly:
         self.slots.part(x, "q")[...] = s.q0
         self.slots.part(x, "qd")[...] = s.qd0
         self.slots.part(x, "direction")[...] = np.sign(s.qd0)
-        if "loss" in self.slots.slices:
-            self.slots.part(x, "loss")[...] = 1.0
-        q, qd = ([a[:, i] for i in range(s.n)] for a in (s.q0, s.qd0))
-        begun = self.computer.start(q, qd, s.period * s.dt, self.computer.constants, NUMPY)
+        self.slots.part(x, "loss")[...] = 1.0
+        if s.count == 1:
+            given, fn = (s.q0[0].tolist(), s.qd0[0].tolist()), MATH
+        else:
+            given, fn = (list(s.q0.T), list(s.qd0.T)), NUMPY
+        begun = self.computer.start(*given, s.sample_time, self.computer.constants, fn)
         for name, values in begun.items():
+            part = self.slots.part(x, name)
             for i, value in enumerate(values):
-                self.slots.part(x, name)[:, i] = value
+                part[:, i] = value
         return x
 
     # signals
@@ -181,7 +184,7 @@ class Assembly:
     @cached_property
     def computer_constants(self) -> np.ndarray:
         """The sample time and the numbers of the computer."""
-        return np.array([self.s.period * self.s.dt, *self.computer.constants])
+        return np.array([self.s.sample_time, *self.computer.constants])
 
     def constants(self, s: Settings, h: float | None = None) -> list[np.ndarray]:
         """Numbers of every task, its own time step first."""

@@ -11,7 +11,6 @@ one.
 """
 
 from collections.abc import Sequence
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..dynamics import coupling, equation, friction
@@ -20,7 +19,7 @@ from ..model.chain import Chain, Resistance
 from ..spatial.functions import Functions, zero
 
 if TYPE_CHECKING:
-    from .plant import Plant
+    from .plant import Plant, State
 
 Scalars = Sequence[Any]
 SWEEPS = 4  # from the guess of the step before; what is still wrong then goes on in the next step
@@ -112,7 +111,7 @@ SLOW = 4.0  # steps of acceleration: impacts this slow are pushes
 
 
 def impacts(
-    plant: "Plant", x: SimpleNamespace, q: list[Any], qd: list[Any], h: Any, fn: Functions
+    plant: "Plant", x: "State", q: list[Any], qd: list[Any], h: Any, fn: Functions
 ) -> tuple[list[Any], list[Any]]:
     """Joints that met their stops, and what the impact does to the others."""
     speed, target = list(qd), [0.0] * plant.chain.n
@@ -188,7 +187,7 @@ def _since(over: Any, before: Any, after: Any, h: Any, fn: Functions) -> Any:
 
 
 def reversals(
-    plant: "Plant", x: SimpleNamespace, q: list[Any], qd: list[Any], h: Any, fn: Functions
+    plant: "Plant", x: "State", q: list[Any], qd: list[Any], h: Any, fn: Functions
 ) -> tuple[list[Any], list[Any]]:
     """Joints that turned back: on they go with friction the other way, or they hold.
 

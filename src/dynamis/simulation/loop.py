@@ -5,18 +5,19 @@ import math
 from collections.abc import Sequence
 from functools import cache
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..compile.arrays import NUMPY
 from ..compile.arrays import run as run_code
 from ..compile.service import compiling, digest, share, stored, thread_count
+from ..control.law import PLAUSIBLE
 from ..errors import OptionError, ShapeError
 from ..lazy import LOCK
 from ..progress import bar
 from ..spatial.functions import MATH
-from .adaptive import BEYOND, SHORTEST, LeftError, TooShortError, adaptive_steps
+from .adaptive import SHORTEST, LeftError, TooShortError, adaptive_steps
 from .assembly import Assembly
 from .record import Recorder
 from .settings import Settings
@@ -40,6 +41,24 @@ def _machine_loop() -> Any:
     return ctypes.CFUNCTYPE(None, *kinds)(loaded.address(NAME)), loaded
 
 
+class Given(NamedTuple):
+    """What the tasks of a loop are given, one of each per task."""
+
+    signals: Sequence[np.ndarray]  # a row every time the task runs
+    constants: Sequence[np.ndarray]
+
+
+class Record(NamedTuple):
+    """Rows (members, rows, numbers) for the states of every few steps.
+
+    The first `early` numbers are those before the last task, the others those after it.
+    """
+
+    rows: np.ndarray
+    early: int
+    every: int
+
+
 class MachineLoop:
     """Tasks as machine code; the state of every member stays where it is."""
 
@@ -54,18 +73,9 @@ class MachineLoop:
         pairs = zip(self.codes, self.tasks, strict=True)
         self.operations = sum(c.operations / t.period for c, t in pairs)  # of one step
 
-    def run(
-        self,
-        x: np.ndarray,
-        first: int,
-        steps: int,
-        signals: Sequence[np.ndarray],
-        constants: Sequence[np.ndarray],
-        saved: np.ndarray,
-        early: int,
-        every: int,
-    ) -> None:
-        """Steps first .. first + steps - 1 of the members x (count, size); rows go to `saved`."""
+    def run(self, x: np.ndarray, first: int, steps: int, given: Given, record: Record) -> None:
+        """Steps first .. first + steps - 1 of the members x (count, size)."""
+        (signals, constants), (saved, early, every) = given, record
         count, tasks = len(x), len(self.tasks)
         threads = min(thread_count(self.threads, int(self.operations * steps) + 1, count), count)
         per = max(1, min(GROUP, -(-count // threads)))
@@ -110,18 +120,9 @@ class PythonLoop:
     def __init__(self, tasks: Sequence[Task], members: int = 1, threads: int | None = None):
         self.tasks = list(tasks)
 
-    def run(
-        self,
-        x: np.ndarray,
-        first: int,
-        steps: int,
-        signals: Sequence[np.ndarray],
-        constants: Sequence[np.ndarray],
-        saved: np.ndarray,
-        early: int,
-        every: int,
-    ) -> None:
+    def run(self, x: np.ndarray, first: int, steps: int, given: Given, record: Record) -> None:
         """As MachineLoop.run."""
+        (signals, constants), (saved, early, every) = given, record
         done, row = [0] * len(self.tasks), 0
         last, kept = len(self.tasks) - 1, saved.shape[2]
         with np.errstate(all="ignore"):
@@ -163,23 +164,37 @@ def loop_of(tasks: Sequence[Task], s: Settings) -> Any:
 
 def advance(
     s: Settings, m: Assembly, loop: Any, x: np.ndarray, first: int, steps: int,
-    saved: np.ndarray | None, every: int, h: float | None = None,
+    saved: np.ndarray | None, every: int, h: float | None = None, final: np.ndarray | None = None,
 ) -> None:  # fmt: skip
     """Steps of all members at once; one by one where each has noise of its own.
 
-    Without `saved` nothing is kept.
+    Without `saved` nothing is kept. `final` is given the row of the instant after the last step,
+    with what acts there, while x stays at that instant.
     """
     early, constants = m.slots.integrated, m.constants(s, h)
-    if saved is None:
-        saved, early, every = np.zeros((len(x), 1, 0)), 0, NEVER
+    record = Record(np.zeros((len(x), 1, 0)), 0, NEVER)
+    if saved is not None:
+        record = Record(saved, early, every)
     alone = s.sensors.noisy and m.computes and len(x) > 1
     for arm in range(len(x)) if alone else [None]:
         part = slice(None) if arm is None else slice(arm, arm + 1)
-        signals = m.signals(s, first, steps, arm or 0)
+        signals = m.signals(s, first, steps + (final is not None), arm or 0)
         if h is not None:
             signals[-1] = m.plant_rows(np.array([s.dt * first]), h)
         numbers = [c[part] if c.ndim == 2 else c for c in constants]
-        loop.run(x[part], first, steps, signals, numbers, saved[part], early, every)
+        if steps:
+            own = record._replace(rows=record.rows[part])
+            loop.run(x[part], first, steps, Given(signals, numbers), own)
+        if final is not None:
+            end = first + steps
+            past = [_runs(task, end) - _runs(task, first) for task in loop.tasks]
+            rest = [rows[k:] for rows, k in zip(signals, past, strict=True)]
+            loop.run(x[part].copy(), end, 1, Given(rest, numbers), Record(final[part], early, 1))
+
+
+def _runs(task: Task, step: int) -> int:
+    """How often a task has run before a step."""
+    return (step - 1 - task.phase) // task.period + 1
 
 
 def in_machine_code(s: Settings, m: Assembly, loop: Any, x: np.ndarray, recorder: Recorder) -> None:
@@ -191,40 +206,36 @@ def in_machine_code(s: Settings, m: Assembly, loop: Any, x: np.ndarray, recorder
             steps = min(chunk, s.steps - done)
             row, upto = -(-done // s.save_every), -(-(done + steps) // s.save_every)
             rows = recorder.rows[:, row:upto]
+            final = None if s.short or done + steps < s.steps else recorder.rows[:, -1:]
             if s.first % s.save_every == 0:
-                advance(s, m, loop, x, s.first + done, steps, rows, s.save_every)
+                advance(s, m, loop, x, s.first + done, steps, rows, s.save_every, None, final)
             else:
-                _unaligned(s, m, loop, x, done, steps, rows)
+                _unaligned(s, m, loop, x, done, steps, rows, final)
             progress(done + steps)
             if not recorder.fine(upto):
                 return
-    _last(s, m, loop, x, recorder)
+    if s.short:
+        _short(s, m, loop, x, recorder)
+    recorder.fine(len(recorder.t))
 
 
 def _unaligned(
-    s: Settings, m: Assembly, loop: Any, x: np.ndarray, done: int, steps: int, rows: np.ndarray
-) -> None:
+    s: Settings, m: Assembly, loop: Any, x: np.ndarray, done: int, steps: int, rows: np.ndarray,
+    final: np.ndarray | None,
+) -> None:  # fmt: skip
     """Rows every so many steps from where a run began; the loop counts from the start."""
     every = np.zeros((s.count, steps, rows.shape[2]))
-    advance(s, m, loop, x, s.first + done, steps, every, 1)
+    advance(s, m, loop, x, s.first + done, steps, every, 1, None, final)
     rows[...] = every[:, -done % s.save_every :: s.save_every]
 
 
-def _last(s: Settings, m: Assembly, loop: Any, x: np.ndarray, recorder: Recorder) -> None:
-    """The short step that may be left, and the last instant."""
+def _short(s: Settings, m: Assembly, loop: Any, x: np.ndarray, recorder: Recorder) -> None:
+    """The short step that is left after the whole ones, and the last instant."""
     final = np.zeros((s.count, 1, recorder.kept))
-    end = s.first + s.steps
-    if s.short:
-        advance(s, m, loop, x, end, 1, final, 1, s.short)
-        if s.steps % s.save_every == 0:
-            recorder.rows[:, [s.steps // s.save_every]] = final
-    y = x.copy()
-    if s.short:
-        _plant_alone(s, m, y, s.end, s.short, final)
-    else:
-        advance(s, m, loop, y, end, 1, final, 1)
-    recorder.rows[:, -1:] = final
-    recorder.fine(len(recorder.t))
+    advance(s, m, loop, x, s.first + s.steps, 1, final, 1, s.short)
+    if s.steps % s.save_every == 0:
+        recorder.rows[:, [s.steps // s.save_every]] = final
+    _plant_alone(s, m, x.copy(), s.end, s.short, recorder.rows[:, -1:])
 
 
 def _plant_alone(
@@ -233,7 +244,7 @@ def _plant_alone(
     """What acts at an instant that is no sample."""
     signal, numbers = m.plant_rows(np.array([t]), h), m.plant_constants(s, h)
     loop = loop_of([m.plant_task], s)
-    loop.run(y, 0, 1, [signal], [numbers], final, m.slots.integrated, 1)
+    loop.run(y, 0, 1, Given([signal], [numbers]), Record(final, m.slots.integrated, 1))
 
 
 def _sampled(s: Settings, m: Assembly, x: np.ndarray, t: float, sample: int) -> np.ndarray:
@@ -273,7 +284,7 @@ def asked_firmly(s: Settings, t: float, q: np.ndarray, qd: np.ndarray) -> np.nda
     bad = ~np.isfinite(tau)
     if bad.any():
         with np.errstate(invalid="ignore"):
-            bad &= ((np.abs(q) < BEYOND) & (np.abs(qd) < BEYOND)).all(axis=-1, keepdims=True)
+            bad &= ((np.abs(q) < PLAUSIBLE) & (np.abs(qd) < PLAUSIBLE)).all(axis=-1, keepdims=True)
         if bad.any():
             raise OptionError(
                 f"controller returned {tau[bad][0]} at t = {t:g} s, expected finite numbers"
@@ -297,8 +308,8 @@ def by_samples(s: Settings, m: Assembly, loop: Any, x: np.ndarray, recorder: Rec
         if last > first:
             row, upto = -(-first // s.save_every), -(-last // s.save_every)
             rows = recorder.rows[:, row:upto]
-            signal = [m.plant_signal(first, last - first)]
-            loop.run(x, first, last - first, signal, constants, rows, early, s.save_every)
+            given = Given([m.plant_signal(first, last - first)], constants)
+            loop.run(x, first, last - first, given, Record(rows, early, s.save_every))
 
     with bar(f"simulating {s.robot.name}", s.steps, s.progress) as progress:
         for k in range(0, s.steps, s.period):

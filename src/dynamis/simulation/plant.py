@@ -11,13 +11,13 @@ rest at its turning point by an impulse through M. A gear that loses power rubs 
 grows with the torque it transmits.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from types import SimpleNamespace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from ..dynamics import coupling, equation
 from ..dynamics.newton_euler import newton_euler
+from ..lazy import cached_property
 from ..model.chain import Chain
 from ..spatial.functions import Functions
 from . import holding, motors
@@ -26,6 +26,33 @@ from .tableau import Tableau
 
 Scalars = Sequence[Any]
 ENDLESS = 1e300  # the force of a joint stop
+
+
+def _integrated() -> Any:
+    return field(metadata={"integrated": True})
+
+
+@dataclass(frozen=True)
+class State:
+    """The state of an arm and its control computer: lists of scalars.
+
+    What is integrated belongs to the instant a step begins, the others act during the step.
+    """
+
+    q: Scalars = _integrated()
+    qd: Scalars = _integrated()
+    bristle: Scalars = _integrated()  # deflections of friction
+    current: Scalars = _integrated()  # of motors with a circuit
+    tau: Scalars
+    friction: Scalars  # of joints and stops
+    direction: Scalars  # in which friction slides; 0 holds
+    command: Scalars  # torques the drives are asked for
+    loss: Scalars  # power through the gears: +1 driving, -1 driven
+    impulse: Scalars  # integral of tau since the last sample, for an observer
+    computer: Mapping[str, list[Any]]
+
+
+INTEGRATED = tuple(f.name for f in fields(State) if f.metadata)
 
 
 @dataclass(frozen=True)
@@ -49,30 +76,32 @@ class Plant:
     restitution: float = 0.0
     drives: bool = True
 
-    def slots(self) -> dict[str, int]:
-        """What is integrated, then what acts during a step."""
+    def sizes(self, observed: bool) -> dict[str, int]:
+        """Of the parts of its state; `observed`: whether an observer wants the impulse."""
         n = self.chain.n
-        integrated = {"q": n, "qd": n, "bristle": len(holding.bristles(self.chain))}
-        integrated["current"] = len(motors.inductive(self.chain)) if self.drives else 0
-        return {
-            **integrated,
-            "tau": n,
-            "friction": n,
-            "direction": n,
-            "command": n,
+        others = {
+            "bristle": len(holding.bristles(self.chain)),
+            "current": len(motors.inductive(self.chain)) if self.drives else 0,
             "loss": self._losses,
+            "impulse": n * observed,
         }
+        return {f.name: others.get(f.name, n) for f in fields(State) if f.name != "computer"}
 
-    @property
+    @cached_property
+    def key(self) -> str:
+        """Text that decides what it computes."""
+        return repr(self)
+
+    @cached_property
     def _losses(self) -> int:
         return len(self.chain.motors) if self.drives and motors.lossy(self.chain) else 0
 
-    @property
+    @cached_property
     def holds(self) -> list[bool]:
         """Which coordinates can come to a hold: by friction or at a stop."""
         return [rubs or stop is not None for rubs, stop in zip(self.rubs, self.stops, strict=True)]
 
-    @property
+    @cached_property
     def rubs(self) -> list[bool]:
         """Which coordinates friction can hold: of joints, shared motors, gears with losses."""
         held = holding.held(self.chain)
@@ -82,28 +111,28 @@ class Plant:
 
     # the three parts of a step
 
-    def begin(self, x: SimpleNamespace, acting: Acting, h: Any, fn: Functions) -> SimpleNamespace:
+    def begin(self, x: State, acting: Acting, h: Any, fn: Functions) -> State:
         """Directions of friction, direction of power through the gears, torques that act."""
         tau, _ = self._drive(x, acting, fn)
-        new = SimpleNamespace(**{**vars(x), "tau": tau})
+        new = replace(x, tau=tau)
         if self._losses:
-            new.loss = motors.at_rest_lossless(self.chain, x.qd, x.loss, fn)
+            new = replace(new, loss=motors.at_rest_lossless(self.chain, x.qd, x.loss, fn))
         M, rest, _ = self._forces(new, acting, h, fn)
         if any(self.holds):
-            new.direction = self._directions(new, M, rest, fn)
+            new = replace(new, direction=self._directions(new, M, rest, fn))
         qdd = self._accelerations(M, rest, new, fn)
         if self._losses:
-            new.loss = motors.losses(self.chain, tau, x.qd, qdd, new.direction, fn)
+            loss = motors.losses(self.chain, tau, x.qd, qdd, new.direction, fn)
+            new = replace(new, loss=loss)
         left = [
             a - sum(m * v for m, v in zip(row, qdd, strict=True))
             for a, row in zip(rest, M, strict=True)
         ]
         other = holding.always(self.chain, x.qd, x.bristle, h, fn)[0]
-        new.friction = [a + b for a, b in zip(other, left, strict=True)]
-        return new
+        return replace(new, friction=[a + b for a, b in zip(other, left, strict=True)])
 
     def _directions(
-        self, x: SimpleNamespace, M: Sequence[Scalars], rest: Scalars, fn: Functions
+        self, x: State, M: Sequence[Scalars], rest: Scalars, fn: Functions
     ) -> list[Any]:
         """Where every joint slides in the coming step; 0 where it holds."""
         boxes = self._boxes(x, fn)
@@ -119,50 +148,42 @@ class Plant:
             for b, di, mi in zip(boxes, d, moving, strict=True)
         ]
 
-    def rate(
-        self, x: SimpleNamespace, acting: Acting, h: Any, fn: Functions
-    ) -> dict[str, list[Any]]:
+    def rate(self, x: State, acting: Acting, h: Any, fn: Functions) -> dict[str, list[Any]]:
         """Time derivatives of what is integrated."""
         tau, current_rate = self._drive(x, acting, fn)
-        x = SimpleNamespace(**{**vars(x), "tau": tau})
+        x = replace(x, tau=tau)
         M, rest, bristle_rate = self._forces(x, acting, h, fn)
         qdd = self._accelerations(M, rest, x, fn)
         return {"q": list(x.qd), "qd": qdd, "bristle": bristle_rate, "current": current_rate}
 
-    def finish(
-        self, x: SimpleNamespace, end: SimpleNamespace, h: Any, fn: Functions
-    ) -> SimpleNamespace:
+    def finish(self, x: State, end: State, h: Any, fn: Functions) -> State:
         """The state after a step from x, `end` being where the stages led."""
         q, qd = list(end.q), list(end.qd)
         if any(self.rubs):
             q, qd = reversals(self, x, q, qd, h, fn)
         if any(self.stops):
             q, qd = impacts(self, x, q, qd, h, fn)
-        new = SimpleNamespace(**{**vars(end), "q": q, "qd": qd})
-        if hasattr(new, "impulse"):  # an observer wants to know what acted since its last sample
-            new.impulse = [a + h * t for a, t in zip(end.impulse, x.tau, strict=True)]
-        return new
+        impulse = end.impulse and [a + h * t for a, t in zip(end.impulse, x.tau, strict=True)]
+        return replace(end, q=q, qd=qd, impulse=impulse)
 
     def advance(
-        self, x: SimpleNamespace, nodes: Sequence[Acting], h: Any, tableau: Tableau, fn: Functions
-    ) -> SimpleNamespace:
+        self, x: State, nodes: Sequence[Acting], h: Any, tableau: Tableau, fn: Functions
+    ) -> State:
         """One whole step; `nodes` are the forces at the distinct instants of the tableau."""
         start = self.begin(x, nodes[0], h, fn)
         at = {c: nodes[k] for k, c in enumerate(tableau.nodes)}
-        rates: list[dict[str, list[Any]]] = []
-        for row, c in zip(tableau.A, tableau.c, strict=True):
-            stage = moved(start, rates, row, h)
-            rates.append(self.rate(stage, at[c], h, fn))
-        end = moved(start, rates, tableau.b, h)
+        end, _ = tableau.steps(
+            start,
+            lambda stage, c: self.rate(stage, at[c], h, fn),
+            lambda start, rates, weights: moved(start, rates, weights, h),
+        )
         if tableau.semi_implicit:
-            end.q = [a + h * v for a, v in zip(start.q, end.qd, strict=True)]
+            end = replace(end, q=[a + h * v for a, v in zip(start.q, end.qd, strict=True)])
         return self.finish(start, end, h, fn)
 
     # what the parts share
 
-    def _drive(
-        self, x: SimpleNamespace, acting: Acting, fn: Functions
-    ) -> tuple[list[Any], list[Any]]:
+    def _drive(self, x: State, acting: Acting, fn: Functions) -> tuple[list[Any], list[Any]]:
         command = list(x.command)
         if acting.feed is not None:
             command = [a + b for a, b in zip(command, acting.feed, strict=True)]
@@ -170,9 +191,7 @@ class Plant:
             return command, []
         return motors.driven(self.chain, command, x.qd, x.current, fn)
 
-    def _rest(
-        self, x: SimpleNamespace, acting: Acting, h: Any, fn: Functions
-    ) -> tuple[list[Any], list[Any]]:
+    def _rest(self, x: State, acting: Acting, h: Any, fn: Functions) -> tuple[list[Any], list[Any]]:
         """Torque left for acceleration and for friction that can hold; rates of the bristles."""
         c = self.chain
         zero = [0.0] * len(c.joints)
@@ -185,7 +204,7 @@ class Plant:
         return rest, rates
 
     def _forces(
-        self, x: SimpleNamespace, acting: Acting, h: Any, fn: Functions
+        self, x: State, acting: Acting, h: Any, fn: Functions
     ) -> tuple[Sequence[Scalars], list[Any], list[Any]]:
         """Mass matrix and torque left, as felt through gears that lose power; bristle rates."""
         M: Sequence[Scalars] = equation.mass_matrix(self.chain, x.q, fn)
@@ -196,14 +215,14 @@ class Plant:
         return M, rest, rates
 
     def _accelerations(
-        self, M: Sequence[Scalars], rest: Scalars, x: SimpleNamespace, fn: Functions
+        self, M: Sequence[Scalars], rest: Scalars, x: State, fn: Functions
     ) -> list[Any]:
         zeros = [0.0] * len(rest)
         slide = holding.sliding(self.chain, x.qd, x.direction, fn)
         held = [(d == 0.0) if can else None for d, can in zip(x.direction, self.holds, strict=True)]
         return masked_solve(M, [a - s for a, s in zip(rest, slide, strict=True)], held, zeros, fn)
 
-    def friction_boxes(self, x: SimpleNamespace, fn: Functions) -> list[tuple[Any, Any] | None]:
+    def friction_boxes(self, x: State, fn: Functions) -> list[tuple[Any, Any] | None]:
         """Bounds of what friction and gears hold of every coordinate; None: nothing does."""
         boxes = holding.limits(self.chain, fn)
         if self._losses:
@@ -212,7 +231,7 @@ class Plant:
                 boxes[i] = (before[0] + low, before[1] + high)
         return boxes
 
-    def _boxes(self, x: SimpleNamespace, fn: Functions) -> list[Box | None]:
+    def _boxes(self, x: State, fn: Functions) -> list[Box | None]:
         boxes: list[Box | None] = []
         for i, (friction, stop) in enumerate(
             zip(self.friction_boxes(x, fn), self.stops, strict=True)
@@ -227,7 +246,7 @@ class Plant:
             boxes.append(Box(low, high, (x.qd[i] == 0.0) * (high > low) * 1.0))
         return boxes
 
-    def _shared(self, x: SimpleNamespace, r: list[Any], fn: Functions) -> list[Any]:
+    def _shared(self, x: State, r: list[Any], fn: Functions) -> list[Any]:
         """Leave to shared motors what they can hold while everything they turn is at rest."""
         if not holding.shared_motors(self.chain):
             return r
@@ -238,16 +257,12 @@ class Plant:
         return [a - fn.select(at_rest > 0.0, t, 0.0) for a, t in zip(r, taken, strict=True)]
 
 
-def moved(
-    start: SimpleNamespace, rates: Sequence[dict], weights: Scalars, h: Any
-) -> SimpleNamespace:
+def moved(start: State, rates: Sequence[dict], weights: Scalars, h: Any) -> State:
     """start + h sum weights rates."""
-    new = SimpleNamespace(**vars(start))
-    for name in ("q", "qd", "bristle", "current"):
-        values = list(getattr(start, name))
+    new = {name: list(getattr(start, name)) for name in INTEGRATED}
+    for name, values in new.items():
         for i in range(len(values)):
             terms = [w * k[name][i] for w, k in zip(weights, rates, strict=True) if w != 0.0]
             if terms:
                 values[i] = values[i] + h * sum(terms[1:], terms[0])
-        setattr(new, name, values)
-    return new
+    return replace(start, **new)

@@ -1,13 +1,14 @@
 """Keeps what a simulation passes through, and makes a Run of it."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from ..control.law import LATCHED, PLAUSIBLE
 from ..control.sensors import TORQUES
 from ..errors import OptionError
 from ..trajectory.trajectory import State
-from .adaptive import BEYOND
 from .assembly import Assembly
 from .run import Measurement, Run
 from .settings import Settings
@@ -55,7 +56,7 @@ class Recorder:
             return True
         new = self.rows[0, first:upto, : 2 * self.s.n]
         with np.errstate(invalid="ignore"):
-            bad = ~(np.abs(new) < BEYOND).all(axis=1)
+            bad = ~(np.abs(new) < PLAUSIBLE).all(axis=1)
         if bad.any():
             self.diverge(first + int(bad.argmax()))
             return False
@@ -115,6 +116,8 @@ class Recorder:
         states = {}
         if s.count == 1:
             states = {k: part(k) for k in m.slots.slices if "." in k or k in ("bristle", "current")}
+        if s.law is not None and not self.message:
+            self.message = self._safe(states, t)
         wanted = None if s.reference is None else s.reference(t)
         n = s.n
         return Run(
@@ -139,6 +142,14 @@ class Recorder:
             message=self.message,
         )
 
+    def _safe(self, states: Mapping[str, np.ndarray], t: np.ndarray) -> str:
+        """That the law went to its safe state, and when, if it did."""
+        status = states.get("computer.status")
+        if status is None or not (status == LATCHED).any():
+            return ""
+        when = t[int((status.reshape(-1) == LATCHED).argmax())]
+        return f"the controller is in its safe state from t = {when:g} s on"
+
     def _thinned(self) -> slice | np.ndarray:
         """The rows to give: every one, or with events every few and the last."""
         end = self.filled if self.s.shape == () else len(self.t)
@@ -151,7 +162,7 @@ class Recorder:
         """Which members diverged, when; their rows from then on are NaN."""
         s = self.s
         with np.errstate(invalid="ignore"):
-            bad = ~(np.abs(rows[..., : 2 * s.n]) < BEYOND).all(axis=-1)
+            bad = ~(np.abs(rows[..., : 2 * s.n]) < PLAUSIBLE).all(axis=-1)
         bad = np.logical_or.accumulate(bad, axis=1)
         lost = bad.any(axis=1)
         when = np.where(lost, t[bad.argmax(axis=1)] if len(t) else 0.0, np.nan)

@@ -130,15 +130,15 @@ class Run:
 
         Of an ensemble the column `member` says whose rows they are. `dy.read_log` reads it back.
         """
-        from ..interop.frames import to_pandas
+        from .frames import table
 
-        return to_pandas(self)
+        return table(self, "pandas")
 
     def to_polars(self) -> Any:
         """The run as a polars.DataFrame."""
-        from ..interop.frames import to_polars
+        from .frames import table
 
-        return to_polars(self)
+        return table(self, "polars")
 
     def __repr__(self) -> str:
         members = "" if self.q.ndim == 2 else f" of {int(np.prod(self.q.shape[:-2]))} arms"

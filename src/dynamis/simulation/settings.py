@@ -1,5 +1,6 @@
 """The arguments of a simulation, checked once."""
 
+import copy
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -9,11 +10,11 @@ import numpy as np
 
 from ..arguments import LARGEST, a_robot, flag, fraction, number, positive, whole
 from ..compile.arrays import as_batch, batch_shape, checked_threads, unmasked
-from ..control.controller import Controller, per_joint
-from ..control.law import Law, SimulatedLaw
+from ..control.controller import Controller, finite_gains, per_joint
+from ..control.law import Law
 from ..control.momentum_observer import MomentumObserver
 from ..control.sensors import Sensors
-from ..errors import OptionError, shown
+from ..errors import OptionError, ShapeError, shown
 from ..lazy import cached_property
 from ..model.parameters import parameter_names
 from ..model.quantity import resolve
@@ -43,7 +44,7 @@ class Settings:
     robot: "Robot"
     dt: float
     tableau: Tableau
-    controller: Controller | None
+    law: Law | None
     function: Callable[..., Any] | None
     observer: Any
     sensors: Sensors
@@ -52,6 +53,7 @@ class Settings:
     outside: Force | None
     wrench: Force | None
     rows: Mapping[str, tuple[int, ...]]  # shapes of the forces that are rows held for one step
+    sample_time: float
     period: int  # steps per control sample
     delay: int  # steps until what was computed acts
     sampled: bool
@@ -110,12 +112,13 @@ def settings(robot: "Robot", **given: Any) -> Settings:
     a_robot(robot)
     dt = positive(given["dt"], "dt", "seconds")
     controller, function = _controller(given["controller"])
-    wanted = _reference(given["reference"], controller)
     observer, events = _observer(given["observer"]), _functions(given["events"])
-    _finite_gains(controller, "controller", robot)
-    _finite_gains(observer, "observer", robot)
     tableau = integrator_named(given["integrator"])
-    period, delay, sampled = _sampling(given, controller, dt)
+    sample_time, period, delay, sampled = _sampling(given, controller, dt)
+    law = _law(controller, robot, sample_time)
+    wanted = _reference(given["reference"], law)
+    if observer is not None:
+        finite_gains(observer, robot, "observer")
     sensors = Sensors() if given["sensors"] is None else given["sensors"]
     if not isinstance(sensors, Sensors):
         raise OptionError(f"sensors is {shown(sensors)}, expected dy.Sensors(...)")
@@ -134,7 +137,7 @@ def settings(robot: "Robot", **given: Any) -> Settings:
         robot=robot,
         dt=dt,
         tableau=tableau,
-        controller=controller,
+        law=law,
         function=function,
         observer=observer,
         sensors=sensors,
@@ -143,6 +146,7 @@ def settings(robot: "Robot", **given: Any) -> Settings:
         outside=forces["external"],
         wrench=forces["wrench"],
         rows={k: np.shape(given[k]) for k in sizes if np.ndim(unmasked(given[k])) == 2},
+        sample_time=sample_time,
         period=period,
         delay=delay,
         sampled=sampled,
@@ -162,7 +166,7 @@ def started(s: Settings, q0: Any, qd0: Any, parameters: Any) -> Settings:
     q, qd, values, shape = _states(s.robot, {"q0": q0, "qd0": qd0, "parameters": parameters})
     if s.events and shape != ():
         raise OptionError(f"events of an ensemble {shape}", "simulate the arms one by one")
-    wanted = s.wanted is not None or (s.controller is not None and s.controller.needs_reference)
+    wanted = s.wanted is not None or (s.law is not None and s.law.controller.needs_reference)
     if wanted and s.wanted is None and len(np.unique(q, axis=0)) > 1:
         raise OptionError("an ensemble needs a reference", "give reference=...")
     reference = None
@@ -195,14 +199,6 @@ def _finite(numbers: Sequence[float], name: str) -> None:
         raise OptionError(f"{name} holds {bad[0]}, expected finite numbers")
 
 
-def _finite_gains(block: Any, name: str, robot: "Robot") -> None:
-    """Refuse gains that are not finite; a limit may be."""
-    if block is not None:
-        for gain, numbers in block.gains(robot).items():
-            if gain != "limit":
-                _finite(numbers, f"{name}: {gain}")
-
-
 def _states(robot: "Robot", given: dict) -> tuple[np.ndarray, np.ndarray, Any, tuple[int, ...]]:
     """Initial states (and parameters) of every member, and the shape of the ensemble."""
     n, what = robot.n, f"robot {robot.name!r} with joints {', '.join(robot.joint_names)}"
@@ -225,10 +221,8 @@ def _states(robot: "Robot", given: dict) -> tuple[np.ndarray, np.ndarray, Any, t
     return full[0], full[1], full[2] if len(full) == 3 else None, shape
 
 
-def _controller(value: Any) -> tuple[Controller | None, Callable[..., Any] | None]:
-    if isinstance(value, Law):
-        return SimulatedLaw(value, sample_time=value.sample_time), None
-    if value is None or isinstance(value, Controller):
+def _controller(value: Any) -> tuple[Controller | Law | None, Callable[..., Any] | None]:
+    if value is None or isinstance(value, (Controller, Law)):
         return value, None
     if callable(value) and not isinstance(value, type):
         accepts(value, "controller", "t, q, qd")
@@ -239,9 +233,21 @@ def _controller(value: Any) -> tuple[Controller | None, Callable[..., Any] | Non
     )
 
 
-def _reference(value: Any, controller: Controller | None) -> Any:
+def _law(value: Controller | Law | None, robot: "Robot", sample_time: float) -> Law | None:
+    """What the control computer runs: a controller is a law with the options of the export."""
+    if isinstance(value, Controller):
+        if value.sample_time not in (None, sample_time):  # simulated at another than its own
+            value = copy.copy(value)
+            object.__setattr__(value, "sample_time", None)
+        return Law(value, robot, sample_time)
+    if value is not None and value.n != robot.n:
+        raise ShapeError(f"the law drives {value.n} joints, robot {robot.name!r} has {robot.n}")
+    return value
+
+
+def _reference(value: Any, law: Law | None) -> Any:
     """The reference as given, or the one inside a law."""
-    inside = controller.law.reference if isinstance(controller, SimulatedLaw) else None
+    inside = None if law is None else law.reference
     if inside is not None and value is not None:
         raise OptionError(
             f"reference is {shown(value)}, but the law has a trajectory inside", "leave one out"
@@ -255,22 +261,30 @@ def _observer(value: Any) -> Any:
     raise OptionError(f"observer is {shown(value)}, expected dy.control.MomentumObserver(...)")
 
 
-def _sampling(given: dict, controller: Controller | None, dt: float) -> tuple[int, int, bool]:
-    """Steps per control sample, steps of delay, and whether the user asked for sampling."""
+def _sampling(
+    given: dict, controller: Controller | Law | None, dt: float
+) -> tuple[float, int, int, bool]:
+    """The sample time, its steps, steps of delay, and whether the user asked for sampling."""
     asked = given["sample_time"]
+    if isinstance(controller, Law) and asked not in (None, controller.sample_time):
+        raise OptionError(
+            f"sample_time is {shown(asked)}, but the law runs every {controller.sample_time:g} s",
+            "leave it out",
+        )
     if asked is None and controller is not None:
         asked = controller.sample_time
     lag = number(given["delay"], "delay", "seconds", lambda x: 0.0 <= x < math.inf)
     sampled = asked is not None or given["sensors"] is not None or lag > 0.0
     if asked is None and given["observer"] is not None:
         asked = given["observer"].sample_time
-    period = _multiple(dt if asked is None else asked, dt, "sample_time")
+    asked = dt if asked is None else asked
+    period = _multiple(asked, dt, "sample_time")
     delay = _multiple(lag, dt, "delay") if lag else 0
     if delay > period:
         raise OptionError(
             f"delay is {lag:g} s, expected at most one sample time ({period * dt:g} s)"
         )
-    return period, delay, sampled
+    return float(asked), period, delay, sampled
 
 
 def _multiple(value: Any, dt: float, name: str) -> int:

@@ -62,13 +62,25 @@ def _wanted(value: Any, n: int, q0: np.ndarray, name: str) -> Signal:
     if isinstance(value, Trajectory):
         if value.n != n:
             raise ShapeError(f"the reference moves {value.n} joints, {name} has {n}")
-        return lambda t: np.concatenate(value(t), axis=-1)
+        return _remembered(lambda t: np.concatenate(value(t), axis=-1))
     if callable(value):
         accepts(value, "reference", "t")
         return lambda t: np.stack([_three(value(float(s)), n) for s in t])
     place = _place(q0 if value is None else value, n)
     row = np.concatenate([place, np.zeros(2 * n)])
     return lambda t: np.broadcast_to(row, (len(t), 3 * n))
+
+
+def _remembered(rows: Signal) -> Signal:
+    """Rows that are made once for the control computer and for the record of the run."""
+    last: list[np.ndarray] = [np.zeros(0), np.zeros(0)]
+
+    def made(t: np.ndarray) -> np.ndarray:
+        if not np.array_equal(t, last[0]):
+            last[:] = t, rows(t)
+        return last[1]
+
+    return made
 
 
 def accepts(function: Callable[..., Any], name: str, arguments: str) -> None:

@@ -42,8 +42,9 @@ def simulate(
 
     `controller` is one of `dy.control`, run every `sample_time` (default: every step, or its own)
     with its torques held in between and acting `delay` seconds after they were computed (which
-    needs steps of one length); a `dynamis.realtime.Law`, whose step is the one that is exported,
-    safe state included (`run.states["controller.status"]`); or any function(t, q, qd) -> tau, asked
+    needs steps of one length). Its step is the one that `dy.export_controller` writes, safe state
+    included (`run.states["computer.status"]`); other options of the export go into a
+    `dynamis.realtime.Law`, which is a controller too. Or it is any function(t, q, qd) -> tau, asked
     at every stage of the integrator unless a sample time or sensors are given. `reference` is a
     trajectory, a place, or a function of t. `torque`, `external` and `wrench` are vectors,
     functions of t, or rows per step.

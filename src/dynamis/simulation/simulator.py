@@ -7,7 +7,7 @@ import numpy as np
 
 from ..arguments import whole
 from ..compile.arrays import as_batch
-from ..control.computer import once
+from ..control.controller import once
 from ..errors import OptionError, ShapeError, shown
 from .assembly import Assembly
 from .loop import (
@@ -157,7 +157,7 @@ class Simulator:
 
     def _hold(self, tau: Any) -> None:
         s = self._s
-        if s.controller is not None or s.function is not None:
+        if s.law is not None or s.function is not None:
             raise OptionError("tau was given, but the controller commands", "leave tau out")
         if type(tau) is not np.ndarray or tau.dtype != np.float64 or tau.shape[-1:] != (s.n,):
             tau = as_batch(tau, "tau", (s.n,), f"robot {s.robot.name!r}")

@@ -1,18 +1,18 @@
 """A step in three parts that Python can go between: for torques that only Python can compute."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ..compile.arrays import NUMPY, run
-from ..compile.service import compiling
+from ..compile.service import Key, compiling
 from ..spatial.functions import MATH, Functions
 from .plant import Plant
 from .tableau import Tableau, weights_at
 from .tasks import Inputs, Slots, Task
 
-RATES = ("q", "qd", "bristle", "current")
 Torque = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
 Forces = Callable[[float, float], np.ndarray]  # (t, beginning of the step) to one row
 
@@ -25,7 +25,7 @@ class Stages:
         plant: Plant,
         slots: Slots,
         inputs: Inputs,
-        key: str,
+        key: Key,
         members: int,
         parameters: np.ndarray | None = None,
         parametrised: Callable[[Any], Plant] | None = None,
@@ -56,9 +56,7 @@ class Stages:
         state = self.slots.read(x)
         acting = self.inputs.acting(signal[1:])
         rates = self._arm(constants).rate(state, acting, constants[0], fn)
-        for name in RATES:
-            setattr(state, name, rates[name])
-        return self.slots.write(state)
+        return self.slots.write(replace(state, **rates))
 
     def _finish(self, x: Any, signal: Any, constants: Any, fn: Functions) -> list[Any]:
         start = self.slots.read(x)
@@ -107,19 +105,20 @@ class Stages:
         x = x.copy()
         asked(x, t)
         start = self.call("begin", x, np.concatenate([[t], forces(t, t)]), own)
-        rates: list[np.ndarray] = []
-        for row, c in zip(tableau.A, tableau.c, strict=True):
-            y = start.copy()
-            for w, k in zip(row, rates, strict=True):
-                y[:, :size] += h * w * k
+
+        def rate(y: np.ndarray, c: float) -> np.ndarray:
             at = t + c * h
-            if rates:
+            if c:
                 asked(y, at)
-            found = self.call("rate", y, np.concatenate([[at], forces(at, t)]), own)
-            rates.append(found[:, :size])
-        end = start.copy()
-        for w, k in zip(tableau.b, rates, strict=True):
-            end[:, :size] += h * w * k
+            return self.call("rate", y, np.concatenate([[at], forces(at, t)]), own)[:, :size]
+
+        def moved(start: np.ndarray, rates: Sequence, weights: Sequence[float]) -> np.ndarray:
+            y = start.copy()
+            for w, k in zip(weights, rates, strict=True):
+                y[:, :size] += h * w * k
+            return y
+
+        end, rates = tableau.steps(start, rate, moved)
         if tableau.semi_implicit:
             q, qd = self.slots.part(end, "q"), self.slots.part(end, "qd")
             q[...] = self.slots.part(start, "q") + h * qd

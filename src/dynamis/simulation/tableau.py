@@ -3,8 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 from ..errors import OptionError, did_you_mean
+from ..lazy import cached_property
 
 Row = tuple[float, ...]
 ROUNDING = 1e-14
@@ -43,15 +45,30 @@ class Tableau:
             if abs(sum(polynomial) - b) > ROUNDING:
                 raise ValueError(f"{self.name}: the dense weights do not end at b")
 
-    @property
+    @cached_property
+    def key(self) -> str:
+        """Text that decides what it computes."""
+        return repr(self)
+
+    @cached_property
     def c(self) -> Row:
         """Where in the step the stages are."""
         return tuple(float(sum(row)) for row in self.A)
 
-    @property
+    @cached_property
     def nodes(self) -> Row:
         """The distinct c, in order."""
         return tuple(sorted(set(self.c)))
+
+    def steps(self, start: Any, rate: Any, moved: Any) -> tuple[Any, list[Any]]:
+        """(where a step leads from `start`, rates of its stages).
+
+        rate(y, c) is the rate of a stage, moved(start, rates, weights) = start + h sum w k.
+        """
+        rates: list[Any] = []
+        for row, c in zip(self.A, self.c, strict=True):
+            rates.append(rate(moved(start, rates, row), c))
+        return moved(start, rates, self.b), rates
 
     @property
     def adaptive(self) -> bool:

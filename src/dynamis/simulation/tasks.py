@@ -5,50 +5,52 @@ stay (its time step first). It returns the new state.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from types import SimpleNamespace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..compile.service import Code, Ports, compiled
+from ..compile.service import Code, Key, Ports, compiled
 from ..control.computer import ControlComputer
 from ..control.controller import Reference
 from ..lazy import LOCK
 from ..spatial.functions import Functions
-from .plant import Acting, Plant
+from .plant import INTEGRATED, Acting, Plant, State
 from .tableau import Tableau
 
 if TYPE_CHECKING:
     from ..compile.program import Program
 
-# The state of a simulation as one vector: which entry holds what.
-#
-# The entries up to `tau` are integrated; they are recorded before a step, the others after it, when
-# they hold what acted during the step.
-
 
 class Slots:
-    """Names in order, each with its size."""
+    """The state of a simulation as one vector: which entry holds what.
 
-    def __init__(self, sizes: Mapping[str, int], integrated: int):
-        self.sizes = dict(sizes)
+    What is integrated stands first: it is recorded before a step, the rest after it, when it holds
+    what acted during the step.
+    """
+
+    def __init__(self, plant: Mapping[str, int], computer: Mapping[str, int]):
+        self.sizes = {**plant, **computer}
         self.slices: dict[str, slice] = {}
         start = 0
         for name, size in self.sizes.items():
             self.slices[name] = slice(start, start + size)
             start += size
         self.size = start
-        self.integrated = sum(list(self.sizes.values())[:integrated])
+        self.integrated = sum(plant[name] for name in INTEGRATED)
+        self._plant, self._computer = tuple(plant), tuple(computer)
 
-    def read(self, x: Any) -> SimpleNamespace:
-        """The vector as lists of scalars by name."""
-        return SimpleNamespace(**{name: list(x[s]) for name, s in self.slices.items()})
+    def read(self, x: Any) -> State:
+        """The vector as a state."""
+        rows = {name: list(x[s]) for name, s in self.slices.items()}
+        computer = {name: rows.pop(name) for name in self._computer}
+        return State(**rows, computer=computer)
 
-    def write(self, values: SimpleNamespace) -> list[Any]:
-        """The vector from lists by name."""
-        rows = vars(values)
-        return [x for name in self.sizes for x in rows[name]]
+    def write(self, state: State) -> list[Any]:
+        """The vector of a state."""
+        rows = [getattr(state, name) for name in self._plant]
+        rows += [state.computer[name] for name in self._computer]
+        return [x for row in rows for x in row]
 
     def part(self, x: np.ndarray, name: str) -> np.ndarray:
         """A view of one name in an array (..., size)."""
@@ -62,7 +64,7 @@ Function = Callable[..., list[Any]]  # (x, signal, constants, fn) -> x
 class Task:
     """One task: what it computes, how wide its arguments are, how often it runs.
 
-    `key` is text that decides the function; None if a user wrote a part of it.
+    `key` decides the function; None if a user wrote a part of it.
     """
 
     name: str
@@ -70,7 +72,7 @@ class Task:
     slots: Slots
     signals: int
     constants: int
-    key: str | None
+    key: Key | None
     period: int = 1
     phase: int = 0
 
@@ -80,10 +82,10 @@ class Task:
         ports = Ports(("x", "signal", "constants"), shapes, ("x",), shapes[:1])
         samples = None if members > 1 else 1
         if self.key is not None:
-            text = f"{self.name}\n{self.key}\n{list(self.slots.sizes.items())!r}"
-            return compiled(text, self.program, ports, "float64", samples)
+            key = self.name, *self.key, repr(self.slots.sizes)
+            return compiled(key, self.program, ports, "float64", samples)
         traced = self.program()
-        return compiled(traced.text, lambda: traced, ports, "float64", samples)
+        return compiled((traced.text,), lambda: traced, ports, "float64", samples)
 
     def program(self) -> "Program":
         """The function, traced."""
@@ -128,17 +130,24 @@ def plant_function(
     return function
 
 
-def computer_function(computer: ControlComputer, slots: Slots, n: int) -> Function:
-    """One sample of the control computer; signal: t, q_d, qd_d, qdd_d, noise."""
+def computer_function(computer: ControlComputer, slots: Slots, n: int, immediate: bool) -> Function:
+    """One sample of the control computer; signal: t, q_d, qd_d, qdd_d, noise.
+
+    `immediate`: what it computes acts at once, not after a delay.
+    """
 
     def function(x: Any, signal: Any, constants: Any, fn: Functions) -> list[Any]:
         t, rest = signal[0], signal[1:]
         rows = [list(rest[k * n : (k + 1) * n]) for k in range(4)]
-        state = slots.read(x)
-        new = computer.step(
-            state, t, Reference(*rows[:3]), rows[3], constants[1:], constants[0], fn
+        s, dt = slots.read(x), constants[0]
+        acted = [a / dt for a in s.impulse]
+        wanted = Reference(*rows[:3])
+        after = computer.step(
+            s.computer, s.q, s.qd, acted, t, wanted, rows[3], constants[1:], dt, fn
         )
-        return slots.write(new)
+        command = after["computed"] if immediate else s.command
+        still = [0.0 * a for a in s.impulse]
+        return slots.write(replace(s, command=command, impulse=still, computer=after))
 
     return function
 
@@ -148,6 +157,6 @@ def latch_function(slots: Slots) -> Function:
 
     def function(x: Any, signal: Any, constants: Any, fn: Functions) -> list[Any]:
         state = slots.read(x)
-        return slots.write(SimpleNamespace(**{**vars(state), "command": list(state.computed)}))
+        return slots.write(replace(state, command=state.computer["computed"]))
 
     return function

@@ -29,6 +29,9 @@ def rotation_z(angle: Any, fn: Functions = MATH) -> Matrix3:
     return (c, -s, 0.0), (s, c, 0.0), (0.0, 0.0, 1.0)
 
 
+ABOUT = {"x": rotation_x, "y": rotation_y, "z": rotation_z}
+
+
 def transpose(R: Matrix3) -> Matrix3:
     """R^T"""
     return ((R[0][0], R[1][0], R[2][0]), (R[0][1], R[1][1], R[2][1]), (R[0][2], R[1][2], R[2][2]))
@@ -74,10 +77,9 @@ def rpy_from_rotation(R: Matrix3) -> Vector:
 
 def rotation_from_euler(angles: Vector, sequence: str = "zyz", fn: Functions = MATH) -> Matrix3:
     """Rotations about the moving axes named by `sequence`, in that order."""
-    about = {"x": rotation_x, "y": rotation_y, "z": rotation_z}
     R = IDENTITY
     for axis, angle in zip(sequence.lower(), angles, strict=True):
-        R = multiply(R, about[axis](angle, fn))
+        R = multiply(R, ABOUT[axis](angle, fn))
     return R
 
 
@@ -103,8 +105,7 @@ def euler_from_rotation(R: Matrix3, sequence: str = "zyz") -> Vector:
         locked = math.atan2(parity * R[k][j], R[j][j])
     if size < 1e-12:
         return locked, second, 0.0
-    about = {"x": rotation_x, "y": rotation_y, "z": rotation_z}[sequence.lower()[0]]
-    rest = multiply(transpose(about(first)), R)
+    rest = multiply(transpose(ABOUT[sequence.lower()[0]](first)), R)
     other = 3 - j - k
     sine = rest[j][other] if (j - k) % 3 == 2 else -rest[j][other]
     return first, second, math.atan2(sine, rest[j][j])

@@ -15,7 +15,7 @@ import numpy as np
 from ..errors import OptionError, ShapeError
 from ..spatial.functions import MATH, Functions
 from .arguments import all_positive, numbers, positive, vectors
-from .trajectory import Lists, Trajectory
+from .trajectory import Lists, Trajectory, by_derivative
 
 # a sine per joint
 
@@ -26,13 +26,9 @@ class Sine(Trajectory):
     """q = center + amplitude sin(2 pi frequency t + phase), for all times."""
 
     def __init__(self, center: Any, amplitude: Any, frequency: Any, phase: Any, duration: Any):
-        given = {
-            "center": center,
-            "amplitude": amplitude,
-            "frequency": frequency,
-            "phase": phase,
-        }
-        self.center, self.amplitude, self.frequency, self.phase = vectors(given)
+        self.center, self.amplitude, self.frequency, self.phase = vectors(
+            {"center": center, "amplitude": amplitude, "frequency": frequency, "phase": phase}
+        )
         all_positive(self.frequency, "frequency")
         self.n = len(self.center)
         period = 1.0 / min(self.frequency)
@@ -53,15 +49,13 @@ class Sine(Trajectory):
 
     def at(self, t: Any, fn: Functions = MATH) -> Lists:
         """(q, qd, qdd) at one time, each a list of n scalars."""
-        lists: Lists = ([], [], [])
+        states = []
         rows = zip(self.center, self.amplitude, self.frequency, self.phase, strict=True)
         for center, amplitude, frequency, phase in rows:
             w = 2.0 * pi * frequency
             s, c = fn.sin(w * t + phase), fn.cos(w * t + phase)
-            state = center + amplitude * s, amplitude * w * c, -amplitude * w * w * s
-            for values, x in zip(lists, state, strict=True):
-                values.append(x)
-        return lists
+            states.append((center + amplitude * s, amplitude * w * c, -amplitude * w * w * s))
+        return by_derivative(states)
 
 
 def sine(
@@ -95,16 +89,15 @@ class Fourier(Trajectory):
         """(q, qd, qdd) at one time, each a list of n scalars."""
         w = [2.0 * pi / self.period * h for h in self.harmonics]
         waves = [(x, fn.sin(x * t), fn.cos(x * t)) for x in w]
-        lists: Lists = ([], [], [])
+        states = []
         for q0, a, b in zip(self.q0, self.a.tolist(), self.b.tolist(), strict=True):
             q, qd, qdd = q0, 0.0, 0.0
             for ak, bk, (x, s, c) in zip(a, b, waves, strict=True):
                 q = q + ak / x * s - bk / x * c
                 qd = qd + ak * c + bk * s
                 qdd = qdd + bk * x * c - ak * x * s
-            for values, x in zip(lists, (q, qd, qdd), strict=True):
-                values.append(x)
-        return lists
+            states.append((q, qd, qdd))
+        return by_derivative(states)
 
 
 def fourier(a: Any, b: Any, period: float, q0: Any = None, harmonics: Any = None) -> Fourier:

@@ -1,15 +1,16 @@
-"""One polynomial from one state to another: cubic, quintic, septic."""
+"""Piecewise polynomials: cubic, quintic and septic moves, trapezoids, splines through points."""
 
+import math
 from collections.abc import Sequence
-from math import comb, factorial
 from typing import Any
 
 import numpy as np
+from scipy.interpolate import make_interp_spline
 
-from ..compile.arrays import NUMPY, numbers
-from ..errors import ShapeError
+from ..compile import arrays
+from ..errors import OptionError, ShapeError
 from ..spatial.functions import MATH, Functions
-from .arguments import positive, vectors
+from .arguments import all_positive, increasing, numbers, positive, vectors
 from .trajectory import Lists, Trajectory
 
 # Motion through knots with given derivatives: two-point Hermite polynomials between them.
@@ -23,17 +24,15 @@ from .trajectory import Lists, Trajectory
 # either side. Degree 2m - 1: cubic, quintic, septic. P. J. Davis, Interpolation and Approximation,
 # 1963.
 
-Coefficients = tuple[float, ...]
 
-
-def basis(m: int) -> list[list[Coefficients]]:
+def basis(m: int) -> list[list[tuple[float, ...]]]:
     """B_j and its first two derivatives, [j][k], coefficients in rising powers."""
     rows = []
     for j in range(m):
         p = np.zeros(2 * m)
         for i in range(m - j):
             for k in range(m + 1):
-                p[i + j + k] += comb(m - 1 + i, i) * comb(m, k) * (-1) ** k
+                p[i + j + k] += math.comb(m - 1 + i, i) * math.comb(m, k) * (-1) ** k
         d1 = p[1:] * np.arange(1, len(p))
         d2 = d1[1:] * np.arange(1, len(d1))
         rows.append([tuple(c.tolist()) for c in (p, d1, d2)])
@@ -55,8 +54,9 @@ class Hermite(Trajectory):
     """
 
     def __init__(self, times: Sequence[float], states: Any):
-        knots = numbers(times, "times", "expected the times of the knots")
-        table = numbers(states, "states", "expected numbers of shape (knots, derivatives, joints)")
+        knots = arrays.numbers(times, "times", "expected the times of the knots")
+        expected = "expected numbers of shape (knots, derivatives, joints)"
+        table = arrays.numbers(states, "states", expected)
         if knots.ndim != 1 or table.ndim != 3 or len(knots) != len(table) or len(knots) < 2:
             raise ShapeError(
                 f"times has shape {knots.shape}, states {table.shape}, expected two or more knots "
@@ -65,7 +65,7 @@ class Hermite(Trajectory):
         _, self.m, self.n = table.shape
         self.times = tuple(knots.tolist())
         self.duration = self.times[-1]
-        scale = np.array([1.0 / factorial(j) for j in range(self.m)])
+        scale = np.array([1.0 / math.factorial(j) for j in range(self.m)])
         self._table = table * scale[:, None]
         self._rows = self._table.tolist()
         self._lengths = [b - a or 1.0 for a, b in zip(self.times, self.times[1:], strict=False)]
@@ -107,7 +107,7 @@ class Hermite(Trajectory):
         both = np.stack([u, 1.0 - u])
         rows = self._powers.reshape(*self._powers.shape, *(1 for _ in range(both.ndim)))
         near, far = np.moveaxis(horner(rows, both), 2, 0)
-        all_joints = self._resting(times, self._piece(near, far, h, *ends), NUMPY)
+        all_joints = self._resting(times, self._piece(near, far, h, *ends), arrays.NUMPY)
         q, qd, qdd = (list(values[0]) for values in all_joints)
         return q, qd, qdd
 
@@ -161,41 +161,149 @@ def _selected(condition: Any, a: Any, b: Any, fn: Functions) -> list[list[Any]]:
 
 def cubic(q0: Any, q1: Any, duration: float, qd0: Any = 0, qd1: Any = 0) -> Hermite:
     """From q0 to q1 with given velocities at the ends; the acceleration jumps there."""
-    return _between(duration, {"q0": q0, "qd0": qd0}, {"q1": q1, "qd1": qd1})
+    return _between(duration, q=(q0, q1), qd=(qd0, qd1))
 
 
 def quintic(
-    q0: Any,
-    q1: Any,
-    duration: float,
-    qd0: Any = 0,
-    qd1: Any = 0,
-    qdd0: Any = 0,
-    qdd1: Any = 0,
+    q0: Any, q1: Any, duration: float, qd0: Any = 0, qd1: Any = 0, qdd0: Any = 0, qdd1: Any = 0
 ) -> Hermite:
     """From q0 to q1 with given velocities and accelerations: rest to rest it has minimum jerk."""
-    first, last = {"q0": q0, "qd0": qd0, "qdd0": qdd0}, {"q1": q1, "qd1": qd1, "qdd1": qdd1}
-    return _between(duration, first, last)
+    return _between(duration, q=(q0, q1), qd=(qd0, qd1), qdd=(qdd0, qdd1))
 
 
 def septic(
-    q0: Any,
-    q1: Any,
-    duration: float,
-    qd0: Any = 0,
-    qd1: Any = 0,
-    qdd0: Any = 0,
-    qdd1: Any = 0,
-    qddd0: Any = 0,
-    qddd1: Any = 0,
-) -> Hermite:
+    q0: Any, q1: Any, duration: float, qd0: Any = 0, qd1: Any = 0, qdd0: Any = 0, qdd1: Any = 0,
+    qddd0: Any = 0, qddd1: Any = 0,
+) -> Hermite:  # fmt: skip
     """From q0 to q1 with given velocities, accelerations and jerks."""
-    first = {"q0": q0, "qd0": qd0, "qdd0": qdd0, "qddd0": qddd0}
-    last = {"q1": q1, "qd1": qd1, "qdd1": qdd1, "qddd1": qddd1}
-    return _between(duration, first, last)
+    return _between(duration, q=(q0, q1), qd=(qd0, qd1), qdd=(qdd0, qdd1), qddd=(qddd0, qddd1))
 
 
-def _between(duration: Any, first: dict[str, Any], last: dict[str, Any]) -> Hermite:
+def _between(duration: Any, **ends: tuple[Any, Any]) -> Hermite:
+    """From the first to the last value of every derivative."""
     duration = positive(duration, "duration", "in seconds")
-    rows = vectors({**first, **last})
-    return Hermite((0.0, duration), [rows[: len(first)], rows[len(first) :]])
+    rows = vectors({f"{name}{k}": pair[k] for k in (0, 1) for name, pair in ends.items()})
+    return Hermite((0.0, duration), [rows[: len(ends)], rows[len(ends) :]])
+
+
+# Trapezoidal velocity: constant acceleration, cruise, constant deceleration.
+#
+# All joints share one profile s(t) from 0 to 1, q = q0 + (q1 - q0) s, so they start, cruise and
+# stop together. With speed V, acceleration A and T = 1/V + V/A:  s accelerates for V/A, cruises,
+# and decelerates for V/A; V^2 >= A leaves no cruise and is a triangle.
+
+CRUISE = 1.5  # speed over mean speed when only the duration is given: three equal thirds
+ROUNDING = 1e-12  # relative; a request this close to what is feasible is meant to be so
+
+
+def trapezoid(
+    q0: Any, q1: Any, duration: float | None = None, velocity: Any = None, acceleration: Any = None
+) -> Hermite:
+    """From rest at q0 to rest at q1 in `duration`, or as fast as the joints' limits allow.
+
+    `velocity` and `acceleration` are limits, per joint or one for all. With limits alone: the
+    shortest time (acceleration alone: bang-bang). With a duration alone: a third each to speed up,
+    cruise and slow down. With both: that duration within the limits, or an error with the numbers.
+    """
+    limits = {"velocity": velocity, "acceleration": acceleration}
+    given = {name: 1.0 if x is None else x for name, x in limits.items()}
+    start, end, v, a = vectors({"q0": q0, "q1": q1, **given})
+    all_positive(v, "velocity")
+    all_positive(a, "acceleration")
+    if duration is not None:
+        duration = positive(duration, "duration", "in seconds")
+    elif acceleration is None:
+        raise OptionError(
+            f"duration is None, velocity is {velocity!r}, acceleration is None",
+            "give a duration, or an acceleration limit (with or without a velocity limit)",
+        )
+    delta = np.subtract(end, start)
+    V = math.inf if velocity is None else _tightest(v, delta)
+    A = math.inf if acceleration is None else _tightest(a, delta)
+    if not delta.any() or (duration is None and math.isinf(A)):  # no way to go, or next to none
+        T = duration or 0.0
+        return Hermite((0.0, T), [[start, np.zeros_like(delta)]] * 2)
+    T, V = _fastest(V, A) if duration is None else (duration, _speed(duration, V, A))
+    return _profile(np.array(start), np.array(end), T, V)
+
+
+def _tightest(limits: tuple[float, ...], delta: np.ndarray) -> float:
+    """The limit of s(t) that the slowest joint sets."""
+    return min(
+        (x / abs(d) for x, d in zip(limits, delta.tolist(), strict=True) if d), default=math.inf
+    )
+
+
+def _fastest(V: float, A: float) -> tuple[float, float]:
+    """Shortest duration within V and A, and its speed."""
+    V = min(V, math.sqrt(A))
+    return 1.0 / V + V / A, V
+
+
+def _speed(T: float, V: float, A: float) -> float:
+    """Speed of a profile of length T within V and A; of several, the gentlest."""
+    if math.isinf(A):
+        chosen = min(CRUISE / T if math.isinf(V) else 2.0 / T, V)
+        if chosen * T <= 1.0 + ROUNDING:
+            raise OptionError(
+                f"duration is {T:g} s, but at the velocity limit the move takes more than "
+                f"{1.0 / V:g} s",
+                "give a longer duration or a higher velocity limit",
+            )
+        return chosen
+    shortest, _ = _fastest(V, A)
+    if shortest * (1.0 - ROUNDING) > T:
+        raise OptionError(
+            f"duration is {T:g} s, but within the limits the move takes at least {shortest:g} s",
+            "give a longer duration, higher limits, or no duration for the shortest one",
+        )
+    # V^2 - A T V + A = 0, the smaller root, without cancellation
+    return 2.0 / (T + math.sqrt(max(T * T - 4.0 / A, 0.0)))
+
+
+def _profile(start: np.ndarray, end: np.ndarray, T: float, V: float) -> Hermite:
+    ramp = min(T - 1.0 / V, 0.5 * T)
+    delta, still = end - start, np.zeros_like(end)
+    part = 0.5 * V * ramp * delta
+    times = [0.0, ramp, T - ramp, T]
+    states = [[start, still], [start + part, V * delta], [end - part, V * delta], [end, still]]
+    if times[2] - times[1] <= ROUNDING * T:
+        half = [0.5 * (start + end), V * delta]
+        times, states = [0.0, 0.5 * T, T], [states[0], half, states[3]]
+    return Hermite(times, states)
+
+
+# Through points at given times: the quintic spline.
+#
+# Position to fourth derivative (snap) are continuous at every point; of all motions through the
+# points with the given ends it has the least integral of jerk squared.
+# C. de Boor, A Practical Guide to Splines, 1978.
+
+
+def via(
+    points: Any, times: Any, qd0: Any = 0, qd1: Any = 0, qdd0: Any = 0, qdd1: Any = 0
+) -> Hermite:
+    """Through `points` (k, n) at `times` (k,), which begin at 0; at rest at both ends by default.
+
+    Unevenly spaced times can make a spline swing past its points: `check` tells.
+    """
+    t = increasing(times, "times")
+    rows = numbers(points, "points", "k points of n joints, (k, n)")
+    rows = rows[:, None] if rows.ndim == 1 else rows
+    if rows.ndim != 2 or len(rows) != len(t) or rows.shape[1] == 0:
+        raise ShapeError(
+            f"points has shape {rows.shape} for {len(t)} times, expected ({len(t)}, n)",
+            "give one point per time, one number per joint in each",
+        )
+    if t[0] != 0.0:
+        raise ShapeError(f"times begins at {t[0]:g}, expected 0", "subtract the first time")
+    given = {"points[0]": rows[0], "qd0": qd0, "qd1": qd1, "qdd0": qdd0, "qdd1": qdd1}
+    _, v0, v1, a0, a1 = (np.array(x) for x in vectors(given))
+    states = np.empty((len(t), 3, rows.shape[1]))
+    states[:, 0] = rows
+    if len(t) > 2:
+        ends = [(1, v0), (2, a0)], [(1, v1), (2, a1)]
+        curve = make_interp_spline(t, rows, k=5, bc_type=ends)
+        states[:, 1], states[:, 2] = curve(t, 1), curve(t, 2)
+    states[0, 1:], states[-1, 1:] = (v0, a0), (v1, a1)
+    return Hermite(t.tolist(), states)

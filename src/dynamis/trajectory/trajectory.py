@@ -1,6 +1,7 @@
 """The Trajectory: q, qd, qdd at any time."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -8,11 +9,11 @@ import numpy as np
 from ..arguments import a_robot, checked
 from ..compile.arrays import NUMPY, numbers
 from ..errors import OptionError, ShapeError
+from ..model.check.finding import Finding, Numbers
 from ..spatial.functions import MATH, Functions
 from .arguments import positive
 
 if TYPE_CHECKING:
-    from ..model.check.finding import Finding
     from ..robot import Robot
 
 Lists = tuple[list[Any], list[Any], list[Any]]
@@ -36,6 +37,12 @@ class Sampled(NamedTuple):
     q: np.ndarray
     qd: np.ndarray
     qdd: np.ndarray
+
+
+def by_derivative(states: Sequence[tuple[Any, Any, Any]]) -> Lists:
+    """(q, qd, qdd) of every joint as three lists."""
+    q, qd, qdd = (list(values) for values in zip(*states, strict=True))
+    return q, qd, qdd
 
 
 class Trajectory(ABC):
@@ -65,7 +72,7 @@ class Trajectory(ABC):
 
     def __call__(self, t: Any) -> State:
         """State at times t of any shape (...): .q, .qd, .qdd of shape (..., n)."""
-        times = _times(t)
+        times = numbers(t, "t", "expected times in seconds, of any shape")
         with np.errstate(all="ignore"):
             lists = self._over(times)
         found = np.empty((3, *times.shape, self.n))
@@ -92,22 +99,25 @@ class Trajectory(ABC):
         return Sampled(t, *self(t))
 
     @checked
-    def check(self, robot: "Robot", dt: float | None = None) -> "list[Finding]":
+    def check(self, robot: "Robot", dt: float | None = None) -> list[Finding]:
         """Violations of position, velocity_limit and effort_limit: joint, time and value.
 
         Looks every dt (a thousandth of the duration unless given) and at the knots.
         """
-        from .limits import findings
-
-        return findings(self, robot, dt)
+        fitting(self, robot)
+        even = np.linspace(0.0, self.duration, LOOKS) if dt is None else self.sample(dt).t
+        t = np.union1d(even, self.knots)
+        state = self(t)
+        speed, effort = bounds(robot)
+        found = list(_beyond(robot, t, state.q, robot.limits, "position"))
+        found += _beyond(robot, t, state.qd, speed, "velocity")
+        if np.isfinite(effort).any():
+            found += _beyond(robot, t, robot.inverse_dynamics(*state), effort, "torque")
+        return found
 
     def __repr__(self) -> str:
         joints = f"{self.n} joint{'' if self.n == 1 else 's'}"
         return f"{type(self).__name__}({joints}, {self.duration:g} s)"
-
-
-def _times(t: Any) -> np.ndarray:
-    return numbers(t, "t", "expected times in seconds, of any shape")
 
 
 def fitting(trajectory: Any, robot: Any) -> None:
@@ -159,3 +169,43 @@ def _chained(timing: Lists, path: Any) -> Lists:
     qd = [a * sd for a in p1]
     qdd = [b * (sd * sd) + a * sdd for a, b in zip(p1, p2, strict=True)]
     return q, qd, qdd
+
+
+# checks of a trajectory against the limits of a robot
+
+LOOKS = 1001  # times looked at unless dt says otherwise
+ROUNDING = 1e-9  # how far past a limit is at it, relative to the limit or 1
+CHECKED = {  # unit of a revolute joint, of a prismatic one, remedy
+    "position": ("rad", "m", "keep the points of the motion further inside the limits"),
+    "velocity": ("rad/s", "m/s", "give the motion more time"),
+    "torque": ("N m", "N", "give the motion more time, or the joint a stronger drive"),
+}
+
+
+def bounds(robot: "Robot") -> tuple[np.ndarray, np.ndarray]:
+    """velocity_limit and effort_limit as (n, 2), infinite where none is given."""
+    x, moving = Numbers(robot.model), robot.model.moving_links
+    speed, effort = (
+        np.array([np.inf if (v := x.of(getattr(link, name))) is None else v for link in moving])
+        for name in ("velocity_limit", "effort_limit")
+    )
+    return np.stack([-speed, speed], axis=-1), np.stack([-effort, effort], axis=-1)
+
+
+def _beyond(
+    robot: "Robot", t: np.ndarray, values: np.ndarray, limits: np.ndarray, quantity: str
+) -> Iterator[Finding]:
+    """One finding per joint beyond its limit: where it is worst, and since when."""
+    *units, remedy = CHECKED[quantity]
+    for i, (kind, name) in enumerate(zip(robot.joint_kinds, robot.joint_names, strict=True)):
+        x, (low, high) = values[:, i], limits[i]
+        excess = np.maximum(x - high, low - x)
+        bound = np.where(x > high, high, low)
+        over = ~(excess <= ROUNDING * np.maximum(1.0, np.abs(np.nan_to_num(bound, posinf=1.0))))
+        if over.any():
+            worst = int(np.argmax(np.where(over, np.nan_to_num(excess, nan=np.inf), -np.inf)))
+            what = (
+                f"{quantity} is {x[worst]:.6g} {units[kind == 'prismatic']} at t = {t[worst]:.6g} "
+                f"s, outside [{low:g}, {high:g}]; first outside at t = {t[np.argmax(over)]:.6g} s"
+            )
+            yield Finding("error", f"joint {name!r}", what, remedy)

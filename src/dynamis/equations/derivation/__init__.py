@@ -1,1 +1,1 @@
-"""Derivations step by step, one formulation per file."""
+"""Derivations step by step."""

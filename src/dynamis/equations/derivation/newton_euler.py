@@ -14,18 +14,20 @@ from ...spatial.inertia import Symmetric, symmetric_matrix, times, to_com
 from ...spatial.rotations import rotate, rotate_back
 from ...spatial.vectors import ZERO, Vector, add, cross, dot, negate, scale
 from ...spatial.vectors import Z as Z_AXIS
-from .parts import (
+from .setting import (
+    NAMED_FROM,
     Draft,
     Raw,
+    Setting,
     coordinate_torques,
     frames_step,
     has_rotor_or_friction,
     link_frames,
+    own,
     plain_tree,
     rotor_and_friction,
     table_step,
 )
-from .setting import NAMED_FROM, Setting
 
 
 class Body(NamedTuple):
@@ -116,7 +118,7 @@ def _rotations(s: Setting) -> Draft:
     for i, frame in enumerate(link_frames(s)):
         before = s.model.parents[i] + 1
         items.append(Raw(rf"{{}}^{{{before}}}R_{{{i + 1}}}", frame.R))
-        items.append(Raw(rf"{{}}^{{{i + 1}}}p_{{{i + 1}}}", rotate_back(frame.R, frame.p)))
+        items += own(i + 1, p=rotate_back(frame.R, frame.p))
     text = (
         "R turns vectors of a link's frame into the frame before it, its transpose turns them "
         "back; p goes from the origin of the frame before to the origin of the link's own frame, "
@@ -140,12 +142,8 @@ def _body(s: Setting, i: int) -> Body:
 
 def _bodies(s: Setting, bodies: list[Body]) -> Draft:
     items = []
-    for i, body in enumerate(bodies):
-        items += [
-            Raw(f"m_{{{i + 1}}}", body.m),
-            Raw(rf"{{}}^{{{i + 1}}}s_{{{i + 1}}}", body.s),
-            Raw(rf"{{}}^{{{i + 1}}}I_{{{i + 1}}}", symmetric_matrix(body.I)),
-        ]
+    for k, body in enumerate(bodies, 1):
+        items += [Raw(f"m_{{{k}}}", body.m), *own(k, s=body.s, I=symmetric_matrix(body.I))]
     text = (
         "Mass m, centre of mass s from the origin of the link's own frame, and inertia I about "
         "the centre of mass, in axes of that frame."
@@ -163,9 +161,7 @@ def _base(s: Setting, base: Moving) -> Draft:
             " Entries that are more than one product get names for the links that follow: w2x is "
             "the x entry of w2, and so on."
         )
-    names = (r"{}^{0}\omega_{0}", r"{}^{0}\dot{\omega}_{0}", r"{}^{0}\dot{v}_{0}")
-    values = (base.w, base.wd, base.vd)
-    return Draft("Base", text, items=[Raw(n, v) for n, v in zip(names, values, strict=True)])
+    return Draft("Base", text, items=own(0, w=base.w, wd=base.wd, vd=base.vd))
 
 
 def _outwards(s: Setting, i: int, body: Body, before: Moving) -> tuple[Moving, Draft]:
@@ -179,9 +175,7 @@ def _outwards(s: Setting, i: int, body: Body, before: Moving) -> tuple[Moving, D
     a_named = s.vector(f"a{k}", a)
     F = scale(body.m, a_named)
     N = add(times(body.I, moving.wd), cross(moving.w, times(body.I, moving.w)))
-    names = (r"\omega", r"\dot{\omega}", r"\dot{v}", "a", "F", "N")
-    values = (w, wd, vd, a, F, N)
-    items = [Raw(rf"{{}}^{{{k}}}{name}_{{{k}}}", v) for name, v in zip(names, values, strict=True)]
+    items = own(k, w=w, wd=wd, vd=vd, a=a, F=F, N=N)
     first = next(j for j, link in enumerate(s.model.links) if link.joint == kind)
     text = f"As for link {first + 1}."
     formulas: tuple[str, ...] = ()
@@ -261,16 +255,14 @@ def _inwards(s: Setting, bodies: list[Body], moving: list[Moving]) -> Iterator[D
                 down_n = add(down_n, cross(p, down_f))
             total = carried[parent]
             carried[parent] = add(total[0], down_f), add(total[1], down_n)
-    torques = coordinate_torques(s, tau)
-    items = [Raw(rf"\tau_{{{i + 1}}}", x) for i, x in enumerate(torques)]
     text = "The torques (forces, for prismatic joints) that make the arm move so."
-    yield Draft("Torques", text, items=items)
+    yield Draft("Torques", text, items=coordinate_torques(s, tau))
 
 
 def _inward_draft(s: Setting, i: int, f: Vector, n: Vector, tau: Any) -> Draft:
     k, joint = i + 1, s.model.links[i].joint
     last = max(j for j, link in enumerate(s.model.links) if link.joint == joint)
-    where = f"the origin of frame {k - 1}" if standard(s) else f"the origin of frame {k}"
+    where = f"the origin of frame {k - 1 if standard(s) else k}"
     text = f"As for link {last + 1}; moments about {where}."
     formulas: tuple[str, ...] = ()
     if i == last:
@@ -278,14 +270,11 @@ def _inward_draft(s: Setting, i: int, f: Vector, n: Vector, tau: Any) -> Draft:
             f"The force f and the moment n about {where} that the link before exerts on this one "
             "to move it and all it carries, and their part along the joint."
         )
+        more = ""
         if has_rotor_or_friction(s):
             text += " Friction and the rotor behind its gear add to it."
-        more = r" + \tau_{\mathrm{joint}}" if has_rotor_or_friction(s) else ""
+            more = r" + \tau_{\mathrm{joint}}"
         formulas = (FORCE, MOMENT[standard(s)], TORQUE[joint] + more)
-    items = [
-        Raw(rf"{{}}^{{{k}}}f_{{{k}}}", f),
-        Raw(rf"{{}}^{{{k}}}n_{{{k}}}", n),
-        Raw(rf"{{}}^{{{k}}}z", axis(s, i)),
-        Raw(rf"\tau_{{{k}}}", tau),
-    ]
+    along = Raw(rf"{{}}^{{{k}}}z", axis(s, i))
+    items = [*own(k, f=f, n=n), along, Raw(rf"\tau_{{{k}}}", tau)]
     return Draft(f"Link {k} inwards ({s.model.links[i].joint_name})", text, formulas, items)

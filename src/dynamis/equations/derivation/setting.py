@@ -1,18 +1,22 @@
-"""What a derivation computes with: the chain, its links one by one, a state, and their scalars.
+"""What every derivation shares: a setting to compute in, drafts of steps, geometry, joint torques.
 
-The same steps run over polynomials (what is printed) and over floats (the numbers beside it).
+One derivation runs over polynomials (what is printed) and over floats (the numbers beside it).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import sympy as sp
 
-from ...dynamics import coupling
+from ...dynamics import coupling, drives, friction
+from ...dynamics.kinematics import motions, poses
+from ...errors import ModelError
 from ...model.chain import Chain, chain
+from ...model.dh.table import dh_table
 from ...model.model import Model
 from ...model.pose import Pose
+from ...spatial.frames import Frame, compose, matrix
 from ...spatial.functions import MATH, Functions
 from ...spatial.vectors import Vector
 from ..scalars.polynomial import Alphabet
@@ -33,17 +37,16 @@ class Setting:
     x: Sequence[Any]
     xd: Sequence[Any]
     xdd: Sequence[Any]
-    named: Callable[[str, Sequence[Any]], Sequence[Any]]  # long entries replaced by their names
+    named: Callable[[str, Any], Any]  # an entry, or its name if it is long
 
     def vector(self, name: str, v: Vector) -> Vector:
         """A vector to compute on with: itself, or the names name.x, name.y, name.z."""
-        keys = [f"{name}.{axis}" for axis in "xyz"]
-        return tuple(self.named(k, [c])[0] for k, c in zip(keys, v, strict=True))  # type: ignore
+        return tuple(self.named(f"{name}.{x}", c) for x, c in zip("xyz", v, strict=True))  # type: ignore
 
     def matrix(self, name: str, columns: Sequence[Vector]) -> list[Vector]:
         """Columns to compute on with, entries named name.11 and so on."""
         return [
-            tuple(self.named(f"{name}.{r + 1}{c + 1}", [x])[0] for r, x in enumerate(column))
+            tuple(self.named(f"{name}.{r + 1}{c + 1}", x) for r, x in enumerate(column))
             for c, column in enumerate(columns)
         ]  # type: ignore[return-value]
 
@@ -53,7 +56,7 @@ def numeric(model: Model, q: Sequence[float], qd: Sequence[float], qdd: Sequence
     whole = chain(model)
     links = tuple(chain(one_link(model, i)) for i in range(len(model.links)))
     x, xd, xdd = _tree(whole, q, qd, qdd)
-    return Setting(model, MATH, whole, links, x, xd, xdd, lambda name, values: values)
+    return Setting(model, MATH, whole, links, x, xd, xdd, lambda name, value: value)
 
 
 def symbolic(model: Model) -> tuple[Setting, Alphabet]:
@@ -63,20 +66,18 @@ def symbolic(model: Model) -> tuple[Setting, Alphabet]:
     def lift(value: Any) -> Any:
         return value if isinstance(value, bool) else letters.of(value)
 
-    whole = converted(symbolic_chain(model), lift)
-    links = tuple(
-        converted(symbolic_chain(one_link(model, i)), lift) for i in range(len(model.links))
-    )
+    alone = [one_link(model, i) for i in range(len(model.links))]
+    whole, *links = (converted(symbolic_chain(x), lift) for x in (model, *alone))
     state = [[letters.of(s) for s in row] for row in coordinates(model.n)]
     x, xd, xdd = _tree(whole, *state)
     many = len(model.links) >= NAMED_FROM
 
-    def named(name: str, values: Sequence[Any]) -> Sequence[Any]:
-        short = [not many or len(letters.of(v)) <= 1 for v in values]
+    def named(name: str, value: Any) -> Any:
+        short = not many or len(letters.of(value)) <= 1
         own = letters.of(sp.Symbol(name, real=True))
-        return [v if keep else own for v, keep in zip(values, short, strict=True)]
+        return value if short else own
 
-    return Setting(model, letters.functions(), whole, links, x, xd, xdd, named), letters
+    return Setting(model, letters.functions(), whole, tuple(links), x, xd, xdd, named), letters
 
 
 def one_link(model: Model, i: int) -> Model:
@@ -101,3 +102,150 @@ def one_link(model: Model, i: int) -> Model:
 def _tree(whole: Chain, q: Sequence[Any], qd: Sequence[Any], qdd: Sequence[Any]) -> tuple:
     rates = [coupling.rates(whole, v) for v in (qd, qdd)]
     return list(coupling.positions(whole, q)), *(list(v) for v in rates)
+
+
+class Raw(NamedTuple):
+    """A named result over the setting's scalars: a scalar, a column or rows."""
+
+    name: str
+    value: Any
+    same: str | None = None
+
+
+class Draft(NamedTuple):
+    """A step before it is written out."""
+
+    title: str
+    text: str
+    formulas: tuple[str, ...] = ()
+    items: Sequence[Raw] = ()
+    table: tuple[tuple[str, ...], ...] = ()
+
+
+def index(*numbers: int) -> str:
+    """Subscripts run together while they are single digits."""
+    return ("," if max(numbers) > 9 else "").join(map(str, numbers))
+
+
+def entry(letter: str, value: Any, *indices: int, symmetric: bool = True) -> Raw:
+    """One of many results of one letter, by indices from 0; symmetric in the last two."""
+    *first, a, b = (k + 1 for k in indices)
+    twin = f"{letter}_{{{index(*first, b, a)}}}" if symmetric and a > b else None
+    return Raw(f"{letter}_{{{index(*first, a, b)}}}", value, twin)
+
+
+def numbered(letter: str, values: Iterable[Any]) -> list[Raw]:
+    """Results of one letter, one per link or joint."""
+    return [Raw(f"{letter}_{{{i + 1}}}", x) for i, x in enumerate(values)]
+
+
+def own(k: int, **values: Any) -> list[Raw]:
+    """Results of link k in its own frame, by letter."""
+    letters = {"w": r"\omega", "wd": r"\dot{\omega}", "vd": r"\dot{v}"}
+    return [Raw(rf"{{}}^{{{k}}}{letters.get(x, x)}_{{{k}}}", v) for x, v in values.items()]
+
+
+def link_frames(s: Setting) -> list[Frame]:
+    """Each link's frame seen from the one before, both the user's."""
+    pairs = zip(s.links, s.x, strict=False)
+    return [compose(motions(link, [x], s.fn)[0], link.bodies[0].user) for link, x in pairs]
+
+
+def geometry(model: Model) -> tuple[tuple[str, ...], ...]:
+    """The cells of the DH table, or of where the joints of a URDF sit."""
+    if model.convention != "urdf":
+        return tuple(dh_table(model).cells())
+    zero, z = (0.0, 0.0, 0.0), (0.0, 0.0, 1.0)
+    rows = []
+    for link in model.links:
+        vectors = (link.xyz or zero, link.rpy or zero, link.axis or z)
+        parent = link.parent or model.base_name
+        rows.append((str(link.joint_name), link.joint, parent, *map(_numbers, vectors)))
+    return (("joint", "type", "parent", "xyz", "rpy", "axis"), *rows)
+
+
+def table_step(s: Setting) -> Draft:
+    """The DH table, or where the joints of a URDF sit."""
+    model = s.model
+    if model.convention == "urdf":
+        text = "Where each joint sits in the frame of the link before it, and its axis."
+        return Draft("Joints", text, table=geometry(model))
+    text = TABLES[model.convention] + "".join(f" {note}." for note in dh_table(model).notes())
+    return Draft("Denavit-Hartenberg table", text, table=geometry(model))
+
+
+TABLES = {
+    "standard": (
+        "Every link carries a frame by the rules of Denavit and Hartenberg (standard convention): "
+        "joint i moves about or along z of frame i - 1, and frame i sits at the far end of link i."
+    ),
+    "modified": (
+        "Every link carries a frame by the rules of Denavit and Hartenberg as Craig modified "
+        "them: joint i moves about or along z of its own frame i."
+    ),
+}
+FRAMES = {
+    "standard": r"{}^{i-1}A_{i} = R_z(\theta_i) \, T_z(d_i) \, T_x(a_i) \, R_x(\alpha_i)",
+    "modified": r"{}^{i-1}A_{i} = R_x(\alpha_{i}) \, T_x(a_{i}) \, R_z(\theta_i) \, T_z(d_i)",
+    "urdf": r"{}^{i-1}A_{i} = T(\mathit{xyz}) \, R(\mathit{rpy}) \, R_{\mathrm{axis}}(q_i)",
+}
+
+
+def frames_step(s: Setting) -> Draft:
+    """A matrices, one by one and from the reference frame."""
+    items = []
+    where = poses(s.chain, s.x, s.fn)
+    for i, frame in enumerate(link_frames(s)):
+        before = s.model.parents[i] + 1
+        items.append(Raw(rf"{{}}^{{{before}}}A_{{{i + 1}}}", matrix(frame)))
+        if before or s.model.base != Pose():
+            pose = matrix(compose(where[i], s.chain.bodies[i].user))
+            items.append(Raw(rf"{{}}^{{0}}A_{{{i + 1}}}", pose))
+    text = (
+        "The matrices that take coordinates of a link's frame to the frame before it, and their "
+        "products, which take them to the reference frame. Short for sines and cosines: c1 is "
+        "cos q1, s23 is sin(q2 + q3)."
+    )
+    formulas = (FRAMES[s.model.convention], r"{}^{0}A_{i} = {}^{0}A_{i-1} \, {}^{i-1}A_{i}")
+    return Draft("Transformation matrices", text, formulas, items)
+
+
+def rotor_and_friction(s: Setting) -> list[Any]:
+    """What rotors and friction add to the torque of each link's joint."""
+    rotor = drives.rotor_torque(s.chain, s.xdd)
+    both = zip(rotor, friction.friction_tree(s.chain, s.xd, s.fn), strict=True)
+    return [a + b for a, b in both]
+
+
+def has_rotor_or_friction(s: Setting) -> bool:
+    """Whether some joint has friction or a rotor."""
+    chain = s.chain
+    values = [x for r in chain.resistances for x in (r.viscous, r.plus, r.minus, r.offset)]
+    values += [x for m in chain.motors for x in (m.inertia, m.viscous, m.plus, m.minus)]
+    return any(values)
+
+
+def plain_tree(s: Setting, method: str) -> None:
+    """Refuse what the link-by-link derivations do not write down."""
+    if s.chain.rotors:
+        raise ModelError(
+            f"the {method} steps of {s.model.name!r} are not written for rotors = 'full'",
+            "use rotors = 'reflected', or method 'lagrange-euler'",
+        )
+
+
+def coordinate_torques(s: Setting, tree: Sequence[Any]) -> list[Raw]:
+    """Torques of the coordinates from those of the joints (they differ if joints mimic others)."""
+    return numbered(r"\tau", coupling.torques(s.chain, tree))
+
+
+def joint_torque(s: Setting, text: str, formula: str) -> tuple[str, tuple[str]]:
+    """Text and formula of the torque, with what rotors and friction add."""
+    if not has_rotor_or_friction(s):
+        return text, (formula,)
+    more = " Friction, and rotors behind their gears, add to the torque of their own joint."
+    return text + more, (formula + r" + \tau_{\mathrm{joint}}",)
+
+
+def _numbers(values: Sequence[Any]) -> str:
+    return " ".join(f"{v:.6g}" if isinstance(v, float) else str(v) for v in values)

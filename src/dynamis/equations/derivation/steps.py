@@ -5,7 +5,7 @@ polynomials and, if a state is given, over floats; the last step compares the to
 `inverse_dynamics`.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,49 +22,17 @@ from ...lazy import cached_property
 from ...model.model import Model
 from ...spatial.functions import MATH
 from ..closed import by_letters, parallel
+from ..render import html, text
 from ..render.formula import plain
 from ..scalars.polynomial import Alphabet, Polynomial, TooLongError
 from ..scalars.scalars import coordinates, symbolic_chain
 from ..scalars.simplify import readable
-from .gibbs_appell import gibbs_steps
-from .lagrange_euler import lagrange_steps
+from .energies import gibbs_steps, lagrange_steps
 from .newton_euler import newton_steps
-from .parts import Draft, Raw
-from .setting import Setting, numeric, symbolic
-
-# how the results of a derivation are written: short, and long sums by velocities
+from .setting import Draft, Setting, numeric, symbolic
 
 LONGEST = 150  # terms of one entry that are still printed
 LONG = 12  # terms from which on a sum is ordered by velocities and accelerations
-
-
-@dataclass(frozen=True)
-class Writing:
-    """What the writer must know of the letters."""
-
-    groups: Mapping[Any, int]  # angle -> number of its set of parallel axes
-    rates: tuple[sp.Symbol, ...]  # velocities and accelerations
-
-    def expression(self, p: Polynomial, by_rates: bool = False) -> sp.Expr | None:
-        """The polynomial as a SymPy expression; None if it is too long to print."""
-        if len(p) > LONGEST:
-            return None
-        if not by_rates and len(p) < LONG:
-            return readable(p, self.groups)
-        numbers = {p.alphabet.letter(rate): k for k, rate in enumerate(self.rates)}
-        parts = []
-        for chosen, factor in by_letters(p, numbers).items():
-            product = sp.Mul(*(self.rates[k] for k in chosen))
-            parts.append(product * readable(factor, self.groups))
-        return sp.Add(*parts)
-
-
-def writing(model: Any) -> Writing:
-    """How a model's equations are written."""
-    _, qd, qdd = coordinates(model.n)
-    return Writing(parallel(symbolic_chain(model)), (*qd, *qdd))
-
-
 TOO_LONG = "For this arm the results are too long to print; with q, qd and qdd there are numbers."
 METHODS: dict[str, Callable[[Setting], Iterator[Draft]]] = {
     "lagrange-euler": lagrange_steps,
@@ -142,33 +110,23 @@ class Derivation:
 
     def text(self) -> str:
         """The derivation as plain text."""
-        from ..render.text import text
-
-        return text(self)
+        return text.text(self)
 
     def markdown(self) -> str:
         """The derivation as Markdown with LaTeX formulas."""
-        from ..render.text import markdown
-
-        return markdown(self)
+        return text.markdown(self)
 
     def latex(self) -> str:
         """The derivation as the body of a LaTeX document."""
-        from ..render.latex import latex
-
-        return latex(self)
+        return text.latex(self)
 
     @checked
     def html(self, path: str | Path) -> None:
         """Write one HTML page that needs nothing else."""
-        from ..render.html import write_page
-
-        write_page(self, path)
+        html.write_page(self, path)
 
     def _repr_html_(self) -> str:
-        from ..render.html import fragment
-
-        return fragment(self)
+        return html.fragment(self)
 
 
 def derivation(model: Any, method: str = "lagrange-euler", state: Any = None) -> Derivation:
@@ -179,30 +137,28 @@ def derivation(model: Any, method: str = "lagrange-euler", state: Any = None) ->
             f"no derivation is written for method {method!r}", did_you_mean(method, METHODS)
         )
     given = None if state is None else _checked(model, state)
-    drafts, form, done = _symbolic_drafts(model, method)
+    drafts, written, done = _symbolic_drafts(model, method)
     numbers = [] if given is None else list(METHODS[method](numeric(model, *given)))
     whole = numbers or (drafts if done else _outline(model, method, drafts))
     steps = [
-        _step(k + 1, draft, _expressions(drafts, k, form), _values(numbers, k))
+        _step(k + 1, draft, written(drafts[k : k + 1]), _values(numbers[k : k + 1]))
         for k, draft in enumerate(whole)
     ]
     check = _check_step(model, method, given, len(steps) + 1)
     return Derivation(model, method, (*steps, *check), given)
 
 
-def _symbolic_drafts(model: Model, method: str) -> tuple[list[Draft], Callable, bool]:
+Written = Callable[[Sequence[Draft]], dict[str, Any]]
+
+
+def _symbolic_drafts(model: Model, method: str) -> tuple[list[Draft], Written, bool]:
     """As many steps as there is time for, how their results are written, and whether it is all."""
     setting, letters = symbolic(model)
-    style, done = writing(model), False
-    drafts: list[Draft] = []
+    drafts, done = list[Draft](), False
     with suppress(TooLongError):
         drafts.extend(METHODS[method](setting))  # one by one: what is done stays
         done = True
-
-    def form(raw: Raw) -> Any:
-        return _written(raw.value, letters, style, raw.name.startswith(r"\tau"))
-
-    return drafts, form, done
+    return drafts, _writer(model, letters), done
 
 
 def _outline(model: Model, method: str, drafts: list[Draft]) -> list[Draft]:
@@ -213,26 +169,43 @@ def _outline(model: Model, method: str, drafts: list[Draft]) -> list[Draft]:
     return [*drafts, *(d._replace(text=f"{d.text} {TOO_LONG}".strip(), items=()) for d in rest)]
 
 
-def _written(raw: Any, letters: Alphabet, style: Writing, by_rates: bool) -> Any:
-    """Polynomials as a SymPy expression or matrix; None if an entry is too long to print."""
-    if not isinstance(raw, (tuple, list)):
-        return style.expression(letters.of(raw), by_rates)
-    rows = [row if isinstance(row, (tuple, list)) else (row,) for row in raw]
-    entries = [[_written(x, letters, style, by_rates) for x in row] for row in rows]
-    if any(x is None for row in entries for x in row):
-        return None
-    return sp.ImmutableMatrix(entries)
+def _writer(model: Model, letters: Alphabet) -> Written:
+    """How results are written: as SymPy expressions by name, None if too long to print."""
+    rates = [x for row in coordinates(model.n)[1:] for x in row]
+    groups = parallel(symbolic_chain(model))
+
+    def expression(p: Polynomial, by_rates: bool) -> sp.Expr | None:
+        """Short, a long sum by velocities and accelerations."""
+        if len(p) > LONGEST:
+            return None
+        if not by_rates and len(p) < LONG:
+            return readable(p, groups)
+        parts = by_letters(p, {letters.letter(rate): k for k, rate in enumerate(rates)})
+        products = [(sp.Mul(*(rates[k] for k in chosen)), x) for chosen, x in parts.items()]
+        return sp.Add(*(product * readable(x, groups) for product, x in products))
+
+    def written(raw: Any, by_rates: bool) -> Any:
+        if not isinstance(raw, (tuple, list)):
+            return expression(letters.of(raw), by_rates)
+        rows = [row if isinstance(row, (tuple, list)) else (row,) for row in raw]
+        entries = [[written(x, by_rates) for x in row] for row in rows]
+        too_long = any(x is None for row in entries for x in row)
+        return None if too_long else sp.ImmutableMatrix(entries)
+
+    def by_name(drafts: Sequence[Draft]) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for raw in (raw for draft in drafts for raw in draft.items):
+            if raw.same is not None and raw.same in found:
+                found[raw.name] = found[raw.same]
+            else:
+                found[raw.name] = written(raw.value, raw.name.startswith(r"\tau"))
+        return found
+
+    return by_name
 
 
-def _expressions(drafts: Sequence[Draft], k: int, form: Callable[[Raw], Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for raw in drafts[k].items if k < len(drafts) else ():
-        found[raw.name] = found[raw.same] if raw.same in found else form(raw)
-    return found
-
-
-def _values(numbers: Sequence[Draft], k: int) -> dict[str, Any]:
-    return {raw.name: raw.value for raw in numbers[k].items} if numbers else {}
+def _values(numbers: Sequence[Draft]) -> dict[str, Any]:
+    return {raw.name: raw.value for draft in numbers for raw in draft.items}
 
 
 def _step(number: int, draft: Draft, expressions: dict, values: dict) -> Step:

@@ -9,40 +9,11 @@ from html import escape
 from typing import NamedTuple
 
 TOKEN = re.compile(r"\\[A-Za-z]+|\\.|\s+|\d+(?:\.\d+)?|.", re.DOTALL)
-GREEK = dict(
-    zip(
-        [
-            "alpha",
-            "beta",
-            "gamma",
-            "delta",
-            "epsilon",
-            "eta",
-            "theta",
-            "lambda",
-            "mu",
-            "nu",
-            "xi",
-            "pi",
-            "rho",
-            "sigma",
-            "tau",
-            "phi",
-            "psi",
-            "omega",
-            "Gamma",
-            "Delta",
-            "Theta",
-            "Lambda",
-            "Sigma",
-            "Phi",
-            "Psi",
-            "Omega",
-        ],
-        "αβγδεηθλμνξπρστφψωΓΔΘΛΣΦΨΩ",
-        strict=True,
-    )
+GREEK_NAMES = (
+    "alpha beta gamma delta epsilon eta theta lambda mu nu xi pi rho sigma tau phi psi omega "
+    "Gamma Delta Theta Lambda Sigma Phi Psi Omega"
 )
+GREEK: dict[str, str] = dict(zip(GREEK_NAMES.split(), "αβγδεηθλμνξπρστφψωΓΔΘΛΣΦΨΩ", strict=True))
 OPERATORS = {
     "times": "\u00d7", "cdot": "·", "partial": "∂", "sum": "∑", "ge": "≥", "le": "≤", "ne": "≠",
     "in": "∈", "int": "∫", "ldots": "…", "to": "→", "approx": "≈", "pm": "±", "{": "{", "}": "}",
@@ -52,17 +23,11 @@ INDEX = re.compile(r"^[\d,]+[xyz]?$")
 SPACES = {",": "0.17em", "quad": "1em", "qquad": "2em", " ": "0.3em", ";": "0.28em"}
 WORDS = ("sin", "cos", "tan", "tanh", "exp", "max", "min", "log")
 ACCENTS = {"dot": ("˙", "d"), "ddot": ("¨", "dd"), "tilde": ("~", "~"), "hat": ("^", "^")}
-ASCII = {"omega": "w", "partial": "d", "times": "x", "cdot": "*", "sum": "sum ", "ldots": "..."}
-ASCII |= {
-    "int": "integral ",
-    "ge": ">=",
-    "le": "<=",
-    "ne": "!=",
-    "to": "->",
-    "approx": "~",
-    "pm": "+-",
+ASCII = {
+    "omega": "w", "partial": "d", "times": "x", "cdot": "*", "sum": "sum ", "ldots": "...",
+    "int": "integral ", "ge": ">=", "le": "<=", "ne": "!=", "to": "->", "approx": "~", "pm": "+-",
     "in": "in",
-}
+}  # fmt: skip
 
 
 class Node(NamedTuple):
@@ -75,8 +40,7 @@ class Node(NamedTuple):
 
 def parse(latex: str) -> Node:
     """A formula as a tree."""
-    tokens = TOKEN.findall(latex)[::-1]
-    return _row(tokens, "")
+    return _row(TOKEN.findall(latex)[::-1], "")
 
 
 def _row(tokens: list[str], end: str) -> Node:
@@ -115,20 +79,15 @@ def _piece(token: str, tokens: list[str]) -> Node:
         kind = "n" if token[0].isdigit() else "i" if token.isalpha() else "o"
         return Node(kind, token)
     name = token[1:]
-    if name in GREEK:
-        return Node("i", name)
-    if name in SPACES:
-        return Node("space", name)
+    for kind, known in (("i", GREEK), ("space", SPACES), ("word", WORDS)):
+        if name in known:
+            return Node(kind, name)
     if name in ACCENTS:
         return Node("accent", name, (_argument(tokens),))
-    if name in WORDS:
-        return Node("word", name)
     if name in ("mathrm", "mathit", "operatorname", "text"):
         return Node("word", _raw(tokens))
-    if name == "frac":
-        return Node("frac", "", (_argument(tokens), _argument(tokens)))
-    if name == "sqrt":
-        return Node("sqrt", "", (_argument(tokens),))
+    if name in ("frac", "sqrt"):
+        return Node(name, "", tuple(_argument(tokens) for _ in range(2 if name == "frac" else 1)))
     if name in ("left", "right"):
         return Node("fence", tokens.pop())
     return Node("o", name)
@@ -150,6 +109,10 @@ def mathml(latex: str) -> str:
 
 def _mathml(node: Node) -> str:
     return _MATHML[node.kind](node)
+
+
+def _inside(node: Node) -> str:
+    return "".join(map(_mathml, node.parts))
 
 
 def _mathml_scripts(node: Node) -> str:
@@ -176,7 +139,7 @@ def _tag(name: str, inside: str) -> str:
 
 
 _MATHML: dict[str, Callable[[Node], str]] = {
-    "row": lambda node: _tag("mrow", "".join(_mathml(part) for part in node.parts)),
+    "row": lambda node: _tag("mrow", _inside(node)),
     "i": lambda node: _tag("mi", escape(GREEK.get(node.text, node.text))),
     "n": lambda node: _tag("mn", escape(node.text)),
     "o": _mathml_operator,
@@ -184,11 +147,11 @@ _MATHML: dict[str, Callable[[Node], str]] = {
     "word": lambda node: f'<mi mathvariant="normal">{escape(node.text)}</mi>',
     "space": lambda node: f'<mspace width="{SPACES[node.text]}"></mspace>',
     "accent": lambda node: (
-        f'<mover class="dot">{_mathml(node.parts[0])}<mo stretchy="false">'
+        f'<mover class="dot">{_inside(node)}<mo stretchy="false">'
         f"{ACCENTS[node.text][0]}</mo></mover>"
     ),
-    "frac": lambda node: _tag("mfrac", "".join(_mathml(part) for part in node.parts)),
-    "sqrt": lambda node: _tag("msqrt", _mathml(node.parts[0])),
+    "frac": lambda node: _tag("mfrac", _inside(node)),
+    "sqrt": lambda node: _tag("msqrt", _inside(node)),
     "scripts": _mathml_scripts,
 }
 

@@ -2,15 +2,27 @@
 
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ... import templates
 from ...files import write
-from ..derivation.steps import Item, Step
 from . import math
 from .formula import mathml
-from .latex import state_formula
-from .layout import entries, is_scalar, is_wide, largest, layout, rows, signed, title, width
+from .text import (
+    Table,
+    cells,
+    digits,
+    entries,
+    is_scalar,
+    is_wide,
+    layout,
+    state_formula,
+    title,
+    width,
+)
+
+if TYPE_CHECKING:
+    from ..derivation.steps import Item, Step
 
 WIDEST_MATRIX = 300  # characters: up to here it scrolls in its own box
 WIDE, WIDER = 100, 180  # characters from which on it is printed smaller on paper
@@ -27,21 +39,17 @@ def write_page(thing: Any, path: str | Path) -> None:
 
 def page(thing: Any) -> str:
     """The whole page."""
-    inner = thing.steps
-    if hasattr(inner, "steps"):  # equations: their steps are a derivation
-        thing = inner
+    if hasattr(thing.steps, "steps"):  # equations: their steps are a derivation
+        thing = thing.steps
+    style = templates.text(__package__, "derivation.css")
     return templates.filled(
-        __package__, "derivation.html", TITLE=escape(title(thing)), STYLE=_style(), BODY=body(thing)
+        __package__, "derivation.html", TITLE=escape(title(thing)), STYLE=style, BODY=body(thing)
     )
 
 
 def fragment(thing: Any) -> str:
     """Style and body for a notebook cell."""
-    return f"<style>\n{_style()}</style>{body(thing)}"
-
-
-def _style() -> str:
-    return templates.text(__package__, "derivation.css")
+    return f"<style>\n{templates.text(__package__, 'derivation.css')}</style>{body(thing)}"
 
 
 def body(thing: Any) -> str:
@@ -62,14 +70,17 @@ def body(thing: Any) -> str:
     return "\n".join(parts)
 
 
-def _step(step: Step) -> str:
+def _step(step: "Step") -> str:
     parts = [f"<section><h2><span>{step.number}</span>{escape(step.title)}</h2>"]
     if step.text:
         parts.append(f"<p>{escape(step.text)}</p>")
     if step.table:
         parts.append(table(step.table))
     if step.formulas:
-        inside = "".join(f'<div class="box">{_display(f)}</div>' for f in step.formulas)
+        inside = "".join(
+            f'<div class="box"><math displaystyle="true">{mathml(f)}</math></div>'
+            for f in step.formulas
+        )
         parts.append(f'<div class="formulas">{inside}</div>')
     plan = layout(step)
     if plan.shown:
@@ -84,7 +95,7 @@ def _step(step: Step) -> str:
     return "\n".join(parts)
 
 
-def table(cells: tuple[tuple[str, ...], ...]) -> str:
+def table(cells: Table) -> str:
     """A table with its header, in a box of its own."""
     head, *lines = ([escape(cell) for cell in row] for row in cells)
     top = "".join(f"<th>{cell}</th>" for cell in head)
@@ -92,39 +103,36 @@ def table(cells: tuple[tuple[str, ...], ...]) -> str:
     return f'<div class="box"><table><thead><tr>{top}</tr></thead>{inside}</table></div>'
 
 
-def _item(item: Item) -> str:
+def _item(item: "Item") -> str:
     if item.expression is None:
         if item.value is None:
             return f'<div class="box">{_math(item.name)}: {escape(item.note)}</div>'
-        return f'<div class="box">{_around(mathml(item.name + " ="))} {_values(item.value)}</div>'
+        return f'<div class="box">{_math(item.name + " =")} {_values(item.value)}</div>'
     if is_wide(item.expression, WIDEST_MATRIX):
         return _long(item)
-    cells = [[mathml(math.latex(x)) for x in row] for row in rows(item.expression)]
-    inside = mathml(f"{item.name} =") + _matrix(cells, item.expression)
+    written = cells(item.expression, lambda x: mathml(math.latex(x)))
+    inside = mathml(f"{item.name} =") + _matrix(written, item.expression)
     numbers = "" if item.value is None else f" {_values(item.value, '=')}"
     size = width(item.expression)
     shape = "box" if size < WIDE else "box wide" if size < WIDER else "box wider"
     return f'<div class="{shape}">{_around(inside)}{numbers}</div>'
 
 
-def _long(item: Item) -> str:
+def _long(item: "Item") -> str:
     """Entry by entry; every term is a formula of its own, so that lines can break between them."""
     lines = []
-    for entry in entries(item):
-        first, *rest = signed([math.latex(t) for t in math.terms(entry.expression)])
-        spaced = [f"{piece[0]} \\; {piece[1:]}" for piece in rest]  # the sign opens its formula
-        inside = " ".join(_math(p) for p in (f"{entry.name} =", first, *spaced))
-        if entry.value is not None:
-            digits = mathml("=") + mathml(math.number(entry.value, largest(item.value)))
-            inside += f' <span class="value">{_around(digits)}</span>'
+    for name, (first, *rest), number in entries(item, math.latex):
+        spaced = [f"{term[0]} \\; {term[1:]}" for term in rest]  # the sign opens its formula
+        inside = " ".join(_math(p) for p in (f"{name} =", first, *spaced))
+        if number:
+            inside += f' <span class="value">{_around(mathml("=") + mathml(number))}</span>'
         lines.append(f'<div class="long">{inside}</div>')
     return f'<div class="entries">{"".join(lines)}</div>'
 
 
 def _values(value: Any, sign: str = "") -> str:
-    most = largest(value)
-    cells = [[mathml(math.number(x, most)) for x in row] for row in rows(value)]
-    inside = (mathml(sign) if sign else "") + _matrix(cells, value)
+    written = [[mathml(x) for x in row] for row in digits(value)]
+    inside = (mathml(sign) if sign else "") + _matrix(written, value)
     return f'<span class="value">{_around(inside)}</span>'
 
 
@@ -138,11 +146,6 @@ def _matrix(cells: list[list[str]], thing: Any) -> str:
 
 def _math(latex: str) -> str:
     return _around(mathml(latex))
-
-
-def _display(latex: str) -> str:
-    """A formula with full-size fractions and limits."""
-    return f'<math displaystyle="true">{mathml(latex)}</math>'
 
 
 def _around(inside: str) -> str:

@@ -33,17 +33,11 @@ def symbol_latex(name: str) -> str:
     stem, _, below = name.partition("_")
     if not below and (found := TRAILING.match(name)):
         stem, below = found.groups()
-    return _letter(stem or name) + (f"_{{{_below(below)}}}" if below else "")
-
-
-def _letter(stem: str) -> str:
-    if stem in GREEK:
-        return rf"\{stem}"
-    return stem if len(stem) == 1 else rf"\mathit{{{stem}}}"
-
-
-def _below(text: str) -> str:
-    return text if text.isdigit() else rf"\mathrm{{{text}}}".replace("_", r"\_")
+    stem = stem or name
+    letter = rf"\{stem}" if stem in GREEK else rf"\mathit{{{stem}}}" if stem[1:] else stem
+    if below and not below.isdigit():
+        below = rf"\mathrm{{{below}}}".replace("_", r"\_")
+    return f"{letter}_{{{below}}}" if below else letter
 
 
 def angle_index(angle: Any) -> str | None:
@@ -60,21 +54,16 @@ class _Latex(LatexPrinter):
         return symbol_latex(expr.name)
 
     def _print_Float(self, expr: sp.Float) -> str:
-        return _decimal_latex(float(expr))
+        return scientific(f"{float(expr):.{EXACT_DIGITS}g}")
 
     def _print_sin(self, expr: Any, exp: Any = None) -> str:
-        return self._trig("s", expr, exp)
-
-    def _print_cos(self, expr: Any, exp: Any = None) -> str:
-        return self._trig("c", expr, exp)
-
-    def _trig(self, letter: str, expr: Any, exp: Any) -> str:
-        index = angle_index(expr.args[0])
+        name, index = expr.func.__name__, angle_index(expr.args[0])
+        power = "" if exp is None else f"^{{{exp}}}"
         if index is None:
-            name = {"s": r"\sin", "c": r"\cos"}[letter]
-            power = "" if exp is None else f"^{{{exp}}}"
-            return rf"{name}{power}\left({self._print(expr.args[0])}\right)"
-        return f"{letter}_{{{index}}}" + ("" if exp is None else f"^{{{exp}}}")
+            return rf"\{name}{power}\left({self._print(expr.args[0])}\right)"
+        return f"{name[0]}_{{{index}}}{power}"
+
+    _print_cos = _print_sin
 
     def _print_sign(self, expr: Any, exp: Any = None) -> str:
         return rf"\operatorname{{sign}}\left({self._print(expr.args[0])}\right)"
@@ -92,15 +81,10 @@ class _Text(StrPrinter):
         return f"{float(expr):.{EXACT_DIGITS}g}"
 
     def _print_sin(self, expr: Any) -> str:
-        return self._trig("s", expr)
+        name, index = expr.func.__name__, angle_index(expr.args[0])
+        return f"{name}({self._print(expr.args[0])})" if index is None else f"{name[0]}{index}"
 
-    def _print_cos(self, expr: Any) -> str:
-        return self._trig("c", expr)
-
-    def _trig(self, letter: str, expr: Any) -> str:
-        index = angle_index(expr.args[0])
-        name = "sin" if letter == "s" else "cos"
-        return f"{name}({self._print(expr.args[0])})" if index is None else f"{letter}{index}"
+    _print_cos = _print_sin
 
     def _print_Pow(self, expr: sp.Pow, rational: bool = False) -> str:
         return super()._print_Pow(expr, rational).replace("**", "^")
@@ -142,13 +126,13 @@ def arranged(expression: sp.Expr) -> sp.Expr:
 
 def terms(expression: sp.Expr) -> list[sp.Expr]:
     """Terms of a sum: accelerations first, then velocities, then the rest."""
-    found: list[Any] = list(expression.as_ordered_terms())
-    return sorted(found, key=_rank)
 
+    def rank(term: Any) -> int:
+        orders = [len(m[1]) for x in term.free_symbols if (m := COORDINATE.match(str(x)))]
+        return -max(orders, default=0)
 
-def _rank(term: sp.Expr) -> int:
-    orders = [len(m[1]) for x in term.free_symbols if (m := COORDINATE.match(str(x)))]
-    return 2 - max(orders, default=0)
+    found: Any = expression.as_ordered_terms()
+    return sorted(found, key=rank)
 
 
 def _place(factor: sp.Expr) -> tuple:
@@ -169,9 +153,10 @@ def _rounded(value: sp.Rational) -> str:
     return exact if len(digits) <= EXACT_DIGITS else f"{float(value):.{ROUNDED_DIGITS}g}"
 
 
-def _decimal_latex(value: float) -> str:
-    digits, _, power = f"{value:.{EXACT_DIGITS}g}".partition("e")
-    return rf"{digits} \cdot 10^{{{int(power)}}}" if power else digits
+def scientific(digits: str) -> str:
+    """1.5e-07 as LaTeX."""
+    mantissa, _, power = digits.partition("e")
+    return rf"{mantissa} \cdot 10^{{{int(power)}}}" if power else mantissa
 
 
 def number(value: float, largest: float = 0.0) -> str:

@@ -1,28 +1,223 @@
-"""SymPy as a scalar: the functions an algorithm needs, exact numbers, and a chain of symbols."""
+"""SymPy as a scalar: exact numbers, the functions an algorithm needs, and a chain of symbols.
 
-from collections.abc import Mapping
-from dataclasses import replace
+Algorithms are full of float literals (0.0, 0.5, 2.0) and a model is full of floats: over `Exact`
+both become rationals, so 17.4 * 0.006 is 0.1044 and nothing turns into a SymPy Float. A constant
+angle that is no simple fraction of pi gets a rational cosine and sine with c^2 + s^2 = 1 exactly.
+"""
+
+import ast
+import math
+import operator
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import sympy as sp
 
 from ...model.chain import Chain, chain
+from ...model.drive import CIRCUIT
 from ...model.model import Model
-from ...spatial.functions import Functions
-from .exact import EXACT, Exact, exact, mapped, numbers_as_symbols, plain
+from ...model.quantity import Expression
+from ...spatial.functions import SNAP, Functions
+
+DENOMINATOR = 10**8  # of tan(angle / 2): cosine and sine are then right to about 1e-16
+STEP = math.pi / 12
+ROOTS = 12  # largest denominator of an exponent
+KEPT = {  # fields of a model that hold no numbers, or numbers that no equation contains
+    "name", "joint", "joint_name", "parent", "axis", "limits", "velocity_limit", "effort_limit",
+    "rotor_axis", "rotor_link", "values", "configurations", "convention", "description", "law",
+    "tool_link", "tool_name", "base_name", "rotors", "link", "findings", *CIRCUIT,
+}  # fmt: skip
+
+
+def exact(x: Any) -> Any:
+    """A float as the decimal number it was typed as (15 digits); everything else unchanged."""
+    if isinstance(x, bool) or not isinstance(x, (int, float)):
+        return x
+    return sp.Rational(f"{float(x):.15g}")
+
+
+class Arithmetic(ABC):
+    """+ - * / ** of a scalar, each by the name of its operation."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def operation(self, name: str, *operands: Any) -> Any:
+        """The scalar that an operation gives."""
+
+    def __add__(self, other: Any) -> Any:
+        return self.operation("add", self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return self.operation("add", other, self)
+
+    def __sub__(self, other: Any) -> Any:
+        return self + self.operation("neg", other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return other + -self
+
+    def __mul__(self, other: Any) -> Any:
+        return self.operation("mul", self, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return self.operation("mul", other, self)
+
+    def __truediv__(self, other: Any) -> Any:
+        return self.operation("div", self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return self.operation("div", other, self)
+
+    def __pow__(self, other: Any) -> Any:
+        return self.operation("pow", self, other)
+
+    def __neg__(self) -> Any:
+        return self.operation("neg", self)
+
+    def __gt__(self, other: Any) -> Any:
+        return self.operation("gt", self, other)
+
+    def __lt__(self, other: Any) -> Any:
+        return self.operation("lt", self, other)
+
+
+OPERATIONS: Mapping[str, Callable[..., Any]] = {
+    "add": operator.add,
+    "mul": operator.mul,
+    "neg": operator.neg,
+    "div": operator.truediv,
+    "pow": operator.pow,
+    "gt": operator.gt,
+    "lt": operator.lt,
+}
+
+
+class Exact(Arithmetic):
+    """A SymPy expression under + - * / **, with floats taken as decimals."""
+
+    __slots__ = ("expr",)
+
+    def __init__(self, expr: Any):
+        self.expr = sp.sympify(plain(expr))
+
+    def operation(self, name: str, *operands: Any) -> Any:
+        """Exact over exact operands; a comparison is SymPy's own."""
+        if name == "pow" and isinstance(operands[1], float):  # 1/3 is meant, not 0.333333333333333
+            operands = operands[0], sp.Rational(Fraction(operands[1]).limit_denominator(ROOTS))
+        values = [plain(x) for x in operands]
+        if name == "div" and sp.sympify(values[1]).is_zero:
+            raise ZeroDivisionError("division by zero")
+        result = OPERATIONS[name](*values)
+        return result if name in ("gt", "lt") else Exact(result)
+
+    def __float__(self) -> float:
+        return float(self.expr)
+
+
+def plain(x: Any) -> Any:
+    """The SymPy expression behind any scalar."""
+    return x.expr if isinstance(x, Exact) else exact(x)
+
+
+def cosine_sine(angle: Any) -> tuple[Any, Any]:
+    """(cos, sin): radicals for multiples of 30 and 45 degrees, rationals for other constants."""
+    angle = sp.sympify(angle)
+    if angle.free_symbols:
+        return sp.cos(angle), sp.sin(angle)
+    x = float(angle)
+    k = round(x / STEP)
+    if abs(x - k * STEP) < SNAP and (k % 2 == 0 or k % 3 == 0):
+        return sp.cos(k * sp.pi / 12), sp.sin(k * sp.pi / 12)
+    t = Fraction(math.tan(x / 2)).limit_denominator(DENOMINATOR)
+    c, s = (1 - t * t) / (1 + t * t), 2 * t / (1 + t * t)
+    return sp.Rational(c.numerator, c.denominator), sp.Rational(s.numerator, s.denominator)
+
 
 SYMPY = Functions(
-    sin=sp.sin,
-    cos=sp.cos,
-    sqrt=sp.sqrt,
-    exp=sp.exp,
-    tanh=sp.tanh,
-    sign=sp.sign,
+    **{name: getattr(sp, name) for name in ("sin", "cos", "sqrt", "exp", "tanh", "sign", "floor")},
     min=sp.Min,
     max=sp.Max,
     select=lambda condition, a, b: sp.Piecewise((a, condition), (b, True)),
-    floor=sp.floor,
 )
+
+
+def _lifted(function: Callable[..., Any]) -> Callable[..., Exact]:
+    return lambda *arguments: Exact(function(*(plain(x) for x in arguments)))
+
+
+EXACT = Functions(**{name: _lifted(f) for name, f in SYMPY._asdict().items()})._replace(
+    sin=_lifted(lambda x: cosine_sine(x)[1]), cos=_lifted(lambda x: cosine_sine(x)[0])
+)
+
+
+def mapped(thing: Any, function: Any) -> Any:
+    """`function` applied to every scalar of nested tuples, lists, named tuples and dataclasses."""
+    if isinstance(thing, tuple):
+        items = [mapped(x, function) for x in thing]
+        return type(thing)(*items) if hasattr(thing, "_fields") else tuple(items)
+    if isinstance(thing, list):
+        return [mapped(x, function) for x in thing]
+    if isinstance(thing, Mapping):
+        return {key: mapped(value, function) for key, value in thing.items()}
+    if is_dataclass(thing) and not isinstance(thing, type):
+        changes = {f.name: mapped(getattr(thing, f.name), function) for f in fields(thing)}
+        return replace(thing, **changes)
+    return function(thing)
+
+
+def numbers_as_symbols(model: Model) -> tuple[Model, dict[str, Exact]]:
+    """The model with every number replaced by a symbol, and the exact values of those symbols."""
+    names = _Names(model.symbols, screws=model.gear_matrix is None)
+    return names.named(replace(model, values={}, configurations={}), ""), names.values
+
+
+class _Names(ast.NodeTransformer):
+    """One symbol per number; zero stays, and so does the gear ratio of no gear."""
+
+    def __init__(self, taken: tuple[str, ...], screws: bool):
+        self.screws = screws
+        self.prefix = "number_"
+        while any(name.startswith(self.prefix) for name in taken):
+            self.prefix += "_"
+        self.values: dict[str, Exact] = {}
+        self.known: dict[Any, str] = {}
+
+    def name(self, value: Any) -> str:
+        if value not in self.known:
+            self.known[value] = f"{self.prefix}{len(self.known)}"
+            self.values[self.known[value]] = Exact(value)
+        return self.known[value]
+
+    def visit_Constant(self, node: ast.Constant) -> ast.AST:
+        number = node.value if isinstance(node.value, int) else float(node.value)  # type: ignore
+        return ast.Name(self.name(sp.Rational(str(number))), ast.Load())
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        return ast.Name(self.name(sp.pi), ast.Load()) if node.id == "pi" else node
+
+    def named(self, value: Any, field: str) -> Any:
+        """A number, expression or field of the model, with symbols for its numbers."""
+        if isinstance(value, float):
+            kept = value == 0.0 or (field == "gear" and value == 1.0)
+            return value if kept else Expression(self.name(value))
+        if isinstance(value, Expression):
+            return Expression(ast.unparse(self.visit(ast.parse(value.text, mode="eval"))))
+        if isinstance(value, tuple):
+            return tuple(self.named(x, field) for x in value)
+        if isinstance(value, Mapping):
+            return {key: self.named(x, field) for key, x in value.items()}
+        if is_dataclass(value) and not isinstance(value, type):
+            found = {f.name: getattr(value, f.name) for f in fields(value) if f.name not in KEPT}
+            if found.get("lead") is not None:
+                if self.screws:  # with pi itself
+                    found["gear"] = Expression(f"2*pi/({found['lead']})")
+                found["lead"] = None
+            return replace(value, **{k: self.named(x, k) for k, x in found.items()})
+        return value
 
 
 def model_symbols(model: Model) -> dict[str, sp.Symbol]:
@@ -62,9 +257,3 @@ def coordinates(n: int) -> tuple[list[sp.Symbol], list[sp.Symbol], list[sp.Symbo
     return tuple(  # type: ignore[return-value]
         [sp.Symbol(f"{name}{i + 1}", real=True) for i in range(n)] for name in ("q", "qd", "qdd")
     )
-
-
-__all__ = [
-    "EXACT", "SYMPY", "Exact", "converted", "coordinates", "exact", "exactly", "mapped",
-    "model_symbols", "plain", "symbolic_chain",
-]  # fmt: skip

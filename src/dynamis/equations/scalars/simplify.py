@@ -2,13 +2,14 @@
 
 1. Angles about parallel axes are summed: cos q1 cos q2 - sin q1 sin q2 = cos(q1 + q2). Products of
    angles about different axes stay products.
-2. Waves with the same factor become products again, 1 + cos 2x = 2 cos^2 x among them.
+2. Sines and cosines with the same factor become products again, 1 + cos 2x = 2 cos^2 x among them.
 3. What terms share stands in front: m2 (L1^2 + lc2^2 + 2 L1 lc2 cos q2).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
 from functools import lru_cache
+from itertools import combinations
 from math import comb
 from typing import Any, NamedTuple
 
@@ -54,9 +55,7 @@ def fourier(rows: Rows, own: frozenset) -> Rows:
         rest = tuple(w for w in row.trigs if w[0].combination[0][0] not in own)
         for trig, factor in expanded(chosen):
             new = Row(rest if trig is None else (*rest, (trig, 1)), row.symbols).sorted()
-            total = result.pop(new, Fraction(0)) + number * factor
-            if total:
-                result[new] = total
+            _add(result, new, number * factor)
     return result
 
 
@@ -85,10 +84,7 @@ def _times(spectrum: dict[tuple, Fraction], trig: Trig) -> dict[tuple, Fraction]
     result: dict[tuple, Fraction] = {}
     for combination, factor in spectrum.items():
         for sign, weight in ((1, Fraction(1, 2)), (-1, down)):
-            moved = combined(combination, trig.combination, sign)
-            total = result.pop(moved, Fraction(0)) + factor * weight
-            if total:
-                result[moved] = total
+            _add(result, combined(combination, trig.combination, sign), factor * weight)
     return result
 
 
@@ -102,10 +98,7 @@ def combined(a: tuple, b: tuple, sign: int) -> tuple:
 
 def half_angles(a: Trig, b: Trig, sign: int) -> tuple[int, tuple] | None:
     """a + sign b of one kind as (factor, two trigs), if the half angles are whole."""
-    total, difference = (
-        combined(a.combination, b.combination, 1),
-        combined(a.combination, b.combination, -1),
-    )
+    total, difference = (combined(a.combination, b.combination, way) for way in (1, -1))
     if any(k % 2 for _, k in (*total, *difference)) or not total or not difference:
         return None
     kinds = {
@@ -127,28 +120,26 @@ def _halved(kind: str, combination: tuple) -> tuple[int, Trig]:
     return (flip if kind == "sin" else 1), trig
 
 
-def is_double(trig: Trig) -> bool:
-    """Whether it is the cosine of twice a whole combination."""
-    return trig.kind == "cos" and all(k % 2 == 0 for _, k in trig.combination)
-
-
-def squares_of(row: Row, own: frozenset) -> Iterable[tuple[Row, Fraction]]:
-    """The row with cos^2 as 1 - sin^2 for the angles `own`."""
-    parts: list[tuple[tuple, Fraction]] = [((), Fraction(1))]
-    for trig, power in row.trigs:
-        twice, left = divmod(power, 2)
-        if trig.kind != "cos" or trig.combination[0][0] not in own or not twice:
-            parts = [((*w, (trig, power)), f) for w, f in parts]
-            continue
-        sine = Trig("sin", trig.combination)
-        kept = ((trig, left),) if left else ()
-        parts = [
-            ((*w, *kept, *(((sine, 2 * k),) if k else ())), f * (-1) ** k * comb(twice, k))
-            for w, f in parts
-            for k in range(twice + 1)
-        ]
-    for trigs, factor in parts:
-        yield Row(trigs, row.symbols).sorted(), factor
+def in_sines(rows: Rows, own: frozenset) -> Rows:
+    """cos^2 as 1 - sin^2, for the angles `own`."""
+    result: Rows = {}
+    for row, number in rows.items():
+        parts: list[tuple[tuple, Fraction]] = [((), number)]
+        for trig, power in row.trigs:
+            twice, left = divmod(power, 2)
+            if trig.kind != "cos" or trig.combination[0][0] not in own or not twice:
+                parts = [((*w, (trig, power)), f) for w, f in parts]
+                continue
+            sine = Trig("sin", trig.combination)
+            kept = ((trig, left),) if left else ()
+            parts = [
+                ((*w, *kept, *(((sine, 2 * k),) if k else ())), f * (-1) ** k * comb(twice, k))
+                for w, f in parts
+                for k in range(twice + 1)
+            ]
+        for trigs, total in parts:
+            _add(result, Row(trigs, row.symbols).sorted(), total)
+    return result
 
 
 PAIRED_TERMS = 600  # above this many rows products are left as sums of trigs
@@ -194,7 +185,7 @@ def rows_of(p: Polynomial) -> Rows:
             letter: Any = p.alphabet.letters[k]
             if isinstance(letter, (sp.cos, sp.sin)):
                 trigs.append((Trig(letter.func.__name__, ((letter.args[0], 1),)), power))
-            elif _is_root(letter):
+            elif letter.is_Pow and letter.exp == sp.Rational(1, 2) and letter.base.is_Rational:
                 number *= Fraction(int(letter.base.p), int(letter.base.q)) ** (power // 2)
                 symbols |= {letter: 1} if power % 2 else {}
             else:
@@ -203,11 +194,7 @@ def rows_of(p: Polynomial) -> Rows:
     return rows
 
 
-def _is_root(letter: Any) -> bool:
-    return letter.is_Pow and letter.exp == sp.Rational(1, 2) and letter.base.is_Rational
-
-
-def _add(rows: Rows, row: Row, number: Fraction) -> None:
+def _add(rows: dict, row: tuple, number: Fraction) -> None:
     total = rows.pop(row, Fraction(0)) + number
     if total:
         rows[row] = total
@@ -218,16 +205,7 @@ def cost(rows: Rows) -> int:
     return sum(1 + sum(power for _, power in row.trigs) for row in rows)
 
 
-def in_sines(rows: Rows, own: frozenset) -> Rows:
-    """cos^2 as 1 - sin^2, in angles of one set."""
-    result: Rows = {}
-    for row, number in rows.items():
-        for new, factor in squares_of(row, own):
-            _add(result, new, number * factor)
-    return result
-
-
-def by_waves(rows: Rows) -> dict[tuple, dict[tuple, Fraction]]:
+def by_trigs(rows: Rows) -> dict[tuple, dict[tuple, Fraction]]:
     """Coefficient of every product of trigs: {symbols: number}."""
     result: dict[tuple, dict[tuple, Fraction]] = {}
     for row, number in rows.items():
@@ -237,7 +215,7 @@ def by_waves(rows: Rows) -> dict[tuple, dict[tuple, Fraction]]:
 
 def paired(rows: Rows, own: frozenset) -> Rows:
     """cos a + cos b = 2 cos((a + b)/2) cos((a - b)/2) wherever both have the same factor."""
-    table = by_waves(rows)
+    table = by_trigs(rows)
     places: dict[tuple, list[tuple[tuple, Trig, int]]] = {}
     for trigs, coefficient in table.items():
         for k, (trig, power) in enumerate(trigs):
@@ -249,9 +227,9 @@ def paired(rows: Rows, own: frozenset) -> Rows:
                 places.setdefault(key, []).append((trigs, trig, sign))
     result, gone = dict(rows), set()
     for (rest, _, items), members in places.items():
-        for a, b in _pairs(members, gone):
-            found = half_angles(a[1], b[1], a[2] * b[2])
-            if found is None or a[0] in gone or b[0] in gone:
+        for a, b in combinations(members, 2):
+            found = None if {a[0], b[0]} & gone else half_angles(a[1], b[1], a[2] * b[2])
+            if found is None:
                 continue
             gone |= {a[0], b[0]}
             factor, new = found
@@ -261,19 +239,13 @@ def paired(rows: Rows, own: frozenset) -> Rows:
     return result
 
 
-def _pairs(members: list, gone: set) -> Iterable[tuple]:
-    for i, a in enumerate(members):
-        for b in members[i + 1 :]:
-            if a[0] not in gone and b[0] not in gone:
-                yield a, b
-
-
 def squared(rows: Rows) -> Rows:
     """k + k cos 2x = 2 k cos^2 x and k - k cos 2x = 2 k sin^2 x."""
-    table, result = by_waves(rows), dict(rows)
+    table, result = by_trigs(rows), dict(rows)
     for trigs, coefficient in table.items():
         for k, (trig, power) in enumerate(trigs):
-            if power != 1 or not is_double(trig):
+            whole_half = all(n % 2 == 0 for _, n in trig.combination)
+            if power != 1 or trig.kind != "cos" or not whole_half:
                 continue
             rest = (*trigs[:k], *trigs[k + 1 :])
             for sign, kind in ((1, "cos"), (-1, "sin")):
@@ -307,7 +279,10 @@ def grouped(terms: list[tuple[Fraction, Factor]]) -> sp.Expr:
         return sp.Add(*(_product(number, factor) for number, factor in terms))
     common = _common(terms)
     if common:
-        rest = [(number, _divided(factor, common)) for number, factor in terms]
+        rest = [
+            (number, {f: left for f, n in factor.items() if (left := n - common.get(f, 0))})
+            for number, factor in terms
+        ]
         shared = _number([number for number, _ in rest])
         inner = grouped([(number / shared, factor) for number, factor in rest])
         return sp.Mul(_rational(shared), *(f**n for f, n in common.items()), inner)
@@ -325,11 +300,6 @@ def _common(terms: list[tuple[Fraction, Factor]]) -> Factor:
     first = terms[0][1]
     shared = {f: min(t.get(f, 0) for _, t in terms) for f in first}
     return {f: n for f, n in shared.items() if n > 0}
-
-
-def _divided(factor: Factor, common: Factor) -> Factor:
-    left = {f: n - common.get(f, 0) for f, n in factor.items()}
-    return {f: n for f, n in left.items() if n}
 
 
 def _divider(terms: list[tuple[Fraction, Factor]]) -> Any:

@@ -24,9 +24,12 @@ EARTH = (9.75, 9.85)  # m/s^2, from the equator to the poles
 
 
 def check_model(model: Model) -> list[Finding]:
-    """Everything dubious about a model that can be judged without its dynamics, worst first."""
+    """Everything dubious about a model that can be judged without its dynamics, worst first.
+
+    What whoever made the model said about it comes with it.
+    """
     numbers = Numbers(model)
-    return merged(finding for rule in RULES for finding in rule(numbers))
+    return merged([*model.findings, *(finding for rule in RULES for finding in rule(numbers))])
 
 
 def symbols(x: Numbers) -> Findings:
@@ -47,11 +50,6 @@ def symbols(x: Numbers) -> Findings:
         if name not in model.symbols:
             what = f"a value is given for {name!r}, which nothing in the model uses"
             yield Finding("warning", "values", what, did_you_mean(name, x.missing))
-
-
-def known(x: Numbers) -> Findings:
-    """What whoever made the model said about it."""
-    yield from x.model.findings
 
 
 def gravity(x: Numbers) -> Findings:
@@ -485,6 +483,6 @@ def _principal_moments(body: Inertia) -> tuple[float, ...]:
 
 
 RULES: tuple[Callable[[Numbers], Findings], ...] = (
-    *(known, symbols, gravity, masses, inertias, centres, geometry),
+    *(symbols, gravity, masses, inertias, centres, geometry),
     *(limits, friction, constants, drives, payload, configurations),
 )

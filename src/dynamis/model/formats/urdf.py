@@ -294,8 +294,8 @@ def _joined(above: Pose, joint: UrdfJoint, value: float | None) -> Pose:
 def _moving_link(joint: UrdfJoint, body: UrdfLink, carrier: str | None, here: Pose) -> Link:
     limit = joint.limit
     ends = (limit.get("lower", 0.0), limit.get("upper", 0.0))
-    ends_of = ((f"{x}_limit", limit.get(x, NO_LIMIT)) for x in ("velocity", "effort"))
-    bounds: dict[str, Any] = {name: x for name, x in ends_of if x != NO_LIMIT}
+    most = ((f"{x}_limit", limit.get(x, NO_LIMIT)) for x in ("velocity", "effort"))
+    bounds: dict[str, Any] = {name: x for name, x in most if x != NO_LIMIT}
     limited = joint.kind != "continuous" and ("lower" in limit or "upper" in limit)
     return Link(
         joint=MOVING[joint.kind],

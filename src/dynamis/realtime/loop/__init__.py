@@ -1,1 +1,1 @@
-"""The control loop of an exported controller and the simulated arm it talks to."""
+"""The simulated arm that an exported controller talks to, and their packets."""

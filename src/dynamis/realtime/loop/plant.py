@@ -16,6 +16,8 @@ import struct
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -23,11 +25,12 @@ import numpy as np
 
 from ...arguments import a_robot, checked, flag, fraction, number, passed_on, positive, whole
 from ...control.sensors import Sensors
-from ...errors import OptionError, shown
+from ...errors import FileError, OptionError, ShapeError, shown
+from ...files import write_csv
 from ...simulation.simulator import Simulator
 from ...spatial.functions import MATH
+from ...trajectory.trajectory import Trajectory
 from . import udp
-from .plant_run import PlantRun
 
 if TYPE_CHECKING:
     from ...robot import Robot
@@ -52,29 +55,20 @@ def signals_to(stop: Any) -> Iterator[None]:
 @contextmanager
 def first_in_line() -> Iterator[None]:
     """No garbage collection; SCHED_FIFO where there is one and it is allowed."""
-    collecting = gc.isenabled()
+    collecting, before = gc.isenabled(), None
     gc.disable()
+    if hasattr(os, "sched_setscheduler"):
+        before = os.sched_getscheduler(0), os.sched_getparam(0)
+        with suppress(OSError):
+            os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(PRIORITY))
     try:
-        with _fifo():
-            yield
+        yield
     finally:
+        if before is not None:
+            with suppress(OSError):
+                os.sched_setscheduler(0, *before)
         if collecting:
             gc.enable()
-
-
-@contextmanager
-def _fifo() -> Iterator[None]:
-    if not hasattr(os, "sched_setscheduler"):
-        yield
-        return
-    before = os.sched_getscheduler(0), os.sched_getparam(0)
-    with suppress(OSError):
-        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(PRIORITY))
-    try:
-        yield
-    finally:
-        with suppress(OSError):
-            os.sched_setscheduler(0, *before)
 
 
 # a line between a plant and its controller that loses and delays packets
@@ -134,6 +128,107 @@ class Encoder:
         return self._last["measured_q"], self._last["measured_qd"]
 
 
+@dataclass
+class PlantRun:
+    """What happened: counts, the plant's own lateness (s), and rows (t, controller's t, status, q,
+    qd, torque) of every step since the brakes opened; status -1: no controller was there. `message`
+    says why the run ended by itself."""
+
+    joints: tuple[str, ...]
+    rate: float
+    steps: int = 0
+    sent: int = 0  # measurements
+    lost: int = 0
+    received: int = 0  # torques that acted
+    lost_torques: int = 0
+    stale: int = 0  # torques behind a newer one
+    overruns: int = 0  # steps that began more than a period late
+    silent: int = 0  # steps without torque because no controller was there
+    latest: float = 0.0
+    message: str = ""
+    rows: list[bytes] = field(default_factory=list, repr=False)  # small pieces: no row waits
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the rows' numbers."""
+        return ["t", "t_controller", "status"] + [
+            f"{what}_{name}" for what in ("q", "qd", "tau") for name in self.joints
+        ]
+
+    @property
+    def log(self) -> np.ndarray:
+        """The rows as one array, (K, 3 + 3 n)."""
+        return np.frombuffer(b"".join(self.rows)).reshape(-1, len(self.columns))
+
+    @checked
+    def save(self, path: str | Path) -> None:
+        """Write the rows as CSV."""
+        write_csv(path, dict(zip(self.columns, self.log.T, strict=True)))
+
+    @classmethod
+    @checked
+    def read(cls, path: str | Path) -> "PlantRun":
+        """The rows of a CSV that `save` wrote; counts other than `steps` are not in it."""
+        try:
+            with Path(path).open() as file:
+                names = file.readline().strip().split(",")
+                log = np.loadtxt(file, delimiter=",", ndmin=2)
+        except (OSError, ValueError) as error:
+            raise FileError(f"cannot read {str(path)!r}: {error}") from None
+        joints = tuple(name[2:] for name in names if name.startswith("q_"))
+        run = cls(joints, 1.0 / float(np.median(np.diff(log[:, 0]))) if len(log) > 1 else 0.0)
+        if run.columns != names:
+            raise FileError(f"{str(path)!r} is no log of a plant: its columns are {names}")
+        run.steps, run.rows = len(log), [row.tobytes() for row in log]
+        return run
+
+
+@dataclass(frozen=True, eq=False)
+class Tracking:
+    """Errors of every joint (rad or m): those of all steps until the last one under a running
+    torque, safe torques between them included.
+
+    `steps` are those under the torque of a controller; `running` is the share of them under a
+    running torque, `safe` the number under a safe one.
+    """
+
+    joints: tuple[str, ...]
+    rms: np.ndarray
+    largest: np.ndarray
+    steps: int
+    running: float
+    safe: int
+
+    def __str__(self) -> str:
+        wide = max(5, *map(len, self.joints))
+        lines = [f"{'joint':{wide}} {'rms':>11} {'largest':>11}   rad or m"]
+        rows = zip(self.joints, self.rms, self.largest, strict=True)
+        lines += [f"{name:{wide}} {rms:11.3e} {most:11.3e}" for name, rms, most in rows]
+        share = f"{100.0 * self.running:.3f} % under a running torque"
+        return "\n".join([*lines, f"{self.steps} steps, {share}, {self.safe} under a safe one"])
+
+
+def tracking_table(run: PlantRun, reference: Trajectory) -> Tracking:
+    """Compare where the joints were with what the torque that acted was made for."""
+    n = len(run.joints)
+    if reference.n != n:
+        raise ShapeError(f"the reference moves {reference.n} joints, the arm has {n}")
+    log = run.log
+    status = log[:, 2]
+    running = status == udp.RUNNING
+    safe = (status == udp.BAD) | (status == udp.SAFE)
+    if not running.any():
+        raise OptionError(
+            f"the run has {len(log)} rows, none of them under a running torque",
+            "let a controller move the arm, and keep the rows (keep=True)",
+        )
+    until = int(np.flatnonzero(running)[-1]) + 1
+    error = log[:until, 3 : 3 + n] - reference(np.maximum(log[:until, 1], 0.0)).q
+    steps = int(running.sum() + safe.sum())
+    rms, largest = np.sqrt((error**2).mean(axis=0)), np.abs(error).max(axis=0)
+    return Tracking(run.joints, rms, largest, steps, float(running.sum() / steps), int(safe.sum()))
+
+
 SILENCE = 0.05  # s without a torque packet after which there is no torque
 HEAD = struct.Struct("3d")  # of a row: t, controller's t, status
 
@@ -158,19 +253,13 @@ class PlantServer:
         keep: bool = True,
     ):
         self.rate = positive(rate, "rate", "steps per second")
-        loss, delay, jitter = (
-            fraction(value, name, most)
-            for name, value, most in (
-                ("loss", loss, 1.0),
-                ("delay", delay, 10.0),
-                ("jitter", jitter, 10.0),
-            )
-        )
+        loss = fraction(loss, "loss", 1.0)
+        delay, jitter = fraction(delay, "delay", 10.0), fraction(jitter, "jitter", 10.0)
         seed = whole(seed, "seed", 0)
         if not isinstance(host, str) or not host.strip():
-            hint = "0.0.0.0 listens at every network"
             raise OptionError(
-                f"host is {shown(host)}, expected an address such as {udp.HOST}", hint
+                f"host is {shown(host)}, expected an address such as {udp.HOST}",
+                "0.0.0.0 listens at every network",
             )
         self.n, self.keep = a_robot(robot).n, flag(keep, "keep")
         self.arm = Simulator(robot, 1.0 / self.rate, stops=stops, threads=1)
@@ -269,11 +358,8 @@ class PlantServer:
         self._peer = peer
         if packet.values[-1] == udp.LISTENING:
             return
-        if (
-            self._torque is not None
-            and peer == self._from
-            and packet.sequence <= self._torque.sequence
-        ):
+        last = self._torque
+        if last is not None and peer == self._from and packet.sequence <= last.sequence:
             self.found.stale += 1
             return
         self._torque, self._from, self._heard = packet, peer, t

@@ -36,10 +36,9 @@ class Packet(NamedTuple):
     values: tuple[float, ...]
 
 
-def packed(packet: Packet) -> bytes:
+def packed(kind: int, sequence: int, t: float, *values: float) -> bytes:
     """The bytes of a packet."""
-    head = HEAD.pack(MAGIC, packet.kind, packet.sequence, packet.t)
-    return head + struct.pack(f"<{len(packet.values)}d", *packet.values)
+    return HEAD.pack(MAGIC, kind, sequence, t) + struct.pack(f"<{len(values)}d", *values)
 
 
 def unpacked(data: bytes, kind: int, count: int) -> Packet | None:
@@ -54,12 +53,12 @@ def unpacked(data: bytes, kind: int, count: int) -> Packet | None:
 
 def measurement(sequence: int, t: float, q: Sequence[float], qd: Sequence[float]) -> bytes:
     """Where the joints are."""
-    return packed(Packet(MEASUREMENT, sequence, t, (*q, *qd)))
+    return packed(MEASUREMENT, sequence, t, *q, *qd)
 
 
 def torque(sequence: int, t: float, tau: Sequence[float], status: float) -> bytes:
     """What the drives should do."""
-    return packed(Packet(TORQUE, sequence, t, (*tau, status)))
+    return packed(TORQUE, sequence, t, *tau, status)
 
 
 def torque_of(data: bytes, n: int) -> Packet | None:
@@ -71,19 +70,12 @@ def torque_of(data: bytes, n: int) -> Packet | None:
 
 def words(n: int) -> dict[str, Any]:
     """What templates say of the packets of n joints."""
+    status = {"LISTENING": LISTENING, "RUNNING": RUNNING, "BAD": BAD, "SAFE": SAFE, "BYE": BYE}
+    sizes = {"HEAD": HEAD.size, "IN": HEAD.size + 16 * n, "OUT": HEAD.size + 8 * n + 8}
     return {
-        "MAGIC": f"0x{MAGIC:08x}",
-        "MEASUREMENT": MEASUREMENT,
-        "TORQUE": TORQUE,
-        "HEAD": HEAD.size,
-        "IN": HEAD.size + 16 * n,
-        "OUT": HEAD.size + 8 * n + 8,
+        **{name: f"{value:g}" for name, value in status.items()},
+        **sizes,
         "N_AND_STATUS": n + 1,
-        "LISTENING": f"{LISTENING:g}",
-        "RUNNING": f"{RUNNING:g}",
-        "BAD": f"{BAD:g}",
-        "SAFE": f"{SAFE:g}",
-        "BYE": f"{BYE:g}",
-        "HOST": HOST,
-        "PORT": PORT,
+        **{"MAGIC": f"0x{MAGIC:08x}", "MEASUREMENT": MEASUREMENT, "TORQUE": TORQUE},
+        **{"HOST": HOST, "PORT": PORT},
     }

@@ -1,11 +1,3 @@
-@INTRO@
-#ifndef @UP@_H
-#define @UP@_H
-
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 #define @UP@_JOINTS @N@
 #define @UP@_STATES @STATES@
 #define @UP@_SAMPLE_TIME @SAMPLE_TIME@
@@ -41,9 +33,3 @@ void @STEM@_init(@STEM@_state *state, const @STEM@_measurement *measurement);
  * or SAFE (@LATCH@ in a row: safe torque until init) */
 int @STEM@_step(@STEM@_state *state, const @STEM@_measurement *measurement,
     const @STEM@_reference *reference, @T@ torque[@N@]);
-
-#ifdef __cplusplus
-}
-#endif
-
-#endif /* @UP@_H */

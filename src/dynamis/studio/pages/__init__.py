@@ -10,11 +10,11 @@ from .pose import PosePanel
 from .robot import RobotPanel
 from .simulate import SimulatePanel
 
-PANELS: tuple[tuple[str, Any, Callable[..., Any]], ...] = (
-    ("Robot", None, RobotPanel),
-    ("Pose", None, PosePanel),
-    ("Simulate", None, SimulatePanel),
-    ("Equations", None, EquationsPanel),
-    ("Identify", None, IdentifyPanel),
-    ("Export", None, ExportPanel),
-)
+PANELS: dict[str, Callable[..., Any]] = {
+    "Robot": RobotPanel,
+    "Pose": PosePanel,
+    "Simulate": SimulatePanel,
+    "Equations": EquationsPanel,
+    "Identify": IdentifyPanel,
+    "Export": ExportPanel,
+}

@@ -22,10 +22,9 @@ def label(text: str, longest: int = 24) -> str:
     return words if len(words) <= longest else f"{words[: longest - 1]}…"
 
 
-def stem(text: str) -> str:
-    """A file name without its ending, for any name of a robot."""
-    kept = re.sub(r"[^A-Za-z0-9_-]+", "_", str(text)).strip("_-")[:LONGEST_STEM]
-    return kept or "robot"
+def stem(text: str, nameless: str = "robot") -> str:
+    """A file name without its ending, of any text."""
+    return re.sub(r"[^A-Za-z0-9_-]+", "_", str(text)).strip("_-")[:LONGEST_STEM] or nameless
 
 
 # tables and numbers as the pages show them
@@ -87,10 +86,6 @@ class Chart:
             self._names = tuple(names)
             self._make()
         self.folder.visible = True
-
-    def hide(self) -> None:
-        """Take it off the page."""
-        self.folder.visible = False
 
     def now(self, t: float) -> None:
         """Move the line to another instant."""

@@ -1,7 +1,7 @@
 """Simulations of the Simulate page: free motion, or a move under a controller."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -20,8 +20,6 @@ INERTIAL = ("m", "mcx", "mcy", "mcz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
 
 def heavier(robot: Robot, percent: float) -> Robot:
     """Every body `percent` denser: masses, moments and inertias grow together."""
-    if percent == 0.0:
-        return robot
     parameters = robot.parameters
     inertial = [name.rsplit(".", 1)[-1] in INERTIAL for name in parameters.names]
     return robot.with_parameters(parameters.values * np.where(inertial, 1.0 + percent / 100.0, 1.0))
@@ -100,66 +98,46 @@ class Experiment:
                 "shorten the duration or lengthen the time step",
             )
         arm = self.robot if self.friction else frictionless(self.robot)
-        controller, reference = (None, None) if self.target is None else self._controller(arm)
+        controller = reference = None
+        if self.target is not None:
+            controller = tuned(self.law, arm, self.q0, self.gains)
+            only_a_place = isinstance(controller, PointToPoint)
+            target = np.array(self.target, float)
+            reference = target if only_a_place else quintic(self.q0, target, self.moving)
         found = simulate(
             arm, self.duration, self.dt, self.q0, controller=controller, reference=reference,
             stops=self.stops, save_every=max(1, int(np.ceil(steps / MOST_ROWS))), progress=False,
         )  # fmt: skip
         return found, controller, reference
 
-    def _controller(self, arm: Robot) -> tuple[Controller, Any]:
-        if self.law not in LAWS:
-            raise OptionError(f"there is no law {self.law!r}")
-        controller = LAWS[self.law](arm, self.q0, self.gains)
-        if isinstance(controller, PointToPoint):  # only a place counts for it
-            return controller, np.array(self.target, float)
-        return controller, quintic(self.q0, self.target, self.moving)
 
-
-def _computed_torque(arm: Robot, q0: np.ndarray, g: Gains) -> Controller:
-    model = _believed(arm, g)
-    return ComputedTorque.from_bandwidth(g.bandwidth, g.damping, g.integral, model=model)
-
-
-def _pid(arm: Robot, q0: np.ndarray, g: Gains) -> Controller:
-    return JointPID.from_bandwidth(arm, g.bandwidth, g.damping, q0, g.integral, derivative="error")
-
-
-def _pid_gravity(arm: Robot, q0: np.ndarray, g: Gains) -> Controller:
-    return JointPID.from_bandwidth(
-        arm, g.bandwidth, g.damping, q0, g.integral,
-        derivative="error", gravity=True, model=_believed(arm, g),
-    )  # fmt: skip
-
-
-def _point_to_point(arm: Robot, q0: np.ndarray, g: Gains) -> Controller:
-    return PointToPoint.from_bandwidth(g.bandwidth, g.damping, model=_believed(arm, g))
-
-
-def _slotine_li(arm: Robot, q0: np.ndarray, g: Gains) -> Controller:
-    model = _believed(arm, g)
-    return SlotineLi.from_bandwidth(arm, g.bandwidth, g.adaptation, q0, model=model)
-
-
-def _believed(arm: Robot, g: Gains) -> Robot | None:
-    return None if g.model_error == 0.0 else heavier(arm, g.model_error)
-
-
-LAWS: Mapping[str, Callable[[Robot, np.ndarray, Gains], Controller]] = {
-    "Computed torque": _computed_torque,
-    "PID per joint": _pid,
-    "PID and gravity": _pid_gravity,
-    "Point to point": _point_to_point,
-    "Adaptive (Slotine-Li)": _slotine_li,
+TUNED = tuple(field.name for field in fields(Gains))
+# laws, and the gains that each has a use for
+LAWS: Mapping[str, tuple[str, ...]] = {
+    "Computed torque": ("bandwidth", "damping", "integral", "model_error"),
+    "PID per joint": ("bandwidth", "damping", "integral"),
+    "PID and gravity": ("bandwidth", "damping", "integral", "model_error"),
+    "Point to point": ("bandwidth", "damping", "model_error"),
+    "Adaptive (Slotine-Li)": ("bandwidth", "model_error", "adaptation"),
 }
-# what each law has a use for
-USES: Mapping[str, tuple[str, ...]] = {
-    "Computed torque": ("damping", "integral", "model_error"),
-    "PID per joint": ("damping", "integral"),
-    "PID and gravity": ("damping", "integral", "model_error"),
-    "Point to point": ("damping", "model_error"),
-    "Adaptive (Slotine-Li)": ("model_error", "adaptation"),
-}
+
+
+def tuned(law: str, arm: Robot, q0: np.ndarray, g: Gains) -> Controller:
+    """The controller of an arm at q0."""
+    model = heavier(arm, g.model_error) if g.model_error else None
+    given = arm, g.bandwidth, g.damping, q0, g.integral
+    match law:
+        case "Computed torque":
+            return ComputedTorque.from_bandwidth(g.bandwidth, g.damping, g.integral, model=model)
+        case "PID per joint":
+            return JointPID.from_bandwidth(*given, derivative="error")
+        case "PID and gravity":
+            return JointPID.from_bandwidth(*given, derivative="error", gravity=True, model=model)
+        case "Point to point":
+            return PointToPoint.from_bandwidth(g.bandwidth, g.damping, model=model)
+        case "Adaptive (Slotine-Li)":
+            return SlotineLi.from_bandwidth(arm, g.bandwidth, g.adaptation, q0, model=model)
+    raise OptionError(f"there is no law {law!r}")
 
 
 def targets(robot: Robot) -> tuple[str, ...]:

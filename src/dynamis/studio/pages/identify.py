@@ -1,12 +1,10 @@
 """The Identify page: a model identified from a log."""
 
-import io
 import re
 import tempfile
-import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 from typing import Any
 
 import numpy as np
@@ -19,9 +17,9 @@ from ...logs.log import Log
 from ...logs.read import read_log
 from ...robot import Robot
 from ...simulation import Sensors, simulate
-from ..server.job import Job
-from ..server.session import Results, Session, plain, shown_error
-from .chart import Chart, markdown_table
+from ..server.jobs import Job, by_hand
+from ..server.session import Session, plain, shown_error
+from .chart import Chart, markdown_table, stem
 from .experiment import has_friction, heavier, with_friction
 
 HARMONICS, ITERATIONS = 5, 25
@@ -65,14 +63,12 @@ class Trial:
         return Log(t=seen.t, q=seen.q, tau=seen.tau, name=f"{robot.name}, simulated")
 
 
-# Uploaded logs: untrusted bytes of CSV, npz or Parquet. The declared size is checked before
-# anything is read; nothing is unpickled (by `read_log`). Files are in a private folder while read.
+# Uploaded logs: untrusted bytes of CSV, npz or Parquet, in a private folder while they are read.
+# `read_log` checks the declared size before it reads, and unpickles nothing.
 
 LARGEST_FILE = 50 * 1024**2  # bytes of a file
 UNPACKED = 200 * 1024**2  # bytes of all its arrays
-MOST_ARRAYS = 1_000
 KINDS = (".csv", ".tsv", ".txt", ".npz", ".parquet", ".pq")
-LONGEST_NAME = 60
 
 
 def uploaded_log(name: str, content: bytes, robot: Robot) -> Log:
@@ -88,15 +84,11 @@ def uploaded_log(name: str, content: bytes, robot: Robot) -> Log:
         )
     if not content:
         raise FileError(f"{shown!r} is empty")
-    if kind == ".npz":
-        _check_archive(content, shown)
-    if kind in (".parquet", ".pq"):
-        _check_parquet(content, shown)
     with tempfile.TemporaryDirectory(prefix="dynamis-") as folder:
         path = Path(folder) / shown
         path.write_bytes(content)
         try:
-            return read_log(path, robot=robot, name=shown)
+            return read_log(path, robot=robot, name=shown, max_bytes=UNPACKED)
         except DynamisError as error:
             text, _, hint = str(error).replace(f"{folder}/", "").partition("\nhint: ")
             raise FileError(text, hint or None) from None
@@ -104,54 +96,10 @@ def uploaded_log(name: str, content: bytes, robot: Robot) -> Log:
 
 def safe_name(name: str) -> tuple[str, str]:
     """A file name of letters, digits and few marks, and its ending in lower case."""
-    last = re.split(r"[\\/]", str(name))[-1]
-    stem, dot, kind = last.rpartition(".")
-    if not dot:
-        stem, kind = last, ""
-    clean, ending = (re.sub(r"[^A-Za-z0-9_-]+", "_", x) for x in (stem, kind.lower()))
-    clean = clean.strip("_")[:LONGEST_NAME] or "log"
+    last = PureWindowsPath(name)
+    clean, kind = stem(last.stem, "log"), last.suffix.lower()
+    ending = re.sub(r"[^a-z0-9_-]+", "_", kind.removeprefix("."))
     return (f"{clean}.{ending[:10]}", f".{ending}") if ending else (clean, "")
-
-
-def _check_archive(content: bytes, name: str) -> None:
-    """Refuse an archive that unpacks to more than the limits."""
-    try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            sizes = [member.file_size for member in archive.infolist()]
-    except Exception as error:  # whatever a damaged archive makes the reader raise
-        raise FileError(
-            f"{name} is not an .npz archive: {str(error)[:100]}",
-            "is it really what numpy.savez wrote?",
-        ) from None
-    if len(sizes) > MOST_ARRAYS:
-        raise FileError(f"{name} holds {len(sizes)} arrays, expected at most {MOST_ARRAYS}")
-    _check_size(sum(sizes), name)
-
-
-def _check_parquet(content: bytes, name: str) -> None:
-    from ...lazy import package
-
-    parquet = package("pyarrow.parquet", "pyarrow", "reading .parquet", "logs")
-    try:
-        about = parquet.ParquetFile(io.BytesIO(content)).metadata
-        values = 0
-        for group in range(about.num_row_groups):
-            rows = about.row_group(group)
-            values += sum(rows.column(k).num_values for k in range(rows.num_columns))
-        packed = about.num_rows * about.num_columns
-    except Exception as error:
-        raise FileError(f"{name} cannot be read as Parquet: {str(error)[:100]}") from None
-    if about.num_columns > MOST_ARRAYS:
-        raise FileError(f"{name} has {about.num_columns} columns, expected at most {MOST_ARRAYS}")
-    _check_size(8 * max(values, packed), name)
-
-
-def _check_size(size: int, name: str) -> None:
-    if size > UNPACKED:
-        raise FileError(
-            f"{name} unpacks to {size / 1024**2:.0f} MB, expected at most {UNPACKED // 1024**2} MB",
-            "a log of ten minutes at 1 kHz has about 100 MB",
-        )
 
 
 LARGEST = 12  # parameters in the table
@@ -163,7 +111,7 @@ class IdentifyPanel:
     """A log (uploaded or simulated), the options, and the result."""
 
     def __init__(self, session: Session):
-        self.session, self.bench = session, Results.of(session)
+        self.session, self.bench = session, session.bench
         self._keeping = False  # while the identified robot takes the place of the first one
         gui = session.client.gui
         with gui.add_folder("Log"):
@@ -202,16 +150,14 @@ class IdentifyPanel:
         self.make.on_click(lambda _: self._make())
         self.button.on_click(lambda _: self._identify())
         self.use.on_click(lambda _: self._use())
-        self.estimator.on_update(lambda _: self._suit())
-        self.joint.on_update(lambda event: event.client is None or self._draw())
+        self.estimator.on_update(
+            lambda _: setattr(self.prior, "visible", self.estimator.value == "feasible")
+        )
+        by_hand(self.joint, self._draw)
         session.on_robot(self._replaced)
-        session.uploads.limit(self.upload, LARGEST_FILE, self._refused)
-
-    def _suit(self) -> None:
-        self.prior.visible = self.estimator.value == "feasible"
-
-    def _refused(self, why: str) -> None:
-        self.log_job.tell(shown_error(why))
+        session.uploads.limit(
+            self.upload, LARGEST_FILE, lambda why: self.log_job.tell(shown_error(why))
+        )
 
     def _replaced(self) -> None:
         """Another robot: logs and results are not its own."""
@@ -219,10 +165,8 @@ class IdentifyPanel:
             return
         self.bench.log = self.bench.estimate = None
         self.results.visible = False
-        self.chart.hide()
         self.log_job.say("No log yet.")
-        if not self.job.is_running:
-            self.job.say("")
+        self.job.clear()
 
     # the log
 
@@ -243,8 +187,7 @@ class IdentifyPanel:
             raise OptionError(f"{log.name} has {log.n} joints, the robot has {n}")
         self.bench.log = log
         self.session.ask_before_leaving()
-        if not self.job.is_running:
-            self.job.say("")
+        self.job.clear()
         lines = [
             f"**{plain(log.name)}**: {len(log)} samples, {log.duration:.4g} s, {log.rate:.4g} Hz."
         ]

@@ -1,15 +1,17 @@
 """The Pose page: joint sliders, tool pose, gravity torques, inverse kinematics."""
 
-from dataclasses import replace
+import math
 from typing import Any
 
 import numpy as np
 
 from ...errors import DynamisError
 from ...robot import Robot
-from ..scene.rotation import matrix_of_rpy, matrix_of_wxyz, rpy_of, wxyz_of, xyzw_of
-from ..server.session import Session, plain, shown_error
-from ..server.throttle import Latest, Soon
+from ...spatial.rotations import rotation_from_quaternion, rotation_from_rpy
+from ...transforms import to_quaternion, to_rpy
+from ..scene.view import KINDS, wxyz_of
+from ..server.jobs import Latest, Soon, by_hand
+from ..server.session import Session, plain, show, shown_error
 from .chart import markdown_table, short
 
 SHOWN = 500  # characters of a reason
@@ -35,7 +37,7 @@ class IkPanel:
         self._gizmo: Any = None
         self.drag.on_update(lambda _: self._show_target())
         for field in (self.position, self.rpy):
-            field.on_update(lambda event: event.client is not None and self._place_target())
+            by_hand(field, self._place_target)
         self.take.on_click(lambda _: self._take())
         self.solve.on_click(lambda _: self._solve())
         self.turn.on_click(lambda _: self._step(1 if self.turn.value == "next" else -1))
@@ -67,7 +69,7 @@ class IkPanel:
 
     def _fill(self, position: np.ndarray, R: np.ndarray) -> None:
         self.position.value = np.round(position, 4) + 0.0
-        self.rpy.value = np.round(rpy_of(R), 4) + 0.0
+        self.rpy.value = np.round(to_rpy(R), 4) + 0.0
 
     def _place_target(self) -> None:
         T = self._wanted()
@@ -80,13 +82,15 @@ class IkPanel:
 
     def _dragged(self, event: Any) -> None:
         with self.session.lock:
-            self._fill(np.array(event.target.position), matrix_of_wxyz(event.target.wxyz))
+            w, *xyz = event.target.wxyz
+            R = np.array(rotation_from_quaternion((*xyz, w)))
+            self._fill(np.array(event.target.position), R)
         if event.phase == "end":
             self._solve()
 
     def _wanted(self) -> np.ndarray:
         T = np.eye(4)
-        T[:3, :3] = matrix_of_rpy(self.rpy.value)
+        T[:3, :3] = rotation_from_rpy(self.rpy.value)
         T[:3, 3] = self.position.value
         return T
 
@@ -96,14 +100,14 @@ class IkPanel:
         with self.session.lock:
             self._asked += 1
             asked, robot, T, near = self._asked, self.session.robot, self._wanted(), self.session.q
-            self._say("Solving …")
+            show(self.answer, "Solving …")
         try:
             found = robot.ik(T, limits=self.inside.value)  # without the lock: it may take a while
         except DynamisError as error:
             text = shown_error(str(error))
             with self.session.lock:
                 if asked == self._asked:
-                    self._say(text)
+                    show(self.answer, text)
             return
         with self.session.lock:
             if asked != self._asked or self.session.closed.is_set():
@@ -124,14 +128,11 @@ class IkPanel:
         count = len(self._solutions)
         self.turn.visible = count > 1
         if not count:
-            self._say(f"**No solution.** {self._about}")
+            show(self.answer, f"**No solution.** {self._about}")
             return
-        residual = f"{self._residual[self._at]:.1e}"
-        self._say(f"**{self._at + 1} of {count}**, residual {residual}. {self._about}")
+        number, residual = f"**{self._at + 1} of {count}**", f"{self._residual[self._at]:.1e}"
+        show(self.answer, f"{number}, residual {residual}. {self._about}")
         self.session.change_pose(self._solutions[self._at])
-
-    def _say(self, text: str) -> None:
-        self.answer.content, self.answer.visible = text, True
 
 
 OFTEN = 0.12  # s between two readings
@@ -147,10 +148,9 @@ class Readout:
             self.tool = gui.add_markdown("")
         with gui.add_folder("Gravity torque"):
             self.torque = gui.add_markdown("")
-        self._soon = Soon(self._read, OFTEN)
-        session.on_close(self._soon.end)
-        session.on_pose(self._soon.ask)
-        self._soon.ask()
+        soon = Soon(session, self._read, OFTEN)
+        session.on_pose(soon.ask)
+        soon.ask()
 
     def _read(self) -> None:
         with self.session.lock:
@@ -168,8 +168,8 @@ def tool_text(robot: Robot, q: np.ndarray) -> str:
     T = robot.fk(q)
     rows = [
         ("x, y, z (m)", _all(T[:3, 3])),
-        ("roll, pitch, yaw (rad)", _all(rpy_of(T[:3, :3]))),
-        ("quaternion x y z w", _all(xyzw_of(T[:3, :3]))),
+        ("roll, pitch, yaw (rad)", _all(to_rpy(T))),
+        ("quaternion x y z w", _all(to_quaternion(T))),
         ("manipulability", short(float(robot.manipulability(q)))),
     ]
     return markdown_table(("in the base frame", ""), rows, right=1)
@@ -177,10 +177,10 @@ def tool_text(robot: Robot, q: np.ndarray) -> str:
 
 def torque_text(robot: Robot, q: np.ndarray) -> str:
     """Gravity torque of each joint."""
-    free = robot.joint_kinds
+    joints = zip(robot.joint_names, robot.joint_kinds, robot.gravity_torque(q), strict=True)
     rows = [
         (name, short(float(tau)) + (" N m" if kind == "revolute" else " N"))
-        for name, kind, tau in zip(robot.joint_names, free, robot.gravity_torque(q), strict=True)
+        for name, kind, tau in joints
     ]
     return markdown_table(("joint", "gravity"), rows, right=1)
 
@@ -209,14 +209,11 @@ class PosePanel:
             self.set = gui.add_button_group("Set to", ("zero", "random"))
             self.degrees = gui.add_checkbox("Degrees", False, hint="Angles in degrees")
         with gui.add_folder("Shown"):
-            self.shown = {
-                name: gui.add_checkbox(name.capitalize(), True)
-                for name in ("links", "frames", "labels", "meshes")
-            }
+            self.shown = {name: gui.add_checkbox(name.capitalize(), True) for name in KINDS}
         Readout(session)
         with gui.add_folder("Inverse kinematics"):
             IkPanel(session)
-        self.named.on_update(self._go)
+        by_hand(self.named, self._go)
         self.set.on_click(lambda _: self._jump(self.set.value))
         self.degrees.on_update(lambda _: self._rebuild())
         for box in self.shown.values():
@@ -250,19 +247,17 @@ class PosePanel:
             hint={"°": "degrees", "rad": "rad", "m": "m"}[unit],
         )  # fmt: skip
         slider.precision = 1 if unit == "°" else 3
-        slider.on_update(lambda event: self._slid(event, i))
+        by_hand(slider, lambda: self._slid(i, slider.value))
         return slider
 
     def _factor(self, i: int) -> tuple[float, str]:
-        free = self.session.robot.joint_kinds
-        if free[i] == "prismatic":
+        if self.session.robot.joint_kinds[i] == "prismatic":
             return 1.0, "m"
         return (180.0 / np.pi, "°") if self.degrees.value else (1.0, "rad")
 
-    def _slid(self, event: Any, i: int) -> None:
-        if event.client is not None:  # else: we set it
-            self._wanted[i] = event.target.value / self._factor(i)[0]
-            self._latest.ask()
+    def _slid(self, i: int, value: float) -> None:
+        self._wanted[i] = value / self._factor(i)[0]
+        self._latest.ask()
 
     def _move(self) -> None:
         with self.session.lock:
@@ -291,8 +286,8 @@ class PosePanel:
 
     # buttons
 
-    def _go(self, event: Any) -> None:
-        if event.client is not None and self.named.value != CHOOSE:
+    def _go(self) -> None:
+        if self.named.value != CHOOSE:
             self._jump(self.named.value)
             self.named.value = CHOOSE
 
@@ -309,21 +304,18 @@ class PosePanel:
 
     def _show(self) -> None:
         with self.session.lock:
-            arm = self.session.view.arm
-            arm.show(replace(arm.shown, **{name: box.value for name, box in self.shown.items()}))
+            self.session.view.arm.show([name for name, box in self.shown.items() if box.value])
 
 
 def _ends(low: float, high: float, value: float) -> tuple[float, float]:
     """A slider's ends: the limits, or the value that is beyond them."""
-    return float(np.floor(1e3 * min(low, value)) / 1e3), float(
-        np.ceil(1e3 * max(high, value)) / 1e3
-    )
+    return math.floor(1e3 * min(low, value)) / 1e3, math.ceil(1e3 * max(high, value)) / 1e3
 
 
 def slider_limits(robot: Any, reach: float) -> tuple[np.ndarray, np.ndarray]:
     """Joint limits where there are any; else a turn, or as far as the arm reaches."""
-    free = robot.joint_kinds
-    most = np.array([TURN if kind == "revolute" else max(reach, 0.1) for kind in free])
+    ways = {"revolute": TURN, "prismatic": max(reach, 0.1)}
+    most = np.array([ways[kind] for kind in robot.joint_kinds])
     low, high = np.sort(np.asarray(robot.limits, float).reshape(-1, 2), axis=1).T
     low = np.where(np.isfinite(low), low, np.where(np.isfinite(high), high - 2 * most, -most))
     high = np.where(np.isfinite(high), high, low + 2 * most)

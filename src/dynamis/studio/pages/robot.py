@@ -4,16 +4,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from ...errors import DynamisError, ModelError
 from ...model.catalogue import names
 from ...model.formats.tables import LARGEST
 from ...model.link import Link
+from ...model.quantity import resolve
 from ...robot import Robot, load
 from ..scene.meshes import Visuals
-from ..server.session import Session, plain, shown_error
-from ..server.throttle import Soon
+from ..server.jobs import Soon, by_hand
+from ..server.session import Session, plain, show, shown_error
 from ..server.uploads import uploaded_robot
 from .chart import markdown_table, typed
 
@@ -31,13 +30,8 @@ class Field:
         self._busy, self._text = False, ""  # what was shown, or taken, last
         self.input = gui.add_text(label, "")
         self.error = gui.add_markdown("", visible=False)
-        self._soon = Soon(self._apply, REST, restart=True)
-        session.on_close(self._soon.end)
-        self.input.on_update(self._typed)
-
-    def _typed(self, event: Any) -> None:
-        if event.client is not None:  # else: we set it
-            self._soon.ask()
+        self._soon = Soon(session, self._apply, REST, restart=True)
+        by_hand(self.input, self._soon.ask)
 
     def _apply(self) -> None:
         with self._session.shown_at(self.error):
@@ -55,7 +49,7 @@ class Field:
         typing = self._soon.pending or self.input.value != self._text  # its event is on its way
         if another or not (self._busy or typing):
             self.input.value = self._text = text
-            self.error.content, self.error.visible = "", False
+            show(self.error, "")
 
     def visible(self, shown: bool) -> None:
         """Show or hide it."""
@@ -105,9 +99,7 @@ class DhEditor:
 
     def _chosen(self) -> Link:
         model = self.session.robot.model
-        name = self.link.value
-        index = model.link_names.index(name) if name in model.link_names else 0
-        return model.links[index]
+        return next((x for x in model.links if x.name == self.link.value), model.links[0])
 
     def _show_link(self, another: bool) -> None:
         with self.session.lock:
@@ -133,11 +125,10 @@ class DhEditor:
         if name == "constant":
             key = "d" if link.joint == "revolute" else "theta"
         if name == "com":
-            value = text.replace(",", " , ").split(",") if "," in text else text.split()
+            value = [x.strip() for x in text.split("," if "," in text else None)]
             if len(value) != 3:
                 raise ModelError(f"com is {text!r}, expected three numbers with commas")
-        new: Any = {key: [x.strip() for x in value] if name == "com" else value}
-        changed = replace(link, **new)
+        changed = replace(link, **{key: value})
         links = tuple(changed if x.name == link.name else x for x in robot.model.links)
         if changed != link:
             edited = Robot(replace(robot.model, links=links))
@@ -196,11 +187,10 @@ class LoadEditor:
         self.mass = gui.add_number("Payload (kg)", 0.0, min=0.0, step=0.001)
         self.com = gui.add_vector3("Payload at", zero, step=0.001, hint="In the tool frame, m")
         self.error = gui.add_markdown("", visible=False)
-        self._soon = Soon(self._apply, REST, restart=True)
-        session.on_close(self._soon.end)
-        self.mounted.on_update(self._mount)
+        soon = Soon(session, self._apply, REST, restart=True)
+        by_hand(self.mounted, self._mount)
         for field in (self.gravity, self.mass, self.com):
-            field.on_update(lambda event: event.client is not None and self._soon.ask())
+            by_hand(field, soon.ask)
         self._had: tuple[Any, ...] = (None,) * 4  # what the robot had when the fields were set last
         self._of: str | None = None
         session.on_robot(self.show)
@@ -219,8 +209,8 @@ class LoadEditor:
                 field.value = value
         self._had, self._of = has, robot.name
 
-    def _mount(self, event: Any) -> None:
-        if event.client is not None and self.mounted.value in MOUNTED:
+    def _mount(self) -> None:
+        if self.mounted.value in MOUNTED:
             self.gravity.value = MOUNTED[self.mounted.value]
             self._apply()
 
@@ -233,7 +223,8 @@ class LoadEditor:
                 robot = robot.with_gravity(wanted[0])
             if wanted[1] != before[1]:
                 mass, com = wanted[1]
-                robot = robot.with_payload(mass, com) if mass else _bare(robot)
+                bare = Robot(replace(robot.model, payload=None))
+                robot = robot.with_payload(mass, com) if mass else bare
             if wanted != before:
                 self.session.change_robot(robot, keep_pose=True)
 
@@ -243,14 +234,8 @@ def _load(robot: Robot) -> tuple[float, tuple[float, float, float]]:
     load = robot.model.payload
     if load is None:
         return 0.0, (0.0, 0.0, 0.0)
-    from ...model.quantity import resolve
-
-    mass, *com = (float(resolve(x, robot.model.values)) for x in (load.mass, *load.com))
-    return mass, tuple(np.array(com).tolist())  # type: ignore[return-value]
-
-
-def _bare(robot: Robot) -> Robot:
-    return Robot(replace(robot.model, payload=None))
+    mass, x, y, z = (float(resolve(x, robot.model.values)) for x in (load.mass, *load.com))
+    return mass, (x, y, z)
 
 
 # values of the symbols of a robot
@@ -319,17 +304,16 @@ class RobotPanel:
         self.reset = gui.add_button("Undo all edits", icon="restore")
         with gui.add_folder("Findings"):
             self.findings = gui.add_markdown("")
-        self._check = Soon(self._show_findings, 0.3)
-        session.on_close(self._check.end)
-        session.uploads.limit(self.file, LARGEST, self._refused)
-        self.choice.on_update(self._choose)
+        self._check = Soon(session, self._show_findings, 0.3)
+        session.uploads.limit(self.file, LARGEST, lambda why: show(self.error, shown_error(why)))
+        by_hand(self.choice, self._choose)
         self.file.on_upload(lambda _: self._uploaded())
         self.reset.on_click(lambda _: self._reset())
         session.on_robot(self._followed)
         self._show()
 
-    def _choose(self, event: Any) -> None:
-        if event.client is not None and self.choice.value != OTHER:
+    def _choose(self) -> None:
+        if self.choice.value != OTHER:
             with self.session.shown_at(self.error):
                 self.session.change_robot(load(self.choice.value))
 
@@ -338,11 +322,8 @@ class RobotPanel:
         with self.session.shown_at(self.error):
             skipped = (APART,) if b"<visual" in file.content else ()
             robot = uploaded_robot(file.name, file.content)
-            self.session.change_robot(robot, Visuals.of((), skipped))
+            self.session.change_robot(robot, Visuals((), skipped))
             self.choice.value = OTHER
-
-    def _refused(self, why: str) -> None:
-        self.error.content, self.error.visible = shown_error(why), True
 
     def _reset(self) -> None:
         with self.session.shown_at(self.error):
@@ -375,7 +356,6 @@ def _listed(findings: list, skipped: Sequence[str]) -> str:
     lines = [
         f"- **{x.level}**, {plain(x.where)}: {plain(x.what)}. *{plain(x.remedy)}*" for x in findings
     ]
-    lines += [f"- **not drawn**, {plain(text)}" for text in skipped[:MOST_SKIPPED]]
-    if len(skipped) > MOST_SKIPPED:
-        lines.append(f"- **not drawn**, {len(skipped) - MOST_SKIPPED} more")
+    more = [f"{len(skipped) - MOST_SKIPPED} more"] if len(skipped) > MOST_SKIPPED else []
+    lines += [f"- **not drawn**, {plain(text)}" for text in (*skipped[:MOST_SKIPPED], *more)]
     return "\n".join(lines) or "No findings."

@@ -1,46 +1,143 @@
 """The Simulate page: free motion, or motion under a controller."""
 
-from dataclasses import dataclass
+import threading
+import time
+from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from ...control import Controller
 from ...simulation import Run
-from ..scene.player import Player
-from ..server.job import Job
-from ..server.session import Results, Session, plain
+from ..server.jobs import Job, by_hand, in_thread
+from ..server.session import Session, plain, show
 from .chart import Chart, markdown_table
-from .experiment import LAWS, USES, Experiment, Gains, target, targets
+from .experiment import LAWS, TUNED, Experiment, Gains, target, targets
+
+# playback of a motion in the scene
+
+FRAMES = 25  # per second
+SPEEDS = {f"{x:g} x": x for x in (0.1, 0.25, 0.5, 1.0, 2.0, 4.0)}
+CHARTS_EVERY = 4  # frames
+
+
+class Player:
+    """Moves a session's arm along q over t; `follow(t)` is told now and then where it is."""
+
+    def __init__(self, session: Session, follow: Callable[[float], None]):
+        self.session, self.follow = session, follow
+        self._t, self._q = np.zeros(1), np.zeros((1, session.robot.n))
+        self.now = 0.0
+        self._stop: threading.Event | None = None  # of the thread that plays
+        self._moving = False  # whether the pose that changes is ours
+        gui = session.client.gui
+        self.folder = gui.add_folder("Play", visible=False)
+        with self.folder:
+            self.button = gui.add_button("Play", icon="player-play")
+            self.slider = gui.add_slider("Time (s)", 0.0, 1.0, 0.01, 0.0)
+            self.speed = gui.add_dropdown("Speed", tuple(SPEEDS), initial_value="1 x")
+        self.button.on_click(lambda _: self.pause() if self.is_playing else self.play())
+        by_hand(self.slider, self._scrubbed)
+        session.on_pose(self._moved)
+        session.on_close(self.pause)
+
+    @property
+    def is_playing(self) -> bool:
+        """Whether the arm moves by itself."""
+        return self._stop is not None
+
+    def load(self, t: np.ndarray, q: np.ndarray) -> None:
+        """Another motion, shown at its start."""
+        with self.session.lock:
+            self.pause()
+            self._t, self._q = np.asarray(t, float), np.asarray(q, float)
+            self.slider.value = 0.0
+            self.slider.max = max(float(self._t[-1]), 0.01)
+            self.folder.visible = True
+            self.seek(0.0)
+
+    def unload(self) -> None:
+        """No motion."""
+        with self.session.lock:
+            self.pause()
+            self.folder.visible = False
+
+    def play(self) -> None:
+        """Go on from here; from the start if this is the end."""
+        with self.session.lock:
+            if self.is_playing or not self.folder.visible or self.session.closed.is_set():
+                return
+            if self.now >= self._t[-1] - 1e-9:
+                self.seek(0.0)
+            self._stop = threading.Event()
+            self._label()
+            in_thread("studio player", self._play, self._stop)
+
+    def pause(self) -> None:
+        """Stay here."""
+        with self.session.lock:
+            if self._stop is not None:
+                self._stop.set()
+                self._stop = None
+                self._label()
+                if not self.session.closed.is_set():
+                    self.follow(self.now)
+
+    def seek(self, t: float, charts: bool = True) -> None:
+        """Show the arm at an instant."""
+        with self.session.lock:
+            self.now = float(np.clip(t, 0.0, self._t[-1]))
+            q = [np.interp(self.now, self._t, row) for row in self._q.T]
+            self._moving = True
+            try:
+                self.session.change_pose(q, playing=True)
+            finally:
+                self._moving = False
+            self.slider.value = min(round(self.now, 2), float(self.slider.max))
+            if charts:
+                self.follow(self.now)
+
+    def _play(self, stop: threading.Event) -> None:
+        frame, last = 0, time.monotonic()
+        while not stop.wait(1.0 / FRAMES):
+            with self.session.lock:
+                if stop.is_set() or self.session.closed.is_set():
+                    return
+                now = time.monotonic()
+                ahead, last, frame = now - last, now, frame + 1
+                speed = SPEEDS.get(self.speed.value, 1.0)
+                self.seek(self.now + ahead * speed, frame % CHARTS_EVERY == 0)
+                if self.now >= self._t[-1]:
+                    self.pause()
+
+    def _scrubbed(self) -> None:
+        with self.session.lock:
+            if self.folder.visible and np.isfinite(self.slider.value):
+                self.pause()
+                self.seek(self.slider.value)
+
+    def _moved(self) -> None:
+        """Somebody else moves the arm: let them."""
+        if not self._moving:
+            self.pause()
+
+    def _label(self) -> None:
+        if self.session.closed.is_set():
+            return
+        self.button.label = "Pause" if self.is_playing else "Play"
+        self.button.icon = "player-pause" if self.is_playing else "player-play"
+
 
 STEPS = ("0.1", "0.5", "1", "2", "5")  # ms
 FALL, MOVE = "Free motion", "Move to a target"
-
-
-@dataclass(frozen=True)
-class Fields:
-    """The fields of the page."""
-
-    kind: Any
-    target: Any
-    moving: Any
-    duration: Any
-    step: Any
-    friction: Any
-    stops: Any
-    law: Any
-    bandwidth: Any
-    damping: Any
-    integral: Any
-    model_error: Any
-    adaptation: Any
 
 
 class SimulatePanel:
     """Settings, a button, a player, plots and the tracking errors."""
 
     def __init__(self, session: Session):
-        self.session, self.bench = session, Results.of(session)
+        self.session, self.bench = session, session.bench
         self._random = np.random.default_rng()
         gui = session.client.gui
         self.fields = self._settings(gui)
@@ -59,7 +156,7 @@ class SimulatePanel:
         session.on_robot(self._replaced)
         self._suit()
 
-    def _settings(self, gui: Any) -> Fields:
+    def _settings(self, gui: Any) -> SimpleNamespace:
         with gui.add_folder("Motion"):
             motion = {
                 "kind": gui.add_dropdown("What", (FALL, MOVE), hint="from the current pose"),
@@ -85,27 +182,25 @@ class SimulatePanel:
                 ),
                 "adaptation": gui.add_slider("Adaptation", 0.0, 20.0, 0.1, 1.0),
             }  # fmt: skip
-        return Fields(**motion, **control)
+        return SimpleNamespace(**motion, **control)
 
     def _suit(self) -> None:
         """Show the fields that apply."""
         f = self.fields
-        moves, used = f.kind.value == MOVE, USES.get(f.law.value, ())
-        self.control.visible = moves
-        f.target.visible = moves
+        moves = f.kind.value == MOVE
+        self.control.visible = f.target.visible = moves
         f.moving.visible = moves and f.law.value != "Point to point"
-        for name in ("damping", "integral", "model_error", "adaptation"):
-            getattr(f, name).visible = name in used
+        for name in TUNED:
+            getattr(f, name).visible = name in LAWS.get(f.law.value, ())
 
     def _replaced(self) -> None:
         """Another robot: its targets, and nothing to play."""
         self.player.unload()
         self.bench.run = self.bench.controller = self.bench.reference = None
         for chart in self.charts.values():
-            chart.hide()
+            chart.folder.visible = False
         self.metrics.visible = False
-        if not self.job.is_running:
-            self.job.say("")
+        self.job.clear()
         self.fields.target.options = targets(self.session.robot)
 
     def asked(self) -> Experiment:
@@ -122,13 +217,7 @@ class SimulatePanel:
             target=target(robot, f.target.value, self._random) if moves else None,
             moving=float(f.moving.value),
             law=f.law.value,
-            gains=Gains(
-                float(f.bandwidth.value),
-                float(f.damping.value),
-                f.integral.value,
-                float(f.model_error.value),
-                float(f.adaptation.value),
-            ),
+            gains=Gains(**{name: getattr(f, name).value for name in TUNED}),
         )
 
     def run(self) -> None:
@@ -144,14 +233,11 @@ class SimulatePanel:
         names = run.robot.joint_names
         self.charts["q"].show(run.t, run.q, names)
         self.charts["tau"].show(run.t, run.tau, names)
-        if run.error is None:
-            self.charts["error"].hide()
-            self.metrics.visible = False
-        else:
+        self.charts["error"].folder.visible = self.metrics.visible = run.error is not None
+        if run.error is not None:
             self.charts["error"].show(run.t, run.error, names)
             head, *rows = run.metrics.cells()
-            self.metrics.content = "**Tracking error**\n\n" + markdown_table(head, rows, 3)
-            self.metrics.visible = True
+            show(self.metrics, "**Tracking error**\n\n" + markdown_table(head, rows, 3))
         self.player.load(run.t, run.q)
         self.job.tell(self._summary(run, controller))
         self.player.play()

@@ -36,18 +36,19 @@ class Visual:
 class Visuals(tuple[Visual, ...]):
     """The bodies of a file that can be drawn; `skipped` says which cannot, and why."""
 
-    skipped: tuple[str, ...] = ()
+    skipped: tuple[str, ...]
 
-    @classmethod
-    def of(cls, drawn: Iterable[Visual], skipped: Iterable[str]) -> "Visuals":
+    def __new__(cls, drawn: Iterable[Visual] = (), skipped: Iterable[str] = ()) -> "Visuals":
         """Both."""
-        made = cls(drawn)
+        made = super().__new__(cls, drawn)
         made.skipped = tuple(skipped)
         return made
 
 
 def read_visuals(path: Path) -> Visuals:
-    """What can be drawn of a URDF file."""
+    """What can be drawn of a URDF file; of any other, or none, nothing."""
+    if path.suffix.lower() != ".urdf" or not path.is_file():
+        return Visuals()
     try:
         root = parsed(read_bytes(path))
     except DynamisError:
@@ -64,7 +65,7 @@ def read_visuals(path: Path) -> Visuals:
     if skipped:
         count = f"{len(skipped)} of {len(skipped) + len(found)}"
         log.warning("%s visuals of %s cannot be drawn (%s)", count, path.name, "; ".join(skipped))
-    return Visuals.of(found, skipped)
+    return Visuals(found, skipped)
 
 
 def _visual(link: str, element: Element, path: Path, materials: Any) -> Visual:

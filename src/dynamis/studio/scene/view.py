@@ -3,32 +3,22 @@
 Everything of one kind is one batch of instances, so that a pose is a handful of messages.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from ...plots.skeleton import Skeleton, skeleton
 from ...robot import Robot
 from ...spatial.frames import matrix
 from ..server.session import Session
 from .meshes import Visual
-from .rotation import wxyz_of
 
 LINK, JOINT, SLIDE, TOOL = (108, 122, 137), (240, 140, 46), (62, 149, 205), (46, 160, 90)
 THICK = 0.022  # radius of a link as a part of the arm's reach
 SIDES = 24
-
-
-@dataclass(frozen=True)
-class Shown:
-    """What of an arm is to be seen."""
-
-    links: bool = True
-    frames: bool = True
-    labels: bool = True
-    meshes: bool = True
+KINDS = ("links", "frames", "labels", "meshes")  # what of an arm can be shown
 
 
 class Arm:
@@ -40,10 +30,10 @@ class Arm:
         self.robot, self.scene, self.name = robot, scene, name
         found = skeleton(robot, q)
         self.reach, self.points = found.reach, found.points
-        self._node = scene.add_frame(name, show_axes=False)
+        self.node = scene.add_frame(name, show_axes=False)  # all of it is below
         self._parts: dict[str, Any] = {}
         self._labels: list[Any] = []
-        self.shown = Shown()
+        self.shown: Collection[str] = KINDS
         self._draw(found)
         self.body = Body(scene, robot, visuals, name)
         self.body.move(found.frames)
@@ -60,19 +50,15 @@ class Arm:
         self.body.move(found.frames)
         self._name(found)
 
-    def show(self, shown: "Shown") -> None:
-        """Show some of it."""
-        self.shown = shown
-        meshes = shown.meshes and bool(self.body)
-        self.body.visible(meshes and shown.links)
+    def show(self, shown: Collection[str]) -> None:
+        """Show some KINDS of it."""
+        self.shown, links = shown, "links" in shown
+        meshes = "meshes" in shown and bool(self.body)
+        self.body.visible(meshes and links)
         for kind, part in self._parts.items():
-            part.visible = shown.frames if kind == "frames" else shown.links and not meshes
+            part.visible = kind in shown if kind == "frames" else links and not meshes
         for label, text in zip(self._labels, self._texts, strict=True):
-            label.visible = shown.labels and bool(text)
-
-    def remove(self) -> None:
-        """Take it out of the scene."""
-        self._node.remove()
+            label.visible = "labels" in shown and bool(text)
 
     def _name(self, found: Skeleton) -> None:
         """Labels at the frames; those that coincide share one."""
@@ -82,32 +68,28 @@ class Arm:
             self._labels, points, texts, self._texts, strict=True
         ):
             if text:
-                label.position = point + self._lift
+                label.position = point + np.array([0.0, 0.0, 0.035 * self.reach])
             if text != before:
-                label.text, label.visible = text, self.shown.labels and bool(text)
+                label.text, label.visible = text, "labels" in self.shown and bool(text)
         self._texts = texts
 
-    @property
-    def _lift(self) -> np.ndarray:
-        return np.array([0.0, 0.0, 0.035 * self.reach])
-
     def _draw(self, found: Skeleton) -> None:
+        from trimesh.creation import box, cylinder, icosphere
+
         places, r = self._places(found), THICK * self.reach
+        ball, cuboid = icosphere(subdivisions=3), box(bounds=[(-1, -1, 0), (1, 1, 1)])
+        rod = cylinder(1.0, segment=[(0, 0, 0), (0, 0, 1)], sections=SIDES).smooth_shaded
         shapes = {
-            "sticks": (_cylinder(), LINK),
-            "balls": (_ball(), LINK),
-            "turns": (_cylinder(), JOINT),
-            "slides": (_box(), SLIDE),
-            "tool": (_ball(), TOOL),
-        }
-        for kind, ((vertices, faces), colour) in shapes.items():
-            if kind not in places:
-                continue
-            wxyz, position, scale = places[kind]
-            self._parts[kind] = self.scene.add_batched_meshes_simple(
-                f"{self.name}/{kind}", vertices, faces, wxyz, position,
-                batched_scales=scale, batched_colors=colour, lod="off",
-            )  # fmt: skip
+            "sticks": (rod, LINK), "balls": (ball, LINK), "turns": (rod, JOINT),
+            "slides": (cuboid, SLIDE), "tool": (ball, TOOL),
+        }  # fmt: skip
+        for kind, (mesh, colour) in shapes.items():
+            if kind in places:
+                wxyz, position, scale = places[kind]
+                self._parts[kind] = self.scene.add_batched_meshes_simple(
+                    f"{self.name}/{kind}", mesh.vertices, mesh.faces, wxyz, position,
+                    batched_scales=scale, batched_colors=colour, lod="off",
+                )  # fmt: skip
         wxyz, position, _ = places["frames"]
         self._parts["frames"] = self.scene.add_batched_axes(
             f"{self.name}/frames", wxyz, position, axes_length=4.5 * r, axes_radius=0.18 * r
@@ -121,20 +103,16 @@ class Arm:
         self._name(found)
 
     def _places(self, found: Skeleton) -> dict[str, tuple]:
-        r = THICK * self.reach
+        r, frames = THICK * self.reach, np.concatenate([found.frames, found.tool[None]])
         start, end = found.segments[:, 0], found.segments[:, 1]
         along = end - start
         length = np.linalg.norm(along, axis=-1)
         scale = np.stack([np.full_like(length, r), np.full_like(length, r), length], -1)
         places = {
             "sticks": (_towards(along), start, np.maximum(scale, 1e-6).astype(np.float32)),
-            "balls": (
-                _none(2 * len(start)),
-                found.segments.reshape(-1, 3),
-                _all(2 * len(start), r),
-            ),
-            "tool": (_none(1), found.tool[None, :3, 3], _all(1, 1.35 * r)),
-            "frames": (*_poses(np.concatenate([found.frames, found.tool[None]])), None),
+            "balls": _balls(found.segments.reshape(-1, 3), r),
+            "tool": _balls(found.tool[None, :3, 3], 1.35 * r),
+            "frames": (wxyz_of(frames[:, :3, :3]), frames[:, :3, 3], None),
         }
         kinds = np.array(found.kinds)
         for name, kind, wide, long in (
@@ -160,16 +138,14 @@ def shared_labels(points: np.ndarray, near: float) -> list[str]:
     ]
 
 
-def _all(count: int, value: float) -> np.ndarray:
-    return np.full((count, 3), value, np.float32)
+def _balls(points: np.ndarray, radius: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    upright = np.tile([1.0, 0.0, 0.0, 0.0], (len(points), 1))
+    return upright, points, np.full((len(points), 3), radius, np.float32)
 
 
-def _none(count: int) -> np.ndarray:
-    return np.tile([1.0, 0.0, 0.0, 0.0], (count, 1))
-
-
-def _poses(T: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    return wxyz_of(T[:, :3, :3]), T[:, :3, 3]
+def wxyz_of(R: np.ndarray) -> np.ndarray:
+    """Quaternions, w first, of one matrix or several."""
+    return Rotation.from_matrix(R).as_quat()[..., [3, 0, 1, 2]]
 
 
 def _towards(directions: np.ndarray) -> np.ndarray:
@@ -179,38 +155,6 @@ def _towards(directions: np.ndarray) -> np.ndarray:
     half = np.stack([1.0 + d[:, 2], -d[:, 1], d[:, 0], np.zeros(len(d))], -1)
     half[d[:, 2] < -1.0 + 1e-9] = [0.0, 1.0, 0.0, 0.0]
     return half / np.linalg.norm(half, axis=-1, keepdims=True)
-
-
-def _cylinder() -> tuple[np.ndarray, np.ndarray]:
-    """Radius 1, from z = 0 to 1, with lids."""
-    a = 2 * np.pi * np.arange(SIDES) / SIDES
-    ring = np.stack([np.cos(a), np.sin(a), 0 * a], -1)
-    sides = np.concatenate([ring, ring + np.array([0, 0, 1])])
-    vertices = np.concatenate([sides, sides, [[0, 0, 0], [0, 0, 1]]])
-    i = np.arange(SIDES)
-    j, n = (i + 1) % SIDES, SIDES
-    faces = [
-        np.stack([i, j, j + n], -1),
-        np.stack([i, j + n, i + n], -1),
-        np.stack([j + 2 * n, i + 2 * n, np.full(n, 4 * n)], -1),
-        np.stack([i + 3 * n, j + 3 * n, np.full(n, 4 * n + 1)], -1),
-    ]
-    return vertices, np.concatenate(faces)
-
-
-def _ball() -> tuple[np.ndarray, np.ndarray]:
-    import trimesh
-
-    ball = trimesh.creation.icosphere(subdivisions=3)
-    return np.asarray(ball.vertices), np.asarray(ball.faces)
-
-
-def _box() -> tuple[np.ndarray, np.ndarray]:
-    """Half width 1, from z = 0 to 1."""
-    import trimesh
-
-    box = trimesh.creation.box((2.0, 2.0, 1.0))
-    return np.asarray(box.vertices) + np.array([0, 0, 0.5]), np.asarray(box.faces)
 
 
 # the bodies of a URDF's links in the scene, where the file draws them
@@ -303,7 +247,7 @@ class View:
 
     def _replaced(self) -> None:
         shown = self.arm.shown
-        self.arm.remove()
+        self.arm.node.remove()
         self.arm = self._arm()
         self.arm.show(shown)
         if not self.session.kept:

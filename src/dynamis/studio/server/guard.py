@@ -198,7 +198,10 @@ class Guard:
         self._thread = threading.Thread(target=self._loop.run_forever, name="guard", daemon=True)
         self._thread.start()
         try:
-            self._server = self._wait(self._listen(host, port))
+            listening = asyncio.start_server(
+                self._serve, host, port, limit=LONGEST_HEAD, start_serving=False
+            )
+            self._server: asyncio.Server = self._wait(listening)
             self.port: int = self._server.sockets[0].getsockname()[1]
             self.rules = Rules(names, self.port, token, any_address)
             self._wait(self._server.start_serving())
@@ -208,11 +211,6 @@ class Guard:
 
     def _wait(self, job: Any) -> Any:
         return asyncio.run_coroutine_threadsafe(job, self._loop).result(timeout=30)
-
-    async def _listen(self, host: str, port: int) -> asyncio.Server:
-        return await asyncio.start_server(
-            self._serve, host, port, limit=LONGEST_HEAD, start_serving=False
-        )
 
     def stop(self) -> None:
         """Close the port and all connections."""

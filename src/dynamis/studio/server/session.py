@@ -24,10 +24,19 @@ if TYPE_CHECKING:
 MOST_JOINTS = 40
 Listener = Callable[[], None]
 log = logging.getLogger("dynamis.studio")
-
-
 LINKED = re.compile(r"https?|ftp|www|mailto|xmpp|@", re.IGNORECASE)  # what markdown makes links of
 JOINER = "\u2060"  # a space of no width that nothing breaks at
+
+
+@dataclass
+class Results:
+    """What the pages of a tab share; None where there is none yet, or none of this robot."""
+
+    run: "Run | None" = None
+    controller: Any = None
+    reference: Any = None  # what the controller followed
+    log: "Log | None" = None
+    estimate: "Estimate | None" = None
 
 
 class Session:
@@ -44,28 +53,13 @@ class Session:
         self.robot = robot
         self.q = self.placed = start_pose(robot)
         self.kept = self._asks = False
+        self.bench = Results()
         self.view: Any = None
         self.uploads: Any = None
         self.closed = threading.Event()
-        self._on_robot: list[Listener] = []
-        self._on_pose: list[Listener] = []
-        self._on_close: list[Listener] = []
-
-    # who wants to know
-
-    def on_robot(self, listener: Listener) -> None:
-        """Call when another robot is there; poses follow."""
-        self._on_robot.append(listener)
-
-    def on_pose(self, listener: Listener) -> None:
-        """Call when the arm has moved."""
-        self._on_pose.append(listener)
-
-    def on_close(self, listener: Listener) -> None:
-        """Call when the tab is gone."""
-        self._on_close.append(listener)
-
-    # changes
+        self._listeners: dict[str, list[Listener]] = {"robot": [], "pose": [], "close": []}
+        # `on_robot(listener)` is told of another robot, before `on_pose` of its pose
+        self.on_robot, self.on_pose, self.on_close = (x.append for x in self._listeners.values())
 
     def change_robot(self, robot: Robot, visuals: Any = (), keep_pose: bool = False) -> None:
         """Another arm; with `keep_pose` it is an edit of this one: pose and visuals stay.
@@ -79,8 +73,8 @@ class Session:
             self.robot, self.q, self.placed, self.kept = robot, q, q, keep
             self.ask_before_leaving()
             self.visuals = self.visuals if keep and not visuals else visuals
-            self._tell(self._on_robot)
-            self._tell(self._on_pose)
+            self._tell("robot")
+            self._tell("pose")
 
     def change_pose(self, q: Any, playing: bool = False) -> None:
         """Move the arm; `playing` shows a pose of a run."""
@@ -89,10 +83,10 @@ class Session:
             if given.shape == (self.robot.n,) and np.isfinite(given).all():
                 self.q = given
                 self.placed = self.placed if playing else given
-                self._tell(self._on_pose)
+                self._tell("pose")
 
-    def _tell(self, listeners: list[Listener]) -> None:
-        for listener in listeners:
+    def _tell(self, of: str) -> None:
+        for listener in self._listeners[of]:
             if self.closed.is_set():
                 return
             try:
@@ -103,10 +97,8 @@ class Session:
     def close(self) -> None:
         """The tab is gone: whatever plays must end."""
         self.closed.set()
-        for listener in self._on_close:
+        for listener in self._listeners["close"]:
             listener()
-
-    # talk
 
     def ask_before_leaving(self) -> None:
         """From now on there is work to lose: the browser asks before it leaves or loads again."""
@@ -118,11 +110,9 @@ class Session:
             link.queue_message(_messages.RunJavascriptMessage(ask))
             self._asks = True
 
-    def say(self, title: str, text: str = "", bad: bool = False) -> None:
+    def say(self, title: str, text: str, colour: str = "blue") -> None:
         """A note in the corner of the page."""
-        self.client.add_notification(
-            title=title, body=text, color="red" if bad else "blue", auto_close_seconds=6.0
-        )
+        self.client.add_notification(title=title, body=text, color=colour, auto_close_seconds=6.0)
 
     @contextmanager
     def shown_at(self, place: Any) -> Iterator[None]:
@@ -131,11 +121,14 @@ class Session:
             try:
                 yield
             except DynamisError as error:
-                place.content = shown_error(str(error))
-                place.visible = True
+                show(place, shown_error(str(error)))
             else:
-                place.content = ""
-                place.visible = False
+                show(place, "")
+
+
+def show(place: Any, markdown: str) -> None:
+    """Another text at a markdown; an empty one hides it."""
+    place.content, place.visible = markdown, bool(markdown)
 
 
 def shown_error(text: str) -> str:
@@ -152,8 +145,7 @@ def plain(text: str) -> str:
 
 def drawable(robot: Robot, q: np.ndarray) -> None:
     """Refuse robots with too many joints, symbols without values, or frames that are not finite."""
-    if len(robot.model.links) > MOST_JOINTS:
-        count = len(robot.model.links)
+    if (count := len(robot.model.links)) > MOST_JOINTS:
         raise ModelError(f"has {count} joints, the studio shows at most {MOST_JOINTS}")
     if not np.isfinite(robot.frames(q)).all():
         raise ModelError(f"robot {robot.name!r} has frames that are not finite")
@@ -161,32 +153,8 @@ def drawable(robot: Robot, q: np.ndarray) -> None:
 
 def start_pose(robot: Robot) -> np.ndarray:
     """A pose to begin with: "ready" where the robot names one, else zero or the nearest limit."""
-    named = robot.configurations
     for name in ("ready", "home"):
-        if name in named:
-            return np.array(named[name], float)
+        if name in robot.configurations:
+            return np.array(robot.configurations[name], float)
     low, high = np.asarray(robot.limits, float).reshape(robot.n, 2).T
     return np.clip(0.0, np.minimum(low, high), np.maximum(low, high))
-
-
-# results that the pages of a tab share: the last run, its controller, an estimate
-
-
-@dataclass
-class Results:
-    """The results of one tab; None where there is none yet, or none of this robot."""
-
-    run: "Run | None" = None
-    controller: Any = None
-    reference: Any = None  # what the controller followed
-    log: "Log | None" = None
-    estimate: "Estimate | None" = None
-
-    @classmethod
-    def of(cls, session: Session) -> "Results":
-        """The one of a session, made when first asked for."""
-        with session.lock:
-            found = getattr(session, "bench", None)
-            if found is None:
-                found = session.bench = cls()  # type: ignore[attr-defined]
-            return found

@@ -20,9 +20,11 @@ from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import Any
 
-from ...errors import DynamisError, MissingPackageError, OptionError
+from ...errors import DynamisError, OptionError
+from ...lazy import package
 from ...robot import Robot, load
 from ..pages import PANELS
+from ..scene.meshes import read_visuals
 from ..scene.view import View
 from .guard import KEY, LOCAL, Guard
 from .session import Session, drawable, start_pose
@@ -33,16 +35,11 @@ _OPENING = threading.Lock()  # one server opens its port at a time
 
 def started_backend(label: str) -> tuple[Any, str]:
     """A viser server at a free loopback port, and its key."""
-    try:
-        import viser
-    except ImportError:
-        raise MissingPackageError(
-            "the studio needs viser", 'pip install "dynamis[studio]"'
-        ) from None
+    viser: Any = package("viser", "viser", "the studio", "studio")
     key = secrets.token_urlsafe(32)
     with _OPENING, _locked(key), redirect_stdout(io.StringIO()):
         server = viser.ViserServer(host="127.0.0.1", port=0, label=label, verbose=False)
-    server.request_share_url = _no_tunnel  # type: ignore[method-assign]
+    server.request_share_url = lambda verbose=True: None  # no tunnel to the world
     if _answers(server.get_port()):
         stop_backend(server)
         raise DynamisError(
@@ -56,10 +53,6 @@ def stop_backend(server: Any) -> None:
     """End the server, without its messages on stdout."""
     with _OPENING, redirect_stdout(io.StringIO()):
         server.stop()
-
-
-def _no_tunnel(verbose: bool = True) -> None:
-    """Sharing over a public tunnel is disabled."""
 
 
 @contextmanager
@@ -120,7 +113,7 @@ class Studio:
         token: bool = True,
     ):
         self.robot = robot if isinstance(robot, Robot) else load(robot)
-        self.visuals = () if isinstance(robot, Robot) else _visuals(robot)
+        self.visuals = () if isinstance(robot, Robot) else read_visuals(Path(robot))
         drawable(self.robot, start_pose(self.robot))
         if not isinstance(host, str) or not host.strip():
             raise OptionError(
@@ -170,11 +163,11 @@ class Studio:
                 return
             session = self.sessions[client.client_id] = Session(client, self.robot, self.visuals)
         try:
-            session.uploads = Uploads(client, lambda why: session.say("Not taken", why, bad=True))
+            session.uploads = Uploads(client, lambda why: session.say("Not taken", why, "red"))
             View(session)
             tabs = client.gui.add_tab_group()
-            for title, icon, panel in PANELS:
-                with tabs.add_tab(title, icon):
+            for title, panel in PANELS.items():
+                with tabs.add_tab(title):
                     _fill(panel, session)
         except Exception:
             if not session.closed.is_set():  # else: the tab went while its page was made
@@ -199,7 +192,7 @@ class Studio:
     def wait(self) -> None:
         """Serve until interrupted."""
         try:
-            while True:
+            while True:  # a wait without end would not be interrupted on Windows
                 time.sleep(1.0)
         except KeyboardInterrupt:
             pass
@@ -220,11 +213,3 @@ def _fill(panel: Any, session: Session) -> None:
 def bracketed(host: str) -> str:
     """A host as an address has it: IPv6 in brackets."""
     return f"[{host}]" if ":" in host and not host.startswith("[") else host
-
-
-def _visuals(robot: str | Path) -> Any:
-    """What a URDF file of this machine draws."""
-    from ..scene.meshes import read_visuals
-
-    path = Path(robot)
-    return read_visuals(path) if path.suffix.lower() == ".urdf" and path.is_file() else ()

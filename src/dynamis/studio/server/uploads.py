@@ -8,7 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ...errors import FileError
+from ...model.formats.files import model_from_toml
 from ...model.formats.tables import LARGEST
+from ...model.formats.urdf import model_from_urdf
 from ...robot import Robot
 
 MOST_AT_ONCE = 4  # files of one tab on their way
@@ -86,24 +88,14 @@ def uploaded_robot(filename: str, data: bytes) -> Robot:
         raise FileError(f"{name} has {len(data)} bytes, expected at most {LARGEST}")
     if b"\0" in data and not data.startswith((b"\xff\xfe", b"\xfe\xff")):  # else: UTF-16
         raise FileError(f"{name} is not text, expected a .toml or .urdf file")
-    return _toml(name, data) if suffix == "toml" else _urdf(name, data)
-
-
-def _toml(name: str, data: bytes) -> Robot:
-    from ...model.formats.files import model_from_toml
-
+    if suffix != "toml":
+        return Robot(model_from_urdf(data, name))
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise FileError(f"{name}: line {line} is not UTF-8 text, expected a TOML file") from None
     return Robot(model_from_toml(text, name))
-
-
-def _urdf(name: str, data: bytes) -> Robot:
-    from ...model.formats.urdf import model_from_urdf
-
-    return Robot(model_from_urdf(data, name))
 
 
 def shown_name(filename: str) -> str:

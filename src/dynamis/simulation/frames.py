@@ -8,14 +8,9 @@ from ..files import separate
 from ..lazy import package
 
 
-def to_pandas(run: Any) -> Any:
-    """A `pandas.DataFrame`; see `columns`."""
-    return package("pandas", "pandas", "to_pandas", "dev").DataFrame(columns(run))
-
-
-def to_polars(run: Any) -> Any:
-    """A `polars.DataFrame`; see `columns`."""
-    return package("polars", "polars", "to_polars", "dev").DataFrame(columns(run))
+def table(run: Any, library: str) -> Any:
+    """A DataFrame of "pandas" or "polars"; see `columns`."""
+    return package(library, library, f"to_{library}", "dev").DataFrame(columns(run))
 
 
 def columns(run: Any) -> dict[str, np.ndarray]:

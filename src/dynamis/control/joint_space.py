@@ -1,0 +1,217 @@
+"""Laws of the joints: PID, and three that compute with the model (Rosillo 2010)."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ..arguments import checked
+from ..compile.arm import Arm
+from .controller import (
+    FRICTION,
+    Controller,
+    Sample,
+    Step,
+    Values,
+    clipped,
+    friction_compensation,
+    held,
+    joint_inertia,
+)
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+
+DERIVATIVES = ("measurement", "error")
+
+
+@dataclass(frozen=True)
+class JointPID(Controller):
+    """tau = - kp e - ki (integral of e) - kd qd (+ g(q)), e = q - q_d.
+
+    The derivative acts on the measured velocity (no kick when the reference jumps), or on the error
+    with derivative="error". With `limit` the torque is clipped there, and the integral stops while
+    it would push further into the limit.
+    """
+
+    kp: Any
+    ki: Any = 0.0
+    kd: Any = 0.0
+    limit: Any = None
+    gravity: bool = False
+    derivative: str = "measurement"
+    model: "Robot | None" = None
+    sample_time: float | None = None
+    GAINS = ("kp", "ki", "kd", "limit")
+    CHOICES = {"derivative": DERIVATIVES}  # noqa: RUF012
+
+    def __post_init__(self) -> None:
+        self._check()
+
+    @classmethod
+    @checked
+    def from_bandwidth(
+        cls,
+        robot: "Robot",
+        bandwidth: Any,
+        damping: Any = 1.0,
+        q: Any = None,
+        integral: bool = False,
+        **options: Any,
+    ) -> "JointPID":
+        """Gains for the inertia each joint sees at q (zero if not given); three poles or two.
+
+        What the other joints do is a disturbance to such a loop: the poles hold near q, at rest.
+        """
+        return cls._designed(options, bandwidth, damping, joint_inertia(robot, q), integral)
+
+    @property
+    def options(self) -> tuple[Any, ...]:
+        """Structure."""
+        return self.gravity, self.derivative
+
+    def start(self, arm: Arm, sample: Sample) -> Values:
+        """The integral of the error."""
+        return {"integral": [0.0] * arm.n}
+
+    def step(self, arm: Arm, sample: Sample) -> Step:
+        """One sample."""
+        gains, joints = sample.gains, range(arm.n)
+        g = arm.gravity_torque(sample.q) if self.gravity else [0.0] * arm.n
+        rate = sample.ed if self.derivative == "error" else sample.qd
+        tau, integral = [], []
+        for i, e, before in zip(joints, sample.e, sample.state.integral, strict=True):
+            total = before + sample.dt * e
+            wanted = -gains.kp[i] * e - gains.ki[i] * total - gains.kd[i] * rate[i] + g[i]
+            tau.append(clipped(arm, wanted, gains.limit[i]))
+            integral.append(held(arm, wanted, tau[i], e, before, total))
+        return tau, {"integral": integral}
+
+
+@dataclass(frozen=True)
+class PointToPoint(Controller):
+    """tau = M(q) a + C(q, qd) qd + g(q) (+ friction), a = -Kd qd - Kp e, e = q - q_d.
+
+    With the exact model e'' + Kd e' + Kp e = 0 for a reference at rest: only its position counts.
+    `friction` is compensated at the "measured" or the "desired" velocity, or not ("none"); `limit`
+    clips the torque.
+    """
+
+    kp: Any  # 1/s^2
+    kd: Any  # 1/s
+    model: "Robot | None" = None
+    friction: str = "none"
+    limit: Any = None
+    sample_time: float | None = None
+    GAINS = ("kp", "kd", "limit")
+    CHOICES = {"friction": FRICTION}  # noqa: RUF012
+
+    def __post_init__(self) -> None:
+        self._check()
+
+    @classmethod
+    @checked
+    def from_bandwidth(cls, bandwidth: Any, damping: Any = 1.0, **options: Any) -> "PointToPoint":
+        """Both poles of every joint at `bandwidth` (rad/s); `options` are the other fields."""
+        return cls._designed(options, bandwidth, damping)
+
+    def step(self, arm: Arm, sample: Sample) -> Step:
+        """One sample."""
+        gains, e = sample.gains, sample.e
+        a = [-gains.kd[i] * sample.qd[i] - gains.kp[i] * e[i] for i in range(arm.n)]
+        rigid = arm.frictionless_torque(sample.q, sample.qd, a)
+        friction = friction_compensation(arm, self.friction, sample)
+        tau = [clipped(arm, rigid[i] + friction[i], gains.limit[i]) for i in range(arm.n)]
+        return tau, {}
+
+
+@dataclass(frozen=True)
+class ComputedTorque(Controller):
+    """tau = M(q) a + C(q, qd) qd + g(q) + friction, a = qdd_d - Kd ed - Kp e - Ki (integral of e).
+
+    With the exact model e'' + Kd e' + Kp e + Ki (integral of e) = 0, e = q - q_d (many
+    texts write q_d - q). `model` may differ from the arm that is driven, as
+    one whose masses are 10 % off. `friction` is compensated at the "desired" velocity, the
+    "measured" one, or not ("none"). With `limit` the torque is clipped there, and the integral
+    stops while it would push further into the limit.
+    """
+
+    kp: Any  # 1/s^2
+    kd: Any  # 1/s
+    ki: Any = 0.0  # 1/s^3
+    model: "Robot | None" = None
+    friction: str = "desired"
+    limit: Any = None
+    sample_time: float | None = None
+    GAINS = ("kp", "kd", "ki", "limit")
+    CHOICES = {"friction": FRICTION}  # noqa: RUF012
+
+    def __post_init__(self) -> None:
+        self._check()
+
+    @classmethod
+    @checked
+    def from_bandwidth(
+        cls, bandwidth: Any, damping: Any = 1.0, integral: bool = False, **options: Any
+    ) -> "ComputedTorque":
+        """Poles of every joint at `bandwidth` (rad/s), three with integral, else two."""
+        return cls._designed(options, bandwidth, damping, integral=integral)
+
+    def start(self, arm: Arm, sample: Sample) -> Values:
+        """The integral of the error."""
+        return {"integral": [0.0] * arm.n}
+
+    def step(self, arm: Arm, sample: Sample) -> Step:
+        """One sample."""
+        joints, gains, before = range(arm.n), sample.gains, sample.state.integral
+        e, ed = sample.e, sample.ed
+        total = [before[i] + sample.dt * e[i] for i in joints]
+        a = [
+            sample.reference.qdd[i]
+            - gains.kd[i] * ed[i]
+            - gains.kp[i] * e[i]
+            - gains.ki[i] * total[i]
+            for i in joints
+        ]
+        rigid = arm.frictionless_torque(sample.q, sample.qd, a)
+        friction = friction_compensation(arm, self.friction, sample)
+        wanted = [rigid[i] + friction[i] for i in joints]
+        tau = [clipped(arm, wanted[i], gains.limit[i]) for i in joints]
+        integral = [held(arm, wanted[i], tau[i], e[i], before[i], total[i]) for i in joints]
+        return tau, {"integral": integral}
+
+
+@dataclass(frozen=True)
+class FeedForward(Controller):
+    """tau = M(q_d) qdd_d + C(q_d, qd_d) qd_d + g(q_d) + friction - Kp e - Kd ed, e = q - q_d.
+
+    The model is evaluated on the reference only, so it can be computed ahead and noise of the
+    sensors does not pass through it. Kp and Kd are torques per radian and per radian per second.
+    """
+
+    kp: Any
+    kd: Any
+    model: "Robot | None" = None
+    friction: str = "desired"
+    sample_time: float | None = None
+    GAINS = ("kp", "kd")
+    CHOICES = {"friction": FRICTION}  # noqa: RUF012
+
+    def __post_init__(self) -> None:
+        self._check()
+
+    @classmethod
+    @checked
+    def from_bandwidth(
+        cls, robot: "Robot", bandwidth: Any, damping: Any = 1.0, q: Any = None, **options: Any
+    ) -> "FeedForward":
+        """Gains for the inertia each joint sees at q (zero if not given)."""
+        return cls._designed(options, bandwidth, damping, joint_inertia(robot, q))
+
+    def step(self, arm: Arm, sample: Sample) -> Step:
+        """One sample."""
+        gains, e, ed = sample.gains, sample.e, sample.ed
+        rigid = arm.frictionless_torque(*sample.reference)
+        friction = friction_compensation(arm, self.friction, sample)
+        tau = [
+            rigid[i] + friction[i] - gains.kp[i] * e[i] - gains.kd[i] * ed[i] for i in range(arm.n)
+        ]
+        return tau, {}
