@@ -17,10 +17,11 @@ from . import coupling
 from .kinematics import poses
 
 
-def spring_torque(chain: Chain, q: Scalars, fn: Functions) -> Scalars:
-    """Torque of every coordinate that holds the arm at rest against its springs, (n,)."""
+def spring_torque(chain: Chain, q: Scalars, fn: Functions, qd: Scalars | None = None) -> Scalars:
+    """Torque of every coordinate that holds the arm against its springs, at rest or at qd, (n,)."""
     x = coupling.positions(chain, q)
-    return coupling.torques(chain, spring_tree(chain, x, [0.0] * len(x), fn))
+    xd = [0.0] * len(x) if qd is None else coupling.rates(chain, qd)
+    return coupling.torques(chain, spring_tree(chain, x, xd, fn))
 
 
 def spring_tree(chain: Chain, x: Scalars, xd: Scalars, fn: Functions) -> list[Any]:
@@ -39,7 +40,7 @@ def spring_columns(chain: Chain, x: Scalars, xd: Scalars, fn: Functions) -> list
     found = []
     for spring in chain.springs:
         length, slope = _length(chain, spring, where, x, fn)
-        shapes = [*_shapes(spring, length, fn)]
+        shapes = [*tensions(spring, length, fn)]
         if len(spring.coefficients) > len(shapes):
             shapes.append(sum((a * b for a, b in zip(slope, xd, strict=True)), 0.0))
         found.append([[shape * g for g in slope] for shape in shapes])
@@ -52,7 +53,7 @@ def spring_energy(chain: Chain, q: Scalars, fn: Functions) -> Any:
     where, total = poses(chain, x, fn), 0.0
     for spring in chain.springs:
         s = _length(chain, spring, where, x, fn)[0]
-        for coefficient, part in zip(spring.coefficients, _energies(spring, s, fn), strict=False):
+        for coefficient, part in zip(spring.coefficients, energies(spring, s, fn), strict=False):
             total = total + coefficient * part
     return total
 
@@ -63,17 +64,27 @@ def _length(
     """Length (angle of a torsion spring), and its slope over the joints of the tree."""
     if spring.joint >= 0:
         return x[spring.joint], [1.0 if i == spring.joint else 0.0 for i in range(len(x))]
-    (a, start), (b, end) = spring.ends
-    first = start if a < 0 else point(where[a], start)
-    second = end if b < 0 else point(where[b], end)
+    first, second = ends(spring, where)
     along = subtract(second, first)
     length = fn.sqrt(dot(along, along))
-    moves_first, moves_second = (set(chain.ancestors(i)) for i in (a, b))
+    moves_first, moves_second = (set(chain.ancestors(link)) for link, _ in spring.ends)
     slope: list[Any] = [0.0] * len(x)
     for i in moves_first ^ moves_second:
         place, sign = (second, 1.0) if i in moves_second else (first, -1.0)
         slope[i] = sign * (dot(along, _velocity(chain, i, where, place)) / length)
     return length, slope
+
+
+def ends(spring: ChainSpring, where: list) -> list[Vector]:
+    """Its two points in the reference frame."""
+    return [place if link < 0 else point(where[link], place) for link, place in spring.ends]
+
+
+def squared_lengths(chain: Chain, q: Scalars, fn: Functions) -> list[Any]:
+    """l^2 of every spring between two points."""
+    where = poses(chain, coupling.positions(chain, q), fn)
+    lines = [subtract(*ends(spring, where)) for spring in chain.springs if spring.joint < 0]
+    return [dot(along, along) for along in lines]
 
 
 def _velocity(chain: Chain, i: int, where: list, place: Vector) -> Vector:
@@ -84,7 +95,7 @@ def _velocity(chain: Chain, i: int, where: list, place: Vector) -> Vector:
     return cross(z, subtract(place, where[i].p))
 
 
-def _shapes(spring: ChainSpring, length: Any, fn: Functions) -> tuple[Any, ...]:
+def tensions(spring: ChainSpring, length: Any, fn: Functions) -> tuple[Any, ...]:
     """What each coefficient is multiplied by, damping left out."""
     c = spring.constants
     if spring.law == "straight":
@@ -97,7 +108,7 @@ def _shapes(spring: ChainSpring, length: Any, fn: Functions) -> tuple[Any, ...]:
     return (pressure if spring.law == "pull" else -pressure,)
 
 
-def _energies(spring: ChainSpring, length: Any, fn: Functions) -> tuple[Any, ...]:
+def energies(spring: ChainSpring, length: Any, fn: Functions) -> tuple[Any, ...]:
     """Integrals of the shapes over the length, from rest on (of a table from its first length)."""
     c = spring.constants
     if spring.law == "table":
