@@ -82,7 +82,10 @@ def test_what_is_no_real_number_is_refused(call, value):
 @every_number
 @pytest.mark.parametrize("inside", [lambda x: x, list], ids=["array", "list"])
 def test_what_is_masked_is_never_used(call, inside):
-    """It is NaN in the result, or refused; the number behind the mask has no influence."""
+    """It is NaN in the result, or refused; the number behind the mask has no influence.
+
+    A control loop answers with its safe torque, zero.
+    """
     hidden = [np.ma.masked_array([0.1, x], mask=[False, True]) for x in (0.2, 1e3)]
     found = []
     for value in hidden:
@@ -91,7 +94,7 @@ def test_what_is_masked_is_never_used(call, inside):
         except DynamisError as error:
             found.append(str(error))
     if isinstance(found[0], np.ndarray):
-        assert np.isnan(found[0]).any()
+        assert np.isnan(found[0]).any() or (call is NUMBERS["loop"] and not found[0].any())
         np.testing.assert_array_equal(found[0], found[1])
     else:
         assert isinstance(found[0], str) and found[0] == found[1]

@@ -151,7 +151,7 @@ def test_infinite_limits_and_numpy_numbers(tmp_path, dtype):
     ("controller", "message"),
     [
         (control.JointPID(kp=INF), "kp holds inf, expected finite numbers"),
-        (control.ComputedTorque(kp=1.0, kd=[1.0, INF]), "kd is [1.0, inf]"),
+        (control.ComputedTorque(kp=1.0, kd=[1.0, INF]), "kd holds inf"),
         (control.MomentumObserver(gain=10.0), "estimates external torques and commands none"),
         (control.SingleJoint(inertia=1.0), "analyses one joint on paper"),
         (3.0, "controller is 3.0"),

@@ -19,7 +19,7 @@ def stepped(law, rows, start=None):
     found = []
     for q, qd, wanted in rows:
         torque, state, status = law.step(state, list(q), list(qd), wanted, MATH)
-        found.append((np.array(torque), status, dict(law.named(state))))
+        found.append((np.array(torque), status, dict(law._named(state))))
     return found
 
 

@@ -154,3 +154,16 @@ def test_a_law_has_one_sample_time(arm):
     np.testing.assert_array_equal(
         slow.q, dy.simulate(arm, 0.1, q0=Q0, controller=law, reference=GOAL).q
     )
+
+
+def test_a_loop_of_ones_own_goes_to_its_safe_state(arm):
+    loop = dy.control.ControlLoop(LAWS["joint-pid"], arm, DT)
+    good, bad = (Q0, [0.0, 0.0], GOAL), ([np.nan, 0.2], [0.0, 0.0], GOAL)
+    assert loop.status == RUNNING and loop.step(0.0, *good).any() and loop.status == RUNNING
+    assert not loop.step(DT, *bad).any() and loop.status == BAD
+    assert loop.step(2 * DT, *good).any() and loop.status == RUNNING
+    for k in (3, 4):
+        assert not loop.step(k * DT, *bad).any()
+    assert not loop.step(5 * DT, *good).any() and loop.status == LATCHED
+    loop.reset()
+    assert loop.step(6 * DT, *good).any() and loop.status == RUNNING

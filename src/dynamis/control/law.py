@@ -206,7 +206,7 @@ class Law:
         """Numbers of the state."""
         return sum(self.slots.values())
 
-    def named(self, state: Sequence[Any]) -> dict[str, list[Any]]:
+    def _named(self, state: Sequence[Any]) -> dict[str, list[Any]]:
         """The state by name."""
         found, start = {}, 0
         for name, size in self.slots.items():
@@ -249,7 +249,7 @@ class Law:
         `step` of the exported code.
         """
         t, reference = (wanted, None) if self.reference is not None else (UNKNOWN, wanted)
-        given = self.named(state), t, q, qd, reference, self.gains, self.sample_time
+        given = self._named(state), t, q, qd, reference, self.gains, self.sample_time
         torque, after, status = self.stepped(*given, fn)
         return torque, [v for name in self.slots for v in after[name]], status
 

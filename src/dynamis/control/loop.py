@@ -22,6 +22,9 @@ class ControlLoop:
 
     loop = ControlLoop(controller, robot, sample_time=0.005)
     tau = loop.step(t, q, qd, q_d, qd_d, qdd_d)
+
+    The step is that of the exported controller: a sample that is not plausible (NaN, beyond 1e6)
+    gives zero torque, two in a row until `reset`; `status` tells.
     """
 
     @checked
@@ -37,6 +40,11 @@ class ControlLoop:
     def reset(self) -> None:
         """Forget the state: the next step starts anew."""
         self._state = None
+
+    @property
+    def status(self) -> int:
+        """Of the last sample: 0 running, 1 bad sample, 2 safe until `reset`."""
+        return 0 if self._state is None else int(self._state["computer.status"][0])
 
     @checked
     def step(

@@ -12,7 +12,7 @@ grows with the torque it transmits.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from ..dynamics import coupling, equation
@@ -29,10 +29,6 @@ Scalars = Sequence[Any]
 ENDLESS = 1e300  # the force of a joint stop
 
 
-def _integrated() -> Any:
-    return field(metadata={"integrated": True})
-
-
 @dataclass(frozen=True)
 class State:
     """The state of an arm and its control computer: lists of scalars.
@@ -40,10 +36,10 @@ class State:
     What is integrated belongs to the instant a step begins, the others act during the step.
     """
 
-    q: Scalars = _integrated()
-    qd: Scalars = _integrated()
-    bristle: Scalars = _integrated()  # deflections of friction
-    current: Scalars = _integrated()  # of motors with a circuit
+    q: Scalars
+    qd: Scalars
+    bristle: Scalars  # deflections of friction
+    current: Scalars  # of motors with a circuit
     tau: Scalars
     friction: Scalars  # of joints and stops
     direction: Scalars  # in which friction slides; 0 holds
@@ -53,7 +49,7 @@ class State:
     computer: Mapping[str, list[Any]]
 
 
-INTEGRATED = tuple(f.name for f in fields(State) if f.metadata)
+INTEGRATED = ("q", "qd", "bristle", "current")
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -123,8 +122,8 @@ class Encoder:
         place, speed = q.tolist(), qd.tolist()
         if self._last is None:
             self._last = self.sensors.start(place, speed, self.dt, self._numbers, MATH)
-        x = SimpleNamespace(q=place, qd=speed, **self._last)
-        self._last = self.sensors.read(x, None, self._numbers, self.dt, MATH)
+        given = self._last, place, speed, None
+        self._last = self.sensors.read(*given, self._numbers, self.dt, MATH)
         return self._last["measured_q"], self._last["measured_qd"]
 
 
