@@ -107,3 +107,9 @@ def test_dormand_prince_reports_torques_of_the_instant_not_of_its_step(compiled)
 
 def test_every_integrator_is_tried():
     assert set(INTEGRATORS) == {*ORDERS, "dormand-prince"}
+
+
+@pytest.mark.parametrize("row", [((), (0.5,), (0.5, 0.0), (0.0, 0.0, 1.0))])
+def test_a_misprint_that_keeps_the_row_sums_is_refused(row):
+    with pytest.raises(ValueError, match="b_i a_ij c_j"):
+        replace(RK4, A=row)

@@ -2,7 +2,7 @@
 
 import inspect
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..arguments import checked, whole
@@ -20,8 +20,7 @@ from ..dynamics import (
 from ..dynamics import regressor as regressors
 from ..dynamics.reduce import reduced
 from ..errors import DynamisError, OptionError, shown
-from ..model.chain import Chain, chain
-from ..model.model import Model
+from ..model.chain import Chain
 from ..spatial.functions import Functions
 from . import arrays
 from .program import Constant
@@ -134,10 +133,17 @@ class Arm:
         return energy.potential_energy(self.chain, q, self.fn)
 
 
-def arm_of(model: Model, fn: Functions) -> Arm:
-    """The arm of a model over any scalar, lean where that changes no torque."""
-    full = chain(model)
-    return Arm(full, fn, reduced(full))
+def once(robot: "Robot", what: Hashable, made: Callable[[], Any]) -> Any:
+    """What a robot decides, made once: a Robot does not change."""
+    found = vars(robot).setdefault("_made_once", {})
+    if what not in found:
+        found[what] = made()
+    return found[what]
+
+
+def arm_of(robot: "Robot", fn: Functions) -> Arm:
+    """The arm of a robot over any scalar, lean where that changes no torque."""
+    return Arm(robot.chain, fn, once(robot, "lean", lambda: reduced(robot.chain)))
 
 
 @checked
@@ -170,7 +176,7 @@ def compile_function(
         inputs = [Port(name, (lengths.get(name, robot.n),)) for name in names]
         columns = symbols(inputs)
         scalars = [nested(c, p.shape) for c, p in zip(columns, inputs, strict=True)]
-        result = over_symbols(function, named, arm_of(robot.model, SX), *scalars)
+        result = over_symbols(function, named, arm_of(robot, SX), *scalars)
         outputs = [Port("result", _shape(result, named))]
         traced = share_reciprocals(program_of(named, columns, [result], inputs, outputs))
     _refuse_constant_nan(traced, named)

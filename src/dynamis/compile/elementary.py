@@ -61,7 +61,7 @@ class Real(NamedTuple):
 
     @property
     def magic(self) -> float:
-        """Added to a number it rounds it to a whole one, which its lowest bits then show."""
+        """Adding it rounds to the nearest integer, which then stands in the low bits."""
         return 1.5 * 2.0**self.mantissa
 
     @property
@@ -387,7 +387,7 @@ class Code:
 # sine and cosine
 
 
-def _quadrant(c: Code, x: Value) -> tuple[Value, Value]:
+def _cody_waite(c: Code, x: Value) -> tuple[Value, Value]:
     """x - k pi/2, and a word that ends as k does; good up to LARGEST (Cody and Waite 1980)."""
     shifted = x * 0.6366197723675814 + c.real.magic
     minus = -(shifted - c.real.magic)
@@ -396,11 +396,11 @@ def _quadrant(c: Code, x: Value) -> tuple[Value, Value]:
     return x, shifted.bits
 
 
-def _far_quadrant(c: Code, x: Value) -> tuple[Value, Value]:
+def _payne_hanek(c: Code, x: Value) -> tuple[Value, Value]:
     """Those of any angle beyond LARGEST (Payne and Hanek 1983).
 
-    x = m 2^e. Digits of 2/pi whose product with x is a multiple of 4 are skipped, the next LIMBS
-    half words of it meet the two half words of m: the product, without its overflow, is a turn.
+    x = m 2^e. Digits of 2/pi whose product with x is a multiple of 4 are skipped; the next LIMBS
+    half words times the two of m, modulo overflow, give the angle as a fraction of a turn.
     """
     real, half = c.real, c.real.bits // 2
     word = x.bits
@@ -477,13 +477,13 @@ def _sine_and_cosine(c: Code, x: Value, r: Value, quadrant: Value) -> tuple[Valu
 
 def near_sincos(c: Code, x: Value) -> tuple[Value, Value]:
     """Sine and cosine up to LARGEST."""
-    return _sine_and_cosine(c, x, *_quadrant(c, abs(x)))
+    return _sine_and_cosine(c, x, *_cody_waite(c, abs(x)))
 
 
 def sincos(c: Code, x: Value) -> tuple[Value, Value]:
     """Sine and cosine of any angle."""
     far = abs(x) > LARGEST
-    near, distant = _quadrant(c, abs(x)), _far_quadrant(c, c.select(far, abs(x), 2 * LARGEST))
+    near, distant = _cody_waite(c, abs(x)), _payne_hanek(c, c.select(far, abs(x), 2 * LARGEST))
     r, quadrant = (c.select(far, b, a) for a, b in zip(near, distant, strict=True))
     return _sine_and_cosine(c, x, r, quadrant)
 
@@ -627,12 +627,13 @@ def power(c: Code, x: Value, y: Value) -> Value:
     grows = (c.select(a > 1.0, 1.0, 0.0)).equals(c.select(y > 0.0, 1.0, 0.0))
     endless = size.equals(math.inf) & a.differs(1.0)
     ends = a.equals(0.0) | a.equals(math.inf) | endless
-    value = c.select(ends, c.select(grows, math.inf, 0.0), value)
+    value = c.select(ends, c.select(grows, math.inf, 0.0), value)  # 0^y, inf^y, x^inf
     negative = (x.bits >> real.bits - 1).equals(1)
-    value = c.select(negative & odd, -value, value)
+    value = c.select(negative & odd, -value, value)  # an odd power keeps the sign
+    # a fractional power of a negative base
     value = c.select((x < 0.0) & (x > -math.inf) & ~whole, math.nan, value)
     value = c.select(x.equals(x) & y.equals(y), value, x + y)
-    return c.select(x.equals(1.0) | y.equals(0.0), 1.0, value)
+    return c.select(x.equals(1.0) | y.equals(0.0), 1.0, value)  # 1^y = x^0 = 1, NaN too (Annex F)
 
 
 # the angle of a point

@@ -166,7 +166,7 @@ class Body:
         return self.angles[k]
 
     def any_flag(self) -> str | None:
-        """i1: some angle of some sample is too large for the polynomial."""
+        """i1: some angle of some sample is too large for the polynomial, or NaN."""
         if not self.flags:
             return None
         total = self.flags[0]
@@ -177,11 +177,11 @@ class Body:
         return self.new(f"call i1 @llvm.vector.reduce.or.v{self.width}i1({self.B} {total})")
 
 
-# naN in, NaN out: entries a program does not use still count as part of the sample
+# NaN in, NaN out: entries a program does not use still count as part of the sample
 
 
 def unused(program: Program, used: set[tuple[int, int]]) -> set[tuple[int, int]]:
-    """Entries that do not matter, parameters left out: a NaN there must still show."""
+    """Input entries (parameters excepted) the program does not read; NaN there gives NaN too."""
     every = {
         (k, index)
         for k, port in enumerate(program.inputs)

@@ -110,7 +110,7 @@ def _common_factors(
         part = program.instructions[value]
         if isinstance(part, Operation) and part.op == "mul" and uses[value] == 1:
             products[sign, value] = part.operands
-    if len(products) != len({v for _, v in products}) or len(products) < 2:
+    if len(products) < 2:
         return []
     groups: list[tuple[int | None, Group]] = []
     left = dict(products)
@@ -127,7 +127,7 @@ def _common_factors(
         groups.append((factor, group))
     if not groups:
         return []
-    used = {value for key in products if key not in left for value in (key[1],)}
+    used = {value for sign, value in products if (sign, value) not in left}
     rest = [(sign, value) for sign, value in terms if value not in used]
     return [*groups, (None, rest)]
 

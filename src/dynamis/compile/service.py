@@ -38,7 +38,7 @@ THREADS = "DYNAMIS_THREADS"
 COMPILE = "DYNAMIS_COMPILE"  # "off": run the algorithms over NumPy arrays instead
 WORTH_A_THREAD = 6_000_000  # operations times samples above which a batch is shared out
 RECENT = 16  # codes kept although nobody holds them: simulations come again
-SETTLED = 2.0  # seconds after which no clock of a file system hides a change of a file
+SETTLED = 2.0  # seconds; coarser than the time stamps of any file system
 
 
 class Ports(NamedTuple):
@@ -186,13 +186,13 @@ def compiled(
     `samples` at a time in vector registers: as many as fit unless given.
     """
     with LOCK:
-        whole = (key, ports, dtype, samples)
-        code = _codes.get(whole)
+        memo = (key, ports, dtype, samples)
+        code = _codes.get(memo)
         if code is None:
             name = digest(*key, repr(ports), dtype, str(samples))
             data = stored(name, lambda: object_of(made(), dtype, samples))
             operations, _, machine = data.partition(b"\n")
-            code = _codes[whole] = Code(machine, int(operations), ports, dtype)
+            code = _codes[memo] = Code(machine, int(operations), ports, dtype)
         _recent.append(code)
     return code
 
@@ -250,7 +250,7 @@ def versions() -> str:
 def sources() -> str:
     """Digest of the source of this package.
 
-    Reading 430 files takes 10 ms: the digest is stored under the files' names, sizes, times and
+    Reading all files takes 10 ms: the digest is stored under the files' names, sizes, times and
     numbers, and read again only if one of these changed. A change of status cannot be dated back.
     """
     from . import cache as disk

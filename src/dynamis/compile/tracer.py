@@ -68,7 +68,7 @@ _float = ca.SX.__float__
 
 
 def _number(self: Any) -> float:
-    """CasADi's float(), whose answer for a symbol is NaN: not while code is traced."""
+    """CasADi's float() gives NaN for a symbol; while code is traced, raise instead."""
     if getattr(_traced, "depth", 0) and not self.is_constant():
         raise TypeError(f"a number was asked of the symbol {self}")
     return _float(self)
@@ -166,7 +166,8 @@ def _emit(builder: Builder, op: int, operands: list[int]) -> int:
     names = {getattr(ca, n): n for n in dir(ca) if n.startswith("OP_")}
     raise OptionError(
         f"the function uses {names.get(op, op)}, which is not one of the operations of a Program",
-        "use + - * /, sin, cos, sqrt, exp, tanh, sign, min, max, select",
+        "use + - * / **, comparisons, sin, cos, sqrt, exp, log, tanh, atan2, abs, floor, sign, "
+        "min, max, select",
     )
 
 

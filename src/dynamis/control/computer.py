@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+from ..compile.arm import arm_of, once
 from ..compile.service import Key
 from ..lazy import cached_property
 from ..spatial.functions import MATH, Functions
-from .controller import Reference, Sample, Values, arm_of, begun, intact, once, stepped, text_of
+from .controller import Reference, Sample, Values, begun, intact, stepped, text_of
 from .law import Law
 from .momentum_observer import MomentumObserver
 from .sensors import Sensors

@@ -10,7 +10,7 @@ import inspect
 import math
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
@@ -19,11 +19,10 @@ import numpy as np
 
 from .. import arguments
 from ..arguments import a_robot, check_fields, checked, choice, passed_on, positive
-from ..compile.arm import Arm, over_symbols
+from ..compile.arm import Arm, once, over_symbols
 from ..compile.arrays import NUMPY, numbers
-from ..dynamics.reduce import reduced
 from ..errors import OptionError, ShapeError, shown
-from ..spatial.functions import MATH, Functions
+from ..spatial.functions import MATH
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -147,19 +146,6 @@ class Controller(Block):
     """A discrete control law of n joints; `step` gives the torques. Errors are e = q - q_d."""
 
     needs_reference: ClassVar[bool] = True
-
-
-def once(robot: "Robot", what: Hashable, made: Callable[[], Any]) -> Any:
-    """What a robot decides, made once: a Robot does not change."""
-    found = vars(robot).setdefault("_made_once", {})
-    if what not in found:
-        found[what] = made()
-    return found[what]
-
-
-def arm_of(robot: "Robot", fn: Functions) -> Arm:
-    """The arm of a robot over any scalar, lean where that changes no torque."""
-    return Arm(robot.chain, fn, once(robot, "lean", lambda: reduced(robot.chain)))
 
 
 def text_of(robot: "Robot") -> str:

@@ -16,17 +16,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arguments import a_robot, is_word, positive, whole
+from ..compile.arm import arm_of
 from ..compile.service import Key
 from ..errors import OptionError, ShapeError, did_you_mean, shown
 from ..lazy import cached_property
 from ..spatial.functions import MATH, Functions
 from ..trajectory.trajectory import Trajectory
 from .controller import (
+    NO_LIMIT,
     Controller,
     Reference,
     Sample,
     Values,
-    arm_of,
     begun,
     check_signatures,
     finite_gains,
@@ -49,7 +50,6 @@ LARGEST_TORQUE = 1e9  # N m or N: a controller without a limit that gives more h
 LONGEST = 1e12  # s: beyond, a time is bad
 MOST_LATCH = 1_000_000
 NOTHING, NO_SPEED = -1.0, -0.5  # instead of a count of samples unseen: no position yet, no rate yet
-NO_LIMIT = 1e300
 RUNNING, BAD, LATCHED = 0.0, 1.0, 2.0  # status
 
 

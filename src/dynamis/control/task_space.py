@@ -1,4 +1,4 @@
-"""Laws of the tool: inverse dynamics in its space, and impedance.
+"""Task-space controllers: inverse dynamics and impedance.
 
 The reference is a joint one for every controller; its tool motion follows through the model:
 
@@ -50,15 +50,15 @@ class Deviation(NamedTuple):
 
 @dataclass(frozen=True)
 class TaskSpace(Controller):
-    """tau = M qdd + C qd + g + friction with qdd = J+ (a - Jdot qd) + (E - J+ J) v.
+    """tau = M qdd + C qd + g + friction with qdd = J+ (a - Jdot qd) + (I - J+ J) v.
 
         a = xdd_d - Kd (xd - xd_d) - Kp e
         v = qdd_d - null_damping (qd - qd_d) - null_stiffness (q - q_d)
 
     With the exact model the tool obeys xdd = a. e is position and orientation error (see above);
-    J+ = J^T (J J^T + singular_damping^2 E)^-1, so that the arm slows down near a singular
-    configuration instead of tearing itself apart; with 0 it is exact, and NaN there. What the task
-    leaves free follows the joint reference by v.
+    J+ = J^T (J J^T + singular_damping^2 I)^-1, so that the arm slows down near a singular
+    configuration instead of demanding unbounded accelerations; with 0 it is exact, and NaN there.
+    What the task leaves free follows the joint reference by v.
     """
 
     kp: Any
@@ -114,7 +114,7 @@ class Impedance(Controller):
     """tau = M v + C qd + g + friction + J^T (Lambda (xdd_d - Jdot qd - J v) - D ed - K e).
 
     With the exact model Lambda (xdd - xdd_d) + D ed + K e = F, the force the world exerts on the
-    tool, with the arm's own operational inertia Lambda = (J M^-1 J^T + singular_damping^2 E)^-1:
+    tool, with the arm's own operational inertia Lambda = (J M^-1 J^T + singular_damping^2 I)^-1:
     no force sensor is needed. e is position and orientation error, base axes; v (see `TaskSpace`)
     moves the joints that the task leaves free, and is not felt at the tool.
 
@@ -196,7 +196,7 @@ class Impedance(Controller):
 
 
 def _mobility(arm: Arm, sample: Sample, tool: Deviation) -> list[list[Any]]:
-    """J M^-1 J^T + damping^2 E = Lambda^-1"""
+    """J M^-1 J^T + damping^2 I = Lambda^-1"""
     M = factor(arm.mass_matrix(sample.q), arm.fn)
     columns = [substitute(*M, row) for row in tool.J]
     return gram(tool.J, columns, sample.gains.singular_damping[0])
@@ -211,7 +211,7 @@ def task_rows(arm: Any, task: Any) -> list[int]:
 
 
 def check_task(task: Any) -> Any:
-    """The task as something that compares: None, a word or a tuple of six."""
+    """The task in hashable form: None, a name or six flags."""
     if task is None:
         return None
     mask = task_mask(None, task)  # type: ignore[arg-type]  # only None asks the robot
@@ -219,7 +219,7 @@ def check_task(task: Any) -> Any:
 
 
 def task_gains(law: Any, robot: "Robot", given: Mapping[str, Any]) -> dict[str, list[float]]:
-    """Those of the law, one per row of its task; damping of singular poses; those of v, (n,)."""
+    """Gains by name: the given ones per task row, singularity damping, null-space gains (n,)."""
     model_of(law, robot)
     rows = task_rows(robot, law.task)
     return {
@@ -285,7 +285,7 @@ def transposed_product(A: Sequence[Scalars], x: Scalars) -> list[Any]:
 
 
 def gram(A: Sequence[Scalars], B: Sequence[Scalars], damping: Any) -> list[list[Any]]:
-    """A B^T + damping^2 E, rows of A against rows of B."""
+    """A B^T + damping^2 I, rows of A against rows of B."""
     square = damping * damping
     G = [product(B, row) for row in A]
     for i, row in enumerate(G):

@@ -193,7 +193,8 @@ def prepare(
 ) -> tuple[list[Samples], Processing]:
     """Samples of every piece of a log between long gaps, and the choices made.
 
-    `thin` leaves out rows between which the filtered motion hardly changes: enough for a fit.
+    `thin`, for a fit: the motion is filtered less narrowly, rows between which it hardly changes,
+    rows near rest and the edges are left out. Without it every row is kept, for prediction.
     `quasi_static` filters the motion as narrowly as both sides: for motions that hardly accelerate.
     """
     chosen = processing.resolved(log)

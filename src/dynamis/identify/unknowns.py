@@ -1,6 +1,7 @@
 """The unknowns: base parameters of the bodies and drives, and friction of every joint.
 
-The torque is tau = Y(q, qd, qdd) S x + known, with S from the unknowns x to the full parameters.
+The torque is tau = Y(q, qd, qdd) pick x, with `pick` from the unknowns x to full parameters;
+`group` takes full parameters to the unknowns they are seen as.
 """
 
 from collections.abc import Iterator

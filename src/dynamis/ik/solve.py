@@ -89,7 +89,7 @@ def solve(
 
 
 class _Solver:
-    """One inverse kinematics problem on its way to its solutions."""
+    """Solves one inverse kinematics problem."""
 
     def __init__(self, problem: Problem, limited: bool):
         self.problem, self.space, robot = problem, problem.space, problem.robot
@@ -161,7 +161,7 @@ class _Solver:
         return kept, f"joint limits exclude every solution found: {', '.join(parts)}"
 
     def _rest(self, bounds: np.ndarray) -> np.ndarray:
-        """Bounds that hold joints the tool does not feel at 0, or at the limit nearest to it."""
+        """Bounds with joints that do not move the tool fixed at 0, clipped to their limits."""
         low, high = self.problem.robot.limits.T
         still = np.clip(0.0, low, high)
         return np.where(self.idle[:, None], still[:, None], bounds)
@@ -217,12 +217,12 @@ class _Solver:
         return bool((apart & (self.problem.residuals(moved) < 1e-9 * self.problem.size)).any())
 
     def _stay(self, q: np.ndarray, motions: np.ndarray, weak: np.ndarray) -> np.ndarray:
-        """Whether the tool stays, but for `weak` per step, all along a motion."""
+        """Whether a step along each motion moves the tool by no more than `weak` times the step."""
         moved = across(self.problem, q + STEP * motions * self.problem.joint_scale, self.rank)
         return weakness(self.problem, moved, self.rank)[0] < 10.0 * STEP * weak
 
     def _closest(self, tolerance: float) -> str:
-        """How much of the target the arm leaves, position first."""
+        """The smallest error reached, first of the position alone."""
         problem, starts = self.problem, quasi_random(self.bounds, 64)
         mask = problem.target.mask
 

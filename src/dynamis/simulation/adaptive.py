@@ -1,6 +1,7 @@
-"""Steps of their own length: an embedded pair with error control, dense output and events.
+"""Adaptive step size: an embedded pair with error control, dense output and events.
 
-Where a joint that rubs would turn back or let go, or reaches its stop, the step ends just there.
+A step ends where a joint with friction reverses or breaks away, or hits its stop: beyond it the
+forces are others, and the error estimate would shrink the steps without end.
 """
 
 from collections.abc import Callable
@@ -12,11 +13,13 @@ from ..control.law import PLAUSIBLE
 from .stages import Forces, Stages, Torque, between
 from .tableau import Tableau
 
-SAFETY, SMALLEST, LARGEST = 0.9, 0.2, 5.0
+SAFETY = 0.9  # of the step that the error estimate asks for: the next is then seldom rejected
+MIN_FACTOR, MAX_FACTOR = 0.2, 5.0  # from one step to the next: the estimate is local
+SAME = 1e-14  # seconds, or relative: two instants this close are one
 SHORTEST = 1e-12  # of the duration: below this the problem cannot be followed
 LOOKS = 8  # instants of a step at which events are looked for
 SEARCH = 60  # halvings to find one
-REPEATS = 20  # events in no time after which one is passed over
+REPEATS = 20  # events at one instant after which the next is ignored
 
 
 class TooShortError(Exception):
@@ -24,7 +27,7 @@ class TooShortError(Exception):
 
 
 class LeftError(Exception):
-    """What moves left this world: the time."""
+    """Every arm has diverged (a state exceeds PLAUSIBLE); args: (time,)."""
 
 
 def adaptive_steps(
@@ -55,18 +58,14 @@ def adaptive_steps(
     while k < len(times):
         goal = breaks[b] if b < len(breaks) else end
         h = min(h, longest)
-        last = t + h >= goal - 1e-14 * max(1.0, goal)
+        last = t + h >= goal - SAME * max(1.0, goal)
         step = goal - t if last else h
         start, stop, rates = stages.step(x, t, step, tableau, forces, torque)
         errors = _errors(start, stop, rates, tableau, step, tolerance, size)
         errors[lost] = 0.0
         error = float(np.max(errors))
         if not error <= 1.0:
-            h = (
-                step * max(SMALLEST, SAFETY * error ** (-1.0 / tableau.order))
-                if np.isfinite(error)
-                else step * SMALLEST
-            )
+            h = step * _step_factor(error, tableau.order)
             if h < SHORTEST * end:
                 lost |= ~(errors <= 1.0)
                 if lost.all():
@@ -79,7 +78,7 @@ def adaptive_steps(
         if share < 1.0 and short < REPEATS:
             step, last = max(step * share, SHORTEST * end), False
             start, stop, rates = stages.step(x, t, step, tableau, forces, torque)
-        while k < len(times) and times[k] < t + step - 1e-14 * max(1.0, t):
+        while k < len(times) and times[k] < t + step - SAME * max(1.0, t):
             inside = start.copy()
             inside[:, :size] = between(start, rates, tableau, step, (times[k] - t) / step)
             record(k, _acting(stages, inside, float(times[k]), t, forces, torque))
@@ -90,14 +89,22 @@ def adaptive_steps(
             x = at_break(b, x) if at_break is not None else x
             b += 1
         k = _recorded_at(stages, x, t, forces, torque, record, times, k)
-        grow = LARGEST if error == 0.0 else min(LARGEST, SAFETY * error ** (-1.0 / tableau.order))
         if share == 1.0:
-            h = (max(h, step) if last else step) * max(SMALLEST, grow)
+            h = (max(h, step) if last else step) * _step_factor(error, tableau.order)
         lost |= ~(np.abs(x[:, :size]) < PLAUSIBLE).all(axis=1)
         if lost.all():
             raise LeftError(t)
         x[lost] = np.nan
     return x
+
+
+def _step_factor(error: float, order: int) -> float:
+    """How much longer the next step may be: the local error grows with h^order."""
+    if not np.isfinite(error):
+        return MIN_FACTOR
+    if error == 0.0:
+        return MAX_FACTOR
+    return min(MAX_FACTOR, max(MIN_FACTOR, SAFETY * error ** (-1.0 / order)))
 
 
 def _first_step(times: np.ndarray, breaks: np.ndarray) -> float:
@@ -109,8 +116,8 @@ def _recorded_at(
     stages: Stages, x: np.ndarray, t: float, forces: Any, torque: Any,
     record: Any, times: np.ndarray, k: int,
 ) -> int:  # fmt: skip
-    """Record the state at t itself, with what acts from then on."""
-    if k < len(times) and abs(times[k] - t) <= 1e-14 * max(1.0, t):
+    """Record the state at t itself, with the torques and friction that act from t on."""
+    if k < len(times) and abs(times[k] - t) <= SAME * max(1.0, t):
         record(k, _acting(stages, x, t, t, forces, torque))
         return k + 1
     return k

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from ..compile.arm import once
 from ..compile.arrays import NUMPY
 from ..compile.service import Key
 from ..control.computer import ControlComputer
-from ..control.controller import once
 from ..control.sensors import POSITIONS
 from ..dynamics.reduce import SPEED, reduced
 from ..lazy import cached_property

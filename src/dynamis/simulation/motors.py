@@ -221,8 +221,8 @@ def _through(
     found = []
     alone = {k: c for c, k in lossy_joints(chain).items()}
     for i, (share, u) in enumerate(zip(shares(chain, tau), speeds(chain, qd), strict=True)):
-        motor, law = chain.motors[i], chain.resistances[i]
-        slides = direction[alone[i]] if i in alone and law.law in friction.STICKS else None
-        V, P, N = friction.SHAPES[law.law](u, law.constants, fn, slides)
+        motor, own = chain.motors[i], chain.resistances[i]
+        slides = direction[alone[i]] if i in alone and own.law in friction.STICKS else None
+        V, P, N = friction.SHAPES[own.law](u, own.constants, fn, slides)
         found.append(share - motor.viscous * V - motor.plus * P - motor.minus * N)
     return found

@@ -6,7 +6,7 @@
 
 Directions are fixed during a step, so the stages see smooth forces and the integrator keeps its
 order between events. A joint whose velocity changes sign within a step either goes on, with the
-jump of its friction made good for the rest of the step (second order in the step), or comes to
+jump of its friction corrected over the rest of the step (second order in the step), or comes to
 rest at its turning point by an impulse through M. A gear that loses power rubs like friction that
 grows with the torque it transmits.
 """
@@ -44,7 +44,7 @@ class State:
     friction: Scalars  # of joints and stops
     direction: Scalars  # in which friction slides; 0 holds
     command: Scalars  # torques the drives are asked for
-    loss: Scalars  # power through the gears: +1 driving, -1 driven
+    loss: Scalars  # factor of every gear: its efficiency driving, 1 / efficiency driven back
     impulse: Scalars  # integral of tau since the last sample, for an observer
     computer: Mapping[str, list[Any]]
 
@@ -86,7 +86,7 @@ class Plant:
 
     @cached_property
     def key(self) -> str:
-        """Text that decides what it computes."""
+        """Cache key: two equal texts give the same code."""
         return repr(self)
 
     @cached_property

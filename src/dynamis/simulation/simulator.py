@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arguments import whole
+from ..compile.arm import once
 from ..compile.arrays import as_batch
-from ..control.controller import once
 from ..errors import OptionError, ShapeError, shown
 from .assembly import Assembly
 from .loop import (
@@ -27,7 +27,7 @@ from .settings import settings, spanned, started
 if TYPE_CHECKING:
     from ..robot import Robot
 
-MOST_STEPS = 10**6  # that need no further look
+MOST_STEPS = 10**6  # a plain int up to this skips the full argument check
 NOT_STARTED = "no reset yet"
 SEEN = ("q", "qd", "tau", "command")
 
@@ -92,7 +92,7 @@ class Simulator:
             _refuse_singular(self.robot, s.q0[0])
         x = self.assembly.start(s)
         if where is not None:
-            self._refuse_ended()
+            self._ready()
             try:
                 chosen: Any = np.asarray(where)
             except ValueError:  # ragged
@@ -103,7 +103,7 @@ class Simulator:
             self._x[chosen] = x[chosen]
             return
         if x.shape == self._x.shape and s.shape == self._s.shape:
-            self._x[...] = x  # machine code knows where it is
+            self._x[...] = x  # in place: compiled code keeps this buffer's address
         else:
             self._x, self._repeat = x, None
             part, shape = self.assembly.slots.part, (*s.shape, s.n)
@@ -136,7 +136,7 @@ class Simulator:
             self.reset()
         return self._views[name].copy()
 
-    def _refuse_ended(self) -> None:
+    def _ready(self) -> None:
         if self._over == NOT_STARTED:
             self.reset()
         if self._over:
@@ -145,13 +145,13 @@ class Simulator:
     def step(self, tau: Any = None, steps: int = 1) -> None:
         """Let `steps` steps of dt pass; without a controller `tau` (..., n) is held from now on."""
         if self._over:
-            self._refuse_ended()
-        if tau is not None:
-            self._hold(tau)
-        if self._repeat is None:
-            self._repeat = self._repeated()
+            self._ready()
         if type(steps) is not int or not 0 < steps <= MOST_STEPS:
             steps = whole(steps, "steps")
+        if self._repeat is None:
+            self._repeat = self._repeated()
+        if tau is not None:
+            self._hold(tau)
         self._repeat(steps)
         self._steps += steps
 
@@ -168,7 +168,7 @@ class Simulator:
         self._views["command"][...] = tau
 
     def _repeated(self) -> Any:
-        """What lets a number of steps pass, as cheaply as these settings allow."""
+        """The fastest function(steps) that advances these settings."""
         s, m = self._s, self.assembly
         if s.function is not None or s.tableau.adaptive:
             what = "a function as controller" if s.function is not None else s.tableau.name
@@ -189,7 +189,7 @@ class Simulator:
 
     def run(self, duration: float, save_every: int = 1) -> Run:
         """Let `duration` seconds pass from here on, and keep every few instants of them."""
-        self._refuse_ended()
+        self._ready()
         s = spanned(replace(self._s, first=self._steps), duration, save_every)
         way = in_machine_code
         if s.tableau.adaptive:
@@ -215,7 +215,7 @@ class Simulator:
 
 
 def _refuse_singular(robot: "Robot", q: np.ndarray) -> None:
-    """As the robot refuses it; a place that was fine is not looked at again."""
+    """Raise if M(q) is singular; the last q that passed is remembered."""
     fine = once(robot, "not singular", list)
     if not fine or fine[0] != q.tobytes():
         robot._refuse_singular(q)

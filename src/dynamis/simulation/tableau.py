@@ -1,4 +1,4 @@
-"""Integrators as data: Butcher tableaus that prove themselves when built, one row each."""
+"""Integrators as Butcher tableaus; the constructor checks their basic order conditions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -39,6 +39,10 @@ class Tableau:
             moment = sum(b * c**power for b, c in zip(self.b, self.c, strict=True))
             if abs(moment - total) > ROUNDING:
                 raise ValueError(f"{self.name}: sum b c^{power} is {moment}, not {total}")
+        rows = zip(self.b, self.A, strict=True)
+        third = sum(b * sum(a * c for a, c in zip(row, self.c, strict=False)) for b, row in rows)
+        if self.order >= 3 and abs(third - 1 / 6) > ROUNDING:
+            raise ValueError(f"{self.name}: sum b_i a_ij c_j is {third}, not 1/6")
         if self.lower is not None and abs(sum(self.lower) - 1.0) > ROUNDING:
             raise ValueError(f"{self.name}: the embedded weights do not add up to 1")
         for b, polynomial in zip(self.b, self.dense or (), strict=False):
@@ -47,7 +51,7 @@ class Tableau:
 
     @cached_property
     def key(self) -> str:
-        """Text that decides what it computes."""
+        """Cache key: two equal texts give the same code."""
         return repr(self)
 
     @cached_property
