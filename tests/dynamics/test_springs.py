@@ -146,3 +146,115 @@ def test_files_keep_springs(tmp_path):
     arm.save(tmp_path / "arm.toml")
     assert dy.load(tmp_path / "arm.toml").model == arm.model
     assert "[[spring]]" in (tmp_path / "arm.toml").read_text()
+
+
+@pytest.mark.filterwarnings("ignore:MJCF cannot hold", "ignore:not everything of")
+@pytest.mark.parametrize("name", ["scara", "ur10e", "panda"])
+def test_mujoco_has_the_same_springs(name):
+    mujoco = pytest.importorskip("mujoco")
+    robot = dy.load(name)
+    links, joints = robot.model.link_names, robot.model.tree_joint_names
+    ends = {"from_point": (0.3, 0.2, 0.5), "to_point": (0.1, 0.0, 0.05)}
+    springs = (
+        dy.Spring(name="a", to=links[2], **ends, stiffness=800.0, rest_length=0.3, damping=4.0),
+        dy.Spring(name="b", from_=links[0], to=links[2], **ends, stiffness=500.0, preload=-20.0),
+        dy.Spring(name="c", kind="torsion", joint=joints[1], stiffness=70.0, rest_angle=0.2),
+    )
+    rigid = [replace(x, friction=dy.Friction(), drive=None) for x in robot.model.links]
+    arm = dy.Robot(replace(robot.model, links=tuple(rigid), springs=springs))
+    text = dy.interop.to_mjcf(arm)
+    model = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(model)
+    order = [int(model.joint(x).dofadr[0]) for x in arm.joint_names]
+    back = dy.interop.from_mjcf(text)
+    for seed in range(5):
+        q, qd = state(arm, seed)[:2]
+        data.qpos[order], data.qvel[order] = q, qd
+        mujoco.mj_forward(model, data)
+        rest = np.zeros(arm.n)
+        wanted = arm.inverse_dynamics(q, qd, rest) - dy.Robot(
+            replace(arm.model, springs=())
+        ).inverse_dynamics(q, qd, rest)
+        np.testing.assert_allclose(-data.qfrc_passive[order], wanted, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(back.spring_torque(q), arm.spring_torque(q), atol=1e-9)
+
+
+def test_what_mujoco_cannot_hold_is_named():
+    arm = sprung(dy.load("planar-2link"), 2)
+    with pytest.warns(dy.errors.DynamisWarning, match="gas springs"):
+        dy.interop.to_mjcf(arm)
+
+
+def test_exported_c_has_the_springs(tmp_path):
+    arm = sprung(dy.load("planar-2link"), 7)
+    written = arm.export(["inverse_dynamics", "spring_torque"], directory=tmp_path / "c")
+    assert any(path.suffix == ".c" for path in written)
+
+
+def test_the_equations_of_a_sprung_arm_are_a_textbooks():
+    arm = dy.load("planar-2link")
+    spring = dy.Spring(from_point=(0.0, 0.3, 0.0), to="link1", to_point=(-0.2, 0.0, 0.0))
+    spring = replace(spring, stiffness=800.0, rest_length=0.1)
+    torsion = dy.Spring(kind="torsion", joint="joint2", stiffness=5.0, rest_angle=0.3)
+    sprung = dy.Robot(replace(arm.model, springs=(spring, torsion)))
+    equations = sprung.equations()
+    q, qd, qdd = state(sprung, 4)
+    np.testing.assert_allclose(
+        equations.evaluate(q, qd, qdd), sprung.inverse_dynamics(q, qd, qdd), rtol=1e-12
+    )
+    assert "sqrt(-1.08*sin(q1) + 3.33)" in str(equations)
+    assert str(equations.spring[1]) == "5*q2 - 3/2"
+    slope = [equations.potential_energy.diff(x) for x in equations.q]
+    values = dict(zip(equations.q, q, strict=True))
+    found = [float(x.subs(values)) for x in slope]
+    np.testing.assert_allclose(found, sprung.gravity_torque(q) + sprung.spring_torque(q))
+    assert r"\tau_{\mathrm{s},1}" in equations.latex() and "spring1 =" in str(equations)
+
+
+def test_urdf_files_keep_springs(tmp_path):
+    arm = sprung(dy.load("puma560"), 5)
+    with pytest.warns(dy.errors.DynamisWarning, match="springs"):
+        arm.save(tmp_path / "arm.urdf")
+    back = dy.load(tmp_path / "arm.urdf")
+    assert back.model.springs == arm.model.springs
+    q = state(arm, 1)[0]
+    np.testing.assert_allclose(back.spring_torque(q), arm.spring_torque(q), rtol=1e-9, atol=1e-9)
+    with pytest.raises(DynamisError, match="the robot has springs"):
+        dy.load(tmp_path / "arm.urdf", lock={arm.joint_names[0]: 0.1})
+
+
+def test_another_convention_keeps_the_springs_where_they_are():
+    arm = sprung(dy.load("puma560"), 6)
+    other = arm.to_dh("modified")
+    q, qd, qdd = state(arm, 2)
+    wanted = arm.inverse_dynamics(q, qd, qdd)
+    np.testing.assert_allclose(other.inverse_dynamics(q, qd, qdd), wanted, rtol=1e-9, atol=1e-9)
+
+
+def test_parts_of_the_torque_and_of_the_motors():
+    arm = sprung(dy.load("planar-2link"), 8)
+    q, qd, qdd = state(arm, 3)
+    terms = arm.torque_terms(q, qd, qdd)
+    assert list(terms) == ["inertial", "coriolis", "gravity", "friction", "spring"]
+    tau = arm.inverse_dynamics(q, qd, qdd)
+    np.testing.assert_allclose(sum(terms.values()), tau, rtol=1e-12)
+    rest = arm.torque_terms(q, 0.0 * qd, qdd)["spring"]
+    np.testing.assert_allclose(rest, arm.spring_torque(q), rtol=1e-9, atol=1e-9)
+    bare = dy.Robot(replace(arm.model, springs=()))
+    added = arm.motor_torque(q, qd, qdd) - bare.motor_torque(q, qd, qdd)
+    np.testing.assert_allclose(added, tau - bare.inverse_dynamics(q, qd, qdd), rtol=1e-9)
+
+
+def test_controllers_hold_a_sprung_arm(compiled):
+    arm = sprung(dy.load("planar-2link"), 9)
+    goal = [0.4, -0.3]
+    for law in (
+        dy.control.ComputedTorque(kp=100.0, kd=20.0),
+        dy.control.JointPID(kp=4e3, kd=400.0, gravity=True),
+        dy.control.FeedForward(kp=4e3, kd=400.0),
+    ):
+        run = dy.simulate(arm, 1.0, q0=goal, controller=law, reference=goal)
+        assert np.abs(run.error).max() < 1e-6, law
+    observer = dy.control.MomentumObserver(gain=50.0)
+    run = dy.simulate(arm, 1.0, q0=[0.1, 0.2], observer=observer, controller=law, reference=goal)
+    assert np.abs(run.observed).max() < 1e-2 * np.abs(run.tau).max()

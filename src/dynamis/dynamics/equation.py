@@ -131,6 +131,9 @@ def motor_torque(chain: Chain, q: Scalars, qd: Scalars, qdd: Scalars, fn: Functi
     x, xd = coupling.positions(chain, q), coupling.rates(chain, qd)
     xdd = coupling.rates(chain, qdd)
     tree = newton_euler(chain, x, xd, xdd, fn)
+    if chain.springs:
+        held = springs.spring_tree(chain, x, xd, fn)
+        tree = [a + b for a, b in zip(tree, held, strict=True)]
     joint_side = [
         t + friction.torque(_joint_side(r, m), rate, fn)
         for t, r, m, rate in zip(tree, chain.resistances, chain.motors, xd, strict=False)

@@ -35,7 +35,7 @@ COMMON = ("kind", "name", "damping")
 
 
 @strict
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Spring:
     """A spring, gas spring or counterbalance cylinder.
 
@@ -130,6 +130,14 @@ class Spring:
         if not all(a < b for a, b in itertools.pairwise(lengths)):
             raise ModelError(f"spring.lengths is {shown(lengths)}, expected rising lengths")
         settle(self, lengths=lengths, forces=forces)
+
+    def __repr__(self) -> str:
+        own = {
+            f: getattr(self, f)
+            for f, x in self.__dataclass_fields__.items()
+            if f == "kind" or getattr(self, f) != x.default
+        }
+        return f"Spring({', '.join(f'{name}={value!r}' for name, value in own.items())})"
 
     @property
     def coefficients(self) -> tuple[str, ...]:

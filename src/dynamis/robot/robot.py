@@ -402,7 +402,7 @@ class Robot:
         return arrays.stored([np.where(known, inertia, np.nan)], options)
 
     def torque_terms(self, q: Any, qd: Any, qdd: Any, **options: Any) -> dict[str, np.ndarray]:
-        """Inertial, Coriolis-centrifugal, gravity and friction parts of the torque, by name.
+        """Inertial, Coriolis-centrifugal, gravity, friction, spring parts of the torque, by name.
 
         `out` is a dictionary of arrays by the same names.
         """
@@ -411,8 +411,12 @@ class Robot:
         resist = self.friction_torque(qd)
         moving = self.inverse_dynamics(q, qd, zero)
         inertial = self.inverse_dynamics(q, qd, qdd) - moving
-        parts = np.broadcast_arrays(inertial, moving - gravity - resist, gravity, resist)
-        names = ("inertial", "coriolis", "gravity", "friction")
+        coriolis, springs = moving - gravity - resist, {}
+        if self.model.springs:  # with their damping
+            both, coriolis = coriolis, np.einsum("...ij,...j", self.coriolis_matrix(q, qd), qd)
+            springs["spring"] = both - coriolis
+        parts = np.broadcast_arrays(inertial, coriolis, gravity, resist, *springs.values())
+        names = ("inertial", "coriolis", "gravity", "friction", *springs)
         own = dict.fromkeys(names) if options.get("out") is None else options["out"]
         if not isinstance(own, Mapping) or set(own) != set(names):
             raise ShapeError(f"out is {shown(own)}, expected a dictionary of {', '.join(names)}")

@@ -211,7 +211,7 @@ def model_from_table(table: Mapping[str, Any]) -> Model:
     readers = {
         "link": lambda row: Link(**link_fields(row)),
         "frame": frame_from_table,
-        "spring": lambda row: Spring(**check_keys(row, SPRING_KEYS, "the spring")),
+        "spring": spring_from_table,
         "finding": finding_from_table,
     }
     given = {k: v for k, v in table.items() if k not in ("schema", "payload", *readers)}
@@ -268,6 +268,11 @@ def payload_from_table(table: Any) -> Payload:
     if "mass" not in rows:
         raise ModelError("payload has no mass, expected payload = { mass = ..., com = [...] }")
     return Payload(**rows)
+
+
+def spring_from_table(table: Any) -> Spring:
+    """A spring."""
+    return Spring(**check_keys(table, SPRING_KEYS, "the spring"))
 
 
 def finding_from_table(table: Any) -> Finding:
