@@ -133,6 +133,7 @@ def test_energy_is_conserved_at_the_order_of_the_integrator(name, compiled):
             "expected rising lengths",
         ),
         ({"stifness": 2.0, "to": "link1"}, "no keyword 'stifness'"),
+        ({"to": "link1", "to_point": (-2.0, 0, 0)}, "both its points in one place"),
         ({"to": "link1", "from_point": (1.0, 2.0)}, "from_point has 2 entries, expected 3"),
     ],
 )

@@ -5,16 +5,20 @@ moves one end only is the velocity of that end along the spring; a joint that ca
 changes nothing.
 """
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
+from ..errors import ModelError
 from ..model.chain import Chain, ChainSpring
 from ..spatial.frames import point
-from ..spatial.functions import Functions, zero
+from ..spatial.functions import MATH, Functions, zero
 from ..spatial.rotations import transpose
 from ..spatial.vectors import Scalars, Vector, cross, dot, subtract
 from . import coupling
 from .kinematics import poses
+
+COINCIDENT = 1e-18  # m^2
 
 
 def spring_torque(chain: Chain, q: Scalars, fn: Functions, qd: Scalars | None = None) -> Scalars:
@@ -85,6 +89,19 @@ def squared_lengths(chain: Chain, q: Scalars, fn: Functions) -> list[Any]:
     where = poses(chain, coupling.positions(chain, q), fn)
     lines = [subtract(*ends(spring, where)) for spring in chain.springs if spring.joint < 0]
     return [dot(along, along) for along in lines]
+
+
+def refuse_coincident(chain: Chain, names: Sequence[str]) -> None:
+    """Refuse a spring whose two points are one, wherever the joints are: it pulls nowhere."""
+    places = [[0.4 * k + 0.7 * i for i in range(chain.n)] for k in range(3)]
+    rows = zip(*(squared_lengths(chain, q, MATH) for q in places), strict=True)
+    between = [name for name, s in zip(names, chain.springs, strict=True) if s.joint < 0]
+    for name, squares in zip(between, rows, strict=True):
+        if max(squares) < COINCIDENT:
+            raise ModelError(
+                f"spring {name!r} has both its points in one place wherever the joints are",
+                "give from_point and to_point that are apart",
+            )
 
 
 def _velocity(chain: Chain, i: int, where: list, place: Vector) -> Vector:

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -20,7 +21,16 @@ from ..compile.kernels import (
     Kernel,
     kernel_named,
 )
-from ..errors import DynamisWarning, ModelError, OptionError, ShapeError, did_you_mean, shown
+from ..dynamics.springs import refuse_coincident
+from ..errors import (
+    DynamisWarning,
+    ModelError,
+    OptionError,
+    ShapeError,
+    SymbolError,
+    did_you_mean,
+    shown,
+)
 from ..lazy import cached_property
 from ..model.chain import Chain
 from ..model.link import Link
@@ -67,6 +77,9 @@ class Robot:
             )
         self.model = model
         self._calls = Calls(model)
+        if model.springs:
+            with suppress(SymbolError):  # of a symbol without a value: it may still get one
+                refuse_coincident(self.chain, [str(spring.name) for spring in model.springs])
 
     def __reduce__(self) -> tuple:
         return type(self), (self.model,)
