@@ -7,6 +7,7 @@ from .lazy import LOCK
 from .model.drive import Drive
 from .model.friction import Friction
 from .model.link import Link
+from .model.spring import Spring
 from .robot import Robot, load
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ __all__ = [
     "Run",
     "Sensors",
     "Simulator",
+    "Spring",
     "__version__",
     "compile",
     "control",

@@ -131,7 +131,8 @@ def _terms(robot: Robot, s: States) -> np.ndarray:
     """M qdd + C qd + g + friction"""
     M, C = robot.mass_matrix(s.q), robot.coriolis_matrix(s.q, s.qd)
     moving = np.einsum("sij,sj->si", M, s.qdd) + np.einsum("sij,sj->si", C, s.qd)
-    return moving + robot.gravity_torque(s.q) + robot.friction_torque(s.qd)
+    held = robot.gravity_torque(s.q) + robot.spring_torque(s.q)
+    return moving + held + robot.friction_torque(s.qd)
 
 
 def _linear(robot: Robot, s: States) -> np.ndarray:

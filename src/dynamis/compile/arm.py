@@ -15,6 +15,7 @@ from ..dynamics import (
     forward_dynamics,
     friction,
     kinematics,
+    springs,
 )
 from ..dynamics import regressor as regressors
 from ..dynamics.reduce import reduced
@@ -76,12 +77,26 @@ class Arm:
         """Friction on the joint side."""
         return friction.friction_torque(self.chain, qd, self.fn)
 
+    def spring_torque(self, q: Scalars, qd: Scalars | None = None) -> Scalars:
+        """Torque against the springs; with qd against their damping too."""
+        return springs.spring_torque(self.chain, q, self.fn, qd)
+
+    def static_torque(self, q: Scalars) -> Scalars:
+        """Torque that holds the arm: gravity and springs."""
+        g = self.gravity_torque(q)
+        if not self.chain.springs:
+            return g
+        return [a + b for a, b in zip(g, self.spring_torque(q), strict=True)]
+
     def frictionless_torque(self, q: Scalars, qd: Scalars, qdd: Scalars) -> Scalars:
-        """M qdd + C qd + g, rotors included: inverse dynamics without friction and its offset."""
+        """M qdd + C qd + g, rotors and springs included: all but friction and its offset."""
         links = equation.rigid_torque(self.lean, q, qd, qdd, self.fn)
         rotors = drives.rotor_torque(self.chain, coupling.rates(self.chain, qdd))
         lowered = coupling.torques(self.chain, rotors)
-        return [a + b for a, b in zip(links, lowered, strict=True)]
+        total = [a + b for a, b in zip(links, lowered, strict=True)]
+        if not self.chain.springs:
+            return total
+        return [a + b for a, b in zip(total, self.spring_torque(q, qd), strict=True)]
 
     def mass_times(self, q: Scalars, v: Scalars) -> Scalars:
         """M v"""

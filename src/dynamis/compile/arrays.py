@@ -37,6 +37,7 @@ NUMPY = Functions(
     max=np.maximum,
     select=np.where,
     floor=np.floor,
+    log=np.log,
 )
 
 CALL_OPTIONS = ("out", "threads", "dtype")

@@ -24,6 +24,7 @@ SX = Functions(
     max=ca.fmax,
     select=ca.if_else,
     floor=ca.floor,
+    log=ca.log,
 )
 
 # CasADi operation -> ours

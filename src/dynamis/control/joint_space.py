@@ -25,7 +25,7 @@ DERIVATIVES = ("measurement", "error")
 
 @dataclass(frozen=True)
 class JointPID(Controller):
-    """tau = - kp e - ki (integral of e) - kd qd (+ g(q)), e = q - q_d.
+    """tau = - kp e - ki (integral of e) - kd qd (+ g(q) and springs), e = q - q_d.
 
     The derivative acts on the measured velocity (no kick when the reference jumps), or on the error
     with derivative="error". With `limit` the torque is clipped there, and the integral stops while
@@ -75,7 +75,7 @@ class JointPID(Controller):
     def step(self, arm: Arm, sample: Sample) -> Step:
         """One sample."""
         gains, joints = sample.gains, range(arm.n)
-        g = arm.gravity_torque(sample.q) if self.gravity else [0.0] * arm.n
+        g = arm.static_torque(sample.q) if self.gravity else [0.0] * arm.n
         rate = sample.ed if self.derivative == "error" else sample.qd
         tau, integral = [], []
         for i, e, before in zip(joints, sample.e, sample.state.integral, strict=True):

@@ -360,7 +360,7 @@ class Law:
             return [0.0] * self.n
         left = fn.max(0.0, 1.0 - x["computer.bad"][0] * (self.sample_time / self.ramp))
         left = fn.select(fn.max(seen, 1.0 * (x["computer.unseen"][0] > NOTHING)) > 0.0, left, 0.0)
-        g = arm.gravity_torque(q)
+        g = arm.static_torque(q)
         return [left * (a - d * v) for a, d, v in zip(g, self.damping, qd, strict=True)]
 
     # programs

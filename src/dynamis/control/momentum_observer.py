@@ -81,9 +81,12 @@ class MomentumObserver(Block):
         return np.sort(np.array(sides), axis=0)
 
     def _bias(self, arm: Arm, sample: Sample) -> list[Any]:
-        """C^T qd - g - friction"""
+        """C^T qd - g - springs - friction"""
         C = arm.coriolis_matrix(sample.q, sample.qd)
         turned = transposed_product(C, sample.qd)
         g = arm.gravity_torque(sample.q)
+        if arm.chain.springs:
+            held = arm.spring_torque(sample.q, sample.qd)
+            g = [a + b for a, b in zip(g, held, strict=True)]
         friction = friction_compensation(arm, self.friction, sample)
         return [turned[i] - g[i] - friction[i] for i in range(arm.n)]

@@ -10,6 +10,7 @@ from ..spatial.vectors import ZERO, Scalars, add, cross, dot, scale
 from . import coupling, drives
 from .coriolis import Twist, momentum, velocities
 from .kinematics import inertias, motions, poses
+from .springs import spring_energy
 
 
 def kinetic_energy(chain: Chain, q: Scalars, qd: Scalars, fn: Functions) -> Any:
@@ -25,12 +26,13 @@ def kinetic_energy(chain: Chain, q: Scalars, qd: Scalars, fn: Functions) -> Any:
 
 
 def potential_energy(chain: Chain, q: Scalars, fn: Functions) -> Any:
-    """U = - sum g . (m p + R h), zero at the origin of the reference frame."""
+    """U = - sum g . (m p + R h), zero at the origin of the reference frame; and of springs."""
     x = coupling.positions(chain, q)
     moment = ZERO
     for body, T in zip(inertias(chain, x), poses(chain, x, fn), strict=True):
         moment = add(moment, scale(body.m, T.p), rotate(T.R, body.h))
-    return -dot(chain.gravity, moment)
+    height = -dot(chain.gravity, moment)
+    return height + spring_energy(chain, q, fn) if chain.springs else height
 
 
 def spatial_momentum(chain: Chain, q: Scalars, qd: Scalars, fn: Functions) -> tuple[Any, ...]:

@@ -1,4 +1,4 @@
-"""The equation of motion: M(q) qdd + C(q, qd) qd + g(q) + friction(qd) + J^T wrench = tau.
+"""The equation of motion: M(q) qdd + C(q, qd) qd + g(q) + friction(qd) + spring + J^T wrench = tau.
 
 The formulations give the rigid tree; rotors, friction and coupling are added here, once.
 """
@@ -9,7 +9,7 @@ from typing import Any
 from ..model.chain import Chain
 from ..spatial.functions import Functions
 from ..spatial.vectors import Scalars
-from . import coupling, drives, friction, kinematics
+from . import coupling, drives, friction, kinematics, springs
 from .forward_dynamics import (
     MASS_MATRICES,
     accelerating_torque,
@@ -46,6 +46,9 @@ def inverse_dynamics(
         tau = CLOSED[method](chain, x, xd, xdd, fn)
     rotor, losses = drives.rotor_torque(chain, xdd), friction.friction_tree(chain, xd, fn)
     total = [a + b + c for a, b, c in zip(tau, rotor, losses, strict=True)]
+    if chain.springs:
+        held = springs.spring_tree(chain, x, xd, fn)
+        total = [a + b for a, b in zip(total, held, strict=True)]
     result = coupling.torques(chain, total)
     if wrench is None or method in RECURSIONS:
         return result
@@ -91,6 +94,9 @@ def forward_dynamics(
     if method == "articulated-body":
         own = friction.friction_torque(chain, qd, fn)
         net = [t - f for t, f in zip(tau, own, strict=True)]
+        if chain.springs:
+            held = springs.spring_tree(chain, q, qd, fn)
+            net = [t - s for t, s in zip(net, held, strict=True)]
         if wrench is not None:
             push = wrench_torque(chain, q, wrench, fn)
             net = [t - w for t, w in zip(net, push, strict=True)]
@@ -125,6 +131,9 @@ def motor_torque(chain: Chain, q: Scalars, qd: Scalars, qdd: Scalars, fn: Functi
     x, xd = coupling.positions(chain, q), coupling.rates(chain, qd)
     xdd = coupling.rates(chain, qdd)
     tree = newton_euler(chain, x, xd, xdd, fn)
+    if chain.springs:
+        held = springs.spring_tree(chain, x, xd, fn)
+        tree = [a + b for a, b in zip(tree, held, strict=True)]
     joint_side = [
         t + friction.torque(_joint_side(r, m), rate, fn)
         for t, r, m, rate in zip(tree, chain.resistances, chain.motors, xd, strict=False)

@@ -15,7 +15,7 @@ from ..model.chain import Body, Chain
 from ..spatial.frames import Frame
 from ..spatial.inertia import Inertia, from_linear, linear, moved, plus, rotated, transformed
 from ..spatial.rotations import IDENTITY, rotate, rotate_back
-from ..spatial.vectors import add
+from ..spatial.vectors import Vector, add
 
 SPEED = ("slide", "regroup", "rotor")
 OPERATIONS = (*SPEED, "parallel")  # one more sine and cosine for each parallel axis
@@ -26,16 +26,18 @@ ONES = ((1.0, 1.0, 1.0),) * 3
 def reduced(chain: Chain, steps: tuple[str, ...] = SPEED, held: bool = False) -> Chain:
     """The chain that gives the same torques with fewer operations.
 
-    `held`: something acts on the tool, so the last link must turn.
+    `held`: something acts on the tool, so the last link must turn; as must links with springs.
     """
     shifts = _shifts(chain) if "slide" in steps else [0.0] * len(chain.joints)
     chain = slid(chain, shifts)
     if "regroup" in steps:
         arms = {j.parent for j in chain.joints if any(j.placement.p)}
         chain = regrouped(chain, by_moments=arms, shifts=shifts)
-    joints = []
+    joints, turned = [], {link for spring in chain.springs for link, _ in spring.ends}
+    if held:
+        turned.add(chain.tip)
     for i, joint in enumerate(chain.joints):
-        still = "rotor" in steps and _is_rotor(chain, i) and not (held and i == chain.tip)
+        still = "rotor" in steps and _is_rotor(chain, i) and i not in turned
         together = "parallel" in steps and not still and _is_parallel(chain, i)
         joints.append(joint._replace(turns=not still, parallel=together))
     return replace(chain, joints=tuple(joints))
@@ -137,21 +139,29 @@ def slid(chain: Chain, shifts: list[float]) -> Chain:
         joints[i] = joints[i]._replace(placement=Frame(R, add(p, rotate(R, (0.0, 0.0, t)))))
         for k, other in enumerate(joints):
             if other.parent == i:
-                x, y, z = other.placement.p
-                joints[k] = other._replace(placement=Frame(other.placement.R, (x, y, z - t)))
+                place = Frame(other.placement.R, _slid(other.placement.p, t))
+                joints[k] = other._replace(placement=place)
         bodies[i] = _moved(bodies[i], -t)
     tool = chain.tool
     if shifts[chain.tip] != 0.0:
-        x, y, z = tool.p
-        tool = Frame(tool.R, (x, y, z - shifts[chain.tip]))
-    return replace(chain, joints=tuple(joints), bodies=tuple(bodies), tool=tool)
+        tool = Frame(tool.R, _slid(tool.p, shifts[chain.tip]))
+    springs = tuple(
+        spring._replace(
+            ends=tuple((i, _slid(p, shifts[i]) if i >= 0 else p) for i, p in spring.ends)
+        )
+        for spring in chain.springs
+    )
+    return replace(chain, joints=tuple(joints), bodies=tuple(bodies), tool=tool, springs=springs)
+
+
+def _slid(p: Vector, t: float) -> Vector:
+    return p[0], p[1], p[2] - t
 
 
 def _moved(body: Body, t: float) -> Body:
-    x, y, z = body.user.p
     load = None if body.load is None else moved(body.load, (0.0, 0.0, t))
     return body._replace(
         inertia=moved(body.inertia, (0.0, 0.0, t)),
         load=load,
-        user=Frame(body.user.R, (x, y, z + t)),
+        user=Frame(body.user.R, _slid(body.user.p, -t)),
     )

@@ -12,6 +12,7 @@ from . import coupling, friction
 from .coriolis import Rates, body_force, outward_two
 from .gibbs_appell import INERTIAL, down, home, in_user_frames, row, unit_inertia
 from .newton_euler import Given, outward
+from .springs import spring_columns
 
 
 def regressor(
@@ -29,6 +30,8 @@ def regressor(
     links = [row[: INERTIAL * chain.links] for row in W]
     columns = [list(c) for c in zip(*links, strict=True)]
     columns += _joint_columns(chain, W, xd, xdd, fn, share=float(qd_ref is None))
+    for spring in spring_columns(chain, x, xd, fn):
+        columns += spring
     lowered = [coupling.torques(chain, c) for c in columns]
     return [list(row) for row in zip(*lowered, strict=True)]
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import sympy as sp
 
-from ..dynamics import coupling, energy, equation, friction
+from ..dynamics import coupling, energy, equation, friction, springs
 from ..model.chain import Chain, Motor, Resistance
 from ..spatial.rotations import multiply
 from .scalars.polynomial import Alphabet, Polynomial, TooLongError
-from .scalars.scalars import converted, coordinates, exactly
+from .scalars.scalars import SYMPY, converted, coordinates, exactly, plain
 from .scalars.simplify import grouped, readable, terms_of
 
 BUDGET = 160_000  # products of terms: up to some seconds
@@ -45,11 +45,12 @@ def closed(chain: Chain, method: str) -> Closed:
 
 
 def over(
-    alphabet: Alphabet, algorithm: Any, chain: Chain, *arguments: Sequence[Any], **options: Any
-) -> Any:
+    alphabet: Alphabet, algorithm: Any, chain: Chain, *arguments: Sequence[Any],
+    springs: tuple = (), **options: Any,
+) -> Any:  # fmt: skip
     """A scalar-generic algorithm of the rigid arm over polynomials; flat results only."""
     lifted = [[alphabet.of(x) for x in values] for values in arguments]
-    scalars = converted(frictionless(chain), alphabet.of)
+    scalars = converted(replace(frictionless(chain), springs=springs), alphabet.of)
     result = algorithm(scalars, *lifted, fn=alphabet.functions(), **options)
     if isinstance(result, (list, tuple)):
         return [alphabet.of(x) for x in result]
@@ -57,12 +58,12 @@ def over(
 
 
 def frictionless(chain: Chain) -> Chain:
-    """The arm without friction: links and reflected rotors."""
+    """The arm without friction and springs: links and reflected rotors."""
     none = Resistance(0.0, 0.0, 0.0, 0.0, "coulomb", {})
     motors = tuple(
         Motor(m.row, 1.0, m.inertia, 0.0, 0.0, 0.0, 1.0, coupled=False) for m in chain.motors
     )
-    return replace(chain, resistances=(none,) * chain.links, motors=motors)
+    return replace(chain, resistances=(none,) * chain.links, motors=motors, springs=())
 
 
 def _split(tau: Row, qd: list, qdd: list) -> Closed:
@@ -175,6 +176,44 @@ def friction_torque(chain: Chain) -> sp.Matrix:
     """Friction of every joint; equal Coulomb friction both ways as sign(qd)."""
     _, qd, _ = coordinates(chain.n)
     return sp.Matrix([_signed(x) for x in exactly(friction.friction_torque, chain, qd)])
+
+
+def spring_torque(chain: Chain, groups: Mapping[Any, int]) -> sp.Matrix:
+    """Torque against the springs: tension times dl/dq."""
+    q, qd, _ = coordinates(chain.n)
+    total = sp.zeros(chain.n, 1)
+    for spring, length in _lengths(chain, groups):
+        inside = length.args[0] if isinstance(length, sp.Pow) else None  # dl/dq = (dl^2/dq) / 2 l
+        slopes = [
+            sp.diff(length, a) if inside is None else sp.diff(inside, a) / (2 * length) for a in q
+        ]
+        parts = [*springs.tensions(spring, length, SYMPY)]
+        if len(spring.coefficients) > len(parts):
+            parts.append(sum(a * b for a, b in zip(slopes, qd, strict=True)))
+        F = sum(c * part for c, part in zip(spring.coefficients, parts, strict=True))
+        total += sp.Matrix([F * slope for slope in slopes])
+    return total
+
+
+def spring_energy(chain: Chain, groups: Mapping[Any, int]) -> Any:
+    """Energy of the springs."""
+    total = sp.Integer(0)
+    for spring, length in _lengths(chain, groups):
+        parts = springs.energies(spring, length, SYMPY)
+        total += sum(c * part for c, part in zip(spring.coefficients, parts, strict=False))
+    return total
+
+
+def _lengths(chain: Chain, groups: Mapping[Any, int]) -> list[tuple[Any, Any]]:
+    """Every spring over SymPy with its length, or its angle."""
+    q = coordinates(chain.n)[0]
+    x = [sp.sympify(plain(a)) for a in coupling.positions(chain, q)]
+    own = converted(chain, plain).springs
+    alphabet = Alphabet(BUDGET)
+    squares = iter(over(alphabet, springs.squared_lengths, chain, q, springs=chain.springs))
+    return [
+        (s, x[s.joint] if s.joint >= 0 else sp.sqrt(readable(next(squares), groups))) for s in own
+    ]
 
 
 def _signed(expr: Any) -> Any:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 STATE = ("q", "qd", "qdd")
 METHODS = ("lagrange-euler", "newton-euler", "gibbs-appell")
-TERMS = ("M", "C", "g", "tau", "christoffel", "friction")
+TERMS = ("M", "C", "g", "tau", "christoffel", "friction", "spring")
 TERM_BUDGET = 1_000_000  # products of terms spent on one single term: some ten seconds
 SIMPLIFIED = 1_500  # terms up to which a single term is simplified
 UNSIMPLIFIED = 100_000  # operations up to which a single term is written out at all
@@ -137,8 +137,13 @@ class Equations:
         return forms.friction_torque(self.chain)
 
     @cached_property
+    def spring(self) -> sp.Matrix:
+        """Torque against the springs, (n, 1)."""
+        return forms.spring_torque(self.chain, self._groups)
+
+    @cached_property
     def tau(self) -> sp.Matrix:
-        """Torque, (n, 1): by accelerations, products of velocities, gravity, friction."""
+        """Torque, (n, 1): by accelerations, products of velocities, gravity, friction, springs."""
         if self._closed is None:
             return self.recursion.matrix
         return sp.Matrix([sp.Add(*self._parts(i)) for i in range(self.n)])
@@ -148,7 +153,7 @@ class Equations:
         assert self._closed is not None
         velocity = forms.velocity_torque(self._closed.c, i, list(self.qd), self._groups)
         inertial = [self.M[i, j] * self.qdd[j] for j in range(self.n)]
-        return [*inertial, *sp.Add.make_args(velocity), self.g[i], self.friction[i]]
+        return [*inertial, *sp.Add.make_args(velocity), self.g[i], self.friction[i], self.spring[i]]
 
     @cached_property
     def kinetic_energy(self) -> Any:
@@ -157,8 +162,9 @@ class Equations:
 
     @cached_property
     def potential_energy(self) -> Any:
-        """U(q), zero at the origin of the reference frame."""
-        return self._energy("potential", "its slopes are the gravity torques: .recursion_of('g')")
+        """U(q), zero at the origin of the reference frame; and that of the springs."""
+        weight = self._energy("potential", "its slopes are the gravity torques: .recursion_of('g')")
+        return weight + forms.spring_energy(self.chain, self._groups)
 
     def _energy(self, kind: str, instead: str) -> Any:
         try:
@@ -189,8 +195,8 @@ class Equations:
         is refused, and the recursion is the way to go.
         """
         self._check_term(name, indices)
-        if name == "friction":
-            return self.friction[indices[0]]
+        if name in ("friction", "spring"):
+            return getattr(self, name)[indices[0]]
         if self._closed is not None:
             return getattr(self, name)[indices if indices[1:] else indices[0]]
         try:
@@ -200,7 +206,8 @@ class Equations:
         total = p.expression() if len(p) > SIMPLIFIED else self._written(p)
         if len(p) > SIMPLIFIED:
             _warn(f"{_label(name, indices)} has {len(p)} terms: it is not simplified")
-        return total + self.friction[indices[0]] if name == "tau" else total
+        rest = self.friction[indices[0]] + self.spring[indices[0]] if name == "tau" else 0
+        return total + rest
 
     def _check_term(self, name: str, indices: tuple[int, ...]) -> None:
         choice(name, "term", TERMS)
@@ -305,12 +312,13 @@ class Equations:
         return html(self)
 
     def __str__(self) -> str:
-        head = f"{self.robot_name}, {self.method}: M(q) qdd + C(q, qd) qd + g(q) + friction = tau"
+        added = "friction + spring" if self.chain.springs else "friction"
+        head = f"{self.robot_name}, {self.method}: M(q) qdd + C(q, qd) qd + g(q) + {added} = tau"
         if not self.is_closed:
             return f"{head}\n\n{self.recursion}"
         torques = [f"tau{i + 1} = {joined(self._parts(i))}" for i in range(self.n)]
         parts = [head, "\n".join(torques)]
-        for name in ("M", "C", "g", "friction"):
+        for name in ("M", "C", "g", "friction", *(("spring",) if self.chain.springs else ())):
             parts.append("\n".join(matrix_lines(name, getattr(self, name))))
         parts.append(f"T = {text(self.kinetic_energy)}\nU = {text(self.potential_energy)}")
         return "\n\n".join(parts)

@@ -90,7 +90,8 @@ def lines(equations: Any) -> list[tuple[str, str]]:
     if not equations.is_closed:
         return [(symbol_latex(str(name)), _in_full(value)) for name, value in equations.recursion]
     rows = [(rf"\tau_{{{i + 1}}}", written(x)) for i, x in enumerate(equations.tau)]
-    for name, letter in MATRICES:
+    spring = (("spring", r"\tau_{\mathrm{s}}"),) if equations.chain.springs else ()
+    for name, letter in (*MATRICES, *spring):
         matrix = getattr(equations, name)
         pairs = zip(subscripts(matrix.shape, ","), matrix.flat(), strict=True)
         rows += [(_with_index(letter, below), written(x)) for below, x in pairs if x != 0]

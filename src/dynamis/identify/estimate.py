@@ -358,7 +358,7 @@ class Rows(NamedTuple):
     step: float  # s from row to row
 
 
-BESIDES = ("body", "rotor", "load")
+BESIDES = ("body", "rotor", "spring", "load")
 CURVE = ("viscous", "root", "coulomb", "offset")  # friction that velocity alone decides
 
 

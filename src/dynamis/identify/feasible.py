@@ -58,6 +58,7 @@ SIZE = 0.1  # metres: lengths are measured in these inside the program
 BODY = np.array([1.0, *[SIZE] * 3, *[SIZE * SIZE] * 6])  # ten parameters of 1 kg, some decimetres
 MARGIN = 1e-5  # of a kilogram: what the solver's tolerance may eat
 FIRM = 1e4  # weight of what is known beforehand
+EITHER_SIGN = ("offset", "preload")
 FAINT = 1.0  # rows of data that the prior weighs: it decides what the data leave open
 
 # the solver's own settings first; where its steps lose their digits, others help
@@ -150,7 +151,7 @@ class _Program:
             name = self.unknowns.full_names[k]
             if name.endswith("coulomb-"):
                 rules.append(self.others[i] <= 0.0)
-            elif not name.endswith("offset"):
+            elif not name.endswith(EITHER_SIGN):
                 rules.append(self.others[i] >= 0.0)
             if name.endswith("coulomb+") and k + 1 in place:  # one number for both directions
                 rules.append(self.others[i] == -self.others[place[k + 1]])
@@ -179,7 +180,7 @@ class _Program:
         full[: 10 * self.links] = np.asarray(self.ten.value).ravel()
         for k, value in zip(self.joint, np.asarray(self.others.value), strict=True):
             name = self.unknowns.full_names[k]
-            low = -np.inf if name.endswith(("coulomb-", "offset")) else 0.0
+            low = -np.inf if name.endswith(("coulomb-", *EITHER_SIGN)) else 0.0
             full[k] = min(max(value, low), 0.0 if name.endswith("coulomb-") else np.inf)
         return full
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ..robot import Robot
 
 TINY = 1e-6  # N m s/rad: a viscous coefficient to hang a root on
-RIGID = ("body", "rotor")
+RIGID = ("body", "rotor", "spring")
 OWN = ("root", "load")  # kinds that are no parameter of a robot
 SPURIOUS = 0.3  # of the load: no gear rubs more
 
@@ -41,8 +41,8 @@ class Unknowns:
     robot: "Robot"  # with the friction law applied
     friction: FrictionModel
     names: tuple[str, ...]
-    kinds: tuple[str, ...]  # "body", "rotor", "viscous", "root", "coulomb", "offset", "load"
-    joints: tuple[int, ...]  # the joint of friction, -1 for bodies and rotors
+    kinds: tuple[str, ...]  # body, rotor, spring, viscous, root, coulomb, offset, load
+    joints: tuple[int, ...]  # the joint of friction, -1 for bodies, rotors and springs
     pick: np.ndarray
     group: np.ndarray
     without_effect: tuple[str, ...]  # parameters that no torque shows
@@ -169,21 +169,34 @@ def unknowns(
     shaped = friction.applied(robot)
     full = parameter_names(shaped.model)
     unit, rubs = np.eye(len(full)), np.array([_is_friction(name) for name in full])
-    plain = FrictionModel("plain").applied(robot)  # a smooth law nearly hides its offset at speed
+    unsprung = type(robot)(replace(robot.model, springs=()))
+    plain = FrictionModel("plain").applied(
+        unsprung
+    )  # a smooth law nearly hides its offset at speed
     bare = base_parameters(plain, inertial_only=not rotors)
     rows: list[tuple[Any, ...]] = []
     for name, c, group in zip(bare.names, bare.columns, bare.matrix, strict=True):
         if not rubs[c]:
             kind = "rotor" if full[c].endswith(".rotor_inertia") else "body"
-            rows.append((name, kind, -1, unit[c], np.where(rubs, 0.0, group)))
-    names, kinds, joints, columns, groups = zip(
-        *rows, *_joint_unknowns(shaped, friction, full), strict=True
-    )
+            whole = np.pad(group, (0, len(full) - len(group)))  # springs come last
+            rows.append((name, kind, -1, unit[c], np.where(rubs, 0.0, whole)))
+    others = [*_spring_unknowns(shaped, full), *_joint_unknowns(shaped, friction, full)]
+    names, kinds, joints, columns, groups = zip(*rows, *others, strict=True)
     hidden = tuple(
         n for n in bare.unidentifiable if not _is_friction(n) and (rotors or "rotor" not in n)
     )
     pick, group = np.array(columns).T, np.array(groups)
     return Unknowns(shaped, friction, names, kinds, joints, pick, group, hidden, rotors, threads)
+
+
+def _spring_unknowns(robot: "Robot", names: tuple[str, ...]) -> Iterator[tuple[Any, ...]]:
+    """(name, kind, joint, column, group) of springs; a torsion spring's preload is an offset."""
+    place, unit = {name: k for k, name in enumerate(names)}, np.eye(len(names))
+    for spring in robot.model.springs:
+        for name in spring.coefficients:
+            if (spring.kind, name) != ("torsion", "preload"):
+                k = place[f"{spring.name}.{name}"]
+                yield names[k], "spring", -1, unit[k], unit[k]
 
 
 def _joint_unknowns(
@@ -205,4 +218,8 @@ def _joint_unknowns(
                     column = unit[place[f"{name}+"]] - unit[place[f"{name}-"]]
                     yield name, kind, j, column, 0.5 * column
                 elif kind != "coulomb" and name in place:
-                    yield name, kind, j, unit[place[name]], unit[place[name]]
+                    group = unit[place[name]].copy()
+                    for spring in robot.model.springs if kind == "offset" else ():
+                        if (spring.kind, spring.joint) == ("torsion", joint):
+                            group[place[f"{spring.name}.preload"]] = 1.0
+                    yield name, kind, j, unit[place[name]], group

@@ -24,7 +24,7 @@ from ..model.formats.urdf_elements import parsed
 from ..model.formats.urdf_write import free_name, spaced, writable
 from ..model.quantity import resolve
 from ..robot import Robot
-from ..spatial.frames import Frame, compose
+from ..spatial.frames import Frame, compose, inverse, point
 from .mujoco_model import TOOL, from_mujoco
 from .rigid_tree import NotRepresentableError, RigidBody, TreeJoint, branch_by_branch, user_tree
 from .unsupported import plain, warn_unsupported
@@ -33,7 +33,7 @@ KINDS = {"revolute": "hinge", "prismatic": "slide"}
 LEAST = 1e-14  # kg and kg m^2 of what has none, above MuJoCo's mjMINVAL
 ROUNDING = 1e-12
 HELD = (
-    *("gravity", "joint limits", "effort limits", "rotor inertia"),
+    *("gravity", "joint limits", "effort limits", "rotor inertia", "springs"),
     *("named frames", "configurations", "joint and link names"),
 )
 
@@ -44,8 +44,9 @@ def to_mjcf(robot: Robot) -> str:
 
     Bodies are the user's link frames, sites the named frames and the tool, keyframes the
     configurations; every joint that moves by itself has a motor of its name. Coulomb friction is
-    `frictionloss` and a mimic an `equality`, which MuJoCo treats as soft constraints. A link
-    without mass or inertia gets 1e-14 kg or kg m^2, which MuJoCo needs.
+    `frictionloss` and a mimic an `equality`, which MuJoCo treats as soft constraints; torsion
+    springs belong to their joints, linear ones are tendons between two sites. A link without mass
+    or inertia gets 1e-14 kg or kg m^2, which MuJoCo needs.
     """
     arm = plain(robot, "MuJoCo", mimics=True)
     own = user_tree(arm)
@@ -57,6 +58,7 @@ def to_mjcf(robot: Robot) -> str:
     root.set("model", writable(robot.name))
     _joints(nodes, arm)
     _sites(root, nodes, arm)
+    lost = _springs(root, nodes, arm)
     actuators = SubElement(root, "actuator")
     for name in arm.joint_names:
         SubElement(actuators, "motor", name=name, joint=name)
@@ -66,7 +68,7 @@ def to_mjcf(robot: Robot) -> str:
         x = coupling.positions(arm.chain, q.tolist())
         rows = [float(x[i]) for i in branch_by_branch(tree)]
         SubElement(keys, "key", name=writable(name), qpos=spaced(rows))
-    warn_unsupported(robot, "MJCF", HELD, _differs(arm, own, tree))
+    warn_unsupported(robot, "MJCF", HELD, [*lost, *_differs(arm, own, tree)])
     indent(root)
     return tostring(root, encoding="unicode") + "\n"
 
@@ -162,6 +164,42 @@ def _sites(root: Element, nodes: list[Element], robot: Robot) -> None:
         add(frame.name, at, compose(c.base, place) if at is None else place)
     add(model.tool_name, model.tip, model.tool.frame(model.values))
     SubElement(SubElement(root, "custom"), "text", name=TOOL, data=names[-1])
+
+
+def _springs(root: Element, nodes: list[Element], robot: Robot) -> list[str]:
+    """Torsion springs at their joints, linear ones as tendons; those MuJoCo cannot hold in words.
+
+    preload + stiffness (l - rest) = stiffness (l - springlength)
+    """
+    tendons, lost = Element("tendon"), []
+    for spring, own in zip(robot.model.springs, robot.chain.springs, strict=True):
+        if spring.kind == "gas":
+            continue
+        k, preload, damping = (*own.coefficients, 0.0)[:3]
+        zero = own.constants["rest"] - (preload / k if k else 0.0)
+        joint = next(nodes[own.joint].iter("joint")) if own.joint >= 0 else None
+        again = joint is not None and "stiffness" in joint.attrib
+        if (not k and preload) or again or (joint is None and zero < 0.0):
+            lost.append(f"spring {spring.name!r} (MuJoCo has one stiffness and a rest length each)")
+            continue
+        if joint is not None:
+            joint.set("stiffness", repr(float(k)))
+            joint.set("springref", repr(float(zero)))
+            joint.set("damping", repr(float(joint.get("damping", 0.0)) + float(damping)))
+            continue
+        given = {"stiffness": repr(float(k)), "damping": repr(float(damping))}
+        tendon = SubElement(
+            tendons, "spatial", name=writable(spring.name), springlength=repr(float(zero)), **given
+        )
+        for end, (link, place) in zip(("from", "to"), own.ends, strict=True):
+            parent, frame = next(root.iter("worldbody")), Frame()
+            if link >= 0:
+                parent, frame = nodes[link], robot.chain.bodies[link].user
+            site = writable(f"{spring.name}_{end}")
+            SubElement(parent, "site", name=site, pos=spaced(point(inverse(frame), place)))
+            SubElement(tendon, "site", site=site)
+    root.extend([tendons] if len(tendons) else [])
+    return lost
 
 
 def _differs(robot: Robot, own: list[TreeJoint], tree: list[TreeJoint]) -> Iterator[str]:

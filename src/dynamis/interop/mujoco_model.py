@@ -4,15 +4,17 @@ What makes another machine of it is refused by name: free and ball joints, loops
 fluids, soft bodies. What only acts on it from outside is named in a warning.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ..arguments import checked
-from ..lazy import package
+from ..lazy import cached_property, package
 from ..model.friction import Friction
+from ..model.model import Model
+from ..model.spring import Spring
 from ..robot import Robot
 from ..spatial.frames import Frame, compose, translation
 from ..spatial.rotations import rotation_from_quaternion
@@ -23,7 +25,8 @@ from .unsupported import warn_left_out
 Tie = tuple[int, float, float]  # leader or -1, factor, constant
 TOOL = "dynamis.tool"  # the <custom> text that names the tool's site
 UNNAMED = "MuJoCo Model"  # what MuJoCo calls a model without a name
-ACTING = ("stiffness", "stiffnesspoly", "damping", "dampingpoly", "frictionloss", "armature")
+OTHERS_ACTING = ("stiffnesspoly", "dampingpoly", "frictionloss", "armature")
+ACTING = ("stiffness", "damping", *OTHERS_ACTING)
 
 
 @checked
@@ -49,7 +52,7 @@ class _Reader:
 
     def __init__(self, mujoco: Any, model: Any):
         self.mujoco, self.model = mujoco, model
-        self.draft, self.names = Draft(root="world"), {}
+        self.draft, self.names, self.sites = Draft(root="world"), {}, {}
         self.ties = _resolved(dict(self._equalities()), self._words)
 
     def robot(self, tip: str | None) -> Robot:
@@ -63,7 +66,7 @@ class _Reader:
             places[b] = self._body(b, *places[int(m.body_parentid[b])])
         for i in range(m.nsite):
             link, place = places[int(m.site_bodyid[i])]
-            child = draft.link(m.site(i).name or f"site{i}")
+            child = self.sites[i] = draft.link(m.site(i).name or f"site{i}")
             here = compose(place, _frame(m.site_pos[i], m.site_quat[i]))
             draft.joint(f"{child}_fixed", (link, child), here)
         own = m.names.split(b"\0")[0].decode()
@@ -75,7 +78,46 @@ class _Reader:
         at = {name: int(m.jnt_qposadr[j]) for j, name in self.names.items()}
         rows = [at[name] for name in found.joint_names]
         keys = {m.key(i).name or f"key{i}": m.key_qpos[i, rows].tolist() for i in range(m.nkey)}
-        return Robot(replace(found, configurations=keys))
+        springs = (*self._joint_springs(found.tree_joint_names), *self._tendon_springs(found))
+        ends = {f"{m.tendon(t).name}{x}" for t in self._tendons for x in ("_from", "_to")}
+        frames = tuple(frame for frame in found.frames if frame.name not in ends)
+        return Robot(replace(found, configurations=keys, springs=springs, frames=frames))
+
+    def _joint_springs(self, joints: Sequence[str]) -> Iterator[Spring]:
+        m = self.model
+        for j in np.flatnonzero(_has(m, "jnt", "stiffness")):
+            if self.names[j] in joints and not self._off("SPRING", "PASSIVE"):
+                rest = float(m.qpos_spring[m.jnt_qposadr[j]])
+                given = {"stiffness": float(m.jnt_stiffness[j]), "rest_angle": rest}
+                yield Spring(kind="torsion", joint=self.names[j], **given)
+
+    def _tendon_springs(self, found: Model) -> Iterator[Spring]:
+        """Springs between two sites, which are named frames of the model, or its tool."""
+        m = self.model
+        frames = {frame.name: (frame.link, frame.pose.xyz) for frame in found.frames}
+        frames[found.tool_name] = (found.tool_link or found.link_names[-1], found.tool.xyz)
+        for t, sites in self._tendons.items():
+            (a, start), (b, end) = (frames[self.sites[i]] for i in sites)
+            stiff = 0.0 if self._off("SPRING", "PASSIVE") else float(m.tendon_stiffness[t])
+            damping = 0.0 if self._off("DAMPER", "PASSIVE") else float(m.tendon_damping[t])
+            length = float(m.tendon_lengthspring[t, 0])
+            yield Spring(
+                name=m.tendon(t).name or f"tendon{t}", from_=a, from_point=start, to=b,
+                to_point=end, stiffness=stiff, damping=damping, rest_length=length,
+            )  # fmt: skip
+
+    @cached_property
+    def _tendons(self) -> dict[int, list[int]]:
+        """Tendons that are springs between two sites of bodies that move apart: the sites."""
+        m, found = self.model, {}
+        for t in np.flatnonzero(_has(m, "tendon", "stiffness", "damping")):
+            rows = slice(int(m.tendon_adr[t]), int(m.tendon_adr[t] + m.tendon_num[t]))
+            kinds, sites = m.wrap_type[rows], m.wrap_objid[rows]
+            low, high = m.tendon_lengthspring[t]
+            straight = len(sites) == 2 and (kinds == int(self.mujoco.mjtWrap.mjWRAP_SITE)).all()
+            if straight and low == high and not _has(m, "tendon", *OTHERS_ACTING)[t]:
+                found[int(t)] = [int(i) for i in sites]
+        return found
 
     def _off(self, *names: str) -> bool:
         """Whether one of these flags is disabled; not every version has all."""
@@ -215,7 +257,9 @@ class _Reader:
         for k in np.flatnonzero(_has(m, "dof", "dampingpoly")):
             yield f"{self._words(m.dof_jntid[k])} has damping that is not proportional to velocity"
         for i in np.flatnonzero(_has(m, "tendon", *ACTING)):
-            yield f"tendon {m.tendon(i).name!r} has stiffness, damping, friction or inertia"
+            if int(i) not in self._tendons:
+                name = m.tendon(i).name
+                yield f"tendon {name!r} acts, and is no spring with a rest length between two sites"
         for i in np.flatnonzero(_has(m, "actuator", "armature", "damping", "dampingpoly")):
             if m.actuator_trntype[i] not in self._direct or m.actuator_dampingpoly[i].any():
                 name = m.actuator(i).name
@@ -223,11 +267,11 @@ class _Reader:
 
     def _left_out(self) -> list[str]:
         m = self.model
-        springs = np.any(_has(m, "jnt", "stiffness", "stiffnesspoly"))
+        springs = np.any(_has(m, "jnt", "stiffnesspoly"))
         touching = m.ngeom and np.any(m.geom_contype | m.geom_conaffinity)
         uneven = np.any(m.jnt_actfrclimited & (m.jnt_actfrcrange.sum(axis=1) != 0))
         found = {
-            "joint springs": springs and not self._off("SPRING", "PASSIVE"),
+            "springs that are not linear": springs and not self._off("SPRING", "PASSIVE"),
             "actuators": m.nu,
             "effort limits that differ by direction (the smaller one is taken)": uneven,
             "limits of tendons": np.any(m.tendon_limited),

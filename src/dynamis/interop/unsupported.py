@@ -43,6 +43,8 @@ FEATURES: Mapping[str, Callable[[Model], bool]] = {
     "motor circuits": _drives(lambda d: any(getattr(d, x) != getattr(Drive(), x) for x in CIRCUIT)),
     "full rotor kinetics (the reflected inertia is kept)": lambda m: m.rotors == "full",
     "payload apart from the link that carries it": lambda m: m.payload is not None,
+    "springs": lambda m: any(spring.kind != "gas" for spring in m.springs),
+    "gas springs": lambda m: any(spring.kind == "gas" for spring in m.springs),
     "named frames": lambda m: bool(m.frames),
     "configurations": lambda m: bool(m.configurations),
     "joint and link names": lambda m: any(

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ..errors import ModelError
-from ..spatial.frames import Frame, about_z, compose, translation
+from ..spatial.frames import Frame, about_z, compose, point, translation
 from ..spatial.functions import MATH, Functions, zero
 from ..spatial.inertia import Inertia, from_linear, plus, transformed, transformed_back
 from ..spatial.rotations import normalised, rotation_z_to
@@ -22,6 +22,7 @@ from .friction import Friction
 from .link import Link
 from .model import Model
 from .quantity import Values, resolve
+from .spring import Spring
 
 
 class Joint(NamedTuple):
@@ -88,9 +89,22 @@ class Motor(NamedTuple):
     circuit: Circuit | None = None
 
 
+class ChainSpring(NamedTuple):
+    """A spring: its ends (tree index or -1, point there) or its joint, and what decides its force.
+
+    `coefficients` are those the torque is linear in (see `Spring`), in order.
+    """
+
+    law: str  # "straight", or that of a gas spring
+    ends: tuple[tuple[int, Vector], tuple[int, Vector]]
+    joint: int  # tree index of a torsion spring; -1
+    coefficients: tuple[Any, ...]
+    constants: Mapping[str, Any]
+
+
 @dataclass(frozen=True)
 class Chain:
-    """Joints, bodies, friction and motors of one robot, over one kind of scalar."""
+    """Joints, bodies, friction, motors and springs of one robot, over one kind of scalar."""
 
     joints: tuple[Joint, ...]
     bodies: tuple[Body, ...]
@@ -103,6 +117,7 @@ class Chain:
     coupling: tuple[tuple[Any, ...], ...] | None  # (tree, n); None is the identity
     shift: tuple[Any, ...]
     rotors: tuple[int, ...]  # tree index of each joint's rotor body; empty unless full kinetics
+    springs: tuple[ChainSpring, ...] = ()
 
     @property
     def n(self) -> int:
@@ -150,8 +165,9 @@ def chain(
         _resistance(link.friction, motor, values, fn)
         for link, motor in zip(model.links, motors, strict=True)
     ]
+    springs = [_spring(model, spring, after, base, values, fn) for spring in model.springs]
     if parameters is not None:
-        _set_parameters(bodies, resistances, motors, list(parameters))
+        _set_parameters(bodies, resistances, motors, springs, list(parameters))
     rotors = ()
     if model.rotors == "full":
         rotors = tuple(range(len(joints), 2 * len(joints)))
@@ -162,7 +178,8 @@ def chain(
             bodies.append(body)
     coupling, shift = _coupling(model, motors, bool(rotors), values, fn)
     around = resolve(model.gravity, values, fn), base, tip, tool, coupling, shift, rotors
-    return Chain(tuple(joints), tuple(bodies), tuple(resistances), tuple(motors), *around)
+    parts = (tuple(x) for x in (joints, bodies, resistances, motors))
+    return Chain(*parts, *around, tuple(springs))
 
 
 def _along_z(link: Link, values: Values, fn: Functions) -> Frame:
@@ -231,7 +248,28 @@ def _resistance(friction: Friction, motor: Motor, values: Values, fn: Functions)
     return Resistance(v, c_plus, c_minus, offset, friction.law, constants)
 
 
-def _set_parameters(bodies: list, resistances: list, motors: list, p: list) -> None:
+def _spring(
+    model: Model, spring: Spring, after: list[Frame], base: Frame, values: Values, fn: Functions
+) -> ChainSpring:
+    """A spring with its points in joint frames."""
+    coefficients = tuple(resolve(getattr(spring, x), values, fn) for x in spring.coefficients)
+    if spring.kind == "torsion":
+        rest = {"rest": resolve(spring.rest_angle, values, fn)}
+        joint = model.tree_joint_names.index(str(spring.joint))
+        return ChainSpring("straight", ((-1, ZERO), (-1, ZERO)), joint, coefficients, rest)
+    ends = []
+    for name, place in ((spring.from_, spring.from_point), (spring.to, spring.to_point)):
+        link = model.link_index(name)
+        frame = base if link < 0 else after[link]
+        ends.append((link, point(frame, resolve(place, values, fn))))
+    names = ("gas_length", "exponent", "lengths", "forces")
+    given = {"rest": spring.rest_length} | {x: getattr(spring, x) for x in names}
+    constants = {k: resolve(v, values, fn) for k, v in given.items() if v is not None}
+    law = "straight" if spring.kind == "linear" else spring.law
+    return ChainSpring(law, (ends[0], ends[1]), -1, coefficients, constants)
+
+
+def _set_parameters(bodies: list, resistances: list, motors: list, springs: list, p: list) -> None:
     for i, body in enumerate(bodies):
         own = from_linear(p[10 * i : 10 * i + 10])
         inertia = transformed(body.user, own)
@@ -246,6 +284,10 @@ def _set_parameters(bodies: list, resistances: list, motors: list, p: list) -> N
         if motor.coupled:
             v, c_plus, c_minus = (next(rest) for _ in range(3))
             motors[i] = motor._replace(viscous=v, plus=c_plus, minus=c_minus)
+    after = p[len(p) - sum(len(spring.coefficients) for spring in springs) :]
+    for i, spring in enumerate(springs):
+        own, after = after[: len(spring.coefficients)], after[len(spring.coefficients) :]
+        springs[i] = spring._replace(coefficients=tuple(own))
 
 
 def _rotor(

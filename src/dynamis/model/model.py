@@ -1,6 +1,6 @@
 """A whole robot as frozen data in the user's own frames and words."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
@@ -27,6 +27,7 @@ from .quantity import (
     strict,
     symbols_in,
 )
+from .spring import Spring
 
 GRAVITY = (0.0, 0.0, -9.81)
 ROTORS = ("reflected", "full")
@@ -86,6 +87,7 @@ class Model:
     values: Mapping[str, float] = field(default_factory=dict)
     configurations: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     frames: tuple[NamedFrame, ...] = ()
+    springs: tuple[Spring, ...] = ()
     description: str = ""
     findings: tuple[Finding, ...] = ()
 
@@ -101,6 +103,7 @@ class Model:
         settle(self, base=pose(self.base, "base"), tool=pose(self.tool, "tool"))
         settle(self, links=tuple(_named(link, i) for i, link in enumerate(self.links)))
         self._check_names()
+        self._check_springs()
         self._check_fields()
         self._set_values()
         self._set_gears()
@@ -110,6 +113,7 @@ class Model:
         lists = {
             "links": (Link, "dy.Link(...)"),
             "frames": (NamedFrame, "named frames"),
+            "springs": (Spring, "dy.Spring(...)"),
             "findings": (Finding, "findings"),
         }
         others = {
@@ -129,10 +133,8 @@ class Model:
                 raise ModelError(f"{name} is {shown(given)}, expected {words}")
 
     def _check_names(self) -> None:
-        for what, names in (("link", self.link_names), ("joint", self.tree_joint_names)):
-            twice = next((x for i, x in enumerate(names) if x in names[:i]), None)
-            if twice is not None:
-                raise ModelError(f"two {what}s are called {twice!r}, expected distinct names")
+        _refuse_twice("link", self.link_names)
+        _refuse_twice("joint", self.tree_joint_names)
         links = dict.fromkeys(self.link_names)
         if self.tool_link is not None:
             what = f"tool_link {self.tool_link!r} is not a link of {self.name!r}"
@@ -153,6 +155,26 @@ class Model:
                 what = f"joint {link.joint_name!r} mimics {link.mimic[0]!r}"
                 message = f"{what}, which is not a joint that moves by itself"
                 one_of(link.mimic[0], self.joint_names, message)
+
+    def _check_springs(self) -> None:
+        settle(self, springs=tuple(_called(s, i) for i, s in enumerate(self.springs)))
+        _refuse_twice("spring", [str(spring.name) for spring in self.springs])
+        for spring in self.springs:
+            what = f"spring {spring.name!r}"
+            if spring.kind == "torsion":
+                message = f"{what} sits at joint {shown(spring.joint)}, which does not exist"
+                one_of(spring.joint, self.tree_joint_names, message)
+            elif self.link_index(spring.from_, what) == self.link_index(spring.to, what):
+                both = spring.to or self.base_name
+                raise ModelError(f"{what} has both ends on {both!r}, expected two links")
+
+    def link_index(self, name: str | None, what: str = "") -> int:
+        """Number of a link, -1 for the base (None, or its name)."""
+        if name in (None, self.base_name):
+            return -1
+        known = (self.base_name, *self.link_names)
+        one_of(name, known, f"{what} ends on {shown(name)}, which is not a link")
+        return self.link_names.index(str(name))
 
     def _check_fields(self) -> None:
         """Fields of another convention would be ignored: refuse them instead."""
@@ -259,7 +281,21 @@ class Model:
     def symbols(self) -> tuple[str, ...]:
         """Every symbol the model uses, with or without a value."""
         owners = (self.links, self.gravity, self.base, self.tool, self.payload)
-        return symbols_in((*owners, self.gear_matrix, self.frames))
+        return symbols_in((*owners, self.gear_matrix, self.frames, self.springs))
+
+
+def _refuse_twice(what: str, names: Sequence[str]) -> None:
+    twice = next((x for i, x in enumerate(names) if x in names[:i]), None)
+    if twice is not None:
+        raise ModelError(f"two {what}s are called {twice!r}, expected distinct names")
+
+
+def _called(spring: Spring, index: int) -> Spring:
+    if spring.name is None:
+        return replace(spring, name=f"spring{index + 1}")
+    if not isinstance(spring.name, str) or not spring.name:
+        raise ModelError(f"spring.name is {shown(spring.name)}, expected a non-empty text")
+    return spring
 
 
 def _named(link: Link, index: int) -> Link:

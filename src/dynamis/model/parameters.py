@@ -1,7 +1,7 @@
 """The parameter vector: every number the torque is linear in, by name.
 
 Ten per link in the user's frame about its origin (Pinocchio's order), then five per joint, then
-what coupled motors and spinning rotors add.
+what coupled motors, spinning rotors and springs add.
 """
 
 from collections.abc import Sequence
@@ -45,6 +45,8 @@ def parameter_names(model: Model) -> tuple[str, ...]:
     for joint, link in zip(model.tree_joint_names, model.links, strict=True):
         if model.rotors == "full" and link.drive is not None and any(link.drive.unbalance):
             names += [f"{joint}.{name}" for name in UNBALANCE_NAMES]
+    for spring in model.springs:
+        names += [f"{spring.name}.{name}" for name in spring.coefficients]
     return tuple(names)
 
 
@@ -65,7 +67,7 @@ def parameter_values(model: Model, c: Chain) -> list[Any]:
     for rotor, link in zip(c.rotors, model.links, strict=False):
         if link.drive is not None and any(link.drive.unbalance):
             values += list(c.bodies[rotor].inertia.h[:2])
-    return values
+    return [*values, *(x for spring in c.springs for x in spring.coefficients)]
 
 
 def refuse_sliding(model: Model) -> None:
@@ -111,4 +113,8 @@ def with_parameters(model: Model, values: Sequence[float]) -> Model:
         friction = replace(link.friction, viscous=v, coulomb=(c_plus, c_minus), offset=offset)
         body = {"mass": 0.0, "com": None, "com_factor": None, "inertia": None, "linear": own}
         links.append(replace(link, **body, friction=friction, drive=drive))
-    return replace(model, links=tuple(links), payload=None)
+    springs = [
+        replace(spring, **{x: p[f"{spring.name}.{x}"] for x in spring.coefficients})
+        for spring in model.springs
+    ]
+    return replace(model, links=tuple(links), payload=None, springs=tuple(springs))

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -20,7 +21,16 @@ from ..compile.kernels import (
     Kernel,
     kernel_named,
 )
-from ..errors import DynamisWarning, ModelError, OptionError, ShapeError, did_you_mean, shown
+from ..dynamics.springs import refuse_coincident
+from ..errors import (
+    DynamisWarning,
+    ModelError,
+    OptionError,
+    ShapeError,
+    SymbolError,
+    did_you_mean,
+    shown,
+)
 from ..lazy import cached_property
 from ..model.chain import Chain
 from ..model.link import Link
@@ -67,6 +77,9 @@ class Robot:
             )
         self.model = model
         self._calls = Calls(model)
+        if model.springs:
+            with suppress(SymbolError):  # of a symbol without a value: it may still get one
+                refuse_coincident(self.chain, [str(spring.name) for spring in model.springs])
 
     def __reduce__(self) -> tuple:
         return type(self), (self.model,)
@@ -369,13 +382,18 @@ class Robot:
         return self._calls("friction_torque", {"qd": qd}, options)
 
     @fast
+    def spring_torque(self, q: Any, **options: Any) -> np.ndarray:
+        """Torque that holds against the springs at rest, (..., n); not part of `gravity_torque`."""
+        return self._calls("spring_torque", {"q": q}, options)
+
+    @fast
     def kinetic_energy(self, q: Any, qd: Any, **options: Any) -> np.ndarray:
         """Kinetic energy with the reflected rotors, (...,)."""
         return self._calls("kinetic_energy", {"q": q, "qd": qd}, options)
 
     @fast
     def potential_energy(self, q: Any, **options: Any) -> np.ndarray:
-        """Potential energy, zero at the reference origin, (...,)."""
+        """Potential energy of weights (zero at the reference origin) and springs, (...,)."""
         return self._calls("potential_energy", {"q": q}, options)
 
     @fast
@@ -397,7 +415,7 @@ class Robot:
         return arrays.stored([np.where(known, inertia, np.nan)], options)
 
     def torque_terms(self, q: Any, qd: Any, qdd: Any, **options: Any) -> dict[str, np.ndarray]:
-        """Inertial, Coriolis-centrifugal, gravity and friction parts of the torque, by name.
+        """Inertial, Coriolis-centrifugal, gravity, friction, spring parts of the torque, by name.
 
         `out` is a dictionary of arrays by the same names.
         """
@@ -406,8 +424,12 @@ class Robot:
         resist = self.friction_torque(qd)
         moving = self.inverse_dynamics(q, qd, zero)
         inertial = self.inverse_dynamics(q, qd, qdd) - moving
-        parts = np.broadcast_arrays(inertial, moving - gravity - resist, gravity, resist)
-        names = ("inertial", "coriolis", "gravity", "friction")
+        coriolis, springs = moving - gravity - resist, {}
+        if self.model.springs:  # with their damping
+            both, coriolis = coriolis, np.einsum("...ij,...j", self.coriolis_matrix(q, qd), qd)
+            springs["spring"] = both - coriolis
+        parts = np.broadcast_arrays(inertial, coriolis, gravity, resist, *springs.values())
+        names = ("inertial", "coriolis", "gravity", "friction", *springs)
         own = dict.fromkeys(names) if options.get("out") is None else options["out"]
         if not isinstance(own, Mapping) or set(own) != set(names):
             raise ShapeError(f"out is {shown(own)}, expected a dictionary of {', '.join(names)}")

@@ -17,6 +17,7 @@ from typing import Any
 
 from ..dynamics import coupling, equation
 from ..dynamics.newton_euler import newton_euler
+from ..dynamics.springs import spring_tree
 from ..lazy import cached_property
 from ..model.chain import Chain
 from ..spatial.functions import Functions
@@ -192,7 +193,11 @@ class Plant:
         c = self.chain
         zero = [0.0] * len(c.joints)
         place, speed = coupling.positions(c, x.q), coupling.rates(c, x.qd)
-        bias = coupling.torques(c, newton_euler(c, place, speed, zero, fn, acting.wrench))
+        tree = newton_euler(c, place, speed, zero, fn, acting.wrench)
+        if c.springs:
+            held = spring_tree(c, place, speed, fn)
+            tree = [a + b for a, b in zip(tree, held, strict=True)]
+        bias = coupling.torques(c, tree)
         other, rates = holding.always(c, x.qd, x.bristle, h, fn)
         rest = [t - b - f for t, b, f in zip(x.tau, bias, other, strict=True)]
         if acting.outside is not None:

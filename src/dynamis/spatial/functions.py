@@ -24,6 +24,7 @@ class Functions(NamedTuple):
     max: Callable[[Any, Any], Any]
     select: Callable[[Any, Any, Any], Any]
     floor: Callable[[Any], Any] = math.floor
+    log: Callable[[Any], Any] = math.log
 
 
 def _or_nan(function: Callable[[float], float]) -> Callable[[float], float]:
@@ -51,6 +52,7 @@ MATH = Functions(
     max=lambda a, b: math.nan if a != a or b != b else max(a, b),
     select=lambda condition, a, b: a if condition else b,
     floor=lambda x: float(math.floor(x)) if math.isfinite(x) else x,
+    log=_or_nan(math.log),
 )
 
 

@@ -359,7 +359,7 @@ def _rows(robot: "Robot", path: Trajectory, s: np.ndarray, sd: np.ndarray, limit
     q, p1, p2 = path(s)
     top, pull, push = limits
     still = np.zeros_like(q)
-    g = robot.gravity_torque(q)
+    g = robot.gravity_torque(q) + robot.spring_torque(q)
     free = robot.inverse_dynamics(q, p1, p2) - robot.friction_torque(p1) - g
     rest = robot.friction_torque(still)
     inertia = robot.inverse_dynamics(q, still, p1) - rest - g

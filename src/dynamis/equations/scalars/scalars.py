@@ -25,10 +25,12 @@ from ...spatial.functions import SNAP, Functions
 DENOMINATOR = 10**8  # of tan(angle / 2): cosine and sine are then right to about 1e-16
 STEP = math.pi / 12
 ROOTS = 12  # largest denominator of an exponent
+UNITY = ("gear", "force", "exponent")  # where 1 means none of it
 KEPT = {  # fields of a model that hold no numbers, or numbers that no equation contains
     "name", "joint", "joint_name", "parent", "axis", "limits", "velocity_limit", "effort_limit",
     "rotor_axis", "rotor_link", "values", "configurations", "convention", "description", "law",
     "tool_link", "tool_name", "base_name", "rotors", "link", "findings", *CIRCUIT,
+    "kind", "from_", "to", "lengths", "forces",
 }  # fmt: skip
 
 
@@ -138,7 +140,10 @@ def cosine_sine(angle: Any) -> tuple[Any, Any]:
 
 
 SYMPY = Functions(
-    **{name: getattr(sp, name) for name in ("sin", "cos", "sqrt", "exp", "tanh", "sign", "floor")},
+    **{
+        name: getattr(sp, name)
+        for name in ("sin", "cos", "sqrt", "exp", "tanh", "sign", "floor", "log")
+    },
     min=sp.Min,
     max=sp.Max,
     select=lambda condition, a, b: sp.Piecewise((a, condition), (b, True)),
@@ -202,7 +207,7 @@ class _Names(ast.NodeTransformer):
     def named(self, value: Any, field: str) -> Any:
         """A number, expression or field of the model, with symbols for its numbers."""
         if isinstance(value, float):
-            kept = value == 0.0 or (field == "gear" and value == 1.0)
+            kept = value == 0.0 or (field in UNITY and value == 1.0)
             return value if kept else Expression(self.name(value))
         if isinstance(value, Expression):
             return Expression(ast.unparse(self.visit(ast.parse(value.text, mode="eval"))))
@@ -243,7 +248,11 @@ def converted(raw: Chain, function: Any) -> Chain:
     joints = tuple(
         new._replace(parent=old.parent) for new, old in zip(result.joints, raw.joints, strict=True)
     )
-    return replace(result, joints=joints, tip=raw.tip, rotors=raw.rotors)
+    springs = []
+    for new, old in zip(result.springs, raw.springs, strict=True):
+        ends = tuple((link, p) for (link, _), (_, p) in zip(old.ends, new.ends, strict=True))
+        springs.append(new._replace(joint=old.joint, ends=ends))
+    return replace(result, joints=joints, tip=raw.tip, rotors=raw.rotors, springs=tuple(springs))
 
 
 def exactly(algorithm: Any, raw: Chain, *arguments: Any, **options: Any) -> Any:

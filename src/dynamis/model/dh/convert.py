@@ -7,7 +7,7 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any, NamedTuple
 
 from ...errors import DynamisWarning, ModelError
-from ...spatial.frames import Frame, compose, inverse
+from ...spatial.frames import Frame, compose, inverse, point
 from ...spatial.functions import MATH
 from ...spatial.inertia import transformed_back, turned_entries
 from ...spatial.rotations import normalised, rotate, rotate_back, rotation_z_to, transpose
@@ -19,6 +19,7 @@ from ..link import Link
 from ..model import Model, NamedFrame
 from ..pose import pose
 from ..quantity import Expression, resolve
+from ..spring import Spring
 from .axes import axis_of
 from .procedure import arm_size, check_convention, dh_from_axes, snapped, tidy
 
@@ -70,6 +71,7 @@ def to_dh(model: Model, convention: str) -> Model:
         base=bare.base,
         tool=pose(snapped(compose(inverse(new.users[tip]), tool), size), "tool"),
         frames=tuple(_named_frame(old, frame, moves, size) for frame in old.frames),
+        springs=tuple(_spring(old, spring, moves) for spring in old.springs),
     )
     certify(old, result, size, doubt or _drift(old, at, new, size))
     return result
@@ -217,6 +219,20 @@ def _drive(drive: Drive | None, rotor: Joint, place: Frame, new: _Poses) -> Driv
     axis = normalised(transpose(T.R)[2])
     turned = rotate_back(rotation_z_to(axis), rotate(T.R, (*drive.unbalance, 0.0)))
     return replace(drive, rotor_axis=axis, rotor_position=_clean(T.p), unbalance=turned[:2])
+
+
+def _spring(model: Model, spring: Spring, moves: list[Frame]) -> Spring:
+    """A spring with its points in the new link frames."""
+    if spring.kind == "torsion":
+        return spring
+    ends = {
+        "from_point": (spring.from_, spring.from_point),
+        "to_point": (spring.to, spring.to_point),
+    }
+    points = {}
+    for name, (link, place) in ends.items():
+        points[name] = point(inverse(moves[model.link_index(link)]), place)
+    return replace(spring, **points)
 
 
 def _named_frame(model: Model, frame: NamedFrame, moves: list[Frame], size: float) -> NamedFrame:

@@ -19,6 +19,7 @@ from ..link import Link
 from ..model import Model, NamedFrame, Payload
 from ..pose import Pose
 from ..quantity import Expression
+from ..spring import Spring
 
 # the bytes of a robot file, and errors that say which file and where in it
 
@@ -79,10 +80,11 @@ MIMIC_DEFAULTS = {"multiplier": 1.0, "offset": 0.0}
 MIMIC_KEYS = ("joint", *MIMIC_DEFAULTS)
 FRAME_KEYS = ("name", "link", "xyz", "rpy")
 FINDING_KEYS = tuple(f.name for f in fields(Finding))
+SPRING_KEYS = tuple("from" if f.name == "from_" else f.name for f in fields(Spring))
 MODEL_KEYS = (
     *("schema", "name", "convention", "description", "gravity", "base", "tool", "tool_link"),
     *("tool_name", "base_name", "payload", "gear_matrix", "rotors", "values", "configurations"),
-    *("link", "frame", "finding"),
+    *("link", "frame", "spring", "finding"),
 )
 REQUIRED = {
     "schema": f"schema = {SCHEMA}",
@@ -91,7 +93,7 @@ REQUIRED = {
     "link": "at least one [[link]]",
 }
 TEXTS = {"joint", "name", "joint_name", "parent", "law", "rotor_link", "rotors", "description"} | {
-    *("tool_link", "tool_name", "base_name", "link", *FINDING_KEYS)
+    *("tool_link", "tool_name", "base_name", "link", "kind", "from", "to", *FINDING_KEYS)
 }
 
 
@@ -117,6 +119,8 @@ def model_table(model: Model) -> dict[str, Any]:
     table["link"] = [link_table(link, i) for i, link in enumerate(model.links)]
     if model.frames:
         table["frame"] = [frame_table(frame) for frame in model.frames]
+    if model.springs:
+        table["spring"] = [spring_table(spring, i) for i, spring in enumerate(model.springs)]
     if model.findings:
         table["finding"] = [changed(finding) for finding in model.findings]
     return table
@@ -150,6 +154,14 @@ def friction_table(friction: Friction) -> dict[str, Any]:
         if friction.constants[name] != default:
             table[name] = _written(friction.constants[name])
     return table
+
+
+def spring_table(spring: Spring, index: int | None = None) -> dict[str, Any]:
+    """A spring; a name that position `index` gives by itself is left out."""
+    table = {"kind": spring.kind, **changed(spring)}
+    if index is not None and spring.name == f"spring{index + 1}":
+        del table["name"]
+    return {"from" if key == "from_" else key: value for key, value in table.items()}
 
 
 def frame_table(frame: NamedFrame) -> dict[str, Any]:
@@ -199,6 +211,7 @@ def model_from_table(table: Mapping[str, Any]) -> Model:
     readers = {
         "link": lambda row: Link(**link_fields(row)),
         "frame": frame_from_table,
+        "spring": spring_from_table,
         "finding": finding_from_table,
     }
     given = {k: v for k, v in table.items() if k not in ("schema", "payload", *readers)}
@@ -255,6 +268,11 @@ def payload_from_table(table: Any) -> Payload:
     if "mass" not in rows:
         raise ModelError("payload has no mass, expected payload = { mass = ..., com = [...] }")
     return Payload(**rows)
+
+
+def spring_from_table(table: Any) -> Spring:
+    """A spring."""
+    return Spring(**check_keys(table, SPRING_KEYS, "the spring"))
 
 
 def finding_from_table(table: Any) -> Finding:

@@ -34,6 +34,8 @@ from .tables import (
     link_fields,
     link_table,
     payload_from_table,
+    spring_from_table,
+    spring_table,
 )
 from .urdf_elements import EXTENSION, Sketch
 from .urdf_write import SAME, as_written, same_frame, same_inertia, writable
@@ -53,7 +55,19 @@ ROBOT_KEYS = (
     *("schema", "convention", "gravity", "rotors", "description"),
     *("base_name", "tool_name", "tool_link", "tip"),
 )
-CHILDREN = ("base", "tool", "payload", "gear_row", "value", "configuration", "frame", "finding")
+CHILDREN = (
+    *(
+        "base",
+        "tool",
+        "payload",
+        "gear_row",
+        "value",
+        "configuration",
+        "frame",
+        "spring",
+        "finding",
+    ),
+)
 JOINT_KEYS = ("index", "helper")
 UNKNOWN = f"<{EXTENSION}> has unknown element <{{}}>"
 
@@ -134,6 +148,9 @@ def _extend_robot(robot: Element, model: Model, plain: Model, tip: str | None) -
     if model.frames != plain.frames:
         for frame in model.frames:
             SubElement(element, "frame", attributes(frame_table(frame)))
+    for i, spring in enumerate(model.springs):
+        SubElement(element, "spring", attributes(spring_table(spring, i)))
+        words.append("springs")
     for finding in model.findings:
         SubElement(element, "finding", attributes(changed(finding)))
         words.append("findings")
@@ -203,6 +220,8 @@ def robot_table(element: Element | None) -> dict[str, Any]:
             table.setdefault("configurations", {})[name] = q
         elif child.tag == "frame":
             table.setdefault("frames", []).append(rows)
+        elif child.tag == "spring":
+            table.setdefault("springs", []).append(spring_from_table(rows))
         elif child.tag == "finding":
             table.setdefault("findings", []).append(finding_from_table(rows))
         else:
@@ -249,10 +268,11 @@ def _pick(rows: Mapping[str, Any], key: str, element: Element) -> Any:
 # a plain URDF model and its extension put together again, as far as they still agree
 
 BODILESS: dict[str, Any] = dict.fromkeys(GROUPS["body"], None) | {"mass": 0.0}
-IN_FRAMES = ("payload", "base", "base_name", "tool", "tool_name", "tool_link", "frames")
+IN_FRAMES = ("payload", "base", "base_name", "tool", "tool_name", "tool_link", "frames", "springs")
 PLACELESS: dict[str, Any] = {x: getattr(Link(), x) for x in GROUPS["geometry"]}
 BEYOND_URDF = (  # what URDF never speaks of
     *("gravity", "rotors", "description", "base_name", "gear_matrix", "configurations", "findings"),
+    "springs",
 )
 
 
@@ -298,6 +318,7 @@ class _Restoration:
                 return model
             dh = self.said.get("convention", "urdf") != "urdf"
             self.edited.append("joint placements" + (" (the DH table is dropped)" if dh else ""))
+            self.edited += ["springs (they are dropped)"] if "springs" in self.said else []
         values = self.said.get("values", {})
         self.said = {k: v for k, v in self.said.items() if k not in IN_FRAMES}
         self.groups = [{k: v for k, v in g.items() if k != "body"} for g in self.groups]
@@ -311,6 +332,11 @@ class _Restoration:
                     "(com_factor), which a URDF with locked joints cannot say",
                     "load it without lock, or give the link a constant com",
                 )
+        if "springs" in self.said:
+            raise ModelError(
+                "lock was given, but the robot has springs, whose links a locked joint would join",
+                "load it without lock",
+            )
         if "gear_matrix" in self.said:
             raise ModelError(
                 "lock was given, but the robot has a gear_matrix: a locked joint may still be "

@@ -1,0 +1,261 @@
+"""Springs: laws of energy, agreement of the formulations, MuJoCo, bad input."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dynamis as dy
+from dynamis.errors import DynamisError
+from tests.random_robots import robots
+
+GAS = {"force": 300.0, "gas_length": 40.0, "exponent": 1.3, "rest_length": 0.7}
+
+
+def sprung(robot, seed):
+    """The robot with a spring of every kind between links at random."""
+    rng = np.random.default_rng(seed)
+    links = [robot.model.base_name, *robot.model.link_names]
+    joint = str(rng.choice(robot.model.tree_joint_names))
+    own = [dy.Spring(kind="torsion", joint=joint, stiffness=30.0, rest_angle=0.4, preload=-2.0)]
+    laws = [
+        {"stiffness": 400.0, "rest_length": 0.3, "preload": 20.0, "damping": 5.0},
+        {"kind": "gas", "law": "pull", **GAS, "damping": 3.0},
+        {"kind": "gas", "law": "push", **GAS, "exponent": 1.0},
+        {"kind": "gas", "law": "table", "lengths": [0.2, 0.8, 2.0], "forces": [5.0, 60.0, -10.0]},
+    ]
+    for law in laws:
+        a, b = rng.choice(len(links), 2, replace=False)
+        points = {"from_point": rng.normal(size=3), "to_point": rng.normal(size=3)}
+        own.append(dy.Spring(**{"from": links[a], "to": links[b]}, **points, **law))
+    return dy.Robot(replace(robot.model, springs=tuple(own)))
+
+
+def state(robot, seed):
+    return np.random.default_rng(seed + 1).uniform(-1.0, 1.0, (3, robot.n))
+
+
+@settings(max_examples=25)
+@given(robots(), st.integers(0, 2**20))
+def test_the_torque_is_the_slope_of_the_energy(robot, seed):
+    arm = sprung(robot, seed)
+    q = state(arm, seed)[0]
+    h = 1e-5 * np.eye(arm.n)
+    slope = [(arm.potential_energy(q + e) - arm.potential_energy(q - e)) / 2e-5 for e in h]
+    wanted = arm.gravity_torque(q) + arm.spring_torque(q)
+    np.testing.assert_allclose(slope, wanted, rtol=1e-5, atol=1e-5 * np.abs(wanted).max() + 1e-6)
+    np.testing.assert_array_equal(arm.gravity_torque(q), robot.gravity_torque(q))
+
+
+@settings(max_examples=25)
+@given(robots(), st.integers(0, 2**20))
+def test_the_equation_of_motion_holds_with_springs(robot, seed):
+    check_equation(robot, seed)
+
+
+@pytest.mark.parametrize("name", ["puma560", "scara", "stanford", "ur10e"])
+@pytest.mark.parametrize("code", ["on", "off"])
+def test_the_equation_of_motion_holds_with_springs_on_known_arms(name, code, monkeypatch):
+    monkeypatch.setenv("DYNAMIS_COMPILE", code)
+    for seed in range(4):
+        check_equation(dy.load(name), seed)
+
+
+def check_equation(robot, seed):
+    arm = sprung(robot, seed)
+    q, qd, qdd = state(arm, seed)
+    tau, rest = arm.inverse_dynamics(q, qd, qdd), np.zeros(arm.n)
+    scale = np.abs(tau).max() + 1.0
+    added = tau - robot.inverse_dynamics(q, qd, qdd)
+    still = arm.inverse_dynamics(q, rest, rest) - robot.inverse_dynamics(q, rest, rest)
+    np.testing.assert_allclose(still, arm.spring_torque(q), atol=1e-11 * scale)
+    assert (added - still) @ qd >= -1e-9 * scale  # damping takes power
+    Y = arm.regressor(q, qd, qdd)
+    np.testing.assert_allclose(Y @ arm.parameters.values, tau, atol=1e-9 * scale)
+    again = arm.with_parameters(arm.parameters.values)
+    np.testing.assert_allclose(again.inverse_dynamics(q, qd, qdd), tau, atol=1e-9 * scale)
+    found = arm.forward_dynamics(q, qd, tau)
+    np.testing.assert_allclose(arm.inverse_dynamics(q, qd, found), tau, atol=1e-7 * scale)
+
+
+def test_parameters_come_last_and_by_name():
+    arm = sprung(dy.load("planar-2link"), 3)
+    plain = dy.load("planar-2link").parameters.names
+    assert arm.parameters.names[: len(plain)] == plain
+    assert arm.parameters.names[len(plain) :] == (
+        *("spring1.stiffness", "spring1.preload"),
+        *("spring2.stiffness", "spring2.preload", "spring2.damping"),
+        *("spring3.force", "spring3.damping", "spring4.force", "spring5.force"),
+    )
+
+
+def test_a_robot_without_springs_computes_as_before():
+    arm = dy.load("puma560")
+    assert not arm.spring_torque(np.zeros(6)).any() and arm.chain.springs == ()
+
+
+@pytest.mark.parametrize("name", ["planar-2link", "puma560"])
+def test_energy_is_conserved_at_the_order_of_the_integrator(name, compiled):
+    links = dy.load(name).model.links
+    free = [replace(link, friction=dy.Friction(), drive=None) for link in links]
+    model = replace(dy.load(name).model, links=tuple(free))
+    spring = {"from_point": (0.3, 0.2, 0.5), "to_point": (0.1, 0.0, 0.05), "to": links[:3][-1].name}
+    springs = (
+        dy.Spring(**spring, stiffness=80.0, rest_length=0.4),
+        dy.Spring(kind="gas", **spring, force=20.0, gas_length=9.0, exponent=1.2, rest_length=0.5),
+        dy.Spring(kind="torsion", joint=links[0].joint_name, stiffness=9.0, rest_angle=0.5),
+    )
+    arm = dy.Robot(replace(model, springs=springs))
+    drift = []
+    for dt in (4e-3, 2e-3):
+        total = dy.simulate(arm, 0.4, dt, q0=[0.3] * arm.n, drives=False).energy.total
+        drift.append(np.abs(total - total[0]).max())
+    assert drift[0] / drift[1] > 2.0**3.5 and drift[1] < 1e-3
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"stiffness": -1.0, "to": "link1"}, "stiffness is -1.0, expected >= 0"),
+        ({"kind": "leaf", "to": "link1"}, "kind is 'leaf', expected 'linear'"),
+        ({"to": "link9"}, "ends on 'link9', which is not a link"),
+        ({"from": "link1", "to": "link1"}, "has both ends on 'link1'"),
+        ({"stiffness": 1.0}, "has both ends on 'base'"),
+        ({"kind": "torsion", "joint": "elbow"}, "joint 'elbow', which does not exist"),
+        ({"kind": "torsion", "joint": "joint1", "to": "link1"}, "kind 'torsion' does not have"),
+        ({"kind": "gas", "to": "link1"}, "gas_length is missing"),
+        ({"kind": "gas", "to": "link1", "gas_length": 0.0}, "gas_length is 0.0, expected above 0"),
+        ({"kind": "gas", "to": "link1", "law": "table"}, "lengths is None"),
+        (
+            {"kind": "gas", "to": "link1", "law": "table", "lengths": [1, 1], "forces": [0, 1]},
+            "expected rising lengths",
+        ),
+        ({"stifness": 2.0, "to": "link1"}, "no keyword 'stifness'"),
+        ({"to": "link1", "to_point": (-2.0, 0, 0)}, "both its points in one place"),
+        ({"to": "link1", "from_point": (1.0, 2.0)}, "from_point has 2 entries, expected 3"),
+    ],
+)
+def test_bad_springs_are_refused_by_name(given, words):
+    with pytest.raises(DynamisError, match=words.replace("(", r"\(")):
+        dy.Robot(replace(dy.load("planar-2link").model, springs=(dy.Spring(**given),)))
+
+
+def test_files_keep_springs(tmp_path):
+    arm = sprung(dy.load("planar-2link"), 5)
+    arm.save(tmp_path / "arm.toml")
+    assert dy.load(tmp_path / "arm.toml").model == arm.model
+    assert "[[spring]]" in (tmp_path / "arm.toml").read_text()
+
+
+@pytest.mark.filterwarnings("ignore:MJCF cannot hold", "ignore:not everything of")
+@pytest.mark.parametrize("name", ["scara", "ur10e", "panda"])
+def test_mujoco_has_the_same_springs(name):
+    mujoco = pytest.importorskip("mujoco")
+    robot = dy.load(name)
+    links, joints = robot.model.link_names, robot.model.tree_joint_names
+    ends = {"from_point": (0.3, 0.2, 0.5), "to_point": (0.1, 0.0, 0.05)}
+    springs = (
+        dy.Spring(name="a", to=links[2], **ends, stiffness=800.0, rest_length=0.3, damping=4.0),
+        dy.Spring(name="b", from_=links[0], to=links[2], **ends, stiffness=500.0, preload=-20.0),
+        dy.Spring(name="c", kind="torsion", joint=joints[1], stiffness=70.0, rest_angle=0.2),
+    )
+    rigid = [replace(x, friction=dy.Friction(), drive=None) for x in robot.model.links]
+    arm = dy.Robot(replace(robot.model, links=tuple(rigid), springs=springs))
+    text = dy.interop.to_mjcf(arm)
+    model = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(model)
+    order = [int(model.joint(x).dofadr[0]) for x in arm.joint_names]
+    back = dy.interop.from_mjcf(text)
+    for seed in range(5):
+        q, qd = state(arm, seed)[:2]
+        data.qpos[order], data.qvel[order] = q, qd
+        mujoco.mj_forward(model, data)
+        rest = np.zeros(arm.n)
+        wanted = arm.inverse_dynamics(q, qd, rest) - dy.Robot(
+            replace(arm.model, springs=())
+        ).inverse_dynamics(q, qd, rest)
+        np.testing.assert_allclose(-data.qfrc_passive[order], wanted, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(back.spring_torque(q), arm.spring_torque(q), atol=1e-9)
+
+
+def test_what_mujoco_cannot_hold_is_named():
+    arm = sprung(dy.load("planar-2link"), 2)
+    with pytest.warns(dy.errors.DynamisWarning, match="gas springs"):
+        dy.interop.to_mjcf(arm)
+
+
+def test_exported_c_has_the_springs(tmp_path):
+    arm = sprung(dy.load("planar-2link"), 7)
+    written = arm.export(["inverse_dynamics", "spring_torque"], directory=tmp_path / "c")
+    assert any(path.suffix == ".c" for path in written)
+
+
+def test_the_equations_of_a_sprung_arm_are_a_textbooks():
+    arm = dy.load("planar-2link")
+    spring = dy.Spring(from_point=(0.0, 0.3, 0.0), to="link1", to_point=(-0.2, 0.0, 0.0))
+    spring = replace(spring, stiffness=800.0, rest_length=0.1)
+    torsion = dy.Spring(kind="torsion", joint="joint2", stiffness=5.0, rest_angle=0.3)
+    sprung = dy.Robot(replace(arm.model, springs=(spring, torsion)))
+    equations = sprung.equations()
+    q, qd, qdd = state(sprung, 4)
+    np.testing.assert_allclose(
+        equations.evaluate(q, qd, qdd), sprung.inverse_dynamics(q, qd, qdd), rtol=1e-12
+    )
+    assert "sqrt(-1.08*sin(q1) + 3.33)" in str(equations)
+    assert str(equations.spring[1]) == "5*q2 - 3/2"
+    slope = [equations.potential_energy.diff(x) for x in equations.q]
+    values = dict(zip(equations.q, q, strict=True))
+    found = [float(x.subs(values)) for x in slope]
+    np.testing.assert_allclose(found, sprung.gravity_torque(q) + sprung.spring_torque(q))
+    assert r"\tau_{\mathrm{s},1}" in equations.latex() and "spring1 =" in str(equations)
+
+
+def test_urdf_files_keep_springs(tmp_path):
+    arm = sprung(dy.load("puma560"), 5)
+    with pytest.warns(dy.errors.DynamisWarning, match="springs"):
+        arm.save(tmp_path / "arm.urdf")
+    back = dy.load(tmp_path / "arm.urdf")
+    assert back.model.springs == arm.model.springs
+    q = state(arm, 1)[0]
+    np.testing.assert_allclose(back.spring_torque(q), arm.spring_torque(q), rtol=1e-9, atol=1e-9)
+    with pytest.raises(DynamisError, match="the robot has springs"):
+        dy.load(tmp_path / "arm.urdf", lock={arm.joint_names[0]: 0.1})
+
+
+def test_another_convention_keeps_the_springs_where_they_are():
+    arm = sprung(dy.load("puma560"), 6)
+    other = arm.to_dh("modified")
+    q, qd, qdd = state(arm, 2)
+    wanted = arm.inverse_dynamics(q, qd, qdd)
+    np.testing.assert_allclose(other.inverse_dynamics(q, qd, qdd), wanted, rtol=1e-9, atol=1e-9)
+
+
+def test_parts_of_the_torque_and_of_the_motors():
+    arm = sprung(dy.load("planar-2link"), 8)
+    q, qd, qdd = state(arm, 3)
+    terms = arm.torque_terms(q, qd, qdd)
+    assert list(terms) == ["inertial", "coriolis", "gravity", "friction", "spring"]
+    tau = arm.inverse_dynamics(q, qd, qdd)
+    np.testing.assert_allclose(sum(terms.values()), tau, rtol=1e-12)
+    rest = arm.torque_terms(q, 0.0 * qd, qdd)["spring"]
+    np.testing.assert_allclose(rest, arm.spring_torque(q), rtol=1e-9, atol=1e-9)
+    bare = dy.Robot(replace(arm.model, springs=()))
+    added = arm.motor_torque(q, qd, qdd) - bare.motor_torque(q, qd, qdd)
+    np.testing.assert_allclose(added, tau - bare.inverse_dynamics(q, qd, qdd), rtol=1e-9)
+
+
+def test_controllers_hold_a_sprung_arm(compiled):
+    arm = sprung(dy.load("planar-2link"), 9)
+    goal = [0.4, -0.3]
+    for law in (
+        dy.control.ComputedTorque(kp=100.0, kd=20.0),
+        dy.control.JointPID(kp=4e3, kd=400.0, gravity=True),
+        dy.control.FeedForward(kp=4e3, kd=400.0),
+    ):
+        run = dy.simulate(arm, 1.0, q0=goal, controller=law, reference=goal)
+        assert np.abs(run.error).max() < 1e-6, law
+    observer = dy.control.MomentumObserver(gain=50.0)
+    run = dy.simulate(arm, 1.0, q0=[0.1, 0.2], observer=observer, controller=law, reference=goal)
+    assert np.abs(run.observed).max() < 1e-2 * np.abs(run.tau).max()
