@@ -187,10 +187,9 @@ def _springs(root: Element, nodes: list[Element], robot: Robot) -> list[str]:
             joint.set("springref", repr(float(zero)))
             joint.set("damping", repr(float(joint.get("damping", 0.0)) + float(damping)))
             continue
-        given = {"stiffness": repr(float(k)), "damping": repr(float(damping))}
-        tendon = SubElement(
-            tendons, "spatial", name=writable(spring.name), springlength=repr(float(zero)), **given
-        )
+        given = {"stiffness": k, "damping": damping, "springlength": zero}
+        numbers = {key: repr(float(x)) for key, x in given.items()}
+        tendon = SubElement(tendons, "spatial", {"name": writable(str(spring.name)), **numbers})
         for end, (link, place) in zip(("from", "to"), own.ends, strict=True):
             parent, frame = next(root.iter("worldbody")), Frame()
             if link >= 0:

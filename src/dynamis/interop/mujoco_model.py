@@ -87,9 +87,9 @@ class _Reader:
         m = self.model
         for j in np.flatnonzero(_has(m, "jnt", "stiffness")):
             if self.names[j] in joints and not self._off("SPRING", "PASSIVE"):
-                rest = float(m.qpos_spring[m.jnt_qposadr[j]])
-                given = {"stiffness": float(m.jnt_stiffness[j]), "rest_angle": rest}
-                yield Spring(kind="torsion", joint=self.names[j], **given)
+                rest, stiff = float(m.qpos_spring[m.jnt_qposadr[j]]), float(m.jnt_stiffness[j])
+                name = self.names[j]
+                yield Spring(kind="torsion", joint=name, stiffness=stiff, rest_angle=rest)
 
     def _tendon_springs(self, found: Model) -> Iterator[Spring]:
         """Springs between two sites, which are named frames of the model, or its tool."""

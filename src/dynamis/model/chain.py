@@ -178,7 +178,7 @@ def chain(
             bodies.append(body)
     coupling, shift = _coupling(model, motors, bool(rotors), values, fn)
     around = resolve(model.gravity, values, fn), base, tip, tool, coupling, shift, rotors
-    parts = (tuple(x) for x in (joints, bodies, resistances, motors))
+    parts = tuple(joints), tuple(bodies), tuple(resistances), tuple(motors)
     return Chain(*parts, *around, tuple(springs))
 
 
