@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..arguments import checked
+from ..model.quantity import resolve
 from ..robot import Robot
 from ..spatial.frames import inverse, matrix
 
@@ -19,6 +20,7 @@ class Skeleton:
     axes: np.ndarray  # (..., links, 3): its direction
     frames: np.ndarray  # (..., links + 1, 4, 4): base and links
     tool: np.ndarray  # (..., 4, 4)
+    springs: np.ndarray  # (..., springs, 2, 3): the ends of those between two points
     kinds: tuple[str, ...]  # "revolute" or "prismatic", per link
 
     def __getitem__(self, index: Any) -> "Skeleton":
@@ -29,7 +31,8 @@ class Skeleton:
     @property
     def points(self) -> np.ndarray:
         """Everything that must be in a picture, (M, 3)."""
-        return np.concatenate([self.segments.reshape(-1, 3), self.joints.reshape(-1, 3)])
+        parts = (self.segments, self.joints, self.springs)
+        return np.concatenate([part.reshape(-1, 3) for part in parts])
 
     @property
     def reach(self) -> float:
@@ -69,8 +72,21 @@ def skeleton(robot: Robot, q: Any) -> Skeleton:
         axes=axes,
         frames=frames,
         tool=tool,
+        springs=_spring_ends(robot, frames),
         kinds=kinds,
     )
+
+
+def _spring_ends(robot: Robot, frames: np.ndarray) -> np.ndarray:
+    model, ends = robot.model, []
+    for spring in model.springs:
+        if spring.kind != "torsion":
+            for link, place in ((spring.from_, spring.from_point), (spring.to, spring.to_point)):
+                T = frames[..., model.link_index(link) + 1, :3, :]
+                ends.append(T[..., :3] @ np.array(resolve(place, model.values)) + T[..., 3])
+    if not ends:
+        return np.zeros((*frames.shape[:-3], 0, 2, 3))
+    return np.stack(ends, axis=-2).reshape(*frames.shape[:-3], -1, 2, 3)
 
 
 # an arm as a few broken lines, the same for every way of drawing: gaps are NaN
@@ -90,6 +106,7 @@ class Style:
 STICK = "#46566a"
 STYLES = {  # drawn in this order
     "base": Style("#9aa3ad", width=5.0),
+    "springs": Style("#0f766e", width=1.6),
     "sticks": Style(STICK, width=4.0),
     "revolute axes": Style("#1c2530", width=9.0, ends="butt"),
     "prismatic axes": Style("#b8651b", width=12.0, ends="butt"),
@@ -101,7 +118,8 @@ STYLES = {  # drawn in this order
 }
 GHOST = ("sticks",)
 TRACE = Style("#8e44ad", width=1.6)
-TRIAD, TOOL_TRIAD, BARREL, PEDESTAL = 0.09, 0.12, 0.025, 0.07  # lengths per reach
+TRIAD, TOOL_TRIAD, BARREL, PEDESTAL, COIL = 0.09, 0.12, 0.025, 0.07, 0.02  # lengths per reach
+COILS = 9
 
 
 def strokes(arm: Skeleton, reach: float, frames: bool = True) -> dict[str, np.ndarray]:
@@ -112,6 +130,7 @@ def strokes(arm: Skeleton, reach: float, frames: bool = True) -> dict[str, np.nd
     found: dict[str, Any] = {
         "base": base[:3, 3] + PEDESTAL * reach * circle,
         "sticks": _broken(arm.segments),
+        "springs": _coils(arm.springs, COIL * reach),
     }
     half = BARREL * reach * arm.axes
     ends = np.stack([arm.joints - half, arm.joints + half], axis=-2)
@@ -128,6 +147,20 @@ def strokes(arm: Skeleton, reach: float, frames: bool = True) -> dict[str, np.nd
             tips = origin + length * every[:, :3, i]
             found[f"{name} axes"] = _broken(np.stack([origin, tips], axis=-2))
     return {name: found[name] for name in STYLES if name in found and len(found[name])}
+
+
+def _coils(ends: np.ndarray, size: float) -> np.ndarray:
+    """A line back and forth between the ends (K, 2, 3) of every spring, with gaps."""
+    lines = []
+    for first, last in ends:
+        along = last - first
+        across = np.cross(along, np.eye(3)[np.argmin(np.abs(along))])
+        across = size * across / max(float(np.linalg.norm(across)), 1e-12)
+        steps = np.linspace(0.2, 0.8, 2 * COILS)
+        turns = np.outer(np.resize([1.0, -1.0], 2 * COILS), across)
+        coils = first + np.outer(steps, along) + turns
+        lines += [first[None], coils, last[None], np.full((1, 3), np.nan)]
+    return np.concatenate(lines) if lines else np.zeros((0, 3))
 
 
 def _broken(segments: np.ndarray) -> np.ndarray:
