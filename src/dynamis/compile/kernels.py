@@ -204,6 +204,9 @@ ROWS = (
     Kernel("kinetic_energy", "dynamics.energy:kinetic_energy", ("q", "qd"), {"T": ()}),
     Kernel("potential_energy", "dynamics.energy:potential_energy", ("q",), {"U": ()}),
     Kernel("momentum", "dynamics.energy:spatial_momentum", ("q", "qd"), {"P": (6,)}),
+    Kernel("centroidal_momentum", "dynamics.energy:centroidal_momentum", ("q", "qd"), {"P": (6,)}),
+    Kernel("com", "dynamics.energy:com", ("q",), {"c": (3,)}),
+    Kernel("com_jacobian", "dynamics.energy:com_jacobian", ("q",), {"J": (3, N)}),
     Kernel(
         "motor_torque",
         "dynamics.equation:motor_torque",

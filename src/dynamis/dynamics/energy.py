@@ -1,12 +1,13 @@
-"""Energies and momentum."""
+"""Energies, momentum and the centre of mass."""
 
 from typing import Any
 
 from ..model.chain import Chain
+from ..spatial.frames import Frame
 from ..spatial.functions import Functions
 from ..spatial.inertia import rotated, times
-from ..spatial.rotations import rotate
-from ..spatial.vectors import ZERO, Scalars, add, cross, dot, scale
+from ..spatial.rotations import rotate, transpose
+from ..spatial.vectors import ZERO, Scalars, Vector, add, cross, dot, scale, subtract
 from . import coupling, drives
 from .coriolis import Twist, momentum, velocities
 from .kinematics import inertias, motions, poses
@@ -33,6 +34,45 @@ def potential_energy(chain: Chain, q: Scalars, fn: Functions) -> Any:
         moment = add(moment, scale(body.m, T.p), rotate(T.R, body.h))
     height = -dot(chain.gravity, moment)
     return height + spring_energy(chain, q, fn) if chain.springs else height
+
+
+def com(chain: Chain, q: Scalars, fn: Functions) -> Vector:
+    """Centre of mass of the whole arm in the reference frame, (3,)."""
+    masses, moments, _ = _masses(chain, coupling.positions(chain, q), fn)
+    return scale(1.0 / sum(masses), add(*moments))
+
+
+def com_jacobian(chain: Chain, q: Scalars, fn: Functions) -> list:
+    """J(q): velocity of the centre of mass = J qd, reference axes, (3, n)."""
+    x = coupling.positions(chain, q)
+    masses, moments, where = _masses(chain, x, fn)
+    total, columns = sum(masses), []
+    for j, joint in enumerate(chain.joints):
+        carried = [i for i in range(len(where)) if j in chain.ancestors(i)]
+        mass, moment = sum(masses[i] for i in carried), add(*(moments[i] for i in carried))
+        z, slide = transpose(where[j].R)[2], chain.bodies[j].slide
+        column = scale(mass, z)
+        if joint.kind == "revolute":
+            column = cross(z, subtract(moment, scale(mass, where[j].p)))
+        if slide is not None:  # its own mass moves in the link
+            column = add(column, scale(slide * chain.bodies[j].inertia.m, z))
+        columns.append(scale(1.0 / total, column))
+    return [coupling.torques(chain, row) for row in zip(*columns, strict=True)]
+
+
+def _masses(chain: Chain, x: Scalars, fn: Functions) -> tuple[list, list[Vector], list[Frame]]:
+    """Mass and first moment of every body, and the poses of the joint frames."""
+    where, bodies = poses(chain, x, fn), inertias(chain, x)
+    pairs = list(zip(bodies, where, strict=True))
+    moments = [add(scale(body.m, T.p), rotate(T.R, body.h)) for body, T in pairs]
+    return [body.m for body in bodies], moments, where
+
+
+def centroidal_momentum(chain: Chain, q: Scalars, qd: Scalars, fn: Functions) -> tuple[Any, ...]:
+    """Linear momentum, then angular momentum about the centre of mass, reference axes, (6,)."""
+    momentum = spatial_momentum(chain, q, qd, fn)
+    P, L = momentum[:3], momentum[3:]
+    return *P, *subtract(L, cross(com(chain, q, fn), P))
 
 
 def spatial_momentum(chain: Chain, q: Scalars, qd: Scalars, fn: Functions) -> tuple[Any, ...]:

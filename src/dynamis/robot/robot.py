@@ -401,6 +401,21 @@ class Robot:
         """Linear then angular momentum of the links about the reference origin, (..., 6)."""
         return self._calls("momentum", {"q": q, "qd": qd}, options)
 
+    @fast
+    def centroidal_momentum(self, q: Any, qd: Any, **options: Any) -> np.ndarray:
+        """Linear momentum, then angular momentum about the centre of mass, (..., 6)."""
+        return self._calls("centroidal_momentum", {"q": q, "qd": qd}, options)
+
+    @fast
+    def com(self, q: Any, **options: Any) -> np.ndarray:
+        """Centre of mass of the arm and its payload in the reference frame, (..., 3)."""
+        return self._calls("com", {"q": q}, options)
+
+    @fast
+    def com_jacobian(self, q: Any, **options: Any) -> np.ndarray:
+        """J with velocity of the centre of mass = J qd, (..., 3, n)."""
+        return self._calls("com_jacobian", {"q": q}, options)
+
     def operational_inertia(self, q: Any, **options: Any) -> np.ndarray:
         """(J M^-1 J^T)^-1 of the tool in base axes, (..., 6, 6).
 

@@ -1,0 +1,63 @@
+"""Centre of mass, its Jacobian and the centroidal momentum."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+import dynamis as dy
+from tests.random_robots import robots, states
+
+
+@settings(max_examples=25)
+@given(robots())
+def test_laws_of_the_centre_of_mass(robot):
+    q, qd = states(robot, vectors=2)
+    J, c = robot.com_jacobian(q), robot.com(q)
+    h = 1e-6 * np.eye(robot.n)
+    slope = np.stack([(robot.com(q + e) - robot.com(q - e)) / 2e-6 for e in h], axis=-1)
+    np.testing.assert_allclose(J, slope, atol=1e-6)
+    mass = sum(body.inertia.m + (body.load.m if body.load else 0.0) for body in robot.chain.bodies)
+    weight = mass * np.array(robot.chain.gravity)
+    np.testing.assert_allclose(robot.potential_energy(q), -weight @ c, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(robot.gravity_torque(q), -weight @ J, atol=1e-9 * mass)
+    whole, about = robot.momentum(q, qd), robot.centroidal_momentum(q, qd)
+    np.testing.assert_allclose(about[:3], mass * (J @ qd), atol=1e-9 * mass)
+    np.testing.assert_allclose(whole[:3], about[:3], atol=1e-12 * mass)
+    np.testing.assert_allclose(whole[3:] - np.cross(c, whole[:3]), about[3:], atol=1e-9 * mass)
+
+
+def test_a_centre_of_mass_that_slides_in_its_link():
+    links = [
+        dy.Link(d=0.3, mass=2.0, com=(0.0, 0.0, 0.1)),
+        dy.Link(joint="prismatic", mass=1.5, com_factor=-0.5, alpha=0.4),
+    ]
+    arm = dy.Robot.from_dh("slide", convention="standard", links=links)
+    q, h = np.array([0.3, 0.7]), 1e-6 * np.eye(2)
+    slope = np.stack([(arm.com(q + e) - arm.com(q - e)) / 2e-6 for e in h], axis=-1)
+    np.testing.assert_allclose(arm.com_jacobian(q), slope, atol=1e-8)
+
+
+@pytest.mark.filterwarnings("ignore:Pinocchio cannot hold")
+@pytest.mark.parametrize("name", ["ur10e", "panda", "puma560", "scara"])
+def test_pinocchio_has_the_same(name):
+    pin = pytest.importorskip("pinocchio")
+    robot = dy.load(name)
+    model = dy.interop.to_pinocchio(robot)
+    data = model.createData()
+    q, qd = np.random.default_rng(3).uniform(-1.0, 1.0, (2, robot.n))
+    np.testing.assert_allclose(robot.com(q), pin.centerOfMass(model, data, q), atol=1e-9)
+    J = pin.jacobianCenterOfMass(model, data, q)
+    np.testing.assert_allclose(robot.com_jacobian(q), J, atol=1e-9)
+    h = pin.computeCentroidalMomentum(model, data, q, qd)
+    np.testing.assert_allclose(robot.centroidal_momentum(q, qd), h.vector, atol=1e-9)
+
+
+@pytest.mark.usefixtures("compiled")
+def test_batches_in_machine_code():
+    robot = dy.load("panda")
+    q, qd = np.random.default_rng(4).uniform(-1.0, 1.0, (2, 3, 4, robot.n))
+    assert robot.com(q).shape == (3, 4, 3) and robot.com_jacobian(q).shape == (3, 4, 3, 7)
+    np.testing.assert_allclose(
+        robot.centroidal_momentum(q, qd)[1, 2], robot.centroidal_momentum(q[1, 2], qd[1, 2]),
+        rtol=1e-12,
+    )  # fmt: skip
