@@ -39,6 +39,8 @@ def controller(folder, **options):
     return dy.export_controller(PID, ROBOT, folder, **options)
 
 
+pytestmark = pytest.mark.usefixtures("compiled")  # exported laws are simulated: quicker so
+
 EXPORTS = {
     **{t: lambda f, t=t, **o: kernels(f, target=t, **o) for t in ("c", "matlab", "casadi")},
     **{
