@@ -13,6 +13,7 @@ from dynamis.errors import DynamisError, OptionError, ShapeError
 from tests.misuse import VALUES, Table, misused, robot
 
 PARTS = 16  # of the table, so that workers can share it
+pytestmark = pytest.mark.usefixtures("compiled")
 
 
 @pytest.fixture(scope="module")

@@ -77,9 +77,11 @@ class Spring:
         choice(self.kind, "spring.kind", KINDS)
         own = (*COMMON, *KINDS[self.kind])
         for name, field in self.__dataclass_fields__.items():
-            if name not in own and getattr(self, name) != field.default:
+            given = getattr(self, name)
+            plain = given is None or isinstance(given, (str, int, float, tuple))
+            if name not in own and not (plain and given == field.default):
                 raise ModelError(
-                    f"spring.{name.rstrip('_')} is {shown(getattr(self, name))}, which kind "
+                    f"spring.{name.rstrip('_')} is {shown(given)}, which kind "
                     f"{self.kind!r} does not have; it has "
                     f"{', '.join(x.rstrip('_') for x in own)}"
                 )
