@@ -169,7 +169,7 @@ def test_equalities_that_are_no_mimics_are_refused(tie, words):
 @pytest.mark.parametrize("attribute", ["damping", "stiffness", "frictionloss"])
 def test_tendons_that_act_are_refused(attribute):
     tendon = f'<fixed name="t" {attribute}="1"><joint joint="lift" coef="1"/></fixed>'
-    assert_refused(f"<tendon>{tendon}</tendon>", "tendon 't' has")
+    assert_refused(f"<tendon>{tendon}</tendon>", "tendon 't' acts")
 
 
 @pytest.mark.parametrize("attribute", ["density", "viscosity"])
@@ -186,7 +186,7 @@ def assert_refused(more, words):
 
 
 def agrees_with_mujoco(text, limit=1e-10):
-    """Torques of robot and compiled model, mimics tied, springs and dry friction left out."""
+    """Torques of robot and compiled model, mimics tied, dry friction left out."""
     robot = from_mjcf(text)
     mujoco, model = compiled_model(text)
     return robot, torque_error(mujoco, model, robot) < limit
@@ -198,7 +198,6 @@ def torque_error(mujoco, model, robot):
     for i, link in enumerate(robot.model.links):
         leader, factor, start = link.mimic or (link.joint_name, 1.0, 0.0)
         K[i, robot.joint_names.index(leader)], x0[i] = factor, start
-    model.jnt_stiffness[:] = 0.0
     q, qd, qdd = states(robot)
     tau, _ = inverse(mujoco, model, K @ q + x0, K @ qd, K @ qdd)
     viscous = np.array([link.friction.viscous for link in robot.model.links])
@@ -394,8 +393,10 @@ def test_what_is_left_out_is_said(tmp_path):
         robot = from_mjcf(path)
     assert robot.name == "panda" and robot.model.tool_name == "flange"
     assert robot.configurations.keys() == dy.load("panda").configurations.keys()
-    with pytest.warns(DynamisWarning, match="joint springs"):
-        from_mjcf(THEIRS.replace('name="lift"', 'name="lift" stiffness="3"'))
+    with pytest.warns(DynamisWarning, match="contacts"):
+        sprung = from_mjcf(THEIRS.replace('name="lift"', 'name="lift" stiffness="3"'))
+    (spring,) = sprung.model.springs
+    assert (spring.kind, spring.joint, spring.stiffness) == ("torsion", "lift", 3.0)
 
 
 def test_geoms_are_weighed_by_mujoco():
