@@ -142,6 +142,14 @@ def test_bad_springs_are_refused_by_name(given, words):
         dy.Robot(replace(dy.load("planar-2link").model, springs=(dy.Spring(**given),)))
 
 
+def test_what_is_not_written_for_springs_is_refused_by_name():
+    arm = sprung(dy.load("planar-2link"), 2)
+    with pytest.raises(DynamisError, match="no derivation is written"):
+        arm.equations().derivation()
+    with pytest.raises(DynamisError, match="base parameters are those of bodies"):
+        arm.base_parameters()
+
+
 def test_files_keep_springs(tmp_path):
     arm = sprung(dy.load("planar-2link"), 5)
     arm.save(tmp_path / "arm.toml")

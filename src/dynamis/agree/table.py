@@ -1,7 +1,7 @@
 """The agreement table of a robot: every method and every peer, with the worst difference seen."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from importlib import metadata
 from typing import Any, NamedTuple
@@ -185,7 +185,8 @@ def peer_rows(robot: Robot, states: States, name: str) -> list[Row]:
     if not installed(name):
         return [Row(name, "all", None, PEER_LIMIT, f"not installed: pip install {peer.package}")]
     source = f"{name} {metadata.version(peer.package)}"
-    twin = robot if peer.has_friction(robot) else without_friction(robot)
+    bare = Robot(replace(robot.model, springs=()))  # no peer is given springs
+    twin = bare if peer.has_friction(bare) else without_friction(bare)
     try:  # one engine per sample where a centre of mass slides
         theirs = [peer.build(twin, x) for x in (states.q if slides(twin.chain) else states.q[:1])]
     except NotRepresentableError as error:

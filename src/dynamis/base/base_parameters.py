@@ -198,6 +198,12 @@ def base_parameters(
     robot: "Robot", inertial_only: bool = False, tolerance: float = TOLERANCE
 ) -> BaseParameters:
     """Base parameters of a robot; `inertial_only` leaves friction and drives out."""
+    if robot.model.springs:
+        raise OptionError(
+            f"robot {robot.model.name!r} has springs: base parameters are those of bodies and "
+            "drives alone",
+            "ask the robot without its springs; identify takes theirs beside them",
+        )
     between = "a number between 0 and 1"
     tolerance = number(tolerance, "tolerance", between, lambda x: 0.0 < x < 1.0)
     names = parameter_names(robot.model)  # raises for a centre of mass that moves in its link

@@ -136,6 +136,11 @@ def derivation(model: Any, method: str = "lagrange-euler", state: Any = None) ->
         raise OptionError(
             f"no derivation is written for method {method!r}", did_you_mean(method, METHODS)
         )
+    if model.springs:
+        raise OptionError(
+            f"robot {model.name!r} has springs, for which no derivation is written",
+            "robot.equations() has them (.spring, .tau); or derive the robot without its springs",
+        )
     given = None if state is None else _checked(model, state)
     drafts, written, done = _symbolic_drafts(model, method)
     numbers = [] if given is None else list(METHODS[method](numeric(model, *given)))
