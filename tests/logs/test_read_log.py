@@ -6,11 +6,14 @@ import zipfile
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import dynamis as dy
 from dynamis.errors import DynamisError, FileError, OptionError, ShapeError
 from dynamis.identify import read_log
-from dynamis.logs.table import LARGEST, MOST_COLUMNS
+from dynamis.logs.source import read_text
+from dynamis.logs.table import LARGEST, MOST_COLUMNS, Allowance
 
 from ..logs.test_log import motion
 
@@ -1000,3 +1003,13 @@ def test_too_many_columns_are_refused_before_they_are_read(ending, tmp_path):
                 read_log(source)
         else:
             assert len(read_log(source)) == 3
+
+
+@given(st.lists(st.floats(width=64), min_size=4, max_size=40))
+def test_every_number_of_a_text_is_read_to_its_last_bit(tmp_path_factory, numbers):
+    path = tmp_path_factory.mktemp("text") / "log.csv"
+    path.write_text("t,q1\n" + "".join(f"{k},{x!r}\n" for k, x in enumerate(numbers)))
+    read = read_text(path, Allowance(path.name, 1e9)).array("q1")
+    whole = [abs(x) >= 2.0**53 for x in numbers]
+    if not any(whole):  # those become integers
+        assert np.array_equal(read, numbers, equal_nan=True)
