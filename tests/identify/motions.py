@@ -1,5 +1,7 @@
 """Small arms and logs of them whose truth is known."""
 
+from dataclasses import replace
+
 import numpy as np
 
 import dynamis as dy
@@ -38,3 +40,15 @@ def log_of(robot, seed=0, noise=0.02, **options):
     rng = np.random.default_rng([seed, 7])
     tau = robot.inverse_dynamics(q, qd, qdd) + noise * rng.normal(size=q.shape)
     return dy.Log(t=t, q=q, qd=qd, tau=tau, name=f"motion {seed}")
+
+
+def coupled():
+    """An arm whose second motor turns with the first joint: both share one law of friction."""
+    drives = [dy.Drive(gear=10.0, viscous=0.02), dy.Drive(gear=10.0, viscous=0.02)]
+    own = dy.Friction(viscous=1.0, coulomb=0.5, law="smooth", ratio=2.0)
+    links = [
+        replace(x, drive=d, friction=own) for x, d in zip(arm().model.links, drives, strict=True)
+    ]
+    return dy.Robot(
+        replace(arm().model, links=tuple(links), gear_matrix=((10.0, 0.0), (5.0, 10.0)))
+    )

@@ -1,6 +1,7 @@
 """Arms whose truth is known come back; estimators, intervals, feasibility, what is said."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from dynamis.identify.information import condition, information, joined, ordinar
 from dynamis.identify.processing import Processing, lowpass, prepare
 from dynamis.identify.unknowns import unknowns
 
-from .motions import arm, log_of, series
+from .motions import arm, coupled, log_of, series
 
 ROBOT = arm()
 LOG = log_of(ROBOT)
@@ -113,14 +114,26 @@ def log_with_load():
     return dy.Log(t=t, q=q, qd=qd, tau=tau)
 
 
-def test_a_load_becomes_the_efficiency_of_a_drive():
-    """Friction of the teeth: torque times 1 + mu when driving, about 1 - mu when driven."""
+def test_a_load_reaches_the_friction_of_the_robot():
+    """Friction of the teeth: torque times 1 + mu when driving, 1 - mu when driven."""
     log = log_with_load()
     found = dy.identify(ROBOT, log, friction="loaded", estimator="weighted", held_out=False)
     loads = found.values[found.unknowns.of_kind("load")]
     np.testing.assert_allclose(loads, 0.08, atol=0.01)
-    eta = [link.drive.efficiency for link in found.robot.model.links]
-    np.testing.assert_allclose(eta, 1 / 1.08, atol=0.01)
+    assert [link.friction.load for link in found.robot.model.links] == loads.tolist()
+
+
+def test_viscous_friction_by_direction_is_identified():
+    links = [
+        replace(x, friction=replace(x.friction, viscous=(2.0, 3.5), law="smooth"))
+        for x in ROBOT.model.links
+    ]
+    sided = dy.Robot(replace(ROBOT.model, links=tuple(links)))
+    log = log_of(sided, noise=0.01)
+    for estimator in ("weighted", "feasible"):
+        found = dy.identify(ROBOT, log, friction="directional", estimator=estimator, held_out=False)
+        pairs = [link.friction.viscous for link in found.robot.model.links]
+        np.testing.assert_allclose(pairs, 2 * [(2.0, 3.5)], rtol=0.03)
 
 
 def left_of(log, predicted):
@@ -128,10 +141,10 @@ def left_of(log, predicted):
     return f"{100 * np.linalg.norm(log.tau - predicted) / np.linalg.norm(log.tau):.2f} %"
 
 
-@pytest.mark.parametrize("friction", ["loaded", "loaded-grotjahn"])
-def test_a_robot_that_is_not_the_validated_model_says_so(friction, tmp_path):
-    log = log_with_load()
-    found = dy.identify(ROBOT, log, friction=friction, held_out=False)
+def test_a_robot_that_is_not_the_validated_model_says_so(tmp_path):
+    robot = coupled()
+    log = log_of(robot)
+    found = dy.identify(robot, log, friction="grotjahn", held_out=False)
     (said,) = (f for f in found.robot.check() if f.where == "robot handed over")
     own = left_of(log, found.predict(log))
     samples, _ = prepare(log, found.processing[0], thin=False)
@@ -153,15 +166,18 @@ def test_a_robot_that_is_not_the_validated_model_says_so(friction, tmp_path):
     assert again.robot.model.findings == ()  # it spoke of another fit
 
 
-@pytest.mark.parametrize("friction", [x for x in FRICTIONS if not x.startswith("loaded")])
-def test_a_robot_that_is_the_validated_model_predicts_the_same(friction):
-    found = dy.identify(ROBOT, LOG, friction=friction, held_out=False, force=True)
+@pytest.mark.parametrize("friction", FRICTIONS)
+def test_a_robot_that_is_the_validated_model_predicts_the_same(friction, tmp_path):
+    log = log_with_load() if "load" in friction else LOG
+    found = dy.identify(ROBOT, log, friction=friction, held_out=False, force=True)
     assert found.robot.model.findings == ()
-    samples, _ = prepare(LOG, found.processing[0], thin=False)
-    for s in samples:
-        tau = found.robot.inverse_dynamics(s.q, s.qd, s.qdd)
-        own = found.unknowns.regressor(s.q, s.qd, s.qdd) @ found.values
-        assert np.linalg.norm(tau - own) < 1e-3 * np.linalg.norm(tau)
+    found.robot.save(tmp_path / "arm.toml")
+    samples, _ = prepare(log, found.processing[0], thin=False)
+    for robot in (found.robot, dy.load(tmp_path / "arm.toml")):
+        for s in samples:
+            tau = robot.inverse_dynamics(s.q, s.qd, s.qdd)
+            own = found.unknowns.regressor(s.q, s.qd, s.qdd) @ found.values
+            assert np.linalg.norm(tau - own) < 1e-6 * np.linalg.norm(tau)
 
 
 def test_blocks_do_not_matter(monkeypatch):

@@ -13,6 +13,8 @@ from dynamis.cli.printing import in_terminal
 from dynamis.errors import OptionError
 from dynamis.identify.estimate import Estimate
 
+from .motions import coupled, log_of
+
 FRICTION = dy.Friction(viscous=0.5, coulomb=(1.0, -1.0))
 PLAIN = ["--estimator", "weighted"]
 
@@ -134,11 +136,11 @@ def test_an_arm_that_cannot_be_built_is_found(capsys, monkeypatch):
 
 
 def test_a_robot_that_is_not_the_validated_model_is_said_last(capsys, tmp_path):
-    robot, run = dy.load("two.toml"), dict(np.load("run.npz"))
-    rigid = run["tau"] - robot.friction_torque(run["qd"])
-    run["tau"] = run["tau"] + 0.1 * np.tanh(run["qd"] / 0.01) * np.abs(rigid)
-    np.savez(tmp_path / "rubbing.npz", **run)
-    words = ["identify", "two.toml", str(tmp_path / "rubbing.npz"), "--friction", "loaded"]
+    arm = coupled()
+    arm.save(tmp_path / "coupled.toml")
+    log_of(arm).save(tmp_path / "rubbing.npz")
+    words = ["identify", str(tmp_path / "coupled.toml"), str(tmp_path / "rubbing.npz")]
+    words += ["--friction", "grotjahn"]
     assert main([*words, "--save", str(tmp_path / "arm.toml")]) == 0
     said = capsys.readouterr().err
     assert said.count("this is not the model that was validated") == 1

@@ -99,7 +99,7 @@ def control_cycle(robot: Robot, controller: Controller) -> Cycle:
 def without_coulomb(robot: Robot) -> Robot:
     """The arm with viscous friction only."""
     bare = without_friction(robot).model
-    own = [Friction(viscous=x.viscous) for x in robot.chain.resistances]
+    own = [Friction(viscous=x.mean_viscous) for x in robot.chain.resistances]
     links = (replace(x, friction=f) for x, f in zip(bare.links, own, strict=True))
     return Robot(replace(bare, links=tuple(links)))
 
@@ -150,7 +150,7 @@ class MujocoStepper:
         self.model.opt.disableflags &= ~int(mujoco.mjtDisableBit.mjDSBL_DAMPER)
         self.order = [int(self.model.joint(f"j{i}").dofadr[0]) for i in range(robot.n)]
         for i, resistance in zip(self.order, robot.chain.resistances, strict=True):
-            self.model.dof_damping[i] = resistance.viscous
+            self.model.dof_damping[i] = resistance.mean_viscous
         self.data = mujoco.MjData(self.model)
         for i, joint in enumerate(tree):  # the PUMA's inertias break the triangle inequality
             body, (moments, axes) = f"b{i}", np.linalg.eigh(joint.body.inertia)

@@ -47,8 +47,8 @@ def run(
 
     Args:
         validate: Log of another motion for validation; may be given several times.
-        friction: none, viscous, symmetric, asymmetric, stribeck, smooth, grotjahn, loaded,
-            loaded-grotjahn or auto (by cross-validation).
+        friction: none, viscous, symmetric, asymmetric, stribeck, smooth, directional, grotjahn,
+            loaded, loaded-grotjahn or auto (by cross-validation).
         estimator: ordinary, weighted, robust, total, instrumental or feasible
             (physically consistent).
         rotors: Identify rotor inertias too (default: if the model has drives).

@@ -74,8 +74,14 @@ class Arm:
         return equation.gravity_torque(self.lean, q, self.fn)
 
     def friction_torque(self, qd: Scalars) -> Scalars:
-        """Friction on the joint side."""
+        """Friction on the joint side of an arm that transmits nothing."""
         return friction.friction_torque(self.chain, qd, self.fn)
+
+    def load_friction(self, qd: Scalars, carried: Scalars) -> Scalars | None:
+        """Friction under load of joints that transmit `carried`; None where there is none."""
+        if not friction.loads(self.chain):
+            return None
+        return friction.load_torque(self.chain, qd, carried, self.fn)
 
     def spring_torque(self, q: Scalars, qd: Scalars | None = None) -> Scalars:
         """Torque against the springs; with qd against their damping too."""

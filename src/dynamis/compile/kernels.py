@@ -200,6 +200,13 @@ ROWS = (
         reducible=True,
     ),
     Kernel("friction_torque", "dynamics.friction:friction_torque", ("qd",), {"tau": VECTOR}),
+    Kernel(
+        "load_friction",
+        "dynamics.equation:load_friction",
+        STATE,
+        {"tau": VECTOR},
+        reducible=True,
+    ),
     Kernel("spring_torque", "dynamics.springs:spring_torque", ("q",), {"tau": VECTOR}),
     Kernel("kinetic_energy", "dynamics.energy:kinetic_energy", ("q", "qd"), {"T": ()}),
     Kernel("potential_energy", "dynamics.energy:potential_energy", ("q",), {"U": ()}),

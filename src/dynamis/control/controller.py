@@ -321,11 +321,16 @@ def held(arm: Arm, wanted: Any, given: Any, e: Any, before: Any, after: Any) -> 
 FRICTION = ("desired", "measured", "none")
 
 
-def friction_compensation(arm: Arm, where: str, sample: Sample) -> Scalars:
-    """Friction torque, offset included, at the chosen velocity; zero for "none"."""
+def friction_compensation(arm: Arm, where: str, sample: Sample, carried: Scalars) -> Scalars:
+    """Friction torque at the chosen velocity, offset and load included; zero for "none".
+
+    `carried` is the torque without friction.
+    """
     if where == "none":
         return [0.0] * arm.n
-    return arm.friction_torque(sample.reference.qd if where == "desired" else sample.qd)
+    qd = sample.reference.qd if where == "desired" else sample.qd
+    own, loaded = arm.friction_torque(qd), arm.load_friction(qd, carried)
+    return own if loaded is None else [a + b for a, b in zip(own, loaded, strict=True)]
 
 
 # Gains from a bandwidth w and a damping ratio: the poles of the error where they are wanted.

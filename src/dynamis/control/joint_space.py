@@ -118,7 +118,7 @@ class PointToPoint(Controller):
         gains, e = sample.gains, sample.e
         a = [-gains.kd[i] * sample.qd[i] - gains.kp[i] * e[i] for i in range(arm.n)]
         rigid = arm.frictionless_torque(sample.q, sample.qd, a)
-        friction = friction_compensation(arm, self.friction, sample)
+        friction = friction_compensation(arm, self.friction, sample, rigid)
         tau = [clipped(arm, rigid[i] + friction[i], gains.limit[i]) for i in range(arm.n)]
         return tau, {}
 
@@ -172,7 +172,7 @@ class ComputedTorque(Controller):
             for i in joints
         ]
         rigid = arm.frictionless_torque(sample.q, sample.qd, a)
-        friction = friction_compensation(arm, self.friction, sample)
+        friction = friction_compensation(arm, self.friction, sample, rigid)
         wanted = [rigid[i] + friction[i] for i in joints]
         tau = [clipped(arm, wanted[i], gains.limit[i]) for i in joints]
         integral = [held(arm, wanted[i], tau[i], e[i], before[i], total[i]) for i in joints]
@@ -210,7 +210,7 @@ class FeedForward(Controller):
         """One sample."""
         gains, e, ed = sample.gains, sample.e, sample.ed
         rigid = arm.frictionless_torque(*sample.reference)
-        friction = friction_compensation(arm, self.friction, sample)
+        friction = friction_compensation(arm, self.friction, sample, rigid)
         tau = [
             rigid[i] + friction[i] - gains.kp[i] * e[i] - gains.kd[i] * ed[i] for i in range(arm.n)
         ]

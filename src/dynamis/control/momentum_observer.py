@@ -7,8 +7,9 @@ import numpy as np
 
 from ..arguments import checked
 from ..compile.arm import Arm
+from ..dynamics.friction import driven_load_torque, loads
 from ..errors import OptionError
-from .controller import Block, Sample, Step, Values, friction_compensation, model_of
+from .controller import Block, Sample, Step, Values, model_of
 from .task_space import transposed_product
 
 if TYPE_CHECKING:
@@ -88,5 +89,15 @@ class MomentumObserver(Block):
         if arm.chain.springs:
             held = arm.spring_torque(sample.q, sample.qd)
             g = [a + b for a, b in zip(g, held, strict=True)]
-        friction = friction_compensation(arm, self.friction, sample)
+        friction = self._friction(arm, sample)
         return [turned[i] - g[i] - friction[i] for i in range(arm.n)]
+
+    def _friction(self, arm: Arm, sample: Sample) -> Any:
+        """Friction; what it transmits follows from the torque of the drives, whatever pushes."""
+        if self.friction == "none":
+            return [0.0] * arm.n
+        own = arm.friction_torque(sample.qd)
+        if not loads(arm.chain):
+            return own
+        more = driven_load_torque(arm.chain, sample.qd, sample.tau, arm.fn)
+        return [a + b for a, b in zip(own, more, strict=True)]

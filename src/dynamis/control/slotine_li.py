@@ -14,8 +14,8 @@ from ..dynamics import coupling, friction
 from ..dynamics.gibbs_appell import INERTIAL
 from ..errors import OptionError, ShapeError, did_you_mean
 from ..model.chain import Chain
-from ..model.parameters import JOINT_NAMES, MOTOR_NAMES
-from ..spatial.functions import Functions
+from ..model.parameters import JOINT_NAMES, MOTOR_NAMES, UNBALANCE_NAMES
+from ..spatial.functions import Functions, zero
 from .controller import (
     NO_LIMIT,
     Controller,
@@ -42,6 +42,7 @@ SIGNS = {
     "m": 1,
     "rotor_inertia": 1,
     "viscous": 1,
+    "viscous-": 1,
     "coulomb+": 1,
     "coulomb-": -1,
     "motor_viscous": 1,
@@ -123,10 +124,12 @@ def _friction_columns(
     chain: Chain, xr: Scalars, smoothing: Any, fn: Functions
 ) -> Iterator[tuple[int, list[Any]]]:
     """(column, its entries over the tree's joints) of every friction parameter."""
-    column = INERTIAL * chain.links
+    column, sided = INERTIAL * chain.links, []
     for i, resistance in enumerate(chain.resistances):
-        V = friction.columns(resistance, xr[i], fn)[0]
+        V, *_, backwards = friction.columns(resistance, xr[i], fn)
         own = [float(k == i) for k in range(len(chain.joints))]
+        if resistance.viscous_minus is not None:
+            sided.append([entry * backwards if entry else 0.0 for entry in own])
         for k, value in enumerate((V, *_sides(xr[i], smoothing, fn), 1.0), start=1):
             yield column + k, [entry * value if entry else 0.0 for entry in own]
         column += len(JOINT_NAMES)
@@ -138,6 +141,8 @@ def _friction_columns(
         for k, value in enumerate((u, *_sides(u, smoothing, fn))):
             yield column + k, [r * value for r in motor.row] + rest
         column += len(MOTOR_NAMES)
+    heavy = [i for i in chain.rotors if not all(zero(h) for h in chain.bodies[i].inertia.h)]
+    yield from enumerate(sided, column + len(UNBALANCE_NAMES) * len(heavy))
 
 
 def _sides(velocity: Any, smoothing: Any, fn: Functions) -> tuple[Any, Any]:

@@ -105,7 +105,7 @@ class TaskSpace(Controller):
         added = transposed_product(tool.J, weights)
         qdd = [a + b for a, b in zip(v, added, strict=True)]
         rigid = arm.frictionless_torque(sample.q, sample.qd, qdd)
-        friction = friction_compensation(arm, self.friction, sample)
+        friction = friction_compensation(arm, self.friction, sample, rigid)
         return [a + b for a, b in zip(rigid, friction, strict=True)], {}
 
 
@@ -181,8 +181,9 @@ class Impedance(Controller):
         D = self._damping(arm, gains, mobility)
         force = [inertial[i] - D[i] * tool.ed[i] - gains.stiffness[i] * tool.e[i] for i in rows]
         rigid = arm.frictionless_torque(sample.q, sample.qd, v)
-        friction = friction_compensation(arm, self.friction, sample)
         push = transposed_product(tool.J, force)
+        carried = [a + b for a, b in zip(rigid, push, strict=True)]
+        friction = friction_compensation(arm, self.friction, sample, carried)
         return [rigid[i] + friction[i] + push[i] for i in range(arm.n)], {}
 
     def _damping(self, arm: Arm, gains: Any, mobility: tuple[Any, Any]) -> Scalars:

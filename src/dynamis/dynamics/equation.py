@@ -1,6 +1,7 @@
 """The equation of motion: M(q) qdd + C(q, qd) qd + g(q) + friction(qd) + spring + J^T wrench = tau.
 
-The formulations give the rigid tree; rotors, friction and coupling are added here, once.
+The formulations give the rigid tree; rotors, friction and coupling are added here, once. Friction
+that grows with the load comes last: it knows all the rest.
 """
 
 from collections.abc import Callable, Mapping
@@ -50,9 +51,25 @@ def inverse_dynamics(
         held = springs.spring_tree(chain, x, xd, fn)
         total = [a + b for a, b in zip(total, held, strict=True)]
     result = coupling.torques(chain, total)
-    if wrench is None or method in RECURSIONS:
-        return result
-    return [a + b for a, b in zip(result, wrench_torque(chain, q, wrench, fn), strict=True)]
+    if wrench is not None and method not in RECURSIONS:
+        push = wrench_torque(chain, q, wrench, fn)
+        result = [a + b for a, b in zip(result, push, strict=True)]
+    if friction.loads(chain):
+        more = friction.load_torque(chain, qd, _transmitted(chain, result, qd, fn), fn)
+        result = [a + b for a, b in zip(result, more, strict=True)]
+    return result
+
+
+def _transmitted(chain: Chain, tau: Scalars, qd: Scalars, fn: Functions) -> list:
+    """Torques without the friction of an arm that transmits nothing."""
+    own = friction.friction_torque(chain, qd, fn)
+    return [t - f for t, f in zip(tau, own, strict=True)]
+
+
+def load_friction(chain: Chain, q: Scalars, qd: Scalars, qdd: Scalars, fn: Functions) -> list:
+    """What friction under load adds to the torque; the regressor leaves it out, (n,)."""
+    tau = inverse_dynamics(friction.without_load(chain), q, qd, qdd, fn)
+    return friction.load_torque(chain, qd, _transmitted(chain, tau, qd, fn), fn)
 
 
 def wrench_torque(chain: Chain, q: Scalars, wrench: Scalars, fn: Functions) -> list:
@@ -91,6 +108,10 @@ def forward_dynamics(
     wrench: Given = None, method: str = "walker-orin-3",
 ) -> Scalars:  # fmt: skip
     """qdd, (n,)."""
+    if friction.loads(chain):
+        more = friction.driven_load_torque(chain, qd, tau, fn)
+        tau = [t - f for t, f in zip(tau, more, strict=True)]
+        chain = friction.without_load(chain)
     if method == "articulated-body":
         own = friction.friction_torque(chain, qd, fn)
         net = [t - f for t, f in zip(tau, own, strict=True)]
@@ -138,6 +159,9 @@ def motor_torque(chain: Chain, q: Scalars, qd: Scalars, qdd: Scalars, fn: Functi
         t + friction.torque(_joint_side(r, m), rate, fn)
         for t, r, m, rate in zip(tree, chain.resistances, chain.motors, xd, strict=False)
     ]
+    if friction.loads(chain):
+        more = load_friction(chain, q, qd, qdd, fn)
+        joint_side = [a + b for a, b in zip(joint_side, more, strict=True)]
     geared = drives.motor_torque(chain, joint_side, xd, fn)
     result = []
     for i, motor in enumerate(chain.motors):
@@ -154,4 +178,7 @@ def _joint_side(resistance: Any, motor: Any) -> Any:
     if motor.coupled:
         return resistance
     names = ("viscous", "plus", "minus")
-    return resistance._replace(**{x: getattr(resistance, x) - getattr(motor, x) for x in names})
+    own = {x: getattr(resistance, x) - getattr(motor, x) for x in names}
+    if resistance.viscous_minus is not None:
+        own["viscous_minus"] = resistance.viscous_minus - motor.viscous
+    return resistance._replace(**own)

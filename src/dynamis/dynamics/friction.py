@@ -1,13 +1,15 @@
 """Friction laws: how viscous and Coulomb friction depend on velocity, one row per law.
 
-tau_f = viscous V(qd) + coulomb_plus P(qd) + coulomb_minus N(qd) + offset
+tau_f = viscous V(qd) + coulomb_plus P(qd) + coulomb_minus N(qd) + offset + load S(qd) |T|
 
-P acts when the joint moves positive, N when it moves negative; both vanish at rest. A simulated
-joint may also stick: then it is held within `static_limits`, and told in which direction it slides
-(`sliding`); the bristles of `lugre` bend instead. None of the three holds the offset.
+S = P - N, and T is the torque that a coordinate transmits: all it needs but friction. P acts when
+the joint moves positive, N when it moves negative; both vanish at rest. A simulated joint may also
+stick: then it is held within `static_limits`, and told in which direction it slides (`sliding`);
+the bristles of `lugre` bend instead. None of the three holds the offset.
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from ..model.chain import Chain, Resistance
@@ -76,9 +78,18 @@ SHAPES: Mapping[str, Shape] = {
 
 
 def torque(resistance: Resistance, qd: Any, fn: Functions) -> Any:
-    """Friction torque of one joint."""
-    V, P, N = SHAPES[resistance.law](qd, resistance.constants, fn)
-    return resistance.viscous * V + resistance.plus * P + resistance.minus * N + resistance.offset
+    """Friction torque of one joint that transmits nothing."""
+    return _shaped(resistance, *SHAPES[resistance.law](qd, resistance.constants, fn), fn) + (
+        resistance.offset
+    )
+
+
+def _shaped(r: Resistance, V: Any, P: Any, N: Any, fn: Functions, direction: Any = None) -> Any:
+    """viscous V + coulomb+ P + coulomb- N, viscous that of the direction (by default of V's)."""
+    if r.viscous_minus is None:
+        return r.viscous * V + r.plus * P + r.minus * N
+    backwards = V < 0.0 if direction is None else direction < 0.0
+    return fn.select(backwards, r.viscous_minus, r.viscous) * V + r.plus * P + r.minus * N
 
 
 def sliding(resistance: Resistance, qd: Any, direction: Any, fn: Functions) -> Any:
@@ -87,8 +98,8 @@ def sliding(resistance: Resistance, qd: Any, direction: Any, fn: Functions) -> A
     viscous V(qd) + coulomb F(qd), F = 1 or the Stribeck factor, coulomb the one of the direction.
     It continues smoothly where qd has come to rest and a little beyond.
     """
-    V, P, N = SHAPES[resistance.law](qd, resistance.constants, fn, direction)
-    return resistance.viscous * V + resistance.plus * P + resistance.minus * N
+    shapes = SHAPES[resistance.law](qd, resistance.constants, fn, direction)
+    return _shaped(resistance, *shapes, fn, direction)
 
 
 def static_limits(resistance: Resistance, fn: Functions) -> tuple[Any, Any]:
@@ -126,9 +137,12 @@ def _phi(a: Any, fn: Functions) -> Any:
     return fn.select(a < SERIES, series, (1.0 - fn.exp(-large)) / large)
 
 
-def columns(resistance: Resistance, qd: Any, fn: Functions) -> tuple[Any, Any, Any, Any]:
-    """d tau / d (viscous, coulomb+, coulomb-, offset)."""
-    return *SHAPES[resistance.law](qd, resistance.constants, fn), 1.0
+def columns(resistance: Resistance, qd: Any, fn: Functions) -> tuple[Any, ...]:
+    """d tau / d (viscous, coulomb+, coulomb-, offset), and d viscous- where there is one."""
+    V, P, N = SHAPES[resistance.law](qd, resistance.constants, fn)
+    if resistance.viscous_minus is None:
+        return V, P, N, 1.0
+    return fn.max(V, 0.0), P, N, 1.0, fn.min(V, 0.0)
 
 
 def motor_columns(chain: Chain, i: int, xd: Scalars, fn: Functions) -> tuple:
@@ -155,3 +169,50 @@ def friction_tree(chain: Chain, xd: Scalars, fn: Functions) -> list:
 def friction_torque(chain: Chain, qd: Scalars, fn: Functions) -> Scalars:
     """Friction torque on the coordinates, (n,)."""
     return coupling.torques(chain, friction_tree(chain, coupling.rates(chain, qd), fn))
+
+
+# Friction under load. A coordinate that transmits T rubs by s |T| more, s = load S(qd). Of a torque
+# n that is left after all other friction T = n / (1 + s sign(n)) arrives: T + s |T| grows with T as
+# long as |s| < 1, so there is one answer only, coordinate by coordinate.
+
+
+def loads(chain: Chain) -> list[tuple[int, Resistance]]:
+    """Coordinate and friction of every joint that rubs more under load."""
+    found = []
+    for i, resistance in enumerate(chain.resistances):
+        if not zero(resistance.load):
+            row = None if chain.coupling is None else chain.coupling[i]
+            found.append((i if row is None else row.index(1.0), resistance))
+    return found
+
+
+def load_share(resistance: Resistance, qd: Any, fn: Functions, direction: Any = None) -> Any:
+    """s: friction per transmitted torque, of the sign of the motion."""
+    _, P, N = SHAPES[resistance.law](qd, resistance.constants, fn, direction)
+    return resistance.load * (P - N)
+
+
+def taken(n: Any, share: Any, fn: Functions) -> Any:
+    """What friction under load takes of a torque n that all other friction has left."""
+    return share * fn.max(n, -n) / (1.0 + share * fn.sign(n))
+
+
+def load_torque(chain: Chain, qd: Scalars, T: Scalars, fn: Functions) -> list[Any]:
+    """Friction under load of coordinates that transmit T, (n,)."""
+    tau: list[Any] = [0.0] * chain.n
+    for c, resistance in loads(chain):
+        tau[c] = load_share(resistance, qd[c], fn) * fn.max(T[c], -T[c])
+    return tau
+
+
+def driven_load_torque(chain: Chain, qd: Scalars, tau: Scalars, fn: Functions) -> list[Any]:
+    """Friction under load of coordinates that are driven by tau, (n,)."""
+    own, found = friction_torque(chain, qd, fn), [0.0] * chain.n
+    for c, resistance in loads(chain):
+        found[c] = taken(tau[c] - own[c], load_share(resistance, qd[c], fn), fn)
+    return found
+
+
+def without_load(chain: Chain) -> Chain:
+    """The chain whose friction does not know what it transmits."""
+    return replace(chain, resistances=tuple(r._replace(load=0.0) for r in chain.resistances))

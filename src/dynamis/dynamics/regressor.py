@@ -101,16 +101,21 @@ def two_velocity_matrix(chain: Chain, x: Scalars, rates: Rates, fn: Functions) -
 def _joint_columns(
     chain: Chain, W: list[list[Any]], xd: Scalars, xdd: Scalars, fn: Functions, share: float
 ) -> list[list[Any]]:
-    """Rotor, friction and offset of every joint; then coupled motors; then unbalanced rotors.
+    """Rotor, friction, offset of every joint; coupled motors; unbalanced rotors; viscous-.
 
     `share` of the friction acts: all of it, or none.
     """
     size = len(chain.joints)
     columns: list[list[Any]] = []
+    backwards: list[list[Any]] = []
     for i, resistance in enumerate(chain.resistances):
         columns.append(_rotor_column(chain, W, i, xdd))
-        for value in friction.columns(resistance, xd[i], fn):
-            columns.append([share * value if k == i else 0.0 for k in range(size)])
+        own = [
+            [share * value if k == i else 0.0 for k in range(size)]
+            for value in friction.columns(resistance, xd[i], fn)
+        ]
+        columns += own[:4]
+        backwards += own[4:]
     for i, motor in enumerate(chain.motors):
         if motor.coupled:
             for value in friction.motor_columns(chain, i, xd, fn):
@@ -119,7 +124,7 @@ def _joint_columns(
     for rotor in chain.rotors:
         if not all(zero(h) for h in chain.bodies[rotor].inertia.h):
             columns += [[row[INERTIAL * rotor + k] for row in W] for k in (1, 2)]
-    return columns
+    return columns + backwards
 
 
 def _rotor_column(chain: Chain, W: list[list[Any]], i: int, xdd: Scalars) -> list[Any]:

@@ -327,16 +327,11 @@ def handed_over(estimate: Estimate) -> tuple[Finding, ...]:
     whole = max(float(np.linalg.norm(tau)), 1e-300)
     if np.linalg.norm(own - other) <= SAME * whole:
         return ()
-    left_out = "part of the friction has no place in a robot"
-    if len(estimate.unknowns.of_kind("load")):
-        left_out = (
-            "friction that grows with the load is kept as drive efficiency, which inverse_dynamics "
-            "leaves out"
-        )
     a, b = (100.0 * float(np.linalg.norm(tau - x)) / whole for x in (own, other))
     what = (
         f"this is not the model that was validated: its inverse_dynamics misses {b:.2f} % of the "
-        f"torque of the training log, the validated model {a:.2f} %; {left_out}"
+        f"torque of the training log, the validated model {a:.2f} %; part of the friction has no "
+        "place in a robot"
     )
     remedy = (
         "estimate.predict(log) is the validated model; friction='smooth' or 'grotjahn' hands over "
@@ -359,7 +354,7 @@ class Rows(NamedTuple):
 
 
 BESIDES = ("body", "rotor", "spring", "load")
-CURVE = ("viscous", "root", "coulomb", "offset")  # friction that velocity alone decides
+CURVE = ("viscous", "viscous-", "root", "coulomb", "offset")  # friction that velocity alone decides
 
 
 def fitted_rows(estimate: Estimate) -> list[Rows]:

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..arguments import check_fields, checked, choice, is_word
 from ..errors import OptionError, did_you_mean
-from ..model.friction import LAWS
+from ..model.friction import LAWS, sides
+from ..model.quantity import resolve
+from ..spatial.functions import MATH
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -19,8 +21,8 @@ class FrictionModel:
 
     `coulomb` is one number per joint, the same in both directions; with `offset` the two directions
     differ: coulomb+ = coulomb + offset, coulomb- = -coulomb + offset while the joint moves. `root`
-    multiplies |qd|^(1/3) (Grotjahn 2001), `load` the size of the torque that the gear transmits:
-    friction of the teeth, which the robot keeps as the efficiency of its drive.
+    multiplies |qd|^(1/3) (Grotjahn 2001), `load` the size of the torque that the joint transmits
+    (`Friction.load`). With `viscous-` viscous friction differs by direction.
     """
 
     name: str
@@ -42,11 +44,17 @@ class FrictionModel:
     @checked
     def applied(self, robot: "Robot") -> "Robot":
         """The robot with this law on every joint; coefficients stay what they are."""
-        links = tuple(
-            replace(x, friction=replace(x.friction, law=self.law, constants=dict(self.constants)))
-            for x in robot.model.links
-        )
-        return type(robot)(replace(robot.model, links=links))
+        links = []
+        for link in robot.model.links:
+            viscous = link.friction.viscous
+            if "viscous-" in self.columns:
+                viscous = sides(viscous)
+            elif isinstance(viscous, tuple):
+                viscous = 0.5 * sum(resolve(viscous, robot.model.values, MATH))
+            own = {"law": self.law, "constants": dict(self.constants), "load": 0.0}
+            own["viscous"] = viscous
+            links.append(replace(link, friction=replace(link.friction, **own)))
+        return type(robot)(replace(robot.model, links=tuple(links)))
 
     def variants(self) -> "list[FrictionModel]":
         """The model with every combination of constants worth trying."""
@@ -76,6 +84,9 @@ FRICTIONS: Mapping[str, FrictionModel] = {
             "stribeck", "stribeck", grid={"velocity": (0.03, 0.1), "static_ratio": (1.3,)}
         ),
         FrictionModel("smooth", "smooth", grid=TRIED),
+        FrictionModel(
+            "directional", "smooth", ("viscous", "viscous-", "coulomb", "offset"), grid=TRIED
+        ),
         FrictionModel("grotjahn", "smooth", ROOTED, grid=TRIED),
         FrictionModel("loaded", "smooth", ("viscous", "coulomb", "offset", "load"), grid=TRIED),
         FrictionModel("loaded-grotjahn", "smooth", (*ROOTED, "load"), grid=TRIED),

@@ -96,6 +96,7 @@ class Plan:
         task = Task(motions, wanted, info, self.prior, own, known)
         found = estimator_named(self.estimator)(task)
         solution = replace(found.solution, x=completed(found.solution.x, known))
+        wanted = replace(wanted, rigid=solution.x)  # as the robot that is handed over computes it
         correlated = correlation_times(motions, wanted, solution.x)
         covariance = solution.covariance * solution.average(correlated)
         if slow is not None:
@@ -175,8 +176,10 @@ def identify(
 ) -> Estimate:
     """Identify the parameters of a robot from a Log (or several).
 
-    `friction`: "none", "viscous", "symmetric", "asymmetric", "stribeck", "smooth", "grotjahn",
-    "loaded", "loaded-grotjahn", or "auto", which chooses by cross-validation on blocks of time.
+    `friction`: "none", "viscous", "symmetric", "asymmetric", "stribeck", "smooth", "directional"
+    (viscous friction by direction), "grotjahn", "loaded" (friction grows with the torque that the
+    joint transmits), "loaded-grotjahn", or "auto", which chooses by cross-validation on blocks of
+    time.
     `estimator`: "ordinary", "weighted", "robust", "total", "instrumental", or "feasible" (only
     physically consistent arms; `prior` weighs, in rows of data, the distance to the described
     robot). `method` "two-step" takes friction and gravity from `slow` logs first, then the rest.
@@ -250,7 +253,7 @@ def last_third(plan: Plan, logs: Sequence[Log]) -> Validation:
 # Moving slowly, tau = Y_g(q) x_g + friction(qd) + little; what is found there is fixed while the
 # exciting motion shows the rest.
 
-FRICTION = ("viscous", "root", "coulomb", "offset", "load")
+FRICTION = ("viscous", "viscous-", "root", "coulomb", "offset", "load")
 GENTLE = 0.5  # rad/s^2 or m/s^2: rows that accelerate more are no slow motion
 LEAST = 0.2  # share of the rows that must be slow
 RESTING = 10.0 * STILL  # rad or m: a joint that moves less only sticks

@@ -135,19 +135,55 @@ def identify_payload(
         checked_logs(free, robot, "free")
     model = changed_friction(friction)
     shift = None if free is None else same_motion(free, log)
-    parts = []
-    for samples in prepare(log, how)[0]:
-        left = samples.tau - bare.inverse_dynamics(samples.q, samples.qd, samples.qdd)
-        keep = np.ones(len(samples), dtype=bool)
-        if free is not None and shift is not None:
-            other, keep = _other_left(bare, free, samples.t - shift, how)
-            left = left - other
-        columns = [payload_columns(bare, samples, threads), friction_columns(samples.qd, model)]
-        both = (_filtered(x, samples, keep) for x in (np.concatenate(columns, axis=-1), left))
-        kept = np.flatnonzero(keep)[:: samples.every]
-        parts.append([x[kept] for x in (*both, samples.weight)])
-    Y, tau, weight = map(np.concatenate, zip(*parts, strict=True))
-    return _estimate(bare, Y, tau, weight, model, shift, feasible)
+    motions = prepare(log, how)[0]
+    ours = [payload_columns(bare, samples, threads) for samples in motions]
+    gears = [Gears(bare, samples) for samples in motions]
+    found: PayloadEstimate | None = None
+    for _ in range(ROUNDS if gears[0].lossy else 1):
+        parts = []
+        for samples, Y_L, gear in zip(motions, ours, gears, strict=True):
+            grown, own = gear.under(None if found is None else Y_L @ found.parameters)
+            left, keep = samples.tau - own, np.ones(len(samples), dtype=bool)
+            if free is not None and shift is not None:
+                other, keep = _other_left(bare, free, samples.t - shift, how)
+                left = left - other
+            columns = [Y_L * grown, friction_columns(samples.qd, model)]
+            both = (_filtered(x, samples, keep) for x in (np.concatenate(columns, axis=-1), left))
+            kept = np.flatnonzero(keep)[:: samples.every]
+            parts.append([x[kept] for x in (*both, samples.weight)])
+        Y, tau, weight = map(np.concatenate, zip(*parts, strict=True))
+        found = _estimate(bare, Y, tau, weight, model, shift, feasible)
+    assert found is not None
+    return found
+
+
+ROUNDS = 4  # of friction under load, whose sign depends on the payload
+
+
+class Gears:
+    """Friction under load along a motion: of a transmitted torque T, T + s |T| is needed."""
+
+    def __init__(self, bare: "Robot", samples: Samples):
+        motion = samples.q, samples.qd, samples.qdd
+        self.tau, links = bare.inverse_dynamics(*motion), []
+        self.lossy = any(link.friction.load != 0.0 for link in bare.model.links)
+        if not self.lossy:
+            return
+        for link in bare.model.links:  # with s in place of Coulomb friction
+            share = {"coulomb": link.friction.load, "viscous": 0.0, "offset": 0.0, "load": 0.0}
+            links.append(replace(link, friction=replace(link.friction, **share), drive=None))
+        self.share = type(bare)(replace(bare.model, links=tuple(links), gear_matrix=None))
+        self.share = self.share.friction_torque(samples.qd)
+        self.other = bare.friction_torque(samples.qd)
+        self.torque = self.tau - self.other - bare.load_friction(*motion)
+
+    def under(self, payload: np.ndarray | None) -> tuple[Any, np.ndarray]:
+        """Torque needed per torque of a payload, and that of the bare arm, given a payload's."""
+        if not self.lossy:
+            return 1.0, self.tau
+        carried = self.torque if payload is None else self.torque + payload
+        grown = 1.0 + self.share * np.sign(carried)
+        return grown[..., None], self.torque * grown + self.other
 
 
 def tool_map(robot: "Robot") -> np.ndarray:

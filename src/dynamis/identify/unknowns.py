@@ -14,9 +14,8 @@ from ..base.base_parameters import base_parameters
 from ..errors import OptionError
 from ..lazy import cached_property
 from ..model.check.finding import Finding
-from ..model.drive import Drive
 from ..model.friction import Friction
-from ..model.parameters import JOINT_NAMES, parameter_names
+from ..model.parameters import JOINT_NAMES, MOTOR_NAMES, VISCOUS_MINUS, parameter_names
 from .frictions import FrictionModel
 
 if TYPE_CHECKING:
@@ -103,7 +102,7 @@ class Unknowns:
     def as_robot(
         self, full: np.ndarray, x: np.ndarray, findings: tuple[Finding, ...] = ()
     ) -> "Robot":
-        """The robot with these parameters; roots in its friction law, loads in its drives."""
+        """The robot with these parameters, roots and loads in its friction."""
         robot = self.robot.with_parameters(full)
         if findings != robot.model.findings:  # those of the robot as described are about that one
             robot = type(robot)(replace(robot.model, findings=findings))
@@ -117,9 +116,9 @@ class Unknowns:
             if j in roots:
                 links[i] = replace(links[i], friction=_rooted(links[i].friction, float(roots[j])))
             if j in loads and loads[j] > 0.0:
-                drive = links[i].drive or Drive()
-                drive = replace(drive, efficiency=1.0 / (1.0 + loads[j]))
-                links[i] = replace(links[i], drive=drive)
+                friction = replace(links[i].friction, load=float(loads[j]))
+                drive = link.drive and replace(link.drive, efficiency=1.0)  # found, not assumed
+                links[i] = replace(links[i], friction=friction, drive=drive)
         return type(robot)(replace(robot.model, links=tuple(links)))
 
     @cached_property
@@ -149,7 +148,7 @@ def _rooted(friction: Friction, root: float) -> Friction:
 
 
 def _is_friction(name: str) -> bool:
-    ends = (*JOINT_NAMES[1:], "motor_viscous", "motor_coulomb+", "motor_coulomb-")
+    ends = (*JOINT_NAMES[1:], VISCOUS_MINUS, *MOTOR_NAMES)
     return any(name.endswith(f".{end}") for end in ends)
 
 

@@ -128,7 +128,7 @@ def _joints(nodes: list[Element], robot: Robot) -> None:
     rows = zip(nodes, robot.model.links, robot.chain.resistances, strict=True)
     for node, link, resistance in rows:
         joint = next(node.iter("joint"))
-        joint.set("damping", repr(float(resistance.viscous)))
+        joint.set("damping", repr(float(resistance.mean_viscous)))
         joint.set("frictionloss", repr(float(0.5 * (resistance.plus - resistance.minus))))
         ends = [float(resolve(x, values)) for x in link.limits or ()]
         if ends and np.isfinite(ends).all():

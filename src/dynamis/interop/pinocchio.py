@@ -101,7 +101,7 @@ def _drives(model: Any, robot: Robot, order: list[int]) -> None:
     rows = {
         "rotorGearRatio": gears,
         "rotorInertia": [m.inertia / g**2 for m, g in zip(motors, gears, strict=True)],
-        "damping": [r.viscous for r in resistances],
+        "damping": [r.mean_viscous for r in resistances],
     }
     if hasattr(model, "lowerDryFrictionLimit"):
         rows["lowerDryFrictionLimit"] = [r.minus for r in resistances]

@@ -113,7 +113,7 @@ def _link(rtb: Any, robot: Robot, i: int, body: RigidBody) -> Any:
         G=gear,
         Jm=motor.inertia / gear**2,
         qlim=limits.copy() if np.isfinite(limits).all() else None,
-        B=resistance.viscous / gear**2,
+        B=resistance.mean_viscous / gear**2,
         Tc=[resistance.plus / abs(gear), resistance.minus / abs(gear)],
     )
 

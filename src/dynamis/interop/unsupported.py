@@ -34,6 +34,10 @@ FEATURES: Mapping[str, Callable[[Model], bool]] = {
         lambda x: any(_asymmetric(f.coulomb) for f in (x.friction, x.drive) if f is not None)
     ),
     "friction laws other than Coulomb's": _links(lambda x: x.friction.law != "coulomb"),
+    "viscous friction by direction (its mean is taken)": _links(
+        lambda x: isinstance(x.friction.viscous, tuple)
+    ),
+    "friction under load": _links(lambda x: x.friction.load != 0.0),
     "friction offsets": _links(lambda x: x.friction.offset != 0.0),
     "which friction is the joint's and which the motor's": _links(
         lambda x: _rubs(x.friction) and x.drive is not None and _rubs(x.drive)

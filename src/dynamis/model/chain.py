@@ -18,7 +18,7 @@ from ..spatial.rotations import normalised, rotation_z_to
 from ..spatial.vectors import ZERO, Vector, Z, unit
 from .conventions import CONVENTIONS
 from .drive import CIRCUIT, Drive
-from .friction import Friction
+from .friction import Friction, sides
 from .link import Link
 from .model import Model
 from .quantity import Values, resolve
@@ -55,6 +55,15 @@ class Resistance(NamedTuple):
     offset: Any
     law: str
     constants: Mapping[str, Any]
+    viscous_minus: Any = None  # moving negative, where that differs
+    load: Any = 0.0  # per torque that the joint transmits
+
+    @property
+    def mean_viscous(self) -> Any:
+        """The mean of both directions, for whoever knows one number only."""
+        if self.viscous_minus is None:
+            return self.viscous
+        return 0.5 * (self.viscous + self.viscous_minus)
 
 
 class Circuit(NamedTuple):
@@ -240,12 +249,17 @@ def _motor(model: Model, i: int, values: Values, fn: Functions) -> Motor:
 
 
 def _resistance(friction: Friction, motor: Motor, values: Values, fn: Functions) -> Resistance:
-    v, (c_plus, c_minus) = resolve((friction.viscous, friction.coulomb), values, fn)
+    sided = isinstance(friction.viscous, tuple)
+    v, v_minus = resolve(sides(friction.viscous), values, fn)
+    c_plus, c_minus = resolve(friction.coulomb, values, fn)
     if not motor.coupled:
         v, c_plus, c_minus = v + motor.viscous, c_plus + motor.plus, c_minus + motor.minus
+        v_minus = v_minus + motor.viscous
     constants = {k: resolve(x, values, fn) for k, x in friction.constants.items()}
     offset = resolve(friction.offset, values, fn)
-    return Resistance(v, c_plus, c_minus, offset, friction.law, constants)
+    load = resolve(friction.load, values, fn)
+    own = v, c_plus, c_minus, offset, friction.law, constants
+    return Resistance(*own, v_minus if sided else None, load)
 
 
 def _spring(
@@ -284,7 +298,10 @@ def _set_parameters(bodies: list, resistances: list, motors: list, springs: list
         if motor.coupled:
             v, c_plus, c_minus = (next(rest) for _ in range(3))
             motors[i] = motor._replace(viscous=v, plus=c_plus, minus=c_minus)
-    after = p[len(p) - sum(len(spring.coefficients) for spring in springs) :]
+    sided = [i for i, r in enumerate(resistances) if r.viscous_minus is not None]
+    after = p[len(p) - len(sided) - sum(len(spring.coefficients) for spring in springs) :]
+    for i in sided:
+        resistances[i] = resistances[i]._replace(viscous_minus=after.pop(0))
     for i, spring in enumerate(springs):
         own, after = after[: len(spring.coefficients)], after[len(spring.coefficients) :]
         springs[i] = spring._replace(coefficients=tuple(own))

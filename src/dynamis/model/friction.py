@@ -1,9 +1,11 @@
 """Joint friction: its linear coefficients, and the law that shapes them over velocity.
 
 tau_f = viscous * V(qd) + coulomb_plus * P(qd) + coulomb_minus * N(qd) + offset
+        + load * (P(qd) - N(qd)) * |T|
 
-The coefficients are parameters; the constants inside V, P, N are not. The shapes themselves are in
-`dynamis.dynamics.friction`, one row per law.
+The coefficients are parameters; the constants inside V, P, N and `load` are not, as the torque is
+not linear in them. T is the torque that the joint transmits: all it needs but friction. The shapes
+themselves are in `dynamis.dynamics.friction`, one row per law.
 """
 
 import math
@@ -46,11 +48,15 @@ class Friction:
     The laws and their constants: "coulomb"; "smooth" (velocity); "stribeck" (static_ratio,
     velocity); "grotjahn" (ratio); "lugre" (static_ratio, velocity, stiffness of the bristles in
     N m/rad, their damping in N m s/rad), which is "stribeck" wherever nothing is simulated.
+    `viscous` is one number or the pair (moving positive, moving negative). `load` is friction per
+    torque that the joint transmits to its link (gravity, inertia, springs, forces at the tool):
+    0.1 is a gear that loses a tenth of what it carries.
     """
 
-    viscous: Scalar = 0.0
+    viscous: Any = 0.0
     coulomb: Any = (0.0, 0.0)
     offset: Scalar = 0.0
+    load: Scalar = 0.0
     law: str = "coulomb"
     constants: Mapping[str, float] = field(default_factory=dict)
 
@@ -78,13 +84,34 @@ class Friction:
         for name, value in given.items():
             if isinstance(value, float) and not allowed(name, value):
                 raise ModelError(f"friction.{name} is {value}, expected {bound(name)}")
-        settle_quantities(self, "friction.", viscous=1, offset=1)
+        settle_quantities(self, "friction.", offset=1, load=1)
         coulomb = coulomb_pair(self.coulomb, "friction.coulomb")
-        settle(self, coulomb=coulomb, constants=MappingProxyType(given))
+        settle(self, viscous=_viscous(self.viscous), coulomb=coulomb)
+        settle(self, constants=MappingProxyType(given))
+        self._check_load()
+
+    def _check_load(self) -> None:
+        """Whether a torque on the motor's side belongs to one on the joint's side only."""
+        if not isinstance(self.load, float) or self.load == 0.0:
+            return
+        most = self.constants.get("static_ratio", 1.0)
+        grown = self.load * (most if isinstance(most, float) else 1.0)
+        if not 0.0 < grown < 1.0:
+            at_rest = " times static_ratio" if grown != self.load else ""
+            raise ModelError(
+                f"friction.load{at_rest} is {grown:g}, expected 0 to below 1: from 1 on the joint "
+                "locks itself, no torque moves it",
+                "give the share of the transmitted torque that friction takes, such as 0.1",
+            )
+        if self.law == "lugre":
+            raise ModelError(
+                f"friction.load is {self.load:g} with law 'lugre', whose bristles know no load",
+                "use law 'stribeck'",
+            )
 
     def __hash__(self) -> int:
         constants = tuple(sorted(self.constants.items()))
-        return hash((self.viscous, self.coulomb, self.offset, self.law, constants))
+        return hash((self.viscous, self.coulomb, self.offset, self.load, self.law, constants))
 
     def __reduce__(self) -> tuple:
         given = {f.name: getattr(self, f.name) for f in fields(self)}
@@ -101,6 +128,18 @@ def bound(name: str) -> str:
     """The values a law's constant may have, in words."""
     least, itself = LEAST[name]
     return f"{'>=' if itself else '>'} {least:g}"
+
+
+def sides(viscous: Any) -> tuple[Scalar, Scalar]:
+    """Viscous friction moving positive and moving negative."""
+    return viscous if isinstance(viscous, tuple) else (viscous, viscous)
+
+
+def _viscous(value: Any) -> Scalar | tuple[Scalar, Scalar]:
+    """One number, or the pair (moving positive, moving negative)."""
+    if isinstance(value, str) or not hasattr(value, "__len__"):
+        return quantity(value, "friction.viscous")
+    return quantities(value, 2, "friction.viscous")  # type: ignore[return-value]
 
 
 def coulomb_pair(value: Any, where: str) -> tuple[Scalar, Scalar]:

@@ -84,8 +84,20 @@ class Link:
             raise ModelError(f"friction is {shown(self.friction)}, expected dy.Friction(...)")
         if self.drive is not None and not isinstance(self.drive, Drive):
             raise ModelError(f"drive is {shown(self.drive)}, expected dy.Drive(...)")
+        name = f" {self.joint_name!r}" if self.joint_name else ""
+        if self.friction.load != 0.0 and self.mimic is not None:
+            raise ModelError(
+                f"joint{name} has friction.load and mimics {self.mimic[0]!r}: what it transmits is "
+                "part of what its leader does",
+                "give friction.load at the leader",
+            )
+        if self.friction.load != 0.0 and self.drive and self.drive.efficiency != 1.0:
+            raise ModelError(
+                f"joint{name} has friction.load {self.friction.load} and drive.efficiency "
+                f"{self.drive.efficiency}: both are the gear's losses under load",
+                "give one of them",
+            )
         if self.drive is not None and self.drive.lead is not None and self.joint != "prismatic":
-            name = f" {self.joint_name!r}" if self.joint_name else ""
             raise ModelError(
                 f"{self.joint} joint{name} with drive.lead {self.drive.lead}: a screw moves a "
                 "prismatic joint",

@@ -1,7 +1,7 @@
 """The parameter vector: every number the torque is linear in, by name.
 
 Ten per link in the user's frame about its origin (Pinocchio's order), then five per joint, then
-what coupled motors, spinning rotors and springs add.
+what coupled motors, spinning rotors, viscous friction by direction and springs add.
 """
 
 from collections.abc import Sequence
@@ -17,6 +17,7 @@ from .model import Model
 JOINT_NAMES = ("rotor_inertia", "viscous", "coulomb+", "coulomb-", "offset")
 MOTOR_NAMES = ("motor_viscous", "motor_coulomb+", "motor_coulomb-")
 UNBALANCE_NAMES = ("unbalance_x", "unbalance_y")
+VISCOUS_MINUS = "viscous-"  # moving negative; "viscous" is then that of moving positive
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,8 @@ def parameter_names(model: Model) -> tuple[str, ...]:
     for joint, link in zip(model.tree_joint_names, model.links, strict=True):
         if model.rotors == "full" and link.drive is not None and any(link.drive.unbalance):
             names += [f"{joint}.{name}" for name in UNBALANCE_NAMES]
+    for joint, link in zip(model.tree_joint_names, model.links, strict=True):
+        names += [f"{joint}.{VISCOUS_MINUS}"] if isinstance(link.friction.viscous, tuple) else []
     for spring in model.springs:
         names += [f"{spring.name}.{name}" for name in spring.coefficients]
     return tuple(names)
@@ -67,6 +70,7 @@ def parameter_values(model: Model, c: Chain) -> list[Any]:
     for rotor, link in zip(c.rotors, model.links, strict=False):
         if link.drive is not None and any(link.drive.unbalance):
             values += list(c.bodies[rotor].inertia.h[:2])
+    values += [r.viscous_minus for r in c.resistances if r.viscous_minus is not None]
     return [*values, *(x for spring in c.springs for x in spring.coefficients)]
 
 
@@ -110,7 +114,9 @@ def with_parameters(model: Model, values: Sequence[float]) -> Model:
             if f"{link.joint_name}.unbalance_x" in p:
                 changes["unbalance"] = tuple(p[f"{link.joint_name}.{x}"] for x in UNBALANCE_NAMES)
             drive = replace(drive, **changes)
-        friction = replace(link.friction, viscous=v, coulomb=(c_plus, c_minus), offset=offset)
+        backwards = p.get(f"{link.joint_name}.{VISCOUS_MINUS}")
+        viscous = v if backwards is None else (v, backwards)
+        friction = replace(link.friction, viscous=viscous, coulomb=(c_plus, c_minus), offset=offset)
         body = {"mass": 0.0, "com": None, "com_factor": None, "inertia": None, "linear": own}
         links.append(replace(link, **body, friction=friction, drive=drive))
     springs = [

@@ -378,7 +378,10 @@ class Robot:
 
     @fast
     def friction_torque(self, qd: Any, **options: Any) -> np.ndarray:
-        """Friction of joints and motors, on the joint side, (..., n)."""
+        """Friction of joints and motors by velocity, on the joint side, (..., n).
+
+        What grows with the load is in `load_friction`.
+        """
         return self._calls("friction_torque", {"qd": qd}, options)
 
     @fast
@@ -439,10 +442,16 @@ class Robot:
         resist = self.friction_torque(qd)
         moving = self.inverse_dynamics(q, qd, zero)
         inertial = self.inverse_dynamics(q, qd, qdd) - moving
+        loaded: Any = 0.0
+        if any(link.friction.load != 0.0 for link in self.model.links):
+            still, both = (self.load_friction(q, qd, a) for a in (zero, qdd))
+            moving, inertial = moving - still, inertial - (both - still)
+            loaded = both
         coriolis, springs = moving - gravity - resist, {}
         if self.model.springs:  # with their damping
             both, coriolis = coriolis, np.einsum("...ij,...j", self.coriolis_matrix(q, qd), qd)
             springs["spring"] = both - coriolis
+        resist = resist + loaded
         parts = np.broadcast_arrays(inertial, coriolis, gravity, resist, *springs.values())
         names = ("inertial", "coriolis", "gravity", "friction", *springs)
         own = dict.fromkeys(names) if options.get("out") is None else options["out"]
@@ -453,6 +462,15 @@ class Robot:
             name: arrays.stored([part], {**rest, "out": own[name]})
             for name, part in zip(names, parts, strict=True)
         }
+
+    @fast
+    def load_friction(self, q: Any, qd: Any, qdd: Any, **options: Any) -> np.ndarray:
+        """What friction under load (`Friction.load`) adds to the torque, (..., n).
+
+        Neither `friction_torque` nor the regressor holds it: regressor @ parameters + load_friction
+        = inverse_dynamics.
+        """
+        return self._calls("load_friction", {"q": q, "qd": qd, "qdd": qdd}, options)
 
     @fast
     def motor_torque(self, q: Any, qd: Any, qdd: Any, **options: Any) -> np.ndarray:

@@ -194,7 +194,8 @@ def reversals(
     The stages kept pushing as before the turn. For the rest of the step the friction of a joint
     that goes on jumps by the width of its box; one that cannot go on against that rests.
     """
-    n, rests = range(plant.chain.n), plant.friction_boxes(x, fn)
+    other = always(plant.chain, x.qd, x.bristle, h, fn)[0] if friction.loads(plant.chain) else ()
+    n, rests = range(plant.chain.n), plant.friction_boxes(x, other, fn)
     back: list[Any] = [None] * plant.chain.n
     push, left, latest = [0.0] * plant.chain.n, [0.0] * plant.chain.n, 0.0
     for i in n:
@@ -280,7 +281,7 @@ def elements(chain: Chain) -> list[Element]:
 def sticking(element: Element) -> bool:
     """Whether this friction can hold a joint."""
     r = element.resistance
-    none = all(zero(x) for x in (r.plus, r.minus))
+    none = all(zero(x) for x in (r.plus, r.minus, r.load))
     return r.law in friction.STICKS and not none
 
 
@@ -353,6 +354,17 @@ def sliding(chain: Chain, qd: Scalars, d: Scalars, fn: Functions) -> list[Any]:
                 e.resistance, e.factor * qd[e.coordinate], s * d[e.coordinate], fn
             )
             tau[e.coordinate] = tau[e.coordinate] + e.factor * own
+    return tau
+
+
+def under_load(
+    chain: Chain, slide: Scalars, left: Scalars, qd: Scalars, d: Scalars, fn: Functions
+) -> list[Any]:
+    """Sliding friction with what the load adds, of torques `left` by friction of any direction."""
+    tau = list(slide)
+    for c, r in friction.loads(chain):
+        share = friction.load_share(r, qd[c], fn, d[c] if r.law in friction.STICKS else None)
+        tau[c] = tau[c] + friction.taken(left[c] - slide[c], share, fn)
     return tau
 
 

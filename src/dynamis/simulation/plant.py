@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from ..dynamics import coupling, equation
+from ..dynamics import coupling, equation, friction
 from ..dynamics.newton_euler import newton_euler
 from ..dynamics.springs import spring_tree
 from ..lazy import cached_property
@@ -114,10 +114,10 @@ class Plant:
         new = replace(x, tau=tau)
         if self._losses:
             new = replace(new, loss=motors.at_rest_lossless(self.chain, x.qd, x.loss, fn))
-        M, rest, _ = self._forces(new, acting, h, fn)
+        M, rest, other, _ = self._forces(new, acting, h, fn)
         if any(self.holds):
-            new = replace(new, direction=self._directions(new, M, rest, fn))
-        qdd = self._accelerations(M, rest, new, fn)
+            new = replace(new, direction=self._directions(new, M, rest, other, fn))
+        qdd = self._accelerations(M, rest, other, new, fn)
         if self._losses:
             loss = motors.losses(self.chain, tau, x.qd, qdd, new.direction, fn)
             new = replace(new, loss=loss)
@@ -125,16 +125,15 @@ class Plant:
             a - sum(m * v for m, v in zip(row, qdd, strict=True))
             for a, row in zip(rest, M, strict=True)
         ]
-        other = holding.always(self.chain, x.qd, x.bristle, h, fn)[0]
         return replace(new, friction=[a + b for a, b in zip(other, left, strict=True)])
 
     def _directions(
-        self, x: State, M: Sequence[Scalars], rest: Scalars, fn: Functions
+        self, x: State, M: Sequence[Scalars], rest: Scalars, other: Scalars, fn: Functions
     ) -> list[Any]:
         """Where every joint slides in the coming step; 0 where it holds."""
-        boxes = self._boxes(x, fn)
+        boxes = self._boxes(x, other, fn)
         moving = [fn.select(v < 0.0, -1.0, 1.0) for v in x.qd]
-        slide = holding.sliding(self.chain, x.qd, moving, fn)
+        slide = self._sliding(x, moving, other, fn)
         r = [
             a if b is None else a - fn.select(b.holds > 0.0, 0.0, s)
             for a, b, s in zip(rest, boxes, slide, strict=True)
@@ -149,8 +148,8 @@ class Plant:
         """Time derivatives of what is integrated."""
         tau, current_rate = self._drive(x, acting, fn)
         x = replace(x, tau=tau)
-        M, rest, bristle_rate = self._forces(x, acting, h, fn)
-        qdd = self._accelerations(M, rest, x, fn)
+        M, rest, other, bristle_rate = self._forces(x, acting, h, fn)
+        qdd = self._accelerations(M, rest, other, x, fn)
         return {"q": list(x.qd), "qd": qdd, "bristle": bristle_rate, "current": current_rate}
 
     def finish(self, x: State, end: State, h: Any, fn: Functions) -> State:
@@ -188,8 +187,12 @@ class Plant:
             return command, []
         return motors.driven(self.chain, command, x.qd, x.current, fn)
 
-    def _rest(self, x: State, acting: Acting, h: Any, fn: Functions) -> tuple[list[Any], list[Any]]:
-        """Torque left for acceleration and for friction that can hold; rates of the bristles."""
+    def _rest(
+        self, x: State, acting: Acting, h: Any, fn: Functions
+    ) -> tuple[list[Any], list[Any], list[Any]]:
+        """Torque left for acceleration and for friction that can hold; friction that cannot, and
+        the rates of its bristles.
+        """
         c = self.chain
         zero = [0.0] * len(c.joints)
         place, speed = coupling.positions(c, x.q), coupling.rates(c, x.qd)
@@ -202,45 +205,67 @@ class Plant:
         rest = [t - b - f for t, b, f in zip(x.tau, bias, other, strict=True)]
         if acting.outside is not None:
             rest = [a + b for a, b in zip(rest, acting.outside, strict=True)]
-        return rest, rates
+        return rest, other, rates
 
     def _forces(
         self, x: State, acting: Acting, h: Any, fn: Functions
-    ) -> tuple[Sequence[Scalars], list[Any], list[Any]]:
-        """Mass matrix and torque left, as felt through gears that lose power; bristle rates."""
+    ) -> tuple[Sequence[Scalars], list[Any], list[Any], list[Any]]:
+        """Mass matrix and torque left, as felt through gears that lose power; as `_rest`."""
         M: Sequence[Scalars] = equation.mass_matrix(self.chain, x.q, fn)
-        rest, rates = self._rest(x, acting, h, fn)
+        rest, other, rates = self._rest(x, acting, h, fn)
         if self._losses:
             M = motors.lossy_matrix(self.chain, M, x.loss)
             rest = motors.lossy_torque(self.chain, rest, x.tau, x, fn)
-        return M, rest, rates
+        return M, rest, other, rates
+
+    def _sliding(self, x: State, d: Scalars, other: Scalars, fn: Functions) -> list[Any]:
+        """Friction that can hold, of joints that slide in directions d, with their loads."""
+        slide = holding.sliding(self.chain, x.qd, d, fn)
+        if not friction.loads(self.chain):
+            return slide
+        left = [t - f for t, f in zip(x.tau, other, strict=True)]
+        return holding.under_load(self.chain, slide, left, x.qd, d, fn)
 
     def _accelerations(
-        self, M: Sequence[Scalars], rest: Scalars, x: State, fn: Functions
+        self, M: Sequence[Scalars], rest: Scalars, other: Scalars, x: State, fn: Functions
     ) -> list[Any]:
         zeros = [0.0] * len(rest)
-        slide = holding.sliding(self.chain, x.qd, x.direction, fn)
+        slide = self._sliding(x, x.direction, other, fn)
         held = [(d == 0.0) if can else None for d, can in zip(x.direction, self.holds, strict=True)]
         return masked_solve(M, [a - s for a, s in zip(rest, slide, strict=True)], held, zeros, fn)
 
-    def friction_boxes(self, x: State, fn: Functions) -> list[tuple[Any, Any] | None]:
-        """Bounds of what friction and gears hold of every coordinate; None: nothing does."""
+    def friction_boxes(
+        self, x: State, other: Scalars, fn: Functions
+    ) -> list[tuple[Any, Any] | None]:
+        """Bounds of what friction and gears hold of every coordinate; None: nothing does.
+
+        `other` is the friction that cannot hold.
+        """
         boxes = holding.limits(self.chain, fn)
+        for c, r in friction.loads(self.chain):
+            if (box := boxes[c]) is not None:  # as if it began to slide, either way
+                left = x.tau[c] - other[c]
+                shares = (friction.load_share(r, 0.0, fn, d) for d in (-1.0, 1.0))
+                low, high = (
+                    edge + friction.taken(left - edge, share, fn)
+                    for edge, share in zip(box, shares, strict=True)
+                )
+                boxes[c] = low, high
         if self._losses:
             for i, (low, high) in motors.bands(self.chain, x.tau, fn).items():
                 before = boxes[i] or (0.0, 0.0)
                 boxes[i] = (before[0] + low, before[1] + high)
         return boxes
 
-    def _boxes(self, x: State, fn: Functions) -> list[Box | None]:
+    def _boxes(self, x: State, other: Scalars, fn: Functions) -> list[Box | None]:
         boxes: list[Box | None] = []
-        for i, (friction, stop) in enumerate(
-            zip(self.friction_boxes(x, fn), self.stops, strict=True)
+        for i, (rubs, stop) in enumerate(
+            zip(self.friction_boxes(x, other, fn), self.stops, strict=True)
         ):
-            if friction is None and stop is None:
+            if rubs is None and stop is None:
                 boxes.append(None)
                 continue
-            low, high = friction or (0.0, 0.0)
+            low, high = rubs or (0.0, 0.0)
             if stop is not None:
                 low = fn.select(x.q[i] <= stop[0], -ENDLESS, low)
                 high = fn.select(x.q[i] >= stop[1], ENDLESS, high)

@@ -220,7 +220,11 @@ def rotor_and_friction(s: Setting) -> list[Any]:
 def has_rotor_or_friction(s: Setting) -> bool:
     """Whether some joint has friction or a rotor."""
     chain = s.chain
-    values = [x for r in chain.resistances for x in (r.viscous, r.plus, r.minus, r.offset)]
+    values = [
+        x
+        for r in chain.resistances
+        for x in (r.viscous, r.viscous_minus, r.plus, r.minus, r.offset)
+    ]
     values += [x for m in chain.motors for x in (m.inertia, m.viscous, m.plus, m.minus)]
     return any(values)
 

@@ -15,7 +15,7 @@ from ...spatial.vectors import Vector, dot, scale
 from ..chain import chain
 from ..drive import CIRCUIT, Drive
 from ..formats.tables import plain_message
-from ..friction import allowed, bound
+from ..friction import allowed, bound, sides
 from ..link import Link
 from ..model import Model
 from .finding import LONGEST, ROUNDING, Finding, Findings, Numbers, listed, merged, worded
@@ -197,10 +197,11 @@ def friction(x: Numbers) -> Findings:
     for link in x.model.links:
         where = f"joint {link.joint_name!r}"
         for name, thing in (("friction", link.friction), ("drive", link.drive)):
-            viscous = x.of(thing.viscous) if thing else None
-            if viscous is not None and viscous < 0.0:
-                what = f"has {name}.viscous {viscous:g}: below zero it adds energy"
-                yield Finding("error", where, what, "give a coefficient of at least 0")
+            for given in sides(thing.viscous) if thing else ():
+                viscous = x.of(given)
+                if viscous is not None and viscous < 0.0:
+                    what = f"has {name}.viscous {viscous:g}: below zero it adds energy"
+                    yield Finding("error", where, what, "give a coefficient of at least 0")
             pair = x.all(thing.coulomb) if thing else None
             if pair and (pair[0] < 0.0 or pair[1] > 0.0):
                 what = f"has {name}.coulomb {listed(pair)}: one of them pushes the joint on"
@@ -212,8 +213,13 @@ def friction(x: Numbers) -> Findings:
 
 
 def constants(x: Numbers) -> Findings:
-    """Constants of a friction law that its symbols take out of range."""
+    """Constants of a friction law, and a load, that their symbols take out of range."""
     for link in x.model.links:
+        load = x.of(link.friction.load)
+        if load is not None and not 0.0 <= load < 1.0:
+            what = f"has friction.load {load:g}: from 1 on it locks itself"
+            remedy = "give a share of the transmitted torque, at least 0 and below 1"
+            yield Finding("error", f"joint {link.joint_name!r}", what, remedy)
         for name, given in link.friction.constants.items():
             value = x.of(given)
             if value is not None and not allowed(name, value):

@@ -74,7 +74,7 @@ def located(where: str) -> Iterator[None]:
 SCHEMA = 1
 LINK_KEYS = tuple(f.name for f in fields(Link))
 DRIVE_KEYS = tuple(f.name for f in fields(Drive))
-FRICTION_KEYS = ("viscous", "coulomb", "offset", "law")
+FRICTION_KEYS = ("viscous", "coulomb", "offset", "load", "law")
 PAYLOAD_KEYS = tuple(f.name for f in fields(Payload))
 MIMIC_DEFAULTS = {"multiplier": 1.0, "offset": 0.0}
 MIMIC_KEYS = ("joint", *MIMIC_DEFAULTS)

@@ -170,6 +170,8 @@ def _link_words(link: Any, element: Element) -> list[str]:
         "com_factor": link.com_factor is not None,
         "asymmetric Coulomb friction": not symmetric,
         "friction offset": friction.offset != 0.0,
+        "viscous friction by direction": isinstance(friction.viscous, tuple),
+        "friction under load": friction.load != 0.0,
         "friction law": friction.law != Friction().law,
         "gears": drive.gear != 1.0 and drive.lead is None,
         "screw leads": drive.lead is not None,
@@ -451,7 +453,7 @@ class _Restoration:
         for i, (link, now) in enumerate(zip(links, resistances, strict=True)):
             old = self.plain.links[i].friction
             c_plus, c_minus = old.coulomb
-            same = _close(now.viscous, old.viscous)
+            same = _close(now.mean_viscous, old.viscous)
             same = same and _close(0.5 * (now.plus - now.minus), 0.5 * (c_plus - c_minus))
             if "friction" not in self.groups[i] or same:
                 continue

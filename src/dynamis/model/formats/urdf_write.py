@@ -177,10 +177,9 @@ def _joint(robot: Element, model: Model, i: int, c: Chain, parent: str) -> None:
     _limit(joint, link, model)
     resistance = c.resistances[i]
     mean = 0.5 * (resistance.plus - resistance.minus)
-    if resistance.viscous or mean:
-        SubElement(
-            joint, "dynamics", damping=repr(float(resistance.viscous)), friction=repr(float(mean))
-        )
+    viscous = resistance.mean_viscous
+    if viscous or mean:
+        SubElement(joint, "dynamics", damping=repr(float(viscous)), friction=repr(float(mean)))
     if link.mimic is not None:
         leader, *rest = link.mimic
         factor, offset = (repr(float(resolve(x, model.values))) for x in rest)

@@ -1,0 +1,243 @@
+"""Friction under load, and viscous friction by direction: laws, holding, bad input."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.integrate import solve_ivp
+
+import dynamis as dy
+from dynamis.errors import DynamisError
+from tests.random_robots import robots
+from tests.simulation.arms import slider
+
+LAWS = ("coulomb", "smooth", "stribeck", "grotjahn")
+SIGNS = {
+    "coulomb": np.sign,
+    "grotjahn": np.sign,
+    "smooth": lambda v: np.tanh(v / 0.01),
+    "stribeck": lambda v: np.sign(v) * (1.0 + 0.5 * np.exp(-((v / 0.1) ** 2))),
+}
+
+
+def rubbing(robot, law="coulomb", load=0.1, **friction):
+    """The robot with such friction on every joint; joints that mimic have no load of their own."""
+    links = [
+        replace(
+            x,
+            friction=dy.Friction(law=law, load=0.0 if x.mimic else load, **friction),
+            drive=x.drive and replace(x.drive, efficiency=1.0),
+        )
+        for x in robot.model.links
+    ]
+    return dy.Robot(replace(robot.model, links=tuple(links)))
+
+
+def state(n, seed=0, count=4):
+    return np.random.default_rng(seed).uniform(-1.5, 1.5, (3, count, n))
+
+
+@settings(max_examples=20)
+@given(robots(), st.sampled_from(LAWS), st.integers(0, 2**20))
+def test_friction_under_load_is_a_share_of_the_torque_transmitted(robot, law, seed):
+    own = {"viscous": 2.0, "coulomb": (1.0, -3.0), "offset": 0.2}
+    arm, free = rubbing(robot, law, 0.2, **own), rubbing(robot, law, 0.0, **own)
+    q, qd, qdd = state(arm.n, seed)
+    w = np.random.default_rng(seed).normal(size=(4, 6))
+    T = free.inverse_dynamics(q, qd, qdd, wrench=w) - free.friction_torque(qd)
+    wanted = T + free.friction_torque(qd) + 0.2 * SIGNS[law](qd) * np.abs(T)
+    scale = np.abs(wanted).max() + 1e-9
+    tau = arm.inverse_dynamics(q, qd, qdd, wrench=w)
+    np.testing.assert_allclose(tau, wanted, atol=1e-12 * scale)
+    np.testing.assert_array_equal(arm.friction_torque(qd), free.friction_torque(qd))
+    more = arm.inverse_dynamics(q, qd, qdd) - free.inverse_dynamics(q, qd, qdd)
+    np.testing.assert_allclose(arm.load_friction(q, qd, qdd), more, atol=1e-12 * scale)
+    if not any(link.slides for link in arm.model.links):
+        linear = arm.regressor(q, qd, qdd) @ arm.parameters.values
+        total = linear + arm.load_friction(q, qd, qdd)
+        np.testing.assert_allclose(total, arm.inverse_dynamics(q, qd, qdd), atol=1e-10 * scale)
+    parts = arm.torque_terms(q, qd, qdd)
+    np.testing.assert_allclose(
+        sum(parts.values()), arm.inverse_dynamics(q, qd, qdd), atol=1e-10 * scale
+    )
+    np.testing.assert_allclose(
+        parts["friction"], free.friction_torque(qd) + more, atol=1e-10 * scale
+    )
+
+
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("name", ["puma560", "scara", "stanford", "ur10e"])
+def test_forward_dynamics_solves_for_friction_under_load(name, law):
+    arm = rubbing(dy.load(name), law, 0.25, viscous=(2.0, 5.0), coulomb=(1.0, -2.0), offset=0.3)
+    q, qd, qdd = state(arm.n, 3)
+    w = np.random.default_rng(3).normal(size=(4, 6))
+    tau = arm.inverse_dynamics(q, qd, qdd, wrench=w)
+    for method in ("walker-orin-3", "walker-orin-1", "walker-orin-4", "articulated-body"):
+        found = arm.forward_dynamics(q, qd, tau, wrench=w, method=method)
+        np.testing.assert_allclose(found, qdd, rtol=1e-8, atol=1e-8)
+    for method in ("newton-euler-base", "lagrange-euler", "gibbs-appell"):
+        other = arm.inverse_dynamics(q, qd, qdd, wrench=w, method=method)
+        np.testing.assert_allclose(other, tau, rtol=1e-10, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["puma560", "ur10e"])
+def test_motors_carry_friction_under_load(name):
+    arm = rubbing(dy.load(name), "smooth", 0.2, viscous=(2.0, 4.0), coulomb=1.0)
+    q, qd, qdd = state(arm.n, 5)
+    gears = np.array([motor.gear for motor in arm.chain.motors])
+    both = arm.motor_torque(q, qd, qdd) * gears, arm.inverse_dynamics(q, qd, qdd)
+    np.testing.assert_allclose(*both, rtol=1e-10, atol=1e-10)
+
+
+@settings(max_examples=15)
+@given(robots(), st.sampled_from(LAWS), st.integers(0, 2**20))
+def test_viscous_friction_by_direction_is_linear(robot, law, seed):
+    arm = rubbing(robot, law, 0.0, viscous=(2.0, 5.0))
+    plus, minus = (rubbing(robot, law, 0.0, viscous=v) for v in (2.0, 5.0))
+    qd = state(arm.n, seed)[1]
+    if not any(link.mimic for link in robot.model.links):
+        wanted = np.where(qd > 0.0, plus.friction_torque(qd), minus.friction_torque(qd))
+        np.testing.assert_allclose(arm.friction_torque(qd), wanted, rtol=1e-13)
+    names = [name for name in arm.parameters.names if name.endswith(".viscous-")]
+    assert len(names) == len(robot.model.links)
+    if not any(link.slides for link in arm.model.links):
+        q, qd, qdd = state(arm.n, seed)
+        tau = arm.inverse_dynamics(q, qd, qdd)
+        linear = arm.regressor(q, qd, qdd) @ arm.parameters.values
+        np.testing.assert_allclose(linear, tau, atol=1e-10 * (np.abs(tau).max() + 1e-9))
+        again = arm.with_parameters(arm.parameters.values)
+        assert again.parameters.names == arm.parameters.names
+        np.testing.assert_allclose(
+            again.inverse_dynamics(q, qd, qdd), tau, atol=1e-10 * (np.abs(tau).max() + 1e-9)
+        )
+
+
+def lifted(friction):
+    """A mass of 10 kg on a vertical rail: it transmits 98.1 N."""
+    return slider(friction, mass=10.0, gravity=9.81)
+
+
+def pushed(arm, force, t=0.2):
+    return dy.simulate(arm, t, dt=1e-3, torque=[force])
+
+
+WEIGHT = 98.1
+
+
+@pytest.mark.parametrize("law", ["coulomb", "stribeck"])
+def test_a_joint_holds_within_what_its_load_makes_of_friction(law):
+    static = 1.5 if law == "stribeck" else 1.0
+    arm = lifted(dy.Friction(coulomb=5.0, offset=2.0, load=0.1, law=law))
+    up = WEIGHT * (1.0 + 0.1 * static) + 5.0 * static + 2.0
+    down = WEIGHT * (1.0 - 0.1 * static) - 5.0 * static + 2.0
+    for force, moves in ((up - 0.1, 0), (up + 0.1, 1), (down + 0.1, 0), (down - 0.1, -1)):
+        qd = pushed(arm, force).qd[-1, 0]
+        assert np.sign(qd) == moves, (force, qd)
+
+
+def test_a_joint_with_a_load_alone_holds_too():
+    arm = lifted(dy.Friction(load=0.1))
+    assert pushed(arm, WEIGHT * 1.09).qd[-1, 0] == 0.0
+    assert pushed(arm, WEIGHT * 1.11).qd[-1, 0] > 0.0
+
+
+@pytest.mark.parametrize("force", [150.0, 40.0])
+def test_a_sliding_hoist_moves_as_on_paper(force):
+    arm = lifted(dy.Friction(coulomb=5.0, viscous=(3.0, 8.0), load=0.1))
+    run = pushed(arm, force, 1.0)
+    s = np.sign(force - WEIGHT)
+    # m qdd + W = T, T (1 + 0.1 s) = force - 5 s - v qd: first order in qd
+    b = (3.0 if s > 0 else 8.0) / (10.0 * (1.0 + 0.1 * s))
+    end = ((force - 5.0 * s) / (1.0 + 0.1 * s) - WEIGHT) / 10.0 / b
+    np.testing.assert_allclose(run.qd[:, 0], end * (1.0 - np.exp(-b * run.t)), atol=1e-9)
+
+
+def test_a_hoist_thrown_up_turns_or_stays():
+    """It comes to rest at once where its friction holds it, else it falls."""
+    for load, rests in ((0.6, True), (0.1, False)):
+        arm = lifted(dy.Friction(load=load))
+        force = 70.0  # held while |98.1 - 70| < load 98.1
+        run = dy.simulate(arm, 1.0, dt=1e-3, q0=[0.0], qd0=[1.0], torque=[force])
+        deceleration = (WEIGHT - force / (1.0 + load)) / 10.0
+        top = 0.5 / deceleration
+        assert run.q.max() == pytest.approx(top, rel=1e-3)
+        fall = (force / (1.0 - load) - WEIGHT) / 10.0
+        late = 1.0 - 1.0 / deceleration
+        wanted = 0.0 if rests else fall * late
+        assert run.qd[-1, 0] == pytest.approx(wanted, abs=2e-3 * abs(fall))
+
+
+def test_a_simulated_arm_obeys_its_forward_dynamics():
+    own = {"viscous": (5.0, 9.0), "coulomb": (2.0, -4.0), "velocity": 0.2}
+    arm = rubbing(dy.load("puma560"), "smooth", 0.15, **own)
+    q0, tau = np.array([0.3, -1.0, 0.8, -0.5, 0.4, 0.2]), np.array([30.0, 60.0, -20.0, 6, 7, 8])
+
+    def rate(t, x):
+        return np.concatenate([x[6:], arm.forward_dynamics(x[:6], x[6:], tau)])
+
+    run = dy.simulate(arm, 0.2, dt=2e-4, q0=q0, torque=tau)
+    start = np.concatenate([q0, np.zeros(6)])
+    wanted = solve_ivp(rate, (0.0, 0.2), start, rtol=1e-9, atol=1e-10).y[:, -1]
+    np.testing.assert_allclose(np.concatenate([run.q[-1], run.qd[-1]]), wanted, atol=1e-6)
+
+
+def test_controllers_give_the_torque_of_inverse_dynamics():
+    arm = rubbing(dy.load("puma560"), "smooth", 0.15, viscous=(1.0, 2.0), coulomb=0.5)
+    path = dy.trajectory.quintic(np.zeros(6), 0.4 * np.ones(6), 1.0)
+    law = dy.control.ComputedTorque.from_bandwidth(20.0)
+    run = dy.simulate(arm, 1.0, controller=law, reference=path, q0=np.zeros(6))
+    error = np.abs(run.q - path(run.t)[0]).max()
+    blind = replace(law, model=rubbing(arm, "smooth", 0.0, viscous=(1.0, 2.0), coulomb=0.5))
+    worse = dy.simulate(arm, 1.0, controller=blind, reference=path, q0=np.zeros(6))
+    assert error < 0.05 * np.abs(worse.q - path(worse.t)[0]).max()
+
+
+def test_the_momentum_observer_knows_friction_under_load():
+    arm = rubbing(dy.load("puma560"), "smooth", 0.2, viscous=1.0, coulomb=1.0)
+    path = dy.trajectory.quintic(np.zeros(6), 0.4 * np.ones(6), 1.0)
+    law = dy.control.ComputedTorque.from_bandwidth(20.0)
+    other = rubbing(arm, "smooth", 0.0, viscous=1.0, coulomb=1.0)
+    seen = []
+    for model in (None, other):
+        observer = dy.control.MomentumObserver(gain=100.0, model=model)
+        run = dy.simulate(
+            arm, 1.0, controller=law, reference=path, q0=np.zeros(6), observer=observer
+        )
+        seen.append(np.abs(run.states["observer.estimate"]).max())
+    assert seen[0] < 0.05 * seen[1]
+
+
+@pytest.mark.parametrize("ending", ["toml", "urdf"])
+def test_files_keep_load_and_directions(tmp_path, ending):
+    arm = rubbing(dy.load("ur10e"), "smooth", 0.12, viscous=(5.0, 9.0), coulomb=2.0)
+    path = tmp_path / f"arm.{ending}"
+    if ending == "urdf":
+        with pytest.warns(dy.errors.DynamisWarning, match="friction under load"):
+            arm.save(path)
+    else:
+        arm.save(path)
+    again = dy.load(path)
+    q, qd, qdd = state(6, 8)
+    np.testing.assert_array_equal(
+        again.inverse_dynamics(q, qd, qdd), arm.inverse_dynamics(q, qd, qdd)
+    )
+    assert [x.friction for x in again.model.links] == [x.friction for x in arm.model.links]
+
+
+def test_bad_loads_are_refused():
+    for options, word in (
+        ({"load": 1.0}, "locks itself"),
+        ({"load": -0.1}, "expected 0 to below 1"),
+        ({"load": 0.7, "law": "stribeck", "static_ratio": 1.5}, "static_ratio"),
+        ({"load": 0.1, "law": "lugre"}, "lugre"),
+        ({"load": None}, "None"),
+        ({"viscous": (1.0, 2.0, 3.0)}, "expected 2"),
+    ):
+        with pytest.raises(DynamisError, match=word):
+            dy.Friction(**options)
+    with pytest.raises(DynamisError, match="mimics"):
+        dy.Link(joint="revolute", mimic=("a", 1.0, 0.0), friction=dy.Friction(load=0.1))
+    with pytest.raises(DynamisError, match="efficiency"):
+        dy.Link(joint="revolute", drive=dy.Drive(efficiency=0.8), friction=dy.Friction(load=0.1))
