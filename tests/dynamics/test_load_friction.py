@@ -241,3 +241,22 @@ def test_bad_loads_are_refused():
         dy.Link(joint="revolute", mimic=("a", 1.0, 0.0), friction=dy.Friction(load=0.1))
     with pytest.raises(DynamisError, match="efficiency"):
         dy.Link(joint="revolute", drive=dy.Drive(efficiency=0.8), friction=dy.Friction(load=0.1))
+
+
+def test_symbolic_equations_have_friction_under_load():
+    arm = rubbing(dy.load("planar-rr"), "coulomb", 0.1, viscous=(1.0, 2.0), coulomb=0.5)
+    equations = arm.equations()
+    rng = np.random.default_rng(4)
+    for _ in range(5):
+        q, qd, qdd = rng.uniform(-1.0, 1.0, (3, 2))
+        wanted = arm.inverse_dynamics(q, qd, qdd)
+        np.testing.assert_allclose(equations.evaluate(q, qd, qdd), wanted, rtol=1e-12)
+        names = dict(
+            zip((*equations.q, *equations.qd, *equations.qdd), (*q, *qd, *qdd), strict=True)
+        )
+        one = equations.term("tau", 1).subs(equations.values).subs(names)
+        assert float(one) == pytest.approx(wanted[1], rel=1e-10)
+    with pytest.raises(DynamisError, match="friction under load"):
+        equations.derivation()
+    sided = rubbing(dy.load("planar-rr"), viscous=(1.0, 2.0), load=0.0)
+    assert any("FV_minus" in name for name in sided.base_parameters().names)

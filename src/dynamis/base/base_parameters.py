@@ -47,6 +47,7 @@ WORDS: Mapping[str, tuple[str, str]] = {  # Khalil's notation, LaTeX (# is the i
     "Izz": ("ZZ", "I_{zz,#}"),
     "rotor_inertia": ("IA", "J_{a,#}"),
     "viscous": ("FV", "F_{v,#}"),
+    "viscous-": ("FV_minus", "F_{v,#}^{-}"),
     "coulomb+": ("FS_plus", "F_{c,#}^{+}"),
     "coulomb-": ("FS_minus", "F_{c,#}^{-}"),
     "offset": ("OFF", r"\tau_{0,#}"),

@@ -301,7 +301,7 @@ def symbolic_forms(model: Model, recipe: Recipe, columns: Sequence[int]) -> list
         model = replace(model, links=tuple(_at_angles(x, model.values) for x in model.links))
     vectors = [[[exact(x) for x in v] for v in vs] for vs in recipe.null]
     forms, _ = regroup(symbolic_chain(model), vectors, recipe.steps, tidy)
-    rows = [{j: _written(x) for j, x in sorted(forms[k].items())} for k in columns]
+    rows = [{j: _written(x) for j, x in sorted(forms.get(k, {k: 1}).items())} for k in columns]
     return [{j: x for j, x in row.items() if x != 0} for row in rows]
 
 
@@ -387,6 +387,8 @@ def _by_rules(c: Chain, Y: np.ndarray, size: int, evidence: Rank) -> Groupings:
     inertial = size == BODY * c.links
     null = [weldable(c, Y, i, inertial, evidence.tolerance) for i in range(c.links)]
     forms, done = regroup(c, null)
+    if not inertial:  # what comes after the joints' own parameters stands for itself
+        forms |= {j: {j: 1} for j in range((BODY + JOINT) * c.links, size)}
     matrix = np.zeros((len(forms), size))
     for row, form in zip(matrix, forms.values(), strict=True):
         least = ROUNDING * max(1.0, *(abs(x) for x in form.values()))

@@ -142,7 +142,9 @@ def _joint(link: Link, model: Model) -> list[str]:
     elif link.limits is not None:
         limits = " to ".join(number(float(x)) for x in resolve(link.limits, model.values))
     coulomb = _text(friction.coulomb, " / ") + offset
-    return [_text(friction.viscous), coulomb, friction.law, *motor, limits]
+    if friction.load != 0.0:
+        coulomb += f" + {_text(friction.load)} |T|"
+    return [_text(friction.viscous, " / "), coulomb, friction.law, *motor, limits]
 
 
 def _text(value: Any, between: str = " ") -> str:

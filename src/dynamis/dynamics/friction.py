@@ -192,6 +192,14 @@ def load_share(resistance: Resistance, qd: Any, fn: Functions, direction: Any = 
     return resistance.load * (P - N)
 
 
+def load_shares(chain: Chain, qd: Scalars, fn: Functions) -> list[Any]:
+    """s of every coordinate, (n,)."""
+    shares: list[Any] = [0.0] * chain.n
+    for c, resistance in loads(chain):
+        shares[c] = load_share(resistance, qd[c], fn)
+    return shares
+
+
 def taken(n: Any, share: Any, fn: Functions) -> Any:
     """What friction under load takes of a torque n that all other friction has left."""
     return share * fn.max(n, -n) / (1.0 + share * fn.sign(n))
@@ -199,18 +207,15 @@ def taken(n: Any, share: Any, fn: Functions) -> Any:
 
 def load_torque(chain: Chain, qd: Scalars, T: Scalars, fn: Functions) -> list[Any]:
     """Friction under load of coordinates that transmit T, (n,)."""
-    tau: list[Any] = [0.0] * chain.n
-    for c, resistance in loads(chain):
-        tau[c] = load_share(resistance, qd[c], fn) * fn.max(T[c], -T[c])
-    return tau
+    shares = load_shares(chain, qd, fn)
+    return [0.0 if zero(s) else s * fn.max(t, -t) for s, t in zip(shares, T, strict=True)]
 
 
 def driven_load_torque(chain: Chain, qd: Scalars, tau: Scalars, fn: Functions) -> list[Any]:
     """Friction under load of coordinates that are driven by tau, (n,)."""
-    own, found = friction_torque(chain, qd, fn), [0.0] * chain.n
-    for c, resistance in loads(chain):
-        found[c] = taken(tau[c] - own[c], load_share(resistance, qd[c], fn), fn)
-    return found
+    own, shares = friction_torque(chain, qd, fn), load_shares(chain, qd, fn)
+    rows = zip(shares, tau, own, strict=True)
+    return [0.0 if zero(s) else taken(t - f, s, fn) for s, t, f in rows]
 
 
 def without_load(chain: Chain) -> Chain:

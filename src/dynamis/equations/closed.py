@@ -178,6 +178,12 @@ def friction_torque(chain: Chain) -> sp.Matrix:
     return sp.Matrix([_signed(x) for x in exactly(friction.friction_torque, chain, qd)])
 
 
+def load_shares(chain: Chain) -> list[Any]:
+    """Friction per transmitted torque of every joint, of the sign of the motion."""
+    _, qd, _ = coordinates(chain.n)
+    return [_signed(x) for x in exactly(friction.load_shares, chain, qd)]
+
+
 def spring_torque(chain: Chain, groups: Mapping[Any, int]) -> sp.Matrix:
     """Torque against the springs: tension times dl/dq."""
     q, qd, _ = coordinates(chain.n)

@@ -133,7 +133,7 @@ class Equations:
 
     @cached_property
     def friction(self) -> sp.Matrix:
-        """Friction torque, (n, 1)."""
+        """Friction torque, (n, 1), without what grows with the load: that is in tau."""
         return forms.friction_torque(self.chain)
 
     @cached_property
@@ -153,7 +153,18 @@ class Equations:
         assert self._closed is not None
         velocity = forms.velocity_torque(self._closed.c, i, list(self.qd), self._groups)
         inertial = [self.M[i, j] * self.qdd[j] for j in range(self.n)]
-        return [*inertial, *sp.Add.make_args(velocity), self.g[i], self.friction[i], self.spring[i]]
+        rigid = [*inertial, *sp.Add.make_args(velocity), self.g[i]]
+        total = [*rigid, self.friction[i], self.spring[i]]
+        return [*total, *self._load(i, sp.Add(*rigid, self.spring[i]))]
+
+    def _load(self, i: int, carried: Any) -> list[Any]:
+        """Friction of a joint that transmits `carried`: s |T|."""
+        share = self._load_shares[i]
+        return [share * sp.Abs(carried)] if share != 0 else []
+
+    @cached_property
+    def _load_shares(self) -> list[Any]:
+        return forms.load_shares(self.chain)
 
     @cached_property
     def kinetic_energy(self) -> Any:
@@ -206,8 +217,10 @@ class Equations:
         total = p.expression() if len(p) > SIMPLIFIED else self._written(p)
         if len(p) > SIMPLIFIED:
             _warn(f"{_label(name, indices)} has {len(p)} terms: it is not simplified")
-        rest = self.friction[indices[0]] + self.spring[indices[0]] if name == "tau" else 0
-        return total + rest
+        if name != "tau":
+            return total
+        i, carried = indices[0], total + self.spring[indices[0]]
+        return sp.Add(total, self.friction[i], self.spring[i], *self._load(i, carried))
 
     def _check_term(self, name: str, indices: tuple[int, ...]) -> None:
         choice(name, "term", TERMS)

@@ -141,6 +141,11 @@ def derivation(model: Any, method: str = "lagrange-euler", state: Any = None) ->
             f"robot {model.name!r} has springs, for which no derivation is written",
             "robot.equations() has them (.spring, .tau); or derive the robot without its springs",
         )
+    if any(link.friction.load != 0.0 for link in model.links):
+        raise OptionError(
+            f"robot {model.name!r} has friction under load, for which no derivation is written",
+            "robot.equations().tau has it; or derive the robot with friction.load = 0",
+        )
     given = None if state is None else _checked(model, state)
     drafts, written, done = _symbolic_drafts(model, method)
     numbers = [] if given is None else list(METHODS[method](numeric(model, *given)))
