@@ -259,4 +259,20 @@ def test_symbolic_equations_have_friction_under_load():
     with pytest.raises(DynamisError, match="friction under load"):
         equations.derivation()
     sided = rubbing(dy.load("planar-rr"), viscous=(1.0, 2.0), load=0.0)
-    assert any("FV_minus" in name for name in sided.base_parameters().names)
+    assert any("viscous_minus1" in name for name in sided.base_parameters().names)
+
+
+@pytest.mark.parametrize("law", ["smooth", "coulomb"])
+def test_time_optimal_motions_keep_their_limits_under_load(law):
+    arm = rubbing(dy.load("puma560"), law, 0.25, viscous=1.0, coulomb=1.0)
+    ends = [np.zeros(6), np.array([0.8, -0.6, 0.5, 0.4, -0.3, 0.2])]
+    limit = np.array([60.0, 90.0, 60.0, 12.0, 12.0, 12.0])
+    path = dy.trajectory.time_optimal(arm, ends, torque=limit)
+    t = np.linspace(0.0, path.duration, 400)
+    share = np.abs(arm.inverse_dynamics(*path(t))) / limit
+    assert share.max() < 1.02
+    other = dy.trajectory.time_optimal(
+        rubbing(arm, law, 0.0, viscous=1.0, coulomb=1.0), ends, torque=limit
+    )
+    blind = np.abs(arm.inverse_dynamics(*other(np.linspace(0.0, other.duration, 400)))) / limit
+    assert blind.max() > 1.05 and path.duration > other.duration

@@ -200,6 +200,7 @@ ROWS = (
         reducible=True,
     ),
     Kernel("friction_torque", "dynamics.friction:friction_torque", ("qd",), {"tau": VECTOR}),
+    Kernel("load_shares", "dynamics.friction:load_shares", ("qd",), {"s": VECTOR}),
     Kernel(
         "load_friction",
         "dynamics.equation:load_friction",

@@ -165,15 +165,8 @@ class Gears:
 
     def __init__(self, bare: "Robot", samples: Samples):
         motion = samples.q, samples.qd, samples.qdd
-        self.tau, links = bare.inverse_dynamics(*motion), []
-        self.lossy = any(link.friction.load != 0.0 for link in bare.model.links)
-        if not self.lossy:
-            return
-        for link in bare.model.links:  # with s in place of Coulomb friction
-            share = {"coulomb": link.friction.load, "viscous": 0.0, "offset": 0.0, "load": 0.0}
-            links.append(replace(link, friction=replace(link.friction, **share), drive=None))
-        self.share = type(bare)(replace(bare.model, links=tuple(links), gear_matrix=None))
-        self.share = self.share.friction_torque(samples.qd)
+        self.tau, self.lossy = bare.inverse_dynamics(*motion), bare.rubs_under_load
+        self.share = bare.load_shares(samples.qd)
         self.other = bare.friction_torque(samples.qd)
         self.torque = self.tau - self.other - bare.load_friction(*motion)
 

@@ -443,7 +443,7 @@ class Robot:
         moving = self.inverse_dynamics(q, qd, zero)
         inertial = self.inverse_dynamics(q, qd, qdd) - moving
         loaded: Any = 0.0
-        if any(link.friction.load != 0.0 for link in self.model.links):
+        if self.rubs_under_load:
             still, both = (self.load_friction(q, qd, a) for a in (zero, qdd))
             moving, inertial = moving - still, inertial - (both - still)
             loaded = both
@@ -462,6 +462,16 @@ class Robot:
             name: arrays.stored([part], {**rest, "out": own[name]})
             for name, part in zip(names, parts, strict=True)
         }
+
+    @property
+    def rubs_under_load(self) -> bool:
+        """Whether friction of some joint grows with the torque it transmits."""
+        return any(link.friction.load != 0.0 for link in self.model.links)
+
+    @fast
+    def load_shares(self, qd: Any, **options: Any) -> np.ndarray:
+        """Friction per transmitted torque, of the sign of the motion, (..., n): s of s |T|."""
+        return self._calls("load_shares", {"qd": qd}, options)
 
     @fast
     def load_friction(self, q: Any, qd: Any, qdd: Any, **options: Any) -> np.ndarray:

@@ -360,12 +360,22 @@ def _rows(robot: "Robot", path: Trajectory, s: np.ndarray, sd: np.ndarray, limit
     top, pull, push = limits
     still = np.zeros_like(q)
     g = robot.gravity_torque(q) + robot.spring_torque(q)
-    free = robot.inverse_dynamics(q, p1, p2) - robot.friction_torque(p1) - g
+    free = _unloaded(robot, q, p1, p2) - robot.friction_torque(p1) - g
     rest = robot.friction_torque(still)
-    inertia = robot.inverse_dynamics(q, still, p1) - rest - g
+    inertia = _unloaded(robot, q, still, p1) - rest - g
     friction = robot.friction_torque(p1 * np.maximum(sd, CREEP)[:, None])
     high = np.tile((1.0 - MARGIN) * np.concatenate([push, pull]), (len(s), 1))
     low, n, ends = -high, robot.n, [0, -1]
+    if (
+        robot.rubs_under_load
+    ):  # T + s |T| + friction within the limits: so is T + friction in others
+        share = robot.load_shares(p1 * np.maximum(sd, CREEP)[:, None])
+        for bound, tightest in ((high, np.minimum), (low, np.maximum)):
+            left = bound[:, :n] - friction
+            with np.errstate(invalid="ignore"):
+                carried = friction + left / (1.0 + share * np.sign(left))
+            carried[ends] = tightest(bound[ends, :n], carried[ends])
+            bound[:, :n] = np.where(np.isfinite(left), carried, left)
     # at the ends the arm rests: the limits hold with friction and without
     high[ends, :n] -= np.maximum((friction - rest)[ends], 0.0)
     low[ends, :n] -= np.minimum((friction - rest)[ends], 0.0)
@@ -377,6 +387,12 @@ def _rows(robot: "Robot", path: Trajectory, s: np.ndarray, sd: np.ndarray, limit
     kept = np.isfinite(high[0])
     a, b, c, low, high = (x[:, kept] for x in (a, b, c, low, high))
     return Rows(a, b, c, low, high, np.minimum(fastest, FASTEST))
+
+
+def _unloaded(robot: "Robot", q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
+    """Torque without friction under load."""
+    tau = robot.inverse_dynamics(q, qd, qdd)
+    return tau - robot.load_friction(q, qd, qdd) if robot.rubs_under_load else tau
 
 
 def _solved(toppra: Any, rows: Rows, s: np.ndarray, n: int) -> np.ndarray:
