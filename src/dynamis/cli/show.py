@@ -142,7 +142,8 @@ def _joint(link: Link, model: Model) -> list[str]:
     elif link.limits is not None:
         limits = " to ".join(number(float(x)) for x in resolve(link.limits, model.values))
     coulomb = _text(friction.coulomb, " / ") + offset
-    return [_text(friction.viscous), coulomb, friction.law, *motor, limits]
+    law = friction.law if friction.own is None else friction.own.name
+    return [_text(friction.viscous), coulomb, law, *motor, limits]
 
 
 def _text(value: Any, between: str = " ") -> str:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 STATE = ("q", "qd", "qdd")
 METHODS = ("lagrange-euler", "newton-euler", "gibbs-appell")
-TERMS = ("M", "C", "g", "tau", "christoffel", "friction", "spring")
+TERMS = ("M", "C", "g", "tau", "christoffel", "friction", "spring", "load")
 TERM_BUDGET = 1_000_000  # products of terms spent on one single term: some ten seconds
 SIMPLIFIED = 1_500  # terms up to which a single term is simplified
 UNSIMPLIFIED = 100_000  # operations up to which a single term is written out at all
@@ -142,6 +142,11 @@ class Equations:
         return forms.spring_torque(self.chain, self._groups)
 
     @cached_property
+    def load(self) -> sp.Matrix:
+        """Torque against loads of one's own, (n, 1)."""
+        return forms.load_torque(self.chain)
+
+    @cached_property
     def tau(self) -> sp.Matrix:
         """Torque, (n, 1): by accelerations, products of velocities, gravity, friction, springs."""
         if self._closed is None:
@@ -153,7 +158,8 @@ class Equations:
         assert self._closed is not None
         velocity = forms.velocity_torque(self._closed.c, i, list(self.qd), self._groups)
         inertial = [self.M[i, j] * self.qdd[j] for j in range(self.n)]
-        return [*inertial, *sp.Add.make_args(velocity), self.g[i], self.friction[i], self.spring[i]]
+        others = (self.g, self.friction, self.spring, self.load)
+        return [*inertial, *sp.Add.make_args(velocity), *(x[i] for x in others)]
 
     @cached_property
     def kinetic_energy(self) -> Any:
@@ -162,9 +168,13 @@ class Equations:
 
     @cached_property
     def potential_energy(self) -> Any:
-        """U(q), zero at the origin of the reference frame; and that of the springs."""
+        """U(q), zero at the origin of the reference frame; and that of springs and loads."""
         weight = self._energy("potential", "its slopes are the gravity torques: .recursion_of('g')")
-        return weight + forms.spring_energy(self.chain, self._groups)
+        return weight + forms.spring_energy(self.chain, self._groups) + self._load_energy
+
+    @property
+    def _load_energy(self) -> Any:
+        return forms.load_energy(self.chain) if self.chain.loads else 0
 
     def _energy(self, kind: str, instead: str) -> Any:
         try:
@@ -195,7 +205,7 @@ class Equations:
         is refused, and the recursion is the way to go.
         """
         self._check_term(name, indices)
-        if name in ("friction", "spring"):
+        if name in ("friction", "spring", "load"):
             return getattr(self, name)[indices[0]]
         if self._closed is not None:
             return getattr(self, name)[indices if indices[1:] else indices[0]]
@@ -206,8 +216,8 @@ class Equations:
         total = p.expression() if len(p) > SIMPLIFIED else self._written(p)
         if len(p) > SIMPLIFIED:
             _warn(f"{_label(name, indices)} has {len(p)} terms: it is not simplified")
-        rest = self.friction[indices[0]] + self.spring[indices[0]] if name == "tau" else 0
-        return total + rest
+        others = (self.friction, self.spring, self.load) if name == "tau" else ()
+        return total + sum(x[indices[0]] for x in others)
 
     def _check_term(self, name: str, indices: tuple[int, ...]) -> None:
         choice(name, "term", TERMS)
@@ -312,13 +322,14 @@ class Equations:
         return html(self)
 
     def __str__(self) -> str:
-        added = "friction + spring" if self.chain.springs else "friction"
+        besides = [name for name in ("spring", "load") if getattr(self.chain, f"{name}s")]
+        added = " + ".join(("friction", *besides))
         head = f"{self.robot_name}, {self.method}: M(q) qdd + C(q, qd) qd + g(q) + {added} = tau"
         if not self.is_closed:
             return f"{head}\n\n{self.recursion}"
         torques = [f"tau{i + 1} = {joined(self._parts(i))}" for i in range(self.n)]
         parts = [head, "\n".join(torques)]
-        for name in ("M", "C", "g", "friction", *(("spring",) if self.chain.springs else ())):
+        for name in ("M", "C", "g", "friction", *besides):
             parts.append("\n".join(matrix_lines(name, getattr(self, name))))
         parts.append(f"T = {text(self.kinetic_energy)}\nU = {text(self.potential_energy)}")
         return "\n\n".join(parts)

@@ -236,7 +236,7 @@ def column_order(
 ) -> Iterator[Finding]:
     """Whether columns changed places, or a torque its sign: another order fits far better."""
     q, qd, qdd, tau = _some_rows(motions)
-    Y = unknowns.regressor(q, qd, qdd)
+    Y, tau = unknowns.regressor(q, qd, qdd), tau - unknowns.rest(q, qd)
     now = _misfit(Y, tau)
     if now < FINE:
         return

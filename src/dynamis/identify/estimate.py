@@ -14,7 +14,7 @@ from ..logs.log import Log, interpolated
 from ..model.check.finding import Finding
 from .feasible import links_of, physical
 from .processing import Processing, Samples, lowpass, prepare
-from .unknowns import OWN, Unknowns
+from .unknowns import OWN, RIGID, Unknowns
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -276,10 +276,11 @@ Torque = Callable[[Samples], np.ndarray]  # (N, n), what a model predicts
 
 
 def fitted(unknowns: Unknowns, x: np.ndarray) -> Torque:
-    """The model that is fitted and validated: tau = Y x."""
+    """The model that is fitted and validated: tau = Y x, and what no unknown multiplies."""
 
     def torque(samples: Samples) -> np.ndarray:
-        return np.concatenate([Y @ x for Y, *_ in samples.blocks(unknowns, filtered=False)])
+        linear = [Y @ x for Y, *_ in samples.blocks(unknowns, filtered=False)]
+        return np.concatenate(linear) + unknowns.rest(samples.q, samples.qd)
 
     return torque
 
@@ -358,8 +359,8 @@ class Rows(NamedTuple):
     step: float  # s from row to row
 
 
-BESIDES = ("body", "rotor", "spring", "load")
-CURVE = ("viscous", "root", "coulomb", "offset")  # friction that velocity alone decides
+BESIDES = (*RIGID, "load")
+CURVE = ("viscous", "root", "coulomb", "offset", "friction law")  # by velocity alone
 
 
 def fitted_rows(estimate: Estimate) -> list[Rows]:

@@ -20,19 +20,25 @@ class FrictionModel:
     `coulomb` is one number per joint, the same in both directions; with `offset` the two directions
     differ: coulomb+ = coulomb + offset, coulomb- = -coulomb + offset while the joint moves. `root`
     multiplies |qd|^(1/3) (Grotjahn 2001), `load` the size of the torque that the gear transmits:
-    friction of the teeth, which the robot keeps as the efficiency of its drive.
+    friction of the teeth, which the robot keeps as the efficiency of its drive. With `law` None
+    every joint keeps the law it has, one of the user's own too, whose linear constants are sought.
     """
 
     name: str
-    law: str = "coulomb"
+    law: str | None = "coulomb"
     columns: tuple[str, ...] = ("viscous", "coulomb", "offset")
     constants: Mapping[str, float] = field(default_factory=dict)
     grid: Mapping[str, tuple[float, ...]] = field(default_factory=dict)  # tried by "auto"
 
     def __post_init__(self) -> None:
         check_fields(self)
-        choice(self.law, "law", LAWS)
-        object.__setattr__(self, "constants", {**LAWS[self.law], **self.constants})
+        if self.law is not None:
+            choice(self.law, "law", LAWS)
+        object.__setattr__(self, "constants", {**self._defaults, **self.constants})
+
+    @property
+    def _defaults(self) -> Mapping[str, float]:
+        return {} if self.law is None else LAWS[self.law]
 
     @property
     def speed(self) -> float:
@@ -42,6 +48,8 @@ class FrictionModel:
     @checked
     def applied(self, robot: "Robot") -> "Robot":
         """The robot with this law on every joint; coefficients stay what they are."""
+        if self.law is None:
+            return robot
         links = tuple(
             replace(x, friction=replace(x.friction, law=self.law, constants=dict(self.constants)))
             for x in robot.model.links
@@ -56,7 +64,7 @@ class FrictionModel:
         return [replace(self, constants={**self.constants, **values}) for values in tried]
 
     def __str__(self) -> str:
-        shown = {k: v for k, v in self.constants.items() if v != LAWS[self.law][k]}
+        shown = {k: v for k, v in self.constants.items() if v != self._defaults[k]}
         inside = ", ".join(f"{k} = {v:g}" for k, v in shown.items())
         return f"{self.name} ({inside})" if inside else self.name
 
@@ -72,6 +80,7 @@ FRICTIONS: Mapping[str, FrictionModel] = {
         FrictionModel("viscous", columns=("viscous",)),
         FrictionModel("symmetric", columns=("viscous", "coulomb")),
         FrictionModel("asymmetric"),
+        FrictionModel("described", law=None),
         FrictionModel(
             "stribeck", "stribeck", grid={"velocity": (0.03, 0.1), "static_ratio": (1.3,)}
         ),

@@ -250,7 +250,7 @@ def last_third(plan: Plan, logs: Sequence[Log]) -> Validation:
 # Moving slowly, tau = Y_g(q) x_g + friction(qd) + little; what is found there is fixed while the
 # exciting motion shows the rest.
 
-FRICTION = ("viscous", "root", "coulomb", "offset", "load")
+FRICTION = ("viscous", "root", "coulomb", "offset", "friction law", "load")
 GENTLE = 0.5  # rad/s^2 or m/s^2: rows that accelerate more are no slow motion
 LEAST = 0.2  # share of the rows that must be slow
 RESTING = 10.0 * STILL  # rad or m: a joint that moves less only sticks

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from ..robot import Robot
 
 TINY = 1e-6  # N m s/rad: a viscous coefficient to hang a root on
-RIGID = ("body", "rotor", "spring")
+RIGID = ("body", "rotor", "spring", "load law")
+LAWS = ("load law", "friction law")  # constants of laws of one's own: of either sign
 OWN = ("root", "load")  # kinds that are no parameter of a robot
 SPURIOUS = 0.3  # of the load: no gear rubs more
 
@@ -41,8 +42,8 @@ class Unknowns:
     robot: "Robot"  # with the friction law applied
     friction: FrictionModel
     names: tuple[str, ...]
-    kinds: tuple[str, ...]  # body, rotor, spring, viscous, root, coulomb, offset, load
-    joints: tuple[int, ...]  # the joint of friction, -1 for bodies, rotors and springs
+    kinds: tuple[str, ...]  # body, rotor, spring, viscous, root, coulomb, offset, load, or of LAWS
+    joints: tuple[int, ...]  # the joint of friction, -1 for bodies, rotors, springs and loads
     pick: np.ndarray
     group: np.ndarray
     without_effect: tuple[str, ...]  # parameters that no torque shows
@@ -79,6 +80,13 @@ class Unknowns:
             Z[..., own] = 0.0
             self._own_columns(Z, np.asarray(qd, dtype=float))
         return Z
+
+    def rest(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray | float:
+        """Torque of laws of one's own that no unknown multiplies, (N, n); 0.0 if there are none."""
+        if not self.robot.model.own_laws:
+            return 0.0
+        torque = self.robot.kernel("inverse_dynamics", parameters="argument")
+        return torque(q, qd, np.zeros_like(q), np.zeros(len(self.full_names)))
 
     def _own_columns(self, Z: np.ndarray, qd: np.ndarray) -> None:
         speed = self.friction.speed
@@ -125,7 +133,7 @@ class Unknowns:
     @cached_property
     def _cleared(self) -> np.ndarray:
         """Joint parameters that are not among the unknowns and count as zero."""
-        friction = np.array([_is_friction(name) for name in self.full_names])
+        friction = _friction_among(self.robot, self.full_names)
         rotor = np.array([name.endswith(".rotor_inertia") for name in self.full_names])
         return friction | (rotor & (not self.rotors))
 
@@ -148,6 +156,12 @@ def _rooted(friction: Friction, root: float) -> Friction:
     )
 
 
+def _friction_among(robot: "Robot", names: tuple[str, ...]) -> np.ndarray:
+    """Which parameters are viscous and Coulomb friction and offsets of joints, (p,) bool."""
+    laws = tuple(f"{law.name}." for law in robot.model.loads)
+    return np.array([_is_friction(x) and not x.startswith(laws) for x in names])
+
+
 def _is_friction(name: str) -> bool:
     ends = (*JOINT_NAMES[1:], "motor_viscous", "motor_coulomb+", "motor_coulomb-")
     return any(name.endswith(f".{end}") for end in ends)
@@ -168,19 +182,18 @@ def unknowns(
         )
     shaped = friction.applied(robot)
     full = parameter_names(shaped.model)
-    unit, rubs = np.eye(len(full)), np.array([_is_friction(name) for name in full])
-    unsprung = type(robot)(replace(robot.model, springs=()))
-    plain = FrictionModel("plain").applied(
-        unsprung
-    )  # a smooth law nearly hides its offset at speed
+    unit, rubs = np.eye(len(full)), _friction_among(shaped, full)
+    rigid = type(robot)(replace(robot.model, springs=(), loads=()))
+    plain = FrictionModel("plain").applied(rigid)  # a smooth law nearly hides its offset at speed
     bare = base_parameters(plain, inertial_only=not rotors)
     rows: list[tuple[Any, ...]] = []
     for name, c, group in zip(bare.names, bare.columns, bare.matrix, strict=True):
         if not rubs[c]:
             kind = "rotor" if full[c].endswith(".rotor_inertia") else "body"
-            whole = np.pad(group, (0, len(full) - len(group)))  # springs come last
+            whole = np.pad(group, (0, len(full) - len(group)))  # springs and laws come last
             rows.append((name, kind, -1, unit[c], np.where(rubs, 0.0, whole)))
-    others = [*_spring_unknowns(shaped, full), *_joint_unknowns(shaped, friction, full)]
+    others = [*_spring_unknowns(shaped, full), *_load_unknowns(shaped, full)]
+    others += _joint_unknowns(shaped, friction, full)
     names, kinds, joints, columns, groups = zip(*rows, *others, strict=True)
     hidden = tuple(
         n for n in bare.unidentifiable if not _is_friction(n) and (rotors or "rotor" not in n)
@@ -199,6 +212,15 @@ def _spring_unknowns(robot: "Robot", names: tuple[str, ...]) -> Iterator[tuple[A
                 yield names[k], "spring", -1, unit[k], unit[k]
 
 
+def _load_unknowns(robot: "Robot", names: tuple[str, ...]) -> Iterator[tuple[Any, ...]]:
+    """(name, kind, joint, column, group) of the linear constants of loads of one's own."""
+    place, unit = {name: k for k, name in enumerate(names)}, np.eye(len(names))
+    for law in robot.model.loads:
+        for constant in law.linear:
+            k = place[f"{law.name}.{constant}"]
+            yield names[k], "load law", -1, unit[k], unit[k]
+
+
 def _joint_unknowns(
     robot: "Robot", friction: FrictionModel, names: tuple[str, ...]
 ) -> Iterator[tuple[Any, ...]]:
@@ -208,9 +230,18 @@ def _joint_unknowns(
         if joint not in robot.joint_names:
             continue  # a joint that follows another rubs as part of its leader
         j = robot.joint_names.index(joint)
+        own = robot.model.links[robot.model.tree_joint_names.index(joint)].friction
+        for constant in own.linear:
+            k = place[f"{joint}.{constant}"]
+            yield names[k], "friction law", j, unit[k], unit[k]
+        unasked = ()  # a law of one's own says what friction is, unless there is other beside it
+        if own.own is not None and not own.viscous and not any(own.coulomb):
+            unasked = ("viscous", "coulomb")
         for start in (f"{joint}.", f"{joint}.motor_"):
             for kind in friction.columns:
                 name = f"{start}{kind}"
+                if kind in unasked:
+                    continue
                 if kind in OWN:
                     if start == f"{joint}.":
                         yield name, kind, j, 0.0 * unit[0], 0.0 * unit[0]

@@ -1,7 +1,7 @@
 """The parameter vector: every number the torque is linear in, by name.
 
 Ten per link in the user's frame about its origin (Pinocchio's order), then five per joint, then
-what coupled motors, spinning rotors and springs add.
+what coupled motors, spinning rotors, springs, loads and friction laws of one's own add.
 """
 
 from collections.abc import Sequence
@@ -47,7 +47,25 @@ def parameter_names(model: Model) -> tuple[str, ...]:
             names += [f"{joint}.{name}" for name in UNBALANCE_NAMES]
     for spring in model.springs:
         names += [f"{spring.name}.{name}" for name in spring.coefficients]
+    for law in model.loads:
+        names += [f"{law.name}.{name}" for name in law.linear]
+    for link in model.links:
+        own = [f"{link.joint_name}.{name}" for name in link.friction.linear]
+        _refuse_taken(own, names)
+        names += own
     return tuple(names)
+
+
+def _refuse_taken(own: Sequence[str], names: Sequence[str]) -> None:
+    """A friction law's constant may not be called like a parameter its joint has already."""
+    taken = next((name for name in own if name in names), None)
+    if taken is not None:
+        constant = taken.rpartition(".")[2]
+        raise ModelError(
+            f"the friction law of one's own has a constant {constant!r}, but {taken!r} is a "
+            "parameter of every robot",
+            f"rename the constant, or give dy.Friction(law=..., {constant}=...) beside the law",
+        )
 
 
 def chain_of(model: Model) -> Chain:
@@ -67,7 +85,8 @@ def parameter_values(model: Model, c: Chain) -> list[Any]:
     for rotor, link in zip(c.rotors, model.links, strict=False):
         if link.drive is not None and any(link.drive.unbalance):
             values += list(c.bodies[rotor].inertia.h[:2])
-    return [*values, *(x for spring in c.springs for x in spring.coefficients)]
+    own = [r.own for r in c.resistances if r.own is not None]
+    return [*values, *(x for part in (*c.springs, *c.loads, *own) for x in part.coefficients)]
 
 
 def refuse_sliding(model: Model) -> None:
@@ -111,10 +130,17 @@ def with_parameters(model: Model, values: Sequence[float]) -> Model:
                 changes["unbalance"] = tuple(p[f"{link.joint_name}.{x}"] for x in UNBALANCE_NAMES)
             drive = replace(drive, **changes)
         friction = replace(link.friction, viscous=v, coulomb=(c_plus, c_minus), offset=offset)
+        if friction.own is not None:
+            constants = {x: p[f"{link.joint_name}.{x}"] for x in friction.linear}
+            friction = replace(friction, law=friction.own.with_constants(constants))
         body = {"mass": 0.0, "com": None, "com_factor": None, "inertia": None, "linear": own}
         links.append(replace(link, **body, friction=friction, drive=drive))
     springs = [
         replace(spring, **{x: p[f"{spring.name}.{x}"] for x in spring.coefficients})
         for spring in model.springs
     ]
-    return replace(model, links=tuple(links), payload=None, springs=tuple(springs))
+    loads = tuple(
+        law.with_constants({x: p[f"{law.name}.{x}"] for x in law.linear}) for law in model.loads
+    )
+    changes: dict[str, Any] = {"links": tuple(links), "springs": tuple(springs), "loads": loads}
+    return replace(model, payload=None, **changes)
