@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 import dynamis as dy
 from dynamis.compile.service import forget
 from dynamis.errors import DynamisError, ModelError, OptionError
+from dynamis.identify.unknowns import LAWS
 from tests.random_robots import robots
 
 
@@ -529,3 +530,273 @@ def test_bad_loads_are_refused_by_name(case):
     law, words = REFUSED[case]
     with pytest.raises(DynamisError, match=words):
         dy.load("planar-2link").with_load(law)
+
+
+@dataclass(frozen=True)
+class Viscous:
+    viscous: float = 1.0
+
+    def torque(self, qd, direction, constants, fn):
+        return constants["viscous"] * qd
+
+
+def friction_of(function):
+    return own_load(torque=function)
+
+
+BAD_FRICTION = {
+    "two torques": (friction_of(lambda s, qd, d, c, fn: [qd, qd]), "computes with list, expected"),
+    "branches": (friction_of(lambda s, qd, d, c, fn: 1.0 if qd > 0 else 0.0), "on a value"),
+    "math": (friction_of(lambda s, qd, d, c, fn: math.exp(qd)), "use fn.sin"),
+    "NaN": (friction_of(lambda s, qd, d, c, fn: math.nan), "friction law 'Bad' gives nan"),
+    "a class": (Grease, r"friction law is the class Grease, expected Grease\(...\)"),
+    "thawed": (Thawed(), "friction law Thawed can be changed"),
+    "a number": (7, "friction law is 7, expected a frozen dataclass"),
+    "None": (None, "friction law None does not exist"),
+    "a word": ("grease", "friction law 'grease' does not exist"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_FRICTION)
+def test_bad_friction_laws_are_refused_by_name(case):
+    law, words = BAD_FRICTION[case]
+    with pytest.raises(DynamisError, match=words):
+        dy.Friction(law=law)
+
+
+def test_a_constant_may_not_be_called_like_a_parameter_of_the_joint():
+    arm = rubbing(dy.load("planar-2link"), Viscous())
+    with pytest.raises(ModelError, match=r"a constant 'viscous', but 'joint1.viscous' is a param"):
+        arm.parameters  # noqa: B018
+    with pytest.raises(OptionError, match="has no constant 'velocity'"):
+        dy.Friction(law=Grease(), constants={"velocity": 1.0})
+
+
+# friction in motion
+
+
+@settings(max_examples=25)
+@given(robots(), st.integers(0, 2**20))
+def test_friction_of_ones_own_is_that_of_the_law(robot, seed):
+    arm = rubbing(robot)
+    q, qd, qdd = state(arm, seed, 3)
+    rate = qd if arm.chain.coupling is None else qd @ np.array(arm.chain.coupling, dtype=float).T
+    rate = rate[..., : len(arm.model.links)]
+    tree = grease_torque(Grease(), rate) + 0.1
+    wanted = tree
+    if arm.chain.coupling is not None:
+        wanted = tree @ np.array(arm.chain.coupling, dtype=float)[: len(arm.model.links)]
+    np.testing.assert_allclose(arm.friction_torque(qd), wanted, atol=1e-12)
+    linear = arm.regressor(q, qd, qdd) @ arm.parameters.values
+    tau = arm.inverse_dynamics(q, qd, qdd)
+    np.testing.assert_allclose(linear, tau, atol=1e-9 * (np.abs(tau).max() + 1.0))
+
+
+def test_coefficients_beside_the_law_add_to_it():
+    own = dy.Friction(law=Grease(), viscous=3.0, coulomb=(1.0, -2.0), offset=0.5)
+    drive = dy.Drive(gear=10.0, viscous=0.01, coulomb=0.1)
+    link = dy.Link(a=0.5, mass=1.0, inertia=(0.1, 0.1, 0.1), friction=own, drive=drive)
+    arm = dy.Robot.from_dh("bar", convention="standard", links=[link])
+    qd = np.array([[0.7], [-0.4]])
+    wanted = grease_torque(Grease(), qd) + (3.0 + 1.0) * qd + 0.5
+    wanted += np.where(qd > 0.0, 1.0 + 1.0, -2.0 - 1.0)
+    np.testing.assert_allclose(arm.friction_torque(qd), wanted, rtol=1e-12)
+    motor = arm.motor_torque([0.0], qd, [0.0]) - arm.motor_torque([0.0], 0.0 * qd, [0.0])
+    rest = dy.Friction(offset=0.5)
+    bare = dy.Robot.from_dh("bar", convention="standard", links=[replace(link, friction=rest)])
+    other = bare.motor_torque([0.0], qd, [0.0]) - bare.motor_torque([0.0], 0.0 * qd, [0.0])
+    own_side = grease_torque(Grease(), qd) + 3.0 * qd + np.where(qd > 0.0, 1.0, -2.0)
+    np.testing.assert_allclose(motor - other, own_side / 10.0, rtol=1e-12)
+
+
+@dataclass(frozen=True)
+class Dry:
+    """Coulomb friction and a Stribeck fall, as the package has it."""
+
+    kinetic: float = 2.0
+    ratio: float = 1.5
+    speed: float = 0.1
+
+    def torque(self, qd, direction, constants, fn):
+        u = qd / constants["speed"]
+        fall = 1.0 + (constants["ratio"] - 1.0) * fn.exp(-u * u)
+        return constants["kinetic"] * fall * direction
+
+
+def bar(friction, load=None):
+    """A rod of 1 m and 1 kg on a horizontal axis, hanging at q = -pi/2."""
+    link = dy.Link(a=1.0, mass=1.0, com=(-0.5, 0, 0), inertia=(0, 1 / 12, 1 / 12))
+    links = [replace(link, friction=friction)]
+    arm = dy.Robot.from_dh("bar", convention="standard", gravity=(0, -9.81, 0), links=links)
+    return arm if load is None else arm.with_load(load)
+
+
+def test_a_law_with_a_direction_sticks_as_the_packages_own(compiled):
+    stribeck = {"coulomb": 2.0, "static_ratio": 1.5, "velocity": 0.1}
+    theirs = bar(dy.Friction(law="stribeck", **stribeck))
+    own = bar(dy.Friction(law=Dry()))
+    for q0 in (-1.0, -0.5, 0.4):
+        a, b = (dy.simulate(arm, 4.0, q0=[q0]) for arm in (theirs, own))
+        np.testing.assert_allclose(b.q, a.q, atol=1e-12)
+        np.testing.assert_allclose(b.friction, a.friction, atol=1e-9)
+        assert b.qd[-1] == 0.0  # both hold
+
+
+@pytest.mark.parametrize("torque", [2.99, 3.01])
+def test_it_holds_up_to_its_static_limit(torque, compiled):
+    arm = bar(dy.Friction(law=Dry())).with_gravity((0, 0, 0))
+    run = dy.simulate(arm, 0.5, q0=[0.0], controller=lambda t, q, qd: [torque])
+    assert (run.q[-1, 0] == 0.0) == (torque < 3.0)
+
+
+def test_a_law_without_a_direction_never_sticks(compiled):
+    @dataclass(frozen=True)
+    class Smooth:
+        size: float = 2.0
+
+        def torque(self, qd, direction, constants, fn):
+            return constants["size"] * fn.tanh(qd / 0.01)
+
+    smooth = dy.Friction(coulomb=2.0, law="smooth", velocity=0.01)
+    a, b = (dy.simulate(bar(f), 1.0, q0=[0.4]) for f in (smooth, dy.Friction(law=Smooth())))
+    np.testing.assert_allclose(b.q, a.q, atol=1e-10)
+
+
+@dataclass(frozen=True)
+class Cable:
+    stiffness: float = 4.0
+    damping: float = 0.3
+
+    def torque(self, q, qd, constants, fn):
+        return [constants["stiffness"] * q[0] ** 3 + constants["damping"] * qd[0]]
+
+    def energy(self, q, constants, fn):
+        return constants["stiffness"] * q[0] ** 4 / 4.0
+
+
+def test_a_simulated_load_against_numpy(compiled):
+    """Runge-Kutta of the rod's own equation: 1/3 qdd + 4.905 cos q + 4 q^3 + 0.3 qd = 0."""
+    arm, h = bar(dy.Friction(), Cable()), 1e-3
+
+    def rate(x):
+        q, qd = x
+        return np.array([qd, -3.0 * (9.81 / 2 * np.cos(q) + 4.0 * q**3 + 0.3 * qd)])
+
+    x = np.array([0.5, 0.0])
+    for _ in range(1000):
+        a = rate(x)
+        b = rate(x + h / 2 * a)
+        c = rate(x + h / 2 * b)
+        x = x + h / 6 * (a + 2 * b + 2 * c + rate(x + h * c))
+    run = dy.simulate(arm, 1.0, h, q0=[0.5])
+    np.testing.assert_allclose([run.q[-1, 0], run.qd[-1, 0]], x, rtol=1e-9)
+    sim = dy.Simulator(arm, dt=h)
+    sim.reset(q0=[0.5])
+    sim.step(steps=1000)
+    np.testing.assert_allclose(sim.q, run.q[-1], rtol=1e-12)
+
+
+def test_energy_is_conserved_at_the_order_of_the_integrator(compiled):
+    arm, drift = bar(dy.Friction(), Cable(damping=0.0)), []
+    for dt in (4e-3, 2e-3):
+        total = dy.simulate(arm, 1.0, dt, q0=[0.9]).energy.total
+        drift.append(np.abs(total - total[0]).max())
+    assert drift[0] / drift[1] > 2.0**3.5 and drift[1] < 1e-6
+
+
+def test_controllers_carry_the_load(compiled):
+    arm, goal = dy.load("planar-2link").with_load(Hose()), [0.4, -0.3]
+    for law in (
+        dy.control.ComputedTorque(kp=100.0, kd=20.0),
+        dy.control.JointPID(kp=4e3, kd=400.0, gravity=True),
+        dy.control.FeedForward(kp=4e3, kd=400.0),
+    ):
+        run = dy.simulate(arm, 1.0, q0=goal, controller=law, reference=goal)
+        assert np.abs(run.error).max() < 1e-6, law
+    observer = dy.control.MomentumObserver(gain=50.0)
+    run = dy.simulate(arm, 1.0, q0=[0.1, 0.2], observer=observer, controller=law, reference=goal)
+    assert np.abs(run.observed).max() < 1e-2 * np.abs(run.tau).max()
+
+
+def test_an_adaptive_controller_knows_what_no_parameter_multiplies(compiled):
+    arm, goal = rubbing(dy.load("planar-2link")).with_load(Hose()), [0.9, -0.3]
+    law = dy.control.SlotineLi(kd=20.0, bandwidth=10.0, adaptation=0.0)
+    run = dy.simulate(arm, 0.5, q0=goal, controller=law, reference=goal)
+    assert np.abs(run.error).max() < 1e-6
+
+
+# identification
+
+
+def test_constants_are_identified(compiled):
+    true = rubbing(dy.load("planar-2link")).with_load(Hose())
+    rng = np.random.default_rng(3)
+    t = np.arange(4000) / 200.0
+    w = 2 * np.pi / 20.0 * np.arange(1, 9)
+    a, b = rng.normal(size=(2, 2, 8)) * 0.35
+    phase = w[:, None] * t
+    q = (a @ np.sin(phase) + b @ np.cos(phase)).T
+    qd = ((a * w) @ np.cos(phase) - (b * w) @ np.sin(phase)).T
+    qdd = (-(a * w * w) @ np.sin(phase) - (b * w * w) @ np.cos(phase)).T
+    tau = true.inverse_dynamics(q, qd, qdd) + 0.05 * rng.normal(size=q.shape)
+    log = dy.Log(t=t, q=q, qd=qd, tau=tau)
+    wrong = Hose(stiffness=1.0, damping=0.0, bias=0.0)
+    guess = rubbing(dy.load("planar-2link"), Grease(dry=0.1, extra=0.1, root=0.1)).with_load(wrong)
+    found = dy.identify(guess, log, friction="described")
+    place = {name: k for k, name in enumerate(found.robot.parameters.names)}
+    for name, value in zip(true.parameters.names, true.parameters.values, strict=True):
+        if name in found.unknowns.names and found.unknowns.kinds[found.names.index(name)] in LAWS:
+            spread = found.standard_deviations[found.names.index(name)]
+            assert abs(found.robot.parameters.values[place[name]] - value) < 5.0 * spread, name
+            assert spread < 0.4, name
+    assert found.robot.model.loads[0].own.stiffness == pytest.approx(30.0, rel=1e-3)
+    assert "a sum of what other unknowns give" in found.not_identifiable["Hose.bias"]
+    assert found.robot.parameters.values[place["joint2.offset"]] == pytest.approx(-1.4, abs=0.01)
+    replaced = dy.identify(guess, log, friction="asymmetric", held_out=False)
+    assert "replaces the friction law 'Grease'" in replaced.findings[0].what
+    predicted = found.robot.inverse_dynamics(q, qd, qdd)
+    inside = slice(200, -200)  # of the filter's ends
+    gap = np.linalg.norm((found.predict(log) - predicted)[inside])
+    assert gap < 3e-3 * np.linalg.norm(predicted[inside])
+    clean = true.inverse_dynamics(q, qd, qdd)
+    assert np.linalg.norm(predicted - clean) < 2e-3 * np.linalg.norm(clean)
+
+
+# files
+
+
+def test_files_hold_names_and_constants_never_code(tmp_path):
+    arm = rubbing(dy.load("planar-2link")).with_load(Hose()).with_load(Numbered("hook", 2.0))
+    path = tmp_path / "arm.toml"
+    with pytest.raises(DynamisError, match="load 'Hose', load 'hook', friction law 'Grease' of"):
+        arm.save(path)
+    with pytest.raises(DynamisError, match="Python code, which a robot file does not hold"):
+        arm.save(tmp_path / "arm.urdf", laws=True)
+    assert not list(tmp_path.iterdir())
+    arm.save(path, laws=True)
+    laws = {"Hose": Hose, "Grease": Grease, "Numbered": Numbered}
+    assert dy.load(path, laws=laws) == arm
+    with pytest.raises(DynamisError, match=r"(?s)load 'Hose' does not exist.*laws=\{'Hose': Hose"):
+        dy.load(path, laws={"Grease": Grease})
+    with pytest.raises(DynamisError, match=r"(?s)friction law 'Grease' does.*'Grease': Grease\}"):
+        dy.load(path)
+    with pytest.raises(DynamisError, match=r"load 'Hose' cannot be made from stiffness.*unexpecte"):
+        dy.load(path, laws=laws | {"Hose": Bias})
+    with pytest.raises(DynamisError, match="expected classes by the names in the file"):
+        dy.load(path, laws=["Hose"])
+    with pytest.raises(DynamisError, match="'coulomb', which is a friction law of the package"):
+        dy.load(path, laws={"coulomb": Grease})
+
+
+def test_a_plain_robot_saves_with_or_without_laws(tmp_path):
+    arm = dy.load("planar-2link")
+    arm.save(tmp_path / "a.toml")
+    arm.save(tmp_path / "b.toml", laws=True)
+    assert (tmp_path / "a.toml").read_bytes() == (tmp_path / "b.toml").read_bytes()
+    assert dy.load(tmp_path / "a.toml", laws={"Hose": Hose}) == arm
+
+
+def test_other_libraries_leave_laws_out_by_name():
+    arm = rubbing(dy.load("planar-2link")).with_load(Hose())
+    with pytest.warns(dy.errors.DynamisWarning, match="load 'Hose', friction law 'Grease' of jo"):
+        dy.interop.to_mjcf(arm)

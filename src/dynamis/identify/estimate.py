@@ -207,6 +207,8 @@ class Estimate:
         """Parameters that this arm or this motion does not show, and why."""
         nothing = "it has no effect on the torques of this arm"
         why = dict.fromkeys(self.unknowns.without_effect, nothing)
+        same = "its torque is a sum of what other unknowns give: it stays as described"
+        why |= dict.fromkeys(self.unknowns.described, same)
         for name, value, std in zip(self.names, self.values, self.standard_deviations, strict=True):
             if not np.isfinite(std):
                 why[name] = "this motion does not show it, or not apart from others"

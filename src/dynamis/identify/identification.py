@@ -17,6 +17,7 @@ from .diagnose import (
     column_order,
     diagnose,
     far_from_consistent,
+    laws_replaced,
     not_exciting,
     refuse,
     saturation,
@@ -176,7 +177,8 @@ def identify(
     """Identify the parameters of a robot from a Log (or several).
 
     `friction`: "none", "viscous", "symmetric", "asymmetric", "stribeck", "smooth", "grotjahn",
-    "loaded", "loaded-grotjahn", or "auto", which chooses by cross-validation on blocks of time.
+    "loaded", "loaded-grotjahn", or "auto", which chooses by cross-validation on blocks of time;
+    "described" keeps the law that each joint has, one of your own too.
     `estimator`: "ordinary", "weighted", "robust", "total", "instrumental", or "feasible" (only
     physically consistent arms; `prior` weighs, in rows of data, the distance to the described
     robot). `method` "two-step" takes friction and gravity from `slow` logs first, then the rest.
@@ -203,7 +205,8 @@ def identify(
     wanted, x, full = fit.unknowns, fit.x, fit.found.full
     condition_number = fit.found.solution.condition
     info = fit.found.info
-    findings += [*saturation(robot, logs), *not_exciting(wanted, info, x, fit.known)]
+    findings += [*laws_replaced(robot, wanted), *saturation(robot, logs)]
+    findings += not_exciting(wanted, info, x, fit.known)
     if estimator == "feasible":
         findings += far_from_consistent(info, weighted(info).x, x)
     findings += torque_size(robot, fit.motions)

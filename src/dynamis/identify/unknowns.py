@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..base.base_parameters import base_parameters
+from ..base.groupings import random_regressor
 from ..errors import OptionError
 from ..lazy import cached_property
 from ..model.check.finding import Finding
@@ -26,6 +27,7 @@ TINY = 1e-6  # N m s/rad: a viscous coefficient to hang a root on
 RIGID = ("body", "rotor", "spring", "load law")
 LAWS = ("load law", "friction law")  # constants of laws of one's own: of either sign
 OWN = ("root", "load")  # kinds that are no parameter of a robot
+SAME = 1e-8  # of a column: less is left of one that is a sum of others
 SPURIOUS = 0.3  # of the load: no gear rubs more
 
 
@@ -36,7 +38,8 @@ class Unknowns:
     `pick` (p, m): the regressor's columns that belong to the unknowns, Y @ pick; `group` (m, p):
     the unknowns as sums of full parameters, x = group @ full. Unknowns of kind "root" and "load"
     have columns of their own; the latter need the rigid torque, of the unknowns in `rigid`.
-    `threads` evaluate the regressor.
+    `threads` evaluate the regressor. `described` are constants of laws of one's own that no motion
+    tells from other unknowns: they keep their values.
     """
 
     robot: "Robot"  # with the friction law applied
@@ -50,6 +53,7 @@ class Unknowns:
     rotors: bool
     threads: int | None = None
     rigid: np.ndarray | None = None
+    described: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.names)
@@ -86,7 +90,8 @@ class Unknowns:
         if not self.robot.model.own_laws:
             return 0.0
         torque = self.robot.kernel("inverse_dynamics", parameters="argument")
-        return torque(q, qd, np.zeros_like(q), np.zeros(len(self.full_names)))
+        kept = np.isin(self.full_names, self.described)
+        return torque(q, qd, np.zeros_like(q), np.where(kept, self.robot.parameters.values, 0.0))
 
     def _own_columns(self, Z: np.ndarray, qd: np.ndarray) -> None:
         speed = self.friction.speed
@@ -194,12 +199,36 @@ def unknowns(
             rows.append((name, kind, -1, unit[c], np.where(rubs, 0.0, whole)))
     others = [*_spring_unknowns(shaped, full), *_load_unknowns(shaped, full)]
     others += _joint_unknowns(shaped, friction, full)
+    others, described = _told_apart(shaped, rows, others)
     names, kinds, joints, columns, groups = zip(*rows, *others, strict=True)
     hidden = tuple(
         n for n in bare.unidentifiable if not _is_friction(n) and (rotors or "rotor" not in n)
     )
     pick, group = np.array(columns).T, np.array(groups)
-    return Unknowns(shaped, friction, names, kinds, joints, pick, group, hidden, rotors, threads)
+    found = Unknowns(shaped, friction, names, kinds, joints, pick, group, hidden, rotors, threads)
+    return replace(found, described=described)
+
+
+def _told_apart(
+    robot: "Robot", rows: list[tuple[Any, ...]], others: list[tuple[Any, ...]]
+) -> tuple[list[tuple[Any, ...]], tuple[str, ...]]:
+    """The unknowns without constants of laws whose columns are sums of other columns; and these."""
+    laws = [row for row in others if row[1] in LAWS]
+    if not laws:
+        return others, ()
+    Y = random_regressor(robot)
+    Y = Y.reshape(-1, Y.shape[-1])
+    known = [row[3] for row in (*rows, *others) if row[1] not in LAWS and row[1] not in OWN]
+    A, described = Y @ np.array(known).T, []
+    for name, _, _, column, _ in laws:
+        own = Y @ column
+        unit = A / np.maximum(np.linalg.norm(A, axis=0), 1e-300)
+        left = own - unit @ np.linalg.lstsq(unit, own, rcond=SAME)[0]
+        if np.linalg.norm(left) <= SAME * np.linalg.norm(own):
+            described.append(name)
+        else:
+            A = np.column_stack([A, own])
+    return [row for row in others if row[0] not in described], tuple(described)
 
 
 def _spring_unknowns(robot: "Robot", names: tuple[str, ...]) -> Iterator[tuple[Any, ...]]:
