@@ -77,9 +77,9 @@ tau = bare.inverse_dynamics(q, qd, qdd) + own_torque(q, qd, Hose(), Grease())
 log = dy.Log(t=t, q=q, qd=qd, tau=tau + 0.1 * rng.normal(size=tau.shape))
 guess = with_laws(Hose(stiffness=1.0, damping=1.0), Grease(dry=1.0, thick=1.0))
 estimate = dy.identify(guess, log, friction="described")
-found = dict(zip(estimate.names, zip(estimate.values, estimate.standard_deviations), strict=True))
+found = {x: k for k, x in enumerate(estimate.names)}
 for name, true in zip(arm.parameters.names[-6:], arm.parameters.values[-6:], strict=True):
-    value, std = found[name]
+    value, std = estimate.values[found[name]], estimate.standard_deviations[found[name]]
     print(f"identified {name:16} {value:8.3f} +- {std:.3f}   true {true:g}")
 
 out = Path("out/16_own_laws")

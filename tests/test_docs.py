@@ -111,7 +111,8 @@ def test_reference_shows_every_key_of_a_file(tmp_path, monkeypatch):
     known = {"": tables.MODEL_KEYS, "link": tables.LINK_KEYS, "drive": tables.DRIVE_KEYS,
              "friction": (*tables.FRICTION_KEYS, *constants), "payload": tables.PAYLOAD_KEYS,
              "mimic": tables.MIMIC_KEYS, "frame": tables.FRAME_KEYS,
-             "load": tables.LOAD_KEYS, "base": ("xyz", "rpy"), "finding": tables.FINDING_KEYS}  # fmt: skip
+             "load": tables.LOAD_KEYS,
+             "base": ("xyz", "rpy"), "finding": tables.FINDING_KEYS}  # fmt: skip
     assert {(at, key) for at, names in known.items() for key in names} <= shown
 
 

@@ -551,7 +551,7 @@ BAD_FRICTION = {
     "NaN": (friction_of(lambda s, qd, d, c, fn: math.nan), "friction law 'Bad' gives nan"),
     "a class": (Grease, r"friction law is the class Grease, expected Grease\(...\)"),
     "thawed": (Thawed(), "friction law Thawed can be changed"),
-    "a number": (7, "friction law is 7, expected a frozen dataclass"),
+    "a number": (7, "friction law 7 does not exist"),
     "None": (None, "friction law None does not exist"),
     "a word": ("grease", "friction law 'grease' does not exist"),
 }

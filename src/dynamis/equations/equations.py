@@ -217,7 +217,7 @@ class Equations:
         if len(p) > SIMPLIFIED:
             _warn(f"{_label(name, indices)} has {len(p)} terms: it is not simplified")
         others = (self.friction, self.spring, self.load) if name == "tau" else ()
-        return total + sum(x[indices[0]] for x in others)
+        return sp.Add(total, *(x[indices[0]] for x in others))
 
     def _check_term(self, name: str, indices: tuple[int, ...]) -> None:
         choice(name, "term", TERMS)

@@ -10,7 +10,7 @@ The coefficients are parameters; the constants inside V, P, N are not. The shape
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, is_dataclass
 from functools import partial
 from types import MappingProxyType
 from typing import Any
@@ -74,7 +74,7 @@ class Friction:
     def __post_init__(self) -> None:
         law = f"friction law {shown(self.law)}"
         known: Mapping[str, float] = {}
-        if not (isinstance(self.law, str) or self.law is None):
+        if isinstance(self.law, Law) or is_dataclass(self.law) or hasattr(self.law, "torque"):
             settle(self, law=friction_law(self.law))
         else:
             one_of(self.law, LAWS, f"{law} does not exist")
