@@ -498,6 +498,10 @@ REFUSED = {
         own_load(torque=lambda s, q, qd, c, fn: [math.nan, 0.0]),
         "gives nan whatever its argu",
     ),
+    "NaN inside": (
+        own_load(torque=lambda s, q, qd, c, fn: [q[0] + math.nan, 0.0]),
+        "gives nan whatever its argu",
+    ),
     "infinity": (
         own_load(torque=lambda s, q, qd, c, fn: [0.0, math.inf]),
         "gives inf whatever its",
@@ -723,6 +727,18 @@ def test_an_adaptive_controller_knows_what_no_parameter_multiplies(compiled):
     law = dy.control.SlotineLi(kd=20.0, bandwidth=10.0, adaptation=0.0)
     run = dy.simulate(arm, 0.5, q0=goal, controller=law, reference=goal)
     assert np.abs(run.error).max() < 1e-6
+
+
+def test_an_adaptive_controller_tracks_with_the_laws(compiled):
+    bare = rubbing(dy.load("planar-2link"), Grease(dry=0.0, extra=0.0, root=0.0))
+    arm = rubbing(dy.load("planar-2link")).with_load(Hose())
+    move = dy.trajectory.quintic([0.1, 0.2], [0.9, -0.5], 1.0)
+    worst = []
+    for model in (arm, bare):
+        law = dy.control.SlotineLi(kd=50.0, bandwidth=10.0, adaptation=0.0, model=model)
+        run = dy.simulate(arm, 1.0, q0=[0.1, 0.2], controller=law, reference=move)
+        worst.append(np.abs(run.error).max())
+    assert worst[0] < 0.1 * worst[1]
 
 
 # identification

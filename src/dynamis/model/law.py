@@ -163,8 +163,8 @@ def _taped(function: Callable[[Recorder], Sequence[Any]], what: str) -> Tape:
         if isinstance(error, KeyError):
             reason = f"there is no constant {reason}"
         raise ModelError(f"{what} cannot be used: {reason}", HOW) from error
-    for k in tape.results:
-        name, *value = tape.steps[k]
-        if name == "number" and not math.isfinite(value[0]):
-            raise ModelError(f"{what} gives {value[0]} whatever its arguments", HOW)
+    numbers = [(k, step[1]) for k, step in enumerate(tape.steps) if step[0] == "number"]
+    for k, number in numbers:
+        if number != number or (k in tape.results and not math.isfinite(number)):
+            raise ModelError(f"{what} gives {number} whatever its arguments", HOW)
     return tape
