@@ -50,22 +50,21 @@ def parameter_names(model: Model) -> tuple[str, ...]:
     for law in model.loads:
         names += [f"{law.name}.{name}" for name in law.linear]
     for link in model.links:
-        own = [f"{link.joint_name}.{name}" for name in link.friction.linear]
-        _refuse_taken(own, names)
-        names += own
+        names += [f"{link.joint_name}.{name}" for name in link.friction.linear]
     return tuple(names)
 
 
-def _refuse_taken(own: Sequence[str], names: Sequence[str]) -> None:
+def refuse_taken(model: Model) -> None:
     """A friction law's constant may not be called like a parameter its joint has already."""
-    taken = next((name for name in own if name in names), None)
-    if taken is not None:
-        constant = taken.rpartition(".")[2]
-        raise ModelError(
-            f"the friction law of one's own has a constant {constant!r}, but {taken!r} is a "
-            "parameter of every robot",
-            f"rename the constant, or give dy.Friction(law=..., {constant}=...) beside the law",
-        )
+    for link in model.links:
+        taken = {*JOINT_NAMES, *MOTOR_NAMES, *UNBALANCE_NAMES} & {*link.friction.linear}
+        if link.friction.own is not None and taken:
+            name = min(taken)
+            raise ModelError(
+                f"friction law {link.friction.own.name!r} has a constant {name!r}, but "
+                f"{link.joint_name}.{name} is a parameter of every robot",
+                "rename the constant; viscous, coulomb and offset can be given beside the law",
+            )
 
 
 def chain_of(model: Model) -> Chain:

@@ -35,7 +35,13 @@ from ..lazy import cached_property
 from ..model.chain import Chain
 from ..model.link import Link
 from ..model.model import GRAVITY, Model, Payload
-from ..model.parameters import Parameters, parameter_names, parameter_values, with_parameters
+from ..model.parameters import (
+    Parameters,
+    parameter_names,
+    parameter_values,
+    refuse_taken,
+    with_parameters,
+)
 from ..model.pose import pose
 from ..model.quantity import resolve
 from ..spatial.frames import compose
@@ -77,6 +83,7 @@ class Robot:
             )
         self.model = model
         self._calls = Calls(model)
+        refuse_taken(model)
         if model.springs:
             with suppress(SymbolError):  # of a symbol without a value: it may still get one
                 refuse_coincident(self.chain, [str(spring.name) for spring in model.springs])
