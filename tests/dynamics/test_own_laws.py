@@ -719,6 +719,8 @@ def test_controllers_carry_the_load(compiled):
     observer = dy.control.MomentumObserver(gain=50.0)
     run = dy.simulate(arm, 1.0, q0=[0.1, 0.2], observer=observer, controller=law, reference=goal)
     assert np.abs(run.observed).max() < 1e-2 * np.abs(run.tau).max()
+    run = dy.simulate(arm, 0.5, q0=goal, observer=observer, controller=law, reference=goal)
+    assert np.abs(run.observed).max() < 1e-6
 
 
 def test_an_adaptive_controller_knows_what_no_parameter_multiplies(compiled):
@@ -815,3 +817,16 @@ def test_other_libraries_leave_laws_out_by_name():
     arm = rubbing(dy.load("planar-2link")).with_load(Hose())
     with pytest.warns(dy.errors.DynamisWarning, match="load 'Hose', friction law 'Grease' of jo"):
         dy.interop.to_mjcf(arm)
+
+
+def test_a_time_optimal_motion_keeps_the_torque_limits_with_a_load():
+    arm = bar(dy.Friction(), Cable(stiffness=4.0, damping=2.0))
+    move = dy.trajectory.time_optimal(arm, [[-1.5], [-0.4], [0.7]], torque=[20.0])
+    t = np.linspace(0.0, move.duration, 400)
+    tau = arm.inverse_dynamics(*move(t))
+    assert np.abs(tau).max() < 20.2 and np.abs(tau).max(axis=1).mean() > 19.0
+
+
+def test_a_functional_mock_up_unit_is_written(tmp_path):
+    arm = bar(dy.Friction(law=Dry()), Cable())
+    assert dy.export_fmu(arm, tmp_path / "arm.fmu").stat().st_size > 1000

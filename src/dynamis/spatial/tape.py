@@ -237,11 +237,9 @@ class Tape:
             whole: set[Any] = set().union(*parts)
             if name == "mul":
                 together |= set(product(*parts))
-            elif name == "select":
-                together |= set(product(parts[0], whole))
             elif name == "div":
                 together |= set(product(parts[1], whole))
-            elif name not in ("add", "sub", "neg"):
+            elif name not in ("add", "sub", "neg", "select"):  # "lt" has seen to the condition
                 together |= set(product(whole, whole))
             found.append(whole)
         chosen: list[Any] = []
