@@ -19,6 +19,7 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -169,6 +170,16 @@ def plant_file() -> str:
     return "plant.csv"
 
 
+@dataclass(frozen=True)
+class OwnLoad:
+    """A load that pulls at both joints."""
+
+    gain: float = 1.0
+
+    def torque(self, q, qd, constants, fn):
+        return [constants["gain"] * x for x in q]
+
+
 def own_function(arm: Any, q: Any) -> Any:
     return arm.gravity_torque(q)
 
@@ -207,6 +218,7 @@ VALID: dict[str, Callable[[], Any]] = {
     "given": lambda: "word",
     "gravity": lambda: (0.0, -9.81, 0.0),
     "known": lambda: ["words"],
+    "law": OwnLoad,
     "message": lambda: "what was given",
     "name": lambda: "gravity_torque",
     "names": lambda: "gravity_torque",

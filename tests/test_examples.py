@@ -114,6 +114,15 @@ def reinforcement(said):
     assert by_law[0] > by_chance[0] + 100 and by_law[1] >= 90 > 50 > by_chance[1]
 
 
+def own_laws(said):
+    assert line(said, "inverse dynamics beside NumPy:")[0] < 1e-12
+    assert "it comes to rest: True, both joints stuck: True" in said
+    for name in ("Hose.stiffness", "Hose.damping", "joint1.dry", "joint1.thick", "joint2.dry"):
+        value, std, true = line(said, f"identified {name}")
+        assert abs(value - true) < 5.0 * std + 1e-3 and std < 0.05
+    assert "in C: passed" in said or "no C compiler" in said
+
+
 FIGURES = {
     "06_pendulum": pendulum,
     "07_six_torques": six_torques,
@@ -125,6 +134,7 @@ FIGURES = {
     "12_identify_puma": identify_puma,
     "14_other_libraries": other_libraries,
     "15_reinforcement": reinforcement,
+    "16_own_laws": own_laws,
 }
 
 

@@ -211,7 +211,8 @@ class ToolboxPeer(Engine):
 
 def has_toolbox_friction(robot: Robot) -> bool:
     """Whether viscous and Coulomb friction are all there is."""
-    return all(r.law == "coulomb" and not r.offset for r in robot.chain.resistances)
+    plain = all(r.law == "coulomb" and not r.offset for r in robot.chain.resistances)
+    return plain and not robot.model.own_laws
 
 
 class Peer(NamedTuple):

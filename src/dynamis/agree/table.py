@@ -131,12 +131,17 @@ def _terms(robot: Robot, s: States) -> np.ndarray:
     """M qdd + C qd + g + friction"""
     M, C = robot.mass_matrix(s.q), robot.coriolis_matrix(s.q, s.qd)
     moving = np.einsum("sij,sj->si", M, s.qdd) + np.einsum("sij,sj->si", C, s.qd)
-    held = robot.gravity_torque(s.q) + robot.spring_torque(s.q)
+    held = robot.gravity_torque(s.q) + robot.spring_torque(s.q) + robot.load_torque(s.q, s.qd)
     return moving + held + robot.friction_torque(s.qd)
 
 
 def _linear(robot: Robot, s: States) -> np.ndarray:
-    return robot.regressor(s.q, s.qd, s.qdd) @ robot.parameters.values
+    p = robot.parameters.values
+    found = robot.regressor(s.q, s.qd, s.qdd) @ p
+    if not robot.model.own_laws:
+        return found
+    rest = robot.kernel("inverse_dynamics", parameters="argument")  # what no parameter multiplies
+    return found + rest(s.q, s.qd, s.qdd, 0.0 * p)
 
 
 # peers against us, quantity by quantity
@@ -185,7 +190,7 @@ def peer_rows(robot: Robot, states: States, name: str) -> list[Row]:
     if not installed(name):
         return [Row(name, "all", None, PEER_LIMIT, f"not installed: pip install {peer.package}")]
     source = f"{name} {metadata.version(peer.package)}"
-    bare = Robot(replace(robot.model, springs=()))  # no peer is given springs
+    bare = Robot(replace(robot.model, springs=(), loads=()))  # no peer is given these
     twin = bare if peer.has_friction(bare) else without_friction(bare)
     try:  # one engine per sample where a centre of mass slides
         theirs = [peer.build(twin, x) for x in (states.q if slides(twin.chain) else states.q[:1])]

@@ -199,11 +199,12 @@ def base_parameters(
     robot: "Robot", inertial_only: bool = False, tolerance: float = TOLERANCE
 ) -> BaseParameters:
     """Base parameters of a robot; `inertial_only` leaves friction and drives out."""
-    if robot.model.springs:
+    others = [*(["springs"] if robot.model.springs else []), *robot.model.own_laws]
+    if others:
         raise OptionError(
-            f"robot {robot.model.name!r} has springs: base parameters are those of bodies and "
-            "drives alone",
-            "ask the robot without its springs; identify takes theirs beside them",
+            f"robot {robot.model.name!r} has {', '.join(others)}: base parameters are those of "
+            "bodies and drives alone",
+            "ask the robot without them; identify takes their constants beside the others",
         )
     between = "a number between 0 and 1"
     tolerance = number(tolerance, "tolerance", between, lambda x: 0.0 < x < 1.0)

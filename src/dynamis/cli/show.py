@@ -144,7 +144,8 @@ def _joint(link: Link, model: Model) -> list[str]:
     coulomb = _text(friction.coulomb, " / ") + offset
     if friction.load != 0.0:
         coulomb += f" + {_text(friction.load)} |T|"
-    return [_text(friction.viscous, " / "), coulomb, friction.law, *motor, limits]
+    law = friction.law if friction.own is None else friction.own.name
+    return [_text(friction.viscous, " / "), coulomb, law, *motor, limits]
 
 
 def _text(value: Any, between: str = " ") -> str:

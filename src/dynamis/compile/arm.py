@@ -15,6 +15,7 @@ from ..dynamics import (
     forward_dynamics,
     friction,
     kinematics,
+    loads,
     springs,
 )
 from ..dynamics import regressor as regressors
@@ -87,22 +88,26 @@ class Arm:
         """Torque against the springs; with qd against their damping too."""
         return springs.spring_torque(self.chain, q, self.fn, qd)
 
+    def load_torque(self, q: Scalars, qd: Scalars) -> Scalars:
+        """Torque against loads of one's own."""
+        return loads.load_torque(self.chain, q, qd, self.fn)
+
     def static_torque(self, q: Scalars) -> Scalars:
-        """Torque that holds the arm: gravity and springs."""
+        """Torque that holds the arm: gravity, springs and loads of one's own."""
         g = self.gravity_torque(q)
-        if not self.chain.springs:
-            return g
-        return [a + b for a, b in zip(g, self.spring_torque(q), strict=True)]
+        if self.chain.springs:
+            g = [a + b for a, b in zip(g, self.spring_torque(q), strict=True)]
+        return loads.loaded(self.chain, g, q, [0.0] * self.n, self.fn)
 
     def frictionless_torque(self, q: Scalars, qd: Scalars, qdd: Scalars) -> Scalars:
-        """M qdd + C qd + g, rotors and springs included: all but friction and its offset."""
+        """M qdd + C qd + g, rotors, springs and loads: all but friction and its offset."""
         links = equation.rigid_torque(self.lean, q, qd, qdd, self.fn)
         rotors = drives.rotor_torque(self.chain, coupling.rates(self.chain, qdd))
         lowered = coupling.torques(self.chain, rotors)
         total = [a + b for a, b in zip(links, lowered, strict=True)]
-        if not self.chain.springs:
-            return total
-        return [a + b for a, b in zip(total, self.spring_torque(q, qd), strict=True)]
+        if self.chain.springs:
+            total = [a + b for a, b in zip(total, self.spring_torque(q, qd), strict=True)]
+        return loads.loaded(self.chain, total, q, qd, self.fn)
 
     def mass_times(self, q: Scalars, v: Scalars) -> Scalars:
         """M v"""

@@ -209,6 +209,7 @@ ROWS = (
         reducible=True,
     ),
     Kernel("spring_torque", "dynamics.springs:spring_torque", ("q",), {"tau": VECTOR}),
+    Kernel("load_torque", "dynamics.loads:load_torque", ("q", "qd"), {"tau": VECTOR}),
     Kernel("kinetic_energy", "dynamics.energy:kinetic_energy", ("q", "qd"), {"T": ()}),
     Kernel("potential_energy", "dynamics.energy:potential_energy", ("q",), {"U": ()}),
     Kernel("momentum", "dynamics.energy:spatial_momentum", ("q", "qd"), {"P": (6,)}),

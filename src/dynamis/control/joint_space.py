@@ -25,7 +25,7 @@ DERIVATIVES = ("measurement", "error")
 
 @dataclass(frozen=True)
 class JointPID(Controller):
-    """tau = - kp e - ki (integral of e) - kd qd (+ g(q) and springs), e = q - q_d.
+    """tau = - kp e - ki (integral of e) - kd qd (+ g(q), springs and loads), e = q - q_d.
 
     The derivative acts on the measured velocity (no kick when the reference jumps), or on the error
     with derivative="error". With `limit` the torque is clipped there, and the integral stops while

@@ -8,6 +8,7 @@ import numpy as np
 from ..arguments import checked
 from ..compile.arm import Arm
 from ..dynamics.friction import driven_load_torque, loads
+from ..dynamics.loads import loaded
 from ..errors import OptionError
 from .controller import Block, Sample, Step, Values, model_of
 from .task_space import transposed_product
@@ -82,13 +83,14 @@ class MomentumObserver(Block):
         return np.sort(np.array(sides), axis=0)
 
     def _bias(self, arm: Arm, sample: Sample) -> list[Any]:
-        """C^T qd - g - springs - friction"""
+        """C^T qd - g - springs - loads - friction"""
         C = arm.coriolis_matrix(sample.q, sample.qd)
         turned = transposed_product(C, sample.qd)
         g = arm.gravity_torque(sample.q)
         if arm.chain.springs:
             held = arm.spring_torque(sample.q, sample.qd)
             g = [a + b for a, b in zip(g, held, strict=True)]
+        g = loaded(arm.chain, g, sample.q, sample.qd, arm.fn)
         friction = self._friction(arm, sample)
         return [turned[i] - g[i] - friction[i] for i in range(arm.n)]
 

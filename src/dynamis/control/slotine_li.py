@@ -12,6 +12,7 @@ from ..compile.arm import Arm
 from ..compile.arrays import numbers
 from ..dynamics import coupling, friction
 from ..dynamics.gibbs_appell import INERTIAL
+from ..dynamics.loads import load_rest
 from ..errors import OptionError, ShapeError, did_you_mean
 from ..model.chain import Chain
 from ..model.parameters import JOINT_NAMES, MOTOR_NAMES, UNBALANCE_NAMES
@@ -120,6 +121,19 @@ def reference_regressor(arm: Arm, sample: Sample, qd_r: Scalars, qdd_r: Scalars)
     return Y
 
 
+def unadapted(arm: Arm, sample: Sample, qd_r: Scalars) -> Scalars:
+    """Torque of laws of one's own that no parameter multiplies, (n,)."""
+    chain, fn, smoothing = arm.chain, arm.fn, sample.gains.smoothing[0]
+    tree: list[Any] = [0.0] * len(chain.joints)
+    xr = coupling.rates(chain, qd_r)
+    for i, resistance in enumerate(chain.resistances):
+        if resistance.own is not None:
+            s = fn.tanh(xr[i] / smoothing)
+            tree[i] = friction.own_parts(resistance.own, xr[i], s, fn)[0]
+    rest = load_rest(chain, sample.q, sample.qd, fn)
+    return [a + b for a, b in zip(coupling.torques(chain, tree), rest, strict=True)]
+
+
 def _friction_columns(
     chain: Chain, xr: Scalars, smoothing: Any, fn: Functions
 ) -> Iterator[tuple[int, list[Any]]]:
@@ -143,6 +157,13 @@ def _friction_columns(
         column += len(MOTOR_NAMES)
     heavy = [i for i in chain.rotors if not all(zero(h) for h in chain.bodies[i].inertia.h)]
     yield from enumerate(sided, column + len(UNBALANCE_NAMES) * len(heavy))
+    laws = [(i, r.own) for i, r in enumerate(chain.resistances) if r.own is not None]
+    column = -sum(len(law.linear) for _, law in laws)  # they come last
+    for i, law in laws:
+        s = fn.tanh(xr[i] / smoothing)
+        for k, value in enumerate(friction.own_parts(law, xr[i], s, fn)[1]):
+            yield column + k, [value if j == i else 0.0 for j in range(len(chain.joints))]
+        column += len(law.linear)
 
 
 def _sides(velocity: Any, smoothing: Any, fn: Functions) -> tuple[Any, Any]:
@@ -216,6 +237,9 @@ class SlotineLi(Controller):
         qdd_r = [reference.qdd[i] - gains.bandwidth[i] * ed[i] for i in joints]
         Y = reference_regressor(arm, sample, qd_r, qdd_r)
         known = product(Y, before)
+        if arm.chain.loads or any(r.own is not None for r in arm.chain.resistances):
+            rest = unadapted(arm, sample, qd_r)
+            known = [a + b for a, b in zip(known, rest, strict=True)]
         tau = [known[i] - gains.kd[i] * s[i] for i in joints]
         slope = transposed_product(Y, s)
         estimate = [

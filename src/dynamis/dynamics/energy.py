@@ -11,6 +11,7 @@ from ..spatial.vectors import ZERO, Scalars, Vector, add, cross, dot, scale, sub
 from . import coupling, drives
 from .coriolis import Twist, momentum, velocities
 from .kinematics import inertias, motions, poses
+from .loads import load_energy
 from .springs import spring_energy
 
 
@@ -27,13 +28,14 @@ def kinetic_energy(chain: Chain, q: Scalars, qd: Scalars, fn: Functions) -> Any:
 
 
 def potential_energy(chain: Chain, q: Scalars, fn: Functions) -> Any:
-    """U = - sum g . (m p + R h), zero at the origin of the reference frame; and of springs."""
+    """U = - sum g . (m p + R h), zero at the origin of the reference frame; springs and loads."""
     x = coupling.positions(chain, q)
     moment = ZERO
     for body, T in zip(inertias(chain, x), poses(chain, x, fn), strict=True):
         moment = add(moment, scale(body.m, T.p), rotate(T.R, body.h))
     height = -dot(chain.gravity, moment)
-    return height + spring_energy(chain, q, fn) if chain.springs else height
+    height = height + spring_energy(chain, q, fn) if chain.springs else height
+    return height + load_energy(chain, q, fn) if chain.loads else height
 
 
 def com(chain: Chain, q: Scalars, fn: Functions) -> Vector:

@@ -1,7 +1,8 @@
 """The equation of motion: M(q) qdd + C(q, qd) qd + g(q) + friction(qd) + spring + J^T wrench = tau.
 
-The formulations give the rigid tree; rotors, friction and coupling are added here, once. Friction
-that grows with the load comes last: it knows all the rest.
+Loads of one's own add to it like springs. The formulations give the rigid tree; rotors, friction
+and coupling are added here, once. Friction that grows with the load comes last: it knows all the
+rest.
 """
 
 from collections.abc import Callable, Mapping
@@ -10,7 +11,7 @@ from typing import Any
 from ..model.chain import Chain
 from ..spatial.functions import Functions
 from ..spatial.vectors import Scalars
-from . import coupling, drives, friction, kinematics, springs
+from . import coupling, drives, friction, kinematics, loads, springs
 from .forward_dynamics import (
     MASS_MATRICES,
     accelerating_torque,
@@ -50,7 +51,7 @@ def inverse_dynamics(
     if chain.springs:
         held = springs.spring_tree(chain, x, xd, fn)
         total = [a + b for a, b in zip(total, held, strict=True)]
-    result = coupling.torques(chain, total)
+    result = loads.loaded(chain, coupling.torques(chain, total), q, qd, fn)
     if wrench is not None and method not in RECURSIONS:
         push = wrench_torque(chain, q, wrench, fn)
         result = [a + b for a, b in zip(result, push, strict=True)]
@@ -118,6 +119,9 @@ def forward_dynamics(
         if chain.springs:
             held = springs.spring_tree(chain, q, qd, fn)
             net = [t - s for t, s in zip(net, held, strict=True)]
+        if chain.loads:
+            own = loads.load_torque(chain, q, qd, fn)
+            net = [t - s for t, s in zip(net, own, strict=True)]
         if wrench is not None:
             push = wrench_torque(chain, q, wrench, fn)
             net = [t - w for t, w in zip(net, push, strict=True)]
@@ -155,6 +159,9 @@ def motor_torque(chain: Chain, q: Scalars, qd: Scalars, qdd: Scalars, fn: Functi
     if chain.springs:
         held = springs.spring_tree(chain, x, xd, fn)
         tree = [a + b for a, b in zip(tree, held, strict=True)]
+    if chain.loads:  # every joint is a coordinate: those that mimic others were refused
+        carried = [*loads.load_torque(chain, q, qd, fn), *([0.0] * (len(tree) - chain.n))]
+        tree = [a + b for a, b in zip(tree, carried, strict=True)]
     joint_side = [
         t + friction.torque(_joint_side(r, m), rate, fn)
         for t, r, m, rate in zip(tree, chain.resistances, chain.motors, xd, strict=False)

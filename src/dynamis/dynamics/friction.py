@@ -5,14 +5,15 @@ tau_f = viscous V(qd) + coulomb_plus P(qd) + coulomb_minus N(qd) + offset + load
 S = P - N, and T is the torque that a coordinate transmits: all it needs but friction. P acts when
 the joint moves positive, N when it moves negative; both vanish at rest. A simulated joint may also
 stick: then it is held within `static_limits`, and told in which direction it slides (`sliding`);
-the bristles of `lugre` bend instead. None of the three holds the offset.
+the bristles of `lugre` bend instead. None of the three holds the offset. A law of one's own adds
+its torque to that of the coefficients, which is then that of "coulomb".
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from ..model.chain import Chain, Resistance
+from ..model.chain import Chain, OwnLaw, Resistance
 from ..spatial.functions import Functions, zero
 from ..spatial.vectors import Scalars
 from . import coupling
@@ -79,9 +80,9 @@ SHAPES: Mapping[str, Shape] = {
 
 def torque(resistance: Resistance, qd: Any, fn: Functions) -> Any:
     """Friction torque of one joint that transmits nothing."""
-    return _shaped(resistance, *SHAPES[resistance.law](qd, resistance.constants, fn), fn) + (
-        resistance.offset
-    )
+    shapes = SHAPES[resistance.law](qd, resistance.constants, fn)
+    tau = _shaped(resistance, *shapes, fn) + resistance.offset
+    return tau if resistance.own is None else tau + own(resistance.own, qd, fn.sign(qd), fn)
 
 
 def _shaped(r: Resistance, V: Any, P: Any, N: Any, fn: Functions, direction: Any = None) -> Any:
@@ -92,6 +93,29 @@ def _shaped(r: Resistance, V: Any, P: Any, N: Any, fn: Functions, direction: Any
     return fn.select(backwards, r.viscous_minus, r.viscous) * V + r.plus * P + r.minus * N
 
 
+def own(law: OwnLaw, qd: Any, direction: Any, fn: Functions) -> Any:
+    """Friction torque by a law of one's own, sliding in a direction (-1, 0 or 1)."""
+    return law.run(law.tape, fn, qd=[qd], direction=[direction])[0]
+
+
+def own_columns(chain: Chain, xd: Scalars, fn: Functions, share: float = 1.0) -> list[list[Any]]:
+    """d tau / d constant over the tree, of the friction laws of one's own."""
+    found = []
+    for i, resistance in enumerate(chain.resistances):
+        if resistance.own is not None:
+            _, columns = own_parts(resistance.own, xd[i], fn.sign(xd[i]), fn)
+            for value in columns:
+                entries = [share * value if k == i else 0.0 for k in range(len(chain.joints))]
+                found.append(entries)
+    return found
+
+
+def own_parts(law: OwnLaw, qd: Any, direction: Any, fn: Functions) -> tuple[Any, list[Any]]:
+    """(the torque that no parameter multiplies, d tau / d constant) of a law of one's own."""
+    (rest,), columns = law.parts(fn, qd=[qd], direction=[direction])
+    return rest, [column[0] for column in columns]
+
+
 def sliding(resistance: Resistance, qd: Any, direction: Any, fn: Functions) -> Any:
     """Friction torque, offset excluded, of a joint that slides in `direction` (+1 or -1).
 
@@ -99,18 +123,32 @@ def sliding(resistance: Resistance, qd: Any, direction: Any, fn: Functions) -> A
     It continues smoothly where qd has come to rest and a little beyond.
     """
     shapes = SHAPES[resistance.law](qd, resistance.constants, fn, direction)
-    return _shaped(resistance, *shapes, fn, direction)
+    tau = _shaped(resistance, *shapes, fn, direction)
+    return tau if resistance.own is None else tau + own(resistance.own, qd, direction, fn)
+
+
+def sticks(resistance: Resistance) -> bool:
+    """Whether this friction can hold a joint at rest."""
+    if resistance.own is not None and resistance.own.tape.takes("direction"):
+        return True
+    none = all(zero(x) for x in (resistance.plus, resistance.minus, resistance.load))
+    return resistance.law in STICKS and not none
 
 
 def static_limits(resistance: Resistance, fn: Functions) -> tuple[Any, Any]:
     """(lowest, highest) torque that friction holds at rest, offset excluded.
 
-    static_ratio (or 1) times the Coulomb pair; (0, 0) for a law that never sticks.
+    static_ratio (or 1) times the Coulomb pair; (0, 0) for a law that never sticks. Of a law of
+    one's own what it gives at rest in either direction.
     """
     if resistance.law not in STICKS:
         return 0.0, 0.0
     ratio = resistance.constants.get("static_ratio", 1.0)
-    return ratio * resistance.minus, ratio * resistance.plus
+    low, high = ratio * resistance.minus, ratio * resistance.plus
+    if resistance.own is not None:
+        down, up = (own(resistance.own, 0.0, side, fn) for side in (-1.0, 1.0))
+        low, high = low + down, high + up
+    return low, high
 
 
 def lugre(resistance: Resistance, qd: Any, z: Any, h: Any, fn: Functions) -> tuple[Any, Any]:

@@ -1,4 +1,7 @@
-"""The regressor Y: tau = Y(q, qd, qdd) parameters, columns as `model.parameters` names them."""
+"""The regressor Y: tau = Y(q, qd, qdd) parameters, columns as `model.parameters` names them.
+
+What a law of one's own gives without its linear constants is left out.
+"""
 
 from typing import Any
 
@@ -11,6 +14,7 @@ from ..spatial.vectors import Scalars, add, cross
 from . import coupling, friction
 from .coriolis import Rates, body_force, outward_two
 from .gibbs_appell import INERTIAL, down, home, in_user_frames, row, unit_inertia
+from .loads import load_columns
 from .newton_euler import Given, outward
 from .springs import spring_columns
 
@@ -33,6 +37,9 @@ def regressor(
     for spring in spring_columns(chain, x, xd, fn):
         columns += spring
     lowered = [coupling.torques(chain, c) for c in columns]
+    lowered += load_columns(chain, q, qd, fn)
+    for c in friction.own_columns(chain, xd, fn, share=float(qd_ref is None)):
+        lowered.append(coupling.torques(chain, c))
     return [list(row) for row in zip(*lowered, strict=True)]
 
 

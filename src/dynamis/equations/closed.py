@@ -11,7 +11,7 @@ from typing import Any
 
 import sympy as sp
 
-from ..dynamics import coupling, energy, equation, friction, springs
+from ..dynamics import coupling, energy, equation, friction, loads, springs
 from ..model.chain import Chain, Motor, Resistance
 from ..spatial.rotations import multiply
 from .scalars.polynomial import Alphabet, Polynomial, TooLongError
@@ -58,12 +58,12 @@ def over(
 
 
 def frictionless(chain: Chain) -> Chain:
-    """The arm without friction and springs: links and reflected rotors."""
+    """The arm without friction, springs and loads: links and reflected rotors."""
     none = Resistance(0.0, 0.0, 0.0, 0.0, "coulomb", {})
     motors = tuple(
         Motor(m.row, 1.0, m.inertia, 0.0, 0.0, 0.0, 1.0, coupled=False) for m in chain.motors
     )
-    return replace(chain, resistances=(none,) * chain.links, motors=motors, springs=())
+    return replace(chain, resistances=(none,) * chain.links, motors=motors, springs=(), loads=())
 
 
 def _split(tau: Row, qd: list, qdd: list) -> Closed:
@@ -182,6 +182,18 @@ def load_shares(chain: Chain) -> list[Any]:
     """Friction per transmitted torque of every joint, of the sign of the motion."""
     _, qd, _ = coordinates(chain.n)
     return [_signed(x) for x in exactly(friction.load_shares, chain, qd)]
+
+
+def load_torque(chain: Chain) -> sp.Matrix:
+    """Torque against loads of one's own."""
+    q, qd, _ = coordinates(chain.n)
+    return sp.Matrix(exactly(loads.load_torque, chain, q, qd))
+
+
+def load_energy(chain: Chain) -> Any:
+    """Energy of the loads that say theirs."""
+    q, _, _ = coordinates(chain.n)
+    return exactly(loads.load_energy, chain, q)
 
 
 def spring_torque(chain: Chain, groups: Mapping[Any, int]) -> sp.Matrix:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 STATE = ("q", "qd", "qdd")
 METHODS = ("lagrange-euler", "newton-euler", "gibbs-appell")
-TERMS = ("M", "C", "g", "tau", "christoffel", "friction", "spring")
+TERMS = ("M", "C", "g", "tau", "christoffel", "friction", "spring", "load")
 TERM_BUDGET = 1_000_000  # products of terms spent on one single term: some ten seconds
 SIMPLIFIED = 1_500  # terms up to which a single term is simplified
 UNSIMPLIFIED = 100_000  # operations up to which a single term is written out at all
@@ -142,6 +142,11 @@ class Equations:
         return forms.spring_torque(self.chain, self._groups)
 
     @cached_property
+    def load(self) -> sp.Matrix:
+        """Torque against loads of one's own, (n, 1)."""
+        return forms.load_torque(self.chain)
+
+    @cached_property
     def tau(self) -> sp.Matrix:
         """Torque, (n, 1): by accelerations, products of velocities, gravity, friction, springs."""
         if self._closed is None:
@@ -154,10 +159,11 @@ class Equations:
         velocity = forms.velocity_torque(self._closed.c, i, list(self.qd), self._groups)
         inertial = [self.M[i, j] * self.qdd[j] for j in range(self.n)]
         rigid = [*inertial, *sp.Add.make_args(velocity), self.g[i]]
-        total = [*rigid, self.friction[i], self.spring[i]]
-        return [*total, *self._load(i, sp.Add(*rigid, self.spring[i]))]
+        others = (self.friction, self.spring, self.load)
+        carried = sp.Add(*rigid, self.spring[i], self.load[i])
+        return [*rigid, *(x[i] for x in others), *self._loaded(i, carried)]
 
-    def _load(self, i: int, carried: Any) -> list[Any]:
+    def _loaded(self, i: int, carried: Any) -> list[Any]:
         """Friction of a joint that transmits `carried`: s |T|."""
         share = self._load_shares[i]
         return [share * sp.Abs(carried)] if share != 0 else []
@@ -173,9 +179,13 @@ class Equations:
 
     @cached_property
     def potential_energy(self) -> Any:
-        """U(q), zero at the origin of the reference frame; and that of the springs."""
+        """U(q), zero at the origin of the reference frame; and that of springs and loads."""
         weight = self._energy("potential", "its slopes are the gravity torques: .recursion_of('g')")
-        return weight + forms.spring_energy(self.chain, self._groups)
+        return weight + forms.spring_energy(self.chain, self._groups) + self._load_energy
+
+    @property
+    def _load_energy(self) -> Any:
+        return forms.load_energy(self.chain) if self.chain.loads else 0
 
     def _energy(self, kind: str, instead: str) -> Any:
         try:
@@ -206,7 +216,7 @@ class Equations:
         is refused, and the recursion is the way to go.
         """
         self._check_term(name, indices)
-        if name in ("friction", "spring"):
+        if name in ("friction", "spring", "load"):
             return getattr(self, name)[indices[0]]
         if self._closed is not None:
             return getattr(self, name)[indices if indices[1:] else indices[0]]
@@ -219,8 +229,9 @@ class Equations:
             _warn(f"{_label(name, indices)} has {len(p)} terms: it is not simplified")
         if name != "tau":
             return total
-        i, carried = indices[0], total + self.spring[indices[0]]
-        return sp.Add(total, self.friction[i], self.spring[i], *self._load(i, carried))
+        i = indices[0]
+        carried = total + self.spring[i] + self.load[i]
+        return sp.Add(carried, self.friction[i], *self._loaded(i, carried))
 
     def _check_term(self, name: str, indices: tuple[int, ...]) -> None:
         choice(name, "term", TERMS)
@@ -325,13 +336,14 @@ class Equations:
         return html(self)
 
     def __str__(self) -> str:
-        added = "friction + spring" if self.chain.springs else "friction"
+        besides = [name for name in ("spring", "load") if getattr(self.chain, f"{name}s")]
+        added = " + ".join(("friction", *besides))
         head = f"{self.robot_name}, {self.method}: M(q) qdd + C(q, qd) qd + g(q) + {added} = tau"
         if not self.is_closed:
             return f"{head}\n\n{self.recursion}"
         torques = [f"tau{i + 1} = {joined(self._parts(i))}" for i in range(self.n)]
         parts = [head, "\n".join(torques)]
-        for name in ("M", "C", "g", "friction", *(("spring",) if self.chain.springs else ())):
+        for name in ("M", "C", "g", "friction", *besides):
             parts.append("\n".join(matrix_lines(name, getattr(self, name))))
         parts.append(f"T = {text(self.kinetic_energy)}\nU = {text(self.potential_energy)}")
         return "\n\n".join(parts)

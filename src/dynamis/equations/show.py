@@ -91,7 +91,8 @@ def lines(equations: Any) -> list[tuple[str, str]]:
         return [(symbol_latex(str(name)), _in_full(value)) for name, value in equations.recursion]
     rows = [(rf"\tau_{{{i + 1}}}", written(x)) for i, x in enumerate(equations.tau)]
     spring = (("spring", r"\tau_{\mathrm{s}}"),) if equations.chain.springs else ()
-    for name, letter in (*MATRICES, *spring):
+    load = (("load", r"\tau_{\mathrm{l}}"),) if equations.chain.loads else ()
+    for name, letter in (*MATRICES, *spring, *load):
         matrix = getattr(equations, name)
         pairs = zip(subscripts(matrix.shape, ","), matrix.flat(), strict=True)
         rows += [(_with_index(letter, below), written(x)) for below, x in pairs if x != 0]

@@ -231,12 +231,21 @@ def torque_size(robot: "Robot", motions: Sequence[Samples]) -> Iterator[Finding]
         yield Finding("error", "torques", what, "check their unit, or the robot's masses")
 
 
+def laws_replaced(robot: "Robot", unknowns: Unknowns) -> Iterator[Finding]:
+    """Friction laws of one's own that gave way to a friction model."""
+    own = [x.friction.own.name for x in robot.model.links if x.friction.own is not None]
+    if own and unknowns.friction.law is not None:
+        what = f"friction {unknowns.friction.name!r} replaces the friction law {own[0]!r}"
+        remedy = "friction='described' identifies the constants of the law itself"
+        yield Finding("warning", "friction", what, remedy)
+
+
 def column_order(
     unknowns: Unknowns, motions: Sequence[Samples], joints: Sequence[str]
 ) -> Iterator[Finding]:
     """Whether columns changed places, or a torque its sign: another order fits far better."""
     q, qd, qdd, tau = _some_rows(motions)
-    Y = unknowns.regressor(q, qd, qdd)
+    Y, tau = unknowns.regressor(q, qd, qdd), tau - unknowns.rest(q, qd)
     now = _misfit(Y, tau)
     if now < FINE:
         return

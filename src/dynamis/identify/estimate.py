@@ -14,7 +14,7 @@ from ..logs.log import Log, interpolated
 from ..model.check.finding import Finding
 from .feasible import links_of, physical
 from .processing import Processing, Samples, lowpass, prepare
-from .unknowns import OWN, Unknowns
+from .unknowns import OWN, RIGID, Unknowns
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -207,6 +207,8 @@ class Estimate:
         """Parameters that this arm or this motion does not show, and why."""
         nothing = "it has no effect on the torques of this arm"
         why = dict.fromkeys(self.unknowns.without_effect, nothing)
+        same = "its torque is a sum of what other unknowns give: it stays as described"
+        why |= dict.fromkeys(self.unknowns.described, same)
         for name, value, std in zip(self.names, self.values, self.standard_deviations, strict=True):
             if not np.isfinite(std):
                 why[name] = "this motion does not show it, or not apart from others"
@@ -276,10 +278,11 @@ Torque = Callable[[Samples], np.ndarray]  # (N, n), what a model predicts
 
 
 def fitted(unknowns: Unknowns, x: np.ndarray) -> Torque:
-    """The model that is fitted and validated: tau = Y x."""
+    """The model that is fitted and validated: tau = Y x, and what no unknown multiplies."""
 
     def torque(samples: Samples) -> np.ndarray:
-        return np.concatenate([Y @ x for Y, *_ in samples.blocks(unknowns, filtered=False)])
+        linear = [Y @ x for Y, *_ in samples.blocks(unknowns, filtered=False)]
+        return np.concatenate(linear) + unknowns.rest(samples.q, samples.qd)
 
     return torque
 
@@ -353,8 +356,8 @@ class Rows(NamedTuple):
     step: float  # s from row to row
 
 
-BESIDES = ("body", "rotor", "spring", "load")
-CURVE = ("viscous", "viscous-", "root", "coulomb", "offset")  # friction that velocity alone decides
+BESIDES = (*RIGID, "load")
+CURVE = ("viscous", "viscous-", "root", "coulomb", "offset", "friction law")  # by velocity alone
 
 
 def fitted_rows(estimate: Estimate) -> list[Rows]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..errors import DynamisError, MissingPackageError
 from .information import Information, scaled
-from .unknowns import OWN, Unknowns
+from .unknowns import LAWS, OWN, Unknowns
 
 # When ten numbers are a body: the pseudo-inertia is positive semidefinite (Wensing 2018).
 #
@@ -127,6 +127,8 @@ class _Program:
     def __init__(self, cp: Any, unknowns: Unknowns):
         self.cp, self.unknowns = cp, unknowns
         self.links = len(unknowns.robot.model.links)
+        laws = {unknowns.names[k] for k in unknowns.of_kind(*LAWS)}
+        self.either = {x for x in unknowns.full_names if x.endswith(EITHER_SIGN)} | laws
         rest = range(10 * self.links, len(unknowns.full_names))
         self.joint = [k for k in rest if self._free(k)]
         self.bodies = cp.Variable((self.links, 10))
@@ -151,7 +153,7 @@ class _Program:
             name = self.unknowns.full_names[k]
             if name.endswith("coulomb-"):
                 rules.append(self.others[i] <= 0.0)
-            elif not name.endswith(EITHER_SIGN):
+            elif name not in self.either:
                 rules.append(self.others[i] >= 0.0)
             if name.endswith("coulomb+") and k + 1 in place:  # one number for both directions
                 rules.append(self.others[i] == -self.others[place[k + 1]])
@@ -180,7 +182,7 @@ class _Program:
         full[: 10 * self.links] = np.asarray(self.ten.value).ravel()
         for k, value in zip(self.joint, np.asarray(self.others.value), strict=True):
             name = self.unknowns.full_names[k]
-            low = -np.inf if name.endswith(("coulomb-", *EITHER_SIGN)) else 0.0
+            low = -np.inf if name.endswith("coulomb-") or name in self.either else 0.0
             full[k] = min(max(value, low), 0.0 if name.endswith("coulomb-") else np.inf)
         return full
 

@@ -22,24 +22,36 @@ class FrictionModel:
     `coulomb` is one number per joint, the same in both directions; with `offset` the two directions
     differ: coulomb+ = coulomb + offset, coulomb- = -coulomb + offset while the joint moves. `root`
     multiplies |qd|^(1/3) (Grotjahn 2001), `load` the size of the torque that the joint transmits
-    (`Friction.load`). With `viscous-` viscous friction differs by direction.
+    (`Friction.load`). With `viscous-` viscous friction differs by direction. With `law` None every
+    joint keeps the law it has, one of the user's own too, whose linear constants are sought.
     """
 
     name: str
-    law: str = "coulomb"
+    law: str | None = "coulomb"
     columns: tuple[str, ...] = ("viscous", "coulomb", "offset")
     constants: Mapping[str, float] = field(default_factory=dict)
     grid: Mapping[str, tuple[float, ...]] = field(default_factory=dict)  # tried by "auto"
 
     def __post_init__(self) -> None:
         check_fields(self)
-        choice(self.law, "law", LAWS)
-        object.__setattr__(self, "constants", {**LAWS[self.law], **self.constants})
+        if self.law is not None:
+            choice(self.law, "law", LAWS)
+        object.__setattr__(self, "constants", {**self._defaults, **self.constants})
+
+    @property
+    def _defaults(self) -> Mapping[str, float]:
+        return {} if self.law is None else LAWS[self.law]
 
     @property
     def speed(self) -> float:
         """The velocity within which friction changes its sign."""
         return self.constants["velocity"] if self.law == "smooth" else SPEED
+
+    def described_by(self, robot: "Robot") -> "FrictionModel":
+        """With `law` None: the columns that the robot's own friction has besides."""
+        sided = any(isinstance(link.friction.viscous, tuple) for link in robot.model.links)
+        more = [*(["viscous-"] if sided else []), *(["load"] if robot.rubs_under_load else [])]
+        return self if self.law is not None else replace(self, columns=(*self.columns, *more))
 
     @checked
     def applied(self, robot: "Robot") -> "Robot":
@@ -47,12 +59,13 @@ class FrictionModel:
         links = []
         for link in robot.model.links:
             viscous = link.friction.viscous
-            if "viscous-" in self.columns:
-                viscous = sides(viscous)
-            elif isinstance(viscous, tuple):
-                viscous = 0.5 * sum(resolve(viscous, robot.model.values, MATH))
-            own = {"law": self.law, "constants": dict(self.constants), "load": 0.0}
-            own["viscous"] = viscous
+            own: dict[str, Any] = {"load": 0.0}
+            if self.law is not None:
+                own |= {"law": self.law, "constants": dict(self.constants)}
+                if "viscous-" in self.columns:
+                    own["viscous"] = sides(viscous)
+                elif isinstance(viscous, tuple):
+                    own["viscous"] = 0.5 * sum(resolve(viscous, robot.model.values, MATH))
             links.append(replace(link, friction=replace(link.friction, **own)))
         return type(robot)(replace(robot.model, links=tuple(links)))
 
@@ -64,7 +77,7 @@ class FrictionModel:
         return [replace(self, constants={**self.constants, **values}) for values in tried]
 
     def __str__(self) -> str:
-        shown = {k: v for k, v in self.constants.items() if v != LAWS[self.law][k]}
+        shown = {k: v for k, v in self.constants.items() if v != self._defaults[k]}
         inside = ", ".join(f"{k} = {v:g}" for k, v in shown.items())
         return f"{self.name} ({inside})" if inside else self.name
 
@@ -80,6 +93,7 @@ FRICTIONS: Mapping[str, FrictionModel] = {
         FrictionModel("viscous", columns=("viscous",)),
         FrictionModel("symmetric", columns=("viscous", "coulomb")),
         FrictionModel("asymmetric"),
+        FrictionModel("described", law=None),
         FrictionModel(
             "stribeck", "stribeck", grid={"velocity": (0.03, 0.1), "static_ratio": (1.3,)}
         ),

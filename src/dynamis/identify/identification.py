@@ -17,6 +17,7 @@ from .diagnose import (
     column_order,
     diagnose,
     far_from_consistent,
+    laws_replaced,
     not_exciting,
     refuse,
     saturation,
@@ -178,8 +179,8 @@ def identify(
 
     `friction`: "none", "viscous", "symmetric", "asymmetric", "stribeck", "smooth", "directional"
     (viscous friction by direction), "grotjahn", "loaded" (friction grows with the torque that the
-    joint transmits), "loaded-grotjahn", or "auto", which chooses by cross-validation on blocks of
-    time.
+    joint transmits), "loaded-grotjahn", "described" (the law that each joint has, one of your own
+    too), or "auto", which chooses by cross-validation on blocks of time.
     `estimator`: "ordinary", "weighted", "robust", "total", "instrumental", or "feasible" (only
     physically consistent arms; `prior` weighs, in rows of data, the distance to the described
     robot). `method` "two-step" takes friction and gravity from `slow` logs first, then the rest.
@@ -206,7 +207,8 @@ def identify(
     wanted, x, full = fit.unknowns, fit.x, fit.found.full
     condition_number = fit.found.solution.condition
     info = fit.found.info
-    findings += [*saturation(robot, logs), *not_exciting(wanted, info, x, fit.known)]
+    findings += [*laws_replaced(robot, wanted), *saturation(robot, logs)]
+    findings += not_exciting(wanted, info, x, fit.known)
     if estimator == "feasible":
         findings += far_from_consistent(info, weighted(info).x, x)
     findings += torque_size(robot, fit.motions)
@@ -253,7 +255,7 @@ def last_third(plan: Plan, logs: Sequence[Log]) -> Validation:
 # Moving slowly, tau = Y_g(q) x_g + friction(qd) + little; what is found there is fixed while the
 # exciting motion shows the rest.
 
-FRICTION = ("viscous", "viscous-", "root", "coulomb", "offset", "load")
+FRICTION = ("viscous", "viscous-", "root", "coulomb", "offset", "friction law", "load")
 GENTLE = 0.5  # rad/s^2 or m/s^2: rows that accelerate more are no slow motion
 LEAST = 0.2  # share of the rows that must be slow
 RESTING = 10.0 * STILL  # rad or m: a joint that moves less only sticks

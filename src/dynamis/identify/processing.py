@@ -75,7 +75,7 @@ class Samples:
             low, high = max(0, first - margin), min(len(self), last + margin)
             cut = slice(low, high)
             Y = unknowns.regressor(self.q[cut], self.qd[cut], self.qdd[cut])
-            tau = self.tau[cut]
+            tau = self.tau[cut] - unknowns.rest(self.q[cut], self.qd[cut])
             if margin and len(tau) > 30:
                 pad = min(len(tau) - 1, 15)
                 Y, tau = (sosfiltfilt(self.parallel, a, axis=0, padlen=pad) for a in (Y, tau))

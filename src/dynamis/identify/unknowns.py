@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..base.base_parameters import base_parameters
+from ..base.groupings import random_regressor
 from ..errors import OptionError
 from ..lazy import cached_property
 from ..model.check.finding import Finding
@@ -22,8 +23,11 @@ if TYPE_CHECKING:
     from ..robot import Robot
 
 TINY = 1e-6  # N m s/rad: a viscous coefficient to hang a root on
-RIGID = ("body", "rotor", "spring")
+RIGID = ("body", "rotor", "spring", "load law")
+LAWS = ("load law", "friction law")  # constants of laws of one's own: of either sign
 OWN = ("root", "load")  # kinds that are no parameter of a robot
+SAME = 1e-8  # of a column: less is left of one that is a sum of others
+LITTLE = 2.0**-10  # friction under load whose shape alone matters
 SPURIOUS = 0.3  # of the load: no gear rubs more
 
 
@@ -34,20 +38,22 @@ class Unknowns:
     `pick` (p, m): the regressor's columns that belong to the unknowns, Y @ pick; `group` (m, p):
     the unknowns as sums of full parameters, x = group @ full. Unknowns of kind "root" and "load"
     have columns of their own; the latter need the rigid torque, of the unknowns in `rigid`.
-    `threads` evaluate the regressor.
+    `threads` evaluate the regressor. `described` are constants of laws of one's own that no motion
+    tells from other unknowns: they keep their values.
     """
 
     robot: "Robot"  # with the friction law applied
     friction: FrictionModel
     names: tuple[str, ...]
-    kinds: tuple[str, ...]  # body, rotor, spring, viscous, root, coulomb, offset, load
-    joints: tuple[int, ...]  # the joint of friction, -1 for bodies, rotors and springs
+    kinds: tuple[str, ...]  # body, rotor, spring, viscous, root, coulomb, offset, load, or of LAWS
+    joints: tuple[int, ...]  # the joint of friction, -1 for bodies, rotors, springs and loads
     pick: np.ndarray
     group: np.ndarray
     without_effect: tuple[str, ...]  # parameters that no torque shows
     rotors: bool
     threads: int | None = None
     rigid: np.ndarray | None = None
+    described: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.names)
@@ -79,6 +85,14 @@ class Unknowns:
             self._own_columns(Z, np.asarray(qd, dtype=float))
         return Z
 
+    def rest(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray | float:
+        """Torque of laws of one's own that no unknown multiplies, (N, n); 0.0 if there are none."""
+        if not self.robot.model.own_laws:
+            return 0.0
+        torque = self.robot.kernel("inverse_dynamics", parameters="argument")
+        kept = np.isin(self.full_names, self.described)
+        return torque(q, qd, np.zeros_like(q), np.where(kept, self.robot.parameters.values, 0.0))
+
     def _own_columns(self, Z: np.ndarray, qd: np.ndarray) -> None:
         speed = self.friction.speed
         for k in self.of_kind("root"):
@@ -88,9 +102,19 @@ class Unknowns:
         if len(loads) and self.rigid is not None:
             bodies = self.of_kind(*RIGID)
             torque = np.abs(Z[..., bodies] @ self.rigid[bodies])
+            column = self._loaded.load_shares(qd) / LITTLE * torque
             for k in loads:
-                j = self.joints[k]
-                Z[:, j, k] = np.tanh(qd[:, j] / speed) * torque[:, j]
+                Z[:, self.joints[k], k] = column[:, self.joints[k]]
+
+    @cached_property
+    def _loaded(self) -> "Robot":
+        """The robot with a little friction under load, for its shape over velocity."""
+        model = self.robot.model
+        links = [
+            replace(link, friction=replace(link.friction, load=0.0 if _cannot(link) else LITTLE))
+            for link in (replace(x, drive=None) for x in model.links)
+        ]
+        return type(self.robot)(replace(model, links=tuple(links), gear_matrix=None))
 
     def full(self, x: np.ndarray) -> np.ndarray:
         """A full parameter vector with these unknowns, nearest to the robot's own values."""
@@ -124,7 +148,7 @@ class Unknowns:
     @cached_property
     def _cleared(self) -> np.ndarray:
         """Joint parameters that are not among the unknowns and count as zero."""
-        friction = np.array([_is_friction(name) for name in self.full_names])
+        friction = _friction_among(self.robot, self.full_names)
         rotor = np.array([name.endswith(".rotor_inertia") for name in self.full_names])
         return friction | (rotor & (not self.rotors))
 
@@ -147,6 +171,17 @@ def _rooted(friction: Friction, root: float) -> Friction:
     )
 
 
+def _friction_among(robot: "Robot", names: tuple[str, ...]) -> np.ndarray:
+    """Which parameters are viscous and Coulomb friction and offsets of joints, (p,) bool."""
+    laws = tuple(f"{law.name}." for law in robot.model.loads)
+    return np.array([_is_friction(x) and not x.startswith(laws) for x in names])
+
+
+def _cannot(link: Any) -> bool:
+    """Whether a link's friction cannot grow with its load."""
+    return link.mimic is not None or link.friction.law == "lugre"
+
+
 def _is_friction(name: str) -> bool:
     ends = (*JOINT_NAMES[1:], VISCOUS_MINUS, *MOTOR_NAMES)
     return any(name.endswith(f".{end}") for end in ends)
@@ -165,27 +200,51 @@ def unknowns(
         raise OptionError(
             "rotors with full kinetics are not identified", 'use a model with rotors = "reflected"'
         )
+    friction = friction.described_by(robot)
     shaped = friction.applied(robot)
     full = parameter_names(shaped.model)
-    unit, rubs = np.eye(len(full)), np.array([_is_friction(name) for name in full])
-    unsprung = type(robot)(replace(robot.model, springs=()))
-    plain = FrictionModel("plain").applied(
-        unsprung
-    )  # a smooth law nearly hides its offset at speed
+    unit, rubs = np.eye(len(full)), _friction_among(shaped, full)
+    rigid = type(robot)(replace(robot.model, springs=(), loads=()))
+    plain = FrictionModel("plain").applied(rigid)  # a smooth law nearly hides its offset at speed
     bare = base_parameters(plain, inertial_only=not rotors)
     rows: list[tuple[Any, ...]] = []
     for name, c, group in zip(bare.names, bare.columns, bare.matrix, strict=True):
         if not rubs[c]:
             kind = "rotor" if full[c].endswith(".rotor_inertia") else "body"
-            whole = np.pad(group, (0, len(full) - len(group)))  # springs come last
+            whole = np.pad(group, (0, len(full) - len(group)))  # springs and laws come last
             rows.append((name, kind, -1, unit[c], np.where(rubs, 0.0, whole)))
-    others = [*_spring_unknowns(shaped, full), *_joint_unknowns(shaped, friction, full)]
+    others = [*_spring_unknowns(shaped, full), *_load_unknowns(shaped, full)]
+    others += _joint_unknowns(shaped, friction, full)
+    others, described = _told_apart(shaped, rows, others)
     names, kinds, joints, columns, groups = zip(*rows, *others, strict=True)
     hidden = tuple(
         n for n in bare.unidentifiable if not _is_friction(n) and (rotors or "rotor" not in n)
     )
     pick, group = np.array(columns).T, np.array(groups)
-    return Unknowns(shaped, friction, names, kinds, joints, pick, group, hidden, rotors, threads)
+    found = Unknowns(shaped, friction, names, kinds, joints, pick, group, hidden, rotors, threads)
+    return replace(found, described=described)
+
+
+def _told_apart(
+    robot: "Robot", rows: list[tuple[Any, ...]], others: list[tuple[Any, ...]]
+) -> tuple[list[tuple[Any, ...]], tuple[str, ...]]:
+    """The unknowns without constants of laws whose columns are sums of other columns; and these."""
+    laws = [row for row in others if row[1] in LAWS]
+    if not laws:
+        return others, ()
+    Y = random_regressor(robot)
+    Y = Y.reshape(-1, Y.shape[-1])
+    known = [row[3] for row in (*rows, *others) if row[1] not in LAWS and row[1] not in OWN]
+    A, described = Y @ np.array(known).T, []
+    for name, _, _, column, _ in laws:
+        own = Y @ column
+        unit = A / np.maximum(np.linalg.norm(A, axis=0), 1e-300)
+        left = own - unit @ np.linalg.lstsq(unit, own, rcond=SAME)[0]
+        if np.linalg.norm(left) <= SAME * np.linalg.norm(own):
+            described.append(name)
+        else:
+            A = np.column_stack([A, own])
+    return [row for row in others if row[0] not in described], tuple(described)
 
 
 def _spring_unknowns(robot: "Robot", names: tuple[str, ...]) -> Iterator[tuple[Any, ...]]:
@@ -198,6 +257,15 @@ def _spring_unknowns(robot: "Robot", names: tuple[str, ...]) -> Iterator[tuple[A
                 yield names[k], "spring", -1, unit[k], unit[k]
 
 
+def _load_unknowns(robot: "Robot", names: tuple[str, ...]) -> Iterator[tuple[Any, ...]]:
+    """(name, kind, joint, column, group) of the linear constants of loads of one's own."""
+    place, unit = {name: k for k, name in enumerate(names)}, np.eye(len(names))
+    for law in robot.model.loads:
+        for constant in law.linear:
+            k = place[f"{law.name}.{constant}"]
+            yield names[k], "load law", -1, unit[k], unit[k]
+
+
 def _joint_unknowns(
     robot: "Robot", friction: FrictionModel, names: tuple[str, ...]
 ) -> Iterator[tuple[Any, ...]]:
@@ -207,9 +275,18 @@ def _joint_unknowns(
         if joint not in robot.joint_names:
             continue  # a joint that follows another rubs as part of its leader
         j = robot.joint_names.index(joint)
+        own = robot.model.links[robot.model.tree_joint_names.index(joint)].friction
+        for constant in own.linear:
+            k = place[f"{joint}.{constant}"]
+            yield names[k], "friction law", j, unit[k], unit[k]
+        unasked = ()  # a law of one's own says what friction is, unless there is other beside it
+        if own.own is not None and not own.viscous and not any(own.coulomb):
+            unasked = ("viscous", "coulomb")
         for start in (f"{joint}.", f"{joint}.motor_"):
             for kind in friction.columns:
                 name = f"{start}{kind}"
+                if kind in unasked:
+                    continue
                 if kind in OWN:
                     if start == f"{joint}.":
                         yield name, kind, j, 0.0 * unit[0], 0.0 * unit[0]

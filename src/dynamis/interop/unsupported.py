@@ -73,6 +73,7 @@ def warn_unsupported(
     """Warn of every feature this robot uses that is not among those `held`, and of `more`."""
     known = set(held)
     words = [x for x, used in FEATURES.items() if x not in known and used(robot.model)]
+    words += robot.model.own_laws
     _warn(f"{library} cannot hold all of {robot.name!r}", [*words, *more])
 
 

@@ -15,10 +15,12 @@ from ..spatial.frames import Frame, about_z, compose, point, translation
 from ..spatial.functions import MATH, Functions, zero
 from ..spatial.inertia import Inertia, from_linear, plus, transformed, transformed_back
 from ..spatial.rotations import normalised, rotation_z_to
-from ..spatial.vectors import ZERO, Vector, Z, unit
+from ..spatial.tape import Tape
+from ..spatial.vectors import ZERO, Scalars, Vector, Z, unit
 from .conventions import CONVENTIONS
 from .drive import CIRCUIT, Drive
 from .friction import Friction, sides
+from .law import CONSTANTS, Law
 from .link import Link
 from .model import Model
 from .quantity import Values, resolve
@@ -46,8 +48,27 @@ class Body(NamedTuple):
     moments: bool = False  # its wrench is cheaper by second moments (see dynamics.reduce)
 
 
+class OwnLaw(NamedTuple):
+    """A law of the user's own (see `Law`): coefficients are the constants it is linear in."""
+
+    tape: Tape
+    energy: Tape | None
+    linear: tuple[str, ...]
+    coefficients: tuple[Any, ...]
+    constants: Mapping[str, Any]  # the others
+
+    def run(self, tape: Tape, fn: Functions, **given: Scalars) -> list[Any]:
+        """What a tape of it gives for arguments and its constants."""
+        linear = dict(zip(self.linear, self.coefficients, strict=True))
+        return tape.run({**given, CONSTANTS: {**self.constants, **linear}}, fn)
+
+    def parts(self, fn: Functions, **given: Scalars) -> tuple[list[Any], list[list[Any]]]:
+        """Torques that no coefficient multiplies, and those that each is multiplied by."""
+        return self.tape.parts({**given, CONSTANTS: self.constants}, CONSTANTS, self.linear, fn)
+
+
 class Resistance(NamedTuple):
-    """Friction of one joint: coefficients and the law that shapes them."""
+    """Friction of one joint: coefficients and the law that shapes them, and one of one's own."""
 
     viscous: Any
     plus: Any
@@ -55,6 +76,7 @@ class Resistance(NamedTuple):
     offset: Any
     law: str
     constants: Mapping[str, Any]
+    own: OwnLaw | None = None
     viscous_minus: Any = None  # moving negative, where that differs
     load: Any = 0.0  # per torque that the joint transmits
 
@@ -127,6 +149,7 @@ class Chain:
     shift: tuple[Any, ...]
     rotors: tuple[int, ...]  # tree index of each joint's rotor body; empty unless full kinetics
     springs: tuple[ChainSpring, ...] = ()
+    loads: tuple[OwnLaw, ...] = ()
 
     @property
     def n(self) -> int:
@@ -175,8 +198,9 @@ def chain(
         for link, motor in zip(model.links, motors, strict=True)
     ]
     springs = [_spring(model, spring, after, base, values, fn) for spring in model.springs]
+    loads = [_own(law) for law in model.loads]
     if parameters is not None:
-        _set_parameters(bodies, resistances, motors, springs, list(parameters))
+        _set_parameters(bodies, resistances, motors, springs, loads, list(parameters))
     rotors = ()
     if model.rotors == "full":
         rotors = tuple(range(len(joints), 2 * len(joints)))
@@ -188,7 +212,7 @@ def chain(
     coupling, shift = _coupling(model, motors, bool(rotors), values, fn)
     around = resolve(model.gravity, values, fn), base, tip, tool, coupling, shift, rotors
     parts = tuple(joints), tuple(bodies), tuple(resistances), tuple(motors)
-    return Chain(*parts, *around, tuple(springs))
+    return Chain(*parts, *around, tuple(springs), tuple(loads))
 
 
 def _along_z(link: Link, values: Values, fn: Functions) -> Frame:
@@ -257,9 +281,18 @@ def _resistance(friction: Friction, motor: Motor, values: Values, fn: Functions)
         v_minus = v_minus + motor.viscous
     constants = {k: resolve(x, values, fn) for k, x in friction.constants.items()}
     offset = resolve(friction.offset, values, fn)
+    law, own = friction.law, None
+    if friction.own is not None:
+        law, constants, own = Friction.law, {}, _own(friction.own)
     load = resolve(friction.load, values, fn)
-    own = v, c_plus, c_minus, offset, friction.law, constants
-    return Resistance(*own, v_minus if sided else None, load)
+    shaped = v, c_plus, c_minus, offset, law, constants
+    return Resistance(*shaped, own, v_minus if sided else None, load)
+
+
+def _own(law: Law) -> OwnLaw:
+    constants = dict(law.constants)
+    coefficients, rest = tuple(constants.pop(name) for name in law.linear), constants
+    return OwnLaw(law.tape, law.energy, law.linear, coefficients, rest)
 
 
 def _spring(
@@ -283,7 +316,9 @@ def _spring(
     return ChainSpring(law, (ends[0], ends[1]), -1, coefficients, constants)
 
 
-def _set_parameters(bodies: list, resistances: list, motors: list, springs: list, p: list) -> None:
+def _set_parameters(
+    bodies: list, resistances: list, motors: list, springs: list, loads: list, p: list
+) -> None:
     for i, body in enumerate(bodies):
         own = from_linear(p[10 * i : 10 * i + 10])
         inertia = transformed(body.user, own)
@@ -298,13 +333,20 @@ def _set_parameters(bodies: list, resistances: list, motors: list, springs: list
         if motor.coupled:
             v, c_plus, c_minus = (next(rest) for _ in range(3))
             motors[i] = motor._replace(viscous=v, plus=c_plus, minus=c_minus)
+    rubbing = [r.own for r in resistances if r.own is not None]
     sided = [i for i, r in enumerate(resistances) if r.viscous_minus is not None]
-    after = p[len(p) - len(sided) - sum(len(spring.coefficients) for spring in springs) :]
+    count = len(sided) + sum(len(x.coefficients) for x in (*springs, *loads, *rubbing))
+    after = iter(p[len(p) - count :])
     for i in sided:
-        resistances[i] = resistances[i]._replace(viscous_minus=after.pop(0))
-    for i, spring in enumerate(springs):
-        own, after = after[: len(spring.coefficients)], after[len(spring.coefficients) :]
-        springs[i] = spring._replace(coefficients=tuple(own))
+        resistances[i] = resistances[i]._replace(viscous_minus=next(after))
+    for things in (springs, loads, rubbing):
+        for i, thing in enumerate(things):
+            own = tuple(next(after) for _ in thing.coefficients)
+            things[i] = thing._replace(coefficients=own)
+    changed = iter(rubbing)
+    for i, resistance in enumerate(resistances):
+        if resistance.own is not None:
+            resistances[i] = resistance._replace(own=next(changed))
 
 
 def _rotor(

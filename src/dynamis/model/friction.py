@@ -3,6 +3,8 @@
 tau_f = viscous * V(qd) + coulomb_plus * P(qd) + coulomb_minus * N(qd) + offset
         + load * (P(qd) - N(qd)) * |T|
 
+and, with a law of one's own, what it gives: the shapes are then those of "coulomb".
+
 The coefficients are parameters; the constants inside V, P, N and `load` are not, as the torque is
 not linear in them. T is the torque that the joint transmits: all it needs but friction. The shapes
 themselves are in `dynamis.dynamics.friction`, one row per law.
@@ -10,13 +12,14 @@ themselves are in `dynamis.dynamics.friction`, one row per law.
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, is_dataclass
 from functools import partial
 from types import MappingProxyType
 from typing import Any
 
 from ..arguments import one_of
 from ..errors import ModelError, shown
+from .law import Law, friction_law
 from .quantity import Expression, Scalar, quantities, quantity, settle, settle_quantities, strict
 
 # law -> its constants with their defaults
@@ -47,7 +50,9 @@ class Friction:
     `coulomb` is one number c, meaning (c, -c), or the pair (moving positive, moving negative).
     The laws and their constants: "coulomb"; "smooth" (velocity); "stribeck" (static_ratio,
     velocity); "grotjahn" (ratio); "lugre" (static_ratio, velocity, stiffness of the bristles in
-    N m/rad, their damping in N m s/rad), which is "stribeck" wherever nothing is simulated.
+    N m/rad, their damping in N m s/rad), which is "stribeck" wherever nothing is simulated. `law`
+    may also be an instance of a frozen dataclass of your own with torque(self, qd, direction,
+    constants, fn); viscous, coulomb and offset are zero unless given, and add to it.
     `viscous` is one number or the pair (moving positive, moving negative). `load` is friction per
     torque that the joint transmits to its link (gravity, inertia, springs, forces at the tool):
     0.1 is a gear that loses a tenth of what it carries.
@@ -57,7 +62,7 @@ class Friction:
     coulomb: Any = (0.0, 0.0)
     offset: Scalar = 0.0
     load: Scalar = 0.0
-    law: str = "coulomb"
+    law: Any = "coulomb"
     constants: Mapping[str, float] = field(default_factory=dict)
 
     @staticmethod
@@ -74,12 +79,17 @@ class Friction:
 
     def __post_init__(self) -> None:
         law = f"friction law {shown(self.law)}"
-        one_of(self.law, LAWS, f"{law} does not exist")
+        known: Mapping[str, float] = {}
+        if isinstance(self.law, Law) or is_dataclass(self.law) or hasattr(self.law, "torque"):
+            settle(self, law=friction_law(self.law))
+        else:
+            one_of(self.law, LAWS, f"{law} does not exist")
+            known = LAWS[self.law]
         for name in self.constants:
-            one_of(name, LAWS[self.law], f"{law} has no constant {name!r}")
+            one_of(name, known, f"{law} has no constant {name!r}")
         given = {
             name: quantity(value, f"friction.{name}")
-            for name, value in {**LAWS[self.law], **self.constants}.items()
+            for name, value in {**known, **self.constants}.items()
         }
         for name, value in given.items():
             if isinstance(value, float) and not allowed(name, value):
@@ -108,6 +118,16 @@ class Friction:
                 f"friction.load is {self.load:g} with law 'lugre', whose bristles know no load",
                 "use law 'stribeck'",
             )
+
+    @property
+    def own(self) -> Law | None:
+        """The law of the user's own."""
+        return self.law if isinstance(self.law, Law) else None
+
+    @property
+    def linear(self) -> tuple[str, ...]:
+        """Constants of a law of the user's own that are parameters."""
+        return () if self.own is None else self.own.linear
 
     def __hash__(self) -> int:
         constants = tuple(sorted(self.constants.items()))

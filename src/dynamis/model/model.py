@@ -13,6 +13,7 @@ from ..spatial.functions import Functions
 from ..spatial.inertia import Inertia, from_com, from_entries
 from .check.finding import Finding
 from .conventions import CONVENTIONS, convention_named
+from .law import Law, load_law
 from .link import Link, inertia_entries
 from .pose import Pose, pose
 from .quantity import (
@@ -69,7 +70,8 @@ class Model:
 
     `base` and `gravity` are given in the reference frame; the tool sits in the frame of
     `tool_link` (default: the last link). `gear_matrix` takes joint to motor speeds. `findings` are
-    what whoever made the model knows about it: `check` repeats them, files keep them.
+    what whoever made the model knows about it: `check` repeats them, files keep them. `loads` are
+    laws of the user's own (see `dynamis.model.law`).
     """
 
     name: str
@@ -88,6 +90,7 @@ class Model:
     configurations: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     frames: tuple[NamedFrame, ...] = ()
     springs: tuple[Spring, ...] = ()
+    loads: tuple[Law, ...] = ()
     description: str = ""
     findings: tuple[Finding, ...] = ()
 
@@ -104,6 +107,7 @@ class Model:
         settle(self, links=tuple(_named(link, i) for i, link in enumerate(self.links)))
         self._check_names()
         self._check_springs()
+        self._check_loads()
         self._check_fields()
         self._set_values()
         self._set_gears()
@@ -114,6 +118,7 @@ class Model:
             "links": (Link, "dy.Link(...)"),
             "frames": (NamedFrame, "named frames"),
             "springs": (Spring, "dy.Spring(...)"),
+            "loads": (object, "frozen dataclasses with a torque"),
             "findings": (Finding, "findings"),
         }
         others = {
@@ -167,6 +172,30 @@ class Model:
             elif self.link_index(spring.from_, what) == self.link_index(spring.to, what):
                 both = spring.to or self.base_name
                 raise ModelError(f"{what} has both ends on {both!r}, expected two links")
+
+    def _check_loads(self) -> None:
+        settle(self, loads=tuple(load_law(law, self.joint_names) for law in self.loads))
+        names = [law.name for law in self.loads]
+        _refuse_twice("load", names)
+        springs = [str(spring.name) for spring in self.springs]
+        others = {*self.link_names, *self.tree_joint_names, *springs}
+        taken = next((name for name in names if name in others), None)
+        if taken is not None:
+            raise ModelError(
+                f"load {taken!r} is called like a link, a joint or a spring, expected a name of "
+                "its own",
+                f"give its class a field name: str = 'my_{taken}'",
+            )
+
+    @property
+    def own_laws(self) -> tuple[str, ...]:
+        """What of it is code of the user's: its loads and friction laws, in words."""
+        loads = [f"load {law.name!r}" for law in self.loads]
+        rubs = [(x, x.friction.own) for x in self.links]
+        return (
+            *loads,
+            *(f"friction law {own.name!r} of {x.joint_name}" for x, own in rubs if own is not None),
+        )
 
     def link_index(self, name: str | None, what: str = "") -> int:
         """Number of a link, -1 for the base (None, or its name)."""

@@ -1,7 +1,8 @@
 """The parameter vector: every number the torque is linear in, by name.
 
 Ten per link in the user's frame about its origin (Pinocchio's order), then five per joint, then
-what coupled motors, spinning rotors, viscous friction by direction and springs add.
+what coupled motors, spinning rotors, viscous friction by direction, springs, loads and friction
+laws of one's own add.
 """
 
 from collections.abc import Sequence
@@ -50,7 +51,24 @@ def parameter_names(model: Model) -> tuple[str, ...]:
         names += [f"{joint}.{VISCOUS_MINUS}"] if isinstance(link.friction.viscous, tuple) else []
     for spring in model.springs:
         names += [f"{spring.name}.{name}" for name in spring.coefficients]
+    for law in model.loads:
+        names += [f"{law.name}.{name}" for name in law.linear]
+    for link in model.links:
+        names += [f"{link.joint_name}.{name}" for name in link.friction.linear]
     return tuple(names)
+
+
+def refuse_taken(model: Model) -> None:
+    """A friction law's constant may not be called like a parameter its joint has already."""
+    for link in model.links:
+        taken = {*JOINT_NAMES, *MOTOR_NAMES, *UNBALANCE_NAMES} & {*link.friction.linear}
+        if link.friction.own is not None and taken:
+            name = min(taken)
+            raise ModelError(
+                f"friction law {link.friction.own.name!r} has a constant {name!r}, but "
+                f"{link.joint_name}.{name} is a parameter of every robot",
+                "rename the constant; viscous, coulomb and offset can be given beside the law",
+            )
 
 
 def chain_of(model: Model) -> Chain:
@@ -71,7 +89,8 @@ def parameter_values(model: Model, c: Chain) -> list[Any]:
         if link.drive is not None and any(link.drive.unbalance):
             values += list(c.bodies[rotor].inertia.h[:2])
     values += [r.viscous_minus for r in c.resistances if r.viscous_minus is not None]
-    return [*values, *(x for spring in c.springs for x in spring.coefficients)]
+    own = [r.own for r in c.resistances if r.own is not None]
+    return [*values, *(x for part in (*c.springs, *c.loads, *own) for x in part.coefficients)]
 
 
 def refuse_sliding(model: Model) -> None:
@@ -117,10 +136,17 @@ def with_parameters(model: Model, values: Sequence[float]) -> Model:
         backwards = p.get(f"{link.joint_name}.{VISCOUS_MINUS}")
         viscous = v if backwards is None else (v, backwards)
         friction = replace(link.friction, viscous=viscous, coulomb=(c_plus, c_minus), offset=offset)
+        if friction.own is not None:
+            constants = {x: p[f"{link.joint_name}.{x}"] for x in friction.linear}
+            friction = replace(friction, law=friction.own.with_constants(constants))
         body = {"mass": 0.0, "com": None, "com_factor": None, "inertia": None, "linear": own}
         links.append(replace(link, **body, friction=friction, drive=drive))
     springs = [
         replace(spring, **{x: p[f"{spring.name}.{x}"] for x in spring.coefficients})
         for spring in model.springs
     ]
-    return replace(model, links=tuple(links), payload=None, springs=tuple(springs))
+    loads = tuple(
+        law.with_constants({x: p[f"{law.name}.{x}"] for x in law.linear}) for law in model.loads
+    )
+    changes: dict[str, Any] = {"links": tuple(links), "springs": tuple(springs), "loads": loads}
+    return replace(model, payload=None, **changes)

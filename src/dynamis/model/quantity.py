@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 from ..arguments import is_list, one_of, real
 from ..errors import ModelError, SymbolError, shown
 from ..spatial.functions import MATH, Functions
+from .law import Law
 
 # constructors that answer a misspelt keyword with the one that was meant
 
@@ -154,7 +155,7 @@ def symbols_in(value: Any) -> tuple[str, ...]:
         value = [getattr(value, f.name) for f in fields(value)]
     if isinstance(value, Mapping):
         value = value.values()
-    if value is None or isinstance(value, (str, float, int)):
+    if value is None or isinstance(value, (str, float, int, Law)):
         return ()
     return tuple(dict.fromkeys(name for item in value for name in symbols_in(item)))
 

@@ -43,6 +43,8 @@ def repeatable(law: Law) -> bool:
     inside = law.reference is None or reference_text(law.reference) is not None
     values = [value for name, value in fields(law.controller).items() if name != "model"]
     values += options_of(law).values()
+    arms = [law.robot, getattr(law.controller, "model", None)]
+    inside = inside and not any(arm.model.own_laws for arm in arms if arm is not None)
     return ours and inside and all(spelt(value) is not None for value in values)
 
 

@@ -150,6 +150,8 @@ class Calls:
         seed = "seed" if "seed" in column.inputs else "parameters"
         (size,) = input_shape(seed, self.model)
         got = self._evaluate(column, {**expanded, seed: np.eye(size)}, rest)
+        if seed == "parameters" and self.model.own_laws:  # may give what none multiplies
+            got = got - self._evaluate(column, {**expanded, seed: np.zeros(size)}, rest)
         turned = [np.swapaxes(r, -1, -2) for r in (got if isinstance(got, tuple) else (got,))]
         return arrays.stored(turned, options)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from ..arguments import checked, choice, is_word, known_options
+from ..arguments import checked, choice, flag, is_word, known_options
 from ..compile import arrays
 from ..compile.kernels import (
     FORWARD_METHODS,
@@ -35,7 +35,13 @@ from ..lazy import cached_property
 from ..model.chain import Chain
 from ..model.link import Link
 from ..model.model import GRAVITY, Model, Payload
-from ..model.parameters import Parameters, parameter_names, parameter_values, with_parameters
+from ..model.parameters import (
+    Parameters,
+    parameter_names,
+    parameter_values,
+    refuse_taken,
+    with_parameters,
+)
 from ..model.pose import pose
 from ..model.quantity import resolve
 from ..spatial.frames import compose
@@ -77,6 +83,7 @@ class Robot:
             )
         self.model = model
         self._calls = Calls(model)
+        refuse_taken(model)
         if model.springs:
             with suppress(SymbolError):  # of a symbol without a value: it may still get one
                 refuse_coincident(self.chain, [str(spring.name) for spring in model.springs])
@@ -390,13 +397,21 @@ class Robot:
         return self._calls("spring_torque", {"q": q}, options)
 
     @fast
+    def load_torque(self, q: Any, qd: Any, **options: Any) -> np.ndarray:
+        """Torque against loads of your own (`with_load`), (..., n); not in `gravity_torque`."""
+        return self._calls("load_torque", {"q": q, "qd": qd}, options)
+
+    @fast
     def kinetic_energy(self, q: Any, qd: Any, **options: Any) -> np.ndarray:
         """Kinetic energy with the reflected rotors, (...,)."""
         return self._calls("kinetic_energy", {"q": q, "qd": qd}, options)
 
     @fast
     def potential_energy(self, q: Any, **options: Any) -> np.ndarray:
-        """Potential energy of weights (zero at the reference origin) and springs, (...,)."""
+        """Potential energy of weights (zero at the reference origin) and springs, (...,).
+
+        And of loads of your own that have an `energy`; the others add nothing.
+        """
         return self._calls("potential_energy", {"q": q}, options)
 
     @fast
@@ -433,7 +448,7 @@ class Robot:
         return arrays.stored([np.where(known, inertia, np.nan)], options)
 
     def torque_terms(self, q: Any, qd: Any, qdd: Any, **options: Any) -> dict[str, np.ndarray]:
-        """Inertial, Coriolis-centrifugal, gravity, friction, spring parts of the torque, by name.
+        """Inertial, Coriolis, gravity, friction, spring and load parts of the torque, by name.
 
         `out` is a dictionary of arrays by the same names.
         """
@@ -448,6 +463,9 @@ class Robot:
             moving, inertial = moving - still, inertial - (both - still)
             loaded = both
         coriolis, springs = moving - gravity - resist, {}
+        if self.model.loads:
+            springs["load"] = self.load_torque(q, qd)
+            coriolis = coriolis - springs["load"]
         if self.model.springs:  # with their damping
             both, coriolis = coriolis, np.einsum("...ij,...j", self.coriolis_matrix(q, qd), qd)
             springs["spring"] = both - coriolis
@@ -578,7 +596,8 @@ class Robot:
     ) -> np.ndarray:
         """Y with Y @ parameters.values = inverse_dynamics, (..., n, p).
 
-        With `qd_ref`: columns of M qdd + C(q, qd) qd_ref + g, with Mdot - 2C skew; those of
+        A law of your own may give a torque that none of its linear constants multiplies: Y leaves
+        it out. With `qd_ref`: columns of M qdd + C(q, qd) qd_ref + g, with Mdot - 2C skew; those of
         friction are zero, as it is not part of that sum.
         """
         parameter_names(self.model)  # raises for a centre of mass that moves in its link
@@ -741,6 +760,17 @@ class Robot:
         payload = Payload(mass=mass, com=com, inertia=inertia)
         return Robot(replace(self.model, payload=payload))
 
+    def with_load(self, law: Any) -> "Robot":
+        """With a torque law of your own that the drives must supply too.
+
+        `law` is an instance of a frozen dataclass with torque(self, q, qd, constants, fn), which
+        returns n torques (signs as of friction and springs), and perhaps energy(self, q, constants,
+        fn). `constants` are its fields that hold numbers, by name; `fn` has sin, exp, select, ...
+        It is called once, here. Constants the torque is linear in are parameters
+        `<name>.<constant>`; its name is that of the class, or its `name`.
+        """
+        return Robot(replace(self.model, loads=(*self.model.loads, law)))
+
     def with_gravity(self, gravity: Any) -> "Robot":
         """Under another gravity: the acceleration of free fall in the reference frame."""
         return Robot(replace(self.model, gravity=gravity))
@@ -769,11 +799,15 @@ class Robot:
             )
         return Robot(replace(self.model, values={**self.model.values, **values}))
 
-    def save(self, path: str | Path) -> None:
-        """Write the model as .toml or .urdf; `dy.load` reads it back."""
+    def save(self, path: str | Path, laws: bool = False) -> None:
+        """Write the model as .toml or .urdf; `dy.load` reads it back.
+
+        A robot with laws of your own is refused, since a file holds no code; `laws=True` writes
+        their names and constants into a .toml file, for `dy.load(path, laws={"Hose": Hose})`.
+        """
         from ..model.formats.files import save_model
 
-        save_model(self.model, path)
+        save_model(self.model, path, flag(laws, "laws"))
 
 
 def _axis(given: Any, index: int) -> tuple[Any, Any, Any]:
@@ -804,12 +838,17 @@ def _argument(parameters: str) -> bool:
 
 
 def load(
-    source: str | Path, tip: str | None = None, lock: Mapping[str, float] | None = None
+    source: str | Path,
+    tip: str | None = None,
+    lock: Mapping[str, float] | None = None,
+    laws: Mapping[str, Callable[..., Any]] | None = None,
 ) -> Robot:
     """A robot by catalogue name, or from a .toml or .urdf file.
 
-    For a URDF, `tip` names the link that carries the tool, `lock` holds joints at a value.
+    For a URDF, `tip` names the link that carries the tool, `lock` holds joints at a value. `laws`
+    gives the classes of your own laws that a .toml file names: {"Hose": Hose}. Nothing that a file
+    names is imported or run.
     """
     from ..model.formats.files import load_model  # XML and TOML are only needed here
 
-    return Robot(load_model(source, tip=tip, lock=lock))
+    return Robot(load_model(source, tip=tip, lock=lock, laws=laws))

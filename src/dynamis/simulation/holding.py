@@ -280,9 +280,7 @@ def elements(chain: Chain) -> list[Element]:
 
 def sticking(element: Element) -> bool:
     """Whether this friction can hold a joint."""
-    r = element.resistance
-    none = all(zero(x) for x in (r.plus, r.minus, r.load))
-    return r.law in friction.STICKS and not none
+    return friction.sticks(element.resistance)
 
 
 def held(chain: Chain) -> set[int]:

@@ -157,7 +157,7 @@ def bands(chain: Chain, tau: Scalars, fn: Functions) -> dict[int, tuple[Any, Any
 def _own_limits(chain: Chain, k: int, fn: Functions) -> tuple[Any, Any]:
     """Static friction of a motor itself, moving negative and positive."""
     motor = chain.motors[k]
-    own = chain.resistances[k]._replace(plus=motor.plus, minus=motor.minus)
+    own = chain.resistances[k]._replace(plus=motor.plus, minus=motor.minus, own=None)
     return friction.static_limits(own, fn)
 
 

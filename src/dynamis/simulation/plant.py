@@ -16,6 +16,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from ..dynamics import coupling, equation, friction
+from ..dynamics.loads import loaded
 from ..dynamics.newton_euler import newton_euler
 from ..dynamics.springs import spring_tree
 from ..lazy import cached_property
@@ -200,7 +201,7 @@ class Plant:
         if c.springs:
             held = spring_tree(c, place, speed, fn)
             tree = [a + b for a, b in zip(tree, held, strict=True)]
-        bias = coupling.torques(c, tree)
+        bias = loaded(c, coupling.torques(c, tree), x.q, x.qd, fn)
         other, rates = holding.always(c, x.qd, x.bristle, h, fn)
         rest = [t - b - f for t, b, f in zip(x.tau, bias, other, strict=True)]
         if acting.outside is not None:

@@ -359,21 +359,27 @@ def _rows(robot: "Robot", path: Trajectory, s: np.ndarray, sd: np.ndarray, limit
     q, p1, p2 = path(s)
     top, pull, push = limits
     still = np.zeros_like(q)
-    g = robot.gravity_torque(q) + robot.spring_torque(q)
-    free = _unloaded(robot, q, p1, p2) - robot.friction_torque(p1) - g
-    rest = robot.friction_torque(still)
+    loads = robot.load_torque(q, still) if robot.model.loads else 0.0
+    g = robot.gravity_torque(q) + robot.spring_torque(q) + loads
+
+    def losses(rate: np.ndarray) -> np.ndarray:
+        """Friction, and what loads of one's own add to it in motion."""
+        found = robot.friction_torque(rate)
+        return found + robot.load_torque(q, rate) - loads if robot.model.loads else found
+
+    free = _unloaded(robot, q, p1, p2) - losses(p1) - g
+    rest = losses(still)
     inertia = _unloaded(robot, q, still, p1) - rest - g
-    friction = robot.friction_torque(p1 * np.maximum(sd, CREEP)[:, None])
+    friction = losses(p1 * np.maximum(sd, CREEP)[:, None])
     high = np.tile((1.0 - MARGIN) * np.concatenate([push, pull]), (len(s), 1))
     low, n, ends = -high, robot.n, [0, -1]
-    if (
-        robot.rubs_under_load
-    ):  # T + s |T| + friction within the limits: so is T + friction in others
-        share = robot.load_shares(p1 * np.maximum(sd, CREEP)[:, None])
+    if robot.rubs_under_load:  # T + s |T| within what friction leaves: T within other limits
+        rate = p1 * np.maximum(sd, CREEP)[:, None]
+        share, rubs = robot.load_shares(rate), robot.friction_torque(rate)
         for bound, tightest in ((high, np.minimum), (low, np.maximum)):
-            left = bound[:, :n] - friction
+            left = bound[:, :n] - rubs
             with np.errstate(invalid="ignore"):
-                carried = friction + left / (1.0 + share * np.sign(left))
+                carried = rubs + left / (1.0 + share * np.sign(left))
             carried[ends] = tightest(bound[ends, :n], carried[ends])
             bound[:, :n] = np.where(np.isfinite(left), carried, left)
     # at the ends the arm rests: the limits hold with friction and without

@@ -136,10 +136,11 @@ def derivation(model: Any, method: str = "lagrange-euler", state: Any = None) ->
         raise OptionError(
             f"no derivation is written for method {method!r}", did_you_mean(method, METHODS)
         )
-    if model.springs:
+    others = [*(["springs"] if model.springs else []), *model.own_laws]
+    if others:
         raise OptionError(
-            f"robot {model.name!r} has springs, for which no derivation is written",
-            "robot.equations() has them (.spring, .tau); or derive the robot without its springs",
+            f"robot {model.name!r} has {', '.join(others)}, for which no derivation is written",
+            "robot.equations() has them in .tau; or derive the robot without them",
         )
     if any(link.friction.load != 0.0 for link in model.links):
         raise OptionError(

@@ -21,6 +21,7 @@ from ...model.drive import CIRCUIT
 from ...model.model import Model
 from ...model.quantity import Expression
 from ...spatial.functions import SNAP, Functions
+from ...spatial.tape import Tape
 
 DENOMINATOR = 10**8  # of tan(angle / 2): cosine and sine are then right to about 1e-16
 STEP = math.pi / 12
@@ -30,7 +31,7 @@ KEPT = {  # fields of a model that hold no numbers, or numbers that no equation 
     "name", "joint", "joint_name", "parent", "axis", "limits", "velocity_limit", "effort_limit",
     "rotor_axis", "rotor_link", "values", "configurations", "convention", "description", "law",
     "tool_link", "tool_name", "base_name", "rotors", "link", "findings", *CIRCUIT,
-    "kind", "from_", "to", "lengths", "forces",
+    "kind", "from_", "to", "lengths", "forces", "loads",
 }  # fmt: skip
 
 
@@ -243,7 +244,7 @@ def symbolic_chain(model: Model, keep: bool = True) -> Chain:
 
 def converted(raw: Chain, function: Any) -> Chain:
     """A chain with `function` applied to its scalars; what counts or names stays what it is."""
-    kept = (str, bool, type(None))
+    kept = (str, bool, type(None), Tape)
     result = mapped(raw, lambda x: x if isinstance(x, kept) else function(x))
     joints = tuple(
         new._replace(parent=old.parent) for new, old in zip(result.joints, raw.joints, strict=True)

@@ -12,21 +12,27 @@ from ...arguments import is_word, one_of, path_of
 from ...errors import FileError, did_you_mean, shown
 from ...files import write
 from .. import catalogue
+from ..friction import LAWS
 from ..model import Model
 from ..pose import Pose
-from .tables import located, model_from_table, model_table, read_bytes
+from .tables import NO_LAWS, Laws, located, model_from_table, model_table, read_bytes
 
 SUFFIXES = ".toml, .urdf, .xml"
 
 
 def load_model(
-    source: str | Path, tip: str | None = None, lock: Mapping[str, Any] | None = None
+    source: str | Path,
+    tip: str | None = None,
+    lock: Mapping[str, Any] | None = None,
+    laws: Mapping[str, Any] | None = None,
 ) -> Model:
     """The model of a catalogue name, or of a .toml or .urdf file.
 
-    `tip` names the link or frame that becomes the tool; `lock` fixes joints of a URDF at values.
+    `tip` names the link or frame that becomes the tool; `lock` fixes joints of a URDF at values;
+    `laws` are the classes behind the names of laws in a .toml file.
     """
     path = _path(source)
+    _check_laws(laws)
     if lock is not None and not isinstance(lock, Mapping):
         raise FileError(
             f"lock is {shown(lock)}, expected a value per joint name: {{'finger': 0.0}}"
@@ -35,7 +41,22 @@ def load_model(
         where = "is a directory" if path.is_dir() else f"has suffix {path.suffix!r}"
         hint = "run `xacro in.xacro > out.urdf` first" if path.suffix == ".xacro" else _beside(path)
         raise FileError(f"{path} {where}, expected a file that ends in {SUFFIXES}", hint)
-    return FORMATS[path.suffix.lower()][0](path, tip, lock)
+    if laws and path.suffix.lower() != ".toml":
+        raise FileError(f"{path}: laws was given, but only a .toml file names laws of one's own")
+    given = (laws,) if laws else ()
+    return FORMATS[path.suffix.lower()][0](path, tip, lock, *given)
+
+
+def _check_laws(laws: Any) -> None:
+    """Classes by name; a formula of the package keeps its name."""
+    expected = "expected classes by the names in the file: {'Hose': Hose}"
+    if laws is not None and not isinstance(laws, Mapping):
+        raise FileError(f"laws is {shown(laws)}, {expected}")
+    for name, kind in (laws or {}).items():
+        if not isinstance(name, str) or not callable(kind):
+            raise FileError(f"laws has {shown(name)}: {shown(kind)}, {expected}")
+        if name in LAWS:
+            raise FileError(f"laws has {name!r}, which is a friction law of the package already")
 
 
 def _path(source: Any) -> Path:
@@ -65,13 +86,15 @@ def _beside(path: Path) -> str | None:
     return found and f"did you mean '{path}{found}'?"
 
 
-def _read_toml(path: Path, tip: str | None, lock: Mapping[str, Any] | None) -> Model:
+def _read_toml(
+    path: Path, tip: str | None, lock: Mapping[str, Any] | None, laws: Laws = NO_LAWS
+) -> Model:
     if lock:
         raise FileError(
             f"{path}: lock was given, but only the joints of a URDF can be locked",
             "save the robot as .urdf and load that with lock",
         )
-    model = read_toml(path)
+    model = read_toml(path, laws)
     with located(str(path)):
         return model if tip is None else with_tip(model, tip)
 
@@ -92,8 +115,11 @@ def with_tip(model: Model, tip: str) -> Model:
     return replace(model, tool_link=link, tool=place, tool_name=tip)
 
 
-def save_model(model: Model, path: str | Path) -> None:
-    """Write a model to a .toml or .urdf file, whole or not at all."""
+def save_model(model: Model, path: str | Path, laws: bool = False) -> None:
+    """Write a model to a .toml or .urdf file, whole or not at all.
+
+    Laws of one's own are code, which no file holds: with `laws` a .toml file names them.
+    """
     if not isinstance(path, (str, os.PathLike)) or not os.fspath(path):
         raise FileError(f"{path!r} was given, expected the path of a file ending in {SUFFIXES}")
     path = path_of(path)
@@ -105,6 +131,12 @@ def save_model(model: Model, path: str | Path) -> None:
         raise FileError(f"{path}: there is no folder {path.parent}, expected an existing one")
     if path.is_dir():
         raise FileError(f"{path} is a directory, expected the name of a file")
+    if model.own_laws and not (laws and path.suffix.lower() == ".toml"):
+        raise FileError(
+            f"{path}: {', '.join(model.own_laws)}: Python code, which a robot file does not hold",
+            "robot.save('robot.toml', laws=True) writes names and constants, and dy.load(path, "
+            "laws={'Name': Class}) brings the laws back",
+        )
     with located(str(path)):
         data = FORMATS[path.suffix.lower()][1](model).encode("utf-8")
     write(path, data)
@@ -133,7 +165,7 @@ LARGEST = 1_000_000  # characters; a robot is a few thousand
 ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
-def read_toml(path: str | Path) -> Model:
+def read_toml(path: str | Path, laws: Laws = NO_LAWS) -> Model:
     """The model in a TOML file."""
     data = read_bytes(Path(path))
     try:
@@ -144,13 +176,13 @@ def read_toml(path: str | Path) -> Model:
             f"{path}: line {line} is not UTF-8 text (byte {data[error.start]:#04x}), "
             "expected a TOML file"
         ) from None
-    return model_from_toml(text, str(path))
+    return model_from_toml(text, str(path), laws)
 
 
-def model_from_toml(text: str, where: str = "TOML") -> Model:
+def model_from_toml(text: str, where: str = "TOML", laws: Laws = NO_LAWS) -> Model:
     """The model described by TOML text; `where` starts every error message."""
     with located(where):
-        return model_from_table(_parsed(text))
+        return model_from_table(_parsed(text), laws)
 
 
 def _parsed(text: str) -> dict[str, Any]:
@@ -171,7 +203,7 @@ def toml_text(model: Model) -> str:
     """The model as TOML text; reading it back gives an equal model."""
     table = model_table(model)
     sections = {k: table.pop(k, {}) for k in ("values", "configurations")}
-    arrays = {k: table.pop(k, []) for k in ("link", "frame", "spring", "finding")}
+    arrays = {k: table.pop(k, []) for k in ("link", "frame", "spring", "load", "finding")}
     blocks = [_lines(table)]
     blocks += [f"[{name}]\n" + _lines(rows) for name, rows in sections.items() if rows]
     blocks += [f"[[{name}]]\n" + _lines(row) for name, rows in arrays.items() for row in rows]
@@ -194,6 +226,8 @@ def _value(value: Any) -> str:
     if isinstance(value, dict):
         rows = ", ".join(f"{_key(k)} = {_value(v)}" for k, v in value.items())
         return f"{{ {rows} }}" if rows else "{}"
+    if isinstance(value, bool):
+        return str(value).lower()
     return repr(value)  # the shortest text that reads back as the same float
 
 

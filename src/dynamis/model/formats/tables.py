@@ -1,20 +1,22 @@
 """A model as plain tables (dicts of text, numbers and lists): what every file format shares.
 
 A key is the name of the field it fills. Only what differs from the default is written, and a key
-nobody knows is refused.
+nobody knows is refused. Laws of one's own are written as the name of their class and its constants;
+a reader is given the classes, and none is ever looked up or imported.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from ...arguments import one_of
-from ...errors import DynamisError, FileError, ModelError, shown
+from ...arguments import is_flag, one_of, real
+from ...errors import DynamisError, FileError, ModelError, did_you_mean, shown
 from ..check.finding import LEVELS, Finding
 from ..drive import Drive
 from ..friction import LAWS, Friction
+from ..law import settings
 from ..link import Link
 from ..model import Model, NamedFrame, Payload
 from ..pose import Pose
@@ -75,6 +77,7 @@ SCHEMA = 1
 LINK_KEYS = tuple(f.name for f in fields(Link))
 DRIVE_KEYS = tuple(f.name for f in fields(Drive))
 FRICTION_KEYS = ("viscous", "coulomb", "offset", "load", "law")
+LOAD_KEYS = ("law", "constants")
 PAYLOAD_KEYS = tuple(f.name for f in fields(Payload))
 MIMIC_DEFAULTS = {"multiplier": 1.0, "offset": 0.0}
 MIMIC_KEYS = ("joint", *MIMIC_DEFAULTS)
@@ -84,7 +87,7 @@ SPRING_KEYS = tuple("from" if f.name == "from_" else f.name for f in fields(Spri
 MODEL_KEYS = (
     *("schema", "name", "convention", "description", "gravity", "base", "tool", "tool_link"),
     *("tool_name", "base_name", "payload", "gear_matrix", "rotors", "values", "configurations"),
-    *("link", "frame", "spring", "finding"),
+    *("link", "frame", "spring", "load", "finding"),
 )
 REQUIRED = {
     "schema": f"schema = {SCHEMA}",
@@ -96,6 +99,9 @@ TEXTS = {"joint", "name", "joint_name", "parent", "law", "rotor_link", "rotors",
     *("tool_link", "tool_name", "base_name", "link", "kind", "from", "to", *FINDING_KEYS)
 }
 
+
+Laws = Mapping[str, Callable[..., Any]]  # classes of laws of one's own, by the names in a file
+NO_LAWS: Laws = {}
 
 # a model to tables
 
@@ -121,6 +127,8 @@ def model_table(model: Model) -> dict[str, Any]:
         table["frame"] = [frame_table(frame) for frame in model.frames]
     if model.springs:
         table["spring"] = [spring_table(spring, i) for i, spring in enumerate(model.springs)]
+    if model.loads:
+        table["load"] = [law_table(law.own) for law in model.loads]
     if model.findings:
         table["finding"] = [changed(finding) for finding in model.findings]
     return table
@@ -150,10 +158,25 @@ def link_table(link: Link, index: int | None = None) -> dict[str, Any]:
 def friction_table(friction: Friction) -> dict[str, Any]:
     """Coefficients, law, and the law's constants beside them."""
     table = changed(friction, FRICTION_KEYS)
+    if friction.own is not None:
+        return table | law_table(friction.own.own)
     for name, default in LAWS[friction.law].items():
         if friction.constants[name] != default:
             table[name] = _written(friction.constants[name])
     return table
+
+
+def law_table(law: Any) -> dict[str, Any]:
+    """A law of one's own: its class by name, and what an instance is made with."""
+    given = {name: x for name, x in settings(law).items() if x is not None}
+    constants = {name: x if isinstance(x, (str, bool)) else _plain(x) for name, x in given.items()}
+    return {"law": type(law).__name__, "constants": constants}
+
+
+def _plain(x: Any) -> bool | int | float:
+    if is_flag(x):
+        return bool(x)
+    return int(x) if isinstance(x, int) else real(x)
 
 
 def spring_table(spring: Spring, index: int | None = None) -> dict[str, Any]:
@@ -197,7 +220,7 @@ def _written(value: Any) -> Any:
 # tables to a model
 
 
-def model_from_table(table: Mapping[str, Any]) -> Model:
+def model_from_table(table: Mapping[str, Any], laws: Laws = NO_LAWS) -> Model:
     """The model a file's tables describe; every refusal names the place."""
     for key, expected in REQUIRED.items():
         if key not in table:
@@ -209,9 +232,10 @@ def model_from_table(table: Mapping[str, Any]) -> Model:
             )
     check_keys(table, MODEL_KEYS, "the file")
     readers = {
-        "link": lambda row: Link(**link_fields(row)),
+        "link": lambda row: Link(**link_fields(row, laws)),
         "frame": frame_from_table,
         "spring": spring_from_table,
+        "load": lambda row: law_from_table(row, laws),
         "finding": finding_from_table,
     }
     given = {k: v for k, v in table.items() if k not in ("schema", "payload", *readers)}
@@ -235,11 +259,11 @@ def model_from_table(table: Mapping[str, Any]) -> Model:
     return Model(**given)
 
 
-def link_fields(table: Any) -> dict[str, Any]:
+def link_fields(table: Any, laws: Laws = NO_LAWS) -> dict[str, Any]:
     """Keyword arguments of Link from one link's table."""
     given = check_keys(table, LINK_KEYS, "the link")
     if "friction" in given:
-        given["friction"] = friction_from_table(given["friction"])
+        given["friction"] = friction_from_table(given["friction"], laws)
     if "drive" in given:
         given["drive"] = Drive(**check_keys(given["drive"], DRIVE_KEYS, "drive"))
     if "mimic" in given:
@@ -252,13 +276,45 @@ def link_fields(table: Any) -> dict[str, Any]:
     return given
 
 
-def friction_from_table(table: Any) -> Friction:
+def law_from_table(table: Any, laws: Laws) -> Any:
+    """A load of one's own, made by the class that was given for its name."""
+    rows = check_keys(table, LOAD_KEYS, "the load")
+    if "law" not in rows:
+        raise ModelError('the load has no law, expected law = "..." and its constants')
+    return own_law("load", rows["law"], rows.get("constants", {}), laws)
+
+
+def own_law(kind: str, name: str, constants: Any, laws: Laws) -> Any:
+    """A law by its name in a file; files hold names and constants, never code."""
+    if name not in laws:
+        known = (*(LAWS if kind == "friction law" else ()), *laws)
+        close = f"{did_you_mean(name, known)}; " if known else ""
+        raise ModelError(
+            f"{kind} {shown(name)} does not exist: the file names it, its code is not in the file",
+            f"{close}if it is a class of yours: dy.load(path, laws={{{shown(name)}: {name}}})",
+        )
+    given = _table(constants, "constants")
+    for key, value in given.items():
+        if not isinstance(value, (str, bool, int, float)):
+            raise ModelError(f"constants.{key} is {shown(value)}, expected a number, text or flag")
+    try:
+        return laws[name](**given)
+    except DynamisError:
+        raise
+    except Exception as error:  # whatever somebody else's class says to its constants
+        listed = ", ".join(given) or "no constants"
+        raise ModelError(f"{kind} {name!r} cannot be made from {listed}: {error}") from error
+
+
+def friction_from_table(table: Any, laws: Laws = NO_LAWS) -> Friction:
     """Friction, the law's constants taken from beside its coefficients."""
     rows = _table(table, "friction")
     law = rows.get("law", Friction.law)
     known = LAWS.get(law) if isinstance(law, str) else ()
     if known is None:
-        return Friction(law=law)  # which names the laws that exist
+        given = check_keys(rows, (*FRICTION_KEYS, "constants"), "friction")
+        own = own_law("friction law", law, given.pop("constants", {}), laws)
+        return Friction(**given | {"law": own})
     return Friction(**check_keys(rows, (*FRICTION_KEYS, *known), "friction"))
 
 

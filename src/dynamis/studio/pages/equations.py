@@ -163,6 +163,12 @@ class Question:
     @classmethod
     def of(cls, robot: Robot, show: str, **options: Any) -> "Question":
         """The question for a robot."""
+        if robot.model.own_laws:  # code, which the other process does not have
+            raise OptionError(
+                f"robot {robot.name!r} has {', '.join(robot.model.own_laws)}: its equations are "
+                "not shown here",
+                "use robot.equations()",
+            )
         return cls(toml_text(robot.model), show, **options)
 
 

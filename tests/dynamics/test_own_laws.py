@@ -1,0 +1,832 @@
+"""Torque laws and friction laws of one's own: each against plain NumPy, and what is refused."""
+
+import copy
+import ctypes
+import math
+import pickle
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dynamis as dy
+from dynamis.compile.service import forget
+from dynamis.errors import DynamisError, ModelError, OptionError
+from dynamis.identify.unknowns import LAWS
+from tests.random_robots import robots
+
+
+@dataclass(frozen=True)
+class Hose:
+    """A hose pack: a spring in sin(q), a damper, a bias, and a part that is not linear."""
+
+    stiffness: float = 30.0
+    damping: float = 2.0
+    bias: float = -1.5
+    speed: float = 0.4
+    stop: float = 0.6
+
+    def torque(self, q, qd, constants, fn):
+        k, d, b = (constants[x] for x in ("stiffness", "damping", "bias"))
+        smooth = fn.tanh(qd[-1] / constants["speed"])
+        hit = fn.select(q[0] > constants["stop"], q[0] - constants["stop"], 0.0)
+        rest = [0.0] * (len(q) - 1)
+        first = k * fn.sin(q[0]) + 0.5 * k * q[-1] + d * qd[0] + 7.0 * hit
+        if len(q) == 1:
+            return [first + b + smooth]
+        return [first, *rest[1:], 0.5 * k * q[0] + b + smooth]
+
+    def energy(self, q, constants, fn):
+        k, b = constants["stiffness"], constants["bias"]
+        if len(q) == 1:
+            return -k * fn.cos(q[0]) + 0.25 * k * q[0] * q[0] + b * q[0]
+        return -k * fn.cos(q[0]) + 0.5 * k * q[0] * q[-1] + b * q[-1]
+
+
+def hose_torque(hose, q, qd):
+    """The law of `Hose` in NumPy."""
+    tau = np.zeros(np.shape(q))
+    hit = 7.0 * np.maximum(q[..., 0] - hose.stop, 0.0)
+    spring = hose.stiffness * np.sin(q[..., 0]) + 0.5 * hose.stiffness * q[..., -1]
+    tau[..., 0] = spring + hose.damping * qd[..., 0] + hit
+    if q.shape[-1] > 1:
+        tau[..., -1] = 0.5 * hose.stiffness * q[..., 0]
+    tau[..., -1] += hose.bias + np.tanh(qd[..., -1] / hose.speed)
+    return tau
+
+
+def hose_rest(hose, q, qd):
+    """What none of its linear constants multiplies."""
+    tau = np.zeros(np.shape(q))
+    tau[..., 0] = 7.0 * np.maximum(q[..., 0] - hose.stop, 0.0)
+    tau[..., -1] += np.tanh(qd[..., -1] / hose.speed)
+    return tau
+
+
+@dataclass(frozen=True)
+class Grease:
+    """Dry friction that falls with speed to its kinetic value, and a root of the speed."""
+
+    dry: float = 2.0
+    extra: float = 1.0
+    root: float = 0.5
+    speed: float = 0.3
+
+    def torque(self, qd, direction, constants, fn):
+        u = qd / constants["speed"]
+        falling = constants["dry"] + constants["extra"] * fn.exp(-u * u)
+        return falling * direction + constants["root"] * qd / fn.sqrt(1.0 + u * u)
+
+
+def grease_torque(law, qd):
+    u = qd / law.speed
+    falling = (law.dry + law.extra * np.exp(-u * u)) * np.sign(qd)
+    return falling + law.root * qd / np.sqrt(1.0 + u * u)
+
+
+def state(robot, seed, *shape):
+    return np.random.default_rng(seed).uniform(-1.0, 1.0, (3, *shape, robot.n))
+
+
+def rubbing(robot, law=None):
+    """The robot with a friction law of one's own on every joint, nothing beside it."""
+    own = dy.Friction(law=law or Grease(), offset=0.1)
+    links = [replace(x, friction=own, drive=None) for x in robot.model.links]
+    return dy.Robot(replace(robot.model, links=tuple(links)))
+
+
+@settings(max_examples=25)
+@given(robots(), st.integers(0, 2**20))
+def test_the_equation_of_motion_holds_with_loads(robot, seed):
+    check_equation(robot, seed)
+
+
+@pytest.mark.parametrize("name", ["planar-2link", "puma560", "ur10e"])
+def test_the_equation_of_motion_holds_in_machine_code(name, compiled):
+    check_equation(dy.load(name), 5)
+
+
+def check_equation(robot, seed):
+    hose = Hose()
+    arm = robot.with_load(hose)
+    q, qd, qdd = state(arm, seed, 3)
+    tau = arm.inverse_dynamics(q, qd, qdd)
+    scale = np.abs(tau).max() + 1.0
+    own = hose_torque(hose, q, qd)
+    np.testing.assert_allclose(
+        tau, robot.inverse_dynamics(q, qd, qdd) + own, atol=1e-12 * scale, rtol=0
+    )
+    np.testing.assert_allclose(arm.load_torque(q, qd), own, atol=1e-12 * scale)
+    np.testing.assert_array_equal(arm.gravity_torque(q), robot.gravity_torque(q))
+    linear = arm.regressor(q, qd, qdd) @ arm.parameters.values
+    rest = hose_rest(hose, q, qd)
+    np.testing.assert_allclose(linear + rest, tau, atol=1e-9 * scale)
+    found = arm.forward_dynamics(q, qd, tau)
+    np.testing.assert_allclose(arm.inverse_dynamics(q, qd, found), tau, atol=1e-7 * scale)
+    values = np.array(arm.parameters.values)
+    values[-3:] = 11.0, 0.5, 3.0
+    other = arm.with_parameters(values)
+    changed = Hose(stiffness=11.0, damping=0.5, bias=3.0)
+    assert [law.own for law in other.model.loads] == [changed]
+    np.testing.assert_allclose(other.load_torque(q, qd), hose_torque(changed, q, qd), atol=1e-9)
+
+
+@settings(max_examples=25)
+@given(robots(), st.integers(0, 2**20))
+def test_the_slope_of_an_energy_is_the_torque_at_rest(robot, seed):
+    arm, q = robot.with_load(Hose(stop=9.0)), state(robot, seed)[0]
+    h = 1e-5 * np.eye(arm.n)
+    added = [arm.potential_energy(q + s * e) - robot.potential_energy(q + s * e)
+             for e in h for s in (1, -1)]  # fmt: skip
+    slope = [(a - b) / 2e-5 for a, b in zip(added[::2], added[1::2], strict=True)]
+    np.testing.assert_allclose(slope, arm.load_torque(q, 0.0 * q), atol=1e-4)
+
+
+def test_a_load_without_an_energy_adds_none():
+    arm = dy.load("planar-2link")
+    loaded = arm.with_load(Bias())
+    assert loaded.potential_energy([0.3, 0.2]) == arm.potential_energy([0.3, 0.2])
+
+
+@dataclass(frozen=True)
+class Bias:
+    size: float = 2.0
+
+    def torque(self, q, qd, constants, fn):
+        return [constants["size"]] * len(q)
+
+
+@pytest.mark.parametrize("method", ["newton-euler-base", "lagrange-euler", "gibbs-appell"])
+def test_every_formulation_has_the_load(method):
+    arm = dy.load("puma560").with_load(Hose())
+    q, qd, qdd = state(arm, 2)
+    wanted = arm.inverse_dynamics(q, qd, qdd)
+    np.testing.assert_allclose(arm.inverse_dynamics(q, qd, qdd, method=method), wanted, rtol=1e-9)
+
+
+@pytest.mark.parametrize("method", ["walker-orin-1", "walker-orin-3", "articulated-body"])
+def test_every_forward_method_has_the_load(method):
+    arm = dy.load("puma560").with_load(Hose())
+    q, qd, qdd = state(arm, 3)
+    tau = arm.inverse_dynamics(q, qd, qdd)
+    np.testing.assert_allclose(arm.forward_dynamics(q, qd, tau, method=method), qdd, rtol=1e-8)
+
+
+def test_linear_constants_are_parameters_at_the_very_end():
+    spring = dy.Spring(kind="torsion", joint="joint1", stiffness=3.0)
+    arm = dy.load("planar-2link")
+    arm = dy.Robot(replace(arm.model, springs=(spring,)))
+    plain = arm.parameters.names
+    arm = rubbing(arm).with_load(Hose()).with_load(Bias())
+    assert arm.parameters.names[len(plain) :] == (
+        *("Hose.stiffness", "Hose.damping", "Hose.bias", "Bias.size"),
+        *("joint1.dry", "joint1.extra", "joint1.root", "joint2.dry", "joint2.extra", "joint2.root"),
+    )
+    assert arm.parameters.values[-10:].tolist() == [30.0, 2.0, -1.5, 2.0, *[2.0, 1.0, 0.5] * 2]
+    q, qd, qdd = state(arm, 4, 5)
+    linear = arm.regressor(q, qd, qdd) @ arm.parameters.values
+    rest = hose_rest(Hose(), q, qd)
+    np.testing.assert_allclose(linear + rest, arm.inverse_dynamics(q, qd, qdd), atol=1e-12)
+    call = arm.kernel("inverse_dynamics", parameters="argument")
+    values = np.array(arm.parameters.values) * 1.3
+    wanted = arm.with_parameters(values).inverse_dynamics(q, qd, qdd)
+    np.testing.assert_allclose(call(q, qd, qdd, values), wanted, rtol=1e-10)
+
+
+ENTERS = {
+    "a * x": ("a",),
+    "a * x + b * fn.sin(x)": ("a", "b"),
+    "(a + b * x) / (1.0 + x * x)": ("a", "b"),
+    "-(a - 2.0 * b) + x": ("a", "b"),
+    "fn.select(x > 0.0, a, b * x)": ("a", "b"),
+    "a * x * b": ("a",),  # of a product the first
+    "b * fn.exp(-x * a)": ("b",),
+    "a * a * x": (),
+    "x / a": (),
+    "x ** a": (),
+    "fn.select(x > a, b, 0.0)": ("b",),
+    "fn.max(a * x, 0.0)": (),
+    "abs(a) * x + b": ("b",),
+    "0.0 * x": (),
+    "a * (b + x)": ("a",),
+}
+
+
+@pytest.mark.parametrize("formula", ENTERS)
+def test_constants_that_enter_linearly_are_found(formula):
+    @dataclass(frozen=True)
+    class Own:
+        a: float = 0.7
+        b: float = 0.4
+
+        def torque(self, q, qd, constants, fn):
+            names = {"a": constants["a"], "b": constants["b"], "x": q[0], "fn": fn}
+            return [eval(formula, names), 0.0]  # the formulas above
+
+    arm = dy.load("planar-2link").with_load(Own())
+    names = tuple(x.removeprefix("Own.") for x in arm.parameters.names if x.startswith("Own."))
+    assert names == ENTERS[formula]
+    q = np.array([0.3, -0.2])
+    for name in names:  # a line through two values passes a third
+        tau = [
+            dy.load("planar-2link").with_load(Own(**{name: v})).load_torque(q, q)
+            for v in (0.0, 1.0, 3.0)
+        ]
+        np.testing.assert_allclose(tau[2] - tau[0], 3.0 * (tau[1] - tau[0]), atol=1e-12)
+
+
+@dataclass(frozen=True)
+class Numbered:
+    name: str = "first"
+    gain: float = 1.0
+    joint: int = 1
+
+    def torque(self, q, qd, constants, fn):
+        return [constants["gain"] * q[i] if i == self.joint else 0.0 for i in range(len(q))]
+
+
+def test_several_loads_by_name():
+    arm = dy.load("planar-2link").with_load(Numbered()).with_load(Numbered("second", 3.0, joint=0))
+    assert arm.parameters.names[-2:] == ("first.gain", "second.gain")
+    np.testing.assert_allclose(arm.load_torque([0.5, 0.2], [0, 0]), [1.5, 0.2])
+    with pytest.raises(ModelError, match="two loads are called 'first'"):
+        arm.with_load(Numbered())
+    with pytest.raises(ModelError, match="load 'link2' is called like a link, a joint"):
+        arm.with_load(Numbered("link2"))
+
+
+# machine code
+
+
+def test_a_plain_robot_has_no_trace_of_it():
+    for name in ("planar-2link", "puma560"):
+        plain = dy.load(name)
+        loaded = plain.with_load(Hose())
+        back = dy.Robot(replace(loaded.model, loads=()))
+        assert back == plain and back.chain.loads == ()
+        for kernel in ("inverse_dynamics", "forward_dynamics", "regressor", "motor_torque"):
+            text = plain.program(kernel).text
+            assert back.program(kernel).text == text
+            assert loaded.program(kernel).text != text
+
+
+def scaled_law(factor):
+    """A class of its own every time, always of the same name and with the same constants."""
+
+    @dataclass(frozen=True)
+    class Same:
+        gain: float = 1.0
+
+        def torque(self, q, qd, constants, fn):
+            return [factor["now"] * constants["gain"] * q[0], 0.0]
+
+    return Same
+
+
+def test_edited_code_is_never_answered_from_a_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("DYNAMIS_COMPILE", "on")
+    monkeypatch.setenv("DYNAMIS_CACHE", str(tmp_path))
+    arm, still, factor = dy.load("planar-2link"), np.zeros(2), {"now": 1.0}
+    q = np.array([0.5, 0.2])
+
+    def added(law):
+        found = arm.with_load(law).inverse_dynamics(q, still, still)
+        run = dy.simulate(arm.with_load(law), 2e-3, q0=q)
+        return found[0] - arm.inverse_dynamics(q, still, still)[0], run.qd[-1][0]
+
+    kind = scaled_law(factor)
+    first = added(kind())
+    assert first[0] == pytest.approx(0.5)
+    factor["now"] = 3.0  # what a global or a closure holds
+    second = added(kind())
+    assert second[0] == pytest.approx(1.5) and second[1] < first[1]
+    forget()
+    assert added(scaled_law({"now": 3.0})()) == second  # another class that computes the same
+    kind.torque = lambda self, q, qd, constants, fn: [5.0 * q[0], 0.0]
+    assert added(kind())[0] == pytest.approx(2.5)
+    factor["now"] = 1.0
+    forget()
+    assert added(scaled_law(factor)()) == first
+
+
+def test_a_robot_keeps_the_law_it_was_given():
+    factor = {"now": 1.0}
+    arm = dy.load("planar-2link").with_load(scaled_law(factor)())
+    factor["now"] = 3.0
+    assert arm.load_torque([0.5, 0.0], [0.0, 0.0])[0] == 0.5
+    assert arm.with_gravity((0, 0, 0)).load_torque([0.5, 0.0], [0.0, 0.0])[0] == 0.5
+
+
+def test_a_regressor_by_columns_leaves_the_same_out(compiled):
+    links = [dy.Link(a=0.1, mass=1.0, inertia=(0.01, 0.01, 0.01)) for _ in range(24)]
+    arm = dy.Robot.from_dh("snake", convention="standard", links=links).with_load(Hose())
+    q, qd, qdd = state(arm, 6)
+    linear = arm.regressor(q, qd, qdd) @ arm.parameters.values
+    tau = arm.inverse_dynamics(q, qd, qdd)
+    np.testing.assert_allclose(linear + hose_rest(Hose(), q, qd), tau, rtol=1e-9, atol=1e-9)
+
+
+def called_in_c(robot, folder, kernel, *arguments):
+    """One call of an exported kernel, compiled by the system's compiler or zig's."""
+    (header,) = [f for f in robot.export(kernel, directory=folder) if f.suffix == ".h"]
+    names = [x for x in ("cc", "gcc", "clang") if shutil.which(x)]
+    if not names:
+        pytest.importorskip("ziglang", reason="no C compiler and no ziglang package")
+    cc = names[:1] or [sys.executable, "-m", "ziglang", "cc"]
+    library = folder / "law.so"
+    flags = ["-std=c99", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]
+    source = header.with_suffix(".c")
+    subprocess.run([*cc, *flags, str(source), "-lm", "-o", str(library)], check=True)
+    function = getattr(ctypes.CDLL(str(library)), f"{header.stem}_{kernel}")
+    doubles = [(ctypes.c_double * robot.n)(*x) for x in arguments]
+    out = (ctypes.c_double * robot.n)()
+    function(*doubles, out)
+    return np.array(out)
+
+
+def test_the_laws_in_c(tmp_path):
+    plain = rubbing(dy.load("planar-2link"), Grease(dry=0.0, extra=0.0, root=0.0))
+    arm = rubbing(dy.load("planar-2link")).with_load(Hose())
+    q, qd, qdd = state(arm, 8)
+    own = hose_torque(Hose(), q, qd) + grease_torque(Grease(), qd)
+    tau = plain.inverse_dynamics(q, qd, qdd) + own
+    found = called_in_c(arm, tmp_path / "inverse", "inverse_dynamics", q, qd, qdd)
+    np.testing.assert_allclose(found, tau, rtol=1e-12)
+    found = called_in_c(arm, tmp_path / "forward", "forward_dynamics", q, qd, tau)
+    np.testing.assert_allclose(found, qdd, rtol=1e-10)
+
+
+def test_casadi_and_matlab_have_the_laws(tmp_path):
+    arm = rubbing(dy.load("planar-2link")).with_load(Hose())
+    q, qd, qdd = state(arm, 9)
+    found = arm.casadi("inverse_dynamics")(q, qd, qdd).full().ravel()
+    np.testing.assert_allclose(found, arm.inverse_dynamics(q, qd, qdd), rtol=1e-12)
+    assert arm.export("inverse_dynamics", target="matlab", directory=tmp_path)
+
+
+def test_derivatives_have_the_laws(compiled):
+    arm = rubbing(dy.load("planar-2link")).with_load(Hose())
+    q, qd, qdd = state(arm, 11)
+    dq, dqd, _ = arm.inverse_dynamics_derivatives(q, qd, qdd)
+    for k, step in enumerate(1e-6 * np.eye(2)):
+        a, b = (arm.inverse_dynamics(q + s * step, qd, qdd) for s in (1, -1))
+        np.testing.assert_allclose(dq[:, k], (a - b) / 2e-6, rtol=1e-6, atol=1e-6)
+        a, b = (arm.inverse_dynamics(q, qd + s * step, qdd) for s in (1, -1))
+        np.testing.assert_allclose(dqd[:, k], (a - b) / 2e-6, rtol=1e-6, atol=1e-6)
+
+
+# parts, equations, copies
+
+
+def test_parts_of_the_torque_and_of_the_motors():
+    arm = dy.load("puma560").with_load(Hose())
+    q, qd, qdd = state(arm, 12)
+    terms = arm.torque_terms(q, qd, qdd)
+    assert list(terms) == ["inertial", "coriolis", "gravity", "friction", "load"]
+    np.testing.assert_allclose(sum(terms.values()), arm.inverse_dynamics(q, qd, qdd), rtol=1e-12)
+    np.testing.assert_allclose(terms["load"], hose_torque(Hose(), q, qd), rtol=1e-12)
+    lossless = [replace(x, drive=replace(x.drive, efficiency=1.0)) for x in arm.model.links]
+    arm = dy.Robot(replace(arm.model, links=tuple(lossless)))
+    bare = dy.Robot(replace(arm.model, loads=()))
+    added = arm.motor_torque(q, qd, qdd) - bare.motor_torque(q, qd, qdd)
+    gears = np.array([x.drive.gear for x in arm.model.links])
+    shared = np.linalg.solve(_gear_rows(arm).T, hose_torque(Hose(), q, qd))
+    np.testing.assert_allclose(added, shared / gears, rtol=1e-9, atol=1e-9)
+
+
+def _gear_rows(arm):
+    return np.array([motor.row for motor in arm.chain.motors])
+
+
+def test_the_equations_have_the_laws():
+    arm = rubbing(dy.load("planar-2link")).with_load(Hose())
+    equations = arm.equations()
+    q, qd, qdd = state(arm, 13)
+    found = equations.evaluate(q, qd, qdd)
+    np.testing.assert_allclose(found, arm.inverse_dynamics(q, qd, qdd), rtol=1e-12)
+    assert str(equations.load[1]) == "15*q1 + tanh(5*qd2/2) - 3/2"
+    assert "load2 = " in str(equations) and r"\tau_{\mathrm{l},2}" in equations.latex()
+    slope = [equations.potential_energy.diff(x) for x in equations.q]
+    values = dict(zip(equations.q, q, strict=True))
+    own = hose_torque(replace(Hose(), stop=9.0), q, 0.0 * q)
+    found = [float(x.subs(values)) for x in slope]
+    np.testing.assert_allclose(found, arm.gravity_torque(q) + own, rtol=1e-9)
+
+
+def test_copies_and_comparison():
+    arm = rubbing(dy.load("planar-2link")).with_load(Hose())
+    for other in (pickle.loads(pickle.dumps(arm)), copy.deepcopy(arm)):
+        assert other == arm and hash(other) == hash(arm)
+        assert other.inverse_dynamics([1, 2], [3, 4], [5, 6]).tolist() == (
+            arm.inverse_dynamics([1, 2], [3, 4], [5, 6]).tolist()
+        )
+    assert arm != rubbing(dy.load("planar-2link")).with_load(Hose(stiffness=1.0))
+    assert arm != rubbing(dy.load("planar-2link"), Grease(dry=1.0)).with_load(Hose())
+
+
+def test_what_is_not_written_for_laws_is_refused_by_name():
+    arm = rubbing(dy.load("planar-2link")).with_load(Hose())
+    with pytest.raises(OptionError, match=r"load 'Hose', friction law 'Grease' of joint1.*derivat"):
+        arm.equations().derivation()
+    with pytest.raises(OptionError, match=r"load 'Hose'.*base parameters are those of bodies"):
+        arm.base_parameters()
+
+
+# bad input
+
+
+def own_load(**members: Any) -> Any:
+    """An instance of a class Bad with these fields and methods."""
+    types = {k: type(v) for k, v in members.items() if not callable(v)}
+    defaults = {k: field(default_factory=lambda v=v: v) if isinstance(v, list) else v
+                for k, v in members.items()}  # fmt: skip
+    return dataclass(frozen=True)(type("Bad", (), {"__annotations__": types, **defaults}))()
+
+
+def good(self, q, qd, constants, fn):
+    return [0.0] * len(q)
+
+
+class Plain:
+    torque = good
+
+
+@dataclass
+class Thawed:
+    torque = good
+
+
+def branching(self, q, qd, constants, fn):
+    return [1.0, 0.0] if q[0] > 0 else [0.0, 0.0]
+
+
+REFUSED = {
+    "3 torques": (
+        own_load(torque=lambda s, q, qd, c, fn: [0.0] * 3),
+        "returned 3 torques, expected",
+    ),
+    "one torque": (
+        own_load(torque=lambda s, q, qd, c, fn: q[0]),
+        "returned <dynamis.*expected a li",
+    ),
+    "nothing": (
+        own_load(torque=lambda s, q, qd, c, fn: None),
+        "returned None, expected a list of 2",
+    ),
+    "a text": (
+        own_load(torque=lambda s, q, qd, c, fn: ["a", 0.0]),
+        "computes with str, expected num",
+    ),
+    "branches": (own_load(torque=branching), "branches on a value; write fn.select"),
+    "max": (own_load(torque=lambda s, q, qd, c, fn: [max(q), 0.0]), "branches on a value"),
+    "equal": (
+        own_load(torque=lambda s, q, qd, c, fn: [q[0] == 0, 0.0]),
+        "whether two values are eq",
+    ),
+    "math.sin": (own_load(torque=lambda s, q, qd, c, fn: [math.sin(q[0]), 0.0]), "use fn.sin"),
+    "np.sin": (
+        own_load(torque=lambda s, q, qd, c, fn: [np.sin(q[0]), 0.0]),
+        "cannot be used: .*sin",
+    ),
+    "NaN": (
+        own_load(torque=lambda s, q, qd, c, fn: [math.nan, 0.0]),
+        "gives nan whatever its argu",
+    ),
+    "NaN inside": (
+        own_load(torque=lambda s, q, qd, c, fn: [q[0] + math.nan, 0.0]),
+        "gives nan whatever its argu",
+    ),
+    "infinity": (
+        own_load(torque=lambda s, q, qd, c, fn: [0.0, math.inf]),
+        "gives inf whatever its",
+    ),
+    "raises": (own_load(torque=lambda s, q, qd, c, fn: 1 / 0), "division by zero"),
+    "no constant": (own_load(torque=lambda s, q, qd, c, fn: [c["k"], 0.0]), "no constant 'k'"),
+    "no name": (
+        own_load(gains=(1.0, 2.0), torque=good),
+        r"gains = \(1.0, 2.0\), expected a number",
+    ),
+    "a list": (own_load(gains=[1.0], torque=good), r"gains = \[1.0\], expected a number, a text"),
+    "not finite": (own_load(gain=math.nan, torque=good), "'Bad' has gain = nan, expected a finite"),
+    "no torque": (own_load(gain=1.0), "'Bad' has no torque, expected a method torque"),
+    "name": (own_load(name="", torque=good), "has name '', expected a non-empty text"),
+    "signature": (own_load(torque=lambda s, q: [0.0, 0.0]), "cannot be used: .*takes 2 positional"),
+    "energy": (
+        own_load(torque=good, energy=lambda s, q, c, fn: math.cos(q[0])),
+        "the energy of load",
+    ),
+    "a class": (Hose, r"load is the class Hose, expected Hose\(...\)"),
+    "no dataclass": (Plain(), "expected a frozen dataclass with torque"),
+    "not frozen": (Thawed(), "load Thawed can be changed after it was given"),
+    "a number": (3.0, "load is 3.0, expected a frozen dataclass"),
+    "None": (None, "load is None, expected a frozen dataclass"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_bad_loads_are_refused_by_name(case):
+    law, words = REFUSED[case]
+    with pytest.raises(DynamisError, match=words):
+        dy.load("planar-2link").with_load(law)
+
+
+@dataclass(frozen=True)
+class Viscous:
+    viscous: float = 1.0
+
+    def torque(self, qd, direction, constants, fn):
+        return constants["viscous"] * qd
+
+
+def friction_of(function):
+    return own_load(torque=function)
+
+
+BAD_FRICTION = {
+    "two torques": (friction_of(lambda s, qd, d, c, fn: [qd, qd]), "computes with list, expected"),
+    "branches": (friction_of(lambda s, qd, d, c, fn: 1.0 if qd > 0 else 0.0), "on a value"),
+    "math": (friction_of(lambda s, qd, d, c, fn: math.exp(qd)), "use fn.sin"),
+    "NaN": (friction_of(lambda s, qd, d, c, fn: math.nan), "friction law 'Bad' gives nan"),
+    "a class": (Grease, r"friction law is the class Grease, expected Grease\(...\)"),
+    "thawed": (Thawed(), "friction law Thawed can be changed"),
+    "a number": (7, "friction law 7 does not exist"),
+    "None": (None, "friction law None does not exist"),
+    "a word": ("grease", "friction law 'grease' does not exist"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_FRICTION)
+def test_bad_friction_laws_are_refused_by_name(case):
+    law, words = BAD_FRICTION[case]
+    with pytest.raises(DynamisError, match=words):
+        dy.Friction(law=law)
+
+
+def test_a_constant_may_not_be_called_like_a_parameter_of_the_joint():
+    with pytest.raises(ModelError, match=r"a constant 'viscous', but joint1.viscous is a param"):
+        rubbing(dy.load("planar-2link"), Viscous())
+    with pytest.raises(OptionError, match="has no constant 'velocity'"):
+        dy.Friction(law=Grease(), constants={"velocity": 1.0})
+
+
+# friction in motion
+
+
+@settings(max_examples=25)
+@given(robots(), st.integers(0, 2**20))
+def test_friction_of_ones_own_is_that_of_the_law(robot, seed):
+    arm = rubbing(robot)
+    q, qd, qdd = state(arm, seed, 3)
+    rate = qd if arm.chain.coupling is None else qd @ np.array(arm.chain.coupling, dtype=float).T
+    rate = rate[..., : len(arm.model.links)]
+    tree = grease_torque(Grease(), rate) + 0.1
+    wanted = tree
+    if arm.chain.coupling is not None:
+        wanted = tree @ np.array(arm.chain.coupling, dtype=float)[: len(arm.model.links)]
+    np.testing.assert_allclose(arm.friction_torque(qd), wanted, atol=1e-12)
+    linear = arm.regressor(q, qd, qdd) @ arm.parameters.values
+    tau = arm.inverse_dynamics(q, qd, qdd)
+    np.testing.assert_allclose(linear, tau, atol=1e-9 * (np.abs(tau).max() + 1.0))
+
+
+def test_coefficients_beside_the_law_add_to_it():
+    own = dy.Friction(law=Grease(), viscous=3.0, coulomb=(1.0, -2.0), offset=0.5)
+    drive = dy.Drive(gear=10.0, viscous=0.01, coulomb=0.1)
+    link = dy.Link(a=0.5, mass=1.0, inertia=(0.1, 0.1, 0.1), friction=own, drive=drive)
+    arm = dy.Robot.from_dh("bar", convention="standard", links=[link])
+    qd = np.array([[0.7], [-0.4]])
+    wanted = grease_torque(Grease(), qd) + (3.0 + 1.0) * qd + 0.5
+    wanted += np.where(qd > 0.0, 1.0 + 1.0, -2.0 - 1.0)
+    np.testing.assert_allclose(arm.friction_torque(qd), wanted, rtol=1e-12)
+    motor = arm.motor_torque([0.0], qd, [0.0]) - arm.motor_torque([0.0], 0.0 * qd, [0.0])
+    rest = dy.Friction(offset=0.5)
+    bare = dy.Robot.from_dh("bar", convention="standard", links=[replace(link, friction=rest)])
+    other = bare.motor_torque([0.0], qd, [0.0]) - bare.motor_torque([0.0], 0.0 * qd, [0.0])
+    own_side = grease_torque(Grease(), qd) + 3.0 * qd + np.where(qd > 0.0, 1.0, -2.0)
+    np.testing.assert_allclose(motor - other, own_side / 10.0, rtol=1e-12)
+
+
+@dataclass(frozen=True)
+class Dry:
+    """Coulomb friction and a Stribeck fall, as the package has it."""
+
+    kinetic: float = 2.0
+    ratio: float = 1.5
+    speed: float = 0.1
+
+    def torque(self, qd, direction, constants, fn):
+        u = qd / constants["speed"]
+        fall = 1.0 + (constants["ratio"] - 1.0) * fn.exp(-u * u)
+        return constants["kinetic"] * fall * direction
+
+
+def bar(friction, load=None):
+    """A rod of 1 m and 1 kg on a horizontal axis, hanging at q = -pi/2."""
+    link = dy.Link(a=1.0, mass=1.0, com=(-0.5, 0, 0), inertia=(0, 1 / 12, 1 / 12))
+    links = [replace(link, friction=friction)]
+    arm = dy.Robot.from_dh("bar", convention="standard", gravity=(0, -9.81, 0), links=links)
+    return arm if load is None else arm.with_load(load)
+
+
+def test_a_law_with_a_direction_sticks_as_the_packages_own(compiled):
+    stribeck = {"coulomb": 2.0, "static_ratio": 1.5, "velocity": 0.1}
+    theirs = bar(dy.Friction(law="stribeck", **stribeck))
+    own = bar(dy.Friction(law=Dry()))
+    for q0 in (-1.0, -0.5, 0.4):
+        a, b = (dy.simulate(arm, 4.0, q0=[q0]) for arm in (theirs, own))
+        np.testing.assert_allclose(b.q, a.q, atol=1e-12)
+        np.testing.assert_allclose(b.friction, a.friction, atol=1e-9)
+        assert b.qd[-1] == 0.0  # both hold
+
+
+@pytest.mark.parametrize("torque", [2.99, 3.01])
+def test_it_holds_up_to_its_static_limit(torque, compiled):
+    arm = bar(dy.Friction(law=Dry())).with_gravity((0, 0, 0))
+    run = dy.simulate(arm, 0.5, q0=[0.0], controller=lambda t, q, qd: [torque])
+    assert (run.q[-1, 0] == 0.0) == (torque < 3.0)
+
+
+def test_a_law_without_a_direction_never_sticks(compiled):
+    @dataclass(frozen=True)
+    class Smooth:
+        size: float = 2.0
+
+        def torque(self, qd, direction, constants, fn):
+            return constants["size"] * fn.tanh(qd / 0.01)
+
+    smooth = dy.Friction(coulomb=2.0, law="smooth", velocity=0.01)
+    a, b = (dy.simulate(bar(f), 1.0, q0=[0.4]) for f in (smooth, dy.Friction(law=Smooth())))
+    np.testing.assert_allclose(b.q, a.q, atol=1e-10)
+
+
+@dataclass(frozen=True)
+class Cable:
+    stiffness: float = 4.0
+    damping: float = 0.3
+
+    def torque(self, q, qd, constants, fn):
+        return [constants["stiffness"] * q[0] ** 3 + constants["damping"] * qd[0]]
+
+    def energy(self, q, constants, fn):
+        return constants["stiffness"] * q[0] ** 4 / 4.0
+
+
+def test_a_simulated_load_against_numpy(compiled):
+    """Runge-Kutta of the rod's own equation: 1/3 qdd + 4.905 cos q + 4 q^3 + 0.3 qd = 0."""
+    arm, h = bar(dy.Friction(), Cable()), 1e-3
+
+    def rate(x):
+        q, qd = x
+        return np.array([qd, -3.0 * (9.81 / 2 * np.cos(q) + 4.0 * q**3 + 0.3 * qd)])
+
+    x = np.array([0.5, 0.0])
+    for _ in range(1000):
+        a = rate(x)
+        b = rate(x + h / 2 * a)
+        c = rate(x + h / 2 * b)
+        x = x + h / 6 * (a + 2 * b + 2 * c + rate(x + h * c))
+    run = dy.simulate(arm, 1.0, h, q0=[0.5])
+    np.testing.assert_allclose([run.q[-1, 0], run.qd[-1, 0]], x, rtol=1e-9)
+    sim = dy.Simulator(arm, dt=h)
+    sim.reset(q0=[0.5])
+    sim.step(steps=1000)
+    np.testing.assert_allclose(sim.q, run.q[-1], rtol=1e-12)
+
+
+def test_energy_is_conserved_at_the_order_of_the_integrator(compiled):
+    arm, drift = bar(dy.Friction(), Cable(damping=0.0)), []
+    for dt in (4e-3, 2e-3):
+        total = dy.simulate(arm, 1.0, dt, q0=[0.9]).energy.total
+        drift.append(np.abs(total - total[0]).max())
+    assert drift[0] / drift[1] > 2.0**3.5 and drift[1] < 1e-6
+
+
+def test_controllers_carry_the_load(compiled):
+    arm, goal = dy.load("planar-2link").with_load(Hose()), [0.4, -0.3]
+    for law in (
+        dy.control.ComputedTorque(kp=100.0, kd=20.0),
+        dy.control.JointPID(kp=4e3, kd=400.0, gravity=True),
+        dy.control.FeedForward(kp=4e3, kd=400.0),
+    ):
+        run = dy.simulate(arm, 1.0, q0=goal, controller=law, reference=goal)
+        assert np.abs(run.error).max() < 1e-6, law
+    observer = dy.control.MomentumObserver(gain=50.0)
+    run = dy.simulate(arm, 1.0, q0=[0.1, 0.2], observer=observer, controller=law, reference=goal)
+    assert np.abs(run.observed).max() < 1e-2 * np.abs(run.tau).max()
+    run = dy.simulate(arm, 0.5, q0=goal, observer=observer, controller=law, reference=goal)
+    assert np.abs(run.observed).max() < 1e-6
+
+
+def test_an_adaptive_controller_knows_what_no_parameter_multiplies(compiled):
+    arm, goal = rubbing(dy.load("planar-2link")).with_load(Hose()), [0.9, -0.3]
+    law = dy.control.SlotineLi(kd=20.0, bandwidth=10.0, adaptation=0.0)
+    run = dy.simulate(arm, 0.5, q0=goal, controller=law, reference=goal)
+    assert np.abs(run.error).max() < 1e-6
+
+
+def test_an_adaptive_controller_tracks_with_the_laws(compiled):
+    bare = rubbing(dy.load("planar-2link"), Grease(dry=0.0, extra=0.0, root=0.0))
+    arm = rubbing(dy.load("planar-2link")).with_load(Hose())
+    move = dy.trajectory.quintic([0.1, 0.2], [0.9, -0.5], 1.0)
+    worst = []
+    for model in (arm, bare):
+        law = dy.control.SlotineLi(kd=50.0, bandwidth=10.0, adaptation=0.0, model=model)
+        run = dy.simulate(arm, 1.0, q0=[0.1, 0.2], controller=law, reference=move)
+        worst.append(np.abs(run.error).max())
+    assert worst[0] < 0.1 * worst[1]
+
+
+# identification
+
+
+def test_constants_are_identified(compiled):
+    true = rubbing(dy.load("planar-2link")).with_load(Hose())
+    rng = np.random.default_rng(3)
+    t = np.arange(4000) / 200.0
+    w = 2 * np.pi / 20.0 * np.arange(1, 9)
+    a, b = rng.normal(size=(2, 2, 8)) * 0.35
+    phase = w[:, None] * t
+    q = (a @ np.sin(phase) + b @ np.cos(phase)).T
+    qd = ((a * w) @ np.cos(phase) - (b * w) @ np.sin(phase)).T
+    qdd = (-(a * w * w) @ np.sin(phase) - (b * w * w) @ np.cos(phase)).T
+    tau = true.inverse_dynamics(q, qd, qdd) + 0.05 * rng.normal(size=q.shape)
+    log = dy.Log(t=t, q=q, qd=qd, tau=tau)
+    wrong = Hose(stiffness=1.0, damping=0.0, bias=0.0)
+    guess = rubbing(dy.load("planar-2link"), Grease(dry=0.1, extra=0.1, root=0.1)).with_load(wrong)
+    found = dy.identify(guess, log, friction="described")
+    place = {name: k for k, name in enumerate(found.robot.parameters.names)}
+    for name, value in zip(true.parameters.names, true.parameters.values, strict=True):
+        if name in found.unknowns.names and found.unknowns.kinds[found.names.index(name)] in LAWS:
+            spread = found.standard_deviations[found.names.index(name)]
+            assert abs(found.robot.parameters.values[place[name]] - value) < 5.0 * spread, name
+            assert spread < 0.4, name
+    assert found.robot.model.loads[0].own.stiffness == pytest.approx(30.0, rel=1e-3)
+    assert "a sum of what other unknowns give" in found.not_identifiable["Hose.bias"]
+    assert found.robot.parameters.values[place["joint2.offset"]] == pytest.approx(-1.4, abs=0.01)
+    replaced = dy.identify(guess, log, friction="asymmetric", held_out=False)
+    assert "replaces the friction law 'Grease'" in replaced.findings[0].what
+    predicted = found.robot.inverse_dynamics(q, qd, qdd)
+    inside = slice(200, -200)  # of the filter's ends
+    gap = np.linalg.norm((found.predict(log) - predicted)[inside])
+    assert gap < 3e-3 * np.linalg.norm(predicted[inside])
+    clean = true.inverse_dynamics(q, qd, qdd)
+    assert np.linalg.norm(predicted - clean) < 2e-3 * np.linalg.norm(clean)
+
+
+# files
+
+
+def test_files_hold_names_and_constants_never_code(tmp_path):
+    arm = rubbing(dy.load("planar-2link")).with_load(Hose()).with_load(Numbered("hook", 2.0))
+    path = tmp_path / "arm.toml"
+    with pytest.raises(DynamisError, match="load 'Hose', load 'hook', friction law 'Grease' of"):
+        arm.save(path)
+    with pytest.raises(DynamisError, match="Python code, which a robot file does not hold"):
+        arm.save(tmp_path / "arm.urdf", laws=True)
+    assert not list(tmp_path.iterdir())
+    arm.save(path, laws=True)
+    laws = {"Hose": Hose, "Grease": Grease, "Numbered": Numbered}
+    assert dy.load(path, laws=laws) == arm
+    with pytest.raises(DynamisError, match=r"(?s)load 'Hose' does not exist.*laws=\{'Hose': Hose"):
+        dy.load(path, laws={"Grease": Grease})
+    with pytest.raises(DynamisError, match=r"(?s)friction law 'Grease' does.*'Grease': Grease\}"):
+        dy.load(path)
+    with pytest.raises(DynamisError, match=r"load 'Hose' cannot be made from stiffness.*unexpecte"):
+        dy.load(path, laws=laws | {"Hose": Bias})
+    with pytest.raises(DynamisError, match="expected classes by the names in the file"):
+        dy.load(path, laws=["Hose"])
+    with pytest.raises(DynamisError, match="'coulomb', which is a friction law of the package"):
+        dy.load(path, laws={"coulomb": Grease})
+
+
+def test_a_plain_robot_saves_with_or_without_laws(tmp_path):
+    arm = dy.load("planar-2link")
+    arm.save(tmp_path / "a.toml")
+    arm.save(tmp_path / "b.toml", laws=True)
+    assert (tmp_path / "a.toml").read_bytes() == (tmp_path / "b.toml").read_bytes()
+    assert dy.load(tmp_path / "a.toml", laws={"Hose": Hose}) == arm
+
+
+def test_other_libraries_leave_laws_out_by_name():
+    arm = rubbing(dy.load("planar-2link")).with_load(Hose())
+    with pytest.warns(dy.errors.DynamisWarning, match="load 'Hose', friction law 'Grease' of jo"):
+        dy.interop.to_mjcf(arm)
+
+
+def test_a_time_optimal_motion_keeps_the_torque_limits_with_a_load():
+    arm = bar(dy.Friction(), Cable(stiffness=4.0, damping=2.0))
+    move = dy.trajectory.time_optimal(arm, [[-1.5], [-0.4], [0.7]], torque=[20.0])
+    t = np.linspace(0.0, move.duration, 400)
+    tau = arm.inverse_dynamics(*move(t))
+    assert np.abs(tau).max() < 20.2 and np.abs(tau).max(axis=1).mean() > 19.0
+
+
+def test_a_functional_mock_up_unit_is_written(tmp_path):
+    arm = bar(dy.Friction(law=Dry()), Cable())
+    assert dy.export_fmu(arm, tmp_path / "arm.fmu").stat().st_size > 1000
