@@ -301,14 +301,17 @@ class Robot:
         method: str = "newton-euler",
         wrench: Any = None,
         base_motion: Any = None,
+        link_forces: Any = None,
         **options: Any,
     ) -> np.ndarray:
-        """tau = M qdd + C qd + g + friction + J^T wrench, (..., n).
+        """tau = M qdd + C qd + g + friction + J^T wrench + sum J_i^T link_forces_i, (..., n).
 
         `wrench` (..., 6): forces then moments the tool exerts on the world, in the tool frame.
         `base_motion` (..., 9): angular velocity, angular acceleration, linear acceleration of the
-        base, in the reference frame. Methods: newton-euler (compiled), newton-euler-base,
-        lagrange-euler, gibbs-appell.
+        base, in the reference frame. `link_forces` (..., links, 6): a wrench for every link of
+        `link_names`, which the link exerts on the world at the origin of its frame (`frames`), in
+        its axes; what acts on the arm is the opposite. Methods: newton-euler (compiled),
+        newton-euler-base, lagrange-euler, gibbs-appell.
         """
         choice(method, "method", INVERSE_METHODS)
         if base_motion is not None and method not in RECURSIONS:
@@ -317,6 +320,7 @@ class Robot:
                 f"use one of {', '.join(RECURSIONS)}",
             )
         arguments = {"q": q, "qd": qd, "qdd": qdd, "wrench": wrench, "base_motion": base_motion}
+        arguments["link_forces"] = link_forces
         if method == "newton-euler":
             return self._calls("inverse_dynamics", arguments, options, {"method": method})
         return self._calls.interpreted("inverse_dynamics", arguments, options, method=method)
@@ -329,18 +333,19 @@ class Robot:
         tau: Any,
         method: str | None = None,
         wrench: Any = None,
+        link_forces: Any = None,
         **options: Any,
     ) -> np.ndarray:
         """qdd from torques, (..., n); a singular mass matrix raises and names the joint.
 
-        Methods: None picks the cheapest by operation count; walker-orin-1, -2, -3, -4,
-        articulated-body.
+        `wrench` and `link_forces` are those of `inverse_dynamics`. Methods: None picks the cheapest
+        by operation count; walker-orin-1, -2, -3, -4, articulated-body.
         """
         if method is not None:
             choice(method, "method", FORWARD_METHODS)
         if method == "articulated-body":
             self._refuse_coupling(method)
-        arguments = {"q": q, "qd": qd, "tau": tau, "wrench": wrench}
+        arguments = {"q": q, "qd": qd, "tau": tau, "wrench": wrench, "link_forces": link_forces}
         chosen = {} if method is None else {"method": method}
         if method is None or method in COMPILED_FORWARD:
             return self._calls("forward_dynamics", arguments, options, {"method": method}, **chosen)
