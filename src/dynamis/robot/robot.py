@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from ..dynamics.gibbs_appell import GibbsAppell
     from ..dynamics.lagrange_euler import LagrangeEuler
     from ..equations.equations import Equations
+    from ..ik.batch import PoseSolutions
     from ..ik.solve import Solutions
     from ..model.check.finding import Finding
     from ..model.dh.table import DhTable
@@ -673,15 +674,17 @@ class Robot:
             volume = np.sqrt(np.maximum(np.linalg.det(J @ np.swapaxes(J, -1, -2)), 0.0))
         return arrays.stored([volume], options)
 
-    def ik(self, T: Any, task: Any = None, **options: Any) -> "Solutions":
+    def ik(self, T: Any, task: Any = None, **options: Any) -> "Solutions | PoseSolutions":
         """Every distinct q found that puts the tool at T: .q (k, n), .residual (k,), .reason.
 
         `task` is "pose" (default for n >= 6), "position" (default for n < 6) or a mask of six;
-        `limits=True` keeps only solutions within the joint limits.
+        `limits=True` keeps only solutions within the joint limits; `q0=` puts those nearest to it
+        first. Of many poses (..., 4, 4) it gives the first solution of each: .q (..., n), .found
+        (...,), .residual (...,), and every one in .solutions (..., k, n), NaN behind the last.
         """
         from ..ik.solve import solve
 
-        known = ("limits", "tolerance", "starts", "seed")
+        known = ("limits", "tolerance", "starts", "seed", "q0")
         return solve(self, T, task, **known_options(options, known))
 
     @checked

@@ -131,8 +131,8 @@ def settings(robot: "Robot", **given: Any) -> Settings:
     drives = flag(given["drives"], "drives")
     if drives and not tableau.adaptive:
         check_circuits(robot, tableau, dt)
-    cores = {"torque": (robot.n,), "external": (robot.n,), "wrench": (6,)}
-    cores["link_forces"] = (len(robot.link_names), 6)
+    cores: dict[str, tuple[int, ...]] = {"torque": (robot.n,), "external": (robot.n,)}
+    cores |= {"wrench": (6,), "link_forces": (len(robot.link_names), 6)}
     forces = {name: signal(given[name], name, core, dt) for name, core in cores.items()}
     stops = stops_of(robot) if flag(given["stops"], "stops") else (None,) * robot.n
     return Settings(
