@@ -85,7 +85,7 @@ def test_a_base_that_moves():
         close(robot.inverse_dynamics(q, qd, qdd, link_forces=forces, **given_) - without, own)
 
 
-def test_batches_have_the_bits_of_single_calls():
+def test_batches_have_the_bits_of_single_calls(compiled):
     robot = dy.load("puma560")
     q, qd, qdd = states(robot, 9)
     forces = pushes(robot, 9)
@@ -101,7 +101,7 @@ def test_batches_have_the_bits_of_single_calls():
     assert robot.inverse_dynamics(q[:0], qd[:0], qdd[:0], link_forces=forces[:0]).shape == (0, 6)
 
 
-def test_nan_stays_nan():
+def test_nan_stays_nan(compiled):
     robot = dy.load("puma560")
     q, qd, qdd = states(robot)
     forces = pushes(robot)
@@ -157,7 +157,7 @@ def test_mujoco(robot):
 
 
 @pytest.mark.parametrize("shape", [(6,), (36,), (5, 6), (6, 5), (2, 36), (6, 6, 1)])
-def test_other_shapes_are_refused(shape):
+def test_other_shapes_are_refused(compiled, shape):
     robot = dy.load("puma560")
     state = np.zeros((3, 6))
     for _ in range(2):  # before and after its code is there
@@ -166,7 +166,7 @@ def test_other_shapes_are_refused(shape):
         robot.inverse_dynamics(*state, link_forces=np.zeros((6, 6)))
 
 
-def test_simulation_is_pushed_by_them():
+def test_simulation_is_pushed_by_them(compiled):
     """An arm pushed at its links moves as under the torques of these pushes."""
     robot = without_friction(dy.load("stanford"))
     forces = pushes(robot) * 5.0

@@ -11,6 +11,7 @@ import numpy as np
 from ..arguments import checked, is_word, whole
 from ..compile.kernels import FORWARD_METHODS, INVERSE_METHODS, MASS_MATRICES
 from ..dynamics import equation
+from ..dynamics.springs import spring_torque
 from ..errors import DynamisError, OptionError, ShapeError, SingularError, did_you_mean, shown
 from ..interop.rigid_tree import NotRepresentableError, slides
 from ..robot import Robot
@@ -128,11 +129,14 @@ def _mass_matrix(robot: Robot, q: np.ndarray, method: str) -> np.ndarray:
 
 
 def _terms(robot: Robot, s: States) -> np.ndarray:
-    """M qdd + C qd + g + friction"""
+    """M qdd + C qd + g + friction + springs with their damping"""
     M, C = robot.mass_matrix(s.q), robot.coriolis_matrix(s.q, s.qd)
     moving = np.einsum("sij,sj->si", M, s.qdd) + np.einsum("sij,sj->si", C, s.qd)
-    held = robot.gravity_torque(s.q) + robot.spring_torque(s.q)
-    return moving + held + robot.friction_torque(s.qd)
+    total = moving + robot.gravity_torque(s.q) + robot.friction_torque(s.qd)
+    if not robot.chain.springs:
+        return total
+    rows = zip(s.q.tolist(), s.qd.tolist(), strict=True)
+    return total + np.array([spring_torque(robot.chain, q, MATH, qd) for q, qd in rows])
 
 
 def _linear(robot: Robot, s: States) -> np.ndarray:
