@@ -2,8 +2,9 @@
  * and hands everything else to a Python fallback, which says what is right.
  *
  * It is given one entry for each code it may run: which parameters are inputs, and what the others
- * must be (`link`, `frame`, `method`). An input is an array of floats or integers of any strides, or
- * a list of numbers; leading axes broadcast. What can be used as it lies is; the rest is copied. */
+ * must be (`link`, `frame`, `method`). A sample of an input is a vector, or a matrix that lies row by
+ * row. An input is an array of floats or integers of any strides, or a list of numbers; leading axes
+ * broadcast. What can be used as it lies is; the rest is copied. */
 #define PY_SSIZE_T_CLEAN
 #define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
 #include <Python.h>
@@ -35,6 +36,8 @@ typedef struct {
     int port[SLOTS];        /* the input that a parameter is, or -1 */
     PyObject *word[SLOTS];  /* what a parameter that is no input must be: None or a text */
     npy_intp size[PORTS];   /* of one sample of each input */
+    int core[PORTS];        /* its axes: 1 or 2 */
+    npy_intp width[PORTS];  /* entries along the last of them */
     int dimensions[PORTS];  /* of one sample of each output */
     npy_intp shape[PORTS][DIMENSIONS];
     npy_intp total[PORTS];
@@ -92,11 +95,21 @@ static int copy_sample(const char *from, npy_intp step, npy_intp size, int type,
     }
 }
 
+/* the axes of a batch; -1 where the last axes are not one sample of an input, row by row */
+static int leading_axes(const Entry *entry, int k, PyArrayObject *array) {
+    int own = PyArray_NDIM(array) - entry->core[k];
+    if (own < 0) return -1;
+    const npy_intp *shape = PyArray_DIMS(array) + own;
+    if (entry->core[k] == 1) return shape[0] == entry->size[k] ? own : -1;
+    int rows = PyArray_STRIDE(array, own) == shape[1] * PyArray_STRIDE(array, own + 1);
+    return rows && shape[1] == entry->width[k] && shape[0] * shape[1] == entry->size[k] ? own : -1;
+}
+
 /* samples of an array, each axis of the batch repeated where the array has one entry or none */
 static int copy_array(PyArrayObject *array, const Call *call, npy_intp samples, npy_intp size,
-                      char *to, int single) {
-    int own = PyArray_NDIM(array) - 1, type = PyArray_TYPE(array);
-    npy_intp step = PyArray_STRIDE(array, own), bytes = size * (single ? 4 : 8);
+                      int core, char *to, int single) {
+    int own = PyArray_NDIM(array) - core, type = PyArray_TYPE(array);
+    npy_intp step = PyArray_STRIDE(array, own + core - 1), bytes = size * (single ? 4 : 8);
     const char *from = PyArray_BYTES(array);
     npy_intp index[LEADING] = {0}, stride[LEADING] = {0};
     if (samples == 1) return copy_sample(from, step, size, type, to, single);
@@ -136,16 +149,16 @@ static int copy_list(PyObject *list, npy_intp size, char *to, int single) {
 
 /* the everyday case: vectors, or batches of one length, that code can read as they lie */
 static int lie_ready(const Entry *entry, Call *call) {
-    int axes = PyArray_CheckExact(call->given[0]) && PyArray_NDIM((PyArrayObject *)call->given[0]) > 1;
+    int axes = PyArray_CheckExact(call->given[0]) &&
+               PyArray_NDIM((PyArrayObject *)call->given[0]) > entry->core[0];
     call->axes = axes;
     call->count = 1;
     for (int k = 0; k < entry->inputs; k++) {
         PyArrayObject *array = (PyArrayObject *)call->given[k];
         if (!PyArray_CheckExact((PyObject *)array) || PyArray_TYPE(array) != entry->type ||
-            !PyArray_ISCARRAY_RO(array) || PyArray_NDIM(array) != axes + 1)
+            !PyArray_ISCARRAY_RO(array) || leading_axes(entry, k, array) != axes)
             return 0;
         const npy_intp *shape = PyArray_DIMS(array);
-        if (shape[axes] != entry->size[k]) return 0;
         if (axes) {
             if (k == 0) call->lead[0] = call->count = shape[0];
             if (shape[0] != call->count) return 0;
@@ -163,13 +176,14 @@ static int broadcast(const Entry *entry, Call *call) {
         PyObject *value = call->given[k];
         if (!PyArray_CheckExact(value)) {
             if (!PyList_CheckExact(value) && !PyTuple_CheckExact(value)) return -1;
+            if (entry->core[k] != 1) return -1;
             continue;
         }
         PyArrayObject *array = (PyArrayObject *)value;
-        int own = PyArray_NDIM(array) - 1;
+        int own = leading_axes(entry, k, array);
         const npy_intp *shape = PyArray_DIMS(array);
         if (!is_input_type(PyArray_TYPE(array)) || !PyArray_ISBEHAVED_RO(array) || own < 0 ||
-            own > LEADING || shape[own] != entry->size[k])
+            own > LEADING)
             return -1;
         for (; call->axes < own; call->axes++) {
             memmove(call->lead + 1, call->lead, call->axes * sizeof(npy_intp));
@@ -197,7 +211,8 @@ static int lay_out(const Entry *entry, Call *call, char *buffer, char **allocate
         npy_intp own = 1;
         call->copied[k] = 1;
         if (PyArray_CheckExact(array)) {
-            for (int d = 0; d < PyArray_NDIM(array) - 1; d++) own *= PyArray_DIM(array, d);
+            for (int d = 0; d < PyArray_NDIM(array) - entry->core[k]; d++)
+                own *= PyArray_DIM(array, d);
             if (PyArray_TYPE(array) == entry->type && PyArray_IS_C_CONTIGUOUS(array))
                 call->copied[k] = own != 1 && own != call->count;
         }
@@ -217,7 +232,8 @@ static int lay_out(const Entry *entry, Call *call, char *buffer, char **allocate
         PyObject *value = call->given[k];
         npy_intp size = entry->size[k];
         int failed = PyArray_CheckExact(value)
-                         ? copy_array((PyArrayObject *)value, call, samples[k], size, buffer, single)
+                         ? copy_array((PyArrayObject *)value, call, samples[k], size,
+                                      entry->core[k], buffer, single)
                          : copy_list(value, size, buffer, single);
         if (failed < 0) return -1;
         call->data[k] = buffer;
@@ -515,8 +531,14 @@ static int read_entry(Entry *entry, PyObject *ports, PyObject *words, PyObject *
         entry->port[s] = (int)PyLong_AsLong(PyTuple_GET_ITEM(ports, s));
         entry->word[s] = PyTuple_GET_ITEM(words, s);
     }
-    for (int k = 0; k < entry->inputs; k++)
-        entry->size[k] = PyLong_AsSsize_t(PyTuple_GET_ITEM(sizes, k));
+    for (int k = 0; k < entry->inputs; k++) {
+        PyObject *shape = PyTuple_GET_ITEM(sizes, k);
+        entry->core[k] = (int)PyTuple_GET_SIZE(shape);
+        if (entry->core[k] != 1 && entry->core[k] != 2) return 0;
+        entry->size[k] = entry->width[k] =
+            PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, entry->core[k] - 1));
+        if (entry->core[k] == 2) entry->size[k] *= PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, 0));
+    }
     for (int k = 0; k < entry->outputs; k++) {
         PyObject *shape = PyTuple_GET_ITEM(shapes, k);
         entry->dimensions[k] = (int)PyTuple_GET_SIZE(shape);
@@ -651,6 +673,7 @@ static PyObject *install(PyObject *Py_UNUSED(module), PyObject *args, PyObject *
     for (int s = 0; s < self->parameters; s++) Py_INCREF(entry->word[s]);
     self->entry[self->entries++] = entry;
     entry->plain = entry->type == NPY_DOUBLE;
+    for (int k = 0; k < entry->inputs; k++) entry->plain &= entry->core[k] == 1;
     Py_ssize_t first = self->parameters - PyTuple_GET_SIZE(self->defaults);
     for (int s = 0; s < self->parameters; s++)
         entry->plain &= s < entry->inputs
@@ -666,7 +689,7 @@ static PyObject *install(PyObject *Py_UNUSED(module), PyObject *args, PyObject *
 
 static PyMethodDef functions[] = {
     {"install", (PyCFunction)(void (*)(void))install, METH_VARARGS | METH_KEYWORDS,
-     "Give a Fast compiled code: addresses, what its parameters are, sizes of the inputs, shapes of "
+     "Give a Fast compiled code: addresses, what its parameters are, shapes of the inputs and of "
      "the outputs."},
     {NULL, NULL, 0, NULL},
 };

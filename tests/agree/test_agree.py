@@ -19,6 +19,7 @@ from dynamis.interop.rigid_tree import rigid_tree
 from dynamis.model import catalogue
 from dynamis.model.model import Model
 
+from ..dynamics.test_springs import sprung
 from ..random_robots import build, chains, states, trees
 
 NAMES = catalogue.names()
@@ -257,3 +258,26 @@ def test_conjugate_gradients_stay_where_they_converged(name):
     tau = robot.inverse_dynamics(q, qd, qdd)
     found = robot.forward_dynamics(q, qd, tau, method="walker-orin-4")
     assert relative_difference(found, qdd) < 1e-10
+
+
+# springs
+
+
+def test_a_sprung_arm_agrees_with_itself():
+    """Damping of springs included; a wrong sign of it is seen."""
+    arm = sprung(dy.load("puma560"), 3)
+    table = agreement(arm, peers=())
+    assert table.ok and all(row.compared for row in table.rows), str(table)
+
+
+@pytest.mark.parametrize("peer", PEERS)
+def test_peers_are_compared_without_springs(peer):
+    """No peer is given springs: the rows are those of the arm without them."""
+    need(peer)
+    robot = dy.load("ur10e")
+    arm, s = sprung(robot, 4), random_states(robot, 5, 0)
+    rows, bare = peer_rows(arm, s, peer), peer_rows(robot, s, peer)
+    assert rows == bare and all(row.ok for row in rows)
+    assert any(row.compared for row in rows)
+    q, qd, qdd = s.q, s.qd, s.qdd
+    assert np.abs(arm.inverse_dynamics(q, qd, qdd) - robot.inverse_dynamics(q, qd, qdd)).max() > 1.0

@@ -32,9 +32,9 @@ ARGUMENTS = {
     "gravity_torque": ("q",),
 }
 FURTHER = {
-    "inverse_dynamics": {"wrench": 6, "base_motion": 9},
-    "forward_dynamics": {"wrench": 6},
-    "regressor": {"qd_ref": 6},
+    "inverse_dynamics": {"wrench": (6,), "base_motion": (9,), "link_forces": (6, 6)},
+    "forward_dynamics": {"wrench": (6,), "link_forces": (6, 6)},
+    "regressor": {"qd_ref": (6,)},
 }
 WORDS = {
     "fk": {"link": (None, "link3", "base")},
@@ -112,17 +112,17 @@ def calls(draw):
     name = draw(st.sampled_from(sorted(ARGUMENTS)))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
 
-    def value(size):
-        shape = (*draw(st.sampled_from(LEADING)), size)
+    def value(core):
+        shape = (*draw(st.sampled_from(LEADING)), *core)
         return FORMS[draw(st.sampled_from(sorted(FORMS)))](3 * rng.normal(size=shape))
 
-    given_ = {key: value(6) for key in ARGUMENTS[name]}
+    given_ = {key: value((6,)) for key in ARGUMENTS[name]}
     positional = draw(st.integers(0, len(given_)))
     arguments = list(given_.values())[:positional]
     options = dict(list(given_.items())[positional:])
-    for key, size in FURTHER.get(name, {}).items():
+    for key, core in FURTHER.get(name, {}).items():
         if draw(st.booleans()):
-            options[key] = draw(st.sampled_from((None, value(size))))
+            options[key] = draw(st.sampled_from((None, value(core))))
     for key, words in WORDS.get(name, {}).items():
         if draw(st.booleans()):
             options[key] = "".join(w) if (w := draw(st.sampled_from(words))) else None
@@ -173,6 +173,11 @@ WRONG = (
     ((np.zeros(6),) * 3, {"dtype": object}),
     ((np.zeros(6),) * 3, {"wrench": np.zeros(5)}),
     ((np.zeros(6),) * 3, {"wrench": "hard"}),
+    ((np.zeros(6),) * 3, {"link_forces": np.zeros(36)}),
+    ((np.zeros(6),) * 3, {"link_forces": np.zeros((6, 7))}),
+    ((np.zeros(6),) * 3, {"link_forces": np.zeros((4, 9))}),
+    ((np.zeros(6),) * 3, {"link_forces": [0.0] * 36}),
+    ((np.zeros((2, 6)),) * 3, {"link_forces": np.zeros((3, 6, 6))}),
     ((np.zeros(6),) * 3, {"method": "newton"}),
     ((np.zeros(6),) * 3, {"method": None}),
     ((np.zeros(6),) * 3, {"method": "lagrange-euler", "base_motion": np.zeros(9)}),

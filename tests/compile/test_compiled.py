@@ -43,6 +43,12 @@ METHODS = {
     "with a wrench": lambda r, q, qd, x: r.inverse_dynamics(q, qd, x, wrench=WRENCH),
     "forward_dynamics": lambda r, q, qd, x: r.forward_dynamics(q, qd, x),
     "forward with a wrench": lambda r, q, qd, x: r.forward_dynamics(q, qd, x, wrench=WRENCH),
+    "with forces on links": lambda r, q, qd, x: r.inverse_dynamics(
+        q, qd, x, link_forces=np.outer(np.arange(len(r.link_names)), WRENCH)
+    ),
+    "forward with forces on links": lambda r, q, qd, x: r.forward_dynamics(
+        q, qd, x, link_forces=np.outer(np.arange(len(r.link_names)), WRENCH)
+    ),
     "mass_matrix": lambda r, q, qd, x: r.mass_matrix(q),
     "gravity_torque": lambda r, q, qd, x: r.gravity_torque(q),
     "friction_torque": lambda r, q, qd, x: r.friction_torque(qd),

@@ -46,8 +46,10 @@ NUMPY = {"pow": np.power, "atan2": np.arctan2}
 def program(op):
     """One operation as a Program."""
     b = Builder()
-    operands = [b.input(0, i) for i in range(ARITY[op])]
-    return b.program(op, [Port("x", (ARITY[op],))], [Port("y", (1,))], [[b.op(op, *operands)]])
+    operands = [b.input(0, i) for i in range(ARITY.get(op, 1))]
+    return b.program(
+        op, [Port("x", (ARITY.get(op, 1),))], [Port("y", (1,))], [[b.op(op, *operands)]]
+    )
 
 
 @pytest.fixture(scope="module")

@@ -68,7 +68,7 @@ def test_a_wrench_holds_the_last_link():
 
     wrench = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
     expected = np.array(equation.inverse_dynamics(robot.chain, q, qd, qdd, MATH, wrench))
-    held = reduced(robot.chain, held=True)
+    held = reduced(robot.chain, acting=("wrench",))
     free = reduced(robot.chain)
     assert held.joints[5].turns and not free.joints[5].turns
     close(np.array(equation.inverse_dynamics(held, q, qd, qdd, MATH, wrench)), expected)

@@ -96,6 +96,32 @@ def test_a_robot_without_springs_computes_as_before():
     assert not arm.spring_torque(np.zeros(6)).any() and arm.chain.springs == ()
 
 
+KERNELS = (
+    *("inverse_dynamics", "inverse_dynamics:wrench", "forward_dynamics", "mass_matrix"),
+    *("gravity_torque", "potential_energy", "motor_torque", "regressor", "fk"),
+)
+
+
+@pytest.mark.parametrize("name", ["puma560", "puma560-mdh", "scara"])
+def test_programs_without_springs_hold_no_trace_of_them(name):
+    """The text of a robot that lost its springs, or has a list of none, is that of the robot."""
+    robot = dy.load(name)
+    springs = sprung(robot, 1).model.springs
+    many = dy.Robot(replace(robot.model, springs=springs))
+    lost = dy.Robot(replace(many.model, springs=()))
+    none = dy.Robot(replace(robot.model, springs=[]))
+    assert lost.chain == none.chain == robot.chain and lost == none == robot
+    for kernel in KERNELS:
+        text = robot.program(kernel).text
+        assert lost.program(kernel).text == none.program(kernel).text == text
+        assert " sqrt " not in text and "sqrt(" not in text
+        has = kernel not in ("mass_matrix", "gravity_torque", "fk")
+        assert (many.program(kernel).text != text) == has
+    # the parts that a chain without springs never reaches
+    silent = replace(robot.chain, springs=())
+    assert repr(silent) == repr(robot.chain)
+
+
 @pytest.mark.parametrize("name", ["planar-2link", "puma560"])
 def test_energy_is_conserved_at_the_order_of_the_integrator(name, compiled):
     links = dy.load(name).model.links

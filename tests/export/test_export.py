@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 import dynamis as dy
@@ -12,6 +13,7 @@ from dynamis.export.c_folder import folder
 from dynamis.export.c_function import comment, identifier
 
 from ..every_op import every_op
+from ..random_robots import states
 
 FLAGS = ["-std=c99", "-O2", "-Wall", "-Wextra", "-Werror", "-pedantic"]
 
@@ -41,6 +43,21 @@ def test_export_compiles_and_passes(cc, tmp_path, name, dtype):
     assert sum("int main(" in f.read_text() for f in tmp_path.glob("*.c")) == 1
     done = build_and_run(cc, tmp_path)
     assert done.stdout.strip() == "passed" and done.returncode == 0
+
+
+@pytest.mark.parametrize("target", ["c", "matlab", "casadi"])
+def test_forces_on_links_are_exported(cc, tmp_path, target):
+    kernels = ["inverse_dynamics:link_forces", "forward_dynamics:wrench:link_forces"]
+    robot = dy.load("rppr")
+    files = robot.export(kernels, target=target, directory=tmp_path)
+    assert any("link_forces are such a wrench of every link" in f.read_text() for f in files)
+    if target == "c":
+        assert build_and_run(cc, tmp_path).stdout.strip() == "passed"
+    q, qd, x = states(robot)
+    forces = np.arange(24.0).reshape(4, 6)
+    tau = robot.casadi("inverse_dynamics:link_forces")(q, qd, x, forces.ravel())
+    expected = robot.inverse_dynamics(q, qd, x, link_forces=forces)
+    np.testing.assert_allclose(np.ravel(tau), expected, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])

@@ -512,7 +512,8 @@ def test_limits_that_exclude_everything_name_the_joints():
         (np.full((4, 4), np.nan), "not finite"),
         (np.eye(3), r"shape \(3, 3\), expected one 4x4 pose"),
         ([1.0, 2.0, 3.0], r"shape \(3,\), expected one 4x4 pose"),
-        (np.zeros((2, 4, 4)), "one pose at a time"),
+        (np.zeros((2, 4, 4)), r"T\[0\] has last row"),
+        (np.zeros((2, 3)), r"shape \(2, 3\), expected one 4x4 pose"),
         (np.diag([2.0, 2.0, 2.0, 1.0]), "not rigid: its rotation is off orthogonal by 3"),
         (np.diag([1.0, 1.0, -1.0, 1.0]), "mirrors"),
         (2.0 * np.eye(4), "last row"),
@@ -580,8 +581,8 @@ def test_wrist_angles_solve_their_equation(seed):
         turns = [motion("R", np.array(v))[:3, :3] for v in (x, y, z)]
         return turns[0] @ A @ turns[1] @ B @ turns[2]
 
-    found = wrist_angles(A, B, turned(x, y, z))
-    assert len(found) == 2
+    (found,) = wrist_angles(A, B, turned(x, y, z)[None])
+    assert found.shape == (2, 3) and np.isfinite(found).all()
     for angles in found:
         assert turned(*angles) == pytest.approx(turned(x, y, z), abs=1e-6)
 
@@ -589,22 +590,38 @@ def test_wrist_angles_solve_their_equation(seed):
 def test_roots_solve_their_equations():
     for x in cosine_roots(0.3, -0.7, 0.2):
         assert 0.3 * np.cos(x) - 0.7 * np.sin(x) == pytest.approx(0.2)
-    assert cosine_roots(1.0, 0.0, 1.1) == []
-    assert cosine_roots(0.0, 0.0, 0.0) == [0.0]
-    found = joint_roots(lambda x: (np.cos(2 * x) + 0.3 * np.sin(x), 0.1), "R", 1.0)
-    assert len(found) == 4
+    assert np.isnan(cosine_roots(1.0, 0.0, 1.1)).all()
+    np.testing.assert_array_equal(cosine_roots(0.0, 0.0, 0.0), [0.0, np.nan])
+    one = np.ones(1)
+    (found,) = joint_roots(lambda x: (np.cos(2 * x) + 0.3 * np.sin(x), 0.1), "R", one)
+    assert np.isfinite(found).all()
     for x in found:
         assert np.cos(2 * x) + 0.3 * np.sin(x) == pytest.approx(0.1)
-    assert sorted(joint_roots(lambda x: (x**2, 4.0), "P", 1.0)) == pytest.approx([-2.0, 2.0])
-    assert joint_roots(lambda x: (np.ones_like(x), 1.0), "R", 1.0) == [0.0]
+    (found,) = joint_roots(lambda x: (x**2, 4.0), "P", one)
+    assert sorted(found[np.isfinite(found)]) == pytest.approx([-2.0, 2.0])
+    (found,) = joint_roots(lambda x: (np.ones_like(x), 1.0), "R", one)
+    np.testing.assert_array_equal(found, [0.0, np.nan, np.nan, np.nan])
+
+
+def test_equations_of_any_degree_are_solved_together():
+    """Rows whose leading coefficients vanish, beside others."""
+    c = np.array([[1.0, 2.0, 0.5], [0.0, 1.0, 0.5], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]])[:, :, None]
+    found = joint_roots(lambda x: (c[:, 0] * x**2 + c[:, 1] * x, c[:, 2]), "P", np.ones(4))
+    assert sorted(found[0][:2]) == pytest.approx([-1 - np.sqrt(1.5), -1 + np.sqrt(1.5)])
+    assert found[1][0] == pytest.approx(0.5) and np.isnan(found[1:, 1:]).all()
+    assert np.isnan(found[2]).all() and found[3][0] == 0.0
+    found = joint_roots(lambda x: (c[:, 0] * np.cos(2 * x) + np.cos(x), 0.5), "R", np.ones(4))
+    np.testing.assert_allclose(np.sort(found[1:, :2]), [[-np.pi / 3, np.pi / 3]] * 3, atol=1e-12)
+    for x in found[0][np.isfinite(found[0])]:
+        assert np.cos(2 * x) + np.cos(x) == pytest.approx(0.5)
 
 
 def test_candidates_of_a_point_are_solutions_before_polishing():
     arm = serial_arm(dy.load("puma560"))
     front = Arm(arm.kinds[:3], arm.placements[:3], arm.placements[3])
     point = front.reach(np.array([0.3, 0.4, 0.5]))
-    candidates = point_candidates(front, point)
-    assert len(candidates) == 4
+    of, candidates = point_candidates(front, point[None])
+    assert len(candidates) == 4 and not of.any()
     for q in candidates:
         assert front.reach(q) == pytest.approx(point, abs=1e-7)
 
@@ -632,7 +649,7 @@ def test_second_axes_that_make_an_equation_degenerate(kinds, second, seed):
     P3, tool = screwed(x, z, R[1], after), screwed(after, x)
     arm = Arm(kinds, np.stack([screwed(R=R[2]), P2, P3]), tool)
     q = rng.uniform(-1.5, 1.5, 3)
-    found = np.array(point_candidates(arm, arm.reach(q)))
+    _, found = point_candidates(arm, arm.reach(q)[None])
     turns = np.array([kind == "R" for kind in kinds])
     assert JointSpace(turns, 1.0).distance(found, q).min() < 1e-5
 

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import dynamis as dy
-from dynamis.errors import OptionError
 from dynamis.realtime import Law
 from dynamis.realtime.c_text import (
     SIMULATED,
@@ -73,12 +72,13 @@ def test_references_and_velocities(tmp_path, inside, velocity, trig):
     passes(write(law, tmp_path, "float64", trig))
 
 
-def test_what_has_no_own_form_is_refused():
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_a_law_with_a_square_root(tmp_path, dtype):
     robot = dy.load("planar-2link")
-    law = Law(control.Impedance(stiffness=100.0), robot, DT)  # damping ratio: a square root
-    with pytest.raises(OptionError, match=r"sqrt.*no form of our own\n.*libm"):
-        source(law, [], "float64", "own")
-    assert "sqrt(" in source(law, [], "float64", "libm")
+    law = Law(control.Impedance(stiffness=100.0), robot, DT)  # of the damping ratio
+    assert "dy_sqrt(" in source(law, [], dtype, "own")
+    passes(write(law, tmp_path, dtype), libm=False)
+    assert "dy_sqrt(" not in source(law, [], dtype, "libm")
 
 
 @pytest.mark.parametrize("sanitizer", ["undefined", "address"])

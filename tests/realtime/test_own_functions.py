@@ -25,8 +25,9 @@ from ..compile.test_llvm import compiled_program
 
 KINDS = ("float64", "float32")
 ARITY = {"min": 2, "max": 2, "pow": 2, "atan2": 2, "select": 3, "fma": 3}
-ELEMENTARY = ("sin", "cos", "exp", "log", "tanh", "pow", "atan2")
-BUILDS = [(cc, fma) for cc in ("gcc", "clang") for fma in ("", "-mfma")]
+ELEMENTARY = ("sin", "cos", "exp", "log", "tanh", "pow", "atan2", "sqrt")
+WITHOUT_SQRT = "-U__SSE2__"  # as on a processor whose square root is not known
+BUILDS = [(cc, option) for cc in ("gcc", "clang") for option in ("", "-mfma", WITHOUT_SQRT)]
 CALL = """void call_{op}(const {T} *a, const {T} *b, const {T} *c, {T} *y, int n)
 {{
     int i;
@@ -81,13 +82,13 @@ def kernels():
 
 @pytest.fixture(scope="module", params=BUILDS, ids=lambda build: " ".join(build).strip())
 def every_build(request, tmp_path_factory):
-    """kind -> the C by one compiler, with the processor's fused multiply-add or without."""
-    cc, fma = request.param
-    if fma and platform.machine() not in ("x86_64", "AMD64"):
-        pytest.skip("-mfma is an option of x86-64")
-    if fma and "fma" not in machine.host().features:
+    """kind -> the C by one compiler, with instructions of the processor or without."""
+    cc, option = request.param
+    if option and platform.machine() not in ("x86_64", "AMD64"):
+        pytest.skip(f"{option} is an option of x86-64")
+    if option == "-mfma" and "fma" not in machine.host().features:
         pytest.skip("no fused multiply-add here")
-    options = [fma] if fma else []
+    options = [option] if option else []
     return {k: built(k, tmp_path_factory.mktemp(f"{cc}-{k}"), cc, *options) for k in KINDS}
 
 

@@ -38,6 +38,7 @@ WAYS = {
     "free": {},
     "torque": {"torque": lambda t: [20 * np.sin(9 * t), 3.0], "external": [0.5, -0.5]},
     "wrench": {"wrench": [1.0, 2.0, 3.0, 0.1, 0.2, 0.3], "integrator": "heun"},
+    "link forces": {"link_forces": [[1.0, 2.0, 3.0, 0.1, 0.2, 0.3]] * 2, "wrench": [1.0] * 6},
     "sampled": {
         "controller": JointPID(80.0, 20.0, 9.0, gravity=True),
         "reference": [0.3, -0.2],

@@ -290,3 +290,58 @@ def test_addresses_in_names_are_no_links(tab):
     links = tab.page.locator("a[href*='test']")
     assert links.count() == 0, links.all_inner_texts()
     tab.session.change_robot(dy.load("puma560"))
+
+
+SPRUNG = b"""schema = 1
+name = "sprung"
+convention = "standard"
+gravity = [0, -9.81, 0]
+[[link]]
+a = 0.5
+mass = 2.0
+[[link]]
+a = 0.4
+mass = 1.0
+[[spring]]
+name = "*balance*"
+from_point = [0, 0.4, 0]
+to = "link1"
+to_point = [-0.2, 0, 0]
+stiffness = 800.0
+preload = 12.5
+rest_length = 0.3
+[[spring]]
+kind = "gas"
+law = "table"
+to = "link2"
+to_point = [0.1, 0, 0]
+lengths = [0.1, 0.6]
+forces = [5, 40]
+[[spring]]
+kind = "torsion"
+joint = "joint2"
+stiffness = 3.0
+rest_angle = "pi/4"
+"""
+
+
+def test_springs_are_drawn_and_listed(tab):
+    assert "springs" not in tab.session.view.arm._parts
+    tab.upload("sprung.toml", SPRUNG)
+    tab.says("*balance* (linear)")
+    tab.says("stiffness 800, preload 12.5, rest length 0.3")
+    tab.says("table")
+    tab.says("at joint2")
+    session, arm = tab.session, tab.session.view.arm
+    ends = session.robot.fk(session.q, link="link1") @ [-0.2, 0.0, 0.0, 1.0]
+    wire = np.array(arm._parts["springs"].batched_positions)
+    assert len(wire) == 2 * 120 and np.allclose(wire[0], [0.0, 0.4, 0.0], atol=1e-6)
+    assert np.linalg.norm(wire[119] - ends[:3]) < 0.05  # where the last piece begins
+    session.change_pose(np.array([0.7, -0.3]))
+    moved = np.array(arm._parts["springs"].batched_positions)
+    assert np.allclose(moved[0], wire[0], atol=1e-6) and np.abs(moved[119] - wire[119]).max() > 0.05
+    arm.show(("frames",))
+    assert not arm._parts["springs"].visible
+    tab.choose("Robot", "puma560")
+    tab.until(lambda: session.robot.name == "puma560")
+    assert "springs" not in session.view.arm._parts

@@ -11,6 +11,7 @@ import numpy as np
 from ..arguments import checked, is_word, whole
 from ..compile.kernels import FORWARD_METHODS, INVERSE_METHODS, MASS_MATRICES
 from ..dynamics import equation
+from ..dynamics.springs import spring_torque
 from ..errors import DynamisError, OptionError, ShapeError, SingularError, did_you_mean, shown
 from ..interop.rigid_tree import NotRepresentableError, slides
 from ..robot import Robot
@@ -128,16 +129,24 @@ def _mass_matrix(robot: Robot, q: np.ndarray, method: str) -> np.ndarray:
 
 
 def _terms(robot: Robot, s: States) -> np.ndarray:
-    """M qdd + C qd + g + friction"""
+    """M qdd + C qd + g + friction + springs with their damping"""
     M, C = robot.mass_matrix(s.q), robot.coriolis_matrix(s.q, s.qd)
     moving = np.einsum("sij,sj->si", M, s.qdd) + np.einsum("sij,sj->si", C, s.qd)
-    held = robot.gravity_torque(s.q) + robot.spring_torque(s.q) + robot.load_torque(s.q, s.qd)
-    return moving + held + robot.friction_torque(s.qd)
+    held = robot.gravity_torque(s.q) + robot.load_torque(s.q, s.qd)
+    total = moving + held + robot.friction_torque(s.qd)
+    if robot.rubs_under_load:
+        total = total + robot.load_friction(s.q, s.qd, s.qdd)
+    if not robot.chain.springs:
+        return total
+    rows = zip(s.q.tolist(), s.qd.tolist(), strict=True)
+    return total + np.array([spring_torque(robot.chain, q, MATH, qd) for q, qd in rows])
 
 
 def _linear(robot: Robot, s: States) -> np.ndarray:
     p = robot.parameters.values
     found = robot.regressor(s.q, s.qd, s.qdd) @ p
+    if robot.rubs_under_load:
+        found = found + robot.load_friction(s.q, s.qd, s.qdd)
     if not robot.model.own_laws:
         return found
     rest = robot.kernel("inverse_dynamics", parameters="argument")  # what no parameter multiplies

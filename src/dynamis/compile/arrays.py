@@ -177,7 +177,7 @@ def install(
             batch=code.batch,
             ports=tuple(inputs.index(name) if name in inputs else -1 for name in names),
             words=tuple(others.get(name) for name in names),
-            sizes=tuple(prod(s) for s in code.ports.input_shapes),
+            sizes=code.ports.input_shapes,
             shapes=code.ports.output_shapes,
             single=code.dtype == np.float32,
             keep=code,

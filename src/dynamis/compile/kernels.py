@@ -7,6 +7,7 @@ imported: code that comes from the cache needs none of them.
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from importlib import import_module
+from itertools import combinations
 from typing import Any
 
 from ..arguments import is_word
@@ -14,9 +15,14 @@ from ..errors import OptionError, did_you_mean, shown
 from ..model.model import Model
 from ..model.parameters import parameter_names
 
-N, P, L = "n", "p", "links"  # sizes that depend on the robot
+N, P, L, F = "n", "p", "links", "frames"  # sizes that depend on the robot
 Shape = tuple[int | str, ...]
-SIZES: Mapping[str, Shape] = {"wrench": (6,), "base_motion": (9,), "parameters": (P,)}
+SIZES: Mapping[str, Shape] = {
+    "wrench": (6,),
+    "base_motion": (9,),
+    "link_forces": (L, 6),
+    "parameters": (P,),
+}
 
 
 LIMIT = 30_000  # operations above which a matrix is compiled as the kernel of one column
@@ -112,14 +118,21 @@ STATE = ("q", "qd", "qdd")
 TORQUE = ("q", "qd", "tau")
 _TAU, _QDD = ("dtau_dq", "dtau_dqd", "dtau_dqdd"), ("dqdd_dq", "dqdd_dqd", "dqdd_dtau")
 SQUARE, VECTOR = (N, N), (N,)
-WRENCH, BASE_MOTION, QD_REF = "wrench", "base_motion", "qd_ref"
+WRENCH, BASE_MOTION, FORCES, QD_REF = "wrench", "base_motion", "link_forces", "qd_ref"
+
+
+def _any_of(*names: str) -> dict[tuple[str, ...], Mapping[str, Any]]:
+    """Further arguments of which each may be given or not."""
+    some = (combinations(names, k) for k in range(1, len(names) + 1))
+    return {chosen: {} for group in some for chosen in group}
+
 
 INVERSE_DYNAMICS = Kernel(
     "inverse_dynamics",
     "dynamics.equation:inverse_dynamics",
     STATE,
     {"tau": VECTOR},
-    further={(WRENCH,): {}, (BASE_MOTION,): {}, (WRENCH, BASE_MOTION): {}},
+    further=_any_of(WRENCH, BASE_MOTION, FORCES),
     formulations=INVERSE_METHODS,
     reducible=True,
 )
@@ -159,7 +172,7 @@ DERIVATIVES_COLUMN = Kernel(
 
 ROWS = (
     Kernel("fk", "dynamics.kinematics:fk", ("q",), {"T": (4, 4)}),
-    Kernel("frames", "dynamics.kinematics:frames", ("q",), {"T": (L, 4, 4)}),
+    Kernel("frames", "dynamics.kinematics:frames", ("q",), {"T": (F, 4, 4)}),
     Kernel("jacobian", "dynamics.kinematics:jacobian", ("q",), {"J": (6, N)}),
     Kernel("jacobian_dot", "dynamics.kinematics:jacobian_dot", ("q", "qd"), {"Jd": (6, N)}),
     INVERSE_DYNAMICS,
@@ -168,7 +181,7 @@ ROWS = (
         "dynamics.equation:forward_dynamics",
         TORQUE,
         {"qdd": VECTOR},
-        further={(WRENCH,): {}},
+        further=_any_of(WRENCH, FORCES),
         formulations=FORWARD_METHODS,
         cheapest=True,
         solves=True,
@@ -276,7 +289,12 @@ def kernel_named(name: str) -> Kernel:
 def shape_of(shape: Shape, model: Model) -> tuple[int, ...]:
     """A shape with the robot's sizes filled in."""
     links = len(model.links)
-    sizes = {N: lambda: model.n, P: lambda: len(parameter_names(model)), L: lambda: links + 1}
+    sizes = {
+        N: lambda: model.n,
+        P: lambda: len(parameter_names(model)),
+        L: lambda: links,
+        F: lambda: links + 1,
+    }
     return tuple(s if isinstance(s, int) else sizes[s]() for s in shape)
 
 

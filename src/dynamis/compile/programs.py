@@ -93,7 +93,7 @@ def cost(kernel: Kernel, model: Model) -> Cost:
     plain = replace(kernel, optimise="nothing")
     totals = []
     for k in range(len(steps) + 1):
-        c = reduced(chain(model), steps[:k], held="wrench" in kernel.inputs)
+        c = reduced(chain(model), steps[:k], acting=kernel.inputs)
         totals.append(program(plain, model, ready=c).cost.total)
     final = program(kernel, model).cost
     saved = {s: a - b for s, a, b in zip(steps, totals, totals[1:], strict=False)}
@@ -124,15 +124,18 @@ def traced_program(
         values = nested(arguments[-1], ports[-1].shape)
     c = ready or chain(model, parameters=values)
     if kernel.reducible and ready is None and not parameters:
-        c = reduced(c, STEPS[kernel.optimise], held="wrench" in kernel.inputs)
-    results = results_of(kernel, c, columns)
+        c = reduced(c, STEPS[kernel.optimise], acting=kernel.inputs)
+    results = results_of(kernel, c, columns, inputs)
     traced = share_reciprocals(program_of(kernel.name, arguments, results, ports, outputs))
     return traced if kernel.optimise == "nothing" else factored(traced)
 
 
-def results_of(kernel: Kernel, chain: Chain, columns: Sequence[Any]) -> list[Any]:
-    """What a kernel returns for columns of CasADi symbols."""
+def results_of(
+    kernel: Kernel, chain: Chain, columns: Sequence[Any], inputs: Sequence[Port]
+) -> list[Any]:
+    """What a kernel returns for columns of CasADi symbols, the entries of its inputs."""
     if kernel.differentiate:
         return kernel.function()(chain, *columns)
-    returned = kernel.function()(chain, *map(_list, columns), fn=SX)
+    values = [nested(c, port.shape) for c, port in zip(columns, inputs, strict=True)]
+    returned = kernel.function()(chain, *values, fn=SX)
     return [returned] if len(kernel.outputs) == 1 else list(returned)

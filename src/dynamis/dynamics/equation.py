@@ -22,7 +22,7 @@ from .forward_dynamics import (
 )
 from .gibbs_appell import gibbs_appell
 from .lagrange_euler import lagrange_euler
-from .newton_euler import Given, newton_euler, newton_euler_base
+from .newton_euler import Given, exerted_torque, newton_euler, newton_euler_base
 
 # one row per name in `methods`
 RECURSIONS: Mapping[str, Callable[..., list]] = {
@@ -37,15 +37,19 @@ CLOSED: Mapping[str, Callable[..., list]] = {
 
 def inverse_dynamics(
     chain: Chain, q: Scalars, qd: Scalars, qdd: Scalars, fn: Functions,
-    wrench: Given = None, base_motion: Given = None, method: str = "newton-euler",
+    wrench: Given = None, base_motion: Given = None, link_forces: Given = None,
+    method: str = "newton-euler",
 ) -> Scalars:  # fmt: skip
-    """tau of the whole robot, (n,)."""
+    """tau of the whole robot, (n,); `link_forces` (f, n) of every link in its frame."""
     x, xd = coupling.positions(chain, q), coupling.rates(chain, qd)
     xdd = coupling.rates(chain, qdd)
     if method in RECURSIONS:
-        tau = RECURSIONS[method](chain, x, xd, xdd, fn, wrench, base_motion)
+        tau = RECURSIONS[method](chain, x, xd, xdd, fn, wrench, base_motion, link_forces)
     else:
         tau = CLOSED[method](chain, x, xd, xdd, fn)
+        if link_forces is not None:
+            push = exerted_torque(chain, x, fn, link_forces=link_forces)
+            tau = [a + b for a, b in zip(tau, push, strict=True)]
     rotor, losses = drives.rotor_torque(chain, xdd), friction.friction_tree(chain, xd, fn)
     total = [a + b + c for a, b, c in zip(tau, rotor, losses, strict=True)]
     if chain.springs:
@@ -106,7 +110,7 @@ def uncoupled(chain: Chain) -> bool:
 
 def forward_dynamics(
     chain: Chain, q: Scalars, qd: Scalars, tau: Scalars, fn: Functions,
-    wrench: Given = None, method: str = "walker-orin-3",
+    wrench: Given = None, link_forces: Given = None, method: str = "walker-orin-3",
 ) -> Scalars:  # fmt: skip
     """qdd, (n,)."""
     if friction.loads(chain):
@@ -125,9 +129,12 @@ def forward_dynamics(
         if wrench is not None:
             push = wrench_torque(chain, q, wrench, fn)
             net = [t - w for t, w in zip(net, push, strict=True)]
+        if link_forces is not None:
+            push = exerted_torque(chain, q, fn, link_forces=link_forces)
+            net = [t - w for t, w in zip(net, push, strict=True)]
         rotor = drives.rotor_matrix(chain)
         return articulated_body(chain, q, qd, net, [rotor[i][i] for i in range(chain.n)], fn)
-    bias = inverse_dynamics(chain, q, qd, [0.0] * chain.n, fn, wrench)
+    bias = inverse_dynamics(chain, q, qd, [0.0] * chain.n, fn, wrench, link_forces=link_forces)
     b = [t - h for t, h in zip(tau, bias, strict=True)]
     if method == "walker-orin-4":
         return conjugate_gradients(lambda v: mass_times(chain, q, v, fn), b, fn)

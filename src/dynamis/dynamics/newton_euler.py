@@ -13,6 +13,7 @@ Gravity is an acceleration of the base, upwards.
 from typing import Any, NamedTuple
 
 from ..model.chain import Chain
+from ..spatial.frames import Frame
 from ..spatial.functions import Functions
 from ..spatial.inertia import (
     Inertia,
@@ -135,23 +136,47 @@ def _skew_part(U: Matrix3, S: Matrix3) -> Vector:
     )
 
 
+def exerted(chain: Chain, wrench: Given, link_forces: Given) -> list[tuple[int, Frame, Scalars]]:
+    """What the robot exerts on the world: link, frame in its joint frame, (f, n) in that frame."""
+    found = [] if wrench is None else [(chain.tip, chain.tool, wrench)]
+    users = [body.user for body in chain.bodies[: chain.links]]
+    rows = () if link_forces is None else zip(users, link_forces, strict=True)
+    return found + [(i, user, force) for i, (user, force) in enumerate(rows)]
+
+
 def newton_euler(
     chain: Chain, x: Scalars, xd: Scalars, xdd: Scalars, fn: Functions,
-    wrench: Given = None, base_motion: Given = None,
+    wrench: Given = None, base_motion: Given = None, link_forces: Given = None,
 ) -> list:  # fmt: skip
-    """Torque of every tree joint; `wrench` (f, n) is what the tool exerts on the world."""
+    """Torque of every tree joint.
+
+    `wrench` (f, n) is what the tool exerts on the world, `link_forces` the same of every link.
+    """
     frames, links = outward(chain, x, xd, xdd, fn, base_motion)
     bodies = inertias(chain, x)
     loads = [
         wrench_of(inertia, motion, body.moments)
         for inertia, motion, body in zip(bodies, links, chain.bodies, strict=True)
     ]
-    if wrench is not None:
-        f = rotate(chain.tool.R, tuple(wrench[0:3]))
-        n = add(rotate(chain.tool.R, tuple(wrench[3:6])), cross(chain.tool.p, f))
-        F, N = loads[chain.tip]
-        loads[chain.tip] = add(F, f), add(N, n)
-    return inward(chain, frames, loads)
+    return inward(chain, frames, _pushed(loads, chain, wrench, link_forces))
+
+
+def _pushed(loads: list, chain: Chain, wrench: Given, link_forces: Given) -> list:
+    """Loads (force, moment) of the links with what they exert on the world."""
+    for i, (R, p), force in exerted(chain, wrench, link_forces):
+        f = rotate(R, tuple(force[0:3]))
+        n = add(rotate(R, tuple(force[3:6])), cross(p, f))
+        F, N = loads[i]
+        loads[i] = add(F, f), add(N, n)
+    return loads
+
+
+def exerted_torque(
+    chain: Chain, x: Scalars, fn: Functions, wrench: Given = None, link_forces: Given = None
+) -> list:
+    """J^T w of what the robot exerts on the world, over the tree's joints."""
+    still = [(ZERO, ZERO)] * len(chain.joints)
+    return inward(chain, motions(chain, x, fn), _pushed(still, chain, wrench, link_forces))
 
 
 def inward(chain: Chain, frames: list, loads: list[tuple[Vector, Vector]]) -> list:
@@ -177,8 +202,9 @@ def inward(chain: Chain, frames: list, loads: list[tuple[Vector, Vector]]) -> li
 
 
 def newton_euler_base(
-    chain: Chain, x: Scalars, xd: Scalars, xdd: Scalars, fn: Functions, wrench: Given, base: Given
-) -> list:
+    chain: Chain, x: Scalars, xd: Scalars, xdd: Scalars, fn: Functions,
+    wrench: Given, base: Given, link_forces: Given = None,
+) -> list:  # fmt: skip
     """Torque of every tree joint; arguments as for `newton_euler`."""
     where = poses(chain, x, fn)
     start = moving_base(chain, base)
@@ -196,8 +222,8 @@ def newton_euler_base(
             a = add(a, scale(xdd[i], z), scale(2.0, cross(w, scale(xd[i], z))))
         links.append((w, wd, a))
         loads.append(force_and_moment(rotated(body, where[i].R), w, wd, a))
-    if wrench is not None:
-        loads[chain.tip] = _with_wrench(chain, where[chain.tip], loads[chain.tip], wrench)
+    for i, frame, force in exerted(chain, wrench, link_forces):
+        loads[i] = _with_wrench(where[i], frame, loads[i], force)
     tau: list[Any] = [0.0] * len(loads)
     for i in range(len(loads) - 1, -1, -1):
         joint, (f, n) = chain.joints[i], loads[i]
@@ -210,8 +236,8 @@ def newton_euler_base(
     return tau
 
 
-def _with_wrench(chain: Chain, tip: Any, load: tuple, wrench: Scalars) -> tuple:
-    f = rotate(tip.R, rotate(chain.tool.R, tuple(wrench[0:3])))
-    n = rotate(tip.R, rotate(chain.tool.R, tuple(wrench[3:6])))
-    arm = rotate(tip.R, chain.tool.p)
+def _with_wrench(link: Frame, frame: Frame, load: tuple, wrench: Scalars) -> tuple:
+    f = rotate(link.R, rotate(frame.R, tuple(wrench[0:3])))
+    n = rotate(link.R, rotate(frame.R, tuple(wrench[3:6])))
+    arm = rotate(link.R, frame.p)
     return add(load[0], f), add(load[1], n, cross(arm, f))

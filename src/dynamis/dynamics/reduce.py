@@ -9,6 +9,7 @@ Nothing here changes inverse dynamics; it changes how many operations it takes.
 - On parallel axes angles add up: a link's angular velocity follows from what carries them all.
 """
 
+from collections.abc import Collection
 from dataclasses import replace
 
 from ..model.chain import Body, Chain
@@ -23,10 +24,11 @@ NEGLIGIBLE = 1e-15  # a parameter this small next to the terms it is the sum of 
 ONES = ((1.0, 1.0, 1.0),) * 3
 
 
-def reduced(chain: Chain, steps: tuple[str, ...] = SPEED, held: bool = False) -> Chain:
+def reduced(chain: Chain, steps: tuple[str, ...] = SPEED, acting: Collection[str] = ()) -> Chain:
     """The chain that gives the same torques with fewer operations.
 
-    `held`: something acts on the tool, so the last link must turn; as must links with springs.
+    Links on which something acts must turn: springs, and the forces named in `acting`, a "wrench"
+    on the tool or "link_forces".
     """
     shifts = _shifts(chain) if "slide" in steps else [0.0] * len(chain.joints)
     chain = slid(chain, shifts)
@@ -34,8 +36,10 @@ def reduced(chain: Chain, steps: tuple[str, ...] = SPEED, held: bool = False) ->
         arms = {j.parent for j in chain.joints if any(j.placement.p)}
         chain = regrouped(chain, by_moments=arms, shifts=shifts)
     joints, turned = [], {link for spring in chain.springs for link, _ in spring.ends}
-    if held:
+    if "wrench" in acting:
         turned.add(chain.tip)
+    if "link_forces" in acting:
+        turned.update(range(chain.links))
     for i, joint in enumerate(chain.joints):
         still = "rotor" in steps and _is_rotor(chain, i) and i not in turned
         together = "parallel" in steps and not still and _is_parallel(chain, i)

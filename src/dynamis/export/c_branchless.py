@@ -15,10 +15,9 @@ from functools import partial
 from .. import templates
 from ..compile.elementary import FUNCTIONS, REALS, Function, traced, two_over_pi
 from ..compile.program import Operation, Program
-from ..errors import OptionError
 from .c_function import COMPARE, INFIX, LIBRARY, PRECISIONS, Precision, expression, framed, literal
 
-PLAIN = ("floor", "abs", "sign", "min", "max", "select")  # of the template
+PLAIN = ("floor", "abs", "sign", "min", "max", "select", "sqrt")  # of the template
 OWN = tuple(name for name in FUNCTIONS if name != "near_sincos")
 CALLS = {op: f"dy_{op}" for op in (*PLAIN, *OWN)}
 LINKED = {*LIBRARY} - {"floor"}  # from <math.h> unless ours are wanted
@@ -31,17 +30,6 @@ STEPS = {  # of functions of `elementary`; what is not here the template has
     "select": "dy_choose({x})",
     **{f"select {kind}": "({1} & {0}) | ({2} & ~{0})" for kind in ("word", "mask")},
 }
-
-
-def check(program: Program) -> None:
-    """Refuse operations that have no constant-time form here."""
-    known = {*CALLS, *INFIX, *COMPARE, "neg", "not", "and", "or", "sin", "cos"}
-    for instruction in program.instructions:
-        if isinstance(instruction, Operation) and instruction.op not in known:
-            raise OptionError(
-                f"this law uses {instruction.op}, which has no form of our own",
-                'export it with trig="libm"',
-            )
 
 
 def helpers(dtype: str, code: str) -> str:
@@ -70,6 +58,13 @@ def _template(dtype: str) -> str:
         INF=real.word(math.inf),
         WHOLE=literal(2.0**real.mantissa, precision),
         SPLIT=literal(2.0 ** (real.mantissa // 2 + 1) + 1.0, precision),
+        SCALAR="d" if dtype == "float64" else "s",
+        TINY=literal(real.tiny, precision),
+        MANTISSA=real.mantissa,
+        EXPONENT=real.bias + real.mantissa,
+        EVEN=2 * (real.mantissa % 2),
+        PAIRS=(real.mantissa + 3) // 2,
+        HALF=(real.mantissa + 2) // 2,
     )
 
 
@@ -113,8 +108,6 @@ def _step(function: Function, k: int, values: list[str]) -> str:
 
 def function(program: Program, name: str, dtype: str, own: bool = True) -> str:
     """The function's definition; `own` False takes sine, cosine and their like from <math.h>."""
-    if own:
-        check(program)
     precision, word = PRECISIONS[dtype], WORDS[dtype]
     masks: dict[str, str] = {}  # of those values that are conditions: the same as a mask
     angles: dict[int, str] = {}  # sine and cosine together

@@ -92,7 +92,8 @@ def casadi_function(kernel: Kernel, model: Model, parameters: bool) -> ca.Functi
     inputs = [Port(name, input_shape(name, model)) for name in wanted]
     columns = symbols(inputs)
     own = nested(columns[-1], inputs[-1].shape) if parameters else None
-    results = results_of(kernel, chain(model, parameters=own), columns[: len(kernel.inputs)])
+    given = columns[: len(kernel.inputs)], inputs[: len(kernel.inputs)]
+    results = results_of(kernel, chain(model, parameters=own), *given)
     shapes = [shape_of(s, model) for s in kernel.outputs.values()]
     matrices = [_matrix(list(flat(r)), s) for r, s in zip(results, shapes, strict=True)]
     names = [f"{name}_out" if name in kernel.inputs else name for name in kernel.outputs]

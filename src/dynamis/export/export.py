@@ -38,6 +38,9 @@ REMARKS = {
     "casadi": ["Columns in, matrices out: casadi.Function.load(file), or see the loader."],
     "matlab": ["Vectors are columns. No toolbox is needed; GNU Octave runs it too."],
 }
+LINK_FORCES = (
+    "link_forces are such a wrench of every link, one after the other, in the link's own frame.",
+)
 
 
 def export(
@@ -111,6 +114,7 @@ def notes(
         f"Gravity (free fall) {tuple(float(g) for g in robot.chain.gravity)}.",
         "tau = M qdd + C qd + g + friction(qd) + J^T wrench; a wrench is what the tool",
         "exerts on the world, three forces then three moments, in the tool frame.",
+        *(LINK_FORCES if any("link_forces" in key for key in programs) else ()),
         *REMARKS.get(options["target"], ()),
     ]
 

@@ -91,11 +91,21 @@ EDGE = 1e-9  # how far outside its limits a joint may be and still be at them
 ROUNDING = 1e-12  # how close to -pi an angle is pi
 
 
+def whole_turns(robot: "Robot") -> np.ndarray:
+    """Which coordinates bring the arm back after 2 pi: not those mimicked by half a turn, (n,)."""
+    chain, same = robot.chain, np.ones(robot.n, dtype=bool)
+    for joint, row in zip(chain.joints[: chain.links], chain.coupling or (), strict=False):
+        factors = np.array(row, dtype=float)
+        turns = factors == np.round(factors) if joint.kind == "revolute" else factors == 0.0
+        same &= turns
+    return same
+
+
 @dataclass(frozen=True)
 class JointSpace:
     """The space q lives in: angles modulo 2 pi, slides measured in arm sizes."""
 
-    revolute: np.ndarray  # (n,) of bool
+    revolute: np.ndarray  # (n,) of bool; a revolute joint that does not come round is no such one
     size: float
 
     def differences(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -107,6 +117,10 @@ class JointSpace:
     def distance(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """Largest joint difference, (...,)."""
         return self.differences(a, b).max(axis=-1)
+
+    def away(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """Distance to sort by: what differs by rounding counts as equally far."""
+        return np.round(self.distance(a, b), 6)
 
     def wrapped(self, q: np.ndarray) -> np.ndarray:
         """Angles in (-pi, pi]."""
@@ -132,8 +146,7 @@ class JointSpace:
         """
         kept: list[int] = []
         counts: list[int] = []
-        reach = np.where(np.less(open_by, BLURRED), np.maximum(open_by, SAME), SAME)
-        reach = np.broadcast_to(reach, len(q))
+        reach = np.broadcast_to(self.reach(open_by), len(q))
         for i, row in enumerate(q):
             near = self.distance(q[kept], row) < reach[i] if kept else np.array([])
             if near.any():
@@ -142,6 +155,10 @@ class JointSpace:
                 kept.append(i)
                 counts.append(1)
         return np.array(kept, dtype=int), np.array(counts, dtype=int)
+
+    def reach(self, open_by: Any) -> np.ndarray:
+        """How far from a row that may be `open_by` from a solution others are the same."""
+        return np.where(np.less(open_by, BLURRED), np.maximum(open_by, SAME), SAME)
 
     def far_apart(self, q: np.ndarray, count: int) -> np.ndarray:
         """Indices of at most `count` rows far from each other, the first one included."""

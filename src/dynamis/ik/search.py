@@ -1,11 +1,11 @@
 """Numerical inverse kinematics: Levenberg-Marquardt from starts all over the joint space."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from .geometry import JointSpace
+from .geometry import JointSpace, whole_turns
 from .target import Target
 
 if TYPE_CHECKING:
@@ -34,6 +34,8 @@ def quasi_random(bounds: np.ndarray, count: int, seed: int = 0, skip: int = 0) -
 # so that metres and radians weigh alike, and has its own lambda: smaller after a step that helped,
 # larger after one that did not. J. J. More, The Levenberg-Marquardt algorithm, 1978.
 
+FELT = 1e-10  # motion of the tool, in arm sizes or radians, below which a joint does not matter
+PROBES = 16  # positions that tell what the arm can do in general
 LONGEST = 1.0  # radians (or arm sizes) a joint moves in one step, at most
 EASIER, HARDER = 0.1, 10.0  # what lambda is multiplied by
 FIRST, WEAKEST, STRONGEST = 1e-2, 1e-14, 1e8  # lambda at the start; its bounds
@@ -52,10 +54,23 @@ class Problem:
     target: Target
     size: float
 
+    def at(self, rows: np.ndarray) -> "Problem":
+        """That of some rows of q; itself where all of them have one target."""
+        if self.target.T.ndim == 2:
+            return self
+        return replace(self, target=Target(self.target.T[rows], self.target.mask))
+
+    def abilities(self, bounds: np.ndarray) -> tuple[np.ndarray, int, int]:
+        """Joints that do not move the tool, (n,); ways in which the others do; joints to spare."""
+        J = self.jacobian(quasi_random(bounds, PROBES))
+        idle = ~np.any(np.abs(J) > FELT, axis=(0, 1))
+        rank = max(1, int(np.linalg.matrix_rank(J, tol=1e-8).max()))
+        return idle, rank, self.robot.n - int(idle.sum()) - rank
+
     @property
     def space(self) -> JointSpace:
         """How joint positions compare."""
-        return JointSpace(self.revolute, self.size)
+        return JointSpace(self.revolute & whole_turns(self.robot), self.size)
 
     @property
     def row_scale(self) -> np.ndarray:
@@ -75,6 +90,10 @@ class Problem:
     def residuals(self, q: np.ndarray) -> np.ndarray:
         """Norm of the task's error, metres and radians together, (...,)."""
         return _norm(self.target.error(self.robot.fk(q)))
+
+    def scaled_error(self, q: np.ndarray) -> np.ndarray:
+        """Norm of the error in scaled units, (...,)."""
+        return _norm(self.target.error(self.robot.fk(q)) * self.row_scale)
 
     def linearised(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The error and its Jacobian A, e(q + s y) = e - A y, in scaled units."""
@@ -104,7 +123,7 @@ def descend(
         trial = q[active] + _step(A[active], e[active], damping[active]) * problem.joint_scale
         if bounds is not None:
             trial = np.clip(trial, bounds[:, 0], bounds[:, 1])
-        e_trial, A_trial = problem.linearised(trial)
+        e_trial, A_trial = problem.at(active).linearised(trial)
         better = _norm(e_trial) < _norm(e[active])
         moved = active[better]
         q[moved], e[moved], A[moved] = trial[better], e_trial[better], A_trial[better]
@@ -125,7 +144,7 @@ def settle(problem: Problem, q: np.ndarray, rank: int) -> np.ndarray:
     rows = np.flatnonzero((left > EXACT) & (left < STALLED) & (s < WEAK))
     if not len(rows):
         return q
-    x, least = q[rows], left[rows]
+    x, least, problem = q[rows], left[rows], problem.at(rows)
     for _ in range(SETTLING):
         x = across(problem, x + _newton(problem, x, rank, along=True), rank)
         now = _norm(problem.linearised(x)[0])

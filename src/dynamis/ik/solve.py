@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arguments import flag, positive, whole
+from ..compile.arrays import as_batch, batch_shape
+from ..errors import ShapeError
+from .batch import PoseSolutions, solve_poses
 from .closed_form import ClosedForm, closed_form
 from .geometry import arm_size, in_order, outside, serial_arm
 from .search import (
@@ -20,15 +23,14 @@ from .search import (
     start_bounds,
     weakness,
 )
-from .target import Target, target, task_mask
+from .target import Target, poses, target, task_mask
 
 if TYPE_CHECKING:
     from ..robot import Robot
 
 MOST = 100_000  # starts of a search
 POLISH = 30  # steps for a candidate of a closed form
-FELT = 1e-10  # motion of the tool, in arm sizes or radians, below which a joint does not matter
-PROBES = 16  # positions that tell what the arm can do in general
+STARTS = 256  # of a round, unasked
 SINGULAR = 1e-6  # smallest singular value of the scaled Jacobian, relative to the largest
 INVOLVED = 0.05  # share of a joint in a motion below which it is not named
 STEP = 1e-3  # of a motion of the joints, rad or arm sizes, that shows whether the tool stays
@@ -72,20 +74,42 @@ def solve(
     *,
     limits: bool = False,
     tolerance: float = 1e-9,
-    starts: int = 256,
+    starts: int | None = None,
     seed: int = 0,
-) -> Solutions:
+    q0: Any = None,
+) -> Solutions | PoseSolutions:
     """Every distinct q with |error| < tolerance, metres and radians taken together.
 
     Revolute joints come in (-pi, pi]; with `limits` only what lies within them, angles turned into
-    them by whole turns. `starts` and `seed` are those of the search, used where no closed form is.
+    them by whole turns. With `q0` those nearest to it come first. `starts` and `seed` are those of
+    the search, used where no closed form is; unasked it has more starts for one pose than for each
+    of many.
     """
     flag(limits, "limits")
     positive(tolerance, "tolerance")
-    whole(starts, "starts", most=MOST)
+    if starts is not None:
+        whole(starts, "starts", most=MOST)
     whole(seed, "seed", 0)
-    problem = Problem(robot, target(T, task_mask(robot, task)), arm_size(robot))
-    return _Solver(problem, limits).run(tolerance, starts, seed)
+    mask, size = task_mask(robot, task), arm_size(robot)
+    many = poses(T, mask)
+    shape = () if many is None else many.shape[:-2]
+    near = None if q0 is None else _start(q0, robot, shape)
+    if many is not None:
+        problem = Problem(robot, Target(many.reshape(-1, 4, 4), mask), size)
+        bounds = robot.limits if limits else None
+        return solve_poses(problem, shape, bounds, near, tolerance, starts, seed)
+    problem = Problem(robot, target(T, mask), size)
+    return _Solver(problem, limits).run(tolerance, starts or STARTS, seed, near)
+
+
+def _start(q0: Any, robot: "Robot", shape: tuple[int, ...]) -> np.ndarray:
+    """Finite joint positions, one for all poses or one each."""
+    near = as_batch(q0, "q0", (robot.n,), f"robot {robot.name!r}")
+    if not np.isfinite(near).all():
+        raise ShapeError(f"q0 holds {near[~np.isfinite(near)][0]}, expected finite numbers")
+    if near.ndim > 1 and batch_shape(("T", "q0"), (shape, near.shape[:-1])) != shape:
+        raise ShapeError(f"q0 has shape {near.shape}, expected one for each of the poses {shape}")
+    return near
 
 
 class _Solver:
@@ -97,14 +121,13 @@ class _Solver:
         # how far a prismatic joint without limits may have to go
         slide = problem.size + float(np.linalg.norm(problem.target.T[:3, 3]))
         bounds = start_bounds(robot.limits, self.space.revolute, slide)
-        J = problem.jacobian(quasi_random(bounds, PROBES))
-        self.idle = ~np.any(np.abs(J) > FELT, axis=(0, 1))
-        self.rank = max(1, int(np.linalg.matrix_rank(J, tol=1e-8).max()))
+        self.idle, self.rank, self.spare = problem.abilities(bounds)
         self.bounds = self._rest(bounds)
-        self.spare = robot.n - int(self.idle.sum()) - self.rank
         self.missed = np.inf  # least residual of what stalled near a singularity
 
-    def run(self, tolerance: float, starts: int, seed: int) -> Solutions:
+    def run(
+        self, tolerance: float, starts: int, seed: int, q0: np.ndarray | None = None
+    ) -> Solutions:
         moving, form = int((~self.idle).sum()), None
         if not self.spare and self.idle[moving:].all():
             form = closed_form(serial_arm(self.problem.robot), self.problem.target, moving)
@@ -117,18 +140,19 @@ class _Solver:
             method = "numeric" if len(found) else method
         kept, broken = self._within_limits(self.space.wrapped(found))
         kept = kept[in_order(kept)]
+        if q0 is not None:
+            kept = kept[np.argsort(self.space.away(kept, q0), kind="stable")]
         residual = self.problem.residuals(kept) if len(kept) else np.zeros(0)
         why = why or broken or (self._about(kept) if len(kept) else self._closest(tolerance))
         return Solutions(kept, residual, why, method)
 
     def _polished(self, form: ClosedForm, tolerance: float) -> np.ndarray:
-        still = self.bounds[:, 0]
-        candidates = [
-            np.concatenate([x, still[len(x) :]]) for x in form.candidates(self.problem.target)
-        ]
-        if not candidates:
+        _, moving = form.candidates(self.problem.target.T[None])
+        if not len(moving):
             return np.empty((0, self.problem.robot.n))
-        q = descend(self.problem, np.array(candidates), POLISH)
+        q = np.tile(self.bounds[:, 0], (len(moving), 1))
+        q[:, : moving.shape[1]] = moving
+        q = descend(self.problem, q, POLISH)
         q, open_by, self.missed = found(self.problem, q, self.rank, tolerance)
         return q[self.space.merged(q, open_by)[0]]
 

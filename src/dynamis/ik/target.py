@@ -53,7 +53,7 @@ RIGID = 1e-6  # how far from a rotation a matrix may be and still be meant as on
 class Target:
     """Where the tool has to be, and which of x, y, z, rx, ry, rz count."""
 
-    T: np.ndarray  # (4, 4)
+    T: np.ndarray  # (4, 4), or one for every tool pose (k, 4, 4)
     mask: np.ndarray  # (6,) of bool
 
     @property
@@ -68,9 +68,9 @@ class Target:
 
     def error(self, T: np.ndarray) -> np.ndarray:
         """e = (p* - p, log(R* R^T)) in base axes, the prescribed rows, (..., m)."""
-        parts = [self.T[:3, 3] - T[..., :3, 3]]
+        parts = [self.T[..., :3, 3] - T[..., :3, 3]]
         if self.mask[3:].any():
-            parts.append(_turn(self.T[:3, :3], T[..., :3, :3]))
+            parts.append(_turn(self.T[..., :3, :3], T[..., :3, :3]))
         rows = self.mask if len(parts) == 2 else self.mask[:3]
         return np.concatenate(parts, axis=-1)[..., rows]
 
@@ -80,7 +80,7 @@ class Target:
         de_p = -J_v dq; de_r = -B(e_r) J_w dq, B the inverse of the right Jacobian of SO(3).
         """
         if self.mask[3:].any():
-            B = _inverse_right_jacobian(_turn(self.T[:3, :3], T[..., :3, :3]))
+            B = _inverse_right_jacobian(_turn(self.T[..., :3, :3], T[..., :3, :3]))
             J = np.concatenate([J[..., :3, :], B @ J[..., 3:, :]], axis=-2)
         return J[..., self.mask, :]
 
@@ -88,34 +88,74 @@ class Target:
 def target(T: Any, mask: np.ndarray) -> Target:
     """A 4x4 pose, or a point (3,) where no orientation is prescribed, checked."""
     turning = bool(mask[3:].any())
-    expected = "expected one 4x4 pose" + ("" if turning else " or one point (3,)")
-    array = numbers(T, "T", f"{expected} of numbers")
+    expected = _expected(turning)
+    array = numbers(T, "T", expected)
     if array.shape != (4, 4) and (turning or array.shape != (3,)):
-        hint = "ask for one pose at a time" if array.shape[-2:] == (4, 4) else None
-        raise ShapeError(f"T has shape {array.shape}, {expected}", hint)
+        raise ShapeError(f"T has shape {array.shape}, {expected}")
     if not np.isfinite(array).all():
         raise ShapeError("T holds numbers that are not finite", expected)
-    if array.shape == (3,):
-        array = np.block([[np.eye(3), array[:, None]], [np.array([0.0, 0.0, 0.0, 1.0])]])
-    return Target(_rigid(array), mask)
+    return Target(rigid(as_poses(array)), mask)
 
 
-def _rigid(T: np.ndarray) -> np.ndarray:
-    """T with its rotation made exact; refused when it is not one."""
-    R, last = T[:3, :3], T[3]
-    if not np.allclose(last, (0, 0, 0, 1), atol=RIGID):
-        raise ShapeError(f"T has last row {last.tolist()}, expected [0, 0, 0, 1]")
-    off = np.abs(R.T @ R - np.eye(3)).max()
-    if off > RIGID:
+def _expected(turning: bool) -> str:
+    point = "" if turning else " or one point (3,)"
+    return f"expected one 4x4 pose{point} of numbers, or an array of them"
+
+
+def poses(T: Any, mask: np.ndarray) -> np.ndarray | None:
+    """Checked poses (..., 4, 4) of a T with leading axes; None of one pose or of what is no pose.
+
+    Without an orientation in the task they may be points (..., 3). Those not finite become NaN.
+    """
+    turning = bool(mask[3:].any())
+    array = numbers(T, "T", _expected(turning))
+    many = array.ndim > 2 and array.shape[-2:] == (4, 4)
+    if not many and not (array.ndim > 1 and array.shape[-1] == 3 and not turning):
+        return None
+    return rigid(as_poses(array))
+
+
+def as_poses(array: np.ndarray) -> np.ndarray:
+    """Poses (..., 4, 4) as they are, points (..., 3) as poses without a turn."""
+    if array.shape[-2:] == (4, 4):
+        return array
+    T = np.zeros((*array.shape[:-1], 4, 4)) + np.eye(4)
+    T[..., :3, 3] = array
+    return T
+
+
+def rigid(T: np.ndarray) -> np.ndarray:
+    """T with its rotations made exact; one that is none is refused, naming the sample.
+
+    Samples that are not finite become NaN.
+    """
+    finite: Any = np.isfinite(T).all(axis=(-1, -2))
+    T = np.where(finite[..., None, None], T, np.eye(4))
+
+    def refused(bad: np.ndarray) -> tuple[str, tuple[int, ...]] | None:
+        if not bad.any():
+            return None
+        at = tuple(int(k[0]) for k in np.nonzero(bad)) if bad.ndim else ()
+        return (f"T[{', '.join(map(str, at))}]" if at else "T"), at
+
+    R, last = T[..., :3, :3], T[..., 3, :]
+    if found := refused(np.abs(last - (0, 0, 0, 1)).max(axis=-1) > RIGID):
+        name, at = found
+        raise ShapeError(f"{name} has last row {last[at].tolist()}, expected [0, 0, 0, 1]")
+    off: Any = np.abs(np.swapaxes(R, -1, -2) @ R - np.eye(3)).max(axis=(-1, -2))
+    if found := refused(off > RIGID):
+        name, at = found
         raise ShapeError(
-            f"T is not rigid: its rotation is off orthogonal by {off:.2g}",
+            f"{name} is not rigid: its rotation is off orthogonal by {off[at]:.2g}",
             "columns must be orthogonal and of unit length",
         )
-    if np.linalg.det(R) < 0:
-        raise ShapeError("T is not rigid: it mirrors (its rotation has determinant -1)")
+    if found := refused(np.linalg.det(R) < 0):
+        name, at = found
+        raise ShapeError(f"{name} is not rigid: it mirrors (its rotation has determinant -1)")
     U, _, V = np.linalg.svd(R)
-    exact = np.eye(4)
-    exact[:3, :3], exact[:3, 3] = U @ V, T[:3, 3]
+    exact = np.zeros(T.shape) + np.eye(4)
+    exact[..., :3, :3], exact[..., :3, 3] = U @ V, T[..., :3, 3]
+    exact[~finite] = np.nan
     return exact
 
 

@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from ..dynamics.gibbs_appell import GibbsAppell
     from ..dynamics.lagrange_euler import LagrangeEuler
     from ..equations.equations import Equations
+    from ..ik.batch import PoseSolutions
     from ..ik.solve import Solutions
     from ..model.check.finding import Finding
     from ..model.dh.table import DhTable
@@ -308,14 +309,17 @@ class Robot:
         method: str = "newton-euler",
         wrench: Any = None,
         base_motion: Any = None,
+        link_forces: Any = None,
         **options: Any,
     ) -> np.ndarray:
-        """tau = M qdd + C qd + g + friction + J^T wrench, (..., n).
+        """tau = M qdd + C qd + g + friction + J^T wrench + sum J_i^T link_forces_i, (..., n).
 
         `wrench` (..., 6): forces then moments the tool exerts on the world, in the tool frame.
         `base_motion` (..., 9): angular velocity, angular acceleration, linear acceleration of the
-        base, in the reference frame. Methods: newton-euler (compiled), newton-euler-base,
-        lagrange-euler, gibbs-appell.
+        base, in the reference frame. `link_forces` (..., links, 6): a wrench for every link of
+        `link_names`, which the link exerts on the world at the origin of its frame (`frames`), in
+        its axes; what acts on the arm is the opposite. Methods: newton-euler (compiled),
+        newton-euler-base, lagrange-euler, gibbs-appell.
         """
         choice(method, "method", INVERSE_METHODS)
         if base_motion is not None and method not in RECURSIONS:
@@ -324,6 +328,7 @@ class Robot:
                 f"use one of {', '.join(RECURSIONS)}",
             )
         arguments = {"q": q, "qd": qd, "qdd": qdd, "wrench": wrench, "base_motion": base_motion}
+        arguments["link_forces"] = link_forces
         if method == "newton-euler":
             return self._calls("inverse_dynamics", arguments, options, {"method": method})
         return self._calls.interpreted("inverse_dynamics", arguments, options, method=method)
@@ -336,18 +341,19 @@ class Robot:
         tau: Any,
         method: str | None = None,
         wrench: Any = None,
+        link_forces: Any = None,
         **options: Any,
     ) -> np.ndarray:
         """qdd from torques, (..., n); a singular mass matrix raises and names the joint.
 
-        Methods: None picks the cheapest by operation count; walker-orin-1, -2, -3, -4,
-        articulated-body.
+        `wrench` and `link_forces` are those of `inverse_dynamics`. Methods: None picks the cheapest
+        by operation count; walker-orin-1, -2, -3, -4, articulated-body.
         """
         if method is not None:
             choice(method, "method", FORWARD_METHODS)
         if method == "articulated-body":
             self._refuse_coupling(method)
-        arguments = {"q": q, "qd": qd, "tau": tau, "wrench": wrench}
+        arguments = {"q": q, "qd": qd, "tau": tau, "wrench": wrench, "link_forces": link_forces}
         chosen = {} if method is None else {"method": method}
         if method is None or method in COMPILED_FORWARD:
             return self._calls("forward_dynamics", arguments, options, {"method": method}, **chosen)
@@ -715,15 +721,17 @@ class Robot:
             volume = np.sqrt(np.maximum(np.linalg.det(J @ np.swapaxes(J, -1, -2)), 0.0))
         return arrays.stored([volume], options)
 
-    def ik(self, T: Any, task: Any = None, **options: Any) -> "Solutions":
+    def ik(self, T: Any, task: Any = None, **options: Any) -> "Solutions | PoseSolutions":
         """Every distinct q found that puts the tool at T: .q (k, n), .residual (k,), .reason.
 
         `task` is "pose" (default for n >= 6), "position" (default for n < 6) or a mask of six;
-        `limits=True` keeps only solutions within the joint limits.
+        `limits=True` keeps only solutions within the joint limits; `q0=` puts those nearest to it
+        first. Of many poses (..., 4, 4) it gives the first solution of each: .q (..., n), .found
+        (...,), .residual (...,), and every one in .solutions (..., k, n), NaN behind the last.
         """
         from ..ik.solve import solve
 
-        known = ("limits", "tolerance", "starts", "seed")
+        known = ("limits", "tolerance", "starts", "seed", "q0")
         return solve(self, T, task, **known_options(options, known))
 
     @checked

@@ -26,14 +26,15 @@ class Assembly:
 
     def __init__(self, s: Settings):
         self.s = s
-        held = s.wrench is not None
-        made = ("plant", held, s.stops, s.restitution, s.drives)
-        self.plant = once(
-            s.robot, made, lambda: self._plant(reduced(s.robot.chain, SPEED, held=held))
-        )
+        forces = {"wrench": s.wrench, "link_forces": s.link_forces}
+        acting = tuple(name for name, given in forces.items() if given is not None)
+        made = ("plant", acting, s.stops, s.restitution, s.drives)
+        self.plant = once(s.robot, made, lambda: self._plant(reduced(s.robot.chain, SPEED, acting)))
         self.computer = ControlComputer(s.robot, s.law, s.observer, s.sensors)
         self.slots = Slots(self.plant.sizes(s.observer is not None), self.computer.sizes)
-        self.inputs = Inputs(s.n, s.feed is not None, s.outside is not None, held)
+        links = 0 if s.link_forces is None else self.plant.chain.links
+        wrench = s.wrench is not None
+        self.inputs = Inputs(s.n, s.feed is not None, s.outside is not None, wrench, links)
 
     def _plant(self, c: Chain) -> Plant:
         return Plant(c, self.s.stops, self.s.restitution, self.s.drives)
@@ -135,7 +136,8 @@ class Assembly:
         `since` is when each one's step began: rows that are held stay those of the step.
         """
         s = self.s
-        rows = [f(t, since) for f in (s.feed, s.outside, s.wrench) if f is not None]
+        given = (s.feed, s.outside, s.wrench, s.link_forces)
+        rows = [f(t, since) for f in given if f is not None]
         return np.concatenate(rows, axis=1) if rows else np.zeros((len(t), 0))
 
     def forces_at(self, t: float, since: float) -> np.ndarray:

@@ -55,11 +55,15 @@ INTEGRATED = ("q", "qd", "bristle", "current")
 
 @dataclass(frozen=True)
 class Acting:
-    """Forces known beforehand at one instant: torques fed forward, from outside, tool wrench."""
+    """Forces known beforehand at one instant: torques fed forward, from outside, on tool and links.
+
+    `link_forces` is a row per link.
+    """
 
     feed: Scalars | None = None
     outside: Scalars | None = None
     wrench: Scalars | None = None
+    link_forces: Scalars | None = None
 
 
 @dataclass(frozen=True)
@@ -197,7 +201,7 @@ class Plant:
         c = self.chain
         zero = [0.0] * len(c.joints)
         place, speed = coupling.positions(c, x.q), coupling.rates(c, x.qd)
-        tree = newton_euler(c, place, speed, zero, fn, acting.wrench)
+        tree = newton_euler(c, place, speed, zero, fn, acting.wrench, None, acting.link_forces)
         if c.springs:
             held = spring_tree(c, place, speed, fn)
             tree = [a + b for a, b in zip(tree, held, strict=True)]

@@ -52,6 +52,7 @@ class Settings:
     feed: Force | None
     outside: Force | None
     wrench: Force | None
+    link_forces: Force | None
     rows: Mapping[str, tuple[int, ...]]  # shapes of the forces that are rows held for one step
     sample_time: float
     period: int  # steps per control sample
@@ -130,8 +131,9 @@ def settings(robot: "Robot", **given: Any) -> Settings:
     drives = flag(given["drives"], "drives")
     if drives and not tableau.adaptive:
         check_circuits(robot, tableau, dt)
-    sizes = {"torque": robot.n, "external": robot.n, "wrench": 6}
-    forces = {name: signal(given[name], name, size, dt) for name, size in sizes.items()}
+    cores: dict[str, tuple[int, ...]] = {"torque": (robot.n,), "external": (robot.n,)}
+    cores |= {"wrench": (6,), "link_forces": (len(robot.link_names), 6)}
+    forces = {name: signal(given[name], name, core, dt) for name, core in cores.items()}
     stops = stops_of(robot) if flag(given["stops"], "stops") else (None,) * robot.n
     return Settings(
         robot=robot,
@@ -145,7 +147,12 @@ def settings(robot: "Robot", **given: Any) -> Settings:
         feed=forces["torque"],
         outside=forces["external"],
         wrench=forces["wrench"],
-        rows={k: np.shape(given[k]) for k in sizes if np.ndim(unmasked(given[k])) == 2},
+        link_forces=forces["link_forces"],
+        rows={
+            name: np.shape(given[name])
+            for name, core in cores.items()
+            if np.ndim(unmasked(given[name])) == len(core) + 1
+        },
         sample_time=sample_time,
         period=period,
         delay=delay,

@@ -10,34 +10,40 @@ from ..compile.arrays import numbers
 from ..errors import OptionError, ShapeError, shown
 from ..trajectory.trajectory import Trajectory
 
-EXPECTED = "expected {} numbers, a function of t that returns them, or one row per step"
+EXPECTED = "expected {} numbers, a function of t that returns them, or {} per step"
 Signal = Callable[[np.ndarray], np.ndarray]  # times (K,) to rows (K, m)
 Force = Callable[[np.ndarray, np.ndarray], np.ndarray]  # the same; and when their steps began
 
 
-def signal(value: Any, name: str, size: int, dt: float) -> Force | None:
-    """A vector that stays, a function of t, or rows that are held for one step each."""
+def signal(value: Any, name: str, core: tuple[int, ...], dt: float) -> Force | None:
+    """A vector (or a matrix) that stays, a function of t, or one held for each step; as rows."""
     if value is None:
         return None
-    rows = _rows(value, name, size, dt)
-    return lambda t, since: _finite(rows(t, since), name, t)
+    rows = _rows(value, name, core, dt)
+    return lambda t, since: _finite(rows(t, since).reshape(len(t), -1), name, t)
 
 
-def _rows(value: Any, name: str, size: int, dt: float) -> Force:
-    expected = EXPECTED.format(size)
+def _expected(core: tuple[int, ...]) -> str:
+    each = "one row" if len(core) == 1 else "one of them"
+    return EXPECTED.format(" x ".join(map(str, core)), each)
+
+
+def _rows(value: Any, name: str, core: tuple[int, ...], dt: float) -> Force:
+    expected = _expected(core)
     if callable(value):
         accepts(value, name, "t")
         return lambda t, since: np.stack(
-            [_vector(value(float(s)), f"{name}({s:g})", size) for s in t]
+            [_vector(value(float(s)), f"{name}({s:g})", core) for s in t]
         )
     try:
         rows = numbers(value, name, expected)
     except ShapeError:
         raise ShapeError(f"{name} is {shown(value)}, {expected}") from None
-    if rows.shape == (size,):
-        return lambda t, since: np.broadcast_to(rows, (len(t), size))
-    if rows.ndim != 2 or rows.shape[1] != size or not len(rows):
-        raise ShapeError(f"{name} has shape {rows.shape}, {expected} (steps, {size})")
+    if rows.shape == core:
+        return lambda t, since: np.broadcast_to(rows, (len(t), *core))
+    if rows.ndim != 1 + len(core) or rows.shape[1:] != core or not len(rows):
+        sizes = ", ".join(map(str, core))
+        raise ShapeError(f"{name} has shape {rows.shape}, {expected} (steps, {sizes})")
 
     def held(t: np.ndarray, since: np.ndarray) -> np.ndarray:
         return rows[np.clip(np.floor(since / dt + 1e-6).astype(int), 0, len(rows) - 1)]
@@ -48,8 +54,8 @@ def _rows(value: Any, name: str, size: int, dt: float) -> Force:
 def rows_fit(name: str, shape: tuple[int, ...], steps: int, longer: bool) -> None:
     """Refuse rows that are not one per step, or one more; more still if they go on `longer`."""
     if shape[0] not in (steps, steps + 1) and not (longer and shape[0] > steps):
-        expected = EXPECTED.format(shape[1])
-        raise ShapeError(f"{name} has shape {shape}, {expected} ({steps}, {shape[1]})")
+        sizes = ", ".join(map(str, shape[1:]))
+        raise ShapeError(f"{name} has shape {shape}, {_expected(shape[1:])} ({steps}, {sizes})")
 
 
 def reference_signal(value: Any, n: int, q0: np.ndarray, name: str) -> Signal:
@@ -130,11 +136,11 @@ def _place(value: Any, n: int) -> np.ndarray:
 def _three(value: Any, n: int) -> np.ndarray:
     if not isinstance(value, (tuple, list, np.ndarray)) or len(value) != 3:
         raise OptionError(f"reference(t) returned {value!r}, expected (q, qd, qdd)")
-    return np.concatenate([_vector(v, "reference(t)", n) for v in value])
+    return np.concatenate([_vector(v, "reference(t)", (n,)) for v in value])
 
 
-def _vector(value: Any, name: str, size: int) -> np.ndarray:
+def _vector(value: Any, name: str, core: tuple[int, ...]) -> np.ndarray:
     row = returned(value, name)
-    if row.shape != (size,):
-        raise ShapeError(f"{name} has shape {row.shape}, expected ({size},)")
+    if row.shape != core:
+        raise ShapeError(f"{name} has shape {row.shape}, expected {core}")
     return row

@@ -22,6 +22,7 @@ def simulate(
     torque: Any = None,
     external: Any = None,
     wrench: Any = None,
+    link_forces: Any = None,
     observer: Any = None,
     sensors: Any = None,
     sample_time: float | None = None,
@@ -38,7 +39,8 @@ def simulate(
 ) -> Run:
     """Simulate an arm from (q0, qd0) for `duration` seconds in steps of `dt`.
 
-        M(q) qdd + C(q, qd) qd + g(q) + friction + J^T wrench = tau + external
+        M(q) qdd + C(q, qd) qd + g(q) + friction + J^T wrench + sum J_i^T link_forces_i
+            = tau + external
 
     `controller` is one of `dy.control`, run every `sample_time` (default: every step, or its own)
     with its torques held in between and acting `delay` seconds after they were computed (which
@@ -46,8 +48,9 @@ def simulate(
     included (`run.states["computer.status"]`); other options of the export go into a
     `dynamis.realtime.Law`, which is a controller too. Or it is any function(t, q, qd) -> tau, asked
     at every stage of the integrator unless a sample time or sensors are given. `reference` is a
-    trajectory, a place, or a function of t. `torque`, `external` and `wrench` are vectors,
-    functions of t, or rows per step.
+    trajectory, a place, or a function of t. `torque`, `external`, `wrench` and `link_forces`
+    (a row per link, as in `inverse_dynamics`) stay, are functions of t, or have one more axis: an
+    entry per step.
 
     Coulomb friction holds joints exactly; `stops` makes the joint limits act (`restitution` 0 to
     1); `drives` lets motor limits, circuits and gear efficiencies act. q0, qd0 and `parameters`
@@ -61,9 +64,10 @@ def simulate(
     """
     sim = Simulator(
         robot, dt, controller, integrator, reference=reference, torque=torque, external=external,
-        wrench=wrench, observer=observer, sensors=sensors, sample_time=sample_time, delay=delay,
-        stops=stops, restitution=restitution, drives=drives, parameters=parameters, events=events,
-        tolerance=tolerance, threads=threads, progress=progress,
+        wrench=wrench, link_forces=link_forces, observer=observer, sensors=sensors,
+        sample_time=sample_time, delay=delay, stops=stops, restitution=restitution, drives=drives,
+        parameters=parameters, events=events, tolerance=tolerance, threads=threads,
+        progress=progress,
     )  # fmt: skip
     sim.reset(q0, qd0)
     return sim.run(duration, save_every)

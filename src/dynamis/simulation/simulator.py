@@ -54,6 +54,7 @@ class Simulator:
         torque: Any = None,
         external: Any = None,
         wrench: Any = None,
+        link_forces: Any = None,
         observer: Any = None,
         sensors: Any = None,
         sample_time: float | None = None,
@@ -69,10 +70,10 @@ class Simulator:
     ):
         self._given = settings(
             robot, dt=dt, controller=controller, integrator=integrator, reference=reference,
-            torque=torque, external=external, wrench=wrench, observer=observer, sensors=sensors,
-            sample_time=sample_time, delay=delay, stops=stops, restitution=restitution,
-            drives=drives, parameters=parameters, events=events, tolerance=tolerance,
-            threads=threads, progress=progress,
+            torque=torque, external=external, wrench=wrench, link_forces=link_forces,
+            observer=observer, sensors=sensors, sample_time=sample_time, delay=delay, stops=stops,
+            restitution=restitution, drives=drives, parameters=parameters, events=events,
+            tolerance=tolerance, threads=threads, progress=progress,
         )  # fmt: skip
         self.robot, self.dt = robot, self._given.dt
         self.assembly = Assembly(self._given)

@@ -102,8 +102,10 @@ class Task:
 class Inputs:
     """Which forces known beforehand a plant is given, and where they are in its signal."""
 
-    def __init__(self, n: int, feed: bool, outside: bool, wrench: bool):
+    def __init__(self, n: int, feed: bool, outside: bool, wrench: bool, links: int):
         self.sizes = {"feed": n * feed, "outside": n * outside, "wrench": 6 * wrench}
+        if links:
+            self.sizes["link_forces"] = 6 * links
         self.size = sum(self.sizes.values())
 
     def acting(self, values: Any) -> Acting:
@@ -112,6 +114,8 @@ class Inputs:
         for name, size in self.sizes.items():
             found[name] = list(values[start : start + size]) if size else None
             start += size
+        if rows := found.get("link_forces"):
+            found["link_forces"] = [rows[i : i + 6] for i in range(0, len(rows), 6)]
         return Acting(**found)
 
 

@@ -131,3 +131,36 @@ static inline @T@ dy_fma(@T@ a, @T@ b, @T@ c)
     return dy_choose(dy_mask(sum == 0.0@F@), p + c, sum); /* the sign of a zero */
 #endif
 }
+
+static inline @T@ dy_sqrt(@T@ x)
+{
+#if defined(__SSE2__) /* the instruction: a compiler's own sqrt may branch to set errno */
+    @T@ root;
+    __asm__("sqrts@SCALAR@ %1, %0" : "=x"(root) : "x"(x));
+    return root;
+#elif defined(__GNUC__) && defined(__aarch64__)
+    @T@ root;
+    __asm__("fsqrt %@SCALAR@0, %@SCALAR@1" : "=w"(root) : "w"(x));
+    return root;
+#else /* digit by digit: x = m 2^e with an even e, one bit of the root for two of m */
+    const @WORD@ one = 1, tiny = dy_mask(x < @TINY@);
+    const @WORD@ bits = dy_bits(dy_choose(tiny, x * @WHOLE@ * @WHOLE@, x));
+    const @WORD@ exponent = bits >> @MANTISSA@, odd = (exponent ^ @EXPONENT@u) & one;
+    const @WORD@ shift = odd | ((one ^ odd) * @EVEN@u);
+    @WORD@ m = ((bits & ((one << @MANTISSA@) - one)) | (one << @MANTISSA@)) << shift;
+    @WORD@ root = 0, rest = 0;
+    int i;
+    m <<= @SIGN@ + 1 - 2 * @PAIRS@;
+    for (i = 0; i < @MANTISSA@ + 2; i++) {
+        const @WORD@ two = (rest << 2) | (m >> (@SIGN@ - 1)), next = (root << 2) | one;
+        const @WORD@ fits = dy_mask(two >= next);
+        rest = two - (next & fits);
+        root = (root << 1) | (fits & one);
+        m <<= 2;
+    }
+    root = (root + one) >> 1; /* never a tie: its square has more bits than x */
+    root += ((exponent - shift + @EXPONENT@u) / 2u - @HALF@u - (tiny & @MANTISSA@u)) << @MANTISSA@;
+    x = dy_choose(dy_mask(x < 0.0@F@), dy_nan(), x);
+    return dy_choose(dy_mask(x > 0.0@F@) & dy_mask(x < dy_inf()), dy_number(root), x);
+#endif
+}

@@ -16,8 +16,10 @@ from ..server.session import Session
 from .meshes import Visual
 
 LINK, JOINT, SLIDE, TOOL = (108, 122, 137), (240, 140, 46), (62, 149, 205), (46, 160, 90)
+SPRING = (15, 118, 110)
 THICK = 0.022  # radius of a link as a part of the arm's reach
 SIDES = 24
+TURNS, CORNERS = 10, 12  # of a spring's wire, and rods per turn
 KINDS = ("links", "frames", "labels", "meshes")  # what of an arm can be shown
 
 
@@ -56,7 +58,8 @@ class Arm:
         meshes = "meshes" in shown and bool(self.body)
         self.body.visible(meshes and links)
         for kind, part in self._parts.items():
-            part.visible = kind in shown if kind == "frames" else links and not meshes
+            covered = meshes and kind != "springs"  # which no file draws
+            part.visible = kind in shown if kind == "frames" else links and not covered
         for label, text in zip(self._labels, self._texts, strict=True):
             label.visible = "labels" in shown and bool(text)
 
@@ -81,7 +84,7 @@ class Arm:
         rod = cylinder(1.0, segment=[(0, 0, 0), (0, 0, 1)], sections=SIDES).smooth_shaded
         shapes = {
             "sticks": (rod, LINK), "balls": (ball, LINK), "turns": (rod, JOINT),
-            "slides": (cuboid, SLIDE), "tool": (ball, TOOL),
+            "slides": (cuboid, SLIDE), "tool": (ball, TOOL), "springs": (rod, SPRING),
         }  # fmt: skip
         for kind, (mesh, colour) in shapes.items():
             if kind in places:
@@ -104,16 +107,14 @@ class Arm:
 
     def _places(self, found: Skeleton) -> dict[str, tuple]:
         r, frames = THICK * self.reach, np.concatenate([found.frames, found.tool[None]])
-        start, end = found.segments[:, 0], found.segments[:, 1]
-        along = end - start
-        length = np.linalg.norm(along, axis=-1)
-        scale = np.stack([np.full_like(length, r), np.full_like(length, r), length], -1)
         places = {
-            "sticks": (_towards(along), start, np.maximum(scale, 1e-6).astype(np.float32)),
+            "sticks": _rods(found.segments, r),
             "balls": _balls(found.segments.reshape(-1, 3), r),
             "tool": _balls(found.tool[None, :3, 3], 1.35 * r),
             "frames": (wxyz_of(frames[:, :3, :3]), frames[:, :3, 3], None),
         }
+        if len(found.springs):
+            places["springs"] = _rods(_coils(found.springs, 0.9 * r), 0.16 * r)
         kinds = np.array(found.kinds)
         for name, kind, wide, long in (
             ("turns", "revolute", 1.7 * r, 4.2 * r),
@@ -136,6 +137,30 @@ def shared_labels(points: np.ndarray, near: float) -> list[str]:
         " ".join(names[j] for j in np.flatnonzero(first == i)) if first[i] == i else ""
         for i in range(len(names))
     ]
+
+
+def _rods(segments: np.ndarray, radius: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rods between the ends (K, 2, 3)."""
+    start, along = segments[:, 0], segments[:, 1] - segments[:, 0]
+    length = np.linalg.norm(along, axis=-1)
+    scale = np.stack([np.full_like(length, radius), np.full_like(length, radius), length], -1)
+    return _towards(along), start, np.maximum(scale, 1e-6).astype(np.float32)
+
+
+def _coils(ends: np.ndarray, radius: float) -> np.ndarray:
+    """Wires around the lines between the ends (K, 2, 3) of every spring, as pieces (M, 2, 3)."""
+    share = np.linspace(0.0, 1.0, TURNS * CORNERS + 1)[:, None]
+    wide = radius * np.minimum(1.0, 12.0 * np.minimum(share, 1.0 - share))  # ends on the line
+    angle = 2.0 * np.pi * TURNS * share
+    pieces = []
+    for first, last in ends:
+        along = last - first
+        x = np.cross(along, np.eye(3)[np.argmin(np.abs(along))])
+        x = x / max(float(np.linalg.norm(x)), 1e-12)
+        y = np.cross(along, x) / max(float(np.linalg.norm(along)), 1e-12)
+        wire = first + share * along + wide * (np.cos(angle) * x + np.sin(angle) * y)
+        pieces.append(np.stack([wire[:-1], wire[1:]], axis=1))
+    return np.concatenate(pieces)
 
 
 def _balls(points: np.ndarray, radius: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -1,0 +1,383 @@
+"""Inverse kinematics of many poses at once: closed forms as arrays, else a compiled search."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..compile.arm import compile_function, once
+from .closed_form import ClosedForm, closed_form
+from .geometry import JointSpace, outside, serial_arm
+from .search import (
+    EASIER,
+    EXACT,
+    FIRST,
+    GOAL,
+    HANDFUL,
+    HARDER,
+    HITS,
+    LONGEST,
+    MOST,
+    ROUNDS,
+    STALLED,
+    STEPS,
+    STRONGEST,
+    WEAKEST,
+    Problem,
+    descend,
+    quasi_random,
+    settle,
+    start_bounds,
+    weakness,
+)
+from .target import Target
+
+AT_ONCE = 2048  # poses
+STARTS = 64  # of each pose in a round of the search
+POLISH = 30  # steps for what a closed form leaves
+CERTAIN = 1e-7  # volume of the scaled Jacobian, its size being 1, that is far from singular
+
+
+@dataclass(frozen=True, eq=False)
+class PoseSolutions:
+    """Solutions of many poses: the one asked for of each, and every one found.
+
+    `q` is the first of the pose's `solutions`, in the order of its joint positions or, with `q0`,
+    of the distance from there. Where nothing was found, or the pose is NaN, it is NaN.
+    """
+
+    q: np.ndarray  # (..., n)
+    found: np.ndarray  # (...,) of bool
+    residual: np.ndarray  # (...,)
+    solutions: np.ndarray  # (..., k, n), NaN behind the last of each pose
+    method: str  # "closed form: ..." or "numeric"
+
+    @property
+    def count(self) -> np.ndarray:
+        """How many solutions each pose has, (...,)."""
+        return np.isfinite(self.solutions).all(axis=-1).sum(axis=-1)
+
+    @property
+    def reason(self) -> str:
+        """Empty if every pose has a solution."""
+        missing = int(self.found.size - self.found.sum())
+        if not missing:
+            return ""
+        return f"{missing} of {self.found.size} poses have no solution: one alone is told why"
+
+    def __len__(self) -> int:
+        return len(self.q)
+
+    def __iter__(self) -> Iterator[np.ndarray]:
+        return iter(self.q)
+
+    def __repr__(self) -> str:
+        poses = " x ".join(map(str, self.found.shape))
+        words = [f"{poses} poses", f"{int(self.found.sum())} found", self.method]
+        return f"PoseSolutions({', '.join(words)})"
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Joint positions that solve a pose each: its number (k,) and q (k, n), pose by pose."""
+
+    of: np.ndarray
+    q: np.ndarray
+
+    def packed(self, poses: int) -> np.ndarray:
+        """The rows of every pose, NaN behind its last, (poses, most, n)."""
+        counts = np.bincount(self.of, minlength=poses)
+        place = np.arange(len(self.of)) - (np.cumsum(counts) - counts)[self.of]
+        result = np.full((poses, int(counts.max(initial=0)), self.q.shape[1]), np.nan)
+        result[self.of, place] = self.q
+        return result
+
+    def chosen(self, rows: np.ndarray) -> "Rows":
+        """Some of them, in the order of `rows`."""
+        return Rows(self.of[rows], self.q[rows])
+
+
+def solve_poses(
+    problem: Problem,
+    shape: tuple[int, ...],
+    limits: np.ndarray | None,
+    q0: np.ndarray | None,
+    tolerance: float,
+    starts: int | None,
+    seed: int,
+) -> PoseSolutions:
+    """Solutions of the poses of a problem, (N, 4, 4); those that are not finite have none."""
+    solver = _Solver(problem, limits, tolerance, starts or STARTS, seed)
+    T, n = problem.target.T, problem.robot.n
+    near = None if q0 is None else np.broadcast_to(q0, (*shape, n)).reshape(-1, n)
+    finite = np.flatnonzero(np.isfinite(T).all(axis=(1, 2)))
+    parts = []
+    for first in range(0, len(finite), AT_ONCE):
+        at = finite[first : first + AT_ONCE]
+        rows = solver.run(T[at], None if near is None else near[at])
+        parts.append(Rows(at[rows.of], rows.q))
+    of = np.concatenate([p.of for p in parts]) if parts else np.empty(0, dtype=int)
+    q = np.concatenate([p.q for p in parts]) if parts else np.empty((0, n))
+    packed = Rows(of, q).packed(len(T))
+    found = np.bincount(of, minlength=len(T)) > 0
+    best = packed[:, 0] if packed.shape[1] else np.full((len(T), n), np.nan)
+    residual = np.full(len(T), np.nan)
+    residual[found] = problem.at(found).residuals(best[found])
+    return PoseSolutions(
+        best.reshape(*shape, n),
+        found.reshape(shape),
+        residual.reshape(shape),
+        packed.reshape(*shape, *packed.shape[1:]),
+        solver.method,
+    )
+
+
+class _Solver:
+    """Solves poses of one robot and one task."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        limits: np.ndarray | None,
+        tolerance: float,
+        starts: int,
+        seed: int,
+    ):
+        self.problem, self.space, self.robot = problem, problem.space, problem.robot
+        self.limits, self.tolerance, self.starts, self.seed = limits, tolerance, starts, seed
+        self.idle, self.rank, self.spare = problem.abilities(
+            start_bounds(self.robot.limits, self.space.revolute, problem.size)
+        )
+        moving, self.form = int((~self.idle).sum()), None
+        if not self.spare and self.idle[moving:].all():
+            self.form = closed_form(serial_arm(self.robot), problem.target, moving)
+        self.method = "numeric" if self.form is None else f"closed form: {self.form.name}"
+        self.rest = np.clip(0.0, *self.robot.limits.T)  # of joints that do not move the tool
+
+    def run(self, T: np.ndarray, q0: np.ndarray | None) -> Rows:
+        """Solutions of finite poses in their order."""
+        if self.form is None:
+            return self._ordered(self._search(T, q0), q0)
+        rows = self._closed(self.form, T)
+        left = np.flatnonzero((np.bincount(rows.of, minlength=len(T)) == 0) & ~self.form.beyond(T))
+        if len(left):  # near a singularity, or not in this orientation
+            more = self._search(T[left], None if q0 is None else q0[left])
+            of = np.concatenate([rows.of, left[more.of]])
+            rows = Rows(of, np.concatenate([rows.q, more.q])).chosen(np.argsort(of, kind="stable"))
+        return self._ordered(rows, q0)
+
+    def _at(self, T: np.ndarray) -> Problem:
+        return replace(self.problem, target=Target(T, self.problem.target.mask))
+
+    def _closed(self, form: ClosedForm, T: np.ndarray) -> Rows:
+        of, moving = form.candidates(T)
+        q = np.tile(self.rest, (len(of), 1))
+        q[:, : moving.shape[1]] = moving
+        problem = self._at(T[of])
+        rough = np.flatnonzero(problem.scaled_error(q) > EXACT)
+        q[rough] = descend(problem.at(rough), q[rough], POLISH)
+        return self._distinct(Rows(of, q), T)[0]
+
+    def _distinct(self, rows: Rows, T: np.ndarray) -> tuple[Rows, np.ndarray]:
+        """Rows that solve their pose, one of each group of equal ones; how many it stands for."""
+        problem, q = self._at(T[rows.of]), rows.q.copy()
+        stalled = np.flatnonzero(problem.scaled_error(q) > EXACT)
+        q[stalled] = settle(problem.at(stalled), q[stalled], self.rank)
+        left = problem.scaled_error(q)
+        good = np.flatnonzero(problem.residuals(q) < self.tolerance)
+        good = good[np.lexsort((left[good], rows.of[good]))]  # the best of each pose first
+        kept = Rows(rows.of[good], q[good])
+        reach = self.space.reach(_open_by(problem.at(good), kept.q, left[good], self.rank))
+        distances = kept.packed(len(T)), Rows(kept.of, reach[:, None]).packed(len(T))[..., 0]
+        return _merged(*distances, self.space)
+
+    def _search(self, T: np.ndarray, q0: np.ndarray | None) -> Rows:
+        """Starts all over the joint space, in rounds until every solution was hit often."""
+        n, limits = self.robot.n, self.limits if self.spare > 0 else None
+        slide = self.problem.size + np.linalg.norm(T[:, :3, 3], axis=-1)
+        bounds = np.stack([start_bounds(self.robot.limits, self.space.revolute, s) for s in slide])
+        box = np.full((n, 2), [-np.inf, np.inf])
+        if limits is not None:
+            bounds = box = np.where(np.isfinite(limits), limits, bounds)
+        still = np.where(self.idle[:, None], self.rest[:, None], np.nan)
+        bounds = np.where(np.isnan(still), bounds, still)
+        found, hits = Rows(np.empty(0, dtype=int), np.empty((0, n))), np.empty(0, dtype=int)
+        active = np.arange(len(T))
+        unit = np.tile([0.0, 1.0], (n, 1))
+        for rounds in range(1, ROUNDS + 1):
+            share = quasi_random(unit, self.starts, self.seed, skip=self.starts * (rounds - 1))
+            low, high = bounds[active, None, :, 0], bounds[active, None, :, 1]
+            q = low + share * (high - low)
+            if q0 is not None and rounds == 1:
+                q = np.concatenate([q0[active, None], q], axis=1)
+            of = np.repeat(active, q.shape[1])
+            within = box if box.ndim == 2 else box[of]
+            q, left = descended(self.problem, q.reshape(-1, n), T[of], within)
+            near = left < STALLED
+            fresh, more = self._distinct(Rows(of[near], q[near]), T)
+            found, hits = self._joined(found, hits, fresh, more, len(T))
+            counts = np.bincount(found.of, minlength=len(T))
+            least = np.full(len(T), HITS)
+            np.minimum.at(least, found.of, hits)
+            enough = (counts > 0) & (counts <= MOST) & (least >= HITS)
+            if rounds > 1:
+                enough |= (counts == 0) | (counts > MOST)
+            active = active[~enough[active]]
+            if self.spare or not len(active):
+                break
+        return found
+
+    def _joined(
+        self, a: Rows, hits: np.ndarray, b: Rows, more: np.ndarray, poses: int
+    ) -> tuple[Rows, np.ndarray]:
+        """Solutions of two rounds with how often each was hit."""
+        of = np.concatenate([a.of, b.of])
+        order = np.argsort(of, kind="stable")
+        rows = Rows(of[order], np.concatenate([a.q, b.q])[order])
+        weights = np.concatenate([hits, more])[order]
+        packed, most = rows.packed(poses), Rows(rows.of, weights[:, None]).packed(poses)[..., 0]
+        reach = np.full(most.shape, self.space.reach(0.0))
+        return _merged(packed, reach, self.space, np.nan_to_num(most))
+
+    def _ordered(self, rows: Rows, q0: np.ndarray | None) -> Rows:
+        """Rows within the limits, the one nearest q0 or the first by its joint positions first."""
+        rows = replace(rows, q=self.space.wrapped(rows.q))
+        if self.limits is not None:
+            q = self.space.into_limits(rows.q, self.limits)
+            inside = np.flatnonzero(~outside(q, self.limits).any(axis=1))
+            rows = replace(rows, q=q).chosen(inside)
+        keys: tuple[np.ndarray, ...] = tuple(np.round(rows.q, 6).T[::-1])
+        if q0 is not None:
+            keys = (*keys, self.space.away(rows.q, q0[rows.of]))
+        rows = rows.chosen(np.lexsort((*keys, rows.of)))
+        if not self.spare:
+            return rows
+        counts = np.bincount(rows.of)
+        place = np.arange(len(rows.of)) - (np.cumsum(counts) - counts)[rows.of]
+        return rows.chosen(np.flatnonzero(place < HANDFUL))  # a few of a continuum
+
+
+def _open_by(problem: Problem, q: np.ndarray, left: np.ndarray, rank: int) -> np.ndarray:
+    """How far from a solution each row may be, rad or arm sizes; 0 far from a singularity."""
+    A = problem.jacobian(q)
+    A = A if A.shape[-2] <= A.shape[-1] else np.swapaxes(A, -1, -2)
+    square = A @ np.swapaxes(A, -1, -2)
+    size = np.maximum(np.trace(square, axis1=-2, axis2=-1), 1e-300)
+    volume = np.sqrt(np.maximum(np.linalg.det(square), 0.0) / size ** square.shape[-1])
+    doubtful = np.flatnonzero(~(volume > CERTAIN) | (left > EXACT))
+    result = np.zeros(len(q))
+    if len(doubtful):
+        e, s = weakness(problem.at(doubtful), q[doubtful], rank)
+        result[doubtful] = np.maximum(e, EXACT) / np.maximum(s, 1e-300)
+    return result
+
+
+def _merged(
+    q: np.ndarray, reach: np.ndarray, space: JointSpace, weights: np.ndarray | None = None
+) -> tuple[Rows, np.ndarray]:
+    """The first of each group of equal rows of a pose, and how many rows it stands for.
+
+    As `JointSpace.merged`, for all poses at once: q (N, k, n), NaN where there is no row.
+    """
+    poses, most, n = q.shape
+    kept, counts = np.full((poses, most, n), np.nan), np.zeros((poses, most), dtype=int)
+    size = np.zeros(poses, dtype=int)
+    for i in range(most):
+        there = np.isfinite(q[:, i]).all(axis=-1)
+        among = int(size.max(initial=0))
+        with np.errstate(invalid="ignore"):
+            near = space.distance(kept[:, :among], q[:, i, None]) < reach[:, i, None]
+        known = near.any(axis=1) & there
+        new = np.flatnonzero(there & ~known)
+        place = np.where(known, np.argmax(near, axis=1) if among else 0, size)
+        weight = np.ones(poses) if weights is None else weights[:, i]
+        rows = np.flatnonzero(there)
+        counts[rows, place[rows]] += weight[rows].astype(int)
+        kept[new, size[new]] = q[new, i]
+        size[new] += 1
+    of, slot = np.nonzero(np.isfinite(kept).all(axis=-1))
+    return Rows(of, kept[of, slot]), counts[of, slot]
+
+
+# Levenberg-Marquardt in machine code: one step of `search.descend` for every row
+
+TINY = 1e-24
+
+
+def descended(
+    problem: Problem, q: np.ndarray, T: np.ndarray, box: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Every row of q moved to a nearby minimum of the error from its pose T, and what is left."""
+    robot = problem.robot
+    mask = tuple(bool(x) for x in problem.target.mask)
+    step = once(robot, ("inverse kinematics", mask), lambda: _compiled_step(problem, mask))
+    n, rows = robot.n, np.arange(len(q))
+    box = np.clip(np.broadcast_to(box, (len(q), n, 2)), -1e300, 1e300)
+    state = np.column_stack([q, np.full(len(q), np.inf), np.full(len(q), FIRST)])
+    poses, low, high = (
+        np.ascontiguousarray(x) for x in (T.reshape(-1, 16), *np.moveaxis(box, 2, 0))
+    )
+    now, given = state, (poses, low, high)
+    for _ in range(STEPS):
+        now = step(np.ascontiguousarray(now[:, :n]), given[0], now[:, n + 1 :].copy(), *given[1:])
+        state[rows] = now
+        going = (now[:, n] > GOAL) & (now[:, n + 1] < STRONGEST)
+        if not going.any():
+            break
+        rows, now, given = rows[going], now[going], tuple(x[going] for x in given)
+    return state[:, :n], state[:, n]
+
+
+def _compiled_step(problem: Problem, mask: tuple[bool, ...]) -> Callable[..., np.ndarray]:
+    """One step of all rows: q and damping in; q, the scaled error there and the next damping out.
+
+    The rotation's error is 2 sin(angle / 2) along its axis, in terms of the quaternion (w, v) of
+    the target over the tool 2 v, which has no other zeros than the rotation vector and changes by
+    -(w + [v]x) J_w dq.
+    """
+    size, scales = problem.size, problem.joint_scale.tolist()
+    lines = [k for k in range(6) if mask[k]]
+
+    def difference(arm: Any, q: Any, T: Any) -> tuple[list[Any], Any]:
+        P = arm.fk(q)
+        e = [(T[4 * i + 3] - P[i][3]) / size for i in range(3)]
+        M = [[sum(T[4 * i + k] * P[j][k] for k in range(3)) for j in range(3)] for i in range(3)]
+        w = arm.sqrt(arm.max(1.0 + M[0][0] + M[1][1] + M[2][2], TINY))  # 2 cos(angle / 2)
+        skew = M[2][1] - M[1][2], M[0][2] - M[2][0], M[1][0] - M[0][1]
+        return [*e, *(x / w for x in skew)], 0.5 * w
+
+    def length(arm: Any, e: Any) -> Any:
+        return arm.sqrt(sum(e[k] * e[k] for k in lines))
+
+    def step(arm: Any, q: Any, T: Any, damping: Any, low: Any, high: Any) -> list[Any]:
+        e, w = difference(arm, q, T)
+        J = arm.jacobian(q)
+        x, y, z = (0.5 * c for c in e[3:])
+        turn = ((w, -z, y), (z, w, -x), (-y, x, w))
+        A = [[c / size for c in row] for row in J[:3]]
+        A += [
+            [sum(t * J[3 + k][j] for k, t in enumerate(row)) for j in range(arm.n)] for row in turn
+        ]
+        A = [[c * s for c, s in zip(A[k], scales, strict=True)] for k in lines]
+        columns = list(zip(*A, strict=True))
+        H = [[sum(a * b for a, b in zip(c, d, strict=True)) for d in columns] for c in columns]
+        more = damping[0] * (sum(H[i][i] for i in range(arm.n)) + 1e-30)
+        H = [[h + more if i == j else h for j, h in enumerate(row)] for i, row in enumerate(H)]
+        own = [e[k] for k in lines]
+        y = arm.solve(H, [sum(a * b for a, b in zip(c, own, strict=True)) for c in columns])
+        longest = LONGEST
+        for a in y:
+            longest = arm.max(longest, arm.max(a, -a))
+        short = LONGEST / longest
+        trial = [a + short * s * b for a, s, b in zip(q, scales, y, strict=True)]
+        trial = [arm.min(arm.max(a, b), c) for a, b, c in zip(trial, low, high, strict=True)]
+        before, after = length(arm, e), length(arm, difference(arm, trial, T)[0])
+        better = after < before
+        new = [arm.select(better, a, b) for a, b in zip(trial, q, strict=True)]
+        factor = arm.select(better, EASIER, HARDER)
+        rest = arm.select(better, after, before), arm.max(damping[0] * factor, WEAKEST)
+        return [*new, *rest]
+
+    sizes = {"T": 16, "damping": 1}
+    return compile_function(step, problem.robot, sizes)
