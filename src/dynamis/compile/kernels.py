@@ -21,6 +21,7 @@ SIZES: Mapping[str, Shape] = {
     "wrench": (6,),
     "base_motion": (9,),
     "link_forces": (L, 6),
+    "temperature": (N,),
     "parameters": (P,),
 }
 
@@ -119,6 +120,7 @@ TORQUE = ("q", "qd", "tau")
 _TAU, _QDD = ("dtau_dq", "dtau_dqd", "dtau_dqdd"), ("dqdd_dq", "dqdd_dqd", "dqdd_dtau")
 SQUARE, VECTOR = (N, N), (N,)
 WRENCH, BASE_MOTION, FORCES, QD_REF = "wrench", "base_motion", "link_forces", "qd_ref"
+TEMPERATURE = "temperature"
 
 
 def _any_of(*names: str) -> dict[tuple[str, ...], Mapping[str, Any]]:
@@ -132,7 +134,7 @@ INVERSE_DYNAMICS = Kernel(
     "dynamics.equation:inverse_dynamics",
     STATE,
     {"tau": VECTOR},
-    further=_any_of(WRENCH, BASE_MOTION, FORCES),
+    further=_any_of(WRENCH, BASE_MOTION, FORCES, TEMPERATURE),
     formulations=INVERSE_METHODS,
     reducible=True,
 )
@@ -181,7 +183,7 @@ ROWS = (
         "dynamics.equation:forward_dynamics",
         TORQUE,
         {"qdd": VECTOR},
-        further=_any_of(WRENCH, FORCES),
+        further=_any_of(WRENCH, FORCES, TEMPERATURE),
         formulations=FORWARD_METHODS,
         cheapest=True,
         solves=True,
@@ -212,7 +214,13 @@ ROWS = (
         {"g": VECTOR},
         reducible=True,
     ),
-    Kernel("friction_torque", "dynamics.friction:friction_torque", ("qd",), {"tau": VECTOR}),
+    Kernel(
+        "friction_torque",
+        "dynamics.friction:friction_torque",
+        ("qd",),
+        {"tau": VECTOR},
+        further=_any_of(TEMPERATURE),
+    ),
     Kernel("load_shares", "dynamics.friction:load_shares", ("qd",), {"s": VECTOR}),
     Kernel(
         "load_friction",

@@ -38,9 +38,11 @@ CLOSED: Mapping[str, Callable[..., list]] = {
 def inverse_dynamics(
     chain: Chain, q: Scalars, qd: Scalars, qdd: Scalars, fn: Functions,
     wrench: Given = None, base_motion: Given = None, link_forces: Given = None,
-    method: str = "newton-euler",
+    temperature: Given = None, method: str = "newton-euler",
 ) -> Scalars:  # fmt: skip
     """tau of the whole robot, (n,); `link_forces` (f, n) of every link in its frame."""
+    if temperature is not None:
+        chain = friction.at_temperature(chain, temperature, fn)
     x, xd = coupling.positions(chain, q), coupling.rates(chain, qd)
     xdd = coupling.rates(chain, qdd)
     if method in RECURSIONS:
@@ -110,9 +112,12 @@ def uncoupled(chain: Chain) -> bool:
 
 def forward_dynamics(
     chain: Chain, q: Scalars, qd: Scalars, tau: Scalars, fn: Functions,
-    wrench: Given = None, link_forces: Given = None, method: str = "walker-orin-3",
+    wrench: Given = None, link_forces: Given = None, temperature: Given = None,
+    method: str = "walker-orin-3",
 ) -> Scalars:  # fmt: skip
     """qdd, (n,)."""
+    if temperature is not None:
+        chain = friction.at_temperature(chain, temperature, fn)
     if friction.loads(chain):
         more = friction.driven_load_torque(chain, qd, tau, fn)
         tau = [t - f for t, f in zip(tau, more, strict=True)]

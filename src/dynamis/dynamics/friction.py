@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from ..model.chain import Chain, OwnLaw, Resistance
+from ..model.chain import Chain, OwnLaw, Resistance, Thermal
 from ..spatial.functions import Functions, zero
 from ..spatial.vectors import Scalars
 from . import coupling
@@ -204,8 +204,12 @@ def friction_tree(chain: Chain, xd: Scalars, fn: Functions) -> list:
     return tau + [0.0] * (len(chain.joints) - len(tau))
 
 
-def friction_torque(chain: Chain, qd: Scalars, fn: Functions) -> Scalars:
+def friction_torque(
+    chain: Chain, qd: Scalars, fn: Functions, temperature: Scalars | None = None
+) -> Scalars:
     """Friction torque on the coordinates, (n,)."""
+    if temperature is not None:
+        chain = at_temperature(chain, temperature, fn)
     return coupling.torques(chain, friction_tree(chain, coupling.rates(chain, qd), fn))
 
 
@@ -219,8 +223,7 @@ def loads(chain: Chain) -> list[tuple[int, Resistance]]:
     found = []
     for i, resistance in enumerate(chain.resistances):
         if not zero(resistance.load):
-            row = None if chain.coupling is None else chain.coupling[i]
-            found.append((i if row is None else row.index(1.0), resistance))
+            found.append((_coordinate(chain, i), resistance))
     return found
 
 
@@ -259,3 +262,42 @@ def driven_load_torque(chain: Chain, qd: Scalars, tau: Scalars, fn: Functions) -
 def without_load(chain: Chain) -> Chain:
     """The chain whose friction does not know what it transmits."""
     return replace(chain, resistances=tuple(r._replace(load=0.0) for r in chain.resistances))
+
+
+def _coordinate(chain: Chain, i: int) -> int:
+    """The coordinate that moves a joint of the tree."""
+    if chain.coupling is None:
+        return i
+    return next(c for c, w in enumerate(chain.coupling[i]) if not zero(w))
+
+
+# Friction by temperature.
+
+
+def thermal_joints(chain: Chain) -> list[tuple[int, int, Thermal]]:
+    """(joint of the tree, its coordinate, its law) of viscous friction that feels temperature."""
+    rows = enumerate(chain.resistances)
+    return [(i, _coordinate(chain, i), r.thermal) for i, r in rows if r.thermal is not None]
+
+
+def at_temperature(chain: Chain, temperature: Scalars, fn: Functions) -> Chain:
+    """The chain with the viscous friction of these temperatures of the coordinates, deg C."""
+    joints = {i: temperature[c] - law.reference for i, c, law in thermal_joints(chain)}
+    return warmed(chain, joints, fn)
+
+
+def warmed(chain: Chain, above: Mapping[int, Any], fn: Functions) -> Chain:
+    """The chain whose joints are so much warmer than their reference temperatures, K."""
+    resistances = list(chain.resistances)
+    for i, rise in above.items():
+        r = resistances[i]
+        factor = fn.max(0.0, 1.0 + r.thermal.slope * rise)  # type: ignore[union-attr]
+        back = None if r.viscous_minus is None else r.viscous_minus * factor
+        resistances[i] = r._replace(viscous=r.viscous * factor, viscous_minus=back)
+    return replace(chain, resistances=tuple(resistances))
+
+
+def heating_rates(law: Thermal, rises: Scalars, power: Any) -> list[Any]:
+    """d/dt of the two rises of a joint, K/s, at a power of friction in W."""
+    parts = zip(law.heating, law.time, rises, strict=True)
+    return [(heating * power - rise) / time for heating, time, rise in parts]

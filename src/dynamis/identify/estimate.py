@@ -321,10 +321,11 @@ def handed_over(estimate: Estimate) -> tuple[Finding, ...]:
         return ()
     robot = estimate.robot
     pairs = zip(estimate.logs, estimate.processing, estimate.training, strict=True)
-    both = [
-        (fit, _beside(lambda s: robot.inverse_dynamics(s.q, s.qd, s.qdd), robot, log, how))
-        for log, how, fit in pairs
-    ]
+
+    def torque(s: Samples) -> np.ndarray:
+        return robot.inverse_dynamics(s.q, s.qd, s.qdd, temperature=s.temperature)
+
+    both = [(fit, _beside(torque, robot, log, how)) for log, how, fit in pairs]
     tau = np.concatenate([fit.measured for fit, _ in both])
     own, other = (np.concatenate([pair[k].predicted for pair in both]) for k in (0, 1))
     whole = max(float(np.linalg.norm(tau)), 1e-300)

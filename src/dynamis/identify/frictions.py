@@ -22,7 +22,8 @@ class FrictionModel:
     `coulomb` is one number per joint, the same in both directions; with `offset` the two directions
     differ: coulomb+ = coulomb + offset, coulomb- = -coulomb + offset while the joint moves. `root`
     multiplies |qd|^(1/3) (Grotjahn 2001), `load` the size of the torque that the joint transmits
-    (`Friction.load`). With `viscous-` viscous friction differs by direction. With `law` None every
+    (`Friction.load`), `thermal` qd times the temperature above the joint's reference, which the log
+    must hold. With `viscous-` viscous friction differs by direction. With `law` None every
     joint keeps the law it has, one of the user's own too, whose linear constants are sought.
     """
 
@@ -101,6 +102,7 @@ FRICTIONS: Mapping[str, FrictionModel] = {
         FrictionModel(
             "directional", "smooth", ("viscous", "viscous-", "coulomb", "offset"), grid=TRIED
         ),
+        FrictionModel("thermal", "smooth", ("viscous", "thermal", "coulomb", "offset"), grid=TRIED),
         FrictionModel("grotjahn", "smooth", ROOTED, grid=TRIED),
         FrictionModel("loaded", "smooth", ("viscous", "coulomb", "offset", "load"), grid=TRIED),
         FrictionModel("loaded-grotjahn", "smooth", (*ROOTED, "load"), grid=TRIED),

@@ -180,7 +180,8 @@ def identify(
     `friction`: "none", "viscous", "symmetric", "asymmetric", "stribeck", "smooth", "directional"
     (viscous friction by direction), "grotjahn", "loaded" (friction grows with the torque that the
     joint transmits), "loaded-grotjahn", "described" (the law that each joint has, one of your own
-    too), or "auto", which chooses by cross-validation on blocks of time.
+    too), "thermal" (viscous friction by temperature, which the log holds: see
+    `Log.with_temperature`), or "auto", which chooses by cross-validation on blocks of time.
     `estimator`: "ordinary", "weighted", "robust", "total", "instrumental", or "feasible" (only
     physically consistent arms; `prior` weighs, in rows of data, the distance to the described
     robot). `method` "two-step" takes friction and gravity from `slow` logs first, then the rest.
@@ -255,7 +256,7 @@ def last_third(plan: Plan, logs: Sequence[Log]) -> Validation:
 # Moving slowly, tau = Y_g(q) x_g + friction(qd) + little; what is found there is fixed while the
 # exciting motion shows the rest.
 
-FRICTION = ("viscous", "viscous-", "root", "coulomb", "offset", "friction law", "load")
+FRICTION = ("viscous", "viscous-", "root", "coulomb", "offset", "friction law", "load", "thermal")
 GENTLE = 0.5  # rad/s^2 or m/s^2: rows that accelerate more are no slow motion
 LEAST = 0.2  # share of the rows that must be slow
 RESTING = 10.0 * STILL  # rad or m: a joint that moves less only sticks

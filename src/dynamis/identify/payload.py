@@ -165,9 +165,13 @@ class Gears:
 
     def __init__(self, bare: "Robot", samples: Samples):
         motion = samples.q, samples.qd, samples.qdd
-        self.tau, self.lossy = bare.inverse_dynamics(*motion), bare.rubs_under_load
+        warm = samples.temperature
+        self.lossy, self.tau = (
+            bare.rubs_under_load,
+            bare.inverse_dynamics(*motion, temperature=warm),
+        )
         self.share = bare.load_shares(samples.qd)
-        self.other = bare.friction_torque(samples.qd)
+        self.other = bare.friction_torque(samples.qd, temperature=warm)
         self.torque = self.tau - self.other - bare.load_friction(*motion)
 
     def under(self, payload: np.ndarray | None) -> tuple[Any, np.ndarray]:
@@ -273,7 +277,7 @@ def _other_left(
     """tau - tau_robot of the free run at other instants, (N, n), and which of them it covers."""
     result, covered = np.zeros((len(at), free.n)), np.zeros(len(at), dtype=bool)
     for s in prepare(free, processing)[0]:
-        left = s.tau - bare.inverse_dynamics(s.q, s.qd, s.qdd)
+        left = s.tau - bare.inverse_dynamics(s.q, s.qd, s.qdd, temperature=s.temperature)
         inside = (at >= s.t[0]) & (at <= s.t[-1])
         result[inside] = interpolated(at[inside], s.t, left)
         covered |= inside

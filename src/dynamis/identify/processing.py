@@ -41,7 +41,8 @@ BLOCK = 2048  # rows of a regressor in memory at a time
 class Samples:
     """t (N,), q, qd, qdd, tau (N, n) at one rate; `weight` (N, n) is 0 where a row does not count.
 
-    `parallel` is the filter (second-order sections) for both sides, `every` the rows kept after it.
+    `parallel` is the filter (second-order sections) for both sides, `every` the rows kept after it;
+    `temperature` (N, n) is that of the joints, deg C.
     """
 
     t: np.ndarray
@@ -53,19 +54,26 @@ class Samples:
     parallel: np.ndarray | None = None
     settle: int = 0  # rows after which the filter has forgotten
     every: int = 1
+    temperature: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.t)
 
     def rows(self, first: int, last: int) -> "Samples":
         """Some of them, in order."""
-        names = ("t", "q", "qd", "qdd", "tau", "weight")
+        names = ["t", "q", "qd", "qdd", "tau", "weight"]
+        names += [] if self.temperature is None else ["temperature"]
         return replace(self, **{name: getattr(self, name)[first:last] for name in names})
 
     def blocks(
         self, unknowns: Unknowns, filtered: bool = True
     ) -> "Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]":
         """(Y (b, n, m), tau (b, n), weight (b, n), index (b,)), block by block."""
+        if self.temperature is None and len(unknowns.of_kind("thermal")):
+            raise OptionError(
+                f"friction {unknowns.friction.name!r} needs temperatures, the log has none",
+                "read_log(..., columns=dict(temperature=...)), or log.with_temperature(robot)",
+            )
         every = self.every if filtered else 1
         margin = self.settle if filtered and self.parallel is not None else 0
         step = max(BLOCK * every // max(1, every // 4), 4 * margin)
@@ -74,7 +82,8 @@ class Samples:
             last = min(first + step, len(self))
             low, high = max(0, first - margin), min(len(self), last + margin)
             cut = slice(low, high)
-            Y = unknowns.regressor(self.q[cut], self.qd[cut], self.qdd[cut])
+            warm = None if self.temperature is None else self.temperature[cut]
+            Y = unknowns.regressor(self.q[cut], self.qd[cut], self.qdd[cut], warm)
             tau = self.tau[cut] - unknowns.rest(self.q[cut], self.qd[cut])
             if margin and len(tau) > 30:
                 pad = min(len(tau) - 1, 15)
@@ -214,12 +223,13 @@ def _samples(log: Log, chosen: Any, thin: bool, quasi_static: bool) -> Samples:
     q = lowpass(even.q, cut, rate, chosen.order)
     qd = None if logged is None else lowpass(logged, cut, rate, chosen.order)
     qd, qdd = rates(q, rate, qd)
-    tau, t, step = even.tau, even.t, 1
+    tau, t, warm, step = even.tau, even.t, even.temperature, 1
     if thin:
         step = max(1, min(chosen.every, int(rate / (DENSE * chosen.cutoff))))
     if step > 1:  # the torque's noise must not fold into the band that is fitted
         tau = lowpass(tau, 0.4 * rate / step, rate, ALIAS_ORDER)
         t, q, qd, qdd, tau = (a[::step] for a in (t, q, qd, qdd, tau))
+        warm = None if warm is None else warm[::step]
         rate = rate / step
     sos: Any = None
     settle = 0
@@ -234,4 +244,4 @@ def _samples(log: Log, chosen: Any, thin: bool, quasi_static: bool) -> Samples:
     edge = min(int(EDGE * rate / chosen.cutoff), len(weight) // 10)
     if thin and edge:  # there the filters had to invent what came before and after
         weight[:edge] = weight[-edge:] = 0.0
-    return Samples(t, q, qd, qdd, tau, weight, sos, settle, max(1, chosen.every // step))
+    return Samples(t, q, qd, qdd, tau, weight, sos, settle, max(1, chosen.every // step), warm)

@@ -17,6 +17,7 @@ from ..lazy import cached_property
 from ..model.check.finding import Finding
 from ..model.friction import Friction
 from ..model.parameters import JOINT_NAMES, MOTOR_NAMES, VISCOUS_MINUS, parameter_names
+from ..model.quantity import resolve
 from .frictions import FrictionModel
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 TINY = 1e-6  # N m s/rad: a viscous coefficient to hang a root on
 RIGID = ("body", "rotor", "spring", "load law")
 LAWS = ("load law", "friction law")  # constants of laws of one's own: of either sign
-OWN = ("root", "load")  # kinds that are no parameter of a robot
+OWN = ("root", "load", "thermal")  # kinds that are no parameter of a robot
 SAME = 1e-8  # of a column: less is left of one that is a sum of others
 LITTLE = 2.0**-10  # friction under load whose shape alone matters
 SPURIOUS = 0.3  # of the load: no gear rubs more
@@ -73,7 +74,7 @@ class Unknowns:
         both = np.flatnonzero(self.pick.min(axis=0) < 0.0)
         return self.pick.argmax(axis=0), both, self.pick.argmin(axis=0)[both]
 
-    def regressor(self, q: Any, qd: Any, qdd: Any) -> np.ndarray:
+    def regressor(self, q: Any, qd: Any, qdd: Any, temperature: Any = None) -> np.ndarray:
         """Columns of the unknowns, (N, n, m)."""
         Y = self.robot.regressor(q, qd, qdd, threads=self.threads)
         first, both, second = self._columns
@@ -82,7 +83,7 @@ class Unknowns:
         own = self.of_kind(*OWN)
         if len(own):
             Z[..., own] = 0.0
-            self._own_columns(Z, np.asarray(qd, dtype=float))
+            self._own_columns(Z, np.asarray(qd, dtype=float), temperature)
         return Z
 
     def rest(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray | float:
@@ -93,8 +94,12 @@ class Unknowns:
         kept = np.isin(self.full_names, self.described)
         return torque(q, qd, np.zeros_like(q), np.where(kept, self.robot.parameters.values, 0.0))
 
-    def _own_columns(self, Z: np.ndarray, qd: np.ndarray) -> None:
+    def _own_columns(self, Z: np.ndarray, qd: np.ndarray, temperature: Any) -> None:
         speed = self.friction.speed
+        for k in self.of_kind("thermal"):
+            j = self.joints[k]
+            if temperature is not None:  # else at the reference
+                Z[:, j, k] = (temperature[:, j] - self.references[j]) * qd[:, j]
         for k in self.of_kind("root"):
             v = qd[:, self.joints[k]]
             Z[:, self.joints[k], k] = v / np.cbrt(v * v + speed * speed)
@@ -105,6 +110,13 @@ class Unknowns:
             column = self._loaded.load_shares(qd) / LITTLE * torque
             for k in loads:
                 Z[:, self.joints[k], k] = column[:, self.joints[k]]
+
+    @cached_property
+    def references(self) -> list[float]:
+        """Reference temperature of every joint, deg C."""
+        model = self.robot.model
+        own = {str(x.joint_name): x.friction.reference_temperature for x in model.links}
+        return [float(resolve(own[name], model.values)) for name in self.robot.joint_names]
 
     @cached_property
     def _loaded(self) -> "Robot":
@@ -132,13 +144,18 @@ class Unknowns:
             robot = type(robot)(replace(robot.model, findings=findings))
         roots = {self.joints[k]: x[k] for k in self.of_kind("root")}
         loads = {self.joints[k]: x[k] for k in self.of_kind("load")}
-        if not roots and not loads:
+        slopes = {self.joints[k]: x[k] for k in self.of_kind("thermal")}
+        if not (roots or loads or slopes):
             return robot
         links, names = list(robot.model.links), robot.model.joint_names
         for i, link in enumerate(links):
             j = names.index(link.joint_name) if link.joint_name in names else -1
             if j in roots:
                 links[i] = replace(links[i], friction=_rooted(links[i].friction, float(roots[j])))
+            if j in slopes and (viscous := float(links[i].friction.viscous)) > 0.0:
+                slope = float(slopes[j]) / viscous
+                friction = replace(links[i].friction, temperature_slope=slope)
+                links[i] = replace(links[i], friction=friction)
             if j in loads and loads[j] > 0.0:
                 friction = replace(links[i].friction, load=float(loads[j]))
                 drive = link.drive and replace(link.drive, efficiency=1.0)  # found, not assumed

@@ -38,6 +38,7 @@ FEATURES: Mapping[str, Callable[[Model], bool]] = {
         lambda x: isinstance(x.friction.viscous, tuple)
     ),
     "friction under load": _links(lambda x: x.friction.load != 0.0),
+    "friction by temperature": _links(lambda x: x.friction.temperature_slope != 0.0),
     "friction offsets": _links(lambda x: x.friction.offset != 0.0),
     "which friction is the joint's and which the motor's": _links(
         lambda x: _rubs(x.friction) and x.drive is not None and _rubs(x.drive)

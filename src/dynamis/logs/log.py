@@ -16,8 +16,11 @@ from ..files import write_columns
 from ..model.check.finding import Finding
 
 if TYPE_CHECKING:
+    from ..robot import Robot
     from ..simulation.run import Run
 
+ROOM = 25.0  # deg C
+ARRAYS = ("t", "q", "qd", "qdd", "tau", "temperature")
 GAP = 3.0  # median steps; a longer step is a gap
 LONG_GAP = 10.0  # median steps; across a longer one nothing is interpolated
 MOST = 50_000_000  # samples; more is more likely a rate in the wrong unit
@@ -29,7 +32,8 @@ EDGE = 1e-3  # of a median step: how near a stamp may be to a window's edge and 
 class Log:
     """Stamps t (N,) in seconds that start anywhere and rise; q, tau, and maybe qd, qdd, (N, n).
 
-    Joint side, SI units, radians. The arrays are read-only. `findings` are those of reading the
+    Joint side, SI units, radians; temperatures of the joints, where there are any, in deg C. The
+    arrays are read-only. `findings` are those of reading the
     log; parts of a log keep them.
     """
 
@@ -38,6 +42,7 @@ class Log:
     tau: np.ndarray
     qd: np.ndarray | None = None
     qdd: np.ndarray | None = None
+    temperature: np.ndarray | None = None
     name: str = ""
     findings: tuple[Finding, ...] = ()
 
@@ -56,7 +61,7 @@ class Log:
         if len(q) != len(t) or q.shape[1] == 0:
             raise ShapeError(f"q has shape {q.shape}, expected ({len(t)}, n) as t has {len(t)}")
         given: dict[str, Any] = {"t": t, "q": q, "name": text(self.name, "name")}
-        for name in ("tau", "qd", "qdd"):
+        for name in ("tau", "qd", "qdd", "temperature"):
             if getattr(self, name) is not None or name == "tau":
                 given[name] = array = _numbers(getattr(self, name), name, 2)
                 if array.shape != q.shape:
@@ -164,8 +169,35 @@ class Log:
             qd=None if self.qd is None else _hermite(self.t, self.qd, self.qdd, t),
             qdd=None if self.qdd is None else _hermite(self.t, self.qdd, None, t),
             tau=_hermite(self.t, self.tau, None, t),
+            temperature=None
+            if self.temperature is None
+            else _hermite(self.t, self.temperature, None, t),
             findings=(*self.findings, *_bridged(self, int((~measured).sum()))),
         )
+
+    @checked
+    def with_temperature(self, robot: "Robot") -> "Log":
+        """The log with temperatures of the joints by the heating of a robot's friction.
+
+        The power is that of `robot.friction_torque` at the log's velocities, without offsets; the
+        joints start at their reference temperatures (`robot.at_temperature(...)` sets them).
+        """
+        from ..dynamics.friction import thermal_joints
+
+        if robot.n != self.n:
+            raise ShapeError(f"robot {robot.name!r} has {robot.n} joints, the log {self.n}")
+        joints = thermal_joints(robot.chain)
+        if not joints:
+            raise OptionError(
+                f"no joint of {robot.name!r} has friction by temperature",
+                "dy.Friction(temperature_slope=..., heating=..., heating_time=...)",
+            )
+        qd = np.gradient(self.q, self.t, axis=0) if self.qd is None else self.qd
+        power = (robot.friction_torque(qd) - robot.friction_torque(0.0 * qd)) * qd
+        warm = np.full(self.q.shape, ROOM)
+        for _, c, law in joints:
+            warm[:, c] = law.reference + _rise(law, self.t, power[:, c])
+        return replace(self, temperature=warm)
 
     @checked
     def save(self, path: str | Path) -> Path:
@@ -177,14 +209,16 @@ class Log:
         return replace(self, findings=(*self.findings, *_all_findings(findings)))
 
     def _arrays(self) -> dict[str, np.ndarray]:
-        arrays = {name: getattr(self, name) for name in ("t", "q", "qd", "qdd", "tau")}
+        arrays = {name: getattr(self, name) for name in ARRAYS}
         return {name: array for name, array in arrays.items() if array is not None}
 
     def _taken(self, index: Any) -> "Log":
         return replace(self, **{name: array[index] for name, array in self._arrays().items()})
 
     def __repr__(self) -> str:
-        more = "".join(f", {x}" for x in ("qd", "qdd") if getattr(self, x) is not None)
+        more = "".join(
+            f", {x}" for x in ("qd", "qdd", "temperature") if getattr(self, x) is not None
+        )
         findings = f", {len(self.findings)} findings" if self.findings else ""
         return (
             f"Log({self.name!r}, {self.n} joints, {len(self)} samples over {self.duration:.6g} s "
@@ -305,3 +339,14 @@ def _bridged(log: Log, left_out: int) -> Iterator[Finding]:
         what = f"even grid: {left_out} instants inside {long} gaps of over {LONG_GAP:g} steps "
         remedy = "filter and differentiate each of log.pieces() by itself"
         yield Finding("warning", log.name or "log", what + "were left out", remedy)
+
+
+def _rise(law: Any, t: np.ndarray, power: np.ndarray) -> np.ndarray:
+    """Rise of a joint over time, K, from none; exact for power that is constant between stamps."""
+    total = np.zeros(len(t))
+    for gain, time in zip(law.heating, law.time, strict=True):
+        rise = 0.0
+        for k, keep in enumerate(np.exp(-np.diff(t) / time)):
+            rise = keep * rise + (1.0 - keep) * gain * power[k]
+            total[k + 1] += rise
+    return total

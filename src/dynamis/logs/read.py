@@ -27,7 +27,8 @@ from .table import LARGEST, Block, Table, arrange, by_quantity, pick, wanted_joi
 if TYPE_CHECKING:
     from ..robot import Robot
 
-RATES = ("qd", "qdd")  # what a log may lack
+LACKING = ("qd", "qdd", "temperature")  # what a log may lack
+DIFFERENTIATED = "it is then differentiated from q"
 SINGULAR = 1e-9  # of a gear matrix: smallest next to largest singular value
 
 
@@ -52,8 +53,9 @@ def read_log(
     """A log from a path (.csv, .npz, .parquet, .mcap), a DataFrame or a mapping of arrays.
 
     `columns` says which hold t, q, qd, qdd, tau, or current, motor_q, motor_qd, motor_qdd,
-    motor_tau: a name, a pattern ("pos_*", "joint{}_position"), a list of names, None to leave one
-    out. Unless given: t, q1.., qd1.., qdd1.., tau1.., or 2-D arrays of those names.
+    motor_tau, or temperature (deg C): a name, a pattern ("pos_*", "joint{}_position"), a list of
+    names, None to leave one out. Unless given: t, q1.., qd1.., qdd1.., tau1.., temperature1.., or
+    2-D arrays of those names.
     `units` by quantity, such as {"q": "deg", "t": "ms"}: one, or one per joint.
     `sample_time` (s) where there are no stamps.
     `joints`: which, and in which order: names, or places from 0; with `robot`, its joints by name.
@@ -181,7 +183,9 @@ def _joint_side(
     if gains is not None and "current" not in given:
         hint = "columns=dict(current=...) says which it is"
         raise OptionError("drive_gains was given, but no current", hint)
-    done = {x: values for x, values in given.items() if x in ("q", "qd", "qdd", "tau")}
+    done = {
+        x: values for x, values in given.items() if x in ("q", "qd", "qdd", "tau", "temperature")
+    }
     if "current" in given:
         current = given["current"]
         if gains is None:
@@ -208,12 +212,13 @@ def _finite(
 ) -> tuple[dict[str, np.ndarray], np.ndarray, list[Finding]]:
     """Without the rows that hold NaN or inf; rates that are mostly so are left out instead."""
     found = []
-    for name in [x for x in RATES if x in arrays]:
+    for name in [x for x in LACKING if x in arrays]:
         count, total = int((~np.isfinite(arrays[name])).any(axis=1).sum()), len(arrays[name])
         if 2 * count > total:
             del arrays[name]
             what = f"{name} is NaN or inf in {count} of {total} rows and was left out"
-            found.append(Finding("warning", where, what, "it is then differentiated from q"))
+            instead = "look at how it was measured" if name == "temperature" else DIFFERENTIATED
+            found.append(Finding("warning", where, what, instead))
     bad = {x: ~np.isfinite(values) for x, values in arrays.items()}
     bad_rows = np.any([x.any(axis=1) for x in bad.values()], axis=0)
     names = [f"{x}{i + 1}" for x, b in bad.items() for i in np.flatnonzero(b.any(axis=0))]
@@ -310,6 +315,7 @@ UNITS: Mapping[str, Mapping[str, float]] = {
     "t": TIME,
     **{"q": POSITION, "qd": SPEED, "qdd": ACCELERATION, "tau": EFFORT},
     "current": {"A": 1.0, "mA": 1e-3},
+    "temperature": {"C": 1.0},
     **{"motor_q": POSITION, "motor_qd": SPEED, "motor_qdd": ACCELERATION, "motor_tau": EFFORT},
 }
 

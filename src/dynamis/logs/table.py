@@ -123,6 +123,7 @@ INSTEAD = {  # what may stand for a quantity
     "qd": ("motor_qd",),
     "qdd": ("motor_qdd",),
     "tau": ("motor_tau", "current"),
+    "temperature": (),
 }
 QUANTITIES = (*INSTEAD, *(x for others in INSTEAD.values() for x in others))
 NEEDED = ("q", "tau")

@@ -67,6 +67,15 @@ class OwnLaw(NamedTuple):
         return self.tape.parts({**given, CONSTANTS: self.constants}, CONSTANTS, self.linear, fn)
 
 
+class Thermal(NamedTuple):
+    """Viscous friction over temperature, and how friction's power heats a joint (see Friction)."""
+
+    slope: Any
+    reference: Any
+    heating: tuple[Any, Any]
+    time: tuple[Any, Any]
+
+
 class Resistance(NamedTuple):
     """Friction of one joint: coefficients and the law that shapes them, and one of one's own."""
 
@@ -79,6 +88,7 @@ class Resistance(NamedTuple):
     own: OwnLaw | None = None
     viscous_minus: Any = None  # moving negative, where that differs
     load: Any = 0.0  # per torque that the joint transmits
+    thermal: Thermal | None = None
 
     @property
     def mean_viscous(self) -> Any:
@@ -286,7 +296,11 @@ def _resistance(friction: Friction, motor: Motor, values: Values, fn: Functions)
         law, constants, own = Friction.law, {}, _own(friction.own)
     load = resolve(friction.load, values, fn)
     shaped = v, c_plus, c_minus, offset, law, constants
-    return Resistance(*shaped, own, v_minus if sided else None, load)
+    thermal = None
+    if not zero(friction.temperature_slope):
+        names = ("temperature_slope", "reference_temperature", "heating", "heating_time")
+        thermal = Thermal(*(resolve(getattr(friction, x), values, fn) for x in names))
+    return Resistance(*shaped, own, v_minus if sided else None, load, thermal)
 
 
 def _own(law: Law) -> OwnLaw:

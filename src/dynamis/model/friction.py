@@ -12,7 +12,7 @@ themselves are in `dynamis.dynamics.friction`, one row per law.
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import partial
 from types import MappingProxyType
 from typing import Any
@@ -56,12 +56,21 @@ class Friction:
     `viscous` is one number or the pair (moving positive, moving negative). `load` is friction per
     torque that the joint transmits to its link (gravity, inertia, springs, forces at the tool):
     0.1 is a gear that loses a tenth of what it carries.
+
+    Viscous friction changes with the temperature of the joint (deg C), by the factor
+    1 + temperature_slope (temperature - reference_temperature), never below zero; `viscous` is that
+    of the reference. A simulated joint warms up from there by the power P of its friction: by two
+    rises, of gear and housing, heating_time d(rise)/dt = heating P - rise.
     """
 
     viscous: Any = 0.0
     coulomb: Any = (0.0, 0.0)
     offset: Scalar = 0.0
     load: Scalar = 0.0
+    temperature_slope: Scalar = 0.0  # 1/K
+    reference_temperature: Scalar = 25.0  # deg C
+    heating: tuple[Scalar, Scalar] = (0.0, 0.0)  # K/W
+    heating_time: tuple[Scalar, Scalar] = (120.0, 3600.0)  # s
     law: Any = "coulomb"
     constants: Mapping[str, float] = field(default_factory=dict)
 
@@ -94,11 +103,45 @@ class Friction:
         for name, value in given.items():
             if isinstance(value, float) and not allowed(name, value):
                 raise ModelError(f"friction.{name} is {value}, expected {bound(name)}")
-        settle_quantities(self, "friction.", offset=1, load=1)
+        settle_quantities(self, "friction.", offset=1, load=1, heating=2, heating_time=2)
+        settle_quantities(self, "friction.", temperature_slope=1, reference_temperature=1)
         coulomb = coulomb_pair(self.coulomb, "friction.coulomb")
         settle(self, viscous=_viscous(self.viscous), coulomb=coulomb)
         settle(self, constants=MappingProxyType(given))
         self._check_load()
+        self._check_heating()
+
+    def _check_heating(self) -> None:
+        for name, value in (("heating", self.heating), ("heating_time", self.heating_time)):
+            for x in value:
+                if isinstance(x, float) and not (x > 0.0 or (name == "heating" and x == 0.0)):
+                    least = "0 or more" if name == "heating" else "above 0"
+                    raise ModelError(f"friction.{name} is {value}, expected two numbers {least}")
+
+    def at_temperature(self, temperature: float) -> "Friction":
+        """The friction whose reference temperature is this one: of the same joint, warm or cold."""
+        if self.temperature_slope == 0.0:
+            return replace(self, reference_temperature=temperature)
+        given = (*sides(self.viscous), self.temperature_slope, self.reference_temperature)
+        if any(isinstance(x, Expression) for x in given):
+            raise ModelError(
+                "friction with symbols has no temperature", "give the symbols values first"
+            )
+        change: Any = self.temperature_slope * (temperature - self.reference_temperature)  # type: ignore[operator]
+        if not change > -1.0:
+            raise ModelError(
+                f"at {temperature:g} deg C no viscous friction is left: temperature_slope is "
+                f"{self.temperature_slope:g} from {self.reference_temperature:g} deg C on",
+                "a slope holds near its reference_temperature only",
+            )
+        factor: Any = 1.0 + change
+        viscous = tuple(x * factor for x in sides(self.viscous))
+        return replace(
+            self,
+            viscous=viscous if isinstance(self.viscous, tuple) else viscous[0],
+            temperature_slope=self.temperature_slope / factor,
+            reference_temperature=temperature,
+        )
 
     def _check_load(self) -> None:
         """Whether a torque on the motor's side belongs to one on the joint's side only."""
@@ -131,7 +174,8 @@ class Friction:
 
     def __hash__(self) -> int:
         constants = tuple(sorted(self.constants.items()))
-        return hash((self.viscous, self.coulomb, self.offset, self.load, self.law, constants))
+        numbers = (self.viscous, self.coulomb, self.offset, self.load, self.temperature_slope)
+        return hash((*numbers, self.law, constants))
 
     def __reduce__(self) -> tuple:
         given = {f.name: getattr(self, f.name) for f in fields(self)}

@@ -310,6 +310,7 @@ class Robot:
         wrench: Any = None,
         base_motion: Any = None,
         link_forces: Any = None,
+        temperature: Any = None,
         **options: Any,
     ) -> np.ndarray:
         """tau = M qdd + C qd + g + friction + J^T wrench + sum J_i^T link_forces_i, (..., n).
@@ -318,8 +319,9 @@ class Robot:
         `base_motion` (..., 9): angular velocity, angular acceleration, linear acceleration of the
         base, in the reference frame. `link_forces` (..., links, 6): a wrench for every link of
         `link_names`, which the link exerts on the world at the origin of its frame (`frames`), in
-        its axes; what acts on the arm is the opposite. Methods: newton-euler (compiled),
-        newton-euler-base, lagrange-euler, gibbs-appell.
+        its axes; what acts on the arm is the opposite. `temperature` (..., n): of the joints, deg
+        C, where friction depends on it (default: its reference temperature). Methods: newton-euler
+        (compiled), newton-euler-base, lagrange-euler, gibbs-appell.
         """
         choice(method, "method", INVERSE_METHODS)
         if base_motion is not None and method not in RECURSIONS:
@@ -328,7 +330,7 @@ class Robot:
                 f"use one of {', '.join(RECURSIONS)}",
             )
         arguments = {"q": q, "qd": qd, "qdd": qdd, "wrench": wrench, "base_motion": base_motion}
-        arguments["link_forces"] = link_forces
+        arguments |= {"link_forces": link_forces, "temperature": temperature}
         if method == "newton-euler":
             return self._calls("inverse_dynamics", arguments, options, {"method": method})
         return self._calls.interpreted("inverse_dynamics", arguments, options, method=method)
@@ -342,18 +344,20 @@ class Robot:
         method: str | None = None,
         wrench: Any = None,
         link_forces: Any = None,
+        temperature: Any = None,
         **options: Any,
     ) -> np.ndarray:
         """qdd from torques, (..., n); a singular mass matrix raises and names the joint.
 
-        `wrench` and `link_forces` are those of `inverse_dynamics`. Methods: None picks the cheapest
-        by operation count; walker-orin-1, -2, -3, -4, articulated-body.
+        `wrench`, `link_forces` and `temperature` are those of `inverse_dynamics`. Methods: None
+        picks the cheapest by operation count; walker-orin-1, -2, -3, -4, articulated-body.
         """
         if method is not None:
             choice(method, "method", FORWARD_METHODS)
         if method == "articulated-body":
             self._refuse_coupling(method)
         arguments = {"q": q, "qd": qd, "tau": tau, "wrench": wrench, "link_forces": link_forces}
+        arguments["temperature"] = temperature
         chosen = {} if method is None else {"method": method}
         if method is None or method in COMPILED_FORWARD:
             return self._calls("forward_dynamics", arguments, options, {"method": method}, **chosen)
@@ -390,12 +394,14 @@ class Robot:
         return self._calls("gravity_torque", {"q": q}, options)
 
     @fast
-    def friction_torque(self, qd: Any, **options: Any) -> np.ndarray:
+    def friction_torque(self, qd: Any, temperature: Any = None, **options: Any) -> np.ndarray:
         """Friction of joints and motors by velocity, on the joint side, (..., n).
 
-        What grows with the load is in `load_friction`.
+        At the reference temperatures of the joints, or at those given (deg C). What grows with the
+        load is in `load_friction`.
         """
-        return self._calls("friction_torque", {"qd": qd}, options)
+        arguments = {"qd": qd, "temperature": temperature}
+        return self._calls("friction_torque", arguments, options)
 
     @fast
     def spring_torque(self, q: Any, **options: Any) -> np.ndarray:
@@ -767,6 +773,22 @@ class Robot:
         """Carrying a body: com in the tool frame, inertia about it. Replaces any other payload."""
         payload = Payload(mass=mass, com=com, inertia=inertia)
         return Robot(replace(self.model, payload=payload))
+
+    def at_temperature(self, temperature: Any) -> "Robot":
+        """The robot whose joints are at rest at these temperatures (deg C), one or one per joint.
+
+        Their friction is that of `Friction.temperature_slope`, from there on.
+        """
+        given = arrays.numbers(temperature, "temperature", "expected deg C")
+        if given.shape not in ((), (self.n,)) or not np.isfinite(given).all():
+            what = f"temperature is {shown(temperature)}, expected a number of deg C"
+            raise OptionError(what, f"or one for each of the {self.n} joints")
+        each = dict(zip(self.joint_names, np.broadcast_to(given, (self.n,)).tolist(), strict=True))
+        links = []
+        for link in self.model.links:
+            leader = str(link.mimic[0]) if link.mimic else str(link.joint_name)
+            links.append(replace(link, friction=link.friction.at_temperature(each[leader])))
+        return Robot(replace(self.model, links=tuple(links)))
 
     def with_load(self, law: Any) -> "Robot":
         """With a torque law of your own that the drives must supply too.

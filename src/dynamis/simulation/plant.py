@@ -41,6 +41,7 @@ class State:
     qd: Scalars
     bristle: Scalars  # deflections of friction
     current: Scalars  # of motors with a circuit
+    warmth: Scalars  # K, two rises of every joint whose friction feels temperature
     tau: Scalars
     friction: Scalars  # of joints and stops
     direction: Scalars  # in which friction slides; 0 holds
@@ -50,7 +51,7 @@ class State:
     computer: Mapping[str, list[Any]]
 
 
-INTEGRATED = ("q", "qd", "bristle", "current")
+INTEGRATED = ("q", "qd", "bristle", "current", "warmth")
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,7 @@ class Plant:
         others = {
             "bristle": len(holding.bristles(self.chain)),
             "current": len(motors.inductive(self.chain)) if self.drives else 0,
+            "warmth": 2 * len(friction.thermal_joints(self.chain)),
             "loss": self._losses,
             "impulse": n * observed,
         }
@@ -113,8 +115,19 @@ class Plant:
 
     # the three parts of a step
 
+    def _warm(self, x: State, fn: Functions) -> "Plant":
+        """The arm with the viscous friction of its temperatures."""
+        joints = friction.thermal_joints(self.chain)
+        if not joints:
+            return self
+        above = {i: x.warmth[2 * k] + x.warmth[2 * k + 1] for k, (i, _, _) in enumerate(joints)}
+        return replace(self, chain=friction.warmed(self.chain, above, fn))
+
     def begin(self, x: State, acting: Acting, h: Any, fn: Functions) -> State:
         """Directions of friction, direction of power through the gears, torques that act."""
+        return self._warm(x, fn)._begin(x, acting, h, fn)
+
+    def _begin(self, x: State, acting: Acting, h: Any, fn: Functions) -> State:
         tau, _ = self._drive(x, acting, fn)
         new = replace(x, tau=tau)
         if self._losses:
@@ -151,14 +164,34 @@ class Plant:
 
     def rate(self, x: State, acting: Acting, h: Any, fn: Functions) -> dict[str, list[Any]]:
         """Time derivatives of what is integrated."""
+        return self._warm(x, fn)._rate(x, acting, h, fn)
+
+    def _rate(self, x: State, acting: Acting, h: Any, fn: Functions) -> dict[str, list[Any]]:
         tau, current_rate = self._drive(x, acting, fn)
         x = replace(x, tau=tau)
         M, rest, other, bristle_rate = self._forces(x, acting, h, fn)
         qdd = self._accelerations(M, rest, other, x, fn)
-        return {"q": list(x.qd), "qd": qdd, "bristle": bristle_rate, "current": current_rate}
+        warming = self._warming(x, other, fn)
+        rates = {"bristle": bristle_rate, "current": current_rate, "warmth": warming}
+        return {"q": list(x.qd), "qd": qdd, **rates}
+
+    def _warming(self, x: State, other: Scalars, fn: Functions) -> list[Any]:
+        """Rates of the temperatures, by the power of friction; offsets have none."""
+        joints = friction.thermal_joints(self.chain)
+        if not joints:
+            return []
+        slide, found = self._sliding(x, x.direction, other, fn), []
+        for k, (i, c, law) in enumerate(joints):
+            offset = self.chain.resistances[i].offset
+            power = (slide[c] + other[c] - offset) * x.qd[c]
+            found += friction.heating_rates(law, x.warmth[2 * k : 2 * k + 2], power)
+        return found
 
     def finish(self, x: State, end: State, h: Any, fn: Functions) -> State:
         """The state after a step from x, `end` being where the stages led."""
+        return self._warm(x, fn)._finish(x, end, h, fn)
+
+    def _finish(self, x: State, end: State, h: Any, fn: Functions) -> State:
         q, qd = list(end.q), list(end.qd)
         if any(self.rubs):
             q, qd = reversals(self, x, q, qd, h, fn)

@@ -14,6 +14,7 @@ from .run import Measurement, Run
 from .settings import Settings
 
 MEMORY = 8e9  # bytes
+PHYSICAL = ("bristle", "current", "warmth")  # states of the arm besides q and qd
 
 
 class Recorder:
@@ -115,7 +116,7 @@ class Recorder:
         held = m.holds(s.parameters)
         states = {}
         if s.count == 1:
-            states = {k: part(k) for k in m.slots.slices if "." in k or k in ("bristle", "current")}
+            states = {k: part(k) for k in m.slots.slices if "." in k or k in PHYSICAL}
         if s.law is not None and not self.message:
             self.message = self._safe(states, t)
         wanted = None if s.reference is None else s.reference(t)

@@ -76,7 +76,7 @@ def located(where: str) -> Iterator[None]:
 SCHEMA = 1
 LINK_KEYS = tuple(f.name for f in fields(Link))
 DRIVE_KEYS = tuple(f.name for f in fields(Drive))
-FRICTION_KEYS = ("viscous", "coulomb", "offset", "load", "law")
+FRICTION_KEYS = tuple(f.name for f in fields(Friction) if f.name != "constants")
 LOAD_KEYS = ("law", "constants")
 PAYLOAD_KEYS = tuple(f.name for f in fields(Payload))
 MIMIC_DEFAULTS = {"multiplier": 1.0, "offset": 0.0}

@@ -172,6 +172,7 @@ def _link_words(link: Any, element: Element) -> list[str]:
         "friction offset": friction.offset != 0.0,
         "viscous friction by direction": isinstance(friction.viscous, tuple),
         "friction under load": friction.load != 0.0,
+        "friction by temperature": friction.temperature_slope != 0.0,
         "friction law": friction.law != Friction().law,
         "gears": drive.gear != 1.0 and drive.lead is None,
         "screw leads": drive.lead is not None,

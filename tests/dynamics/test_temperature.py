@@ -1,0 +1,172 @@
+"""Friction by temperature: robots warm and cold, heating in simulation, identification."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+import dynamis as dy
+from dynamis.errors import DynamisError
+from tests.simulation.arms import slider
+
+SLOPE = -0.012
+
+
+def thermal(robot, **friction):
+    own = {"viscous": 4.0, "coulomb": 1.0, "law": "smooth", "velocity": 0.05}
+    own |= {"temperature_slope": SLOPE, "reference_temperature": 30.0, **friction}
+    links = [replace(x, friction=dy.Friction(**own)) for x in robot.model.links]
+    return dy.Robot(replace(robot.model, links=tuple(links)))
+
+
+def state(n, seed=0, count=5):
+    return np.random.default_rng(seed).uniform(-1.5, 1.5, (3, count, n))
+
+
+@pytest.mark.parametrize("name", ["puma560", "scara"])
+@pytest.mark.parametrize("viscous", [4.0, (4.0, 6.0)])
+def test_viscous_friction_follows_the_temperature(name, viscous):
+    arm = thermal(dy.load(name), viscous=viscous)
+    q, qd, qdd = state(arm.n)
+    warm = np.linspace(20.0, 60.0, 5 * arm.n).reshape(5, arm.n)
+    cold = replace_viscous(arm, 0.0)
+    part = arm.friction_torque(qd) - cold.friction_torque(qd)  # of which motors have a share
+    wanted = arm.friction_torque(qd) + part * SLOPE * (warm - 30.0)
+    motors = cold.friction_torque(qd, temperature=warm) - cold.friction_torque(qd)
+    np.testing.assert_allclose(arm.friction_torque(qd, temperature=warm), wanted + motors)
+    rest = arm.inverse_dynamics(q, qd, qdd) - arm.friction_torque(qd)
+    tau = arm.inverse_dynamics(q, qd, qdd, temperature=warm)
+    np.testing.assert_allclose(tau, rest + arm.friction_torque(qd, temperature=warm))
+    back = arm.forward_dynamics(q, qd, tau, temperature=warm)
+    np.testing.assert_allclose(back, qdd, rtol=1e-8, atol=1e-8)
+    same = arm.inverse_dynamics(q, qd, qdd, temperature=np.full(arm.n, 30.0))
+    np.testing.assert_allclose(same, arm.inverse_dynamics(q, qd, qdd), rtol=1e-14)
+
+
+def replace_viscous(robot, viscous):
+    links = [replace(x, friction=replace(x.friction, viscous=viscous)) for x in robot.model.links]
+    return dy.Robot(replace(robot.model, links=tuple(links)))
+
+
+def test_a_robot_at_a_temperature_is_the_same_robot():
+    arm = thermal(replace_drives(dy.load("puma560")))
+    q, qd, qdd = state(6)
+    for warm in (10.0, 45.0, np.array([20.0, 25.0, 30.0, 35.0, 40.0, 45.0])):
+        other = arm.at_temperature(warm)
+        given = np.broadcast_to(warm, (5, 6))
+        wanted = arm.inverse_dynamics(q, qd, qdd, temperature=given)
+        np.testing.assert_allclose(other.inverse_dynamics(q, qd, qdd), wanted, rtol=1e-12)
+        later = given + 7.0
+        np.testing.assert_allclose(
+            other.inverse_dynamics(q, qd, qdd, temperature=later),
+            arm.inverse_dynamics(q, qd, qdd, temperature=later),
+            rtol=1e-12,
+        )
+    plain = dy.load("puma560")
+    np.testing.assert_array_equal(
+        plain.at_temperature(80.0).inverse_dynamics(q, qd, qdd), plain.inverse_dynamics(q, qd, qdd)
+    )
+
+
+def replace_drives(robot):
+    links = [replace(x, drive=None) for x in robot.model.links]
+    return dy.Robot(replace(robot.model, links=tuple(links)))
+
+
+@pytest.mark.parametrize("code", ["on", "off"])
+def test_a_simulated_joint_warms_up(code, monkeypatch):
+    """A mass dragged over a rail: the motion and both rises by an integrator of their own."""
+    monkeypatch.setenv("DYNAMIS_COMPILE", code)
+    gain, time = (0.05, 0.2), (2.0, 10.0)
+    rubs = dy.Friction(
+        viscous=20.0, offset=1.0, law="smooth", coulomb=5.0, velocity=0.2,
+        temperature_slope=-0.01, heating=gain, heating_time=time,
+    )  # fmt: skip
+    arm = slider(rubs, mass=2.0)
+
+    def rate(t, x):
+        _, v, a, b = x
+        viscous = 20.0 * max(0.0, 1.0 - 0.01 * (a + b))
+        friction = viscous * v + 5.0 * np.tanh(v / 0.2)
+        rises = [
+            (g * friction * v - rise) / s for g, s, rise in zip(gain, time, (a, b), strict=True)
+        ]
+        return [v, (60.0 - friction - 1.0) / 2.0, *rises]
+
+    run = dy.simulate(arm, 3.0, dt=1e-3, torque=[60.0])
+    exact = solve_ivp(rate, (0.0, 3.0), [0.0] * 4, rtol=1e-10, atol=1e-10).y[:, -1]
+    found = [run.q[-1, 0], run.qd[-1, 0], *run.states["warmth"][-1]]
+    np.testing.assert_allclose(found, exact, rtol=1e-6)
+    assert run.states["warmth"][-1].sum() > 5.0
+
+
+def test_a_joint_that_sticks_stays_cold_and_one_that_slides_warms():
+    rubs = dy.Friction(coulomb=10.0, viscous=5.0, temperature_slope=-0.01, heating=(1.0, 1.0))
+    assert not dy.simulate(slider(rubs), 0.5, torque=[9.0]).states["warmth"].any()
+    assert dy.simulate(slider(rubs), 0.5, torque=[20.0]).states["warmth"][-1].min() > 0.0
+
+
+def log_of_a_warming_arm(seed=0):
+    """A long motion of two joints whose friction falls by a third as they warm up."""
+    arm = thermal(
+        dy.load("planar-2link"), viscous=30.0, heating=(0.04, 0.1), heating_time=(20.0, 60.0)
+    )
+    t = np.arange(0.0, 120.0, 0.01)
+    rng = np.random.default_rng(seed)
+    w, phase = rng.uniform(1.0, 4.0, (4, 2)), rng.uniform(0.0, 6.0, (4, 2))
+    angle = t[:, None, None] * w + phase
+    q = 0.5 * np.sin(angle).sum(axis=1)
+    qd, qdd = (0.5 * w * np.cos(angle)).sum(axis=1), (-0.5 * w * w * np.sin(angle)).sum(axis=1)
+    log = dy.Log(t=t, q=q, qd=qd, tau=np.zeros_like(q)).with_temperature(arm)
+    tau = arm.inverse_dynamics(q, qd, qdd, temperature=log.temperature)
+    return replace(log, tau=tau + 0.01 * rng.normal(size=q.shape))
+
+
+def test_temperature_is_identified(tmp_path):
+    log = log_of_a_warming_arm()
+    assert np.ptp(log.temperature, axis=0).min() > 5.0
+    log.save(tmp_path / "warm.npz")
+    log = dy.read_log(tmp_path / "warm.npz")
+    described = replace_viscous(thermal(dy.load("planar-2link"), temperature_slope=0.0), 1.0)
+    found = dy.identify(described, log, friction="thermal", held_out=False)
+    for link in found.robot.model.links:
+        assert link.friction.viscous == pytest.approx(30.0, rel=0.03)
+        assert link.friction.temperature_slope == pytest.approx(SLOPE, rel=0.05)
+    assert found.robot.model.findings == ()  # it is the model that was validated
+    blind = dy.identify(described, log, friction="smooth", held_out=False)
+    errors = [x.training[0].relative_error_overall for x in (found, blind)]
+    assert errors[0] < 0.3 * errors[1]
+    with pytest.raises(DynamisError, match="needs temperatures"):
+        found.validate(replace(log, temperature=None))
+    with pytest.raises(DynamisError, match="needs temperatures"):
+        dy.identify(described, replace(log, temperature=None), friction="thermal")
+
+
+@pytest.mark.parametrize("ending", ["toml", "urdf"])
+@pytest.mark.filterwarnings("ignore::dynamis.errors.DynamisWarning")
+def test_files_keep_temperatures(tmp_path, ending):
+    arm = thermal(dy.load("puma560"), heating=(0.1, 0.2), heating_time=(60.0, 600.0))
+    arm.save(tmp_path / f"arm.{ending}")
+    again = dy.load(tmp_path / f"arm.{ending}")
+    assert [x.friction for x in again.model.links] == [x.friction for x in arm.model.links]
+
+
+def test_bad_temperatures_are_refused():
+    for options, word in (
+        ({"heating": (0.1, -0.1)}, "0 or more"),
+        ({"heating_time": (0.0, 10.0)}, "above 0"),
+        ({"heating": 0.1}, "expected 2 numbers"),
+        ({"temperature_slope": np.nan}, "temperature_slope"),
+    ):
+        with pytest.raises(DynamisError, match=word):
+            dy.Friction(**options)
+    arm = thermal(dy.load("puma560"))
+    with pytest.raises(DynamisError, match="no viscous friction is left"):
+        arm.at_temperature(500.0)
+    for wrong in ([1.0, 2.0], np.nan, "hot"):
+        with pytest.raises(DynamisError, match="temperature"):
+            arm.at_temperature(wrong)
+    log = dy.Log(t=[0.0, 1.0], q=np.zeros((2, 6)), tau=np.zeros((2, 6)))
+    with pytest.raises(DynamisError, match="friction by temperature"):
+        log.with_temperature(dy.load("ur10e"))
