@@ -105,7 +105,7 @@ def test_nan_stays_nan(compiled):
     robot = dy.load("puma560")
     q, qd, qdd = states(robot)
     forces = pushes(robot)
-    forces[2, 4] = np.nan  # joints 4 to 6 do not carry link 3
+    forces[2] = np.nan  # joints 4 to 6 do not carry link 3
     tau = robot.inverse_dynamics(q, qd, qdd, link_forces=forces)
     assert np.isnan(tau[:3]).all() and np.isfinite(tau[3:]).all()
 
