@@ -168,11 +168,37 @@ def test_bad_springs_are_refused_by_name(given, words):
         dy.Robot(replace(dy.load("planar-2link").model, springs=(dy.Spring(**given),)))
 
 
-def test_what_is_not_written_for_springs_is_refused_by_name():
-    arm = sprung(dy.load("planar-2link"), 2)
-    with pytest.raises(DynamisError, match="no derivation is written"):
-        arm.equations().derivation()
-    with pytest.raises(DynamisError, match="base parameters are those of bodies"):
+@pytest.mark.parametrize("name", ["planar-rr", "puma560", "scara"])
+def test_base_parameters_with_springs(name):
+    """Those of the arm, then those of the springs; a torsion preload is grouped with the offset."""
+    robot = dy.load(name)
+    arm, bare = sprung(robot, 2), robot.base_parameters()
+    base, joint = arm.base_parameters(), arm.model.springs[0].joint
+    q, qd, qdd = np.random.default_rng(0).normal(size=(3, 30, robot.n))
+    tau = arm.inverse_dynamics(q, qd, qdd)
+    fine = np.isfinite(tau).all(axis=1)
+    got = base.regressor(q, qd, qdd) @ base.values
+    np.testing.assert_allclose(got[fine], tau[fine], atol=1e-9)
+    assert fine.any() and base.columns[: bare.rank] == bare.columns
+    own = ["stiffness[spring1]", "stiffness[spring2]", "preload[spring2]", "damping[spring2]"]
+    own += ["force[spring3]", "damping[spring3]", "force[spring4]", "force[spring5]"]
+    assert list(base.names[bare.rank :]) == own and base.rank == base.evidence.rank
+    grouped = [x for x in base.names if "preload[spring1]" in x]
+    index = robot.model.tree_joint_names.index(str(joint)) + 1
+    assert [x.split()[0] for x in grouped] == [f"coulomb_{x}{index}" for x in ("plus", "minus")]
+    assert all(x.endswith(f"offset{index} + preload[spring1]") for x in grouped)
+    inertial, plain = arm.base_parameters(inertial_only=True), robot.base_parameters(True)
+    assert inertial.names == plain.names and not inertial.matrix[:, -len(own) :].any()
+    assert "k_{" in base.latex() and len(base.expressions()) == base.rank
+    full = base.full(base.values + 0.1)
+    np.testing.assert_allclose(base.matrix @ full, base.values + 0.1, atol=1e-9)
+
+
+def test_a_cylinder_without_gas_anywhere_has_no_base_parameters():
+    gas = dy.Spring(kind="gas", to="link1", to_point=(0.1, 0.3, 0), force=9.0, gas_length=1e-3)
+    gas = replace(gas, exponent=1.3)
+    arm = dy.Robot(replace(dy.load("planar-2link").model, springs=(gas,)))
+    with pytest.raises(DynamisError, match="the springs act at"):
         arm.base_parameters()
 
 
@@ -244,6 +270,53 @@ def test_the_equations_of_a_sprung_arm_are_a_textbooks():
     found = [float(x.subs(values)) for x in slope]
     np.testing.assert_allclose(found, sprung.gravity_torque(q) + sprung.spring_torque(q))
     assert r"\tau_{\mathrm{s},1}" in equations.latex() and "spring1 =" in str(equations)
+
+
+@pytest.mark.parametrize("method", ["lagrange-euler", "newton-euler", "gibbs-appell"])
+def test_derivations_of_sprung_arms_end_with_their_springs(method, tmp_path):
+    """Step by step, and the torques are those of `inverse_dynamics`, damping included."""
+    arm = dy.load("planar-rr")
+    spring = dy.Spring(from_point=(0.0, 0.3, 0.0), to="link1", to_point=(-0.2, 0.0, 0.0))
+    spring = replace(spring, stiffness=800.0, rest_length=0.1, damping=4.0)
+    torsion = dy.Spring(kind="torsion", joint="joint2", stiffness=5.0, rest_angle=0.3)
+    found = dy.Robot(replace(arm.model, springs=(spring, torsion)))
+    q, qd, qdd = state(found, 6)
+    steps = found.equations(method).derivation(q, qd, qdd)
+    assert [s.title for s in steps][-3:] == ["Springs", "Equation of motion with springs", "Check"]
+    tau = [steps[f"tau{i + 1}"].value for i in range(2)]
+    np.testing.assert_allclose(tau, found.inverse_dynamics(q, qd, qdd), rtol=1e-12)
+    length = np.linalg.norm(found.fk(q, link="link1") @ [-0.2, 0, 0, 1] - [0, 0.3, 0, 1])
+    assert steps["l1"].value == pytest.approx(length)
+    text = steps.text()
+    assert "l1 = sqrt(" in text and "tau_(s,1) = 0.5 F1 c1 (0.12 - 0.6 L1)/l1" in text
+    assert "U_s = 400 (-0.1 + l1)^2 + 2.5 (-0.3 + q2)^2" in text and "F2 = 5 q2 - 1.5" in text
+    assert r"\tau_{\mathrm{s},1}" in steps.latex() and "Springs" in steps.markdown()
+    steps.html(tmp_path / "steps.html")
+    plain = arm.equations(method).derivation(q, qd, qdd)
+    assert len(plain) == len(steps) - 2
+    assert [s.text for s in plain][:-1] == [s.text for s in steps][:-3]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_derivations_with_every_kind_of_spring(seed):
+    found = sprung(dy.load("planar-2link"), seed)
+    q, qd, qdd = state(found, seed)
+    steps = found.equations().derivation(q, qd, qdd)
+    tau = [steps[f"tau{i + 1}"].value for i in range(2)]
+    np.testing.assert_allclose(tau, found.inverse_dynamics(q, qd, qdd), rtol=1e-10)
+
+
+def test_letters_of_springs_are_not_those_of_the_model():
+    links = [dy.Link(a="l1", mass=1.0, com=(0, 0, 0)), dy.Link(a="F1", mass=1.0)]
+    spring = dy.Spring(from_point=(0, 0.4, 0), to="link1", stiffness=50.0, rest_length=0.2)
+    arm = dy.Robot.from_dh(
+        "letters", convention="standard", links=links, springs=(spring,),
+        values={"l1": 0.6, "F1": 0.3}, gravity=(0, -9.81, 0),
+    )  # fmt: skip
+    steps = arm.equations().derivation([0.2, 0.3], [0.1, 0.2], [0.3, 0.1])
+    assert {"ls1", "Fs1"} <= set(steps.items)
+    tau = [steps[f"tau{i + 1}"].value for i in range(2)]
+    np.testing.assert_allclose(tau, arm.inverse_dynamics([0.2, 0.3], [0.1, 0.2], [0.3, 0.1]))
 
 
 def test_urdf_files_keep_springs(tmp_path):

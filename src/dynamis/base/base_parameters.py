@@ -24,6 +24,7 @@ from .groupings import (
     groupings,
     random_regressor,
     symbolic_values,
+    with_springs,
 )
 
 if TYPE_CHECKING:
@@ -56,6 +57,10 @@ WORDS: Mapping[str, tuple[str, str]] = {  # Khalil's notation, LaTeX (# is the i
     "motor_coulomb-": ("FSM_minus", "F_{cm,#}^{-}"),
     "unbalance_x": ("UX", "u_{x,#}"),
     "unbalance_y": ("UY", "u_{y,#}"),
+    "stiffness": ("K", "k_{#}"),
+    "preload": ("F0", "F_{0,#}"),
+    "damping": ("D", "d_{#}"),
+    "force": ("FG", "F_{g,#}"),
 }
 
 
@@ -198,19 +203,22 @@ class BaseParameters:
 def base_parameters(
     robot: "Robot", inertial_only: bool = False, tolerance: float = TOLERANCE
 ) -> BaseParameters:
-    """Base parameters of a robot; `inertial_only` leaves friction and drives out."""
-    others = [*(["springs"] if robot.model.springs else []), *robot.model.own_laws]
-    if others:
+    """Base parameters of a robot; `inertial_only` leaves friction, drives and springs out."""
+    if robot.model.own_laws:
         raise OptionError(
-            f"robot {robot.model.name!r} has {', '.join(others)}: base parameters are those of "
-            "bodies and drives alone",
+            f"robot {robot.model.name!r} has {', '.join(robot.model.own_laws)}: base parameters "
+            "are those of bodies, drives and springs alone",
             "ask the robot without them; identify takes their constants beside the others",
         )
     between = "a number between 0 and 1"
     tolerance = number(tolerance, "tolerance", between, lambda x: 0.0 < x < 1.0)
     names = parameter_names(robot.model)  # raises for a centre of mass that moves in its link
-    size = BODY * len(robot.model.links) if inertial_only else len(names)
-    found = groupings(robot, random_regressor(robot), size, tolerance)
+    springs = sum(len(spring.coefficients) for spring in robot.model.springs)
+    size = BODY * len(robot.model.links) if inertial_only else len(names) - springs
+    Y = random_regressor(robot)
+    found = groupings(robot, Y, size, tolerance)
+    if springs and not inertial_only:
+        found, size = with_springs(found, Y, tolerance), len(names)
     matrix = np.zeros((len(found.columns), len(names)))
     matrix[:, :size] = found.matrix
     without_effect = tuple(names[j] for j in range(size) if not matrix[:, j].any())

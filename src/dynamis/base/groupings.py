@@ -8,11 +8,12 @@ import numpy as np
 import sympy as sp
 
 from ..equations.scalars.scalars import exact, symbolic_chain
+from ..errors import OptionError
 from ..model.chain import Chain
 from ..model.conventions import CONVENTIONS
 from ..model.link import Link
 from ..model.model import Model
-from ..model.parameters import parameter_values
+from ..model.parameters import parameter_names, parameter_values
 from ..model.quantity import Expression, resolve
 from ..spatial.frames import compose
 from ..spatial.inertia import from_linear, linear, transformed, transformed_back
@@ -362,9 +363,15 @@ class Groupings(NamedTuple):
 
     def forms(self, model: Model) -> list[Form]:
         """The rows of the matrix by index, with the symbols that place the joints kept."""
+        forms: list[Form] = [
+            {j: row[j] for j in np.flatnonzero(row).tolist()} for row in self.matrix
+        ]
         if self.recipe is not None and has_symbols(model):
-            return symbolic_forms(model, self.recipe, self.columns)
-        return [{j: row[j] for j in np.flatnonzero(row).tolist()} for row in self.matrix]
+            first = len(parameter_names(replace(model, springs=())))
+            arm = tuple(j for j in self.columns if j < first)  # springs come last
+            for k, form in enumerate(symbolic_forms(model, self.recipe, arm)):
+                forms[k] = form | {j: x for j, x in forms[k].items() if j >= first}
+        return forms
 
 
 def groupings(robot: "Robot", Y: np.ndarray, size: int, tolerance: float) -> Groupings:
@@ -381,6 +388,27 @@ def groupings(robot: "Robot", Y: np.ndarray, size: int, tolerance: float) -> Gro
     if len(found.columns) == evidence.rank and _explains(found, A, tolerance):
         return found
     return _by_numbers(c, A, evidence)._replace(method="disputed")
+
+
+def with_springs(found: Groupings, Y: np.ndarray, tolerance: float) -> Groupings:
+    """Groupings of the arm and the springs, whose parameters come last.
+
+    Each is a base parameter of its own unless a combination of others does the same, as the preload
+    of a torsion spring does what the joint's offset does.
+    """
+    size, good = found.matrix.shape[1], np.isfinite(Y).all(axis=(1, 2))  # no gas left: NaN
+    if good.sum() * Y.shape[1] < 2 * Y.shape[2]:
+        raise OptionError(
+            f"the springs act at {int(good.sum())} of {len(Y)} random positions only",
+            "give cylinders a gas_length that lets the joints move",
+        )
+    A = Y[good].reshape(-1, Y.shape[-1])
+    kept = independent_columns(A, [*found.columns, *range(size, A.shape[1])], tolerance)
+    columns = (*found.columns, *(j for j in kept if j >= size))
+    matrix = np.zeros((len(columns), A.shape[1]))
+    matrix[: len(found.columns), :size] = found.matrix
+    matrix[:, size:] = combinations(A, columns, tolerance)[:, size:]
+    return found._replace(columns=columns, matrix=matrix, evidence=numeric_rank(A, tolerance))
 
 
 def _by_rules(c: Chain, Y: np.ndarray, size: int, evidence: Rank) -> Groupings:

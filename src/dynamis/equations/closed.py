@@ -4,10 +4,10 @@ tau_i = sum_j M_ij qdd_j + sum_jk c_ijk qd_j qd_k + g_i is linear in the acceler
 in the velocities, so one run of the algorithm gives all of them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import sympy as sp
 
@@ -196,30 +196,55 @@ def load_energy(chain: Chain) -> Any:
     return exactly(loads.load_energy, chain, q)
 
 
-def spring_torque(chain: Chain, groups: Mapping[Any, int]) -> sp.Matrix:
-    """Torque against the springs: tension times dl/dq."""
+class SpringPart(NamedTuple):
+    """A spring over SymPy: its length or angle, how that is written, tension and slopes."""
+
+    spring: Any
+    length: Any
+    letter: Any
+    force: Any  # with damping
+    slopes: list[Any]  # of the length, by coordinate
+
+
+def spring_parts(
+    chain: Chain, groups: Mapping[Any, int], letter: Callable[[int], Any] | None = None
+) -> list[SpringPart]:
+    """Every spring, lengths between points written as `letter(number)` or as they are."""
     q, qd, _ = coordinates(chain.n)
-    total = sp.zeros(chain.n, 1)
-    for spring, length in _lengths(chain, groups):
-        inside = length.args[0] if isinstance(length, sp.Pow) else None  # dl/dq = (dl^2/dq) / 2 l
-        slopes = [
-            sp.diff(length, a) if inside is None else sp.diff(inside, a) / (2 * length) for a in q
-        ]
-        parts = [*springs.tensions(spring, length, SYMPY)]
+    found = []
+    for k, (spring, length) in enumerate(_lengths(chain, groups), 1):
+        inside = length.args[0] if isinstance(length, sp.Pow) else None
+        own = length if letter is None or inside is None else letter(k)
+        if inside is None:
+            slopes = [sp.diff(length, a) for a in q]
+        else:  # dl/dq = (dl^2/dq) / 2 l
+            slopes = [sp.diff(inside, a) / (2 * own) for a in q]
+        parts = [*springs.tensions(spring, own, SYMPY)]
         if len(spring.coefficients) > len(parts):
             parts.append(sum(a * b for a, b in zip(slopes, qd, strict=True)))
         F = sum(c * part for c, part in zip(spring.coefficients, parts, strict=True))
-        total += sp.Matrix([F * slope for slope in slopes])
+        found.append(SpringPart(spring, length, own, F, slopes))
+    return found
+
+
+def spring_torque(chain: Chain, groups: Mapping[Any, int]) -> sp.Matrix:
+    """Torque against the springs: tension times dl/dq."""
+    total = sp.zeros(chain.n, 1)
+    for part in spring_parts(chain, groups):
+        total += sp.Matrix([part.force * slope for slope in part.slopes])
     return total
+
+
+def stored_energy(spring: Any, length: Any) -> Any:
+    """Energy of one spring."""
+    parts = springs.energies(spring, length, SYMPY)
+    return sum(c * part for c, part in zip(spring.coefficients, parts, strict=False))
 
 
 def spring_energy(chain: Chain, groups: Mapping[Any, int]) -> Any:
     """Energy of the springs."""
-    total = sp.Integer(0)
-    for spring, length in _lengths(chain, groups):
-        parts = springs.energies(spring, length, SYMPY)
-        total += sum(c * part for c, part in zip(spring.coefficients, parts, strict=False))
-    return total
+    pairs = _lengths(chain, groups)
+    return sum((stored_energy(spring, length) for spring, length in pairs), sp.Integer(0))
 
 
 def _lengths(chain: Chain, groups: Mapping[Any, int]) -> list[tuple[Any, Any]]:

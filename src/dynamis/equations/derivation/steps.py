@@ -19,6 +19,7 @@ from ...compile.arrays import numbers
 from ...dynamics.equation import inverse_dynamics
 from ...errors import OptionError, ShapeError, did_you_mean
 from ...lazy import cached_property
+from ...model.chain import chain
 from ...model.model import Model
 from ...spatial.functions import MATH
 from ..closed import by_letters, parallel
@@ -30,6 +31,7 @@ from ..scalars.simplify import readable
 from .energies import gibbs_steps, lagrange_steps
 from .newton_euler import newton_steps
 from .setting import Draft, Setting, numeric, symbolic
+from .springs import FORMULAS, TEXT, TITLE, TOTAL, TOTAL_TEXT, spring_terms, without_springs
 
 LONGEST = 150  # terms of one entry that are still printed
 LONG = 12  # terms from which on a sum is ordered by velocities and accelerations
@@ -136,27 +138,48 @@ def derivation(model: Any, method: str = "lagrange-euler", state: Any = None) ->
         raise OptionError(
             f"no derivation is written for method {method!r}", did_you_mean(method, METHODS)
         )
-    others = [*(["springs"] if model.springs else []), *model.own_laws]
+    others = list(model.own_laws)
+    if any(link.friction.load != 0.0 for link in model.links):
+        others.append("friction under load")
     if others:
         raise OptionError(
             f"robot {model.name!r} has {', '.join(others)}, for which no derivation is written",
             "robot.equations() has them in .tau; or derive the robot without them",
         )
-    if any(link.friction.load != 0.0 for link in model.links):
-        raise OptionError(
-            f"robot {model.name!r} has friction under load, for which no derivation is written",
-            "robot.equations().tau has it; or derive the robot with friction.load = 0",
-        )
     given = None if state is None else _checked(model, state)
-    drafts, written, done = _symbolic_drafts(model, method)
-    numbers = [] if given is None else list(METHODS[method](numeric(model, *given)))
-    whole = numbers or (drafts if done else _outline(model, method, drafts))
+    arm = without_springs(model)
+    drafts, written, done = _symbolic_drafts(arm, method)
+    numbers = [] if given is None else list(METHODS[method](numeric(arm, *given)))
+    whole = numbers or (drafts if done else _outline(arm, method, drafts))
     steps = [
         _step(k + 1, draft, written(drafts[k : k + 1]), _values(numbers[k : k + 1]))
         for k, draft in enumerate(whole)
     ]
+    if model.springs:
+        steps += _spring_steps(model, steps[-1], given)
     check = _check_step(model, method, given, len(steps) + 1)
     return Derivation(model, method, (*steps, *check), given)
+
+
+def _spring_steps(model: Model, last: Step, state: State | None) -> list[Step]:
+    """What the springs add to the torques of the last step."""
+    terms = spring_terms(model)
+
+    def value(expression: Any) -> Any:
+        return None if state is None else terms.value(expression, state)
+
+    items = tuple(Item(name, x, value(x)) for name, x in terms.items)
+    totals = []
+    before = [item for item in last.items if item.name.startswith(r"\tau")]
+    for item, more in zip(before, terms.torque, strict=True):
+        whole = None if item.expression is None else item.expression + more
+        number = None if item.value is None else item.value + value(more)
+        totals.append(Item(item.name, whole, number, note=item.note))
+    formula = (r"\tau = \tau_{\mathrm{arm}} + \tau_{\mathrm{s}}",)
+    return [
+        Step(last.number + 1, TITLE, TEXT, FORMULAS, items),
+        Step(last.number + 2, TOTAL, TOTAL_TEXT, formula, tuple(totals)),
+    ]
 
 
 Written = Callable[[Sequence[Draft]], dict[str, Any]]
@@ -233,10 +256,13 @@ def _check_step(model: Model, method: str, state: State | None, number: int) -> 
     if any(name not in model.values for name in model.symbols):
         return []
     at = state or _some_state(model)
-    setting = numeric(model, *at)
-    *_, last = METHODS[method](setting)
+    *_, last = METHODS[method](numeric(without_springs(model), *at))
     own = [raw.value for raw in last.items if raw.name.startswith(r"\tau")]
-    tau = inverse_dynamics(setting.chain, *at, fn=MATH)
+    if model.springs:
+        terms = spring_terms(model)
+        held = [terms.value(x, at) for x in terms.torque]
+        own = [a + b for a, b in zip(own, held, strict=True)]
+    tau = inverse_dynamics(chain(model), *at, fn=MATH)
     worst = max(abs(a - b) for a, b in zip(own, tau, strict=True))
     rows = ", ".join(f"{name} = {_row(row)}" for name, row in at._asdict().items())
     where = "at the state above" if state else f"at {rows}"
