@@ -14,8 +14,9 @@ SLOPE = -0.012
 
 
 def thermal(robot, **friction):
-    own = {"viscous": 4.0, "coulomb": 1.0, "law": "smooth", "velocity": 0.05}
+    own = {"viscous": 4.0, "coulomb": 1.0, "law": "smooth"}
     own |= {"temperature_slope": SLOPE, "reference_temperature": 30.0, **friction}
+    own |= {"velocity": 0.05} if own["law"] == "smooth" else {}
     links = [replace(x, friction=dy.Friction(**own)) for x in robot.model.links]
     return dy.Robot(replace(robot.model, links=tuple(links)))
 

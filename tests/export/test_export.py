@@ -12,6 +12,8 @@ import dynamis as dy
 from dynamis.export.c_folder import folder
 from dynamis.export.c_function import comment, identifier
 
+from ..dynamics.test_load_friction import rubbing
+from ..dynamics.test_temperature import thermal
 from ..every_op import every_op
 from ..random_robots import states
 
@@ -43,6 +45,14 @@ def test_export_compiles_and_passes(cc, tmp_path, name, dtype):
     assert sum("int main(" in f.read_text() for f in tmp_path.glob("*.c")) == 1
     done = build_and_run(cc, tmp_path)
     assert done.stdout.strip() == "passed" and done.returncode == 0
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_friction_under_load_and_by_temperature_is_exported(cc, tmp_path, dtype):
+    arm = thermal(rubbing(dy.load("puma560"), load=0.1), viscous=(2.0, 5.0), load=0.1)
+    kernels = ["inverse_dynamics", "forward_dynamics", "inverse_dynamics:temperature"]
+    arm.export([*kernels, "load_friction"], directory=tmp_path, dtype=dtype)
+    assert build_and_run(cc, tmp_path).stdout.strip() == "passed"
 
 
 @pytest.mark.parametrize("target", ["c", "matlab", "casadi"])

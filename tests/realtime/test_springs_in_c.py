@@ -13,7 +13,9 @@ from dynamis.control.law import Law
 from dynamis.realtime import controller_cost
 from dynamis.realtime.fmu.export import export_fmu
 
+from ..dynamics.test_load_friction import rubbing
 from ..dynamics.test_springs import sprung
+from ..dynamics.test_temperature import thermal
 from .laws_in_c import Library
 
 EQUAL = 1e-12  # of the largest torque of the joint
@@ -102,12 +104,32 @@ def test_square_roots_and_powers_take_the_same_work(cc, dtype):
     assert cost.constant and row.jumps == 0 and row.linked == ()
 
 
+@pytest.mark.parametrize("trig", ["own", "libm"])
+def test_a_controller_knows_friction_under_load(tmp_path, trig):
+    """Identified friction under load acts in the C as in Python, at the desired velocity."""
+    robot = rubbing(dy.load("puma560"), "smooth", 0.12, viscous=(2.0, 3.0), coulomb=1.0)
+    move = dy.trajectory.quintic(np.zeros(6), 0.5 * np.ones(6), 0.5)
+    law = Law(dy.control.ComputedTorque.from_bandwidth(10.0), robot, 0.005, move)
+    run = dy.simulate(robot, 0.5, 1e-3, q0=np.zeros(6), controller=law, drives=False)
+    compiled, samples = Library(law, tmp_path, "float64", trig), slice(0, -1, 5)
+    compiled.start(run.q[0], run.qd[0])
+    rows = zip(run.q[samples], run.qd[samples], run.t[samples], strict=True)
+    got = np.array([compiled.step(q, qd, (t,))[0] for q, qd, t in rows])
+    wanted = run.tau[samples]
+    assert (np.abs(got - wanted).max(axis=0) <= EQUAL * np.abs(wanted).max(axis=0)).all()
+    q, qd, qdd = move(run.t[samples])
+    np.testing.assert_allclose(wanted[20], robot.inverse_dynamics(q, qd, qdd)[20], rtol=3e-2)
+
+
 @pytest.mark.parametrize("fmi", ["3.0", "2.0"])
-def test_the_unit_of_a_sprung_arm_is_that_of_simulate(tmp_path, fmi):
+@pytest.mark.parametrize("forces", ["springs", "load and temperature"])
+def test_the_unit_of_an_arm_is_that_of_simulate(tmp_path, fmi, forces):
     pytest.importorskip("fmpy")
     from .test_fmu import ROUNDING, Slave
 
     robot = sprung(dy.load("planar-2link"), 5)
+    if forces != "springs":
+        robot = thermal(dy.load("planar-2link"), load=0.1, law="coulomb", heating=(0.5, 0.5))
     path = export_fmu(robot, tmp_path / "arm.fmu", fmi, dt=1e-3)
     q = np.array([0.3, -0.4])
     slave = Slave(path, tmp_path / "x").begin(q0=q, qd0=0 * q)
