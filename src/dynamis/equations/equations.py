@@ -159,9 +159,8 @@ class Equations:
         velocity = forms.velocity_torque(self._closed.c, i, list(self.qd), self._groups)
         inertial = [self.M[i, j] * self.qdd[j] for j in range(self.n)]
         rigid = [*inertial, *sp.Add.make_args(velocity), self.g[i]]
-        others = (self.friction, self.spring, self.load)
-        carried = sp.Add(*rigid, self.spring[i], self.load[i])
-        return [*rigid, *(x[i] for x in others), *self._loaded(i, carried)]
+        held: list[Any] = [self.spring[i], self.load[i]]
+        return [*rigid, self.friction[i], *held, *self._loaded(i, sp.Add(*rigid, *held))]
 
     def _loaded(self, i: int, carried: Any) -> list[Any]:
         """Friction of a joint that transmits `carried`: s |T|."""
@@ -230,8 +229,8 @@ class Equations:
         if name != "tau":
             return total
         i = indices[0]
-        carried = total + self.spring[i] + self.load[i]
-        return sp.Add(carried, self.friction[i], *self._loaded(i, carried))
+        carried: Any = total + self.spring[i] + self.load[i]
+        return carried + sum(self._loaded(i, carried), self.friction[i])
 
     def _check_term(self, name: str, indices: tuple[int, ...]) -> None:
         choice(name, "term", TERMS)
