@@ -17,11 +17,11 @@ print(arm.dh())
 
 q = np.radians([30, 45])
 print("tool at", arm.fk(q)[:2, 3].round(4))
-print("torque that holds it", arm.gravity_torque(q).round(3), "N m")
+print("torque against gravity", arm.gravity_torque(q).round(3), "N m")
 print("mass matrix\n", arm.mass_matrix(q).round(4))
 
 answer = arm.ik(arm.fk(q))
-print("ways to get there:", np.degrees(answer.q).round(2).tolist())
+print("inverse kinematics (deg):", np.degrees(answer.q).round(2).tolist())
 
 for finding in arm.check():
     print(finding)

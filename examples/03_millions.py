@@ -22,5 +22,5 @@ print("derivatives", dtau_dq.shape, "exact to rounding")
 
 kernel = puma.kernel("inverse_dynamics", parameters="argument")
 ensemble = puma.parameters.values * rng.uniform(0.9, 1.1, size=(1000, 90))
-spread = kernel(q[0], qd[0], qdd[0], ensemble).std(axis=0)
-print("torque spread if every parameter is off by up to 10 %:", spread.round(2))
+deviation = kernel(q[0], qd[0], qdd[0], ensemble).std(axis=0)
+print("standard deviation of the torque, parameters off by up to 10 %:", deviation.round(2))

@@ -16,7 +16,7 @@ print(str(polar.equations("lagrange-euler").steps)[:1200])
 with tempfile.TemporaryDirectory() as folder:
     page = Path(folder) / "polar.html"
     polar.equations("lagrange-euler").html(page)
-    print(f"the same as a page to print: {page.stat().st_size} bytes")
+    print(f"as a printable page: {page.stat().st_size} bytes")
 
 puma = dy.load("puma560-mdh")
 base = puma.base_parameters(inertial_only=True)

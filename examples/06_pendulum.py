@@ -1,4 +1,4 @@
-"""Three bars fall: the order of RK4, what it does to energy, and the film of it."""
+"""Three bars fall: the order of RK4, its energy error, and an animation."""
 
 from pathlib import Path
 
@@ -36,4 +36,4 @@ print(f"and over 10 s at 1 ms by {drift(10.0, 1e-3):.1e} of what is exchanged")
 
 run.plot(path=OUT / "06_pendulum.png")
 film = run.animate(OUT / "06_pendulum.gif")
-print(f"film: {film}, {film.stat().st_size / 1e3:.0f} kB")
+print(f"animation: {film}, {film.stat().st_size / 1e3:.0f} kB")

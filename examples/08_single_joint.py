@@ -31,7 +31,7 @@ for share in (0.9, 1.0, 1.1):
     print(f"  ki = {share:.1f} of that: stable {loop.stable}, rightmost pole {rightmost:+.3f}")
     right.plot(t, loop.step_disturbance(t, tau_p), label=f"ki = {share:.1f} of the limit")
 
-# the same joint as an arm, simulated: a disk on a vertical axis, pushed by a constant torque
+# this joint as a simulated arm: a disk on a vertical axis, pushed by a constant torque
 disk = dy.Robot.from_dh(
     "disk",
     convention="standard",

@@ -1,4 +1,4 @@
-"""PUMA 560 and stiction: joints that hold for as long as they must, let go where they should."""
+"""PUMA 560 and stiction: joints stick below their static friction and break away at it."""
 
 from pathlib import Path
 
@@ -33,7 +33,7 @@ for i, name in enumerate(puma.joint_names):
 
 absurd = dy.control.JointPID(kp=1e7, kd=1e5)
 run = dy.simulate(puma, 1.0, 1e-3, q, controller=absurd, reference=q + 0.1)
-print(f"gains of 1e7: {run.message}; the last state that means anything is at {run.t[-1]:g} s")
+print(f"gains of 1e7: {run.message}; the last valid state is at {run.t[-1]:g} s")
 
 figure = Figure(figsize=(9, 4.5), layout="constrained")
 top, bottom = figure.subplots(2, 1, sharex=True)
@@ -46,7 +46,7 @@ for ax, label in ((top, "torque (N m)"), (bottom, "position (rad)")):
     ax.axvspan(0.0, moving, color="#f3d9a4", alpha=0.5, linewidth=0)
     ax.set_ylabel(label)
     ax.grid(alpha=0.3)
-top.set_title("joint 1 under a torque that grows: it holds (shaded), then breaks away")
+top.set_title("joint 1 under a torque that grows: it sticks (shaded), then breaks away")
 top.legend()
 bottom.set_xlabel("t (s)")
 figure.savefig(OUT / "11_stiction.png", dpi=120)

@@ -36,7 +36,7 @@ def recorded(motion, duration, name, noise=1.0, seed=0):
 
 
 def at_pace(motion, share):
-    """The same path, slower or faster."""
+    """The path of a motion, slower or faster."""
     return dy.trajectory.fourier(
         share * motion.a, share * motion.b, motion.period / share, motion.q0, motion.harmonics
     )

@@ -1,4 +1,4 @@
-"""Computed torque with integral of an identified PUMA 560 as C: the same torques, every cycle."""
+"""Computed torque with integral of an identified PUMA 560 as C: equal torques in every cycle."""
 
 import shutil
 import subprocess

@@ -1,4 +1,4 @@
-"""The same arm in other libraries: to Pinocchio, MuJoCo and the Robotics Toolbox, and back."""
+"""One arm in other libraries: to Pinocchio, MuJoCo and the Robotics Toolbox, and back."""
 
 import warnings
 from importlib.util import find_spec

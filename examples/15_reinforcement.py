@@ -1,4 +1,4 @@
-"""Reaching by torques as a Gymnasium environment: chance, and a PD law with the arm's model."""
+"""Reaching by torques as a Gymnasium environment: random torques, and PD with the arm's model."""
 
 import time
 
@@ -11,7 +11,7 @@ env = gymnasium.make(dynamis.gym.NAME, robot="planar-rr", max_steps=150)
 arm, effort = env.unwrapped.robot, env.unwrapped.effort
 
 
-def chance(q, qd, goal):
+def random_torques(q, qd, goal):
     return env.action_space.sample()
 
 
@@ -40,6 +40,6 @@ def episodes(policy, count=10):
 
 
 print(f"observation {env.observation_space.shape}, torques {effort.round(1)} N m")
-for name, policy in (("chance", chance), ("PD with model", pd)):
+for name, policy in (("random", random_torques), ("PD with model", pd)):
     gained, reached, speed = episodes(policy)
     print(f"{name}: return {gained:.1f}, reached {100 * reached:.0f} %, {speed:.0f} steps/s")

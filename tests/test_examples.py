@@ -110,8 +110,8 @@ def other_libraries(said):
 
 
 def reinforcement(said):
-    by_chance, by_law = (line(said, name) for name in ("chance: return", "PD with model: return"))
-    assert by_law[0] > by_chance[0] + 100 and by_law[1] >= 90 > 50 > by_chance[1]
+    by_random, by_law = (line(said, name) for name in ("random: return", "PD with model: return"))
+    assert by_law[0] > by_random[0] + 100 and by_law[1] >= 90 > 50 > by_random[1]
 
 
 def own_laws(said):

@@ -1,5 +1,7 @@
 """Closed forms: textbook identities symbolically, and every method against the numbers."""
 
+from dataclasses import dataclass, replace
+
 import numpy as np
 import pytest
 import sympy as sp
@@ -326,16 +328,51 @@ def test_centre_of_mass_that_slides_is_held_rigid():
 # -- arms of many joints -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("name", SIX)
-def test_recursion_of_six_joints(name, method):
-    robot = dy.load(name)
-    e = robot.equations(method)
+def agree_with_numbers(robot, e):
+    """The recursion of tau against inverse dynamics."""
     f = e.recursion.function([*e.q, *e.qd, *e.qdd, *e.symbols])
     for q, qd, qdd in zip(*states(robot, 3), strict=True):
         tau = f(*q, *qd, *qdd, *(e.values[s] for s in e.symbols))
         expected = robot.inverse_dynamics(q, qd, qdd)
         assert np.allclose(tau, expected, rtol=0, atol=AGREE * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("name", SIX)
+def test_recursion_of_six_joints(name, method):
+    robot = dy.load(name)
+    agree_with_numbers(robot, robot.equations(method))
+
+
+@dataclass(frozen=True)
+class Bumper:
+    """A load with a comparison in it."""
+
+    stiffness: float = 40.0
+
+    def torque(self, q, qd, constants, fn):
+        return [fn.select(q[0] > 0.1, constants["stiffness"] * (q[0] - 0.1), 0.0), 0.0]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_recursion_of_forces_with_a_comparison(method):
+    robot = dy.load("planar-2link").with_load(Bumper())
+    rubs = dy.Friction(viscous=(1.0, 2.0), coulomb=0.5)
+    links = tuple(replace(x, friction=rubs) for x in robot.model.links)
+    robot = dy.Robot(replace(robot.model, links=links))
+    agree_with_numbers(robot, robot.equations(method))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_recursion_of_friction_under_load_with_rotor_bodies(method):
+    robot = build("modified", ["prismatic", "revolute"], 6, None, "full")
+    rubs = dy.Friction(viscous=1.0, coulomb=0.5, load=0.2)
+    links = tuple(
+        replace(x, friction=rubs, drive=replace(x.drive, efficiency=1.0)) for x in robot.model.links
+    )
+    robot = dy.Robot(replace(robot.model, links=links))
+    assert len(robot.chain.joints) > robot.n
+    agree_with_numbers(robot, robot.equations(method))
 
 
 def test_recursion_reads_like_symoro():

@@ -189,7 +189,7 @@ def test_closed_form_and_search_agree(seed):
 
 def searched(robot, T, **options):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(solve_module, "closed_form", lambda *_: None)
+        patch.setattr(solve_module, "form_of", lambda *_: None)
         found = robot.ik(T, **options)
     assert found.method == "numeric"
     return found

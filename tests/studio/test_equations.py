@@ -11,15 +11,20 @@ from dynamis.studio.pages import equations as formulas
 from dynamis.studio.pages.equations import Question, answered, asked
 
 
+def drawn(locator):
+    box = locator.bounding_box()
+    return box is not None and box["width"] > 5 and box["height"] > 5
+
+
 def test_the_equations_of_a_planar_arm_are_in_the_page(tab):
     tab.session.change_robot(dy.load("planar-rr"))
     tab.open("Equations")
     tab.press("Derive")
     tab.sees(tab.page.locator(".dy-eq h4", has_text="Mass matrix"))
     rows = tab.page.locator(".dy-eq .row")
-    assert rows.count() == 2 + 4 + 3 + 2 + 2  # tau, M, C without its zero, g, energies
-    box = rows.nth(2).locator("msub").first.bounding_box()
-    assert box["width"] > 5 and box["height"] > 5  # drawn as a formula
+    tab.until(lambda: rows.count() == 2 + 4 + 3 + 2 + 2)  # tau, M, C without its zero, g, energies
+    symbol = rows.nth(2).locator("msub").first
+    tab.until(lambda: drawn(symbol), "it is not drawn as a formula")
     tab.choose("Show", "One entry")
     tab.choose("Quantity", "g")
     tab.choose("Row", "2")

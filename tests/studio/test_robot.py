@@ -216,7 +216,7 @@ def test_files_good_and_bad(tab):
         tab.says(BAD[name][1])
     tab.upload("big.toml", 10_000_001 * b"#")
     tab.says("big.toml has 10.0 MB, expected at most 10 MB")
-    assert tab.session.client.gui._current_file_upload_states == {}
+    tab.until(lambda: tab.session.client.gui._current_file_upload_states == {})
     assert tab.session.robot is kept
     tab.upload("one.toml", TOML)  # the button still works
     tab.until(lambda: tab.session.robot is not kept)

@@ -64,7 +64,7 @@ def test_a_fall_plays_pauses_and_scrubs(page):
     page.until(lambda: not playing())
     page.type("Time (s)", "1.5")
     page.until(lambda: np.abs(page.session.q - at(run, 1.5)).max() < 1e-9)
-    assert page.page.locator(".uplot canvas").count() == 2
+    page.until(lambda: page.page.locator(".uplot canvas").count() == 2)
     again = started(page)  # a second run starts where the arm was put, not where the first is
     assert np.array_equal(again.q[0], before) and np.array_equal(page.session.placed, before)
     page.session.change_pose(before)

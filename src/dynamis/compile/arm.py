@@ -80,9 +80,9 @@ class Arm:
 
     def load_friction(self, qd: Scalars, carried: Scalars) -> Scalars | None:
         """Friction under load of joints that transmit `carried`; None where there is none."""
-        if not friction.loads(self.chain):
+        if not friction.load_dependent(self.chain):
             return None
-        return friction.load_torque(self.chain, qd, carried, self.fn)
+        return friction.load_friction(self.chain, qd, carried, self.fn)
 
     def spring_torque(self, q: Scalars, qd: Scalars | None = None) -> Scalars:
         """Torque against the springs; with qd against their damping too."""

@@ -20,6 +20,8 @@ from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
 
+from ..spatial.recorder import COMPARISONS, Recorded, Recorder, uses
+
 LARGEST = 1e5  # an angle beyond is reduced with all the digits of 2/pi that it meets
 LIMBS = 6  # half words of 2/pi that one angle meets
 PI_REST = 1.2246467991473532e-16  # pi - math.pi
@@ -216,6 +218,11 @@ SINGLE = Real(
     log2_of_3_2=(0.5849609375, 1.5632211561814537e-06),
 )
 REALS = {"float64": DOUBLE, "float32": SINGLE}
+KINDS = {  # of operations whose result is of another kind than their operands
+    **dict.fromkeys((*COMPARISONS, "eq", "ne"), "mask"),
+    "bits": "word",
+    "number": "real",
+}
 
 
 class Step(NamedTuple):
@@ -224,6 +231,11 @@ class Step(NamedTuple):
     op: str
     kind: str
     operands: tuple[int | float, ...]  # numbers of steps; the value itself of a constant
+
+    @property
+    def sources(self) -> tuple[int, ...]:
+        """The steps that it computes with."""
+        return () if self.op in ("argument", "constant") else self.operands  # type: ignore
 
 
 class Function(NamedTuple):
@@ -236,94 +248,69 @@ class Function(NamedTuple):
     results: tuple[int, ...]
 
 
-class Value:
-    """A step while a function is traced, with the operators of Python."""
+class Value(Recorded):
+    """A step while a function is traced; words have the operators of bits too."""
 
-    __slots__ = ("code", "index", "kind")
+    __slots__ = ("kind",)
 
     def __init__(self, code: "Code", kind: str, index: int):
-        self.code, self.kind, self.index = code, kind, index
-
-    def _with(self, op: str, other: "Value | float", kind: str = "") -> "Value":
-        return self.code.step(op, kind or self.kind, self, other)
-
-    def __add__(self, other: "Value | float") -> "Value":
-        return self._with("add", other)
-
-    def __sub__(self, other: "Value | float") -> "Value":
-        return self._with("sub", other)
-
-    def __mul__(self, other: "Value | float") -> "Value":
-        return self._with("mul", other)
-
-    def __truediv__(self, other: "Value") -> "Value":
-        return self._with("div", other)
-
-    def __rtruediv__(self, other: float) -> "Value":
-        return self.code.constant(self.kind, other) / self
-
-    def __rsub__(self, other: float) -> "Value":
-        return self.code.constant(self.kind, other) - self
+        super().__init__(code, index)
+        self.kind = kind
 
     def __invert__(self) -> "Value":
-        return self.code.step("not", self.kind, self)
-
-    def __neg__(self) -> "Value":
-        return self.code.step("neg", self.kind, self)
+        return self.operation("not", self)
 
     def __abs__(self) -> "Value":
-        return self.code.step("abs", self.kind, self)
+        return self.operation("abs", self)
 
     def __and__(self, other: "Value | int") -> "Value":
-        return self._with("and", other)
+        return self.operation("and", self, other)
 
     def __or__(self, other: "Value | int") -> "Value":
-        return self._with("or", other)
+        return self.operation("or", self, other)
 
     def __xor__(self, other: "Value | int") -> "Value":
-        return self._with("xor", other)
+        return self.operation("xor", self, other)
 
     def __lshift__(self, other: "Value | int") -> "Value":
-        return self._with("shl", other)
+        return self.operation("shl", self, other)
 
     def __rshift__(self, other: int) -> "Value":
-        return self._with("shr", other)
-
-    def __lt__(self, other: "Value | float") -> "Value":
-        return self._with("lt", other, "mask")
-
-    def __gt__(self, other: "Value | float") -> "Value":
-        return self._with("gt", other, "mask")
+        return self.operation("shr", self, other)
 
     def equals(self, other: "Value | float") -> "Value":
         """Where both are the same number; of words too."""
-        return self._with("eq", other, "mask")
+        return self.operation("eq", self, other)
 
     def differs(self, other: "Value | float") -> "Value":
         """Where both are not the same number, or one is NaN."""
-        return self._with("ne", other, "mask")
+        return self.operation("ne", self, other)
 
     @property
     def bits(self) -> "Value":
         """The word of a number."""
-        return self.code.step("bits", "word", self)
+        return self.operation("bits", self)
 
     @property
     def number(self) -> "Value":
         """The number whose word this is."""
-        return self.code.step("number", "real", self)
+        return self.operation("number", self)
 
 
-class Code:
-    """Steps of one function over one type; equal ones are made once."""
+class Code(Recorder):
+    """Steps of one function over one type."""
 
     def __init__(self, real: Real):
+        super().__init__()
         self.real = real
-        self.steps: dict[Step, int] = {}
+
+    def record(self, name: str, *operands: "Value | float") -> Value:
+        """An operation on values of one kind."""
+        return self.step(name, KINDS.get(name) or _kind(operands), *operands)
 
     def step(self, op: str, kind: str, *operands: "Value | float") -> Value:
         """A step; plain numbers among its operands become constants of the kind of a value."""
-        given = next(x.kind for x in reversed(operands) if isinstance(x, Value))
+        given = _kind(operands)
         values = (x if isinstance(x, Value) else self.constant(given, x) for x in operands)
         return self._made(Step(op, kind, tuple(x.index for x in values)))
 
@@ -333,7 +320,7 @@ class Code:
         return self._made(Step("constant", kind, (exact,)))
 
     def _made(self, step: Step) -> Value:
-        return Value(self, step.kind, self.steps.setdefault(step, len(self.steps)))
+        return Value(self, step.kind, self.index(step))
 
     def argument(self, k: int) -> Value:
         """Argument k."""
@@ -382,6 +369,10 @@ class Code:
         for a in others:
             value = self.fma(value, z, a)
         return value
+
+
+def _kind(operands: Sequence[Value | float]) -> str:
+    return next(x.kind for x in reversed(operands) if isinstance(x, Value))
 
 
 # sine and cosine
@@ -688,15 +679,11 @@ def traced(name: str, real: Real) -> Function:
     code = Code(real)
     results = function(code, *(code.argument(k) for k in range(arity)))
     ends = [v.index for v in (results if isinstance(results, tuple) else (results,))]
-    steps = list(code.steps)
-    needed = {*range(arity), *ends}
-    for k in range(len(steps) - 1, -1, -1):
-        if k in needed and steps[k].op not in ("argument", "constant"):
-            needed.update(int(a) for a in steps[k].operands)
-    number = {k: i for i, k in enumerate(sorted(needed))}
-    kept = [
-        step if step.op in ("argument", "constant")
-        else step._replace(operands=tuple(number[int(a)] for a in step.operands))
-        for k, step in enumerate(steps) if k in needed
-    ]  # fmt: skip
+    needed = uses([*range(arity), *ends], lambda k: code.steps[k].sources)
+    number = {k: i for i, k in enumerate(needed)}
+    kept = []
+    for k in needed:
+        step = code.steps[k]
+        renumbered = tuple(number[a] for a in step.sources)
+        kept.append(step._replace(operands=renumbered) if renumbered else step)
     return Function(name, real, arity, tuple(kept), tuple(number[k] for k in ends))

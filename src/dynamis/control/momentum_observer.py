@@ -7,7 +7,7 @@ import numpy as np
 
 from ..arguments import checked
 from ..compile.arm import Arm
-from ..dynamics.friction import driven_load_torque, loads
+from ..dynamics.friction import driven_load_friction, load_dependent
 from ..dynamics.loads import loaded
 from ..errors import OptionError
 from .controller import Block, Sample, Step, Values, model_of
@@ -99,7 +99,7 @@ class MomentumObserver(Block):
         if self.friction == "none":
             return [0.0] * arm.n
         own = arm.friction_torque(sample.qd)
-        if not loads(arm.chain):
+        if not load_dependent(arm.chain):
             return own
-        more = driven_load_torque(arm.chain, sample.qd, sample.tau, arm.fn)
+        more = driven_load_friction(arm.chain, sample.qd, sample.tau, arm.fn)
         return [a + b for a, b in zip(own, more, strict=True)]

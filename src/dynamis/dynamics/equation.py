@@ -61,8 +61,8 @@ def inverse_dynamics(
     if wrench is not None and method not in RECURSIONS:
         push = wrench_torque(chain, q, wrench, fn)
         result = [a + b for a, b in zip(result, push, strict=True)]
-    if friction.loads(chain):
-        more = friction.load_torque(chain, qd, _transmitted(chain, result, qd, fn), fn)
+    if friction.load_dependent(chain):
+        more = friction.load_friction(chain, qd, _transmitted(chain, result, qd, fn), fn)
         result = [a + b for a, b in zip(result, more, strict=True)]
     return result
 
@@ -75,8 +75,8 @@ def _transmitted(chain: Chain, tau: Scalars, qd: Scalars, fn: Functions) -> list
 
 def load_friction(chain: Chain, q: Scalars, qd: Scalars, qdd: Scalars, fn: Functions) -> list:
     """What friction under load adds to the torque; the regressor leaves it out, (n,)."""
-    tau = inverse_dynamics(friction.without_load(chain), q, qd, qdd, fn)
-    return friction.load_torque(chain, qd, _transmitted(chain, tau, qd, fn), fn)
+    tau = inverse_dynamics(friction.without_load_friction(chain), q, qd, qdd, fn)
+    return friction.load_friction(chain, qd, _transmitted(chain, tau, qd, fn), fn)
 
 
 def wrench_torque(chain: Chain, q: Scalars, wrench: Scalars, fn: Functions) -> list:
@@ -118,10 +118,10 @@ def forward_dynamics(
     """qdd, (n,)."""
     if temperature is not None:
         chain = friction.at_temperature(chain, temperature, fn)
-    if friction.loads(chain):
-        more = friction.driven_load_torque(chain, qd, tau, fn)
+    if friction.load_dependent(chain):
+        more = friction.driven_load_friction(chain, qd, tau, fn)
         tau = [t - f for t, f in zip(tau, more, strict=True)]
-        chain = friction.without_load(chain)
+        chain = friction.without_load_friction(chain)
     if method == "articulated-body":
         own = friction.friction_torque(chain, qd, fn)
         net = [t - f for t, f in zip(tau, own, strict=True)]
@@ -178,7 +178,7 @@ def motor_torque(chain: Chain, q: Scalars, qd: Scalars, qdd: Scalars, fn: Functi
         t + friction.torque(_joint_side(r, m), rate, fn)
         for t, r, m, rate in zip(tree, chain.resistances, chain.motors, xd, strict=False)
     ]
-    if friction.loads(chain):
+    if friction.load_dependent(chain):
         more = load_friction(chain, q, qd, qdd, fn)
         joint_side = [a + b for a, b in zip(joint_side, more, strict=True)]
     geared = drives.motor_torque(chain, joint_side, xd, fn)

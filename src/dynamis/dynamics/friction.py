@@ -218,7 +218,7 @@ def friction_torque(
 # long as |s| < 1, so there is one answer only, coordinate by coordinate.
 
 
-def loads(chain: Chain) -> list[tuple[int, Resistance]]:
+def load_dependent(chain: Chain) -> list[tuple[int, Resistance]]:
     """Coordinate and friction of every joint that rubs more under load."""
     found = []
     for i, resistance in enumerate(chain.resistances):
@@ -236,7 +236,7 @@ def load_share(resistance: Resistance, qd: Any, fn: Functions, direction: Any = 
 def load_shares(chain: Chain, qd: Scalars, fn: Functions) -> list[Any]:
     """s of every coordinate, (n,)."""
     shares: list[Any] = [0.0] * chain.n
-    for c, resistance in loads(chain):
+    for c, resistance in load_dependent(chain):
         shares[c] = load_share(resistance, qd[c], fn)
     return shares
 
@@ -246,20 +246,20 @@ def taken(n: Any, share: Any, fn: Functions) -> Any:
     return share * fn.max(n, -n) / (1.0 + share * fn.sign(n))
 
 
-def load_torque(chain: Chain, qd: Scalars, T: Scalars, fn: Functions) -> list[Any]:
+def load_friction(chain: Chain, qd: Scalars, T: Scalars, fn: Functions) -> list[Any]:
     """Friction under load of coordinates that transmit T, (n,)."""
     shares = load_shares(chain, qd, fn)
     return [0.0 if zero(s) else s * fn.max(t, -t) for s, t in zip(shares, T, strict=True)]
 
 
-def driven_load_torque(chain: Chain, qd: Scalars, tau: Scalars, fn: Functions) -> list[Any]:
+def driven_load_friction(chain: Chain, qd: Scalars, tau: Scalars, fn: Functions) -> list[Any]:
     """Friction under load of coordinates that are driven by tau, (n,)."""
     own, shares = friction_torque(chain, qd, fn), load_shares(chain, qd, fn)
     rows = zip(shares, tau, own, strict=True)
     return [0.0 if zero(s) else taken(t - f, s, fn) for s, t, f in rows]
 
 
-def without_load(chain: Chain) -> Chain:
+def without_load_friction(chain: Chain) -> Chain:
     """The chain whose friction does not know what it transmits."""
     return replace(chain, resistances=tuple(r._replace(load=0.0) for r in chain.resistances))
 

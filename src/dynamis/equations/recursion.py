@@ -1,11 +1,11 @@
 """The recursion with named intermediate variables, as SYMORO writes it.
 
-The algorithm runs over a tape, which holds every operation once. What the books have a name for
-(w31: first component of the angular velocity of link 3) gets that name; anything else used more
-than once is called t1, t2, ...
+The algorithm runs over recorded values, every operation once. What the books have a name for (w31:
+first component of the angular velocity of link 3) gets that name; anything else used more than once
+is called t1, t2, ...
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
@@ -22,13 +22,12 @@ from ..dynamics.newton_euler import outward, wrench_of
 from ..errors import OptionError, shown
 from ..model.chain import Chain
 from ..spatial.functions import Functions
+from ..spatial.recorder import COMPARISONS, OPERATIONS, Recorded, Recorder, uses
 from ..spatial.rotations import rotate
 from ..spatial.vectors import add, cross
-from .scalars.scalars import EXACT, OPERATIONS, Arithmetic, converted, coordinates, exact, plain
+from .scalars.scalars import EXACT, converted, coordinates, exact, plain
 from .scalars.simplify import tidy
 from .show import line, subscripts
-
-Key = tuple  # ("leaf", expr) or (operation, places...)
 
 
 def _unlifted(name: str) -> Callable[..., Any]:
@@ -39,123 +38,95 @@ def _unlifted(name: str) -> Callable[..., Any]:
 WRITTEN = {**OPERATIONS, **{name: _unlifted(name) for name in Functions._fields}}
 
 
-class Node(Arithmetic):
-    """One entry of a tape, under + - * / **."""
+class ExpressionRecorder(Recorder):
+    """Steps ("leaf", expr) or (operation, indices...); zeros and ones are not recorded."""
 
-    __slots__ = ("place", "tape")
+    def value(self, x: Any) -> Recorded:
+        """Any scalar as a recorded value."""
+        return x if isinstance(x, Recorded) else self._made("leaf", sp.sympify(exact(x)))
 
-    def __init__(self, tape: "Tape", place: int):
-        self.tape, self.place = tape, place
-
-    def operation(self, name: str, *operands: Any) -> "Node":
-        """The entry that an operation gives."""
-        return self.tape.record(name, *operands)
-
-
-class Tape:
-    """Operations in order; equal ones are recorded once, zeros and ones not at all."""
-
-    def __init__(self) -> None:
-        self.keys: list[Key] = []
-        self.places: dict[Key, int] = {}
-
-    def _place(self, key: Key) -> int:
-        if key not in self.places:
-            self.places[key] = len(self.keys)
-            self.keys.append(key)
-        return self.places[key]
-
-    def node(self, x: Any) -> Node:
-        """Any scalar as an entry of this tape."""
-        if isinstance(x, Node):
-            return x
-        return Node(self, self._place(("leaf", sp.sympify(exact(x)))))
+    def _made(self, *step: Any) -> Recorded:
+        return Recorded(self, self.index(step))
 
     def functions(self) -> Functions:
         """The elementary functions, recorded."""
         return Functions(**{name: partial(self.record, name) for name in Functions._fields})
 
-    def record(self, operation: str, *operands: Any) -> Node:
-        """The entry of an operation, after the simplest of simplifications."""
-        nodes = [self.node(x) for x in operands]
-        leaves = [self.keys[x.place] for x in nodes]
+    def record(self, name: str, *operands: Any) -> Recorded:
+        """The value of an operation, after the simplest of simplifications."""
+        if name == "sub":
+            return self.record("add", operands[0], self.record("neg", operands[1]))
+        values = [self.value(x) for x in operands]
+        leaves = [self.steps[x.index] for x in values]
         if all(k[0] == "leaf" and k[1].is_number for k in leaves):
-            return self.node(WRITTEN[operation](*(k[1] for k in leaves)))
-        if operation in ("add", "mul"):
-            a, b = sorted(nodes, key=lambda x: x.place)
-            return self._sum(a, b) if operation == "add" else self._product(a, b)
-        if operation == "neg" and self.keys[nodes[0].place][0] == "neg":
-            return Node(self, self.keys[nodes[0].place][1])
-        return Node(self, self._place((operation, *(x.place for x in nodes))))
+            return self.value(WRITTEN[name](*(k[1] for k in leaves)))
+        if name in ("add", "mul"):
+            a, b = sorted(values, key=lambda x: x.index)
+            return self._sum(a, b) if name == "add" else self._product(a, b)
+        if name == "neg" and leaves[0][0] == "neg":
+            return Recorded(self, leaves[0][1])
+        return self._made(name, *(x.index for x in values))
 
-    def _value(self, x: Node) -> Any:
-        key = self.keys[x.place]
-        return key[1] if key[0] == "leaf" else None
+    def _leaf(self, x: Recorded) -> Any:
+        step = self.steps[x.index]
+        return step[1] if step[0] == "leaf" else None
 
-    def _sum(self, a: Node, b: Node) -> Node:
-        if self._value(a) == 0:
+    def _sum(self, a: Recorded, b: Recorded) -> Recorded:
+        if self._leaf(a) == 0:
             return b
-        if self._value(b) == 0:
+        if self._leaf(b) == 0:
             return a
-        if self.keys[a.place] == ("neg", b.place) or self.keys[b.place] == ("neg", a.place):
-            return self.node(0)
-        return Node(self, self._place(("add", a.place, b.place)))
+        if self.steps[a.index] == ("neg", b.index) or self.steps[b.index] == ("neg", a.index):
+            return self.value(0)
+        return self._made("add", a.index, b.index)
 
-    def _product(self, a: Node, b: Node) -> Node:
+    def _product(self, a: Recorded, b: Recorded) -> Recorded:
         for x, y in ((a, b), (b, a)):
-            value = self._value(x)
-            if value == 0:
+            leaf = self._leaf(x)
+            if leaf == 0:
                 return x
-            if value == 1:
+            if leaf == 1:
                 return y
-            if value == -1:
+            if leaf == -1:
                 return -y
-            if self.keys[x.place][0] == "neg":
-                return -(Node(self, self.keys[x.place][1]) * y)
-        return Node(self, self._place(("mul", a.place, b.place)))
+            if self.steps[x.index][0] == "neg":
+                return -(Recorded(self, self.steps[x.index][1]) * y)
+        return self._made("mul", a.index, b.index)
 
-    def needed(self, outputs: Iterable[Node]) -> tuple[list[int], dict[int, int]]:
-        """Places the outputs depend on, in order, and how often each is used."""
-        uses: dict[int, int] = {}
-        stack = [x.place for x in outputs]
-        for place in stack:
-            uses[place] = uses.get(place, 0) + 1
-            if uses[place] == 1 and self.keys[place][0] != "leaf":
-                stack.extend(self.keys[place][1:])
-        return sorted(uses), uses
+    def _operands(self, index: int) -> Sequence[int]:
+        name, *operands = self.steps[index]
+        return () if name == "leaf" else operands
 
-    def size(self, output: Node) -> int:
+    def size(self, output: Recorded) -> int:
         """Operations of an output written out without any name."""
         sizes: dict[int, int] = {}
-        for place in self.needed([output])[0]:
-            key = self.keys[place]
-            sizes[place] = 0 if key[0] == "leaf" else 1 + sum(sizes[k] for k in key[1:])
-        return sizes[output.place]
+        for k in uses([output.index], self._operands):
+            sizes[k] = sum((sizes[j] for j in self._operands(k)), int(self.steps[k][0] != "leaf"))
+        return sizes[output.index]
 
     def written(
-        self, outputs: Sequence[Node], names: Mapping[int, str], fresh: Callable[[], str | None]
+        self, outputs: Sequence[Recorded], names: Mapping[int, str], fresh: Callable[[], str | None]
     ) -> tuple[list[tuple[sp.Symbol, Any]], list[Any]]:
-        """Definitions and outputs; an entry is named by `names`, or by `fresh` if used twice."""
-        order, uses = self.needed(outputs)
+        """Definitions and outputs; a value is named by `names`, or by `fresh` if used twice."""
         expressions: dict[int, Any] = {}
         steps: list[tuple[sp.Symbol, Any]] = []
-        for place in order:
-            key = self.keys[place]
-            if key[0] == "leaf":
-                expressions[place] = key[1]
+        for index, times in uses([x.index for x in outputs], self._operands).items():
+            step = self.steps[index]
+            if step[0] == "leaf":
+                expressions[index] = step[1]
                 continue
-            expr = WRITTEN[key[0]](*(expressions[k] for k in key[1:]))
-            # a number, a symbol, or one times the other: no name makes it shorter
-            short = sp.sympify(expr).as_coeff_Mul()[1].is_Atom
-            name = None if short else names.get(place)
-            if name is None and uses[place] > 1 and not short:
+            expr = WRITTEN[step[0]](*(expressions[k] for k in step[1:]))
+            # no name makes a number, a symbol, or one times the other shorter, or is a comparison's
+            short = step[0] in COMPARISONS or sp.sympify(expr).as_coeff_Mul()[1].is_Atom
+            name = None if short else names.get(index)
+            if name is None and times > 1 and not short:
                 name = fresh()
             if name is not None:
                 symbol = sp.Symbol(name, real=True)
                 steps.append((symbol, expr))
                 expr = symbol
-            expressions[place] = expr
-        return steps, [expressions[x.place] for x in outputs]
+            expressions[index] = expr
+        return steps, [expressions[x.index] for x in outputs]
 
 
 QUANTITIES: Mapping[str, tuple[str, Callable[..., Any]]] = {  # prefix of new names, algorithm
@@ -199,18 +170,18 @@ class Recursion:
 
 def recursion(chain: Chain, what: str = "tau", method: str = "newton-euler") -> Recursion:
     """The recursion of tau (by a method), M, C or g of a chain over SymPy."""
-    tape, scalars, inputs = _recorded(chain)
+    recorder, scalars, inputs = _recorded(chain)
     prefix, algorithm = QUANTITIES[what]
-    result = algorithm(scalars, *inputs, fn=tape.functions(), method=method)
+    result = algorithm(scalars, *inputs, fn=recorder.functions(), method=method)
     rows = [list(r) if isinstance(r, (list, tuple)) else [r] for r in result]
-    outputs = [tape.node(x) for row in rows for x in row]
-    names = _named(tape, scalars, inputs, method if what == "tau" else "")
-    leaves = [key[1] for key in tape.keys if key[0] == "leaf"]
+    outputs = [recorder.value(x) for row in rows for x in row]
+    names = _named(recorder, scalars, inputs, method if what == "tau" else "")
+    leaves = [step[1] for step in recorder.steps if step[0] == "leaf"]
     taken = {str(s) for x in leaves for s in x.free_symbols}
-    free = {place: _untaken(name, taken) for place, name in names.items()}
+    free = {index: _untaken(name, taken) for index, name in names.items()}
     taken |= set(free.values())
     fresh = (name for k in count(1) if (name := f"{prefix}{k}") not in taken)
-    steps, values = tape.written(outputs, free, lambda: next(fresh))
+    steps, values = recorder.written(outputs, free, lambda: next(fresh))
     shape = len(rows), len(rows[0])
     labels = [sp.Symbol(f"{what}{x}", real=True) for x in subscripts(shape, "_")]
     return Recursion(tuple(steps), tuple(zip(labels, values, strict=True)), shape)
@@ -218,22 +189,22 @@ def recursion(chain: Chain, what: str = "tau", method: str = "newton-euler") -> 
 
 def single(chain: Chain, what: str, i: int, j: int, limit: int) -> Any:
     """One entry written out without names; None if it has more than `limit` operations."""
-    tape, scalars, inputs = _recorded(chain)
+    recorder, scalars, inputs = _recorded(chain)
     algorithm = QUANTITIES[what][1]
-    result = algorithm(scalars, *inputs, fn=tape.functions(), method="newton-euler")
-    entry = tape.node(result[i] if what in ("tau", "g") else result[i][j])
-    if tape.size(entry) > limit:
+    result = algorithm(scalars, *inputs, fn=recorder.functions(), method="newton-euler")
+    output = recorder.value(result[i] if what in ("tau", "g") else result[i][j])
+    if recorder.size(output) > limit:
         return None
-    return tape.written([entry], {}, lambda: None)[1][0]
+    return recorder.written([output], {}, lambda: None)[1][0]
 
 
-def _recorded(chain: Chain) -> tuple[Tape, Chain, list]:
-    tape = Tape()
-    inputs = [[tape.node(x) for x in row] for row in coordinates(chain.n)]
+def _recorded(chain: Chain) -> tuple[ExpressionRecorder, Chain, list]:
+    recorder = ExpressionRecorder()
+    inputs = [[recorder.value(x) for x in row] for row in coordinates(chain.n)]
     long = (sp.Add, sp.Mul)
     return (
-        tape,
-        converted(chain, lambda x: tape.node(tidy(x) if isinstance(x, long) else x)),
+        recorder,
+        converted(chain, lambda x: recorder.value(tidy(x) if isinstance(x, long) else x)),
         inputs,
     )
 
@@ -245,17 +216,17 @@ def _untaken(name: str, taken: set[str]) -> str:
 # names the books use
 
 
-def _named(tape: Tape, chain: Chain, inputs: list, method: str) -> dict[int, str]:
-    """Names of entries; where two names fit, the first given stays."""
-    fn = tape.functions()
+def _named(recorder: ExpressionRecorder, chain: Chain, inputs: list, method: str) -> dict[int, str]:
+    """Names of recorded values; where two names fit, the first given stays."""
+    fn = recorder.functions()
     q, qd, qdd = inputs
     x, rates = coupling.positions(chain, q), (coupling.rates(chain, v) for v in (qd, qdd))
     gap = "" if len(chain.joints) < 10 else "_"
     names: dict[int, str] = {}
 
     def give(name: str, value: Any) -> None:
-        if isinstance(value, Node):
-            names.setdefault(value.place, name)
+        if isinstance(value, Recorded):
+            names.setdefault(value.index, name)
 
     for i, joint in enumerate(chain.joints):
         if joint.kind == "revolute":

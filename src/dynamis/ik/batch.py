@@ -35,7 +35,7 @@ from .target import Target
 
 AT_ONCE = 2048  # poses
 STARTS = 64  # of each pose in a round of the search
-POLISH = 30  # steps for what a closed form leaves
+POLISH = 30  # steps for a candidate of a closed form
 CERTAIN = 1e-7  # volume of the scaled Jacobian, its size being 1, that is far from singular
 
 
@@ -85,12 +85,17 @@ class Rows:
     of: np.ndarray
     q: np.ndarray
 
+    @property
+    def places(self) -> np.ndarray:
+        """Number of each row among those of its pose, (k,)."""
+        counts = np.bincount(self.of)
+        return np.arange(len(self.of)) - (np.cumsum(counts) - counts)[self.of]
+
     def packed(self, poses: int) -> np.ndarray:
         """The rows of every pose, NaN behind its last, (poses, most, n)."""
-        counts = np.bincount(self.of, minlength=poses)
-        place = np.arange(len(self.of)) - (np.cumsum(counts) - counts)[self.of]
-        result = np.full((poses, int(counts.max(initial=0)), self.q.shape[1]), np.nan)
-        result[self.of, place] = self.q
+        most = int(np.bincount(self.of).max(initial=0))
+        result = np.full((poses, most, self.q.shape[1]), np.nan)
+        result[self.of, self.places] = self.q
         return result
 
     def chosen(self, rows: np.ndarray) -> "Rows":
@@ -133,6 +138,14 @@ def solve_poses(
     )
 
 
+def form_of(problem: Problem, idle: np.ndarray, spare: int) -> ClosedForm | None:
+    """The closed form of a problem whose last joints may be idle, if there is one."""
+    moving = int((~idle).sum())
+    if spare or not idle[moving:].all():
+        return None
+    return closed_form(serial_arm(problem.robot), problem.target, moving)
+
+
 class _Solver:
     """Solves poses of one robot and one task."""
 
@@ -149,9 +162,7 @@ class _Solver:
         self.idle, self.rank, self.spare = problem.abilities(
             start_bounds(self.robot.limits, self.space.revolute, problem.size)
         )
-        moving, self.form = int((~self.idle).sum()), None
-        if not self.spare and self.idle[moving:].all():
-            self.form = closed_form(serial_arm(self.robot), problem.target, moving)
+        self.form = form_of(problem, self.idle, self.spare)
         self.method = "numeric" if self.form is None else f"closed form: {self.form.name}"
         self.rest = np.clip(0.0, *self.robot.limits.T)  # of joints that do not move the tool
 
@@ -253,9 +264,7 @@ class _Solver:
         rows = rows.chosen(np.lexsort((*keys, rows.of)))
         if not self.spare:
             return rows
-        counts = np.bincount(rows.of)
-        place = np.arange(len(rows.of)) - (np.cumsum(counts) - counts)[rows.of]
-        return rows.chosen(np.flatnonzero(place < HANDFUL))  # a few of a continuum
+        return rows.chosen(np.flatnonzero(rows.places < HANDFUL))  # a few of a continuum
 
 
 def _open_by(problem: Problem, q: np.ndarray, left: np.ndarray, rank: int) -> np.ndarray:

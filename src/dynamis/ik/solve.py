@@ -9,9 +9,9 @@ import numpy as np
 from ..arguments import flag, positive, whole
 from ..compile.arrays import as_batch, batch_shape
 from ..errors import ShapeError
-from .batch import PoseSolutions, solve_poses
-from .closed_form import ClosedForm, closed_form
-from .geometry import arm_size, in_order, outside, serial_arm
+from .batch import POLISH, PoseSolutions, form_of, solve_poses
+from .closed_form import ClosedForm
+from .geometry import arm_size, in_order, outside
 from .search import (
     Problem,
     across,
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from ..robot import Robot
 
 MOST = 100_000  # starts of a search
-POLISH = 30  # steps for a candidate of a closed form
 STARTS = 256  # of a round, unasked
 SINGULAR = 1e-6  # smallest singular value of the scaled Jacobian, relative to the largest
 INVOLVED = 0.05  # share of a joint in a motion below which it is not named
@@ -128,9 +127,7 @@ class _Solver:
     def run(
         self, tolerance: float, starts: int, seed: int, q0: np.ndarray | None = None
     ) -> Solutions:
-        moving, form = int((~self.idle).sum()), None
-        if not self.spare and self.idle[moving:].all():
-            form = closed_form(serial_arm(self.problem.robot), self.problem.target, moving)
+        form = form_of(self.problem, self.idle, self.spare)
         found, why, method = np.empty((0, self.problem.robot.n)), "", "numeric"
         if form is not None:
             found, method = self._polished(form, tolerance), f"closed form: {form.name}"

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 from ..arguments import is_flag, is_list, real
 from ..errors import DynamisError, ModelError, shown
-from ..spatial.tape import Recorder, Tape, recorded
+from ..spatial.tape import LawRecorder, Tape, recorded
 
 CONSTANTS = "constants"
 LOAD = "torque(self, q, qd, constants, fn)"
@@ -64,13 +64,13 @@ def load_law(law: Any, joints: Sequence[str]) -> Law:
     what, constants = _checked(law, "load", LOAD)
     n = len(joints)
 
-    def vectors(recorder: Recorder, *groups: str) -> Iterator[Any]:
+    def vectors(recorder: LawRecorder, *groups: str) -> Iterator[Any]:
         for group in groups:
             yield [recorder.input(group, i) for i in range(n)]
         yield {name: recorder.input(CONSTANTS, name) for name in constants}
         yield recorder.functions()
 
-    def torques(recorder: Recorder) -> Sequence[Any]:
+    def torques(recorder: LawRecorder) -> Sequence[Any]:
         found = law.torque(*vectors(recorder, "q", "qd"))
         if not is_list(found) or len(found := list(found)) != n:
             given = f"{len(found)} torques" if isinstance(found, list) else shown(found)
@@ -94,7 +94,7 @@ def friction_law(law: Any) -> Law:
         return law
     what, constants = _checked(law, "friction law", FRICTION)
 
-    def torque(recorder: Recorder) -> Sequence[Any]:
+    def torque(recorder: LawRecorder) -> Sequence[Any]:
         given = {name: recorder.input(CONSTANTS, name) for name in constants}
         speed, direction = recorder.input("qd", 0), recorder.input("direction", 0)
         return [law.torque(speed, direction, given, recorder.functions())]
@@ -152,7 +152,7 @@ def _constants(law: Any, what: str) -> Iterator[tuple[str, float]]:
         yield name, number
 
 
-def _taped(function: Callable[[Recorder], Sequence[Any]], what: str) -> Tape:
+def _taped(function: Callable[[LawRecorder], Sequence[Any]], what: str) -> Tape:
     """The tape of a law; what cannot be recorded is said plainly."""
     try:
         tape = recorded(function)

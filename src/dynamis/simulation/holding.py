@@ -194,7 +194,11 @@ def reversals(
     The stages kept pushing as before the turn. For the rest of the step the friction of a joint
     that goes on jumps by the width of its box; one that cannot go on against that rests.
     """
-    other = always(plant.chain, x.qd, x.bristle, h, fn)[0] if friction.loads(plant.chain) else ()
+    other = (
+        always(plant.chain, x.qd, x.bristle, h, fn)[0]
+        if friction.load_dependent(plant.chain)
+        else ()
+    )
     n, rests = range(plant.chain.n), plant.friction_boxes(x, other, fn)
     back: list[Any] = [None] * plant.chain.n
     push, left, latest = [0.0] * plant.chain.n, [0.0] * plant.chain.n, 0.0
@@ -360,7 +364,7 @@ def under_load(
 ) -> list[Any]:
     """Sliding friction with what the load adds, of torques `left` by friction of any direction."""
     tau = list(slide)
-    for c, r in friction.loads(chain):
+    for c, r in friction.load_dependent(chain):
         share = friction.load_share(r, qd[c], fn, d[c] if r.law in friction.STICKS else None)
         tau[c] = tau[c] + friction.taken(left[c] - slide[c], share, fn)
     return tau

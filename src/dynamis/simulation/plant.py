@@ -259,7 +259,7 @@ class Plant:
     def _sliding(self, x: State, d: Scalars, other: Scalars, fn: Functions) -> list[Any]:
         """Friction that can hold, of joints that slide in directions d, with their loads."""
         slide = holding.sliding(self.chain, x.qd, d, fn)
-        if not friction.loads(self.chain):
+        if not friction.load_dependent(self.chain):
             return slide
         left = [t - f for t, f in zip(x.tau, other, strict=True)]
         return holding.under_load(self.chain, slide, left, x.qd, d, fn)
@@ -280,7 +280,7 @@ class Plant:
         `other` is the friction that cannot hold.
         """
         boxes = holding.limits(self.chain, fn)
-        for c, r in friction.loads(self.chain):
+        for c, r in friction.load_dependent(self.chain):
             if (box := boxes[c]) is not None:  # as if it began to slide, either way
                 left = x.tau[c] - other[c]
                 shares = (friction.load_share(r, 0.0, fn, d) for d in (-1.0, 1.0))

@@ -6,27 +6,16 @@ besides its arguments (its module, a closure, `self`) is settled at that one cal
 change, and two tapes with the same text compute the same.
 """
 
-import operator
 from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from numbers import Real
 from typing import Any
 
 from .functions import MATH, Functions, zero
+from .recorder import COMPARISONS, OPERATIONS, Recorded, Recorder, refused_branch, uses
 
 LONGEST = 100_000  # steps
-OPERATORS: Mapping[str, Callable[..., Any]] = {
-    "add": operator.add,
-    "sub": operator.sub,
-    "mul": operator.mul,
-    "div": operator.truediv,
-    "pow": operator.pow,
-    "neg": operator.neg,
-    "lt": operator.lt,
-}
 CALLED = ("sin", "cos", "sqrt", "exp", "tanh", "sign", "min", "max", "floor", "log")
-BRANCH = "it branches on a value; write fn.select(condition, a, b) instead of `if`, `and`, `max`"
-NUMBER = "it asks for the number behind a symbol; use fn.sin, fn.exp, ... instead of those of math"
 
 Step = tuple[Any, ...]  # ("input", group, key), ("number", x), or an operation and its operands
 Given = Mapping[str, Any]  # group -> sequence or mapping of scalars
@@ -37,100 +26,14 @@ class Condition:
 
     __slots__ = ("less", "swapped")
 
-    def __init__(self, less: "Value", swapped: bool):
+    def __init__(self, less: Recorded, swapped: bool):
         self.less, self.swapped = less, swapped
 
-    def __bool__(self) -> bool:
-        raise TypeError(BRANCH)
+    __bool__ = refused_branch
 
 
-class Value:
-    """One value of a function that is being recorded."""
-
-    __slots__ = ("index", "recorder")
-
-    def __init__(self, recorder: "Recorder", index: int):
-        self.recorder, self.index = recorder, index
-
-    def _operation(self, name: str, *operands: Any) -> Any:
-        if not all(isinstance(x, (Value, Real)) for x in operands):
-            return NotImplemented
-        return self.recorder.value(name, *operands)
-
-    def __add__(self, other: Any) -> Any:
-        return self._operation("add", self, other)
-
-    def __radd__(self, other: Any) -> Any:
-        return self._operation("add", other, self)
-
-    def __sub__(self, other: Any) -> Any:
-        return self._operation("sub", self, other)
-
-    def __rsub__(self, other: Any) -> Any:
-        return self._operation("sub", other, self)
-
-    def __mul__(self, other: Any) -> Any:
-        return self._operation("mul", self, other)
-
-    def __rmul__(self, other: Any) -> Any:
-        return self._operation("mul", other, self)
-
-    def __truediv__(self, other: Any) -> Any:
-        return self._operation("div", self, other)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return self._operation("div", other, self)
-
-    def __pow__(self, other: Any) -> Any:
-        return self._operation("pow", self, other)
-
-    def __rpow__(self, other: Any) -> Any:
-        return self._operation("pow", other, self)
-
-    def __neg__(self) -> Any:
-        return self._operation("neg", self)
-
-    def __pos__(self) -> Any:
-        return self
-
-    def __abs__(self) -> Any:
-        return self._operation("max", self, -self)
-
-    def __lt__(self, other: Any) -> Any:
-        return self._comparison(self, other)
-
-    def __gt__(self, other: Any) -> Any:
-        return self._comparison(other, self)
-
-    def __le__(self, other: Any) -> Any:
-        return self._comparison(other, self, swapped=True)
-
-    def __ge__(self, other: Any) -> Any:
-        return self._comparison(self, other, swapped=True)
-
-    def _comparison(self, a: Any, b: Any, swapped: bool = False) -> Any:
-        less = self._operation("lt", a, b)
-        return less if less is NotImplemented else Condition(less, swapped)
-
-    def __eq__(self, other: object) -> bool:
-        raise TypeError("it asks whether two values are equal; compare with < or > instead")
-
-    __hash__ = object.__hash__
-
-    def __bool__(self) -> bool:
-        raise TypeError(BRANCH)
-
-    def __float__(self) -> float:
-        raise TypeError(NUMBER)
-
-    __int__ = __index__ = __float__  # type: ignore[assignment]
-
-
-class Recorder:
-    """Steps in the order they were made; equal steps are one."""
-
-    def __init__(self) -> None:
-        self.steps: dict[Step, int] = {}
+class LawRecorder(Recorder):
+    """The steps of somebody else's function: operations as they are written, on numbers only."""
 
     def functions(self) -> Functions:
         """The elementary functions over values; over numbers alone they are numbers."""
@@ -139,7 +42,7 @@ class Recorder:
             plain = getattr(MATH, name)
 
             def call(*operands: Any) -> Any:
-                if any(isinstance(x, Value) for x in operands):
+                if any(isinstance(x, Recorded) for x in operands):
                     return self.value(name, *operands)
                 return plain(*map(_number, operands))
 
@@ -148,29 +51,39 @@ class Recorder:
         return Functions(**{name: named(name) for name in CALLED}, select=self._select)
 
     def _select(self, condition: Any, a: Any, b: Any) -> Any:
-        if isinstance(condition, Value):
+        if isinstance(condition, Recorded):
             raise TypeError("fn.select got a number, expected a comparison such as x > 0.0")
         if not isinstance(condition, Condition):
             return a if condition else b
         a, b = (b, a) if condition.swapped else (a, b)
         return self.value("select", condition.less, a, b)
 
-    def input(self, group: str, key: Any) -> Value:
-        """An argument of the function."""
-        return self._made(("input", group, key))
+    def record(self, name: str, *operands: Any) -> Any:
+        """A value; of a comparison, a condition on "lt"."""
+        if not all(isinstance(x, (Recorded, Real)) for x in operands):
+            return NotImplemented
+        if name not in COMPARISONS:
+            return self.value(name, *operands)
+        a, b = operands if name in ("lt", "ge") else reversed(operands)
+        return Condition(self.value("lt", a, b), swapped=name in ("le", "ge"))
 
-    def value(self, name: str, *operands: Any) -> Value:
+    def input(self, group: str, key: Any) -> Recorded:
+        """An argument of the function."""
+        return Recorded(self, self.index(("input", group, key)))
+
+    def value(self, name: str, *operands: Any) -> Recorded:
         """What an operation gives."""
-        return self._made((name, *(self.place(x) for x in operands)))
+        return Recorded(self, self.index((name, *(self.place(x) for x in operands))))
 
     def place(self, x: Any) -> int:
         """Number of the step that gives x."""
-        return x.index if isinstance(x, Value) else self._made(("number", _number(x))).index
+        return x.index if isinstance(x, Recorded) else self.index(("number", _number(x)))
 
-    def _made(self, step: Step) -> Value:
+    def index(self, step: Step) -> int:
+        """The number of a step, unless there are too many."""
         if len(self.steps) >= LONGEST:
             raise OverflowError(f"it takes more than {LONGEST} operations")
-        return Value(self, self.steps.setdefault(step, len(self.steps)))
+        return super().index(step)
 
 
 def _number(x: Any) -> float:
@@ -185,11 +98,8 @@ class Tape:
     __slots__ = ("results", "steps")
 
     def __init__(self, steps: Sequence[Step], results: Sequence[int]):
-        needed = set(results)
-        for k in reversed(range(len(steps))):  # what no result needs is left out
-            if k in needed:
-                needed |= set(_operands(steps[k]))
-        order = {k: i for i, k in enumerate(sorted(needed))}
+        needed = uses(results, lambda k: _operands(steps[k]))
+        order = {k: i for i, k in enumerate(needed)}
         self.steps = tuple(_renumbered(steps[k], order) for k in order)
         self.results = tuple(order[k] for k in results)
 
@@ -288,7 +198,7 @@ def _renumbered(step: Step, order: Mapping[int, int]) -> Step:
 
 
 def _called(name: str, fn: Functions) -> Callable[..., Any]:
-    return OPERATORS[name] if name in OPERATORS else getattr(fn, name)
+    return OPERATIONS[name] if name in OPERATIONS else getattr(fn, name)
 
 
 def _short(name: str, own: list[Any], fn: Functions) -> Any:
@@ -315,8 +225,8 @@ def _slope(name: str, own: list[Any], tangents: list[Any], fn: Functions) -> Any
     return _short(name, tangents, fn)
 
 
-def recorded(function: Callable[[Recorder], Sequence[Any]]) -> Tape:
+def recorded(function: Callable[[LawRecorder], Sequence[Any]]) -> Tape:
     """The tape of a function that takes its arguments from a recorder and returns its results."""
-    recorder = Recorder()
+    recorder = LawRecorder()
     results = [recorder.place(x) for x in function(recorder)]
-    return Tape(list(recorder.steps), results)
+    return Tape(recorder.steps, results)

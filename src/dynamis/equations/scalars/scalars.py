@@ -7,8 +7,6 @@ angle that is no simple fraction of pi gets a rational cosine and sine with c^2 
 
 import ast
 import math
-import operator
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass, replace
 from fractions import Fraction
@@ -20,13 +18,14 @@ from ...model.chain import Chain, chain
 from ...model.drive import CIRCUIT
 from ...model.model import Model
 from ...model.quantity import Expression
-from ...spatial.functions import SNAP, Functions
+from ...spatial.functions import SNAP, Functions, zero
+from ...spatial.recorder import COMPARISONS, OPERATIONS, Arithmetic
 from ...spatial.tape import Tape
 
 DENOMINATOR = 10**8  # of tan(angle / 2): cosine and sine are then right to about 1e-16
 STEP = math.pi / 12
 ROOTS = 12  # largest denominator of an exponent
-UNITY = ("gear", "force", "exponent")  # where 1 means none of it
+UNITY = ("gear", "force", "exponent", "efficiency")  # where 1 means none of it
 KEPT = {  # fields of a model that hold no numbers, or numbers that no equation contains
     "name", "joint", "joint_name", "parent", "axis", "limits", "velocity_limit", "effort_limit",
     "rotor_axis", "rotor_link", "values", "configurations", "convention", "description", "law",
@@ -40,63 +39,6 @@ def exact(x: Any) -> Any:
     if isinstance(x, bool) or not isinstance(x, (int, float)):
         return x
     return sp.Rational(f"{float(x):.15g}")
-
-
-class Arithmetic(ABC):
-    """+ - * / ** of a scalar, each by the name of its operation."""
-
-    __slots__ = ()
-
-    @abstractmethod
-    def operation(self, name: str, *operands: Any) -> Any:
-        """The scalar that an operation gives."""
-
-    def __add__(self, other: Any) -> Any:
-        return self.operation("add", self, other)
-
-    def __radd__(self, other: Any) -> Any:
-        return self.operation("add", other, self)
-
-    def __sub__(self, other: Any) -> Any:
-        return self + self.operation("neg", other)
-
-    def __rsub__(self, other: Any) -> Any:
-        return other + -self
-
-    def __mul__(self, other: Any) -> Any:
-        return self.operation("mul", self, other)
-
-    def __rmul__(self, other: Any) -> Any:
-        return self.operation("mul", other, self)
-
-    def __truediv__(self, other: Any) -> Any:
-        return self.operation("div", self, other)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return self.operation("div", other, self)
-
-    def __pow__(self, other: Any) -> Any:
-        return self.operation("pow", self, other)
-
-    def __neg__(self) -> Any:
-        return self.operation("neg", self)
-
-    def __gt__(self, other: Any) -> Any:
-        return self.operation("gt", self, other)
-
-    def __lt__(self, other: Any) -> Any:
-        return self.operation("lt", self, other)
-
-
-OPERATIONS: Mapping[str, Callable[..., Any]] = {
-    "add": operator.add,
-    "mul": operator.mul,
-    "neg": operator.neg,
-    "div": operator.truediv,
-    "pow": operator.pow,
-    "gt": operator.gt,
-    "lt": operator.lt,
-}
 
 
 class Exact(Arithmetic):
@@ -115,7 +57,7 @@ class Exact(Arithmetic):
         if name == "div" and sp.sympify(values[1]).is_zero:
             raise ZeroDivisionError("division by zero")
         result = OPERATIONS[name](*values)
-        return result if name in ("gt", "lt") else Exact(result)
+        return result if name in COMPARISONS else Exact(result)
 
     def __float__(self) -> float:
         return float(self.expr)
@@ -243,7 +185,11 @@ def symbolic_chain(model: Model, keep: bool = True) -> Chain:
 
 
 def converted(raw: Chain, function: Any) -> Chain:
-    """A chain with `function` applied to its scalars; what counts or names stays what it is."""
+    """A chain with `function` applied to its scalars; what counts or names stays what it is.
+
+    So does the 0 of what is not there: a coordinate that does not move a joint, friction that no
+    load changes.
+    """
     kept = (str, bool, type(None), Tape)
     result = mapped(raw, lambda x: x if isinstance(x, kept) else function(x))
     joints = tuple(
@@ -253,7 +199,17 @@ def converted(raw: Chain, function: Any) -> Chain:
     for new, old in zip(result.springs, raw.springs, strict=True):
         ends = tuple((link, p) for (link, _), (_, p) in zip(old.ends, new.ends, strict=True))
         springs.append(new._replace(joint=old.joint, ends=ends))
-    return replace(result, joints=joints, tip=raw.tip, rotors=raw.rotors, springs=tuple(springs))
+    resistances = tuple(
+        new._replace(load=old.load) if zero(old.load) else new
+        for new, old in zip(result.resistances, raw.resistances, strict=True)
+    )
+    coupling = raw.coupling and tuple(
+        tuple(x if zero(x) else function(x) for x in row) for row in raw.coupling
+    )
+    return replace(
+        result, joints=joints, tip=raw.tip, rotors=raw.rotors, springs=tuple(springs),
+        resistances=resistances, coupling=coupling,
+    )  # fmt: skip
 
 
 def exactly(algorithm: Any, raw: Chain, *arguments: Any, **options: Any) -> Any:
