@@ -7,14 +7,13 @@ With R the gear matrix, motor positions R q, power R^T:
 The gears are taken as loss-free: what they eat is friction of the joint, identified with it.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arguments import checked, number, positive, real
+from ..arguments import checked, number, positive
 from ..errors import DynamisError, OptionError, ShapeError
 from ..model.check.finding import Finding
 from ..model.quantity import resolve
@@ -23,6 +22,7 @@ from .checks import Stamps, implausible, stamps, uneven
 from .log import Log, rows_of, within
 from .source import open_source
 from .table import LARGEST, Block, Table, arrange, by_quantity, pick, wanted_joints
+from .units import UNITS, factor
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -50,13 +50,14 @@ def read_log(
     name: str | None = None,
     max_bytes: float = LARGEST,
 ) -> Log:
-    """A log from a path (.csv, .npz, .parquet, .mcap), a DataFrame or a mapping of arrays.
+    """A log from a path (.csv, .npz, .mat, .parquet, .mcap), a DataFrame or a mapping of arrays.
 
     `columns` says which hold t, q, qd, qdd, tau, or current, motor_q, motor_qd, motor_qdd,
     motor_tau, or temperature (deg C): a name, a pattern ("pos_*", "joint{}_position"), a list of
-    names, None to leave one out. Unless given: t, q1.., qd1.., qdd1.., tau1.., temperature1.., or
-    2-D arrays of those names.
-    `units` by quantity, such as {"q": "deg", "t": "ms"}: one, or one per joint.
+    names, None to leave one out; or places from 0, such as 0 or [1, 2, 3], where there is no
+    header. Unless given: t, q1.., qd1.., qdd1.., tau1.., temperature1.., or 2-D arrays so named.
+    `units` by quantity, such as {"q": "deg", "t": "ms"}: one, or one per joint; those that a text
+    file gives in its header ("q1 [deg]") or in a line below it are taken from there.
     `sample_time` (s) where there are no stamps.
     `joints`: which, and in which order: names, or places from 0; with `robot`, its joints by name.
     `rows` (first, last) of the source from 0, last not included; then `window` (start, stop) in
@@ -81,6 +82,7 @@ def read_log(
     if window is not None:
         inside = within(clock.t, window)
         clock = Stamps(clock.t[inside], clock.rows[inside], clock.findings)
+    units = _declared(blocks, table) | dict(units)
     scaled = {x: _scaled(x, b, units)[clock.rows] for x, b in blocks.items()}
     given = gear_matrix, robot, wanted_joints(joints, robot)
     arrays = _joint_side(scaled, drive_gains, *given, table.where)
@@ -133,7 +135,7 @@ def _clock(
     if block is not None:
         if block.values.ndim == 2 and block.values.shape[1] != 1:
             raise ShapeError(f"{table.where}: t has shape {block.values.shape}, expected (N,)")
-        seconds = _factor("t", units.get("t", "s"), 1)
+        seconds = factor("t", units.get("t", table.units.get(block.names[0], "s")), 1)
         return stamps(block.values.reshape(-1), seconds, table.where, "t" in units)
     if sample_time is None:
         raise OptionError(
@@ -157,12 +159,18 @@ def _single_number(table: Table) -> str:
     return ""
 
 
+def _declared(blocks: Mapping[str, Block], table: Table) -> dict[str, Any]:
+    """The units that the source itself gives to its columns, by quantity."""
+    named = {x: [table.units.get(name, 1.0) for name in b.names] for x, b in blocks.items()}
+    return {x: units for x, units in named.items() if any(isinstance(u, str) for u in units)}
+
+
 def _scaled(quantity: str, block: Block, units: Mapping[str, Any]) -> np.ndarray:
     """(N, n) in SI units."""
     if block.values.dtype.kind not in "fiu":
         raise ShapeError(f"{quantity} holds {block.values.dtype}, expected numbers")
     values = block.values.astype(np.float64)
-    return values * _factor(quantity, units.get(quantity, 1.0), values.shape[1])
+    return values * factor(quantity, units.get(quantity, 1.0), values.shape[1])
 
 
 def _joint_side(
@@ -295,59 +303,3 @@ def _gears_of(
         )
     gears = [link.drive.gear for link in model.links if link.drive is not None]
     return np.array([float(resolve(x, model.values)) for x in gears])
-
-
-# units a log may come in, as factors to SI and radians
-
-TIME = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "min": 60.0}
-ANGLE = {"rad": 1.0, "mrad": 1e-3, "deg": math.pi / 180, "rev": 2 * math.pi}
-LENGTH = {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "um": 1e-6, "in": 0.0254}
-POSITION = ANGLE | LENGTH
-SPEED = {f"{unit}/s": x for unit, x in POSITION.items()} | {"rpm": 2 * math.pi / 60}
-ACCELERATION = {f"{unit}/s^2": x for unit, x in POSITION.items()}
-POUND, INCH = 4.4482216152605, 0.0254  # N, m; both exact
-EFFORT = {
-    **{"Nm": 1.0, "mNm": 1e-3, "cNm": 1e-2, "kNm": 1e3, "Ncm": 1e-2, "Nmm": 1e-3},
-    **{"N": 1.0, "mN": 1e-3, "kN": 1e3, "lbf": POUND, "lbf in": POUND * INCH},
-    **{"lbf ft": POUND * 12 * INCH, "ozf in": POUND / 16 * INCH, "kgf cm": 9.80665e-2},
-}
-UNITS: Mapping[str, Mapping[str, float]] = {
-    "t": TIME,
-    **{"q": POSITION, "qd": SPEED, "qdd": ACCELERATION, "tau": EFFORT},
-    "current": {"A": 1.0, "mA": 1e-3},
-    "temperature": {"C": 1.0},
-    **{"motor_q": POSITION, "motor_qd": SPEED, "motor_qdd": ACCELERATION, "motor_tau": EFFORT},
-}
-
-
-def _factor(quantity: str, unit: Any, columns: int) -> Any:
-    """What to multiply by for SI: a number, or one per column where units are listed so."""
-    if isinstance(unit, (list, tuple)):
-        if len(unit) != columns:
-            what = f"lists {len(unit)} units, expected {columns}: one per joint"
-            raise OptionError(f"units[{quantity!r}] {what}")
-        return np.array([_one(quantity, x) for x in unit])
-    return _one(quantity, unit)
-
-
-def _one(quantity: str, unit: Any) -> float:
-    table = {_plain(name): x for name, x in UNITS[quantity].items()}
-    found = table.get(_plain(unit), 0.0) if isinstance(unit, str) else real(unit)
-    if np.isfinite(found) and found != 0.0:
-        return float(found)
-    raise OptionError(
-        f"units[{quantity!r}] is {unit!r}, expected one of: {', '.join(UNITS[quantity])}",
-        "or a number: how much of the SI unit one of yours is",
-    )
-
-
-def _plain(unit: str) -> str:
-    """A unit without the signs between its parts: N m, N.m, N*m are Nm; degrees are deg."""
-    for sign in (" ", ".", "*", "\N{MIDDLE DOT}", "\N{DOT OPERATOR}"):
-        unit = unit.replace(sign, "")
-    for long, short in (
-        *(("degrees", "deg"), ("\N{DEGREE SIGN}", "deg"), ("radians", "rad"), ("seconds", "s")),
-        *(("\N{SUPERSCRIPT TWO}", "^2"), ("/s2", "/s^2"), ("\N{MICRO SIGN}", "u")),
-    ):
-        unit = unit.replace(long, short)
-    return unit

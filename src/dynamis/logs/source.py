@@ -3,8 +3,11 @@
 import csv
 import io
 import math
+import re
+import struct
 import zipfile
-from collections.abc import Callable, Mapping, Sequence
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,50 +20,64 @@ from ..lazy import package
 from ..model.check.finding import Finding
 from .mcap import read_mcap
 from .table import LARGEST, Allowance, Table, distinct, reading
+from .units import KNOWN, plain_unit
 
-# columns of numbers in a text file: one header line, then one line per sample
+# columns of numbers in a text file: a header line, maybe one of units, then one line per sample
 
-DELIMITERS = (",", ";", "\t", "|")
+DELIMITERS = (";", "\t", "|", ",")  # the first that both the first lines have
+COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")  # a number with a decimal comma
+WITH_UNIT = re.compile(r"(.*?)\s*[\[(]\s*([^\[\]()]*?)\s*[\])]")
 MISSING = {"", "nan", "na", "n/a", "null", "none", "-nan", "-nan(ind)"}
 HEADER = "expected a header line such as t,q1,q2,tau1,tau2"
 
 
 class Layout(NamedTuple):
-    """Column names, the sign between them (None: blanks), and where the numbers begin."""
+    """Column names, the sign between them (None: blanks), and where the numbers begin.
+
+    `header` is the line with the names, where there is one.
+    """
 
     names: tuple[str, ...]
     delimiter: str | None
     start: int
+    units: Mapping[str, str] = {}
+    aliases: Mapping[str, str] = {}
+    header: str | None = None
 
 
 def read_text(path: Path, allowance: Allowance) -> Table:
     """A .csv, .tsv or .txt file; lines that begin with # are comments."""
     allowance.take("text", path.stat().st_size)
-    lines = _text(path).splitlines()
+    text, findings = _text(path)
+    lines = text.splitlines()
     layout = _layout(lines, path.name)
-    rows, findings = _rows(lines, layout, path.name)
+    rows, more = _rows(lines, layout, path.name)
     if not rows:
         raise FileError(f"{path.name} has a header but no rows", "was the recording started?")
-    columns = _columns(rows, layout)
-    return Table(path.name, layout.names, columns.__getitem__, findings=findings)
+    columns, found = _columns(rows, layout).__getitem__, (*findings, *more)
+    named = {"units": layout.units, "aliases": layout.aliases}
+    return Table(path.name, layout.names, columns, findings=found, **named)
 
 
-def _text(path: Path) -> str:
+def _text(path: Path) -> tuple[str, list[Finding]]:
     raw = path.read_bytes()
     if not raw.strip():
         raise FileError(f"{path.name} is empty", HEADER)
     if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise FileError(f"{path.name} is UTF-16 text", "save it as UTF-8")
-    try:
-        text = raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise FileError(
-            f"{path.name} is not text: byte {error.start} is no UTF-8",
-            "is it a binary file with the wrong ending? Known: .csv, .npz, .parquet, .mcap",
-        ) from None
-    if "\0" in text:
+    if b"\0" in raw:
         raise FileError(f"{path.name} holds zero bytes: it is not text", HEADER)
-    return text
+    try:
+        return raw.decode("utf-8-sig"), []
+    except UnicodeDecodeError as error:
+        odd = any((x < 32 and x not in b"\t\n\r\f\v") or 127 <= x < 160 for x in raw)
+        if odd:
+            raise FileError(
+                f"{path.name} is not text: byte {error.start} is no UTF-8",
+                "is it a binary file with the wrong ending? Known: .csv, .npz, .parquet, .mcap",
+            ) from None
+        what = f"is not UTF-8 (byte {error.start}) and was read as Latin-1"
+        return raw.decode("latin-1"), [Finding("note", path.name, what, "save it as UTF-8")]
 
 
 def _layout(lines: list[str], where: str) -> Layout:
@@ -70,24 +87,54 @@ def _layout(lines: list[str], where: str) -> Layout:
         if line.lstrip().startswith("#"):
             said = line.lstrip().lstrip("#").strip() or said
         elif line.strip():
-            delimiter = _delimiter(line)
-            names = [x.strip() for x in _cells(line, delimiter)]
+            below = next((x for x in lines[k + 1 :] if _says(x)), line)
+            delimiter = _delimiter(line, below)
+            names = _stripped(line, delimiter)
             if not all(_is_number(x) for x in names):
-                return Layout(_named(names, where), delimiter, k + 1)
-            header = [x.strip() for x in _cells(said, _delimiter(said))]
+                return _headed(Layout(_named(names, where), delimiter, k + 1, header=line), below)
+            header = _stripped(said, _delimiter(said, said))
             if len(header) == len(names) and not any(_is_number(x) for x in header):
-                return Layout(_named(header, where), delimiter, k)
-            raise FileError(
-                f"{where} begins with numbers, {HEADER}",
-                "add one; or read it yourself and give read_log a mapping of arrays",
-            )
+                return _headed(Layout(_named(header, where), delimiter, k), "")
+            return Layout(tuple(str(i) for i in range(len(names))), delimiter, k)
     raise FileError(f"{where} holds nothing but comments", HEADER)
 
 
-def _delimiter(line: str) -> str | None:
-    """The sign that occurs most; None stands for blanks."""
-    best = max(DELIMITERS, key=line.count)
-    return best if best in line else None
+def _says(line: str) -> bool:
+    """Whether a line is neither empty nor a comment."""
+    return bool(line.strip()) and not line.lstrip().startswith("#")
+
+
+def _headed(layout: Layout, below: str) -> Layout:
+    """The layout with the units of the names themselves, or of the line below them."""
+    matches = [WITH_UNIT.fullmatch(name) for name in layout.names]
+    units = {m[1]: m[2] for m in matches if m and m[1] and plain_unit(m[2]) in KNOWN}
+    aliases = {f: m[1] for f, m in zip(layout.names, matches, strict=True) if m and m[1] in units}
+    names = tuple(aliases.get(name, name) for name in layout.names)
+    if len(set(names)) != len(names):  # "q (deg)" and "q (rad)" are two
+        return layout
+    start, cells = layout.start, [x.strip("[]() ") for x in _cells(below, layout.delimiter)]
+    told = {name: x for name, x in zip(names, cells, strict=False) if x not in ("", "-", "1")}
+    if len(cells) == len(names) and told and all(plain_unit(x) in KNOWN for x in told.values()):
+        units, start = units | told, start + 1
+    return layout._replace(names=names, units=units, aliases=aliases, start=start)
+
+
+def _delimiter(line: str, below: str) -> str | None:
+    """The sign between the columns of two lines; None stands for blanks."""
+    for sign in DELIMITERS:
+        if sign in line and sign in below and not any(_blanks(x) for x in line.split(sign)):
+            return sign
+    return None
+
+
+def _blanks(cell: str) -> bool:
+    """Whether a cell is several numbers with blanks between: then commas are decimal ones."""
+    parts = cell.split()
+    return len(parts) > 1 and all(_is_number(x) for x in parts)
+
+
+def _stripped(line: str, delimiter: str | None) -> list[str]:
+    return [x.strip() for x in _cells(line, delimiter)]
 
 
 def _cells(line: str, delimiter: str | None) -> list[str]:
@@ -104,12 +151,16 @@ def _named(names: list[str], where: str) -> tuple[str, ...]:
 
 
 def _rows(lines: list[str], layout: Layout, where: str) -> tuple[list[str], tuple[Finding, ...]]:
-    """The lines of numbers; a last line cut short is dropped, any other is an error."""
+    """The lines of numbers; a last line cut short is dropped, any other is an error.
+
+    The header may come again: then those lines are left out.
+    """
     numbered = [
         (k + 1, line)
         for k, line in enumerate(lines[layout.start :], layout.start)
-        if line.strip() and not line.lstrip().startswith("#")
+        if _says(line) and line != layout.header
     ]
+    numbered = _with_points(numbered, layout)
     kept, expected = [line for _, line in numbered], len(layout.names)
     for k, line in numbered:
         count = _count(line, layout.delimiter)
@@ -122,6 +173,15 @@ def _rows(lines: list[str], layout: Layout, where: str) -> tuple[list[str], tupl
                 "mend or delete that line",
             )
     return kept, ()
+
+
+def _with_points(numbered: list[tuple[int, str]], layout: Layout) -> list[tuple[int, str]]:
+    """The lines with decimal points, where every number of the first ones has a comma or none."""
+    if layout.delimiter == ",":
+        return numbered
+    cells = [x for _, line in numbered[:20] for x in _stripped(line, layout.delimiter)]
+    commas = any(COMMA.fullmatch(x) for x in cells) and not any("." in x for x in cells)
+    return [(k, line.replace(",", ".")) for k, line in numbered] if commas else numbered
 
 
 def _count(line: str, delimiter: str | None) -> int:
@@ -182,7 +242,7 @@ def _is_number(text: str) -> bool:
     try:
         float(text)
     except ValueError:
-        return text.strip().lower() in MISSING
+        return text.strip().lower() in MISSING or bool(COMMA.fullmatch(text.strip()))
     return True
 
 
@@ -311,6 +371,51 @@ def _arrow(column: Any, where: str) -> np.ndarray:
     return flat.reshape(rows, -1)
 
 
+MATLAB = "save it as -v7 in MATLAB, or write CSV"
+
+
+def _open_mat(path: Path, allowance: Allowance) -> Table:
+    """Arrays of a MATLAB file up to version 7, those inside of structs as "log.q"."""
+    raw = path.read_bytes()
+    if raw[:10] != b"MATLAB 5.0":
+        what = "is HDF5 (version 7.3)" if b"MATLAB 7.3" in raw[:20] else "is no MATLAB 5 file"
+        raise FileError(f"{path.name} {what}, expected version 5 to 7", MATLAB)
+    from scipy.io import loadmat
+
+    with reading(f"{path.name} cannot be read", MATLAB):
+        allowance.take("arrays", _unpacked(raw, int(allowance.limit)))
+        found = loadmat(io.BytesIO(raw), simplify_cells=True)
+        arrays = dict(_flat({k: v for k, v in found.items() if not k.startswith("__")}))
+    if not arrays:
+        raise FileError(f"{path.name} holds no arrays of numbers", MATLAB)
+    return Table(path.name, distinct(arrays, path.name), arrays.__getitem__)
+
+
+def _unpacked(raw: bytes, most: int) -> int:
+    """Bytes of a MATLAB file when unpacked, counted up to a little beyond `most`."""
+    order = "<" if raw[126:128] == b"IM" else ">"
+    total, at = 0, 128
+    while at + 8 <= len(raw) and total <= most:
+        kind, size = struct.unpack_from(f"{order}II", raw, at)
+        total += size
+        if kind == COMPRESSED:
+            unpacker, left = zlib.decompressobj(), raw[at + 8 : at + 8 + size]
+            while left and total <= most:
+                total += len(unpacker.decompress(left, 1 << 20))
+                left = unpacker.unconsumed_tail
+        at += 8 + size
+    return total
+
+
+def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, np.ndarray]]:
+    """Arrays of numbers by name; structs inside structs with points between."""
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{name}.")
+        elif isinstance(value, (np.ndarray, float, int)) and np.asarray(value).dtype.kind in "fiu":
+            yield f"{prefix}{name}", np.asarray(value)
+
+
 def _open_frame(frame: Any) -> Table:
     """A pandas or polars DataFrame, known by its columns."""
     if not hasattr(frame, "columns") or not hasattr(frame, "__getitem__"):
@@ -332,6 +437,7 @@ def _open_frame(frame: Any) -> Table:
 
 
 NUMBER = 8  # bytes
+COMPRESSED = 15  # kind of an element of a MATLAB file
 HEADERS: Mapping[tuple[int, int], Callable[..., Any]] = {
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,
@@ -341,9 +447,9 @@ READERS: Mapping[str, Callable[..., Table]] = {
     ".npz": _open_npz,
     **dict.fromkeys((".parquet", ".pq"), _open_parquet),
     ".mcap": read_mcap,
+    ".mat": _open_mat,
 }
 HINTS = {
-    ".mat": "read_log(scipy.io.loadmat(path), columns=...)",
     ".npy": "give read_log a mapping: dict(t=data[:, 0], q=data[:, 1:7], tau=data[:, 7:])",
     **dict.fromkeys((".pkl", ".pickle"), "pickles run code when read; save arrays as .npz"),
     **dict.fromkeys((".bag", ".db3"), "convert the recording to MCAP with JSON, CSV or Parquet"),

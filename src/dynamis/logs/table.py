@@ -89,6 +89,8 @@ class Table:
     joints: tuple[str, ...] | None = None
     defaults: Mapping[str, str] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
+    units: Mapping[str, str] = field(default_factory=dict)  # as the source gives them, by name
+    aliases: Mapping[str, str] = field(default_factory=dict)  # names with their units to names
     count: Callable[[str], None] = lambda name: None  # refuses what would take too much memory
 
     def array(self, name: str) -> np.ndarray:
@@ -171,7 +173,8 @@ def by_quantity(given: Any, name: str, such: str, known: Iterable[str]) -> Mappi
 
 
 def find(table: Table, quantity: str, spec: Any) -> list[tuple[str, str | None]]:
-    """The columns a name, a pattern or a list of names stands for."""
+    """The columns a name, a pattern, a list of names or of places from 0 stands for."""
+    spec = _by_place(table, quantity, spec)
     if isinstance(spec, str):
         found = _columns(table, spec)
         if found:
@@ -180,7 +183,7 @@ def find(table: Table, quantity: str, spec: Any) -> list[tuple[str, str | None]]
     if not isinstance(spec, Sequence) or not spec or not all(isinstance(x, str) for x in spec):
         raise OptionError(
             f"columns[{quantity!r}] is {spec!r}, expected a name, a pattern such as 'pos_*' or "
-            "'joint{}_position', or a list of names"
+            "'joint{}_position', a list of names, or places from 0"
         )
     absent = next((x for x in spec if x not in table.names), None)
     if absent is not None:
@@ -189,6 +192,22 @@ def find(table: Table, quantity: str, spec: Any) -> list[tuple[str, str | None]]
     if twice is not None:
         raise OptionError(f"columns[{quantity!r}] lists {twice!r} twice")
     return [(x, None) for x in spec]
+
+
+def _by_place(table: Table, quantity: str, spec: Any) -> Any:
+    """The names of columns given by their places, or with their units as in the header."""
+    given = [*spec] if isinstance(spec, (list, tuple, range)) else [spec]
+    for k, x in enumerate(given):
+        if is_whole(x):
+            if not 0 <= x < len(table.names):
+                raise OptionError(
+                    f"columns[{quantity!r}] is {spec!r}, expected places from 0 to "
+                    f"{len(table.names) - 1}: {table.where} has {len(table.names)} columns"
+                )
+            given[k] = table.names[x]
+        elif isinstance(x, str):
+            given[k] = table.aliases.get(x, x)
+    return given if isinstance(spec, (list, tuple, range)) else given[0]
 
 
 def _columns(table: Table, spec: str) -> list[tuple[str, str | None]]:
@@ -244,6 +263,11 @@ def _block(table: Table, found: list[tuple[str, str | None]]) -> Block:
 
 def _missing(table: Table, quantity: str, spec: str) -> OptionError:
     usual = f"{spec!r}" if "*" in spec or "{}" in spec else f"{spec!r} or {spec + '1'!r}, .."
+    if table.names == tuple(str(k) for k in range(len(table.names))):
+        return OptionError(
+            f"{table.where} begins with numbers: {len(table.names)} columns without a header",
+            "columns=dict(t=0, q=[1, 2], tau=[3, 4]) counts them from 0 (--columns t=0,q=1,2,...)",
+        )
     near = did_you_mean(spec, table.names)
     near = f"{near} " if near.startswith("did") else ""
     hint = f"{near}columns=dict({quantity}=...) says which: a name, a list or a pattern"
