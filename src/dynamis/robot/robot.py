@@ -608,8 +608,8 @@ class Robot:
     ) -> np.ndarray:
         """Y with Y @ parameters.values = inverse_dynamics, (..., n, p).
 
-        A law of your own may give a torque that none of its linear constants multiplies: Y leaves
-        it out. With `qd_ref`: columns of M qdd + C(q, qd) qd_ref + g, with Mdot - 2C skew; those of
+        Y leaves out friction under load (`load_friction`), and what a law of your own gives without
+        its linear constants. With `qd_ref`: columns of M qdd + C(q, qd) qd_ref + g, with Mdot - 2C skew; those of
         friction are zero, as it is not part of that sum.
         """
         parameter_names(self.model)  # raises for a centre of mass that moves in its link
