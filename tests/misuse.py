@@ -8,6 +8,7 @@ others something valid. A call may return, or raise a DynamisError: nothing else
 """
 
 import contextlib
+import dataclasses
 import functools
 import hashlib
 import importlib
@@ -152,6 +153,13 @@ def run() -> Any:
 
 
 @functools.cache
+def thermal_robot() -> dy.Robot:
+    """The same arm with friction by temperature."""
+    rubs = dy.Friction(viscous=1.0, temperature_slope=-0.01, heating=(0.1, 0.1))
+    links = tuple(dataclasses.replace(x, friction=rubs) for x in robot().model.links)
+    return dy.Robot(dataclasses.replace(robot().model, links=links))
+
+
 def log() -> Any:
     t = np.arange(400) / 100.0
     phase = np.arange(1, 5)[:, None] * 2.0 * t
@@ -225,6 +233,8 @@ VALID: dict[str, Callable[[], Any]] = {
     "path": lambda: "out.csv",
     "points": lambda: [[0.0, 0.0], [0.5, 0.5], [1.0, 0.0]],
     "robot": robot,
+    "temperature": lambda: 30.0,
+    "Log.with_temperature.robot": thermal_robot,
     "run": run,
     "source": lambda: "planar-2link",
     "stop": lambda: 3.0,

@@ -23,6 +23,9 @@ LOG = log_of(ROBOT)
 OTHER = log_of(ROBOT, seed=3)
 
 
+WARM = replace(LOG, temperature=np.linspace([25.0, 25.0], [35.0, 40.0], len(LOG)))
+
+
 def truth(estimate, robot=ROBOT):
     return estimate.unknowns.group @ np.asarray(robot.parameters.values)
 
@@ -46,7 +49,7 @@ def test_the_robot_predicts_what_the_estimate_predicts():
 
 @pytest.mark.parametrize("friction", [n for n in FRICTIONS if n != "none"])
 def test_every_friction_model_fits_its_own_kind(friction):
-    found = dy.identify(ROBOT, LOG, friction=friction, estimator="weighted", held_out=False)
+    found = dy.identify(ROBOT, WARM, friction=friction, estimator="weighted", held_out=False)
     limit = 0.15 if friction == "viscous" else 0.02
     assert found.training[0].moving(0.1).relative_error_overall < limit
 
@@ -168,15 +171,15 @@ def test_a_robot_that_is_not_the_validated_model_says_so(tmp_path):
 
 @pytest.mark.parametrize("friction", FRICTIONS)
 def test_a_robot_that_is_the_validated_model_predicts_the_same(friction, tmp_path):
-    log = log_with_load() if "load" in friction else LOG
+    log = log_with_load() if "load" in friction else WARM
     found = dy.identify(ROBOT, log, friction=friction, held_out=False, force=True)
     assert found.robot.model.findings == ()
     found.robot.save(tmp_path / "arm.toml")
     samples, _ = prepare(log, found.processing[0], thin=False)
     for robot in (found.robot, dy.load(tmp_path / "arm.toml")):
         for s in samples:
-            tau = robot.inverse_dynamics(s.q, s.qd, s.qdd)
-            own = found.unknowns.regressor(s.q, s.qd, s.qdd) @ found.values
+            tau = robot.inverse_dynamics(s.q, s.qd, s.qdd, temperature=s.temperature)
+            own = found.unknowns.regressor(s.q, s.qd, s.qdd, s.temperature) @ found.values
             assert np.linalg.norm(tau - own) < 1e-6 * np.linalg.norm(tau)
 
 

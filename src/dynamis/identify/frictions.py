@@ -48,6 +48,7 @@ class FrictionModel:
         """The velocity within which friction changes its sign."""
         return self.constants["velocity"] if self.law == "smooth" else SPEED
 
+    @checked
     def described_by(self, robot: "Robot") -> "FrictionModel":
         """With `law` None: the columns that the robot's own friction has besides."""
         sided = any(isinstance(link.friction.viscous, tuple) for link in robot.model.links)

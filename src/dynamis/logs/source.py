@@ -9,6 +9,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -55,8 +56,8 @@ def read_text(path: Path, allowance: Allowance) -> Table:
     if not rows:
         raise FileError(f"{path.name} has a header but no rows", "was the recording started?")
     columns, found = _columns(rows, layout).__getitem__, (*findings, *more)
-    named = {"units": layout.units, "aliases": layout.aliases}
-    return Table(path.name, layout.names, columns, findings=found, **named)
+    table = Table(path.name, layout.names, columns, findings=found)
+    return replace(table, units=layout.units, aliases=layout.aliases)
 
 
 def _text(path: Path) -> tuple[str, list[Finding]]:

@@ -17,7 +17,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from ..arguments import one_of
+from ..arguments import number, one_of
 from ..errors import ModelError, shown
 from .law import Law, friction_law
 from .quantity import Expression, Scalar, quantities, quantity, settle, settle_quantities, strict
@@ -120,6 +120,7 @@ class Friction:
 
     def at_temperature(self, temperature: float) -> "Friction":
         """The friction whose reference temperature is this one: of the same joint, warm or cold."""
+        temperature = number(temperature, "temperature", "a number of deg C")
         if self.temperature_slope == 0.0:
             return replace(self, reference_temperature=temperature)
         given = (*sides(self.viscous), self.temperature_slope, self.reference_temperature)

@@ -84,7 +84,7 @@ class Link:
             raise ModelError(f"friction is {shown(self.friction)}, expected dy.Friction(...)")
         if self.drive is not None and not isinstance(self.drive, Drive):
             raise ModelError(f"drive is {shown(self.drive)}, expected dy.Drive(...)")
-        name = f" {self.joint_name!r}" if self.joint_name else ""
+        name = f" {self.joint_name!r}" if isinstance(self.joint_name, str) else ""
         if self.friction.load != 0.0 and self.mimic is not None:
             raise ModelError(
                 f"joint{name} has friction.load and mimics {self.mimic[0]!r}: what it transmits is "

@@ -609,8 +609,8 @@ class Robot:
         """Y with Y @ parameters.values = inverse_dynamics, (..., n, p).
 
         Y leaves out friction under load (`load_friction`), and what a law of your own gives without
-        its linear constants. With `qd_ref`: columns of M qdd + C(q, qd) qd_ref + g, with Mdot - 2C skew; those of
-        friction are zero, as it is not part of that sum.
+        its linear constants. With `qd_ref`: columns of M qdd + C(q, qd) qd_ref + g, with Mdot - 2C
+        skew; those of friction are zero, as it is not part of that sum.
         """
         parameter_names(self.model)  # raises for a centre of mass that moves in its link
         arguments = {"q": q, "qd": qd, "qdd": qdd, "qd_ref": qd_ref}
