@@ -59,7 +59,7 @@ def test_the_equation_of_motion_holds_with_springs(robot, seed):
 @pytest.mark.parametrize("code", ["on", "off"])
 def test_the_equation_of_motion_holds_with_springs_on_known_arms(name, code, monkeypatch):
     monkeypatch.setenv("DYNAMIS_COMPILE", code)
-    for seed in range(4):
+    for seed in range(1 if code == "on" else 4):  # every seed has every kind of spring
         check_equation(dy.load(name), seed)
 
 
