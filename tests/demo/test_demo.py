@@ -12,8 +12,6 @@ from dynamis.cli import main
 from dynamis.demo import demonstration
 from dynamis.demo.demonstration import STEPS
 
-pytestmark = pytest.mark.xdist_group("demo")  # one run for all
-
 
 @pytest.fixture(scope="module")
 def told(compiled, tmp_path_factory):
