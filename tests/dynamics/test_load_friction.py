@@ -256,8 +256,11 @@ def test_symbolic_equations_have_friction_under_load():
         )
         one = equations.term("tau", 1).subs(equations.values).subs(names)
         assert float(one) == pytest.approx(wanted[1], rel=1e-10)
-    with pytest.raises(DynamisError, match="friction under load"):
-        equations.derivation()
+        steps = equations.derivation(q, qd, qdd)
+        assert [s.title for s in steps][-2:] == ["Friction under load", "Check"]
+        tau = [steps[f"tau{i + 1}"].value for i in range(2)]
+        np.testing.assert_allclose(tau, wanted, rtol=1e-12)
+    assert "T2" in equations.derivation().text()
     sided = rubbing(dy.load("planar-rr"), viscous=(1.0, 2.0), load=0.0)
     assert any("viscous_minus1" in name for name in sided.base_parameters().names)
 

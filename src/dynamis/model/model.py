@@ -188,6 +188,11 @@ class Model:
             )
 
     @property
+    def rubs_under_load(self) -> bool:
+        """Whether friction of some joint grows with the torque it transmits."""
+        return any(link.friction.load != 0.0 for link in self.links)
+
+    @property
     def own_laws(self) -> tuple[str, ...]:
         """What of it is code of the user's: its loads and friction laws, in words."""
         loads = [f"load {law.name!r}" for law in self.loads]

@@ -496,7 +496,7 @@ class Robot:
     @property
     def rubs_under_load(self) -> bool:
         """Whether friction of some joint grows with the torque it transmits."""
-        return any(link.friction.load != 0.0 for link in self.model.links)
+        return self.model.rubs_under_load
 
     @fast
     def load_shares(self, qd: Any, **options: Any) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Springs of a derivation: lengths, tensions, energy and torques, in closed form."""
+"""Springs and friction under load of a derivation, in closed form."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -44,10 +44,16 @@ class SpringTerms:
         whole = sp.sympify(expression)
         for letter, meaning in reversed(self.letters):
             whole = whole.subs(letter, meaning)
-        rows = zip(coordinates(self.model.n), state, strict=True)
-        known = {str(s): x for row, values in rows for s, x in zip(row, values, strict=True)}
-        known |= self.model.values
-        return float(whole.subs({s: known[str(s)] for s in whole.free_symbols}))
+        return value_at(self.model, whole, state)
+
+
+def value_at(model: Model, expression: Any, state: Any) -> float:
+    """A number at (q, qd, qdd), symbols having the model's values."""
+    whole = sp.sympify(expression)
+    rows = zip(coordinates(model.n), state, strict=True)
+    known = {str(s): x for row, values in rows for s, x in zip(row, values, strict=True)}
+    known |= model.values
+    return float(whole.subs({s: known[str(s)] for s in whole.free_symbols}))
 
 
 def spring_terms(model: Model) -> SpringTerms:
@@ -73,6 +79,28 @@ def _letter(name: str, taken: set[str]) -> Any:
     return sp.Symbol(name, real=True)
 
 
-def without_springs(model: Model) -> Model:
-    """The arm alone."""
-    return replace(model, springs=())
+LOAD_TITLE = "Friction under load"
+LOAD_TEXT = (
+    "A joint that transmits the torque T, all it needs but friction, rubs by a share of T more, "
+    "against the motion."
+)
+LOAD_FORMULAS = (
+    r"T_{i} = \tau_{i} - \tau_{\mathrm{f},i}",
+    r"\tau_{i} \leftarrow \tau_{i} + s_{i} \left| T_{i} \right|",
+)
+
+
+def load_terms(model: Model) -> list[tuple[Any, Any]]:
+    """Share of the transmitted torque, and friction without it, of every coordinate."""
+    chain = symbolic_chain(model)
+    shares, rubs = closed.load_shares(chain), closed.friction_torque(chain)
+    return [(share, rubs[i]) for i, share in enumerate(shares)]
+
+
+def bare(model: Model) -> Model:
+    """The arm without springs, its friction without load."""
+    links = [
+        replace(x, friction=replace(x.friction, load=0.0)) if x.friction.load != 0.0 else x
+        for x in model.links
+    ]
+    return replace(model, springs=(), links=tuple(links))

@@ -31,7 +31,20 @@ from ..scalars.simplify import readable
 from .energies import gibbs_steps, lagrange_steps
 from .newton_euler import newton_steps
 from .setting import Draft, Setting, numeric, symbolic
-from .springs import FORMULAS, TEXT, TITLE, TOTAL, TOTAL_TEXT, spring_terms, without_springs
+from .springs import (
+    FORMULAS,
+    LOAD_FORMULAS,
+    LOAD_TEXT,
+    LOAD_TITLE,
+    TEXT,
+    TITLE,
+    TOTAL,
+    TOTAL_TEXT,
+    bare,
+    load_terms,
+    spring_terms,
+    value_at,
+)
 
 LONGEST = 150  # terms of one entry that are still printed
 LONG = 12  # terms from which on a sum is ordered by velocities and accelerations
@@ -138,16 +151,14 @@ def derivation(model: Any, method: str = "lagrange-euler", state: Any = None) ->
         raise OptionError(
             f"no derivation is written for method {method!r}", did_you_mean(method, METHODS)
         )
-    others = list(model.own_laws)
-    if any(link.friction.load != 0.0 for link in model.links):
-        others.append("friction under load")
-    if others:
+    if model.own_laws:
+        own = ", ".join(model.own_laws)
         raise OptionError(
-            f"robot {model.name!r} has {', '.join(others)}, for which no derivation is written",
+            f"robot {model.name!r} has {own}, for which no derivation is written",
             "robot.equations() has them in .tau; or derive the robot without them",
         )
     given = None if state is None else _checked(model, state)
-    arm = without_springs(model)
+    arm = bare(model)
     drafts, written, done = _symbolic_drafts(arm, method)
     numbers = [] if given is None else list(METHODS[method](numeric(arm, *given)))
     whole = numbers or (drafts if done else _outline(arm, method, drafts))
@@ -157,6 +168,8 @@ def derivation(model: Any, method: str = "lagrange-euler", state: Any = None) ->
     ]
     if model.springs:
         steps += _spring_steps(model, steps[-1], given)
+    if model.rubs_under_load:
+        steps.append(_load_step(model, steps[-1], given))
     check = _check_step(model, method, given, len(steps) + 1)
     return Derivation(model, method, (*steps, *check), given)
 
@@ -180,6 +193,23 @@ def _spring_steps(model: Model, last: Step, state: State | None) -> list[Step]:
         Step(last.number + 1, TITLE, TEXT, FORMULAS, items),
         Step(last.number + 2, TOTAL, TOTAL_TEXT, formula, tuple(totals)),
     ]
+
+
+def _load_step(model: Model, last: Step, state: State | None) -> Step:
+    """What friction under load adds to the torques of the last step."""
+    before = [item for item in last.items if item.name.startswith(r"\tau")]
+    items = []
+    for i, (item, (share, rubs)) in enumerate(zip(before, load_terms(model), strict=True), 1):
+        T = None if item.expression is None else item.expression - rubs
+        whole = None if T is None else item.expression + share * sp.Abs(T)
+        s = number = total = None
+        if state is not None:
+            s, f = (value_at(model, x, state) for x in (share, rubs))
+            number = item.value - f
+            total = item.value + s * abs(number)
+        items += [Item(f"s_{{{i}}}", share, s), Item(f"T_{{{i}}}", T, number, note=item.note)]
+        items.append(Item(item.name, whole, total, note=item.note))
+    return Step(last.number + 1, LOAD_TITLE, LOAD_TEXT, LOAD_FORMULAS, tuple(items))
 
 
 Written = Callable[[Sequence[Draft]], dict[str, Any]]
@@ -256,12 +286,15 @@ def _check_step(model: Model, method: str, state: State | None, number: int) -> 
     if any(name not in model.values for name in model.symbols):
         return []
     at = state or _some_state(model)
-    *_, last = METHODS[method](numeric(without_springs(model), *at))
+    *_, last = METHODS[method](numeric(bare(model), *at))
     own = [raw.value for raw in last.items if raw.name.startswith(r"\tau")]
     if model.springs:
         terms = spring_terms(model)
         held = [terms.value(x, at) for x in terms.torque]
         own = [a + b for a, b in zip(own, held, strict=True)]
+    if model.rubs_under_load:
+        shares = [[value_at(model, x, at) for x in pair] for pair in load_terms(model)]
+        own = [a + s * abs(a - f) for a, (s, f) in zip(own, shares, strict=True)]
     tau = inverse_dynamics(chain(model), *at, fn=MATH)
     worst = max(abs(a - b) for a, b in zip(own, tau, strict=True))
     rows = ", ".join(f"{name} = {_row(row)}" for name, row in at._asdict().items())
