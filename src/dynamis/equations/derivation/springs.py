@@ -85,8 +85,8 @@ LOAD_TEXT = (
     "against the motion."
 )
 LOAD_FORMULAS = (
-    r"T_{i} = \tau_{i} - \tau_{\mathrm{f},i}",
-    r"\tau_{i} \leftarrow \tau_{i} + s_{i} \left| T_{i} \right|",
+    r"T_{i} = \tau_{i} - \tau_{\mathrm{f},i} \quad \text{of the step before}",
+    r"\tau_{i} = T_{i} + \tau_{\mathrm{f},i} + s_{i} \left| T_{i} \right|",
 )
 
 

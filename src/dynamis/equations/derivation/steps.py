@@ -201,7 +201,8 @@ def _load_step(model: Model, last: Step, state: State | None) -> Step:
     items = []
     for i, (item, (share, rubs)) in enumerate(zip(before, load_terms(model), strict=True), 1):
         T = None if item.expression is None else item.expression - rubs
-        whole = None if T is None else item.expression + share * sp.Abs(T)
+        letter = sp.Symbol(f"T{i}", real=True)
+        whole = None if T is None else letter + rubs + share * sp.Abs(letter)
         s = number = total = None
         if state is not None:
             s, f = (value_at(model, x, state) for x in (share, rubs))
