@@ -124,6 +124,21 @@ def log_of_a_warming_arm(seed=0):
     return replace(log, tau=tau + 0.01 * rng.normal(size=q.shape))
 
 
+def test_a_log_gets_the_temperatures_of_the_simulation():
+    """By an integrator of its own, from the velocities alone; friction falls as it warms up."""
+    rubs = dy.Friction(
+        viscous=20.0, coulomb=5.0, offset=1.0, law="smooth", velocity=0.2,
+        temperature_slope=-0.01, reference_temperature=30.0, heating=(0.05, 0.2),
+        heating_time=(2.0, 10.0),
+    )  # fmt: skip
+    arm = slider(rubs, mass=2.0)
+    run = dy.simulate(arm, 5.0, dt=1e-3, torque=lambda t: [80.0 * np.sin(2.0 * t)])
+    rise = run.states["warmth"].sum(axis=1)
+    assert rise[-1] > 5.0
+    log = dy.Log.from_run(run).with_temperature(arm)
+    np.testing.assert_allclose(log.temperature[:, 0], 30.0 + rise, atol=5e-3 * rise[-1])
+
+
 def test_temperature_is_identified(tmp_path):
     log = log_of_a_warming_arm()
     assert np.ptp(log.temperature, axis=0).min() > 5.0

@@ -179,8 +179,9 @@ class Log:
     def with_temperature(self, robot: "Robot") -> "Log":
         """The log with temperatures of the joints by the heating of a robot's friction.
 
-        The power is that of `robot.friction_torque` at the log's velocities, without offsets; the
-        joints start at their reference temperatures (`robot.at_temperature(...)` sets them).
+        The power is that of `robot.friction_torque` at the log's velocities and these temperatures,
+        without offsets and what the load adds; the joints start at their reference temperatures
+        (`robot.at_temperature(...)` sets them).
         """
         from ..dynamics.friction import thermal_joints
 
@@ -193,10 +194,16 @@ class Log:
                 "dy.Friction(temperature_slope=..., heating=..., heating_time=...)",
             )
         qd = np.gradient(self.q, self.t, axis=0) if self.qd is None else self.qd
-        power = (robot.friction_torque(qd) - robot.friction_torque(0.0 * qd)) * qd
         warm = np.full(self.q.shape, ROOM)
         for _, c, law in joints:
-            warm[:, c] = law.reference + _rise(law, self.t, power[:, c])
+            warm[:, c] = law.reference
+        rest, cold, other = (
+            robot.friction_torque(rate, temperature=at)
+            for rate, at in ((0.0 * qd, warm), (qd, warm), (qd, warm + 1.0))
+        )
+        power, per_kelvin = (cold - rest) * qd, (other - cold) * qd
+        for _, c, law in joints:
+            warm[:, c] += _rise(law, self.t, power[:, c], per_kelvin[:, c])
         return replace(self, temperature=warm)
 
     @checked
@@ -341,12 +348,16 @@ def _bridged(log: Log, left_out: int) -> Iterator[Finding]:
         yield Finding("warning", log.name or "log", what + "were left out", remedy)
 
 
-def _rise(law: Any, t: np.ndarray, power: np.ndarray) -> np.ndarray:
-    """Rise of a joint over time, K, from none; exact for power that is constant between stamps."""
-    total = np.zeros(len(t))
-    for gain, time in zip(law.heating, law.time, strict=True):
-        rise = 0.0
-        for k, keep in enumerate(np.exp(-np.diff(t) / time)):
-            rise = keep * rise + (1.0 - keep) * gain * power[k]
-            total[k + 1] += rise
+def _rise(law: Any, t: np.ndarray, power: np.ndarray, per_kelvin: np.ndarray) -> np.ndarray:
+    """Rise of a joint over time, K, from none, by a power that changes with the rise.
+
+    Exact for a power that is constant between stamps.
+    """
+    gain, time = (np.array(x, dtype=float) for x in (law.heating, law.time))
+    total, rises = np.zeros(len(t)), np.zeros(2)
+    most = -1.0 / law.slope  # where no viscous friction is left
+    for k, keep in enumerate(np.exp(-np.diff(t)[:, None] / time)):
+        felt = min(total[k], most) if law.slope < 0.0 else total[k]
+        rises = keep * rises + (1.0 - keep) * gain * (power[k] + per_kelvin[k] * felt)
+        total[k + 1] = rises.sum()
     return total
