@@ -128,13 +128,17 @@ def friction(robot: Any, qd: Any) -> np.ndarray:
 
 @checked
 def nofriction(robot: Any, coulomb: bool = True, viscous: bool = False) -> Robot:
-    """The robot without Coulomb (and viscous) friction."""
+    """The robot without Coulomb friction, that of its load included (and viscous friction)."""
 
     gone = {"coulomb": (0.0, 0.0)} if coulomb else {}
     gone |= {"viscous": 0.0} if viscous else {}
-    model = _arm(robot).model
+    model, load = _arm(robot).model, {"load": 0.0} if coulomb else {}
     links = [
-        replace(x, friction=replace(x.friction, **gone), drive=x.drive and replace(x.drive, **gone))
+        replace(
+            x,
+            friction=replace(x.friction, **gone, **load),
+            drive=x.drive and replace(x.drive, **gone),
+        )
         for x in model.links
     ]
     return Robot(replace(model, links=tuple(links)))

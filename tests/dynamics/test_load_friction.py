@@ -279,3 +279,11 @@ def test_time_optimal_motions_keep_their_limits_under_load(law):
     )
     blind = np.abs(arm.inverse_dynamics(*other(np.linspace(0.0, other.duration, 400)))) / limit
     assert blind.max() > 1.05 and path.duration > other.duration
+
+
+def test_the_toolbox_takes_friction_under_load_away():
+    arm = rubbing(dy.load("puma560"), "coulomb", 0.2, coulomb=1.0)
+    q, qd, qdd = state(6)
+    bare = dy.rtb.nofriction(arm, viscous=True)
+    parts = bare.torque_terms(q, qd, qdd)
+    assert not parts["friction"].any()
