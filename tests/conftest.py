@@ -54,12 +54,28 @@ def data():
     return folder
 
 
-@pytest.fixture(scope="module")
-def compiled(tmp_path_factory):
-    """Machine code, kept in a cache of this test run."""
+@pytest.fixture(scope="session", autouse=True)
+def object_code(tmp_path_factory):
+    """Machine code is kept in a cache of this test run, that of all its workers."""
     shared = tmp_path_factory.getbasetemp()
     shared = shared.parent if os.environ.get("PYTEST_XDIST_WORKER") else shared
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("DYNAMIS_COMPILE", "on")
         patch.setenv("DYNAMIS_CACHE", str(shared / "object-code"))
+        yield
+
+
+@pytest.fixture(scope="module")
+def compiled(object_code):
+    """Machine code, in tests that ask for it and in the fixtures they share."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DYNAMIS_COMPILE", "on")
+        yield
+
+
+@pytest.fixture(autouse=True)
+def compiled_where_asked(request):
+    """A test of the same file that does not ask for machine code runs without it."""
+    with pytest.MonkeyPatch.context() as patch:
+        asked = "compiled" in request.fixturenames
+        patch.setenv("DYNAMIS_COMPILE", "on" if asked else "off")
         yield

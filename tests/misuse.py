@@ -279,7 +279,7 @@ VALID: dict[str, Callable[[], Any]] = {
     "compile().*arguments": lambda: ([0.1, 0.2],),
     "control.ControlLoop.sample_time": lambda: 0.005,
     "gym.ReachVectorEnv.num_envs": lambda: 2,
-    "ReachVectorEnv.step.action": lambda: np.zeros((2, 6)),
+    "ReachVectorEnv.step.action": lambda: np.zeros((2, N)),
     "control.step_metrics.t": lambda: np.arange(20) / 10.0,
     "excite.harmonics": lambda: 2,
     "excite.max_iterations": lambda: 2,
@@ -287,6 +287,7 @@ VALID: dict[str, Callable[[], Any]] = {
     "export_fmu.what": robot,
     "export_fmu.path": lambda: "arm.fmu",
     "gym.ReachEnv.robot": robot,
+    "gym.ReachVectorEnv.robot": robot,
     "identify_drive_gains.cutoff": lambda: 8.0,
     "interop.from_mjcf.source": TEXT,
     "interop.from_mujoco.model": lambda: importlib.import_module("mujoco").MjModel.from_xml_string(

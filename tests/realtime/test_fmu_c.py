@@ -245,8 +245,7 @@ def test_sanitizers_say_nothing(tmp_path, source, kind, fmi):
     assert far in done.stdout and long in done.stdout
 
 
-@pytest.mark.parametrize("fmi", VERSIONS)
-@pytest.mark.parametrize("kind", ["arm", "small"])
+@pytest.mark.parametrize(("kind", "fmi"), [("arm", "3.0"), ("small", "2.0")])
 def test_cppcheck_says_nothing(source, kind, fmi):
     need("cppcheck")
     done = subprocess.run(

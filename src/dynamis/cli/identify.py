@@ -28,7 +28,7 @@ SAVED = (".toml", ".urdf")
 def run(
     robot: RobotName, logs: LogFiles, *, validate: OtherLogs = (),
     friction: str = "smooth", estimator: str = "feasible", rotors: bool = False,
-    cutoff: float | None = None, columns: Pairs = None, units: Pairs = None,
+    only: str | None = None, cutoff: float | None = None, columns: Pairs = None, units: Pairs = None,
     sample_time: float | None = None, gains: Numbers = None,
     window: Span = None, validate_window: Span = None,
     limit: Annotated[float | None, arg(metavar="PERCENT")] = None,
@@ -48,10 +48,12 @@ def run(
     Args:
         validate: Log of another motion for validation; may be given several times.
         friction: none, viscous, symmetric, asymmetric, stribeck, smooth, directional, grotjahn,
-            loaded, loaded-grotjahn or auto (by cross-validation).
-        estimator: ordinary, weighted, robust, total, instrumental or feasible
-            (physically consistent).
+            loaded, loaded-grotjahn or auto (the simplest of those that cross-validation finds as
+            good as the best).
+        estimator: ordinary, weighted, robust, total, instrumental, feasible (physically
+            consistent) or robust-feasible.
         rotors: Identify rotor inertias too (default: if the model has drives).
+        only: friction: identify friction alone; the bodies stay as described.
         cutoff: Cut-off frequency of the filter, Hz (default: from the motion's spectrum).
         columns: Columns of t, q, qd, tau, current, motor_q, .. in the logs: a name, a pattern such
             as pos_*, or several names with commas. An empty value ignores a signal.
@@ -84,8 +86,9 @@ def run(
     training = [read_log(path, window=span, **how) for path in logs]
     others = [read_log(path, window=other_span, **how) for path in validate]
     found = identify(
-        arm, training, friction=friction, estimator=estimator, rotors=rotors or None, cutoff=cutoff
-    )
+        arm, training, friction=friction, estimator=estimator, rotors=rotors or None, cutoff=cutoff,
+        only=only,
+    )  # fmt: skip
     checks = [found.validate(log) for log in others]
     if report is not None:
         write(found, report, checks)
@@ -117,7 +120,7 @@ def _inconsistent(found: Any) -> str:
     if bad:
         why = f"no rigid body has the parameters of {', '.join(bad)}"
     hint = "\nhint: --estimator feasible enforces consistency"
-    hint = "" if found.estimator == "feasible" else hint
+    hint = "" if found.estimator.endswith("feasible") else hint
     return f"the identified model is not physically consistent: {why}{hint}"
 
 

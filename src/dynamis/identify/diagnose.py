@@ -174,6 +174,14 @@ def not_exciting(
         yield Finding("warning", "model", what, remedy)
 
 
+def without_directions(count: int) -> Iterator[Finding]:
+    """Directions of the unknowns that total least squares had to do without."""
+    if count:
+        what = f"estimator 'total' left {count} directions of the unknowns out: their errors decide"
+        remedy = "use estimator='weighted' or 'feasible', or a motion that excites more: dy.excite"
+        yield Finding("warning", "estimator", what, remedy)
+
+
 def far_from_consistent(
     info: Information, free: np.ndarray, bound: np.ndarray
 ) -> Iterator[Finding]:

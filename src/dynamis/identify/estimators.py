@@ -9,7 +9,7 @@ import numpy as np
 from ..arguments import is_word
 from ..errors import OptionError, did_you_mean
 from .closed_loop import instrumental
-from .feasible import feasible
+from .feasible import feasible, friction_alone
 from .information import (
     Information,
     Solution,
@@ -21,7 +21,7 @@ from .information import (
     weighted,
 )
 from .processing import Samples
-from .unknowns import SPURIOUS, Unknowns
+from .unknowns import RIGID, SPURIOUS, Unknowns
 
 HUBER = 1.345
 ROUNDS = 5
@@ -34,7 +34,7 @@ class Task:
     motions: Sequence[Samples]
     unknowns: Unknowns
     info: Information
-    prior: float | None = None
+    prior: float | Mapping[str, float] | None = None
     reference: np.ndarray | None = None
     known: np.ndarray | None = None
 
@@ -77,13 +77,22 @@ def _robust_deviation(task: Task, x: np.ndarray) -> np.ndarray:
     return np.maximum(1.4826 * np.nanmedian(np.abs(np.concatenate(parts)), axis=0), 1e-12)
 
 
-def _feasible(task: Task) -> Found:
+def _feasible(task: Task, info: Information | None = None) -> Found:
     """Weighted least squares among physically consistent arms."""
-    start = weighted(task.info)
-    x, full = feasible(
-        task.info, start.weights, task.unknowns, task.prior, task.reference, task.known
-    )
-    return Found(replace(start, x=x, sigma=torque_noise(task.info, x)), task.info, full)
+    info = task.info if info is None else info
+    start = weighted(info)
+    rigid = task.unknowns.of_kind(*RIGID)
+    if task.known is not None and not np.isnan(task.known[rigid]).any():
+        x, full = friction_alone(info, start.weights, task.unknowns), None
+    else:
+        given = task.unknowns, task.prior, task.reference, task.known
+        x, full = feasible(info, start.weights, *given)
+    return Found(replace(start, x=x, sigma=torque_noise(info, x)), info, full)
+
+
+def _robust_feasible(task: Task) -> Found:
+    """Physically consistent arms, with rows far out counting less."""
+    return _feasible(task, _robust(task).info)
 
 
 ESTIMATORS: Mapping[str, Callable[[Task], Found]] = {
@@ -93,6 +102,7 @@ ESTIMATORS: Mapping[str, Callable[[Task], Found]] = {
     "total": lambda task: Found(total(task.info), task.info),
     "instrumental": lambda task: Found(instrumental(task), task.info),
     "feasible": _feasible,
+    "robust-feasible": _robust_feasible,
 }
 
 

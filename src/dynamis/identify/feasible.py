@@ -6,9 +6,11 @@ One semidefinite program on as many rows as unknowns: the data enter as a triang
 """
 
 import warnings
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from scipy.optimize import lsq_linear
 
 from ..errors import DynamisError, MissingPackageError
 from .information import Information, scaled
@@ -60,6 +62,7 @@ MARGIN = 1e-5  # of a kilogram: what the solver's tolerance may eat
 FIRM = 1e4  # weight of what is known beforehand
 EITHER_SIGN = ("offset", "preload")
 FAINT = 1.0  # rows of data that the prior weighs: it decides what the data leave open
+FAINTEST = 1e-3  # rows: with less the solver wanders off along what the data leave open
 
 # the solver's own settings first; where its steps lose their digits, others help
 ATTEMPTS: tuple[dict[str, Any], ...] = (
@@ -79,20 +82,21 @@ def feasible(
     info: Information,
     weights: np.ndarray,
     unknowns: Unknowns,
-    prior: float | None = None,
+    prior: float | Mapping[str, float] | None = None,
     reference: np.ndarray | None = None,
     known: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Unknowns and full parameters; `prior` weighs, in rows of data, the distance to `reference`.
 
     The distance is the log-det divergence of pseudo-inertias, which knows no units. Without a
-    physical reference, a little trace keeps open parameters small.
+    physical reference, a little trace keeps open parameters small. `prior` may be a mapping from
+    links to their weights; a weight of 0 is the least that gives one answer.
     """
     cp = cvxpy_module()
     model = _Program(cp, unknowns)
     misfit = misfit_of(cp, info, weights, model.x)
-    weight = (FAINT if prior is None else prior) / max(int(info.rows.sum()), 1)
-    cost = misfit + weight * model.distance(reference)
+    rows = max(int(info.rows.sum()), 1)
+    cost = misfit + model.distance(reference, model.weights(prior) / rows)
     if known is not None:
         fixed = np.flatnonzero(~np.isnan(known))
         size_of = np.maximum(np.abs(known[fixed]), 1e-2)
@@ -103,6 +107,16 @@ def feasible(
     if model.added is not None:
         x[model.own] = model.added.value
     return x, full
+
+
+def friction_alone(info: Information, weights: np.ndarray, unknowns: Unknowns) -> np.ndarray:
+    """Friction that feeds no power in, where the bodies are known and have no columns."""
+    signed = unknowns.of_kind("viscous", "viscous-", "coulomb", "load")
+    low = np.full(len(unknowns), -np.inf)
+    low[signed] = 0.0
+    R = info.stacked(weights)
+    unit, size = scaled(R[:, :-1])
+    return lsq_linear(unit, R[:, -1], (low, np.inf), method="bvls").x / size
 
 
 def misfit_of(cp: Any, info: Information, weights: np.ndarray, x: Any) -> Any:
@@ -162,8 +176,15 @@ class _Program:
             rules += [self.added[i] >= 0.0 for i in loads]
         return rules
 
-    def distance(self, reference: np.ndarray | None) -> Any:
-        """Log-det divergence from a physical reference, else the traces."""
+    def weights(self, prior: float | Mapping[str, float] | None) -> np.ndarray:
+        """Rows of data that each link's distance weighs, (links,)."""
+        names = self.unknowns.robot.model.link_names
+        own = prior if isinstance(prior, Mapping) else {}
+        usual = FAINT if prior is None or isinstance(prior, Mapping) else prior
+        return np.maximum([own.get(name, usual) for name in names], FAINTEST)
+
+    def distance(self, reference: np.ndarray | None, weights: np.ndarray) -> Any:
+        """Log-det divergence from a physical reference, else the traces, weighted by link."""
         cp = self.cp
         total: Any = 0.0
         given = None if reference is None else links_of(reference, self.links)
@@ -171,9 +192,9 @@ class _Program:
             if given is not None and bool(physical(given[i])) and given[i][0] > 0.0:
                 P0 = lengths(pseudo_inertia(given[i]), SIZE)
                 P0 = P0 + 1e-3 * np.trace(P0) / 4.0 * np.eye(4)
-                total = total + cp.trace(np.linalg.inv(P0) @ P) - cp.log_det(P)
+                total = total + weights[i] * (cp.trace(np.linalg.inv(P0) @ P) - cp.log_det(P))
             else:
-                total = total + cp.trace(P)
+                total = total + weights[i] * cp.trace(P)
         return total
 
     def full(self) -> np.ndarray:

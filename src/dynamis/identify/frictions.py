@@ -109,9 +109,18 @@ FRICTIONS: Mapping[str, FrictionModel] = {
         FrictionModel("loaded-grotjahn", "smooth", (*ROOTED, "load"), grid=TRIED),
     )
 }
-# by "auto": the first is kept unless a later one predicts clearly better; hard signs are left out,
-# as filtered velocities near zero do not tell them
-CHOSEN_AMONG = ("smooth", "grotjahn", "loaded", "loaded-grotjahn")
+# by "auto", of those that predict about equally well the first
+CHOSEN_AMONG = (
+    *("none", "viscous", "symmetric", "smooth", "asymmetric", "stribeck", "directional", "thermal"),
+    *("grotjahn", "loaded", "loaded-grotjahn", "described"),
+)
+
+
+def chosen_among(robot: "Robot", heated: bool) -> list[FrictionModel]:
+    """The models that "auto" compares: `heated` logs hold temperatures."""
+    own = any(link.friction.own is not None for link in robot.model.links)
+    without = {"thermal": not heated, "described": not own}
+    return [FRICTIONS[name] for name in CHOSEN_AMONG if not without.get(name, False)]
 
 
 def friction_named(name: Any) -> FrictionModel:

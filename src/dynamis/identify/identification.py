@@ -1,6 +1,6 @@
 """`dy.identify`: processing, friction model, estimator and method, carried out on logs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.ndimage import binary_dilation
 
-from ..arguments import checked, choice, is_word, number
-from ..errors import OptionError
+from ..arguments import checked, choice, is_word, number, one_of
+from ..errors import OptionError, shown
 from ..logs.log import Log
 from .diagnose import (
     POOR,
@@ -22,10 +22,11 @@ from .diagnose import (
     refuse,
     saturation,
     torque_size,
+    without_directions,
 )
 from .estimate import Estimate, Validation, handed_over, validation
 from .estimators import Found, Task, estimator_named, with_loads
-from .frictions import CHOSEN_AMONG, FRICTIONS, SLOW, TRIED, FrictionModel, friction_named
+from .frictions import SLOW, TRIED, FrictionModel, chosen_among, friction_named
 from .information import (
     Information,
     completed,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from ..robot import Robot
 
 METHODS = ("direct", "two-step")
+ONLY = ("friction",)  # what may be sought alone, on a described arm
 LAST_THIRD = 2.0 / 3.0
 HEAVIEST = 1e12  # rows of data that a prior may weigh: more drown the data in rounding
 
@@ -75,7 +77,8 @@ class Plan:
     rotors: bool | None
     how: Processing
     estimator: str
-    prior: float | None
+    prior: float | Mapping[str, float] | None
+    only: str | None
     two_step: bool
     slow: Sequence[Log] | None
     threads: int | None
@@ -91,7 +94,8 @@ class Plan:
         motions = [samples for found, _ in prepared for samples in found]
         wanted = unknowns(self.robot, model, self.rotors, self.threads)
         slow = slow_estimate(wanted, self.slow, how) if self.two_step else None
-        wanted, known = with_loads(wanted, motions, None if slow is None else slow.known)
+        known = self._described(wanted) if slow is None else slow.known
+        wanted, known = with_loads(wanted, motions, known)
         info = information(motions, wanted, known=known)
         own = np.asarray(wanted.robot.parameters.values, dtype=float)
         task = Task(motions, wanted, info, self.prior, own, known)
@@ -110,8 +114,14 @@ class Plan:
         found, chosen = replace(found, solution=solution), [resolved for _, resolved in prepared]
         return Fit(wanted, found, motions, chosen, scores, known, covariance, correlated)
 
+    def _described(self, wanted: Unknowns) -> np.ndarray | None:
+        """What is not sought, as the robot describes it: (m,), NaN for what is."""
+        if self.only is None:
+            return None
+        return np.where(np.isin(wanted.kinds, RIGID), wanted.values, np.nan)
+
     def _chosen(self, logs: Sequence[Log]) -> tuple[FrictionModel, list[tuple[str, float]]]:
-        """The friction model that predicts blocks of time it has not seen best.
+        """The simplest friction model among those that predict unseen blocks of time best.
 
         And every model's cross-validated relative error, best first.
         """
@@ -120,21 +130,21 @@ class Plan:
             how = replace(how, dead_zone=SLOW * min(TRIED["velocity"]))  # the same for all
         motions = [samples for log in logs for samples in prepare(log, how)[0]]
         scores = []
-        for name in CHOSEN_AMONG:
-            tried = [(self._score(m, motions), m) for m in FRICTIONS[name].variants()]
+        for named in chosen_among(self.robot, all(log.temperature is not None for log in logs)):
+            tried = [(self._score(m, motions), m) for m in named.variants()]
             scores.append(min(tried, key=lambda pair: pair[0]))
-        best = scores[0]
-        for candidate in scores[1:]:
-            if candidate[0] < (1.0 - BETTER) * best[0]:
-                best = candidate
         ranked = sorted(scores, key=lambda pair: pair[0])
-        return best[1], [(str(model), score) for score, model in ranked]
+        near = [model for score, model in scores if score <= (1.0 + AS_GOOD) * ranked[0][0]]
+        chosen = min(near, key=lambda model: len(model.columns))
+        return chosen, [(str(model), score) for score, model in ranked]
 
     def _score(self, model: FrictionModel, motions: Sequence[Samples]) -> float:
         """Relative error on blocks left out in turn, of the rows that move, filtered."""
         wanted = unknowns(self.robot, model, self.rotors, self.threads)
-        wanted, _ = with_loads(wanted, motions)
-        parts = [information([block], wanted, method="gram") for block in _blocks(motions)]
+        wanted, known = with_loads(wanted, motions, self._described(wanted))
+        parts = [
+            information([block], wanted, known=known, method="gram") for block in _blocks(motions)
+        ]
         wrong = right = 0.0
         for part in parts:
             rest = [p for p in parts if p is not part] or parts
@@ -144,7 +154,7 @@ class Plan:
 
 
 BLOCKS = 6  # of time, each left out once
-BETTER = 0.05  # a model with more constants must be this much better
+AS_GOOD = 0.05  # of the least error: models within it differ by chance
 
 
 def _blocks(motions: Sequence[Samples]) -> list[Samples]:
@@ -170,7 +180,8 @@ def identify(
     processing: Processing | None = None,
     cutoff: float | None = None,
     dead_zone: float | None = None,
-    prior: float | None = None,
+    prior: float | Mapping[str, float] | None = None,
+    only: str | None = None,
     held_out: bool = True,
     force: bool = False,
     threads: int | None = None,
@@ -181,10 +192,13 @@ def identify(
     (viscous friction by direction), "grotjahn", "loaded" (friction grows with the torque that the
     joint transmits), "loaded-grotjahn", "described" (the law that each joint has, one of your own
     too), "thermal" (viscous friction by temperature, which the log holds: see
-    `Log.with_temperature`), or "auto", which chooses by cross-validation on blocks of time.
-    `estimator`: "ordinary", "weighted", "robust", "total", "instrumental", or "feasible" (only
+    `Log.with_temperature`), or "auto": the simplest of those whose error on blocks of time left out
+    in turn is within 5 % of the least.
+    `estimator`: "ordinary", "weighted", "robust", "total", "instrumental", "feasible" (only
     physically consistent arms; `prior` weighs, in rows of data, the distance to the described
-    robot). `method` "two-step" takes friction and gravity from `slow` logs first, then the rest.
+    robot, for every link or by link name), or "robust-feasible" (rows far out count less).
+    `only="friction"` keeps the bodies as described (`dy.identify_payload` seeks a load alone).
+    `method` "two-step" takes friction and gravity from `slow` logs first, then the rest.
     `rotors`: whether rotor inertias are unknown (default: where the model has drives). `held_out`
     also fits the first two thirds of the time and reports the last. `processing`, `cutoff` (Hz)
     and `dead_zone` (rad/s) override what is chosen from the data. A log that cannot become a model
@@ -192,9 +206,11 @@ def identify(
     """
     logs = checked_logs(log, robot)
     choice(method, "method", METHODS)
-    if prior is not None:
-        most = f"rows of data, from 0 to {HEAVIEST:g}"
-        number(prior, "prior", most, lambda x: 0.0 <= x <= HEAVIEST)
+    _check_prior(prior, robot)
+    if only is not None:
+        choice(only, "only", ONLY)
+        if method == "two-step":
+            raise OptionError(f"only={only!r} was given with method='two-step'", "leave one out")
     if slow is not None and method != "two-step":
         raise OptionError("slow logs were given", 'they are for method="two-step"')
     given = {"cutoff": cutoff, "dead_zone": dead_zone}
@@ -202,7 +218,7 @@ def identify(
     how = replace(processing or Processing(), **given)
     steady = None if slow is None else checked_logs(slow, robot, "slow")
     two = method == "two-step"
-    plan = Plan(robot, friction, rotors, how, estimator, prior, two, steady, threads)
+    plan = Plan(robot, friction, rotors, how, estimator, prior, only, two, steady, threads)
     findings = diagnose(robot, logs)
     fit = plan.fit(logs)
     wanted, x, full = fit.unknowns, fit.x, fit.found.full
@@ -210,7 +226,8 @@ def identify(
     info = fit.found.info
     findings += [*laws_replaced(robot, wanted), *saturation(robot, logs)]
     findings += not_exciting(wanted, info, x, fit.known)
-    if estimator == "feasible":
+    findings += without_directions(fit.found.solution.left_out)
+    if estimator.endswith("feasible"):
         findings += far_from_consistent(info, weighted(info).x, x)
     findings += torque_size(robot, fit.motions)
     findings += column_order(wanted, fit.motions, robot.joint_names)
@@ -235,6 +252,16 @@ def identify(
     )
     estimate = replace(estimate, findings=(*handed_over(estimate), *findings))
     return replace(estimate, held_out=last_third(plan, logs)) if held_out else estimate
+
+
+def _check_prior(prior: Any, robot: "Robot") -> None:
+    most = f"rows of data, from 0 to {HEAVIEST:g}"
+    for name, value in prior.items() if isinstance(prior, Mapping) else [("", prior)]:
+        if name:
+            one_of(name, robot.link_names, f"prior: the robot has no link {shown(name)}")
+        if value is not None:
+            where = f"prior of {name}" if name else "prior"
+            number(value, where, most, lambda x: 0.0 <= x <= HEAVIEST)
 
 
 def last_third(plan: Plan, logs: Sequence[Log]) -> Validation:

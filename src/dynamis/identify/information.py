@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import qr
 
+from ..errors import OptionError
 from .processing import Samples
 from .unknowns import Unknowns
 
@@ -59,10 +60,15 @@ Weigh = Callable[[np.ndarray, np.ndarray], np.ndarray]  # (residual, weight) -> 
 
 @dataclass(frozen=True, eq=False)
 class Information:
-    """Triangular factors of [Y tau], one per joint: R (n, m + 1, m + 1); rows (n,) counted."""
+    """Triangular factors of [Y tau], one per joint: R (n, m + 1, m + 1); rows (n,) counted.
+
+    `known` (n,) is what the squared torques have beyond those of the factors: the torque of
+    unknowns that were known beforehand, which is taken off there.
+    """
 
     factors: np.ndarray
     rows: np.ndarray
+    known: np.ndarray | float = 0.0
 
     def stacked(self, weights: np.ndarray) -> np.ndarray:
         """The factor of all joints together, each times its weight, (m + 1, m + 1)."""
@@ -75,13 +81,13 @@ class Information:
         return (left * left).sum(axis=1)
 
     def misfit(self, x: np.ndarray) -> float:
-        """|Y x - tau| / |tau|, all joints together."""
+        """|Y x - tau| / |tau|, all joints together; tau is the whole torque."""
         return float(np.sqrt(self.residuals(x).sum() / max(float(self.torques.sum()), 1e-300)))
 
     @property
     def torques(self) -> np.ndarray:
-        """Sum of squared torques of every joint, (n,)."""
-        return (self.factors[:, :, -1] ** 2).sum(axis=1)
+        """Sum of squared torques of every joint, with what was known beforehand, (n,)."""
+        return (self.factors[:, :, -1] ** 2).sum(axis=1) + self.known
 
 
 def information(
@@ -99,8 +105,8 @@ def information(
     """
     n, size = unknowns.robot.n, len(unknowns) + 1
 
-    def blocks() -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """[Y tau] of every block with its rows weighted, (b, n, m + 1), and how many count."""
+    def blocks() -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray | float]]:
+        """[Y tau] of every block, rows weighted, (b, n, m + 1); how many count; known torque."""
         for samples in motions:
             for Y, torque, weight, _ in samples.blocks(unknowns):
                 tau, w = torque, weight
@@ -112,11 +118,13 @@ def information(
                     w = weigh(tau - Y @ np.where(np.isnan(x), 0.0, x), w)
                 joined = np.concatenate([Y, tau[..., None]], axis=-1)
                 joined *= w[..., None]
-                yield joined, (w > 0.0).sum(axis=0)
+                more = 0.0 if known is None else (w * w * (torque**2 - tau**2)).sum(axis=0)
+                yield joined, (w > 0.0).sum(axis=0), more
 
     def added(squared: bool) -> Information:
         factors, rows = np.zeros((n, size, size)), np.zeros(n, dtype=int)
-        for joined, count in blocks():
+        beside = 0.0
+        for joined, count, more in blocks():
             for j in range(n):
                 block = np.ascontiguousarray(joined[:, j])
                 if squared:
@@ -124,7 +132,9 @@ def information(
                 else:
                     factors[j] = triangle(np.concatenate([factors[j], block]))
             rows += count
-        return Information(np.stack([_root(g) for g in factors]) if squared else factors, rows)
+            beside = beside + more
+        factors = np.stack([_root(g) for g in factors]) if squared else factors
+        return Information(factors, rows, beside)
 
     if method == "qr":
         return added(squared=False)
@@ -137,7 +147,8 @@ def joined(parts: Sequence[Information]) -> Information:
     """Several motions as one."""
     stacked = np.concatenate([p.factors for p in parts], axis=1)
     rows = np.sum([p.rows for p in parts], axis=0)
-    return Information(np.stack([triangle(block) for block in stacked]), rows)
+    known = sum((p.known for p in parts), 0.0)
+    return Information(np.stack([triangle(block) for block in stacked]), rows, known)
 
 
 def triangle(rows: np.ndarray) -> np.ndarray:
@@ -179,6 +190,7 @@ def condition(R: np.ndarray) -> float:
 # least squares from triangular factors: ordinary, weighted, total
 
 SHARE = 1e-3  # of an unknown in a direction without information
+WORSE = 1.2  # times the error of weighted least squares: total least squares is off beyond
 NEGLIGIBLE = 1e-9  # singular values this small next to the largest carry no information
 
 
@@ -192,6 +204,7 @@ class Solution:
     weights: np.ndarray  # (n,)
     condition: float
     blind: np.ndarray | None = None  # unknowns that the motion does not show, or not apart
+    left_out: int = 0  # directions of the unknowns that total least squares had to do without
 
     def average(self, per_joint: np.ndarray) -> float:
         """A quantity of the joints (n,), each counted by its share of the weighted residual."""
@@ -223,17 +236,33 @@ def weighted(info: Information, rounds: int = 3) -> Solution:
 
 
 def total(info: Information) -> Solution:
-    """Total least squares: the regressor may be wrong too, all scaled columns alike."""
+    """Total least squares: the regressor may be wrong too, all scaled columns alike.
+
+    Where the direction of the smallest singular value is one that the motion hardly shows, the
+    answer is far off: as many of them as needed are left out (truncated total least squares,
+    Fierro 1997), until the torques are explained about as well as by weighted least squares.
+    """
     start = weighted(info)
     whole = info.stacked(start.weights)
     used = np.linalg.norm(whole, axis=0) > 0.0  # what is known beforehand has no columns
     R, lengths = scaled(whole[:, used])
-    v = np.linalg.svd(R)[2][-1]
-    if abs(v[-1]) < 1e-12:
-        return start
-    x = start.x.copy()
-    x[used[:-1]] = -v[:-1] / v[-1] * lengths[-1] / lengths[:-1]
-    return replace(start, x=x, sigma=torque_noise(info, x))
+    V = np.linalg.svd(R)[2].T
+    near = WORSE * info.misfit(start.x) + NEGLIGIBLE
+    for kept in range(len(V) - 1, 0, -1):
+        last = V[-1, kept:]
+        if last @ last < NEGLIGIBLE**2:
+            continue
+        x = start.x.copy()
+        y = -(V[:-1, kept:] @ last) / (last @ last)
+        x[used[:-1]] = y * lengths[-1] / lengths[:-1]
+        if info.misfit(x) <= near:
+            left_out = len(V) - 1 - kept
+            return replace(start, x=x, sigma=torque_noise(info, x), left_out=left_out)
+    raise OptionError(
+        "estimator 'total' finds no answer: the errors of these regressors are larger than what "
+        "the motion shows of the unknowns",
+        "use estimator='weighted' or 'feasible', or a motion that excites more: dy.excite",
+    )
 
 
 def _solved(info: Information, weights: np.ndarray) -> Solution:

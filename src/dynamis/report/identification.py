@@ -348,7 +348,7 @@ class _Sections:
         estimate, page = self.estimate, self.page
         free = (
             " The standard deviations are those of the fit without the constraint of physical "
-            "consistency." if estimate.estimator == "feasible" else ""
+            "consistency." if estimate.estimator.endswith("feasible") else ""
         )  # fmt: skip
         page.section(
             "Parameters",

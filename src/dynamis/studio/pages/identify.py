@@ -151,7 +151,7 @@ class IdentifyPanel:
         self.button.on_click(lambda _: self._identify())
         self.use.on_click(lambda _: self._use())
         self.estimator.on_update(
-            lambda _: setattr(self.prior, "visible", self.estimator.value == "feasible")
+            lambda _: setattr(self.prior, "visible", self.estimator.value.endswith("feasible"))
         )
         by_hand(self.joint, self._draw)
         session.on_robot(self._replaced)
@@ -208,7 +208,7 @@ class IdentifyPanel:
                 log,
                 friction=self.friction.value,
                 estimator=estimator,
-                prior=float(self.prior.value) if estimator == "feasible" else None,
+                prior=float(self.prior.value) if estimator.endswith("feasible") else None,
             )
 
         self.job.start("identifying", work, self._shown)
