@@ -28,7 +28,8 @@ SAVED = (".toml", ".urdf")
 def run(
     robot: RobotName, logs: LogFiles, *, validate: OtherLogs = (),
     friction: str = "smooth", estimator: str = "feasible", rotors: bool = False,
-    only: str | None = None, cutoff: float | None = None, columns: Pairs = None, units: Pairs = None,
+    only: str | None = None, cutoff: float | None = None,
+    columns: Pairs = None, units: Pairs = None,
     sample_time: float | None = None, gains: Numbers = None,
     window: Span = None, validate_window: Span = None,
     limit: Annotated[float | None, arg(metavar="PERCENT")] = None,
