@@ -61,7 +61,8 @@ def test_keeps_the_default_limits_and_says_them(designs, name):
     said = " ".join(f.what for f in found.findings)
     assert "no position limit" in said
     assert "no velocity limit" in said
-    assert {f.level for f in found.findings} == {"note"}
+    upright = found.robot.name == "scara"  # the others hang in a vertical plane: no floor is known
+    assert [f.where for f in found.findings if f.level != "note"] == ([] if upright else ["floor"])
 
 
 @pytest.mark.parametrize("name", FACTORS)
@@ -107,7 +108,7 @@ def test_same_seed_same_motion(designs):
 def test_given_limits_hold():
     robot = dy.load("planar-2link")
     limits = {"q_limits": [[-1.0, 0.5], [0.0, 2.0]], "qd_limits": 1.2, "qdd_limits": [2.0, 3.0]}
-    found = excite(robot, harmonics=4, period=6.0, starts=2, **limits)
+    found = excite(robot, harmonics=4, period=6.0, starts=2, table=None, **limits)
     q, qd, qdd = fine(found)
     assert ((q >= [-1.0, 0.0]) & (q <= [0.5, 2.0])).all()
     assert (np.abs(qd) <= 1.2).all()
@@ -137,13 +138,13 @@ def test_model_limits_are_used_unless_told_not_to():
         for _ in range(2)
     ]  # fmt: skip
     robot = dy.Robot.from_dh("short", convention="standard", gravity=(0, -9.81, 0), links=links)
-    found = excite(robot, starts=1, harmonics=3)
+    found = excite(robot, starts=1, harmonics=3, table=None)
     q, qd, qdd = fine(found)
     assert ((q >= 0.2) & (q <= 1.4)).all()
     assert (np.abs(qd) <= 0.7).all()
     assert (np.abs(robot.inverse_dynamics(q, qd, qdd)) <= 60.0).all()
     assert not found.findings
-    free = excite(robot, starts=1, harmonics=3, limits=False)
+    free = excite(robot, starts=1, harmonics=3, limits=False, table=None)
     assert len(free.findings) == 2
     assert free.demand.qd.max() > 0.7
 
@@ -171,7 +172,7 @@ def test_a_failed_optimiser_falls_back_and_says_so(monkeypatch):
 
     monkeypatch.setattr(Problem, "solve", fail)
     found = excite(dy.load("planar-rr"), starts=2)
-    (warning,) = [f for f in found.findings if f.level == "warning"]
+    (warning,) = [f for f in found.findings if f.level == "warning" and f.where != "floor"]
     assert "Restoration_Failed" in warning.what
     assert found.gain.information_median >= 1.0
     q, qd, _ = fine(found)

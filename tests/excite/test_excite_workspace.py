@@ -7,6 +7,7 @@ import pytest
 import dynamis as dy
 from dynamis.compile.arrays import NUMPY
 from dynamis.compile.tracer import SX
+from dynamis.errors import OptionError
 from dynamis.excite.design import excite
 from dynamis.excite.workspace import ends, rods, segment_distance, workspace
 from dynamis.spatial.functions import MATH
@@ -79,7 +80,7 @@ def test_folded_pendulum_keeps_clear_of_itself():
     robot = dy.load("pendulum3")
     wide = {"q_limits": (-2.8, 2.8), "starts": 2, "max_iterations": 40}
     clearance, radius = 0.5, 0.05
-    free = excite(robot, **wide)
+    free = excite(robot, **wide, clearance=None)
     found = excite(robot, **wide, clearance=clearance, capsule_radius=radius)
     nearest = [
         min(
@@ -144,3 +145,63 @@ def test_neighbours_are_not_kept_apart():
     space = workspace(robot, None, 0.05, 0.05, np.array([[-2.8, 2.8]] * 3))
     links = [(space.pieces[i].link, space.pieces[j].link) for i, j in space.apart]
     assert links == [(0, 2)]
+
+
+def standing(height=0.4):
+    """Three links on a column; gravity pulls down the base's z."""
+    links = [
+        dy.Link(d=height, alpha=np.pi / 2, mass=4.0, com=(0, 0, 0.1), inertia=(0.02, 0.02, 0.02)),
+        dy.Link(a=0.5, mass=3.0, com=(-0.2, 0, 0), inertia=(0.01, 0.05, 0.05)),
+        dy.Link(a=0.4, mass=2.0, com=(-0.2, 0, 0), inertia=(0.01, 0.03, 0.03)),
+    ]
+    return dy.Robot.from_dh(
+        "column", convention="standard", gravity=(0, 0, -9.81), links=links,
+    )  # fmt: skip
+
+
+def test_the_floor_and_the_arm_itself_are_kept_by_default():
+    robot, quick = standing(), {"starts": 1, "max_iterations": 15, "q_limits": (-2.8, 2.8)}
+    lowest, nearest = [], []
+    for options in ({}, {"table": None, "clearance": None}):
+        found = excite(robot, **quick, **options)
+        t = np.linspace(0.0, found.period, 3001)
+        q = found.trajectory(t).q
+        lowest.append(robot.frames(q)[..., 1:, 2, 3].min())
+        nearest.append(found.worst_clearance)
+    assert lowest[1] < -0.1 < 0.05 <= lowest[0]  # the radius of the capsules
+    assert nearest[1] is None and nearest[0].metres >= 0.0
+    if "table" in nearest[0].between:
+        assert nearest[0].metres == pytest.approx(lowest[0] - 0.05, abs=2e-3)
+
+
+def test_a_floor_that_no_description_shows_is_said_to_be_missing():
+    for robot, why in (
+        (dy.load("planar-2link"), "gravity is not along -z of the base"),
+        (standing(0.0), "is its height described?"),
+    ):
+        found = excite(robot, starts=1, max_iterations=3)
+        (said,) = [f for f in found.findings if f.where == "floor"]
+        assert said.level == "warning" and why in said.what
+
+
+def test_bodies_whose_distance_never_changes_are_not_kept_apart():
+    """The wrist of a UR10e: forearm and second wrist link are 0.135 m apart at every position."""
+    robot = dy.load("ur10e")
+    box = np.array([[-3.0, 3.0]] * robot.n)
+    for radius in (0.05, 0.057, 0.058, 0.066):
+        space = workspace(robot, None, 0.02, radius, box)
+        pair = "'forearm_link' and 'wrist_2_link'"
+        assert pair not in [space.label(k) for k in range(len(space))]
+        touching = [f for f in space.findings if pair in f.what]
+        assert len(touching) == int(2.0 * radius + 0.02 > 0.135)
+
+
+def test_defaults_that_no_motion_keeps_give_way_and_say_so():
+    """A shoulder that is above the floor only near a limit."""
+    robot = standing(0.12)
+    folded = {"q_limits": [(-3, 3), (-1.0, -0.05), (-0.1, 0.1)], "starts": 1, "max_iterations": 3}
+    found = excite(robot, **folded)
+    (said,) = [f for f in found.findings if f.where == "floor"]
+    assert said.level == "warning" and "no motion within the limits" in said.what
+    with pytest.raises(OptionError, match="no motion of robot 'column' was found"):
+        excite(robot, **folded, table=0.0)

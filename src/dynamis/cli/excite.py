@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from tyro.conf import arg
 
+from ..errors import OptionError
 from ..files import TABLES, checked_path
 from ..robot import load
 from .arguments import Json, Place, RobotName, check_folders, place
@@ -18,8 +19,8 @@ def run(
     robot: RobotName, *, period: float = 10.0, harmonics: int = 5,
     output: Path | None = None, dt: float = 0.01, periods: int = 1,
     criterion: Criterion = "d-optimal", friction: str = "asymmetric", center: Place = None,
-    table_height: Annotated[float | None, arg(name="table", metavar="Z")] = None,
-    clearance: float | None = None, capsule_radius: float = 0.05,
+    table_height: Annotated[str, arg(name="table", metavar="Z")] = "floor",
+    clearance: Annotated[str, arg(metavar="M")] = "usual", capsule_radius: float | None = None,
     starts: int = 4, max_iterations: int = 80, seed: int = 0,
     plot: Path | None = None, json: Json = False,
 ) -> int:  # fmt: skip
@@ -43,9 +44,11 @@ def run(
         criterion: Maximise the information (d-optimal) or minimise the condition number.
         friction: Friction model to be identified: none, viscous, symmetric, asymmetric, ...
         center: Centre of the motion (default: optimised).
-        table_height: Height in metres that no part of the arm may go below.
-        clearance: Least distance in metres between links that are not adjacent.
-        capsule_radius: Radius of a link in metres.
+        table_height: Height in metres that no part of the arm may go below; floor is that of the
+            base; none leaves it out.
+        clearance: Least distance in metres between links that are not adjacent; usual is 0.02;
+            none leaves it out.
+        capsule_radius: Radius of a link in metres (default: 0.05, less for small arms).
         starts: Number of random initial trajectories.
         max_iterations: Largest number of iterations from each of them.
         seed: Seed of the random trajectories.
@@ -53,6 +56,7 @@ def run(
     """
     from ..excite.design import excite
     from ..excite.excitation import step_count
+    from ..excite.workspace import FLOOR, USUAL
 
     if output is not None:
         checked_path(output, TABLES, "motion")
@@ -68,8 +72,8 @@ def run(
         periods=periods,
         starts=starts,
         center=None if center is None else place(arm, center, "center"),
-        table=table_height,
-        clearance=clearance,
+        table=_metres(table_height, "table", FLOOR),
+        clearance=_metres(clearance, "clearance", USUAL),
         capsule_radius=capsule_radius,
         seed=seed,
         max_iterations=max_iterations,
@@ -82,8 +86,19 @@ def run(
     return int(any(f.level == "error" for f in found.findings))
 
 
+def _metres(given: str, name: str, word: str) -> float | str | None:
+    """A number of metres or a word; `none` is None."""
+    if given in (word, "none"):
+        return None if given == "none" else word
+    try:
+        return float(given)
+    except ValueError:
+        expected = f"a number of metres, {word} or none"
+        raise OptionError(f"--{name} is {given!r}, expected {expected}") from None
+
+
 def _say(found: Any, output: Path | None, json: bool) -> None:
-    names, demand = found.robot.joint_names, found.demand
+    names, demand, near = found.robot.joint_names, found.demand, found.worst_clearance
     if json:
         data_json({
             "robot": found.robot.name,
@@ -99,6 +114,7 @@ def _say(found: Any, output: Path | None, json: bool) -> None:
             "b": found.trajectory.b.tolist(),
             "q0": list(found.trajectory.q0),
             "demand": {name: column.tolist() for name, column in demand._asdict().items()},
+            "worst_clearance": None if near is None else near._asdict(),
             "findings": [asdict(f) for f in found.findings],
             "output": None if output is None else str(output),
         })  # fmt: skip
@@ -118,4 +134,6 @@ def _say(found: Any, output: Path | None, json: bool) -> None:
     columns = ("joint", "from", "to", "largest |qd|", "largest |qdd|", "largest |tau|")
     rows = [(name, *(number(float(c[i])) for c in demand)) for i, name in enumerate(names)]
     data(table("", columns, rows, right=columns[1:]))
+    if near is not None:
+        data(f"nearest: {near.between}, {near.metres:.3g} m at t = {near.t:.3g} s")
     wrote(output)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 import numpy as np
 
-from ..arguments import checked, choice, whole
+from ..arguments import checked, choice, is_word, whole
 from ..compile.tracer import SX, nested
 from ..dynamics import equation
 from ..dynamics.regressor import regressor
@@ -28,8 +28,17 @@ from ..progress import bar, visible
 from ..trajectory.arguments import positive
 from .excitation import CRITERIA, Demand, Excitation, Figures, Gain, Measure, measure
 from .limits import resolved
-from .series import SPARE_SPACE, Check, Series
-from .workspace import workspace
+from .series import Check, Series
+from .workspace import (
+    CLEARANCE,
+    FLOOR,
+    LEAST,
+    NO_PAIRS,
+    USUAL,
+    floor_left_out,
+    links_left_out,
+    workspace,
+)
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -58,9 +67,9 @@ def excite(
     qdd_limits: Any = None,
     torque_limits: Any = None,
     center: Any = None,
-    table: Any = None,
-    clearance: float | None = None,
-    capsule_radius: float = 0.05,
+    table: Any = FLOOR,
+    clearance: float | str | None = USUAL,
+    capsule_radius: float | None = None,
     ridge: float = 1e-6,
     seed: int = 0,
     progress: bool | None = None,
@@ -73,8 +82,12 @@ def excite(
     velocity_limit, effort_limit) unless given: q_limits (n, 2), the others a number per joint, or
     one for all. `center` holds the middle of the motion (numbers, or a configuration's name).
 
-    `table` is a height (or a point and a normal) no part of the arm may go below, `clearance` the
-    metres between links that are not neighbours; links are capsules of `capsule_radius`.
+    `table` is a height (or a point and a normal) no part of the arm may go below: "floor" is the
+    height of the base. `clearance` are the metres between links that are not neighbours: "usual" is
+    0.02. Links are straight rods of `capsule_radius` (default: 0.05 m, less for small arms): give
+    more where they are thicker. Where the defaults cannot be kept, a finding says so; None leaves a
+    check out.
+    `worst_clearance` of the result is how near the arm comes to the table or to itself.
     `samples` per period and `max_iterations` from each of `starts` random motions trade time for
     quality; the same `seed` gives the same motion.
     """
@@ -90,10 +103,9 @@ def excite(
     whole(count, "samples", 2 * harmonics + 1, MOST)
     bounds = resolved(robot, limits, center, q_limits, qd_limits, qdd_limits, torque_limits)
     asked = unknowns(robot, friction_named(friction))
-    space = workspace(robot, table, clearance, capsule_radius, bounds.q)
-    check = Check(robot, space, Series(harmonics, period, bounds))
-
-    crowd = _crowd(check, np.random.default_rng(seed))
+    series = Series(harmonics, period, bounds)
+    check, crowd = _kept_apart(robot, series, table, clearance, capsule_radius, seed)
+    space = check.space
     state = [x.reshape(-1, robot.n) for x in check.series.states(crowd, _between(check))]
     scale = measure(asked, criterion, ridge, tuple(state))  # type: ignore[arg-type]
     random = [_figures(check, scale, X) for X in crowd]
@@ -119,7 +131,32 @@ def excite(
         findings=tuple(sorted([*notes, *check.findings(X)])),
         periods=periods,
         status=tuple(status),
+        worst_clearance=space.worst(check.series.states(X, check.times())[0], check.times()),
     )
+
+
+def _kept_apart(
+    robot: "Robot", series: Series, table: Any, clearance: Any, radius: Any, seed: int
+) -> tuple[Check, np.ndarray]:
+    """The checks of a robot and random series that keep them; defaults that none keeps give way."""
+    usual = is_word(clearance, (USUAL,))
+    clearance = CLEARANCE if usual else clearance
+    tried = [(table, clearance), *([(table, None)] if usual else [])]
+    if is_word(table, (FLOOR,)):
+        tried += [(None, x) for _, x in tried]
+    for attempt in tried:
+        space = workspace(robot, *attempt, radius, series.bounds.q)
+        why = "no motion within the limits was found that keeps it"
+        notes = [floor_left_out(why)] if attempt[0] is not table else []
+        notes += [links_left_out(why)] if attempt[1] is not clearance else []
+        own = [f for f in space.findings if not (usual and f.what == NO_PAIRS)]
+        check = Check(robot, replace(space, findings=(*own, *notes)), series)
+        try:
+            return check, _crowd(check, np.random.default_rng(seed))
+        except OptionError:
+            if attempt is tried[-1]:
+                raise
+    raise AssertionError
 
 
 def _crowd(check: Check, rng: np.random.Generator) -> np.ndarray:
@@ -298,7 +335,7 @@ class Problem:
             margins = space.margins(nested(q, (n,)), SX)
             near = ca.vertcat(*(margins[k] for k in space.near))
             values = ca.Function("margins", [q], [near]).map(K)(state[0])
-            least = np.full(len(space.near) * K, 3.0 * SPARE_SPACE)
+            least = np.full(len(space.near) * K, LEAST)
             yield values, least, np.full(len(least), np.inf)
 
 

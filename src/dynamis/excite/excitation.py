@@ -24,6 +24,7 @@ from ..model.check.finding import Finding
 from ..trajectory.arguments import positive
 from ..trajectory.fourier import Fourier
 from ..trajectory.trajectory import MOST, Sampled
+from .workspace import Clearance
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -123,6 +124,7 @@ class Excitation:
     findings: tuple[Finding, ...]
     periods: int = 1
     status: tuple[str, ...] = ()  # how the optimiser ended, start by start
+    worst_clearance: Clearance | None = None  # to the table and of links that are kept apart
 
     @property
     def period(self) -> float:
@@ -183,6 +185,8 @@ class Excitation:
         for i, name in enumerate(self.robot.joint_names):
             numbers = " ".join(f"{column[i]:9.4g}" for column in d)
             lines.append(f"{name:12} {numbers}")
+        if (near := self.worst_clearance) is not None:
+            lines.append(f"nearest: {near.between}, {near.metres:.3g} m at t = {near.t:.3g} s")
         return "\n".join([*lines, *(f"{f.level}: {f.where}: {f.what}" for f in self.findings)])
 
 

@@ -15,14 +15,13 @@ from ..lazy import cached_property
 from ..model.check.finding import Finding
 from ..trajectory.fourier import Fourier
 from .limits import Bounds
-from .workspace import Workspace
+from .workspace import SPARE_SPACE, Workspace
 
 if TYPE_CHECKING:
     from ..robot import Robot
 
 LOOKS = 1000  # times in a period at which limits are verified: many more than the design uses
 SPARE_TORQUE = 1e-3  # fraction kept free for what happens between two looks
-SPARE_SPACE = 1e-3  # m, likewise
 HALVINGS = 12
 SMALLEST = 0.05  # a motion that must shrink below this is given up
 

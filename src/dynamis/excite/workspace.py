@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..arguments import number
+from ..arguments import is_word, number
 from ..compile.arrays import NUMPY
 from ..dynamics import coupling
 from ..dynamics.kinematics import poses
@@ -115,6 +115,14 @@ def _apart(w: Vector, s: Any, u: Vector, t: Any, v: Vector) -> Any:
     return dot(between, between)
 
 
+FLOOR = "floor"  # the horizontal plane at the base, where the description of an arm shows one
+USUAL, CLEARANCE = "usual", 0.02  # m
+RADIUS, SLENDER = 0.05, 0.04  # m; of an arm's length, where that is less
+UPRIGHT = 1e-6  # of gravity: how much of it may lie across the base
+SPARE_SPACE = 1e-3  # m kept free for what happens between two looks
+LEAST = 3.0 * SPARE_SPACE  # m that a design keeps
+NO_PAIRS = "no two links with a length are other than neighbours: nothing is kept apart"
+FIXED = 1e-6  # m: a margin that varies less does not depend on the position
 LOOKS = 400  # random positions that tell which pairs can meet
 FAR = 0.05  # m; a pair never nearer than this to its limit is only verified
 
@@ -129,6 +137,14 @@ class Plane:
     def height(self, p: Vector) -> Any:
         """Distance of a point above the plane."""
         return dot(subtract(p, self.point), self.normal)
+
+
+class Clearance(NamedTuple):
+    """How near the arm comes to the table or to itself: metres between surfaces, what, when."""
+
+    metres: float
+    between: str
+    t: float  # s
 
 
 @dataclass(frozen=True)
@@ -165,6 +181,15 @@ class Workspace:
         values = [np.broadcast_to(v, q.shape[:-1]) for v in self.margins(scalars, NUMPY)]
         return np.stack(values, axis=-1) if values else np.empty((*q.shape[:-1], 0))
 
+    def worst(self, q: np.ndarray, t: np.ndarray) -> Clearance | None:
+        """The nearest the arm comes to the table or to itself along positions q (T, n)."""
+        if not len(self):
+            return None
+        gaps = self.over(q)
+        gaps[:, len(self.above) :] += self.clearance or 0.0
+        row, k = np.unravel_index(gaps.argmin(), gaps.shape)
+        return Clearance(float(gaps[row, k]), self.label(int(k)), float(t[row]))
+
     def label(self, k: int) -> str:
         """What the k-th margin is about."""
         names = (*self.robot.model.link_names, self.robot.model.base_name)  # the base is link -1
@@ -180,35 +205,69 @@ def workspace(
     """The margins of a robot whose joints stay within `box` (n, 2).
 
     What can never be satisfied (neighbours that overlap, a shoulder below the table) is left out
-    and said as a finding.
+    and said as a finding. The table "floor" is left out, and said, where the arm has none.
     """
+    pieces = rods(robot.chain)
+    if radius is None:
+        length = sum(hypot(*subtract(rod.end, rod.start)) for rod in pieces)
+        radius = min(RADIUS, SLENDER * length) or RADIUS
     radius = positive(radius, "capsule_radius", "in metres")
     if clearance is not None:
         metres = "a number of metres, 0 or more"
         clearance = number(clearance, "clearance", metres, lambda x: 0.0 <= x < np.inf)
+    if is_word(table, (FLOOR,)):
+        return _on_floor(robot, clearance, radius, box)
     plane = None if table is None else _plane(table)
-    pieces = rods(robot.chain)
     moving = [] if plane is None else [r for r, rod in enumerate(pieces) if rod.link >= 0]
     above = tuple((r, e) for r in moving for e in (0, 1))
     apart = () if clearance is None else _pairs(robot, pieces)
     every = Workspace(robot, pieces, radius, plane, clearance, above, apart)
     if clearance is not None and not apart:
-        what = "no two links with a length are other than neighbours: nothing is kept apart"
-        every = replace(every, findings=(Finding("note", "clearance", what, "leave it out"),))
+        note = Finding("note", "clearance", NO_PAIRS, "leave it out")
+        every = replace(every, findings=(note,))
     return _possible(every, box) if len(every) else every
 
 
+def _on_floor(robot: "Robot", clearance: Any, radius: float, box: np.ndarray) -> Workspace:
+    """The arm on a floor at the height of its base, as far as its description shows one."""
+    gravity = np.asarray(robot.gravity, dtype=float)
+    size, why = float(np.linalg.norm(gravity)), None
+    if size == 0.0 or gravity[2] > (UPRIGHT - 1.0) * size:
+        why = "gravity is not along -z of the base"
+    else:
+        found = workspace(robot, 0.0, clearance, radius, box)
+        if not any(f.where == "table" for f in found.findings):
+            return found
+        why = "parts of the arm are below the base within all limits; is its height described?"
+    found = workspace(robot, None, clearance, radius, box)
+    return replace(found, findings=(*found.findings, floor_left_out(why)))
+
+
+def floor_left_out(why: str) -> Finding:
+    """The word that nothing keeps the arm off the floor."""
+    what = f"no floor is kept: {why}"
+    return Finding("warning", "floor", what, "give table= a height, or a point and a normal")
+
+
+def links_left_out(why: str) -> Finding:
+    """The word that nothing keeps the links off each other."""
+    what = f"links are not kept apart: {why}"
+    return Finding("warning", "clearance", what, "give clearance=, thinner capsules or a center")
+
+
 def _possible(every: Workspace, box: np.ndarray) -> Workspace:
-    """Only the margins that are positive somewhere."""
+    """Only the margins that a motion can keep: not those of bodies that always touch."""
     rng = np.random.default_rng(0)
     seen = every.over(rng.uniform(box[:, 0], box[:, 1], (LOOKS, len(box))))
     most, least = seen.max(axis=0), seen.min(axis=0)
-    kept, size = np.flatnonzero(most >= 0.0), len(every.above)
+    fixed = most - least < FIXED  # the arm's build, which no motion changes
+    touching = np.where(fixed, most < 0.0, most < LEAST)
+    kept, size = np.flatnonzero(~touching & ~fixed), len(every.above)
     return replace(
         every,
         above=tuple(every.above[k] for k in kept if k < size),
         apart=tuple(every.apart[k - size] for k in kept if k >= size),
-        findings=(*every.findings, *_impossible(every, np.flatnonzero(most < 0.0).tolist())),
+        findings=(*every.findings, *_impossible(every, np.flatnonzero(touching).tolist())),
         near=tuple(place for place, k in enumerate(kept) if least[k] < FAR),
     )
 
