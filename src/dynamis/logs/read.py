@@ -46,7 +46,7 @@ def read_log(
     gear_matrix: Any = None,
     offset: Any = None,
     robot: "Robot | None" = None,
-    topic: str | None = None,
+    topic: str | Sequence[str] | None = None,
     name: str | None = None,
     max_bytes: float = LARGEST,
 ) -> Log:
