@@ -424,8 +424,13 @@ class Db3:
         return _opened(self.path, "a bag of SQLite", "`ros2 bag reindex` mends some", self._connect)
 
     def _connect(self) -> Any:
-        if not self.path.stat().st_size:
-            raise ValueError("it is empty")
+        with self.path.open("rb") as file:
+            head = file.read(100)
+        if len(head) < 100 or not head.startswith(b"SQLite format 3\0"):
+            raise ValueError("it does not begin as SQLite does")
+        page = int.from_bytes(head[16:18], "big")
+        if self.path.stat().st_size % (65536 if page == 1 else max(page, 512)):
+            raise ValueError("it was cut short")
         where = self.path.resolve().as_uri().replace("?", "%3f")
         base = sqlite3.connect(f"{where}?mode=ro&immutable=1", uri=True)
         # rows come from the file's bytes alone: a table that is damaged so that it has no end stops

@@ -61,7 +61,7 @@ class Joints(NamedTuple):
 
 @dataclass(frozen=True)
 class States:
-    """Joint states of a topic; instants in ns, None where a header has none."""
+    """Joint states of a topic, in the order in which their joints appear; instants in ns."""
 
     where: str
     topic: str
@@ -140,7 +140,7 @@ class Topics:
         groups = self.decoders[name].groups(messages)
         stamped = _stamped(groups, f"{self.where}, {name}")
         if _is_state(self.decoders[name]):
-            sets = list(_sets(groups, f"{self.where}, {name}"))
+            sets = sorted(_sets(groups, f"{self.where}, {name}"), key=lambda x: x.rows[0])
             return States(self.where, name, messages.logged, stamped, sets)
         return Columns(self.where, name, messages.logged, stamped, groups)
 
@@ -371,8 +371,7 @@ def _states_table(
         groups[frozenset(one.names)] += len(one.rows)
     if len(groups) > 1:
         sets = _carrying(states, groups, wanted)
-    first = min(sets, key=lambda x: x.rows[0])
-    names = tuple(x for x in first.names if all(x in one.names for one in sets))
+    names = tuple(x for x in sets[0].names if all(x in one.names for one in sets))
     rows = np.sort(np.concatenate([x.rows for x in sets]))
     arrays = {}
     for key in fields:
