@@ -10,7 +10,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-INSTRUMENTED = ("dynamis", "tomllib", "defusedxml", "mcap", "csv", "zipfile")
+INSTRUMENTED = ("dynamis", "tomllib", "defusedxml", "csv", "zipfile")
 ABSENT = (
     "atheris is not installed here: `pip install atheris` (wheels for Linux on x86-64 only); "
     "tests/fuzz/mutate.py needs nothing but dynamis"
