@@ -19,6 +19,7 @@ import numpy as np
 from ..errors import FileError, OptionError, ShapeError
 from ..lazy import package
 from ..model.check.finding import Finding
+from .episodes import data_file, is_data_set, with_episodes
 from .recordings import is_bag
 from .states import read_recording
 from .table import LARGEST, Allowance, Table, distinct, reading
@@ -76,7 +77,7 @@ def _text(path: Path) -> tuple[str, list[Finding]]:
         if odd:
             raise FileError(
                 f"{path.name} is not text: byte {error.start} is no UTF-8",
-                "is it a binary file with the wrong ending? Known: .csv, .npz, .parquet, .mcap",
+                "is it a binary file with the wrong ending? Known: .csv, .npz, .parquet, .mcap, ..",
             ) from None
         what = f"is not UTF-8 (byte {error.start}) and was read as Latin-1"
         return raw.decode("latin-1"), [Finding("note", path.name, what, "save it as UTF-8")]
@@ -269,15 +270,18 @@ def open_source(
 
 
 def _open_path(path: Path, topic: Any, wanted: Sequence[str] | None, max_bytes: float) -> Table:
-    suffix = path.suffix.lower()
     with _opening(path):
-        bag = suffix in BAGS or (path.is_dir() and is_bag(path))
+        folder = path.is_dir()
+        if folder and not is_bag(path) and is_data_set(path):
+            path, folder = data_file(path), False
+        suffix = path.suffix.lower()
+        bag = is_bag(path) if folder else suffix in BAGS
         if suffix not in READERS and not bag:
             hint = HINTS.get(suffix, "convert it, or read it yourself and give a mapping of arrays")
             expected = f"expected one of {', '.join((*READERS, *BAGS))}"
             raise FileError(f"{path.name!r} ends in {path.suffix!r}, {expected}", hint)
-        if not path.is_file() and not (path.is_dir() and is_bag(path)):
-            what = "is a folder" if path.is_dir() else "does not exist"
+        if not path.is_file() and not (folder and bag):
+            what = "is a folder" if folder else "does not exist"
             raise FileError(f"{path} {what}, expected the file of a log")
         if topic is not None and not bag:
             what = f"topic is {topic!r}, but {path.name} has none"
@@ -360,7 +364,7 @@ def _open_parquet(path: Path, allowance: Allowance) -> Table:
         with reading(f"{path.name}: {name!r} cannot be read"):
             allowance.take(name, NUMBER * _values(file.metadata, name))
 
-    return Table(path.name, names, read, count=count)
+    return with_episodes(Table(path.name, names, read, count=count), path)
 
 
 def _values(metadata: Any, name: str) -> int:
