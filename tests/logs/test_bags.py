@@ -313,7 +313,7 @@ def test_efforts_of_a_topic_of_numbers(path):
     topics = {"/joint_states": (STATE, places), "/effort": (NUMBERS, given)}
     log = read_log(write(path, topics))
     alike(log, {"q": data["q"], "tau": data["tau"]})
-    said(log, "/effort, interpolated to the times of the recorder of /joint_states: the nearest "
+    said(log, "/effort for a, b, interpolated to the times of the recorder of /joint_states: the nearest "
          "are 0 ms away", "note")  # fmt: skip
     topics["/torque"] = NUMBERS, given[::2]
     write(path, topics)
@@ -325,6 +325,17 @@ def test_efforts_of_a_topic_of_numbers(path):
     write(path, {"/joint_states": (STATE, places), "/effort": (NUMBERS, late)})
     with pytest.raises(OptionError, match="only 0 of 200 times of the recorder"):
         read_log(path)
+
+
+def test_efforts_of_the_joint_states_themselves_come_first(path):
+    kind, types = kind_of(path), store(kind_of(path))
+    places = states(kind)
+    places[0] = places[0][0], state(kind, types, int(LOGGED[0]), "ab", arrays()["q"][0], (0, 0))
+    given = [(t, numbers(kind, types, (1, 2))) for t in LOGGED]
+    write(path, {"/joint_states": (STATE, places), "/effort": (NUMBERS, given)})
+    alike(read_log(path), {"tau": arrays()["tau"][1:]})
+    merged = read_log(path, topic=("/joint_states", "/effort"))
+    alike(merged, {"tau": np.tile([1.0, 2.0], (200, 1))})
 
 
 def test_an_effort_topic_of_other_joints(path):

@@ -49,7 +49,7 @@ def is_list(field: Field, kind: str | None = None) -> bool:
 Types = Mapping[str, tuple[Field, ...]]
 
 
-def types_of(channel: Channel, where: str) -> tuple[str, Types]:
+def _types_of(channel: Channel, where: str) -> tuple[str, Types]:
     """The type of a channel's messages, and the fields of all types that its definition gives."""
     root = _plain(channel.type)
     if not NAME.fullmatch(root):
@@ -107,7 +107,8 @@ class Decoder:
 
     def __init__(self, channel: Channel, where: str):
         self.where, self.cdr = f"{where}, {channel.topic}", channel.encoding == "cdr"
-        self.root, self.types = types_of(channel, where)
+        self.format = channel.format
+        self.root, self.types = _types_of(channel, where)
         self.fields(self.root)
 
     def fields(self, name: str) -> tuple[Field, ...]:
@@ -118,8 +119,9 @@ class Decoder:
         if found is None and self.cdr:
             found = _standard().get(name)
         if found is None:
+            what = "an IDL definition" if self.format == "ros2idl" else "no definition"
             raise FileError(
-                f"{self.where}: the type {name} has no definition in the recording",
+                f"{self.where}: the type {name} has {what} in the recording, expected ros2msg",
                 "record as MCAP, which holds definitions; or export the topic as CSV or Parquet",
             )
         return found

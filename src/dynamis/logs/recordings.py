@@ -441,7 +441,8 @@ class Db3:
             return left[0] < 0
 
         base.set_progress_handler(spent, 1000)
-        base.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, int(min(self.allowance.limit, 2**30)))
+        largest = int(min(max(self.allowance.limit, MOST_TEXT), 2**30))
+        base.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, largest)
         base.execute("PRAGMA trusted_schema = OFF")
         return closing(base)
 
@@ -487,7 +488,7 @@ UNPACKERS: Mapping[str, Callable[[], Any]] = {
     "lz4": _lz4,
     "bz2": bz2.BZ2Decompressor,
 }
-MOST_TEXT = 1 << 20  # characters of a metadata.yaml
+MOST_TEXT = 1 << 20  # characters of a metadata.yaml or of a definition
 LISTED = re.compile(r"^\s*- *['\"]?([^'\"\n]+\.(?:db3|mcap)(?:\.zstd)?)['\"]?\s*$", re.MULTILINE)
 TABLES = {
     "topics": {"id", "name", "type", "serialization_format"},

@@ -46,7 +46,8 @@ def read_recording(
         if isinstance(main, Columns):
             return _columns_table(main, second)
         table, rows = _states_table(main, wanted)
-        if second is None:
+        own = "effort" in table.names and (topic is None or isinstance(topic, str))
+        if second is None or own:  # its first message had none, but later ones do
             return table
         return _merged(table, main, rows, topics.signals(second, found[second]))
 
@@ -190,7 +191,7 @@ def _chosen(topics: Topics, topic: Asked, wanted: Sequence[str] | None) -> tuple
         placed = [x for x in placed if {*wanted} <= {*topics.joints(x)}] or placed
     if len(placed) > 1:
         what = f"{topics.where} has several topics of joint states: {topics.listed(placed)}"
-        raise OptionError(what, "give topic= (--topic) with one of these names")
+        raise OptionError(what, "give topic= with one of these names")
     return placed[0], _efforts(topics, placed[0], states)
 
 
@@ -445,7 +446,7 @@ def _joint_names(signals: Columns) -> tuple[str, ...] | None:
 
 def _merged(table: Table, main: States, rows: np.ndarray, other: States | Columns) -> Table:
     """Joint states with the efforts of another topic, interpolated between its stamps."""
-    where, joints = main.where, table.joints or ()
+    where, joints, order = main.where, table.joints or (), ""
     if isinstance(other, States):
         found, kept = _states_table(other, joints, ("effort",))
         absent = next((x for x in joints if x not in (found.joints or ())), None)
@@ -460,11 +461,12 @@ def _merged(table: Table, main: States, rows: np.ndarray, other: States | Column
             what = f"{other.topic} holds {held} of {len(joints)} numbers, one for each joint"
             raise OptionError(f"{where}: {what} of {main.topic}")
         effort = other.read(lists[0]).astype(np.float64)
+        order = f" for {', '.join(joints)}"
     by_header = main.stamped is not None and other.stamped is not None
     times = [(x.stamped if by_header else x.logged) for x in (main, other)]
     at, t = (x[k].astype(np.int64) for x, k in zip(times, (rows, kept), strict=True))
     clock = "header stamps" if by_header else "times of the recorder"
-    effort, finding = _aligned(at, t, effort, f"{other.topic}", clock, main)
+    effort, finding = _aligned(at, t, effort, f"{other.topic}{order}", clock, main)
     names = (*(x for x in table.names if x != "effort"), "effort")
 
     def read(name: str) -> np.ndarray:
