@@ -21,6 +21,7 @@ def fuzz(reader: Any, options: list[str]) -> None:
     """Read what libFuzzer makes up until a file breaks the law; ends the process."""
     import atheris
 
+    from tests.fuzz import warm  # noqa: F401
     from tests.fuzz.mutations import OWN, changed
     from tests.fuzz.oracle import Watch, judge
 

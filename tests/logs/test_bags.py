@@ -313,8 +313,8 @@ def test_efforts_of_a_topic_of_numbers(path):
     topics = {"/joint_states": (STATE, places), "/effort": (NUMBERS, given)}
     log = read_log(write(path, topics))
     alike(log, {"q": data["q"], "tau": data["tau"]})
-    said(log, "/effort for a, b, interpolated to the times of the recorder of /joint_states: the nearest "
-         "are 0 ms away", "note")  # fmt: skip
+    words = "/effort for a, b, interpolated to the times of the recorder of /joint_states: the"
+    assert "nearest are 0 ms away" in said(log, words, "note")
     topics["/torque"] = NUMBERS, given[::2]
     write(path, topics)
     with pytest.raises(OptionError, match=r"may be in /effort .*; /torque .*, 100 messages"):
@@ -592,6 +592,7 @@ def test_constants_defaults_bounds_and_comments_in_definitions():
         (lambda x: b"", "begins with"),
         (lambda x: x[:12] + b"\xff" * 4 + x[16:], "ends before"),
         (lambda x: x.replace(b"a\0", b"\xff\0"), "cannot be read: .*utf-8"),
+        (lambda x: x.replace(b"a\0", b"ab"), "the text of name in a message has no end"),
     ],
 )
 def test_damaged_messages(tmp_path, change, words):

@@ -158,14 +158,14 @@ def _rows(whole: np.ndarray, starts: np.ndarray, size: int) -> np.ndarray:
 
 
 class Layout:
-    """Where the fields of a message lie in it, and the lengths that say so."""
+    """Where the fields of a message lie in it, by the lengths of its texts and lists."""
 
     def __init__(self, data: memoryview, decoder: Decoder):
         self.data, self.decoder, self.order = data, decoder, "<"
         self.numbers: dict[str, list[tuple[int, str, int]]] = {}  # place, type, how many
         self.lists: set[str] = set()  # those of several numbers per message
         self.texts: dict[str, list[tuple[int, int]]] = {}
-        self.lengths: list[int] = []  # their places
+        self.fixed: list[tuple[int, int]] = []  # what is the same in all such messages
         self.left, self.origin = MOST_FIELDS, 0
         if decoder.cdr:
             kind = bytes(data[:2])
@@ -174,7 +174,8 @@ class Layout:
                 hint = "was the recording compressed message by message? `ros2 bag convert` unpacks"
                 raise FileError(f"{decoder.where}: a message {what}", hint)
             self.order, self.origin = "<" if kind == b"\0\1" else ">", 4
-        end = self._walk(decoder.root, "", self.origin, 0)
+            self.fixed.append((0, 2))
+        end = self._fields(decoder.root, "", self.origin, 0)
         if end > len(data) or len(data) - end > (3 if decoder.cdr else 0):
             what = f"a message has {len(data)} bytes, its definition {decoder.root} needs {end}"
             raise FileError(f"{decoder.where}: {what}", "is it of another version of that type?")
@@ -182,11 +183,10 @@ class Layout:
 
     def holds(self, rows: np.ndarray) -> np.ndarray:
         """Which messages have the lengths of the first one, and its order of bytes."""
-        spans = [(0, 2)] if self.decoder.cdr else []
-        columns = _places([*spans, *((k, 4) for k in self.lengths)])
+        columns = _places(self.fixed)
         return (rows[:, columns] == rows[0, columns]).all(axis=1)
 
-    def _walk(self, kind: str, prefix: str, at: int, depth: int) -> int:
+    def _fields(self, kind: str, prefix: str, at: int, depth: int) -> int:
         """Note the fields of a type that begins at a place; where it ends."""
         if depth > DEEPEST:
             raise FileError(f"{self.decoder.where}: {self.decoder.root} holds itself")
@@ -213,11 +213,7 @@ class Layout:
         self._spend(at, 0, count)
         for _ in range(count):
             if kind == "string":
-                at, size = self._length(at)
-                self._spend(at, size, 0)
-                ended = int(self.decoder.cdr and size > 0)  # CDR counts the zero at the end
-                self.texts.setdefault(path, []).append((at, size - ended))
-                at += size
+                at = self._text(path, *self._length(at))
             elif kind in TIMES and not self.decoder.cdr:
                 for name, half in zip(("sec", "nanosec"), TIMES[kind], strict=True):
                     at = self._values(half, f"{path}.{name}", at, 1, depth, f"{path}.")
@@ -226,8 +222,18 @@ class Layout:
             else:
                 if prefix and prefix[:-1] in self.lists:
                     self.lists.add(path)
-                at = self._walk(kind, f"{path}.", at, depth + 1)
+                at = self._fields(kind, f"{path}.", at, depth + 1)
         return at
+
+    def _text(self, path: str, at: int, size: int) -> int:
+        self._spend(at, size, 0)
+        ended = int(self.decoder.cdr and size > 0)  # CDR counts the zero at the end
+        if ended:
+            self.fixed.append((at + size - 1, 1))
+            if self.data[at + size - 1]:
+                raise FileError(f"{self.decoder.where}: the text of {path} in a message has no end")
+        self.texts.setdefault(path, []).append((at, size - ended))
+        return at + size
 
     def _aligned(self, at: int, size: int) -> int:
         return at + (self.origin - at) % size if self.decoder.cdr else at
@@ -235,7 +241,7 @@ class Layout:
     def _length(self, at: int) -> tuple[int, int]:
         at = self._aligned(at, 4)
         self._spend(at, 4, 1)
-        self.lengths.append(at)
+        self.fixed.append((at, 4))
         order = "little" if self.order == "<" else "big"
         return at + 4, int.from_bytes(self.data[at : at + 4], order)
 

@@ -127,6 +127,7 @@ class Topics:
     def look(self, names: Sequence[str]) -> None:
         """Decode the first message of each of these topics."""
         new = [x for x in names if x in self.decoders and x not in self.first]
+        new = [x for x in new if self.recording.counts[x]]  # else all of the file is searched
         found = self.recording.messages(new, most=1) if new else {}
         for name, messages in found.items():
             with suppress(DynamisError):
@@ -425,7 +426,7 @@ def _columns_table(signals: Columns, second: str | None) -> Table:
         raise OptionError(f"{signals.where}: {what}", "efforts are added to joint states alone")
     instants, findings = _instants(signals)
     clock = "t" if "t" not in signals.names else "stamp of the message"
-    names = (clock, *(x for x in signals.names if not x.startswith(STAMPS)))
+    names = (clock, *(x for x in signals.names if not x.startswith(tuple(f"{y}." for y in STAMPS))))
 
     def read(name: str) -> np.ndarray:
         return instants if name == clock else signals.read(name)
@@ -462,10 +463,10 @@ def _merged(table: Table, main: States, rows: np.ndarray, other: States | Column
             raise OptionError(f"{where}: {what} of {main.topic}")
         effort = other.read(lists[0]).astype(np.float64)
         order = f" for {', '.join(joints)}"
-    by_header = main.stamped is not None and other.stamped is not None
-    times = [(x.stamped if by_header else x.logged) for x in (main, other)]
-    at, t = (x[k].astype(np.int64) for x, k in zip(times, (rows, kept), strict=True))
-    clock = "header stamps" if by_header else "times of the recorder"
+    clock, at, t = "header stamps", main.stamped, other.stamped
+    if at is None or t is None:
+        clock, at, t = "times of the recorder", main.logged, other.logged
+    at, t = at[rows].astype(np.int64), t[kept].astype(np.int64)
     effort, finding = _aligned(at, t, effort, f"{other.topic}{order}", clock, main)
     names = (*(x for x in table.names if x != "effort"), "effort")
 
@@ -494,8 +495,7 @@ def _aligned(
             f"those of {topic}; the first ones are {apart:.6g} s apart",
             "are the two stamped by the same clock? topic= chooses others",
         )
-    seconds = [(y - t[0]) * 1e-9 for y in (at, t)]
-    effort = interpolated(*seconds, x[first])
+    effort = interpolated((at - t[0]) * 1e-9, (t - t[0]) * 1e-9, x[first])
     effort[~inside] = np.nan
     median, most = np.median(away[inside]) * 1e-6, away[inside].max() * 1e-6
     what = (
