@@ -162,10 +162,21 @@ def test_a_bag_split_over_files(tmp_path, kind):
         read_log(folder)
 
 
+@pytest.mark.parametrize("names", ["ab", ("run_0", "run_2"), ("run_0", "other_1"), ("a_0", "b")])
+def test_recordings_of_several_motions_in_a_folder(tmp_path, names):
+    for name in names:
+        one_topic(tmp_path / f"{name}.mcap", states("mcap"))
+        shutil.rmtree(tmp_path / f"{name}.mcap-folder")
+    words = r"no list of files in a metadata\.yaml, and .* do not count"
+    with pytest.raises(FileError, match=words):
+        read_log(tmp_path)
+
+
 def test_a_folder_that_is_no_bag(tmp_path):
-    (tmp_path / "run").mkdir()
-    with pytest.raises(FileError, match="expected one of"):
-        read_log(tmp_path / "run")
+    for name in ("run", "run.mcap", "run.bag"):
+        (tmp_path / name).mkdir()
+        with pytest.raises(FileError, match=r"is a folder, expected .* a bag of ROS 2"):
+            read_log(tmp_path / name)
     (tmp_path / "run" / "metadata.yaml").write_text("")
     with pytest.raises(FileError, match=r"holds no \.mcap and no \.db3"):
         read_log(tmp_path / "run")

@@ -108,35 +108,42 @@ def is_bag(folder: Path) -> bool:
 
 
 def _parts(folder: Path) -> list[Path]:
-    found = [x for x in folder.iterdir() if x.suffix.lower() in (".mcap", ".db3")]
-    return sorted(found, key=lambda x: [int(k) if k.isdigit() else k for k in _digits(x.name)])
-
-
-def _digits(name: str) -> list[str]:
-    return re.split(r"([0-9]+)", name)
+    return sorted(x for x in folder.iterdir() if x.suffix.lower() in (".mcap", ".db3"))
 
 
 def _files(path: Path) -> list[Path]:
     """The file itself, or those of a folder: the ones that its metadata.yaml lists, if any."""
     if not path.is_dir():
         return [path]
-    parts, metadata = _parts(path), path / "metadata.yaml"
+    metadata, listed = path / "metadata.yaml", list[str]()
     if metadata.is_file():
         with metadata.open(encoding="utf-8", errors="replace") as file:
             listed = [Path(x).name for x in LISTED.findall(file.read(MOST_TEXT))]
-        absent = next((x for x in listed if not (path / x).is_file()), None)
-        if absent is not None:
-            raise FileError(
-                f"{path.name}: metadata.yaml lists {absent!r}, which is not in the folder",
-                "copy all files of the recording; `ros2 bag reindex` forgets those that are gone",
-            )
-        packed = next((x for x in listed if x.endswith(".zstd")), None)
-        if packed is not None:
-            raise FileError(f"{path.name}: {packed} is compressed", f"zstd -d {packed}")
-        parts = [path / x for x in dict.fromkeys(listed)] or parts
+    absent = next((x for x in listed if not (path / x).is_file()), None)
+    if absent is not None:
+        raise FileError(
+            f"{path.name}: metadata.yaml lists {absent!r}, which is not in the folder",
+            "copy all files of the recording; `ros2 bag reindex` forgets those that are gone",
+        )
+    packed = next((x for x in listed if x.endswith(".zstd")), None)
+    if packed is not None:
+        raise FileError(f"{path.name}: {packed} is compressed", f"zstd -d {packed}")
+    return [path / x for x in dict.fromkeys(listed)] or _numbered(path)
+
+
+def _numbered(folder: Path) -> list[Path]:
+    """Files of one recording by their numbers: run_0.mcap, run_1.mcap, .."""
+    parts = _parts(folder)
     if not parts:
-        raise FileError(f"{path.name} holds no .mcap and no .db3", "expected the files of a bag")
-    return parts
+        raise FileError(f"{folder.name} holds no .mcap and no .db3", "expected the files of a bag")
+    found = [NUMBERED.fullmatch(x.name) for x in parts]
+    places = [int(x["place"]) for x in found if x]
+    whole = sorted(places) == [*range(min(places, default=0), min(places, default=0) + len(parts))]
+    if len(parts) > 1 and not (whole and len({x and (x["name"], x["end"]) for x in found}) == 1):
+        listed = ", ".join(x.name for x in parts[:10])
+        what = f"{folder.name} has no list of files in a metadata.yaml, and {listed} do not count"
+        raise FileError(what, "read one of them, or `ros2 bag reindex` the folder")
+    return [x for _, x in sorted(zip(places, parts, strict=True))] if len(parts) > 1 else parts
 
 
 def _unpacked(kind: str, data: Any, size: int, allowance: Allowance) -> Any:
@@ -490,6 +497,7 @@ UNPACKERS: Mapping[str, Callable[[], Any]] = {
 }
 MOST_TEXT = 1 << 20  # characters of a metadata.yaml or of a definition
 LISTED = re.compile(r"^\s*- *['\"]?([^'\"\n]+\.(?:db3|mcap)(?:\.zstd)?)['\"]?\s*$", re.MULTILINE)
+NUMBERED = re.compile(r"(?P<name>.*)_(?P<place>[0-9]{1,9})(?P<end>\.\w+)")
 TABLES = {
     "topics": {"id", "name", "type", "serialization_format"},
     "messages": {"topic_id", "timestamp", "data"},

@@ -276,13 +276,15 @@ def _open_path(path: Path, topic: Any, wanted: Sequence[str] | None, max_bytes: 
             path, folder = data_file(path), False
         suffix = path.suffix.lower()
         bag = is_bag(path) if folder else suffix in BAGS
-        if suffix not in READERS and not bag:
+        if folder and not bag:
+            kinds = "a bag of ROS 2 (metadata.yaml) or a data set of LeRobot (meta/info.json)"
+            raise FileError(f"{path} is a folder, expected the file of a log, {kinds}")
+        if suffix not in (*READERS, *BAGS) and not bag:
             hint = HINTS.get(suffix, "convert it, or read it yourself and give a mapping of arrays")
             expected = f"expected one of {', '.join((*READERS, *BAGS))}"
             raise FileError(f"{path.name!r} ends in {path.suffix!r}, {expected}", hint)
-        if not path.is_file() and not (folder and bag):
-            what = "is a folder" if folder else "does not exist"
-            raise FileError(f"{path} {what}, expected the file of a log")
+        if not folder and not path.is_file():
+            raise FileError(f"{path} does not exist, expected the file of a log")
         if topic is not None and not bag:
             what = f"topic is {topic!r}, but {path.name} has none"
             raise OptionError(what, f"recordings have topics: {', '.join(BAGS)}")
