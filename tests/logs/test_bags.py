@@ -16,7 +16,8 @@ from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 from dynamis.errors import FileError, OptionError, ShapeError
 from dynamis.logs.messages import MOST_LAYOUTS, Decoder, column
 from dynamis.logs.read import read_log
-from dynamis.logs.recordings import Channel, Messages
+from dynamis.logs.recordings import Channel, Messages, Recording
+from dynamis.logs.table import Allowance
 
 from .test_read_log import EPOCH, T, arrays, said, same, two_links
 
@@ -199,6 +200,22 @@ def test_joints_in_changing_order_and_another_publisher_on_the_topic(path):
         read_log(path)
     with pytest.raises(OptionError, match="no message carries all of a, finger"):
         read_log(path, joints=["a", "finger"])
+
+
+def test_two_publishers_of_a_topic(tmp_path):
+    types, path = store("bag"), tmp_path / "run.bag"
+    text, digest = types.generate_msgdef(STATE, ros_version=1)
+    with rosbag1.Writer(path) as writer:
+        said = text, text.replace("\n", " \n\n")
+        both = [
+            writer.add_connection("/joint_states", STATE, msgdef=x, md5sum=digest, callerid=x[:9])
+            for x in said
+        ]
+        for k, (stamp, one) in enumerate(states("bag", types=types)):
+            writer.write(both[k % 2], int(stamp), serialised("bag", types, one))
+    held = Recording(path, Allowance("x", 1e9)).channels["/joint_states"]
+    assert len({x.definition for x in held}) == 2
+    alike(read_log(path), arrays())
 
 
 def test_messages_of_several_layouts_are_one_log(path):

@@ -111,7 +111,8 @@ class Topics:
         self.first: dict[str, States | Columns] = {}
         for name, channels in recording.channels.items():
             self.channels[name] = min(channels)
-            if len({x[1:] for x in channels}) > 1:
+            # publishers write the blanks of one definition differently
+            if len({(*x[1:4], " ".join(x.definition.split())) for x in channels}) > 1:
                 self.refused[name] = f"{name} has messages of several types"
             elif self.channels[name].encoding in ("cdr", "ros1"):
                 try:
