@@ -54,7 +54,7 @@ def _types_of(channel: Channel, where: str) -> tuple[str, Types]:
     root = _plain(channel.type)
     if not NAME.fullmatch(root):
         raise FileError(f"{where}: {channel.type[:80]!r} is no type of a message")
-    if channel.format in ("ros2msg", "ros1msg") and channel.definition:
+    if channel.format == "ros1msg" or (channel.format == "ros2msg" and channel.definition):
         return root, _parsed(root, channel.definition, where)
     if channel.encoding == "cdr" and channel.format in ("", "ros2msg", "ros2idl"):
         return root, {}
