@@ -11,7 +11,7 @@ from random import Random
 from .grammar.csv import CSV
 from .grammar.npz import member
 from .grammar.plain import BYTES, MOST, TEXT, Change
-from .grammar.recordings import message, table
+from .grammar.recordings import database, message, rosbag, table
 from .grammar.toml import TOML
 from .grammar.xml import MJCF, URDF
 from .readers import seeds
@@ -47,8 +47,10 @@ OWN: dict[str, tuple[Change, ...]] = {
     "npz": (member,),
     "parquet": (table,),
     "mcap": (message,),
+    "db3": (database,),
+    "bag": (rosbag,),
 }
-BINARY = ("npz", "parquet", "mcap")
+BINARY = ("npz", "parquet", "mcap", "db3", "bag")
 FAMILIES = {
     reader: (own, BYTES if reader in BINARY else TEXT, (*BYTES, partial(splice, reader)))
     for reader, own in OWN.items()

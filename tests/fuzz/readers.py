@@ -46,6 +46,8 @@ READERS = {
         Reader("npz", ".npz", dy.read_log),
         Reader("parquet", ".parquet", dy.read_log),
         Reader("mcap", ".mcap", dy.read_log),
+        Reader("db3", ".db3", dy.read_log),
+        Reader("bag", ".bag", dy.read_log),
     )
 }
 

@@ -1,7 +1,10 @@
 """The seeds that are no text: `python -m tests.fuzz.seeds` writes them again."""
 
 import json
+import shutil
+import tempfile
 import zipfile
+from pathlib import Path
 
 import numpy as np
 
@@ -39,6 +42,21 @@ def mcap(name: str, messages: list[dict]) -> None:
         writer.finish()
 
 
+def bag(name: str, kind: str, **packed: str) -> None:
+    """Joint states of a bag, with efforts in a topic of their own where it is not packed."""
+    from tests.logs.test_bags import LOGGED, NUMBERS, STATE, numbers, states, store, write
+
+    types = store(kind)
+    fields = ("q", "qd", "tau") if packed else ("q",)
+    given = [(t, numbers(kind, types, Q[k])) for k, t in enumerate(LOGGED[:20])]
+    topics = {"/joint_states": (STATE, states(kind, fields=fields)[:20])}
+    topics |= {} if packed else {"/effort": (NUMBERS, given)}
+    with tempfile.TemporaryDirectory() as folder:
+        path = write(Path(folder) / f"run.{kind}", topics, types, **packed)
+        (CORPUS / kind).mkdir(exist_ok=True)
+        shutil.copy(path, CORPUS / kind / f"valid-{name}.{kind}")
+
+
 if __name__ == "__main__":
     archive("rows", zipfile.ZIP_DEFLATED, t=T, q=Q, qd=Q[:, ::-1].copy(), tau=2 * Q)
     archive("columns", zipfile.ZIP_STORED, t=T.astype(np.float32), q1=Q[:, 0], tau1=Q[:, 1])
@@ -60,3 +78,7 @@ if __name__ == "__main__":
     states = [x | {"effort": [1.0, 2.0]} if k else x for k, x in enumerate(states)]
     mcap("stamped", states)
     mcap("bare", [{"position": x["position"], "effort": [1, 2]} for x in states])
+    for kind, packed in (("mcap", "ZSTD"), ("bag", "LZ4")):
+        bag("effort", kind)
+        bag("packed", kind, packed=packed)
+    bag("effort", "db3")

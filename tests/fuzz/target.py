@@ -10,7 +10,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-INSTRUMENTED = ("dynamis", "tomllib", "defusedxml", "mcap", "csv", "zipfile")
+INSTRUMENTED = ("dynamis", "tomllib", "defusedxml", "csv", "zipfile")
 ABSENT = (
     "atheris is not installed here: `pip install atheris` (wheels for Linux on x86-64 only); "
     "tests/fuzz/mutate.py needs nothing but dynamis"
@@ -21,6 +21,7 @@ def fuzz(reader: Any, options: list[str]) -> None:
     """Read what libFuzzer makes up until a file breaks the law; ends the process."""
     import atheris
 
+    from tests.fuzz import warm  # noqa: F401
     from tests.fuzz.mutations import OWN, changed
     from tests.fuzz.oracle import Watch, judge
 

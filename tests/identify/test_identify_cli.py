@@ -13,6 +13,7 @@ from dynamis.cli.printing import in_terminal
 from dynamis.errors import OptionError
 from dynamis.identify.estimate import Estimate
 
+from ..logs.test_bags import NUMBERS, STATE, numbers, state, store, write
 from .motions import coupled, log_of
 
 FRICTION = dy.Friction(viscous=0.5, coulomb=(1.0, -1.0))
@@ -166,6 +167,8 @@ def test_hints_are_in_the_words_of_a_terminal():
         in_terminal(python)
         == "--columns t= and --sample-time; --columns q=...,qd=...: dynamis excite"
     )
+    said = in_terminal("give topic=('/a', '/b'); topic= chooses")
+    assert said == "give --topic /a,/b; --topic chooses"
     assert in_terminal("drive_gains was given; force=True goes on") == "--gains was given"
     kept = "cannot read 'my/sample_time.csv', sample_time.csv or 'drive_gains'"
     assert in_terminal(kept) == kept
@@ -196,6 +199,28 @@ def test_wrong_input_has_a_hint(words, said, capsys, folder):
     err = capsys.readouterr().err
     assert "error:" in err and "hint:" in err and said in err
     assert sorted(folder.iterdir()) == before
+
+
+def test_a_bag_and_its_topics(folder, capsys):
+    with np.load(folder / "run.npz") as run:
+        types, rows = store("mcap"), [{x: run[x][k] for x in run} for k in range(len(run["t"]))]
+    stamps = [10**18 + round(1e9 * row["t"]) for row in rows]
+    both = list(zip(stamps, rows, strict=True))
+    full = [
+        (t, state("mcap", types, t, ("joint1", "joint2"), x["q"], x["qd"], x["tau"]))
+        for t, x in both
+    ]
+    bare = [(t, state("mcap", types, t, ("joint1", "joint2"), x["q"], x["qd"])) for t, x in both]
+    tau = [(t, numbers("mcap", types, x["tau"])) for t, x in both]
+    topics = {"/arm": (STATE, full), "/bare": (STATE, bare), "/torque": (NUMBERS, tau)}
+    write(folder / "run.mcap", topics, types)
+    _, expected = answer(capsys, "run.npz", *PLAIN)
+    for topic in ("/arm", "/bare", "/bare,/torque"):
+        code, found = answer(capsys, "run.mcap", *PLAIN, "--topic", topic)
+        assert code in (0, 1) and found["parameters"] == pytest.approx(expected["parameters"])
+    assert main(["identify", "two.toml", "run.mcap"]) == 2
+    err = capsys.readouterr().err
+    assert "several topics of joint states: /arm" in err and "give --topic with one of" in err
 
 
 @pytest.mark.parametrize(

@@ -16,11 +16,12 @@ from .printing import data, data_json, in_terminal, number, table, talk, wrote
 LogFiles = Annotated[
     tuple[Path, ...],
     Positional,
-    arg(metavar="LOG [LOG ...]", help="Logs to identify from: .csv, .npz, .parquet or .mcap.",
-        help_behavior_hint=""),
+    arg(metavar="LOG [LOG ...]", help="Logs to identify from: .csv, .npz, .mat, .parquet, or bags "
+        "of ROS: .mcap, .db3, .bag or a folder.", help_behavior_hint=""),
 ]  # fmt: skip
 OtherLogs = Annotated[tuple[Path, ...], UseAppendAction, arg(metavar="LOG", help_behavior_hint="")]
 Pairs = Annotated[str | None, arg(metavar="NAME=WHAT,..")]
+Topic = Annotated[str | None, arg(metavar="NAME[,NAME]")]
 Span = Annotated[str | None, arg(metavar="START,STOP")]
 SAVED = (".toml", ".urdf")
 
@@ -29,8 +30,8 @@ def run(
     robot: RobotName, logs: LogFiles, *, validate: OtherLogs = (),
     friction: str = "smooth", estimator: str = "feasible", rotors: bool = False,
     only: str | None = None, cutoff: float | None = None,
-    columns: Pairs = None, units: Pairs = None,
-    sample_time: float | None = None, gains: Numbers = None,
+    columns: Pairs = None, units: Pairs = None, sample_time: float | None = None,
+    gains: Numbers = None, topic: Topic = None,
     window: Span = None, validate_window: Span = None,
     limit: Annotated[float | None, arg(metavar="PERCENT")] = None,
     report: Path | None = None, save: Path | None = None, json: Json = False,
@@ -44,6 +45,7 @@ def run(
 
       dynamis identify arm.toml run.csv --validate other.csv --friction auto --report id.html
       dynamis identify panda run.npz --columns "t=times,q=positions,qd=velocities,tau=torques"
+      dynamis identify panda rosbag2_folder --topic /joint_states
       dynamis identify ur10e run.csv --columns current=i --gains 14.9,13.3,11.1,10.6,11,11.5
 
     Args:
@@ -61,6 +63,8 @@ def run(
         units: Units other than SI, such as q=deg,t=ms.
         sample_time: Seconds, if the logs have no time stamps.
         gains: Drive gains (N m/A at the joint), one per joint, if the logs contain currents.
+        topic: Topic of joint states in a bag, if it has several; with a comma behind it the one
+            of their efforts, if they have none.
         window: Time interval of every LOG in seconds; either end may be omitted.
         validate_window: Time interval of the --validate logs.
         limit: Largest relative error in percent of the validations (without any: held out).
@@ -79,6 +83,7 @@ def run(
         "sample_time": sample_time,
         "drive_gains": None if gains is None else listed(gains, "numbers", "gains"),
         "robot": arm,
+        "topic": None if topic is None else topic.split(","),
     }
     missing = [path for path in (*logs, *validate) if not path.exists()]
     if missing:

@@ -93,6 +93,8 @@ WORDS: tuple[tuple[str, str | Callable[[re.Match], str]], ...] = (
     (r"columns=dict\(([^)]*)\)", lambda x: "--columns " + re.sub(" |None", "", x[1])),
     (r"(?<!\S)sample_time(?:=(?:\.\.\.)?)?(?![\w.])", "--sample-time"),  # no part of a file's name
     (r"(?<!\S)drive_gains(?![\w.])", "--gains"),
+    (r"\btopic=\('([^']*)', '([^']*)'\)", r"--topic \1,\2"),
+    (r"\btopic=(?![\w(])", "--topic"),
     (r"\bestimator=['\"](\w+)['\"]", r"--estimator \1"),
     (r"\bdy\.excite\b", "dynamis excite"),
     (r"; force=True goes on", ""),

@@ -46,11 +46,14 @@ def read_log(
     gear_matrix: Any = None,
     offset: Any = None,
     robot: "Robot | None" = None,
-    topic: str | None = None,
+    topic: str | Sequence[str] | None = None,
     name: str | None = None,
     max_bytes: float = LARGEST,
 ) -> Log:
-    """A log from a path (.csv, .npz, .mat, .parquet, .mcap), a DataFrame or a mapping of arrays.
+    """A log from a path, a DataFrame or a mapping of arrays.
+
+    Paths: .csv, .npz, .mat, .parquet; bags of ROS 2 (.mcap, .db3, their folder) and ROS 1 (.bag),
+    without ROS; data sets of LeRobot (a file of theirs, or the folder if it has one).
 
     `columns` says which hold t, q, qd, qdd, tau, or current, motor_q, motor_qd, motor_qdd,
     motor_tau, or temperature (deg C): a name, a pattern ("pos_*", "joint{}_position"), a list of
@@ -65,6 +68,9 @@ def read_log(
     `drive_gains` (N m/A at the joint) turn current into tau; `gear_matrix` R (or its diagonal; the
     robot's unless given) turns what the motors know into q = R^-1 motor_q and tau = R^T motor_tau;
     `offset` (rad or m) is added to q. These three are in the order of the log's joints.
+    `topic` of a bag: one of joint states, found by itself if it is the only one, or a pair of that
+    and the one of its efforts; or one of other messages, whose fields `columns` names by their
+    paths, such as "motors.q".
     `max_bytes`: what a file may take in memory as it declares it, before it is read.
 
     Rows with NaN or inf and repeated stamps are dropped; `log.findings` lists that and whatever
@@ -75,6 +81,7 @@ def read_log(
     table = open_source(source, topic, wanted_joints(joints, robot), max_bytes)
     blocks = pick(table, columns)
     cut = rows_of((None, None) if rows is None else rows, _count(blocks, table.where))
+    _one_part(table, cut)
     blocks = {x: block._replace(values=block.values[cut]) for x, block in blocks.items()}
     first = cut.start or 0
     clock = _clock(blocks.pop("t", None), blocks, sample_time, first, units, table)
@@ -95,6 +102,22 @@ def read_log(
     findings = [*table.findings, *clock.findings, *findings, *dropped]
     findings += [*uneven(log.t, table.where), *implausible(log, table.where, set(units))]
     return log.with_findings(sorted(findings))
+
+
+def _one_part(table: Table, cut: slice) -> None:
+    """Refuse rows of several recordings that follow each other in one file."""
+    found = [
+        x
+        for x in table.parts
+        if x.last > (cut.start or 0) and (cut.stop is None or x.first < cut.stop)
+    ]
+    if len(found) > 1:
+        listed = ", ".join(f"{x.name} (rows {x.first} to {x.last - 1})" for x in found[:10])
+        more = ", .." if len(found) > 10 else ""
+        raise OptionError(
+            f"{table.where} holds {len(found)} motions: {listed}{more}, expected one",
+            f"rows=({found[0].first}, {found[0].last}) reads {found[0].name}",
+        )
 
 
 def _count(blocks: dict[str, Block], where: str) -> int:

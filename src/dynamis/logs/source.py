@@ -8,7 +8,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,7 +19,9 @@ import numpy as np
 from ..errors import FileError, OptionError, ShapeError
 from ..lazy import package
 from ..model.check.finding import Finding
-from .mcap import read_mcap
+from .episodes import data_file, is_data_set, with_episodes
+from .recordings import is_bag
+from .states import read_recording
 from .table import LARGEST, Allowance, Table, distinct, reading
 from .units import KNOWN, plain_unit
 
@@ -75,7 +77,7 @@ def _text(path: Path) -> tuple[str, list[Finding]]:
         if odd:
             raise FileError(
                 f"{path.name} is not text: byte {error.start} is no UTF-8",
-                "is it a binary file with the wrong ending? Known: .csv, .npz, .parquet, .mcap",
+                "is it a binary file with the wrong ending? Known: .csv, .npz, .parquet, .mcap, ..",
             ) from None
         what = f"is not UTF-8 (byte {error.start}) and was read as Latin-1"
         return raw.decode("latin-1"), [Finding("note", path.name, what, "save it as UTF-8")]
@@ -248,7 +250,7 @@ def _is_number(text: str) -> bool:
 
 
 def open_source(
-    source: Any, topic: str | None, wanted: Sequence[str] | None, max_bytes: float = LARGEST
+    source: Any, topic: Any, wanted: Sequence[str] | None, max_bytes: float = LARGEST
 ) -> Table:
     """A path by its ending, a pandas or polars frame, a structured array or a mapping of arrays."""
     if isinstance(source, (str, Path)):
@@ -267,26 +269,47 @@ def open_source(
     )
 
 
-def _open_path(
-    path: Path, topic: str | None, wanted: Sequence[str] | None, max_bytes: float
-) -> Table:
-    suffix = path.suffix.lower()
-    if suffix not in READERS:
-        hint = HINTS.get(suffix, "convert it, or read it yourself and give a mapping of arrays")
-        expected = f"expected one of {', '.join(READERS)}"
-        raise FileError(f"{path.name!r} ends in {path.suffix!r}, {expected}", hint)
-    if not path.is_file():
-        what = "is a folder" if path.is_dir() else "does not exist"
-        raise FileError(f"{path} {what}, expected the file of a log")
-    if topic is not None and suffix != ".mcap":
-        raise OptionError(f"topic is {topic!r}, but {path.name} has none", "only .mcap has topics")
-    allowance = Allowance(path.name, max_bytes)
-    try:
-        if suffix == ".mcap":
-            return read_mcap(path, topic, wanted, allowance)
+def _open_path(path: Path, topic: Any, wanted: Sequence[str] | None, max_bytes: float) -> Table:
+    with _opening(path):
+        folder = path.is_dir()
+        if folder and not is_bag(path) and is_data_set(path):
+            path, folder = data_file(path), False
+        suffix = path.suffix.lower()
+        bag = is_bag(path) if folder else suffix in BAGS
+        if folder and not bag:
+            kinds = "a bag of ROS 2 (metadata.yaml) or a data set of LeRobot (meta/info.json)"
+            raise FileError(f"{path} is a folder, expected the file of a log, {kinds}")
+        if suffix not in (*READERS, *BAGS) and not bag:
+            hint = HINTS.get(suffix, "convert it, or read it yourself and give a mapping of arrays")
+            expected = f"expected one of {', '.join((*READERS, *BAGS))}"
+            raise FileError(f"{path.name!r} ends in {path.suffix!r}, {expected}", hint)
+        if not folder and not path.is_file():
+            raise FileError(f"{path} does not exist, expected the file of a log")
+        if topic is not None and not bag:
+            what = f"topic is {topic!r}, but {path.name} has none"
+            raise OptionError(what, f"recordings have topics: {', '.join(BAGS)}")
+        allowance = Allowance(path.name, max_bytes)
+        if bag:
+            return read_recording(path, _topics(topic), wanted, allowance)
         return READERS[suffix](path, allowance)
+
+
+@contextmanager
+def _opening(path: Path) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         raise FileError(f"{path} cannot be read: {error.strerror or error}") from None
+
+
+def _topics(given: Any) -> Any:
+    """A topic, or one of joint states and one of their efforts."""
+    asked = [given] if isinstance(given, str) or given is None else given
+    texts = isinstance(asked, (list, tuple)) and all(isinstance(x, str) for x in asked)
+    if given is None or (texts and len(asked) in (1, 2)):
+        return given
+    expected = "a name, or two: of joint states and of their efforts"
+    raise OptionError(f"topic is {given!r}, expected {expected}")
 
 
 def _open_npz(path: Path, allowance: Allowance) -> Table:
@@ -343,7 +366,7 @@ def _open_parquet(path: Path, allowance: Allowance) -> Table:
         with reading(f"{path.name}: {name!r} cannot be read"):
             allowance.take(name, NUMBER * _values(file.metadata, name))
 
-    return Table(path.name, names, read, count=count)
+    return with_episodes(Table(path.name, names, read, count=count), path)
 
 
 def _values(metadata: Any, name: str) -> int:
@@ -445,13 +468,12 @@ READERS: Mapping[str, Callable[..., Table]] = {
     **dict.fromkeys((".csv", ".tsv", ".txt"), read_text),
     ".npz": _open_npz,
     **dict.fromkeys((".parquet", ".pq"), _open_parquet),
-    ".mcap": read_mcap,
     ".mat": _open_mat,
 }
+BAGS = (".mcap", ".db3", ".bag")
 HINTS = {
     ".npy": "give read_log a mapping: dict(t=data[:, 0], q=data[:, 1:7], tau=data[:, 7:])",
     **dict.fromkeys((".pkl", ".pickle"), "pickles run code when read; save arrays as .npz"),
-    **dict.fromkeys((".bag", ".db3"), "convert the recording to MCAP with JSON, CSV or Parquet"),
     **dict.fromkeys((".xlsx", ".xls"), "export the sheet as CSV, or pandas.read_excel(path)"),
     **dict.fromkeys((".gz", ".zip", ".xz", ".zst"), "unpack it first"),
 }

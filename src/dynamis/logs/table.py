@@ -75,6 +75,14 @@ def reading(what: str, hint: str | None = None) -> Iterator[None]:
         raise FileError(f"{what}: {said}", hint) from None
 
 
+class Part(NamedTuple):
+    """Rows first, .., last - 1 of a source, which are a recording by themselves."""
+
+    name: str
+    first: int
+    last: int
+
+
 @dataclass(frozen=True)
 class Table:
     """Arrays by name, read when asked for.
@@ -92,6 +100,7 @@ class Table:
     units: Mapping[str, str] = field(default_factory=dict)  # as the source gives them, by name
     aliases: Mapping[str, str] = field(default_factory=dict)  # names with their units to names
     count: Callable[[str], None] = lambda name: None  # refuses what would take too much memory
+    parts: tuple[Part, ...] = ()  # recordings one after the other, where there are several
 
     def array(self, name: str) -> np.ndarray:
         """One array, of numbers or times, with 0, 1 or 2 axes."""
@@ -269,7 +278,8 @@ def _missing(table: Table, quantity: str, spec: str) -> OptionError:
             "columns=dict(t=0, q=[1, 2], tau=[3, 4]) counts them from 0 (--columns t=0,q=1,2,...)",
         )
     near = did_you_mean(spec, table.names)
-    near = f"{near} " if near.startswith("did") else ""
+    asked = spec not in table.defaults.values()  # else nobody has misspelt it
+    near = f"{near} " if asked and near.startswith("did") else ""
     hint = f"{near}columns=dict({quantity}=...) says which: a name, a list or a pattern"
     if quantity == "tau":
         hint += "; motor currents are columns=dict(current=...)"
