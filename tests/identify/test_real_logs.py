@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.signal import butter, decimate, filtfilt
 
 import dynamis as dy
 
@@ -127,3 +128,68 @@ def test_lwr4(data, compiled):
     assert found.held_out.relative_error_overall <= 0.024
     feasible = dy.identify(robot, log)
     assert feasible.is_physical and feasible.training[0].relative_error_overall <= 0.0235
+
+
+# EMPS: one prismatic axis with a ball screw, friction dominated (Janot, Gautier, Brunot 2019)
+
+
+@pytest.fixture(scope="module")
+def emps(data, compiled):
+    given = np.load(data / "emps" / "emps.npz")
+    return {name: np.squeeze(given[name]) for name in given.files}
+
+
+def axis():
+    link = dy.Link(joint="prismatic", mass=95.0, com=(0, 0, 0), inertia=(1, 1, 1))
+    return dy.Robot.from_dh("emps", convention="standard", gravity=(0, 0, 0), links=[link])
+
+
+def test_emps_by_its_authors_processing(emps):
+    """Filtered at 100 Hz, central differences, both sides decimated by 10, edges left out.
+
+    Published: 95.1089 kg, 203.5034, 20.3935, -3.1648; 4.0834 %, by direction 3.1117 %.
+    """
+    step, inside = 1e-3, slice(50, -50)
+    q = filtfilt(*butter(4, 100.0, fs=1.0 / step), emps["q"])
+    qd = np.gradient(q, step)
+    qdd = np.gradient(qd, step)
+
+    def fit(*columns):
+        W, force = (
+            decimate(np.asarray(x).T[inside], 10, ftype="fir", axis=0)
+            for x in (columns, emps["gtau"] * emps["v"])
+        )
+        x = np.linalg.lstsq(W, force, rcond=None)[0]
+        return x, 100.0 * np.linalg.norm(force - W @ x) / np.linalg.norm(force)
+
+    x, left = fit(qdd, qd, np.sign(qd), np.ones_like(qd))
+    np.testing.assert_allclose(x, [95.1089, 203.5034, 20.3935, -3.1648], rtol=2e-3)
+    assert left == pytest.approx(4.0834, abs=0.003)
+    x, left = fit(qdd, qd * (qd > 0), qd * (qd < 0), qd > 0, qd < 0)
+    assert left == pytest.approx(3.1117, abs=0.003)
+
+
+def test_emps_simulated_in_closed_loop(emps):
+    """Its computer: PD on differences of the encoder, 10 V; published: force within 5.848 %."""
+    force = emps["gtau"] * emps["v"]
+    log = dy.Log(t=emps["t"], q=emps["q"][:, None], tau=force[:, None], name="emps")
+    found = dy.identify(axis(), log, friction="asymmetric", cutoff=60.0, held_out=False)
+    assert found.training[0].relative_error_overall < 0.046  # as logged
+    sim = dy.Simulator(found.robot, dt=1e-3)
+    sim.reset(emps["q"][:1])
+    simulated, last = np.empty_like(force), emps["q"][0]
+    for k, wanted in enumerate(emps["q_ref"]):
+        q = sim.q[0]
+        volts = emps["kv"] * (emps["kp"] * (wanted - q) - (q - last) / 1e-3)
+        simulated[k], last = emps["gtau"] * np.clip(volts, -10.0, 10.0), q
+        sim.step(simulated[k : k + 1])
+    off = np.linalg.norm(simulated - force) / np.linalg.norm(force)
+    assert off < 0.053  # 5.177 %
+
+
+def test_auto_finds_that_emps_rubs_by_direction(emps):
+    log = dy.Log(t=emps["t"], q=emps["q"][:, None], tau=(emps["gtau"] * emps["v"])[:, None])
+    found = dy.identify(axis(), log, friction="auto", held_out=False, estimator="weighted")
+    scores = {name.split(" ")[0]: score for name, score in found.scores}
+    assert found.unknowns.friction.name == "directional"
+    assert scores["directional"] < 0.7 * scores["smooth"]
