@@ -177,7 +177,7 @@ def test_the_floor_and_the_arm_itself_are_kept_by_default():
 def test_a_floor_that_no_description_shows_is_said_to_be_missing():
     for robot, why in (
         (dy.load("planar-2link"), "gravity is not along -z of the base"),
-        (standing(0.0), "is its height described?"),
+        (standing(0.0), "puts the shoulder no higher than the base"),
     ):
         found = excite(robot, starts=1, max_iterations=3)
         (said,) = [f for f in found.findings if f.where == "floor"]

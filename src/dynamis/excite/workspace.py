@@ -230,17 +230,34 @@ def workspace(
 
 def _on_floor(robot: "Robot", clearance: Any, radius: float, box: np.ndarray) -> Workspace:
     """The arm on a floor at the height of its base, as far as its description shows one."""
+    why = _no_floor(robot, radius, box)
+    found = workspace(robot, None if why else 0.0, clearance, radius, box)
+    own = [f for f in found.findings if f.where != "table"]  # what stands on the floor touches it
+    return replace(found, findings=(*own, *([floor_left_out(why)] if why else [])))
+
+
+def _no_floor(robot: "Robot", radius: float, box: np.ndarray) -> str | None:
+    """Why the height of the base is no floor of this arm; None if it is one."""
     gravity = np.asarray(robot.gravity, dtype=float)
-    size, why = float(np.linalg.norm(gravity)), None
+    size = float(np.linalg.norm(gravity))
     if size == 0.0 or gravity[2] > (UPRIGHT - 1.0) * size:
-        why = "gravity is not along -z of the base"
-    else:
-        found = workspace(robot, 0.0, clearance, radius, box)
-        if not any(f.where == "table" for f in found.findings):
-            return found
-        why = "parts of the arm are below the base within all limits; is its height described?"
-    found = workspace(robot, None, clearance, radius, box)
-    return replace(found, findings=(*found.findings, floor_left_out(why)))
+        return "gravity is not along -z of the base"
+    pieces = rods(robot.chain)
+    above = tuple((r, e) for r, rod in enumerate(pieces) if rod.link >= 0 for e in (0, 1))
+    heights = _seen(Workspace(robot, pieces, 0.0, _plane(0.0), above=above), box)
+    low, high = heights.min(axis=0), heights.max(axis=0)
+    fixed = high - low < FIXED
+    if high[fixed].max(initial=-np.inf) < radius:
+        return "the description puts the shoulder no higher than the base"
+    if (high[~fixed] < radius + LEAST).any():
+        return "parts of the arm are below the base within all limits"
+    return None
+
+
+def _seen(space: Workspace, box: np.ndarray) -> np.ndarray:
+    """The margins at random positions within a box, (LOOKS, margins)."""
+    rng = np.random.default_rng(0)
+    return space.over(rng.uniform(box[:, 0], box[:, 1], (LOOKS, len(box))))
 
 
 def floor_left_out(why: str) -> Finding:
@@ -257,8 +274,7 @@ def links_left_out(why: str) -> Finding:
 
 def _possible(every: Workspace, box: np.ndarray) -> Workspace:
     """Only the margins that a motion can keep: not those of bodies that always touch."""
-    rng = np.random.default_rng(0)
-    seen = every.over(rng.uniform(box[:, 0], box[:, 1], (LOOKS, len(box))))
+    seen = _seen(every, box)
     most, least = seen.max(axis=0), seen.min(axis=0)
     fixed = most - least < FIXED  # the arm's build, which no motion changes
     touching = np.where(fixed, most < 0.0, most < LEAST)
