@@ -287,7 +287,9 @@ def folder(tmp_path_factory):
 def test_the_exported_observer_passes_its_self_test(folder):
     _, path, stem = folder
     files = [str(path / f"{stem}{x}") for x in (".c", "_test.c")]
-    subprocess.run(["cc", *FLAGS.split(), "-O0", *files, "-o", str(path / "test"), "-lm"], check=True)
+    subprocess.run(
+        ["cc", *FLAGS.split(), "-O0", *files, "-o", str(path / "test"), "-lm"], check=True
+    )
     done = subprocess.run([str(path / "test")], capture_output=True, text=True, check=False)
     assert done.returncode == 0 and done.stdout == "passed\n"
 
