@@ -168,8 +168,8 @@ class PayloadObserver(Observer):
         estimate, root = _newton(before.estimate, *_pooled(grams, noise), gains.guess, arm)
         left = [_dot(row, [*estimate, -1.0]) for row in z]
         sums = _correlation(arm, sample, [fresh * w for w in shares], left, time, keep)
-        of_mass = [gram[0] / s for gram, s in zip(grams, noise, strict=True)]
-        wider = _inflation(arm, sums, rows, weights, of_mass, gains)
+        by_joint = _variances(grams, noise, root)
+        wider = _inflation(arm, sums, rows, weights, by_joint, gains)
         after |= {"estimate": estimate, "seen": [good], "still": still, "weights": weights}
         after |= {"deviation": _deviation(estimate, root, wider, arm.fn), "rows": rows, **sums}
         after |= {"first": first, "second": second}
@@ -310,12 +310,16 @@ def _information(before: Scalars, z: list[Any], rows: list[Any], keep: Any) -> l
 
 def _noise(estimate: Scalars, grams: list[Any], counted: list[Any], expected: Scalars) -> list[Any]:
     """sigma^2 of every joint, from what the estimate leaves over."""
-    e, result = [*estimate, -1.0], []
-    squares = [(1.0 if a == b else 2.0) * e[a] * e[b] for a, b in PAIRS]
+    squares, result = _squares([*estimate, -1.0]), []
     for gram, count, sigma in zip(grams, counted, expected, strict=True):
         left = _dot(gram, squares)
         result.append((left + ROWS * sigma * sigma) / (count + ROWS))
     return result
+
+
+def _squares(e: Scalars) -> list[Any]:
+    """What the upper triangle of a symmetric matrix G is multiplied with for e G e^T."""
+    return [(1.0 if a == b else 2.0) * e[a] * e[b] for a, b in PAIRS]
 
 
 def _pooled(grams: list[Any], noise: list[Any]) -> tuple[list[list[Any]], list[Any]]:
@@ -363,6 +367,12 @@ def _curvature(inverse: list[list[Any]]) -> list[list[Any]]:
     return H
 
 
+def _variances(grams: list[Any], noise: list[Any], root: Any) -> list[Any]:
+    """What the noise of every joint adds to the variance of the mass."""
+    squares = _squares([*substitute(*root, [1.0] + [0.0] * 9), 0.0])
+    return [_dot(gram, squares) / s for gram, s in zip(grams, noise, strict=True)]
+
+
 def _correlation(
     arm: Arm, sample: Sample, counts: list[Any], left: list[Any], time: Any, keep: Any
 ) -> dict[str, list[Any]]:
@@ -381,7 +391,7 @@ def _correlation(
 
 
 def _inflation(
-    arm: Arm, sums: Mapping, rows: list[Any], weights: list[Any], of_mass: list[Any], gains: Any
+    arm: Arm, sums: Mapping, rows: list[Any], weights: list[Any], by_joint: list[Any], gains: Any
 ) -> Any:
     """By how much the variance exceeds that of white residuals of known size.
 
@@ -389,7 +399,7 @@ def _inflation(
     """
     per_second = gains.cutoff[0] / math.pi
     total = mean = independent = 0.0
-    for i, weight in enumerate(of_mass):
+    for i, weight in enumerate(by_joint):
         expected = ROWS / per_second * gains.noise[i] * gains.noise[i]
         X = (sums["correlated"][i] + EXPECTED * expected) / (sums["squared"][i] + expected)
         X = arm.min(arm.max(X, 0.5 / per_second), LONGEST * KERNEL)
@@ -490,7 +500,8 @@ class PayloadTrack:
         covariance = known * np.outer(own, own)  # wider as residuals are not white
         dark = 2.0 * self.standard_deviations[k] > np.sqrt(np.diag(guessed))
         covariance[np.diag_indices(10)] = np.where(dark, np.inf, np.diag(covariance))
-        left, without = (_squares(grams, x) / np.maximum(rows, TINY) for x in (ten, 0.0 * ten))
+        squares = np.array([_squares([*x, -1.0]) for x in (ten, 0.0 * ten)])
+        left, without = np.maximum(squares @ grams.T, 0.0) / np.maximum(rows, TINY)
         return PayloadEstimate(
             parameters=ten,
             covariance=covariance,
@@ -505,9 +516,3 @@ class PayloadTrack:
 
     def __repr__(self) -> str:
         return f"PayloadTrack({len(self.t)} samples to t = {self.t[-1]:g} s, {self.estimate!r})"
-
-
-def _squares(grams: np.ndarray, ten: np.ndarray) -> np.ndarray:
-    """Sum of squared residuals of every joint, (n,)."""
-    e = np.array([*ten, -1.0])
-    return np.maximum(grams @ [(1.0 if a == b else 2.0) * e[a] * e[b] for a, b in PAIRS], 0.0)
