@@ -135,7 +135,8 @@ def test_five_seconds_of_ordinary_motion(name):
     assert np.isinf(found.standard_deviations[~seen]).all()
     assert found.is_physical and found.status == "recursive"
     assert (found.residual < found.residual_without).all()
-    assert found.robot.model.payload.mass == pytest.approx(found.mass)
+    carried = found.robot.model.payload
+    assert carried is not None and carried.mass == pytest.approx(found.mass)
     low, high = track.intervals()[-1][0]
     assert 0.0 < low < MASS < high
     assert track.standard_deviations[-1][0] < 0.2 * track.standard_deviations[0][0]
@@ -223,8 +224,8 @@ def batch(robot, logs, observer):
     acted = np.concatenate([tau[:, :1], 0.5 * (tau[:, 1:] + tau[:, :-1])], axis=1)
     state = whole.start(list(q[:, 0].T), list(qd[:, 0].T), NUMPY)
     for k in range(q.shape[1]):
-        given = (list(x[:, k].T) for x in (q, qd, acted))
-        state = whole.step(state, *given, 1.0 / RATE, whole.numbers, NUMPY)[1]
+        place, speed, torque = (list(x[:, k].T) for x in (q, qd, acted))
+        state = whole.step(state, place, speed, torque, 1.0 / RATE, whole.numbers, NUMPY)[1]
     mass, deviation = (state[whole.slots[name].start] for name in ("estimate", "deviation"))
     return np.array(mass), np.array(deviation)
 
@@ -349,7 +350,7 @@ def test_bad_input_is_named():
     for name in ("memory", "cutoff", "mass", "size"):
         for value in (0.0, -1.0, float("nan")):
             with pytest.raises(OptionError, match=f"{name} is"):
-                dy.PayloadObserver(**{name: value})
+                dy.PayloadObserver(**{name: value})  # type: ignore[arg-type]
     with pytest.raises(OptionError, match="slow is 0"):
         dy.PayloadObserver(slow=0.0).gains(robot)
     with pytest.raises(OptionError, match="noise is 0"):

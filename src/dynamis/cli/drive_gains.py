@@ -59,10 +59,10 @@ def run(
     arm = load(robot)
     how = {"columns": _pairs(columns, "columns"), "units": _pairs(units, "units")}
     how |= {"sample_time": sample_time, "robot": arm}
-    spans = (_span(free_window, "free-window"), _span(loaded_window, "loaded-window"))
-    logs = [_currents(x, span, arm.n, how) for x, span in zip((free, loaded), spans, strict=True)]
+    bare = _currents(free, _span(free_window, "free-window"), arm.n, how)
+    held = _currents(loaded, _span(loaded_window, "loaded-window"), arm.n, how)
     place = None if com is None else listed(com, "three numbers, metres", "com")
-    found = identify_drive_gains(arm, *logs, mass, com=place, friction=friction, cutoff=cutoff)
+    found = identify_drive_gains(arm, bare, held, mass, com=place, friction=friction, cutoff=cutoff)
     pairs = {"gain": found.gains, "standard_deviation": found.standard_deviations}
     if save is not None:
         write_columns(save, pairs)

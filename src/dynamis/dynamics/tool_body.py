@@ -11,6 +11,7 @@ from typing import Any
 from ..model.chain import Chain
 from ..spatial.functions import Functions
 from ..spatial.inertia import times
+from ..spatial.rotations import rotate_back
 from ..spatial.vectors import Scalars, add, cross, scale, subtract
 from .gibbs_appell import INERTIAL, unit_inertia
 from .kinematics import fk, jacobian, jacobian_dot
@@ -23,17 +24,17 @@ def momentum_columns(
     J, Jd = jacobian(chain, q, fn, "tool"), jacobian_dot(chain, q, qd, fn, "tool")
     T, joints = fk(chain, q, fn), range(chain.n)
     twist = [sum(a * b for a, b in zip(row, qd, strict=True)) for row in J]
-    v, w = tuple(twist[:3]), tuple(twist[3:])
-    down = tuple(sum(T[i][k] * chain.gravity[i] for i in range(3)) for k in range(3))
+    v, w = (twist[0], twist[1], twist[2]), (twist[3], twist[4], twist[5])
+    down = rotate_back((T[0][:3], T[1][:3], T[2][:3]), chain.gravity)
     P: list[list[Any]] = [[0.0] * INERTIAL for _ in joints]
     B: list[list[Any]] = [[0.0] * INERTIAL for _ in joints]
     for k in range(INERTIAL):
         body = unit_inertia(k)
         p = add(scale(body.m, v), cross(w, body.h))
-        h = (*p, *add(cross(body.h, v), times(body.I, w)))
+        about = add(cross(body.h, v), times(body.I, w))
         force = subtract(cross(w, p), scale(body.m, down))
-        moment = subtract(add(cross(w, h[3:]), cross(v, p)), cross(body.h, down))
-        acting = (*force, *moment)
+        moment = subtract(add(cross(w, about), cross(v, p)), cross(body.h, down))
+        h, acting = (*p, *about), (*force, *moment)
         for j in joints:
             P[j][k] = sum(J[i][j] * h[i] for i in range(6))
             B[j][k] = sum(Jd[i][j] * h[i] - J[i][j] * acting[i] for i in range(6))

@@ -213,8 +213,8 @@ def _advancing(whole: ObserverStep) -> Callable[..., tuple[Any, Any]]:
     if not compiling():
 
         def plainly(*given: np.ndarray) -> tuple[Any, Any]:
-            *rows, dt = (x.tolist() for x in given)
-            return whole.step(*rows, dt[0], whole.numbers, MATH)
+            state, q, qd, tau, dt = (x.tolist() for x in given)
+            return whole.step(state, q, qd, tau, dt[0], whole.numbers, MATH)
 
         return plainly
     names = ("state", "q", "qd", "tau", "dt", "numbers")
@@ -242,7 +242,7 @@ def _typical(robot: "Robot") -> list[float]:
     drawn = rng.uniform(-1.0, 1.0, (3, POSTURES, robot.n))
     q, qd, qdd = drawn * np.array([[[math.pi]], [[1.0]], [[2.0]]])
     size = np.sqrt((robot.inverse_dynamics(q, qd, qdd) ** 2).mean(axis=0))
-    return (NOISE * np.maximum(size, LEAST * size.max())).tolist()
+    return (NOISE * np.maximum(size, LEAST * size.max() + 1e-9)).tolist()
 
 
 def _plausible(arm: Arm, sample: Sample) -> tuple[Sample, Any]:
@@ -338,7 +338,7 @@ def _newton(x: Scalars, A: list, b: list, guess: Scalars, arm: Arm) -> tuple[lis
         prior = sum(w * (first[i][j] - inverse[i][j]) for i, j, w in unit)
         slope.append(b[k] - _dot(A[k], x) - 0.5 * prior)
     curved = _curvature(inverse)
-    H = [[a + 0.5 * c for a, c in zip(*rows, strict=True)] for rows in zip(A, curved, strict=True)]
+    H = [[A[k][l] + 0.5 * curved[k][l] for l in TEN] for k in TEN]
     root = factor(H, arm.fn)
     d = substitute(*root, slope)
     # |P^-1/2 D P^-1/2|: within 1 every eigenvalue of P + D stays above zero
@@ -369,7 +369,8 @@ def _curvature(inverse: list[list[Any]]) -> list[list[Any]]:
 
 def _variances(grams: list[Any], noise: list[Any], root: Any) -> list[Any]:
     """What the noise of every joint adds to the variance of the mass."""
-    squares = _squares([*substitute(*root, [1.0] + [0.0] * 9), 0.0])
+    L, D = root
+    squares = _squares([*substitute(L, D, [1.0] + [0.0] * 9), 0.0])
     return [_dot(gram, squares) / s for gram, s in zip(grams, noise, strict=True)]
 
 
