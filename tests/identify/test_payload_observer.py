@@ -27,6 +27,8 @@ from .test_payload import COM, INERTIA, MASS, TRUTH
 
 RATE, LENGTH = 50.0, 5.0
 WITHIN_MASS, WITHIN_COM = 0.02, 0.005  # after five seconds of ordinary motion
+LOAD = 2.805  # kg, on the UR10e
+GAINS = (13.70, 12.13, 10.09, 10.44, 10.29, 10.38)  # N m/A, by dy.identify_drive_gains
 C_EQUAL = 1e-9  # of the largest entry, after a whole log
 
 
@@ -220,12 +222,12 @@ def batch(robot, logs, observer):
     """Mass and its deviation at the end of every log, all at once over arrays."""
     whole = ObserverStep(observer, robot)
     q, tau = (np.array([getattr(x, k) for x in logs]) for k in ("q", "tau"))
-    qd = np.gradient(q, logs[0].t, axis=1)
+    qd, dt = np.gradient(q, logs[0].t, axis=1), logs[0].step
     acted = np.concatenate([tau[:, :1], 0.5 * (tau[:, 1:] + tau[:, :-1])], axis=1)
     state = whole.start(list(q[:, 0].T), list(qd[:, 0].T), NUMPY)
     for k in range(q.shape[1]):
         place, speed, torque = (list(x[:, k].T) for x in (q, qd, acted))
-        state = whole.step(state, place, speed, torque, 1.0 / RATE, whole.numbers, NUMPY)[1]
+        state = whole.step(state, place, speed, torque, dt, whole.numbers, NUMPY)[1]
     mass, deviation = (state[whole.slots[name].start] for name in ("estimate", "deviation"))
     return np.array(mass), np.array(deviation)
 
@@ -245,6 +247,22 @@ def test_the_interval_is_honest():
         mass, deviation = (x[part] for x in found)
         assert (np.abs(mass - MASS) < 1.96 * deviation).mean() >= 0.9
         assert deviation.mean() < 4.0 * np.sqrt(((mass - MASS) ** 2).mean())
+
+
+def test_windows_of_a_real_log(data):
+    """2.805 kg on a UR10e: in the 95 % interval in 93 of 100 windows of 5 s, and near it."""
+    columns = {"t": "t", "q": "q", "qd": "qd", "current": "i"}
+    free, load = (
+        dy.read_log(data / "ur10e" / f"{name}.npz", columns, drive_gains=GAINS, rows=rows)
+        for name, rows in (("free_50s", (194, 4966)), ("load_50s", (307, 5071)))
+    )
+    options = {"friction": "loaded", "estimator": "weighted", "rotors": True, "held_out": False}
+    arm = dy.identify(dy.load("ur10e"), free, **options).robot
+    even = load.uniform(30.0)
+    windows = [even.rows(k, k + 150) for k in range(0, len(even) - 150, 15)]
+    mass, deviation = batch(arm, windows, dy.PayloadObserver())
+    assert len(windows) > 80 and (np.abs(mass - LOAD) < 1.96 * deviation).mean() >= 0.93
+    assert np.sqrt(((mass - LOAD) ** 2).mean()) < 0.02 * LOAD
 
 
 def test_machine_code_is_the_observer(compiled):
@@ -358,10 +376,12 @@ def test_bad_input_is_named():
     with pytest.raises(ShapeError, match="expected one number or 2"):
         dy.PayloadObserver(noise=[1.0, 2.0, 3.0]).gains(robot)
     with pytest.raises(ShapeError, match="has 3 joints, expected 2"):
-        dy.PayloadObserver(model=dy.load("pendulum3")).gains(robot)
+        dy.PayloadObserver(model=small()).gains(robot)
     with pytest.raises(OptionError, match="expected a Log"):
         dy.PayloadObserver().run(robot, "log.csv")  # type: ignore[arg-type]
+    t, rest = np.arange(5) / RATE, np.zeros((5, 3))
     with pytest.raises(ShapeError, match="3 joints, robot 'planar-2link' has 2"):
-        dy.PayloadObserver().run(robot, recorded(dy.load("pendulum3"), length=0.2))
+        dy.PayloadObserver().run(robot, dy.Log(t=t, q=rest, tau=rest))
+    track = dy.PayloadObserver().run(robot, dy.Log(t=t, q=rest[:, :2], tau=rest[:, :2]))
     with pytest.raises(OptionError, match="level is 1"):
-        dy.PayloadObserver().run(robot, recorded(robot, length=0.2)).intervals(1.0)
+        track.intervals(1.0)

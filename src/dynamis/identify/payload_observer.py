@@ -396,22 +396,24 @@ def _inflation(
 ) -> Any:
     """By how much the variance exceeds that of white residuals of known size.
 
-    With rho(u) = exp(-u / T) the sums give X = T K / (T + K), K the kernel: T = X K / (K - X).
+    With rho(u) = exp(-u / T) the sums give X = T K / (T + K), K the kernel: T = X K / (K - X). The
+    degrees of freedom are those of the joints that decide the mass (Satterthwaite 1946).
     """
     per_second = gains.cutoff[0] / math.pi
-    total = mean = independent = 0.0
-    for i, weight in enumerate(by_joint):
+    total = wide = squared = 0.0
+    for i, variance in enumerate(by_joint):
         expected = ROWS / per_second * gains.noise[i] * gains.noise[i]
         X = (sums["correlated"][i] + EXPECTED * expected) / (sums["squared"][i] + expected)
         X = arm.min(arm.max(X, 0.5 / per_second), LONGEST * KERNEL)
         alike = 2.0 * per_second * X * KERNEL / (KERNEL - X)  # rows that count as one
-        independent = independent + rows[i] / alike
-        total, mean = total + weight, mean + weight * alike
-    mean = (mean + TINY) / (total + TINY)
-    freedom = arm.max(independent - 10.0, FEWEST)
+        independent = arm.max(rows[i] / alike, 1.0)
+        freedom = arm.max(independent - 10.0 / arm.n, 1.0)
+        own = variance * alike * independent / freedom
+        total, wide, squared = total + variance, wide + own, squared + own * own / freedom
+    freedom = arm.max((wide * wide + TINY) / (squared + TINY), FEWEST)
     discounted = (weights[1] + TINY) / (weights[0] + TINY)
-    wider = _student(freedom) / NORMAL
-    return mean * discounted * wider * wider * arm.max(independent, FEWEST) / freedom
+    student = _student(freedom) / NORMAL
+    return (wide + TINY) / (total + TINY) * discounted * student * student
 
 
 def _student(freedom: Any) -> Any:
