@@ -151,16 +151,23 @@ def test_what_the_robot_carries_already_is_taken_off():
     np.testing.assert_array_equal(bare.parameters, other.parameters)
 
 
-def test_every_sample_is_a_body():
-    """Torques that no body explains, jumps and samples that are none: P > 0 all the time."""
+@pytest.mark.parametrize("hostile", ["negative mass", "noise"])
+def test_every_sample_is_a_body(hostile):
+    """Torques that no body explains, and jumps: P > 0 all the time."""
     robot = small()
-    log, rng = recorded(robot, length=3.0), np.random.default_rng(3)
-    tau = log.tau + 500.0 * rng.normal(size=log.tau.shape) - 200.0
-    tau[40:60] *= 1e5
+    log, rng = recorded(robot, length=3.0, mass=20.0), np.random.default_rng(3)
+    _, q, qd, qdd = motion(robot.n, length=3.0)
+    tau = 2.0 * robot.inverse_dynamics(q, qd, qdd) - log.tau  # of a body of -20 kg
+    tau[: len(tau) // 3] = log.tau[: len(tau) // 3]
+    if hostile == "noise":
+        tau = log.tau + 500.0 * rng.normal(size=log.tau.shape) - 200.0
+        tau[40:60] *= 1e5
     track = dy.PayloadObserver(memory=0.5).run(robot, replace(log, tau=tau))
     P = pseudo_inertia(track.parameters)
     assert (np.linalg.eigvalsh(P) > 0.0).all() and (track.mass > 0.0).all()
     assert np.isfinite(track.standard_deviations).all()
+    if hostile == "negative mass":
+        assert track.at(0.9).mass > 5.0 and track.estimate.mass < 0.5
 
 
 def stepping(robot, log, observer, samples):
