@@ -153,6 +153,11 @@ def run() -> Any:
 
 
 @functools.cache
+def watched_run() -> Any:
+    return dy.simulate(robot(), 0.01, 2e-3, observer=dy.PayloadObserver())
+
+
+@functools.cache
 def thermal_robot() -> dy.Robot:
     """The same arm with friction by temperature."""
     rubs = dy.Friction(viscous=1.0, temperature_slope=-0.01, heating=(0.1, 0.1))
@@ -269,6 +274,8 @@ VALID: dict[str, Callable[[], Any]] = {
     "Run.plot.what": lambda: "q",
     "Sensors.slots.n": lambda: N,
     "StateSpace.feedback.gain": lambda: np.zeros((N, 2 * N)),
+    "PayloadObserver.run.log": lambda: log().rows(0, 8),
+    "PayloadObserver.track.run": watched_run,
     "PlantRun.read.path": plant_file,
     "Recursion.function.arguments": lambda: robot().equations().q,
     "agree.Row.quantity": lambda: "mass_matrix",
@@ -285,6 +292,7 @@ VALID: dict[str, Callable[[], Any]] = {
     "excite.max_iterations": lambda: 2,
     "excite.starts": lambda: 1,
     "export_fmu.what": robot,
+    "export_observer.observer": lambda: dy.control.MomentumObserver(10.0),
     "export_fmu.path": lambda: "arm.fmu",
     "gym.ReachEnv.robot": robot,
     "gym.ReachVectorEnv.robot": robot,

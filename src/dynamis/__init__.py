@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .compile.arm import compile_function as compile
     from .identify import (
         Log,
+        PayloadObserver,
         Processing,
         excite,
         identify,
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
         read_log,
     )
     from .realtime.export import export_controller
+    from .realtime.export_observer import export_observer
     from .realtime.fmu.export import export_fmu
     from .simulation import Run, Sensors, Simulator, simulate
 
@@ -33,6 +35,7 @@ __all__ = [
     "Friction",
     "Link",
     "Log",
+    "PayloadObserver",
     "Processing",
     "Robot",
     "Run",
@@ -46,6 +49,7 @@ __all__ = [
     "excite",
     "export_controller",
     "export_fmu",
+    "export_observer",
     "identify",
     "identify_drive_gains",
     "identify_payload",
@@ -60,6 +64,7 @@ __all__ = [
 
 _LATER = {
     "Log": ("logs.log", "Log"),
+    "PayloadObserver": ("identify.payload_observer", "PayloadObserver"),
     "Processing": ("identify.processing", "Processing"),
     "Run": ("simulation.run", "Run"),
     "Sensors": ("control.sensors", "Sensors"),
@@ -68,6 +73,7 @@ _LATER = {
     "excite": ("excite.design", "excite"),
     "export_controller": ("realtime.export", "export_controller"),
     "export_fmu": ("realtime.fmu.export", "export_fmu"),
+    "export_observer": ("realtime.export_observer", "export_observer"),
     "identify": ("identify.identification", "identify"),
     "identify_drive_gains": ("identify.drive_gains", "identify_drive_gains"),
     "identify_payload": ("identify.payload", "identify_payload"),

@@ -2,11 +2,10 @@
 
 import shutil
 import subprocess
-from importlib import import_module
 
 import pytest
 
-from dynamis.cli import COMMANDS, arguments, main
+from dynamis.cli import COMMANDS, arguments, main, run_of
 from dynamis.cli.completion import script as completion
 
 
@@ -32,8 +31,7 @@ def test_bash_completes_commands_options_and_robots(tmp_path, monkeypatch):
 
 def test_every_option_is_one(capsys):
     for name in COMMANDS:
-        run = import_module(f"dynamis.cli.{name}").run
-        known = list(arguments.options(run))
+        known = list(arguments.options(run_of(name)))
         assert all(f" {option}" in completion("bash").replace('"', " ") for option in known), name
         with pytest.raises(SystemExit):
             main([name, "--help"])

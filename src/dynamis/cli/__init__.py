@@ -6,7 +6,7 @@ Data goes to stdout, messages to stderr. Exit codes: 0 success, 1 negative resul
 import errno
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 
 from .. import __version__
@@ -16,7 +16,7 @@ from ..errors import DynamisError
 SUCCESS, NEGATIVE, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
-# command -> summary; the module of the same name has its `run`
+# command -> summary; the module of the same name (with _ for -) has its `run`
 COMMANDS = {
     "robots": "list the robots of the catalogue",
     "show": "print a robot: geometry, bodies, friction, drives, limits",
@@ -27,6 +27,8 @@ COMMANDS = {
     "plant": "simulate a robot in real time for a controller in another process",
     "excite": "design an exciting trajectory for parameter identification",
     "identify": "identify a robot's parameters from logs",
+    "payload": "identify what a robot carries, from a log",
+    "drive-gains": "identify torque per current, from logs without and with a known load",
     "export": "export kernels as C with a self-test, MATLAB, CasADi or FMI",
     "bench": "measure speed, compared with other engines",
     "cache": "show or empty the cache of compiled code",
@@ -79,7 +81,7 @@ def _run(words: list[str]) -> int:
 
     from .arguments import joined, options, quiet
 
-    run = import_module(f".{name}", __name__).run
+    run = run_of(name)
     known = options(run)
     for word in rest:
         given = word.partition("=")[0].replace("_", "-")
@@ -87,6 +89,11 @@ def _run(words: list[str]) -> int:
             one_of(given, known, f"option {given!r} does not exist")
     config = (tyro.conf.FlagCreatePairsOff, tyro.conf.DisallowNone)
     return tyro.cli(quiet(run), prog=f"dynamis {name}", args=joined(rest, known), config=config)
+
+
+def run_of(name: str) -> Callable[..., int]:
+    """The function of a command."""
+    return import_module(f".{name.replace('-', '_')}", __name__).run
 
 
 def _help() -> str:

@@ -1,7 +1,6 @@
 """`dynamis completion`: completion scripts for commands, options and robots."""
 
 import inspect
-from importlib import import_module
 from typing import Annotated, Literal
 
 from tyro.conf import Positional
@@ -37,9 +36,9 @@ def run(shell: Shell, *, json: Json = False) -> int:
 
 def script(shell: str) -> str:
     """The completion script: cases of options by command, and the commands that take a robot."""
-    from . import COMMANDS
+    from . import COMMANDS, run_of
 
-    runs = {n: import_module(f".{n}", __package__).run for n in COMMANDS}
+    runs = {name: run_of(name) for name in COMMANDS}
     known = {name: list(arguments.options(command)) for name, command in runs.items()}
     given = {n: inspect.signature(r).parameters for n, r in runs.items()}
     takers = [n for n, parameters in given.items() if {"robot", "robots"} & {*parameters}]

@@ -70,6 +70,10 @@ class Arm:
         """C, rows"""
         return coriolis.coriolis_matrix(self.lean, q, qd, self.fn)
 
+    def coriolis_transposed(self, q: Scalars, qd: Scalars) -> Scalars:
+        """C^T qd"""
+        return coriolis.coriolis_transposed(self.lean, q, qd, self.fn)
+
     def gravity_torque(self, q: Scalars) -> Scalars:
         """g"""
         return equation.gravity_torque(self.lean, q, self.fn)

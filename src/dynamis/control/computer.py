@@ -11,7 +11,7 @@ from ..lazy import cached_property
 from ..spatial.functions import MATH, Functions
 from .controller import Reference, Sample, Values, begun, intact, stepped, text_of
 from .law import Law
-from .momentum_observer import MomentumObserver
+from .observer import Observer
 from .sensors import Sensors
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class ControlComputer:
 
     robot: "Robot"
     law: Law | None
-    observer: MomentumObserver | None
+    observer: Observer | None
     sensors: Sensors
 
     @cached_property
@@ -69,7 +69,7 @@ class ControlComputer:
         if self.observer is not None:
             if not intact(self.observer) or self.observer.key is None:
                 return None
-            parts += [self.observer.key, text_of(self.observer.model or self.robot)]
+            parts += [self.observer.key, text_of(self.observer.watched(self.robot))]
         return tuple(parts)
 
     @cached_property
@@ -95,7 +95,7 @@ class ControlComputer:
             state |= self.law.begun(place, list(qd), numbers["law"], fn)
             state["computer.status"] = still[:1]
         if self.observer is not None:
-            arm = arm_of(self.observer.model or self.robot, fn)
+            arm = arm_of(self.observer.watched(self.robot), fn)
             sample = Sample(0.0, place, list(qd), SimpleNamespace(**numbers["observer"]))
             own = begun(self.observer, arm, sample)
             state |= {f"observer.{name}": v for name, v in own.items()}
@@ -124,7 +124,7 @@ class ControlComputer:
             before = SimpleNamespace(**{k.removeprefix("observer."): v for k, v in own.items()})
             gains = SimpleNamespace(**numbers["observer"])
             sample = Sample(t, q, qd, gains, before, dt=dt, tau=acted)
-            arm = arm_of(self.observer.model or self.robot, fn)
+            arm = arm_of(self.observer.watched(self.robot), fn)
             new["observed"], after = stepped(self.observer, arm, sample)
             new |= {f"observer.{k}": v for k, v in after.items()}
         if self.law is not None:

@@ -10,7 +10,8 @@ from ..compile.arm import Arm
 from ..dynamics.friction import driven_load_friction, load_dependent
 from ..dynamics.loads import loaded
 from ..errors import OptionError
-from .controller import Block, Sample, Step, Values, model_of
+from .controller import Sample, Scalars, Step, Values, model_of
+from .observer import Observer
 from .task_space import transposed_product
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ FRICTION = ("measured", "none")
 
 
 @dataclass(frozen=True)
-class MomentumObserver(Block):
+class MomentumObserver(Observer):
     """r = K (p - p0 - integral of (tau + C^T qd - g - friction + r)), with p = M qd.
 
     So r' = K (tau_ext - r), where tau_ext is what acts on the joints besides the motors:
@@ -61,7 +62,8 @@ class MomentumObserver(Block):
         """The estimate at this sample; `tau` acted since the last one, dt ago."""
         state, dt, tau = sample.state, sample.dt, sample.tau
         momentum = list(arm.mass_times(sample.q, sample.qd))
-        bias = self._bias(arm, sample)
+        turned = transposed_product(arm.coriolis_matrix(sample.q, sample.qd), sample.qd)
+        bias = momentum_bias(arm, sample, turned, self.friction != "none")
         estimate = []
         for i in range(arm.n):
             known = tau[i] + 0.5 * (bias[i] + state.bias[i])
@@ -82,24 +84,25 @@ class MomentumObserver(Block):
         sides = [model.friction_torque(v) - rest for v in (slow, -slow)]
         return np.sort(np.array(sides), axis=0)
 
-    def _bias(self, arm: Arm, sample: Sample) -> list[Any]:
-        """C^T qd - g - springs - loads - friction"""
-        C = arm.coriolis_matrix(sample.q, sample.qd)
-        turned = transposed_product(C, sample.qd)
-        g = arm.gravity_torque(sample.q)
-        if arm.chain.springs:
-            held = arm.spring_torque(sample.q, sample.qd)
-            g = [a + b for a, b in zip(g, held, strict=True)]
-        g = loaded(arm.chain, g, sample.q, sample.qd, arm.fn)
-        friction = self._friction(arm, sample)
-        return [turned[i] - g[i] - friction[i] for i in range(arm.n)]
 
-    def _friction(self, arm: Arm, sample: Sample) -> Any:
-        """Friction; what it transmits follows from the torque of the drives, whatever pushes."""
-        if self.friction == "none":
-            return [0.0] * arm.n
-        own = arm.friction_torque(sample.qd)
-        if not load_dependent(arm.chain):
-            return own
-        more = driven_load_friction(arm.chain, sample.qd, sample.tau, arm.fn)
-        return [a + b for a, b in zip(own, more, strict=True)]
+def momentum_bias(arm: Arm, sample: Sample, turned: Scalars, friction: bool = True) -> list[Any]:
+    """C^T qd - g - springs - loads - friction: with tau, the rate of the momentum M qd.
+
+    `turned` is C^T qd.
+    """
+    g = arm.gravity_torque(sample.q)
+    if arm.chain.springs:
+        held = arm.spring_torque(sample.q, sample.qd)
+        g = [a + b for a, b in zip(g, held, strict=True)]
+    g = loaded(arm.chain, g, sample.q, sample.qd, arm.fn)
+    rubbing = _friction(arm, sample) if friction else [0.0] * arm.n
+    return [turned[i] - g[i] - rubbing[i] for i in range(arm.n)]
+
+
+def _friction(arm: Arm, sample: Sample) -> Any:
+    """Friction; what it transmits follows from the torque of the drives, whatever pushes."""
+    own = arm.friction_torque(sample.qd)
+    if not load_dependent(arm.chain):
+        return own
+    more = driven_load_friction(arm.chain, sample.qd, sample.tau, arm.fn)
+    return [a + b for a, b in zip(own, more, strict=True)]

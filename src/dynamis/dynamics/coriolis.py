@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 from ..model.chain import Chain
 from ..spatial.functions import Functions
 from ..spatial.inertia import Inertia, times
-from ..spatial.rotations import Matrix3, rotate_back
-from ..spatial.vectors import ZERO, Scalars, Vector, add, cross, scale, subtract
+from ..spatial.rotations import Matrix3, rotate, rotate_back
+from ..spatial.vectors import ZERO, Scalars, Vector, add, cross, dot, scale, subtract
 from . import coupling, drives
 from .kinematics import inertias, motions
 from .newton_euler import inward
@@ -141,6 +141,28 @@ def coriolis_times(chain: Chain, q: Scalars, qd: Scalars, seed: Scalars, fn: Fun
     rates = Rates(coupling.rates(chain, qd), coupling.rates(chain, seed), rest)
     tree = two_velocity(chain, coupling.positions(chain, q), rates, fn, gravity=False)
     return coupling.torques(chain, tree)
+
+
+def coriolis_transposed(chain: Chain, q: Scalars, qd: Scalars, fn: Functions) -> Scalars:
+    """C(q, qd)^T qd, (n,): how the momentum M qd grows by the turning of the axes alone.
+
+    S_i . h_i is the momentum of joint i, h_i that of all it moves, and the axis turns by V_i x S_i.
+    """
+    x, size = coupling.positions(chain, q), len(chain.joints)
+    frames = motions(chain, x, fn)
+    V = velocities(chain, frames, coupling.rates(chain, qd))
+    moved = [momentum(body, t) for body, t in zip(inertias(chain, x), V, strict=True)]
+    result: list[Any] = [0.0] * size
+    for i in reversed(range(size)):
+        (f, n), joint = moved[i], chain.joints[i]
+        turning = product(V[i], axis_rate(joint.kind, 1.0))
+        result[i] = dot(turning.v, f) + dot(turning.w, n)
+        if joint.parent >= 0:
+            R, p = frames[i]
+            F, N = moved[joint.parent]
+            f, n = rotate(R, f), rotate(R, n)
+            moved[joint.parent] = add(F, f), add(N, n, cross(p, f))
+    return coupling.torques(chain, result)
 
 
 def coriolis_matrix(chain: Chain, q: Scalars, qd: Scalars, fn: Functions) -> Scalars:

@@ -17,9 +17,16 @@ TOLERANCE = {"float64": 1e-10, "float32": 1e-3}  # relative to the largest entry
 
 
 def folder(
-    robot: str, programs: Mapping[str, Program], notes: Sequence[str], dtype: str
+    robot: str,
+    programs: Mapping[str, Program],
+    notes: Sequence[str],
+    dtype: str,
+    samples: Mapping[str, Sequence[np.ndarray]] | None = None,
 ) -> dict[str, str]:
-    """File name -> text, for the kernels of one robot."""
+    """File name -> text, for the kernels of one robot.
+
+    `samples` are the arguments that the self-test uses, SAMPLES of each; else they are random.
+    """
     precision = PRECISIONS[dtype]
     stem = identifier(robot)
     names = {key: f"{stem}_{identifier(key, 'f')}" for key in programs}
@@ -27,7 +34,8 @@ def folder(
     given |= {"T": precision.type, "SPACE": namespace(stem)}
     filled = partial(templates.filled, __package__, **given)
     inside = {name: programs[key] for key, name in names.items()}
-    tables, calls = _test(inside, dtype)
+    given_samples = {names[key]: rows for key, rows in (samples or {}).items()}
+    tables, calls = _test(inside, dtype, given_samples)
     return {
         f"{stem}.h": c_header(stem, notes, _prototypes(programs, names, precision)),
         f"{stem}.hpp": filled("kernels.hpp", FUNCTIONS=functions(stem, programs, names, precision)),
@@ -57,19 +65,25 @@ def _prototypes(programs: Mapping, names: Mapping, precision: Precision) -> str:
     return "\n".join(lines)
 
 
-def vectors(program: Program, dtype: Any) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Inputs from a fixed seed, and the interpreter's results in extended precision."""
+def vectors(
+    program: Program, dtype: Any, given: Sequence[np.ndarray] | None = None
+) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Inputs (else from a fixed seed), and the interpreter's results in extended precision."""
     rng = np.random.default_rng(1)
-    inputs = [rng.uniform(-1, 1, size=(SAMPLES, *p.shape)).astype(dtype) for p in program.inputs]
+    if given is None:
+        given = [rng.uniform(-1, 1, size=(SAMPLES, *p.shape)) for p in program.inputs]
+    inputs = [x.astype(dtype) for x in given]
     outputs = interpret(program, inputs, np.longdouble)
     return inputs, [np.asarray(o, dtype=np.float64) for o in outputs]
 
 
-def _test(programs: Mapping[str, Program], dtype: str) -> tuple[str, str]:
+def _test(
+    programs: Mapping[str, Program], dtype: str, samples: Mapping[str, Sequence[np.ndarray]]
+) -> tuple[str, str]:
     """Recorded numbers of all functions, and the calls that use them."""
     precision, tables, calls = PRECISIONS[dtype], [], []
     for name, program in programs.items():
-        inputs, outputs = vectors(program, dtype)
+        inputs, outputs = vectors(program, dtype, samples.get(name))
         given = [f"{name}_{p.name}" for p in program.inputs]
         given += [f"{name}_{p.name}_expected" for p in program.outputs]
         for table, values in zip(given, [*inputs, *outputs], strict=True):

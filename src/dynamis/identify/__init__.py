@@ -15,12 +15,13 @@ if TYPE_CHECKING:
     from .frictions import FRICTIONS, FrictionModel
     from .identification import identify
     from .payload import PayloadEstimate, identify_payload
+    from .payload_observer import PayloadObserver, PayloadTrack
     from .processing import Processing
 
 __all__ = [
     "ESTIMATORS", "FRICTIONS", "DriveGains", "Estimate", "Excitation", "FrictionModel", "Log",
-    "PayloadEstimate", "Processing", "Validation", "excite", "identify", "identify_drive_gains",
-    "identify_payload", "read_log",
+    "PayloadEstimate", "PayloadObserver", "PayloadTrack", "Processing", "Validation", "excite",
+    "identify", "identify_drive_gains", "identify_payload", "read_log",
 ]  # fmt: skip
 
 __getattr__ = later(
@@ -30,6 +31,7 @@ __getattr__ = later(
         **dict.fromkeys(("Estimate", "Validation"), "estimate"),
         **dict.fromkeys(("FRICTIONS", "FrictionModel"), "frictions"),
         **dict.fromkeys(("PayloadEstimate", "identify_payload"), "payload"),
+        **dict.fromkeys(("PayloadObserver", "PayloadTrack"), "payload_observer"),
         **{"ESTIMATORS": "estimators", "Processing": "processing", "identify": "identification"},
         **{"Excitation": ".excite.excitation", "excite": ".excite.design"},
         **{"Log": ".logs.log", "read_log": ".logs.read"},

@@ -17,7 +17,7 @@ from ..errors import OptionError
 from ..lazy import cached_property
 from ..logs.log import Log, interpolated
 from ..spatial.functions import MATH
-from ..spatial.inertia import from_linear, linear, transformed
+from ..spatial.inertia import from_linear, linear, to_com, to_com_slope, transformed
 from .feasible import (
     BODY,
     FAINT,
@@ -65,7 +65,7 @@ class PayloadEstimate:
     @cached_property
     def values(self) -> np.ndarray:
         """m, centre of mass, inertia about it (xx, xy, yy, xz, yz, zz), (10,)."""
-        return _centred(self.parameters)
+        return centred(self.parameters)
 
     @property
     def standard_deviations(self) -> np.ndarray:
@@ -306,7 +306,7 @@ def _estimate(
     x, status = _feasible(info, solution) if feasible else (solution.x, "")
     left = (tau - Y @ x) * weight
     times = solution.average(correlation_time(left))
-    J = _slope(x[:10])
+    J = centred_slope(x[:10])
     covariance = J @ (solution.covariance[:10, :10] * times) @ J.T
     dark = np.abs(J[:, ~seen]).max(axis=1, initial=0.0) > 1e-9
     covariance[np.diag_indices(10)] = np.where(dark, np.inf, np.diag(covariance))
@@ -338,20 +338,16 @@ def _feasible(info: Information, solution: Solution) -> tuple[np.ndarray, str]:
     return np.asarray(x.value), status
 
 
-def _centred(ten: np.ndarray) -> np.ndarray:
+def centred(ten: np.ndarray) -> np.ndarray:
     """m, c, inertia about c; NaN where there is no mass to divide by."""
-    m, h, second = ten[0], ten[1:4], ten[4:]
-    if not m > 0.0:
-        return np.array([m, *[np.nan] * 9])
-    x, y, z = c = h / m
-    shift = m * np.array([y * y + z * z, -x * y, x * x + z * z, -x * z, -y * z, x * x + y * y])
-    return np.array([m, *c, *(second - shift)])
+    if not ten[0] > 0.0:
+        return np.array([ten[0], *[np.nan] * 9])
+    m, c, about = to_com(from_linear(ten))
+    return np.array([m, *c, *about])
 
 
-def _slope(ten: np.ndarray) -> np.ndarray:
+def centred_slope(ten: np.ndarray) -> np.ndarray:
     """Derivative of mass, centre and central inertia by the ten parameters, (10, 10)."""
     if not ten[0] > 0.0:
         return np.diag([1.0, *[np.nan] * 9])
-    step = 1e-6 * (BODY * ten[0])
-    moved = [(_centred(ten + d) - _centred(ten - d)) / (2.0 * d.max()) for d in np.diag(step)]
-    return np.array(moved).T
+    return np.array(to_com_slope(from_linear(ten)), dtype=float)

@@ -11,7 +11,7 @@ from .. import templates
 from ..arguments import checked, choice
 from ..compile.arrays import checked_dtype
 from ..control.law import LATCH, NO_LIMIT, Law
-from ..control.momentum_observer import MomentumObserver
+from ..control.observer import Observer
 from ..control.single_joint import SingleJoint
 from ..control.task_space import Impedance
 from ..errors import OptionError
@@ -63,10 +63,9 @@ def readme(law: "Law", dtype: str, trig: str, notes: Sequence[str]) -> str:
 TARGETS = (*WRITERS, UNIT)
 # what is in dy.control and controls nothing
 OTHERS = {
-    MomentumObserver: (
-        "a MomentumObserver, which estimates external torques and commands none",
-        "give it to dy.simulate as observer=, and export a controller such as "
-        "dy.control.ComputedTorque",
+    Observer: (
+        "an observer, which estimates external torques and commands none",
+        "give it to dy.simulate as observer=, or write it with dy.export_observer",
     ),
     SingleJoint: (
         "a SingleJoint, which analyses one joint on paper",
@@ -172,7 +171,7 @@ def _refuse_options(target: Any, trig: Any, dtype: str) -> None:
 
 def _refuse_others(controller: Any) -> None:
     for kind, (what, instead) in OTHERS.items():
-        if isinstance(controller, kind) or controller is kind:
+        if kind in (*type(controller).__mro__, *getattr(controller, "__mro__", ())):
             raise OptionError(f"controller is {what}", instead)
 
 

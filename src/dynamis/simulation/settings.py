@@ -12,7 +12,7 @@ from ..arguments import LARGEST, a_robot, flag, fraction, number, positive, whol
 from ..compile.arrays import as_batch, batch_shape, checked_threads, unmasked
 from ..control.controller import Controller, finite_gains, per_joint
 from ..control.law import Law
-from ..control.momentum_observer import MomentumObserver
+from ..control.observer import Observer
 from ..control.sensors import Sensors
 from ..errors import OptionError, ShapeError, shown
 from ..lazy import cached_property
@@ -263,9 +263,12 @@ def _reference(value: Any, law: Law | None) -> Any:
 
 
 def _observer(value: Any) -> Any:
-    if value is None or isinstance(value, MomentumObserver):
+    if value is None or isinstance(value, Observer):
         return value
-    raise OptionError(f"observer is {shown(value)}, expected dy.control.MomentumObserver(...)")
+    raise OptionError(
+        f"observer is {shown(value)}, expected dy.control.MomentumObserver(...) or "
+        "dy.PayloadObserver(...)"
+    )
 
 
 def _sampling(

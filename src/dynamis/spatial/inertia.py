@@ -89,6 +89,25 @@ def to_com(a: Inertia) -> tuple[Any, Vector, Symmetric]:
     return a.m, c, tuple(i - s for i, s in zip(a.I, shift, strict=True))
 
 
+def to_com_slope(a: Inertia) -> list[list[Any]]:
+    """Derivative of `to_com` by the ten parameters, rows as mass, centre, inertia, (10, 10)."""
+    x, y, z = scale(1.0 / a.m, a.h)
+    moments = (
+        (y * y + z * z, 0.0, -2.0 * y, -2.0 * z),
+        (-x * y, y, x, 0.0),
+        (x * x + z * z, -2.0 * x, 0.0, -2.0 * z),
+        (-x * z, z, 0.0, x),
+        (-y * z, 0.0, z, y),
+        (x * x + y * y, -2.0 * x, -2.0 * y, 0.0),
+    )
+    rows: list[list[Any]] = [[float(i == k) for i in range(10)] for k in range(10)]
+    for k, c in enumerate((x, y, z), start=1):
+        rows[k][0], rows[k][k] = -c / a.m, 1.0 / a.m
+    for row, of_mass in zip(rows[4:], moments, strict=True):
+        row[:4] = of_mass
+    return rows
+
+
 def plus(a: Inertia, b: Inertia) -> Inertia:
     """Two bodies as one."""
     return Inertia(a.m + b.m, add(a.h, b.h), tuple(i + j for i, j in zip(a.I, b.I, strict=True)))

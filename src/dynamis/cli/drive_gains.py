@@ -1,0 +1,124 @@
+"""`dynamis drive-gains`: torque per current of every drive, from a motion with and without load."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+from tyro.conf import Positional, arg
+
+from ..errors import OptionError
+from ..robot import load
+from .arguments import Json, Numbers, RobotName, listed
+from .identify import Pairs, Span, _pairs, _span
+from .payload import existing
+from .printing import data, data_json, in_terminal, number, table, talk, wrote
+
+Free = Annotated[Path, Positional, arg(metavar="FREE", help="Log of the motion without the load.")]
+Loaded = Annotated[Path, Positional, arg(metavar="LOADED", help="Log of the motion with the load.")]
+TABLES = (".csv", ".npz")
+
+
+def run(
+    robot: RobotName, free: Free, loaded: Loaded, *,
+    mass: Annotated[float, arg(metavar="KG", help_behavior_hint="")],
+    com: Numbers = None, friction: str = "smooth", cutoff: float = 2.0, columns: Pairs = None,
+    units: Pairs = None, sample_time: float | None = None, free_window: Span = None,
+    loaded_window: Span = None, save: Path | None = None, json: Json = False,
+) -> int:  # fmt: skip
+    """Identify drive gains from currents of one motion, run without and with a load of known mass.
+
+    Exit code 1 if a gain is only vaguely known. The last line is what other commands take.
+
+    For example:
+
+      dynamis drive-gains ur10e free.npz load.npz --mass 2.805 --columns current=i
+      dynamis drive-gains arm.toml free.csv load.csv --mass 5 --com 0,0,0.05 --save gains.csv
+      dynamis identify arm.toml run.csv --gains 13.7,12.1,10.1,10.4,10.3,10.4
+
+    Args:
+        mass: Mass of the load in kg.
+        com: Centre of mass of the load in the tool frame in metres, if it is known too.
+        friction: What the load may change of the friction: none, offset, viscous, symmetric,
+            asymmetric or smooth.
+        cutoff: Cut-off frequency of the filter, Hz.
+        columns: Columns of t, q, qd, current, .. in the logs: a name, a pattern such as pos_*, or
+            several names with commas. An empty value ignores a signal.
+        units: Units other than SI, such as q=deg,t=ms.
+        sample_time: Seconds, if the logs have no time stamps.
+        free_window: Time interval of FREE in seconds; either end may be omitted.
+        loaded_window: Time interval of LOADED.
+        save: Write gains and standard deviations to this .csv or .npz.
+    """
+    from ..files import checked_path, write_columns
+    from ..identify.drive_gains import identify_drive_gains
+
+    if save is not None:
+        checked_path(save, TABLES, "gains")
+    existing(free, loaded)
+    arm = load(robot)
+    how = {"columns": _pairs(columns, "columns"), "units": _pairs(units, "units")}
+    how |= {"sample_time": sample_time, "robot": arm}
+    bare = _currents(free, _span(free_window, "free-window"), arm.n, how)
+    held = _currents(loaded, _span(loaded_window, "loaded-window"), arm.n, how)
+    place = None if com is None else listed(com, "three numbers, metres", "com")
+    found = identify_drive_gains(arm, bare, held, mass, com=place, friction=friction, cutoff=cutoff)
+    pairs = {"gain": found.gains, "standard_deviation": found.standard_deviations}
+    if save is not None:
+        write_columns(save, pairs)
+    vague = any(finding.level == "warning" for finding in found.findings)
+    if json:
+        data_json(_everything(found, not vague) | {"save": save and str(save)})
+    else:
+        _say(found, arm.joint_kinds)
+        wrote(save)
+        talk(f"for other commands: --gains {','.join(f'{g:.6g}' for g in found.gains)}")
+    for finding in found.findings:
+        talk(in_terminal(str(finding)))
+    return int(vague)
+
+
+def _currents(path: Path, span: Any, n: int, how: dict[str, Any]) -> Any:
+    """A log in amperes, whether its column is a current or stands where torques do."""
+    from ..logs.read import read_log
+
+    try:
+        return read_log(path, window=span, **how)
+    except OptionError as refused:  # a current without a gain
+        try:
+            return read_log(path, window=span, drive_gains=[1.0] * n, **how)
+        except OptionError:
+            raise refused from None
+
+
+def _say(found: Any, kinds: Sequence[str]) -> None:
+    columns = ("joint", "gain", "standard deviation", "RMS left", "of the difference")
+    per = ["N/A" if kind == "prismatic" else "N m/A" for kind in kinds]
+    rows = zip(
+        found.joint_names, per, found.gains, found.standard_deviations, found.residual,
+        found.relative_residual, strict=True,
+    )  # fmt: skip
+    cells = [
+        (name, f"{number(g)} {unit}", f"{s:.2g}", f"{r:.3g} A", f"{100 * share:.1f} %")
+        for name, unit, g, s, r, share in rows
+    ]
+    x, y, z = found.com
+    title = (
+        f"drive gains; centre of mass of the load ({x:.4g}, {y:.4g}, {z:.4g}) m in the tool frame"
+    )
+    data(table(title, columns, cells, right=columns[1:]))
+
+
+def _everything(found: Any, fine: bool) -> dict[str, Any]:
+    return {
+        "ok": fine,
+        "joints": list(found.joint_names),
+        "gains": found.gains.tolist(),
+        "standard_deviations": found.standard_deviations.tolist(),
+        "load": found.load.tolist(),
+        "com": found.com.tolist(),
+        "residual": found.residual.tolist(),
+        "relative_residual": found.relative_residual.tolist(),
+        "shift": found.shift,
+        "findings": [asdict(f) for f in found.findings],
+    }

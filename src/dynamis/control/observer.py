@@ -1,0 +1,155 @@
+"""What every observer is: a block that watches an arm and commands nothing.
+
+external torque, state = step(arm, sample)
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from ..compile.arm import arm_of
+from ..compile.service import Key
+from ..lazy import cached_property
+from ..spatial.functions import Functions
+from .controller import (
+    Block,
+    Sample,
+    Scalars,
+    Values,
+    begun,
+    finite_gains,
+    intact,
+    model_of,
+    stepped,
+    text_of,
+)
+
+if TYPE_CHECKING:
+    from ..compile.program import Program
+    from ..robot import Robot
+
+
+class Observer(Block):
+    """A block whose `step` gives the external torque of every joint.
+
+    RESULTS names the parts of its state that are of interest to others.
+    """
+
+    RESULTS: ClassVar[tuple[str, ...]] = ()
+
+    def watched(self, robot: "Robot") -> "Robot":
+        """The robot it computes with."""
+        return model_of(self, robot)
+
+
+@dataclass(frozen=True, eq=False)
+class ObserverStep:
+    """One sample of an observer of a robot over plain vectors: state, q, qd, tau, dt, numbers."""
+
+    observer: Observer
+    robot: "Robot"
+
+    @cached_property
+    def gains(self) -> Values:
+        """Its numbers by name."""
+        return finite_gains(self.observer, self.robot, "observer")
+
+    @property
+    def numbers(self) -> list[float]:
+        """Its numbers as one vector."""
+        return [x for row in self.gains.values() for x in row]
+
+    @cached_property
+    def slots(self) -> dict[str, slice]:
+        """Where each part of the state lies."""
+        from ..spatial.functions import MATH
+
+        rest = [0.0] * self.robot.n
+        return _slices(self._begun(rest, rest, MATH))
+
+    @property
+    def states(self) -> int:
+        """Numbers of the state."""
+        return max(part.stop for part in self.slots.values())
+
+    @cached_property
+    def key(self) -> Key | None:
+        """What decides the code; None if a user wrote a part of it."""
+        observer = self.observer
+        if not intact(observer) or observer.key is None:
+            return None
+        return observer.key, text_of(observer.watched(self.robot)), repr(self.slots)
+
+    def start(self, q: Scalars, qd: Scalars, fn: Functions) -> list[Any]:
+        """The state before the first sample."""
+        return [x for row in self._begun(q, qd, fn).values() for x in row]
+
+    def _begun(self, q: Scalars, qd: Scalars, fn: Functions) -> dict[str, list[Any]]:
+        arm = arm_of(self.observer.watched(self.robot), fn)
+        first = Sample(0.0, list(q), list(qd), SimpleNamespace(**self.gains))
+        return begun(self.observer, arm, first)
+
+    def step(
+        self,
+        state: Any,
+        q: Scalars,
+        qd: Scalars,
+        tau: Scalars,
+        dt: Any,
+        numbers: Any,
+        fn: Functions,
+    ) -> tuple[list[Any], list[Any]]:
+        """External torque and the state after a sample; `tau` is the mean since the one before."""
+        before = SimpleNamespace(**{k: state[v] for k, v in self.slots.items()})
+        known = SimpleNamespace(**{k: numbers[v] for k, v in _slices(self.gains).items()})
+        sample = Sample(0.0, q, qd, known, before, dt=dt, tau=tau)
+        arm = arm_of(self.observer.watched(self.robot), fn)
+        torque, after = stepped(self.observer, arm, sample)
+        return torque, [x for name in self.slots for x in after[name]]
+
+    def program(self, sample_time: float | None = None) -> "Program":
+        """One sample as a straight line of operations.
+
+        With a sample time it and the numbers are constants, and RESULTS come as results.
+        """
+        from ..compile.optimise import share_reciprocals
+        from ..compile.program import Port
+        from ..compile.tracer import trace
+
+        n, size = self.robot.n, self.states
+        ports = [Port("state", (size,)), *(Port(name, (n,)) for name in ("q", "qd", "tau"))]
+        if sample_time is None:
+            ports += [Port("dt", (1,)), Port("numbers", (len(self.numbers),))]
+        named = [] if sample_time is None else list(self.observer.RESULTS)
+
+        def function(state: Any, q: Any, qd: Any, tau: Any, *rest: Any) -> Any:
+            *given, fn = rest
+            dt, numbers = (given[0][0], given[1]) if given else (sample_time, self.numbers)
+            torque, after = self.step(state, q, qd, tau, dt, numbers, fn)
+            return [after, torque, *(after[self.slots[name]] for name in named)]
+
+        results = [Port("next", (size,)), Port("external", (n,))]
+        results += [Port(name, (_length(self.slots[name]),)) for name in named]
+        return share_reciprocals(trace("step", function, ports, results))
+
+    def start_program(self) -> "Program":
+        """The start as a straight line of operations."""
+        from ..compile.program import Port
+        from ..compile.tracer import trace
+
+        ports = [Port(name, (self.robot.n,)) for name in ("q", "qd")]
+        return trace("init", self.start, ports, [Port("state", (self.states,))])
+
+
+def _slices(parts: Mapping[str, Any]) -> dict[str, slice]:
+    """Where each part lies in one vector."""
+    found, start = {}, 0
+    for name, row in parts.items():
+        found[name] = slice(start, start + len(row))
+        start += len(row)
+    return found
+
+
+def _length(part: slice) -> int:
+    return part.stop - part.start

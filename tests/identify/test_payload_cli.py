@@ -1,0 +1,119 @@
+"""`dynamis payload` and `dynamis drive-gains`."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+import dynamis as dy
+from dynamis.cli import main
+
+from .test_drive_gains import currents
+from .test_payload import COM, INERTIA, MASS, recorded
+
+GAINS = np.array([5.0, 4.0, 30.0])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """An arm, and logs of one motion without and with a load, in torques and in amperes."""
+    path = tmp_path_factory.mktemp("payload")
+    robot = dy.load("scara")
+    carrying = robot.with_payload(MASS, COM, INERTIA)
+    robot.save(path / "arm.toml")
+    recorded(robot, seed=1).save(path / "free.npz")
+    recorded(carrying, seed=2).save(path / "loaded.npz")
+    for name, arm, seed in (("free_i", robot, 1), ("loaded_i", carrying, 2)):
+        log = currents(arm, GAINS, 0.005, seed)
+        np.savez(path / f"{name}.npz", t=log.t, q=log.q, qd=np.asarray(log.qd), i=log.tau)
+    return path
+
+
+@pytest.fixture(autouse=True)
+def there(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("COLUMNS", "200")
+
+
+def answer(capsys, *words):
+    code = main([*words, "--json"])
+    return code, json.loads(capsys.readouterr().out)
+
+
+def test_a_table_and_the_robot_with_its_payload(capsys, tmp_path):
+    saved = tmp_path / "carrying.toml"
+    assert main(["payload", "arm.toml", "loaded.npz", "--save", str(saved)]) == 0
+    said = capsys.readouterr()
+    assert re.search(r"m +[12]\.\d+ +\+- 0\.\d+ +kg", said.out)
+    assert "not shown by the motion" in said.out and "RMS left with the payload" in said.out
+    assert f"wrote {saved}" in " ".join(said.err.split())
+    carried = dy.load(saved).model.payload
+    assert carried is not None and carried.mass == pytest.approx(MASS, rel=0.05)
+
+
+@pytest.mark.parametrize("how", [[], ["--free", "free.npz", "--friction", "offset"], ["--online"]])
+def test_every_way_finds_the_mass(capsys, how):
+    code, found = answer(capsys, "payload", "arm.toml", "loaded.npz", *how)
+    assert code == 0 and found["ok"] and found["is_physical"]
+    assert abs(found["mass"] - MASS) < 4.0 * found["standard_deviations"]["m"] < 0.2 * MASS
+    assert found["values"]["m"] == found["mass"] and "cz" in found["unseen"]
+    assert found["standard_deviations"]["cz"] is None
+    assert (found["shift"] is None) == ("--free" not in how)
+
+
+def test_currents_times_gains_are_torques(capsys):
+    words = ["--columns", "current=i", "--gains", "5,4,30", "--window", ",5"]
+    code, found = answer(capsys, "payload", "arm.toml", "loaded_i.npz", "--online", *words)
+    assert code == 0 and found["mass"] == pytest.approx(MASS, rel=0.05)
+
+
+def test_nothing_carried_is_said(capsys):
+    assert main(["payload", "arm.toml", "free.npz"]) == 1
+    assert "the mass cannot be told from zero" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("column", ["current=i", "tau=i"])
+def test_gains_come_back(capsys, tmp_path, column):
+    saved = tmp_path / "gains.npz"
+    words = ["arm.toml", "free_i.npz", "loaded_i.npz", "--mass", str(MASS), "--columns", column]
+    code, found = answer(capsys, "drive-gains", *words, "--save", str(saved))
+    assert code == 0 and found["ok"] and found["joints"] == list(dy.load("scara").joint_names)
+    np.testing.assert_allclose(found["gains"], GAINS, rtol=0.1)
+    with np.load(saved) as kept:
+        assert kept["gain"].tolist() == found["gains"]
+        assert kept["standard_deviation"].tolist() == found["standard_deviations"]
+
+
+def test_gains_as_a_table_with_what_to_type_next(capsys):
+    words = ["drive-gains", "arm.toml", "free_i.npz", "loaded_i.npz", "--mass", str(MASS)]
+    assert main([*words, "--columns", "current=i", "--com", "0.03,-0.05,0.12"]) == 0
+    said = capsys.readouterr()
+    assert (said.out.count("N m/A"), said.out.count("N/A")) == (
+        2,
+        1,
+    ) and "standard deviation" in said.out
+    typed = re.search(r"--gains (\S+)", said.err)
+    assert typed is not None
+    np.testing.assert_allclose([float(x) for x in typed[1].split(",")], GAINS, rtol=0.1)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["payload", "arm.toml", "none.npz"], "there is no file 'none.npz'"),
+        (["payload", "arm.toml", "loaded.npz", "--free", "none.npz"], "there is no file"),
+        (["payload", "arm.toml", "loaded.npz", "--online", "--free", "free.npz"], "neither --free"),
+        (["payload", "arm.toml", "loaded.npz", "--memory", "3"], "--memory is for --online"),
+        (["payload", "arm.toml", "loaded.npz", "--friction", "grotjahn"], "cannot be fitted"),
+        (["payload", "arm.toml", "loaded.npz", "--save", "arm.txt"], "suffix"),
+        (["payload", "arm.toml", "loaded_i.npz", "--columns", "current=i"], "--gains"),
+        (["drive-gains", "arm.toml", "free.npz", "none.npz", "--mass", "1"], "there is no file"),
+        (["drive-gains", "arm.toml", "free.npz", "loaded.npz", "--mass", "-1"], "mass is -1"),
+        (["drive-gains", "arm.toml", "free_i.npz", "loaded_i.npz", "--mass", "1"], "--columns"),
+    ],
+)
+def test_wrong_input_is_refused(words, said, capsys):
+    assert main(words) == 2
+    err = " ".join(capsys.readouterr().err.split())
+    assert "error:" in err and said in err
