@@ -9,6 +9,7 @@ import numpy as np
 import dynamis as dy
 
 GAINS = (14.87, 13.26, 11.13, 10.62, 11.03, 11.47)  # N m per A, published for the UR10e
+COLUMNS = {"t": "times", "q": "positions", "qd": "velocities", "tau": "torques"}  # of the LWR4+
 ROWS = {
     "excitation_30s": (634, 3510),
     "excitation_40s": (499, 4460),
@@ -78,9 +79,8 @@ def main(data):
                 20.0,
                 "4.83; 6.7 held out, moving",
             )
-    names = {"t": "times", "q": "positions", "qd": "velocities", "tau": "torques"}
     arm = dy.load(data / "lwr4" / "lwr4.urdf")
-    log = dy.read_log(data / "lwr4" / "measurements_1.npz", columns=names)
+    log = dy.read_log(data / "lwr4" / "measurements_1.npz", columns=COLUMNS)
     for friction in ("smooth", "loaded"):
         for estimator in ("weighted", "feasible"):
             row(

@@ -62,8 +62,8 @@ def answer(capsys, *words):
 def test_tables_held_out_first(capsys):
     assert main(["identify", "two.toml", "run.npz", "--validate", "other.npz"]) == 0
     said = capsys.readouterr()
-    places = [said.out.index(x) for x in ("held out", "other: validation", "training")]
-    assert places == sorted(places)
+    places = [said.out.index(x) for x in ("held out", "other: validation", "training, the")]
+    assert places == sorted(places) and "verdict" in said.out[: places[0]]
     assert "low-passed at" in said.out and "condition number" in said.out
     assert "joint1" in said.out and "all" in said.out
 

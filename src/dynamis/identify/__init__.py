@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from ..excite.excitation import Excitation
     from ..logs.log import Log
     from ..logs.read import read_log
+    from .diagnose import LogError
     from .drive_gains import DriveGains, identify_drive_gains
     from .estimate import Estimate, Validation
     from .estimators import ESTIMATORS
@@ -16,11 +17,12 @@ if TYPE_CHECKING:
     from .identification import identify
     from .payload import PayloadEstimate, identify_payload
     from .processing import Processing
+    from .verdict import Verdict
 
 __all__ = [
     "ESTIMATORS", "FRICTIONS", "DriveGains", "Estimate", "Excitation", "FrictionModel", "Log",
-    "PayloadEstimate", "Processing", "Validation", "excite", "identify", "identify_drive_gains",
-    "identify_payload", "read_log",
+    "LogError", "PayloadEstimate", "Processing", "Validation", "Verdict", "excite", "identify",
+    "identify_drive_gains", "identify_payload", "read_log",
 ]  # fmt: skip
 
 __getattr__ = later(
@@ -31,6 +33,7 @@ __getattr__ = later(
         **dict.fromkeys(("FRICTIONS", "FrictionModel"), "frictions"),
         **dict.fromkeys(("PayloadEstimate", "identify_payload"), "payload"),
         **{"ESTIMATORS": "estimators", "Processing": "processing", "identify": "identification"},
+        **{"LogError": "diagnose", "Verdict": "verdict"},
         **{"Excitation": ".excite.excitation", "excite": ".excite.design"},
         **{"Log": ".logs.log", "read_log": ".logs.read"},
     },
