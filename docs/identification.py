@@ -1,4 +1,7 @@
-"""Prints the table of docs/identification.md from a folder of logs of real arms: python docs/identification.py DATA"""
+"""Prints the tables of errors of docs/identification.md: python -m docs.identification FOLDER
+
+FOLDER holds logs of real arms.
+"""
 
 import sys
 from dataclasses import replace
@@ -31,7 +34,8 @@ def row(name, estimate, cutoff, published):
         estimate.estimator,
         f"{len(estimate.names)}",
         f"{percent(fit)} / {percent(fit.filtered(cutoff))}",
-        f"{percent(out)} / {percent(out.filtered(cutoff))}",
+        f"{percent(out)} / {percent(out.filtered(cutoff))}"
+        + (", a repeat" if out.is_repeat else ""),
         f"{percent(out.filtered(cutoff).moving())}",
         "yes" if estimate.is_physical else "no",
         published,
@@ -105,7 +109,7 @@ def main(data):
                 check = found.validate(logs[other])
                 joints = " ".join(f"{100 * x:.0f}" for x in check.relative_error)
                 print(
-                    f"  on {other}: {100 * check.relative_error_overall:.2f} as logged, "
+                    f"  on {other}{' (repeat)' if check.is_repeat else ''}: {100 * check.relative_error_overall:.2f} as logged, "
                     f"{100 * check.filtered(10.0).relative_error_overall:.2f} low-passed; per joint {joints}"
                 )
 

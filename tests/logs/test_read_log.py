@@ -367,7 +367,7 @@ def test_spikes_wrapped_angles_and_corrupt_rows_are_said():
 
     spiky = changed("tau", [100, 101, 400], 1, [50.0, 60.0, -70.0])
     said(spiky, "tau2 has spikes of up to -70 in rows 100 (1 s), 101 (1.01 s), 400", "warning")
-    assert "interpolated" in spiky.findings[0].remedy
+    assert "interpolates" in spiky.findings[0].remedy
     clean = without_spikes(spiky)
     assert_allclose(clean.tau[:, 1], tau[:, 1], atol=1e-3)
     assert without_spikes(clean) is clean

@@ -238,7 +238,7 @@ STYLES = {"good": "good", "doubtful": "warning", "not usable": "error"}
 def _judgement(found: Any) -> Any:
     """The verdict on all and on every joint, below the headline figure."""
     rows = [
-        (name, (level, STYLES[level]), f"{reason}; {remedy}" if remedy else reason)
+        (name, (level, STYLES[level]), reason if level == "good" else f"{reason}; {remedy}")
         for name, level, reason, remedy in found.verdict.cells()
     ]
     return table(f"Held out: {found.headline}", ("joint", "verdict", "reason"), rows)

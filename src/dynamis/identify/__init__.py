@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from ..excite.excitation import Excitation
     from ..logs.log import Log
     from ..logs.read import read_log
-    from .diagnose import LogError
+    from .diagnose import LogError as LogError
     from .drive_gains import DriveGains, identify_drive_gains
     from .estimate import Estimate, Validation
     from .estimators import ESTIMATORS
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ESTIMATORS", "FRICTIONS", "DriveGains", "Estimate", "Excitation", "FrictionModel", "Log",
-    "LogError", "PayloadEstimate", "Processing", "Validation", "Verdict", "excite", "identify",
+    "PayloadEstimate", "Processing", "Validation", "Verdict", "excite", "identify",
     "identify_drive_gains", "identify_payload", "read_log",
 ]  # fmt: skip
 

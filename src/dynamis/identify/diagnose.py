@@ -12,10 +12,10 @@ from ..errors import DynamisError
 from ..logs.checks import faults, without_spikes
 from ..logs.log import Log, interpolated
 from ..model.check.finding import Finding
-from .information import Information, condition
+from .information import Information, condition, triangle, weighted
 from .processing import Samples, lowpass
 from .unknowns import Unknowns
-from .verdict import HOPELESS, Leftover, Verdict, verdict
+from .verdict import HOPELESS, LITTLE, Leftover, Verdict, verdict
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -120,7 +120,7 @@ PILE = 1e-3  # of the torque's range: how near the extreme
 SLOW = 0.05  # of a joint's top speed: rows at rest may well have one torque
 OUT_OF_SCALE = 8.0  # times the torque of the robot as described
 FINE = 0.05  # relative error below which the order of the columns is not doubted
-FEW = 400  # rows looked at for that
+FEW = 300  # rows looked at for that
 SINGULAR = 1e9  # condition number
 ENOUGH = 1.25  # independent rows per unknown
 
@@ -227,20 +227,40 @@ class Excerpt:
         q, qd, qdd = (x[:, order] * signs for x in (self.q, self.qd, self.qdd))
         return replace(self, q=q, qd=qd, qdd=qdd, weight=self.weight[:, order])
 
+    def part(self, first: int, last: int) -> "Excerpt":
+        """Some of the rows."""
+        names = ["q", "qd", "qdd", "weight"]
+        names += [] if self.temperature is None else ["temperature"]
+        ends = np.cumsum([0, *(len(at) for at, *_ in self.series)])
+        series = tuple(
+            (at[max(0, first - a) : max(0, last - a)], t, tau)
+            for a, (at, t, tau) in zip(ends, self.series, strict=False)
+        )
+        rows = {name: getattr(self, name)[first:last] for name in names}
+        return replace(self, series=series, **rows)
+
     def turned(self, joint: int, angle: float) -> "Excerpt":
         """With a joint's position less an angle."""
         q = self.q.copy()
         q[:, joint] -= angle
         return replace(self, q=q)
 
-    def misfit(self, unknowns: Unknowns, tau: np.ndarray) -> float:
-        """Relative error of the best fit of torques (N, n), every joint weighted alike."""
-        Y = unknowns.regressor(self.q, self.qd, self.qdd, self.temperature) * self.weight[..., None]
-        tau = (tau - unknowns.rest(self.q, self.qd)) * self.weight
-        sizes = np.maximum(np.linalg.norm(tau, axis=0), 1e-300)
-        both = np.concatenate([Y, tau[..., None]], axis=-1) / sizes[:, None]
-        R = np.linalg.qr(both.reshape(-1, both.shape[-1]), mode="r")
-        return float(abs(R[-1, -1]) / max(np.linalg.norm(R[:, -1]), 1e-300))
+    def columns(self, unknowns: Unknowns, tau: np.ndarray) -> np.ndarray:
+        """[Y tau] of torques (N, n, k), rows that do not count zero, (N, n, m + n + k).
+
+        Every joint has a rotor here: without one a large inertia would look like a delay.
+        """
+        Y = unknowns.regressor(self.q, self.qd, self.qdd, self.temperature)
+        tau = tau - np.asarray(unknowns.rest(self.q, self.qd))[..., None]
+        rotors = self.qdd[..., None] * np.eye(self.q.shape[1])
+        return np.concatenate([Y, rotors, tau], axis=-1) * self.weight[..., None]
+
+    def misfits(self, unknowns: Unknowns, tau: np.ndarray) -> np.ndarray:
+        """Relative error of every joint (n,) in the weighted fit of torques (N, n)."""
+        both = self.columns(unknowns, tau[..., None]).transpose(1, 0, 2)
+        info = Information(np.stack([triangle(x.copy()) for x in both]), np.full(len(both), FEW))
+        x = weighted(info, rounds=1).x
+        return np.sqrt(info.residuals(x) / np.maximum(info.torques, 1e-300))
 
 
 def excerpt(motions: Sequence[Samples]) -> Excerpt:
@@ -294,34 +314,96 @@ def laws_replaced(robot: "Robot", unknowns: Unknowns) -> Iterator[Finding]:
         yield Finding("warning", "friction", what, remedy)
 
 
-def column_order(unknowns: Unknowns, rows: Excerpt, joints: Sequence[str]) -> Iterator[Finding]:
-    """Whether columns changed places or signs: another arrangement fits far better."""
-    tau = rows.torque()
-    now = rows.misfit(unknowns, tau)
-    if now < FINE:
+LIKELIER = 4.0  # times the product of the joints' misfits: another reading explains the log
+HALF = 0.5  # of the misfit of a joint is left with it, of at least one
+ANGLES = np.radians(np.arange(-150.0, 180.1, 30.0))  # zeros of a joint that are tried
+
+
+def other_reading(
+    robot: "Robot", unknowns: Unknowns, rows: Excerpt, gravity: float
+) -> Iterator[Finding]:
+    """Whether columns changed places or signs, or a joint its zero: then the log fits far better.
+
+    Readings are compared by their likelihood, the residuals of every joint normal with a deviation
+    of its own: by the product of the joints' misfits, none counted below what is little next to the
+    arm's largest torque. `gravity` is by how much it differs from the description.
+    """
+    tau, joints = rows.torque(), robot.joint_names
+    now, sizes = rows.misfits(unknowns, tau), np.linalg.norm(tau * rows.weight, axis=0)
+    least = LITTLE * sizes.max() / np.maximum(sizes, 1e-300)
+    if (now**2 - least**2).max() < FINE**2 and gravity < SIMILAR:
         return
-    n, tried = len(joints), []
+
+    def gain(then: np.ndarray, least: Any = least) -> float:
+        """How many times smaller the product of the misfits is."""
+        return float(np.prod(np.maximum(now, least) / np.maximum(then, np.maximum(least, 1e-9))))
+
+    def far_better(then: np.ndarray) -> bool:
+        return gain(then) > LIKELIER and bool((then < HALF * now).any())
+
+    said = f"differs by {100 * gravity:.0f} % from the description"
+    tried = _arrangements(unknowns, rows, tau, joints)
+    arranged, change, who = max(tried, key=lambda x: gain(x[0]))
+    turned, joint, angle = _other_zero(robot, unknowns, rows, tau)
+    differs = gravity > SIMILAR and gain(turned, 0.0) > LIKELIER
+    if gain(turned) >= gain(arranged) and (far_better(turned) or differs):
+        what = f"it seems to read {np.degrees(angle):.0f} degrees too much: {_fall(now, turned)}"
+        what += f", and gravity as found {said}" if gravity > SIMILAR else ""
+        remedy = "check its zero: read_log(..., offset=...) adds to the positions"
+        yield Finding("warning", f"gravity, {joints[joint]}", what, remedy)
+    elif far_better(arranged):
+        what = f"with {change} {_fall(now, arranged)}"
+        yield Finding("error", f"columns, {who}", what, "check their order and signs")
+    elif gravity > DIFFERENT:
+        remedy = "check the zeros of the joints, the base's orientation and the robot's masses"
+        yield Finding("warning", "gravity", f"gravity as found {said}", remedy)
+
+
+def _fall(now: np.ndarray, then: np.ndarray) -> str:
+    a, b = (100 * float(np.sqrt(np.mean(x**2))) for x in (now, then))
+    return f"the error falls from {a:.0f} to {b:.0f} %"
+
+
+def _arrangements(
+    unknowns: Unknowns, rows: Excerpt, tau: np.ndarray, joints: Sequence[str]
+) -> Iterator[tuple[np.ndarray, str, str]]:
+    """Misfits (n,), what was changed, and of which joints."""
+    n = len(joints)
     for i, j in combinations(range(n), 2):
         order = np.arange(n)
         order[[i, j]] = j, i
         pair, other = f"{joints[i]} and {joints[j]}", rows.arranged(order, 1.0)
-        tried += [
-            (rows.misfit(unknowns, tau[:, order]), f"the torques of {pair} swapped", pair),
-            (other.misfit(unknowns, tau), f"the positions of {pair} swapped", pair),
-            (other.misfit(unknowns, tau[:, order]), f"all columns of {pair} swapped", pair),
-        ]
+        yield rows.misfits(unknowns, tau[:, order]), f"the torques of {pair} swapped", pair
+        yield other.misfits(unknowns, tau), f"the positions of {pair} swapped", pair
+        yield other.misfits(unknowns, tau[:, order]), f"all columns of {pair} swapped", pair
     for i, name in enumerate(joints):
         signs = np.where(np.arange(n) == i, -1.0, 1.0)
         other = rows.arranged(np.arange(n), signs)
-        tried += [
-            (rows.misfit(unknowns, tau * signs), f"the sign of the torque of {name} changed", name),
-            (other.misfit(unknowns, tau), f"the sign of the motion of {name} changed", name),
-            (other.misfit(unknowns, tau * signs), f"the axis of {name} reversed", name),
-        ]
-    best, said, where = min(tried)
-    if best <= 0.5 * now:
-        what = f"with {said} the error falls from {100 * now:.0f} to {100 * best:.0f} %"
-        yield Finding("error", f"columns, {where}", what, "check their order and signs")
+        yield rows.misfits(unknowns, tau * signs), f"the sign of the torque of {name} changed", name
+        yield other.misfits(unknowns, tau), f"the sign of the motion of {name} changed", name
+        yield other.misfits(unknowns, tau * signs), f"the axis of {name} reversed", name
+
+
+def _other_zero(
+    robot: "Robot", unknowns: Unknowns, rows: Excerpt, tau: np.ndarray
+) -> tuple[np.ndarray, int, float]:
+    """Misfits (n,) with the zero of one revolute joint changed so that they are least."""
+
+    def score(joint: int, angle: float) -> float:
+        return float(np.log(rows.turned(joint, angle).misfits(unknowns, tau) + 1e-9).sum())
+
+    turning = [j for j, kind in enumerate(robot.joint_kinds) if kind == "revolute"]
+    if not turning:
+        return np.ones(robot.n), 0, 0.0
+    _, j, angle = min((score(j, a), j, a) for j in turning for a in ANGLES if abs(a) > 1e-6)
+    for step in np.radians((10.0, 5.0)):
+        near = angle + step * np.array([-1.0, 0.0, 1.0])
+        a, b, c = (score(j, x) for x in near)
+        bend = a - 2.0 * b + c
+        angle = (
+            angle + step * float(np.clip(0.5 * (a - c) / bend, -1.0, 1.0)) if bend > 0 else angle
+        )
+    return rows.turned(j, angle).misfits(unknowns, tau), j, angle
 
 
 DRIVES = 0.05  # of the size of torque times speed: friction that feeds in more has a wrong sign
@@ -356,9 +438,8 @@ GAIN = 0.95  # of the misfit is left at most once a real delay is taken into acc
 def torque_delay(unknowns: Unknowns, rows: Excerpt) -> tuple[float, float]:
     """Seconds by which the torque follows the motion, and the misfit with it next to without."""
     n = unknowns.robot.n
-    Y = unknowns.regressor(rows.q, rows.qd, rows.qdd, rows.temperature) * rows.weight[..., None]
-    tau = [(rows.torque(d) - unknowns.rest(rows.q, rows.qd)) * rows.weight for d in DELAYS]
-    B = np.stack(tau, axis=-1)
+    both = rows.columns(unknowns, np.stack([rows.torque(d) for d in DELAYS], axis=-1))
+    Y, B = both[..., : -len(DELAYS)], both[..., -len(DELAYS) :]
     zero = int(np.argmin(np.abs(DELAYS)))
     sizes = np.maximum(np.linalg.norm(B[..., zero], axis=0), 1e-300)
 
@@ -380,66 +461,36 @@ def torque_delay(unknowns: Unknowns, rows: Excerpt) -> tuple[float, float]:
 
 
 def late_torque(unknowns: Unknowns, rows: Excerpt, step: float) -> Iterator[Finding]:
-    """A torque that follows the motion late, or comes before it."""
+    """A torque that follows the motion late, or comes before it: both halves of the rows say so."""
     delay, left = torque_delay(unknowns, rows)
-    if abs(delay) > DELAYED and abs(delay) > step and left < GAIN:
+    if abs(delay) < DELAYED or abs(delay) < step or left > GAIN:
+        return
+    half, end = len(rows.q) // 2, len(rows.q)
+    halves = [torque_delay(unknowns, rows.part(*k))[0] for k in ((0, half), (half, end))]
+    if min(np.sign(delay) * np.array(halves)) > 0.5 * abs(delay):
         late = "late" if delay > 0.0 else "early"
         what = f"the torque comes {1e3 * abs(delay):.0f} ms {late} against the positions"
         remedy = "processing=dy.Processing(torque_delay='estimate') takes that into account"
         yield Finding("warning", "torques", what, remedy)
 
 
-DIFFERENT = 0.5  # of gravity: by more a description need not differ
-ALIKE = 0.4  # of that left with another zero of a joint
+SIMILAR, DIFFERENT = 0.25, 0.5  # of gravity: a description is surely not, and is, another one
 HEAVY = 0.1  # of the torque: less gravity says nothing
-ANGLES = np.radians(np.arange(-175.0, 180.1, 5.0))
 
 
-def gravity_differs(
-    robot: "Robot", unknowns: Unknowns, x: np.ndarray, rows: Excerpt
-) -> Iterator[Finding]:
-    """Whether gravity as found is another than as described, and a zero that would explain it."""
+def gravity_difference(robot: "Robot", unknowns: Unknowns, x: np.ndarray, rows: Excerpt) -> float:
+    """What is left of gravity as found without gravity as described, of it; 0 if not known.
+
+    Masses that are all wrong by one factor make no difference.
+    """
     try:
         described = robot.gravity_torque(rows.q)
     except DynamisError:
-        return  # a symbol without a value
+        return 0.0  # a symbol without a value
     body, rest = unknowns.of_kind("body"), np.zeros_like(rows.q)
     found = unknowns.regressor(rows.q, rest, rest)[..., body] @ x[body]
-    if np.linalg.norm(found) < HEAVY * np.linalg.norm(rows.torque()) or not described.any():
-        return
-
-    def off(gravity: np.ndarray) -> float:
-        """What is left of gravity as found; masses may all be wrong by one factor."""
-        factor = max(0.0, float((found * gravity).sum() / max((gravity**2).sum(), 1e-300)))
-        return float(np.linalg.norm(found - factor * gravity) / np.linalg.norm(found))
-
-    now = off(described)
-    if now < 0.5 * DIFFERENT:
-        return
-    turning = [j for j, kind in enumerate(robot.joint_kinds) if kind == "revolute"]
-    best, j, angle = min(
-        (off(robot.gravity_torque(rows.turned(j, a).q)), j, a) for j in turning for a in ANGLES
-    )
-    what = f"gravity as found differs from gravity as described by {100 * now:.0f} %"
-    tau = rows.torque()
-    if best < ALIKE * now and rows.turned(j, angle).misfit(unknowns, tau) <= 1.1 * rows.misfit(
-        unknowns, tau
-    ):
-        angle, name = np.degrees(_zero(unknowns, rows, j, angle)), robot.joint_names[j]
-        what += f", by {100 * best:.0f} % if {name} reads {angle:.0f} degrees too much"
-        remedy = "check its zero: read_log(..., offset=...) adds to the positions"
-        yield Finding("warning", f"gravity, {name}", what, remedy)
-    elif now > DIFFERENT:
-        remedy = "check the zeros of the joints, the base's orientation and the robot's masses"
-        yield Finding("warning", "gravity", what, remedy)
-
-
-def _zero(unknowns: Unknowns, rows: Excerpt, joint: int, angle: float) -> float:
-    """The angle near one as gravity shows it with which the motion fits best, if it matters."""
-    angles = angle + np.radians(np.arange(-20.0, 20.1, 5.0))
-    misfits = [rows.turned(joint, a).misfit(unknowns, rows.torque()) for a in angles]
-    k = int(np.argmin(misfits))
-    if min(misfits) > 0.95 * max(misfits) or not 0 < k < len(angles) - 1:
-        return angle
-    a, b, c = misfits[k - 1 : k + 2]
-    return float(angles[k] + 0.5 * (a - c) / (a - 2.0 * b + c) * (angles[1] - angles[0]))
+    size = float(np.linalg.norm(found))
+    if size < HEAVY * np.linalg.norm(rows.torque()) or not described.any():
+        return 0.0
+    factor = max(0.0, float((found * described).sum() / (described**2).sum()))
+    return float(np.linalg.norm(found - factor * described)) / size

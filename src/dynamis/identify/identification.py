@@ -15,17 +15,17 @@ from ..model.check.finding import Finding
 from .diagnose import (
     POOR,
     STILL,
-    column_order,
     diagnose,
     driving_friction,
     excerpt,
     far_from_consistent,
     few_rows,
-    gravity_differs,
+    gravity_difference,
     late_torque,
     laws_replaced,
     not_exciting,
     not_told_apart,
+    other_reading,
     reading_findings,
     refuse,
     saturation,
@@ -235,10 +235,10 @@ def identify(
     # causes first, what they lead to last: of findings of one level the first is the verdict's
     findings += not_told_apart(condition_number, sum(log.duration for log in logs))
     findings += [*saturation(robot, logs), *torque_size(robot, rows)]
-    findings += column_order(wanted, rows, robot.joint_names)
     if condition_number < POOR:  # else any number may stand for a friction or a mass
+        gravity = gravity_difference(robot, wanted, free, rows)
+        findings += other_reading(robot, wanted, rows, gravity)
         findings += driving_friction(wanted, free, fit.covariance, rows)
-        findings += gravity_differs(robot, wanted, free, rows)
     findings += late_torque(wanted, rows, max(log.step for log in logs))
     findings += [*unexplained(whole.misfit(x)), *poor_joints(left, robot.joint_names)]
     findings += not_exciting(wanted, info, x, fit.known)

@@ -64,8 +64,10 @@ class Verdict:
 
 @dataclass(frozen=True, eq=False)
 class Leftover:
-    """Root mean squares of every joint's fitted rows, (n,): torque, residual, and what of it noise
-    and static friction explain."""
+    """Root mean squares of the fitted rows of every joint, (n,): torque, residual, what is allowed.
+
+    Allowed is what noise and static friction (stiction) can explain.
+    """
 
     torque: np.ndarray
     residual: np.ndarray
@@ -78,12 +80,9 @@ class Leftover:
 
     def of(self, j: int) -> str:
         """The sentence on a joint."""
-        share, allowed = (
-            100 * x[j] / max(self.torque[j], 1e-300) for x in (self.residual, self.allowed)
-        )
-        return (
-            f"{share:.1f} % of its torque is left over, noise and stiction explain {allowed:.1f} %"
-        )
+        size = max(float(self.torque[j]), 1e-300)
+        left, allowed = (f"{100 * x[j] / size:.1f} %" for x in (self.residual, self.allowed))
+        return f"{left} of its torque is left over, noise and stiction can explain {allowed}"
 
     @property
     def overall(self) -> float:

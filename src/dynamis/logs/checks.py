@@ -185,7 +185,7 @@ def faults(
         what = f"q{j + 1} reaches {largest[j]:.4g} rad: {DEGREES}"
         remedy = "units={'q': 'deg'} or 'rad', or the gear ratios; offset= takes off whole turns"
         yield Finding("error", places[j], what, remedy)
-    for j in np.flatnonzero(np.ptp(log.tau, axis=0) == 0.0):
+    for j in np.flatnonzero(np.ptp(log.tau, axis=0) == 0.0).tolist():
         level = "error" if log.tau[0, j] else "warning"
         what = f"tau{j + 1} never changes: it is always {log.tau[0, j]:g}"
         remedy = "a dead sensor says nothing about its joint: check the column"
@@ -266,12 +266,12 @@ def _away_and_back(log: Log) -> np.ndarray:
 def _spikes(log: Log, places: Sequence[str]) -> Iterator[Finding]:
     for name, mask in spikes(log).items():
         x = getattr(log, name)
-        for j in np.flatnonzero(mask.any(axis=0)):
+        for j in np.flatnonzero(mask.any(axis=0)).tolist():
             rows = np.flatnonzero(mask[:, j])
             worst = x[rows[np.argmax(np.abs(x[rows, j]))], j]
             what = f"{name}{j + 1} has spikes of up to {worst:.4g} in {_rows(log, rows)}"
-            remedy = "they are interpolated; Processing(spikes='keep') and estimator='robust' keep "
-            yield Finding("warning", places[j], what, remedy + "them with less weight")
+            remedy = "dy.identify interpolates them, unless processing=Processing(spikes='keep')"
+            yield Finding("warning", places[j], what, remedy)
 
 
 def _rows(log: Log, rows: np.ndarray) -> str:
@@ -284,7 +284,7 @@ def _rows(log: Log, rows: np.ndarray) -> str:
 def _jumps(log: Log, places: Sequence[str], angles: set[int]) -> Iterator[Finding]:
     """Wrapped angles, corrupt first rows, and other positions that no arm goes through."""
     steps, jump = _steps(log)
-    for j in np.flatnonzero(jump.any(axis=0)):
+    for j in np.flatnonzero(jump.any(axis=0)).tolist():
         rows = np.flatnonzero(jump[:, j])
         size, last = float(np.abs(steps[rows, j]).max()), int(rows[-1]) + 1
         said = f"q{j + 1} jumps by up to {size:.4g} before {_rows(log, rows + 1)}"
