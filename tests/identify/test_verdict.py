@@ -9,6 +9,7 @@ import dynamis as dy
 from docs.verdicts import WRONG, judged, random_pieces, simulated
 from dynamis.errors import OptionError
 from dynamis.identify import LogError, Verdict
+from dynamis.identify.estimate import headline
 from dynamis.identify.repeats import MOSTLY, repeated
 
 from .motions import arm, log_of, series
@@ -139,11 +140,14 @@ def test_the_headline_is_on_another_motion_or_says_that_there_is_none():
     twice = dy.Log(t=t, **{x: np.tile(getattr(once, x), (2, 1)) for x in ("q", "qd", "tau")})
     found = dy.identify(ROBOT, twice, **options)
     assert found.held_out.is_repeat and "repeat of the training motion" in str(found.held_out)
-    assert found.headline.startswith("no figure on a motion of another kind, ")
+    assert found.headline.startswith("no figure on a motion of another kind; ")
     assert found.validate(once).is_repeat and not found.validate(other).is_repeat
     fresh = dy.identify(ROBOT, once, **options)
     error = f"{100 * fresh.held_out.relative_error_overall:.2f} %"
-    assert fresh.headline == f"{error} on a motion of another kind" and error in repr(fresh)
+    assert fresh.headline == f"{error} on the part held out, a motion of another kind"
+    assert fresh.headline in repr(fresh)
+    figure = headline(found.held_out, [found.validate(once), found.validate(other)])
+    assert f"% on {other.name}, a motion of another kind" in figure
     several = dy.identify(ROBOT, [other, once, once], **options)
     assert several.held_out.name == other.name  # the last that is no repeat
     bare = dy.identify(ROBOT, once, **options, held_out=False)

@@ -202,12 +202,14 @@ def _span(given: str | None, name: str) -> tuple[float | None, float | None] | N
 
 
 def _say(found: Any, checks: Sequence[Any]) -> None:
-    """Held out and validations, then the training log, then what the model is."""
+    """The verdict, held out and validations, then the training log, then what the model is."""
+    from ..identify.estimate import headline
+
     for finding in found.findings:
         if finding not in found.robot.model.findings:
             talk(in_terminal(str(finding)))
     cutoff = float(found.processing[0].cutoff)
-    data(_judgement(found))
+    data(_judgement(found, headline(found.held_out, checks)))
     if found.held_out is not None:
         data(_accuracy(found.held_out, f"held out, {found.held_out.kind}", cutoff))
     for check in checks:
@@ -235,13 +237,13 @@ def _say(found: Any, checks: Sequence[Any]) -> None:
 STYLES = {"good": "good", "doubtful": "warning", "not usable": "error"}
 
 
-def _judgement(found: Any) -> Any:
-    """The verdict on all and on every joint, below the headline figure."""
+def _judgement(found: Any, figure: str) -> Any:
+    """The verdict on all and on every joint, below the figure to quote."""
     rows = [
         (name, (level, STYLES[level]), reason if level == "good" else f"{reason}; {remedy}")
         for name, level, reason, remedy in found.verdict.cells()
     ]
-    return table(f"Held out: {found.headline}", ("joint", "verdict", "reason"), rows)
+    return table(f"Error: {figure}", ("joint", "verdict", "reason"), rows)
 
 
 def _accuracy(check: Any, label: str, cutoff: float) -> Any:
@@ -254,6 +256,8 @@ def _accuracy(check: Any, label: str, cutoff: float) -> Any:
 
 
 def _everything(found: Any, checks: Sequence[Any], fine: bool) -> dict[str, Any]:
+    from ..identify.estimate import headline
+
     cutoff = float(found.processing[0].cutoff)
     spread, intervals = found.standard_deviations, found.intervals()
     unknowns = [
@@ -266,7 +270,7 @@ def _everything(found: Any, checks: Sequence[Any], fine: bool) -> dict[str, Any]
         "robot": found.unknowns.robot.name,
         "ok": fine,
         "verdict": asdict(found.verdict),
-        "headline": found.headline,
+        "headline": headline(found.held_out, checks),
         "held_out": None if found.held_out is None else _figures(found.held_out, cutoff),
         "validations": [_figures(check, cutoff) for check in checks],
         "training": [_figures(fit, cutoff) for fit in found.training],

@@ -171,11 +171,7 @@ class Estimate:
     @property
     def headline(self) -> str:
         """The error on a motion of another kind than the training motion, or that there is none."""
-        held = self.held_out
-        if held is None:
-            return "no figure, nothing was held out"
-        error = f"{100 * held.relative_error_overall:.2f} % on {held.kind}"
-        return f"no figure on a motion of another kind, {error}" if held.is_repeat else error
+        return headline(self.held_out)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -296,7 +292,7 @@ class Estimate:
 
     def __repr__(self) -> str:
         fit = 100 * np.mean([v.relative_error_overall for v in self.training])
-        out = "" if self.held_out is None else f", held out: {self.headline}"
+        out = "" if self.held_out is None else f", {self.headline}"
         return (
             f"Estimate({self.unknowns.robot.name!r}, {self.verdict.level}, {len(self.names)} "
             f"unknowns, {self.friction} friction, {fit:.2f} % as logged{out}, "
@@ -305,6 +301,17 @@ class Estimate:
 
     def _repr_html_(self) -> str:
         return f"<p>{html.escape(repr(self))}</p>{self.verdict._repr_html_()}"
+
+
+def headline(held_out: Validation | None, validations: Sequence[Validation] = ()) -> str:
+    """The figure to quote: of the first validation or of what was held out that is no repeat."""
+    parts = [*validations, *([] if held_out is None else [held_out])]
+    if not parts:
+        return "no figure, nothing was held out"
+    check = next((x for x in parts if not x.is_repeat), parts[0])
+    where = "the part held out" if check is held_out else check.name or "another log"
+    error = f"{100 * check.relative_error_overall:.2f} % on {where}, {check.kind}"
+    return f"no figure on a motion of another kind; {error}" if check.is_repeat else error
 
 
 Torque = Callable[[Samples], np.ndarray]  # (N, n), what a model predicts

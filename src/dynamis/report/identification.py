@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import templates
 from ..files import checked_path
-from ..identify.estimate import Rows, fitted_rows, friction_curve
+from ..identify.estimate import Rows, fitted_rows, friction_curve, headline
 from ..identify.feasible import links_of
 from ..identify.information import autocorrelation
 from ..identify.processing import Processing, band, spectrum
@@ -207,7 +207,8 @@ class _Sections:
     def verdict(self) -> None:
         """How far to trust it, all and joint by joint."""
         marks = {"good": "good", "not usable": "bad"}
-        self.page.section("Verdict", f"Held out: {self.estimate.headline}.")
+        figure = headline(self.estimate.held_out, self.validations)
+        self.page.section("Verdict", f"Error: {figure}.")
         cells = self.estimate.verdict.cells()
         rows = [(a, (b, marks.get(b, "")), c, d) for a, b, c, d in cells]
         self.page.table(("joint", "verdict", "reason", "what to do"), rows)
