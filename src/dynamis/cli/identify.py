@@ -298,5 +298,6 @@ def _figures(check: Any, cutoff: float) -> dict[str, Any]:
         for part, one in (("as_logged", check), ("low_passed", low))
     }
     facts = {"log": check.name, "rows": len(check.t), "joints": list(check.joint_names)}
-    facts |= {"repeats": check.repeats, "is_repeat": check.is_repeat}
+    share = None if np.isnan(check.repeats) else check.repeats
+    facts |= {"repeats": share, "is_repeat": check.is_repeat}
     return facts | {"low_passed_at": cutoff} | parts

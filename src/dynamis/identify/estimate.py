@@ -36,7 +36,7 @@ class Validation:
     relative_error = |tau - predicted| / |tau|, norms over the samples; nrms is the RMS error over
     the range of the measured torque. `speed` is that of the joints; `counted` says which rows of
     which joint count (all, unless `moving` was asked for). `repeats` is the share of the moving
-    time whose motion the training data contain too.
+    time whose motion the training data contain too (NaN if nothing moves).
     """
 
     name: str
@@ -51,12 +51,14 @@ class Validation:
 
     @property
     def is_repeat(self) -> bool:
-        """Whether most of it repeats the training motion: then its errors are those of the fit."""
-        return self.repeats > MOSTLY
+        """Whether it shows nothing new: mostly the training motion again, or at rest."""
+        return not self.repeats <= MOSTLY
 
     @property
     def kind(self) -> str:
         """What its motion is, in words."""
+        if np.isnan(self.repeats):
+            return "at rest"
         return "a repeat of the training motion" if self.is_repeat else "a motion of another kind"
 
     @property
@@ -129,7 +131,7 @@ class Validation:
         how = "as logged" if self.filtered_at is None else f"low-passed at {self.filtered_at:g} Hz"
         how += "" if self.counted is None else ", moving rows"
         title = f"{self.name or 'log'}: torque {how}, {len(self.t)} rows"
-        title += ", a repeat of the training motion" if self.is_repeat else ""
+        title += f", {self.kind}" if self.is_repeat else ""
         return "\n".join([title, *lines])
 
     def __repr__(self) -> str:

@@ -15,7 +15,7 @@ MOSTLY = 0.5  # of the time: by then it is called a repeat
 
 
 def repeated(log: Log, others: Sequence[Log]) -> float:
-    """Share of the moving time of a log whose motion other logs contain, at any instant.
+    """Share of the moving time of a log whose motion other logs contain; NaN if nothing moves.
 
     A window of one period of the motion's band repeats another if the joints' positions differ by
     less than 3 % of their ranges, RMS over its rows and the joints.
@@ -25,12 +25,12 @@ def repeated(log: Log, others: Sequence[Log]) -> float:
     ranges = np.ptp(np.concatenate([x.q for x in every]), axis=0)
     moves = ranges > 1e-4
     if not moves.any():
-        return 0.0
+        return float("nan")
     own = _windows(log, length, ranges, moves, ROWS // 2)
     moving = np.ptp(own, axis=1).max(axis=-1) > MOVING
     own = own[moving].reshape(int(moving.sum()), ROWS * int(moves.sum()))
     if not len(own):
-        return 0.0
+        return float("nan")
     nearest = np.full(len(own), np.inf)
     for other in others:
         found = _windows(other, length, ranges, moves, 1)

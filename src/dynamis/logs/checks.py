@@ -1,6 +1,6 @@
 """Checks of recordings: time stamps, units, dead sensors, spikes, wrapped angles, velocities."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -190,8 +190,9 @@ def faults(
         what = f"tau{j + 1} never changes: it is always {log.tau[0, j]:g}"
         remedy = "a dead sensor says nothing about its joint: check the column"
         yield Finding(level, places[j], what, remedy)
-    yield from _spikes(log, places)
-    clean = without_spikes(log)
+    marked = spikes(log)
+    yield from _spikes(log, marked, places)
+    clean = without_spikes(log, marked)
     jumps = list(_jumps(clean, places, angles))
     yield from jumps
     if clean.qd is not None and not jumps:
@@ -209,13 +210,15 @@ def spikes(log: Log) -> dict[str, np.ndarray]:
         x = getattr(log, name)
         low, high = np.percentile(_some(x), [1, 99], axis=0)
         out = (high > low) & ((x < 2 * low - high) | (x > 2 * high - low))
-        found[name] = np.stack([_brief(column) for column in out.T], axis=1)
+        for j in np.flatnonzero(out.any(axis=0)):
+            out[:, j] = _brief(out[:, j])
+        found[name] = out
     return {name: mask for name, mask in found.items() if mask.any()}
 
 
-def without_spikes(log: Log) -> Log:
-    """The log with its spikes replaced by what lies between their neighbours."""
-    found = spikes(log)
+def without_spikes(log: Log, found: Mapping[str, np.ndarray] | None = None) -> Log:
+    """The log with its spikes, `found` or not, replaced by what lies between their neighbours."""
+    found = spikes(log) if found is None else found
     if not found:
         return log
     arrays = {name: np.array(getattr(log, name)) for name in found}
@@ -241,10 +244,13 @@ def _brief(out: np.ndarray) -> np.ndarray:
 
 def _steps(log: Log) -> tuple[np.ndarray, np.ndarray]:
     """Changes of the positions from row to row, (N - 1, n), and which of them are jumps."""
-    steps, time = np.diff(log.q, axis=0), np.diff(log.t)
-    usual = np.percentile(_some(np.abs(steps)), 99, axis=0)
-    slower = np.minimum(1.0, log.step / time)[:, None]  # a gap lets a joint go further
-    return steps, np.abs(steps) * slower > np.maximum(JUMP * usual, SMALL)
+    steps = np.diff(log.q, axis=0)
+    limit = np.maximum(JUMP * np.percentile(np.abs(_some(steps)), 99, axis=0), SMALL)
+    jump = (steps > limit) | (steps < -limit)
+    if jump.any():  # a gap lets a joint go further
+        slower = np.minimum(1.0, log.step / np.diff(log.t))[:, None]
+        jump &= np.abs(steps) * slower > limit
+    return steps, jump
 
 
 def _whole_turns(steps: np.ndarray) -> np.ndarray:
@@ -263,8 +269,8 @@ def _away_and_back(log: Log) -> np.ndarray:
     return mask
 
 
-def _spikes(log: Log, places: Sequence[str]) -> Iterator[Finding]:
-    for name, mask in spikes(log).items():
+def _spikes(log: Log, found: Mapping[str, np.ndarray], places: Sequence[str]) -> Iterator[Finding]:
+    for name, mask in found.items():
         x = getattr(log, name)
         for j in np.flatnonzero(mask.any(axis=0)).tolist():
             rows = np.flatnonzero(mask[:, j])

@@ -253,10 +253,7 @@ class _Sections:
         also = " The friction model was also chosen without these rows."
         said += also if self.estimate.scores else ""
         if found.is_repeat:
-            said += (
-                " They repeat the training motion, so these errors are those of the fit: validate "
-                "on a motion of another kind."
-            )
+            said += f" They are {found.kind}: validate on a motion of another kind."
         return said
 
     def _accuracy(self, fit: "Validation") -> None:
