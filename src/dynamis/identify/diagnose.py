@@ -331,7 +331,11 @@ def other_reading(
     tau, joints = rows.torque(), robot.joint_names
     now, sizes = rows.misfits(unknowns, tau), np.linalg.norm(tau * rows.weight, axis=0)
     least = LITTLE * sizes.max() / np.maximum(sizes, 1e-300)
-    if (now**2 - least**2).max() < FINE**2 and gravity < SIMILAR:
+
+    def fine(misfits: np.ndarray) -> bool:
+        return bool((misfits**2 - least**2).max() < FINE**2)
+
+    if fine(now) and gravity < SIMILAR:
         return
 
     def gain(then: np.ndarray, least: Any = least) -> float:
@@ -344,7 +348,9 @@ def other_reading(
     said = f"differs by {100 * gravity:.0f} % from the description"
     tried = _arrangements(unknowns, rows, tau, joints)
     arranged, change, who = max(tried, key=lambda x: gain(x[0]))
-    turned, joint, angle = _other_zero(robot, unknowns, rows, tau)
+    turned, joint, angle = now, 0, 0.0
+    if not (far_better(arranged) and fine(arranged)):  # else nothing is left to explain
+        turned, joint, angle = _other_zero(robot, unknowns, rows, tau)
     differs = gravity > SIMILAR and gain(turned, 0.0) > LIKELIER
     if gain(turned) >= gain(arranged) and (far_better(turned) or differs):
         what = f"it seems to read {np.degrees(angle):.0f} degrees too much: {_fall(now, turned)}"
