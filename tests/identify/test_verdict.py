@@ -170,3 +170,15 @@ def test_a_description_without_masses_or_wrong_ones_is_no_reason_to_refuse():
         described = ROBOT.with_parameters(values)
         found, _ = judged(described, log, friction="asymmetric", estimator="weighted")
         assert found.level == "good"
+
+
+def test_a_joint_whose_torque_is_not_explained_is_doubtful():
+    """The other is good: it says how much of its torque is left over."""
+    log = log_of(ROBOT)
+    pushed = 0.5 * log.tau[:, 1].std() * np.sin(7.0 * log.t)
+    log = dy.Log(t=log.t, q=log.q, qd=log.qd, tau=log.tau + np.outer(pushed, [0.0, 1.0]))
+    verdict, found = judged(ROBOT, log, friction="asymmetric", estimator="weighted")
+    left = found.training[0].relative_error[1]
+    assert verdict.level == verdict.joints["joint2"].level == "doubtful"
+    assert 0.15 < left < 0.6 and f"joint2: {100 * left:.0f}" in verdict.reason
+    assert verdict.joints["joint1"].level == "good"
