@@ -1,4 +1,7 @@
-"""Prints the table of docs/identification.md from a folder of logs of real arms: python docs/identification.py DATA"""
+"""Prints the tables of errors of docs/identification.md: python -m docs.identification FOLDER
+
+FOLDER holds logs of real arms.
+"""
 
 import sys
 from dataclasses import replace
@@ -9,6 +12,7 @@ import numpy as np
 import dynamis as dy
 
 GAINS = (14.87, 13.26, 11.13, 10.62, 11.03, 11.47)  # N m per A, published for the UR10e
+COLUMNS = {"t": "times", "q": "positions", "qd": "velocities", "tau": "torques"}  # of the LWR4+
 ROWS = {
     "excitation_30s": (634, 3510),
     "excitation_40s": (499, 4460),
@@ -30,7 +34,8 @@ def row(name, estimate, cutoff, published):
         estimate.estimator,
         f"{len(estimate.names)}",
         f"{percent(fit)} / {percent(fit.filtered(cutoff))}",
-        f"{percent(out)} / {percent(out.filtered(cutoff))}",
+        f"{percent(out)} / {percent(out.filtered(cutoff))}"
+        + (", a repeat" if out.is_repeat else ""),
         f"{percent(out.filtered(cutoff).moving())}",
         "yes" if estimate.is_physical else "no",
         published,
@@ -78,9 +83,8 @@ def main(data):
                 20.0,
                 "4.83; 6.7 held out, moving",
             )
-    names = {"t": "times", "q": "positions", "qd": "velocities", "tau": "torques"}
     arm = dy.load(data / "lwr4" / "lwr4.urdf")
-    log = dy.read_log(data / "lwr4" / "measurements_1.npz", columns=names)
+    log = dy.read_log(data / "lwr4" / "measurements_1.npz", columns=COLUMNS)
     for friction in ("smooth", "loaded"):
         for estimator in ("weighted", "feasible"):
             row(
@@ -105,7 +109,7 @@ def main(data):
                 check = found.validate(logs[other])
                 joints = " ".join(f"{100 * x:.0f}" for x in check.relative_error)
                 print(
-                    f"  on {other}: {100 * check.relative_error_overall:.2f} as logged, "
+                    f"  on {other}{' (repeat)' if check.is_repeat else ''}: {100 * check.relative_error_overall:.2f} as logged, "
                     f"{100 * check.filtered(10.0).relative_error_overall:.2f} low-passed; per joint {joints}"
                 )
 

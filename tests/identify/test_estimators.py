@@ -20,10 +20,10 @@ HOW = {"friction": "asymmetric", "held_out": False}
 WEAK = log_of(ROBOT, seed=5, noise=3.0, seconds=2.0, size=0.05)  # short, weak and noisy
 
 
-def spiked(log, size):
-    """The log with a few torques far out, all to one side."""
+def disturbed(log, size):
+    """The log with stretches of torque that is far out, all to one side: too long for spikes."""
     tau = log.tau.copy()
-    tau[100::97, 0] += size
+    tau[(np.arange(len(tau)) // 40) % 12 == 1, 0] += size
     return replace(log, tau=tau)
 
 
@@ -36,17 +36,18 @@ def missed(robot, log=OTHER):
 
 
 def test_a_robust_physical_estimate_does_not_follow_outliers():
-    log = spiked(LOG, 200.0)
+    log = disturbed(LOG, 40.0)
     plain, robust = (
         dy.identify(ROBOT, log, estimator=name, force=True, **HOW)
         for name in ("feasible", "robust-feasible")
     )
     assert robust.is_physical
-    assert missed(robust.robot) < 0.02 < 0.3 * missed(plain.robot)
+    assert missed(robust.robot) < 0.04 < 0.3 * missed(plain.robot)
+    assert robust.verdict.level != "good"  # a model may be right where its log is not
 
 
 def test_a_robust_estimate_is_physical_where_robust_least_squares_is_not():
-    log = spiked(WEAK, 20.0)
+    log = disturbed(WEAK, 20.0)
     free, bound = (
         dy.identify(ROBOT, log, estimator=name, force=True, **HOW)
         for name in ("robust", "robust-feasible")

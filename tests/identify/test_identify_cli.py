@@ -63,8 +63,9 @@ def answer(capsys, *words):
 def test_tables_held_out_first(capsys):
     assert main(["identify", "two.toml", "run.npz", "--validate", "other.npz"]) == 0
     said = capsys.readouterr()
-    places = [said.out.index(x) for x in ("held out", "other: validation", "training")]
-    assert places == sorted(places)
+    places = [said.out.index(x) for x in ("held out", "other: validation", "training, the")]
+    assert places == sorted(places) and "verdict" in said.out[: places[0]]
+    assert "% on other, a motion of another kind" in said.out[: places[0]]
     assert "low-passed at" in said.out and "condition number" in said.out
     assert "joint1" in said.out and "all" in said.out
 
@@ -246,3 +247,25 @@ def test_pairs():
 def test_span():
     assert _span("1.5,20", "window") == (1.5, 20.0)
     assert _span(",20", "window") == (None, 20.0)
+
+
+def test_the_verdict_is_said_and_a_late_torque_corrected(capsys, folder):
+    """A log that is not usable is refused unless one insists."""
+    with np.load(folder / "run.npz") as run:
+        arrays = dict(run)
+    late = [np.interp(arrays["t"] - 0.03, arrays["t"], x) for x in arrays["tau"].T]
+    np.savez(folder / "late.npz", **{**arrays, "tau": np.stack(late, axis=1)})
+    np.savez(folder / "signs.npz", **{**arrays, "tau": -arrays["tau"]})
+    quick = ("--estimator", "weighted")
+    _, found = answer(capsys, "late.npz", *quick)
+    assert found["verdict"]["level"] == "doubtful" and "ms late" in found["verdict"]["reason"]
+    for delay in ("estimate", "0.03"):
+        _, found = answer(capsys, "late.npz", *quick, "--torque-delay", delay)
+        assert found["verdict"]["level"] == "good" and "on a " in found["headline"]
+        assert found["processing"][0]["torque_delay"] == pytest.approx(0.03, abs=2e-3)
+    assert main(["identify", "two.toml", "signs.npz", *quick]) == 2
+    assert "opposite sign" in capsys.readouterr().err
+    _, found = answer(capsys, "signs.npz", *quick, "--force")
+    assert found["verdict"]["level"] == "not usable"
+    assert found["verdict"]["joints"]["joint1"]["level"] == "not usable"
+    assert main(["identify", "two.toml", "late.npz", "--torque-delay", "soon"]) == 2

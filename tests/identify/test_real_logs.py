@@ -9,6 +9,7 @@ import pytest
 from scipy.signal import butter, decimate, filtfilt
 
 import dynamis as dy
+from dynamis.identify.repeats import repeated
 
 REFERENCE = Path(__file__).parents[1] / "reference"
 GAINS = (14.87, 13.26, 11.13, 10.62, 11.03, 11.47)  # N m per A, published
@@ -193,3 +194,26 @@ def test_auto_finds_that_emps_rubs_by_direction(emps):
     scores = {name.split(" ")[0]: score for name, score in found.scores}
     assert found.unknowns.friction.name == "directional"
     assert scores["directional"] < 0.7 * scores["smooth"]
+
+
+def test_periodic_excitation_is_a_repeat(data, ur10e, tx40):
+    """Its last third, and one motion recorded twice; other excitations are other motions."""
+    logs = ur10e[1]
+    force = np.load(data / "emps" / "emps.npz")
+    again = [
+        dy.read_log(data / "panda" / "excitation.npz"),
+        dy.read_log(data / "lwr4" / "measurements_1.npz", columns=JOINTS),
+        dy.Log(t=force["t"], q=force["q"][:, None], tau=force["v"][:, None]),
+    ]
+    for log in again:
+        early, late = log.split(2 / 3)
+        assert repeated(late, [early]) > 0.9, log
+    for log in (*logs.values(), tx40[1]):
+        early, late = log.split(2 / 3)
+        assert repeated(late, [early]) < 0.1, log
+    names = {"t": "t", "q": "q", "tau": "i"}
+    free, load = (
+        dy.read_log(data / "ur10e" / f"{x}_50s.npz", columns=names) for x in ("free", "load")
+    )
+    assert repeated(load, [free]) > 0.9
+    assert repeated(logs["point_to_point"], [logs["excitation_30s"], free]) < 0.1

@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose
 
 import dynamis as dy
 from dynamis.errors import DynamisError, FileError, OptionError, ShapeError
 from dynamis.identify import read_log
+from dynamis.logs.checks import without_spikes
 from dynamis.logs.source import read_text
 from dynamis.logs.table import LARGEST, MOST_COLUMNS, Allowance
 
@@ -338,7 +340,7 @@ def test_wrong_units_that_the_numbers_give_away():
     data = arrays()
     data["q"], data["qd"] = np.rad2deg(data["q"]), data["qd"]
     log = read_log(data)
-    said(log, "are these degrees?", "warning")
+    said(log, "are these degrees, or motor angles?", "warning")
     assert "0.0175 times its size" in said(log, "qd1 is not the rate of q1", "warning")
     assert not read_log(arrays()).findings
 
@@ -350,6 +352,31 @@ def test_swapped_velocities_and_dead_sensors_are_noticed():
     log = read_log(data)
     said(log, "qd1 is not the rate of q1", "warning")
     said(log, "tau2 never changes", "warning")
+
+
+def test_spikes_wrapped_angles_and_corrupt_rows_are_said():
+    t = np.arange(600) / 100.0
+    q = np.stack([3.0 + np.sin(t), np.cos(t)], axis=1)
+    tau = np.stack([np.sin(2 * t), np.cos(3 * t)], axis=1)
+    assert read_log({"t": t, "q": q, "tau": tau}).findings == ()
+
+    def changed(name, rows, column, value):
+        arrays = {"t": t, "q": q.copy(), "tau": tau.copy()}
+        arrays[name][rows, column] = value
+        return read_log(arrays)
+
+    spiky = changed("tau", [100, 101, 400], 1, [50.0, 60.0, -70.0])
+    said(spiky, "tau2 has spikes of up to -70 in rows 100 (1 s), 101 (1.01 s), 400", "warning")
+    assert "interpolates" in spiky.findings[0].remedy
+    clean = without_spikes(spiky)
+    assert_allclose(clean.tau[:, 1], tau[:, 1], atol=1e-3)
+    assert without_spikes(clean) is clean
+    said(changed("q", 300, 0, 0.0), "q1 has spikes of up to 0 in row 300", "warning")
+    said(changed("q", slice(0, 8), 0, 0.0), "the first rows are corrupt", "warning")
+    said(changed("q", slice(300, 400), 0, 0.0), "q1 jumps by up to", "warning")
+    assert not changed("tau", slice(100, 110), 1, 50.0).findings  # it lasts: a signal
+    wrapped = read_log({"t": t, "q": (q + np.pi) % (2 * np.pi) - np.pi, "tau": tau})
+    assert "q1 jumps by up to 6.2" in said(wrapped, "the angle is wrapped", "warning")
 
 
 # time

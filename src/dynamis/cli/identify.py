@@ -34,12 +34,15 @@ def run(
     gains: Numbers = None, topic: Topic = None,
     window: Span = None, validate_window: Span = None,
     limit: Annotated[float | None, arg(metavar="PERCENT")] = None,
+    torque_delay: Annotated[str | None, arg(metavar="SECONDS")] = None, force: bool = False,
     report: Path | None = None, save: Path | None = None, json: Json = False,
 ) -> int:  # fmt: skip
     """Identify a robot's parameters from logs of its motion.
 
-    The last third of a log (or the last of several logs) is held out for validation. Exit code 1 if
-    the identified model is not physically consistent, or if --limit is exceeded.
+    The last third of a log (or the last of several logs that is no repeat) is held out for
+    validation. A verdict (good, doubtful, not usable) is given for every joint; a log that is not
+    usable is refused. Exit code 1 if the identified model is not physically consistent, or if
+    --limit is exceeded.
 
     For example:
 
@@ -68,10 +71,13 @@ def run(
         window: Time interval of every LOG in seconds; either end may be omitted.
         validate_window: Time interval of the --validate logs.
         limit: Largest relative error in percent of the validations (without any: held out).
+        torque_delay: Seconds by which the logged torque follows the positions, or estimate.
+        force: Identify from a log that is not usable, too.
         report: Write a report to this .html.
         save: Write the identified robot to this .toml or .urdf.
     """
     from ..identify.identification import identify
+    from ..identify.processing import Processing
     from ..logs.read import read_log
     from ..report.identification import write
 
@@ -93,7 +99,7 @@ def run(
     others = [read_log(path, window=other_span, **how) for path in validate]
     found = identify(
         arm, training, friction=friction, estimator=estimator, rotors=rotors or None, cutoff=cutoff,
-        only=only,
+        only=only, processing=Processing(torque_delay=_delay(torque_delay)), force=force,
     )  # fmt: skip
     checks = [found.validate(log) for log in others]
     if report is not None:
@@ -183,6 +189,13 @@ def _number_or_text(text: str) -> Any:
         return text
 
 
+def _delay(given: str | None) -> float | str:
+    """Seconds, or the word that stands for them."""
+    if given is None or given == "estimate":
+        return given or 0.0
+    return listed(given, "seconds or estimate", "torque-delay")[0]
+
+
 def _span(given: str | None, name: str) -> tuple[float | None, float | None] | None:
     """START,STOP in seconds, either end open."""
     if given is None:
@@ -197,15 +210,18 @@ def _span(given: str | None, name: str) -> tuple[float | None, float | None] | N
 
 
 def _say(found: Any, checks: Sequence[Any]) -> None:
-    """Held out and validations, then the training log, then what the model is."""
+    """The verdict, held out and validations, then the training log, then what the model is."""
+    from ..identify.estimate import headline
+
     for finding in found.findings:
         if finding not in found.robot.model.findings:
             talk(in_terminal(str(finding)))
     cutoff = float(found.processing[0].cutoff)
+    data(_judgement(found, headline(found.held_out, checks)))
     if found.held_out is not None:
-        data(_accuracy(found.held_out, "held out", cutoff))
+        data(_accuracy(found.held_out, f"held out, {found.held_out.kind}", cutoff))
     for check in checks:
-        data(_accuracy(check, "validation", cutoff))
+        data(_accuracy(check, f"validation, {check.kind}", cutoff))
     for fit in found.training:
         data(_accuracy(fit, "training, the fitted rows", cutoff))
     built = sum(found.links_physical)
@@ -226,6 +242,18 @@ def _say(found: Any, checks: Sequence[Any]) -> None:
         data(table("", ("friction model", "cross-validation error"), rows))
 
 
+STYLES = {"good": "good", "doubtful": "warning", "not usable": "error"}
+
+
+def _judgement(found: Any, figure: str) -> Any:
+    """The verdict on all and on every joint, below the figure to quote."""
+    rows = [
+        (name, (level, STYLES[level]), reason if level == "good" else f"{reason}; {remedy}")
+        for name, level, reason, remedy in found.verdict.cells()
+    ]
+    return table(f"Error: {figure}", ("joint", "verdict", "reason"), rows)
+
+
 def _accuracy(check: Any, label: str, cutoff: float) -> Any:
     low = check.filtered(cutoff)
     columns = ("joint", "RMS", "relative error", "NRMS", f"low-passed at {cutoff:.3g} Hz")
@@ -236,6 +264,8 @@ def _accuracy(check: Any, label: str, cutoff: float) -> Any:
 
 
 def _everything(found: Any, checks: Sequence[Any], fine: bool) -> dict[str, Any]:
+    from ..identify.estimate import headline
+
     cutoff = float(found.processing[0].cutoff)
     spread, intervals = found.standard_deviations, found.intervals()
     unknowns = [
@@ -247,6 +277,8 @@ def _everything(found: Any, checks: Sequence[Any], fine: bool) -> dict[str, Any]
     return {
         "robot": found.unknowns.robot.name,
         "ok": fine,
+        "verdict": asdict(found.verdict),
+        "headline": headline(found.held_out, checks),
         "held_out": None if found.held_out is None else _figures(found.held_out, cutoff),
         "validations": [_figures(check, cutoff) for check in checks],
         "training": [_figures(fit, cutoff) for fit in found.training],
@@ -274,4 +306,6 @@ def _figures(check: Any, cutoff: float) -> dict[str, Any]:
         for part, one in (("as_logged", check), ("low_passed", low))
     }
     facts = {"log": check.name, "rows": len(check.t), "joints": list(check.joint_names)}
+    share = None if np.isnan(check.repeats) else check.repeats
+    facts |= {"repeats": share, "is_repeat": check.is_repeat}
     return facts | {"low_passed_at": cutoff} | parts

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from ..excite.excitation import Excitation
     from ..logs.log import Log
     from ..logs.read import read_log
+    from .diagnose import LogError as LogError
     from .drive_gains import DriveGains, identify_drive_gains
     from .estimate import Estimate, Validation
     from .estimators import ESTIMATORS
@@ -17,11 +18,12 @@ if TYPE_CHECKING:
     from .payload import PayloadEstimate, identify_payload
     from .payload_observer import PayloadObserver, PayloadTrack
     from .processing import Processing
+    from .verdict import Verdict
 
 __all__ = [
     "ESTIMATORS", "FRICTIONS", "DriveGains", "Estimate", "Excitation", "FrictionModel", "Log",
-    "PayloadEstimate", "PayloadObserver", "PayloadTrack", "Processing", "Validation", "excite",
-    "identify", "identify_drive_gains", "identify_payload", "read_log",
+    "PayloadEstimate", "PayloadObserver", "PayloadTrack", "Processing", "Validation", "Verdict",
+    "excite", "identify", "identify_drive_gains", "identify_payload", "read_log",
 ]  # fmt: skip
 
 __getattr__ = later(
@@ -33,6 +35,7 @@ __getattr__ = later(
         **dict.fromkeys(("PayloadEstimate", "identify_payload"), "payload"),
         **dict.fromkeys(("PayloadObserver", "PayloadTrack"), "payload_observer"),
         **{"ESTIMATORS": "estimators", "Processing": "processing", "identify": "identification"},
+        **{"LogError": "diagnose", "Verdict": "verdict"},
         **{"Excitation": ".excite.excitation", "excite": ".excite.design"},
         **{"Log": ".logs.log", "read_log": ".logs.read"},
     },

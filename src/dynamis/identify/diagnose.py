@@ -1,18 +1,21 @@
 """Diagnosis of logs and fits: findings, and refusal of data that give no model."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.signal import sosfiltfilt
 
 from ..errors import DynamisError
-from ..logs.checks import like_degrees
-from ..logs.log import Log
+from ..logs.checks import faults, without_spikes
+from ..logs.log import Log, interpolated
 from ..model.check.finding import Finding
-from .information import Information, condition
+from .information import Information, condition, triangle, weighted
 from .processing import Samples, lowpass
 from .unknowns import Unknowns
+from .verdict import HOPELESS, LITTLE, Leftover, Verdict, verdict
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -25,32 +28,51 @@ POOR = 1e4  # condition number beyond which a motion does not excite the unknown
 
 
 class LogError(DynamisError, ValueError):
-    """A log that cannot become a model; `findings` says all that is wrong with it."""
+    """A log that cannot become a model: `findings` says all that is wrong, `verdict` the worst."""
 
-    def __init__(self, message: str, hint: str | None = None, findings: Sequence[Finding] = ()):
+    def __init__(
+        self,
+        message: str,
+        hint: str | None = None,
+        findings: Sequence[Finding] = (),
+        verdict: Verdict | None = None,
+    ):
         self.findings = tuple(findings)
+        self.verdict = verdict
         super().__init__(message, hint)
 
 
+def reading_findings(logs: Sequence[Log], found: Sequence[Finding]) -> list[Finding]:
+    """What reading the logs said, notes and what was found again left out."""
+    again = {f.what for f in found}
+    said = [f for log in logs for f in log.findings]
+    return [f for f in said if f.level != "note" and f.what not in again]
+
+
 def diagnose(robot: "Robot", logs: Sequence[Log]) -> list[Finding]:
-    """Everything dubious about logs; errors are raised, together."""
+    """What is dubious about logs before any fit."""
     found: list[Finding] = []
+    turns = [kind == "revolute" for kind in robot.joint_kinds]
     for log in logs:
-        found += [f for f in log.findings if f.level != "note"]
-        for check in (_length, _stillness, _torques, _units, _columns, _lag):
-            found += check(robot, log, log.name or "log")
-    _raise_errors(found, "this is no log to identify from")
+        where = log.name or "log"
+        found += [*_length(log, where), *_stillness(robot, log, where)]
+        found += [*faults(log, where, robot.joint_names, turns), *_lag(log, where)]
     return found
 
 
-def _raise_errors(findings: Sequence[Finding], message: str, more: str = "") -> None:
+def refuse(
+    findings: Sequence[Finding], robot: "Robot", message: str, left: Leftover | None = None
+) -> None:
+    """Raise if a finding is an error."""
     worst = [f for f in findings if f.level == "error"]
     if worst:
+        said = verdict(findings, robot.joint_names, left)
         lines = "\n".join(f"  {f.where}: {f.what}" for f in worst)
-        raise LogError(f"{message}:\n{lines}", worst[0].remedy + more, findings)
+        hint = f"{worst[0].remedy}; force=True goes on"
+        raise LogError(f"{message}:\n{lines}", hint, findings, said)
 
 
-def _lag(robot: "Robot", log: Log, where: str) -> Iterator[Finding]:
+def _lag(log: Log, where: str) -> Iterator[Finding]:
     """Logged velocities that come late, as those of a filter do."""
     late = velocity_lag(log)
     if late >= LATE:
@@ -76,7 +98,7 @@ def velocity_lag(log: Log) -> float:
     return float(np.median(off[moving] / size[moving])) if moving.any() else 0.0
 
 
-def _length(robot: "Robot", log: Log, where: str) -> Iterator[Finding]:
+def _length(log: Log, where: str) -> Iterator[Finding]:
     if len(log) < SHORT:
         what = f"{len(log)} rows in {log.duration:.3g} s, expected at least {SHORT}"
         yield Finding("error", where, what, "record a longer motion")
@@ -91,65 +113,42 @@ def _stillness(robot: "Robot", log: Log, where: str) -> Iterator[Finding]:
         yield Finding("warning", where, what, "parameters felt only through them stay unknown")
 
 
-def _torques(robot: "Robot", log: Log, where: str) -> Iterator[Finding]:
-    for name, tau in zip(robot.joint_names, log.tau.T, strict=True):
-        if np.ptp(tau) == 0.0:
-            level = "warning" if tau[0] == 0.0 else "error"
-            what = f"the torque is always {tau[0]:g}"
-            yield Finding(level, f"{where}, {name}", what, "check the column")
-
-
-def _units(robot: "Robot", log: Log, where: str) -> Iterator[Finding]:
-    remedy = "give read_log units={'q': 'deg'} or the gear ratios; offset= takes off whole turns"
-    for j, largest in like_degrees(log.q).items():
-        if robot.joint_kinds[j] == "revolute":
-            what = f"reaches {largest:.4g} rad: degrees, or motor angles?"
-            yield Finding("error", f"{where}, {robot.joint_names[j]}", what, remedy)
-
-
-def _columns(robot: "Robot", log: Log, where: str) -> Iterator[Finding]:
-    """Logged velocities that are not the derivative of the logged positions."""
-    if log.qd is None or len(log) < SHORT:
-        return
-    rate = np.gradient(log.q, log.t, axis=0)
-    for j, name in enumerate(robot.joint_names):
-        if np.ptp(log.q[:, j]) < STILL or not log.qd[:, j].any():
-            continue
-        a, b = rate[:, j], log.qd[:, j]
-        factor = float((a * b).sum() / (b * b).sum())
-        match = float((a * b).sum() / np.sqrt((a * a).sum() * (b * b).sum()))
-        if match < 0.5:
-            what = f"velocity and position do not belong together (correlation {match:.2f})"
-            yield Finding("error", f"{where}, {name}", what, "check the order of the columns")
-        elif not 0.5 < factor < 2.0:
-            what = f"velocity is {1 / factor:.3g} times the derivative of position"
-            yield Finding("error", f"{where}, {name}", what, "check the units of q, qd and t")
-
-
-# what a fit says about its data: units, signs, order, saturation, motions that show little
+# what a fit says about its data: units, signs, order, delays, saturation, motions that show little
 
 SATURATED = 0.06  # share of rows at the extreme torque; a sine has 0.02 there
 PILE = 1e-3  # of the torque's range: how near the extreme
 SLOW = 0.05  # of a joint's top speed: rows at rest may well have one torque
 OUT_OF_SCALE = 8.0  # times the torque of the robot as described
 FINE = 0.05  # relative error below which the order of the columns is not doubted
-FEW = 600  # rows looked at for that
-HOPELESS = 0.6  # of the torque unexplained
+FEW = 300  # rows looked at for that
 SINGULAR = 1e9  # condition number
+ENOUGH = 1.25  # independent rows per unknown
 
 
-def refuse(findings: Sequence[Finding], condition_number: float, misfit: float) -> None:
-    """Raise where numbers would only look like a model."""
-    message = "this log would not give a model of this arm"
-    _raise_errors(findings, message, "; force=True goes on")
+def unexplained(misfit: float) -> Iterator[Finding]:
+    """Torques that no model explains."""
     if misfit > HOPELESS:
-        message = f"no model of this robot explains the torques: {100 * misfit:.0f} % is left over"
-        hint = "check the robot, units, order and signs; force=True goes on"
-        raise LogError(message, hint, findings)
+        what = f"no model of this robot explains the torques: {100 * misfit:.0f} % is left over"
+        yield Finding("error", "fit", what, "check the robot, units, order and signs")
+
+
+def not_told_apart(condition_number: float, seconds: float) -> Iterator[Finding]:
+    """Motions whose numbers would only look like a model."""
     if condition_number > SINGULAR:
-        message = f"this motion cannot tell the unknowns apart (condition {condition_number:.1e})"
-        hint = "move every joint, longer and differently: dy.excite; force=True goes on"
-        raise LogError(message, hint, findings)
+        what = (
+            f"this motion of {seconds:.3g} s cannot tell the unknowns apart "
+            f"(condition {condition_number:.1e})"
+        )
+        remedy = "move every joint, longer and differently: dy.excite"
+        yield Finding("error", "motion", what, remedy)
+
+
+def few_rows(rows: np.ndarray, correlated: np.ndarray, unknowns: int) -> Iterator[Finding]:
+    """A motion so short that it hardly has more independent rows than there are unknowns."""
+    count = float((rows / np.maximum(correlated, 1.0)).sum())
+    if count < ENOUGH * unknowns:
+        what = f"{unknowns} unknowns from {count:.0f} independent rows: the motion is too short"
+        yield Finding("warning", "motion", what, "record a longer motion")
 
 
 def not_exciting(
@@ -198,7 +197,7 @@ def far_from_consistent(
 
 def saturation(robot: "Robot", logs: Sequence[Log]) -> Iterator[Finding]:
     """Torques that pile up at their extreme while the joint moves."""
-    for log in logs:
+    for log in map(without_spikes, logs):
         speed = np.abs(np.gradient(log.q, log.t, axis=0))
         moving = speed > SLOW * speed.max(axis=0)
         for j, name in enumerate(robot.joint_names):
@@ -213,23 +212,98 @@ def saturation(robot: "Robot", logs: Sequence[Log]) -> Iterator[Finding]:
                     yield Finding("error", where, what, "cut those rows off, or move slower")
 
 
-def _some_rows(motions: Sequence[Samples]) -> list[np.ndarray]:
-    """q, qd, qdd, tau of a few rows of the longest motion."""
-    samples = max(motions, key=len)
-    rows = np.linspace(0, len(samples) - 1, min(len(samples), FEW)).astype(int)
-    return [x[rows] for x in (samples.q, samples.qd, samples.qdd, samples.tau)]
+@dataclass(frozen=True, eq=False)
+class Excerpt:
+    """A few rows of motions, (N, n) each, low-passed alike; `weight` is 0 where one does not count.
+
+    `series` holds the instants of the rows of every motion, and its whole time and torque.
+    """
+
+    q: np.ndarray
+    qd: np.ndarray
+    qdd: np.ndarray
+    weight: np.ndarray
+    temperature: np.ndarray | None
+    series: tuple[tuple[np.ndarray, np.ndarray, np.ndarray], ...]
+
+    def torque(self, delay: float = 0.0) -> np.ndarray:
+        """The torque so many seconds later, (N, n)."""
+        return np.concatenate([interpolated(at + delay, t, tau) for at, t, tau in self.series])
+
+    def arranged(self, order: Any, signs: Any) -> "Excerpt":
+        """With the motion of other joints, or of the opposite sign."""
+        q, qd, qdd = (x[:, order] * signs for x in (self.q, self.qd, self.qdd))
+        return replace(self, q=q, qd=qd, qdd=qdd, weight=self.weight[:, order])
+
+    def part(self, first: int, last: int) -> "Excerpt":
+        """Some of the rows."""
+        names = ["q", "qd", "qdd", "weight"]
+        names += [] if self.temperature is None else ["temperature"]
+        ends = np.cumsum([0, *(len(at) for at, *_ in self.series)])
+        series = tuple(
+            (at[max(0, first - a) : max(0, last - a)], t, tau)
+            for a, (at, t, tau) in zip(ends, self.series, strict=False)
+        )
+        rows = {name: getattr(self, name)[first:last] for name in names}
+        return replace(self, series=series, **rows)
+
+    def turned(self, joint: int, angle: float) -> "Excerpt":
+        """With a joint's position less an angle."""
+        q = self.q.copy()
+        q[:, joint] -= angle
+        return replace(self, q=q)
+
+    def columns(self, unknowns: Unknowns, tau: np.ndarray) -> np.ndarray:
+        """[Y tau] of torques (N, n, k), rows that do not count zero, (N, n, m + n + k).
+
+        Every joint has a rotor here: without one a large inertia would look like a delay.
+        """
+        Y = unknowns.regressor(self.q, self.qd, self.qdd, self.temperature)
+        tau = tau - np.asarray(unknowns.rest(self.q, self.qd))[..., None]
+        rotors = self.qdd[..., None] * np.eye(self.q.shape[1])
+        return np.concatenate([Y, rotors, tau], axis=-1) * self.weight[..., None]
+
+    def misfits(self, unknowns: Unknowns, tau: np.ndarray) -> np.ndarray:
+        """Relative error of every joint (n,) in the weighted fit of torques (N, n)."""
+        both = self.columns(unknowns, tau[..., None]).transpose(1, 0, 2)
+        info = Information(np.stack([triangle(x.copy()) for x in both]), np.full(len(both), FEW))
+        x = weighted(info, rounds=1).x
+        return np.sqrt(info.residuals(x) / np.maximum(info.torques, 1e-300))
 
 
-def torque_size(robot: "Robot", motions: Sequence[Samples]) -> Iterator[Finding]:
+def excerpt(motions: Sequence[Samples]) -> Excerpt:
+    """Rows that count, evenly over all motions; filtered like both sides of the fit."""
+    total, parts, series = sum(len(m) for m in motions), [], []
+    for m in motions:
+        moving = np.flatnonzero(m.weight.any(axis=1))
+        most = max(2, min(len(moving), round(FEW * len(m) / total)))
+        k = moving[np.linspace(0, len(moving) - 1, most).astype(int)] if len(moving) else moving
+        smooth = [_low(m, x) for x in (m.q, m.qd, m.qdd, m.tau)]
+        warm = np.zeros_like(m.q) if m.temperature is None else m.temperature
+        parts.append([*(x[k] for x in smooth[:3]), m.weight[k], warm[k]])
+        series.append((m.t[k], m.t, smooth[3]))
+    q, qd, qdd, weight, warm = map(np.concatenate, zip(*parts, strict=True))
+    known = any(m.temperature is not None for m in motions)
+    return Excerpt(q, qd, qdd, weight, warm if known else None, tuple(series))
+
+
+def _low(samples: Samples, x: np.ndarray) -> np.ndarray:
+    if samples.parallel is None or len(x) <= 30:
+        return x
+    return sosfiltfilt(samples.parallel, x, axis=0, padlen=min(len(x) - 1, 15))
+
+
+def torque_size(robot: "Robot", rows: Excerpt) -> Iterator[Finding]:
     """Torques that are far from what the robot as described needs, or of the opposite sign."""
-    q, qd, qdd, tau = _some_rows(motions)
     try:
-        needed = robot.inverse_dynamics(q, qd, qdd)
+        needed = robot.inverse_dynamics(rows.q, rows.qd, rows.qdd)
+        own = dict(zip(robot.parameters.names, robot.parameters.values, strict=True))
     except DynamisError:
         return  # a symbol without a value: nothing to compare with
+    tau = rows.torque()
     a, b = np.linalg.norm(needed), np.linalg.norm(tau)
-    if a < 1e-6 or b == 0.0:
-        return
+    if a < 1e-6 or b == 0.0 or not any(own[k] for k in own if k.endswith(".m")):
+        return  # nothing described to compare with
     match = float((needed * tau).sum() / (a * b))
     if match < -0.5:
         what = "the torques have the opposite sign of what the robot as described needs"
@@ -248,35 +322,189 @@ def laws_replaced(robot: "Robot", unknowns: Unknowns) -> Iterator[Finding]:
         yield Finding("warning", "friction", what, remedy)
 
 
-def column_order(
-    unknowns: Unknowns, motions: Sequence[Samples], joints: Sequence[str]
+LIKELIER = 4.0  # times the product of the joints' misfits: another reading explains the log
+HALF = 0.5  # of the misfit of a joint is left with it, of at least one
+ANGLES = np.radians(np.arange(-150.0, 180.1, 30.0))  # zeros of a joint that are tried
+
+
+def other_reading(
+    robot: "Robot", unknowns: Unknowns, rows: Excerpt, gravity: float
 ) -> Iterator[Finding]:
-    """Whether columns changed places, or a torque its sign: another order fits far better."""
-    q, qd, qdd, tau = _some_rows(motions)
-    Y, tau = unknowns.regressor(q, qd, qdd), tau - unknowns.rest(q, qd)
-    now = _misfit(Y, tau)
-    if now < FINE:
+    """Whether columns changed places or signs, or a joint its zero: then the log fits far better.
+
+    Readings are compared by their likelihood, the residuals of every joint normal with a deviation
+    of its own: by the product of the joints' misfits, none counted below what is little next to the
+    arm's largest torque. `gravity` is by how much it differs from the description.
+    """
+    tau, joints = rows.torque(), robot.joint_names
+    now, sizes = rows.misfits(unknowns, tau), np.linalg.norm(tau * rows.weight, axis=0)
+    least = LITTLE * sizes.max() / np.maximum(sizes, 1e-300)
+
+    def fine(misfits: np.ndarray) -> bool:
+        return bool((misfits**2 - least**2).max() < FINE**2)
+
+    if fine(now) and gravity < SIMILAR:
         return
-    n, tried = len(joints), []
+
+    def gain(then: np.ndarray, least: Any = least) -> float:
+        """How many times smaller the product of the misfits is."""
+        return float(np.prod(np.maximum(now, least) / np.maximum(then, np.maximum(least, 1e-9))))
+
+    def far_better(then: np.ndarray) -> bool:
+        return gain(then) > LIKELIER and bool((then < HALF * now).any())
+
+    said = f"differs by {100 * gravity:.0f} % from the description"
+    tried = _arrangements(unknowns, rows, tau, joints)
+    arranged, change, who = max(tried, key=lambda x: gain(x[0]))
+    turned, joint, angle = now, 0, 0.0
+    if not (far_better(arranged) and fine(arranged)):  # else nothing is left to explain
+        turned, joint, angle = _other_zero(robot, unknowns, rows, tau)
+    differs = gravity > SIMILAR and gain(turned, 0.0) > LIKELIER
+    if gain(turned) >= gain(arranged) and (far_better(turned) or differs):
+        what = f"it seems to read {np.degrees(angle):.0f} degrees too much: {_fall(now, turned)}"
+        what += f", and gravity as found {said}" if gravity > SIMILAR else ""
+        remedy = "check its zero: read_log(..., offset=...) adds to the positions"
+        yield Finding("warning", f"gravity, {joints[joint]}", what, remedy)
+    elif far_better(arranged):
+        what = f"with {change} {_fall(now, arranged)}"
+        yield Finding("error", f"columns, {who}", what, "check their order and signs")
+    elif gravity > DIFFERENT:
+        remedy = "check the zeros of the joints, the base's orientation and the robot's masses"
+        yield Finding("warning", "gravity", f"gravity as found {said}", remedy)
+
+
+def _fall(now: np.ndarray, then: np.ndarray) -> str:
+    a, b = (100 * float(np.sqrt(np.mean(x**2))) for x in (now, then))
+    return f"the error falls from {a:.0f} to {b:.0f} %"
+
+
+def _arrangements(
+    unknowns: Unknowns, rows: Excerpt, tau: np.ndarray, joints: Sequence[str]
+) -> Iterator[tuple[np.ndarray, str, str]]:
+    """Misfits (n,), what was changed, and of which joints."""
+    n = len(joints)
     for i, j in combinations(range(n), 2):
-        swapped = np.arange(n)
-        swapped[[i, j]] = j, i
-        pair = f"{joints[i]} and {joints[j]}"
-        tried.append((_misfit(Y, tau[:, swapped]), f"the torques of {pair} swapped"))
-        other = unknowns.regressor(q[:, swapped], qd[:, swapped], qdd[:, swapped])
-        tried.append((_misfit(other, tau), f"the positions of {pair} swapped"))
-    for i in range(n):
-        flipped = tau * np.where(np.arange(n) == i, -1.0, 1.0)
-        tried.append((_misfit(Y, flipped), f"the sign of the torque of {joints[i]} changed"))
-    best, said = min(tried)
-    if best <= 0.5 * now:
-        what = f"with {said} the error falls from {100 * now:.0f} to {100 * best:.0f} %"
-        yield Finding("error", "columns", what, "check their order and signs")
+        order = np.arange(n)
+        order[[i, j]] = j, i
+        pair, other = f"{joints[i]} and {joints[j]}", rows.arranged(order, 1.0)
+        yield rows.misfits(unknowns, tau[:, order]), f"the torques of {pair} swapped", pair
+        yield other.misfits(unknowns, tau), f"the positions of {pair} swapped", pair
+        yield other.misfits(unknowns, tau[:, order]), f"all columns of {pair} swapped", pair
+    for i, name in enumerate(joints):
+        signs = np.where(np.arange(n) == i, -1.0, 1.0)
+        other = rows.arranged(np.arange(n), signs)
+        yield rows.misfits(unknowns, tau * signs), f"the sign of the torque of {name} changed", name
+        yield other.misfits(unknowns, tau), f"the sign of the motion of {name} changed", name
+        yield other.misfits(unknowns, tau * signs), f"the axis of {name} reversed", name
 
 
-def _misfit(Y: np.ndarray, tau: np.ndarray) -> float:
-    """Relative error of the best fit, every joint weighted alike."""
-    sizes = np.maximum(np.sqrt((tau * tau).mean(axis=0)), 1e-12)
-    Q = np.linalg.qr((Y / sizes[:, None]).reshape(-1, Y.shape[-1]))[0]
-    b = (tau / sizes).ravel()
-    return float(np.linalg.norm(b - Q @ (Q.T @ b)) / max(np.linalg.norm(b), 1e-300))
+def _other_zero(
+    robot: "Robot", unknowns: Unknowns, rows: Excerpt, tau: np.ndarray
+) -> tuple[np.ndarray, int, float]:
+    """Misfits (n,) with the zero of one revolute joint changed so that they are least."""
+
+    def score(joint: int, angle: float) -> float:
+        return float(np.log(rows.turned(joint, angle).misfits(unknowns, tau) + 1e-9).sum())
+
+    turning = [j for j, kind in enumerate(robot.joint_kinds) if kind == "revolute"]
+    if not turning:
+        return np.ones(robot.n), 0, 0.0
+    _, j, angle = min((score(j, a), j, a) for j in turning for a in ANGLES if abs(a) > 1e-6)
+    for step in np.radians((10.0, 5.0)):
+        near = angle + step * np.array([-1.0, 0.0, 1.0])
+        a, b, c = (score(j, x) for x in near)
+        bend = a - 2.0 * b + c
+        angle = (
+            angle + step * float(np.clip(0.5 * (a - c) / bend, -1.0, 1.0)) if bend > 0 else angle
+        )
+    return rows.turned(j, angle).misfits(unknowns, tau), j, angle
+
+
+DRIVES = 0.05  # of the size of torque times speed: friction that feeds in more has a wrong sign
+SURELY = 5.0  # standard deviations of that power
+
+
+def driving_friction(
+    unknowns: Unknowns, x: np.ndarray, covariance: np.ndarray, rows: Excerpt
+) -> Iterator[Finding]:
+    """Joints whose friction, fitted without constraints, feeds power in: a torque's wrong sign."""
+    columns = unknowns.of_kind("viscous", "viscous-", "root", "coulomb")
+    if not len(columns):
+        return
+    rest, tau = np.zeros_like(rows.q), rows.torque() * rows.weight
+    Y = unknowns.regressor(rows.q, rows.qd, rest)[..., columns] * rows.weight[..., None]
+    gain = np.einsum("kja,kj->ja", Y, rows.qd)  # power of the joints by coefficient
+    power = gain @ x[columns]
+    variance = np.einsum("ja,ab,jb->j", gain, covariance[np.ix_(columns, columns)], gain)
+    size = np.linalg.norm(tau, axis=0) * np.linalg.norm(rows.qd * rows.weight, axis=0)
+    least = np.maximum(DRIVES * size, SURELY * np.sqrt(np.maximum(variance, 0.0)))
+    for j in np.flatnonzero(power < -least):
+        what = "its friction would drive it: the torque has the sign of the opposite motion"
+        where = f"torques, {unknowns.robot.joint_names[j]}"
+        yield Finding("error", where, what, "change the sign of its torque")
+
+
+DELAYS = np.arange(-0.1, 0.1001, 0.005)  # s, of the torque against the motion, that are tried
+DELAYED = 0.015  # s, and a step of the log: less is not questioned
+GAIN = 0.95  # of the misfit is left at most once a real delay is taken into account
+
+
+def torque_delay(unknowns: Unknowns, rows: Excerpt) -> tuple[float, float]:
+    """Seconds by which the torque follows the motion, and the misfit with it next to without."""
+    n = unknowns.robot.n
+    both = rows.columns(unknowns, np.stack([rows.torque(d) for d in DELAYS], axis=-1))
+    Y, B = both[..., : -len(DELAYS)], both[..., -len(DELAYS) :]
+    zero = int(np.argmin(np.abs(DELAYS)))
+    sizes = np.maximum(np.linalg.norm(B[..., zero], axis=0), 1e-300)
+
+    def left(sizes: np.ndarray) -> np.ndarray:
+        """Sums of squares of every joint's residual by delay, (n, D)."""
+        A, b = ((x / sizes[:, None]).reshape(-1, x.shape[-1]) for x in (Y, B))
+        Q = np.linalg.qr(A)[0]
+        r = b - Q @ (Q.T @ b)
+        return (r * r).reshape(-1, n, r.shape[-1]).sum(axis=0)
+
+    weights = sizes * np.sqrt(np.maximum(left(sizes)[:, zero], 1e-12))  # as in a weighted fit
+    total = left(weights).sum(axis=0)
+    k = int(np.argmin(total))
+    if not 0 < k < len(DELAYS) - 1:
+        return 0.0, 1.0
+    a, b, c = total[k - 1 : k + 2]
+    delay = float(DELAYS[k] + 0.5 * (a - c) / (a - 2.0 * b + c) * (DELAYS[1] - DELAYS[0]))
+    return delay, float(np.sqrt(b / max(total[zero], 1e-300)))
+
+
+def late_torque(unknowns: Unknowns, rows: Excerpt, step: float) -> Iterator[Finding]:
+    """A torque that follows the motion late, or comes before it: both halves of the rows say so."""
+    delay, left = torque_delay(unknowns, rows)
+    if abs(delay) < DELAYED or abs(delay) < step or left > GAIN:
+        return
+    half, end = len(rows.q) // 2, len(rows.q)
+    halves = [torque_delay(unknowns, rows.part(*k))[0] for k in ((0, half), (half, end))]
+    if min(np.sign(delay) * np.array(halves)) > 0.5 * abs(delay):
+        late = "late" if delay > 0.0 else "early"
+        what = f"the torque comes {1e3 * abs(delay):.0f} ms {late} against the positions"
+        remedy = "processing=dy.Processing(torque_delay='estimate') takes that into account"
+        yield Finding("warning", "torques", what, remedy)
+
+
+SIMILAR, DIFFERENT = 0.25, 0.5  # of gravity: a description is surely not, and is, another one
+HEAVY = 0.1  # of the torque: less gravity says nothing
+
+
+def gravity_difference(robot: "Robot", unknowns: Unknowns, x: np.ndarray, rows: Excerpt) -> float:
+    """What is left of gravity as found without gravity as described, of it; 0 if not known.
+
+    Masses that are all wrong by one factor make no difference.
+    """
+    try:
+        described = robot.gravity_torque(rows.q)
+    except DynamisError:
+        return 0.0  # a symbol without a value
+    body, rest = unknowns.of_kind("body"), np.zeros_like(rows.q)
+    found = unknowns.regressor(rows.q, rest, rest)[..., body] @ x[body]
+    size = float(np.linalg.norm(found))
+    if size < HEAVY * np.linalg.norm(rows.torque()) or not described.any():
+        return 0.0
+    factor = max(0.0, float((found * described).sum() / (described**2).sum()))
+    return float(np.linalg.norm(found - factor * described)) / size

@@ -1,5 +1,6 @@
 """The result of an identification: parameters with standard deviations, a robot, validations."""
 
+import html
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,11 +11,14 @@ import numpy as np
 from ..arguments import checked, number, passed_on
 from ..errors import OptionError, shown
 from ..lazy import cached_property
+from ..logs.checks import spikes
 from ..logs.log import Log, interpolated
 from ..model.check.finding import Finding
 from .feasible import links_of, physical
 from .processing import Processing, Samples, lowpass, prepare
+from .repeats import MOSTLY, repeated
 from .unknowns import OWN, RIGID, Unknowns
+from .verdict import Verdict
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -31,7 +35,8 @@ class Validation:
 
     relative_error = |tau - predicted| / |tau|, norms over the samples; nrms is the RMS error over
     the range of the measured torque. `speed` is that of the joints; `counted` says which rows of
-    which joint count (all, unless `moving` was asked for).
+    which joint count (all, unless `moving` was asked for). `repeats` is the share of the moving
+    time whose motion the training data contain too (NaN if nothing moves).
     """
 
     name: str
@@ -42,6 +47,19 @@ class Validation:
     joint_names: tuple[str, ...]
     counted: np.ndarray | None = None
     filtered_at: float | None = None
+    repeats: float = 0.0
+
+    @property
+    def is_repeat(self) -> bool:
+        """Whether it shows nothing new: mostly the training motion again, or at rest."""
+        return not self.repeats <= MOSTLY
+
+    @property
+    def kind(self) -> str:
+        """What its motion is, in words."""
+        if np.isnan(self.repeats):
+            return "at rest"
+        return "a repeat of the training motion" if self.is_repeat else "a motion of another kind"
 
     @property
     def residual(self) -> np.ndarray:
@@ -112,7 +130,9 @@ class Validation:
         lines = ["  ".join(x.rjust(w) for x, w in zip(row, widths, strict=True)) for row in rows]
         how = "as logged" if self.filtered_at is None else f"low-passed at {self.filtered_at:g} Hz"
         how += "" if self.counted is None else ", moving rows"
-        return "\n".join([f"{self.name or 'log'}: torque {how}, {len(self.t)} rows", *lines])
+        title = f"{self.name or 'log'}: torque {how}, {len(self.t)} rows"
+        title += f", {self.kind}" if self.is_repeat else ""
+        return "\n".join([title, *lines])
 
     def __repr__(self) -> str:
         return f"Validation({self.name!r}, {100 * self.relative_error_overall:.2f} %)"
@@ -129,7 +149,8 @@ class Estimate:
 
     `values` are the unknowns in `names` (base parameters of bodies and drives, then friction);
     `standard_deviations` allow for residuals that are not white. `training` is the fit on the very
-    rows it was made from, `held_out` (if any) on rows it has not seen.
+    rows it was made from, `held_out` (if any) on rows it has not seen: `headline` says whether they
+    are of another motion. `verdict` says how far to trust it, joint by joint.
     """
 
     unknowns: Unknowns
@@ -145,8 +166,14 @@ class Estimate:
     held_out: Validation | None = None
     scores: Sequence[tuple[str, float]] = ()  # friction models by held-out error
     findings: tuple[Finding, ...] = ()
+    verdict: Verdict = Verdict("doubtful", "not judged")
     logs: tuple[Log, ...] = field(default=(), repr=False)
     asked: Processing = Processing()  # what the user chose: it holds for other motions too
+
+    @property
+    def headline(self) -> str:
+        """The error on a motion of another kind than the training motion, or that there is none."""
+        return headline(self.held_out)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -223,8 +250,9 @@ class Estimate:
 
     @checked
     def validate(self, log: Log) -> Validation:
-        """Measured beside predicted torque on a motion: .rms, .relative_error, ..."""
-        return validation(self.unknowns, self.values, log, self._how(log))
+        """Measured beside predicted torque on a motion: .rms, .relative_error, .is_repeat, ..."""
+        found = validation(self.unknowns, self.values, log, self._how(log))
+        return replace(found, repeats=repeated(log, self.logs))
 
     def _how(self, log: Log) -> Processing:
         """As in training; of another motion what the user left open is chosen anew."""
@@ -266,12 +294,26 @@ class Estimate:
 
     def __repr__(self) -> str:
         fit = 100 * np.mean([v.relative_error_overall for v in self.training])
-        held = self.held_out
-        out = "" if held is None else f", {100 * held.relative_error_overall:.2f} % held out"
+        out = "" if self.held_out is None else f", {self.headline}"
         return (
-            f"Estimate({self.unknowns.robot.name!r}, {len(self.names)} unknowns, {self.friction} "
-            f"friction, {fit:.2f} % as logged{out}, {'' if self.is_physical else 'not '}physical)"
+            f"Estimate({self.unknowns.robot.name!r}, {self.verdict.level}, {len(self.names)} "
+            f"unknowns, {self.friction} friction, {fit:.2f} % as logged{out}, "
+            f"{'' if self.is_physical else 'not '}physical)"
         )
+
+    def _repr_html_(self) -> str:
+        return f"<p>{html.escape(repr(self))}</p>{self.verdict._repr_html_()}"
+
+
+def headline(held_out: Validation | None, validations: Sequence[Validation] = ()) -> str:
+    """The figure to quote: of the first validation or of what was held out that is no repeat."""
+    parts = [*validations, *([] if held_out is None else [held_out])]
+    if not parts:
+        return "no figure, nothing was held out"
+    check = next((x for x in parts if not x.is_repeat), parts[0])
+    where = "the part held out" if check is held_out else check.name or "another log"
+    error = f"{100 * check.relative_error_overall:.2f} % on {where}, {check.kind}"
+    return f"no figure on a motion of another kind; {error}" if check.is_repeat else error
 
 
 Torque = Callable[[Samples], np.ndarray]  # (N, n), what a model predicts
@@ -290,24 +332,30 @@ def fitted(unknowns: Unknowns, x: np.ndarray) -> Torque:
 def predicted(model: Torque, log: Log, processing: Processing) -> tuple[np.ndarray, np.ndarray]:
     """Torque of a model and speed of the joints at the logged instants, (N, n) each.
 
-    The motion is filtered, the torque is not; NaN inside long gaps.
+    The motion is filtered, the torque is not, and comes as late as the logged one; NaN inside long
+    gaps.
     """
     torque, speed, near = np.full(log.q.shape, np.nan), np.zeros(log.q.shape), log.step
-    for samples in prepare(log, processing, thin=False)[0]:
+    prepared, chosen = prepare(log, processing, thin=False)
+    delay = float(chosen.torque_delay)
+    for samples in prepared:
         here = (log.t >= samples.t[0] - near) & (log.t <= samples.t[-1] + near)
-        torque[here] = interpolated(log.t[here], samples.t, model(samples))
+        torque[here] = interpolated(log.t[here] - delay, samples.t, model(samples))
         speed[here] = interpolated(log.t[here], samples.t, samples.qd)
     return torque, speed
 
 
 def validation(unknowns: Unknowns, x: np.ndarray, log: Log, processing: Processing) -> Validation:
-    """Measured beside predicted torque, every row of the log between its long gaps."""
+    """Measured beside predicted torque, every row of the log between its gaps and spikes."""
     return _beside(fitted(unknowns, x), unknowns.robot, log, processing)
 
 
 def _beside(model: Torque, robot: "Robot", log: Log, processing: Processing) -> Validation:
     tau, speed = predicted(model, log, processing)
     seen = np.isfinite(tau).all(axis=1)
+    if processing.spikes != "keep":
+        for mask in spikes(log).values():
+            seen &= ~mask.any(axis=1)
     t, measured, tau, speed = (x[seen] for x in (log.t, log.tau, tau, speed))
     return Validation(log.name, t, measured, tau, speed, tuple(robot.joint_names))
 

@@ -11,17 +11,27 @@ from scipy.ndimage import binary_dilation
 from ..arguments import checked, choice, is_word, number, one_of
 from ..errors import OptionError, shown
 from ..logs.log import Log
+from ..model.check.finding import Finding
 from .diagnose import (
     POOR,
     STILL,
-    column_order,
     diagnose,
+    driving_friction,
+    excerpt,
     far_from_consistent,
+    few_rows,
+    gravity_difference,
+    late_torque,
     laws_replaced,
     not_exciting,
+    not_told_apart,
+    other_reading,
+    reading_findings,
     refuse,
     saturation,
+    torque_delay,
     torque_size,
+    unexplained,
     without_directions,
 )
 from .estimate import Estimate, Validation, handed_over, validation
@@ -37,8 +47,10 @@ from .information import (
     told_apart,
     weighted,
 )
-from .processing import Processing, Samples, checked_logs, prepare
+from .processing import ESTIMATED, Processing, Samples, checked_logs, prepare
+from .repeats import MOSTLY, repeated
 from .unknowns import RIGID, Unknowns, unknowns
+from .verdict import leftover, noise_as_fitted, poor_joints, verdict
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -54,6 +66,7 @@ class Fit:
     """What came of a plan on some logs."""
 
     unknowns: Unknowns
+    info: Information  # every row alike, whatever the estimator made of them
     found: Found
     motions: list[Samples]
     processing: list[Processing]
@@ -112,7 +125,7 @@ class Plan:
             covariance = covariance.copy()
             covariance[hidden, hidden] = np.inf
         found, chosen = replace(found, solution=solution), [resolved for _, resolved in prepared]
-        return Fit(wanted, found, motions, chosen, scores, known, covariance, correlated)
+        return Fit(wanted, info, found, motions, chosen, scores, known, covariance, correlated)
 
     def _described(self, wanted: Unknowns) -> np.ndarray | None:
         """What is not sought, as the robot describes it: (m,), NaN for what is."""
@@ -200,9 +213,10 @@ def identify(
     `only="friction"` keeps the bodies as described (`dy.identify_payload` seeks a load alone).
     `method` "two-step" takes friction and gravity from `slow` logs first, then the rest.
     `rotors`: whether rotor inertias are unknown (default: where the model has drives). `held_out`
-    also fits the first two thirds of the time and reports the last. `processing`, `cutoff` (Hz)
-    and `dead_zone` (rad/s) override what is chosen from the data. A log that cannot become a model
-    is refused with its diagnosis, unless `force`.
+    also fits the first two thirds of the time and reports the last (of several logs: all but one,
+    and that one), and whether its motion is another one. `processing`, `cutoff` (Hz) and
+    `dead_zone` (rad/s) override what is chosen from the data. `estimate.verdict` says how far to
+    trust the result; a log that is not usable is refused with it (LogError), unless `force`.
     """
     logs = checked_logs(log, robot)
     choice(method, "method", METHODS)
@@ -218,21 +232,38 @@ def identify(
     how = replace(processing or Processing(), **given)
     steady = None if slow is None else checked_logs(slow, robot, "slow")
     two = method == "two-step"
-    plan = Plan(robot, friction, rotors, how, estimator, prior, only, two, steady, threads)
     findings = diagnose(robot, logs)
+    if not force:
+        refuse(findings, robot, "this is no log to identify from")
+    if how.torque_delay == ESTIMATED:
+        how, said = _with_delay(robot, logs, friction, rotors, how)
+        findings.append(said)
+    plan = Plan(robot, friction, rotors, how, estimator, prior, only, two, steady, threads)
     fit = plan.fit(logs)
     wanted, x, full = fit.unknowns, fit.x, fit.found.full
     condition_number = fit.found.solution.condition
     info = fit.found.info
-    findings += [*laws_replaced(robot, wanted), *saturation(robot, logs)]
+    free = completed(weighted(info).x, fit.known) if estimator.endswith("feasible") else x
+    rows = excerpt(fit.motions)
+    left = leftover(fit.info, wanted, x, noise_as_fitted(logs, fit.processing))
+    # causes first, what they lead to last: of findings of one level the first is the verdict's
+    findings += not_told_apart(condition_number, sum(log.duration for log in logs))
+    findings += [*saturation(robot, logs), *torque_size(robot, rows)]
+    if condition_number < POOR:  # else any number may stand for a friction or a mass
+        gravity = gravity_difference(robot, wanted, free, rows)
+        findings += other_reading(robot, wanted, rows, gravity)
+        findings += driving_friction(wanted, free, fit.covariance, rows)
+    findings += late_torque(wanted, rows, max(log.step for log in logs))
+    findings += [*unexplained(fit.info.misfit(x)), *poor_joints(left, robot.joint_names)]
     findings += not_exciting(wanted, info, x, fit.known)
+    findings += few_rows(info.rows, fit.correlation, len(x))
     findings += without_directions(fit.found.solution.left_out)
     if estimator.endswith("feasible"):
-        findings += far_from_consistent(info, weighted(info).x, x)
-    findings += torque_size(robot, fit.motions)
-    findings += column_order(wanted, fit.motions, robot.joint_names)
+        findings += far_from_consistent(info, free, x)
     if not force:
-        refuse(findings, condition_number, info.misfit(x))
+        refuse(findings, robot, "this log would not give a model of this arm", left)
+    judged = verdict(findings, robot.joint_names, left)
+    findings = [*reading_findings(logs, findings), *laws_replaced(robot, wanted), *findings]
     pairs = zip(logs, fit.processing, strict=True)
     estimate = Estimate(
         unknowns=wanted,
@@ -247,6 +278,7 @@ def identify(
         correlation=fit.correlation,
         scores=tuple(fit.scores),
         findings=tuple(findings),
+        verdict=judged,
         logs=tuple(logs),
         asked=how,
     )
@@ -264,18 +296,37 @@ def _check_prior(prior: Any, robot: "Robot") -> None:
             number(value, where, most, lambda x: 0.0 <= x <= HEAVIEST)
 
 
+def _with_delay(
+    robot: "Robot", logs: Sequence[Log], friction: Any, rotors: bool | None, how: Processing
+) -> tuple[Processing, Finding]:
+    """The processing with the delay of the torque as these logs show it, and a word on it."""
+    model = friction_named("smooth" if is_word(friction, ("auto",)) else friction)
+    zone = SLOW * model.speed if how.dead_zone is None and model.columns else how.dead_zone
+    plain = replace(how, torque_delay=0.0, dead_zone=zone)
+    motions = [samples for log in logs for samples in prepare(log, plain)[0]]
+    delay = torque_delay(unknowns(robot, model, rotors), excerpt(motions))[0]
+    what = f"the torque was taken {1e3 * delay:.1f} ms after the positions, as estimated"
+    return replace(how, torque_delay=delay), Finding("note", "torques", what, "nothing")
+
+
 def last_third(plan: Plan, logs: Sequence[Log]) -> Validation:
     """Fit on the first two thirds of the time, compare on the contiguous last third.
 
-    Of several logs the last is held out.
+    Of several logs the last is held out that does not repeat the motion of the others.
     """
-    if len(logs) > 1:
-        fit = plan.fit(logs[:-1])
-        return validation(fit.unknowns, fit.x, logs[-1], plan.how)
-    early, late = logs[0].split(LAST_THIRD)
-    fit = plan.fit([early])
-    same = replace(plan.how, cutoff=fit.processing[0].cutoff)
-    return validation(fit.unknowns, fit.x, logs[0], same).between(late.t[0], late.t[-1])
+    if len(logs) == 1:
+        early, late = logs[0].split(LAST_THIRD)
+        fit = plan.fit([early])
+        same = replace(plan.how, cutoff=fit.processing[0].cutoff)
+        found = validation(fit.unknowns, fit.x, logs[0], same).between(late.t[0], late.t[-1])
+        return replace(found, repeats=repeated(late, [early]))
+    others = [[*logs[:k], *logs[k + 1 :]] for k in range(len(logs))]
+    repeats = [repeated(log, rest) for log, rest in zip(logs, others, strict=True)]
+    new = [k for k, share in enumerate(repeats) if share <= MOSTLY]
+    k = new[-1] if new else len(logs) - 1
+    fit = plan.fit(others[k])
+    found = validation(fit.unknowns, fit.x, logs[k], plan.how)
+    return replace(found, repeats=repeats[k])
 
 
 # the two-step method: friction and gravity from slow motions, then the rest

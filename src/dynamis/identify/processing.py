@@ -13,9 +13,10 @@ import numpy as np
 from scipy.ndimage import minimum_filter1d
 from scipy.signal import butter, sosfiltfilt, welch
 
-from ..arguments import checked, choice, number, whole
+from ..arguments import checked, choice, is_word, number, whole
 from ..errors import OptionError, ShapeError
-from ..logs.log import Log
+from ..logs.checks import without_spikes
+from ..logs.log import Log, interpolated
 from .unknowns import Unknowns
 
 if TYPE_CHECKING:
@@ -34,6 +35,9 @@ ALIAS_ORDER = 8
 KEPT = 4.0  # samples kept per period of the cut-off
 MOST_ORDER = 50  # of a Butterworth filter
 VELOCITIES = ("log", "difference")
+SPIKES = ("interpolate", "keep")
+ESTIMATED = "estimate"
+LATEST = 0.5  # s
 BLOCK = 2048  # rows of a regressor in memory at a time
 
 
@@ -114,8 +118,10 @@ class Processing:
 
     cutoff: Hz of the zero-phase Butterworth filter; velocity: "log" (as recorded) or "difference"
     (of filtered positions); dead_zone: rows of a joint slower than this (rad/s or m/s, but at most
-    a twentieth of its top speed) do not count; rate: Hz of
-    the even grid; every: rows kept after filtering; order: of the filter, in each direction.
+    a twentieth of its top speed) do not count; rate: Hz of the even grid; every: rows kept after
+    filtering; order: of the filter, in each direction; torque_delay: seconds by which the logged
+    torque follows the motion, or "estimate" (by `identify`); spikes: "interpolate" (from their
+    neighbours, see the findings) or "keep".
     """
 
     cutoff: float | None = None
@@ -124,6 +130,8 @@ class Processing:
     rate: float | None = None
     every: int | None = None
     order: int = 4
+    torque_delay: float | str = 0.0
+    spikes: str = "interpolate"
 
     def __post_init__(self) -> None:
         if self.velocity is not None:
@@ -137,6 +145,10 @@ class Processing:
         if self.every is not None:
             whole(self.every, "every")
         whole(self.order, "order", most=MOST_ORDER)
+        choice(self.spikes, "spikes", SPIKES)
+        if not is_word(self.torque_delay, (ESTIMATED,)):
+            within = f"seconds from {-LATEST:g} to {LATEST:g}, or {ESTIMATED!r}"
+            number(self.torque_delay, "torque_delay", within, lambda x: abs(x) <= LATEST)
 
     @checked
     def resolved(self, log: Log) -> "Processing":
@@ -147,7 +159,12 @@ class Processing:
         if velocity == "log" and log.qd is None:
             raise OptionError("velocity='log', but the log has no velocities")
         every = int(self.every or max(1, int(rate / (KEPT * cutoff))))
-        return Processing(cutoff, velocity, self.dead_zone or 0.0, rate, every, self.order)
+        if self.torque_delay == ESTIMATED:
+            raise OptionError(
+                f"torque_delay is {ESTIMATED!r}, expected seconds", "only dy.identify estimates it"
+            )
+        chosen = {"cutoff": cutoff, "velocity": velocity, "rate": rate, "every": every}
+        return replace(self, dead_zone=self.dead_zone or 0.0, **chosen)
 
     def __str__(self) -> str:
         cut = "automatic" if self.cutoff is None else f"{self.cutoff:.3g} Hz"
@@ -206,6 +223,7 @@ def prepare(
     rows near rest and the edges are left out. Without it every row is kept, for prediction.
     `quasi_static` filters the motion as narrowly as both sides: for motions that hardly accelerate.
     """
+    log = log if processing.spikes == "keep" else without_spikes(log)
     chosen = processing.resolved(log)
     shortest = max(16, int(3.0 * chosen.rate / chosen.cutoff))  # type: ignore[operator]
     pieces = [p for p in log.pieces() if len(p) >= shortest] or [log]
@@ -224,6 +242,8 @@ def _samples(log: Log, chosen: Any, thin: bool, quasi_static: bool) -> Samples:
     qd = None if logged is None else lowpass(logged, cut, rate, chosen.order)
     qd, qdd = rates(q, rate, qd)
     tau, t, warm, step = even.tau, even.t, even.temperature, 1
+    if chosen.torque_delay:
+        tau = interpolated(t + chosen.torque_delay, t, tau)
     if thin:
         step = max(1, min(chosen.every, int(rate / (DENSE * chosen.cutoff))))
     if step > 1:  # the torque's noise must not fold into the band that is fitted

@@ -1,7 +1,9 @@
-"""Checks of recordings: time stamps as clocks give them, units, dead sensors, velocities."""
+"""Checks of recordings: time stamps, units, dead sensors, spikes, wrapped angles, velocities."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -151,31 +153,158 @@ STRETCH = 0.25  # s over which q and the integral of qd are compared: noise is s
 MOVED = 1e-3  # rad or m; a joint that moves less in that time says nothing about qd
 RATIO = 1.5  # by how much the two may differ
 ALIKE = 0.7  # least correlation between them
+JUMP = 20.0  # usual steps: a position that changes by more from row to row jumps
+SMALL = 0.02  # rad or m: a smaller change is no jump
+TURN = 0.5  # rad: how near to a whole turn the jump of a wrapped angle is
+BRIEF = 3  # rows that a spike lasts at most
+FIRST = 0.02  # of a log: corrupt rows at its beginning are among its first ones
+LOOKED_AT = 20_000  # rows that show the range of a signal
+NAMED = 4  # rows that a finding names
+DEGREES = "are these degrees, or motor angles?"
 
 
 def implausible(log: Log, where: str, units: set[str]) -> Iterator[Finding]:
-    """Findings about q, qd and tau; a quantity whose unit was given is not questioned."""
-    far = like_degrees(log.q)
-    if far and not {"q", "motor_q"} & units:
-        j = min(far)
-        what = f"q{j + 1} reaches {far[j]:.4g} rad: are these degrees?"
-        yield Finding("warning", where, what, "units={'q': 'deg'}, or 'rad' to confirm")
-    still = np.flatnonzero(np.ptp(log.tau, axis=0) == 0)
-    if len(still):
-        what = f"{', '.join(f'tau{i + 1}' for i in still)} never changes"
-        remedy = "a dead sensor says nothing about its joint: leave it out with joints="
-        yield Finding("warning", where, what, remedy)
-    if log.qd is not None:
-        yield from _velocities(log, log.qd, where)
+    """What reading a log says about q, qd and tau; a unit that was given is not questioned."""
+    given = bool({"q", "motor_q"} & units)
+    for found in faults(log, where):
+        if not (given and DEGREES in found.what):
+            yield replace(found, level="warning")
 
 
-def like_degrees(q: np.ndarray) -> dict[int, float]:
-    """How far from zero the joints turn that turn further than radians do, by their place."""
-    largest = np.abs(q).max(axis=0)
-    return {int(j): float(largest[j]) for j in np.flatnonzero(largest > FAR)}
+def faults(
+    log: Log, where: str, joints: Sequence[str] = (), turns: Sequence[bool] = ()
+) -> Iterator[Finding]:
+    """What is wrong with q, qd and tau whatever the arm; errors where no model can come of them.
+
+    A finding names its joint in `where`, if there are names; `turns` says which are revolute.
+    """
+    places = [f"{where}, {name}" for name in joints] or [where] * log.n
+    angles = set(range(log.n) if not len(turns) else np.flatnonzero(turns).tolist())
+    largest = np.abs(log.q).max(axis=0)
+    for j in sorted(angles & set(np.flatnonzero(largest > FAR).tolist())):
+        what = f"q{j + 1} reaches {largest[j]:.4g} rad: {DEGREES}"
+        remedy = "units={'q': 'deg'} or 'rad', or the gear ratios; offset= takes off whole turns"
+        yield Finding("error", places[j], what, remedy)
+    for j in np.flatnonzero(np.ptp(log.tau, axis=0) == 0.0).tolist():
+        level = "error" if log.tau[0, j] else "warning"
+        what = f"tau{j + 1} never changes: it is always {log.tau[0, j]:g}"
+        remedy = "a dead sensor says nothing about its joint: check the column"
+        yield Finding(level, places[j], what, remedy)
+    marked = spikes(log)
+    yield from _spikes(log, marked, places)
+    clean = without_spikes(log, marked)
+    jumps = list(_jumps(clean, places, angles))
+    yield from jumps
+    if clean.qd is not None and not jumps:
+        yield from _velocities(clean, clean.qd, places)
 
 
-def _velocities(log: Log, qd: np.ndarray, where: str) -> Iterator[Finding]:
+def spikes(log: Log) -> dict[str, np.ndarray]:
+    """Which numbers of q, qd and tau are spikes, (N, n) booleans, as far as there are any.
+
+    Torques and velocities for a few rows, or at the very beginning, further outside of their range
+    (from 1 to 99 % of the rows) than it is wide; positions that jump away and back.
+    """
+    found = {"q": _away_and_back(log)}
+    for name in ("tau",) if log.qd is None else ("qd", "tau"):
+        x = getattr(log, name)
+        low, high = np.percentile(_some(x), [1, 99], axis=0)
+        out = (high > low) & ((x < 2 * low - high) | (x > 2 * high - low))
+        for j in np.flatnonzero(out.any(axis=0)):
+            out[:, j] = _brief(out[:, j])
+        found[name] = out
+    return {name: mask for name, mask in found.items() if mask.any()}
+
+
+def without_spikes(log: Log, found: Mapping[str, np.ndarray] | None = None) -> Log:
+    """The log with its spikes, `found` or not, replaced by what lies between their neighbours."""
+    found = spikes(log) if found is None else found
+    if not found:
+        return log
+    arrays = {name: np.array(getattr(log, name)) for name in found}
+    for name, mask in found.items():
+        for x, bad in zip(arrays[name].T, mask.T, strict=True):
+            if bad.any():
+                x[bad] = np.interp(log.t[bad], log.t[~bad], x[~bad])
+    return replace(log, **arrays)
+
+
+def _some(x: np.ndarray) -> np.ndarray:
+    return x[:: max(1, len(x) // LOOKED_AT)]
+
+
+def _brief(out: np.ndarray) -> np.ndarray:
+    """Those of the rows (N,) in short stretches: a signal that stays out there is none."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], out, [False]]).astype(int)))
+    kept = np.zeros(len(out), dtype=bool)
+    for a, b in zip(edges[::2], edges[1::2], strict=True):
+        kept[a:b] = b - a <= (max(BRIEF, int(FIRST * len(out))) if a == 0 else BRIEF)
+    return kept
+
+
+def _steps(log: Log) -> tuple[np.ndarray, np.ndarray]:
+    """Changes of the positions from row to row, (N - 1, n), and which of them are jumps."""
+    steps = np.diff(log.q, axis=0)
+    limit = np.maximum(JUMP * np.percentile(np.abs(_some(steps)), 99, axis=0), SMALL)
+    jump = (steps > limit) | (steps < -limit)
+    if jump.any():  # a gap lets a joint go further
+        slower = np.minimum(1.0, log.step / np.diff(log.t))[:, None]
+        jump &= np.abs(steps) * slower > limit
+    return steps, jump
+
+
+def _whole_turns(steps: np.ndarray) -> np.ndarray:
+    return np.abs(np.abs(steps) - 2 * np.pi) < TURN
+
+
+def _away_and_back(log: Log) -> np.ndarray:
+    steps, jump = _steps(log)
+    mask = np.zeros(log.q.shape, dtype=bool)
+    for j in np.flatnonzero((jump & ~_whole_turns(steps)).any(axis=0)):
+        rows = np.flatnonzero(jump[:, j])
+        for a, b in pairwise(rows.tolist()):
+            back = abs(steps[a, j] + steps[b, j]) < 0.5 * abs(steps[a, j])
+            if b - a <= BRIEF and back:
+                mask[a + 1 : b + 1, j] = True
+    return mask
+
+
+def _spikes(log: Log, found: Mapping[str, np.ndarray], places: Sequence[str]) -> Iterator[Finding]:
+    for name, mask in found.items():
+        x = getattr(log, name)
+        for j in np.flatnonzero(mask.any(axis=0)).tolist():
+            rows = np.flatnonzero(mask[:, j])
+            worst = x[rows[np.argmax(np.abs(x[rows, j]))], j]
+            what = f"{name}{j + 1} has spikes of up to {worst:.4g} in {_rows(log, rows)}"
+            remedy = "dy.identify interpolates them, unless processing=Processing(spikes='keep')"
+            yield Finding("warning", places[j], what, remedy)
+
+
+def _rows(log: Log, rows: np.ndarray) -> str:
+    """Row numbers and times, the first few."""
+    named = ", ".join(f"{k} ({log.t[k] - log.t[0]:.4g} s)" for k in rows[:NAMED].tolist())
+    more = f" and {len(rows) - NAMED} more" if len(rows) > NAMED else ""
+    return f"row{'s' if len(rows) > 1 else ''} {named}{more}"
+
+
+def _jumps(log: Log, places: Sequence[str], angles: set[int]) -> Iterator[Finding]:
+    """Wrapped angles, corrupt first rows, and other positions that no arm goes through."""
+    steps, jump = _steps(log)
+    for j in np.flatnonzero(jump.any(axis=0)).tolist():
+        rows = np.flatnonzero(jump[:, j])
+        size, last = float(np.abs(steps[rows, j]).max()), int(rows[-1]) + 1
+        said = f"q{j + 1} jumps by up to {size:.4g} before {_rows(log, rows + 1)}"
+        if j in angles and np.median(_whole_turns(steps[rows, j])):
+            what = f"{said}: the angle is wrapped"
+            remedy = "dataclasses.replace(log, q=np.unwrap(log.q, axis=0))"
+        elif last <= FIRST * len(log):
+            what, remedy = f"{said}: the first rows are corrupt", f"log.rows({last}, None)"
+        else:
+            what, remedy = said, "leave such rows out: read_log drops rows that hold NaN"
+        yield Finding("error", places[j], what, remedy)
+
+
+def _velocities(log: Log, qd: np.ndarray, places: Sequence[str]) -> Iterator[Finding]:
     """Joints whose qd is not the rate of q, by size or by shape."""
     step = log.step
     m = max(1, round(STRETCH / step))
@@ -197,4 +326,4 @@ def _velocities(log: Log, qd: np.ndarray, where: str) -> Iterator[Finding]:
             f"{alike:.2f}"
         )
         remedy = "check units and the order of the joints, or leave it: columns=dict(qd=None)"
-        yield Finding("warning", where, what, remedy)
+        yield Finding("error", places[i], what, remedy)

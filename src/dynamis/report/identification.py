@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import templates
 from ..files import checked_path
-from ..identify.estimate import Rows, fitted_rows, friction_curve
+from ..identify.estimate import Rows, fitted_rows, friction_curve, headline
 from ..identify.feasible import links_of
 from ..identify.information import autocorrelation
 from ..identify.processing import Processing, band, spectrum
@@ -170,6 +170,7 @@ def identification(estimate: "Estimate", validations: "Sequence[Validation]" = (
     for finding in estimate.robot.model.findings:
         said = html.escape(f"{finding.level}: {finding.where}: {finding.what}.")
         page.parts.append(f'<p class="bad">{said}</p><p>{html.escape(finding.remedy)}.</p>')
+    sections.verdict()
     sections.accuracies()
     sections.findings()
     with mpl.rc_context({"svg.fonttype": "none"}):
@@ -203,6 +204,15 @@ class _Sections:
             f"{estimate.estimator} estimator, {estimate.method} method.",
         )
 
+    def verdict(self) -> None:
+        """How far to trust it, all and joint by joint."""
+        marks = {"good": "good", "not usable": "bad"}
+        figure = headline(self.estimate.held_out, self.validations)
+        self.page.section("Verdict", f"Error: {figure}.")
+        cells = self.estimate.verdict.cells()
+        rows = [(a, (b, marks.get(b, "")), c, d) for a, b, c, d in cells]
+        self.page.table(("joint", "verdict", "reason", "what to do"), rows)
+
     def accuracies(self) -> None:
         """Held out, other motions, and only then the residual of the fit itself."""
         estimate, page = self.estimate, self.page
@@ -217,7 +227,7 @@ class _Sections:
         for other in self.validations:
             page.section(
                 f"Validation: {other.name or 'another log'}",
-                f"A log given for validation, {len(other.t)} rows.",
+                f"A log given for validation, {len(other.t)} rows: {other.kind}.",
             )
             self._accuracy(other)
         page.section(
@@ -241,7 +251,10 @@ class _Sections:
         if len(self.estimate.logs) > 1:
             said = f"Fitted on the other logs, compared on {name} ({rows} rows)."
         also = " The friction model was also chosen without these rows."
-        return said + (also if self.estimate.scores else "")
+        said += also if self.estimate.scores else ""
+        if found.is_repeat:
+            said += f" They are {found.kind}: validate on a motion of another kind."
+        return said
 
     def _accuracy(self, fit: "Validation") -> None:
         """Relative error of all joints, then of each; as logged and low-passed."""

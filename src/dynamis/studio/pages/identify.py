@@ -255,8 +255,10 @@ def summary(estimate: Estimate) -> str:
     fit, fair = estimate.training[0], estimate.held_out
     body = "is" if estimate.is_physical else "**is not**"
     lines = []
+    lines.append(f"**{estimate.verdict.level}**: {plain(estimate.verdict.reason)}.")
     if fair is not None:
-        lines.append(f"Held out: **{100 * fair.relative_error_overall:.2f} %** relative error.")
+        error = f"**{100 * fair.relative_error_overall:.2f} %** relative error"
+        lines.append(f"Held out: {error}" + (f", {fair.kind}." if fair.is_repeat else "."))
     lines.append(
         f"{len(estimate.names)} unknowns, {plain(estimate.friction)} friction, condition "
         f"{estimate.condition_number:.3g}. The model {body} physically consistent."

@@ -1,0 +1,55 @@
+"""Repeats: motions that were in the training data already, by whatever shift in time."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..logs.log import Log
+from .processing import band
+
+ROWS = 40  # of a window
+SHORTEST, LONGEST = 0.3, 3.0  # s, of a window
+NEAR = 0.03  # of the joints' ranges: so far may a repeat be off; other motions are 0.1 off
+MOVING = 0.05  # of the joints' ranges: a window that goes less far says nothing
+MOSTLY = 0.5  # of the time: by then it is called a repeat
+
+
+def repeated(log: Log, others: Sequence[Log]) -> float:
+    """Share of the moving time of a log whose motion other logs contain; NaN if nothing moves.
+
+    A window of one period of the motion's band repeats another if the joints' positions differ by
+    less than 3 % of their ranges, RMS over its rows and the joints.
+    """
+    every = [log, *others]
+    length = float(np.clip(1.0 / band(log), SHORTEST, LONGEST))
+    ranges = np.ptp(np.concatenate([x.q for x in every]), axis=0)
+    moves = ranges > 1e-4
+    if not moves.any():
+        return float("nan")
+    own = _windows(log, length, ranges, moves, ROWS // 2)
+    moving = np.ptp(own, axis=1).max(axis=-1) > MOVING
+    own = own[moving].reshape(int(moving.sum()), ROWS * int(moves.sum()))
+    if not len(own):
+        return float("nan")
+    nearest = np.full(len(own), np.inf)
+    for other in others:
+        found = _windows(other, length, ranges, moves, 1)
+        found = found.reshape(len(found), -1)
+        if len(found):
+            square = (own**2).sum(axis=1)[:, None] + (found**2).sum(axis=1) - 2.0 * own @ found.T
+            nearest = np.minimum(nearest, square.min(axis=1) / own.shape[1])
+    return float((nearest < NEAR**2).mean())
+
+
+def _windows(
+    log: Log, length: float, ranges: np.ndarray, moves: np.ndarray, every: int
+) -> np.ndarray:
+    """Positions over ranges in windows of so many seconds, (W, rows, joints that move)."""
+    found = []
+    for piece in log.pieces():
+        t = np.arange(piece.t[0], piece.t[-1], length / ROWS)
+        q = np.stack([np.interp(t, piece.t, x) for x in (piece.q / np.where(moves, ranges, 1.0)).T])
+        if len(t) >= ROWS:
+            windows = np.lib.stride_tricks.sliding_window_view(q[moves], ROWS, axis=1)
+            found.append(windows[:, ::every].transpose(1, 2, 0))
+    return np.concatenate(found) if found else np.zeros((0, ROWS, int(moves.sum())))

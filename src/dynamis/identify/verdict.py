@@ -1,0 +1,163 @@
+"""The verdict on an identification: good, doubtful or not usable, of every joint and of all."""
+
+import html
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from ..arguments import choice, text
+from ..errors import OptionError, shown
+from ..logs.checks import without_spikes
+from ..logs.log import Log
+from ..model.check.finding import Finding
+from .information import Information
+from .processing import HIGHEST, Processing, is_even, lowpass
+from .unknowns import Unknowns
+
+VERDICTS = ("good", "doubtful", "not usable")
+OF = {"note": 0, "warning": 1, "error": 2}  # levels of findings
+MUCH = 0.15  # of a joint's torque left over: less is not questioned
+LITTLE = 0.01  # of the largest joint's torque: less says nothing about a small joint
+STICTION = 0.5  # of the Coulomb torque: at low speed friction does not repeat better than that
+HOPELESS = 0.6  # of the torque left over: no model
+HEAD = ("", "verdict", "reason", "what to do")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How far to trust an estimate: `level`, the reason in one sentence, what to do.
+
+    `level` is "good", "doubtful" or "not usable"; `joints` holds a Verdict for every joint by name.
+    """
+
+    level: str
+    reason: str
+    remedy: str = ""
+    joints: Mapping[str, "Verdict"] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        choice(self.level, "level", VERDICTS)
+        text(self.reason, "reason")
+        text(self.remedy, "remedy")
+        if not isinstance(self.joints, Mapping) or not all(
+            isinstance(x, Verdict) for x in self.joints.values()
+        ):
+            raise OptionError(f"joints is {shown(self.joints)}, expected Verdicts by joint name")
+
+    def cells(self) -> list[tuple[str, str, str, str]]:
+        """Rows of a table: all and every joint; verdict, reason, remedy."""
+        rows = {"all": self, **self.joints}
+        return [(name, x.level, x.reason, x.remedy) for name, x in rows.items()]
+
+    def __str__(self) -> str:
+        rows = [(name, level, reason) for name, level, reason, _ in (HEAD, *self.cells())]
+        widths = [max(len(row[k]) for row in rows) for k in range(2)]
+        lines = [f"{a.ljust(widths[0])}  {b.ljust(widths[1])}  {c}".rstrip() for a, b, c in rows]
+        return "\n".join([*lines, f"hint: {self.remedy}"] if self.remedy else lines)
+
+    def _repr_html_(self) -> str:
+        lines = ["".join(f"<td>{html.escape(x)}</td>" for x in row) for row in self.cells()]
+        head = "".join(f"<th>{x}</th>" for x in HEAD)
+        return f"<table>{''.join(f'<tr>{line}</tr>' for line in (head, *lines))}</table>"
+
+
+@dataclass(frozen=True, eq=False)
+class Leftover:
+    """Root mean squares of the fitted rows of every joint, (n,): torque, residual, what is allowed.
+
+    Allowed is what noise and static friction (stiction) can explain.
+    """
+
+    torque: np.ndarray
+    residual: np.ndarray
+    allowed: np.ndarray
+
+    @property
+    def share(self) -> np.ndarray:
+        """Of every joint's torque, (n,)."""
+        return self.residual / np.maximum(self.torque, 1e-300)
+
+    def of(self, j: int) -> str:
+        """The sentence on a joint."""
+        size = max(float(self.torque[j]), 1e-300)
+        left, allowed = (f"{100 * x[j] / size:.1f} %" for x in (self.residual, self.allowed))
+        return f"{left} of its torque is left over, noise and stiction can explain {allowed}"
+
+    @property
+    def overall(self) -> float:
+        """Of the torque of all joints."""
+        return float(np.linalg.norm(self.residual) / max(np.linalg.norm(self.torque), 1e-300))
+
+
+def leftover(info: Information, unknowns: Unknowns, x: np.ndarray, noise: np.ndarray) -> Leftover:
+    """What a fit leaves of the torque; `noise` (n,) is that of the torque as fitted.
+
+    At low speed friction is anywhere up to its Coulomb torque: residuals of that order, and those
+    that are small next to the arm's largest torques, say nothing.
+    """
+    rows = np.maximum(info.rows, 1)
+    coulomb = np.zeros(unknowns.robot.n)
+    for k in unknowns.of_kind("coulomb"):
+        coulomb[unknowns.joints[k]] += abs(x[k])
+    torque, residual = (np.sqrt(s / rows) for s in (info.torques, info.residuals(x)))
+    allowed = np.sqrt(noise**2 + (STICTION * coulomb) ** 2 + (LITTLE * torque.max()) ** 2)
+    return Leftover(torque, residual, allowed)
+
+
+def noise_as_fitted(logs: Sequence[Log], processing: Sequence[Processing]) -> np.ndarray:
+    """Noise of the torque that passes the filter of the fit, RMS (n,): white, from above its band.
+
+    What no filtered motion reaches is noise: |tau - low-passed|, times the share of its band.
+    """
+    found = []
+    for log, how in zip(logs, processing, strict=True):
+        even = without_spikes(log)
+        even = even if is_even(even) else even.uniform()
+        cut, half = float(how.cutoff or 0.0), 0.5 * even.rate
+        if cut < HIGHEST * even.rate:
+            above = even.tau - lowpass(even.tau, cut, even.rate)
+            found.append(above.std(axis=0) * np.sqrt(cut / (half - cut)))
+    return np.max(found, axis=0) if found else np.zeros(logs[0].n)
+
+
+def poor_joints(left: Leftover, joints: Sequence[str]) -> Iterator[Finding]:
+    """Joints whose torque the model does not explain, beyond what noise and friction allow."""
+    for j, name in enumerate(joints):
+        if left.share[j] > MUCH and left.residual[j] > left.allowed[j]:
+            remedy = f"look at the columns of {name} and at its friction: friction='auto'"
+            yield Finding("warning", f"fit, {name}", left.of(j), remedy)
+
+
+def verdict(
+    findings: Sequence[Finding], joints: Sequence[str], left: Leftover | None = None
+) -> Verdict:
+    """The verdict of findings, worst first; without a fit no joint is good."""
+    ranked = sorted(f for f in findings if f.level != "note")
+    unseen = Verdict("doubtful", "not fitted: the log was refused")
+    each = {}
+    for j, name in enumerate(joints):
+        own = [f for f in ranked if name in (_named(f) or (name,) * (f.level == "error"))]
+        each[name] = unseen if left is None else Verdict("good", left.of(j))
+        if own:
+            each[name] = _of(own[0])
+    if ranked:
+        worst, named = _of(ranked[0]), _named(ranked[0])
+        alike = sum(f.level == ranked[0].level for f in ranked) - 1
+        said = f"{' and '.join(named)}: " if named and len(joints) > 1 else ""
+        said += worst.reason + (f" (and {alike} more)" if alike else "")
+        return replace(worst, reason=said, joints=each)
+    if left is None:
+        return replace(unseen, joints=each)
+    reason = f"{100 * left.overall:.1f} % of the torque is left over"
+    return Verdict("good", reason, "validate it on a motion of another kind", each)
+
+
+def _of(finding: Finding) -> Verdict:
+    return Verdict(VERDICTS[OF[finding.level]], finding.what, finding.remedy)
+
+
+def _named(finding: Finding) -> list[str]:
+    """The joints that a finding is about: they stand last in where it is."""
+    _, comma, names = finding.where.rpartition(", ")
+    return names.split(" and ") if comma else []

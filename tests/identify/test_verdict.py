@@ -1,0 +1,184 @@
+"""Verdicts: wrong logs are told from good ones, with the reason; repeats from new motions."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import dynamis as dy
+from docs.verdicts import WRONG, judged, random_pieces, simulated
+from dynamis.errors import OptionError
+from dynamis.identify import LogError, Verdict
+from dynamis.identify.estimate import headline
+from dynamis.identify.repeats import MOSTLY, repeated
+
+from .motions import arm, log_of, series
+
+ROBOT = arm()
+
+
+@pytest.fixture(scope="module")
+def six(compiled):
+    """An arm like the UR10e with gears that rub, and a log of it."""
+    model = dy.load("ur10e").model
+    rub = (20.0, 20.0, 8.0, 2.8, 3.4, 2.8)
+    links = tuple(
+        replace(link, friction=dy.Friction(viscous=f, coulomb=f, law="smooth"))
+        for link, f in zip(model.links, rub, strict=True)
+    )
+    robot = dy.Robot(replace(model, links=links))
+    return robot, simulated(robot, np.random.default_rng(3), seconds=15.0, rate=100.0)
+
+
+EXPECTED = {
+    "as recorded": ("good", "of the torque is left over"),
+    "torque 3 negated": ("not usable", "sign of the torque of"),
+    "torque 6 negated": ("not usable", "its friction would drive it"),
+    "axis 3 reversed": ("not usable", "the axis of {2} reversed"),
+    "joints 1 and 3 exchanged": ("not usable", "all columns of {0} and {2} swapped"),
+    "joints 2 and 3 exchanged": ("not usable", "all columns of {1} and {2} swapped"),
+    "joints 3 and 5 exchanged": ("not usable", "all columns of {2} and {4} swapped"),
+    "joint 2 off by 90 degrees": ("doubtful", "{1}: it seems to read 90 degrees too much"),
+    "torque 30 ms late": ("doubtful", " ms late against the positions"),
+    "three spikes of 1000 N m": ("doubtful", "tau1 has spikes of up to 1000 in row 214 (2.14 s)"),
+    "three spikes of 1e6 N m": ("doubtful", "tau1 has spikes of up to 1e+06 in row 214 (2.14 s)"),
+    "one second only": ("not usable", "cannot tell the unknowns apart"),
+    "wrapped at pi": ("not usable", "the angle is wrapped"),
+    "first rows zero": ("not usable", "the first rows are corrupt"),
+    "a static pose": ("not usable", "no joint moves"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_log_is_judged_by_what_is_wrong(six, name):
+    robot, log = six
+    verdict, found = judged(robot, WRONG[name](log), estimator="weighted")
+    level, reason = EXPECTED[name]
+    assert verdict.level == level, verdict
+    assert reason.format(*robot.joint_names) in verdict.reason
+    assert (found is None) == (level == "not usable")
+    assert set(verdict.joints) == set(robot.joint_names) and verdict.remedy
+    assert level in str(verdict) and level in verdict._repr_html_()
+
+
+def test_pieces_of_good_logs_are_good(compiled):
+    """Random arms, roughly described or without masses; noise, friction, gravity from anywhere."""
+    pieces = list(random_pieces(20, motions=10, most=3))
+    found = {name: judged(robot, log, estimator="weighted")[0] for name, robot, log, _ in pieces}
+    assert len(found) == 20
+    assert [f"{k}: {v.reason}" for k, v in found.items() if v.level != "good"] == []
+
+
+def test_a_wrong_log_goes_on_with_its_verdict_if_one_insists(six):
+    robot, log = six
+    options = {"estimator": "weighted", "held_out": False}
+    wrong = WRONG["joints 2 and 3 exchanged"](log)
+    with pytest.raises(LogError, match="force=True") as raised:
+        dy.identify(robot, wrong, **options)
+    found = dy.identify(robot, wrong, **options, force=True)
+    assert found.verdict == raised.value.verdict and found.verdict.level == "not usable"
+    wrapped = dy.identify(robot, WRONG["wrapped at pi"](log), **options, force=True)
+    assert wrapped.verdict.joints["shoulder_lift_joint"].level == "not usable"
+    assert "not usable" in repr(wrapped)
+
+
+def test_a_late_torque_is_corrected_on_request(six):
+    """The estimate and its predictions are those of the log without delay."""
+    robot, log = six
+    late = WRONG["torque 30 ms late"](log)
+    options = {"estimator": "weighted", "held_out": False}
+    good = dy.identify(robot, log, **options).training[0].relative_error_overall
+    for delay in (0.03, "estimate"):
+        how = dy.Processing(torque_delay=delay)
+        found = dy.identify(robot, late, processing=how, **options)
+        assert found.processing[0].torque_delay == pytest.approx(0.03, abs=1e-3)
+        assert found.verdict.level == "good"
+        for check in (found.training[0], found.validate(late)):
+            assert check.relative_error_overall == pytest.approx(good, rel=0.02)
+    raw = dy.identify(robot, late, **options).training[0].relative_error_overall
+    assert raw > 1.2 * good
+    with pytest.raises(OptionError, match="expected seconds"):
+        dy.Processing(torque_delay="estimate").resolved(log)
+
+
+def test_spikes_are_interpolated_or_kept(six):
+    """Interpolated, they change next to nothing, and their rows are not compared."""
+    robot, log = six
+    spiky, options = WRONG["three spikes of 1e6 N m"](log), {"held_out": False, "force": True}
+    good = dy.identify(robot, log, estimator="weighted", held_out=False)
+    found = dy.identify(robot, spiky, estimator="weighted", held_out=False)
+    assert found.training[0].t.shape == (len(log) - 3,)
+    assert abs(found.values - good.values) == pytest.approx(0.0, abs=0.02 * abs(good.values).max())
+    kept = dy.Processing(spikes="keep")
+    raw = dy.identify(robot, spiky, estimator="weighted", processing=kept, **options)
+    assert raw.training[0].relative_error_overall > 0.9
+
+
+REPEATS = {
+    "shifted in time": (lambda q: np.roll(q, 700, axis=0), True),
+    "with noise": (lambda q: q + 1e-3 * np.random.default_rng(0).normal(size=q.shape), True),
+    "mirrored": (lambda q: -q, False),
+    "another": (lambda q: series(5, q.shape[1])[1], False),
+}
+
+
+@pytest.mark.parametrize("n", [1, 2, 6])
+@pytest.mark.parametrize("change, same", REPEATS.values(), ids=REPEATS)
+def test_a_repeat_is_the_motion_again(n, change, same):
+    t, q, *_ = series(2, n)
+    log, other = (dy.Log(t=t, q=x, tau=x) for x in (q, change(q)))
+    assert (repeated(other, [log]) > MOSTLY) == same
+    assert repeated(log, [log]) == 1.0
+    assert np.isnan(repeated(dy.Log(t=t, q=0.0 * q + q[0], tau=q), [log]))  # nothing moves
+
+
+def test_the_headline_is_on_another_motion_or_says_that_there_is_none():
+    """A periodic motion has none: its last third was in the training data."""
+    options = {"friction": "asymmetric", "estimator": "weighted"}
+    once, other = log_of(ROBOT), log_of(ROBOT, seed=1)
+    t = np.concatenate([once.t, once.t[-1] + 5e-3 + once.t])
+    twice = dy.Log(t=t, **{x: np.tile(getattr(once, x), (2, 1)) for x in ("q", "qd", "tau")})
+    found = dy.identify(ROBOT, twice, **options)
+    assert found.held_out.is_repeat and "repeat of the training motion" in str(found.held_out)
+    assert found.headline.startswith("no figure on a motion of another kind; ")
+    assert found.validate(once).is_repeat and not found.validate(other).is_repeat
+    fresh = dy.identify(ROBOT, once, **options)
+    error = f"{100 * fresh.held_out.relative_error_overall:.2f} %"
+    assert fresh.headline == f"{error} on the part held out, a motion of another kind"
+    assert fresh.headline in repr(fresh)
+    figure = headline(found.held_out, [found.validate(once), found.validate(other)])
+    assert f"% on {other.name}, a motion of another kind" in figure
+    several = dy.identify(ROBOT, [other, once, once], **options)
+    assert several.held_out.name == other.name  # the last that is no repeat
+    bare = dy.identify(ROBOT, once, **options, held_out=False)
+    assert bare.headline == "no figure, nothing was held out"
+
+
+def test_a_verdict_is_what_it_says():
+    with pytest.raises(OptionError, match="level is 'bad'"):
+        Verdict("bad", "because")
+    with pytest.raises(OptionError, match="joints is"):
+        Verdict("good", "because", joints={"a": "good"})
+
+
+def test_a_description_without_masses_or_wrong_ones_is_no_reason_to_refuse():
+    """Nor is one whose masses are wrong by tens of percent."""
+    log = log_of(ROBOT)
+    for factor in (0.0, 0.6, 1.5):
+        values = np.array(ROBOT.parameters.values)
+        values[:20] *= factor
+        described = ROBOT.with_parameters(values)
+        found, _ = judged(described, log, friction="asymmetric", estimator="weighted")
+        assert found.level == "good"
+
+
+def test_a_joint_whose_torque_is_not_explained_is_doubtful():
+    """The other is good: it says how much of its torque is left over."""
+    log = log_of(ROBOT)
+    pushed = 0.5 * log.tau[:, 1].std() * np.sin(7.0 * log.t)
+    log = dy.Log(t=log.t, q=log.q, qd=log.qd, tau=log.tau + np.outer(pushed, [0.0, 1.0]))
+    verdict, found = judged(ROBOT, log, friction="asymmetric", estimator="weighted")
+    left = found.training[0].relative_error[1]
+    assert verdict.level == verdict.joints["joint2"].level == "doubtful"
+    assert 0.15 < left < 0.6 and f"joint2: {100 * left:.0f}" in verdict.reason
+    assert verdict.joints["joint1"].level == "good"
