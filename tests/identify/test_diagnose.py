@@ -141,3 +141,5 @@ def test_a_joint_that_stands_still_is_said():
         t=t, q=q, qd=qd, tau=ROBOT.inverse_dynamics(q, qd, qdd) + 1e-3 * np.sin(t)[:, None]
     )
     assert "joint2 do not move" in findings(log)
+    tremble = q + [0.0, 1e-3] * np.random.default_rng(0).normal(size=q.shape)
+    assert "joint2 do not move" in findings(dy.Log(t=t, q=tremble, qd=qd, tau=log.tau))

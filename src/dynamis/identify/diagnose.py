@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ..robot import Robot
 
 STILL = 1e-4  # rad or m: a joint whose position varies less does not move
+TREMBLING = 0.02  # rad or m: so far may the noise of a position go
 SHORT = 50  # rows
 STRETCHES = 40  # of a log, on each of which the lag of its velocities is estimated
 LATE = 2e-3  # s: velocities that come later are worth a word
@@ -105,12 +106,16 @@ def _length(log: Log, where: str) -> Iterator[Finding]:
 
 
 def _stillness(robot: "Robot", log: Log, where: str) -> Iterator[Finding]:
-    still = [n for n, s in zip(robot.joint_names, np.ptp(log.q, axis=0), strict=True) if s < STILL]
+    reach = np.ptp(log.q, axis=0)
+    noise = (np.diff(log.q, axis=0) ** 2).mean(axis=0) > log.q.var(axis=0)  # rows hardly alike
+    resting = (reach < STILL) | ((reach < TREMBLING) & noise)
+    still = [name for name, rests in zip(robot.joint_names, resting, strict=True) if rests]
     if len(still) == log.n:
         yield Finding("error", where, "no joint moves", "record a motion that excites the arm")
     elif still:
         what = f"joints {', '.join(still)} do not move"
-        yield Finding("warning", where, what, "parameters felt only through them stay unknown")
+        remedy = "parameters felt only through them stay unknown"
+        yield Finding("warning", f"{where}, {' and '.join(still)}", what, remedy)
 
 
 # what a fit says about its data: units, signs, order, delays, saturation, motions that show little
