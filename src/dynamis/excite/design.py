@@ -144,17 +144,17 @@ def _kept_apart(
     tried = [(table, clearance), *([(table, None)] if usual else [])]
     if is_word(table, (FLOOR,)):
         tried += [(None, x) for _, x in tried]
-    for attempt in tried:
-        space = workspace(robot, *attempt, radius, series.bounds.q)
+    for k, (above, apart) in enumerate(tried, 1):
+        space = workspace(robot, above, apart, radius, series.bounds.q)
         why = "no motion within the limits was found that keeps it"
-        notes = [floor_left_out(why)] if attempt[0] is not table else []
-        notes += [links_left_out(why)] if attempt[1] is not clearance else []
-        own = [f for f in space.findings if not (usual and f.what == NO_PAIRS)]
-        check = Check(robot, replace(space, findings=(*own, *notes)), series)
+        notes = [f for f in space.findings if not (usual and f.what == NO_PAIRS)]
+        notes += [floor_left_out(why)] if above is not table else []
+        notes += [links_left_out(why)] if apart is not clearance else []
+        check = Check(robot, replace(space, findings=tuple(notes)), series)
         try:
             return check, _crowd(check, np.random.default_rng(seed))
         except OptionError:
-            if attempt is tried[-1]:
+            if k == len(tried):
                 raise
     raise AssertionError
 
