@@ -47,6 +47,7 @@ OWN: dict[str, tuple[Change, ...]] = {
     "npz": (member,),
     "parquet": (table,),
     "mcap": (message,),
+    "league": TOML,
 }
 BINARY = ("npz", "parquet", "mcap")
 FAMILIES = {

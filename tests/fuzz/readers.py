@@ -8,6 +8,7 @@ from typing import Any
 
 import dynamis as dy
 import dynamis.interop
+from dynamis.bench.datasets import dataset
 from dynamis.errors import did_you_mean
 
 CORPUS = Path(__file__).parent / "corpus"
@@ -46,6 +47,7 @@ READERS = {
         Reader("npz", ".npz", dy.read_log),
         Reader("parquet", ".parquet", dy.read_log),
         Reader("mcap", ".mcap", dy.read_log),
+        Reader("league", ".league.toml", dataset),
     )
 }
 

@@ -27,6 +27,7 @@ COMMANDS = {
     "plant": "simulate a robot in real time for a controller in another process",
     "excite": "design an exciting trajectory for parameter identification",
     "identify": "identify a robot's parameters from logs",
+    "league": "compare the estimators on data sets, by their errors on unseen motions",
     "export": "export kernels as C with a self-test, MATLAB, CasADi or FMI",
     "bench": "measure speed, compared with other engines",
     "cache": "show or empty the cache of compiled code",
