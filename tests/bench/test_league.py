@@ -1,7 +1,10 @@
 """The league: every estimator on every data set; a definition is data and stays in its folder."""
 
 import json
+import tomllib
 from dataclasses import replace
+from fnmatch import fnmatch
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -279,6 +282,14 @@ def test_values_that_cannot_be_read_are_a_row(said, folder, tmp_path):
     (tmp_path / f"arm{ENDING}").write_text(given)
     (row,) = league(tmp_path, ["ordinary"]).rows
     assert row.note.startswith("not read: ")
+
+
+def test_definitions_ship_with_the_package():
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
+    patterns = project["tool"]["setuptools"]["package-data"]["dynamis"]
+    for path in SHIPPED.iterdir():
+        name = path.relative_to(SHIPPED.parents[1]).as_posix()
+        assert any(fnmatch(name, pattern) for pattern in patterns), name
 
 
 def test_gears_for_motors_that_turn_several_joints(folder, tmp_path):
