@@ -67,6 +67,7 @@ def test_every_estimator_on_every_data_set(ours):
         (name, estimator) for name in ("tested", "split one") for estimator in ESTIMATORS
     ]
     for row in ours.rows:
+        assert row.friction == "none"
         assert row.note == "" and row.physical is not None and row.seconds > 0.0
 
 
@@ -83,8 +84,8 @@ def test_errors_are_those_of_the_noise(ours, folder):
 def test_splits_are_named(ours):
     tested, split = ours.rows[0], ours.rows[-1]
     assert (tested.trained_on, tested.tested_on) == ("first", "second")
-    assert split.trained_on == "first two thirds of first"
-    assert split.tested_on == "last third of first"
+    assert split.trained_on == "first, first two thirds"
+    assert split.tested_on == "last third"
 
 
 def test_figures_are_those_of_identify(ours, folder):
@@ -319,9 +320,11 @@ def test_wrong_arguments(folders, estimators, tmp_path, monkeypatch):
 
 
 def test_a_page_holds_no_paths_and_no_markup_of_others(tmp_path):
-    row = Row("a|b <i>", "ordinary", "x", "y", 0.0123, 0.02, False, 1.23456, "two\nlines")
+    row = Row("a|b <i>", "ordinary", "none", "x", "y", 0.0123, 0.02, False, 1.23456, "two\nlines")
     page = League((row,), "a machine").save(tmp_path / "page.md").read_text()
-    assert "| a\\|b \\<i\\> | ordinary | x | y | 1.23 | 2.00 | no | 1.23 | two lines |" in page
+    assert (
+        "| a\\|b \\<i\\> | ordinary | none | x | y | 1.23 | 2.00 | no | 1.23 | two lines |" in page
+    )
     assert "@" not in page and str(tmp_path) not in page and "a machine" in page
 
 
@@ -333,7 +336,7 @@ def test_command_line(folder, tmp_path, capsys):
     assert "split one" in printed.out and "robust" not in printed.out
     assert f"wrote {page}" in printed.err
     text = page.read_text()
-    assert "| split one | ordinary | first two thirds of first |" in text
+    assert "| split one | ordinary | none | first, first two thirds |" in text
     assert str(folder) not in text
     assert main([*words, "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["rows"]

@@ -72,7 +72,7 @@ class Split:
     def trained_on(self) -> str:
         """The fitted motions in words."""
         names = ", ".join(log.name for log in self.train)
-        return names if self.whole is None else f"first two thirds of {names}"
+        return names if self.whole is None else f"{names}, first two thirds"
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,8 +96,7 @@ class Dataset:
         test = tuple(motion.read(robot, self.read) for motion in self.test)
         if not test:
             early, late = train[0].split(LAST_THIRD)
-            late = replace(late, name=f"{LAST} of {late.name}")
-            return Split(robot, (early,), (late,), train[0])
+            return Split(robot, (early,), (replace(late, name=LAST),), train[0])
         for fitted, one in zip(self.train, train, strict=True):
             for unseen, other in zip(self.test, test, strict=True):
                 if fitted.path == unseen.path and len(np.intersect1d(one.t, other.t)):

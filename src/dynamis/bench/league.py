@@ -32,8 +32,8 @@ DEAD_ZONE = SLOW * FRICTIONS["smooth"].speed  # as our fits leave out what nearl
 MUJOCO = "mujoco"  # the row of MuJoCo's system identification
 ENTRANTS = (*ESTIMATORS, MUJOCO)
 COLUMNS = (
-    "data set", "estimator", "trained on", "tested on", "test error, %", "training error, %",
-    "physical", "time, s", "note",
+    "data set", "estimator", "friction", "trained on", "tested on", "test error, %",
+    "training error, %", "physical", "time, s", "note",
 )  # fmt: skip
 
 
@@ -46,6 +46,7 @@ class Row:
 
     dataset: str
     estimator: str
+    friction: str
     trained_on: str
     tested_on: str
     test_error: float | None = None
@@ -61,7 +62,7 @@ class Row:
         )
         physical = "" if self.physical is None else "yes" if self.physical else "no"
         seconds = "" if self.seconds is None else f"{self.seconds:.3g}"
-        names = self.dataset, self.estimator, self.trained_on, self.tested_on
+        names = self.dataset, self.estimator, self.friction, self.trained_on, self.tested_on
         return (*names, *errors, physical, seconds, self.note)
 
 
@@ -141,12 +142,12 @@ def _rows(one: Dataset, wanted: Sequence[str], done: Callable[[int], None]) -> I
     try:
         split = one.split()
     except DynamisError as error:
-        yield Row(one.name, "all", "", "", note=f"not read: {_reason(error, one)}")
+        yield Row(one.name, "all", one.friction, "", "", note=f"not read: {_reason(error, one)}")
         return
     if any(name in ESTIMATORS for name in wanted):
         _compiled(one, split)
     for k, name in enumerate(wanted):
-        row = Row(one.name, name, split.trained_on, "")
+        row = Row(one.name, name, one.friction, split.trained_on, "")
         try:
             figures = _mujoco(one, split) if name == MUJOCO else _ours(one, split, name)
             yield from (replace(row, **figure) for figure in figures)
@@ -183,6 +184,7 @@ def _ours(one: Dataset, split: Split, estimator: str) -> list[dict[str, Any]]:
     )  # fmt: skip
     seconds = time.perf_counter() - begun
     common = {
+        "friction": found.friction,
         "training_error": relative_error(found.training),
         "physical": found.is_physical,
         "seconds": seconds,
@@ -211,7 +213,12 @@ def _mujoco(one: Dataset, split: Split) -> list[dict[str, Any]]:
         return Validation(log.name, t, measured, tau, speed, names)
 
     trained = [check(log, p.cutoff) for log, (_, p) in zip(split.train, prepared, strict=True)]
-    common = {"training_error": relative_error(trained), "physical": True, "seconds": seconds}
+    common = {
+        "friction": sysid.FRICTION,
+        "training_error": relative_error(trained),
+        "physical": True,
+        "seconds": seconds,
+    }
     if split.whole is None:
         tests = [check(log) for log in split.test]
     else:

@@ -26,6 +26,7 @@ from ..lazy import package
 from ..robot import Robot
 
 WHAT = "MuJoCo's system identification"
+FRICTION = "viscous, Coulomb, bias"
 ROWS = 400  # of all motions that a residual looks at
 ITERATIONS = 40
 RADIUS = 0.05  # m: of the sphere that lends second moments to a body without them
