@@ -98,15 +98,13 @@ def _plain_cell(text: str) -> str:
 
 
 @checked
-def league(
-    folders: Any, estimators: Sequence[str] | None = None, say: Callable[[str], None] | None = None
-) -> League:
+def league(folders: Any, estimators: Sequence[str] | None = None) -> League:
     """Every estimator on every data set in some folders: the table of held-out errors.
 
     A data set is a file NAME.league.toml beside its logs (docs/league.md says what is in it), or a
     folder emps, lwr4, panda, tx40 or ur10e with the public logs of that arm. `estimators`: those of
     `dy.identify`, and "mujoco" for MuJoCo's system identification; all unless given. What fails has
-    the reason in its row, and the rest goes on. `say` is told each row as it is made.
+    the reason in its row, and the rest goes on.
     """
     given = [path_of(x, "folders") for x in (folders if is_list(folders) else [folders])]
     if not given:
@@ -119,10 +117,7 @@ def league(
     sets, rows = found_in(given), []
     with bar("league", len(sets) * len(wanted)) as progress:
         for number, one in enumerate(sets):
-            for row in _rows(one, wanted, lambda k, n=number: progress(n * len(wanted) + k)):
-                rows.append(row)
-                if say is not None:
-                    say("  ".join(x for x in row.cells() if x))
+            rows += _rows(one, wanted, lambda k, n=number: progress(n * len(wanted) + k))
     return League(tuple(rows), machine())
 
 
