@@ -30,6 +30,7 @@ NAMES = [
     "dynamis.read_log",
     "dynamis.simulate",
     "dynamis.agree.agreement",
+    "dynamis.bench.league.league",
     "dynamis.bench.simulation.control_cycle",
     "dynamis.cli.COMMANDS",
     "dynamis.cli.main",

@@ -49,6 +49,7 @@ OWN: dict[str, tuple[Change, ...]] = {
     "mcap": (message,),
     "db3": (database,),
     "bag": (rosbag,),
+    "league": TOML,
 }
 BINARY = ("npz", "parquet", "mcap", "db3", "bag")
 FAMILIES = {

@@ -8,6 +8,7 @@ from typing import Any
 
 import dynamis as dy
 import dynamis.interop
+from dynamis.bench.datasets import dataset
 from dynamis.errors import did_you_mean
 
 CORPUS = Path(__file__).parent / "corpus"
@@ -48,6 +49,7 @@ READERS = {
         Reader("mcap", ".mcap", dy.read_log),
         Reader("db3", ".db3", dy.read_log),
         Reader("bag", ".bag", dy.read_log),
+        Reader("league", ".league.toml", dataset),
     )
 }
 

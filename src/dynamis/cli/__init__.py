@@ -29,6 +29,7 @@ COMMANDS = {
     "identify": "identify a robot's parameters from logs",
     "payload": "identify what a robot carries, from a log",
     "drive-gains": "identify torque per current, from logs without and with a known load",
+    "league": "compare the estimators on data sets, by their errors on unseen motions",
     "export": "export kernels as C with a self-test, MATLAB, CasADi or FMI",
     "bench": "measure speed, compared with other engines",
     "cache": "show or empty the cache of compiled code",

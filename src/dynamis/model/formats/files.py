@@ -182,10 +182,11 @@ def read_toml(path: str | Path, laws: Laws = NO_LAWS) -> Model:
 def model_from_toml(text: str, where: str = "TOML", laws: Laws = NO_LAWS) -> Model:
     """The model described by TOML text; `where` starts every error message."""
     with located(where):
-        return model_from_table(_parsed(text), laws)
+        return model_from_table(parsed_toml(text), laws)
 
 
-def _parsed(text: str) -> dict[str, Any]:
+def parsed_toml(text: str) -> dict[str, Any]:
+    """The table of TOML text from anywhere: what would keep the parser busy is refused first."""
     if len(text) > LARGEST:
         raise FileError(f"has {len(text)} characters, expected at most {LARGEST}")
     bomb = next((found.lastgroup for found in TOKENS.finditer(text) if found.lastgroup), None)
