@@ -9,9 +9,10 @@ STAMP := $(VENV)/.installed
 run: $(STAMP)
 	$(BIN)/dynamis demo
 
-# two workers share two cores: threads of BLAS would only be in each other's way
+# two workers share two cores: threads of BLAS would only be in each other's way; what a file of
+# tests shares is made once
 test: $(STAMP)
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadgroup $(PYTEST_ARGS)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile $(PYTEST_ARGS)
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -15,17 +15,6 @@ settings.register_profile("dynamis", derandomize=True, print_blob=True, deadline
 settings.load_profile("dynamis")
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items):
-    """Tests of a file that share one of its fixtures run on one worker: it is made once."""
-    here = {"compiled"}  # of every file; it only sets where machine code is kept
-    for item in items:
-        for name, made in item._fixtureinfo.name2fixturedefs.items():
-            if made[-1].scope == "module" and name not in here:
-                item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
-                break
-
-
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item, call):
     report = (yield).get_result()

@@ -328,7 +328,8 @@ def test_a_page_holds_no_paths_and_no_markup_of_others(tmp_path):
     assert "@" not in page and str(tmp_path) not in page and "a machine" in page
 
 
-def test_command_line(folder, tmp_path, capsys):
+def test_command_line(folder, tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
     page = tmp_path / "league.md"
     words = ["league", str(folder / "below"), "--estimators", "ordinary, feasible"]
     assert main([*words, "--output", str(page)]) == 0
