@@ -1,5 +1,7 @@
 """Capsules: exact distances, and motions that keep clear of a table and of themselves."""
 
+from dataclasses import replace
+
 import casadi as ca
 import numpy as np
 import pytest
@@ -205,3 +207,17 @@ def test_defaults_that_no_motion_keeps_give_way_and_say_so():
     assert said.level == "warning" and "no motion within the limits" in said.what
     with pytest.raises(OptionError, match="no motion of robot 'column' was found"):
         excite(robot, **folded, table=0.0)
+
+
+@pytest.mark.parametrize("height", [-0.8, 0.6])
+def test_the_floor_is_at_the_height_of_the_base(height):
+    """And what stands on it is kept the clearance above it."""
+    low = standing()
+    pose = np.eye(4)
+    pose[2, 3] = height
+    robot = dy.Robot(replace(low.model, base=pose))
+    found = excite(robot, starts=1, max_iterations=3)
+    q = found.trajectory(np.linspace(0.0, found.period, 2001)).q
+    assert robot.frames(q)[..., 2:, 2, 3].min() >= height + 0.05 + 0.02
+    assert not [f for f in found.findings if f.where == "floor"]
+    assert found.worst_clearance.metres >= 0.02

@@ -96,6 +96,8 @@ def test_friction_alone_is_dissipative_where_least_squares_is_not():
 def test_friction_alone_says_what_it_does_not_go_with():
     with pytest.raises(OptionError, match="only='friction' was given with method='two-step'"):
         dy.identify(ROBOT, LOG, only="friction", method="two-step", slow=LOG)
+    with pytest.raises(OptionError, match="nothing is sought"):
+        dy.identify(ROBOT, LOG, only="friction", friction="none")
     with pytest.raises(OptionError, match="only is 'payload', expected 'friction'"):
         dy.identify(ROBOT, LOG, only="payload")
 
@@ -112,8 +114,13 @@ def test_a_prior_by_link_holds_that_link():
     assert abs(held - wrong.parameters.values[mass]) < 0.02 < 0.1 < abs(free - held)
     with pytest.raises(OptionError, match="prior: the robot has no link 'hand'"):
         dy.identify(wrong, LOG, prior={"hand": 1.0})
-    with pytest.raises(OptionError, match="prior of link1 is -1"):
-        dy.identify(wrong, LOG, prior={"link1": -1.0})
+    for prior, said in (
+        ({"link1": -1.0}, "prior of link1 is -1"),
+        ({"link1": None}, "prior of link1 is None"),
+        ({0: 2.0}, "prior: the robot has no link 0"),
+    ):
+        with pytest.raises(OptionError, match=said):
+            dy.identify(wrong, LOG, prior=prior)
 
 
 @pytest.mark.parametrize("log", [LOG, WEAK], ids=["good", "weak"])
@@ -191,3 +198,13 @@ def test_auto_tries_what_the_log_and_the_robot_allow():
     cold, warm = ({x.name for x in chosen_among(ROBOT, heated)} for heated in (False, True))
     assert warm - cold == {"thermal"}
     assert set(FRICTIONS) - warm == {"described"}  # for laws of one's own
+
+
+def test_friction_that_drives_in_one_direction_is_not_physical():
+    links = [
+        replace(x, friction=dy.Friction(viscous=(2.0, -0.5), law="smooth"))
+        for x in ROBOT.model.links
+    ]
+    driving = log_of(dy.Robot(replace(ROBOT.model, links=tuple(links))), noise=0.01)
+    found = dy.identify(ROBOT, driving, friction="directional", estimator="weighted", force=True)
+    assert not found.friction_physical and not found.is_physical

@@ -85,6 +85,16 @@ def test_gains_come_back(capsys, tmp_path, column):
         assert kept["standard_deviation"].tolist() == found["standard_deviations"]
 
 
+def test_currents_come_before_torques(capsys, folder):
+    """Of logs that hold both."""
+    for name in ("free_i", "loaded_i"):
+        with np.load(folder / f"{name}.npz") as log:
+            both = {k: log[k] for k in ("t", "q", "qd")} | {"current": log["i"]}
+            np.savez(folder / f"{name}_both.npz", **both, tau=log["i"] * GAINS)
+    words = ["arm.toml", "free_i_both.npz", "loaded_i_both.npz", "--mass", str(MASS)]
+    np.testing.assert_allclose(answer(capsys, "drive-gains", *words)[1]["gains"], GAINS, rtol=0.1)
+
+
 def test_gains_as_a_table_with_what_to_type_next(capsys):
     words = ["drive-gains", "arm.toml", "free_i.npz", "loaded_i.npz", "--mass", str(MASS)]
     assert main([*words, "--columns", "current=i", "--com", "0.03,-0.05,0.12"]) == 0

@@ -144,6 +144,17 @@ def test_five_seconds_of_ordinary_motion(name):
     assert track.standard_deviations[-1][0] < 0.2 * track.standard_deviations[0][0]
 
 
+def test_velocities_are_differences_by_the_stamps():
+    """Of a log whose steps vary by a third."""
+    robot = small()
+    even = recorded(robot, noise=0.0)
+    rng = np.random.default_rng(0)
+    t = even.t + 0.3 * even.step * rng.uniform(-1.0, 1.0, len(even))
+    q, tau = (np.stack([np.interp(t, even.t, x) for x in y.T], axis=1) for y in (even.q, even.tau))
+    found = dy.PayloadObserver().run(robot, dy.Log(t=t, q=q, tau=tau)).estimate
+    assert found.mass == pytest.approx(MASS, rel=WITHIN_MASS)
+
+
 def test_what_the_robot_carries_already_is_taken_off():
     robot = small()
     log, observer = recorded(robot, length=1.0), dy.PayloadObserver()
@@ -361,6 +372,7 @@ def test_any_observer_is_exported(tmp_path):
     robot = dy.load("planar-2link")
     files = dy.export_observer(dy.control.MomentumObserver(20.0), robot, tmp_path, 0.002)
     assert {x.suffix for x in files} == {".h", ".hpp", ".c", ".txt", ""}
+    assert dy.export_observer(dy.control.MomentumObserver(20.0), robot, tmp_path, 0.002) == files
     with pytest.raises(OptionError, match=r"dy\.export_controller writes controllers"):
         dy.export_observer(dy.control.JointPID(1.0), robot, tmp_path / "none")
     with pytest.raises(OptionError, match="the observer's own is"):

@@ -132,6 +132,22 @@ def test_a_repeat_is_the_motion_again(n, change, same):
     assert np.isnan(repeated(dy.Log(t=t, q=0.0 * q + q[0], tau=q), [log]))  # nothing moves
 
 
+def test_a_joint_that_only_trembles_hides_no_repeat():
+    t, q, *_ = series(2, 2)
+    rng = np.random.default_rng(0)
+    shaky = [np.column_stack([q, 1e-4 * rng.normal(size=len(t))]) for _ in range(2)]
+    log, other = (dy.Log(t=t, q=x, tau=x) for x in shaky)
+    assert repeated(other, [log]) == 1.0
+
+
+def test_a_torque_later_than_what_is_tried_is_said(six):
+    robot, log = six
+    k = round(0.13 / log.step)
+    late = dy.Log(t=log.t[k:], q=log.q[k:], qd=log.qd[k:], tau=log.tau[:-k])
+    verdict, _ = judged(robot, late, estimator="weighted", force=True)
+    assert verdict.level != "good" and "late" in verdict.reason
+
+
 def test_the_headline_is_on_another_motion_or_says_that_there_is_none():
     """A periodic motion has none: its last third was in the training data."""
     options = {"friction": "asymmetric", "estimator": "weighted"}
@@ -182,3 +198,20 @@ def test_a_joint_whose_torque_is_not_explained_is_doubtful():
     assert verdict.level == verdict.joints["joint2"].level == "doubtful"
     assert 0.15 < left < 0.6 and f"joint2: {100 * left:.0f}" in verdict.reason
     assert verdict.joints["joint1"].level == "good"
+
+
+def test_a_joint_of_pure_noise_is_doubtful():
+    log = log_of(ROBOT)
+    tau = log.tau.copy()
+    tau[:, 1] = tau[:, 1].std() * np.random.default_rng(0).normal(size=len(tau))
+    noisy = dy.Log(t=log.t, q=log.q, qd=log.qd, tau=tau)
+    verdict, _ = judged(ROBOT, noisy, friction="asymmetric", estimator="weighted", force=True)
+    assert verdict.joints["joint2"].level != "good"
+
+
+def test_a_log_without_torques_is_refused():
+    log = log_of(ROBOT)
+    nothing = dy.Log(t=log.t, q=log.q, tau=0.0 * log.tau)
+    for estimator in ("total", "feasible"):
+        with pytest.raises(LogError, match="every torque is zero"):
+            dy.identify(ROBOT, nothing, estimator=estimator)

@@ -17,7 +17,7 @@ from ..arguments import checked, is_list, one_of, path_of
 from ..compile.machine import host
 from ..errors import DynamisError, OptionError
 from ..files import write
-from ..identify.estimate import Estimate, Validation, predicted, validation
+from ..identify.estimate import Estimate, Validation, beside, validation
 from ..identify.estimators import ESTIMATORS
 from ..identify.frictions import FRICTIONS, SLOW
 from ..identify.identification import identify
@@ -199,13 +199,9 @@ def _mujoco(one: Dataset, split: Split) -> list[dict[str, Any]]:
     motions = [samples for found, _ in prepared for samples in found]
     found = sysid.fit(split.robot, motions, bool(one.rotors))
     seconds = time.perf_counter() - begun
-    names = tuple(split.robot.joint_names)
 
     def check(log: Log, cutoff: float | None = None) -> Validation:
-        tau, speed = predicted(found.torque, log, Processing(cutoff=cutoff))
-        seen = np.isfinite(tau).all(axis=1)
-        t, measured, tau, speed = (x[seen] for x in (log.t, log.tau, tau, speed))
-        return Validation(log.name, t, measured, tau, speed, names)
+        return beside(found.torque, split.robot, log, Processing(cutoff=cutoff))
 
     trained = [check(log, p.cutoff) for log, (_, p) in zip(split.train, prepared, strict=True)]
     common = {

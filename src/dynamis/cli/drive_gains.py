@@ -1,6 +1,7 @@
 """`dynamis drive-gains`: torque per current of every drive, from a motion with and without load."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -79,16 +80,16 @@ def run(
 
 
 def _currents(path: Path, span: Any, n: int, how: dict[str, Any]) -> Any:
-    """A log in amperes, whether its column is a current or stands where torques do."""
+    """A log in amperes: of its currents, else of what stands where torques do."""
     from ..logs.read import read_log
 
-    try:
-        return read_log(path, window=span, **how)
-    except OptionError as refused:  # a current without a gain
-        try:
-            return read_log(path, window=span, drive_gains=[1.0] * n, **how)
-        except OptionError:
-            raise refused from None
+    columns = how.get("columns") or {}
+    if "tau" not in columns:
+        asked = {"current": "current", **columns}
+        current = how | {"columns": asked, "drive_gains": [1.0] * n}
+        with suppress(OptionError):  # without a column of currents
+            return read_log(path, window=span, **current)
+    return read_log(path, window=span, **how)
 
 
 def _say(found: Any, kinds: Sequence[str]) -> None:

@@ -83,11 +83,11 @@ def excite(
     one for all. `center` holds the middle of the motion (numbers, or a configuration's name).
 
     `table` is a height (or a point and a normal) no part of the arm may go below: "floor" is the
-    height of the base. `clearance` are the metres between links that are not neighbours: "usual" is
-    0.02. Links are straight rods of `capsule_radius` (default: 0.05 m, less for small arms): give
-    more where they are thicker. Where the defaults cannot be kept, a finding says so; None leaves a
-    check out.
-    `worst_clearance` of the result is how near the arm comes to the table or to itself.
+    height of the base. `clearance` are the metres to it and between links that are not neighbours:
+    "usual" is 0.02. Links are straight rods of `capsule_radius` (default: 0.05 m, less for small
+    arms): give more where they are thicker. Where the defaults cannot be kept, a finding says so;
+    None leaves a check out. `worst_clearance` of the result is how near the arm comes to the table
+    or to itself.
     `samples` per period and `max_iterations` from each of `starts` random motions trade time for
     quality; the same `seed` gives the same motion.
     """

@@ -169,7 +169,8 @@ class Workspace:
         placed = ends(self.robot.chain, self.pieces, q, fn)
         result = []
         if self.plane is not None:
-            result += [self.plane.height(placed[r][e]) - self.radius for r, e in self.above]
+            least = self.radius + (self.clearance or 0.0)
+            result += [self.plane.height(placed[r][e]) - least for r, e in self.above]
         wanted = 2.0 * self.radius + (self.clearance or 0.0)
         for i, j in self.apart:
             result.append(segment_distance(*placed[i], *placed[j], fn) - wanted)
@@ -185,8 +186,7 @@ class Workspace:
         """The nearest the arm comes to the table or to itself along positions q (T, n)."""
         if not len(self):
             return None
-        gaps = self.over(q)
-        gaps[:, len(self.above) :] += self.clearance or 0.0
+        gaps = self.over(q) + (self.clearance or 0.0)
         row, k = np.unravel_index(gaps.argmin(), gaps.shape)
         return Clearance(float(gaps[row, k]), self.label(int(k)), float(t[row]))
 
@@ -231,7 +231,7 @@ def workspace(
 def _on_floor(robot: "Robot", clearance: Any, radius: float, box: np.ndarray) -> Workspace:
     """The arm on a floor at the height of its base, as far as its description shows one."""
     why = _no_floor(robot, radius, box)
-    found = workspace(robot, None if why else 0.0, clearance, radius, box)
+    found = workspace(robot, None if why else robot.chain.base.p[2], clearance, radius, box)
     own = [f for f in found.findings if f.where != "table"]  # what stands on the floor touches it
     return replace(found, findings=(*own, *([floor_left_out(why)] if why else [])))
 
@@ -244,7 +244,8 @@ def _no_floor(robot: "Robot", radius: float, box: np.ndarray) -> str | None:
         return "gravity is not along -z of the base"
     pieces = rods(robot.chain)
     above = tuple((r, e) for r, rod in enumerate(pieces) if rod.link >= 0 for e in (0, 1))
-    heights = _seen(Workspace(robot, pieces, 0.0, _plane(0.0), above=above), box)
+    base = _plane(robot.chain.base.p[2])
+    heights = _seen(Workspace(robot, pieces, 0.0, base, above=above), box)
     low, high = heights.min(axis=0), heights.max(axis=0)
     fixed = high - low < FIXED
     if high[fixed].max(initial=-np.inf) < radius:

@@ -13,15 +13,13 @@ from ..logs.checks import faults, without_spikes
 from ..logs.log import Log, interpolated
 from ..model.check.finding import Finding
 from .information import Information, condition, triangle, weighted
-from .processing import Samples, lowpass
+from .processing import Samples, lowpass, resting
 from .unknowns import Unknowns
 from .verdict import HOPELESS, LITTLE, Leftover, Verdict, verdict
 
 if TYPE_CHECKING:
     from ..robot import Robot
 
-STILL = 1e-4  # rad or m: a joint whose position varies less does not move
-TREMBLING = 0.02  # rad or m: so far may the noise of a position go
 SHORT = 50  # rows
 STRETCHES = 40  # of a log, on each of which the lag of its velocities is estimated
 LATE = 2e-3  # s: velocities that come later are worth a word
@@ -56,7 +54,7 @@ def diagnose(robot: "Robot", logs: Sequence[Log]) -> list[Finding]:
     turns = [kind == "revolute" for kind in robot.joint_kinds]
     for log in logs:
         where = log.name or "log"
-        found += [*_length(log, where), *_stillness(robot, log, where)]
+        found += [*_length(log, where), *_stillness(robot, log, where), *_nothing(log, where)]
         found += [*faults(log, where, robot.joint_names, turns), *_lag(log, where)]
     return found
 
@@ -106,16 +104,18 @@ def _length(log: Log, where: str) -> Iterator[Finding]:
 
 
 def _stillness(robot: "Robot", log: Log, where: str) -> Iterator[Finding]:
-    reach = np.ptp(log.q, axis=0)
-    noise = (np.diff(log.q, axis=0) ** 2).mean(axis=0) > log.q.var(axis=0)  # rows hardly alike
-    resting = (reach < STILL) | ((reach < TREMBLING) & noise)
-    still = [name for name, rests in zip(robot.joint_names, resting, strict=True) if rests]
+    still = [name for name, rests in zip(robot.joint_names, resting(log), strict=True) if rests]
     if len(still) == log.n:
         yield Finding("error", where, "no joint moves", "record a motion that excites the arm")
     elif still:
         what = f"joints {', '.join(still)} do not move"
         remedy = "parameters felt only through them stay unknown"
         yield Finding("warning", f"{where}, {' and '.join(still)}", what, remedy)
+
+
+def _nothing(log: Log, where: str) -> Iterator[Finding]:
+    if not log.tau.any():
+        yield Finding("error", where, "every torque is zero", "check the columns of the torques")
 
 
 # what a fit says about its data: units, signs, order, delays, saturation, motions that show little
@@ -376,6 +376,9 @@ def other_reading(
     elif gravity > DIFFERENT:
         remedy = "check the zeros of the joints, the base's orientation and the robot's masses"
         yield Finding("warning", "gravity", f"gravity as found {said}", remedy)
+    elif gravity > SIMILAR:
+        remedy = "check the zeros of the joints, if the robot's masses are known"
+        yield Finding("note", "gravity", f"gravity as found {said}", remedy)
 
 
 def _fall(now: np.ndarray, then: np.ndarray) -> str:
@@ -472,8 +475,8 @@ def torque_delay(unknowns: Unknowns, rows: Excerpt) -> tuple[float, float]:
     weights = sizes * np.sqrt(np.maximum(left(sizes)[:, zero], 1e-12))  # as in a weighted fit
     total = left(weights).sum(axis=0)
     k = int(np.argmin(total))
-    if not 0 < k < len(DELAYS) - 1:
-        return 0.0, 1.0
+    if not 0 < k < len(DELAYS) - 1:  # this late or later
+        return float(DELAYS[k]), float(np.sqrt(total[k] / max(total[zero], 1e-300)))
     a, b, c = total[k - 1 : k + 2]
     delay = float(DELAYS[k] + 0.5 * (a - c) / (a - 2.0 * b + c) * (DELAYS[1] - DELAYS[0]))
     return delay, float(np.sqrt(b / max(total[zero], 1e-300)))
@@ -488,7 +491,8 @@ def late_torque(unknowns: Unknowns, rows: Excerpt, step: float) -> Iterator[Find
     halves = [torque_delay(unknowns, rows.part(*k))[0] for k in ((0, half), (half, end))]
     if min(np.sign(delay) * np.array(halves)) > 0.5 * abs(delay):
         late = "late" if delay > 0.0 else "early"
-        what = f"the torque comes {1e3 * abs(delay):.0f} ms {late} against the positions"
+        least = "at least " if abs(delay) > 0.99 * DELAYS[-1] else ""
+        what = f"the torque comes {least}{1e3 * abs(delay):.0f} ms {late} against the positions"
         remedy = "processing=dy.Processing(torque_delay='estimate') takes that into account"
         yield Finding("warning", "torques", what, remedy)
 

@@ -211,7 +211,7 @@ class Estimate:
     @cached_property
     def friction_physical(self) -> bool:
         """Whether no friction feeds power in, and no rotor has negative inertia."""
-        signed = self.unknowns.of_kind("viscous", "coulomb", "rotor")
+        signed = self.unknowns.of_kind("viscous", "viscous-", "coulomb", "load", "rotor")
         return bool((self.values[signed] >= -1e-9).all())
 
     @property
@@ -347,10 +347,11 @@ def predicted(model: Torque, log: Log, processing: Processing) -> tuple[np.ndarr
 
 def validation(unknowns: Unknowns, x: np.ndarray, log: Log, processing: Processing) -> Validation:
     """Measured beside predicted torque, every row of the log between its gaps and spikes."""
-    return _beside(fitted(unknowns, x), unknowns.robot, log, processing)
+    return beside(fitted(unknowns, x), unknowns.robot, log, processing)
 
 
-def _beside(model: Torque, robot: "Robot", log: Log, processing: Processing) -> Validation:
+def beside(model: Torque, robot: "Robot", log: Log, processing: Processing) -> Validation:
+    """Measured torque beside that of a model of a robot."""
     tau, speed = predicted(model, log, processing)
     seen = np.isfinite(tau).all(axis=1)
     if processing.spikes != "keep":
@@ -373,7 +374,7 @@ def handed_over(estimate: Estimate) -> tuple[Finding, ...]:
     def torque(s: Samples) -> np.ndarray:
         return robot.inverse_dynamics(s.q, s.qd, s.qdd, temperature=s.temperature)
 
-    both = [(fit, _beside(torque, robot, log, how)) for log, how, fit in pairs]
+    both = [(fit, beside(torque, robot, log, how)) for log, how, fit in pairs]
     tau = np.concatenate([fit.measured for fit, _ in both])
     own, other = (np.concatenate([pair[k].predicted for pair in both]) for k in (0, 1))
     whole = max(float(np.linalg.norm(tau)), 1e-300)

@@ -14,7 +14,6 @@ from ..logs.log import Log
 from ..model.check.finding import Finding
 from .diagnose import (
     POOR,
-    STILL,
     diagnose,
     driving_friction,
     excerpt,
@@ -47,7 +46,7 @@ from .information import (
     told_apart,
     weighted,
 )
-from .processing import ESTIMATED, Processing, Samples, checked_logs, prepare
+from .processing import ESTIMATED, STILL, Processing, Samples, checked_logs, prepare
 from .repeats import MOSTLY, repeated
 from .unknowns import RIGID, Unknowns, unknowns
 from .verdict import leftover, noise_as_fitted, poor_joints, verdict
@@ -221,10 +220,7 @@ def identify(
     logs = checked_logs(log, robot)
     choice(method, "method", METHODS)
     _check_prior(prior, robot)
-    if only is not None:
-        choice(only, "only", ONLY)
-        if method == "two-step":
-            raise OptionError(f"only={only!r} was given with method='two-step'", "leave one out")
+    _check_only(only, friction, method)
     if slow is not None and method != "two-step":
         raise OptionError("slow logs were given", 'they are for method="two-step"')
     given = {"cutoff": cutoff, "dead_zone": dead_zone}
@@ -286,14 +282,28 @@ def identify(
     return replace(estimate, held_out=last_third(plan, logs)) if held_out else estimate
 
 
+def _check_only(only: str | None, friction: Any, method: str) -> None:
+    if only is None:
+        return
+    choice(only, "only", ONLY)
+    if is_word(friction, ("none",)):
+        raise OptionError(f"only={only!r} was given with friction='none': nothing is sought")
+    if method == "two-step":
+        raise OptionError(f"only={only!r} was given with method='two-step'", "leave one out")
+
+
 def _check_prior(prior: Any, robot: "Robot") -> None:
     most = f"rows of data, from 0 to {HEAVIEST:g}"
-    for name, value in prior.items() if isinstance(prior, Mapping) else [("", prior)]:
-        if name:
+
+    def weighs(value: Any, where: str) -> None:
+        number(value, where, most, lambda x: 0.0 <= x <= HEAVIEST)
+
+    if isinstance(prior, Mapping):
+        for name, value in prior.items():
             one_of(name, robot.link_names, f"prior: the robot has no link {shown(name)}")
-        if value is not None:
-            where = f"prior of {name}" if name else "prior"
-            number(value, where, most, lambda x: 0.0 <= x <= HEAVIEST)
+            weighs(value, f"prior of {name}")
+    elif prior is not None:
+        weighs(prior, "prior")
 
 
 def _with_delay(

@@ -33,7 +33,7 @@ from ..simulation.run import Run
 from ..spatial.functions import MATH, Functions
 from ..spatial.inertia import from_linear, pseudo_inertia, to_com_slope
 from .payload import NAMES, PayloadEstimate, centred, centred_slope
-from .processing import checked_logs, rates
+from .processing import checked_logs
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -181,7 +181,7 @@ class PayloadObserver(Observer):
         checked_logs(log, robot)
         whole = ObserverStep(self, robot)
         advance, usual = _advancing(whole), log.step
-        qd = rates(log.q, log.rate)[0] if log.qd is None else log.qd
+        qd = np.gradient(log.q, log.t, axis=0, edge_order=2) if log.qd is None else log.qd
         dt = np.diff(log.t, prepend=log.t[0] - usual)
         tau = np.concatenate([log.tau[:1], 0.5 * (log.tau[1:] + log.tau[:-1])])
         states, external = np.empty((len(log) + 1, whole.states)), np.empty(log.q.shape)

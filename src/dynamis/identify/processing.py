@@ -171,11 +171,22 @@ class Processing:
         return f"cut-off {cut}, velocities {self.velocity}, every {self.every}"
 
 
+STILL = 1e-4  # rad or m: a joint whose position varies less does not move
+TREMBLING = 0.02  # rad or m: so far may the noise of a position go
+
+
+def resting(log: Log) -> np.ndarray:
+    """Which joints do not move, or only by the noise of their positions, (n,) bool."""
+    reach = np.ptp(log.q, axis=0)
+    noise = (np.diff(log.q, axis=0) ** 2).mean(axis=0) > log.q.var(axis=0)  # rows hardly alike
+    return (reach < STILL) | ((reach < TREMBLING) & noise)
+
+
 def band(log: Log) -> float:
     """The frequency (Hz) below which nearly all of the power of every moving joint lies."""
     even = log if is_even(log) else log.uniform()
     q = even.q - even.q.mean(axis=0)
-    moving = even.q.std(axis=0) > 1e-4
+    moving = (even.q.std(axis=0) > STILL) & ~resting(even)
     if not moving.any():
         return 1.0 / max(log.duration, 1e-9)
     length = max(8, min(len(q), int(WINDOW * even.rate)))

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..logs.log import Log
-from .processing import band
+from .processing import band, resting
 
 ROWS = 40  # of a window
 SHORTEST, LONGEST = 0.3, 3.0  # s, of a window
@@ -23,7 +23,7 @@ def repeated(log: Log, others: Sequence[Log]) -> float:
     every = [log, *others]
     length = float(np.clip(1.0 / band(log), SHORTEST, LONGEST))
     ranges = np.ptp(np.concatenate([x.q for x in every]), axis=0)
-    moves = ranges > 1e-4
+    moves = ~np.all([resting(x) for x in every], axis=0)
     if not moves.any():
         return float("nan")
     own = _windows(log, length, ranges, moves, ROWS // 2)

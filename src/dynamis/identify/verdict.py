@@ -17,6 +17,7 @@ from .unknowns import Unknowns
 
 VERDICTS = ("good", "doubtful", "not usable")
 OF = {"note": 0, "warning": 1, "error": 2}  # levels of findings
+NOTHING = 0.9  # of a joint's torque left over: nothing is explained, noise or not
 MUCH = 0.15  # of a joint's torque left over: less is not questioned
 LITTLE = 0.01  # of the largest joint's torque: less says nothing about a small joint
 STICTION = 0.5  # of the Coulomb torque: at low speed friction does not repeat better than that
@@ -124,7 +125,9 @@ def noise_as_fitted(logs: Sequence[Log], processing: Sequence[Processing]) -> np
 def poor_joints(left: Leftover, joints: Sequence[str]) -> Iterator[Finding]:
     """Joints whose torque the model does not explain, beyond what noise and friction allow."""
     for j, name in enumerate(joints):
-        if left.share[j] > MUCH and left.residual[j] > left.allowed[j]:
+        more = left.share[j] > MUCH and left.residual[j] > left.allowed[j]
+        nothing = left.share[j] > NOTHING and left.residual[j] > LITTLE * left.torque.max()
+        if more or nothing:
             remedy = f"look at the columns of {name} and at its friction: friction='auto'"
             yield Finding("warning", f"fit, {name}", left.of(j), remedy)
 
