@@ -1,6 +1,6 @@
 """Fuzz readers under atheris: `python tests/fuzz/run.py toml urdf --seconds 600`.
 
-Without names: TOML, URDF, MJCF and CSV. What a target finds is judged again without
+Without names: TOML, URDF, MJCF, CSV and npz. What a target finds is judged again without
 instrumentation (2 s and 500 MB are limits of the package, not of a fuzzer) and kept in the corpus.
 """
 
@@ -25,7 +25,7 @@ from tests.fuzz.readers import CORPUS, READERS
 from tests.fuzz.sandbox import judged
 from tests.fuzz.target import ABSENT
 
-DEFAULT = ("toml", "urdf", "mjcf", "csv")  # npz: its target grows beyond any memory under atheris
+DEFAULT = ("toml", "urdf", "mjcf", "csv", "npz")
 HANGING = 300  # s of wall time, only against a target that waits; slowness is CPU time, our own
 LARGEST = 4096  # MB of the target, instrumentation and libFuzzer's own corpus included
 STATUS = re.compile(r"#(\d+)\s+\w+\s+cov: (\d+) ft: (\d+)")
