@@ -34,5 +34,5 @@ def interpret(program: Program, arguments: Sequence[Any], dtype: Any = np.float6
         out = np.empty((*shape, port.size), dtype=dtype)
         for k, value in enumerate(result):
             out[..., k] = values[value]
-        results.append(out.reshape(*shape, *port.shape))
+        results.append(out.reshape((*shape, *port.shape)))
     return results

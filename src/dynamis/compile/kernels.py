@@ -22,6 +22,7 @@ SIZES: Mapping[str, Shape] = {
     "base_motion": (9,),
     "link_forces": (L, 6),
     "temperature": (N,),
+    "dt": (),
     "parameters": (P,),
 }
 
@@ -262,6 +263,14 @@ ROWS = (
         reducible=True,
     ),
     TWO_VELOCITY,
+    Kernel(
+        "step",
+        "simulation.smooth:step",
+        (*TORQUE, "dt"),
+        {"q_next": VECTOR, "qd_next": VECTOR},
+        internal=True,
+        reducible=True,
+    ),
     Kernel(
         "inverse_dynamics_derivatives",
         "compile.programs:inverse",

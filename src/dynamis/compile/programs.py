@@ -78,7 +78,7 @@ def program(
     to trace as it stands.
     """
     if kernel.cheapest and not kernel.options:
-        methods = _forward_methods(model)
+        methods = compared(model)
         candidates = [replace(kernel, options={"method": method}) for method in methods]
         traced = [traced_program(k, model, parameters, ready) for k in candidates]
         return min(traced, key=lambda p: p.cost.total)
@@ -100,7 +100,7 @@ def cost(kernel: Kernel, model: Model) -> Cost:
     return final._replace(saved={**saved, "factor": totals[-1] - final.total})
 
 
-def _forward_methods(model: Model) -> tuple[str, ...]:
+def compared(model: Model) -> tuple[str, ...]:
     """Composite bodies for short or coupled robots, articulated bodies for long ones."""
     if not uncoupled(chain_of(model)):
         return ("walker-orin-3",)
@@ -122,12 +122,18 @@ def traced_program(
         ports = [*inputs, Port("parameters", input_shape("parameters", model))]
         arguments = [*columns, *symbols(ports[-1:])]
         values = nested(arguments[-1], ports[-1].shape)
-    c = ready or chain(model, parameters=values)
-    if kernel.reducible and ready is None and not parameters:
-        c = reduced(c, STEPS[kernel.optimise], acting=kernel.inputs)
+    c = ready or chain_for(kernel, model, values)
     results = results_of(kernel, c, columns, inputs)
     traced = share_reciprocals(program_of(kernel.name, arguments, results, ports, outputs))
     return traced if kernel.optimise == "nothing" else factored(traced)
+
+
+def chain_for(kernel: Kernel, model: Model, parameters: Any = None) -> Chain:
+    """The chain a kernel is traced on: regrouped where that changes no result."""
+    c = chain(model, parameters=parameters)
+    if not kernel.reducible or parameters is not None:
+        return c
+    return reduced(c, STEPS[kernel.optimise], acting=kernel.inputs)
 
 
 def results_of(

@@ -23,11 +23,7 @@ import numpy as np
 
 from ..arguments import whole
 from ..lazy import LOCK
-from ..model.chain import chain
-from ..model.model import Model
-from ..model.parameters import parameter_names
 from .arrays import MOST_THREADS
-from .kernels import Kernel, input_shape, shape_of
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
@@ -143,30 +139,6 @@ def thread_count(threads: int | None, operations: int, count: int) -> int:
         return most_threads() if affinity is None else len(affinity(0))
     number = int(given) if given.isdecimal() and len(given) < 10 else given
     return whole(number, THREADS, most=MOST_THREADS)
-
-
-def ports_of(kernel: Kernel, model: Model, parameters: bool) -> Ports:
-    """The sizes of a kernel for one robot."""
-    inputs = (*kernel.inputs, "parameters") if parameters else kernel.inputs
-    return Ports(
-        inputs,
-        tuple(input_shape(name, model) for name in inputs),
-        tuple(kernel.outputs),
-        tuple(shape_of(s, model) for s in kernel.outputs.values()),
-    )
-
-
-def compile_kernel(kernel: Kernel, model: Model, dtype: str, parameters: bool = False) -> Code:
-    """Machine code of a kernel of a robot; with `parameters`, their vector is an argument."""
-    values = [0.0] * len(parameter_names(model)) if parameters else None
-    key = repr(chain(model, parameters=values)), kernel.key, str(parameters)
-
-    def made() -> "Program":
-        from .programs import program
-
-        return program(kernel, model, parameters)
-
-    return compiled(key, made, ports_of(kernel, model, parameters), dtype)
 
 
 Key = tuple[str, ...]  # texts that decide what a program computes

@@ -10,8 +10,9 @@ import numpy as np
 
 from ..arguments import known_options
 from ..compile import arrays
+from ..compile.function import kernel_function
 from ..compile.kernels import KERNELS, Kernel, input_shape, shape_of
-from ..compile.service import Code, compile_kernel, compiling
+from ..compile.service import Code, compiling
 from ..errors import SingularError, did_you_mean
 from ..lazy import cached_property
 from ..model.chain import Chain, chain
@@ -99,7 +100,8 @@ class Calls:
         key = kernel.key, dtype, parameters
         code = self._codes.get(key)
         if code is None:
-            code = self._codes[key] = compile_kernel(kernel, self.model, dtype, parameters)
+            code = kernel_function(kernel, self.model, parameters).code(dtype)
+            self._codes[key] = code
         return code
 
     def function(self, kernel: Kernel, parameters: bool) -> Callable[..., Any]:
@@ -183,7 +185,8 @@ class Calls:
         options: Mapping[str, Any],
     ) -> Any:
         """A kernel without machine code: the algorithm over arrays, or its program interpreted."""
-        if not kernel.differentiate and "parameters" not in names:
+        plain = not kernel.differentiate and len(kernel.outputs) == 1
+        if plain and "parameters" not in names:
             (shape,) = kernel.outputs.values()
             function = kernel.function()
 

@@ -1,0 +1,28 @@
+"""One step of the smooth arm: forward dynamics, friction as it slides, nothing that holds or hits.
+
+A step that can be differentiated. `dy.simulate` without static friction, drives and stops takes
+the same steps.
+"""
+
+from typing import Any
+
+from ..dynamics.equation import forward_dynamics
+from ..model.chain import Chain
+from ..spatial.functions import Functions
+from .tableau import RK4
+
+
+def step(chain: Chain, q: Any, qd: Any, tau: Any, dt: Any, fn: Functions) -> tuple[Any, Any]:
+    """(q, qd) after `dt` seconds under a torque that stays, by the classical Runge-Kutta step."""
+    start = [*q, *qd]
+    n = len(q)
+
+    def rate(x: list[Any], _: float) -> list[Any]:
+        return [*x[n:], *forward_dynamics(chain, x[:n], x[n:], tau, fn)]
+
+    def moved(x: list[Any], rates: Any, weights: Any) -> list[Any]:
+        terms = [(w, k) for w, k in zip(weights, rates, strict=True) if w != 0.0]
+        return [a + dt * sum(w * k[i] for w, k in terms) for i, a in enumerate(x)]
+
+    end, _ = RK4.steps(start, rate, moved)
+    return end[:n], end[n:]
