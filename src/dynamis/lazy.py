@@ -4,7 +4,7 @@ import functools
 import inspect
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from contextlib import nullcontext
 from importlib import import_module
 from threading import RLock
@@ -25,7 +25,7 @@ else:
             self.lock = nullcontext()
 
 
-__all__ = ["LOCK", "cached_property", "callable_package", "later", "package"]
+__all__ = ["LOCK", "cached_property", "callable_package", "later", "once", "package"]
 
 LOCK = RLock()  # LLVM, CasADi and parts of this package are loaded and used under it: a fork waits
 
@@ -44,6 +44,14 @@ def package(module: str, name: str, purpose: str, extra: str) -> Any:
             f"{purpose} needs the package {name}, which is not installed",
             f'pip install "dynamis[{extra}]"   (or: pip install {name})',
         ) from None
+
+
+def once(robot: Any, what: Hashable, made: Callable[[], Any]) -> Any:
+    """What a robot decides, made once: a Robot does not change."""
+    found = vars(robot).setdefault("_made_once", {})
+    if what not in found:
+        found[what] = made()
+    return found[what]
 
 
 def later(package: str, where: Mapping[str, str]) -> Callable[[str], Any]:

@@ -48,18 +48,18 @@ def test_derivatives_are_those_of_the_function(name, parameters, robot):
         evaluated(f, *[a + s * h * d for a, d in zip(x, dx, strict=True)]) for s in (1, -1)
     )
     slope = (flat(ahead) - flat(behind)) / (2 * h)
-    along = evaluated(f.pushforward(), *x, *dx)
+    along = evaluated(f.pushforward, *x, *dx)
     scale = 1.0 + np.abs(slope).max()
     np.testing.assert_allclose(flat(along), slope, atol=1e-6 * scale)
     y_bar = [rng.normal(size=a.shape) for a in along]
-    x_bar = evaluated(f.pullback(), *x, *y_bar)
+    x_bar = evaluated(f.pullback, *x, *y_bar)
     assert flat(x_bar) @ flat(dx) == pytest.approx(flat(y_bar) @ flat(along), rel=1e-9, abs=1e-9)
 
 
 def test_the_second_derivative_is_symmetric():
     rng = np.random.default_rng(6)
     arm = dy.load("scara")
-    twice = kernel_function(KERNELS["inverse_dynamics"], arm.model).pullback().pushforward()
+    twice = kernel_function(KERNELS["inverse_dynamics"], arm.model).pullback.pushforward
     q, qd, qdd, weight = rng.uniform(0.2, 1.0, (4, arm.n))
     none = np.zeros(arm.n)
     rows = [evaluated(twice, q, qd, qdd, weight, e, none, none, none)[0] for e in np.eye(arm.n)]
@@ -73,7 +73,7 @@ def test_a_kernel_and_its_derivatives_run_as_machine_code(compiled):
     f = kernel_function(KERNELS["inverse_dynamics"], arm.model)
     from dynamis.compile.arrays import run
 
-    given = [rng.uniform(-1, 1, (5, p.shape[0])) for p in f.pullback().inputs]
-    found = run(f.pullback().code("float64"), given, [p.name for p in f.pullback().inputs])
-    for a, b in zip(found, evaluated(f.pullback(), *given), strict=True):
+    given = [rng.uniform(-1, 1, (5, p.shape[0])) for p in f.pullback.inputs]
+    found = run(f.pullback.code("float64"), given, [p.name for p in f.pullback.inputs])
+    for a, b in zip(found, evaluated(f.pullback, *given), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12)

@@ -2,7 +2,7 @@
 
 import inspect
 import warnings
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..arguments import checked, whole
@@ -21,6 +21,7 @@ from ..dynamics import (
 from ..dynamics import regressor as regressors
 from ..dynamics.reduce import reduced
 from ..errors import DynamisError, OptionError, shown
+from ..lazy import once
 from ..model.chain import Chain
 from ..spatial.functions import Functions
 from . import arrays
@@ -146,14 +147,6 @@ class Arm:
     def potential_energy(self, q: Scalars) -> Any:
         """U"""
         return energy.potential_energy(self.chain, q, self.fn)
-
-
-def once(robot: "Robot", what: Hashable, made: Callable[[], Any]) -> Any:
-    """What a robot decides, made once: a Robot does not change."""
-    found = vars(robot).setdefault("_made_once", {})
-    if what not in found:
-        found[what] = made()
-    return found[what]
 
 
 def arm_of(robot: "Robot", fn: Functions) -> Arm:

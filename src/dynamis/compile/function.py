@@ -8,17 +8,20 @@ Both are functions of the same kind again, so derivatives of any order are.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from ..lazy import cached_property, once
 from ..model.chain import chain
 from ..model.model import Model
 from ..model.parameters import parameter_names
-from .kernels import Kernel, input_shape, shape_of
+from .kernels import Kernel, input_shape, kernel_named, shape_of
 from .program import Port, Program
 from .service import Code, Key, Ports, compiled
 
 if TYPE_CHECKING:
     from ..model.chain import Chain
+    from ..robot import Robot
 
 Columns = Sequence[Any]
 
@@ -37,7 +40,7 @@ class Function:
     columns: Callable[[Columns], list[Any]]
     traced: Callable[[], Program] | None = None
 
-    @property
+    @cached_property
     def ports(self) -> Ports:
         """Names and shapes."""
         inputs, outputs = self.inputs, self.outputs
@@ -62,12 +65,14 @@ class Function:
         """Machine code for the processor."""
         return compiled(self.key, self.program, self.ports, dtype)
 
+    @cached_property
     def pushforward(self) -> "Function":
         """Its derivative along tangents, which follow the arguments."""
         tangents = tuple(Port(f"{p.name}_dot", p.shape) for p in self.inputs)
         outputs = tuple(Port(f"{p.name}_dot", p.shape) for p in self.outputs)
         return self._derived("pushforward", tangents, outputs, transposed=False)
 
+    @cached_property
     def pullback(self) -> "Function":
         """Its transposed derivative times cotangents, which follow the arguments."""
         cotangents = tuple(Port(f"{p.name}_bar", p.shape) for p in self.outputs)
@@ -122,6 +127,12 @@ def kernel_function(kernel: Kernel, model: Model, parameters: bool = False) -> F
     return Function(
         kernel.name, kernel_key(kernel, model, parameters), inputs, outputs, columns, traced
     )
+
+
+def robot_function(robot: "Robot", name: str, parameters: bool = False) -> Function:
+    """A kernel of a robot by name, made once."""
+    made = partial(kernel_function, kernel_named(name), robot.model, parameters)
+    return once(robot, ("function", name, parameters), made)
 
 
 def kernel_key(kernel: Kernel, model: Model, parameters: bool) -> Key:

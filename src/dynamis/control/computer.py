@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from ..compile.arm import arm_of, once
+from ..compile.arm import arm_of
 from ..compile.service import Key
-from ..lazy import cached_property
+from ..lazy import cached_property, once
 from ..spatial.functions import MATH, Functions
 from .controller import Reference, Sample, Values, begun, intact, stepped, text_of
 from .law import Law

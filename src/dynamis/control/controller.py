@@ -19,9 +19,10 @@ import numpy as np
 
 from .. import arguments
 from ..arguments import a_robot, check_fields, checked, choice, passed_on, positive
-from ..compile.arm import Arm, once, over_symbols
+from ..compile.arm import Arm, over_symbols
 from ..compile.arrays import NUMPY, numbers
 from ..errors import OptionError, ShapeError, shown
+from ..lazy import once
 from ..spatial.functions import MATH
 
 if TYPE_CHECKING:

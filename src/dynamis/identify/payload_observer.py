@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arguments import checked, number, positive
-from ..compile.arm import Arm, once
+from ..compile.arm import Arm
 from ..compile.service import Ports, compiled, compiling
 from ..control.controller import Sample, Scalars, Step, Values, per_joint
 from ..control.momentum_observer import momentum_bias
@@ -27,7 +27,7 @@ from ..dynamics.forward_dynamics import factor, substitute
 from ..dynamics.gibbs_appell import unit_inertia
 from ..dynamics.tool_body import momentum_columns
 from ..errors import OptionError
-from ..lazy import cached_property
+from ..lazy import cached_property, once
 from ..logs.log import LONG_GAP, Log
 from ..simulation.run import Run
 from ..spatial.functions import MATH, Functions

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..compile.arm import compile_function, once
+from ..compile.arm import compile_function
+from ..lazy import once
 from .closed_form import ClosedForm, closed_form
 from .geometry import JointSpace, outside, serial_arm
 from .search import (

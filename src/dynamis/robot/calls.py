@@ -10,7 +10,6 @@ import numpy as np
 
 from ..arguments import known_options
 from ..compile import arrays
-from ..compile.function import kernel_function
 from ..compile.kernels import KERNELS, Kernel, input_shape, shape_of
 from ..compile.service import Code, compiling
 from ..errors import SingularError, did_you_mean
@@ -100,6 +99,8 @@ class Calls:
         key = kernel.key, dtype, parameters
         code = self._codes.get(key)
         if code is None:
+            from ..compile.function import kernel_function
+
             code = kernel_function(kernel, self.model, parameters).code(dtype)
             self._codes[key] = code
         return code

@@ -5,13 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from ..compile.arm import once
 from ..compile.arrays import NUMPY
 from ..compile.service import Key
 from ..control.computer import ControlComputer
 from ..control.sensors import POSITIONS
 from ..dynamics.reduce import SPEED, reduced
-from ..lazy import cached_property
+from ..lazy import cached_property, once
 from ..model.chain import Chain, chain
 from ..model.parameters import parameter_names
 from ..spatial.functions import MATH

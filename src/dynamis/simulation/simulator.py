@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arguments import whole
-from ..compile.arm import once
 from ..compile.arrays import as_batch
 from ..errors import OptionError, ShapeError, shown
+from ..lazy import once
 from .assembly import Assembly
 from .loop import (
     GROUP,
