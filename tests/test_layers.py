@@ -9,8 +9,8 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "dynamis"
 ORDER = (
     "_fast", "errors", "arguments", "files", "templates", "lazy", "progress", "spatial", "model",
-    "dynamics", "compile", "export", "robot", "transforms", "ik", "equations.scalars", "base",
-    "equations", "plots", "trajectory", "control", "simulation", "logs", "identify", "excite",
+    "dynamics", "compile", "gpu", "export", "robot", "transforms", "ik", "equations.scalars", "base",
+    "equations", "plots", "trajectory", "control", "simulation", "jax", "torch", "logs", "identify", "excite",
     "realtime", "interop", "rtb", "gym", "agree", "bench", "report", "demo", "cli", "studio",
     "__init__", "__main__",
 )  # fmt: skip
@@ -21,6 +21,7 @@ MOST_FILES = 24  # in one folder
 SUGAR = {
     ("arguments", "robot"),
     ("cli.studio", "studio"),
+    ("compile.libraries", "jax"),
     ("export.export", "realtime"),
     ("identify.estimate", "report"),
     ("model.dh.convert", "dynamics"),
@@ -35,7 +36,7 @@ ALLOWED = {  # folders before one's own that a folder may not see either
 }
 NO_ROBOTS = (  # modules of `compile` that know functions and programs only
     "ops", "program", "builder", "tracer", "interpreter", "optimise", "cache", "machine",
-    "elementary", "llvm_body", "llvm_functions", "llvm_loop", "llvm_module",
+    "elementary", "llvm_body", "llvm_functions", "llvm_gpu", "llvm_gpu_loop", "llvm_loop", "llvm_module",
 )  # fmt: skip
 FOREIGN = {"numpy", "scipy", "sympy", "casadi", "llvmlite"}
 PURE = ("spatial", "model", "dynamics")

@@ -74,6 +74,10 @@ class SingularError(DynamisError, ArithmeticError):
     """A mass matrix that cannot be inverted."""
 
 
+class DeviceError(DynamisError, RuntimeError):
+    """A GPU that is not there, or that failed."""
+
+
 class MissingPackageError(DynamisError, ImportError):
     """A package of an extra that is not installed."""
 

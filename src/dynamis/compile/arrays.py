@@ -6,14 +6,14 @@ rare, and explains what is wrong.
 """
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import update_wrapper
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arguments import known_options, whole
+from ..arguments import flag, known_options, whole
 from ..errors import OptionError, ShapeError, shown
 from ..spatial.functions import MATH, Functions
 
@@ -40,9 +40,10 @@ NUMPY = Functions(
     log=np.log,
 )
 
-CALL_OPTIONS = ("out", "threads", "dtype")
+CALL_OPTIONS = ("out", "threads", "dtype", "fused")
 DTYPES = ("float64", "float32")
 MOST_THREADS = 4096
+PLAIN = (np.ndarray, list, tuple, float, int, type(None))
 
 
 def numbers(value: Any, name: str, expected: str) -> np.ndarray:
@@ -74,6 +75,11 @@ def unmasked(value: Any) -> Any:
     ):
         return [unmasked(x) for x in value]
     return value
+
+
+def foreign(values: Iterable[Any]) -> bool:
+    """Whether any of them may be an array of another library than NumPy."""
+    return any(not isinstance(value, PLAIN) for value in values)
 
 
 def as_batch(value: Any, name: str, core: tuple[int, ...], what: str) -> np.ndarray:
@@ -154,6 +160,8 @@ def function(
 def checked_options(options: Mapping[str, Any]) -> tuple[Any, int | None, np.dtype]:
     """`out`, `threads` and `dtype` of a call."""
     known_options(options, CALL_OPTIONS)
+    if flag(options.get("fused", False), "fused"):
+        raise OptionError("fused is true, but the arrays do not lie on a GPU", "leave it out")
     kind = checked_dtype(options.get("dtype"))
     checked_threads(options.get("threads"))
     return options.get("out"), options.get("threads"), kind
@@ -195,13 +203,13 @@ def evaluate(
     out: np.ndarray | None = None,
     dtype: Any = None,
     threads: int | None = None,
+    fused: Any = False,
 ) -> np.ndarray:
     """`function(scalars..., fn)` over every sample; the result has shape (..., *output).
 
     An argument's last `core_dims` axes reach the function as nested lists of scalars.
     """
-    kind = checked_dtype(dtype)
-    checked_threads(threads)
+    _, _, kind = checked_options({"dtype": dtype, "threads": threads, "fused": fused})
     leading = [a.shape[: a.ndim - d] for a, d in zip(arguments, core_dims, strict=True)]
     shape = batch_shape(names, leading)
     result = destination(out, (*shape, *output), kind)

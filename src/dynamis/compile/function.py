@@ -22,6 +22,7 @@ from .service import Code, Key, Ports, compiled
 if TYPE_CHECKING:
     from ..model.chain import Chain
     from ..robot import Robot
+    from .gpu import DeviceCode
 
 Columns = Sequence[Any]
 
@@ -64,6 +65,12 @@ class Function:
     def code(self, dtype: str) -> Code:
         """Machine code for the processor."""
         return compiled(self.key, self.program, self.ports, dtype)
+
+    def device_code(self, dtype: str, fused: bool = False) -> "DeviceCode":
+        """Code for GPUs; `fused` adds products without rounding them first."""
+        from .gpu import device_code
+
+        return device_code(self.key, self.program, self.ports, dtype, fused)
 
     @cached_property
     def pushforward(self) -> "Function":

@@ -1,7 +1,7 @@
 """The straight line of a Program in LLVM, for one sample or for a vector of samples."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TypeGuard
 
@@ -42,6 +42,7 @@ class Body:
     def __init__(self, program: Program, real: Real, width: int, exact: bool = False):
         self.program, self.real, self.width = program, real, width
         self.exact = exact  # reduce large angles instead of raising the flag
+        self.arithmetic = ARITHMETIC
         self.T = typed(real, width)
         self.B = typed(real, width, "mask")
         self.lines: list[str] = []
@@ -71,14 +72,16 @@ class Body:
             if len(group) > 1:
                 self._vector(group, lanes)
                 continue
-            k = group[0]
-            match code[k]:
-                case Input(port, index):
-                    self.values[k] = loads[port, index]
-                case Constant(value):
-                    self.values[k] = self.const(value)
-                case Operation(op, operands):
-                    self.values[k] = self._operation(k, op, operands)
+            self._instruction(group[0], loads)
+
+    def _instruction(self, k: int, loads: Mapping[tuple[int, int], str]) -> None:
+        match self.program.instructions[k]:
+            case Input(port, index):
+                self.values[k] = loads[port, index]
+            case Constant(value):
+                self.values[k] = self.const(value)
+            case Operation(op, operands):
+                self.values[k] = self._operation(k, op, operands)
 
     def _vector(self, group: list[int], lanes: int) -> None:
         """One elementary function of several values in one vector."""
@@ -97,7 +100,7 @@ class Body:
     def _operation(self, k: int, op: str, operands: tuple[int, ...]) -> str:
         x = [self.values[a] for a in operands]
         if op in ARITHMETIC:
-            return self.new(f"{ARITHMETIC[op]} {self.T} {x[0]}, {x[1]}")
+            return self.new(f"{self.arithmetic[op]} {self.T} {x[0]}, {x[1]}")
         if op == "neg":
             return self.new(f"fneg {self.T} {x[0]}")
         if op in ("sin", "cos"):

@@ -1,6 +1,7 @@
 """Elementary functions in LLVM, for one sample or for a vector of samples."""
 
 import struct
+from collections.abc import Sequence
 
 from .elementary import Function, Real, traced, two_over_pi
 
@@ -46,7 +47,7 @@ def call(real: Real, width: int, name: str, arguments: list[str]) -> str:
     return f"call {result} @{name}_{width}({', '.join(f'{T} {x}' for x in arguments)})"
 
 
-def definition(name: str, real: Real, width: int) -> str:
+def definition(name: str, real: Real, width: int, inline: Sequence[str] = INLINE) -> str:
     """IR of @NAME_W; two results are a structure."""
     function = traced(name, real)
     T = typed(real, width)
@@ -71,7 +72,7 @@ def definition(name: str, real: Real, width: int) -> str:
         lines.append(f"  %first = insertvalue {pair} poison, {results[0]}, 0")
         lines += [f"  %both = insertvalue {pair} %first, {results[1]}, 1", f"  ret {pair} %both"]
         T = pair
-    how = "alwaysinline" if name in INLINE else ""
+    how = "alwaysinline" if name in inline else "noinline" if name in INLINE else ""
     return "\n".join([f"define internal {T} @{name}_{width}({arguments}) {how} {{", *lines, "}"])
 
 

@@ -1,9 +1,9 @@
 """The loop of a simulation in machine code: tasks called step after step, states recorded.
 
     void loop(int64 count, int64 first, int64 steps, int64 tasks, Task *const *task,
-              const int64 *period, const int64 *phase, double *x, const double *const *signal,
-              const int64 *row, const double *const *constant, const int64 *stride, int64 size,
-              int64 early, int64 kept, int64 every, double *saved, int64 member)
+              const int64 *period, const int64 *phase, T *x, const T *const *signal,
+              const int64 *row, const T *const *constant, const int64 *stride, int64 size,
+              int64 early, int64 kept, int64 every, T *saved, int64 member)
 
 A task is the batch function of a kernel with arguments (x, signal, constant) and result x, computed
 in place for `count` members of `size` numbers each. It runs at step k if k % period == phase, and
@@ -33,15 +33,15 @@ def _for(name: str, start: str, end: str, body: str) -> str:
 {name}.done:"""
 
 
-def _copy(name: str, first: str, last: str) -> str:
+def _copy(name: str, first: str, last: str, T: str) -> str:
     """Entries first..last of every member into its row."""
     inner = f"""
   %{name}.from = add i64 %{name}.s.x, %{name}.i
   %{name}.to = add i64 %{name}.s.row, %{name}.i
-  %{name}.source = getelementptr double, ptr %x, i64 %{name}.from
-  %{name}.target = getelementptr double, ptr %saved, i64 %{name}.to
-  %{name}.value = load double, ptr %{name}.source
-  store double %{name}.value, ptr %{name}.target"""
+  %{name}.source = getelementptr {T}, ptr %x, i64 %{name}.from
+  %{name}.target = getelementptr {T}, ptr %saved, i64 %{name}.to
+  %{name}.value = load {T}, ptr %{name}.source
+  store {T} %{name}.value, ptr %{name}.target"""
     outer = f"""
   %{name}.s.x = mul i64 %{name}.s, %size
   %{name}.s.start = mul i64 %{name}.s, %member
@@ -49,8 +49,8 @@ def _copy(name: str, first: str, last: str) -> str:
     return _for(f"{name}.s", "0", "%count", outer)
 
 
-def _call() -> str:
-    return """
+def _call(T: str) -> str:
+    return f"""
   %call.at = getelementptr i64, ptr %done, i64 %j
   %call.count = load i64, ptr %call.at
   %call.next = add i64 %call.count, 1
@@ -60,7 +60,7 @@ def _call() -> str:
   %row.offset = mul i64 %row.size, %call.count
   %signal.at = getelementptr ptr, ptr %signal, i64 %j
   %signal.base = load ptr, ptr %signal.at
-  %signal.row = getelementptr double, ptr %signal.base, i64 %row.offset
+  %signal.row = getelementptr {T}, ptr %signal.base, i64 %row.offset
   store ptr %signal.row, ptr %in1
   %constant.at = getelementptr ptr, ptr %constant, i64 %j
   %constant.base = load ptr, ptr %constant.at
@@ -73,14 +73,14 @@ def _call() -> str:
   call void %task.function(i64 %count, ptr %in, ptr %strides, ptr %out)"""
 
 
-def loop_module() -> str:
-    """IR of the loop."""
+def loop_module(T: str) -> str:
+    """IR of the loop for a type of number."""
     tasks = f"""
   %last = sub i64 %tasks, 1
   %is.last = icmp eq i64 %j, %last
   %early.now = and i1 %is.last, %recording
   br i1 %early.now, label %early.copy, label %early.after
-early.copy:{_copy("before", "0", "%early")}
+early.copy:{_copy("before", "0", "%early", T)}
   br label %early.after
 early.after:
   %period.at = getelementptr i64, ptr %period, i64 %j
@@ -90,7 +90,7 @@ early.after:
   %turn = srem i64 %k, %period.value
   %due = icmp eq i64 %turn, %phase.value
   br i1 %due, label %task.run, label %task.over
-task.run:{_call()}
+task.run:{_call(T)}
   br label %task.over
 task.over:"""
     steps = f"""
@@ -100,7 +100,7 @@ task.over:"""
   %k.here = sub i64 %k.row, %row.first
   %row.start = mul i64 %k.here, %kept{_for("j", "0", "%tasks", tasks)}
   br i1 %recording, label %late.copy, label %late.after
-late.copy:{_copy("after", "%early", "%kept")}
+late.copy:{_copy("after", "%early", "%kept", T)}
   br label %late.after
 late.after:"""
     counters = ("k", "j", "before.s", "before.i", "after.s", "after.i", "zero")

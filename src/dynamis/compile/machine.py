@@ -20,6 +20,9 @@ class Host(NamedTuple):
     bits: int  # of a vector register
 
 
+GPU = Host("nvptx64-nvidia-cuda", "sm_70", "+ptx63", 0)  # every GPU since 2017 runs it
+
+
 @cache
 def host() -> Host:
     """This machine."""
@@ -46,8 +49,23 @@ def object_code(ir: str, operations: int = 0) -> bytes:
     target = llvm.Target.from_triple(where.triple).create_target_machine(
         cpu=where.cpu, features=where.features, opt=level, reloc=reloc, codemodel=model
     )
+    return target.emit_object(_optimised(ir, target, where.triple, level))
+
+
+def ptx_code(ir: str, operations: int = 0) -> str:
+    """Compile IR for NVIDIA GPUs: PTX, which the driver makes code of; needs no GPU."""
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    level = 3 if operations <= QUICK else 1
+    target = llvm.Target.from_triple(GPU.triple).create_target_machine(
+        cpu=GPU.cpu, features=GPU.features, opt=level
+    )
+    return target.emit_assembly(_optimised(ir, target, GPU.triple, level))
+
+
+def _optimised(ir: str, target: llvm.TargetMachine, triple: str, level: int) -> llvm.ModuleRef:
     module = llvm.parse_assembly(ir)
-    module.triple = where.triple
+    module.triple = triple
     module.data_layout = str(target.target_data)
     options = llvm.create_pipeline_tuning_options(speed_level=level)
     options.slp_vectorization = False
@@ -55,7 +73,7 @@ def object_code(ir: str, operations: int = 0) -> bytes:
     passes = llvm.create_pass_builder(target, options).getModulePassManager()
     passes.run(module, llvm.create_pass_builder(target, options))
     _dispose(passes)
-    return target.emit_object(module)
+    return module
 
 
 def _dispose(passes: Any) -> None:

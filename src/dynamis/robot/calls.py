@@ -11,8 +11,9 @@ import numpy as np
 from ..arguments import known_options
 from ..compile import arrays
 from ..compile.kernels import KERNELS, Kernel, input_shape, shape_of
+from ..compile.libraries import origins
 from ..compile.service import Code, compiling
-from ..errors import SingularError, did_you_mean
+from ..errors import OptionError, SingularError, did_you_mean
 from ..lazy import cached_property
 from ..model.chain import Chain, chain
 from ..model.model import Model
@@ -54,6 +55,7 @@ class Calls:
         self.model = model
         self.bound: dict[str, Any] = {}  # C callables of the methods that have been looked up
         self._codes: dict[tuple[str, str, bool], Code] = {}
+        self._functions: dict[tuple, Any] = {}
 
     @cached_property
     def chain(self) -> Chain:
@@ -74,6 +76,8 @@ class Calls:
         that decided the options `chosen` for the algorithm.
         """
         kernel, given = _row(name, arguments, chosen)
+        if arrays.foreign(given.values()) and origins(given.values()):
+            return self.elsewhere(kernel, given, options)
         if kernel.by_columns(self.model.n):
             return self.by_columns(kernel, given, options)
         method = self.bound.get(kernel.method or kernel.name)
@@ -110,17 +114,22 @@ class Calls:
         names = (*kernel.inputs, "parameters") if parameters else kernel.inputs
 
         def evaluated(given: Mapping[str, Any], options: Mapping[str, Any], callable_: Any) -> Any:
+            if arrays.foreign(given.values()) and origins(given.values()):
+                return self.elsewhere(kernel, given, options)
             if kernel.by_columns(self.model.n) and not parameters:
                 return self.by_columns(kernel, given, options)
             return self._evaluate(kernel, given, options, callable_)
 
         return arrays.function(f"kernel {kernel.name!r}", names, evaluated)
 
+    @property
+    def _what(self) -> str:
+        return f"robot {self.model.name!r} with joints {', '.join(self.model.joint_names)}"
+
     def arrays(self, arguments: Mapping[str, Any]) -> list[np.ndarray]:
         """Checked arguments as float64 arrays."""
-        what = f"robot {self.model.name!r} with joints {', '.join(self.model.joint_names)}"
         return [
-            arrays.as_batch(value, name, input_shape(name, self.model), what)
+            arrays.as_batch(value, name, input_shape(name, self.model), self._what)
             for name, value in arguments.items()
         ]
 
@@ -157,6 +166,44 @@ class Calls:
             got = got - self._evaluate(column, {**expanded, seed: np.zeros(size)}, rest)
         turned = [np.swapaxes(r, -1, -2) for r in (got if isinstance(got, tuple) else (got,))]
         return arrays.stored(turned, options)
+
+    def elsewhere(
+        self, kernel: Kernel, given: Mapping[str, Any], options: Mapping[str, Any]
+    ) -> Any:
+        """A kernel over arrays of another library, computed where they lie.
+
+        Where a sample cannot be computed (a singular mass matrix) it is NaN: nothing is waited for.
+        """
+        from ..compile.function import kernel_function
+        from ..compile.libraries import evaluate_elsewhere, like
+
+        def evaluated(row: Kernel, values: Mapping[str, Any], rest: Mapping[str, Any]) -> Any:
+            key = "elsewhere", row.key, "parameters" in values
+            made = self._functions.get(key)
+            if made is None:
+                made = kernel_function(row, self.model, "parameters" in values)
+                self._functions[key] = made
+            return evaluate_elsewhere(made, values, rest, self._what)
+
+        column = kernel.by_columns(self.model.n)
+        if column is None:
+            return evaluated(kernel, given, options)
+        if options.get("out") is not None:
+            raise OptionError(
+                f"{kernel.name} of {self.model.n} joints is computed column by column, which out "
+                "does not take on other arrays than NumPy's"
+            )
+        seed = "seed" if "seed" in column.inputs else "parameters"
+        (size,) = input_shape(seed, self.model)
+        first = next(value for value in given.values() if origins([value]))
+        expanded = {name: like(first, value)[..., None, :] for name, value in given.items()}
+        got = evaluated(column, {**expanded, seed: like(first, np.eye(size))}, options)
+        if seed == "parameters" and self.model.own_laws:
+            nothing = like(first, np.zeros(size))
+            got = got - evaluated(column, {**expanded, seed: nothing}, options)
+        if isinstance(got, tuple):
+            return tuple(r.swapaxes(-1, -2) for r in got)
+        return got.swapaxes(-1, -2)
 
     def _evaluate(
         self,

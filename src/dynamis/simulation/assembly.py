@@ -125,7 +125,7 @@ class Assembly:
             part = self.slots.part(x, name)
             for i, value in enumerate(values):
                 part[:, i] = value
-        return x
+        return x.astype(s.dtype, copy=False)
 
     # signals
 
@@ -175,6 +175,14 @@ class Assembly:
             "latch": lambda: np.zeros((steps, 1)),
         }
         return [makers[task.name]() for task in self.tasks]
+
+    def signals_of_all(self, s: Settings, first: int, steps: int) -> list[np.ndarray]:
+        """One array per task; the computer's has rows for every arm, with its own noise."""
+        found = self.signals(s, first, steps)
+        where = self.tasks.index(self.computer_task)
+        every = [self.computer_signal(s, first, steps, arm) for arm in range(s.count)]
+        found[where] = np.stack(every)
+        return found
 
     def plant_constants(self, s: Settings, h: float) -> np.ndarray:
         """The time step; and the parameters of every member, if they have their own."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..compile.arrays import NUMPY
 from ..compile.arrays import run as run_code
+from ..compile.libraries import like
 from ..compile.service import compiling, digest, share, stored, thread_count
 from ..control.law import PLAUSIBLE
 from ..errors import OptionError, ShapeError
@@ -29,13 +30,15 @@ NEVER = 2**62  # steps between rows that are kept
 
 
 @cache
-def _machine_loop() -> Any:
+def _machine_loop(dtype: str) -> Any:
+    from ..compile.elementary import REALS
     from ..compile.llvm_loop import NAME, loop_module
 
     with LOCK:
         from ..compile.machine import Loaded, object_code
 
-        loaded = Loaded(stored(digest(NAME), lambda: object_code(loop_module())))
+        ir = loop_module(REALS[dtype].name)
+        loaded = Loaded(stored(digest(NAME, dtype), lambda: object_code(ir)))
     integer, pointer = ctypes.c_int64, ctypes.c_void_p
     kinds = [integer] * 4 + [pointer] * 8 + [integer] * 4 + [pointer, integer]
     return ctypes.CFUNCTYPE(None, *kinds)(loaded.address(NAME)), loaded
@@ -44,8 +47,12 @@ def _machine_loop() -> Any:
 class Given(NamedTuple):
     """What the tasks of a loop are given, one of each per task."""
 
-    signals: Sequence[np.ndarray]  # a row every time the task runs
+    signals: Sequence[np.ndarray]  # a row every time the task runs; on a GPU also (arms, rows, ..)
     constants: Sequence[np.ndarray]
+
+    def of(self, dtype: np.dtype) -> "Given":
+        """As numbers of a type."""
+        return Given(*([np.ascontiguousarray(a, dtype) for a in part] for part in self))
 
 
 class Record(NamedTuple):
@@ -62,10 +69,10 @@ class Record(NamedTuple):
 class MachineLoop:
     """Tasks as machine code; the state of every member stays where it is."""
 
-    def __init__(self, tasks: Sequence[Task], members: int = 1, threads: int | None = None):
-        self.tasks, self.threads, self.members = list(tasks), threads, members
-        self.codes = [task.code(members) for task in tasks]
-        self._call, self._keep = _machine_loop()
+    def __init__(self, tasks: Sequence[Task], s: Settings):
+        self.tasks, self.threads, self.dtype = list(tasks), s.threads, np.dtype(s.dtype)
+        self.codes = [task.code(s.count, s.dtype) for task in tasks]
+        self._call, self._keep = _machine_loop(s.dtype)
         self._functions = (ctypes.c_void_p * len(tasks))(*(c.batch for c in self.codes))
         self._periods = (ctypes.c_int64 * len(tasks))(*(t.period for t in tasks))
         self._phases = (ctypes.c_int64 * len(tasks))(*(t.phase for t in tasks))
@@ -75,8 +82,8 @@ class MachineLoop:
 
     def run(self, x: np.ndarray, first: int, steps: int, given: Given, record: Record) -> None:
         """Steps first .. first + steps - 1 of the members x (count, size)."""
-        (signals, constants), (saved, early, every) = given, record
-        count, tasks = len(x), len(self.tasks)
+        (signals, constants), (saved, early, every) = given.of(self.dtype), record
+        count, tasks, item = len(x), len(self.tasks), self.dtype.itemsize
         threads = min(thread_count(self.threads, int(self.operations * steps) + 1, count), count)
         per = max(1, min(GROUP, -(-count // threads)))
         size, kept, member = x.shape[1], saved.shape[2], saved.strides[0]
@@ -86,11 +93,11 @@ class MachineLoop:
         states, target = x.ctypes.data, saved.ctypes.data
 
         def span(a: int, b: int) -> None:
-            own = [at + 8 * a * w for at, w in zip(numbers, wide, strict=True)]
+            own = [at + item * a * w for at, w in zip(numbers, wide, strict=True)]
             self._call(
                 b - a, first, steps, tasks, self._functions, self._periods, self._phases,
-                states + 8 * a * size, rows, self._rows, (ctypes.c_void_p * tasks)(*own), strides,
-                size, early, kept, every, target + a * member, member // 8,
+                states + item * a * size, rows, self._rows, (ctypes.c_void_p * tasks)(*own), strides,
+                size, early, kept, every, target + a * member, member // item,
             )  # fmt: skip
 
         share(span, pairwise([*range(0, count, per), count]), threads)
@@ -101,7 +108,8 @@ class MachineLoop:
         Every pointer is taken once; nothing is recorded.
         """
         count, size, width = len(x), x.shape[1], constant.shape[-1] if constant.ndim == 2 else 0
-        signal, pointer, integer = np.zeros(self.tasks[0].signals), ctypes.c_void_p, ctypes.c_int64
+        signal, constant = np.zeros(self.tasks[0].signals, self.dtype), constant.astype(self.dtype)
+        pointer, integer = ctypes.c_void_p, ctypes.c_int64
         rows, still = (pointer * 1)(signal.ctypes.data), (integer * 1)(0)
         numbers, wide = (pointer * 1)(constant.ctypes.data), (integer * 1)(width)
         head = 1, self._functions, self._periods, self._phases, x.ctypes.data, rows, still
@@ -117,7 +125,7 @@ class MachineLoop:
 class PythonLoop:
     """Tasks without machine code: over floats for one member, over arrays for several."""
 
-    def __init__(self, tasks: Sequence[Task], members: int = 1, threads: int | None = None):
+    def __init__(self, tasks: Sequence[Task], s: Settings):
         self.tasks = list(tasks)
 
     def run(self, x: np.ndarray, first: int, steps: int, given: Given, record: Record) -> None:
@@ -158,8 +166,12 @@ SLOW_CHUNK = 64
 
 
 def loop_of(tasks: Sequence[Task], s: Settings) -> Any:
-    """Machine code where there is any, else Python."""
-    return (MachineLoop if compiling() else PythonLoop)(tasks, s.count, s.threads)
+    """On a GPU if one was asked for; machine code where there is any; else Python."""
+    if s.device is not None:
+        from .device import DeviceLoop
+
+        return DeviceLoop(tasks, s)
+    return (MachineLoop if compiling() else PythonLoop)(tasks, s)
 
 
 def advance(
@@ -175,20 +187,23 @@ def advance(
     record = Record(np.zeros((len(x), 1, 0)), 0, NEVER)
     if saved is not None:
         record = Record(saved, early, every)
-    alone = s.sensors.noisy and m.computes and len(x) > 1
+    own = s.sensors.noisy and m.computes and len(x) > 1  # noise of every arm
+    alone = own and s.device is None
     for arm in range(len(x)) if alone else [None]:
         part = slice(None) if arm is None else slice(arm, arm + 1)
         signals = m.signals(s, first, steps + (final is not None), arm or 0)
+        if own and not alone:
+            signals = m.signals_of_all(s, first, steps + (final is not None))
         if h is not None:
             signals[-1] = m.plant_rows(np.array([s.dt * first]), h)
         numbers = [c[part] if c.ndim == 2 else c for c in constants]
         if steps:
-            own = record._replace(rows=record.rows[part])
-            loop.run(x[part], first, steps, Given(signals, numbers), own)
+            rows = record._replace(rows=record.rows[part])
+            loop.run(x[part], first, steps, Given(signals, numbers), rows)
         if final is not None:
             end = first + steps
             past = [_runs(task, end) - _runs(task, first) for task in loop.tasks]
-            rest = [rows[k:] for rows, k in zip(signals, past, strict=True)]
+            rest = [rows[..., k:, :] for rows, k in zip(signals, past, strict=True)]
             loop.run(x[part].copy(), end, 1, Given(rest, numbers), Record(final[part], early, 1))
 
 
@@ -199,8 +214,11 @@ def _runs(task: Task, step: int) -> int:
 
 def in_machine_code(s: Settings, m: Assembly, loop: Any, x: np.ndarray, recorder: Recorder) -> None:
     """Everything compiled, step after step."""
-    chunk = CHUNK if isinstance(loop, MachineLoop) else SLOW_CHUNK
-    chunk = max(1, chunk // max(1, s.count // 256))
+    if s.device is not None:
+        chunk = loop.chunk(s, m)
+    else:
+        chunk = CHUNK if isinstance(loop, MachineLoop) else SLOW_CHUNK
+        chunk = max(1, chunk // max(1, s.count // 256))
     with bar(f"simulating {s.robot.name}", s.steps, s.progress) as progress:
         for done in range(0, s.steps, chunk):
             steps = min(chunk, s.steps - done)
@@ -224,17 +242,17 @@ def _unaligned(
     final: np.ndarray | None,
 ) -> None:  # fmt: skip
     """Rows every so many steps from where a run began; the loop counts from the start."""
-    every = np.zeros((s.count, steps, rows.shape[2]))
+    every = np.zeros((s.count, steps, rows.shape[2]), s.dtype)
     advance(s, m, loop, x, s.first + done, steps, every, 1, None, final)
-    rows[...] = every[:, -done % s.save_every :: s.save_every]
+    rows[...] = like(rows, every[:, -done % s.save_every :: s.save_every])
 
 
 def _short(s: Settings, m: Assembly, loop: Any, x: np.ndarray, recorder: Recorder) -> None:
     """The short step that is left after the whole ones, and the last instant."""
-    final = np.zeros((s.count, 1, recorder.kept))
+    final = np.zeros((s.count, 1, recorder.kept), s.dtype)
     advance(s, m, loop, x, s.first + s.steps, 1, final, 1, s.short)
     if s.steps % s.save_every == 0:
-        recorder.rows[:, [s.steps // s.save_every]] = final
+        recorder.rows[:, [s.steps // s.save_every]] = like(recorder.rows, final)
     _plant_alone(s, m, x.copy(), s.end, s.short, recorder.rows[:, -1:])
 
 

@@ -1,10 +1,12 @@
 """Keeps what a simulation passes through, and makes a Run of it."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from ..compile.libraries import like
 from ..control.law import LATCHED, PLAUSIBLE
 from ..control.sensors import TORQUES
 from ..errors import OptionError
@@ -17,6 +19,12 @@ MEMORY = 8e9  # bytes
 PHYSICAL = ("bristle", "current", "warmth")  # states of the arm besides q and qd
 
 
+def moved_to(run: Run, first: Any) -> Run:
+    """A run with its arrays as those of the library the start was given in."""
+    names = ("q", "qd", "tau", "friction", "stuck")
+    return replace(run, **{name: like(first, getattr(run, name)) for name in names})
+
+
 class Recorder:
     """Rows of the state at the instants that are kept."""
 
@@ -25,8 +33,8 @@ class Recorder:
         slots = assembly.slots
         self.kept = slots.size if s.count == 1 else slots.slices["direction"].stop
         instants = s.steps // s.save_every + 1
-        size = 8.0 * s.count * instants * self.kept
-        if size > MEMORY:
+        size = float(np.dtype(s.dtype).itemsize) * s.count * instants * self.kept
+        if size > MEMORY and not s.resident:
             hint = "save fewer instants with save_every=..."
             if s.events:
                 hint = "events look at every step: take longer steps, or simulate in parts"
@@ -39,7 +47,11 @@ class Recorder:
         if s.short or whole[-1] != s.steps:
             self.t = np.append(self.t, s.end)
             self.k = np.append(self.k, s.first + s.steps + bool(s.short))
-        self.rows = np.zeros((s.count, len(self.t), self.kept))
+        shape = (s.count, len(self.t), self.kept)
+        if s.resident:
+            self.rows: Any = s.library.empty(shape, s.dtype, s.device)
+        else:
+            self.rows = np.zeros(shape, s.dtype)
         self.filled = 0
         self.message, self.events = "", []
         self.ended, self.diverged_at = False, None
@@ -99,6 +111,8 @@ class Recorder:
     def run(self) -> Run:
         """The result."""
         s, m = self.s, self.m
+        if s.resident:
+            return self._resident()
         kept = self._thinned()
         t, rows = self.t[kept], self.rows[:, kept]
         diverged: Any = self.diverged_at is not None
@@ -121,7 +135,7 @@ class Recorder:
             self.message = self._safe(states, t)
         wanted = None if s.reference is None else s.reference(t)
         n = s.n
-        return Run(
+        run = Run(
             robot=s.robot,
             t=t,
             q=part("q"),
@@ -141,6 +155,37 @@ class Recorder:
             diverged=diverged,
             diverged_at=diverged_at,
             message=self.message,
+        )
+        return run if s.like is None else moved_to(run, s.like)
+
+    def _resident(self) -> Run:
+        """The result of an ensemble whose rows lie on a GPU, and stay there."""
+        s, slices, rows = self.s, self.m.slots.slices, self.rows
+        good = (abs(rows[..., : 2 * s.n]) < PLAUSIBLE).all(-1)
+        bad = (~good).cumsum(1) > 0
+        rows[bad] = float("nan")
+        first = s.library.to_host((~bad).sum(1))
+        lost = first < len(self.t)
+        when = np.where(lost, np.append(self.t, np.nan)[first], np.nan)
+        parts = {
+            name: rows[..., slices[name]].reshape((*s.shape, len(self.t), s.n))
+            for name in ("q", "qd", "tau", "friction", "direction")
+        }
+        holds = like(rows, self.m.holds(s.parameters).astype(s.dtype)) > 0.0
+        parts["stuck"] = (parts.pop("direction") == 0.0) & holds
+        wanted = None if s.reference is None else s.reference(self.t)
+        return Run(
+            robot=s.robot,
+            t=self.t,
+            **parts,
+            dt=s.dt,
+            integrator=s.tableau.name,
+            reference=None
+            if wanted is None
+            else State(*(like(rows, part) for part in np.split(wanted, 3, axis=1))),
+            diverged=lost.reshape(s.shape),
+            diverged_at=when.reshape(s.shape),
+            message=f"{int(lost.sum())} of {s.count} diverged" if lost.any() else "",
         )
 
     def _safe(self, states: Mapping[str, np.ndarray], t: np.ndarray) -> str:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arguments import LARGEST, a_robot, flag, fraction, number, positive, whole
-from ..compile.arrays import as_batch, batch_shape, checked_threads, unmasked
+from ..compile.arrays import as_batch, batch_shape, checked_dtype, checked_threads, unmasked
+from ..compile.libraries import HOST, device_of, library_of, on_host, origin
 from ..control.controller import Controller, finite_gains, per_joint
 from ..control.law import Law
 from ..control.observer import Observer
@@ -66,6 +67,9 @@ class Settings:
     tolerance: float
     threads: int | None
     progress: bool | None
+    device: int | None  # number of a GPU; None: this machine's processors
+    dtype: str
+    fused: bool
     # ---
     q0: np.ndarray = field(default_factory=_nowhere)  # (count, n)
     qd0: np.ndarray = field(default_factory=_nowhere)
@@ -75,6 +79,8 @@ class Settings:
     duration: float = 0.0
     save_every: int = 1  # steps from one row to the next; 1 with events
     thin: int = 1  # rows from one that is given to the next
+    like: Any = None  # an array of another library the start was given in, if it was
+    library: Any = None  # of that array, where it lies on the GPU that computes
 
     @cached_property
     def n(self) -> int:
@@ -106,6 +112,11 @@ class Settings:
     def count(self) -> int:
         """Arms."""
         return len(self.q0)
+
+    @property
+    def resident(self) -> bool:
+        """Whether the rows of an ensemble stay on the GPU."""
+        return self.library is not None and self.shape != ()
 
 
 def settings(robot: "Robot", **given: Any) -> Settings:
@@ -165,12 +176,45 @@ def settings(robot: "Robot", **given: Any) -> Settings:
         tolerance=positive(given["tolerance"], "tolerance", "relative error"),
         threads=given["threads"],
         progress=None if given["progress"] is None else flag(given["progress"], "progress"),
+        **_computed_on(given, function, tableau, events),
     )
+
+
+def _computed_on(given: dict, function: Any, tableau: Tableau, events: Sequence[Any]) -> dict:
+    """Device, type of number and arithmetic; what they cannot run is refused by name."""
+    device, dtype = given["device"], checked_dtype(given["dtype"]).name
+    fused = flag(given["fused"], "fused")
+    others = {
+        "a function as controller": function is not None,
+        f"integrator {tableau.name!r}, which chooses its steps": tableau.adaptive,
+        "events": bool(events),
+    }
+    reason = next((name for name, there in others.items() if there), "")
+    if device in (None, "cpu"):
+        if fused:
+            raise OptionError("fused is true, expected it with device='cuda' only")
+        if reason and dtype != "float64":
+            raise OptionError(f"{reason} runs in float64 only, dtype is {dtype}")
+        return {"device": None, "dtype": dtype, "fused": False}
+    from ..compile.gpu import device_named
+
+    index = device_named(device)
+    if reason:
+        raise OptionError(
+            f"{reason} cannot run on a GPU", "leave device out, or use a controller of dy.control"
+        )
+    return {"device": index, "dtype": dtype, "fused": fused}
 
 
 def started(s: Settings, q0: Any, qd0: Any, parameters: Any) -> Settings:
     """The settings with a start: one arm, or an ensemble by the leading axes."""
-    q, qd, values, shape = _states(s.robot, {"q0": q0, "qd0": qd0, "parameters": parameters})
+    given = {"q0": q0, "qd0": qd0, "parameters": parameters}
+    first = next((x for x in given.values() if origin(x)), None)
+    library = None
+    if first is not None:
+        s, library = _at_home(s, given, first)
+        given = {name: on_host(x) for name, x in given.items()}
+    q, qd, values, shape = _states(s.robot, given)
     if s.events and shape != ():
         raise OptionError(f"events of an ensemble {shape}", "simulate the arms one by one")
     wanted = s.wanted is not None or (s.law is not None and s.law.controller.needs_reference)
@@ -180,7 +224,22 @@ def started(s: Settings, q0: Any, qd0: Any, parameters: Any) -> Settings:
     if wanted and len(q):
         reference = reference_signal(s.wanted, s.n, q[0], f"robot {s.robot.name!r}")
     _within(s, q)
-    return replace(s, q0=q, qd0=qd, shape=shape, parameters=values, reference=reference)
+    return replace(
+        s, q0=q, qd0=qd, shape=shape, parameters=values, reference=reference, like=first,
+        library=library,
+    )  # fmt: skip
+
+
+def _at_home(s: Settings, given: Mapping[str, Any], first: Any) -> tuple[Settings, Any]:
+    """The library of arrays that lie on the GPU that computes; another GPU is refused."""
+    arrays = {name: x for name, x in given.items() if x is not None}
+    library = None if origin(first) in HOST else library_of(arrays)
+    if library is None or s.device is None:
+        return s, None
+    index = device_of(library, arrays)
+    if index != s.device:
+        raise OptionError(f"the start lies on cuda:{index}, but device is cuda:{s.device}")
+    return s, library
 
 
 def spanned(s: Settings, duration: Any, save_every: Any) -> Settings:

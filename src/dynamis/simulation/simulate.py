@@ -36,6 +36,9 @@ def simulate(
     tolerance: float = 1e-9,
     threads: int | None = None,
     progress: bool | None = None,
+    device: Any = None,
+    dtype: Any = None,
+    fused: bool = False,
 ) -> Run:
     """Simulate an arm from (q0, qd0) for `duration` seconds in steps of `dt`.
 
@@ -61,13 +64,18 @@ def simulate(
     integrator: "rk4", "heun", "euler", "semi-implicit-euler", or "dormand-prince", which chooses
     its own steps for `tolerance` and gives the states every dt. A run whose steps become too short
     for that ends there; `message` says so, and `diverged` stays False.
+
+    `device="cuda"` runs all steps of all arms in one kernel of a GPU, with the same bits; functions
+    as controllers, steps of their own length and events are refused there. The run's arrays are of
+    the library (and on the GPU) of q0, qd0 or `parameters`. `dtype`: "float64" or "float32";
+    `fused` adds products without rounding them first: faster, last digits differ.
     """
     sim = Simulator(
         robot, dt, controller, integrator, reference=reference, torque=torque, external=external,
         wrench=wrench, link_forces=link_forces, observer=observer, sensors=sensors,
         sample_time=sample_time, delay=delay, stops=stops, restitution=restitution, drives=drives,
         parameters=parameters, events=events, tolerance=tolerance, threads=threads,
-        progress=progress,
+        progress=progress, device=device, dtype=dtype, fused=fused,
     )  # fmt: skip
     sim.reset(q0, qd0)
     return sim.run(duration, save_every)

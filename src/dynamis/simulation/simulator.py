@@ -67,13 +67,17 @@ class Simulator:
         tolerance: float = 1e-9,
         threads: int | None = None,
         progress: bool | None = None,
+        device: Any = None,
+        dtype: Any = None,
+        fused: bool = False,
     ):
         self._given = settings(
             robot, dt=dt, controller=controller, integrator=integrator, reference=reference,
             torque=torque, external=external, wrench=wrench, link_forces=link_forces,
             observer=observer, sensors=sensors, sample_time=sample_time, delay=delay, stops=stops,
             restitution=restitution, drives=drives, parameters=parameters, events=events,
-            tolerance=tolerance, threads=threads, progress=progress,
+            tolerance=tolerance, threads=threads, progress=progress, device=device, dtype=dtype,
+            fused=fused,
         )  # fmt: skip
         self.robot, self.dt = robot, self._given.dt
         self.assembly = Assembly(self._given)

@@ -76,16 +76,16 @@ class Task:
     period: int = 1
     phase: int = 0
 
-    def code(self, members: int = 1) -> Code:
+    def code(self, members: int = 1, dtype: str = "float64") -> Code:
         """Machine code for one or for many members."""
         shapes = ((self.slots.size,), (self.signals,), (self.constants,))
         ports = Ports(("x", "signal", "constants"), shapes, ("x",), shapes[:1])
         samples = None if members > 1 else 1
         if self.key is not None:
             key = self.name, *self.key, repr(self.slots.sizes)
-            return compiled(key, self.program, ports, "float64", samples)
+            return compiled(key, self.program, ports, dtype, samples)
         traced = self.program()
-        return compiled((traced.text,), lambda: traced, ports, "float64", samples)
+        return compiled((traced.text,), lambda: traced, ports, dtype, samples)
 
     def program(self) -> "Program":
         """The function, traced."""

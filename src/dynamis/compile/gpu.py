@@ -1,0 +1,258 @@
+"""Code for NVIDIA GPUs: PTX of programs, loaded and launched by the driver; memory of a device."""
+
+import ctypes
+import os
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakValueDictionary
+
+import numpy as np
+
+from ..errors import DeviceError, DynamisError, OptionError, shown
+from ..lazy import LOCK, package
+from .service import Key, Ports, digest, stored
+
+if TYPE_CHECKING:
+    from .program import Program
+
+EXTRA = "gpu"
+
+
+class Device(NamedTuple):
+    """A GPU: its number, name, memory in bytes, and the compute capability of its processors."""
+
+    index: int
+    name: str
+    memory: int
+    capability: tuple[int, int]
+
+    def __repr__(self) -> str:
+        major, minor = self.capability
+        size = f"{self.memory / 2**30:.0f} GiB"
+        return f"<cuda:{self.index} {self.name}, {size}, compute capability {major}.{minor}>"
+
+
+class Devices(tuple[Device, ...]):
+    """The GPUs of this machine; where there is none, `reason` says why."""
+
+    reason: str = ""
+
+    def __repr__(self) -> str:
+        return super().__repr__() if self else f"no GPU: {self.reason}"
+
+
+@cache
+def driver() -> Any:
+    """NVIDIA's driver, started."""
+    cuda = package("cuda.bindings.driver", "cuda-bindings", "computing on a GPU", EXTRA)
+    try:
+        (status,) = cuda.cuInit(0)
+    except RuntimeError as error:  # the library of the driver is missing
+        raise DeviceError(f"NVIDIA's driver cannot be loaded ({error})", "install it") from None
+    if status != cuda.CUresult.CUDA_SUCCESS:
+        raise DeviceError(f"NVIDIA's driver does not start: {_said(cuda, status)}")
+    return cuda
+
+
+def call(name: str, *arguments: Any) -> Any:
+    """A function of the driver; what it returns, one value or None. Errors are raised."""
+    cuda = driver()
+    status, *values = getattr(cuda, name)(*arguments)
+    if status != cuda.CUresult.CUDA_SUCCESS:
+        raise DeviceError(f"the GPU's driver failed in {name}: {_said(cuda, status)}")
+    return values[0] if len(values) == 1 else None
+
+
+def _said(cuda: Any, status: Any) -> str:
+    _, text = cuda.cuGetErrorString(status)
+    return f"{text.decode() if isinstance(text, bytes) else text} ({int(status)})"
+
+
+def devices() -> Devices:
+    """The GPUs of this machine; empty, with the reason, where there is none."""
+    try:
+        count = call("cuDeviceGetCount")
+    except DynamisError as error:
+        found = Devices()
+        found.reason = str(error).replace("\n", "; ")
+        return found
+    found = Devices(_device(k) for k in range(count))
+    found.reason = "" if found else "the driver knows none"
+    return found
+
+
+def _device(index: int) -> Device:
+    kinds, handle = driver().CUdevice_attribute, call("cuDeviceGet", index)
+    name = call("cuDeviceGetName", 256, handle).split(b"\0")[0].decode()
+    major, minor = (
+        call("cuDeviceGetAttribute", getattr(kinds, f"CU_DEVICE_ATTRIBUTE_{which}"), handle)
+        for which in ("COMPUTE_CAPABILITY_MAJOR", "COMPUTE_CAPABILITY_MINOR")
+    )
+    return Device(index, name, call("cuDeviceTotalMem", handle), (major, minor))
+
+
+def device_named(name: Any) -> int:
+    """The number of "cuda" or "cuda:1"; what is not there is refused, with the reason."""
+    found = devices()
+    text = str(name) if not isinstance(name, str) else name
+    kind, _, number = text.partition(":")
+    if kind != "cuda" or not (number.isdecimal() or text == "cuda") or len(number) > 3:
+        raise OptionError(f"device is {shown(name)}, expected 'cpu', 'cuda' or 'cuda:0'")
+    if not found:
+        raise DeviceError(f"device is {text!r}, but there is no GPU here: {found.reason}")
+    index = int(number or 0)
+    if index >= len(found):
+        raise DeviceError(f"device is {text!r}, expected one of {', '.join(map(repr, found))}")
+    return index
+
+
+@cache
+def _context(index: int, process: int) -> Any:
+    """The context of a device that every library of this process shares."""
+    return call("cuDevicePrimaryCtxRetain", call("cuDeviceGet", index))
+
+
+class on:  # noqa: N801  reads as the statement it is
+    """Within it, a device is the current one of this thread."""
+
+    def __init__(self, index: int):
+        self.context = _context(index, os.getpid())
+        self.entered = False
+
+    def __enter__(self) -> None:
+        if int(call("cuCtxGetCurrent")) != int(self.context):
+            call("cuCtxPushCurrent", self.context)
+            self.entered = True
+
+    def __exit__(self, *error: object) -> None:
+        if self.entered:
+            call("cuCtxPopCurrent")
+
+
+class DeviceCode:
+    """PTX of a program, loaded when it is first launched; on any device of this machine."""
+
+    def __init__(self, ptx: str, operations: int, threads: int, ports: Ports, dtype: str):
+        self.ptx, self.operations, self.threads, self.ports = ptx, operations, threads, ports
+        self.dtype = np.dtype(dtype)
+        self._library: Any = None
+
+    def __del__(self) -> None:
+        if self._library is not None:
+            driver().cuLibraryUnload(self._library)
+
+    @property
+    def kernel(self) -> int:
+        """The driver's handle of the code."""
+        if self._library is None:
+            with LOCK:
+                text = self.ptx.encode() + b"\0"
+                self._library = call("cuLibraryLoadData", text, None, None, 0, None, None, 0)
+                handle = call("cuLibraryGetKernel", self._library, b"kernel")
+                self._function = driver().CUfunction(int(handle))
+        return int(self._function)
+
+    def launch(
+        self,
+        device: int,
+        stream: int,
+        count: int,
+        inputs: Sequence[int],
+        strides: Sequence[int],
+        outputs: Sequence[int],
+    ) -> None:
+        """Compute `count` samples of arguments and results at addresses, in the order of a stream.
+
+        Arguments hold contiguous samples `strides` entries apart.
+        """
+        pairs = [x for pair in zip(inputs, strides, strict=True) for x in pair]
+        self.launch_with(device, stream, count, [count, *pairs, *outputs])
+
+    def launch_with(self, device: int, stream: int, count: int, arguments: Sequence[int]) -> None:
+        """One thread for each of `count` samples; arguments of 8 bytes each."""
+        if not count:
+            return
+        with on(device):
+            self.kernel  # noqa: B018  loads it
+            numbers = (ctypes.c_int64 * len(arguments))(*arguments)
+            first = ctypes.addressof(numbers)
+            places = (ctypes.c_void_p * len(arguments))(
+                *range(first, first + 8 * len(arguments), 8)
+            )
+            blocks = -(-count // self.threads)
+            call(
+                "cuLaunchKernel", self._function, blocks, 1, 1, self.threads, 1, 1, 0, stream,
+                ctypes.addressof(places), 0,
+            )  # fmt: skip
+
+
+_codes: WeakValueDictionary[tuple, DeviceCode] = WeakValueDictionary()
+
+
+def device_code(
+    key: Key, made: Callable[[], "Program"], ports: Ports, dtype: str, fused: bool = False
+) -> DeviceCode:
+    """Code for GPUs of the program that `made` gives and `key` decides."""
+
+    def text() -> bytes:
+        from .llvm_gpu import layout, module
+        from .machine import ptx_code
+
+        program = made()
+        ptx = ptx_code(module(program, dtype, fused), program.length)
+        return f"{program.length} {layout(program, dtype).threads}\n{ptx}".encode()
+
+    return loaded(("gpu", *key, repr(ports), dtype, str(fused)), text, ports, dtype)
+
+
+def loaded(key: Key, text: Callable[[], bytes], ports: Ports, dtype: str) -> DeviceCode:
+    """Code from this process or the cache on disk; else made.
+
+    `text` begins with a line of the operations and the threads of a block.
+    """
+    with LOCK:
+        code = _codes.get(key)
+        if code is None:
+            head, _, ptx = stored(digest(*key), text).decode().partition("\n")
+            operations, threads = map(int, head.split())
+            code = _codes[key] = DeviceCode(ptx, operations, threads, ports, dtype)
+    return code
+
+
+class Memory:
+    """Memory of a device that this package takes itself, given back when nobody holds it."""
+
+    def __init__(self, device: int, size: int):
+        self.device, self.size = device, size
+        self._address: Any = None
+        if size:
+            with on(device):
+                self._address = call("cuMemAlloc", size)
+
+    @property
+    def address(self) -> int:
+        """Where it lies; 0 if it is empty."""
+        return 0 if self._address is None else int(self._address)
+
+    @classmethod
+    def of(cls, device: int, array: np.ndarray) -> "Memory":
+        """A copy of an array."""
+        array = np.ascontiguousarray(array)
+        memory = cls(device, array.nbytes)
+        if array.nbytes:
+            with on(device):
+                call("cuMemcpyHtoD", memory._address, array.ctypes.data, array.nbytes)
+        return memory
+
+    def copy_to(self, array: np.ndarray, stream: int = 0) -> None:
+        """Copy into a contiguous array, when what was launched on the stream before is done."""
+        if array.nbytes:
+            with on(self.device):
+                call("cuStreamSynchronize", stream)
+                call("cuMemcpyDtoH", array.ctypes.data, self._address, array.nbytes)
+
+    def __del__(self) -> None:
+        if self._address is not None:
+            with on(self.device):
+                driver().cuMemFree(self._address)
