@@ -9,10 +9,10 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "dynamis"
 ORDER = (
     "_fast", "errors", "arguments", "files", "templates", "lazy", "progress", "spatial", "model",
-    "dynamics", "compile", "gpu", "export", "robot", "transforms", "ik", "equations.scalars", "base",
-    "equations", "plots", "trajectory", "control", "simulation", "jax", "torch", "logs", "identify", "excite",
-    "realtime", "interop", "rtb", "gym", "agree", "bench", "report", "demo", "cli", "studio",
-    "__init__", "__main__",
+    "dynamics", "compile", "gpu", "export", "robot", "transforms", "ik", "equations.scalars",
+    "base", "equations", "plots", "trajectory", "control", "simulation", "jax", "torch", "logs",
+    "identify", "excite", "realtime", "interop", "rtb", "gym", "agree", "bench", "report", "demo",
+    "cli", "studio", "__init__", "__main__",
 )  # fmt: skip
 NUMBER = {name: number for number, name in enumerate(ORDER)}
 MOST_FILES = 24  # in one folder
@@ -36,7 +36,8 @@ ALLOWED = {  # folders before one's own that a folder may not see either
 }
 NO_ROBOTS = (  # modules of `compile` that know functions and programs only
     "ops", "program", "builder", "tracer", "interpreter", "optimise", "cache", "machine",
-    "elementary", "llvm_body", "llvm_functions", "llvm_gpu", "llvm_gpu_loop", "llvm_loop", "llvm_module",
+    "elementary", "llvm_body", "llvm_functions", "llvm_gpu", "llvm_gpu_loop", "llvm_loop",
+    "llvm_module",
 )  # fmt: skip
 FOREIGN = {"numpy", "scipy", "sympy", "casadi", "llvmlite"}
 PURE = ("spatial", "model", "dynamics")

@@ -11,7 +11,7 @@ from .model.spring import Spring
 from .robot import Robot, load
 
 if TYPE_CHECKING:
-    from . import control, errors, interop, rtb, trajectory, transforms
+    from . import control, errors, gpu, interop, rtb, trajectory, transforms
     from .compile.arm import compile_function as compile
     from .identify import (
         Log,
@@ -50,6 +50,7 @@ __all__ = [
     "export_controller",
     "export_fmu",
     "export_observer",
+    "gpu",
     "identify",
     "identify_drive_gains",
     "identify_payload",
@@ -74,6 +75,7 @@ _LATER = {
     "export_controller": ("realtime.export", "export_controller"),
     "export_fmu": ("realtime.fmu.export", "export_fmu"),
     "export_observer": ("realtime.export_observer", "export_observer"),
+    "gpu": ("gpu", None),
     "identify": ("identify.identification", "identify"),
     "identify_drive_gains": ("identify.drive_gains", "identify_drive_gains"),
     "identify_payload": ("identify.payload", "identify_payload"),

@@ -31,7 +31,7 @@ def run(
     Args:
         kernels: Kernels to export, such as inverse_dynamics, mass_matrix, fk.
         directory: Folder to write to; created if it does not exist.
-        target: "c" (C99 and a C++ header), "matlab", "casadi" or "fmu".
+        target: "c" (C99 and a C++ header), "matlab", "casadi", "ptx" (NVIDIA GPUs) or "fmu".
         dtype: "float64" or "float32".
         optimise: "speed", "operations" or "nothing".
         overwrite: Replace files that dynamis did not write, such as your own Makefile.

@@ -165,7 +165,9 @@ def compile_function(
     broadcasts like every method of a Robot (`out=`, `threads=`, `dtype=`).
     """
     from ..lazy import LOCK
-    from .service import Code, Ports, compiled
+    from .function import Function
+    from .libraries import evaluate_elsewhere, origins
+    from .service import Code
 
     names = _vectors(function)
     named = str(getattr(function, "__name__", type(function).__name__))
@@ -183,22 +185,28 @@ def compile_function(
 
         inputs = [Port(name, (lengths.get(name, robot.n),)) for name in names]
         columns = symbols(inputs)
-        scalars = [nested(c, p.shape) for c, p in zip(columns, inputs, strict=True)]
-        result = over_symbols(function, named, arm_of(robot, SX), *scalars)
+
+        def over(given: Sequence[Any]) -> list[Any]:
+            scalars = [nested(c, p.shape) for c, p in zip(given, inputs, strict=True)]
+            return [over_symbols(function, named, arm_of(robot, SX), *scalars)]
+
+        (result,) = over(columns)
         outputs = [Port("result", _shape(result, named))]
         traced = share_reciprocals(program_of(named, columns, [result], inputs, outputs))
     _refuse_constant_nan(traced, named)
-    ports = Ports(tuple(names), tuple(p.shape for p in inputs), ("result",), (outputs[0].shape,))
+    made = Function(named, (traced.text,), tuple(inputs), tuple(outputs), over, lambda: traced)
     codes: dict[str, Code] = {}
+    what = f"{named} of robot {robot.name!r}"
 
     def evaluated(given: Mapping[str, Any], options: Mapping[str, Any], callable_: Any) -> Any:
+        if arrays.foreign(given.values()) and origins(given.values()):
+            return evaluate_elsewhere(made, given, options, what)
         out, threads, kind = arrays.checked_options(options)
         code = codes.get(kind.name)
         if code is None:
-            code = codes[kind.name] = compiled((traced.text,), lambda: traced, ports, kind.name)
+            code = codes[kind.name] = made.code(kind.name)
         if callable_ is not None:
             arrays.install(callable_, code)
-        what = f"{named} of robot {robot.name!r}"
         checked = [arrays.as_batch(given[p.name], p.name, p.shape, what) for p in inputs]
         return arrays.run(code, checked, names, out, threads)
 

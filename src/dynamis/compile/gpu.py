@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import re
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -196,14 +197,29 @@ def device_code(
     """Code for GPUs of the program that `made` gives and `key` decides."""
 
     def text() -> bytes:
-        from .llvm_gpu import layout, module
-        from .machine import ptx_code
+        from .llvm_gpu import layout
 
         program = made()
-        ptx = ptx_code(module(program, dtype, fused), program.length)
+        ptx = ptx_of(program, dtype, fused)
         return f"{program.length} {layout(program, dtype).threads}\n{ptx}".encode()
 
     return loaded(("gpu", *key, repr(ports), dtype, str(fused)), text, ports, dtype)
+
+
+def ptx_of(program: "Program", dtype: str, fused: bool) -> str:
+    """PTX of a program; needs no GPU."""
+    from .llvm_gpu import module
+    from .machine import ptx_code
+
+    with LOCK:
+        return ptx_code(module(program, dtype, fused), program.length)
+
+
+def entry_point(ptx: str, name: str) -> str:
+    """PTX with its kernel under another name."""
+    from .llvm_gpu import NAME
+
+    return re.sub(rf"\b{NAME}\b", name, ptx)
 
 
 def loaded(key: Key, text: Callable[[], bytes], ports: Ports, dtype: str) -> DeviceCode:

@@ -19,6 +19,7 @@ from .c_folder import folder
 from .c_function import identifier, remarks
 from .casadi_folder import casadi_folder
 from .matlab_folder import matlab_folder
+from .ptx_folder import ptx_folder
 
 if TYPE_CHECKING:
     from ..compile.program import Program
@@ -30,12 +31,17 @@ TARGETS: Mapping[str, Callable[..., dict[str, str]]] = {
     "c": folder,
     "matlab": matlab_folder,
     "casadi": casadi_folder,
+    "ptx": ptx_folder,
 }
 UNIT = "fmu"  # the one target that is a binary: see realtime.fmu
 
 REMARKS = {
     "c": ["No allocation, no static state, no library but the elementary functions of <math.h>."],
     "casadi": ["Columns in, matrices out: casadi.Function.load(file), or see the loader."],
+    "ptx": [
+        "PTX for NVIDIA GPUs since compute capability 7.0: cuModuleLoadData, cuLaunchKernel.",
+        "IEEE 754 arithmetic, operation by operation: the bits of the processor.",
+    ],
     "matlab": ["Vectors are columns. No toolbox is needed; GNU Octave runs it too."],
 }
 LINK_FORCES = (

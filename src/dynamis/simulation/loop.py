@@ -96,8 +96,8 @@ class MachineLoop:
             own = [at + item * a * w for at, w in zip(numbers, wide, strict=True)]
             self._call(
                 b - a, first, steps, tasks, self._functions, self._periods, self._phases,
-                states + item * a * size, rows, self._rows, (ctypes.c_void_p * tasks)(*own), strides,
-                size, early, kept, every, target + a * member, member // item,
+                states + item * a * size, rows, self._rows, (ctypes.c_void_p * tasks)(*own),
+                strides, size, early, kept, every, target + a * member, member // item,
             )  # fmt: skip
 
         share(span, pairwise([*range(0, count, per), count]), threads)

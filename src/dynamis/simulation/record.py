@@ -22,7 +22,10 @@ PHYSICAL = ("bristle", "current", "warmth")  # states of the arm besides q and q
 def moved_to(run: Run, first: Any) -> Run:
     """A run with its arrays as those of the library the start was given in."""
     names = ("q", "qd", "tau", "friction", "stuck")
-    return replace(run, **{name: like(first, getattr(run, name)) for name in names})
+    moved: dict[str, Any] = {name: like(first, getattr(run, name)) for name in names}
+    if run.reference is not None:
+        moved["reference"] = State(*(like(first, part) for part in run.reference))
+    return replace(run, **moved)
 
 
 class Recorder:

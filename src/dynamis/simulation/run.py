@@ -1,13 +1,14 @@
 """What a simulation leaves: states over time, and why it ended."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..arguments import checked, passed_on
+from ..compile.libraries import on_host, origin
 from ..errors import OptionError
 from ..files import write_columns
 from ..lazy import cached_property
@@ -96,22 +97,32 @@ class Run:
 
         if self.error is None:
             raise OptionError("this run had no reference", "give simulate a reference=...")
-        error = self.error.reshape(-1, self.error.shape[-1])
+        error = on_host(self.error.reshape(-1, self.error.shape[-1]))
         return tracking_metrics(error, self.robot.joint_names)
+
+    def numpy(self) -> "Run":
+        """It with NumPy arrays, where it has those of another library."""
+        names = ("q", "qd", "tau", "friction", "stuck")
+        if not origin(self.q):
+            return self
+        moved: dict[str, Any] = {name: np.asarray(on_host(getattr(self, name))) for name in names}
+        if self.reference is not None:
+            moved["reference"] = State(*(np.asarray(on_host(part)) for part in self.reference))
+        return replace(self, **moved)
 
     def plot(self, what: Any = None, **options: Any) -> Any:
         """Figure of q, qd, tau, error and energy over time."""
         from ..plots import plot_run
 
         known = passed_on(options, plot_run, "run", "what")
-        return plot_run(self, **({} if what is None else {"what": what}), **known)
+        return plot_run(self.numpy(), **({} if what is None else {"what": what}), **known)
 
     @checked
     def animate(self, path: str | Path, **options: Any) -> Path:
         """The moving arm as .gif, .mp4 or .html."""
         from ..plots import animate
 
-        return animate(self, path, **passed_on(options, animate, "run", "path"))
+        return animate(self.numpy(), path, **passed_on(options, animate, "run", "path"))
 
     @checked
     def save(self, path: str | Path, measured: bool = False) -> Path:
@@ -122,7 +133,7 @@ class Run:
             )
         if measured and self.measured is None:
             raise OptionError("this run had no sensors to read", "give simulate a controller")
-        source: Any = self.measured if measured else self
+        source: Any = self.measured if measured else self.numpy()
         return write_columns(path, {k: getattr(source, k) for k in ("t", "q", "qd", "tau")})
 
     def to_pandas(self) -> Any:
@@ -132,13 +143,13 @@ class Run:
         """
         from .frames import table
 
-        return table(self, "pandas")
+        return table(self.numpy(), "pandas")
 
     def to_polars(self) -> Any:
         """The run as a polars.DataFrame."""
         from .frames import table
 
-        return table(self, "polars")
+        return table(self.numpy(), "polars")
 
     def __repr__(self) -> str:
         members = "" if self.q.ndim == 2 else f" of {int(np.prod(self.q.shape[:-2]))} arms"

@@ -1,0 +1,117 @@
+"""Rates of kernels and simulations on a GPU: `python -m tests.gpu.rates`.
+
+Random inputs that lie on the device, the median of several launches by the driver's events.
+JAX's vmap of the same algorithm stands beside where JAX is installed.
+"""
+
+import time
+from contextlib import suppress
+
+import cupy
+import numpy as np
+
+import dynamis as dy
+from dynamis import control
+from dynamis.compile.function import robot_function
+from dynamis.compile.gpu import DeviceCode, driver
+
+SAMPLES = 1 << 22
+
+
+def timed(action, repeats: int = 7) -> float:
+    """Seconds of one run, the median."""
+    action()
+    found = []
+    for _ in range(repeats):
+        start, end = cupy.cuda.Event(), cupy.cuda.Event()
+        start.record()
+        action()
+        end.record()
+        end.synchronize()
+        found.append(cupy.cuda.get_elapsed_time(start, end) / 1e3)
+    return float(np.median(found))
+
+
+def kernel_rate(robot, name: str, dtype: str, fused: bool = False, count: int = SAMPLES):
+    function = robot_function(robot, name)
+    rng = cupy.random.default_rng(0)
+    given = [(rng.random((count, *p.shape), dtype=dtype) - 0.5) * 4 for p in function.inputs]
+    outs = [cupy.empty((count, *p.shape), dtype) for p in function.outputs]
+    code = function.device_code(dtype, fused)
+    places = [x.data.ptr for x in given], [p.size for p in function.inputs]
+    seconds = timed(lambda: code.launch(0, 0, count, *places, [o.data.ptr for o in outs]))
+    moved = sum(x.nbytes for x in (*given, *outs))
+    return count / seconds, moved / seconds
+
+
+def simulation_rate(robot, dtype: str, arms: int, steps: int, fused: bool = False, **options):
+    """Steps of all arms per second, by the kernel alone."""
+    q0 = np.random.default_rng(0).uniform(-0.5, 0.5, (arms, robot.n))
+    found = []
+    launch = DeviceCode.launch_with
+
+    def watched(self, *arguments):
+        start, end = cupy.cuda.Event(), cupy.cuda.Event()
+        start.record()
+        launch(self, *arguments)
+        end.record()
+        end.synchronize()
+        found.append(cupy.cuda.get_elapsed_time(start, end) / 1e3)
+
+    DeviceCode.launch_with = watched
+    try:
+        sim = dy.Simulator(robot, device="cuda", dtype=dtype, fused=fused, **options)
+        for _ in range(4):
+            sim.reset(q0)
+            sim.run(steps * 1e-3, save_every=steps)
+    finally:
+        DeviceCode.launch_with = launch
+    best = sorted(found)[-4:]  # the long launches; the others are the last instant
+    return arms * steps / float(np.median(best))
+
+
+def main() -> None:
+    print(dy.gpu.devices())
+    puma, ur = dy.load("puma560"), dy.load("ur10e")
+    start = time.perf_counter()
+    driver()
+    cupy.zeros(1)
+    print(f"driver started in {time.perf_counter() - start:.2f} s")
+    q = cupy.random.default_rng(1).random((1000, 6))
+    start = time.perf_counter()
+    puma.inverse_dynamics(q, q, q)
+    cupy.cuda.Device().synchronize()
+    print(f"first call of inverse dynamics {time.perf_counter() - start:.2f} s")
+    start = time.perf_counter()
+    for _ in range(1000):
+        puma.inverse_dynamics(q, q, q)
+    cupy.cuda.Device().synchronize()
+    print(f"one call of 1000 samples {(time.perf_counter() - start) * 1e3:.1f} us")
+    print(f"{'PUMA 560':32}{'float64':>22}{'float32':>22}{'fused float64':>18}")
+    names = ("inverse_dynamics", "forward_dynamics", "inverse_dynamics_derivatives", "regressor",
+             "mass_matrix", "fk", "jacobian")  # fmt: skip
+    for name in names:
+        count = SAMPLES // 4 if name == "regressor" else SAMPLES
+        cells = [kernel_rate(puma, name, *how, count=count)
+                 for how in (("float64",), ("float32",), ("float64", True))]  # fmt: skip
+        text = "".join(f"{r / 1e9:12.2f}e9 {b / 1e12:5.2f}TB/s" for r, b in cells)
+        print(f"{name:30}{text}", flush=True)
+    for label, robot, options in (
+        ("UR10e, RK4", ur, {}),
+        ("PUMA 560, static friction, RK4", puma, {}),
+        ("UR10e, computed torque", ur, {
+            "controller": control.ComputedTorque(kp=100.0, kd=20.0), "reference": np.zeros(6)}),
+        ("PUMA 560, computed torque", puma, {
+            "controller": control.ComputedTorque(kp=100.0, kd=20.0), "reference": np.zeros(6)}),
+    ):  # fmt: skip
+        line = f"{label:32}"
+        for dtype, fused in (("float64", False), ("float64", True), ("float32", False),
+                             ("float32", True)):  # fmt: skip
+            with suppress(Exception):
+                rate = simulation_rate(robot, dtype, 1 << 18, 200, fused, **options)
+                line += f"  {dtype}{' fused' if fused else ''} {rate / 1e9:.2f}e9/s"
+        print(line, flush=True)
+
+
+if __name__ == "__main__":
+    main()

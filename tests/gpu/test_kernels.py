@@ -1,0 +1,152 @@
+"""Kernels on a GPU: the bits of the processor, for every kernel, robot and kind of number."""
+
+import numpy as np
+import pytest
+
+import dynamis as dy
+from dynamis.compile.arrays import run
+from dynamis.compile.function import Function, kernel_function
+from dynamis.compile.gpu import Memory
+from dynamis.compile.kernels import KERNELS
+from tests.random_robots import build
+
+COUNT = 203  # not a multiple of any block
+pytestmark = pytest.mark.usefixtures("compiled")
+NAMES = [name for name, row in KERNELS.items() if not row.internal or name == "step"]
+
+
+def on_gpu(function: Function, arrays, dtype: str, fused: bool = False) -> list[np.ndarray]:
+    """The results of contiguous arrays (COUNT, ...) by the driver alone."""
+    held = [Memory.of(0, np.ascontiguousarray(a, dtype)) for a in arrays]
+    outs = [np.full((COUNT, *p.shape), -77.0, dtype) for p in function.outputs]
+    kept = [Memory.of(0, o) for o in outs]
+    code = function.device_code(dtype, fused)
+    sizes = [p.size for p in function.inputs]
+    code.launch(0, 0, COUNT, [m.address for m in held], sizes, [m.address for m in kept])
+    for memory, out in zip(kept, outs, strict=True):
+        memory.copy_to(out)
+    return outs
+
+
+def samples(function: Function, robot, rng) -> list[np.ndarray]:
+    """Everyday states; and angles beyond any polynomial, rest, tiny numbers, NaN, infinities."""
+    given = []
+    for port in function.inputs:
+        x = rng.uniform(-2.0, 2.0, (COUNT, *port.shape))
+        if port.name == "parameters":
+            x = np.asarray(robot.parameters.values) * rng.uniform(0.5, 1.5, (COUNT, 1))
+        elif port.name == "dt":
+            x = np.full(COUNT, 1e-3)
+        else:
+            x[3], x[4] = 0.0, -0.0
+            x[5] *= 1e-300
+            if port.name == "q":
+                x[6:40] *= 10.0 ** rng.uniform(4, 9, (34, 1))
+                x[41] *= 1e30
+            x[50].flat[0], x[51].flat[-1] = np.nan, np.inf
+        given.append(x)
+    return given
+
+
+def same_bits(a: np.ndarray, b: np.ndarray) -> None:
+    word = {8: np.int64, 4: np.int32}[a.itemsize]
+    both = np.isnan(a) & np.isnan(b)
+    different = (np.ascontiguousarray(a).view(word) != np.ascontiguousarray(b).view(word)) & ~both
+    assert not different.any(), (
+        f"{different.sum()} of {a.size} differ, first {np.argwhere(different)[0]}: "
+        f"{a[different][0]!r} {b[different][0]!r}"
+    )
+
+
+def compared(robot, name: str, dtype: str, parameters: bool = False) -> None:
+    function = kernel_function(KERNELS[name], robot.model, parameters)
+    given = samples(function, robot, np.random.default_rng(1))
+    given = [np.ascontiguousarray(x, dtype) for x in given]
+    names = [p.name for p in function.inputs]
+    expected = run(function.code(dtype), given, names)
+    expected = expected if isinstance(expected, tuple) else (expected,)
+    for a, b in zip(on_gpu(function, given, dtype), expected, strict=True):
+        same_bits(a, np.asarray(b))
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("name", NAMES)
+def test_every_kernel_has_the_bits_of_the_processor(name, dtype):
+    compared(dy.load("puma560"), name, dtype)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("robot", ["ur10e", "stanford", "rppr", "panda", "planar-2link"])
+def test_robots_have_the_bits_of_the_processor(robot, dtype):
+    for name in ("inverse_dynamics", "forward_dynamics", "mass_matrix", "fk", "regressor"):
+        compared(dy.load(robot), name, dtype)
+
+
+@pytest.mark.parametrize("name", ["inverse_dynamics", "forward_dynamics", "mass_matrix"])
+def test_parameters_as_an_argument(name):
+    compared(dy.load("puma560"), name, "float64", parameters=True)
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_random_robots(seed):
+    rng = np.random.default_rng(seed)
+    count = int(rng.integers(1, 8))
+    kinds = rng.choice(["revolute", "prismatic"], count, p=[0.7, 0.3])
+    tree = seed % 3 == 2
+    parents = [-1, *(int(rng.integers(0, k)) for k in range(1, count))] if tree else None
+    convention = "urdf" if tree else ("standard", "modified")[seed % 2]
+    robot = build(convention, list(kinds), seed, parents)
+    for name in ("inverse_dynamics", "forward_dynamics"):
+        compared(robot, name, "float64" if seed % 2 else "float32")
+
+
+def test_derivatives_of_kernels():
+    robot = dy.load("puma560")
+    for name in ("inverse_dynamics", "forward_dynamics"):
+        function = kernel_function(KERNELS[name], robot.model).pullback
+        given = samples(function, robot, np.random.default_rng(2))
+        names = [p.name for p in function.inputs]
+        expected = run(function.code("float64"), given, names)
+        for a, b in zip(on_gpu(function, given, "float64"), expected, strict=True):
+            same_bits(a, b)
+
+
+def test_fused_arithmetic_differs_in_the_last_digits_only():
+    function = kernel_function(KERNELS["inverse_dynamics"], dy.load("puma560").model)
+    given = [np.random.default_rng(3).uniform(-2, 2, (COUNT, 6)) for _ in range(3)]
+    expected = run(function.code("float64"), given, ["q", "qd", "qdd"])
+    (found,) = on_gpu(function, given, "float64", fused=True)
+    assert not np.array_equal(found, expected)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
+
+
+def test_float32_beside_float64():
+    robot = dy.load("puma560")
+    rng = np.random.default_rng(4)
+    q, qd, qdd = rng.uniform(-2, 2, (3, COUNT, 6)).astype(np.float32)
+    function = kernel_function(KERNELS["inverse_dynamics"], robot.model)
+    exact = robot.inverse_dynamics(q, qd, qdd)
+    (found,) = on_gpu(function, [q, qd, qdd], "float32")
+    assert np.abs(found - exact).max() < 1e-5 * np.abs(exact).max()
+    tau = exact.astype(np.float32)
+    function = kernel_function(KERNELS["forward_dynamics"], robot.model)
+    (found,) = on_gpu(function, [q, qd, tau], "float32")
+    exact = robot.forward_dynamics(q, qd, tau)
+    condition = np.linalg.cond(robot.mass_matrix(q))
+    error = np.linalg.norm(found - exact, axis=1) / np.linalg.norm(exact, axis=1)
+    assert (error < 20 * np.finfo(np.float32).eps * condition).all()
+
+
+def test_thirty_two_joints():
+    body = {"mass": 1.0, "com": (0.05, 0, 0), "inertia": (1e-2, 2e-2, 2e-2, 0, 0, 0)}
+    links = [dy.Link(a=0.1, alpha=0.5, **body) for _ in range(32)]
+    robot = dy.Robot.from_dh("long", convention="modified", links=links)
+    compared(robot, "inverse_dynamics", "float64")
+    compared(robot, "forward_dynamics", "float64")
+
+
+def test_devices():
+    found = dy.gpu.devices()
+    assert found
+    assert found[0].memory > 2**30
+    assert "cuda:0" in repr(found[0])

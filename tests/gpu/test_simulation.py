@@ -1,0 +1,125 @@
+"""Simulations in one kernel: the bits of the processor for every feature."""
+
+import numpy as np
+import pytest
+
+import dynamis as dy
+from dynamis import control
+from dynamis.errors import OptionError
+
+cupy = pytest.importorskip("cupy", reason="CuPy is not installed")
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+pytestmark = pytest.mark.usefixtures("compiled")
+ARMS = 37
+PUMA, UR = dy.load("puma560"), dy.load("ur10e")
+RNG = np.random.default_rng(8)
+START = RNG.uniform(-0.5, 0.5, (ARMS, 6))
+MOVE = dy.trajectory.quintic(np.zeros(6), np.full(6, 0.5), 0.8)
+LAW = {"kp": 100.0, "kd": 20.0}
+NOISY = dy.Sensors(encoder=1e-4, position_noise=1e-4, seed=3)
+
+
+CASES = {
+    "free": (UR, {}),
+    "static friction": (PUMA, {}),
+    "without drives": (PUMA, {"drives": False}),
+    "stops": (UR, {"stops": True, "restitution": 0.3}),
+    "torque": (PUMA, {"torque": lambda t: [np.sin(3 * t)] * 6}),
+    "external and wrench": (UR, {"external": np.full(6, 0.5), "wrench": np.arange(6.0)}),
+    "link forces": (UR, {"link_forces": np.ones((6, 6))}),
+    "computed torque": (PUMA, {"controller": control.ComputedTorque(**LAW), "reference": MOVE}),
+    "joint PID, sampled": (
+        PUMA,
+        {"controller": control.JointPID(kp=100.0, ki=0.0, kd=20.0), "reference": MOVE, "sample_time": 4e-3},
+    ),
+    "joint PID, delayed": (
+        PUMA,
+        {"controller": control.JointPID(kp=100.0, ki=10.0, kd=20.0), "reference": MOVE,
+         "sample_time": 4e-3, "delay": 2e-3},
+    ),
+    "noise": (
+        PUMA,
+        {"controller": control.ComputedTorque(**LAW), "reference": MOVE, "sensors": NOISY},
+    ),
+    "euler": (UR, {"integrator": "euler"}),
+    "heun": (PUMA, {"integrator": "heun"}),
+    "semi-implicit": (PUMA, {"integrator": "semi-implicit-euler"}),
+}  # fmt: skip
+
+
+def same(a, b) -> None:
+    for name in ("q", "qd", "tau", "friction", "stuck"):
+        x, y = np.asarray(getattr(a, name)), np.asarray(getattr(b, name))
+        assert np.array_equal(x, y, equal_nan=True), (name, np.abs(x - y).max())
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("name", CASES)
+def test_bits(name, dtype):
+    robot, options = CASES[name]
+    given = dict(q0=START, dtype=dtype, save_every=50, **options)
+    duration = 0.2 if "noise" in name else 1.0
+    same(
+        dy.simulate(robot, duration, device="cuda", **given), dy.simulate(robot, duration, **given)
+    )
+
+
+def test_parameters_of_every_arm():
+    values = np.asarray(PUMA.parameters.values) * RNG.uniform(0.8, 1.2, (ARMS, 1))
+    given = {"q0": START, "parameters": values, "save_every": 20}
+    same(dy.simulate(PUMA, 0.3, device="cuda", **given), dy.simulate(PUMA, 0.3, **given))
+
+
+def test_one_arm_uneven_durations_and_rows():
+    given = {"q0": START[0], "controller": control.ComputedTorque(**LAW), "reference": MOVE}
+    a, b = (dy.simulate(PUMA, 0.1235, device=d, save_every=7, **given) for d in ("cuda", None))
+    same(a, b)
+    np.testing.assert_array_equal(a.measured.q, b.measured.q)
+
+
+def test_run_lives_where_the_start_lived():
+    expected = dy.simulate(UR, 0.1, q0=START, save_every=10)
+    a = dy.simulate(UR, 0.1, q0=cupy.asarray(START), device="cuda", save_every=10)
+    assert isinstance(a.q, cupy.ndarray) and isinstance(a.stuck, cupy.ndarray)
+    same(a.numpy(), expected)
+    np.testing.assert_allclose(a.energy.total.get(), expected.energy.total, rtol=1e-12)
+    b = dy.simulate(UR, 0.1, q0=torch.as_tensor(START, device="cuda"), device="cuda", save_every=10)
+    assert b.q.is_cuda
+    same(b.numpy(), expected)
+    assert np.asarray(b.diverged).shape == (ARMS,)
+
+
+def test_simulator_steps_and_runs():
+    a, b = (dy.Simulator(PUMA, device=d) for d in ("cuda", None))
+    for sim in (a, b):
+        sim.reset(START)
+        sim.step(np.ones(6), steps=5)
+        sim.step(np.zeros(6), steps=7)
+    np.testing.assert_array_equal(a.q, b.q)
+    same(a.run(0.05, save_every=4), b.run(0.05, save_every=4))
+
+
+def test_diverging_arms():
+    with np.errstate(all="ignore"):
+        given = {"q0": START, "qd0": 1e5 * START, "dt": 0.5, "integrator": "euler"}
+        a, b = (dy.simulate(UR, 10.0, device=d, **given) for d in ("cuda", None))
+        c = dy.simulate(UR, 10.0, device="cuda", **{**given, "q0": cupy.asarray(START)})
+    np.testing.assert_array_equal(a.diverged, b.diverged)
+    assert np.any(a.diverged)
+    same(a, b)
+    same(c.numpy(), b)
+
+
+def test_what_cannot_run_there():
+    with pytest.raises(OptionError, match="function as controller"):
+        dy.simulate(UR, 0.1, controller=lambda t, q, qd: np.zeros(6), device="cuda")
+    with pytest.raises(OptionError, match="dormand-prince"):
+        dy.simulate(UR, 0.1, integrator="dormand-prince", device="cuda")
+    with pytest.raises(OptionError, match="events"):
+        dy.simulate(UR, 0.1, events=[lambda t, q, qd: q[0]], device="cuda")
+
+
+def test_fused_is_close():
+    a, b = (dy.simulate(UR, 0.5, q0=START, device="cuda", fused=f) for f in (True, False))
+    assert not np.array_equal(a.q, b.q)
+    np.testing.assert_allclose(a.q, b.q, atol=1e-9)
