@@ -30,7 +30,8 @@ CASES = {
     "computed torque": (PUMA, {"controller": control.ComputedTorque(**LAW), "reference": MOVE}),
     "joint PID, sampled": (
         PUMA,
-        {"controller": control.JointPID(kp=100.0, ki=0.0, kd=20.0), "reference": MOVE, "sample_time": 4e-3},
+        {"controller": control.JointPID(kp=100.0, ki=0.0, kd=20.0), "reference": MOVE,
+         "sample_time": 4e-3},
     ),
     "joint PID, delayed": (
         PUMA,

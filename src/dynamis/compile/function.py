@@ -68,9 +68,17 @@ class Function:
 
     def device_code(self, dtype: str, fused: bool = False) -> "DeviceCode":
         """Code for GPUs; `fused` adds products without rounding them first."""
-        from .gpu import device_code
+        code = self._device_codes.get((dtype, fused))
+        if code is None:
+            from .gpu import device_code
 
-        return device_code(self.key, self.program, self.ports, dtype, fused)
+            code = device_code(self.key, self.program, self.ports, dtype, fused)
+            self._device_codes[dtype, fused] = code
+        return code
+
+    @cached_property
+    def _device_codes(self) -> "dict[tuple[str, bool], DeviceCode]":
+        return {}
 
     @cached_property
     def pushforward(self) -> "Function":

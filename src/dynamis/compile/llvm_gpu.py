@@ -157,6 +157,7 @@ def preamble(real: Real) -> str:
     lines += [f"declare {T} {intrinsic(real, 1, f)}({T})" for f in ("sqrt", "fabs", "floor")]
     lines += [f"declare i32 @{SPECIAL}.{r}.x()" for r in ("ctaid", "tid")]
     lines += ["declare void @llvm.nvvm.barrier0()", "declare i64 @llvm.smin.i64(i64, i64)"]
+    lines.append("declare i32 @llvm.umin.i32(i32, i32)")
     return "\n".join([*lines, tables(real)])
 
 
@@ -180,7 +181,12 @@ def thread_number(body: Body, threads: int) -> str:
 def _place(body: ThreadBody, threads: int, strides: list[str]) -> list[str]:
     """Where this thread's sample begins in every argument, and the number of its sample."""
     number = thread_number(body, threads)
-    body.lines.append("  %last = sub i64 %count, 1")
+    body.lines += [
+        "  %last = sub i64 %count, 1",
+        "  %rest = sub i64 %last, %base",
+        f"  %rest.kept = call i64 @llvm.smin.i64(i64 %rest, i64 {threads - 1})",
+        "  %last.line = trunc i64 %rest.kept to i32",
+    ]
     row = body.new(f"call i64 @llvm.smin.i64(i64 {number}, i64 %last)")
     return [*(body.new(f"mul i64 {row}, {stride}") for stride in strides), row]
 
@@ -219,25 +225,36 @@ def _store(body: Body, value: str, pointer: str, at: str) -> None:
 def _store_tile(
     body: ThreadBody, port: int, size: int, start: int, values: list[str], columns: int
 ) -> None:
-    """Rows of a block into shared memory, and from there entry after entry to where they belong."""
-    T, own = body.T, body.new(f"mul i64 %thread, {columns + 1}")
+    """Rows of a block into shared memory, and from there entry after entry to where they belong.
+
+    Places within a block are counted in 32 bits: a store costs a handful of instructions.
+    """
+    T, own = body.T, body.new(f"mul i32 %lane, {columns + 1}")
     for c, value in enumerate(values):
-        at = body.new(f"add i64 {own}, {c}")
-        address = body.new(f"getelementptr {T}, ptr addrspace(3) @tile, i64 {at}")
+        at = body.new(f"add i32 {own}, {c}")
+        address = body.new(f"getelementptr {T}, ptr addrspace(3) @tile, i32 {at}")
         body.lines.append(f"  store {T} {value}, ptr addrspace(3) {address}")
     body.lines.append("  call void @llvm.nvvm.barrier0()")
+    first = body.new(f"mul i64 %base, {size}")
+    block = body.new(f"getelementptr {T}, ptr addrspace(1) %o{port}, i64 {first}")
     width = len(values)
+    even = TILE % width == 0  # every pass over the threads moves on by whole rows
+    row, column = (body.new(f"{op} i32 %lane, {width}") for op in ("udiv", "urem"))
     for i in range(width):
-        entry = body.new(f"add i64 %thread, {i * TILE}")
-        row, column = (body.new(f"{op} i64 {entry}, {width}") for op in ("udiv", "urem"))
-        sample = body.new(f"add i64 %base, {row}")
-        kept = body.new(f"call i64 @llvm.smin.i64(i64 {sample}, i64 %last)")
-        within = body.new(f"sub i64 {kept}, %base")
-        line = body.new(f"mul i64 {within}, {columns + 1}")
-        at = body.new(f"add i64 {line}, {column}")
-        address = body.new(f"getelementptr {T}, ptr addrspace(3) @tile, i64 {at}")
+        if even:
+            line = body.new(f"add i32 {row}, {i * TILE // width}")
+        else:
+            entry = body.new(f"add i32 %lane, {i * TILE}")
+            line, column = (body.new(f"{op} i32 {entry}, {width}") for op in ("udiv", "urem"))
+        kept = body.new(f"call i32 @llvm.umin.i32(i32 {line}, i32 %last.line)")
+        within = body.new(f"mul i32 {kept}, {columns + 1}")
+        at = body.new(f"add i32 {within}, {column}")
+        address = body.new(f"getelementptr {T}, ptr addrspace(3) @tile, i32 {at}")
         value = body.new(f"load {T}, ptr addrspace(3) {address}")
-        first = body.new(f"mul i64 {kept}, {size}")
-        offset = body.new(f"add i64 {column}, {start}")
-        _store(body, value, f"%o{port}", body.new(f"add i64 {first}, {offset}"))
+        far = body.new(f"mul nuw nsw i32 {kept}, {size}")
+        near = body.new(f"add nuw nsw i32 {far}, {start}")
+        place = body.new(f"add nuw nsw i32 {near}, {column}")
+        wide = body.new(f"zext i32 {place} to i64")
+        address = body.new(f"getelementptr {T}, ptr addrspace(1) {block}, i64 {wide}")
+        body.lines.append(f"  store {T} {value}, ptr addrspace(1) {address}")
     body.lines.append("  call void @llvm.nvvm.barrier0()")

@@ -10,11 +10,11 @@ k % every == 0, rows of an arm `member` numbers from those of the next (0: none 
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 from .elementary import REALS, Real
 from .llvm_gpu import NAME, ThreadBody, functions, kernel_head, preamble, thread_number
-from .program import Input, Program
+from .program import Input, Instruction, Program
 
 THREADS = 64  # of a block: many registers each
 GLOBAL = "ptr addrspace(1)"
@@ -74,9 +74,13 @@ def _kernel(tasks: Sequence[LoopTask], real: Real, size: int, early: int, kept: 
         arguments += [f"{GLOBAL} noalias readonly %constant{j}", f"i64 %stride{j}"]
     body = ThreadBody(tasks[0].program, real, False)
     arm = thread_number(body, THREADS)
-    lines = body.lines
+    read = {i.index for t in tasks for i in t.program.instructions if reads_state(i)}
+    lines = [f"  %x = alloca [{size} x {T}]"]
+    lines += ["  %until.at = alloca i64", f"  %row.at = alloca {GLOBAL}"]
+    for j in range(len(tasks)):
+        lines += [f"  %wait{j}.at = alloca i64", f"  %given{j}.at = alloca {GLOBAL}"]
+    lines += body.lines
     lines += [
-        f"  %x = alloca [{size} x {T}]",
         f"  %inside = icmp slt i64 {arm}, %count",
         "  br i1 %inside, label %begin, label %out",
         "begin:",
@@ -84,86 +88,115 @@ def _kernel(tasks: Sequence[LoopTask], real: Real, size: int, early: int, kept: 
         f"  %own = getelementptr {T}, {GLOBAL} %state, i64 %own.at",
         f"  %rows.at = mul i64 {arm}, %member",
         f"  %rows = getelementptr {T}, {GLOBAL} %saved, i64 %rows.at",
-        "  %saving = icmp ne i64 %member, 0",
+        f"  store {GLOBAL} %rows, ptr %row.at",
         "  %end = add i64 %first, %steps",
-        "  %first.up = add i64 %first, %every",
-        "  %first.less = sub i64 %first.up, 1",
-        "  %row.first = sdiv i64 %first.less, %every",
+        "  %saving = icmp ne i64 %member, 0",
+        "  %past = srem i64 %first, %every",
+        "  %some = icmp ne i64 %past, 0",
+        "  %ahead = sub i64 %every, %past",
+        "  %until.first = select i1 %some, i64 %ahead, i64 0",
+        "  %until.start = select i1 %saving, i64 %until.first, i64 -1",
+        "  store i64 %until.start, ptr %until.at",
     ]
     for j, task in enumerate(tasks):
         lines += [
             f"  %shift{j} = mul i64 {arm}, %apart{j}",
             f"  %signals{j} = getelementptr {T}, {GLOBAL} %signal{j}, i64 %shift{j}",
+            f"  store {GLOBAL} %signals{j}, ptr %given{j}.at",
             f"  %place{j} = mul i64 {arm}, %stride{j}",
             f"  %constants{j} = getelementptr {T}, {GLOBAL} %constant{j}, i64 %place{j}",
-            f"  %before{j} = sub i64 %first, {task.phase}",
-            f"  %before.up{j} = add i64 %before{j}, {task.period - 1}",
-            f"  %ran{j} = sdiv i64 %before.up{j}, {task.period}",
+            f"  %since{j} = add i64 %first, {task.period - task.phase}",
+            f"  %turn{j} = srem i64 %since{j}, {task.period}",
+            f"  %left{j} = sub i64 {task.period}, %turn{j}",
+            f"  %wait{j}.first = srem i64 %left{j}, {task.period}",
+            f"  store i64 %wait{j}.first, ptr %wait{j}.at",
         ]
     for i in range(size):
-        lines += _copied(T, i, "in", f"{GLOBAL} %own", "ptr %x", i, i)
-    lines += ["  br label %step", "step:", "  %k = phi i64 [%first, %begin], [%k.next, %stepped]"]
+        lines += _copied(T, f"in{i}", f"{GLOBAL} %own", "ptr %x", i)
     lines += [
-        "  %more = icmp slt i64 %k, %end",
-        "  br i1 %more, label %tasks, label %over",
-        "tasks:",
-        "  %turn = srem i64 %k, %every",
-        "  %whole = icmp eq i64 %turn, 0",
-        "  %recording = and i1 %whole, %saving",
-        "  %row.number = sdiv i64 %k, %every",
-        "  %row.here = sub i64 %row.number, %row.first",
-        f"  %row.at = mul i64 %row.here, {kept}",
-        f"  %row = getelementptr {T}, {GLOBAL} %rows, i64 %row.at",
+        "  br label %step",
+        "step:",
+        "  %k = phi i64 [%first, %begin], [%k.next, %stepped]",
+        "  %until = load i64, ptr %until.at",
+        "  %recording = icmp eq i64 %until, 0",
+        f"  %row = load {GLOBAL}, ptr %row.at",
     ]
     for j, task in enumerate(tasks):
         if j == last:
             lines += ["  br i1 %recording, label %early, label %early.done", "early:"]
             for i in range(early):
-                lines += _copied(T, i, "early", "ptr %x", f"{GLOBAL} %row", i, i)
+                lines += _copied(T, f"early{i}", "ptr %x", f"{GLOBAL} %row", i)
             lines += ["  br label %early.done", "early.done:"]
         lines += _due(T, j, task)
-    lines += ["  br i1 %recording, label %late, label %stepped", "late:"]
+    lines += [
+        "  %k.next = add i64 %k, 1",
+        "  %over = icmp sge i64 %k.next, %end",
+        "  br i1 %recording, label %late, label %late.done",
+        "late:",
+    ]
     for i in range(early, kept):
-        lines += _copied(T, i, "late", "ptr %x", f"{GLOBAL} %row", i, i)
-    lines += ["  br label %stepped", "stepped:", "  %k.next = add i64 %k, 1", "  br label %step"]
-    lines += ["over:"]
-    for i in range(size):
-        lines += _copied(T, i, "out", "ptr %x", f"{GLOBAL} %own", i, i)
+        lines += _copied(T, f"late{i}", "ptr %x", f"{GLOBAL} %row", i)
+    lines += [
+        f"  %row.next = getelementptr {T}, {GLOBAL} %row, i64 {kept}",
+        f"  store {GLOBAL} %row.next, ptr %row.at",
+        "  store i64 %every, ptr %until.at",
+        "  br label %late.done",
+        "late.done:",
+        "  %until.now = load i64, ptr %until.at",
+        "  %until.less = sub i64 %until.now, 1",
+        "  store i64 %until.less, ptr %until.at",
+        "  br i1 %over, label %unread, label %stepped",
+        "unread:",  # no task reads these: they need not go from step to step
+    ]
+    for i in sorted(set(range(size)) - read):
+        lines += _copied(T, f"unread{i}", "ptr %x", f"{GLOBAL} %own", i)
+    lines += ["  br label %ended", "stepped:", "  br label %step", "ended:"]
+    for i in sorted(read):
+        lines += _copied(T, f"out{i}", "ptr %x", f"{GLOBAL} %own", i)
     lines += ["  br label %out", "out:"]
     head = kernel_head(NAME, arguments, THREADS)
     return "\n".join([head, "entry:", *lines, "  ret void", "}"])
 
 
-def _copied(T: str, i: int, name: str, source: str, target: str, a: int, b: int) -> list[str]:
-    """One number from a place to another."""
+def reads_state(instruction: Instruction) -> TypeGuard[Input]:
+    """Whether an instruction reads the state."""
+    return isinstance(instruction, Input) and instruction.port == 0
+
+
+def _copied(T: str, name: str, source: str, target: str, i: int) -> list[str]:
+    """Number i from a place to another."""
     kinds = [x.rsplit(" ", 1)[0] for x in (source, target)]
     return [
-        f"  %{name}.a{i} = getelementptr {T}, {source}, i64 {a}",
-        f"  %{name}.b{i} = getelementptr {T}, {target}, i64 {b}",
-        f"  %{name}.v{i} = load {T}, {kinds[0]} %{name}.a{i}",
-        f"  store {T} %{name}.v{i}, {kinds[1]} %{name}.b{i}",
+        f"  %{name}.a = getelementptr {T}, {source}, i64 {i}",
+        f"  %{name}.b = getelementptr {T}, {target}, i64 {i}",
+        f"  %{name}.v = load {T}, {kinds[0]} %{name}.a",
+        f"  store {T} %{name}.v, {kinds[1]} %{name}.b",
     ]
 
 
 def _due(T: str, j: int, task: LoopTask) -> list[str]:
     """Call a task if its turn has come, with its next row of signals."""
-    width = task.program.inputs[1].size
-    lines = []
+    width, lines = task.program.inputs[1].size, []
     if task.period > 1:
         lines += [
-            f"  %turn{j} = srem i64 %k, {task.period}",
-            f"  %due{j} = icmp eq i64 %turn{j}, {task.phase}",
+            f"  %wait{j} = load i64, ptr %wait{j}.at",
+            f"  %due{j} = icmp eq i64 %wait{j}, 0",
             f"  br i1 %due{j}, label %run{j}, label %done{j}",
             f"run{j}:",
         ]
     lines += [
-        f"  %since{j} = sub i64 %k, {task.phase}",
-        f"  %times{j} = sdiv i64 %since{j}, {task.period}",
-        f"  %row{j} = sub i64 %times{j}, %ran{j}",
-        f"  %offset{j} = mul i64 %row{j}, {width}",
-        f"  %given{j} = getelementptr {T}, {GLOBAL} %signals{j}, i64 %offset{j}",
+        f"  %given{j} = load {GLOBAL}, ptr %given{j}.at",
         f"  call void @task{j}(ptr %x, {GLOBAL} %given{j}, {GLOBAL} %constants{j})",
+        f"  %given{j}.next = getelementptr {T}, {GLOBAL} %given{j}, i64 {width}",
+        f"  store {GLOBAL} %given{j}.next, ptr %given{j}.at",
     ]
     if task.period > 1:
-        lines += [f"  br label %done{j}", f"done{j}:"]
+        lines += [
+            f"  store i64 {task.period}, ptr %wait{j}.at",
+            f"  br label %done{j}",
+            f"done{j}:",
+            f"  %wait{j}.now = load i64, ptr %wait{j}.at",
+            f"  %wait{j}.less = sub i64 %wait{j}.now, 1",
+            f"  store i64 %wait{j}.less, ptr %wait{j}.at",
+        ]
     return lines

@@ -52,7 +52,8 @@ class Given(NamedTuple):
 
     def of(self, dtype: np.dtype) -> "Given":
         """As numbers of a type."""
-        return Given(*([np.ascontiguousarray(a, dtype) for a in part] for part in self))
+        with np.errstate(over="ignore"):  # a limit that is none is infinite in float32
+            return Given(*([np.ascontiguousarray(a, dtype) for a in part] for part in self))
 
 
 class Record(NamedTuple):
