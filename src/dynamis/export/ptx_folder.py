@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from ..compile.gpu import entry_point, ptx_of
 from ..compile.llvm_gpu import layout
 from ..compile.program import Port, Program
-from .c_function import identifier
+from .c_function import identifier, remarks
 
 
 def ptx_folder(
@@ -16,8 +16,8 @@ def ptx_folder(
     for key, program in programs.items():
         name = f"{identifier(robot)}_{identifier(key, 'f')}"
         head = [*notes, "", *_signature(name, program, dtype)]
-        remarks = "\n".join(f"// {line}".rstrip() for line in head)
-        files[f"{name}.ptx"] = f"{remarks}\n{entry_point(ptx_of(program, dtype, False), name)}"
+        text = entry_point(ptx_of(program, dtype, False), name)
+        files[f"{name}.ptx"] = f"{remarks(head, '//')}{text}"
     return files
 
 
