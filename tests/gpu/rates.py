@@ -13,6 +13,8 @@ import dynamis as dy
 from dynamis import control
 from dynamis.compile.function import robot_function
 from dynamis.compile.gpu import DeviceCode, driver
+from dynamis.compile.kernels import KERNELS
+from dynamis.spatial.functions import Functions
 
 SAMPLES = 1 << 24
 
@@ -69,6 +71,64 @@ def simulation_rate(robot, dtype: str, arms: int, steps: int, fused: bool = Fals
     return arms * steps / float(np.median(best))
 
 
+def functions(xp, **others) -> Functions:
+    """Elementary functions of a library."""
+    names = ("sin", "cos", "sqrt", "exp", "tanh", "sign", "floor", "log")
+    pairs = {"min": xp.minimum, "max": xp.maximum, "select": xp.where}
+    return Functions(**{name: getattr(xp, name) for name in names}, **pairs | others)
+
+
+def jax_rates(robot, name: str, dtype: str, count: int) -> float:
+    """The same algorithm under jit and vmap."""
+    import jax
+
+    jax.config.update("jax_enable_x64", True)
+    algorithm, c, fn = KERNELS[name].function(), robot.chain, functions(jax.numpy)
+    one = lambda *x: jax.numpy.stack(algorithm(c, *(list(v) for v in x), fn=fn))  # noqa: E731
+    many = jax.jit(jax.vmap(one))
+    given = [jax.random.uniform(jax.random.key(k), (count, robot.n), dtype) for k in range(3)]
+    many(*given).block_until_ready()
+    found = []
+    for _ in range(5):
+        start = time.perf_counter()
+        many(*given).block_until_ready()
+        found.append(time.perf_counter() - start)
+    return count / min(found)
+
+
+def torch_rates(robot, name: str, dtype: str, count: int) -> float:
+    """The same algorithm over columns of tensors, operation by operation."""
+    import torch
+
+    kind = getattr(torch, dtype)
+
+    def select(condition, a, b):
+        return torch.where(
+            condition, *(torch.as_tensor(x, dtype=kind, device="cuda") for x in (a, b))
+        )
+
+    algorithm, c, fn = KERNELS[name].function(), robot.chain, functions(torch, select=select)
+    given = [torch.rand(robot.n, count, dtype=kind, device="cuda") for _ in range(3)]
+    seconds = timed(
+        lambda: (algorithm(c, *(list(v) for v in given), fn=fn), torch.cuda.synchronize()), 3
+    )
+    return count / seconds
+
+
+def alone(rate, name: str, dtype: str, seconds: float = 60.0) -> float:
+    """A rate of another library, in a process of its own: some compile for minutes."""
+    import multiprocessing
+
+    context = multiprocessing.get_context("spawn")
+    with context.Pool(1) as pool:
+        return pool.apply_async(other_rate, (rate.__name__, name, dtype)).get(seconds)
+
+
+def other_rate(rate: str, name: str, dtype: str) -> float:
+    """By names, for another process."""
+    return globals()[rate](dy.load("puma560"), name, dtype, 1 << 20)
+
+
 def main() -> None:
     print(dy.gpu.devices())
     puma, ur = dy.load("puma560"), dy.load("ur10e")
@@ -95,6 +155,18 @@ def main() -> None:
                  for how in (("float64",), ("float32",), ("float64", True))]  # fmt: skip
         text = "".join(f"{r / 1e9:12.2f}e9 {b / 1e12:5.2f}TB/s" for r, b in cells)
         print(f"{name:30}{text}", flush=True)
+    for name in ("inverse_dynamics", "forward_dynamics"):
+        for label, rate in (
+            ("JAX, vmap", jax_rates),
+            ("PyTorch, operation by operation", torch_rates),
+        ):
+            cells = []
+            for dtype in ("float64", "float32"):
+                try:
+                    cells.append(f"{alone(rate, name, dtype) / 1e9:12.3f}e9/s")
+                except Exception as error:
+                    cells.append(f"  {type(error).__name__}: {error}"[:80])
+            print(f"  {name} by {label:36}{''.join(cells)}", flush=True)
     for label, robot, options in (
         ("UR10e, RK4", ur, {}),
         ("PUMA 560, static friction, RK4", puma, {}),

@@ -7,6 +7,7 @@ import numpy as np
 
 from ..arguments import whole
 from ..compile.arrays import as_batch
+from ..compile.libraries import like
 from ..errors import OptionError, ShapeError, shown
 from ..lazy import once
 from .assembly import Assembly
@@ -139,7 +140,8 @@ class Simulator:
     def _seen(self, name: str) -> np.ndarray:
         if not self._views:
             self.reset()
-        return self._views[name].copy()
+        found = self._views[name].copy()
+        return found if self._s.like is None else like(self._s.like, found)
 
     def _ready(self) -> None:
         if self._over == NOT_STARTED:
