@@ -105,10 +105,10 @@ def test_derivatives_have_friction_under_load(kind, law):
     arm = rubbing(robot, law, 0.25, viscous=(2.0, 5.0), coulomb=(1.0, -2.0))
     q, qd, qdd = state(arm.n, 9)[:, 0]
     tau = arm.inverse_dynamics(q, qd, qdd)
-    for name, given in (("inverse_dynamics", (q, qd, qdd)), ("forward_dynamics", (q, qd, tau))):
-        found = getattr(arm, f"{name}_derivatives")(*given)
+    for name, at in (("inverse_dynamics", (q, qd, qdd)), ("forward_dynamics", (q, qd, tau))):
+        found = getattr(arm, f"{name}_derivatives")(*at)
         for k, slope in enumerate(found):
-            wanted = slopes(getattr(arm, name), given, k)
+            wanted = slopes(getattr(arm, name), at, k)
             np.testing.assert_allclose(slope, wanted, atol=1e-6 * np.abs(wanted).max())
 
 
