@@ -15,6 +15,7 @@ from ...spatial.vectors import subtract
 from ..chain import Chain, Joint, chain
 from ..conventions import CONVENTIONS
 from ..drive import Drive
+from ..law import Law
 from ..link import Link
 from ..model import Model, NamedFrame
 from ..pose import pose
@@ -168,6 +169,8 @@ def _numeric(value: Any, values: Mapping[str, float]) -> Any:
     """Data with every symbol replaced by its value."""
     if isinstance(value, Expression):
         return resolve(value, values)
+    if isinstance(value, Law):  # a tuple too, without symbols
+        return value
     if isinstance(value, tuple):
         return tuple(_numeric(x, values) for x in value)
     if isinstance(value, Mapping):
