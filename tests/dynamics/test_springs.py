@@ -202,6 +202,25 @@ def test_a_cylinder_without_gas_anywhere_has_no_base_parameters():
         arm.base_parameters()
 
 
+@pytest.mark.parametrize("exponent", [1.0, 1.3])
+@pytest.mark.parametrize(("law", "length"), [("pull", 0.6), ("push", 0.1)])
+@pytest.mark.parametrize("code", ["on", "off"])
+def test_a_cylinder_at_its_end_has_no_force(law, length, exponent, code, monkeypatch):
+    """A gas column of no length presses with nothing that a formula could tell: NaN, no number."""
+    monkeypatch.setenv("DYNAMIS_COMPILE", code)
+    gas = dy.Spring(
+        kind="gas", to="link1", law=law, force=9.0, gas_length=0.2, rest_length=0.35,
+        exponent=exponent,
+    )  # fmt: skip
+    links = [dy.Link(joint="prismatic", mass=1.0)]
+    arm = dy.Robot.from_dh("slide", convention="standard", links=links, springs=(gas,))
+    sign, ratio = (1.0, 0.2 / 0.05) if law == "pull" else (-1.0, 0.2 / 0.05)
+    near = 0.5 if law == "pull" else 0.2
+    wanted = sign * 9.0 * ratio**exponent
+    assert arm.spring_torque([near])[0] == pytest.approx(wanted, rel=1e-12)
+    assert np.isnan(arm.spring_torque([length])).all() and np.isnan(arm.potential_energy([length]))
+
+
 def test_files_keep_springs(tmp_path):
     arm = sprung(dy.load("planar-2link"), 5)
     arm.save(tmp_path / "arm.toml")

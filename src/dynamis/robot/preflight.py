@@ -1,5 +1,6 @@
 """Preflight of a robot: what its model gives away, and what only its dynamics do."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,7 +25,7 @@ def preflight(robot: "Robot") -> list[Finding]:
         q = _configurations(robot)
     except DynamisError:  # the model check has already said why
         return findings
-    return sorted(findings + _weightless(robot, q) + _singular(robot, q))
+    return sorted(findings + _weightless(robot, q) + _singular(robot, q) + _undefined(robot, q))
 
 
 def _weightless(robot: "Robot", q: np.ndarray) -> list[Finding]:
@@ -41,6 +42,26 @@ def _weightless(robot: "Robot", q: np.ndarray) -> list[Finding]:
         "(0, -9.81, 0)"
     )
     return [Finding("note", "gravity", what, remedy)]
+
+
+def _undefined(robot: "Robot", q: np.ndarray) -> list[Finding]:
+    """Springs without a force in some of the configurations, or at q = 0 within the limits."""
+    low, high = robot.limits.T
+    home = np.zeros((1 if (low <= 0.0).all() and (high >= 0.0).all() else 0, robot.n))
+    found = []
+    for spring in robot.model.springs:
+        alone = type(robot)(replace(robot.model, springs=(spring,)))
+        torque = alone._calls.interpreted("spring_torque", {"q": np.concatenate([q, home])})
+        bad = np.isnan(torque).any(axis=1)
+        tried = bad[: len(q)]
+        if not bad.any():
+            continue
+        when = _where(robot, tried) if tried.any() else "at q = 0"
+        what = f"no direction or no gas {'everywhere' if bad.all() else when}: its force is NaN"
+        remedy = "move its points apart, give a longer gas_length, or joint limits that keep off"
+        level = "error" if bad.all() else "warning"
+        found.append(Finding(level, f"spring {spring.name!r}", what, remedy))
+    return found
 
 
 def _singular(robot: "Robot", q: np.ndarray) -> list[Finding]:
