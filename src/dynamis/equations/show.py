@@ -134,7 +134,7 @@ CELL = "padding:0.2em 0.9em 0.2em 0;text-align:left;white-space:nowrap"
 
 
 def robot_html(model: Model) -> str:
-    """Name, joints and bodies as a small piece of HTML."""
+    """Name, joints, bodies and springs as a small piece of HTML."""
     parts = [f"<h3>{escape(model.name)}</h3>"]
     if model.description:
         parts.append(f"<p>{escape(model.description)}</p>")
@@ -143,6 +143,9 @@ def robot_html(model: Model) -> str:
     if model.payload is not None:
         facts += f", payload {_quantity(model.payload.mass)} kg"
     parts += [f"<p>{escape(facts)}</p>", _table(geometry(model)), _table(_bodies(model))]
+    if model.springs:
+        rows = (spring.described(_quantity, model.base_name) for spring in model.springs)
+        parts.append(_table((("spring", "acts", "by"), *rows)))
     return f'<div class="dynamis-robot">{"".join(parts)}</div>'
 
 

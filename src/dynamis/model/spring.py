@@ -11,7 +11,7 @@ l is the distance of two points, each fixed in a link or in the base. F pulls th
 """
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -145,3 +145,16 @@ class Spring:
     def coefficients(self) -> tuple[str, ...]:
         """Names of what the torque is linear in; damping only where there is some."""
         return *COEFFICIENTS[self.kind], *(("damping",) if self.damping != 0.0 else ())
+
+    def described(self, text: Callable[[Any], str], base: str) -> tuple[str, str, str]:
+        """For a table: name and kind, where it acts, and its numbers written by `text`."""
+        place = f"at {self.joint}"
+        if self.kind != "torsion":
+            place = f"{self.from_ or base} to {self.to or base}"
+        words = [self.law] if self.kind == "gas" else []
+        shape = ("rest_length", "rest_angle", "gas_length", "exponent")
+        tabled = self.kind == "gas" and self.law == "table"
+        own = () if tabled else tuple(name for name in shape if name in KINDS[self.kind])
+        for name in (*self.coefficients, *own):
+            words.append(f"{name.replace('_', ' ')} {text(getattr(self, name))}")
+        return f"{self.name} ({self.kind})", place, ", ".join(words)
