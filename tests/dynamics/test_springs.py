@@ -49,6 +49,50 @@ def test_the_torque_is_the_slope_of_the_energy(robot, seed):
     np.testing.assert_array_equal(arm.gravity_torque(q), robot.gravity_torque(q))
 
 
+def tension(spring, length):
+    """The force of a spring by the formulas on paper, damping left out."""
+    s = length - spring.rest_length
+    if spring.kind == "linear":
+        return spring.preload + spring.stiffness * s
+    if spring.law == "table":
+        return spring.force * np.interp(length, spring.lengths, spring.forces)
+    V, sign = spring.gas_length, 1.0 if spring.law == "pull" else -1.0
+    return sign * spring.force * (V / (V - sign * s)) ** spring.exponent
+
+
+def place(robot, q, link, point):
+    """A point of a link in the reference frame, and how it moves with the joints, (3,) (3, n)."""
+    T, J = robot.fk(q, link=link), robot.jacobian(q, link=link)
+    arm = T[:3, :3] @ point
+    return T[:3, 3] + arm, J[:3] - np.cross(arm, J[3:], axisb=0, axisc=0)
+
+
+@settings(max_examples=25)
+@given(robots(), st.integers(0, 2**20))
+def test_the_torque_is_that_of_two_forces(robot, seed):
+    """J^T F at either end, F along the line between them: forces and Jacobians by NumPy."""
+    arm = sprung(robot, seed)
+    q, qd, qdd = state(arm, seed)
+    wanted, damped = np.zeros(arm.n), np.zeros(arm.n)
+    for spring in arm.model.springs:
+        if spring.kind == "torsion":
+            j = robot.joint_names.index(spring.joint)
+            wanted[j] += spring.preload + spring.stiffness * (q[j] - spring.rest_angle)
+            continue
+        (a, Ja), (b, Jb) = (
+            place(robot, q, link or robot.model.base_name, np.array(point))
+            for link, point in ((spring.from_, spring.from_point), (spring.to, spring.to_point))
+        )
+        length = np.linalg.norm(b - a)
+        slope = (b - a) / length @ (Jb - Ja)
+        wanted += tension(spring, length) * slope
+        damped += spring.damping * (slope @ qd) * slope
+    scale = np.abs(wanted).max() + 1.0
+    np.testing.assert_allclose(arm.spring_torque(q), wanted, rtol=0, atol=1e-9 * scale)
+    added = arm.inverse_dynamics(q, qd, qdd) - robot.inverse_dynamics(q, qd, qdd)
+    np.testing.assert_allclose(added, wanted + damped, rtol=0, atol=1e-9 * scale)
+
+
 @settings(max_examples=25)
 @given(robots(), st.integers(0, 2**20))
 def test_the_equation_of_motion_holds_with_springs(robot, seed):
@@ -153,6 +197,10 @@ def test_energy_is_conserved_at_the_order_of_the_integrator(name, compiled):
         ({"kind": "torsion", "joint": "joint1", "to": "link1"}, "kind 'torsion' does not have"),
         ({"kind": "gas", "to": "link1"}, "gas_length is missing"),
         ({"kind": "gas", "to": "link1", "gas_length": 0.0}, "gas_length is 0.0, expected above 0"),
+        (
+            {"kind": "gas", "to": "link1", "gas_length": 1.0, "force": -2.0},
+            "force is -2.0, expected",
+        ),
         ({"kind": "gas", "to": "link1", "law": "table"}, "lengths is None"),
         (
             {"kind": "gas", "to": "link1", "law": "table", "lengths": [1, 1], "forces": [0, 1]},

@@ -112,9 +112,11 @@ class Spring:
                 "spring.gas_length is missing: the length of the gas column at rest_length, in "
                 "units of the piston's travel"
             )
-        for name in ("gas_length", "exponent", "force"):
+        for name in ("gas_length", "exponent"):
             if isinstance(value := getattr(self, name), float) and not value > 0.0:
                 raise ModelError(f"spring.{name} is {value}, expected above 0")
+        if isinstance(self.force, float) and self.force < 0.0:
+            raise ModelError(f"spring.force is {self.force}, expected >= 0: the law has the sign")
 
     def _check_table(self) -> None:
         rows = []
