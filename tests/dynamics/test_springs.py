@@ -269,6 +269,33 @@ def test_a_cylinder_at_its_end_has_no_force(law, length, exponent, code, monkeyp
     assert np.isnan(arm.spring_torque([length])).all() and np.isnan(arm.potential_energy([length]))
 
 
+def test_springs_without_a_name_get_one_that_is_free(tmp_path):
+    coil = dy.Spring(kind="torsion", joint="joint1", stiffness=2.0)
+    given = (coil, replace(coil, name="spring1"), coil, replace(coil, name="spring4"), coil)
+    arm = dy.Robot(replace(dy.load("planar-2link").model, springs=given))
+    names = [spring.name for spring in arm.model.springs]
+    assert names == ["spring2", "spring1", "spring3", "spring4", "spring5"]
+    arm.save(tmp_path / "arm.toml")
+    assert dy.load(tmp_path / "arm.toml") == arm
+    with pytest.raises(DynamisError, match="two springs are called 'spring1'"):
+        dy.Robot(replace(arm.model, springs=(given[1], given[1])))
+
+
+@pytest.mark.filterwarnings("ignore:MJCF cannot hold", "ignore:not everything of")
+def test_names_of_springs_at_joints_come_back_from_mjcf():
+    """MuJoCo's joint springs have no name: theirs must not be that of a tendon."""
+    pytest.importorskip("mujoco")
+    springs = (
+        dy.Spring(to="link1", from_point=(0, 0.5, 0), stiffness=9.0, rest_length=0.2),
+        dy.Spring(kind="torsion", joint="joint2", stiffness=3.0),
+    )
+    arm = dy.Robot(replace(dy.load("planar-2link").model, springs=springs))
+    back = dy.interop.from_mjcf(dy.interop.to_mjcf(arm))
+    q = np.array([0.3, 0.4])
+    np.testing.assert_allclose(back.spring_torque(q), arm.spring_torque(q), atol=1e-12)
+    assert {spring.name for spring in back.model.springs} == {"spring1", "spring2"}
+
+
 def test_files_keep_springs(tmp_path):
     arm = sprung(dy.load("planar-2link"), 5)
     arm.save(tmp_path / "arm.toml")
