@@ -291,6 +291,11 @@ def test_symbolic_equations_have_friction_under_load():
         tau = [steps[f"tau{i + 1}"].value for i in range(2)]
         np.testing.assert_allclose(tau, wanted, rtol=1e-12)
     assert "T2" in equations.derivation().text()
+    smooth = rubbing(dy.load("planar-rr"), "smooth", 0.1, viscous=1.0, coulomb=0.5)
+    steps = smooth.equations().derivation(q, qd, qdd)
+    assert steps["T2"].expression.free_symbols.isdisjoint(smooth.equations().qd[1:])
+    tau = [steps[f"tau{i + 1}"].value for i in range(2)]
+    np.testing.assert_allclose(tau, smooth.inverse_dynamics(q, qd, qdd), rtol=1e-12)
     sided = rubbing(dy.load("planar-rr"), viscous=(1.0, 2.0), load=0.0)
     assert any("viscous_minus1" in name for name in sided.base_parameters().names)
 
