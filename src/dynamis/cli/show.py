@@ -10,6 +10,7 @@ from ..model.formats.tables import model_table
 from ..model.link import Link
 from ..model.model import Model
 from ..model.quantity import Expression, resolve
+from ..model.spring import spring_row
 from ..robot import Robot, load
 from ..spatial.vectors import ZERO, Z
 from .arguments import Json, Place, RobotName, place, units
@@ -114,7 +115,7 @@ def _tables(model: Model) -> Iterator[tuple[str, tuple, list]]:
     rows = [[link.joint_name, *_joint(link, model)] for link in model.links]
     yield "friction, drives and limits (SI)", (columns,), rows
     if model.springs:
-        rows = [spring.described(_text, model.base_name) for spring in model.springs]
+        rows = [spring_row(spring, _text, model.base_name) for spring in model.springs]
         yield "springs (SI)", (("spring", "acts", "by"),), rows
 
 

@@ -9,6 +9,7 @@ import sympy as sp
 from ..model.link import Link
 from ..model.model import Model
 from ..model.quantity import Expression
+from ..model.spring import spring_row
 from .derivation.setting import geometry
 from .render.formula import mathml
 from .render.math import latex as written
@@ -144,7 +145,7 @@ def robot_html(model: Model) -> str:
         facts += f", payload {_quantity(model.payload.mass)} kg"
     parts += [f"<p>{escape(facts)}</p>", _table(geometry(model)), _table(_bodies(model))]
     if model.springs:
-        rows = (spring.described(_quantity, model.base_name) for spring in model.springs)
+        rows = (spring_row(spring, _quantity, model.base_name) for spring in model.springs)
         parts.append(_table((("spring", "acts", "by"), *rows)))
     return f'<div class="dynamis-robot">{"".join(parts)}</div>'
 

@@ -148,15 +148,16 @@ class Spring:
         """Names of what the torque is linear in; damping only where there is some."""
         return *COEFFICIENTS[self.kind], *(("damping",) if self.damping != 0.0 else ())
 
-    def described(self, text: Callable[[Any], str], base: str) -> tuple[str, str, str]:
-        """For a table: name and kind, where it acts, and its numbers written by `text`."""
-        place = f"at {self.joint}"
-        if self.kind != "torsion":
-            place = f"{self.from_ or base} to {self.to or base}"
-        words = [self.law] if self.kind == "gas" else []
-        shape = ("rest_length", "rest_angle", "gas_length", "exponent")
-        tabled = self.kind == "gas" and self.law == "table"
-        own = () if tabled else tuple(name for name in shape if name in KINDS[self.kind])
-        for name in (*self.coefficients, *own):
-            words.append(f"{name.replace('_', ' ')} {text(getattr(self, name))}")
-        return f"{self.name} ({self.kind})", place, ", ".join(words)
+
+def spring_row(spring: Spring, text: Callable[[Any], str], base: str) -> tuple[str, str, str]:
+    """For a table: name and kind, where it acts, and its numbers written by `text`."""
+    place = f"at {spring.joint}"
+    if spring.kind != "torsion":
+        place = f"{spring.from_ or base} to {spring.to or base}"
+    words = [spring.law] if spring.kind == "gas" else []
+    shape = ("rest_length", "rest_angle", "gas_length", "exponent")
+    tabled = spring.kind == "gas" and spring.law == "table"
+    own = () if tabled else tuple(name for name in shape if name in KINDS[spring.kind])
+    for name in (*spring.coefficients, *own):
+        words.append(f"{name.replace('_', ' ')} {text(getattr(spring, name))}")
+    return f"{spring.name} ({spring.kind})", place, ", ".join(words)

@@ -9,6 +9,7 @@ from ...model.catalogue import names
 from ...model.formats.tables import LARGEST
 from ...model.link import Link
 from ...model.quantity import resolve
+from ...model.spring import spring_row
 from ...robot import Robot, load
 from ..scene.meshes import Visuals
 from ..server.jobs import Soon, by_hand
@@ -292,7 +293,7 @@ class SpringTable:
         """Follow the robot."""
         model = self.session.robot.model
         self.folder.visible = bool(model.springs)
-        rows = [spring.described(typed, model.base_name) for spring in model.springs]
+        rows = [spring_row(spring, typed, model.base_name) for spring in model.springs]
         self.table.content = markdown_table(("spring", "acts", "by"), rows) if rows else ""
 
 
