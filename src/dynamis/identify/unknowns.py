@@ -84,8 +84,8 @@ class Unknowns:
         own = self.of_kind(*OWN)
         if len(own):
             Z[..., own] = 0.0
-            given = (np.asarray(x, dtype=float) for x in (q, qd))
-            self._own_columns(Z, *given, temperature)
+            place, speed = (np.asarray(x, dtype=float) for x in (q, qd))
+            self._own_columns(Z, place, speed, temperature)
         return Z
 
     def rest(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray | float:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from . import Robot
 
 SAMPLES = 48  # configurations in which the mass matrix is looked at
+SPEEDS = (1.0, 0.1, 0.01)  # rad/s or m/s at which friction laws of the user's are looked at
 UNFELT = 1e-9  # m; a weight that acts on every joint at a shorter lever is not felt
 INDEFINITE = 1e-9  # an eigenvalue this far below zero, next to the largest, is no rounding error
 
@@ -25,7 +26,8 @@ def preflight(robot: "Robot") -> list[Finding]:
         q = _configurations(robot)
     except DynamisError:  # the model check has already said why
         return findings
-    return sorted(findings + _weightless(robot, q) + _singular(robot, q) + _undefined(robot, q))
+    moving = _weightless(robot, q) + _singular(robot, q) + _undefined(robot, q) + _pushing(robot)
+    return sorted(findings + moving)
 
 
 def _weightless(robot: "Robot", q: np.ndarray) -> list[Finding]:
@@ -42,6 +44,24 @@ def _weightless(robot: "Robot", q: np.ndarray) -> list[Finding]:
         "(0, -9.81, 0)"
     )
     return [Finding("note", "gravity", what, remedy)]
+
+
+def _pushing(robot: "Robot") -> list[Finding]:
+    """Friction laws of the user's own that drive their joint; a mean of both directions may."""
+    qd = np.outer(SPEEDS, np.ones(robot.n))
+    forward, back = (
+        robot._calls.interpreted("friction_torque", {"qd": way * qd}) for way in (1.0, -1.0)
+    )
+    found = []
+    for link in robot.model.moving_links:
+        j = robot.joint_names.index(str(link.joint_name))
+        bad = np.flatnonzero(forward[:, j] < back[:, j])
+        if link.friction.own is not None and len(bad):
+            name, speed = link.friction.own.name, SPEEDS[bad[0]]
+            what = f"its friction law {name!r} pushes the joint on at {speed:g} per second"
+            remedy = "the torque of friction has the sign of qd"
+            found.append(Finding("error", f"joint {link.joint_name!r}", what, remedy))
+    return found
 
 
 def _undefined(robot: "Robot", q: np.ndarray) -> list[Finding]:

@@ -10,20 +10,17 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ...errors import DynamisError, ModelError, SymbolError, did_you_mean
-from ...spatial.functions import MATH
 from ...spatial.inertia import Inertia, eigenvalues, linear, times, to_com
 from ...spatial.vectors import Vector, dot, scale
 from ..chain import chain
 from ..drive import CIRCUIT, Drive
 from ..formats.tables import plain_message
 from ..friction import sides
-from ..law import CONSTANTS
 from ..link import Link
 from ..model import Model
 from ..quantity import numeric
 from .finding import LONGEST, ROUNDING, Finding, Findings, Numbers, listed, merged, worded
 
-OWN_SPEEDS = (1.0, 0.1, 0.01)  # rad/s or m/s, at which a friction law of the user's is looked at
 EARTH = (9.75, 9.85)  # m/s^2, from the equator to the poles
 
 
@@ -230,23 +227,6 @@ def constants(x: Numbers) -> Findings:
         except ModelError as error:
             remedy = error.hint or "correct the value of the symbol"
             yield Finding("error", where, plain_message(error), remedy)
-
-
-def own_friction(x: Numbers) -> Findings:
-    """Friction laws of the user's own that drive their joint, the mean of both directions aside."""
-    for link in x.model.links:
-        law = link.friction.own
-        for speed in OWN_SPEEDS if law else ():
-            constant = {CONSTANTS: dict(law.constants)}
-            forward, back = (
-                law.tape.run({"qd": [way * speed], "direction": [way], **constant}, MATH)[0]
-                for way in (1.0, -1.0)
-            )
-            if forward < back:
-                what = f"its friction law {law.name!r} pushes the joint on at {speed:g} per second"
-                remedy = "the torque of friction has the sign of qd"
-                yield Finding("error", f"joint {link.joint_name!r}", what, remedy)
-                break
 
 
 def springs(x: Numbers) -> Findings:
@@ -520,5 +500,5 @@ def _principal_moments(body: Inertia) -> tuple[float, ...]:
 
 RULES: tuple[Callable[[Numbers], Findings], ...] = (
     *(symbols, gravity, masses, inertias, centres, geometry),
-    *(limits, friction, own_friction, constants, springs, drives, payload, configurations),
+    *(limits, friction, constants, springs, drives, payload, configurations),
 )
