@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -165,6 +166,32 @@ def test_show_json_is_the_file(capsys):
     assert code == 0
     assert table["name"] == "puma560"
     assert table["link"][1]["mass"] == 17.4
+
+
+def test_show_lists_springs_and_what_they_hold(capsys, tmp_path):
+    springs = (
+        dy.Spring(name="balance", from_point=(0, 0.5, 0), to="link1", stiffness=400.0),
+        dy.Spring(kind="torsion", joint="joint2", stiffness=5.0, rest_angle=0.25),
+        dy.Spring(kind="gas", to="link2", from_point=(0, 9, 0), force=7.0, gas_length=40.0),
+    )
+    warm = dy.Friction(viscous=2.0, temperature_slope=-0.01)
+    model = dy.load("planar-2link").model
+    links = tuple(replace(link, friction=warm) for link in model.links)
+    arm, path = dy.Robot(replace(model, springs=springs, links=links)), str(tmp_path / "arm.toml")
+    arm.save(path)
+    assert main(["show", path, "--q", "0.3", "0.4"]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    for words in (
+        "balance (linear) base to link1 stiffness 400, preload 0, rest length 0",
+        "spring2 (torsion) at joint2 stiffness 5, preload 0, rest angle 0.25",
+        "spring3 (gas) base to link2 pull, force 7, rest length 0, gas length 40, exponent 1",
+        "2, -0.01/K",
+        "gravity torque, spring torque and mass matrix",
+    ):
+        assert words in out
+    found = answer(capsys, "show", path, "--q", "0.3,0.4")[1]
+    assert np.array_equal(found["at"]["spring_torque"], arm.spring_torque([0.3, 0.4]))
+    assert "balance (linear)" in arm._repr_html_()
 
 
 def test_show_a_file_with_odd_names(capsys, arm):

@@ -37,6 +37,17 @@ def test_a_centre_of_mass_that_slides_in_its_link():
     np.testing.assert_allclose(arm.com_jacobian(q), slope, atol=1e-8)
 
 
+@pytest.mark.parametrize("code", ["on", "off"])
+def test_an_arm_without_mass_has_none(code, monkeypatch):
+    monkeypatch.setenv("DYNAMIS_COMPILE", code)
+    links = [dy.Link(a=1.0), dy.Link(a=1.0, inertia=(0.1, 0.1, 0.1))]
+    arm = dy.Robot.from_dh("air", convention="standard", links=links)
+    for call in (arm.com, arm.com_jacobian, lambda q: arm.centroidal_momentum(q, q)):
+        with pytest.raises(dy.errors.ModelError, match="no link has a mass"):
+            call([0.1, 0.2])
+    assert arm.with_payload(2.0).com([0.0, 0.0]) == pytest.approx([2.0, 0.0, 0.0])
+
+
 @pytest.mark.filterwarnings("ignore:Pinocchio cannot hold")
 @pytest.mark.parametrize("name", ["ur10e", "panda", "puma560", "scara"])
 def test_pinocchio_has_the_same(name):

@@ -82,6 +82,36 @@ def test_forward_dynamics_solves_for_friction_under_load(name, law):
         np.testing.assert_allclose(other, tau, rtol=1e-10, atol=1e-9)
 
 
+def slopes(function, arguments, index):
+    """Central differences over one argument, a column each."""
+    columns = []
+    for step in 1e-6 * np.eye(len(arguments[index])):
+        ends = []
+        for sign in (1.0, -1.0):
+            moved = [x + sign * step if k == index else x for k, x in enumerate(arguments)]
+            ends.append(function(*moved))
+        columns.append((ends[0] - ends[1]) / 2e-6)
+    return np.stack(columns, axis=-1)
+
+
+@pytest.mark.parametrize("law", ["coulomb", "smooth"])
+@pytest.mark.parametrize("kind", ["puma560", "scara", "long"])
+def test_derivatives_have_friction_under_load(kind, law):
+    """d tau / d qdd is no longer the mass matrix, and its inverse the slope over the torque."""
+    if kind == "long":  # whose derivatives are made column by column
+        links = [dy.Link(a=0.1, mass=1.0, inertia=(0.01, 0.01, 0.01)) for _ in range(16)]
+        kind = dy.Robot.from_dh("snake", convention="standard", links=links)
+    robot = kind if isinstance(kind, dy.Robot) else dy.load(kind)
+    arm = rubbing(robot, law, 0.25, viscous=(2.0, 5.0), coulomb=(1.0, -2.0))
+    q, qd, qdd = state(arm.n, 9)[:, 0]
+    tau = arm.inverse_dynamics(q, qd, qdd)
+    for name, at in (("inverse_dynamics", (q, qd, qdd)), ("forward_dynamics", (q, qd, tau))):
+        found = getattr(arm, f"{name}_derivatives")(*at)
+        for k, slope in enumerate(found):
+            wanted = slopes(getattr(arm, name), at, k)
+            np.testing.assert_allclose(slope, wanted, atol=1e-6 * np.abs(wanted).max())
+
+
 @pytest.mark.parametrize("name", ["puma560", "ur10e"])
 def test_motors_carry_friction_under_load(name):
     arm = rubbing(dy.load(name), "smooth", 0.2, viscous=(2.0, 4.0), coulomb=1.0)
@@ -261,6 +291,11 @@ def test_symbolic_equations_have_friction_under_load():
         tau = [steps[f"tau{i + 1}"].value for i in range(2)]
         np.testing.assert_allclose(tau, wanted, rtol=1e-12)
     assert "T2" in equations.derivation().text()
+    smooth = rubbing(dy.load("planar-rr"), "smooth", 0.1, viscous=1.0, coulomb=0.5)
+    steps = smooth.equations().derivation(q, qd, qdd)
+    assert steps["T2"].expression.free_symbols.isdisjoint(smooth.equations().qd[1:])
+    tau = [steps[f"tau{i + 1}"].value for i in range(2)]
+    np.testing.assert_allclose(tau, smooth.inverse_dynamics(q, qd, qdd), rtol=1e-12)
     sided = rubbing(dy.load("planar-rr"), viscous=(1.0, 2.0), load=0.0)
     assert any("viscous_minus1" in name for name in sided.base_parameters().names)
 

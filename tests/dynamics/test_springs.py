@@ -49,6 +49,50 @@ def test_the_torque_is_the_slope_of_the_energy(robot, seed):
     np.testing.assert_array_equal(arm.gravity_torque(q), robot.gravity_torque(q))
 
 
+def tension(spring, length):
+    """The force of a spring by the formulas on paper, damping left out."""
+    s = length - spring.rest_length
+    if spring.kind == "linear":
+        return spring.preload + spring.stiffness * s
+    if spring.law == "table":
+        return spring.force * np.interp(length, spring.lengths, spring.forces)
+    V, sign = spring.gas_length, 1.0 if spring.law == "pull" else -1.0
+    return sign * spring.force * (V / (V - sign * s)) ** spring.exponent
+
+
+def place(robot, q, link, point):
+    """A point of a link in the reference frame, and how it moves with the joints, (3,) (3, n)."""
+    T, J = robot.fk(q, link=link), robot.jacobian(q, link=link)
+    arm = T[:3, :3] @ point
+    return T[:3, 3] + arm, J[:3] - np.cross(arm, J[3:], axisb=0, axisc=0)
+
+
+@settings(max_examples=25)
+@given(robots(), st.integers(0, 2**20))
+def test_the_torque_is_that_of_two_forces(robot, seed):
+    """J^T F at either end, F along the line between them: forces and Jacobians by NumPy."""
+    arm = sprung(robot, seed)
+    q, qd, qdd = state(arm, seed)
+    wanted, damped = np.zeros(arm.n), np.zeros(arm.n)
+    for spring in arm.model.springs:
+        if spring.kind == "torsion":
+            j = robot.joint_names.index(spring.joint)
+            wanted[j] += spring.preload + spring.stiffness * (q[j] - spring.rest_angle)
+            continue
+        (a, Ja), (b, Jb) = (
+            place(robot, q, link or robot.model.base_name, np.array(point))
+            for link, point in ((spring.from_, spring.from_point), (spring.to, spring.to_point))
+        )
+        length = np.linalg.norm(b - a)
+        slope = (b - a) / length @ (Jb - Ja)
+        wanted += tension(spring, length) * slope
+        damped += spring.damping * (slope @ qd) * slope
+    scale = np.abs(wanted).max() + 1.0
+    np.testing.assert_allclose(arm.spring_torque(q), wanted, rtol=0, atol=1e-9 * scale)
+    added = arm.inverse_dynamics(q, qd, qdd) - robot.inverse_dynamics(q, qd, qdd)
+    np.testing.assert_allclose(added, wanted + damped, rtol=0, atol=1e-9 * scale)
+
+
 @settings(max_examples=25)
 @given(robots(), st.integers(0, 2**20))
 def test_the_equation_of_motion_holds_with_springs(robot, seed):
@@ -153,6 +197,10 @@ def test_energy_is_conserved_at_the_order_of_the_integrator(name, compiled):
         ({"kind": "torsion", "joint": "joint1", "to": "link1"}, "kind 'torsion' does not have"),
         ({"kind": "gas", "to": "link1"}, "gas_length is missing"),
         ({"kind": "gas", "to": "link1", "gas_length": 0.0}, "gas_length is 0.0, expected above 0"),
+        (
+            {"kind": "gas", "to": "link1", "gas_length": 1.0, "force": -2.0},
+            "force is -2.0, expected",
+        ),
         ({"kind": "gas", "to": "link1", "law": "table"}, "lengths is None"),
         (
             {"kind": "gas", "to": "link1", "law": "table", "lengths": [1, 1], "forces": [0, 1]},
@@ -200,6 +248,52 @@ def test_a_cylinder_without_gas_anywhere_has_no_base_parameters():
     arm = dy.Robot(replace(dy.load("planar-2link").model, springs=(gas,)))
     with pytest.raises(DynamisError, match="the springs act at"):
         arm.base_parameters()
+
+
+@pytest.mark.parametrize("exponent", [1.0, 1.3])
+@pytest.mark.parametrize(("law", "length"), [("pull", 0.6), ("push", 0.1)])
+@pytest.mark.parametrize("code", ["on", "off"])
+def test_a_cylinder_at_its_end_has_no_force(law, length, exponent, code, monkeypatch):
+    """A gas column of no length presses with nothing that a formula could tell: NaN, no number."""
+    monkeypatch.setenv("DYNAMIS_COMPILE", code)
+    gas = dy.Spring(
+        kind="gas", to="link1", law=law, force=9.0, gas_length=0.2, rest_length=0.35,
+        exponent=exponent,
+    )  # fmt: skip
+    links = [dy.Link(joint="prismatic", mass=1.0)]
+    arm = dy.Robot.from_dh("slide", convention="standard", links=links, springs=(gas,))
+    sign, ratio = (1.0, 0.2 / 0.05) if law == "pull" else (-1.0, 0.2 / 0.05)
+    near = 0.5 if law == "pull" else 0.2
+    wanted = sign * 9.0 * ratio**exponent
+    assert arm.spring_torque([near])[0] == pytest.approx(wanted, rel=1e-12)
+    assert np.isnan(arm.spring_torque([length])).all() and np.isnan(arm.potential_energy([length]))
+
+
+def test_springs_without_a_name_get_one_that_is_free(tmp_path):
+    coil = dy.Spring(kind="torsion", joint="joint1", stiffness=2.0)
+    given = (coil, replace(coil, name="spring1"), coil, replace(coil, name="spring4"), coil)
+    arm = dy.Robot(replace(dy.load("planar-2link").model, springs=given))
+    names = [spring.name for spring in arm.model.springs]
+    assert names == ["spring2", "spring1", "spring3", "spring4", "spring5"]
+    arm.save(tmp_path / "arm.toml")
+    assert dy.load(tmp_path / "arm.toml") == arm
+    with pytest.raises(DynamisError, match="two springs are called 'spring1'"):
+        dy.Robot(replace(arm.model, springs=(given[1], given[1])))
+
+
+@pytest.mark.filterwarnings("ignore:MJCF cannot hold", "ignore:not everything of")
+def test_names_of_springs_at_joints_come_back_from_mjcf():
+    """MuJoCo's joint springs have no name: theirs must not be that of a tendon."""
+    pytest.importorskip("mujoco")
+    springs = (
+        dy.Spring(to="link1", from_point=(0, 0.5, 0), stiffness=9.0, rest_length=0.2),
+        dy.Spring(kind="torsion", joint="joint2", stiffness=3.0),
+    )
+    arm = dy.Robot(replace(dy.load("planar-2link").model, springs=springs))
+    back = dy.interop.from_mjcf(dy.interop.to_mjcf(arm))
+    q = np.array([0.3, 0.4])
+    np.testing.assert_allclose(back.spring_torque(q), arm.spring_torque(q), atol=1e-12)
+    assert {spring.name for spring in back.model.springs} == {"spring1", "spring2"}
 
 
 def test_files_keep_springs(tmp_path):

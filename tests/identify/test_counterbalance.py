@@ -141,3 +141,26 @@ def test_the_spring_is_no_payload(arm, loaded, estimate):
     assert axis_two(arm, loaded) == pytest.approx(MASS, rel=0.01)
     assert axis_two(estimate.robot, loaded) == pytest.approx(MASS, rel=0.01)
     assert 40.0 < axis_two(without(arm), loaded) < 70.0
+
+
+def test_a_hydraulic_cylinder_is_found_and_is_no_payload(arm):
+    """A piston that presses oil into an accumulator: up to 4 kN m on axis 2."""
+    (linear,) = arm.model.springs
+    cylinder = dy.Spring(
+        name="balance", kind="gas", law="pull", force=12e3, gas_length=1.2, exponent=1.2,
+        rest_length=0.65, from_=linear.from_, from_point=linear.from_point, to=linear.to,
+        to_point=linear.to_point,
+    )  # fmt: skip
+    hydraulic = dy.Robot(replace(arm.model, springs=(cylinder,)))
+    q = np.zeros((50, 6))
+    q[:, 1] = np.linspace(-np.pi, 0.0, 50)
+    assert 3900.0 < np.abs(hydraulic.spring_torque(q)[:, 1]).max() < 4100.0
+    described = dy.Robot(replace(arm.model, springs=(replace(cylinder, force=5e3),)))
+    found = identified(described, recorded(hydraulic, 1))
+    k = list(found.names).index("balance.force")
+    low, high = found.intervals(0.99)[k]
+    assert low < 12e3 < high and found.standard_deviations[k] < 0.02 * 12e3
+    loaded = recorded(hydraulic.with_payload(MASS, COM, (4.0, 4.5, 3.0)), 2)
+    assert identify_payload(found.robot, loaded).values[0] == pytest.approx(MASS, rel=0.005)
+    assert axis_two(found.robot, loaded) == pytest.approx(MASS, rel=0.01)
+    assert axis_two(without(hydraulic), loaded) < 60.0

@@ -1,13 +1,13 @@
 """Arms whose truth is known come back; estimators, intervals, feasibility, what is said."""
 
 import warnings
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 
 import dynamis as dy
-from dynamis.errors import DynamisWarning, OptionError, ShapeError
+from dynamis.errors import DynamisError, DynamisWarning, OptionError, ShapeError
 from dynamis.identify.diagnose import LogError
 from dynamis.identify.estimators import ESTIMATORS
 from dynamis.identify.feasible import physical, pseudo_inertia
@@ -137,6 +137,69 @@ def test_viscous_friction_by_direction_is_identified():
         found = dy.identify(ROBOT, log, friction="directional", estimator=estimator, held_out=False)
         pairs = [link.friction.viscous for link in found.robot.model.links]
         np.testing.assert_allclose(pairs, 2 * [(2.0, 3.5)], rtol=0.03)
+
+
+def test_springs_that_gravity_and_friction_hide_stay_as_described():
+    """About a fixed axis k l dl/dq is a sine like gravity's; a damper at a joint is viscous."""
+    springs = (
+        dy.Spring(name="balance", from_point=(0, 0.5, 0), to="link1", to_point=(-0.2, 0.05, 0),
+                  stiffness=90.0, rest_length=0.2, preload=4.0),
+        dy.Spring(name="coil", kind="torsion", joint="joint2", stiffness=6.0, rest_angle=0.2,
+                  damping=0.3),
+    )  # fmt: skip
+    true = dy.Robot(replace(ROBOT.model, springs=springs))
+    guess = (replace(springs[0], stiffness=60.0), replace(springs[1], stiffness=1.0))
+    log, other = log_of(true, noise=0.005), log_of(true, seed=3)
+    for estimator in ("weighted", "feasible"):
+        found = dy.identify(
+            dy.Robot(replace(ROBOT.model, springs=guess)), log, friction="asymmetric",
+            estimator=estimator, held_out=False,
+        )  # fmt: skip
+        assert found.unknowns.described == ("balance.preload", "coil.damping")
+        assert "stays as described" in found.not_identifiable["coil.damping"]
+        balance, coil = found.robot.model.springs
+        assert (balance.preload, coil.damping) == (4.0, 0.3)
+        assert balance.stiffness == pytest.approx(90.0, rel=0.05)
+        assert coil.stiffness == pytest.approx(6.0, rel=0.05)
+        assert found.validate(other).relative_error_overall < 0.01
+        assert found.robot.model.findings == ()  # it is the model that was validated
+
+
+def test_a_spring_that_pushes_the_wrong_way_is_no_robot():
+    """A log of an arm that lacks the cylinder it is described with."""
+    gas = dy.Spring(
+        name="cylinder", kind="gas", from_point=(0, 2, 0), to="link2", force=10.0, gas_length=30.0
+    )  # fmt: skip
+    described, log = dy.Robot(replace(ROBOT.model, springs=(gas,))), log_of(ROBOT, noise=0.5)
+    found = dy.identify(described, log, friction="asymmetric", estimator="weighted", held_out=False)
+    assert found.values[found.unknowns.of_kind("spring")] < 0.0
+    with pytest.raises(DynamisError, match=r"this estimate is no robot: spring.force is -0"):
+        found.robot  # noqa: B018
+    bound = dy.identify(described, log, friction="asymmetric", held_out=False)
+    assert 0.0 <= bound.robot.model.springs[0].force < 1e-3
+
+
+@dataclass(frozen=True)
+class Rubber:
+    """A load with a part that no constant multiplies, beside one that is linear."""
+
+    size: float = 8.0
+    width: float = 0.3
+
+    def torque(self, q, qd, constants, fn):
+        return [0.0, 5.0 * fn.tanh(q[1] / constants["width"]) + constants["size"] * fn.sin(q[0])]
+
+
+def test_friction_under_load_knows_what_no_unknown_multiplies():
+    """The robot that is handed over is the model that was validated."""
+    true = ROBOT.with_load(Rubber())
+    links = [
+        replace(x, friction=replace(x.friction, load=0.1, law="smooth")) for x in true.model.links
+    ]
+    log = log_of(dy.Robot(replace(true.model, links=tuple(links))), noise=0.01)
+    found = dy.identify(true, log, friction="loaded", estimator="weighted", held_out=False)
+    assert found.robot.model.findings == ()
+    np.testing.assert_allclose(found.values[found.unknowns.of_kind("load")], 0.1, atol=0.01)
 
 
 def left_of(log, predicted):

@@ -1,19 +1,27 @@
 """Logs of real arms: figures next to the published ones. Torque as logged unless said otherwise."""
 
 import json
+import warnings
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy.signal import butter, decimate, filtfilt
 
 import dynamis as dy
+from dynamis.control.controller import Reference, Sample
+from dynamis.identify.estimate import beside
 from dynamis.identify.repeats import repeated
+
+from ..realtime.laws_in_c import kernel_in_c
 
 REFERENCE = Path(__file__).parents[1] / "reference"
 GAINS = (14.87, 13.26, 11.13, 10.62, 11.03, 11.47)  # N m per A, published
 ROWS = {"excitation_30s": (634, 3510), "excitation_40s": (499, 4460), "point_to_point": (699, 4200)}
+SAME = 1e-5  # relative errors of one model, however it is computed
 JOINTS = {"t": "times", "q": "positions", "qd": "velocities", "tau": "torques"}
 
 
@@ -106,8 +114,11 @@ def ur10e(data, compiled):
 
 
 @pytest.mark.parametrize("trained, other", [(0, 1), (1, 0)], ids=["30s", "40s"])
-def test_ur10e_on_other_motions(ur10e, trained, other):
-    """At most 5.2 % on the other excitation and on point-to-point motion, as logged."""
+def test_ur10e_on_other_motions(ur10e, trained, other, tmp_path):
+    """At most 5.2 % on the other excitation and on point-to-point motion, as logged.
+
+    And the same from the robot that is handed over, its files, its C and what its controllers get.
+    """
     robot, logs = ur10e
     names = tuple(ROWS)
     found = dy.identify(robot, logs[names[trained]], friction="auto", rotors=True, held_out=False)
@@ -117,7 +128,45 @@ def test_ur10e_on_other_motions(ur10e, trained, other):
         assert found.validate(logs[name]).relative_error_overall <= 0.052, name
     assert found.is_physical and found.scores
     loads = [v for n, v in zip(found.names, found.values, strict=True) if n.endswith(".load")]
-    assert loads == [] or 0.04 < loads[1] < 0.09  # the shoulder's gear
+    assert 0.04 < loads[1] < 0.09  # the shoulder's gear
+    log = logs["point_to_point"]
+    for arm in handed_over(found.robot, tmp_path):
+        seen = beside(lambda s, arm=arm: arm(s.q, s.qd, s.qdd), robot, log, found._how(log))
+        both = seen.relative_error_overall, found.validate(log).relative_error_overall
+        assert both[0] == pytest.approx(both[1], abs=SAME)
+
+
+def handed_over(robot, folder):
+    """What computes the torque of an identified robot."""
+    yield robot.inverse_dynamics
+    for ending in ("toml", "urdf"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", dy.errors.DynamisWarning)  # what URDF cannot hold
+            robot.save(folder / f"arm.{ending}")
+        yield dy.load(folder / f"arm.{ending}").inverse_dynamics
+    yield partial(kernel_in_c(robot, "inverse_dynamics", folder / "c"), robot.n)
+    yield dy.compile(on_its_path, robot)
+
+
+def on_its_path(arm, q, qd, qdd):
+    """Torque of a control law where the arm is on its path."""
+    ones = SimpleNamespace(kp=[1.0] * arm.n, kd=[1.0] * arm.n)
+    sample = Sample(0.0, q, qd, ones, reference=Reference(q, qd, qdd))
+    return dy.control.FeedForward(kp=1.0, kd=1.0).step(arm, sample)[0]
+
+
+def test_the_payload_of_the_ur10e_with_friction_under_load(data, compiled):
+    """What joint 2 leaves over is less than half of what it leaves with the smooth law."""
+    columns = {"t": "t", "q": "q", "qd": "qd", "current": "i"}
+    free, load = (
+        dy.read_log(data / "ur10e" / f"{name}.npz", columns, drive_gains=GAINS, rows=rows)
+        for name, rows in (("free_50s", (194, 4966)), ("load_50s", (307, 5071)))
+    )
+    left = {}
+    for law in ("loaded", "smooth"):
+        arm = dy.identify(dy.load("ur10e"), free, friction=law, rotors=True, held_out=False).robot
+        left[law] = dy.identify_payload(arm, load).residual[1]
+    assert left["loaded"] < 0.5 * left["smooth"]
 
 
 def test_lwr4(data, compiled):

@@ -1,7 +1,7 @@
 """The preflight: every kind of mistake has its finding, and what is sound has none."""
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -47,7 +47,22 @@ INDEFINITE = linear(1.0, (0.5, 0, 0), (0.1, 0.1, 0.1)) - np.eye(10)[6] * 0.2
 FLAT = linear(1.0, (0.5, 0, 0), (0.1, 0.1, 0.3))
 AS_LINEAR = {"mass": 0.0, "com": None, "inertia": None}
 
+
 # id, robot, level, where, words of what is wrong, words of the remedy
+@dataclass(frozen=True)
+class Pushing:
+    size: float = 2.0
+
+    def torque(self, qd, direction, constants, fn):
+        return 0.3 * direction - constants["size"] * qd
+
+
+def sprung(**spring):
+    """Two links, and a spring between the base and the second."""
+    spring = dy.Spring(to="link2", **{"from_point": (0, 0.4, 0), **spring})
+    return dy.Robot(replace(arm().model, springs=(spring,), values={"k": -5.0}))
+
+
 MISTAKES = [
     ("negative mass", bare(a=1.0, linear=[-1, 0, 0, 0, 1, 0, 1, 0, 0, 1]),
      "error", "link 'link1'", "negative mass -1", "above 0"),
@@ -140,7 +155,7 @@ MISTAKES = [
         gear=-50, resistance=1, torque_constant=0.1, voltage_limit=24)}),
      "warning", "joint 'joint1'", "velocity_limit 10, but its voltage is used up at 4.8", "gear"),
     ("law's symbol", arm({"friction": dy.Friction(law="lugre", stiffness="k")}, values={"k": -1}),
-     "error", "joint 'joint1'", "friction.stiffness -1", "> 0"),
+     "error", "joint 'joint1'", "friction.stiffness is -1.0, expected > 0", "correct"),
     ("viscous", arm({"friction": dy.Friction(viscous=-0.1)}),
      "error", "joint 'joint1'", "friction.viscous -0.1", "at least 0"),
     ("motor viscous", arm({"drive": dy.Drive(viscous=-0.1)}),
@@ -151,6 +166,20 @@ MISTAKES = [
      "warning", "joint 'joint1'", "friction.coulomb (0.4, 0.1)", "friction.offset"),
     ("motor coulomb", arm({"drive": dy.Drive(coulomb=(-0.4, 0.4))}),
      "error", "joint 'joint1'", "drive.coulomb", "moving positive"),
+    ("locked by a symbol", arm({"friction": dy.Friction(load="mu")}, values={"mu": 1.2}),
+     "error", "joint 'joint1'", "friction.load is 1.2", "the share of the transmitted torque"),
+    ("locked at rest", arm({"friction": dy.Friction(load="mu", law="stribeck", static_ratio=2.0)},
+                           values={"mu": 0.6}),
+     "error", "joint 'joint1'", "friction.load times static_ratio is 1.2", "the share"),
+    ("a law that pushes", arm({"friction": dy.Friction(law=Pushing())}),
+     "error", "joint 'joint1'", "friction law 'Pushing' pushes the joint on at 1", "sign of qd"),
+    ("stiffness by a symbol", sprung(stiffness="k"), "error", "spring 'spring1'",
+     "spring.stiffness is -5.0, expected >= 0", "correct"),
+    ("a spring of nothing", sprung(), "warning", "spring 'spring1'", "does nothing", "stiffness"),
+    ("a spring of no length", sprung(stiffness=9.0, from_point=(2, 0, 0)),
+     "warning", "spring 'spring1'", "no direction or no gas at q = 0", "points apart"),
+    ("an empty cylinder", sprung(kind="gas", force=9.0, gas_length=1e-3, from_point=(0, 9, 0)),
+     "error", "spring 'spring1'", "no direction or no gas everywhere", "gas_length"),
     ("no gravity", arm(gravity=(0, 0, 0)), "note", "gravity", "is zero", "horizontal"),
     ("gravity up", arm(gravity=(0, 0, 9.81)), "warning", "gravity", "points up", "free fall"),
     ("gravity up y", arm(gravity=(0, 9.81, 0)),
@@ -333,7 +362,8 @@ def test_a_finding_reads_well():
 def test_every_finding_is_complete_and_repeatable(robot):
     findings = robot.check()
     assert robot.check() == findings
-    moving = ("mass matrix", "no joint feels")  # what only the dynamics give away
+    # what only the dynamics give away
+    moving = ("mass matrix", "no joint feels", "no gas", "pushes the joint on at")
     assert check_model(robot.model) == [f for f in findings if not any(x in f.what for x in moving)]
     for f in findings:
         assert f.level in ("error", "warning", "note")

@@ -55,6 +55,24 @@ def passes(path, *flags, libm=True):
     return done.stdout
 
 
+def kernel_in_c(robot, name, folder):
+    """An exported kernel that gives one vector, compiled: called with arrays of samples."""
+    (header,) = (f for f in robot.export(name, directory=folder) if f.suffix == ".h")
+    command = ["gcc", "-O2", "-ffp-contract=off", "-fPIC", "-shared"]
+    library = folder / "kernel.so"
+    files = [str(header.with_suffix(".c")), "-lm", "-o", str(library)]
+    subprocess.run([*command, *files], check=True)
+    function = getattr(ctypes.CDLL(str(library)), f"{header.stem}_{name}")
+
+    def call(size, *given):
+        out = np.empty((len(given[0]), size))
+        for rows in zip(*map(np.ascontiguousarray, given), out, strict=True):
+            function(*(ctypes.c_void_p(row.ctypes.data) for row in rows))
+        return out
+
+    return call
+
+
 class Library:
     """The compiled law, called from here."""
 

@@ -1,8 +1,6 @@
 """Sprung arms in C: kernels and controllers along a recorded run, units, constant work."""
 
-import ctypes
 import shutil
-import subprocess
 from dataclasses import replace
 
 import numpy as np
@@ -16,7 +14,7 @@ from dynamis.realtime.fmu.export import export_fmu
 from ..dynamics.test_load_friction import rubbing
 from ..dynamics.test_springs import sprung
 from ..dynamics.test_temperature import thermal
-from .laws_in_c import Library
+from .laws_in_c import Library, kernel_in_c
 
 EQUAL = 1e-12  # of the largest torque of the joint
 pytestmark = pytest.mark.usefixtures("compiled")
@@ -57,20 +55,10 @@ def run(arm, law, compiled):
 
 @pytest.mark.parametrize("name", ["inverse_dynamics", "spring_torque", "potential_energy"])
 def test_kernels_along_ten_seconds(tmp_path, arm, run, name):
-    arm.export([name], directory=tmp_path)
-    sources = [str(p) for p in tmp_path.glob("*.c") if "_test" not in p.name]
-    library = tmp_path / "kernels.so"
-    command = ["gcc", "-O2", "-ffp-contract=off", "-fPIC", "-shared", *sources, "-lm", "-o"]
-    subprocess.run([*command, str(library)], check=True)
-    call = getattr(ctypes.CDLL(str(library)), f"ur10e_{name}")
     qdd = np.gradient(run.qd, run.t, axis=0)
     given = [run.q, run.qd, qdd] if name == "inverse_dynamics" else [run.q]
     wanted = getattr(arm, name)(*given).reshape(len(run.t), -1)
-    got = np.empty_like(wanted)
-    for k in range(len(got)):
-        rows = [np.ascontiguousarray(x[k]) for x in (*given, got)]
-        rows[-1] = got[k]
-        call(*(ctypes.c_void_p(r.ctypes.data) for r in rows))
+    got = kernel_in_c(arm, name, tmp_path)(wanted.shape[1], *given)
     assert len(got) == 10_001 and np.ptp(run.q, axis=0).min() > 0.15
     assert (np.abs(got - wanted).max(axis=0) <= EQUAL * np.abs(wanted).max(axis=0)).all()
 

@@ -54,8 +54,9 @@ def run(
     Args:
         validate: Log of another motion for validation; may be given several times.
         friction: none, viscous, symmetric, asymmetric, stribeck, smooth, directional, grotjahn,
-            loaded, loaded-grotjahn or auto (the simplest of those that cross-validation finds as
-            good as the best).
+            loaded, loaded-grotjahn, thermal (needs temperatures), described (the law that each
+            joint has) or auto (the simplest of those that cross-validation finds as good as the
+            best).
         estimator: ordinary, weighted, robust, total, instrumental, feasible (physically
             consistent) or robust-feasible.
         rotors: Identify rotor inertias too (default: if the model has drives).

@@ -1,4 +1,4 @@
-"""`dynamis show`: geometry, bodies, friction, drives and limits of a robot."""
+"""`dynamis show`: geometry, bodies, friction, drives, limits and springs of a robot."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -10,6 +10,7 @@ from ..model.formats.tables import model_table
 from ..model.link import Link
 from ..model.model import Model
 from ..model.quantity import Expression, resolve
+from ..model.spring import spring_row
 from ..robot import Robot, load
 from ..spatial.vectors import ZERO, Z
 from .arguments import Json, Place, RobotName, place, units
@@ -20,7 +21,7 @@ URDF = ("parent", "xyz", "rpy", "axis")
 
 
 def run(robot: RobotName, *, q: Place = None, json: Json = False) -> int:
-    """Print a robot's geometry, bodies, friction, drives and limits.
+    """Print a robot's geometry, bodies, friction, drives, limits and springs.
 
     A PLACE is the name of a configuration, or numbers in radians and metres with commas or spaces;
     90deg is accepted.
@@ -32,7 +33,8 @@ def run(robot: RobotName, *, q: Place = None, json: Json = False) -> int:
       dynamis show arm.urdf --json
 
     Args:
-        q: Also print the tool pose, the gravity torque and the mass matrix at this position.
+        q: Also print the tool pose, the torques of gravity and springs and the mass matrix at this
+            position.
     """
     found = load(robot)
     there = None if q is None else place(found, q, "q")
@@ -50,10 +52,13 @@ def run(robot: RobotName, *, q: Place = None, json: Json = False) -> int:
 
 
 def _at(robot: Robot, q: np.ndarray) -> dict[str, Any]:
-    """Tool pose, gravity torque and mass matrix at a position."""
+    """Tool pose, torques of gravity and springs, mass matrix at a position."""
     kernels = (robot.fk, robot.gravity_torque, robot.mass_matrix)
     tool, weight, mass = (kernel(q).tolist() for kernel in kernels)
-    return {"q": q.tolist(), "tool": tool, "gravity_torque": weight, "mass_matrix": mass}
+    found = {"q": q.tolist(), "tool": tool, "gravity_torque": weight, "mass_matrix": mass}
+    if robot.model.springs:
+        found["spring_torque"] = robot.spring_torque(q).tolist()
+    return found
 
 
 def _tool(robot: Robot, q: np.ndarray) -> str:
@@ -65,16 +70,17 @@ def _tool(robot: Robot, q: np.ndarray) -> str:
 
 
 def _loads(robot: Robot, q: np.ndarray) -> Table:
-    """Gravity torque of every joint, and the rows of the mass matrix."""
+    """Torques of gravity and springs of every joint, and the rows of the mass matrix."""
     found, (position, effort) = _at(robot, q), units(robot)
-    header = ("joint", f"q ({position})", f"gravity torque ({effort})")
+    torques = [name for name in ("gravity_torque", "spring_torque") if name in found]
+    words = [name.replace("_", " ") for name in torques]
+    header = ("joint", f"q ({position})", *(f"{word} ({effort})" for word in words))
     header += tuple(f"M{i + 1}" for i in range(robot.n))
-    columns = zip(q, found["gravity_torque"], found["mass_matrix"], strict=True)
-    rows = [
-        (name, *(number(round(x, 9)) for x in (own, weight, *row)))
-        for name, (own, weight, row) in zip(robot.joint_names, columns, strict=True)
-    ]
-    return table("at q: gravity torque and mass matrix (SI)", header, rows, right=header[1:])
+    columns = zip(q, *(found[name] for name in torques), strict=True)
+    both = zip(robot.joint_names, columns, found["mass_matrix"], strict=True)
+    rows = [(name, *(number(round(x, 9)) for x in (*own, *row))) for name, own, row in both]
+    title = f"at q: {', '.join(words)} and mass matrix (SI)"
+    return table(title, header, rows, right=header[1:])
 
 
 def _summary(model: Model) -> str:
@@ -108,6 +114,9 @@ def _tables(model: Model) -> Iterator[tuple[str, tuple, list]]:
     columns = ("joint", "viscous", "coulomb", "law", "gear", "rotor", "motor friction", "limits")
     rows = [[link.joint_name, *_joint(link, model)] for link in model.links]
     yield "friction, drives and limits (SI)", (columns,), rows
+    if model.springs:
+        rows = [spring_row(spring, _text, model.base_name) for spring in model.springs]
+        yield "springs (SI)", (("spring", "acts", "by"),), rows
 
 
 def _dh_row(link: Link, i: int) -> list[str]:
@@ -145,7 +154,10 @@ def _joint(link: Link, model: Model) -> list[str]:
     if friction.load != 0.0:
         coulomb += f" + {_text(friction.load)} |T|"
     law = friction.law if friction.own is None else friction.own.name
-    return [_text(friction.viscous, " / "), coulomb, law, *motor, limits]
+    viscous = _text(friction.viscous, " / ")
+    if friction.temperature_slope != 0.0:
+        viscous += f", {_text(friction.temperature_slope)}/K"
+    return [viscous, coulomb, law, *motor, limits]
 
 
 def _text(value: Any, between: str = " ") -> str:

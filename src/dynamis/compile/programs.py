@@ -9,6 +9,7 @@ import casadi as ca
 from ..dynamics import equation
 from ..dynamics.equation import uncoupled
 from ..dynamics.forward_dynamics import factor, substitute
+from ..dynamics.friction import driven_load_friction, load_dependent, without_load_friction
 from ..dynamics.reduce import OPERATIONS, SPEED, reduced
 from ..model.chain import Chain, chain
 from ..model.model import Model
@@ -31,8 +32,10 @@ def _torque(chain: Chain, q: Any, qd: Any, qdd: Any) -> Any:
 
 
 def inverse(chain: Chain, q: Any, qd: Any, qdd: Any) -> list[Any]:
-    """d tau / d q, d tau / d qd and d tau / d qdd = M."""
+    """d tau / d q, d tau / d qd and d tau / d qdd: M, but where friction grows with the load."""
     tau = _torque(chain, q, qd, qdd)
+    if load_dependent(chain):
+        return [ca.jacobian(tau, x) for x in (q, qd, qdd)]
     M = equation.mass_matrix(chain, _list(q), SX)
     return [ca.jacobian(tau, q), ca.jacobian(tau, qd), _rows(M)]
 
@@ -44,8 +47,17 @@ def inverse_along(chain: Chain, q: Any, qd: Any, qdd: Any, seed: Any) -> list[An
 
 
 def forward(chain: Chain, q: Any, qd: Any, tau: Any) -> list[Any]:
-    """d qdd / d q = -M^-1 d tau / d q at the resulting qdd, likewise qd; d qdd / d tau = M^-1."""
+    """d qdd / d q = -M^-1 d tau / d q at the resulting qdd, likewise qd; d qdd / d tau = M^-1.
+
+    Friction under load takes its part of the torque first: tau is then what it leaves, a function
+    of the torque given and of qd.
+    """
     n = q.shape[0]
+    given, left_over_qd = tau, 0.0
+    if load_dependent(chain):
+        taken = driven_load_friction(chain, _list(qd), _list(tau), SX)
+        chain, tau = without_load_friction(chain), tau - ca.vertcat(*(ca.SX(x) for x in taken))
+        left_over_qd = ca.jacobian(tau, qd)
     M = equation.mass_matrix(chain, _list(q), SX)
     L, D = factor(M, SX)
     bias = equation.inverse_dynamics(chain, _list(q), _list(qd), [0.0] * n, SX)
@@ -55,7 +67,7 @@ def forward(chain: Chain, q: Any, qd: Any, tau: Any) -> list[Any]:
     slopes = [ca.jacobian(torque, q), ca.jacobian(torque, qd)]
     dq, dqd = ca.substitute(slopes, [symbol], [ca.vertcat(*qdd)])
     results = []
-    for slope in (-dq, -dqd, ca.SX.eye(n)):
+    for slope in (-dq, left_over_qd - dqd, ca.jacobian(tau, given)):
         columns = [ca.vertcat(*substitute(L, D, [slope[i, j] for i in range(n)])) for j in range(n)]
         results.append(ca.horzcat(*columns))
     return results

@@ -2,9 +2,10 @@
 
 from typing import Any
 
+from ..errors import ModelError
 from ..model.chain import Chain
 from ..spatial.frames import Frame
-from ..spatial.functions import Functions
+from ..spatial.functions import Functions, zero
 from ..spatial.inertia import rotated, times
 from ..spatial.rotations import rotate, transpose
 from ..spatial.vectors import ZERO, Scalars, Vector, add, cross, dot, scale, subtract
@@ -41,14 +42,14 @@ def potential_energy(chain: Chain, q: Scalars, fn: Functions) -> Any:
 def com(chain: Chain, q: Scalars, fn: Functions) -> Vector:
     """Centre of mass of the whole arm in the reference frame, (3,)."""
     masses, moments, _ = _masses(chain, coupling.positions(chain, q), fn)
-    return scale(1.0 / sum(masses), add(*moments))
+    return scale(1.0 / _total(masses), add(*moments))
 
 
 def com_jacobian(chain: Chain, q: Scalars, fn: Functions) -> list:
     """J(q): velocity of the centre of mass = J qd, reference axes, (3, n)."""
     x = coupling.positions(chain, q)
     masses, moments, where = _masses(chain, x, fn)
-    total, columns = sum(masses), []
+    total, columns = _total(masses), []
     for j, joint in enumerate(chain.joints):
         carried = [i for i in range(len(where)) if j in chain.ancestors(i)]
         mass, moment = sum(masses[i] for i in carried), add(*(moments[i] for i in carried))
@@ -68,6 +69,15 @@ def _masses(chain: Chain, x: Scalars, fn: Functions) -> tuple[list, list[Vector]
     pairs = list(zip(bodies, where, strict=True))
     moments = [add(scale(body.m, T.p), rotate(T.R, body.h)) for body, T in pairs]
     return [body.m for body in bodies], moments, where
+
+
+def _total(masses: list) -> Any:
+    total = sum(masses)
+    if zero(total):
+        raise ModelError(
+            "no link has a mass: the arm has no centre of mass", "give its links a mass"
+        )
+    return total
 
 
 def centroidal_momentum(chain: Chain, q: Scalars, qd: Scalars, fn: Functions) -> tuple[Any, ...]:

@@ -147,9 +147,7 @@ def _gas(spring: ChainSpring, s: Any) -> Any:
 
 
 def _power(x: Any, exponent: Any, fn: Functions) -> Any:
-    """x^exponent; NaN where there is no gas left."""
-    if isinstance(exponent, float) and exponent == 1.0:
-        return x
+    """x^exponent; NaN where there is no gas left, for an exponent of 1 too."""
     return fn.exp(exponent * fn.log(x))
 
 

@@ -272,6 +272,11 @@ def _signed(expr: Any) -> Any:
 
     expr = sp.sympify(expr)
     expr = expr.replace(lambda e: isinstance(e, sp.Mul) and bool(pairs(e)), absolute)
-    shapes = {a for m in expr.atoms(sp.Max) for a in m.args if a.could_extract_minus_sign()}
-    other = sp.expand(expr.xreplace({sp.Max(0, s): sp.Max(0, -s) + s for s in shapes}))
+    other = sp.expand(one_sided(expr))
     return expr if other.has(sp.Max) else other
+
+
+def one_sided(expr: Any) -> Any:
+    """max(0, -s) as max(0, s) - s."""
+    shapes = {a for m in expr.atoms(sp.Max) for a in m.args if a.could_extract_minus_sign()}
+    return expr.xreplace({sp.Max(0, s): sp.Max(0, -s) + s for s in shapes})

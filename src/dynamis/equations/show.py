@@ -9,6 +9,7 @@ import sympy as sp
 from ..model.link import Link
 from ..model.model import Model
 from ..model.quantity import Expression
+from ..model.spring import spring_row
 from .derivation.setting import geometry
 from .render.formula import mathml
 from .render.math import latex as written
@@ -134,7 +135,7 @@ CELL = "padding:0.2em 0.9em 0.2em 0;text-align:left;white-space:nowrap"
 
 
 def robot_html(model: Model) -> str:
-    """Name, joints and bodies as a small piece of HTML."""
+    """Name, joints, bodies and springs as a small piece of HTML."""
     parts = [f"<h3>{escape(model.name)}</h3>"]
     if model.description:
         parts.append(f"<p>{escape(model.description)}</p>")
@@ -143,6 +144,9 @@ def robot_html(model: Model) -> str:
     if model.payload is not None:
         facts += f", payload {_quantity(model.payload.mass)} kg"
     parts += [f"<p>{escape(facts)}</p>", _table(geometry(model)), _table(_bodies(model))]
+    if model.springs:
+        rows = (spring_row(spring, _quantity, model.base_name) for spring in model.springs)
+        parts.append(_table((("spring", "acts", "by"), *rows)))
     return f'<div class="dynamis-robot">{"".join(parts)}</div>'
 
 

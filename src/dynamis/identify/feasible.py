@@ -199,7 +199,7 @@ class _Program:
 
     def full(self) -> np.ndarray:
         """The full parameters, without the solver's rounding on the wrong side of zero."""
-        full = np.zeros(len(self.unknowns.full_names))
+        full = self.unknowns.kept.copy()
         full[: 10 * self.links] = np.asarray(self.ten.value).ravel()
         for k, value in zip(self.joint, np.asarray(self.others.value), strict=True):
             name = self.unknowns.full_names[k]

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..base.base_parameters import base_parameters
 from ..base.groupings import random_regressor
-from ..errors import OptionError
+from ..errors import ModelError, OptionError
 from ..lazy import cached_property
 from ..model.check.finding import Finding
 from ..model.friction import Friction
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 TINY = 1e-6  # N m s/rad: a viscous coefficient to hang a root on
 RIGID = ("body", "rotor", "spring", "load law")
 LAWS = ("load law", "friction law")  # constants of laws of one's own: of either sign
+DOUBTFUL = ("spring", *LAWS)  # kinds that other unknowns may hide altogether
 OWN = ("root", "load", "thermal")  # kinds that are no parameter of a robot
 SAME = 1e-8  # of a column: less is left of one that is a sum of others
 LITTLE = 2.0**-10  # friction under load whose shape alone matters
@@ -39,7 +40,7 @@ class Unknowns:
     `pick` (p, m): the regressor's columns that belong to the unknowns, Y @ pick; `group` (m, p):
     the unknowns as sums of full parameters, x = group @ full. Unknowns of kind "root" and "load"
     have columns of their own; the latter need the rigid torque, of the unknowns in `rigid`.
-    `threads` evaluate the regressor. `described` are constants of laws of one's own that no motion
+    `threads` evaluate the regressor. `described` are constants of springs and laws that no motion
     tells from other unknowns: they keep their values.
     """
 
@@ -83,18 +84,32 @@ class Unknowns:
         own = self.of_kind(*OWN)
         if len(own):
             Z[..., own] = 0.0
-            self._own_columns(Z, np.asarray(qd, dtype=float), temperature)
+            place, speed = (np.asarray(x, dtype=float) for x in (q, qd))
+            self._own_columns(Z, place, speed, temperature)
         return Z
 
     def rest(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray | float:
-        """Torque of laws of one's own that no unknown multiplies, (N, n); 0.0 if there are none."""
-        if not self.robot.model.own_laws:
+        """Torque of laws and springs that no unknown multiplies, (N, n); 0.0 if there are none."""
+        if not (self.robot.model.own_laws or self.described):
             return 0.0
         torque = self.robot.kernel("inverse_dynamics", parameters="argument")
-        kept = np.isin(self.full_names, self.described)
-        return torque(q, qd, np.zeros_like(q), np.where(kept, self.robot.parameters.values, 0.0))
+        return torque(q, qd, np.zeros_like(q), self.kept)
 
-    def _own_columns(self, Z: np.ndarray, qd: np.ndarray, temperature: Any) -> None:
+    @cached_property
+    def kept(self) -> np.ndarray:
+        """The full parameter vector with nothing but what stays as described."""
+        kept = np.isin(self.full_names, self.described)
+        return np.where(kept, self.robot.parameters.values, 0.0)
+
+    def _rigid_rest(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray | float:
+        """The part of `rest` that joints transmit: without friction."""
+        model = self.robot.model
+        if not (model.loads or self.described):
+            return 0.0
+        friction = self.robot.kernel("friction_torque", parameters="argument")
+        return self.rest(q, qd) - friction(qd, self.kept)
+
+    def _own_columns(self, Z: np.ndarray, q: np.ndarray, qd: np.ndarray, temperature: Any) -> None:
         speed = self.friction.speed
         for k in self.of_kind("thermal"):
             j = self.joints[k]
@@ -106,7 +121,7 @@ class Unknowns:
         loads = self.of_kind("load")
         if len(loads) and self.rigid is not None:
             bodies = self.of_kind(*RIGID)
-            torque = np.abs(Z[..., bodies] @ self.rigid[bodies])
+            torque = np.abs(Z[..., bodies] @ self.rigid[bodies] + self._rigid_rest(q, qd))
             column = self._loaded.load_shares(qd) / LITTLE * torque
             for k in loads:
                 Z[:, self.joints[k], k] = column[:, self.joints[k]]
@@ -139,7 +154,14 @@ class Unknowns:
         self, full: np.ndarray, x: np.ndarray, findings: tuple[Finding, ...] = ()
     ) -> "Robot":
         """The robot with these parameters, roots and loads in its friction."""
-        robot = self.robot.with_parameters(full)
+        try:
+            robot = self.robot.with_parameters(full)
+        except ModelError as error:  # bodies may be anything, springs may not
+            raise ModelError(
+                f"this estimate is no robot: {error}",
+                "the log does not show the spring, or the robot is described with one it lacks; "
+                "estimator='feasible' keeps its coefficients at 0 or above",
+            ) from error
         if findings != robot.model.findings:  # those of the robot as described are about that one
             robot = type(robot)(replace(robot.model, findings=findings))
         roots = {self.joints[k]: x[k] for k in self.of_kind("root")}
@@ -245,15 +267,19 @@ def unknowns(
 def _told_apart(
     robot: "Robot", rows: list[tuple[Any, ...]], others: list[tuple[Any, ...]]
 ) -> tuple[list[tuple[Any, ...]], tuple[str, ...]]:
-    """The unknowns without constants of laws whose columns are sums of other columns; and these."""
-    laws = [row for row in others if row[1] in LAWS]
-    if not laws:
+    """The unknowns without those of springs and laws whose columns are sums of others; and these.
+
+    A linear spring about a fixed axis has a sine in it, like gravity; a damper at a joint is
+    viscous friction.
+    """
+    doubtful = [row for row in others if row[1] in DOUBTFUL]
+    if not doubtful:
         return others, ()
     Y = random_regressor(robot)
-    Y = Y.reshape(-1, Y.shape[-1])
-    known = [row[3] for row in (*rows, *others) if row[1] not in LAWS and row[1] not in OWN]
+    Y = Y[np.isfinite(Y).all(axis=(1, 2))].reshape(-1, Y.shape[-1])  # no gas left: NaN
+    known = [row[3] for row in (*rows, *others) if row[1] not in DOUBTFUL and row[1] not in OWN]
     A, described = Y @ np.array(known).T, []
-    for name, _, _, column, _ in laws:
+    for name, _, _, column, _ in doubtful:
         own = Y @ column
         unit = A / np.maximum(np.linalg.norm(A, axis=0), 1e-300)
         left = own - unit @ np.linalg.lstsq(unit, own, rcond=SAME)[0]

@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 
 from ..arguments import is_flag, is_list, real
 from ..errors import DynamisError, ModelError, shown
+from ..spatial.recorder import Recorded
 from ..spatial.tape import LawRecorder, Tape, recorded
 
 CONSTANTS = "constants"
@@ -73,7 +74,8 @@ def load_law(law: Any, joints: Sequence[str]) -> Law:
     def torques(recorder: LawRecorder) -> Sequence[Any]:
         found = law.torque(*vectors(recorder, "q", "qd"))
         if not is_list(found) or len(found := list(found)) != n:
-            given = f"{len(found)} torques" if isinstance(found, list) else shown(found)
+            one = "one value" if isinstance(found, Recorded) else shown(found)
+            given = f"{len(found)} torques" if isinstance(found, list) else one
             raise ModelError(
                 f"{what} returned {given}, expected a list of {n}, one per joint: "
                 f"{', '.join(joints)}"

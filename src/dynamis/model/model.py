@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import count
 from types import MappingProxyType
 from typing import Any
 
@@ -162,7 +163,7 @@ class Model:
                 one_of(link.mimic[0], self.joint_names, message)
 
     def _check_springs(self) -> None:
-        settle(self, springs=tuple(_called(s, i) for i, s in enumerate(self.springs)))
+        settle(self, springs=_called(self.springs))
         _refuse_twice("spring", [str(spring.name) for spring in self.springs])
         for spring in self.springs:
             what = f"spring {spring.name!r}"
@@ -324,12 +325,19 @@ def _refuse_twice(what: str, names: Sequence[str]) -> None:
         raise ModelError(f"two {what}s are called {twice!r}, expected distinct names")
 
 
-def _called(spring: Spring, index: int) -> Spring:
-    if spring.name is None:
-        return replace(spring, name=f"spring{index + 1}")
-    if not isinstance(spring.name, str) or not spring.name:
-        raise ModelError(f"spring.name is {shown(spring.name)}, expected a non-empty text")
-    return spring
+def _called(springs: Sequence[Spring]) -> tuple[Spring, ...]:
+    """Springs with a name each: spring2 by its place, or the next number that is free."""
+    taken = {spring.name for spring in springs if isinstance(spring.name, str)}
+    found = []
+    for place, spring in enumerate(springs, 1):
+        name = spring.name
+        if name is None:
+            name = next(x for k in count(place) if (x := f"spring{k}") not in taken)
+            taken.add(name)
+        elif not isinstance(name, str) or not name:
+            raise ModelError(f"spring.name is {shown(name)}, expected a non-empty text")
+        found.append(replace(spring, name=name))
+    return tuple(found)
 
 
 def _named(link: Link, index: int) -> Link:

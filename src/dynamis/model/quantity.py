@@ -9,7 +9,7 @@ import math
 import operator
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import lru_cache, wraps
 from typing import Any, TypeVar
 
@@ -183,6 +183,22 @@ def resolve(value: Any, values: Values, fn: Functions = MATH) -> Any:
         given = ", ".join(f"{name} = {values[name]}" for name in value.symbols)
         raise ModelError(f"{value.text!r} with {given}: {reason}, expected a finite number")
     return result
+
+
+def numeric(value: Any, values: Values) -> Any:
+    """Data with every symbol replaced by its value; what is out of range then refuses itself."""
+    if isinstance(value, Expression):
+        return resolve(value, values)
+    if isinstance(value, Law):  # a tuple too, without symbols
+        return value
+    if isinstance(value, tuple):
+        return tuple(numeric(x, values) for x in value)
+    if isinstance(value, Mapping):
+        return {k: numeric(x, values) for k, x in value.items()}
+    if not is_dataclass(value):
+        return value
+    changes = {f.name: numeric(getattr(value, f.name), values) for f in fields(value)}
+    return replace(value, **changes)  # type: ignore[type-var]
 
 
 def _plain(text: str, where: str) -> str:

@@ -11,7 +11,7 @@ l is the distance of two points, each fixed in a link or in the base. F pulls th
 """
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -112,9 +112,11 @@ class Spring:
                 "spring.gas_length is missing: the length of the gas column at rest_length, in "
                 "units of the piston's travel"
             )
-        for name in ("gas_length", "exponent", "force"):
+        for name in ("gas_length", "exponent"):
             if isinstance(value := getattr(self, name), float) and not value > 0.0:
                 raise ModelError(f"spring.{name} is {value}, expected above 0")
+        if isinstance(self.force, float) and self.force < 0.0:
+            raise ModelError(f"spring.force is {self.force}, expected >= 0: the law has the sign")
 
     def _check_table(self) -> None:
         rows = []
@@ -145,3 +147,17 @@ class Spring:
     def coefficients(self) -> tuple[str, ...]:
         """Names of what the torque is linear in; damping only where there is some."""
         return *COEFFICIENTS[self.kind], *(("damping",) if self.damping != 0.0 else ())
+
+
+def spring_row(spring: Spring, text: Callable[[Any], str], base: str) -> tuple[str, str, str]:
+    """For a table: name and kind, where it acts, and its numbers written by `text`."""
+    place = f"at {spring.joint}"
+    if spring.kind != "torsion":
+        place = f"{spring.from_ or base} to {spring.to or base}"
+    words = [spring.law] if spring.kind == "gas" else []
+    shape = ("rest_length", "rest_angle", "gas_length", "exponent")
+    tabled = spring.kind == "gas" and spring.law == "table"
+    own = () if tabled else tuple(name for name in shape if name in KINDS[spring.kind])
+    for name in (*spring.coefficients, *own):
+        words.append(f"{name.replace('_', ' ')} {text(getattr(spring, name))}")
+    return f"{spring.name} ({spring.kind})", place, ", ".join(words)

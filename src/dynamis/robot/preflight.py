@@ -1,5 +1,6 @@
 """Preflight of a robot: what its model gives away, and what only its dynamics do."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from . import Robot
 
 SAMPLES = 48  # configurations in which the mass matrix is looked at
+SPEEDS = (1.0, 0.1, 0.01)  # rad/s or m/s at which friction laws of the user's are looked at
 UNFELT = 1e-9  # m; a weight that acts on every joint at a shorter lever is not felt
 INDEFINITE = 1e-9  # an eigenvalue this far below zero, next to the largest, is no rounding error
 
@@ -24,7 +26,8 @@ def preflight(robot: "Robot") -> list[Finding]:
         q = _configurations(robot)
     except DynamisError:  # the model check has already said why
         return findings
-    return sorted(findings + _weightless(robot, q) + _singular(robot, q))
+    moving = _weightless(robot, q) + _singular(robot, q) + _undefined(robot, q) + _pushing(robot)
+    return sorted(findings + moving)
 
 
 def _weightless(robot: "Robot", q: np.ndarray) -> list[Finding]:
@@ -41,6 +44,44 @@ def _weightless(robot: "Robot", q: np.ndarray) -> list[Finding]:
         "(0, -9.81, 0)"
     )
     return [Finding("note", "gravity", what, remedy)]
+
+
+def _pushing(robot: "Robot") -> list[Finding]:
+    """Friction laws of the user's own that drive their joint; a mean of both directions may."""
+    qd = np.outer(SPEEDS, np.ones(robot.n))
+    forward, back = (
+        robot._calls.interpreted("friction_torque", {"qd": way * qd}) for way in (1.0, -1.0)
+    )
+    found = []
+    for link in robot.model.moving_links:
+        j = robot.joint_names.index(str(link.joint_name))
+        bad = np.flatnonzero(forward[:, j] < back[:, j])
+        if link.friction.own is not None and len(bad):
+            name, speed = link.friction.own.name, SPEEDS[bad[0]]
+            what = f"its friction law {name!r} pushes the joint on at {speed:g} per second"
+            remedy = "the torque of friction has the sign of qd"
+            found.append(Finding("error", f"joint {link.joint_name!r}", what, remedy))
+    return found
+
+
+def _undefined(robot: "Robot", q: np.ndarray) -> list[Finding]:
+    """Springs without a force in some of the configurations, or at q = 0 within the limits."""
+    low, high = robot.limits.T
+    home = np.zeros((1 if (low <= 0.0).all() and (high >= 0.0).all() else 0, robot.n))
+    found = []
+    for spring in robot.model.springs:
+        alone = type(robot)(replace(robot.model, springs=(spring,)))
+        torque = alone._calls.interpreted("spring_torque", {"q": np.concatenate([q, home])})
+        bad = np.isnan(torque).any(axis=1)
+        tried = bad[: len(q)]
+        if not bad.any():
+            continue
+        when = _where(robot, tried) if tried.any() else "at q = 0"
+        what = f"no direction or no gas {'everywhere' if bad.all() else when}: its force is NaN"
+        remedy = "move its points apart, give a longer gas_length, or joint limits that keep off"
+        level = "error" if bad.all() else "warning"
+        found.append(Finding(level, f"spring {spring.name!r}", what, remedy))
+    return found
 
 
 def _singular(robot: "Robot", q: np.ndarray) -> list[Finding]:

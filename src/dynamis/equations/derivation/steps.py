@@ -22,7 +22,7 @@ from ...lazy import cached_property
 from ...model.chain import chain
 from ...model.model import Model
 from ...spatial.functions import MATH
-from ..closed import by_letters, parallel
+from ..closed import by_letters, one_sided, parallel
 from ..render import html, text
 from ..render.formula import plain
 from ..scalars.polynomial import Alphabet, Polynomial, TooLongError
@@ -200,7 +200,7 @@ def _load_step(model: Model, last: Step, state: State | None) -> Step:
     before = [item for item in last.items if item.name.startswith(r"\tau")]
     items = []
     for i, (item, (share, rubs)) in enumerate(zip(before, load_terms(model), strict=True), 1):
-        T = None if item.expression is None else item.expression - rubs
+        T = None if item.expression is None else one_sided(item.expression - rubs)
         letter = sp.Symbol(f"T{i}", real=True)
         whole = None if T is None else letter + rubs + share * sp.Abs(letter)
         s = number = total = None

@@ -9,15 +9,16 @@ import statistics
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ...errors import DynamisError, did_you_mean
+from ...errors import DynamisError, ModelError, SymbolError, did_you_mean
 from ...spatial.inertia import Inertia, eigenvalues, linear, times, to_com
 from ...spatial.vectors import Vector, dot, scale
 from ..chain import chain
 from ..drive import CIRCUIT, Drive
 from ..formats.tables import plain_message
-from ..friction import allowed, bound, sides
+from ..friction import sides
 from ..link import Link
 from ..model import Model
+from ..quantity import numeric
 from .finding import LONGEST, ROUNDING, Finding, Findings, Numbers, listed, merged, worded
 
 EARTH = (9.75, 9.85)  # m/s^2, from the equator to the poles
@@ -213,18 +214,27 @@ def friction(x: Numbers) -> Findings:
 
 
 def constants(x: Numbers) -> Findings:
-    """Constants of a friction law, and a load, that their symbols take out of range."""
-    for link in x.model.links:
-        load = x.of(link.friction.load)
-        if load is not None and not 0.0 <= load < 1.0:
-            what = f"has friction.load {load:g}: from 1 on it locks itself"
-            remedy = "give a share of the transmitted torque, at least 0 and below 1"
-            yield Finding("error", f"joint {link.joint_name!r}", what, remedy)
-        for name, given in link.friction.constants.items():
-            value = x.of(given)
-            if value is not None and not allowed(name, value):
-                what = f"has friction.{name} {value:g}, out of range"
-                yield Finding("error", f"joint {link.joint_name!r}", what, f"give {bound(name)}")
+    """Numbers of friction and springs that their symbols take out of range."""
+    things: list[tuple[str, Any]] = [
+        *((f"joint {link.joint_name!r}", link.friction) for link in x.model.links),
+        *((f"spring {spring.name!r}", spring) for spring in x.model.springs),
+    ]
+    for where, thing in things:
+        try:
+            numeric(thing, x.model.values)
+        except SymbolError:  # said already
+            continue
+        except ModelError as error:
+            remedy = error.hint or "correct the value of the symbol"
+            yield Finding("error", where, plain_message(error), remedy)
+
+
+def springs(x: Numbers) -> Findings:
+    """Springs that never act."""
+    for spring in x.model.springs:
+        if all(x.of(getattr(spring, name)) == 0.0 for name in spring.coefficients):
+            remedy = f"give its {' or '.join(spring.coefficients)}, or leave the spring out"
+            yield Finding("warning", f"spring {spring.name!r}", "does nothing", remedy)
 
 
 def drives(x: Numbers) -> Findings:
@@ -490,5 +500,5 @@ def _principal_moments(body: Inertia) -> tuple[float, ...]:
 
 RULES: tuple[Callable[[Numbers], Findings], ...] = (
     *(symbols, gravity, masses, inertias, centres, geometry),
-    *(limits, friction, constants, drives, payload, configurations),
+    *(limits, friction, constants, springs, drives, payload, configurations),
 )

@@ -2,8 +2,7 @@
 
 import math
 import warnings
-from collections.abc import Mapping
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ...errors import DynamisWarning, ModelError
@@ -18,7 +17,7 @@ from ..drive import Drive
 from ..link import Link
 from ..model import Model, NamedFrame
 from ..pose import pose
-from ..quantity import Expression, resolve
+from ..quantity import numeric
 from ..spring import Spring
 from .axes import axis_of
 from .procedure import arm_size, check_convention, dh_from_axes, snapped, tidy
@@ -49,7 +48,7 @@ def to_dh(model: Model, convention: str) -> Model:
     if model.convention == convention:
         return model
     _refuse(model)
-    old = _numeric(model, model.values)
+    old = replace(numeric(model, model.values), values={})
     c = chain(replace(old, rotors="full"))  # with the place of every rotor
     at, n, tip = _poses(c), len(old.links), old.tip
     tool = compose(at.joints[tip], c.tool)
@@ -162,22 +161,6 @@ def _refuse(model: Model) -> None:
             f"in the {model.convention} convention: its centre of mass moves with q",
             "give the link a constant com",
         )
-
-
-def _numeric(value: Any, values: Mapping[str, float]) -> Any:
-    """Data with every symbol replaced by its value."""
-    if isinstance(value, Expression):
-        return resolve(value, values)
-    if isinstance(value, tuple):
-        return tuple(_numeric(x, values) for x in value)
-    if isinstance(value, Mapping):
-        return {k: _numeric(x, values) for k, x in value.items()}
-    if not is_dataclass(value):
-        return value
-    changes = {f.name: _numeric(getattr(value, f.name), values) for f in fields(value)}
-    if isinstance(value, Model):
-        changes["values"] = {}
-    return replace(value, **changes)  # type: ignore[type-var]
 
 
 def _poses(c: Chain) -> _Poses:

@@ -8,9 +8,8 @@ from ...errors import DynamisError, ModelError
 from ...model.catalogue import names
 from ...model.formats.tables import LARGEST
 from ...model.link import Link
-from ...model.model import Model
 from ...model.quantity import resolve
-from ...model.spring import Spring
+from ...model.spring import spring_row
 from ...robot import Robot, load
 from ..scene.meshes import Visuals
 from ..server.jobs import Soon, by_hand
@@ -294,23 +293,8 @@ class SpringTable:
         """Follow the robot."""
         model = self.session.robot.model
         self.folder.visible = bool(model.springs)
-        rows = [_spring_row(model, spring) for spring in model.springs]
+        rows = [spring_row(spring, typed, model.base_name) for spring in model.springs]
         self.table.content = markdown_table(("spring", "acts", "by"), rows) if rows else ""
-
-
-def _spring_row(model: Model, spring: Spring) -> tuple[str, ...]:
-    """Its name and kind, where it acts, its coefficients and what shapes them."""
-    if spring.kind == "torsion":
-        place = f"at {spring.joint}"
-    else:
-        place = f"{spring.from_ or model.base_name} to {spring.to or model.base_name}"
-    shapes = {"torsion": ("rest_angle",), "gas": ("rest_length", "gas_length", "exponent")}
-    tabled = spring.kind == "gas" and spring.law == "table"
-    own = () if tabled else shapes.get(spring.kind, ("rest_length",))
-    words = [spring.law] if spring.kind == "gas" else []
-    for name in (*spring.coefficients, *own):
-        words.append(f"{name.replace('_', ' ')} {typed(getattr(spring, name))}")
-    return f"{spring.name} ({spring.kind})", place, ", ".join(words)
 
 
 OTHER = "a file"
