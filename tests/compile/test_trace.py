@@ -159,7 +159,7 @@ EXPRESSIONS = {
     "numbers": lambda a, b, fn: [2 + a, a + 2.0, 2 - a, a - 2.0, 3 * a, a * 3.0, 3 / a, a / 3.0],
     "folded": lambda a, b, fn: [0 * a + b, a + -0.0, a * a, a + a, -(b - a), a - a, 1.0 * a, a / 1],
     "compared": lambda a, b, fn: [a < 1, a <= 1.0, a > 1, a >= 1.0],
-    "others": lambda a, b, fn: [-a, a**2, abs(a), np.float64(2.0) * a, a - np.float64(2.0)],
+    "others": lambda a, b, fn: [-a, a**2, abs(a), a - np.float64(2.0)],
     "functions": lambda a, b, fn: [
         f(x) for f in (fn.sin, fn.cos, fn.sqrt, fn.exp, fn.tanh, fn.sign, fn.floor, fn.log)
         for x in (a, a * b)
