@@ -12,7 +12,19 @@ SHARED = Path(__file__).parents[2] / "shared"
 os.environ["DYNAMIS_COMPILE"] = "off"  # hundreds of random robots; see the fixture `compiled`
 
 settings.register_profile("dynamis", derandomize=True, print_blob=True, deadline=None)
+settings.register_profile("thorough", settings.get_profile("dynamis"), max_examples=1000)
 settings.load_profile("dynamis")
+
+LONGEST = (
+    *("/test_examples.py", "realtime/test_cost.py", "/test_docs.py", "realtime/test_laws_in_c.py"),
+    *("identify/test_real_logs.py", "compile/test_compiled.py", "studio/test_simulate.py"),
+    *("/test_misuse.py", "demo/test_demo.py", "dynamics/test_springs.py"),
+)
+
+
+def pytest_collection_modifyitems(items):
+    """The files that take longest begin first: no worker waits for another at the end."""
+    items.sort(key=lambda item: not item.path.as_posix().endswith(LONGEST))
 
 
 @pytest.hookimpl(hookwrapper=True)

@@ -1,4 +1,9 @@
-"""Random models for the file formats: every field, both DH conventions, URDF trees, symbols."""
+"""Random models for the file formats: every field, both DH conventions, URDF trees, symbols.
+
+Strategies are kept: one that is made anew for every draw is also examined anew.
+"""
+
+from functools import cache
 
 from hypothesis import strategies as st
 
@@ -19,6 +24,7 @@ scalars = st.one_of(numbers, numbers, st.sampled_from(EXPRESSIONS))
 any_floats = st.floats(allow_nan=False, allow_infinity=False)
 
 
+@cache
 def hostile_texts(xml: bool):
     """Names and descriptions as nobody should write them; only what XML can hold if `xml`."""
     categories = ("Cs", "Cc", "Cn") if xml else ("Cs",)
@@ -29,30 +35,50 @@ def hostile_texts(xml: bool):
     return st.one_of(nasty, st.text(alphabet, min_size=1, max_size=8))
 
 
+@cache
 def vectors(of=scalars, size=3):
     return st.lists(of, min_size=size, max_size=size).map(tuple)
 
 
+@cache
 def poses(of=scalars):
     return st.builds(Pose, vectors(of), vectors(of))
 
 
+@cache
+def either(*several):
+    return st.one_of(*several)
+
+
+@cache
+def one_of_these(*values):
+    return st.sampled_from(values)
+
+
+nothing, rest = st.none(), st.just(Pose())
+joints, rotors = one_of_these("revolute", "prismatic"), one_of_these("reflected", "full")
+conventions = one_of_these("standard", "modified", "urdf")
+counts = st.integers(1, 4)
+booleans = st.booleans()
+frictionless, direct, plain = st.just(Friction()), st.just(Drive()), st.just("")
+payloads = st.builds(Payload, mass=positive, com=vectors())
+axes = vectors(st.integers(-2, 2)).filter(any)
+LAWS = [
+    ("coulomb", {}),
+    ("smooth", {}),
+    ("stribeck", {"static_ratio": 1.7}),
+    ("stribeck", {"velocity": 0.25}),
+    ("grotjahn", {"ratio": 0.5}),
+    ("lugre", {"stiffness": 2e4, "damping": 0.0}),
+    ("lugre", {"stiffness": "m1", "static_ratio": 1.0}),
+]
+laws = st.sampled_from(LAWS)
+
+
 @st.composite
 def frictions(draw):
-    law, constants = draw(
-        st.sampled_from(
-            [
-                ("coulomb", {}),
-                ("smooth", {}),
-                ("stribeck", {"static_ratio": 1.7}),
-                ("stribeck", {"velocity": 0.25}),
-                ("grotjahn", {"ratio": 0.5}),
-                ("lugre", {"stiffness": 2e4, "damping": 0.0}),
-                ("lugre", {"stiffness": "m1", "static_ratio": 1.0}),
-            ]
-        )
-    )
-    coulomb = draw(st.one_of(scalars, vectors(size=2)))
+    law, constants = draw(laws)
+    coulomb = draw(either(scalars, vectors(size=2)))
     return Friction(
         viscous=draw(scalars),
         coulomb=coulomb,
@@ -62,6 +88,7 @@ def frictions(draw):
     )
 
 
+@cache
 def drives(joint):
     """Drives of a revolute or prismatic joint: a gear or a lead, a circuit or none."""
     common = {
@@ -95,7 +122,7 @@ def drives(joint):
 @st.composite
 def bodies(draw, convention, physical):
     kinds = ["com", "com", "none"] + ([] if physical else ["linear"])
-    kind = draw(st.sampled_from(kinds + (["factor"] if convention == "standard" else [])))
+    kind = draw(one_of_these(*kinds, *(["factor"] if convention == "standard" else [])))
     if kind == "none":
         return {}
     if kind == "linear":
@@ -111,30 +138,39 @@ def places(draw, convention, joint, names):
     if convention != "urdf":
         constant = "d" if joint == "revolute" else "theta"
         return {key: draw(scalars) for key in ("a", "alpha", "offset", constant)}
-    axis = draw(vectors(st.integers(-2, 2)).filter(any))
-    place = {"xyz": draw(vectors()), "rpy": draw(vectors()), "axis": axis}
+    place = {"axis": draw(axes), "xyz": draw(vectors()), "rpy": draw(vectors())}
     place["parent"] = draw(st.sampled_from([None, *names]))
-    return place | ({"offset": draw(numbers)} if draw(st.booleans()) else {})
+    return place | ({"offset": draw(numbers)} if draw(booleans) else {})
 
 
+@cache
 def findings(texts):
     """What whoever made a model may have known about it."""
     return st.builds(Finding, st.sampled_from(LEVELS), texts, texts, texts)
 
 
+some_frictions = st.one_of(frictionless, frictions())
+body_of = cache(bodies)
+
+
+@cache
+def name_lists(texts, count):
+    return st.lists(texts, min_size=count, max_size=count, unique=True)
+
+
 @st.composite
 def models(draw, xml=False, physical=False):
     """A model that uses anything the files can say."""
-    convention = draw(st.sampled_from(["standard", "modified", "urdf"]))
+    convention = draw(conventions)
     texts = hostile_texts(xml)
-    count = draw(st.integers(1, 4))
-    names = draw(st.lists(texts, min_size=count + 1, max_size=count + 1, unique=True))
+    count = draw(counts)
+    names = draw(name_lists(texts, count + 1))
     links, free = [], []
     for i in range(count):
-        joint = draw(st.sampled_from(["revolute", "prismatic"]))
+        joint = draw(joints)
         joint_name = f"{names[i]} joint"
         mimic = None
-        if convention == "urdf" and free and draw(st.booleans()):
+        if convention == "urdf" and free and draw(booleans):
             mimic = (draw(st.sampled_from(free)), draw(scalars), draw(scalars))
         else:
             free.append(joint_name)
@@ -145,16 +181,16 @@ def models(draw, xml=False, physical=False):
                 joint_name=joint_name,
                 mimic=mimic,
                 **draw(places(convention, joint, names[:i])),
-                **draw(bodies(convention, physical)),
-                friction=draw(st.one_of(st.just(Friction()), frictions())),
-                drive=draw(st.one_of(st.none(), st.just(Drive()), drives(joint))),
-                limits=draw(st.one_of(st.none(), vectors(size=2))),
-                velocity_limit=draw(st.one_of(st.none(), scalars)),
-                effort_limit=draw(st.one_of(st.none(), scalars)),
+                **draw(body_of(convention, physical)),
+                friction=draw(some_frictions),
+                drive=draw(either(nothing, direct, drives(joint))),
+                limits=draw(either(nothing, vectors(size=2))),
+                velocity_limit=draw(either(nothing, scalars)),
+                effort_limit=draw(either(nothing, scalars)),
             )
         )
     matrix = None
-    if all(x.drive is None for x in links) and draw(st.booleans()):
+    if all(x.drive is None for x in links) and draw(booleans):
         matrix = draw(vectors(vectors(numbers, count), count))
     frame = NamedFrame(
         name=names[count], link=draw(st.sampled_from([None, *names[:count]])), pose=draw(poses())
@@ -164,17 +200,17 @@ def models(draw, xml=False, physical=False):
         convention=convention,
         links=tuple(links),
         gravity=draw(vectors()),
-        base=draw(st.one_of(st.just(Pose()), poses())),
-        tool=draw(st.one_of(st.just(Pose()), poses())),
+        base=draw(either(rest, poses())),
+        tool=draw(either(rest, poses())),
         tool_link=draw(st.sampled_from([None, *names[:count]])),
         tool_name=draw(texts),
         base_name=draw(texts),
-        payload=draw(st.one_of(st.none(), st.builds(Payload, mass=positive, com=vectors()))),
+        payload=draw(either(nothing, payloads)),
         gear_matrix=matrix,
-        rotors=draw(st.sampled_from(["reflected", "full"])),
+        rotors=draw(rotors),
         values=VALUES,
         configurations={draw(texts): draw(vectors(numbers, len(free)))},
         frames=draw(st.sampled_from([(), (frame,)])),
-        description=draw(st.one_of(st.just(""), texts)),
+        description=draw(either(plain, texts)),
         findings=draw(st.sampled_from([(), (draw(findings(texts)),)])),
     )

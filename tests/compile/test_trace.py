@@ -3,6 +3,7 @@
 import hashlib
 import math
 
+import casadi as ca
 import numpy as np
 import pytest
 
@@ -14,7 +15,8 @@ from dynamis.compile.ops import OPS
 from dynamis.compile.optimise import factored, share_reciprocals
 from dynamis.compile.program import Operation, Port
 from dynamis.compile.programs import program
-from dynamis.compile.tracer import trace
+from dynamis.compile.tracer import SX, nested, trace
+from dynamis.spatial.functions import Functions
 
 from ..every_op import every_op
 
@@ -160,3 +162,41 @@ def test_programs_of_plain_arms_stay_what_they_are(name, reference):
     for kernel, digest in reference("program_digests")[name].items():
         text = robot.program(kernel).text
         assert hashlib.sha256(text.encode()).hexdigest()[: len(digest)] == digest, kernel
+
+
+OF_CASADI = Functions(
+    sin=ca.sin, cos=ca.cos, sqrt=ca.sqrt, exp=ca.exp, tanh=ca.tanh, sign=ca.sign, min=ca.fmin,
+    max=ca.fmax, select=ca.if_else, floor=ca.floor, log=ca.log,
+)  # fmt: skip
+EXPRESSIONS = {
+    "two": lambda a, b, fn: [a + b, a - b, a * b, a / b, a < b, a <= b, a > b, a >= b],
+    "numbers": lambda a, b, fn: [2 + a, a + 2.0, 2 - a, a - 2.0, 3 * a, a * 3.0, 3 / a, a / 3.0],
+    "folded": lambda a, b, fn: [0 * a + b, a + -0.0, a * a, a + a, -(b - a), a - a, 1.0 * a, a / 1],
+    "compared": lambda a, b, fn: [a < 1, a <= 1.0, a > 1, a >= 1.0],
+    "others": lambda a, b, fn: [-a, a**2, abs(a), a - np.float64(2.0)],
+    "functions": lambda a, b, fn: [
+        f(x) for f in (fn.sin, fn.cos, fn.sqrt, fn.exp, fn.tanh, fn.sign, fn.floor, fn.log)
+        for x in (a, a * b)
+    ],
+    "select": lambda a, b, fn: [
+        fn.select(a < b, a, b), fn.select(a < 1.0, 2, b), fn.select(a <= b, 0.0, 1.0),
+        fn.min(a, b), fn.max(a, 2), fn.min(2.0, a), fn.max(b, a),
+    ],
+}  # fmt: skip
+
+
+def in_place(a, b):
+    a += b
+    a *= 2.0
+    a -= b
+    a /= b
+    return a
+
+
+@pytest.mark.parametrize("kind", EXPRESSIONS)
+def test_scalars_of_a_trace_are_the_expressions_of_casadi(kind):
+    column = ca.SX.sym("x", 2)
+    own, plain = nested(column, (2,)), (column[0], column[1])
+    found, wanted = EXPRESSIONS[kind](*own, SX), EXPRESSIONS[kind](*plain, OF_CASADI)
+    assert list(map(str, found)) == list(map(str, wanted))
+    assert str(in_place(*own)) == str(in_place(*plain))

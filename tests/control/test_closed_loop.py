@@ -117,7 +117,7 @@ def test_joint_pid_is_its_equation():
     )
 
 
-def test_document_002_with_masses_ten_percent_off():
+def test_document_002_with_masses_ten_percent_off(compiled):
     """Kp = 25, Kv = 10: the integral takes most of the permanent error, Kp = 50 halves it."""
     robot = dy.load("planar-2link")
     off = [1.1 if name.startswith("link1.") else 0.9 for name in robot.parameters.names]

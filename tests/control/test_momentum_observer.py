@@ -12,6 +12,8 @@ from tests.random_robots import build
 
 from .blocks import arm_of, gains_of
 
+pytestmark = pytest.mark.usefixtures("compiled")  # the arm that is observed
+
 
 def watched(robot, observer, external, steps, dt, tau=None, substeps=4, q0=None):
     """Estimates (steps, n) while a constant external torque acts besides constant torques."""

@@ -84,7 +84,7 @@ def test_the_lyapunov_function_falls_by_the_damping():
     assert values[-1] < 0.9 * values[0]
 
 
-def test_the_error_dies_out_where_a_fixed_model_keeps_it():
+def test_the_error_dies_out_where_a_fixed_model_keeps_it(compiled):
     robot = dy.load("planar-2link")
     heavier = robot.parameters.values * 1.5
 

@@ -124,7 +124,7 @@ def log_of_a_warming_arm(seed=0):
     return replace(log, tau=tau + 0.01 * rng.normal(size=q.shape))
 
 
-def test_a_log_gets_the_temperatures_of_the_simulation():
+def test_a_log_gets_the_temperatures_of_the_simulation(compiled):
     """By an integrator of its own, from the velocities alone; friction falls as it warms up."""
     rubs = dy.Friction(
         viscous=20.0, coulomb=5.0, offset=1.0, law="smooth", velocity=0.2,

@@ -91,6 +91,7 @@ def assert_solutions(robot, T, solutions, task=None):
 # closed forms
 
 
+@pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("name", CLOSED)
 @settings(max_examples=12, deadline=None)
 @given(seed=seeds)
@@ -222,6 +223,7 @@ def test_joints_the_task_does_not_feel_rest():
 # search
 
 
+@pytest.mark.usefixtures("compiled")
 def test_search_finds_the_eight_of_a_ur10e():
     """Axes 2, 3, 4 parallel, no spherical wrist: up to 8, the same with four times the starts."""
     robot = dy.load("ur10e")
@@ -240,12 +242,14 @@ def test_search_finds_the_eight_of_a_ur10e():
     assert counts.count(8) >= 4
 
 
+@pytest.mark.usefixtures("compiled")
 def test_search_goes_on_until_every_solution_was_hit_often():
     robot = dy.load("ur10e")
     T = robot.fk([0.3, -1.4, 1.5, 0.6, 1.0, 0.7])
     assert robot.ik(T, starts=8).q == pytest.approx(robot.ik(T).q, abs=NEAR)
 
 
+@pytest.mark.usefixtures("compiled")
 def test_search_finds_those_of_the_stanford_arm():
     robot = dy.load("stanford")
     for seed in range(4):
@@ -256,6 +260,7 @@ def test_search_finds_those_of_the_stanford_arm():
         assert searched(robot, T).q == pytest.approx(robot.ik(T).q, abs=NEAR)
 
 
+@pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("limits", [False, True])
 def test_a_redundant_arm_gives_a_handful_and_says_so(limits):
     robot = dy.load("panda")
@@ -278,6 +283,7 @@ def test_a_mask_prescribes_what_it_selects():
     assert len(planar.ik([0.5, 0.2, 9.0], (True, True, False, False, False, False))) == 2
 
 
+@pytest.mark.usefixtures("compiled")
 def test_the_same_question_has_the_same_answer():
     robot = dy.load("ur10e")
     T = robot.fk(random_q(robot, 5))
@@ -337,6 +343,7 @@ def test_the_arm_reaches_what_it_says_and_no_more():
         assert len(robot.ik(there)) == count
 
 
+@pytest.mark.usefixtures("compiled")
 def test_far_for_the_search_and_turned_for_a_narrow_wrist():
     ur = dy.load("ur10e")
     T = ur.fk([0.3, -0.4, 0.5, 0.6, 1.0, 0.7])
@@ -353,6 +360,7 @@ def test_far_for_the_search_and_turned_for_a_narrow_wrist():
 # singular targets
 
 
+@pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize(("name", "bent"), [("puma560", 6), ("elbow6", 4), ("kr16", 6)])
 def test_a_straight_wrist_sets_the_free_angle_to_zero(name, bent):
     robot = dy.load(name)
@@ -394,6 +402,7 @@ def test_a_wrist_centre_on_axis_one_sets_q1_to_zero():
     assert "singular target (4 of 4 solutions): joints joint1" in solutions.reason
 
 
+@pytest.mark.usefixtures("compiled")
 @settings(max_examples=25, deadline=None)
 @given(st.lists(st.sampled_from([0.0, np.pi / 2, -np.pi / 2, np.pi]), min_size=6, max_size=6))
 def test_right_angles_are_solved_whatever_is_singular(q):
@@ -404,6 +413,7 @@ def test_right_angles_are_solved_whatever_is_singular(q):
         assert len(solutions) > 0
 
 
+@pytest.mark.usefixtures("compiled")
 def test_a_singular_target_of_the_search_keeps_the_isolated_solutions():
     robot = dy.load("ur10e")
     solutions = robot.ik(robot.fk([0.3, -0.4, 0.5, 0.6, 0.0, 0.7]))
@@ -420,6 +430,7 @@ def exact_to(bend):
     return POSE / bend + 1e-11
 
 
+@pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("bend", [1e-3, 1e-5, 3e-6, 1e-6, 3e-7, 1e-7, 1e-8])
 @pytest.mark.parametrize("name", WRISTS)
 def test_a_nearly_straight_wrist_keeps_its_solutions(name, bend):
@@ -435,6 +446,7 @@ def test_a_nearly_straight_wrist_keeps_its_solutions(name, bend):
         assert "solutions may be missing or inexact there" in solutions.reason
 
 
+@pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("bend", [1e-9, 1e-10, 1e-12])
 @pytest.mark.parametrize("name", WRISTS)
 def test_a_wrist_straight_within_the_tolerance_says_so(name, bend):
@@ -447,6 +459,7 @@ def test_a_wrist_straight_within_the_tolerance_says_so(name, bend):
     assert "singular target" in solutions.reason
 
 
+@pytest.mark.usefixtures("compiled")
 @settings(max_examples=40, deadline=None)
 @given(seed=seeds, decade=st.floats(-10.0, -1.0))
 def test_any_spherical_wrist_however_straight_finds_its_own_q(seed, decade):
@@ -460,6 +473,7 @@ def test_any_spherical_wrist_however_straight_finds_its_own_q(seed, decade):
     assert nearest(robot, solutions, q) < 100.0 * exact_to(q[4])
 
 
+@pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("beside", [1e-4, 1e-6, 1e-7, 1e-8, 1e-9])
 @pytest.mark.parametrize("name", ["elbow6", "kr16"])
 def test_a_wrist_centre_beside_axis_one_keeps_its_solutions(name, beside):

@@ -10,7 +10,7 @@ import dynamis as dy
 from .loops import LASTS, LATCH, MOVE, SLOW, built
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def cc():
     for name in ("cc", "gcc", "clang"):
         if shutil.which(name):
@@ -18,14 +18,14 @@ def cc():
     pytest.skip("no C compiler")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def still(cc, tmp_path_factory):
     """A loop that keeps a small arm where it is, slowly."""
     law = dy.control.ComputedTorque.from_bandwidth(5.0)
     return built(cc, tmp_path_factory.mktemp("still"), law, dy.load("planar-rr"), SLOW)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def puma(cc, tmp_path_factory):
     """A loop that moves the PUMA 560 at 1 kHz."""
     law = dy.control.ComputedTorque.from_bandwidth(20.0, integral=True)
@@ -34,14 +34,14 @@ def puma(cc, tmp_path_factory):
     return built(cc, folder, law, dy.load("puma560"), 1e-3, reference=motion, latch=LATCH)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def telling(cc, tmp_path_factory):
     """A loop whose torque is minus the measured position, and that never latches."""
     law, arm = dy.control.JointPID(1.0), dy.load("planar-rr")
     return built(cc, tmp_path_factory.mktemp("telling"), law, arm, SLOW, latch=100_000)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def braking(cc, tmp_path_factory):
     """A loop whose torque is minus the velocity that it makes from positions, over SLOW."""
     law, arm = dy.control.JointPID(0.0, 0.0, SLOW), dy.load("planar-rr")

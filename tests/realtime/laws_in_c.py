@@ -2,10 +2,12 @@
 
 import ctypes
 import subprocess
+from functools import cache
 
 import numpy as np
 
 import dynamis as dy
+from dynamis.realtime import Law
 from dynamis.realtime.c_text import header, sample_rows, self_test, source, stem_of
 from dynamis.realtime.export import FLAGS
 from dynamis.spatial.functions import MATH
@@ -36,12 +38,25 @@ REFERENCES = {
 }
 
 
-def write(law, folder, dtype="float64", trig="own"):
+@cache
+def law_of(name, kind, **options):
+    """A law of an arm of the catalogue, traced and simulated once for all its forms."""
+    robot = dy.load(name)
+    return Law(CONTROLLERS[kind](robot), robot, DT, **options)
+
+
+@cache
+def _samples(law):
+    return sample_rows(law, 50)
+
+
+def write(law, folder, dtype="float64", trig="own", *, tested=True):
     """Header, source and self-test in a folder; the path without suffix."""
     stem, notes = stem_of(law), ["a test"]
     (folder / f"{stem}.h").write_text(header(law, notes, dtype))
     (folder / f"{stem}.c").write_text(source(law, notes, dtype, trig))
-    (folder / f"{stem}_test.c").write_text(self_test(law, notes, dtype, sample_rows(law, 50)))
+    if tested:
+        (folder / f"{stem}_test.c").write_text(self_test(law, notes, dtype, _samples(law)))
     return folder / stem
 
 
@@ -77,7 +92,7 @@ class Library:
     """The compiled law, called from here."""
 
     def __init__(self, law, folder, dtype="float64", trig="own"):
-        path = write(law, folder, dtype, trig)
+        path = write(law, folder, dtype, trig, tested=False)
         shared = f"{path}.so"
         flags = [*FLAGS.split(), "-fPIC", "-shared"]
         subprocess.run(["gcc", *flags, f"{path}.c", "-o", shared, "-lm"], check=True)

@@ -11,6 +11,7 @@ import dynamis as dy
 STRICT = ["-std=c99", "-O2", "-ffp-contract=off", "-Wall", "-Wextra", "-Wconversion", "-Werror",
           "-pedantic"]  # fmt: skip
 KERNELS = ["inverse_dynamics", "forward_dynamics", "mass_matrix", "fk", "jacobian"]
+pytestmark = pytest.mark.usefixtures("compiled")  # the run of a self-test
 FORMS = [(dtype, trig) for dtype in ("float64", "float32") for trig in ("own", "libm")]
 
 

@@ -3,6 +3,7 @@
 import re
 import shutil
 import subprocess
+from functools import cache
 
 import numpy as np
 import pytest
@@ -28,6 +29,7 @@ from .laws_in_c import (
     InPython,
     Library,
     control,
+    law_of,
     passes,
     trajectory,
     write,
@@ -47,33 +49,33 @@ FORMS = [  # every arm, precision and kind of functions, each pair of them with 
 @pytest.mark.parametrize(("name", "dtype", "trig"), FORMS)
 @pytest.mark.parametrize("kind", CONTROLLERS)
 def test_every_controller_passes_its_self_test(tmp_path, kind, name, dtype, trig):
-    robot = dy.load(name)
-    path = write(Law(CONTROLLERS[kind](robot), robot, DT), tmp_path, dtype, trig)
-    passes(path, libm=trig == "libm")
+    passes(write(law_of(name, kind), tmp_path, dtype, trig), libm=trig == "libm")
 
 
 @pytest.mark.parametrize("form", [("float64", "own"), ("float32", "libm")], ids=" ".join)
 @pytest.mark.parametrize("kind", [k for k in CONTROLLERS if k != "adaptive"])
 def test_every_controller_of_a_puma(tmp_path, kind, form):
-    robot = dy.load("puma560")
-    passes(write(Law(CONTROLLERS[kind](robot), robot, DT), tmp_path, *form))
+    passes(write(law_of("puma560", kind), tmp_path, *form))
 
 
 @pytest.mark.parametrize("level", ["-O0", "-O2", "-O3"])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_every_optimisation_level(tmp_path, dtype, level):
-    robot = dy.load("puma560")
-    law = Law(CONTROLLERS["torque"](robot), robot, DT, safe="gravity", safe_damping=1.0, limit=90)
+    law = law_of("puma560", "torque", safe="gravity", safe_damping=1.0, limit=90)
     passes(write(law, tmp_path, dtype), level, libm=False)
+
+
+@cache
+def inside_law(inside, **velocity):
+    robot = dy.load("pendulum3")
+    return Law(CONTROLLERS["torque"](robot), robot, DT, REFERENCES[inside](robot.n), **velocity)
 
 
 @pytest.mark.parametrize("trig", ["own", "libm"])
 @pytest.mark.parametrize("inside", REFERENCES)
 @pytest.mark.parametrize("velocity", [{}, {"velocity": "difference", "velocity_filter": 20.0}])
 def test_references_and_velocities(tmp_path, inside, velocity, trig):
-    robot = dy.load("pendulum3")
-    law = Law(CONTROLLERS["torque"](robot), robot, DT, REFERENCES[inside](robot.n), **velocity)
-    passes(write(law, tmp_path, "float64", trig))
+    passes(write(inside_law(inside, **velocity), tmp_path, "float64", trig))
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
@@ -83,6 +85,12 @@ def test_a_law_with_a_square_root(tmp_path, dtype):
     assert "dy_sqrt(" in source(law, [], dtype, "own")
     passes(write(law, tmp_path, dtype), libm=False)
     assert "dy_sqrt(" not in source(law, [], dtype, "libm")
+
+
+@cache
+def sanitized():
+    robot = dy.load("pendulum3")
+    return Law(CONTROLLERS["torque"](robot), robot, DT, REFERENCES["quintic"](3), safe="gravity")
 
 
 @pytest.mark.parametrize("sanitizer", ["undefined", "address"])
@@ -97,9 +105,7 @@ def test_sanitizers_say_nothing(tmp_path, sanitizer, trig):
     if tried.returncode:
         pytest.skip(f"gcc here has no {sanitizer} sanitizer")
     extra = ["-fsanitize=float-cast-overflow"] if sanitizer == "undefined" else []
-    robot = dy.load("puma560")
-    law = Law(CONTROLLERS["torque"](robot), robot, DT, REFERENCES["quintic"](6), safe="gravity")
-    path = write(law, tmp_path, "float64", trig)
+    path = write(sanitized(), tmp_path, "float64", trig)
     text = (tmp_path / f"{path.name}_test.c").read_text()
     hostile = text.replace("positions[k][i];", "k % 7 == 6 ? 1e300 / positions[k][i] : 0.0;")
     hostile = re.sub(
@@ -116,9 +122,8 @@ def test_sanitizers_say_nothing(tmp_path, sanitizer, trig):
 def test_cppcheck_says_nothing(tmp_path):
     if not shutil.which("cppcheck"):
         pytest.skip("no cppcheck")
-    robot = dy.load("planar-2link")
     for trig in ("own", "libm"):
-        path = write(Law(CONTROLLERS["torque"](robot), robot, DT), tmp_path, "float64", trig)
+        path = write(law_of("planar-2link", "torque"), tmp_path, "float64", trig)
         done = subprocess.run(
             ["cppcheck", "--enable=warning,performance,portability", "--error-exitcode=1",
              "--std=c99", "--quiet", f"{path}.c", f"{path}_test.c"],
@@ -128,8 +133,7 @@ def test_cppcheck_says_nothing(tmp_path):
 
 
 def test_the_self_test_can_fail(tmp_path):
-    robot = dy.load("planar-2link")
-    path = write(Law(CONTROLLERS["torque"](robot), robot, DT), tmp_path)
+    path = write(law_of("planar-2link", "torque"), tmp_path)
     file = tmp_path / f"{path.name}.c"
     file.write_text(
         re.sub(r"torque_out\[1\] = (\w+);", r"torque_out[1] = \1 + 1e-4;", file.read_text())
@@ -143,8 +147,7 @@ def test_the_self_test_can_fail(tmp_path):
 
 @pytest.mark.parametrize("kind", CONTROLLERS)
 def test_samples_are_those_of_a_simulated_loop(kind):
-    robot = dy.load("stanford" if kind != "impedance" else "planar-2link")
-    law = Law(CONTROLLERS[kind](robot), robot, DT)
+    law = law_of("stanford" if kind != "impedance" else "planar-2link", kind)
     samples, torques = closed_loop(law, 40)
     mine = recorded(law, *samples[:3])
     assert np.abs(mine - torques).max() <= 1e-10 * np.abs(torques).max()
@@ -175,8 +178,7 @@ def test_an_arm_that_cannot_be_simulated_is_tested_on_a_made_up_motion(tmp_path)
 
 
 def test_fast_math_is_refused(tmp_path):
-    robot = dy.load("planar-2link")
-    path = write(Law(CONTROLLERS["torque"](robot), robot, DT), tmp_path, trig="libm")
+    path = write(law_of("planar-2link", "torque"), tmp_path, trig="libm", tested=False)
     for flag in ("-ffast-math", "-ffinite-math-only", "-funsafe-math-optimizations"):
         command = ["gcc", *FLAGS.split(), flag, "-c", f"{path}.c", "-o", f"{path}.o"]
         done = subprocess.run(command, capture_output=True, text=True, check=False)

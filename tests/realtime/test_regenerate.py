@@ -15,6 +15,7 @@ from dynamis.realtime import Law
 from dynamis.realtime.reference_file import read_reference, reference_text
 from dynamis.realtime.regenerate import spelt
 
+pytestmark = pytest.mark.usefixtures("compiled")  # the runs that self-tests replay
 control, trajectory = dy.control, dy.trajectory
 HOSTILE = ['"""\n*/ import evil #', "'); evil() #\\", "a\r\nb\0\u202e日本 ${evil} `evil`"]
 

@@ -9,6 +9,9 @@ import llvmlite.binding as llvm
 from ..lazy import LOCK
 
 QUICK = 20_000  # operations above which a module is optimised less
+SELECTION = (
+    1  # level of instruction selection: above it long code takes thrice the time, to no gain
+)
 
 
 class Host(NamedTuple):
@@ -47,7 +50,7 @@ def object_code(ir: str, operations: int = 0) -> bytes:
     far = where.triple.startswith("x86_64")  # constants may lie further away than 32 bits reach
     reloc, model = ("static", "large") if far else ("pic", "default")
     target = llvm.Target.from_triple(where.triple).create_target_machine(
-        cpu=where.cpu, features=where.features, opt=level, reloc=reloc, codemodel=model
+        cpu=where.cpu, features=where.features, opt=SELECTION, reloc=reloc, codemodel=model
     )
     return target.emit_object(_optimised(ir, target, where.triple, level))
 

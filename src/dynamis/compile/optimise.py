@@ -45,16 +45,25 @@ def factored(program: Program) -> Program:
     """
     while True:
         better = _factored_once(program)
-        if better.cost.total >= program.cost.total:
+        if better is None or better.cost.total >= program.cost.total:
             return program
         program = better
 
 
-def _factored_once(program: Program) -> Program:
+def _factored_once(program: Program) -> Program | None:
+    """One pass over all sums; None if no sum has a common factor."""
     code = program.instructions
     uses = Counter(a for i in code if isinstance(i, Operation) for a in i.operands)
     uses.update(v for result in program.results for v in result)
     inner = _inner_sums(program, uses)
+    sums = [
+        k
+        for k, i in enumerate(code)
+        if isinstance(i, Operation) and i.op in ("add", "sub") and k not in inner
+    ]
+    found = {k: _common_factors(program, _terms(program, k, 1, inner), uses) for k in sums}
+    if not any(found.values()):
+        return None
     builder = Builder()
     new: list[int] = []
     for k, instruction in enumerate(code):
@@ -63,15 +72,11 @@ def _factored_once(program: Program) -> Program:
                 new.append(builder.input(port, index))
             case Constant(value):
                 new.append(builder.constant(value))
-            case Operation("add" | "sub", _) if k not in inner:
-                terms = _terms(program, k, 1, inner)
-                pairs = _common_factors(program, terms, uses)
-                if pairs:
-                    new.append(_sum(builder, program, pairs, new))
-                else:
-                    new.append(builder.op(instruction.op, *(new[a] for a in instruction.operands)))
             case Operation(op, operands):
-                new.append(builder.op(op, *(new[a] for a in operands)))
+                if groups := found.get(k):
+                    new.append(_sum(builder, groups, new))
+                else:
+                    new.append(builder.op(op, *[new[a] for a in operands]))
     results = [[new[v] for v in result] for result in program.results]
     return builder.program(program.name, program.inputs, program.outputs, results)
 
@@ -132,9 +137,7 @@ def _common_factors(
     return [*groups, (None, rest)]
 
 
-def _sum(
-    builder: Builder, program: Program, groups: list[tuple[int | None, Group]], new: list[int]
-) -> int:
+def _sum(builder: Builder, groups: list[tuple[int | None, Group]], new: list[int]) -> int:
     """Rebuild a sum of groups, positive terms first so that no sign change is left over."""
     signed: list[tuple[int, int]] = []
     for factor, group in groups:

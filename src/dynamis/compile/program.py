@@ -78,7 +78,7 @@ class Program:
 
     def __post_init__(self) -> None:
         for k, instruction in enumerate(self.instructions):
-            if isinstance(instruction, Operation):
+            if type(instruction) is Operation:
                 op = OPS[instruction.op]
                 if len(instruction.operands) != op.arity or max(instruction.operands) >= k:
                     raise ValueError(f"instruction {k} is malformed: {instruction}")
