@@ -14,6 +14,7 @@
 #include <string.h>
 
 #define MAJOR 0
+#define MINOR 1 /* of an XLA that does not say */
 #define PORTS 64 /* arguments, and results, of one function */
 #define BUCKETS 256
 #define MESSAGE 400
@@ -61,6 +62,12 @@ typedef struct {
 typedef struct {
     size_t struct_size;
     Extension *extension;
+    XLA_FFI_Error *error;
+} ErrorDestroy;
+
+typedef struct {
+    size_t struct_size;
+    Extension *extension;
     XLA_FFI_ExecutionContext *ctx;
     void *stream;
 } StreamGet;
@@ -68,11 +75,31 @@ typedef struct {
 typedef struct {
     size_t struct_size;
     Extension *extension;
+    XLA_FFI_ExecutionContext *ctx;
+    void (*task)(void *);
+    void *data;
+} Schedule;
+
+typedef struct {
+    size_t struct_size;
+    Extension *extension;
+    XLA_FFI_ExecutionContext *ctx;
+    int64_t *threads;
+} ThreadCount;
+
+typedef struct {
+    size_t struct_size;
+    Extension *extension;
     Version version;
     const void *internal;
     XLA_FFI_Error *(*error_create)(ErrorCreate *);
-    void *error_get_message, *error_destroy, *handler_register;
+    void *error_get_message;
+    void (*error_destroy)(ErrorDestroy *);
+    void *handler_register;
     XLA_FFI_Error *(*stream_get)(StreamGet *);
+    void *type_register, *context_get, *state_set, *state_get, *memory_allocate, *memory_free;
+    XLA_FFI_Error *(*schedule)(Schedule *);
+    XLA_FFI_Error *(*thread_count)(ThreadCount *);
 } Api;
 
 typedef struct {
@@ -131,6 +158,7 @@ typedef struct Entry {
     int cuda, dtype, inputs, outputs;
     int64_t size[2][PORTS]; /* entries of one sample of the arguments, of the results */
     batch_function batch;
+    int64_t largest; /* samples above which other threads help */
     launch_function launch;
     void *kernel;
     unsigned threads;
@@ -153,17 +181,13 @@ static XLA_FFI_Error *error(const Api *api, int code, const char *message) {
     return api->error_create(&given);
 }
 
-/* what the interface calls the wrong sizes, or NULL */
+/* the name of a struct that is not as it is known here, or NULL */
 static const char *unknown_layout(const Frame *frame) {
     const Api *api = frame->api;
     if (api->version.struct_size != UP_TO(Version, minor_version)) return "XLA_FFI_Api_Version";
-    if (api->struct_size < UP_TO(Api, stream_get)) return "XLA_FFI_Api";
     if (api->version.major_version != MAJOR) return "another major version";
+    if (api->struct_size < UP_TO(Api, thread_count)) return "XLA_FFI_Api";
     if (frame->struct_size < UP_TO(Frame, attributes)) return "XLA_FFI_CallFrame";
-    return NULL;
-}
-
-static const char *unknown_values(const Frame *frame) {
     if (frame->arguments.struct_size != UP_TO(Values, values)) return "XLA_FFI_Args";
     if (frame->results.struct_size != UP_TO(Values, values)) return "XLA_FFI_Rets";
     if (frame->attributes.struct_size < UP_TO(Attributes, values)) return "XLA_FFI_Attrs";
@@ -179,14 +203,12 @@ static XLA_FFI_Error *refuse_layout(const Frame *frame, const char *what) {
     return error(frame->api, FAILED, message);
 }
 
-/* XLA asks a handler which interface it was written for */
+/* XLA asks a handler which interface it was written for, some versions without an api */
 static XLA_FFI_Error *answer(const Frame *frame, MetadataExtension *asked) {
-    const Version *own = &frame->api->version;
-    if (asked->base.struct_size < UP_TO(MetadataExtension, metadata))
-        return refuse_layout(frame, "XLA_FFI_Metadata_Extension");
-    if (asked->metadata->struct_size < UP_TO(Metadata, traits))
-        return refuse_layout(frame, "XLA_FFI_Metadata");
-    Version version = {UP_TO(Version, minor_version), NULL, MAJOR, own->minor_version};
+    int minor = frame->api ? frame->api->version.minor_version : MINOR;
+    Version version = {UP_TO(Version, minor_version), NULL, MAJOR, minor};
+    if (asked->base.struct_size < UP_TO(MetadataExtension, metadata)) return NULL;
+    if (asked->metadata->struct_size < UP_TO(Metadata, traits)) return NULL;
     asked->metadata->version = version;
     asked->metadata->traits = 0;
     return NULL;
@@ -240,12 +262,10 @@ typedef struct {
 /* what is called, on checked buffers; `ready` says whether there is anything to do */
 static XLA_FFI_Error *prepare(Frame *frame, int cuda, Call *call, int *ready) {
     *ready = 0;
-    const char *wrong = unknown_layout(frame);
-    if (wrong) return refuse_layout(frame, wrong);
     Extension *extension = frame->extension;
     if (extension && extension->type == METADATA)
         return answer(frame, (MetadataExtension *)extension);
-    wrong = unknown_values(frame);
+    const char *wrong = unknown_layout(frame);
     if (wrong) return refuse_layout(frame, wrong);
     if (frame->stage != EXECUTE) return NULL;
 
@@ -290,12 +310,109 @@ static XLA_FFI_Error *prepare(Frame *frame, int cuda, Call *call, int *ready) {
     return NULL;
 }
 
+/* a batch that XLA's threads share: each takes a span of samples until none is left */
+typedef struct {
+    Call call;
+    int64_t span, spans, next, finished;
+    int holders;
+    PyThread_type_lock lock, done; /* done is free when all spans are finished */
+} Shared;
+
+static void compute(const Call *call, int64_t first, int64_t count) {
+    const Entry *entry = call->entry;
+    int64_t item = entry->dtype == F64 ? 8 : 4;
+    const void *in[PORTS];
+    void *out[PORTS];
+    for (int k = 0; k < entry->inputs; k++)
+        in[k] = (const char *)call->in[k] + first * call->stride[k] * item;
+    for (int k = 0; k < entry->outputs; k++)
+        out[k] = (char *)call->out[k] + first * entry->size[1][k] * item;
+    entry->batch(count, in, call->stride, out);
+}
+
+static void take_spans(Shared *shared) {
+    for (;;) {
+        PyThread_acquire_lock(shared->lock, WAIT_LOCK);
+        int64_t k = shared->next < shared->spans ? shared->next++ : -1;
+        PyThread_release_lock(shared->lock);
+        if (k < 0) return;
+        int64_t first = k * shared->span, rest = shared->call.count - first;
+        compute(&shared->call, first, rest < shared->span ? rest : shared->span);
+        PyThread_acquire_lock(shared->lock, WAIT_LOCK);
+        int last = ++shared->finished == shared->spans;
+        PyThread_release_lock(shared->lock);
+        if (last) PyThread_release_lock(shared->done);
+    }
+}
+
+static void let_go(Shared *shared) {
+    PyThread_acquire_lock(shared->lock, WAIT_LOCK);
+    int last = --shared->holders == 0;
+    PyThread_release_lock(shared->lock);
+    if (!last) return;
+    PyThread_free_lock(shared->lock);
+    PyThread_free_lock(shared->done);
+    PyMem_RawFree(shared);
+}
+
+static void help(void *data) { /* a task that comes late finds nothing to do, and touches no array */
+    take_spans(data);
+    let_go(data);
+}
+
+/* what a call of XLA's gave, its error thrown away */
+static int succeeded(const Api *api, XLA_FFI_Error *wrong) {
+    ErrorDestroy gone = {UP_TO(ErrorDestroy, error), NULL, wrong};
+    if (wrong) api->error_destroy(&gone);
+    return !wrong;
+}
+
+/* 0 where there are no other threads. The caller takes spans itself and then waits only for those
+ * that another thread has begun: it never waits for a task that may not have started. */
+static int compute_together(const Frame *frame, const Call *call) {
+    const Api *api = frame->api;
+    int64_t threads = 0;
+    ThreadCount asked = {UP_TO(ThreadCount, threads), NULL, frame->ctx, &threads};
+    if (!succeeded(api, api->thread_count(&asked)) || threads < 2) return 0;
+    int64_t most = call->count / call->entry->largest + 1, each = call->count / threads / 4 / 64;
+    if (threads > most) threads = most;
+    Shared *shared = PyMem_RawMalloc(sizeof *shared);
+    PyThread_type_lock lock = PyThread_allocate_lock(), done = PyThread_allocate_lock();
+    if (!shared || !lock || !done) {
+        if (lock) PyThread_free_lock(lock);
+        if (done) PyThread_free_lock(done);
+        PyMem_RawFree(shared);
+        return 0;
+    }
+    int64_t span = 64 * (each + 1);
+    Shared made = {*call, span, (call->count - 1) / span + 1, 0, 0, 1, lock, done};
+    *shared = made;
+    PyThread_acquire_lock(done, WAIT_LOCK);
+    for (int64_t k = 1; k < threads; k++) {
+        Schedule task = {UP_TO(Schedule, data), NULL, frame->ctx, help, shared};
+        PyThread_acquire_lock(lock, WAIT_LOCK);
+        shared->holders++;
+        PyThread_release_lock(lock);
+        if (!succeeded(api, api->schedule(&task))) {
+            let_go(shared);
+            break;
+        }
+    }
+    take_spans(shared);
+    PyThread_acquire_lock(done, WAIT_LOCK);
+    PyThread_release_lock(done);
+    let_go(shared);
+    return 1;
+}
+
 static XLA_FFI_Error *on_cpu(Frame *frame) {
     Call call;
     int ready;
     XLA_FFI_Error *wrong = prepare(frame, 0, &call, &ready);
-    if (ready) call.entry->batch(call.count, call.in, call.stride, call.out);
-    return wrong;
+    if (!ready) return wrong;
+    if (call.count <= call.entry->largest || !compute_together(frame, &call))
+        call.entry->batch(call.count, call.in, call.stride, call.out);
+    return NULL;
 }
 
 static XLA_FFI_Error *on_cuda(Frame *frame) {
@@ -374,11 +491,12 @@ static PyObject *enter(const Entry *given) {
 static PyObject *register_cpu(PyObject *self, PyObject *args) {
     Entry entry = {0};
     PyObject *in, *out;
-    long long id, batch;
+    long long id, batch, largest;
     int is_double;
     (void)self;
-    if (!PyArg_ParseTuple(args, "LpOOL", &id, &is_double, &in, &out, &batch)) return NULL;
+    if (!PyArg_ParseTuple(args, "LpOOLL", &id, &is_double, &in, &out, &batch, &largest)) return NULL;
     entry.id = id, entry.dtype = is_double ? F64 : F32;
+    entry.largest = largest < 1 ? 1 : largest;
     entry.batch = (batch_function)(intptr_t)batch;
     if (take_sizes(in, &entry.inputs, entry.size[0]) < 0) return NULL;
     if (take_sizes(out, &entry.outputs, entry.size[1]) < 0) return NULL;
@@ -406,8 +524,9 @@ static PyObject *register_cuda(PyObject *self, PyObject *args) {
 
 static PyMethodDef methods[] = {
     {"register", register_cpu, METH_VARARGS,
-     "register(id, is_double, input_sizes, output_sizes, batch)\n\n"
-     "What a number means on the processor; `batch` is the address of machine code that stays."},
+     "register(id, is_double, input_sizes, output_sizes, batch, largest)\n\n"
+     "What a number means on the processor; `batch` is the address of machine code that stays, "
+     "`largest` how many samples one thread takes alone."},
     {"register_cuda", register_cuda, METH_VARARGS,
      "register_cuda(id, is_double, input_sizes, output_sizes, launch, kernel, threads)\n\n"
      "What a number means on CUDA; `launch` is the address of cuLaunchKernel, `kernel` a CUkernel."},

@@ -19,15 +19,21 @@ from dynamis.compile.function import robot_function
 from dynamis.jax.primitive import TARGET, registered, value
 
 SOURCE = Path(dj.__file__).parents[1] / "_xla.c"
+HEADER = Path(jax.ffi.include_dir()) / "xla" / "ffi" / "api" / "c_api.h"
+BASE = "InternalExtension" if "InternalExtension;" in HEADER.read_text() else "Extension_Base"
 STRUCTS = {  # ours: XLA's, and its fields
-    "Extension": ("Extension_Base", "struct_size type next"),
+    "Extension": (BASE, "struct_size type next"),
     "Version": ("Api_Version", "struct_size major_version minor_version"),
     "Metadata": ("Metadata", "struct_size version:api_version traits"),
     "MetadataExtension": ("Metadata_Extension", "base:extension_base metadata"),
     "ErrorCreate": ("Error_Create_Args", "struct_size message code:errc"),
+    "ErrorDestroy": ("Error_Destroy_Args", "struct_size error"),
     "StreamGet": ("Stream_Get_Args", "struct_size ctx stream"),
+    "Schedule": ("ThreadPool_Schedule_Args", "struct_size ctx task data"),
+    "ThreadCount": ("ThreadPool_NumThreads_Args", "struct_size ctx threads:num_threads"),
     "Api": ("Api", "struct_size version:api_version error_create:XLA_FFI_Error_Create "
-            "stream_get:XLA_FFI_Stream_Get"),
+            "error_destroy:XLA_FFI_Error_Destroy stream_get:XLA_FFI_Stream_Get "
+            "schedule:XLA_FFI_ThreadPool_Schedule thread_count:XLA_FFI_ThreadPool_NumThreads"),
     "Buffer": ("Buffer", "struct_size dtype data rank dims"),
     "Text": ("ByteSpan", "text:ptr length:len"),
     "Scalar": ("Scalar", "dtype value"),
@@ -131,18 +137,30 @@ def test_what_fits_is_computed(number):
     assert none.shape == (0, 3)
 
 
+def test_batches_that_threads_share_are_the_same(compiled, x64):
+    arm, rng = dy.load("polar-rp"), np.random.default_rng(0)
+    values = arm.parameters.values
+    most = robot_function(arm, "step", True).code("float64").largest
+    f = jax.jit(lambda q, p: dj.step(arm, q, q, q, 1e-3, p)[1])
+    for count in (most, 2 * most + 1, 9 * most + 63):
+        q = rng.normal(size=(count, 2))
+        found = np.asarray(f(q, values))
+        alone = [f(q[k : k + most], values) for k in range(0, count, most)]
+        assert np.array_equal(found, np.concatenate(alone))
+
+
 def test_a_number_means_one_function():
-    _xla.register(1, True, (3,), (2,), 8)
-    _xla.register(1, True, (3,), (2,), 8)
+    _xla.register(1, True, (3,), (2,), 8, 100)
+    _xla.register(1, True, (3,), (2,), 8, 100)
     with pytest.raises(ValueError, match="another function"):
-        _xla.register(1, False, (3,), (2,), 8)
+        _xla.register(1, False, (3,), (2,), 8, 100)
     with pytest.raises(ValueError, match="another function"):
-        _xla.register(1, True, (3,), (1,), 8)
+        _xla.register(1, True, (3,), (1,), 8, 100)
     for sizes in ((0,), (-1,), (1,) * 65):
         with pytest.raises(ValueError):
-            _xla.register(2, True, sizes, (1,), 8)
+            _xla.register(2, True, sizes, (1,), 8, 100)
     with pytest.raises(ValueError):
-        _xla.register(2, True, (1,), (1,), 0)
+        _xla.register(2, True, (1,), (1,), 0, 100)
     with pytest.raises(ValueError):
         _xla.register_cuda(2, True, (1,), (1,), 8, 0, 64)
 

@@ -229,7 +229,7 @@ def registered(operation: Operation, dtype: str, platform: str) -> int:
             sizes = dtype == "float64", _sizes(f.inputs), _sizes(f.outputs)
             if platform == "cpu":
                 code: Any = f.code(dtype)
-                _xla.register(number, *sizes, code.batch)
+                _xla.register(number, *sizes, code.batch, code.largest)
             else:
                 code = f.device_code(dtype, fused=False)  # type: ignore[attr-defined]
                 _xla.register_cuda(number, *sizes, _launch(), code.kernel, code.threads)
