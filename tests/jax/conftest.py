@@ -6,12 +6,18 @@ import pytest
 jax = pytest.importorskip("jax", reason="jax is not installed")
 
 
-@pytest.fixture
-def x64():
+@pytest.fixture(autouse=True)
+def precision(request):
+    """JAX's default, single precision, unless a test asks for double."""
     before = jax.config.jax_enable_x64
-    jax.config.update("jax_enable_x64", True)
+    jax.config.update("jax_enable_x64", "x64" in request.fixturenames)
     yield
     jax.config.update("jax_enable_x64", before)
+
+
+@pytest.fixture
+def x64(precision):
+    """Double precision."""
 
 
 @pytest.fixture

@@ -124,6 +124,30 @@ def test_gradients_through_a_rollout_with_and_without_checkpoints(rng):
     assert (ahead - behind) / 2e-5 == pytest.approx(inner(slopes[1], change), rel=1e-5)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_constants_of_a_program_have_a_precision(dtype, rng):
+    """A time step, or a cotangent, that a program holds as a constant."""
+    arm = dy.load("polar-rp")
+    q = jnp.asarray(rng.normal(size=2), dtype)
+
+    @jax.jit
+    def end(q):
+        def one(state, _):
+            return dj.step(arm, *state, q, 1e-2), None
+
+        return jax.lax.scan(one, (q, q), length=3)[0][0]
+
+    def energy(q):
+        return dj.evaluate(arm, "potential_energy", {"q": q})
+
+    rtol = 1e-9 if dtype == "float64" else 1e-4
+    close(jax.jacrev(end)(q), jax.jacfwd(end)(q), rtol)
+    close(jax.jit(jax.grad(energy))(q), arm.gravity_torque(q), rtol)
+    assert jax.jacrev(end)(q).dtype == dtype
+    batch = jax.vmap(jax.jit(jax.grad(lambda q: energy(q) * 2.0)))(jnp.stack([q, q]))
+    close(batch[1], 2.0 * arm.gravity_torque(q), rtol)
+
+
 def test_no_samples_have_no_gradient():
     arm = dy.load("scara")
     none = np.zeros((0, 3))

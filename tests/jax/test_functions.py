@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 
 import dynamis as dy
 import dynamis.jax as dj
@@ -176,11 +176,10 @@ def test_matrices_of_long_arms_come_by_columns(name, rng, monkeypatch):
     assert equal(dj.evaluate(arm, name, given), getattr(arm, name)(*given.values()))
 
 
-@settings(max_examples=4)
+@settings(max_examples=4, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(robot=robots(longest=3))
+@pytest.mark.usefixtures("x64")
 def test_random_robots(robot):
-    before = jax.config.jax_enable_x64
-    jax.config.update("jax_enable_x64", True)
     q, qd, qdd = states(robot, 3)
     values = robot.parameters.values
 
@@ -197,7 +196,6 @@ def test_random_robots(robot):
     if not robot.model.own_laws:
         regressor = robot.regressor(q, qd, qdd)
         close(values_bar, np.einsum("kn,knp->p", weight, regressor), 1e-8)
-    jax.config.update("jax_enable_x64", before)
 
 
 # one program for all calls

@@ -1,6 +1,7 @@
 """Kernels of a robot as functions of JAX arrays: checks, precision, broadcasting."""
 
 from collections.abc import Mapping
+from functools import cache
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -8,7 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from ..arguments import checked
-from ..compile.arrays import batch_shape, unmasked
+from ..compile.arrays import DTYPES, batch_shape, unmasked
 from ..compile.function import Function, kernel_function
 from ..compile.kernels import Kernel, input_shape, kernel_named
 from ..errors import OptionError, ShapeError
@@ -26,45 +27,45 @@ ERRORS = (TypeError, ValueError, OverflowError, RuntimeError)  # of JAX, for wha
 def inverse_dynamics(robot: "Robot", q: Any, qd: Any, qdd: Any, parameters: Any = None) -> Any:
     """tau = M qdd + C qd + g + friction, (..., n)."""
     given = {"q": q, "qd": qd, "qdd": qdd, "parameters": parameters}
-    return evaluate(robot, "inverse_dynamics", given)
+    return _named(robot, "inverse_dynamics", given)
 
 
 @checked
 def forward_dynamics(robot: "Robot", q: Any, qd: Any, tau: Any, parameters: Any = None) -> Any:
     """qdd of the torques tau, (..., n); NaN where the mass matrix is singular."""
     given = {"q": q, "qd": qd, "tau": tau, "parameters": parameters}
-    return evaluate(robot, "forward_dynamics", given)
+    return _named(robot, "forward_dynamics", given)
 
 
 @checked
 def fk(robot: "Robot", q: Any, parameters: Any = None) -> Any:
     """Pose of the tool in the reference frame, (..., 4, 4)."""
-    return evaluate(robot, "fk", {"q": q, "parameters": parameters})
+    return _named(robot, "fk", {"q": q, "parameters": parameters})
 
 
 @checked
 def jacobian(robot: "Robot", q: Any, parameters: Any = None) -> Any:
     """J: (v, w) = J qd, linear rows first, in base axes, (..., 6, n)."""
-    return evaluate(robot, "jacobian", {"q": q, "parameters": parameters})
+    return _named(robot, "jacobian", {"q": q, "parameters": parameters})
 
 
 @checked
 def mass_matrix(robot: "Robot", q: Any, parameters: Any = None) -> Any:
     """M(q), reflected rotors included, (..., n, n)."""
-    return evaluate(robot, "mass_matrix", {"q": q, "parameters": parameters})
+    return _named(robot, "mass_matrix", {"q": q, "parameters": parameters})
 
 
 @checked
 def gravity_torque(robot: "Robot", q: Any, parameters: Any = None) -> Any:
     """g(q), without friction offsets, (..., n)."""
-    return evaluate(robot, "gravity_torque", {"q": q, "parameters": parameters})
+    return _named(robot, "gravity_torque", {"q": q, "parameters": parameters})
 
 
 @checked
 def regressor(robot: "Robot", q: Any, qd: Any, qdd: Any) -> Any:
     """Y with Y @ parameters = inverse_dynamics, (..., n, p)."""
     parameter_names(robot.model)  # raises for a centre of mass that moves in its link
-    return evaluate(robot, "regressor", {"q": q, "qd": qd, "qdd": qdd})
+    return _named(robot, "regressor", {"q": q, "qd": qd, "qdd": qdd})
 
 
 @checked
@@ -76,7 +77,7 @@ def step(
     Friction as it slides; nothing that holds (static friction) or hits (stops).
     """
     given = {"q": q, "qd": qd, "tau": tau, "dt": dt, "parameters": parameters}
-    return evaluate(robot, "step", given)
+    return _named(robot, "step", given)
 
 
 @checked
@@ -85,8 +86,12 @@ def evaluate(robot: "Robot", kernel: str, arrays: Mapping[str, Any]) -> Any:
 
     What is None is not given; "parameters" may be among them.
     """
-    given = {name: array for name, array in arrays.items() if array is not None}
-    return computed(robot, _row(kernel, given), given)
+    return _named(robot, kernel, arrays)
+
+
+def _named(robot: "Robot", name: str, arrays: Mapping[str, Any]) -> Any:
+    given = {key: array for key, array in arrays.items() if array is not None}
+    return computed(robot, _row(name, tuple(given)), given)
 
 
 def computed(robot: Any, kernel: Kernel, given: Mapping[str, Any]) -> Any:
@@ -96,7 +101,8 @@ def computed(robot: Any, kernel: Kernel, given: Mapping[str, Any]) -> Any:
     return _called(_function(robot, kernel, "parameters" in given), given)
 
 
-def _row(name: str, given: Mapping[str, Any]) -> Kernel:
+@cache
+def _row(name: str, given: tuple[str, ...]) -> Kernel:
     """The row that takes what is given."""
     own = kernel_named(name)
     names = {*given} - {"parameters"}
@@ -124,7 +130,9 @@ def _called(function: Function, given: Mapping[str, Any]) -> Any:
     arrays = [_array(given.get(p.name), p.name, p.shape, function.name) for p in ports]
     dtype = _precision(arrays)
     leading = [x.shape[: x.ndim - len(p.shape)] for x, p in zip(arrays, ports, strict=True)]
-    shape = batch_shape([p.name for p in ports], leading)
+    shape = leading[0]
+    if any(own != shape for own in leading):
+        shape = batch_shape([p.name for p in ports], leading)
     operands = []
     for array, own, port in zip(arrays, leading, ports, strict=True):
         x = array if array.dtype == dtype else array.astype(dtype)
@@ -146,7 +154,7 @@ def _array(given: Any, name: str, core: tuple[int, ...], what: str) -> jax.Array
             array = jnp.asarray(unmasked(given))
         except ERRORS as error:
             raise ShapeError(f"{name} is no array ({error}), {expected}") from None
-    if not any(jnp.issubdtype(array.dtype, kind) for kind in (jnp.floating, jnp.integer)):
+    if array.dtype.kind not in "fiu" and not jnp.issubdtype(array.dtype, jnp.floating):
         raise ShapeError(f"{name} holds {array.dtype}, {expected}")
     if array.ndim < len(core) or array.shape[array.ndim - len(core) :] != core:
         raise ShapeError(f"{name} has shape {array.shape}, {expected}")
@@ -155,6 +163,9 @@ def _array(given: Any, name: str, core: tuple[int, ...], what: str) -> jax.Array
 
 def _precision(arrays: list[jax.Array]) -> Any:
     """The type JAX promotes to; what is narrower than float32 is computed in that."""
+    dtype = arrays[0].dtype
+    if dtype.name in DTYPES and all(x.dtype == dtype for x in arrays):
+        return dtype
     return jnp.promote_types(jnp.result_type(*arrays, float), jnp.float32)
 
 

@@ -149,7 +149,12 @@ def _shapes(*operands: Any, operation: Operation) -> list[Any]:
 
 
 def _bind(operation: Operation, *operands: Any) -> list[Any]:
-    return primitive.bind(*operands, operation=operation)
+    return primitive.bind(*map(_array, operands), operation=operation)
+
+
+def _array(operand: Any) -> jax.Array:
+    """An operand; constants of a program come as numbers with a type."""
+    return operand if isinstance(operand, jax.Array) else jnp.asarray(operand, operand.dtype)
 
 
 _eager = jax.jit(_bind, static_argnums=0)
