@@ -22,6 +22,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import ShapedArray
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
@@ -145,7 +146,7 @@ def _leading(operands: Any, operation: Operation) -> tuple[int, ...]:
 def _shapes(*operands: Any, operation: Operation) -> list[Any]:
     leading, dtype = _leading(operands, operation), operands[0].dtype
     shapes = [(*leading, *p.shape) for p in operation.function.outputs]
-    return [jax.core.ShapedArray(shape, dtype) for shape in shapes]
+    return [ShapedArray(shape, dtype) for shape in shapes]
 
 
 def _bind(operation: Operation, *operands: Any) -> list[Any]:
