@@ -47,9 +47,9 @@ def test_every_argument_alone(name, rng):
 
 def test_second_derivatives(rng):
     arm = dy.load("polar-rp")
-    for name in ("inverse_dynamics", "forward_dynamics"):
+    for name, modes in {"inverse_dynamics": ("fwd", "rev"), "forward_dynamics": ("rev",)}.items():
         given = arguments(name, arm, rng)
-        check_grads(function(name, arm), given, 2, rtol=1e-3, atol=1e-4)
+        check_grads(function(name, arm), given, 2, modes, rtol=1e-3, atol=1e-4)
     energy = jax.hessian(lambda q: jnp.sum(dj.fk(arm, q) ** 2))
     q = rng.normal(size=arm.n)
     both = jax.jacrev(jax.jacfwd(lambda q: jnp.sum(dj.fk(arm, q) ** 2)))

@@ -137,13 +137,14 @@ def test_what_fits_is_computed(number):
     assert none.shape == (0, 3)
 
 
-def test_batches_that_threads_share_are_the_same(compiled, x64):
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_batches_that_threads_share_are_the_same(compiled, x64, dtype):
     arm, rng = dy.load("polar-rp"), np.random.default_rng(0)
-    values = arm.parameters.values
-    most = robot_function(arm, "step", True).code("float64").largest
+    values = arm.parameters.values.astype(dtype)
+    most = robot_function(arm, "step", True).code(dtype).largest
     f = jax.jit(lambda q, p: dj.step(arm, q, q, q, 1e-3, p)[1])
     for count in (most, 2 * most + 1, 9 * most + 63):
-        q = rng.normal(size=(count, 2))
+        q = rng.normal(size=(count, 2)).astype(dtype)
         found = np.asarray(f(q, values))
         alone = [f(q[k : k + most], values) for k in range(0, count, most)]
         assert np.array_equal(found, np.concatenate(alone))

@@ -162,6 +162,9 @@ _eager = jax.jit(_bind, static_argnums=0)
 
 
 def _evaluated(*operands: Any, operation: Operation) -> list[Any]:
+    if jax.config.jax_disable_jit:  # of the user's program; this one must be compiled
+        with jax.disable_jit(False):
+            return _eager(operation, *operands)
     return _eager(operation, *operands)
 
 
@@ -193,28 +196,19 @@ def _transpose(cotangents: Any, *operands: Any, operation: Operation) -> list[An
 
 
 def _batched(operands: Any, axes: Any, *, operation: Operation) -> tuple[list[Any], list[int]]:
-    """A new leading axis; operands without it stay as they are where the code can repeat them."""
-    mapped = [
-        x if a is None else jnp.moveaxis(x, a, 0) for x, a in zip(operands, axes, strict=True)
-    ]
-    size = next(x.shape[0] for x, a in zip(mapped, axes, strict=True) if a is not None)
-    ranks = operation.ranks
-    own = [x.ndim - r - (a is not None) for x, r, a in zip(mapped, ranks, axes, strict=True)]
-    depth = max(own)
-    inner = next(
-        x.shape[x.ndim - r - depth : x.ndim - r]
-        for x, r, o in zip(mapped, ranks, own, strict=True)
-        if o == depth
-    )
+    """A new leading axis; single samples that do not have it stay as they are."""
+    given = zip(map(_array, operands), axes, strict=True)
+    moved = [x if axis is None else jnp.moveaxis(x, axis, 0) for x, axis in given]
+    size = next(x.shape[0] for x, axis in zip(moved, axes, strict=True) if axis is not None)
+    leading = [x.shape[: x.ndim - r] for x, r in zip(moved, operation.ranks, strict=True)]
+    own = [lead if axis is None else lead[1:] for lead, axis in zip(leading, axes, strict=True)]
+    inner = max(own, key=len)
     ready = []
-    for x, rank, axis, o in zip(mapped, ranks, axes, own, strict=True):
-        core = x.shape[x.ndim - rank :]
-        if axis is None and o == 0:
-            ready.append(x)  # one sample for all
-            continue
-        outer, middle = (size if axis is not None else 1), (inner if o else (1,) * depth)
-        expanded = jnp.reshape(x, (outer, *middle, *core))
-        ready.append(jnp.broadcast_to(expanded, (size, *inner, *core)))
+    for x, lead, rest in zip(moved, leading, own, strict=True):
+        core = x.shape[len(lead) :]
+        if lead and not rest:  # mapped over, but one sample for the inner axes
+            x = jnp.reshape(x, (size, *(1 for _ in inner), *core))  # noqa: PLW2901
+        ready.append(jnp.broadcast_to(x, (size, *inner, *core)) if lead else x)
     results = _bind(operation, *ready)
     return results, [0] * len(results)
 
