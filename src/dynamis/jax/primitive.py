@@ -162,7 +162,7 @@ _eager = jax.jit(_bind, static_argnums=0)
 
 
 def _evaluated(*operands: Any, operation: Operation) -> list[Any]:
-    if jax.config.jax_disable_jit:  # of the user's program; this one must be compiled
+    if jax.config.jax_disable_jit:  # type: ignore[attr-defined]  # for the user's own functions
         with jax.disable_jit(False):
             return _eager(operation, *operands)
     return _eager(operation, *operands)
