@@ -27,7 +27,7 @@ enum { S64 = 5, F32 = 11, F64 = 12 };       /* XLA_FFI_DataType */
 enum { INVALID = 3, MISSING = 5, FAILED = 9, INTERNAL = 13 }; /* XLA_FFI_Error_Code */
 
 typedef struct XLA_FFI_Error XLA_FFI_Error;
-typedef struct XLA_FFI_ExecutionContext XLA_FFI_ExecutionContext;
+typedef struct Context Context;
 
 typedef struct Extension {
     size_t struct_size;
@@ -68,14 +68,14 @@ typedef struct {
 typedef struct {
     size_t struct_size;
     Extension *extension;
-    XLA_FFI_ExecutionContext *ctx;
+    Context *ctx;
     void *stream;
 } StreamGet;
 
 typedef struct {
     size_t struct_size;
     Extension *extension;
-    XLA_FFI_ExecutionContext *ctx;
+    Context *ctx;
     void (*task)(void *);
     void *data;
 } Schedule;
@@ -83,7 +83,7 @@ typedef struct {
 typedef struct {
     size_t struct_size;
     Extension *extension;
-    XLA_FFI_ExecutionContext *ctx;
+    Context *ctx;
     int64_t *threads;
 } ThreadCount;
 
@@ -141,7 +141,7 @@ typedef struct {
     size_t struct_size;
     Extension *extension;
     const Api *api;
-    XLA_FFI_ExecutionContext *ctx;
+    Context *ctx;
     int stage;
     Values arguments, results;
     Attributes attributes;
