@@ -27,6 +27,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
+if Path(sys.path[0]) == Path(__file__).parent:  # of a script: tests/jax is not JAX
+    del sys.path[0]
 os.environ.setdefault("DYNAMIS_COMPILE", "off")
 os.environ.setdefault("MPLBACKEND", "agg")
 
@@ -37,7 +39,9 @@ import dynamis as dy
 from dynamis.compile.arrays import CALL_OPTIONS
 from dynamis.errors import DynamisError
 
-MODULES = ("agree", "gym", "identify", "plots", "realtime", "simulation")  # besides dynamis.__all__
+MODULES = (  # besides dynamis.__all__
+    *("agree", "gym", "identify", "jax", "plots", "realtime", "simulation"),
+)
 N = 2  # joints of the robot that is misused
 PATIENCE = 2.0  # seconds after which the script calls a call slow
 
@@ -306,6 +310,8 @@ VALID: dict[str, Callable[[], Any]] = {
     "interop.from_pinocchio.model": lambda: dy.interop.to_pinocchio(robot()),
     "interop.from_rtb.robot": lambda: dy.interop.to_rtb(robot()),
     "interop.from_yourdfpy.urdf": lambda: dy.interop.to_yourdfpy(robot()),
+    "jax.evaluate.kernel": lambda: "fk",
+    "jax.evaluate.arrays": lambda: {"q": [0.1, 0.2]},
     "plots.animate.path": lambda: "arm.html",
     "read_log.source": lambda: {"t": log().t, "q": log().q, "qd": log().qd, "tau": log().tau},
     "realtime.controller_cost.exported": LAW,

@@ -31,6 +31,7 @@ REFERENCE = {
     "identify": ("excite", "read_log", "identify", "Estimate", "validate", "Processing"),
     "export": ("export_controller", "export_fmu"),
     "interop": ("to_pinocchio", "from_rtb", "to_mjcf", "from_yourdfpy"),
+    "jax": ("inverse_dynamics", "regressor", "step", "evaluate"),
     "studio": ("Studio",),
     "errors": ("DynamisError", "SingularError", "ShapeError"),
     "transforms": ("rotx", "to_rpy", "dh_inverse"),

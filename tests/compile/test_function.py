@@ -77,3 +77,24 @@ def test_a_kernel_and_its_derivatives_run_as_machine_code(compiled):
     found = run(f.pullback.code("float64"), given, [p.name for p in f.pullback.inputs])
     for a, b in zip(found, evaluated(f.pullback, *given), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12)
+
+
+def test_a_part_is_the_function_with_arguments_zero_and_fewer_operations():
+    rng = np.random.default_rng(8)
+    arm = dy.load("scara")
+    whole = kernel_function(KERNELS["inverse_dynamics"], arm.model, True).pushforward
+    part = whole.part((4, 5, 7), (0,))  # only qdd has a tangent
+    assert [p.name for p in part.inputs] == ["q", "qd", "qdd", "parameters", "qdd_dot"]
+    x = sample(part, arm, rng)
+    none, zeros = np.zeros(arm.n), np.zeros(len(arm.parameters.values))
+    full = [*x[:4], none, none, x[4], zeros]
+    np.testing.assert_allclose(evaluated(part, *x), evaluated(whole, *full), atol=1e-12)
+    assert part.program().length < whole.program().length / 2
+    assert part.key != whole.key and whole.part((), (0,)) is whole
+    back = kernel_function(KERNELS["step"], arm.model).pullback
+    alone = back.part((4,), (0, 3))
+    assert [p.name for p in alone.inputs] == ["q", "qd", "tau", "dt", "qd_next_bar"]
+    x = sample(alone, arm, rng)
+    expected = evaluated(back, *x[:4], none, x[4])
+    for a, b in zip(evaluated(alone, *x), (expected[0], expected[3]), strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-12)

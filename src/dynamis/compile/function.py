@@ -94,6 +94,25 @@ class Function:
         outputs = tuple(Port(f"{p.name}_bar", p.shape) for p in self.inputs)
         return self._derived("pullback", cotangents, outputs, transposed=True)
 
+    def part(self, zeros: tuple[int, ...], results: tuple[int, ...]) -> "Function":
+        """Some of its results, by number, where some arguments are zero: only that is compiled."""
+        if not zeros and results == tuple(range(len(self.outputs))):
+            return self
+
+        def columns(given: Columns) -> list[Any]:
+            import casadi as ca
+
+            rest = iter(given)
+            full = [
+                ca.SX.zeros(p.size) if k in zeros else next(rest) for k, p in enumerate(self.inputs)
+            ]
+            found = self.columns(full)
+            return [found[k] for k in results]
+
+        key = (f"zeros {zeros} results {results}", *self.key)
+        inputs = tuple(p for k, p in enumerate(self.inputs) if k not in zeros)
+        return Function(self.name, key, inputs, tuple(self.outputs[k] for k in results), columns)
+
     def _derived(
         self, what: str, seeds: tuple[Port, ...], outputs: tuple[Port, ...], transposed: bool
     ) -> "Function":

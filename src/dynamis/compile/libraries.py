@@ -170,9 +170,9 @@ def evaluate_elsewhere(
 ) -> Any:
     """A function over arrays of which some are not NumPy's; the results are of the same kind."""
     if "jax" in origins(given.values()):
-        from ..jax import evaluate as evaluate_by_jax
+        from ..jax.functions import method
 
-        return evaluate_by_jax(function, given, options, what)
+        return method(function, given, options)
     library = library_of(given)
     if library is not None:
         return evaluate(library, function, given, options, what)

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from ..arguments import is_flag, is_list, real
 from ..compile.arrays import numbers
@@ -161,6 +160,8 @@ def rigid(T: np.ndarray) -> np.ndarray:
 
 def _turn(R_target: np.ndarray, R: np.ndarray) -> np.ndarray:
     """log(R* R^T): the rotation vector from the tool to the target, in base axes."""
+    from scipy.spatial.transform import Rotation
+
     M = R_target @ np.swapaxes(R, -1, -2)
     return Rotation.from_matrix(M.reshape(-1, 3, 3)).as_rotvec().reshape(M.shape[:-1])
 

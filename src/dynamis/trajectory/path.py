@@ -4,8 +4,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from scipy.interpolate import CubicSpline
-from scipy.spatial.transform import Rotation
 
 from ..arguments import checked, choice, whole
 from ..errors import OptionError, ShapeError
@@ -34,6 +32,8 @@ class Straight:
     @cached_property
     def turn(self) -> np.ndarray:
         """log(R0^T R1), a rotation vector in the axes of the first pose."""
+        from scipy.spatial.transform import Rotation
+
         return Rotation.from_matrix(self.T0[:3, :3].T @ self.T1[:3, :3]).as_rotvec()
 
     @property
@@ -43,6 +43,8 @@ class Straight:
 
     def pose(self, s: float) -> np.ndarray:
         """(4, 4)"""
+        from scipy.spatial.transform import Rotation
+
         T = np.eye(4)
         T[:3, 3] = (1.0 - s) * self.T0[:3, 3] + s * self.T1[:3, 3]
         T[:3, :3] = self.T0[:3, :3] @ Rotation.from_rotvec(s * self.turn).as_matrix()
@@ -331,6 +333,8 @@ def _shape(path: Any) -> Trajectory:
     if len(points) == 2:
         straight = [points, np.repeat(np.diff(points, axis=0), 2, axis=0), np.zeros_like(points)]
         return Hermite(s, np.stack(straight, axis=1))
+    from scipy.interpolate import CubicSpline
+
     curve = CubicSpline(s, points, bc_type="natural")
     return Hermite(s, np.stack([points, curve(s, 1), curve(s, 2)], axis=1))
 

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy.interpolate import make_interp_spline
 
 from ..compile import arrays
 from ..errors import OptionError, ShapeError
@@ -302,6 +301,8 @@ def via(
     states = np.empty((len(t), 3, rows.shape[1]))
     states[:, 0] = rows
     if len(t) > 2:
+        from scipy.interpolate import make_interp_spline
+
         ends = [(1, v0), (2, a0)], [(1, v1), (2, a1)]
         curve = make_interp_spline(t, rows, k=5, bc_type=ends)
         states[:, 1], states[:, 2] = curve(t, 1), curve(t, 2)
