@@ -10,9 +10,9 @@ SOURCE = Path(__file__).parents[1] / "src" / "dynamis"
 ORDER = (
     "_fast", "errors", "arguments", "files", "templates", "lazy", "progress", "spatial", "model",
     "dynamics", "compile", "export", "robot", "transforms", "ik", "equations.scalars", "base",
-    "equations", "plots", "trajectory", "control", "simulation", "logs", "identify", "excite",
-    "realtime", "interop", "rtb", "gym", "agree", "bench", "report", "demo", "cli", "studio",
-    "__init__", "__main__",
+    "equations", "plots", "trajectory", "control", "simulation", "torch", "logs", "identify",
+    "excite", "realtime", "interop", "rtb", "gym", "agree", "bench", "report", "demo", "cli",
+    "studio", "__init__", "__main__",
 )  # fmt: skip
 NUMBER = {name: number for number, name in enumerate(ORDER)}
 MOST_FILES = 24  # in one folder

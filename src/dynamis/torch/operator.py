@@ -1,0 +1,332 @@
+"""One PyTorch operator for every function of a robot, and the rules for its derivatives.
+
+    dynamis::evaluate(Tensor[] inputs, str key) -> Tensor[]
+
+A key names a function in this process. The derivatives of a function are functions again, with
+keys of their own (`KEY/pullback:...`, `KEY/pushforward`): a backward pass is a call of the same
+operator, so that derivatives of any order are too.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import count, pairwise
+from math import prod
+from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
+
+from ..compile.function import Function, kernel_function
+from ..compile.kernels import Kernel
+from ..errors import OptionError
+from ..lazy import once, package
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+
+torch: Any = package("torch", "torch", "dynamis.torch", "torch")
+forward_ad: Any = package("torch.autograd.forward_ad", "torch", "dynamis.torch", "torch")
+
+DTYPES = {torch.float64: "float64", torch.float32: "float32"}
+
+
+class Keyed:
+    """A function under its key, with its code and its derivatives as they are asked for."""
+
+    def __init__(self, function: Function, key: str):
+        self.function, self.key = function, key
+        self.names, self.cores, _, self.results = function.ports
+        self.axes = [len(core) for core in self.cores]
+        self.sizes = [prod(core) for core in self.cores]
+        self.alike = len(set(self.cores)) == 1
+        self._derived: dict[str, Keyed] = {}
+        self._code: dict[Any, Any] = {}
+        _table[key] = self
+
+    def derived(self, what: str) -> "Keyed":
+        """`pushforward`, or `pullback:I,J`: the gradients in arguments I, J."""
+        found = self._derived.get(what)
+        if found is None:
+            kind, _, kept = what.partition(":")
+            function = getattr(self.function, kind)
+            if kept:
+                function = part(function, [int(i) for i in kept.split(",")])
+            found = self._derived.setdefault(what, Keyed(function, f"{self.key}/{what}"))
+        return found
+
+    def code(self, device: str, dtype: Any) -> Any:
+        """Code for the processor or for a GPU."""
+        found = self._code.get((device, dtype))
+        if found is None:
+            of = self.function.code if device == "cpu" else self.function.device_code  # type: ignore[attr-defined]
+            found = self._code[device, dtype] = of(DTYPES[dtype])
+        return found
+
+
+# a robot holds its functions, a graph those it will call: what nobody holds leaves the table
+_table: WeakValueDictionary[str, Keyed] = WeakValueDictionary()
+_numbers = count()
+
+
+def part(function: Function, kept: Sequence[int]) -> Function:
+    """A function with some of its results only."""
+
+    def columns(given: Any) -> list[Any]:
+        results = function.columns(given)
+        return [results[i] for i in kept]
+
+    key = (f"results {','.join(map(str, kept))}", *function.key)
+    outputs = tuple(function.outputs[i] for i in kept)
+    return replace(function, key=key, outputs=outputs, columns=columns)
+
+
+def keyed(robot: "Robot", kernel: Kernel, parameters: bool) -> Keyed:
+    """A kernel of a robot, made once."""
+
+    def made() -> Keyed:
+        function = kernel_function(kernel, robot.model, parameters)
+        # the number tells functions apart, the digest keeps graphs that PyTorch stores on disk
+        # from being taken for those of another robot
+        digest = hashlib.sha256(repr(function.key).encode()).hexdigest()[:16]
+        return Keyed(function, f"{kernel.name}-{digest}-{next(_numbers)}")
+
+    return once(robot, ("torch", kernel.key, parameters), made)
+
+
+def known(key: str) -> Keyed:
+    """The function of a key."""
+    found = _table.get(key)
+    if found is not None:
+        return found
+    base, _, what = key.rpartition("/")
+    if not base:
+        raise OptionError(
+            f"{key!r} is no function of a robot in this process",
+            "keep the robot as long as graphs of it are used; a stored graph needs its own robot",
+        )
+    return known(base).derived(what)
+
+
+# values
+
+
+def leading(axes: Sequence[int], inputs: Sequence[Any]) -> tuple[int, ...]:
+    """Common leading axes of tensors whose last `axes` are a sample."""
+    shapes = [x.shape[: x.dim() - last] for x, last in zip(inputs, axes, strict=True)]
+    return tuple(torch.broadcast_shapes(*shapes))
+
+
+def samples(x: Any, shape: tuple[int, ...], core: tuple[int, ...], size: int) -> tuple[Any, int]:
+    """A tensor whose samples are contiguous, and the entries from one to the next.
+
+    Slices of a wider tensor are read where they lie, and a sample that repeats is stored once:
+    only other orders are copied.
+    """
+    own = x.shape[: x.dim() - len(core)]
+    if not prod(shape):
+        return x, 0
+    if x.is_contiguous():
+        if own == shape:
+            return x, size
+        if x.numel() == size:
+            return x, 0
+    if own != shape:
+        x = x.expand(*shape, *core)
+    strides, sizes = x.stride(), x.shape
+    axes = [i for i in range(len(shape)) if sizes[i] != 1]
+    if not any(strides[i] for i in axes):
+        return x[(0,) * len(shape)].contiguous(), 0
+    regular = all(strides[i] == strides[j] * sizes[j] for i, j in pairwise(axes))
+    step = 1
+    for i in range(x.dim() - 1, len(shape) - 1, -1):
+        regular = regular and (sizes[i] == 1 or strides[i] == step)
+        step *= sizes[i]
+    if regular:
+        return x, strides[axes[-1]]
+    return x.contiguous(), size
+
+
+def computed(function: Keyed, inputs: Sequence[Any], outputs: Any = None) -> list[Any]:
+    """Every sample by compiled code, into `outputs` or new tensors."""
+    first = inputs[0]
+    dtype, device, whole = first.dtype, first.device, first.shape
+    if function.alike and all(x.shape == whole and x.is_contiguous() for x in inputs):
+        shape, held, strides = whole[: len(whole) - function.axes[0]], inputs, function.sizes
+    else:
+        shape = leading(function.axes, inputs)
+        ports = zip(inputs, function.cores, function.sizes, strict=True)
+        pairs = [samples(x, shape, core, size) for x, core, size in ports]
+        held, strides = [x for x, _ in pairs], [stride for _, stride in pairs]
+    if outputs is None:
+        results = function.results
+        outputs = [torch.empty((*shape, *core), dtype=dtype, device=device) for core in results]
+    number = prod(shape)
+    if not number:
+        return outputs
+    starts = [x.data_ptr() for x in held]
+    ends = [x.data_ptr() for x in outputs]
+    code = function.code(device.type, dtype)
+    if device.type == "cpu":
+        code.run_at(starts, strides, ends, number, None)
+    else:
+        # on the caller's stream, as PyTorch's own operators: its allocator gives the memory of
+        # copies made here to others in the order of that stream, so nothing has to be recorded
+        stream = torch.cuda.current_stream(device).cuda_stream
+        code.launch(device.index, stream, number, starts, strides, ends)
+    return outputs
+
+
+def _values(inputs: Sequence[Any], key: str) -> list[Any]:
+    return computed(known(key), inputs)
+
+
+def _shapes(inputs: Sequence[Any], key: str) -> list[Any]:
+    function = known(key)
+    shape = leading(function.axes, inputs)
+    return [inputs[0].new_empty((*shape, *core)) for core in function.results]
+
+
+# derivatives
+
+
+def evaluated(inputs: Sequence[Any], key: str) -> Sequence[Any]:
+    """A function of tensors, by the operator, with the derivatives that are being taken."""
+    if torch.compiler.is_compiling():
+        return torch.ops.dynamis.evaluate(list(inputs), key)
+    if _transformed():
+        return _Transformed.apply(key, *inputs)
+    if torch.is_grad_enabled() and any(x.requires_grad for x in inputs):
+        return _Recorded.apply(key, *inputs)
+    return _plain(inputs, key)
+
+
+def _transformed() -> bool:
+    """Whether torch.func or forward-mode differentiation is at work.
+
+    Only PyTorch's internals know. Without them the answer is yes: right, but slower.
+    """
+    return _functorch() or getattr(forward_ad, "_current_level", 0) >= 0
+
+
+_functorch = getattr(torch._C, "_are_functorch_transforms_active", lambda: True)
+
+
+def gradients(
+    key: str, inputs: Sequence[Any], needed: Sequence[bool], cotangents: Sequence[Any]
+) -> list[Any]:
+    """x_bar = J(x)^T y_bar, for the arguments that need it.
+
+    Arguments of the state come together, those of parameters apart: many, and often not asked for.
+    One that was repeated over a batch gets the sum: of values computed for every sample, which
+    PyTorch adds in an order that depends on the shape only, so that it has the same bits each time.
+    """
+    function = known(key)
+    groups = [name.startswith("parameters") for name in function.names]
+    asked = {group for group, need in zip(groups, needed, strict=True) if need}
+    if not asked or all(y is None for y in cotangents):
+        return [None] * len(inputs)
+    kept = [i for i, group in enumerate(groups) if group in asked]
+    given = _filled(cotangents, function.results, inputs[0])
+    results = evaluated([*inputs, *given], f"{key}/pullback:{','.join(map(str, kept))}")
+    found: list[Any] = [None] * len(inputs)
+    for i, result in zip(kept, results, strict=True):
+        if needed[i]:
+            own = inputs[i].shape
+            found[i] = result if result.shape == own else result.sum_to_size(own)
+    return found
+
+
+def _filled(given: Sequence[Any], cores: Sequence[tuple[int, ...]], like: Any) -> list[Any]:
+    """Zeros, of one sample, for what is not given."""
+    return [like.new_zeros(core) if x is None else x for x, core in zip(given, cores, strict=True)]
+
+
+def batched(
+    key: str, dimensions: Sequence[int | None], inputs: Sequence[Any]
+) -> tuple[Sequence[Any], int]:
+    """The function over one more axis, put before the others; what has none is not repeated."""
+    function = known(key)
+    own = [
+        x.dim() - axes - (d is not None)
+        for x, axes, d in zip(inputs, function.axes, dimensions, strict=True)
+    ]
+    most, moved = max(own), []
+    for x, d, axes in zip(inputs, dimensions, own, strict=True):
+        ones = (slice(None), *(None,) * (most - axes))
+        moved.append(x if d is None else x.movedim(d, 0)[ones])
+    return evaluated(moved, key), len(function.results)
+
+
+class _Recorded(torch.autograd.Function):
+    """The operator in reverse mode, eagerly: the way of training loops, kept short."""
+
+    @staticmethod
+    def forward(ctx: Any, key: str, *inputs: Any) -> Any:
+        ctx.function = known(key)
+        ctx.set_materialize_grads(False)
+        ctx.save_for_backward(*inputs)
+        return tuple(_plain(inputs, key))
+
+    @staticmethod
+    def backward(ctx: Any, *cotangents: Any) -> Any:
+        needed = ctx.needs_input_grad[1:]
+        return None, *gradients(ctx.function.key, ctx.saved_tensors, needed, cotangents)
+
+
+class _Transformed(torch.autograd.Function):
+    """The operator under torch.func (grad, vmap, jvp and what is made of them) and dual numbers."""
+
+    @staticmethod
+    def forward(key: str, *inputs: Any) -> Any:
+        return tuple(_plain(inputs, key))
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        ctx.function = known(inputs[0])
+        ctx.set_materialize_grads(False)
+        ctx.save_for_backward(*inputs[1:])
+        ctx.save_for_forward(*inputs[1:])
+
+    backward = _Recorded.backward
+
+    @staticmethod
+    def jvp(ctx: Any, _: Any, *tangents: Any) -> Any:
+        inputs = ctx.saved_tensors
+        given = _filled(tangents, ctx.function.cores, inputs[0])
+        return tuple(evaluated([*inputs, *given], f"{ctx.function.key}/pushforward"))
+
+    @staticmethod
+    def vmap(info: Any, dimensions: Any, key: str, *inputs: Any) -> Any:
+        results, number = batched(key, dimensions[1:], inputs)
+        return tuple(results), (0,) * number
+
+
+# `evaluate` is what compiled graphs hold, with its rules; `values` is below all rules, for the
+# classes above: PyTorch would otherwise look for derivatives of an operator called inside one
+
+SCHEMA = "(Tensor[] inputs, str key) -> Tensor[]"
+_library = torch.library.Library("dynamis", "DEF")
+for _name in ("evaluate", "values"):
+    _library.define(_name + SCHEMA)
+    for _device in ("CPU", "CUDA"):
+        _library.impl(_name, _values, _device)
+    torch.library.register_fake(f"dynamis::{_name}", _shapes, lib=_library)
+_plain = torch.ops.dynamis.values.default
+
+
+def _keep(ctx: Any, inputs: Any, output: Any) -> None:
+    tensors, ctx.key = inputs
+    ctx.save_for_backward(*tensors)
+
+
+def _backward(ctx: Any, cotangents: Any) -> Any:
+    needed = ctx.needs_input_grad[0]
+    return gradients(ctx.key, ctx.saved_tensors, needed, cotangents), None
+
+
+def _vmap(info: Any, dimensions: Any, inputs: Any, key: str) -> Any:
+    results, number = batched(key, dimensions[0], inputs)
+    return list(results), [0] * number
+
+
+torch.library.register_autograd("dynamis::evaluate", _backward, setup_context=_keep, lib=_library)
+torch.library.register_vmap("dynamis::evaluate", _vmap, lib=_library)
