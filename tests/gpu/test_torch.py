@@ -2,12 +2,14 @@
 
 import gc
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from torch.autograd import gradcheck, gradgradcheck
+from torch.autograd import forward_ad, gradcheck, gradgradcheck
 from torch.func import grad, hessian, jacfwd, jacrev, jvp, vmap
+from torch.fx.experimental.proxy_tensor import make_fx
 
 import dynamis as dy
 import dynamis.torch as dt
@@ -187,6 +189,18 @@ def test_tensors_are_read_where_they_lie(device):
     assert step[0] is slices[0] and step[1] == 3 * n + 2
     repeated = operator.samples(slices[0][0, 0].expand(6, 5, n), (6, 5), (n,), n)
     assert repeated[0].numel() == n and repeated[1] == 0
+
+
+def test_tensors_of_other_kinds_take_the_operator(device):
+    robot = dy.load(SMALL)
+    (q,) = arguments(robot, "fk", device)
+    with torch.inference_mode():
+        same(dt.fk(robot, q.clone()), dt.fk(robot, q))
+    assert dt.fk(robot, q.to("meta")).device.type == "meta"
+    graph = make_fx(lambda q: dt.fk(robot, q))(q)
+    assert any(node.target is torch.ops.dynamis.values.default for node in graph.graph.nodes)
+    same(graph(2 * q), dt.fk(robot, 2 * q))
+    same(dt.fk(robot, torch.nn.Parameter(q)).detach(), dt.fk(robot, q))
 
 
 def test_a_negated_view_is_read_with_its_sign(device):
@@ -431,6 +445,31 @@ def test_a_compiled_graph_of_any_batch(device, graphs):
     same(torch.compile(vmap(f), fullgraph=True, backend="aot_eager")(*given), f(*given))
 
 
+def test_derivatives_that_graphs_do_not_hold_are_refused(device, graphs):
+    robot = dy.load("scara")
+    (q,) = arguments(robot, "fk", device)
+    f = function(robot, "fk")
+
+    def dual(q):
+        with forward_ad.dual_level():
+            return forward_ad.unpack_dual(f(forward_ad.make_dual(q, q))).tangent
+
+    def along(q):
+        return jvp(f, (q,), (q,))[1]
+
+    expected = along(q)
+    for derivative in (dual, along):
+        with pytest.raises(Exception, match="forward_mode_outside_graphs"):
+            torch.compile(derivative, fullgraph=True, backend="aot_eager")(q)
+        same(torch.compile(derivative, backend="aot_eager")(q), expected)
+    slope = torch.compile(grad(lambda q: f(q).sum()), fullgraph=True, backend="aot_eager")
+    with pytest.raises(Exception, match="holds no forward-mode"):
+        slope(q)
+    with forward_ad.dual_level(), pytest.raises(OptionError, match=r"torch\.func"):
+        key = dt._planned(robot, dt.KERNELS["fk"], False)[0]
+        torch.ops.dynamis.evaluate([forward_ad.make_dual(q, q)], key)
+
+
 def test_the_operator_keeps_the_rules_of_pytorch(device):
     robot = dy.load(SMALL)
     given = wanting(*arguments(robot, "inverse_dynamics", device))
@@ -521,3 +560,18 @@ def test_singular_mass_matrices_give_nan(device):
     robot = dy.load("sixr")
     given = arguments(robot, "forward_dynamics", device)
     assert dt.forward_dynamics(robot, *given).isnan().any()
+
+
+def test_the_guide_prints_what_it_shows(compiled, tmp_path, monkeypatch):
+    docs = Path(__file__).parents[2] / "docs"
+    monkeypatch.syspath_prepend(str(docs))
+    monkeypatch.chdir(tmp_path)
+    import blocks
+
+    try:
+        pairs = blocks.outputs((docs / "guides" / "torch.md").read_text(), "torch.md")
+    finally:
+        torch.set_default_dtype(torch.float32)
+    assert len(pairs) >= 5
+    for block, said in pairs:
+        assert blocks.same(block.text, said), f"{block.line}:\n{said}"

@@ -21,7 +21,7 @@ from .operator import DTYPES, computed, evaluated, keyed, known, leading, torch
 from .tensors import destinations, tensors
 
 if TYPE_CHECKING:
-    from torch import Tensor
+    from torch import Tensor  # type: ignore[import-not-found]  it is no tool of development
 
 pytree: Any = package("torch.utils._pytree", "torch", "dynamis.torch", "torch")
 
@@ -127,7 +127,8 @@ def _constants(robot: Robot, name: str, parameters: bool) -> tuple:
 _graphs: dict[str, Any] = {}  # functions of compiled graphs, which nobody else may hold any more
 # graphs of PyTorch before 2.12 take objects only if they are registered like this; they are made
 # again for a robot that is not equal
-getattr(pytree, "register_constant", len)(Robot)
+if hasattr(pytree, "register_constant"):
+    pytree.register_constant(Robot)
 
 
 def _planned(robot: Robot, kernel: Kernel, parameters: bool) -> tuple:

@@ -10,6 +10,7 @@ operator, so that derivatives of any order are too.
 import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import count, pairwise
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 torch: Any = package("torch", "torch", "dynamis.torch", "torch")
 forward_ad: Any = package("torch.autograd.forward_ad", "torch", "dynamis.torch", "torch")
 
+REFUSED = "torch.compile holds no forward-mode or torch.func derivatives of a robot's functions"
+INSTEAD = "take them outside the compiled function, or use torch.autograd.grad"
 DTYPES = {torch.float64: "float64", torch.float32: "float32"}
 
 
@@ -53,12 +56,21 @@ class Keyed:
             found = self._derived.setdefault(what, Keyed(function, f"{self.key}/{what}"))
         return found
 
-    def code(self, device: str, dtype: Any) -> Any:
+    def pullback(self, needed: Sequence[bool]) -> tuple[list[int], str]:
+        """Arguments whose gradients come together, and the key of the function that gives them.
+
+        Those of parameters come apart from the others: they are many, and often not asked for.
+        """
+        asked = {name[:10] == "parameters" for name, x in zip(self.names, needed, strict=True) if x}
+        kept = [i for i, name in enumerate(self.names) if (name[:10] == "parameters") in asked]
+        return kept, f"{self.key}/pullback:{','.join(map(str, kept))}"
+
+    def code(self, dtype: Any, gpu: bool) -> Any:
         """Code for the processor or for a GPU."""
-        found = self._code.get((device, dtype))
+        found = self._code.get((dtype, gpu))
         if found is None:
-            of = self.function.code if device == "cpu" else self.function.device_code  # type: ignore[attr-defined]
-            found = self._code[device, dtype] = of(DTYPES[dtype])
+            of = self.function.device_code if gpu else self.function.code  # type: ignore[attr-defined]
+            found = self._code[dtype, gpu] = of(DTYPES[dtype])
         return found
 
 
@@ -148,30 +160,30 @@ def samples(x: Any, shape: tuple[int, ...], core: tuple[int, ...], size: int) ->
 def computed(function: Keyed, inputs: Sequence[Any], outputs: Any = None) -> list[Any]:
     """Every sample by compiled code, into `outputs` or new tensors."""
     first = inputs[0]
-    dtype, device, whole = first.dtype, first.device, first.shape
+    whole, axes = first.shape, function.axes
     if function.alike and all(x.shape == whole and x.is_contiguous() for x in inputs):
-        shape, held, strides = whole[: len(whole) - function.axes[0]], inputs, function.sizes
+        shape, held, strides = whole[: len(whole) - axes[0]], inputs, function.sizes
     else:
-        shape = leading(function.axes, inputs)
+        shape = leading(axes, inputs)
         ports = zip(inputs, function.cores, function.sizes, strict=True)
         pairs = [samples(x, shape, core, size) for x, core, size in ports]
         held, strides = [x for x, _ in pairs], [stride for _, stride in pairs]
     if outputs is None:
-        results = function.results
-        outputs = [torch.empty((*shape, *core), dtype=dtype, device=device) for core in results]
+        outputs = [first.new_empty((*shape, *core)) for core in function.results]
     number = prod(shape)
     if not number:
         return outputs
     starts = [x.data_ptr() for x in held]
     ends = [x.data_ptr() for x in outputs]
-    code = function.code(device.type, dtype)
-    if device.type == "cpu":
-        code.run_at(starts, strides, ends, number, None)
-    else:
+    code = function.code(first.dtype, first.is_cuda)
+    if first.is_cuda:
         # on the caller's stream, as PyTorch's own operators: its allocator gives the memory of
         # copies made here to others in the order of that stream, so nothing has to be recorded
+        device = first.device
         stream = torch.cuda.current_stream(device).cuda_stream
         code.launch(device.index, stream, number, starts, strides, ends)
+    else:
+        code.run_at(starts, strides, ends, number, None)
     return outputs
 
 
@@ -191,44 +203,68 @@ def _shapes(inputs: Sequence[Any], key: str) -> list[Any]:
 def evaluated(inputs: Sequence[Any], key: str) -> Sequence[Any]:
     """A function of tensors, by the operator, with the derivatives that are being taken."""
     if torch.compiler.is_compiling():
+        if getattr(forward_ad, "_current_level", -1) >= 0:
+            return _forward_mode_outside_graphs(inputs, key)
         return torch.ops.dynamis.evaluate(list(inputs), key)
     if _transformed():
         return _Transformed.apply(key, *inputs)
+    function = known(key)
     if torch.is_grad_enabled() and any(x.requires_grad for x in inputs):
-        return _Recorded.apply(key, *inputs)
-    return _plain(inputs, key)
+        return _Recorded.apply(function, *inputs)
+    return below(function, inputs)
+
+
+@torch.compiler.disable  # graphs hold reverse mode only
+def _forward_mode_outside_graphs(inputs: Sequence[Any], key: str) -> Sequence[Any]:
+    return _Transformed.apply(key, *inputs)
+
+
+def below(function: Keyed, inputs: Sequence[Any]) -> Sequence[Any]:
+    """A function of tensors, without derivatives.
+
+    The operator takes 10 us. It is left out where it would only hand on tensors that are memory and
+    nothing else.
+    """
+    if not _modes():
+        plain = _plain_keys(inputs[0].is_cuda)
+        if all(_keys(x) == plain for x in inputs):
+            return computed(function, inputs)
+    return torch.ops.dynamis.values(list(inputs), function.key)
+
+
+@cache
+def _plain_keys(gpu: bool) -> Any:
+    with torch.inference_mode(False):
+        return _keys(torch.empty(0, device="cuda" if gpu else "cpu"))
 
 
 def _transformed() -> bool:
-    """Whether torch.func or forward-mode differentiation is at work.
-
-    Only PyTorch's internals know. Without them the answer is yes: right, but slower.
-    """
+    """Whether torch.func or forward-mode differentiation is at work."""
     return _functorch() or getattr(forward_ad, "_current_level", 0) >= 0
 
 
+# What only PyTorch's internals tell: whether a transformation is at work, whether something watches
+# operators, what a tensor is besides memory (a negated view, a zero, a wrapper: its dispatch keys).
+# Where one of them is missing, the answer is the one that is always right, but slower.
 _functorch = getattr(torch._C, "_are_functorch_transforms_active", lambda: True)
+_modes = getattr(torch._C, "_len_torch_dispatch_stack", lambda: 1)
+_keys = getattr(torch._C, "_dispatch_keys", lambda _: object())
 
 
 def gradients(
-    key: str, inputs: Sequence[Any], needed: Sequence[bool], cotangents: Sequence[Any]
+    function: Keyed, inputs: Sequence[Any], needed: Sequence[bool], cotangents: Sequence[Any]
 ) -> list[Any]:
     """x_bar = J(x)^T y_bar, for the arguments that need it.
 
-    Arguments of the state come together, those of parameters apart: many, and often not asked for.
     One that was repeated over a batch gets the sum: of values computed for every sample, which
     PyTorch adds in an order that depends on the shape only, so that it has the same bits each time.
     """
-    function = known(key)
-    groups = [name.startswith("parameters") for name in function.names]
-    asked = {group for group, need in zip(groups, needed, strict=True) if need}
-    if not asked or all(y is None for y in cotangents):
-        return [None] * len(inputs)
-    kept = [i for i, group in enumerate(groups) if group in asked]
-    given = _filled(cotangents, function.results, inputs[0])
-    results = evaluated([*inputs, *given], f"{key}/pullback:{','.join(map(str, kept))}")
     found: list[Any] = [None] * len(inputs)
-    for i, result in zip(kept, results, strict=True):
+    if not any(needed) or all(y is None for y in cotangents):
+        return found
+    kept, key = function.pullback(needed)
+    given = _filled(cotangents, function.results, inputs[0])
+    for i, result in zip(kept, evaluated([*inputs, *given], key), strict=True):
         if needed[i]:
             own = inputs[i].shape
             found[i] = result if result.shape == own else result.sum_to_size(own)
@@ -260,16 +296,16 @@ class _Recorded(torch.autograd.Function):
     """The operator in reverse mode, eagerly: the way of training loops, kept short."""
 
     @staticmethod
-    def forward(ctx: Any, key: str, *inputs: Any) -> Any:
-        ctx.function = known(key)
+    def forward(ctx: Any, function: Keyed, *inputs: Any) -> Any:
+        ctx.function = function
         ctx.set_materialize_grads(False)
         ctx.save_for_backward(*inputs)
-        return tuple(_plain(inputs, key))
+        return tuple(below(function, inputs))
 
     @staticmethod
     def backward(ctx: Any, *cotangents: Any) -> Any:
         needed = ctx.needs_input_grad[1:]
-        return None, *gradients(ctx.function.key, ctx.saved_tensors, needed, cotangents)
+        return None, *gradients(ctx.function, ctx.saved_tensors, needed, cotangents)
 
 
 class _Transformed(torch.autograd.Function):
@@ -277,7 +313,7 @@ class _Transformed(torch.autograd.Function):
 
     @staticmethod
     def forward(key: str, *inputs: Any) -> Any:
-        return tuple(_plain(inputs, key))
+        return tuple(torch.ops.dynamis.values(list(inputs), key))
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
@@ -310,17 +346,15 @@ for _name in ("evaluate", "values"):
     for _device in ("CPU", "CUDA"):
         _library.impl(_name, _values, _device)
     torch.library.register_fake(f"dynamis::{_name}", _shapes, lib=_library)
-_plain = torch.ops.dynamis.values.default
 
 
-def _keep(ctx: Any, inputs: Any, output: Any) -> None:
-    tensors, ctx.key = inputs
-    ctx.save_for_backward(*tensors)
-
-
-def _backward(ctx: Any, cotangents: Any) -> Any:
-    needed = ctx.needs_input_grad[0]
-    return gradients(ctx.key, ctx.saved_tensors, needed, cotangents), None
+def _autograd(inputs: Sequence[Any], key: str) -> Sequence[Any]:
+    """The rule for derivatives in compiled graphs, in reverse mode."""
+    if _functorch() or any(forward_ad.unpack_dual(x, level=0).tangent is not None for x in inputs):
+        raise OptionError(REFUSED, INSTEAD)
+    if torch.is_grad_enabled() and any(x.requires_grad for x in inputs):
+        return list(_Recorded.apply(known(key), *inputs))
+    return torch.ops.dynamis.values(inputs, key)
 
 
 def _vmap(info: Any, dimensions: Any, inputs: Any, key: str) -> Any:
@@ -328,5 +362,5 @@ def _vmap(info: Any, dimensions: Any, inputs: Any, key: str) -> Any:
     return list(results), [0] * number
 
 
-torch.library.register_autograd("dynamis::evaluate", _backward, setup_context=_keep, lib=_library)
+_library.impl("evaluate", _autograd, "Autograd")
 torch.library.register_vmap("dynamis::evaluate", _vmap, lib=_library)
