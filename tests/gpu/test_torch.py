@@ -1,6 +1,8 @@
 """Functions of PyTorch tensors: the bits of the robot's methods, and their exact derivatives."""
 
+import contextlib
 import gc
+import inspect
 import warnings
 from pathlib import Path
 
@@ -13,8 +15,9 @@ from torch.fx.experimental.proxy_tensor import make_fx
 
 import dynamis as dy
 import dynamis.torch as dt
-from dynamis.errors import OptionError, ShapeError
+from dynamis.errors import DynamisError, OptionError, ShapeError
 from dynamis.torch import operator
+from tests import misuse
 from tests.random_robots import build
 
 STATE, TORQUE = ("q", "qd", "qdd"), ("q", "qd", "tau")
@@ -547,6 +550,22 @@ def test_what_is_wrong_is_refused_by_name(device):
         dt.evaluate(robot, "fk", {"q": q.clone().requires_grad_()})
     with pytest.raises(OptionError, match="no function of a robot in this process"):
         torch.ops.dynamis.evaluate([q], "fk-of-another-process")
+
+
+@pytest.mark.parametrize("name", [*FUNCTIONS, "evaluate"])
+def test_misuse_is_answered_by_an_error_of_ours(name, device):
+    robot = dy.load(SMALL)
+    q = torch.rand(robot.n, device=device, dtype=torch.float64)
+    valid = {"robot": robot, "parameters": None, "dt": 1e-3, "kernel": "fk", "arrays": {"q": q}}
+    valid["out"] = None
+    call = getattr(dt, name)
+    names = list(inspect.signature(call).parameters)
+    wrong = {**misuse.VALUES, "another robot's": lambda: torch.rand(5, device=device)}
+    for parameter in names:
+        for made in wrong.values():
+            given = {k: valid.get(k, q) for k in names} | {parameter: made()}
+            with contextlib.suppress(DynamisError):
+                call(**given)
 
 
 def test_tensors_on_two_devices_are_refused(device):

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from ..arguments import a_robot
 from ..compile.kernels import KERNELS, Kernel, input_shape, kernel_named
-from ..errors import OptionError
+from ..errors import OptionError, shown
 from ..lazy import once, package
 from ..robot import Robot
-from .operator import DTYPES, computed, evaluated, keyed, known, leading, torch
+from .operator import DTYPES, computed, evaluated, keyed, known, leading, plain, torch
 from .tensors import destinations, tensors
 
 if TYPE_CHECKING:
@@ -84,12 +84,12 @@ def evaluate(
 ) -> Any:
     """Any kernel of a robot, by name, over tensors; without derivatives, into `out` if given."""
     row = kernel if isinstance(kernel, Kernel) else kernel_named(kernel)
-    names = (*row.inputs, "parameters") if "parameters" in arrays else row.inputs
-    if set(names) != set(arrays):
-        raise OptionError(
-            f"kernel {row.name!r} got {', '.join(arrays)}, expected {', '.join(row.inputs)} "
-            "and, if they vary, parameters"
-        )
+    given = arrays if isinstance(arrays, Mapping) else {}
+    names = (*row.inputs, "parameters") if "parameters" in given else row.inputs
+    if set(names) != set(given):
+        expected = f"{', '.join(row.inputs)} and, if they vary, parameters"
+        got = shown(list(given) or arrays)
+        raise OptionError(f"kernel {row.name!r} got {got}, expected {expected}")
     recorded = [k for k, x in arrays.items() if getattr(x, "requires_grad", False) is True]
     if recorded and torch.is_grad_enabled():
         raise OptionError(
@@ -98,7 +98,7 @@ def evaluate(
         )
     with torch.no_grad():
         plan = _planned(robot, row, "parameters" in arrays)
-        inputs = [x.resolve_neg() for x in tensors(plan[1], plan[2], [arrays[k] for k in names])]
+        inputs = tensors(plan[1], plan[2], [arrays[name] for name in names])
         results = _values(plan, inputs) if out is None else _stored(plan, inputs, out)
     return results[0] if len(results) == 1 else tuple(results)
 
@@ -173,16 +173,16 @@ def _values(plan: tuple, inputs: "Sequence[Tensor]") -> "Sequence[Tensor]":
 def _stored(plan: tuple, inputs: "Sequence[Tensor]", out: Any) -> "Sequence[Tensor]":
     """Results in the caller's tensors: computed there if code may write there."""
     function = known(plan[0])
-    shape = leading([len(core) for core in plan[2]], inputs)
-    if plan[4]:
-        results = _values(plan, inputs)
-        targets = destinations(out, [tuple(x.shape) for x in results], inputs[0])
-    else:
+    if not plan[4] and plain(inputs):
+        shape = leading(function.axes, inputs)
         targets = destinations(out, [(*shape, *core) for core in function.results], inputs[0])
         read = {x.untyped_storage().data_ptr() for x in inputs}
-        if all(x.is_contiguous() and x.untyped_storage().data_ptr() not in read for x in targets):
+        if plain(targets) and all(
+            x.is_contiguous() and x.untyped_storage().data_ptr() not in read for x in targets
+        ):
             return computed(function, inputs, targets)
-        results = computed(function, inputs)
+    results = _values(plan, inputs)
+    targets = destinations(out, [tuple(x.shape) for x in results], inputs[0])
     for target, result in zip(targets, results, strict=True):
         target.copy_(result)
     return targets

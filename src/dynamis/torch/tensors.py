@@ -78,7 +78,7 @@ def _promoted(names: Sequence[str], given: Sequence[Any]) -> list[Any]:
 
 def _tensor(value: Any, name: str) -> Any:
     try:
-        return torch.as_tensor(value)
+        return torch.tensor(value)  # a copy: arrays that may not be written to are no tensors
     except (TypeError, ValueError, RuntimeError, OverflowError) as error:
         raise ShapeError(
             f"{name} is {shown(value)}, expected a tensor of numbers ({error})"
