@@ -90,8 +90,8 @@ class Code:
         """Evaluate `count` samples at addresses; results lie one after the other."""
         threads = thread_count(threads, self.operations, count)
         if threads > 1:  # counting processors takes longer than a small batch
-            threads = max(1, min(threads, count, most_threads()))
-        if threads == 1:
+            threads = min(threads, count, most_threads())
+        if threads <= 1:
             self._call(count, inputs, strides, outputs)
             return
         edges = [count * k // threads for k in range(threads + 1)]

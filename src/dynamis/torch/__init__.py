@@ -140,7 +140,7 @@ def _planned(robot: Robot, kernel: Kernel, parameters: bool) -> tuple:
     """
     if type(robot) is not Robot:
         a_robot(robot)
-    what = kernel.key if kernel.options else kernel.name
+    what = kernel.name if KERNELS.get(kernel.name) is kernel else kernel.key
 
     def made() -> tuple:
         model = robot.model
@@ -180,6 +180,8 @@ def _stored(plan: tuple, inputs: "Sequence[Tensor]", out: Any) -> "Sequence[Tens
         if plain(targets) and all(
             x.is_contiguous() and x.untyped_storage().data_ptr() not in read for x in targets
         ):
+            for target in targets:  # graphs that hold its old numbers refuse to go backward
+                torch.autograd.graph.increment_version(target)
             return computed(function, inputs, targets)
     results = _values(plan, inputs)
     targets = destinations(out, [tuple(x.shape) for x in results], inputs[0])

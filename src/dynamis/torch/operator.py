@@ -124,8 +124,16 @@ def known(key: str) -> Keyed:
 
 def leading(axes: Sequence[int], inputs: Sequence[Any]) -> tuple[int, ...]:
     """Common leading axes of tensors whose last `axes` are a sample."""
-    shapes = [x.shape[: x.dim() - last] for x, last in zip(inputs, axes, strict=True)]
-    return tuple(torch.broadcast_shapes(*shapes))
+    return common([x.shape[: x.dim() - last] for x, last in zip(inputs, axes, strict=True)])
+
+
+def common(shapes: Sequence[Any]) -> tuple[int, ...]:
+    """The shape that shapes broadcast to; quickly where they are equal or empty."""
+    longest = max(shapes, key=len)
+    for shape in shapes:
+        if len(shape) > 0 and shape != longest:
+            return tuple(torch.broadcast_shapes(*shapes))
+    return tuple(longest)
 
 
 def samples(x: Any, shape: tuple[int, ...], core: tuple[int, ...], size: int) -> tuple[Any, int]:
@@ -134,16 +142,13 @@ def samples(x: Any, shape: tuple[int, ...], core: tuple[int, ...], size: int) ->
     Slices of a wider tensor are read where they lie, and a sample that repeats is stored once:
     only other orders are copied.
     """
-    own = x.shape[: x.dim() - len(core)]
-    if not prod(shape):
-        return x, 0
     if x.is_contiguous():
-        if own == shape:
-            return x, size
-        if x.numel() == size:
+        entries = x.numel()
+        if entries == size:
             return x, 0
-    if own != shape:
-        x = x.expand(*shape, *core)
+        if entries == size * prod(shape):
+            return x, size
+    x = x.expand(*shape, *core)
     strides, sizes = x.stride(), x.shape
     axes = [i for i in range(len(shape)) if sizes[i] != 1]
     if not any(strides[i] for i in axes):
@@ -162,18 +167,18 @@ def computed(function: Keyed, inputs: Sequence[Any], outputs: Any = None) -> lis
     """Every sample by compiled code, into `outputs` or new tensors."""
     first = inputs[0]
     whole, axes = first.shape, function.axes
-    if function.alike and all(x.shape == whole and x.is_contiguous() for x in inputs):
-        shape, held, strides = whole[: len(whole) - axes[0]], inputs, function.sizes
-    else:
-        shape = leading(axes, inputs)
-        ports = zip(inputs, function.cores, function.sizes, strict=True)
-        pairs = [samples(x, shape, core, size) for x, core, size in ports]
-        held, strides = [x for x, _ in pairs], [stride for _, stride in pairs]
+    simple = function.alike and all(x.shape == whole and x.is_contiguous() for x in inputs)
+    shape = whole[: len(whole) - axes[0]] if simple else leading(axes, inputs)
     if outputs is None:
         outputs = [first.new_empty((*shape, *core)) for core in function.results]
     number = prod(shape)
     if not number:
         return outputs
+    held, strides = inputs, function.sizes
+    if not simple:
+        ports = zip(inputs, function.cores, function.sizes, strict=True)
+        pairs = [samples(x, shape, core, size) for x, core, size in ports]
+        held, strides = [x for x, _ in pairs], [stride for _, stride in pairs]
     starts = [x.data_ptr() for x in held]
     ends = [x.data_ptr() for x in outputs]
     code = function.code(first.dtype, first.is_cuda)

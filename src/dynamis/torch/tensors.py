@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..errors import ShapeError, shown
-from .operator import DTYPES, torch
+from .operator import DTYPES, common, torch
 
 Shapes = Sequence[tuple[int, ...]]
 WHOLE = (torch.int8, torch.int16, torch.int32, torch.int64, torch.uint8)
@@ -12,22 +12,11 @@ WHOLE = (torch.int8, torch.int16, torch.int32, torch.int64, torch.uint8)
 
 def tensors(names: Sequence[str], cores: Shapes, given: Sequence[Any]) -> list[Any]:
     """Arguments as tensors of one device and precision whose last axes are `cores`."""
-    first = given[0]
-    dtype, device = getattr(first, "dtype", None), getattr(first, "device", None)
-    plain = dtype in DTYPES
-    for x in given:
-        plain = (
-            plain
-            and isinstance(x, torch.Tensor)
-            and x.dtype is dtype
-            and x.device == device
-            and x.layout is torch.strided
-        )
-    found = list(given) if plain else _promoted(names, given)
-    whole, core = found[0].shape, cores[0]
-    if whole[len(whole) - len(core) :] == core and all(
-        x.shape == whole and other == core for x, other in zip(found, cores, strict=True)
-    ):
+    found = list(given) if _one_kind(given) else _promoted(names, given)
+    whole, core, alike = found[0].shape, cores[0], True
+    for x, other in zip(found, cores, strict=True):
+        alike = alike and x.shape == whole and other == core
+    if alike and whole[len(whole) - len(core) :] == core:
         return found  # most calls
     leading = []
     for name, core, x in zip(names, cores, found, strict=True):
@@ -37,9 +26,24 @@ def tensors(names: Sequence[str], cores: Shapes, given: Sequence[Any]) -> list[A
             expected = ", ".join(["...", *map(str, core)])
             raise ShapeError(f"{name} has shape {tuple(shape)}, expected ({expected})")
         leading.append(shape[:axes])
-    if [shape for shape in leading if shape != leading[0]]:
-        _refuse_unequal(names, leading)
+    _refuse_unequal(names, leading)
     return found
+
+
+def _one_kind(given: Sequence[Any]) -> bool:
+    first = given[0]
+    if not isinstance(first, torch.Tensor) or first.dtype not in DTYPES:
+        return False
+    dtype, device = first.dtype, first.device
+    for x in given:
+        if not (
+            isinstance(x, torch.Tensor)
+            and x.dtype is dtype
+            and x.device == device
+            and x.layout is torch.strided
+        ):
+            return False
+    return True
 
 
 def _promoted(names: Sequence[str], given: Sequence[Any]) -> list[Any]:
@@ -88,7 +92,7 @@ def _tensor(value: Any, name: str) -> Any:
 def _refuse_unequal(names: Sequence[str], leading: Sequence[Any]) -> None:
     """Leading axes that do not broadcast are refused by the names of their arguments."""
     try:
-        torch.broadcast_shapes(*leading)
+        common(leading)
     except RuntimeError:
         pairs = zip(names, leading, strict=True)
         listed = ", ".join(f"{name}: {tuple(shape)}" for name, shape in pairs)
