@@ -19,7 +19,9 @@ from dynamis.model.friction import LAWS
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
+ELSEWHERE = {"torch"}  # guides that tests/gpu runs
 GUIDES = [*sorted((DOCS / "guides").glob("*.md")), *sorted((DOCS / "es").glob("*.md"))]
+GUIDES = [path for path in GUIDES if path.stem not in ELSEWHERE]
 LARGEST = 150_000  # bytes of a picture in the repository
 FEWEST = 200  # characters that a page says
 REFERENCE = {
@@ -33,6 +35,7 @@ REFERENCE = {
     "interop": ("to_pinocchio", "from_rtb", "to_mjcf", "from_yourdfpy"),
     "jax": ("inverse_dynamics", "regressor", "step", "evaluate"),
     "studio": ("Studio",),
+    "torch": ("inverse_dynamics", "step", "regressor"),
     "errors": ("DynamisError", "SingularError", "ShapeError"),
     "transforms": ("rotx", "to_rpy", "dh_inverse"),
     "command-line": ("identify", "plant", "equations", "--validate"),

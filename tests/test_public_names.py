@@ -139,3 +139,9 @@ def test_folders_that_are_functions_can_be_called_whatever_came_first(first):
     code += ["sine = dy.compile(lambda arm, q: [arm.sin(q[0])], dy.load('pendulum3'))"]
     code += ["assert sine([0.0, 0.0, 0.0])[0] == 0.0"]
     subprocess.run([sys.executable, "-c", "\n".join(code)], check=True)
+
+
+def test_without_pytorch_it_says_so():
+    code = "import sys; sys.modules['torch'] = None; import dynamis.torch"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "MissingPackageError" in done.stderr and 'pip install "dynamis[torch]"' in done.stderr

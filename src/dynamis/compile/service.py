@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from importlib.util import find_spec
 from itertools import pairwise
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakValueDictionary
@@ -74,22 +75,45 @@ class Code:
         threads: int | None,
     ) -> None:
         """Evaluate `count` samples; arrays hold contiguous samples `strides` entries apart."""
+        self.run_at(
+            [x.ctypes.data for x in arrays], strides, [o.ctypes.data for o in outs], count, threads
+        )
+
+    def run_at(
+        self,
+        inputs: Sequence[int],
+        strides: Sequence[int],
+        outputs: Sequence[int],
+        count: int,
+        threads: int | None,
+    ) -> None:
+        """Evaluate `count` samples at addresses; results lie one after the other."""
         threads = thread_count(threads, self.operations, count)
-        threads = max(1, min(threads, count, most_threads()))
+        if threads > 1:  # counting processors takes longer than a small batch
+            threads = min(threads, count, most_threads())
+        if threads <= 1:
+            self._call(count, inputs, strides, outputs)
+            return
         edges = [count * k // threads for k in range(threads + 1)]
         item = self.dtype.itemsize
+        sizes = [prod(shape) for shape in self.ports.output_shapes]
 
         def span(a: int, b: int) -> None:
-            starts = [x.ctypes.data + a * s * item for x, s in zip(arrays, strides, strict=True)]
-            ends = [o.ctypes.data + a * o.strides[0] for o in outs]
-            self._batch(
-                b - a,
-                (ctypes.c_void_p * len(starts))(*starts),
-                (ctypes.c_int64 * len(strides))(*strides),
-                (ctypes.c_void_p * len(ends))(*ends),
-            )
+            starts = [x + a * s * item for x, s in zip(inputs, strides, strict=True)]
+            ends = [o + a * s * item for o, s in zip(outputs, sizes, strict=True)]
+            self._call(b - a, starts, strides, ends)
 
         share(span, pairwise(edges), threads)
+
+    def _call(
+        self, count: int, inputs: Sequence[int], strides: Sequence[int], outputs: Sequence[int]
+    ) -> None:
+        self._batch(
+            count,
+            (ctypes.c_void_p * len(inputs))(*inputs),
+            (ctypes.c_int64 * len(strides))(*strides),
+            (ctypes.c_void_p * len(outputs))(*outputs),
+        )
 
 
 def compiling() -> bool:

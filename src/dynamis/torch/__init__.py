@@ -1,0 +1,190 @@
+"""Kinematics and dynamics of a robot as differentiable functions of PyTorch tensors.
+
+    import dynamis.torch as dt
+    tau = dt.inverse_dynamics(robot, q, qd, qdd)
+    tau.square().sum().backward()
+
+Computed where the tensors are, in their precision (float64 or float32), with exact derivatives by
+compiled code: autograd of any order, torch.func, torch.compile. Leading axes broadcast. Parameters
+are the vector `robot.parameters.values`, (p,) for all samples or (..., p), differentiable too.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..arguments import a_robot
+from ..compile.kernels import KERNELS, Kernel, input_shape, kernel_named
+from ..errors import OptionError, shown
+from ..lazy import once, package
+from ..robot import Robot
+from .operator import DTYPES, computed, evaluated, keyed, known, leading, plain, torch
+from .tensors import destinations, tensors
+
+if TYPE_CHECKING:
+    from torch import Tensor  # type: ignore[import-not-found]  it is no tool of development
+
+pytree: Any = package("torch.utils._pytree", "torch", "dynamis.torch", "torch")
+
+__all__ = [
+    "evaluate", "fk", "forward_dynamics", "gravity_torque", "inverse_dynamics", "jacobian",
+    "mass_matrix", "regressor", "step",
+]  # fmt: skip
+
+
+def inverse_dynamics(robot: Robot, q: Any, qd: Any, qdd: Any, parameters: Any = None) -> "Tensor":
+    """Joint torques (..., n) that move the arm, friction included."""
+    return _one(robot, "inverse_dynamics", (q, qd, qdd), parameters)
+
+
+def forward_dynamics(robot: Robot, q: Any, qd: Any, tau: Any, parameters: Any = None) -> "Tensor":
+    """Joint accelerations (..., n) under torques; NaN where the mass matrix is singular."""
+    return _one(robot, "forward_dynamics", (q, qd, tau), parameters)
+
+
+def fk(robot: Robot, q: Any, parameters: Any = None) -> "Tensor":
+    """Pose of the tool in the base frame, (..., 4, 4)."""
+    return _one(robot, "fk", (q,), parameters)
+
+
+def jacobian(robot: Robot, q: Any, parameters: Any = None) -> "Tensor":
+    """Geometric Jacobian of the tool in the base frame, (..., 6, n), linear rows first."""
+    return _one(robot, "jacobian", (q,), parameters)
+
+
+def mass_matrix(robot: Robot, q: Any, parameters: Any = None) -> "Tensor":
+    """Mass matrix with the reflected rotors, (..., n, n)."""
+    return _one(robot, "mass_matrix", (q,), parameters)
+
+
+def gravity_torque(robot: Robot, q: Any, parameters: Any = None) -> "Tensor":
+    """Torques that hold the arm against gravity, (..., n)."""
+    return _one(robot, "gravity_torque", (q,), parameters)
+
+
+def regressor(robot: Robot, q: Any, qd: Any, qdd: Any) -> "Tensor":
+    """Y with Y @ parameters = inverse dynamics, (..., n, p)."""
+    return _one(robot, "regressor", (q, qd, qdd), None)
+
+
+def step(
+    robot: Robot, q: Any, qd: Any, tau: Any, dt: Any = 1e-3, parameters: Any = None
+) -> "tuple[Tensor, Tensor]":
+    """(q, qd) after `dt` seconds under a torque that stays: a Runge-Kutta step of order 4.
+
+    Of the smooth arm: friction as it slides, no static friction, stops or drives.
+    """
+    if isinstance(dt, float) and isinstance(q, torch.Tensor) and q.dtype in DTYPES:
+        dt = torch.full((), dt, dtype=q.dtype, device=q.device)  # no copy that a GPU waits for
+    q1, qd1 = _several(robot, "step", (q, qd, tau, dt), parameters)
+    return q1, qd1
+
+
+def evaluate(
+    robot: Robot, kernel: "str | Kernel", arrays: Mapping[str, Any], out: Any = None
+) -> Any:
+    """Any kernel of a robot, by name, over tensors; without derivatives, into `out` if given."""
+    row = kernel if isinstance(kernel, Kernel) else kernel_named(kernel)
+    given = arrays if isinstance(arrays, Mapping) else {}
+    names = (*row.inputs, "parameters") if "parameters" in given else row.inputs
+    if set(names) != set(given):
+        expected = f"{', '.join(row.inputs)} and, if they vary, parameters"
+        got = shown(list(given) or arrays)
+        raise OptionError(f"kernel {row.name!r} got {got}, expected {expected}")
+    recorded = [k for k, x in arrays.items() if getattr(x, "requires_grad", False) is True]
+    if recorded and torch.is_grad_enabled():
+        raise OptionError(
+            f"{recorded[0]} requires a gradient, which {row.name} of a robot does not record",
+            f"give {recorded[0]}.detach(), or call a function of dynamis.torch",
+        )
+    with torch.no_grad():
+        plan = _planned(robot, row, "parameters" in arrays)
+        inputs = tensors(plan[1], plan[2], [arrays[name] for name in names])
+        results = _values(plan, inputs) if out is None else _stored(plan, inputs, out)
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+def _one(robot: Robot, name: str, given: tuple, parameters: Any) -> "Tensor":
+    return _several(robot, name, given, parameters)[0]
+
+
+def _several(robot: Robot, name: str, given: tuple, parameters: Any) -> "Sequence[Tensor]":
+    """Results of a kernel."""
+    if torch.compiler.is_compiling():
+        plan = _constants(robot, name, parameters is not None)
+    else:
+        plan = _planned(robot, KERNELS[name], parameters is not None)
+    values = given if parameters is None else (*given, parameters)
+    return _values(plan, tensors(plan[1], plan[2], values))
+
+
+@torch.compiler.assume_constant_result  # graphs hold what they know of a robot: it does not change
+def _constants(robot: Robot, name: str, parameters: bool) -> tuple:
+    plan = _planned(robot, KERNELS[name], parameters)
+    _graphs[plan[0]] = known(plan[0])
+    return plan
+
+
+_graphs: dict[str, Any] = {}  # functions of compiled graphs, which nobody else may hold any more
+# graphs of PyTorch before 2.12 take objects only if they are registered like this; they are made
+# again for a robot that is not equal
+if hasattr(pytree, "register_constant"):
+    pytree.register_constant(Robot)
+
+
+def _planned(robot: Robot, kernel: Kernel, parameters: bool) -> tuple:
+    """How a kernel is computed: its key, its arguments' names and shapes, and its columns.
+
+    A matrix that is too large for one kernel is computed column by column: then the last are the
+    place of the seed among the arguments, the number of columns, and whether seeds of zero give
+    something that does not belong to them.
+    """
+    if type(robot) is not Robot:
+        a_robot(robot)
+    what = kernel.name if KERNELS.get(kernel.name) is kernel else kernel.key
+
+    def made() -> tuple:
+        model = robot.model
+        names = (*kernel.inputs, "parameters") if parameters else kernel.inputs
+        cores = tuple(input_shape(name, model) for name in names)
+        column = kernel.by_columns(model.n)
+        if column is None:
+            return keyed(robot, kernel, parameters).key, names, cores, 0, 0, False
+        own = "seed" in column.inputs
+        (columns,) = input_shape("seed" if own else "parameters", model)
+        key = keyed(robot, column, parameters if own else True).key
+        return key, names, cores, len(kernel.inputs), columns, bool(not own and model.own_laws)
+
+    return once(robot, ("torch plan", what, parameters), made)
+
+
+def _values(plan: tuple, inputs: "Sequence[Tensor]") -> "Sequence[Tensor]":
+    key, _, _, place, columns, shifted = plan
+    if not columns:
+        return evaluated(inputs, key)
+    rows = [x.unsqueeze(-2) for x in inputs]
+    seeds = torch.eye(columns, dtype=rows[0].dtype, device=rows[0].device)
+    results = evaluated([*rows[:place], seeds, *rows[place:]], key)
+    if shifted:
+        none = evaluated([*rows[:place], torch.zeros_like(seeds), *rows[place:]], key)
+        results = [a - b for a, b in zip(results, none, strict=True)]
+    return [x.transpose(-1, -2) for x in results]
+
+
+def _stored(plan: tuple, inputs: "Sequence[Tensor]", out: Any) -> "Sequence[Tensor]":
+    """Results in the caller's tensors: computed there if code may write there."""
+    function = known(plan[0])
+    if not plan[4] and plain(inputs):
+        shape = leading(function.axes, inputs)
+        targets = destinations(out, [(*shape, *core) for core in function.results], inputs[0])
+        read = {x.untyped_storage().data_ptr() for x in inputs}
+        if plain(targets) and all(
+            x.is_contiguous() and x.untyped_storage().data_ptr() not in read for x in targets
+        ):
+            for target in targets:  # graphs that hold its old numbers refuse to go backward
+                torch.autograd.graph.increment_version(target)
+            return computed(function, inputs, targets)
+    results = _values(plan, inputs)
+    targets = destinations(out, [tuple(x.shape) for x in results], inputs[0])
+    for target, result in zip(targets, results, strict=True):
+        target.copy_(result)
+    return targets
