@@ -107,7 +107,17 @@ def torch_rates(robot, name: str, dtype: str, count: int) -> float:
             condition, *(torch.as_tensor(x, dtype=kind, device="cuda") for x in (a, b))
         )
 
-    algorithm, c, fn = KERNELS[name].function(), robot.chain, functions(torch, select=select)
+    def both(function):
+        return lambda a, b: function(
+            *(torch.as_tensor(x, dtype=kind, device="cuda") for x in (a, b))
+        )
+
+    pair = {"min": both(torch.minimum), "max": both(torch.maximum)}
+    algorithm, c, fn = (
+        KERNELS[name].function(),
+        robot.chain,
+        functions(torch, select=select, **pair),
+    )
     given = [torch.rand(robot.n, count, dtype=kind, device="cuda") for _ in range(3)]
     seconds = timed(
         lambda: (algorithm(c, *(list(v) for v in given), fn=fn), torch.cuda.synchronize()), 3

@@ -112,7 +112,7 @@ def test_wrong_arrays(there):
         ROBOT.inverse_dynamics(there(q), q, there(q))
     with pytest.raises(ShapeError, match="complex"):
         ROBOT.gravity_torque(there(q + 0j))
-    with pytest.raises(OptionError, match="no option"):
+    with pytest.raises(OptionError, match="unknown option"):
         ROBOT.gravity_torque(there(q), colour="red")
 
 
@@ -130,7 +130,7 @@ def test_the_stream_of_the_caller():
     q = RNG.uniform(-2, 2, (100_000, 6))
     expected = ROBOT.gravity_torque(q)
     with cupy.cuda.Stream(non_blocking=True) as stream:
-        busy = cupy.random.default_rng(0).normal(size=(3000, 3000))
+        busy = cupy.random.default_rng(0).standard_normal((3000, 3000))
         for _ in range(5):
             busy = busy @ busy / 1e3
         late = cupy.asarray(q) + 0.0 * busy[0, 0]

@@ -3,6 +3,7 @@
 import ctypes
 import os
 import re
+import sys
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -140,7 +141,7 @@ class DeviceCode:
         self._library: Any = None
 
     def __del__(self) -> None:
-        if self._library is not None:
+        if self._library is not None and not sys.is_finalizing():
             driver().cuLibraryUnload(self._library)
 
     @property
@@ -269,6 +270,6 @@ class Memory:
                 call("cuMemcpyDtoH", array.ctypes.data, self._address, array.nbytes)
 
     def __del__(self) -> None:
-        if self._address is not None:
+        if self._address is not None and not sys.is_finalizing():
             with on(self.device):
                 driver().cuMemFree(self._address)

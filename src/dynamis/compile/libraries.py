@@ -52,6 +52,8 @@ class CuPy:
 
     def contiguous(self, x: Any, shape: tuple[int, ...], dtype: str) -> Any:
         """It with that shape and type, its numbers one after the other."""
+        if x.shape == shape and x.dtype == dtype and x.flags.c_contiguous:
+            return x
         cupy = sys.modules["cupy"]
         return cupy.ascontiguousarray(cupy.broadcast_to(x, shape), dtype)
 

@@ -20,7 +20,7 @@ from .program import Input, Operation, Program
 
 NAME = "kernel"
 THREADS = 128  # of a block that stores its own results
-TILE = 64  # threads of a block that stores tiles
+TILE = 64  # threads of a block that stores tiles, and most columns of one
 LONG = 8  # numbers of a result above which it is stored by tiles
 FUSED = {op: f"{name} contract" if op != "div" else name for op, name in ARITHMETIC.items()}
 CLOSE = tuple(name for name in INLINE if name != "sincos")  # large angles are rare: a call
@@ -31,14 +31,26 @@ class Layout(NamedTuple):
     """How the kernel of a program is launched."""
 
     threads: int
-    columns: int  # of a tile; 0: every thread stores its own results
+    shared: int  # numbers of shared memory; 0: every thread stores its own results
 
 
 def layout(program: Program, dtype: str) -> Layout:
-    """By the longest result: as many columns of a tile as fill 128 bytes."""
-    if max((port.size for port in program.outputs), default=0) <= LONG:
-        return Layout(THREADS, 0)
-    return Layout(TILE, 1024 // REALS[dtype].bits)
+    """By the longest result."""
+    wide = [columns_of(port.size, dtype) for port in program.outputs if port.size > LONG]
+    return Layout(TILE, TILE * max(map(apart, wide))) if wide else Layout(THREADS, 0)
+
+
+def columns_of(size: int, dtype: str) -> int:
+    """Columns of the tiles of a result: whole rows if they fit, since rows follow each other.
+
+    Else 128 bytes: more are more numbers on their way at once, for which registers are missing.
+    """
+    return size if size <= TILE else 1024 // REALS[dtype].bits
+
+
+def apart(columns: int) -> int:
+    """Numbers from one row of a tile to the next: odd, so that no two threads meet in a bank."""
+    return columns | 1
 
 
 class ThreadBody(Body):
@@ -116,18 +128,27 @@ def levels(program: Program) -> dict[int, list[int]]:
 
 def module(program: Program, dtype: str, fused: bool) -> str:
     """IR of the whole module."""
-    real, (threads, columns) = REALS[dtype], layout(program, dtype)
+    real, (threads, shared) = REALS[dtype], layout(program, dtype)
     body = ThreadBody(program, real, fused)
     rows = _place(body, threads, [f"%s{k}" for k in range(len(program.inputs))])
     loads = _loads(body, rows)
     bad = _not_finite(body, loads)
     for k, port in enumerate(program.outputs):
         results = program.results[k]
-        if columns and port.size > LONG:
+        if port.size > LONG:
+            columns = columns_of(port.size, dtype)
             for start in range(0, port.size, columns):
                 part = results[start : start + columns]
-                body.run_needed(part, loads)
-                _store_tile(body, k, port.size, start, _sound(body, part, bad), columns)
+                stride = body.new(f"mul i32 %lane, {apart(len(part))}")
+                for c, value in enumerate(
+                    part
+                ):  # stored as soon as it is known: it needs no register
+                    body.run_needed([value], loads)
+                    (sound,) = _sound(body, [value], bad)
+                    at = body.new(f"add i32 {stride}, {c}")
+                    address = body.new(f"getelementptr {body.T}, ptr addrspace(3) @tile, i32 {at}")
+                    body.lines.append(f"  store {body.T} {sound}, ptr addrspace(3) {address}")
+                _store_tile(body, k, port.size, start, len(part))
         else:
             body.run_needed(results, loads)
             first = body.new(f"mul i64 {rows[-1]}, {port.size}")
@@ -139,8 +160,8 @@ def module(program: Program, dtype: str, fused: bool) -> str:
         arguments += [f"ptr addrspace(1) noalias readonly %p{k}", f"i64 %s{k}"]
     arguments += [f"ptr addrspace(1) noalias %o{k}" for k in range(len(program.outputs))]
     head = kernel_head(NAME, arguments, threads)
-    tile = f"@tile = internal addrspace(3) global [{TILE * (columns + 1)} x {real.name}] undef"
-    parts = [preamble(real), tile if columns else "", functions(body.called, real)]
+    tile = f"@tile = internal addrspace(3) global [{shared} x {real.name}] undef"
+    parts = [preamble(real), tile if shared else "", functions(body.called, real)]
     return "\n\n".join([*parts, "\n".join([head, "entry:", *body.lines, "  ret void", "}"])]) + "\n"
 
 
@@ -222,22 +243,15 @@ def _store(body: Body, value: str, pointer: str, at: str) -> None:
     body.lines.append(f"  store {body.T} {value}, ptr addrspace(1) {address}")
 
 
-def _store_tile(
-    body: ThreadBody, port: int, size: int, start: int, values: list[str], columns: int
-) -> None:
-    """Rows of a block into shared memory, and from there entry after entry to where they belong.
+def _store_tile(body: ThreadBody, port: int, size: int, start: int, width: int) -> None:
+    """Rows of a block from shared memory, entry after entry, to where they belong.
 
     Places within a block are counted in 32 bits: a store costs a handful of instructions.
     """
-    T, own = body.T, body.new(f"mul i32 %lane, {columns + 1}")
-    for c, value in enumerate(values):
-        at = body.new(f"add i32 {own}, {c}")
-        address = body.new(f"getelementptr {T}, ptr addrspace(3) @tile, i32 {at}")
-        body.lines.append(f"  store {T} {value}, ptr addrspace(3) {address}")
+    T, stride = body.T, apart(width)
     body.lines.append("  call void @llvm.nvvm.barrier0()")
     first = body.new(f"mul i64 %base, {size}")
     block = body.new(f"getelementptr {T}, ptr addrspace(1) %o{port}, i64 {first}")
-    width = len(values)
     even = TILE % width == 0  # every pass over the threads moves on by whole rows
     row, column = (body.new(f"{op} i32 %lane, {width}") for op in ("udiv", "urem"))
     for i in range(width):
@@ -247,7 +261,7 @@ def _store_tile(
             entry = body.new(f"add i32 %lane, {i * TILE}")
             line, column = (body.new(f"{op} i32 {entry}, {width}") for op in ("udiv", "urem"))
         kept = body.new(f"call i32 @llvm.umin.i32(i32 {line}, i32 %last.line)")
-        within = body.new(f"mul i32 {kept}, {columns + 1}")
+        within = body.new(f"mul i32 {kept}, {stride}")
         at = body.new(f"add i32 {within}, {column}")
         address = body.new(f"getelementptr {T}, ptr addrspace(3) @tile, i32 {at}")
         value = body.new(f"load {T}, ptr addrspace(3) {address}")

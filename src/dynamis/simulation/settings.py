@@ -232,7 +232,7 @@ def started(s: Settings, q0: Any, qd0: Any, parameters: Any) -> Settings:
 
 def _at_home(s: Settings, given: Mapping[str, Any], first: Any) -> tuple[Settings, Any]:
     """The library of arrays that lie on the GPU that computes; another GPU is refused."""
-    arrays = {name: x for name, x in given.items() if x is not None}
+    arrays = {name: x for name, x in given.items() if origin(x)}
     library = None if origin(first) in HOST else library_of(arrays)
     if library is None or s.device is None:
         return s, None

@@ -22,7 +22,7 @@ def tensors(names: Sequence[str], cores: Shapes, given: Sequence[Any]) -> list[A
     for name, core, x in zip(names, cores, found, strict=True):
         shape = x.shape
         axes = len(shape) - len(core)
-        if axes < 0 or shape[axes:] != core:
+        if axes < 0 or not shape[axes:] == core:  # noqa: SIM201  PyTorch 2.11 traces no other
             expected = ", ".join(["...", *map(str, core)])
             raise ShapeError(f"{name} has shape {tuple(shape)}, expected ({expected})")
         leading.append(shape[:axes])
