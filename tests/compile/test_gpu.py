@@ -44,7 +44,7 @@ class Grid:
         }.items():
             ir = ir.replace(special, name)
         ir = re.sub(r" ?addrspace\(\d\)", "", ir).replace("ptx_kernel ", "")
-        ir = re.sub(r'"nvvm.maxntid"="\d+"', "", ir)
+        ir = re.sub(r'"nvvm.\w+"="\d+"', "", ir)
         loaded = Loaded(object_code(ir, 10**6))
         kernel = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * len(arguments))(
             loaded.address("kernel")

@@ -22,6 +22,7 @@ def main() -> int:
     ]
     command += ["-p", "no:cacheprovider", *sys.argv[1:]]
     environment = {**os.environ, "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
+    environment["TORCHINDUCTOR_COMPILE_THREADS"] = "1"  # the parts are processes enough
     parts = [
         subprocess.Popen(
             [*command, f"--part={k}/{count}"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,

@@ -165,10 +165,10 @@ def module(program: Program, dtype: str, fused: bool) -> str:
     return "\n\n".join([*parts, "\n".join([head, "entry:", *body.lines, "  ret void", "}"])]) + "\n"
 
 
-def kernel_head(name: str, arguments: Iterable[str], threads: int) -> str:
-    """The first line of a kernel."""
-    limit = f'"nvvm.maxntid"="{threads}"'
-    return f"define ptx_kernel void @{name}({', '.join(arguments)}) {limit} {{"
+def kernel_head(name: str, arguments: Iterable[str], threads: int, blocks: int = 1) -> str:
+    """The first line of a kernel, of which `blocks` are to find room beside each other."""
+    limits = f'"nvvm.maxntid"="{threads}" "nvvm.minctasm"="{blocks}"'
+    return f"define ptx_kernel void @{name}({', '.join(arguments)}) {limits} {{"
 
 
 def preamble(real: Real) -> str:

@@ -17,6 +17,7 @@ from .llvm_gpu import NAME, ThreadBody, functions, kernel_head, preamble, thread
 from .program import Input, Instruction, Program
 
 THREADS = 64  # of a block: many registers each
+BLOCKS = {64: 1, 32: 6}  # by the bits of a number; fewer registers, but more arms at a time
 GLOBAL = "ptr addrspace(1)"
 
 
@@ -154,7 +155,7 @@ def _kernel(tasks: Sequence[LoopTask], real: Real, size: int, early: int, kept: 
     for i in sorted(read):
         lines += _copied(T, f"out{i}", "ptr %x", f"{GLOBAL} %own", i)
     lines += ["  br label %out", "out:"]
-    head = kernel_head(NAME, arguments, THREADS)
+    head = kernel_head(NAME, arguments, THREADS, BLOCKS[real.bits])
     return "\n".join([head, "entry:", *lines, "  ret void", "}"])
 
 
