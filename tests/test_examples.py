@@ -123,6 +123,15 @@ def own_laws(said):
     assert "in C: passed" in said or "no C compiler" in said
 
 
+def ensemble(said):
+    half, most = (
+        line(said, "largest error of half of them below")[0],
+        line(said, "of 999 in 1000 below"),
+    )
+    assert 0.0 < half < most[0] <= most[1] < 0.05
+    assert "the same bits True" in said
+
+
 FIGURES = {
     "06_pendulum": pendulum,
     "07_six_torques": six_torques,
@@ -135,6 +144,7 @@ FIGURES = {
     "14_other_libraries": other_libraries,
     "15_reinforcement": reinforcement,
     "16_own_laws": own_laws,
+    "17_ensemble": ensemble,
 }
 
 

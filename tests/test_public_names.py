@@ -66,6 +66,7 @@ NAMES = [
     "dynamis.identify.LogError",
     "dynamis.identify.Validation",
     "dynamis.identify.Verdict",
+    "dynamis.gpu.devices",
     "dynamis.interop.from_mjcf",
     "dynamis.interop.from_mujoco",
     "dynamis.interop.from_pinocchio",
