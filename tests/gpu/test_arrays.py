@@ -56,6 +56,7 @@ def test_the_arrays_decide_the_kind_of_number(there):
     assert host(found).dtype == np.float32
     np.testing.assert_array_equal(host(found), ROBOT.gravity_torque(q, dtype="float32"))
     assert host(ROBOT.gravity_torque(there(q), dtype="float64")).dtype == np.float64
+    assert host(ROBOT.inverse_dynamics(there(q), there(q), [0] * 6)).dtype == np.float32
 
 
 @KINDS

@@ -260,6 +260,7 @@ class Memory:
         if array.nbytes:
             with on(device):
                 call("cuMemcpyHtoD", memory._address, array.ctypes.data, array.nbytes)
+                call("cuStreamSynchronize", 0)  # it may return while the last bytes are under way
         return memory
 
     def copy_to(self, array: np.ndarray, stream: int = 0) -> None:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .function import Function
 
 FLOATS = ("float64", "float32")
+COMMON = {np.dtype(name): name for name in FLOATS}
 NUMBERS = (*FLOATS, "float16", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32")
 
 
@@ -44,7 +45,7 @@ class CuPy:
 
     def kind(self, x: Any) -> str:
         """The name of its type of number."""
-        return x.dtype.name
+        return COMMON.get(x.dtype) or x.dtype.name  # NumPy makes the name anew every time
 
     def address(self, x: Any) -> int:
         """Where its numbers begin."""
@@ -136,11 +137,11 @@ def origin(value: Any) -> str:
     """Whose array a value is: "cupy", "cuda tensor", "tensor", "jax", or "" for anything else."""
     if isinstance(value, PLAIN):
         return ""
-    cupy, torch, jax = (sys.modules.get(name) for name in ("cupy", "torch", "jax"))
-    if cupy is not None and isinstance(value, cupy.ndarray):
+    if (cupy := sys.modules.get("cupy")) is not None and isinstance(value, cupy.ndarray):
         return "cupy"
-    if torch is not None and isinstance(value, torch.Tensor):
+    if (torch := sys.modules.get("torch")) is not None and isinstance(value, torch.Tensor):
         return "cuda tensor" if value.is_cuda else "tensor"
+    jax = sys.modules.get("jax")
     return "jax" if jax is not None and isinstance(value, jax.Array) else ""
 
 
@@ -279,7 +280,7 @@ def evaluate(
     checked_threads(options.get("threads"))
     index = device_of(library, given)
     arrays = {k: _checked(library, index, k, v) for k, v in given.items()}
-    dtype = _dtype(library, arrays, options.get("dtype"))
+    dtype = _dtype(library, given, options.get("dtype"))
     shapes, names = function.ports.input_shapes, tuple(given)
     for (name, array), core in zip(arrays.items(), shapes, strict=True):
         if tuple(array.shape[array.ndim - len(core) :]) != core or array.ndim < len(core):
@@ -326,10 +327,11 @@ def _checked(library: Library, index: int, name: str, value: Any) -> Any:
     return value
 
 
-def _dtype(library: Library, arrays: Mapping[str, Any], asked: Any) -> str:
+def _dtype(library: Library, given: Mapping[str, Any], asked: Any) -> str:
+    """As asked, or as the arrays are; lists have no say."""
     if asked is not None:
         return checked_dtype(str(asked).removeprefix("torch.") if _torch(asked) else asked).name
-    kinds = {library.kind(a) for a in arrays.values()}
+    kinds = {library.kind(a) for a in given.values() if not isinstance(a, PLAIN)}
     return "float32" if kinds <= {"float32", "float16"} else "float64"
 
 
