@@ -5,7 +5,7 @@ import numpy as np
 import dynamis as dy
 
 devices = dy.gpu.devices()
-print(f"computed on {devices[0].name if devices else 'the processor'} ({devices.reason or 'cuda'})")
+print("computed on", devices[0].name if devices else "the processor")
 device, arms = ("cuda", 1_000_000) if devices else ("cpu", 2_000)
 
 puma = dy.load("puma560")

@@ -21,7 +21,7 @@ from ..dynamics import (
 from ..dynamics import regressor as regressors
 from ..dynamics.reduce import reduced
 from ..errors import DynamisError, OptionError, shown
-from ..lazy import once
+from ..lazy import LOCK, once
 from ..model.chain import Chain
 from ..spatial.functions import Functions
 from . import arrays
@@ -164,9 +164,6 @@ def compile_function(
     otherwise. It may return a scalar, a vector or rows of a matrix. The result takes arrays and
     broadcasts like every method of a Robot (`out=`, `threads=`, `dtype=`).
     """
-    from ..lazy import LOCK
-    from .function import Function
-    from .libraries import evaluate_elsewhere, origins
     from .service import Code
 
     names = _vectors(function)
@@ -179,6 +176,8 @@ def compile_function(
         )
     lengths = {k: whole(v, f"sizes[{k!r}]", most=MOST) for k, v in (sizes or {}).items()}
     with LOCK:
+        from .function import Function
+        from .libraries import evaluate_elsewhere, origins
         from .optimise import share_reciprocals
         from .program import Port
         from .tracer import SX, nested, program_of, symbols

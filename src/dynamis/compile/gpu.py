@@ -96,8 +96,9 @@ def _device(index: int) -> Device:
 
 def device_named(name: Any) -> int:
     """The number of "cuda" or "cuda:1"; what is not there is refused, with the reason."""
-    found = devices()
-    text = str(name) if not isinstance(name, str) else name
+    found, text = devices(), ""
+    if isinstance(name, str) or type(name).__module__ == "torch":
+        text = str(name)
     kind, _, number = text.partition(":")
     if kind != "cuda" or not (number.isdecimal() or text == "cuda") or len(number) > 3:
         raise OptionError(f"device is {shown(name)}, expected 'cpu', 'cuda' or 'cuda:0'")

@@ -11,10 +11,10 @@ import numpy as np
 from ..arguments import known_options
 from ..compile import arrays
 from ..compile.kernels import KERNELS, Kernel, input_shape, shape_of
-from ..compile.libraries import origins
+from ..compile.libraries import evaluate_elsewhere, like, origins
 from ..compile.service import Code, compiling
 from ..errors import OptionError, SingularError, did_you_mean
-from ..lazy import cached_property
+from ..lazy import LOCK, cached_property
 from ..model.chain import Chain, chain
 from ..model.model import Model
 
@@ -103,7 +103,8 @@ class Calls:
         key = kernel.key, dtype, parameters
         code = self._codes.get(key)
         if code is None:
-            from ..compile.function import kernel_function
+            with LOCK:  # a fork waits for imports
+                from ..compile.function import kernel_function
 
             code = kernel_function(kernel, self.model, parameters).code(dtype)
             self._codes[key] = code
@@ -174,8 +175,8 @@ class Calls:
 
         Where a sample cannot be computed (a singular mass matrix) it is NaN: nothing is waited for.
         """
-        from ..compile.function import kernel_function
-        from ..compile.libraries import evaluate_elsewhere, like
+        with LOCK:
+            from ..compile.function import kernel_function
 
         def evaluated(row: Kernel, values: Mapping[str, Any], rest: Mapping[str, Any]) -> Any:
             key = "elsewhere", row.key, "parameters" in values

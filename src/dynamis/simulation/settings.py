@@ -190,7 +190,7 @@ def _computed_on(given: dict, function: Any, tableau: Tableau, events: Sequence[
         "events": bool(events),
     }
     reason = next((name for name, there in others.items() if there), "")
-    if device in (None, "cpu"):
+    if device is None or (isinstance(device, str) and device == "cpu"):
         if fused:
             raise OptionError("fused is true, expected it with device='cuda' only")
         if reason and dtype != "float64":
