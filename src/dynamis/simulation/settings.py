@@ -182,8 +182,9 @@ def settings(robot: "Robot", **given: Any) -> Settings:
 
 def _computed_on(given: dict, function: Any, tableau: Tableau, events: Sequence[Any]) -> dict:
     """Device, type of number and arithmetic; what they cannot run is refused by name."""
-    device, dtype = given["device"], checked_dtype(given["dtype"]).name
-    fused = flag(given["fused"], "fused")
+    device, dtype, fused = given["device"], "float64", flag(given["fused"], "fused")
+    if given["dtype"] is not None:
+        dtype = checked_dtype(given["dtype"]).name
     others = {
         "a function as controller": function is not None,
         f"integrator {tableau.name!r}, which chooses its steps": tableau.adaptive,
