@@ -319,15 +319,10 @@ def test_localhost_is_one_door(compiled):
 
 def test_the_command_prints_where_and_ends_when_asked(tmp_path):
     words = [sys.executable, "-m", "dynamis", "studio", "planar-rr", "--port", "0", "--json"]
-    run = subprocess.Popen(
-        words,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        preexec_fn=partial(
-            signal.signal, signal.SIGINT, signal.SIG_DFL
-        ),  # a background job has none
-    )
+    # a background job ignores SIGINT, and so would its children
+    default = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    run = subprocess.Popen(words, **pipes, preexec_fn=default)  # noqa: PLW1509
     try:
         lines = [run.stdout.readline() for _ in range(3)]
         address = json.loads("".join(lines))["address"]
