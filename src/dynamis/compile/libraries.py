@@ -130,6 +130,7 @@ class Torch:
 
 
 CUPY, TORCH = CuPy(), Torch()
+HOST = ("tensor", "jax")  # arrays that no driver of ours computes
 Library = CuPy | Torch
 
 
@@ -240,9 +241,6 @@ def library_of(given: Mapping[str, Any]) -> Library | None:
         listed = ", ".join(f"{k}: {described(v)}" for k, v in given.items() if v is not None)
         raise ShapeError(f"arrays of two kinds were given ({listed}), expected all on one GPU")
     return CUPY if found == {"cupy"} else TORCH
-
-
-HOST = ("tensor", "jax")
 
 
 def described(value: Any) -> str:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from .elementary import LARGEST, REALS, Real
-from .llvm_body import Body, unused
+from .llvm_body import Body, not_finite, unused
 from .llvm_functions import ARITHMETIC, INLINE, constant, definition, intrinsic, tables
 from .program import Input, Operation, Program
 
@@ -132,7 +132,7 @@ def module(program: Program, dtype: str, fused: bool) -> str:
     body = ThreadBody(program, real, fused)
     rows = _place(body, threads, [f"%s{k}" for k in range(len(program.inputs))])
     loads = _loads(body, rows)
-    bad = _not_finite(body, loads)
+    bad = not_finite(body, loads)
     for k, port in enumerate(program.outputs):
         results = program.results[k]
         if port.size > LONG:
@@ -221,12 +221,6 @@ def _loads(body: ThreadBody, rows: list[str]) -> dict[tuple[int, int], str]:
         address = body.new(f"getelementptr {T}, ptr addrspace(1) %p{port}, i64 {at}")
         loads[port, index] = body.new(f"load {T}, ptr addrspace(1) {address}")
     return loads
-
-
-def _not_finite(body: ThreadBody, loads: Mapping[tuple[int, int], str]) -> str | None:
-    from .llvm_body import not_finite
-
-    return not_finite(body, dict(loads))
 
 
 def _sound(body: ThreadBody, values: Iterable[int], bad: str | None) -> list[str]:
