@@ -12,13 +12,12 @@ from ..compile.arrays import numbers
 from ..errors import OptionError, did_you_mean, shown
 from ..model.quantity import strict
 from ..spatial.functions import Functions
+from .random_numbers import POSITIONS, TORQUES, normal, uniform
 
 if TYPE_CHECKING:
     from ..robot import Robot
 
 VELOCITIES = ("exact", "difference")
-POSITIONS, TORQUES = 1, 2  # streams of noise
-BLOCK = 4  # numbers that one count of Philox gives
 
 
 @strict
@@ -67,23 +66,11 @@ class Sensors:
         return bool((numbers(self.position_noise, "position_noise", "expected numbers") != 0).any())
 
     def noise(self, stream: int, first: int, count: int, arm: int, n: int) -> np.ndarray:
-        """Noise of `count` samples from `first` on, (count, n), of positions or torques.
-
-        Philox counted by (sample, arm, stream) under the key `seed`, two numbers to a joint, made
-        normal by Box and Muller: nothing but seed, sample, arm and joint decides a number.
-        """
+        """Noise of `count` samples from `first` on, (count, n), of positions or torques."""
         names = {POSITIONS: "position_noise", TORQUES: "torque_noise"}
         deviation = numbers(getattr(self, names[stream]), names[stream], "expected numbers")
-        blocks = -(-2 * n // BLOCK)
-        key = [self.seed % 2**64, self.seed >> 64]
-        start = np.array([first * blocks, arm, stream, 0], dtype=np.uint64)
-        raw = np.random.Philox(counter=start, key=np.array(key, dtype=np.uint64)).random_raw(
-            count * blocks * BLOCK
-        )
-        uniform = ((raw >> np.uint64(11)) + 1.0) * 2.0**-53  # above 0, up to 1
-        pairs = uniform.reshape(count, -1)[:, : 2 * n].reshape(count, n, 2)
-        radius = np.sqrt(-2.0 * np.log(pairs[..., 0]))
-        return deviation * (radius * np.cos(2.0 * np.pi * pairs[..., 1]))
+        drawn = normal(uniform(self.seed, stream, first, count, 2 * n, arm))
+        return deviation * drawn[:, ::2]  # two numbers to a joint
 
     @property
     def key(self) -> str:

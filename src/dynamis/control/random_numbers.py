@@ -1,0 +1,78 @@
+"""Random numbers by counting: seed, stream and sample decide each, whatever was drawn before.
+
+Philox counted by (sample, member, stream) under the key `seed` gives uniform numbers; Box and
+Muller make them normal, in machine code whose bits are those of every machine.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..compile.arrays import NUMPY, run
+from ..compile.service import Key, Ports, compiled, compiling
+from ..lazy import LOCK
+from ..spatial.functions import Functions
+
+POSITIONS, TORQUES, SAMPLES, CHAINS = 1, 2, 3, 4  # streams
+COUNT = 4  # numbers that one count of Philox gives
+
+
+def uniform(
+    seed: int, stream: int, first: int, count: int, width: int, member: int = 0
+) -> np.ndarray:
+    """Numbers above 0 and up to 1 of `count` samples from `first` on, (count, width)."""
+    blocks = -(-width // COUNT)
+    key = np.array([seed % 2**64, seed >> 64], dtype=np.uint64)
+    start = np.array([first * blocks, member, stream, 0], dtype=np.uint64)
+    raw = np.random.Philox(counter=start, key=key).random_raw(count * blocks * COUNT)
+    found = ((raw >> np.uint64(11)) + 1.0) * 2.0**-53
+    return found.reshape(count, blocks * COUNT)[:, :width]
+
+
+def normal(u: np.ndarray) -> np.ndarray:
+    """Standard normal numbers (..., k) from uniform ones (..., k); k is even."""
+    pairs = u.reshape(-1, 2)
+    return BOX_MULLER(pairs).reshape(u.shape)
+
+
+class RowFunction:
+    """A function of scalars over the rows of an array: machine code, or NumPy without it.
+
+    `key` decides what it computes.
+    """
+
+    def __init__(
+        self, name: str, function: Callable[[Any, Functions], Any], inputs: int, outputs: int,
+        key: Key = (),
+    ):  # fmt: skip
+        self.name, self.function, self.key = name, function, (name, *key)
+        self.ports = Ports(("x",), ((inputs,),), ("y",), ((outputs,),))
+
+    def __call__(self, x: np.ndarray, threads: int | None = 1) -> np.ndarray:
+        """Results (N, outputs) of rows (N, inputs)."""
+        if not compiling():
+            with np.errstate(all="ignore"):
+                columns = self.function(list(x.T), NUMPY)
+            return np.stack([np.broadcast_to(c, len(x)) for c in columns], axis=-1)
+        code = compiled(self.key, self._program, self.ports, "float64")
+        return run(code, [x], ("x",), threads=threads)
+
+    def _program(self) -> Any:
+        with LOCK:
+            from ..compile.optimise import share_reciprocals
+            from ..compile.program import Port
+            from ..compile.tracer import trace
+
+            (inputs,), (outputs,) = self.ports.input_shapes, self.ports.output_shapes
+            ports = [Port("x", inputs)], [Port("y", outputs)]
+            return share_reciprocals(trace(self.name, self.function, *ports))
+
+
+def _box_muller(u: Any, fn: Functions) -> list[Any]:
+    radius, angle = fn.sqrt(-2.0 * fn.log(u[0])), 2.0 * math.pi * u[1]
+    return [radius * fn.cos(angle), radius * fn.sin(angle)]
+
+
+BOX_MULLER = RowFunction("box_muller", _box_muller, 2, 2)
