@@ -2,12 +2,14 @@
 
     void loop(int64 count, int64 first, int64 steps, int64 tasks, Task *const *task,
               const int64 *period, const int64 *phase, T *x, const T *const *signal,
-              const int64 *row, const T *const *constant, const int64 *stride, int64 size,
+              const int64 *row, const int64 *apart, const T *const *constant,
+              const int64 *stride, int64 size,
               int64 early, int64 kept, int64 every, T *saved, int64 member)
 
 A task is the batch function of a kernel with arguments (x, signal, constant) and result x, computed
 in place for `count` members of `size` numbers each. It runs at step k if k % period == phase, and
-gets its next row of signals every time it runs. Where k % every == 0 a row of `kept` numbers is
+gets its next row of signals every time it runs: one for all members, or one for each, `apart`
+numbers from the next member's. Where k % every == 0 a row of `kept` numbers is
 saved for each member (rows `member` numbers apart): the first `early` of them before the last task,
 the rest after it.
 """
@@ -62,6 +64,9 @@ def _call(T: str) -> str:
   %signal.base = load ptr, ptr %signal.at
   %signal.row = getelementptr {T}, ptr %signal.base, i64 %row.offset
   store ptr %signal.row, ptr %in1
+  %apart.at = getelementptr i64, ptr %apart, i64 %j
+  %apart.value = load i64, ptr %apart.at
+  store i64 %apart.value, ptr %strides1
   %constant.at = getelementptr ptr, ptr %constant, i64 %j
   %constant.base = load ptr, ptr %constant.at
   store ptr %constant.base, ptr %in2
@@ -111,8 +116,8 @@ late.after:"""
     forward = _for("k", "%first", "%end", steps)
     return f"""
 define void @{NAME}(i64 %count, i64 %first, i64 %steps, i64 %tasks, ptr %task, ptr %period,
-    ptr %phase, ptr %x, ptr %signal, ptr %row, ptr %constant, ptr %stride, i64 %size, i64 %early,
-    i64 %kept, i64 %every, ptr %saved, i64 %member) {{
+    ptr %phase, ptr %x, ptr %signal, ptr %row, ptr %apart, ptr %constant,
+    ptr %stride, i64 %size, i64 %early, i64 %kept, i64 %every, ptr %saved, i64 %member) {{
 {slots}
   %in = alloca [3 x ptr]
   %strides = alloca [3 x i64]
@@ -125,7 +130,6 @@ define void @{NAME}(i64 %count, i64 %first, i64 %steps, i64 %tasks, ptr %task, p
   store ptr %x, ptr %in
   store ptr %x, ptr %out
   store i64 %size, ptr %strides
-  store i64 0, ptr %strides1
   %end = add i64 %first, %steps
   %first.up = add i64 %first, %every
   %first.less = sub i64 %first.up, 1

@@ -30,6 +30,8 @@ class Sensors:
     (the default without an encoder). `torque_noise` is the standard deviation of the torque that
     is logged, `position_noise` of the positions before they are counted. `seed`, sample, arm and
     joint decide it: every arm of an ensemble has noise of its own, the first that of an arm alone.
+    `offset` (rad or m, one or one per joint) is the zero error of the encoders: what they show
+    where the joint is at 0.
     """
 
     encoder: Any = None
@@ -38,6 +40,7 @@ class Sensors:
     torque_noise: Any = 0.0
     position_noise: Any = 0.0
     seed: int = 0
+    offset: Any = None
 
     def __post_init__(self) -> None:
         if self.velocity is None:
@@ -75,15 +78,24 @@ class Sensors:
     @property
     def key(self) -> str:
         """What decides the code."""
-        return repr((self.encoder is None, self.velocity, self.velocity_filter is None, self.noisy))
+        return repr(
+            (
+                self.encoder is None,
+                self.velocity,
+                self.velocity_filter is None,
+                self.noisy,
+                *([] if self.offset is None else ["offset"]),
+            )
+        )
 
     @checked
     def constants(self, robot: "Robot") -> list[float]:
-        """Encoder step per joint, then the cut-off in rad/s."""
+        """Encoder step per joint, the cut-off in rad/s, zero errors where there are any."""
         from .controller import per_joint
 
         step = per_joint(0.0 if self.encoder is None else self.encoder, "encoder", robot)
-        return [*step, 2.0 * math.pi * (self.velocity_filter or 0.0)]
+        zero = [] if self.offset is None else per_joint(self.offset, "offset", robot, lowest=None)
+        return [*step, 2.0 * math.pi * (self.velocity_filter or 0.0), *zero]
 
     def start(self, q: Any, qd: Any, dt: Any, constants: Any, fn: Functions) -> dict[str, list]:
         """Readings one sample before the first, as if the arm had moved evenly until now."""
@@ -92,6 +104,8 @@ class Sensors:
 
     def counted(self, q: Any, constants: Any, fn: Functions) -> list[Any]:
         """Positions as the encoders give them."""
+        if self.offset is not None:
+            q = [a + b for a, b in zip(q, constants[len(q) + 1 :], strict=True)]
         if self.encoder is None:
             return list(q)
         rounded = []

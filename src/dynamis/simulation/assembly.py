@@ -1,5 +1,6 @@
 """What a simulation runs: the plant, the control computer, their tasks and their signals."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -30,7 +31,9 @@ class Assembly:
         made = ("plant", acting, s.stops, s.restitution, s.drives)
         self.plant = once(s.robot, made, lambda: self._plant(reduced(s.robot.chain, SPEED, acting)))
         self.computer = ControlComputer(s.robot, s.law, s.observer, s.sensors)
-        self.slots = Slots(self.plant.sizes(s.observer is not None), self.computer.sizes)
+        measured = {} if s.measures is None else s.measures.sizes
+        sizes = self.plant.sizes(s.observer is not None)
+        self.slots = Slots(sizes, self.computer.sizes, measured)
         links = 0 if s.link_forces is None else self.plant.chain.links
         wrench = s.wrench is not None
         self.inputs = Inputs(s.n, s.feed is not None, s.outside is not None, wrench, links)
@@ -42,7 +45,15 @@ class Assembly:
     def key(self) -> Key:
         """What decides the code of the plant."""
         s = self.s
-        return self.plant.key, repr((self.inputs.sizes, s.parameters is not None))
+        key = self.plant.key, repr((self.inputs.sizes, s.parameters is not None))
+        if s.varied is not None:
+            key += (repr((s.varied, self._fixed)),)
+        return key if s.measures is None else (*key, s.measures.key, repr(s.robot.chain))
+
+    @cached_property
+    def _fixed(self) -> list[float]:
+        """The parameter vector, of which `varied` entries are taken from elsewhere."""
+        return [float(x) for x in self.s.robot.parameters.values]
 
     @cached_property
     def parametrised(self) -> Any:
@@ -53,9 +64,14 @@ class Assembly:
     def plant_task(self) -> Task:
         """One step of the arm."""
         s = self.s
-        function = plant_function(self.plant, self.slots, s.tableau, self.inputs, self.parametrised)
+        function = plant_function(
+            self.plant, self.slots, s.tableau, self.inputs, self.parametrised, s.measures
+        )
         wide = 1 + len(s.tableau.nodes) * self.inputs.size
-        numbers = 1 if s.parameters is None else 1 + len(parameter_names(s.robot.model))
+        wide += 0 if s.measures is None else s.measures.signals
+        numbers = 1
+        if s.parameters is not None:
+            numbers += len(parameter_names(s.robot.model) if s.varied is None else s.varied)
         key = s.tableau.key, *self.key
         return Task("plant", function, self.slots, wide, numbers, key)
 
@@ -64,7 +80,11 @@ class Assembly:
 
         Its friction is all on the joint's side of the gears, as in `robot.with_parameters`.
         """
-        c = chain(self.s.robot.model, parameters=list(values))
+        given = list(values)
+        if self.s.varied is not None:
+            own = dict(zip(self.s.varied, given, strict=True))
+            given = [own.get(k, x) for k, x in enumerate(self._fixed)]
+        c = chain(self.s.robot.model, parameters=given)
         none = {"viscous": 0.0, "plus": 0.0, "minus": 0.0}
         motors = tuple(m if m.coupled else m._replace(**none) for m in c.motors)
         return self._plant(replace(c, motors=motors))
@@ -120,11 +140,17 @@ class Assembly:
             given, fn = (s.q0[0].tolist(), s.qd0[0].tolist()), MATH
         else:
             given, fn = (list(s.q0.T), list(s.qd0.T)), NUMPY
-        begun = self.computer.start(*given, s.sample_time, self.computer.constants, fn)
+        constants: Any = self.computer.constants
+        if s.encoder_offsets is not None:
+            rows = self.computer_constants(s)[:, 1:]
+            constants = rows[0].tolist() if s.count == 1 else list(rows.T)
+        begun = self.computer.start(*given, s.sample_time, constants, fn)
         for name, values in begun.items():
             part = self.slots.part(x, name)
             for i, value in enumerate(values):
                 part[:, i] = value
+        for name in {} if s.measures is None else s.measures.sizes:
+            self.slots.part(x, name)[...] = s.measures.started(name)
         return x.astype(s.dtype, copy=False)
 
     # signals
@@ -143,15 +169,17 @@ class Assembly:
         """Those of one instant, (size,)."""
         return self.forces(np.array([t]), np.array([since]))[0]
 
-    def plant_signal(self, first: int, steps: int) -> np.ndarray:
-        """Rows (t, forces at every node) of the steps, (steps, 1 + ...)."""
-        return self.plant_rows(self.s.dt * np.arange(first, first + steps), self.s.dt)
+    def plant_signal(self, s: Settings, first: int, steps: int) -> np.ndarray:
+        """Rows (t, forces at every node, what measures need) of the steps, (steps, 1 + ...)."""
+        return self.plant_rows(s, s.dt * np.arange(first, first + steps), s.dt)
 
-    def plant_rows(self, t: np.ndarray, h: float) -> np.ndarray:
+    def plant_rows(self, s: Settings, t: np.ndarray, h: float) -> np.ndarray:
         """Rows for steps of length h that begin at t."""
         parts = [t[:, None]]
         if self.inputs.size:
-            parts += [self.forces(t + c * h, t) for c in self.s.tableau.nodes]
+            parts += [self.forces(t + c * h, t) for c in s.tableau.nodes]
+        if s.measures is not None and s.measures.signals:
+            parts.append(s.measures.rows(s.reference(t)[:, : s.n]))  # type: ignore[misc]
         return np.ascontiguousarray(np.concatenate(parts, axis=1))
 
     def computer_signal(self, s: Settings, first: int, steps: int, arm: int) -> np.ndarray:
@@ -170,18 +198,20 @@ class Assembly:
     def signals(self, s: Settings, first: int, steps: int, arm: int = 0) -> list[np.ndarray]:
         """One array of rows per task, as one arm has them."""
         makers = {
-            "plant": lambda: self.plant_signal(first, steps),
+            "plant": lambda: self.plant_signal(s, first, steps),
             "computer": lambda: self.computer_signal(s, first, steps, arm),
             "latch": lambda: np.zeros((steps, 1)),
         }
         return [makers[task.name]() for task in self.tasks]
 
-    def signals_of_all(self, s: Settings, first: int, steps: int) -> list[np.ndarray]:
-        """One array per task; the computer's has rows for every arm, with its own noise."""
-        found = self.signals(s, first, steps)
-        where = self.tasks.index(self.computer_task)
-        every = [self.computer_signal(s, first, steps, arm) for arm in range(s.count)]
-        found[where] = np.stack(every)
+    def signals_of(
+        self, s: Settings, first: int, steps: int, arms: Sequence[int] | None
+    ) -> list[np.ndarray]:
+        """One array of rows per task; the computer's is (arms, rows, numbers) with their noise."""
+        found = self.signals(s, first, steps, 0 if arms is None else arms[0])
+        if arms is not None and len(arms) > 1:
+            every = [self.computer_signal(s, first, steps, arm) for arm in arms]
+            found[self.tasks.index(self.computer_task)] = np.stack(every)
         return found
 
     def plant_constants(self, s: Settings, h: float) -> np.ndarray:
@@ -191,15 +221,22 @@ class Assembly:
         return np.column_stack([np.full(s.count, h), s.parameters])
 
     @cached_property
-    def computer_constants(self) -> np.ndarray:
-        """The sample time and the numbers of the computer."""
+    def _computer_constants(self) -> np.ndarray:
         return np.array([self.s.sample_time, *self.computer.constants])
+
+    def computer_constants(self, s: Settings) -> np.ndarray:
+        """The sample time and the numbers of the computer; a row per arm where encoders differ."""
+        if s.encoder_offsets is None:
+            return self._computer_constants
+        rows = np.tile(self._computer_constants, (s.count, 1))
+        rows[:, 2 + s.n : 2 + 2 * s.n] += s.encoder_offsets  # after time, steps and cut-off
+        return rows
 
     def constants(self, s: Settings, h: float | None = None) -> list[np.ndarray]:
         """Numbers of every task, its own time step first."""
         makers = {
             "plant": lambda: self.plant_constants(s, s.dt if h is None else h),
-            "computer": lambda: self.computer_constants,
+            "computer": lambda: self.computer_constants(s),
             "latch": lambda: np.zeros(1),
         }
         return [makers[task.name]() for task in self.tasks]

@@ -40,7 +40,7 @@ def _machine_loop(dtype: str) -> Any:
         ir = loop_module(REALS[dtype].name)
         loaded = Loaded(stored(digest(NAME, dtype), lambda: object_code(ir)))
     integer, pointer = ctypes.c_int64, ctypes.c_void_p
-    kinds = [integer] * 4 + [pointer] * 8 + [integer] * 4 + [pointer, integer]
+    kinds = [integer] * 4 + [pointer] * 9 + [integer] * 4 + [pointer, integer]
     return ctypes.CFUNCTYPE(None, *kinds)(loaded.address(NAME)), loaded
 
 
@@ -90,17 +90,21 @@ class MachineLoop:
         threads = min(thread_count(self.threads, int(self.operations * steps) + 1, count), count)
         per = max(1, min(GROUP, -(-count // threads)))
         size, kept, member = x.shape[1], saved.shape[2], saved.strides[0]
-        rows = (ctypes.c_void_p * tasks)(*(s.ctypes.data for s in signals))
+        given_rows = [s.ctypes.data for s in signals]
+        apart = [s.strides[0] // item if s.ndim == 3 else 0 for s in signals]  # a row per member
+        between = (ctypes.c_int64 * tasks)(*apart)
         wide = [c.shape[1] if c.ndim == 2 else 0 for c in constants]
         strides, numbers = (ctypes.c_int64 * tasks)(*wide), [c.ctypes.data for c in constants]
         states, target = x.ctypes.data, saved.ctypes.data
 
         def span(a: int, b: int) -> None:
             own = [at + item * a * w for at, w in zip(numbers, wide, strict=True)]
+            rows = [at + item * a * w for at, w in zip(given_rows, apart, strict=True)]
             self._call(
                 b - a, first, steps, tasks, self._functions, self._periods, self._phases,
-                states + item * a * size, rows, self._rows, (ctypes.c_void_p * tasks)(*own),
-                strides, size, early, kept, every, target + a * member, member // item,
+                states + item * a * size, (ctypes.c_void_p * tasks)(*rows), self._rows, between,
+                (ctypes.c_void_p * tasks)(*own), strides, size, early, kept, every,
+                target + a * member, member // item,
             )  # fmt: skip
 
         share(span, pairwise([*range(0, count, per), count]), threads)
@@ -113,10 +117,10 @@ class MachineLoop:
         count, size, width = len(x), x.shape[1], constant.shape[-1] if constant.ndim == 2 else 0
         signal, constant = np.zeros(self.tasks[0].signals, self.dtype), constant.astype(self.dtype)
         pointer, integer = ctypes.c_void_p, ctypes.c_int64
-        rows, still = (pointer * 1)(signal.ctypes.data), (integer * 1)(0)
+        rows, still = (pointer * 1)(signal.ctypes.data), (integer * 1)(0)  # one row for all
         numbers, wide = (pointer * 1)(constant.ctypes.data), (integer * 1)(width)
         head = 1, self._functions, self._periods, self._phases, x.ctypes.data, rows, still
-        tail = numbers, wide, size, 0, 0, NEVER, x.ctypes.data, 0
+        tail = still, numbers, wide, size, 0, 0, NEVER, x.ctypes.data, 0
         call = self._call
 
         def go(steps: int, keep: Any = (x, constant, signal)) -> None:
@@ -143,7 +147,7 @@ class PythonLoop:
                     if j == last and recording:
                         saved[:, row, :early] = x[:, :early]
                     if k % task.period == task.phase:
-                        x[...] = evaluated(task, x, signals[j][done[j]], constants[j])
+                        x[...] = evaluated(task, x, signals[j][..., done[j], :], constants[j])
                         done[j] += 1
                 if recording:
                     saved[:, row, early:] = x[:, early:kept]
@@ -181,7 +185,7 @@ def advance(
     s: Settings, m: Assembly, loop: Any, x: np.ndarray, first: int, steps: int,
     saved: np.ndarray | None, every: int, h: float | None = None, final: np.ndarray | None = None,
 ) -> None:  # fmt: skip
-    """Steps of all members at once; one by one where each has noise of its own.
+    """Steps of all members at once; a few at a time where each has noise of its own.
 
     Without `saved` nothing is kept. `final` is given the row of the instant after the last step,
     with what acts there, while x stays at that instant.
@@ -190,15 +194,13 @@ def advance(
     record = Record(np.zeros((len(x), 1, 0)), 0, NEVER)
     if saved is not None:
         record = Record(saved, early, every)
-    own = s.sensors.noisy and m.computes and len(x) > 1  # noise of every arm
-    alone = own and s.device is None
-    for arm in range(len(x)) if alone else [None]:
-        part = slice(None) if arm is None else slice(arm, arm + 1)
-        signals = m.signals(s, first, steps + (final is not None), arm or 0)
-        if own and not alone:
-            signals = m.signals_of_all(s, first, steps + (final is not None))
+    own = s.sensors.noisy and m.computes  # noise of every arm
+    few = GROUP if own and s.device is None else max(len(x), 1)
+    for start in range(0, len(x), few):
+        part, count = slice(start, start + few), steps + (final is not None)
+        signals = m.signals_of(s, first, count, s.arm_numbers[part] if own else None)
         if h is not None:
-            signals[-1] = m.plant_rows(np.array([s.dt * first]), h)
+            signals[-1] = m.plant_rows(s, np.array([s.dt * first]), h)
         numbers = [c[part] if c.ndim == 2 else c for c in constants]
         if steps:
             rows = record._replace(rows=record.rows[part])
@@ -263,17 +265,17 @@ def _plant_alone(
     s: Settings, m: Assembly, y: np.ndarray, t: float, h: float, final: np.ndarray
 ) -> None:
     """What acts at an instant that is no sample."""
-    signal, numbers = m.plant_rows(np.array([t]), h), m.plant_constants(s, h)
+    signal, numbers = m.plant_rows(s, np.array([t]), h), m.plant_constants(s, h)
     loop = loop_of([m.plant_task], s)
     loop.run(y, 0, 1, Given([signal], [numbers]), Record(final, m.slots.integrated, 1))
 
 
 def _sampled(s: Settings, m: Assembly, x: np.ndarray, t: float, sample: int) -> np.ndarray:
     """The computer's sample when a Python function is the controller, or between free steps."""
-    arms = range(len(x) if s.sensors.noisy else 1)
+    arms = s.arm_numbers if s.sensors.noisy else [0]
     rows = np.concatenate([m.computer_rows(s, np.array([t]), sample, arm) for arm in arms])
     row = rows if len(rows) > 1 else rows[0]
-    constants = m.computer_constants
+    constants = m.computer_constants(s)
     if compiling():
         code = m.computer_task.code(s.count)
         x = run_code(code, [x, row, constants], ("x", "signal", "constants"))
@@ -329,7 +331,7 @@ def by_samples(s: Settings, m: Assembly, loop: Any, x: np.ndarray, recorder: Rec
         if last > first:
             row, upto = -(-first // s.save_every), -(-last // s.save_every)
             rows = recorder.rows[:, row:upto]
-            given = Given([m.plant_signal(first, last - first)], constants)
+            given = Given([m.plant_signal(s, first, last - first)], constants)
             loop.run(x, first, last - first, given, Record(rows, early, s.save_every))
 
     with bar(f"simulating {s.robot.name}", s.steps, s.progress) as progress:

@@ -12,7 +12,7 @@ grows with the torque it transmits.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from ..dynamics import coupling, equation, friction
@@ -49,9 +49,11 @@ class State:
     loss: Scalars  # factor of every gear: its efficiency driving, 1 / efficiency driven back
     impulse: Scalars  # integral of tau since the last sample, for an observer
     computer: Mapping[str, list[Any]]
+    measures: Mapping[str, list[Any]] = field(default_factory=dict)  # accumulators
 
 
 INTEGRATED = ("q", "qd", "bristle", "current", "warmth")
+PARTS = ("computer", "measures")  # with names of their own
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,7 @@ class Plant:
             "loss": self._losses,
             "impulse": n * observed,
         }
-        return {f.name: others.get(f.name, n) for f in fields(State) if f.name != "computer"}
+        return {f.name: others.get(f.name, n) for f in fields(State) if f.name not in PARTS}
 
     @cached_property
     def key(self) -> str:

@@ -70,6 +70,8 @@ class Settings:
     device: int | None  # number of a GPU; None: this machine's processors
     dtype: str
     fused: bool
+    measures: Any = None  # accumulators, see measures.Measures
+    varied: tuple[int, ...] | None = None  # which parameters `parameters` holds; None: all
     # ---
     q0: np.ndarray = field(default_factory=_nowhere)  # (count, n)
     qd0: np.ndarray = field(default_factory=_nowhere)
@@ -81,6 +83,8 @@ class Settings:
     thin: int = 1  # rows from one that is given to the next
     like: Any = None  # an array of another library the start was given in, if it was
     library: Any = None  # of that array, where it lies on the GPU that computes
+    arms: np.ndarray | None = None  # numbers of the arms, which decide their noise; None: 0, 1, ..
+    encoder_offsets: np.ndarray | None = None  # (count, n), added to those of the sensors
 
     @cached_property
     def n(self) -> int:
@@ -112,6 +116,11 @@ class Settings:
     def count(self) -> int:
         """Arms."""
         return len(self.q0)
+
+    @property
+    def arm_numbers(self) -> list[int]:
+        """Numbers of the arms."""
+        return list(range(self.count)) if self.arms is None else [int(x) for x in self.arms]
 
     @property
     def resident(self) -> bool:
@@ -215,10 +224,11 @@ def started(s: Settings, q0: Any, qd0: Any, parameters: Any) -> Settings:
     if first is not None:
         s, library = _at_home(s, given, first)
         given = {name: on_host(x) for name, x in given.items()}
-    q, qd, values, shape = _states(s.robot, given)
+    q, qd, values, shape = _states(s.robot, given, s.varied)
     if s.events and shape != ():
         raise OptionError(f"events of an ensemble {shape}", "simulate the arms one by one")
     wanted = s.wanted is not None or (s.law is not None and s.law.controller.needs_reference)
+    wanted = wanted or (s.measures is not None and s.measures.tracks)
     if wanted and s.wanted is None and len(np.unique(q, axis=0)) > 1:
         raise OptionError("an ensemble needs a reference", "give reference=...")
     reference = None
@@ -266,14 +276,16 @@ def _finite(numbers: Sequence[float], name: str) -> None:
         raise OptionError(f"{name} holds {bad[0]}, expected finite numbers")
 
 
-def _states(robot: "Robot", given: dict) -> tuple[np.ndarray, np.ndarray, Any, tuple[int, ...]]:
+def _states(
+    robot: "Robot", given: dict, varied: tuple[int, ...] | None
+) -> tuple[np.ndarray, np.ndarray, Any, tuple[int, ...]]:
     """Initial states (and parameters) of every member, and the shape of the ensemble."""
     n, what = robot.n, f"robot {robot.name!r} with joints {', '.join(robot.joint_names)}"
     q0 = as_batch(np.zeros(n) if given["q0"] is None else given["q0"], "q0", (n,), what)
     qd0 = as_batch(np.zeros(n) if given["qd0"] is None else given["qd0"], "qd0", (n,), what)
     arrays, names = [q0, qd0], ["q0", "qd0"]
     if given["parameters"] is not None:
-        size = len(parameter_names(robot.model))
+        size = len(parameter_names(robot.model) if varied is None else varied)
         arrays.append(as_batch(given["parameters"], "parameters", (size,), what))
         names.append("parameters")
     for array, name in zip(arrays, names, strict=True):

@@ -15,6 +15,7 @@ from ..control.computer import ControlComputer
 from ..control.controller import Reference
 from ..lazy import LOCK
 from ..spatial.functions import Functions
+from .measures import Measures
 from .plant import INTEGRATED, Acting, Plant, State
 from .tableau import Tableau
 
@@ -29,8 +30,10 @@ class Slots:
     what acted during the step.
     """
 
-    def __init__(self, plant: Mapping[str, int], computer: Mapping[str, int]):
-        self.sizes = {**plant, **computer}
+    def __init__(
+        self, plant: Mapping[str, int], computer: Mapping[str, int], measures: Mapping[str, int]
+    ):
+        self.sizes = {**plant, **computer, **measures}
         self.slices: dict[str, slice] = {}
         start = 0
         for name, size in self.sizes.items():
@@ -38,18 +41,19 @@ class Slots:
             start += size
         self.size = start
         self.integrated = sum(plant[name] for name in INTEGRATED)
-        self._plant, self._computer = tuple(plant), tuple(computer)
+        self._plant, self._parts = tuple(plant), (tuple(computer), tuple(measures))
 
     def read(self, x: Any) -> State:
         """The vector as a state."""
         rows = {name: list(x[s]) for name, s in self.slices.items()}
-        computer = {name: rows.pop(name) for name in self._computer}
-        return State(**rows, computer=computer)
+        computer, measures = ({name: rows.pop(name) for name in part} for part in self._parts)
+        return State(**rows, computer=computer, measures=measures)
 
     def write(self, state: State) -> list[Any]:
         """The vector of a state."""
         rows = [getattr(state, name) for name in self._plant]
-        rows += [state.computer[name] for name in self._computer]
+        parts = zip((state.computer, state.measures), self._parts, strict=True)
+        rows += [part[name] for part, names in parts for name in names]
         return [x for row in rows for x in row]
 
     def part(self, x: np.ndarray, name: str) -> np.ndarray:
@@ -120,16 +124,26 @@ class Inputs:
 
 
 def plant_function(
-    plant: Plant, slots: Slots, tableau: Tableau, inputs: Inputs, parameters: Any
-) -> Function:
-    """One step of the arm; `parameters` makes the plant from the constants after the time step."""
+    plant: Plant, slots: Slots, tableau: Tableau, inputs: Inputs, parameters: Any,
+    measures: Measures | None = None,
+) -> Function:  # fmt: skip
+    """One step of the arm; `parameters` makes the plant from the constants after the time step.
+
+    `measures` are renewed with the state before the step and what acts during it.
+    """
 
     def function(x: Any, signal: Any, constants: Any, fn: Functions) -> list[Any]:
         arm = plant if parameters is None else parameters(constants[1:])
         count = len(tableau.nodes)
         parts = [signal[1 + k * inputs.size : 1 + (k + 1) * inputs.size] for k in range(count)]
         nodes = [inputs.acting(part) for part in parts]
-        return slots.write(arm.advance(slots.read(x), nodes, constants[0], tableau, fn))
+        start = slots.read(x)
+        end = arm.advance(start, nodes, constants[0], tableau, fn)
+        if measures is not None:
+            now = signal[0], start.q, start.qd, end.tau
+            wanted = signal[1 + count * inputs.size :]
+            end = replace(end, measures=measures.renewed(start.measures, now, wanted, fn))
+        return slots.write(end)
 
     return function
 
