@@ -11,7 +11,7 @@ ORDER = (
     "_fast", "_xla", "errors", "arguments", "files", "templates", "lazy", "progress", "spatial",
     "model", "dynamics", "compile", "gpu", "export", "robot", "transforms", "ik",
     "equations.scalars", "base", "equations", "plots", "trajectory", "control", "simulation",
-    "jax", "torch", "logs", "identify", "excite", "realtime", "interop", "rtb", "gym", "agree",
+    "jax", "torch", "logs", "identify", "excite", "study", "realtime", "interop", "rtb", "gym", "agree",
     "bench", "report", "demo", "cli", "studio", "__init__", "__main__",
 )  # fmt: skip
 NUMBER = {name: number for number, name in enumerate(ORDER)}
@@ -24,6 +24,7 @@ SUGAR = {
     ("compile.libraries", "jax"),
     ("export.export", "realtime"),
     ("identify.estimate", "report"),
+    ("study.study", "report"),
     ("model.dh.convert", "dynamics"),
     ("robot.robot", "base"),
     ("robot.robot", "equations"),

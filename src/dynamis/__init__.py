@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from .realtime.export_observer import export_observer
     from .realtime.fmu.export import export_fmu
     from .simulation import Run, Sensors, Simulator, simulate
+    from .study.scatter import Scatter
+    from .study.study import study
+    from .study.workers import ray_executor
 
 __version__ = "0.1.0"
 
@@ -39,6 +42,7 @@ __all__ = [
     "Processing",
     "Robot",
     "Run",
+    "Scatter",
     "Sensors",
     "Simulator",
     "Spring",
@@ -56,9 +60,11 @@ __all__ = [
     "identify_payload",
     "interop",
     "load",
+    "ray_executor",
     "read_log",
     "rtb",
     "simulate",
+    "study",
     "trajectory",
     "transforms",
 ]
@@ -68,6 +74,7 @@ _LATER = {
     "PayloadObserver": ("identify.payload_observer", "PayloadObserver"),
     "Processing": ("identify.processing", "Processing"),
     "Run": ("simulation.run", "Run"),
+    "Scatter": ("study.scatter", "Scatter"),
     "Sensors": ("control.sensors", "Sensors"),
     "Simulator": ("simulation.simulator", "Simulator"),
     "control": ("control", None),
@@ -80,9 +87,11 @@ _LATER = {
     "identify_drive_gains": ("identify.drive_gains", "identify_drive_gains"),
     "identify_payload": ("identify.payload", "identify_payload"),
     "interop": ("interop", None),
+    "ray_executor": ("study.workers", "ray_executor"),
     "read_log": ("logs.read", "read_log"),
     "rtb": ("rtb", None),
     "simulate": ("simulation.simulate", "simulate"),
+    "study": ("study.study", "study"),
     "trajectory": ("trajectory", None),
     "transforms": ("transforms", None),
 }

@@ -23,7 +23,7 @@ from .loop import (
 )
 from .record import Recorder
 from .run import Run
-from .settings import settings, spanned, started
+from .settings import Settings, settings, spanned, started
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -93,7 +93,10 @@ class Simulator:
 
         `where` (...) starts only the arms anew for which it is true; the others and time go on.
         """
-        s = started(self._given, q0, qd0, self._given.parameters)
+        self._reset(started(self._given, q0, qd0, self._given.parameters), where)
+
+    def _reset(self, s: Settings, where: Any = None) -> None:
+        """Time zero of settings that have been given a start."""
         if s.count:
             _refuse_singular(self.robot, s.q0[0])
         x = self.assembly.start(s)

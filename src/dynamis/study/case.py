@@ -1,0 +1,483 @@
+"""One question of a study: the arms that are drawn, what is done with each, what is measured."""
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..arguments import is_list
+from ..compile.arrays import as_batch, numbers
+from ..control.sensors import Sensors
+from ..errors import DynamisError, OptionError, ShapeError, shown
+from ..lazy import cached_property
+from ..simulation.assembly import Assembly
+from ..simulation.loop import CHUNK, advance, loop_of
+from ..simulation.measures import LEFT, Measures, Span
+from ..simulation.run import Run
+from ..simulation.settings import Settings, settings, spanned, started
+from ..simulation.signals import reference_signal
+from ..simulation.simulator import Simulator
+from ..trajectory.trajectory import State, Trajectory
+from .scatter import ALTERNATIVES, Draw, Scatter
+from .summary import Summary, Values, summed
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+
+ROWS = 2.5e8  # bytes of stored motion at a time
+TOGETHER = 256  # arms whose motion is stored at a time
+SMALLEST, LARGEST = 64, 4096  # samples of a block
+BLOCKS = 64  # that a small study has at least, so that several workers share it
+PROBED = 16  # samples tried to learn how many numbers a function returns
+NOT_SIMULATED = ("controller", "torque", "observer", "sensors", "delay")
+
+
+@dataclass(frozen=True)
+class Variation:
+    """Everything that varies: draws of an estimate, a Scatter, or the second upon the first."""
+
+    robot: "Robot"
+    posterior: Any = None  # .draw(first, count, seed), .factors(draws), .names
+    scatter: Scatter | None = None
+
+    @staticmethod
+    def of(robot: "Robot", vary: Any) -> "Variation":
+        """From what a user gave."""
+        listed = list(vary) if is_list(vary) else [] if vary is None else [vary]
+        found: dict[str, Any] = {}
+        for item in listed:
+            kind, value = "scatter", item
+            if hasattr(item, "posterior"):
+                kind, value = "posterior", item.posterior
+            elif not isinstance(item, Scatter):
+                raise OptionError(
+                    f"vary is {shown(item)}, expected an Estimate, dy.Scatter(...), or one of each"
+                )
+            if kind in found:
+                raise OptionError("vary holds two of a kind, expected one Estimate, one Scatter")
+            found[kind] = value
+        made = Variation(robot, **found)
+        made._refuse_other_robots()
+        return made
+
+    def _refuse_other_robots(self) -> None:
+        own = len(self.robot.parameters.names)
+        if self.scatter is not None and self.scatter.robot.parameters.names != (
+            self.robot.parameters.names
+        ):
+            raise OptionError(
+                f"the Scatter is of robot {self.scatter.robot.name!r}, which has other parameters "
+                f"than {self.robot.name!r}",
+                "make it of the robot that is studied",
+            )
+        if self.posterior is not None and self.posterior.draw(0, 1, 0).shape[1] != own:
+            raise OptionError(
+                f"the estimate has other parameters than robot {self.robot.name!r}",
+                "study estimate.robot",
+            )
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Of the factors."""
+        first = () if self.posterior is None else tuple(self.posterior.names)
+        return first + (() if self.scatter is None else self.scatter.names)
+
+    @cached_property
+    def varied(self) -> tuple[int, ...]:
+        """Numbers of the parameters that are not the robot's own in every sample."""
+        own = np.array(self.robot.parameters.values, dtype=float)
+        found: set[int] = set() if self.scatter is None else set(self.scatter.varied)
+        if self.scatter is not None:
+            found |= set(np.flatnonzero(self.scatter._nominal != own).tolist())
+        if self.posterior is not None:
+            some = self.posterior.draw(0, TOGETHER, 0)
+            found |= set(np.flatnonzero((some != own).any(axis=0)).tolist())
+        return tuple(sorted(found))
+
+    def draw(self, first: int, count: int, seed: int, start: tuple[np.ndarray, np.ndarray]) -> Draw:
+        """Samples first .. first + count - 1."""
+        base = None if self.posterior is None else self.posterior.draw(first, count, seed)
+        if self.scatter is not None:
+            drawn = self.scatter.draw(first, count, seed, base, start)
+        else:
+            own = np.array(self.robot.parameters.values, dtype=float)
+            parameters = np.tile(own, (count, 1)) if base is None else base
+            q0, qd0 = (np.tile(x, (count, 1)) for x in start)
+            none = np.zeros((count, 0))
+            index = np.arange(first, first + count)
+            drawn = Draw(index, parameters, q0, qd0, np.zeros_like(q0), none, {})
+        if base is None:
+            return drawn
+        factors = np.concatenate([self.posterior.factors(base), drawn.factors], axis=1)
+        return drawn._replace(factors=factors)
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is done with every sample; it travels to the workers and compiles there once."""
+
+    robot: "Robot"
+    variation: Variation
+    samples: int
+    seed: int
+    duration: float | None
+    options: Mapping[str, Any]  # of dy.simulate
+    names: tuple[str, ...]  # measures of the package
+    functions: tuple[Callable[..., Any], ...] = ()  # of a run, one's own
+    evaluate: Callable[..., Any] | None = None
+    simulated: bool = True
+    q0: Any = None
+    qd0: Any = None
+    band: tuple[float, ...] = ()
+    columns: Mapping[str, int] = field(default_factory=dict)  # numbers of every measure
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What travels: no code, no threads."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
+    # blocks
+
+    @cached_property
+    def block(self) -> int:
+        """Samples of a block: fewer in a small study, so that several workers can share it."""
+        size = SMALLEST
+        while size < LARGEST and size * BLOCKS < self.samples:
+            size *= 2
+        return size
+
+    @property
+    def blocks(self) -> int:
+        """How many."""
+        return -(-self.samples // self.block)
+
+    def span(self, block: int) -> tuple[int, int]:
+        """First sample of a block, and how many."""
+        first = block * self.block
+        return first, min(self.block, self.samples - first)
+
+    def summaries(self, first: int, stop: int, threads: int | None) -> list[Summary]:
+        """Of the blocks first .. stop - 1; on a GPU they are computed together."""
+        together = stop - first if self.options.get("device") is not None else 1
+        found = []
+        for start in range(first, stop, together):
+            blocks = range(start, min(start + together, stop))
+            draws = [self.draw(*self.span(block)) for block in blocks]
+            values = self.values(_joined(draws), threads)
+            begin = 0
+            for draw in draws:
+                part = slice(begin, begin + len(draw))
+                begin += len(draw)
+                own = Values({k: v[part] for k, v in values.values.items()}, values.reasons[part])
+                found.append(summed(draw.index, draw.factors, own))
+        return found
+
+    # samples
+
+    @cached_property
+    def start(self) -> tuple[np.ndarray, np.ndarray]:
+        """q0 and qd0 of the model."""
+        n, what = self.robot.n, f"robot {self.robot.name!r}"
+        found = []
+        for name, given in (("q0", self.q0), ("qd0", self.qd0)):
+            value = as_batch(np.zeros(n) if given is None else given, name, (n,), what)
+            if value.shape != (n,) or not np.isfinite(value).all():
+                raise ShapeError(f"{name} is {shown(given)}, expected {n} numbers")
+            found.append(value)
+        return found[0], found[1]
+
+    def draw(self, first: int, count: int) -> Draw:
+        """Samples by number; starts beyond a joint stop are at the stop."""
+        drawn = self.variation.draw(first, count, self.seed, self.start)
+        if self.options.get("stops"):
+            from ..simulation.settings import stops_of
+
+            for i, stop in enumerate(stops_of(self.robot)):
+                if stop is not None:
+                    np.clip(drawn.q0[:, i], *stop, out=drawn.q0[:, i])
+        return drawn
+
+    def values(self, draw: Draw, threads: int | None = None) -> Values:
+        """What every sample gives."""
+        if self.evaluate is not None:
+            return _evaluated(self.evaluate, draw, self.columns)
+        values = {name: np.full((len(draw), k), np.nan) for name, k in self.columns.items()}
+        reasons = np.full(len(draw), "", dtype=object)
+        for which, chosen in self._groups(draw):
+            part = draw.part(which)
+            found = self._ensemble(chosen).values(part, threads)
+            for name, own in found.values.items():
+                values[name][which] = own
+            reasons[which] = np.array(found.reasons, dtype=object)
+        return Values(values, list(reasons))
+
+    def _groups(self, draw: Draw) -> list[tuple[np.ndarray, tuple[int, ...]]]:
+        """The samples by what was drawn among alternatives."""
+        names = [name for name in ALTERNATIVES if name in draw.chosen]
+        every = np.arange(len(draw))
+        if not names:
+            return [(every, ())]
+        rows = np.stack([draw.chosen[name] for name in names], axis=1)
+        sets = product(*(range(len(getattr(self.variation.scatter, name))) for name in names))
+        found = [(every[(rows == chosen).all(axis=1)], chosen) for chosen in sets]
+        return [(which, chosen) for which, chosen in found if len(which)]
+
+    def _ensemble(self, chosen: tuple[int, ...]) -> "Ensemble":
+        if chosen not in self._ensembles:
+            self._ensembles[chosen] = Ensemble(self, self._options(chosen))
+        return self._ensembles[chosen]
+
+    @cached_property
+    def _ensembles(self) -> dict[tuple[int, ...], "Ensemble"]:
+        return {}
+
+    def _options(self, chosen: tuple[int, ...]) -> dict[str, Any]:
+        options, scatter = dict(self.options), self.variation.scatter
+        listed = [
+            x for x in ALTERNATIVES if scatter is not None and getattr(scatter, x) is not None
+        ]
+        for name, k in zip(listed, chosen, strict=True):
+            options[name] = list(getattr(scatter, name))[k]
+        return options
+
+    def replay(self, index: int) -> Run:
+        """The whole run of one sample."""
+        draw = self.draw(index, 1)
+        (_, chosen), *_ = self._groups(draw)
+        return self._ensemble(chosen).replay(draw)
+
+    def probed(self) -> "Case":
+        """It with the numbers of every measure; functions are asked for the first samples."""
+        columns = Measures(self.robot, self.names).sizes
+        own = {name: columns[f"measure.{name}"] for name in self.names}
+        if self.evaluate is not None:
+            found = _returned(self.evaluate(self.draw(0, min(self.samples, 2))), self.evaluate,
+                              min(self.samples, 2))  # fmt: skip
+            return replace(self, columns={k: v.shape[1] for k, v in found.items()})
+        for function in self.functions:
+            name = function_name(function)
+            own[name], failed = 1, None
+            for index in range(min(PROBED, self.samples)):
+                try:
+                    own[name], failed = len(_numbers(function(self.replay(index)), name)), None
+                    break
+                except DynamisError:
+                    raise
+                except Exception as error:
+                    failed = error
+            if failed is not None:
+                raise OptionError(
+                    f"measure {name!r} raised {type(failed).__name__} for each of the first "
+                    f"samples: {failed}"
+                )
+        return replace(self, columns=own)
+
+
+def function_name(function: Any) -> str:
+    """What a function of the user's is called in tables."""
+    return str(getattr(function, "__name__", type(function).__name__))
+
+
+def _joined(draws: Sequence[Draw]) -> Draw:
+    if len(draws) == 1:
+        return draws[0]
+    chosen = {k: np.concatenate([d.chosen[k] for d in draws]) for k in draws[0].chosen}
+    parts = zip(*(d[:-1] for d in draws), strict=True)
+    return Draw(*(np.concatenate(p) for p in parts), chosen)
+
+
+def _numbers(value: Any, name: str) -> np.ndarray:
+    """What a measure of the user's returned: one number or a row of them."""
+    row = np.atleast_1d(numbers(value, name, "expected a number or a row of numbers"))
+    if row.ndim != 1:
+        raise ShapeError(f"measure {name!r} returned shape {row.shape}, expected numbers in a row")
+    return row
+
+
+def _returned(value: Any, function: Any, count: int) -> dict[str, np.ndarray]:
+    """Results of `evaluate` by name, (count, k)."""
+    given = value if isinstance(value, Mapping) else {function_name(function): value}
+    found = {}
+    for name, rows in given.items():
+        array = numbers(rows, str(name), "expected numbers")
+        if array.ndim not in (1, 2) or len(array) != count:
+            raise ShapeError(
+                f"evaluate returned {name!r} with shape {array.shape}, expected ({count},) or "
+                f"({count}, k) for {count} samples"
+            )
+        found[str(name)] = array.reshape(count, -1)
+    return found
+
+
+def _evaluated(function: Any, draw: Draw, columns: Mapping[str, int]) -> Values:
+    """A function over a block; where it raises, over its samples one by one."""
+    try:
+        return Values(_returned(function(draw), function, len(draw)), [""] * len(draw))
+    except Exception:
+        values = {name: np.full((len(draw), k), np.nan) for name, k in columns.items()}
+        reasons = []
+        for i in range(len(draw)):
+            try:
+                found = _returned(function(draw.part(slice(i, i + 1))), function, 1)
+                for name, row in found.items():
+                    values[name][i] = row
+                reasons.append("")
+            except Exception as error:
+                reasons.append(f"{type(error).__name__}: {error}")
+        return Values(values, reasons)
+
+
+class Ensemble:
+    """The arms of a case that differ in numbers only: compiled once, run in blocks."""
+
+    def __init__(self, case: Case, options: Mapping[str, Any]):
+        self.case, self._own, robot = case, threading.local(), case.robot
+        given = {"progress": False, "events": (), "parameters": None, **options}
+        scatter = case.variation.scatter
+        if scatter is not None and scatter._offset.any():
+            sensors = Sensors() if given["sensors"] is None else given["sensors"]
+            if isinstance(sensors, Sensors) and sensors.offset is None:
+                given["sensors"] = replace(sensors, offset=0.0)
+        self.given = given
+        self.offsets = (
+            given["sensors"] is not None and scatter is not None and scatter._offset.any()
+        )
+        self.varied = case.variation.varied
+        s = settings(robot, **given)
+        self.measures = Measures(robot, case.names, case.band) if case.names else None
+        self.streams = not (case.functions or s.tableau.adaptive or s.function is not None)
+        self.streams = self.streams and case.simulated
+        if self.varied:
+            s = replace(s, varied=self.varied, parameters=np.zeros(0))
+        self.s: Settings = spanned(s, self.duration(s), 1)
+        if self.streams:
+            self.s = replace(self.s, measures=Measures(robot, case.names, case.band))
+            self.assembly = Assembly(self.s)
+            self._loops: dict[bool, Any] = {}
+
+    def duration(self, s: Settings) -> float:
+        """As asked, or that of the reference."""
+        if self.case.duration is not None:
+            return self.case.duration
+        if isinstance(s.wanted, Trajectory):
+            return s.wanted.duration
+        raise OptionError("duration is None, expected seconds", "or a trajectory as reference")
+
+    def values(self, draw: Draw, threads: int | None) -> Values:
+        """Measures of every sample."""
+        return self._streamed(draw, threads) if self.streams else self._stored(draw, threads)
+
+    def _started(self, draw: Draw, base: Settings, threads: int | None) -> Settings:
+        parameters = draw.parameters[:, list(self.varied)] if self.varied else None
+        s = started(base, draw.q0, draw.qd0, parameters)
+        offsets = draw.joint_offset if self.offsets else None
+        return replace(s, arms=draw.index, encoder_offsets=offsets, threads=threads)
+
+    def _streamed(self, draw: Draw, threads: int | None) -> Values:
+        """Measures kept up within the steps; nothing of the motion is stored."""
+        s, m = self._started(draw, self.s, threads), self.assembly
+        many = len(draw) > 1
+        if many not in self._loops:
+            self._loops[many] = loop_of(m.tasks, s)
+        loop, x, steps = self._loops[many], m.start(s), s.steps + 1
+        if hasattr(loop, "threads"):
+            loop.threads = threads
+        chunk = CHUNK if s.device is None else loop.chunk(s, m)
+        for first in range(0, steps, chunk):
+            advance(s, m, loop, x, first, min(chunk, steps - first), None, 1)
+        return self._results({k: m.slots.part(x, k) for k in s.measures.sizes}, s)
+
+    def _results(self, found: Mapping[str, np.ndarray], s: Settings) -> Values:
+        left = np.asarray(found[f"measure.{LEFT}"], dtype=float)[:, 0]
+        values = s.measures.results(found, Span(s.steps + 1, s.dt, s.steps * s.dt))
+        reasons = ["" if t < 0.0 else f"diverged at t = {t:g} s" for t in left.tolist()]
+        return Values(values, reasons)
+
+    def _stored(self, draw: Draw, threads: int | None) -> Values:
+        """Measures of runs that are stored, some arms at a time."""
+        per = 8.0 * self.s.steps * 8 * self.s.n
+        few = int(min(TOGETHER, max(1.0, ROWS // per)))
+        parts = [self._few(draw.part(slice(k, k + few)), threads) for k in range(0, len(draw), few)]
+        values = {k: np.concatenate([p.values[k] for p in parts]) for k in self.case.columns}
+        return Values(values, [reason for part in parts for reason in part.reasons])
+
+    def _few(self, draw: Draw, threads: int | None) -> Values:
+        case = self.case
+        run = self._run(draw, threads)
+        reasons = [
+            f"diverged at t = {t:g} s" if bad else ""
+            for bad, t in zip(np.ravel(run.diverged), np.ravel(run.diverged_at), strict=True)
+        ]
+        values = {name: np.full((len(draw), k), np.nan) for name, k in case.columns.items()}
+        if self.measures is not None:
+            values |= self.measures.of_run(run)
+        for i in range(len(draw)):
+            if reasons[i]:
+                continue
+            one = _member(run, i, self._robot(draw.parameters[i]))
+            for function in case.functions:
+                name = function_name(function)
+                try:
+                    values[name][i] = _numbers(function(one), name)
+                except Exception as error:
+                    reasons[i] = f"{name}: {type(error).__name__}: {error}"
+        return Values(values, reasons)
+
+    def _robot(self, parameters: np.ndarray) -> "Robot":
+        return self.case.robot.with_parameters(parameters) if self.varied else self.case.robot
+
+    def _run(self, draw: Draw, threads: int | None) -> Run:
+        """The runs of some samples, (count, N, n)."""
+        if not self.case.simulated:
+            return self._prescribed(draw, threads)
+        sim = self._simulator
+        sim._reset(self._started(draw, sim._given, threads))
+        return sim.run(self.s.duration)
+
+    @property
+    def _simulator(self) -> Simulator:
+        """One per thread: a simulator is at one instant."""
+        made = getattr(self._own, "simulator", None)
+        if made is not None:
+            return made
+        made = self._own.simulator = Simulator(self.case.robot, **self.given)
+        if self.varied:
+            made._given = replace(made._given, varied=self.varied, parameters=np.zeros(0))
+            made.assembly = Assembly(made._given)
+        return made
+
+    def _prescribed(self, draw: Draw, threads: int | None) -> Run:
+        """The arms on the reference itself: the torques that take."""
+        s, robot = self.s, self.case.robot
+        t = s.dt * np.arange(s.steps + 1)
+        rows = reference_signal(s.wanted, s.n, self.case.start[0], f"robot {robot.name!r}")(t)
+        q, qd, qdd = np.split(rows, 3, axis=1)
+        inverse = robot.kernel("inverse_dynamics", parameters="argument")
+        tau = inverse(q, qd, qdd, draw.parameters[:, None, :])
+        shape = tau.shape
+        none, fine = np.zeros(shape), np.zeros(len(draw), dtype=bool)
+        full = [np.broadcast_to(x, shape) for x in (q, qd)]
+        return Run(
+            robot, t, *full, tau, none, none.astype(bool), s.dt, "prescribed", State(q, qd, qdd),
+            diverged=fine, diverged_at=np.full(len(draw), np.nan),
+        )  # fmt: skip
+
+    def replay(self, draw: Draw) -> Run:
+        """One sample's whole run, with sensors and states."""
+        robot = self._robot(draw.parameters[0])
+        if not self.case.simulated:
+            return _member(self._prescribed(draw, None), 0, robot)
+        sim = self._simulator
+        sim._reset(replace(self._started(draw, sim._given, None), shape=()))
+        return replace(sim.run(self.s.duration), robot=robot)
+
+
+def _member(run: Run, i: int, robot: "Robot") -> Run:
+    """One arm of an ensemble."""
+    arrays = {name: getattr(run, name)[i] for name in ("q", "qd", "tau", "friction", "stuck")}
+    bad = bool(run.diverged[i])
+    when = float(run.diverged_at[i]) if bad else None
+    message = f"diverged at t = {when:g} s" if bad else ""
+    return replace(run, robot=robot, **arrays, diverged=bad, diverged_at=when, message=message)

@@ -1,0 +1,555 @@
+"""`dy.study`: many arms that differ, and what that does to errors, torques and times."""
+
+import hashlib
+import html
+import time
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from .. import __version__
+from ..arguments import SEEDS, a_robot, checked, flag, passed_on, path_of, positive, whole
+from ..compile.arrays import checked_threads, numbers
+from ..control.controller import per_joint, text_of
+from ..errors import OptionError, did_you_mean, shown
+from ..files import checked_path
+from ..files import whole as written_whole
+from ..progress import bar
+from ..simulation.measures import MEASURES, measure_names
+from ..simulation.run import Run
+from . import checkpoint as files
+from .case import Case, Variation, function_name
+from .scatter import Draw
+from .summary import Summary, added, at_ranks, quantiles, shares_of_variance
+from .workers import Driver
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+
+MOST = 10**12  # samples
+OFTEN = 1.0  # seconds between two checkpoints
+SHOWN = (0.5, 0.95, 0.999)
+
+
+class Worst(NamedTuple):
+    """The samples with the largest values: their numbers (count,), values (count, k)."""
+
+    samples: np.ndarray
+    values: np.ndarray
+
+
+class Failed(NamedTuple):
+    """Samples that gave nothing: how many, the numbers of the first and why."""
+
+    count: int
+    samples: np.ndarray
+    reasons: tuple[str, ...]
+
+    def __bool__(self) -> bool:
+        return self.count > 0
+
+
+@dataclass(frozen=True, eq=False)
+class Sensitivity:
+    """Of the variance of a measure, the share that each factor explains by itself, (f, k).
+
+    `linear` by a straight line, `quadratic` beyond it by a parabola. Factors of a Scatter are
+    independent: what their shares leave to 1 is interaction, or noise. Those of an estimate are
+    not, and their shares overlap.
+    """
+
+    names: tuple[str, ...]
+    linear: np.ndarray
+    quadratic: np.ndarray
+    columns: tuple[str, ...]
+
+    @property
+    def shares(self) -> np.ndarray:
+        """Both together, (f, k)."""
+        return self.linear + self.quadratic
+
+    def ranked(self, count: int = 10, column: int | None = None) -> list[tuple[str, float]]:
+        """The factors that matter most: by one joint, or by the mean over all."""
+        share = self.shares.mean(axis=1) if column is None else self.shares[:, column]
+        order = np.argsort(-share, kind="stable")[:count]
+        return [(self.names[k], float(share[k])) for k in order]
+
+    def __str__(self) -> str:
+        rows = [f"{name:<32}{100 * share:6.1f} %" for name, share in self.ranked()]
+        return "\n".join(rows)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Study:
+    """The answer: quantiles, worst cases and causes of every measure.
+
+    A sample without a value (it diverged or raised) counts as infinite in quantiles: `failed`
+    names it. Values have one column per joint, or one.
+    """
+
+    case: Case
+    summary: Summary
+    seconds: float = 0.0  # that it took
+    resumed: int = 0  # samples taken from a checkpoint
+
+    @property
+    def robot(self) -> "Robot":
+        """The model."""
+        return self.case.robot
+
+    @property
+    def samples(self) -> int:
+        """How many arms were drawn."""
+        return self.summary.samples
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """Names of what was measured."""
+        return tuple(self.case.columns)
+
+    @property
+    def factors(self) -> tuple[str, ...]:
+        """Names of what was varied."""
+        return self.case.variation.names
+
+    def columns(self, measure: str) -> tuple[str, ...]:
+        """What the columns of a measure are: joints, or nothing."""
+        count = self.case.columns[self._known(measure)]
+        joints = self.robot.joint_names
+        if count == len(joints):
+            return tuple(joints)
+        return ("",) if count == 1 else tuple(str(k + 1) for k in range(count))
+
+    def units(self, measure: str) -> tuple[str, ...]:
+        """Units of the columns."""
+        kind = MEASURES[measure].unit if measure in MEASURES else ""
+        count = self.case.columns[self._known(measure)]
+        revolute = {"position": "rad", "velocity": "rad/s", "torque": "N m"}
+        prismatic = {"position": "m", "velocity": "m/s", "torque": "N"}
+        if kind not in revolute:
+            return (kind,) * count
+        return tuple(
+            (prismatic if k == "prismatic" else revolute)[kind] for k in self.robot.joint_kinds
+        )
+
+    def _known(self, measure: str) -> str:
+        if measure not in self.measures:
+            raise OptionError(
+                f"measure is {shown(measure)}, expected one of {', '.join(self.measures)}",
+                did_you_mean(measure, self.measures),
+            )
+        return measure
+
+    def quantiles(self, measure: str, shares: Any = SHOWN) -> np.ndarray:
+        """Values that these shares of all arms do not exceed, (len(shares), k).
+
+        Exact to 0.05 % of themselves (half a bin); of all samples, failed ones count as infinite.
+        """
+        given = _shares(shares)
+        found = quantiles(self.summary, self._known(measure), np.atleast_1d(given))
+        return found if given.ndim else found[0]
+
+    def quantile_intervals(
+        self, measure: str, shares: Any = SHOWN, confidence: float = 0.95
+    ) -> np.ndarray:
+        """Between which values each quantile lies with this confidence, (len(shares), 2, k).
+
+        By order statistics, whatever the distribution; infinite where there are too few samples.
+        """
+        from scipy.stats import binom
+
+        given, total = np.atleast_1d(_shares(shares)), self.samples
+        tail = 0.5 * (1.0 - positive(confidence, "confidence"))
+        low = binom.ppf(tail, total, given).astype(np.int64)
+        high = binom.ppf(1.0 - tail, total, given).astype(np.int64) + 1
+        ends = [at_ranks(self.summary, self._known(measure), k) for k in (low, high)]
+        return np.stack(ends, axis=1)
+
+    def worst(self, measure: str, count: int = 10, joint: Any = None) -> Worst:
+        """The samples with the largest values, at most 100; by one joint, or by the largest."""
+        own = self.summary.of(self._known(measure))
+        number = whole(count, "count")
+        kept = own["worst_at"].shape[1]
+        if number > kept and self.samples > kept:
+            raise OptionError(f"count is {number}, expected at most {kept}: more are not kept")
+        row = 0
+        if joint is not None:
+            names = self.columns(measure)
+            if joint not in names:
+                raise OptionError(f"joint is {shown(joint)}, expected one of {', '.join(names)}")
+            row = 1 + names.index(joint)
+        return Worst(own["worst_at"][row, :number], own["worst"][row, :number])
+
+    def mean(self, measure: str) -> np.ndarray:
+        """Of the samples with a finite value, (k,)."""
+        own = self.summary.of(self._known(measure))
+        with np.errstate(all="ignore"):
+            return own["total"] / own["finite"]
+
+    def standard_deviation(self, measure: str) -> np.ndarray:
+        """Of the samples with a finite value, (k,)."""
+        own = self.summary.of(self._known(measure))
+        with np.errstate(all="ignore"):
+            square = own["squares"] / own["finite"]
+        return np.sqrt(np.maximum(square - self.mean(measure) ** 2, 0.0))
+
+    def extremes(self, measure: str) -> tuple[np.ndarray, np.ndarray]:
+        """Smallest and largest value, exactly, (k,) each; failed samples are not among them."""
+        own = self.summary.of(self._known(measure))
+        return own["lowest"], own["highest"]
+
+    @property
+    def failed(self) -> Failed:
+        """Samples that diverged or raised."""
+        found = self.summary
+        return Failed(found.failed, found["failed_at"], tuple(map(str, found["reasons"])))
+
+    def sensitivity(self, measure: str) -> Sensitivity:
+        """Which of the things that vary cause the variation of a measure."""
+        linear, quadratic = shares_of_variance(self.summary, self._known(measure))
+        return Sensitivity(self.factors, linear, quadratic, self.columns(measure))
+
+    def replay(self, index: int) -> Run:
+        """The whole run of one sample; `run.robot` is that arm."""
+        if self.case.evaluate is not None:
+            raise OptionError("this study evaluated a function: there is no run", "use draw(index)")
+        return self.case.replay(whole(index, "index", 0, self.samples - 1))
+
+    def draw(self, index: int) -> Draw:
+        """What was drawn for one sample: parameters, start, factors, ..."""
+        return self.case.draw(whole(index, "index", 0, self.samples - 1), 1)
+
+    def table(self) -> list[tuple[str, ...]]:
+        """Rows: measure and joint, mean, quantiles 50, 95 and 99.9 %, largest, unit."""
+        rows = []
+        for name in self.measures:
+            middle = [self.mean(name), *self.quantiles(name), self.extremes(name)[1]]
+            for k, (joint, unit) in enumerate(
+                zip(self.columns(name), self.units(name), strict=True)
+            ):
+                rows.append((f"{name} {joint}".strip(), *(f"{x[k]:.4g}" for x in middle), unit))
+        return rows
+
+    @checked
+    def save(self, path: str | Path) -> Path:
+        """Everything that is kept, as arrays in a .npz."""
+        target = checked_path(path, (".npz",), "study")
+        arrays: dict[str, Any] = {
+            name.replace("/", "."): x for name, x in self.summary.arrays.items()
+        }
+        arrays["factor_names"] = np.array(self.factors)
+        for name in self.measures:
+            arrays[f"{name}.quantiles"] = self.quantiles(name, GRID)
+            arrays[f"{name}.columns"] = np.array(self.columns(name))
+        arrays["shares"] = np.array(GRID)
+        with written_whole(target) as partial, partial.open("wb") as file:
+            np.savez(file, **arrays)
+        return target
+
+    def plot(self, measure: str | None = None, **options: Any) -> Any:
+        """Distribution of a measure over the arms, with its quantiles, and what causes it."""
+        from ..plots.study_plot import plot_study
+
+        known = passed_on(options, plot_study, "study", "measure")
+        return plot_study(self, self._known(measure or self.measures[0]), **known)
+
+    @checked
+    def report(self, path: str | Path) -> Path:
+        """One self-contained page."""
+        from ..report.study import write
+
+        return write(self, Path(path))
+
+    def __repr__(self) -> str:
+        bad = f", {self.failed.count} failed" if self.failed else ""
+        return (
+            f"Study({self.robot.name!r}, {self.samples} samples{bad}, {', '.join(self.measures)})"
+        )
+
+    def __str__(self) -> str:
+        head = ("measure", "mean", "50 %", "95 %", "99.9 %", "largest", "")
+        rows = [head, *self.table()]
+        widths = [max(len(row[k]) for row in rows) for k in range(len(head))]
+        lines = [
+            "  ".join(
+                [
+                    row[0].ljust(widths[0]),
+                    *(x.rjust(w) for x, w in zip(row[1:], widths[1:], strict=True)),
+                ]
+            )
+            for row in rows
+        ]
+        return "\n".join([repr(self), *lines])
+
+    def _repr_html_(self) -> str:
+        head = ("measure", "mean", "50 %", "95 %", "99.9 %", "largest", "")
+        cells = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(x)}</td>" for x in row) + "</tr>"
+            for row in self.table()
+        )
+        top = "".join(f"<th>{x}</th>" for x in head)
+        return f"<p>{html.escape(repr(self))}</p><table><tr>{top}</tr>{cells}</table>"
+
+
+GRID = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975, 0.99, 0.995, 0.999)
+
+
+def _shares(value: Any) -> np.ndarray:
+    given = numbers(value, "shares", "expected shares between 0 and 1")
+    if given.ndim > 1 or not ((given >= 0.0) & (given <= 1.0)).all():
+        raise OptionError(f"shares is {shown(value)}, expected numbers between 0 and 1")
+    return given
+
+
+@checked
+def study(
+    robot: "Robot",
+    duration: float | None = None,
+    dt: float = 1e-3,
+    q0: Any = None,
+    qd0: Any = None,
+    controller: Any = None,
+    integrator: str = "rk4",
+    *,
+    reference: Any = None,
+    vary: Any = None,
+    samples: int = 1000,
+    seed: int = 0,
+    measure: Any = None,
+    band: Any = 0.01,
+    evaluate: Any = None,
+    simulate: bool = True,
+    executor: Any = None,
+    checkpoint: Any = None,
+    threads: int | None = None,
+    progress: bool | None = None,
+    torque: Any = None,
+    external: Any = None,
+    wrench: Any = None,
+    link_forces: Any = None,
+    observer: Any = None,
+    sensors: Any = None,
+    sample_time: float | None = None,
+    delay: float = 0.0,
+    stops: bool = False,
+    restitution: float = 0.0,
+    drives: bool = True,
+    tolerance: float = 1e-9,
+    device: Any = None,
+    dtype: Any = None,
+    fused: bool = False,
+) -> Study:
+    """Simulate many arms that differ, and say how large errors and torques will be.
+
+    `vary` says how they differ: an Estimate (its own distribution), `dy.Scatter(...)`, or a list of
+    both. `measure` are names (rms_error, peak_error, final_error, settling_time, rms_tool_error,
+    peak_tool_error, final_tool_error, peak_torque, rms_torque, peak_velocity, peak_power, energy,
+    stop_hit) or functions of a Run that return a number or a row; `band` (rad or m) is what
+    settling_time takes as settled. Without `duration` a trajectory as reference decides it.
+
+    simulate=False takes the arms along the reference itself: the torques that takes. `evaluate` is
+    a function of a Draw (.parameters, .q0, .joint_offset, ...) instead of any motion; it returns
+    arrays (count,) or (count, k) by name.
+
+    Sample i is the same wherever and whenever it is computed. `executor` is anything of
+    concurrent.futures, Dask's `client.get_executor()` or `dy.ray_executor()`; None: threads of
+    this process. `checkpoint` is a folder: a study that was ended goes on from there. The other
+    options are those of `dy.simulate`.
+
+    study = dy.study(robot, 2.0, controller=law, reference=move, vary=estimate, samples=10_000)
+    study.quantiles("rms_error", [0.5, 0.95, 0.999]); study.worst("rms_error"); study.replay(17)
+    """
+    a_robot(robot)
+    checked_threads(threads)
+    options = {
+        "dt": dt, "controller": controller, "integrator": integrator, "reference": reference,
+        "torque": torque, "external": external, "wrench": wrench, "link_forces": link_forces,
+        "observer": observer, "sensors": sensors, "sample_time": sample_time, "delay": delay,
+        "stops": stops, "restitution": restitution, "drives": drives, "tolerance": tolerance,
+        "threads": None, "device": None if device == "cpu" else device, "dtype": dtype,
+        "fused": fused,
+    }  # fmt: skip
+    case = Case(
+        robot=robot,
+        variation=Variation.of(robot, vary),
+        samples=whole(samples, "samples", 1, MOST),
+        seed=whole(seed, "seed", 0, SEEDS),
+        duration=None if duration is None else positive(duration, "duration", "seconds"),
+        options=options,
+        **_asked(robot, measure, evaluate, flag(simulate, "simulate"), options),
+        q0=q0,
+        qd0=qd0,
+        band=tuple(per_joint(band, "band", robot)),
+    )
+    case.start  # noqa: B018  refused now rather than by a worker
+    if case.evaluate is None:
+        _prepared(case)
+    case = case.probed()
+    return _run(case, executor, checkpoint, threads, progress)
+
+
+def _asked(
+    robot: "Robot", measure: Any, evaluate: Any, simulated: bool, options: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What is measured."""
+    if evaluate is not None:
+        if not callable(evaluate) or measure is not None:
+            raise OptionError(
+                f"evaluate is {shown(evaluate)}, expected a function(draw), and no measure"
+            )
+        return {"names": (), "evaluate": evaluate}
+    followed = options["reference"] is not None
+    if measure is None:
+        measure = ("rms_error", "peak_torque") if followed and simulated else ("peak_torque",)
+    names, functions = measure_names(measure)
+    if not simulated:
+        moving = [k for k in ("controller", "torque", "observer") if options[k] is not None]
+        if moving or not followed:
+            what = f"{moving[0]} was given" if moving else "there is no reference"
+            raise OptionError(f"simulate is False, but {what}", "give reference=... alone")
+    twice = next((f for f in map(function_name, functions) if f in names), None)
+    if twice is not None:
+        raise OptionError(f"measure holds {twice!r} twice")
+    return {"names": names, "functions": functions, "simulated": simulated}
+
+
+def _prepared(case: Case) -> None:
+    """Refuse what no sample could run, with the first sample."""
+    draw = case.draw(0, 1)
+    (_, chosen), *_ = case._groups(draw)
+    ensemble = case._ensemble(chosen)
+    if case.simulated:
+        ensemble._started(draw, ensemble.s, 1)
+        case.robot._refuse_singular(draw.q0[0])
+
+
+def _run(
+    case: Case, executor: Any, folder: Any, threads: int | None, progress: bool | None
+) -> Study:
+    begun = time.monotonic()
+    digest = _digest(case) if folder is not None else uuid.uuid4().hex
+    done, proof, path = files.Progress(0, None, {}), "", None
+    if folder is not None:
+        path = path_of(folder, "checkpoint")
+        done, proof = files.opened(path, digest)
+        if proof and _own_code(case):
+            _refuse_changed(case, proof, path)
+    driver = Driver(case, digest, executor, threads)
+    upto, total, later = done
+    resumed = sum(case.span(k)[1] for k in (*range(upto), *later))
+    todo = [k for k in range(upto, case.blocks) if k not in later]
+    written = time.monotonic()
+    finished = resumed
+    with bar(f"{case.samples} arms like {case.robot.name}", case.samples, progress) as show:
+        try:
+            for block, summary in driver.summaries(todo):
+                if block == 0:
+                    proof = _proof(summary)
+                later[block] = summary
+                finished += summary.samples
+                show(finished)
+                if upto in later and len(later) >= MERGED:
+                    upto, total = _merged(upto, total, later)
+                if path is not None and time.monotonic() - written > OFTEN:
+                    upto, total = _merged(upto, total, later)
+                    files.write(path, digest, proof, files.Progress(upto, total, later))
+                    written = time.monotonic()
+        finally:
+            upto, total = _merged(upto, total, later)
+            if path is not None and upto:
+                files.write(path, digest, proof, files.Progress(upto, total, later))
+    assert total is not None
+    return Study(case, total, time.monotonic() - begun, resumed)
+
+
+MERGED = 16  # summaries that wait before they are added
+
+
+def _merged(
+    upto: int, total: Summary | None, later: dict[int, Summary]
+) -> tuple[int, Summary | None]:
+    """Blocks that follow on what is summed up are added to it."""
+    parts = [] if total is None else [total]
+    while upto in later:
+        parts.append(later.pop(upto))
+        upto += 1
+    return upto, added(parts) if parts else None
+
+
+def _proof(summary: Summary) -> str:
+    """A digest of the first block: shows whether code of the user's still gives the same."""
+    found = hashlib.sha256()
+    for name in sorted(summary.arrays):
+        found.update(name.encode())
+        found.update(np.ascontiguousarray(summary[name]).tobytes())
+    return found.hexdigest()
+
+
+def _own_code(case: Case) -> bool:
+    """Whether functions of the user's decide a result: only running them shows what they do."""
+    return bool(case.functions or case.evaluate) or callable(case.options["controller"])
+
+
+def _refuse_changed(case: Case, proof: str, path: Path) -> None:
+    (summary,) = case.summaries(0, 1, None)
+    if _proof(summary) != proof:
+        raise OptionError(
+            f"the checkpoint in {str(path)!r} belongs to other functions: its first block gives "
+            "other numbers now",
+            "choose another folder, or delete that file to begin anew",
+        )
+
+
+def _digest(case: Case) -> str:
+    """Text that decides every number of a study."""
+    variation = case.variation
+    parts: list[str] = [
+        __version__, text_of(case.robot), repr(case.robot.model.values), str(case.samples),
+        str(case.seed), str(case.duration), repr(case.names), repr(case.band),
+        repr(dict(case.columns)), repr(variation.names), repr(case.simulated),
+        *map(function_name, case.functions),
+    ]  # fmt: skip
+    drawn = [case.draw(k, 1) for k in (0, case.samples - 1)]
+    parts += [np.concatenate([np.ravel(x) for x in d[:-1]]).tobytes().hex() for d in drawn]
+    if case.evaluate is None:
+        for chosen in _alternatives(case):
+            parts += _ensemble_text(case, chosen)
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+def _alternatives(case: Case) -> Sequence[tuple[int, ...]]:
+    """All sets of alternatives of the first block."""
+    return [chosen for _, chosen in case._groups(case.draw(*case.span(0)))]
+
+
+def _ensemble_text(case: Case, chosen: tuple[int, ...]) -> list[str]:
+    ensemble = case._ensemble(chosen)
+    s = ensemble.s
+    names = (
+        "dt",
+        "stops",
+        "restitution",
+        "drives",
+        "tolerance",
+        "period",
+        "delay",
+        "dtype",
+        "fused",
+    )
+    found = [repr([getattr(s, name) for name in names]), s.tableau.key, repr(s.sensors)]
+    if not case.simulated:
+        return found
+    draw = case.draw(0, 1)
+    ready = ensemble._started(draw, s, 1)
+    m = ensemble.assembly if ensemble.streams else ensemble._simulator.assembly
+    tasks = [m.plant_task] if s.function is not None else m.tasks
+    for task in tasks:
+        found += [task.name, *(task.key if task.key is not None else (task.program().text,))]
+    if s.function is None:
+        for array in (*m.signals(ready, 0, min(s.steps + 1, 20_000)), *m.constants(ready)):
+            found.append(hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest())
+    return found

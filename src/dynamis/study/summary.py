@@ -1,0 +1,232 @@
+"""What is kept of the samples of a study: extremes, histograms, sums, worst cases, failures.
+
+A block of samples has one summary; summaries are added in the order of their blocks, so that sums
+have the same bits whoever computed the blocks. Histograms count whole numbers: a bin is the first
+BITS binary digits of a number, so a quantile is known to half a bin, 0.05 % of itself.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+BITS = 10
+SHIFT = np.int64(52 - BITS)
+COLUMN = 2**24  # bins from one column of a measure to the next
+BIN_ERROR = 2.0 ** -(BITS + 1)  # of a number: half a bin
+WORST = 100  # worst cases that are kept of every measure and of every joint
+MOST_FAILED = 1000  # failures that are kept by number and reason; all are counted
+LONGEST = 200  # letters of a reason
+
+
+class Values(NamedTuple):
+    """What a block of samples gave: values (count, k) by measure; why a sample failed, or ''."""
+
+    values: Mapping[str, np.ndarray]
+    reasons: Sequence[str]
+
+
+class Summary:
+    """A summary as arrays by name: `samples`, `failed`, and of every measure what `NAMES` lists."""
+
+    def __init__(self, arrays: dict[str, np.ndarray]):
+        self.arrays = arrays
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self.arrays[name]
+
+    @property
+    def samples(self) -> int:
+        """How many."""
+        return int(self.arrays["samples"])
+
+    @property
+    def failed(self) -> int:
+        """How many gave nothing."""
+        return int(self.arrays["failed"])
+
+    def of(self, measure: str) -> dict[str, np.ndarray]:
+        """The arrays of one measure."""
+        start = f"{measure}/"
+        return {k.removeprefix(start): v for k, v in self.arrays.items() if k.startswith(start)}
+
+
+def summed(index: np.ndarray, factors: np.ndarray, found: Values) -> Summary:
+    """The summary of a block of samples."""
+    bad = np.array([bool(reason) for reason in found.reasons], dtype=bool)
+    for values in found.values.values():
+        bad |= np.isnan(values).any(axis=1)
+    reasons = [reason or "a measure is not a number" for reason in found.reasons]
+    kept = np.flatnonzero(bad)[:MOST_FAILED]
+    features = np.concatenate([factors, factors * factors - 1.0], axis=1)
+    good = ~bad
+    numbers = index
+    index, features = (index, features) if good.all() else (index[good], features[good])
+    arrays = {
+        "samples": np.int64(len(bad)),
+        "failed": np.int64(bad.sum()),
+        "failed_at": numbers[kept],
+        "reasons": np.array([reasons[k][:LONGEST] for k in kept], dtype=f"U{LONGEST}"),
+        "features": np.add.reduce(features, axis=0),
+        "feature_squares": np.add.reduce(features * features, axis=0),
+    }
+    for name, values in found.values.items():
+        own = values if good.all() else values[good]
+        arrays |= {f"{name}/{k}": v for k, v in _one(index, features, own).items()}
+    return Summary(arrays)
+
+
+def _one(index: np.ndarray, features: np.ndarray, values: np.ndarray) -> dict[str, np.ndarray]:
+    """One measure: values (count, k)."""
+    finite = np.isfinite(values)
+    used = values if finite.all() else np.where(finite, values, 0.0)
+    columns = values.shape[1]
+    products = [np.add.reduce(features * used[:, [c]], axis=0) for c in range(columns)]
+    found = {
+        "finite": finite.sum(axis=0),
+        "total": np.add.reduce(used, axis=0),
+        "squares": np.add.reduce(used * used, axis=0),
+        "products": np.stack(products, axis=1),
+    }
+    if len(values):
+        low, high = values.argmin(axis=0), values.argmax(axis=0)
+        across = np.arange(columns)
+        found |= {"lowest": values[low, across], "lowest_at": index[low]}
+        found |= {"highest": values[high, across], "highest_at": index[high]}
+    else:
+        none = np.full(columns, -1)
+        found |= {"lowest": np.full(columns, np.inf), "lowest_at": none}
+        found |= {"highest": np.full(columns, -np.inf), "highest_at": none}
+    ranked = np.column_stack([values.max(axis=1, initial=-np.inf), values])
+    found |= _ranked(ranked, index, values)
+    return found | _histogram(values)
+
+
+def _ranked(ranks: np.ndarray, index: np.ndarray, values: np.ndarray) -> dict[str, np.ndarray]:
+    """The worst by the largest of the joints (rank 0) and by each: numbers and values."""
+    order = []
+    for column in ranks.T:
+        some = np.arange(len(column))
+        if len(column) > 4 * WORST:  # everything as bad as the last that is kept
+            edge = np.partition(column, len(column) - WORST)[len(column) - WORST]
+            some = np.flatnonzero(column >= edge)
+        order.append(some[np.lexsort((index[some], -column[some]))][:WORST])
+    return {
+        "worst_at": np.stack([index[k] for k in order], axis=0),
+        "worst": np.stack([values[k] for k in order], axis=0),
+    }
+
+
+def bins_of(values: np.ndarray) -> np.ndarray:
+    """The bin of every number, in the order of the numbers."""
+    bits = np.ascontiguousarray(values, dtype=np.float64).view(np.int64)
+    size = (bits & np.int64(2**63 - 1)) >> SHIFT
+    return np.where(bits < 0, -size, size)
+
+
+def middle_of(bins: np.ndarray) -> np.ndarray:
+    """The middle of a bin; of the bin of infinity, infinity."""
+    size = np.abs(bins)
+    low, high = ((size + k) << SHIFT for k in (0, 1))
+    edge = np.int64(0x7FF) << np.int64(52)
+    ends = [np.minimum(x, edge).view(np.float64) for x in (low, high)]
+    with np.errstate(invalid="ignore", over="ignore"):
+        middle = np.where(np.isfinite(ends[1]), 0.5 * ends[0] + 0.5 * ends[1], ends[0])
+    middle = np.where(size == 0, 0.0, middle)
+    return np.where(bins < 0, -middle, middle)
+
+
+def _histogram(values: np.ndarray) -> dict[str, np.ndarray]:
+    """Counts by column and bin, in order."""
+    own = bins_of(values) + (COLUMN * np.arange(values.shape[1]) + COLUMN // 2)
+    bins, counts = np.unique(own, return_counts=True)
+    return {"bins": bins, "counts": counts.astype(np.int64)}
+
+
+def added(parts: Sequence[Summary]) -> Summary:
+    """Summaries as one, in the order of their samples; sums are added one after the other."""
+    first = parts[0]
+    if len(parts) == 1:
+        return first
+    measures = [k.removesuffix("/total") for k in first.arrays if k.endswith("/total")]
+    names = ("samples", "failed", "features", "feature_squares")
+    arrays = {k: _sum([part[k] for part in parts]) for k in names}
+    for k in ("failed_at", "reasons"):
+        arrays[k] = np.concatenate([part[k] for part in parts])[:MOST_FAILED]
+    for measure in measures:
+        joined = _joined([part.of(measure) for part in parts])
+        arrays |= {f"{measure}/{k}": v for k, v in joined.items()}
+    return Summary(arrays)
+
+
+def _sum(terms: Sequence[np.ndarray]) -> np.ndarray:
+    total = terms[0]
+    for term in terms[1:]:
+        total = total + term
+    return total
+
+
+def _joined(parts: Sequence[Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    sums = ("finite", "total", "squares", "products")
+    found = {k: _sum([part[k] for part in parts]) for k in sums}
+    for name, best in (("lowest", np.argmin), ("highest", np.argmax)):
+        which = best(np.stack([part[name] for part in parts]), axis=0)  # the first of equals
+        for k in (name, f"{name}_at"):
+            rows = np.stack([part[k] for part in parts])
+            found[k] = np.take_along_axis(rows, which[None], axis=0)[0]
+    at, values = (np.concatenate([p[k] for p in parts], axis=1) for k in ("worst_at", "worst"))
+    own = [values[c + 1, :, c] for c in range(values.shape[2])]
+    ranks = [values[0].max(axis=1, initial=-np.inf), *own]
+    rows = [np.lexsort((i, -r))[:WORST] for i, r in zip(at, ranks, strict=True)]
+    found["worst_at"] = np.stack([i[k] for i, k in zip(at, rows, strict=True)])
+    found["worst"] = np.stack([v[k] for v, k in zip(values, rows, strict=True)])
+    every = np.concatenate([part["bins"] for part in parts])
+    bins, where = np.unique(every, return_inverse=True)
+    counts = np.zeros(len(bins), dtype=np.int64)
+    np.add.at(counts, where.reshape(-1), np.concatenate([part["counts"] for part in parts]))
+    return {**found, "bins": bins, "counts": counts}
+
+
+def quantiles(summary: Summary, measure: str, shares: np.ndarray) -> np.ndarray:
+    """Values (len(shares), k) that a share of all samples does not exceed; failures are inf."""
+    total = summary.samples
+    ranks = np.clip(np.ceil(shares * total - 1e-9 * total).astype(np.int64), 1, max(total, 1))
+    return at_ranks(summary, measure, ranks)
+
+
+def at_ranks(summary: Summary, measure: str, ranks: np.ndarray) -> np.ndarray:
+    """Values (len(ranks), k) by their place in order, from 1 on; inf beyond the last."""
+    own = summary.of(measure)
+    columns = len(own["total"])
+    found = np.full((len(ranks), columns), np.inf)
+    for c in range(columns):
+        mine = own["bins"] // COLUMN == c
+        upto = np.cumsum(own["counts"][mine])
+        place = np.searchsorted(upto, ranks)
+        there = (place < len(upto)) & (ranks >= 1)
+        middles = middle_of(own["bins"][mine] % COLUMN - COLUMN // 2)
+        clipped = np.clip(middles, own["lowest"][c], own["highest"][c])
+        found[there, c] = clipped[place[there]]
+        found[ranks < 1, c] = -np.inf
+    return found
+
+
+def shares_of_variance(summary: Summary, measure: str) -> tuple[np.ndarray, np.ndarray]:
+    """Of the variance of a measure, what each factor explains by a line and by a parabola, (f, k).
+
+    Squared correlations with the factor and with its square.
+    """
+    own = summary.of(measure)
+    count = np.maximum(own["finite"], 1)
+    mean, square = own["total"] / count, own["squares"] / count
+    variance = square - mean * mean
+    good = max(summary.samples - summary.failed, 1)
+    first, second = summary["features"] / good, summary["feature_squares"] / good
+    spread = second - first * first
+    covariance = own["products"] / count - first[:, None] * mean
+    with np.errstate(all="ignore"):
+        share = covariance**2 / (spread[:, None] * variance)
+    noise = 1e-12 * square
+    share = np.where((variance > noise) & (spread[:, None] > 1e-12), share, 0.0)
+    half = len(share) // 2
+    return share[:half], share[half:]
