@@ -112,7 +112,7 @@ class Variation:
         if base is None:
             return drawn
         factors = np.concatenate([self.posterior.factors(base), drawn.factors], axis=1)
-        return drawn._replace(factors=factors)
+        return Draw(**{**drawn._asdict(), "factors": factors})  # _replace would ask for its length
 
 
 @dataclass(frozen=True)

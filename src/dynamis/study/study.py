@@ -25,6 +25,7 @@ from . import checkpoint as files
 from .case import Case, Variation, function_name
 from .scatter import Draw
 from .summary import (
+    WORST,
     Distribution,
     Summary,
     added,
@@ -188,12 +189,14 @@ class Study:
         return np.stack(ends, axis=1)
 
     def worst(self, measure: str, count: int = 10, joint: Any = None) -> Worst:
-        """The samples with the largest values, at most 100; by one joint, or by the largest."""
+        """The samples with the largest values, at most 100; by one joint, or by the largest.
+
+        Fewer where fewer have a value.
+        """
         own = self.summary.of(self._known(measure))
         number = whole(count, "count")
-        kept = own["worst_at"].shape[1]
-        if number > kept and self.samples > kept:
-            raise OptionError(f"count is {number}, expected at most {kept}: more are not kept")
+        if number > WORST:
+            raise OptionError(f"count is {number}, expected at most {WORST}: more are not kept")
         row = 0
         if joint is not None:
             names = self.columns(measure)
@@ -367,7 +370,8 @@ def study(
     both. `measure` are names (rms_error, peak_error, final_error, settling_time, rms_tool_error,
     peak_tool_error, final_tool_error, peak_torque, rms_torque, peak_velocity, peak_power, energy,
     stop_hit) or functions of a Run that return a number or a row; `band` (rad or m) is what
-    settling_time takes as settled. Without `duration` a trajectory as reference decides it.
+    settling_time takes as settled; without names: rms_error if there is a reference, peak_torque
+    (peak_velocity of arms without torque). Without `duration` a trajectory as reference decides it.
 
     simulate=False takes the arms along the reference itself: the torques that takes. `evaluate` is
     a function of a Draw (.parameters, .q0, .joint_offset, ...) instead of any motion; it returns
@@ -422,7 +426,9 @@ def _asked(
         return {"names": (), "evaluate": evaluate}
     followed = options["reference"] is not None
     if measure is None:
-        measure = ("rms_error", "peak_torque") if followed and simulated else ("peak_torque",)
+        driven = any(options[k] is not None for k in ("controller", "torque")) or not simulated
+        measure = ("rms_error",) if followed and simulated else ()
+        measure += ("peak_torque",) if driven else ("peak_velocity",)
     names, functions = measure_names(measure)
     if not simulated:
         moving = [k for k in ("controller", "torque", "observer") if options[k] is not None]

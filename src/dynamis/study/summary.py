@@ -76,9 +76,10 @@ def summed(index: np.ndarray, factors: np.ndarray, found: Values) -> Summary:
 
 def _one(index: np.ndarray, features: np.ndarray, values: np.ndarray) -> dict[str, np.ndarray]:
     """One measure: values (count, k)."""
+    values = values + 0.0  # no -0
     finite = np.isfinite(values)
     used = values if finite.all() else np.where(finite, values, 0.0)
-    columns = values.shape[1]
+    columns, half = values.shape[1], features.shape[1] // 2
     with np.errstate(over="ignore"):
         squares = np.add.reduce(used * used, axis=0)
     products = [np.add.reduce(features * used[:, [c]], axis=0) for c in range(columns)]
@@ -89,6 +90,7 @@ def _one(index: np.ndarray, features: np.ndarray, values: np.ndarray) -> dict[st
         "products": np.stack(products, axis=1),
         "seen": _seen(features, finite),
         "seen_squares": _seen(features * features, finite),
+        "seen_products": _seen(features[:, :half] * features[:, half:], finite),
     }
     if len(values):
         low, high = values.argmin(axis=0), values.argmax(axis=0)
@@ -175,7 +177,7 @@ def _sum(terms: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _joined(parts: Sequence[Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
-    sums = ("finite", "total", "squares", "products", "seen", "seen_squares")
+    sums = ("finite", "total", "squares", "products", "seen", "seen_squares", "seen_products")
     found = {k: _sum([part[k] for part in parts]) for k in sums}
     for name, best in (("lowest", np.argmin), ("highest", np.argmax)):
         which = best(np.stack([part[name] for part in parts]), axis=0)  # the first of equals
@@ -258,21 +260,25 @@ def distribution(summary: Summary, measure: str, column: int) -> Distribution:
 
 
 def shares_of_variance(summary: Summary, measure: str) -> tuple[np.ndarray, np.ndarray]:
-    """Of the variance of a measure, what each factor explains by a line and by a parabola, (f, k).
+    """Of the variance of a measure, what each factor explains by a line and beyond it, (f, k).
 
-    Squared correlations with the factor and with its square, over the finite values.
+    r1^2, and (r2 - r1 r12)^2 / (1 - r12^2) more by a parabola: correlations over the finite values
+    with the factor (r1), with its square (r2) and between the two (r12).
     """
     own = summary.of(measure)
     count = np.maximum(own["finite"], 1)
-    mean, square = own["total"] / count, own["squares"] / count
     with np.errstate(all="ignore"):
+        mean, square = own["total"] / count, own["squares"] / count
         variance = square - mean * mean
-    first, second = own["seen"] / count, own["seen_squares"] / count
-    width = second - first * first
-    covariance = own["products"] / count - first * mean
-    with np.errstate(all="ignore"):
-        share = covariance**2 / (width * variance)
-    noise = 1e-12 * square
-    share = np.where((variance > noise) & (width > 1e-12), share, 0.0)
-    half = len(share) // 2
-    return share[:half], share[half:]
+        first = own["seen"] / count
+        width = own["seen_squares"] / count - first * first
+        r = (own["products"] / count - first * mean) / np.sqrt(width * variance)
+        r = np.where((variance > 1e-12 * square) & (width > 1e-12), r, 0.0)
+        half = len(r) // 2
+        joint = own["seen_products"] / count - first[:half] * first[half:]
+        r12 = joint / np.sqrt(width[:half] * width[half:])
+        alone = 1.0 - r12 * r12
+        beyond = (r[half:] - r[:half] * r12) ** 2 / alone
+    linear = np.minimum(r[:half] ** 2, 1.0)
+    beyond = np.where(alone > 1e-6, beyond, 0.0)  # also where r12 is not a number
+    return linear, np.clip(beyond, 0.0, 1.0 - linear)
