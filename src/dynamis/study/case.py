@@ -413,7 +413,7 @@ class Ensemble:
         values = {name: np.full((len(draw), k), np.nan) for name, k in case.columns.items()}
         if self.measures is not None:
             values |= self.measures.of_run(run)
-        for i in range(len(draw)):
+        for i in range(len(draw) if case.functions else 0):
             if reasons[i]:
                 continue
             one = _member(run, i, self._robot(draw.parameters[i]))
