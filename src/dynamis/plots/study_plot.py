@@ -50,7 +50,7 @@ def plot_study(study: "Study", measure: str, joint: Any = None, path: Any = None
     names = study.columns(measure)
     chosen = list(range(len(names)))
     if joint is not None:
-        if joint not in names:
+        if not isinstance(joint, str) or joint not in names:
             raise OptionError(
                 f"joint is {shown(joint)}, expected one of {', '.join(names)}"
                 if len(names) > 1

@@ -101,7 +101,7 @@ class Variation:
         """Samples first .. first + count - 1."""
         base = None if self.posterior is None else self.posterior.draw(first, count, seed)
         if self.scatter is not None:
-            drawn = self.scatter.draw(first, count, seed, base, start)
+            drawn = self.scatter._drawn(first, count, seed, base, start)
         else:
             own = np.array(self.robot.parameters.values, dtype=float)
             parameters = np.tile(own, (count, 1)) if base is None else base

@@ -83,6 +83,9 @@ class Sensitivity:
 
     def ranked(self, count: int = 10, column: int | None = None) -> list[tuple[str, float]]:
         """The factors that matter most: by one joint, or by the mean over all."""
+        whole(count, "count")
+        if column is not None:
+            whole(column, "column", 0, len(self.columns) - 1)
         share = self.shares.mean(axis=1) if column is None else self.shares[:, column]
         order = np.argsort(-share, kind="stable")[:count]
         return [(self.names[k], float(share[k])) for k in order]
@@ -135,8 +138,8 @@ class Study:
 
     def units(self, measure: str) -> tuple[str, ...]:
         """Units of the columns."""
-        kind = MEASURES[measure].unit if measure in MEASURES else ""
         count = self.case.columns[self._known(measure)]
+        kind = MEASURES[measure].unit if measure in MEASURES else ""
         revolute = {"position": "rad", "velocity": "rad/s", "torque": "N m"}
         prismatic = {"position": "m", "velocity": "m/s", "torque": "N"}
         if kind not in revolute:
@@ -156,11 +159,10 @@ class Study:
         return distribution(self.summary, measure, column)
 
     def _known(self, measure: str) -> str:
-        if measure not in self.measures:
-            raise OptionError(
-                f"measure is {shown(measure)}, expected one of {', '.join(self.measures)}",
-                did_you_mean(measure, self.measures),
-            )
+        if not isinstance(measure, str) or measure not in self.measures:
+            hint = did_you_mean(measure, self.measures) if isinstance(measure, str) else None
+            expected = f"expected one of {', '.join(self.measures)}"
+            raise OptionError(f"measure is {shown(measure)}, {expected}", hint)
         return measure
 
     def quantiles(self, measure: str, shares: Any = SHOWN) -> np.ndarray:
@@ -200,7 +202,7 @@ class Study:
         row = 0
         if joint is not None:
             names = self.columns(measure)
-            if joint not in names:
+            if not isinstance(joint, str) or joint not in names:
                 raise OptionError(f"joint is {shown(joint)}, expected one of {', '.join(names)}")
             row = 1 + names.index(joint)
         return Worst(own["worst_at"][row, :number], own["worst"][row, :number])
@@ -276,7 +278,8 @@ class Study:
         from ..plots.study_plot import plot_study
 
         known = passed_on(options, plot_study, "study", "measure")
-        return plot_study(self, self._known(measure or self.measures[0]), **known)
+        chosen = self.measures[0] if measure is None else measure
+        return plot_study(self, self._known(chosen), **known)
 
     @checked
     def report(self, path: str | Path) -> Path:

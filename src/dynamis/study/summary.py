@@ -6,9 +6,12 @@ BITS binary digits of a number, so a quantile is known to half a bin, 0.05 % of 
 """
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+
+from ..compile.arrays import numbers
+from ..errors import ShapeError, shown
 
 BITS = 10
 SHIFT = np.int64(52 - BITS)
@@ -238,9 +241,14 @@ class Distribution(NamedTuple):
         """Largest finite value."""
         return float(self.corners[-1])
 
-    def heights(self, edges: np.ndarray) -> np.ndarray:
-        """How many values lie between neighbours among `edges`."""
-        return np.diff(np.interp(edges, self.corners, self.upto, left=0.0))
+    def heights(self, edges: Any) -> np.ndarray:
+        """How many values lie between neighbours among `edges`, which increase."""
+        given = numbers(edges, "edges", "expected numbers that increase")
+        if given.ndim != 1 or len(given) < 2 or not (np.diff(given) > 0.0).all():
+            raise ShapeError(f"edges is {shown(edges)}, expected numbers that increase")
+        if not len(self.corners):
+            return np.zeros(len(given) - 1)
+        return np.diff(np.interp(given, self.corners, self.upto, left=0.0))
 
 
 def distribution(summary: Summary, measure: str, column: int) -> Distribution:
