@@ -47,6 +47,8 @@ def plot_study(study: "Study", measure: str, joint: Any = None, path: Any = None
     are drawn over the columns.
     """
     check_save(path)
+    if not all(hasattr(study, name) for name in ("robot", "columns", "quantiles")):
+        raise OptionError(f"study is {shown(study)}, expected what dy.study returned")
     names = study.columns(measure)
     chosen = list(range(len(names)))
     if joint is not None:

@@ -395,7 +395,7 @@ def study(
         "torque": torque, "external": external, "wrench": wrench, "link_forces": link_forces,
         "observer": observer, "sensors": sensors, "sample_time": sample_time, "delay": delay,
         "stops": stops, "restitution": restitution, "drives": drives, "tolerance": tolerance,
-        "threads": None, "device": None if device == "cpu" else device, "dtype": dtype,
+        "threads": None, "device": None if isinstance(device, str) and device == "cpu" else device, "dtype": dtype,
         "fused": fused,
     }  # fmt: skip
     case = Case(
