@@ -351,6 +351,9 @@ class Ensemble:
         self.streams = self.streams and case.simulated
         if self.varied:
             s = replace(s, varied=self.varied, parameters=np.zeros(0))
+        if s.wanted is not None:
+            what = f"robot {robot.name!r}"
+            s = replace(s, reference=reference_signal(s.wanted, s.n, case.start[0], what))
         self.s: Settings = spanned(s, self.duration(s), 1)
         if self.streams:
             self.s = replace(self.s, measures=Measures(robot, case.names, case.band))
