@@ -94,7 +94,7 @@ class Scatter:
             given = getattr(self, name)
             if given is not None and (not is_list(given) or not list(given)):
                 raise OptionError(f"{name} is {shown(given)}, expected a list of alternatives")
-        self._offset, self._load, self._starts  # noqa: B018  refused now rather than later
+        self._body, self._rubbing, self._offset, self._load, self._starts  # noqa: B018  refused now
         self._refuse_impossible()
 
     @cached_property
