@@ -8,7 +8,7 @@ import pytest
 
 import dynamis as dy
 from dynamis.cli import main
-from dynamis.cli.identify import _pairs, _span
+from dynamis.cli.logs import pairs, span
 from dynamis.cli.printing import in_terminal
 from dynamis.errors import OptionError
 from dynamis.identify.estimate import Estimate
@@ -190,6 +190,7 @@ def test_hints_are_in_the_words_of_a_terminal():
         (["odd.npz", "--columns", "q=angles,current=amps", "--units", "q=deg"], "hint:"),
         (["run.npz", "--window", "5"], "START,STOP"),
         (["run.npz", "--window", "1 2,5"], "START,STOP"),
+        (["run.npz", "--validate-window", "1,5"], "--validate-window is for --validate"),
         (["run.npz", "--report", "id.txt"], "suffix"),
         (["run.npz", "--save", "no/such/arm.toml"], "folder"),
     ],
@@ -233,20 +234,20 @@ def test_wrong_input_is_refused(words, capsys):
 
 
 def test_pairs():
-    assert _pairs("t=time, q=a,b,c,qd=", "columns") == {
+    assert pairs("t=time, q=a,b,c,qd=", "columns") == {
         "t": "time",
         "q": ["a", "b", "c"],
         "qd": None,
     }
-    assert _pairs("q=deg,tau=0.001", "units") == {"q": "deg", "tau": 0.001}
-    assert _pairs(None, "units") is None
+    assert pairs("q=deg,tau=0.001", "units") == {"q": "deg", "tau": 0.001}
+    assert pairs(None, "units") is None
     with pytest.raises(OptionError, match="twice"):
-        _pairs("q=a,q=b", "columns")
+        pairs("q=a,q=b", "columns")
 
 
 def test_span():
-    assert _span("1.5,20", "window") == (1.5, 20.0)
-    assert _span(",20", "window") == (None, 20.0)
+    assert span("1.5,20", "window") == (1.5, 20.0)
+    assert span(",20", "window") == (None, 20.0)
 
 
 def test_the_verdict_is_said_and_a_late_torque_corrected(capsys, folder):
