@@ -258,6 +258,21 @@ def test_blocks_do_not_matter(monkeypatch):
     assert np.abs(both - whole["qr"]).max() < 0.02
 
 
+def test_both_sides_pass_one_filter():
+    """tau = Y x stays true; what is fast is gone, and a few rows stay as they are."""
+    wanted = unknowns(ROBOT, FRICTIONS["asymmetric"])
+    (m, *_), _ = prepare(LOG, Processing(cutoff=5.0, every=3))
+    x = np.random.default_rng(0).normal(size=len(wanted))
+    Y = wanted.regressor(m.q, m.qd, m.qdd)
+    np.testing.assert_allclose(m.low_passed(Y) @ x, m.low_passed(Y @ x), atol=1e-9)
+    (columns, tau, _, index), *_ = m.blocks(wanted)
+    np.testing.assert_allclose(columns, m.low_passed(Y)[index], atol=1e-6)
+    np.testing.assert_allclose(tau, m.low_passed(m.tau)[index], atol=1e-6)
+    fast = np.tile([[1.0], [-1.0]], (len(m) // 2, 1))
+    assert np.abs(m.low_passed(fast)[m.settle : -m.settle]).max() < 1e-3
+    assert (m.low_passed(fast[:30]) == fast[:30]).all()
+
+
 def test_nearly_dependent_columns_go_by_qr():
     """Two joints that always move together cannot be told apart: said, and no wild numbers."""
     t, q, qd, qdd = series(0)

@@ -6,7 +6,6 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.signal import sosfiltfilt
 
 from ..errors import DynamisError
 from ..logs.checks import faults, without_spikes
@@ -283,19 +282,13 @@ def excerpt(motions: Sequence[Samples]) -> Excerpt:
         moving = np.flatnonzero(m.weight.any(axis=1))
         most = max(2, min(len(moving), round(FEW * len(m) / total)))
         k = moving[np.linspace(0, len(moving) - 1, most).astype(int)] if len(moving) else moving
-        smooth = [_low(m, x) for x in (m.q, m.qd, m.qdd, m.tau)]
+        smooth = [m.low_passed(x) for x in (m.q, m.qd, m.qdd, m.tau)]
         warm = np.zeros_like(m.q) if m.temperature is None else m.temperature
         parts.append([*(x[k] for x in smooth[:3]), m.weight[k], warm[k]])
         series.append((m.t[k], m.t, smooth[3]))
     q, qd, qdd, weight, warm = map(np.concatenate, zip(*parts, strict=True))
     known = any(m.temperature is not None for m in motions)
     return Excerpt(q, qd, qdd, weight, warm if known else None, tuple(series))
-
-
-def _low(samples: Samples, x: np.ndarray) -> np.ndarray:
-    if samples.parallel is None or len(x) <= 30:
-        return x
-    return sosfiltfilt(samples.parallel, x, axis=0, padlen=min(len(x) - 1, 15))
 
 
 def torque_size(robot: "Robot", rows: Excerpt) -> Iterator[Finding]:
