@@ -10,7 +10,7 @@ import dynamis as dy
 from dynamis.errors import DynamisError, DynamisWarning, OptionError, ShapeError
 from dynamis.identify.diagnose import LogError
 from dynamis.identify.estimators import ESTIMATORS
-from dynamis.identify.feasible import physical, pseudo_inertia
+from dynamis.identify.feasible import physical, pseudo_inertias
 from dynamis.identify.frictions import FRICTIONS
 from dynamis.identify.information import condition, information, joined, ordinary, weighted
 from dynamis.identify.processing import Processing, lowpass, prepare
@@ -298,8 +298,8 @@ def test_a_clean_log_that_begins_and_ends_in_motion():
 
 def test_pseudo_inertia():
     ten = np.array([2.0, 0.2, 0.1, 0.0, 0.5, 0.01, 0.6, 0.0, 0.02, 0.4])
-    P = pseudo_inertia(ten)
-    np.testing.assert_allclose(P, np.tensordot(ten, pseudo_inertia(np.eye(10)), 1))
+    P = pseudo_inertias(ten)
+    np.testing.assert_allclose(P, np.tensordot(ten, pseudo_inertias(np.eye(10)), 1))
     points = np.random.default_rng(0).normal(size=(50, 3))
     mass = np.random.default_rng(1).uniform(0.1, 1, 50)
     ones = np.column_stack([points, np.ones(50)])
@@ -307,7 +307,7 @@ def test_pseudo_inertia():
     I = sum(m * (r @ r * np.eye(3) - np.outer(r, r)) for m, r in zip(mass, points, strict=True))
     h = mass @ points
     ten = [mass.sum(), *h, I[0, 0], I[0, 1], I[1, 1], I[0, 2], I[1, 2], I[2, 2]]
-    np.testing.assert_allclose(pseudo_inertia(ten), direct)
+    np.testing.assert_allclose(pseudo_inertias(ten), direct)
     assert physical(ten) and physical(np.zeros(10))
     assert not physical([1.0, 0, 0, 0, 1.0, 0, 0.1, 0, 0, 0.1])  # the triangle inequality
 

@@ -16,7 +16,7 @@ from dynamis.compile.program import Operation
 from dynamis.control.observer import ObserverStep
 from dynamis.dynamics.tool_body import momentum_columns
 from dynamis.errors import OptionError, ShapeError
-from dynamis.identify.feasible import pseudo_inertia
+from dynamis.identify.feasible import pseudo_inertias
 from dynamis.realtime.export import FLAGS
 from dynamis.spatial.functions import MATH
 from dynamis.spatial.inertia import from_linear, linear, to_com, to_com_slope
@@ -174,7 +174,7 @@ def test_every_sample_is_a_body(hostile):
         tau = log.tau + 500.0 * rng.normal(size=log.tau.shape) - 200.0
         tau[40:60] *= 1e5
     track = dy.PayloadObserver(memory=0.5).run(robot, replace(log, tau=tau))
-    P = pseudo_inertia(track.parameters)
+    P = pseudo_inertias(track.parameters)
     assert (np.linalg.eigvalsh(P) > 0.0).all() and (track.mass > 0.0).all()
     assert np.isfinite(track.standard_deviations).all()
     if hostile == "negative mass":
