@@ -221,8 +221,23 @@ def test_at_rest_nothing_is_learned_and_nothing_forgotten():
     track = dy.PayloadObserver(memory=1.0).run(robot, stays)
     settled = len(log) + 20
     assert np.ptp(track.mass[settled:]) < 1e-2 * MASS
-    rows = track.states["rows"]
-    assert rows[-1].max() > 0.9 * rows[settled].max()
+    known = np.linalg.norm(track.information, axis=1)
+    assert known[-1] > 0.9 * known[settled]
+
+
+def test_a_track_is_what_was_known_then_in_few_numbers():
+    """At a time: as if the log had ended there."""
+    robot = small()
+    log, observer = recorded(robot, length=3.0), dy.PayloadObserver()
+    log = replace(log, qd=np.gradient(log.q, log.t, axis=0))
+    half = len(log) // 2
+    track, short = observer.run(robot, log), observer.run(robot, log.rows(0, half))
+    then, ended = track.at(float(log.t[half - 1])), short.estimate
+    for name in ("parameters", "covariance", "residual", "residual_without"):
+        np.testing.assert_allclose(getattr(then, name), getattr(ended, name), rtol=1e-12)
+    assert then.unseen == ended.unseen and (then.residual < then.residual_without).all()
+    arrays = [x for x in vars(track).values() if isinstance(x, np.ndarray)]
+    assert sum(x.size for x in arrays) <= len(log) * (76 + 3 * robot.n)
 
 
 def test_memory_decides_how_fast_a_change_is_followed():

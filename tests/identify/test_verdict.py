@@ -1,5 +1,6 @@
 """Verdicts: wrong logs are told from good ones, with the reason; repeats from new motions."""
 
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -130,6 +131,23 @@ def test_a_repeat_is_the_motion_again(n, change, same):
     assert (repeated(other, [log]) > MOSTLY) == same
     assert repeated(log, [log]) == 1.0
     assert np.isnan(repeated(dy.Log(t=t, q=0.0 * q + q[0], tau=q), [log]))  # nothing moves
+
+
+def test_repeats_are_sought_in_memory_that_grows_with_the_log():
+    """Four times the samples, about four times the memory; a part of a log repeats that part."""
+
+    def peak(turns):
+        t, q, *_ = series(2, 3)
+        t = np.concatenate([t + k * (t[-1] + t[1]) for k in range(turns)])
+        q = np.concatenate([np.sin((1.0 + 0.3 * k) * q) for k in range(turns)])
+        log = dy.Log(t=t, q=q, tau=q)
+        tracemalloc.start()
+        assert repeated(log.rows(0, len(log) // 3), [log]) == 1.0
+        most = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return most
+
+    assert peak(40) < 6.0 * peak(10)
 
 
 def test_a_joint_that_only_trembles_hides_no_repeat():
