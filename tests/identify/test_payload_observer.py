@@ -240,6 +240,19 @@ def test_a_track_is_what_was_known_then_in_few_numbers():
     assert sum(x.size for x in arrays) <= len(log) * (76 + 3 * robot.n)
 
 
+def test_an_arm_without_masses_has_no_typical_torque():
+    """Its noise must be given; a payload is then found, and nothing where there is nothing."""
+    links = [dy.Link(joint="revolute", a=0.5) for _ in range(2)]
+    robot = dy.Robot.from_dh("bare", convention="standard", gravity=(0, -9.81, 0), links=links)
+    log = recorded(robot)
+    for tau in (log.tau, 0.0 * log.tau):
+        with pytest.raises(OptionError, match="'bare' moves without torque"):
+            dy.PayloadObserver().run(robot, replace(log, tau=tau))
+    observer = dy.PayloadObserver(noise=0.5)
+    assert observer.run(robot, log).estimate.mass == pytest.approx(MASS, rel=WITHIN_MASS)
+    assert 0.0 < observer.run(robot, replace(log, tau=0.0 * log.tau)).mass[-1] < 0.01 * MASS
+
+
 def test_memory_decides_how_fast_a_change_is_followed():
     robot = small()
     first, second = recorded(robot, length=3.0), recorded(robot, length=6.0, mass=2.0 * MASS)

@@ -11,6 +11,7 @@ from docs.verdicts import WRONG, judged, random_pieces, simulated
 from dynamis.errors import OptionError
 from dynamis.identify import LogError, Verdict
 from dynamis.identify.estimate import headline
+from dynamis.identify.estimators import ESTIMATORS
 from dynamis.identify.repeats import MOSTLY, repeated
 
 from .motions import arm, log_of, series
@@ -233,3 +234,13 @@ def test_a_log_without_torques_is_refused():
     for estimator in ("total", "feasible"):
         with pytest.raises(LogError, match="every torque is zero"):
             dy.identify(ROBOT, nothing, estimator=estimator)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize("share", [1.0, 0.7])
+def test_not_even_force_gets_a_model_from_no_torques(estimator, share):
+    """Of all of a log, or of the part before what is held out."""
+    log = log_of(ROBOT)
+    tau = np.where(np.arange(len(log))[:, None] < share * len(log), 0.0, log.tau)
+    with pytest.raises(LogError, match="every torque is zero in all"):
+        dy.identify(ROBOT, replace(log, tau=tau), estimator=estimator, force=True)

@@ -59,6 +59,7 @@ PLAUSIBLE = {"q": 1e6, "qd": 1e6, "tau": 1e9}  # beyond, or NaN, a sample does n
 POSTURES = 64  # random ones, for the typical torque
 RUBS = 0.1  # of the noise: friction above it makes a joint near rest uncertain
 LEAST = 0.05  # of the arm's largest typical torque: what counts as a joint's at least
+WEIGHTLESS = 1e-9  # N m or N: the typical torque of an arm without masses
 TINY, HUGE = 1e-300, 1e150
 
 
@@ -249,6 +250,12 @@ def _typical(robot: "Robot") -> list[float]:
     drawn = rng.uniform(-1.0, 1.0, (3, POSTURES, robot.n))
     q, qd, qdd = drawn * np.array([[[math.pi]], [[1.0]], [[2.0]]])
     size = np.sqrt((robot.inverse_dynamics(q, qd, qdd) ** 2).mean(axis=0))
+    if not size.max() > WEIGHTLESS:
+        raise OptionError(
+            f"robot {robot.name!r} moves without torque: it has no masses, and what noise to "
+            "expect is not known",
+            "give its links masses, or noise= in N m (N of a slide) per joint",
+        )
     return (NOISE * np.maximum(size, LEAST * size.max() + 1e-9)).tolist()
 
 
@@ -448,7 +455,7 @@ def _dot(a: Scalars, b: Scalars) -> Any:
 
 
 def _kept(states: Mapping[str, np.ndarray], expected: list[float]) -> dict[str, np.ndarray]:
-    """What a track keeps of an observer's states (N, ..): a sixth of their numbers."""
+    """What a track keeps of the states of an observer, (N, ..) each."""
     ten, rows = list(states["estimate"].T), np.maximum(states["rows"], TINY)
     grams = states["information"].T.reshape(-1, len(PAIRS), len(rows))
     A = _pooled(list(grams), _noise(ten, list(grams), list(states["rows"].T), expected))[0]
