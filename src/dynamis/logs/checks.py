@@ -160,15 +160,12 @@ BRIEF = 3  # rows that a spike lasts at most
 FIRST = 0.02  # of a log: corrupt rows at its beginning are among its first ones
 LOOKED_AT = 20_000  # rows that show the range of a signal
 NAMED = 4  # rows that a finding names
-DEGREES = "are these degrees, or motor angles?"
 
 
-def implausible(log: Log, where: str, units: set[str]) -> Iterator[Finding]:
-    """What reading a log says about q, qd and tau; a unit that was given is not questioned."""
-    given = bool({"q", "motor_q"} & units)
+def implausible(log: Log, where: str) -> Iterator[Finding]:
+    """What reading a log says about q, qd and tau: nothing is refused yet."""
     for found in faults(log, where):
-        if not (given and DEGREES in found.what):
-            yield replace(found, level="warning")
+        yield replace(found, level="warning") if found.level == "error" else found
 
 
 def faults(
@@ -180,11 +177,13 @@ def faults(
     """
     places = [f"{where}, {name}" for name in joints] or [where] * log.n
     angles = set(range(log.n) if not len(turns) else np.flatnonzero(turns).tolist())
-    largest = np.abs(log.q).max(axis=0)
+    largest, known = np.abs(log.q).max(axis=0), {"q", "motor_q"} & {*log.stated}
     for j in sorted(angles & set(np.flatnonzero(largest > FAR).tolist())):
-        what = f"q{j + 1} reaches {largest[j]:.4g} rad: {DEGREES}"
-        remedy = "units={'q': 'deg'} or 'rad', or the gear ratios; offset= takes off whole turns"
-        yield Finding("error", places[j], what, remedy)
+        what, remedy = f"q{j + 1} reaches {largest[j]:.4g} rad", "nothing, if it turns that far"
+        if not known:
+            what += ": are these degrees, or motor angles?"
+            remedy = "give units={'q': 'deg'}, or {'q': 'rad'} if they are radians; or gear ratios"
+        yield Finding("note" if known else "error", places[j], what, remedy)
     for j in np.flatnonzero(np.ptp(log.tau, axis=0) == 0.0).tolist():
         level = "error" if log.tau[0, j] else "warning"
         what = f"tau{j + 1} never changes: it is always {log.tau[0, j]:g}"
