@@ -189,6 +189,20 @@ def test_the_headline_is_on_another_motion_or_says_that_there_is_none():
     assert bare.headline == "no figure, nothing was held out"
 
 
+def test_the_name_of_a_log_is_no_joint():
+    """A finding holds its joints: those of `where` are a text."""
+    log = log_of(ROBOT)
+    still = replace(log, q=0.0 * log.q, qd=0.0 * log.q, name="monday, joint1")
+    with pytest.raises(LogError) as raised:
+        dy.identify(ROBOT, still)
+    assert {x.level for x in raised.value.verdict.joints.values()} == {"not usable"}
+    one = replace(log, q=log.q * [1.0, 0.0], qd=log.qd * [1.0, 0.0], name="monday")
+    found = dy.identify(ROBOT, one, friction="asymmetric", estimator="weighted", force=True)
+    (said,) = [f for f in found.findings if "do not move" in f.what]
+    assert said.joints == ("joint2",) and said.where == "monday"
+    assert str(said).startswith("warning: monday, joint2: joints joint2 do not move")
+
+
 def test_a_verdict_is_what_it_says():
     with pytest.raises(OptionError, match="level is 'bad'"):
         Verdict("bad", "because")
