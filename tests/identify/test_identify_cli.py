@@ -225,6 +225,23 @@ def test_a_bag_and_its_topics(folder, capsys):
     assert "several topics of joint states: /arm" in err and "give --topic with one of" in err
 
 
+def test_efforts_that_were_commanded_are_doubtful_unless_meant(folder, capsys):
+    with np.load(folder / "run.npz") as run:
+        types, rows = store("mcap"), [{x: run[x][k] for x in run} for k in range(len(run["t"]))]
+    both = [(10**18 + round(1e9 * x["t"]), x) for x in rows]
+    names, torques = ("joint1", "joint2"), "/effort_controller/commands"
+    bare = [(t, state("mcap", types, t, names, x["q"], x["qd"])) for t, x in both]
+    tau = [(t, numbers("mcap", types, x["tau"])) for t, x in both]
+    write(folder / "told.mcap", {"/joint_states": (STATE, bare), torques: (NUMBERS, tau)}, types)
+    for topic in ([], ["--topic", "/joint_states"]):
+        _, found = answer(capsys, "told.mcap", *PLAIN, *topic)
+        assert found["verdict"]["level"] == "doubtful"
+        assert found["verdict"]["reason"].startswith(f"{torques} was taken, by its name a topic of")
+        assert {x["level"] for x in found["verdict"]["joints"].values()} == {"doubtful"}
+    _, found = answer(capsys, "told.mcap", *PLAIN, "--topic", f"/joint_states,{torques}")
+    assert found["verdict"]["level"] == "good"
+
+
 @pytest.mark.parametrize(
     "words", [["none.npz"], ["run.npz", "--gains", "1,x"], ["run.npz", "--limit", "-1"]]
 )

@@ -55,6 +55,7 @@ def diagnose(robot: "Robot", logs: Sequence[Log]) -> list[Finding]:
         where = log.name or "log"
         found += [*_length(log, where), *_stillness(robot, log, where), *_nothing(log, where)]
         found += [*faults(log, where, robot.joint_names, turns), *_lag(log, where)]
+        found += [f for f in log.findings if f.joints]  # what reading said of joints
     return found
 
 

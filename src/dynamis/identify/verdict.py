@@ -145,9 +145,9 @@ def verdict(
         if own:
             each[name] = _of(own[0])
     if ranked:
-        worst, named = _of(ranked[0]), ranked[0].joints
+        worst, named = _of(ranked[0]), [name for name in joints if name in ranked[0].joints]
         alike = sum(f.level == ranked[0].level for f in ranked) - 1
-        said = f"{' and '.join(named)}: " if named and len(joints) > 1 else ""
+        said = f"{' and '.join(named)}: " if 0 < len(named) < len(joints) else ""
         said += worst.reason + (f" (and {alike} more)" if alike else "")
         return replace(worst, reason=said, joints=each)
     if left is None:
