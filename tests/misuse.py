@@ -268,6 +268,7 @@ VALID: dict[str, Callable[[], Any]] = {
     "Estimate.report.path": lambda: "report.html",
     "Estimate.save.path": lambda: "estimate.toml",
     "Excitation.save.path": lambda: "motion.csv",
+    "Log.stated": lambda: ("q",),
     "Log.t": lambda: np.arange(9) / 100.0,
     **{f"Log.{x}": lambda: np.ones((9, N)) for x in ("q", "qd", "qdd", "tau")},
     "Robot.kernel().*arguments": lambda: ([0.1, 0.2],),
