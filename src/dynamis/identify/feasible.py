@@ -125,16 +125,37 @@ def body_matrix(row: Any) -> Any:
     return sum(row[k] * B[k] for k in range(10))
 
 
+def signs(unknowns: Unknowns) -> np.ndarray:
+    """1 for parameters that are never negative, -1 for never positive, 0 for either sign, (p,).
+
+    Bodies have another rule.
+    """
+    laws = {unknowns.names[k] for k in unknowns.of_kind(*LAWS)}
+    links = len(unknowns.robot.model.links)
+
+    def sign(k: int, name: str) -> int:
+        if k < 10 * links or name.endswith(EITHER_SIGN) or name in laws:
+            return 0
+        return -1 if name.endswith("coulomb-") else 1
+
+    return np.array([sign(k, name) for k, name in enumerate(unknowns.full_names)])
+
+
+def beside_bodies(unknowns: Unknowns) -> list[int]:
+    """Indices of the parameters besides those of the bodies that unknowns show."""
+    shown = np.any(unknowns.group != 0.0, axis=0)
+    shown &= np.any(unknowns.pick != 0.0, axis=1) | ~unknowns._cleared
+    return [int(k) for k in np.flatnonzero(shown) if k >= 10 * len(unknowns.robot.model.links)]
+
+
 class _Program:
     """Variables and constraints of one robot."""
 
     def __init__(self, cp: Any, unknowns: Unknowns):
         self.cp, self.unknowns = cp, unknowns
         self.links = len(unknowns.robot.model.links)
-        laws = {unknowns.names[k] for k in unknowns.of_kind(*LAWS)}
-        self.either = {x for x in unknowns.full_names if x.endswith(EITHER_SIGN)} | laws
-        rest = range(10 * self.links, len(unknowns.full_names))
-        self.joint = [k for k in rest if self._free(k)]
+        self.signs = signs(unknowns)
+        self.joint = beside_bodies(unknowns)
         self.bodies = cp.Variable((self.links, 10))
         self.others = cp.Variable(len(self.joint))
         self.ten = cp.multiply(self.bodies, np.tile(BODY, (self.links, 1)))
@@ -147,17 +168,13 @@ class _Program:
         self.P = [body_matrix(self.bodies[i]) for i in range(self.links)]
         self.rules = [P >> MARGIN * np.eye(4) for P in self.P] + self._signs()
 
-    def _free(self, k: int) -> bool:
-        open_ = np.any(self.unknowns.pick[k] != 0.0) or not self.unknowns._cleared[k]
-        return bool(np.any(self.unknowns.group[:, k] != 0.0) and open_)
-
     def _signs(self) -> list[Any]:
         rules, place = [], {k: i for i, k in enumerate(self.joint)}
         for k, i in place.items():
             name = self.unknowns.full_names[k]
-            if name.endswith("coulomb-"):
+            if self.signs[k] < 0:
                 rules.append(self.others[i] <= 0.0)
-            elif name not in self.either:
+            elif self.signs[k] > 0:
                 rules.append(self.others[i] >= 0.0)
             if name.endswith("coulomb+") and k + 1 in place:  # one number for both directions
                 rules.append(self.others[i] == -self.others[place[k + 1]])
@@ -192,9 +209,7 @@ class _Program:
         full = self.unknowns.kept.copy()
         full[: 10 * self.links] = np.asarray(self.ten.value).ravel()
         for k, value in zip(self.joint, np.asarray(self.others.value), strict=True):
-            name = self.unknowns.full_names[k]
-            low = -np.inf if name.endswith("coulomb-") or name in self.either else 0.0
-            full[k] = min(max(value, low), 0.0 if name.endswith("coulomb-") else np.inf)
+            full[k] = value if value * self.signs[k] >= 0.0 else 0.0
         return full
 
 
