@@ -67,8 +67,6 @@ def summed(index: np.ndarray, factors: np.ndarray, found: Values) -> Summary:
         "failed": np.int64(bad.sum()),
         "failed_at": numbers[kept],
         "reasons": np.array([reasons[k][:LONGEST] for k in kept], dtype=f"U{LONGEST}"),
-        "features": np.add.reduce(features, axis=0),
-        "feature_squares": np.add.reduce(features * features, axis=0),
     }
     for name, values in found.values.items():
         own = values if good.all() else values[good]
@@ -81,12 +79,16 @@ def _one(index: np.ndarray, features: np.ndarray, values: np.ndarray) -> dict[st
     finite = np.isfinite(values)
     used = values if finite.all() else np.where(finite, values, 0.0)
     columns = values.shape[1]
+    with np.errstate(over="ignore"):
+        squares = np.add.reduce(used * used, axis=0)
     products = [np.add.reduce(features * used[:, [c]], axis=0) for c in range(columns)]
     found = {
         "finite": finite.sum(axis=0),
         "total": np.add.reduce(used, axis=0),
-        "squares": np.add.reduce(used * used, axis=0),
+        "squares": squares,
         "products": np.stack(products, axis=1),
+        "seen": _seen(features, finite),
+        "seen_squares": _seen(features * features, finite),
     }
     if len(values):
         low, high = values.argmin(axis=0), values.argmax(axis=0)
@@ -100,6 +102,13 @@ def _one(index: np.ndarray, features: np.ndarray, values: np.ndarray) -> dict[st
     ranked = np.column_stack([values.max(axis=1, initial=-np.inf), values])
     found |= _ranked(ranked, index, values)
     return found | _histogram(values)
+
+
+def _seen(features: np.ndarray, finite: np.ndarray) -> np.ndarray:
+    """Sums (f, k) of the features over the samples in which each column is finite."""
+    if finite.all():
+        return np.tile(np.add.reduce(features, axis=0)[:, None], (1, finite.shape[1]))
+    return np.stack([np.add.reduce(features[own], axis=0) for own in finite.T], axis=1)
 
 
 def _ranked(ranks: np.ndarray, index: np.ndarray, values: np.ndarray) -> dict[str, np.ndarray]:
@@ -149,8 +158,7 @@ def added(parts: Sequence[Summary]) -> Summary:
     if len(parts) == 1:
         return first
     measures = [k.removesuffix("/total") for k in first.arrays if k.endswith("/total")]
-    names = ("samples", "failed", "features", "feature_squares")
-    arrays = {k: _sum([part[k] for part in parts]) for k in names}
+    arrays = {k: _sum([part[k] for part in parts]) for k in ("samples", "failed")}
     for k in ("failed_at", "reasons"):
         arrays[k] = np.concatenate([part[k] for part in parts])[:MOST_FAILED]
     for measure in measures:
@@ -167,7 +175,7 @@ def _sum(terms: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _joined(parts: Sequence[Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
-    sums = ("finite", "total", "squares", "products")
+    sums = ("finite", "total", "squares", "products", "seen", "seen_squares")
     found = {k: _sum([part[k] for part in parts]) for k in sums}
     for name, best in (("lowest", np.argmin), ("highest", np.argmax)):
         which = best(np.stack([part[name] for part in parts]), axis=0)  # the first of equals
@@ -211,22 +219,60 @@ def at_ranks(summary: Summary, measure: str, ranks: np.ndarray) -> np.ndarray:
     return found
 
 
+class Distribution(NamedTuple):
+    """The finite values of a column as a distribution function: corners, counts up to them."""
+
+    corners: np.ndarray
+    upto: np.ndarray
+    infinite: int  # values that are not finite
+
+    @property
+    def low(self) -> float:
+        """Smallest value."""
+        return float(self.corners[0])
+
+    @property
+    def high(self) -> float:
+        """Largest finite value."""
+        return float(self.corners[-1])
+
+    def heights(self, edges: np.ndarray) -> np.ndarray:
+        """How many values lie between neighbours among `edges`."""
+        return np.diff(np.interp(edges, self.corners, self.upto, left=0.0))
+
+
+def distribution(summary: Summary, measure: str, column: int) -> Distribution:
+    """That of one column; within a bin of the histogram values are taken as spread evenly."""
+    own = summary.of(measure)
+    mine = own["bins"] // COLUMN == column
+    middles, counts = middle_of(own["bins"][mine] % COLUMN - COLUMN // 2), own["counts"][mine]
+    there = np.isfinite(middles)
+    infinite, middles, counts = int(counts[~there].sum()), middles[there], counts[there]
+    half = BIN_ERROR * np.abs(middles)
+    ends = np.stack([middles - half, middles + half], axis=1)
+    low, high = own["lowest"][column], own["highest"][column]
+    ends = np.clip(ends, low if np.isfinite(low) else None, high if np.isfinite(high) else None)
+    total = np.cumsum(counts)
+    upto = np.stack([total - counts, total], axis=1)
+    return Distribution(ends.ravel(), upto.ravel().astype(float), infinite)
+
+
 def shares_of_variance(summary: Summary, measure: str) -> tuple[np.ndarray, np.ndarray]:
     """Of the variance of a measure, what each factor explains by a line and by a parabola, (f, k).
 
-    Squared correlations with the factor and with its square.
+    Squared correlations with the factor and with its square, over the finite values.
     """
     own = summary.of(measure)
     count = np.maximum(own["finite"], 1)
     mean, square = own["total"] / count, own["squares"] / count
-    variance = square - mean * mean
-    good = max(summary.samples - summary.failed, 1)
-    first, second = summary["features"] / good, summary["feature_squares"] / good
-    spread = second - first * first
-    covariance = own["products"] / count - first[:, None] * mean
     with np.errstate(all="ignore"):
-        share = covariance**2 / (spread[:, None] * variance)
+        variance = square - mean * mean
+    first, second = own["seen"] / count, own["seen_squares"] / count
+    width = second - first * first
+    covariance = own["products"] / count - first * mean
+    with np.errstate(all="ignore"):
+        share = covariance**2 / (width * variance)
     noise = 1e-12 * square
-    share = np.where((variance > noise) & (spread[:, None] > 1e-12), share, 0.0)
+    share = np.where((variance > noise) & (width > 1e-12), share, 0.0)
     half = len(share) // 2
     return share[:half], share[half:]
