@@ -5,6 +5,8 @@ import pytest
 
 import dynamis as dy
 
+pytestmark = pytest.mark.usefixtures("compiled")
+
 
 def asked(robot, device, joint_offset=0.0, **more):
     n = robot.n

@@ -1,7 +1,7 @@
 """One question of a study: the arms that are drawn, what is done with each, what is measured."""
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -10,6 +10,7 @@ import numpy as np
 
 from ..arguments import is_list
 from ..compile.arrays import as_batch, numbers
+from ..compile.service import share
 from ..control.sensors import Sensors
 from ..errors import DynamisError, OptionError, ShapeError, shown
 from ..lazy import cached_property
@@ -160,18 +161,35 @@ class Case:
 
     def summaries(self, first: int, stop: int, threads: int | None) -> list[Summary]:
         """Of the blocks first .. stop - 1; on a GPU they are computed together."""
-        together = stop - first if self.options.get("device") is not None else 1
-        found = []
-        for start in range(first, stop, together):
-            blocks = range(start, min(start + together, stop))
-            draws = [self.draw(*self.span(block)) for block in blocks]
-            values = self.values(_joined(draws), threads)
-            begin = 0
-            for draw in draws:
-                part = slice(begin, begin + len(draw))
-                begin += len(draw)
-                own = Values({k: v[part] for k, v in values.values.items()}, values.reasons[part])
-                found.append(summed(draw.index, draw.factors, own))
+        if self.options.get("device") is None:
+            draws = (self.draw(*self.span(block)) for block in range(first, stop))
+            return [summed(d.index, d.factors, self.values(d, threads)) for d in draws]
+        return self._together(first, stop, threads or 1)
+
+    def _together(self, first: int, stop: int, threads: int) -> list[Summary]:
+        """Blocks in one launch; drawn and summed up by several threads."""
+        begin = self.span(first)[0]
+        spans = [(self.span(block)[0] - begin, self.span(block)[1]) for block in range(first, stop)]
+        draw = _empty(self.draw(begin, 1), sum(count for _, count in spans))
+        found: list[Any] = [None] * len(spans)
+
+        def drawn(k: int, _: int) -> None:
+            at, count = spans[k]
+            own = self.draw(begin + at, count)
+            for whole, part in zip(_arrays(draw), _arrays(own), strict=True):
+                whole[at : at + count] = part
+
+        def summed_up(k: int, _: int) -> None:
+            part = slice(spans[k][0], sum(spans[k]))
+            own = {name: v[part] for name, v in values.values.items()}
+            found[k] = summed(
+                draw.index[part], draw.factors[part], Values(own, values.reasons[part])
+            )
+
+        each = [(k, k + 1) for k in range(len(spans))]
+        share(drawn, each, threads)
+        values = self.values(draw, threads)
+        share(summed_up, each, threads)
         return found
 
     # samples
@@ -213,12 +231,12 @@ class Case:
             reasons[which] = np.array(found.reasons, dtype=object)
         return Values(values, list(reasons))
 
-    def _groups(self, draw: Draw) -> list[tuple[np.ndarray, tuple[int, ...]]]:
+    def _groups(self, draw: Draw) -> list[tuple[Any, tuple[int, ...]]]:
         """The samples by what was drawn among alternatives."""
         names = [name for name in ALTERNATIVES if name in draw.chosen]
-        every = np.arange(len(draw))
         if not names:
-            return [(every, ())]
+            return [(slice(None), ())]
+        every = np.arange(len(draw))
         rows = np.stack([draw.chosen[name] for name in names], axis=1)
         sets = product(*(range(len(getattr(self.variation.scatter, name))) for name in names))
         found = [(every[(rows == chosen).all(axis=1)], chosen) for chosen in sets]
@@ -280,12 +298,14 @@ def function_name(function: Any) -> str:
     return str(getattr(function, "__name__", type(function).__name__))
 
 
-def _joined(draws: Sequence[Draw]) -> Draw:
-    if len(draws) == 1:
-        return draws[0]
-    chosen = {k: np.concatenate([d.chosen[k] for d in draws]) for k in draws[0].chosen}
-    parts = zip(*(d[:-1] for d in draws), strict=True)
-    return Draw(*(np.concatenate(p) for p in parts), chosen)
+def _arrays(draw: Draw) -> list[np.ndarray]:
+    return [*draw[:-1], *draw.chosen.values()]
+
+
+def _empty(like: Draw, count: int) -> Draw:
+    """Room for many samples."""
+    chosen = {name: np.empty(count, x.dtype) for name, x in like.chosen.items()}
+    return Draw(*(np.empty((count, *x.shape[1:]), x.dtype) for x in like[:-1]), chosen)
 
 
 def _numbers(value: Any, name: str) -> np.ndarray:
@@ -354,6 +374,9 @@ class Ensemble:
         if s.wanted is not None:
             what = f"robot {robot.name!r}"
             s = replace(s, reference=reference_signal(s.wanted, s.n, case.start[0], what))
+        tracked = self.measures is not None and self.measures.tracks
+        needed = tracked or (s.law is not None and s.law.controller.needs_reference)
+        self.ready = s.wanted is not None or not needed
         self.s: Settings = spanned(s, self.duration(s), 1)
         if self.streams:
             self.s = replace(self.s, measures=Measures(robot, case.names, case.band))
@@ -373,8 +396,12 @@ class Ensemble:
         return self._streamed(draw, threads) if self.streams else self._stored(draw, threads)
 
     def _started(self, draw: Draw, base: Settings, threads: int | None) -> Settings:
-        parameters = draw.parameters[:, list(self.varied)] if self.varied else None
-        s = started(base, draw.q0, draw.qd0, parameters)
+        parameters = np.take(draw.parameters, self.varied, axis=1) if self.varied else None
+        if self.ready and len(draw) > 1:  # what was drawn needs no check
+            shape = (len(draw),)
+            s = replace(base, q0=draw.q0, qd0=draw.qd0, shape=shape, parameters=parameters)
+        else:
+            s = started(base, draw.q0, draw.qd0, parameters)
         offsets = draw.joint_offset if self.offsets else None
         return replace(s, arms=draw.index, encoder_offsets=offsets, threads=threads)
 
@@ -449,6 +476,7 @@ class Ensemble:
         if self.varied:
             made._given = replace(made._given, varied=self.varied, parameters=np.zeros(0))
             made.assembly = Assembly(made._given)
+        made._given = replace(made._given, reference=self.s.reference)
         return made
 
     def _prescribed(self, draw: Draw, threads: int | None) -> Run:

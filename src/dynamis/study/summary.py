@@ -12,9 +12,13 @@ import numpy as np
 
 BITS = 10
 SHIFT = np.int64(52 - BITS)
+WIDE = 2**16  # bins that are counted without sorting
 COLUMN = 2**24  # bins from one column of a measure to the next
 BIN_ERROR = 2.0 ** -(BITS + 1)  # of a number: half a bin
 WORST = 100  # worst cases that are kept of every measure and of every joint
+FACTORS, VALUES = 12, 22  # binary digits with which factors and values enter their products
+FARTHEST = 8.5  # deviations: where a factor is cut off for its products
+FEW = 256  # rows multiplied at a time: one thread does that
 MOST_FAILED = 1000  # failures that are kept by number and reason; all are counted
 LONGEST = 200  # letters of a reason
 
@@ -58,7 +62,8 @@ def summed(index: np.ndarray, factors: np.ndarray, found: Values) -> Summary:
         bad |= np.isnan(values).any(axis=1)
     reasons = [reason or "a measure is not a number" for reason in found.reasons]
     kept = np.flatnonzero(bad)[:MOST_FAILED]
-    features = np.concatenate([factors, factors * factors - 1.0], axis=1)
+    near = np.clip(factors, -FARTHEST, FARTHEST)
+    features = np.rint(np.concatenate([near, near * near - 1.0], axis=1) * 2.0**FACTORS)
     good = ~bad
     numbers = index
     index, features = (index, features) if good.all() else (index[good], features[good])
@@ -81,14 +86,15 @@ def _one(index: np.ndarray, features: np.ndarray, values: np.ndarray) -> dict[st
     columns = values.shape[1]
     with np.errstate(over="ignore"):
         squares = np.add.reduce(used * used, axis=0)
-    products = [np.add.reduce(features * used[:, [c]], axis=0) for c in range(columns)]
+    _, power = np.frexp(np.abs(used).max(axis=0, initial=0.0))
+    numbers = np.rint(np.ldexp(used, VALUES - power))
     found = {
         "finite": finite.sum(axis=0),
         "total": np.add.reduce(used, axis=0),
         "squares": squares,
-        "products": np.stack(products, axis=1),
-        "seen": _seen(features, finite),
-        "seen_squares": _seen(features * features, finite),
+        "products": np.ldexp(_exact(features, numbers), power - VALUES - FACTORS),
+        "seen": _exact(features, finite) * 2.0**-FACTORS,
+        "seen_squares": _exact(features * features, finite) * 4.0**-FACTORS,
     }
     if len(values):
         low, high = values.argmin(axis=0), values.argmax(axis=0)
@@ -104,11 +110,14 @@ def _one(index: np.ndarray, features: np.ndarray, values: np.ndarray) -> dict[st
     return found | _histogram(values)
 
 
-def _seen(features: np.ndarray, finite: np.ndarray) -> np.ndarray:
-    """Sums (f, k) of the features over the samples in which each column is finite."""
-    if finite.all():
-        return np.tile(np.add.reduce(features, axis=0)[:, None], (1, finite.shape[1]))
-    return np.stack([np.add.reduce(features[own], axis=0) for own in finite.T], axis=1)
+def _exact(features: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+    """features^T numbers, (f, k), of whole numbers: no sum is rounded, whatever its order."""
+    if numbers.dtype == bool and numbers.all():
+        return np.tile(np.add.reduce(features, axis=0)[:, None], (1, numbers.shape[1]))
+    total = np.zeros((features.shape[1], numbers.shape[1]))
+    for k in range(0, len(numbers), FEW):
+        total += features[k : k + FEW].T @ numbers[k : k + FEW].astype(float)
+    return total
 
 
 def _ranked(ranks: np.ndarray, index: np.ndarray, values: np.ndarray) -> dict[str, np.ndarray]:
@@ -147,9 +156,21 @@ def middle_of(bins: np.ndarray) -> np.ndarray:
 
 def _histogram(values: np.ndarray) -> dict[str, np.ndarray]:
     """Counts by column and bin, in order."""
-    own = bins_of(values) + (COLUMN * np.arange(values.shape[1]) + COLUMN // 2)
-    bins, counts = np.unique(own, return_counts=True)
-    return {"bins": bins, "counts": counts.astype(np.int64)}
+    bins, counts = [], []
+    for c, own in enumerate(bins_of(np.ascontiguousarray(values.T))):
+        low = own.min(initial=np.iinfo(np.int64).max)
+        if len(own) and own.max() - low < WIDE:
+            every = np.bincount(own - low)
+            found = np.flatnonzero(every)
+            count, found = every[found], found + low
+        else:
+            found, count = np.unique(own, return_counts=True)
+        bins.append(found + (COLUMN * c + COLUMN // 2))
+        counts.append(count)
+    return {
+        "bins": np.concatenate(bins).astype(np.int64),
+        "counts": np.concatenate(counts).astype(np.int64),
+    }
 
 
 def added(parts: Sequence[Summary]) -> Summary:
