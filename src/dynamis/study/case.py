@@ -32,6 +32,7 @@ ROWS = 2.5e8  # bytes of stored motion at a time
 TOGETHER = 256  # arms whose motion is stored at a time
 SMALLEST, LARGEST = 64, 4096  # samples of a block
 BLOCKS = 64  # that a small study has at least, so that several workers share it
+SUMMING = 4  # threads that sum up blocks after a launch
 PROBED = 16  # samples tried to learn how many numbers a function returns
 NOT_SIMULATED = ("controller", "torque", "observer", "sensors", "delay")
 
@@ -98,11 +99,14 @@ class Variation:
             found |= set(np.flatnonzero((some != own).any(axis=0)).tolist())
         return tuple(sorted(found))
 
-    def draw(self, first: int, count: int, seed: int, start: tuple[np.ndarray, np.ndarray]) -> Draw:
+    def draw(
+        self, first: int, count: int, seed: int, start: tuple[np.ndarray, np.ndarray],
+        threads: int | None = 1,
+    ) -> Draw:  # fmt: skip
         """Samples first .. first + count - 1."""
         base = None if self.posterior is None else self.posterior.draw(first, count, seed)
         if self.scatter is not None:
-            drawn = self.scatter.draw(first, count, seed, base, start)
+            drawn = self.scatter.draw(first, count, seed, base, start, threads)
         else:
             own = np.array(self.robot.parameters.values, dtype=float)
             parameters = np.tile(own, (count, 1)) if base is None else base
@@ -167,29 +171,20 @@ class Case:
         return self._together(first, stop, threads or 1)
 
     def _together(self, first: int, stop: int, threads: int) -> list[Summary]:
-        """Blocks in one launch; drawn and summed up by several threads."""
+        """Blocks in one launch; what comes after it by several threads."""
         begin = self.span(first)[0]
-        spans = [(self.span(block)[0] - begin, self.span(block)[1]) for block in range(first, stop)]
-        draw = _empty(self.draw(begin, 1), sum(count for _, count in spans))
-        found: list[Any] = [None] * len(spans)
-
-        def drawn(k: int, _: int) -> None:
-            at, count = spans[k]
-            own = self.draw(begin + at, count)
-            for whole, part in zip(_arrays(draw), _arrays(own), strict=True):
-                whole[at : at + count] = part
+        last, count = self.span(stop - 1)
+        draw = self.draw(begin, last + count - begin, threads)
+        values = self.values(draw, threads)
+        found: list[Any] = [None] * (stop - first)
 
         def summed_up(k: int, _: int) -> None:
-            part = slice(spans[k][0], sum(spans[k]))
-            own = {name: v[part] for name, v in values.values.items()}
-            found[k] = summed(
-                draw.index[part], draw.factors[part], Values(own, values.reasons[part])
-            )
+            at, size = self.span(first + k)
+            part = slice(at - begin, at - begin + size)
+            own = Values({name: v[part] for name, v in values.values.items()}, values.reasons[part])
+            found[k] = summed(draw.index[part], draw.factors[part], own)
 
-        each = [(k, k + 1) for k in range(len(spans))]
-        share(drawn, each, threads)
-        values = self.values(draw, threads)
-        share(summed_up, each, threads)
+        share(summed_up, [(k, k + 1) for k in range(stop - first)], min(threads, SUMMING))
         return found
 
     # samples
@@ -206,9 +201,9 @@ class Case:
             found.append(value)
         return found[0], found[1]
 
-    def draw(self, first: int, count: int) -> Draw:
+    def draw(self, first: int, count: int, threads: int | None = 1) -> Draw:
         """Samples by number; starts beyond a joint stop are at the stop."""
-        drawn = self.variation.draw(first, count, self.seed, self.start)
+        drawn = self.variation.draw(first, count, self.seed, self.start, threads)
         if self.options.get("stops"):
             from ..simulation.settings import stops_of
 
@@ -221,11 +216,13 @@ class Case:
         """What every sample gives."""
         if self.evaluate is not None:
             return _evaluated(self.evaluate, draw, self.columns)
+        groups = self._groups(draw)
+        if len(groups) == 1:
+            return self._ensemble(groups[0][1]).values(draw, threads)
         values = {name: np.full((len(draw), k), np.nan) for name, k in self.columns.items()}
         reasons = np.full(len(draw), "", dtype=object)
-        for which, chosen in self._groups(draw):
-            part = draw.part(which)
-            found = self._ensemble(chosen).values(part, threads)
+        for which, chosen in groups:
+            found = self._ensemble(chosen).values(draw.part(which), threads)
             for name, own in found.values.items():
                 values[name][which] = own
             reasons[which] = np.array(found.reasons, dtype=object)
@@ -296,16 +293,6 @@ class Case:
 def function_name(function: Any) -> str:
     """What a function of the user's is called in tables."""
     return str(getattr(function, "__name__", type(function).__name__))
-
-
-def _arrays(draw: Draw) -> list[np.ndarray]:
-    return [*draw[:-1], *draw.chosen.values()]
-
-
-def _empty(like: Draw, count: int) -> Draw:
-    """Room for many samples."""
-    chosen = {name: np.empty(count, x.dtype) for name, x in like.chosen.items()}
-    return Draw(*(np.empty((count, *x.shape[1:]), x.dtype) for x in like[:-1]), chosen)
 
 
 def _numbers(value: Any, name: str) -> np.ndarray:
@@ -422,7 +409,9 @@ class Ensemble:
     def _results(self, found: Mapping[str, np.ndarray], s: Settings) -> Values:
         left = np.asarray(found[f"measure.{LEFT}"], dtype=float)[:, 0]
         values = s.measures.results(found, Span(s.steps + 1, s.dt, s.steps * s.dt))
-        reasons = ["" if t < 0.0 else f"diverged at t = {t:g} s" for t in left.tolist()]
+        reasons = [""] * len(left)
+        for k in np.flatnonzero(left >= 0.0):
+            reasons[k] = f"diverged at t = {left[k]:g} s"
         return Values(values, reasons)
 
     def _stored(self, draw: Draw, threads: int | None) -> Values:

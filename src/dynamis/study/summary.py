@@ -6,7 +6,7 @@ BITS binary digits of a number, so a quantile is known to half a bin, 0.05 % of 
 """
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -57,29 +57,59 @@ class Summary:
 
 def summed(index: np.ndarray, factors: np.ndarray, found: Values) -> Summary:
     """The summary of a block of samples."""
-    bad = np.array([bool(reason) for reason in found.reasons], dtype=bool)
+    count, numbers = len(index), index
+    bad = np.zeros(count, dtype=bool)
+    if any(found.reasons):
+        bad[:] = [bool(reason) for reason in found.reasons]
     for values in found.values.values():
         bad |= np.isnan(values).any(axis=1)
-    reasons = [reason or "a measure is not a number" for reason in found.reasons]
-    kept = np.flatnonzero(bad)[:MOST_FAILED]
-    near = np.clip(factors, -FARTHEST, FARTHEST)
-    features = np.rint(np.concatenate([near, near * near - 1.0], axis=1) * 2.0**FACTORS)
-    good = ~bad
-    numbers = index
-    index, features = (index, features) if good.all() else (index[good], features[good])
+    kept = np.flatnonzero(bad)
+    good: Any = slice(None) if not len(kept) else ~bad
+    reasons = [found.reasons[k] or "a measure is not a number" for k in kept[:MOST_FAILED]]
+    features = Features.of(factors[good])
     arrays = {
-        "samples": np.int64(len(bad)),
-        "failed": np.int64(bad.sum()),
-        "failed_at": numbers[kept],
-        "reasons": np.array([reasons[k][:LONGEST] for k in kept], dtype=f"U{LONGEST}"),
+        "samples": np.int64(count),
+        "failed": np.int64(len(kept)),
+        "failed_at": numbers[kept[:MOST_FAILED]],
+        "reasons": np.array([reason[:LONGEST] for reason in reasons], dtype=f"U{LONGEST}"),
     }
     for name, values in found.values.items():
-        own = values if good.all() else values[good]
-        arrays |= {f"{name}/{k}": v for k, v in _one(index, features, own).items()}
+        own = _one(index[good], features, values[good])
+        arrays |= {f"{name}/{k}": v for k, v in own.items()}
     return Summary(arrays)
 
 
-def _one(index: np.ndarray, features: np.ndarray, values: np.ndarray) -> dict[str, np.ndarray]:
+class Features(NamedTuple):
+    """Factors and their squares less 1 as whole multiples of 2^-FACTORS, (count, f); their sums."""
+
+    rows: np.ndarray
+    total: np.ndarray
+    squares: np.ndarray
+
+    @staticmethod
+    def of(factors: np.ndarray) -> "Features":
+        """From factors of mean 0 and variance 1."""
+        count, f = factors.shape
+        rows = np.empty((count, 2 * f))
+        near, squares = rows[:, :f], rows[:, f:]
+        np.clip(factors, -FARTHEST, FARTHEST, out=near)
+        np.multiply(near, near, out=squares)
+        squares -= 1.0
+        rows *= 2.0**FACTORS
+        np.rint(rows, out=rows)
+        return Features(rows, np.add.reduce(rows, axis=0), np.add.reduce(rows * rows, axis=0))
+
+    def seen(self, finite: np.ndarray) -> dict[str, np.ndarray]:
+        """Sums over the samples in which each column is finite, (f, k)."""
+        if finite.all():
+            shape = (1, finite.shape[1])
+            both = [np.tile(x[:, None], shape) for x in (self.total, self.squares)]
+        else:
+            both = [_exact(x, finite.astype(float)) for x in (self.rows, self.rows**2)]
+        return {"seen": both[0] * 2.0**-FACTORS, "seen_squares": both[1] * 4.0**-FACTORS}
+
+
+def _one(index: np.ndarray, features: Features, values: np.ndarray) -> dict[str, np.ndarray]:
     """One measure: values (count, k)."""
     finite = np.isfinite(values)
     used = values if finite.all() else np.where(finite, values, 0.0)
@@ -87,14 +117,13 @@ def _one(index: np.ndarray, features: np.ndarray, values: np.ndarray) -> dict[st
     with np.errstate(over="ignore"):
         squares = np.add.reduce(used * used, axis=0)
     _, power = np.frexp(np.abs(used).max(axis=0, initial=0.0))
-    numbers = np.rint(np.ldexp(used, VALUES - power))
+    whole = np.rint(np.ldexp(used, VALUES - power))
     found = {
         "finite": finite.sum(axis=0),
         "total": np.add.reduce(used, axis=0),
         "squares": squares,
-        "products": np.ldexp(_exact(features, numbers), power - VALUES - FACTORS),
-        "seen": _exact(features, finite) * 2.0**-FACTORS,
-        "seen_squares": _exact(features * features, finite) * 4.0**-FACTORS,
+        "products": np.ldexp(_exact(features.rows, whole), power - VALUES - FACTORS),
+        **features.seen(finite),
     }
     if len(values):
         low, high = values.argmin(axis=0), values.argmax(axis=0)
@@ -112,11 +141,9 @@ def _one(index: np.ndarray, features: np.ndarray, values: np.ndarray) -> dict[st
 
 def _exact(features: np.ndarray, numbers: np.ndarray) -> np.ndarray:
     """features^T numbers, (f, k), of whole numbers: no sum is rounded, whatever its order."""
-    if numbers.dtype == bool and numbers.all():
-        return np.tile(np.add.reduce(features, axis=0)[:, None], (1, numbers.shape[1]))
     total = np.zeros((features.shape[1], numbers.shape[1]))
     for k in range(0, len(numbers), FEW):
-        total += features[k : k + FEW].T @ numbers[k : k + FEW].astype(float)
+        total += features[k : k + FEW].T @ numbers[k : k + FEW]
     return total
 
 

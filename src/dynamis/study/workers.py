@@ -32,7 +32,7 @@ DIED = {  # what Dask and Ray raise where a worker was lost
     "KilledWorker", "CommClosedError", "FutureCancelledError", "WorkerCrashedError",
     "NodeDiedError", "OwnerDiedError", "ObjectLostError",
 }  # fmt: skip
-ON_A_GPU = 16  # blocks of one launch
+ON_A_GPU = 2**16  # samples of one launch
 
 _cases: "OrderedDict[str, Case]" = OrderedDict()  # of this process, by digest
 
@@ -147,7 +147,7 @@ class Driver:
     def _next(self, left: list[range], size: int) -> Task:
         run = left.pop()
         if self.on_gpu:
-            size = ON_A_GPU
+            size = max(1, ON_A_GPU // self.case.block)
         if len(run) > size:
             left.append(run[size:])
         return Task(run.start, min(run.start + size, run.stop))
