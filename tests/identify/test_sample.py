@@ -7,7 +7,7 @@ import pytest
 
 import dynamis as dy
 from dynamis.errors import OptionError
-from dynamis.identify.feasible import pseudo_inertia
+from dynamis.identify.feasible import pseudo_inertias
 
 from .motions import arm, log_of
 
@@ -31,7 +31,7 @@ def weak(compiled):
 def consistent(estimate, draws):
     """By eigenvalues and signs, whatever the chains looked at."""
     links = estimate.robot.model.links
-    P = pseudo_inertia(draws[:, : 10 * len(links)].reshape(-1, len(links), 10))
+    P = pseudo_inertias(draws[:, : 10 * len(links)].reshape(-1, len(links), 10))
     values = np.linalg.eigvalsh(P)
     names = np.array([x.rpartition(".")[2] for x in estimate.robot.parameters.names])
     above = np.isin(names, ["rotor_inertia", "viscous", "viscous-", "coulomb+", "stiffness"])

@@ -27,14 +27,16 @@ def uniform(
     key = np.array([seed % 2**64, seed >> 64], dtype=np.uint64)
     start = np.array([first * blocks, member, stream, 0], dtype=np.uint64)
     raw = np.random.Philox(counter=start, key=key).random_raw(count * blocks * COUNT)
-    found = ((raw >> np.uint64(11)) + 1.0) * 2.0**-53
+    raw >>= np.uint64(11)
+    found = raw.astype(float)
+    found += 1.0
+    found *= 2.0**-53
     return found.reshape(count, blocks * COUNT)[:, :width]
 
 
-def normal(u: np.ndarray) -> np.ndarray:
+def normal(u: np.ndarray, threads: int | None = 1) -> np.ndarray:
     """Standard normal numbers (..., k) from uniform ones (..., k); k is even."""
-    pairs = u.reshape(-1, 2)
-    return BOX_MULLER(pairs).reshape(u.shape)
+    return BOX_MULLER(u.reshape(-1, 2), threads).reshape(u.shape)
 
 
 class RowFunction:

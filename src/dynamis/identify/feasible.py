@@ -13,30 +13,20 @@ import numpy as np
 from scipy.optimize import lsq_linear
 
 from ..errors import DynamisError, MissingPackageError
+from ..spatial.inertia import from_linear, pseudo_inertia
 from .information import Information, scaled
 from .unknowns import LAWS, OWN, Unknowns
 
 # When ten numbers are a body: the pseudo-inertia is positive semidefinite (Wensing 2018).
-#
-#     P = [[S, h], [h^T, m]],   S = tr(I)/2 - I
-#
 # P is the integral of [r; 1][r; 1]^T dm, so a distribution of mass exists exactly if P >= 0.
 
 ROUNDING = 1e-9  # of the largest eigenvalue
 
 
-def pseudo_inertia(ten: Any) -> np.ndarray:
+def pseudo_inertias(ten: Any) -> np.ndarray:
     """P of the ten parameters of links, (..., 4, 4)."""
-    p = np.moveaxis(np.asarray(ten, dtype=float), -1, 0)
-    m, hx, hy, hz, xx, xy, yy, xz, yz, zz = p
-    half = 0.5 * (xx + yy + zz)
-    rows = [
-        [half - xx, -xy, -xz, hx],
-        [-xy, half - yy, -yz, hy],
-        [-xz, -yz, half - zz, hz],
-        [hx, hy, hz, m],
-    ]
-    return np.moveaxis(np.array(rows), (0, 1), (-2, -1))
+    body = from_linear(np.moveaxis(np.asarray(ten, dtype=float), -1, 0))
+    return np.moveaxis(np.array(pseudo_inertia(body)), (0, 1), (-2, -1))
 
 
 def lengths(P: np.ndarray, size: float) -> np.ndarray:
@@ -47,7 +37,7 @@ def lengths(P: np.ndarray, size: float) -> np.ndarray:
 
 def physical(ten: Any, size: float = 0.1) -> np.ndarray:
     """Whether each link is a body, (...,); a link without anything is one too."""
-    values = np.linalg.eigvalsh(lengths(pseudo_inertia(ten), size))
+    values = np.linalg.eigvalsh(lengths(pseudo_inertias(ten), size))
     return values[..., 0] >= -ROUNDING * np.maximum(values[..., -1], 0.0)
 
 
@@ -131,7 +121,7 @@ def misfit_of(cp: Any, info: Information, weights: np.ndarray, x: Any) -> Any:
 
 def body_matrix(row: Any) -> Any:
     """The pseudo-inertia of ten variables in units of BODY, lengths in units of SIZE."""
-    B = lengths(pseudo_inertia(np.diag(BODY)), SIZE)
+    B = lengths(pseudo_inertias(np.diag(BODY)), SIZE)
     return sum(row[k] * B[k] for k in range(10))
 
 
@@ -207,7 +197,7 @@ class _Program:
         given = None if reference is None else links_of(reference, self.links)
         for i, P in enumerate(self.P):
             if given is not None and bool(physical(given[i])) and given[i][0] > 0.0:
-                P0 = lengths(pseudo_inertia(given[i]), SIZE)
+                P0 = lengths(pseudo_inertias(given[i]), SIZE)
                 P0 = P0 + 1e-3 * np.trace(P0) / 4.0 * np.eye(4)
                 total = total + weights[i] * (cp.trace(np.linalg.inv(P0) @ P) - cp.log_det(P))
             else:

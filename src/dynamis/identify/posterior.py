@@ -17,7 +17,7 @@ import numpy as np
 from ..control.random_numbers import CHAINS, RowFunction, normal, uniform
 from ..model.parameters import JOINT_NAMES, MOTOR_NAMES, VISCOUS_MINUS
 from ..spatial.functions import Functions
-from .feasible import SIZE, beside_bodies, links_of, physical, pseudo_inertia, signs
+from .feasible import SIZE, beside_bodies, links_of, physical, pseudo_inertias, signs
 from .unknowns import RIGID, TINY
 
 if TYPE_CHECKING:
@@ -325,7 +325,7 @@ def _reference(given: list[np.ndarray]) -> np.ndarray:
     found = []
     for i in range(len(given[0])):
         possible = [x[i] for x in given if x[i][0] > 0.0 and physical(x[i])]
-        P = np.mean([pseudo_inertia(x) for x in possible or [x[i] for x in given]], axis=0)
+        P = np.mean([pseudo_inertias(x) for x in possible or [x[i] for x in given]], axis=0)
         P[3, 3] = max(P[3, 3], LIGHT * heaviest)
         about = P[:3, :3] - np.outer(P[:3, 3], P[:3, 3]) / P[3, 3]  # the centre of mass
         values, axes = np.linalg.eigh(about)
@@ -413,13 +413,13 @@ def _inside(
 
     Newton's steps from a point inside, with weights that fall to the one that is asked for.
     """
-    B, d = pseudo_inertia(np.eye(10)), root.shape[1]
+    B, d = pseudo_inertias(np.eye(10)), root.shape[1]
     rows = [root[10 * i : 10 * i + 10] for i in range(bounds.links)]
 
     def bodies(u: np.ndarray) -> np.ndarray:
         theta = mean + root @ u
         ten = links_of(theta, bounds.links)
-        return pseudo_inertia(ten), theta[bounds.above]
+        return pseudo_inertias(ten), theta[bounds.above]
 
     def cost(u: np.ndarray) -> float:
         P, above = bodies(u)

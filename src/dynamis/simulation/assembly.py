@@ -218,7 +218,7 @@ class Assembly:
         """The time step; and the parameters of every member, if they have their own."""
         if s.parameters is None:
             return np.array([h])
-        return np.column_stack([np.full(s.count, h), s.parameters])
+        return np.ascontiguousarray(np.column_stack([np.full(s.count, h), s.parameters]))
 
     @cached_property
     def _computer_constants(self) -> np.ndarray:

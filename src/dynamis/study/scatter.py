@@ -94,7 +94,7 @@ class Scatter:
             given = getattr(self, name)
             if given is not None and (not is_list(given) or not list(given)):
                 raise OptionError(f"{name} is {shown(given)}, expected a list of alternatives")
-        self._offset, self._load, self._starts  # noqa: B018  refused now rather than later
+        self._body, self._rubbing, self._offset, self._load, self._starts  # noqa: B018  refused now
         self._refuse_impossible()
 
     @cached_property
@@ -312,12 +312,12 @@ class Scatter:
 
     def _drawn(
         self, first: int, count: int, seed: int, base: np.ndarray | None = None,
-        start: tuple[np.ndarray, np.ndarray] | None = None,
+        start: tuple[np.ndarray, np.ndarray] | None = None, threads: int | None = 1,
     ) -> Draw:  # fmt: skip
         """Samples from number `first` on; `base` (count, p) are parameters to begin with."""
         wide, more = self._width, len(self._uniform)
         u = uniform(seed, SAMPLES, first, count, wide + more)
-        z = normal(np.ascontiguousarray(u[:, :wide]))[:, : len(self._normal)]
+        z = normal(np.ascontiguousarray(u[:, :wide]), threads)[:, : len(self._normal)]
         v = u[:, wide:]
         n, given = self.robot.n, {key: v[:, k] for k, (_, key) in enumerate(self._uniform)}
         load = np.zeros(count)
@@ -328,7 +328,7 @@ class Scatter:
         if self.varied:
             at = list(self.varied)
             x = np.concatenate([parameters[:, at], z, load[:, None]], axis=1)
-            parameters[:, at] = self._bodies(x)
+            parameters[:, at] = self._bodies(x, threads)
         offset = np.zeros((count, n))
         starts = {"q0": np.zeros((count, n)), "qd0": np.zeros((count, n))}
         for k, name in enumerate(("q0", "qd0")):

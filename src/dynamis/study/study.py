@@ -395,8 +395,8 @@ def study(
         "torque": torque, "external": external, "wrench": wrench, "link_forces": link_forces,
         "observer": observer, "sensors": sensors, "sample_time": sample_time, "delay": delay,
         "stops": stops, "restitution": restitution, "drives": drives, "tolerance": tolerance,
-        "threads": None, "device": None if isinstance(device, str) and device == "cpu" else device, "dtype": dtype,
-        "fused": fused,
+        "threads": None, "device": None if isinstance(device, str) and device == "cpu" else device,
+        "dtype": dtype, "fused": fused,
     }  # fmt: skip
     case = Case(
         robot=robot,

@@ -15,9 +15,13 @@ from ..errors import ShapeError, shown
 
 BITS = 10
 SHIFT = np.int64(52 - BITS)
+WIDE = 2**16  # bins that are counted without sorting
 COLUMN = 2**24  # bins from one column of a measure to the next
 BIN_ERROR = 2.0 ** -(BITS + 1)  # of a number: half a bin
 WORST = 100  # worst cases that are kept of every measure and of every joint
+FACTORS, VALUES = 12, 22  # binary digits with which factors and values enter their products
+FARTHEST = 8.5  # deviations: where a factor is cut off for its products
+FEW = 256  # rows multiplied at a time: one thread does that
 MOST_FAILED = 1000  # failures that are kept by number and reason; all are counted
 LONGEST = 200  # letters of a reason
 
@@ -56,44 +60,80 @@ class Summary:
 
 def summed(index: np.ndarray, factors: np.ndarray, found: Values) -> Summary:
     """The summary of a block of samples."""
-    bad = np.array([bool(reason) for reason in found.reasons], dtype=bool)
+    count, numbers = len(index), index
+    bad = np.zeros(count, dtype=bool)
+    if any(found.reasons):
+        bad[:] = [bool(reason) for reason in found.reasons]
     for values in found.values.values():
         bad |= np.isnan(values).any(axis=1)
-    reasons = [reason or "a measure is not a number" for reason in found.reasons]
-    kept = np.flatnonzero(bad)[:MOST_FAILED]
-    features = np.concatenate([factors, factors * factors - 1.0], axis=1)
-    good = ~bad
-    numbers = index
-    index, features = (index, features) if good.all() else (index[good], features[good])
+    kept = np.flatnonzero(bad)
+    good: Any = slice(None) if not len(kept) else ~bad
+    reasons = [found.reasons[k] or "a measure is not a number" for k in kept[:MOST_FAILED]]
+    features = Features.of(factors[good])
     arrays = {
-        "samples": np.int64(len(bad)),
-        "failed": np.int64(bad.sum()),
-        "failed_at": numbers[kept],
-        "reasons": np.array([reasons[k][:LONGEST] for k in kept], dtype=f"U{LONGEST}"),
+        "samples": np.int64(count),
+        "failed": np.int64(len(kept)),
+        "failed_at": numbers[kept[:MOST_FAILED]],
+        "reasons": np.array([reason[:LONGEST] for reason in reasons], dtype=f"U{LONGEST}"),
     }
     for name, values in found.values.items():
-        own = values if good.all() else values[good]
-        arrays |= {f"{name}/{k}": v for k, v in _one(index, features, own).items()}
+        own = _one(index[good], features, values[good])
+        arrays |= {f"{name}/{k}": v for k, v in own.items()}
     return Summary(arrays)
 
 
-def _one(index: np.ndarray, features: np.ndarray, values: np.ndarray) -> dict[str, np.ndarray]:
+class Features(NamedTuple):
+    """Factors and their squares less 1, whole multiples of 2^-FACTORS, (count, 2f); their sums."""
+
+    rows: np.ndarray
+    total: np.ndarray
+    squares: np.ndarray
+    products: np.ndarray  # of a factor and its square less 1
+
+    @staticmethod
+    def of(factors: np.ndarray) -> "Features":
+        """From factors of mean 0 and variance 1."""
+        count, f = factors.shape
+        rows = np.empty((count, 2 * f))
+        near, squares = rows[:, :f], rows[:, f:]
+        np.clip(factors, -FARTHEST, FARTHEST, out=near)
+        np.multiply(near, near, out=squares)
+        squares -= 1.0
+        rows *= 2.0**FACTORS
+        np.rint(rows, out=rows)
+        sums = (np.add.reduce(x, axis=0) for x in (rows, rows * rows, near * squares))
+        return Features(rows, *sums)
+
+    def seen(self, finite: np.ndarray) -> dict[str, np.ndarray]:
+        """Sums over the samples in which each column is finite, (f, k)."""
+        if finite.all():
+            shape, sums = (1, finite.shape[1]), (self.total, self.squares, self.products)
+            found = [np.tile(x[:, None], shape) for x in sums]
+        else:
+            rows, half = self.rows, self.rows.shape[1] // 2
+            every = (rows, rows**2, rows[:, :half] * rows[:, half:])
+            found = [_exact(x, finite.astype(float)) for x in every]
+        names = ("seen", "seen_squares", "seen_products")
+        sizes = (2.0**-FACTORS, 4.0**-FACTORS, 4.0**-FACTORS)
+        return {k: x * size for k, x, size in zip(names, found, sizes, strict=True)}
+
+
+def _one(index: np.ndarray, features: Features, values: np.ndarray) -> dict[str, np.ndarray]:
     """One measure: values (count, k)."""
     values = values + 0.0  # no -0
     finite = np.isfinite(values)
     used = values if finite.all() else np.where(finite, values, 0.0)
-    columns, half = values.shape[1], features.shape[1] // 2
+    columns = values.shape[1]
     with np.errstate(over="ignore"):
         squares = np.add.reduce(used * used, axis=0)
-    products = [np.add.reduce(features * used[:, [c]], axis=0) for c in range(columns)]
+    _, power = np.frexp(np.abs(used).max(axis=0, initial=0.0))
+    whole = np.rint(np.ldexp(used, VALUES - power))
     found = {
         "finite": finite.sum(axis=0),
         "total": np.add.reduce(used, axis=0),
         "squares": squares,
-        "products": np.stack(products, axis=1),
-        "seen": _seen(features, finite),
-        "seen_squares": _seen(features * features, finite),
-        "seen_products": _seen(features[:, :half] * features[:, half:], finite),
+        "products": np.ldexp(_exact(features.rows, whole), power - VALUES - FACTORS),
+        **features.seen(finite),
     }
     if len(values):
         low, high = values.argmin(axis=0), values.argmax(axis=0)
@@ -109,11 +149,12 @@ def _one(index: np.ndarray, features: np.ndarray, values: np.ndarray) -> dict[st
     return found | _histogram(values)
 
 
-def _seen(features: np.ndarray, finite: np.ndarray) -> np.ndarray:
-    """Sums (f, k) of the features over the samples in which each column is finite."""
-    if finite.all():
-        return np.tile(np.add.reduce(features, axis=0)[:, None], (1, finite.shape[1]))
-    return np.stack([np.add.reduce(features[own], axis=0) for own in finite.T], axis=1)
+def _exact(features: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+    """features^T numbers, (f, k), of whole numbers: no sum is rounded, whatever its order."""
+    total = np.zeros((features.shape[1], numbers.shape[1]))
+    for k in range(0, len(numbers), FEW):
+        total += features[k : k + FEW].T @ numbers[k : k + FEW]
+    return total
 
 
 def _ranked(ranks: np.ndarray, index: np.ndarray, values: np.ndarray) -> dict[str, np.ndarray]:
@@ -152,9 +193,21 @@ def middle_of(bins: np.ndarray) -> np.ndarray:
 
 def _histogram(values: np.ndarray) -> dict[str, np.ndarray]:
     """Counts by column and bin, in order."""
-    own = bins_of(values) + (COLUMN * np.arange(values.shape[1]) + COLUMN // 2)
-    bins, counts = np.unique(own, return_counts=True)
-    return {"bins": bins, "counts": counts.astype(np.int64)}
+    bins, counts = [], []
+    for c, own in enumerate(bins_of(np.ascontiguousarray(values.T))):
+        low = own.min(initial=np.iinfo(np.int64).max)
+        if len(own) and own.max() - low < WIDE:
+            every = np.bincount(own - low)
+            found = np.flatnonzero(every)
+            count, found = every[found], found + low
+        else:
+            found, count = np.unique(own, return_counts=True)
+        bins.append(found + (COLUMN * c + COLUMN // 2))
+        counts.append(count)
+    return {
+        "bins": np.concatenate(bins).astype(np.int64),
+        "counts": np.concatenate(counts).astype(np.int64),
+    }
 
 
 def added(parts: Sequence[Summary]) -> Summary:

@@ -32,7 +32,7 @@ DIED = {  # what Dask and Ray raise where a worker was lost
     "KilledWorker", "CommClosedError", "FutureCancelledError", "WorkerCrashedError",
     "NodeDiedError", "OwnerDiedError", "ObjectLostError",
 }  # fmt: skip
-ON_A_GPU = 32  # blocks of one launch
+ON_A_GPU = 2**16  # samples of one launch
 
 _cases: "OrderedDict[str, Case]" = OrderedDict()  # of this process, by digest
 
@@ -91,9 +91,9 @@ class Driver:
         if executor is None:
             workers = min(threads or cores(), max(1, case.blocks))
             if self.on_gpu:
-                workers = min(4, -(-case.blocks // ON_A_GPU))
+                workers = 2  # one prepares while the other computes
             executor = self.own = ThreadPoolExecutor(workers, thread_name_prefix="dynamis-study")
-            self.threads = max(1, (threads or cores()) // workers)
+            self.threads = max(1, (threads or cores()) // (1 if self.on_gpu else workers))
         else:
             self.threads = threads or getattr(executor, "threads", 1)
         if not callable(getattr(executor, "submit", None)):
@@ -147,7 +147,7 @@ class Driver:
     def _next(self, left: list[range], size: int) -> Task:
         run = left.pop()
         if self.on_gpu:
-            size = ON_A_GPU
+            size = max(1, ON_A_GPU // self.case.block)
         if len(run) > size:
             left.append(run[size:])
         return Task(run.start, min(run.start + size, run.stop))
