@@ -32,3 +32,18 @@ def test_a_function_that_raises_for_all_is_refused_with_what_it_said():
         dy.study(ROBOT, evaluate=fails_always)
     with pytest.raises(OptionError, match=r"measure 'fails_always' raised .*: nothing works"):
         dy.study(ROBOT, reference=MOVE, simulate=False, dt=0.01, measure=fails_always, samples=3)
+
+
+def test_two_functions_of_one_name_are_refused():
+    with pytest.raises(OptionError, match="holds '<lambda>' twice"):
+        dy.study(ROBOT, 0.1, measure=[lambda run: 1.0, lambda run: 2.0])
+
+
+def test_the_table_says_what_has_no_value():
+    vary = dy.Scatter(ROBOT, joint_offset=0.1)
+    none = dy.study(ROBOT, evaluate=lambda d: {"y": np.full(len(d), np.nan)}, samples=3)
+    assert none.table() == [("y", "-", "inf", "inf", "inf", "-", "")]
+    some = dy.study(ROBOT, evaluate=lambda d: {"y": np.where(d.index == 1, np.inf, 2.0)},
+                    vary=vary, samples=4)  # fmt: skip
+    assert some.table()[0][1] == "inf" and some.table()[0][3:] == ("inf", "inf", "inf", "")
+    assert repr(dy.study(ROBOT, evaluate=lambda d: {"y": d.index}, samples=1)).count("1 sample,")
