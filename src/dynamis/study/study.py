@@ -532,7 +532,7 @@ def _digest(case: Case) -> str:
         *map(function_name, case.functions),
     ]  # fmt: skip
     drawn = [case.draw(k, 1) for k in (0, case.samples - 1)]
-    parts += [np.concatenate([np.ravel(x) for x in d[:-1]]).tobytes().hex() for d in drawn]
+    parts += [np.concatenate([np.ravel(x) for x in d.arrays]).tobytes().hex() for d in drawn]
     if case.evaluate is None:
         for chosen in _alternatives(case):
             parts += _ensemble_text(case, chosen)
