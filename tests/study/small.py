@@ -89,19 +89,6 @@ class Picky:
         return loads(draw)
 
 
-@dataclass(frozen=True)
-class Refused:
-    """What this package refuses when it arrives at a worker."""
-
-    number: int = 1
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        raise dy.errors.OptionError("this law is refused here", "choose another law")
-
-    def __call__(self, draw: Any) -> dict[str, np.ndarray]:
-        return loads(draw)
-
-
 def torque_of_light_arms(run: Any) -> float:
     """A measure that heavy arms do not have."""
     if run.robot.parameters.values[0] > arm().parameters.values[0]:

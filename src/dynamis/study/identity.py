@@ -66,8 +66,11 @@ def _function(value: FunctionType, inside: tuple[Any, ...]) -> list[Any]:
     return [value.__code__, value.__defaults__, value.__kwdefaults__, cells, used]
 
 
-def identity_of(case: Case) -> dict[str, str]:
-    """Digests of what decides the numbers of a study, by what a user calls it."""
+def identity_of(case: Case, fused: bool = False) -> dict[str, str]:
+    """Digests of what decides the numbers of a study, by what a user calls it.
+
+    A GPU gives the bits of the processor, unless it is `fused`.
+    """
     robot, functions = case.robot, _functions(case)
     drawn, last = case.draw(*case.span(0)), case.draw(case.samples - 1, 1)
     found: dict[str, Any] = {
@@ -81,7 +84,7 @@ def identity_of(case: Case) -> dict[str, str]:
     }
     if case.evaluate is None:
         every = [_simulation(case, chosen) for _, chosen in case._groups(drawn)]
-        found["options"] = (case.duration, case.simulated, [options for options, _ in every])
+        found["options"] = (fused, case.duration, case.simulated, [options for options, _ in every])
         found["controller, reference or forces"] = [code for _, code in every]
     if functions:  # only running them shows what they do
         found["results of functions"] = case.values(case.draw(0, min(PROVED, case.samples))).values
@@ -101,7 +104,7 @@ def _simulation(case: Case, chosen: tuple[int, ...]) -> tuple[Any, Any]:
     """What decides a simulation: its options, and its code with the numbers that go into it."""
     ensemble = case._ensemble(chosen)
     s = ensemble.s
-    names = ("dt", "restitution", "drives", "tolerance", "period", "delay", "dtype", "fused")
+    names = ("dt", "restitution", "drives", "tolerance", "period", "delay", "dtype")
     options = [s.tableau.key, s.stops, repr(s.sensors), *(getattr(s, name) for name in names)]
     if not case.simulated:
         t = s.dt * np.arange(min(s.steps + 1, LOOKED_AT))

@@ -4,7 +4,7 @@ import html
 import time
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -387,10 +387,15 @@ def study(
         band=tuple(per_joint(band, "band", robot)),
     )
     case.start  # noqa: B018  refused now rather than by a worker
+    # where others compute, no GPU is needed here: the bits are those of the processor
+    elsewhere = executor is not None and options["device"] is not None
+    without = {"device": None, "fused": False}
+    here = replace(case, options=options | without) if elsewhere else case
     if case.evaluate is None:
-        _prepared(case)
-    case = case.probed()
-    return _run(case, executor, checkpoint, threads, progress)
+        _prepared(here)
+    here = here.probed()
+    case = replace(case, columns=here.columns) if elsewhere else here
+    return _run(case, here, executor, checkpoint, threads, progress)
 
 
 def _asked(
@@ -429,15 +434,16 @@ def _prepared(case: Case) -> None:
 
 
 def _run(
-    case: Case, executor: Any, folder: Any, threads: int | None, progress: bool | None
+    case: Case, here: Case, executor: Any, folder: Any, threads: int | None, progress: bool | None
 ) -> Study:
+    """The study of a case; `here` is that of the process that asks."""
     begun = time.monotonic()
     driver = Driver(case, executor, threads)
     identity, path = {}, None
     upto, total, later = 0, None, dict[int, Summary]()
     if folder is not None:
-        path, identity = path_of(folder, "checkpoint"), identity_of(case)
-        upto, total, later = files.opened(path, identity, case)
+        path, identity = path_of(folder, "checkpoint"), identity_of(here, case.options["fused"])
+        upto, total, later = files.opened(path, identity, here)
     finished = resumed = sum(x.samples for x in (total, *later.values()) if x is not None)
     edges = [upto - 1, *sorted(later), case.blocks]
     todo = [range(a + 1, b) for a, b in pairwise(edges) if a + 1 < b]
@@ -469,7 +475,7 @@ def _run(
         finally:
             keep()
     assert total is not None
-    return Study(case, total, time.monotonic() - begun, resumed)
+    return Study(here, total, time.monotonic() - begun, resumed)
 
 
 MERGED = 16  # summaries that wait before they are added

@@ -227,19 +227,20 @@ class Driver:
             raise cause
         if _cannot_travel(error):
             raise OptionError(f"the study cannot be sent: {error}", IMPORTABLE) from error
-        broken = isinstance(error, BrokenExecutor)
-        if not broken and not isinstance(error, CancelledError) and not _died(error):
+        if not isinstance(error, (BrokenExecutor, CancelledError)) and not _died(error, DIED):
             raise error
-        tried = task._replace(tries=task.tries + 1)
-        if tried.tries < TRIES:
-            # a pool that lost a process does not say which task it was: they run one at a time
-            (self.alone if broken else self.again).append(tried)
+        if task.tries + 1 < TRIES:
+            blocks = range(task.first, task.stop)
+            tried = [task._replace(first=k, stop=k + 1, tries=task.tries + 1) for k in blocks]
+            # pools and Dask do not say which of several tasks it was: they run one at a time
+            suspected = isinstance(error, BrokenExecutor) or _died(error, {"KilledWorker"})
+            (self.alone if suspected else self.again).extend(tried)
             return
         if self.given_up is not None:
             raise self.given_up
-        (first, _), (last, count) = self.case.span(task.first), self.case.span(task.stop - 1)
+        first, count = self.case.span(task.first)
         self.given_up = OptionError(
-            f"samples {first} to {last + count - 1} lost their worker {TRIES} times: {error}",
+            f"samples {first} to {first + count - 1} lost their worker {TRIES} times: {error}",
             "what was done before is in the checkpoint, if one was given",
         )
 
@@ -269,9 +270,9 @@ def _cannot_travel(error: BaseException) -> bool:
     )
 
 
-def _died(error: BaseException) -> bool:
+def _died(error: BaseException, names: set[str]) -> bool:
     """Whether an error means that a worker was lost, by the names the engines give it."""
-    return any(kind.__name__ in DIED for kind in type(error).__mro__)
+    return any(kind.__name__ in names for kind in type(error).__mro__)
 
 
 def _dask(executor: Any) -> Any:
