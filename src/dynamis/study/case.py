@@ -440,7 +440,7 @@ class Ensemble:
         if self.measures is not None:
             values |= self.measures.of_run(run)
         parameters = draw.parameters if case.functions else ()
-        for i in range(len(draw)):
+        for i in range(len(draw) if case.functions else 0):
             if reasons[i]:
                 continue
             one = _member(run, i, self._robot(parameters[i]))

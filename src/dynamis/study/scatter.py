@@ -7,7 +7,7 @@ pseudo-inertia J these are J -> A J A^T, so J stays positive (semi)definite.
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -111,6 +111,10 @@ class Scatter:
                 raise OptionError(f"{name} is {shown(given)}, expected a list of alternatives")
         self._body, self._rubbing, self._offset, self._load, self._starts  # noqa: B018  refused now
         self._refuse_impossible()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What travels to workers: no code."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
 
     @cached_property
     def _nominal(self) -> np.ndarray:
