@@ -79,7 +79,7 @@ def identity_of(case: Case, fused: bool = False) -> dict[str, str]:
         "samples": case.samples,
         "seed": case.seed,
         "measures": (case.names, case.band, case.columns),
-        "vary": (case.variation.names, tuple(drawn), tuple(last)),
+        "vary": (case.variation.names, *((*x.arrays, x.chosen) for x in (drawn, last))),
         "functions": functions,
     }
     if case.evaluate is None:
