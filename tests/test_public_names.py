@@ -125,7 +125,12 @@ NAMES = [
     "dynamis.transforms.rotx",
     "dynamis.transforms.translation",
 ]
-CALLABLE = ("compile", "excite", "identify", "study")  # folders that are functions of the same name too
+CALLABLE = (
+    "compile",
+    "excite",
+    "identify",
+    "study",
+)  # folders that are functions of the same name too
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -26,11 +26,9 @@ def uniform(
     blocks = -(-width // COUNT)
     key = np.array([seed % 2**64, seed >> 64], dtype=np.uint64)
     start = np.array([first * blocks, member, stream, 0], dtype=np.uint64)
-    raw = np.random.Philox(counter=start, key=key).random_raw(count * blocks * COUNT)
-    raw >>= np.uint64(11)
-    found = raw.astype(float)
-    found += 1.0
-    found *= 2.0**-53
+    made = np.random.Generator(np.random.Philox(counter=start, key=key))
+    found = made.random(count * blocks * COUNT)  # whole multiples of 2^-53, from 0 on
+    found += 2.0**-53
     return found.reshape(count, blocks * COUNT)[:, :width]
 
 

@@ -90,7 +90,7 @@ class Variation:
     @cached_property
     def varied(self) -> tuple[int, ...]:
         """Numbers of the parameters that are not the robot's own in every sample."""
-        own = np.array(self.robot.parameters.values, dtype=float)
+        own = self._own
         found: set[int] = set() if self.scatter is None else set(self.scatter.varied)
         if self.scatter is not None:
             found |= set(np.flatnonzero(self.scatter._nominal != own).tolist())
@@ -108,16 +108,23 @@ class Variation:
         if self.scatter is not None:
             drawn = self.scatter._drawn(first, count, seed, base, start, threads)
         else:
-            own = np.array(self.robot.parameters.values, dtype=float)
-            parameters = np.tile(own, (count, 1)) if base is None else base
             q0, qd0 = (np.tile(x, (count, 1)) for x in start)
-            none = np.zeros((count, 0))
-            index = np.arange(first, first + count)
-            drawn = Draw(index, parameters, q0, qd0, np.zeros_like(q0), none, {})
-        if base is None:
-            return drawn
-        factors = np.concatenate([self.posterior.factors(base), drawn.factors], axis=1)
-        return Draw(**{**drawn._asdict(), "factors": factors})  # _replace would ask for its length
+            none, index = np.zeros((count, 0)), np.arange(first, first + count)
+            drawn = Draw(index, none, q0, qd0, np.zeros_like(q0), none, {}, self._own, ())
+        if base is not None:
+            factors = np.concatenate([self.posterior.factors(base), drawn.factors], axis=1)
+            base[:, list(drawn.varied)] = drawn.values
+            drawn = replace(drawn, factors=factors)
+        if base is None and drawn.varied == self.varied:
+            return replace(drawn, nominal=self._own)
+        full = drawn.parameters if base is None else base
+        values = np.take(full, self.varied, axis=1)
+        return replace(drawn, values=values, varied=self.varied, nominal=self._own)
+
+    @cached_property
+    def _own(self) -> np.ndarray:
+        """The robot's parameters."""
+        return np.array(self.robot.parameters.values, dtype=float)
 
 
 @dataclass(frozen=True)
@@ -390,7 +397,7 @@ class Ensemble:
         return self._streamed(draw, threads) if self.streams else self._stored(draw, threads)
 
     def _started(self, draw: Draw, base: Settings, threads: int | None) -> Settings:
-        parameters = np.take(draw.parameters, self.varied, axis=1) if self.varied else None
+        parameters = draw.values if self.varied else None
         if self.ready and len(draw) > 1:  # what was drawn needs no check
             shape = (len(draw),)
             s = replace(base, q0=draw.q0, qd0=draw.qd0, shape=shape, parameters=parameters)
@@ -439,10 +446,11 @@ class Ensemble:
         values = {name: np.full((len(draw), k), np.nan) for name, k in case.columns.items()}
         if self.measures is not None:
             values |= self.measures.of_run(run)
+        parameters = draw.parameters if case.functions else ()
         for i in range(len(draw) if case.functions else 0):
             if reasons[i]:
                 continue
-            one = _member(run, i, self._robot(draw.parameters[i]))
+            one = _member(run, i, self._robot(parameters[i]))
             for function in case.functions:
                 name = function_name(function)
                 try:

@@ -1,20 +1,19 @@
 """`dy.study`: many arms that differ, and what that does to errors, torques and times."""
 
-import hashlib
 import html
 import time
-import uuid
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .. import __version__
 from ..arguments import SEEDS, a_robot, checked, flag, passed_on, path_of, positive, whole
 from ..compile.arrays import checked_threads, numbers
-from ..control.controller import per_joint, text_of
+from ..control.controller import per_joint
 from ..errors import OptionError, did_you_mean, shown
 from ..files import checked_path
 from ..files import whole as written_whole
@@ -23,6 +22,7 @@ from ..simulation.measures import MEASURES, measure_names
 from ..simulation.run import Run
 from . import checkpoint as files
 from .case import Case, Variation, function_name
+from .identity import identity_of
 from .scatter import Draw
 from .summary import (
     WORST,
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 MOST = 10**12  # samples
 OFTEN = 1.0  # seconds between two checkpoints
+SELDOM = 20.0  # times what it takes to write one
 SHOWN = (0.5, 0.95, 0.999)
 
 
@@ -418,10 +419,15 @@ def study(
         band=tuple(per_joint(band, "band", robot)),
     )
     case.start  # noqa: B018  refused now rather than by a worker
+    # where others compute, no GPU is needed here: the bits are those of the processor
+    elsewhere = executor is not None and options["device"] is not None
+    without = {"device": None, "fused": False}
+    here = replace(case, options=options | without) if elsewhere else case
     if case.evaluate is None:
-        _prepared(case)
-    case = case.probed()
-    return _run(case, executor, checkpoint, threads, progress)
+        _prepared(here)
+    here = here.probed()
+    case = replace(case, columns=here.columns) if elsewhere else here
+    return _run(case, here, executor, checkpoint, threads, progress)
 
 
 def _asked(
@@ -465,42 +471,48 @@ def _prepared(case: Case) -> None:
 
 
 def _run(
-    case: Case, executor: Any, folder: Any, threads: int | None, progress: bool | None
+    case: Case, here: Case, executor: Any, folder: Any, threads: int | None, progress: bool | None
 ) -> Study:
+    """The study of a case; `here` is that of the process that asks."""
     begun = time.monotonic()
-    digest = _digest(case) if folder is not None else uuid.uuid4().hex
-    done, proof, path = files.Progress(0, None, {}), "", None
+    driver = Driver(case, executor, threads)
+    identity, path = {}, None
+    upto, total, later = 0, None, dict[int, Summary]()
     if folder is not None:
-        path = path_of(folder, "checkpoint")
-        done, proof = files.opened(path, digest)
-        if proof and _own_code(case):
-            _refuse_changed(case, proof, path)
-    driver = Driver(case, digest, executor, threads)
-    upto, total, later = done
-    resumed = sum(case.span(k)[1] for k in (*range(upto), *later))
-    todo = [k for k in range(upto, case.blocks) if k not in later]
-    written = time.monotonic()
-    finished = resumed
-    with bar(f"{case.samples} arms like {case.robot.name}", case.samples, progress) as show:
+        path, identity = path_of(folder, "checkpoint"), identity_of(here, case.options["fused"])
+        upto, total, later = files.opened(path, identity, here)
+    finished = resumed = sum(x.samples for x in (total, *later.values()) if x is not None)
+    edges = [upto - 1, *sorted(later), case.blocks]
+    todo = [range(a + 1, b) for a, b in pairwise(edges) if a + 1 < b]
+    pause, written = OFTEN, time.monotonic()
+
+    def keep() -> None:
+        nonlocal upto, total, pause, written
+        upto, total = _merged(upto, total, later)
+        if path is not None and (upto or later):
+            start = time.monotonic()
+            files.write(path, identity, files.Progress(upto, total, later))
+            written = time.monotonic()
+            pause = max(OFTEN, SELDOM * (written - start))
+
+    what = f"{case.samples} arms like {case.robot.name}"
+    with (
+        bar(what, case.samples, progress) as show,
+        closing(driver.summaries(todo)) as summaries,
+    ):
         try:
-            for block, summary in driver.summaries(todo):
-                if block == 0:
-                    proof = _proof(summary)
+            for block, summary in summaries:
                 later[block] = summary
                 finished += summary.samples
                 show(finished)
                 if upto in later and len(later) >= MERGED:
                     upto, total = _merged(upto, total, later)
-                if path is not None and time.monotonic() - written > OFTEN:
-                    upto, total = _merged(upto, total, later)
-                    files.write(path, digest, proof, files.Progress(upto, total, later))
-                    written = time.monotonic()
+                if path is not None and time.monotonic() - written > pause:
+                    keep()
         finally:
-            upto, total = _merged(upto, total, later)
-            if path is not None and upto:
-                files.write(path, digest, proof, files.Progress(upto, total, later))
+            keep()
     assert total is not None
-    return Study(case, total, time.monotonic() - begun, resumed)
+    return Study(here, total, time.monotonic() - begun, resumed)
 
 
 MERGED = 16  # summaries that wait before they are added
@@ -515,78 +527,3 @@ def _merged(
         parts.append(later.pop(upto))
         upto += 1
     return upto, added(parts) if parts else None
-
-
-def _proof(summary: Summary) -> str:
-    """A digest of the first block: shows whether code of the user's still gives the same."""
-    found = hashlib.sha256()
-    for name in sorted(summary.arrays):
-        found.update(name.encode())
-        found.update(np.ascontiguousarray(summary[name]).tobytes())
-    return found.hexdigest()
-
-
-def _own_code(case: Case) -> bool:
-    """Whether functions of the user's decide a result: only running them shows what they do."""
-    return bool(case.functions or case.evaluate) or callable(case.options["controller"])
-
-
-def _refuse_changed(case: Case, proof: str, path: Path) -> None:
-    (summary,) = case.summaries(0, 1, None)
-    if _proof(summary) != proof:
-        raise OptionError(
-            f"the checkpoint in {str(path)!r} belongs to other functions: its first block gives "
-            "other numbers now",
-            "choose another folder, or delete that file to begin anew",
-        )
-
-
-def _digest(case: Case) -> str:
-    """Text that decides every number of a study."""
-    variation = case.variation
-    parts: list[str] = [
-        __version__, text_of(case.robot), repr(case.robot.model.values), str(case.samples),
-        str(case.seed), str(case.duration), repr(case.names), repr(case.band),
-        repr(dict(case.columns)), repr(variation.names), repr(case.simulated),
-        *map(function_name, case.functions),
-    ]  # fmt: skip
-    drawn = [case.draw(k, 1) for k in (0, case.samples - 1)]
-    parts += [np.concatenate([np.ravel(x) for x in d[:-1]]).tobytes().hex() for d in drawn]
-    if case.evaluate is None:
-        for chosen in _alternatives(case):
-            parts += _ensemble_text(case, chosen)
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
-
-
-def _alternatives(case: Case) -> Sequence[tuple[int, ...]]:
-    """All sets of alternatives of the first block."""
-    return [chosen for _, chosen in case._groups(case.draw(*case.span(0)))]
-
-
-def _ensemble_text(case: Case, chosen: tuple[int, ...]) -> list[str]:
-    ensemble = case._ensemble(chosen)
-    s = ensemble.s
-    names = (
-        "dt",
-        "stops",
-        "restitution",
-        "drives",
-        "tolerance",
-        "period",
-        "delay",
-        "dtype",
-        "fused",
-    )
-    found = [repr([getattr(s, name) for name in names]), s.tableau.key, repr(s.sensors)]
-    if not case.simulated:
-        return found
-    draw = case.draw(0, 1)
-    ready = ensemble._started(draw, s, 1)
-    m = ensemble.assembly if ensemble.streams else ensemble._simulator.assembly
-    tasks = [m.plant_task] if s.function is not None else m.tasks
-    for task in tasks:
-        found += [task.name, *(task.key if task.key is not None else (task.program().text,))]
-    if s.function is None:
-        for array in (*m.signals(ready, 0, min(s.steps + 1, 20_000)), *m.constants(ready)):
-            found.append(hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest())
-    return found

@@ -83,12 +83,12 @@ def summed(index: np.ndarray, factors: np.ndarray, found: Values) -> Summary:
 
 
 class Features(NamedTuple):
-    """Factors and their squares less 1, whole multiples of 2^-FACTORS, (count, 2f); their sums."""
+    """Factors and their squares less 1 as whole multiples of 2^-FACTORS, (count, f); their sums."""
 
     rows: np.ndarray
     total: np.ndarray
     squares: np.ndarray
-    products: np.ndarray  # of a factor and its square less 1
+    products: np.ndarray  # of a factor and its square
 
     @staticmethod
     def of(factors: np.ndarray) -> "Features":
@@ -101,74 +101,73 @@ class Features(NamedTuple):
         squares -= 1.0
         rows *= 2.0**FACTORS
         np.rint(rows, out=rows)
-        sums = (np.add.reduce(x, axis=0) for x in (rows, rows * rows, near * squares))
+        sums = [np.add.reduce(x, axis=0) for x in (rows, rows * rows, near * squares)]
         return Features(rows, *sums)
 
     def seen(self, finite: np.ndarray) -> dict[str, np.ndarray]:
-        """Sums over the samples in which each column is finite, (f, k)."""
+        """Sums (f, k) over the samples in which each measure (k, count) is finite."""
+        f = len(self.products)
         if finite.all():
-            shape, sums = (1, finite.shape[1]), (self.total, self.squares, self.products)
-            found = [np.tile(x[:, None], shape) for x in sums]
+            own = [np.tile(x[:, None], (1, len(finite))) for x in self[1:]]
         else:
-            rows, half = self.rows, self.rows.shape[1] // 2
-            every = (rows, rows**2, rows[:, :half] * rows[:, half:])
-            found = [_exact(x, finite.astype(float)) for x in every]
+            parts = self.rows, self.rows**2, self.rows[:, :f] * self.rows[:, f:]
+            own = [_exact(x, finite.astype(float)) for x in parts]
+        digits = 2.0**-FACTORS
         names = ("seen", "seen_squares", "seen_products")
-        sizes = (2.0**-FACTORS, 4.0**-FACTORS, 4.0**-FACTORS)
-        return {k: x * size for k, x, size in zip(names, found, sizes, strict=True)}
+        return dict(zip(names, (own[0] * digits, *(x * digits**2 for x in own[1:])), strict=True))
 
 
-def _one(index: np.ndarray, features: Features, values: np.ndarray) -> dict[str, np.ndarray]:
+def _one(index: np.ndarray, features: Features, given: np.ndarray) -> dict[str, np.ndarray]:
     """One measure: values (count, k)."""
-    values = values + 0.0  # no -0
+    values = np.ascontiguousarray(given.T) + 0.0  # no -0
     finite = np.isfinite(values)
     used = values if finite.all() else np.where(finite, values, 0.0)
-    columns = values.shape[1]
     with np.errstate(over="ignore"):
-        squares = np.add.reduce(used * used, axis=0)
-    _, power = np.frexp(np.abs(used).max(axis=0, initial=0.0))
-    whole = np.rint(np.ldexp(used, VALUES - power))
+        squares = np.add.reduce(used * used, axis=1)
+    _, power = np.frexp(np.abs(used).max(axis=1, initial=0.0))
+    whole = np.rint(np.ldexp(used, (VALUES - power)[:, None]))
     found = {
-        "finite": finite.sum(axis=0),
-        "total": np.add.reduce(used, axis=0),
+        "finite": finite.sum(axis=1),
+        "total": np.add.reduce(used, axis=1),
         "squares": squares,
         "products": np.ldexp(_exact(features.rows, whole), power - VALUES - FACTORS),
         **features.seen(finite),
     }
-    if len(values):
-        low, high = values.argmin(axis=0), values.argmax(axis=0)
-        across = np.arange(columns)
-        found |= {"lowest": values[low, across], "lowest_at": index[low]}
-        found |= {"highest": values[high, across], "highest_at": index[high]}
+    columns = np.arange(len(values))
+    if len(index):
+        low, high = values.argmin(axis=1), values.argmax(axis=1)
+        found |= {"lowest": values[columns, low], "lowest_at": index[low]}
+        found |= {"highest": values[columns, high], "highest_at": index[high]}
     else:
-        none = np.full(columns, -1)
-        found |= {"lowest": np.full(columns, np.inf), "lowest_at": none}
-        found |= {"highest": np.full(columns, -np.inf), "highest_at": none}
-    ranked = np.column_stack([values.max(axis=1, initial=-np.inf), values])
-    found |= _ranked(ranked, index, values)
-    return found | _histogram(values)
+        none = np.full(len(columns), -1)
+        found |= {"lowest": np.full(len(columns), np.inf), "lowest_at": none}
+        found |= {"highest": np.full(len(columns), -np.inf), "highest_at": none}
+    return found | _ranked(values, index) | _histogram(values)
 
 
 def _exact(features: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-    """features^T numbers, (f, k), of whole numbers: no sum is rounded, whatever its order."""
-    total = np.zeros((features.shape[1], numbers.shape[1]))
-    for k in range(0, len(numbers), FEW):
-        total += features[k : k + FEW].T @ numbers[k : k + FEW]
-    return total
+    """Sums (f, k) of features (count, f) times numbers (k, count), all of them whole.
+
+    No sum is rounded, so none depends on its order.
+    """
+    total = np.zeros((len(numbers), features.shape[1]))
+    for k in range(0, len(features), FEW):
+        total += numbers[:, k : k + FEW] @ features[k : k + FEW]
+    return total.T
 
 
-def _ranked(ranks: np.ndarray, index: np.ndarray, values: np.ndarray) -> dict[str, np.ndarray]:
+def _ranked(values: np.ndarray, index: np.ndarray) -> dict[str, np.ndarray]:
     """The worst by the largest of the joints (rank 0) and by each: numbers and values."""
     order = []
-    for column in ranks.T:
-        some = np.arange(len(column))
-        if len(column) > 4 * WORST:  # everything as bad as the last that is kept
-            edge = np.partition(column, len(column) - WORST)[len(column) - WORST]
-            some = np.flatnonzero(column >= edge)
-        order.append(some[np.lexsort((index[some], -column[some]))][:WORST])
+    for rank in (values.max(axis=0, initial=-np.inf), *values):
+        some = np.arange(len(rank))
+        if len(rank) > 4 * WORST:  # everything as bad as the last that is kept
+            edge = np.partition(rank, len(rank) - WORST)[len(rank) - WORST]
+            some = np.flatnonzero(rank >= edge)
+        order.append(some[np.lexsort((index[some], -rank[some]))][:WORST])
     return {
-        "worst_at": np.stack([index[k] for k in order], axis=0),
-        "worst": np.stack([values[k] for k in order], axis=0),
+        "worst_at": np.stack([index[k] for k in order]),
+        "worst": np.stack([values[:, k].T for k in order]),
     }
 
 
@@ -194,7 +193,7 @@ def middle_of(bins: np.ndarray) -> np.ndarray:
 def _histogram(values: np.ndarray) -> dict[str, np.ndarray]:
     """Counts by column and bin, in order."""
     bins, counts = [], []
-    for c, own in enumerate(bins_of(np.ascontiguousarray(values.T))):
+    for c, own in enumerate(bins_of(values)):
         low = own.min(initial=np.iinfo(np.int64).max)
         if len(own) and own.max() - low < WIDE:
             every = np.bincount(own - low)

@@ -1,72 +1,87 @@
 """Blocks on any executor: tasks of about a second, tried again where a worker died.
 
-The case travels once to every worker: a task names it by its digest, and a worker that does not
-have it says so. Anything with `submit` that returns futures will do.
+Anything with `submit` that returns futures will do. The case travels once to every worker: a task
+names it by a number, and a worker that does not have it says so.
 """
 
 import os
+import pickle
 import time
-from collections import OrderedDict
+import uuid
+from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import (
-    FIRST_COMPLETED,
     BrokenExecutor,
     CancelledError,
     Executor,
     Future,
     ProcessPoolExecutor,
     ThreadPoolExecutor,
-    wait,
 )
+from queue import SimpleQueue
 from typing import Any, NamedTuple
 
 from ..errors import DynamisError, OptionError, shown
+from ..lazy import cached_property
 from .case import Case
 from .summary import Summary
 
 TASK = 1.0  # seconds of work of a task
 TRIES = 3  # of one task
 REMEMBERED = 4  # cases that a worker keeps
-UNKNOWN = 64  # tasks under way on an executor that does not say how many workers it has
+UNKNOWN = 64  # workers of an executor that does not say how many it has
+WAITING = 16  # tasks per worker that may be done before an earlier one is
 DIED = {  # what Dask and Ray raise where a worker was lost
     "KilledWorker", "CommClosedError", "FutureCancelledError", "WorkerCrashedError",
     "NodeDiedError", "OwnerDiedError", "ObjectLostError",
 }  # fmt: skip
 ON_A_GPU = 2**16  # samples of one launch
+IMPORTABLE = (
+    "define laws and measures at the top of a module that the workers can import, not as lambdas "
+    "or in a notebook; or use threads (executor=None), Dask or Ray, which send more"
+)
 
-_cases: "OrderedDict[str, Case]" = OrderedDict()  # of this process, by digest
+_cases: "OrderedDict[str, Case]" = OrderedDict()  # of this process, by number
 
 
 class Done(NamedTuple):
     """What a task gives: a summary of every block, and how long it took."""
 
-    first: int
     summaries: Sequence[Summary]
     seconds: float
 
 
-def remember(digest: str, case: Case) -> None:
-    """Keep a case in this process."""
-    _cases[digest] = case
+def remember(key: str, case: Case) -> Case:
+    """Keep a case in this process; the one that is there, if it is."""
+    own = _cases.setdefault(key, case)
     while len(_cases) > REMEMBERED:
         _cases.popitem(last=False)
+    return own
 
 
-def work(digest: str, first: int, stop: int, threads: int | None, case: Case | None) -> Done | None:
-    """Blocks first .. stop - 1; None where the case is needed and was not sent."""
-    own = _cases.get(digest)
+def work(key: str, first: int, stop: int, threads: int | None, case: Any) -> Done | None:
+    """Blocks first .. stop - 1; None where the case is needed and was not sent.
+
+    The case comes as the engine's own pickler brought it, or as bytes of `pickle` in a pool.
+    """
+    own = _cases.get(key)
     if own is None:
         if case is None:
             return None
-        remember(digest, case)
-        own = case
+        own = remember(key, _unpickled(case) if isinstance(case, bytes) else case)
     begun = time.perf_counter()
-    summaries = own.summaries(first, stop, threads)
-    return Done(first, summaries, time.perf_counter() - begun)
+    return Done(own.summaries(first, stop, threads), time.perf_counter() - begun)
+
+
+def _unpickled(case: bytes) -> Case:
+    try:
+        return pickle.loads(case)
+    except (AttributeError, ImportError) as error:
+        raise OptionError(f"a worker cannot read the study: {error}", IMPORTABLE) from None
 
 
 class Task(NamedTuple):
-    """Blocks first .. stop - 1, and how often they were tried."""
+    """Blocks first .. stop - 1, and how often they lost their worker."""
 
     first: int
     stop: int
@@ -83,11 +98,11 @@ def cores() -> int:
 class Driver:
     """Sends blocks to an executor and gives back their summaries, in any order."""
 
-    def __init__(self, case: Case, digest: str, executor: Any, threads: int | None):
-        self.case, self.digest = case, digest
+    def __init__(self, case: Case, executor: Any, threads: int | None):
+        self.case, self.key = case, uuid.uuid4().hex  # no worker answers for another study
         self.own: Executor | None = None
         self.on_gpu = case.options.get("device") is not None
-        remember(digest, case)
+        remember(self.key, case)
         if executor is None:
             workers = min(threads or cores(), max(1, case.blocks))
             if self.on_gpu:
@@ -96,104 +111,147 @@ class Driver:
             self.threads = max(1, (threads or cores()) // (1 if self.on_gpu else workers))
         else:
             self.threads = threads or getattr(executor, "threads", 1)
-        if not callable(getattr(executor, "submit", None)):
+        if isinstance(executor, type) or not callable(getattr(executor, "submit", None)):
             raise OptionError(
                 f"executor is {shown(executor)}, expected one of concurrent.futures, Dask's "
                 "client.get_executor(), or dy.ray_executor()"
             )
         self.executor = executor
+        self.options = {} if _dask(executor) is None else {"pure": False}  # no answer of before
         self.workers = workers_of(executor)
+        self.size = max(1, ON_A_GPU // case.block) if self.on_gpu else 1  # blocks of a task
+        self.left: list[range] = []  # the first blocks last
+        self.again: deque[Task] = deque()
+        self.alone: deque[Task] = deque()
+        self.under_way: dict[int, tuple[Any, Task]] = {}  # futures, by number
+        self.finished: SimpleQueue[int] = SimpleQueue()
+        self.given_up: OptionError | None = None
 
-    def summaries(self, todo: Sequence[int]) -> Iterator[tuple[int, Summary]]:
+    def summaries(self, todo: Sequence[range]) -> Iterator[tuple[int, Summary]]:
         """(block, summary) of every block that is to be done."""
-        left, under_way = list(reversed(runs_of(todo))), dict[Future, Task]()
-        again: list[Task] = []
-        size, per_block = 1, 0.0
+        self.left = list(reversed(todo))
         try:
-            while left or again or under_way:
-                while (left or again) and len(under_way) < 2 * self.workers:
-                    task = again.pop() if again else self._next(left, size)
-                    under_way[self._submit(task)] = task
-                finished, _ = wait(under_way, return_when=FIRST_COMPLETED)
-                for future in finished:
-                    task = under_way.pop(future)
-                    try:
-                        done = future.result()
-                    except (DynamisError, KeyboardInterrupt):
-                        raise
-                    except BaseException as error:
-                        again += self._after(error, task, under_way)
-                        continue
-                    if done is None:  # the worker does not have the case yet
-                        again.append(task._replace(with_case=True))
-                        continue
-                    blocks = task.stop - task.first
-                    per_block = done.seconds / blocks
-                    size = self._size(per_block, left)
-                    for k, summary in enumerate(done.summaries):
-                        yield task.first + k, summary
+            self._fill()
+            while self.under_way:
+                future, task = self.under_way.pop(self.finished.get())
+                done = self._result(future, task)
+                if done is not None:
+                    self._resize(done.seconds / (task.stop - task.first))
+                    yield from enumerate(done.summaries, task.first)
+                self._fill()
+            if self.given_up is not None:
+                raise self.given_up
         finally:
-            for future in under_way:
+            _cases.pop(self.key, None)
+            for future, _ in self.under_way.values():
                 future.cancel()
-            if self.own is not None:
-                self.own.shutdown(wait=True, cancel_futures=True)
+            if self.own is not None:  # what is running still is not waited for
+                self.own.shutdown(wait=not self.under_way, cancel_futures=True)
 
-    def _size(self, per_block: float, left: Sequence[range]) -> int:
+    def _resize(self, per_block: float) -> None:
         """Blocks of a task: about a second, and enough tasks for all workers."""
-        wanted = max(1, int(TASK / max(per_block, 1e-6)))
-        share = sum(len(run) for run in left) // (2 * self.workers)
-        return max(1, min(wanted, share))
+        if not self.on_gpu:
+            wanted = int(TASK / max(per_block, 1e-6))
+            share = sum(map(len, self.left)) // (2 * self.workers)
+            self.size = max(1, min(wanted, share))
 
-    def _next(self, left: list[range], size: int) -> Task:
-        run = left.pop()
-        if self.on_gpu:
-            size = max(1, ON_A_GPU // self.case.block)
-        if len(run) > size:
-            left.append(run[size:])
-        return Task(run.start, min(run.start + size, run.stop))
+    def _fill(self) -> None:
+        """Two tasks for every worker: none waits for the next."""
+        while len(self.under_way) < 2 * self.workers:
+            if self.alone:
+                if self.under_way:
+                    return
+                self._submit(self.alone.popleft())
+            elif self.again:
+                self._submit(self.again.popleft())
+            elif self.left and self.given_up is None and not self._far_ahead():
+                run = self.left.pop()
+                if len(run) > self.size:
+                    self.left.append(run[self.size :])
+                self._submit(Task(run.start, min(run.start + self.size, run.stop)))
+            else:
+                return
 
-    def _submit(self, task: Task) -> Future:
-        case = self.case if task.with_case else None
+    def _far_ahead(self) -> bool:
+        """Whether the next blocks would wait long for earlier ones: summaries add up in order."""
+        earliest = min((task.first for _, task in self.under_way.values()), default=None)
+        most = WAITING * self.workers * self.size
+        return earliest is not None and self.left[-1].start - earliest > most
+
+    def _submit(self, task: Task) -> None:
+        case = self._parcel if task.with_case or isinstance(self.executor, RayExecutor) else None
+        call = (work, self.key, task.first, task.stop, self.threads, case)
         try:
-            return self.executor.submit(
-                work, self.digest, task.first, task.stop, self.threads, case
-            )
+            future = self.executor.submit(*call, **self.options)
         except BrokenExecutor as error:
             self._replace(error)
-            return self._submit(task)
+            self._submit(task)
+            return
+        except DynamisError:
+            raise
+        except Exception as error:
+            if _cannot_travel(error):
+                raise OptionError(f"the study cannot be sent: {error}", IMPORTABLE) from error
+            raise OptionError(
+                f"the executor takes no tasks: {error}", "is it open, and its cluster there?"
+            ) from error
+        number = task.first  # no two tasks under way begin with one block
+        self.under_way[number] = future, task
+        future.add_done_callback(lambda _: self.finished.put(number))
 
-    def _after(self, error: BaseException, task: Task, under_way: dict[Future, Task]) -> list[Task]:
-        """Tasks to try again after one failed."""
+    @cached_property
+    def _parcel(self) -> Any:
+        """The case as it is sent: Dask and Ray have picklers of their own."""
+        if not isinstance(self.executor, ProcessPoolExecutor):
+            return self.case
+        try:
+            return pickle.dumps(self.case)
+        except Exception as error:
+            raise OptionError(f"the study cannot be sent: {error}", IMPORTABLE) from error
+
+    def _result(self, future: Any, task: Task) -> Done | None:
+        """What a task gave; None where it is tried again."""
+        try:
+            done = future.result()
+        except (Exception, CancelledError) as error:
+            self._after(error, task)
+            return None
+        if done is None:  # the worker does not have the case yet
+            self.again.append(task._replace(with_case=True))
+        return done
+
+    def _after(self, error: BaseException, task: Task) -> None:
+        """Try a task again if its worker died; any other error is the study's."""
+        cause = getattr(error, "cause", error)  # Ray wraps what a task raises
+        if isinstance(cause, DynamisError):
+            raise cause
         if _cannot_travel(error):
-            raise OptionError(
-                f"the study cannot be sent to workers: {error}",
-                "define laws and measures at the top of a module, not as lambdas; or use threads "
-                "(executor=None), Dask or Ray, which send more",
-            ) from error
-        if not isinstance(error, (BrokenExecutor, CancelledError)) and not _died(error):
+            raise OptionError(f"the study cannot be sent: {error}", IMPORTABLE) from error
+        if not isinstance(error, (BrokenExecutor, CancelledError)) and not _died(error, DIED):
             raise error
-        if task.tries + 1 >= TRIES:
-            first, _ = self.case.span(task.first)
-            last, count = self.case.span(task.stop - 1)
-            raise OptionError(
-                f"samples {first} to {last + count - 1} lost their worker {TRIES} times: {error}",
-                "what was done before is in the checkpoint, if one was given",
-            ) from error
-        lost = [task._replace(tries=task.tries + 1)]
-        if isinstance(error, BrokenExecutor):  # a pool that lost a process loses all its tasks
-            for other in list(under_way):
-                lost.append(under_way.pop(other)._replace(with_case=True))
-            self._replace(error)
-        return lost
+        if task.tries + 1 < TRIES:
+            blocks = range(task.first, task.stop)
+            tried = [task._replace(first=k, stop=k + 1, tries=task.tries + 1) for k in blocks]
+            # pools and Dask do not say which of several tasks it was: they run one at a time
+            suspected = isinstance(error, BrokenExecutor) or _died(error, {"KilledWorker"})
+            (self.alone if suspected else self.again).extend(tried)
+            return
+        if self.given_up is not None:
+            raise self.given_up
+        first, count = self.case.span(task.first)
+        self.given_up = OptionError(
+            f"samples {first} to {first + count - 1} lost their worker {TRIES} times: {error}",
+            "what was done before is in the checkpoint, if one was given",
+        )
 
     def _replace(self, error: BaseException) -> None:
         """A new pool like the one that broke."""
         broken = self.executor
         if not isinstance(broken, ProcessPoolExecutor):
             raise OptionError(
-                f"the executor broke: {error}", "run the study again with a new one and the same "
-                "checkpoint",
-            ) from error  # fmt: skip
+                f"the executor broke: {error}",
+                "run the study again with a new one and the same checkpoint",
+            ) from error
         options = {
             "mp_context": getattr(broken, "_mp_context", None),
             "initializer": getattr(broken, "_initializer", None),
@@ -205,44 +263,47 @@ class Driver:
 
 
 def _cannot_travel(error: BaseException) -> bool:
+    """Whether it is about pickling: the engines raise whatever the pickler did."""
     text = str(error).lower()
-    kinds = {"PicklingError", "AttributeError", "TypeError"}
-    return type(error).__name__ in kinds and "pickle" in text
+    return isinstance(error, (pickle.PicklingError, AttributeError, TypeError)) and (
+        "pickle" in text or "serialize" in text
+    )
 
 
-def _died(error: BaseException) -> bool:
+def _died(error: BaseException, names: set[str]) -> bool:
     """Whether an error means that a worker was lost, by the names the engines give it."""
-    return any(kind.__name__ in DIED for kind in type(error).__mro__)
+    return any(kind.__name__ in names for kind in type(error).__mro__)
+
+
+def _dask(executor: Any) -> Any:
+    """The client of Dask behind an executor, or that was given as one."""
+    client = getattr(executor, "_client", executor)
+    return client if callable(getattr(client, "nthreads", None)) else None
 
 
 def workers_of(executor: Any) -> int:
     """How many tasks an executor runs at once, as far as it says."""
-    own = getattr(executor, "_max_workers", None)
-    if own is None and hasattr(executor, "workers"):
-        own = executor.workers
-    client = getattr(executor, "_client", None)  # Dask
-    if own is None and client is not None and callable(getattr(client, "nthreads", None)):
+    client = _dask(executor)
+    own = getattr(executor, "_max_workers", getattr(executor, "workers", None))
+    if client is not None:
         own = sum(client.nthreads().values())
-    return int(own) if isinstance(own, int) and own > 0 else UNKNOWN
+    return own if isinstance(own, int) and own > 0 else UNKNOWN
 
 
-def runs_of(blocks: Sequence[int]) -> list[range]:
-    """Numbers in order as runs without gaps."""
-    found: list[range] = []
-    for block in blocks:
-        if found and found[-1].stop == block:
-            found[-1] = range(found[-1].start, block + 1)
-        else:
-            found.append(range(block, block + 1))
-    return found
+def _on_ray(key: str, first: int, stop: int, threads: int | None, refs: Sequence[Any]) -> Any:
+    """`work` as a Ray task: a worker that does not have the case takes it from Ray's store."""
+    import ray
+
+    case = None if key in _cases else ray.get(refs[0])
+    return work(key, first, stop, threads, case)
 
 
 class RayExecutor:
-    """`submit` as Ray tasks: Ray schedules them, sends what they need and tries them again."""
+    """`submit` as Ray tasks: Ray schedules them and sends what they need."""
 
     def __init__(self, ray: Any, threads: int, options: dict[str, Any]):
         self.threads = threads
-        self._ray, self._task = ray, ray.remote(**options)(work)
+        self._ray, self._task = ray, ray.remote(**options)(_on_ray)
         self._sent: dict[str, Any] = {}
 
     @property
@@ -253,12 +314,14 @@ class RayExecutor:
     def submit(self, function: Callable[..., Any], *arguments: Any) -> Future:
         """A future of `work`; the case is put into Ray's store once."""
         assert function is work
-        digest, *rest, case = arguments
-        if case is not None:
-            if digest not in self._sent:
-                self._sent = {digest: self._ray.put(case)}
-            case = self._sent[digest]
-        return self._task.remote(digest, *rest, case).future()
+        key, *rest, case = arguments
+        if key not in self._sent:
+            self._sent = {key: self._ray.put(case)}
+        # within a list it is a reference: as an argument it would be read for every task
+        ref = self._task.remote(key, *rest, [self._sent[key]])
+        future = ref.future()
+        future.add_done_callback(lambda done: done.cancelled() and self._ray.cancel(ref))
+        return future
 
 
 def ray_executor(threads: int = 1, **options: Any) -> RayExecutor:
@@ -272,5 +335,6 @@ def ray_executor(threads: int = 1, **options: Any) -> RayExecutor:
     ray = package("ray", "ray", "running a study on Ray", "ray")
     whole(threads, "threads")
     if not ray.is_initialized():
-        ray.init(address=os.environ.get("RAY_ADDRESS"), log_to_driver=False)
-    return RayExecutor(ray, threads, {"num_cpus": threads, "max_retries": TRIES, **options})
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        ray.init(include_dashboard=False, log_to_driver=False, logging_level="warning")
+    return RayExecutor(ray, threads, {"num_cpus": threads, "max_retries": 0, **options})

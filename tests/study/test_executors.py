@@ -1,0 +1,362 @@
+"""Studies on executors: threads, processes, Dask and Ray give the same bits, and lose nothing."""
+
+import multiprocessing
+import os
+import pickle
+import random
+import subprocess
+import sys
+import threading
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+import dynamis as dy
+from dynamis.errors import DeviceError, OptionError
+from dynamis.study import workers
+from dynamis.study.identity import digest_of
+
+from .small import (
+    BLOCK,
+    SAMPLES,
+    Deadly,
+    Picky,
+    evaluated,
+    loads,
+    same,
+    simulated,
+    torque_of_light_arms,
+)
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning"),
+    pytest.mark.usefixtures("compiled"),  # as in the workers
+]
+
+
+def processes(count, kind="forkserver"):
+    context = multiprocessing.get_context(kind)
+    context.set_forkserver_preload(["tests.study.small"])
+    return ProcessPoolExecutor(count, mp_context=context)
+
+
+@pytest.fixture(scope="module")
+def alone(compiled):
+    """What one thread of one process gives."""
+    return simulated(threads=1)
+
+
+@pytest.fixture(scope="module")
+def dask(compiled):
+    """A client of two worker processes."""
+    distributed = pytest.importorskip("distributed")
+    import dask
+
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 0}),
+        distributed.LocalCluster(
+            2, threads_per_worker=1, dashboard_address=None, silence_logs=50
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+NODE = {"num_cpus": 1, "object_store_memory": 10**8, "resources": {"spare": 1}}
+
+
+@pytest.fixture(scope="module")
+def ray_cluster(compiled):
+    """Two nodes on this machine."""
+    ray = pytest.importorskip("ray")
+    from ray.cluster_utils import Cluster
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        patch.setenv("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+        head = {"num_cpus": 1, "object_store_memory": 10**8, "include_dashboard": False}
+        cluster = Cluster(initialize_head=True, head_node_args=head)
+        cluster.add_node(**NODE)
+        ray.init(address=cluster.address, log_to_driver=False, logging_level="error")
+        yield cluster
+        ray.shutdown()
+        cluster.shutdown()
+
+
+@pytest.fixture
+def ray(ray_cluster):
+    return dy.ray_executor()
+
+
+@pytest.fixture(params=["threads", "processes", "dask", "ray"])
+def engine(request):
+    """One executor of every kind."""
+    if request.param == "dask":
+        yield request.getfixturevalue("dask").get_executor()
+    elif request.param == "ray":
+        yield request.getfixturevalue("ray")
+    else:
+        made = ThreadPoolExecutor(2) if request.param == "threads" else processes(2)
+        with made:
+            yield made
+
+
+@pytest.fixture(params=["processes", "dask", "ray"])
+def elsewhere(request):
+    """One executor of every kind whose workers are processes."""
+    if request.param == "dask":
+        yield request.getfixturevalue("dask").get_executor()
+    elif request.param == "ray":
+        yield request.getfixturevalue("ray")
+    else:
+        with processes(2) as made:
+            yield made
+
+
+# equal bits
+
+
+@pytest.mark.parametrize("threads", [2, 4])
+def test_threads_give_the_same_bits(alone, threads):
+    assert same(simulated(threads=threads), alone)
+
+
+FORKS = """
+import multiprocessing
+from concurrent.futures import ProcessPoolExecutor
+from dynamis.study.identity import digest_of
+from tests.study.small import simulated
+for count in (1, 2, 8):
+    with ProcessPoolExecutor(count, multiprocessing.get_context("fork")) as executor:
+        print(digest_of(simulated(executor=executor).summary.arrays))
+"""
+
+
+def test_processes_that_fork_give_the_same_bits(alone):
+    here = Path(__file__).parents[2]
+    path = os.pathsep.join([str(here), *filter(None, [os.environ.get("PYTHONPATH")])])
+    found = subprocess.run(  # in a process of its own: one with threads of Ray's must not fork
+        [sys.executable, "-c", FORKS], capture_output=True, text=True, check=True,
+        env={**os.environ, "PYTHONPATH": path},
+    )  # fmt: skip
+    assert found.stdout.split() == 3 * [digest_of(alone.summary.arrays)]
+
+
+@pytest.mark.parametrize(("count", "kind"), [(1, "forkserver"), (8, "forkserver"), (2, "spawn")])
+def test_processes_that_begin_anew_give_the_same_bits(alone, count, kind):
+    with processes(count, kind) as executor:
+        assert same(simulated(executor=executor), alone)
+
+
+def test_dask_gives_the_same_bits(alone, dask):
+    assert same(simulated(executor=dask.get_executor()), alone)
+
+
+def test_a_client_of_dask_is_an_executor_too(alone, dask):
+    assert same(simulated(executor=dask), alone)
+
+
+def test_ray_gives_the_same_bits(alone, ray):
+    assert ray.workers == 2
+    assert same(simulated(executor=ray), alone)
+
+
+class Disorder(Executor):
+    """Tasks in any order, one at a time: only `submit`, and no number of workers."""
+
+    def __init__(self, seed):
+        self.waiting, self.random, self.order = [], random.Random(seed), []
+
+    def submit(self, function, *arguments):
+        future = Future()
+        self.waiting.append((future, function, arguments))
+        if len(self.waiting) == 1:
+            threading.Thread(target=self.run).start()
+        return future
+
+    def run(self):
+        while self.waiting:
+            future, function, arguments = self.random.choice(self.waiting)
+            self.order.append(arguments[1])
+            result = function(*arguments)
+            self.waiting.remove((future, function, arguments))
+            future.set_result(result)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_order_of_blocks_does_not_matter(seed):
+    executor = Disorder(seed)
+    assert same(evaluated(executor=executor), evaluated(threads=1))
+    assert executor.order != sorted(executor.order)
+
+
+# workers that die
+
+
+def folder(tmp_path):
+    made = tmp_path / "deaths"
+    made.mkdir()
+    return made
+
+
+def test_a_worker_that_is_killed_changes_nothing(tmp_path, elsewhere):
+    deaths = folder(tmp_path)
+    study = evaluated(Deadly(deaths), executor=elsewhere)
+    assert len(list(deaths.iterdir())) == 1
+    assert same(study, evaluated(threads=1))
+
+
+def test_blocks_that_kill_every_worker_are_named(tmp_path, elsewhere):
+    deaths, checkpoint = folder(tmp_path), tmp_path / "checkpoint"
+    with pytest.raises(OptionError, match=r"samples 192 to 255 lost their worker 3 times"):
+        evaluated(Deadly(deaths, 99), executor=elsewhere, checkpoint=checkpoint)
+    assert len(list(deaths.iterdir())) == 3
+    for k in range(96):
+        (deaths / f"{k}").touch()
+    study = evaluated(Deadly(deaths, 99), checkpoint=checkpoint)
+    assert study.resumed >= 3 * BLOCK
+    assert same(study, evaluated(threads=1))
+
+
+def test_a_node_that_is_killed_changes_nothing(tmp_path, ray_cluster):
+    ray_cluster.add_node(**NODE)
+    ray_cluster.wait_for_nodes()
+    deaths = folder(tmp_path)
+    executor = dy.ray_executor(resources={"spare": 1})  # not on the node of this process
+    study = evaluated(Deadly(deaths, parent=True), executor=executor)
+    assert len(list(deaths.iterdir())) == 1
+    assert same(study, evaluated(threads=1))
+
+
+# samples and studies that fail
+
+
+def test_samples_that_raise_are_named_everywhere(engine):
+    study = evaluated(Picky(), executor=engine)
+    assert study.failed.samples.tolist() == list(range(77, SAMPLES, 100))
+    assert set(study.failed.reasons) == {"ValueError: ends in 77"}
+    assert same(study, evaluated(Picky(), threads=1))
+    with pytest.raises(ValueError, match="ends in 77"):
+        Picky()(study.draw(277))
+
+
+def test_a_measure_that_raises_is_replayable_everywhere(engine):
+    measure = (torque_of_light_arms, "peak_torque")
+    study = simulated(3 * BLOCK, measure=measure, executor=engine)
+    assert 0 < study.failed.count < 3 * BLOCK
+    assert set(study.failed.reasons) == {"torque_of_light_arms: ArithmeticError: too heavy"}
+    with pytest.raises(ArithmeticError):
+        torque_of_light_arms(study.replay(int(study.failed.samples[0])))
+    assert same(study, simulated(3 * BLOCK, measure=measure, threads=1))
+
+
+def test_an_error_of_the_package_arrives_as_it_is(elsewhere):
+    with pytest.raises(DeviceError, match="device is 'cuda:99'") as error:
+        simulated(device="cuda:99", executor=elsewhere)
+    assert type(error.value) is DeviceError
+    assert pickle.loads(pickle.dumps(OptionError("what", "hint"))).hint == "hint"
+
+
+def used(executor):
+    """Its workers are there before the study is: a fork brings nothing with it."""
+    if isinstance(executor, ProcessPoolExecutor):
+        list(executor.map(abs, range(4)))
+    return executor
+
+
+def test_what_pickle_cannot_send_says_so():
+    with processes(2) as executor, pytest.raises(OptionError, match="cannot be sent") as e:
+        evaluated(lambda draw: draw.parameters, executor=used(executor))
+    assert "top of a module" in e.value.hint
+
+
+def test_what_a_worker_cannot_import_says_so(monkeypatch):
+    import tests.study.small as module
+
+    with processes(1) as executor:
+        used(executor)
+        monkeypatch.setattr(module, "Later", type("Later", (Picky,), {}), raising=False)
+        module.Later.__module__, module.Later.__qualname__ = module.__name__, "Later"
+        with pytest.raises(OptionError, match=r"a worker cannot read the study: .*Later") as e:
+            evaluated(module.Later(), executor=executor)
+    assert "can import" in e.value.hint
+
+
+def test_dask_and_ray_send_functions_without_a_name(dask, ray):
+    factor = 2.0
+    expected = evaluated(lambda draw: factor * loads(draw)["total"], threads=1)
+    for executor in (dask.get_executor(), ray):
+        study = evaluated(lambda draw: factor * loads(draw)["total"], executor=executor)
+        assert same(study, expected)
+
+
+def test_what_no_pickler_sends_says_so(dask, ray):
+    lock = threading.Lock()
+    for executor in (dask.get_executor(), ray):
+        with pytest.raises(OptionError, match="cannot be sent"):
+            evaluated(lambda draw: lock and loads(draw), executor=executor)
+
+
+@pytest.mark.parametrize("given", ["threads", 2, ProcessPoolExecutor, os, lambda: None])
+def test_what_is_no_executor_is_refused(given):
+    with pytest.raises(OptionError, match=r"executor is .*expected one of concurrent.futures"):
+        evaluated(executor=given)
+
+
+def test_an_executor_that_is_closed_says_so():
+    with ThreadPoolExecutor(1) as executor:
+        pass
+    with pytest.raises(OptionError, match="takes no tasks: cannot schedule new futures"):
+        evaluated(executor=executor)
+
+
+def test_a_pool_that_broke_before_is_replaced(tmp_path):
+    with processes(2) as executor:
+        evaluated(Deadly(folder(tmp_path)), executor=executor)
+        assert same(evaluated(executor=executor), evaluated(threads=1))
+
+
+def test_a_pool_whose_processes_never_begin_is_given_up():
+    context = multiprocessing.get_context("forkserver")
+    executor = ProcessPoolExecutor(1, context, initializer=os._exit, initargs=(3,))
+    with executor, pytest.raises(OptionError, match="lost their worker 3 times"):
+        evaluated(executor=executor)
+
+
+# what travels
+
+
+def test_the_case_travels_once_to_a_worker(monkeypatch):
+    sent = []
+    submit = ProcessPoolExecutor.submit
+
+    def counted(self, function, *arguments, **options):
+        sent.append(len(pickle.dumps(arguments)))
+        return submit(self, function, *arguments, **options)
+
+    with processes(2) as executor:
+        used(executor)
+        monkeypatch.setattr(ProcessPoolExecutor, "submit", counted)
+        study = evaluated(executor=executor, samples=100 * BLOCK)
+    case = len(pickle.dumps(study.case))
+    with_case = [size for size in sent if size > case]
+    assert 2 <= len(with_case) <= 4
+    assert max(size for size in sent if size not in with_case) < 120
+
+
+def test_workers_of_executors():
+    with ThreadPoolExecutor(3) as threads, processes(5) as pool:
+        assert [workers.workers_of(x) for x in (threads, pool)] == [3, 5]
+    assert workers.workers_of(Disorder(0)) == workers.UNKNOWN
+
+
+def test_a_worker_keeps_few_cases():
+    before = dict(workers._cases)
+    for _ in range(2 * workers.REMEMBERED):
+        evaluated(samples=3)
+    assert dict(workers._cases) == before
+    for k in range(2 * workers.REMEMBERED):
+        workers.remember(f"test {k}", None)
+    assert len(workers._cases) == workers.REMEMBERED
+    workers._cases.clear()
