@@ -292,6 +292,7 @@ class Case:
 
     def _first(self, what: str, attempt: Callable[[int], Any]) -> Any:
         """What a function of the user's gives for the first sample for which it gives something."""
+        failed = Exception("no sample")
         for index in range(min(PROBED, self.samples)):
             try:
                 return attempt(index)
