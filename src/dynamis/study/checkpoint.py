@@ -71,7 +71,7 @@ def opened(folder: Path, identity: Mapping[str, str], case: Case) -> Progress:
         raise FileError(f"{str(path)!r} is damaged or no checkpoint: {why}", HINT) from None
     if done is None:
         raise OptionError(
-            f"{str(path)!r} belongs to another study: {', '.join(differ)} differ", HINT
+            f"{str(path)!r} is of another study: it differs in {', '.join(differ)}", HINT
         )
     return done
 

@@ -13,6 +13,7 @@ from ..control.controller import text_of
 from ..simulation.settings import stops_of
 from ..simulation.signals import reference_signal
 from .case import Case
+from .scatter import Draw
 
 PROVED = 8  # samples that show whether functions of the user's give what they gave
 LOOKED_AT = 20_000  # rows of references and forces that tell studies apart
@@ -110,7 +111,9 @@ def _simulation(case: Case, chosen: tuple[int, ...]) -> tuple[Any, Any]:
         t = s.dt * np.arange(min(s.steps + 1, LOOKED_AT))
         what = f"robot {case.robot.name!r}"
         return options, reference_signal(s.wanted, s.n, case.start[0], what)(t)
-    ready = ensemble._started(case.draw(0, 1), s, 1)
+    start, own = (x[None] for x in case.start), np.array([case.robot.parameters.values], float)
+    nominal = Draw(np.zeros(1, int), own, *start, np.zeros((1, s.n)), np.zeros((1, 0)), {})
+    ready = ensemble._started(nominal, s, 1)
     m = ensemble.assembly if ensemble.streams else ensemble._simulator.assembly
     tasks = m.tasks if s.function is None else [m.plant_task]
     code = [(task.name, task.key or task.program().text) for task in tasks]
