@@ -11,8 +11,8 @@ ORDER = (
     "_fast", "_xla", "errors", "arguments", "files", "templates", "lazy", "progress", "spatial",
     "model", "dynamics", "compile", "gpu", "export", "robot", "transforms", "ik",
     "equations.scalars", "base", "equations", "plots", "trajectory", "control", "simulation",
-    "jax", "torch", "logs", "identify", "excite", "study", "realtime", "interop", "rtb", "gym", "agree",
-    "bench", "report", "demo", "cli", "studio", "__init__", "__main__",
+    "jax", "torch", "logs", "identify", "excite", "study", "realtime", "interop", "rtb", "gym",
+    "agree", "bench", "report", "demo", "cli", "studio", "__init__", "__main__",
 )  # fmt: skip
 NUMBER = {name: number for number, name in enumerate(ORDER)}
 MOST_FILES = 24  # in one folder

@@ -1,7 +1,6 @@
 """What is imported when it is first used, and the lock under which that happens."""
 
 import functools
-import inspect
 import os
 import sys
 from collections.abc import Callable, Hashable, Mapping
@@ -81,7 +80,7 @@ def callable_package(package: str, module: str, name: str) -> None:
             return function()(*args, **keywords)
 
         @property
-        def __signature__(self) -> inspect.Signature:
-            return inspect.signature(function())
+        def __wrapped__(self) -> Callable[..., Any]:
+            return function()
 
     sys.modules[package].__class__ = Package

@@ -88,6 +88,18 @@ def test_splits_are_named(ours):
     assert split.tested_on == "last third"
 
 
+def test_a_test_on_the_motion_of_the_training_is_called_a_repeat(folder, tmp_path):
+    robot = dy.load("planar-2link")
+    for name, phase in (("first", 0.0), ("again", 0.0), ("second", 1.0)):
+        motion(robot, phase).save(tmp_path / f"{name}.csv")
+    tests = "".join(f'\n[[test]]\nlog = "{name}.csv"\n' for name in ("again", "second"))
+    (tmp_path / f"both{ENDING}").write_text(PLAIN + tests)
+    again, new = league(tmp_path, ["ordinary"]).rows
+    assert again.repeat is True and new.repeat is False
+    place = COLUMNS.index("tested on")
+    assert [x.cells()[place] for x in (again, new)] == ["again, a repeat", "second"]
+
+
 def test_figures_are_those_of_identify(ours, folder):
     robot = dy.load("planar-2link")
     logs = [dy.read_log(folder / f"{name}.csv") for name in ("first", "second")]

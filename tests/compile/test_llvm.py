@@ -19,14 +19,13 @@ ULP2 = 2.0
 
 
 def compiled_program(program, dtype="float64") -> Code:
-    operations, _, code = object_of(program, dtype).partition(b"\n")
     ports = Ports(
         tuple(p.name for p in program.inputs),
         tuple(p.shape for p in program.inputs),
         tuple(p.name for p in program.outputs),
         tuple(p.shape for p in program.outputs),
     )
-    return Code(code, int(operations), ports, dtype)
+    return Code(object_of(program, dtype), ports, dtype)
 
 
 @pytest.fixture(scope="module")

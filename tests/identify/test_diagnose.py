@@ -49,6 +49,11 @@ def test_there_is_one_limit_beyond_which_angles_may_be_degrees():
         if doubted:
             with pytest.raises(LogError, match="are these degrees, or motor angles"):
                 dy.identify(ROBOT, dy.Log(**arrays), friction="asymmetric")
+            told = dy.read_log(arrays, units={"q": "rad"}).window(0.0, 8.0)
+            options = {"friction": "asymmetric", "estimator": "weighted", "held_out": False}
+            for one in (told, dy.identify(ROBOT, told, force=True, **options)):
+                levels = {f.level for f in one.findings if "q1 reaches" in f.what}
+                assert levels == {"note"}
         else:
             dy.identify(ROBOT, dy.Log(**arrays), friction="asymmetric", held_out=False, force=True)
 

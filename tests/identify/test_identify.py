@@ -10,7 +10,7 @@ import dynamis as dy
 from dynamis.errors import DynamisError, DynamisWarning, OptionError, ShapeError
 from dynamis.identify.diagnose import LogError
 from dynamis.identify.estimators import ESTIMATORS
-from dynamis.identify.feasible import physical, pseudo_inertia
+from dynamis.identify.feasible import physical, pseudo_inertias
 from dynamis.identify.frictions import FRICTIONS
 from dynamis.identify.information import condition, information, joined, ordinary, weighted
 from dynamis.identify.processing import Processing, lowpass, prepare
@@ -258,6 +258,21 @@ def test_blocks_do_not_matter(monkeypatch):
     assert np.abs(both - whole["qr"]).max() < 0.02
 
 
+def test_both_sides_pass_one_filter():
+    """tau = Y x stays true; what is fast is gone, and a few rows stay as they are."""
+    wanted = unknowns(ROBOT, FRICTIONS["asymmetric"])
+    (m, *_), _ = prepare(LOG, Processing(cutoff=5.0, every=3))
+    x = np.random.default_rng(0).normal(size=len(wanted))
+    Y = wanted.regressor(m.q, m.qd, m.qdd)
+    np.testing.assert_allclose(m.low_passed(Y) @ x, m.low_passed(Y @ x), atol=1e-9)
+    (columns, tau, _, index), *_ = m.blocks(wanted)
+    np.testing.assert_allclose(columns, m.low_passed(Y)[index], atol=1e-6)
+    np.testing.assert_allclose(tau, m.low_passed(m.tau)[index], atol=1e-6)
+    fast = np.tile([[1.0], [-1.0]], (len(m) // 2, 1))
+    assert np.abs(m.low_passed(fast)[m.settle : -m.settle]).max() < 1e-3
+    assert (m.low_passed(fast[:30]) == fast[:30]).all()
+
+
 def test_nearly_dependent_columns_go_by_qr():
     """Two joints that always move together cannot be told apart: said, and no wild numbers."""
     t, q, qd, qdd = series(0)
@@ -283,8 +298,8 @@ def test_a_clean_log_that_begins_and_ends_in_motion():
 
 def test_pseudo_inertia():
     ten = np.array([2.0, 0.2, 0.1, 0.0, 0.5, 0.01, 0.6, 0.0, 0.02, 0.4])
-    P = pseudo_inertia(ten)
-    np.testing.assert_allclose(P, np.tensordot(ten, pseudo_inertia(np.eye(10)), 1))
+    P = pseudo_inertias(ten)
+    np.testing.assert_allclose(P, np.tensordot(ten, pseudo_inertias(np.eye(10)), 1))
     points = np.random.default_rng(0).normal(size=(50, 3))
     mass = np.random.default_rng(1).uniform(0.1, 1, 50)
     ones = np.column_stack([points, np.ones(50)])
@@ -292,7 +307,7 @@ def test_pseudo_inertia():
     I = sum(m * (r @ r * np.eye(3) - np.outer(r, r)) for m, r in zip(mass, points, strict=True))
     h = mass @ points
     ten = [mass.sum(), *h, I[0, 0], I[0, 1], I[1, 1], I[0, 2], I[1, 2], I[2, 2]]
-    np.testing.assert_allclose(pseudo_inertia(ten), direct)
+    np.testing.assert_allclose(pseudo_inertias(ten), direct)
     assert physical(ten) and physical(np.zeros(10))
     assert not physical([1.0, 0, 0, 0, 1.0, 0, 0.1, 0, 0, 0.1])  # the triangle inequality
 

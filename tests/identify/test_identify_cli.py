@@ -8,7 +8,7 @@ import pytest
 
 import dynamis as dy
 from dynamis.cli import main
-from dynamis.cli.identify import _pairs, _span
+from dynamis.cli.logs import pairs, span
 from dynamis.cli.printing import in_terminal
 from dynamis.errors import OptionError
 from dynamis.identify.estimate import Estimate
@@ -190,6 +190,7 @@ def test_hints_are_in_the_words_of_a_terminal():
         (["odd.npz", "--columns", "q=angles,current=amps", "--units", "q=deg"], "hint:"),
         (["run.npz", "--window", "5"], "START,STOP"),
         (["run.npz", "--window", "1 2,5"], "START,STOP"),
+        (["run.npz", "--validate-window", "1,5"], "--validate-window is for --validate"),
         (["run.npz", "--report", "id.txt"], "suffix"),
         (["run.npz", "--save", "no/such/arm.toml"], "folder"),
     ],
@@ -224,6 +225,23 @@ def test_a_bag_and_its_topics(folder, capsys):
     assert "several topics of joint states: /arm" in err and "give --topic with one of" in err
 
 
+def test_efforts_that_were_commanded_are_doubtful_unless_meant(folder, capsys):
+    with np.load(folder / "run.npz") as run:
+        types, rows = store("mcap"), [{x: run[x][k] for x in run} for k in range(len(run["t"]))]
+    both = [(10**18 + round(1e9 * x["t"]), x) for x in rows]
+    names, torques = ("joint1", "joint2"), "/effort_controller/commands"
+    bare = [(t, state("mcap", types, t, names, x["q"], x["qd"])) for t, x in both]
+    tau = [(t, numbers("mcap", types, x["tau"])) for t, x in both]
+    write(folder / "told.mcap", {"/joint_states": (STATE, bare), torques: (NUMBERS, tau)}, types)
+    for topic in ([], ["--topic", "/joint_states"]):
+        _, found = answer(capsys, "told.mcap", *PLAIN, *topic)
+        assert found["verdict"]["level"] == "doubtful"
+        assert found["verdict"]["reason"].startswith(f"{torques} was taken, by its name a topic of")
+        assert {x["level"] for x in found["verdict"]["joints"].values()} == {"doubtful"}
+    _, found = answer(capsys, "told.mcap", *PLAIN, "--topic", f"/joint_states,{torques}")
+    assert found["verdict"]["level"] == "good"
+
+
 @pytest.mark.parametrize(
     "words", [["none.npz"], ["run.npz", "--gains", "1,x"], ["run.npz", "--limit", "-1"]]
 )
@@ -233,20 +251,20 @@ def test_wrong_input_is_refused(words, capsys):
 
 
 def test_pairs():
-    assert _pairs("t=time, q=a,b,c,qd=", "columns") == {
+    assert pairs("t=time, q=a,b,c,qd=", "columns") == {
         "t": "time",
         "q": ["a", "b", "c"],
         "qd": None,
     }
-    assert _pairs("q=deg,tau=0.001", "units") == {"q": "deg", "tau": 0.001}
-    assert _pairs(None, "units") is None
+    assert pairs("q=deg,tau=0.001", "units") == {"q": "deg", "tau": 0.001}
+    assert pairs(None, "units") is None
     with pytest.raises(OptionError, match="twice"):
-        _pairs("q=a,q=b", "columns")
+        pairs("q=a,q=b", "columns")
 
 
 def test_span():
-    assert _span("1.5,20", "window") == (1.5, 20.0)
-    assert _span(",20", "window") == (None, 20.0)
+    assert span("1.5,20", "window") == (1.5, 20.0)
+    assert span(",20", "window") == (None, 20.0)
 
 
 def test_the_verdict_is_said_and_a_late_torque_corrected(capsys, folder):

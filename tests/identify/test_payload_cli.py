@@ -9,6 +9,7 @@ import pytest
 import dynamis as dy
 from dynamis.cli import main
 
+from ..logs.test_bags import STATE, state, store, write
 from .test_drive_gains import currents
 from .test_payload import COM, INERTIA, MASS, recorded
 
@@ -68,6 +69,37 @@ def test_currents_times_gains_are_torques(capsys):
     assert code == 0 and found["mass"] == pytest.approx(MASS, rel=0.05)
 
 
+def bag(path, columns):
+    """The arrays of an .npz as two topics of joint states, of which only /arm is right."""
+    types = store("mcap")
+    with np.load(path.with_suffix(".npz")) as log:
+        t, q, qd, tau = (log[x] for x in columns)
+    stamps = [10**18 + round(1e9 * x) for x in t]
+    names = dy.load("scara").joint_names
+    rows = list(zip(stamps, q, qd, tau, strict=True))
+    right = [(at, state("mcap", types, at, names, *x)) for at, *x in rows]
+    wrong = [(at, state("mcap", types, at, names, *(0.0 * y for y in x))) for at, *x in rows]
+    return write(path, {"/arm": (STATE, right), "/other": (STATE, wrong)}, types)
+
+
+@pytest.mark.parametrize("command", ["payload", "drive-gains"])
+def test_a_bag_with_several_topics(capsys, folder, command):
+    """Same numbers as from the arrays; reading it said that the stamps count from an epoch."""
+    names = ("loaded",) if command == "payload" else ("free_i", "loaded_i")
+    columns = ("t", "q", "qd", "tau" if command == "payload" else "i")
+    bags = [bag(folder / f"{name}.mcap", columns).name for name in names]
+    arrays = [f"{name}.npz" for name in names]
+    more = [] if command == "payload" else ["--mass", str(MASS)]
+    plain = [] if command == "payload" else ["--columns", "tau=i"]
+    _, expected = answer(capsys, command, "arm.toml", *arrays, *more, *plain)
+    code, found = answer(capsys, command, "arm.toml", *bags, *more, "--topic", "/arm")
+    key = "values" if command == "payload" else "gains"
+    assert code == 0 and found[key] == pytest.approx(expected[key], rel=1e-4, abs=1e-6)
+    assert sum("from an epoch" in x["what"] for x in found["findings"]) == len(names)
+    assert main([command, "arm.toml", *bags, *more]) == 2
+    assert "give --topic" in capsys.readouterr().err
+
+
 def test_nothing_carried_is_said(capsys):
     assert main(["payload", "arm.toml", "free.npz"]) == 1
     assert "the mass cannot be told from zero" in capsys.readouterr().err
@@ -115,6 +147,7 @@ def test_gains_as_a_table_with_what_to_type_next(capsys):
         (["payload", "arm.toml", "loaded.npz", "--free", "none.npz"], "there is no file"),
         (["payload", "arm.toml", "loaded.npz", "--online", "--free", "free.npz"], "neither --free"),
         (["payload", "arm.toml", "loaded.npz", "--memory", "3"], "--memory is for --online"),
+        (["payload", "arm.toml", "loaded.npz", "--free-window", "1,2"], "--free-window is for"),
         (["payload", "arm.toml", "loaded.npz", "--friction", "grotjahn"], "cannot be fitted"),
         (["payload", "arm.toml", "loaded.npz", "--save", "arm.txt"], "suffix"),
         (["payload", "arm.toml", "loaded_i.npz", "--columns", "current=i"], "--gains"),

@@ -16,7 +16,7 @@ from dynamis.compile.program import Operation
 from dynamis.control.observer import ObserverStep
 from dynamis.dynamics.tool_body import momentum_columns
 from dynamis.errors import OptionError, ShapeError
-from dynamis.identify.feasible import pseudo_inertia
+from dynamis.identify.feasible import pseudo_inertias
 from dynamis.realtime.export import FLAGS
 from dynamis.spatial.functions import MATH
 from dynamis.spatial.inertia import from_linear, linear, to_com, to_com_slope
@@ -174,7 +174,7 @@ def test_every_sample_is_a_body(hostile):
         tau = log.tau + 500.0 * rng.normal(size=log.tau.shape) - 200.0
         tau[40:60] *= 1e5
     track = dy.PayloadObserver(memory=0.5).run(robot, replace(log, tau=tau))
-    P = pseudo_inertia(track.parameters)
+    P = pseudo_inertias(track.parameters)
     assert (np.linalg.eigvalsh(P) > 0.0).all() and (track.mass > 0.0).all()
     assert np.isfinite(track.standard_deviations).all()
     if hostile == "negative mass":
@@ -221,8 +221,36 @@ def test_at_rest_nothing_is_learned_and_nothing_forgotten():
     track = dy.PayloadObserver(memory=1.0).run(robot, stays)
     settled = len(log) + 20
     assert np.ptp(track.mass[settled:]) < 1e-2 * MASS
-    rows = track.states["rows"]
-    assert rows[-1].max() > 0.9 * rows[settled].max()
+    known = np.linalg.norm(track.information, axis=1)
+    assert known[-1] > 0.9 * known[settled]
+
+
+def test_a_track_is_what_was_known_then_in_few_numbers():
+    """At a time: as if the log had ended there."""
+    robot = small()
+    log, observer = recorded(robot, length=3.0), dy.PayloadObserver()
+    log = replace(log, qd=np.gradient(log.q, log.t, axis=0))
+    half = len(log) // 2
+    track, short = observer.run(robot, log), observer.run(robot, log.rows(0, half))
+    then, ended = track.at(float(log.t[half - 1])), short.estimate
+    for name in ("parameters", "covariance", "residual", "residual_without"):
+        np.testing.assert_allclose(getattr(then, name), getattr(ended, name), rtol=1e-12)
+    assert then.unseen == ended.unseen and (then.residual < then.residual_without).all()
+    arrays = [x for x in vars(track).values() if isinstance(x, np.ndarray)]
+    assert sum(x.size for x in arrays) <= len(log) * (76 + 3 * robot.n)
+
+
+def test_an_arm_without_masses_has_no_typical_torque():
+    """Its noise must be given; a payload is then found, and nothing where there is nothing."""
+    links = [dy.Link(joint="revolute", a=0.5) for _ in range(2)]
+    robot = dy.Robot.from_dh("bare", convention="standard", gravity=(0, -9.81, 0), links=links)
+    log = recorded(robot)
+    for tau in (log.tau, 0.0 * log.tau):
+        with pytest.raises(OptionError, match="'bare' moves without torque"):
+            dy.PayloadObserver().run(robot, replace(log, tau=tau))
+    observer = dy.PayloadObserver(noise=0.5)
+    assert observer.run(robot, log).estimate.mass == pytest.approx(MASS, rel=WITHIN_MASS)
+    assert 0.0 < observer.run(robot, replace(log, tau=0.0 * log.tau)).mass[-1] < 0.01 * MASS
 
 
 def test_memory_decides_how_fast_a_change_is_followed():

@@ -1,5 +1,6 @@
 """Verdicts: wrong logs are told from good ones, with the reason; repeats from new motions."""
 
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -10,6 +11,7 @@ from docs.verdicts import WRONG, judged, random_pieces, simulated
 from dynamis.errors import OptionError
 from dynamis.identify import LogError, Verdict
 from dynamis.identify.estimate import headline
+from dynamis.identify.estimators import ESTIMATORS
 from dynamis.identify.repeats import MOSTLY, repeated
 
 from .motions import arm, log_of, series
@@ -132,6 +134,23 @@ def test_a_repeat_is_the_motion_again(n, change, same):
     assert np.isnan(repeated(dy.Log(t=t, q=0.0 * q + q[0], tau=q), [log]))  # nothing moves
 
 
+def test_repeats_are_sought_in_memory_that_grows_with_the_log():
+    """Four times the samples, about four times the memory; a part of a log repeats that part."""
+
+    def peak(turns):
+        t, q, *_ = series(2, 3)
+        t = np.concatenate([t + k * (t[-1] + t[1]) for k in range(turns)])
+        q = np.concatenate([np.sin((1.0 + 0.3 * k) * q) for k in range(turns)])
+        log = dy.Log(t=t, q=q, tau=q)
+        tracemalloc.start()
+        assert repeated(log.rows(0, len(log) // 3), [log]) == 1.0
+        most = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return most
+
+    assert peak(40) < 6.0 * peak(10)
+
+
 def test_a_joint_that_only_trembles_hides_no_repeat():
     t, q, *_ = series(2, 2)
     rng = np.random.default_rng(0)
@@ -168,6 +187,20 @@ def test_the_headline_is_on_another_motion_or_says_that_there_is_none():
     assert several.held_out.name == other.name  # the last that is no repeat
     bare = dy.identify(ROBOT, once, **options, held_out=False)
     assert bare.headline == "no figure, nothing was held out"
+
+
+def test_the_name_of_a_log_is_no_joint():
+    """A finding holds its joints: those of `where` are a text."""
+    log = log_of(ROBOT)
+    still = replace(log, q=0.0 * log.q, qd=0.0 * log.q, name="monday, joint1")
+    with pytest.raises(LogError) as raised:
+        dy.identify(ROBOT, still)
+    assert {x.level for x in raised.value.verdict.joints.values()} == {"not usable"}
+    one = replace(log, q=log.q * [1.0, 0.0], qd=log.qd * [1.0, 0.0], name="monday")
+    found = dy.identify(ROBOT, one, friction="asymmetric", estimator="weighted", force=True)
+    (said,) = [f for f in found.findings if "do not move" in f.what]
+    assert said.joints == ("joint2",) and said.where == "monday"
+    assert str(said).startswith("warning: monday, joint2: joints joint2 do not move")
 
 
 def test_a_verdict_is_what_it_says():
@@ -215,3 +248,13 @@ def test_a_log_without_torques_is_refused():
     for estimator in ("total", "feasible"):
         with pytest.raises(LogError, match="every torque is zero"):
             dy.identify(ROBOT, nothing, estimator=estimator)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize("share", [1.0, 0.7])
+def test_not_even_force_gets_a_model_from_no_torques(estimator, share):
+    """Of all of a log, or of the part before what is held out."""
+    log = log_of(ROBOT)
+    tau = np.where(np.arange(len(log))[:, None] < share * len(log), 0.0, log.tau)
+    with pytest.raises(LogError, match="every torque is zero in all"):
+        dy.identify(ROBOT, replace(log, tau=tau), estimator=estimator, force=True)

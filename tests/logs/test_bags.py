@@ -366,6 +366,15 @@ def test_efforts_of_the_joint_states_themselves_come_first(path):
     alike(merged, {"tau": np.tile([1.0, 2.0], (200, 1))})
 
 
+@pytest.mark.parametrize("name", ["/joint_cmd", "/arm/desired", "/Command", "/set_points", "/arm"])
+def test_a_topic_of_commands_is_questioned_unless_asked_for(tmp_path, name):
+    path = one_topic(tmp_path / "run.mcap", states("mcap"), name=name)
+    words, log = f"{name} was taken, by its name a topic of commands", read_log(path)
+    alike(log, arrays())
+    assert [x.joints for x in log.findings if words in x.what] == [("a", "b")] * (name != "/arm")
+    assert not any(words in x.what for x in read_log(path, topic=name).findings)
+
+
 def test_an_effort_topic_of_other_joints(path):
     kind, types = kind_of(path), store(kind_of(path))
     given = [(t, state(kind, types, t, "cd", (), (), (1, 2))) for t in LOGGED]

@@ -3,6 +3,7 @@
 import io
 import json
 import zipfile
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -343,6 +344,10 @@ def test_wrong_units_that_the_numbers_give_away():
     said(log, "are these degrees, or motor angles?", "warning")
     assert "0.0175 times its size" in said(log, "qd1 is not the rate of q1", "warning")
     assert not read_log(arrays()).findings
+    told = read_log(data, columns={"qd": None}, units={"q": "rad", "t": "s"})
+    assert {*told.stated} == {"q", "t"} and "degrees" not in said(told, "q1 reaches", "note")
+    with pytest.raises(OptionError, match="stated is 'q'"):
+        replace(told, stated="q")
 
 
 def test_swapped_velocities_and_dead_sensors_are_noticed():

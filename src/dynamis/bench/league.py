@@ -22,6 +22,7 @@ from ..identify.estimators import ESTIMATORS
 from ..identify.frictions import FRICTIONS, SLOW
 from ..identify.identification import identify
 from ..identify.processing import Processing, prepare
+from ..identify.repeats import MOSTLY, repeated
 from ..logs.log import Log
 from ..model.formats.tables import plain_message
 from ..progress import bar
@@ -41,7 +42,8 @@ COLUMNS = (
 class Row:
     """One estimator on one test motion; errors are |tau - predicted| / |tau|, torque as logged.
 
-    `seconds` is the time of the fit. Without figures `note` is the reason.
+    `repeat` says whether the motion was in the training data already, `seconds` is the time of the
+    fit. Without figures `note` is the reason.
     """
 
     dataset: str
@@ -54,6 +56,7 @@ class Row:
     physical: bool | None = None
     seconds: float | None = None
     note: str = ""
+    repeat: bool | None = None
 
     def cells(self) -> tuple[str, ...]:
         """The row as texts, in the order of `COLUMNS`."""
@@ -62,8 +65,9 @@ class Row:
         )
         physical = "" if self.physical is None else "yes" if self.physical else "no"
         seconds = "" if self.seconds is None else f"{self.seconds:.3g}"
-        names = self.dataset, self.estimator, self.friction, self.trained_on, self.tested_on
-        return (*names, *errors, physical, seconds, self.note)
+        names = self.dataset, self.estimator, self.friction, self.trained_on
+        test = self.tested_on + (", a repeat" if self.repeat else "")
+        return (*names, test, *errors, physical, seconds, self.note)
 
 
 @dataclass(frozen=True)
@@ -141,11 +145,13 @@ def _rows(one: Dataset, wanted: Sequence[str], done: Callable[[int], None]) -> I
         return
     if any(name in ESTIMATORS for name in wanted):
         _compiled(one, split)
+    repeats = [not repeated(log, split.train) <= MOSTLY for log in split.test]
     for k, name in enumerate(wanted):
         row = Row(one.name, name, one.friction, split.trained_on, "")
         try:
             figures = _mujoco(one, split) if name == MUJOCO else _ours(one, split, name)
-            yield from (replace(row, **figure) for figure in figures)
+            pairs = zip(figures, repeats, strict=True)
+            yield from (replace(row, **figure, repeat=again) for figure, again in pairs)
         except DynamisError as error:
             tests = ", ".join(log.name for log in split.test)
             yield replace(row, tested_on=tests, note=f"not run: {_reason(error, one)}")

@@ -16,7 +16,6 @@ from io import StringIO
 from typing import Any
 
 import numpy as np
-from scipy.signal import sosfiltfilt
 from scipy.spatial.transform import Rotation
 
 from ..errors import DynamisWarning, MissingPackageError, OptionError
@@ -132,10 +131,8 @@ def _thinned(motions: Sequence[Samples]) -> tuple[np.ndarray, ...]:
     every = max(1, sum(map(len, motions)) // ROWS)
     parts = []
     for s in motions:
-        tau = s.tau
-        if s.parallel is not None and len(tau) > 30:
-            tau = sosfiltfilt(s.parallel, tau, axis=0, padlen=min(len(tau) - 1, 15))
-        parts.append([x[::every] for x in (s.q, s.qd, s.qdd, tau, s.weight)])
+        rows = s.q, s.qd, s.qdd, s.low_passed(s.tau), s.weight
+        parts.append([x[::every] for x in rows])
     return tuple(np.concatenate(x) for x in zip(*parts, strict=True))
 
 

@@ -5,6 +5,7 @@ import inspect
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import is_dataclass
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
@@ -28,6 +29,7 @@ RobotNames = Annotated[
         help_behavior_hint="",
     ),
 ]
+SAVED = (".toml", ".urdf")  # files of robots
 Json = Annotated[bool, arg(help="Print JSON on stdout instead of tables.", help_behavior_hint="")]
 
 
@@ -41,9 +43,14 @@ def check_folders(*paths: Path | None) -> None:
 def options(run: Callable[..., int]) -> dict[str, Any]:
     """Every option of a command as it is typed, and the type of its value."""
     hints = get_type_hints(run, include_extras=True)
-    named = inspect.signature(run).parameters.values()
-    only = [p.name for p in named if p.kind is p.KEYWORD_ONLY]
-    return {"--help": bool} | {f"--{_spelt(name, hints[name])}": hints[name] for name in only}
+    found: dict[str, Any] = {}
+    for one in inspect.signature(run).parameters.values():
+        if one.kind is one.KEYWORD_ONLY:
+            hint = hints[one.name]
+            group = (*get_args(hint), hint)[0]  # maybe options that several commands share
+            shared = is_dataclass(group)
+            found |= get_type_hints(group, include_extras=True) if shared else {one.name: hint}
+    return {"--help": bool} | {f"--{_spelt(name, hint)}": hint for name, hint in found.items()}
 
 
 def _spelt(name: str, hint: Any) -> str:
@@ -75,7 +82,7 @@ def quiet(run: Callable[..., int]) -> Callable[..., int]:
 # joint positions on the command line: a configuration's name, or numbers as people write them
 
 Place = Annotated[str | None, arg(metavar="PLACE")]
-Numbers = Annotated[str | None, arg(metavar="NUMBER,..")]
+Numbers = Annotated[str | None, arg(metavar="NUMBER,..", help_behavior_hint="")]
 
 TURNS = 4.0 * math.pi  # rad; further round is more likely given in degrees
 UNIT = re.compile(r"\s+(deg|°)")

@@ -9,22 +9,23 @@ from typing import Annotated, Any
 from tyro.conf import Positional, arg
 
 from ..errors import OptionError
-from ..robot import load
+from ..model.check.finding import Finding
+from ..robot import Robot, load
 from .arguments import Json, Numbers, RobotName, listed
-from .identify import Pairs, Span, _pairs, _span
-from .payload import existing
-from .printing import data, data_json, in_terminal, number, table, talk, wrote
+from .logs import AS_RECORDED, KINDS, Options, Reading, Span, existing, pairs, say, span
+from .printing import data, data_json, number, table, talk, wrote
 
-Free = Annotated[Path, Positional, arg(metavar="FREE", help="Log of the motion without the load.")]
-Loaded = Annotated[Path, Positional, arg(metavar="LOADED", help="Log of the motion with the load.")]
+WITHOUT, WITH = f"Log of the motion without the load: {KINDS}", "Log of the motion with the load."
+Free = Annotated[Path, Positional, arg(metavar="FREE", help=WITHOUT)]
+Loaded = Annotated[Path, Positional, arg(metavar="LOADED", help=WITH)]
 TABLES = (".csv", ".npz")
 
 
 def run(
     robot: RobotName, free: Free, loaded: Loaded, *,
     mass: Annotated[float, arg(metavar="KG", help_behavior_hint="")],
-    com: Numbers = None, friction: str = "smooth", cutoff: float = 2.0, columns: Pairs = None,
-    units: Pairs = None, sample_time: float | None = None, free_window: Span = None,
+    com: Numbers = None, friction: str = "smooth", cutoff: float = 2.0,
+    reading: Options = AS_RECORDED, free_window: Span = None,
     loaded_window: Span = None, save: Path | None = None, json: Json = False,
 ) -> int:  # fmt: skip
     """Identify drive gains from currents of one motion, run without and with a load of known mass.
@@ -43,10 +44,6 @@ def run(
         friction: What the load may change of the friction: none, offset, viscous, symmetric,
             asymmetric or smooth.
         cutoff: Cut-off frequency of the filter, Hz.
-        columns: Columns of t, q, qd, current, .. in the logs: a name, a pattern such as pos_*, or
-            several names with commas. An empty value ignores a signal.
-        units: Units other than SI, such as q=deg,t=ms.
-        sample_time: Seconds, if the logs have no time stamps.
         free_window: Time interval of FREE in seconds; either end may be omitted.
         loaded_window: Time interval of LOADED.
         save: Write gains and standard deviations to this .csv or .npz.
@@ -58,38 +55,34 @@ def run(
         checked_path(save, TABLES, "gains")
     existing(free, loaded)
     arm = load(robot)
-    how = {"columns": _pairs(columns, "columns"), "units": _pairs(units, "units")}
-    how |= {"sample_time": sample_time, "robot": arm}
-    bare = _currents(free, _span(free_window, "free-window"), arm.n, how)
-    held = _currents(loaded, _span(loaded_window, "loaded-window"), arm.n, how)
+    bare = _currents(reading, free, arm, span(free_window, "free-window"))
+    held = _currents(reading, loaded, arm, span(loaded_window, "loaded-window"))
     place = None if com is None else listed(com, "three numbers, metres", "com")
     found = identify_drive_gains(arm, bare, held, mass, com=place, friction=friction, cutoff=cutoff)
     pairs = {"gain": found.gains, "standard_deviation": found.standard_deviations}
     if save is not None:
         write_columns(save, pairs)
     vague = any(finding.level == "warning" for finding in found.findings)
+    said = [*bare.findings, *held.findings]
     if json:
-        data_json(_everything(found, not vague) | {"save": save and str(save)})
+        data_json(_everything(found, said, not vague) | {"save": save and str(save)})
     else:
+        say(said)
         _say(found, arm.joint_kinds)
         wrote(save)
         talk(f"for other commands: --gains {','.join(f'{g:.6g}' for g in found.gains)}")
-    for finding in found.findings:
-        talk(in_terminal(str(finding)))
+    say(found.findings)
     return int(vague)
 
 
-def _currents(path: Path, span: Any, n: int, how: dict[str, Any]) -> Any:
+def _currents(reading: Reading, path: Path, arm: Robot, window: Any) -> Any:
     """A log in amperes: of its currents, else of what stands where torques do."""
-    from ..logs.read import read_log
-
-    columns = how.get("columns") or {}
+    columns = pairs(reading.columns, "columns") or {}
     if "tau" not in columns:
-        asked = {"current": "current", **columns}
-        current = how | {"columns": asked, "drive_gains": [1.0] * n}
+        asked = {"columns": {"current": "current", **columns}, "drive_gains": [1.0] * arm.n}
         with suppress(OptionError):  # without a column of currents
-            return read_log(path, window=span, **current)
-    return read_log(path, window=span, **how)
+            return reading.log(path, arm, window, **asked)
+    return reading.log(path, arm, window)
 
 
 def _say(found: Any, kinds: Sequence[str]) -> None:
@@ -110,7 +103,7 @@ def _say(found: Any, kinds: Sequence[str]) -> None:
     data(table(title, columns, cells, right=columns[1:]))
 
 
-def _everything(found: Any, fine: bool) -> dict[str, Any]:
+def _everything(found: Any, said: Sequence[Finding], fine: bool) -> dict[str, Any]:
     return {
         "ok": fine,
         "joints": list(found.joint_names),
@@ -121,5 +114,5 @@ def _everything(found: Any, fine: bool) -> dict[str, Any]:
         "residual": found.residual.tolist(),
         "relative_residual": found.relative_residual.tolist(),
         "shift": found.shift,
-        "findings": [asdict(f) for f in found.findings],
+        "findings": [asdict(f) for f in (*said, *found.findings)],
     }

@@ -8,31 +8,25 @@ from typing import Annotated, Any
 import numpy as np
 from tyro.conf import Positional, UseAppendAction, arg
 
-from ..errors import FileError, OptionError
+from ..errors import OptionError
 from ..robot import load
-from .arguments import Json, Numbers, RobotName, listed
-from .printing import data, data_json, in_terminal, number, table, talk, wrote
+from .arguments import SAVED, Json, RobotName, listed
+from .logs import IN_SI, KINDS, Span, TorqueOptions, existing, say, span
+from .printing import data, data_json, number, table, talk, wrote
 
 LogFiles = Annotated[
     tuple[Path, ...],
     Positional,
-    arg(metavar="LOG [LOG ...]", help="Logs to identify from: .csv, .npz, .mat, .parquet, or bags "
-        "of ROS: .mcap, .db3, .bag or a folder.", help_behavior_hint=""),
-]  # fmt: skip
+    arg(metavar="LOG [LOG ...]", help=f"Logs to identify from: {KINDS}", help_behavior_hint=""),
+]
 OtherLogs = Annotated[tuple[Path, ...], UseAppendAction, arg(metavar="LOG", help_behavior_hint="")]
-Pairs = Annotated[str | None, arg(metavar="NAME=WHAT,..")]
-Topic = Annotated[str | None, arg(metavar="NAME[,NAME]")]
-Span = Annotated[str | None, arg(metavar="START,STOP")]
-SAVED = (".toml", ".urdf")
 
 
 def run(
     robot: RobotName, logs: LogFiles, *, validate: OtherLogs = (),
     friction: str = "smooth", estimator: str = "feasible", rotors: bool = False,
     only: str | None = None, cutoff: float | None = None,
-    columns: Pairs = None, units: Pairs = None, sample_time: float | None = None,
-    gains: Numbers = None, topic: Topic = None,
-    window: Span = None, validate_window: Span = None,
+    reading: TorqueOptions = IN_SI, window: Span = None, validate_window: Span = None,
     limit: Annotated[float | None, arg(metavar="PERCENT")] = None,
     torque_delay: Annotated[str | None, arg(metavar="SECONDS")] = None, force: bool = False,
     report: Path | None = None, save: Path | None = None, json: Json = False,
@@ -62,13 +56,6 @@ def run(
         rotors: Identify rotor inertias too (default: if the model has drives).
         only: friction: identify friction alone; the bodies stay as described.
         cutoff: Cut-off frequency of the filter, Hz (default: from the motion's spectrum).
-        columns: Columns of t, q, qd, tau, current, motor_q, .. in the logs: a name, a pattern such
-            as pos_*, or several names with commas. An empty value ignores a signal.
-        units: Units other than SI, such as q=deg,t=ms.
-        sample_time: Seconds, if the logs have no time stamps.
-        gains: Drive gains (N m/A at the joint), one per joint, if the logs contain currents.
-        topic: Topic of joint states in a bag, if it has several; with a comma behind it the one
-            of their efforts, if they have none.
         window: Time interval of every LOG in seconds; either end may be omitted.
         validate_window: Time interval of the --validate logs.
         limit: Largest relative error in percent of the validations (without any: held out).
@@ -79,30 +66,21 @@ def run(
     """
     from ..identify.identification import identify
     from ..identify.processing import Processing
-    from ..logs.read import read_log
     from ..report.identification import write
 
     _check_before(logs, report, save, friction, estimator, limit)
+    existing(*logs, *validate)
+    if validate_window is not None and not validate:
+        raise OptionError("--validate-window is for --validate", "give --validate LOG too")
     arm = load(robot)
-    how = {
-        "columns": _pairs(columns, "columns"),
-        "units": _pairs(units, "units"),
-        "sample_time": sample_time,
-        "drive_gains": None if gains is None else listed(gains, "numbers", "gains"),
-        "robot": arm,
-        "topic": None if topic is None else topic.split(","),
-    }
-    missing = [path for path in (*logs, *validate) if not path.exists()]
-    if missing:
-        raise FileError(f"there is no file {str(missing[0])!r}")
-    span, other_span = _span(window, "window"), _span(validate_window, "validate-window")
-    training = [read_log(path, window=span, **how) for path in logs]
-    others = [read_log(path, window=other_span, **how) for path in validate]
+    ours, others = span(window, "window"), span(validate_window, "validate-window")
+    training = [reading.log(path, arm, ours) for path in logs]
+    tests = [reading.log(path, arm, others) for path in validate]
     found = identify(
         arm, training, friction=friction, estimator=estimator, rotors=rotors or None, cutoff=cutoff,
         only=only, processing=Processing(torque_delay=_delay(torque_delay)), force=force,
     )  # fmt: skip
-    checks = [found.validate(log) for log in others]
+    checks = [found.validate(log) for log in tests]
     if report is not None:
         write(found, report, checks)
     if save is not None:
@@ -116,8 +94,7 @@ def run(
     else:
         _say(found, checks)
         wrote(report, save)
-    for finding in found.robot.model.findings:  # last, below the tables
-        talk(in_terminal(str(finding)))
+    say(found.robot.model.findings)  # last, below the tables
     if not found.is_physical:
         talk(_inconsistent(found))
     if limit is not None and not 100.0 * worst <= limit:
@@ -159,37 +136,6 @@ def _check_before(
         checked_path(save, SAVED, "robot")
 
 
-def _pairs(given: str | None, name: str) -> dict[str, Any] | None:
-    """a=x,b=y,z as {a: x, b: [y, z]}; nothing after = is None."""
-    if given is None:
-        return None
-    found: dict[str, list[Any]] = {}
-    last: list[str] | None = None
-    for part in given.split(","):
-        key, equals, value = (x.strip() for x in part.partition("="))
-        if equals and key in found:
-            raise OptionError(f"{name} gives {key!r} twice")
-        if equals:
-            last = found[key] = [value] if value else []
-        elif last is None or not key:
-            raise OptionError(
-                f"{name} is {given!r}, expected NAME=WHAT with commas",
-                'such as --columns "t=time,q=pos_*" or --units "q=deg"',
-            )
-        else:
-            last.append(key)
-    if name == "units":
-        found = {k: [_number_or_text(x) for x in v] for k, v in found.items()}
-    return {k: None if not v else v[0] if len(v) == 1 else v for k, v in found.items()}
-
-
-def _number_or_text(text: str) -> Any:
-    try:
-        return float(text)
-    except ValueError:
-        return text
-
-
 def _delay(given: str | None) -> float | str:
     """Seconds, or the word that stands for them."""
     if given is None or given == "estimate":
@@ -197,26 +143,11 @@ def _delay(given: str | None) -> float | str:
     return listed(given, "seconds or estimate", "torque-delay")[0]
 
 
-def _span(given: str | None, name: str) -> tuple[float | None, float | None] | None:
-    """START,STOP in seconds, either end open."""
-    if given is None:
-        return None
-    ends = given.split(",")
-    if len(ends) != 2 or any(len(x.split()) > 1 for x in ends):
-        raise OptionError(
-            f"{name} is {given!r}, expected START,STOP in seconds", "such as 1.5,20, or 1.5,"
-        )
-    start, stop = (listed(x, "seconds", name)[0] if x.strip() else None for x in ends)
-    return start, stop
-
-
 def _say(found: Any, checks: Sequence[Any]) -> None:
     """The verdict, held out and validations, then the training log, then what the model is."""
     from ..identify.estimate import headline
 
-    for finding in found.findings:
-        if finding not in found.robot.model.findings:
-            talk(in_terminal(str(finding)))
+    say(x for x in found.findings if x not in found.robot.model.findings)
     cutoff = float(found.processing[0].cutoff)
     data(_judgement(found, headline(found.held_out, checks)))
     if found.held_out is not None:

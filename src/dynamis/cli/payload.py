@@ -1,29 +1,29 @@
 """`dynamis payload`: what a robot of known parameters carries, from a log of its motion."""
 
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 from tyro.conf import Positional, arg
 
-from ..errors import FileError, OptionError
+from ..errors import OptionError
+from ..model.check.finding import Finding
 from ..robot import load
-from .arguments import Json, Numbers, RobotName, listed
-from .identify import SAVED, Pairs, Span, _pairs, _span
-from .printing import data, data_json, in_terminal, number, table, talk, wrote
+from .arguments import SAVED, Json, RobotName
+from .logs import IN_SI, KINDS, Seconds, Span, TorqueOptions, existing, say, span
+from .printing import data, data_json, number, table, talk, wrote
 
-LogFile = Annotated[
-    Path, Positional, arg(metavar="LOG", help="Log of the motion: .csv, .npz, .parquet or .mcap.")
-]
+LogFile = Annotated[Path, Positional, arg(metavar="LOG", help=f"Log of the motion: {KINDS}")]
 SURE = 1.96  # standard deviations to either side: 95 of 100
 UNITS = ("kg", "m", "m", "m", *["kg m^2"] * 6)
 
 
 def run(
     robot: RobotName, log: LogFile, *, free: Path | None = None, friction: str | None = None,
-    online: bool = False, memory: float | None = None, columns: Pairs = None, units: Pairs = None,
-    sample_time: float | None = None, gains: Numbers = None, window: Span = None,
-    free_window: Span = None, save: Path | None = None, json: Json = False,
+    online: bool = False, memory: Seconds = None, reading: TorqueOptions = IN_SI,
+    window: Span = None, free_window: Span = None, save: Path | None = None, json: Json = False,
 ) -> int:  # fmt: skip
     """Identify the payload of a robot: mass, centre of mass and inertia, with 95 % intervals.
 
@@ -41,11 +41,6 @@ def run(
         friction: What of the friction may have changed: offset, viscous, symmetric, asymmetric.
         online: Estimate sample by sample as dy.PayloadObserver does on a robot.
         memory: Seconds of motion that count with --online (default: all).
-        columns: Columns of t, q, qd, tau, current, motor_q, .. in the log: a name, a pattern such
-            as pos_*, or several names with commas. An empty value ignores a signal.
-        units: Units other than SI, such as q=deg,t=ms.
-        sample_time: Seconds, if the logs have no time stamps.
-        gains: Drive gains (N m/A at the joint), one per joint, if the logs contain currents.
         window: Time interval of LOG in seconds; either end may be omitted.
         free_window: Time interval of the --free log.
         save: Write the robot with the payload to this .toml or .urdf.
@@ -53,7 +48,6 @@ def run(
     from ..files import checked_path
     from ..identify.payload import changed_friction, identify_payload
     from ..identify.payload_observer import PayloadObserver
-    from ..logs.read import read_log
 
     if save is not None:
         checked_path(save, SAVED, "robot")
@@ -61,20 +55,14 @@ def run(
         raise OptionError("--online uses neither --free nor --friction", "leave them out")
     if memory is not None and not online:
         raise OptionError("--memory is for --online", "give --online too")
+    if free_window is not None and free is None:
+        raise OptionError("--free-window is for --free", "give --free LOG too")
     changed_friction(friction)
-    arm = load(robot)
-    how = {
-        "columns": _pairs(columns, "columns"),
-        "units": _pairs(units, "units"),
-        "sample_time": sample_time,
-        "drive_gains": None if gains is None else listed(gains, "numbers", "gains"),
-        "robot": arm,
-    }
     existing(log, free)
-    loaded = read_log(log, window=_span(window, "window"), **how)
-    other = None
-    if free is not None:
-        other = read_log(free, window=_span(free_window, "free-window"), **how)
+    arm = load(robot)
+    loaded = reading.log(log, arm, span(window, "window"))
+    other = None if free is None else reading.log(free, arm, span(free_window, "free-window"))
+    findings = [x for one in (loaded, other) if one is not None for x in one.findings]
     if online:
         found = PayloadObserver(memory=memory).run(arm, loaded).estimate
     else:
@@ -83,22 +71,14 @@ def run(
     if save is not None:
         found.robot.save(save)
     if json:
-        data_json(_everything(found, fine) | {"save": save and str(save)})
+        data_json(_everything(found, findings, fine) | {"save": save and str(save)})
     else:
-        for finding in loaded.findings:
-            talk(in_terminal(str(finding)))
+        say(findings)
         _say(found, arm)
         wrote(save)
     if not fine:
         talk("the mass cannot be told from zero: nothing is carried, or the motion shows little")
     return int(not fine)
-
-
-def existing(*paths: Path | None) -> None:
-    """Refuse files that are not there."""
-    for path in paths:
-        if path is not None and not path.exists():
-            raise FileError(f"there is no file {str(path)!r}")
 
 
 def _say(found: Any, arm: Any) -> None:
@@ -117,7 +97,7 @@ def _say(found: Any, arm: Any) -> None:
     data(table("torques, low-passed", columns, rows, right=columns[1:]))
 
 
-def _everything(found: Any, fine: bool) -> dict[str, Any]:
+def _everything(found: Any, findings: Sequence[Finding], fine: bool) -> dict[str, Any]:
     return {
         "ok": fine,
         "mass": found.mass,
@@ -133,4 +113,5 @@ def _everything(found: Any, fine: bool) -> dict[str, Any]:
         "residual_without": found.residual_without.tolist(),
         "friction": found.friction.tolist(),
         "shift": found.shift,
+        "findings": [asdict(f) for f in findings],
     }

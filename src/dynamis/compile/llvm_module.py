@@ -1,4 +1,4 @@
-"""A Program as an LLVM module: one sample, or a batch of samples with SIMD across them.
+"""A Program as LLVM modules: one sample, or a batch of samples with SIMD across them.
 
     void NAME_one(const T *const *in, T *const *out)
     void NAME_batch(int64 count, const T *const *in, const int64 *stride, T *const *out)
@@ -6,7 +6,8 @@
 A sample is contiguous; sample s of argument k starts at in[k] + s stride[k] (0 repeats one sample).
 Results are contiguous. Blocks of W rows are read and written as WxW tiles turned by shuffles; rows
 that are left over, and blocks with an angle too large for the polynomial or a NaN that would not
-show, run one by one.
+show, run one by one. What such a sample runs is a module of its own: it seldom runs, and need not
+be optimised, which takes most of the time where code is long.
 """
 
 from .elementary import LARGEST, REALS, Real
@@ -15,20 +16,33 @@ from .llvm_functions import constant, definition, intrinsic, tables, typed
 from .program import Input, Operation, Program
 
 NAME = "kernel"
+EXACT = f"{NAME}_exact"
 
 
-def module(program: Program, dtype: str, width: int) -> str:
-    """IR of the whole module."""
+def modules(program: Program, dtype: str, width: int) -> tuple[str, str]:
+    """IR of the code that is fast, and of the code of samples it leaves; "" if it leaves none."""
     real = REALS[dtype]
     used = {(i.port, i.index) for i in program.instructions if isinstance(i, Input)}
     used |= unused(program, used)
     called: set[tuple[str, int]] = set()
-    rows = [_row(program, real, used, w, exact, called) for w, exact in ((1, True), (width, False))]
+    parts = [_row(program, real, used, width, False, called)]
     if width > 1:
-        rows.append(_block(program, real, width, used, called))
+        parts.append(_block(program, real, width, used, called))
     functions = [definition(name, real, w) for name, w in sorted(called)]
-    parts = [_declarations(real, width), tables(real), fill_nan(real), *functions, *rows]
-    return "\n\n".join([*parts, _one(program), _batch(program, real, width)]) + "\n"
+    parts = [_declarations(real, width), tables(real), *functions, *parts]
+    parts += [_one(program), _batch(program, real, width)]
+    if not any(f"@{EXACT}(" in part for part in parts):
+        return _text(parts), ""
+    arguments = ", ".join(_ports(program, strides=False))
+    fast = _text([f"declare void @{EXACT}({arguments}) nounwind cold", *parts])
+    called.clear()
+    row = _row(program, real, used, 1, True, called)
+    functions = [definition(name, real, w, inline=()) for name, w in sorted(called)]
+    return fast, _text([_declarations(real, 1), tables(real), fill_nan(real), *functions, row])
+
+
+def _text(parts: list[str]) -> str:
+    return "\n\n".join(parts) + "\n"
 
 
 def _declarations(real: Real, width: int) -> str:
@@ -78,18 +92,15 @@ def _row(
         body.lines.append(f"  br i1 {flag}, label %large, label %store")
         body.lines.append("large:")
         call = ", ".join(_ports(program, strides=False))
-        body.lines += [f"  call void @{NAME}_exact({call})", "  ret void", "store:"]
+        body.lines += [f"  call void @{EXACT}({call})", "  ret void", "store:"]
     for k, result in enumerate(program.results):
         for index, value in enumerate(result):
             address = body.new(f"getelementptr {real.name}, ptr %o{k}, i64 {index}")
             body.lines.append(f"  store {real.name} {body.values[value]}, ptr {address}")
-    name, kind = (
-        (f"{NAME}_exact", "noinline optnone cold") if exact else (f"{NAME}_row", "noinline")
-    )
-    arguments = ", ".join(_ports(program, strides=False))
     called |= body.called
-    lines = [f"define internal void @{name}({arguments}) {kind} {{", *body.lines, "  ret void", "}"]
-    return "\n".join(lines)
+    arguments = ", ".join(_ports(program, strides=False))
+    head = f"void @{EXACT}({arguments})" if exact else f"internal void @{NAME}_row({arguments})"
+    return "\n".join([f"define {head} noinline {{", *body.lines, "  ret void", "}"])
 
 
 def _angles_together(body: Body, width: int) -> None:

@@ -43,14 +43,16 @@ def width(dtype: str) -> int:
     return host().bits // (64 if dtype == "float64" else 32)
 
 
-def object_code(ir: str, operations: int = 0) -> bytes:
-    """Compile IR for this machine."""
+def object_code(ir: str, operations: int = 0, seldom: bool = False) -> bytes:
+    """Compile IR for this machine; what runs seldom is not optimised."""
     where = host()
-    level = 3 if operations <= QUICK else 1
+    level, selection = 3 if operations <= QUICK else 1, SELECTION
+    if seldom:
+        level = selection = 0
     far = where.triple.startswith("x86_64")  # constants may lie further away than 32 bits reach
     reloc, model = ("static", "large") if far else ("pic", "default")
     target = llvm.Target.from_triple(where.triple).create_target_machine(
-        cpu=where.cpu, features=where.features, opt=SELECTION, reloc=reloc, codemodel=model
+        cpu=where.cpu, features=where.features, opt=selection, reloc=reloc, codemodel=model
     )
     return target.emit_object(_optimised(ir, target, where.triple, level))
 
@@ -91,14 +93,15 @@ _dropped: deque[Any] = deque()  # engines whose code nobody needs any more
 class Loaded:
     """Object code in memory; its addresses live as long as this does."""
 
-    def __init__(self, code: bytes):
+    def __init__(self, *codes: bytes):
         _dropped.clear()
         target = llvm.Target.from_triple(host().triple).create_target_machine(
             cpu=host().cpu, features=host().features, jit=True
         )
         empty = llvm.parse_assembly("")
         self._engine = llvm.create_mcjit_compiler(empty, target)
-        self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+        for code in codes:
+            self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
         self._engine.finalize_object()
 
     def address(self, name: str) -> int:

@@ -50,11 +50,13 @@ class Ports(NamedTuple):
 class Code:
     """Machine code of one kernel of one robot in one precision."""
 
-    def __init__(self, code: bytes, operations: int, ports: Ports, dtype: str):
+    def __init__(self, data: bytes, ports: Ports, dtype: str):
         from .machine import Loaded
 
-        self.ports, self.dtype, self.operations = ports, np.dtype(dtype), operations
-        self.loaded = Loaded(code)
+        head, _, code = data.partition(b"\n")
+        self.operations, size = map(int, head.split())
+        self.ports, self.dtype = ports, np.dtype(dtype)
+        self.loaded = Loaded(*(part for part in (code[:size], code[size:]) if part))
         self.one = self.loaded.address("kernel_one")
         self.batch = self.loaded.address("kernel_batch")
         self._batch = ctypes.CFUNCTYPE(
@@ -187,8 +189,7 @@ def compiled(
         if code is None:
             name = digest(*key, repr(ports), dtype, str(samples))
             data = stored(name, lambda: object_of(made(), dtype, samples))
-            operations, _, machine = data.partition(b"\n")
-            code = _codes[memo] = Code(machine, int(operations), ports, dtype)
+            code = _codes[memo] = Code(data, ports, dtype)
         _recent.append(code)
     return code
 
@@ -211,12 +212,14 @@ def stored(key: str, made: Callable[[], bytes]) -> bytes:
 
 
 def object_of(traced: "Program", dtype: str, samples: int | None = None) -> bytes:
-    """Operation count, a newline and the object code of a program."""
-    from .llvm_module import module
+    """Operation count and size of the first object, a newline, and one or two objects."""
+    from .llvm_module import modules
     from .machine import object_code, width
 
-    ir = module(traced, dtype, samples or width(dtype))
-    return str(traced.length).encode() + b"\n" + object_code(ir, traced.length)
+    ir, seldom = modules(traced, dtype, samples or width(dtype))
+    code = object_code(ir, traced.length)
+    head = f"{traced.length} {len(code)}\n".encode()
+    return head + code + (object_code(seldom, seldom=True) if seldom else b"")
 
 
 def digest(*parts: str) -> str:

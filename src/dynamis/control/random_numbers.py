@@ -26,15 +26,15 @@ def uniform(
     blocks = -(-width // COUNT)
     key = np.array([seed % 2**64, seed >> 64], dtype=np.uint64)
     start = np.array([first * blocks, member, stream, 0], dtype=np.uint64)
-    raw = np.random.Philox(counter=start, key=key).random_raw(count * blocks * COUNT)
-    found = ((raw >> np.uint64(11)) + 1.0) * 2.0**-53
+    made = np.random.Generator(np.random.Philox(counter=start, key=key))
+    found = made.random(count * blocks * COUNT)  # whole multiples of 2^-53, from 0 on
+    found += 2.0**-53
     return found.reshape(count, blocks * COUNT)[:, :width]
 
 
-def normal(u: np.ndarray) -> np.ndarray:
+def normal(u: np.ndarray, threads: int | None = 1) -> np.ndarray:
     """Standard normal numbers (..., k) from uniform ones (..., k); k is even."""
-    pairs = u.reshape(-1, 2)
-    return BOX_MULLER(pairs).reshape(u.shape)
+    return BOX_MULLER(u.reshape(-1, 2), threads).reshape(u.shape)
 
 
 class RowFunction:

@@ -6,7 +6,6 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.signal import sosfiltfilt
 
 from ..errors import DynamisError
 from ..logs.checks import faults, without_spikes
@@ -56,6 +55,7 @@ def diagnose(robot: "Robot", logs: Sequence[Log]) -> list[Finding]:
         where = log.name or "log"
         found += [*_length(log, where), *_stillness(robot, log, where), *_nothing(log, where)]
         found += [*faults(log, where, robot.joint_names, turns), *_lag(log, where)]
+        found += [f for f in log.findings if f.joints]  # what reading said of joints
     return found
 
 
@@ -66,7 +66,7 @@ def refuse(
     worst = [f for f in findings if f.level == "error"]
     if worst:
         said = verdict(findings, robot.joint_names, left)
-        lines = "\n".join(f"  {f.where}: {f.what}" for f in worst)
+        lines = "\n".join(f"  {f.place}: {f.what}" for f in worst)
         hint = f"{worst[0].remedy}; force=True goes on"
         raise LogError(f"{message}:\n{lines}", hint, findings, said)
 
@@ -110,7 +110,7 @@ def _stillness(robot: "Robot", log: Log, where: str) -> Iterator[Finding]:
     elif still:
         what = f"joints {', '.join(still)} do not move"
         remedy = "parameters felt only through them stay unknown"
-        yield Finding("warning", f"{where}, {' and '.join(still)}", what, remedy)
+        yield Finding("warning", where, what, remedy, tuple(still))
 
 
 def _nothing(log: Log, where: str) -> Iterator[Finding]:
@@ -212,9 +212,10 @@ def saturation(robot: "Robot", logs: Sequence[Log]) -> Iterator[Finding]:
             for extreme in (tau.max(), tau.min()):
                 share = float((np.abs(tau - extreme) < PILE * np.ptp(tau)).mean())
                 if share > SATURATED:
-                    where, percent = f"{log.name or 'log'}, {name}", f"{100 * share:.0f} %"
+                    where, percent = log.name or "log", f"{100 * share:.0f} %"
                     what = f"{percent} of its moving rows have the torque {extreme:.4g}: saturated"
-                    yield Finding("error", where, what, "cut those rows off, or move slower")
+                    remedy = "cut those rows off, or move slower"
+                    yield Finding("error", where, what, remedy, (name,))
 
 
 @dataclass(frozen=True, eq=False)
@@ -283,19 +284,13 @@ def excerpt(motions: Sequence[Samples]) -> Excerpt:
         moving = np.flatnonzero(m.weight.any(axis=1))
         most = max(2, min(len(moving), round(FEW * len(m) / total)))
         k = moving[np.linspace(0, len(moving) - 1, most).astype(int)] if len(moving) else moving
-        smooth = [_low(m, x) for x in (m.q, m.qd, m.qdd, m.tau)]
+        smooth = [m.low_passed(x) for x in (m.q, m.qd, m.qdd, m.tau)]
         warm = np.zeros_like(m.q) if m.temperature is None else m.temperature
         parts.append([*(x[k] for x in smooth[:3]), m.weight[k], warm[k]])
         series.append((m.t[k], m.t, smooth[3]))
     q, qd, qdd, weight, warm = map(np.concatenate, zip(*parts, strict=True))
     known = any(m.temperature is not None for m in motions)
     return Excerpt(q, qd, qdd, weight, warm if known else None, tuple(series))
-
-
-def _low(samples: Samples, x: np.ndarray) -> np.ndarray:
-    if samples.parallel is None or len(x) <= 30:
-        return x
-    return sosfiltfilt(samples.parallel, x, axis=0, padlen=min(len(x) - 1, 15))
 
 
 def torque_size(robot: "Robot", rows: Excerpt) -> Iterator[Finding]:
@@ -369,10 +364,10 @@ def other_reading(
         what = f"it seems to read {np.degrees(angle):.0f} degrees too much: {_fall(now, turned)}"
         what += f", and gravity as found {said}" if gravity > SIMILAR else ""
         remedy = "check its zero: read_log(..., offset=...) adds to the positions"
-        yield Finding("warning", f"gravity, {joints[joint]}", what, remedy)
+        yield Finding("warning", "gravity", what, remedy, (joints[joint],))
     elif far_better(arranged):
         what = f"with {change} {_fall(now, arranged)}"
-        yield Finding("error", f"columns, {who}", what, "check their order and signs")
+        yield Finding("error", "columns", what, "check their order and signs", who)
     elif gravity > DIFFERENT:
         remedy = "check the zeros of the joints, the base's orientation and the robot's masses"
         yield Finding("warning", "gravity", f"gravity as found {said}", remedy)
@@ -388,22 +383,24 @@ def _fall(now: np.ndarray, then: np.ndarray) -> str:
 
 def _arrangements(
     unknowns: Unknowns, rows: Excerpt, tau: np.ndarray, joints: Sequence[str]
-) -> Iterator[tuple[np.ndarray, str, str]]:
+) -> Iterator[tuple[np.ndarray, str, tuple[str, ...]]]:
     """Misfits (n,), what was changed, and of which joints."""
     n = len(joints)
     for i, j in combinations(range(n), 2):
         order = np.arange(n)
         order[[i, j]] = j, i
-        pair, other = f"{joints[i]} and {joints[j]}", rows.arranged(order, 1.0)
-        yield rows.misfits(unknowns, tau[:, order]), f"the torques of {pair} swapped", pair
-        yield other.misfits(unknowns, tau), f"the positions of {pair} swapped", pair
-        yield other.misfits(unknowns, tau[:, order]), f"all columns of {pair} swapped", pair
+        who, other = (joints[i], joints[j]), rows.arranged(order, 1.0)
+        pair = " and ".join(who)
+        yield rows.misfits(unknowns, tau[:, order]), f"the torques of {pair} swapped", who
+        yield other.misfits(unknowns, tau), f"the positions of {pair} swapped", who
+        yield other.misfits(unknowns, tau[:, order]), f"all columns of {pair} swapped", who
     for i, name in enumerate(joints):
         signs = np.where(np.arange(n) == i, -1.0, 1.0)
         other = rows.arranged(np.arange(n), signs)
-        yield rows.misfits(unknowns, tau * signs), f"the sign of the torque of {name} changed", name
-        yield other.misfits(unknowns, tau), f"the sign of the motion of {name} changed", name
-        yield other.misfits(unknowns, tau * signs), f"the axis of {name} reversed", name
+        turned, who = tau * signs, (name,)
+        yield rows.misfits(unknowns, turned), f"the sign of the torque of {name} changed", who
+        yield other.misfits(unknowns, tau), f"the sign of the motion of {name} changed", who
+        yield other.misfits(unknowns, turned), f"the axis of {name} reversed", who
 
 
 def _other_zero(
@@ -448,8 +445,8 @@ def driving_friction(
     least = np.maximum(DRIVES * size, SURELY * np.sqrt(np.maximum(variance, 0.0)))
     for j in np.flatnonzero(power < -least):
         what = "its friction would drive it: the torque has the sign of the opposite motion"
-        where = f"torques, {unknowns.robot.joint_names[j]}"
-        yield Finding("error", where, what, "change the sign of its torque")
+        name = unknowns.robot.joint_names[j]
+        yield Finding("error", "torques", what, "change the sign of its torque", (name,))
 
 
 DELAYS = np.arange(-0.1, 0.1001, 0.005)  # s, of the torque against the motion, that are tried

@@ -13,30 +13,20 @@ import numpy as np
 from scipy.optimize import lsq_linear
 
 from ..errors import DynamisError, MissingPackageError
+from ..spatial.inertia import from_linear, pseudo_inertia
 from .information import Information, scaled
 from .unknowns import LAWS, OWN, Unknowns
 
 # When ten numbers are a body: the pseudo-inertia is positive semidefinite (Wensing 2018).
-#
-#     P = [[S, h], [h^T, m]],   S = tr(I)/2 - I
-#
 # P is the integral of [r; 1][r; 1]^T dm, so a distribution of mass exists exactly if P >= 0.
 
 ROUNDING = 1e-9  # of the largest eigenvalue
 
 
-def pseudo_inertia(ten: Any) -> np.ndarray:
+def pseudo_inertias(ten: Any) -> np.ndarray:
     """P of the ten parameters of links, (..., 4, 4)."""
-    p = np.moveaxis(np.asarray(ten, dtype=float), -1, 0)
-    m, hx, hy, hz, xx, xy, yy, xz, yz, zz = p
-    half = 0.5 * (xx + yy + zz)
-    rows = [
-        [half - xx, -xy, -xz, hx],
-        [-xy, half - yy, -yz, hy],
-        [-xz, -yz, half - zz, hz],
-        [hx, hy, hz, m],
-    ]
-    return np.moveaxis(np.array(rows), (0, 1), (-2, -1))
+    body = from_linear(np.moveaxis(np.asarray(ten, dtype=float), -1, 0))
+    return np.moveaxis(np.array(pseudo_inertia(body)), (0, 1), (-2, -1))
 
 
 def lengths(P: np.ndarray, size: float) -> np.ndarray:
@@ -47,7 +37,7 @@ def lengths(P: np.ndarray, size: float) -> np.ndarray:
 
 def physical(ten: Any, size: float = 0.1) -> np.ndarray:
     """Whether each link is a body, (...,); a link without anything is one too."""
-    values = np.linalg.eigvalsh(lengths(pseudo_inertia(ten), size))
+    values = np.linalg.eigvalsh(lengths(pseudo_inertias(ten), size))
     return values[..., 0] >= -ROUNDING * np.maximum(values[..., -1], 0.0)
 
 
@@ -131,8 +121,31 @@ def misfit_of(cp: Any, info: Information, weights: np.ndarray, x: Any) -> Any:
 
 def body_matrix(row: Any) -> Any:
     """The pseudo-inertia of ten variables in units of BODY, lengths in units of SIZE."""
-    B = lengths(pseudo_inertia(np.diag(BODY)), SIZE)
+    B = lengths(pseudo_inertias(np.diag(BODY)), SIZE)
     return sum(row[k] * B[k] for k in range(10))
+
+
+def signs(unknowns: Unknowns) -> np.ndarray:
+    """1 for parameters that are never negative, -1 for never positive, 0 for either sign, (p,).
+
+    Bodies have another rule.
+    """
+    laws = {unknowns.names[k] for k in unknowns.of_kind(*LAWS)}
+    links = len(unknowns.robot.model.links)
+
+    def sign(k: int, name: str) -> int:
+        if k < 10 * links or name.endswith(EITHER_SIGN) or name in laws:
+            return 0
+        return -1 if name.endswith("coulomb-") else 1
+
+    return np.array([sign(k, name) for k, name in enumerate(unknowns.full_names)])
+
+
+def beside_bodies(unknowns: Unknowns) -> list[int]:
+    """Indices of the parameters besides those of the bodies that unknowns show."""
+    shown = np.any(unknowns.group != 0.0, axis=0)
+    shown &= np.any(unknowns.pick != 0.0, axis=1) | ~unknowns._cleared
+    return [int(k) for k in np.flatnonzero(shown) if k >= 10 * len(unknowns.robot.model.links)]
 
 
 class _Program:
@@ -141,10 +154,8 @@ class _Program:
     def __init__(self, cp: Any, unknowns: Unknowns):
         self.cp, self.unknowns = cp, unknowns
         self.links = len(unknowns.robot.model.links)
-        laws = {unknowns.names[k] for k in unknowns.of_kind(*LAWS)}
-        self.either = {x for x in unknowns.full_names if x.endswith(EITHER_SIGN)} | laws
-        rest = range(10 * self.links, len(unknowns.full_names))
-        self.joint = [k for k in rest if self._free(k)]
+        self.signs = signs(unknowns)
+        self.joint = beside_bodies(unknowns)
         self.bodies = cp.Variable((self.links, 10))
         self.others = cp.Variable(len(self.joint))
         self.ten = cp.multiply(self.bodies, np.tile(BODY, (self.links, 1)))
@@ -157,17 +168,13 @@ class _Program:
         self.P = [body_matrix(self.bodies[i]) for i in range(self.links)]
         self.rules = [P >> MARGIN * np.eye(4) for P in self.P] + self._signs()
 
-    def _free(self, k: int) -> bool:
-        open_ = np.any(self.unknowns.pick[k] != 0.0) or not self.unknowns._cleared[k]
-        return bool(np.any(self.unknowns.group[:, k] != 0.0) and open_)
-
     def _signs(self) -> list[Any]:
         rules, place = [], {k: i for i, k in enumerate(self.joint)}
         for k, i in place.items():
             name = self.unknowns.full_names[k]
-            if name.endswith("coulomb-"):
+            if self.signs[k] < 0:
                 rules.append(self.others[i] <= 0.0)
-            elif name not in self.either:
+            elif self.signs[k] > 0:
                 rules.append(self.others[i] >= 0.0)
             if name.endswith("coulomb+") and k + 1 in place:  # one number for both directions
                 rules.append(self.others[i] == -self.others[place[k + 1]])
@@ -190,7 +197,7 @@ class _Program:
         given = None if reference is None else links_of(reference, self.links)
         for i, P in enumerate(self.P):
             if given is not None and bool(physical(given[i])) and given[i][0] > 0.0:
-                P0 = lengths(pseudo_inertia(given[i]), SIZE)
+                P0 = lengths(pseudo_inertias(given[i]), SIZE)
                 P0 = P0 + 1e-3 * np.trace(P0) / 4.0 * np.eye(4)
                 total = total + weights[i] * (cp.trace(np.linalg.inv(P0) @ P) - cp.log_det(P))
             else:
@@ -202,9 +209,7 @@ class _Program:
         full = self.unknowns.kept.copy()
         full[: 10 * self.links] = np.asarray(self.ten.value).ravel()
         for k, value in zip(self.joint, np.asarray(self.others.value), strict=True):
-            name = self.unknowns.full_names[k]
-            low = -np.inf if name.endswith("coulomb-") or name in self.either else 0.0
-            full[k] = min(max(value, low), 0.0 if name.endswith("coulomb-") else np.inf)
+            full[k] = value if value * self.signs[k] >= 0.0 else 0.0
         return full
 
 

@@ -14,6 +14,7 @@ from ..logs.log import Log
 from ..model.check.finding import Finding
 from .diagnose import (
     POOR,
+    LogError,
     diagnose,
     driving_friction,
     excerpt,
@@ -97,6 +98,12 @@ class Plan:
 
     def fit(self, logs: Sequence[Log]) -> Fit:
         """Carry it out: an automatic friction is chosen from these logs alone."""
+        if not any(log.tau.any() for log in logs):  # nothing to scale by, forced or not
+            seconds = sum(log.duration for log in logs)
+            raise LogError(
+                f"every torque is zero in all {seconds:.4g} s to fit",
+                "check the columns of the torques, or cut off where there are none",
+            )
         auto = is_word(self.friction, ("auto",))
         model, scores = self._chosen(logs) if auto else (friction_named(self.friction), [])
         how = self.how

@@ -148,9 +148,9 @@ def identify_payload(
                 other, keep = _other_left(bare, free, samples.t - shift, how)
                 left = left - other
             columns = [Y_L * grown, friction_columns(samples.qd, model)]
-            both = (_filtered(x, samples, keep) for x in (np.concatenate(columns, axis=-1), left))
-            kept = np.flatnonzero(keep)[:: samples.every]
-            parts.append([x[kept] for x in (*both, samples.weight)])
+            sides = np.concatenate(columns, axis=-1), left
+            both = (samples.low_passed(x[keep], samples.settle) for x in sides)
+            parts.append([x[:: samples.every] for x in (*both, samples.weight[keep])])
         Y, tau, weight = map(np.concatenate, zip(*parts, strict=True))
         found = _estimate(bare, Y, tau, weight, model, shift, feasible)
     assert found is not None
@@ -224,18 +224,6 @@ def friction_columns(qd: np.ndarray, model: FrictionModel) -> np.ndarray:
     for k, kind in enumerate(model.columns):
         F[:, range(n), range(n), k] = shapes[kind]
     return F.reshape(N, n, -1)
-
-
-def _filtered(values: np.ndarray, samples: Samples, keep: np.ndarray) -> np.ndarray:
-    """Low-passed as both sides are, over the rows that are kept."""
-    from scipy.signal import sosfiltfilt
-
-    if samples.parallel is None or keep.sum() < 30:
-        return values
-    result = np.array(values)
-    pad = min(int(keep.sum()) - 1, samples.settle)
-    result[keep] = sosfiltfilt(samples.parallel, values[keep], axis=0, padlen=pad)
-    return result
 
 
 def same_motion(free: Log, loaded: Log) -> float:

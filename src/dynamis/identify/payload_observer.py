@@ -33,13 +33,14 @@ from ..simulation.run import Run
 from ..spatial.functions import MATH, Functions
 from ..spatial.inertia import from_linear, pseudo_inertia, to_com_slope
 from .payload import NAMES, PayloadEstimate, centred, centred_slope
-from .processing import checked_logs
+from .processing import BLOCK, checked_logs
 
 if TYPE_CHECKING:
     from ..robot import Robot
 
 TEN, WITH_TORQUE = range(10), range(11)
 PAIRS = [(a, b) for a in WITH_TORQUE for b in range(a, 11)]  # of a symmetric 11 x 11 matrix
+TRIANGLE = [(a, b) for a, b in PAIRS if b < 10]
 # the nonzero entries of the pseudo-inertia of each unit parameter
 UNITS = [
     [(i, j, x) for i, row in enumerate(P) for j, x in enumerate(row) if x]
@@ -58,6 +59,7 @@ PLAUSIBLE = {"q": 1e6, "qd": 1e6, "tau": 1e9}  # beyond, or NaN, a sample does n
 POSTURES = 64  # random ones, for the typical torque
 RUBS = 0.1  # of the noise: friction above it makes a joint near rest uncertain
 LEAST = 0.05  # of the arm's largest typical torque: what counts as a joint's at least
+WEIGHTLESS = 1e-9  # N m or N: the typical torque of an arm without masses
 TINY, HUGE = 1e-300, 1e150
 
 
@@ -184,14 +186,20 @@ class PayloadObserver(Observer):
         qd = np.gradient(log.q, log.t, axis=0, edge_order=2) if log.qd is None else log.qd
         dt = np.diff(log.t, prepend=log.t[0] - usual)
         tau = np.concatenate([log.tau[:1], 0.5 * (log.tau[1:] + log.tau[:-1])])
-        states, external = np.empty((len(log) + 1, whole.states)), np.empty(log.q.shape)
-        states[0] = whole.start(log.q[0].tolist(), qd[0].tolist(), MATH)
-        for k in range(len(log)):
-            if dt[k] > LONG_GAP * usual:
-                states[k, whole.slots["seen"]] = 0.0
-            external[k], states[k + 1] = advance(states[k], log.q[k], qd[k], tau[k], dt[k : k + 1])
-        parts = {name: states[1:, where] for name, where in whole.slots.items()}
-        return PayloadTrack(log.t, parts, external, self.watched(robot), whole.gains["noise"])
+        state = np.array(whole.start(log.q[0].tolist(), qd[0].tolist(), MATH))
+        external, kept = np.empty(log.q.shape), []
+        for first in range(0, len(log), BLOCK):
+            rows = range(first, min(first + BLOCK, len(log)))
+            states = np.empty((len(rows), whole.states))
+            for i, k in enumerate(rows):
+                if dt[k] > LONG_GAP * usual:
+                    state[whole.slots["seen"]] = 0.0
+                external[k], states[i] = advance(state, log.q[k], qd[k], tau[k], dt[k : k + 1])
+                state = states[i]
+            parts = {name: states[:, where] for name, where in whole.slots.items()}
+            kept.append(_kept(parts, whole.gains["noise"]))
+        known = {name: np.concatenate([x[name] for x in kept]) for name in kept[0]}
+        return PayloadTrack(log.t, **known, external=external, _bare=self.watched(robot))
 
     @checked
     def track(self, run: Run) -> "PayloadTrack":
@@ -203,8 +211,8 @@ class PayloadObserver(Observer):
                 "no payload observer watched this run",
                 "dy.simulate(..., observer=dy.PayloadObserver()), one arm",
             )
-        noise = self.gains(run.robot)["noise"]
-        return PayloadTrack(run.t, rows, run.observed, self.watched(run.robot), noise)
+        known, bare = _kept(rows, self.gains(run.robot)["noise"]), self.watched(run.robot)
+        return PayloadTrack(run.t, **known, external=run.observed, _bare=bare)
 
 
 def _advancing(whole: ObserverStep) -> Callable[..., tuple[Any, Any]]:
@@ -242,6 +250,12 @@ def _typical(robot: "Robot") -> list[float]:
     drawn = rng.uniform(-1.0, 1.0, (3, POSTURES, robot.n))
     q, qd, qdd = drawn * np.array([[[math.pi]], [[1.0]], [[2.0]]])
     size = np.sqrt((robot.inverse_dynamics(q, qd, qdd) ** 2).mean(axis=0))
+    if not size.max() > WEIGHTLESS:
+        raise OptionError(
+            f"robot {robot.name!r} moves without torque: it has no masses, and what noise to "
+            "expect is not known",
+            "give its links masses, or noise= in N m (N of a slide) per joint",
+        )
     return (NOISE * np.maximum(size, LEAST * size.max() + 1e-9)).tolist()
 
 
@@ -440,32 +454,44 @@ def _dot(a: Scalars, b: Scalars) -> Any:
     return sum(x * y for x, y in zip(a, b, strict=True))
 
 
+def _kept(states: Mapping[str, np.ndarray], expected: list[float]) -> dict[str, np.ndarray]:
+    """What a track keeps of the states of an observer, (N, ..) each."""
+    ten, rows = list(states["estimate"].T), np.maximum(states["rows"], TINY)
+    grams = states["information"].T.reshape(-1, len(PAIRS), len(rows))
+    A = _pooled(list(grams), _noise(ten, list(grams), list(states["rows"].T), expected))[0]
+    loads = _squares([*ten, -1.0]), _squares([*[0.0] * 10, -1.0])
+    left, without = ([_dot(gram, squares) for gram in grams] for squares in loads)
+    residuals = (np.sqrt(np.maximum(np.stack(x, axis=1), 0.0) / rows) for x in (left, without))
+    return {
+        "parameters": states["estimate"].copy(),
+        "standard_deviations": states["deviation"].copy(),
+        "information": np.stack([A[i][k] for i, k in TRIANGLE], axis=1),
+    } | dict(zip(("residual", "residual_without"), residuals, strict=True))
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class PayloadTrack:
-    """A payload over time: t (N,), what the observer held, and the torque left over, (N, n)."""
+    """A payload over time: t (N,), what was known of it, and the torque left over, (N, n).
+
+    `parameters` are m, m c and the inertia about the tool's origin, (N, 10); `standard_deviations`
+    (N, 10) are those of `values`; `residual` and `residual_without` the RMS torques left so far.
+    """
 
     t: np.ndarray
-    states: Mapping[str, np.ndarray]
+    parameters: np.ndarray
+    standard_deviations: np.ndarray
+    information: np.ndarray  # (N, 55): upper triangles of the Gram matrix of the ten parameters
+    residual: np.ndarray
+    residual_without: np.ndarray
     external: np.ndarray
     _bare: "Robot"
-    _noise: list[float]
 
     names = NAMES
-
-    @property
-    def parameters(self) -> np.ndarray:
-        """m, m c and the inertia about the tool's origin, (N, 10)."""
-        return self.states["estimate"]
 
     @cached_property
     def values(self) -> np.ndarray:
         """m, centre of mass, inertia about it, as in `names`, (N, 10)."""
         return np.array([centred(row) for row in self.parameters])
-
-    @property
-    def standard_deviations(self) -> np.ndarray:
-        """Of the values, (N, 10)."""
-        return self.states["deviation"]
 
     @property
     def mass(self) -> np.ndarray:
@@ -494,23 +520,21 @@ class PayloadTrack:
     def at(self, t: float) -> PayloadEstimate:
         """The payload as it was known at a time."""
         k = max(0, int(np.searchsorted(self.t, t, side="right")) - 1)
-        ten, rows = self.parameters[k].copy(), self.states["rows"][k]
-        grams = self.states["information"][k].reshape(-1, len(PAIRS))
+        ten, A = self.parameters[k].copy(), np.zeros((10, 10))
+        for (a, b), x in zip(TRIANGLE, self.information[k], strict=True):
+            A[a, b] = A[b, a] = x
         J, prior = centred_slope(ten), 0.5 * np.array(_curvature(_inverse(ten.tolist(), MATH)))
-        A = np.array(_pooled(grams, _noise(ten, grams, rows, self._noise))[0])
         known, guessed = (J @ np.linalg.inv(H) @ J.T for H in (A + prior, prior))
         own = self.standard_deviations[k] / np.sqrt(np.diag(known))
         covariance = known * np.outer(own, own)  # wider as residuals are not white
         dark = 2.0 * self.standard_deviations[k] > np.sqrt(np.diag(guessed))
         covariance[np.diag_indices(10)] = np.where(dark, np.inf, np.diag(covariance))
-        squares = np.array([_squares([*x, -1.0]) for x in (ten, 0.0 * ten)])
-        left, without = np.maximum(squares @ grams.T, 0.0) / np.maximum(rows, TINY)
         return PayloadEstimate(
             parameters=ten,
             covariance=covariance,
             unseen=tuple(name for name, d in zip(NAMES, dark, strict=True) if d),
-            residual=np.sqrt(left),
-            residual_without=np.sqrt(without),
+            residual=self.residual[k],
+            residual_without=self.residual_without[k],
             friction=np.zeros((self._bare.n, 0)),
             shift=None,
             status="recursive",

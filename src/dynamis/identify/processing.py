@@ -38,6 +38,7 @@ VELOCITIES = ("log", "difference")
 SPIKES = ("interpolate", "keep")
 ESTIMATED = "estimate"
 LATEST = 0.5  # s
+FEWEST = 30  # rows: fewer are not filtered
 BLOCK = 2048  # rows of a regressor in memory at a time
 
 
@@ -69,6 +70,12 @@ class Samples:
         names += [] if self.temperature is None else ["temperature"]
         return replace(self, **{name: getattr(self, name)[first:last] for name in names})
 
+    def low_passed(self, values: np.ndarray, pad: int = 15) -> np.ndarray:
+        """Values of rows that follow each other, filtered as both sides are; few as they are."""
+        if self.parallel is None or len(values) <= FEWEST:
+            return values
+        return sosfiltfilt(self.parallel, values, axis=0, padlen=min(len(values) - 1, pad))
+
     def blocks(
         self, unknowns: Unknowns, filtered: bool = True
     ) -> "Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]":
@@ -89,9 +96,8 @@ class Samples:
             warm = None if self.temperature is None else self.temperature[cut]
             Y = unknowns.regressor(self.q[cut], self.qd[cut], self.qdd[cut], warm)
             tau = self.tau[cut] - unknowns.rest(self.q[cut], self.qd[cut])
-            if margin and len(tau) > 30:
-                pad = min(len(tau) - 1, 15)
-                Y, tau = (sosfiltfilt(self.parallel, a, axis=0, padlen=pad) for a in (Y, tau))
+            if filtered:
+                Y, tau = map(self.low_passed, (Y, tau))
             keep = np.arange(first, last, every)
             yield Y[keep - low], tau[keep - low], self.weight[keep], keep
 

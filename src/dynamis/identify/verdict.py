@@ -129,7 +129,7 @@ def poor_joints(left: Leftover, joints: Sequence[str]) -> Iterator[Finding]:
         nothing = left.share[j] > NOTHING and left.residual[j] > LITTLE * left.torque.max()
         if more or nothing:
             remedy = f"look at the columns of {name} and at its friction: friction='auto'"
-            yield Finding("warning", f"fit, {name}", left.of(j), remedy)
+            yield Finding("warning", "fit", left.of(j), remedy, (name,))
 
 
 def verdict(
@@ -140,14 +140,14 @@ def verdict(
     unseen = Verdict("doubtful", "not fitted: the log was refused")
     each = {}
     for j, name in enumerate(joints):
-        own = [f for f in ranked if name in (_named(f) or (name,) * (f.level == "error"))]
+        own = [f for f in ranked if name in (f.joints or (name,) * (f.level == "error"))]
         each[name] = unseen if left is None else Verdict("good", left.of(j))
         if own:
             each[name] = _of(own[0])
     if ranked:
-        worst, named = _of(ranked[0]), _named(ranked[0])
+        worst, named = _of(ranked[0]), [name for name in joints if name in ranked[0].joints]
         alike = sum(f.level == ranked[0].level for f in ranked) - 1
-        said = f"{' and '.join(named)}: " if named and len(joints) > 1 else ""
+        said = f"{' and '.join(named)}: " if 0 < len(named) < len(joints) else ""
         said += worst.reason + (f" (and {alike} more)" if alike else "")
         return replace(worst, reason=said, joints=each)
     if left is None:
@@ -158,9 +158,3 @@ def verdict(
 
 def _of(finding: Finding) -> Verdict:
     return Verdict(VERDICTS[OF[finding.level]], finding.what, finding.remedy)
-
-
-def _named(finding: Finding) -> list[str]:
-    """The joints that a finding is about: they stand last in where it is."""
-    _, comma, names = finding.where.rpartition(", ")
-    return names.split(" and ") if comma else []

@@ -160,15 +160,15 @@ BRIEF = 3  # rows that a spike lasts at most
 FIRST = 0.02  # of a log: corrupt rows at its beginning are among its first ones
 LOOKED_AT = 20_000  # rows that show the range of a signal
 NAMED = 4  # rows that a finding names
-DEGREES = "are these degrees, or motor angles?"
 
 
-def implausible(log: Log, where: str, units: set[str]) -> Iterator[Finding]:
-    """What reading a log says about q, qd and tau; a unit that was given is not questioned."""
-    given = bool({"q", "motor_q"} & units)
+def implausible(log: Log, where: str) -> Iterator[Finding]:
+    """What reading a log says about q, qd and tau: nothing is refused yet."""
     for found in faults(log, where):
-        if not (given and DEGREES in found.what):
-            yield replace(found, level="warning")
+        yield replace(found, level="warning") if found.level == "error" else found
+
+
+Fault = tuple[int, str, str, str]  # joint, level, what, remedy
 
 
 def faults(
@@ -176,27 +176,33 @@ def faults(
 ) -> Iterator[Finding]:
     """What is wrong with q, qd and tau whatever the arm; errors where no model can come of them.
 
-    A finding names its joint in `where`, if there are names; `turns` says which are revolute.
+    A finding names its joint, if there are names; `turns` says which are revolute.
     """
-    places = [f"{where}, {name}" for name in joints] or [where] * log.n
+    for j, level, what, remedy in _faults(log, turns):
+        yield Finding(level, where, what, remedy, tuple(joints[j : j + 1]))
+
+
+def _faults(log: Log, turns: Sequence[bool]) -> Iterator[Fault]:
     angles = set(range(log.n) if not len(turns) else np.flatnonzero(turns).tolist())
-    largest = np.abs(log.q).max(axis=0)
+    largest, known = np.abs(log.q).max(axis=0), {"q", "motor_q"} & {*log.stated}
     for j in sorted(angles & set(np.flatnonzero(largest > FAR).tolist())):
-        what = f"q{j + 1} reaches {largest[j]:.4g} rad: {DEGREES}"
-        remedy = "units={'q': 'deg'} or 'rad', or the gear ratios; offset= takes off whole turns"
-        yield Finding("error", places[j], what, remedy)
+        what, remedy = f"q{j + 1} reaches {largest[j]:.4g} rad", "nothing, if it turns that far"
+        if not known:
+            what += ": are these degrees, or motor angles?"
+            remedy = "give units={'q': 'deg'}, or {'q': 'rad'} if they are radians; or gear ratios"
+        yield j, "note" if known else "error", what, remedy
     for j in np.flatnonzero(np.ptp(log.tau, axis=0) == 0.0).tolist():
         level = "error" if log.tau[0, j] else "warning"
         what = f"tau{j + 1} never changes: it is always {log.tau[0, j]:g}"
         remedy = "a dead sensor says nothing about its joint: check the column"
-        yield Finding(level, places[j], what, remedy)
+        yield j, level, what, remedy
     marked = spikes(log)
-    yield from _spikes(log, marked, places)
+    yield from _spikes(log, marked)
     clean = without_spikes(log, marked)
-    jumps = list(_jumps(clean, places, angles))
+    jumps = list(_jumps(clean, angles))
     yield from jumps
     if clean.qd is not None and not jumps:
-        yield from _velocities(clean, clean.qd, places)
+        yield from _velocities(clean, clean.qd)
 
 
 def spikes(log: Log) -> dict[str, np.ndarray]:
@@ -269,7 +275,7 @@ def _away_and_back(log: Log) -> np.ndarray:
     return mask
 
 
-def _spikes(log: Log, found: Mapping[str, np.ndarray], places: Sequence[str]) -> Iterator[Finding]:
+def _spikes(log: Log, found: Mapping[str, np.ndarray]) -> Iterator[Fault]:
     for name, mask in found.items():
         x = getattr(log, name)
         for j in np.flatnonzero(mask.any(axis=0)).tolist():
@@ -277,7 +283,7 @@ def _spikes(log: Log, found: Mapping[str, np.ndarray], places: Sequence[str]) ->
             worst = x[rows[np.argmax(np.abs(x[rows, j]))], j]
             what = f"{name}{j + 1} has spikes of up to {worst:.4g} in {_rows(log, rows)}"
             remedy = "dy.identify interpolates them, unless processing=Processing(spikes='keep')"
-            yield Finding("warning", places[j], what, remedy)
+            yield j, "warning", what, remedy
 
 
 def _rows(log: Log, rows: np.ndarray) -> str:
@@ -287,7 +293,7 @@ def _rows(log: Log, rows: np.ndarray) -> str:
     return f"row{'s' if len(rows) > 1 else ''} {named}{more}"
 
 
-def _jumps(log: Log, places: Sequence[str], angles: set[int]) -> Iterator[Finding]:
+def _jumps(log: Log, angles: set[int]) -> Iterator[Fault]:
     """Wrapped angles, corrupt first rows, and other positions that no arm goes through."""
     steps, jump = _steps(log)
     for j in np.flatnonzero(jump.any(axis=0)).tolist():
@@ -301,10 +307,10 @@ def _jumps(log: Log, places: Sequence[str], angles: set[int]) -> Iterator[Findin
             what, remedy = f"{said}: the first rows are corrupt", f"log.rows({last}, None)"
         else:
             what, remedy = said, "leave such rows out: read_log drops rows that hold NaN"
-        yield Finding("error", places[j], what, remedy)
+        yield j, "error", what, remedy
 
 
-def _velocities(log: Log, qd: np.ndarray, places: Sequence[str]) -> Iterator[Finding]:
+def _velocities(log: Log, qd: np.ndarray) -> Iterator[Fault]:
     """Joints whose qd is not the rate of q, by size or by shape."""
     step = log.step
     m = max(1, round(STRETCH / step))
@@ -326,4 +332,4 @@ def _velocities(log: Log, qd: np.ndarray, places: Sequence[str]) -> Iterator[Fin
             f"{alike:.2f}"
         )
         remedy = "check units and the order of the joints, or leave it: columns=dict(qd=None)"
-        yield Finding("error", places[i], what, remedy)
+        yield i, "error", what, remedy

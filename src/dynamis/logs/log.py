@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arguments import checked, number, positive, text, whole
+from ..arguments import checked, choice, number, positive, text, whole
 from ..compile.arrays import numbers
 from ..errors import OptionError, ShapeError, shown
 from ..files import write_columns
 from ..model.check.finding import Finding
+from .units import UNITS
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -33,8 +34,8 @@ class Log:
     """Stamps t (N,) in seconds that start anywhere and rise; q, tau, and maybe qd, qdd, (N, n).
 
     Joint side, SI units, radians; temperatures of the joints, where there are any, in deg C. The
-    arrays are read-only. `findings` are those of reading the
-    log; parts of a log keep them.
+    arrays are read-only. `findings` are those of reading the log, `stated` the quantities whose
+    units were given with it (they are not questioned); parts of a log keep both.
     """
 
     t: np.ndarray
@@ -45,6 +46,7 @@ class Log:
     temperature: np.ndarray | None = None
     name: str = ""
     findings: tuple[Finding, ...] = ()
+    stated: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         t = _numbers(self.t, "t", 1)
@@ -67,6 +69,9 @@ class Log:
                 if array.shape != q.shape:
                     raise ShapeError(f"{name} has shape {array.shape}, expected {q.shape} as q has")
         given["findings"] = _all_findings(self.findings)
+        if not isinstance(self.stated, (tuple, list)):
+            raise OptionError(f"stated is {shown(self.stated)}, expected such as ('q', 'tau')")
+        given["stated"] = tuple(choice(x, "stated", UNITS) for x in self.stated)
         for name, value in given.items():
             object.__setattr__(self, name, value)
 

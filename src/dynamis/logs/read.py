@@ -98,9 +98,9 @@ def read_log(
     arrays, kept, dropped = _finite(arrays, clock.rows + first, table.where)
     if name is None:
         name = Path(source).stem if isinstance(source, (str, Path)) else ""
-    log = Log(clock.t[kept], name=name, **arrays)  # type: ignore[arg-type]
+    log = Log(clock.t[kept], name=name, stated=tuple(units), **arrays)  # type: ignore[arg-type]
     findings = [*table.findings, *clock.findings, *findings, *dropped]
-    findings += [*uneven(log.t, table.where), *implausible(log, table.where, set(units))]
+    findings += [*uneven(log.t, table.where), *implausible(log, table.where)]
     return log.with_findings(sorted(findings))
 
 

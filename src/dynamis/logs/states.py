@@ -6,6 +6,7 @@ fields are columns.
 """
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -28,7 +29,7 @@ ALIKE = "one topic of messages like sensor_msgs/JointState: name, position, velo
 STAMPS = ("header.stamp", "stamp")
 NAMES = ("name", "joint_names")
 LATEST = 2**63  # ns: the year 2262
-Asked = str | Sequence[str] | None
+COMMANDS = re.compile(r"command|cmd|desired|target|reference|set_?point", re.IGNORECASE)
 
 
 def read_recording(
@@ -38,18 +39,21 @@ def read_recording(
     allowance: Allowance,
 ) -> Table:
     """A topic, with efforts of a second one; `wanted` joints choose among messages of several."""
+    asked = () if topic is None else (topic,) if isinstance(topic, str) else tuple(topic)
     with reading(f"{path.name} cannot be read"):
         topics = Topics(Recording(path, allowance), path.name)
-        first, second = _chosen(topics, topic, wanted)
+        first, second = _chosen(topics, asked, wanted)
         found = topics.recording.messages([x for x in (first, second) if x is not None])
         main = topics.signals(first, found[first])
         if isinstance(main, Columns):
             return _columns_table(main, second)
         table, rows = _states_table(main, wanted)
-        own = "effort" in table.names and (topic is None or isinstance(topic, str))
-        if second is None or own:  # its first message had none, but later ones do
-            return table
-        return _merged(table, main, rows, topics.signals(second, found[second]))
+        if "effort" in table.names and second not in asked:
+            second = None  # the first message had none, but later ones do
+        if second is not None:
+            table = _merged(table, main, rows, topics.signals(second, found[second]))
+        used = [x for x in (first, second) if x is not None and x not in asked]
+        return replace(table, findings=(*table.findings, *_commands(used, table)))
 
 
 class Joints(NamedTuple):
@@ -170,12 +174,13 @@ class Topics:
         return "; ".join(said)
 
 
-def _chosen(topics: Topics, topic: Asked, wanted: Sequence[str] | None) -> tuple[str, str | None]:
+def _chosen(
+    topics: Topics, asked: Sequence[str], wanted: Sequence[str] | None
+) -> tuple[str, str | None]:
     """The topic to read, and the one of its efforts if they are elsewhere."""
     states = [x for x, decoder in topics.decoders.items() if _is_state(decoder)]
     states = [x for x in states if topics.recording.counts[x]]
-    if topic is not None:
-        asked = [topic] if isinstance(topic, str) else [*topic]
+    if asked:
         for name in asked:
             if name not in topics.channels:
                 what = f"{topics.where} has no topic {name!r}"
@@ -435,6 +440,14 @@ def _columns_table(signals: Columns, second: str | None) -> Table:
     found = distinct(names, signals.where)
     joints = _joint_names(signals)
     return Table(signals.where, found, read, joints, {"t": clock}, findings)
+
+
+def _commands(topics: Sequence[str], table: Table) -> Iterator[Finding]:
+    """Topics that nobody chose and that by their names were not measured."""
+    for name in filter(COMMANDS.search, topics):
+        what = f"{name} was taken, by its name a topic of commands: nobody measured these"
+        remedy = "take a topic of measurements: topic=; naming this one in it says that it is meant"
+        yield Finding("warning", table.where, what, remedy, table.joints or ())
 
 
 def _joint_names(signals: Columns) -> tuple[str, ...] | None:

@@ -4,5 +4,6 @@ from .animation import animate
 from .robot_plot import plot_robot
 from .run_plot import plot_run
 from .skeleton import Skeleton, skeleton
+from .study_plot import plot_study
 
-__all__ = ["Skeleton", "animate", "plot_robot", "plot_run", "skeleton"]
+__all__ = ["Skeleton", "animate", "plot_robot", "plot_run", "plot_study", "skeleton"]

@@ -168,7 +168,7 @@ def identification(estimate: "Estimate", validations: "Sequence[Validation]" = (
     page = sections.page
     page.parts.insert(0, f"<style>\n{templates.text(__package__, 'identification.css')}</style>")
     for finding in estimate.robot.model.findings:
-        said = html.escape(f"{finding.level}: {finding.where}: {finding.what}.")
+        said = html.escape(f"{finding.level}: {finding.place}: {finding.what}.")
         page.parts.append(f'<p class="bad">{said}</p><p>{html.escape(finding.remedy)}.</p>')
     sections.verdict()
     sections.accuracies()
@@ -286,7 +286,7 @@ class _Sections:
         self.page.section("Findings", "" if found else "None.")
         if found:
             marks = {"error": "bad"}
-            rows = [((f.level, marks.get(f.level, "")), f.where, f.what, f.remedy) for f in found]
+            rows = [((f.level, marks.get(f.level, "")), f.place, f.what, f.remedy) for f in found]
             self.page.table(("level", "where", "what", "what to do"), rows)
 
     def torques(self) -> Charts:

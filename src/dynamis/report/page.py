@@ -28,7 +28,12 @@ class Page:
         """A heading and a sentence."""
         self.parts.append(f"<h2>{html.escape(title)}</h2>")
         if text:
-            self.parts.append(f"<p>{html.escape(text)}</p>")
+            self.text(text)
+
+    def text(self, text: str, style: str = "") -> None:
+        """A paragraph; `style` is a class of the style sheet."""
+        marked = f' class="{style}"' if style else ""
+        self.parts.append(f"<p{marked}>{html.escape(text)}</p>")
 
     def caption(self, text: str) -> None:
         """A small heading over what follows."""

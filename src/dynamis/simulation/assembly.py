@@ -131,7 +131,7 @@ class Assembly:
 
     def start(self, s: Settings) -> np.ndarray:
         """The state of every member before the first step, (count, size)."""
-        x = np.zeros((s.count, self.slots.size))
+        x = np.zeros((s.count, self.slots.size), s.dtype)
         self.slots.part(x, "q")[...] = s.q0
         self.slots.part(x, "qd")[...] = s.qd0
         self.slots.part(x, "direction")[...] = np.sign(s.qd0)
@@ -151,7 +151,7 @@ class Assembly:
                 part[:, i] = value
         for name in {} if s.measures is None else s.measures.sizes:
             self.slots.part(x, name)[...] = s.measures.started(name)
-        return x.astype(s.dtype, copy=False)
+        return x
 
     # signals
 
@@ -218,7 +218,7 @@ class Assembly:
         """The time step; and the parameters of every member, if they have their own."""
         if s.parameters is None:
             return np.array([h])
-        return np.column_stack([np.full(s.count, h), s.parameters])
+        return np.ascontiguousarray(np.column_stack([np.full(s.count, h), s.parameters]))
 
     @cached_property
     def _computer_constants(self) -> np.ndarray:

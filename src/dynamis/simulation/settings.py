@@ -231,8 +231,8 @@ def started(s: Settings, q0: Any, qd0: Any, parameters: Any) -> Settings:
     wanted = wanted or (s.measures is not None and s.measures.tracks)
     if wanted and s.wanted is None and len(np.unique(q, axis=0)) > 1:
         raise OptionError("an ensemble needs a reference", "give reference=...")
-    reference = None
-    if wanted and len(q):
+    reference = s.reference  # made before for many starts, or now
+    if wanted and len(q) and reference is None:
         reference = reference_signal(s.wanted, s.n, q[0], f"robot {s.robot.name!r}")
     _within(s, q)
     return replace(

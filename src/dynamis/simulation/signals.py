@@ -79,12 +79,14 @@ def _wanted(value: Any, n: int, q0: np.ndarray, name: str) -> Signal:
 
 def _remembered(rows: Signal) -> Signal:
     """Rows that are made once for the control computer and for the record of the run."""
-    last: list[np.ndarray] = [np.zeros(0), np.zeros(0)]
+    last = [(np.zeros(0), np.zeros(0))]  # times and rows in one: threads may ask at once
 
     def made(t: np.ndarray) -> np.ndarray:
-        if not np.array_equal(t, last[0]):
-            last[:] = t, rows(t)
-        return last[1]
+        times, found = last[0]
+        if not np.array_equal(t, times):
+            found = rows(t)
+            last[0] = t, found
+        return found
 
     return made
 

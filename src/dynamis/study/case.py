@@ -1,7 +1,7 @@
 """One question of a study: the arms that are drawn, what is done with each, what is measured."""
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -10,6 +10,7 @@ import numpy as np
 
 from ..arguments import is_list
 from ..compile.arrays import as_batch, numbers
+from ..compile.service import share
 from ..control.sensors import Sensors
 from ..errors import DynamisError, OptionError, ShapeError, shown
 from ..lazy import cached_property
@@ -31,6 +32,7 @@ ROWS = 2.5e8  # bytes of stored motion at a time
 TOGETHER = 256  # arms whose motion is stored at a time
 SMALLEST, LARGEST = 64, 4096  # samples of a block
 BLOCKS = 64  # that a small study has at least, so that several workers share it
+SUMMING = 4  # threads that sum up blocks after a launch
 PROBED = 16  # samples tried to learn how many numbers a function returns
 NOT_SIMULATED = ("controller", "torque", "observer", "sensors", "delay")
 
@@ -88,7 +90,7 @@ class Variation:
     @cached_property
     def varied(self) -> tuple[int, ...]:
         """Numbers of the parameters that are not the robot's own in every sample."""
-        own = np.array(self.robot.parameters.values, dtype=float)
+        own = self._own
         found: set[int] = set() if self.scatter is None else set(self.scatter.varied)
         if self.scatter is not None:
             found |= set(np.flatnonzero(self.scatter._nominal != own).tolist())
@@ -97,22 +99,32 @@ class Variation:
             found |= set(np.flatnonzero((some != own).any(axis=0)).tolist())
         return tuple(sorted(found))
 
-    def draw(self, first: int, count: int, seed: int, start: tuple[np.ndarray, np.ndarray]) -> Draw:
+    def draw(
+        self, first: int, count: int, seed: int, start: tuple[np.ndarray, np.ndarray],
+        threads: int | None = 1,
+    ) -> Draw:  # fmt: skip
         """Samples first .. first + count - 1."""
         base = None if self.posterior is None else self.posterior.draw(first, count, seed)
         if self.scatter is not None:
-            drawn = self.scatter.draw(first, count, seed, base, start)
+            drawn = self.scatter.draw(first, count, seed, base, start, threads)
         else:
-            own = np.array(self.robot.parameters.values, dtype=float)
-            parameters = np.tile(own, (count, 1)) if base is None else base
             q0, qd0 = (np.tile(x, (count, 1)) for x in start)
-            none = np.zeros((count, 0))
-            index = np.arange(first, first + count)
-            drawn = Draw(index, parameters, q0, qd0, np.zeros_like(q0), none, {})
-        if base is None:
-            return drawn
-        factors = np.concatenate([self.posterior.factors(base), drawn.factors], axis=1)
-        return drawn._replace(factors=factors)
+            none, index = np.zeros((count, 0)), np.arange(first, first + count)
+            drawn = Draw(index, none, q0, qd0, np.zeros_like(q0), none, {}, self._own, ())
+        if base is not None:
+            factors = np.concatenate([self.posterior.factors(base), drawn.factors], axis=1)
+            base[:, list(drawn.varied)] = drawn.values
+            drawn = replace(drawn, factors=factors)
+        if base is None and drawn.varied == self.varied:
+            return replace(drawn, nominal=self._own)
+        full = drawn.parameters if base is None else base
+        values = np.take(full, self.varied, axis=1)
+        return replace(drawn, values=values, varied=self.varied, nominal=self._own)
+
+    @cached_property
+    def _own(self) -> np.ndarray:
+        """The robot's parameters."""
+        return np.array(self.robot.parameters.values, dtype=float)
 
 
 @dataclass(frozen=True)
@@ -160,18 +172,26 @@ class Case:
 
     def summaries(self, first: int, stop: int, threads: int | None) -> list[Summary]:
         """Of the blocks first .. stop - 1; on a GPU they are computed together."""
-        together = stop - first if self.options.get("device") is not None else 1
-        found = []
-        for start in range(first, stop, together):
-            blocks = range(start, min(start + together, stop))
-            draws = [self.draw(*self.span(block)) for block in blocks]
-            values = self.values(_joined(draws), threads)
-            begin = 0
-            for draw in draws:
-                part = slice(begin, begin + len(draw))
-                begin += len(draw)
-                own = Values({k: v[part] for k, v in values.values.items()}, values.reasons[part])
-                found.append(summed(draw.index, draw.factors, own))
+        if self.options.get("device") is None:
+            draws = (self.draw(*self.span(block)) for block in range(first, stop))
+            return [summed(d.index, d.factors, self.values(d, threads)) for d in draws]
+        return self._together(first, stop, threads or 1)
+
+    def _together(self, first: int, stop: int, threads: int) -> list[Summary]:
+        """Blocks in one launch; what comes after it by several threads."""
+        begin = self.span(first)[0]
+        last, count = self.span(stop - 1)
+        draw = self.draw(begin, last + count - begin, threads)
+        values = self.values(draw, threads)
+        found: list[Any] = [None] * (stop - first)
+
+        def summed_up(k: int, _: int) -> None:
+            at, size = self.span(first + k)
+            part = slice(at - begin, at - begin + size)
+            own = Values({name: v[part] for name, v in values.values.items()}, values.reasons[part])
+            found[k] = summed(draw.index[part], draw.factors[part], own)
+
+        share(summed_up, [(k, k + 1) for k in range(stop - first)], min(threads, SUMMING))
         return found
 
     # samples
@@ -188,9 +208,9 @@ class Case:
             found.append(value)
         return found[0], found[1]
 
-    def draw(self, first: int, count: int) -> Draw:
+    def draw(self, first: int, count: int, threads: int | None = 1) -> Draw:
         """Samples by number; starts beyond a joint stop are at the stop."""
-        drawn = self.variation.draw(first, count, self.seed, self.start)
+        drawn = self.variation.draw(first, count, self.seed, self.start, threads)
         if self.options.get("stops"):
             from ..simulation.settings import stops_of
 
@@ -203,22 +223,24 @@ class Case:
         """What every sample gives."""
         if self.evaluate is not None:
             return _evaluated(self.evaluate, draw, self.columns)
+        groups = self._groups(draw)
+        if len(groups) == 1:
+            return self._ensemble(groups[0][1]).values(draw, threads)
         values = {name: np.full((len(draw), k), np.nan) for name, k in self.columns.items()}
         reasons = np.full(len(draw), "", dtype=object)
-        for which, chosen in self._groups(draw):
-            part = draw.part(which)
-            found = self._ensemble(chosen).values(part, threads)
+        for which, chosen in groups:
+            found = self._ensemble(chosen).values(draw.part(which), threads)
             for name, own in found.values.items():
                 values[name][which] = own
             reasons[which] = np.array(found.reasons, dtype=object)
         return Values(values, list(reasons))
 
-    def _groups(self, draw: Draw) -> list[tuple[np.ndarray, tuple[int, ...]]]:
+    def _groups(self, draw: Draw) -> list[tuple[Any, tuple[int, ...]]]:
         """The samples by what was drawn among alternatives."""
         names = [name for name in ALTERNATIVES if name in draw.chosen]
-        every = np.arange(len(draw))
         if not names:
-            return [(every, ())]
+            return [(slice(None), ())]
+        every = np.arange(len(draw))
         rows = np.stack([draw.chosen[name] for name in names], axis=1)
         sets = product(*(range(len(getattr(self.variation.scatter, name))) for name in names))
         found = [(every[(rows == chosen).all(axis=1)], chosen) for chosen in sets]
@@ -278,14 +300,6 @@ class Case:
 def function_name(function: Any) -> str:
     """What a function of the user's is called in tables."""
     return str(getattr(function, "__name__", type(function).__name__))
-
-
-def _joined(draws: Sequence[Draw]) -> Draw:
-    if len(draws) == 1:
-        return draws[0]
-    chosen = {k: np.concatenate([d.chosen[k] for d in draws]) for k in draws[0].chosen}
-    parts = zip(*(d[:-1] for d in draws), strict=True)
-    return Draw(*(np.concatenate(p) for p in parts), chosen)
 
 
 def _numbers(value: Any, name: str) -> np.ndarray:
@@ -351,6 +365,12 @@ class Ensemble:
         self.streams = self.streams and case.simulated
         if self.varied:
             s = replace(s, varied=self.varied, parameters=np.zeros(0))
+        if s.wanted is not None:
+            what = f"robot {robot.name!r}"
+            s = replace(s, reference=reference_signal(s.wanted, s.n, case.start[0], what))
+        tracked = self.measures is not None and self.measures.tracks
+        needed = tracked or (s.law is not None and s.law.controller.needs_reference)
+        self.ready = s.wanted is not None or not needed
         self.s: Settings = spanned(s, self.duration(s), 1)
         if self.streams:
             self.s = replace(self.s, measures=Measures(robot, case.names, case.band))
@@ -370,8 +390,12 @@ class Ensemble:
         return self._streamed(draw, threads) if self.streams else self._stored(draw, threads)
 
     def _started(self, draw: Draw, base: Settings, threads: int | None) -> Settings:
-        parameters = draw.parameters[:, list(self.varied)] if self.varied else None
-        s = started(base, draw.q0, draw.qd0, parameters)
+        parameters = draw.values if self.varied else None
+        if self.ready and len(draw) > 1:  # what was drawn needs no check
+            shape = (len(draw),)
+            s = replace(base, q0=draw.q0, qd0=draw.qd0, shape=shape, parameters=parameters)
+        else:
+            s = started(base, draw.q0, draw.qd0, parameters)
         offsets = draw.joint_offset if self.offsets else None
         return replace(s, arms=draw.index, encoder_offsets=offsets, threads=threads)
 
@@ -392,7 +416,9 @@ class Ensemble:
     def _results(self, found: Mapping[str, np.ndarray], s: Settings) -> Values:
         left = np.asarray(found[f"measure.{LEFT}"], dtype=float)[:, 0]
         values = s.measures.results(found, Span(s.steps + 1, s.dt, s.steps * s.dt))
-        reasons = ["" if t < 0.0 else f"diverged at t = {t:g} s" for t in left.tolist()]
+        reasons = [""] * len(left)
+        for k in np.flatnonzero(left >= 0.0):
+            reasons[k] = f"diverged at t = {left[k]:g} s"
         return Values(values, reasons)
 
     def _stored(self, draw: Draw, threads: int | None) -> Values:
@@ -413,10 +439,11 @@ class Ensemble:
         values = {name: np.full((len(draw), k), np.nan) for name, k in case.columns.items()}
         if self.measures is not None:
             values |= self.measures.of_run(run)
-        for i in range(len(draw)):
+        parameters = draw.parameters if case.functions else ()
+        for i in range(len(draw) if case.functions else 0):
             if reasons[i]:
                 continue
-            one = _member(run, i, self._robot(draw.parameters[i]))
+            one = _member(run, i, self._robot(parameters[i]))
             for function in case.functions:
                 name = function_name(function)
                 try:
@@ -446,6 +473,7 @@ class Ensemble:
         if self.varied:
             made._given = replace(made._given, varied=self.varied, parameters=np.zeros(0))
             made.assembly = Assembly(made._given)
+        made._given = replace(made._given, reference=self.s.reference)
         return made
 
     def _prescribed(self, draw: Draw, threads: int | None) -> Run:

@@ -8,7 +8,7 @@ pseudo-inertia J these are J -> A J A^T, so J stays positive (semi)definite.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -32,7 +32,8 @@ UNIT = math.sqrt(12.0)  # a uniform number less its mean, times this, has varian
 ALTERNATIVES = ("reference", "delay", "sensors")  # one of several is drawn
 
 
-class Draw(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Draw:
     """A block of samples: everything in which its arms differ.
 
     `parameters` (count, p) like `robot.parameters.values`; `factors` (count, f), each with mean 0
@@ -40,12 +41,21 @@ class Draw(NamedTuple):
     """
 
     index: np.ndarray  # sample numbers
-    parameters: np.ndarray
+    values: np.ndarray  # of the parameters that vary, (count, v)
     q0: np.ndarray
     qd0: np.ndarray
     joint_offset: np.ndarray
     factors: np.ndarray
     chosen: Mapping[str, np.ndarray]
+    nominal: np.ndarray  # all parameters, (p,)
+    varied: tuple[int, ...]  # which of them vary
+
+    @property
+    def parameters(self) -> np.ndarray:
+        """Full parameter vectors, (count, p)."""
+        full = np.tile(self.nominal, (len(self.index), 1))
+        full[:, list(self.varied)] = self.values
+        return full
 
     def __len__(self) -> int:
         return len(self.index)
@@ -53,7 +63,12 @@ class Draw(NamedTuple):
     def part(self, which: Any) -> "Draw":
         """Some of the samples."""
         chosen = {name: x[which] for name, x in self.chosen.items()}
-        return Draw(*(x[which] for x in self[:-1]), chosen)
+        return Draw(*(x[which] for x in self.arrays), chosen, self.nominal, self.varied)
+
+    @property
+    def arrays(self) -> tuple[np.ndarray, ...]:
+        """What has a row for every sample, but for what was chosen."""
+        return self.index, self.values, self.q0, self.qd0, self.joint_offset, self.factors
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,7 +109,7 @@ class Scatter:
             given = getattr(self, name)
             if given is not None and (not is_list(given) or not list(given)):
                 raise OptionError(f"{name} is {shown(given)}, expected a list of alternatives")
-        self._offset, self._load, self._starts  # noqa: B018  refused now rather than later
+        self._body, self._rubbing, self._offset, self._load, self._starts  # noqa: B018  refused now
         self._refuse_impossible()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -266,17 +281,18 @@ class Scatter:
         bare = self.robot.with_payload(0.0).parameters.values
         return np.asarray(loaded, dtype=float) - np.asarray(bare, dtype=float)
 
-    @cached_property
-    def _bodies(self) -> RowFunction:
-        """The varied parameters from their values before, then the factors they depend on."""
+    def _bodies(self, given: bool) -> RowFunction:
+        """The varied parameters from factors; their values before come first if `given`."""
         where = {key: k for k, (_, key) in enumerate(self._normal)}
         links, varied = self.robot.model.link_names, self.varied
         place = {k: i for i, k in enumerate(varied)}
         body, rubbing, load = self._body, self._rubbing, self._unit_load
-        wide = len(varied) + len(self._normal) + 1
+        own = [] if given else self._nominal[list(varied)].tolist()
+        wide = len(varied) * given + len(self._normal) + 1
 
         def function(x: Any, fn: Functions) -> list[Any]:
-            values, z, payload = list(x[: len(varied)]), x[len(varied) : -1], x[-1]
+            values = list(x[: len(varied)]) if given else list(own)
+            z, payload = x[len(varied) * given : -1], x[-1]
 
             def drawn(deviation: float, *key: Any) -> Any:
                 return deviation * z[where[key]] if deviation else 0.0
@@ -302,8 +318,13 @@ class Scatter:
                 values[place[int(k)]] = values[place[int(k)]] + float(load[k]) * payload
             return values
 
-        text = repr((varied, self._normal, body, rubbing, load.tolist()))
+        text = repr((varied, self._normal, body, rubbing, load.tolist(), own))
         return RowFunction("scatter", function, wide, len(varied), (text,))
+
+    @cached_property
+    def _functions(self) -> tuple[RowFunction, RowFunction]:
+        """Upon the model, and upon other parameters."""
+        return self._bodies(False), self._bodies(True)
 
     @cached_property
     def _width(self) -> int:
@@ -311,23 +332,23 @@ class Scatter:
 
     def draw(
         self, first: int, count: int, seed: int, base: np.ndarray | None = None,
-        start: tuple[np.ndarray, np.ndarray] | None = None,
+        start: tuple[np.ndarray, np.ndarray] | None = None, threads: int | None = 1,
     ) -> Draw:  # fmt: skip
         """Samples from number `first` on; `base` (count, p) are parameters to begin with."""
         wide, more = self._width, len(self._uniform)
         u = uniform(seed, SAMPLES, first, count, wide + more)
-        z = normal(np.ascontiguousarray(u[:, :wide]))[:, : len(self._normal)]
+        z = normal(np.ascontiguousarray(u[:, :wide]), threads)[:, : len(self._normal)]
         v = u[:, wide:]
         n, given = self.robot.n, {key: v[:, k] for k, (_, key) in enumerate(self._uniform)}
         load = np.zeros(count)
         if self._load is not None:
             low, high = self._load
             load = low + (high - low) * given.get(("payload",), np.zeros(count))
-        parameters = np.tile(self._nominal, (count, 1)) if base is None else base.copy()
+        values = np.zeros((count, 0))
         if self.varied:
-            at = list(self.varied)
-            x = np.concatenate([parameters[:, at], z, load[:, None]], axis=1)
-            parameters[:, at] = self._bodies(x)
+            before = [] if base is None else [np.take(base, self.varied, axis=1)]
+            x = np.concatenate([*before, z, load[:, None]], axis=1)
+            values = self._functions[base is not None](x, threads)
         offset = np.zeros((count, n))
         starts = {"q0": np.zeros((count, n)), "qd0": np.zeros((count, n))}
         for k, name in enumerate(("q0", "qd0")):
@@ -352,8 +373,8 @@ class Scatter:
             elif among:
                 chosen[name] = np.zeros(count, dtype=int)
         factors = np.concatenate([z, UNIT * (v - 0.5)], axis=1)
-        index = np.arange(first, first + count)
-        return Draw(index, parameters, starts["q0"], starts["qd0"], offset, factors, chosen)
+        rows = np.arange(first, first + count), values, starts["q0"], starts["qd0"], offset, factors
+        return Draw(*rows, chosen, self._nominal, self.varied)
 
     def __repr__(self) -> str:
         return f"Scatter({self.robot.name!r}, {len(self.names)} factors)"
@@ -364,7 +385,10 @@ def moved_body(ten: Sequence[Any], factor: Any, stretch: Any, shift: Any, fn: Fu
     m, h, (xx, xy, yy, xz, yz, zz) = ten[0], ten[1:4], ten[4:]
     half = 0.5 * (xx + yy + zz)
     S = [[half - xx, -xy, -xz], [-xy, half - yy, -yz], [-xz, -yz, half - zz]]  # second moments
-    per = fn.select(m > 0.0, 1.0 / fn.select(m > 0.0, m, 1.0), 0.0)
+    if isinstance(m, float):
+        per: Any = 1.0 / m if m > 0.0 else 0.0
+    else:
+        per = fn.select(m > 0.0, 1.0 / fn.select(m > 0.0, m, 1.0), 0.0)
     c = [x * per for x in h]
     d = [a + b for a, b in zip(c, shift, strict=True)]
     for i in range(3):

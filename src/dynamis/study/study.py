@@ -24,7 +24,15 @@ from . import checkpoint as files
 from .case import Case, Variation, function_name
 from .identity import identity_of
 from .scatter import Draw
-from .summary import Summary, added, at_ranks, quantiles, shares_of_variance
+from .summary import (
+    Distribution,
+    Summary,
+    added,
+    at_ranks,
+    distribution,
+    quantiles,
+    shares_of_variance,
+)
 from .workers import Driver
 
 if TYPE_CHECKING:
@@ -136,6 +144,16 @@ class Study:
         return tuple(
             (prismatic if k == "prismatic" else revolute)[kind] for k in self.robot.joint_kinds
         )
+
+    def described(self, measure: str) -> str:
+        """A measure and what it is."""
+        known = MEASURES.get(self._known(measure))
+        return measure if known is None else f"{measure}: {known.what.replace('`', '')}"
+
+    def distribution(self, measure: str, column: int = 0) -> Distribution:
+        """How many arms lie between any two values of a column: `.heights(edges)`."""
+        whole(column, "column", 0, self.case.columns[self._known(measure)] - 1)
+        return distribution(self.summary, measure, column)
 
     def _known(self, measure: str) -> str:
         if measure not in self.measures:

@@ -6,15 +6,19 @@ BITS binary digits of a number, so a quantile is known to half a bin, 0.05 % of 
 """
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 BITS = 10
 SHIFT = np.int64(52 - BITS)
+WIDE = 2**16  # bins that are counted without sorting
 COLUMN = 2**24  # bins from one column of a measure to the next
 BIN_ERROR = 2.0 ** -(BITS + 1)  # of a number: half a bin
 WORST = 100  # worst cases that are kept of every measure and of every joint
+FACTORS, VALUES = 12, 22  # binary digits with which factors and values enter their products
+FARTHEST = 8.5  # deviations: where a factor is cut off for its products
+FEW = 256  # rows multiplied at a time: one thread does that
 MOST_FAILED = 1000  # failures that are kept by number and reason; all are counted
 LONGEST = 200  # letters of a reason
 
@@ -53,67 +57,108 @@ class Summary:
 
 def summed(index: np.ndarray, factors: np.ndarray, found: Values) -> Summary:
     """The summary of a block of samples."""
-    bad = np.array([bool(reason) for reason in found.reasons], dtype=bool)
+    count, numbers = len(index), index
+    bad = np.zeros(count, dtype=bool)
+    if any(found.reasons):
+        bad[:] = [bool(reason) for reason in found.reasons]
     for values in found.values.values():
         bad |= np.isnan(values).any(axis=1)
-    reasons = [reason or "a measure is not a number" for reason in found.reasons]
-    kept = np.flatnonzero(bad)[:MOST_FAILED]
-    features = np.concatenate([factors, factors * factors - 1.0], axis=1)
-    good = ~bad
-    numbers = index
-    index, features = (index, features) if good.all() else (index[good], features[good])
+    kept = np.flatnonzero(bad)
+    good: Any = slice(None) if not len(kept) else ~bad
+    reasons = [found.reasons[k] or "a measure is not a number" for k in kept[:MOST_FAILED]]
+    features = Features.of(factors[good])
     arrays = {
-        "samples": np.int64(len(bad)),
-        "failed": np.int64(bad.sum()),
-        "failed_at": numbers[kept],
-        "reasons": np.array([reasons[k][:LONGEST] for k in kept], dtype=f"U{LONGEST}"),
-        "features": np.add.reduce(features, axis=0),
-        "feature_squares": np.add.reduce(features * features, axis=0),
+        "samples": np.int64(count),
+        "failed": np.int64(len(kept)),
+        "failed_at": numbers[kept[:MOST_FAILED]],
+        "reasons": np.array([reason[:LONGEST] for reason in reasons], dtype=f"U{LONGEST}"),
     }
     for name, values in found.values.items():
-        own = values if good.all() else values[good]
-        arrays |= {f"{name}/{k}": v for k, v in _one(index, features, own).items()}
+        own = _one(index[good], features, values[good])
+        arrays |= {f"{name}/{k}": v for k, v in own.items()}
     return Summary(arrays)
 
 
-def _one(index: np.ndarray, features: np.ndarray, values: np.ndarray) -> dict[str, np.ndarray]:
+class Features(NamedTuple):
+    """Factors and their squares less 1 as whole multiples of 2^-FACTORS, (count, f); their sums."""
+
+    rows: np.ndarray
+    total: np.ndarray
+    squares: np.ndarray
+
+    @staticmethod
+    def of(factors: np.ndarray) -> "Features":
+        """From factors of mean 0 and variance 1."""
+        count, f = factors.shape
+        rows = np.empty((count, 2 * f))
+        near, squares = rows[:, :f], rows[:, f:]
+        np.clip(factors, -FARTHEST, FARTHEST, out=near)
+        np.multiply(near, near, out=squares)
+        squares -= 1.0
+        rows *= 2.0**FACTORS
+        np.rint(rows, out=rows)
+        return Features(rows, np.add.reduce(rows, axis=0), np.add.reduce(rows * rows, axis=0))
+
+    def seen(self, finite: np.ndarray) -> dict[str, np.ndarray]:
+        """Sums (f, k) over the samples in which each measure (k, count) is finite."""
+        if finite.all():
+            both = [np.tile(x[:, None], (1, len(finite))) for x in (self.total, self.squares)]
+        else:
+            both = [_exact(x, finite.astype(float)) for x in (self.rows, self.rows**2)]
+        return {"seen": both[0] * 2.0**-FACTORS, "seen_squares": both[1] * 4.0**-FACTORS}
+
+
+def _one(index: np.ndarray, features: Features, given: np.ndarray) -> dict[str, np.ndarray]:
     """One measure: values (count, k)."""
+    values = np.ascontiguousarray(given.T)
     finite = np.isfinite(values)
     used = values if finite.all() else np.where(finite, values, 0.0)
-    columns = values.shape[1]
-    products = [np.add.reduce(features * used[:, [c]], axis=0) for c in range(columns)]
+    with np.errstate(over="ignore"):
+        squares = np.add.reduce(used * used, axis=1)
+    _, power = np.frexp(np.abs(used).max(axis=1, initial=0.0))
+    whole = np.rint(np.ldexp(used, (VALUES - power)[:, None]))
     found = {
-        "finite": finite.sum(axis=0),
-        "total": np.add.reduce(used, axis=0),
-        "squares": np.add.reduce(used * used, axis=0),
-        "products": np.stack(products, axis=1),
+        "finite": finite.sum(axis=1),
+        "total": np.add.reduce(used, axis=1),
+        "squares": squares,
+        "products": np.ldexp(_exact(features.rows, whole), power - VALUES - FACTORS),
+        **features.seen(finite),
     }
-    if len(values):
-        low, high = values.argmin(axis=0), values.argmax(axis=0)
-        across = np.arange(columns)
-        found |= {"lowest": values[low, across], "lowest_at": index[low]}
-        found |= {"highest": values[high, across], "highest_at": index[high]}
+    columns = np.arange(len(values))
+    if len(index):
+        low, high = values.argmin(axis=1), values.argmax(axis=1)
+        found |= {"lowest": values[columns, low], "lowest_at": index[low]}
+        found |= {"highest": values[columns, high], "highest_at": index[high]}
     else:
-        none = np.full(columns, -1)
-        found |= {"lowest": np.full(columns, np.inf), "lowest_at": none}
-        found |= {"highest": np.full(columns, -np.inf), "highest_at": none}
-    ranked = np.column_stack([values.max(axis=1, initial=-np.inf), values])
-    found |= _ranked(ranked, index, values)
-    return found | _histogram(values)
+        none = np.full(len(columns), -1)
+        found |= {"lowest": np.full(len(columns), np.inf), "lowest_at": none}
+        found |= {"highest": np.full(len(columns), -np.inf), "highest_at": none}
+    return found | _ranked(values, index) | _histogram(values)
 
 
-def _ranked(ranks: np.ndarray, index: np.ndarray, values: np.ndarray) -> dict[str, np.ndarray]:
+def _exact(features: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+    """Sums (f, k) of features (count, f) times numbers (k, count), all of them whole.
+
+    No sum is rounded, so none depends on its order.
+    """
+    total = np.zeros((len(numbers), features.shape[1]))
+    for k in range(0, len(features), FEW):
+        total += numbers[:, k : k + FEW] @ features[k : k + FEW]
+    return total.T
+
+
+def _ranked(values: np.ndarray, index: np.ndarray) -> dict[str, np.ndarray]:
     """The worst by the largest of the joints (rank 0) and by each: numbers and values."""
     order = []
-    for column in ranks.T:
-        some = np.arange(len(column))
-        if len(column) > 4 * WORST:  # everything as bad as the last that is kept
-            edge = np.partition(column, len(column) - WORST)[len(column) - WORST]
-            some = np.flatnonzero(column >= edge)
-        order.append(some[np.lexsort((index[some], -column[some]))][:WORST])
+    for rank in (values.max(axis=0, initial=-np.inf), *values):
+        some = np.arange(len(rank))
+        if len(rank) > 4 * WORST:  # everything as bad as the last that is kept
+            edge = np.partition(rank, len(rank) - WORST)[len(rank) - WORST]
+            some = np.flatnonzero(rank >= edge)
+        order.append(some[np.lexsort((index[some], -rank[some]))][:WORST])
     return {
-        "worst_at": np.stack([index[k] for k in order], axis=0),
-        "worst": np.stack([values[k] for k in order], axis=0),
+        "worst_at": np.stack([index[k] for k in order]),
+        "worst": np.stack([values[:, k].T for k in order]),
     }
 
 
@@ -138,9 +183,21 @@ def middle_of(bins: np.ndarray) -> np.ndarray:
 
 def _histogram(values: np.ndarray) -> dict[str, np.ndarray]:
     """Counts by column and bin, in order."""
-    own = bins_of(values) + (COLUMN * np.arange(values.shape[1]) + COLUMN // 2)
-    bins, counts = np.unique(own, return_counts=True)
-    return {"bins": bins, "counts": counts.astype(np.int64)}
+    bins, counts = [], []
+    for c, own in enumerate(bins_of(values)):
+        low = own.min(initial=np.iinfo(np.int64).max)
+        if len(own) and own.max() - low < WIDE:
+            every = np.bincount(own - low)
+            found = np.flatnonzero(every)
+            count, found = every[found], found + low
+        else:
+            found, count = np.unique(own, return_counts=True)
+        bins.append(found + (COLUMN * c + COLUMN // 2))
+        counts.append(count)
+    return {
+        "bins": np.concatenate(bins).astype(np.int64),
+        "counts": np.concatenate(counts).astype(np.int64),
+    }
 
 
 def added(parts: Sequence[Summary]) -> Summary:
@@ -149,8 +206,7 @@ def added(parts: Sequence[Summary]) -> Summary:
     if len(parts) == 1:
         return first
     measures = [k.removesuffix("/total") for k in first.arrays if k.endswith("/total")]
-    names = ("samples", "failed", "features", "feature_squares")
-    arrays = {k: _sum([part[k] for part in parts]) for k in names}
+    arrays = {k: _sum([part[k] for part in parts]) for k in ("samples", "failed")}
     for k in ("failed_at", "reasons"):
         arrays[k] = np.concatenate([part[k] for part in parts])[:MOST_FAILED]
     for measure in measures:
@@ -167,7 +223,7 @@ def _sum(terms: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _joined(parts: Sequence[Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
-    sums = ("finite", "total", "squares", "products")
+    sums = ("finite", "total", "squares", "products", "seen", "seen_squares")
     found = {k: _sum([part[k] for part in parts]) for k in sums}
     for name, best in (("lowest", np.argmin), ("highest", np.argmax)):
         which = best(np.stack([part[name] for part in parts]), axis=0)  # the first of equals
@@ -211,22 +267,60 @@ def at_ranks(summary: Summary, measure: str, ranks: np.ndarray) -> np.ndarray:
     return found
 
 
+class Distribution(NamedTuple):
+    """The finite values of a column as a distribution function: corners, counts up to them."""
+
+    corners: np.ndarray
+    upto: np.ndarray
+    infinite: int  # values that are not finite
+
+    @property
+    def low(self) -> float:
+        """Smallest value."""
+        return float(self.corners[0])
+
+    @property
+    def high(self) -> float:
+        """Largest finite value."""
+        return float(self.corners[-1])
+
+    def heights(self, edges: np.ndarray) -> np.ndarray:
+        """How many values lie between neighbours among `edges`."""
+        return np.diff(np.interp(edges, self.corners, self.upto, left=0.0))
+
+
+def distribution(summary: Summary, measure: str, column: int) -> Distribution:
+    """That of one column; within a bin of the histogram values are taken as spread evenly."""
+    own = summary.of(measure)
+    mine = own["bins"] // COLUMN == column
+    middles, counts = middle_of(own["bins"][mine] % COLUMN - COLUMN // 2), own["counts"][mine]
+    there = np.isfinite(middles)
+    infinite, middles, counts = int(counts[~there].sum()), middles[there], counts[there]
+    half = BIN_ERROR * np.abs(middles)
+    ends = np.stack([middles - half, middles + half], axis=1)
+    low, high = own["lowest"][column], own["highest"][column]
+    ends = np.clip(ends, low if np.isfinite(low) else None, high if np.isfinite(high) else None)
+    total = np.cumsum(counts)
+    upto = np.stack([total - counts, total], axis=1)
+    return Distribution(ends.ravel(), upto.ravel().astype(float), infinite)
+
+
 def shares_of_variance(summary: Summary, measure: str) -> tuple[np.ndarray, np.ndarray]:
     """Of the variance of a measure, what each factor explains by a line and by a parabola, (f, k).
 
-    Squared correlations with the factor and with its square.
+    Squared correlations with the factor and with its square, over the finite values.
     """
     own = summary.of(measure)
     count = np.maximum(own["finite"], 1)
     mean, square = own["total"] / count, own["squares"] / count
-    variance = square - mean * mean
-    good = max(summary.samples - summary.failed, 1)
-    first, second = summary["features"] / good, summary["feature_squares"] / good
-    spread = second - first * first
-    covariance = own["products"] / count - first[:, None] * mean
     with np.errstate(all="ignore"):
-        share = covariance**2 / (spread[:, None] * variance)
+        variance = square - mean * mean
+    first, second = own["seen"] / count, own["seen_squares"] / count
+    width = second - first * first
+    covariance = own["products"] / count - first * mean
+    with np.errstate(all="ignore"):
+        share = covariance**2 / (width * variance)
     noise = 1e-12 * square
-    share = np.where((variance > noise) & (spread[:, None] > 1e-12), share, 0.0)
+    share = np.where((variance > noise) & (width > 1e-12), share, 0.0)
     half = len(share) // 2
     return share[:half], share[half:]

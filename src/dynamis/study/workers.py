@@ -35,7 +35,7 @@ DIED = {  # what Dask and Ray raise where a worker was lost
     "KilledWorker", "CommClosedError", "FutureCancelledError", "WorkerCrashedError",
     "NodeDiedError", "OwnerDiedError", "ObjectLostError",
 }  # fmt: skip
-ON_A_GPU = 32  # blocks of one launch
+ON_A_GPU = 2**16  # samples of one launch
 IMPORTABLE = (
     "define laws and measures at the top of a module that the workers can import, not as lambdas "
     "or in a notebook; or use threads (executor=None), Dask or Ray, which send more"
@@ -106,9 +106,9 @@ class Driver:
         if executor is None:
             workers = min(threads or cores(), max(1, case.blocks))
             if self.on_gpu:
-                workers = min(4, -(-case.blocks // ON_A_GPU))
+                workers = 2  # one prepares while the other computes
             executor = self.own = ThreadPoolExecutor(workers, thread_name_prefix="dynamis-study")
-            self.threads = max(1, (threads or cores()) // workers)
+            self.threads = max(1, (threads or cores()) // (1 if self.on_gpu else workers))
         else:
             self.threads = threads or getattr(executor, "threads", 1)
         if isinstance(executor, type) or not callable(getattr(executor, "submit", None)):
@@ -119,7 +119,7 @@ class Driver:
         self.executor = executor
         self.options = {} if _dask(executor) is None else {"pure": False}  # no answer of before
         self.workers = workers_of(executor)
-        self.size = ON_A_GPU if self.on_gpu else 1  # blocks of a task
+        self.size = max(1, ON_A_GPU // case.block) if self.on_gpu else 1  # blocks of a task
         self.left: list[range] = []  # the first blocks last
         self.again: deque[Task] = deque()
         self.alone: deque[Task] = deque()

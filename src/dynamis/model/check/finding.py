@@ -24,18 +24,27 @@ ROUNDING = 1e-6  # relative; what is violated by less was rounded
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing worth a look: how bad, where, what it is, what to do. Errors sort first."""
+    """One thing worth a look: how bad, where, what it is, what to do. Errors sort first.
+
+    `joints` are those of a log, by name, that it is about.
+    """
 
     level: str
     where: str
     what: str
     remedy: str
+    joints: tuple[str, ...] = ()
+
+    @property
+    def place(self) -> str:
+        """Where, with the joints."""
+        return ", ".join([self.where, *([" and ".join(self.joints)] if self.joints else [])])
 
     def __lt__(self, other: "Finding") -> bool:
         return LEVELS.index(self.level) < LEVELS.index(other.level)
 
     def __str__(self) -> str:
-        return f"{self.level}: {self.where}: {self.what}\nhint: {self.remedy}"
+        return f"{self.level}: {self.place}: {self.what}\nhint: {self.remedy}"
 
 
 class Numbers:

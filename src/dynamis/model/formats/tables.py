@@ -82,7 +82,7 @@ PAYLOAD_KEYS = tuple(f.name for f in fields(Payload))
 MIMIC_DEFAULTS = {"multiplier": 1.0, "offset": 0.0}
 MIMIC_KEYS = ("joint", *MIMIC_DEFAULTS)
 FRAME_KEYS = ("name", "link", "xyz", "rpy")
-FINDING_KEYS = tuple(f.name for f in fields(Finding))
+FINDING_KEYS = ("level", "where", "what", "remedy")  # a model's own are about no log
 SPRING_KEYS = tuple("from" if f.name == "from_" else f.name for f in fields(Spring))
 MODEL_KEYS = (
     *("schema", "name", "convention", "description", "gravity", "base", "tool", "tool_link"),
