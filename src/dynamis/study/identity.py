@@ -3,6 +3,7 @@
 import functools
 import hashlib
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from types import CellType, CodeType, FunctionType, MethodType
 from typing import Any
 
@@ -13,7 +14,6 @@ from ..control.controller import text_of
 from ..simulation.settings import stops_of
 from ..simulation.signals import reference_signal
 from .case import Case
-from .scatter import Draw
 
 PROVED = 8  # samples that show whether functions of the user's give what they gave
 LOOKED_AT = 20_000  # rows of references and forces that tell studies apart
@@ -80,7 +80,7 @@ def identity_of(case: Case, fused: bool = False) -> dict[str, str]:
         "samples": case.samples,
         "seed": case.seed,
         "measures": (case.names, case.band, case.columns),
-        "vary": (case.variation.names, tuple(drawn), tuple(last)),
+        "vary": (case.variation.names, drawn.arrays, drawn.chosen, drawn.nominal, last.arrays),
         "functions": functions,
     }
     if case.evaluate is None:
@@ -111,8 +111,9 @@ def _simulation(case: Case, chosen: tuple[int, ...]) -> tuple[Any, Any]:
         t = s.dt * np.arange(min(s.steps + 1, LOOKED_AT))
         what = f"robot {case.robot.name!r}"
         return options, reference_signal(s.wanted, s.n, case.start[0], what)(t)
-    start, own = (x[None] for x in case.start), np.array([case.robot.parameters.values], float)
-    nominal = Draw(np.zeros(1, int), own, *start, np.zeros((1, s.n)), np.zeros((1, 0)), {})
+    drawn, (q0, qd0) = case.draw(0, 1), case.start
+    own, none = drawn.nominal[None, list(drawn.varied)], np.zeros((1, s.n))
+    nominal = replace(drawn, values=own, q0=q0[None], qd0=qd0[None], joint_offset=none)
     ready = ensemble._started(nominal, s, 1)
     m = ensemble.assembly if ensemble.streams else ensemble._simulator.assembly
     tasks = m.tasks if s.function is None else [m.plant_task]
