@@ -1,5 +1,6 @@
 """Checkpoints of a study: nothing lost, no other study taken for this one, nothing executed."""
 
+import functools
 import io
 import os
 import pickle
@@ -190,6 +191,50 @@ def test_code_that_changes_nothing_yet_is_refused(tmp_path):
     simulated(3, measure=rare(1.0), checkpoint=tmp_path)
     with pytest.raises(OptionError, match=r"differs in functions\n"):
         simulated(3, measure=rare(2.0), checkpoint=tmp_path)
+
+
+class Callable:
+    def __init__(self, number):
+        self.number = number
+
+    def __call__(self, draw):
+        return self.number
+
+
+def defaults(draw, gain=1.0):
+    return gain
+
+
+def doubled(draw, gain=2.0):
+    return gain
+
+
+DIFFERENT = [
+    *(
+        closure(1.0),
+        closure(2.0),
+        rare(1.0),
+        rare(2.0),
+        defaults,
+        doubled,
+        Callable(1),
+        Callable(2),
+    ),
+    *(functools.partial(defaults, gain=3.0), functools.partial(defaults, gain=4.0)),
+    *(Callable(1).__call__, lambda draw: 1.0, lambda draw: 2.0, lambda draw: loads(draw)["mass"]),
+    *(lambda draw: [x + 2 for x in draw], lambda draw: [x + 1 for x in draw], np.sum, len),
+]
+
+
+def test_functions_have_digests_of_their_own():
+    assert len({digest_of(function) for function in DIFFERENT}) == len(DIFFERENT)
+    assert digest_of(closure(1.0)) == digest_of(closure(1.0))
+    assert digest_of(Callable(1)) == digest_of(Callable(1))
+
+
+def test_where_something_lies_in_memory_has_no_part_in_a_digest():
+    kept = [object(), object()]
+    assert digest_of(closure(kept[0])) == digest_of(closure(kept[1]))
 
 
 # damaged and hostile files

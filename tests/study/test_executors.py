@@ -7,6 +7,7 @@ import random
 import subprocess
 import sys
 import threading
+import tracemalloc
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 
@@ -360,3 +361,40 @@ def test_a_worker_keeps_few_cases():
         workers.remember(f"test {k}", None)
     assert len(workers._cases) == workers.REMEMBERED
     workers._cases.clear()
+
+
+# memory
+
+
+def test_no_more_is_kept_than_a_few_blocks():
+    """Twice the blocks of the same size: the summaries of all would be megabytes more."""
+
+    def peak(blocks):
+        tracemalloc.start()
+        try:
+            study = evaluated(samples=blocks * 4096, threads=1)
+            assert study.case.blocks == blocks
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    first, twice = peak(64), peak(128)
+    assert twice < 1.05 * first + 5e5
+
+
+def test_no_block_is_done_long_before_an_earlier_one():
+    class Full(Executor):
+        _max_workers = 2
+
+        def submit(self, function, key, first, *rest):
+            self.first = first
+            return Future()
+
+    executor = Full()
+    driver = workers.Driver(evaluated(samples=100 * BLOCK).case, executor, None)
+    most = workers.WAITING * 2
+    for first, follows in ((most - 1, True), (most + 1, False)):
+        driver.left, driver.under_way = [range(first, 100)], {0: (Future(), workers.Task(0, 1))}
+        executor.first = None
+        driver._fill()
+        assert (executor.first is not None) == follows
