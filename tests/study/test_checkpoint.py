@@ -313,6 +313,14 @@ def test_no_damage_goes_unnoticed(tmp_path, interrupted):
     assert refused > 40
 
 
+def test_numbers_that_were_changed_are_refused(tmp_path, interrupted):
+    for name in ("total:mass/lowest", "9:mass/counts", "upto"):
+        changed = arrays_of(interrupted[0])[name] + 1
+        rewritten(tmp_path, members(interrupted[0]) | {f"{name}.npy": npy(changed)})
+        with pytest.raises(FileError, match="its digest is another"):
+            evaluated(checkpoint=tmp_path)
+
+
 class Evil:
     def __reduce__(self):
         return os.mkdir, ("executed",)

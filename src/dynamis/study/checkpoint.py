@@ -41,7 +41,8 @@ class Progress(NamedTuple):
 
 def write(folder: Path, identity: Mapping[str, str], done: Progress) -> None:
     """Replace the file in the folder; `identity` are digests of what decides the study, by name."""
-    arrays = {"identity": np.array(json.dumps(identity)), "upto": np.array(done.upto)}
+    arrays: dict[str, Any] = {"identity": np.array(json.dumps(identity))}
+    arrays["upto"] = np.array(done.upto)
     parts = dict[Any, Summary](done.later)
     if done.total is not None:
         parts["total"] = done.total
