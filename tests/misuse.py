@@ -157,6 +157,14 @@ def run() -> Any:
 
 
 @functools.cache
+def study() -> Any:
+    vary = dy.Scatter(robot(), mass=0.1)
+    return dy.study(
+        robot(), 0.1, 0.05, controller=LAW(), reference=[0.1, 0.2], vary=vary, samples=3
+    )
+
+
+@functools.cache
 def watched_run() -> Any:
     return dy.simulate(robot(), 0.01, 2e-3, observer=dy.PayloadObserver())
 
@@ -205,6 +213,11 @@ LAW = functools.cache(lambda: dy.control.JointPID(10.0, 1.0, 1.0))
 TEXT = functools.cache(lambda: dy.interop.to_mjcf(robot()))
 
 LINES = [("revolute", (0, 0, 0), (0, 0, 1)), ("revolute", (1, 0, 0), (0, 0, 1))]
+
+STUDIED = (
+    *("columns", "described", "distribution", "extremes", "mean", "plot", "quantile_intervals"),
+    *("quantiles", "sensitivity", "standard_deviation", "units", "worst"),
+)
 
 # valid values by the parameter's name; of one callable: "callable.parameter"
 VALID: dict[str, Callable[[], Any]] = {
@@ -323,6 +336,23 @@ VALID: dict[str, Callable[[], Any]] = {
     "rtb.fdyn.dt": lambda: 0.05,
     "rtb.rne.qd": lambda: [0.1, 0.2],
     "rtb.rne.qdd": lambda: [0.1, 0.2],
+    "study.duration": lambda: 0.1,
+    "study.dt": lambda: 0.05,
+    "study.samples": lambda: 3,
+    "study.controller": LAW,
+    "study.reference": lambda: [0.1, 0.2],
+    "study.vary": lambda: dy.Scatter(robot(), mass=0.1),
+    "study.progress": lambda: False,
+    **{f"Study.{x}.measure": lambda: "rms_error" for x in STUDIED},
+    "plots.plot_study.study": study,
+    "plots.plot_study.measure": lambda: "rms_error",
+    "Distribution.heights.edges": lambda: [0.0, 0.5, 1.0],
+    "Estimate.sample.count": lambda: 2,
+    "Study.report.path": lambda: "study.html",
+    "Study.save.path": lambda: "study.npz",
+    "Scatter.draw.first": lambda: 0,
+    "Scatter.draw.count": lambda: 2,
+    "Scatter.draw.seed": lambda: 0,
     "simulate.duration": lambda: 0.1,
     "simulate.dt": lambda: 0.05,
     "trajectory.time_optimal.path": lambda: [[0.0, 0.0], [0.5, 0.5], [1.0, 0.0]],
@@ -505,6 +535,7 @@ KEYWORDS: dict[str, tuple[str, ...]] = {
     "Robot.significance": ("speed", "acceleration", "samples", "seed"),
     "Run.animate": ("fps", "speed", "frames", "trace"),
     "Run.plot": ("joints", "path"),
+    "Study.plot": ("joint", "path"),
     "interop.to_yourdfpy": (),
     "realtime.run_plant": (
         "host",
@@ -523,6 +554,8 @@ KEYWORDS: dict[str, tuple[str, ...]] = {
 
 # left out, and why
 NOT_TRIED = {
+    "Draw.part": "it takes what NumPy takes as indices",
+    "ray_executor": "it starts a cluster; tests/study gives it one",
     "simulation.Tableau": "a table of numbers that proves its own sums",
     "Picture.set": "matplotlib's own",
     "errors.did_you_mean": "the hint of a message, for code of ours",
@@ -538,6 +571,7 @@ SLOW = (
     *("Derivation.html", "Equations.derivation", "realtime.controller_cost", "trajectory.line"),
     *("realtime.run_plant", "interop.from_rtb", "interop.from_yourdfpy", "interop.from_mujoco"),
     *("interop.from_pinocchio", "agree.agreement", "Run.animate", "plots.animate"),
+    *("plots.plot_study", "Study.plot", "Study.report", "study"),
     *("plots.plot_run", "Run.plot", "Excitation.plot", "Robot.equations", "Robot.plot"),
 )
 FEW, SOME = 3, 16  # values that a parameter of a slow and of any other callable gets in the tests

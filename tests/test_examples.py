@@ -20,6 +20,7 @@ PICTURES = {
     "10_puma_controllers": ("10_puma_controllers.png",),
     "11_stiction": ("11_stiction.png",),
     "12_identify_puma": ("12_identify_puma.png",),
+    "18_how_sure": ("18_how_sure.png", "18_how_sure_worst.png", "18_how_sure.html"),
 }
 
 
@@ -132,6 +133,15 @@ def ensemble(said):
     assert "the same bits True" in said
 
 
+def how_sure(said):
+    bound = line(said, "999 of 1000 arms keep the tool within")[0]
+    low, high = line(said, "with 95 % confidence between")
+    sample, worst = line(said, "the worst is sample")
+    assert low <= bound <= high <= worst + 0.01 and 0 <= sample < 4000
+    assert line(said, "replayed:")[0] == worst
+    assert line(said, "of the variance, payload explains")[0] > 80  # a load that the law ignores
+
+
 FIGURES = {
     "06_pendulum": pendulum,
     "07_six_torques": six_torques,
@@ -145,6 +155,7 @@ FIGURES = {
     "15_reinforcement": reinforcement,
     "16_own_laws": own_laws,
     "17_ensemble": ensemble,
+    "18_how_sure": how_sure,
 }
 
 

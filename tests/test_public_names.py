@@ -16,6 +16,7 @@ NAMES = [
     "dynamis.Processing",
     "dynamis.Robot",
     "dynamis.Run",
+    "dynamis.Scatter",
     "dynamis.Sensors",
     "dynamis.Simulator",
     "dynamis.compile",
@@ -27,8 +28,10 @@ NAMES = [
     "dynamis.identify_drive_gains",
     "dynamis.identify_payload",
     "dynamis.load",
+    "dynamis.ray_executor",
     "dynamis.read_log",
     "dynamis.simulate",
+    "dynamis.study",
     "dynamis.agree.agreement",
     "dynamis.bench.league.league",
     "dynamis.bench.simulation.control_cycle",
@@ -90,6 +93,7 @@ NAMES = [
     "dynamis.model.model.Model",
     "dynamis.model.model.Payload",
     "dynamis.plots.figure.save",
+    "dynamis.plots.plot_study",
     "dynamis.realtime.Law",
     "dynamis.realtime.controller_cost",
     "dynamis.realtime.cost.controller_cost",
@@ -101,6 +105,14 @@ NAMES = [
     "dynamis.spatial.inertia.linear",
     "dynamis.spatial.rotations.rotation_x",
     "dynamis.studio.Studio",
+    "dynamis.study.Draw",
+    "dynamis.study.Sensitivity",
+    "dynamis.study.Study.distribution",
+    "dynamis.study.Study.plot",
+    "dynamis.study.Study.quantiles",
+    "dynamis.study.Study.replay",
+    "dynamis.study.Study.report",
+    "dynamis.study.Study.worst",
     "dynamis.trajectory.cubic",
     "dynamis.trajectory.fourier",
     "dynamis.trajectory.line",
@@ -113,7 +125,12 @@ NAMES = [
     "dynamis.transforms.rotx",
     "dynamis.transforms.translation",
 ]
-CALLABLE = ("compile", "excite", "identify")  # folders that are functions of the same name too
+CALLABLE = (
+    "compile",
+    "excite",
+    "identify",
+    "study",
+)  # folders that are functions of the same name too
 
 
 @pytest.mark.parametrize("name", NAMES)

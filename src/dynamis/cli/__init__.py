@@ -24,6 +24,7 @@ COMMANDS = {
     "agree": "compare the formulations with each other and with other engines",
     "equations": "derive the equations of motion step by step",
     "simulate": "simulate a robot, free or under a controller",
+    "study": "simulate many arms that differ: how large errors and torques will be",
     "plant": "simulate a robot in real time for a controller in another process",
     "excite": "design an exciting trajectory for parameter identification",
     "identify": "identify a robot's parameters from logs",

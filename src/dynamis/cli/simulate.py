@@ -11,12 +11,13 @@ from .arguments import Json, Place, RobotName, check_folders, place, units
 from .printing import data, data_json, number, table, talk, wrote
 
 BANDWIDTH = 10.0  # rad/s
+Law = Literal["pid", "point-to-point", "computed-torque", "feed-forward"] | None
 
 
 def run(
     robot: RobotName, *, duration: float = 2.0, dt: float = 1e-3,
     start: Place = None, goal: Place = None,
-    controller: Literal["pid", "point-to-point", "computed-torque", "feed-forward"] | None = None,
+    controller: Law = None,
     bandwidth: float = BANDWIDTH, integrator: str = "rk4", stops: bool = False,
     plot: Path | None = None, animate: Path | None = None, save: Path | None = None,
     json: Json = False,
@@ -47,21 +48,11 @@ def run(
         save: Write t, q, qd, tau to this .csv or .npz.
     """
     from ..simulation.simulate import simulate
-    from ..trajectory import quintic
 
     check_folders(plot, animate, save)
     arm = load(robot)
-    q0 = place(arm, start, "start")
-    options: dict[str, Any] = {}
-    how = "free motion, no controller"
-    if goal is not None:
-        end, controller = place(arm, goal, "goal"), controller or "computed-torque"
-        options["reference"] = quintic(q0, end, duration)
-    if controller is not None:
-        options["controller"] = made(arm, controller, bandwidth, q0)
-        aim = "keeps the initial position" if goal is None else f"to {', '.join(map(number, end))}"
-        how = f"{controller.replace('-', ' ')}, bandwidth {bandwidth:g} rad/s, {aim}"
-    found = simulate(arm, duration, dt, q0, integrator=integrator, stops=stops, **options)
+    options, how = motion(arm, duration, start, goal, controller, bandwidth)
+    found = simulate(arm, duration, dt, integrator=integrator, stops=stops, **options)
     if plot is not None:
         found.plot(path=plot)
     if animate is not None:
@@ -77,6 +68,26 @@ def run(
     if found.message:
         talk(f"the simulation ended early: {found.message}")
     return int(bool(found.message))
+
+
+def motion(
+    arm: Robot, duration: float, start: str | None, goal: str | None, controller: Law,
+    bandwidth: float,
+) -> tuple[dict[str, Any], str]:  # fmt: skip
+    """Start, reference and controller as options of `dy.simulate`, and the same in words."""
+    from ..trajectory import quintic
+
+    q0 = place(arm, start, "start")
+    options: dict[str, Any] = {"q0": q0}
+    how = "free motion, no controller"
+    if goal is not None:
+        end, controller = place(arm, goal, "goal"), controller or "computed-torque"
+        options["reference"] = quintic(q0, end, duration)
+    if controller is not None:
+        options["controller"] = made(arm, controller, bandwidth, q0)
+        aim = "keeps the initial position" if goal is None else f"to {', '.join(map(number, end))}"
+        how = f"{controller.replace('-', ' ')}, bandwidth {bandwidth:g} rad/s, {aim}"
+    return options, how
 
 
 def made(arm: Robot, name: str, bandwidth: float, q: np.ndarray) -> Any:

@@ -36,12 +36,12 @@ NEAREST = 1e-3  # weight of the barrier that keeps the nearest consistent arm of
 OF_JOINTS = (*JOINT_NAMES, *MOTOR_NAMES, VISCOUS_MINUS)
 
 # the chains
-BLOCK = 256  # chains computed together: they fit into a processor's cache
+BLOCK = 2048  # chains computed together
 POOL = 4096  # states that samples begin at
 FITTED = 1024  # chains that the normal distribution is fitted to
-STEPS = 4  # of every sample from its state in the pool
+STEPS = 3  # of every sample from its state in the pool
 TURNS = 40  # proposals of one step before a chain stays where it is
-MIXED = 0.05  # correlation of states that count as independent
+MIXED = 0.2  # correlation left by a round, in the slowest direction: three of them leave 1 %
 ROUND, LONGEST = 8, 512  # steps of the first and of the longest round
 MADE = 1 << 32  # members of the stream from here on make the pool
 FINE, FAR = 18, 16.0  # states in the pool are multiples of 2^-FINE and smaller than FAR
@@ -64,9 +64,9 @@ LOGARITHM = RowFunction("logarithm", _logarithm, 1, 1)
 class Posterior:
     """Draws of full parameters (p,), sample by sample the same whoever computes them.
 
-    A sample is a state of the pool and STEPS more steps of its chain. Samples i and i + POOL share
-    a state: `correlation` is what remains between a state and the sample (root mean square over
-    directions), so that between the two it is its square.
+    A sample is a state of the pool and STEPS more steps of its chain. Samples i and i + size share
+    a state: `correlation` is what remains between a state and its sample in the slowest direction,
+    so that between the two samples it is about its square.
     """
 
     names: tuple[str, ...]  # of `factors`
@@ -79,7 +79,7 @@ class Posterior:
     low: np.ndarray  # (p, d): the others
     shift: np.ndarray  # (d,): its mean and
     width: np.ndarray  # (d,): deviations among the standard normal u
-    pool: np.ndarray  # (POOL, d): states in units of 2^-FINE, int32
+    pool: np.ndarray  # (size, d): states in units of 2^-FINE, int32
     correlation: float
 
     def draw(self, first: int, count: int, seed: int = 0) -> np.ndarray:
@@ -129,30 +129,29 @@ class Posterior:
         The slice is that of N(0, 1) over the fitted normal distribution, both of u.
         """
         w, offset = state
-        found, other = (w.copy(), offset.copy()), self._offset(v)
+        new, other = State(w.copy(), offset.copy()), self._offset(v)
         terms = self._terms(w, v)
         level = (terms[0] + terms[2]) + LOGARITHM(u[:1].T)[:, 0]  # at angle 0
         angle = 2.0 * np.pi * u[1]
-        low, high = angle - 2.0 * np.pi, angle.copy()
+        low, high = angle - 2.0 * np.pi, angle
         left = np.arange(w.shape[1])
         for k in range(2, len(u)):
             cos, sin = np.ascontiguousarray(TURNED(angle[:, None]).T)
-            theta = offset[:, left] * cos + other[:, left] * sin
-            a, b, c, e, f = terms[:, left]
+            a, b, c, e, f = terms
             here = cos * cos * a + sin * sin * b + cos * c + sin * e + cos * sin * f
-            good = (here >= level[left]) & self.bounds.hold(self.middle[:, None] + theta)
-            moved = left[good]
-            found[1][:, moved] = theta[:, good]
-            found[0][:, moved] = w[:, moved] * cos[good] + v[:, moved] * sin[good]
-            low, high = (
-                np.where(angle < 0.0, angle, low)[~good],
-                np.where(angle < 0.0, high, angle)[~good],
-            )
-            left = left[~good]
+            theta = offset * cos + other * sin
+            good = (here >= level) & self.bounds.hold(self.middle[:, None] + theta)
+            moved, on = left[good], ~good
+            new.offset[:, moved] = theta[:, good]
+            new.w[:, moved] = w[:, moved] * cos[good] + v[:, moved] * sin[good]
+            left = left[on]
             if not len(left):
                 break
+            offset, other, terms = (np.compress(on, x, axis=1) for x in (offset, other, terms))
+            back, level = angle[on] < 0.0, level[on]
+            low, high = np.where(back, angle[on], low[on]), np.where(back, high[on], angle[on])
             angle = low + (high - low) * u[k, left]
-        return State(*found)
+        return new
 
     def _terms(self, w: np.ndarray, v: np.ndarray) -> np.ndarray:
         """The logarithm of the ratio of densities at w cos + v sin, less a constant, (5, count).
@@ -160,9 +159,12 @@ class Posterior:
         a cos^2 + b sin^2 + c cos + e sin + f cos sin
         """
         free = (1.0 - self.width * self.width)[:, None]
-        slope = (self.shift * self.width)[:, None]
-        sums = 0.5 * free * w * w, 0.5 * free * v * v, -slope * w, -slope * v, free * w * v
-        return np.stack([np.add.reduce(x, axis=0) for x in sums])  # row by row: a fixed order
+        slope = (-self.shift * self.width)[:, None]
+        fw, fv = free * w, free * v
+        sums = fw * w, fv * v, slope * w, slope * v, fw * v
+        terms = np.stack([np.add.reduce(x, axis=0) for x in sums])  # row by row: a fixed order
+        terms[:2] *= 0.5
+        return terms
 
 
 class State(NamedTuple):
@@ -176,12 +178,12 @@ class State(NamedTuple):
 class Bounds:
     """What full parameters may be: links that are bodies, numbers at 0 or above."""
 
-    links: np.ndarray  # (k,) numbers of the links that vary
+    links: int  # that vary: all, or none
     above: np.ndarray  # indices of parameters that are at least 0
 
     def hold(self, theta: np.ndarray) -> np.ndarray:
         """Which of the columns of theta (p, count) are possible: pseudo-inertias by elimination."""
-        ten = theta[(10 * self.links[:, None] + np.arange(10))]
+        ten = theta[: 10 * self.links].reshape(self.links, 10, -1)
         m, hx, hy, hz, xx, xy, yy, xz, yz, zz = ten.swapaxes(0, 1)
         with np.errstate(all="ignore"):
             half = 0.5 * (xx + yy + zz)
@@ -225,8 +227,8 @@ def _digits(A: np.ndarray) -> dict[str, np.ndarray]:
 # from an estimate to its distribution
 
 
-def posterior(estimate: "Estimate") -> Posterior:
-    """The distribution of an estimate, with a pool of samples of it."""
+def posterior(estimate: "Estimate", pool: int = POOL) -> Posterior:
+    """The distribution of an estimate, with a pool of so many samples of it."""
     unknowns = estimate.unknowns
     own = np.asarray(unknowns.robot.parameters.values, dtype=float)
     theta = _tied(unknowns.full_names, np.array(estimate.full, dtype=float))
@@ -237,7 +239,7 @@ def posterior(estimate: "Estimate") -> Posterior:
         theta = mean + root @ _inside(bounds, mean, root, prior, NEAREST)[0]
     prior = _prior(estimate, bounds, theta, [theta, own])
     root = _normal(estimate, prior.root, theta)[1]
-    found = _pooled(bounds, theta, root, *_inside(bounds, theta, root, prior, 1.0))
+    found = _pooled(bounds, theta, root, pool, *_inside(bounds, theta, root, prior, 1.0))
     x = unknowns.group @ found.draw(0, len(found.pool)).T
     own_size = np.linalg.norm(unknowns.group @ prior.root, axis=1)
     varied = np.flatnonzero(x.std(axis=1) > 10.0 * EXACT * own_size)
@@ -259,8 +261,8 @@ def _bounds(estimate: "Estimate") -> Bounds:
     """The rules for what varies: bodies that were taken as described do not."""
     unknowns = estimate.unknowns
     sought = np.isin(unknowns.kinds, RIGID) & (estimate.standard_deviations > 0.0)
-    links = np.arange(len(unknowns.robot.model.links) if sought.any() else 0)
-    above = [k for k in _beside(estimate, len(links)) if signs(unknowns)[k] > 0]
+    links = len(unknowns.robot.model.links) if sought.any() else 0
+    above = [k for k in _beside(estimate, links) if signs(unknowns)[k] > 0]
     return Bounds(links, np.array(above, dtype=int))
 
 
@@ -284,7 +286,7 @@ def _prior(
     """The prior about theta: links vary by BODY of those in `bodies`, joints by all they needed."""
     names, links = estimate.unknowns.full_names, len(estimate.unknowns.robot.model.links)
     columns, inside = [], theta.copy()
-    if len(bounds.links):
+    if bounds.links:
         for i, P in enumerate(_reference([links_of(x, links) for x in bodies])):
             here = slice(10 * i, 10 * i + 10)
             inside[here] = _ten(P)
@@ -296,7 +298,7 @@ def _prior(
                 column[here] = BODY * _ten(R @ E @ R.T)
                 columns.append(column)
     sizes = _sizes(estimate, inside)
-    for k in _beside(estimate, len(bounds.links)):
+    for k in _beside(estimate, bounds.links):
         column = np.zeros(len(theta))
         column[k] = max(abs(theta[k]), sizes[k])
         if names[k].endswith("coulomb+"):
@@ -412,11 +414,11 @@ def _inside(
     Newton's steps from a point inside, with weights that fall to the one that is asked for.
     """
     B, d = pseudo_inertias(np.eye(10)), root.shape[1]
-    rows = [root[10 * i : 10 * i + 10] for i in bounds.links]
+    rows = [root[10 * i : 10 * i + 10] for i in range(bounds.links)]
 
     def bodies(u: np.ndarray) -> np.ndarray:
         theta = mean + root @ u
-        ten = theta[10 * bounds.links[:, None] + np.arange(10)]
+        ten = links_of(theta, bounds.links)
         return pseudo_inertias(ten), theta[bounds.above]
 
     def cost(u: np.ndarray) -> float:
@@ -451,11 +453,11 @@ def _inside(
 
 
 def _pooled(
-    bounds: Bounds, theta: np.ndarray, root: np.ndarray, start: np.ndarray, H: np.ndarray
+    bounds: Bounds, theta: np.ndarray, root: np.ndarray, size: int, start: np.ndarray, H: np.ndarray
 ) -> Posterior:
     """Chains from one start, in rounds of twice the length until a round forgets its beginning."""
     mean, cov = start, np.linalg.inv(H)
-    u, member, length = np.repeat(start[:, None], FITTED, axis=1), MADE, ROUND
+    u, member, length = np.repeat(start[:, None], min(FITTED, size), axis=1), MADE, ROUND
     while len(start):
         fit, axes = _fitted(bounds, theta, root, mean, cov)
         w = (axes.T @ (u - mean[:, None])) / fit.width[:, None]
@@ -468,7 +470,7 @@ def _pooled(
         length *= 2
     fit, axes = _fitted(bounds, theta, root, mean, cov)
     w = (axes.T @ (u - mean[:, None])) / fit.width[:, None]
-    w = fit._chained(np.tile(w, POOL // FITTED), member, length)
+    w = fit._chained(w[:, np.arange(size) % w.shape[1]], member, length)
     pool = _rounded(fit, w)
     fit = replace(fit, pool=np.ascontiguousarray(pool.T).astype(np.int32))
     before = pool * 2.0**-FINE
@@ -492,13 +494,10 @@ def _fitted(
 
 
 def _correlated(before: np.ndarray, after: np.ndarray) -> float:
-    """Correlation of states (d, count), root mean square over directions, less that of chance."""
+    """The largest correlation of states (d, count) over directions; 1 where nothing varied."""
     a, b = (x - x.mean(axis=1, keepdims=True) for x in (before, after))
     sizes = np.sqrt((a * a).sum(axis=1) * (b * b).sum(axis=1))
-    if not sizes.all():
-        return 1.0
-    square = float(np.mean(((a * b).sum(axis=1) / sizes) ** 2)) if len(sizes) else 0.0
-    return float(np.sqrt(max(square - 1.0 / before.shape[1], 0.0)))
+    return float(((a * b).sum(axis=1) / sizes).max(initial=0.0)) if sizes.all() else 1.0
 
 
 def _rounded(fit: Posterior, w: np.ndarray) -> np.ndarray:

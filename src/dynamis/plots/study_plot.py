@@ -47,10 +47,12 @@ def plot_study(study: "Study", measure: str, joint: Any = None, path: Any = None
     are drawn over the columns.
     """
     check_save(path)
+    if not all(hasattr(study, name) for name in ("robot", "columns", "quantiles")):
+        raise OptionError(f"study is {shown(study)}, expected what dy.study returned")
     names = study.columns(measure)
     chosen = list(range(len(names)))
     if joint is not None:
-        if joint not in names:
+        if not isinstance(joint, str) or joint not in names:
             raise OptionError(
                 f"joint is {shown(joint)}, expected one of {', '.join(names)}"
                 if len(names) > 1

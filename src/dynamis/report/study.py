@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 SHARES = (0.5, 0.95, 0.999)
 CONFIDENCE = 0.95
+MOST_ARMS = {0.5: "Half of the arms", 0.95: "95 of 100 arms", 0.999: "999 of 1000 arms"}
 LARGEST_CAUSES, WORST, FACTORS, FAILURES = 3, 5, 12, 20  # rows of the tables, at most
 LONGEST = 160  # letters of an option
 PAYLOAD = "mass of the load at the tool"
@@ -88,16 +89,23 @@ def lead(study: "Study") -> str:
 def answer(study: "Study") -> list[str]:
     """What a person wants to know, in sentences."""
     found = []
-    failed = study.failed
+    failed, samples = study.failed, study.samples
     if failed:
         found.append(
-            f"{failed.count:,} of {study.samples:,} arms failed and count as infinite below; the "
+            f"{failed.count:,} of {samples:,} arms failed and count as infinite below; the "
             f"first is sample {failed.samples[0]}: {failed.reasons[0]}."
         )
-    if failed.count == study.samples:
+    if failed.count == samples:
         return found
     for measure in study.measures:
         found.append(" ".join(_sentences(study, measure)))
+    if samples == 1:
+        found.append("One sample says nothing of other arms.")
+    elif samples < enough(SHARES[-1]):
+        found.append(
+            f"{samples:,} samples are too few to bound what 999 of 1000 arms do: "
+            f"{enough(SHARES[-1]):,} would do."
+        )
     return found
 
 
@@ -110,14 +118,19 @@ def _sentences(study: "Study", measure: str) -> list[str]:
 
 def _about(study: "Study", measure: str, column: int) -> list[str]:
     """About one joint: the bound, the worst arm, the causes."""
-    found = [_bound(study, measure, column)]
     worst = study.worst(measure, 1, study.columns(measure)[column])
     sample, value = worst.samples[0], worst.values[0][column]
+    where, unit = _at(study, measure, column), study.units(measure)[column]
+    found = _bound(study, measure, column)
     if not np.isfinite(value):
         return [*found, f"Sample {sample} is the first of them."]
-    if study.samples > 1:
-        said = number(value, study.units(measure)[column])
-        found.append(f"The worst of {study.samples:,} is sample {sample}: {said}.")
+    if study.samples == 1:
+        return [f"{measure} is {number(value, unit)}{where}."]
+    beyond = "" if found else f" {measure}"
+    place = "" if found else where
+    found.append(
+        f"The worst{beyond} of {study.samples:,} is sample {sample}: {number(value, unit)}{place}."
+    )
     causes = [
         f"{name} explains {100 * share:.0f} %"
         for name, share in study.sensitivity(measure).ranked(LARGEST_CAUSES, column)
@@ -135,25 +148,23 @@ def _largest(study: "Study", measure: str) -> list[int]:
     return sorted(found.values())
 
 
-def _bound(study: "Study", measure: str, column: int) -> str:
-    """Which value 999 of 1000 arms do not exceed, and how well that is known."""
+def _bound(study: "Study", measure: str, column: int) -> list[str]:
+    """What most arms do not exceed: of the largest share that the number of samples can bound."""
     where, unit = _at(study, measure, column), study.units(measure)[column]
-    value = study.quantiles(measure, SHARES[-1])[column]
-    if not np.isfinite(value):
-        without = study.distribution(measure, column).infinite + study.failed.count
+    infinite = study.distribution(measure, column).infinite + study.failed.count
+    share = max((s for s in SHARES if enough(s) <= study.samples), default=None)
+    if infinite and (share is None or infinite > (1.0 - share) * study.samples):
         said = "do not settle" if measure == "settling_time" else f"have no finite {measure}"
-        return f"{without:,} of {study.samples:,} arms {said}{where}."
-    ends = study.quantile_intervals(measure, SHARES[-1], CONFIDENCE)[0, :, column]
-    said = f"999 of 1000 arms keep {measure} below {number(value, unit)}{where}"
-    if study.samples == 1:
-        return f"{measure} is {number(value, unit)}{where}; one sample says nothing of other arms."
-    if not np.isfinite(ends[1]):
-        return (
-            f"{said}, as far as {study.samples:,} samples can say: they are too few to bound this "
-            f"from above, {enough(SHARES[-1]):,} would do."
-        )
+        return [f"{infinite:,} of {study.samples:,} arms {said}{where}."]
+    if share is None:
+        return []
+    value = study.quantiles(measure, share)[column]
+    ends = study.quantile_intervals(measure, share, CONFIDENCE)[0, :, column]
     between = " and ".join(number(x, unit) for x in ends)
-    return f"{said} (with 95 % confidence the bound lies between {between})."
+    return [
+        f"{MOST_ARMS[share]} keep {measure} below {number(value, unit)}{where} (with 95 % "
+        f"confidence the bound lies between {between})."
+    ]
 
 
 def enough(share: float, confidence: float = CONFIDENCE) -> int:

@@ -106,7 +106,7 @@ class Variation:
         """Samples first .. first + count - 1."""
         base = None if self.posterior is None else self.posterior.draw(first, count, seed)
         if self.scatter is not None:
-            drawn = self.scatter.draw(first, count, seed, base, start, threads)
+            drawn = self.scatter._drawn(first, count, seed, base, start, threads)
         else:
             q0, qd0 = (np.tile(x, (count, 1)) for x in start)
             none, index = np.zeros((count, 0)), np.arange(first, first + count)

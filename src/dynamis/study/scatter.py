@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arguments import a_robot, flag, is_list, number
+from ..arguments import SEEDS, a_robot, flag, is_list, number, whole
 from ..compile.arrays import numbers
 from ..control.random_numbers import SAMPLES, RowFunction, normal, uniform
 from ..errors import ModelError, OptionError, ShapeError, shown
@@ -330,13 +330,18 @@ class Scatter:
     def _width(self) -> int:
         return len(self._normal) + len(self._normal) % 2
 
-    def draw(
+    def draw(self, first: int, count: int, seed: int = 0) -> Draw:
+        """Samples first .. first + count - 1 of a seed."""
+        whole(first, "first", 0)
+        return self._drawn(first, whole(count, "count"), whole(seed, "seed", 0, SEEDS - 1))
+
+    def _drawn(
         self, first: int, count: int, seed: int, base: np.ndarray | None = None,
         start: tuple[np.ndarray, np.ndarray] | None = None, threads: int | None = 1,
     ) -> Draw:  # fmt: skip
         """Samples from number `first` on; `base` (count, p) are parameters to begin with."""
         wide, more = self._width, len(self._uniform)
-        u = uniform(seed, SAMPLES, first, count, wide + more)
+        u = uniform(seed, SAMPLES, first, count, wide + more, threads=threads)
         z = normal(np.ascontiguousarray(u[:, :wide]), threads)[:, : len(self._normal)]
         v = u[:, wide:]
         n, given = self.robot.n, {key: v[:, k] for k, (_, key) in enumerate(self._uniform)}

@@ -25,6 +25,7 @@ from .case import Case, Variation, function_name
 from .identity import identity_of
 from .scatter import Draw
 from .summary import (
+    WORST,
     Distribution,
     Summary,
     added,
@@ -83,6 +84,9 @@ class Sensitivity:
 
     def ranked(self, count: int = 10, column: int | None = None) -> list[tuple[str, float]]:
         """The factors that matter most: by one joint, or by the mean over all."""
+        whole(count, "count")
+        if column is not None:
+            whole(column, "column", 0, len(self.columns) - 1)
         share = self.shares.mean(axis=1) if column is None else self.shares[:, column]
         order = np.argsort(-share, kind="stable")[:count]
         return [(self.names[k], float(share[k])) for k in order]
@@ -135,8 +139,8 @@ class Study:
 
     def units(self, measure: str) -> tuple[str, ...]:
         """Units of the columns."""
-        kind = MEASURES[measure].unit if measure in MEASURES else ""
         count = self.case.columns[self._known(measure)]
+        kind = MEASURES[measure].unit if measure in MEASURES else ""
         revolute = {"position": "rad", "velocity": "rad/s", "torque": "N m"}
         prismatic = {"position": "m", "velocity": "m/s", "torque": "N"}
         if kind not in revolute:
@@ -156,11 +160,10 @@ class Study:
         return distribution(self.summary, measure, column)
 
     def _known(self, measure: str) -> str:
-        if measure not in self.measures:
-            raise OptionError(
-                f"measure is {shown(measure)}, expected one of {', '.join(self.measures)}",
-                did_you_mean(measure, self.measures),
-            )
+        if not isinstance(measure, str) or measure not in self.measures:
+            hint = did_you_mean(measure, self.measures) if isinstance(measure, str) else None
+            expected = f"expected one of {', '.join(self.measures)}"
+            raise OptionError(f"measure is {shown(measure)}, {expected}", hint)
         return measure
 
     def quantiles(self, measure: str, shares: Any = SHOWN) -> np.ndarray:
@@ -189,16 +192,18 @@ class Study:
         return np.stack(ends, axis=1)
 
     def worst(self, measure: str, count: int = 10, joint: Any = None) -> Worst:
-        """The samples with the largest values, at most 100; by one joint, or by the largest."""
+        """The samples with the largest values, at most 100; by one joint, or by the largest.
+
+        Fewer where fewer have a value.
+        """
         own = self.summary.of(self._known(measure))
         number = whole(count, "count")
-        kept = own["worst_at"].shape[1]
-        if number > kept and self.samples > kept:
-            raise OptionError(f"count is {number}, expected at most {kept}: more are not kept")
+        if number > WORST:
+            raise OptionError(f"count is {number}, expected at most {WORST}: more are not kept")
         row = 0
         if joint is not None:
             names = self.columns(measure)
-            if joint not in names:
+            if not isinstance(joint, str) or joint not in names:
                 raise OptionError(f"joint is {shown(joint)}, expected one of {', '.join(names)}")
             row = 1 + names.index(joint)
         return Worst(own["worst_at"][row, :number], own["worst"][row, :number])
@@ -274,7 +279,8 @@ class Study:
         from ..plots.study_plot import plot_study
 
         known = passed_on(options, plot_study, "study", "measure")
-        return plot_study(self, self._known(measure or self.measures[0]), **known)
+        chosen = self.measures[0] if measure is None else measure
+        return plot_study(self, self._known(chosen), **known)
 
     @checked
     def report(self, path: str | Path) -> Path:
@@ -368,7 +374,8 @@ def study(
     both. `measure` are names (rms_error, peak_error, final_error, settling_time, rms_tool_error,
     peak_tool_error, final_tool_error, peak_torque, rms_torque, peak_velocity, peak_power, energy,
     stop_hit) or functions of a Run that return a number or a row; `band` (rad or m) is what
-    settling_time takes as settled. Without `duration` a trajectory as reference decides it.
+    settling_time takes as settled; without names: rms_error if there is a reference, peak_torque
+    (peak_velocity of arms without torque). Without `duration` a trajectory as reference decides it.
 
     simulate=False takes the arms along the reference itself: the torques that takes. `evaluate` is
     a function of a Draw (.parameters, .q0, .joint_offset, ...) instead of any motion; it returns
@@ -389,8 +396,8 @@ def study(
         "torque": torque, "external": external, "wrench": wrench, "link_forces": link_forces,
         "observer": observer, "sensors": sensors, "sample_time": sample_time, "delay": delay,
         "stops": stops, "restitution": restitution, "drives": drives, "tolerance": tolerance,
-        "threads": None, "device": None if device == "cpu" else device, "dtype": dtype,
-        "fused": fused,
+        "threads": None, "device": None if isinstance(device, str) and device == "cpu" else device,
+        "dtype": dtype, "fused": fused,
     }  # fmt: skip
     case = Case(
         robot=robot,
@@ -428,7 +435,9 @@ def _asked(
         return {"names": (), "evaluate": evaluate}
     followed = options["reference"] is not None
     if measure is None:
-        measure = ("rms_error", "peak_torque") if followed and simulated else ("peak_torque",)
+        driven = any(options[k] is not None for k in ("controller", "torque")) or not simulated
+        measure = ("rms_error",) if followed and simulated else ()
+        measure += ("peak_torque",) if driven else ("peak_velocity",)
     names, functions = measure_names(measure)
     if not simulated:
         moving = [k for k in ("controller", "torque", "observer") if options[k] is not None]

@@ -10,6 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..compile.arrays import numbers
+from ..errors import ShapeError, shown
+
 BITS = 10
 SHIFT = np.int64(52 - BITS)
 WIDE = 2**16  # bins that are counted without sorting
@@ -85,32 +88,41 @@ class Features(NamedTuple):
     rows: np.ndarray
     total: np.ndarray
     squares: np.ndarray
+    products: np.ndarray  # of a factor and its square
 
     @staticmethod
     def of(factors: np.ndarray) -> "Features":
         """From factors of mean 0 and variance 1."""
         count, f = factors.shape
-        rows = np.empty((count, 2 * f))
-        near, squares = rows[:, :f], rows[:, f:]
-        np.clip(factors, -FARTHEST, FARTHEST, out=near)
-        np.multiply(near, near, out=squares)
-        squares -= 1.0
-        rows *= 2.0**FACTORS
-        np.rint(rows, out=rows)
-        return Features(rows, np.add.reduce(rows, axis=0), np.add.reduce(rows * rows, axis=0))
+        every, sums = np.empty((count, 2 * f)), [np.zeros(2 * f), np.zeros(2 * f), np.zeros(f)]
+        for first in range(0, count, FEW):  # as many as a processor's cache holds
+            rows = every[first : first + FEW]
+            near, squares = rows[:, :f], rows[:, f:]
+            np.clip(factors[first : first + FEW], -FARTHEST, FARTHEST, out=near)
+            np.multiply(near, near, out=squares)
+            squares -= 1.0
+            rows *= 2.0**FACTORS
+            np.rint(rows, out=rows)
+            for k, part in enumerate((rows, rows * rows, near * squares)):
+                sums[k] += np.add.reduce(part, axis=0)
+        return Features(every, *sums)
 
     def seen(self, finite: np.ndarray) -> dict[str, np.ndarray]:
         """Sums (f, k) over the samples in which each measure (k, count) is finite."""
+        f = len(self.products)
         if finite.all():
-            both = [np.tile(x[:, None], (1, len(finite))) for x in (self.total, self.squares)]
+            own = [np.tile(x[:, None], (1, len(finite))) for x in self[1:]]
         else:
-            both = [_exact(x, finite.astype(float)) for x in (self.rows, self.rows**2)]
-        return {"seen": both[0] * 2.0**-FACTORS, "seen_squares": both[1] * 4.0**-FACTORS}
+            parts = self.rows, self.rows**2, self.rows[:, :f] * self.rows[:, f:]
+            own = [_exact(x, finite.astype(float)) for x in parts]
+        digits = 2.0**-FACTORS
+        names = ("seen", "seen_squares", "seen_products")
+        return dict(zip(names, (own[0] * digits, *(x * digits**2 for x in own[1:])), strict=True))
 
 
 def _one(index: np.ndarray, features: Features, given: np.ndarray) -> dict[str, np.ndarray]:
     """One measure: values (count, k)."""
-    values = np.ascontiguousarray(given.T)
+    values = np.ascontiguousarray(given.T) + 0.0  # no -0
     finite = np.isfinite(values)
     used = values if finite.all() else np.where(finite, values, 0.0)
     with np.errstate(over="ignore"):
@@ -223,7 +235,7 @@ def _sum(terms: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _joined(parts: Sequence[Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
-    sums = ("finite", "total", "squares", "products", "seen", "seen_squares")
+    sums = ("finite", "total", "squares", "products", "seen", "seen_squares", "seen_products")
     found = {k: _sum([part[k] for part in parts]) for k in sums}
     for name, best in (("lowest", np.argmin), ("highest", np.argmax)):
         which = best(np.stack([part[name] for part in parts]), axis=0)  # the first of equals
@@ -284,9 +296,14 @@ class Distribution(NamedTuple):
         """Largest finite value."""
         return float(self.corners[-1])
 
-    def heights(self, edges: np.ndarray) -> np.ndarray:
-        """How many values lie between neighbours among `edges`."""
-        return np.diff(np.interp(edges, self.corners, self.upto, left=0.0))
+    def heights(self, edges: Any) -> np.ndarray:
+        """How many values lie between neighbours among `edges`, which increase."""
+        given = numbers(edges, "edges", "expected numbers that increase")
+        if given.ndim != 1 or len(given) < 2 or not (np.diff(given) > 0.0).all():
+            raise ShapeError(f"edges is {shown(edges)}, expected numbers that increase")
+        if not len(self.corners):
+            return np.zeros(len(given) - 1)
+        return np.diff(np.interp(given, self.corners, self.upto, left=0.0))
 
 
 def distribution(summary: Summary, measure: str, column: int) -> Distribution:
@@ -306,21 +323,25 @@ def distribution(summary: Summary, measure: str, column: int) -> Distribution:
 
 
 def shares_of_variance(summary: Summary, measure: str) -> tuple[np.ndarray, np.ndarray]:
-    """Of the variance of a measure, what each factor explains by a line and by a parabola, (f, k).
+    """Of the variance of a measure, what each factor explains by a line and beyond it, (f, k).
 
-    Squared correlations with the factor and with its square, over the finite values.
+    r1^2, and (r2 - r1 r12)^2 / (1 - r12^2) more by a parabola: correlations over the finite values
+    with the factor (r1), with its square (r2) and between the two (r12).
     """
     own = summary.of(measure)
     count = np.maximum(own["finite"], 1)
-    mean, square = own["total"] / count, own["squares"] / count
     with np.errstate(all="ignore"):
+        mean, square = own["total"] / count, own["squares"] / count
         variance = square - mean * mean
-    first, second = own["seen"] / count, own["seen_squares"] / count
-    width = second - first * first
-    covariance = own["products"] / count - first * mean
-    with np.errstate(all="ignore"):
-        share = covariance**2 / (width * variance)
-    noise = 1e-12 * square
-    share = np.where((variance > noise) & (width > 1e-12), share, 0.0)
-    half = len(share) // 2
-    return share[:half], share[half:]
+        first = own["seen"] / count
+        width = own["seen_squares"] / count - first * first
+        r = (own["products"] / count - first * mean) / np.sqrt(width * variance)
+        r = np.where((variance > 1e-12 * square) & (width > 1e-12), r, 0.0)
+        half = len(r) // 2
+        joint = own["seen_products"] / count - first[:half] * first[half:]
+        r12 = joint / np.sqrt(width[:half] * width[half:])
+        alone = 1.0 - r12 * r12
+        beyond = (r[half:] - r[:half] * r12) ** 2 / alone
+    linear = np.minimum(r[:half] ** 2, 1.0)
+    beyond = np.where(alone > 1e-6, beyond, 0.0)  # also where r12 is not a number
+    return linear, np.clip(beyond, 0.0, 1.0 - linear)

@@ -107,7 +107,7 @@ class Driver:
         if executor is None:
             workers = min(threads or cores(), max(1, case.blocks))
             if self.on_gpu:
-                workers = 2  # one prepares while the other computes
+                workers = 3  # while one computes, others prepare and sum up
             executor = self.own = ThreadPoolExecutor(workers, thread_name_prefix="dynamis-study")
             self.threads = max(1, (threads or cores()) // (1 if self.on_gpu else workers))
         else:
