@@ -41,8 +41,8 @@ POOL = 4096  # states that samples begin at
 FITTED = 1024  # chains that the normal distribution is fitted to
 STEPS = 3  # of every sample from its state in the pool
 TURNS = 40  # proposals of one step before a chain stays where it is
-MIXED = 0.2  # correlation left by a round, in the slowest direction: three of them leave 1 %
-ROUND, LONGEST = 8, 512  # steps of the first and of the longest round
+MIXED = 0.25  # correlation left by a round, in the slowest direction: three of them leave 2 %
+ROUND, LONGEST = 8, 256  # steps of the first and of the longest round
 MADE = 1 << 32  # members of the stream from here on make the pool
 FINE, FAR = 18, 16.0  # states in the pool are multiples of 2^-FINE and smaller than FAR
 PIVOT = 1e-12  # of a diagonal element: the least that elimination may leave of it
@@ -183,7 +183,7 @@ class Bounds:
 
     def hold(self, theta: np.ndarray) -> np.ndarray:
         """Which of the columns of theta (p, count) are possible: pseudo-inertias by elimination."""
-        ten = theta[: 10 * self.links].reshape(self.links, 10, -1)
+        ten = theta[: 10 * self.links].reshape(self.links, 10, theta.shape[1])
         m, hx, hy, hz, xx, xy, yy, xz, yz, zz = ten.swapaxes(0, 1)
         with np.errstate(all="ignore"):
             half = 0.5 * (xx + yy + zz)
@@ -229,6 +229,28 @@ def _digits(A: np.ndarray) -> dict[str, np.ndarray]:
 
 def posterior(estimate: "Estimate", pool: int = POOL) -> Posterior:
     """The distribution of an estimate, with a pool of so many samples of it."""
+    bounds, prior, theta, root = unbounded(estimate)
+    found = _pooled(bounds, theta, root, pool, *_inside(bounds, theta, root, prior, 1.0))
+    G = estimate.unknowns.group
+    x = G @ found.draw(0, pool).T
+    size = np.linalg.norm(G @ prior.root, axis=1)
+    varied = np.flatnonzero(x.std(axis=1) > 10.0 * EXACT * size)
+    names = tuple(estimate.names[k] for k in varied)
+    mean, deviation = x[varied].mean(axis=1), x[varied].std(axis=1)
+    return replace(found, names=names, group=G[varied], values=mean, deviations=deviation)
+
+
+class Unbounded(NamedTuple):
+    """The normal distribution that the bounds cut: mean (p,), root (p, d) of its covariance."""
+
+    bounds: Bounds
+    prior: "Prior"
+    mean: np.ndarray
+    root: np.ndarray
+
+
+def unbounded(estimate: "Estimate") -> Unbounded:
+    """Data and prior about the estimate, or about the nearest arm that can exist."""
     unknowns = estimate.unknowns
     own = np.asarray(unknowns.robot.parameters.values, dtype=float)
     theta = _tied(unknowns.full_names, np.array(estimate.full, dtype=float))
@@ -238,15 +260,7 @@ def posterior(estimate: "Estimate", pool: int = POOL) -> Posterior:
         mean, root = _normal(estimate, prior.root, prior.inside)
         theta = mean + root @ _inside(bounds, mean, root, prior, NEAREST)[0]
     prior = _prior(estimate, bounds, theta, [theta, own])
-    root = _normal(estimate, prior.root, theta)[1]
-    found = _pooled(bounds, theta, root, pool, *_inside(bounds, theta, root, prior, 1.0))
-    x = unknowns.group @ found.draw(0, len(found.pool)).T
-    own_size = np.linalg.norm(unknowns.group @ prior.root, axis=1)
-    varied = np.flatnonzero(x.std(axis=1) > 10.0 * EXACT * own_size)
-    names = tuple(unknowns.names[k] for k in varied)
-    mean, deviation = x[varied].mean(axis=1), x[varied].std(axis=1)
-    group = unknowns.group[varied]
-    return replace(found, names=names, group=group, values=mean, deviations=deviation)
+    return Unbounded(bounds, prior, theta, _normal(estimate, prior.root, theta)[1])
 
 
 def _tied(names: tuple[str, ...], theta: np.ndarray) -> np.ndarray:
