@@ -14,7 +14,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..arguments import SEEDS, whole
+from ..compile.arrays import numbers
 from ..control.random_numbers import CHAINS, RowFunction, normal, uniform
+from ..errors import ShapeError
 from ..model.parameters import JOINT_NAMES, MOTOR_NAMES, VISCOUS_MINUS
 from ..spatial.functions import Functions
 from .feasible import SIZE, beside_bodies, links_of, physical, pseudo_inertia, signs
@@ -43,6 +46,7 @@ STEPS = 3  # of every sample from its state in the pool
 TURNS = 40  # proposals of one step before a chain stays where it is
 MIXED = 0.25  # correlation left by a round, in the slowest direction: three of them leave 2 %
 ROUND, LONGEST = 8, 256  # steps of the first and of the longest round
+FURTHEST = 2**56  # sample: beyond, the counters of random numbers would overflow
 MADE = 1 << 32  # members of the stream from here on make the pool
 FINE, FAR = 18, 16.0  # states in the pool are multiples of 2^-FINE and smaller than FAR
 PIVOT = 1e-12  # of a diagonal element: the least that elimination may leave of it
@@ -84,6 +88,8 @@ class Posterior:
 
     def draw(self, first: int, count: int, seed: int = 0) -> np.ndarray:
         """Samples first, first + 1, .. of a seed, (count, p)."""
+        first, count = whole(first, "first", 0, FURTHEST), whole(count, "count", 0)
+        seed = whole(seed, "seed", 0, SEEDS - 1)
         if not count or not len(self.width):
             return np.repeat(self.middle[None], count, axis=0)
         found = np.empty((count, len(self.middle)))
@@ -97,6 +103,10 @@ class Posterior:
 
     def factors(self, draws: np.ndarray) -> np.ndarray:
         """The unknowns of draws (count, p), less their mean, over their deviation, (count, m)."""
+        expected = f"expected draws (count, {len(self.middle)})"
+        draws = numbers(draws, "draws", expected)
+        if draws.ndim != 2 or draws.shape[1] != len(self.middle):
+            raise ShapeError(f"draws has shape {draws.shape}, {expected}")
         found = np.empty((len(draws), len(self.names)))
         for k, row in enumerate(self.group):
             total = np.zeros(len(draws))
