@@ -22,6 +22,7 @@ DESCRIBED = arm()
 BODIES, FRICTION = 0.2, 0.2  # relative deviations of the arms that are drawn
 TORQUE, POSITION = 0.3, 1e-5  # N m and rad: white noise of the log
 MOTION = series(0, seconds=10.0, rate=200.0)
+TORQUES = DESCRIBED.kernel("inverse_dynamics", parameters="argument")
 SAMPLES = 400
 BETWEEN = (0.025, 0.975)
 LAW = dy.control.ComputedTorque(kp=100.0, kd=20.0, model=DESCRIBED)
@@ -78,7 +79,7 @@ def true_parameters(rng: np.random.Generator) -> np.ndarray:
 def log_of(true: np.ndarray, rng: np.random.Generator) -> dy.Log:
     """What is recorded of one motion."""
     t, q, qd, qdd = MOTION
-    tau = DESCRIBED.with_parameters(true).inverse_dynamics(q, qd, qdd)
+    tau = TORQUES(q, qd, qdd, true)
     noisy = [x + s * rng.normal(size=x.shape) for x, s in ((q, POSITION), (tau, TORQUE))]
     return dy.Log(t=t, q=noisy[0], tau=noisy[1])
 

@@ -373,7 +373,8 @@ def _sizes(estimate: "Estimate", theta: np.ndarray) -> dict[int, float]:
     torque = np.where(torque > 0.0, torque, torque.max())
     speed = np.maximum(speed, SLOW * speed.max())
     q = np.concatenate([log.q[:: max(1, len(log.q) // 100)] for log in estimate.logs])
-    M = unknowns.robot.with_parameters(theta).mass_matrix(q[np.isfinite(q).all(axis=1)])
+    mass_matrix = unknowns.robot.kernel("mass_matrix", parameters="argument")
+    M = mass_matrix(q[np.isfinite(q).all(axis=1)], theta)
     inertia = np.einsum("...ii->...i", M).reshape(-1, unknowns.robot.n).max(axis=0)
     found = {}
     for k in beside_bodies(unknowns):
