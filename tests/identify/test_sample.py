@@ -78,6 +78,9 @@ def test_every_sample_of_a_weak_estimate_can_exist(weak, compiled):
 def test_a_sample_does_not_depend_on_others(weak, compiled):
     whole = weak.sample(6000, seed=3)
     np.testing.assert_array_equal(whole[:10], weak.sample(10, seed=3))
+    for k in (0, 17, 2047, 2048, 4999):  # one by one, at the ends of blocks too
+        np.testing.assert_array_equal(whole[k], weak.posterior.draw(k, 1, 3)[0])
+    np.testing.assert_array_equal(whole[2040:2060], weak.posterior.draw(2040, 20, 3))
     moved = pickle.loads(pickle.dumps(weak.posterior))
     np.testing.assert_array_equal(whole[4000:4700], moved.draw(4000, 700, 3))
     assert not np.array_equal(whole[:10], weak.sample(10, seed=4))

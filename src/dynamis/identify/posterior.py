@@ -118,7 +118,7 @@ class Posterior:
     def _stepped(self, w: np.ndarray, first: int, members: range, seed: int) -> "State":
         state = State(w, self._offset(w))
         for member in members:
-            state = self._step(state, *_numbers(seed, first, *w.shape, member))
+            state = self._step(state, *_numbers(seed, first, len(w), w.shape[1], member))
         return state
 
     def _chained(self, w: np.ndarray, member: int, steps: int) -> np.ndarray:
@@ -172,9 +172,14 @@ class Posterior:
         slope = (-self.shift * self.width)[:, None]
         fw, fv = free * w, free * v
         sums = fw * w, fv * v, slope * w, slope * v, fw * v
-        terms = np.stack([np.add.reduce(x, axis=0) for x in sums])  # row by row: a fixed order
+        terms = np.stack([_added(x) for x in sums])
         terms[:2] *= 0.5
         return terms
+
+
+def _added(x: np.ndarray) -> np.ndarray:
+    """The sum of the rows, one after the other: NumPy adds a single column in another order."""
+    return np.add.reduce(x, axis=0) if x.shape[1] > 1 else np.add.accumulate(x, axis=0)[-1]
 
 
 class State(NamedTuple):
@@ -206,7 +211,7 @@ class Bounds:
             f = (-yz - cy * hz) - lb * c
             g = ((sz - cz * hz) - lc * c) - f / e * f
             good = (m > 0.0) & (a > PIVOT * sx) & (e > PIVOT * sy) & (g > PIVOT * sz)
-        return good.all(axis=0) & (theta[self.above] >= 0.0).all(axis=0)
+        return np.logical_and(np.all(good, axis=0), np.all(theta[self.above] >= 0.0, axis=0))
 
 
 def _numbers(seed: int, first: int, d: int, count: int, member: int) -> tuple[Any, Any]:
@@ -441,7 +446,7 @@ def _inside(
     B, d = pseudo_inertia(np.eye(10)), root.shape[1]
     rows = [root[10 * i : 10 * i + 10] for i in range(bounds.links)]
 
-    def bodies(u: np.ndarray) -> np.ndarray:
+    def bodies(u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         theta = mean + root @ u
         ten = links_of(theta, bounds.links)
         return pseudo_inertia(ten), theta[bounds.above]
