@@ -83,6 +83,14 @@ def test_an_identified_model_varies_as_its_log_leaves_it(capsys, tmp_path):
     assert set(both["measures"]["rms_error"]["shares_of_variance"]) == {*shares, "payload"}
 
 
+def test_links_that_are_no_bodies_vary_only_when_asked(capsys):
+    words = ("puma560", "--mass", "0.1", "--duration", "0.01", "--samples", "3")
+    assert main(["study", *words]) == 2
+    assert "or --inconsistent" in capsys.readouterr().err
+    code, found = answer(capsys, *words, "--inconsistent")
+    assert code == 0 and "link1.mass" in found["measures"]["peak_velocity"]["shares_of_variance"]
+
+
 def test_arms_that_fail_give_exit_code_1(capsys):
     code, found = answer(
         capsys, "planar-rr", "--goal", "0.1,0.2", "--mass", "0.1", "--bandwidth", "1e5",

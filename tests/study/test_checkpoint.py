@@ -357,7 +357,7 @@ FORGED = {
     "total:samples": [np.array(1), np.array([1.0, 2.0]), None],
     "total:failed": [np.array(-1), np.array(10**6)],
     "total:reasons": [np.array(["a"] * 2), np.zeros(3)],
-    "total:mass/seen": [np.zeros(1), np.zeros((2, 2)), None],
+    "total:mass/lowest": [np.zeros(1), np.zeros((2, 2)), None],
     "total:total/total": [np.zeros(2), np.zeros(1, dtype=np.float32)],
     "total:mass/worst": [np.zeros((3, 500, 2)), np.zeros(2)],
     "total:mass/bins": [np.zeros(3, dtype=np.int64), np.zeros((3, 3), dtype=np.int64)],
@@ -392,7 +392,7 @@ def test_sizes_that_cannot_be_are_refused(tmp_path, interrupted):
     np.lib.format.write_array_header_1_0(
         header, {"descr": "<f8", "fortran_order": False, "shape": (10**14,)}
     )
-    rewritten(tmp_path, parts | {"total:mass/seen.npy": header.getvalue()})
+    rewritten(tmp_path, parts | {"total:mass/lowest.npy": header.getvalue()})
     with pytest.raises(FileError, match="damaged or no checkpoint"):
         evaluated(checkpoint=tmp_path)
     with zipfile.ZipFile(tmp_path / files.NAME, "w", zipfile.ZIP_DEFLATED) as file:

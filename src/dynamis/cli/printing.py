@@ -97,6 +97,7 @@ WORDS: tuple[tuple[str, str | Callable[[re.Match], str]], ...] = (
     (r"\btopic=(?![\w(])", "--topic"),
     (r"\bestimator=['\"](\w+)['\"]", r"--estimator \1"),
     (r"\bdy\.excite\b", "dynamis excite"),
+    (r"\bconsistent=False\b", "--inconsistent"),
     (r"; force=True goes on", ""),
 )
 

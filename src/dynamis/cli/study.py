@@ -27,8 +27,8 @@ def run(
     robot: RobotName, *, samples: int = 1000, seed: int = 0, log: Logs = (),
     mass: Deviation = 0.0, com: Deviation = 0.0, inertia: Deviation = 0.0,
     friction: Deviation = 0.0, rotor: Deviation = 0.0,
-    payload: Numbers = None,
-    joint_offset: Deviation = 0.0, measure: Names = None, band: float = 0.01,
+    payload: Numbers = None, joint_offset: Deviation = 0.0, inconsistent: bool = False,
+    measure: Names = None, band: float = 0.01,
     duration: float = 2.0, dt: float = 1e-3, start: Place = None, goal: Place = None,
     controller: Law = None, bandwidth: float = BANDWIDTH, integrator: str = "rk4",
     stops: bool = False, processes: int | None = None, device: str | None = None,
@@ -45,7 +45,7 @@ def run(
 
     For example:
 
-      dynamis study puma560 --goal 0.5,-0.4,0.6,0.2,0.3,0.1 --mass 0.05 --com 0.005 --payload 0,2
+      dynamis study ur10e --goal 0.5,-0.4,0.6,0.2,0.3,0.1 --mass 0.05 --com 0.005 --payload 0,2
       dynamis study scara --goal 90deg 0.5 0.1 --friction 0.3 --samples 10000 --report study.html
       dynamis study panda --log run.csv --goal ready --measure rms_error,peak_tool_error
       dynamis study arm.toml --mass 0.1 --samples 1000000 --processes 8 --checkpoint folder
@@ -61,6 +61,7 @@ def run(
         rotor: Rotor inertias.
         payload: Least and largest mass at the tool in kg, such as 0,3; uniform between them.
         joint_offset: Zero errors of the encoders, rad or m.
+        inconsistent: Vary links as well whose description is no body that can exist.
         measure: rms_error, peak_error, final_error, settling_time, rms_tool_error,
             peak_tool_error, final_tool_error, peak_torque, rms_torque, peak_velocity, peak_power,
             energy, stop_hit (default: rms_error if there is a goal, peak_torque).
@@ -92,8 +93,10 @@ def run(
     arm = load(robot)
     estimate = _identified(arm, log) if log else None
     model = arm if estimate is None else estimate.robot
-    vary = _varied(model, estimate, mass=mass, com=com, inertia=inertia, friction=friction,
-                   rotor=rotor, payload=_load(payload), joint_offset=joint_offset)  # fmt: skip
+    vary = _varied(
+        model, estimate, inconsistent, mass=mass, com=com, inertia=inertia, friction=friction,
+        rotor=rotor, payload=_load(payload), joint_offset=joint_offset,
+    )  # fmt: skip
     options, how = motion(model, duration, start, goal, controller, bandwidth)
     names = None if measure is None else [x.strip() for x in measure.split(",") if x.strip()]
     if "reference" not in options and controller is not None:
@@ -123,14 +126,14 @@ def _identified(arm: Robot, logs: tuple[Path, ...]) -> Any:
     return found
 
 
-def _varied(model: Robot, estimate: Any, **deviations: Any) -> list[Any]:
+def _varied(model: Robot, estimate: Any, inconsistent: bool, **deviations: Any) -> list[Any]:
     """An estimate, a Scatter, or both."""
     from ..study.scatter import Scatter
 
     given = {name: value for name, value in deviations.items() if value is not None and value != 0}
     vary = [] if estimate is None else [estimate]
     if given:
-        vary.append(Scatter(model, **given))
+        vary.append(Scatter(model, **given, consistent=not inconsistent))
     if not vary:
         raise OptionError("nothing varies", "such as --mass 0.05 --payload 0,2, or --log run.csv")
     return vary

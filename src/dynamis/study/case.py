@@ -275,26 +275,33 @@ class Case:
         columns = Measures(self.robot, self.names).sizes
         own = {name: columns[f"measure.{name}"] for name in self.names}
         if self.evaluate is not None:
-            found = _returned(self.evaluate(self.draw(0, min(self.samples, 2))), self.evaluate,
-                              min(self.samples, 2))  # fmt: skip
+            evaluate = self.evaluate
+            name = f"evaluate, {function_name(evaluate)!r},"
+            found = self._first(
+                name, lambda index: _returned(evaluate(self.draw(index, 1)), evaluate, 1)
+            )
             return replace(self, columns={k: v.shape[1] for k, v in found.items()})
         for function in self.functions:
             name = function_name(function)
-            own[name], failed = 1, None
-            for index in range(min(PROBED, self.samples)):
-                try:
-                    own[name], failed = len(_numbers(function(self.replay(index)), name)), None
-                    break
-                except DynamisError:
-                    raise
-                except Exception as error:
-                    failed = error
-            if failed is not None:
-                raise OptionError(
-                    f"measure {name!r} raised {type(failed).__name__} for each of the first "
-                    f"samples: {failed}"
-                )
+            row = self._first(
+                f"measure {name!r}",
+                lambda index, f=function, x=name: _numbers(f(self.replay(index)), x),
+            )
+            own[name] = len(row)
         return replace(self, columns=own)
+
+    def _first(self, what: str, attempt: Callable[[int], Any]) -> Any:
+        """What a function of the user's gives for the first sample for which it gives something."""
+        for index in range(min(PROBED, self.samples)):
+            try:
+                return attempt(index)
+            except DynamisError:
+                raise
+            except Exception as error:
+                failed = error
+        raise OptionError(
+            f"{what} raised {type(failed).__name__} for each of the first samples: {failed}"
+        ) from failed
 
 
 def function_name(function: Any) -> str:

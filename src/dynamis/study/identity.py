@@ -80,11 +80,7 @@ def identity_of(case: Case, fused: bool = False) -> dict[str, str]:
         "samples": case.samples,
         "seed": case.seed,
         "measures": (case.names, case.band, case.columns),
-        "vary": (
-            case.variation.names,
-            drawn.nominal,
-            *((*x.arrays, x.chosen) for x in (drawn, last)),
-        ),
+        "vary": (case.variation.names, drawn.arrays, drawn.chosen, drawn.nominal, last.arrays),
         "functions": functions,
     }
     if case.evaluate is None:

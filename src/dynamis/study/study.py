@@ -251,11 +251,13 @@ class Study:
         """Rows: measure and joint, mean, quantiles 50, 95 and 99.9 %, largest, unit."""
         rows = []
         for name in self.measures:
-            middle = [self.mean(name), *self.quantiles(name), self.extremes(name)[1]]
+            good = self.samples - self.failed.count
+            mean = np.where(self.summary.of(name)["finite"] < good, np.inf, self.mean(name))
+            middle = [mean, *self.quantiles(name), self.extremes(name)[1]]
             for k, (joint, unit) in enumerate(
                 zip(self.columns(name), self.units(name), strict=True)
             ):
-                rows.append((f"{name} {joint}".strip(), *(f"{x[k]:.4g}" for x in middle), unit))
+                rows.append((f"{name} {joint}".strip(), *(_digits(x[k]) for x in middle), unit))
         return rows
 
     @checked
@@ -292,7 +294,8 @@ class Study:
     def __repr__(self) -> str:
         bad = f", {self.failed.count} failed" if self.failed else ""
         return (
-            f"Study({self.robot.name!r}, {self.samples} samples{bad}, {', '.join(self.measures)})"
+            f"Study({self.robot.name!r}, {self.samples} sample{'s' * (self.samples > 1)}{bad}, "
+            f"{', '.join(self.measures)})"
         )
 
     def __str__(self) -> str:
@@ -321,6 +324,10 @@ class Study:
 
 
 GRID = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975, 0.99, 0.995, 0.999)
+
+
+def _digits(value: float) -> str:
+    return "-" if np.isnan(value) or value == -np.inf else f"{value:.4g}"
 
 
 def _shares(value: Any) -> np.ndarray:
@@ -444,9 +451,12 @@ def _asked(
         if moving or not followed:
             what = f"{moving[0]} was given" if moving else "there is no reference"
             raise OptionError(f"simulate is False, but {what}", "give reference=... alone")
-    twice = next((f for f in map(function_name, functions) if f in names), None)
+    every = [*names, *map(function_name, functions)]
+    twice = next((name for name in every if every.count(name) > 1), None)
     if twice is not None:
-        raise OptionError(f"measure holds {twice!r} twice")
+        raise OptionError(
+            f"measure holds {twice!r} twice", "give functions names of their own with def"
+        )
     return {"names": names, "functions": functions, "simulated": simulated}
 
 
