@@ -10,9 +10,10 @@ run: $(STAMP)
 	$(BIN)/dynamis demo
 
 # two workers share two cores: threads of BLAS would only be in each other's way; what a file of
-# tests shares is made once, and tests/conftest.py says which files begin
+# tests shares is made once, and tests/conftest.py says which files begin; examples, commands and
+# workers import the same files, so their bytecode is kept
 test: $(STAMP)
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
+	PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

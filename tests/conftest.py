@@ -18,7 +18,9 @@ settings.load_profile("dynamis")
 LONGEST = (
     *("/test_examples.py", "realtime/test_cost.py", "/test_docs.py", "realtime/test_laws_in_c.py"),
     *("identify/test_real_logs.py", "compile/test_compiled.py", "studio/test_simulate.py"),
-    *("/test_misuse.py", "demo/test_demo.py", "dynamics/test_springs.py"),
+    *("/test_misuse.py", "studio/test_robot.py", "realtime/test_loop.py", "studio/test_pose.py"),
+    *("/test_notebooks.py", "fuzz/test_oracle.py", "studio/test_equations.py"),
+    *("demo/test_demo.py", "dynamics/test_springs.py", "study/test_executors.py"),
 )
 
 

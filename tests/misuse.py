@@ -238,6 +238,7 @@ VALID: dict[str, Callable[[], Any]] = {
     "axes": lambda: LINES,
     "b": lambda: [[0.1], [0.2]],
     "controller": LAW,
+    "count": lambda: 2,
     "convention": lambda: "standard",
     "cutoff": lambda: 5.0,
     "directory": lambda: "out",

@@ -2,8 +2,10 @@
 
 import os
 import re
+import runpy
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -159,17 +161,32 @@ FIGURES = {
 }
 
 
+NOT_SHOWN = DeprecationWarning, ImportWarning, PendingDeprecationWarning, ResourceWarning
+
+
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
-def test_example(path, compiled, tmp_path):
-    done = subprocess.run(
-        [sys.executable, str(path)], capture_output=True, text=True, cwd=tmp_path, env=os.environ,
-        check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() and "Warning" not in done.stderr
-    FIGURES.get(path.stem, len)(done.stdout)
+def test_example(path, compiled, tmp_path, monkeypatch, capfd):
+    """As a program of this process: what all of them import takes longer than most of them."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", [str(path)])
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        runpy.run_path(str(path), run_name="__main__")
+    said = capfd.readouterr()
+    assert not [w for w in warned if not issubclass(w.category, NOT_SHOWN)]
+    assert said.out.strip() and "Warning" not in said.err
+    FIGURES.get(path.stem, len)(said.out)
     for picture in PICTURES.get(path.stem, ()):
         assert (tmp_path / "out" / picture).stat().st_size > 5_000
+
+
+def test_an_example_starts_by_itself(compiled, tmp_path):
+    done = subprocess.run(
+        [sys.executable, str(EXAMPLES[0])], capture_output=True, text=True, cwd=tmp_path,
+        env=os.environ, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() and not done.stderr
 
 
 def test_there_are_examples():

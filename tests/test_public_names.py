@@ -65,6 +65,8 @@ NAMES = [
     "dynamis.gym.NAME",
     "dynamis.gym.ReachEnv",
     "dynamis.identify.Estimate",
+    "dynamis.identify.Estimate.sample",
+    "dynamis.identify.Posterior",
     "dynamis.identify.FRICTIONS",
     "dynamis.identify.LogError",
     "dynamis.identify.Validation",

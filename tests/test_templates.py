@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import tomllib
 from fnmatch import fnmatch
+from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -32,11 +33,15 @@ def folder(path):
     return path.parents[1]
 
 
+@cache
 def nodes():
-    """(folder, node) of all code."""
-    for module in SOURCE.rglob("*.py"):
-        for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
-            yield module.parent, node
+    """(folder, node) of every string and every call of all code."""
+    return [
+        (module.parent, node)
+        for module in SOURCE.rglob("*.py")
+        for node in ast.walk(ast.parse(module.read_text(encoding="utf-8")))
+        if isinstance(node, (ast.Constant, ast.Call))
+    ]
 
 
 def words():
@@ -49,19 +54,17 @@ def words():
 def asked():
     """(folder, pattern) of every template that a call names: * stands for what it fills in."""
     for where, node in nodes():
-        called = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
-        if called in ("templates.text", "templates.filled") and len(node.args) > 1:
-            name = node.args[1]
-            if isinstance(name, ast.Constant):
-                yield where, name.value
-            elif isinstance(name, ast.JoinedStr):
-                yield (
-                    where,
-                    "".join(
-                        part.value if isinstance(part, ast.Constant) else "*"
-                        for part in name.values
-                    ),
-                )
+        match node:
+            case ast.Call(
+                ast.Attribute(ast.Name("templates"), "text" | "filled"), [_, ast.Constant(name), *_]
+            ):
+                yield where, name
+            case ast.Call(
+                ast.Attribute(ast.Name("templates"), "text" | "filled"),
+                [_, ast.JoinedStr(parts), *_],
+            ):
+                filled = [x.value if isinstance(x, ast.Constant) else "*" for x in parts]
+                yield where, "".join(filled)
 
 
 class Nesting(HTMLParser):

@@ -45,9 +45,9 @@ def package(module: str, name: str, purpose: str, extra: str) -> Any:
         ) from None
 
 
-def once(robot: Any, what: Hashable, made: Callable[[], Any]) -> Any:
-    """What a robot decides, made once: a Robot does not change."""
-    found = vars(robot).setdefault("_made_once", {})
+def once(owner: Any, what: Hashable, made: Callable[[], Any]) -> Any:
+    """What a robot or a model decides, made once: neither changes."""
+    found = vars(owner).setdefault("_made_once", {})
     if what not in found:
         found[what] = made()
     return found[what]

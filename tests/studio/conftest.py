@@ -11,12 +11,13 @@ from contextlib import suppress
 
 import pytest
 
-# software WebGL, and no talk with the world
+# software WebGL, for the 3-D scene alone, and no talk with the world
 FLAGS = [
     "--no-sandbox",
     "--use-gl=angle",
     "--use-angle=swiftshader",
     "--enable-unsafe-swiftshader",
+    "--disable-gpu-compositing",
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",

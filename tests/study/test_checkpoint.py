@@ -1,5 +1,6 @@
 """Checkpoints of a study: nothing lost, no other study taken for this one, nothing executed."""
 
+import functools
 import io
 import os
 import pickle
@@ -150,20 +151,20 @@ def kept(tmp_path_factory):
 @pytest.mark.parametrize("what", OTHERS)
 def test_another_study_is_refused_by_name(kept, what):
     before = (kept / files.NAME).read_bytes()
-    with pytest.raises(OptionError, match=f"belongs to another study: .*{what}.* differ"):
+    with pytest.raises(OptionError, match=f"of another study: it differs in .*{what}"):
         simulated(**({"samples": 3 * BLOCK} | OTHERS[what]), checkpoint=kept)
     assert (kept / files.NAME).read_bytes() == before
 
 
 def test_another_robot_is_refused(kept):
     heavy = arm().with_payload(1.0)
-    with pytest.raises(OptionError, match="another study: robot"):
+    with pytest.raises(OptionError, match="another study: it differs in robot"):
         simulated(3 * BLOCK, robot=heavy, checkpoint=kept)
 
 
 def test_other_differences_between_arms_are_refused(kept):
     vary = dy.Scatter(arm(), mass=0.05, com=0.005, payload=(0, 4), joint_offset=0.01)
-    with pytest.raises(OptionError, match="another study: vary"):
+    with pytest.raises(OptionError, match="another study: it differs in vary"):
         simulated(3 * BLOCK, vary=vary, checkpoint=kept)
 
 
@@ -178,7 +179,7 @@ def test_another_number_in_a_closure_is_refused(tmp_path):
     simulated(3, controller=closure(3.0), measure="peak_torque", checkpoint=tmp_path)
     again = simulated(3, controller=closure(3.0), measure="peak_torque", checkpoint=tmp_path)
     assert again.resumed == 3
-    with pytest.raises(OptionError, match="another study: functions, results of functions"):
+    with pytest.raises(OptionError, match="differs in functions, results of functions"):
         simulated(3, controller=closure(4.0), measure="peak_torque", checkpoint=tmp_path)
 
 
@@ -188,8 +189,52 @@ def rare(limit):
 
 def test_code_that_changes_nothing_yet_is_refused(tmp_path):
     simulated(3, measure=rare(1.0), checkpoint=tmp_path)
-    with pytest.raises(OptionError, match="another study: functions differ"):
+    with pytest.raises(OptionError, match=r"differs in functions\n"):
         simulated(3, measure=rare(2.0), checkpoint=tmp_path)
+
+
+class Callable:
+    def __init__(self, number):
+        self.number = number
+
+    def __call__(self, draw):
+        return self.number
+
+
+def defaults(draw, gain=1.0):
+    return gain
+
+
+def doubled(draw, gain=2.0):
+    return gain
+
+
+DIFFERENT = [
+    *(
+        closure(1.0),
+        closure(2.0),
+        rare(1.0),
+        rare(2.0),
+        defaults,
+        doubled,
+        Callable(1),
+        Callable(2),
+    ),
+    *(functools.partial(defaults, gain=3.0), functools.partial(defaults, gain=4.0)),
+    *(Callable(1).__call__, lambda draw: 1.0, lambda draw: 2.0, lambda draw: loads(draw)["mass"]),
+    *(lambda draw: [x + 2 for x in draw], lambda draw: [x + 1 for x in draw], np.sum, len),
+]
+
+
+def test_functions_have_digests_of_their_own():
+    assert len({digest_of(function) for function in DIFFERENT}) == len(DIFFERENT)
+    assert digest_of(closure(1.0)) == digest_of(closure(1.0))
+    assert digest_of(Callable(1)) == digest_of(Callable(1))
+
+
+def test_where_something_lies_in_memory_has_no_part_in_a_digest():
+    kept = [object(), object()]
+    assert digest_of(closure(kept[0])) == digest_of(closure(kept[1]))
 
 
 # damaged and hostile files
@@ -268,6 +313,14 @@ def test_no_damage_goes_unnoticed(tmp_path, interrupted):
     assert refused > 40
 
 
+def test_numbers_that_were_changed_are_refused(tmp_path, interrupted):
+    for name in ("total:mass/lowest", "9:mass/counts", "upto"):
+        changed = arrays_of(interrupted[0])[name] + 1
+        rewritten(tmp_path, members(interrupted[0]) | {f"{name}.npy": npy(changed)})
+        with pytest.raises(FileError, match="its digest is another"):
+            evaluated(checkpoint=tmp_path)
+
+
 class Evil:
     def __reduce__(self):
         return os.mkdir, ("executed",)
@@ -304,7 +357,7 @@ FORGED = {
     "total:samples": [np.array(1), np.array([1.0, 2.0]), None],
     "total:failed": [np.array(-1), np.array(10**6)],
     "total:reasons": [np.array(["a"] * 2), np.zeros(3)],
-    "total:mass/seen": [np.zeros(1), np.zeros((2, 2)), None],
+    "total:mass/lowest": [np.zeros(1), np.zeros((2, 2)), None],
     "total:total/total": [np.zeros(2), np.zeros(1, dtype=np.float32)],
     "total:mass/worst": [np.zeros((3, 500, 2)), np.zeros(2)],
     "total:mass/bins": [np.zeros(3, dtype=np.int64), np.zeros((3, 3), dtype=np.int64)],
@@ -320,7 +373,8 @@ FORGED = {
 def test_arrays_that_no_study_wrote_are_refused(tmp_path, interrupted, name):
     for array in FORGED[name]:
         arrays = arrays_of(interrupted[0])
-        arrays.pop(name, None)
+        there = arrays.pop(name, None) is not None
+        assert there or array is not None
         rewritten(tmp_path, sealed(arrays | ({} if array is None else {name: array})))
         with pytest.raises(DynamisError, match=r"damaged or no checkpoint|another study"):
             evaluated(checkpoint=tmp_path)
@@ -338,7 +392,7 @@ def test_sizes_that_cannot_be_are_refused(tmp_path, interrupted):
     np.lib.format.write_array_header_1_0(
         header, {"descr": "<f8", "fortran_order": False, "shape": (10**14,)}
     )
-    rewritten(tmp_path, parts | {"total:mass/seen.npy": header.getvalue()})
+    rewritten(tmp_path, parts | {"total:mass/lowest.npy": header.getvalue()})
     with pytest.raises(FileError, match="damaged or no checkpoint"):
         evaluated(checkpoint=tmp_path)
     with zipfile.ZipFile(tmp_path / files.NAME, "w", zipfile.ZIP_DEFLATED) as file:

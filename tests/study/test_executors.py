@@ -7,7 +7,9 @@ import random
 import subprocess
 import sys
 import threading
+import tracemalloc
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 import pytest
@@ -163,35 +165,85 @@ def test_ray_gives_the_same_bits(alone, ray):
 
 
 class Disorder(Executor):
-    """Tasks in any order, one at a time: only `submit`, and no number of workers."""
+    """The blocks of a study in any order: only `submit`, and no number of workers.
 
-    def __init__(self, seed):
-        self.waiting, self.random, self.order = [], random.Random(seed), []
+    The block `deadly` ends it like a pool that breaks: every task that was under way is lost.
+    """
+
+    def __init__(self, seed=0, deadly=None):
+        self.waiting, self.random, self.deadly = [], random.Random(seed), deadly
+        self.submitted, self.order, self.breaks = 0, [], []
 
     def submit(self, function, *arguments):
-        future = Future()
-        self.waiting.append((future, function, arguments))
-        if len(self.waiting) == 1:
-            threading.Thread(target=self.run).start()
+        self.submitted += 1
+        self.waiting.append((Future(), function, arguments))
+        future = self.waiting[-1][0]
+        if self.submitted >= SAMPLES // BLOCK + 1:
+            tasks, self.waiting = self.waiting, []
+            self.random.shuffle(tasks)
+            threading.Thread(target=self.run, args=(tasks,)).start()
         return future
 
-    def run(self):
-        while self.waiting:
-            future, function, arguments = self.random.choice(self.waiting)
+    def run(self, tasks):
+        while tasks:
+            future, function, arguments = tasks.pop()
             self.order.append(arguments[1])
-            result = function(*arguments)
-            self.waiting.remove((future, function, arguments))
-            future.set_result(result)
+            if arguments[1] == self.deadly:
+                self.breaks.append(1 + len(tasks))
+                while tasks:
+                    tasks.pop()[0].set_exception(BrokenProcessPool("a process ended"))
+                future.set_exception(BrokenProcessPool("a process ended"))
+            else:
+                future.set_result(function(*arguments))
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_order_of_blocks_does_not_matter(seed):
     executor = Disorder(seed)
-    assert same(evaluated(executor=executor), evaluated(threads=1))
+    assert same(evaluated(Picky(), executor=executor), evaluated(Picky(), threads=1))
     assert executor.order != sorted(executor.order)
 
 
 # workers that die
+
+
+class Endless(Executor):
+    """Two workers that never end a task."""
+
+    _max_workers, first = 2, None
+
+    def submit(self, function, key, first, *rest):
+        self.first = first
+        return Future()
+
+
+def test_a_task_that_may_have_ended_a_pool_runs_alone():
+    driver = workers.Driver(evaluated(samples=3).case, Endless(), None)
+    driver.under_way = {7: (Future(), workers.Task(7, 8))}
+    driver.left = [range(8, 11)]
+    driver._after(BrokenProcessPool("a process ended"), workers.Task(3, 5))
+    driver._fill()
+    assert list(driver.under_way) == [7]
+    driver.under_way.clear()
+    driver._fill()
+    assert list(driver.under_way) == [3]
+    driver.under_way.clear()
+    driver._fill()
+    assert list(driver.under_way) == [4]
+    driver.under_way.clear()
+    driver._fill()
+    assert list(driver.under_way) == [8, 9, 10]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_tasks_lost_together_are_tried_one_at_a_time(tmp_path, seed):
+    executor = Disorder(seed, deadly=3)
+    with pytest.raises(OptionError, match="samples 192 to 255 lost their worker 3 times"):
+        evaluated(executor=executor, checkpoint=tmp_path)
+    assert len(executor.breaks) == 3
+    study = evaluated(checkpoint=tmp_path)
+    assert study.resumed == SAMPLES - BLOCK
+    assert same(study, evaluated(threads=1))
 
 
 def folder(tmp_path):
@@ -360,3 +412,35 @@ def test_a_worker_keeps_few_cases():
         workers.remember(f"test {k}", None)
     assert len(workers._cases) == workers.REMEMBERED
     workers._cases.clear()
+
+
+# memory
+
+
+def test_no_more_is_kept_than_a_few_blocks(monkeypatch):
+    """Twice the blocks of the same size: the summaries of all would be megabytes more."""
+    monkeypatch.setattr(workers, "TASK", 0.0)  # a block each
+
+    def peak(blocks):
+        tracemalloc.start()
+        try:
+            study = evaluated(samples=blocks * 4096, threads=1)
+            assert study.case.blocks == blocks
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    peak(64)  # what is made once
+    first, twice = peak(64), peak(128)
+    assert twice < 1.05 * first + 5e5
+
+
+def test_no_block_is_done_long_before_an_earlier_one():
+    executor = Endless()
+    driver = workers.Driver(evaluated(samples=100 * BLOCK).case, executor, None)
+    most = workers.WAITING * 2
+    for first, follows in ((most - 1, True), (most + 1, False)):
+        driver.left, driver.under_way = [range(first, 100)], {0: (Future(), workers.Task(0, 1))}
+        executor.first = None
+        driver._fill()
+        assert (executor.first is not None) == follows

@@ -10,10 +10,6 @@ import numpy as np
 
 from .. import templates
 from ..compile.machine import host
-from ..identify.frictions import FRICTIONS
-from ..identify.information import information, ordinary
-from ..identify.processing import Samples
-from ..identify.unknowns import unknowns
 from ..robot import Robot, load
 from .simulation import simulation_figures
 from .single import JOINTS, against_others, against_pinocchio, batches, growth, slope
@@ -29,6 +25,11 @@ SECONDS = 2.0
 
 def identification(robot: Robot) -> Iterator[Figure]:
     """Regressor and ordinary solution of a long log; the regressor is never stacked."""
+    from ..identify.frictions import FRICTIONS  # a second that other rows do not need
+    from ..identify.information import information, ordinary
+    from ..identify.processing import Samples
+    from ..identify.unknowns import unknowns
+
     wanted = unknowns(robot, FRICTIONS["asymmetric"])
     rng = np.random.default_rng(0)
     q, qd, qdd, tau = rng.normal(size=(4, ROWS, robot.n))

@@ -6,30 +6,38 @@ Muller make them normal, in machine code whose bits are those of every machine.
 
 import math
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from ..compile.arrays import NUMPY, run
-from ..compile.service import Key, Ports, compiled, compiling
+from ..compile.service import Key, Ports, compiled, compiling, share
 from ..lazy import LOCK
 from ..spatial.functions import Functions
 
 POSITIONS, TORQUES, SAMPLES, CHAINS = 1, 2, 3, 4  # streams
 COUNT = 4  # numbers that one count of Philox gives
+TOGETHER = 8192  # samples that one thread draws
 
 
 def uniform(
-    seed: int, stream: int, first: int, count: int, width: int, member: int = 0
-) -> np.ndarray:
+    seed: int, stream: int, first: int, count: int, width: int, member: int = 0,
+    threads: int | None = 1,
+) -> np.ndarray:  # fmt: skip
     """Numbers above 0 and up to 1 of `count` samples from `first` on, (count, width)."""
     blocks = -(-width // COUNT)
     key = np.array([seed % 2**64, seed >> 64], dtype=np.uint64)
-    start = np.array([first * blocks, member, stream, 0], dtype=np.uint64)
-    made = np.random.Generator(np.random.Philox(counter=start, key=key))
-    found = made.random(count * blocks * COUNT)  # whole multiples of 2^-53, from 0 on
-    found += 2.0**-53
-    return found.reshape(count, blocks * COUNT)[:, :width]
+    found = np.empty((count, blocks * COUNT))
+
+    def fill(a: int, b: int) -> None:
+        start = np.array([(first + a) * blocks, member, stream, 0], dtype=np.uint64)
+        made, rows = np.random.Generator(np.random.Philox(counter=start, key=key)), found[a:b]
+        made.random(out=rows)  # whole multiples of 2^-53, from 0 on
+        rows += 2.0**-53
+
+    share(fill, pairwise([*range(0, count, TOGETHER), count]), threads or 1)
+    return found[:, :width]
 
 
 def normal(u: np.ndarray, threads: int | None = 1) -> np.ndarray:

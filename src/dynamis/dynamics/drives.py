@@ -17,10 +17,10 @@ def rotor_matrix(chain: Chain) -> list[list[Any]]:
     if chain.rotors:
         return M
     for motor in chain.motors:
-        for i, ri in enumerate(motor.row):
-            for j, rj in enumerate(motor.row):
-                if not (zero(ri) or zero(rj)):
-                    M[i][j] = M[i][j] + ri * rj * motor.inertia
+        turned = [(i, r) for i, r in enumerate(motor.row) if not zero(r)]
+        for i, ri in turned:
+            for j, rj in turned:
+                M[i][j] = M[i][j] + ri * rj * motor.inertia
     return M
 
 

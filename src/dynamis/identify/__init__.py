@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .identification import identify
     from .payload import PayloadEstimate, identify_payload
     from .payload_observer import PayloadObserver, PayloadTrack
+    from .posterior import Posterior as Posterior
     from .processing import Processing
     from .verdict import Verdict
 
@@ -35,7 +36,7 @@ __getattr__ = later(
         **dict.fromkeys(("PayloadEstimate", "identify_payload"), "payload"),
         **dict.fromkeys(("PayloadObserver", "PayloadTrack"), "payload_observer"),
         **{"ESTIMATORS": "estimators", "Processing": "processing", "identify": "identification"},
-        **{"LogError": "diagnose", "Verdict": "verdict"},
+        **{"LogError": "diagnose", "Posterior": "posterior", "Verdict": "verdict"},
         **{"Excitation": ".excite.excitation", "excite": ".excite.design"},
         **{"Log": ".logs.log", "read_log": ".logs.read"},
     },

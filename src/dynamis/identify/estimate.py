@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..arguments import SEEDS, checked, number, passed_on, whole
+from ..arguments import checked, number, passed_on
 from ..errors import OptionError, shown
 from ..lazy import cached_property
 from ..logs.checks import spikes
@@ -250,8 +250,7 @@ class Estimate:
 
         Sample i of a seed is the same in whatever number of samples.
         """
-        size = whole(count, "count", 0)
-        return self.posterior.draw(0, size, whole(seed, "seed", 0, SEEDS - 1))
+        return self.posterior.draw(0, count, seed)
 
     @property
     def not_identifiable(self) -> dict[str, str]:

@@ -23,17 +23,26 @@ LONGEST = 0.1  # of a motion: correlations over more rows than that are not esti
 
 def correlation_times(motions: Sequence[Samples], unknowns: Unknowns, x: np.ndarray) -> np.ndarray:
     """The longest correlation time of the fitted rows' residuals among the motions, (n,)."""
-    parts = [
-        np.concatenate([tau - Y @ x for Y, tau, *_ in samples.blocks(unknowns)])
-        for samples in motions
-    ]
-    found = [correlation_time(r) for r in parts if len(r) > 20]
+    found = []
+    for samples in motions:
+        parts = [(tau - Y @ x, w > 0.0) for Y, tau, w, _ in samples.blocks(unknowns)]
+        residual, counted = (np.concatenate(part) for part in zip(*parts, strict=True))
+        if len(residual) > 20:
+            found.append(correlation_time(residual, counted))
     return np.max(found, axis=0) if found else np.ones(unknowns.robot.n)
 
 
-def correlation_time(r: np.ndarray) -> np.ndarray:
-    """1 + 2 sum of the autocorrelation of residuals (rows, n) until it turns negative, (n,)."""
-    r = r - r.mean(axis=0)
+def correlation_time(r: np.ndarray, counted: np.ndarray | None = None) -> np.ndarray:
+    """1 + 2 sum of the autocorrelation of residuals (rows, n) until it turns negative, (n,).
+
+    Rows that do not count (rows, n), near rest say, are no part of it: what friction does there
+    would pass for noise.
+    """
+    if counted is None:
+        r = r - r.mean(axis=0)
+    else:
+        r = np.where(counted, r, 0.0)
+        r = np.where(counted, r - r.sum(axis=0) / np.maximum(counted.sum(axis=0), 1), 0.0)
     size = 2 ** int(np.ceil(np.log2(2 * len(r))))
     spectrum = np.abs(np.fft.rfft(r, size, axis=0)) ** 2
     cov = np.fft.irfft(spectrum, axis=0)[: max(2, int(LONGEST * len(r)))]

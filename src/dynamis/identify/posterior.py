@@ -14,7 +14,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..arguments import SEEDS, whole
+from ..compile.arrays import numbers
 from ..control.random_numbers import CHAINS, RowFunction, normal, uniform
+from ..errors import ShapeError
 from ..model.parameters import JOINT_NAMES, MOTOR_NAMES, VISCOUS_MINUS
 from ..spatial.functions import Functions
 from .feasible import SIZE, beside_bodies, links_of, physical, pseudo_inertias, signs
@@ -41,8 +44,9 @@ POOL = 4096  # states that samples begin at
 FITTED = 1024  # chains that the normal distribution is fitted to
 STEPS = 3  # of every sample from its state in the pool
 TURNS = 40  # proposals of one step before a chain stays where it is
-MIXED = 0.2  # correlation left by a round, in the slowest direction: three of them leave 1 %
-ROUND, LONGEST = 8, 512  # steps of the first and of the longest round
+MIXED = 0.25  # correlation left by a round, in the slowest direction: three of them leave 2 %
+ROUND, LONGEST = 8, 256  # steps of the first and of the longest round
+FURTHEST = 2**56  # sample: beyond, the counters of random numbers would overflow
 MADE = 1 << 32  # members of the stream from here on make the pool
 FINE, FAR = 18, 16.0  # states in the pool are multiples of 2^-FINE and smaller than FAR
 PIVOT = 1e-12  # of a diagonal element: the least that elimination may leave of it
@@ -84,6 +88,8 @@ class Posterior:
 
     def draw(self, first: int, count: int, seed: int = 0) -> np.ndarray:
         """Samples first, first + 1, .. of a seed, (count, p)."""
+        first, count = whole(first, "first", 0, FURTHEST), whole(count, "count", 0)
+        seed = whole(seed, "seed", 0, SEEDS - 1)
         if not count or not len(self.width):
             return np.repeat(self.middle[None], count, axis=0)
         found = np.empty((count, len(self.middle)))
@@ -97,6 +103,10 @@ class Posterior:
 
     def factors(self, draws: np.ndarray) -> np.ndarray:
         """The unknowns of draws (count, p), less their mean, over their deviation, (count, m)."""
+        expected = f"expected draws (count, {len(self.middle)})"
+        draws = numbers(draws, "draws", expected)
+        if draws.ndim != 2 or draws.shape[1] != len(self.middle):
+            raise ShapeError(f"draws has shape {draws.shape}, {expected}")
         found = np.empty((len(draws), len(self.names)))
         for k, row in enumerate(self.group):
             total = np.zeros(len(draws))
@@ -108,7 +118,7 @@ class Posterior:
     def _stepped(self, w: np.ndarray, first: int, members: range, seed: int) -> "State":
         state = State(w, self._offset(w))
         for member in members:
-            state = self._step(state, *_numbers(seed, first, *w.shape, member))
+            state = self._step(state, *_numbers(seed, first, len(w), w.shape[1], member))
         return state
 
     def _chained(self, w: np.ndarray, member: int, steps: int) -> np.ndarray:
@@ -162,9 +172,14 @@ class Posterior:
         slope = (-self.shift * self.width)[:, None]
         fw, fv = free * w, free * v
         sums = fw * w, fv * v, slope * w, slope * v, fw * v
-        terms = np.stack([np.add.reduce(x, axis=0) for x in sums])  # row by row: a fixed order
+        terms = np.stack([_added(x) for x in sums])
         terms[:2] *= 0.5
         return terms
+
+
+def _added(x: np.ndarray) -> np.ndarray:
+    """The sum of the rows, one after the other: NumPy adds a single column in another order."""
+    return np.add.reduce(x, axis=0) if x.shape[1] > 1 else np.add.accumulate(x, axis=0)[-1]
 
 
 class State(NamedTuple):
@@ -183,7 +198,7 @@ class Bounds:
 
     def hold(self, theta: np.ndarray) -> np.ndarray:
         """Which of the columns of theta (p, count) are possible: pseudo-inertias by elimination."""
-        ten = theta[: 10 * self.links].reshape(self.links, 10, -1)
+        ten = theta[: 10 * self.links].reshape(self.links, 10, theta.shape[1])
         m, hx, hy, hz, xx, xy, yy, xz, yz, zz = ten.swapaxes(0, 1)
         with np.errstate(all="ignore"):
             half = 0.5 * (xx + yy + zz)
@@ -196,7 +211,7 @@ class Bounds:
             f = (-yz - cy * hz) - lb * c
             g = ((sz - cz * hz) - lc * c) - f / e * f
             good = (m > 0.0) & (a > PIVOT * sx) & (e > PIVOT * sy) & (g > PIVOT * sz)
-        return good.all(axis=0) & (theta[self.above] >= 0.0).all(axis=0)
+        return np.logical_and(np.all(good, axis=0), np.all(theta[self.above] >= 0.0, axis=0))
 
 
 def _numbers(seed: int, first: int, d: int, count: int, member: int) -> tuple[Any, Any]:
@@ -229,6 +244,28 @@ def _digits(A: np.ndarray) -> dict[str, np.ndarray]:
 
 def posterior(estimate: "Estimate", pool: int = POOL) -> Posterior:
     """The distribution of an estimate, with a pool of so many samples of it."""
+    bounds, prior, theta, root = unbounded(estimate)
+    found = _pooled(bounds, theta, root, pool, *_inside(bounds, theta, root, prior, 1.0))
+    G = estimate.unknowns.group
+    x = G @ found.draw(0, pool).T
+    size = np.linalg.norm(G @ prior.root, axis=1)
+    varied = np.flatnonzero(x.std(axis=1) > 10.0 * EXACT * size)
+    names = tuple(estimate.names[k] for k in varied)
+    mean, deviation = x[varied].mean(axis=1), x[varied].std(axis=1)
+    return replace(found, names=names, group=G[varied], values=mean, deviations=deviation)
+
+
+class Unbounded(NamedTuple):
+    """The normal distribution that the bounds cut: mean (p,), root (p, d) of its covariance."""
+
+    bounds: Bounds
+    prior: "Prior"
+    mean: np.ndarray
+    root: np.ndarray
+
+
+def unbounded(estimate: "Estimate") -> Unbounded:
+    """Data and prior about the estimate, or about the nearest arm that can exist."""
     unknowns = estimate.unknowns
     own = np.asarray(unknowns.robot.parameters.values, dtype=float)
     theta = _tied(unknowns.full_names, np.array(estimate.full, dtype=float))
@@ -238,15 +275,7 @@ def posterior(estimate: "Estimate", pool: int = POOL) -> Posterior:
         mean, root = _normal(estimate, prior.root, prior.inside)
         theta = mean + root @ _inside(bounds, mean, root, prior, NEAREST)[0]
     prior = _prior(estimate, bounds, theta, [theta, own])
-    root = _normal(estimate, prior.root, theta)[1]
-    found = _pooled(bounds, theta, root, pool, *_inside(bounds, theta, root, prior, 1.0))
-    x = unknowns.group @ found.draw(0, len(found.pool)).T
-    own_size = np.linalg.norm(unknowns.group @ prior.root, axis=1)
-    varied = np.flatnonzero(x.std(axis=1) > 10.0 * EXACT * own_size)
-    names = tuple(unknowns.names[k] for k in varied)
-    mean, deviation = x[varied].mean(axis=1), x[varied].std(axis=1)
-    group = unknowns.group[varied]
-    return replace(found, names=names, group=group, values=mean, deviations=deviation)
+    return Unbounded(bounds, prior, theta, _normal(estimate, prior.root, theta)[1])
 
 
 def _tied(names: tuple[str, ...], theta: np.ndarray) -> np.ndarray:
@@ -349,7 +378,8 @@ def _sizes(estimate: "Estimate", theta: np.ndarray) -> dict[int, float]:
     torque = np.where(torque > 0.0, torque, torque.max())
     speed = np.maximum(speed, SLOW * speed.max())
     q = np.concatenate([log.q[:: max(1, len(log.q) // 100)] for log in estimate.logs])
-    M = unknowns.robot.with_parameters(theta).mass_matrix(q[np.isfinite(q).all(axis=1)])
+    mass_matrix = unknowns.robot.kernel("mass_matrix", parameters="argument")
+    M = mass_matrix(q[np.isfinite(q).all(axis=1)], theta)
     inertia = np.einsum("...ii->...i", M).reshape(-1, unknowns.robot.n).max(axis=0)
     found = {}
     for k in beside_bodies(unknowns):
@@ -416,7 +446,7 @@ def _inside(
     B, d = pseudo_inertias(np.eye(10)), root.shape[1]
     rows = [root[10 * i : 10 * i + 10] for i in range(bounds.links)]
 
-    def bodies(u: np.ndarray) -> np.ndarray:
+    def bodies(u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         theta = mean + root @ u
         ten = links_of(theta, bounds.links)
         return pseudo_inertias(ten), theta[bounds.above]

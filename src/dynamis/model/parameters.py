@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..errors import ModelError
+from ..lazy import once
 from ..spatial.inertia import NAMES, linear
 from .chain import Chain, chain
 from .drive import Drive
@@ -38,6 +39,10 @@ class Parameters:
 
 def parameter_names(model: Model) -> tuple[str, ...]:
     """Names of every parameter of a model."""
+    return once(model, "parameter_names", lambda: _names(model))
+
+
+def _names(model: Model) -> tuple[str, ...]:
     refuse_sliding(model)
     symbolic = chain_of(model)
     names = [f"{link}.{name}" for link in model.link_names for name in NAMES]

@@ -136,6 +136,10 @@ class Assembly:
         self.slots.part(x, "qd")[...] = s.qd0
         self.slots.part(x, "direction")[...] = np.sign(s.qd0)
         self.slots.part(x, "loss")[...] = 1.0
+        for name in {} if s.measures is None else s.measures.sizes:
+            self.slots.part(x, name)[...] = s.measures.started(name)
+        if not self.computes:
+            return x
         if s.count == 1:
             given, fn = (s.q0[0].tolist(), s.qd0[0].tolist()), MATH
         else:
@@ -149,8 +153,6 @@ class Assembly:
             part = self.slots.part(x, name)
             for i, value in enumerate(values):
                 part[:, i] = value
-        for name in {} if s.measures is None else s.measures.sizes:
-            self.slots.part(x, name)[...] = s.measures.started(name)
         return x
 
     # signals
@@ -218,7 +220,9 @@ class Assembly:
         """The time step; and the parameters of every member, if they have their own."""
         if s.parameters is None:
             return np.array([h])
-        return np.ascontiguousarray(np.column_stack([np.full(s.count, h), s.parameters]))
+        found = np.empty((s.count, 1 + s.parameters.shape[1]), s.dtype)
+        found[:, 0], found[:, 1:] = h, s.parameters
+        return found
 
     @cached_property
     def _computer_constants(self) -> np.ndarray:

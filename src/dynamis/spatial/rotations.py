@@ -39,7 +39,12 @@ def transpose(R: Matrix3) -> Matrix3:
 
 def rotate(R: Matrix3, v: Vector) -> Vector:
     """R v"""
-    return dot(R[0], v), dot(R[1], v), dot(R[2], v)
+    (a, b, c), (x, y, z) = R, v
+    return (
+        a[0] * x + a[1] * y + a[2] * z,
+        b[0] * x + b[1] * y + b[2] * z,
+        c[0] * x + c[1] * y + c[2] * z,
+    )
 
 
 def rotate_back(R: Matrix3, v: Vector) -> Vector:
@@ -53,9 +58,17 @@ def rotate_back(R: Matrix3, v: Vector) -> Vector:
 
 def multiply(A: Matrix3, B: Matrix3) -> Matrix3:
     """A B"""
-    columns = transpose(B)
-    row = [tuple(dot(a, column) for column in columns) for a in A]
-    return row[0], row[1], row[2]  # type: ignore[return-value]
+    return _row(A[0], B), _row(A[1], B), _row(A[2], B)
+
+
+def _row(a: Vector, B: Matrix3) -> Vector:
+    """a^T B"""
+    (x, y, z), (p, q, r) = a, B
+    return (
+        x * p[0] + y * q[0] + z * r[0],
+        x * p[1] + y * q[1] + z * r[1],
+        x * p[2] + y * q[2] + z * r[2],
+    )
 
 
 def rotation_from_rpy(rpy: Vector, fn: Functions = MATH) -> Matrix3:

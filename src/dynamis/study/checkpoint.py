@@ -41,7 +41,8 @@ class Progress(NamedTuple):
 
 def write(folder: Path, identity: Mapping[str, str], done: Progress) -> None:
     """Replace the file in the folder; `identity` are digests of what decides the study, by name."""
-    arrays = {"identity": np.array(json.dumps(identity)), "upto": np.array(done.upto)}
+    arrays: dict[str, Any] = {"identity": np.array(json.dumps(identity))}
+    arrays["upto"] = np.array(done.upto)
     parts = dict[Any, Summary](done.later)
     if done.total is not None:
         parts["total"] = done.total
@@ -71,7 +72,7 @@ def opened(folder: Path, identity: Mapping[str, str], case: Case) -> Progress:
         raise FileError(f"{str(path)!r} is damaged or no checkpoint: {why}", HINT) from None
     if done is None:
         raise OptionError(
-            f"{str(path)!r} belongs to another study: {', '.join(differ)} differ", HINT
+            f"{str(path)!r} is of another study: it differs in {', '.join(differ)}", HINT
         )
     return done
 

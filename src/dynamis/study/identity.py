@@ -3,6 +3,7 @@
 import functools
 import hashlib
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from types import CellType, CodeType, FunctionType, MethodType
 from typing import Any
 
@@ -79,7 +80,7 @@ def identity_of(case: Case, fused: bool = False) -> dict[str, str]:
         "samples": case.samples,
         "seed": case.seed,
         "measures": (case.names, case.band, case.columns),
-        "vary": (case.variation.names, *((*x.arrays, x.chosen) for x in (drawn, last))),
+        "vary": (case.variation.names, drawn.arrays, drawn.chosen, drawn.nominal, last.arrays),
         "functions": functions,
     }
     if case.evaluate is None:
@@ -110,7 +111,10 @@ def _simulation(case: Case, chosen: tuple[int, ...]) -> tuple[Any, Any]:
         t = s.dt * np.arange(min(s.steps + 1, LOOKED_AT))
         what = f"robot {case.robot.name!r}"
         return options, reference_signal(s.wanted, s.n, case.start[0], what)(t)
-    ready = ensemble._started(case.draw(0, 1), s, 1)
+    drawn, (q0, qd0) = case.draw(0, 1), case.start
+    own, none = drawn.nominal[None, list(drawn.varied)], np.zeros((1, s.n))
+    nominal = replace(drawn, values=own, q0=q0[None], qd0=qd0[None], joint_offset=none)
+    ready = ensemble._started(nominal, s, 1)
     m = ensemble.assembly if ensemble.streams else ensemble._simulator.assembly
     tasks = m.tasks if s.function is None else [m.plant_task]
     code = [(task.name, task.key or task.program().text) for task in tasks]

@@ -341,7 +341,7 @@ class Scatter:
     ) -> Draw:  # fmt: skip
         """Samples from number `first` on; `base` (count, p) are parameters to begin with."""
         wide, more = self._width, len(self._uniform)
-        u = uniform(seed, SAMPLES, first, count, wide + more)
+        u = uniform(seed, SAMPLES, first, count, wide + more, threads=threads)
         z = normal(np.ascontiguousarray(u[:, :wide]), threads)[:, : len(self._normal)]
         v = u[:, wide:]
         n, given = self.robot.n, {key: v[:, k] for k, (_, key) in enumerate(self._uniform)}

@@ -9,7 +9,7 @@ import pickle
 import time
 import uuid
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import (
     BrokenExecutor,
     CancelledError,
@@ -87,6 +87,7 @@ class Task(NamedTuple):
     stop: int
     tries: int = 0
     with_case: bool = False
+    alone: bool = False  # it runs while no other does
 
 
 def cores() -> int:
@@ -106,7 +107,7 @@ class Driver:
         if executor is None:
             workers = min(threads or cores(), max(1, case.blocks))
             if self.on_gpu:
-                workers = 2  # one prepares while the other computes
+                workers = 3  # while one computes, others prepare and sum up
             executor = self.own = ThreadPoolExecutor(workers, thread_name_prefix="dynamis-study")
             self.threads = max(1, (threads or cores()) // (1 if self.on_gpu else workers))
         else:
@@ -122,12 +123,11 @@ class Driver:
         self.size = max(1, ON_A_GPU // case.block) if self.on_gpu else 1  # blocks of a task
         self.left: list[range] = []  # the first blocks last
         self.again: deque[Task] = deque()
-        self.alone: deque[Task] = deque()
         self.under_way: dict[int, tuple[Any, Task]] = {}  # futures, by number
         self.finished: SimpleQueue[int] = SimpleQueue()
         self.given_up: OptionError | None = None
 
-    def summaries(self, todo: Sequence[range]) -> Iterator[tuple[int, Summary]]:
+    def summaries(self, todo: Sequence[range]) -> Generator[tuple[int, Summary], None, None]:
         """(block, summary) of every block that is to be done."""
         self.left = list(reversed(todo))
         try:
@@ -158,11 +158,11 @@ class Driver:
     def _fill(self) -> None:
         """Two tasks for every worker: none waits for the next."""
         while len(self.under_way) < 2 * self.workers:
-            if self.alone:
-                if self.under_way:
+            if any(task.alone for _, task in self.under_way.values()):
+                return
+            if self.again:
+                if self.again[0].alone and self.under_way:
                     return
-                self._submit(self.alone.popleft())
-            elif self.again:
                 self._submit(self.again.popleft())
             elif self.left and self.given_up is None and not self._far_ahead():
                 run = self.left.pop()
@@ -230,11 +230,10 @@ class Driver:
         if not isinstance(error, (BrokenExecutor, CancelledError)) and not _died(error, DIED):
             raise error
         if task.tries + 1 < TRIES:
-            blocks = range(task.first, task.stop)
-            tried = [task._replace(first=k, stop=k + 1, tries=task.tries + 1) for k in blocks]
             # pools and Dask do not say which of several tasks it was: they run one at a time
-            suspected = isinstance(error, BrokenExecutor) or _died(error, {"KilledWorker"})
-            (self.alone if suspected else self.again).extend(tried)
+            alone = isinstance(error, BrokenExecutor) or _died(error, {"KilledWorker"})
+            for block in range(task.first, task.stop):
+                self.again.append(Task(block, block + 1, task.tries + 1, task.with_case, alone))
             return
         if self.given_up is not None:
             raise self.given_up
@@ -336,5 +335,5 @@ def ray_executor(threads: int = 1, **options: Any) -> RayExecutor:
     whole(threads, "threads")
     if not ray.is_initialized():
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-        ray.init(include_dashboard=False, log_to_driver=False, logging_level="warning")
+        ray.init(include_dashboard=False, log_to_driver=False, logging_level="error")
     return RayExecutor(ray, threads, {"num_cpus": threads, "max_retries": 0, **options})

@@ -1,0 +1,17 @@
+"""Intervals hold what they promise: arms drawn, logged, identified and predicted."""
+
+import numpy as np
+import pytest
+
+from .coverage import case
+
+CASES = 25  # of each estimator; 1000 by `python -m tests.identify.coverage --count 1000`
+
+
+@pytest.mark.parametrize("estimator", ["weighted", "feasible"])
+def test_the_error_of_the_true_arm_is_within_what_samples_predict(compiled, estimator):
+    """95 % of intervals of 95 %, and deviations of estimates as large as they are stated."""
+    cases = [case(seed, estimator) for seed in range(CASES)]
+    assert np.mean([x.held for x in cases]) >= 0.88
+    assert np.mean([x.distance for x in cases]) == pytest.approx(1.0, abs=0.25)
+    assert np.median([x.width for x in cases]) < 0.1
