@@ -32,7 +32,7 @@ ROWS = 2.5e8  # bytes of stored motion at a time
 TOGETHER = 256  # arms whose motion is stored at a time
 SMALLEST, LARGEST = 64, 4096  # samples of a block
 BLOCKS = 64  # that a small study has at least, so that several workers share it
-SUMMING = 4  # threads that sum up blocks after a launch
+SUMMING = 1  # threads that sum up blocks after a launch
 PROBED = 16  # samples tried to learn how many numbers a function returns
 NOT_SIMULATED = ("controller", "torque", "observer", "sensors", "delay")
 
@@ -191,7 +191,7 @@ class Case:
             own = Values({name: v[part] for name, v in values.values.items()}, values.reasons[part])
             found[k] = summed(draw.index[part], draw.factors[part], own)
 
-        share(summed_up, [(k, k + 1) for k in range(stop - first)], min(threads, SUMMING))
+        share(summed_up, [(k, k + 1) for k in range(stop - first)], SUMMING)
         return found
 
     # samples

@@ -35,7 +35,8 @@ DIED = {  # what Dask and Ray raise where a worker was lost
     "KilledWorker", "CommClosedError", "FutureCancelledError", "WorkerCrashedError",
     "NodeDiedError", "OwnerDiedError", "ObjectLostError",
 }  # fmt: skip
-ON_A_GPU = 2**16  # samples of one launch
+ON_A_GPU = 2**15  # samples of one launch
+AT_A_GPU = 4  # threads: while one computes, others prepare and sum up
 IMPORTABLE = (
     "define laws and measures at the top of a module that the workers can import, not as lambdas "
     "or in a notebook; or use threads (executor=None), Dask or Ray, which send more"
@@ -107,7 +108,7 @@ class Driver:
         if executor is None:
             workers = min(threads or cores(), max(1, case.blocks))
             if self.on_gpu:
-                workers = 3  # while one computes, others prepare and sum up
+                workers = AT_A_GPU
             executor = self.own = ThreadPoolExecutor(workers, thread_name_prefix="dynamis-study")
             self.threads = max(1, (threads or cores()) // (1 if self.on_gpu else workers))
         else:
