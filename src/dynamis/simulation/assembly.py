@@ -136,8 +136,9 @@ class Assembly:
         self.slots.part(x, "qd")[...] = s.qd0
         self.slots.part(x, "direction")[...] = np.sign(s.qd0)
         self.slots.part(x, "loss")[...] = 1.0
-        for name in {} if s.measures is None else s.measures.sizes:
-            self.slots.part(x, name)[...] = s.measures.started(name)
+        if s.measures is not None:
+            for name in s.measures.sizes:
+                self.slots.part(x, name)[...] = s.measures.started(name)
         if not self.computes:
             return x
         if s.count == 1:

@@ -34,7 +34,7 @@ class Instant(NamedTuple):
     q: Scalars
     qd: Scalars
     tau: Scalars
-    error: Scalars | None  # q - q_d
+    error: Any  # q - q_d, one per joint; None without a reference
     tool_error: Any  # distance from the tool to where it should be, None unless asked for
     band: Scalars  # what counts as settled
     limits: Sequence[tuple[float, float] | None]
@@ -94,8 +94,8 @@ def _peak(name: str) -> Callable[..., Any]:
     return lambda a, now, i, fn: fn.max(a, _abs(getattr(now, name)[i], fn))
 
 
-TRACKED = {"needs": "reference"}
-AT_TOOL = {"one": True, "needs": "tool"}
+TRACKED: dict[str, Any] = {"needs": "reference"}
+AT_TOOL: dict[str, Any] = {"one": True, "needs": "tool"}
 MEASURES: Mapping[str, Recipe] = {
     "rms_error": Recipe(
         "root mean square of q - q_d", "position", 0.0, _square("error"), _mean_root, **TRACKED

@@ -10,7 +10,6 @@ import numpy as np
 
 from ..arguments import is_list
 from ..compile.arrays import as_batch, numbers
-from ..compile.service import share
 from ..control.sensors import Sensors
 from ..errors import DynamisError, OptionError, ShapeError, shown
 from ..lazy import cached_property
@@ -32,7 +31,6 @@ ROWS = 2.5e8  # bytes of stored motion at a time
 TOGETHER = 256  # arms whose motion is stored at a time
 SMALLEST, LARGEST = 64, 4096  # samples of a block
 BLOCKS = 64  # that a small study has at least, so that several workers share it
-SUMMING = 1  # threads that sum up blocks after a launch
 PROBED = 16  # samples tried to learn how many numbers a function returns
 NOT_SIMULATED = ("controller", "torque", "observer", "sensors", "delay")
 
@@ -104,14 +102,14 @@ class Variation:
         threads: int | None = 1,
     ) -> Draw:  # fmt: skip
         """Samples first .. first + count - 1."""
-        base = None if self.posterior is None else self.posterior.draw(first, count, seed)
+        base: Any = None if self.posterior is None else self.posterior.draw(first, count, seed)
         if self.scatter is not None:
             drawn = self.scatter._drawn(first, count, seed, base, start, threads)
         else:
             q0, qd0 = (np.tile(x, (count, 1)) for x in start)
             none, index = np.zeros((count, 0)), np.arange(first, first + count)
             drawn = Draw(index, none, q0, qd0, np.zeros_like(q0), none, {}, self._own, ())
-        if base is not None:
+        if base is not None and self.posterior is not None:
             factors = np.concatenate([self.posterior.factors(base), drawn.factors], axis=1)
             base[:, list(drawn.varied)] = drawn.values
             drawn = replace(drawn, factors=factors)
@@ -178,20 +176,18 @@ class Case:
         return self._together(first, stop, threads or 1)
 
     def _together(self, first: int, stop: int, threads: int) -> list[Summary]:
-        """Blocks in one launch; what comes after it by several threads."""
+        """Blocks in one launch, drawn by several threads."""
         begin = self.span(first)[0]
         last, count = self.span(stop - 1)
         draw = self.draw(begin, last + count - begin, threads)
         values = self.values(draw, threads)
-        found: list[Any] = [None] * (stop - first)
-
-        def summed_up(k: int, _: int) -> None:
-            at, size = self.span(first + k)
+        found = []
+        for block in range(first, stop):
+            at, size = self.span(block)
             part = slice(at - begin, at - begin + size)
-            own = Values({name: v[part] for name, v in values.values.items()}, values.reasons[part])
-            found[k] = summed(draw.index[part], draw.factors[part], own)
-
-        share(summed_up, [(k, k + 1) for k in range(stop - first)], SUMMING)
+            own = {name: v[part] for name, v in values.values.items()}
+            reasons = values.reasons[part]
+            found.append(summed(draw.index[part], draw.factors[part], Values(own, reasons)))
         return found
 
     # samples
@@ -494,10 +490,10 @@ class Ensemble:
         tau = inverse(q, qd, qdd, draw.parameters[:, None, :])
         shape = tau.shape
         none, fine = np.zeros(shape), np.zeros(len(draw), dtype=bool)
-        full = [np.broadcast_to(x, shape) for x in (q, qd)]
+        everywhere, speed = (np.broadcast_to(x, shape) for x in (q, qd))
         return Run(
-            robot, t, *full, tau, none, none.astype(bool), s.dt, "prescribed", State(q, qd, qdd),
-            diverged=fine, diverged_at=np.full(len(draw), np.nan),
+            robot, t, everywhere, speed, tau, none, none.astype(bool), s.dt, "prescribed",
+            State(q, qd, qdd), diverged=fine, diverged_at=np.full(len(draw), np.nan),
         )  # fmt: skip
 
     def replay(self, draw: Draw) -> Run:

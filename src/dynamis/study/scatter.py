@@ -63,7 +63,9 @@ class Draw:
     def part(self, which: Any) -> "Draw":
         """Some of the samples."""
         chosen = {name: x[which] for name, x in self.chosen.items()}
-        return Draw(*(x[which] for x in self.arrays), chosen, self.nominal, self.varied)
+        index, values, q0, qd0, offset, factors = (x[which] for x in self.arrays)
+        same = self.nominal, self.varied
+        return Draw(index, values, q0, qd0, offset, factors, chosen, *same)
 
     @property
     def arrays(self) -> tuple[np.ndarray, ...]:
@@ -109,7 +111,8 @@ class Scatter:
             given = getattr(self, name)
             if given is not None and (not is_list(given) or not list(given)):
                 raise OptionError(f"{name} is {shown(given)}, expected a list of alternatives")
-        self._body, self._rubbing, self._offset, self._load, self._starts  # noqa: B018  refused now
+        for name in ("_body", "_rubbing", "_offset", "_load", "_starts"):
+            getattr(self, name)  # refused now rather than later
         self._refuse_impossible()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -149,7 +152,7 @@ class Scatter:
     def _body(self) -> dict[str, dict[str, float]]:
         links = self.robot.model.link_names
         there = links_of(self._nominal, len(links)).any(axis=1)
-        kept = [name for name, has in zip(links, there, strict=True) if has]
+        kept = [name for k, name in enumerate(links) if there[k]]
         found = {name: self._deviations(name, links) for name in ("mass", "com", "inertia")}
         return {what: {k: v for k, v in by.items() if k in kept} for what, by in found.items()}
 
