@@ -19,6 +19,7 @@ LONGEST = (
     *("/test_examples.py", "realtime/test_cost.py", "/test_docs.py", "realtime/test_laws_in_c.py"),
     *("identify/test_real_logs.py", "compile/test_compiled.py", "studio/test_simulate.py"),
     *("/test_misuse.py", "demo/test_demo.py", "dynamics/test_springs.py"),
+    *("identify/test_coverage.py", "identify/test_sample.py"),
 )
 
 
