@@ -21,6 +21,7 @@ LONGEST = (
     *("/test_misuse.py", "studio/test_robot.py", "realtime/test_loop.py", "studio/test_pose.py"),
     *("/test_notebooks.py", "fuzz/test_oracle.py", "studio/test_equations.py"),
     *("demo/test_demo.py", "dynamics/test_springs.py", "study/test_executors.py"),
+    *("identify/test_coverage.py", "identify/test_sample.py"),
 )
 
 

@@ -226,7 +226,7 @@ def test_check_fails_on_an_error(capsys):
     code, found = answer(capsys, "check", "sixr")
     assert code == 1
     assert not found["ok"]
-    assert {"level", "where", "what", "remedy"} == set(found["findings"][0])
+    assert {"level", "where", "what", "remedy", "joints"} == set(found["findings"][0])
     assert found["findings"][0]["level"] == "error"
 
 

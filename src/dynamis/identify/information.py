@@ -22,21 +22,24 @@ LONGEST = 0.1  # of a motion: correlations over more rows than that are not esti
 
 
 def correlation_times(motions: Sequence[Samples], unknowns: Unknowns, x: np.ndarray) -> np.ndarray:
-    """The longest correlation time of the fitted rows' residuals among the motions, (n,)."""
+    """The longest correlation time of the residuals among the motions, (n,).
+
+    Of the rows that count and of all: friction near rest may hide how alike the noise of
+    neighbours is, or show an error of the model that the fitted rows have too.
+    """
     found = []
     for samples in motions:
         parts = [(tau - Y @ x, w > 0.0) for Y, tau, w, _ in samples.blocks(unknowns)]
         residual, counted = (np.concatenate(part) for part in zip(*parts, strict=True))
         if len(residual) > 20:
-            found.append(correlation_time(residual, counted))
+            found += [correlation_time(residual), correlation_time(residual, counted)]
     return np.max(found, axis=0) if found else np.ones(unknowns.robot.n)
 
 
 def correlation_time(r: np.ndarray, counted: np.ndarray | None = None) -> np.ndarray:
     """1 + 2 sum of the autocorrelation of residuals (rows, n) until it turns negative, (n,).
 
-    Rows that do not count (rows, n), near rest say, are no part of it: what friction does there
-    would pass for noise.
+    Rows that do not count (rows, n), near rest say, are no part of it.
     """
     if counted is None:
         r = r - r.mean(axis=0)

@@ -460,7 +460,7 @@ def _kept(states: Mapping[str, np.ndarray], expected: list[float]) -> dict[str, 
     grams = states["information"].T.reshape(-1, len(PAIRS), len(rows))
     A = _pooled(list(grams), _noise(ten, list(grams), list(states["rows"].T), expected))[0]
     loads = _squares([*ten, -1.0]), _squares([*[0.0] * 10, -1.0])
-    left, without = ([_dot(gram, squares) for gram in grams] for squares in loads)
+    left, without = ([_dot(list(gram), squares) for gram in grams] for squares in loads)
     residuals = (np.sqrt(np.maximum(np.stack(x, axis=1), 0.0) / rows) for x in (left, without))
     return {
         "parameters": states["estimate"].copy(),

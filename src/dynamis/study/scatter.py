@@ -151,8 +151,8 @@ class Scatter:
     @cached_property
     def _body(self) -> dict[str, dict[str, float]]:
         links = self.robot.model.link_names
-        there = links_of(self._nominal, len(links)).any(axis=1)
-        kept = [name for k, name in enumerate(links) if there[k]]
+        rows = links_of(self._nominal, len(links))
+        kept = [name for name, row in zip(links, rows, strict=True) if row.any()]
         found = {name: self._deviations(name, links) for name in ("mass", "com", "inertia")}
         return {what: {k: v for k, v in by.items() if k in kept} for what, by in found.items()}
 
