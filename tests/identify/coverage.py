@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 import dynamis as dy
-from dynamis.identify.feasible import pseudo_inertia
+from dynamis.identify.feasible import pseudo_inertias
 from dynamis.identify.posterior import posterior
 
 from .motions import arm, series
@@ -59,7 +59,7 @@ def true_parameters(rng: np.random.Generator) -> np.ndarray:
     full = np.array(DESCRIBED.parameters.values, dtype=float)
     links = len(DESCRIBED.model.links)
     for i in range(links):
-        P = pseudo_inertia(full[10 * i : 10 * i + 10])
+        P = pseudo_inertias(full[10 * i : 10 * i + 10])
         R, values = np.linalg.cholesky(P), [-1.0]
         while values[0] <= 0.0:
             E = rng.normal(size=(4, 4))

@@ -15,6 +15,11 @@ BLOCK = 64  # samples of a block of a small study
 SAMPLES = 10 * BLOCK + 7
 
 
+def machine_code() -> None:
+    """In a worker: a server of forks has the environment of the test that started it."""
+    os.environ["DYNAMIS_COMPILE"] = "on"
+
+
 def arm() -> dy.Robot:
     return dy.load("planar-2link")
 

@@ -26,6 +26,7 @@ from .small import (
     Picky,
     evaluated,
     loads,
+    machine_code,
     same,
     simulated,
     torque_of_light_arms,
@@ -40,7 +41,7 @@ pytestmark = [
 def processes(count, kind="forkserver"):
     context = multiprocessing.get_context(kind)
     context.set_forkserver_preload(["tests.study.small"])
-    return ProcessPoolExecutor(count, mp_context=context)
+    return ProcessPoolExecutor(count, mp_context=context, initializer=machine_code)
 
 
 @pytest.fixture(scope="module")
