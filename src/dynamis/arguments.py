@@ -23,7 +23,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 LONGEST_NAME, LONGEST_PATH = 255, 4000  # bytes of a file's name and of its path
 MOST = 2**63 - 1  # the largest whole number a machine word holds
 LARGEST = 2**31 - 1  # a whole number that any loop or array may be asked to hold
-SEEDS = 2**128  # as long as NumPy recommends
+SEEDS = 2**128 - 1  # the largest: as long as NumPy recommends
 
 
 CLASSES = (  # of ours, held to by name: naming them in an annotation is enough

@@ -89,7 +89,7 @@ class Posterior:
     def draw(self, first: int, count: int, seed: int = 0) -> np.ndarray:
         """Samples first, first + 1, .. of a seed, (count, p)."""
         first, count = whole(first, "first", 0, FURTHEST), whole(count, "count", 0)
-        seed = whole(seed, "seed", 0, SEEDS - 1)
+        seed = whole(seed, "seed", 0, SEEDS)
         if not count or not len(self.width):
             return np.repeat(self.middle[None], count, axis=0)
         found = np.empty((count, len(self.middle)))

@@ -16,7 +16,6 @@ from ..arguments import SEEDS, a_robot, flag, is_list, number, whole
 from ..compile.arrays import numbers
 from ..control.random_numbers import SAMPLES, RowFunction, normal, uniform
 from ..errors import ModelError, OptionError, ShapeError, shown
-from ..identify.feasible import links_of, physical
 from ..lazy import cached_property
 from ..model.parameters import MOTOR_NAMES, VISCOUS_MINUS
 from ..spatial.functions import Functions
@@ -151,16 +150,23 @@ class Scatter:
     @cached_property
     def _body(self) -> dict[str, dict[str, float]]:
         links = self.robot.model.link_names
-        rows = links_of(self._nominal, len(links))
+        rows = self._nominal[: BODY * len(links)].reshape(-1, BODY)
         kept = [name for name, row in zip(links, rows, strict=True) if row.any()]
         found = {name: self._deviations(name, links) for name in ("mass", "com", "inertia")}
         return {what: {k: v for k, v in by.items() if k in kept} for what, by in found.items()}
 
     def _refuse_impossible(self) -> None:
         links = self.robot.model.link_names
-        there = physical(links_of(self._nominal, len(links)))
-        for name, fine in zip(links, there, strict=True):
-            if not fine and self.consistent and any(by.get(name) for by in self._body.values()):
+        moved = [k for k, x in enumerate(links) if any(by.get(x) for by in self._body.values())]
+        if not moved or not self.consistent:
+            return
+        from ..identify.feasible import physical  # late: workers never come here
+
+        rows = self._nominal[: BODY * len(links)].reshape(-1, BODY)
+        for name, fine in zip(
+            [links[k] for k in moved], physical(rows[moved]).tolist(), strict=True
+        ):
+            if not fine:
                 raise ModelError(
                     f"link {name!r} of robot {self.robot.name!r} is no body that can exist: its "
                     "pseudo-inertia is not positive (an inertia about one axis alone is not)",
@@ -336,7 +342,7 @@ class Scatter:
     def draw(self, first: int, count: int, seed: int = 0) -> Draw:
         """Samples first .. first + count - 1 of a seed."""
         whole(first, "first", 0)
-        return self._drawn(first, whole(count, "count"), whole(seed, "seed", 0, SEEDS - 1))
+        return self._drawn(first, whole(count, "count"), whole(seed, "seed", 0, SEEDS))
 
     def _drawn(
         self, first: int, count: int, seed: int, base: np.ndarray | None = None,
