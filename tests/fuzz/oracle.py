@@ -6,6 +6,7 @@ process; an audit hook and inotify see what is opened and run.
 """
 
 import ctypes
+import gc
 import os
 import resource
 import signal
@@ -68,6 +69,7 @@ class Watch:
             (folder / "outside" / name).write_text("0")
         os.chdir(folder / "cwd")
         self.inotify = _inotify(folder / "cwd", folder / "outside")
+        gc.freeze()  # what other tests left is not collected while a file is read
         sys.addaudithook(self._audit)
 
     def _audit(self, event: str, given: tuple[Any, ...]) -> None:

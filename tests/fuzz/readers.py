@@ -8,6 +8,7 @@ from typing import Any
 
 import dynamis as dy
 import dynamis.interop
+from dynamis.bench.datasets import dataset
 from dynamis.errors import did_you_mean
 
 CORPUS = Path(__file__).parent / "corpus"
@@ -36,13 +37,6 @@ class Reader:
             self.read(path)
 
 
-def league(path: Path) -> Any:
-    """A data set; all of identification, which no other reader needs, comes with it."""
-    from dynamis.bench.datasets import dataset
-
-    return dataset(path)
-
-
 READERS = {
     row.name: row
     for row in (
@@ -55,7 +49,7 @@ READERS = {
         Reader("mcap", ".mcap", dy.read_log),
         Reader("db3", ".db3", dy.read_log),
         Reader("bag", ".bag", dy.read_log),
-        Reader("league", ".league.toml", league),
+        Reader("league", ".league.toml", dataset),
     )
 }
 

@@ -52,8 +52,6 @@ def main() -> None:
         sys.exit(ABSENT)
     with atheris.instrument_imports(include=list(INSTRUMENTED)):
         from tests.fuzz.readers import READERS
-
-        READERS[sys.argv[1]].warm_up()
     fuzz(READERS[sys.argv[1]], sys.argv[2:])
 
 

@@ -6,7 +6,7 @@ from importlib import import_module
 from . import mutations, oracle, readers  # noqa: F401
 
 for name in (
-    *("dynamis.bench.datasets", "mujoco", "pyarrow.parquet", "mcap.reader", "mcap.writer"),
+    *("mujoco", "pyarrow.parquet", "mcap.reader", "mcap.writer"),
     *("lz4.frame", "backports.zstd", "rosbags.typesys.stores.ros2_humble", "rosbags.rosbag1"),
 ):
     with suppress(ImportError):

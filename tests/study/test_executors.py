@@ -394,7 +394,7 @@ def test_the_case_travels_once_to_a_worker(monkeypatch):
         study = evaluated(executor=executor, samples=100 * BLOCK)
     case = len(pickle.dumps(study.case))
     with_case = [size for size in sent if size > case]
-    assert 2 <= len(with_case) <= 4
+    assert 2 <= len(with_case) <= 8  # two workers, at most four tasks under way before each has it
     assert max(size for size in sent if size not in with_case) < 120
 
 
