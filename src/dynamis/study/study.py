@@ -1,6 +1,7 @@
 """`dy.study`: many arms that differ, and what that does to errors, torques and times."""
 
 import html
+import inspect
 import time
 from collections.abc import Mapping
 from contextlib import closing
@@ -20,6 +21,7 @@ from ..files import whole as written_whole
 from ..progress import bar
 from ..simulation.measures import MEASURES, measure_names
 from ..simulation.run import Run
+from ..simulation.simulator import Simulator
 from . import checkpoint as files
 from .case import Case, Variation, function_name
 from .identity import identity_of
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from ..robot import Robot
 
 MOST = 10**12  # samples
+NOT_PASSED_ON = ("robot", "events", "parameters", "progress")  # of a Simulator
 OFTEN = 1.0  # seconds between two checkpoints
 SELDOM = 20.0  # times what it takes to write one
 SHOWN = (0.5, 0.95, 0.999)
@@ -345,7 +348,6 @@ def study(
     q0: Any = None,
     qd0: Any = None,
     controller: Any = None,
-    integrator: str = "rk4",
     *,
     reference: Any = None,
     vary: Any = None,
@@ -359,21 +361,8 @@ def study(
     checkpoint: Any = None,
     threads: int | None = None,
     progress: bool | None = None,
-    torque: Any = None,
-    external: Any = None,
-    wrench: Any = None,
-    link_forces: Any = None,
-    observer: Any = None,
-    sensors: Any = None,
-    sample_time: float | None = None,
-    delay: float = 0.0,
-    stops: bool = False,
-    restitution: float = 0.0,
-    drives: bool = True,
-    tolerance: float = 1e-9,
     device: Any = None,
-    dtype: Any = None,
-    fused: bool = False,
+    **simulation: Any,
 ) -> Study:
     """Simulate many arms that differ, and say how large errors and torques will be.
 
@@ -390,22 +379,19 @@ def study(
 
     Sample i is the same wherever and whenever it is computed. `executor` is anything of
     concurrent.futures, Dask's `client.get_executor()` or `dy.ray_executor()`; None: threads of
-    this process. `checkpoint` is a folder: a study that was ended goes on from there. The other
-    options are those of `dy.simulate`.
+    this process. `checkpoint` is a folder: a study that was ended goes on from there. More options
+    (`simulation`) are those of `dy.Simulator`: sensors, delay, stops, integrator, dtype, ...
 
     study = dy.study(robot, 2.0, controller=law, reference=move, vary=estimate, samples=10_000)
     study.quantiles("rms_error", [0.5, 0.95, 0.999]); study.worst("rms_error"); study.replay(17)
     """
     a_robot(robot)
     checked_threads(threads)
-    options = {
-        "dt": dt, "controller": controller, "integrator": integrator, "reference": reference,
-        "torque": torque, "external": external, "wrench": wrench, "link_forces": link_forces,
-        "observer": observer, "sensors": sensors, "sample_time": sample_time, "delay": delay,
-        "stops": stops, "restitution": restitution, "drives": drives, "tolerance": tolerance,
-        "threads": None, "device": None if isinstance(device, str) and device == "cpu" else device,
-        "dtype": dtype, "fused": fused,
-    }  # fmt: skip
+    passed_on(simulation, Simulator, *NOT_PASSED_ON)
+    usual = {k: p.default for k, p in inspect.signature(Simulator).parameters.items()}
+    own = {"dt": dt, "controller": controller, "reference": reference, "threads": None}
+    own["device"] = None if isinstance(device, str) and device == "cpu" else device
+    options = {k: v for k, v in usual.items() if k not in NOT_PASSED_ON} | simulation | own
     case = Case(
         robot=robot,
         variation=Variation.of(robot, vary),
