@@ -36,8 +36,6 @@ EXACT = 1e-8  # of the prior's deviation: what is known better stays as it is
 
 NEAREST = 1e-3  # weight of the barrier that keeps the nearest consistent arm off the bounds
 
-OF_JOINTS = (*JOINT_NAMES, *MOTOR_NAMES, VISCOUS_MINUS)
-
 # the chains
 BLOCK = 2048  # chains computed together
 POOL = 4096  # states that samples begin at

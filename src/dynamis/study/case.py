@@ -32,7 +32,6 @@ TOGETHER = 256  # arms whose motion is stored at a time
 SMALLEST, LARGEST = 64, 4096  # samples of a block
 BLOCKS = 64  # that a small study has at least, so that several workers share it
 PROBED = 16  # samples tried to learn how many numbers a function returns
-NOT_SIMULATED = ("controller", "torque", "observer", "sensors", "delay")
 
 
 @dataclass(frozen=True)
