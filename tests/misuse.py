@@ -38,6 +38,7 @@ import sympy
 import dynamis as dy
 from dynamis.compile.arrays import CALL_OPTIONS
 from dynamis.errors import DynamisError
+from dynamis.study.study import NOT_PASSED_ON
 
 MODULES = (  # besides dynamis.__all__
     *("agree", "gym", "identify", "jax", "plots", "realtime", "simulation"),
@@ -551,6 +552,11 @@ KEYWORDS: dict[str, tuple[str, ...]] = {
         "keep",
     ),
     "rtb.fdyn": ("integrator", "stops", "wrench"),
+    "study": tuple(  # those of a Simulator that it does not name itself
+        x
+        for x in inspect.signature(dy.Simulator).parameters
+        if x not in {*NOT_PASSED_ON, *inspect.signature(dy.study).parameters}
+    ),
 }
 
 # left out, and why
