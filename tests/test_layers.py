@@ -25,6 +25,7 @@ SUGAR = {
     ("export.export", "realtime"),
     ("identify.estimate", "report"),
     ("study.study", "report"),
+    ("model.chain", "dynamics"),
     ("model.dh.convert", "dynamics"),
     ("robot.robot", "base"),
     ("robot.robot", "equations"),

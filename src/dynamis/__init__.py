@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from .lazy import LOCK
+from .model.closure import Closure
 from .model.drive import Drive
 from .model.friction import Friction
 from .model.link import Link
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Closure",
     "Drive",
     "Friction",
     "Link",

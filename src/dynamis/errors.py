@@ -74,6 +74,10 @@ class SingularError(DynamisError, ArithmeticError):
     """A mass matrix that cannot be inverted."""
 
 
+class ClosureError(DynamisError, ValueError):
+    """Joint positions, rates or accelerations that open a loop, or a loop that cannot close."""
+
+
 class DeviceError(DynamisError, RuntimeError):
     """A GPU that is not there, or that failed."""
 

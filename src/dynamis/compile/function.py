@@ -148,7 +148,7 @@ def kernel_function(kernel: Kernel, model: Model, parameters: bool = False) -> F
         values = nested(given[-1], inputs[-1].shape) if parameters else None
         own = len(kernel.inputs)
         row = kernel
-        if kernel.cheapest and not kernel.options:
+        if kernel.cheapest and not kernel.options and not model.closures:
             row = replace(kernel, options={"method": compared(model)[0]})
         c: Chain = chain_for(row, model, values)
         return results_of(row, c, given[:own], inputs[:own])

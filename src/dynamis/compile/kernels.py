@@ -11,17 +11,22 @@ from itertools import combinations
 from typing import Any
 
 from ..arguments import is_word
-from ..errors import OptionError, did_you_mean, shown
+from ..errors import ClosureError, OptionError, did_you_mean, shown
+from ..model.chain import chain
 from ..model.model import Model
 from ..model.parameters import parameter_names
 
-N, P, L, F = "n", "p", "links", "frames"  # sizes that depend on the robot
+# sizes that depend on the robot; C are the conditions of its closures
+N, D, P, L, F, C = "n", "dof", "p", "links", "frames", "closures"
 Shape = tuple[int | str, ...]
 SIZES: Mapping[str, Shape] = {
     "wrench": (6,),
     "base_motion": (9,),
     "link_forces": (L, 6),
     "temperature": (N,),
+    "seed": (D,),
+    "qd_active": (D,),
+    "qdd_active": (D,),
     "dt": (),
     "parameters": (P,),
 }
@@ -63,6 +68,10 @@ class Kernel:
     formulations: tuple[str, ...] = ()  # that may be asked for
     cheapest: bool = False  # unasked, the formulation with the fewest operations is compiled
     solves: bool = False  # divides by the mass matrix: NaN where that is singular, which is refused
+    closed: str | None = ""
+    """The algorithm of closed mechanisms; "": the same; None: there is none. It gives NaN where a
+    configuration does not close or is singular, which is refused."""
+    loops: bool = False  # of closed mechanisms only
     differentiate: bool = False
     reducible: bool = False  # sees the bodies only through torques: inertias may be regrouped
     growth: float = 0.0  # operations per squared number of joints, rounded up from 6 to 16 joints
@@ -72,15 +81,31 @@ class Kernel:
 
     def function(self) -> Callable[..., Any]:
         """The algorithm with its options filled in: function(chain, *inputs, fn=...)."""
-        module, name = self.algorithm.split(":")
-        algorithm = getattr(import_module(f"dynamis.{module}"), name)
         plain = len(self.inputs) - self.keywords
 
         def call(chain: Any, *values: Any, **fn: Any) -> Any:
+            self.refuse(bool(chain.closures))
+            where = (chain.closures and self.closed) or self.algorithm
+            module, name = where.split(":")
+            algorithm = getattr(import_module(f"dynamis.{module}"), name)
             named = dict(zip(self.inputs[plain:], values[plain:], strict=True))
             return algorithm(chain, *values[:plain], **named, **self.options, **fn)
 
         return call
+
+    def serves(self, closed: bool) -> bool:
+        """Whether there is such a thing of mechanisms with closures, or of arms without."""
+        return self.closed is not None if closed else not self.loops
+
+    def refuse(self, closed: bool) -> None:
+        """Say that there is no such thing of a robot."""
+        if self.serves(closed):
+            return
+        name = self.name.replace(":", " with ")
+        if closed:
+            hint = "robot.without_closures() is the tree with every joint driven"
+            raise OptionError(f"{name} is not available for mechanisms with closures", hint)
+        raise OptionError(f"{name} is for mechanisms with closures, and this robot has none")
 
     @property
     def key(self) -> str:
@@ -119,15 +144,17 @@ class Kernel:
 STATE = ("q", "qd", "qdd")
 TORQUE = ("q", "qd", "tau")
 _TAU, _QDD = ("dtau_dq", "dtau_dqd", "dtau_dqdd"), ("dqdd_dq", "dqdd_dqd", "dqdd_dtau")
-SQUARE, VECTOR = (N, N), (N,)
+SQUARE, VECTOR, MOVING = (N, N), (N,), (D,)
 WRENCH, BASE_MOTION, FORCES, QD_REF = "wrench", "base_motion", "link_forces", "qd_ref"
-TEMPERATURE = "temperature"
+TEMPERATURE, PRELOAD = "temperature", "preload"
 
 
-def _any_of(*names: str) -> dict[tuple[str, ...], Mapping[str, Any]]:
-    """Further arguments of which each may be given or not."""
+def _any_of(*names: str, all_with: str = "") -> dict[tuple[str, ...], Mapping[str, Any]]:
+    """Further arguments of which each may be given or not; one of closed loops may have to be."""
     some = (combinations(names, k) for k in range(1, len(names) + 1))
-    return {chosen: {} for group in some for chosen in group}
+    different = {"loops": True} if all_with else {}
+    every = [chosen for group in some for chosen in group]
+    return {chosen: different for chosen in every if not all_with or all_with in chosen}
 
 
 INVERSE_DYNAMICS = Kernel(
@@ -135,9 +162,11 @@ INVERSE_DYNAMICS = Kernel(
     "dynamics.equation:inverse_dynamics",
     STATE,
     {"tau": VECTOR},
-    further=_any_of(WRENCH, BASE_MOTION, FORCES, TEMPERATURE),
+    further=_any_of(WRENCH, BASE_MOTION, FORCES, TEMPERATURE)
+    | _any_of(WRENCH, FORCES, TEMPERATURE, PRELOAD, all_with=PRELOAD),
     formulations=INVERSE_METHODS,
     reducible=True,
+    closed="dynamics.closed:inverse_dynamics",
 )
 TWO_VELOCITY = Kernel(
     "two_velocity",
@@ -146,31 +175,35 @@ TWO_VELOCITY = Kernel(
     {"tau": VECTOR},
     internal=True,
     reducible=True,
+    closed=None,
 )
 MASS_COLUMN = Kernel(
     "mass_matrix:column",
     "dynamics.equation:mass_times",
     ("q", "seed"),
-    {"column": VECTOR},
+    {"column": MOVING},
     internal=True,
     reducible=True,
+    closed="dynamics.closed:mass_times",
 )
 CORIOLIS_COLUMN = Kernel(
     "coriolis_matrix:column",
     "dynamics.coriolis:coriolis_times",
     ("q", "qd", "seed"),
-    {"column": VECTOR},
+    {"column": MOVING},
     internal=True,
     reducible=True,
+    closed="dynamics.closed:coriolis_times",
 )
 DERIVATIVES_COLUMN = Kernel(
     "inverse_dynamics_derivatives:column",
     "compile.programs:inverse_along",
     (*STATE, "seed"),
-    dict.fromkeys(_TAU, VECTOR),
+    dict.fromkeys(_TAU, MOVING),
     internal=True,
     differentiate=True,
     reducible=True,
+    closed="compile.programs:inverse_along_closed",
 )
 
 ROWS = (
@@ -189,31 +222,35 @@ ROWS = (
         cheapest=True,
         solves=True,
         reducible=True,
+        closed="dynamics.closed:forward_dynamics",
     ),
     Kernel(
         "mass_matrix",
         "dynamics.equation:mass_matrix",
         ("q",),
-        {"M": SQUARE},
+        {"M": (D, D)},
         reducible=True,
         growth=11,
         column=MASS_COLUMN,
+        closed="dynamics.closed:mass_matrix",
     ),
     Kernel(
         "coriolis_matrix",
         "dynamics.coriolis:coriolis_matrix",
         ("q", "qd"),
-        {"C": SQUARE},
+        {"C": (D, D)},
         reducible=True,
         growth=130,
         column=CORIOLIS_COLUMN,
+        closed="dynamics.closed:coriolis_matrix",
     ),
     Kernel(
         "gravity_torque",
         "dynamics.equation:gravity_torque",
         ("q",),
-        {"g": VECTOR},
+        {"g": MOVING},
         reducible=True,
+        closed="dynamics.closed:gravity_torque",
     ),
     Kernel(
         "friction_torque",
@@ -229,6 +266,7 @@ ROWS = (
         STATE,
         {"tau": VECTOR},
         reducible=True,
+        closed=None,
     ),
     Kernel("spring_torque", "dynamics.springs:spring_torque", ("q",), {"tau": VECTOR}),
     Kernel("load_torque", "dynamics.loads:load_torque", ("q", "qd"), {"tau": VECTOR}),
@@ -244,6 +282,7 @@ ROWS = (
         STATE,
         {"tau": VECTOR},
         reducible=True,
+        closed=None,
     ),
     Kernel(
         "regressor",
@@ -253,14 +292,16 @@ ROWS = (
         further={(QD_REF,): {"growth": 100, "column": TWO_VELOCITY}},
         growth=60,
         column=INVERSE_DYNAMICS,
+        closed=None,
     ),
     Kernel(
         "pivots",
         "dynamics.equation:pivots",
         ("q",),
-        {"D": VECTOR},
+        {"D": MOVING},
         internal=True,
         reducible=True,
+        closed="dynamics.closed:pivots",
     ),
     TWO_VELOCITY,
     Kernel(
@@ -270,26 +311,84 @@ ROWS = (
         {"q_next": VECTOR, "qd_next": VECTOR},
         internal=True,
         reducible=True,
+        closed=None,
+    ),
+    Kernel(
+        "closure_error",
+        "dynamics.closures:closure_error",
+        ("q",),
+        {"e": (C,)},
+        reducible=True,
+        loops=True,
+    ),
+    Kernel(
+        "closure_jacobian",
+        "dynamics.closures:closure_jacobian",
+        ("q",),
+        {"J": (C, N)},
+        reducible=True,
+        loops=True,
+    ),
+    Kernel(
+        "closure_status",
+        "dynamics.closed:closure_status",
+        ("q",),
+        {"status": ()},
+        reducible=True,
+        loops=True,
+    ),
+    Kernel(
+        "joint_rates",
+        "dynamics.closed:joint_rates",
+        ("q", "qd_active"),
+        {"qd": VECTOR},
+        reducible=True,
+        loops=True,
+    ),
+    Kernel(
+        "joint_accelerations",
+        "dynamics.closed:joint_accelerations",
+        ("q", "qd", "qdd_active"),
+        {"qdd": VECTOR},
+        reducible=True,
+        loops=True,
+    ),
+    Kernel(
+        "drive_jacobian",
+        "dynamics.closed:drive_jacobian",
+        ("q",),
+        {"J": (6, D)},
+        loops=True,
+    ),
+    Kernel(
+        "constraint_forces",
+        "dynamics.closed:constraint_forces",
+        STATE,
+        {"f": (C,)},
+        further=_any_of(WRENCH, FORCES),
+        loops=True,
     ),
     Kernel(
         "inverse_dynamics_derivatives",
         "compile.programs:inverse",
         STATE,
-        dict.fromkeys(_TAU, SQUARE),
+        dict.fromkeys(_TAU, (D, D)),
         differentiate=True,
         reducible=True,
         growth=150,
         column=DERIVATIVES_COLUMN,
+        closed="compile.programs:inverse_closed",
     ),
     Kernel(
         "forward_dynamics_derivatives",
         "compile.programs:forward",
         TORQUE,
-        dict.fromkeys(_QDD, SQUARE),
+        dict.fromkeys(_QDD, (D, D)),
         solves=True,
         differentiate=True,
         reducible=True,
         growth=250,
+        closed="compile.programs:forward_closed",
     ),
 )
 KERNELS: Mapping[str, Kernel] = {row.name: row for given in ROWS for row in given.rows()}
@@ -308,11 +407,24 @@ def shape_of(shape: Shape, model: Model) -> tuple[int, ...]:
     links = len(model.links)
     sizes = {
         N: lambda: model.n,
+        D: lambda: degrees_of_freedom(model),
+        C: lambda: len(model.closure_rows),
         P: lambda: len(parameter_names(model)),
         L: lambda: links,
         F: lambda: links + 1,
     }
     return tuple(s if isinstance(s, int) else sizes[s]() for s in shape)
+
+
+def degrees_of_freedom(model: Model) -> int:
+    """Coordinates that decide all others: of an arm without closures all of them."""
+    if not model.closures:
+        return model.n
+    found = chain(model).mobility
+    assert found is not None
+    if found.reason:
+        raise ClosureError(f"robot {model.name!r} cannot be computed: {found.reason}")
+    return len(found.independent)
 
 
 def input_shape(name: str, model: Model) -> tuple[int, ...]:

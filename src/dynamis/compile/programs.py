@@ -1,12 +1,13 @@
 """Programs of a robot's kernels."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import casadi as ca
 
-from ..dynamics import equation
+from ..dynamics import closed, equation
 from ..dynamics.equation import uncoupled
 from ..dynamics.forward_dynamics import factor, substitute
 from ..dynamics.friction import driven_load_friction, load_dependent, without_load_friction
@@ -73,6 +74,71 @@ def forward(chain: Chain, q: Any, qd: Any, tau: Any) -> list[Any]:
     return results
 
 
+# of closed mechanisms: along the motions that keep the loops closed, over independent coordinates
+
+
+def _torque_closed(chain: Chain, q: Any, v: Any, a: Any) -> Any:
+    tau = closed.generalised_torque(chain, _list(q), _list(v), _list(a), SX)
+    return ca.vertcat(*(ca.SX(t) for t in tau))
+
+
+def _decided(chain: Chain, x: Any) -> Any:
+    """The entries of the independent coordinates."""
+    return ca.vertcat(*(x[k] for k in closed.mobility(chain).independent))
+
+
+def _follow(chain: Chain, q: Any) -> Any:
+    """Z, (n, dof)."""
+    return _rows(closed.loops(chain, _list(q), SX).Z).T
+
+
+def inverse_closed(chain: Chain, q: Any, qd: Any, qdd: Any) -> list[Any]:
+    """d tau / d q, d qd and d qdd over the independent coordinates, the others following."""
+    v, a = _decided(chain, qd), _decided(chain, qdd)
+    symbols = ca.SX.sym("v", v.shape[0]), ca.SX.sym("a", a.shape[0])
+    tau = _torque_closed(chain, q, *symbols)
+    slopes = [ca.mtimes(ca.jacobian(tau, q), _follow(chain, q)), ca.jacobian(tau, symbols[0])]
+    slopes = ca.substitute(slopes, list(symbols), [v, a])
+    M = closed.mass_matrix(chain, _list(q), SX)
+    return [_sound(chain, q, slope) for slope in (*slopes, _rows(M))]
+
+
+def inverse_along_closed(chain: Chain, q: Any, qd: Any, qdd: Any, seed: Any) -> list[Any]:
+    """The three derivatives times a seed: one column each."""
+    v, a = _decided(chain, qd), _decided(chain, qdd)
+    symbols = ca.SX.sym("v", v.shape[0]), ca.SX.sym("a", a.shape[0])
+    tau = _torque_closed(chain, q, *symbols)
+    along = closed.loops(chain, _list(q), SX).along(_list(seed))
+    columns = [ca.jtimes(tau, q, ca.vertcat(*(ca.SX(x) for x in along)))]
+    columns += [ca.jtimes(tau, x, seed) for x in symbols]
+    columns = ca.substitute(columns, list(symbols), [v, a])
+    return [_sound(chain, q, column) for column in columns]
+
+
+def forward_closed(chain: Chain, q: Any, qd: Any, tau: Any) -> list[Any]:
+    """d a / d q = -M^-1 d tau / d q at the resulting a, likewise qd; d a / d tau = M^-1."""
+    v, given = _decided(chain, qd), _decided(chain, tau)
+    dof = v.shape[0]
+    symbols = ca.SX.sym("v", dof), ca.SX.sym("a", dof)
+    torque = _torque_closed(chain, q, *symbols)
+    (bias,) = ca.substitute([torque], list(symbols), [v, ca.SX.zeros(dof)])
+    L, D = factor(closed.mass_matrix(chain, _list(q), SX), SX)
+    a = ca.vertcat(*substitute(L, D, _list(given - bias)))
+    slopes = [ca.mtimes(ca.jacobian(torque, q), _follow(chain, q)), ca.jacobian(torque, symbols[0])]
+    dq, dqd = ca.substitute(slopes, list(symbols), [v, a])
+    results = []
+    for slope in (-dq, -dqd, ca.SX.eye(dof)):
+        columns = [substitute(L, D, [slope[i, j] for i in range(dof)]) for j in range(dof)]
+        results.append(ca.horzcat(*(ca.vertcat(*(ca.SX(x) for x in c)) for c in columns)))
+    return [_sound(chain, q, result) for result in results]
+
+
+def _sound(chain: Chain, q: Any, matrix: Any) -> Any:
+    """The matrix, NaN where q does not close or is singular: slopes of a constant are zero."""
+    bad = closed.closure_status(chain, _list(q), SX) > 0.0
+    return matrix + ca.if_else(bad, math.nan, 0.0)
+
+
 def _rows(M: Any) -> Any:
     return ca.vertcat(*(ca.horzcat(*(ca.SX(x) for x in row)) for row in M))
 
@@ -89,7 +155,7 @@ def program(
     Forward dynamics without a method takes the one with the fewest operations. `ready` is a chain
     to trace as it stands.
     """
-    if kernel.cheapest and not kernel.options:
+    if kernel.cheapest and not kernel.options and not model.closures:
         methods = compared(model)
         candidates = [replace(kernel, options={"method": method}) for method in methods]
         traced = [traced_program(k, model, parameters, ready) for k in candidates]

@@ -94,7 +94,7 @@ def jacobian_dot(
         vt, wt = add(vt, scale(rate, v)), add(wt, scale(rate, w))
     result = []
     for joint, o, (v, w), (wi, vi) in zip(
-        chain.joints, where, columns, _speeds(chain, x, xd, fn), strict=True
+        chain.joints, where, columns, speeds(chain, x, xd, fn), strict=True
     ):
         if v is ZERO and w is ZERO:
             result.append((ZERO, ZERO))
@@ -146,7 +146,7 @@ def _columns(
     return columns, target.R
 
 
-def _speeds(chain: Chain, x: Scalars, xd: Scalars, fn: Functions) -> list[tuple[Vector, Vector]]:
+def speeds(chain: Chain, x: Scalars, xd: Scalars, fn: Functions) -> list[tuple[Vector, Vector]]:
     """Angular velocity of each link and velocity of its joint frame's origin, in base axes."""
     where = poses(chain, x, fn)
     result: list[tuple[Vector, Vector]] = []

@@ -35,7 +35,7 @@ def reduced(chain: Chain, steps: tuple[str, ...] = SPEED, acting: Collection[str
     if "regroup" in steps:
         arms = {j.parent for j in chain.joints if any(j.placement.p)}
         chain = regrouped(chain, by_moments=arms, shifts=shifts)
-    joints, turned = [], {link for spring in chain.springs for link, _ in spring.ends}
+    joints, turned = [], {link for x in (*chain.springs, *chain.closures) for link, _ in x.ends}
     if "wrench" in acting:
         turned.add(chain.tip)
     if "link_forces" in acting:
@@ -155,7 +155,16 @@ def slid(chain: Chain, shifts: list[float]) -> Chain:
         )
         for spring in chain.springs
     )
-    return replace(chain, joints=tuple(joints), bodies=tuple(bodies), tool=tool, springs=springs)
+    closures = tuple(
+        closure._replace(
+            ends=tuple(
+                (i, Frame(T.R, _slid(T.p, shifts[i])) if i >= 0 else T) for i, T in closure.ends
+            )
+        )
+        for closure in chain.closures
+    )
+    moved = {"joints": tuple(joints), "bodies": tuple(bodies), "springs": springs}
+    return replace(chain, tool=tool, closures=closures, **moved)
 
 
 def _slid(p: Vector, t: float) -> Vector:

@@ -19,7 +19,6 @@ from .search import (
     HARDER,
     HITS,
     LONGEST,
-    MOST,
     ROUNDS,
     STALLED,
     STEPS,
@@ -232,9 +231,9 @@ class _Solver:
             counts = np.bincount(found.of, minlength=len(T))
             least = np.full(len(T), HITS)
             np.minimum.at(least, found.of, hits)
-            enough = (counts > 0) & (counts <= MOST) & (least >= HITS)
+            enough = (counts > 0) & (counts <= self.problem.most) & (least >= HITS)
             if rounds > 1:
-                enough |= (counts == 0) | (counts > MOST)
+                enough |= (counts == 0) | (counts > self.problem.most)
             active = active[~enough[active]]
             if self.spare or not len(active):
                 break

@@ -53,6 +53,7 @@ class Problem:
     robot: "Robot"
     target: Target
     size: float
+    most = 16  # a general 6R arm has no more (E. J. F. Primrose, 1986): above it is a continuum
 
     def at(self, rows: np.ndarray) -> "Problem":
         """That of some rows of q; itself where all of them have one target."""
@@ -228,7 +229,6 @@ STEPS = 60
 ROUNDS = 8
 HITS = 3  # times every solution is hit before the search ends
 HANDFUL = 8  # representatives of a continuum
-MOST = 16  # a general 6R arm has no more (E. J. F. Primrose, 1986): above it is a continuum
 
 
 def search(
@@ -255,10 +255,10 @@ def search(
         q = descend(problem, q, STEPS, bounds=bounds if clip else None)
         all_found = all_found.joined(found(problem, q, rank, tolerance))
         first, hits = space.merged(all_found.q, all_found.open_by)
-        if continuum or _enough(hits, rounds):
+        if continuum or _enough(hits, rounds, problem.most):
             break
     q, missed = all_found.q[first], all_found.missed
-    if not (continuum or len(first) > MOST):
+    if not (continuum or len(first) > problem.most):
         return q, missed
     isolated, rest = q[hits > 1], q[hits == 1]  # hit twice, or one of a continuum
     if len(rest):
@@ -275,8 +275,8 @@ def start_bounds(limits: np.ndarray, revolute: np.ndarray, reach: float) -> np.n
     return np.stack([low, np.maximum(high, low)], axis=1)
 
 
-def _enough(hits: np.ndarray, rounds: int) -> bool:
+def _enough(hits: np.ndarray, rounds: int, most: int) -> bool:
     """Whether all solutions were hit often, or two rounds found none or a continuum."""
-    if 0 < len(hits) <= MOST:
+    if 0 < len(hits) <= most:
         return bool(hits.min() >= HITS)
     return rounds == 2

@@ -7,16 +7,18 @@ tied to the coordinates q by `coupling`: tree positions are coupling q + shift.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from ..errors import ModelError
+from ..lazy import once
 from ..spatial.frames import Frame, about_z, compose, point, translation
 from ..spatial.functions import MATH, Functions, zero
 from ..spatial.inertia import Inertia, from_linear, plus, transformed, transformed_back
 from ..spatial.rotations import normalised, rotation_z_to
 from ..spatial.tape import Tape
 from ..spatial.vectors import ZERO, Scalars, Vector, Z, unit
+from .closure import Closure
 from .conventions import CONVENTIONS
 from .drive import CIRCUIT, Drive
 from .friction import Friction, sides
@@ -143,6 +145,32 @@ class ChainSpring(NamedTuple):
     constants: Mapping[str, Any]
 
 
+class ChainClosure(NamedTuple):
+    """Two frames held together: (tree index or -1, frame there), and the length of a rod."""
+
+    kind: str
+    ends: tuple[tuple[int, Frame], tuple[int, Frame]]
+    length: Any = None
+
+
+class Mobility(NamedTuple):
+    """How a closed mechanism moves: what of its closures counts, and which coordinates decide.
+
+    `rows` are conditions that are independent of each other and imply the others; the rates of the
+    `dependent` coordinates follow from those of the `independent` ones: the drives, where these
+    are as many as the mechanism has degrees of freedom. `sizes` are the usual squares of the rows
+    of J. `augmented`: the mass matrix of the tree alone is singular. `reason` says why there is
+    nothing to compute.
+    """
+
+    rows: tuple[int, ...]
+    independent: tuple[int, ...]
+    dependent: tuple[int, ...]
+    sizes: tuple[float, ...] = ()
+    augmented: bool = False
+    reason: str = ""
+
+
 @dataclass(frozen=True)
 class Chain:
     """Joints, bodies, friction, motors and springs of one robot, over one kind of scalar."""
@@ -160,6 +188,11 @@ class Chain:
     rotors: tuple[int, ...]  # tree index of each joint's rotor body; empty unless full kinetics
     springs: tuple[ChainSpring, ...] = ()
     loads: tuple[OwnLaw, ...] = ()
+    closures: tuple[ChainClosure, ...] = ()
+    active: tuple[int, ...] = ()  # coordinates with a drive; of closed mechanisms only
+    tolerance: float = 0.0  # of the closures, m or rad
+    condition: float = 0.0  # of the loops that is computed with, at most
+    mobility: Mobility | None = None
 
     @property
     def n(self) -> int:
@@ -181,12 +214,14 @@ class Chain:
 
 
 def chain(
-    model: Model, values: Values | None = None, fn: Functions = MATH, parameters: Any = None
-) -> Chain:
+    model: Model, values: Values | None = None, fn: Functions = MATH, parameters: Any = None,
+    mobility: bool = True,
+) -> Chain:  # fmt: skip
     """The canonical chain of a model.
 
     `values` replaces the model's own values of symbols (by SymPy symbols, for instance);
     `parameters` replaces every linear parameter, in the order of `dynamis.model.parameters`.
+    Without `mobility` that of a closed mechanism is not looked for.
     """
     values = model.values if values is None else values
     rule = CONVENTIONS[model.convention]
@@ -222,7 +257,19 @@ def chain(
     coupling, shift = _coupling(model, motors, bool(rotors), values, fn)
     around = resolve(model.gravity, values, fn), base, tip, tool, coupling, shift, rotors
     parts = tuple(joints), tuple(bodies), tuple(resistances), tuple(motors)
-    return Chain(*parts, *around, tuple(springs), tuple(loads))
+    found = Chain(*parts, *around, tuple(springs), tuple(loads))
+    if not model.closures:
+        return found
+    from ..dynamics.mobility import model_mobility  # which computes with chains
+
+    return replace(
+        found,
+        closures=tuple(_closure(model, x, after, base, values, fn) for x in model.closures),
+        active=model.active,
+        tolerance=model.closure_tolerance,
+        condition=model.closure_condition,
+        mobility=once(model, "mobility", lambda: model_mobility(model)) if mobility else None,
+    )
 
 
 def _along_z(link: Link, values: Values, fn: Functions) -> Frame:
@@ -328,6 +375,17 @@ def _spring(
     constants = {k: resolve(v, values, fn) for k, v in given.items() if v is not None}
     law = "straight" if spring.kind == "linear" else spring.law
     return ChainSpring(law, (ends[0], ends[1]), -1, coefficients, constants)
+
+
+def _closure(
+    model: Model, closure: Closure, after: list[Frame], base: Frame, values: Values, fn: Functions
+) -> ChainClosure:
+    """A closure with its frames in joint frames."""
+    ends = []
+    for name, place in zip(closure.between, closure.frames, strict=True):
+        link = model.link_index(name)
+        ends.append((link, compose(base if link < 0 else after[link], place.frame(values, fn))))
+    return ChainClosure(closure.kind, (ends[0], ends[1]), resolve(closure.length, values, fn))
 
 
 def _set_parameters(

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from ..arguments import is_list, one_of
+from ..arguments import flag, is_list, one_of
 from ..errors import ModelError, shown
 from ..spatial.functions import MATH, Functions, cos_sin
 from ..spatial.inertia import Inertia, entries, from_com, from_entries, from_linear, symmetric_of
@@ -61,6 +61,7 @@ class Link:
     limits: Any = None
     velocity_limit: Scalar | None = None
     effort_limit: Scalar | None = None
+    passive: bool = False  # no drive: moved by closures
 
     def __post_init__(self) -> None:
         what = f"joint type {shown(self.joint)} does not exist"
@@ -68,6 +69,7 @@ class Link:
         settle_quantities(self, "", d=1, a=1, alpha=1, theta=1, offset=1, mass=1, com_factor=1)
         settle_quantities(self, "", velocity_limit=1, effort_limit=1, com=3, xyz=3, rpy=3, axis=3)
         settle_quantities(self, "", limits=2)
+        settle(self, passive=flag(self.passive, "passive"))
         if self.mimic is not None:
             given = tuple(self.mimic) if is_list(self.mimic) else ()
             if len(given) != 3:
@@ -80,6 +82,12 @@ class Link:
         self._check_body()
 
     def _check_friction_and_drive(self) -> None:
+        if self.passive and (self.drive is not None or self.mimic is not None):
+            other = "a drive" if self.drive is not None else f"mimic {self.mimic}"
+            raise ModelError(
+                f"joint {self.joint_name!r} is passive and has {other}",
+                "a passive joint is moved by closures alone: take one of the two out",
+            )
         if not isinstance(self.friction, Friction):
             raise ModelError(f"friction is {shown(self.friction)}, expected dy.Friction(...)")
         if self.drive is not None and not isinstance(self.drive, Drive):

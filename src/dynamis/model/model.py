@@ -7,12 +7,13 @@ from itertools import count
 from types import MappingProxyType
 from typing import Any
 
-from ..arguments import choice, is_list, is_word, one_of
+from ..arguments import choice, is_list, is_word, one_of, positive
 from ..errors import ModelError, shown
 from ..lazy import cached_property
 from ..spatial.functions import Functions
 from ..spatial.inertia import Inertia, from_com, from_entries
 from .check.finding import Finding
+from .closure import Closure
 from .conventions import CONVENTIONS, convention_named
 from .law import Law, load_law
 from .link import Link, inertia_entries
@@ -72,7 +73,9 @@ class Model:
     `base` and `gravity` are given in the reference frame; the tool sits in the frame of
     `tool_link` (default: the last link). `gear_matrix` takes joint to motor speeds. `findings` are
     what whoever made the model knows about it: `check` repeats them, files keep them. `loads` are
-    laws of the user's own (see `dynamis.model.law`).
+    laws of the user's own (see `dynamis.model.law`). `closures` make closed loops: q closes them
+    within `closure_tolerance` (m, rad), and what is computed is NaN where the loops are worse
+    conditioned than `closure_condition`.
     """
 
     name: str
@@ -92,6 +95,9 @@ class Model:
     frames: tuple[NamedFrame, ...] = ()
     springs: tuple[Spring, ...] = ()
     loads: tuple[Law, ...] = ()
+    closures: tuple[Closure, ...] = ()
+    closure_tolerance: float = 1e-6
+    closure_condition: float = 1e6
     description: str = ""
     findings: tuple[Finding, ...] = ()
 
@@ -108,6 +114,7 @@ class Model:
         settle(self, links=tuple(_named(link, i) for i, link in enumerate(self.links)))
         self._check_names()
         self._check_springs()
+        self._check_closures()
         self._check_loads()
         self._check_fields()
         self._set_values()
@@ -119,6 +126,7 @@ class Model:
             "links": (Link, "dy.Link(...)"),
             "frames": (NamedFrame, "named frames"),
             "springs": (Spring, "dy.Spring(...)"),
+            "closures": (Closure, "dy.Closure(...)"),
             "loads": (object, "frozen dataclasses with a torque"),
             "findings": (Finding, "findings"),
         }
@@ -163,7 +171,7 @@ class Model:
                 one_of(link.mimic[0], self.joint_names, message)
 
     def _check_springs(self) -> None:
-        settle(self, springs=_called(self.springs))
+        settle(self, springs=_called(self.springs, "spring"))
         _refuse_twice("spring", [str(spring.name) for spring in self.springs])
         for spring in self.springs:
             what = f"spring {spring.name!r}"
@@ -173,6 +181,21 @@ class Model:
             elif self.link_index(spring.from_, what) == self.link_index(spring.to, what):
                 both = spring.to or self.base_name
                 raise ModelError(f"{what} has both ends on {both!r}, expected two links")
+
+    def _check_closures(self) -> None:
+        base = self.base_name
+        named = [replace(x, between=tuple(y or base for y in x.between)) for x in self.closures]
+        settle(self, closures=_called(named, "closure"))
+        _refuse_twice("closure", [str(closure.name) for closure in self.closures])
+        for closure in self.closures:
+            what = f"closure {closure.name!r}"
+            first, second = (self.link_index(name, what) for name in closure.between)
+            if first == second:
+                both = closure.between[0]
+                raise ModelError(f"{what} has both frames on {both!r}, expected two links")
+        limits = {"closure_tolerance": self.closure_tolerance}
+        limits["closure_condition"] = self.closure_condition
+        settle(self, **{name: positive(value, name) for name, value in limits.items()})
 
     def _check_loads(self) -> None:
         settle(self, loads=tuple(load_law(law, self.joint_names) for law in self.loads))
@@ -292,6 +315,16 @@ class Model:
         """Number of coordinates."""
         return len(self.joint_names)
 
+    @cached_property
+    def active(self) -> tuple[int, ...]:
+        """Entries of q whose joints have a drive: all but the passive ones."""
+        return tuple(k for k, link in enumerate(self.moving_links) if not link.passive)
+
+    @property
+    def closure_rows(self) -> tuple[str, ...]:
+        """Every condition of its closures by name."""
+        return tuple(f"{closure.name}.{row}" for closure in self.closures for row in closure.rows)
+
     @property
     def parents(self) -> tuple[int, ...]:
         """Index of each link's parent, -1 for the base."""
@@ -315,7 +348,7 @@ class Model:
     @property
     def symbols(self) -> tuple[str, ...]:
         """Every symbol the model uses, with or without a value."""
-        owners = (self.links, self.gravity, self.base, self.tool, self.payload)
+        owners = (self.links, self.gravity, self.base, self.tool, self.payload, self.closures)
         return symbols_in((*owners, self.gear_matrix, self.frames, self.springs))
 
 
@@ -325,18 +358,18 @@ def _refuse_twice(what: str, names: Sequence[str]) -> None:
         raise ModelError(f"two {what}s are called {twice!r}, expected distinct names")
 
 
-def _called(springs: Sequence[Spring]) -> tuple[Spring, ...]:
-    """Springs with a name each: spring2 by its place, or the next number that is free."""
-    taken = {spring.name for spring in springs if isinstance(spring.name, str)}
+def _called(things: Sequence[Any], word: str) -> tuple[Any, ...]:
+    """Springs or closures with a name each: spring2 by its place, or the next free number."""
+    taken = {thing.name for thing in things if isinstance(thing.name, str)}
     found = []
-    for place, spring in enumerate(springs, 1):
-        name = spring.name
+    for place, thing in enumerate(things, 1):
+        name = thing.name
         if name is None:
-            name = next(x for k in count(place) if (x := f"spring{k}") not in taken)
+            name = next(x for k in count(place) if (x := f"{word}{k}") not in taken)
             taken.add(name)
         elif not isinstance(name, str) or not name:
-            raise ModelError(f"spring.name is {shown(name)}, expected a non-empty text")
-        found.append(replace(spring, name=name))
+            raise ModelError(f"{word}.name is {shown(name)}, expected a non-empty text")
+        found.append(replace(thing, name=name))
     return tuple(found)
 
 

@@ -17,6 +17,7 @@ from ..errors import OptionError, SingularError, did_you_mean
 from ..lazy import LOCK, cached_property
 from ..model.chain import Chain, chain
 from ..model.model import Model
+from .closing import refuse_open
 
 
 class fast:  # noqa: N801  reads as the decorator it is
@@ -81,9 +82,13 @@ class Calls:
         if kernel.by_columns(self.model.n):
             return self.by_columns(kernel, given, options)
         method = self.bound.get(kernel.method or kernel.name)
-        result = self._evaluate(kernel, given, options, method, words, kernel.solves)
-        if kernel.solves and not np.isfinite(result).all():
-            self.refuse_singular(given["q"])
+        careful = kernel.solves or bool(self.model.closures)  # NaN is a reason to look
+        result = self._evaluate(kernel, given, options, method, words, careful)
+        if careful and not all(np.isfinite(x).all() for x in _each(result)):
+            if self.model.closures:
+                refuse_open(self, given)
+            if kernel.solves:
+                self.refuse_singular(given["q"])
         return result
 
     def interpreted(
@@ -143,6 +148,8 @@ class Calls:
             return
         *sample, _ = (int(i[0]) for i in np.nonzero(bad))
         joint = int(np.flatnonzero(bad[tuple(sample)])[-1])
+        if self.chain.mobility is not None:
+            joint = self.chain.mobility.independent[joint]
         where = f" (sample {tuple(sample)})" if sample else ""
         raise SingularError(
             f"robot {self.model.name!r} has a singular mass matrix at joint "
@@ -251,6 +258,10 @@ class Calls:
 
         results = interpret(program(kernel, self.model, "parameters" in names), checked)
         return arrays.stored(results, options)
+
+
+def _each(result: Any) -> tuple:
+    return result if isinstance(result, tuple) else (result,)
 
 
 def _row(

@@ -47,6 +47,7 @@ from ..model.quantity import resolve
 from ..spatial.frames import compose
 from ..spatial.functions import MATH
 from .calls import Calls, fast, no_attribute
+from .closing import refuse_immobile
 
 if TYPE_CHECKING:
     import casadi
@@ -85,6 +86,8 @@ class Robot:
         self.model = model
         self._calls = Calls(model)
         refuse_taken(model)
+        if model.closures:
+            refuse_immobile(self.chain, model)
         if model.springs:
             with suppress(SymbolError):  # of a symbol without a value: it may still get one
                 refuse_coincident(self.chain, [str(spring.name) for spring in model.springs])
@@ -209,6 +212,27 @@ class Robot:
             {name: _frozen(np.array(q)) for name, q in self.model.configurations.items()}
         )
 
+    @property
+    def active(self) -> tuple[int, ...]:
+        """Entries of q whose joints have a drive: all but the passive ones."""
+        return self.model.active
+
+    @cached_property
+    def independent(self) -> tuple[int, ...]:
+        """Entries of q that decide all others: the drives, where there are as many as needed."""
+        found = self.chain.mobility
+        return tuple(range(self.n)) if found is None else found.independent
+
+    @property
+    def dof(self) -> int:
+        """Degrees of freedom: n, less what closures hold."""
+        return len(self.independent)
+
+    @property
+    def closure_rows(self) -> tuple[str, ...]:
+        """Names of the entries of `closure_error` and `constraint_forces`."""
+        return self.model.closure_rows
+
     @cached_property
     def limits(self) -> np.ndarray:
         """Joint limits, (n, 2); infinite where none are given."""
@@ -298,6 +322,95 @@ class Robot:
             offset = compose(body, place.pose.frame(model.values))
         return {"link": i, "offset": offset}
 
+    # -- closed loops ------------------------------------------------------------------------------
+
+    @fast
+    def closure_error(self, q: Any, **options: Any) -> np.ndarray:
+        """How far every condition of the closures is from being met, m or rad, (..., rows)."""
+        return self._calls("closure_error", {"q": q}, options)
+
+    @fast
+    def closure_jacobian(self, q: Any, **options: Any) -> np.ndarray:
+        """J with d/dt closure_error = J qd, (..., rows, n)."""
+        return self._calls("closure_jacobian", {"q": q}, options)
+
+    @fast
+    def closure_status(self, q: Any, **options: Any) -> np.ndarray:
+        """0: closed; 1: near a singular configuration of the drives; 2: not closed, (...,)."""
+        return self._calls("closure_status", {"q": q}, options)
+
+    @fast
+    def joint_rates(self, q: Any, qd_active: Any, **options: Any) -> np.ndarray:
+        """qd of all joints from those of the drives (`independent`), (..., n)."""
+        return self._calls("joint_rates", {"q": q, "qd_active": qd_active}, options)
+
+    @fast
+    def joint_accelerations(self, q: Any, qd: Any, qdd_active: Any, **options: Any) -> np.ndarray:
+        """qdd of all joints from those of the drives (`independent`), at qd (..., n), (..., n)."""
+        arguments = {"q": q, "qd": qd, "qdd_active": qdd_active}
+        return self._calls("joint_accelerations", arguments, options)
+
+    @fast
+    def drive_jacobian(
+        self, q: Any, frame: str = "base", link: str | None = None, **options: Any
+    ) -> np.ndarray:
+        """J: (v, w) of the tool (the platform) = J times the rates of the drives, (..., 6, dof)."""
+        words = {"frame": frame, "link": link}
+        chosen = self._seen_from(frame, link)
+        return self._calls("drive_jacobian", {"q": q}, options, words, **chosen)
+
+    @fast
+    def constraint_forces(
+        self,
+        q: Any,
+        qd: Any,
+        qdd: Any,
+        wrench: Any = None,
+        link_forces: Any = None,
+        **options: Any,
+    ) -> np.ndarray:
+        """Forces and moments of the closures in a motion, (..., rows) as `closure_rows` names them.
+
+        What the first link exerts on the second, in the axes of the first frame. A condition that
+        others imply carries nothing.
+        """
+        self._check_drives(None)
+        arguments = {"q": q, "qd": qd, "qdd": qdd, "wrench": wrench, "link_forces": link_forces}
+        return self._calls("constraint_forces", arguments, options)
+
+    def assemble(self, q_active: Any, **options: Any) -> np.ndarray:
+        """Every assembly found with the drives (`independent`) at q_active (dof,), (k, n).
+
+        Revolute joints come in (-pi, pi]; `limits=True` keeps what lies within the joint limits,
+        `q0=` puts the nearest first. `starts` and `seed` are those of the search.
+        """
+        from ..ik.assemble import assemble
+
+        return assemble(
+            self, q_active, **known_options(options, ("limits", "q0", "starts", "seed"))
+        )
+
+    def project(self, q: Any, qd: Any = None) -> Any:
+        """The nearest configuration that closes, (..., n); with qd also the nearest rates."""
+        from ..ik.assemble import project
+
+        return project(self, q, qd)
+
+    def without_closures(self) -> "Robot":
+        """The tree with its closures taken out and every joint driven."""
+        links = tuple(replace(link, passive=False) for link in self.model.links)
+        return Robot(replace(self.model, links=links, closures=()))
+
+    def with_closure_limits(
+        self, tolerance: float | None = None, condition: float | None = None
+    ) -> "Robot":
+        """With another `tolerance` (m, rad) of what counts as closed, or another `condition`.
+
+        Loops worse conditioned than that are near a singular configuration: calls raise there.
+        """
+        given = {"closure_tolerance": tolerance, "closure_condition": condition}
+        return Robot(replace(self.model, **{k: v for k, v in given.items() if v is not None}))
+
     # -- dynamics ----------------------------------------------------------------------------------
 
     @fast
@@ -311,6 +424,7 @@ class Robot:
         base_motion: Any = None,
         link_forces: Any = None,
         temperature: Any = None,
+        preload: Any = None,
         **options: Any,
     ) -> np.ndarray:
         """tau = M qdd + C qd + g + friction + J^T wrench + sum J_i^T link_forces_i, (..., n).
@@ -322,6 +436,10 @@ class Robot:
         its axes; what acts on the arm is the opposite. `temperature` (..., n): of the joints, deg
         C, where friction depends on it (default: its reference temperature). Methods: newton-euler
         (compiled), newton-euler-base, lagrange-euler, gibbs-appell.
+
+        Of a mechanism with closures: torques of the drives, zero for passive joints. More drives
+        than degrees of freedom share the load by the least squares of their torques, or of the
+        differences from `preload` (..., n).
         """
         choice(method, "method", INVERSE_METHODS)
         if base_motion is not None and method not in RECURSIONS:
@@ -331,9 +449,26 @@ class Robot:
             )
         arguments = {"q": q, "qd": qd, "qdd": qdd, "wrench": wrench, "base_motion": base_motion}
         arguments |= {"link_forces": link_forces, "temperature": temperature}
+        if self.model.closures or preload is not None:
+            arguments["preload"] = preload
+            self._check_drives(base_motion)
         if method == "newton-euler":
             return self._calls("inverse_dynamics", arguments, options, {"method": method})
         return self._calls.interpreted("inverse_dynamics", arguments, options, method=method)
+
+    def _check_drives(self, base_motion: Any) -> None:
+        """Refuse what inverse dynamics of a closed mechanism cannot answer."""
+        if not self.model.closures:
+            raise OptionError(f"robot {self.name!r} has no closures: preload does nothing")
+        if base_motion is not None:
+            raise OptionError("base_motion is not available for mechanisms with closures")
+        idle = [self.joint_names[k] for k in self.independent if k not in self.active]
+        if idle:
+            raise OptionError(
+                f"robot {self.name!r} has {self.dof} degrees of freedom and drives for "
+                f"{self.dof - len(idle)}: no torques give every motion of {', '.join(idle)}",
+                "drive these joints (passive = false), or use forward_dynamics",
+            )
 
     @fast
     def forward_dynamics(
@@ -354,6 +489,10 @@ class Robot:
         """
         if method is not None:
             choice(method, "method", FORWARD_METHODS)
+        if method is not None and self.model.closures:
+            raise OptionError(
+                f"method {method!r} is for arms without closures", "leave method out, or None"
+            )
         if method == "articulated-body":
             self._refuse_coupling(method)
         arguments = {"q": q, "qd": qd, "tau": tau, "wrench": wrench, "link_forces": link_forces}
@@ -380,17 +519,20 @@ class Robot:
 
     @fast
     def mass_matrix(self, q: Any, **options: Any) -> np.ndarray:
-        """M(q), reflected rotors included, (..., n, n)."""
+        """M(q), reflected rotors included, (..., n, n).
+
+        Of a mechanism with closures: over its independent joints, (..., dof, dof).
+        """
         return self._calls("mass_matrix", {"q": q}, options)
 
     @fast
     def coriolis_matrix(self, q: Any, qd: Any, **options: Any) -> np.ndarray:
-        """C(q, qd) with Mdot - 2C skew, (..., n, n)."""
+        """C(q, qd) with Mdot - 2C skew, (..., n, n); with closures (..., dof, dof)."""
         return self._calls("coriolis_matrix", {"q": q, "qd": qd}, options)
 
     @fast
     def gravity_torque(self, q: Any, **options: Any) -> np.ndarray:
-        """g(q), without friction offsets, (..., n)."""
+        """g(q), without friction offsets, (..., n); with closures (..., dof)."""
         return self._calls("gravity_torque", {"q": q}, options)
 
     @fast
@@ -532,7 +674,10 @@ class Robot:
     def inverse_dynamics_derivatives(
         self, q: Any, qd: Any, qdd: Any, **options: Any
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """(dtau_dq, dtau_dqd, dtau_dqdd), exact, each (..., n, n)."""
+        """(dtau_dq, dtau_dqd, dtau_dqdd), exact, each (..., n, n).
+
+        Of a mechanism with closures: over its independent joints, the others following.
+        """
         arguments = {"q": q, "qd": qd, "qdd": qdd}
         return self._calls("inverse_dynamics_derivatives", arguments, options)
 

@@ -30,7 +30,8 @@ KEPT = {  # fields of a model that hold no numbers, or numbers that no equation 
     "name", "joint", "joint_name", "parent", "axis", "limits", "velocity_limit", "effort_limit",
     "rotor_axis", "rotor_link", "values", "configurations", "convention", "description", "law",
     "tool_link", "tool_name", "base_name", "rotors", "link", "findings", *CIRCUIT,
-    "kind", "from_", "to", "lengths", "forces", "loads",
+    "kind", "from_", "to", "lengths", "forces", "loads", "between", "closure_tolerance",
+    "closure_condition",
 }  # fmt: skip
 
 
@@ -195,10 +196,11 @@ def converted(raw: Chain, function: Any) -> Chain:
     joints = tuple(
         new._replace(parent=old.parent) for new, old in zip(result.joints, raw.joints, strict=True)
     )
-    springs = []
+    springs, closures = [], []
     for new, old in zip(result.springs, raw.springs, strict=True):
-        ends = tuple((link, p) for (link, _), (_, p) in zip(old.ends, new.ends, strict=True))
-        springs.append(new._replace(joint=old.joint, ends=ends))
+        springs.append(new._replace(joint=old.joint, ends=_ends(new, old)))
+    for new, old in zip(result.closures, raw.closures, strict=True):
+        closures.append(new._replace(ends=_ends(new, old)))
     resistances = tuple(
         new._replace(load=old.load) if zero(old.load) else new
         for new, old in zip(result.resistances, raw.resistances, strict=True)
@@ -208,8 +210,14 @@ def converted(raw: Chain, function: Any) -> Chain:
     )
     return replace(
         result, joints=joints, tip=raw.tip, rotors=raw.rotors, springs=tuple(springs),
-        resistances=resistances, coupling=coupling,
+        resistances=resistances, coupling=coupling, closures=tuple(closures), active=raw.active,
+        tolerance=raw.tolerance, condition=raw.condition, mobility=raw.mobility,
     )  # fmt: skip
+
+
+def _ends(new: Any, old: Any) -> tuple:
+    """Ends of a spring or closure, on the links they were on."""
+    return tuple((link, place) for (link, _), (_, place) in zip(old.ends, new.ends, strict=True))
 
 
 def exactly(algorithm: Any, raw: Chain, *arguments: Any, **options: Any) -> Any:

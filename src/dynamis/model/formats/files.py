@@ -204,7 +204,9 @@ def toml_text(model: Model) -> str:
     """The model as TOML text; reading it back gives an equal model."""
     table = model_table(model)
     sections = {k: table.pop(k, {}) for k in ("values", "configurations")}
-    arrays = {k: table.pop(k, []) for k in ("link", "frame", "spring", "load", "finding")}
+    arrays = {
+        k: table.pop(k, []) for k in ("link", "frame", "spring", "closure", "load", "finding")
+    }
     blocks = [_lines(table)]
     blocks += [f"[{name}]\n" + _lines(rows) for name, rows in sections.items() if rows]
     blocks += [f"[[{name}]]\n" + _lines(row) for name, rows in arrays.items() for row in rows]

@@ -14,6 +14,7 @@ from typing import Any
 from ...arguments import is_flag, one_of, real
 from ...errors import DynamisError, FileError, ModelError, did_you_mean, shown
 from ..check.finding import LEVELS, Finding
+from ..closure import Closure
 from ..drive import Drive
 from ..friction import LAWS, Friction
 from ..law import settings
@@ -83,11 +84,13 @@ MIMIC_DEFAULTS = {"multiplier": 1.0, "offset": 0.0}
 MIMIC_KEYS = ("joint", *MIMIC_DEFAULTS)
 FRAME_KEYS = ("name", "link", "xyz", "rpy")
 FINDING_KEYS = ("level", "where", "what", "remedy")  # a model's own are about no log
+CLOSURE_KEYS = tuple(f.name for f in fields(Closure))
 SPRING_KEYS = tuple("from" if f.name == "from_" else f.name for f in fields(Spring))
 MODEL_KEYS = (
     *("schema", "name", "convention", "description", "gravity", "base", "tool", "tool_link"),
     *("tool_name", "base_name", "payload", "gear_matrix", "rotors", "values", "configurations"),
-    *("link", "frame", "spring", "load", "finding"),
+    *("closure_tolerance", "closure_condition"),
+    *("link", "frame", "spring", "closure", "load", "finding"),
 )
 REQUIRED = {
     "schema": f"schema = {SCHEMA}",
@@ -116,6 +119,7 @@ def model_table(model: Model) -> dict[str, Any]:
         if getattr(model, name) != Pose():
             table[name] = changed(getattr(model, name))
     table |= changed(model, ("tool_link", "tool_name", "base_name", "gear_matrix", "rotors"))
+    table |= changed(model, ("closure_tolerance", "closure_condition"))
     if model.payload is not None:
         table["payload"] = changed(model.payload)
     if model.values:
@@ -127,6 +131,8 @@ def model_table(model: Model) -> dict[str, Any]:
         table["frame"] = [frame_table(frame) for frame in model.frames]
     if model.springs:
         table["spring"] = [spring_table(spring, i) for i, spring in enumerate(model.springs)]
+    if model.closures:
+        table["closure"] = [closure_table(x, i) for i, x in enumerate(model.closures)]
     if model.loads:
         table["load"] = [law_table(law.own) for law in model.loads]
     if model.findings:
@@ -187,6 +193,16 @@ def spring_table(spring: Spring, index: int | None = None) -> dict[str, Any]:
     return {"from" if key == "from_" else key: value for key, value in table.items()}
 
 
+def closure_table(closure: Closure, index: int) -> dict[str, Any]:
+    """A closure; a name that position `index` gives by itself is left out."""
+    table = {"kind": closure.kind, **changed(closure, ("name", "length"))}
+    if closure.name == f"closure{index + 1}":
+        del table["name"]
+    table["between"] = list(closure.between)
+    table["frames"] = [changed(place) for place in closure.frames]
+    return table
+
+
 def frame_table(frame: NamedFrame) -> dict[str, Any]:
     """A named frame; one fixed to the base names no link."""
     table: dict[str, Any] = {"name": frame.name}
@@ -235,6 +251,7 @@ def model_from_table(table: Mapping[str, Any], laws: Laws = NO_LAWS) -> Model:
         "link": lambda row: Link(**link_fields(row, laws)),
         "frame": frame_from_table,
         "spring": spring_from_table,
+        "closure": closure_from_table,
         "load": lambda row: law_from_table(row, laws),
         "finding": finding_from_table,
     }
@@ -329,6 +346,11 @@ def payload_from_table(table: Any) -> Payload:
 def spring_from_table(table: Any) -> Spring:
     """A spring."""
     return Spring(**check_keys(table, SPRING_KEYS, "the spring"))
+
+
+def closure_from_table(table: Any) -> Closure:
+    """A closure."""
+    return Closure(**check_keys(table, CLOSURE_KEYS, "the closure"))
 
 
 def finding_from_table(table: Any) -> Finding:

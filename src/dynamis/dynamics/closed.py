@@ -1,0 +1,485 @@
+"""Dynamics of closed mechanisms: M qdd + h = tau + J^T f, with J qdd + Jd qd = 0.
+
+q holds every joint of the tree, M and h are those of the tree, f the forces of the closures in the
+rows that count. With the coordinates parted into independent and dependent ones, J = (J_i, J_d),
+
+    qd = Z qd_i,  Z = (1, -J_d^-1 J_i)            passive joints follow the drives
+    f from J_d^T f = (M qdd + h)_d,  tau = Z^T (M qdd + h)           inverse dynamics
+    (J M^-1 J^T) f = -(J M^-1 (tau - h) + Jd qd)                     forward dynamics
+    Z^T M Z,  Z^T (M Zd + C Z),  Z^T g                               over the independent ones
+
+Systems with J_d are solved by J_d J_d^T = L D L^T, which needs no pivoting, with one step of
+refinement. Where q does not close, qd opens the loops, or a pivot shows the rows closer to
+dependent than `condition` allows, every result is NaN.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ..errors import ClosureError
+from ..model.chain import Chain, Mobility
+from ..spatial.functions import Functions, zero
+from ..spatial.vectors import Scalars, unit
+from . import coriolis, equation, friction, kinematics
+from .closures import closure_error, closure_jacobian, closure_jacobian_dot
+from .forward_dynamics import factor, substitute
+
+Rows = Sequence[Scalars]
+
+
+def mobility(chain: Chain) -> Mobility:
+    """The chain's mobility; a mechanism that cannot move or close is refused."""
+    found = chain.mobility
+    if found is None or found.reason:
+        raise ClosureError("the mechanism cannot be computed: " + (found.reason if found else ""))
+    return found
+
+
+# small linear algebra over any scalar, zeros left out
+
+
+def _product(a: Scalars, b: Scalars) -> Any:
+    terms = [x * y for x, y in zip(a, b, strict=True) if not (zero(x) or zero(y))]
+    return sum(terms[1:], terms[0]) if terms else 0.0
+
+
+def _times(A: Rows, x: Scalars) -> list[Any]:
+    return [_product(row, x) for row in A]
+
+
+def _transposed(A: Rows) -> list[list[Any]]:
+    return [list(column) for column in zip(*A, strict=True)]
+
+
+def _columns(A: Rows, places: Sequence[int]) -> list[list[Any]]:
+    return [[row[k] for k in places] for row in A]
+
+
+def _less(a: Scalars, b: Scalars) -> list[Any]:
+    return [x - y for x, y in zip(a, b, strict=True)]
+
+
+def _plus(a: Scalars, b: Scalars) -> list[Any]:
+    return [x + y for x, y in zip(a, b, strict=True)]
+
+
+class Gram(NamedTuple):
+    """A wide or square matrix A by the factors of A W A^T, W given with it."""
+
+    L: Rows
+    D: Scalars
+    sound: Any  # whether its rows are as independent as `condition` asks for
+
+    def solve(self, b: Scalars) -> list[Any]:
+        """(A W A^T)^-1 b"""
+        return substitute(self.L, self.D, b)
+
+
+def _gram(G: Rows, condition: float, fn: Functions, sizes: Scalars = ()) -> Gram:
+    """The factors of G; a pivot next to its diagonal entry is a squared sine between rows.
+
+    Next to the usual square of a row, of `sizes`, it shows rows that become nothing.
+    """
+    L, D = factor(G, fn)
+    least, sound = 1.0 / (condition * condition), 1.0
+    for j, d in enumerate(D):
+        sound = sound * (d > least * G[j][j])
+    for d, size in zip(D, sizes, strict=bool(sizes)):
+        sound = sound * (d > least * size)
+    return Gram(L, D, sound)
+
+
+def _lasting(J: Rows, chain: Chain) -> Any:
+    """Whether no row of J has become nothing."""
+    least, good = 1.0 / (chain.condition * chain.condition), 1.0
+    for row, size in zip(J, mobility(chain).sizes, strict=True):
+        good = good * (_product(row, row) > least * size)
+    return good
+
+
+def _squared(A: Rows) -> list[list[Any]]:
+    """A A^T"""
+    size = range(len(A))
+    G: list[list[Any]] = [[0.0] * len(A) for _ in size]
+    for i in size:
+        for j in range(i + 1):
+            G[i][j] = G[j][i] = _product(A[i], A[j])
+    return G
+
+
+# the loops at one instant
+
+
+class Loops(NamedTuple):
+    """J over all coordinates, over the dependent ones, and over the independent ones."""
+
+    mobility: Mobility
+    J: Rows
+    dependent: Rows
+    independent: Rows
+    gram: Gram
+
+    def forces(self, torques: Scalars) -> list[Any]:
+        """f from J_d^T f = torques of the dependent coordinates."""
+        columns = _transposed(self.dependent)
+        f = self.gram.solve(_times(self.dependent, torques))
+        left = _less(torques, _times(columns, f))
+        return _plus(f, self.gram.solve(_times(self.dependent, left)))
+
+    def rates(self, right: Scalars) -> list[Any]:
+        """x from J_d x = right."""
+        columns = _transposed(self.dependent)
+        x = _times(columns, self.gram.solve(right))
+        left = _less(right, _times(self.dependent, x))
+        return _plus(x, _times(columns, self.gram.solve(left)))
+
+    def merged(self, independent: Scalars, dependent: Scalars) -> list[Any]:
+        """A vector over all coordinates."""
+        found: list[Any] = [0.0] * (len(independent) + len(dependent))
+        for places, values in (
+            (self.mobility.independent, independent),
+            (self.mobility.dependent, dependent),
+        ):
+            for k, value in zip(places, values, strict=True):
+                found[k] = value
+        return found
+
+    def along(self, independent: Scalars) -> list[Any]:
+        """Z v: rates of all coordinates from the independent ones."""
+        return self.merged(
+            independent, [-x for x in self.rates(_times(self.independent, independent))]
+        )
+
+    def turning(self, Jd: Rows, rates: Scalars) -> list[Any]:
+        """Zd v from rates = Z v: J Z = 0 gives Zd = -J_d^-1 Jd Z in the dependent coordinates."""
+        still = [0.0] * len(self.mobility.independent)
+        return self.merged(still, [-x for x in self.rates(_times(Jd, rates))])
+
+    @property
+    def Z(self) -> list[list[Any]]:
+        """Rates of all coordinates per rate of each independent one, by columns, (dof, n)."""
+        count = len(self.mobility.independent)
+        found = []
+        for j, column in enumerate(_transposed(self.independent)):
+            found.append(self.merged(unit(j, count), [-x for x in self.rates(column)]))
+        return found
+
+
+def loops(chain: Chain, q: Scalars, fn: Functions) -> Loops:
+    """The loops at q."""
+    found = mobility(chain)
+    J = _rows_of(chain, closure_jacobian(chain, q, fn))
+    dependent, independent = _columns(J, found.dependent), _columns(J, found.independent)
+    gram = _gram(_squared(dependent), chain.condition, fn, found.sizes)
+    return Loops(found, J, dependent, independent, gram)
+
+
+def _closes(chain: Chain, q: Scalars, fn: Functions) -> Any:
+    """Whether every closure is closed at q."""
+    good: Any = 1.0
+    for e in closure_error(chain, q, fn):
+        good = good * (e <= chain.tolerance) * (e >= -chain.tolerance)
+    return good
+
+
+def _keeps(chain: Chain, J: Rows, rates: Scalars, more: Scalars | None, fn: Functions) -> Any:
+    """Whether J rates + more is nothing next to its terms: the loops stay closed."""
+    good: Any = 1.0
+    for k, row in enumerate(J):
+        total, terms = (0.0, 1.0) if more is None else (more[k], 1.0 + fn.max(more[k], -more[k]))
+        for a, b in zip(row, rates, strict=True):
+            if not (zero(a) or zero(b)):
+                part = a * b
+                total, terms = total + part, terms + fn.max(part, -part)
+        bound = chain.tolerance * terms
+        good = good * (total <= bound) * (total >= -bound)
+    return good
+
+
+def _or_nan(values: Scalars, good: Any, fn: Functions) -> list[Any]:
+    return [fn.select(good > 0.0, x, math.nan) for x in values]
+
+
+# kinematics
+
+
+def joint_rates(chain: Chain, q: Scalars, qd_active: Scalars, fn: Functions) -> list[Any]:
+    """qd of all joints from those of the independent ones, (n,)."""
+    found = loops(chain, q, fn)
+    return _or_nan(found.along(qd_active), _closes(chain, q, fn) * found.gram.sound, fn)
+
+
+def joint_accelerations(
+    chain: Chain, q: Scalars, qd: Scalars, qdd_active: Scalars, fn: Functions
+) -> list[Any]:
+    """qdd of all joints from those of the independent ones, (n,)."""
+    found = loops(chain, q, fn)
+    Jd = _rows_of(chain, closure_jacobian_dot(chain, q, qd, fn))
+    qdd = _plus(found.along(qdd_active), found.turning(Jd, qd))
+    good = _closes(chain, q, fn) * _keeps(chain, found.J, qd, None, fn) * found.gram.sound
+    return _or_nan(qdd, good, fn)
+
+
+def _bias(chain: Chain, q: Scalars, qd: Scalars, fn: Functions) -> list[Any]:
+    """Jd qd in the rows that count."""
+    return _times(_rows_of(chain, closure_jacobian_dot(chain, q, qd, fn)), qd)
+
+
+def drive_jacobian(
+    chain: Chain, q: Scalars, fn: Functions, frame: str = "base", **place: Any
+) -> list[list[Any]]:
+    """J Z: (v, w) of the tool per rate of each independent joint, linear first, (6, dof)."""
+    found = loops(chain, q, fn)
+    J, Z = kinematics.jacobian(chain, q, fn, frame, **place), found.Z
+    good = _closes(chain, q, fn) * found.gram.sound
+    return [_or_nan([_product(row, z) for z in Z], good, fn) for row in J]
+
+
+def closure_status(chain: Chain, q: Scalars, fn: Functions) -> Any:
+    """0: q closes and the loops are sound; 1: near a singular configuration; 2: it does not."""
+    sound = loops(chain, q, fn).gram.sound
+    return fn.select(_closes(chain, q, fn) > 0.0, fn.select(sound > 0.0, 0.0, 1.0), 2.0)
+
+
+# dynamics
+
+
+def inverse_dynamics(
+    chain: Chain, q: Scalars, qd: Scalars, qdd: Scalars, fn: Functions,
+    preload: Scalars | None = None, **given: Any,
+) -> list[Any]:  # fmt: skip
+    """Torques of the drives that give the motion, zero for passive joints, (n,).
+
+    More drives than degrees of freedom share the load with the least squares of their torques, or
+    of their differences from `preload`.
+    """
+    return _driven(chain, q, qd, qdd, fn, preload, given)[0]
+
+
+def constraint_forces(
+    chain: Chain, q: Scalars, qd: Scalars, qdd: Scalars, fn: Functions,
+    preload: Scalars | None = None, **given: Any,
+) -> list[Any]:  # fmt: skip
+    """Forces and moments of the closures, which the first link exerts on the second, (rows,).
+
+    In the first frame's axes; conditions that others imply carry nothing. The joints of the tree
+    feel the torques of the drives and J^T f.
+    """
+    f = _driven(chain, q, qd, qdd, fn, preload, given)[1]
+    found: list[Any] = [0.0] * len(closure_error(chain, q, fn))
+    for row, value in zip(mobility(chain).rows, f, strict=True):
+        found[row] = value
+    return found
+
+
+def _driven(
+    chain: Chain, q: Scalars, qd: Scalars, qdd: Scalars, fn: Functions,
+    preload: Scalars | None, given: Any,
+) -> tuple[list[Any], list[Any]]:  # fmt: skip
+    """Torques of the drives, and forces of the closures."""
+    found = loops(chain, q, fn)
+    plain = friction.without_load_friction(chain)
+    h = equation.inverse_dynamics(plain, q, qd, qdd, fn, **given)
+    good = _closes(chain, q, fn) * _keeps(chain, found.J, qd, None, fn)
+    good = good * _keeps(chain, found.J, qdd, _bias(chain, q, qd, fn), fn) * found.gram.sound
+    if set(chain.active) == set(found.mobility.independent):
+        f = found.forces([h[k] for k in found.mobility.dependent])
+    else:
+        f, sound = _shared(chain, found, h, preload, fn)
+        good = good * sound
+    tau = _less(h, _times(_transposed(found.J), f))
+    tau = [tau[k] if k in chain.active else 0.0 for k in range(chain.n)]
+    if friction.load_dependent(chain):
+        own = friction.friction_torque(chain, qd, fn)
+        more = friction.load_friction(chain, qd, _less(tau, own), fn)
+        tau = [
+            t + m if k in chain.active else 0.0
+            for k, (t, m) in enumerate(zip(tau, more, strict=True))
+        ]
+    tau = [
+        fn.select(good > 0.0, t, math.nan) if k in chain.active else t for k, t in enumerate(tau)
+    ]
+    return tau, _or_nan(f, good, fn)
+
+
+def _shared(
+    chain: Chain, found: Loops, h: Scalars, preload: Scalars | None, fn: Functions
+) -> tuple[list[Any], Any]:
+    """Closure forces of more drives than needed: J_p^T f = h_p, least |h_a - J_a^T f - preload|.
+
+    With G = J J^T: f = G^-1 (J b - J_p m), (J_p^T G^-1 J_p) m = J_p^T G^-1 J b - h_p, where b is h
+    less the preload of the drives.
+    """
+    passive = [k for k in range(chain.n) if k not in chain.active]
+    wanted = preload if preload is not None else [0.0] * chain.n
+    b = [h[k] - wanted[k] if k in chain.active else h[k] for k in range(chain.n)]
+    G = _gram(_squared(found.J), chain.condition, fn, found.mobility.sizes)
+    f = G.solve(_times(found.J, b))
+    if not passive:
+        return f, G.sound
+    columns = _transposed(_columns(found.J, passive))  # of J_p
+    solved = [G.solve(column) for column in columns]
+    small = [[_product(a, s) for s in solved] for a in columns]
+    H = _gram(small, chain.condition, fn)
+    m = H.solve(_less(_times(columns, f), [h[k] for k in passive]))
+    return _less(f, _times(_transposed(solved), m)), G.sound * H.sound
+
+
+def mass_matrix(chain: Chain, q: Scalars, fn: Functions) -> list[list[Any]]:
+    """Z^T M Z, (dof, dof)."""
+    found = loops(chain, q, fn)
+    return _reduced(chain, found, equation.mass_matrix(chain, q, fn), _closes(chain, q, fn), fn)
+
+
+def _reduced(chain: Chain, found: Loops, M: Rows, good: Any, fn: Functions) -> list[list[Any]]:
+    Z = found.Z
+    MZ = [_times(M, z) for z in Z]
+    R: list[list[Any]] = [[0.0] * len(Z) for _ in Z]
+    for i in range(len(Z)):
+        for j in range(i + 1):
+            R[i][j] = R[j][i] = _product(Z[i], MZ[j])
+    return [_or_nan(row, good * found.gram.sound, fn) for row in R]
+
+
+def gravity_torque(chain: Chain, q: Scalars, fn: Functions) -> list[Any]:
+    """Z^T g, (dof,)."""
+    found = loops(chain, q, fn)
+    return _lowered(chain, q, found, equation.gravity_torque(chain, q, fn), fn)
+
+
+def _lowered(chain: Chain, q: Scalars, found: Loops, h: Scalars, fn: Functions) -> list[Any]:
+    """Z^T h by the forces of the closures."""
+    f = found.forces([h[k] for k in found.mobility.dependent])
+    held = _times(_transposed(found.independent), f)
+    own = [h[k] for k in found.mobility.independent]
+    return _or_nan(_less(own, held), _closes(chain, q, fn) * found.gram.sound, fn)
+
+
+def mass_times(chain: Chain, q: Scalars, seed: Scalars, fn: Functions) -> list[Any]:
+    """Z^T M Z seed, (dof,)."""
+    found = loops(chain, q, fn)
+    rates = found.along(seed)
+    return _lowered(chain, q, found, equation.mass_times(chain, q, rates, fn), fn)
+
+
+def coriolis_matrix(chain: Chain, q: Scalars, qd: Scalars, fn: Functions) -> list[list[Any]]:
+    """Z^T (M Zd + C Z), with Mdot - 2C skew, (dof, dof); qd that opens the loops gives NaN."""
+    found = loops(chain, q, fn)
+    M, C = equation.mass_matrix(chain, q, fn), coriolis.coriolis_matrix(chain, q, qd, fn)
+    Jd, columns = _rows_of(chain, closure_jacobian_dot(chain, q, qd, fn)), []
+    for z in found.Z:
+        columns.append(_plus(_times(M, found.turning(Jd, z)), _times(C, z)))
+    good = _closes(chain, q, fn) * _keeps(chain, found.J, qd, None, fn) * found.gram.sound
+    return [_or_nan([_product(z, column) for column in columns], good, fn) for z in found.Z]
+
+
+def coriolis_times(
+    chain: Chain, q: Scalars, qd: Scalars, seed: Scalars, fn: Functions
+) -> list[Any]:
+    """Z^T (M Zd + C Z) seed, (dof,)."""
+    found = loops(chain, q, fn)
+    z = found.along(seed)
+    zd = found.turning(_rows_of(chain, closure_jacobian_dot(chain, q, qd, fn)), z)
+    inertial = equation.mass_times(chain, q, zd, fn)
+    total = _plus(inertial, coriolis.coriolis_times(chain, q, qd, z, fn))
+    good = _keeps(chain, found.J, qd, None, fn)
+    return _or_nan(_lowered(chain, q, found, total, fn), good, fn)
+
+
+def generalised_torque(
+    chain: Chain, q: Scalars, qd_active: Scalars, qdd_active: Scalars, fn: Functions
+) -> list[Any]:
+    """Z^T (M qdd + h) as a function of the independent rates and accelerations, (dof,)."""
+    found = loops(chain, q, fn)
+    qd = found.along(qd_active)
+    Jd = _rows_of(chain, closure_jacobian_dot(chain, q, qd, fn))
+    qdd = _plus(found.along(qdd_active), found.turning(Jd, qd))
+    return _lowered(chain, q, found, equation.inverse_dynamics(chain, q, qd, qdd, fn), fn)
+
+
+def _rows_of(chain: Chain, J: Rows) -> Rows:
+    """The rows that count."""
+    return [J[r] for r in mobility(chain).rows]
+
+
+def pivots(chain: Chain, q: Scalars, fn: Functions) -> list[Any]:
+    """Pivots of the mass matrix, last first, (dof,)."""
+    last_first = [row[::-1] for row in mass_matrix(chain, q, fn)[::-1]]
+    return factor(last_first, fn)[1][::-1]
+
+
+class Mass(NamedTuple):
+    """The constrained mass matrix: M = L D L^T tip first, and J M^-1 J^T of the closures.
+
+    Where links without inertia make M singular, it stands for M + J^T J, which moves alike.
+    """
+
+    L: Rows
+    D: Scalars
+    J: Rows
+    gram: Gram
+
+    def solve(self, b: Scalars) -> list[Any]:
+        """M^-1 b"""
+        return substitute(self.L, self.D, b[::-1])[::-1]
+
+    def accelerations(self, b: Scalars, bias: Scalars) -> list[Any]:
+        """qdd from M qdd = b + J^T f, J qdd + bias = 0."""
+        columns = _transposed(self.J)
+        against = self.gram.solve(_plus(_times(self.J, self.solve(b)), bias))
+        qdd = self.solve(_less(b, _times(columns, against)))
+        left = self.gram.solve(_plus(_times(self.J, qdd), bias))  # what rounding left open
+        return _less(qdd, self.solve(_times(columns, left)))
+
+
+def constrained_mass(chain: Chain, q: Scalars, M: Rows, J: Rows, fn: Functions) -> Mass:
+    """M and J at one instant, factored."""
+    if mobility(chain).augmented:
+        columns = _transposed(J)
+        M = [
+            [m + _product(a, b) for m, b in zip(row, columns, strict=True)]
+            for row, a in zip(M, columns, strict=True)
+        ]
+    L, D = factor([row[::-1] for row in M[::-1]], fn)
+    reciprocal = [1.0 / d for d in D]
+    halves = [_forward(L, row[::-1]) for row in J]  # L^-1 J^T
+    size = range(len(J))
+    S: list[list[Any]] = [[0.0] * len(J) for _ in size]
+    for i in size:
+        scaled = [0.0 if zero(y) else y * d for y, d in zip(halves[i], reciprocal, strict=True)]
+        for j in range(i + 1):
+            S[i][j] = S[j][i] = _product(scaled, halves[j])
+    gram = _gram(S, chain.condition, fn)
+    return Mass(L, D, J, gram._replace(sound=gram.sound * _lasting(J, chain)))
+
+
+def _forward(L: Rows, b: Scalars) -> list[Any]:
+    """L^-1 b, zeros left out."""
+    y = list(b)
+    for i in range(len(y)):
+        for k in range(i):
+            if not (zero(L[i][k]) or zero(y[k])):
+                y[i] = y[i] - L[i][k] * y[k]
+    return y
+
+
+def forward_dynamics(
+    chain: Chain, q: Scalars, qd: Scalars, tau: Scalars, fn: Functions,
+    wrench: Any = None, link_forces: Any = None, temperature: Any = None,
+) -> list[Any]:  # fmt: skip
+    """qdd of all joints, (n,); torques of passive joints act too, where they are given."""
+    if temperature is not None:
+        chain = friction.at_temperature(chain, temperature, fn)
+    if friction.load_dependent(chain):
+        more = friction.driven_load_friction(chain, qd, tau, fn)
+        tau = _less(tau, more)
+        chain = friction.without_load_friction(chain)
+    rest = [0.0] * chain.n
+    h = equation.inverse_dynamics(chain, q, qd, rest, fn, wrench, link_forces=link_forces)
+    J = _rows_of(chain, closure_jacobian(chain, q, fn))
+    mass = constrained_mass(chain, q, equation.mass_matrix(chain, q, fn), J, fn)
+    bias = _bias(chain, q, qd, fn)
+    qdd = mass.accelerations(_less(tau, h), bias)
+    good = _closes(chain, q, fn) * _keeps(chain, J, qd, None, fn) * mass.gram.sound
+    return _or_nan(qdd, good, fn)

@@ -1,0 +1,240 @@
+"""How a closed mechanism moves: degrees of freedom, conditions that count, coordinates that decide.
+
+Rank is a matter of where one looks: it is taken at assemblies away from special ones, found by
+damped Gauss-Newton steps q - J^T (J J^T + mu 1)^-1 e from the model's configurations and from
+random positions, always the same. Rows and columns are chosen one after the other, each the one
+that is farthest from the span of those before, in the worst of these assemblies.
+"""
+
+import math
+import random
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Any
+
+from ..errors import SymbolError
+from ..model.chain import Chain, Mobility, chain
+from ..model.model import Model
+from ..spatial.functions import MATH
+from .closures import closure_error, closure_jacobian
+from .equation import mass_matrix
+from .forward_dynamics import factor, solve
+
+ASSEMBLIES = 4  # that the rank is looked at
+STARTS = 60  # random positions from which an assembly is sought
+STEPS = 60  # of one search
+CLOSED = 1e-10  # m or rad; of an assembly
+NEAR = 0.35  # rad or mechanism sizes: how far apart the assemblies are that the rank is taken at
+RANK = 1e-7  # a row this far from the span of others, next to its size, adds to them
+STILL = 1e-7  # rate, next to the largest, of a joint that does not move
+
+Row = Sequence[float]
+
+
+def model_mobility(model: Model) -> Mobility:
+    """The mobility of a model with closures; its `reason` says what is wrong with it."""
+    try:
+        c = chain(model, mobility=False)
+    except SymbolError as error:  # it may still get a value
+        return Mobility((), (), (), reason=str(error))
+    starts = tuple(tuple(q) for q in model.configurations.values())
+    found = _mobility(_geometry(c), c.n, model.active, starts)
+    if isinstance(found, tuple) and not isinstance(found, Mobility):
+        row, left = found
+        what = f"no assembly was found: {model.closure_rows[row]} stays open by {left:.3g} m or rad"
+        return Mobility((), (), (), reason=what)
+    return found._replace(augmented=_weightless(c, starts))
+
+
+class _geometry:  # noqa: N801
+    """A chain, equal to others that move alike."""
+
+    def __init__(self, c: Chain):
+        self.chain = c
+        self.key = c.joints, c.closures, c.coupling, c.shift
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _geometry) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+
+@lru_cache(maxsize=64)
+def _mobility(
+    where: _geometry, n: int, active: tuple[int, ...], starts: tuple[tuple[float, ...], ...]
+) -> Mobility | tuple[int, float]:
+    """Or the condition that stays open in the best of all tries, and how far."""
+    c = where.chain
+    found, (left, row) = assemblies(c, starts)
+    if not found:
+        return row, left
+    jacobians = [closure_jacobian(c, q, MATH) for q in found]
+    count = max(_rank(J) for J in jacobians)
+    rows = sorted(_chosen(jacobians, count))
+    sizes = tuple(max(dot_rows(J[r], J[r]) for J in jacobians) for r in rows)
+    columns = [_transposed([J[r] for r in rows]) for J in jacobians]
+    passive = [k for k in range(n) if k not in active]
+    dependent = sorted(_chosen(columns, count, passive))
+    independent = tuple(k for k in range(n) if k not in dependent)
+    reason = "" if independent else "its closures leave it no motion: 0 degrees of freedom"
+    return Mobility(tuple(rows), independent, tuple(dependent), sizes, reason=reason)
+
+
+def size(c: Chain) -> float:
+    """The mechanism's size, m: for angles and lengths to be comparable."""
+    places = [math.dist(joint.placement.p, (0.0, 0.0, 0.0)) for joint in c.joints]
+    ends = [math.dist(frame.p, (0.0, 0.0, 0.0)) for x in c.closures for _, frame in x.ends]
+    return max([*places, *ends, *(x.length or 0.0 for x in c.closures), 1e-3])
+
+
+def assemblies(c: Chain, starts: Iterable[Row]) -> tuple[list[list[float]], tuple[float, int]]:
+    """Some configurations that close; how far the best try stayed open, and at which condition."""
+    chance, unit = random.Random(0), size(c)
+    span = [_span(c, k, unit) for k in range(c.n)]
+    anywhere = ([chance.uniform(-s, s) for s in span] for _ in range(STARTS))
+    best, home = (math.inf, 0), None
+    for start in (*starts, [0.0] * c.n, *anywhere):
+        q, error = closed(c, start)
+        if error[0] <= CLOSED:
+            home = q
+            break
+        best = min(best, error)
+    if home is None:
+        return [], best
+    found = [home]
+    for _ in range(20):
+        if len(found) == ASSEMBLIES:
+            break
+        moved = [
+            x + chance.uniform(-NEAR, NEAR) * s / math.pi for x, s in zip(home, span, strict=True)
+        ]
+        q, error = closed(c, moved)
+        if error[0] <= CLOSED:
+            found.append(q)
+    return found, (0.0, 0)
+
+
+def _span(c: Chain, k: int, unit: float) -> float:
+    """How far coordinate k goes, either way: half a turn, or the mechanism's size."""
+    row = [k] if c.coupling is None else [i for i, w in enumerate(c.coupling) if w[k] != 0.0]
+    turning = any(c.joints[i].kind == "revolute" for i in row)
+    return math.pi if turning else 2.0 * unit
+
+
+def closed(c: Chain, start: Row) -> tuple[list[float], tuple[float, int]]:
+    """The assembly that damped steps from a start lead to; what stays open there, and which row."""
+    q, mu = [float(x) for x in start], 1e-3
+    e = closure_error(c, q, MATH)
+    cost = dot_rows(e, e)
+    for _ in range(STEPS):
+        if not math.isfinite(cost) or max(abs(x) for x in e) <= 1e-13:
+            break
+        J = closure_jacobian(c, q, MATH)
+        G = [[dot_rows(a, b) for b in J] for a in J]
+        scale = max(G[i][i] for i in range(len(G))) or 1.0
+        for i in range(len(G)):
+            G[i][i] += max(mu, 1e-12) * scale
+        y = solve(G, e, MATH)
+        new = [x - sum(J[r][k] * y[r] for r in range(len(J))) for k, x in enumerate(q)]
+        e_new = closure_error(c, new, MATH)
+        cost_new = dot_rows(e_new, e_new)
+        if cost_new < cost:
+            q, e, cost, mu = new, e_new, cost_new, mu * 0.1
+        elif mu > 1e6 or max(abs(x) for x in e) <= CLOSED:
+            break
+        else:
+            mu = max(mu, 1e-12) * 10.0
+    sizes = [abs(x) if math.isfinite(x) else math.inf for x in e]
+    worst = max(sizes)
+    return q, (worst, sizes.index(worst))
+
+
+def dot_rows(a: Row, b: Row) -> float:
+    """a . b"""
+    return sum(x * y for x, y in zip(a, b, strict=True))
+
+
+def _transposed(rows: Sequence[Row]) -> list[list[float]]:
+    return [list(column) for column in zip(*rows, strict=True)]
+
+
+def _rank(J: Sequence[Row]) -> int:
+    """Rows that are independent of each other, by pivoted Gram-Schmidt."""
+    left, count = [list(row) for row in J], 0
+    largest = max((dot_rows(r, r) for r in left), default=0.0)
+    while left:
+        squares = [dot_rows(r, r) for r in left]
+        best = squares.index(max(squares))
+        if not squares[best] > RANK * RANK * largest:
+            break
+        pivot = left.pop(best)
+        left = [_without(row, pivot) for row in left]
+        count += 1
+    return count
+
+
+def _without(row: Row, pivot: Row) -> list[float]:
+    """A row less its part along another, twice for the rounding."""
+    for _ in range(2):
+        share = dot_rows(row, pivot) / dot_rows(pivot, pivot)
+        row = [x - share * y for x, y in zip(row, pivot, strict=True)]
+    return list(row)
+
+
+def _chosen(
+    jacobians: Sequence[Sequence[Row]], count: int, first: Sequence[int] | None = None
+) -> list[int]:
+    """Numbers of `count` rows that are as independent as can be; those in `first` before others."""
+    left = [[list(row) for row in J] for J in jacobians]
+    whole = [[max(dot_rows(r, r), 1e-300) for r in J] for J in jacobians]
+    chosen: list[int] = []
+    groups = [range(len(left[0]))] if first is None else [first, range(len(left[0]))]
+    for group in groups:
+        while len(chosen) < count:
+            rest = [r for r in group if r not in chosen]
+            shares = [
+                min(dot_rows(J[r], J[r]) / w[r] for J, w in zip(left, whole, strict=True))
+                for r in rest
+            ]
+            if not rest or max(shares) <= RANK * RANK * 100.0:
+                break
+            r = rest[shares.index(max(shares))]
+            chosen.append(r)
+            for J in left:
+                pivot = J[r]
+                for k in range(len(J)):
+                    if k not in chosen:
+                        J[k] = _without(J[k], pivot)
+    return chosen
+
+
+def immobile(c: Chain, mobility: Mobility, q: Row) -> list[int]:
+    """Coordinates that cannot move at q: the columns of the null space that are empty."""
+    J = [closure_jacobian(c, q, MATH)[r] for r in mobility.rows]
+    basis: list[list[float]] = []
+    for row in J:  # orthogonal rows
+        left = list(row)
+        for other in basis:
+            left = _without(left, other)
+        basis.append(left)
+    free = []
+    for k in range(c.n):
+        unit = [float(i == k) for i in range(c.n)]
+        for row in basis:
+            unit = _without(unit, row)
+        free.append(dot_rows(unit, unit))
+    return [k for k, x in enumerate(free) if x <= STILL]
+
+
+def _weightless(c: Chain, starts: Iterable[Row]) -> bool:
+    """Whether the tree has a singular mass matrix: links without inertia, held by closures."""
+    for q in (*starts, [0.3 + 0.1 * k for k in range(c.n)]):
+        _, D = factor(_tip_first(mass_matrix(c, q, MATH)), MATH)
+        if not all(d > 0.0 for d in D):
+            return True
+    return False
+
+
+def _tip_first(M: Sequence[Row]) -> list[list[Any]]:
+    return [list(row[::-1]) for row in M[::-1]]

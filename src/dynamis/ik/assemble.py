@@ -1,0 +1,173 @@
+"""Closed mechanisms: every way to close the loops with the drives held, or the tool in place."""
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..arguments import flag, whole
+from ..compile.arrays import as_batch
+from ..dynamics.mobility import size
+from ..errors import ClosureError, OptionError, ShapeError
+from .geometry import JointSpace, in_order, outside, whole_turns
+from .search import descend, search, start_bounds
+from .target import Target
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+
+STARTS = 256  # of a round, unasked
+MOST_STARTS = 100_000
+MOST = 64  # assemblies; a Gough-Stewart platform has at most 40, more are a continuum
+CLOSED = 1e-9  # m and rad together
+POLISH = 30  # steps to the nearest configuration that closes
+
+
+@dataclass(frozen=True)
+class Loops:
+    """Loops to be closed by some of the coordinates, the others held; perhaps a pose too.
+
+    In the form of the problems of `search`: errors and Jacobians in scaled units.
+    """
+
+    robot: "Robot"
+    size: float
+    free: tuple[int, ...]
+    held: np.ndarray  # (n,), or (k, n): a row for every row of x
+    target: Target | None = None
+    most = MOST
+
+    def at(self, rows: np.ndarray) -> "Loops":
+        """That of some rows of x."""
+        return self if self.held.ndim == 1 else replace(self, held=self.held[rows])
+
+    def full(self, x: np.ndarray) -> np.ndarray:
+        """q of all joints, (..., n)."""
+        q = np.array(np.broadcast_to(self.held, (*x.shape[:-1], self.robot.n)))
+        q[..., self.free] = x
+        return q
+
+    @property
+    def revolute(self) -> np.ndarray:
+        """Which of the free coordinates turn."""
+        return np.array([self.robot.joint_kinds[k] == "revolute" for k in self.free])
+
+    @property
+    def space(self) -> JointSpace:
+        """How free coordinates compare."""
+        return JointSpace(self.revolute & whole_turns(self.robot)[list(self.free)], self.size)
+
+    @property
+    def joint_scale(self) -> np.ndarray:
+        """The mechanism's size for slides, 1 for angles."""
+        return np.where(self.revolute, 1.0, self.size)
+
+    @property
+    def row_scale(self) -> np.ndarray:
+        """One over the size for lengths, 1 for angles."""
+        rows = [1.0 if "about" in name else 1.0 / self.size for name in self.robot.closure_rows]
+        pose = [] if self.target is None else [1.0 / self.size] * 3 + [1.0] * 3
+        mask = np.zeros(0, dtype=bool) if self.target is None else self.target.mask
+        return np.array(rows + [w for w, counts in zip(pose, mask, strict=True) if counts])
+
+    def _errors(self, q: np.ndarray) -> np.ndarray:
+        parts = [-self.robot.closure_error(q)]
+        if self.target is not None:
+            parts.append(self.target.error(self.robot.fk(q)))
+        return np.concatenate(parts, axis=-1)
+
+    def residuals(self, x: np.ndarray) -> np.ndarray:
+        """What is left of all conditions, metres and radians together, (...,)."""
+        return np.linalg.norm(self._errors(self.full(x)), axis=-1)
+
+    def linearised(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The error and its Jacobian A, e(x + s y) = e - A y, in scaled units."""
+        q, w = self.full(x), self.row_scale
+        A = self.robot.closure_jacobian(q)
+        if self.target is not None:
+            T = self.robot.fk(q)
+            own = self.target.error_jacobian(self.robot.jacobian(q), T)
+            A = np.concatenate([A, own], axis=-2)
+        A = A[..., list(self.free)] * w[:, None] * self.joint_scale
+        return self._errors(q) * w, A
+
+
+def assemble(
+    robot: "Robot",
+    q_active: Any,
+    *,
+    limits: bool = False,
+    q0: Any = None,
+    starts: int | None = None,
+    seed: int = 0,
+) -> np.ndarray:
+    """Every assembly found with the independent joints at q_active, (k, n)."""
+    refuse_open_arms(robot)
+    given = as_batch(q_active, "q_active", (robot.dof,), f"the drives of {robot.name!r}")
+    if given.ndim != 1 or not np.isfinite(given).all():
+        raise ShapeError(
+            f"q_active has shape {given.shape}, expected ({robot.dof},) finite numbers"
+        )
+    held = np.zeros(robot.n)
+    held[list(robot.independent)] = given
+    free = tuple(k for k in range(robot.n) if k not in robot.independent)
+    found = solutions(Loops(robot, size(robot.chain), free, held), limits, starts, seed)
+    if q0 is not None:
+        near = as_batch(q0, "q0", (robot.n,), f"robot {robot.name!r}")
+        away = JointSpace(whole_turns(robot) & _turning(robot), size(robot.chain)).away(found, near)
+        found = found[np.argsort(away, kind="stable")]
+    return found
+
+
+def solutions(
+    problem: Loops, limits: bool = False, starts: int | None = None, seed: int = 0
+) -> np.ndarray:
+    """Every distinct q that a search finds, in order, (k, n)."""
+    robot = problem.robot
+    whole(seed, "seed", 0)
+    count = STARTS if starts is None else whole(starts, "starts", most=MOST_STARTS)
+    free = list(problem.free)
+    if not free:
+        q = problem.held[None]
+        return q if problem.residuals(np.zeros((1, 0)))[0] <= CLOSED else q[:0]
+    bounds = start_bounds(robot.limits[free], problem.revolute, problem.size)
+    x, _ = search(problem, bounds, count, seed, CLOSED, len(free))  # type: ignore[arg-type]
+    x = problem.space.wrapped(x)
+    if flag(limits, "limits"):
+        x = problem.space.into_limits(x, robot.limits[free])
+        x = x[~outside(x, robot.limits[free]).any(axis=1)]
+    return problem.full(x[in_order(x)])
+
+
+def project(robot: "Robot", q: Any, qd: Any = None) -> Any:
+    """The nearest configurations that close, (..., n); with qd also rates that keep them closed."""
+    refuse_open_arms(robot)
+    what = f"robot {robot.name!r}"
+    given = as_batch(q, "q", (robot.n,), what)
+    rows = given.reshape(-1, robot.n)
+    problem = Loops(robot, size(robot.chain), tuple(range(robot.n)), np.zeros(robot.n))
+    found = descend(problem, rows, POLISH)  # type: ignore[arg-type]
+    left = problem.residuals(found) if len(found) else np.zeros(0)
+    if (left > CLOSED).any():
+        k = int(np.argmax(left))
+        raise ClosureError(
+            f"{what}: row {k} of q does not come to close: {left[k]:.3g} m and rad stay open",
+            "start nearer to a closed configuration, or use robot.assemble(q_active)",
+        )
+    closed = found.reshape(given.shape)
+    if qd is None:
+        return closed
+    rates = np.broadcast_to(as_batch(qd, "qd", (robot.n,), what), closed.shape)
+    J = robot.closure_jacobian(closed)
+    taken = np.linalg.pinv(J, rcond=1e-9) @ (J @ rates[..., None])
+    return closed, rates - taken[..., 0]
+
+
+def refuse_open_arms(robot: "Robot") -> None:
+    """Say that a robot has no loops."""
+    if not robot.model.closures:
+        raise OptionError(f"robot {robot.name!r} has no closures: there is nothing to assemble")
+
+
+def _turning(robot: "Robot") -> np.ndarray:
+    return np.array([kind == "revolute" for kind in robot.joint_kinds])

@@ -1,0 +1,103 @@
+"""Closures: two frames on two links held together, which make closed loops of a tree.
+
+    ball        origins coincide                                           3 conditions
+    universal   and x of the first stays perpendicular to y of the second  4
+    pin         and their z axes coincide: a revolute joint                5
+    weld        and all their axes                                         6
+    slide       axes coincide, origins apart along z: a prismatic joint    5
+    rod         origins at a fixed distance                                1
+
+Conditions are written in the axes of the first frame, the force of a closure too.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from ..arguments import choice, is_list
+from ..errors import ModelError, shown
+from .pose import Pose, pose
+from .quantity import Scalar, settle, settle_quantities, strict
+
+Turn = tuple[tuple[float, int, int], ...]  # sum of factor (axis of the first . axis of the second)
+X, Y, Z = 0, 1, 2
+AXES = "xyz"
+ABOUT: tuple[Turn, ...] = (
+    ((0.5, Z, Y), (-0.5, Y, Z)),
+    ((0.5, X, Z), (-0.5, Z, X)),
+    ((0.5, Y, X), (-0.5, X, Y)),
+)
+
+
+class Kind(NamedTuple):
+    """What a closure holds: axes of position, turns about axes, axes that point the same way.
+
+    A turn is small and equal to the angle about its axis near zero, and zero half a turn away too:
+    of axes that must point the same way, the sum of their products decides.
+    """
+
+    along: tuple[int, ...] = (X, Y, Z)
+    turns: tuple[Turn, ...] = ()
+    about: tuple[int, ...] = ()
+    same: tuple[int, ...] = ()
+
+    @property
+    def rows(self) -> tuple[str, ...]:
+        """Names of its conditions, and of the forces and moments that hold them."""
+        if not self.along and not self.turns:
+            return ("length",)
+        return (*(AXES[k] for k in self.along), *(f"about {AXES[k]}" for k in self.about))
+
+
+KINDS: Mapping[str, Kind] = {
+    "ball": Kind(),
+    "universal": Kind(turns=(((-1.0, X, Y),),), about=(Z,)),
+    "pin": Kind(turns=(((-1.0, Y, Z),), ((1.0, X, Z),)), about=(X, Y), same=(Z,)),
+    "weld": Kind(turns=ABOUT, about=(X, Y, Z), same=(X, Y, Z)),
+    "slide": Kind(along=(X, Y), turns=ABOUT, about=(X, Y, Z), same=(X, Y, Z)),
+    "rod": Kind(along=()),
+}
+
+
+@strict
+@dataclass(frozen=True, kw_only=True)
+class Closure:
+    """Two links held together at two frames, one in each.
+
+    dy.Closure(kind="pin", between=("link2", "link4"), frames=({"xyz": (0.5, 0, 0)}, None))
+
+    `between` names two links (None or its name: the base), `frames` are poses in them. Kinds:
+    ball, universal (x of the first frame stays perpendicular to y of the second), pin (about z),
+    weld, slide (along z), rod (of a fixed `length`, with a ball at each end).
+    """
+
+    kind: str = "ball"
+    name: str | None = None
+    between: Any = (None, None)
+    frames: Any = (Pose(), Pose())
+    length: Scalar | None = None
+
+    def __post_init__(self) -> None:
+        choice(self.kind, "closure.kind", KINDS)
+        for name, words in (("between", "two links"), ("frames", "two poses")):
+            given = getattr(self, name)
+            pair = tuple(given) if is_list(given) else ()
+            if len(pair) != 2:
+                raise ModelError(f"closure.{name} is {shown(given)}, expected {words}")
+            settle(self, **{name: pair})
+        for link in self.between:
+            if not isinstance(link, str | None):
+                raise ModelError(f"closure.between holds {shown(link)}, expected names of links")
+        poses = (pose(x, f"closure.frames[{k}]") for k, x in enumerate(self.frames))
+        settle(self, frames=tuple(poses))
+        settle_quantities(self, "closure.", length=1)
+        if (self.length is not None) != (self.kind == "rod"):
+            hint = "expected one for kind 'rod' and none for the others"
+            raise ModelError(f"closure.length is {shown(self.length)}, {hint}")
+        if isinstance(self.length, float) and not self.length > 0.0:
+            raise ModelError(f"closure.length is {self.length}, expected above 0")
+
+    @property
+    def rows(self) -> tuple[str, ...]:
+        """Its conditions: "x", "y", "z", "about x", ..., or "length"."""
+        return KINDS[self.kind].rows

@@ -1,0 +1,71 @@
+"""Closed mechanisms for tests: small ones by hand, random ones, and states that close."""
+
+import numpy as np
+
+import dynamis as dy
+
+
+def bar(name, parent=None, xyz=(0, 0, 0), length=0.4, mass=1.0, axis=(0, 0, 1), **more):
+    inertia = (0.002, mass * length**2 / 12, mass * length**2 / 12)
+    return dy.Link(
+        name=name, parent=parent, xyz=xyz, axis=axis, mass=mass, com=(length / 2, 0, 0),
+        inertia=inertia, **more,
+    )  # fmt: skip
+
+
+def made(name, links, closures, gravity=(0, -9.81, 0), **more):
+    return dy.Robot.from_dh(
+        name, convention="urdf", links=links, closures=closures, gravity=gravity, **more
+    )
+
+
+def five_bar(kind="pin", passive=True, **more):
+    """Two driven cranks of 0.3 m, 0.4 m apart, and two coupler bars of 0.4 m."""
+    links = [
+        bar("a1", length=0.3),
+        bar("a2", "a1", (0.3, 0, 0), passive=passive),
+        bar("b1", xyz=(0.4, 0, 0), length=0.3),
+        bar("b2", "b1", (0.3, 0, 0), passive=passive),
+    ]
+    ends = ({"xyz": (0.4, 0, 0)}, {"xyz": (0.4, 0, 0)})
+    return made("five", links, [dy.Closure(kind=kind, between=("a2", "b2"), frames=ends)], **more)
+
+
+def four_bar(passive=(False, True, True), **more):
+    """Crank 0.1 m, coupler 0.35 m, rocker 0.3 m, ground 0.4 m; one degree of freedom."""
+    links = [
+        bar("crank", length=0.1, passive=passive[0]),
+        bar("coupler", "crank", (0.1, 0, 0), 0.35, passive=passive[1]),
+        bar("rocker", xyz=(0.4, 0, 0), length=0.3, passive=passive[2]),
+    ]
+    ends = ({"xyz": (0.35, 0, 0)}, {"xyz": (0.3, 0, 0)})
+    return made(
+        "four", links, [dy.Closure(kind="pin", between=("coupler", "rocker"), frames=ends)], **more
+    )
+
+
+def motions(robot, count, seed=0, spread=0.5):
+    """q, qd, qdd that close, and the rates of the independent joints, from q the check found."""
+    from dynamis.dynamics.mobility import assemblies
+
+    rng = np.random.default_rng(seed)
+    starts = [tuple(q) for q in robot.configurations.values()]
+    home = np.array(assemblies(robot.chain, starts)[0][0])
+    kept = []
+    while len(kept) < count:
+        tried = home + rng.uniform(-spread, spread, (4 * count, robot.n)) * np.where(
+            [kind == "revolute" for kind in robot.joint_kinds], 1.0, 0.1
+        )
+        for row in tried:
+            try:
+                q = robot.project(row)
+            except dy.errors.ClosureError:
+                continue
+            J = robot.closure_jacobian(q)[list(robot.chain.mobility.rows)]
+            J = J[:, list(robot.chain.mobility.dependent)]
+            if np.linalg.cond(J) < 15 and len(kept) < count:
+                kept.append(q)
+    q = np.array(kept)
+    v, a = rng.normal(size=(2, count, robot.dof))
+    qd = robot.joint_rates(q, v)
+    return q, qd, robot.joint_accelerations(q, qd, a), v, a
