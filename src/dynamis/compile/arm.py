@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..arguments import checked, whole
 from ..dynamics import (
+    closed,
     coriolis,
     coupling,
     drives,
@@ -43,6 +44,7 @@ class Arm:
 
     def __init__(self, chain: Chain, fn: Functions, lean: Chain | None = None):
         self.chain, self.fn, self.n = chain, fn, chain.n
+        self._dynamics: Any = closed if chain.closures else equation
         self.lean = lean or chain
         self.sin, self.cos, self.sqrt, self.exp, self.tanh = (
             fn.sin,
@@ -56,28 +58,30 @@ class Arm:
     def inverse_dynamics(self, q: Scalars, qd: Scalars, qdd: Scalars, **options: Any) -> Scalars:
         """tau"""
         c = self.chain if options else self.lean
-        return equation.inverse_dynamics(c, q, qd, qdd, self.fn, **options)
+        return self._dynamics.inverse_dynamics(c, q, qd, qdd, self.fn, **options)
 
     def forward_dynamics(self, q: Scalars, qd: Scalars, tau: Scalars, **options: Any) -> Scalars:
         """qdd"""
         c = self.chain if options else self.lean
-        return equation.forward_dynamics(c, q, qd, tau, self.fn, **options)
+        return self._dynamics.forward_dynamics(c, q, qd, tau, self.fn, **options)
 
     def mass_matrix(self, q: Scalars) -> Scalars:
         """M, rows"""
-        return equation.mass_matrix(self.lean, q, self.fn)
+        return self._dynamics.mass_matrix(self.lean, q, self.fn)
 
     def coriolis_matrix(self, q: Scalars, qd: Scalars) -> Scalars:
         """C, rows"""
-        return coriolis.coriolis_matrix(self.lean, q, qd, self.fn)
+        of = closed if self.chain.closures else coriolis
+        return of.coriolis_matrix(self.lean, q, qd, self.fn)
 
     def coriolis_transposed(self, q: Scalars, qd: Scalars) -> Scalars:
         """C^T qd"""
+        self._refuse_closed("coriolis_transposed")
         return coriolis.coriolis_transposed(self.lean, q, qd, self.fn)
 
     def gravity_torque(self, q: Scalars) -> Scalars:
         """g"""
-        return equation.gravity_torque(self.lean, q, self.fn)
+        return self._dynamics.gravity_torque(self.lean, q, self.fn)
 
     def friction_torque(self, qd: Scalars) -> Scalars:
         """Friction on the joint side of an arm that transmits nothing."""
@@ -99,6 +103,7 @@ class Arm:
 
     def static_torque(self, q: Scalars) -> Scalars:
         """Torque that holds the arm: gravity, springs and loads of one's own."""
+        self._refuse_closed("static_torque")
         g = self.gravity_torque(q)
         if self.chain.springs:
             g = [a + b for a, b in zip(g, self.spring_torque(q), strict=True)]
@@ -106,6 +111,7 @@ class Arm:
 
     def frictionless_torque(self, q: Scalars, qd: Scalars, qdd: Scalars) -> Scalars:
         """M qdd + C qd + g, rotors, springs and loads: all but friction and its offset."""
+        self._refuse_closed("frictionless_torque")
         links = equation.rigid_torque(self.lean, q, qd, qdd, self.fn)
         rotors = drives.rotor_torque(self.chain, coupling.rates(self.chain, qdd))
         lowered = coupling.torques(self.chain, rotors)
@@ -116,12 +122,13 @@ class Arm:
 
     def mass_times(self, q: Scalars, v: Scalars) -> Scalars:
         """M v"""
-        return equation.mass_times(self.lean, q, v, self.fn)
+        return self._dynamics.mass_times(self.lean, q, v, self.fn)
 
     def regressor(
         self, q: Scalars, qd: Scalars, qdd: Scalars, qd_ref: Scalars | None = None
     ) -> Scalars:
         """Y, rows; with qd_ref the columns of M qdd + C(q, qd) qd_ref + g, friction's zero"""
+        self._refuse_closed("regressor")
         return regressors.regressor(self.chain, q, qd, qdd, self.fn, qd_ref)
 
     def solve(self, M: Sequence[Scalars], b: Scalars) -> Scalars:
@@ -140,6 +147,14 @@ class Arm:
         """dJ/dt, rows, linear first"""
         return kinematics.jacobian_dot(self.chain, q, qd, self.fn, frame=frame)
 
+    def joint_rates(self, q: Scalars, qd_active: Scalars) -> Scalars:
+        """qd of all joints of a closed mechanism from those of its drives"""
+        return closed.joint_rates(self.lean, q, qd_active, self.fn)
+
+    def _refuse_closed(self, what: str) -> None:
+        if self.chain.closures:
+            raise OptionError(f"arm.{what} is not available for mechanisms with closures")
+
     def kinetic_energy(self, q: Scalars, qd: Scalars) -> Any:
         """T"""
         return energy.kinetic_energy(self.chain, q, qd, self.fn)
@@ -149,9 +164,38 @@ class Arm:
         return energy.potential_energy(self.chain, q, self.fn)
 
 
-def arm_of(robot: "Robot", fn: Functions) -> Arm:
-    """The arm of a robot over any scalar, lean where that changes no torque."""
-    return Arm(robot.chain, fn, once(robot, "lean", lambda: reduced(robot.chain)))
+class Drives(Arm):
+    """A mechanism with closures as its control computer sees it: the drives, no passive joint.
+
+    What depends on passive joints is not known there.
+    """
+
+    def __init__(self, chain: Chain, fn: Functions, lean: Chain | None = None):
+        super().__init__(chain, fn, lean)
+        self.n = len(chain.active)
+
+    def _unknown(self, *given: Any, **options: Any) -> Any:
+        raise OptionError(
+            "the controller computes with the model of a mechanism with closures, whose passive "
+            "joints it does not see",
+            "use dy.control.JointPID without gravity, or torques computed beforehand (torque=)",
+        )
+
+    inverse_dynamics = forward_dynamics = mass_matrix = coriolis_matrix = _unknown
+    coriolis_transposed = gravity_torque = friction_torque = load_friction = spring_torque = (
+        _unknown
+    )
+    load_torque = static_torque = frictionless_torque = mass_times = regressor = _unknown
+    fk = jacobian = jacobian_dot = joint_rates = kinetic_energy = potential_energy = _unknown
+
+
+def arm_of(robot: "Robot", fn: Functions, computer: bool = False) -> Arm:
+    """The arm of a robot over any scalar, lean where that changes no torque.
+
+    For a control `computer` a mechanism with closures is its drives.
+    """
+    kind = Drives if computer and robot.chain.closures else Arm
+    return kind(robot.chain, fn, once(robot, "lean", lambda: reduced(robot.chain)))
 
 
 @checked

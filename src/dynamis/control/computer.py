@@ -75,7 +75,7 @@ class ControlComputer:
     @cached_property
     def sizes(self) -> dict[str, int]:
         """Names and sizes of the state."""
-        rest = [0.0] * self.robot.n
+        rest = [0.0] * len(self.robot.driven)
 
         def found() -> dict[str, int]:
             state = self.start(rest, rest, 1.0, self.constants, MATH)
@@ -95,7 +95,7 @@ class ControlComputer:
             state |= self.law.begun(place, list(qd), numbers["law"], fn)
             state["computer.status"] = still[:1]
         if self.observer is not None:
-            arm = arm_of(self.observer.watched(self.robot), fn)
+            arm = arm_of(self.observer.watched(self.robot), fn, computer=True)
             sample = Sample(0.0, place, list(qd), SimpleNamespace(**numbers["observer"]))
             own = begun(self.observer, arm, sample)
             state |= {f"observer.{name}": v for name, v in own.items()}
@@ -124,7 +124,7 @@ class ControlComputer:
             before = SimpleNamespace(**{k.removeprefix("observer."): v for k, v in own.items()})
             gains = SimpleNamespace(**numbers["observer"])
             sample = Sample(t, q, qd, gains, before, dt=dt, tau=acted)
-            arm = arm_of(self.observer.watched(self.robot), fn)
+            arm = arm_of(self.observer.watched(self.robot), fn, computer=True)
             new["observed"], after = stepped(self.observer, arm, sample)
             new |= {f"observer.{k}": v for k, v in after.items()}
         if self.law is not None:

@@ -269,7 +269,7 @@ def per_joint(
     value: Any, name: str, robot: "Robot", lowest: float | None = 0.0, size: int | None = None
 ) -> list[float]:
     """A gain for every joint from one number or n of them (or `size`, for a task)."""
-    n = robot.n if size is None else size
+    n = len(robot.driven) if size is None else size
     if type(value) is float and value >= (-np.inf if lowest is None else lowest):
         return [value] * n  # most gains
     of = f", one per joint of robot {robot.name!r}" if size is None else ""
@@ -288,10 +288,10 @@ def per_joint(
 def model_of(block: Any, robot: "Robot") -> "Robot":
     """The robot a block computes with: its own model, as long as the robot it drives."""
     model = a_robot(robot) if block.model is None else block.model
-    if model.n != robot.n:
+    if len(model.driven) != len(robot.driven):
         raise ShapeError(
-            f"the model {model.name!r} of {type(block).__name__} has {model.n} joints, expected "
-            f"{robot.n} as robot {robot.name!r} has"
+            f"the model {model.name!r} of {type(block).__name__} has {len(model.driven)} joints, "
+            f"expected {len(robot.driven)} as robot {robot.name!r} has"
         )
     return model
 

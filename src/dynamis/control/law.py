@@ -122,10 +122,10 @@ class Law:
                     f"{name} is {getattr(self, name)!r}, expected one of {', '.join(known)}",
                     did_you_mean(getattr(self, name), known),
                 )
-        if self.reference is not None and self.reference.n != self.robot.n:
+        if self.reference is not None and self.reference.n != self.n:
             raise ShapeError(
                 f"the reference moves {self.reference.n} joints, robot {self.robot.name!r} has "
-                f"{self.robot.n}"
+                f"{self.n}"
             )
         if self.velocity_filter is not None:
             if self.velocity != "difference":
@@ -148,8 +148,8 @@ class Law:
 
     @property
     def n(self) -> int:
-        """Joints."""
-        return self.robot.n
+        """Joints that it drives."""
+        return len(self.robot.driven)
 
     @cached_property
     def gains(self) -> dict[str, list[float]]:
@@ -225,7 +225,9 @@ class Law:
         if self.velocity == "difference":  # nobody need fill them in
             qd = [0.0] * self.n
         first = Sample(0.0, q, qd, SimpleNamespace(**gains))
-        own = begun(self.controller, arm_of(self.controller.model or self.robot, fn), first)
+        own = begun(
+            self.controller, arm_of(self.controller.model or self.robot, fn, computer=True), first
+        )
         rate = 0.0 if self.velocity == "measured" else NO_SPEED
         return {
             "computer.last_q": list(q),
@@ -274,7 +276,7 @@ class Law:
         place = [fn.select(seen > 0.0, a, b) for a, b in zip(q, x["computer.last_q"], strict=True)]
         speed = self._speed(x, place, qd, reference.qd, seen, fn)
         good = seen * fine * (bad < float(self.latch))
-        arm = arm_of(self.controller.model or self.robot, fn)
+        arm = arm_of(self.controller.model or self.robot, fn, computer=True)
         own = {k: x[k] for k in x if k.startswith("controller.")}
         before = SimpleNamespace(**{k.removeprefix("controller."): v for k, v in own.items()})
         numbers = SimpleNamespace(**gains)

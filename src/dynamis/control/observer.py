@@ -86,7 +86,7 @@ class ObserverStep:
         return [x for row in self._begun(q, qd, fn).values() for x in row]
 
     def _begun(self, q: Scalars, qd: Scalars, fn: Functions) -> dict[str, list[Any]]:
-        arm = arm_of(self.observer.watched(self.robot), fn)
+        arm = arm_of(self.observer.watched(self.robot), fn, computer=True)
         first = Sample(0.0, list(q), list(qd), SimpleNamespace(**self.gains))
         return begun(self.observer, arm, first)
 
@@ -104,7 +104,7 @@ class ObserverStep:
         before = SimpleNamespace(**{k: state[v] for k, v in self.slots.items()})
         known = SimpleNamespace(**{k: numbers[v] for k, v in _slices(self.gains).items()})
         sample = Sample(0.0, q, qd, known, before, dt=dt, tau=tau)
-        arm = arm_of(self.observer.watched(self.robot), fn)
+        arm = arm_of(self.observer.watched(self.robot), fn, computer=True)
         torque, after = stepped(self.observer, arm, sample)
         return torque, [x for name in self.slots for x in after[name]]
 

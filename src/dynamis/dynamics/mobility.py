@@ -81,6 +81,13 @@ def _mobility(
     return Mobility(tuple(rows), independent, tuple(dependent), sizes, reason=reason)
 
 
+def first_assembly(model: Model) -> list[float]:
+    """The first configuration of the model that closes, or the first assembly that is found."""
+    starts = [tuple(q) for q in model.configurations.values()]
+    found, _ = assemblies(chain(model, mobility=False), starts)
+    return found[0]
+
+
 def size(c: Chain) -> float:
     """The mechanism's size, m: for angles and lengths to be comparable."""
     places = [math.dist(joint.placement.p, (0.0, 0.0, 0.0)) for joint in c.joints]

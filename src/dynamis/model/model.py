@@ -320,6 +320,11 @@ class Model:
         """Entries of q whose joints have a drive: all but the passive ones."""
         return tuple(k for k, link in enumerate(self.moving_links) if not link.passive)
 
+    @cached_property
+    def driven(self) -> tuple[int, ...]:
+        """Entries of q that controllers see: all of an arm's, the drives of closed loops."""
+        return self.active if self.closures else tuple(range(self.n))
+
     @property
     def closure_rows(self) -> tuple[str, ...]:
         """Every condition of its closures by name."""

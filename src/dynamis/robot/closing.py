@@ -32,36 +32,43 @@ def refuse_immobile(chain: Chain, model: Model) -> None:
 
 def refuse_open(calls: "Calls", given: Mapping[str, Any]) -> None:
     """Name the sample, the loop and how far it is open, or how near it is to singular."""
-    model, chain = calls.model, calls.chain
-    assert chain.mobility is not None
     q = np.asarray(given["q"], dtype=float)
     if not np.isfinite(q).all():
         return
-    rows = list(chain.mobility.rows)
+    refuse_unclosed(calls, q, given.get("qd"))
+    refuse_singular_loops(calls, q)
+    if "qdd" in given:
+        raise ClosureError(
+            f"qdd opens the loops of robot {calls.model.name!r}",
+            "robot.joint_accelerations(q, qd, qdd_active) gives those of all joints",
+        )
+
+
+def refuse_unclosed(calls: "Calls", q: np.ndarray, qd: Any = None) -> None:
+    """Name the sample and the loop that q does not close, or that qd opens."""
+    model, chain = calls.model, calls.chain
+    assert chain.mobility is not None
     e = np.abs(calls.interpreted("closure_error", {"q": q}))
     _refuse(
         e, chain.tolerance, model, "q does not close: {row} is open by {value:.3g} m or rad",
         "robot.project(q) gives the nearest one that closes, robot.assemble(q_active) all",
     )  # fmt: skip
+    rates = np.asarray(np.nan if qd is None else qd, dtype=float)
+    if not np.isfinite(rates).all():
+        return
+    rows = list(chain.mobility.rows)
     J = calls.interpreted("closure_jacobian", {"q": q})[..., rows, :]
-    if "qd" in given and np.isfinite(qd := np.asarray(given["qd"], dtype=float)).all():
-        total = np.abs(np.einsum("...ij,...j->...i", J, qd))
-        terms = np.einsum("...ij,...j->...i", np.abs(J), np.abs(qd))
-        open_ = np.zeros((*total.shape[:-1], len(model.closure_rows)))
-        open_[..., rows] = total / (1.0 + terms)
-        _refuse(
-            open_, chain.tolerance, model, "qd opens the loops: {row} by {value:.3g} per second",
-            "robot.joint_rates(q, qd_active) gives those of all joints from those of the drives",
-        )  # fmt: skip
-    refuse_singular_loops(calls, q, J)
-    if "qdd" in given:
-        raise ClosureError(
-            f"qdd opens the loops of robot {model.name!r}",
-            "robot.joint_accelerations(q, qd, qdd_active) gives those of all joints",
-        )
+    total = np.abs(np.einsum("...ij,...j->...i", J, rates))
+    terms = np.einsum("...ij,...j->...i", np.abs(J), np.abs(rates))
+    opens = np.zeros((*total.shape[:-1], len(model.closure_rows)))
+    opens[..., rows] = total / (1.0 + terms)
+    _refuse(
+        opens, chain.tolerance, model, "qd opens the loops: {row} by {value:.3g} per second",
+        "robot.joint_rates(q, qd_active) gives those of all joints from those of the drives",
+    )  # fmt: skip
 
 
-def refuse_singular_loops(calls: "Calls", q: np.ndarray, J: np.ndarray) -> None:
+def refuse_singular_loops(calls: "Calls", q: np.ndarray) -> None:
     """Name the sample at which the drives do not decide the passive joints."""
     model, chain = calls.model, calls.chain
     assert chain.mobility is not None
@@ -70,12 +77,12 @@ def refuse_singular_loops(calls: "Calls", q: np.ndarray, J: np.ndarray) -> None:
     if not bad.any():
         return
     sample = tuple(int(i[0]) for i in np.nonzero(bad)) if bad.ndim else ()
-    dependent = J[sample][:, list(chain.mobility.dependent)]
+    J = calls.interpreted("closure_jacobian", {"q": q[sample]})
+    dependent = J[np.ix_(chain.mobility.rows, chain.mobility.dependent)]
     condition = np.linalg.cond(dependent / np.linalg.norm(dependent, axis=1, keepdims=True))
-    _, _, V = np.linalg.svd(dependent)
+    U, _, V = np.linalg.svd(dependent)
     joint = chain.mobility.dependent[int(np.argmax(np.abs(V[-1])))]
-    left = np.abs(np.linalg.svd(dependent)[0][:, -1])
-    row = model.closure_rows[chain.mobility.rows[int(np.argmax(left))]]
+    row = model.closure_rows[chain.mobility.rows[int(np.argmax(np.abs(U[:, -1])))]]
     where = f" (sample {sample})" if sample else ""
     raise SingularError(
         f"robot {model.name!r} is near a singular configuration{where}: the drives do not decide "

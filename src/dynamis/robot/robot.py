@@ -21,6 +21,7 @@ from ..compile.kernels import (
     Kernel,
     kernel_named,
 )
+from ..dynamics.mobility import first_assembly
 from ..dynamics.springs import refuse_coincident
 from ..errors import (
     DynamisWarning,
@@ -217,11 +218,23 @@ class Robot:
         """Entries of q whose joints have a drive: all but the passive ones."""
         return self.model.active
 
+    @property
+    def driven(self) -> tuple[int, ...]:
+        """Entries of q that controllers see: all of an arm's, the drives of closed loops."""
+        return self.model.driven
+
     @cached_property
     def independent(self) -> tuple[int, ...]:
         """Entries of q that decide all others: the drives, where there are as many as needed."""
         found = self.chain.mobility
         return tuple(range(self.n)) if found is None else found.independent
+
+    @cached_property
+    def home(self) -> np.ndarray:
+        """Where a simulation starts unasked: q = 0; with closures the first assembly known."""
+        if not self.model.closures:
+            return _frozen(np.zeros(self.n))
+        return _frozen(np.array(first_assembly(self.model)))
 
     @property
     def dof(self) -> int:

@@ -99,10 +99,11 @@ class Assembly:
         """One sample of the computer."""
         s, computer = self.s, self.computer
         immediate = s.delay == 0
-        function = computer_function(computer, self.slots, s.n, immediate)
+        function = computer_function(computer, self.slots, s.driven, immediate)
         key = None if computer.key is None else (str(immediate), *computer.key)
         numbers = 1 + len(computer.constants)
-        return Task("computer", function, self.slots, 1 + 4 * s.n, numbers, key, s.period, 0)
+        wide = 1 + 4 * len(s.driven)
+        return Task("computer", function, self.slots, wide, numbers, key, s.period, 0)
 
     @property
     def computes(self) -> bool:
@@ -117,7 +118,7 @@ class Assembly:
         if self.computes:
             found.append(self.computer_task)
             if s.delay:
-                latch = latch_function(self.slots)
+                latch = latch_function(self.slots, s.driven)
                 phase = s.delay % s.period
                 found.insert(0, Task("latch", latch, self.slots, 1, 1, (), s.period, phase))
         return [*found, self.plant_task]
@@ -141,10 +142,11 @@ class Assembly:
                 self.slots.part(x, name)[...] = s.measures.started(name)
         if not self.computes:
             return x
+        q, qd = s.q0[:, s.driven], s.qd0[:, s.driven]
         if s.count == 1:
-            given, fn = (s.q0[0].tolist(), s.qd0[0].tolist()), MATH
+            given, fn = (q[0].tolist(), qd[0].tolist()), MATH
         else:
-            given, fn = (list(s.q0.T), list(s.qd0.T)), NUMPY
+            given, fn = (list(q.T), list(qd.T)), NUMPY
         constants: Any = self.computer.constants
         if s.encoder_offsets is not None:
             rows = self.computer_constants(s)[:, 1:]
@@ -192,10 +194,11 @@ class Assembly:
 
     def computer_rows(self, s: Settings, t: np.ndarray, first: Any, arm: int = 0) -> np.ndarray:
         """Rows for given times, the samples counted from `first` on."""
-        parts = [t[:, None], np.zeros((len(t), 3 * s.n)) if s.reference is None else s.reference(t)]
-        noise = np.zeros((len(t), s.n))
+        n = len(s.driven)
+        parts = [t[:, None], np.zeros((len(t), 3 * n)) if s.reference is None else s.reference(t)]
+        noise = np.zeros((len(t), n))
         if s.sensors.noisy and len(t):
-            noise = s.sensors.noise(POSITIONS, int(np.ravel(first)[0]), len(t), arm, s.n)
+            noise = s.sensors.noise(POSITIONS, int(np.ravel(first)[0]), len(t), arm, n)
         return np.ascontiguousarray(np.concatenate([*parts, noise], axis=1))
 
     def signals(self, s: Settings, first: int, steps: int, arm: int = 0) -> list[np.ndarray]:

@@ -13,10 +13,10 @@ one.
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..dynamics import coupling, equation, friction
-from ..dynamics.forward_dynamics import solve
+from ..dynamics import coupling, friction
 from ..model.chain import Chain, Resistance
 from ..spatial.functions import Functions, zero
+from .inertia import Constrained, Inertia, inertia_at
 
 if TYPE_CHECKING:
     from .plant import Plant, State
@@ -34,34 +34,8 @@ class Box(NamedTuple):
     holds: Any
 
 
-def masked_solve(
-    M: Sequence[Scalars], b: Scalars, held: Scalars, values: Scalars, fn: Functions
-) -> list[Any]:
-    """x from M x = b for the free entries, x = values exactly where `held` (None: never held)."""
-    size = range(len(b))
-    if all(h is None for h in held):
-        return solve(M, b, fn)
-    A: list[list[Any]] = [[0.0] * len(b) for _ in size]
-    for i in size:
-        for j in range(i + 1):
-            entry = M[i][j]
-            for h in {i, j}:
-                if held[h] is not None:
-                    entry = fn.select(held[h], float(i == j), entry)
-            A[i][j] = A[j][i] = entry
-    rhs = []
-    for i in size:
-        free = b[i]
-        for j in size:
-            if held[j] is not None and not zero(values[j]):
-                free = free - fn.select(held[j], M[i][j] * values[j], 0.0)
-        rhs.append(free if held[i] is None else fn.select(held[i], values[i], free))
-    x = solve(A, rhs, fn)
-    return [x[i] if held[i] is None else fn.select(held[i], values[i], x[i]) for i in size]
-
-
 def directions(
-    M: Sequence[Scalars],
+    inertia: Inertia | Constrained,
     r: Scalars,
     boxes: Sequence[Box | None],
     guess: Scalars,
@@ -81,14 +55,19 @@ def directions(
             ri if box is None else ri - _bound(box, di, fn)
             for ri, box, di in zip(r, boxes, d, strict=True)
         ]
-        qdd = masked_solve(M, push, held, zeros, fn)
+        qdd, force = inertia.solve(push, held, zeros, fn)
+        taken = inertia.holding(r, push, qdd, force)
         for i in size:
             box = boxes[i]
             if box is None:
                 continue
-            f = r[i] - sum(M[i][j] * qdd[j] for j in size)
+            f = taken[i]
             over = fn.select(f > box.highest, 1.0, fn.select(f < box.lowest, -1.0, 0.0))
-            kept = d[i] if sweep >= SWEEPS - RELEASES else fn.select(d[i] * qdd[i] < 0.0, 0.0, d[i])
+            kept = (
+                d[i]
+                if sweep >= SWEEPS - RELEASES
+                else fn.select(d[i] * qdd[i] < inertia.still, 0.0, d[i])
+            )
             d[i] = fn.select(d[i] == 0.0, over, kept)
     return d
 
@@ -137,11 +116,11 @@ def impacts(
     for i, can in enumerate(plant.holds):
         rests = (qd[i] == 0.0) * (hard == 0.0) * 1.0 if can else None
         held.append(rests if hits[i] is None else fn.max(hits[i], rests))
-    M = equation.mass_matrix(plant.chain, place, fn)
-    momentum = [sum(m * v for m, v in zip(row, speed, strict=True)) for row in M]
-    after = masked_solve(M, momentum, held, target, fn)
+    inertia = inertia_at(plant.chain, place, fn, holds=plant.holds)
+    momentum = inertia.momentum(speed)
+    after, _ = inertia.solve(momentum, held, target, fn)
     held, target = _resting(plant, place, after, held, target, fn)
-    after = masked_solve(M, momentum, held, target, fn)
+    after, _ = inertia.solve(momentum, held, target, fn)
     for i, stop in enumerate(plant.stops):
         if stop is not None:  # a rebound has the rest of the step to move
             on = place[i] + 0.5 * h * since[i] * (back[i] + target[i])
@@ -212,18 +191,18 @@ def reversals(
         push[i] = fn.select(back[i], x.direction[i] * width * left[i], 0.0)
         latest = fn.max(latest, fn.select(back[i], left[i], 0.0))
     stuck = [None if b is None else 1.0 * (x.direction[i] == 0.0) for i, b in enumerate(back)]
-    M = equation.mass_matrix(plant.chain, q, fn)
-    momentum = [sum(m * v for m, v in zip(row, qd, strict=True)) for row in M]
+    inertia = inertia_at(plant.chain, q, fn, holds=plant.holds)
+    momentum = inertia.momentum(qd)
     pushed = [a + p for a, p in zip(momentum, push, strict=True)]
     zeros = [0.0] * plant.chain.n
-    trial = masked_solve(M, pushed, stuck, zeros, fn)
+    trial, _ = inertia.solve(pushed, stuck, zeros, fn)
     stops, held = list(back), list(stuck)
     for i in n:
         if back[i] is not None:
             stops[i] = back[i] * (x.direction[i] * trial[i] >= 0.0)
             held[i] = fn.max(stuck[i], stops[i])
             pushed[i] = momentum[i] + fn.select(stops[i], 0.0, push[i])
-    after = masked_solve(M, pushed, held, zeros, fn)
+    after, _ = inertia.solve(pushed, held, zeros, fn)
     event: Any = 0.0
     for b in back:
         event = event if b is None else fn.max(event, b)

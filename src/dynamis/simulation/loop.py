@@ -2,7 +2,7 @@
 
 import ctypes
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -23,6 +23,7 @@ from .assembly import Assembly
 from .record import Recorder
 from .settings import Settings
 from .signals import returned
+from .stages import Torque
 from .tasks import Task
 
 GROUP = 64  # members that stay in the processor's cache together
@@ -286,17 +287,17 @@ def _sampled(s: Settings, m: Assembly, x: np.ndarray, t: float, sample: int) -> 
         tau = asked_firmly(s, t, q, qd)
         m.slots.part(x, "computed")[...] = tau
         if s.delay == 0:
-            m.slots.part(x, "command")[...] = tau
+            m.slots.part(x, "command")[:, s.driven] = tau
     return x
 
 
 def asked(s: Settings, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
     """Torques of the user's function, (count, n); one arm is given vectors."""
-    one = s.shape == ()
-    shape = (s.n,) if one else (*s.shape, s.n)
+    one, n = s.shape == (), len(s.driven)
+    shape = (n,) if one else (*s.shape, n)
     given = s.function(t, q.reshape(shape).copy(), qd.reshape(shape).copy())  # type: ignore[misc]
     tau = returned(given, f"controller at t = {t:g} s")
-    if tau.shape not in (shape, (s.n,)):
+    if tau.shape not in (shape, (n,)):
         raise ShapeError(f"controller returned shape {tau.shape} at t = {t:g}, expected {shape}")
     return np.broadcast_to(tau, shape).reshape(q.shape)
 
@@ -315,10 +316,21 @@ def asked_firmly(s: Settings, t: float, q: np.ndarray, qd: np.ndarray) -> np.nda
     return tau
 
 
+def _at_stages(s: Settings, ask: Callable[..., np.ndarray]) -> Torque:
+    """The user's function of the joints it drives as torques of all joints."""
+
+    def torque(t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        tau = np.zeros(q.shape)
+        tau[:, s.driven] = ask(s, t, q[:, s.driven], qd[:, s.driven])
+        return tau
+
+    return torque
+
+
 def _latched(s: Settings, m: Assembly, x: np.ndarray, k: int) -> np.ndarray:
     """What was computed begins to act, if the delay is over at step k."""
     if s.delay and k % s.period == s.delay % s.period:
-        m.slots.part(x, "command")[...] = m.slots.part(x, "computed")
+        m.slots.part(x, "command")[:, s.driven] = m.slots.part(x, "computed")
     return x
 
 
@@ -361,11 +373,7 @@ def by_samples(s: Settings, m: Assembly, loop: Any, x: np.ndarray, recorder: Rec
 
 def by_stages(s: Settings, m: Assembly, loop: Any, x: np.ndarray, recorder: Recorder) -> None:
     """A Python function asked at every stage of the integrator; an observer at its samples."""
-    stages = m.stages(s)
-
-    def torque(t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        return asked_firmly(s, t, q, qd)
-
+    stages, torque = m.stages(s), _at_stages(s, asked_firmly)
     ends = [*(s.dt * np.arange(1, s.steps + 1)), *([s.duration] if s.short else [])]
     t, row = 0.0, 0
     with bar(f"simulating {s.robot.name}", len(ends), s.progress) as progress:
@@ -391,11 +399,7 @@ def by_stages(s: Settings, m: Assembly, loop: Any, x: np.ndarray, recorder: Reco
 
 def adaptive(s: Settings, m: Assembly, loop: Any, x: np.ndarray, recorder: Recorder) -> None:
     """Steps of their own length, ended at every control sample and every event of friction."""
-    stages = m.stages(s)
-
-    def torque(t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        return asked(s, t, q, qd)
-
+    stages, torque = m.stages(s), _at_stages(s, asked)
     continuous = s.function is not None and not s.sampled
     every = 1 if s.stepwise else s.period  # steps between instants that none may cross
     breaks = np.zeros(0)
@@ -426,8 +430,9 @@ def adaptive(s: Settings, m: Assembly, loop: Any, x: np.ndarray, recorder: Recor
             if continuous:
                 at, state = short.args
                 beyond = at + 10.0 * SHORTEST * s.duration  # where the last attempts looked
+                firmly = _at_stages(s, asked_firmly)
                 for then in (at, beyond):
-                    asked_firmly(s, then, m.slots.part(state, "q"), m.slots.part(state, "qd"))
+                    firmly(then, m.slots.part(state, "q"), m.slots.part(state, "qd"))
             recorder.give_up(recorder.filled, short.args[0])
         except LeftError as left:
             recorder.diverge(recorder.filled, left.args[0])

@@ -23,7 +23,8 @@ from ..lazy import cached_property
 from ..model.chain import Chain
 from ..spatial.functions import Functions
 from . import holding, motors
-from .holding import Box, directions, impacts, masked_solve, reversals
+from .holding import Box, directions, impacts, reversals
+from .inertia import Constrained, Inertia, inertia_at, put_back
 from .tableau import Tableau
 
 Scalars = Sequence[Any]
@@ -134,21 +135,17 @@ class Plant:
         new = replace(x, tau=tau)
         if self._losses:
             new = replace(new, loss=motors.at_rest_lossless(self.chain, x.qd, x.loss, fn))
-        M, rest, other, _ = self._forces(new, acting, h, fn)
+        inertia, rest, other, _ = self._forces(new, acting, h, fn)
         if any(self.holds):
-            new = replace(new, direction=self._directions(new, M, rest, other, fn))
-        qdd = self._accelerations(M, rest, other, new, fn)
+            new = replace(new, direction=self._directions(new, inertia, rest, other, fn))
+        qdd, left = self._accelerations(inertia, rest, other, new, fn)
         if self._losses:
             loss = motors.losses(self.chain, tau, x.qd, qdd, new.direction, fn)
             new = replace(new, loss=loss)
-        left = [
-            a - sum(m * v for m, v in zip(row, qdd, strict=True))
-            for a, row in zip(rest, M, strict=True)
-        ]
         return replace(new, friction=[a + b for a, b in zip(other, left, strict=True)])
 
     def _directions(
-        self, x: State, M: Sequence[Scalars], rest: Scalars, other: Scalars, fn: Functions
+        self, x: State, inertia: Any, rest: Scalars, other: Scalars, fn: Functions
     ) -> list[Any]:
         """Where every joint slides in the coming step; 0 where it holds."""
         boxes = self._boxes(x, other, fn)
@@ -158,7 +155,7 @@ class Plant:
             a if b is None else a - fn.select(b.holds > 0.0, 0.0, s)
             for a, b, s in zip(rest, boxes, slide, strict=True)
         ]
-        d = directions(M, self._shared(x, r, fn), boxes, x.direction, fn)
+        d = directions(inertia, self._shared(x, r, fn), boxes, x.direction, fn)
         return [
             1.0 if b is None else fn.select(b.holds > 0.0, di, mi)
             for b, di, mi in zip(boxes, d, moving, strict=True)
@@ -171,8 +168,8 @@ class Plant:
     def _rate(self, x: State, acting: Acting, h: Any, fn: Functions) -> dict[str, list[Any]]:
         tau, current_rate = self._drive(x, acting, fn)
         x = replace(x, tau=tau)
-        M, rest, other, bristle_rate = self._forces(x, acting, h, fn)
-        qdd = self._accelerations(M, rest, other, x, fn)
+        inertia, rest, other, bristle_rate = self._forces(x, acting, h, fn)
+        qdd, _ = self._accelerations(inertia, rest, other, x, fn)
         warming = self._warming(x, other, fn)
         rates = {"bristle": bristle_rate, "current": current_rate, "warmth": warming}
         return {"q": list(x.qd), "qd": qdd, **rates}
@@ -199,8 +196,20 @@ class Plant:
             q, qd = reversals(self, x, q, qd, h, fn)
         if any(self.stops):
             q, qd = impacts(self, x, q, qd, h, fn)
+        q, qd = put_back(self.chain, q, qd, self._resting(q, qd, fn), fn)
         impulse = end.impulse and [a + h * t for a, t in zip(end.impulse, x.tau, strict=True)]
         return replace(end, q=q, qd=qd, impulse=impulse)
+
+    def _resting(self, q: Scalars, qd: Scalars, fn: Functions) -> list[Any]:
+        """Joints that stay where they are while loops are closed: at rest, or at a stop."""
+        found: list[Any] = []
+        for i, (can, stop) in enumerate(zip(self.holds, self.stops, strict=True)):
+            rests = 1.0 * (qd[i] == 0.0) if can else None
+            if stop is not None:
+                at = 1.0 * (q[i] <= stop[0]) + 1.0 * (q[i] >= stop[1])
+                rests = fn.max(rests, fn.min(at, 1.0))
+            found.append(rests)
+        return found
 
     def advance(
         self, x: State, nodes: Sequence[Acting], h: Any, tableau: Tableau, fn: Functions
@@ -249,14 +258,14 @@ class Plant:
 
     def _forces(
         self, x: State, acting: Acting, h: Any, fn: Functions
-    ) -> tuple[Sequence[Scalars], list[Any], list[Any], list[Any]]:
-        """Mass matrix and torque left, as felt through gears that lose power; as `_rest`."""
+    ) -> tuple[Inertia | Constrained, list[Any], list[Any], list[Any]]:
+        """Inertia and torque left, as felt through gears that lose power; as `_rest`."""
         M: Sequence[Scalars] = equation.mass_matrix(self.chain, x.q, fn)
         rest, other, rates = self._rest(x, acting, h, fn)
         if self._losses:
             M = motors.lossy_matrix(self.chain, M, x.loss)
             rest = motors.lossy_torque(self.chain, rest, x.tau, x, fn)
-        return M, rest, other, rates
+        return inertia_at(self.chain, x.q, fn, x.qd, M, self.holds), rest, other, rates
 
     def _sliding(self, x: State, d: Scalars, other: Scalars, fn: Functions) -> list[Any]:
         """Friction that can hold, of joints that slide in directions d, with their loads."""
@@ -267,12 +276,15 @@ class Plant:
         return holding.under_load(self.chain, slide, left, x.qd, d, fn)
 
     def _accelerations(
-        self, M: Sequence[Scalars], rest: Scalars, other: Scalars, x: State, fn: Functions
-    ) -> list[Any]:
+        self, inertia: Any, rest: Scalars, other: Scalars, x: State, fn: Functions
+    ) -> tuple[list[Any], list[Any]]:
+        """Accelerations, and what friction and stops take."""
         zeros = [0.0] * len(rest)
         slide = self._sliding(x, x.direction, other, fn)
         held = [(d == 0.0) if can else None for d, can in zip(x.direction, self.holds, strict=True)]
-        return masked_solve(M, [a - s for a, s in zip(rest, slide, strict=True)], held, zeros, fn)
+        push = [a - s for a, s in zip(rest, slide, strict=True)]
+        qdd, force = inertia.solve(push, held, zeros, fn)
+        return qdd, inertia.holding(rest, push, qdd, force)
 
     def friction_boxes(
         self, x: State, other: Scalars, fn: Functions

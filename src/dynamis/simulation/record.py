@@ -16,6 +16,7 @@ from .run import Measurement, Run
 from .settings import Settings
 
 MEMORY = 8e9  # bytes
+NEAR_SINGULAR = 1e3  # condition number of the loops
 PHYSICAL = ("bristle", "current", "warmth")  # states of the arm besides q and qd
 
 
@@ -81,8 +82,21 @@ class Recorder:
     def diverge(self, row: int, t: float | None = None) -> None:
         """End a run before `row`."""
         when = self.t[row] if t is None else t
-        self._end(row, f"diverged at t = {when:g} s")
+        self._end(row, f"diverged at t = {when:g} s{self._near_singular(row)}")
         self.diverged_at = float(when)
+
+    def _near_singular(self, row: int) -> str:
+        """That the loops of a closed mechanism became singular before `row`, if they did."""
+        s = self.s
+        if not s.robot.model.closures or row == 0:
+            return ""
+        J = s.robot.closure_jacobian(self.rows[0, row - 1, : s.n].astype(float))
+        singular = np.linalg.svd(J[list(s.robot.chain.mobility.rows)], compute_uv=False)  # type: ignore[union-attr]
+        if not singular[-1] * NEAR_SINGULAR < singular[0]:
+            return ""
+        return (
+            f", near a singular configuration (condition number {singular[0] / singular[-1]:.2g})"
+        )
 
     def give_up(self, row: int, t: float) -> None:
         """End a run before `row` that cannot be followed as closely as was asked."""
@@ -137,7 +151,7 @@ class Recorder:
         if s.law is not None and not self.message:
             self.message = self._safe(states, t)
         wanted = None if s.reference is None else s.reference(t)
-        n = s.n
+        n = len(s.driven)
         run = Run(
             robot=s.robot,
             t=t,
@@ -223,10 +237,11 @@ class Recorder:
         s = self.s
         last = s.first + s.steps
         samples = (k % s.period == 0) & (k <= last) & (np.abs(t - s.dt * k) <= 1e-6 * s.dt)
-        tau = part("tau")[..., samples, :]
+        tau = part("tau")[..., samples, :][..., s.driven]
         if np.any(s.sensors.torque_noise) and len(tau):
             number = k[samples] // s.period
             span = int(number[-1] - number[0]) + 1
-            tau = tau + s.sensors.noise(TORQUES, int(number[0]), span, 0, s.n)[number - number[0]]
+            noise = s.sensors.noise(TORQUES, int(number[0]), span, 0, len(s.driven))
+            tau = tau + noise[number - number[0]]
         q, qd = (part(name)[..., samples, :] for name in ("measured_q", "measured_qd"))
         return Measurement(t[samples], q, qd, tau)

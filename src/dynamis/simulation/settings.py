@@ -19,6 +19,7 @@ from ..errors import OptionError, ShapeError, shown
 from ..lazy import cached_property
 from ..model.parameters import parameter_names
 from ..model.quantity import resolve
+from ..robot.closing import refuse_unclosed
 from .motors import check_circuits
 from .signals import Force, Signal, accepts, reference_signal, rows_fit, signal
 from .tableau import Tableau, integrator_named
@@ -70,6 +71,7 @@ class Settings:
     device: int | None  # number of a GPU; None: this machine's processors
     dtype: str
     fused: bool
+    project: bool = False  # starts of a closed mechanism that do not close
     measures: Any = None  # accumulators, see measures.Measures
     varied: tuple[int, ...] | None = None  # which parameters `parameters` holds; None: all
     # ---
@@ -90,6 +92,11 @@ class Settings:
     def n(self) -> int:
         """Joints."""
         return self.robot.n
+
+    @cached_property
+    def driven(self) -> list[int]:
+        """Joints that the computer sees and drives."""
+        return list(self.robot.driven)
 
     @property
     def stepwise(self) -> bool:
@@ -146,7 +153,8 @@ def settings(robot: "Robot", **given: Any) -> Settings:
     for noise in ("torque_noise", "position_noise"):
         _finite(per_joint(getattr(sensors, noise), noise, robot), noise)
     if wanted is not None:  # refused now rather than at the start
-        reference_signal(wanted, robot.n, np.zeros(robot.n), f"robot {robot.name!r}")
+        count = len(robot.driven)
+        reference_signal(wanted, count, np.zeros(count), f"robot {robot.name!r}")
     checked_threads(given["threads"])
     drives = flag(given["drives"], "drives")
     if drives and not tableau.adaptive:
@@ -185,8 +193,16 @@ def settings(robot: "Robot", **given: Any) -> Settings:
         tolerance=positive(given["tolerance"], "tolerance", "relative error"),
         threads=given["threads"],
         progress=None if given["progress"] is None else flag(given["progress"], "progress"),
+        project=_project(given["project"], robot),
         **_computed_on(given, function, tableau, events),
     )
+
+
+def _project(given: Any, robot: "Robot") -> bool:
+    """Whether starts are to be put where the loops close."""
+    if flag(given, "project") and not robot.model.closures:
+        raise OptionError(f"robot {robot.name!r} has no closures: project does nothing")
+    return bool(given)
 
 
 def _computed_on(given: dict, function: Any, tableau: Tableau, events: Sequence[Any]) -> dict:
@@ -225,6 +241,8 @@ def started(s: Settings, q0: Any, qd0: Any, parameters: Any) -> Settings:
         s, library = _at_home(s, given, first)
         given = {name: on_host(x) for name, x in given.items()}
     q, qd, values, shape = _states(s.robot, given, s.varied)
+    if s.robot.model.closures:
+        q, qd = _closed(s, q, qd)
     if s.events and shape != ():
         raise OptionError(f"events of an ensemble {shape}", "simulate the arms one by one")
     wanted = s.wanted is not None or (s.law is not None and s.law.controller.needs_reference)
@@ -233,12 +251,22 @@ def started(s: Settings, q0: Any, qd0: Any, parameters: Any) -> Settings:
         raise OptionError("an ensemble needs a reference", "give reference=...")
     reference = s.reference  # made before for many starts, or now
     if wanted and len(q) and reference is None:
-        reference = reference_signal(s.wanted, s.n, q[0], f"robot {s.robot.name!r}")
+        drives, first_q = len(s.driven), q[0, s.driven]
+        reference = reference_signal(s.wanted, drives, first_q, f"robot {s.robot.name!r}")
     _within(s, q)
     return replace(
         s, q0=q, qd0=qd, shape=shape, parameters=values, reference=reference, like=first,
         library=library,
     )  # fmt: skip
+
+
+def _closed(s: Settings, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Starts that close the loops and keep them closed; projected if asked for, else refused."""
+    if s.project:
+        return s.robot.project(q, qd)
+    if len(q):
+        refuse_unclosed(s.robot._calls, q, qd)
+    return q, qd
 
 
 def _at_home(s: Settings, given: Mapping[str, Any], first: Any) -> tuple[Settings, Any]:
@@ -281,7 +309,7 @@ def _states(
 ) -> tuple[np.ndarray, np.ndarray, Any, tuple[int, ...]]:
     """Initial states (and parameters) of every member, and the shape of the ensemble."""
     n, what = robot.n, f"robot {robot.name!r} with joints {', '.join(robot.joint_names)}"
-    q0 = as_batch(np.zeros(n) if given["q0"] is None else given["q0"], "q0", (n,), what)
+    q0 = as_batch(robot.home if given["q0"] is None else given["q0"], "q0", (n,), what)
     qd0 = as_batch(np.zeros(n) if given["qd0"] is None else given["qd0"], "qd0", (n,), what)
     arrays, names = [q0, qd0], ["q0", "qd0"]
     if given["parameters"] is not None:
@@ -319,8 +347,9 @@ def _law(value: Controller | Law | None, robot: "Robot", sample_time: float) -> 
             value = copy.copy(value)
             object.__setattr__(value, "sample_time", None)
         return Law(value, robot, sample_time)
-    if value is not None and value.n != robot.n:
-        raise ShapeError(f"the law drives {value.n} joints, robot {robot.name!r} has {robot.n}")
+    if value is not None and value.n != len(robot.driven):
+        has = len(robot.driven)
+        raise ShapeError(f"the law drives {value.n} joints, robot {robot.name!r} has {has}")
     return value
 
 

@@ -39,6 +39,7 @@ def simulate(
     device: Any = None,
     dtype: Any = None,
     fused: bool = False,
+    project: bool = False,
 ) -> Run:
     """Simulate an arm from (q0, qd0) for `duration` seconds in steps of `dt`.
 
@@ -61,6 +62,10 @@ def simulate(
     are functions g(t, q, qd): their zeros are found between any two steps, whatever `save_every`,
     and one with a true attribute `terminal` ends the run.
 
+    Closed mechanisms: q0 must close the loops and qd0 keep them closed, or `project=True` puts both
+    where they do; they stay closed at every step. A controller, a reference and measurements are
+    of the drives (`robot.driven`), `torque` and the run itself of all joints.
+
     integrator: "rk4", "heun", "euler", "semi-implicit-euler", or "dormand-prince", which chooses
     its own steps for `tolerance` and gives the states every dt. A run whose steps become too short
     for that ends there; `message` says so, and `diverged` stays False.
@@ -75,7 +80,7 @@ def simulate(
         wrench=wrench, link_forces=link_forces, observer=observer, sensors=sensors,
         sample_time=sample_time, delay=delay, stops=stops, restitution=restitution, drives=drives,
         parameters=parameters, events=events, tolerance=tolerance, threads=threads,
-        progress=progress, device=device, dtype=dtype, fused=fused,
+        progress=progress, device=device, dtype=dtype, fused=fused, project=project,
     )  # fmt: skip
     sim.reset(q0, qd0)
     return sim.run(duration, save_every)

@@ -71,6 +71,7 @@ class Simulator:
         device: Any = None,
         dtype: Any = None,
         fused: bool = False,
+        project: bool = False,
     ):
         self._given = settings(
             robot, dt=dt, controller=controller, integrator=integrator, reference=reference,
@@ -78,7 +79,7 @@ class Simulator:
             observer=observer, sensors=sensors, sample_time=sample_time, delay=delay, stops=stops,
             restitution=restitution, drives=drives, parameters=parameters, events=events,
             tolerance=tolerance, threads=threads, progress=progress, device=device, dtype=dtype,
-            fused=fused,
+            fused=fused, project=project,
         )  # fmt: skip
         self.robot, self.dt = robot, self._given.dt
         self.assembly = Assembly(self._given)
@@ -225,8 +226,11 @@ class Simulator:
 
 
 def _refuse_singular(robot: "Robot", q: np.ndarray) -> None:
-    """Raise if M(q) is singular; the last q that passed is remembered."""
+    """Raise if M(q) or a loop is singular; the last q that passed is remembered."""
     fine = once(robot, "not singular", list)
     if not fine or fine[0] != q.tobytes():
-        robot._refuse_singular(q)
+        if robot.model.closures:
+            robot.forward_dynamics(q, np.zeros(robot.n), np.zeros(robot.n))
+        else:
+            robot._refuse_singular(q)
         fine[:] = [q.tobytes()]

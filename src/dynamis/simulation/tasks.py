@@ -4,7 +4,7 @@ Every task takes (x, signal, constants): the state, what time brings (t first), 
 stay (its time step first). It returns the new state.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -148,33 +148,45 @@ def plant_function(
     return function
 
 
-def computer_function(computer: ControlComputer, slots: Slots, n: int, immediate: bool) -> Function:
+def computer_function(
+    computer: ControlComputer, slots: Slots, driven: Sequence[int], immediate: bool
+) -> Function:
     """One sample of the control computer; signal: t, q_d, qd_d, qdd_d, noise.
 
-    `immediate`: what it computes acts at once, not after a delay.
+    It sees the joints that are `driven`. `immediate`: what it computes acts at once, not after a
+    delay.
     """
+    n = len(driven)
 
     def function(x: Any, signal: Any, constants: Any, fn: Functions) -> list[Any]:
         t, rest = signal[0], signal[1:]
         rows = [list(rest[k * n : (k + 1) * n]) for k in range(4)]
         s, dt = slots.read(x), constants[0]
-        acted = [a / dt for a in s.impulse]
+        q, qd = [s.q[k] for k in driven], [s.qd[k] for k in driven]
+        acted = [s.impulse[k] / dt for k in driven] if s.impulse else []
         wanted = Reference(*rows[:3])
-        after = computer.step(
-            s.computer, s.q, s.qd, acted, t, wanted, rows[3], constants[1:], dt, fn
-        )
-        command = after["computed"] if immediate else s.command
+        after = computer.step(s.computer, q, qd, acted, t, wanted, rows[3], constants[1:], dt, fn)
+        command = commanded(after["computed"], s.command, driven) if immediate else s.command
         still = [0.0 * a for a in s.impulse]
         return slots.write(replace(s, command=command, impulse=still, computer=after))
 
     return function
 
 
-def latch_function(slots: Slots) -> Function:
+def commanded(computed: Sequence[Any], before: Sequence[Any], driven: Sequence[int]) -> list[Any]:
+    """Torques of all joints, those computed at the driven ones."""
+    found = list(before)
+    for k, value in zip(driven, computed, strict=True):
+        found[k] = value
+    return found
+
+
+def latch_function(slots: Slots, driven: Sequence[int]) -> Function:
     """What was computed begins to act."""
 
     def function(x: Any, signal: Any, constants: Any, fn: Functions) -> list[Any]:
         state = slots.read(x)
-        return slots.write(replace(state, command=state.computer["computed"]))
+        command = commanded(state.computer["computed"], state.command, driven)
+        return slots.write(replace(state, command=command))
 
     return function

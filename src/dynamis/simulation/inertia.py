@@ -1,0 +1,204 @@
+"""The mass matrix as a step uses it: accelerations of free joints, others held; with closures too.
+
+    M x = b + held            of an arm, x given where a joint is held
+    M x = b + held + J^T f,  J x = bias        of a mechanism with closures
+
+Every way to push the mechanism moves it by P = M^-1 - M^-1 J^T (J M^-1 J^T)^-1 J M^-1. Joints that
+hold solve P_hh held = x_h - (P b)_h. More of them than degrees of freedom share the load in no
+certain way: those that the others hold already take nothing.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..dynamics import closed, equation
+from ..dynamics.closures import closure_error, closure_jacobian, closure_jacobian_dot
+from ..dynamics.forward_dynamics import solve
+from ..model.chain import Chain
+from ..spatial.functions import Functions, zero
+from ..spatial.vectors import unit
+
+Scalars = Sequence[Any]
+DEPENDENT = 1e-9  # pivot of P_hh, next to its diagonal entry, of a joint that others hold
+
+
+@dataclass(frozen=True)
+class Inertia:
+    """That of an arm."""
+
+    M: Sequence[Scalars]
+    still = 0.0  # acceleration below which a joint that was to slide does not
+
+    def solve(
+        self, b: Scalars, held: Scalars, values: Scalars, fn: Functions
+    ) -> tuple[list[Any], Any]:
+        """x, equal to `values` exactly where `held` (None: never held); what holds them."""
+        return masked_solve(self.M, b, held, values, fn), None
+
+    def holding(self, r: Scalars, b: Scalars, x: Scalars, force: Any) -> list[Any]:
+        """What friction takes of the torques r, where r less friction that slides is b."""
+        size = range(len(r))
+        return [r[i] - sum(self.M[i][j] * x[j] for j in size) for i in size]
+
+    def momentum(self, qd: Scalars) -> list[Any]:
+        """M qd"""
+        return [sum(m * v for m, v in zip(row, qd, strict=True)) for row in self.M]
+
+
+@dataclass(frozen=True)
+class Constrained:
+    """That of a mechanism with closures, at one configuration and velocity."""
+
+    M: Sequence[Scalars]
+    mass: closed.Mass
+    bias: Scalars  # J x = -bias
+    pushes: Any  # P e_i of every joint that can be held, by its number
+    still = 1e-9  # of a joint that others hold: rounding
+
+    def solve(
+        self, b: Scalars, held: Scalars, values: Scalars, fn: Functions
+    ) -> tuple[list[Any], list[Any]]:
+        """x and the torques that hold joints at their values."""
+        x = self.mass.accelerations(b, self.bias)
+        which = [i for i, h in enumerate(held) if h is not None]
+        force: list[Any] = [0.0] * len(x)
+        if not which:
+            return x, force
+        A: list[list[Any]] = [[0.0] * len(which) for _ in which]
+        for k, i in enumerate(which):
+            for m, j in enumerate(which[: k + 1]):
+                both = held[i] if i == j else held[i] * held[j]
+                A[k][m] = A[m][k] = fn.select(both, self.pushes[j][i], float(i == j))
+        wanted = [fn.select(held[i], values[i] - x[i], 0.0) for i in which]
+        for i, f in zip(which, _shared(A, wanted, fn), strict=True):
+            force[i] = f
+            x = [a + f * p for a, p in zip(x, self.pushes[i], strict=True)]
+        x = [
+            a if h is None else fn.select(h, v, a) for a, h, v in zip(x, held, values, strict=True)
+        ]
+        return x, force
+
+    def holding(self, r: Scalars, b: Scalars, x: Scalars, force: Any) -> list[Any]:
+        """What friction takes of the torques r, where r less friction that slides is b."""
+        return [a - c - f for a, c, f in zip(r, b, force, strict=True)]
+
+    def momentum(self, qd: Scalars) -> list[Any]:
+        """M qd"""
+        return [sum(m * v for m, v in zip(row, qd, strict=True)) for row in self.M]
+
+
+def masked_solve(
+    M: Sequence[Scalars], b: Scalars, held: Scalars, values: Scalars, fn: Functions
+) -> list[Any]:
+    """x from M x = b for the free entries, x = values exactly where `held` (None: never held)."""
+    size = range(len(b))
+    if all(h is None for h in held):
+        return solve(M, b, fn)
+    A: list[list[Any]] = [[0.0] * len(b) for _ in size]
+    for i in size:
+        for j in range(i + 1):
+            entry = M[i][j]
+            for h in {i, j}:
+                if held[h] is not None:
+                    entry = fn.select(held[h], float(i == j), entry)
+            A[i][j] = A[j][i] = entry
+    rhs = []
+    for i in size:
+        free = b[i]
+        for j in size:
+            if held[j] is not None and not zero(values[j]):
+                free = free - fn.select(held[j], M[i][j] * values[j], 0.0)
+        rhs.append(free if held[i] is None else fn.select(held[i], values[i], free))
+    x = solve(A, rhs, fn)
+    return [x[i] if held[i] is None else fn.select(held[i], values[i], x[i]) for i in size]
+
+
+def _shared(A: Sequence[Scalars], b: Scalars, fn: Functions) -> list[Any]:
+    """x from A x = b, A positive semidefinite: 0 where a row depends on those before it."""
+    size = range(len(b))
+    L: list[list[Any]] = [[0.0] * len(b) for _ in size]
+    D: list[Any] = []
+    inverse: list[Any] = []
+    for j in size:
+        d = A[j][j]
+        for k in range(j):
+            d = d - L[j][k] * L[j][k] * D[k]
+        good = d > DEPENDENT * A[j][j]
+        D.append(fn.select(good, d, 0.0))
+        inverse.append(fn.select(good, 1.0 / fn.select(good, d, 1.0), 0.0))
+        for i in range(j + 1, len(b)):
+            s = A[i][j]
+            for k in range(j):
+                s = s - L[i][k] * L[j][k] * D[k]
+            L[i][j] = s * inverse[j]
+    y = list(b)
+    for i in size:
+        for k in range(i):
+            y[i] = y[i] - L[i][k] * y[k]
+    x = [a * d for a, d in zip(y, inverse, strict=True)]
+    for i in reversed(size):
+        for k in range(i + 1, len(b)):
+            x[i] = x[i] - L[k][i] * x[k]
+    return x
+
+
+def inertia_at(
+    chain: Chain, q: Scalars, fn: Functions, qd: Scalars | None = None,
+    M: Sequence[Scalars] | None = None, holds: Sequence[bool] = (),
+) -> Inertia | Constrained:  # fmt: skip
+    """At a configuration, `holds` says which joints may be held; without qd for impulses.
+
+    `M` stands for the mass matrix of the joints, where it is another.
+    """
+    M = equation.mass_matrix(chain, q, fn) if M is None else M
+    if not chain.closures:
+        return Inertia(M)
+    rows = closed.mobility(chain).rows
+    whole = closure_jacobian(chain, q, fn)
+    mass = closed.constrained_mass(chain, q, M, [whole[r] for r in rows], fn)
+    sound = mass.gram.sound
+    mass = mass._replace(D=[fn.select(sound > 0.0, d, math.nan) for d in mass.D])
+    bias: list[Any] = [0.0] * len(rows)
+    if qd is not None:
+        rates = closure_jacobian_dot(chain, q, qd, fn)
+        bias = [sum(a * v for a, v in zip(rates[r], qd, strict=True)) for r in rows]
+    still = [0.0] * len(rows)
+    pushes = {i: mass.accelerations(unit(i, chain.n), still) for i, can in enumerate(holds) if can}
+    return Constrained(M, mass, bias, pushes)
+
+
+STILL = 1e-12  # rad/s or m/s: rounding, of a joint that others hold
+CORRECTIONS = 2  # of the positions after a step; each squares what is open
+
+
+def put_back(
+    chain: Chain, q: list[Any], qd: list[Any], held: Scalars, fn: Functions
+) -> tuple[list[Any], list[Any]]:
+    """The loops closed again after a step, by the least motion in the sense of M; held joints stay.
+
+    The steps leave them open by an error of their own order.
+    """
+    if not chain.closures:
+        return q, qd
+    holds = [h is not None for h in held]
+    found = inertia_at(chain, q, fn, holds=holds)
+    assert isinstance(found, Constrained)
+    zeros = [0.0] * chain.n
+    rows = closed.mobility(chain).rows
+    for _ in range(CORRECTIONS):
+        error = closure_error(chain, q, fn)
+        back = Constrained(found.M, found.mass, [error[r] for r in rows], found.pushes)
+        q = [a + d for a, d in zip(q, back.solve(zeros, held, zeros, fn)[0], strict=True)]
+    J = closure_jacobian(chain, q, fn)
+    opens = [sum(a * v for a, v in zip(J[r], qd, strict=True)) for r in rows]
+    back = Constrained(found.M, found.mass, opens, found.pushes)
+    qd = [a + d for a, d in zip(qd, back.solve(zeros, held, zeros, fn)[0], strict=True)]
+    some: Any = 0.0
+    for h in held:
+        some = some if h is None else fn.max(some, 1.0 * h)
+    return q, [
+        v if h is None else fn.select(some * (fn.max(v, -v) < STILL) > 0.0, 0.0, v)
+        for v, h in zip(qd, held, strict=True)
+    ]
