@@ -5,7 +5,7 @@ import pytest
 
 from .coverage import case
 
-CASES = 25  # of each estimator; 1000 by `python -m tests.identify.coverage --count 1000`
+CASES = 12  # of each estimator; 1000 by `python -m tests.identify.coverage --count 1000`
 
 
 @pytest.mark.parametrize("estimator", ["weighted", "feasible"])

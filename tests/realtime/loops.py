@@ -20,11 +20,10 @@ SLOW = 0.04  # s: a cycle that any machine keeps
 LATCH = 50  # bad samples of the puma's loop until it stays safe
 MOVE, LASTS = [0.5, -0.4, 0.6, 0.2, 0.3, 0.1], 2.0
 # e = qd * delay: the measurement is up to two cycles old when its torque is made, which takes up to
-# one more; qd is 0.33 rad/s in the mean square, so 1 mrad; twice that for a machine with other work
-TRACKING = 2e-3
+# one more; qd is 0.33 rad/s in the mean square, so 1 mrad
+TRACKING = 1e-3
 AGELESS = ("--oldest", 1000)  # for plants whose time is a count of answers
 BEGINNING = (0.3, -0.2)  # of the small arm's trajectory
-STALL = 0.02  # s: a machine that stops one of them for longer says nothing about them
 
 
 def built(cc, folder, law, arm, sample_time=0.005, *flags, **options):

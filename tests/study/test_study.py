@@ -356,6 +356,7 @@ def test_tables_and_words(compiled):
         ({"seed": -1}, "seed is -1"),
         ({"executor": 4}, "executor is 4"),
         ({"q0": [1.0]}, "q0"),
+        ({"stops": np.zeros(2)}, "stops is"),
         ({"simulate": False}, "controller was given"),
         ({"evaluate": 3}, "evaluate is 3"),
         ({"evaluate": np.sum, "measure": "energy"}, "evaluate"),

@@ -392,6 +392,7 @@ def study(
     own = {"dt": dt, "controller": controller, "reference": reference, "threads": None}
     own["device"] = None if isinstance(device, str) and device == "cpu" else device
     options = {k: v for k, v in usual.items() if k not in NOT_PASSED_ON} | simulation | own
+    options["stops"] = flag(options["stops"], "stops")  # read before a simulator checks it
     case = Case(
         robot=robot,
         variation=Variation.of(robot, vary),

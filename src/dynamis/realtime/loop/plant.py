@@ -228,6 +228,16 @@ def tracking_table(run: PlantRun, reference: Trajectory) -> Tracking:
     return Tracking(run.joints, rms, largest, steps, float(running.sum() / steps), int(safe.sum()))
 
 
+class RealTime:
+    """The clock of the machine, and waiting by it."""
+
+    now = staticmethod(time.monotonic)
+
+    def wait(self, server: "PlantServer", seconds: float) -> None:
+        """Until a packet is there, at most so long."""
+        select.select([server.link], [], [], seconds)
+
+
 SILENCE = 0.05  # s without a torque packet after which there is no torque
 HEAD = struct.Struct("3d")  # of a row: t, controller's t, status
 
@@ -278,6 +288,7 @@ class PlantServer:
             raise OptionError(f"cannot listen at {host} port {port}: {error}") from None
         self.link.setblocking(False)
         self.port = self.link.getsockname()[1]
+        self.clock: Any = RealTime()
         self._peer, self._stopped = None, False
         self._torque: udp.Packet | None = None  # the newest that may act
         self._from: Any = None  # who sent it
@@ -290,11 +301,11 @@ class PlantServer:
     def run(self, duration: float = np.inf) -> PlantRun:
         """Let `duration` seconds pass, or time without end; the port is closed afterwards."""
         duration = number(duration, "duration", "seconds above 0", lambda x: x > 0.0)
-        begun, dt, k = time.monotonic(), 1.0 / self.rate, 0
+        begun, dt, k = self.clock.now(), 1.0 / self.rate, 0
         with self.link:
             while not self._stopped and k * dt < duration:
                 self._until(begun, k * dt)
-                late = time.monotonic() - begun - k * dt
+                late = self.clock.now() - begun - k * dt
                 self.found.overruns += late > dt
                 self.found.latest = max(self.found.latest, late)
                 self._step(k, k * dt)
@@ -306,14 +317,14 @@ class PlantServer:
     def _until(self, begun: float, t: float) -> None:
         """Wait; what comes goes into its channel and what is due comes out meanwhile."""
         while True:
-            passed = time.monotonic() - begun
+            passed = self.clock.now() - begun
             self._receive(min(passed, t))  # a late plant is no late controller
             for data in self.measurements.ready(passed):
                 self._send(data)
             if passed >= t:
                 return
             left = max(0.0, min(t, self.measurements.due) - passed)
-            select.select([self.link], [], [], left)
+            self.clock.wait(self, left)
 
     def _step(self, k: int, t: float) -> None:
         for packet, peer in self.torques.ready(t):
