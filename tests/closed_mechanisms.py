@@ -3,6 +3,11 @@
 import numpy as np
 
 import dynamis as dy
+from dynamis.model import catalogue
+from dynamis.model.formats.files import load_model
+
+OPEN_ARMS = tuple(name for name in catalogue.names() if not load_model(name).closures)
+CLOSED = tuple(name for name in catalogue.names() if load_model(name).closures)
 
 
 def bar(name, parent=None, xyz=(0, 0, 0), length=0.4, mass=1.0, axis=(0, 0, 1), **more):
