@@ -105,7 +105,7 @@ def solve(
         bounds = robot.limits if limits else None
         return solve_poses(problem, shape, bounds, near, tolerance, starts, seed)
     problem = Problem(robot, target(T, mask), size)
-    return _Solver(problem, limits).run(tolerance, starts or STARTS, seed, near)
+    return _Solver(problem, bool(limits)).run(tolerance, starts or STARTS, seed, near)
 
 
 def _platform(

@@ -38,7 +38,7 @@ def scaled_conditions(robot: "Robot", q: np.ndarray) -> np.ndarray:
 
 
 def tool_motions(robot: "Robot", q: np.ndarray) -> np.ndarray:
-    """The tool's motion, lengths in sizes of the mechanism, for each of `motions`, (..., 6, dof)."""
+    """The tool's motion in scaled units for each of `motions`, (..., 6, dof)."""
     rows = np.where(np.arange(6) < 3, 1.0 / size(robot.chain), 1.0)
     return (robot.jacobian(q) * rows[:, None] * joint_scale(robot)) @ motions(robot, q)
 

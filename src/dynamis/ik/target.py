@@ -26,8 +26,8 @@ def task_mask(robot: "Robot", task: Any = None) -> np.ndarray:
     """Six booleans, one per row of the Jacobian, that select the rows of a task.
 
     `task` is "pose" (default from six degrees of freedom on), "position" (default below) or a mask
-    of six. Of a closed mechanism whose tool moves in as many rows as it has degrees of freedom these
-    are the default.
+    of six. Of a closed mechanism whose tool moves in as many rows as it has degrees of freedom
+    these are the default.
     """
     if task is None:
         task = "pose" if robot.dof >= 6 else "position"
