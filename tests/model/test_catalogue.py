@@ -24,10 +24,12 @@ NAMES = {
     *("planar-rr", "planar-rp", "cartesian-xy", "scara", "kr16", "kr16-p4"),
     *("sixr", "planar-2link", "puma560", "puma560-mdh", "polar-rp"),
     *("stanford", "panda", "ur10e"),
+    *("five-bar", "palletizer", "delta", "gough-stewart", "3-rps"),
 }
 SYMBOLIC = {"planar-rr", "planar-rp", "cartesian-xy", "scara", "polar-rp", "sixr"} | {
     *("kr16", "kr16-p4"),
 }
+INVENTED = SYMBOLIC | {"five-bar", "palletizer", "delta", "gough-stewart", "3-rps"}  # partly
 VERTICAL = {  # -9.8 in the first document, -9.81 elsewhere, each along its own vertical
     "pendulum3": (0, -9.8, 0),
     "rppr": (0, 0, -9.8),
@@ -36,6 +38,7 @@ VERTICAL = {  # -9.8 in the first document, -9.81 elsewhere, each along its own 
     "planar-rp": (0, -9.81, 0),
     "cartesian-xy": (0, -9.81, 0),
     "planar-2link": (0, -9.81, 0),
+    "five-bar": (0, -9.81, 0),
 }
 
 
@@ -60,7 +63,7 @@ def test_every_robot_loads_and_saves_equal(name):
     model = load_model(name)
     assert model.name == name
     assert len(model.description) > 40
-    assert "zero" in model.configurations
+    assert ("home" if model.closures else "zero") in model.configurations  # q = 0 need not close
     assert model_from_toml(toml_text(model)) == model
 
 
@@ -74,13 +77,13 @@ def test_symbols_have_values_and_values_are_said_to_be_invented(name):
     model = load_model(name)
     assert set(model.symbols) == set(model.values)
     assert bool(model.symbols) == (name in SYMBOLIC)
-    assert ("invented" in model.description) == (name in SYMBOLIC)
+    assert ("invented" in model.description) == (name in INVENTED)
 
 
 @pytest.mark.parametrize("name", sorted(NAMES))
 def test_configurations_respect_the_limits_or_are_zero(name):
     model = load_model(name)
-    ready = model.configurations.get("ready")
+    ready = model.configurations.get("home", model.configurations.get("ready"))
     if ready is None or name == "puma560":  # its ready pose is the toolbox's own
         return
     for q, link in zip(ready, model.links, strict=True):
@@ -102,6 +105,11 @@ def test_configurations_respect_the_limits_or_are_zero(name):
         ("stanford", 6, "RRPRRR"),
         ("panda", 7, "RRRRRRR"),
         ("ur10e", 6, "RRRRRR"),
+        ("five-bar", 4, "RRRR"),
+        ("palletizer", 10, "RRRRRRRRRR"),
+        ("delta", 12, "RRRRRRRRRPPP"),
+        ("gough-stewart", 24, "PPPRRR" + "RRP" * 6),
+        ("3-rps", 9, "RPRRRRPRP"),
     ],
 )
 def test_joints_are_of_the_documents_kind(name, count, kinds):

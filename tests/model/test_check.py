@@ -232,11 +232,17 @@ def test_a_sound_arm_has_no_findings():
 # What is known to be odd about each robot of the catalogue; everything else must be silent.
 POINT, ROD, MASSLESS = "a point mass: fine", "a thin rod: fine", "has no mass"
 TRIANGLE, OUT = "triangle inequality", "outside its limits"
+LEGS = ", ".join(f"'{part}{k}'" for k in (1, 2, 3, 4) for part in ("cylinder", "piston"))
 EXPECTED = {
+    "3-rps": [],
     "cartesian-xy": [],  # its point masses never turn
+    "delta": [],
     "elbow6": [("link 'link3'", MASSLESS), ("link 'link5'", MASSLESS)],  # document 000
+    "five-bar": [],
+    "gough-stewart": [(f"links {LEGS} and 4 more", ROD)],  # as published: no moment about itself
     "kr16": [],
     "kr16-p4": [],
+    "palletizer": [],
     "panda": [("configuration 'zero'", OUT)],  # joint 4 never reaches 0
     "pendulum3": [("links 'link1', 'link2' and 'link3'", ROD)],  # diag(0, .25, .25)
     "planar-2link": [("links 'link1' and 'link2'", POINT)],

@@ -63,10 +63,17 @@ def run(
 def _chosen(robots: tuple[str, ...], every: bool) -> tuple[str, ...]:
     if every and robots:
         raise OptionError(f"both --all and {' '.join(robots)} were given, expected one of them")
-    names = catalogue.names() if every else robots
+    names = tuple(filter(_is_open, catalogue.names())) if every else robots
     if not names:
         raise OptionError("no robot was given", "name one as in `dynamis agree puma560`, or --all")
     return names
+
+
+def _is_open(name: str) -> bool:
+    """Whether an arm of the catalogue has no closures: of those there is one formulation only."""
+    from ..model.formats.files import load_model
+
+    return not load_model(name).closures
 
 
 def _every_row(found: "AgreementTable") -> Table:

@@ -5,11 +5,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arguments import flag, whole
-from ..compile.arrays import as_batch
+from ..arguments import choice, is_flag, whole
+from ..compile.arrays import NUMPY, as_batch
+from ..dynamics import closures
 from ..dynamics.mobility import size
 from ..errors import ClosureError, OptionError, ShapeError
+from ..model.chain import Chain
+from ..model.closure import KINDS
+from .batch import Rows
 from .geometry import JointSpace, in_order, outside, whole_turns
+from .legs import as_rods, rods, with_legs, with_others_held
 from .search import descend, search, start_bounds
 from .target import Target
 
@@ -18,7 +23,7 @@ if TYPE_CHECKING:
 
 STARTS = 256  # of a round, unasked
 MOST_STARTS = 100_000
-MOST = 64  # assemblies; a Gough-Stewart platform has at most 40, more are a continuum
+MOST = 128  # assemblies; a Gough-Stewart platform has at most 40, more are a continuum
 CLOSED = 1e-9  # m and rad together
 POLISH = 30  # steps to the nearest configuration that closes
 
@@ -35,11 +40,16 @@ class Loops:
     free: tuple[int, ...]
     held: np.ndarray  # (n,), or (k, n): a row for every row of x
     target: Target | None = None
+    rods: tuple[Chain, tuple[int, ...]] | None = None  # legs as rods, and the joints left then
     most = MOST
 
     def at(self, rows: np.ndarray) -> "Loops":
         """That of some rows of x."""
-        return self if self.held.ndim == 1 else replace(self, held=self.held[rows])
+        held = self.held if self.held.ndim == 1 else self.held[rows]
+        target = self.target
+        if target is not None and target.T.ndim == 3:
+            target = Target(target.T[rows], target.mask)
+        return replace(self, held=held, target=target)
 
     def full(self, x: np.ndarray) -> np.ndarray:
         """q of all joints, (..., n)."""
@@ -65,16 +75,35 @@ class Loops:
     @property
     def row_scale(self) -> np.ndarray:
         """One over the size for lengths, 1 for angles."""
-        rows = [1.0 if "about" in name else 1.0 / self.size for name in self.robot.closure_rows]
+        chain = self.robot.chain if self.rods is None else self.rods[0]
+        names = [name for x in chain.closures for name in KINDS[x.kind].rows]
+        rows = [1.0 if "about" in name else 1.0 / self.size for name in names]
         pose = [] if self.target is None else [1.0 / self.size] * 3 + [1.0] * 3
         mask = np.zeros(0, dtype=bool) if self.target is None else self.target.mask
         return np.array(rows + [w for w, counts in zip(pose, mask, strict=True) if counts])
 
     def _errors(self, q: np.ndarray) -> np.ndarray:
-        parts = [-self.robot.closure_error(q)]
+        parts = [-self._closure_error(q)]
         if self.target is not None:
             parts.append(self.target.error(self.robot.fk(q)))
         return np.concatenate(parts, axis=-1)
+
+    def _closure_error(self, q: np.ndarray) -> np.ndarray:
+        if self.rods is None:
+            return self.robot.closure_error(q)
+        chain, kept = self.rods
+        rows = closures.closure_error(chain, list(np.moveaxis(q[..., kept], -1, 0)), NUMPY)
+        return _stacked(rows, q.shape[:-1])
+
+    def _closure_jacobian(self, q: np.ndarray) -> np.ndarray:
+        """Columns of the free coordinates, (..., rows, free)."""
+        if self.rods is None:
+            return self.robot.closure_jacobian(q)[..., list(self.free)]
+        chain, kept = self.rods
+        J = closures.closure_jacobian(chain, list(np.moveaxis(q[..., kept], -1, 0)), NUMPY)
+        columns = [kept.index(k) for k in self.free]
+        rows = [_stacked([row[k] for k in columns], q.shape[:-1]) for row in J]
+        return np.stack(rows, axis=-2)
 
     def residuals(self, x: np.ndarray) -> np.ndarray:
         """What is left of all conditions, metres and radians together, (...,)."""
@@ -83,20 +112,36 @@ class Loops:
     def linearised(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The error and its Jacobian A, e(x + s y) = e - A y, in scaled units."""
         q, w = self.full(x), self.row_scale
-        A = self.robot.closure_jacobian(q)
+        A = self._closure_jacobian(q)
         if self.target is not None:
             T = self.robot.fk(q)
             own = self.target.error_jacobian(self.robot.jacobian(q), T)
-            A = np.concatenate([A, own], axis=-2)
-        A = A[..., list(self.free)] * w[:, None] * self.joint_scale
-        return self._errors(q) * w, A
+            A = np.concatenate([A, own[..., list(self.free)]], axis=-2)
+        return self._errors(q) * w, A * w[:, None] * self.joint_scale
+
+
+def _stacked(values: list[Any], shape: tuple[int, ...]) -> np.ndarray:
+    """Arrays and numbers of one shape, side by side in the last axis."""
+    return np.stack([np.broadcast_to(x, shape) for x in values], axis=-1)
+
+
+LIMITS = ("passive",)  # or True, or False
+
+
+def counted_limits(robot: "Robot", limits: Any) -> np.ndarray:
+    """Joint limits that count, (n, 2): all, none, or those of passive joints."""
+    if not is_flag(limits):
+        choice(limits, "limits", LIMITS)
+        passive = [k not in robot.active for k in range(robot.n)]
+        return np.where(np.array(passive)[:, None], robot.limits, (-np.inf, np.inf))
+    return robot.limits if limits else np.tile([-np.inf, np.inf], (robot.n, 1))
 
 
 def assemble(
     robot: "Robot",
     q_active: Any,
     *,
-    limits: bool = False,
+    limits: bool | str = "passive",
     q0: Any = None,
     starts: int | None = None,
     seed: int = 0,
@@ -120,23 +165,43 @@ def assemble(
 
 
 def solutions(
-    problem: Loops, limits: bool = False, starts: int | None = None, seed: int = 0
+    problem: Loops, limits: Any = "passive", starts: int | None = None, seed: int = 0
 ) -> np.ndarray:
-    """Every distinct q that a search finds, in order, (k, n)."""
+    """Every distinct q that a search finds, in order, (k, n).
+
+    Legs that turn about a point are rods in the search and are put back afterwards.
+    """
     robot = problem.robot
     whole(seed, "seed", 0)
     count = STARTS if starts is None else whole(starts, "starts", most=MOST_STARTS)
+    counted = counted_limits(robot, limits)
+    legs = rods(robot.chain, problem.free) if problem.target is None else []
+    reduced = problem
+    if legs:
+        chain, kept = as_rods(robot.chain, legs, problem.held)
+        free = tuple(k for k in problem.free if k in kept)
+        reduced = replace(problem, free=free, rods=(chain, kept))
+    q = _searched(reduced, count, seed)
+    space = JointSpace(whole_turns(robot) & _turning(robot), problem.size)
+    if legs:
+        turning = [with_others_held(leg, problem.held) for leg in legs]
+        rows, _ = with_legs(robot.chain, turning, Rows(np.arange(len(q)), q), space, counted)
+        q = rows.q[problem.residuals(rows.q[:, problem.free]) <= CLOSED]
+    free = list(problem.free)
+    q[:, free] = space.into_limits(space.wrapped(q), counted)[:, free]
+    q = q[~outside(q, counted)[:, free].any(axis=1)]
+    return q[in_order(q)]
+
+
+def _searched(problem: Loops, count: int, seed: int) -> np.ndarray:
+    """Distinct q of a problem, (k, n)."""
     free = list(problem.free)
     if not free:
         q = problem.held[None]
         return q if problem.residuals(np.zeros((1, 0)))[0] <= CLOSED else q[:0]
-    bounds = start_bounds(robot.limits[free], problem.revolute, problem.size)
+    bounds = start_bounds(problem.robot.limits[free], problem.revolute, problem.size)
     x, _ = search(problem, bounds, count, seed, CLOSED, len(free))  # type: ignore[arg-type]
-    x = problem.space.wrapped(x)
-    if flag(limits, "limits"):
-        x = problem.space.into_limits(x, robot.limits[free])
-        x = x[~outside(x, robot.limits[free]).any(axis=1)]
-    return problem.full(x[in_order(x)])
+    return problem.full(x)
 
 
 def project(robot: "Robot", q: Any, qd: Any = None) -> Any:

@@ -201,7 +201,7 @@ class _Solver:
         kept = Rows(rows.of[good], q[good])
         reach = self.space.reach(_open_by(problem.at(good), kept.q, left[good], self.rank))
         distances = kept.packed(len(T)), Rows(kept.of, reach[:, None]).packed(len(T))[..., 0]
-        return _merged(*distances, self.space)
+        return merged(*distances, self.space)
 
     def _search(self, T: np.ndarray, q0: np.ndarray | None) -> Rows:
         """Starts all over the joint space, in rounds until every solution was hit often."""
@@ -249,7 +249,7 @@ class _Solver:
         weights = np.concatenate([hits, more])[order]
         packed, most = rows.packed(poses), Rows(rows.of, weights[:, None]).packed(poses)[..., 0]
         reach = np.full(most.shape, self.space.reach(0.0))
-        return _merged(packed, reach, self.space, np.nan_to_num(most))
+        return merged(packed, reach, self.space, np.nan_to_num(most))
 
     def _ordered(self, rows: Rows, q0: np.ndarray | None) -> Rows:
         """Rows within the limits, the one nearest q0 or the first by its joint positions first."""
@@ -282,7 +282,7 @@ def _open_by(problem: Problem, q: np.ndarray, left: np.ndarray, rank: int) -> np
     return result
 
 
-def _merged(
+def merged(
     q: np.ndarray, reach: np.ndarray, space: JointSpace, weights: np.ndarray | None = None
 ) -> tuple[Rows, np.ndarray]:
     """The first of each group of equal rows of a pose, and how many rows it stands for.

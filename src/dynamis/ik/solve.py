@@ -12,6 +12,7 @@ from ..errors import ShapeError
 from .batch import POLISH, PoseSolutions, form_of, solve_poses
 from .closed_form import ClosedForm
 from .geometry import arm_size, in_order, outside
+from .platform import PlatformSolver, solve_platform
 from .search import (
     Problem,
     across,
@@ -71,7 +72,7 @@ def solve(
     T: Any,
     task: Any = None,
     *,
-    limits: bool = False,
+    limits: bool | str | None = None,
     tolerance: float = 1e-9,
     starts: int | None = None,
     seed: int = 0,
@@ -82,9 +83,11 @@ def solve(
     Revolute joints come in (-pi, pi]; with `limits` only what lies within them, angles turned into
     them by whole turns. With `q0` those nearest to it come first. `starts` and `seed` are those of
     the search, used where no closed form is; unasked it has more starts for one pose than for each
-    of many.
+    of many. Of a closed mechanism the limits of its passive joints always count, unless `limits` is
+    False.
     """
-    flag(limits, "limits")
+    if not robot.model.closures:
+        flag(limits := False if limits is None else limits, "limits")
     positive(tolerance, "tolerance")
     if starts is not None:
         whole(starts, "starts", most=MOST)
@@ -93,12 +96,28 @@ def solve(
     many = poses(T, mask)
     shape = () if many is None else many.shape[:-2]
     near = None if q0 is None else _start(q0, robot, shape)
+    if robot.model.closures:
+        counted = "passive" if limits is None else limits
+        solver = PlatformSolver(robot, mask, counted, tolerance, starts, seed)
+        return _platform(solver, T, many, shape, near)
     if many is not None:
         problem = Problem(robot, Target(many.reshape(-1, 4, 4), mask), size)
         bounds = robot.limits if limits else None
         return solve_poses(problem, shape, bounds, near, tolerance, starts, seed)
     problem = Problem(robot, target(T, mask), size)
-    return _Solver(problem, limits).run(tolerance, starts or STARTS, seed, near)
+    return _Solver(problem, bool(limits)).run(tolerance, starts or STARTS, seed, near)
+
+
+def _platform(
+    solver: PlatformSolver, T: Any, many: np.ndarray | None, shape: tuple[int, ...], near: Any
+) -> Solutions | PoseSolutions:
+    """Solutions of one pose, or of many, of a closed mechanism."""
+    if many is not None:
+        return solve_platform(solver, many, shape, near)
+    pose = target(T, solver.mask).T[None]
+    rows, why = solver.run(pose, None if near is None else near[None])
+    residual = solver.problem(pose[0]).residuals(rows.q) if len(rows.q) else np.zeros(0)
+    return Solutions(rows.q, residual, why, solver.method)
 
 
 def _start(q0: Any, robot: "Robot", shape: tuple[int, ...]) -> np.ndarray:

@@ -8,6 +8,7 @@ import numpy as np
 from ..arguments import is_flag, is_list, real
 from ..compile.arrays import numbers
 from ..errors import OptionError, ShapeError, did_you_mean, shown
+from .tangent import generic_configurations, tool_motions
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -18,20 +19,32 @@ TASKS = {
     "pose": (True, True, True, True, True, True),
     "position": (True, True, True, False, False, False),
 }
+STILL = 1e-9  # motion of the tool, next to the largest, that is rounding
 
 
 def task_mask(robot: "Robot", task: Any = None) -> np.ndarray:
     """Six booleans, one per row of the Jacobian, that select the rows of a task.
 
-    `task` is "pose" (default from six joints on), "position" (default below) or a mask of six.
+    `task` is "pose" (default from six degrees of freedom on), "position" (default below) or a mask
+    of six. Of a closed mechanism whose tool moves in as many rows as it has degrees of freedom
+    these are the default.
     """
     if task is None:
-        task = "pose" if robot.n >= 6 else "position"
+        task = "pose" if robot.dof >= 6 else "position"
+        if robot.model.closures and robot.dof < 6:
+            rows = moving_rows(robot)
+            task = rows if sum(rows) == robot.dof else task
     if isinstance(task, str):
         if task not in TASKS:
             raise OptionError(f"task {task!r} does not exist", did_you_mean(task, TASKS))
         return np.array(TASKS[task])
     return _mask(task)
+
+
+def moving_rows(robot: "Robot") -> list[bool]:
+    """Which of x, y, z, rx, ry, rz the tool of a closed mechanism moves in at all."""
+    J = tool_motions(robot, generic_configurations(robot))
+    return (np.abs(J).max(axis=(0, 2)) > STILL * np.abs(J).max()).tolist()
 
 
 def _mask(task: Any) -> np.ndarray:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..dynamics.mobility import assemblies
 from ..errors import DynamisError
 from ..model.check.finding import Finding, Numbers, listed
 from ..model.check.model import check_model
@@ -27,7 +28,25 @@ def preflight(robot: "Robot") -> list[Finding]:
     except DynamisError:  # the model check has already said why
         return findings
     moving = _weightless(robot, q) + _singular(robot, q) + _undefined(robot, q) + _pushing(robot)
-    return sorted(findings + moving)
+    return sorted(findings + moving + _open(robot))
+
+
+def _open(robot: "Robot") -> list[Finding]:
+    """Named configurations in which the loops of a closed mechanism are open, or singular."""
+    found = []
+    for name, q in robot.configurations.items() if robot.model.closures else ():
+        status = float(robot.closure_status(q))
+        if status == 2.0:
+            e = np.abs(robot.closure_error(q))
+            row = robot.closure_rows[int(np.argmax(e))]
+            what = f"does not close: {row} is open by {e.max():.3g} m or rad"
+            remedy = "robot.project(q) gives the nearest one that closes"
+            found.append(Finding("error", f"configuration {name!r}", what, remedy))
+        elif status == 1.0:
+            what = "is near a singular configuration: the drives do not decide the passive joints"
+            remedy = "choose another one to start from"
+            found.append(Finding("warning", f"configuration {name!r}", what, remedy))
+    return found
 
 
 def _weightless(robot: "Robot", q: np.ndarray) -> list[Finding]:
@@ -113,7 +132,14 @@ def _indefinite(M: np.ndarray) -> bool:
 
 
 def _configurations(robot: "Robot") -> np.ndarray:
-    """The named positions, then always the same random ones, within the limits if there are any."""
+    """The named positions, then always the same random ones, within the limits if there are any.
+
+    Of a closed mechanism: those that close, and a few near the first.
+    """
+    if robot.model.closures:
+        named = [tuple(q) for q in robot.configurations.values()]
+        q = np.array([*named, *assemblies(robot.chain, named)[0]])
+        return q[robot._calls.interpreted("closure_status", {"q": q}) == 0.0]
     low, high = np.sort(np.clip(robot.limits, -np.pi, np.pi)).T
     anywhere = np.random.default_rng(0).uniform(low, high, (SAMPLES, robot.n))
     return np.concatenate([*(q[None] for q in robot.configurations.values()), anywhere])

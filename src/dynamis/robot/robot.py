@@ -394,8 +394,9 @@ class Robot:
     def assemble(self, q_active: Any, **options: Any) -> np.ndarray:
         """Every assembly found with the drives (`independent`) at q_active (dof,), (k, n).
 
-        Revolute joints come in (-pi, pi]; `limits=True` keeps what lies within the joint limits,
-        `q0=` puts the nearest first. `starts` and `seed` are those of the search.
+        Revolute joints come in (-pi, pi]. Limits of passive joints count; with `limits=True` all
+        do, with `limits=False` none. `q0=` puts the nearest first. `starts` and `seed` are those
+        of the search.
         """
         from ..ik.assemble import assemble
 
@@ -606,7 +607,8 @@ class Robot:
 
         Directions in which the tool cannot move get zero (pseudo-inverse).
         """
-        J, M = self.jacobian(q), self.mass_matrix(q)
+        J = self.drive_jacobian(q) if self.model.closures else self.jacobian(q)
+        M = self.mass_matrix(q)
         self._refuse_singular(q)
         with np.errstate(invalid="ignore"):
             mobility = J @ np.linalg.solve(M, np.swapaxes(J, -1, -2))
@@ -875,11 +877,15 @@ class Robot:
         return preflight(self)
 
     def manipulability(self, q: Any, task: Any = None, **options: Any) -> np.ndarray:
-        """Yoshikawa's measure sqrt(det(J J^T)) of the task's rows, (...,)."""
+        """Yoshikawa's measure sqrt(det(J J^T)) of the task's rows, (...,).
+
+        Of a mechanism with closures: of `drive_jacobian`.
+        """
         from ..ik.target import task_mask
 
-        J = self.jacobian(q)[..., task_mask(self, task), :]
-        if J.shape[-2] > self.n:
+        J = self.drive_jacobian(q) if self.model.closures else self.jacobian(q)
+        J = J[..., task_mask(self, task), :]
+        if J.shape[-2] > J.shape[-1]:
             J = np.swapaxes(J, -1, -2)
         with np.errstate(invalid="ignore"):
             volume = np.sqrt(np.maximum(np.linalg.det(J @ np.swapaxes(J, -1, -2)), 0.0))
@@ -892,6 +898,9 @@ class Robot:
         `limits=True` keeps only solutions within the joint limits; `q0=` puts those nearest to it
         first. Of many poses (..., 4, 4) it gives the first solution of each: .q (..., n), .found
         (...,), .residual (...,), and every one in .solutions (..., k, n), NaN behind the last.
+
+        Of a mechanism with closures: every working mode. The default of `task` goes by `dof`, and
+        limits of passive joints count unless `limits=False`.
         """
         from ..ik.solve import solve
 

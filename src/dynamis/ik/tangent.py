@@ -1,0 +1,55 @@
+"""Motions of a mechanism at a configuration: joint rates that keep its loops closed."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..dynamics.mobility import assemblies, size
+from ..lazy import once
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+
+
+def joint_scale(robot: "Robot") -> np.ndarray:
+    """The mechanism's size for slides, 1 for angles, (n,)."""
+    turning = np.array([kind == "revolute" for kind in robot.joint_kinds])
+    return np.where(turning, 1.0, size(robot.chain))
+
+
+def motions(robot: "Robot", q: np.ndarray) -> np.ndarray:
+    """Orthonormal columns N of scaled joint rates with J N = 0, as many as dof, (..., n, dof).
+
+    Of an open arm: the identity. Slides are measured in sizes of the mechanism.
+    """
+    if not robot.model.closures:
+        return np.broadcast_to(np.eye(robot.n), (*q.shape[:-1], robot.n, robot.n))
+    _, _, Vt = np.linalg.svd(scaled_conditions(robot, q))
+    return np.swapaxes(Vt[..., robot.n - robot.dof :, :], -1, -2)
+
+
+def scaled_conditions(robot: "Robot", q: np.ndarray) -> np.ndarray:
+    """The closures' Jacobian in scaled units, the rows that count, (..., rows, n)."""
+    assert robot.chain.mobility is not None
+    rows = list(robot.chain.mobility.rows)
+    J = robot.closure_jacobian(q)[..., rows, :]
+    turning = np.array(["about" in robot.closure_rows[r] for r in rows])
+    return J * np.where(turning, 1.0, 1.0 / size(robot.chain))[:, None] * joint_scale(robot)
+
+
+def tool_motions(robot: "Robot", q: np.ndarray) -> np.ndarray:
+    """The tool's motion in scaled units for each of `motions`, (..., 6, dof)."""
+    rows = np.where(np.arange(6) < 3, 1.0 / size(robot.chain), 1.0)
+    return (robot.jacobian(q) * rows[:, None] * joint_scale(robot)) @ motions(robot, q)
+
+
+def generic_configurations(robot: "Robot") -> np.ndarray:
+    """A few configurations that close, away from special ones, (k, n)."""
+
+    def found() -> np.ndarray:
+        named = [tuple(q) for q in robot.configurations.values()]
+        if robot.model.closures:
+            return np.array(assemblies(robot.chain, named)[0])
+        return np.random.default_rng(0).uniform(-1.0, 1.0, (4, robot.n))
+
+    return once(robot, "generic configurations", found)
