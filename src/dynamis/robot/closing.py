@@ -71,7 +71,8 @@ def refuse_singular_loops(calls: "Calls", q: np.ndarray, J: np.ndarray) -> None:
         return
     sample = tuple(int(i[0]) for i in np.nonzero(bad)) if bad.ndim else ()
     dependent = J[sample][:, list(chain.mobility.dependent)]
-    condition = np.linalg.cond(dependent / np.linalg.norm(dependent, axis=1, keepdims=True))
+    sizes = np.linalg.norm(dependent, axis=1, keepdims=True)
+    condition = np.linalg.cond(dependent / np.where(sizes > 0.0, sizes, 1.0))
     _, _, V = np.linalg.svd(dependent)
     joint = chain.mobility.dependent[int(np.argmax(np.abs(V[-1])))]
     left = np.abs(np.linalg.svd(dependent)[0][:, -1])
