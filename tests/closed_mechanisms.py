@@ -87,7 +87,7 @@ def loop_chain(loops, **more):
     for k in range(loops):
         base, turn = (f"rocker{k}", (0.0, 0.0, 0.3)) if k else (None, (0.0, 0.0, 0.0))
         links += [
-            bar(f"crank{k + 1}", base, (0.15 * bool(k), 0, 0), 0.1, 1.0, rpy=turn),
+            bar(f"crank{k + 1}", base, (0.15 * bool(k), 0, 0), 0.1, 3.0, rpy=turn),
             bar(f"coupler{k + 1}", f"crank{k + 1}", (0.1, 0, 0), 0.35, 0.5, passive=True),
             bar(f"rocker{k + 1}", base, (0.4, 0, 0), 0.3, 0.8, passive=True),
         ]
