@@ -1,10 +1,17 @@
 """Closed mechanisms for tests: small ones by hand, random ones, and states that close."""
 
+from dataclasses import replace
+
 import numpy as np
+from hypothesis import assume
+from hypothesis import strategies as st
 
 import dynamis as dy
+from dynamis.errors import ModelError
 from dynamis.model import catalogue
 from dynamis.model.formats.files import load_model
+
+from .random_robots import body
 
 OPEN_ARMS = tuple(name for name in catalogue.names() if not load_model(name).closures)
 CLOSED = tuple(name for name in catalogue.names() if load_model(name).closures)
@@ -126,3 +133,153 @@ def planar_3rpr():
     )
     links.insert(2, plate)
     return made("3-rpr", links, closures, tool_link="plate")
+
+
+# random ones: trees whose closures are put where a random q has them
+
+
+def loop_chain(loops, **more):
+    """Four-bars one upon the other: the rocker of each carries the next; one drive each."""
+    links, closures = [], []
+    for k in range(loops):
+        base, turn = (f"rocker{k}", (0.0, 0.0, 0.3)) if k else (None, (0.0, 0.0, 0.0))
+        links += [
+            bar(f"crank{k + 1}", base, (0.15 * bool(k), 0, 0), 0.1, 3.0, rpy=turn),
+            bar(f"coupler{k + 1}", f"crank{k + 1}", (0.1, 0, 0), 0.35, 0.5, passive=True),
+            bar(f"rocker{k + 1}", base, (0.4, 0, 0), 0.3, 0.8, passive=True),
+        ]
+        ends = ({"xyz": (0.35, 0, 0)}, {"xyz": (0.3, 0, 0)})
+        between = (f"coupler{k + 1}", f"rocker{k + 1}")
+        closures.append(dy.Closure(kind="ball", between=between, frames=ends))
+    home = (0.7, -0.1, 1.5) * loops
+    return made(f"chain{loops}", links, closures, configurations={"home": home}, **more)
+
+
+def closing(tree, q, kind, between, frame, rng):
+    """A closure of this kind between two links, closed at q; `frame` is on the first."""
+    ends = tree.frames(q)[[tree.link_names.index(x) + 1 if x else 0 for x in between]]
+    A = ends[0] @ frame
+    move = np.eye(4)
+    length = None
+    if kind == "rod":
+        move[:3, 3] = rng.uniform(0.2, 0.6, 3)
+        length = float(np.linalg.norm(move[:3, 3]))
+    elif kind == "slide":
+        move[2, 3] = rng.uniform(-0.3, 0.3)
+    B = np.linalg.inv(ends[1]) @ A @ move
+    return dy.Closure(kind=kind, between=between, frames=(frame, B), length=length)
+
+
+def random_loops(kinds, parents, closures, seed, planar=False, passive=1.0, extra=None, **more):
+    """A tree of these joints whose links `closures` hold: (kind, first, second) by number.
+
+    It closes at its configuration "home". Of the joints that the others decide, a share of
+    `passive` has no drive. `extra(rng, links)` changes the links before the loops are closed.
+    """
+    rng = np.random.default_rng(seed)
+    links = []
+    for k, (kind, parent) in enumerate(zip(kinds, parents, strict=True)):
+        xyz, rpy, axis = (
+            rng.normal(scale=0.4, size=3),
+            rng.uniform(-1.5, 1.5, 3),
+            rng.normal(size=3),
+        )
+        if planar:
+            xyz[2], rpy[:2], axis = 0.0, 0.0, np.array([0.0, 0.0, 1.0])
+            if kind == "prismatic":
+                axis = np.array([np.cos(k + 0.4), np.sin(k + 0.4), 0.0])
+        links.append(
+            dy.Link(
+                name=f"link{k + 1}", joint=kind, parent=None if parent < 0 else f"link{parent + 1}",
+                xyz=xyz, rpy=rpy, axis=axis, **body(rng),
+            )
+        )  # fmt: skip
+    links = extra(rng, links) if extra else links
+    tree = made("random", links, [], gravity=tuple(rng.normal(scale=5, size=3)), **more)
+    q = rng.uniform(-1.0, 1.0, tree.n) * np.where(
+        [kind == "revolute" for kind in tree.joint_kinds], 1.5, 0.3
+    )
+    held = []
+    for kind, first, second in closures:
+        frame = np.eye(4)
+        frame[:3, 3] = rng.normal(scale=0.2, size=3)
+        if planar and kind == "slide":  # along x of the plane
+            frame[:3, :3] = [[0, 0, 1], [1, 0, 0], [0, 1, 0]]
+        elif not planar:
+            frame[:3, :3] = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+            frame[:3, 0] *= np.linalg.det(frame[:3, :3])
+        names = tuple(None if k < 0 else f"link{k + 1}" for k in (first, second))
+        held.append(closing(tree, q, kind, names, frame, rng))
+    model = replace(tree.model, closures=tuple(held), configurations={"home": tuple(q)})
+    robot = dy.Robot(model)
+    free = [str(robot.joint_names[k]) for k in robot.chain.mobility.dependent]
+    free = [name for name in free if rng.random() < passive]
+    return dy.Robot(replace(model, links=tuple(_undriven(link, free) for link in model.links)))
+
+
+def _undriven(link, free):
+    if link.joint_name not in free or link.mimic:
+        return link
+    return replace(link, passive=True, drive=None)
+
+
+KINDS = ("ball", "universal", "pin", "weld", "slide", "rod")
+PLANAR = {"ball": 2, "universal": 3, "pin": 2, "weld": 3, "slide": 2, "rod": 1}  # rows that count
+SPATIAL = {"ball": 3, "universal": 4, "pin": 5, "weld": 6, "slide": 5, "rod": 1}
+
+
+@st.composite
+def loops(draw, longest=7, most=6, **more):
+    """Random mechanisms with one or two closures and at least one degree of freedom.
+
+    Of the conditions at most `most` count in each closure.
+    """
+    planar = draw(st.booleans())
+    sizes = PLANAR if planar else SPATIAL
+    kinds = [kind for kind in KINDS if sizes[kind] <= most]
+    chosen = [draw(st.sampled_from(kinds))]
+    chosen += draw(st.lists(st.sampled_from(kinds), max_size=int(planar)))
+    rows = sum(sizes[x] for x in chosen)
+    n = draw(st.integers(rows + 1, max(rows + 2, longest)))
+    joints = draw(st.lists(st.sampled_from(("revolute",) * 3 + ("prismatic",)), min_size=n,
+                           max_size=n))  # fmt: skip
+    split = draw(st.integers(1, n - 1)) if n > 2 else n
+    parents = [k - 1 if k != split else -1 for k in range(n)]
+    ends = (split - 1, n - 1) if n > 2 else (n - 1, -1)
+    closures = [(chosen[0], *ends)]
+    if len(chosen) > 1:  # from the base to a link inside
+        closures.append((chosen[1], -1, draw(st.integers(0, n - 1))))
+    seed, share = draw(st.integers(0, 2**31)), draw(st.sampled_from((1.0, 1.0, 0.5)))
+    try:
+        return random_loops(joints, parents, closures, seed, planar, share, **more)
+    except ModelError as error:
+        assume("degrees of freedom" not in str(error))
+        raise
+
+
+def states_near(robot, count, seed=0, spread=0.3, condition=30.0, most=10.0):
+    """q, qd, qdd that close, near "home".
+
+    q whose loops are worse conditioned, or where a joint follows by `most` times the rates of those
+    that decide, are left out.
+    """
+    rng = np.random.default_rng(seed)
+    home, kept = robot.configurations["home"], []
+    found = robot.chain.mobility
+    rows, dependent = list(found.rows), list(found.dependent)
+    scale = np.where([kind == "revolute" for kind in robot.joint_kinds], 1.0, 0.2) * spread
+    for k in range(4 * count):
+        try:
+            q = robot.project(home + scale * rng.uniform(-1, 1, robot.n) * bool(k))
+        except dy.errors.ClosureError:
+            continue
+        if np.linalg.cond(robot.closure_jacobian(q)[np.ix_(rows, dependent)]) > condition:
+            continue
+        if np.abs(robot.joint_rates(np.tile(q, (robot.dof, 1)), np.eye(robot.dof))).max() < most:
+            kept.append(q)
+        if len(kept) == count:
+            break
+    q = np.array(kept).reshape(-1, robot.n)
+    v, a = rng.normal(size=(2, len(q), robot.dof))
+    qd = robot.joint_rates(q, v)
+    return q, qd, robot.joint_accelerations(q, qd, a), v, a

@@ -75,14 +75,7 @@ def test_every_op_in_c(cc, tmp_path, dtype):
     for name, text in folder("ops", {"every_op": every_op()}, ["every operation"], dtype).items():
         (tmp_path / name).write_text(text)
     # random inputs lie in [-1, 1]: sqrt, log and pow of a negative number are NaN on both sides
-    test = tmp_path / "ops_test.c"
-    text = test.read_text()
-    assert "NAN" in text
-    test.write_text(
-        text.replace("fabs((double)got[i] - (double)expected[i])",
-                     "(expected[i] != expected[i]) ? (got[i] != got[i] ? 0.0 : 1.0) : "
-                     "fabs((double)got[i] - (double)expected[i])")
-    )  # fmt: skip
+    assert "NAN" in (tmp_path / "ops_test.c").read_text()
     done = build_and_run(cc, tmp_path)
     assert done.stdout.strip() == "passed", done.stdout
 

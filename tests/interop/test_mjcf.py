@@ -157,13 +157,13 @@ def test_other_machines_are_refused_by_name(inside, words):
     ("tie", "words"),
     [
         ('joint joint1="lift" polycoef="0 0 1 0 0" joint2="wrist"', "is not linear"),
-        ('connect body1="arm" body2="other" anchor="0 0 0"', "closes a loop"),
-        ('weld name="w" body1="hand" body2="other"', "'w' .weld. closes"),
+        ('tendon name="w" tendon1="t"', "'w' .tendon. is no joint, connect or weld"),
         ('joint joint1="lift" joint2="wrist"/><joint joint1="wrist" joint2="lift"', "form a loop"),
     ],
 )
 def test_equalities_that_are_no_mimics_are_refused(tie, words):
-    assert_refused(f"<equality><{tie}/></equality>", words)
+    tendon = '<tendon><fixed name="t"><joint joint="lift" coef="1"/></fixed></tendon>'
+    assert_refused(f"{tendon}<equality><{tie}/></equality>", words)
 
 
 @pytest.mark.parametrize("attribute", ["damping", "stiffness", "frictionloss"])

@@ -192,9 +192,15 @@ def _without(row: Row, pivot: Row) -> list[float]:
 def _chosen(
     jacobians: Sequence[Sequence[Row]], count: int, first: Sequence[int] | None = None
 ) -> list[int]:
-    """Numbers of `count` rows that are as independent as can be; those in `first` before others."""
+    """Numbers of `count` rows that are as independent as can be; those in `first` before others.
+
+    A row that is nothing next to the largest is rounding: of a planar loop, what holds it in its
+    plane.
+    """
     left = [[list(row) for row in J] for J in jacobians]
-    whole = [[max(dot_rows(r, r), 1e-300) for r in J] for J in jacobians]
+    squares = [[dot_rows(r, r) for r in J] for J in jacobians]
+    least = [max(RANK * RANK * max(row), 1e-300) for row in squares]
+    whole = [[max(x, low) for x in row] for row, low in zip(squares, least, strict=True)]
     chosen: list[int] = []
     groups = [range(len(left[0]))] if first is None else [first, range(len(left[0]))]
     for group in groups:

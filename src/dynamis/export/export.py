@@ -12,10 +12,11 @@ import numpy as np
 from ..arguments import is_word
 from ..compile.kernels import LIMIT, kernel_named
 from ..compile.programs import program
+from ..dynamics.mobility import assemblies
 from ..errors import OptionError, did_you_mean, shown
 from ..files import write_folder
 from ..model.formats.files import toml_text
-from .c_folder import folder
+from .c_folder import SAMPLES, folder
 from .c_function import identifier, remarks
 from .casadi_folder import casadi_folder
 from .matlab_folder import matlab_folder
@@ -33,6 +34,7 @@ TARGETS: Mapping[str, Callable[..., dict[str, str]]] = {
     "casadi": casadi_folder,
     "ptx": ptx_folder,
 }
+TESTED = ("c", "matlab")  # with a self-test
 UNIT = "fmu"  # the one target that is a binary: see realtime.fmu
 
 REMARKS = {
@@ -44,6 +46,7 @@ REMARKS = {
     ],
     "matlab": ["Vectors are columns. No toolbox is needed; GNU Octave runs it too."],
 }
+COARSE = (1e-4, 1e3)  # tolerance and condition of closures in single precision
 LINK_FORCES = (
     "link_forces are such a wrench of every link, one after the other, in the link's own frame.",
 )
@@ -73,14 +76,70 @@ def export(
                 f"{kernel.name!r} of {robot.n} joints is more than {LIMIT} operations",
                 f"export its column: {column.name!r}",
             )
-        if kernel.solves:
+        if kernel.solves and not robot.model.closures:
             robot._refuse_singular(np.linspace(0.1, 1.0, robot.n))
+    if robot.model.closures:
+        refuse_coarse(robot.model, dtype)
     programs = {kernel.name: program(kernel, robot.model) for kernel in kernels}
     model = f"{identifier(robot.model.name)}_robot.toml"  # never the user's own file
     told = {"target": target, "dtype": dtype, "optimise": optimise}
     about = notes(robot, programs, model, told)
-    files = TARGETS[target](robot.model.name, programs, about, dtype)
+    more = {}
+    if robot.model.closures and target in TESTED:
+        more["samples"] = closed_samples(robot, programs)
+    files = TARGETS[target](robot.model.name, programs, about, dtype, **more)
     return write_folder(directory, {**files, model: robot_file(robot.model, about)}, overwrite)
+
+
+def refuse_coarse(model: "Model", dtype: str) -> None:
+    """Refuse numbers too coarse to tell whether loops are closed."""
+    tolerance, condition = COARSE
+    if dtype == "float32" and not (
+        model.closure_tolerance >= tolerance and model.closure_condition <= condition
+    ):
+        raise OptionError(
+            f"robot {model.name!r} has closure_tolerance {model.closure_tolerance:g} and "
+            f"closure_condition {model.closure_condition:g}, which float32 does not resolve: "
+            f"expected at least {tolerance:g} and at most {condition:g}",
+            f"robot.with_closure_limits(tolerance={tolerance:g}, condition={condition:g})",
+        )
+
+
+def closed_samples(
+    robot: "Robot", programs: "Mapping[str, Program]"
+) -> dict[str, list[np.ndarray]]:
+    """Arguments of the self-test: states that close, and at last one that does not."""
+    rng = np.random.default_rng(1)
+    starts = [tuple(q) for q in robot.model.configurations.values()]
+    found = np.array(assemblies(robot.chain, starts)[0])
+    sound = found[robot.closure_status(found) == 0.0]
+    q = np.resize(sound if len(sound) else found, (SAMPLES, robot.n))
+    v, a = rng.uniform(-1, 1, size=(2, SAMPLES, robot.dof))
+    tau = rng.uniform(-1, 1, size=(SAMPLES, robot.n))
+    given = {"q": q, "qd_active": v, "qdd_active": a, "seed": a, "tau": tau}
+    given["qd"] = robot.joint_rates(q, v) if len(sound) else 0.0 * q
+    given["qdd"] = robot.joint_accelerations(q, given["qd"], a) if len(sound) else 0.0 * q
+    q[-1] += 0.3
+    return {
+        key: [
+            given[port.name] if port.name in given else rng.uniform(-1, 1, (SAMPLES, *port.shape))
+            for port in program.inputs
+        ]
+        for key, program in programs.items()
+    }
+
+
+def closed_notes(robot: "Robot") -> list[str]:
+    """What holds of the kernels of a closed mechanism."""
+    names = robot.joint_names
+    return [
+        "A closed mechanism: q holds every joint and closes the loops, qd and qdd keep them so.",
+        f"Where they do not (within {robot.model.closure_tolerance:g} m or rad), or near a "
+        "singular configuration,",
+        "results are NaN; closure_status(q) is 0 where all is well, 1 near a singular one, 2 open.",
+        f"Drives: {', '.join(names[k] for k in robot.active)}; tau of the others is 0.",
+        f"M, C, g and derivatives are over {', '.join(names[k] for k in robot.independent)}.",
+    ]
 
 
 def unit(
@@ -121,6 +180,7 @@ def notes(
         "tau = M qdd + C qd + g + friction(qd) + J^T wrench; a wrench is what the tool",
         "exerts on the world, three forces then three moments, in the tool frame.",
         *(LINK_FORCES if any("link_forces" in key for key in programs) else ()),
+        *(closed_notes(robot) if robot.model.closures else ()),
         *REMARKS.get(options["target"], ()),
     ]
 

@@ -35,9 +35,13 @@ FORMS = {  # the right-hand side of an operation; `x` are all its operands
 
 
 def matlab_folder(
-    robot: str, programs: Mapping[str, Program], notes: Sequence[str], dtype: str
+    robot: str,
+    programs: Mapping[str, Program],
+    notes: Sequence[str],
+    dtype: str,
+    samples: Mapping[str, Sequence[np.ndarray]] | None = None,
 ) -> dict[str, str]:
-    """File name -> text, for the kernels of one robot."""
+    """File name -> text, for the kernels of one robot; `samples` as in a folder of C."""
     keys = {key: identifier(key, "f") for key in programs}
     room = LONGEST - 1 - max(len(key) for key in keys.values())
     stem = identifier(robot)[:room].strip("_")
@@ -47,7 +51,7 @@ def matlab_folder(
         f"{names[key]}.m": function(program, names[key], intro, dtype)
         for key, program in programs.items()
     }
-    return {**files, f"{stem}_test.m": _test(programs, names, intro, dtype)}
+    return {**files, f"{stem}_test.m": _test(programs, names, intro, dtype, samples or {})}
 
 
 def literal(value: float) -> str:
@@ -115,11 +119,13 @@ def _shapes(program: Program, outputs: Sequence[str]) -> str:
     return "% " + ", ".join(f"{n} {s}" for n, s in zip(names, sizes, strict=True)) + "\n"
 
 
-def _test(programs: Mapping, names: Mapping, intro: str, dtype: str) -> str:
+def _test(
+    programs: Mapping, names: Mapping, intro: str, dtype: str, samples: Mapping[str, Any]
+) -> str:
     """A script that calls every function with recorded numbers."""
     lines = []
     for key, program in programs.items():
-        inputs, outputs = vectors(program, np.dtype(dtype))
+        inputs, outputs = vectors(program, np.dtype(dtype), samples.get(key))
         given = [f"in_{p.name}" for p in program.inputs]
         wanted = [f"expected_{p.name}" for p in program.outputs]
         got = [f"got_{p.name}" for p in program.outputs]

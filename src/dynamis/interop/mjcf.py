@@ -24,18 +24,19 @@ from ..model.formats.urdf_elements import parsed
 from ..model.formats.urdf_write import free_name, spaced, writable
 from ..model.quantity import resolve
 from ..robot import Robot
-from ..spatial.frames import Frame, compose, inverse, point
-from .mujoco_model import TOOL, from_mujoco
+from ..spatial.frames import Frame, compose, inverse, point, translation
+from .mujoco_model import ENDS, TOOL, from_mujoco
 from .rigid_tree import NotRepresentableError, RigidBody, TreeJoint, branch_by_branch, user_tree
-from .unsupported import plain, warn_unsupported
+from .unsupported import CLOSURES, PASSIVE, plain, warn_unsupported
 
 KINDS = {"revolute": "hinge", "prismatic": "slide"}
 LEAST = 1e-14  # kg and kg m^2 of what has none, above MuJoCo's mjMINVAL
 ROUNDING = 1e-12
 HELD = (
     *("gravity", "joint limits", "effort limits", "rotor inertia", "springs"),
-    *("named frames", "configurations", "joint and link names"),
+    *("named frames", "configurations", "joint and link names", CLOSURES, PASSIVE),
 )
+APART = 0.1  # m, on the axis of a pin: where the second of its two connects is
 
 
 @checked
@@ -45,8 +46,10 @@ def to_mjcf(robot: Robot) -> str:
     Bodies are the user's link frames, sites the named frames and the tool, keyframes the
     configurations; every joint that moves by itself has a motor of its name. Coulomb friction is
     `frictionloss` and a mimic an `equality`, which MuJoCo treats as soft constraints; torsion
-    springs belong to their joints, linear ones are tendons between two sites. A link without mass
-    or inertia gets 1e-14 kg or kg m^2, which MuJoCo needs.
+    springs belong to their joints, linear ones are tendons between two sites. Ball and weld
+    closures are `connect` and `weld` between two sites, a pin two `connect` apart on its axis; they
+    are soft too, and other kinds are refused. A link without mass or inertia gets 1e-14 kg or
+    kg m^2, which MuJoCo needs.
     """
     arm = plain(robot, "MuJoCo", mimics=True)
     own = user_tree(arm)
@@ -60,9 +63,10 @@ def to_mjcf(robot: Robot) -> str:
     _sites(root, nodes, arm)
     lost = _springs(root, nodes, arm)
     actuators = SubElement(root, "actuator")
-    for name in arm.joint_names:
-        SubElement(actuators, "motor", name=name, joint=name)
+    for k in arm.active:
+        SubElement(actuators, "motor", name=arm.joint_names[k], joint=arm.joint_names[k])
     _mimics(root, arm)
+    _closures(root, nodes, arm)
     keys = SubElement(root, "keyframe")
     for name, q in arm.configurations.items():
         x = coupling.positions(arm.chain, q.tolist())
@@ -145,6 +149,31 @@ def _mimics(root: Element, robot: Robot) -> None:
         names = {"joint1": writable(name), "joint2": writable(leader)}
         curve = spaced((float(start), float(factor), 0.0, 0.0, 0.0))
         SubElement(ties, "joint", names, polycoef=curve)
+    root.extend([ties] if len(ties) else [])
+
+
+def _closures(root: Element, nodes: list[Element], robot: Robot) -> None:
+    """Closures as equalities between two sites."""
+    ties, chain = Element("equality"), robot.chain
+    for closure, own in zip(robot.model.closures, chain.closures, strict=True):
+        if closure.kind not in ("ball", "weld", "pin"):
+            raise NotRepresentableError(
+                f"not representable: closure {closure.name!r} is a {closure.kind}, and MuJoCo "
+                "holds ball, pin and weld",
+                "make it of joints of the tree and one of these; robot.without_closures() is "
+                "the tree",
+            )
+        for more, z in (("", 0.0), ("_axis", APART))[: 2 if closure.kind == "pin" else 1]:
+            name = f"{closure.name}{more}"
+            ends = [writable(f"{name}{end}") for end in ENDS]
+            for site, (link, frame) in zip(ends, own.ends, strict=True):
+                parent, place = next(root.iter("worldbody")), compose(frame, translation(0, 0, z))
+                if link >= 0:
+                    parent = nodes[link]
+                    place = compose(inverse(chain.bodies[link].user), place)
+                SubElement(parent, "site", {"name": site, **_place(place.R, place.p)})
+            tag = "weld" if closure.kind == "weld" else "connect"
+            SubElement(ties, tag, name=writable(name), site1=ends[0], site2=ends[1])
     root.extend([ties] if len(ties) else [])
 
 

@@ -1,7 +1,7 @@
 """Compiled MuJoCo models as robots: includes, geoms and defaults are resolved already.
 
-What makes another machine of it is refused by name: free and ball joints, loops, tendons that act,
-fluids, soft bodies. What only acts on it from outside is named in a warning.
+What makes another machine of it is refused by name: free and ball joints, tendons that act, fluids,
+soft bodies. What only acts on it from outside is named in a warning.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,6 +12,8 @@ import numpy as np
 
 from ..arguments import checked
 from ..lazy import cached_property, package
+from ..model.check.finding import Finding
+from ..model.closure import Closure
 from ..model.friction import Friction
 from ..model.model import Model
 from ..model.spring import Spring
@@ -24,6 +26,7 @@ from .unsupported import warn_left_out
 
 Tie = tuple[int, float, float]  # leader or -1, factor, constant
 TOOL = "dynamis.tool"  # the <custom> text that names the tool's site
+ENDS = ("_first", "_second")  # of the sites that a closure holds together
 UNNAMED = "MuJoCo Model"  # what MuJoCo calls a model without a name
 OTHERS_ACTING = ("stiffnesspoly", "dampingpoly", "frictionloss", "armature")
 ACTING = ("stiffness", "damping", *OTHERS_ACTING)
@@ -36,7 +39,8 @@ def from_mujoco(model: Any, tip: str | None = None) -> Robot:
     `tip` names the body or site that is the tool; default is the site this package wrote as the
     tool, else the body that most joints lead to. Links sit at their joints: a body's frame moved
     to the joint's `pos`. Linear joint equalities are mimics, those with a constant lock the joint;
-    keyframes are configurations.
+    connect and weld equalities are closures, ball and weld, and hold exactly what MuJoCo holds
+    softly; beside them, joints without an actuator are passive. Keyframes are configurations.
     """
     mujoco = package("mujoco", "mujoco", "from_mujoco", "mujoco")
     if not isinstance(model, mujoco.MjModel):
@@ -53,6 +57,7 @@ class _Reader:
     def __init__(self, mujoco: Any, model: Any):
         self.mujoco, self.model = mujoco, model
         self.draft, self.names, self.sites = Draft(root="world"), {}, {}
+        self.loops: dict[int, tuple[str, list[str]]] = {}  # name of a closure, of its frames
         self.ties = _resolved(dict(self._equalities()), self._words)
 
     def robot(self, tip: str | None) -> Robot:
@@ -69,6 +74,8 @@ class _Reader:
             child = self.sites[i] = draft.link(m.site(i).name or f"site{i}")
             here = compose(place, _frame(m.site_pos[i], m.site_quat[i]))
             draft.joint(f"{child}_fixed", (link, child), here)
+        for i in self._held:
+            self._loop(i, places)
         own = m.names.split(b"\0")[0].decode()
         name = "robot" if own in ("", UNNAMED) else own
         warn_left_out("MuJoCo", name, self._left_out())
@@ -79,9 +86,78 @@ class _Reader:
         rows = [at[name] for name in found.joint_names]
         keys = {m.key(i).name or f"key{i}": m.key_qpos[i, rows].tolist() for i in range(m.nkey)}
         springs = (*self._joint_springs(found.tree_joint_names), *self._tendon_springs(found))
+        found, closures = self._driven(found), tuple(self._closures(found))
         ends = {f"{m.tendon(t).name}{x}" for t in self._tendons for x in ("_from", "_to")}
+        ends |= {f"{name}{x}" for name, _ in self.loops.values() for x in ENDS}
+        ends |= {frame for _, frames in self.loops.values() for frame in frames}
         frames = tuple(frame for frame in found.frames if frame.name not in ends)
-        return Robot(replace(found, configurations=keys, springs=springs, frames=frames))
+        held = {"configurations": keys, "springs": springs, "closures": closures}
+        return Robot(replace(found, frames=frames, **held))
+
+    @cached_property
+    def _held(self) -> dict[int, bool]:
+        """Equalities that close loops: whether they hold rotation too."""
+        m, kinds = self.model, self.mujoco.mjtEq
+        found = {}
+        for i in range(0 if self._off("EQUALITY", "CONSTRAINT") else m.neq):
+            kind = int(m.eq_type[i])
+            if kind not in (int(kinds.mjEQ_CONNECT), int(kinds.mjEQ_WELD)):
+                continue
+            if m.eq_active0[i] and not self._rigid(i, int(m.eq_obj1id[i]), int(m.eq_obj2id[i])):
+                found[i] = kind == int(kinds.mjEQ_WELD) and bool(m.eq_data[i, 10])
+        return found
+
+    def _loop(self, i: int, places: Mapping[int, tuple[str, Frame]]) -> None:
+        """Put the two frames of a closure on their links, as frames with names of their own."""
+        m, kinds = self.model, self.mujoco.mjtObj
+        ids, data = (int(m.eq_obj1id[i]), int(m.eq_obj2id[i])), m.eq_data[i]
+        weld = int(m.eq_type[i]) == int(self.mujoco.mjtEq.mjEQ_WELD)
+        unit = np.array([1.0, 0.0, 0.0, 0.0])
+        if int(m.eq_objtype[i]) == int(kinds.mjOBJ_SITE):
+            bodies = [int(m.site_bodyid[k]) for k in ids]
+            frames = [_frame(m.site_pos[k], m.site_quat[k]) for k in ids]
+        elif weld:
+            bodies = list(ids)  # the anchor is on the second body, its place and turn on the first
+            frames = [_frame(data[3:6], data[6:10]), _frame(data[:3], unit)]
+        else:
+            bodies = list(ids)
+            frames = [_frame(data[:3], unit), _frame(data[3:6], unit)]
+        name, children = m.eq(i).name or f"closure{len(self.loops) + 1}", []
+        for body, frame, end in zip(bodies, frames, ENDS, strict=True):
+            link, place = places[body]
+            child = self.draft.link(f"{name}{end}")
+            self.draft.joint(f"{child}_fixed", (link, child), compose(place, frame))
+            children.append(child)
+        self.loops[i] = name, children
+
+    def _closures(self, found: Model) -> Iterator[Closure]:
+        """Ball and weld closures; of links that lock joined there is nothing to close."""
+        frames = {frame.name: frame for frame in found.frames}
+        for i, (name, ends) in self.loops.items():
+            a, b = (frames[end] for end in ends)
+            if a.link != b.link:
+                kind = "weld" if self._held[i] else "ball"
+                between, both = (a.link, b.link), (a.pose, b.pose)
+                yield Closure(kind=kind, name=name, between=between, frames=both)
+
+    def _driven(self, found: Model) -> Model:
+        """Beside closures, joints without an actuator are passive; where none has one, said so."""
+        m = self.model
+        if not self.loops:
+            return found
+        rows = [i for i in range(m.nu) if m.actuator_trntype[i] in self._direct]
+        driven = {self.names[int(m.actuator_trnid[i, 0])] for i in rows}
+        idle = [x for x in found.moving_links if x.joint_name not in driven]
+        what, links = "", found.links
+        if not driven:
+            what = "the model has closures and no actuators: every joint is taken as driven"
+        elif geared := [str(x.joint_name) for x in idle if x.drive is not None]:
+            what = f"{', '.join(geared)}: no actuator but armature, taken as driven"
+        if driven:
+            free = {x.name for x in idle if x.drive is None}
+            links = tuple(replace(x, passive=x.name in free) for x in links)
+        said = Finding("warning", "drives", what, "set passive = true where there is no drive")
+        return replace(found, links=links, findings=(*found.findings, *([said] if what else [])))
 
     def _joint_springs(self, joints: Sequence[str]) -> Iterator[Spring]:
         m = self.model
@@ -214,16 +290,20 @@ class _Reader:
         for i in range(0 if self._off("EQUALITY", "CONSTRAINT") else m.neq):
             kind = kinds(int(m.eq_type[i]))
             one, two = int(m.eq_obj1id[i]), int(m.eq_obj2id[i])
-            if not m.eq_active0[i] or (kind != kinds.mjEQ_JOINT and self._rigid(i, one, two)):
+            if i in self._held or not m.eq_active0[i]:
+                continue
+            if kind != kinds.mjEQ_JOINT and self._rigid(i, one, two):
                 continue
             word = kind.name.removeprefix("mjEQ_").lower()
             what = f"the equality {m.eq(i).name or i!r} ({word})"
             start, factor, *rest = m.eq_data[i, :5].tolist()
             if kind != kinds.mjEQ_JOINT or any(rest):
-                why = "is not linear" if kind == kinds.mjEQ_JOINT else "closes a loop"
+                linear = "is not linear"
+                why = linear if kind == kinds.mjEQ_JOINT else "is no joint, connect or weld"
                 raise NotRepresentableError(
                     f"not representable: {what} {why}",
-                    "joint equalities with polycoef='a b 0 0 0' are held; deactivate others",
+                    "connect, weld, and joint equalities with polycoef='a b 0 0 0' are held; "
+                    "deactivate others",
                 )
             if one in tied and factor and two >= 0:
                 one, two, start, factor = two, one, -start / factor, 1.0 / factor

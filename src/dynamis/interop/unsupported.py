@@ -21,6 +21,8 @@ def _links(test: Callable[[Link], bool]) -> Callable[[Model], bool]:
     return lambda model: any(test(x) for x in model.links)
 
 
+CLOSURES = "closures (what is given is the tree, its loops open)"
+PASSIVE = "which joints have no drive"
 # what a model may hold, in the words of the warning -> whether this one does
 FEATURES: Mapping[str, Callable[[Model], bool]] = {
     "symbols (their values are taken)": lambda m: bool(m.symbols),
@@ -50,6 +52,8 @@ FEATURES: Mapping[str, Callable[[Model], bool]] = {
     "payload apart from the link that carries it": lambda m: m.payload is not None,
     "springs": lambda m: any(spring.kind != "gas" for spring in m.springs),
     "gas springs": lambda m: any(spring.kind == "gas" for spring in m.springs),
+    CLOSURES: lambda m: bool(m.closures),
+    PASSIVE: _links(lambda x: x.passive),
     "named frames": lambda m: bool(m.frames),
     "configurations": lambda m: bool(m.configurations),
     "joint and link names": lambda m: any(

@@ -80,7 +80,10 @@ class Calls:
         if arrays.foreign(given.values()) and origins(given.values()):
             return self.elsewhere(kernel, given, options)
         if kernel.by_columns(self.model.n):
-            return self.by_columns(kernel, given, options)
+            result = self.by_columns(kernel, given, options)
+            if self.model.closures and not all(np.isfinite(x).all() for x in _each(result)):
+                refuse_open(self, given)
+            return result
         method = self.bound.get(kernel.method or kernel.name)
         careful = kernel.solves or bool(self.model.closures)  # NaN is a reason to look
         result = self._evaluate(kernel, given, options, method, words, careful)

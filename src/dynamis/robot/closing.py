@@ -79,7 +79,8 @@ def refuse_singular_loops(calls: "Calls", q: np.ndarray) -> None:
     sample = tuple(int(i[0]) for i in np.nonzero(bad)) if bad.ndim else ()
     J = calls.interpreted("closure_jacobian", {"q": q[sample]})
     dependent = J[np.ix_(chain.mobility.rows, chain.mobility.dependent)]
-    condition = np.linalg.cond(dependent / np.linalg.norm(dependent, axis=1, keepdims=True))
+    sizes = np.linalg.norm(dependent, axis=1, keepdims=True)
+    condition = np.linalg.cond(dependent / np.where(sizes > 0.0, sizes, 1.0))
     U, _, V = np.linalg.svd(dependent)
     joint = chain.mobility.dependent[int(np.argmax(np.abs(V[-1])))]
     row = model.closure_rows[chain.mobility.rows[int(np.argmax(np.abs(U[:, -1])))]]

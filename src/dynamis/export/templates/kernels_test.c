@@ -10,6 +10,7 @@ static int differs(const char *name, const @T@ *got, const @T@ *expected, int si
     int i;
     for (i = 0; i < size; i++) {
         const double error = fabs((double)got[i] - (double)expected[i]);
+        if (isnan(got[i]) && isnan(expected[i])) continue;
         if (!(error <= worst)) worst = error;
         if (fabs((double)expected[i]) > largest) largest = fabs((double)expected[i]);
     }

@@ -12,6 +12,7 @@ from ...spatial.inertia import transformed_back, turned_entries
 from ...spatial.rotations import normalised, rotate, rotate_back, rotation_z_to, transpose
 from ...spatial.vectors import subtract
 from ..chain import Chain, Joint, chain
+from ..closure import Closure
 from ..conventions import CONVENTIONS
 from ..drive import Drive
 from ..link import Link
@@ -71,6 +72,7 @@ def to_dh(model: Model, convention: str) -> Model:
         tool=pose(snapped(compose(inverse(new.users[tip]), tool), size), "tool"),
         frames=tuple(_named_frame(old, frame, moves, size) for frame in old.frames),
         springs=tuple(_spring(old, spring, moves) for spring in old.springs),
+        closures=tuple(_closure(old, closure, moves) for closure in old.closures),
     )
     certify(old, result, size, doubt or _drift(old, at, new, size))
     return result
@@ -216,6 +218,15 @@ def _spring(model: Model, spring: Spring, moves: list[Frame]) -> Spring:
     for name, (link, place) in ends.items():
         points[name] = point(inverse(moves[model.link_index(link)]), place)
     return replace(spring, **points)
+
+
+def _closure(model: Model, closure: Closure, moves: list[Frame]) -> Closure:
+    """A closure with its frames in the new link frames."""
+    frames = []
+    for name, place in zip(closure.between, closure.frames, strict=True):
+        T = compose(inverse(moves[model.link_index(name)]), place.frame({}))
+        frames.append(pose(T, f"closure {closure.name!r}"))
+    return replace(closure, frames=tuple(frames))
 
 
 def _named_frame(model: Model, frame: NamedFrame, moves: list[Frame], size: float) -> NamedFrame:

@@ -17,17 +17,20 @@ from ...spatial.frames import Frame, compose, inverse
 from ...spatial.functions import MATH
 from ...spatial.inertia import linear, plus, transformed, transformed_back
 from ..chain import Chain, chain
+from ..closure import Closure
 from ..drive import CIRCUIT, Drive
 from ..friction import Friction
 from ..link import Link
 from ..model import Model, NamedFrame
 from ..pose import Pose, pose
-from ..quantity import resolve, symbols_in
+from ..quantity import quantity, resolve, symbols_in
 from .tables import (
     SCHEMA,
     TEXTS,
     changed,
     check_keys,
+    closure_from_table,
+    closure_table,
     finding_from_table,
     frame_from_table,
     frame_table,
@@ -48,12 +51,16 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "mimic": ("mimic",),
     "friction": ("friction",),
     "drive": ("drive",),
+    "passive": ("passive",),
 }
+LIMITS = ("closure_tolerance", "closure_condition")
+END_KEYS = ("link", "xyz", "rpy")  # of a frame of a closure
 NESTED = ("mimic", "friction", "drive")  # one field that is a table itself
 TEXT_KEYS = TEXTS | {"convention", "tip"}
 ROBOT_KEYS = (
     *("schema", "convention", "gravity", "rotors", "description"),
     *("base_name", "tool_name", "tool_link", "tip"),
+    *("closure_tolerance", "closure_condition"),
 )
 CHILDREN = (
     *(
@@ -65,6 +72,7 @@ CHILDREN = (
         "configuration",
         "frame",
         "spring",
+        "closure",
         "finding",
     ),
 )
@@ -92,6 +100,8 @@ def extend(robot: Element, model: Model, plain: Model, tip: str | None) -> list[
                 rows = {k: table[k] for k in names if k in table}
                 if group in NESTED:
                     rows = rows.get(group, {})
+                elif group == "passive":  # that it is there says all
+                    rows = {}
                 SubElement(element, group, attributes(rows))
         if len(element) and joint.find(EXTENSION) is None:
             joint.append(element)
@@ -151,12 +161,34 @@ def _extend_robot(robot: Element, model: Model, plain: Model, tip: str | None) -
     for i, spring in enumerate(model.springs):
         SubElement(element, "spring", attributes(spring_table(spring, i)))
         words.append("springs")
+    for i, closure in enumerate(model.closures):
+        _add_closure(element, model, closure_table(closure, i))
+        words.append("closures")
+    for name in LIMITS:
+        if getattr(model, name) != getattr(plain, name):
+            element.set(name, repr(getattr(model, name)))
     for finding in model.findings:
         SubElement(element, "finding", attributes(changed(finding)))
         words.append("findings")
     if len(element.attrib) > 1 or len(element):
         robot.append(element)
     return words
+
+
+def _add_closure(element: Element, model: Model, table: dict[str, Any]) -> None:
+    """A <closure> with its two frames; one on the base names no link."""
+    both = zip(table.pop("between"), table.pop("frames"), strict=True)
+    closure = SubElement(element, "closure", attributes(table))
+    for link, place in both:
+        on = {} if model.link_index(link) < 0 else {"link": link}
+        SubElement(closure, "frame", attributes(on | place))
+
+
+def _closure(element: Element) -> Closure:
+    """A closure from its element."""
+    ends = [check_keys(decoded(x), END_KEYS, "<frame>") for x in element.findall("frame")]
+    between = [x.pop("link", None) for x in ends]
+    return closure_from_table(decoded(element) | {"between": between, "frames": ends})
 
 
 def _link_words(link: Any, element: Element) -> list[str]:
@@ -183,6 +215,7 @@ def _link_words(link: Any, element: Element) -> list[str]:
         "motor circuits": any(getattr(drive, x) != getattr(Drive(), x) for x in CIRCUIT),
         "rotor placement": bool(drive.rotor_link or drive.rotor_axis or drive.rotor_position),
         "rotor unbalance": any(drive.unbalance),
+        "which joints have no drive": link.passive,
     }
     return [word for word, is_so in only_here.items() if is_so]
 
@@ -225,10 +258,14 @@ def robot_table(element: Element | None) -> dict[str, Any]:
             table.setdefault("frames", []).append(rows)
         elif child.tag == "spring":
             table.setdefault("springs", []).append(spring_from_table(rows))
+        elif child.tag == "closure":
+            table.setdefault("closures", []).append(_closure(child))
         elif child.tag == "finding":
             table.setdefault("findings", []).append(finding_from_table(rows))
         else:
             table[child.tag] = rows
+    for name in table.keys() & set(LIMITS):
+        table[name] = resolve(quantity(table[name], name), {})
     return table
 
 
@@ -243,6 +280,8 @@ def joint_groups(element: Element | None) -> dict[str, dict[str, Any]]:
         rows = decoded(child)
         if child.tag in NESTED:
             rows = {child.tag: rows} if rows or child.tag == "drive" else {}
+        elif child.tag == "passive":
+            rows |= {"passive": True}
         for key in rows:
             what = f"<{child.tag}> has unknown attribute {key!r}"
             one_of(key, GROUPS[child.tag], what, ModelError)
@@ -271,11 +310,14 @@ def _pick(rows: Mapping[str, Any], key: str, element: Element) -> Any:
 # a plain URDF model and its extension put together again, as far as they still agree
 
 BODILESS: dict[str, Any] = dict.fromkeys(GROUPS["body"], None) | {"mass": 0.0}
-IN_FRAMES = ("payload", "base", "base_name", "tool", "tool_name", "tool_link", "frames", "springs")
+IN_FRAMES = (
+    *("payload", "base", "base_name", "tool", "tool_name", "tool_link", "frames", "springs"),
+    "closures",
+)
 PLACELESS: dict[str, Any] = {x: getattr(Link(), x) for x in GROUPS["geometry"]}
 BEYOND_URDF = (  # what URDF never speaks of
     *("gravity", "rotors", "description", "base_name", "gear_matrix", "configurations", "findings"),
-    "springs",
+    *("springs", "closures", *LIMITS),
 )
 
 
@@ -321,10 +363,12 @@ class _Restoration:
                 return model
             dh = self.said.get("convention", "urdf") != "urdf"
             self.edited.append("joint placements" + (" (the DH table is dropped)" if dh else ""))
-            self.edited += ["springs (they are dropped)"] if "springs" in self.said else []
+            lost = (x for x in ("springs", "closures") if x in self.said)
+            self.edited += [f"{x} (they are dropped)" for x in lost]
         values = self.said.get("values", {})
         self.said = {k: v for k, v in self.said.items() if k not in IN_FRAMES}
-        self.groups = [{k: v for k, v in g.items() if k != "body"} for g in self.groups]
+        moved = ("body", "passive")  # without closures every joint is driven
+        self.groups = [{k: v for k, v in g.items() if k not in moved} for g in self.groups]
         return replace(self.plain, values=values)
 
     def _check_lockable(self) -> None:
@@ -335,11 +379,13 @@ class _Restoration:
                     "(com_factor), which a URDF with locked joints cannot say",
                     "load it without lock, or give the link a constant com",
                 )
-        if "springs" in self.said:
-            raise ModelError(
-                "lock was given, but the robot has springs, whose links a locked joint would join",
-                "load it without lock",
-            )
+        for word in ("springs", "closures"):
+            if word in self.said:
+                raise ModelError(
+                    f"lock was given, but the robot has {word}, whose links a locked joint would "
+                    "join",
+                    "load it without lock",
+                )
         if "gear_matrix" in self.said:
             raise ModelError(
                 "lock was given, but the robot has a gear_matrix: a locked joint may still be "
@@ -426,7 +472,7 @@ class _Restoration:
         """Limits, mimics and drives; then what URDF never speaks of."""
         links = []
         for link, group in zip(model.links, self.groups, strict=True):
-            changes = dict(group.get("drive", {}))
+            changes = dict(group.get("drive", {}) | group.get("passive", {}))
             for name in ("limits", "mimic"):
                 if name in group:
                     given = {x: group[name].get(x) for x in GROUPS[name]}
