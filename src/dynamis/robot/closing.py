@@ -1,12 +1,15 @@
 """What is said of closed mechanisms that do not close, do not move, or are singular."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..dynamics.mobility import model_mobility
 from ..errors import ClosureError, ModelError, SingularError
 from ..model.chain import Chain
+from ..model.check.finding import worded
 from ..model.model import Model
 
 if TYPE_CHECKING:
@@ -17,11 +20,14 @@ def refuse_immobile(chain: Chain, model: Model) -> None:
     """Refuse a mechanism that does not close anywhere, or cannot move."""
     found = chain.mobility
     if found is not None and found.reason and not found.rows:
-        raise ModelError(
-            f"robot {model.name!r} does not close: {found.reason}",
-            "give a configuration near a closed one in [configurations], or look at the frames of "
-            "that closure",
-        )
+        hint = "give a configuration near a closed one in [configurations], or look at the frames "
+        each = [model_mobility(replace(model, closures=(x,))) for x in model.closures]
+        if len(each) > 1 and not any(x.reason and not x.rows for x in each):
+            names = worded(repr(x.name) for x in model.closures)
+            hint += f"of {names}: they conflict, each of them closes by itself"
+        else:
+            hint += "of that closure"
+        raise ModelError(f"robot {model.name!r} does not close: {found.reason}", hint)
     if found is not None and found.reason:
         raise ModelError(
             f"robot {model.name!r} has {model.n} joints and {len(found.rows)} independent "

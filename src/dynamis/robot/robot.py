@@ -86,10 +86,10 @@ class Robot:
         self.model = model
         self._calls = Calls(model)
         refuse_taken(model)
-        if model.closures:
-            refuse_immobile(self.chain, model)
-        if model.springs:
-            with suppress(SymbolError):  # of a symbol without a value: it may still get one
+        with suppress(SymbolError):  # of a symbol without a value: it may still get one
+            if model.closures:
+                refuse_immobile(self.chain, model)
+            if model.springs:
                 refuse_coincident(self.chain, [str(spring.name) for spring in model.springs])
 
     def __reduce__(self) -> tuple:
