@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ..arguments import choice, is_list
-from ..errors import ModelError, shown
+from ..errors import ModelError, OptionError, shown
 from .pose import Pose, pose
 from .quantity import Scalar, settle, settle_quantities, strict
 
@@ -101,3 +101,12 @@ class Closure:
     def rows(self) -> tuple[str, ...]:
         """Its conditions: "x", "y", "z", "about x", ..., or "length"."""
         return KINDS[self.kind].rows
+
+
+TREE = "robot.without_closures() is the tree with every joint driven"
+
+
+def refuse_closures(closures: Any, what: str, instead: str = TREE) -> None:
+    """Say that something is not available where there are closures, and what to use instead."""
+    if closures:
+        raise OptionError(f"{what} is not available for mechanisms with closures", instead)

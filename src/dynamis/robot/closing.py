@@ -10,9 +10,11 @@ from ..dynamics.mobility import model_mobility
 from ..errors import ClosureError, ModelError, SingularError
 from ..model.chain import Chain
 from ..model.check.finding import worded
+from ..model.closure import refuse_closures
 from ..model.model import Model
 
 if TYPE_CHECKING:
+    from . import Robot
     from .calls import Calls
 
 
@@ -34,6 +36,39 @@ def refuse_immobile(chain: Chain, model: Model) -> None:
             f"conditions of closures: {found.reason}",
             "take a closure out, or choose a kind that holds less (ball instead of weld)",
         )
+
+
+def closed_terms(robot: "Robot", q: Any, qd: Any, qdd: Any) -> dict[str, np.ndarray]:
+    """Parts of the torques of the drives, (..., n): Z^T of those of all joints, qd = Z qd_i."""
+    closures = robot.model.closures
+    robot._check_drives(None)
+    if robot.independent != robot.active:
+        refuse_closures(closures, "torque_terms with more drives than degrees of freedom")
+    if robot.rubs_under_load:
+        refuse_closures(closures, "torque_terms with friction under load")
+    drives = list(robot.independent)
+    q, qd, qdd = (np.asarray(x, dtype=float) for x in (q, qd, qdd))
+    total = robot.inverse_dynamics(q, qd, qdd)[..., drives]
+    Z = robot.joint_rates(q[..., None, :], np.eye(robot.dof))  # rows: one drive moves
+
+    def lowered(torques: np.ndarray) -> np.ndarray:
+        return np.einsum("...ij,...j->...i", Z, torques)
+
+    own = {
+        "inertial": np.einsum("...ij,...j->...i", robot.mass_matrix(q), qdd[..., drives]),
+        "coriolis": np.einsum("...ij,...j->...i", robot.coriolis_matrix(q, qd), qd[..., drives]),
+        "gravity": robot.gravity_torque(q),
+        "friction": lowered(robot.friction_torque(qd)),
+    }
+    if robot.model.loads:
+        own["load"] = lowered(robot.load_torque(q, qd))
+    if robot.model.springs:  # with their damping
+        own["spring"] = total - sum(own.values())
+    found = {}
+    for name, part in own.items():
+        found[name] = np.zeros((*np.broadcast_shapes(part.shape, total.shape)[:-1], robot.n))
+        found[name][..., drives] = part
+    return found
 
 
 def refuse_open(calls: "Calls", given: Mapping[str, Any]) -> None:

@@ -12,6 +12,7 @@ from ...spatial.inertia import transformed_back, turned_entries
 from ...spatial.rotations import normalised, rotate, rotate_back, rotation_z_to, transpose
 from ...spatial.vectors import subtract
 from ..chain import Chain, Joint, chain
+from ..closure import refuse_closures
 from ..conventions import CONVENTIONS
 from ..drive import Drive
 from ..link import Link
@@ -47,6 +48,7 @@ def to_dh(model: Model, convention: str) -> Model:
     check_convention(convention)
     if model.convention == convention:
         return model
+    refuse_closures(model.closures, "a DH table")
     _refuse(model)
     old = replace(numeric(model, model.values), values={})
     c = chain(replace(old, rotors="full"))  # with the place of every rotor
