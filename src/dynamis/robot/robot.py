@@ -251,6 +251,8 @@ class Robot:
             raise no_attribute(name, [x for x in dir(type(self)) if not x.startswith("_")])
 
     def __repr__(self) -> str:
+        if self.model.closures:
+            return f"Robot({self.name!r}, {self.model.size_text}, {self.model.convention})"
         kinds = "".join(x.joint[0].upper() for x in self.model.links)
         return f"Robot({self.name!r}, {self.n} joints {kinds}, {self.model.convention})"
 
