@@ -147,8 +147,8 @@ class Derivation:
 
 def derivation(model: Any, method: str = "lagrange-euler", state: Any = None) -> Derivation:
     """The steps of a formulation; `state` is (q, qd, qdd) for numbers beside the symbols."""
-    refuse_closures(model.closures, "a derivation", TREE_EQUATIONS)
     model = getattr(model, "model", model)
+    refuse_closures(model.closures, "a derivation", TREE_EQUATIONS)
     if method not in METHODS:
         raise OptionError(
             f"no derivation is written for method {method!r}", did_you_mean(method, METHODS)
