@@ -27,6 +27,7 @@ SUGAR = {
     ("study.study", "report"),
     ("model.chain", "dynamics"),
     ("model.dh.convert", "dynamics"),
+    ("robot.closed_check", "ik"),
     ("robot.robot", "base"),
     ("robot.robot", "equations"),
     ("robot.robot", "ik"),

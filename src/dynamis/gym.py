@@ -15,6 +15,7 @@ from .compile.arm import Arm, compile_function
 from .compile.arrays import numbers
 from .errors import OptionError, ShapeError, shown
 from .lazy import package
+from .model.closure import refuse_closures
 from .model.quantity import resolve
 from .robot import Robot, load
 from .simulation.simulator import Simulator
@@ -52,6 +53,7 @@ class _Reach:
         if render_mode is not None:
             raise OptionError(f"render_mode is {shown(render_mode)}, expected None")
         self.robot = robot if isinstance(robot, Robot) else load(robot)
+        refuse_closures(self.robot.model.closures, "this environment")
         self.dt = positive(dt, "dt", "seconds")
         self.substeps = whole(substeps, "substeps", most=10**6)
         self.max_steps = whole(max_steps, "max_steps")

@@ -12,6 +12,7 @@ from ..arguments import number, whole
 from ..compile.arrays import as_batch
 from ..errors import DynamisWarning, OptionError
 from ..lazy import cached_property
+from ..model.closure import refuse_closures
 from ..model.model import Model
 from ..model.parameters import parameter_names
 from .groupings import (
@@ -204,6 +205,7 @@ def base_parameters(
     robot: "Robot", inertial_only: bool = False, tolerance: float = TOLERANCE
 ) -> BaseParameters:
     """Base parameters of a robot; `inertial_only` leaves friction, drives and springs out."""
+    refuse_closures(robot.model.closures, "base_parameters")
     if robot.model.own_laws:
         raise OptionError(
             f"robot {robot.model.name!r} has {', '.join(robot.model.own_laws)}: base parameters "
@@ -296,6 +298,7 @@ def significance(
     """Shares over q within the limits (a full turn where there are none), |qd| and |qdd| up to the
     speed and acceleration given.
     """
+    refuse_closures(robot.model.closures, "significance")
     percent, speed, acceleration = (
         number(value, name, f"a number from 0 to {FASTEST:g}", lambda x: 0.0 <= x <= FASTEST)
         for name, value in (("percent", percent), ("speed", speed), ("acceleration", acceleration))

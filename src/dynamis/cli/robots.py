@@ -29,10 +29,13 @@ def run(*, json: Json = False) -> int:
 
 def _entry(name: str) -> dict[str, Any]:
     robot = load(name)
+    joints = "".join(link.joint[0].upper() for link in robot.model.links)
+    if robot.model.closures:
+        joints += f", {robot.model.size_text.rpartition(', ')[2]}"
     return {
         "name": name,
-        "joints": "".join(link.joint[0].upper() for link in robot.model.links),
-        "dof": robot.n,
+        "joints": joints,
+        "dof": robot.dof,
         "convention": robot.model.convention,
         "description": first_sentence(robot.model.description),
     }

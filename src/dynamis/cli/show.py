@@ -1,4 +1,4 @@
-"""`dynamis show`: geometry, bodies, friction, drives, limits and springs of a robot."""
+"""`dynamis show`: geometry, bodies, friction, drives, limits, springs and closures of a robot."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from rich.table import Table
 
+from ..model.closure import CLOSURE_COLUMNS, closure_row
 from ..model.formats.tables import model_table
 from ..model.link import Link
 from ..model.model import Model
@@ -21,7 +22,7 @@ URDF = ("parent", "xyz", "rpy", "axis")
 
 
 def run(robot: RobotName, *, q: Place = None, json: Json = False) -> int:
-    """Print a robot's geometry, bodies, friction, drives, limits and springs.
+    """Print a robot's geometry, bodies, friction, drives, limits, springs and closures.
 
     A PLACE is the name of a configuration, or numbers in radians and metres with commas or spaces;
     90deg is accepted.
@@ -39,10 +40,12 @@ def run(robot: RobotName, *, q: Place = None, json: Json = False) -> int:
     found = load(robot)
     there = None if q is None else place(found, q, "q")
     if json:
-        facts = model_table(found.model)
+        facts = model_table(found.model) | _motion(found)
         data_json(facts if there is None else facts | {"at": _at(found, there)})
         return 0
     data(_summary(found.model))
+    if found.model.closures:
+        data(_loops(found))
     for title, (columns, *right), rows in _tables(found.model):
         data(table(title, columns, rows, right=right))
     if there is not None:
@@ -57,8 +60,45 @@ def _at(robot: Robot, q: np.ndarray) -> dict[str, Any]:
     tool, weight, mass = (kernel(q).tolist() for kernel in kernels)
     found = {"q": q.tolist(), "tool": tool, "gravity_torque": weight, "mass_matrix": mass}
     if robot.model.springs:
-        found["spring_torque"] = robot.spring_torque(q).tolist()
+        torque = robot.spring_torque(q)
+        if robot.model.closures:  # of the independent joints, like the others
+            torque = robot.joint_rates(q, np.eye(robot.dof)) @ torque
+        found["spring_torque"] = torque.tolist()
     return found
+
+
+def _motion(robot: Robot) -> dict[str, Any]:
+    """Degrees of freedom of a mechanism with closures, and what moves it."""
+    if not robot.model.closures:
+        return {}
+    names = robot.joint_names
+    found: dict[str, Any] = {"dof": robot.dof}
+    found["drives"] = [names[k] for k in robot.active]
+    found["independent"] = [names[k] for k in robot.independent]
+    name, count = _assemblies(robot)
+    return found if name is None else found | {"assemblies": {name: count}}
+
+
+def _assemblies(robot: Robot) -> tuple[str | None, int]:
+    """The first configuration that closes, and how many ways there are with its drives."""
+    for name, q in robot.configurations.items():
+        if robot.closure_status(q) < 2.0:
+            return name, len(robot.assemble(q[list(robot.independent)]))
+    return None, 0
+
+
+def _loops(robot: Robot) -> str:
+    """Degrees of freedom, drives, passive joints and assemblies, one line each."""
+    names = robot.joint_names
+    lines = [f"dof      {robot.dof}: {', '.join(names[k] for k in robot.independent)}"]
+    lines.append(f"drives   {', '.join(names[k] for k in robot.active)}")
+    passive = [name for k, name in enumerate(names) if k not in robot.active]
+    if passive:
+        lines.append(f"passive  {', '.join(passive)}")
+    name, count = _assemblies(robot)
+    if name is not None:
+        lines.append(f"closes   in {count} way{'s' * (count != 1)} with the drives of {name!r}")
+    return "\n".join(lines)
 
 
 def _tool(robot: Robot, q: np.ndarray) -> str:
@@ -75,9 +115,10 @@ def _loads(robot: Robot, q: np.ndarray) -> Table:
     torques = [name for name in ("gravity_torque", "spring_torque") if name in found]
     words = [name.replace("_", " ") for name in torques]
     header = ("joint", f"q ({position})", *(f"{word} ({effort})" for word in words))
-    header += tuple(f"M{i + 1}" for i in range(robot.n))
-    columns = zip(q, *(found[name] for name in torques), strict=True)
-    both = zip(robot.joint_names, columns, found["mass_matrix"], strict=True)
+    header += tuple(f"M{i + 1}" for i in range(robot.dof))
+    chosen, names = list(robot.independent), robot.joint_names
+    columns = zip(q[chosen], *(found[name] for name in torques), strict=True)
+    both = zip((names[k] for k in chosen), columns, found["mass_matrix"], strict=True)
     rows = [(name, *(number(round(x, 9)) for x in (*own, *row))) for name, own, row in both]
     title = f"at q: {', '.join(words)} and mass matrix (SI)"
     return table(title, header, rows, right=header[1:])
@@ -85,7 +126,7 @@ def _loads(robot: Robot, q: np.ndarray) -> Table:
 
 def _summary(model: Model) -> str:
     """Name, description, gravity and the like, one line each."""
-    lines = [f"{model.name}: {model.n} joints, {model.convention}", model.description]
+    lines = [f"{model.name}: {model.size_text}, {model.convention}", model.description]
     lines.append(f"gravity  {_text(model.gravity)} m/s^2")
     for name in ("base", "tool"):
         pose = getattr(model, name)
@@ -103,10 +144,10 @@ def _summary(model: Model) -> str:
 def _tables(model: Model) -> Iterator[tuple[str, tuple, list]]:
     """Title, columns (and those that are numbers) and rows of geometry, bodies and joints."""
     if model.convention == "urdf":
-        rows = [[x.joint_name, x.joint, *_placement(x, model.base_name)] for x in model.links]
+        rows = [[x.joint_name, _kind(x), *_placement(x, model.base_name)] for x in model.links]
         yield "joints (m, rad)", (("joint", "kind", *URDF),), rows
     else:
-        rows = [[x.joint_name, x.joint, *_dh_row(x, i + 1)] for i, x in enumerate(model.links)]
+        rows = [[x.joint_name, _kind(x), *_dh_row(x, i + 1)] for i, x in enumerate(model.links)]
         yield f"{model.convention} DH table (m, rad)", (("joint", "kind", *DH), *DH), rows
     columns = ("link", "mass", "com", "Ixx Iyy Izz Ixy Iyz Ixz about com")
     rows = [[link.name, *_body(link)] for link in model.links]
@@ -117,6 +158,13 @@ def _tables(model: Model) -> Iterator[tuple[str, tuple, list]]:
     if model.springs:
         rows = [spring_row(spring, _text, model.base_name) for spring in model.springs]
         yield "springs (SI)", (("spring", "acts", "by"),), rows
+    if model.closures:
+        rows = [closure_row(closure, _text) for closure in model.closures]
+        yield "closures (m, rad)", (CLOSURE_COLUMNS,), rows
+
+
+def _kind(link: Link) -> str:
+    return f"{link.joint}, passive" if link.passive else link.joint
 
 
 def _dh_row(link: Link, i: int) -> list[str]:

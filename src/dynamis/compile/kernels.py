@@ -13,6 +13,7 @@ from typing import Any
 from ..arguments import is_word
 from ..errors import ClosureError, OptionError, did_you_mean, shown
 from ..model.chain import chain
+from ..model.closure import refuse_closures
 from ..model.model import Model
 from ..model.parameters import parameter_names
 
@@ -102,9 +103,7 @@ class Kernel:
         if self.serves(closed):
             return
         name = self.name.replace(":", " with ")
-        if closed:
-            hint = "robot.without_closures() is the tree with every joint driven"
-            raise OptionError(f"{name} is not available for mechanisms with closures", hint)
+        refuse_closures(closed, name)
         raise OptionError(f"{name} is for mechanisms with closures, and this robot has none")
 
     @property
@@ -282,7 +281,7 @@ ROWS = (
         STATE,
         {"tau": VECTOR},
         reducible=True,
-        closed=None,
+        closed="dynamics.closed:motor_torque",
     ),
     Kernel(
         "regressor",

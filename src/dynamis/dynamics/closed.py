@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 from ..errors import ClosureError
 from ..model.chain import Chain, Mobility
+from ..model.closure import refuse_closures
 from ..spatial.functions import Functions, zero
 from ..spatial.vectors import Scalars, unit
 from . import coriolis, equation, friction, kinematics
@@ -324,6 +325,17 @@ def _shared(
     H = _gram(small, chain.condition, fn)
     m = H.solve(_less(_times(columns, f), [h[k] for k in passive]))
     return _less(f, _times(_transposed(solved), m)), G.sound * H.sound
+
+
+def motor_torque(chain: Chain, q: Scalars, qd: Scalars, qdd: Scalars, fn: Functions) -> list[Any]:
+    """Torque of the motor of every drive, behind its gear, zero for passive joints, (n,)."""
+    if friction.load_dependent(chain):
+        refuse_closures(chain.closures, "motor_torque with friction under load")
+    f = _driven(chain, q, qd, qdd, fn, None, {})[1]
+    J = _rows_of(chain, closure_jacobian(chain, q, fn))
+    held = [-x for x in _times(_transposed(J), f)]
+    found = equation.motor_torque(chain, q, qd, qdd, fn, held)
+    return [found[k] if k in chain.active else 0.0 for k in range(chain.n)]
 
 
 def mass_matrix(chain: Chain, q: Scalars, fn: Functions) -> list[list[Any]]:

@@ -163,8 +163,14 @@ def pivots(chain: Chain, q: Scalars, fn: Functions) -> list:
     return factor(tip_first, fn)[1][::-1]
 
 
-def motor_torque(chain: Chain, q: Scalars, qd: Scalars, qdd: Scalars, fn: Functions) -> list:
-    """Torque of every motor: its rotor, its own friction, and the joint's load through the gear."""
+def motor_torque(
+    chain: Chain, q: Scalars, qd: Scalars, qdd: Scalars, fn: Functions,
+    closing: Scalars | None = None,
+) -> list:  # fmt: skip
+    """Torque of every motor: its rotor, its own friction, and the joint's load through the gear.
+
+    `closing` is what closures add to the loads of the joints.
+    """
     x, xd = coupling.positions(chain, q), coupling.rates(chain, qd)
     xdd = coupling.rates(chain, qdd)
     tree = newton_euler(chain, x, xd, xdd, fn)
@@ -178,6 +184,8 @@ def motor_torque(chain: Chain, q: Scalars, qd: Scalars, qdd: Scalars, fn: Functi
         t + friction.torque(_joint_side(r, m), rate, fn)
         for t, r, m, rate in zip(tree, chain.resistances, chain.motors, xd, strict=False)
     ]
+    if closing is not None:
+        joint_side = [a + b for a, b in zip(joint_side, closing, strict=True)]
     if friction.load_dependent(chain):
         more = load_friction(chain, q, qd, qdd, fn)
         joint_side = [a + b for a, b in zip(joint_side, more, strict=True)]

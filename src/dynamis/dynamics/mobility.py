@@ -69,12 +69,12 @@ def _mobility(
     found, (left, row) = assemblies(c, starts)
     if not found:
         return row, left
-    jacobians = [closure_jacobian(c, q, MATH) for q in found]
-    count = max(_rank(J) for J in jacobians)
+    count, jacobians = _regular([closure_jacobian(c, q, MATH) for q in found])
     rows = sorted(_chosen(jacobians, count))
     sizes = tuple(max(dot_rows(J[r], J[r]) for J in jacobians) for r in rows)
     columns = [_transposed([J[r] for r in rows]) for J in jacobians]
     passive = [k for k in range(n) if k not in active]
+    _, columns = _regular(columns, passive)
     dependent = sorted(_chosen(columns, count, passive))
     independent = tuple(k for k in range(n) if k not in dependent)
     reason = "" if independent else "its closures leave it no motion: 0 degrees of freedom"
@@ -179,6 +179,14 @@ def _rank(J: Sequence[Row]) -> int:
         left = [_without(row, pivot) for row in left]
         count += 1
     return count
+
+
+def _regular(
+    matrices: Sequence[list[list[float]]], rows: Sequence[int] | None = None
+) -> tuple[int, list[list[list[float]]]]:
+    """The largest rank that some rows have, and the matrices of it: the others are special."""
+    ranks = [_rank(A if rows is None else [A[r] for r in rows]) for A in matrices]
+    return max(ranks), [A for A, rank in zip(matrices, ranks, strict=True) if rank == max(ranks)]
 
 
 def _without(row: Row, pivot: Row) -> list[float]:

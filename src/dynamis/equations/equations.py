@@ -19,6 +19,7 @@ from ..arguments import checked, choice, is_flag, is_word, number
 from ..compile.arrays import as_batch, batch_shape
 from ..errors import DynamisWarning, OptionError, SymbolError, did_you_mean, shown
 from ..lazy import cached_property
+from ..model.closure import TREE_EQUATIONS, refuse_closures
 from ..model.model import Model
 from . import closed as forms
 from .closed import Closed
@@ -48,6 +49,7 @@ class Equations:
     """Closed forms of one robot: .M .C .g .tau, .christoffel, energies, .friction, one .term."""
 
     def __init__(self, model: Model, method: str, gravity: str | None = None):
+        refuse_closures(model.closures, "the closed form of the equations", TREE_EQUATIONS)
         self.model, self.method = model, method
         self.robot_name, self.n = model.name, model.n
         self.q, self.qd, self.qdd = (tuple(x) for x in coordinates(model.n))

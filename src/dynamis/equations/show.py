@@ -6,6 +6,7 @@ from typing import Any
 
 import sympy as sp
 
+from ..model.closure import CLOSURE_COLUMNS, closure_row
 from ..model.link import Link
 from ..model.model import Model
 from ..model.quantity import Expression
@@ -140,10 +141,16 @@ def robot_html(model: Model) -> str:
     if model.description:
         parts.append(f"<p>{escape(model.description)}</p>")
     gravity = " ".join(_quantity(x) for x in model.gravity)
-    facts = f"{model.n} joints, {model.convention} convention, gravity {gravity} m/s²"
+    facts = f"{model.size_text}, {model.convention} convention, gravity {gravity} m/s²"
     if model.payload is not None:
         facts += f", payload {_quantity(model.payload.mass)} kg"
+    passive = [str(link.joint_name) for link in model.links if link.passive]
+    if passive:
+        facts += f"; passive: {', '.join(passive)}"
     parts += [f"<p>{escape(facts)}</p>", _table(geometry(model)), _table(_bodies(model))]
+    if model.closures:
+        rows = (closure_row(closure, _quantities) for closure in model.closures)
+        parts.append(_table((CLOSURE_COLUMNS, *rows)))
     if model.springs:
         rows = (spring_row(spring, _quantity, model.base_name) for spring in model.springs)
         parts.append(_table((("spring", "acts", "by"), *rows)))
@@ -170,6 +177,10 @@ def _table(cells: tuple[tuple[str, ...], ...]) -> str:
     marked = [[f'<td style="{CELL}">{cell}</td>' for cell in row] for row in rows]
     lines = "".join(f"<tr>{''.join(row)}</tr>" for row in marked)
     return f'<div style="overflow-x:auto"><table><tr>{top}</tr>{lines}</table></div>'
+
+
+def _quantities(value: Any) -> str:
+    return _row(value) if isinstance(value, tuple) else _quantity(value)
 
 
 def _row(values: Any) -> str:

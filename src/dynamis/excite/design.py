@@ -23,6 +23,7 @@ from ..identify.frictions import friction_named
 from ..identify.unknowns import unknowns
 from ..model.chain import Chain
 from ..model.check.finding import Finding
+from ..model.closure import refuse_closures
 from ..model.friction import LAWS
 from ..progress import bar, visible
 from ..trajectory.arguments import positive
@@ -91,6 +92,7 @@ def excite(
     `samples` per period and `max_iterations` from each of `starts` random motions trade time for
     quality; the same `seed` gives the same motion.
     """
+    refuse_closures(robot.model.closures, "excite")
     period = positive(period, "period", "in seconds")
     ridge = positive(ridge, "ridge", "(1e-6, say)")
     whole(harmonics, "harmonics", 2, MOST_HARMONICS)

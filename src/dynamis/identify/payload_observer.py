@@ -29,6 +29,7 @@ from ..dynamics.tool_body import momentum_columns
 from ..errors import OptionError
 from ..lazy import cached_property, once
 from ..logs.log import LONG_GAP, Log
+from ..model.closure import refuse_closures
 from ..simulation.run import Run
 from ..spatial.functions import MATH, Functions
 from ..spatial.inertia import from_linear, pseudo_inertia, to_com_slope
@@ -100,6 +101,7 @@ class PayloadObserver(Observer):
     def watched(self, robot: "Robot") -> "Robot":
         """The arm without payload."""
         given = super().watched(robot)
+        refuse_closures(given.model.closures, "PayloadObserver")
         if given.model.payload is None:
             return given
         return once(given, "bare", lambda: type(given)(replace(given.model, payload=None)))

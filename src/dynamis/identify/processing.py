@@ -17,6 +17,7 @@ from ..arguments import checked, choice, is_word, number, whole
 from ..errors import OptionError, ShapeError
 from ..logs.checks import without_spikes
 from ..logs.log import Log, interpolated
+from ..model.closure import refuse_closures
 from .unknowns import Unknowns
 
 if TYPE_CHECKING:
@@ -104,6 +105,7 @@ class Samples:
 
 def checked_logs(log: Any, robot: "Robot", name: str = "log") -> list[Log]:
     """A Log or several, of the robot's joints."""
+    refuse_closures(robot.model.closures, "identification")
     found = [log] if isinstance(log, Log) else list(log) if isinstance(log, (list, tuple)) else None
     if not found or not all(isinstance(x, Log) for x in found):
         raise OptionError(

@@ -210,9 +210,7 @@ def project(robot: "Robot", q: Any, qd: Any = None) -> Any:
     what = f"robot {robot.name!r}"
     given = as_batch(q, "q", (robot.n,), what)
     rows = given.reshape(-1, robot.n)
-    problem = Loops(robot, size(robot.chain), tuple(range(robot.n)), np.zeros(robot.n))
-    found = descend(problem, rows, POLISH)  # type: ignore[arg-type]
-    left = problem.residuals(found) if len(found) else np.zeros(0)
+    found, left = nearest(robot, rows)
     if (left > CLOSED).any():
         k = int(np.argmax(left))
         raise ClosureError(
@@ -226,6 +224,18 @@ def project(robot: "Robot", q: Any, qd: Any = None) -> Any:
     J = robot.closure_jacobian(closed)
     taken = np.linalg.pinv(J, rcond=1e-9) @ (J @ rates[..., None])
     return closed, rates - taken[..., 0]
+
+
+def nearest(
+    robot: "Robot", rows: np.ndarray, bounds: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Every row moved to a nearby configuration that closes, within `bounds` (n, 2) if given.
+
+    And what stays open there, (k,): above CLOSED where none was come to.
+    """
+    problem = Loops(robot, size(robot.chain), tuple(range(robot.n)), np.zeros(robot.n))
+    found = descend(problem, rows, POLISH, bounds)  # type: ignore[arg-type]
+    return found, problem.residuals(found) if len(found) else np.zeros(0)
 
 
 def refuse_open_arms(robot: "Robot") -> None:

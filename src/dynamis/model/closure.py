@@ -10,12 +10,12 @@
 Conditions are written in the axes of the first frame, the force of a closure too.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ..arguments import choice, is_list
-from ..errors import ModelError, shown
+from ..errors import ModelError, OptionError, shown
 from .pose import Pose, pose
 from .quantity import Scalar, settle, settle_quantities, strict
 
@@ -101,3 +101,32 @@ class Closure:
     def rows(self) -> tuple[str, ...]:
         """Its conditions: "x", "y", "z", "about x", ..., or "length"."""
         return KINDS[self.kind].rows
+
+
+CLOSURE_COLUMNS = ("closure", "between", "frames", "holds")
+
+
+def closure_row(closure: Closure, text: Callable[[Any], str]) -> tuple[str, str, str, str]:
+    """For a table: name and kind, its links, its frames written by `text`, what it holds."""
+    places = []
+    for place in closure.frames:
+        turned = any(isinstance(x, str) or x != 0.0 for x in place.rpy)
+        places.append(text(place.xyz) + (f" rpy {text(place.rpy)}" if turned else ""))
+    holds = ", ".join(closure.rows)
+    if closure.length is not None:
+        holds = f"length {text(closure.length)}"
+    between = " to ".join(str(link) for link in closure.between)
+    return f"{closure.name} ({closure.kind})", between, " to ".join(places), holds
+
+
+TREE = "robot.without_closures() is the tree with every joint driven"
+TREE_EQUATIONS = (
+    "the tree has one: robot.without_closures().equations(); mass_matrix, coriolis_matrix and "
+    "gravity_torque give the numbers of the mechanism"
+)
+
+
+def refuse_closures(closures: Any, what: str, instead: str = TREE) -> None:
+    """Say that something is not available where there are closures, and what to use instead."""
+    if closures:
+        raise OptionError(f"{what} is not available for mechanisms with closures", instead)

@@ -326,6 +326,14 @@ class Model:
         return self.active if self.closures else tuple(range(self.n))
 
     @property
+    def size_text(self) -> str:
+        """Joints, and of mechanisms with closures drives and closures too, in words."""
+        counts = [(self.n, "joint")]
+        if self.closures:
+            counts += [(len(self.active), "drive"), (len(self.closures), "closure")]
+        return ", ".join(f"{count} {word}{'s' * (count != 1)}" for count, word in counts)
+
+    @property
     def closure_rows(self) -> tuple[str, ...]:
         """Every condition of its closures by name."""
         return tuple(f"{closure.name}.{row}" for closure in self.closures for row in closure.rows)

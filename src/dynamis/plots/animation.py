@@ -245,7 +245,7 @@ def write_mp4(motion: Motion, path: Path, ffmpeg: str) -> None:
 # one page
 
 DIGITS = 4  # decimals, of a reach
-SYMBOLS = {"o": "circle", "s": "square"}
+SYMBOLS = {"o": "circle", "s": "square", "P": "cross", "X": "x"}
 FONT = {"family": "system-ui, sans-serif", "color": "#1c2530", "size": 13}
 WIDER = 2.0  # lines in space look thinner than they are
 GREY = "#ccd3da"

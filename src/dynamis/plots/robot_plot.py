@@ -22,7 +22,9 @@ def plot_robot(
     """The arm at q (n,) as sticks, joints and frames; of several q (K, n) the last is solid.
 
     Axes x, y, z of frames are red, green, blue; round joints turn, square ones slide. Planar arms
-    are seen face on. `ax` draws on axes of your own.
+    are seen face on. Of closed mechanisms drives are filled yellow, passive joints small and grey,
+    closures crimson: open circle pin, dot ball, plus universal, square slide, x weld, line rod.
+    `ax` draws on axes of your own.
     """
     check_save(path)
     if ax is not None and not isinstance(ax, Axes):

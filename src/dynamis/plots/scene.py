@@ -9,12 +9,12 @@ from matplotlib.ticker import MaxNLocator
 from mpl_toolkits.mplot3d import Axes3D
 
 from ..robot import Robot
+from ..robot.placing import PARALLEL, plane_of
 from .figure import LINE, SOFT
 from .skeleton import STYLES, Skeleton, Style
 
 # from where an arm is looked at: planar arms face on, others in space
 
-PARALLEL = 1e-9
 MARGIN = 0.13  # around the arm, per reach: room for the frame of the tool
 THINNEST = 0.6  # least extent, per largest
 
@@ -76,17 +76,10 @@ def view_of(robot: Robot, arm: Skeleton) -> View:
 
 
 def _normal(arm: Skeleton, gravity: np.ndarray) -> np.ndarray | None:
-    """The direction in which nothing can ever move; None if there is no such direction.
-
-    Angles between neighbouring axes do not change with q, so one position tells.
-    """
-    turning = arm.axes[[kind == "revolute" for kind in arm.kinds]]
-    sliding = arm.axes[[kind == "prismatic" for kind in arm.kinds]]
-    if len(turning):
-        normal = turning[0]
-        parallel = np.linalg.norm(np.cross(turning, normal), axis=-1) < PARALLEL
-        across = np.abs(sliding @ normal) < PARALLEL
-        return normal if parallel.all() and across.all() else None
+    """The direction in which nothing can ever move; None if there is no such direction."""
+    if "revolute" in arm.kinds:
+        return plane_of(arm.axes, arm.kinds)
+    sliding = arm.axes
     others = np.vstack([sliding[1:], gravity, np.eye(3)])
     candidates = np.cross(sliding[0], others)
     size = np.linalg.norm(candidates, axis=-1)
@@ -155,7 +148,7 @@ class Artists:
             "linestyle": "-" if style.width else "none",
             "marker": style.marker or None,
             "markersize": style.size,
-            "markerfacecolor": "white",
+            "markerfacecolor": style.face,
             "markeredgewidth": 2.0,
             "solid_capstyle": style.ends,
             "zorder": 10 + len(self.axes.lines),

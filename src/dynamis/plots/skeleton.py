@@ -8,7 +8,7 @@ import numpy as np
 from ..arguments import checked
 from ..model.quantity import resolve
 from ..robot import Robot
-from ..spatial.frames import inverse, matrix
+from ..robot.placing import closure_frames, joint_frames
 
 
 @dataclass(frozen=True)
@@ -21,24 +21,58 @@ class Skeleton:
     frames: np.ndarray  # (..., links + 1, 4, 4): base and links
     tool: np.ndarray  # (..., 4, 4)
     springs: np.ndarray  # (..., springs, 2, 3): the ends of those between two points
+    bars: np.ndarray  # (..., 2 closures, 2, 3): from a link's origin to its end of a closure
     kinds: tuple[str, ...]  # "revolute" or "prismatic", per link
+    passive: tuple[bool, ...]  # no drive, per link
+    closures: tuple[str, ...]  # kinds of closures
+    parts: tuple[str, ...]  # of segments, then bars: "link", "base" (of closed ones) or "virtual"
 
     def __getitem__(self, index: Any) -> "Skeleton":
         """The arm at some of the positions."""
-        arrays = [getattr(self, f.name)[index] for f in fields(self)[:-1]]
-        return Skeleton(*arrays, kinds=self.kinds)
+        given = {f.name: getattr(self, f.name) for f in fields(self)}
+        arrays = {k: x[index] for k, x in given.items() if isinstance(x, np.ndarray)}
+        return Skeleton(**given | arrays)
 
     @property
     def points(self) -> np.ndarray:
         """Everything that must be in a picture, (M, 3)."""
-        parts = (self.segments, self.joints, self.springs)
+        parts = (self.segments, self.joints, self.springs, self.bars)
         return np.concatenate([part.reshape(-1, 3) for part in parts])
 
     @property
+    def sticks(self) -> np.ndarray:
+        """Segments and bars of what moves, (..., K, 2, 3)."""
+        return self._only("link")
+
+    @property
+    def ground(self) -> np.ndarray:
+        """Segments and bars of the base of a closed mechanism, (..., K, 2, 3)."""
+        return self._only("base")
+
+    def _only(self, part: str) -> np.ndarray:
+        here = [k for k, own in enumerate(self.parts) if own == part]
+        return np.concatenate([self.segments, self.bars], -3)[..., here, :, :]
+
+    def is_shown(self, link: int) -> bool:
+        """Whether a joint is one of metal: others only give a platform its coordinates."""
+        return self.parts[2 * link] != "virtual"
+
+    @property
+    def ends(self) -> np.ndarray:
+        """Both points of every closure, (..., closures, 2, 3)."""
+        return self.bars[..., 1, :].reshape(*self.bars.shape[:-3], -1, 2, 3)
+
+    @property
     def reach(self) -> float:
-        """The most that the sticks of one position add up to; 1 if they add up to nothing."""
+        """The most that the sticks of one position add up to; 1 if they add up to nothing.
+
+        Of a closed mechanism: how far across it is.
+        """
         lengths = np.linalg.norm(self.segments[..., 1, :] - self.segments[..., 0, :], axis=-1)
         longest = float(np.max(lengths.sum(-1)))
+        if self.closures:
+            every = self.sticks.reshape(*self.sticks.shape[:-3], -1, 3)
+            longest = float(np.max(np.linalg.norm(np.ptp(every, axis=-2), axis=-1)))
         return longest if longest > 1e-9 else 1.0
 
 
@@ -50,8 +84,7 @@ def skeleton(robot: Robot, q: Any) -> Skeleton:
     d, then a), or across to the axis and then along it (modified Denavit-Hartenberg and URDF).
     """
     frames, tool = robot.frames(q), robot.fk(q)
-    bodies = robot.chain.bodies[: robot.chain.links]
-    at_joint = frames[..., 1:, :, :] @ np.array([matrix(inverse(b.user)) for b in bodies])
+    at_joint = joint_frames(robot, frames)
     on_axis, axes = at_joint[..., :3, 3], at_joint[..., :3, 2]
     parents = np.array(robot.model.parents) + 1
     origins = frames[..., :3, 3]
@@ -60,9 +93,13 @@ def skeleton(robot: Robot, q: Any) -> Skeleton:
     foot = on_axis + along * axes  # of the perpendicular from the parent's origin to the axis
     standard = robot.model.convention == "standard"
     corner = on_axis if standard else foot
+    if robot.model.closures:  # the base goes straight to its joints
+        corner = np.where((parents == 0)[:, None], start, corner)
     sticks = np.stack([np.stack([start, corner], -2), np.stack([corner, end], -2)], -3)
     last = np.stack([frames[..., robot.model.tip + 1, :3, 3], tool[..., :3, 3]], -2)
-    kinds = tuple(joint.kind for joint in robot.chain.joints[: len(bodies)])
+    kinds = tuple(joint.kind for joint in robot.chain.joints[: robot.chain.links])
+    bars, links = _bars(robot, frames)
+    parts = [part for k in range(len(kinds)) for part in 2 * (_part(robot, k),)]
     fixed = np.array([standard or kind == "prismatic" for kind in kinds])
     return Skeleton(
         segments=np.concatenate(
@@ -73,8 +110,37 @@ def skeleton(robot: Robot, q: Any) -> Skeleton:
         frames=frames,
         tool=tool,
         springs=_spring_ends(robot, frames),
+        bars=bars,
         kinds=kinds,
+        passive=tuple(link.passive for link in robot.model.links),
+        closures=tuple(closure.kind for closure in robot.model.closures),
+        parts=(*parts, "link", *("base" if link < 0 else "link" for link in links)),
     )
+
+
+def _part(robot: Robot, k: int) -> str:
+    """What the sticks up to a link are: of a link, of the base, or nothing that is there.
+
+    A slide of no mass and without a drive is a coordinate of a platform that closures carry; so is
+    such a slide behind one.
+    """
+    link, parent = robot.model.links[k], robot.model.parents[k]
+    if not robot.model.closures:
+        return "link"
+    if link.passive and link.joint == "prismatic":
+        massless = robot.chain.bodies[k].user_inertia.m == 0.0
+        if massless or (parent >= 0 and _part(robot, parent) == "virtual"):
+            return "virtual"
+    return "base" if parent < 0 else "link"
+
+
+def _bars(robot: Robot, frames: np.ndarray) -> tuple[np.ndarray, list[int]]:
+    """From the origin of a link to its end of a closure, for both of every closure; the links."""
+    ends = closure_frames(robot, frames)[..., :3, 3]
+    ends = ends.reshape(*ends.shape[:-3], -1, 3)
+    links = [robot.model.link_index(x) for c in robot.model.closures for x in c.between]
+    starts = frames[..., :3, 3][..., np.array(links, dtype=int) + 1, :]
+    return np.stack([starts, ends], axis=-2), links
 
 
 def _spring_ends(robot: Robot, frames: np.ndarray) -> np.ndarray:
@@ -101,17 +167,32 @@ class Style:
     marker: str = ""
     size: float = 0.0
     ends: str = "round"
+    face: str = "white"  # of the marker
 
 
 STICK = "#46566a"
+CLOSURE = "#be185d"
 STYLES = {  # drawn in this order
     "base": Style("#9aa3ad", width=5.0),
+    "ground": Style("#c5ccd3", width=2.5),
     "springs": Style("#0f766e", width=1.6),
     "sticks": Style(STICK, width=4.0),
     "revolute axes": Style("#1c2530", width=9.0, ends="butt"),
     "prismatic axes": Style("#b8651b", width=12.0, ends="butt"),
     "prismatic joints": Style("#b8651b", marker="s", size=11.0),
     "revolute joints": Style("#1c2530", marker="o", size=8.0),
+    "passive prismatic joints": Style("#8793a0", marker="s", size=6.0),
+    "passive revolute joints": Style("#8793a0", marker="o", size=6.0),
+    "driven prismatic joints": Style("#b8651b", marker="s", size=8.0, face="#ffc166"),
+    "driven revolute joints": Style("#1c2530", marker="o", size=9.0, face="#ffc166"),
+    "rods": Style(CLOSURE, width=2.0),
+    "openings": Style(CLOSURE, width=1.2),
+    "rod closures": Style(CLOSURE, marker="o", size=4.0, face=CLOSURE),
+    "pin closures": Style(CLOSURE, marker="o", size=7.0),
+    "ball closures": Style(CLOSURE, marker="o", size=6.0, face=CLOSURE),
+    "universal closures": Style(CLOSURE, marker="P", size=8.0),
+    "slide closures": Style(CLOSURE, marker="s", size=8.0),
+    "weld closures": Style(CLOSURE, marker="X", size=8.0),
     "x axes": Style("#d62828", width=1.8),
     "y axes": Style("#2a9d3a", width=1.8),
     "z axes": Style("#2563eb", width=1.8),
@@ -119,6 +200,7 @@ STYLES = {  # drawn in this order
 GHOST = ("sticks",)
 TRACE = Style("#8e44ad", width=1.6)
 TRIAD, TOOL_TRIAD, BARREL, PEDESTAL, COIL = 0.09, 0.12, 0.025, 0.07, 0.02  # lengths per reach
+SMALL_TRIAD = 0.05  # of closed mechanisms, which have many
 COILS = 9
 
 
@@ -129,24 +211,58 @@ def strokes(arm: Skeleton, reach: float, frames: bool = True) -> dict[str, np.nd
     circle = np.cos(around) * base[:3, 0] + np.sin(around) * base[:3, 1]
     found: dict[str, Any] = {
         "base": base[:3, 3] + PEDESTAL * reach * circle,
-        "sticks": _broken(arm.segments),
+        "ground": _broken(arm.ground),
+        "sticks": _broken(arm.sticks),
         "springs": _coils(arm.springs, COIL * reach),
     }
     half = BARREL * reach * arm.axes
     ends = np.stack([arm.joints - half, arm.joints + half], axis=-2)
     for kind in ("revolute", "prismatic"):
-        chosen = [k == kind for k in arm.kinds]
+        chosen = [own == kind and arm.is_shown(k) for k, own in enumerate(arm.kinds)]
         found[f"{kind} axes"] = _broken(ends[chosen])
-        found[f"{kind} joints"] = arm.joints[chosen]
+        if not arm.closures:
+            found[f"{kind} joints"] = arm.joints[chosen]
+            continue
+        for word, passive in (("passive", True), ("driven", False)):
+            own = [a and b is passive for a, b in zip(chosen, arm.passive, strict=True)]
+            found[f"{word} {kind} joints"] = arm.joints[own]
+    found |= _closures(arm)
     if frames:
-        every = np.concatenate([arm.frames, arm.tool[None]])
-        length = np.full((len(every), 1), TRIAD * reach)
+        every = np.concatenate([_apart(arm, reach), arm.tool[None]])
+        length = np.full((len(every), 1), (SMALL_TRIAD if arm.closures else TRIAD) * reach)
         length[-1] = TOOL_TRIAD * reach
         for i, name in enumerate("xyz"):
             origin = every[:, :3, 3]
             tips = origin + length * every[:, :3, i]
             found[f"{name} axes"] = _broken(np.stack([origin, tips], axis=-2))
     return {name: found[name] for name in STYLES if name in found and len(found[name])}
+
+
+def _apart(arm: Skeleton, reach: float) -> np.ndarray:
+    """Frames of base and links; where those of a closed mechanism coincide, one of them."""
+    if not arm.closures:
+        return arm.frames
+    links, base = arm.frames[1:], arm.frames[:1]
+    later = np.concatenate([base, links[1:], arm.tool[None]])[:, :3, 3]
+    kept = [
+        frame
+        for k, frame in enumerate(links)
+        if arm.is_shown(k)
+        and np.linalg.norm(np.delete(later, slice(1, k + 1), 0) - frame[:3, 3], axis=1).min()
+        > 1e-6 * reach
+    ]
+    return np.array([*base, *kept])
+
+
+def _closures(arm: Skeleton) -> dict[str, np.ndarray]:
+    """Marks of the closures by kind, rods as lines, and lines where others are open."""
+    found = {}
+    rods = np.array([kind == "rod" for kind in arm.closures], dtype=bool)
+    found["rods"], found["openings"] = _broken(arm.ends[rods]), _broken(arm.ends[~rods])
+    for kind in dict.fromkeys(arm.closures):
+        here = [k == kind for k in arm.closures]
+        found[f"{kind} closures"] = arm.ends[here].reshape(-1, 3)
+    return found
 
 
 def _coils(ends: np.ndarray, size: float) -> np.ndarray:

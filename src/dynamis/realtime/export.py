@@ -19,6 +19,7 @@ from ..export.c_function import remarks
 from ..export.export import TARGETS as WRITERS
 from ..export.export import UNIT, model_hash, vectors_of
 from ..files import write_folder
+from ..model.closure import refuse_closures
 from ..trajectory.trajectory import Trajectory
 from . import c_text
 from .c_text import TRIGS, plain, stem_of
@@ -79,6 +80,7 @@ CALLS = (
 REMARKS = {"matlab": f"{CALLS}.", "casadi": f"{CALLS}; the reference is a column: q, qd, qdd."}
 WORK = "no allocation, no globals, no recursion, no branch that depends on data;"
 LARGEST_SINGLE = 3e38
+KERNELS_INSTEAD = "robot.export writes its kernels, such as inverse_dynamics, as C"
 
 
 @checked
@@ -115,6 +117,7 @@ def export_controller(
     "casadi" (functions init and step) or "fmu" (a co-simulation unit of FMI `fmi`). All files are
     written or none; those that dynamis did not write are replaced only with `overwrite`.
     """
+    refuse_closures(robot.model.closures, "export_controller", KERNELS_INSTEAD)
     kind = checked_dtype(dtype).name
     _refuse_options(target, trig, kind)
     _refuse_others(controller)

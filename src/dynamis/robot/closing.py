@@ -1,15 +1,20 @@
 """What is said of closed mechanisms that do not close, do not move, or are singular."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..dynamics.mobility import model_mobility
 from ..errors import ClosureError, ModelError, SingularError
 from ..model.chain import Chain
+from ..model.check.finding import worded
+from ..model.closure import refuse_closures
 from ..model.model import Model
 
 if TYPE_CHECKING:
+    from . import Robot
     from .calls import Calls
 
 
@@ -17,17 +22,53 @@ def refuse_immobile(chain: Chain, model: Model) -> None:
     """Refuse a mechanism that does not close anywhere, or cannot move."""
     found = chain.mobility
     if found is not None and found.reason and not found.rows:
-        raise ModelError(
-            f"robot {model.name!r} does not close: {found.reason}",
-            "give a configuration near a closed one in [configurations], or look at the frames of "
-            "that closure",
-        )
+        hint = "give a configuration near a closed one in [configurations], or look at the frames "
+        each = [model_mobility(replace(model, closures=(x,))) for x in model.closures]
+        if len(each) > 1 and not any(x.reason and not x.rows for x in each):
+            names = worded(repr(x.name) for x in model.closures)
+            hint += f"of {names}: they conflict, each of them closes by itself"
+        else:
+            hint += "of that closure"
+        raise ModelError(f"robot {model.name!r} does not close: {found.reason}", hint)
     if found is not None and found.reason:
         raise ModelError(
             f"robot {model.name!r} has {model.n} joints and {len(found.rows)} independent "
             f"conditions of closures: {found.reason}",
             "take a closure out, or choose a kind that holds less (ball instead of weld)",
         )
+
+
+def closed_terms(robot: "Robot", q: Any, qd: Any, qdd: Any) -> dict[str, np.ndarray]:
+    """Parts of the torques of the drives, (..., n): Z^T of those of all joints, qd = Z qd_i."""
+    closures = robot.model.closures
+    robot._check_drives(None)
+    if robot.independent != robot.active:
+        refuse_closures(closures, "torque_terms with more drives than degrees of freedom")
+    if robot.rubs_under_load:
+        refuse_closures(closures, "torque_terms with friction under load")
+    drives = list(robot.independent)
+    q, qd, qdd = (np.asarray(x, dtype=float) for x in (q, qd, qdd))
+    total = robot.inverse_dynamics(q, qd, qdd)[..., drives]
+    Z = robot.joint_rates(q[..., None, :], np.eye(robot.dof))  # rows: one drive moves
+
+    def lowered(torques: np.ndarray) -> np.ndarray:
+        return np.einsum("...ij,...j->...i", Z, torques)
+
+    own = {
+        "inertial": np.einsum("...ij,...j->...i", robot.mass_matrix(q), qdd[..., drives]),
+        "coriolis": np.einsum("...ij,...j->...i", robot.coriolis_matrix(q, qd), qd[..., drives]),
+        "gravity": robot.gravity_torque(q),
+        "friction": lowered(robot.friction_torque(qd)),
+    }
+    if robot.model.loads:
+        own["load"] = lowered(robot.load_torque(q, qd))
+    if robot.model.springs:  # with their damping
+        own["spring"] = total - sum(own.values())
+    found = {}
+    for name, part in own.items():
+        found[name] = np.zeros((*np.broadcast_shapes(part.shape, total.shape)[:-1], robot.n))
+        found[name][..., drives] = part
+    return found
 
 
 def refuse_open(calls: "Calls", given: Mapping[str, Any]) -> None:

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..dynamics.mobility import assemblies
 from ..errors import DynamisError
 from ..model.check.finding import Finding, Numbers, listed
 from ..model.check.model import check_model
+from .closed_check import Tried, check_closed
 
 if TYPE_CHECKING:
     from . import Robot
@@ -24,37 +24,24 @@ def preflight(robot: "Robot") -> list[Finding]:
     findings = check_model(robot.model)
     try:
         robot.chain  # noqa: B018  raises where a symbol has no value
-        q = _configurations(robot)
+        tried = _configurations(robot)
     except DynamisError:  # the model check has already said why
         return findings
-    moving = _weightless(robot, q) + _singular(robot, q) + _undefined(robot, q) + _pushing(robot)
-    return sorted(findings + moving + _open(robot))
+    if robot.model.closures:
+        closed, tried = check_closed(robot, tried)
+        findings += closed
+    moving = _pushing(robot)
+    if len(tried.q):
+        moving += _weightless(robot, tried) + _singular(robot, tried) + _undefined(robot, tried)
+    return sorted(findings + moving)
 
 
-def _open(robot: "Robot") -> list[Finding]:
-    """Named configurations in which the loops of a closed mechanism are open, or singular."""
-    found = []
-    for name, q in robot.configurations.items() if robot.model.closures else ():
-        status = float(robot.closure_status(q))
-        if status == 2.0:
-            e = np.abs(robot.closure_error(q))
-            row = robot.closure_rows[int(np.argmax(e))]
-            what = f"does not close: {row} is open by {e.max():.3g} m or rad"
-            remedy = "robot.project(q) gives the nearest one that closes"
-            found.append(Finding("error", f"configuration {name!r}", what, remedy))
-        elif status == 1.0:
-            what = "is near a singular configuration: the drives do not decide the passive joints"
-            remedy = "choose another one to start from"
-            found.append(Finding("warning", f"configuration {name!r}", what, remedy))
-    return found
-
-
-def _weightless(robot: "Robot", q: np.ndarray) -> list[Finding]:
+def _weightless(robot: "Robot", tried: Tried) -> list[Finding]:
     """Gravity that no joint ever feels, though the arm has mass."""
     g, model = robot.gravity, robot.model
     bodies = [Numbers(model).body(x) for x in (*model.links, model.payload) if x is not None]
     weight = sum(abs(body.m) for body in bodies if body) * float(np.linalg.norm(g))
-    torque = robot._calls.interpreted("gravity_torque", {"q": q})
+    torque = robot._calls.interpreted("gravity_torque", {"q": tried.q})
     if weight == 0.0 or not np.abs(torque).max() <= UNFELT * weight:
         return []
     what = f"no joint feels {listed(g)}: is it in the right direction?"
@@ -83,19 +70,20 @@ def _pushing(robot: "Robot") -> list[Finding]:
     return found
 
 
-def _undefined(robot: "Robot", q: np.ndarray) -> list[Finding]:
+def _undefined(robot: "Robot", tried: Tried) -> list[Finding]:
     """Springs without a force in some of the configurations, or at q = 0 within the limits."""
     low, high = robot.limits.T
-    home = np.zeros((1 if (low <= 0.0).all() and (high >= 0.0).all() else 0, robot.n))
+    possible = (low <= 0.0).all() and (high >= 0.0).all() and not robot.model.closures
+    home = np.zeros((1 if possible else 0, robot.n))
     found = []
     for spring in robot.model.springs:
         alone = type(robot)(replace(robot.model, springs=(spring,)))
-        torque = alone._calls.interpreted("spring_torque", {"q": np.concatenate([q, home])})
+        torque = alone._calls.interpreted("spring_torque", {"q": np.concatenate([tried.q, home])})
         bad = np.isnan(torque).any(axis=1)
-        tried = bad[: len(q)]
+        there = bad[: len(tried.q)]
         if not bad.any():
             continue
-        when = _where(robot, tried) if tried.any() else "at q = 0"
+        when = tried.where(there) if there.any() else "at q = 0"
         what = f"no direction or no gas {'everywhere' if bad.all() else when}: its force is NaN"
         remedy = "move its points apart, give a longer gas_length, or joint limits that keep off"
         level = "error" if bad.all() else "warning"
@@ -103,18 +91,18 @@ def _undefined(robot: "Robot", q: np.ndarray) -> list[Finding]:
     return found
 
 
-def _singular(robot: "Robot", q: np.ndarray) -> list[Finding]:
+def _singular(robot: "Robot", tried: Tried) -> list[Finding]:
     """The joint at which the mass matrix has no positive pivot, in any of the configurations."""
-    bad = np.isnan(robot._calls.interpreted("pivots", {"q": q}))
+    bad = np.isnan(robot._calls.interpreted("pivots", {"q": tried.q}))
     if not bad.any():
         return []
     singular = np.asarray(bad.any(axis=1))
     # pivots before the joint are NaN too
     joint = max(int(np.flatnonzero(row)[-1]) for row in bad[singular])
-    name = robot.joint_names[joint]
-    negative = _indefinite(robot.mass_matrix(q))
+    name = robot.joint_names[robot.independent[joint]]
+    negative = _indefinite(robot.mass_matrix(tried.q))
     kind = "a mass matrix that is not positive definite" if negative else "a singular mass matrix"
-    when = "everywhere" if singular.all() else _where(robot, singular)
+    when = "everywhere" if singular.all() else tried.where(singular)
     reason = "" if negative else ": it moves no inertia"
     what = f"has {kind} {when}{reason}; forward dynamics will refuse"
     remedy = "give the links it moves an inertia about its axis, or the joint a rotor inertia"
@@ -131,22 +119,9 @@ def _indefinite(M: np.ndarray) -> bool:
     return bool((eigenvalues[:, 0] < -INDEFINITE * largest).any())
 
 
-def _configurations(robot: "Robot") -> np.ndarray:
-    """The named positions, then always the same random ones, within the limits if there are any.
-
-    Of a closed mechanism: those that close, and a few near the first.
-    """
-    if robot.model.closures:
-        named = [tuple(q) for q in robot.configurations.values()]
-        q = np.array([*named, *assemblies(robot.chain, named)[0]])
-        return q[robot._calls.interpreted("closure_status", {"q": q}) == 0.0]
+def _configurations(robot: "Robot") -> Tried:
+    """The named positions, then always the same random ones, within the limits if there are any."""
     low, high = np.sort(np.clip(robot.limits, -np.pi, np.pi)).T
     anywhere = np.random.default_rng(0).uniform(low, high, (SAMPLES, robot.n))
-    return np.concatenate([*(q[None] for q in robot.configurations.values()), anywhere])
-
-
-def _where(robot: "Robot", singular: np.ndarray) -> str:
-    names = [repr(name) for name, bad in zip(robot.configurations, singular, strict=False) if bad]
-    if names:
-        return "in configuration " + ", ".join(names)
-    return f"in {100 * singular.mean():.0f} % of the configurations tried"
+    named = [q[None] for q in robot.configurations.values()]
+    return Tried(tuple(robot.configurations), np.concatenate([*named, anywhere]))

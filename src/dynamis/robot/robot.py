@@ -34,6 +34,7 @@ from ..errors import (
 )
 from ..lazy import cached_property
 from ..model.chain import Chain
+from ..model.closure import refuse_closures
 from ..model.link import Link
 from ..model.model import GRAVITY, Model, Payload
 from ..model.parameters import (
@@ -48,7 +49,7 @@ from ..model.quantity import resolve
 from ..spatial.frames import compose
 from ..spatial.functions import MATH
 from .calls import Calls, fast, no_attribute
-from .closing import refuse_immobile
+from .closing import closed_terms, refuse_immobile
 
 if TYPE_CHECKING:
     import casadi
@@ -87,10 +88,10 @@ class Robot:
         self.model = model
         self._calls = Calls(model)
         refuse_taken(model)
-        if model.closures:
-            refuse_immobile(self.chain, model)
-        if model.springs:
-            with suppress(SymbolError):  # of a symbol without a value: it may still get one
+        with suppress(SymbolError):  # of a symbol without a value: it may still get one
+            if model.closures:
+                refuse_immobile(self.chain, model)
+            if model.springs:
                 refuse_coincident(self.chain, [str(spring.name) for spring in model.springs])
 
     def __reduce__(self) -> tuple:
@@ -263,6 +264,8 @@ class Robot:
             raise no_attribute(name, [x for x in dir(type(self)) if not x.startswith("_")])
 
     def __repr__(self) -> str:
+        if self.model.closures:
+            return f"Robot({self.name!r}, {self.model.size_text}, {self.model.convention})"
         kinds = "".join(x.joint[0].upper() for x in self.model.links)
         return f"Robot({self.name!r}, {self.n} joints {kinds}, {self.model.convention})"
 
@@ -605,7 +608,8 @@ class Robot:
     def operational_inertia(self, q: Any, **options: Any) -> np.ndarray:
         """(J M^-1 J^T)^-1 of the tool in base axes, (..., 6, 6).
 
-        Directions in which the tool cannot move get zero (pseudo-inverse).
+        Directions in which the tool cannot move get zero (pseudo-inverse). Of a mechanism with
+        closures: M and J are those of the independent joints (`drive_jacobian`).
         """
         J = self.drive_jacobian(q) if self.model.closures else self.jacobian(q)
         M = self.mass_matrix(q)
@@ -619,8 +623,11 @@ class Robot:
     def torque_terms(self, q: Any, qd: Any, qdd: Any, **options: Any) -> dict[str, np.ndarray]:
         """Inertial, Coriolis, gravity, friction, spring and load parts of the torque, by name.
 
-        `out` is a dictionary of arrays by the same names.
+        `out` is a dictionary of arrays by the same names. Of a mechanism with closures: parts of
+        the torques of the drives, to which the bodies and the friction of all joints contribute.
         """
+        if self.model.closures:
+            return self._named_parts(closed_terms(self, q, qd, qdd), options)
         zero = np.zeros(self.n)
         gravity = self.gravity_torque(q)
         resist = self.friction_torque(qd)
@@ -639,8 +646,15 @@ class Robot:
             both, coriolis = coriolis, np.einsum("...ij,...j", self.coriolis_matrix(q, qd), qd)
             springs["spring"] = both - coriolis
         resist = resist + loaded
-        parts = np.broadcast_arrays(inertial, coriolis, gravity, resist, *springs.values())
-        names = ("inertial", "coriolis", "gravity", "friction", *springs)
+        names = ("inertial", "coriolis", "gravity", "friction")
+        parts = dict(zip(names, (inertial, coriolis, gravity, resist), strict=True))
+        return self._named_parts(parts | springs, options)
+
+    def _named_parts(
+        self, given: Mapping[str, np.ndarray], options: Mapping[str, Any]
+    ) -> dict[str, np.ndarray]:
+        """Arrays by name, of one shape, in `out` if it is given."""
+        names, parts = tuple(given), np.broadcast_arrays(*given.values())
         own = dict.fromkeys(names) if options.get("out") is None else options["out"]
         if not isinstance(own, Mapping) or set(own) != set(names):
             raise ShapeError(f"out is {shown(own)}, expected a dictionary of {', '.join(names)}")
@@ -671,7 +685,12 @@ class Robot:
 
     @fast
     def motor_torque(self, q: Any, qd: Any, qdd: Any, **options: Any) -> np.ndarray:
-        """Torque of every motor, behind the gears and with their efficiency, (..., n)."""
+        """Torque of every motor, behind the gears and with their efficiency, (..., n).
+
+        Of a mechanism with closures: of the motors of its drives, zero for passive joints.
+        """
+        if self.model.closures:
+            self._check_drives(None)
         for link, motor in zip(self.model.links, self.chain.motors, strict=True):
             if motor.gear == 0.0:
                 raise OptionError(
@@ -716,6 +735,7 @@ class Robot:
         """
         from ..dynamics.lagrange_euler import LagrangeEuler, lagrange_euler_terms
 
+        refuse_closures(self.model.closures, "lagrange_euler")
         x, xd, xdd = (v.tolist() for v in self._one_state(q, qd, qdd))
         terms = lagrange_euler_terms(self.chain, x, xd, xdd, MATH)
         size = range(self.n)
@@ -731,6 +751,7 @@ class Robot:
         """
         from ..dynamics.gibbs_appell import GibbsAppell, gibbs_appell_terms
 
+        refuse_closures(self.model.closures, "gibbs_appell")
         x, xd, xdd = (v.tolist() for v in self._one_state(q, qd, qdd))
         terms = gibbs_appell_terms(self.chain, x, xd, xdd, MATH)
         return GibbsAppell(*(np.array(x) for x in terms))

@@ -18,6 +18,7 @@ from ..control.controller import per_joint
 from ..errors import OptionError, did_you_mean, shown
 from ..files import checked_path
 from ..files import whole as written_whole
+from ..model.closure import refuse_closures
 from ..progress import bar
 from ..simulation.measures import MEASURES, measure_names
 from ..simulation.run import Run
@@ -386,6 +387,7 @@ def study(
     study.quantiles("rms_error", [0.5, 0.95, 0.999]); study.worst("rms_error"); study.replay(17)
     """
     a_robot(robot)
+    refuse_closures(robot.model.closures, "study", "dy.simulate takes one motion at a time")
     checked_threads(threads)
     passed_on(simulation, Simulator, *NOT_PASSED_ON)
     usual = {k: p.default for k, p in inspect.signature(Simulator).parameters.items()}

@@ -20,6 +20,7 @@ from ...dynamics.equation import inverse_dynamics
 from ...errors import OptionError, ShapeError, did_you_mean
 from ...lazy import cached_property
 from ...model.chain import chain
+from ...model.closure import TREE_EQUATIONS, refuse_closures
 from ...model.model import Model
 from ...spatial.functions import MATH
 from ..closed import by_letters, one_sided, parallel
@@ -147,6 +148,7 @@ class Derivation:
 def derivation(model: Any, method: str = "lagrange-euler", state: Any = None) -> Derivation:
     """The steps of a formulation; `state` is (q, qd, qdd) for numbers beside the symbols."""
     model = getattr(model, "model", model)
+    refuse_closures(model.closures, "a derivation", TREE_EQUATIONS)
     if method not in METHODS:
         raise OptionError(
             f"no derivation is written for method {method!r}", did_you_mean(method, METHODS)

@@ -262,6 +262,17 @@ def drives(x: Numbers) -> Findings:
         yield from _circuit(where, link, drive, gear, x)
 
 
+def passive(x: Numbers) -> Findings:
+    """Joints without a drive that no closure moves."""
+    if x.model.closures:
+        return
+    for link in x.model.links:
+        if link.passive:
+            what = "is passive, and the model has no closures that move it"
+            remedy = "add the [[closure]] that closes its loop, or take passive out"
+            yield Finding("warning", f"joint {link.joint_name!r}", what, remedy)
+
+
 def _circuit(where: str, link: Link, drive: Drive, gear: float | None, x: Numbers) -> Findings:
     given = {name: x.of(getattr(drive, name)) for name in CIRCUIT}
     for name, value in given.items():
@@ -500,5 +511,5 @@ def _principal_moments(body: Inertia) -> tuple[float, ...]:
 
 RULES: tuple[Callable[[Numbers], Findings], ...] = (
     *(symbols, gravity, masses, inertias, centres, geometry),
-    *(limits, friction, constants, springs, drives, payload, configurations),
+    *(limits, friction, constants, springs, drives, passive, payload, configurations),
 )

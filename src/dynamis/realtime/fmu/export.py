@@ -35,10 +35,11 @@ from ...export import c_branchless
 from ...export.c_function import PRECISIONS, function, identifier, intro, literal, remarks
 from ...export.export import model_hash, robot_file, vectors_of
 from ...files import write, write_folder
+from ...model.closure import refuse_closures
 from ...simulation.assembly import Assembly
 from ...simulation.simulator import Simulator
 from ..c_text import plain, stem_of
-from ..export import notes_of
+from ..export import KERNELS_INSTEAD, notes_of
 from ..regenerate import SCRIPT, ingredients, options_of, repeatable
 
 if TYPE_CHECKING:
@@ -106,6 +107,7 @@ def export_fmu(
 
 def _unit(what: Any, fmi: str, dt: Any, stops: bool) -> "Unit":
     if isinstance(what, Law):
+        refuse_closures(what.robot.model.closures, "export_fmu", KERNELS_INSTEAD)
         if dt is not None:
             raise OptionError(f"dt is {dt!r}, but a controller has its sample time", "leave dt out")
         if stops:
@@ -116,6 +118,7 @@ def _unit(what: Any, fmi: str, dt: Any, stops: bool) -> "Unit":
             f"{shown(what)} was given, expected a Robot or a Law",
             "use dy.load(...), or dynamis.realtime.Law(controller, robot, sample_time)",
         )
+    refuse_closures(what.model.closures, "export_fmu", KERNELS_INSTEAD)
     step = positive(DEFAULT_STEP if dt is None else dt, "dt", "seconds")
     what._refuse_singular(np.linspace(0.1, 1.0, what.n))
     return arm_unit(what, Simulator(what, step, stops=stops).assembly, fmi)

@@ -1,0 +1,190 @@
+"""Closed mechanisms in the rest of the package: what works is right, the rest says so by name."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import dynamis as dy
+from dynamis.errors import OptionError
+from dynamis.model.pose import Pose
+from tests.closed_mechanisms import five_bar, four_bar, motions
+
+SEED = 3
+
+
+def tooled(robot=None, **changes):
+    """With a tool, drives with losses, friction in every joint and a spring."""
+    robot = robot or five_bar()
+    links = list(robot.model.links)
+    for k, link in enumerate(links):
+        more = {"friction": dy.Friction(viscous=0.1 + 0.02 * k, coulomb=0.3)}
+        if not link.passive:
+            drive = dy.Drive(gear=20, rotor_inertia=1e-4, viscous=1e-3, efficiency=0.8)
+            more["drive"] = drive
+        links[k] = replace(link, **more)
+    spring = dy.Spring(from_=None, to="a2", to_point=(0.2, 0, 0), stiffness=40.0, damping=3.0)
+    tool = Pose((0.4, 0.0, 0.0))
+    model = replace(robot.model, links=tuple(links), springs=(spring,), tool=tool, tool_link="a2")
+    return dy.Robot(replace(model, **changes))
+
+
+def close(a, b, tolerance=1e-9):
+    assert np.abs(a - b).max() <= tolerance * max(1.0, np.abs(b).max())
+
+
+def test_torque_terms_add_up():
+    robot = tooled()
+    q, qd, qdd, *_ = motions(robot, 4, SEED)
+    terms = robot.torque_terms(q, qd, qdd)
+    assert set(terms) == {"inertial", "coriolis", "gravity", "friction", "spring"}
+    close(sum(terms.values()), robot.inverse_dynamics(q, qd, qdd))
+    assert all((part[:, [1, 3]] == 0.0).all() for part in terms.values())  # passive joints
+
+
+def test_torque_terms_are_what_they_are_called():
+    robot = tooled()
+    q, qd, qdd, v, a = motions(robot, 4, SEED)
+    terms, drives = robot.torque_terms(q, qd, qdd), list(robot.independent)
+
+    def power(torques, rates):
+        return np.sum(torques * rates, axis=-1)
+
+    # friction of all joints, passive ones too, takes the power that the drives give for it
+    close(power(terms["friction"][:, drives], v), power(robot.friction_torque(qd), qd))
+    h = 1e-6
+    higher, lower = (robot.project(q + s * h * qd) for s in (1.0, -1.0))
+
+    def weight(x):  # of a robot without springs
+        return dy.Robot(replace(robot.model, springs=())).potential_energy(x)
+
+    close(power(terms["gravity"][:, drives], v), (weight(higher) - weight(lower)) / (2 * h), 1e-6)
+    bare = dy.Robot(replace(robot.model, springs=()))
+    still = bare.torque_terms(q, 0.0 * qd, robot.joint_accelerations(q, 0.0 * qd, a))
+    close(still["coriolis"], 0.0)
+    close(terms["inertial"][:, drives], np.einsum("kij,kj->ki", robot.mass_matrix(q), a))
+    mixed = robot.torque_terms(q[0], qd[0], qdd[0])
+    close(mixed["spring"], terms["spring"][0])
+
+
+def test_torque_terms_refuse_what_is_not_decided():
+    q, qd, qdd, *_ = motions(five_bar(), 1, SEED)
+    with pytest.raises(OptionError, match="torque_terms with more drives"):
+        five_bar(passive=False).torque_terms(q, qd, qdd)
+    links = [replace(x, friction=dy.Friction(load=0.1)) for x in five_bar().model.links]
+    rubbing = dy.Robot(replace(five_bar().model, links=tuple(links)))
+    for ask in (rubbing.torque_terms, rubbing.motor_torque):
+        with pytest.raises(OptionError, match="friction under load is not available"):
+            ask(q, qd, qdd)
+
+
+def test_operational_inertia_has_the_energy_of_the_mechanism():
+    robot = tooled()
+    q, qd, _, v, _ = motions(robot, 4, SEED)
+    speed = np.einsum("kij,kj->ki", robot.drive_jacobian(q), v)
+    energy = 0.5 * np.einsum("ki,kij,kj->k", speed, robot.operational_inertia(q), speed)
+    close(energy, robot.kinetic_energy(q, qd))
+
+
+def test_manipulability_is_that_of_the_drives():
+    robot = tooled()
+    q, *_ = motions(robot, 3, SEED)
+    h, columns = 1e-6, []
+    for j in range(2):
+        step = h * robot.joint_rates(q, np.eye(2)[j])
+        high, low = (robot.fk(robot.project(q + s * step))[:, :2, 3] for s in (1, -1))
+        columns.append((high - low) / (2 * h))
+    area = np.abs(np.linalg.det(np.stack(columns, axis=-1)))
+    close(robot.manipulability(q), area, 1e-5)
+    assert robot.manipulability(q).min() > 1e-3
+
+
+def test_motor_torques_are_those_of_the_drives():
+    """Rotor and motor friction on the motor's side; the rest of the drive torque by the gear."""
+    robot = tooled()
+    q, qd, qdd, *_ = motions(robot, 6, SEED)
+    tau, found = robot.inverse_dynamics(q, qd, qdd), robot.motor_torque(q, qd, qdd)
+    G, Jr, b, eta = 20.0, 1e-4, 1e-3, 0.8
+    own = G * (Jr * qdd + b * qd)  # of the motor
+    load = tau / G - own
+    expected = own + np.where(load * qd > 0.0, load / eta, load * eta)
+    close(found[:, [0, 2]], expected[:, [0, 2]])
+    assert (found[:, [1, 3]] == 0.0).all()
+
+
+SERIAL = [dy.Link(a=0.3, mass=1.0, inertia=(1, 1, 1)) for _ in range(4)]
+RESTING = np.zeros((3, 4))
+
+
+def log():
+    t = np.linspace(0.0, 1.0, 101)
+    wave = np.sin(np.outer(t, [3.0, 4.0, 5.0, 6.0]))
+    return dy.Log(t=t, q=wave, tau=wave)
+
+
+def gym(robot):
+    from dynamis.gym import ReachEnv
+
+    return ReachEnv(robot)
+
+
+def agreement(robot):
+    from dynamis.agree import agreement
+
+    return agreement(robot, samples=2)
+
+
+def law(robot):
+    return dy.control.PointToPoint(kp=np.full(4, 10.0), kd=np.full(4, 1.0))
+
+
+REFUSED = {
+    "equations": lambda robot, folder: robot.equations(),
+    "newton-euler equations": lambda robot, folder: robot.equations("newton-euler"),
+    "base_parameters": lambda robot, folder: robot.base_parameters(),
+    "significance": lambda robot, folder: robot.significance(),
+    "regressor": lambda robot, folder: robot.regressor(*RESTING),
+    "lagrange_euler": lambda robot, folder: robot.lagrange_euler(*RESTING),
+    "gibbs_appell": lambda robot, folder: robot.gibbs_appell(*RESTING),
+    "load_friction": lambda robot, folder: robot.load_friction(*RESTING),
+    "dh": lambda robot, folder: robot.dh(),
+    "to_dh": lambda robot, folder: robot.to_dh("standard"),
+    "identify": lambda robot, folder: dy.identify(robot, log()),
+    "identify_payload": lambda robot, folder: dy.identify_payload(robot, log()),
+    "identify_drive_gains": lambda robot, folder: dy.identify_drive_gains(robot, log(), log(), 1.0),
+    "PayloadObserver": lambda robot, folder: dy.PayloadObserver(model=robot).gains(robot),
+    "excite": lambda robot, folder: dy.excite(robot),
+    "study": lambda robot, folder: dy.study(robot, 0.1),
+    "export_controller": lambda robot, folder: dy.export_controller(law(robot), robot, folder),
+    "export_observer": lambda robot, folder: dy.export_observer(
+        dy.control.MomentumObserver(10.0), robot, folder
+    ),
+    "export_fmu": lambda robot, folder: dy.export_fmu(robot, folder / "arm.fmu"),
+    "gym": lambda robot, folder: gym(robot),
+    "agree": lambda robot, folder: agreement(robot),
+    "casadi": lambda robot, folder: robot.casadi("regressor"),
+    "export": lambda robot, folder: robot.export("regressor", directory=folder),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_missing_says_so(name, tmp_path):
+    with pytest.raises(OptionError, match="not available for mechanisms with closures") as raised:
+        REFUSED[name](five_bar(), tmp_path)
+    assert raised.value.hint
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_chain_with_a_closure_is_no_dh_table_either():
+    robot = dy.Robot.from_dh("loop", convention="standard", links=SERIAL, closures=[
+        dy.Closure(kind="pin", between=("link4", None), frames=(None, {"xyz": (0.5, 0, 0)}))
+    ])  # fmt: skip
+    assert len(robot.dh().rows) == 4  # its own table
+    with pytest.raises(OptionError, match="a DH table is not available"):
+        robot.to_dh("modified")
+
+
+def test_the_tree_still_has_them():
+    tree = four_bar().without_closures()
+    assert tree.equations().M.shape == (3, 3)
+    assert tree.base_parameters().rank > 0
