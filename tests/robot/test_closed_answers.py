@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dynamis as dy
-from dynamis.errors import OptionError
+from dynamis.errors import ModelError, OptionError
 from dynamis.model.pose import Pose
 from tests.closed_mechanisms import five_bar, four_bar, motions
 
@@ -147,8 +147,6 @@ REFUSED = {
     "lagrange_euler": lambda robot, folder: robot.lagrange_euler(*RESTING),
     "gibbs_appell": lambda robot, folder: robot.gibbs_appell(*RESTING),
     "load_friction": lambda robot, folder: robot.load_friction(*RESTING),
-    "dh": lambda robot, folder: robot.dh(),
-    "to_dh": lambda robot, folder: robot.to_dh("standard"),
     "identify": lambda robot, folder: dy.identify(robot, log()),
     "identify_payload": lambda robot, folder: dy.identify_payload(robot, log()),
     "identify_drive_gains": lambda robot, folder: dy.identify_drive_gains(robot, log(), log(), 1.0),
@@ -175,13 +173,17 @@ def test_what_is_missing_says_so(name, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_chain_with_a_closure_is_no_dh_table_either():
+def test_a_chain_with_a_closure_has_a_dh_table_and_a_tree_has_none():
     robot = dy.Robot.from_dh("loop", convention="standard", links=SERIAL, closures=[
         dy.Closure(kind="pin", between=("link4", None), frames=(None, {"xyz": (0.5, 0, 0)}))
     ])  # fmt: skip
     assert len(robot.dh().rows) == 4  # its own table
-    with pytest.raises(OptionError, match="a DH table is not available"):
-        robot.to_dh("modified")
+    other = robot.to_dh("modified")
+    q = robot.home
+    np.testing.assert_allclose(other.closure_error(q), 0.0, atol=1e-9)
+    for ask in (lambda: five_bar().dh(), lambda: five_bar().to_dh("standard")):
+        with pytest.raises(ModelError, match="is a tree"):
+            ask()
 
 
 def test_the_tree_still_has_them():

@@ -44,6 +44,7 @@ class Arm:
 
     def __init__(self, chain: Chain, fn: Functions, lean: Chain | None = None):
         self.chain, self.fn, self.n = chain, fn, chain.n
+        self.dof = len(closed.mobility(chain).independent) if chain.closures else chain.n
         self._dynamics: Any = closed if chain.closures else equation
         self.lean = lean or chain
         self.sin, self.cos, self.sqrt, self.exp, self.tanh = (

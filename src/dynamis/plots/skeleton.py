@@ -29,8 +29,10 @@ class Skeleton:
 
     def __getitem__(self, index: Any) -> "Skeleton":
         """The arm at some of the positions."""
-        given = {f.name: getattr(self, f.name) for f in fields(self)}
-        arrays = {k: x[index] for k, x in given.items() if isinstance(x, np.ndarray)}
+        given: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self)}
+        arrays: dict[str, Any] = {
+            k: x[index] for k, x in given.items() if isinstance(x, np.ndarray)
+        }
         return Skeleton(**given | arrays)
 
     @property
