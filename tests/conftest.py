@@ -15,7 +15,9 @@ os.environ["DYNAMIS_COMPILE"] = "off"  # hundreds of random robots; see the fixt
 # what is imported stays: looking through it for garbage took a tenth of the time
 gc.set_threshold(50_000, 20, 20)
 
-settings.register_profile("dynamis", derandomize=True, print_blob=True, deadline=None)
+settings.register_profile(
+    "dynamis", derandomize=True, print_blob=True, deadline=None, max_examples=50
+)
 settings.register_profile("thorough", settings.get_profile("dynamis"), max_examples=1000)
 settings.load_profile("dynamis")
 

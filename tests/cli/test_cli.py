@@ -19,7 +19,6 @@ from dynamis.model import catalogue
 from ..closed_mechanisms import OPEN_ARMS
 
 ESCAPE = "\x1b"
-QUICK = 0.5  # s, to print the help
 SOURCE = Path(dy.__file__).parents[1]
 BROKEN = 'schema = 1\nname = "x"\nconvention = "standard"\n[[link]]\njoint = "revolut"\n'
 
@@ -76,17 +75,17 @@ def test_help_lists_every_command():
 
 
 def test_help_is_quick():
-    """Processor time, which other work on the machine does not stretch, and what is imported."""
+    """It imports nothing that takes long."""
     code = (
-        "import json, sys, time; from dynamis.cli import main; main(['--help']); "
-        "print(json.dumps([time.process_time(), sorted(sys.modules)]), file=sys.stderr)"
+        "import json, sys; from dynamis.cli import main; main(['--help']); "
+        "print(json.dumps(sorted(sys.modules)), file=sys.stderr)"
     )
     env = {**os.environ, "PYTHONPATH": str(SOURCE)}
     command = [sys.executable, "-c", code]
     ran = subprocess.run(command, check=True, capture_output=True, text=True, env=env)
-    seconds, modules = json.loads(ran.stderr)
-    assert seconds < QUICK
-    assert not {"rich", "tyro", "scipy", "sympy", "pinocchio", "mujoco"} & set(modules)
+    modules = json.loads(ran.stderr)
+    slow = {"rich", "tyro", "scipy", "sympy", "pinocchio", "mujoco", "casadi", "llvmlite"}
+    assert not slow & set(modules)
 
 
 @pytest.mark.parametrize("name", COMMANDS)

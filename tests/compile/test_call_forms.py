@@ -139,7 +139,7 @@ def calls(draw):
     return name, arguments, options, draw(st.sampled_from(("no", "fresh", "strided", "wrong")))
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=100)
 @given(calls())
 def test_every_form_of_a_call_is_the_python_method(small, call):
     name, arguments, options, out = call

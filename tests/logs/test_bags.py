@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rosbags import rosbag1, rosbag2
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
@@ -514,7 +514,6 @@ TEXT = {
 
 
 @pytest.mark.parametrize("kind", ["db3", "bag"])
-@settings(max_examples=150, deadline=None)
 @given(drawn=many())
 def test_groups_of_layouts_are_what_rosbags_decodes_one_by_one(kind, drawn):
     types, payloads = TYPES[kind], []

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import dynamis as dy
@@ -207,7 +207,6 @@ def arms(draw):
     )
 
 
-@settings(max_examples=200, deadline=None)
 @given(arms(), st.sampled_from(DH_CONVENTIONS))
 def test_any_chain_is_the_same_arm_in_dh(model, convention):
     dh = to_dh(model, convention)
@@ -216,7 +215,6 @@ def test_any_chain_is_the_same_arm_in_dh(model, convention):
     assert (dh.link_names, dh.joint_names) == (model.link_names, model.joint_names)
 
 
-@settings(max_examples=100, deadline=None)
 @given(arms())
 def test_there_and_back_is_the_same_arm(model):
     standard = to_dh(model, "standard")
@@ -225,7 +223,6 @@ def test_there_and_back_is_the_same_arm(model):
     assert_same_arm(standard, to_dh(modified, "standard"))
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.lists(steps(), min_size=1, max_size=8), free, free, st.sampled_from(DH_CONVENTIONS))
 def test_rows_rebuild_the_axes(chain_of_steps, base, tool, convention):
     """z of every row's joint frame lies on its axis, whichever the case."""
@@ -307,7 +304,6 @@ def test_coincident_lines(way, twist):
     assert (normal.length, normal.twist) == (0.0, twist)
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.lists(st.integers(-5, 5), min_size=12, max_size=12))
 def test_feet_differ_by_length_times_x(numbers):
     p, u, r, v = (tuple(numbers[k : k + 3]) for k in (0, 3, 6, 9))

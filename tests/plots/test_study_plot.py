@@ -96,10 +96,10 @@ def test_nothing_overlaps_for_any_number_of_joints_and_units(name):
 
 
 SPECIAL = {
-    "equal": lambda draw: np.full((len(draw), 6), 3.0),
-    "zero": lambda draw: np.zeros((len(draw), 6)),
+    "equal": lambda draw: np.full(draw.factors.shape, 3.0),
+    "zero": lambda draw: np.zeros(draw.factors.shape),
     "nearly equal": lambda draw: 1e3 + 1e-6 * draw.factors,
-    "infinite": lambda draw: np.full((len(draw), 6), np.inf),
+    "infinite": lambda draw: np.full(draw.factors.shape, np.inf),
     "one infinite": lambda draw: np.where(draw.index[:, None] == 7, np.inf, draw.factors**2),
     "signed": lambda draw: draw.factors,
     "orders of magnitude": lambda draw: np.exp(6.0 * draw.factors),
@@ -107,14 +107,14 @@ SPECIAL = {
     "huge": lambda draw: 1e200 * np.exp(draw.factors),
     "two values": lambda draw: (draw.factors > 1.0).astype(float),
     "failed": lambda draw: np.where(draw.index[:, None] % 9 == 0, np.nan, np.exp(draw.factors)),
-    "all failed": lambda draw: np.full((len(draw), 6), np.nan),
+    "all failed": lambda draw: np.full(draw.factors.shape, np.nan),
     "one number": lambda draw: draw.factors[:, 0] ** 2,
 }
 
 
 @pytest.mark.parametrize("case", SPECIAL)
 def test_special_values_are_drawn(case):
-    figure = plot_study(study(SPECIAL[case]), "error")
+    figure = plot_study(study(SPECIAL[case], "planar-rr"), "error")
     refuse_overlaps(figure)
     written = " ".join(text for text, _ in texts(figure))
     said = {

@@ -78,6 +78,8 @@ def ray_cluster(compiled):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
         patch.setenv("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+        patch.setenv("RAY_health_check_initial_delay_ms", "500")  # whether a node is there:
+        patch.setenv("RAY_health_check_period_ms", "500")  # asked often, with time to answer
         head = {"num_cpus": 1, "object_store_memory": 10**8, "include_dashboard": False}
         cluster = Cluster(initialize_head=True, head_node_args=head)
         cluster.add_node(**NODE)
