@@ -38,11 +38,7 @@ def refuse_open(calls: "Calls", given: Mapping[str, Any]) -> None:
     if not np.isfinite(q).all():
         return
     rows = list(chain.mobility.rows)
-    e = np.abs(calls.interpreted("closure_error", {"q": q}))
-    _refuse(
-        e, chain.tolerance, model, "q does not close: {row} is open by {value:.3g} m or rad",
-        "robot.project(q) gives the nearest one that closes, robot.assemble(q_active) all",
-    )  # fmt: skip
+    refuse_unclosed(calls, q)
     J = calls.interpreted("closure_jacobian", {"q": q})[..., rows, :]
     if "qd" in given and np.isfinite(qd := np.asarray(given["qd"], dtype=float)).all():
         total = np.abs(np.einsum("...ij,...j->...i", J, qd))
@@ -59,6 +55,16 @@ def refuse_open(calls: "Calls", given: Mapping[str, Any]) -> None:
             f"qdd opens the loops of robot {model.name!r}",
             "robot.joint_accelerations(q, qd, qdd_active) gives those of all joints",
         )
+
+
+def refuse_unclosed(calls: "Calls", q: np.ndarray) -> None:
+    """Name the sample and the loop that is open, and how far."""
+    e = np.abs(calls.interpreted("closure_error", {"q": q}))
+    _refuse(
+        e, calls.chain.tolerance, calls.model,
+        "q does not close: {row} is open by {value:.3g} m or rad",
+        "robot.project(q) gives the nearest one that closes, robot.assemble(q_active) all",
+    )  # fmt: skip
 
 
 def refuse_singular_loops(calls: "Calls", q: np.ndarray, J: np.ndarray) -> None:
