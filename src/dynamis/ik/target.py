@@ -4,10 +4,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.linalg import qr
 
 from ..arguments import is_flag, is_list, real
 from ..compile.arrays import numbers
 from ..errors import OptionError, ShapeError, did_you_mean, shown
+from ..lazy import once
 from .tangent import generic_configurations, tool_motions
 
 if TYPE_CHECKING:
@@ -20,20 +22,19 @@ TASKS = {
     "position": (True, True, True, False, False, False),
 }
 STILL = 1e-9  # motion of the tool, next to the largest, that is rounding
+WEAK = 1e-6  # motion of the tool per motion of the mechanism that does not count
 
 
 def task_mask(robot: "Robot", task: Any = None) -> np.ndarray:
     """Six booleans, one per row of the Jacobian, that select the rows of a task.
 
     `task` is "pose" (default from six degrees of freedom on), "position" (default below) or a mask
-    of six. Of a closed mechanism whose tool moves in as many rows as it has degrees of freedom
-    these are the default.
+    of six. The default of closed mechanisms is `natural_task`.
     """
     if task is None:
         task = "pose" if robot.dof >= 6 else "position"
-        if robot.model.closures and robot.dof < 6:
-            rows = moving_rows(robot)
-            task = rows if sum(rows) == robot.dof else task
+        if robot.dof < min(6, robot.n):  # loops: an arm has as many as joints
+            task = once(robot, "natural task", lambda: natural_task(robot))
     if isinstance(task, str):
         if task not in TASKS:
             raise OptionError(f"task {task!r} does not exist", did_you_mean(task, TASKS))
@@ -41,10 +42,23 @@ def task_mask(robot: "Robot", task: Any = None) -> np.ndarray:
     return _mask(task)
 
 
-def moving_rows(robot: "Robot") -> list[bool]:
-    """Which of x, y, z, rx, ry, rz the tool of a closed mechanism moves in at all."""
+def natural_task(robot: "Robot") -> Any:
+    """What a closed mechanism with less than six degrees of freedom does with its tool.
+
+    Rows in which the tool moves at all, if they are as many; else the position, if it can be moved
+    all ways in the first named configuration; else the rows that it moves best there.
+    """
     J = tool_motions(robot, generic_configurations(robot))
-    return (np.abs(J).max(axis=(0, 2)) > STILL * np.abs(J).max()).tolist()
+    rows = np.abs(J).max(axis=(0, 2)) > STILL * np.abs(J).max()
+    if rows.sum() == robot.dof:
+        return rows.tolist()
+    home = next(iter(robot.configurations.values()), generic_configurations(robot)[0])
+    own = tool_motions(robot, np.asarray(home))
+    ways = np.linalg.matrix_rank(J[:, :3], tol=WEAK).max()
+    if np.linalg.matrix_rank(own[:3], tol=WEAK) == ways:
+        return "position"
+    best = qr(own.T, pivoting=True, mode="r")[1][: robot.dof]
+    return [k in best for k in range(6)]
 
 
 def _mask(task: Any) -> np.ndarray:

@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from ..dynamics.lagrange_euler import LagrangeEuler
     from ..equations.equations import Equations
     from ..ik.batch import PoseSolutions
+    from ..ik.singularity import Singularity
     from ..ik.solve import Solutions
     from ..model.check.finding import Finding
     from ..model.dh.table import DhTable
@@ -911,6 +912,17 @@ class Robot:
         with np.errstate(invalid="ignore"):
             volume = np.sqrt(np.maximum(np.linalg.det(J @ np.swapaxes(J, -1, -2)), 0.0))
         return arrays.stored([volume], options)
+
+    def singularity(self, q: Any, task: Any = None, **options: Any) -> "Singularity":
+        """Condition numbers of both kinds of singularities at q (..., n), which must close.
+
+        `.serial` (type 1: the tool loses a direction) and `.parallel` (type 2: the drives do not
+        hold the mechanism), (...,); `.kind` names them where one is at least `condition` (1e3),
+        `.reason` says of one q what moves or cannot.
+        """
+        from ..ik.singularity import singularity
+
+        return singularity(self, q, task, **known_options(options, ("condition",)))
 
     def ik(self, T: Any, task: Any = None, **options: Any) -> "Solutions | PoseSolutions":
         """Every distinct q found that puts the tool at T: .q (k, n), .residual (k,), .reason.
