@@ -138,23 +138,6 @@ def planar_3rpr():
 # random ones: trees whose closures are put where a random q has them
 
 
-def loop_chain(loops, **more):
-    """Four-bars one upon the other: the rocker of each carries the next; one drive each."""
-    links, closures = [], []
-    for k in range(loops):
-        base, turn = (f"rocker{k}", (0.0, 0.0, 0.3)) if k else (None, (0.0, 0.0, 0.0))
-        links += [
-            bar(f"crank{k + 1}", base, (0.15 * bool(k), 0, 0), 0.1, 3.0, rpy=turn),
-            bar(f"coupler{k + 1}", f"crank{k + 1}", (0.1, 0, 0), 0.35, 0.5, passive=True),
-            bar(f"rocker{k + 1}", base, (0.4, 0, 0), 0.3, 0.8, passive=True),
-        ]
-        ends = ({"xyz": (0.35, 0, 0)}, {"xyz": (0.3, 0, 0)})
-        between = (f"coupler{k + 1}", f"rocker{k + 1}")
-        closures.append(dy.Closure(kind="ball", between=between, frames=ends))
-    home = (0.7, -0.1, 1.5) * loops
-    return made(f"chain{loops}", links, closures, configurations={"home": home}, **more)
-
-
 def closing(tree, q, kind, between, frame, rng):
     """A closure of this kind between two links, closed at q; `frame` is on the first."""
     ends = tree.frames(q)[[tree.link_names.index(x) + 1 if x else 0 for x in between]]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import dynamis as dy
+from dynamis.bench.closed import closed_figures
 from dynamis.bench.simulation import control_cycle, simulation_figures
 from dynamis.bench.single import chain_of, slope, worst_difference
 from dynamis.bench.table import BenchTable, Figure, growth_plot, readme_table, together
@@ -72,3 +73,10 @@ def test_slope():
     assert slope({2: 1.0, 16: 4.0, 32: 8.0}) == pytest.approx(1.0)
     assert slope({2: 1.0, 16: 4.0, 32: 16.0}) == pytest.approx(2.0)
     assert chain_of(5).n == 5
+
+
+def test_closed_mechanisms_agree_with_the_peers_they_are_timed_against(compiled):
+    rows = list(closed_figures(loops=(1, 2)))
+    assert {row.robot for row in rows} >= {"four-bars-1", "four-bars-2"}
+    assert {row.peer.split(" ")[0] for row in rows} == {"Pinocchio", "MuJoCo"}
+    assert all(row.error < 1e-9 and row.target == 5.0 for row in rows)

@@ -7,13 +7,20 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 
 import dynamis as dy
+from dynamis.agree import agreement
+from dynamis.agree.closed import (
+    ConstrainedMujoco,
+    ConstrainedPinocchio,
+    closure_bias,
+    dense_forward_dynamics,
+)
+from dynamis.bench.closed import loop_chain
 from dynamis.model.model import Payload
 
 from ..closed_mechanisms import (
     KINDS,
     five_bar,
     four_bar,
-    loop_chain,
     loops,
     motions,
     random_loops,
@@ -32,51 +39,6 @@ def close(a, b, tolerance=1e-9):
 # Pinocchio
 
 
-class Constrained:
-    """A closed mechanism in Pinocchio: its tree and RigidConstraintModels.
-
-    A pin is two balls apart on its axis: six rows, of which one repeats another, which the
-    proximal iteration of Pinocchio takes.
-    """
-
-    def __init__(self, robot):
-        self.pin = pytest.importorskip("pinocchio")
-        pin, tree = self.pin, robot.without_closures()
-        self.model = dy.interop.to_pinocchio(tree)
-        names = list(self.model.names)
-        joints = [names.index(name) for name in tree.joint_names]
-        self.order = [self.model.joints[j].idx_v for j in joints]
-        self.held = pin.StdVec_RigidConstraintModel()
-        for closure in robot.chain.closures:
-            kind = getattr(
-                pin.ContactType, "CONTACT_6D" if closure.kind == "weld" else "CONTACT_3D"
-            )
-            for z in (0.0, 0.2) if closure.kind == "pin" else (0.0,):
-                (i, A), (j, B) = closure.ends
-                ends = []
-                for link, frame in ((i, A), (j, B)):
-                    place = pin.SE3(np.array(frame.R, dtype=float), np.array(frame.p, dtype=float))
-                    ends += [joints[link] if link >= 0 else 0, place * pin.SE3(np.eye(3), z * Z)]
-                frame = pin.ReferenceFrame.LOCAL
-                self.held.append(pin.RigidConstraintModel(kind, self.model, *ends, frame))
-        self.rows = pin.StdVec_RigidConstraintData([x.createData() for x in self.held])
-        self.data = self.model.createData()
-        pin.initConstraintDynamics(self.model, self.data, self.held, self.rows)
-
-    def accelerations(self, q, qd, tau):
-        found = []
-        for row in zip(q, qd, tau, strict=True):
-            theirs = np.zeros((3, len(self.order)))
-            theirs[:, self.order] = row
-            exact = self.pin.ProximalSettings(1e-14, 1e-14, 1e-10, 200)
-            a = self.pin.constraintDynamics(
-                self.model, self.data, *theirs, self.held, self.rows, exact
-            )
-            found.append(a[self.order])
-        return np.array(found)
-
-
-Z = np.array([0.0, 0.0, 1.0])
 SERIAL = [-1, 0, 1, 2, 3, 4, 5, 6]
 TWICE = [("ball", 2, 5), ("ball", -1, 8)]
 REPRESENTED = {
@@ -94,46 +56,27 @@ REPRESENTED = {
 }
 
 
+def accelerations(peer, *rows):
+    return np.array([peer.forward_dynamics(*row) for row in zip(*rows, strict=True)])
+
+
 @pytest.mark.parametrize("name", REPRESENTED)
 def test_accelerations_are_those_of_pinocchio(name):
+    pytest.importorskip("pinocchio")
     robot = REPRESENTED[name]()
-    peer = Constrained(robot)
+    peer = ConstrainedPinocchio(robot)
     home = "home" in robot.configurations
     q, qd, qdd, *_ = states_near(robot, 10, condition=200.0) if home else motions(robot, 10)
     assert len(q) >= 5
     tau = np.random.default_rng(0).normal(scale=5, size=q.shape)
     ours = robot.forward_dynamics(q, qd, tau)
-    theirs = peer.accelerations(q, qd, tau)
+    theirs = accelerations(peer, q, qd, tau)
     assert np.abs(ours - theirs).max() <= 1e-9 * np.abs(theirs).max()
     tau = robot.inverse_dynamics(q, qd, qdd)
-    assert np.abs(peer.accelerations(q, qd, tau) - qdd).max() <= 1e-9 * np.abs(qdd).max()
+    assert np.abs(accelerations(peer, q, qd, tau) - qdd).max() <= 1e-9 * np.abs(qdd).max()
 
 
-# dense algebra
-
-
-def bias(robot, q, qd):
-    """dJ/dt qd by differences of J along qd, of eighth order."""
-    h, found = 8e-3 / (1.0 + np.abs(qd).max(axis=-1, keepdims=True)), 0.0
-    for k, w in ((1, 4 / 5), (2, -1 / 5), (3, 4 / 105), (4, -1 / 280)):
-        ahead, back = (robot.closure_jacobian(q + s * k * h * qd) for s in (1, -1))
-        found = found + w / h[..., None] * (ahead - back)
-    return np.einsum("...ij,...j->...i", found, qd)
-
-
-def kkt(robot, q, qd, tau, **given):
-    """qdd of [M J^T; J 0] in NumPy, by the null space of J; M and h are those of the tree."""
-    tree, found = robot.without_closures(), []
-    h = tree.inverse_dynamics(q, qd, np.zeros_like(q), **given)
-    M, J, Jdqd = tree.mass_matrix(q), robot.closure_jacobian(q), bias(robot, q, qd)
-    for k in range(len(q)):
-        _, s, V = np.linalg.svd(J[k])
-        rank = int((s > 1e-8 * s[0]).sum())
-        N = V[rank:].T
-        a = -np.linalg.pinv(J[k], rcond=1e-8) @ Jdqd[k]
-        x = np.linalg.solve(N.T @ M[k] @ N, N.T @ (tau[k] - h[k] - M[k] @ a))
-        found.append(a + N @ x)
-    return np.array(found)
+# laws, and dense algebra
 
 
 def laws(robot, q, qd, qdd, v, a, **given):
@@ -142,9 +85,9 @@ def laws(robot, q, qd, qdd, v, a, **given):
     J = robot.closure_jacobian(q)
     close(robot.closure_error(q), 0.0, 1e-8)
     close(np.einsum("...ij,...j->...i", J, qd), 0.0)
-    close(np.einsum("...ij,...j->...i", J, qdd) + bias(robot, q, qd), 0.0, 1e-8)
+    close(np.einsum("...ij,...j->...i", J, qdd) + closure_bias(robot, q, qd), 0.0, 1e-8)
     tau = np.random.default_rng(1).normal(scale=3, size=q.shape)
-    expected = kkt(robot, q, qd, tau, **given)
+    expected = dense_forward_dynamics(robot, q, qd, tau, **given)
     close(robot.forward_dynamics(q, qd, tau, **given), expected)
     if set(robot.independent) <= set(robot.active):
         tau = robot.inverse_dynamics(q, qd, qdd, **given)
@@ -211,43 +154,6 @@ def test_derivatives_of_random_loops(robot):
 # MuJoCo
 
 
-class Soft:
-    """A closed mechanism in MuJoCo, extrapolated to constraints that are exact.
-
-    MuJoCo solves J qacc + R f = -dJ/dt qvel - b J qvel - k r (from 4.0 with the first term). At
-    states that close the last two are zero, whatever solref. R = (1 - d) / d diag, where the
-    impedance d of solimp is at most 0.9999 and diag an estimate of J M^-1 J^T by body_invweight0.
-    This is made 1e-3 of what it was, and the accelerations at three R are extrapolated to R = 0.
-    """
-
-    SHARES = np.array([1.2e-4, 2.4e-4, 3.6e-4])  # (1 - d) / d
-
-    def __init__(self, robot):
-        self.mj, self.robot = pytest.importorskip("mujoco"), robot
-        self.model = self.mj.MjModel.from_xml_string(dy.interop.to_mjcf(robot))
-        self.data = self.mj.MjData(self.model)
-        self.order = [int(self.model.joint(name).dofadr[0]) for name in robot.joint_names]
-        self.model.body_invweight0[:] *= 1e-3
-        self.model.opt.tolerance = 0.0
-
-    def accelerations(self, q, qd, tau):
-        return np.array([self._one(*row) for row in zip(q, qd, tau, strict=True)])
-
-    def _one(self, q, qd, tau):
-        data, rows = self.data, []
-        data.qpos[self.order], data.qvel[self.order] = q, qd
-        data.qfrc_applied[self.order] = tau
-        for s in self.SHARES:
-            d = 1.0 / (1.0 + s)
-            self.model.eq_solimp[:] = (d, d, 1.0, 0.5, 2.0)
-            data.qacc_warmstart[:] = 0.0
-            self.mj.mj_forward(self.model, data)
-            rows.append(data.qacc[self.order].copy())
-        x = self.SHARES
-        weights = [np.prod([b / (b - a) for b in x if b != a]) for a in x]
-        return np.tensordot(weights, np.array(rows), 1)
-
-
 IN_MUJOCO = ("five-bar, ball", "five-bar, pin", "three four-bars", "spatial ball", "spatial weld",
              "two spatial loops")  # fmt: skip
 
@@ -255,13 +161,14 @@ IN_MUJOCO = ("five-bar, ball", "five-bar, pin", "three four-bars", "spatial ball
 @pytest.mark.filterwarnings("ignore::dynamis.errors.DynamisWarning")
 @pytest.mark.parametrize("name", IN_MUJOCO)
 def test_accelerations_are_those_of_mujoco(name):
+    pytest.importorskip("mujoco")
     robot = REPRESENTED[name]()
-    peer = Soft(robot)
+    peer = ConstrainedMujoco(robot)
     home = "home" in robot.configurations
     q, qd, *_ = states_near(robot, 6, condition=200.0) if home else motions(robot, 6)
     tau = np.random.default_rng(0).normal(scale=5, size=q.shape)
     for rates in (0.0 * qd, qd):
-        ours, theirs = robot.forward_dynamics(q, rates, tau), peer.accelerations(q, rates, tau)
+        ours, theirs = robot.forward_dynamics(q, rates, tau), accelerations(peer, q, rates, tau)
         assert np.abs(ours - theirs).max() <= 1e-9 * np.abs(ours).max()
 
 
@@ -364,3 +271,30 @@ def test_rounding_is_no_condition(seed):
     robot = random_loops([R, R, P, R, P], [-1, -1, 1, 2, 3], closures, seed, planar=True)
     sizes = robot.chain.mobility.sizes
     assert robot.dof == 1 and min(sizes) > 1e-6 * max(sizes)
+
+
+# the agreement table
+
+
+def test_agreement_of_closed_mechanisms():
+    table = agreement(loop_chain(2), samples=5)
+    assert table.ok and len(table.rows) == 7, str(table)
+    assert [r.source for r in table.rows if not r.compared] == [table.rows[-1].source]
+    assert table.rows[-1].reason == "not representable: it has closures"
+    rod = random_loops([R] * 7, [-1, 0, 1, -1, 3, 4, 5], [("rod", 2, 6)], 1)
+    table = agreement(rod, samples=3, peers=["pinocchio", "mujoco"])
+    assert table.ok and all("is a rod" in r.reason for r in table.rows[-2:])
+
+
+def test_a_wrong_acceleration_is_seen(monkeypatch):
+    robot = five_bar("ball")
+    right = robot.forward_dynamics
+    monkeypatch.setattr(robot, "forward_dynamics", lambda *x: right(*x) * (1 + 1e-8))
+    table = agreement(robot, samples=2, peers=())
+    assert {r.source for r in table.rows if not r.ok} == {"dense algebra", "projection"}
+
+
+def test_ties_beside_closures_are_not_compared():
+    robot = random_loops([R] * 7, [-1, 0, 1, -1, 3, 4, 5], [("ball", 2, 6)], 1, extra=tied)
+    table = agreement(robot, samples=2, peers=["pinocchio", "mujoco"])
+    assert table.ok and all("joints are tied" in r.reason for r in table.rows[-2:])

@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
+from dynamis.bench.closed import loop_chain
 from dynamis.errors import DynamisError, DynamisWarning
 from dynamis.interop import from_mjcf, from_mujoco, to_mjcf, to_pinocchio, to_rtb, to_yourdfpy
 from dynamis.interop.rigid_tree import NotRepresentableError
 
-from ..closed_mechanisms import five_bar, four_bar, loop_chain, motions, random_loops, states_near
+from ..closed_mechanisms import five_bar, four_bar, motions, random_loops, states_near
 
 pytest.importorskip("mujoco")
 quiet = pytest.mark.filterwarnings("ignore::dynamis.errors.DynamisWarning")

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import dynamis as dy
+from dynamis.bench.closed import loop_chain
 from dynamis.errors import DynamisError, DynamisWarning
 
-from ..closed_mechanisms import five_bar, loop_chain, motions, random_loops, states_near
+from ..closed_mechanisms import five_bar, motions, random_loops, states_near
 
 R, P = "revolute", "prismatic"
 

@@ -17,6 +17,12 @@ from ..interop.rigid_tree import NotRepresentableError, slides
 from ..model.closure import refuse_closures
 from ..robot import Robot
 from ..spatial.functions import MATH
+from .closed import (
+    ConstrainedMujoco,
+    ConstrainedPinocchio,
+    closed_states,
+    dense_forward_dynamics,
+)
 from .peers import PEERS, installed, without_friction
 
 # random states at which methods and peers are compared
@@ -237,6 +243,54 @@ def _answer(engine: Any, what: str, q: np.ndarray, *rates: np.ndarray) -> np.nda
     return quantity.back(K, there)
 
 
+# closed mechanisms
+
+CLOSED_PEERS = {"pinocchio": ConstrainedPinocchio, "mujoco": ConstrainedMujoco}
+
+
+def closed_rows(robot: Robot, s: Numbers, names: Sequence[str]) -> list[Row]:
+    """Dense algebra, laws and peers of a closed mechanism, at states that close."""
+    q, qd, qdd, tau, what = s["q"], s["qd"], s["qdd"], s["tau"], "forward dynamics"
+    if not len(q):
+        reason = "no state that closes was found"
+        return [Row("closures", "all", None, LIMIT, reason)]
+    found = robot.forward_dynamics(q, qd, tau)
+    dense = dense_forward_dynamics(robot, q, qd, tau)
+    rows = [Row("dense algebra", what, relative_difference(found, dense), PEER_LIMIT)]
+    if set(robot.independent) <= set(robot.active):
+        given = robot.inverse_dynamics(q, qd, qdd)
+        again = partial(robot.forward_dynamics, q, qd, given)
+        rows.append(_row("projection", "forward(inverse) = identity", again, qdd))
+        power = np.sum(robot.without_closures().inverse_dynamics(q, qd, qdd) * qd, axis=1)
+        driven = partial(np.sum, given * qd, axis=1)
+        rows.append(_row("virtual work", "power of the drives", driven, power))
+    M, v = robot.mass_matrix(q), s["v"]
+    energy = partial(np.einsum, "si,sij,sj->s", 0.5 * v, M, v)
+    rows.append(_row("mass matrix", "kinetic energy", energy, robot.kinetic_energy(q, qd)))
+    bare = without_friction(Robot(replace(robot.model, springs=(), loads=())))
+    ours = bare.forward_dynamics(q, qd, tau)
+    for name in names:
+        rows.append(_closed_peer_row(bare, name, s, ours))
+    return rows
+
+
+def _closed_peer_row(robot: Robot, name: str, s: Numbers, ours: np.ndarray) -> Row:
+    """Forward dynamics by one peer, or why not."""
+    package = PEERS[name].package
+    if not installed(name):
+        return Row(name, "all", None, PEER_LIMIT, f"not installed: pip install {package}")
+    source = f"{name} {metadata.version(package)}"
+    if name not in CLOSED_PEERS:
+        return Row(source, "all", None, PEER_LIMIT, "not representable: it has closures")
+    try:
+        engine = CLOSED_PEERS[name](robot)
+    except NotRepresentableError as error:
+        return Row(source, "all", None, PEER_LIMIT, first_line(error))
+    states = zip(s["q"], s["qd"], s["tau"], strict=True)
+    theirs = np.array([engine.forward_dynamics(*state) for state in states])
+    return Row(source, "forward dynamics", relative_difference(ours, theirs), PEER_LIMIT)
+
+
 SAMPLES, MOST = 20, 100_000
 
 
@@ -296,6 +350,9 @@ def agreement(
         )
     whole(samples, "samples", most=MOST)
     whole(seed, "seed", 0)
+    if robot.model.closures:
+        rows = closed_rows(robot, closed_states(robot, samples, seed), names)
+        return AgreementTable(robot.name, tuple(rows), samples, seed)
     states = random_states(robot, samples, seed)
     rows = own_rows(robot, states)
     for name in names:

@@ -11,6 +11,7 @@ import numpy as np
 from .. import templates
 from ..compile.machine import host
 from ..robot import Robot, load
+from .closed import LOOPS, closed_figures
 from .simulation import simulation_figures
 from .single import JOINTS, against_others, against_pinocchio, batches, growth, slope
 from .table import BenchTable, Figure, timed
@@ -83,6 +84,8 @@ def bench(quick: bool = False, say: Callable[[str], None] = lambda _: None) -> B
         state = list(np.random.default_rng(1).normal(size=(3, robot.n)))
         figures += against_pinocchio(robot, state)
         figures += against_others(robot, state)
+    say("closed mechanisms")
+    figures += closed_figures(LOOPS[:2] if quick else LOOPS)
     say("batches")
     figures += batches(load("puma560"))
     say("simulation")
