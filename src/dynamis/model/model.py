@@ -328,10 +328,11 @@ class Model:
     @property
     def size_text(self) -> str:
         """Joints, and of mechanisms with closures drives and closures too, in words."""
-        counts = [(self.n, "joint")]
+        words = [f"{self.n} joints"]
         if self.closures:
-            counts += [(len(self.active), "drive"), (len(self.closures), "closure")]
-        return ", ".join(f"{count} {word}{'s' * (count != 1)}" for count, word in counts)
+            counts = ((len(self.active), "drive"), (len(self.closures), "closure"))
+            words += [f"{count} {word}{'s' * (count != 1)}" for count, word in counts]
+        return ", ".join(words)
 
     @property
     def closure_rows(self) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """The points of an arm: the sticks of its links, its joints and its frames."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -29,11 +29,8 @@ class Skeleton:
 
     def __getitem__(self, index: Any) -> "Skeleton":
         """The arm at some of the positions."""
-        given: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self)}
-        arrays: dict[str, Any] = {
-            k: x[index] for k, x in given.items() if isinstance(x, np.ndarray)
-        }
-        return Skeleton(**given | arrays)
+        given = {f.name: getattr(self, f.name) for f in fields(self)}
+        return replace(self, **{k: x[index] for k, x in given.items() if isinstance(x, np.ndarray)})
 
     @property
     def points(self) -> np.ndarray:

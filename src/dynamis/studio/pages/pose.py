@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 
 from ...errors import DynamisError
+from ...ik.assemble import CLOSED, nearest
+from ...ik.follow import Followed, follow
 from ...robot import Robot
 from ...spatial.rotations import rotation_from_quaternion, rotation_from_rpy
 from ...transforms import to_quaternion, to_rpy
@@ -112,9 +114,14 @@ class IkPanel:
         with self.session.lock:
             if asked != self._asked or self.session.closed.is_set():
                 return  # another robot, or another target since
-            order = np.argsort(np.linalg.norm(found.q - near, axis=1), kind="stable")
-            self._solutions, self._residual = found.q[order], found.residual[order]
-            self._about = plain(found.reason[:SHOWN])
+            q, residual, about = found.q, found.residual, found.reason
+            if robot.model.closures and len(q):
+                closed = robot.closure_status(q) < 2.0
+                q, residual = q[closed], residual[closed]
+                about = about if len(q) else "No solution that closes the loops was found."
+            order = np.argsort(np.linalg.norm(q - near, axis=1), kind="stable")
+            self._solutions, self._residual = q[order], residual[order]
+            self._about = plain(about[:SHOWN])
             self._at = 0
             self._show_solution()
 
@@ -176,13 +183,16 @@ def tool_text(robot: Robot, q: np.ndarray) -> str:
 
 
 def torque_text(robot: Robot, q: np.ndarray) -> str:
-    """Gravity torque of each joint."""
-    joints = zip(robot.joint_names, robot.joint_kinds, robot.gravity_torque(q), strict=True)
+    """Gravity torque of each joint; of those that decide the others in a closed mechanism."""
     rows = [
-        (name, short(float(tau)) + (" N m" if kind == "revolute" else " N"))
-        for name, kind, tau in joints
+        (robot.joint_names[k], short(float(tau)) + _unit(robot, k))
+        for k, tau in zip(robot.independent, robot.gravity_torque(q), strict=True)
     ]
     return markdown_table(("joint", "gravity"), rows, right=1)
+
+
+def _unit(robot: Robot, k: int) -> str:
+    return " N m" if robot.joint_kinds[k] == "revolute" else " N"
 
 
 def _all(values: object) -> str:
@@ -191,6 +201,7 @@ def _all(values: object) -> str:
 
 TURN = np.pi  # rad either way where a joint has no limits
 CHOOSE = "choose …"
+TRIES = 30  # random poses of a closed mechanism, for one that closes
 
 
 class PosePanel:
@@ -202,12 +213,16 @@ class PosePanel:
         self._wanted: dict[int, float] = {}
         self._latest = Latest(self._move)
         self._own = False
-        self.sliders: list[Any] = []
+        self.sliders: dict[int, Any] = {}  # by the joint's place in q
         self.joints = gui.add_folder("Joints")
         with self.joints:
             self.named = gui.add_dropdown("Go to", (CHOOSE,))
             self.set = gui.add_button_group("Set to", ("zero", "random"))
             self.degrees = gui.add_checkbox("Degrees", False, hint="Angles in degrees")
+            self.stopped = gui.add_markdown("", visible=False)
+        self.others = gui.add_folder("Joints that follow", visible=False)
+        with self.others:
+            self.followers = gui.add_markdown("")
         with gui.add_folder("Shown"):
             self.shown = {name: gui.add_checkbox(name.capitalize(), True) for name in KINDS}
         Readout(session)
@@ -228,11 +243,13 @@ class PosePanel:
         with self.session.lock:
             robot = self.session.robot
             self._wanted.clear()
-            for slider in self.sliders:
+            for slider in self.sliders.values():
                 slider.remove()
+            show(self.stopped, "")
             low, high = self._low, self._high = slider_limits(robot, self.session.view.arm.reach)
             with self.joints:
-                self.sliders = [self._slider(i, low[i], high[i]) for i in range(robot.n)]
+                self.sliders = {i: self._slider(i, low[i], high[i]) for i in robot.independent}
+            self._show_followers()
             self.named.options = (CHOOSE, *robot.configurations)
             self.named.value = CHOOSE
             self.named.visible = bool(robot.configurations)
@@ -262,27 +279,57 @@ class PosePanel:
     def _move(self) -> None:
         with self.session.lock:
             wanted, self._wanted = self._wanted, {}
-            q = self.session.q.copy()
+            q, reason = self.session.q.copy(), ""
             for i, value in wanted.items():
                 if i < len(q):
                     q[i] = value
-            self._own = True
+            if self.session.robot.model.closures:
+                q, reason = self._led(q)
+            self._own = not reason  # a slider that went too far comes back
             try:
                 self.session.change_pose(q)
             finally:
                 self._own = False
 
+    def _led(self, wanted: np.ndarray) -> Followed:
+        """A closed mechanism as far towards the drives of a pose as it goes, and why no farther."""
+        robot = self.session.robot
+        try:
+            found = follow(robot, self.session.q, wanted[list(robot.independent)])
+        except DynamisError as error:
+            found = Followed(self.session.q, str(error))
+        show(self.stopped, f"**Stopped** {plain(found.reason)}." if found.reason else "")
+        return found
+
     def _follow(self) -> None:
         """Sliders to the pose, unless it came from them; they reach as far as the arm does."""
-        if self._own or len(self.sliders) != self.session.robot.n:
+        if tuple(self.sliders) != self.session.robot.independent:
             return
-        for i, slider in enumerate(self.sliders):
+        self._show_followers()
+        if self._own:
+            return
+        for i, slider in self.sliders.items():
             f = self._factor(i)[0]
             value = f * self.session.q[i]
             ends = _ends(f * self._low[i], f * self._high[i], value)
             if ends != (slider.min, slider.max):
                 slider.min, slider.max = ends
             slider.value = float(value)
+
+    def _show_followers(self) -> None:
+        """Joints of a closed mechanism that follow the sliders."""
+        robot, q = self.session.robot, self.session.q
+        rest = [i for i in range(robot.n) if i not in robot.independent]
+        self.others.visible = bool(rest)
+        rows = []
+        for i in rest:
+            f, unit = self._factor(i)
+            kind = "drive" if i in robot.active else "passive"
+            rows.append(
+                (robot.joint_names[i], kind, f"{f * q[i]:.{1 if unit == '°' else 3}f} {unit}")
+            )
+        head = ("joint", "", "position")
+        self.followers.content = markdown_table(head, rows, right=1) if rows else ""
 
     # buttons
 
@@ -294,17 +341,39 @@ class PosePanel:
     def _jump(self, name: str) -> None:
         with self.session.lock:
             robot = self.session.robot
-            if name == "random":
-                low, high = slider_limits(robot, self.session.view.arm.reach)
-                self.session.change_pose(np.random.default_rng().uniform(low, high))
-            elif name in robot.configurations:
-                self.session.change_pose(robot.configurations[name])
+            show(self.stopped, "")
+            if name in robot.configurations:
+                self._place(robot.configurations[name])
+            elif name == "zero":
+                zero = np.zeros(robot.n)
+                self.session.change_pose(self._led(zero).q if robot.model.closures else zero)
             else:
-                self.session.change_pose(np.zeros(robot.n))
+                low, high = slider_limits(robot, self.session.view.arm.reach)
+                chance = np.random.default_rng()
+                rows = chance.uniform(low, high, (TRIES if robot.model.closures else 1, robot.n))
+                self._place(_closed(robot, rows)[0])
+
+    def _place(self, q: np.ndarray) -> None:
+        """Another pose; one that does not close is refused in words."""
+        robot = self.session.robot
+        if robot.model.closures and robot.closure_status(q) == 2.0:
+            show(self.stopped, "**Not shown:** in this configuration the loops are open.")
+        else:
+            self.session.change_pose(q)
 
     def _show(self) -> None:
         with self.session.lock:
             self.session.view.arm.show([name for name, box in self.shown.items() if box.value])
+
+
+def _closed(robot: Robot, rows: np.ndarray) -> np.ndarray:
+    """Rows, of a closed mechanism those that could be closed, or else the first as it is."""
+    if not robot.model.closures:
+        return rows
+    q, left = nearest(robot, rows)
+    q = q[left <= CLOSED]
+    good = q[robot.closure_status(q) == 0.0] if len(q) else q
+    return good if len(good) else rows
 
 
 def _ends(low: float, high: float, value: float) -> tuple[float, float]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from ...errors import DynamisError, ModelError
 from ...model.catalogue import names
+from ...model.closure import CLOSURE_COLUMNS, closure_row
 from ...model.formats.tables import LARGEST
 from ...model.link import Link
 from ...model.quantity import resolve
@@ -277,6 +278,44 @@ class ValuesEditor:
         self.session.change_robot(self.session.robot.with_values(**given), keep_pose=True)
 
 
+class LoopTable:
+    """The joints and closures of a closed mechanism, to be read; a file says what they are."""
+
+    def __init__(self, session: Session):
+        self.session = session
+        gui = session.client.gui
+        self.folder = gui.add_folder("Closed loops")
+        with self.folder:
+            self.table = gui.add_markdown("")
+        session.on_robot(self.show)
+        self.show()
+
+    def show(self) -> None:
+        """Follow the robot."""
+        model = self.session.robot.model
+        self.folder.visible = bool(model.closures)
+        if not model.closures:
+            self.table.content = ""
+            return
+        joints = [
+            (str(x.joint_name), x.joint, x.parent or model.base_name, _driven(x))
+            for x in model.links
+        ]
+        closures = [closure_row(x, _several) for x in model.closures]
+        self.table.content = "\n\n".join(
+            markdown_table(head, rows)
+            for head, rows in ((("joint", "kind", "on", ""), joints), (CLOSURE_COLUMNS, closures))
+        )
+
+
+def _driven(link: Link) -> str:
+    return "passive" if link.passive else "drive"
+
+
+def _several(value: Any) -> str:
+    return ", ".join(map(typed, value)) if isinstance(value, tuple) else typed(value)
+
+
 class SpringTable:
     """The springs of the robot, to be read; a file says what they are."""
 
@@ -321,6 +360,7 @@ class RobotPanel:
             DhEditor(session)
         ValuesEditor(session)
         SpringTable(session)
+        LoopTable(session)
         with gui.add_folder("Gravity and payload"):
             LoadEditor(session)
         self.reset = gui.add_button("Undo all edits", icon="restore")
@@ -360,7 +400,10 @@ class RobotPanel:
     def _show(self) -> None:
         robot = self.session.robot
         kinds = "".join(link.joint[0].upper() for link in robot.model.links)
-        text = f"**{plain(robot.name)}**: {robot.n} joints ({kinds}), {robot.model.convention}"
+        text = f"**{plain(robot.name)}**: {robot.model.size_text} ({kinds}), "
+        text += robot.model.convention
+        if robot.model.closures:
+            text += f"; {robot.dof} degree{'s' * (robot.dof != 1)} of freedom"
         if robot.model.description:
             text += f"\n\n{plain(robot.model.description)}"
         self.about.content = text

@@ -17,6 +17,7 @@ from .meshes import Visual
 
 LINK, JOINT, SLIDE, TOOL = (108, 122, 137), (240, 140, 46), (62, 149, 205), (46, 160, 90)
 SPRING = (15, 118, 110)
+PASSIVE, CLOSURE, GROUND = (150, 160, 170), (190, 24, 93), (197, 204, 211)
 THICK = 0.022  # radius of a link as a part of the arm's reach
 SIDES = 24
 TURNS, CORNERS = 10, 12  # of a spring's wire, and rods per turn
@@ -58,7 +59,7 @@ class Arm:
         meshes = "meshes" in shown and bool(self.body)
         self.body.visible(meshes and links)
         for kind, part in self._parts.items():
-            covered = meshes and kind != "springs"  # which no file draws
+            covered = meshes and kind not in ("springs", "closures", "rods")  # no file draws them
             part.visible = kind in shown if kind == "frames" else links and not covered
         for label, text in zip(self._labels, self._texts, strict=True):
             label.visible = "labels" in shown and bool(text)
@@ -85,12 +86,15 @@ class Arm:
         shapes = {
             "sticks": (rod, LINK), "balls": (ball, LINK), "turns": (rod, JOINT),
             "slides": (cuboid, SLIDE), "tool": (ball, TOOL), "springs": (rod, SPRING),
+            "passive turns": (rod, PASSIVE), "passive slides": (cuboid, PASSIVE),
+            "ground": (rod, GROUND), "rods": (rod, CLOSURE), "closures": (ball, CLOSURE),
         }  # fmt: skip
         for kind, (mesh, colour) in shapes.items():
+            node = f"{self.name}/{kind.replace(' ', '_')}"
             if kind in places:
                 wxyz, position, scale = places[kind]
                 self._parts[kind] = self.scene.add_batched_meshes_simple(
-                    f"{self.name}/{kind}", mesh.vertices, mesh.faces, wxyz, position,
+                    node, mesh.vertices, mesh.faces, wxyz, position,
                     batched_scales=scale, batched_colors=colour, lod="off",
                 )  # fmt: skip
         wxyz, position, _ = places["frames"]
@@ -108,19 +112,29 @@ class Arm:
     def _places(self, found: Skeleton) -> dict[str, tuple]:
         r, frames = THICK * self.reach, np.concatenate([found.frames, found.tool[None]])
         places = {
-            "sticks": _rods(found.segments, r),
-            "balls": _balls(found.segments.reshape(-1, 3), r),
+            "sticks": _rods(found.sticks, r),
+            "balls": _balls(found.sticks.reshape(-1, 3), r),
             "tool": _balls(found.tool[None, :3, 3], 1.35 * r),
             "frames": (wxyz_of(frames[:, :3, :3]), frames[:, :3, 3], None),
         }
         if len(found.springs):
             places["springs"] = _rods(_coils(found.springs, 0.9 * r), 0.16 * r)
-        kinds = np.array(found.kinds)
-        for name, kind, wide, long in (
-            ("turns", "revolute", 1.7 * r, 4.2 * r),
-            ("slides", "prismatic", 1.7 * r, 5.0 * r),
+        if found.closures:
+            rods = [kind in ("rod", "slide") for kind in found.closures]
+            places["closures"] = _balls(found.ends.reshape(-1, 3), 1.3 * r)
+            if any(rods):
+                places["rods"] = _rods(found.ends[rods], 0.7 * r)
+            if len(found.ground):
+                places["ground"] = _rods(found.ground, 0.5 * r)
+        seen = np.array([found.is_shown(k) for k in range(len(found.kinds))])
+        passive = np.array(found.passive) & bool(found.closures)
+        for name, kind, undriven, wide, long in (
+            ("turns", "revolute", False, 1.7 * r, 4.2 * r),
+            ("slides", "prismatic", False, 1.7 * r, 5.0 * r),
+            ("passive turns", "revolute", True, 1.4 * r, 3.2 * r),
+            ("passive slides", "prismatic", True, 1.4 * r, 4.0 * r),
         ):
-            here = kinds == kind
+            here = (np.array(found.kinds) == kind) & seen & (passive == undriven)
             if here.any():
                 axes = found.axes[here]
                 size = np.tile(np.array([wide, wide, long], np.float32), (int(here.sum()), 1))

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import templates
-from ...errors import DynamisError, ModelError
+from ...dynamics.mobility import assemblies
+from ...errors import ClosureError, DynamisError, ModelError
 from ...robot import Robot
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class Session:
         """
         with self.lock:
             keep = keep_pose and robot.n == self.robot.n
-            q = self.placed if keep else start_pose(robot)
+            q = near_pose(robot, self.placed) if keep else start_pose(robot)
             drawable(robot, q)
             self.robot, self.q, self.placed, self.kept = robot, q, q, keep
             self.ask_before_leaving()
@@ -152,9 +153,35 @@ def drawable(robot: Robot, q: np.ndarray) -> None:
 
 
 def start_pose(robot: Robot) -> np.ndarray:
-    """A pose to begin with: "ready" where the robot names one, else zero or the nearest limit."""
+    """A pose to begin with: "ready" where the robot names one, else zero or the nearest limit.
+
+    Of a closed mechanism: a configuration that closes, or any assembly.
+    """
+    if robot.model.closures:
+        return _closed_pose(robot)
     for name in ("ready", "home"):
         if name in robot.configurations:
             return np.array(robot.configurations[name], float)
     low, high = np.asarray(robot.limits, float).reshape(robot.n, 2).T
     return np.clip(0.0, np.minimum(low, high), np.maximum(low, high))
+
+
+def near_pose(robot: Robot, q: np.ndarray) -> np.ndarray:
+    """The pose of a robot that was edited: as it was, closed where it has closures."""
+    if not robot.model.closures:
+        return q
+    try:
+        return robot.project(q)
+    except ClosureError:
+        return start_pose(robot)
+
+
+def _closed_pose(robot: Robot) -> np.ndarray:
+    named = robot.configurations
+    first = [named[name] for name in ("ready", "home") if name in named]
+    for q in (*first, *named.values()):
+        if robot.closure_status(q) == 0.0:
+            return np.array(q, float)
+    found, _ = assemblies(robot.chain, robot.model.configurations.values())
+    regular = [q for q in found if robot.closure_status(q) == 0.0]
+    return np.array((regular or found)[0])
