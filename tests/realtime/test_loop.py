@@ -132,15 +132,10 @@ def safe_within_two(heard, last):
     ids=["plain", "burst", "late", "bursts", "many"],
 )  # fmt: skip
 def test_a_plant_that_stops_gets_the_safe_torque_within_two_cycles(telling, before):
-    prompt = []
-    for _ in range(5):
-        _, found, heard, plant = answered(telling, {**silent_from(21), **before})
-        first, safe = safe_within_two(heard, plant.sent)
-        assert found["silent_until_safe_torque"] == 2
-        prompt.append(safe.at - plant.sent_at < 3.5 * SLOW and safe.t - first.t < 2.5 * SLOW)
-        if prompt[-1]:
-            break
-    assert any(prompt)
+    _, found, heard, plant = answered(telling, {**silent_from(21), **before})
+    first, safe = safe_within_two(heard, plant.sent)
+    assert found["silent_until_safe_torque"] == 2
+    assert safe.at - plant.sent_at < 3.5 * SLOW and safe.t - first.t < 2.5 * SLOW
 
 
 def test_no_measurement_is_ever_used_by_three_cycles(telling):
