@@ -961,6 +961,18 @@ class Robot:
 
         return plot_robot(self, q, frames=frames, path=path, ax=ax)
 
+    def plot_workspace(self, path: Any = None, ax: Any = None, **options: Any) -> "Figure":
+        """A map of where the tool can be in a plane, coloured by conditioning.
+
+        `plane` ("xy", "xz", "yz"), `at` (m, along the third axis), `points` along the longer side,
+        `extent` ((x0, x1), (y0, y1)), `task`, `limits` (default True). Of all solutions of a point
+        the best conditioned counts; with `q0` its working mode alone, with singular curves.
+        """
+        from ..plots.workspace_plot import plot_workspace
+
+        known = ("plane", "at", "q0", "points", "extent", "task", "limits")
+        return plot_workspace(self, path, ax, **known_options(options, known))
+
     # -- variations: every one returns a new Robot --------------------------------------------
 
     def to_dh(self, convention: str) -> "Robot":
