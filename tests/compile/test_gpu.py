@@ -19,6 +19,8 @@ from dynamis.compile.llvm_gpu_loop import THREADS, LoopTask, loop_kernel
 from dynamis.compile.machine import Loaded, object_code, ptx_code
 from dynamis.errors import DeviceError, OptionError
 
+from ..closed_mechanisms import five_bar, motions
+
 COUNT = 70  # a whole block of 64 threads and a part of the next
 
 
@@ -95,6 +97,28 @@ def test_threads_have_the_bits_of_the_batch(compiled, grid, name, dtype):
     threads = layout(function.program(), dtype).threads
     grid.launch(ir, places(function, given, outs), threads, COUNT)
     np.testing.assert_array_equal(outs[0], expected)
+
+
+@pytest.mark.parametrize(
+    "name", ["inverse_dynamics", "forward_dynamics", "mass_matrix", "joint_rates", "closure_status"]
+)
+def test_threads_of_closed_mechanisms_have_the_bits_of_the_batch(compiled, grid, name):
+    """Samples that do not close are NaN there too."""
+    robot = five_bar()
+    q, qd, qdd, v, _ = motions(robot, COUNT)
+    values = {"q": q, "qd": qd, "qdd": qdd, "tau": qdd, "qd_active": v}
+    q[5:9] += 0.1
+    function = kernel_function(KERNELS[name], robot.model)
+    given = [values[p.name] for p in function.inputs]
+    expected = run(function.code("float64"), given, [p.name for p in function.inputs])
+    outs = [np.full((COUNT, *p.shape), -7.0) for p in function.outputs]
+    threads = layout(function.program(), "float64").threads
+    ir = module(function.program(), "float64", fused=False)
+    grid.launch(ir, places(function, given, outs), threads, COUNT)
+    np.testing.assert_array_equal(outs[0], expected)
+    bad = np.isnan(outs[0]).reshape(COUNT, -1).any(axis=1)
+    bad = outs[0] == 2.0 if name == "closure_status" else bad
+    assert np.flatnonzero(bad).tolist() == [5, 6, 7, 8]
 
 
 @pytest.mark.parametrize("options", [

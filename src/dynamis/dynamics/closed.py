@@ -199,7 +199,9 @@ def _keeps(chain: Chain, J: Rows, rates: Scalars, more: Scalars | None, fn: Func
 
 
 def _or_nan(values: Scalars, good: Any, fn: Functions) -> list[Any]:
-    return [fn.select(good > 0.0, x, math.nan) for x in values]
+    """The values, or NaN: by a factor, so that slopes are NaN too, and a term for zeros."""
+    factor, term = (fn.select(good > 0.0, x, math.nan) for x in (1.0, 0.0))
+    return [term if zero(x) else factor * x + term for x in values]
 
 
 # kinematics
@@ -298,9 +300,8 @@ def _driven(
             t + m if k in chain.active else 0.0
             for k, (t, m) in enumerate(zip(tau, more, strict=True))
         ]
-    tau = [
-        fn.select(good > 0.0, t, math.nan) if k in chain.active else t for k, t in enumerate(tau)
-    ]
+    known = _or_nan(tau, good, fn)
+    tau = [known[k] if k in chain.active else t for k, t in enumerate(tau)]
     return tau, _or_nan(f, good, fn)
 
 
