@@ -298,7 +298,7 @@ class PosePanel:
             found = follow(robot, self.session.q, wanted[list(robot.independent)])
         except DynamisError as error:
             found = Followed(self.session.q, str(error))
-        show(self.stopped, f"**Stopped** {plain(found.reason)}." if found.reason else "")
+        show(self.stopped, f"**Stopped:** {plain(found.reason)}." if found.reason else "")
         return found
 
     def _follow(self) -> None:

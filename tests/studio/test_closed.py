@@ -1,0 +1,96 @@
+"""A closed mechanism in the studio: sliders move its drives, the other joints follow."""
+
+import numpy as np
+import pytest
+
+from tests.closed_mechanisms import five_bar
+
+from .conftest import Tab, handle
+
+CLOSED = 1e-8
+
+
+@pytest.fixture(scope="module")
+def studio(compiled):
+    """A studio of a five-bar mechanism."""
+    from dynamis.studio import Studio
+
+    robot = five_bar(tool_link="a2", tool={"xyz": (0.4, 0, 0)})
+    ways = {"home": tuple(robot.assemble([1.9, 1.2])[0]), "open": (0.1, 0.2, 0.3, 0.4)}
+    made = Studio(five_bar(tool_link="a2", tool={"xyz": (0.4, 0, 0)}, configurations=ways), port=0)
+    scene = made.server.scene
+    scene.configure_environment_map(hdri=None)
+    scene.configure_default_lights(cast_shadow=False)
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def tab(browser, studio):
+    made = Tab(browser, studio)
+    made.open("Pose")
+    yield made
+    made.close()
+
+
+def opening(tab):
+    return np.abs(tab.session.robot.closure_error(tab.session.q)).max()
+
+
+def test_sliders_move_the_drives_and_the_rest_follows(tab):
+    robot, before = tab.session.robot, tab.session.q
+    assert opening(tab) < CLOSED
+    labels = {getattr(x, "label", "") for x in
+              tab.session.client.gui._gui_input_handle_from_uuid.values()}  # fmt: skip
+    assert {"joint1", "joint3"} <= labels and not {"joint2", "joint4"} & labels
+    tab.type("joint1", "2.1")
+    tab.until(lambda: abs(tab.session.q[0] - 2.1) < 1e-9)
+    assert opening(tab) < CLOSED and tab.session.q[2] == before[2]
+    assert np.abs(tab.session.q[[1, 3]] - before[[1, 3]]).min() > 1e-3
+    tab.says(f"{tab.session.q[1]:.3f} rad")  # the table of joints that follow
+    torque = robot.gravity_torque(tab.session.q)
+    tab.says(f"{torque[0]:.4g} N m")
+
+
+def test_a_slider_stops_where_the_loop_cannot_be_closed(tab):
+    tab.type("joint3", "-2.5")
+    tab.says("Stopped")
+    stopped = tab.session.q
+    assert opening(tab) < CLOSED and stopped[2] > -2.5
+    slider = handle(tab, "joint3")
+    tab.until(lambda: abs(slider.value - stopped[2]) < 2e-3)  # it came back
+    tab.choose("Go to", "home")
+    home = tab.session.robot.configurations["home"]
+    tab.until(lambda: np.array_equal(tab.session.q, home))
+    tab.choose("Go to", "open")
+    tab.says("the loops are open")
+    assert np.array_equal(tab.session.q, home)
+    tab.press("random")
+    tab.until(lambda: not np.array_equal(tab.session.q, home))
+    assert opening(tab) < CLOSED
+
+
+def test_the_other_pages_say_what_does_not_apply(tab):
+    tab.open("Robot")
+    tab.says("2 degrees of freedom")
+    tab.says("closure1 (pin)")
+    tab.says("is not available for mechanisms with closures")  # the DH table
+    tab.open("Equations")
+    tab.press("Derive")
+    tab.says("base_parameters is not available for mechanisms with closures")
+    tab.choose("Show", "Equations")
+    tab.press("Derive")
+    tab.says("the tree has one")
+    for page in ("Simulate", "Identify", "Export"):
+        tab.open(page)
+        tab.look()
+    assert tab.errors == []
+    assert tab.page.get_by_text("could not be created").count() == 0
+
+
+def test_gravity_and_payload_leave_it_closed(tab):
+    tab.open("Robot")
+    tab.type("Payload (kg)", "2")
+    tab.until(lambda: tab.session.robot.model.payload is not None)
+    assert opening(tab) < CLOSED
+    assert tab.errors == []
