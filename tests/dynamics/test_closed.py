@@ -184,6 +184,16 @@ def test_what_does_not_close_is_named():
     assert np.isfinite(loose.mass_matrix(q + 0.01 * OFF)).all()
 
 
+def test_single_precision_that_cannot_close_says_so(compiled):
+    robot = five_bar().with_closure_limits(tolerance=1e-9)
+    q, qd, qdd, *_ = (x[0] for x in motions(robot, 1))
+    with pytest.raises(ClosureError, match="do not close within 1e-09 in float32"):
+        robot.inverse_dynamics(q, qd, qdd, dtype="float32")
+    fit = robot.with_closure_limits(tolerance=1e-4, condition=1e3)
+    found = fit.inverse_dynamics(q, qd, qdd, dtype="float32")
+    np.testing.assert_allclose(found, robot.inverse_dynamics(q, qd, qdd), atol=1e-3)
+
+
 def test_a_singular_configuration_is_named():
     """Both couplers in one line: the drives do not decide which way the joint between them goes."""
     links = [

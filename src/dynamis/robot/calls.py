@@ -82,14 +82,14 @@ class Calls:
         if kernel.by_columns(self.model.n):
             result = self.by_columns(kernel, given, options)
             if self.model.closures and not all(np.isfinite(x).all() for x in _each(result)):
-                refuse_open(self, given)
+                refuse_open(self, given, options.get("dtype"))
             return result
         method = self.bound.get(kernel.method or kernel.name)
         careful = kernel.solves or bool(self.model.closures)  # NaN is a reason to look
         result = self._evaluate(kernel, given, options, method, words, careful)
         if careful and not all(np.isfinite(x).all() for x in _each(result)):
             if self.model.closures:
-                refuse_open(self, given)
+                refuse_open(self, given, options.get("dtype"))
             if kernel.solves:
                 self.refuse_singular(given["q"])
         return result

@@ -71,18 +71,33 @@ def closed_terms(robot: "Robot", q: Any, qd: Any, qdd: Any) -> dict[str, np.ndar
     return found
 
 
-def refuse_open(calls: "Calls", given: Mapping[str, Any]) -> None:
+def refuse_open(calls: "Calls", given: Mapping[str, Any], dtype: Any = None) -> None:
     """Name the sample, the loop and how far it is open, or how near it is to singular."""
-    q = np.asarray(given["q"], dtype=float)
-    if not np.isfinite(q).all():
+    numbers = [np.asarray(x, dtype=float) for x in given.values() if x is not None]
+    if not all(np.isfinite(x).all() for x in numbers):
         return
+    q, name = np.asarray(given["q"], dtype=float), calls.model.name
     refuse_unclosed(calls, q, given.get("qd"))
     refuse_singular_loops(calls, q)
-    if "qdd" in given:
+    if "qdd" in given and _opens(calls, q, given["qd"], np.asarray(given["qdd"], dtype=float)):
         raise ClosureError(
-            f"qdd opens the loops of robot {calls.model.name!r}",
+            f"qdd opens the loops of robot {name!r}",
             "robot.joint_accelerations(q, qd, qdd_active) gives those of all joints",
         )
+    if dtype is not None and np.dtype(dtype) == np.float32:
+        raise ClosureError(
+            f"the loops of robot {name!r} do not close within {calls.chain.tolerance:g} in float32",
+            "robot.with_closure_limits(tolerance=1e-4, condition=1e3) suits that precision",
+        )
+
+
+def _opens(calls: "Calls", q: np.ndarray, qd: Any, qdd: np.ndarray) -> bool:
+    """Whether accelerations differ from those that the independent ones decide."""
+    assert calls.chain.mobility is not None
+    own = qdd[..., list(calls.chain.mobility.independent)]
+    follow = calls.interpreted("joint_accelerations", {"q": q, "qd": qd, "qdd_active": own})
+    bound = calls.chain.tolerance * (1.0 + np.abs(follow).max())
+    return bool((np.abs(follow - qdd) > 0.1 * bound).any())
 
 
 def refuse_unclosed(calls: "Calls", q: np.ndarray, qd: Any = None) -> None:
