@@ -55,7 +55,8 @@ def _draw(figure: Any, axes: Axes, found: Workspace) -> None:
     bar.set_label("1 / condition number (0: singular)", color=SOFT)
     shown_kinds = _curves(axes, found) if found.one_mode else []
     if shown_kinds:
-        lines = [Line2D([], [], color=c, linestyle=s) for c, s in map(CURVES.get, shown_kinds)]
+        looks: list[Any] = [CURVES[kind] for kind in shown_kinds]
+        lines = [Line2D([], [], color=c, linestyle=s) for c, s in looks]
         axes.legend(
             lines, [f"singular: {kind}" for kind in shown_kinds], loc="upper center",
             bbox_to_anchor=(0.5, -0.12), ncols=2, frameon=False, fontsize=9,
