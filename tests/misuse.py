@@ -521,6 +521,7 @@ class Table:
 
 # options behind ** by callable; of methods of Robot: `CALL_OPTIONS` unless said here
 BLOCK = ("model", "sample_time", "friction")
+MAP = ("plane", "at", "points", "extent", "limits")
 KEYWORDS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("Equations.evaluate", "Robot.with_values"), ("m1",)),
     **{f"{x}.from_bandwidth": BLOCK for x in ("ComputedTorque", "FeedForward", "PointToPoint")},
@@ -534,6 +535,8 @@ KEYWORDS: dict[str, tuple[str, ...]] = {
     "Robot.from_axes": ("links", "gravity", "values"),
     "Robot.from_dh": ("values", "configurations", "payload", "gear_matrix", "rotors", "frames"),
     "Robot.ik": ("limits", "tolerance", "starts", "seed"),
+    "Robot.plot_workspace": MAP,
+    "plots.plot_workspace": MAP,
     "Robot.significance": ("speed", "acceleration", "samples", "seed"),
     "Run.animate": ("fps", "speed", "frames", "trace"),
     "Run.plot": ("joints", "path"),

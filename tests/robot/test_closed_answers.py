@@ -128,12 +128,6 @@ def gym(robot):
     return ReachEnv(robot)
 
 
-def agreement(robot):
-    from dynamis.agree import agreement
-
-    return agreement(robot, samples=2)
-
-
 def law(robot):
     return dy.control.PointToPoint(kp=np.full(4, 10.0), kd=np.full(4, 1.0))
 
@@ -159,7 +153,7 @@ REFUSED = {
     ),
     "export_fmu": lambda robot, folder: dy.export_fmu(robot, folder / "arm.fmu"),
     "gym": lambda robot, folder: gym(robot),
-    "agree": lambda robot, folder: agreement(robot),
+    "linearise": lambda robot, folder: dy.control.linearise(robot, robot.home),
     "casadi": lambda robot, folder: robot.casadi("regressor"),
     "export": lambda robot, folder: robot.export("regressor", directory=folder),
 }

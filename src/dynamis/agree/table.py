@@ -14,7 +14,6 @@ from ..dynamics import equation
 from ..dynamics.springs import spring_torque
 from ..errors import DynamisError, OptionError, ShapeError, SingularError, did_you_mean, shown
 from ..interop.rigid_tree import NotRepresentableError, slides
-from ..model.closure import refuse_closures
 from ..robot import Robot
 from ..spatial.functions import MATH
 from .closed import (
@@ -341,7 +340,6 @@ def agreement(
     robot: Robot, samples: int = SAMPLES, seed: int = 0, peers: Sequence[str] | None = None
 ) -> AgreementTable:
     """Compare every method and every installed peer on random states of one robot."""
-    refuse_closures(robot.model.closures, "the table of agreement")
     names = tuple(PEERS) if peers is None else tuple(peers)
     unknown = [name for name in names if not is_word(name, PEERS)]
     if unknown:

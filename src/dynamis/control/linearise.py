@@ -18,6 +18,7 @@ import numpy as np
 from ..arguments import checked, is_list, is_word, positive
 from ..compile.arrays import as_batch, numbers
 from ..errors import OptionError, ShapeError, did_you_mean, shown
+from ..model.closure import refuse_closures
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -139,6 +140,7 @@ def linearise(
         raise OptionError(
             f"output is {output!r}, expected 'q', 'state' or 'tool'", did_you_mean(output, OUTPUTS)
         )
+    refuse_closures(robot.model.closures, "linearise")
     n = robot.n
     rest = np.zeros(n)
     x = _point(robot, q, "q")

@@ -76,7 +76,7 @@ def singularity(robot: "Robot", q: Any, task: Any = None, condition: float = NEA
     positive(condition, "condition")
     given = as_batch(q, "q", (robot.n,), f"robot {robot.name!r}")
     mask = task_mask(robot, task)
-    known = np.isfinite(given).all(axis=-1)
+    known: Any = np.isfinite(given).all(axis=-1)
     x = np.where(known[..., None], given, generic_configurations(robot)[0])
     if robot.model.closures:
         refuse_unclosed(robot._calls, x)

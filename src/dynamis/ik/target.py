@@ -57,9 +57,8 @@ def natural_task(robot: "Robot") -> Any:
     ways = np.linalg.matrix_rank(J[:, :3], tol=WEAK).max()
     if np.linalg.matrix_rank(own[:3], tol=WEAK) == ways:
         return "position"
-    chosen: Any = qr(own.T, pivoting=True, mode="r")
-    best = chosen[1][: robot.dof]
-    return [k in best for k in range(6)]
+    order: Any = qr(own.T, pivoting=True, mode="r")
+    return [k in order[1][: robot.dof] for k in range(6)]
 
 
 def _mask(task: Any) -> np.ndarray:

@@ -49,7 +49,7 @@ class Workspace:
     @property
     def reached(self) -> np.ndarray:
         """Where the tool can be, (b, a)."""
-        return np.isfinite(self.q).all(axis=-1)
+        return np.asarray(np.isfinite(self.q).all(axis=-1))
 
     @property
     def conditioning(self) -> np.ndarray:
@@ -127,7 +127,7 @@ def _extent(grid: "_Grid", robot: "Robot", extent: Any, points: int) -> list[np.
         box = _found_extent(grid, robot)
     span = (box[:, 1] - box[:, 0]).max()
     counts = np.maximum(2, np.ceil(points * (box[:, 1] - box[:, 0]) / span)).astype(int)
-    return [np.linspace(*row, count) for row, count in zip(box, counts, strict=True)]
+    return [np.linspace(r[0], r[1], int(count)) for r, count in zip(box, counts, strict=True)]
 
 
 def _found_extent(grid: "_Grid", robot: "Robot") -> np.ndarray:
@@ -178,7 +178,8 @@ class _Grid:
         task = self.mask.astype(float).tolist()
         # limits of passive joints count in any case
         limits = self.limits if self.limits or not self.robot.model.closures else "passive"
-        found: Any = self.robot.ik(poses, task, limits=limits).solutions
+        solved: Any = self.robot.ik(poses, task, limits=limits)
+        found = solved.solutions
         if found.shape[-2] == 0:
             return np.full((*poses.shape[:2], self.robot.n), np.nan)
         near = singularity(self.robot, found, task)
@@ -195,7 +196,7 @@ class _Grid:
         while len(fresh):
             near = (fresh[:, None] + [(0, 1), (1, 0), (0, -1), (-1, 0)]).reshape(-1, 2)
             origin = np.repeat(fresh, 4, axis=0)
-            ok = ((near >= 0) & (near < (len(y), len(x)))).all(axis=1)
+            ok: Any = ((near >= 0) & (near < (len(y), len(x)))).all(axis=1)
             ok[ok] &= np.isnan(q[tuple(near[ok].T)][:, 0])
             near, origin = near[ok], origin[ok]
             fresh = self._stepped(poses, near, q[tuple(origin.T)], q, LEAP)
@@ -233,7 +234,8 @@ def _sides(robot: "Robot", q: np.ndarray, mask: np.ndarray) -> np.ndarray:
     if rank != robot.dof or len(own) != robot.dof:
         return np.full(len(q), np.nan)
     general = tool_motions(robot, generic_configurations(robot))[0][mask]
-    rows = np.sort(qr(general.T, pivoting=True, mode="r")[1][:rank])
+    order: Any = qr(general.T, pivoting=True, mode="r")
+    rows = np.sort(order[1][:rank])
     tool = np.linalg.det(tool_motions(robot, q)[..., mask, :][..., rows, :])
     with np.errstate(divide="ignore"):
         return np.linalg.det(motions(robot, q)[..., own, :]) / tool

@@ -7,12 +7,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from ..arguments import checked
+from ..arguments import checked, known_options
 from ..errors import OptionError, shown
 from ..ik.workspace import PLANES, Workspace, workspace
 from ..robot import Robot
 from .figure import INK, SOFT, Picture, check_save, plain, save
 
+OPTIONS = ("plane", "at", "q0", "points", "extent", "task", "limits")
 CURVES = {"serial (type 1)": ("#d9822b", "--"), "parallel (type 2)": ("#b3261e", "-")}
 CLEARLY = 3.0  # times the other condition number, from which a change of sign is of the serial kind
 STEEP = 5.0  # times the median, beyond which a curve is not sought: a change of sign at infinity
@@ -28,7 +29,7 @@ def plot_workspace(robot: Robot, path: Any = None, ax: Any = None, **options: An
     check_save(path)
     if ax is not None and (not isinstance(ax, Axes) or ax.name == "3d"):
         raise OptionError(f"ax is {shown(ax)}, expected flat matplotlib axes or None")
-    found = workspace(robot, **options)
+    found = workspace(robot, **known_options(options, OPTIONS))
     figure: Any = Picture(figsize=(6.8, 5.8), layout="constrained") if ax is None else ax.figure
     axes = figure.add_subplot() if ax is None else ax
     _draw(figure, axes, found)
@@ -54,7 +55,8 @@ def _draw(figure: Any, axes: Axes, found: Workspace) -> None:
     bar.set_label("1 / condition number (0: singular)", color=SOFT)
     shown_kinds = _curves(axes, found) if found.one_mode else []
     if shown_kinds:
-        lines = [Line2D([], [], color=c, linestyle=s) for c, s in map(CURVES.get, shown_kinds)]
+        looks: list[Any] = [CURVES[kind] for kind in shown_kinds]
+        lines = [Line2D([], [], color=c, linestyle=s) for c, s in looks]
         axes.legend(
             lines, [f"singular: {kind}" for kind in shown_kinds], loc="upper center",
             bbox_to_anchor=(0.5, -0.12), ncols=2, frameon=False, fontsize=9,

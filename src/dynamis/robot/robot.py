@@ -970,8 +970,7 @@ class Robot:
         """
         from ..plots.workspace_plot import plot_workspace
 
-        known = ("plane", "at", "q0", "points", "extent", "task", "limits")
-        return plot_workspace(self, path, ax, **known_options(options, known))
+        return plot_workspace(self, path, ax, **options)
 
     # -- variations: every one returns a new Robot --------------------------------------------
 
