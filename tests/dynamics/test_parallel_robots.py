@@ -124,7 +124,7 @@ def test_gough_stewart_legs(t):
     np.testing.assert_allclose(robot.forward_dynamics(q, qd, tau), qdd, atol=1e-9)
 
 
-PUBLISHED = {  # of another Newton-Euler calculation, to its last digit
+OTHER = {  # of another Newton-Euler calculation, to its last digit
     None: (7.217933, 7.220054, 7.220054, 7.217933, 7.220165, 7.220165),
     0.0: (7.24926, 7.25386, 7.22690, 7.21833, 7.24984, 7.25381),
     np.pi / 6: (4.08457, 7.34427, 1.61040, 0.42712, 7.98071, 5.96841),
@@ -132,8 +132,8 @@ PUBLISHED = {  # of another Newton-Euler calculation, to its last digit
 }
 
 
-@pytest.mark.parametrize("t", PUBLISHED)
+@pytest.mark.parametrize("t", OTHER)
 def test_leg_forces_of_another_calculation(t):
     p, v, a = motion(0.0 if t is None else t)
     v, a = (0 * v, 0 * a) if t is None else (v, a)
-    np.testing.assert_allclose(leg_forces(p, v, a)[1], PUBLISHED[t], atol=6e-6)
+    np.testing.assert_allclose(leg_forces(p, v, a)[1], OTHER[t], atol=6e-6)
