@@ -152,6 +152,20 @@ def robot() -> Any:
 
 
 @functools.cache
+def mechanism() -> Any:
+    """A four-bar, for the methods of closed mechanisms."""
+    from tests.closed_mechanisms import four_bar
+
+    return four_bar()
+
+
+OF_CLOSED = (
+    *("assemble", "project", "closure_error", "closure_jacobian", "closure_status"),
+    *("constraint_forces", "drive_jacobian", "joint_rates", "joint_accelerations"),
+)
+
+
+@functools.cache
 def run() -> Any:
     law = dy.control.JointPID(10.0, 1.0, 1.0)
     return dy.simulate(robot(), 0.02, 1e-3, controller=law, reference=[0.1, 0.2])
@@ -287,6 +301,12 @@ VALID: dict[str, Callable[[], Any]] = {
     "Log.t": lambda: np.arange(9) / 100.0,
     **{f"Log.{x}": lambda: np.ones((9, N)) for x in ("q", "qd", "qdd", "tau")},
     "Robot.kernel().*arguments": lambda: ([0.1, 0.2],),
+    **{f"Robot.{x}.q": lambda: mechanism().home for x in OF_CLOSED},
+    **{f"Robot.{x}.qd": lambda: np.zeros(3) for x in ("constraint_forces", "joint_accelerations")},
+    "Robot.constraint_forces.qdd": lambda: np.zeros(3),
+    "Robot.assemble.q_active": lambda: [0.7],
+    "Robot.joint_rates.qd_active": lambda: [0.1],
+    "Robot.joint_accelerations.qdd_active": lambda: [0.1],
     "Robot.from_dh.convention": lambda: "standard",
     "Robot.from_dh.links": lambda: [dy.Link(a=1.0, mass=1.0)],
     "Robot.save.path": lambda: "arm.toml",
@@ -516,7 +536,8 @@ class Table:
             return
         self.instances[kind] = thing
         for method, call in methods(thing):
-            self._add(f"{kind.__name__}.{method}", call)
+            closed = kind is dy.Robot and method in OF_CLOSED
+            self._add(f"{kind.__name__}.{method}", getattr(mechanism(), method) if closed else call)
 
 
 # options behind ** by callable; of methods of Robot: `CALL_OPTIONS` unless said here
@@ -531,6 +552,7 @@ KEYWORDS: dict[str, tuple[str, ...]] = {
     "Estimate.refine": ("iterations", "sample_time", "dt", "step", "sensors"),
     **dict.fromkeys(("BaseParameters.regressor", "Robot.kernel()", "compile()"), CALL_OPTIONS),
     "Robot.base_parameters": ("tolerance",),
+    "Robot.assemble": ("limits", "q0", "starts", "seed"),
     **dict.fromkeys(("gym.ReachEnv", "gym.ReachVectorEnv"), ("effort", "dt", "substeps", "noise")),
     "Robot.from_axes": ("links", "gravity", "values"),
     "Robot.from_dh": ("values", "configurations", "payload", "gear_matrix", "rotors", "frames"),
@@ -566,6 +588,7 @@ KEYWORDS: dict[str, tuple[str, ...]] = {
 NOT_TRIED = {
     "Draw.part": "it takes what NumPy takes as indices",
     "ray_executor": "it starts a cluster; tests/study gives it one",
+    "Skeleton.is_shown": "a question of the code that draws, by the number of a link",
     "simulation.Tableau": "a table of numbers that proves its own sums",
     "Picture.set": "matplotlib's own",
     "errors.did_you_mean": "the hint of a message, for code of ours",
