@@ -240,3 +240,21 @@ def test_a_mechanism_passes_where_its_drives_decide_nothing():
     assert not run.diverged and np.abs(robot.closure_error(run.q)).max() < CLOSED
     total = energy(robot, run)
     assert np.abs(total - total[0]).max() < 1e-4
+
+
+def test_errors_metrics_and_pictures_are_of_the_drives(tmp_path):
+    robot = five_bar()
+    q0 = motions(robot, 1)[0][0]
+    goal = q0[[0, 2]] + 0.1
+    law = dy.control.JointPID.from_bandwidth(robot, 15.0, q=q0)
+    run = dy.simulate(robot, 0.2, 1e-3, q0=q0, controller=law, reference=goal)
+    np.testing.assert_array_equal(run.error, run.q[:, [0, 2]] - goal)
+    assert run.metrics.joint_names == ("joint1", "joint3")
+    assert [x for x in run.to_pandas().columns if x.startswith("error")] == ["error1", "error2"]
+    run.plot(path=tmp_path / "run.png")
+    assert (tmp_path / "run.png").stat().st_size > 1000
+    noisy = dy.simulate(
+        robot, 0.2, 1e-3, q0=q0, controller=law, reference=goal, sensors=dy.Sensors(encoder=1e-3)
+    )
+    noisy.plot(path=tmp_path / "noisy.png")
+    assert noisy.measured.q.shape == (201, 2)

@@ -371,9 +371,9 @@ def check_sampling(bandwidth: Any, sample_time: float | None) -> None:
 
 
 def one_position(robot: "Robot", q: Any = None) -> np.ndarray:
-    """q (n,), finite; zero if not given."""
+    """q (n,), finite; zero (of closed mechanisms `home`) if not given."""
     if q is None:
-        return np.zeros(robot.n)
+        return np.array(robot.home)
     found = numbers(q, "q", f"expected {robot.n} positions")
     if found.shape != (robot.n,) or not np.isfinite(found).all():
         raise ShapeError(f"q is {shown(q)}, expected {robot.n} finite positions")

@@ -73,8 +73,18 @@ def series_of(run: "RunLike", names: tuple[str, ...]) -> list[Series]:
         if name == "energy" or values is None:
             continue
         wanted = getattr(run.reference, name, None) if name in ("q", "qd") else None
-        desired = None if wanted is None else np.asarray(wanted)
-        found.append(Series(name, np.asarray(values), desired, _measured(run, name)))
+        desired = None if wanted is None else _of_all(run, wanted)
+        found.append(Series(name, _of_all(run, values), desired, _measured(run, name)))
+    return found
+
+
+def _of_all(run: "RunLike", values: Any) -> np.ndarray:
+    """Values of all joints from those of the drives of a closed mechanism: NaN for passive ones."""
+    given = np.asarray(values)
+    if given.shape[-1] == run.robot.n:
+        return given
+    found = np.full((*given.shape[:-1], run.robot.n), np.nan)
+    found[..., list(run.robot.driven)] = given
     return found
 
 
@@ -84,8 +94,9 @@ def _measured(run: "RunLike", name: str) -> tuple[np.ndarray, np.ndarray] | None
     if log is None or name not in ("q", "qd", "tau") or np.ndim(run.q) != 2:
         return None
     values, actual = np.asarray(getattr(log, name)), np.asarray(getattr(run, name))
-    rows = np.searchsorted(run.t, log.t)
-    return None if np.array_equal(values, actual[rows]) else (np.asarray(log.t), values)
+    rows, seen = np.searchsorted(run.t, log.t), list(run.robot.driven)
+    same = np.array_equal(values, actual[rows][:, seen])
+    return None if same else (np.asarray(log.t), _of_all(run, values))
 
 
 def joint_indices(robot: Robot, joints: Any) -> list[int]:

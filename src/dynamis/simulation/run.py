@@ -80,8 +80,11 @@ class Run:
 
     @property
     def error(self) -> np.ndarray | None:
-        """e = q - q_d, (..., N, n); None without a reference."""
-        return None if self.reference is None else self.q - self.reference.q
+        """e = q - q_d, (..., N, n), of closed mechanisms that of the drives; None without q_d."""
+        if self.reference is None:
+            return None
+        q = self.q[..., list(self.robot.driven)] if self.robot.model.closures else self.q
+        return q - self.reference.q
 
     @cached_property
     def energy(self) -> Energy:
@@ -98,7 +101,8 @@ class Run:
         if self.error is None:
             raise OptionError("this run had no reference", "give simulate a reference=...")
         error = on_host(self.error.reshape(-1, self.error.shape[-1]))
-        return tracking_metrics(error, self.robot.joint_names)
+        names = [self.robot.joint_names[k] for k in self.robot.driven]
+        return tracking_metrics(error, names)
 
     def numpy(self) -> "Run":
         """It with NumPy arrays, where it has those of another library."""

@@ -102,8 +102,9 @@ class Experiment:
         if self.target is not None:
             controller = tuned(self.law, arm, self.q0, self.gains)
             only_a_place = isinstance(controller, PointToPoint)
-            target = np.array(self.target, float)
-            reference = target if only_a_place else quintic(self.q0, target, self.moving)
+            seen = list(arm.driven)  # a controller moves the drives
+            start, target = np.array(self.q0, float)[seen], np.array(self.target, float)[seen]
+            reference = target if only_a_place else quintic(start, target, self.moving)
         found = simulate(
             arm, self.duration, self.dt, self.q0, controller=controller, reference=reference,
             stops=self.stops, save_every=max(1, int(np.ceil(steps / MOST_ROWS))), progress=False,
@@ -151,7 +152,7 @@ def target(robot: Robot, name: str, rng: np.random.Generator) -> np.ndarray:
     if name in robot.configurations:
         return np.array(robot.configurations[name], float)
     if name == "zero":
-        return np.zeros(robot.n)
+        return np.array(robot.home)
     if name != "random":
         raise OptionError(f"robot {robot.name!r} has no configuration {name!r}")
     limits = np.asarray(robot.limits, float).reshape(robot.n, 2)

@@ -235,7 +235,8 @@ class SimulatePanel:
         self.charts["tau"].show(run.t, run.tau, names)
         self.charts["error"].folder.visible = self.metrics.visible = run.error is not None
         if run.error is not None:
-            self.charts["error"].show(run.t, run.error, names)
+            moved = [names[k] for k in run.robot.driven]
+            self.charts["error"].show(run.t, run.error, moved)
             head, *rows = run.metrics.cells()
             show(self.metrics, "**Tracking error**\n\n" + markdown_table(head, rows, 3))
         self.player.load(run.t, run.q)
