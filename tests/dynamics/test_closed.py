@@ -214,6 +214,17 @@ def test_a_singular_configuration_is_named():
     assert np.isfinite(qdd).all()
 
 
+def test_a_mechanism_that_closes_only_where_it_is_stretched_is_refused():
+    links = [
+        bar("a1", length=0.3), bar("a2", "a1", (0.3, 0, 0), passive=True),
+        bar("b1", xyz=(1.4, 0, 0), length=0.3), bar("b2", "b1", (0.3, 0, 0), passive=True),
+    ]  # fmt: skip
+    ends = ({"xyz": (0.4, 0, 0)}, {"xyz": (0.4, 0, 0)})
+    closure = dy.Closure(kind="pin", between=("a2", "b2"), frames=ends)
+    with pytest.raises(ModelError, match="closes in one configuration only"):
+        made("tight", links, [closure], configurations={"home": (0, 0, np.pi, 0)})
+
+
 def test_zero_mobility_and_wrong_closures_are_refused():
     robot = four_bar()
     _, second, third = robot.assemble([0.7])[0]

@@ -25,6 +25,7 @@ STARTS = 60  # random positions from which an assembly is sought
 STEPS = 60  # of one search
 CLOSED = 1e-10  # m or rad; of an assembly
 NEAR = 0.35  # rad or mechanism sizes: how far apart the assemblies are that the rank is taken at
+SAME = 1e-4  # rad or m: assemblies sought NEAR apart that are one
 RANK = 1e-7  # a row this far from the span of others, next to its size, adds to them
 STILL = 1e-7  # rate, next to the largest, of a joint that does not move
 
@@ -78,7 +79,14 @@ def _mobility(
     dependent = sorted(_chosen(columns, count, passive))
     independent = tuple(k for k in range(n) if k not in dependent)
     reason = "" if independent else "its closures leave it no motion: 0 degrees of freedom"
+    if independent and len(found) > 1 and all(_apart(found[0], q) < SAME for q in found[1:]):
+        reason = "it closes in one configuration only, where it is singular: it cannot move"
     return Mobility(tuple(rows), independent, tuple(dependent), sizes, reason=reason)
+
+
+def _apart(a: Row, b: Row) -> float:
+    """The largest difference of two positions."""
+    return max(abs(x - y) for x, y in zip(a, b, strict=True))
 
 
 def first_assembly(model: Model) -> list[float]:
