@@ -8,6 +8,7 @@ import pytest
 import dynamis as dy
 from dynamis.errors import ModelError, OptionError
 from dynamis.model.pose import Pose
+from dynamis.realtime import run_plant
 from tests.closed_mechanisms import five_bar, four_bar, motions
 
 SEED = 3
@@ -154,6 +155,7 @@ REFUSED = {
     "export_fmu": lambda robot, folder: dy.export_fmu(robot, folder / "arm.fmu"),
     "gym": lambda robot, folder: gym(robot),
     "linearise": lambda robot, folder: dy.control.linearise(robot, robot.home),
+    "plant": lambda robot, folder: run_plant(robot, duration=0.01, port=0),
     "casadi": lambda robot, folder: robot.casadi("regressor"),
     "export": lambda robot, folder: robot.export("regressor", directory=folder),
 }

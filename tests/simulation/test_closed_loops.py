@@ -258,3 +258,12 @@ def test_errors_metrics_and_pictures_are_of_the_drives(tmp_path):
     )
     noisy.plot(path=tmp_path / "noisy.png")
     assert noisy.measured.q.shape == (201, 2)
+
+
+def test_a_loop_in_python_is_of_the_drives():
+    robot = five_bar()
+    q0 = motions(robot, 1)[0][0]
+    goal = q0[[0, 2]] + 0.1
+    loop = dy.control.ControlLoop(dy.control.JointPID(50.0, 0.0, 5.0), robot, sample_time=1e-3)
+    tau = loop.step(0.0, q0[[0, 2]], [0.0, 0.0], goal)
+    np.testing.assert_allclose(tau, [5.0, 5.0])

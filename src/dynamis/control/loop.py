@@ -50,9 +50,12 @@ class ControlLoop:
     def step(
         self, t: float, q: Any, qd: Any, q_d: Any = None, qd_d: Any = None, qdd_d: Any = None
     ) -> np.ndarray:
-        """Joint torques, (n,); a reference that is not given is q as measured, at rest."""
+        """Joint torques, (n,); a reference that is not given is q as measured, at rest.
+
+        Of a closed mechanism q, qd, the reference and the torques are those of its drives.
+        """
         place, speed = self._vector(q, "q"), self._vector(qd, "qd")
-        rest, dt = [0.0] * self.robot.n, self.sample_time
+        rest, dt = [0.0] * len(self.robot.driven), self.sample_time
         reference = Reference(
             place if q_d is None else self._vector(q_d, "q_d"),
             rest if qd_d is None else self._vector(qd_d, "qd_d"),
@@ -67,7 +70,8 @@ class ControlLoop:
         return numbers(self._state["computed"], name, "expected torques")
 
     def _vector(self, value: Any, name: str) -> list[float]:
-        found = as_batch(value, name, (self.robot.n,), f"robot {self.robot.name!r}")
+        size = len(self.robot.driven)
+        found = as_batch(value, name, (size,), f"robot {self.robot.name!r}")
         if found.ndim != 1:
-            raise ShapeError(f"{name} has shape {found.shape}, expected ({self.robot.n},)")
+            raise ShapeError(f"{name} has shape {found.shape}, expected ({size},)")
         return found.tolist()

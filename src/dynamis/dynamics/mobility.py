@@ -25,6 +25,7 @@ STARTS = 60  # random positions from which an assembly is sought
 STEPS = 60  # of one search
 CLOSED = 1e-10  # m or rad; of an assembly
 NEAR = 0.35  # rad or mechanism sizes: how far apart the assemblies are that the rank is taken at
+TIE = 1e-6  # shares this close are equal: symmetric mechanisms have many
 SAME = 1e-4  # rad or m: assemblies sought NEAR apart that are one
 RANK = 1e-7  # a row this far from the span of others, next to its size, adds to them
 STILL = 1e-7  # rate, next to the largest, of a joint that does not move
@@ -228,7 +229,8 @@ def _chosen(
             ]
             if not rest or max(shares) <= RANK * RANK * 100.0:
                 break
-            r = rest[shares.index(max(shares))]
+            near = (1.0 - TIE) * max(shares)  # the first of those that rounding would choose from
+            r = next(r for r, share in zip(rest, shares, strict=True) if share >= near)
             chosen.append(r)
             for J in left:
                 pivot = J[r]

@@ -26,6 +26,7 @@ from ...arguments import a_robot, checked, flag, fraction, number, passed_on, po
 from ...control.sensors import Sensors
 from ...errors import FileError, OptionError, ShapeError, shown
 from ...files import write_csv
+from ...model.closure import refuse_closures
 from ...simulation.simulator import Simulator
 from ...spatial.functions import MATH
 from ...trajectory.trajectory import Trajectory
@@ -270,7 +271,8 @@ class PlantServer:
                 f"host is {shown(host)}, expected an address such as {udp.HOST}",
                 "0.0.0.0 listens at every network",
             )
-        self.n, self.keep = a_robot(robot).n, flag(keep, "keep")
+        refuse_closures(a_robot(robot).model.closures, "the simulated plant over UDP")
+        self.n, self.keep = robot.n, flag(keep, "keep")
         self.arm = Simulator(robot, 1.0 / self.rate, stops=stops, threads=1)
         self.arm.step()  # compiled before anybody waits for a measurement
         self.arm.reset(q0)
