@@ -180,6 +180,14 @@ def test_what_does_not_close_is_named():
         robot.inverse_dynamics(q, qd, qdd + 0.1 * OFF)
     with pytest.raises(ClosureError, match=r"sample \(1,\)"):
         robot.mass_matrix(np.array([q, q + 0.01 * OFF]))
+    quiet = robot.with_closure_limits(nan=True)
+    both = np.array([q, q + 0.01 * OFF])
+    assert np.isnan(quiet.mass_matrix(both)).all(axis=(1, 2)).tolist() == [False, True]
+    assert np.isnan(quiet.forward_dynamics(both, 0 * both, 0 * both)).any(axis=1).tolist() == [
+        False,
+        True,
+    ]
+    assert quiet.closure_status(both).tolist() == [0.0, 2.0]
     loose = robot.with_closure_limits(tolerance=0.1)
     assert np.isfinite(loose.mass_matrix(q + 0.01 * OFF)).all()
 

@@ -37,7 +37,7 @@ def test_urdf_keeps_names_lengths_and_limits(tmp_path):
 
     model = tied_five_bar()
     back = model_from_urdf(urdf_text(model).encode(), "text")
-    for name in ("closures", "closure_tolerance", "closure_condition", "values"):
+    for name in ("closures", "closure_tolerance", "closure_condition", "closure_nan", "values"):
         assert getattr(back, name) == getattr(model, name), name
 
 
@@ -45,7 +45,7 @@ def tied_five_bar():
     robot = five_bar()
     rod = dy.Closure(kind="rod", name="a rod, long", between=(None, "b2"), length="2*reach")
     loose = replace(robot.model.closures[0], name="<pin>")
-    limits = {"closure_tolerance": 1e-5, "closure_condition": 1e4}
+    limits = {"closure_tolerance": 1e-5, "closure_condition": 1e4, "closure_nan": True}
     return replace(robot.model, closures=(loose, rod), values={"reach": 0.2}, **limits)
 
 

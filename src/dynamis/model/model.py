@@ -7,7 +7,7 @@ from itertools import count
 from types import MappingProxyType
 from typing import Any
 
-from ..arguments import choice, is_list, is_word, one_of, positive
+from ..arguments import choice, flag, is_list, is_word, one_of, positive
 from ..errors import ModelError, shown
 from ..lazy import cached_property
 from ..spatial.functions import Functions
@@ -75,7 +75,7 @@ class Model:
     what whoever made the model knows about it: `check` repeats them, files keep them. `loads` are
     laws of the user's own (see `dynamis.model.law`). `closures` make closed loops: q closes them
     within `closure_tolerance` (m, rad), and what is computed is NaN where the loops are worse
-    conditioned than `closure_condition`.
+    conditioned than `closure_condition`; calls raise then, unless `closure_nan`.
     """
 
     name: str
@@ -98,6 +98,7 @@ class Model:
     closures: tuple[Closure, ...] = ()
     closure_tolerance: float = 1e-6
     closure_condition: float = 1e6
+    closure_nan: bool = False
     description: str = ""
     findings: tuple[Finding, ...] = ()
 
@@ -196,6 +197,7 @@ class Model:
         limits = {"closure_tolerance": self.closure_tolerance}
         limits["closure_condition"] = self.closure_condition
         settle(self, **{name: positive(value, name) for name, value in limits.items()})
+        settle(self, closure_nan=flag(self.closure_nan, "closure_nan"))
 
     def _check_loads(self) -> None:
         settle(self, loads=tuple(load_law(law, self.joint_names) for law in self.loads))

@@ -81,11 +81,11 @@ class Calls:
             return self.elsewhere(kernel, given, options)
         if kernel.by_columns(self.model.n):
             result = self.by_columns(kernel, given, options)
-            if self.model.closures and not all(np.isfinite(x).all() for x in _each(result)):
+            if self._refuses and not all(np.isfinite(x).all() for x in _each(result)):
                 refuse_open(self, given, options.get("dtype"))
             return result
         method = self.bound.get(kernel.method or kernel.name)
-        careful = kernel.solves or bool(self.model.closures)  # NaN is a reason to look
+        careful = self._refuses or (kernel.solves and not self.model.closures)  # of NaN
         result = self._evaluate(kernel, given, options, method, words, careful)
         if careful and not all(np.isfinite(x).all() for x in _each(result)):
             if self.model.closures:
@@ -93,6 +93,11 @@ class Calls:
             if kernel.solves:
                 self.refuse_singular(given["q"])
         return result
+
+    @property
+    def _refuses(self) -> bool:
+        """Whether samples of a closed mechanism that cannot be computed are errors."""
+        return bool(self.model.closures) and not self.model.closure_nan
 
     def interpreted(
         self,

@@ -420,13 +420,18 @@ class Robot:
         return Robot(replace(self.model, links=links, closures=()))
 
     def with_closure_limits(
-        self, tolerance: float | None = None, condition: float | None = None
+        self,
+        tolerance: float | None = None,
+        condition: float | None = None,
+        nan: bool | None = None,
     ) -> "Robot":
         """With another `tolerance` (m, rad) of what counts as closed, or another `condition`.
 
-        Loops worse conditioned than that are near a singular configuration: calls raise there.
+        Loops worse conditioned than that are near a singular configuration: calls raise there;
+        with nan=True such samples of a batch are NaN instead, and `closure_status` tells which.
         """
-        given = {"closure_tolerance": tolerance, "closure_condition": condition}
+        given: dict[str, Any] = {"closure_tolerance": tolerance, "closure_condition": condition}
+        given["closure_nan"] = nan
         return Robot(replace(self.model, **{k: v for k, v in given.items() if v is not None}))
 
     # -- dynamics ----------------------------------------------------------------------------------

@@ -89,7 +89,7 @@ SPRING_KEYS = tuple("from" if f.name == "from_" else f.name for f in fields(Spri
 MODEL_KEYS = (
     *("schema", "name", "convention", "description", "gravity", "base", "tool", "tool_link"),
     *("tool_name", "base_name", "payload", "gear_matrix", "rotors", "values", "configurations"),
-    *("closure_tolerance", "closure_condition"),
+    *("closure_tolerance", "closure_condition", "closure_nan"),
     *("link", "frame", "spring", "closure", "load", "finding"),
 )
 REQUIRED = {
@@ -119,7 +119,7 @@ def model_table(model: Model) -> dict[str, Any]:
         if getattr(model, name) != Pose():
             table[name] = changed(getattr(model, name))
     table |= changed(model, ("tool_link", "tool_name", "base_name", "gear_matrix", "rotors"))
-    table |= changed(model, ("closure_tolerance", "closure_condition"))
+    table |= changed(model, ("closure_tolerance", "closure_condition", "closure_nan"))
     if model.payload is not None:
         table["payload"] = changed(model.payload)
     if model.values:

@@ -60,7 +60,7 @@ TEXT_KEYS = TEXTS | {"convention", "tip"}
 ROBOT_KEYS = (
     *("schema", "convention", "gravity", "rotors", "description"),
     *("base_name", "tool_name", "tool_link", "tip"),
-    *("closure_tolerance", "closure_condition"),
+    *("closure_tolerance", "closure_condition", "closure_nan"),
 )
 CHILDREN = (
     *(
@@ -167,6 +167,8 @@ def _extend_robot(robot: Element, model: Model, plain: Model, tip: str | None) -
     for name in LIMITS:
         if getattr(model, name) != getattr(plain, name):
             element.set(name, repr(getattr(model, name)))
+    if model.closure_nan:
+        element.set("closure_nan", "true")
     for finding in model.findings:
         SubElement(element, "finding", attributes(changed(finding)))
         words.append("findings")
@@ -266,6 +268,9 @@ def robot_table(element: Element | None) -> dict[str, Any]:
             table[child.tag] = rows
     for name in table.keys() & set(LIMITS):
         table[name] = resolve(quantity(table[name], name), {})
+    if "closure_nan" in table:
+        given = table["closure_nan"]
+        table["closure_nan"] = {"true": True, "false": False}.get(given, given)
     return table
 
 
@@ -317,7 +322,7 @@ IN_FRAMES = (
 PLACELESS: dict[str, Any] = {x: getattr(Link(), x) for x in GROUPS["geometry"]}
 BEYOND_URDF = (  # what URDF never speaks of
     *("gravity", "rotors", "description", "base_name", "gear_matrix", "configurations", "findings"),
-    *("springs", "closures", *LIMITS),
+    *("springs", "closures", *LIMITS, "closure_nan"),
 )
 
 
