@@ -57,11 +57,15 @@ def test_check_says_how_it_moves(file, capsys):
     assert "2 degrees of freedom" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("command", ["agree", "equations"])
-def test_others_say_that_they_do_not_know_it(command, file, capsys):
-    assert main([command, file]) == 2
+def test_equations_say_that_they_do_not_know_it(file, capsys):
+    assert main(["equations", file]) == 2
     error = capsys.readouterr().err
     assert "not available for mechanisms with closures" in error and "hint:" in error
+
+
+def test_agree_compares_it_with_dense_algebra_and_peers(file, capsys):
+    assert main(["agree", file]) == 0
+    assert "dense" in capsys.readouterr().out
 
 
 def test_repr_and_notebook():

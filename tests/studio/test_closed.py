@@ -74,7 +74,7 @@ def test_the_other_pages_say_what_does_not_apply(tab):
     tab.open("Robot")
     tab.says("2 degrees of freedom")
     tab.says("closure1 (pin)")
-    tab.says("is not available for mechanisms with closures")  # the DH table
+    tab.says("a DH table holds a single chain")
     tab.open("Equations")
     tab.press("Derive")
     tab.says("base_parameters is not available for mechanisms with closures")

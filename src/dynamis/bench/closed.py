@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..agree.closed import ConstrainedMujoco, ConstrainedPinocchio, closed_states
+from ..agree.peers import without_friction
 from ..interop.rigid_tree import NotRepresentableError
 from ..model import catalogue
 from ..model.closure import Closure
@@ -51,7 +52,8 @@ def closed_figures(loops: tuple[int, ...] = LOOPS) -> Iterator[Figure]:
     The error is the largest relative difference from the peer's accelerations, MuJoCo's at
     constraints that are exact; what is timed are its own soft ones.
     """
-    robots = [load(name) for name in NAMES if name in catalogue.names()]
+    # the peers have no Coulomb friction, or one of their own
+    robots = [without_friction(load(name)) for name in NAMES if name in catalogue.names()]
     for robot in (*robots, *map(loop_chain, loops)):
         s = closed_states(robot, 1, 0)
         state = [s[name][0].copy() for name in ("q", "qd", "tau")]
