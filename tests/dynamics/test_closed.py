@@ -254,3 +254,19 @@ def test_zero_mobility_and_wrong_closures_are_refused():
         robot.regressor(*np.zeros((3, 3)))
     with pytest.raises(OptionError, match="for mechanisms with closures"):
         dy.load("planar-2link").closure_error([0.1, 0.2])
+
+
+def test_closures_without_end_are_refused_and_a_search_is_bounded():
+    """What a file describes must not keep us busy: work is counted, not time."""
+    links = [
+        dy.Link(name=f"a{k}", parent=f"a{k - 1}" if k % 5 else None, xyz=(0.3, 0, 0.1), mass=1.0)
+        for k in range(110)
+    ]
+    away = [
+        dy.Closure(between=(f"a{k}", None), frames=(None, {"xyz": (50, 0, 0)}))
+        for k in range(4, 110, 5)
+    ]
+    with pytest.raises(ModelError, match="have 66 conditions, expected at most 60"):
+        made("many", links, away)
+    with pytest.raises(ModelError, match="no assembly was found"):
+        made("far", links, away[:20])

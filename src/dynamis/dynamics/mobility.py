@@ -14,6 +14,7 @@ from typing import Any
 
 from ..errors import SymbolError
 from ..model.chain import Chain, Mobility, chain
+from ..model.closure import KINDS
 from ..model.model import Model
 from ..spatial.functions import MATH
 from .closures import closure_error, closure_jacobian
@@ -23,6 +24,7 @@ from .forward_dynamics import factor, solve
 ASSEMBLIES = 4  # that the rank is looked at
 STARTS = 60  # random positions from which an assembly is sought
 STEPS = 60  # of one search
+WORK = 1.5e6  # multiplications of all searches for an assembly: below a second
 CLOSED = 1e-10  # m or rad; of an assembly
 NEAR = 0.35  # rad or mechanism sizes: how far apart the assemblies are that the rank is taken at
 TIE = 1e-6  # shares this close are equal: symmetric mechanisms have many
@@ -107,28 +109,40 @@ def size(c: Chain) -> float:
 def assemblies(c: Chain, starts: Iterable[Row]) -> tuple[list[list[float]], tuple[float, int]]:
     """Some configurations that close; how far the best try stayed open, and at which condition."""
     chance, unit = random.Random(0), size(c)
+    steps = _most_steps(c)
     span = [_span(c, k, unit) for k in range(c.n)]
     anywhere = ([chance.uniform(-s, s) for s in span] for _ in range(STARTS))
     best, home = (math.inf, 0), None
-    for start in (*starts, [0.0] * c.n, *anywhere):
-        q, error = closed(c, start)
+    for k, start in enumerate((*starts, [0.0] * c.n, *anywhere)):
+        if k and steps <= 0:
+            break
+        q, error = closed(c, start, min(STEPS, max(steps, 1)))
+        steps -= STEPS
         if error[0] <= CLOSED:
             home = q
             break
         best = min(best, error)
     if home is None:
         return [], best
-    found = [home]
+    found, steps = [home], _most_steps(c)
     for _ in range(20):
-        if len(found) == ASSEMBLIES:
+        if len(found) == ASSEMBLIES or steps <= 0:
             break
         moved = [
             x + chance.uniform(-NEAR, NEAR) * s / math.pi for x, s in zip(home, span, strict=True)
         ]
-        q, error = closed(c, moved)
+        q, error = closed(c, moved, min(STEPS, steps))
+        steps -= STEPS
         if error[0] <= CLOSED:
             found.append(q)
     return found, (0.0, 0)
+
+
+def _most_steps(c: Chain) -> int:
+    """Steps of all searches together: what a file describes must not keep us busy."""
+    rows = sum(len(KINDS[x.kind].rows) for x in c.closures)
+    places = 200 * c.n + 60 * c.n * len(c.closures)
+    return int(WORK / (rows * rows * c.n + rows**3 / 3 + places)) + 2
 
 
 def _span(c: Chain, k: int, unit: float) -> float:
@@ -138,12 +152,12 @@ def _span(c: Chain, k: int, unit: float) -> float:
     return math.pi if turning else 2.0 * unit
 
 
-def closed(c: Chain, start: Row) -> tuple[list[float], tuple[float, int]]:
+def closed(c: Chain, start: Row, steps: int = STEPS) -> tuple[list[float], tuple[float, int]]:
     """The assembly that damped steps from a start lead to; what stays open there, and which row."""
     q, mu = [float(x) for x in start], 1e-3
     e = closure_error(c, q, MATH)
     cost = dot_rows(e, e)
-    for _ in range(STEPS):
+    for _ in range(steps):
         if not math.isfinite(cost) or max(abs(x) for x in e) <= 1e-13:
             break
         J = closure_jacobian(c, q, MATH)

@@ -34,6 +34,7 @@ from .spring import Spring
 
 GRAVITY = (0.0, 0.0, -9.81)
 ROTORS = ("reflected", "full")
+MOST_CONDITIONS = 60  # of all closures
 
 
 @strict
@@ -194,6 +195,11 @@ class Model:
             if first == second:
                 both = closure.between[0]
                 raise ModelError(f"{what} has both frames on {both!r}, expected two links")
+        if len(self.closure_rows) > MOST_CONDITIONS:
+            raise ModelError(
+                f"the closures of {self.name!r} have {len(self.closure_rows)} conditions, expected "
+                f"at most {MOST_CONDITIONS}"
+            )
         limits = {"closure_tolerance": self.closure_tolerance}
         limits["closure_condition"] = self.closure_condition
         settle(self, **{name: positive(value, name) for name, value in limits.items()})

@@ -18,12 +18,16 @@ if TYPE_CHECKING:
     from .calls import Calls
 
 
+COMPARED = 4  # closures that are tried one by one, to say whether they conflict
+
+
 def refuse_immobile(chain: Chain, model: Model) -> None:
     """Refuse a mechanism that does not close anywhere, or cannot move."""
     found = chain.mobility
     if found is not None and found.reason and not found.rows:
         hint = "give a configuration near a closed one in [configurations], or look at the frames "
-        each = [model_mobility(replace(model, closures=(x,))) for x in model.closures]
+        few = model.closures if len(model.closures) <= COMPARED else ()
+        each = [model_mobility(replace(model, closures=(x,))) for x in few]
         if len(each) > 1 and not any(x.reason and not x.rows for x in each):
             names = worded(repr(x.name) for x in model.closures)
             hint += f"of {names}: they conflict, each of them closes by itself"
