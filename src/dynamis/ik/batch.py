@@ -124,17 +124,27 @@ def solve_poses(
         parts.append(Rows(at[rows.of], rows.q))
     of = np.concatenate([p.of for p in parts]) if parts else np.empty(0, dtype=int)
     q = np.concatenate([p.q for p in parts]) if parts else np.empty((0, n))
-    packed = Rows(of, q).packed(len(T))
-    found = np.bincount(of, minlength=len(T)) > 0
-    best = packed[:, 0] if packed.shape[1] else np.full((len(T), n), np.nan)
-    residual = np.full(len(T), np.nan)
-    residual[found] = problem.at(found).residuals(best[found])
+    return packed_solutions(
+        Rows(of, q), shape, n, lambda found, best: problem.at(found).residuals(best), solver.method
+    )
+
+
+def packed_solutions(
+    rows: Rows, shape: tuple[int, ...], n: int, residuals: Callable[..., np.ndarray], method: str
+) -> PoseSolutions:
+    """The result for poses of a shape; `residuals(found, q)` are those of the first solutions."""
+    count = int(np.prod(shape))
+    packed, found = rows.packed(count), np.bincount(rows.of, minlength=count) > 0
+    best = packed[:, 0] if packed.shape[1] else np.full((count, n), np.nan)
+    residual = np.full(count, np.nan)
+    if found.any():
+        residual[found] = residuals(found, best[found])
     return PoseSolutions(
         best.reshape(*shape, n),
         found.reshape(shape),
         residual.reshape(shape),
         packed.reshape(*shape, *packed.shape[1:]),
-        solver.method,
+        method,
     )
 
 

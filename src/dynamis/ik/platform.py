@@ -13,7 +13,7 @@ import numpy as np
 from ..dynamics.mobility import size
 from ..lazy import once
 from .assemble import Loops, counted_limits, solutions
-from .batch import POLISH, PoseSolutions, Rows, merged
+from .batch import POLISH, PoseSolutions, Rows, merged, packed_solutions
 from .closed_form import ClosedForm, closed_form
 from .geometry import JointSpace, whole_turns
 from .legs import MOST, Leg, arm_between, legs_beyond, moves, with_legs
@@ -167,15 +167,6 @@ def solve_platform(
         rows, _ = solver.run(T[at], None if near is None else near[at])
         parts.append(Rows(at[rows.of], rows.q))
     rows = Rows(np.concatenate([p.of for p in parts]), np.concatenate([p.q for p in parts]))
-    packed, found = rows.packed(len(T)), np.bincount(rows.of, minlength=len(T)) > 0
-    best = packed[:, 0] if packed.shape[1] else np.full((len(T), n), np.nan)
-    residual = np.full(len(T), np.nan)
-    if found.any():
-        residual[found] = solver.problem(T[found]).residuals(best[found])
-    return PoseSolutions(
-        best.reshape(*shape, n),
-        found.reshape(shape),
-        residual.reshape(shape),
-        packed.reshape(*shape, *packed.shape[1:]),
-        solver.method,
+    return packed_solutions(
+        rows, shape, n, lambda found, best: solver.problem(T[found]).residuals(best), solver.method
     )

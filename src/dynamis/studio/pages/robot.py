@@ -9,6 +9,7 @@ from ...model.catalogue import names
 from ...model.closure import CLOSURE_COLUMNS, closure_row
 from ...model.formats.tables import LARGEST
 from ...model.link import Link
+from ...model.model import Model
 from ...model.quantity import resolve
 from ...model.spring import spring_row
 from ...robot import Robot, load
@@ -278,13 +279,13 @@ class ValuesEditor:
         self.session.change_robot(self.session.robot.with_values(**given), keep_pose=True)
 
 
-class LoopTable:
-    """The joints and closures of a closed mechanism, to be read; a file says what they are."""
+class ReadOnlyTable:
+    """What a file says of a robot, to be read; hidden where it says nothing."""
 
-    def __init__(self, session: Session):
-        self.session = session
+    def __init__(self, session: Session, title: str, text: Callable[[Model], str]):
+        self.session, self.text = session, text
         gui = session.client.gui
-        self.folder = gui.add_folder("Closed loops")
+        self.folder = gui.add_folder(title)
         with self.folder:
             self.table = gui.add_markdown("")
         session.on_robot(self.show)
@@ -292,20 +293,26 @@ class LoopTable:
 
     def show(self) -> None:
         """Follow the robot."""
-        model = self.session.robot.model
-        self.folder.visible = bool(model.closures)
-        if not model.closures:
-            self.table.content = ""
-            return
-        joints = [
-            (str(x.joint_name), x.joint, x.parent or model.base_name, _driven(x))
-            for x in model.links
-        ]
-        closures = [closure_row(x, _several) for x in model.closures]
-        self.table.content = "\n\n".join(
-            markdown_table(head, rows)
-            for head, rows in ((("joint", "kind", "on", ""), joints), (CLOSURE_COLUMNS, closures))
-        )
+        self.table.content = text = self.text(self.session.robot.model)
+        self.folder.visible = bool(text)
+
+
+def loops_text(model: Model) -> str:
+    """The joints and closures of a closed mechanism."""
+    if not model.closures:
+        return ""
+    joints = [
+        (str(x.joint_name), x.joint, x.parent or model.base_name, _driven(x)) for x in model.links
+    ]
+    closures = [closure_row(x, _several) for x in model.closures]
+    tables = ((("joint", "kind", "on", ""), joints), (CLOSURE_COLUMNS, closures))
+    return "\n\n".join(markdown_table(head, rows) for head, rows in tables)
+
+
+def springs_text(model: Model) -> str:
+    """The springs of a robot."""
+    rows = [spring_row(spring, typed, model.base_name) for spring in model.springs]
+    return markdown_table(("spring", "acts", "by"), rows) if rows else ""
 
 
 def _driven(link: Link) -> str:
@@ -314,26 +321,6 @@ def _driven(link: Link) -> str:
 
 def _several(value: Any) -> str:
     return ", ".join(map(typed, value)) if isinstance(value, tuple) else typed(value)
-
-
-class SpringTable:
-    """The springs of the robot, to be read; a file says what they are."""
-
-    def __init__(self, session: Session):
-        self.session = session
-        gui = session.client.gui
-        self.folder = gui.add_folder("Springs")
-        with self.folder:
-            self.table = gui.add_markdown("")
-        session.on_robot(self.show)
-        self.show()
-
-    def show(self) -> None:
-        """Follow the robot."""
-        model = self.session.robot.model
-        self.folder.visible = bool(model.springs)
-        rows = [spring_row(spring, typed, model.base_name) for spring in model.springs]
-        self.table.content = markdown_table(("spring", "acts", "by"), rows) if rows else ""
 
 
 OTHER = "a file"
@@ -359,8 +346,8 @@ class RobotPanel:
         with gui.add_folder("DH table"):
             DhEditor(session)
         ValuesEditor(session)
-        SpringTable(session)
-        LoopTable(session)
+        ReadOnlyTable(session, "Springs", springs_text)
+        ReadOnlyTable(session, "Closed loops", loops_text)
         with gui.add_folder("Gravity and payload"):
             LoadEditor(session)
         self.reset = gui.add_button("Undo all edits", icon="restore")
