@@ -161,7 +161,7 @@ def mechanism() -> Any:
 
 OF_CLOSED = (
     *("assemble", "project", "closure_error", "closure_jacobian", "closure_status"),
-    *("constraint_forces", "drive_jacobian", "joint_rates", "joint_accelerations"),
+    *("constraint_forces", "drive_jacobian", "joint_rates", "joint_accelerations", "with_home"),
 )
 
 

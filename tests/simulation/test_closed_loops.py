@@ -168,9 +168,6 @@ def test_controllers_are_of_the_drives():
     )  # fmt: skip
     for other in (own, sampled):
         assert other.tau.shape == (501, 4) and np.abs(other.q - own.q).max() < 0.02
-    with pytest.raises(OptionError, match="passive"):
-        law = dy.control.ComputedTorque(100.0, 20.0)
-        dy.simulate(robot, 0.1, q0=q0, controller=law, reference=goal)
 
 
 def test_drives_with_circuits_limits_and_losses():

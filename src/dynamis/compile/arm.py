@@ -1,8 +1,10 @@
 """A robot over any scalar, for functions of one's own, and their compilation."""
 
 import inspect
+import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..arguments import checked, whole
@@ -10,6 +12,7 @@ from ..dynamics import (
     closed,
     coriolis,
     coupling,
+    drive_coordinates,
     drives,
     energy,
     equation,
@@ -94,6 +97,12 @@ class Arm:
             return None
         return friction.load_friction(self.chain, qd, carried, self.fn)
 
+    def driven_load_friction(self, qd: Scalars, tau: Scalars) -> Scalars | None:
+        """Friction under load of joints whose drives exert `tau`; None where there is none."""
+        if not friction.load_dependent(self.chain):
+            return None
+        return friction.driven_load_friction(self.chain, qd, tau, self.fn)
+
     def spring_torque(self, q: Scalars, qd: Scalars | None = None) -> Scalars:
         """Torque against the springs; with qd against their damping too."""
         return springs.spring_torque(self.chain, q, self.fn, qd)
@@ -152,6 +161,18 @@ class Arm:
         """qd of all joints of a closed mechanism from those of its drives"""
         return closed.joint_rates(self.lean, q, qd_active, self.fn)
 
+    def tree_rates(self, qd: Scalars) -> Scalars:
+        """Rates of all joints of the tree, those that mimic others and rotors too"""
+        return coupling.rates(self.chain, qd)
+
+    def lowered(self, columns: Sequence[Scalars]) -> list[Scalars]:
+        """Torques over all joints of the tree, each as torques of the coordinates"""
+        return [coupling.torques(self.chain, column) for column in columns]
+
+    def load_rest(self, q: Scalars, qd: Scalars) -> Scalars:
+        """Torque against loads of one's own that no parameter multiplies"""
+        return loads.load_rest(self.chain, q, qd, self.fn)
+
     def _refuse_closed(self, what: str) -> None:
         if self.chain.closures:
             raise OptionError(f"arm.{what} is not available for mechanisms with closures")
@@ -166,28 +187,263 @@ class Arm:
 
 
 class Drives(Arm):
-    """A mechanism with closures as its control computer sees it: the drives, no passive joint.
+    """A mechanism with closures in the coordinates of its drives, as its control computer sees it.
 
-    What depends on passive joints is not known there.
+    All vectors are those of the drives. `near` are positions of all joints a little while ago: the
+    other joints follow from there. Without it nothing is known of them. What does not close or is
+    near a singular configuration is NaN.
     """
 
-    def __init__(self, chain: Chain, fn: Functions, lean: Chain | None = None):
+    def __init__(
+        self, chain: Chain, fn: Functions, lean: Chain | None = None, near: Scalars | None = None,
+        robot: "Robot | None" = None,
+    ):  # fmt: skip
         super().__init__(chain, fn, lean)
-        self.n = len(chain.active)
+        self.n, self.robot = len(chain.active), robot
+        self._near, self._known = near, dict[Any, Any]()
 
-    def _unknown(self, *given: Any, **options: Any) -> Any:
-        raise OptionError(
-            "the controller computes with the model of a mechanism with closures, whose passive "
-            "joints it does not see",
-            "use dy.control.JointPID without gravity, or torques computed beforehand (torque=)",
-        )
+    def near(self, joints: Scalars, drives: Scalars) -> "Drives":
+        """It with all joints near the positions given, and drives that are measured."""
+        found = Drives(self.chain, self.fn, self.lean, joints, self.robot)
+        chain = drive_coordinates.controlled(self.lean)
+        here = drive_coordinates.followed(chain, drives, joints, self.fn, sampled=True)
+        found.here = found._known[_key(drives)] = here
+        return found
 
-    inverse_dynamics = forward_dynamics = mass_matrix = coriolis_matrix = _unknown
-    coriolis_transposed = gravity_torque = friction_torque = load_friction = spring_torque = (
-        _unknown
-    )
-    load_torque = static_torque = frictionless_torque = mass_times = regressor = _unknown
-    fk = jacobian = jacobian_dot = joint_rates = kinetic_energy = potential_energy = _unknown
+    def approached(self, home: Scalars, drives: Scalars) -> "Drives":
+        """It where drives are measured, all joints found from home."""
+        chain = drive_coordinates.controlled(self.lean)
+        here = drive_coordinates.approached(chain, drives, home, self.fn)
+        found = Drives(self.chain, self.fn, self.lean, home, self.robot)
+        found.here = found._known[_key(drives)] = here
+        return found
+
+    @property
+    def here(self) -> drive_coordinates.Configuration:
+        """The measured configuration."""
+        if self._here is None:
+            raise OptionError(
+                "the controller computes with the model of a mechanism with closures, whose "
+                "passive joints are not known",
+                "say needs_model = True in its class",
+            )
+        return self._here
+
+    @here.setter
+    def here(self, found: drive_coordinates.Configuration) -> None:
+        self._here = found
+
+    _here: drive_coordinates.Configuration | None = None
+
+    @property
+    def joints(self) -> Scalars:
+        """Positions of all joints to go on from.
+
+        The measured ones where they close, else those before; NaN from where the mechanism nears a
+        singular configuration: nobody knows on which side of it the other joints go on.
+        """
+        here, fn, found = self.here, self.fn, []
+        assert self._near is not None
+        for now, before in zip(here.q, self._near, strict=True):
+            kept = fn.select(here.good > 0.0, now, before)
+            found.append(fn.select(here.lost > 0.0, math.nan, kept))
+        return found
+
+    def _at(self, q: Scalars) -> drive_coordinates.Configuration:
+        """Where the drives are at q; others than the measured ones are reached from there."""
+        key, here = _key(q), self.here
+        if key not in self._known:
+            far = drive_coordinates.FARTHER
+            self._known[key] = drive_coordinates.followed(here.chain, q, here.q, self.fn, far)
+        return self._known[key]
+
+    # all joints of the tree, then torques of the drives
+
+    def _tree(self) -> Arm:
+        """The tree alone, every joint driven."""
+        bare, lean = (replace(c, closures=()) for c in (self.chain, self.lean))
+        return Arm(bare, self.fn, lean)
+
+    def inverse_dynamics(self, q: Scalars, qd: Scalars, qdd: Scalars, **options: Any) -> Scalars:
+        """tau"""
+        here = self._at(q)
+        rates = here.rates(qd)
+        plain = friction.without_load_friction(self.lean)
+        moved = here.accelerations(rates, qdd)
+        h = equation.inverse_dynamics(plain, here.q, rates, moved, self.fn, **options)
+        tau = here.lowered(h)
+        carried = [a - b for a, b in zip(tau, self.friction_torque(qd), strict=True)]
+        more = self.load_friction(qd, carried)
+        return tau if more is None else [a + b for a, b in zip(tau, more, strict=True)]
+
+    def forward_dynamics(self, q: Scalars, qd: Scalars, tau: Scalars, **options: Any) -> Scalars:
+        """qdd"""
+        here = self._at(q)
+        chain, spread = here.chain, here.spread(tau)
+        qdd = closed.forward_dynamics(chain, here.q, here.rates(qd), spread, self.fn, **options)
+        return [qdd[k] for k in chain.active]
+
+    def mass_matrix(self, q: Scalars) -> Scalars:
+        """M, rows"""
+        here = self._square(q, "mass_matrix")
+        return closed.mass_matrix(here.chain, here.q, self.fn)
+
+    def coriolis_matrix(self, q: Scalars, qd: Scalars) -> Scalars:
+        """C, rows"""
+        here = self._square(q, "coriolis_matrix")
+        return closed.coriolis_matrix(here.chain, here.q, here.rates(qd), self.fn)
+
+    def coriolis_transposed(self, q: Scalars, qd: Scalars) -> Scalars:
+        """C^T qd"""
+        here = self._square(q, "coriolis_transposed")
+        rates = here.rates(qd)
+        momentum = equation.mass_times(self.lean, here.q, rates, self.fn)
+        turned = coriolis.coriolis_transposed(self.lean, here.q, rates, self.fn)
+        return here.momentum_turned(rates, momentum, turned)
+
+    def gravity_torque(self, q: Scalars) -> Scalars:
+        """g"""
+        here = self._at(q)
+        return here.lowered(equation.gravity_torque(self.lean, here.q, self.fn))
+
+    def friction_torque(self, qd: Scalars) -> Scalars:
+        """Friction of drives and passive joints, felt by drives that transmit nothing."""
+        here = self.here
+        return here.lowered(friction.friction_torque(self.chain, here.rates(qd), self.fn))
+
+    def load_friction(self, qd: Scalars, carried: Scalars) -> Scalars | None:
+        """Friction under load of drives that transmit `carried`; None where there is none."""
+        if not friction.load_dependent(self.chain):
+            return None
+        return drive_coordinates.drive_load_friction(self.here, qd, carried, self.fn)
+
+    def driven_load_friction(self, qd: Scalars, tau: Scalars) -> Scalars | None:
+        """Friction under load of drives that exert `tau`; None where there is none."""
+        if not friction.load_dependent(self.chain):
+            return None
+        here = self.here
+        spread, rates = here.spread(tau), here.rates(qd)
+        more = friction.driven_load_friction(self.chain, rates, spread, self.fn)
+        return [more[k] for k in self.chain.active]
+
+    def spring_torque(self, q: Scalars, qd: Scalars | None = None) -> Scalars:
+        """Torque against the springs; with qd against their damping too."""
+        here = self._at(q)
+        rates = None if qd is None else here.rates(qd)
+        return here.lowered(springs.spring_torque(self.chain, here.q, self.fn, rates))
+
+    def load_torque(self, q: Scalars, qd: Scalars) -> Scalars:
+        """Torque against loads of one's own."""
+        here = self._at(q)
+        return here.lowered(loads.load_torque(self.chain, here.q, here.rates(qd), self.fn))
+
+    def static_torque(self, q: Scalars) -> Scalars:
+        """Torque that holds the mechanism: gravity, springs and loads of one's own."""
+        here = self._at(q)
+        return here.lowered(self._tree().static_torque(here.q))
+
+    def frictionless_torque(self, q: Scalars, qd: Scalars, qdd: Scalars) -> Scalars:
+        """M qdd + C qd + g, rotors, springs and loads: all but friction and its offset."""
+        here = self._at(q)
+        rates = here.rates(qd)
+        moved = here.accelerations(rates, qdd)
+        return here.lowered(self._tree().frictionless_torque(here.q, rates, moved))
+
+    def mass_times(self, q: Scalars, v: Scalars) -> Scalars:
+        """M v"""
+        here = self._square(q, "mass_times")
+        return here.lowered(equation.mass_times(self.lean, here.q, here.rates(v), self.fn))
+
+    def regressor(
+        self, q: Scalars, qd: Scalars, qdd: Scalars, qd_ref: Scalars | None = None
+    ) -> Scalars:
+        """Y, rows; with qd_ref the columns of M qdd + C(q, qd) qd_ref + g, friction's zero"""
+        here = self._at(q)
+        rates = here.rates(qd)
+        wanted = rates if qd_ref is None else here.rates(qd_ref)
+        moved = here.loops.along(here.decisive(qdd))
+        moved = [a + b for a, b in zip(moved, here.turning(rates, wanted), strict=True)]
+        given = None if qd_ref is None else wanted
+        rows = closed.regressor(self.chain, here.q, rates, moved, self.fn, given)
+        return [rows[k] for k in self.chain.active]
+
+    def fk(self, q: Scalars) -> Scalars:
+        """Tool pose, rows of 4x4"""
+        here = self._at(q)
+        *upper, last = kinematics.fk(self.chain, here.q, self.fn)
+        return [*(here.certain(row) for row in upper), last]
+
+    def jacobian(self, q: Scalars, frame: str = "base") -> Scalars:
+        """J, rows, linear first"""
+        here = self._square(q, "jacobian")
+        J = kinematics.jacobian(self.chain, here.q, self.fn, frame=frame)
+        return here.per_drive(J)
+
+    def jacobian_dot(self, q: Scalars, qd: Scalars, frame: str = "base") -> Scalars:
+        """dJ/dt, rows, linear first"""
+        here = self._square(q, "jacobian_dot")
+        rates = here.rates(qd)
+        J = kinematics.jacobian(self.chain, here.q, self.fn, frame=frame)
+        Jd = kinematics.jacobian_dot(self.chain, here.q, rates, self.fn, frame=frame)
+        # (J Z)' = Jd Z + J Zd, by rows: Z^T of a row of Jd, and Zd^T of one of J
+        return [here.momentum_turned(rates, a, b) for a, b in zip(J, Jd, strict=True)]
+
+    def joint_rates(self, q: Scalars, qd_active: Scalars) -> Scalars:
+        """qd of all joints from those of the drives"""
+        here = self._at(q)
+        return here.certain(here.rates(qd_active))
+
+    def tree_rates(self, qd: Scalars) -> Scalars:
+        """Rates of all joints of the tree where the mechanism is measured"""
+        return coupling.rates(self.chain, self.here.rates(qd))
+
+    def lowered(self, columns: Sequence[Scalars]) -> list[Scalars]:
+        """Torques over all joints of the tree, each as torques of the drives"""
+        tree = [coupling.torques(self.chain, column) for column in columns]
+        rows = self.here.lowered_rows([list(row) for row in zip(*tree, strict=True)])
+        return [list(column) for column in zip(*rows, strict=True)]
+
+    def load_rest(self, q: Scalars, qd: Scalars) -> Scalars:
+        """Torque against loads of one's own that no parameter multiplies"""
+        here = self._at(q)
+        return here.lowered(loads.load_rest(self.chain, here.q, here.rates(qd), self.fn))
+
+    def kinetic_energy(self, q: Scalars, qd: Scalars) -> Any:
+        """T"""
+        here = self._at(q)
+        return here.certain([energy.kinetic_energy(self.chain, here.q, here.rates(qd), self.fn)])[0]
+
+    def potential_energy(self, q: Scalars) -> Any:
+        """U"""
+        here = self._at(q)
+        return here.certain([energy.potential_energy(self.chain, here.q, self.fn)])[0]
+
+    def _square(self, q: Scalars, what: str) -> drive_coordinates.Configuration:
+        """Where the drives are at q, if they are as many as the degrees of freedom."""
+        if self.n != self.dof:
+            raise OptionError(
+                f"arm.{what} of a mechanism with {self.n} drives and {self.dof} degrees of freedom",
+                "its drives are not independent: use frictionless_torque or inverse_dynamics",
+            )
+        return self._at(q)
+
+
+def _key(values: Scalars) -> Any:
+    """That tells the same scalars again: the very objects, which the key keeps alive."""
+    return tuple(_Same(x) for x in values)
+
+
+class _Same:
+    """A scalar compared by identity: symbols cannot be compared by value."""
+
+    def __init__(self, value: Any):
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self.value is other.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
 
 
 def arm_of(robot: "Robot", fn: Functions, computer: bool = False) -> Arm:
@@ -195,8 +451,10 @@ def arm_of(robot: "Robot", fn: Functions, computer: bool = False) -> Arm:
 
     For a control `computer` a mechanism with closures is its drives.
     """
-    kind = Drives if computer and robot.chain.closures else Arm
-    return kind(robot.chain, fn, once(robot, "lean", lambda: reduced(robot.chain)))
+    lean = once(robot, "lean", lambda: reduced(robot.chain))
+    if computer and robot.chain.closures:
+        return Drives(robot.chain, fn, lean, robot=robot)
+    return Arm(robot.chain, fn, lean)
 
 
 @checked

@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from ..compile.arm import arm_of
 from ..compile.service import Key
 from ..lazy import cached_property, once
 from ..spatial.functions import MATH, Functions
-from .controller import Reference, Sample, Values, begun, intact, stepped, text_of
+from .controller import Reference, Sample, Values, intact, text_of
 from .law import Law
 from .observer import Observer
 from .sensors import Sensors
@@ -95,9 +94,8 @@ class ControlComputer:
             state |= self.law.begun(place, list(qd), numbers["law"], fn)
             state["computer.status"] = still[:1]
         if self.observer is not None:
-            arm = arm_of(self.observer.watched(self.robot), fn, computer=True)
             sample = Sample(0.0, place, list(qd), SimpleNamespace(**numbers["observer"]))
-            own = begun(self.observer, arm, sample)
+            own = self.observer._begun(self.robot, sample, fn)
             state |= {f"observer.{name}": v for name, v in own.items()}
             state["observed"] = still
         return state
@@ -124,8 +122,7 @@ class ControlComputer:
             before = SimpleNamespace(**{k.removeprefix("observer."): v for k, v in own.items()})
             gains = SimpleNamespace(**numbers["observer"])
             sample = Sample(t, q, qd, gains, before, dt=dt, tau=acted)
-            arm = arm_of(self.observer.watched(self.robot), fn, computer=True)
-            new["observed"], after = stepped(self.observer, arm, sample)
+            new["observed"], after = self.observer._stepped(self.robot, sample, fn)
             new |= {f"observer.{k}": v for k, v in after.items()}
         if self.law is not None:
             state = {name: new[name] for name in self.law.slots}

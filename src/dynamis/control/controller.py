@@ -19,11 +19,11 @@ import numpy as np
 
 from .. import arguments
 from ..arguments import a_robot, check_fields, checked, choice, passed_on, positive
-from ..compile.arm import Arm, over_symbols
+from ..compile.arm import Arm, Drives, arm_of, over_symbols
 from ..compile.arrays import NUMPY, numbers
 from ..errors import OptionError, ShapeError, shown
 from ..lazy import once
-from ..spatial.functions import MATH
+from ..spatial.functions import MATH, Functions
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -80,6 +80,9 @@ class Block(ABC):
     CHOICES: ClassVar[Mapping[str, Iterable[str]]] = {}  # fields that are words, and which
     model: "Robot | None"
     sample_time: float | None
+    needs_model: bool = True
+    """Whether it asks the arm for more than its size; of closed mechanisms that takes all joints,
+    which are then found at every sample."""
 
     @checked
     def gains(self, robot: "Robot") -> Values:
@@ -294,6 +297,27 @@ def model_of(block: Any, robot: "Robot") -> "Robot":
             f"expected {len(robot.driven)} as robot {robot.name!r} has"
         )
     return model
+
+
+# all joints of a closed mechanism, found at every sample from where they were at the one before
+
+JOINTS = "joints"  # name of the part of a state that holds their positions
+
+
+def drives_at_first(model: "Robot", q: Scalars, fn: Functions) -> Drives:
+    """A closed mechanism as its control computer sees it before the first sample."""
+    return _drives(model, fn).approached(model.home.tolist(), q)
+
+
+def drives_at(model: "Robot", joints: Scalars, q: Scalars, fn: Functions) -> Drives:
+    """A closed mechanism as its control computer sees it at a sample."""
+    return _drives(model, fn).near(joints, q)
+
+
+def _drives(model: "Robot", fn: Functions) -> Drives:
+    arm = arm_of(model, fn, computer=True)
+    assert isinstance(arm, Drives)
+    return arm
 
 
 # a torque limit, and an integral that does not wind up behind it

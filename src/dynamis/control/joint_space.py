@@ -64,6 +64,11 @@ class JointPID(Controller):
         return cls._designed(options, bandwidth, damping, joint_inertia(robot, q), integral)
 
     @property
+    def needs_model(self) -> bool:
+        """For gravity only."""
+        return self.gravity
+
+    @property
     def options(self) -> tuple[Any, ...]:
         """Structure."""
         return self.gravity, self.derivative

@@ -30,6 +30,8 @@ from .controller import (
     Values,
     begun,
     check_signatures,
+    drives_at,
+    drives_at_first,
     finite_gains,
     intact,
     per_joint,
@@ -151,6 +153,17 @@ class Law:
         """Joints that it drives."""
         return len(self.robot.driven)
 
+    @property
+    def model(self) -> "Robot":
+        """The robot it computes with."""
+        return self.controller.model or self.robot
+
+    @property
+    def finds_joints(self) -> bool:
+        """Whether all joints of a closed mechanism are found at every sample."""
+        uses = self.controller.needs_model or self.safe == "gravity"
+        return bool(self.model.model.closures) and uses
+
     @cached_property
     def gains(self) -> dict[str, list[float]]:
         """Numbers of the controller, by name; only limits may be infinite."""
@@ -191,7 +204,9 @@ class Law:
             self.velocity, self.velocity_filter, self.limit is None or self.limits, self.safe,
             self.damping, self.ramp, self.latch, self.jumps, self.sample_time if timed else None,
         )  # fmt: skip
-        return self.controller.key, text_of(self.controller.model or self.robot), repr(own)
+        if self.finds_joints:  # the task of a mechanism depends on where it is at home
+            own = (*own, {name: q.tolist() for name, q in self.model.configurations.items()})
+        return self.controller.key, text_of(self.model), repr(own)
 
     # state: `computer.*` is the law's own, `controller.*` that of the controller
 
@@ -225,15 +240,18 @@ class Law:
         if self.velocity == "difference":  # nobody need fill them in
             qd = [0.0] * self.n
         first = Sample(0.0, q, qd, SimpleNamespace(**gains))
-        own = begun(
-            self.controller, arm_of(self.controller.model or self.robot, fn, computer=True), first
-        )
+        arm, found = arm_of(self.model, fn, computer=True), {}
+        if self.finds_joints:
+            arm = drives = drives_at_first(self.model, q, fn)
+            found = {"computer.joints": list(drives.joints)}
+        own = begun(self.controller, arm, first)
         rate = 0.0 if self.velocity == "measured" else NO_SPEED
         return {
             "computer.last_q": list(q),
             "computer.speed": list(qd),
             "computer.bad": [0.0 * q[0]],
             "computer.unseen": [fn.select(fine > 0.0, rate, NOTHING)],
+            **found,
             **{f"controller.{k}": v for k, v in own.items()},
         }
 
@@ -276,7 +294,10 @@ class Law:
         place = [fn.select(seen > 0.0, a, b) for a, b in zip(q, x["computer.last_q"], strict=True)]
         speed = self._speed(x, place, qd, reference.qd, seen, fn)
         good = seen * fine * (bad < float(self.latch))
-        arm = arm_of(self.controller.model or self.robot, fn, computer=True)
+        arm, found = arm_of(self.model, fn, computer=True), {}
+        if self.finds_joints:
+            arm = drives = drives_at(self.model, x["computer.joints"], place, fn)
+            found = {"computer.joints": list(drives.joints)}
         own = {k: x[k] for k in x if k.startswith("controller.")}
         before = SimpleNamespace(**{k.removeprefix("controller."): v for k, v in own.items()})
         numbers = SimpleNamespace(**gains)
@@ -302,6 +323,7 @@ class Law:
             "computer.speed": kept,
             "computer.bad": [bad],
             "computer.unseen": [fn.select(seen > 0.0, 0.0, longer)],
+            **found,
         }
         for k, old in own.items():
             pairs = zip(after[k.removeprefix("controller.")], old, strict=True)

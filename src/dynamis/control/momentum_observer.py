@@ -7,12 +7,9 @@ import numpy as np
 
 from ..arguments import checked
 from ..compile.arm import Arm
-from ..dynamics.friction import driven_load_friction, load_dependent
-from ..dynamics.loads import loaded
 from ..errors import OptionError
 from .controller import Sample, Scalars, Step, Values, model_of
 from .observer import Observer
-from .task_space import transposed_product
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -62,7 +59,7 @@ class MomentumObserver(Observer):
         """The estimate at this sample; `tau` acted since the last one, dt ago."""
         state, dt, tau = sample.state, sample.dt, sample.tau
         momentum = list(arm.mass_times(sample.q, sample.qd))
-        turned = transposed_product(arm.coriolis_matrix(sample.q, sample.qd), sample.qd)
+        turned = arm.coriolis_transposed(sample.q, sample.qd)
         bias = momentum_bias(arm, sample, turned, self.friction != "none")
         estimate = []
         for i in range(arm.n):
@@ -75,14 +72,21 @@ class MomentumObserver(Observer):
 
     @checked
     def stiction(self, robot: "Robot") -> np.ndarray:
-        """Lowest and highest torque that friction at rest may pass off as external, (2, n)."""
+        """Lowest and highest torque that friction at rest may pass off as external, (2, n).
+
+        Of closed mechanisms it is that of the drives at home, the most that all joints give.
+        """
         model = model_of(self, robot)
         if self.friction == "none":
-            return np.zeros((2, robot.n))
-        slow = np.full(robot.n, np.finfo(float).tiny)
-        rest = model.friction_torque(np.zeros(robot.n))
-        sides = [model.friction_torque(v) - rest for v in (slow, -slow)]
-        return np.sort(np.array(sides), axis=0)
+            return np.zeros((2, len(robot.driven)))
+        slow = np.full(model.n, np.finfo(float).tiny)
+        rest = model.friction_torque(np.zeros(model.n))
+        sides = np.sort([model.friction_torque(v) - rest for v in (slow, -slow)], axis=0)
+        if not model.model.closures:
+            return sides
+        Z = model.joint_rates(model.home, np.eye(model.dof))  # of all joints, by drive
+        return np.stack([np.minimum(Z * sides[0], Z * sides[1]).sum(axis=1),
+                         np.maximum(Z * sides[0], Z * sides[1]).sum(axis=1)])  # fmt: skip
 
 
 def momentum_bias(arm: Arm, sample: Sample, turned: Scalars, friction: bool = True) -> list[Any]:
@@ -94,15 +98,16 @@ def momentum_bias(arm: Arm, sample: Sample, turned: Scalars, friction: bool = Tr
     if arm.chain.springs:
         held = arm.spring_torque(sample.q, sample.qd)
         g = [a + b for a, b in zip(g, held, strict=True)]
-    g = loaded(arm.chain, g, sample.q, sample.qd, arm.fn)
+    if arm.chain.loads:
+        carried = arm.load_torque(sample.q, sample.qd)
+        g = [a + b for a, b in zip(g, carried, strict=True)]
     rubbing = _friction(arm, sample) if friction else [0.0] * arm.n
     return [turned[i] - g[i] - rubbing[i] for i in range(arm.n)]
 
 
 def _friction(arm: Arm, sample: Sample) -> Any:
     """Friction; what it transmits follows from the torque of the drives, whatever pushes."""
-    own = arm.friction_torque(sample.qd)
-    if not load_dependent(arm.chain):
+    own, more = arm.friction_torque(sample.qd), arm.driven_load_friction(sample.qd, sample.tau)
+    if more is None:
         return own
-    more = driven_load_friction(arm.chain, sample.qd, sample.tau, arm.fn)
     return [a + b for a, b in zip(own, more, strict=True)]

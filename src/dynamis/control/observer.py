@@ -13,11 +13,14 @@ from ..compile.service import Key
 from ..lazy import cached_property
 from ..spatial.functions import Functions
 from .controller import (
+    JOINTS,
     Block,
     Sample,
     Scalars,
     Values,
     begun,
+    drives_at,
+    drives_at_first,
     finite_gains,
     intact,
     model_of,
@@ -42,6 +45,26 @@ class Observer(Block):
         """The robot it computes with."""
         return model_of(self, robot)
 
+    def _begun(self, robot: "Robot", sample: Sample, fn: Functions) -> dict[str, list[Any]]:
+        """Its state before the first sample; of closed mechanisms with all joints."""
+        model = self.watched(robot)
+        if not model.model.closures:
+            return begun(self, arm_of(model, fn, computer=True), sample)
+        arm = drives_at_first(model, sample.q, fn)
+        return {**begun(self, arm, sample), JOINTS: list(arm.joints)}
+
+    def _stepped(
+        self, robot: "Robot", sample: Sample, fn: Functions
+    ) -> tuple[list[Any], dict[str, list[Any]]]:
+        """External torque and the state after a sample."""
+        model = self.watched(robot)
+        if not model.model.closures:
+            return stepped(self, arm_of(model, fn, computer=True), sample)
+        state = dict(vars(sample.state))
+        arm = drives_at(model, state.pop(JOINTS), sample.q, fn)
+        torque, after = stepped(self, arm, sample._replace(state=SimpleNamespace(**state)))
+        return torque, {**after, JOINTS: list(arm.joints)}
+
 
 @dataclass(frozen=True, eq=False)
 class ObserverStep:
@@ -65,7 +88,7 @@ class ObserverStep:
         """Where each part of the state lies."""
         from ..spatial.functions import MATH
 
-        rest = [0.0] * self.robot.n
+        rest = [0.0] * len(self.robot.driven)
         return _slices(self._begun(rest, rest, MATH))
 
     @property
@@ -86,9 +109,8 @@ class ObserverStep:
         return [x for row in self._begun(q, qd, fn).values() for x in row]
 
     def _begun(self, q: Scalars, qd: Scalars, fn: Functions) -> dict[str, list[Any]]:
-        arm = arm_of(self.observer.watched(self.robot), fn, computer=True)
         first = Sample(0.0, list(q), list(qd), SimpleNamespace(**self.gains))
-        return begun(self.observer, arm, first)
+        return self.observer._begun(self.robot, first, fn)
 
     def step(
         self,
@@ -104,8 +126,7 @@ class ObserverStep:
         before = SimpleNamespace(**{k: state[v] for k, v in self.slots.items()})
         known = SimpleNamespace(**{k: numbers[v] for k, v in _slices(self.gains).items()})
         sample = Sample(0.0, q, qd, known, before, dt=dt, tau=tau)
-        arm = arm_of(self.observer.watched(self.robot), fn, computer=True)
-        torque, after = stepped(self.observer, arm, sample)
+        torque, after = self.observer._stepped(self.robot, sample, fn)
         return torque, [x for name in self.slots for x in after[name]]
 
     def program(self, sample_time: float | None = None) -> "Program":
@@ -117,7 +138,7 @@ class ObserverStep:
         from ..compile.program import Port
         from ..compile.tracer import trace
 
-        n, size = self.robot.n, self.states
+        n, size = len(self.robot.driven), self.states
         ports = [Port("state", (size,)), *(Port(name, (n,)) for name in ("q", "qd", "tau"))]
         if sample_time is None:
             ports += [Port("dt", (1,)), Port("numbers", (len(self.numbers),))]
@@ -138,7 +159,7 @@ class ObserverStep:
         from ..compile.program import Port
         from ..compile.tracer import trace
 
-        ports = [Port(name, (self.robot.n,)) for name in ("q", "qd")]
+        ports = [Port(name, (len(self.robot.driven),)) for name in ("q", "qd")]
         return trace("init", self.start, ports, [Port("state", (self.states,))])
 
 

@@ -10,9 +10,8 @@ import numpy as np
 from ..arguments import checked, passed_on
 from ..compile.arm import Arm
 from ..compile.arrays import numbers
-from ..dynamics import coupling, friction
+from ..dynamics import friction
 from ..dynamics.gibbs_appell import INERTIAL
-from ..dynamics.loads import load_rest
 from ..errors import OptionError, ShapeError, did_you_mean
 from ..model.chain import Chain
 from ..model.parameters import JOINT_NAMES, MOTOR_NAMES, UNBALANCE_NAMES
@@ -115,8 +114,9 @@ def reference_regressor(arm: Arm, sample: Sample, qd_r: Scalars, qdd_r: Scalars)
     """Y, (n, p), columns as the parameters of the model."""
     chain, smoothing = arm.chain, sample.gains.smoothing[0]
     Y = [list(row) for row in arm.regressor(sample.q, sample.qd, qdd_r, qd_r)]
-    for column, tree in _friction_columns(chain, coupling.rates(chain, qd_r), smoothing, arm.fn):
-        for row, value in zip(Y, coupling.torques(chain, tree), strict=True):
+    found = dict(_friction_columns(chain, arm.tree_rates(qd_r), smoothing, arm.fn))
+    for column, entries in zip(found, arm.lowered(list(found.values())), strict=True):
+        for row, value in zip(Y, entries, strict=True):
             row[column] = value
     return Y
 
@@ -125,13 +125,13 @@ def unadapted(arm: Arm, sample: Sample, qd_r: Scalars) -> Scalars:
     """Torque of laws of one's own that no parameter multiplies, (n,)."""
     chain, fn, smoothing = arm.chain, arm.fn, sample.gains.smoothing[0]
     tree: list[Any] = [0.0] * len(chain.joints)
-    xr = coupling.rates(chain, qd_r)
+    xr = arm.tree_rates(qd_r)
     for i, resistance in enumerate(chain.resistances):
         if resistance.own is not None:
             s = fn.tanh(xr[i] / smoothing)
             tree[i] = friction.own_parts(resistance.own, xr[i], s, fn)[0]
-    rest = load_rest(chain, sample.q, sample.qd, fn)
-    return [a + b for a, b in zip(coupling.torques(chain, tree), rest, strict=True)]
+    rest = arm.load_rest(sample.q, sample.qd)
+    return [a + b for a, b in zip(arm.lowered([tree])[0], rest, strict=True)]
 
 
 def _friction_columns(

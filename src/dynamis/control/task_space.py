@@ -151,7 +151,8 @@ class Impedance(Controller):
         """K and D for the inertia the tool has along each row at q (zero if not given)."""
         law = cls(stiffness=0.0, **passed_on(options, cls, "stiffness"))
         q = one_position(robot, q)
-        J = robot.jacobian(q)[task_rows(robot, law.task)]
+        J = robot.drive_jacobian(q) if robot.model.closures else robot.jacobian(q)
+        J = J[task_rows(robot, law.task)]
         mobility = J @ np.linalg.solve(robot.mass_matrix(q), J.T)
         damped = mobility + law.singular_damping**2 * np.eye(len(J))
         inertia = np.diagonal(np.linalg.inv(damped))
@@ -207,8 +208,9 @@ def _mobility(arm: Arm, sample: Sample, tool: Deviation) -> list[list[Any]]:
 
 
 def task_rows(arm: Any, task: Any) -> list[int]:
-    """Rows of the Jacobian that a task prescribes: "pose" from six joints on, else "position"."""
-    return [i for i, wanted in enumerate(task_mask(arm, task)) if wanted]
+    """Rows of the Jacobian that a task prescribes, as `task_mask` says."""
+    mask = task_mask(getattr(arm, "robot", None) or arm, task)
+    return [i for i, wanted in enumerate(mask) if wanted]
 
 
 def check_task(task: Any) -> Any:
@@ -234,10 +236,10 @@ def task_gains(law: Any, robot: "Robot", given: Mapping[str, Any]) -> dict[str, 
 def singular_damping(value: Any, robot: "Robot", rows: Sequence[int]) -> list[float]:
     """The damping as a gain; without it a task must not ask for more than the arm has."""
     numbers = per_joint(value, "singular_damping", robot, size=1)
-    if numbers[0] == 0.0 and robot.n < len(rows):
+    if numbers[0] == 0.0 and robot.dof < len(rows):
         raise OptionError(
-            f"singular_damping is 0 and the task has {len(rows)} rows, expected at most {robot.n}, "
-            f"the joints of robot {robot.name!r}",
+            f"singular_damping is 0 and the task has {len(rows)} rows, expected at most "
+            f"{robot.dof}, the degrees of freedom of robot {robot.name!r}",
             "give a small singular_damping, or a task that is a mask of fewer rows",
         )
     return numbers

@@ -49,7 +49,7 @@ from ..model.quantity import resolve
 from ..spatial.frames import compose
 from ..spatial.functions import MATH
 from .calls import Calls, fast, no_attribute
-from .closing import closed_terms, refuse_immobile
+from .closing import closed_terms, refuse_immobile, refuse_unclosed
 
 if TYPE_CHECKING:
     import casadi
@@ -433,6 +433,26 @@ class Robot:
         given: dict[str, Any] = {"closure_tolerance": tolerance, "closure_condition": condition}
         given["closure_nan"] = nan
         return Robot(replace(self.model, **{k: v for k, v in given.items() if v is not None}))
+
+    @checked
+    def with_home(self, q: Any) -> "Robot":
+        """A closed mechanism with q (n,) as its first configuration, `home`.
+
+        It starts from there unasked, and its control computer takes it to be in the assembly that
+        leads to: drives alone do not tell.
+        """
+        if not self.model.closures:
+            raise OptionError(
+                f"robot {self.name!r} has no closures: its home is q = 0",
+                "give q0= where it starts",
+            )
+        place = arrays.numbers(q, "q", f"expected {self.n} positions")
+        if place.shape != (self.n,) or not np.isfinite(place).all():
+            raise ShapeError(f"q is {shown(q)}, expected {self.n} finite positions")
+        refuse_unclosed(self._calls, place[None], np.zeros((1, self.n)))
+        rest = {k: v for k, v in self.model.configurations.items() if k != "home"}
+        known = {"home": tuple(place.tolist()), **rest}
+        return Robot(replace(self.model, configurations=known))
 
     # -- dynamics ----------------------------------------------------------------------------------
 

@@ -1,6 +1,6 @@
 """What a simulation runs: the plant, the control computer, their tasks and their signals."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +11,7 @@ from ..compile.service import Key
 from ..control.computer import ControlComputer
 from ..control.sensors import POSITIONS
 from ..dynamics.reduce import SPEED, reduced
+from ..errors import OptionError
 from ..lazy import cached_property, once
 from ..model.chain import Chain, chain
 from ..model.parameters import parameter_names
@@ -19,6 +20,8 @@ from .plant import Plant
 from .settings import Settings
 from .stages import Stages
 from .tasks import Inputs, Slots, Task, computer_function, latch_function, plant_function
+
+ELSEWHERE = 0.2  # rad or m: what encoders may be off; another assembly is farther
 
 
 class Assembly:
@@ -152,11 +155,29 @@ class Assembly:
             rows = self.computer_constants(s)[:, 1:]
             constants = rows[0].tolist() if s.count == 1 else list(rows.T)
         begun = self.computer.start(*given, s.sample_time, constants, fn)
+        self._refuse_other_assemblies(s, begun)
         for name, values in begun.items():
             part = self.slots.part(x, name)
             for i, value in enumerate(values):
                 part[:, i] = value
         return x
+
+    def _refuse_other_assemblies(self, s: Settings, begun: Mapping[str, Any]) -> None:
+        """A control computer that takes the mechanism to be elsewhere would drive it astray."""
+        law = s.law
+        if law is None or not law.finds_joints or law.model.n != s.robot.n or not s.count:
+            return
+        found = np.stack([np.broadcast_to(x, s.count) for x in begun["computer.joints"]], axis=1)
+        off = np.abs(found - s.q0).max(axis=1)
+        if not (off < ELSEWHERE).all():
+            at, joint = divmod(int(np.argmax(~(np.abs(found - s.q0) < ELSEWHERE))), s.robot.n)
+            which = f" of arm {at}" if s.count > 1 else ""
+            raise OptionError(
+                f"the control computer takes joint {s.robot.joint_names[joint]!r}{which} to be at "
+                f"{found[at, joint]:.4g}, which is at {s.q0[at, joint]:.4g}: from the drives and "
+                f"the home configuration of {law.model.name!r} it finds another assembly, or none",
+                "give the robot, or the controller's model, with_home(q) in the assembly it is in",
+            )
 
     # signals
 
