@@ -202,21 +202,29 @@ class Drives(Arm):
         self.n, self.robot = len(chain.active), robot
         self._near, self._known = near, dict[Any, Any]()
 
-    def near(self, joints: Scalars, drives: Scalars) -> "Drives":
-        """It with all joints near the positions given, and drives that are measured."""
+    def near(self, joints: Scalars, drives: Scalars, sampled: bool = True) -> "Drives":
+        """It with all joints near the positions given, and drives that are measured.
+
+        `sampled`: those are positions of the sample before.
+        """
         found = Drives(self.chain, self.fn, self.lean, joints, self.robot)
-        chain = drive_coordinates.controlled(self.lean)
-        here = drive_coordinates.followed(chain, drives, joints, self.fn, sampled=True)
+        given = self._controlled, drives, joints, self.fn
+        here = drive_coordinates.followed(*given, sampled=sampled)
         found.here = found._known[_key(drives)] = here
         return found
 
-    def approached(self, home: Scalars, drives: Scalars) -> "Drives":
-        """It where drives are measured, all joints found from home."""
-        chain = drive_coordinates.controlled(self.lean)
-        here = drive_coordinates.approached(chain, drives, home, self.fn)
-        found = Drives(self.chain, self.fn, self.lean, home, self.robot)
-        found.here = found._known[_key(drives)] = here
-        return found
+    def approached(self, home: Scalars, drives: Scalars) -> Scalars:
+        """All joints from home to near where drives are measured"""
+        return drive_coordinates.approached(self._controlled, drives, home, self.fn)
+
+    def approach(self, joints: Scalars, drives: Scalars, share: Any, home: Scalars) -> Scalars:
+        """All joints with the drives a share of the way from home to where they are measured"""
+        chain = self._controlled
+        return drive_coordinates.approach(chain, joints, drives, share, home, self.fn)
+
+    @property
+    def _controlled(self) -> Chain:
+        return drive_coordinates.controlled(self.lean)
 
     @property
     def here(self) -> drive_coordinates.Configuration:

@@ -304,9 +304,22 @@ def model_of(block: Any, robot: "Robot") -> "Robot":
 JOINTS = "joints"  # name of the part of a state that holds their positions
 
 
-def drives_at_first(model: "Robot", q: Scalars, fn: Functions) -> Drives:
-    """A closed mechanism as its control computer sees it before the first sample."""
-    return _drives(model, fn).approached(model.home.tolist(), q)
+def drives_at_first(
+    model: "Robot", q: Scalars, fn: Functions, joints: Scalars | None = None
+) -> Drives:
+    """A closed mechanism as its control computer sees it before the first sample.
+
+    `joints` are those on the way from home, where they were found before.
+    """
+    arm = _drives(model, fn)
+    if joints is None:
+        joints = arm.approached(model.home.tolist(), q)
+    return arm.near(joints, q, sampled=False)
+
+
+def approach(model: "Robot", joints: Scalars, q: Scalars, share: Any, fn: Functions) -> Scalars:
+    """All joints with the drives a share of the way from home to q; one step of that way."""
+    return _drives(model, fn).approach(joints, q, share, model.home.tolist())
 
 
 def drives_at(model: "Robot", joints: Scalars, q: Scalars, fn: Functions) -> Drives:

@@ -28,6 +28,7 @@ from .controller import (
     Reference,
     Sample,
     Values,
+    approach,
     begun,
     check_signatures,
     drives_at,
@@ -230,9 +231,13 @@ class Law:
         return found
 
     def begun(
-        self, q: Sequence[Any], qd: Sequence[Any], gains: Values, fn: Functions
-    ) -> dict[str, list[Any]]:
-        """The state before the first sample, by name; implausible numbers count as zero."""
+        self, q: Sequence[Any], qd: Sequence[Any], gains: Values, fn: Functions,
+        joints: Sequence[Any] | None = None,
+    ) -> dict[str, list[Any]]:  # fmt: skip
+        """The state before the first sample, by name; implausible numbers count as zero.
+
+        `joints`: those of a closed mechanism on its way from home, where they were found before.
+        """
         fine: Any = 1.0
         for v in q:
             fine = fine * _good(v, fn)
@@ -242,7 +247,7 @@ class Law:
         first = Sample(0.0, q, qd, SimpleNamespace(**gains))
         arm, found = arm_of(self.model, fn, computer=True), {}
         if self.finds_joints:
-            arm = drives = drives_at_first(self.model, q, fn)
+            arm = drives = drives_at_first(self.model, q, fn, joints)
             found = {"computer.joints": list(drives.joints)}
         own = begun(self.controller, arm, first)
         rate = 0.0 if self.velocity == "measured" else NO_SPEED
@@ -255,9 +260,12 @@ class Law:
             **{f"controller.{k}": v for k, v in own.items()},
         }
 
-    def start(self, q: Sequence[Any], qd: Sequence[Any], fn: Functions) -> list[Any]:
+    def start(
+        self, q: Sequence[Any], qd: Sequence[Any], fn: Functions,
+        joints: Sequence[Any] | None = None,
+    ) -> list[Any]:  # fmt: skip
         """The state before the first sample as one list: `init` of the exported code."""
-        return [v for row in self.begun(q, qd, self.gains, fn).values() for v in row]
+        return [v for row in self.begun(q, qd, self.gains, fn, joints).values() for v in row]
 
     # one sample
 
@@ -411,13 +419,37 @@ class Law:
 
         return share_reciprocals(trace("step", function, ports, results))
 
-    def start_program(self) -> "Program":
-        """The start as a straight line of operations."""
+    def start_program(self, near: bool = False) -> "Program":
+        """The start as a straight line of operations.
+
+        `near`: joints of a closed mechanism on their way from home are given, as
+        `approach_program` finds them.
+        """
         from ..compile.program import Port
         from ..compile.tracer import trace
 
         ports = [Port("q", (self.n,)), Port("qd", (self.n,))]
-        return trace("init", self.start, ports, [Port("state", (self.states,))])
+        if near:
+            ports.append(Port("joints", (self.model.n,)))
+
+        def function(q: Any, qd: Any, *rest: Any) -> Any:
+            *joints, fn = rest
+            return [self.start(q, qd, fn, *joints)]
+
+        return trace("init", function, ports, [Port("state", (self.states,))])
+
+    def approach_program(self) -> "Program":
+        """One step of the joints of a closed mechanism on their way from home."""
+        from ..compile.program import Port
+        from ..compile.tracer import trace
+
+        joints, n = self.model.n, self.n
+        ports = [Port("joints", (joints,)), Port("q", (n,)), Port("share", (1,))]
+
+        def function(before: Any, q: Any, share: Any, fn: Functions) -> Any:
+            return [approach(self.model, before, q, share[0], fn)]
+
+        return trace("approach", function, ports, [Port("next", (joints,))])
 
 
 def _good(x: Any, fn: Functions, most: float = PLAUSIBLE) -> Any:

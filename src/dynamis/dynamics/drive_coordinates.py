@@ -160,14 +160,21 @@ def followed(
     return configuration(chain, q, fn, before)
 
 
-def approached(chain: Chain, drives: Scalars, home: Scalars, fn: Functions) -> Configuration:
-    """From a configuration that closes to where the drives are, little by little."""
-    start, q = [home[k] for k in chain.active], list(home)
+def approached(chain: Chain, drives: Scalars, home: Scalars, fn: Functions) -> list[Any]:
+    """All joints on the way from a configuration that closes to near where the drives are."""
+    q = list(home)
     for k in range(1, APPROACHES):
-        share = k / APPROACHES
-        part = [a + share * (b - a) for a, b in zip(start, drives, strict=True)]
-        q = _newton(chain, _placed(chain, part, q), fn)
-    return followed(chain, drives, q, fn)
+        q = approach(chain, q, drives, k / APPROACHES, home, fn)
+    return q
+
+
+def approach(
+    chain: Chain, q: Scalars, drives: Scalars, share: Any, home: Scalars, fn: Functions
+) -> list[Any]:
+    """All joints with the drives a share of the way from home to where they are."""
+    start = (home[k] for k in chain.active)
+    part = [a + share * (b - a) for a, b in zip(start, drives, strict=True)]
+    return _newton(chain, _placed(chain, part, q), fn)
 
 
 def _placed(chain: Chain, drives: Scalars, q: Scalars) -> list[Any]:

@@ -17,13 +17,16 @@ A bad reference, which lets the arm down, is one whose time or whose positions a
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import ceil
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from .. import templates
+from ..control.controller import drives_at_first
+from ..dynamics.drive_coordinates import APPROACHES
+from ..dynamics.mobility import size
 from ..errors import DynamisError, OptionError
 from ..export import c_branchless
 from ..export.c_folder import c_header, namespace
@@ -82,9 +85,12 @@ def cpp_header(law: "Law", notes: Sequence[str], dtype: str) -> str:
 def source(law: "Law", notes: Sequence[str], dtype: str, trig: str) -> str:
     """The law itself."""
     stem, n = stem_of(law), law.n
-    programs = {"start": law.start_program(), "sample": law.program()}
-    parts = ((f"{stem}_{name}", program) for name, program in programs.items())
-    bodies = [f"static {c_branchless.function(p, k, dtype, trig == 'own')}" for k, p in parts]
+
+    def written(program: Any, name: str) -> str:
+        return f"static {c_branchless.function(program, name, dtype, trig == 'own')}"
+
+    start = start_text(law, f"{stem}_start", written, dtype)
+    bodies = [start, written(law.program(), f"{stem}_sample")]
     rows = [f"reference->{row}[{i}]" for row in ("q", "qd", "qdd") for i in range(n)]
     short = law.reference is not None and dtype == "float32"
     return templates.filled(
@@ -99,6 +105,24 @@ def source(law: "Law", notes: Sequence[str], dtype: str, trig: str) -> str:
         **(_times(law) if short else {}),
         WANTED="\n".join(f"    wanted[{k}] = {x};" for k, x in enumerate(rows)),
         KEPT="\n".join(f"    state->x[{i}] = next[{i}];" for i in range(law.states)),
+    )
+
+
+def start_text(law: "Law", name: str, written: Callable[[Any, str], str], dtype: str) -> str:
+    """The function of the start; a closed mechanism is led from home to where its drives are."""
+    if not law.finds_joints:
+        return written(law.start_program(), name)
+    precision, home = PRECISIONS[dtype], law.model.home.tolist()
+    return templates.filled(
+        __package__,
+        "closed_start.c",
+        NAME=name,
+        T=precision.type,
+        APPROACH=written(law.approach_program(), f"{name}_approach"),
+        NEAR=written(law.start_program(near=True), f"{name}_near"),
+        JOINTS=law.model.n,
+        HOME=", ".join(literal(x, precision) for x in home),
+        APPROACHES=APPROACHES,
     )
 
 
@@ -168,6 +192,7 @@ def plain(line: str) -> str:
 COUNT = 200
 SPAN = 0.3  # rad or m: how far the reference goes where none is inside
 FREQUENCY = 0.5  # Hz, of that reference
+HALVINGS = 6  # of that, at most, for mechanisms that cannot go so far
 OFF = 0.01  # rad or m: how far from its reference the arm starts
 STEP = 5e-3  # s, the longest step of the simulation
 GRID = 2.0**-20  # samples are rounded to it: the same on every machine, exact in single precision
@@ -201,7 +226,7 @@ def closed_loop(law: "Law", count: int = COUNT) -> tuple[Samples, np.ndarray] | 
     first = plan(0.0)
     try:
         run = simulate(
-            law.robot, count * dt, dt / ceil(dt / STEP), first.q + OFF, first.qd, law.controller,
+            law.robot, count * dt, dt / ceil(dt / STEP), *_start(law, first), law.controller,
             reference=plan, sample_time=dt, progress=False,
         )  # fmt: skip
     except DynamisError:
@@ -228,7 +253,31 @@ def made_up(law: "Law", count: int = COUNT) -> Samples:
 def _plan(law: "Law") -> "Trajectory":
     if law.reference is not None:
         return law.reference
-    return sine(0.0, SPAN, FREQUENCY, np.arange(1.0, law.n + 1.0))
+    phases, robot = np.arange(1.0, law.n + 1.0), law.robot
+    if not robot.model.closures:
+        return sine(0.0, SPAN, FREQUENCY, phases)
+    middle, span = robot.home[list(robot.driven)], SPAN * min(1.0, size(robot.chain))
+    for _ in range(HALVINGS):  # until the mechanism can go there
+        plan = sine(middle, span, FREQUENCY, phases)
+        moments = np.linspace(0.0, 1.0 / FREQUENCY, 9)
+        if all(_configuration(law, q).good for q in plan(moments).q):
+            break
+        span *= 0.5
+    return plan
+
+
+def _start(law: "Law", first: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Positions and rates of all joints a little off where a plan begins."""
+    if not law.robot.model.closures:
+        return first.q + OFF, first.qd
+    off = OFF * min(1.0, size(law.robot.chain))
+    found = _configuration(law, first.q + off)
+    return np.array(found.q), np.array(found.rates(first.qd.tolist()))
+
+
+def _configuration(law: "Law", drives: np.ndarray) -> Any:
+    """Where a closed mechanism is with its drives where they are."""
+    return drives_at_first(law.robot, drives.tolist(), MATH).here
 
 
 def _wanted(law: "Law", plan: "Trajectory", count: int) -> np.ndarray:
@@ -257,7 +306,7 @@ def loop_source(law: "Law", notes: Sequence[str], dtype: str) -> str:
     """The program `<stem>_loop.c`."""
     plan = law.reference
     first = [] if plan is None else [float(x) for x in plan.at(0.0, MATH)[0]]
-    names = (plain(name).replace('"', "'").replace("@", "?") for name in law.robot.joint_names)
+    names = (plain(name).replace('"', "'").replace("@", "?") for name in law.robot.drive_names)
     return templates.filled(
         __package__,
         "posix_loop.c",

@@ -195,7 +195,7 @@ def _compiled(path: Path, work: Path, target: str, compiler: str, flags: Sequenc
     if prefix:  # -mfma and its like are of this machine
         flags = [flag for flag in flags if not flag.startswith("-m")]
     _run([cc, *flags, *machine, "-fstack-usage", "-c", str(path), "-o", str(item)])
-    start = (f"{path.stem}_init", f"{path.stem}_start")  # all else belongs to the step
+    start = [f"{path.stem}_{x}" for x in ("init", "start", "start_approach", "start_near")]
     listing = _run([f"{prefix}objdump", "-d", "--no-show-raw-insn", str(item)])
     undefined = _run([f"{prefix}nm", "-u", str(item)]).split()
     sizes = _run([f"{prefix}size", str(item)]).splitlines()[1].split()

@@ -19,7 +19,6 @@ from ..export.c_function import remarks
 from ..export.export import TARGETS as WRITERS
 from ..export.export import UNIT, model_hash, vectors_of
 from ..files import write_folder
-from ..model.closure import refuse_closures
 from ..trajectory.trajectory import Trajectory
 from . import c_text
 from .c_text import TRIGS, plain, stem_of
@@ -35,7 +34,7 @@ FLAGS = "-std=c99 -O2 -ffp-contract=off -Wall -Wextra -Wconversion -Werror -peda
 
 def readme(law: "Law", dtype: str, trig: str, notes: Sequence[str]) -> str:
     """How to wire it to an arm."""
-    shown = (re.sub(r"[^\w\-. ]", "?", name) for name in law.robot.joint_names)
+    shown = (re.sub(r"[^\w\-. ]", "?", name) for name in law.robot.drive_names)
     first = [] if law.reference is None else law.reference(0.0).q
     return templates.filled(
         __package__,
@@ -51,6 +50,7 @@ def readme(law: "Law", dtype: str, trig: str, notes: Sequence[str]) -> str:
         CYCLES=max(1, round(10.0 / law.sample_time)),
         LATCHES_AT_ONCE=law.latch == 1,
         GRAVITY=law.safe == "gravity",
+        CLOSED=law.finds_joints,
         RAMP=f"{law.ramp:g}",
         LIMITED=law.limit is not None,
         LIMITS=", ".join(f"{x:g}" for x in law.limits),
@@ -80,7 +80,6 @@ CALLS = (
 REMARKS = {"matlab": f"{CALLS}.", "casadi": f"{CALLS}; the reference is a column: q, qd, qdd."}
 WORK = "no allocation, no globals, no recursion, no branch that depends on data;"
 LARGEST_SINGLE = 3e38
-KERNELS_INSTEAD = "robot.export writes its kernels, such as inverse_dynamics, as C"
 
 
 @checked
@@ -117,7 +116,6 @@ def export_controller(
     "casadi" (functions init and step) or "fmu" (a co-simulation unit of FMI `fmi`). All files are
     written or none; those that dynamis did not write are replaced only with `overwrite`.
     """
-    refuse_closures(robot.model.closures, "export_controller", KERNELS_INSTEAD)
     kind = checked_dtype(dtype).name
     _refuse_options(target, trig, kind)
     _refuse_others(controller)
@@ -209,7 +207,7 @@ def notes_of(law: Law, dtype: str, trig: str, target: str = "c") -> list[str]:
         f"Controller: {kind}({_spelt(given)})",
         f"Options: {_spelt(told)}",
         "",
-        *vectors_of(law.robot.joint_names),
+        *vectors_of(law.robot.drive_names),
         *(f"{name} = {_row(row)}" for name, row in law.gains.items()),
         REMARKS.get(target) or f"The controller itself: {WORK} {linked}",
     ]

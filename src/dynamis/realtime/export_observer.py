@@ -12,7 +12,6 @@ from ..errors import OptionError, shown
 from ..export.c_folder import folder
 from ..export.export import model_hash, vectors_of
 from ..files import write_folder
-from ..model.closure import refuse_closures
 from ..spatial.functions import MATH
 from .c_text import GRID, SPAN, plain
 
@@ -44,7 +43,6 @@ def export_observer(
             "dy.control.MomentumObserver(...)",
             "dy.export_controller writes controllers",
         )
-    refuse_closures(robot.model.closures, "export_observer")
     sample_time = positive(sample_time, "sample_time", "seconds")
     if observer.sample_time not in (None, sample_time):
         raise OptionError(

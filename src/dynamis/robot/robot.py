@@ -225,6 +225,11 @@ class Robot:
         """Entries of q that controllers see: all of an arm's, the drives of closed loops."""
         return self.model.driven
 
+    @property
+    def drive_names(self) -> tuple[str, ...]:
+        """Names of the joints that controllers see."""
+        return tuple(self.joint_names[k] for k in self.driven)
+
     @cached_property
     def independent(self) -> tuple[int, ...]:
         """Entries of q that decide all others: the drives, where there are as many as needed."""

@@ -101,7 +101,7 @@ class Run:
         if self.error is None:
             raise OptionError("this run had no reference", "give simulate a reference=...")
         error = on_host(self.error.reshape(-1, self.error.shape[-1]))
-        names = [self.robot.joint_names[k] for k in self.robot.driven]
+        names = list(self.robot.drive_names)
         return tracking_metrics(error, names)
 
     def numpy(self) -> "Run":
