@@ -148,12 +148,6 @@ def log():
     return dy.Log(t=t, q=wave, tau=wave)
 
 
-def gym(robot):
-    from dynamis.gym import ReachEnv
-
-    return ReachEnv(robot)
-
-
 def law(robot):
     return dy.control.PointToPoint(kp=np.full(4, 10.0), kd=np.full(4, 1.0))
 
@@ -176,7 +170,6 @@ REFUSED = {
         dy.control.MomentumObserver(10.0), robot, folder
     ),
     "export_fmu": lambda robot, folder: dy.export_fmu(robot, folder / "arm.fmu"),
-    "gym": lambda robot, folder: gym(robot),
     "plant": lambda robot, folder: run_plant(robot, duration=0.01, port=0),
     "casadi": lambda robot, folder: robot.casadi("regressor"),
     "export": lambda robot, folder: robot.export("regressor", directory=folder),

@@ -21,7 +21,7 @@ from ..files import whole as written_whole
 from ..progress import bar
 from ..simulation.measures import MEASURES, Measures, measure_names
 from ..simulation.run import Run
-from ..simulation.simulator import Simulator
+from ..simulation.simulator import Simulator, refuse_singular
 from . import checkpoint as files
 from .case import Case, Variation, function_name
 from .identity import identity_of
@@ -465,7 +465,7 @@ def _prepared(case: Case) -> None:
     ensemble = case._ensemble(chosen)
     if case.simulated:
         ensemble._started(draw, ensemble.s, 1)
-        case.robot._refuse_singular(draw.q0[0])
+        refuse_singular(case.robot, draw.q0[0])
 
 
 def _run(
