@@ -88,11 +88,11 @@ def test_one_that_diverges_terminates_with_finite_numbers():
 
 
 def test_efforts_are_the_limits_or_enough():
-    from dynamis.gym import _effort
+    from dynamis.gym import ReachEnv
 
-    np.testing.assert_array_equal(_effort(dy.load("panda")), [87.0] * 4 + [12.0] * 3)
+    np.testing.assert_array_equal(ReachEnv("panda").effort, [87.0] * 4 + [12.0] * 3)
     arm = dy.load("planar-rr")
-    assert (_effort(arm) > np.abs(arm.gravity_torque(np.zeros(2)))).all()
+    assert (ReachEnv(arm).effort > np.abs(arm.gravity_torque(np.zeros(2)))).all()
 
 
 @pytest.mark.parametrize(
@@ -171,3 +171,45 @@ def test_an_arm_that_diverges_leaves_the_others_alone():
             break
         np.testing.assert_array_equal(seen[1], calm[1])
     assert ended.tolist() == [True, False]
+
+
+# closed mechanisms
+
+
+def test_a_closed_mechanism_is_moved_by_its_drives():
+    many = make_many(3, robot="five-bar", max_steps=2).unwrapped
+    env, robot = make(robot="five-bar", max_steps=2).unwrapped, dy.load("five-bar")
+    drives = list(robot.driven)
+    assert env.action_space.shape == (2,) and env.observation_space.shape == (2 * 2 + 2 + 6,)
+    np.testing.assert_array_equal(env.effort, [30.0, 30.0])
+    seen, _ = many.reset(seed=5)
+    assert np.abs(robot.closure_error(many.q)).max() < 1e-9
+    assert 0.01 < np.abs(many.q - robot.home)[:, drives].max() <= 0.1
+    q, target = many.q[1], many.target[1]
+    np.testing.assert_array_equal(env.reset(options={"q": q, "target": target})[0], seen[1])
+    x = q[drives]
+    way = target - robot.fk(q)[:3, 3]
+    expected = np.concatenate([np.sin(x), np.cos(x), np.zeros(2), target, way])
+    np.testing.assert_allclose(seen[1], expected, atol=1e-6)
+    for _ in range(2):
+        rows = many.step(np.full((3, 2), [0.5, -2.0]))
+        row = env.step([0.5, -2.0])
+        np.testing.assert_array_equal(rows[0][1], row[0])
+    run = dy.simulate(robot, 0.04, 0.002, q0=q, torque=[15.0, 0.0, -30.0, 0.0])
+    np.testing.assert_allclose(env.q, run.q[-1], rtol=1e-12)
+    many.step(np.zeros((3, 2)))  # all begin anew
+    assert np.abs(robot.closure_error(many.q)).max() < 1e-9 and not many.qd.any()
+    with pytest.raises(dy.errors.ClosureError, match="is open by"):
+        env.reset(options={"q": q + 0.1})
+
+
+def test_a_closed_mechanism_that_diverges_begins_where_it_closes():
+    env = make(robot="five-bar", effort=1e12).unwrapped
+    env.reset(seed=0)
+    for _ in range(20):
+        seen, reward, terminated, _, _ = env.step(np.ones(2))
+        assert np.isfinite(seen).all() and np.isfinite(reward)
+        if terminated:
+            assert np.abs(env.robot.closure_error(env.q)).max() < 1e-6
+            return
+    pytest.fail("nothing diverged")

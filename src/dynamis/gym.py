@@ -14,8 +14,8 @@ from .arguments import number, passed_on, positive, whole
 from .compile.arm import Arm, compile_function
 from .compile.arrays import numbers
 from .errors import OptionError, ShapeError, shown
+from .ik.follow import follow_many
 from .lazy import package
-from .model.closure import refuse_closures
 from .model.quantity import resolve
 from .robot import Robot, load
 from .simulation.simulator import Simulator
@@ -27,6 +27,7 @@ else:
 
 NAME = "dynamis/Reach-v0"
 SPEED, ACCELERATION, MARGIN, STATES = 1.0, 4.0, 1.5, 512  # what motors must do that nobody rated
+USUAL = 0.95  # of the motions of a closed mechanism, whose torques grow without bound somewhere
 FREE = {"revolute": np.pi, "prismatic": 0.5}  # where joints without limits start and reach
 
 
@@ -53,21 +54,23 @@ class _Reach:
         if render_mode is not None:
             raise OptionError(f"render_mode is {shown(render_mode)}, expected None")
         self.robot = robot if isinstance(robot, Robot) else load(robot)
-        refuse_closures(self.robot.model.closures, "this environment")
         self.dt = positive(dt, "dt", "seconds")
         self.substeps = whole(substeps, "substeps", most=10**6)
         self.max_steps = whole(max_steps, "max_steps")
         self.tolerance = positive(tolerance, "tolerance", "metres")
         self.bonus, self.control_cost = number(bonus, "bonus"), number(control_cost, "control_cost")
         self.noise = number(noise, "noise", "0 or more rad or m", lambda x: 0.0 <= x < np.inf)
-        self.effort = _effort(self.robot) if effort is None else _given(effort, self.robot)
+        self._n, self._drives = self.robot.n, list(self.robot.driven)
         free = np.array([FREE[kind] for kind in self.robot.joint_kinds])
         low, high = self.robot.limits.T
         self._low = np.where(np.isfinite(low), low, -free)
         self._high = np.where(np.isfinite(high), high, free)
-        self._home = np.clip(_home(self.robot), self._low, self._high)
-        self._shape, self._n = shape, self.robot.n
-        self._torques = compile_function(self._acting, self.robot)
+        self._home = _home(self.robot, self._low, self._high)
+        self._places = self._reached() if self.robot.model.closures else None
+        self._goals = np.zeros((0, 3)) if self._places is None else self._tool(self._places)
+        self.effort = self._effort() if effort is None else _given(effort, self._drives)
+        self._shape = shape
+        self._torques = compile_function(self._acting, self.robot, {"action": len(self._drives)})
         self._sight = compile_function(self._seeing, self.robot, {"target": 3})
         self._sim = Simulator(self.robot, self.dt / self.substeps, stops=True, threads=1)
         self._sim.reset(np.broadcast_to(self._home, (*shape, self._n)))
@@ -75,11 +78,14 @@ class _Reach:
             np.zeros((*shape, 3)),
             np.zeros(shape, dtype=int) if shape else 0,
         )
-        turning = self.robot.joint_kinds.count("revolute")
-        most = np.full(turning + 2 * self._n + 6, np.inf, dtype=np.float32)
+        turning, drives = [self._kind(k) for k in self._drives].count("revolute"), len(self._drives)
+        most = np.full(turning + 2 * drives + 6, np.inf, dtype=np.float32)
         most[: 2 * turning] = 1.0
         box = gymnasium.spaces.Box
-        return box(-most, most, dtype=np.float32), box(-1.0, 1.0, (self._n,), np.float32)
+        return box(-most, most, dtype=np.float32), box(-1.0, 1.0, (drives,), np.float32)
+
+    def _kind(self, k: int) -> str:
+        return self.robot.joint_kinds[k]
 
     @property
     def q(self) -> np.ndarray:
@@ -96,33 +102,100 @@ class _Reach:
         """Where the tool should be, (..., 3)."""
         return self._target.copy()
 
-    def _begin(self, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """Positions near home and the tool's target, of all arms."""
-        shake = rng.uniform(-self.noise, self.noise, (*self._shape, self._n))
-        place = rng.uniform(self._low, self._high, (*self._shape, self._n))
-        return self._home + shake, self.robot.fk(place)[..., :3, 3]
+    def _begin(
+        self, rng: np.random.Generator, where: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Positions near home and the tool's target, of all arms, or of those that begin."""
+        joints = len(self.robot.independent)
+        shake = rng.uniform(-self.noise, self.noise, (*self._shape, joints))
+        if self._places is None:
+            place = rng.uniform(self._low, self._high, (*self._shape, self._n))
+            return np.clip(self._home + shake, self._low, self._high), self._tool(place)
+        target = self._goals[rng.integers(len(self._goals), size=self._shape)]
+        near = np.broadcast_to(self._home, (*self._shape, self._n)).copy()
+        chosen = ... if where is None else where
+        near[chosen] = self._led(self._home[list(self.robot.independent)] + shake[chosen])
+        return near, target
+
+    def _tool(self, q: np.ndarray) -> np.ndarray:
+        return self.robot.fk(q)[..., :3, 3]
+
+    # of closed mechanisms: led from home by the joints that decide the others
+
+    def _led(self, places: np.ndarray) -> np.ndarray:
+        """As far from home as it goes; home, where that is beyond the limits of a joint."""
+        own = list(self.robot.independent)
+        goals = np.clip(places, self._low[own], self._high[own]).reshape(-1, len(own))
+        q, _ = follow_many(self.robot, np.tile(self._home, (len(goals), 1)), goals)
+        inside = self._inside(q)
+        return np.where(inside[:, None], q, self._home).reshape(*places.shape[:-1], self._n)
+
+    def _inside(self, q: np.ndarray) -> np.ndarray:
+        return ((q >= self._limits[0]) & (q <= self._limits[1])).all(axis=-1)
+
+    @property
+    def _limits(self) -> np.ndarray:
+        return self.robot.limits.T
+
+    def _reached(self) -> np.ndarray:
+        """Configurations from all over its range, (k, n): always the same."""
+        own, rng = list(self.robot.independent), np.random.default_rng(0)
+        return self._led(rng.uniform(self._low[own], self._high[own], (STATES, len(own))))
+
+    def _back(self, q: np.ndarray) -> np.ndarray:
+        """Where an arm that diverged goes on: where it was, or at home."""
+        known = np.isfinite(q).all(axis=-1, keepdims=True)
+        q = np.where(known, q, self._home)
+        if self._places is None:
+            return np.clip(q, self._low, self._high)
+        sound = (self.robot.closure_status(q) == 0.0) & self._inside(q)
+        return np.where(np.asarray(sound)[..., None], q, self._home)
+
+    def _effort(self) -> np.ndarray:
+        """Effort limits of the drives; of those without one, what random motions need."""
+        robot, drives = self.robot, self._drives
+        links = [robot.model.moving_links[k] for k in drives]
+        rated = [resolve(x.effort_limit, robot.model.values) for x in links]
+        if self._places is not None and None not in rated:
+            return np.array(rated, dtype=float)
+        rng = np.random.default_rng(0)
+        qd, qdd = (rng.uniform(-x, x, (STATES, robot.dof)) for x in (SPEED, ACCELERATION))
+        if self._places is None:
+            low, high = np.clip(robot.limits.T, -np.pi, np.pi)
+            tau = robot.inverse_dynamics(rng.uniform(low, high, qd.shape), qd, qdd)
+            needed = MARGIN * np.abs(tau).max(axis=0)
+        else:
+            qd = robot.joint_rates(self._places, qd)
+            qdd = robot.joint_accelerations(self._places, qd, qdd)
+            tau = robot.inverse_dynamics(self._places, qd, qdd)[:, drives]
+            needed = MARGIN * np.quantile(np.abs(tau), USUAL, axis=0)
+        return np.array(
+            [need if x is None else float(x) for x, need in zip(rated, needed, strict=True)]
+        )
 
     # compiled, over scalars; a sum is finite where all of its numbers are
 
     def _acting(self, arm: Arm, action: Any) -> list[Any]:
-        """Torques, the cost of the action, and its sum."""
+        """Torques, zero for passive joints, the cost of the action, and its sum."""
         a = [arm.fn.max(-1.0, arm.fn.min(x, 1.0)) for x in action]
-        tau = [x * float(most) for x, most in zip(a, self.effort, strict=True)]
-        return [*tau, self.control_cost * sum(x * x for x in a) / self._n, sum(action)]
+        tau: list[Any] = [0.0] * self._n
+        for k, x, most in zip(self._drives, a, self.effort, strict=True):
+            tau[k] = x * float(most)
+        return [*tau, self.control_cost * sum(x * x for x in a) / len(a), sum(action)]
 
     def _seeing(self, arm: Arm, q: Any, qd: Any, target: Any) -> list[Any]:
         """The observation, the distance to the target, and the sum of q and qd."""
         way = [goal - row[3] for goal, row in zip(target, arm.fk(q), strict=False)]
-        joints = list(zip(q, self.robot.joint_kinds, strict=True))
-        turned = [x for x, kind in joints if kind == "revolute"]
-        slid = [x for x, kind in joints if kind != "revolute"]
+        turned = [q[k] for k in self._drives if self._kind(k) == "revolute"]
+        slid = [q[k] for k in self._drives if self._kind(k) != "revolute"]
+        rates = [qd[k] for k in self._drives]
         sines, cosines = [arm.fn.sin(x) for x in turned], [arm.fn.cos(x) for x in turned]
         distance = arm.fn.sqrt(sum(x * x for x in way))
-        return [*sines, *cosines, *slid, *qd, *target, *way, distance, sum([*q, *qd])]
+        return [*sines, *cosines, *slid, *rates, *target, *way, distance, sum([*q, *qd])]
 
     def _advance(self, action: Any) -> tuple[Any, Any, np.ndarray]:
         """Hold the torques for dt: their cost, which arms diverged, and what is seen then."""
-        shape, sim, n = (*self._shape, self._n), self._sim, self._n
+        shape, sim, n = (*self._shape, len(self._drives)), self._sim, self._n
         if type(action) is not np.ndarray or action.shape != shape or action.dtype.kind != "f":
             action = _vector(action, "action", shape, "numbers from -1 to 1")
         acting, before = self._torques(action), sim.q
@@ -132,9 +205,7 @@ class _Reach:
         seen = self._look()
         diverged = _astray(seen)
         if _some(diverged):
-            known = np.isfinite(before).all(axis=-1, keepdims=True)
-            back = np.clip(np.where(known, before, self._home), self._low, self._high)
-            sim.reset(back, where=diverged)
+            sim.reset(self._back(before), where=diverged)
             seen = self._look()
         self._count = self._count + 1
         return _last(acting, -2), diverged, seen
@@ -161,6 +232,9 @@ class ReachEnv(_Reach, gymnasium.Env):
     An episode is truncated after `max_steps` steps of `dt` seconds, each of `substeps` steps of the
     compiled simulator; one that diverges terminates. Friction holds, joints stop at their limits.
     Further options: `noise` (rad or m) of where it starts around home.
+
+    Of a closed mechanism actions and observations are those of its drives; it starts where its
+    loops close, and targets are where its drives lead the tool from home.
     """
 
     metadata = {"render_modes": []}  # noqa: RUF012
@@ -180,7 +254,7 @@ class ReachEnv(_Reach, gymnasium.Env):
         near, target = self._begin(self.np_random)
         q = _vector(told.get("q", near), "q", (self._n,), "positions")
         self._target[:] = _vector(told.get("target", target), "target", (3,), "metres")
-        self._sim.reset(np.clip(q, self._low, self._high))
+        self._sim.reset(np.clip(q, self._low, self._high) if self._places is None else q)
         self._count = 0
         seen, distance = _split(self._look())
         return seen, self._info(distance)
@@ -225,7 +299,7 @@ class ReachVectorEnv(_Reach, gymnasium.vector.VectorEnv):
         if options is not None and not (isinstance(options, dict) and not options):
             raise OptionError(f"options is {shown(options)}, expected None")
         q, self._target[:] = self._begin(self.np_random)
-        self._sim.reset(np.clip(q, self._low, self._high))
+        self._sim.reset(q)
         self._count[:], self._over[:] = 0, False
         seen, distance = _split(self._look())
         return seen, self._info(distance)
@@ -237,8 +311,8 @@ class ReachVectorEnv(_Reach, gymnasium.vector.VectorEnv):
         begin = self._over
         cost, diverged, seen = self._advance(action)
         if begin.any():
-            q, target = self._begin(self.np_random)
-            self._sim.reset(np.clip(q, self._low, self._high), where=begin)
+            q, target = self._begin(self.np_random, begin)
+            self._sim.reset(q, where=begin)
             self._target[begin], self._count[begin] = target[begin], 0
             diverged, seen = diverged & ~begin, self._look()
         seen, distance = _split(seen)
@@ -268,9 +342,13 @@ def _some(flags: Any) -> bool:
     return flags if isinstance(flags, bool) else bool(flags.any())
 
 
-def _home(robot: Robot) -> np.ndarray:
-    """The configuration called ready, else zero."""
-    return np.array(robot.configurations.get("ready", np.zeros(robot.n)), dtype=float)
+def _home(robot: Robot, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """The configuration called ready, else zero; of a closed mechanism where it closes."""
+    ready = robot.configurations.get("ready")
+    if robot.model.closures:
+        closes = ready is not None and robot.closure_status(ready) == 0.0
+        return np.array(ready if closes else robot.home, dtype=float)
+    return np.clip(np.array(np.zeros(robot.n) if ready is None else ready, dtype=float), low, high)
 
 
 def _vector(value: Any, name: str, shape: tuple[int, ...], what: str) -> np.ndarray:
@@ -284,28 +362,15 @@ def _vector(value: Any, name: str, shape: tuple[int, ...], what: str) -> np.ndar
     return found
 
 
-def _given(effort: Any, robot: Robot) -> np.ndarray:
-    found = numbers(effort, "effort", f"expected {robot.n} torques")
+def _given(effort: Any, drives: list[int]) -> np.ndarray:
+    count = len(drives)
+    found = numbers(effort, "effort", f"expected {count} torques")
     found = _vector(
-        np.full(robot.n, found) if found.ndim == 0 else found, "effort", (robot.n,), "torques"
+        np.full(count, found) if found.ndim == 0 else found, "effort", (count,), "torques"
     )
     if not (found > 0).all():
         raise OptionError(f"effort is {shown(effort)}, expected finite torques above 0")
     return found
-
-
-def _effort(robot: Robot) -> np.ndarray:
-    """Effort limits; of joints without one, what random motions need."""
-    links = robot.model.moving_links
-    rated = [resolve(x.effort_limit, robot.model.values) for x in links]
-    rng = np.random.default_rng(0)
-    low, high = np.clip(robot.limits.T, -np.pi, np.pi)
-    qd, qdd = (rng.uniform(-x, x, (STATES, robot.n)) for x in (SPEED, ACCELERATION))
-    tau = robot.inverse_dynamics(rng.uniform(low, high, qd.shape), qd, qdd)
-    needed = MARGIN * np.abs(tau).max(axis=0)
-    return np.array(
-        [need if x is None else float(x) for x, need in zip(rated, needed, strict=True)]
-    )
 
 
 if NAME not in gymnasium.registry:

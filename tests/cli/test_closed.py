@@ -63,6 +63,21 @@ def test_equations_say_that_they_do_not_know_it(file, capsys):
     assert "not available for mechanisms with closures" in error and "hint:" in error
 
 
+def test_simulate_and_study_take_numbers_of_the_drives(file, capsys):
+    brief = ("--duration", "0.004", "--dt", "0.002", "--json")
+    assert main(["simulate", file, "--start", "1.1,2.0", *brief]) == 0
+    found = json.loads(capsys.readouterr().out)
+    robot = dy.load(file)
+    start = robot.assemble([1.1, 2.0], q0=robot.home)[0]
+    assert np.allclose(list(found["q"].values()), start, atol=1e-3)
+    assert main(["study", file, "--mass", "0.1", "--samples", "3", *brief]) == 0  # from home
+    assert json.loads(capsys.readouterr().out)["failed"]["count"] == 0
+    assert main(["simulate", file, "--start", "1,2,3"]) == 2
+    assert "expected 2 numbers (joint1, joint3), 4 of all joints" in capsys.readouterr().err
+    assert main(["simulate", file, "--start", "3.1,0"]) == 2
+    assert "do not reach from home: " in capsys.readouterr().err
+
+
 def test_agree_compares_it_with_dense_algebra_and_peers(file, capsys):
     assert main(["agree", file]) == 0
     assert "dense" in capsys.readouterr().out

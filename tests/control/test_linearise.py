@@ -1,5 +1,7 @@
 """The linear model: against finite differences, the nonlinear arm, closed forms and peers."""
 
+from dataclasses import replace
+
 import control
 import numpy as np
 import pytest
@@ -12,7 +14,7 @@ from dynamis.control.linearise import StateSpace, linearise
 from dynamis.errors import DynamisError, OptionError, ShapeError, SingularError
 from dynamis.model.friction import LAWS
 
-from ..closed_mechanisms import OPEN_ARMS
+from ..closed_mechanisms import OPEN_ARMS, five_bar, four_bar, motions
 from ..random_robots import build, robots
 
 STEP = 1e-6  # central differences: error of order STEP^2 and eps / STEP
@@ -264,3 +266,72 @@ def test_wrong_inputs_are_named():
         linearise(dy.load("sixr"), np.full(6, 0.3))
     with pytest.raises(DynamisError, match="B has shape"):
         StateSpace([[1.0]], [[1.0, 2.0]], [[1.0]], [[0.0]], ("x",), ("u",), ("y",), [0.0])
+
+
+# closed mechanisms: along motions that keep the loops closed
+
+
+def rubbing(robot):
+    """Friction in every joint, under load too."""
+    friction = dy.Friction(viscous=0.1, coulomb=0.2, load=0.1)
+    links = tuple(replace(link, friction=friction) for link in robot.model.links)
+    return dy.Robot(replace(robot.model, links=links))
+
+
+CLOSED = {
+    "five-bar": five_bar,
+    "five-bar, four drives": lambda: five_bar(passive=False),
+    "friction under load": lambda: rubbing(five_bar()),
+    "friction under load, four drives": lambda: rubbing(five_bar(passive=False)),
+    "no drive": lambda: four_bar(passive=(True, True, True)),
+}
+
+
+@pytest.mark.parametrize("name", CLOSED)
+def test_closed_mechanisms_match_finite_differences(name):
+    robot = CLOSED[name]()
+    q, qd, _, v, _ = (x[0] for x in motions(robot, 1, seed=3))
+    own, drives = list(robot.independent), list(robot.driven)
+    tau = np.zeros(robot.n)
+    tau[drives] = np.random.default_rng(1).normal(scale=3.0, size=len(drives))
+
+    def accelerations(z, u):
+        moved = robot.project(q + robot.joint_rates(q, z[: robot.dof]))
+        torque = tau.copy()
+        torque[drives] = u
+        return robot.forward_dynamics(moved, robot.joint_rates(moved, z[robot.dof :]), torque)[own]
+
+    x, u = np.concatenate([np.zeros(robot.dof), v]), tau[drives]
+    lin = linearise(robot, q, qd, tau, output="tool")
+    close(lin.A[robot.dof :], differences(lambda z: accelerations(z, u), x))
+    if drives:
+        close(lin.B[robot.dof :], differences(lambda w: accelerations(x, w), u))
+    close(lin.offset, np.concatenate([v, accelerations(x, u)]))
+    numbers = [str(k + 1) for k in own]
+    assert lin.states == (*("q" + k for k in numbers), *("qd" + k for k in numbers))
+    assert lin.inputs == tuple(f"tau{k + 1}" for k in drives)
+    close(lin.C @ np.concatenate([v, v]), robot.jacobian(q) @ qd)
+
+
+def test_a_five_bar_is_held_by_a_regulator():
+    """About an equilibrium, with the gain of a linear quadratic regulator."""
+    robot = five_bar()
+    lin = linearise(robot, robot.home)
+    assert not lin.offset.any() and lin.C.shape == (2, 4) and not lin.stable
+    K, _, _ = control.lqr(lin.A, lin.B, np.eye(4), 0.01 * np.eye(2))
+    assert lin.feedback(K).stable
+    held = linearise(robot, robot.home, tau=robot.inverse_dynamics(robot.home, *np.zeros((2, 4))))
+    close(held.A, lin.A)
+    close(held.offset, lin.offset)
+
+
+def test_closed_mechanisms_name_what_is_wrong():
+    robot = five_bar()
+    with pytest.raises(DynamisError, match="is open by"):
+        linearise(robot, robot.home + 0.1)
+    with pytest.raises(DynamisError, match="opens the loops"):
+        linearise(robot, robot.home, [1.0, 0, 0, 0])
+    with pytest.raises(ShapeError, match="qd has shape"):
+        linearise(robot, robot.home, [1.0, 0.0])
+    with pytest.raises(OptionError, match="drives for 0"):  # no torques hold it
+        linearise(four_bar(passive=(True, True, True)), four_bar().home)

@@ -127,6 +127,47 @@ def test_derivatives_follow_the_mechanism(case):
     close(M @ dtau, np.broadcast_to(np.eye(robot.dof), M.shape), 1e-9)
 
 
+def rubbing():
+    links = tuple(
+        replace(x, friction=dy.Friction(viscous=0.1, load=0.2)) for x in five_bar().model.links
+    )
+    return dy.Robot(replace(five_bar().model, links=links))
+
+
+@pytest.mark.parametrize("kind", ["four drives", "friction under load"])
+def test_derivatives_hold_torques_of_joints_that_follow_and_friction_under_load(kind):
+    robot = rubbing() if kind == "friction under load" else five_bar(passive=False)
+    q, qd, qdd, v, a = motions(robot, 3)
+    h, own, steps = 1e-6, list(robot.independent), np.eye(robot.dof)
+
+    def slopes(moved):
+        pairs = [[moved(s * h * x) for s in (1, -1)] for x in steps]
+        return np.stack([(p - m)[..., own] / (2 * h) for p, m in pairs], axis=-1)
+
+    def put(x):
+        return robot.project(q + robot.joint_rates(q, x))
+
+    def answer(q, v, tau):
+        return robot.forward_dynamics(q, robot.joint_rates(q, v), tau)
+
+    tau = robot.inverse_dynamics(q, qd, qdd) + np.where(np.isin(range(4), robot.active), 0.5, 0.0)
+    dq, dqd, dtau = robot.forward_dynamics_derivatives(q, qd, tau)
+    close(dq, slopes(lambda x: answer(put(x), v, tau)), 1e-6)
+    close(dqd, slopes(lambda x: answer(q, v + x, tau)), 1e-6)
+    close(dtau, slopes(lambda x: answer(q, v, tau + np.eye(4)[own].T @ x)), 1e-6)
+    if kind == "four drives":
+        return
+
+    def torque(q, v, a):
+        qd = robot.joint_rates(q, v)
+        return robot.inverse_dynamics(q, qd, robot.joint_accelerations(q, qd, a))
+
+    found = robot.inverse_dynamics_derivatives(q, qd, qdd)
+    close(found[0], slopes(lambda x: torque(put(x), v, a)), 1e-6)
+    close(found[1], slopes(lambda x: torque(q, v + x, a)), 1e-6)
+    close(found[2], slopes(lambda x: torque(q, v, a + x)), 1e-6)
+
+
 def test_links_without_inertia_move_by_their_closures():
     """A four-bar whose coupler weighs nothing has a tree with a singular mass matrix."""
     robot = four_bar()

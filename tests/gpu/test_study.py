@@ -32,6 +32,22 @@ def test_a_study_on_a_gpu_has_the_bits_of_the_processor(name, noisy):
         np.testing.assert_array_equal(array, found[1].summary[key], err_msg=key)
 
 
+def test_a_study_of_a_closed_mechanism_has_the_bits_of_the_processor():
+    robot = dy.load("five-bar")
+    start = robot.home[list(robot.driven)]
+    vary = dy.Scatter(robot, mass=0.1, friction=0.2, payload=(0.0, 1.0), q0=0.1, joint_offset=0.01)
+    found = [
+        dy.study(
+            robot, 0.1, controller=dy.control.JointPID(kp=400.0, kd=20.0), vary=vary, samples=300,
+            reference=dy.trajectory.quintic(start, start + 0.1, 0.1), device=device,
+            measure=("rms_error", "peak_torque", "peak_tool_error", "stop_hit"),
+        )
+        for device in (None, "cuda")
+    ]  # fmt: skip
+    for key, array in found[0].summary.arrays.items():
+        np.testing.assert_array_equal(array, found[1].summary[key], err_msg=key)
+
+
 def test_float32_is_near():
     robot = dy.load("ur10e")
     exact, rough = asked(robot, None), asked(robot, "cuda", dtype="float32")

@@ -14,14 +14,14 @@ from tests.closed_mechanisms import five_bar, four_bar, motions
 SEED = 3
 
 
-def tooled(robot=None, **changes):
+def tooled(robot=None, efficiency=0.8, **changes):
     """With a tool, drives with losses, friction in every joint and a spring."""
     robot = robot or five_bar()
     links = list(robot.model.links)
     for k, link in enumerate(links):
         more = {"friction": dy.Friction(viscous=0.1 + 0.02 * k, coulomb=0.3)}
         if not link.passive:
-            drive = dy.Drive(gear=20, rotor_inertia=1e-4, viscous=1e-3, efficiency=0.8)
+            drive = dy.Drive(gear=20, rotor_inertia=1e-4, viscous=1e-3, efficiency=efficiency)
             more["drive"] = drive
         links[k] = replace(link, **more)
     spring = dy.Spring(from_=None, to="a2", to_point=(0.2, 0, 0), stiffness=40.0, damping=3.0)
@@ -68,15 +68,40 @@ def test_torque_terms_are_what_they_are_called():
     close(mixed["spring"], terms["spring"][0])
 
 
-def test_torque_terms_refuse_what_is_not_decided():
-    q, qd, qdd, *_ = motions(five_bar(), 1, SEED)
-    with pytest.raises(OptionError, match="torque_terms with more drives"):
-        five_bar(passive=False).torque_terms(q, qd, qdd)
-    links = [replace(x, friction=dy.Friction(load=0.1)) for x in five_bar().model.links]
-    rubbing = dy.Robot(replace(five_bar().model, links=tuple(links)))
-    for ask in (rubbing.torque_terms, rubbing.motor_torque):
-        with pytest.raises(OptionError, match="friction under load is not available"):
-            ask(q, qd, qdd)
+def rubbing(robot):
+    """Friction under load in every joint."""
+    links = [replace(x, friction=replace(x.friction, load=0.1)) for x in robot.model.links]
+    return dy.Robot(replace(robot.model, links=tuple(links)))
+
+
+def test_redundant_drives_share_every_term():
+    """As they share the whole: no drive against another, so nothing along the rows of J."""
+    robot = tooled(five_bar(passive=False))
+    q, qd, qdd, *_ = motions(robot, 4, SEED)
+    terms = robot.torque_terms(q, qd, qdd)
+    close(sum(terms.values()), robot.inverse_dynamics(q, qd, qdd))
+    J = robot.closure_jacobian(q)[:, list(robot.chain.mobility.rows)]
+    for part in terms.values():
+        close(np.einsum("kij,kj->ki", J, part), 0.0)
+    close(np.sum(terms["friction"] * qd, axis=-1), np.sum(robot.friction_torque(qd) * qd, axis=-1))
+
+
+@pytest.mark.parametrize("passive", [True, False])
+def test_friction_under_load_is_that_of_the_drives(passive):
+    bare = tooled(five_bar(passive=passive), efficiency=1.0)
+    robot = rubbing(bare)
+    q, qd, qdd, *_ = motions(robot, 4, SEED)
+    more = robot.inverse_dynamics(q, qd, qdd) - bare.inverse_dynamics(q, qd, qdd)
+    carried = bare.inverse_dynamics(q, qd, qdd) - bare.friction_torque(qd)
+    drives = list(robot.driven)
+    close(more[:, drives], (0.1 * np.abs(carried) * np.sign(qd))[:, drives])
+    close(robot.load_friction(q, qd, qdd), more)
+    terms, plain = (x.torque_terms(q, qd, qdd) for x in (robot, bare))
+    close(terms.pop("friction"), plain.pop("friction") + more)
+    for name, part in terms.items():
+        close(part, plain[name])
+    motors = robot.motor_torque(q, qd, qdd)  # behind gears without losses
+    close(20.0 * motors[:, drives], robot.inverse_dynamics(q, qd, qdd)[:, drives])
 
 
 def test_operational_inertia_has_the_energy_of_the_mechanism():
@@ -162,12 +187,6 @@ def log():
     return dy.Log(t=t, q=wave, tau=wave)
 
 
-def gym(robot):
-    from dynamis.gym import ReachEnv
-
-    return ReachEnv(robot)
-
-
 def law(robot):
     return dy.control.PointToPoint(kp=np.full(4, 10.0), kd=np.full(4, 1.0))
 
@@ -179,20 +198,16 @@ REFUSED = {
     "significance": lambda robot, folder: robot.significance(),
     "lagrange_euler": lambda robot, folder: robot.lagrange_euler(*RESTING),
     "gibbs_appell": lambda robot, folder: robot.gibbs_appell(*RESTING),
-    "load_friction": lambda robot, folder: robot.load_friction(*RESTING),
     "identify": lambda robot, folder: dy.identify(robot, log()),
     "identify_payload": lambda robot, folder: dy.identify_payload(robot, log()),
     "identify_drive_gains": lambda robot, folder: dy.identify_drive_gains(robot, log(), log(), 1.0),
     "PayloadObserver": lambda robot, folder: dy.PayloadObserver(model=robot).gains(robot),
     "excite": lambda robot, folder: dy.excite(robot),
-    "study": lambda robot, folder: dy.study(robot, 0.1),
     "export_controller": lambda robot, folder: dy.export_controller(law(robot), robot, folder),
     "export_observer": lambda robot, folder: dy.export_observer(
         dy.control.MomentumObserver(10.0), robot, folder
     ),
     "export_fmu": lambda robot, folder: dy.export_fmu(robot, folder / "arm.fmu"),
-    "gym": lambda robot, folder: gym(robot),
-    "linearise": lambda robot, folder: dy.control.linearise(robot, robot.home),
     "plant": lambda robot, folder: run_plant(robot, duration=0.01, port=0),
     "casadi": lambda robot, folder: robot.casadi("load_friction"),
     "export": lambda robot, folder: robot.export("load_friction", directory=folder),

@@ -104,13 +104,18 @@ def joined(words: Sequence[str], options: Mapping[str, Any]) -> list[str]:
 
 
 def place(arm: Robot, given: str | None, name: str) -> np.ndarray:
-    """Positions from the name of a configuration, or from numbers."""
+    """Positions from the name of a configuration, or from numbers.
+
+    Of a closed mechanism numbers of the drives are enough: it is led there from its home.
+    """
     if given is None:
-        return np.zeros(arm.n)
+        return np.array(arm.home)
     if given in arm.configurations:
         return np.asarray(arm.configurations[given], dtype=float)
     hint = "this robot has no named configurations: give numbers, or add [configurations] to its "
     hint = did_you_mean(given, arm.configurations) if arm.configurations else f"{hint}file"
+    if arm.model.closures:
+        return _closed_place(arm, given, name, hint)
     q = joint_numbers(arm, given, name, " or a configuration", hint)
     kinds = arm.joint_kinds
     for joint, kind, value in zip(arm.joint_names, kinds, q, strict=True):
@@ -120,6 +125,23 @@ def place(arm: Robot, given: str | None, name: str) -> np.ndarray:
                 f"warning: {name} of {joint} is {number(value)} rad, {turns}: degrees? "
                 f"write {degrees}"
             )
+    return q
+
+
+def _closed_place(arm: Robot, given: str, name: str, hint: str | None) -> np.ndarray:
+    """All joints of a closed mechanism from numbers of all, or of those that decide the others."""
+    from ..ik.follow import follow
+
+    drives = [arm.joint_names[k] for k in arm.independent]
+    expected = f"{arm.dof} numbers ({', '.join(drives)}), {arm.n} of all joints"
+    numbers = listed(given, f"{expected}, or a configuration", name, hint)
+    if len(numbers) == arm.n:
+        return np.array(numbers)
+    if len(numbers) != arm.dof:
+        raise OptionError(f"{name} has {len(numbers)} numbers, expected {expected}")
+    q, reason = follow(arm, arm.home, np.array(numbers))
+    if reason:
+        raise OptionError(f"{name} is {given}, which the drives do not reach from home: {reason}")
     return q
 
 

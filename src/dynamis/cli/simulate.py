@@ -36,7 +36,8 @@ def run(
     Args:
         duration: Seconds.
         dt: Time step in seconds.
-        start: Initial position, at rest (default: all joints at zero).
+        start: Initial position, at rest (default: all joints at zero; of closed mechanisms home).
+            Numbers of the drives of a closed mechanism are enough.
         goal: Final position of a quintic trajectory.
         controller: Control law (default: computed-torque if there is a goal). Without a goal
             it keeps the initial position.
@@ -82,10 +83,13 @@ def motion(
     how = "free motion, no controller"
     if goal is not None:
         end, controller = place(arm, goal, "goal"), controller or "computed-torque"
-        options["reference"] = quintic(q0, end, duration)
+        drives = list(arm.driven)
+        options["reference"] = quintic(q0[drives], end[drives], duration)
     if controller is not None:
         options["controller"] = made(arm, controller, bandwidth, q0)
-        aim = "keeps the initial position" if goal is None else f"to {', '.join(map(number, end))}"
+        aim = "keeps the initial position"
+        if goal is not None:
+            aim = f"to {', '.join(map(number, end[list(arm.driven)]))}"
         how = f"{controller.replace('-', ' ')}, bandwidth {bandwidth:g} rad/s, {aim}"
     return options, how
 
@@ -126,6 +130,8 @@ def _table(found: Any) -> Table:
         "stuck (s)": (f"{x:.2f}" for x in found.stuck.mean(axis=0) * found.t[-1]),
     }
     if found.error is not None:
-        columns[f"RMS error ({position})"] = map(number, found.metrics.rms)
+        rms = dict(zip(found.robot.driven, found.metrics.rms, strict=True))
+        joints = range(found.robot.n)
+        columns[f"RMS error ({position})"] = (number(rms[k]) if k in rms else "" for k in joints)
     rows = zip(found.robot.joint_names, *columns.values(), strict=True)
     return table("", ("joint", *columns), rows, right=list(columns))

@@ -68,7 +68,8 @@ def run(
         band: Error in rad or m within which a joint counts as settled.
         duration: Seconds.
         dt: Time step in seconds.
-        start: Initial position, at rest (default: all joints at zero).
+        start: Initial position, at rest (default: all joints at zero; of closed mechanisms home).
+            Numbers of the drives of a closed mechanism are enough.
         goal: Final position of a quintic trajectory.
         controller: Control law (default: computed-torque if there is a goal). Without a goal
             it keeps the initial position.
@@ -100,7 +101,7 @@ def run(
     options, how = motion(model, duration, start, goal, controller, bandwidth)
     names = None if measure is None else [x.strip() for x in measure.split(",") if x.strip()]
     if "reference" not in options and controller is not None:
-        options["reference"] = options["q0"]
+        options["reference"] = options["q0"][list(model.driven)]
     with _workers(processes) as executor:
         found = study(
             model, duration, dt, integrator=integrator, stops=stops, vary=vary, samples=samples,

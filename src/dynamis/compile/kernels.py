@@ -265,7 +265,7 @@ ROWS = (
         STATE,
         {"tau": VECTOR},
         reducible=True,
-        closed=None,
+        closed="dynamics.closed:load_friction",
     ),
     Kernel("spring_torque", "dynamics.springs:spring_torque", ("q",), {"tau": VECTOR}),
     Kernel("load_torque", "dynamics.loads:load_torque", ("q", "qd"), {"tau": VECTOR}),

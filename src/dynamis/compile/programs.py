@@ -77,9 +77,10 @@ def forward(chain: Chain, q: Any, qd: Any, tau: Any) -> list[Any]:
 # of closed mechanisms: along the motions that keep the loops closed, over independent coordinates
 
 
-def _torque_closed(chain: Chain, q: Any, v: Any, a: Any) -> Any:
-    tau = closed.generalised_torque(chain, _list(q), _list(v), _list(a), SX)
-    return ca.vertcat(*(ca.SX(t) for t in tau))
+def _torque_closed(chain: Chain, q: Any, v: Any, a: Any, tau: Any = None) -> Any:
+    given = None if tau is None else _list(tau)
+    found = closed.generalised_torque(chain, _list(q), _list(v), _list(a), SX, given)
+    return ca.vertcat(*(ca.SX(t) for t in found))
 
 
 def _decided(chain: Chain, x: Any) -> Any:
@@ -99,8 +100,11 @@ def inverse_closed(chain: Chain, q: Any, qd: Any, qdd: Any) -> list[Any]:
     tau = _torque_closed(chain, q, *symbols)
     slopes = [ca.mtimes(ca.jacobian(tau, q), _follow(chain, q)), ca.jacobian(tau, symbols[0])]
     slopes = ca.substitute(slopes, list(symbols), [v, a])
-    M = closed.mass_matrix(chain, _list(q), SX)
-    return [_sound(chain, q, slope) for slope in (*slopes, _rows(M))]
+    if load_dependent(chain):
+        (by_a,) = ca.substitute([ca.jacobian(tau, symbols[1])], list(symbols), [v, a])
+    else:
+        by_a = _rows(closed.mass_matrix(chain, _list(q), SX))
+    return [_sound(chain, q, slope) for slope in (*slopes, by_a)]
 
 
 def inverse_along_closed(chain: Chain, q: Any, qd: Any, qdd: Any, seed: Any) -> list[Any]:
@@ -116,19 +120,23 @@ def inverse_along_closed(chain: Chain, q: Any, qd: Any, qdd: Any, seed: Any) -> 
 
 
 def forward_closed(chain: Chain, q: Any, qd: Any, tau: Any) -> list[Any]:
-    """d a / d q = -M^-1 d tau / d q at the resulting a, likewise qd; d a / d tau = M^-1."""
-    v, given = _decided(chain, qd), _decided(chain, tau)
+    """d a / d q = -M^-1 d r / d q at the resulting a, likewise qd and tau.
+
+    r = Z^T (M qdd + h - tau): torques of joints that follow act through Z, which depends on q.
+    """
+    v = _decided(chain, qd)
     dof = v.shape[0]
     symbols = ca.SX.sym("v", dof), ca.SX.sym("a", dof)
-    torque = _torque_closed(chain, q, *symbols)
-    (bias,) = ca.substitute([torque], list(symbols), [v, ca.SX.zeros(dof)])
+    lack = _torque_closed(chain, q, *symbols, tau)
+    (left,) = ca.substitute([lack], list(symbols), [v, ca.SX.zeros(dof)])
     L, D = factor(closed.mass_matrix(chain, _list(q), SX), SX)
-    a = ca.vertcat(*substitute(L, D, _list(given - bias)))
-    slopes = [ca.mtimes(ca.jacobian(torque, q), _follow(chain, q)), ca.jacobian(torque, symbols[0])]
-    dq, dqd = ca.substitute(slopes, list(symbols), [v, a])
+    a = ca.vertcat(*substitute(L, D, _list(-left)))
+    by_q = ca.mtimes(ca.jacobian(lack, q), _follow(chain, q))
+    by_tau = ca.jacobian(lack, tau)[:, list(closed.mobility(chain).independent)]
+    slopes = ca.substitute([by_q, ca.jacobian(lack, symbols[0]), by_tau], list(symbols), [v, a])
     results = []
-    for slope in (-dq, -dqd, ca.SX.eye(dof)):
-        columns = [substitute(L, D, [slope[i, j] for i in range(dof)]) for j in range(dof)]
+    for slope in slopes:
+        columns = [substitute(L, D, [-slope[i, j] for i in range(dof)]) for j in range(dof)]
         results.append(ca.horzcat(*(ca.vertcat(*(ca.SX(x) for x in c)) for c in columns)))
     return [_sound(chain, q, result) for result in results]
 

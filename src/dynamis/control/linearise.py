@@ -4,12 +4,15 @@
     x = [q - q0, qd - qd0],    u = tau - tau0
     A = [[0, 1], [dqdd/dq, dqdd/dqd]],   B = [[0], [M^-1]]
 
+Of a mechanism with closures q and qd are those of its independent joints, which decide the others,
+and u are the torques of its drives: where drives follow other joints, B = M^-1 Z_a^T.
+
 Friction enters by its slope over velocity. Where a law has none at rest (the sign in "coulomb",
 "stribeck" and "lugre", the cube root in "grotjahn") only its viscous part counts there, as if the
 joint were already sliding: a stuck joint has no linear model. The law "smooth" has a slope at rest.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +21,6 @@ import numpy as np
 from ..arguments import checked, is_list, is_word, positive
 from ..compile.arrays import as_batch, numbers
 from ..errors import OptionError, ShapeError, did_you_mean, shown
-from ..model.closure import refuse_closures
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -134,51 +136,73 @@ def linearise(
 
     qd=None is at rest; tau=None is the torque that holds it there, inverse_dynamics(q, qd, 0).
     `output`: "q" (joint positions), "state" (positions and velocities), or "tool": displacement
-    of the tool and its small rotation vector, both in base axes.
+    of the tool and its small rotation vector, both in base axes. Of a mechanism with closures: q,
+    qd and tau of every joint are given, states and outputs are of its independent joints, and
+    inputs of its drives, all numbered as in q.
     """
     if not is_word(output, OUTPUTS):
         raise OptionError(
             f"output is {output!r}, expected 'q', 'state' or 'tool'", did_you_mean(output, OUTPUTS)
         )
-    refuse_closures(robot.model.closures, "linearise")
-    n = robot.n
-    rest = np.zeros(n)
+    n = robot.dof
+    rest, own, drives = np.zeros(n), list(robot.independent), list(robot.driven)
     x = _point(robot, q, "q")
-    xd = rest if qd is None else _point(robot, qd, "qd")
-    torque = robot.inverse_dynamics(x, xd, rest) if tau is None else _point(robot, tau, "tau")
-    qdd = rest if tau is None else robot.forward_dynamics(x, xd, torque)
-    slopes = _sliding(robot, xd).forward_dynamics_derivatives(x, xd, torque)
-    A, B = np.zeros((2 * n, 2 * n)), np.zeros((2 * n, n))
+    xd = np.zeros(robot.n) if qd is None else _point(robot, qd, "qd")
+    torque = _holding(robot, x, xd) if tau is None else _point(robot, tau, "tau")
+    qdd = rest if tau is None else robot.forward_dynamics(x, xd, torque)[own]
+    sliding = _sliding(robot, xd)
+    slopes = sliding.forward_dynamics_derivatives(x, xd, torque)
+    A, B = np.zeros((2 * n, 2 * n)), np.zeros((2 * n, len(drives)))
     A[:n, n:] = np.eye(n)
-    A[n:, :n], A[n:, n:], B[n:] = slopes
+    A[n:, :n], A[n:, n:], by_torque = slopes
+    B[n:] = by_torque if drives == own else _by_drives(sliding, x, xd, torque)
     C, outputs = _output(robot, x, output)
-    positions, velocities, torques = _names(n)
+    positions, velocities = _names(own)
     system = StateSpace(
         A=A,
         B=B,
         C=C,
-        D=np.zeros((len(C), n)),
+        D=np.zeros((len(C), len(drives))),
         states=positions + velocities,
-        inputs=torques,
+        inputs=tuple(f"tau{i + 1}" for i in drives),
         outputs=outputs,
-        offset=np.concatenate([xd, qdd]),
+        offset=np.concatenate([xd[own], qdd]),
     )
     return system if dt is None else system.discrete(dt)
 
 
+def _holding(robot: "Robot", q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+    """The torque at which the independent joints do not accelerate."""
+    rest = np.zeros(robot.dof)
+    still = robot.joint_accelerations(q, qd, rest) if robot.model.closures else rest
+    return robot.inverse_dynamics(q, qd, still)
+
+
+def _by_drives(robot: "Robot", q: np.ndarray, qd: np.ndarray, tau: np.ndarray) -> np.ndarray:
+    """Accelerations of the independent joints per torque of each drive, M^-1 Z_a^T, (dof, k).
+
+    Of a torque n that other friction leaves, friction under load leaves n / (1 + s sign(n)).
+    """
+    drives = list(robot.driven)
+    Z = robot.joint_rates(q, np.eye(robot.dof))[:, drives]
+    side = np.sign(tau - robot.friction_torque(qd))[drives]
+    return np.linalg.solve(robot.mass_matrix(q), Z) / (1.0 + robot.load_shares(qd)[drives] * side)
+
+
 def _output(robot: "Robot", q: np.ndarray, output: str) -> tuple[np.ndarray, tuple[str, ...]]:
-    n = robot.n
-    positions, velocities, _ = _names(n)
+    n = robot.dof
+    positions, velocities = _names(robot.independent)
     if output == "q":
         return np.eye(n, 2 * n), positions
     if output == "state":
         return np.eye(2 * n), positions + velocities
-    return np.hstack([robot.jacobian(q), np.zeros((6, n))]), TOOL
+    J = robot.drive_jacobian(q) if robot.model.closures else robot.jacobian(q)
+    return np.hstack([J, np.zeros((6, n))]), TOOL
 
 
-def _names(n: int) -> tuple[tuple[str, ...], ...]:
-    """q1.., qd1.., tau1..: the columns of a log."""
-    return tuple(tuple(f"{x}{i + 1}" for i in range(n)) for x in ("q", "qd", "tau"))
+def _names(joints: Sequence[int]) -> tuple[tuple[str, ...], ...]:
+    """q1.., qd1..: the columns of a run."""
+    return tuple(tuple(f"{x}{i + 1}" for i in joints) for x in ("q", "qd"))
 
 
 def _point(robot: "Robot", value: Any, name: str) -> np.ndarray:

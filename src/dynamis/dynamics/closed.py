@@ -20,7 +20,6 @@ from typing import Any, NamedTuple
 
 from ..errors import ClosureError
 from ..model.chain import Chain, Mobility
-from ..model.closure import refuse_closures
 from ..spatial.functions import Functions, zero
 from ..spatial.vectors import Scalars, unit
 from . import coriolis, equation, friction, kinematics
@@ -296,12 +295,7 @@ def _driven(
     tau = _less(h, _times(_transposed(found.J), f))
     tau = [tau[k] if k in chain.active else 0.0 for k in range(chain.n)]
     if friction.load_dependent(chain):
-        own = friction.friction_torque(chain, qd, fn)
-        more = friction.load_friction(chain, qd, _less(tau, own), fn)
-        tau = [
-            t + m if k in chain.active else 0.0
-            for k, (t, m) in enumerate(zip(tau, more, strict=True))
-        ]
+        tau = _plus(tau, _rubbing(chain, qd, tau, fn))
     known = _or_nan(tau, good, fn)
     tau = [known[k] if k in chain.active else t for k, t in enumerate(tau)]
     return tau, _or_nan(f, good, fn)
@@ -330,14 +324,26 @@ def _shared(
     return _less(f, _times(_transposed(solved), m)), G.sound * H.sound
 
 
+def _rubbing(chain: Chain, qd: Scalars, tau: Scalars, fn: Functions) -> list[Any]:
+    """Friction under load of drives that would give tau without it, zero for passive joints."""
+    carried = _less(tau, friction.friction_torque(chain, qd, fn))
+    more = friction.load_friction(chain, qd, carried, fn)
+    return [x if k in chain.active else 0.0 for k, x in enumerate(more)]
+
+
+def load_friction(chain: Chain, q: Scalars, qd: Scalars, qdd: Scalars, fn: Functions) -> list[Any]:
+    """What friction under load adds to the torques of the drives, (n,)."""
+    plain = friction.without_load_friction(chain)
+    return _rubbing(chain, qd, _driven(plain, q, qd, qdd, fn, None, {})[0], fn)
+
+
 def motor_torque(chain: Chain, q: Scalars, qd: Scalars, qdd: Scalars, fn: Functions) -> list[Any]:
     """Torque of the motor of every drive, behind its gear, zero for passive joints, (n,)."""
-    if friction.load_dependent(chain):
-        refuse_closures(chain.closures, "motor_torque with friction under load")
-    f = _driven(chain, q, qd, qdd, fn, None, {})[1]
+    plain = friction.without_load_friction(chain)
+    tau, f = _driven(plain, q, qd, qdd, fn, None, {})
     J = _rows_of(chain, closure_jacobian(chain, q, fn))
-    held = [-x for x in _times(_transposed(J), f)]
-    found = equation.motor_torque(chain, q, qd, qdd, fn, held)
+    held = _less(_rubbing(chain, qd, tau, fn), _times(_transposed(J), f))
+    found = equation.motor_torque(plain, q, qd, qdd, fn, held)
     return [found[k] if k in chain.active else 0.0 for k in range(chain.n)]
 
 
@@ -435,14 +441,30 @@ def coriolis_times(
 
 
 def generalised_torque(
-    chain: Chain, q: Scalars, qd_active: Scalars, qdd_active: Scalars, fn: Functions
-) -> list[Any]:
-    """Z^T (M qdd + h) as a function of the independent rates and accelerations, (dof,)."""
+    chain: Chain, q: Scalars, qd_active: Scalars, qdd_active: Scalars, fn: Functions,
+    tau: Scalars | None = None,
+) -> list[Any]:  # fmt: skip
+    """Z^T (M qdd + h) as a function of the independent rates and accelerations, (dof,).
+
+    With `tau`, what it lacks to give these accelerations: Z^T (M qdd + h - tau). Without, friction
+    under load is that of drives which are the independent joints.
+    """
     found = loops(chain, q, fn)
     qd = found.along(qd_active)
     Jd = _rows_of(chain, closure_jacobian_dot(chain, q, qd, fn))
     qdd = _plus(found.along(qdd_active), found.turning(Jd, qd))
-    return _lowered(chain, q, found, equation.inverse_dynamics(chain, q, qd, qdd, fn), fn)
+    plain = friction.without_load_friction(chain)
+    h = equation.inverse_dynamics(plain, q, qd, qdd, fn)
+    if tau is not None:
+        if friction.load_dependent(chain):
+            tau = _less(tau, friction.driven_load_friction(chain, qd, tau, fn))
+        return _lowered(chain, q, found, _less(h, tau), fn)
+    total = _lowered(chain, q, found, h, fn)
+    if friction.load_dependent(chain):
+        drives = found.mobility.independent
+        more = _rubbing(chain, qd, found.merged(total, [0.0] * len(found.mobility.dependent)), fn)
+        total = _plus(total, [more[k] for k in drives])
+    return total
 
 
 def _rows_of(chain: Chain, J: Rows) -> Rows:

@@ -10,7 +10,6 @@ from ..dynamics.mobility import model_mobility
 from ..errors import ClosureError, ModelError, SingularError
 from ..model.chain import Chain
 from ..model.check.finding import worded
-from ..model.closure import refuse_closures
 from ..model.model import Model
 
 if TYPE_CHECKING:
@@ -43,35 +42,40 @@ def refuse_immobile(chain: Chain, model: Model) -> None:
 
 
 def closed_terms(robot: "Robot", q: Any, qd: Any, qdd: Any) -> dict[str, np.ndarray]:
-    """Parts of the torques of the drives, (..., n): Z^T of those of all joints, qd = Z qd_i."""
-    closures = robot.model.closures
-    robot._check_drives(None)
-    if robot.independent != robot.active:
-        refuse_closures(closures, "torque_terms with more drives than degrees of freedom")
-    if robot.rubs_under_load:
-        refuse_closures(closures, "torque_terms with friction under load")
-    drives = list(robot.independent)
-    q, qd, qdd = (np.asarray(x, dtype=float) for x in (q, qd, qdd))
-    total = robot.inverse_dynamics(q, qd, qdd)[..., drives]
-    Z = robot.joint_rates(q[..., None, :], np.eye(robot.dof))  # rows: one drive moves
+    """Parts of the torques of the drives, (..., n).
 
-    def lowered(torques: np.ndarray) -> np.ndarray:
+    Z^T of those of all joints, qd = Z qd_i, shared by the drives: least |tau_a|, Z_a^T tau_a given.
+    """
+    robot._check_drives(None)
+    own, drives = list(robot.independent), list(robot.driven)
+    q, qd, qdd = (np.asarray(x, dtype=float) for x in (q, qd, qdd))
+    total = robot.inverse_dynamics(q, qd, qdd)
+    Z = robot.joint_rates(q[..., None, :], np.eye(robot.dof))  # rows: one of them moves
+    share = None if own == drives else np.linalg.pinv(Z[..., drives])
+
+    def reduced(torques: np.ndarray) -> np.ndarray:
         return np.einsum("...ij,...j->...i", Z, torques)
 
-    own = {
-        "inertial": np.einsum("...ij,...j->...i", robot.mass_matrix(q), qdd[..., drives]),
-        "coriolis": np.einsum("...ij,...j->...i", robot.coriolis_matrix(q, qd), qd[..., drives]),
+    def of_drives(part: np.ndarray) -> np.ndarray:
+        if share is not None:
+            part = np.einsum("...ij,...j->...i", share, part)
+        found = np.zeros((*np.broadcast_shapes(part.shape[:-1], total.shape[:-1]), robot.n))
+        found[..., drives] = part
+        return found
+
+    parts = {
+        "inertial": np.einsum("...ij,...j->...i", robot.mass_matrix(q), qdd[..., own]),
+        "coriolis": np.einsum("...ij,...j->...i", robot.coriolis_matrix(q, qd), qd[..., own]),
         "gravity": robot.gravity_torque(q),
-        "friction": lowered(robot.friction_torque(qd)),
+        "friction": reduced(robot.friction_torque(qd)),
     }
     if robot.model.loads:
-        own["load"] = lowered(robot.load_torque(q, qd))
+        parts["load"] = reduced(robot.load_torque(q, qd))
+    found = {name: of_drives(part) for name, part in parts.items()}
+    if robot.rubs_under_load:
+        found["friction"] = found["friction"] + robot.load_friction(q, qd, qdd)
     if robot.model.springs:  # with their damping
-        own["spring"] = total - sum(own.values())
-    found = {}
-    for name, part in own.items():
-        found[name] = np.zeros((*np.broadcast_shapes(part.shape, total.shape)[:-1], robot.n))
-        found[name][..., drives] = part
+        found["spring"] = total - sum(found.values())
     return found
 
 

@@ -750,14 +750,25 @@ class Robot:
     def forward_dynamics_derivatives(
         self, q: Any, qd: Any, tau: Any, **options: Any
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """(dqdd_dq, dqdd_dqd, dqdd_dtau), through M^-1, each (..., n, n)."""
-        if KERNELS["forward_dynamics_derivatives"].too_large(self.n):
+        """(dqdd_dq, dqdd_dqd, dqdd_dtau), through M^-1, each (..., n, n).
+
+        Of a mechanism with closures: over its independent joints, the others following.
+        """
+        if KERNELS["forward_dynamics_derivatives"].too_large(self.n) and self._decided_by(tau):
             qdd = self.forward_dynamics(q, qd, tau)
             dq, dqd, M = self.inverse_dynamics_derivatives(q, qd, qdd)
             inverse = np.linalg.inv(M)
             return arrays.stored([-inverse @ dq, -inverse @ dqd, inverse], options)
         arguments = {"q": q, "qd": qd, "tau": tau}
         return self._calls("forward_dynamics_derivatives", arguments, options)
+
+    def _decided_by(self, tau: Any) -> bool:
+        """Whether tau acts at the independent joints alone, and no friction takes a part of it."""
+        if not self.model.closures or arrays.foreign((tau,)):
+            return True
+        following = [k for k in range(self.n) if k not in self.independent]
+        given = arrays.as_batch(tau, "tau", (self.n,), f"robot {self.name!r}")
+        return not given[..., following].any() and not self.rubs_under_load
 
     def lagrange_euler(self, q: Any, qd: Any, qdd: Any) -> "LagrangeEuler":
         """Lagrange-Euler's tables at one state: .A .U .UU .J .D .h .H .C .tau, as arrays.

@@ -205,7 +205,8 @@ class Assembly:
         if self.inputs.size:
             parts += [self.forces(t + c * h, t) for c in s.tableau.nodes]
         if s.measures is not None and s.measures.signals:
-            parts.append(s.measures.rows(s.reference(t)[:, : s.n]))  # type: ignore[misc]
+            wanted = s.reference(t)[:, : len(s.driven)]  # type: ignore[misc]
+            parts.append(s.measures.rows(wanted, t))
         return np.ascontiguousarray(np.concatenate(parts, axis=1))
 
     def computer_signal(self, s: Settings, first: int, steps: int, arm: int) -> np.ndarray:
@@ -258,7 +259,8 @@ class Assembly:
         if s.encoder_offsets is None:
             return self._computer_constants
         rows = np.tile(self._computer_constants, (s.count, 1))
-        rows[:, 2 + s.n : 2 + 2 * s.n] += s.encoder_offsets  # after time, steps and cut-off
+        n = len(s.driven)
+        rows[:, 2 + n : 2 + 2 * n] += s.encoder_offsets  # after time, steps and cut-off
         return rows
 
     def constants(self, s: Settings, h: float | None = None) -> list[np.ndarray]:

@@ -28,7 +28,10 @@ NOT_YET = -1.0
 
 
 class Instant(NamedTuple):
-    """One instant of a motion: what a measure may look at, lists of scalars."""
+    """One instant of a motion: what a measure may look at, lists of scalars.
+
+    Of a closed mechanism q and limits are those of all joints, the others of its drives.
+    """
 
     t: Any
     q: Scalars
@@ -50,6 +53,7 @@ class Recipe(NamedTuple):
     result: Callable[[np.ndarray, "Span"], np.ndarray] = lambda total, span: total
     one: bool = False
     needs: str = ""  # "reference", "tool" or "limits"
+    passive: bool = False  # of joints without a drive too
 
 
 class Span(NamedTuple):
@@ -134,18 +138,25 @@ MEASURES: Mapping[str, Recipe] = {
         lambda a, now, i, fn: a + _power(now, fn), lambda total, span: total * span.dt, one=True,
     ),
     "stop_hit": Recipe(
-        "1 if the joint came to one of its limits, else 0", "", 0.0, _at_limit, needs="limits"
+        "1 if the joint came to one of its limits, else 0", "", 0.0, _at_limit, needs="limits",
+        passive=True,
     ),
 }  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Measures:
-    """Measures of one robot by name, as accumulators; `band` (n,) is what counts as settled."""
+    """Measures of one robot by name, as accumulators; `band` is what counts as settled.
+
+    Of a closed mechanism they are of its drives; `path` (steps, 3) is then where the tool should be
+    at every step of `dt`.
+    """
 
     robot: "Robot"
     names: tuple[str, ...]
     band: tuple[float, ...] = ()
+    path: np.ndarray | None = None
+    dt: float = 0.0
 
     @property
     def key(self) -> str:
@@ -168,9 +179,15 @@ class Measures:
     @property
     def sizes(self) -> dict[str, int]:
         """Names and sizes of the accumulators."""
-        n = self.robot.n
-        found = {f"measure.{name}": 1 if MEASURES[name].one else n for name in self.names}
+        found = {f"measure.{name}": len(self.joints(name)) or 1 for name in self.names}
         return {**found, f"measure.{LEFT}": 1} if self.names else {}
+
+    def joints(self, name: str) -> tuple[int, ...]:
+        """Joints that a measure has columns of; none where it is one number of the arm."""
+        known = MEASURES[name]
+        if known.one:
+            return ()
+        return tuple(range(self.robot.n)) if known.passive else self.robot.driven
 
     def started(self, name: str) -> float:
         """What the accumulators of one name begin with."""
@@ -180,27 +197,39 @@ class Measures:
     @property
     def signals(self) -> int:
         """Numbers that every instant must bring: q_d, and where the tool should be."""
-        return (self.robot.n if self.tracks else 0) + (3 if self._need("tool") else 0)
+        return (len(self.robot.driven) if self.tracks else 0) + (3 if self.at_tool else 0)
 
-    def rows(self, wanted: np.ndarray) -> np.ndarray:
-        """Those numbers from the positions of a reference, (K, n) to (K, signals)."""
-        if not self._need("tool"):
+    @property
+    def at_tool(self) -> bool:
+        """Whether the tool is looked at."""
+        return self._need("tool")
+
+    def rows(self, wanted: np.ndarray, t: np.ndarray) -> np.ndarray:
+        """Those numbers from the positions of a reference at times t, (K, n) to (K, signals)."""
+        if not self.at_tool:
             return wanted
-        return np.concatenate([wanted, self.robot.fk(wanted)[..., :3, 3]], axis=-1)
+        if self.robot.model.closures:
+            assert self.path is not None
+            places = self.path[np.rint(np.asarray(t) / self.dt).astype(int)]
+        else:
+            places = self.robot.fk(wanted)[..., :3, 3]
+        return np.concatenate([wanted, places], axis=-1)
 
     def renewed(
         self, before: Mapping[str, Scalars], now: tuple[Any, ...], signal: Scalars, fn: Functions
     ) -> dict[str, list[Any]]:
         """The accumulators after an instant (t, q, qd, tau)."""
         t, q, qd, tau = now
-        n, error, distance = self.robot.n, None, None
+        drives, error, distance = self.robot.driven, None, None
+        n = len(drives)
         if self.tracks:
-            error = [a - b for a, b in zip(q, signal[:n], strict=True)]
-        if self._need("tool"):
+            error = [q[k] - b for k, b in zip(drives, signal[:n], strict=True)]
+        if self.at_tool:
             T = arm_of(self.robot, fn).fk(q)
             gap = [T[k][3] - signal[n + k] for k in range(3)]
             distance = fn.sqrt(sum(x * x for x in gap))
-        instant = Instant(t, q, qd, tau, error, distance, self.band, self.limits)
+        rates, torques = ([x[k] for k in drives] for x in (qd, tau))
+        instant = Instant(t, q, rates, torques, error, distance, self.band, self.limits)
         after: dict[str, list[Any]] = {}
         for name in self.names:
             own = before[f"measure.{name}"]
@@ -232,7 +261,7 @@ class Measures:
         wanted = np.zeros((instants, 0))
         if self.tracks:
             assert run.reference is not None
-            wanted = self.rows(np.asarray(run.reference.q))
+            wanted = self.rows(np.asarray(run.reference.q), run.t)
         with np.errstate(all="ignore"):
             for k, t in enumerate(run.t):
                 now = (t, *(list(x[:, k].T) for x in (run.q, run.qd, run.tau)))

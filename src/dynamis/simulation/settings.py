@@ -86,7 +86,7 @@ class Settings:
     like: Any = None  # an array of another library the start was given in, if it was
     library: Any = None  # of that array, where it lies on the GPU that computes
     arms: np.ndarray | None = None  # numbers of the arms, which decide their noise; None: 0, 1, ..
-    encoder_offsets: np.ndarray | None = None  # (count, n), added to those of the sensors
+    encoder_offsets: np.ndarray | None = None  # (count, drives), added to those of the sensors
 
     @cached_property
     def n(self) -> int:

@@ -99,7 +99,7 @@ class Simulator:
     def _reset(self, s: Settings, where: Any = None) -> None:
         """Time zero of settings that have been given a start."""
         if s.count:
-            _refuse_singular(self.robot, s.q0[0])
+            refuse_singular(self.robot, s.q0[0])
         x = self.assembly.start(s)
         if where is not None:
             self._ready()
@@ -225,7 +225,7 @@ class Simulator:
         return run
 
 
-def _refuse_singular(robot: "Robot", q: np.ndarray) -> None:
+def refuse_singular(robot: "Robot", q: np.ndarray) -> None:
     """Raise if M(q) or a loop is singular; the last q that passed is remembered."""
     fine = once(robot, "not singular", list)
     if not fine or fine[0] != q.tobytes():

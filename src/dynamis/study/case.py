@@ -8,20 +8,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arguments import is_list
+from ..arguments import flag, is_list
 from ..compile.arrays import as_batch, numbers
 from ..control.sensors import Sensors
-from ..errors import DynamisError, OptionError, ShapeError, shown
+from ..errors import ClosureError, DynamisError, OptionError, ShapeError, shown
+from ..ik.motion import deciding, positions_along
 from ..lazy import cached_property
+from ..robot.closing import refuse_unclosed
 from ..simulation.assembly import Assembly
 from ..simulation.loop import CHUNK, advance, loop_of
 from ..simulation.measures import LEFT, Measures, Span
 from ..simulation.run import Run
-from ..simulation.settings import Settings, settings, spanned, started
+from ..simulation.settings import Settings, settings, spanned, started, stops_of
 from ..simulation.signals import reference_signal
 from ..simulation.simulator import Simulator
 from ..trajectory.trajectory import State, Trajectory
 from .scatter import ALTERNATIVES, Draw, Scatter
+from .starts import placed
 from .summary import Summary, Values, summed
 
 if TYPE_CHECKING:
@@ -107,7 +110,8 @@ class Variation:
         else:
             q0, qd0 = (np.tile(x, (count, 1)) for x in start)
             none, index = np.zeros((count, 0)), np.arange(first, first + count)
-            drawn = Draw(index, none, q0, qd0, np.zeros_like(q0), none, {}, self._own, ())
+            offset = np.zeros((count, len(self.robot.driven)))
+            drawn = Draw(index, none, q0, qd0, offset, none, {}, self._own, ())
         if base is not None and self.posterior is not None:
             factors = np.concatenate([self.posterior.factors(base), drawn.factors], axis=1)
             base[:, list(drawn.varied)] = drawn.values
@@ -193,31 +197,55 @@ class Case:
 
     @cached_property
     def start(self) -> tuple[np.ndarray, np.ndarray]:
-        """q0 and qd0 of the model."""
+        """q0 and qd0 of the model; of a closed mechanism they close."""
         n, what = self.robot.n, f"robot {self.robot.name!r}"
         found = []
-        for name, given in (("q0", self.q0), ("qd0", self.qd0)):
-            value = as_batch(np.zeros(n) if given is None else given, name, (n,), what)
+        for name, given, usual in (
+            ("q0", self.q0, self.robot.home),
+            ("qd0", self.qd0, np.zeros(n)),
+        ):
+            value = as_batch(usual if given is None else given, name, (n,), what)
             if value.shape != (n,) or not np.isfinite(value).all():
                 raise ShapeError(f"{name} is {shown(given)}, expected {n} numbers")
             found.append(value)
+        if not self.robot.model.closures:
+            return found[0], found[1]
+        if flag(self.options.get("project", False), "project"):
+            return self.robot.project(*found)
+        refuse_unclosed(self.robot._calls, *found)
         return found[0], found[1]
+
+    @cached_property
+    def _stops(self) -> tuple[tuple[float, float] | None, ...]:
+        return stops_of(self.robot) if self.options.get("stops") else ()
 
     def draw(self, first: int, count: int, threads: int | None = 1) -> Draw:
         """Samples by number; starts beyond a joint stop are at the stop."""
         drawn = self.variation.draw(first, count, self.seed, self.start, threads)
-        if self.options.get("stops"):
-            from ..simulation.settings import stops_of
-
-            for i, stop in enumerate(stops_of(self.robot)):
-                if stop is not None:
-                    np.clip(drawn.q0[:, i], *stop, out=drawn.q0[:, i])
-        return drawn
+        scatter, robot = self.variation.scatter, self.robot
+        places = scatter is not None and scatter._places
+        for i, stop in enumerate(self._stops):
+            if stop is not None and (not robot.model.closures or i in robot.independent):
+                np.clip(drawn.q0[:, i], *stop, out=drawn.q0[:, i])
+        return placed(robot, drawn, self.start[0], self._stops, threads) if places else drawn
 
     def values(self, draw: Draw, threads: int | None = None) -> Values:
         """What every sample gives."""
         if self.evaluate is not None:
             return _evaluated(self.evaluate, draw, self.columns)
+        if draw.unplaced is None or not (draw.unplaced != "").any():
+            return self._simulated(draw, threads)
+        values = {name: np.full((len(draw), k), np.nan) for name, k in self.columns.items()}
+        reasons, start = draw.unplaced.copy(), np.flatnonzero(draw.unplaced == "")
+        if len(start):
+            found = self._simulated(draw.part(start), threads)
+            for name, own in found.values.items():
+                values[name][start] = own
+            reasons[start] = np.array(found.reasons, dtype=object)
+        return Values(values, list(reasons))
+
+    def _simulated(self, draw: Draw, threads: int | None) -> Values:
+        """What samples give that start."""
         groups = self._groups(draw)
         if len(groups) == 1:
             return self._ensemble(groups[0][1]).values(draw, threads)
@@ -262,6 +290,8 @@ class Case:
     def replay(self, index: int) -> Run:
         """The whole run of one sample."""
         draw = self.draw(index, 1)
+        if draw.unplaced is not None and draw.unplaced[0]:
+            raise OptionError(f"sample {index} has no run: it {draw.unplaced[0]}")
         (_, chosen), *_ = self._groups(draw)
         return self._ensemble(chosen).replay(draw)
 
@@ -289,6 +319,10 @@ class Case:
         """What a function of the user's gives for the first sample for which it gives something."""
         failed = Exception("no sample")
         for index in range(min(PROBED, self.samples)):
+            unplaced = self.draw(index, 1).unplaced
+            if unplaced is not None and unplaced[0]:
+                failed = ClosureError(unplaced[0])
+                continue
             try:
                 return attempt(index)
             except DynamisError:
@@ -351,7 +385,7 @@ class Ensemble:
 
     def __init__(self, case: Case, options: Mapping[str, Any]):
         self.case, self._own, robot = case, threading.local(), case.robot
-        given = {"progress": False, "events": (), "parameters": None, **options}
+        given = {"progress": False, "events": (), "parameters": None, **options, "project": False}
         scatter = case.variation.scatter
         if scatter is not None and scatter._offset.any():
             sensors = Sensors() if given["sensors"] is None else given["sensors"]
@@ -369,16 +403,33 @@ class Ensemble:
         if self.varied:
             s = replace(s, varied=self.varied, parameters=np.zeros(0))
         if s.wanted is not None:
-            what = f"robot {robot.name!r}"
-            s = replace(s, reference=reference_signal(s.wanted, s.n, case.start[0], what))
+            s = replace(s, reference=self._reference(s))
         tracked = self.measures is not None and self.measures.tracks
         needed = tracked or (s.law is not None and s.law.controller.needs_reference)
         self.ready = s.wanted is not None or not needed
         self.s: Settings = spanned(s, self.duration(s), 1)
+        if self.measures is not None and self.measures.at_tool and robot.model.closures:
+            path = robot.fk(self._motion(self.s)[0])[:, :3, 3]
+            self.measures = replace(self.measures, path=path, dt=s.dt)
         if self.streams:
-            self.s = replace(self.s, measures=Measures(robot, case.names, case.band))
+            self.s = replace(self.s, measures=self.measures or Measures(robot, ()))
             self.assembly = Assembly(self.s)
             self._loops: dict[bool, Any] = {}
+
+    def _reference(self, s: Settings) -> Any:
+        """Rows of the reference of the drives over time."""
+        start, what = self.case.start[0][s.driven], f"robot {s.robot.name!r}"
+        return reference_signal(s.wanted, len(s.driven), start, what)
+
+    def _motion(self, s: Settings) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """q, qd, qdd of all joints on the reference, (steps + 1, n) each."""
+        q, qd, qdd = np.split(self._reference(s)(s.dt * np.arange(s.steps + 1)), 3, axis=1)
+        if not s.robot.model.closures:
+            return q, qd, qdd
+        own = deciding(s.robot, "the reference")
+        q = positions_along(s.robot, self.case.start[0], q[:, own])
+        qd = s.robot.joint_rates(q, qd[:, own])
+        return q, qd, s.robot.joint_accelerations(q, qd, qdd[:, own])
 
     def duration(self, s: Settings) -> float:
         """As asked, or that of the reference."""
@@ -483,8 +534,8 @@ class Ensemble:
         """The arms on the reference itself: the torques that take."""
         s, robot = self.s, self.case.robot
         t = s.dt * np.arange(s.steps + 1)
-        rows = reference_signal(s.wanted, s.n, self.case.start[0], f"robot {robot.name!r}")(t)
-        q, qd, qdd = np.split(rows, 3, axis=1)
+        q, qd, qdd = self._motion(s)
+        wanted = State(*(x[:, s.driven] for x in (q, qd, qdd)))
         inverse = robot.kernel("inverse_dynamics", parameters="argument")
         tau = inverse(q, qd, qdd, draw.parameters[:, None, :])
         shape = tau.shape
@@ -492,7 +543,7 @@ class Ensemble:
         everywhere, speed = (np.broadcast_to(x, shape) for x in (q, qd))
         return Run(
             robot, t, everywhere, speed, tau, none, none.astype(bool), s.dt, "prescribed",
-            State(q, qd, qdd), diverged=fine, diverged_at=np.full(len(draw), np.nan),
+            wanted, diverged=fine, diverged_at=np.full(len(draw), np.nan),
         )  # fmt: skip
 
     def replay(self, draw: Draw) -> Run:

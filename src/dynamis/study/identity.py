@@ -12,7 +12,6 @@ import numpy as np
 from .. import __version__
 from ..control.controller import text_of
 from ..simulation.settings import stops_of
-from ..simulation.signals import reference_signal
 from .case import Case
 
 PROVED = 8  # samples that show whether functions of the user's give what they gave
@@ -109,10 +108,9 @@ def _simulation(case: Case, chosen: tuple[int, ...]) -> tuple[Any, Any]:
     options = [s.tableau.key, s.stops, repr(s.sensors), *(getattr(s, name) for name in names)]
     if not case.simulated:
         t = s.dt * np.arange(min(s.steps + 1, LOOKED_AT))
-        what = f"robot {case.robot.name!r}"
-        return options, reference_signal(s.wanted, s.n, case.start[0], what)(t)
+        return options, ensemble._reference(s)(t)
     drawn, (q0, qd0) = case.draw(0, 1), case.start
-    own, none = drawn.nominal[None, list(drawn.varied)], np.zeros((1, s.n))
+    own, none = drawn.nominal[None, list(drawn.varied)], np.zeros((1, len(s.driven)))
     nominal = replace(drawn, values=own, q0=q0[None], qd0=qd0[None], joint_offset=none)
     ready = ensemble._started(nominal, s, 1)
     m = ensemble.assembly if ensemble.streams else ensemble._simulator.assembly

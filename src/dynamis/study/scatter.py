@@ -48,6 +48,7 @@ class Draw:
     chosen: Mapping[str, np.ndarray]
     nominal: np.ndarray  # all parameters, (p,)
     varied: tuple[int, ...]  # which of them vary
+    unplaced: np.ndarray | None = None  # of closed mechanisms: why a sample does not start, or ""
 
     @property
     def parameters(self) -> np.ndarray:
@@ -63,7 +64,8 @@ class Draw:
         """Some of the samples."""
         chosen = {name: x[which] for name, x in self.chosen.items()}
         index, values, q0, qd0, offset, factors = (x[which] for x in self.arrays)
-        same = self.nominal, self.varied
+        unplaced = None if self.unplaced is None else self.unplaced[which]
+        same = self.nominal, self.varied, unplaced
         return Draw(index, values, q0, qd0, offset, factors, chosen, *same)
 
     @property
@@ -84,7 +86,8 @@ class Scatter:
     uniformly; it takes the place of the robot's payload. `joint_offset` is the standard deviation
     of the encoders' zero error (rad or m). `q0` and `qd0` are standard deviations about the start
     of the study, or a pair (lowest, highest) to draw from uniformly. `reference`, `delay` and
-    `sensors` are lists of alternatives, equally likely.
+    `sensors` are lists of alternatives, equally likely. Of a closed mechanism: encoders are those
+    of its drives, q0 and qd0 of its independent joints, and the others are put where it closes.
     """
 
     robot: "Robot" = field(kw_only=False)
@@ -186,18 +189,19 @@ class Scatter:
     @cached_property
     def _offset(self) -> np.ndarray:
         found = numbers(self.joint_offset, "joint_offset", "expected one number or one per joint")
-        if found.shape not in ((), (self.robot.n,)) or not (found >= 0.0).all():
+        count = len(self.robot.driven)
+        if found.shape not in ((), (count,)) or not (found >= 0.0).all():
             raise OptionError(
                 f"joint_offset is {shown(self.joint_offset)}, expected one standard deviation, or "
-                f"{self.robot.n}"
+                f"{count}"
             )
-        return np.broadcast_to(found, (self.robot.n,))
+        return np.broadcast_to(found, (count,))
 
     @cached_property
     def _starts(self) -> dict[str, tuple[np.ndarray, np.ndarray] | np.ndarray]:
         """By q0 and qd0: lowest and highest, or standard deviations."""
         found: dict[str, Any] = {}
-        n = self.robot.n
+        n = self.robot.dof
         for name in ("q0", "qd0"):
             given = getattr(self, name)
             if given is None:
@@ -244,12 +248,23 @@ class Scatter:
                 if self._body[what].get(link):
                     found += [(f"{link}.{what}.{a}", (what, k, i)) for i, a in enumerate(axes)]
         found += [(name, ("joint", name)) for name in self._rubbing]
-        joints = self.robot.joint_names
-        found += [(f"{j}.zero", ("zero", i)) for i, j in enumerate(joints) if self._offset[i]]
+        drives = (self.robot.joint_names[k] for k in self.robot.driven)
+        found += [(f"{j}.zero", ("zero", i)) for i, j in enumerate(drives) if self._offset[i]]
         for name, given in self._starts.items():
             if not isinstance(given, tuple):
-                found += [(f"{j}.{name}", (name, i)) for i, j in enumerate(joints) if given[i]]
+                joints = enumerate(self._starting)
+                found += [(f"{j}.{name}", (name, i)) for i, j in joints if given[i]]
         return found
+
+    @property
+    def _starting(self) -> list[str]:
+        """Joints whose start may vary: of a closed mechanism those that decide the others."""
+        return [self.robot.joint_names[k] for k in self.robot.independent]
+
+    @property
+    def _places(self) -> bool:
+        """Whether starts vary of a mechanism that has to be closed."""
+        return bool(self.robot.model.closures) and bool(self._starts)
 
     @cached_property
     def _uniform(self) -> list[tuple[str, Any]]:
@@ -259,7 +274,7 @@ class Scatter:
             found.append(("payload", ("payload",)))
         for name, given in self._starts.items():
             if isinstance(given, tuple):
-                wide = enumerate(zip(self.robot.joint_names, *given, strict=True))
+                wide = enumerate(zip(self._starting, *given, strict=True))
                 found += [(f"{j}.{name}", (name, i)) for i, (j, low, high) in wide if high > low]
         listed = {name: getattr(self, name) for name in ALTERNATIVES}
         found += [(k, (k,)) for k, given in listed.items() if given is not None and len(given) > 1]
@@ -342,7 +357,15 @@ class Scatter:
     def draw(self, first: int, count: int, seed: int = 0) -> Draw:
         """Samples first .. first + count - 1 of a seed."""
         whole(first, "first", 0)
-        return self._drawn(first, whole(count, "count"), whole(seed, "seed", 0, SEEDS))
+        start = self.robot.home, np.zeros(self.robot.n)
+        drawn = self._drawn(
+            first, whole(count, "count"), whole(seed, "seed", 0, SEEDS), start=start
+        )
+        if not self._places:
+            return drawn
+        from .starts import placed
+
+        return placed(self.robot, drawn, start[0], (), 1)
 
     def _drawn(
         self, first: int, count: int, seed: int, base: np.ndarray | None = None,
@@ -363,22 +386,23 @@ class Scatter:
             before = [] if base is None else [np.take(base, self.varied, axis=1)]
             x = np.concatenate([*before, z, load[:, None]], axis=1)
             values = self._functions[base is not None](x, threads)
-        offset = np.zeros((count, n))
+        offset, own = np.zeros((count, len(self.robot.driven))), list(self.robot.independent)
         starts = {"q0": np.zeros((count, n)), "qd0": np.zeros((count, n))}
         for k, name in enumerate(("q0", "qd0")):
             if start is not None:
                 starts[name] += start[k]
             if isinstance(pair := self._starts.get(name), tuple):
-                starts[name][...] = pair[0]
+                starts[name][:, own] = pair[0]
         for k, (_, key) in enumerate(self._normal):
             if key[0] == "zero":
                 offset[:, key[1]] = self._offset[key[1]] * z[:, k]
             elif key[0] in starts:
-                starts[key[0]][:, key[1]] += self._starts[key[0]][key[1]] * z[:, k]  # type: ignore
+                at = own[key[1]]
+                starts[key[0]][:, at] += self._starts[key[0]][key[1]] * z[:, k]  # type: ignore
         for key, x in given.items():
             if key[0] in starts:
                 low, high = self._starts[key[0]]
-                starts[key[0]][:, key[1]] = low[key[1]] + (high[key[1]] - low[key[1]]) * x
+                starts[key[0]][:, own[key[1]]] = low[key[1]] + (high[key[1]] - low[key[1]]) * x
         chosen = {}
         for name in ALTERNATIVES:
             among = len(getattr(self, name) or ())

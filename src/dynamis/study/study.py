@@ -18,11 +18,10 @@ from ..control.controller import per_joint
 from ..errors import OptionError, did_you_mean, shown
 from ..files import checked_path
 from ..files import whole as written_whole
-from ..model.closure import refuse_closures
 from ..progress import bar
-from ..simulation.measures import MEASURES, measure_names
+from ..simulation.measures import MEASURES, Measures, measure_names
 from ..simulation.run import Run
-from ..simulation.simulator import Simulator
+from ..simulation.simulator import Simulator, refuse_singular
 from . import checkpoint as files
 from .case import Case, Variation, function_name
 from .identity import identity_of
@@ -135,11 +134,19 @@ class Study:
 
     def columns(self, measure: str) -> tuple[str, ...]:
         """What the columns of a measure are: joints, or nothing."""
-        count = self.case.columns[self._known(measure)]
-        joints = self.robot.joint_names
-        if count == len(joints):
-            return tuple(joints)
+        joints = self._joints(measure)
+        if joints:
+            return tuple(self.robot.joint_names[k] for k in joints)
+        count = self.case.columns[measure]
         return ("",) if count == 1 else tuple(str(k + 1) for k in range(count))
+
+    def _joints(self, measure: str) -> tuple[int, ...]:
+        """Joints that the columns of a measure are of; none where they are something else."""
+        count = self.case.columns[self._known(measure)]
+        if measure in MEASURES:
+            return Measures(self.robot, ()).joints(measure)
+        every = tuple(range(self.robot.n))
+        return next((x for x in (every, self.robot.driven) if len(x) == count), ())
 
     def units(self, measure: str) -> tuple[str, ...]:
         """Units of the columns."""
@@ -149,9 +156,8 @@ class Study:
         prismatic = {"position": "m", "velocity": "m/s", "torque": "N"}
         if kind not in revolute:
             return (kind,) * count
-        return tuple(
-            (prismatic if k == "prismatic" else revolute)[kind] for k in self.robot.joint_kinds
-        )
+        kinds = (self.robot.joint_kinds[k] for k in self._joints(measure))
+        return tuple((prismatic if k == "prismatic" else revolute)[kind] for k in kinds)
 
     def described(self, measure: str) -> str:
         """A measure and what it is."""
@@ -382,12 +388,13 @@ def study(
     concurrent.futures, Dask's `client.get_executor()` or `dy.ray_executor()`; None: threads of
     this process. `checkpoint` is a folder: a study that was ended goes on from there. More options
     (`simulation`) are those of `dy.Simulator`: sensors, delay, stops, integrator, dtype, ...
+    References, bands, encoders and measures of a closed mechanism are those of its drives, stop_hit
+    of all joints.
 
     study = dy.study(robot, 2.0, controller=law, reference=move, vary=estimate, samples=10_000)
     study.quantiles("rms_error", [0.5, 0.95, 0.999]); study.worst("rms_error"); study.replay(17)
     """
     a_robot(robot)
-    refuse_closures(robot.model.closures, "study", "dy.simulate takes one motion at a time")
     checked_threads(threads)
     passed_on(simulation, Simulator, *NOT_PASSED_ON)
     usual = {k: p.default for k, p in inspect.signature(Simulator).parameters.items()}
@@ -452,11 +459,13 @@ def _asked(
 def _prepared(case: Case) -> None:
     """Refuse what no sample could run, with the first sample."""
     draw = case.draw(0, 1)
+    if draw.unplaced is not None:  # any sample that starts
+        draw = replace(draw, q0=case.start[0][None], qd0=case.start[1][None], unplaced=None)
     (_, chosen), *_ = case._groups(draw)
     ensemble = case._ensemble(chosen)
     if case.simulated:
         ensemble._started(draw, ensemble.s, 1)
-        case.robot._refuse_singular(draw.q0[0])
+        refuse_singular(case.robot, draw.q0[0])
 
 
 def _run(
