@@ -194,8 +194,6 @@ def law(robot):
 REFUSED = {
     "equations": lambda robot, folder: robot.equations(),
     "newton-euler equations": lambda robot, folder: robot.equations("newton-euler"),
-    "base_parameters": lambda robot, folder: robot.base_parameters(),
-    "significance": lambda robot, folder: robot.significance(),
     "lagrange_euler": lambda robot, folder: robot.lagrange_euler(*RESTING),
     "gibbs_appell": lambda robot, folder: robot.gibbs_appell(*RESTING),
     "identify": lambda robot, folder: dy.identify(robot, log()),
