@@ -43,8 +43,8 @@ def run(
         host: Address to listen on; 0.0.0.0 for all interfaces.
         rate: Steps and measurements per second.
         duration: Seconds; 0 to run until interrupted.
-        start: Initial position, at rest (default: all joints at zero); for a controller with
-            a trajectory, the start of it.
+        start: Initial position, at rest (default: all joints at zero, closed mechanisms at home);
+            for a controller with a trajectory, the start of it.
         loss: Fraction of the measurements and torques that are lost, 0 to 1.
         delay: Delay of every packet in seconds, in both directions.
         jitter: Largest random additional delay in seconds.

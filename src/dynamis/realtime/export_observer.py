@@ -8,6 +8,7 @@ import numpy as np
 
 from ..arguments import checked, positive
 from ..control.observer import Observer, ObserverStep
+from ..dynamics.mobility import size
 from ..errors import OptionError, shown
 from ..export.c_folder import folder
 from ..export.export import model_hash, vectors_of
@@ -71,7 +72,7 @@ def _notes(whole: ObserverStep, sample_time: float) -> list[str]:
         f"Model {model_hash(model.chain)[:16]} ({model.name}), sampled every {sample_time!r} s.",
         f"Observer: {kind}({', '.join(f'{k}={v!r}' for k, v in given.items())})",
         "",
-        *vectors_of(robot.joint_names),
+        *vectors_of(robot.drive_names),
         "init once, then step every sample; its next is the state of the step after.",
         "tau: mean torque of the drives since the sample before. external: what else acts.",
         *(f"{name}: state[{s.start}] to state[{s.stop - 1}]." for name, s in whole.slots.items()),
@@ -82,10 +83,12 @@ def _notes(whole: ObserverStep, sample_time: float) -> list[str]:
 
 def _samples(whole: ObserverStep, dt: float) -> dict[str, list[np.ndarray]]:
     """Arguments of init and step along a made-up motion, for the self-test."""
-    n = whole.robot.n
+    robot = whole.robot
+    n, middle = len(robot.driven), robot.home[list(robot.driven)]
+    span = SPAN * min(1.0, size(robot.chain)) / 6.0 if robot.model.closures else SPAN
     t = dt * np.arange(WARM + APART * COUNT)[:, None]
     phase = SPEED * (1.0 + 0.2 * np.arange(n)) * t
-    rows = (SPAN * np.sin(phase), SPAN * SPEED * np.cos(phase), 10.0 * np.cos(2.0 * phase))
+    rows = (middle + span * np.sin(phase), span * SPEED * np.cos(phase), 10.0 * np.cos(2.0 * phase))
     q, qd, tau = (GRID * np.round(x / GRID) for x in rows)
     state, states = whole.start(q[0].tolist(), qd[0].tolist(), MATH), []
     for row in zip(q.tolist(), qd.tolist(), tau.tolist(), strict=True):

@@ -35,11 +35,10 @@ from ...export import c_branchless
 from ...export.c_function import PRECISIONS, function, identifier, intro, literal, remarks
 from ...export.export import model_hash, robot_file, vectors_of
 from ...files import write, write_folder
-from ...model.closure import refuse_closures
 from ...simulation.assembly import Assembly
 from ...simulation.simulator import Simulator
-from ..c_text import plain, stem_of
-from ..export import KERNELS_INSTEAD, notes_of
+from ..c_text import plain, start_text, stem_of
+from ..export import notes_of
 from ..regenerate import SCRIPT, ingredients, options_of, repeatable
 
 if TYPE_CHECKING:
@@ -107,7 +106,6 @@ def export_fmu(
 
 def _unit(what: Any, fmi: str, dt: Any, stops: bool) -> "Unit":
     if isinstance(what, Law):
-        refuse_closures(what.robot.model.closures, "export_fmu", KERNELS_INSTEAD)
         if dt is not None:
             raise OptionError(f"dt is {dt!r}, but a controller has its sample time", "leave dt out")
         if stops:
@@ -118,9 +116,9 @@ def _unit(what: Any, fmi: str, dt: Any, stops: bool) -> "Unit":
             f"{shown(what)} was given, expected a Robot or a Law",
             "use dy.load(...), or dynamis.realtime.Law(controller, robot, sample_time)",
         )
-    refuse_closures(what.model.closures, "export_fmu", KERNELS_INSTEAD)
     step = positive(DEFAULT_STEP if dt is None else dt, "dt", "seconds")
-    what._refuse_singular(np.linspace(0.1, 1.0, what.n))
+    if not what.model.closures:  # what cannot move was refused when its loops were found
+        what._refuse_singular(np.linspace(0.1, 1.0, what.n))
     return arm_unit(what, Simulator(what, step, stops=stops).assembly, fmi)
 
 
@@ -145,13 +143,19 @@ class Variables(list[Variable]):
         super().__init__([Variable("time", 0, "independent", "simulation time", "s")])
         self.values = 1
 
-    def add(self, name: str, robot: "Robot", unit: int, about: str, causality: str, **more) -> int:
-        """One per joint, in unit 0 to 3 of its kind; returns the value reference of the first."""
+    def add(
+        self, name: str, robot: "Robot", unit: int, about: str, causality: str,
+        joints: Sequence[int], start: Any = None, **more: Any,
+    ) -> int:  # fmt: skip
+        """One for each of some joints, in unit 0 to 3 of its kind; the first's value reference.
+
+        `start` is one value of all, or one for each.
+        """
         first = self.values
-        joints = zip(robot.joint_names, robot.joint_kinds, strict=True)
-        for i, (joint, kind) in enumerate(joints, 1):
-            text = f"{about}, joint {joint}"
-            self.one(f"{name}[{i}]", text, causality, UNITS[kind][unit], **more)
+        starts = start if isinstance(start, Sequence) else [start] * len(joints)
+        for i, (joint, value) in enumerate(zip(joints, starts, strict=True), 1):
+            text, kind = f"{about}, joint {robot.joint_names[joint]}", robot.joint_kinds[joint]
+            self.one(f"{name}[{i}]", text, causality, UNITS[kind][unit], start=value, **more)
         return first
 
     def one(self, name: str, about: str, causality: str, unit: str = "", **more) -> int:
@@ -203,19 +207,22 @@ class Unit:
 def arm_unit(robot: "Robot", plant: Assembly, fmi: str) -> Unit:
     """The arm: torques in, positions and velocities out, by the plant's steps of at most h."""
     v, n, dt, at = Variables(), robot.n, plant.s.dt, plant.slots.slices
-    fixed = {"start": 0.0, "variability": "fixed"}
-    v.add("q0", robot, 0, "position at the start", "parameter", **fixed)
-    v.add("qd0", robot, 1, "velocity at the start", "parameter", **fixed)
-    h = v.one("h", "longest step of the integrator", "parameter", "s", **{**fixed, "start": dt})
-    tau = v.add("tau", robot, 3, "torque or force of the drive", "input", start=0.0)
-    q = v.add("q", robot, 0, "position", "output")
-    v.add("qd", robot, 1, "velocity", "output")
+    every, home = range(n), robot.home.tolist()
+    fixed = {"variability": "fixed"}
+    v.add("q0", robot, 0, "position at the start", "parameter", every, home, **fixed)
+    v.add("qd0", robot, 1, "velocity at the start", "parameter", every, 0.0, **fixed)
+    h = v.one("h", "longest step of the integrator", "parameter", "s", start=dt, **fixed)
+    tau = v.add("tau", robot, 3, "torque or force of the drive", "input", robot.driven, 0.0)
+    q = v.add("q", robot, 0, "position", "output", every)
+    v.add("qd", robot, 1, "velocity", "output", every)
     program = plant.plant_task.program()
     body = c_branchless.function(program, "plant_step", "float64")
     places = {name.upper(): at[name].start for name in ("direction", "command", "loss")}
     code = templates.filled(
         __package__, "fmu_arm.c", PLANT=body, N=n, N2=2 * n, H=h, Q=q, TAU=tau,
         DT=literal(dt, DOUBLE), LOSSES=plant.slots.sizes["loss"], **places,
+        CLOSED=bool(robot.model.closures), HOME=_filled(1, home),
+        COMMANDS=_placed(at["command"].start, robot.driven, tau),
     )  # fmt: skip
     code = f"{c_branchless.helpers('float64', body)}\n{code}"
     stops = any(plant.s.stops)
@@ -231,6 +238,17 @@ def arm_unit(robot: "Robot", plant: Assembly, fmi: str) -> Unit:
         stem, robot.name, about, dt, v, v.values, plant.slots.size, code, model, program.hash,
         notes, files,
     )  # fmt: skip
+
+
+def _filled(first: int, values: Sequence[float]) -> str:
+    """Lines that give values their starts."""
+    rows = (f"    m->r[{first + i}] = {literal(x, DOUBLE)};" for i, x in enumerate(values))
+    return "\n".join(rows)
+
+
+def _placed(first: int, joints: Sequence[int], tau: int) -> str:
+    """Lines that give the drives their torques."""
+    return "\n".join(f"    x[{first + k}] = m->r[{tau + i}];" for i, k in enumerate(joints))
 
 
 def _arm_origin(
@@ -259,20 +277,23 @@ def _arm_origin(
 def law_unit(law: Law, fmi: str) -> Unit:
     """The controller: measurement and reference in, torques and a status out, every sample."""
     v, robot, kind = Variables(), law.robot, type(law.controller).__name__
-    q = v.add("q", robot, 0, "measured position", "input", start=0.0)
-    qd = v.add("qd", robot, 1, "measured velocity", "input", start=0.0)
+    drives, home = robot.driven, [float(robot.home[k]) for k in robot.driven]
+    q = v.add("q", robot, 0, "measured position", "input", drives, home)
+    qd = v.add("qd", robot, 1, "measured velocity", "input", drives, 0.0)
     wanted = v.values
     if law.reference is None:
         for unit, name in enumerate(("q_ref", "qd_ref", "qdd_ref")):
-            v.add(name, robot, unit, "reference", "input", start=0.0)
+            v.add(name, robot, unit, "reference", "input", drives, home if unit == 0 else 0.0)
     held = {"start": 0.0, "variability": "discrete"}
-    tau = v.add("tau", robot, 3, "torque or force for the drive", "output", **held)
+    tau = v.add("tau", robot, 3, "torque or force for the drive", "output", drives, **held)
     says = "0 running, 1 bad sample, 2 safe until reset"
     status = v.one("status", says, "output", integer=True, **held)
     code = templates.filled(
         __package__,
         "fmu_controller.c",
-        START=function(law.start_program(), "law_start", DOUBLE),
+        START=start_text(law, "law_start", _static, "float64"),
+        HOME=f"{_filled(q, home)}\n{_filled(wanted, home) if law.reference is None else ''}",
+        CLOSED=bool(robot.model.closures),
         SAMPLE=function(law.program(), "law_sample", DOUBLE),
         SAMPLE_TIME=literal(law.sample_time, DOUBLE),
         STATES=law.states,
@@ -294,9 +315,13 @@ def law_unit(law: Law, fmi: str) -> Unit:
     )  # fmt: skip
 
 
+def _static(program: Any, name: str) -> str:
+    return f"static {function(program, name, DOUBLE)}"
+
+
 def _of_unit(line: str, law: Law, fmi: str) -> str:
     """A note of a controller's C as it holds for its unit, whose variables count from 1."""
-    here, there = (plain(vectors_of(law.robot.joint_names, first)[1]) for first in (0, 1))
+    here, there = (plain(vectors_of(law.robot.drive_names, first)[1]) for first in (0, 1))
     if line.startswith("Again:") and repeatable(law):
         return AGAIN
     if line.startswith("No allocation"):

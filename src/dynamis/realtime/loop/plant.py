@@ -26,7 +26,6 @@ from ...arguments import a_robot, checked, flag, fraction, number, passed_on, po
 from ...control.sensors import Sensors
 from ...errors import FileError, OptionError, ShapeError, shown
 from ...files import write_csv
-from ...model.closure import refuse_closures
 from ...simulation.simulator import Simulator
 from ...spatial.functions import MATH
 from ...trajectory.trajectory import Trajectory
@@ -114,7 +113,7 @@ class Encoder:
     def __init__(self, robot: "Robot", step: Any, dt: float):
         self.sensors, self.dt = Sensors(encoder=step), dt
         self._numbers = self.sensors.constants(robot)
-        if step is not None and not all(x > 0 for x in self._numbers[: robot.n]):
+        if step is not None and not all(x > 0 for x in self._numbers[: len(robot.driven)]):
             raise OptionError(f"encoder is {step!r}, expected rad or m per count above 0")
         self._last: dict[str, list[float]] | None = None
 
@@ -271,8 +270,8 @@ class PlantServer:
                 f"host is {shown(host)}, expected an address such as {udp.HOST}",
                 "0.0.0.0 listens at every network",
             )
-        refuse_closures(a_robot(robot).model.closures, "the simulated plant over UDP")
-        self.n, self.keep = robot.n, flag(keep, "keep")
+        self.drives = list(a_robot(robot).driven)
+        self.n, self.keep = len(self.drives), flag(keep, "keep")
         self.arm = Simulator(robot, 1.0 / self.rate, stops=stops, threads=1)
         self.arm.step()  # compiled before anybody waits for a measurement
         self.arm.reset(q0)
@@ -281,7 +280,7 @@ class PlantServer:
         self.encoder = Encoder(robot, encoder, 1.0 / self.rate)
         self.measurements = Channel(loss, delay, jitter, seed)
         self.torques = Channel(loss, delay, jitter, [seed, 1])
-        self.found = PlantRun(robot.joint_names, self.rate)
+        self.found = PlantRun(robot.drive_names, self.rate)
         self.link = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         try:
             self.link.bind((host, port))
@@ -331,7 +330,7 @@ class PlantServer:
     def _step(self, k: int, t: float) -> None:
         for packet, peer in self.torques.ready(t):
             self._command(packet, peer, t)
-        place, speed = self.arm.q, self.arm.qd
+        place, speed = self.arm.q[self.drives], self.arm.qd[self.drives]
         q, qd = self.encoder.read(place, speed)
         if self._peer is not None:
             self.measurements.put(t, udp.measurement(k, t, q, qd))
@@ -345,7 +344,9 @@ class PlantServer:
             state = place.tobytes() + speed.tobytes()
             head, tail = HEAD.pack(t, self._torque.t, status), np.array(tau).tobytes()
             self.found.rows.append(head + state + tail)
-        self.arm.step(np.array(tau))
+        torque = np.zeros(len(self.arm.q))
+        torque[self.drives] = tau
+        self.arm.step(torque)
         if not (np.isfinite(self.arm.q).all() and np.isfinite(self.arm.qd).all()):
             self.found.message = (
                 f"the simulated arm diverged at t = {t:g} s under torques {_listed(tau)} from "

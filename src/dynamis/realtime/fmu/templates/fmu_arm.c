@@ -15,6 +15,9 @@ static void model_reset(model *m)
 {
     memset(m, 0, sizeof *m);
     m->r[@H@] = @DT@;
+@IF CLOSED@
+@HOME@
+@END@
 }
 
 /* steps of one length, none longer than h; the torques are held */
@@ -28,7 +31,11 @@ static const char *model_step(model *m, double t, double length)
     if (!(m->r[@H@] > 0.0)) return "h is not a step above zero";
     if (!(steps <= MOST)) return "the step holds too many steps of h";
     memcpy(x, m->x, sizeof x);
+@IF CLOSED@
+@COMMANDS@
+@ELSE@
     memcpy(x + @COMMAND@, m->r + @TAU@, @N@ * sizeof *x);
+@END@
     for (k = 0.0; k < steps; k += 1.0) {
         plant_step(x, m->r, &h, next);
         memcpy(x, next, sizeof x);

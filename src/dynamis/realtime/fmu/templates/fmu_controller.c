@@ -1,4 +1,4 @@
-static @START@
+@START@
 
 static @SAMPLE@
 
@@ -12,6 +12,9 @@ static void model_begin(model *m)
 static void model_reset(model *m)
 {
     memset(m, 0, sizeof *m);
+@IF CLOSED@
+@HOME@
+@END@
 }
 
 /* samples at whole multiples of the sample time, of which the step's start belongs to it */
