@@ -319,10 +319,13 @@ class Lane:
     def array(self, name: str, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
         """A page-locked array, which the next of that name takes over; only while it is held."""
         size = prod(shape) * np.dtype(dtype).itemsize
-        if not size:
+        try:
+            address = self._memory(name, size, True).address if size else 0
+        except DeviceError:  # systems limit it; any other memory is copied too, if slower
+            address = 0
+        if not address:
             return np.empty(shape, dtype)
-        own = (ctypes.c_char * size).from_address(self._memory(name, size, True).address)
-        return np.ndarray(shape, dtype, memoryview(own))
+        return np.ndarray(shape, dtype, memoryview((ctypes.c_char * size).from_address(address)))
 
     def send(self, name: str, array: np.ndarray, stream: int) -> int:
         """Copy an array to the device, in the order of a stream; the address there."""
