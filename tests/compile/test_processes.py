@@ -149,3 +149,26 @@ def test_bound_methods_go_to_other_processes():
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as workers:
         found = list(workers.map(robot.gravity_torque, states))
     assert np.array_equal(found, [robot.gravity_torque(q) for q in states])
+
+
+def test_work_shared_out_within_shared_work_ends():
+    """Threads of the pool do not wait for one another."""
+    found = service.shared(
+        lambda k: sum(service.shared(lambda j: j * k, range(5), 4)), range(200), 4
+    )
+    assert found == [10 * k for k in range(200)]
+
+
+def test_shared_work_that_fails_is_over_when_it_is_told():
+    done = []
+
+    def work(k):
+        if k == 3:
+            raise ValueError("three")
+        done.append(k)
+
+    with pytest.raises(ValueError, match="three"):
+        service.shared(work, range(40), 4)
+    told = len(done)
+    service.shared(lambda k: None, range(100), 4)  # as many threads as before have been here
+    assert len(done) == told

@@ -51,11 +51,11 @@ def simulation_rate(robot, dtype: str, arms: int, steps: int, fused: bool = Fals
     found = []
     launch = DeviceCode.launch_with
 
-    def watched(self, *arguments):
+    def watched(self, device, stream, *arguments):
         start, end = cupy.cuda.Event(), cupy.cuda.Event()
-        start.record()
-        launch(self, *arguments)
-        end.record()
+        start.record(cupy.cuda.ExternalStream(stream))
+        launch(self, device, stream, *arguments)
+        end.record(cupy.cuda.ExternalStream(stream))
         end.synchronize()
         found.append(cupy.cuda.get_elapsed_time(start, end) / 1e3)
 

@@ -1,5 +1,7 @@
 """Simulations in one kernel: the bits of the processor for every feature."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -69,6 +71,19 @@ def test_parameters_of_every_arm():
     values = np.asarray(PUMA.parameters.values) * RNG.uniform(0.8, 1.2, (ARMS, 1))
     given = {"q0": START, "parameters": values, "save_every": 20}
     same(dy.simulate(PUMA, 0.3, device="cuda", **given), dy.simulate(PUMA, 0.3, **given))
+
+
+def test_threads_simulate_beside_each_other():
+    """Each on a stream and with memory of its own, which the next run takes over."""
+    starts = [RNG.uniform(-0.5, 0.5, (arms, 6)) for arms in (1, 5, 300, 40, 2000, 7) * 4]
+
+    def run(device):
+        return lambda q0: dy.simulate(UR, 0.05, q0=q0, device=device, save_every=7)
+
+    with ThreadPoolExecutor(6) as executor:
+        found = list(executor.map(run("cuda"), starts))
+    for q0, own in zip(starts, found, strict=True):
+        same(own, run(None)(q0))
 
 
 def test_one_arm_uneven_durations_and_rows():

@@ -1,5 +1,7 @@
 """Studies on a GPU: in float64 the bits of the processor."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -44,6 +46,29 @@ def test_a_study_of_a_closed_mechanism_has_the_bits_of_the_processor():
         )
         for device in (None, "cuda")
     ]  # fmt: skip
+    for key, array in found[0].summary.arrays.items():
+        np.testing.assert_array_equal(array, found[1].summary[key], err_msg=key)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_launches_beside_each_other_have_the_bits_of_one(dtype):
+    """Several threads, streams and launches; the last is smaller, and some are done again."""
+    robot, more = dy.load("ur10e"), {"samples": 70_000, "controller": None, "reference": None}
+    more |= {"measure": ("peak_velocity", "energy"), "dtype": dtype}
+    many = [asked(robot, "cuda", **more) for _ in range(2)]
+    with ThreadPoolExecutor(1) as executor:  # one launch after the other
+        many.append(asked(robot, "cuda", executor=executor, **more))
+    if dtype == "float64":
+        many.append(asked(robot, None, **more))
+    for key, array in many[0].summary.arrays.items():
+        for other in many[1:]:
+            np.testing.assert_array_equal(array, other.summary[key], err_msg=key)
+
+
+def test_alternatives():
+    robot = dy.load("ur10e")
+    vary = dy.Scatter(robot, mass=0.1, q0=0.1, delay=[0.0, 1e-3], consistent=False)
+    found = [asked(robot, device, vary=vary, samples=3000) for device in (None, "cuda")]
     for key, array in found[0].summary.arrays.items():
         np.testing.assert_array_equal(array, found[1].summary[key], err_msg=key)
 

@@ -370,6 +370,23 @@ def test_what_cannot_be_studied_is_refused(options, words):
         dy.study(robot, **given)
 
 
+def test_blocks_computed_together_are_those_computed_one_by_one():
+    """With alternatives, whose samples run apart from each other."""
+    robot = rubbing()
+    vary = dy.Scatter(robot, mass=0.1, q0=0.1, delay=[0.0, DT])
+    study = dy.study(
+        robot, DURATION, DT, controller=law(), reference=move(), vary=vary, samples=100
+    )
+    draws = [study.case.draw(first, count) for first, count in ((0, 30), (30, 1), (31, 9))]
+    together = study.case._values(draws, 1)
+    for draw, found in zip(draws, together, strict=True):
+        alone = study.case.values(draw, 1)
+        assert list(found.reasons) == list(alone.reasons)
+        for name, values in alone.values.items():
+            np.testing.assert_array_equal(found.values[name], values)
+    assert {len(np.unique(draw.chosen["delay"])) for draw in draws} == {1, 2}
+
+
 def test_a_reference_is_asked_for_where_starts_differ():
     robot = pair()
     with pytest.raises(dy.errors.OptionError, match="reference"):

@@ -75,6 +75,22 @@ def test_the_worst_are_the_same_in_every_split(seed, count, size, k):
         np.testing.assert_array_equal(total["y/worst"][row], values[order])
 
 
+def test_measures_summed_up_together_are_those_summed_up_alone():
+    rng = np.random.default_rng(3)
+    factors, count = rng.normal(size=(700, 4)), 700
+    values = {
+        "a": rng.normal(size=(count, 3)),
+        "b": np.where(rng.random((count, 1)) < 0.1, np.inf, 1.5),
+        "c": rng.integers(-2, 3, (count, 2)).astype(float),
+    }
+    index, fine = np.arange(50, 50 + count), [""] * count
+    together = summed(index, factors, Values(values, fine))
+    for name, own in values.items():
+        alone = summed(index, factors, Values({name: own}, fine)).of(name)
+        for what, array in alone.items():
+            np.testing.assert_array_equal(together[f"{name}/{what}"], array, err_msg=what)
+
+
 def test_sums_do_not_depend_on_how_blocks_are_grouped():
     rng = np.random.default_rng(0)
     values, factors = rng.normal(size=(640, 2)), rng.normal(size=(640, 3))

@@ -4,8 +4,12 @@ import ctypes
 import os
 import re
 import sys
-from collections.abc import Callable, Sequence
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
+from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakValueDictionary
 
@@ -13,12 +17,16 @@ import numpy as np
 
 from ..errors import DeviceError, DynamisError, OptionError, shown
 from ..lazy import LOCK, package
-from .service import Key, Ports, digest, stored
+from .service import RECENT, Key, Ports, digest, stored
 
 if TYPE_CHECKING:
     from .program import Program
 
 EXTRA = "gpu"
+APART = 1  # CU_STREAM_NON_BLOCKING: a stream that does not wait for stream 0
+ANYWHERE = 1  # CU_MEMHOSTALLOC_PORTABLE: page-locked for every context
+ASLEEP = 3  # CU_EVENT_BLOCKING_SYNC, _DISABLE_TIMING: who waits leaves its core to others
+KEPT = 2**28  # bytes that a lane keeps for its next launch
 
 
 class Device(NamedTuple):
@@ -150,10 +158,12 @@ class DeviceCode:
         """The driver's handle of the code."""
         if self._library is None:
             with LOCK:
-                text = self.ptx.encode() + b"\0"
-                self._library = call("cuLibraryLoadData", text, None, None, 0, None, None, 0)
-                handle = call("cuLibraryGetKernel", self._library, b"kernel")
-                self._function = driver().CUfunction(int(handle))
+                if self._library is None:  # another thread may have loaded it meanwhile
+                    text = self.ptx.encode() + b"\0"
+                    library = call("cuLibraryLoadData", text, None, None, 0, None, None, 0)
+                    handle = call("cuLibraryGetKernel", library, b"kernel")
+                    self._function = driver().CUfunction(int(handle))
+                    self._library = library
         return int(self._function)
 
     def launch(
@@ -191,6 +201,7 @@ class DeviceCode:
 
 
 _codes: WeakValueDictionary[tuple, DeviceCode] = WeakValueDictionary()
+_recent: deque[DeviceCode] = deque(maxlen=RECENT)  # loading one again takes long
 
 
 def device_code(
@@ -235,43 +246,134 @@ def loaded(key: Key, text: Callable[[], bytes], ports: Ports, dtype: str) -> Dev
             head, _, ptx = stored(digest(*key), text).decode().partition("\n")
             operations, threads = map(int, head.split())
             code = _codes[key] = DeviceCode(ptx, operations, threads, ports, dtype)
+        if code not in _recent:
+            _recent.append(code)
     return code
 
 
 class Memory:
-    """Memory of a device that this package takes itself, given back when nobody holds it."""
+    """Memory that this package takes itself, given back when nobody holds it.
 
-    def __init__(self, device: int, size: int):
-        self.device, self.size = device, size
+    On a device; or `here`: page-locked memory of this machine, which the device copies by itself.
+    """
+
+    def __init__(self, device: int, size: int, here: bool = False):
+        self.device, self.size, self.here = device, size, here
         self._address: Any = None
         if size:
             with on(device):
-                self._address = call("cuMemAlloc", size)
+                self._address = (
+                    call("cuMemHostAlloc", size, ANYWHERE) if here else call("cuMemAlloc", size)
+                )
 
     @property
     def address(self) -> int:
         """Where it lies; 0 if it is empty."""
         return 0 if self._address is None else int(self._address)
 
-    @classmethod
-    def of(cls, device: int, array: np.ndarray) -> "Memory":
-        """A copy of an array."""
-        array = np.ascontiguousarray(array)
-        memory = cls(device, array.nbytes)
-        if array.nbytes:
-            with on(device):
-                call("cuMemcpyHtoD", memory._address, array.ctypes.data, array.nbytes)
-                call("cuStreamSynchronize", 0)  # it may return while the last bytes are under way
-        return memory
-
-    def copy_to(self, array: np.ndarray, stream: int = 0) -> None:
-        """Copy into a contiguous array, when what was launched on the stream before is done."""
-        if array.nbytes:
-            with on(self.device):
-                call("cuStreamSynchronize", stream)
-                call("cuMemcpyDtoH", array.ctypes.data, self._address, array.nbytes)
-
     def __del__(self) -> None:
         if self._address is not None and not sys.is_finalizing():
             with on(self.device):
-                driver().cuMemFree(self._address)
+                free = driver().cuMemFreeHost if self.here else driver().cuMemFree
+                free(self._address)
+
+
+class Lane:
+    """A stream of a device, and memory there and here that is kept from launch to launch.
+
+    What runs on different lanes runs at the same time where the device has room for it; taking
+    and giving back memory would make the whole device wait.
+    """
+
+    def __init__(self, device: int):
+        self.device = device
+        with on(device):
+            self._stream = call("cuStreamCreate", APART)
+            self._done = call("cuEventCreate", ASLEEP)
+        self._kept: dict[tuple[str, bool], Memory] = {}
+        self._sent: list[np.ndarray] = []  # until they have arrived
+
+    def __del__(self) -> None:
+        if hasattr(self, "_done") and not sys.is_finalizing():
+            with on(self.device):
+                driver().cuEventDestroy(self._done)
+                driver().cuStreamDestroy(self._stream)
+
+    @property
+    def stream(self) -> int:
+        """The driver's handle of its stream."""
+        return int(self._stream)
+
+    def _memory(self, name: str, size: int, here: bool) -> Memory:
+        """At least as much as asked for."""
+        own = self._kept.get((name, here))
+        if own is None or own.size < size:
+            self._kept.pop((name, here), None)
+            own = self._kept[name, here] = Memory(self.device, size, here)
+        return own
+
+    def space(self, name: str, size: int) -> int:
+        """The address of memory of the device, which the next of that name takes over."""
+        return self._memory(name, size, False).address if size else 0
+
+    def array(self, name: str, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+        """A page-locked array, which the next of that name takes over; only while it is held."""
+        size = prod(shape) * np.dtype(dtype).itemsize
+        try:
+            address = self._memory(name, size, True).address if size else 0
+        except DeviceError:  # systems limit it; any other memory is copied too, if slower
+            address = 0
+        if not address:
+            return np.empty(shape, dtype)
+        return np.ndarray(shape, dtype, memoryview((ctypes.c_char * size).from_address(address)))
+
+    def send(self, name: str, array: np.ndarray, stream: int) -> int:
+        """Copy an array to the device, in the order of a stream; the address there."""
+        array = np.ascontiguousarray(array)
+        address = self.space(name, array.nbytes)
+        if array.nbytes:
+            self._sent.append(array)
+            call("cuMemcpyHtoDAsync", address, array.ctypes.data, array.nbytes, stream)
+        return address
+
+    def fetch(self, address: int, array: np.ndarray, stream: int) -> None:
+        """Copy into a contiguous array, in the order of a stream."""
+        if array.nbytes:
+            call("cuMemcpyDtoHAsync", array.ctypes.data, address, array.nbytes, stream)
+
+    def wait(self, stream: int) -> None:
+        """Until all that was asked of a stream is done."""
+        call("cuEventRecord", self._done, stream)
+        call("cuEventSynchronize", self._done)
+        self._sent.clear()
+
+    def let_go(self) -> None:
+        """Give back memory that is too much to keep."""
+        if sum(own.size for own in self._kept.values()) > KEPT:
+            self._kept.clear()
+
+
+_lanes: dict[tuple[int, int], list[Lane]] = {}  # that nobody uses, by process and device
+_held = threading.local()  # by device, the lane of a thread
+
+
+@contextmanager
+def lane(device: int) -> Iterator[Lane]:
+    """A lane for this thread alone, the device its current one; within another, that one."""
+    held = _held.__dict__.setdefault("lanes", {})
+    if device in held:
+        yield held[device]
+        return
+    free = _lanes.setdefault((os.getpid(), device), [])
+    try:
+        own = free.pop()
+    except IndexError:
+        own = Lane(device)
+    held[device] = own
+    try:
+        with on(device):
+            yield own
+        own.let_go()
+        free.append(own)  # after an error it is not used again: something may still run there
+    finally:
+        del held[device]

@@ -9,6 +9,7 @@ without them. The processor, the versions and the source of this package belong 
 import ctypes
 import hashlib
 import os
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -17,7 +18,7 @@ from importlib.util import find_spec
 from itertools import pairwise
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -35,6 +36,8 @@ THREADS = "DYNAMIS_THREADS"
 COMPILE = "DYNAMIS_COMPILE"  # "off": run the algorithms over NumPy arrays instead
 WORTH_A_THREAD = 6_000_000  # operations times samples above which a batch is shared out
 RECENT = 16  # codes kept although nobody holds them: simulations come again
+T = TypeVar("T")
+R = TypeVar("R")
 SETTLED = 2.0  # seconds; coarser than the time stamps of any file system
 
 
@@ -123,6 +126,9 @@ def compiling() -> bool:
     return os.environ.get(COMPILE, "").lower() not in ("off", "0", "no")
 
 
+_pooled = threading.local()  # whether a thread is one of the pool
+
+
 @cache
 def pool(process: int) -> "ThreadPoolExecutor":
     """The threads of a process, kept between calls; they start when they are needed."""
@@ -137,20 +143,40 @@ def most_threads() -> int:
 
 
 def share(work: Callable[[int, int], None], spans: Iterable[tuple[int, int]], threads: int) -> None:
-    """Do the work of every span, by up to `threads` threads at a time."""
-    if threads <= 1:
+    """Do the work of every span, by up to `threads` threads at a time.
+
+    Work that is shared out by a thread of the pool is its own: waiting for others could be forever.
+    """
+    if threads <= 1 or getattr(_pooled, "here", False):
         for span in spans:
             work(*span)
         return
-    rest = iter(list(spans))  # a list's iterator gives every span to one thread only
+    every = list(spans)
+    rest = iter(every)  # a list's iterator gives every span to one thread only
 
     def worker() -> None:
+        _pooled.here = True
         for span in rest:
             work(*span)
 
     workers = pool(os.getpid())
-    for job in [workers.submit(worker) for _ in range(min(threads, most_threads()))]:
-        job.result()
+    count = min(threads, most_threads(), len(every))
+    jobs = [workers.submit(worker) for _ in range(count)]
+    errors = [job.exception() for job in jobs]  # when all are done
+    for error in errors:
+        if error is not None:
+            raise error
+
+
+def shared(work: Callable[[T], R], items: Sequence[T], threads: int) -> list[R]:
+    """What the work of every item gives, by up to `threads` threads at a time."""
+    found: list[Any] = [None] * len(items)
+
+    def one(k: int, _: int) -> None:
+        found[k] = work(items[k])
+
+    share(one, pairwise(range(len(items) + 1)), threads)
+    return found
 
 
 def thread_count(threads: int | None, operations: int, count: int) -> int:

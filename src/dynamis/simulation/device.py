@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..compile.gpu import DeviceCode, Memory, loaded
+from ..compile.gpu import DeviceCode, lane, loaded
 from ..compile.libraries import CUPY, TORCH, origin
 from ..compile.service import Ports
 from .assembly import Assembly
@@ -15,7 +15,7 @@ from .tasks import Task
 if TYPE_CHECKING:
     from .loop import Given, Record
 
-SIGNALS = 2**28  # bytes of signals that are sent at a time
+SIGNALS = 2**27  # bytes of signals that are sent at a time
 SHOWN = 50  # parts of a run between which its progress is shown
 
 
@@ -56,37 +56,37 @@ class DeviceLoop:
             code = self._codes[early, kept] = loaded(key, made, Ports((), (), (), ()), "float64")
         return code
 
-    def chunk(self, s: Settings, m: Assembly) -> int:
-        """Steps of one launch."""
+    def chunk(self, s: Settings, m: Assembly, steps: int) -> int:
+        """How many of the steps one launch takes."""
         own = s.count if s.sensors.noisy and m.computes else 1
         row = self.dtype.itemsize * sum(task.signals * own for task in self.tasks)
-        most = max(1, min(s.steps, SIGNALS // row))
-        return max(1, min(most, -(-s.steps // SHOWN))) if s.progress else most
+        most = max(1, min(steps, SIGNALS // row))
+        return max(1, min(most, -(-steps // SHOWN))) if s.progress else most
 
     def run(self, x: np.ndarray, first: int, steps: int, given: "Given", record: "Record") -> None:
         """Steps first .. first + steps - 1 of the members x (count, size)."""
         (signals, constants), (rows, early, every) = given.of(self.dtype), record
         count, kept = len(x), rows.shape[2]
         resident = {"cupy": CUPY, "cuda tensor": TORCH}.get(origin(rows))
-        saved = None
-        if resident is not None:
-            stream, target = resident.stream(self.device), resident.address(rows)
-            member = resident.apart(rows)
-        else:
-            stream, member = 0, rows.shape[1] * kept
-            saved = Memory(self.device, rows.nbytes)
-            target = saved.address
-        state = Memory.of(self.device, x)
-        sent = [(Memory.of(self.device, a), Memory.of(self.device, b)) for a, b in zip(
-            signals, constants, strict=True)]  # fmt: skip
-        arguments: list[Any] = [count, first, steps, every, state.address, target, member]
-        for (signal, constant), a, b in zip(sent, signals, constants, strict=True):
-            apart = a.shape[1] * a.shape[2] if a.ndim == 3 else 0
-            stride = b.shape[1] if b.ndim == 2 else 0
-            arguments += [signal.address, apart, constant.address, stride]
-        self._code(early, kept).launch_with(self.device, stream, count, arguments)
-        state.copy_to(x, stream)
-        if saved is not None:
-            host = np.empty(rows.shape, self.dtype)
-            saved.copy_to(host, stream)
+        with lane(self.device) as own:
+            if resident is not None:
+                stream, target = resident.stream(self.device), resident.address(rows)
+                member, host = resident.apart(rows), None
+            else:
+                stream, member = own.stream, rows.shape[1] * kept
+                host = np.empty(rows.shape, self.dtype)
+                target = own.space("rows", host.nbytes)
+            state = own.send("state", x, stream)
+            arguments: list[Any] = [count, first, steps, every, state, target, member]
+            for j, (a, b) in enumerate(zip(signals, constants, strict=True)):
+                apart = a.shape[1] * a.shape[2] if a.ndim == 3 else 0
+                stride = b.shape[1] if b.ndim == 2 else 0
+                arguments += [own.send(f"signal{j}", a, stream), apart]
+                arguments += [own.send(f"constant{j}", b, stream), stride]
+            self._code(early, kept).launch_with(self.device, stream, count, arguments)
+            own.fetch(state, x, stream)
+            if host is not None:
+                own.fetch(target, host, stream)
+            own.wait(stream)  # what was sent and saved may be used again from here on
+        if host is not None:
             rows[...] = host

@@ -185,13 +185,14 @@ def loop_of(tasks: Sequence[Task], s: Settings) -> Any:
 def advance(
     s: Settings, m: Assembly, loop: Any, x: np.ndarray, first: int, steps: int,
     saved: np.ndarray | None, every: int, h: float | None = None, final: np.ndarray | None = None,
+    constants: Sequence[np.ndarray] | None = None,
 ) -> None:  # fmt: skip
     """Steps of all members at once; a few at a time where each has noise of its own.
 
     Without `saved` nothing is kept. `final` is given the row of the instant after the last step,
-    with what acts there, while x stays at that instant.
+    with what acts there, while x stays at that instant. `constants` are those of the tasks.
     """
-    early, constants = m.slots.integrated, m.constants(s, h)
+    early, constants = m.slots.integrated, m.constants(s, h) if constants is None else constants
     record = Record(np.zeros((len(x), 1, 0)), 0, NEVER)
     if saved is not None:
         record = Record(saved, early, every)
@@ -221,7 +222,7 @@ def _runs(task: Task, step: int) -> int:
 def in_machine_code(s: Settings, m: Assembly, loop: Any, x: np.ndarray, recorder: Recorder) -> None:
     """Everything compiled, step after step."""
     if s.device is not None:
-        chunk = loop.chunk(s, m)
+        chunk = loop.chunk(s, m, s.steps)
     else:
         chunk = CHUNK if isinstance(loop, MachineLoop) else SLOW_CHUNK
         chunk = max(1, chunk // max(1, s.count // 256))

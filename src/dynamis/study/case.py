@@ -1,15 +1,17 @@
 """One question of a study: the arms that are drawn, what is done with each, what is measured."""
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from itertools import product
+from functools import cache
+from itertools import pairwise, product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..arguments import flag, is_list
 from ..compile.arrays import as_batch, numbers
+from ..compile.service import shared
 from ..control.sensors import Sensors
 from ..errors import ClosureError, DynamisError, OptionError, ShapeError, shown
 from ..ik.motion import deciding, positions_along
@@ -34,6 +36,7 @@ ROWS = 2.5e8  # bytes of stored motion at a time
 TOGETHER = 256  # arms whose motion is stored at a time
 SMALLEST, LARGEST = 64, 4096  # samples of a block
 BLOCKS = 64  # that a small study has at least, so that several workers share it
+RETURNED = 2**25 - 2**16  # bytes of the largest array that glibc takes as a measure
 PROBED = 16  # samples tried to learn how many numbers a function returns
 
 
@@ -173,25 +176,15 @@ class Case:
 
     def summaries(self, first: int, stop: int, threads: int | None) -> list[Summary]:
         """Of the blocks first .. stop - 1; on a GPU they are computed together."""
+        blocks = range(first, stop)
         if self.options.get("device") is None:
-            draws = (self.draw(*self.span(block)) for block in range(first, stop))
+            draws = (self.draw(*self.span(block)) for block in blocks)
             return [summed(d.index, d.factors, self.values(d, threads)) for d in draws]
-        return self._together(first, stop, threads or 1)
-
-    def _together(self, first: int, stop: int, threads: int) -> list[Summary]:
-        """Blocks in one launch, drawn by several threads."""
-        begin = self.span(first)[0]
-        last, count = self.span(stop - 1)
-        draw = self.draw(begin, last + count - begin, threads)
-        values = self.values(draw, threads)
-        found = []
-        for block in range(first, stop):
-            at, size = self.span(block)
-            part = slice(at - begin, at - begin + size)
-            own = {name: v[part] for name, v in values.values.items()}
-            reasons = values.reasons[part]
-            found.append(summed(draw.index[part], draw.factors[part], Values(own, reasons)))
-        return found
+        _keep_memory()
+        many = threads or 1
+        drawn = shared(lambda block: self.draw(*self.span(block)), blocks, many)
+        pairs = list(zip(drawn, self._values(drawn, threads), strict=True))
+        return shared(lambda pair: summed(pair[0].index, pair[0].factors, pair[1]), pairs, many)
 
     # samples
 
@@ -231,28 +224,42 @@ class Case:
 
     def values(self, draw: Draw, threads: int | None = None) -> Values:
         """What every sample gives."""
-        if self.evaluate is not None:
-            return _evaluated(self.evaluate, draw, self.columns)
-        if draw.unplaced is None or not (draw.unplaced != "").any():
-            return self._simulated(draw, threads)
-        values = {name: np.full((len(draw), k), np.nan) for name, k in self.columns.items()}
-        reasons, start = draw.unplaced.copy(), np.flatnonzero(draw.unplaced == "")
-        if len(start):
-            found = self._simulated(draw.part(start), threads)
-            for name, own in found.values.items():
-                values[name][start] = own
-            reasons[start] = np.array(found.reasons, dtype=object)
-        return Values(values, list(reasons))
+        return self._values([draw], threads)[0]
 
-    def _simulated(self, draw: Draw, threads: int | None) -> Values:
-        """What samples give that start."""
-        groups = self._groups(draw)
-        if len(groups) == 1:
-            return self._ensemble(groups[0][1]).values(draw, threads)
+    def _values(self, draws: Sequence[Draw], threads: int | None) -> list[Values]:
+        """What every sample of some blocks gives."""
+        if self.evaluate is not None:
+            return [_evaluated(self.evaluate, draw, self.columns) for draw in draws]
+        places: dict[tuple[int, ...], list[tuple[int, Any]]] = {}
+        for k, draw in enumerate(draws):
+            for which, chosen in self._starting(draw):
+                places.setdefault(chosen, []).append((k, which))
+        parts: list[list[tuple[Any, Values]]] = [[] for _ in draws]
+        for chosen, some in places.items():
+            own = [draws[k].part(which) for k, which in some]
+            found = self._ensemble(chosen).values(own, threads)
+            for (k, which), values in zip(some, found, strict=True):
+                parts[k].append((which, values))
+        return [self._joined(draw, own) for draw, own in zip(draws, parts, strict=True)]
+
+    def _starting(self, draw: Draw) -> list[tuple[Any, tuple[int, ...]]]:
+        """The samples that start, by what was drawn among alternatives."""
+        if draw.unplaced is None or not (draw.unplaced != "").any():
+            return self._groups(draw)
+        start = np.flatnonzero(draw.unplaced == "")
+        if not len(start):
+            return []
+        return [(start[which], chosen) for which, chosen in self._groups(draw.part(start))]
+
+    def _joined(self, draw: Draw, parts: Sequence[tuple[Any, Values]]) -> Values:
+        """The values of samples by their places; those that do not start have none."""
+        if len(parts) == 1 and len(parts[0][1].reasons) == len(draw):
+            return parts[0][1]
         values = {name: np.full((len(draw), k), np.nan) for name, k in self.columns.items()}
         reasons = np.full(len(draw), "", dtype=object)
-        for which, chosen in groups:
-            found = self._ensemble(chosen).values(draw.part(which), threads)
+        if draw.unplaced is not None:
+            reasons[:] = draw.unplaced
+        for which, found in parts:
             for name, own in found.values.items():
                 values[name][which] = own
             reasons[which] = np.array(found.reasons, dtype=object)
@@ -313,7 +320,11 @@ class Case:
                 lambda index, f=function, x=name: _numbers(f(self.replay(index)), x),
             )
             own[name] = len(row)
-        return replace(self, columns=own)
+        found = replace(self, columns=own)
+        for ensemble in self._ensembles.values():  # they are ready
+            ensemble.case = found
+        found._ensembles.update(self._ensembles)
+        return found
 
     def _first(self, what: str, attempt: Callable[[int], Any]) -> Any:
         """What a function of the user's gives for the first sample for which it gives something."""
@@ -380,6 +391,15 @@ def _evaluated(function: Any, draw: Draw, columns: Mapping[str, int]) -> Values:
         return Values(values, reasons)
 
 
+@cache
+def _keep_memory() -> None:
+    """Have freed memory kept for the next block: taking it anew takes longer than drawing.
+
+    The C library returns to the system what is larger than the largest array that was freed.
+    """
+    np.empty(RETURNED, dtype=np.uint8)
+
+
 class Ensemble:
     """The arms of a case that differ in numbers only: compiled once, run in blocks."""
 
@@ -439,9 +459,13 @@ class Ensemble:
             return s.wanted.duration
         raise OptionError("duration is None, expected seconds", "or a trajectory as reference")
 
-    def values(self, draw: Draw, threads: int | None) -> Values:
-        """Measures of every sample."""
-        return self._streamed(draw, threads) if self.streams else self._stored(draw, threads)
+    def values(self, draws: Sequence[Draw], threads: int | None) -> list[Values]:
+        """Measures of every sample of some blocks; on a GPU all of them in one launch."""
+        if not self.streams:
+            return [self._stored(draw, threads) for draw in draws]
+        if self.s.device is None:
+            return [self._streamed(draw, threads) for draw in draws]
+        return self._launched(self.s.device, draws, threads or 1)
 
     def _started(self, draw: Draw, base: Settings, threads: int | None) -> Settings:
         parameters = draw.values if self.varied else None
@@ -453,19 +477,57 @@ class Ensemble:
         offsets = draw.joint_offset if self.offsets else None
         return replace(s, arms=draw.index, encoder_offsets=offsets, threads=threads)
 
+    def _loop(self, s: Settings) -> Any:
+        """The compiled loop of one arm, or of many."""
+        many = s.count > 1
+        if many not in self._loops:
+            self._loops[many] = loop_of(self.assembly.tasks, s)
+        return self._loops[many]
+
     def _streamed(self, draw: Draw, threads: int | None) -> Values:
         """Measures kept up within the steps; nothing of the motion is stored."""
         s, m = self._started(draw, self.s, threads), self.assembly
-        many = len(draw) > 1
-        if many not in self._loops:
-            self._loops[many] = loop_of(m.tasks, s)
-        loop, x, steps = self._loops[many], m.start(s), s.steps + 1
+        loop, x, steps = self._loop(s), m.start(s), s.steps + 1
         if hasattr(loop, "threads"):
             loop.threads = threads
-        chunk = CHUNK if s.device is None else loop.chunk(s, m)
-        for first in range(0, steps, chunk):
-            advance(s, m, loop, x, first, min(chunk, steps - first), None, 1)
+        for first in range(0, steps, CHUNK):
+            advance(s, m, loop, x, first, min(CHUNK, steps - first), None, 1)
         return self._results({k: m.slots.part(x, k) for k in s.measures.sizes}, s)
+
+    def _launched(self, device: int, draws: Sequence[Draw], threads: int) -> list[Values]:
+        """They on a GPU; threads prepare the blocks, in memory that the GPU copies by itself."""
+        from ..compile.gpu import lane
+
+        m, starts = self.assembly, [self._started(draw, self.s, 1) for draw in draws]
+        every = {k: np.concatenate([getattr(s, k) for s in starts]) for k in ("q0", "qd0", "arms")}
+        s, first = replace(starts[0], **every), m.constants(starts[0])
+        ends = np.cumsum([0, *map(len, draws)]).tolist()
+        places = list(zip(starts, (slice(a, b) for a, b in pairwise(ends)), strict=True))
+        with lane(device) as own:
+            x = own.array("x", (s.count, m.slots.size), s.dtype)
+            constants = [
+                own.array(f"constants{j}", (s.count, c.shape[1]), s.dtype) if c.ndim == 2 else c
+                for j, c in enumerate(first)
+            ]
+
+            def put(place: tuple[Settings, slice]) -> None:
+                s, part = place
+                x[part] = m.start(s)
+                with np.errstate(over="ignore"):  # a limit that is none is infinite in float32
+                    for target, numbers in zip(constants, m.constants(s), strict=True):
+                        if target.ndim == 2:
+                            target[part] = numbers
+
+            def taken(place: tuple[Settings, slice]) -> Values:
+                rows = x[place[1]]
+                return self._results({k: m.slots.part(rows, k).copy() for k in s.measures.sizes}, s)
+
+            shared(put, places, threads)
+            loop, steps = self._loop(s), s.steps + 1
+            chunk = loop.chunk(s, m, steps)
+            for k in range(0, steps, chunk):
+                advance(s, m, loop, x, k, min(chunk, steps - k), None, 1, constants=constants)
+            return shared(taken, places, threads)
 
     def _results(self, found: Mapping[str, np.ndarray], s: Settings) -> Values:
         left = np.asarray(found[f"measure.{LEFT}"], dtype=float)[:, 0]

@@ -6,6 +6,7 @@ BITS binary digits of a number, so a quantile is known to half a bin, 0.05 % of 
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,13 +16,13 @@ from ..errors import ShapeError, shown
 
 BITS = 10
 SHIFT = np.int64(52 - BITS)
-WIDE = 2**16  # bins that are counted without sorting
 COLUMN = 2**24  # bins from one column of a measure to the next
 BIN_ERROR = 2.0 ** -(BITS + 1)  # of a number: half a bin
 WORST = 100  # worst cases that are kept of every measure and of every joint
 FACTORS, VALUES = 12, 22  # binary digits with which factors and values enter their products
 FARTHEST = 8.5  # deviations: where a factor is cut off for its products
-FEW = 256  # rows multiplied at a time: one thread does that
+LONG = 512  # rows multiplied at a time
+SMALL = 2**17  # products of a multiplication of matrices that one thread does
 MOST_FAILED = 1000  # failures that are kept by number and reason; all are counted
 LONGEST = 200  # letters of a reason
 
@@ -59,119 +60,121 @@ class Summary:
 
 
 def summed(index: np.ndarray, factors: np.ndarray, found: Values) -> Summary:
-    """The summary of a block of samples."""
-    count, numbers = len(index), index
-    bad = np.zeros(count, dtype=bool)
+    """The summary of a block of samples, whose numbers increase; all measures at a time."""
+    count, sizes = len(index), [v.shape[1] for v in found.values.values()]
+    ends = np.cumsum([0, *sizes])
+    spans = [slice(a, b) for a, b in pairwise(ends.tolist())]
+    values = np.empty((ends[-1], count))
+    for span, rows in zip(spans, found.values.values(), strict=True):
+        values[span] = rows.T
+    values += 0.0  # no -0
+    bad = np.isnan(values).any(axis=0)
     if any(found.reasons):
-        bad[:] = [bool(reason) for reason in found.reasons]
-    for values in found.values.values():
-        bad |= np.isnan(values).any(axis=1)
+        bad |= np.array([bool(reason) for reason in found.reasons])
     kept = np.flatnonzero(bad)
-    good: Any = slice(None) if not len(kept) else ~bad
     reasons = [found.reasons[k] or "a measure is not a number" for k in kept[:MOST_FAILED]]
-    features = Features.of(factors[good])
     arrays = {
         "samples": np.int64(count),
         "failed": np.int64(len(kept)),
-        "failed_at": numbers[kept[:MOST_FAILED]],
+        "failed_at": index[kept[:MOST_FAILED]],
         "reasons": np.array([reason[:LONGEST] for reason in reasons], dtype=f"U{LONGEST}"),
     }
-    for name, values in found.values.items():
-        own = _one(index[good], features, values[good])
-        arrays |= {f"{name}/{k}": v for k, v in own.items()}
+    if len(kept):
+        index, factors = index[~bad], factors[~bad]
+        values = np.ascontiguousarray(values[:, ~bad])
+    by_column = _sums(factors, values) | _extremes(values, index)
+    tops = [values[span].max(axis=0, initial=-np.inf) for span in spans]
+    ranks = np.concatenate([values, np.reshape(tops, (len(spans), -1))])
+    ordered = np.sort(ranks, axis=1)
+    worst = _worst(ranks, ordered)
+    histograms = _histograms(ordered[: len(values)], spans)
+    for k, (name, span) in enumerate(zip(found.values, spans, strict=True)):
+        own = {what: x[..., span] for what, x in by_column.items()}
+        at = np.concatenate([worst[len(values) + k][None], worst[span]])
+        own |= {"worst_at": index[at], "worst": values[span][:, at].transpose(1, 2, 0)}
+        arrays |= {f"{name}/{what}": x for what, x in (own | histograms[k]).items()}
     return Summary(arrays)
 
 
-class Features(NamedTuple):
-    """Factors and their squares less 1 as whole multiples of 2^-FACTORS, (count, f); their sums."""
-
-    rows: np.ndarray
-    total: np.ndarray
-    squares: np.ndarray
-    products: np.ndarray  # of a factor and its square
-
-    @staticmethod
-    def of(factors: np.ndarray) -> "Features":
-        """From factors of mean 0 and variance 1."""
-        count, f = factors.shape
-        every, sums = np.empty((count, 2 * f)), [np.zeros(2 * f), np.zeros(2 * f), np.zeros(f)]
-        for first in range(0, count, FEW):  # as many as a processor's cache holds
-            rows = every[first : first + FEW]
-            near, squares = rows[:, :f], rows[:, f:]
-            np.clip(factors[first : first + FEW], -FARTHEST, FARTHEST, out=near)
-            np.multiply(near, near, out=squares)
-            squares -= 1.0
-            rows *= 2.0**FACTORS
-            np.rint(rows, out=rows)
-            for k, part in enumerate((rows, rows * rows, near * squares)):
-                sums[k] += np.add.reduce(part, axis=0)
-        return Features(every, *sums)
-
-    def seen(self, finite: np.ndarray) -> dict[str, np.ndarray]:
-        """Sums (f, k) over the samples in which each measure (k, count) is finite."""
-        f = len(self.products)
-        if finite.all():
-            own = [np.tile(x[:, None], (1, len(finite))) for x in self[1:]]
-        else:
-            parts = self.rows, self.rows**2, self.rows[:, :f] * self.rows[:, f:]
-            own = [_exact(x, finite.astype(float)) for x in parts]
-        digits = 2.0**-FACTORS
-        names = ("seen", "seen_squares", "seen_products")
-        return dict(zip(names, (own[0] * digits, *(x * digits**2 for x in own[1:])), strict=True))
-
-
-def _one(index: np.ndarray, features: Features, given: np.ndarray) -> dict[str, np.ndarray]:
-    """One measure: values (count, k)."""
-    values = np.ascontiguousarray(given.T) + 0.0  # no -0
+def _sums(factors: np.ndarray, values: np.ndarray) -> dict[str, np.ndarray]:
+    """Of values (k, count): how many are finite, their sums, products with the factors."""
     finite = np.isfinite(values)
-    used = values if finite.all() else np.where(finite, values, 0.0)
+    every = bool(finite.all())
+    used = values if every else np.where(finite, values, 0.0)
     with np.errstate(over="ignore"):
         squares = np.add.reduce(used * used, axis=1)
     _, power = np.frexp(np.abs(used).max(axis=1, initial=0.0))
     whole = np.rint(np.ldexp(used, (VALUES - power)[:, None]))
-    found = {
+    seen = np.ones((1, len(factors))) if every else finite.astype(float)
+    products, *sums = _products(factors, whole, seen)
+    digits = 2.0**-FACTORS
+    scales, names = (digits, digits**2, digits**2), ("seen", "seen_squares", "seen_products")
+    return {
         "finite": finite.sum(axis=1),
         "total": np.add.reduce(used, axis=1),
         "squares": squares,
-        "products": np.ldexp(_exact(features.rows, whole), power - VALUES - FACTORS),
-        **features.seen(finite),
+        "products": np.ldexp(products, power - VALUES - FACTORS),
+        **{
+            name: np.broadcast_to(x * scale, (len(x), len(values)))
+            for name, x, scale in zip(names, sums, scales, strict=True)
+        },
     }
-    columns = np.arange(len(values))
-    if len(index):
-        low, high = values.argmin(axis=1), values.argmax(axis=1)
-        found |= {"lowest": values[columns, low], "lowest_at": index[low]}
-        found |= {"highest": values[columns, high], "highest_at": index[high]}
-    else:
-        none = np.full(len(columns), -1)
-        found |= {"lowest": np.full(len(columns), np.inf), "lowest_at": none}
-        found |= {"highest": np.full(len(columns), -np.inf), "highest_at": none}
-    return found | _ranked(values, index) | _histogram(values)
 
 
-def _exact(features: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-    """Sums (f, k) of features (count, f) times numbers (k, count), all of them whole.
+def _products(factors: np.ndarray, numbers: np.ndarray, seen: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Sums (2 f, k) over factors of mean 0 and variance 1 and their squares less 1.
 
-    No sum is rounded, so none depends on its order.
+    Times numbers (k, count), times `seen` (1 or 0) and, squared and with one another, times it.
+    Factors and squares are whole multiples of 2^-FACTORS, numbers whole: no sum is rounded, so none
+    depends on its order.
     """
-    total = np.zeros((len(numbers), features.shape[1]))
-    for k in range(0, len(features), FEW):
-        total += numbers[:, k : k + FEW] @ features[k : k + FEW]
-    return total.T
+    count, f = factors.shape
+    few = max(16, min(LONG, SMALL // max(1, len(numbers) * f)))
+    pair, work = np.empty((2, few, f)), np.empty((few, f))
+    products, totals = np.zeros((2, len(numbers), f)), np.zeros((5, len(seen), f))
+    for first in range(0, count, few):  # as many as a processor's cache holds
+        part = slice(first, min(first + few, count))
+        size = part.stop - first
+        (near, square), some = pair[:, :size], work[:size]
+        np.clip(factors[part], -FARTHEST, FARTHEST, out=some)
+        np.multiply(some, 2.0**FACTORS, out=near)
+        np.multiply(near, some, out=square)
+        square -= 2.0**FACTORS
+        np.rint(near, out=near)
+        np.rint(square, out=square)
+        own, there = numbers[:, part], seen[:, part]
+        for k, x in enumerate((near, square)):
+            products[k] += own @ x
+            totals[k] += there @ x
+        for k, (x, y) in enumerate(((near, near), (square, square), (near, square)), 2):
+            totals[k] += there @ np.multiply(x, y, out=some)
+    found = products, totals[:2], totals[2:4], totals[4:]
+    return tuple(np.swapaxes(x, 1, 2).reshape(-1, x.shape[1]) for x in found)
 
 
-def _ranked(values: np.ndarray, index: np.ndarray) -> dict[str, np.ndarray]:
-    """The worst by the largest of the joints (rank 0) and by each: numbers and values."""
-    order = []
-    for rank in (values.max(axis=0, initial=-np.inf), *values):
-        some = np.arange(len(rank))
-        if len(rank) > 4 * WORST:  # everything as bad as the last that is kept
-            edge = np.partition(rank, len(rank) - WORST)[len(rank) - WORST]
-            some = np.flatnonzero(rank >= edge)
-        order.append(some[np.lexsort((index[some], -rank[some]))][:WORST])
-    return {
-        "worst_at": np.stack([index[k] for k in order]),
-        "worst": np.stack([values[:, k].T for k in order]),
-    }
+def _extremes(values: np.ndarray, index: np.ndarray) -> dict[str, np.ndarray]:
+    """Lowest and highest of values (k, count), and the sample; the first of equals."""
+    columns, found = np.arange(len(values)), {}
+    for name, best, none in (("lowest", np.argmin, np.inf), ("highest", np.argmax, -np.inf)):
+        if len(index):
+            at = best(values, axis=1)
+            found |= {name: values[columns, at], f"{name}_at": index[at]}
+        else:
+            found |= {name: np.full(len(values), none), f"{name}_at": np.full(len(values), -1)}
+    return found
+
+
+def _worst(ranks: np.ndarray, ordered: np.ndarray) -> np.ndarray:
+    """Places (rows, WORST) of the largest of every row, of which `ordered` is the sorted one.
+
+    Equals are in their own order.
+    """
+    rows, count = ranks.shape
+    some = np.full((rows, 1), -np.inf) if count <= 4 * WORST else ordered[:, [count - WORST]]
+    row, place = np.nonzero(ranks >= some)  # everything as bad as the last that is kept
+    order = np.lexsort((-ranks[row, place], row))
+    first = np.searchsorted(row, np.arange(rows))
+    return place[order[first[:, None] + np.arange(min(WORST, count))]]
 
 
 def bins_of(values: np.ndarray) -> np.ndarray:
@@ -193,23 +196,19 @@ def middle_of(bins: np.ndarray) -> np.ndarray:
     return np.where(bins < 0, -middle, middle)
 
 
-def _histogram(values: np.ndarray) -> dict[str, np.ndarray]:
-    """Counts by column and bin, in order."""
-    bins, counts = [], []
-    for c, own in enumerate(bins_of(values)):
-        low = own.min(initial=np.iinfo(np.int64).max)
-        if len(own) and own.max() - low < WIDE:
-            every = np.bincount(own - low)
-            found = np.flatnonzero(every)
-            count, found = every[found], found + low
-        else:
-            found, count = np.unique(own, return_counts=True)
-        bins.append(found + (COLUMN * c + COLUMN // 2))
-        counts.append(count)
-    return {
-        "bins": np.concatenate(bins).astype(np.int64),
-        "counts": np.concatenate(counts).astype(np.int64),
-    }
+def _histograms(ordered: np.ndarray, spans: Sequence[slice]) -> list[dict[str, np.ndarray]]:
+    """Of every measure: counts by column and bin, in order, from its sorted columns."""
+    columns, count = ordered.shape
+    bins, new = bins_of(ordered), np.ones(ordered.shape, dtype=bool)
+    np.not_equal(bins[:, 1:], bins[:, :-1], out=new[:, 1:])
+    at = np.flatnonzero(new)
+    counts = np.diff(at, append=columns * count)
+    found = bins.reshape(-1)[at] + (COLUMN * (at // max(count, 1)) + COLUMN // 2)
+    cuts = [slice(*np.searchsorted(at, [span.start * count, span.stop * count])) for span in spans]
+    return [
+        {"bins": found[cut] - COLUMN * span.start, "counts": counts[cut]}
+        for cut, span in zip(cuts, spans, strict=True)
+    ]
 
 
 def added(parts: Sequence[Summary]) -> Summary:
@@ -245,14 +244,23 @@ def _joined(parts: Sequence[Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
     at, values = (np.concatenate([p[k] for p in parts], axis=1) for k in ("worst_at", "worst"))
     own = [values[c + 1, :, c] for c in range(values.shape[2])]
     ranks = [values[0].max(axis=1, initial=-np.inf), *own]
-    rows = [np.lexsort((i, -r))[:WORST] for i, r in zip(at, ranks, strict=True)]
+    rows = [_first(i, r) for i, r in zip(at, ranks, strict=True)]
     found["worst_at"] = np.stack([i[k] for i, k in zip(at, rows, strict=True)])
     found["worst"] = np.stack([v[k] for v, k in zip(values, rows, strict=True)])
-    every = np.concatenate([part["bins"] for part in parts])
-    bins, where = np.unique(every, return_inverse=True)
-    counts = np.zeros(len(bins), dtype=np.int64)
-    np.add.at(counts, where.reshape(-1), np.concatenate([part["counts"] for part in parts]))
-    return {**found, "bins": bins, "counts": counts}
+    every, counts = (np.concatenate([p[k] for p in parts]) for k in ("bins", "counts"))
+    order = np.argsort(every, kind="stable")  # quick where sorted parts follow one another
+    ordered = every[order]
+    new = np.flatnonzero(np.diff(ordered, prepend=-1))  # no bin has a number below 0
+    together = np.add.reduceat(counts[order], new) if len(new) else counts
+    return {**found, "bins": ordered[new], "counts": together}
+
+
+def _first(numbers: np.ndarray, rank: np.ndarray) -> np.ndarray:
+    """Places of the WORST largest, of equals those with the lowest numbers."""
+    some = np.arange(len(rank))
+    if len(rank) > 2 * WORST:
+        some = np.flatnonzero(rank >= np.partition(rank, len(rank) - WORST)[len(rank) - WORST])
+    return some[np.lexsort((numbers[some], -rank[some]))[:WORST]]
 
 
 def quantiles(summary: Summary, measure: str, shares: np.ndarray) -> np.ndarray:

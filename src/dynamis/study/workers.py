@@ -36,7 +36,8 @@ DIED = {  # what Dask and Ray raise where a worker was lost
     "NodeDiedError", "OwnerDiedError", "ObjectLostError",
 }  # fmt: skip
 ON_A_GPU = 2**15  # samples of one launch
-AT_A_GPU = 4  # threads: while one computes, others prepare and sum up
+BESIDE = 2**14  # of one beside others of this process: a GPU runs several at a time
+AT_A_GPU = 8  # threads: while some launches run, others are prepared and summed up
 IMPORTABLE = (
     "define laws and measures at the top of a module that the workers can import, not as lambdas "
     "or in a notebook; or use threads (executor=None), Dask or Ray, which send more"
@@ -121,7 +122,8 @@ class Driver:
         self.executor = executor
         self.options = {} if _dask(executor) is None else {"pure": False}  # no answer of before
         self.workers = workers_of(executor)
-        self.size = max(1, ON_A_GPU // case.block) if self.on_gpu else 1  # blocks of a task
+        launch = ON_A_GPU if self.own is None else BESIDE
+        self.size = max(1, launch // case.block) if self.on_gpu else 1  # blocks of a task
         self.left: list[range] = []  # the first blocks last
         self.again: deque[Task] = deque()
         self.under_way: dict[int, tuple[Any, Task]] = {}  # futures, by number
