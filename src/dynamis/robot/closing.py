@@ -1,17 +1,19 @@
 """What is said of closed mechanisms that do not close, do not move, or are singular."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..dynamics.closed import LoopTerms, loop_terms
 from ..dynamics.mobility import model_mobility
 from ..errors import ClosureError, ModelError, SingularError
 from ..model.chain import Chain
 from ..model.check.finding import worded
 from ..model.closure import refuse_closures
 from ..model.model import Model
+from ..spatial.functions import MATH
 
 if TYPE_CHECKING:
     from . import Robot
@@ -73,6 +75,14 @@ def closed_terms(robot: "Robot", q: Any, qd: Any, qdd: Any) -> dict[str, np.ndar
         found[name] = np.zeros((*np.broadcast_shapes(part.shape, total.shape)[:-1], robot.n))
         found[name][..., drives] = part
     return found
+
+
+def loop_arrays(
+    chain: Chain, q: Sequence[float], qd: Sequence[float], torques: Sequence[float]
+) -> tuple[LoopTerms, np.ndarray]:
+    """The closures of a motion, and the torques of its drives, as arrays."""
+    terms, tau = loop_terms(chain, q, qd, torques, MATH)
+    return LoopTerms(*(np.array(x) for x in terms)), np.array(tau)
 
 
 def refuse_open(calls: "Calls", given: Mapping[str, Any], dtype: Any = None) -> None:

@@ -327,6 +327,8 @@ def _number(numbers: list[Fraction]) -> Fraction:
 def _factored(total: Any) -> Any:
     if not isinstance(total, sp.Add) or not 3 <= len(total.args) <= FACTORED_TERMS:
         return total
+    if len(total.free_symbols) > FACTORED_TERMS:
+        return total
     result: Any = sp.factor(total)
     parts = [x for x in sp.Mul.make_args(result) if not x.is_number]
     return result if len(parts) > 1 or parts[0].is_Pow else total
