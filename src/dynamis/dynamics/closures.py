@@ -83,7 +83,8 @@ def jacobian_of(
     """
     rows = []
     for closure, (A, B) in zip(chain.closures, ends, strict=True):
-        direct, turns = _directions(closure, A, B, fn)
+        length = closure.length if closed else None
+        direct, turns = _directions(closure, A, B, fn, length)
         meets = closed and len(KINDS[closure.kind].along) == len(B.p)  # then both points are one
         columns = {}
         for i, sign in _movers(chain, closure):
@@ -137,12 +138,12 @@ def _movers(chain: Chain, closure: ChainClosure) -> list[tuple[int, float]]:
 
 
 def _directions(
-    closure: ChainClosure, A: Frame, B: Frame, fn: Functions
+    closure: ChainClosure, A: Frame, B: Frame, fn: Functions, length: Any = None
 ) -> tuple[list[Vector], list[Vector]]:
-    """What each row multiplies: velocities, and angular velocities."""
+    """What each row multiplies: velocities, and angular velocities; `length` of a rod, if known."""
     if closure.length is not None:
         d = subtract(B.p, A.p)
-        return [scale(1.0 / fn.sqrt(dot(d, d)), d)], []
+        return [scale(1.0 / (fn.sqrt(dot(d, d)) if length is None else length), d)], []
     kind, a, b = KINDS[closure.kind], transpose(A.R), transpose(B.R)
     turns = [add(*(scale(s, cross(b[j], a[i])) for s, i, j in turn)) for turn in kind.turns]
     return [a[k] for k in kind.along], turns

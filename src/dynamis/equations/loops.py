@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 
 from ..dynamics import coupling
 from ..dynamics.closed import mobility
-from ..dynamics.closures import Ends, closure_jacobian_dot, ends_of, errors_of, jacobian_of
+from ..dynamics.closures import Ends, ends_of, errors_of, jacobian_of
 from ..dynamics.kinematics import poses
 from ..model.chain import Chain
 from ..model.closure import KINDS
 from ..spatial.frames import Frame
 from ..spatial.functions import Functions, zero
-from ..spatial.rotations import rotate_back
-from ..spatial.vectors import ZERO, Scalars, Vector, add, cross, scale, subtract
+from ..spatial.rotations import rotate_back, transpose
+from ..spatial.vectors import ZERO, Scalars, Vector, add, cross, dot, scale, subtract
 from .scalars.polynomial import Polynomial
 
 Rows = Sequence[Scalars]
@@ -49,8 +49,8 @@ def conditions(
     """phi at any q; J and the bias at q that closes and qd that keeps it closed.
 
     Named are the axes z and origins o of the joints that move a closure, its points P and Q and
-    axes X and Y; angular velocities Omega, angular accelerations alpha and accelerations of points
-    with qdd = 0.
+    axes X and Y; angular velocities Omega, angular accelerations alpha, velocities and
+    accelerations of points with qdd = 0.
     """
     keep = _Keeper(name)
     x, xd = coupling.positions(chain, q), coupling.rates(chain, qd)
@@ -73,7 +73,7 @@ def conditions(
     facing = fn._replace(select=lambda condition, near, far: near)  # axes that point the same way
     phi = errors_of(chain, ends, facing)
     J = jacobian_of(chain, joints, ends, fn, closed=True)
-    bias = _bias(chain, q, qd, _Moving(chain, joints, xd, keep, used), ends, fn)
+    bias = _bias(chain, ends, _moving(chain, joints, xd, keep, used), keep)
     return Conditions(
         [phi[r] for r in rows], [J[r] for r in rows], [bias[r] for r in rows], keep.made
     )
@@ -103,56 +103,90 @@ def _with_axis(keep: _Keeper, i: int, R: Any) -> Any:
     return tuple((*row[:2], c) for row, c in zip(R, z, strict=True))
 
 
-class _Moving:
-    """Angular velocity and acceleration of links, and acceleration of their points, at qdd = 0."""
+class _Link(NamedTuple):
+    """A link that moves with qdd = 0: origin of its joint, its velocity, w, wd, acceleration."""
 
-    def __init__(self, chain: Chain, axes: list[Frame], xd: Scalars, keep: _Keeper, used: set[int]):
-        self.keep = keep
-        self.links: dict[int, tuple[Vector, Vector, Vector, Vector]] = {}  # o, w, wd, acceleration
-        for i in sorted(used):
-            joint, o = chain.joints[i], axes[i].p
-            z = tuple(row[2] for row in axes[i].R)
-            if joint.parent < 0:
-                w = wd = a = ZERO
-            else:
-                _, w, wd, _ = self.links[joint.parent]
-                a = self.at(joint.parent, o)
-            turn = scale(xd[i], z)  # type: ignore[arg-type]
-            if joint.kind == "revolute":
-                w, wd = add(w, turn), add(wd, cross(w, turn))
-            else:
-                a = add(a, scale(2.0, cross(w, turn)))
-            of = i + 1
-            named = keep.vector(f"Omega{of}", w), keep.vector(f"alpha{of}", wd)
-            self.links[i] = (o, *named, keep.vector(f"odd{of}", a))
+    o: Vector = ZERO
+    v: Vector = ZERO
+    w: Vector = ZERO
+    wd: Vector = ZERO
+    a: Vector = ZERO
 
-    def at(self, link: int, point: Vector) -> Vector:
-        """Acceleration of a point that is fixed in a link."""
-        if link < 0:
-            return ZERO
-        o, w, wd, a = self.links[link]
-        r = subtract(point, o)
-        return add(a, cross(wd, r), cross(w, cross(w, r)))
+    def velocity(self, point: Vector) -> Vector:
+        """Of a point that is fixed in it."""
+        return add(self.v, cross(self.w, subtract(point, self.o)))
+
+    def acceleration(self, point: Vector) -> Vector:
+        """Of a point that is fixed in it."""
+        r = subtract(point, self.o)
+        return add(self.a, cross(self.wd, r), cross(self.w, cross(self.w, r)))
+
+    def turning(self, axis: Vector) -> tuple[Vector, Vector]:
+        """First and second derivative of an axis that is fixed in it."""
+        rate = cross(self.w, axis)
+        return rate, add(cross(self.wd, axis), cross(self.w, rate))
 
 
-def _bias(
-    chain: Chain, q: Scalars, qd: Scalars, moving: _Moving, ends: Ends, fn: Functions
-) -> list[Any]:
-    """Jd qd; of points that coincide, the difference of their accelerations with qdd = 0."""
-    found: list[Any] = []
-    points = [len(KINDS[closure.kind].along) == len(ZERO) for closure in chain.closures]
-    Jd = [] if all(points) else closure_jacobian_dot(chain, q, qd, fn)
-    for k, (closure, (A, B)) in enumerate(zip(chain.closures, ends, strict=True), 1):
-        size, start = len(KINDS[closure.kind].rows), len(found)
-        if points[k - 1]:
-            (first, _), (second, _) = closure.ends
-            P = moving.keep.vector(f"Pdd{k}", moving.at(first, A.p))
-            Q = moving.keep.vector(f"Qdd{k}", moving.at(second, B.p))
-            found += rotate_back(A.R, subtract(Q, P))
-        if len(found) < start + size:
-            Jd = Jd or closure_jacobian_dot(chain, q, qd, fn)
-            found += [product(row, qd) for row in Jd[len(found) : start + size]]
+BASE = _Link()
+
+
+def _moving(
+    chain: Chain, joints: list[Frame], xd: Scalars, keep: _Keeper, used: set[int]
+) -> dict[int, _Link]:
+    """Links on the way to closures."""
+    apart = any(len(KINDS[closure.kind].along) < len(ZERO) for closure in chain.closures)
+    found = {-1: BASE}
+    for i in sorted(used):
+        joint, o, of = chain.joints[i], joints[i].p, i + 1
+        z = tuple(row[2] for row in joints[i].R)
+        before = found[joint.parent]
+        w, wd, a = before.w, before.wd, before.acceleration(o)
+        v = before.velocity(o) if apart else ZERO  # of points that are one it is not needed
+        turn = scale(xd[i], z)  # type: ignore[arg-type]
+        if joint.kind == "revolute":
+            w, wd = add(w, turn), add(wd, cross(w, turn))
+        else:
+            a, v = add(a, scale(2.0, cross(w, turn))), add(v, turn)
+        found[i] = _Link(
+            o, keep.vector(f"od{of}", v), keep.vector(f"Omega{of}", w),
+            keep.vector(f"alpha{of}", wd), keep.vector(f"odd{of}", a),
+        )  # fmt: skip
     return found
+
+
+def _bias(chain: Chain, ends: Ends, moving: dict[int, _Link], keep: _Keeper) -> list[Any]:
+    """Jd qd: second derivatives of the conditions with qdd = 0, where the loops are closed.
+
+    Of components of d = Q - P along axes a: a.dd + 2 ad.d' + add.d, and the latter two are nothing
+    where both points are one; of products a.b of axes alike; of a length l: (d.dd + d'.d') / l.
+    """
+    found: list[Any] = []
+    for k, (closure, (A, B)) in enumerate(zip(chain.closures, ends, strict=True), 1):
+        kind = KINDS[closure.kind]
+        first, second = (moving[link] for link, _ in closure.ends)
+        P = keep.vector(f"Pdd{k}", first.acceleration(A.p))
+        Q = keep.vector(f"Qdd{k}", second.acceleration(B.p))
+        d, apart = subtract(B.p, A.p), subtract(Q, P)
+        a, b = transpose(A.R), transpose(B.R)
+        if len(kind.along) == len(ZERO):
+            found += rotate_back(A.R, apart)
+        else:
+            rate = subtract(second.velocity(B.p), first.velocity(A.p))
+            rate = keep.vector(f"dd{k}", rate)
+            if closure.length is not None:
+                found.append((dot(d, apart) + dot(rate, rate)) / closure.length)
+            for axis in (a[i] for i in kind.along):
+                ad, add_ = first.turning(axis)
+                found.append(dot(axis, apart) + 2.0 * dot(ad, rate) + dot(add_, d))
+        for turn in kind.turns:
+            found.append(sum(s * _crossing(first, second, a[i], b[j]) for s, i, j in turn))
+    return found
+
+
+def _crossing(first: _Link, second: _Link, a: Vector, b: Vector) -> Any:
+    """Second derivative of a.b of axes in two links."""
+    (ad, add_), (bd, bdd) = first.turning(a), second.turning(b)
+    return dot(add_, b) + 2.0 * dot(ad, bd) + dot(a, bdd)
 
 
 # which unknown follows from which condition

@@ -13,11 +13,12 @@ from ...model.chain import Mobility, chain
 from ...model.closure import CLOSURE_COLUMNS, closure_row
 from ...model.model import Model
 from ...spatial.vectors import Scalars, unit
-from ..loops import CRAMER, Block, Conditions, Names, System, blocks, conditions, nothing, product
+from ..loops import CRAMER, Block, Names, System, blocks, conditions, nothing, product
 from ..render.math import symbol_latex
-from ..scalars.polynomial import Polynomial
+from ..scalars.polynomial import Alphabet, TooLongError
 from .setting import Draft, Raw, Setting, index, numbered
 
+EXPLICIT = 60_000  # products of terms that looking for short conditions may take
 LONGEST = 60  # terms of a condition, or of an entry of J or its bias, that need no intermediates
 FEW = 3  # joints that follow, up to which short sums are written out instead of named
 MULTIPLIERS, PROJECTION = "multipliers", "projection"
@@ -29,29 +30,32 @@ class Structure:
     """What a derivation over floats takes over from that over symbols."""
 
     parts: tuple[Block, ...]  # of the system of the dependent joints
-    named: bool  # whether the bias is written with intermediates
+    named: tuple[bool, bool]  # whether J, and its bias, are written with intermediates
     shared: tuple[Block, ...] = ()  # of the system that shares the load among too many drives
 
 
-def structure(s: Setting) -> Structure:
+def structure(s: Setting, letters: Alphabet) -> Structure:
     """Which joints follow from which conditions, over symbols."""
-    found = _explicit(s)
+    budget, letters.budget = letters.budget, min(letters.budget, EXPLICIT)
+    q, qd, _ = s.state
+    try:
+        found = conditions(s.chain, q, qd, s.fn)
+        rows = [(x for row in found.J for x in row), found.bias]
+        named = tuple(any(len(letters.of(x)) > LONGEST for x in row) for row in rows)
+    except TooLongError:
+        found, named = None, (True, True)
+    letters.budget = budget
+    J = (found or conditions(s.chain, q, qd, s.fn, s.once)).J
     dependent = _mobility(s).dependent
-    parts = blocks([[not nothing(row[k]) for k in dependent] for row in found.J])
-    long = any(isinstance(x, Polynomial) and len(x) > LONGEST for x in found.bias)
+    parts = blocks([[not nothing(row[k]) for k in dependent] for row in J])
     size = tuple(range(len(_mobility(s).independent)))
-    return Structure(parts, long, (Block(size, size),))
+    return Structure(parts, named, (Block(size, size),))  # type: ignore[arg-type]
 
 
 def _mobility(s: Setting) -> Mobility:
     found = s.chain.mobility
     assert found is not None
     return found
-
-
-def _explicit(s: Setting) -> Conditions:
-    q, qd, _ = s.state
-    return conditions(s.chain, q, qd, s.fn)
 
 
 def loop_steps(s: Setting, torques: Scalars, way: str, known: Structure) -> Iterator[Draft]:
@@ -84,12 +88,13 @@ class _Loop:
         few = len(self.dependent) <= FEW and all(len(part.rows) <= 2 for part in known.parts)
         self.short = s.compact if few else s.named  # what needs no name of its own
         self.free = {first: _free(s.model, first, second) for first, second in LETTERS.items()}
-        self.conditions = _explicit(s)
-        self.bias, self.made = self.conditions.bias, list[tuple[str, Any]]()
-        if known.named:
-            q, qd, _ = s.state
-            named = conditions(s.chain, q, qd, s.fn, s.once)
-            self.bias, self.made = named.bias, named.made
+        q, qd, _ = s.state
+        ways = [conditions(s.chain, q, qd, s.fn, s.once) if any(known.named) else None]
+        ways.insert(0, None if all(known.named) else conditions(s.chain, q, qd, s.fn))
+        first, second = (ways[which] for which in known.named)
+        assert first is not None and second is not None
+        self.phi, self.J_raw, self.bias = first.phi, first.J, second.bias
+        self.made = (ways[1] or first).made
 
     def _letters(self, letter: str, values: Sequence[Any]) -> list[Any]:
         """Values to go on with by name, numbered from 1."""
@@ -118,10 +123,21 @@ class _Loop:
         )
         rows = [closure_row(closure, _text) for closure in model.closures]
         table = (CLOSURE_COLUMNS, *rows)
-        formulas = (r"\phi\left(q\right) = 0",)
-        return Draft(
-            "Closures", f"{said}.", formulas, numbered(r"\phi", self.conditions.phi), table
-        )
+        formulas, items = (r"\phi\left(q\right) = 0",), []
+        said += "."
+        if self.known.named[0]:
+            said += f" They are written with {PLACES}."
+            items = self._intermediates(True)
+        items += numbered(r"\phi", self.phi)
+        return Draft("Closures", said, formulas, items, table)
+
+    def _intermediates(self, places: bool) -> list[Raw]:
+        """Vectors and matrices whose entries have names: places and axes, or how they move."""
+        return [
+            Raw(_whole(name), v)
+            for name, v in self.made
+            if self._has_entries(name) and (name.rstrip("0123456789") in AT_REST) == places
+        ]
 
     def _jacobian(self) -> Draft:
         text = (
@@ -130,7 +146,7 @@ class _Loop:
             "both origins are one point, which is used here."
         )
         formulas = (r"\dot{\phi} = J \, \dot{q} = 0", r"J = \frac{\partial \phi}{\partial q}")
-        raw = self.conditions.J
+        raw = self.J_raw
         self.J = self._by_entry("J", raw)
         return Draft("Jacobian of the conditions", text, formulas, self._entries("J", raw, self.J))
 
@@ -157,23 +173,18 @@ class _Loop:
             r"b = \dot{J} \, \dot{q}",
         )
         items = []
-        if self.known.named:
+        if self.known.named[1]:
             text += (
-                " The products are the difference of the accelerations of both origins (P of the "
-                "first frame, Q of the second) without accelerations of the joints, in the axes X "
-                "of the first frame: they follow link by link from the axes z and origins o of the "
-                "joints, with the angular velocities and accelerations of the links, all in the "
+                " The products of velocities are what the second derivatives are without "
+                "accelerations of the joints; they follow link by link from the angular velocities "
+                "and accelerations of the links and the accelerations of the origins, all in the "
                 "reference frame."
             )
-            formulas = (
-                *formulas,
-                r"\Omega_{i} = \Omega_{i-1} + z_{i} \, \dot{q}_{i}",
-                r"\alpha_{i} = \alpha_{i-1} + \Omega_{i-1} \times z_{i} \, \dot{q}_{i}",
-                r"\ddot{o}_{i} = \ddot{o}_{i-1} + \alpha_{i-1} \times r_{i} + \Omega_{i-1} \times "
-                r"\left(\Omega_{i-1} \times r_{i}\right), \quad r_{i} = o_{i} - o_{i-1}",
-                r"b = X^{T} \left(\ddot{Q} - \ddot{P}\right)",
-            )
-            items = [Raw(_whole(k), v) for k, v in self.made if self._has_entries(k)]
+            text += "" if self.known.named[0] else f" They are written with {PLACES}."
+            formulas = (*formulas, *MOVING)
+            items = self._intermediates(False)
+            if not self.known.named[0]:
+                items = [*self._intermediates(True), *items]
         items += self._numbered("b", self.bias)
         self.b = self._letters("b", self.bias)
         return Draft("Accelerations of the conditions", text, formulas, items)
@@ -383,6 +394,18 @@ class _Loop:
         return Draft("Accelerations", text, formulas, items)
 
 
+AT_REST = ("X", "Y", "P", "Q", "z", "o")
+PLACES = (
+    "the axes z and origins o of the joints, the origins P and Q of the first and second frame of "
+    "each closure and the axes (columns) X and Y of these frames, all in the reference frame"
+)
+MOVING = (
+    r"\Omega_{i} = \Omega_{i-1} + z_{i} \, \dot{q}_{i}",
+    r"\alpha_{i} = \alpha_{i-1} + \Omega_{i-1} \times z_{i} \, \dot{q}_{i}",
+    r"\ddot{o}_{i} = \ddot{o}_{i-1} + \alpha_{i-1} \times r_{i} + \Omega_{i-1} \times "
+    r"\left(\Omega_{i-1} \times r_{i}\right), \quad r_{i} = o_{i} - o_{i-1}",
+    r"\ddot{d} = \ddot{Q} - \ddot{P}",
+)
 FOLLOWING = (
     r"J_{d} \, \dot{q}_{d} + J_{i} \, \dot{q}_{i} = 0",
     r"\dot{q} = Z \, \dot{q}_{i}, \quad Z_{d} = -J_{d}^{-1} \, J_{i}",

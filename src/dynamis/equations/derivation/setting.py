@@ -53,10 +53,11 @@ class Setting:
     once: Callable[[str, Any], Any] = _value  # the same, equal ones by one name
     letter: Callable[[str, Any], Any] = _value  # the name of what is no number
     compact: Callable[[str, Any], Any] = _value  # an entry, or its name if it is no short formula
-    divisor: Callable[[str, Any], Any] = _value  # what is divided by: the name of a sum
+    divisor: Callable[[str, Any], Any] = _value  # what is divided by, by name unless it is simple
     listed: Callable[[str], bool] = _always  # whether an entry went on by its name
     definitions: Mapping[str, Any] = field(default_factory=dict)  # what names stand for, in order
     divisors: Mapping[str, Any] = field(default_factory=dict)  # those that are divided by
+    groups: Mapping[Any, int] = field(default_factory=dict)  # angles about parallel axes
 
     def vector(self, name: str, v: Vector) -> Vector:
         """A vector to compute on with: itself, or the names name.x, name.y, name.z."""
@@ -81,19 +82,20 @@ def numeric(
     return Setting(model, MATH, whole, links, (q, qd, qdd), x, xd, xdd, _value, listed=listed)
 
 
-def symbolic(model: Model) -> tuple[Setting, Alphabet]:
-    """A setting over polynomials, and their letters."""
+def symbolic(model: Model, by_links: bool = True) -> tuple[Setting, Alphabet]:
+    """A setting over polynomials, and their letters; `by_links`: with every link by itself."""
     letters = Alphabet(BUDGET)
 
     def lift(value: Any) -> Any:
         return value if isinstance(value, bool) else letters.of(value)
 
-    alone = [one_link(model, i) for i in range(len(model.links))]
-    whole, *links = (converted(symbolic_chain(x), lift) for x in (model, *alone))
+    alone = [one_link(model, i) for i in range(len(model.links))] if by_links else []
+    exact, *each = (symbolic_chain(x) for x in (model, *alone))
+    whole, *links = (converted(x, lift) for x in (exact, *each))
+    groups = parallel(exact)
     q, qd, qdd = ([letters.of(s) for s in row] for row in coordinates(model.n))
     state, (x, xd, xdd) = (q, qd, qdd), _tree(whole, q, qd, qdd)
     many = len(model.links) >= NAMED_FROM
-    groups = parallel(symbolic_chain(model)) if model.closures else {}
     definitions: dict[str, Polynomial] = {}
     divisors: dict[str, Polynomial] = {}
     listed: set[str] = set()
@@ -127,14 +129,15 @@ def symbolic(model: Model) -> tuple[Setting, Alphabet]:
 
     def divisor(name: str, value: Any) -> Any:
         whole = letters.of(value)
-        if len(whole) <= 1:
-            return value
+        used = [letters.letters[k] for monomial in whole.terms for k, _ in monomial]
+        if len(whole) <= 1 and not any(isinstance(x, (sp.sin, sp.cos)) for x in used):
+            return value  # angles are summed in what is not divided by
         divisors[name] = whole
         return own(name, value)
 
     found = Setting(
         model, letters.functions(), whole, tuple(links), state, x, xd, xdd, named, once, letter,
-        compact, divisor, listed.__contains__, definitions, divisors,
+        compact, divisor, listed.__contains__, definitions, divisors, groups,
     )  # fmt: skip
     return found, letters
 

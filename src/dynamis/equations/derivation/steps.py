@@ -29,11 +29,11 @@ from ...model.model import Model
 from ...robot.calls import Calls
 from ...robot.closing import refuse_open
 from ...spatial.functions import MATH
-from ..closed import by_letters, one_sided, parallel
+from ..closed import by_letters, one_sided
 from ..render import html, text
 from ..render.formula import plain
 from ..scalars.polynomial import Alphabet, Polynomial, TooLongError
-from ..scalars.scalars import coordinates, symbolic_chain
+from ..scalars.scalars import coordinates
 from ..scalars.simplify import readable
 from .energies import gibbs_steps, lagrange_steps
 from .loops import (
@@ -269,7 +269,7 @@ class _Part:
             rest = list(steps(numeric(model, *_some_state(model))))[len(self.drafts) :]
             more = (d._replace(text=f"{d.text} {TOO_LONG}".strip(), items=()) for d in rest)
             self.whole = [*self.drafts, *more]
-        self.written = _writer(model, self.letters, self.setting.divisors)
+        self.written = _writer(self.setting, self.letters)
 
     def steps(self, first: int) -> list[Step]:
         """The steps, numbered from `first`."""
@@ -313,9 +313,9 @@ def _torque_step(steps: Sequence[Step]) -> Step | None:
 def _loop_part(model: Model, method: str, given: State | None) -> tuple[_Part, Structure]:
     """The closures, after the torques of the tree."""
     arm = bare(model)
-    setting, letters = symbolic(arm)
+    setting, letters = symbolic(arm, by_links=False)
     symbols = [sp.Symbol(f"Gamma{k + 1}", real=True) for k in range(model.n)]
-    Gamma, known = [letters.of(x) for x in symbols], structure(setting)
+    Gamma, known = [letters.of(x) for x in symbols], structure(setting, letters)
     numbers = None if given is None else _tree_numbers(model, method, given)
 
     def steps(s: Setting) -> Iterator[Draft]:
@@ -380,12 +380,12 @@ def _load_step(model: Model, last: Step, state: State | None, number: int) -> St
 Written = Callable[[Sequence[Draft]], dict[str, Any]]
 
 
-def _writer(model: Model, letters: Alphabet, divisors: Mapping[str, Polynomial]) -> Written:
+def _writer(setting: Setting, letters: Alphabet) -> Written:
     """How results are written: as SymPy expressions by name, None if too long to print."""
+    model, groups = setting.model, setting.groups
     rates = [x for row in coordinates(model.n)[1:] for x in row]
-    groups = parallel(symbolic_chain(model))
-    below = _products(letters, divisors, groups)
-    every = [letters.letter(sp.Symbol(name, real=True)) for name in divisors]
+    below = _products(letters, setting.divisors, groups)
+    every = [letters.letter(sp.Symbol(name, real=True)) for name in setting.divisors]
     others = [letter for letter in every if letter not in below]
 
     def expression(p: Polynomial, by_rates: bool) -> sp.Expr | None:

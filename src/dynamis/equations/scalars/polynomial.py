@@ -1,7 +1,7 @@
 """Exact polynomials in sines, cosines and symbols, as a scalar.
 
-Sums and products keep one normal form: sin^2 is always written 1 - cos^2, and sqrt(3)^2 is 3. What
-is zero is seen to be zero and nothing grows that need not, so the algorithms can run over it as they
+Sums and products keep one normal form: sin^2 is always written 1 - cos^2, sqrt(3)^2 is 3. What is
+zero is seen to be zero and nothing grows that need not, so the algorithms can run over it as they
 are. A power may be negative: dividing by a product of letters is exact as well.
 """
 
