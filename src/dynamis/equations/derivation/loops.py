@@ -13,7 +13,7 @@ from ...model.chain import Mobility, chain
 from ...model.closure import CLOSURE_COLUMNS, closure_row
 from ...model.model import Model
 from ...spatial.vectors import Scalars, unit
-from ..loops import CRAMER, Block, Names, System, blocks, conditions, nothing, product
+from ..loops import CRAMER, Block, Names, System, as_it_is, blocks, conditions, nothing, product
 from ..render.math import symbol_latex
 from ..scalars.polynomial import Alphabet, TooLongError
 from .setting import Draft, Raw, Setting, index, numbered
@@ -21,7 +21,7 @@ from .setting import Draft, Raw, Setting, index, numbered
 EXPLICIT = 60_000  # products of terms that looking for short conditions may take
 LONGEST = 60  # terms of a condition, or of an entry of J or its bias, that need no intermediates
 FEW = 3  # joints that follow, up to which short sums are written out instead of named
-MULTIPLIERS, PROJECTION = "multipliers", "projection"
+MULTIPLIERS, PROJECTION, BOTH = "multipliers", "projection", "both"
 TORQUES = ("Torques of the drives", "Torques of the independent joints")
 
 
@@ -50,6 +50,12 @@ def structure(s: Setting, letters: Alphabet) -> Structure:
     parts = blocks([[not nothing(row[k]) for k in dependent] for row in J])
     size = tuple(range(len(_mobility(s).independent)))
     return Structure(parts, named, (Block(size, size),))  # type: ignore[arg-type]
+
+
+def is_short(known: Structure) -> bool:
+    """Whether few joints follow, one or two at a time: short sums are then written out."""
+    sizes = [len(part.rows) for part in known.parts]
+    return sum(sizes) <= FEW and max(sizes) <= 2
 
 
 def _mobility(s: Setting) -> Mobility:
@@ -85,8 +91,8 @@ class _Loop:
         self.Gamma = torques
         self.independent, self.dependent = self.mobility.independent, self.mobility.dependent
         self.joints = range(s.chain.n)
-        few = len(self.dependent) <= FEW and all(len(part.rows) <= 2 for part in known.parts)
-        self.short = s.compact if few else s.named  # what needs no name of its own
+        self.few = is_short(known)
+        self.short = s.compact if self.few else s.named  # what needs no name of its own
         self.free = {first: _free(s.model, first, second) for first, second in LETTERS.items()}
         q, qd, _ = s.state
         ways = [conditions(s.chain, q, qd, s.fn, s.once) if any(known.named) else None]
@@ -162,7 +168,7 @@ class _Loop:
         items = [Raw(letter, _filled(rows))]
         for r, row in enumerate(raw):
             for k, x in enumerate(row):
-                if not nothing(x) and self.s.listed(_entry(letter, r, k)):
+                if rows is not raw and not nothing(x) and self.s.listed(_entry(letter, r, k)):
                     items.append(Raw(_label(_entry(letter, r, k)), x))
         return items
 
@@ -194,7 +200,7 @@ class _Loop:
         return any(self.s.listed(f"{name}.{x}") for x in (*"xyz", *entries))
 
     def _following(self) -> Draft:
-        names = Names(self.s.divisor, self.s.named, self.short)
+        names = Names(self.s.divisor, self.s.named, as_it_is if self.few else self.s.named)
         own = [[row[k] for k in self.dependent] for row in self.J]
         self.system = System(own, self.known.parts, names)
         columns: list[list[Any]] = []
@@ -207,7 +213,8 @@ class _Loop:
         own_name = self.free["gamma"]
         gamma = self.system.solve(right, lambda c: f"{own_name}{self.dependent[c] + 1}", "g")
         raw = [list(row) for row in zip(*columns, strict=True)]
-        items = [*self._made(), *self._entries("Z", raw, self._by_entry("Z", raw))]
+        shown = raw if self.few else self._by_entry("Z", raw)
+        items = [*self._made(), *self._entries("Z", raw, shown)]
         self.Z = [
             [0.0 if nothing(x) else self.s.letter(_entry("Z", k, j), x) for j, x in enumerate(row)]
             for k, row in enumerate(raw)
@@ -262,7 +269,8 @@ class _Loop:
         """Forces of the closures (by multipliers) and torques of the drives."""
         active = self.s.chain.active
         if set(active) == set(self.independent):
-            yield from self._multiplied() if way == MULTIPLIERS else [self._projected()]
+            yield from self._multiplied() if way != PROJECTION else ()
+            yield from [self._projected(way)] if way != MULTIPLIERS else ()
         elif set(self.independent) <= set(active):
             yield self._shared()
             yield self._forces(active, OVER_FORCES)
@@ -302,7 +310,7 @@ class _Loop:
         items = [*self._made(), *self._numbered("f", f)]
         return Draft("Forces of the closures", f"{text} Rows: {held}.", formulas, items)
 
-    def _projected(self) -> Draft:
+    def _projected(self, way: str) -> Draft:
         tau = self._merged(self._lowered(), [0.0] * len(self.dependent))
         text = (
             "The accelerations of the independent joints are the free ones; the others follow by "
@@ -314,7 +322,8 @@ class _Loop:
             r"\tau_{i} = \frac{\partial S}{\partial \ddot{q}_{i}} + Z_{d}^{T} \, "
             r"\frac{\partial S}{\partial \ddot{q}_{d}} = Z^{T} \, \Gamma",
         )
-        return Draft(TORQUES[0], text, formulas, numbered(r"\tau", tau))
+        title = TORQUES[0] if way == PROJECTION else "Reduced form"
+        return Draft(title, text, formulas, numbered(r"\tau", tau))
 
     def _lowered(self) -> list[Any]:
         """Z^T Gamma"""
@@ -328,7 +337,7 @@ class _Loop:
         N = [[product([z[i] for z in own], [z[j] for z in own]) for j in size] for i in size]
         Q = self._letters("Q", lowered)
         named = self._by_entry("N", N)
-        names = Names(self.s.divisor, self.s.named, self.short)
+        names = Names(self.s.divisor, self.s.named)
         system = System(named, self.known.shared, names, first=len(self.known.parts) + 1)
         mu = system.solve(Q, lambda k: f"{self.free['mu']}{k + 1}", "m")
         letters = self._letters("mu", mu)

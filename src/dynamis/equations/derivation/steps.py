@@ -233,14 +233,14 @@ def derivation(model: Any, method: str = "lagrange-euler", state: Any = None) ->
         mobility(chain(model))  # refuses what cannot be computed
     given = None if state is None else _checked(model, state)
     arm = bare(model)
-    tree = _Part(arm, METHODS[method], given, symbolic(arm))
+    tree = Part(arm, METHODS[method], given, symbolic(arm))
     steps, names, known = tree.steps(1), tree.names, None
     if model.springs:
         steps += _spring_steps(model, steps[-1], given)
         names += [(letter, sp.sympify(x)) for letter, x in spring_terms(model).letters]
     if model.closures:
         names += _torque_names(model, tree)
-        loops, known = _loop_part(model, method, given)
+        loops, known = loop_part(model, method, given)
         steps += loops.steps(len(steps) + 1)
         names += loops.names
     if model.rubs_under_load and (driven := _torque_step(steps)) is not None:
@@ -250,7 +250,7 @@ def derivation(model: Any, method: str = "lagrange-euler", state: Any = None) ->
     return Derivation(model, method, (*steps, *check), given, tuple(names))
 
 
-class _Part:
+class Part:
     """Steps that run over symbols, as far as there is time, and over floats where a state is."""
 
     def __init__(
@@ -290,7 +290,7 @@ def _has_values(model: Model) -> bool:
     return all(name in model.values for name in model.symbols)
 
 
-def _torque_names(model: Model, tree: _Part) -> list[tuple[sp.Symbol, Any]]:
+def _torque_names(model: Model, tree: Part) -> list[tuple[sp.Symbol, Any]]:
     """Gamma1, ... of the tree, with springs."""
     found = [tree.letters.of(raw.value).expression() for raw in _torques(tree.drafts, model)]
     if model.springs:
@@ -310,7 +310,9 @@ def _torque_step(steps: Sequence[Step]) -> Step | None:
     return found[-1] if found else None
 
 
-def _loop_part(model: Model, method: str, given: State | None) -> tuple[_Part, Structure]:
+def loop_part(
+    model: Model, method: str, given: State | None, way: str | None = None
+) -> tuple[Part, Structure]:
     """The closures, after the torques of the tree."""
     arm = bare(model)
     setting, letters = symbolic(arm, by_links=False)
@@ -320,9 +322,9 @@ def _loop_part(model: Model, method: str, given: State | None) -> tuple[_Part, S
 
     def steps(s: Setting) -> Iterator[Draft]:
         own = Gamma if s is setting else numbers or [0.0] * model.n
-        return loop_steps(s, own, WAYS[method], known)
+        return loop_steps(s, own, way or WAYS[method], known)
 
-    return _Part(arm, steps, given, (setting, letters)), known
+    return Part(arm, steps, given, (setting, letters)), known
 
 
 def _tree_numbers(model: Model, method: str, at: "State") -> list[float]:

@@ -16,7 +16,7 @@ PRINTED = 4096  # expressions whose text is kept: layout asks for it again and a
 NOTHING = 1e-13  # of the largest entry: rounding
 COORDINATE = re.compile(r"^q(d{0,2})(\d+)$")
 INTERMEDIATE = re.compile(r"^([A-Za-z]+?)(d{0,2})([\d,]+)\.(\w+)$")  # w3.x, vd2.y, A56.12
-ENTRY = re.compile(r"^([A-Za-z]+)(\d+,\d+)$")  # J2,3
+ENTRY = re.compile(r"^([A-Za-z]+)(\d+)[,_](\d+)$")  # J2,3
 ACCENT = ("", "dot", "ddot")
 RATES = ("q", r"\dot{q}", r"\ddot{q}")
 TRAILING = re.compile(r"^(.*?)(\d+)$")
@@ -35,7 +35,7 @@ def symbol_latex(name: str) -> str:
             return f"{base}_{{{index}}}^{{({component})}}"
         return f"{base}_{{{index}{component}}}"
     if found := ENTRY.match(name):
-        return "{}_{{{}}}".format(*found.groups())
+        return "{}_{{{},{}}}".format(*found.groups())
     stem, _, below = name.partition("_")
     if not below and (found := TRAILING.match(name)):
         stem, below = found.groups()

@@ -183,8 +183,9 @@ def rows_of(p: Polynomial) -> Rows:
         symbols: dict[Any, int] = {}
         for k, power in monomial:
             letter: Any = p.alphabet.letters[k]
-            divides = power < 0
-            if isinstance(letter, (sp.cos, sp.sin)) and not divides:
+            if power < 0:
+                symbols[letter] = power
+            elif isinstance(letter, (sp.cos, sp.sin)):
                 trigs.append((Trig(letter.func.__name__, ((letter.args[0], 1),)), power))
             elif letter.is_Pow and letter.exp == sp.Rational(1, 2) and letter.base.is_Rational:
                 number *= Fraction(int(letter.base.p), int(letter.base.q)) ** (power // 2)
