@@ -8,21 +8,33 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import sympy as sp
 
-from ..dynamics.closed import mobility
+from ..arguments import choice
+from ..dynamics.closed import joint_accelerations, mobility
+from ..dynamics.mobility import first_assembly
 from ..errors import OptionError
 from ..lazy import cached_property
 from ..model.chain import Mobility, chain
 from ..model.model import Model
+from ..robot.calls import Calls
+from ..robot.closing import refuse_open
+from ..spatial.functions import MATH
 from .derivation.loops import BOTH, is_short, undriven
-from .derivation.steps import Step, loop_part
+from .derivation.springs import unloaded
+from .derivation.steps import Derivation, Step, checked_state, derivation, loop_part
 from .equations import Equations
 from .recursion import Recursion
 from .render.formula import plain
 from .show import line, subscripts
 
 QUANTITIES = ("tau", "M", "C", "g", "phi", "J", "bias", "Z", "gamma", "f")
+NEEDS = {  # what of a state must keep the loops closed
+    **dict.fromkeys(("M", "g", "J", "Z"), ("q",)),
+    **dict.fromkeys(("C", "bias", "gamma"), ("q", "qd")),
+    **dict.fromkeys(("tau", "f"), ("q", "qd", "qdd")),
+}  # fmt: skip
 ONE = ("tau", "g", "phi", "bias", "gamma", "f")  # with one index
 LETTERS = {"bias": ("b", "beta"), "gamma": ("gamma", "epsilon"), "f": ("f", "lambda")}
 
@@ -32,7 +44,7 @@ class MechanismEquations(Equations):
 
     phi = 0, J qd = 0, J qdd + bias = 0; qd = Z qd_i, qdd = Z qdd_i + gamma; M, C and g are those of
     the independent joints, f the forces of the closures, tau the torques of the drives. J, bias, Z
-    and what follows from them hold where the loops are closed.
+    and what follows from them hold where the loops are closed. Friction under load is in tau only.
     """
 
     QUANTITIES: Sequence[str] = QUANTITIES
@@ -44,9 +56,8 @@ class MechanismEquations(Equations):
     def __init__(self, model: Model, method: str, gravity: str | None = None):
         self.mobility: Mobility = mobility(chain(model))  # refuses what cannot be computed
         super().__init__(model, method, gravity)
-        links = tuple(replace(link, passive=False) for link in model.links)
-        opened = replace(model, closures=(), links=links)
-        self.tree = Equations(opened, method, gravity)
+        links = tuple(replace(link, passive=False) for link in unloaded(model).links)
+        self.tree = Equations(replace(model, closures=(), links=links), method, gravity)
 
     # -- the closures, by the derivation --------------------------------------------------------
 
@@ -286,6 +297,43 @@ class MechanismEquations(Equations):
         one = {"tau": self.n, "gamma": self.n, "g": free, "phi": count, "bias": count, "f": count}
         two = {"J": (count, self.n), "Z": (self.n, free)}
         return (one[what],) if what in one else two.get(what, (free, free))
+
+    def evaluate(
+        self, q: Any, qd: Any = None, qdd: Any = None, what: str = "tau", **values: float
+    ) -> "np.ndarray":
+        """Numbers from these equations: tau and gamma (..., n), M and C (..., dof, dof), ...
+
+        None is zeros. The loops must be closed, and stay so; phi is that of any q. Symbols take the
+        model's values, unless given here by name.
+        """
+        choice(what, "what", self.QUANTITIES)
+        self._given(values)
+        if what != "phi":
+            rest = np.zeros(self.n)
+            state = {"q": q, "qd": qd, "qdd": qdd}
+            given = {name: rest if state[name] is None else state[name] for name in NEEDS[what]}
+            own = {**self.model.values, **values}
+            model = replace(self.model, values={k: own[k] for k in self.model.symbols})
+            refuse_open(Calls(model if values else self.model), given)
+        return super().evaluate(q, qd, qdd, what, **values)
+
+    def derivation(self, q: Any = None, qd: Any = None, qdd: Any = None) -> Derivation:
+        """The derivation with numbers beside the symbols, at one state that closes.
+
+        Left out: q is the first assembly known, qd is 0, qdd that of drives that do not accelerate.
+        """
+        if q is None and qd is None and qdd is None:
+            return derivation(self.model, self.method)
+        c = chain(self.model)
+        at = first_assembly(self.model) if q is None else q
+        rates = [0.0] * self.n if qd is None else qd
+        state = [at, rates, [0.0] * self.n if qdd is None else qdd]
+        if qdd is None:
+            given = checked_state(self.model, state, closed=False)
+            refuse_open(Calls(self.model), {"q": given.q, "qd": given.qd})
+            still = [0.0] * len(self.mobility.independent)
+            state[2] = joint_accelerations(c, given.q, given.qd, still, MATH)
+        return derivation(self.model, self.method, state)
 
     # -- shown ----------------------------------------------------------------------------------
 

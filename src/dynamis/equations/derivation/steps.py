@@ -147,7 +147,7 @@ class Derivation:
 
         What is left out is 0. Symbols take the model's values, unless given here by name.
         """
-        state = _checked(
+        state = checked_state(
             self.model, [[0.0] * self.model.n if x is None else x for x in (q, qd, qdd)]
         )
         known = [name for name in values if name not in self.model.symbols]
@@ -231,7 +231,7 @@ def derivation(model: Any, method: str = "lagrange-euler", state: Any = None) ->
         )
     if model.closures:
         mobility(chain(model))  # refuses what cannot be computed
-    given = None if state is None else _checked(model, state)
+    given = None if state is None else checked_state(model, state)
     arm = bare(model)
     tree = Part(arm, METHODS[method], given, symbolic(arm))
     steps, names, known = tree.steps(1), tree.names, None
@@ -387,8 +387,6 @@ def _writer(setting: Setting, letters: Alphabet) -> Written:
     model, groups = setting.model, setting.groups
     rates = [x for row in coordinates(model.n)[1:] for x in row]
     below = _products(letters, setting.divisors, groups)
-    every = [letters.letter(sp.Symbol(name, real=True)) for name in setting.divisors]
-    others = [letter for letter in every if letter not in below]
 
     def expression(p: Polynomial, by_rates: bool) -> sp.Expr | None:
         """Short, a long sum by velocities and accelerations."""
@@ -398,7 +396,7 @@ def _writer(setting: Setting, letters: Alphabet) -> Written:
             most = max((-power for m in p.terms for k, power in m if k == letter), default=0)
             if most > 0:
                 return _fraction(_cleared(p, letter, whole, most), product, most)
-        for letter in others:
+        for letter in sorted({k for m in p.terms for k, power in m if power < 0} - {*below}):
             least = {-dict(m).get(letter, 0) for m in p.terms}
             if len(least) == 1 and (power := least.pop()) > 0:  # all of it is divided by it
                 above = expression(_cleared(p, letter, p, power), by_rates)
@@ -531,7 +529,8 @@ def _some_state(model: Model) -> State:
     return State(tuple(q), tuple(qd), tuple(closed.joint_accelerations(c, q, qd, a[:free], MATH)))
 
 
-def _checked(model: Model, state: Any) -> State:
+def checked_state(model: Model, state: Any, closed: bool = True) -> State:
+    """One state of a robot, of a mechanism one that closes."""
     if len(state) != 3:
         raise ShapeError(f"state has {len(state)} entries, expected (q, qd, qdd)")
     rows = []
@@ -543,7 +542,7 @@ def _checked(model: Model, state: Any) -> State:
         if not np.isfinite(values).all():
             raise ShapeError(f"{name} is {_row(values.tolist())}, expected finite numbers")
         rows.append(tuple(values.tolist()))
-    if model.closures:
+    if model.closures and closed:
         refuse_open(Calls(model), dict(zip(("q", "qd", "qdd"), rows, strict=True)))
     return State(*rows)
 
