@@ -6,7 +6,7 @@ import pytest
 import dynamis as dy
 from dynamis.compile.arrays import run
 from dynamis.compile.function import Function, kernel_function
-from dynamis.compile.gpu import Memory
+from dynamis.compile.gpu import lane
 from dynamis.compile.kernels import KERNELS
 from tests.random_robots import build
 
@@ -18,14 +18,16 @@ NAMES = [name for name, row in ARMS.items() if not row.internal or name == "step
 
 def on_gpu(function: Function, arrays, dtype: str, fused: bool = False) -> list[np.ndarray]:
     """The results of contiguous arrays (COUNT, ...) by the driver alone."""
-    held = [Memory.of(0, np.ascontiguousarray(a, dtype)) for a in arrays]
     outs = [np.full((COUNT, *p.shape), -77.0, dtype) for p in function.outputs]
-    kept = [Memory.of(0, o) for o in outs]
-    code = function.device_code(dtype, fused)
-    sizes = [p.size for p in function.inputs]
-    code.launch(0, 0, COUNT, [m.address for m in held], sizes, [m.address for m in kept])
-    for memory, out in zip(kept, outs, strict=True):
-        memory.copy_to(out)
+    code, sizes = function.device_code(dtype, fused), [p.size for p in function.inputs]
+    with lane(0) as own:
+        given = [np.ascontiguousarray(a, dtype) for a in arrays]
+        held = [own.send(f"in{k}", a, own.stream) for k, a in enumerate(given)]
+        kept = [own.send(f"out{k}", o, own.stream) for k, o in enumerate(outs)]
+        code.launch(0, own.stream, COUNT, held, sizes, kept)
+        for address, out in zip(kept, outs, strict=True):
+            own.fetch(address, out, own.stream)
+        own.wait(own.stream)
     return outs
 
 

@@ -8,8 +8,8 @@ from ..equations.derivation.steps import METHODS, Derivation, derivation
 from ..equations.render.html import write_page
 from ..errors import OptionError
 from ..files import write
-from ..robot import load
-from .arguments import Json, Numbers, Place, RobotName, joint_numbers, place
+from ..robot import Robot, load
+from .arguments import Json, Numbers, Place, RobotName, joint_numbers, listed, place
 from .printing import data_json, raw, wrote
 
 
@@ -21,7 +21,9 @@ def run(
     """Derive the equations of motion of a robot step by step, in its own frames.
 
     Printed as text unless an output file is given. With a state, numeric values are added to the
-    symbols; joints of a state that is not given are zero.
+    symbols; joints of a state that is not given are zero. Mechanisms with closures are derived by
+    Lagrange multipliers (lagrange-euler, newton-euler) or in the projected form (gibbs-appell);
+    their velocities and accelerations may be those of the drives alone.
 
     For example:
 
@@ -29,6 +31,7 @@ def run(
       dynamis equations polar-rp --html polar.html --q 0.3 0.8 --qd 0.5 0.2
       dynamis equations puma560 --method newton-euler --html puma.html
       dynamis equations arm.toml --method gibbs-appell --latex arm.tex
+      dynamis equations five-bar --html five.html --q home --qd 1 -0.5
 
     Args:
         method: lagrange-euler, newton-euler or gibbs-appell.
@@ -44,9 +47,7 @@ def run(
     found = load(robot)
     state = None
     if any(x is not None for x in (q, qd, qdd)):
-        rates = (("qd", qd), ("qdd", qdd))
-        rows = [joint_numbers(found, x, name) if x else np.zeros(found.n) for name, x in rates]
-        state = tuple(tuple(row.tolist()) for row in (place(found, q, "q"), *rows))
+        state = tuple(tuple(row.tolist()) for row in _state(found, q, qd, qdd))
     steps = derivation(found.model, method, state)
     if html is not None:
         write_page(steps, html)
@@ -59,6 +60,30 @@ def run(
         raw(steps.text())
     wrote(html, latex, markdown)
     return 0
+
+
+def _state(
+    robot: Robot, q: str | None, qd: str | None, qdd: str | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """q, qd and qdd; of a mechanism with closures, rates of the drives move the others."""
+    where = robot.home if robot.model.closures and q is None else place(robot, q, "q")
+
+    def given(name: str, words: str | None) -> np.ndarray:
+        if words is None:
+            return np.zeros(robot.dof)
+        count = len(listed(words, "numbers", name))
+        drives = robot.model.closures and count == robot.dof
+        return (
+            np.array(listed(words, "numbers", name))
+            if drives
+            else joint_numbers(robot, words, name)
+        )
+
+    rates, more = given("qd", qd), given("qdd", qdd)
+    if robot.model.closures:
+        rates = rates if len(rates) == robot.n else robot.joint_rates(where, rates)
+        more = more if len(more) == robot.n else robot.joint_accelerations(where, rates, more)
+    return where, rates, more
 
 
 def _plain(steps: Derivation) -> dict:

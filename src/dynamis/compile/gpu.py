@@ -149,8 +149,8 @@ class DeviceCode:
         self.dtype = np.dtype(dtype)
         self._library: Any = None
 
-    def __del__(self) -> None:
-        if self._library is not None and not sys.is_finalizing():
+    def __del__(self, ending: Callable[[], bool] = sys.is_finalizing) -> None:
+        if self._library is not None and not ending():
             driver().cuLibraryUnload(self._library)
 
     @property
@@ -271,8 +271,8 @@ class Memory:
         """Where it lies; 0 if it is empty."""
         return 0 if self._address is None else int(self._address)
 
-    def __del__(self) -> None:
-        if self._address is not None and not sys.is_finalizing():
+    def __del__(self, ending: Callable[[], bool] = sys.is_finalizing) -> None:
+        if self._address is not None and not ending():
             with on(self.device):
                 free = driver().cuMemFreeHost if self.here else driver().cuMemFree
                 free(self._address)
@@ -293,8 +293,8 @@ class Lane:
         self._kept: dict[tuple[str, bool], Memory] = {}
         self._sent: list[np.ndarray] = []  # until they have arrived
 
-    def __del__(self) -> None:
-        if hasattr(self, "_done") and not sys.is_finalizing():
+    def __del__(self, ending: Callable[[], bool] = sys.is_finalizing) -> None:
+        if hasattr(self, "_done") and not ending():
             with on(self.device):
                 driver().cuEventDestroy(self._done)
                 driver().cuStreamDestroy(self._stream)

@@ -287,18 +287,47 @@ def _driven(
     h = equation.inverse_dynamics(plain, q, qd, qdd, fn, **given)
     good = _closes(chain, q, fn) * _keeps(chain, found.J, qd, None, fn)
     good = good * _keeps(chain, found.J, qdd, _bias(chain, q, qd, fn), fn) * found.gram.sound
-    if set(chain.active) == set(found.mobility.independent):
-        f = found.forces([h[k] for k in found.mobility.dependent])
-    else:
-        f, sound = _shared(chain, found, h, preload, fn)
-        good = good * sound
-    tau = _less(h, _times(_transposed(found.J), f))
-    tau = [tau[k] if k in chain.active else 0.0 for k in range(chain.n)]
+    f, tau, sound = _held(chain, found, h, preload, fn)
+    good = good * sound
     if friction.load_dependent(chain):
         tau = _plus(tau, _rubbing(chain, qd, tau, fn))
     known = _or_nan(tau, good, fn)
     tau = [known[k] if k in chain.active else t for k, t in enumerate(tau)]
     return tau, _or_nan(f, good, fn)
+
+
+def _held(
+    chain: Chain, found: Loops, h: Scalars, preload: Scalars | None, fn: Functions
+) -> tuple[list[Any], list[Any], Any]:
+    """Forces of the closures and torques of the drives from those of the tree, if determined."""
+    sound: Any = 1.0
+    if set(chain.active) == set(found.mobility.independent):
+        f = found.forces([h[k] for k in found.mobility.dependent])
+    else:
+        f, sound = _shared(chain, found, h, preload, fn)
+    tau = _less(h, _times(_transposed(found.J), f))
+    return f, [tau[k] if k in chain.active else 0.0 for k in range(chain.n)], sound
+
+
+class LoopTerms(NamedTuple):
+    """The closures at one state, in the rows that count: qd = Z qd_i, qdd = Z qdd_i + gamma."""
+
+    J: Any  # (rows, n)
+    bias: Any  # Jd qd
+    Z: Any  # (n, dof)
+    gamma: Any  # Zd qd_i
+    f: Any  # forces of the closures
+
+
+def loop_terms(
+    chain: Chain, q: Scalars, qd: Scalars, torques: Scalars, fn: Functions
+) -> tuple[LoopTerms, list[Any]]:
+    """The closures of a motion that takes these torques of the tree, and those of the drives."""
+    found = loops(chain, q, fn)
+    Jd = _rows_of(chain, closure_jacobian_dot(chain, q, qd, fn))
+    f, tau, _ = _held(chain, found, torques, None, fn)
+    Z = _transposed(found.Z)
+    return LoopTerms(found.J, _times(Jd, qd), Z, found.turning(Jd, qd), f), tau
 
 
 def _shared(

@@ -32,7 +32,21 @@ class Speed(NamedTuple):
 def closure_error(chain: Chain, q: Scalars, fn: Functions) -> list[Any]:
     """How far every condition of the closures is from being met, m or rad, (rows,)."""
     where = poses(chain, coupling.positions(chain, q), fn)
-    return [e for c in chain.closures for e in _errors(c, *_frames(c, where), fn)]
+    return errors_of(chain, ends_of(chain, where), fn)
+
+
+Ends = list[tuple[Frame, Frame]]
+
+
+def ends_of(chain: Chain, where: list[Frame]) -> Ends:
+    """The two frames of every closure in the reference frame, from those of the joints."""
+    return [_frames(closure, where) for closure in chain.closures]
+
+
+def errors_of(chain: Chain, ends: Ends, fn: Functions) -> list[Any]:
+    """`closure_error` from the frames of the closures."""
+    pairs = zip(chain.closures, ends, strict=True)
+    return [e for closure, (A, B) in pairs for e in _errors(closure, A, B, fn)]
 
 
 def _frames(closure: ChainClosure, where: list[Frame]) -> tuple[Frame, Frame]:
@@ -57,14 +71,25 @@ def _errors(closure: ChainClosure, A: Frame, B: Frame, fn: Functions) -> list[An
 def closure_jacobian(chain: Chain, q: Scalars, fn: Functions) -> list[list[Any]]:
     """J with d/dt closure_error = J qd, (rows, n)."""
     where = poses(chain, coupling.positions(chain, q), fn)
+    return jacobian_of(chain, where, ends_of(chain, where), fn)
+
+
+def jacobian_of(
+    chain: Chain, where: list[Frame], ends: Ends, fn: Functions, closed: bool = False
+) -> list[list[Any]]:
+    """`closure_jacobian` from the frames of joints and closures.
+
+    `closed`: for loops that are closed, in shorter terms.
+    """
     rows = []
-    for closure in chain.closures:
-        A, B = _frames(closure, where)
-        direct, turns = _directions(closure, A, B, fn)
+    for closure, (A, B) in zip(chain.closures, ends, strict=True):
+        length = closure.length if closed else None
+        direct, turns = _directions(closure, A, B, fn, length)
+        meets = closed and len(KINDS[closure.kind].along) == len(B.p)  # then both points are one
         columns = {}
         for i, sign in _movers(chain, closure):
             z, o = transpose(where[i].R)[2], where[i].p
-            end = A.p if closure.length is not None and sign < 0 else B.p
+            end = A.p if sign < 0 and (closure.length is not None or meets) else B.p
             turning = chain.joints[i].kind == "revolute"
             v = cross(z, subtract(end, o)) if turning else z
             linear = [sign * dot(e, v) for e in direct]
@@ -113,12 +138,12 @@ def _movers(chain: Chain, closure: ChainClosure) -> list[tuple[int, float]]:
 
 
 def _directions(
-    closure: ChainClosure, A: Frame, B: Frame, fn: Functions
+    closure: ChainClosure, A: Frame, B: Frame, fn: Functions, length: Any = None
 ) -> tuple[list[Vector], list[Vector]]:
-    """What each row multiplies: velocities, and angular velocities."""
+    """What each row multiplies: velocities, and angular velocities; `length` of a rod, if known."""
     if closure.length is not None:
         d = subtract(B.p, A.p)
-        return [scale(1.0 / fn.sqrt(dot(d, d)), d)], []
+        return [scale(1.0 / (fn.sqrt(dot(d, d)) if length is None else length), d)], []
     kind, a, b = KINDS[closure.kind], transpose(A.R), transpose(B.R)
     turns = [add(*(scale(s, cross(b[j], a[i])) for s, i, j in turn)) for turn in kind.turns]
     return [a[k] for k in kind.along], turns

@@ -98,6 +98,7 @@ class GibbsAppell(NamedTuple):
     G: Any
     C: Any  # the vector of centrifugal and Coriolis torques
     M: Any
+    loops: Any = None  # of a mechanism with closures: dynamis.dynamics.closed.LoopTerms
 
 
 def gibbs_appell_terms(

@@ -128,14 +128,16 @@ def parallel(chain: Chain) -> dict[Any, int]:
     """Angle of every revolute joint -> number of its set of parallel axes."""
     x = exactly(lambda c, q, fn: list(coupling.positions(c, q)), chain, coordinates(chain.n)[0])
     sets: dict[int, int] = {}
+    axes: dict[tuple, int] = {}  # of joints on the same link
     for i, joint in enumerate(chain.joints):
         if joint.kind != "revolute":
             continue
         R, before = joint.placement.R, joint.parent
         while before >= 0 and chain.joints[before].kind != "revolute":
             R, before = multiply(chain.joints[before].placement.R, R), chain.joints[before].parent
-        along = before >= 0 and all(sp.expand(R[k][2]) == 0 for k in (0, 1))
-        sets[i] = sets[before] if along else i
+        axis = tuple(sp.expand(row[2]) for row in R)
+        along = before >= 0 and axis[:2] == (0, 0)
+        sets[i] = sets[before] if along else axes.setdefault((before, axis), i)
     angles: dict[Any, int] = {}
     for i, number in sets.items():
         angles.setdefault(sp.sympify(x[i]), number)

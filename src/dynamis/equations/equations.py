@@ -6,7 +6,7 @@ form is too long to read, M, C, g and tau are given in named intermediate variab
 """
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral
 from pathlib import Path
@@ -19,7 +19,6 @@ from ..arguments import checked, choice, is_flag, is_word, number
 from ..compile.arrays import as_batch, batch_shape
 from ..errors import DynamisWarning, OptionError, SymbolError, did_you_mean, shown
 from ..lazy import cached_property
-from ..model.closure import TREE_EQUATIONS, refuse_closures
 from ..model.model import Model
 from . import closed as forms
 from .closed import Closed
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 
 STATE = ("q", "qd", "qdd")
 METHODS = ("lagrange-euler", "newton-euler", "gibbs-appell")
-TERMS = ("M", "C", "g", "tau", "christoffel", "friction", "spring", "load")
+TERMS = {"M": 2, "C": 2, "g": 1, "tau": 1, "christoffel": 3, "friction": 1, "spring": 1, "load": 1}
 TERM_BUDGET = 1_000_000  # products of terms spent on one single term: some ten seconds
 SIMPLIFIED = 1_500  # terms up to which a single term is simplified
 UNSIMPLIFIED = 100_000  # operations up to which a single term is written out at all
@@ -42,14 +41,21 @@ UNSIMPLIFIED = 100_000  # operations up to which a single term is written out at
 
 def equations(model: Model, method: str, gravity: str | None) -> "Equations":
     """The equations of a model; `gravity` names a symbol that replaces the number 9.81."""
-    return Equations(model, choice(method, "method", METHODS), gravity)
+    choice(method, "method", METHODS)
+    if model.closures:
+        from .mechanism import MechanismEquations  # built on Equations
+
+        return MechanismEquations(model, method, gravity)
+    return Equations(model, method, gravity)
 
 
 class Equations:
     """Closed forms of one robot: .M .C .g .tau, .christoffel, energies, .friction, one .term."""
 
+    QUANTITIES: Sequence[str] = tuple(QUANTITIES)  # that have numbers and a recursion
+    TERMS: Mapping[str, int] = TERMS  # that have entries, and how many indices these take
+
     def __init__(self, model: Model, method: str, gravity: str | None = None):
-        refuse_closures(model.closures, "the closed form of the equations", TREE_EQUATIONS)
         self.model, self.method = model, method
         self.robot_name, self.n = model.name, model.n
         self.q, self.qd, self.qdd = (tuple(x) for x in coordinates(model.n))
@@ -205,10 +211,13 @@ class Equations:
 
     def recursion_of(self, what: str) -> Recursion:
         """The recursion of "M", "C", "g" or "tau" with named intermediate variables."""
-        if not is_word(what, QUANTITIES):
-            hint = did_you_mean(what, QUANTITIES)
-            raise OptionError(f"there is no recursion of {shown(what)}", hint)
+        self._check_recursion(what)
         return self.recursion if what == "tau" else recursion(self.chain, what)
+
+    def _check_recursion(self, what: str) -> None:
+        if not is_word(what, self.QUANTITIES):
+            hint = did_you_mean(what, self.QUANTITIES)
+            raise OptionError(f"there is no recursion of {shown(what)}", hint)
 
     def term(self, name: str, *indices: int) -> Any:
         """One entry in closed form: term("M", 0, 1), term("g", 1), term("christoffel", 0, 1, 1).
@@ -235,8 +244,8 @@ class Equations:
         return carried + sum(self._loaded(i, carried), self.friction[i])
 
     def _check_term(self, name: str, indices: tuple[int, ...]) -> None:
-        choice(name, "term", TERMS)
-        count = {"M": 2, "C": 2, "christoffel": 3}.get(name, 1)
+        choice(name, "term", self.TERMS)
+        count = self.TERMS[name]
         if len(indices) != count or not all(
             isinstance(k, Integral) and not is_flag(k) and 0 <= k < self.n for k in indices
         ):
@@ -266,7 +275,7 @@ class Equations:
 
         Symbols take the model's values, unless given here by name.
         """
-        choice(what, "what", QUANTITIES)
+        choice(what, "what", self.QUANTITIES)
         given, n = self._given(values), self.n
         arrays = [
             as_batch(np.zeros(n) if x is None else x, name, (n,), repr(self))
@@ -279,7 +288,10 @@ class Equations:
         result = self._functions[what](*joints, *(given[s] for s in self.symbols))
         columns = [np.broadcast_to(np.asarray(x, float), batch) for x in result]
         stacked = np.stack(columns, axis=-1)
-        return stacked.reshape(*batch, n, n) if what in ("M", "C") else stacked
+        return stacked.reshape(*batch, *self._shape(what))
+
+    def _shape(self, what: str) -> tuple[int, ...]:
+        return (self.n, self.n) if what in ("M", "C") else (self.n,)
 
     def _given(self, values: Mapping[str, float]) -> dict[Any, float]:
         names = [str(s) for s in self.symbols]

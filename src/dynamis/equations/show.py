@@ -1,6 +1,6 @@
 """Equations as text and LaTeX; equations and robots in a notebook cell."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
@@ -89,8 +89,10 @@ MATRICES = (("M", "M"), ("C", "C"), ("g", "g"), ("friction", r"\tau_{\mathrm{f}}
 
 def lines(equations: Any) -> list[tuple[str, str]]:
     """(left side, right side) of every equation, in LaTeX; zeros left out."""
+    if equations.model.closures:
+        return _mechanism_lines(equations)
     if not equations.is_closed:
-        return [(symbol_latex(str(name)), _in_full(value)) for name, value in equations.recursion]
+        return _recursion_lines(equations.recursion)
     rows = [(rf"\tau_{{{i + 1}}}", written(x)) for i, x in enumerate(equations.tau)]
     spring = (("spring", r"\tau_{\mathrm{s}}"),) if equations.chain.springs else ()
     load = (("load", r"\tau_{\mathrm{l}}"),) if equations.chain.loads else ()
@@ -100,6 +102,25 @@ def lines(equations: Any) -> list[tuple[str, str]]:
         rows += [(_with_index(letter, below), written(x)) for below, x in pairs if x != 0]
     rows.append(("T", written(equations.kinetic_energy)))
     rows.append(("U", written(equations.potential_energy)))
+    return rows
+
+
+def _recursion_lines(pairs: Iterable[tuple[Any, Any]]) -> list[tuple[str, str]]:
+    return [(symbol_latex(str(name)), _in_full(value)) for name, value in pairs]
+
+
+def _mechanism_lines(equations: Any) -> list[tuple[str, str]]:
+    """Torques of the tree, conditions, and what they give: matrices entry by entry."""
+    tree = equations.tree
+    rows = [] if tree.is_closed else _recursion_lines(tree.recursion.steps)
+    for _, items in equations.written():
+        for name, x in items:
+            if not isinstance(x, sp.MatrixBase):
+                rows.append((name, written(x)))
+                continue
+            places = [(i, j) for i in range(x.rows) for j in range(x.cols) if x[i, j] != 0]
+            own = [(f"{name}_{{{i + 1},{j + 1}}}", written(x[i, j])) for i, j in places]
+            rows += [(left, right) for left, right in own if left != right]
     return rows
 
 

@@ -1,17 +1,19 @@
 """What is said of closed mechanisms that do not close, do not move, or are singular."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..dynamics.closed import LoopTerms, loop_terms
 from ..dynamics.mobility import model_mobility
 from ..errors import ClosureError, ModelError, SingularError
 from ..lazy import once
 from ..model.chain import Chain
 from ..model.check.finding import worded
 from ..model.model import Model
+from ..spatial.functions import MATH
 
 if TYPE_CHECKING:
     from . import Robot
@@ -93,6 +95,14 @@ def lowered_regressor(
     if interpreted:
         return Z @ tree._calls.interpreted("regressor", {"q": q, "qd": qd, "qdd": qdd})
     return Z @ tree.regressor(q, qd, qdd, **options)
+
+
+def loop_arrays(
+    chain: Chain, q: Sequence[float], qd: Sequence[float], torques: Sequence[float]
+) -> tuple[LoopTerms, np.ndarray]:
+    """The closures of a motion, and the torques of its drives, as arrays."""
+    terms, tau = loop_terms(chain, q, qd, torques, MATH)
+    return LoopTerms(*(np.array(x) for x in terms)), np.array(tau)
 
 
 def refuse_open(calls: "Calls", given: Mapping[str, Any], dtype: Any = None) -> None:

@@ -34,7 +34,6 @@ from ..errors import (
 )
 from ..lazy import cached_property
 from ..model.chain import Chain
-from ..model.closure import refuse_closures
 from ..model.link import Link
 from ..model.model import GRAVITY, Model, Payload
 from ..model.parameters import (
@@ -49,7 +48,7 @@ from ..model.quantity import resolve
 from ..spatial.frames import compose
 from ..spatial.functions import MATH
 from .calls import Calls, fast, no_attribute
-from .closing import closed_terms, refuse_immobile, refuse_unclosed
+from .closing import closed_terms, loop_arrays, refuse_immobile, refuse_open, refuse_unclosed
 
 if TYPE_CHECKING:
     import casadi
@@ -773,30 +772,44 @@ class Robot:
     def lagrange_euler(self, q: Any, qd: Any, qdd: Any) -> "LagrangeEuler":
         """Lagrange-Euler's tables at one state: .A .U .UU .J .D .h .H .C .tau, as arrays.
 
-        Of the links alone: no friction, no rotors.
+        Of the links alone: no friction, no rotors. Of a mechanism with closures: the tables of its
+        tree, .tau of the drives with Lagrange multipliers, and .loops: .J .bias .Z .gamma .f.
         """
         from ..dynamics.lagrange_euler import LagrangeEuler, lagrange_euler_terms
 
-        refuse_closures(self.model.closures, "lagrange_euler")
         x, xd, xdd = (v.tolist() for v in self._one_state(q, qd, qdd))
         terms = lagrange_euler_terms(self.chain, x, xd, xdd, MATH)
         size = range(self.n)
         zero = ((0.0,) * 4,) * 4
         U = [[terms.U[i][j] or zero for j in size] for i in size]
         UU = [[[terms.UU[i][j][k] or zero for k in size] for j in size] for i in size]
-        return LagrangeEuler(*(np.array(x) for x in terms._replace(U=U, UU=UU)))
+        tables = (np.array(x) for x in terms._replace(U=U, UU=UU)[:-1])
+        found = LagrangeEuler(*tables)
+        if not self.model.closures:
+            return found
+        loops, tau = loop_arrays(self.chain, x, xd, terms.tau)
+        return found._replace(tau=tau, loops=loops)
 
     def gibbs_appell(self, q: Any, qd: Any, qdd: Any) -> "GibbsAppell":
         """Gibbs-Appell terms at one state: .W .phi .tau, and .G .C .M extracted from W.
 
-        Of the links alone: no friction, no rotors.
+        Of the links alone: no friction, no rotors. Of a mechanism with closures: .W .G .C .M are
+        projected onto the independent joints by .loops.Z, W phi are the torques that these need,
+        and .tau those of the drives; .loops: .J .bias .Z .gamma .f.
         """
         from ..dynamics.gibbs_appell import GibbsAppell, gibbs_appell_terms
 
-        refuse_closures(self.model.closures, "gibbs_appell")
         x, xd, xdd = (v.tolist() for v in self._one_state(q, qd, qdd))
         terms = gibbs_appell_terms(self.chain, x, xd, xdd, MATH)
-        return GibbsAppell(*(np.array(x) for x in terms))
+        found = GibbsAppell(*(np.array(x) for x in terms[:-1]))
+        if not self.model.closures:
+            return found
+        loops, tau = loop_arrays(self.chain, x, xd, terms.tau)
+        W, G, M = (loops.Z.T @ x for x in (found.W, found.G, found.M))
+        C = loops.Z.T @ (found.C + found.M @ loops.gamma)
+        if self.independent == self.active:
+            tau[list(self.independent)] = W @ found.phi
+        return GibbsAppell(W, found.phi, tau, G, C, M @ loops.Z, loops)
 
     def _one_state(self, *state: Any) -> list[np.ndarray]:
         """Checked q, qd, qdd of one sample, for tables that are not made in batches."""
@@ -807,6 +820,9 @@ class Robot:
                 raise OptionError(f"{name} has shape {value.shape}, expected one state ({self.n},)")
         if self.chain.coupling is not None:
             raise OptionError("these tables are for robots without coupled joints")
+        if self.model.closures:
+            self._check_drives(None)
+            refuse_open(self._calls, dict(zip(given, checked_state, strict=True)))
         return checked_state
 
     @property

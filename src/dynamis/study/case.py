@@ -37,6 +37,7 @@ TOGETHER = 256  # arms whose motion is stored at a time
 SMALLEST, LARGEST = 64, 4096  # samples of a block
 BLOCKS = 64  # that a small study has at least, so that several workers share it
 RETURNED = 2**25 - 2**16  # bytes of the largest array that glibc takes as a measure
+SUMMERS, SUMMING = 2, 4  # launches summed up at a time, by how many threads: much of it is Python
 PROBED = 16  # samples tried to learn how many numbers a function returns
 
 
@@ -182,9 +183,20 @@ class Case:
             return [summed(d.index, d.factors, self.values(d, threads)) for d in draws]
         _keep_memory()
         many = threads or 1
-        drawn = shared(lambda block: self.draw(*self.span(block)), blocks, many)
+        with self._drawing:  # the first launch does not wait until all are drawn
+            drawn = shared(lambda block: self.draw(*self.span(block)), blocks, many)
         pairs = list(zip(drawn, self._values(drawn, threads), strict=True))
-        return shared(lambda pair: summed(pair[0].index, pair[0].factors, pair[1]), pairs, many)
+        with self._summing:
+            few = min(many, SUMMING)
+            return shared(lambda pair: summed(pair[0].index, pair[0].factors, pair[1]), pairs, few)
+
+    @cached_property
+    def _drawing(self) -> Any:
+        return threading.Lock()
+
+    @cached_property
+    def _summing(self) -> Any:
+        return threading.Semaphore(SUMMERS)
 
     # samples
 

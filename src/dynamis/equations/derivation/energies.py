@@ -9,9 +9,10 @@ from typing import Any
 from ...dynamics.gibbs_appell import Wrench, down, home, row
 from ...dynamics.lagrange_euler import LagrangeEuler, lagrange_euler_terms, user_inertias
 from ...dynamics.newton_euler import Motion, outward, turning
-from ...spatial.inertia import NAMES, linear, pseudo_inertia
+from ...spatial.inertia import NAMES, Inertia, linear, pseudo_inertia
 from ...spatial.rotations import rotate, rotate_back
 from ...spatial.vectors import Vector, add
+from ..loops import product
 from .setting import (
     Draft,
     Raw,
@@ -82,9 +83,20 @@ def lagrange_steps(s: Setting) -> Iterator[Draft]:
     size = range(len(s.chain.joints))
     pairs = [(i, j) for i in size for j in size]
     terms = lagrange_euler_terms(s.chain, s.x, s.xd, s.xdd, s.fn)
+    loops = bool(s.model.closures)
+    whole = lambda x: not loops or x is not None  # noqa: E731  # of a joint on the way to the link
     parts = (
-        [entry("U", terms.U[i][j] or ZERO4, i, j, symmetric=False) for i, j in pairs],
-        [entry("U", terms.UU[i][j][k] or ZERO4, i, j, k) for i, j in pairs for k in size],
+        [
+            entry("U", terms.U[i][j] or ZERO4, i, j, symmetric=False)
+            for i, j in pairs
+            if whole(terms.U[i][j])
+        ],
+        [
+            entry("U", terms.UU[i][j][k] or ZERO4, i, j, k)
+            for i, j in pairs
+            for k in size
+            if whole(terms.UU[i][j][k])
+        ],
         numbered("J", map(pseudo_inertia, user_inertias(s.chain, s.x))),
         [*(entry("d", terms.D[i][j], i, j) for i, j in pairs), Raw("D", terms.D)],
         [entry("h", terms.h[i][k][m], i, k, m) for i, k in pairs for m in size],
@@ -125,9 +137,11 @@ def gibbs_steps(s: Setting) -> Iterator[Draft]:
     yield frames_step(s)
     motions, draft = _motions(s)
     yield draft
-    bodies = zip(s.links, s.x, strict=False)
-    phi = [linear(user_inertias(link, [x])[0]) for link, x in bodies]
+    bodies = [user_inertias(link, [x])[0] for link, x in zip(s.links, s.x, strict=False)]
+    phi = [linear(body) for body in bodies]
     yield _parameters(phi)
+    if s.model.closures:
+        yield _energy(motions, bodies)
     size, frames = len(s.links), link_frames(s)
     W: list[list[Any]] = [[(0.0,) * len(NAMES)] * size for _ in range(size)]
     blocks = [home(motion) for motion in motions]  # each seen from the frame it has come down to
@@ -168,6 +182,29 @@ def _parameters(phi: list) -> Draft:
         "second moments. The torque is linear in them: " + ", ".join(NAMES) + "."
     )
     return Draft("Parameters", text, (r"\tau = W \, \Phi",), numbered(r"\Phi", phi))
+
+
+def _energy(motions: list[Motion], bodies: list[Inertia]) -> Draft:
+    """S of every link: 1/2 Tr(B J B^T), where a point r of it has the acceleration B (r, 1)."""
+    items = []
+    for motion, body in zip(motions, bodies, strict=True):
+        J = pseudo_inertia(body)
+        B = [(*turn, a) for turn, a in zip(motion.U, motion.a, strict=True)]
+        items.append(0.5 * sum((product(b, [product(row, b) for row in J]) for b in B), 0.0))
+    text = (
+        "The acceleration energy S: half the square of the acceleration of every point, over the "
+        "mass. J is the integral of r r^T with r = (x, y, z, 1): second moments, first moments and "
+        "mass. Its derivatives by the accelerations of the joints are the torques of the tree, "
+        "which the rows of W give next."
+    )
+    formulas = (
+        r"S_{i} = \frac{1}{2} \int a^{T} \, a \, dm = \frac{1}{2} \, \mathrm{Tr}\left(B_{i} \, "
+        r"J_{i} \, B_{i}^{T}\right), \quad B_{i} = \left(\tilde{\eta}_{i}, a_{i}\right)",
+        r"S = \sum_{i=1}^{n} S_{i}",
+        r"\Gamma_{k} = \frac{\partial S}{\partial \ddot{q}_{k}} = "
+        r"\sum_{i=k}^{n} W_{ki} \, \Phi_{i}",
+    )
+    return Draft("Acceleration energy", text, formulas, numbered("S", items))
 
 
 def _kept(s: Setting, k: int, i: int, block: Wrench) -> tuple[Wrench, list[Raw]]:

@@ -16,6 +16,7 @@ from ...spatial.vectors import ZERO, Vector, add, cross, dot, negate, scale
 from ...spatial.vectors import Z as Z_AXIS
 from .setting import (
     NAMED_FROM,
+    TREE,
     Draft,
     Raw,
     Setting,
@@ -27,6 +28,7 @@ from .setting import (
     plain_tree,
     rotor_and_friction,
     table_step,
+    torque,
 )
 
 
@@ -256,6 +258,7 @@ def _inwards(s: Setting, bodies: list[Body], moving: list[Moving]) -> Iterator[D
             total = carried[parent]
             carried[parent] = add(total[0], down_f), add(total[1], down_n)
     text = "The torques (forces, for prismatic joints) that make the arm move so."
+    text = TREE if s.model.closures else text
     yield Draft("Torques", text, items=coordinate_torques(s, tau))
 
 
@@ -274,7 +277,8 @@ def _inward_draft(s: Setting, i: int, f: Vector, n: Vector, tau: Any) -> Draft:
         if has_rotor_or_friction(s):
             text += " Friction and the rotor behind its gear add to it."
             more = r" + \tau_{\mathrm{joint}}"
-        formulas = (FORCE, MOMENT[standard(s)], TORQUE[joint] + more)
+        last_line = TORQUE[joint].replace(r"\tau", torque(s.model)) + more
+        formulas = (FORCE, MOMENT[standard(s)], last_line)
     along = Raw(rf"{{}}^{{{k}}}z", axis(s, i))
-    items = [*own(k, f=f, n=n), along, Raw(rf"\tau_{{{k}}}", tau)]
+    items = [*own(k, f=f, n=n), along, Raw(rf"{torque(s.model)}_{{{k}}}", tau)]
     return Draft(f"Link {k} inwards ({s.model.links[i].joint_name})", text, formulas, items)

@@ -3,8 +3,8 @@
 One derivation runs over polynomials (what is printed) and over floats (the numbers beside it).
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import sympy as sp
@@ -19,11 +19,22 @@ from ...model.pose import Pose
 from ...spatial.frames import Frame, compose, matrix
 from ...spatial.functions import MATH, Functions
 from ...spatial.vectors import Vector
-from ..scalars.polynomial import Alphabet
+from ..closed import parallel
+from ..scalars.polynomial import Alphabet, Polynomial
 from ..scalars.scalars import converted, coordinates, symbolic_chain
+from ..scalars.simplify import readable
 
 BUDGET = 400_000  # products of terms: some seconds
 NAMED_FROM = 4  # joints from which on long vectors get names
+COMPACT = 16  # operations (and terms before they are gathered) of a formula that needs no name
+
+
+def _value(name: str, value: Any) -> Any:
+    return value
+
+
+def _always(name: str) -> bool:
+    return True
 
 
 @dataclass(frozen=True)
@@ -34,10 +45,19 @@ class Setting:
     fn: Functions
     chain: Chain
     links: tuple[Chain, ...]  # every link as a robot of its own, in the user's frame before it
+    state: tuple[Sequence[Any], Sequence[Any], Sequence[Any]]  # q, qd, qdd
     x: Sequence[Any]
     xd: Sequence[Any]
     xdd: Sequence[Any]
     named: Callable[[str, Any], Any]  # an entry, or its name if it is long
+    once: Callable[[str, Any], Any] = _value  # the same, equal ones by one name
+    letter: Callable[[str, Any], Any] = _value  # the name of what is no number
+    compact: Callable[[str, Any], Any] = _value  # an entry, or its name if it is no short formula
+    divisor: Callable[[str, Any], Any] = _value  # what is divided by, by name unless it is simple
+    listed: Callable[[str], bool] = _always  # whether an entry went on by its name
+    definitions: Mapping[str, Any] = field(default_factory=dict)  # what names stand for, in order
+    divisors: Mapping[str, Any] = field(default_factory=dict)  # those that are divided by
+    groups: Mapping[Any, int] = field(default_factory=dict)  # angles about parallel axes
 
     def vector(self, name: str, v: Vector) -> Vector:
         """A vector to compute on with: itself, or the names name.x, name.y, name.z."""
@@ -51,33 +71,75 @@ class Setting:
         ]  # type: ignore[return-value]
 
 
-def numeric(model: Model, q: Sequence[float], qd: Sequence[float], qdd: Sequence[float]) -> Setting:
+def numeric(
+    model: Model, q: Sequence[float], qd: Sequence[float], qdd: Sequence[float],
+    listed: Callable[[str], bool] = _always,
+) -> Setting:  # fmt: skip
     """A setting over floats."""
     whole = chain(model)
     links = tuple(chain(one_link(model, i)) for i in range(len(model.links)))
     x, xd, xdd = _tree(whole, q, qd, qdd)
-    return Setting(model, MATH, whole, links, x, xd, xdd, lambda name, value: value)
+    return Setting(model, MATH, whole, links, (q, qd, qdd), x, xd, xdd, _value, listed=listed)
 
 
-def symbolic(model: Model) -> tuple[Setting, Alphabet]:
-    """A setting over polynomials, and their letters."""
+def symbolic(model: Model, by_links: bool = True) -> tuple[Setting, Alphabet]:
+    """A setting over polynomials, and their letters; `by_links`: with every link by itself."""
     letters = Alphabet(BUDGET)
 
     def lift(value: Any) -> Any:
         return value if isinstance(value, bool) else letters.of(value)
 
-    alone = [one_link(model, i) for i in range(len(model.links))]
-    whole, *links = (converted(symbolic_chain(x), lift) for x in (model, *alone))
-    state = [[letters.of(s) for s in row] for row in coordinates(model.n)]
-    x, xd, xdd = _tree(whole, *state)
+    alone = [one_link(model, i) for i in range(len(model.links))] if by_links else []
+    exact, *each = (symbolic_chain(x) for x in (model, *alone))
+    whole, *links = (converted(x, lift) for x in (exact, *each))
+    groups = parallel(exact)
+    q, qd, qdd = ([letters.of(s) for s in row] for row in coordinates(model.n))
+    state, (x, xd, xdd) = (q, qd, qdd), _tree(whole, q, qd, qdd)
     many = len(model.links) >= NAMED_FROM
+    definitions: dict[str, Polynomial] = {}
+    divisors: dict[str, Polynomial] = {}
+    listed: set[str] = set()
+    known: dict[Any, Any] = {}
+
+    def letter(name: str, value: Any) -> Any:
+        whole = letters.of(value)
+        if set(whole.terms) <= {()}:  # a number
+            return value
+        definitions[name] = whole
+        return letters.of(sp.Symbol(name, real=True))
 
     def named(name: str, value: Any) -> Any:
         short = not many or len(letters.of(value)) <= 1
-        own = letters.of(sp.Symbol(name, real=True))
-        return value if short else own
+        return value if short else own(name, value)
 
-    return Setting(model, letters.functions(), whole, tuple(links), x, xd, xdd, named), letters
+    def own(name: str, value: Any) -> Any:
+        listed.add(name)
+        return letter(name, value)
+
+    def once(name: str, value: Any) -> Any:
+        key = frozenset(letters.of(value).terms.items())
+        if key not in known:
+            known[key] = named(name, value)
+        return known[key]
+
+    def compact(name: str, value: Any) -> Any:
+        whole = letters.of(value)
+        short = len(whole) <= COMPACT and sp.count_ops(readable(whole, groups)) <= COMPACT
+        return value if short else own(name, value)
+
+    def divisor(name: str, value: Any) -> Any:
+        whole = letters.of(value)
+        used = [letters.letters[k] for monomial in whole.terms for k, _ in monomial]
+        if len(whole) <= 1 and not any(isinstance(x, (sp.sin, sp.cos)) for x in used):
+            return value  # angles are summed in what is not divided by
+        divisors[name] = whole
+        return own(name, value)
+
+    found = Setting(
+        model, letters.functions(), whole, tuple(links), state, x, xd, xdd, named, once, letter,
+        compact, divisor, listed.__contains__, definitions, divisors, groups,
+    )  # fmt: skip
+    return found, letters
 
 
 def one_link(model: Model, i: int) -> Model:
@@ -96,6 +158,7 @@ def one_link(model: Model, i: int) -> Model:
         rotors="reflected",
         frames=(),
         configurations={},
+        closures=(),
     )
 
 
@@ -238,13 +301,23 @@ def plain_tree(s: Setting, method: str) -> None:
         )
 
 
+def torque(model: Model) -> str:
+    """What the torques of an arm are called; with closures, those of the tree."""
+    return r"\Gamma" if model.closures else r"\tau"
+
+
 def coordinate_torques(s: Setting, tree: Sequence[Any]) -> list[Raw]:
     """Torques of the coordinates from those of the joints (they differ if joints mimic others)."""
-    return numbered(r"\tau", coupling.torques(s.chain, tree))
+    return numbered(torque(s.model), coupling.torques(s.chain, tree))
+
+
+TREE = "The torques that all joints of the tree would need for this motion, were its closures open."
 
 
 def joint_torque(s: Setting, text: str, formula: str) -> tuple[str, tuple[str]]:
     """Text and formula of the torque, with what rotors and friction add."""
+    formula = formula.replace(r"\tau", torque(s.model))
+    text = f"{text} {TREE}" if s.model.closures else text
     if not has_rotor_or_friction(s):
         return text, (formula,)
     more = " Friction, and rotors behind their gears, add to the torque of their own joint."

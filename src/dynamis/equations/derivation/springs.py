@@ -99,8 +99,13 @@ def load_terms(model: Model) -> list[tuple[Any, Any]]:
 
 def bare(model: Model) -> Model:
     """The arm without springs, its friction without load."""
+    return replace(unloaded(model), springs=())
+
+
+def unloaded(model: Model) -> Model:
+    """The arm with friction that no load changes."""
     links = [
         replace(x, friction=replace(x.friction, load=0.0)) if x.friction.load != 0.0 else x
         for x in model.links
     ]
-    return replace(model, springs=(), links=tuple(links))
+    return replace(model, links=tuple(links))

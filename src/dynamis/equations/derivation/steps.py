@@ -5,7 +5,8 @@ polynomials and, if a state is given, over floats; the last step compares the to
 `inverse_dynamics`.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,24 +15,38 @@ from typing import Any, NamedTuple
 import numpy as np
 import sympy as sp
 
-from ...arguments import checked
+from ...arguments import checked, number
 from ...compile.arrays import numbers
+from ...dynamics import closed
+from ...dynamics.closed import mobility
 from ...dynamics.equation import inverse_dynamics
-from ...errors import OptionError, ShapeError, did_you_mean
+from ...dynamics.friction import without_load_friction
+from ...dynamics.mobility import first_assembly
+from ...errors import OptionError, ShapeError, SymbolError, did_you_mean
 from ...lazy import cached_property
 from ...model.chain import chain
-from ...model.closure import TREE_EQUATIONS, refuse_closures
 from ...model.model import Model
+from ...robot.calls import Calls
+from ...robot.closing import refuse_open
 from ...spatial.functions import MATH
-from ..closed import by_letters, one_sided, parallel
+from ..closed import by_letters, one_sided
 from ..render import html, text
 from ..render.formula import plain
 from ..scalars.polynomial import Alphabet, Polynomial, TooLongError
-from ..scalars.scalars import coordinates, symbolic_chain
+from ..scalars.scalars import coordinates
 from ..scalars.simplify import readable
 from .energies import gibbs_steps, lagrange_steps
+from .loops import (
+    MULTIPLIERS,
+    PROJECTION,
+    Structure,
+    drive_torques,
+    loop_steps,
+    structure,
+    undriven,
+)
 from .newton_euler import newton_steps
-from .setting import Draft, Setting, numeric, symbolic
+from .setting import Draft, Raw, Setting, numeric, symbolic, torque
 from .springs import (
     FORMULAS,
     LOAD_FORMULAS,
@@ -55,6 +70,10 @@ METHODS: dict[str, Callable[[Setting], Iterator[Draft]]] = {
     "newton-euler": newton_steps,
     "gibbs-appell": gibbs_steps,
 }
+WAYS = {  # from the torques of a tree to those of the drives
+    "lagrange-euler": MULTIPLIERS, "newton-euler": MULTIPLIERS, "gibbs-appell": PROJECTION
+}  # fmt: skip
+TORQUE = re.compile(r"^\\tau_\{\d+\}$")
 
 
 @dataclass(frozen=True)
@@ -101,6 +120,7 @@ class Derivation:
     method: str
     steps: tuple[Step, ...]
     state: State | None = None
+    names: tuple[tuple[sp.Symbol, Any], ...] = ()  # what expressions use by name, in order
 
     @cached_property
     def items(self) -> dict[str, Item]:
@@ -120,6 +140,53 @@ class Derivation:
                 f"no equation is called {name!r}", did_you_mean(plain(name), self.items)
             )
         return found
+
+    @checked
+    def evaluate(self, q: Any, qd: Any = None, qdd: Any = None, **values: float) -> dict[str, Any]:
+        """Every expression as it is printed, at one state: numbers and arrays by plain name.
+
+        What is left out is 0. Symbols take the model's values, unless given here by name.
+        """
+        state = checked_state(
+            self.model, [[0.0] * self.model.n if x is None else x for x in (q, qd, qdd)]
+        )
+        known = [name for name in values if name not in self.model.symbols]
+        if known:
+            hint = did_you_mean(known[0], self.model.symbols)
+            raise OptionError(f"robot {self.model.name!r} has no symbol {known[0]!r}", hint)
+        own = {**self.model.values, **{k: number(x, k) for k, x in values.items()}}
+        missing = next((name for name in self.model.symbols if name not in own), None)
+        if missing is not None:
+            raise SymbolError(f"symbol {missing!r} has no value", f"evaluate(..., {missing}=1)")
+        shapes, function = self._function
+        found = function(*(x for row in state for x in row), *(own[x] for x in self.model.symbols))
+        result, place = {}, 0
+        for name, shape in shapes.items():
+            size = int(np.prod(shape))
+            entries = np.array(found[place : place + size], dtype=float).reshape(shape)
+            result[name] = entries if shape else float(entries)
+            place += size
+        return result
+
+    @cached_property
+    def _function(self) -> tuple[dict[str, tuple[int, ...]], Callable[..., Any]]:
+        """Shapes of all items that have an expression, and all their entries as a function."""
+        shapes: dict[str, tuple[int, ...]] = {}
+        entries: list[Any] = []
+        for name, item in self.items.items():
+            if item.expression is not None:
+                matrix = isinstance(item.expression, sp.MatrixBase)
+                shapes[name] = item.expression.shape if matrix else ()
+                entries += _entries(item.expression)
+        symbols = [x for row in coordinates(self.model.n) for x in row]
+        symbols += [sp.Symbol(name, real=True) for name in self.model.symbols]
+        own = {
+            symbol: sp.Symbol(f"name{k}_", real=True) for k, (symbol, _) in enumerate(self.names)
+        }
+        steps = [(own[symbol], sp.sympify(x).xreplace(own)) for symbol, x in self.names]
+        entries = [sp.sympify(x).xreplace(own) for x in entries]
+        shared: Any = lambda _: (steps, entries)  # noqa: E731
+        return shapes, sp.lambdify(symbols, entries, "numpy", cse=shared)
 
     def __str__(self) -> str:
         return self.text()
@@ -146,9 +213,12 @@ class Derivation:
 
 
 def derivation(model: Any, method: str = "lagrange-euler", state: Any = None) -> Derivation:
-    """The steps of a formulation; `state` is (q, qd, qdd) for numbers beside the symbols."""
+    """The steps of a formulation; `state` is (q, qd, qdd) for numbers beside the symbols.
+
+    Of a mechanism with closures: those of its tree, then Lagrange multipliers, or the projected
+    form of Gibbs-Appell.
+    """
     model = getattr(model, "model", model)
-    refuse_closures(model.closures, "a derivation", TREE_EQUATIONS)
     if method not in METHODS:
         raise OptionError(
             f"no derivation is written for method {method!r}", did_you_mean(method, METHODS)
@@ -159,21 +229,113 @@ def derivation(model: Any, method: str = "lagrange-euler", state: Any = None) ->
             f"robot {model.name!r} has {own}, for which no derivation is written",
             "robot.equations() has them in .tau; or derive the robot without them",
         )
-    given = None if state is None else _checked(model, state)
+    if model.closures:
+        mobility(chain(model))  # refuses what cannot be computed
+    given = None if state is None else checked_state(model, state)
     arm = bare(model)
-    drafts, written, done = _symbolic_drafts(arm, method)
-    numbers = [] if given is None else list(METHODS[method](numeric(arm, *given)))
-    whole = numbers or (drafts if done else _outline(arm, method, drafts))
-    steps = [
-        _step(k + 1, draft, written(drafts[k : k + 1]), _values(numbers[k : k + 1]))
-        for k, draft in enumerate(whole)
-    ]
+    tree = Part(arm, METHODS[method], given, symbolic(arm))
+    steps, names, known = tree.steps(1), tree.names, None
     if model.springs:
         steps += _spring_steps(model, steps[-1], given)
-    if model.rubs_under_load:
-        steps.append(_load_step(model, steps[-1], given))
-    check = _check_step(model, method, given, len(steps) + 1)
-    return Derivation(model, method, (*steps, *check), given)
+        names += [(letter, sp.sympify(x)) for letter, x in spring_terms(model).letters]
+    if model.closures:
+        names += _torque_names(model, tree)
+        loops, known = loop_part(model, method, given)
+        steps += loops.steps(len(steps) + 1)
+        names += loops.names
+    if model.rubs_under_load and (driven := _torque_step(steps)) is not None:
+        steps.append(_load_step(model, driven, given, len(steps) + 1))
+        names += [(sp.Symbol(plain(x.name), real=True), x.expression) for x in steps[-1].items]
+    check = _check_step(model, method, given, len(steps) + 1, known)
+    return Derivation(model, method, (*steps, *check), given, tuple(names))
+
+
+class Part:
+    """Steps that run over symbols, as far as there is time, and over floats where a state is."""
+
+    def __init__(
+        self, model: Model, steps: Callable[[Setting], Iterator[Draft]], given: State | None,
+        setting: tuple[Setting, Alphabet],
+    ):  # fmt: skip
+        self.setting, self.letters = setting
+        self.drafts, done = list[Draft](), False
+        with suppress(TooLongError):
+            self.drafts.extend(steps(self.setting))  # one by one: what is done stays
+            done = True
+        listed = {"listed": self.setting.listed} if done else {}
+        self.numbers = [] if given is None else list(steps(numeric(model, *given, **listed)))
+        self.whole = self.numbers or self.drafts
+        if not self.numbers and not done and _has_values(model):
+            rest = list(steps(numeric(model, *_some_state(model))))[len(self.drafts) :]
+            more = (d._replace(text=f"{d.text} {TOO_LONG}".strip(), items=()) for d in rest)
+            self.whole = [*self.drafts, *more]
+        self.written = _writer(self.setting, self.letters)
+
+    def steps(self, first: int) -> list[Step]:
+        """The steps, numbered from `first`."""
+        return [
+            _step(first + k, draft, self.written(self.drafts[k : k + 1]),
+                  _values(self.numbers[k : k + 1]))
+            for k, draft in enumerate(self.whole)
+        ]  # fmt: skip
+
+    @property
+    def names(self) -> list[tuple[sp.Symbol, Any]]:
+        """What got a name, and what it stands for, in order."""
+        found = self.setting.definitions
+        return [(sp.Symbol(name, real=True), p.expression()) for name, p in found.items()]
+
+
+def _has_values(model: Model) -> bool:
+    return all(name in model.values for name in model.symbols)
+
+
+def _torque_names(model: Model, tree: Part) -> list[tuple[sp.Symbol, Any]]:
+    """Gamma1, ... of the tree, with springs."""
+    found = [tree.letters.of(raw.value).expression() for raw in _torques(tree.drafts, model)]
+    if model.springs:
+        found = [a + b for a, b in zip(found, spring_terms(model).torque, strict=True)]
+    return [(sp.Symbol(f"Gamma{k}", real=True), x) for k, x in enumerate(found, 1)]
+
+
+def _torques(drafts: Sequence[Draft], model: Model) -> list[Raw]:
+    """The torques of the last step."""
+    items = drafts[-1].items if drafts else ()
+    return [raw for raw in items if raw.name.startswith(torque(model))]
+
+
+def _torque_step(steps: Sequence[Step]) -> Step | None:
+    """The last step with torques of the drives."""
+    found = [step for step in steps if any(TORQUE.match(item.name) for item in step.items)]
+    return found[-1] if found else None
+
+
+def loop_part(
+    model: Model, method: str, given: State | None, way: str | None = None
+) -> tuple[Part, Structure]:
+    """The closures, after the torques of the tree."""
+    arm = bare(model)
+    setting, letters = symbolic(arm, by_links=False)
+    symbols = [sp.Symbol(f"Gamma{k + 1}", real=True) for k in range(model.n)]
+    Gamma, known = [letters.of(x) for x in symbols], structure(setting, letters)
+    numbers = None if given is None else _tree_numbers(model, method, given)
+
+    def steps(s: Setting) -> Iterator[Draft]:
+        own = Gamma if s is setting else numbers or [0.0] * model.n
+        return loop_steps(s, own, way or WAYS[method], known)
+
+    return Part(arm, steps, given, (setting, letters)), known
+
+
+def _tree_numbers(model: Model, method: str, at: "State") -> list[float]:
+    """Torques of the joints of the tree at a state, with springs."""
+    *_, last = METHODS[method](numeric(bare(model), *at))
+    own = [raw.value for raw in _torques([last], model)]
+    if not model.springs:
+        return own
+    terms = spring_terms(model)
+    held = [terms.value(x, at) for x in terms.torque]
+    return [a + b for a, b in zip(own, held, strict=True)]
 
 
 def _spring_steps(model: Model, last: Step, state: State | None) -> list[Step]:
@@ -184,67 +346,72 @@ def _spring_steps(model: Model, last: Step, state: State | None) -> list[Step]:
         return None if state is None else terms.value(expression, state)
 
     items = tuple(Item(name, x, value(x)) for name, x in terms.items)
-    totals = []
-    before = [item for item in last.items if item.name.startswith(r"\tau")]
+    totals, letter = [], torque(model)
+    before = [item for item in last.items if item.name.startswith(letter)]
     for item, more in zip(before, terms.torque, strict=True):
         whole = None if item.expression is None else item.expression + more
         number = None if item.value is None else item.value + value(more)
         totals.append(Item(item.name, whole, number, note=item.note))
-    formula = (r"\tau = \tau_{\mathrm{arm}} + \tau_{\mathrm{s}}",)
+    formula = (rf"{letter} = {letter}_{{\mathrm{{arm}}}} + \tau_{{\mathrm{{s}}}}",)
     return [
         Step(last.number + 1, TITLE, TEXT, FORMULAS, items),
         Step(last.number + 2, TOTAL, TOTAL_TEXT, formula, tuple(totals)),
     ]
 
 
-def _load_step(model: Model, last: Step, state: State | None) -> Step:
-    """What friction under load adds to the torques of the last step."""
-    before = [item for item in last.items if item.name.startswith(r"\tau")]
+def _load_step(model: Model, last: Step, state: State | None, number: int) -> Step:
+    """What friction under load adds to the torques of a step: of the drives, with closures."""
+    before = [item for item in last.items if TORQUE.match(item.name)]
     items = []
     for i, (item, (share, rubs)) in enumerate(zip(before, load_terms(model), strict=True), 1):
+        if i - 1 not in model.active:
+            continue
         T = None if item.expression is None else one_sided(item.expression - rubs)
         letter = sp.Symbol(f"T{i}", real=True)
         whole = None if T is None else letter + rubs + share * sp.Abs(letter)
-        s = number = total = None
+        s = value = total = None
         if state is not None:
             s, f = (value_at(model, x, state) for x in (share, rubs))
-            number = item.value - f
-            total = item.value + s * abs(number)
-        items += [Item(f"s_{{{i}}}", share, s), Item(f"T_{{{i}}}", T, number, note=item.note)]
+            value = item.value - f
+            total = item.value + s * abs(value)
+        items += [Item(f"s_{{{i}}}", share, s), Item(f"T_{{{i}}}", T, value, note=item.note)]
         items.append(Item(item.name, whole, total, note=item.note))
-    return Step(last.number + 1, LOAD_TITLE, LOAD_TEXT, LOAD_FORMULAS, tuple(items))
+    return Step(number, LOAD_TITLE, LOAD_TEXT, LOAD_FORMULAS, tuple(items))
 
 
 Written = Callable[[Sequence[Draft]], dict[str, Any]]
 
 
-def _symbolic_drafts(model: Model, method: str) -> tuple[list[Draft], Written, bool]:
-    """As many steps as there is time for, how their results are written, and whether it is all."""
-    setting, letters = symbolic(model)
-    drafts, done = list[Draft](), False
-    with suppress(TooLongError):
-        drafts.extend(METHODS[method](setting))  # one by one: what is done stays
-        done = True
-    return drafts, _writer(model, letters), done
-
-
-def _outline(model: Model, method: str, drafts: list[Draft]) -> list[Draft]:
-    """The steps that were done, and what the others say in general."""
-    if any(name not in model.values for name in model.symbols):
-        return drafts
-    rest = list(METHODS[method](numeric(model, *_some_state(model))))[len(drafts) :]
-    return [*drafts, *(d._replace(text=f"{d.text} {TOO_LONG}".strip(), items=()) for d in rest)]
-
-
-def _writer(model: Model, letters: Alphabet) -> Written:
+def _writer(setting: Setting, letters: Alphabet) -> Written:
     """How results are written: as SymPy expressions by name, None if too long to print."""
+    model, groups = setting.model, setting.groups
     rates = [x for row in coordinates(model.n)[1:] for x in row]
-    groups = parallel(symbolic_chain(model))
+    below = _products(letters, setting.divisors, groups)
 
     def expression(p: Polynomial, by_rates: bool) -> sp.Expr | None:
         """Short, a long sum by velocities and accelerations."""
         if len(p) > LONGEST:
             return None
+        for letter, (whole, product) in below.items():
+            most = max((-power for m in p.terms for k, power in m if k == letter), default=0)
+            if most > 0:
+                return _fraction(_cleared(p, letter, whole, most), product, most)
+        for letter in sorted({k for m in p.terms for k, power in m if power < 0} - {*below}):
+            least = {-dict(m).get(letter, 0) for m in p.terms}
+            if len(least) == 1 and (power := least.pop()) > 0:  # all of it is divided by it
+                above = expression(_cleared(p, letter, p, power), by_rates)
+                return None if above is None else above / letters.letters[letter] ** power
+        return gathered(p, by_rates)
+
+    def _fraction(p: Polynomial, product: sp.Expr, times: int) -> sp.Expr | None:
+        """p over a product, as one fraction or term by term, whichever is shorter."""
+        above = expression(p, False)
+        if above is None:
+            return None
+        apart = sp.Add(*(x / product**times for x in sp.Add.make_args(sp.expand_mul(above))))
+        return min((above / product**times, apart), key=sp.count_ops)
+
+    def gathered(p: Polynomial, by_rates: bool) -> sp.Expr:
         if not by_rates and len(p) < LONG:
             return readable(p, groups)
         parts = by_letters(p, {letters.letter(rate): k for k, rate in enumerate(rates)})
@@ -265,10 +432,33 @@ def _writer(model: Model, letters: Alphabet) -> Written:
             if raw.same is not None and raw.same in found:
                 found[raw.name] = found[raw.same]
             else:
-                found[raw.name] = written(raw.value, raw.name.startswith(r"\tau"))
+                found[raw.name] = written(raw.value, raw.name.startswith(torque(model)))
         return found
 
     return by_name
+
+
+def _products(
+    letters: Alphabet, divisors: Mapping[str, Polynomial], groups: Mapping[Any, int]
+) -> dict[int, tuple[Polynomial, sp.Expr]]:
+    """Divisors that are one product once angles are summed: they are written out."""
+    found = {}
+    for name, whole in divisors.items():
+        product = readable(whole, groups) if len(whole) <= LONGEST else sp.Add()
+        bases = [x.as_base_exp()[0] for x in sp.Mul.make_args(product)]
+        if product != 0 and not any(isinstance(x, sp.Add) for x in bases):
+            found[letters.letter(sp.Symbol(name, real=True))] = whole, product
+    return found
+
+
+def _cleared(p: Polynomial, letter: int, whole: Polynomial, times: int) -> Polynomial:
+    """p times a letter to a power, with `whole` for what is left of the letter."""
+    total = p.alphabet.of(0)
+    for monomial, factor in p.terms.items():
+        power = times + sum(n for k, n in monomial if k == letter)
+        rest = tuple(item for item in monomial if item[0] != letter)
+        total = total + Polynomial(p.alphabet, {rest: factor}) * whole**power
+    return total
 
 
 def _values(numbers: Sequence[Draft]) -> dict[str, Any]:
@@ -284,42 +474,63 @@ def _step(number: int, draft: Draft, expressions: dict, values: dict) -> Step:
     return Step(number, draft.title, draft.text, draft.formulas, tuple(items), draft.table)
 
 
-def _check_step(model: Model, method: str, state: State | None, number: int) -> list[Step]:
+def _check_step(
+    model: Model, method: str, state: State | None, number: int, known: Structure | None
+) -> list[Step]:
     """The torques of the steps next to those of `inverse_dynamics`, where there are numbers."""
-    if any(name not in model.values for name in model.symbols):
+    if not _has_values(model):
         return []
     at = state or _some_state(model)
-    *_, last = METHODS[method](numeric(bare(model), *at))
-    own = [raw.value for raw in last.items if raw.name.startswith(r"\tau")]
-    if model.springs:
-        terms = spring_terms(model)
-        held = [terms.value(x, at) for x in terms.torque]
-        own = [a + b for a, b in zip(own, held, strict=True)]
-    if model.rubs_under_load:
-        shares = [[value_at(model, x, at) for x in pair] for pair in load_terms(model)]
-        own = [a + s * abs(a - f) for a, (s, f) in zip(own, shares, strict=True)]
-    tau = inverse_dynamics(chain(model), *at, fn=MATH)
+    own = dict(enumerate(_tree_numbers(model, method, at)))
+    if known is not None:
+        drafts = loop_steps(numeric(bare(model), *at), [*own.values()], WAYS[method], known)
+        own = drive_torques(drafts)
+    if model.rubs_under_load and not undriven(model):
+        pairs = load_terms(model)
+        for k in model.active:
+            s, f = (value_at(model, x, at) for x in pairs[k])
+            own[k] += s * abs(own[k] - f)
+    function, tau = _computed(model, at)
+    joints, own = [*own], [*own.values()]
     worst = max(abs(a - b) for a, b in zip(own, tau, strict=True))
     rows = ", ".join(f"{name} = {_row(row)}" for name, row in at._asdict().items())
     where = "at the state above" if state else f"at {rows}"
     text = (
-        f"The torques of these steps, evaluated {where}, next to those that inverse_dynamics "
+        f"The torques of these steps, evaluated {where}, next to those that {function} "
         f"computes by the recursion in joint frames: the largest difference is {worst:.1g}."
     )
-    pairs = enumerate(zip(own, tau, strict=True))
-    lines = [(f"{k + 1}", f"{a:.10g}", f"{b:.10g}") for k, (a, b) in pairs]
-    table = (("joint", "these steps", "inverse_dynamics"), *lines)
+    lines = [
+        (f"{k + 1}", f"{a:.10g}", f"{b:.10g}") for k, a, b in zip(joints, own, tau, strict=True)
+    ]
+    table = (("joint", "these steps", function), *lines)
     return [Step(number, "Check", text, table=table)]
 
 
+def _computed(model: Model, at: State) -> tuple[str, Sequence[float]]:
+    """The function that computes the torques, and what it gives."""
+    c = chain(model)
+    if not model.closures:
+        return "inverse_dynamics", inverse_dynamics(c, *at, fn=MATH)
+    if undriven(model):
+        rates = [[x[k] for k in mobility(c).independent] for x in at[1:]]
+        plain_chain = without_load_friction(c)
+        return "generalised_torque", closed.generalised_torque(plain_chain, at.q, *rates, fn=MATH)
+    return "inverse_dynamics", closed.inverse_dynamics(c, *at, fn=MATH)
+
+
 def _some_state(model: Model) -> State:
-    rows = [
-        tuple(round(0.3 + step * k, 3) + 0.0 for k in range(model.n)) for step in (0.2, 0.15, -0.1)
-    ]
-    return State(*rows)
+    steps = (0.2, 0.15, -0.1)
+    rows = [tuple(round(0.3 + step * k, 3) + 0.0 for k in range(model.n)) for step in steps]
+    if not model.closures:
+        return State(*rows)
+    c, q = chain(model), first_assembly(model)
+    (_, v, a), free = rows, len(mobility(c).independent)
+    qd = closed.joint_rates(c, q, v[:free], MATH)
+    return State(tuple(q), tuple(qd), tuple(closed.joint_accelerations(c, q, qd, a[:free], MATH)))
 
 
-def _checked(model: Model, state: Any) -> State:
+def checked_state(model: Model, state: Any, closed: bool = True) -> State:
+    """One state of a robot, of a mechanism one that closes."""
     if len(state) != 3:
         raise ShapeError(f"state has {len(state)} entries, expected (q, qd, qdd)")
     rows = []
@@ -331,6 +542,8 @@ def _checked(model: Model, state: Any) -> State:
         if not np.isfinite(values).all():
             raise ShapeError(f"{name} is {_row(values.tolist())}, expected finite numbers")
         rows.append(tuple(values.tolist()))
+    if model.closures and closed:
+        refuse_open(Calls(model), dict(zip(("q", "qd", "qdd"), rows, strict=True)))
     return State(*rows)
 
 

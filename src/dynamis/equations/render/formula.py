@@ -22,7 +22,10 @@ MINUS = "\u2212"
 INDEX = re.compile(r"^[\d,]+[xyz]?$")
 SPACES = {",": "0.17em", "quad": "1em", "qquad": "2em", " ": "0.3em", ";": "0.28em"}
 WORDS = ("sin", "cos", "tan", "tanh", "exp", "max", "min", "log")
-ACCENTS = {"dot": ("˙", "d"), "ddot": ("¨", "dd"), "tilde": ("~", "~"), "hat": ("^", "^")}
+ACCENTS = {
+    "dot": ("˙", "d"), "ddot": ("¨", "dd"), "tilde": ("~", "~"), "hat": ("^", "^"),
+    "bar": ("¯", "bar"),
+}  # fmt: skip
 ASCII = {
     "omega": "w", "partial": "d", "times": "x", "cdot": "*", "sum": "sum ", "ldots": "...",
     "int": "integral ", "ge": ">=", "le": "<=", "ne": "!=", "to": "->", "approx": "~", "pm": "+-",
@@ -172,7 +175,7 @@ def _plain_scripts(node: Node) -> str:
     if node.parts[0] == Node("o", "sum"):
         limits = f"({_tight(low)} to {high}) " if high else f"({low}) "
         return f" sum{limits}" if low else " sum "
-    return base + _plain_below(_tight(low)) + (f"^{high}" if high else "")
+    return base + _plain_below(_tight(low)) + (f"^{_tight(high)}" if high else "")
 
 
 def _tight(text: str) -> str:

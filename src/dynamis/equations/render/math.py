@@ -1,6 +1,7 @@
 """SymPy expressions in the notation of the pages: c12 for cos(q1 + q2), qd for a rate, decimals."""
 
 import re
+from functools import lru_cache
 from typing import Any
 
 import sympy as sp
@@ -11,25 +12,30 @@ from .formula import GREEK
 
 EXACT_DIGITS = 8  # a number typed with at most so many digits is printed as it was typed
 ROUNDED_DIGITS = 6  # any other is rounded
+PRINTED = 4096  # expressions whose text is kept: layout asks for it again and again
 NOTHING = 1e-13  # of the largest entry: rounding
 COORDINATE = re.compile(r"^q(d{0,2})(\d+)$")
-INTERMEDIATE = re.compile(r"^([A-Za-z]+?)(d?)([\d,]+)\.(\w+)$")  # w3.x, vd2.y, A56.12
+INTERMEDIATE = re.compile(r"^([A-Za-z]+?)(d{0,2})([\d,]+)\.(\w+)$")  # w3.x, vd2.y, A56.12
+ENTRY = re.compile(r"^([A-Za-z]+)(\d+)[,_](\d+)$")  # J2,3
+ACCENT = ("", "dot", "ddot")
 RATES = ("q", r"\dot{q}", r"\ddot{q}")
 TRAILING = re.compile(r"^(.*?)(\d+)$")
 
 
 def symbol_latex(name: str) -> str:
-    """q1, qd1, w3.x, m1, lc2, alpha_1 as LaTeX."""
+    """q1, qd1, w3.x, J2,3, m1, lc2, alpha_1 as LaTeX."""
     if found := COORDINATE.match(name):
         dots, index = found.groups()
         return RATES[len(dots)] + f"_{{{index}}}"
     if found := INTERMEDIATE.match(name):
-        letter, dot, index, component = found.groups()
-        base = r"\omega" if letter == "w" else letter
-        base = rf"\dot{{{base}}}" if dot else base
+        letter, dots, index, component = found.groups()
+        base = r"\omega" if letter == "w" else rf"\{letter}" if letter in GREEK else letter
+        base = rf"\{ACCENT[len(dots)]}{{{base}}}" if dots else base
         if component.isdigit():
             return f"{base}_{{{index}}}^{{({component})}}"
         return f"{base}_{{{index}{component}}}"
+    if found := ENTRY.match(name):
+        return "{}_{{{},{}}}".format(*found.groups())
     stem, _, below = name.partition("_")
     if not below and (found := TRAILING.match(name)):
         stem, below = found.groups()
@@ -75,7 +81,8 @@ class _Latex(LatexPrinter):
 
 class _Text(StrPrinter):
     def _print_Symbol(self, expr: sp.Symbol) -> str:
-        return expr.name.replace(".", "")
+        name, _, entry = expr.name.partition(".")
+        return f"{name}^({entry})" if entry.isdigit() else name + entry
 
     def _print_Float(self, expr: sp.Float) -> str:
         return f"{float(expr):.{EXACT_DIGITS}g}"
@@ -94,11 +101,13 @@ _LATEX = _Latex({"mul_symbol": r" \, ", "order": "none"})
 _TEXT = _Text({"order": "none"})
 
 
+@lru_cache(maxsize=PRINTED)
 def latex(expression: sp.Expr) -> str:
     """An expression as LaTeX."""
     return _LATEX.doprint(arranged(decimal(expression)))
 
 
+@lru_cache(maxsize=PRINTED)
 def text(expression: sp.Expr) -> str:
     """An expression as plain text."""
     return _TEXT.doprint(arranged(decimal(expression))).replace("*", " ")

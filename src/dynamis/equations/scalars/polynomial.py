@@ -1,8 +1,8 @@
 """Exact polynomials in sines, cosines and symbols, as a scalar.
 
-Sums and products keep one normal form: sin^2 is always written 1 - cos^2. What is zero is seen to
-be zero and nothing grows that need not, so the algorithms can run over it as they are. A power may
-be negative: dividing by a product of letters is exact as well.
+Sums and products keep one normal form: sin^2 is always written 1 - cos^2, sqrt(3)^2 is 3. What is
+zero is seen to be zero and nothing grows that need not, so the algorithms can run over it as they
+are. A power may be negative: dividing by a product of letters is exact as well.
 """
 
 from fractions import Fraction
@@ -31,14 +31,17 @@ class Alphabet:
         self.letters: list[sp.Expr] = []
         self.numbers: dict[sp.Expr, int] = {}
         self.cosine: dict[int, int] = {}  # of each sine
+        self.roots: dict[int, Fraction] = {}  # square of each square root of a number
 
-    def letter(self, atom: sp.Expr) -> int:
+    def letter(self, atom: Any) -> int:
         """The number of a letter; new ones are added, a sine with its cosine."""
         if atom not in self.numbers:
             self.numbers[atom] = len(self.letters)
             self.letters.append(atom)
             if isinstance(atom, sp.sin):
                 self.cosine[self.numbers[atom]] = self.letter(sp.cos(atom.args[0]))
+            elif atom.is_Pow and atom.exp == sp.Rational(1, 2) and atom.base.is_Rational:
+                self.roots[self.numbers[atom]] = Fraction(int(atom.base.p), int(atom.base.q))
         return self.numbers[atom]
 
     def of(self, value: Any) -> "Polynomial":
@@ -114,7 +117,7 @@ class Polynomial:
         terms: dict[Monomial, Fraction] = {}
         for m1, c1 in self.terms.items():
             for m2, c2 in other.terms.items():
-                _reduced(terms, _product(m1, m2), c1 * c2, self.alphabet.cosine)
+                _reduced(terms, _product(m1, m2), c1 * c2, self.alphabet)
         return Polynomial(self.alphabet, terms)
 
     __rmul__ = __mul__
@@ -188,15 +191,22 @@ def _product(a: Monomial, b: Monomial) -> Monomial:
 
 
 def _reduced(
-    terms: dict[Monomial, Fraction], monomial: Monomial, factor: Fraction, cosine: dict[int, int]
+    terms: dict[Monomial, Fraction], monomial: Monomial, factor: Fraction, alphabet: Alphabet
 ) -> None:
-    """Add factor * monomial with every sin^2 as 1 - cos^2."""
+    """Add factor * monomial with every sin^2 as 1 - cos^2, and squares of roots as numbers."""
     for place, (letter, power) in enumerate(monomial):
-        if power >= 2 and letter in cosine:
+        if power >= 2 and letter in alphabet.cosine:
             left = ((letter, power - 2),) if power > 2 else ()
             rest = (*monomial[:place], *left, *monomial[place + 1 :])
-            _reduced(terms, rest, factor, cosine)
-            _reduced(terms, _product(rest, ((cosine[letter], 2),)), -factor, cosine)
+            _reduced(terms, rest, factor, alphabet)
+            turned = _product(rest, ((alphabet.cosine[letter], 2),))
+            _reduced(terms, turned, -factor, alphabet)
+            return
+        if power not in (0, 1) and letter in alphabet.roots:
+            twice, left = divmod(power, 2)
+            kept = ((letter, 1),) if left else ()
+            rest = (*monomial[:place], *kept, *monomial[place + 1 :])
+            _reduced(terms, rest, factor * alphabet.roots[letter] ** twice, alphabet)
             return
     _accumulate(terms, monomial, factor)
 

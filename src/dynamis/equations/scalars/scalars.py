@@ -8,12 +8,14 @@ angle that is no simple fraction of pi gets a rational cosine and sine with c^2 
 import ast
 import math
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import fields, is_dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 import sympy as sp
 
+from ...errors import SymbolError
 from ...model.chain import Chain, chain
 from ...model.drive import CIRCUIT
 from ...model.model import Model
@@ -182,7 +184,12 @@ def symbolic_chain(model: Model, keep: bool = True) -> Chain:
     named, numbers = numbers_as_symbols(model)
     given: Mapping[str, Any] = model_symbols(model) if keep else model.values
     values = {**numbers, **{name: Exact(value) for name, value in given.items()}}
-    return converted(chain(named, values, EXACT), plain)
+    found = converted(chain(named, values, EXACT), plain)
+    if not model.closures:
+        return found
+    with suppress(SymbolError):  # what counts of the closures is known by numbers only
+        found = replace(found, mobility=chain(model).mobility)
+    return found
 
 
 def converted(raw: Chain, function: Any) -> Chain:

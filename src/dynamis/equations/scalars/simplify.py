@@ -183,7 +183,9 @@ def rows_of(p: Polynomial) -> Rows:
         symbols: dict[Any, int] = {}
         for k, power in monomial:
             letter: Any = p.alphabet.letters[k]
-            if isinstance(letter, (sp.cos, sp.sin)):
+            if power < 0:
+                symbols[letter] = power
+            elif isinstance(letter, (sp.cos, sp.sin)):
                 trigs.append((Trig(letter.func.__name__, ((letter.args[0], 1),)), power))
             elif letter.is_Pow and letter.exp == sp.Rational(1, 2) and letter.base.is_Rational:
                 number *= Fraction(int(letter.base.p), int(letter.base.q)) ** (power // 2)
@@ -326,6 +328,8 @@ def _number(numbers: list[Fraction]) -> Fraction:
 
 def _factored(total: Any) -> Any:
     if not isinstance(total, sp.Add) or not 3 <= len(total.args) <= FACTORED_TERMS:
+        return total
+    if len(total.free_symbols) > FACTORED_TERMS:
         return total
     result: Any = sp.factor(total)
     parts = [x for x in sp.Mul.make_args(result) if not x.is_number]

@@ -47,7 +47,9 @@ TWO = ("M", "C")  # quantities with two indices
 
 
 def closed(equations: Any) -> str:
-    """tau, M, C, g and friction in closed form, zeros left out."""
+    """tau, M, C, g and friction in closed form, zeros left out; of a mechanism its closures too."""
+    if equations.model.closures:
+        return _mechanism(equations)
     if not equations.is_closed:
         raise OptionError(
             f"the equations of {equations.robot_name!r} are too long to write out",
@@ -60,6 +62,22 @@ def closed(equations: Any) -> str:
     for title, found in (("Torques", torques), *matrices, ("Energies", energies)):
         rows = [row(left, math.terms(x)) for left, x in found]
         parts += [f"<h4>{title}</h4>", *rows] if rows else []
+    return _fragment([*parts, f"<p>{NOTE}</p>"])
+
+
+def _mechanism(equations: Any) -> str:
+    """Torques of the tree, conditions of the closures, and what they give, long sums by name."""
+    parts = []
+    for title, found in equations.written():
+        rows = []
+        for left, x in found:
+            if not isinstance(x, sp.MatrixBase):
+                rows.append(row(left, math.terms(x)))
+                continue
+            places = [(i, j) for i in range(x.rows) for j in range(x.cols) if x[i, j] != 0]
+            named = [(f"{left}_{{{i + 1},{j + 1}}}", x[i, j]) for i, j in places]
+            rows += [row(name, math.terms(e)) for name, e in named if name != math.latex(e)]
+        parts += [f"<h4>{title}</h4>", *rows]
     return _fragment([*parts, f"<p>{NOTE}</p>"])
 
 

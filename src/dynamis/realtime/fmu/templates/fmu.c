@@ -55,6 +55,7 @@ static unit *unit_new(const char *name, const char *token)
     }
     if (name != NULL) strcpy(u->name, name);
     model_reset(&u->m);
+    model_begin(&u->m);
     return u;
 }
 
@@ -68,6 +69,7 @@ static void unit_free(unit *u)
 static int unit_reset(unit *u)
 {
     model_reset(&u->m);
+    model_begin(&u->m);
     u->running = 0;
     return OK;
 }
