@@ -99,3 +99,18 @@ def test_strokes_keep_their_names_while_it_moves():
     arm = skeleton(robot, motions(robot, 5)[0])
     names = [list(strokes(arm[k], arm.reach)) for k in range(5)]
     assert names.count(names[0]) == 5
+
+
+def test_a_run_is_drawn_by_its_drives():
+    """Errors of passive joints do not exist: no panel is empty."""
+    robot = five_bar()
+    start = robot.home[[0, 2]]
+    run = dy.simulate(
+        robot, 0.004, 0.002, reference=start, controller=dy.control.JointPID(kp=1.0, kd=0.1)
+    )
+    few = run.plot(what=("q", "error"))
+    assert len(few.axes) == 4
+    every = run.plot(what=("q", "error"), joints=robot.joint_names)
+    assert len(every.axes) == 4 + 2
+    for figure in (few, every):
+        assert all(np.isfinite(x.get_ydata()).any() for ax in figure.axes for x in ax.lines[:1])

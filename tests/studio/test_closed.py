@@ -70,6 +70,61 @@ def test_a_slider_stops_where_the_loop_cannot_be_closed(tab):
     assert opening(tab) < CLOSED
 
 
+def dragged(tab, position, phase):
+    """What viser does when a person drags the target."""
+    from viser import TransformControlsEvent
+
+    client = tab.session.client
+    target = client.scene._handle_from_transform_controls_name["/target"]
+    target.position = position
+    event = TransformControlsEvent(client, client.client_id, target, phase)
+    for callback in target._impl_aux.update_cb:
+        callback(event)
+    return target
+
+
+def test_the_tool_is_dragged_and_the_mechanism_follows(tab):
+    robot = tab.session.robot
+    before = robot.fk(tab.session.q)[:3, 3]
+    goal = before + np.array([-0.05, 0.04, 0.0])
+    target = dragged(tab, goal, "update")
+    tab.until(lambda: np.allclose(robot.fk(tab.session.q)[:3, 3], goal, atol=1e-4))
+    assert opening(tab) < CLOSED
+    assert target.active_axes == (True, True, False) and target.disable_rotations  # it is plane
+    followed = tab.session.q
+    dragged(tab, goal, "end")
+    tab.says("1 of 4")  # every working mode, the one it is in first
+    assert np.abs(tab.session.q - followed).max() < 1e-3
+    far = before + np.array([3.0, 0.0, 0.0])
+    dragged(tab, far, "update")
+    tab.says("As near as it goes")
+    tab.until(lambda: robot.fk(tab.session.q)[0, 3] > before[0] + 0.05)
+    assert opening(tab) < CLOSED
+    dragged(tab, far, "end")
+    tab.says("No solution")
+
+
+def legends(tab):
+    return " ".join(x.inner_text() for x in tab.page.locator(".u-legend").all() if x.is_visible())
+
+
+def test_charts_are_of_the_drives(tab):
+    tab.open("Simulate")
+    tab.choose("What", "Move to a target")
+    tab.choose("Law", "PID per joint")
+    tab.choose("Target", "random")  # where its drives lead
+    tab.type("Duration (s)", "0.5")
+    tab.press("Run")
+    tab.until(lambda: tab.session.bench.run is not None)
+    tab.says("Tracking error")
+    run = tab.session.bench.run
+    assert run.error.shape[1] == 2 and np.abs(run.robot.closure_error(run.q)).max() < CLOSED
+    tab.until(lambda: "joint3" in legends(tab))
+    assert "joint2" not in legends(tab)
+    tab.click(tab.field("Passive joints"))
+    tab.until(lambda: "joint2" in legends(tab))
+
+
 def test_the_other_pages_say_what_does_not_apply(tab):
     tab.open("Robot")
     tab.says("2 degrees of freedom")

@@ -43,6 +43,11 @@ class Series:
     desired: np.ndarray | None = None  # the same
     measured: tuple[np.ndarray, np.ndarray] | None = None  # times (K,), what sensors gave (K, n)
 
+    def has(self, joints: Sequence[int]) -> bool:
+        """Whether there is anything of these joints: errors are of drives only."""
+        known = np.isfinite(self.values)
+        return bool(known[..., list(joints)].any()) or not known.any()
+
     def title(self, kinds: set[str]) -> str:
         """What it is called for these kinds of joints."""
         if self.name == "tau" and "prismatic" in kinds:
@@ -100,9 +105,9 @@ def _measured(run: "RunLike", name: str) -> tuple[np.ndarray, np.ndarray] | None
 
 
 def joint_indices(robot: Robot, joints: Any) -> list[int]:
-    """Indices of joints given by name or number; None is all of them."""
+    """Indices of joints given by name or number; None is all, of closed loops the drives."""
     if joints is None:
-        return list(range(robot.n))
+        return list(robot.driven) or list(range(robot.n))
     given = list(joints) if is_list(joints) else [joints]
     found = []
     for joint in given:
@@ -117,7 +122,7 @@ def joint_indices(robot: Robot, joints: Any) -> list[int]:
                 "known: " + ", ".join(robot.joint_names),
             )
     if not found:
-        raise OptionError("joints is empty, expected names or numbers, or None for all")
+        raise OptionError("joints is empty, expected names or numbers, or None")
     return list(dict.fromkeys(found))
 
 
@@ -154,13 +159,16 @@ def layout(series: Sequence[Series], joints: Sequence[int], kinds: Sequence[str]
             Panel(row, column, s, (joint,), kinds[joint])
             for row, joint in enumerate(joints)
             for column, s in enumerate(series)
+            if s.has([joint])
         )
         return Layout(panels, len(joints) if series else 0, len(series), True)
     present = [k for k in ("revolute", "prismatic") if any(kinds[j] == k for j in joints)]
+    groups = [tuple(j for j in joints if kinds[j] == kind) for kind in present]
     panels = tuple(
-        Panel(row, column, s, tuple(j for j in joints if kinds[j] == kind), kind)
+        Panel(row, column, s, group, kind)
         for row, s in enumerate(series)
-        for column, kind in enumerate(present)
+        for column, (kind, group) in enumerate(zip(present, groups, strict=True))
+        if s.has(group)
     )
     return Layout(panels, len(series), len(present), False)
 
@@ -280,7 +288,8 @@ def plot_run(
     What sensors measured is drawn thin behind what was, if it differs.
 
     Up to eight joints have a row each, more share a row per quantity. An ensemble is drawn as
-    thin lines if it is small, else as its median and the band that holds 90 % of it.
+    thin lines if it is small, else as its median and the band that holds 90 % of it. Of a closed
+    mechanism the drives are drawn, other joints where `joints` names them.
     """
     check_save(path)
     check_run(run)
@@ -376,8 +385,9 @@ def _share_time(axes: list[Any], grid: Layout, energy: bool) -> None:
     for one in axes[1:]:
         one.sharex(axes[0])
     axes[0].margins(x=0.01)
+    last = {panel.column: panel.row for panel in grid.panels}  # of every column
     for one, panel in zip(axes, grid.panels, strict=False):
-        lowest = panel.row == grid.rows - 1
+        lowest = panel.row == last[panel.column]
         one.tick_params(labelbottom=lowest)
         if lowest and not energy:
             one.set_xlabel("time (s)", fontsize=8, color=SOFT)

@@ -84,7 +84,8 @@ def _mechanism(equations: Any) -> str:
 def counts(robot: Robot) -> str:
     """Operations of the compiled kernels, and the base parameters."""
     rows: list[Sequence[str]] = []
-    for name in COUNTED:
+    drives = {"jacobian": "drive_jacobian"} if robot.model.closures else {}
+    for name in (drives.get(name, name) for name in COUNTED):
         try:
             cost = robot.cost(name)
         except DynamisError as error:
@@ -288,7 +289,7 @@ class EquationsPanel:
         return "Equations" if few else "Counts and base parameters"
 
     def _numbers(self) -> tuple[str, ...]:
-        return tuple(str(i + 1) for i in range(self.session.robot.n))
+        return tuple(str(i + 1) for i in range(self.session.robot.dof))
 
     def _suit(self) -> None:
         one = self.show.value == "One entry"

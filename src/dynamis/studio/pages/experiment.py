@@ -8,6 +8,7 @@ import numpy as np
 
 from ...control import ComputedTorque, Controller, JointPID, PointToPoint, SlotineLi
 from ...errors import OptionError
+from ...ik.follow import follow
 from ...model.friction import Friction
 from ...robot import Robot
 from ...simulation import Run, simulate
@@ -31,11 +32,12 @@ def frictionless(robot: Robot) -> Robot:
 
 
 def with_friction(robot: Robot, torque: Any) -> Robot:
-    """With viscous and Coulomb friction, 3 % each of a usual `torque` per joint (n,)."""
+    """With viscous and Coulomb friction, 3 % each of a usual `torque` per drive."""
     sizes = iter(0.03 * np.asarray(torque, float))
+    passive = bool(robot.model.closures)
     friction = [
         Friction()
-        if link.mimic is not None
+        if link.mimic is not None or (passive and link.passive)
         else Friction(viscous=(size := float(next(sizes))), coulomb=(size, -size))
         for link in robot.model.links
     ]
@@ -147,8 +149,12 @@ def targets(robot: Robot) -> tuple[str, ...]:
     return ("zero", "random", *named)
 
 
-def target(robot: Robot, name: str, rng: np.random.Generator) -> np.ndarray:
-    """A place by name; "random" is another one every time, within the limits."""
+def target(robot: Robot, name: str, rng: np.random.Generator, start: Any = None) -> np.ndarray:
+    """A place by name; "random" is another one every time, within the limits.
+
+    A closed mechanism goes to a random place only as far as its drives lead it from `start`, or
+    from home.
+    """
     if name in robot.configurations:
         return np.array(robot.configurations[name], float)
     if name == "zero":
@@ -159,4 +165,8 @@ def target(robot: Robot, name: str, rng: np.random.Generator) -> np.ndarray:
     bounded = np.isfinite(limits).all(axis=1)
     low = np.where(bounded, limits[:, 0], -SPREAD)
     high = np.where(bounded, limits[:, 1], SPREAD)
-    return rng.uniform(low, high)
+    drawn = rng.uniform(low, high)
+    if not robot.model.closures:
+        return drawn
+    begin = robot.home if start is None else start
+    return follow(robot, begin, drawn[list(robot.independent)]).q

@@ -13,6 +13,8 @@ from ...control import ComputedTorque
 from ...errors import DynamisError, FileError, OptionError
 from ...excite.design import excite
 from ...identify import ESTIMATORS, FRICTIONS, Estimate, identify
+from ...ik.follow import follow
+from ...ik.motion import deciding
 from ...logs.log import Log
 from ...logs.read import read_log
 from ...robot import Robot
@@ -42,7 +44,7 @@ class Trial:
         motion = excite(
             robot, HARMONICS, self.period, starts=1, max_iterations=ITERATIONS, progress=False
         )
-        largest = np.maximum(motion.demand.tau, 1e-6)
+        largest = np.maximum(_of_drives(robot, motion.demand.tau), 1e-6)
         real = heavier(robot, self.heavier)
         if not has_friction(real):
             real = with_friction(real, largest)
@@ -51,7 +53,7 @@ class Trial:
             real,
             self.period,
             STEP,
-            motion.trajectory(0.0).q,
+            _start(robot, _of_drives(robot, motion.trajectory(0.0).q)),
             controller=ComputedTorque.from_bandwidth(BANDWIDTH, sample_time=SAMPLE),
             reference=motion.trajectory,
             sensors=Sensors(encoder=ENCODER, torque_noise=self.noise / 100.0 * largest),
@@ -61,6 +63,23 @@ class Trial:
             raise OptionError(f"the motion could not be simulated: {run.message}")
         seen = run.measured
         return Log(t=seen.t, q=seen.q, tau=seen.tau, name=f"{robot.name}, simulated")
+
+
+def _of_drives(robot: Robot, values: Any) -> np.ndarray:
+    """Of the drives, where values of all joints were given."""
+    given = np.asarray(values, float)
+    return given[..., list(robot.driven)] if given.shape[-1] == robot.n else given
+
+
+def _start(robot: Robot, drives: np.ndarray) -> np.ndarray:
+    """All joints where a motion of the drives begins."""
+    if not robot.model.closures:
+        return drives
+    own = drives[deciding(robot, "a simulated log")]
+    q, reason = follow(robot, robot.home, own)
+    if reason:
+        raise OptionError(f"the start of the motion is not reached from home: {reason}")
+    return q
 
 
 # Uploaded logs: untrusted bytes of CSV, npz or Parquet, in a private folder while they are read.
@@ -143,7 +162,7 @@ class IdentifyPanel:
         with self.results:
             self.summary = gui.add_markdown("")
             self.use = gui.add_button("Use the identified model")
-            self.joint = gui.add_dropdown("Joint", session.robot.joint_names)
+            self.joint = gui.add_dropdown("Joint", _driven_names(session.robot))
             self.chart = Chart(gui, "Torque (N m, N)", now=False)
             self.numbers = gui.add_markdown("")
         self.upload.on_upload(lambda event: self._read(event.target.value))
@@ -182,9 +201,10 @@ class IdentifyPanel:
         self.log_job.start("simulating a log", lambda say: trial.log(robot, say), self._got)
 
     def _got(self, log: Log) -> None:
-        n = self.session.robot.n
+        robot, n = self.session.robot, len(self.session.robot.driven)
         if log.n != n:
-            raise OptionError(f"{log.name} has {log.n} joints, the robot has {n}")
+            what = "drives" if robot.model.closures else "joints"
+            raise OptionError(f"{log.name} has {log.n} joints, the robot has {n} {what}")
         self.bench.log = log
         self.session.ask_before_leaving()
         self.job.clear()
@@ -219,7 +239,7 @@ class IdentifyPanel:
         self.summary.content = summary(estimate)
         self.numbers.content = parameters(estimate)
         self.results.visible = True
-        names = self.session.robot.joint_names
+        names = _driven_names(self.session.robot)
         if tuple(self.joint.options) != tuple(names):
             self.joint.options = names
         self._draw()
@@ -248,6 +268,11 @@ class IdentifyPanel:
             finally:
                 self._keeping = False
             self.session.say("Using the identified model", repr(estimate))
+
+
+def _driven_names(robot: Robot) -> tuple[str, ...]:
+    """Joints that logs have columns of."""
+    return tuple(robot.joint_names[k] for k in robot.driven) or robot.joint_names
 
 
 def summary(estimate: Estimate) -> str:

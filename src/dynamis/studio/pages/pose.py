@@ -8,6 +8,7 @@ import numpy as np
 from ...errors import DynamisError
 from ...ik.assemble import CLOSED, nearest
 from ...ik.follow import Followed, follow
+from ...ik.lead import handles, lead
 from ...robot import Robot
 from ...spatial.rotations import rotation_from_quaternion, rotation_from_rpy
 from ...transforms import to_quaternion, to_rpy
@@ -17,6 +18,7 @@ from ..server.session import Session, plain, show, shown_error
 from .chart import markdown_table, short
 
 SHOWN = 500  # characters of a reason
+SEEN = 1e-4  # m or rad between a target and the tool
 
 
 class IkPanel:
@@ -37,6 +39,7 @@ class IkPanel:
         self._solutions: np.ndarray = np.zeros((0, session.robot.n))
         self._residual, self._about, self._at, self._asked = np.zeros(0), "", 0, 0
         self._gizmo: Any = None
+        self._latest = Latest(self._lead)
         self.drag.on_update(lambda _: self._show_target())
         for field in (self.position, self.rpy):
             by_hand(field, self._place_target)
@@ -56,9 +59,12 @@ class IkPanel:
             self.answer.visible = self.turn.visible = False
             if self._gizmo is not None:
                 self._gizmo.remove()
+            robot, axes, turns = self.session.robot, (True, True, True), True
+            if robot.model.closures:
+                axes, turns = handles(robot, robot.fk(self.session.q)[:3, :3])
             self._gizmo = self.session.client.scene.add_transform_controls(
                 "/target", scale=0.28 * self.session.view.arm.reach, depth_test=False,
-                visible=self.drag.value,
+                visible=self.drag.value, active_axes=axes, disable_rotations=not turns,
             )  # fmt: skip
             self._gizmo.on_update(self._dragged)
             self._take()
@@ -89,6 +95,23 @@ class IkPanel:
             self._fill(np.array(event.target.position), R)
         if event.phase == "end":
             self._solve()
+        elif self.session.robot.model.closures:
+            self._latest.ask()
+
+    def _lead(self) -> None:
+        """A closed mechanism follows its tool while that is dragged, as near as it goes."""
+        with self.session.lock:
+            robot, T = self.session.robot, self._wanted()
+            self._asked += 1  # solutions of before are no longer wanted
+            self.turn.visible = False
+            try:
+                found = lead(robot, self.session.q, T, self.inside.value)
+            except DynamisError as error:
+                show(self.answer, shown_error(str(error)))
+                return
+            away = np.abs(found.left).max() > SEEN
+            show(self.answer, "**As near as it goes** from here." if away else "")
+            self.session.change_pose(found.q)
 
     def _wanted(self) -> np.ndarray:
         T = np.eye(4)
@@ -104,7 +127,8 @@ class IkPanel:
             asked, robot, T, near = self._asked, self.session.robot, self._wanted(), self.session.q
             show(self.answer, "Solving …")
         try:
-            found = robot.ik(T, limits=self.inside.value)  # without the lock: it may take a while
+            near_first = {"q0": near} if robot.model.closures else {}
+            found = robot.ik(T, limits=self.inside.value, **near_first)  # unlocked: it takes time
         except DynamisError as error:
             text = shown_error(str(error))
             with self.session.lock:

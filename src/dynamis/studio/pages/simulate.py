@@ -149,10 +149,13 @@ class SimulatePanel:
             "tau": Chart(gui, "Torques (N m, N)"),
             "error": Chart(gui, "Errors (rad, m)"),
         }
+        self.others = gui.add_checkbox("Passive joints", False, visible=False)
+        self.charts["others"] = Chart(gui, "Positions of passive joints (rad, m)")
         self.metrics = gui.add_markdown("", visible=False)
         self.button.on_click(lambda _: self.run())
         self.fields.kind.on_update(lambda _: self._suit())
         self.fields.law.on_update(lambda _: self._suit())
+        self.others.on_update(lambda _: self._show_others())
         session.on_robot(self._replaced)
         self._suit()
 
@@ -199,7 +202,7 @@ class SimulatePanel:
         self.bench.run = self.bench.controller = self.bench.reference = None
         for chart in self.charts.values():
             chart.folder.visible = False
-        self.metrics.visible = False
+        self.metrics.visible = self.others.visible = False
         self.job.clear()
         self.fields.target.options = targets(self.session.robot)
 
@@ -214,10 +217,15 @@ class SimulatePanel:
             dt=float(f.step.value) / 1000.0,
             friction=f.friction.value,
             stops=f.stops.value,
-            target=target(robot, f.target.value, self._random) if moves else None,
+            target=self._target() if moves else None,
             moving=float(f.moving.value),
             law=f.law.value,
             gains=Gains(**{name: getattr(f, name).value for name in TUNED}),
+        )
+
+    def _target(self) -> np.ndarray:
+        return target(
+            self.session.robot, self.fields.target.value, self._random, self.session.placed
         )
 
     def run(self) -> None:
@@ -230,18 +238,31 @@ class SimulatePanel:
         run, controller, reference = result
         self.session.ask_before_leaving()
         self.bench.run, self.bench.controller, self.bench.reference = run, controller, reference
-        names = run.robot.joint_names
-        self.charts["q"].show(run.t, run.q, names)
-        self.charts["tau"].show(run.t, run.tau, names)
+        drives = list(run.robot.driven) or list(range(run.robot.n))
+        names = [run.robot.joint_names[k] for k in drives]
+        self.charts["q"].show(run.t, run.q[:, drives], names)
+        self.charts["tau"].show(run.t, run.tau[:, drives], names)
+        self.others.visible = len(drives) < run.robot.n
+        self._show_others()
         self.charts["error"].folder.visible = self.metrics.visible = run.error is not None
         if run.error is not None:
-            moved = [names[k] for k in run.robot.driven]
-            self.charts["error"].show(run.t, run.error, moved)
+            self.charts["error"].show(run.t, run.error, names)
             head, *rows = run.metrics.cells()
             show(self.metrics, "**Tracking error**\n\n" + markdown_table(head, rows, 3))
         self.player.load(run.t, run.q)
         self.job.tell(self._summary(run, controller))
         self.player.play()
+
+    def _show_others(self) -> None:
+        """Joints without a drive of a closed mechanism, where they are asked for."""
+        with self.session.lock:
+            run, chart = self.bench.run, self.charts["others"]
+            chart.folder.visible = False
+            if run is None or not (self.others.visible and self.others.value):
+                return
+            rest = [k for k in range(run.robot.n) if k not in run.robot.driven]
+            chart.show(run.t, run.q[:, rest], [run.robot.joint_names[k] for k in rest])
+            chart.now(self.player.now)
 
     def _summary(self, run: Run, controller: Controller | None) -> str:
         said = f"{run.t[-1]:g} s, {len(run.t)} instants, largest torque {_largest(run.tau)}."

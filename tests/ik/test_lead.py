@@ -1,0 +1,55 @@
+"""Closed mechanisms moved by their tool, and references of all joints from those of the drives."""
+
+import numpy as np
+import pytest
+
+import dynamis as dy
+from dynamis.errors import ClosureError, OptionError
+from dynamis.ik.follow import follow
+from dynamis.ik.lead import handles, lead
+from dynamis.ik.motion import deciding, positions_along
+from tests.closed_mechanisms import five_bar, four_bar
+
+
+def test_the_tool_is_led_to_where_inverse_kinematics_puts_it():
+    robot = dy.load("five-bar")
+    T = robot.fk(robot.home).copy()
+    T[:2, 3] += 0.06, -0.05
+    found = lead(robot, robot.home, T)
+    assert np.abs(found.left).max() < 1e-9
+    np.testing.assert_allclose(found.q, robot.ik(T, q0=robot.home).q[0], atol=1e-8)
+    assert handles(robot, T[:3, :3]) == ((True, True, False), False)  # in its plane, no turns
+
+
+@pytest.mark.parametrize("limits", [True, False])
+def test_what_is_out_of_reach_is_approached(limits):
+    """There no small motion of the drives that stays within the limits leads nearer."""
+    robot = dy.load("five-bar")
+    T = robot.fk(robot.home).copy()
+    T[:2, 3] += 1.0, -1.2
+    q = robot.home
+    for _ in range(4):  # as a person drags on
+        q, left = lead(robot, q, T, limits)
+    assert np.abs(robot.closure_error(q)).max() < 1e-9
+    low, high = robot.limits.T
+    assert ((q >= low) & (q <= high)).all() or not limits
+    for step in 0.02 * np.array([[1, 0], [-1, 0], [0, 1], [0, -1], [1, 1], [-1, -1], [1, -1]]):
+        moved, reason = follow(robot, q, q[[0, 2]] + step)
+        if not reason and (not limits or ((moved >= low) & (moved <= high)).all()):
+            away = np.linalg.norm(T[:3, 3] - robot.fk(moved)[:3, 3])
+            assert away > np.linalg.norm(left) - 2e-3
+
+
+def test_positions_along_a_motion_of_the_drives():
+    robot = five_bar()
+    t = np.linspace(0.0, 1.0, 70)[:, None]
+    rows = robot.home[[0, 2]] + 0.3 * np.sin(t * [5.0, 4.0])
+    q = positions_along(robot, robot.home, rows)
+    np.testing.assert_allclose(q[:, [0, 2]], rows, atol=1e-15)
+    assert np.abs(robot.closure_error(q)).max() < 1e-9
+    assert np.abs(np.diff(q, axis=0)).max() < 0.1  # no jump to another assembly
+    assert deciding(robot, "it") == [0, 1]
+    with pytest.raises(ClosureError, match="to row 1"):
+        positions_along(robot, robot.home, np.array([robot.home[[0, 2]], [np.pi, 0.0]]))
+    with pytest.raises(OptionError, match="its drives do not decide joint2"):
+        deciding(four_bar(passive=(True, True, True)), "a study")
