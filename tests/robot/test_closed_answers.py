@@ -134,13 +134,9 @@ def law(robot):
 
 
 REFUSED = {
-    "equations": lambda robot, folder: robot.equations(),
-    "newton-euler equations": lambda robot, folder: robot.equations("newton-euler"),
     "base_parameters": lambda robot, folder: robot.base_parameters(),
     "significance": lambda robot, folder: robot.significance(),
     "regressor": lambda robot, folder: robot.regressor(*RESTING),
-    "lagrange_euler": lambda robot, folder: robot.lagrange_euler(*RESTING),
-    "gibbs_appell": lambda robot, folder: robot.gibbs_appell(*RESTING),
     "load_friction": lambda robot, folder: robot.load_friction(*RESTING),
     "identify": lambda robot, folder: dy.identify(robot, log()),
     "identify_payload": lambda robot, folder: dy.identify_payload(robot, log()),
