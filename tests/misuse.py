@@ -544,7 +544,7 @@ class Table:
 BLOCK = ("model", "sample_time", "friction")
 MAP = ("plane", "at", "points", "extent", "limits")
 KEYWORDS: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(("Equations.evaluate", "Robot.with_values"), ("m1",)),
+    **dict.fromkeys(("Derivation.evaluate", "Equations.evaluate", "Robot.with_values"), ("m1",)),
     **{f"{x}.from_bandwidth": BLOCK for x in ("ComputedTorque", "FeedForward", "PointToPoint")},
     **{f"{x}.from_bandwidth": BLOCK for x in ("Impedance", "TaskSpace")},
     "JointPID.from_bandwidth": ("model", "sample_time", "gravity", "derivative", "limit"),
@@ -601,7 +601,8 @@ ENDLESS = {"realtime.run_plant.duration"}  # numbers here mean what they say
 SLOW = (
     *("excite", "export_controller", "export_fmu", "identify_drive_gains", "identify_payload"),
     *("Estimate.refine", "Estimate.report", "Equations.html", "gym.ReachEnv"),
-    *("Derivation.html", "Equations.derivation", "realtime.controller_cost", "trajectory.line"),
+    *("Derivation.html", "Derivation.evaluate", "Equations.derivation", "trajectory.line"),
+    "realtime.controller_cost",
     *("realtime.run_plant", "interop.from_rtb", "interop.from_yourdfpy", "interop.from_mujoco"),
     *("interop.from_pinocchio", "agree.agreement", "Run.animate", "plots.animate"),
     *("plots.plot_study", "Study.plot", "Study.report", "study"),

@@ -7,8 +7,9 @@ import sympy as sp
 import dynamis as dy
 from dynamis.cli import main
 from dynamis.equations.derivation.steps import derivation
-from dynamis.equations.loops import Names, System, blocks
+from dynamis.equations.loops import Names, System, blocks, conditions
 from dynamis.errors import ClosureError, ModelError, OptionError, SymbolError
+from dynamis.spatial.functions import MATH
 from dynamis.studio.pages.equations import Question, answered
 
 from ..closed_mechanisms import five_bar, four_bar, made, motions, random_loops, states_near
@@ -239,18 +240,15 @@ def test_joints_without_drives():
         _ = robot.equations().tau
 
 
-KINDS = {
-    "rod": ("rod", True, 3, 2), "slide": ("slide", True, 4, 2), "weld": ("weld", True, 5, 3),
-    "universal": ("universal", True, 5, 3), "spatial rod": ("rod", False, 3, 2),
-}  # fmt: skip
+PLANAR = {"rod": (3, 2), "slide": (4, 2), "weld": (5, 3)}
 
 
-@pytest.mark.parametrize("name", KINDS)
-def test_every_kind_of_closure(name):
-    kind, planar, n, split = KINDS[name]
+@pytest.mark.parametrize("kind", PLANAR)
+def test_other_kinds_of_closures(kind):
+    n, split = PLANAR[kind]
     parents = [k - 1 if k != split else -1 for k in range(n)]
     ends = [(kind, split - 1, n - 1)]
-    robot = random_loops(["revolute"] * n, parents, ends, 12, planar)
+    robot = random_loops(["revolute"] * n, parents, ends, 12, planar=True)
     q, qd, _, v, _ = (x[0] for x in states_near(robot, 1, 3))
     e = robot.equations("newton-euler")
     rows = list(robot.chain.mobility.rows)
@@ -259,6 +257,26 @@ def test_every_kind_of_closure(name):
     rest = np.zeros(robot.dof)
     close(e.evaluate(q, qd, what="gamma"), robot.joint_accelerations(q, qd, rest), 1e-9)
     close(e.evaluate(q, what="phi"), robot.closure_error(q)[rows], 1e-9)
+
+
+SPATIAL = {"ball": 5, "universal": 6, "pin": 7, "slide": 7, "weld": 8, "rod": 4}  # and joints
+
+
+@pytest.mark.parametrize("kind", SPATIAL)
+def test_conditions_of_spatial_loops(kind):
+    """Shorter forms of J and Jd qd for closed loops, over floats."""
+    n = SPATIAL[kind]
+    parents, joints = [k - 1 if k != 3 else -1 for k in range(n)], ["revolute"] * n
+    joints[1] = "prismatic"
+    robot = random_loops(joints, parents, [(kind, 2, n - 1)], 5)
+    q, qd, qdd, _, _ = states_near(robot, 3, 3)
+    rows = list(robot.chain.mobility.rows)
+    assert len(q)
+    for state in zip(q, qd, qdd, strict=True):
+        found = conditions(robot.chain, *(x.tolist() for x in state[:2]), MATH)
+        close(found.J, robot.closure_jacobian(state[0])[rows])
+        close(found.bias, -robot.closure_jacobian(state[0])[rows] @ state[2], 1e-9)
+        close(found.phi, np.zeros(len(rows)), 1e-9)
 
 
 # -- systems by formula --------------------------------------------------------------------------

@@ -192,10 +192,6 @@ def law(robot):
 
 
 REFUSED = {
-    "equations": lambda robot, folder: robot.equations(),
-    "newton-euler equations": lambda robot, folder: robot.equations("newton-euler"),
-    "lagrange_euler": lambda robot, folder: robot.lagrange_euler(*RESTING),
-    "gibbs_appell": lambda robot, folder: robot.gibbs_appell(*RESTING),
     "identify": lambda robot, folder: dy.identify(robot, log()),
     "identify_payload": lambda robot, folder: dy.identify_payload(robot, log()),
     "identify_drive_gains": lambda robot, folder: dy.identify_drive_gains(robot, log(), log(), 1.0),

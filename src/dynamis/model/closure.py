@@ -120,10 +120,6 @@ def closure_row(closure: Closure, text: Callable[[Any], str]) -> tuple[str, str,
 
 
 TREE = "robot.without_closures() is the tree with every joint driven"
-TREE_EQUATIONS = (
-    "the tree has one: robot.without_closures().equations(); mass_matrix, coriolis_matrix and "
-    "gravity_torque give the numbers of the mechanism"
-)
 
 
 def refuse_closures(closures: Any, what: str, instead: str = TREE) -> None:
