@@ -1,19 +1,18 @@
 """Closed mechanisms moved by their drives: the other joints follow, without a jump.
 
 The drives go in small steps. Each starts where the rates of the joints lead from the last one and
-is closed by a few damped steps of the joints that follow; one that does not close, or throws them
-far from where they were led, is halved.
+is closed by a few Newton steps of the joints that follow; one that does not close, or throws them
+far from where they were led, is halved. Many configurations are moved at once.
 """
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..compile.arrays import as_batch
-from ..dynamics.mobility import size
-from ..errors import SingularError
-from .assemble import CLOSED, Loops, refuse_open_arms
-from .search import descend
+from .assemble import CLOSED, refuse_open_arms
+from .tangent import joint_scale
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -21,8 +20,14 @@ if TYPE_CHECKING:
 STEP = 0.05  # rad, or mechanism sizes, of a drive at once
 SHORTEST = 1e-4
 CORRECTION = 0.5  # per step: how far a joint may end from where its rate leads
-POLISH = 12
+NEWTON, ROUNDING = 8, 1e-14  # steps to close at most; what they may leave, m and rad
 FASTEST = 100.0  # rate of a joint per rate of a drive: beyond, it is near a singular configuration
+REASONS = (
+    "",
+    "the loops cannot be closed beyond",
+    "near a singular configuration: the drives no longer decide the other joints",
+)
+REACHED, OPEN, SINGULAR = range(len(REASONS))
 
 
 class Followed(NamedTuple):
@@ -35,55 +40,121 @@ class Followed(NamedTuple):
 def follow(robot: "Robot", q: Any, q_active: Any) -> Followed:
     """From a closed q, with the independent joints moved straight to q_active (dof,)."""
     refuse_open_arms(robot)
-    now = np.array(as_batch(q, "q", (robot.n,), f"robot {robot.name!r}"), dtype=float)
+    now = as_batch(q, "q", (robot.n,), f"robot {robot.name!r}")
     goal = as_batch(q_active, "q_active", (robot.dof,), f"the drives of {robot.name!r}")
-    drives = list(robot.independent)
-    unit = size(robot.chain)
-    scale = np.array([1.0 if kind == "revolute" else unit for kind in robot.joint_kinds])
-    length = STEP
-    while (left := np.abs((goal - now[drives]) / scale[drives]).max()) > 0.0:
-        part = (goal - now[drives]) * min(1.0, length / left)
-        found, why = _step(robot, now, part, scale)
-        if found is not None:
-            now, length = found, min(2.0 * length, STEP)
-        elif min(length, left) <= SHORTEST:
-            return Followed(now, why)
-        else:
-            length = 0.5 * min(length, left)
-    return Followed(now)
+    found, why = follow_many(robot, now[None], goal[None])
+    return Followed(found[0], REASONS[why[0]])
 
 
-def _step(
-    robot: "Robot", q: np.ndarray, part: np.ndarray, scale: np.ndarray
-) -> tuple[np.ndarray | None, str]:
-    """The configuration one step on; or None, and what is in the way."""
-    drives = list(robot.independent)
-    free = tuple(k for k in range(robot.n) if k not in drives)
-    singular = "near a singular configuration: the drives no longer decide the other joints"
+def follow_many(
+    robot: "Robot",
+    q: np.ndarray,
+    q_active: np.ndarray,
+    step: float = STEP,
+    shortest: float = SHORTEST,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Each row of q (k, n), closed, with its drives moved straight to those of q_active (k, dof).
+
+    Where each came to, (k, n), and the place in REASONS of what stopped it, (k,). Steps are
+    between `shortest` and `step`, in radians or sizes of the mechanism.
+    """
+    loops = _Loops.of(robot)
+    now = np.array(q, dtype=float)
+    drives, scale = loops.independent, loops.scale
+    Z = loops.rates(now)
+    length, why = np.full(len(now), step), np.full(len(now), REACHED)
+    rows = np.arange(len(now))
+    while True:
+        left = np.abs((q_active[rows] - now[rows][:, drives]) / scale[drives]).max(axis=-1)
+        rows, left = rows[left > 0.0], left[left > 0.0]
+        if not len(rows):
+            return now, why
+        tried = np.minimum(length[rows], left)
+        away = q_active[rows] - now[rows][:, drives]
+        part = away * (tried / left)[:, None]
+        led = now[rows] + _along(loops, Z[rows], part)
+        last = tried == left
+        led[np.ix_(last, drives)] = q_active[rows[last]]
+        found, open_by = loops.closed(led)
+        new, reason = loops.rates(found), np.full(len(rows), REACHED)
+        strays = np.abs((found - led) / scale).max(axis=-1)
+        singular = ~(strays <= CORRECTION * np.maximum(tried, SHORTEST))
+        singular |= loops.fastest(new) > np.maximum(FASTEST, loops.fastest(Z[rows]))
+        reason[singular] = SINGULAR
+        reason[~(open_by <= CLOSED)] = OPEN
+        sound = np.flatnonzero(reason == REACHED)
+        reason[sound[robot.closure_status(found[sound]) != 0.0]] = SINGULAR
+        good, bad = reason == REACHED, reason != REACHED
+        now[rows[good]], Z[rows[good]] = found[good], new[good]
+        length[rows[good]] = np.minimum(2.0 * length[rows[good]], step)
+        length[rows[bad]] = 0.5 * tried[bad]
+        ended = bad & (tried <= shortest)
+        why[rows[ended]] = reason[ended]
+        rows = rows[~ended]
+
+
+@dataclass(frozen=True, eq=False)
+class _Loops:
+    """Conditions of a mechanism, as many as joints follow, and their Jacobian."""
+
+    robot: "Robot"
+    rows: list[int]
+    independent: list[int]
+    dependent: list[int]
+    scale: np.ndarray  # (n,)
+
+    @classmethod
+    def of(cls, robot: "Robot") -> "_Loops":
+        found = robot.chain.mobility
+        assert found is not None
+        chosen = (list(x) for x in (found.rows, found.independent, found.dependent))
+        return cls(robot, *chosen, joint_scale(robot))
+
+    def _parts(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The Jacobian over the dependent joints, and over the independent ones."""
+        J = self.robot.closure_jacobian(q)[..., self.rows, :]
+        return J[..., self.dependent], J[..., self.independent]
+
+    def rates(self, q: np.ndarray) -> np.ndarray:
+        """Rates of the dependent joints per rate of each independent one, (k, d, dof)."""
+        Jd, Ji = self._parts(q)
+        return -_solved(Jd, Ji)
+
+    def fastest(self, Z: np.ndarray) -> np.ndarray:
+        """The largest rate of a joint per rate of a drive, in scaled units, (k,)."""
+        scaled = Z * self.scale[self.independent] / self.scale[self.dependent][:, None]
+        return np.maximum(1.0, np.abs(scaled).max(axis=(-1, -2), initial=0.0))
+
+    def closed(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Every row after Newton steps of the joints that follow; what stays open, (k,)."""
+        q = q.copy()
+        e = self.robot.closure_error(q)
+        rows = np.arange(len(q))
+        for _ in range(NEWTON):
+            rows = rows[np.abs(e[rows][:, self.rows]).max(axis=-1) > ROUNDING]
+            if not len(rows):
+                break
+            Jd, _ = self._parts(q[rows])
+            x = q[rows]
+            x[:, self.dependent] -= _solved(Jd, e[rows][:, self.rows, None])[..., 0]
+            left = self.robot.closure_error(x)
+            size, before = (np.abs(v[:, self.rows]).max(axis=-1) for v in (left, e[rows]))
+            better = size < np.where(before > CLOSED, np.inf, before)  # rounding ends it
+            q[rows[better]], e[rows[better]] = x[better], left[better]
+            rows = rows[better]
+        return q, np.linalg.norm(e, axis=-1)
+
+
+def _along(loops: _Loops, Z: np.ndarray, part: np.ndarray) -> np.ndarray:
+    """A step of all joints from one of the independent ones."""
+    found = np.empty((len(part), loops.robot.n))
+    found[:, loops.independent] = part
+    found[:, loops.dependent] = (Z @ part[..., None])[..., 0]
+    return found
+
+
+def _solved(A: np.ndarray, b: np.ndarray) -> np.ndarray:
     try:
-        led = q + robot.joint_rates(q, part)
-    except SingularError:
-        return None, singular
-    held = np.zeros(robot.n)
-    held[drives] = q[drives] + part
-    problem = Loops(robot, size(robot.chain), free, held)
-    x = led[None, list(free)]
-    x = descend(problem, x, POLISH)  # type: ignore[arg-type]
-    found = problem.full(x)[0]
-    length = np.abs(part / scale[drives]).max()
-    if problem.residuals(x)[0] > CLOSED:
-        return None, "the loops cannot be closed beyond"
-    away = np.abs((found - led) / scale).max()
-    if away > CORRECTION * max(length, SHORTEST) or robot.closure_status(found) != 0.0:
-        return None, singular
-    speeds = [_fastest(robot, x, scale) for x in (q, found)]
-    if speeds[1] > max(FASTEST, speeds[0]):
-        return None, singular
-    return found, ""
-
-
-def _fastest(robot: "Robot", q: np.ndarray, scale: np.ndarray) -> float:
-    """The largest rate of a joint per rate of a drive, in scaled units."""
-    drives = list(robot.independent)
-    rates = robot.joint_rates(q, np.diag(scale[drives])) / scale
-    return float(np.abs(rates).max())
+        return np.linalg.solve(A, b)
+    except np.linalg.LinAlgError:  # one of them is exactly singular
+        return np.linalg.pinv(A) @ b

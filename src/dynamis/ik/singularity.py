@@ -81,19 +81,25 @@ def singularity(robot: "Robot", q: Any, task: Any = None, condition: float = NEA
     if robot.model.closures:
         refuse_unclosed(robot._calls, x)
     N = motions(robot, x)
-    tool = tool_motions(robot, x)[..., mask, :]
-    rank = task_rank(robot, mask)
-    serial = _condition(tool, rank)
-    parallel = loops = np.ones(given.shape[:-1])
-    if robot.model.closures:
-        parallel = _condition(N[..., drives(robot), :], robot.dof)
-        loops = _condition(scaled_conditions(robot, x), robot.n - robot.dof)
-    serial, parallel, loops = (np.where(known, v, np.nan) for v in (serial, parallel, loops))
+    conditions = condition_numbers(robot, x, N, mask)
+    serial, parallel, loops = (np.where(known, v, np.nan) for v in conditions)
     found = Singularity(serial, parallel, loops, float(condition), "")
     if given.ndim > 1 or found.kind == REGULAR:
         return found
-    reason = _reason(robot, found, N, tool, mask, rank)
+    reason = _reason(robot, found, x, N, mask)
     return Singularity(serial, parallel, loops, float(condition), reason)
+
+
+def condition_numbers(
+    robot: "Robot", q: np.ndarray, N: np.ndarray, mask: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Serial, parallel and of the loops, (...,) each, from the motions N at q."""
+    tool = tool_motions(robot, q, N)[..., mask, :]
+    serial = _condition(tool, task_rank(robot, mask))
+    if not robot.model.closures:
+        return serial, np.ones_like(serial), np.ones_like(serial)
+    parallel = _condition(N[..., drives(robot), :], robot.dof)
+    return serial, parallel, _condition(scaled_conditions(robot, q), robot.n - robot.dof)
 
 
 def drives(robot: "Robot") -> list[int]:
@@ -119,8 +125,9 @@ def _condition(A: np.ndarray, rank: int) -> np.ndarray:
 
 
 def _reason(
-    robot: "Robot", found: Singularity, N: np.ndarray, tool: np.ndarray, mask: np.ndarray, rank: int
+    robot: "Robot", found: Singularity, q: np.ndarray, N: np.ndarray, mask: np.ndarray
 ) -> str:
+    tool, rank = tool_motions(robot, q, N)[..., mask, :], task_rank(robot, mask)
     parts = []
     if found.serial >= found.condition:
         lost = np.zeros(6)

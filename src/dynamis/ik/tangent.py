@@ -37,10 +37,16 @@ def scaled_conditions(robot: "Robot", q: np.ndarray) -> np.ndarray:
     return J * np.where(turning, 1.0, 1.0 / size(robot.chain))[:, None] * joint_scale(robot)
 
 
-def tool_motions(robot: "Robot", q: np.ndarray) -> np.ndarray:
+def led_motions(robot: "Robot", rates: np.ndarray) -> np.ndarray:
+    """As `motions`, from joint rates (..., n, dof) that span them: where the drives decide all."""
+    return np.linalg.qr(rates / joint_scale(robot)[:, None])[0]
+
+
+def tool_motions(robot: "Robot", q: np.ndarray, N: np.ndarray | None = None) -> np.ndarray:
     """The tool's motion in scaled units for each of `motions`, (..., 6, dof)."""
     rows = np.where(np.arange(6) < 3, 1.0 / size(robot.chain), 1.0)
-    return (robot.jacobian(q) * rows[:, None] * joint_scale(robot)) @ motions(robot, q)
+    N = motions(robot, q) if N is None else N
+    return (robot.jacobian(q) * rows[:, None] * joint_scale(robot)) @ N
 
 
 def generic_configurations(robot: "Robot") -> np.ndarray:
