@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 import numpy as np
 
-from ..arguments import checked, choice, is_word, whole
+from ..arguments import checked, choice, is_word, number, whole
 from ..compile.tracer import SX, nested
+from ..dynamics import closed as of_closed
 from ..dynamics import equation
 from ..dynamics.regressor import regressor
 from ..errors import OptionError
@@ -23,17 +24,19 @@ from ..identify.frictions import friction_named
 from ..identify.unknowns import unknowns
 from ..model.chain import Chain
 from ..model.check.finding import Finding
-from ..model.closure import refuse_closures
 from ..model.friction import LAWS
 from ..progress import bar, visible
 from ..trajectory.arguments import positive
 from .excitation import CRITERIA, Demand, Excitation, Figures, Gain, Measure, measure
-from .limits import resolved
+from .limits import Bounds, resolved
+from .loops import USUAL_CONDITION, Loops, refuse_idle
 from .series import Check, Series
+from .traced_loops import BY_JACOBIAN, Follow, all_joints, loop_limits, motion_symbols
 from .workspace import (
     CLEARANCE,
     FLOOR,
     LEAST,
+    LOOKS,
     NO_PAIRS,
     USUAL,
     floor_left_out,
@@ -71,6 +74,7 @@ def excite(
     table: Any = FLOOR,
     clearance: float | str | None = USUAL,
     capsule_radius: float | None = None,
+    max_condition: float | str | None = USUAL,
     ridge: float = 1e-6,
     seed: int = 0,
     progress: bool | None = None,
@@ -89,10 +93,17 @@ def excite(
     arms): give more where they are thicker. Where the defaults cannot be kept, a finding says so;
     None leaves a check out. `worst_clearance` of the result is how near the arm comes to the table
     or to itself.
+
+    The series of a closed mechanism move its drives (`independent`); the other joints follow from
+    its home, or from `center` (all joints, or those of the drives), in the same assembly. Limits
+    may be given for the drives alone; those of passive joints are kept too. `max_condition` bounds
+    the condition numbers of both kinds of `robot.singularity`, and a fifth of that of the loops:
+    "usual" is 20. `worst_conditioning` of the result is the largest.
+
     `samples` per period and `max_iterations` from each of `starts` random motions trade time for
     quality; the same `seed` gives the same motion.
     """
-    refuse_closures(robot.model.closures, "excite")
+    refuse_idle(robot)
     period = positive(period, "period", "in seconds")
     ridge = positive(ridge, "ridge", "(1e-6, say)")
     whole(harmonics, "harmonics", 2, MOST_HARMONICS)
@@ -104,13 +115,15 @@ def excite(
     count = max(40, SAMPLES * harmonics) if samples is None else samples
     whole(count, "samples", 2 * harmonics + 1, MOST)
     bounds = resolved(robot, limits, center, q_limits, qd_limits, qdd_limits, torque_limits)
+    loops = _loops(robot, bounds, max_condition)
     asked = unknowns(robot, friction_named(friction))
-    series = Series(harmonics, period, bounds)
-    check, crowd = _kept_apart(robot, series, table, clearance, capsule_radius, seed)
+    series = Series(harmonics, period, bounds if loops is None else bounds.of(robot.independent))
+    check, crowd = _kept_apart(robot, series, loops, table, clearance, capsule_radius, seed)
     space = check.space
-    state = [x.reshape(-1, robot.n) for x in check.series.states(crowd, _between(check))]
-    scale = measure(asked, criterion, ridge, tuple(state))  # type: ignore[arg-type]
-    random = [_figures(check, scale, X) for X in crowd]
+    states = check.states(crowd, _between(check))
+    usual = tuple(x.reshape(-1, robot.n) for x in states)
+    scale = measure(asked, criterion, ridge, usual)  # type: ignore[arg-type]
+    random = [scale.figures(*(x[k] for x in states)) for k in range(len(crowd))]
     order = sorted(range(len(crowd)), key=lambda i: -random[i].value)[:starts]
     with bar(f"exciting {robot.name}", len(order) * max_iterations, progress) as done:
         shown = done if visible(progress) else None
@@ -118,12 +131,16 @@ def excite(
     notes = [*bounds.findings, *space.findings]
     start = random[order[0]], crowd[order[0]]
     best, X = max([start, *found], key=lambda pair: pair[0].value)
+    if loops is not None and best is start[0]:  # it was looked at less often than designs are
+        X = check.repaired(X[None])[0][0]
+        start = best, X = _figures(check, scale, X), X
     if best is start[0]:
         what = f"the optimiser found nothing better than random ({', '.join(status)})"
         notes.append(Finding("warning", "design", what, "give it more starts or iterations"))
+    q, *_ = check.states(X, check.times())
     return Excitation(
         robot=robot,
-        trajectory=check.series.trajectory(X),
+        trajectory=check.trajectory(X),
         criterion=criterion,
         **best._asdict(),
         unknowns=asked.names,
@@ -133,12 +150,36 @@ def excite(
         findings=tuple(sorted([*notes, *check.findings(X)])),
         periods=periods,
         status=tuple(status),
-        worst_clearance=space.worst(check.series.states(X, check.times())[0], check.times()),
+        worst_clearance=space.worst(q, check.times()),
+        worst_conditioning=None if loops is None else loops.worst(q, check.times()),
+        loops=loops,
     )
 
 
+def _loops(robot: "Robot", bounds: Bounds, most: Any) -> Loops | None:
+    """What a closed mechanism adds to the design; None of an open arm."""
+    usual = is_word(most, (USUAL,))
+    if not (usual or most is None):
+        above = "a number above 1, 'usual' or None"
+        most = number(most, "max_condition", above, lambda x: 1.0 < x < np.inf)
+    if robot.model.closures:
+        return Loops(robot, bounds, USUAL_CONDITION if usual else most)
+    if not (usual or most is None):
+        raise OptionError(
+            f"max_condition is {most:g}: robot {robot.name!r} has no closures",
+            "it bounds the condition numbers of closed mechanisms: leave it out",
+        )
+    return None
+
+
 def _kept_apart(
-    robot: "Robot", series: Series, table: Any, clearance: Any, radius: Any, seed: int
+    robot: "Robot",
+    series: Series,
+    loops: Loops | None,
+    table: Any,
+    clearance: Any,
+    radius: Any,
+    seed: int,
 ) -> tuple[Check, np.ndarray]:
     """The checks of a robot and random series that keep them; defaults that none keeps give way."""
     usual = is_word(clearance, (USUAL,))
@@ -146,13 +187,14 @@ def _kept_apart(
     tried = [(table, clearance), *([(table, None)] if usual else [])]
     if is_word(table, (FLOOR,)):
         tried += [(None, x) for _, x in tried]
+    looks = None if loops is None else loops.seen(LOOKS)
     for k, (above, apart) in enumerate(tried, 1):
-        space = workspace(robot, above, apart, radius, series.bounds.q)
+        space = workspace(robot, above, apart, radius, series.bounds.q, looks)
         why = "no motion within the limits was found that keeps it"
         notes = [f for f in space.findings if not (usual and f.what == NO_PAIRS)]
         notes += [floor_left_out(why)] if above is not table else []
         notes += [links_left_out(why)] if apart is not clearance else []
-        check = Check(robot, replace(space, findings=tuple(notes)), series)
+        check = Check(robot, replace(space, findings=tuple(notes)), series, loops)
         try:
             return check, _crowd(check, np.random.default_rng(seed))
         except OptionError:
@@ -172,7 +214,8 @@ def _crowd(check: Check, rng: np.random.Generator) -> np.ndarray:
             return X
     raise OptionError(
         f"no motion of robot {check.robot.name!r} was found that keeps its limits",
-        "look at torque_limits (can the arm hold its own weight?), table, clearance and center",
+        "look at torque_limits (can the arm hold its own weight?), table, clearance, center"
+        + (" and max_condition" if check.loops else ""),
     )
 
 
@@ -201,7 +244,7 @@ def _designed(
 
 
 def _figures(check: Check, scale: Measure, X: np.ndarray) -> Figures:
-    return scale.figures(*check.series.states(X, _between(check)))
+    return scale.figures(*check.states(X, _between(check)))
 
 
 def _between(check: Check) -> np.ndarray:
@@ -218,7 +261,7 @@ def _gain(best: Figures, random: list[Figures], m: int) -> Gain:
 
 
 def _demand(check: Check, X: np.ndarray) -> Demand:
-    q, qd, qdd = check.series.states(X, check.times())
+    q, qd, qdd = check.states(X, check.times())
     tau = check.robot.inverse_dynamics(q, qd, qdd)
     return Demand(q.min(axis=0), q.max(axis=0), *(np.abs(x).max(axis=0) for x in (qd, qdd, tau)))
 
@@ -248,12 +291,15 @@ class Problem:
         iterations: int,
         watch: Callable[[], None] | None = None,
     ):
-        self.series = check.series
+        self.check, self.series = check, check.series
         self.x = ca.MX.sym("x", self.series.rows, self.series.n)
-        t = np.linspace(0.0, self.series.period, samples, endpoint=False)
+        self.t = t = np.linspace(0.0, self.series.period, samples, endpoint=False)
         state = self._states(t)
+        self.follow = None if check.loops is None else Follow(check.loops, samples)
+        if self.follow is not None:
+            state[0] = self.follow(state[0])
         self.objective = self._objective(measure, state, samples)
-        self.limits = [*self._linear_limits(), *self._other_limits(check, state, samples)]
+        self.limits = [*self._linear_limits(), *self._other_limits(state, samples)]
         x, g = ca.vec(self.x), ca.vertcat(*(ca.vec(limit) for limit, _, _ in self.limits))
         options: dict[str, Any] = {"print_time": False, "error_on_fail": False}
         options["ipopt"] = {**IPOPT, "max_iter": iterations}
@@ -265,6 +311,8 @@ class Problem:
 
     def solve(self, X: np.ndarray) -> tuple[np.ndarray, str]:
         """The best series near X, and IPOPT's word for how it ended."""
+        if self.follow is not None:
+            self.follow.begin(self.check.states(X, self.t)[0])
         free = np.full((self.series.rows, self.series.n), np.inf)
         if self.series.bounds.center is not None:
             free[0] = 0.0
@@ -293,16 +341,16 @@ class Problem:
         return [q + ca.repmat(place, 1, len(t)), qd, qdd]
 
     def _objective(self, measure: Measure, state: list[Any], K: int) -> Any:
-        m = len(measure.unknowns)
+        m, closed = len(measure.unknowns), self.follow is not None
 
         def one(*motion: Any, fn: Any) -> Any:  # Z = W Y D of one sample, (n, m)
-            Y = regressor(*motion, fn=fn)
+            Y = of_closed.regressor(*motion, fn=fn) if closed else regressor(*motion, fn=fn)
             full = ca.vertcat(*(ca.horzcat(*(ca.SX(x) for x in row)) for row in Y))
             picked = ca.mtimes(full, ca.sparsify(ca.DM(measure.unknowns.pick)))
             left, right = (ca.diag(ca.DM(x)) for x in (measure.rows, measure.columns))
             return ca.densify(ca.mtimes([left, picked, right]))
 
-        traced = _smooth_function(measure.unknowns.robot.chain, self.series.bounds.qd, one)
+        traced = _smooth_function(measure.unknowns.robot.chain, self._speed, one)
         stacked = ca.vertcat(*ca.horzsplit(traced.map(K)(*state), m))
         A = ca.mtimes(stacked.T, stacked) / K + measure.ridge * ca.MX.eye(m)
         return -_criterion(measure.criterion, m)(A)
@@ -318,20 +366,30 @@ class Problem:
                 low, high = (np.tile(middle + s * INSIDE * half, looks) for s in (-1.0, 1.0))
                 yield x, low, high
 
+    @property
+    def _speed(self) -> np.ndarray:
+        """Velocities that friction is smoothed by: the limits, of the fastest where there is none."""
+        speed = self.check.bounds.qd
+        return np.where(np.isfinite(speed), speed, speed[np.isfinite(speed)].max())
+
     def _other_limits(
-        self, check: Check, state: list[Any], K: int
+        self, state: list[Any], K: int
     ) -> Iterator[tuple[Any, np.ndarray, np.ndarray]]:
         """Torques of the limited joints as fractions of their limits, margins of the workspace."""
-        b, space, n = self.series.bounds, check.space, self.series.n
+        check, b, space, n = self.check, self.check.bounds, self.check.space, self.check.robot.n
         limited = np.flatnonzero(np.isfinite(b.tau))
+        closed = check.loops is not None
 
         def used(*motion: Any, fn: Any) -> Any:
-            tau = equation.inverse_dynamics(*motion, fn=fn)
+            torque = of_closed.inverse_dynamics if closed else equation.inverse_dynamics
+            tau = torque(*motion, fn=fn)
             return ca.vertcat(*(ca.SX(tau[i]) / float(b.tau[i]) for i in limited.tolist()))
 
         if len(limited):
             ones = np.full(len(limited) * K, INSIDE)
-            yield _smooth_function(check.robot.chain, b.qd, used).map(K)(*state), -ones, ones
+            yield _smooth_function(check.robot.chain, self._speed, used).map(K)(*state), -ones, ones
+        if check.loops is not None:
+            yield from loop_limits(check.loops, state, K, INSIDE)
         if space.near:
             q = ca.SX.sym("q", n)
             margins = space.margins(nested(q, (n,)), SX)
@@ -379,14 +437,16 @@ def smooth(chain: Chain, speed: np.ndarray) -> Chain:
 
 def _smooth_function(chain: Chain, speed: np.ndarray, value: Callable[..., Any]) -> ca.Function:
     """value(chain, q, qd, qdd, fn=) of one sample, where signs and maxima have derivatives."""
-    columns = [ca.SX.sym(name, len(speed)) for name in ("q", "qd", "qdd")]
+    columns = motion_symbols(chain)
     v = REVERSAL * float(speed.min())
     fn = SX._replace(
         sign=lambda x: ca.tanh(x / v),
         max=lambda a, b: 0.5 * (a + b + ca.sqrt((a - b) * (a - b) + KINK * KINK)),
     )
-    scalars = [nested(x, (len(speed),)) for x in columns]
-    return ca.Function("traced", columns, [value(smooth(chain, speed), *scalars, fn=fn)])
+    smoothed = smooth(chain, speed)
+    motion = all_joints(smoothed, *(nested(x, x.shape[:1]) for x in columns), fn=fn)
+    options = {} if chain.mobility is None else BY_JACOBIAN
+    return ca.Function("traced", columns, [value(smoothed, *motion, fn=fn)], options)
 
 
 def _criterion(name: str, m: int) -> ca.Function:

@@ -24,6 +24,7 @@ from ..model.check.finding import Finding
 from ..trajectory.arguments import positive
 from ..trajectory.fourier import Fourier
 from ..trajectory.trajectory import MOST, Sampled
+from .loops import Conditioning, Loops
 from .workspace import Clearance
 
 if TYPE_CHECKING:
@@ -125,6 +126,8 @@ class Excitation:
     periods: int = 1
     status: tuple[str, ...] = ()  # how the optimiser ended, start by start
     worst_clearance: Clearance | None = None  # to the table and of links that are kept apart
+    worst_conditioning: Conditioning | None = None  # of a closed mechanism
+    loops: Loops | None = None  # a closed mechanism's, which its joints follow
 
     @property
     def period(self) -> float:

@@ -1,0 +1,194 @@
+"""Closed mechanisms as CasADi expressions: all joints from those that decide, and their limits."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from ..compile.tracer import SX, nested
+from ..dynamics import closed, kinematics
+from ..dynamics.forward_dynamics import factor, substitute
+from ..dynamics.mobility import size
+from ..ik.singularity import drives, task_rank
+from ..ik.tangent import joint_scale
+from ..ik.target import task_mask
+from ..model.chain import Chain
+from ..spatial.functions import Functions
+from ..spatial.vectors import Scalars
+from .loops import Loops
+
+POWER = 4  # of the squared singular values: their sums stand for the largest and the smallest
+
+
+class Follow(ca.Callback):
+    """q of all joints (n, K) from those that decide (dof, K), from where they were before.
+
+    Where a mechanism cannot go there the result is NaN, and the solver takes a shorter step.
+    """
+
+    def __init__(self, loops: Loops, samples: int):
+        ca.Callback.__init__(self)
+        self.loops, self.samples = loops, samples
+        self.near = np.tile(loops.start, (samples, 1))
+        self.slopes: list[Any] = []  # CasADi keeps no reference
+        self.construct("follow", {})
+
+    def begin(self, q: np.ndarray) -> None:
+        """Start from these configurations, (K, n)."""
+        self.near = np.array(q)
+
+    def get_n_in(self) -> int:
+        return 1
+
+    def get_n_out(self) -> int:
+        return 1
+
+    def get_sparsity_in(self, i: int) -> Any:
+        return ca.Sparsity.dense(self.loops.robot.dof, self.samples)
+
+    def get_sparsity_out(self, i: int) -> Any:
+        return ca.Sparsity.dense(self.loops.robot.n, self.samples)
+
+    def eval(self, arg: Any) -> list[Any]:
+        q, reached = self.loops.moved(self.near, np.asarray(arg[0]).T)
+        if not reached.all():
+            return [np.full(q.T.shape, np.nan)]
+        self.near = q
+        return [q.T]
+
+    def slope_sparsity(self) -> Any:
+        """Every sample depends on its own drives."""
+        block = ca.Sparsity.dense(self.loops.robot.n, self.loops.robot.dof)
+        return ca.Sparsity.kron(ca.Sparsity.diag(self.samples), block)
+
+    def has_jac_sparsity(self, oind: int, iind: int) -> bool:
+        return True
+
+    def get_jac_sparsity(self, oind: int, iind: int, symmetric: bool) -> Any:
+        return self.slope_sparsity()
+
+    def has_jacobian(self) -> bool:
+        return True
+
+    def get_jacobian(self, name: str, inames: Any, onames: Any, opts: Any) -> Any:
+        self.slopes.append(_Slopes(self, name, opts))
+        return self.slopes[-1]
+
+
+class _Slopes(ca.Callback):
+    """The Jacobian of Follow, from its input and its output: Z of every sample."""
+
+    def __init__(self, follow: Follow, name: str, opts: Any):
+        ca.Callback.__init__(self)
+        self.follow = follow
+        self.construct(name, opts)
+
+    def get_n_in(self) -> int:
+        return 2
+
+    def get_n_out(self) -> int:
+        return 1
+
+    def get_sparsity_in(self, i: int) -> Any:
+        return self.follow.get_sparsity_out(0) if i else self.follow.get_sparsity_in(0)
+
+    def get_sparsity_out(self, i: int) -> Any:
+        return self.follow.slope_sparsity()
+
+    def eval(self, arg: Any) -> list[Any]:
+        robot, q = self.follow.loops.robot, np.asarray(arg[1]).T
+        Z = np.full((len(q), robot.dof, robot.n), np.nan)
+        if np.isfinite(q).all():
+            Z = robot.joint_rates(q[:, None], np.eye(robot.dof))
+        return [ca.DM(self.follow.slope_sparsity(), Z.ravel())]
+
+
+def motion_symbols(chain: Chain) -> list[Any]:
+    """q of all joints, qd and qdd of those that decide, as CasADi symbols."""
+    own = chain.n if chain.mobility is None else len(chain.mobility.independent)
+    return [ca.SX.sym(name, k) for name, k in (("q", chain.n), ("qd", own), ("qdd", own))]
+
+
+def all_joints(
+    chain: Chain, q: Scalars, qd: Scalars, qdd: Scalars, fn: Functions
+) -> tuple[Scalars, Scalars, Scalars]:
+    """q, qd, qdd of all joints from the rates and accelerations of those that decide."""
+    return (q, qd, qdd) if chain.mobility is None else (q, *closed.led(chain, q, qd, qdd, fn))
+
+
+def loop_limits(
+    loops: Loops, state: list[Any], K: int, inside: float
+) -> Iterator[tuple[Any, np.ndarray, np.ndarray]]:
+    """Limits of the joints that follow, and of the condition numbers, at K samples."""
+    b, chain = loops.bounds, loops.robot.chain
+    others = [k for k in range(loops.robot.n) if k not in loops.robot.independent]
+    bounded = [k for k in others if np.isfinite(b.q[k]).any()]
+    if bounded:
+        both = np.isfinite(b.q[bounded]).all(axis=1)
+        spare = np.where(both, (1.0 - inside) * b.of(bounded).half, 0.0)
+        low, high = b.q[bounded, 0] + spare, b.q[bounded, 1] - spare
+        yield state[0][bounded, :], np.tile(low, K), np.tile(high, K)
+    symbols = motion_symbols(chain)
+    q, qd, qdd = all_joints(chain, *(nested(x, x.shape[:1]) for x in symbols), fn=SX)
+    rates = [qd[k] / float(b.qd[k]) for k in others if np.isfinite(b.qd[k])]
+    rates += [qdd[k] / float(b.qdd[k]) for k in others if np.isfinite(b.qdd[k])]
+    if rates:
+        ones = np.full(len(rates) * K, inside)
+        yield _mapped(symbols, rates, K)(*state), -ones, ones
+    if loops.most is not None:
+        numbers = _log_conditions(loops, q)
+        most = np.full(len(numbers) * K, np.log(inside * loops.most))
+        yield _mapped(symbols, numbers, K)(*state), np.full(len(most), -np.inf), most
+
+
+BY_JACOBIAN = {"jac_penalty": 0.0}  # many directions at once are cheaper by the whole Jacobian
+
+
+def _mapped(symbols: list[Any], values: list[Any], K: int) -> Any:
+    return ca.Function("limits", symbols, [ca.vertcat(*values)], BY_JACOBIAN).map(K)
+
+
+def _log_conditions(loops: Loops, q: Scalars) -> list[Any]:
+    """Smooth upper bounds of the logarithms of the parallel and serial condition numbers.
+
+    With rates Z of all joints and their tool's motion T = J Z, in scaled units: the squares of the
+    singular values are the eigenvalues of (Z^T Z)^-1 Z_a^T Z_a, with the rows of the drives, and of
+    (Z^T Z)^-1 T^T T. That of the loops is left to the check afterwards.
+    """
+    robot, chain = loops.robot, loops.robot.chain
+    scale = joint_scale(robot)
+    Z = _matrix(closed.loops(chain, q, SX).Z).T
+    rows = np.where(np.arange(6) < 3, 1.0 / size(chain), 1.0)
+    mask = task_mask(robot)
+    J = _matrix(kinematics.jacobian(chain, q, SX)) * ca.repmat(ca.DM(rows), 1, robot.n)
+    T = ca.mtimes(J, Z)[np.flatnonzero(mask).tolist(), :]
+    Z = Z / ca.repmat(ca.DM(scale), 1, robot.dof)
+    G, own = ca.mtimes(Z.T, Z), Z[drives(robot), :]
+    found = [_log_condition(G, ca.mtimes(own.T, own))]
+    if task_rank(robot, mask) == robot.dof:
+        found.append(_log_condition(G, ca.mtimes(T.T, T)))
+    return found
+
+
+def _matrix(rows: Any) -> Any:
+    return ca.vertcat(*(ca.horzcat(*(ca.SX(x) for x in row)) for row in rows))
+
+
+def _log_condition(A: Any, B: Any) -> Any:
+    """Half the logarithm of largest over smallest eigenvalue of A^-1 B, not below it."""
+    sums = [_trace_of_power(_solved(*pair)) for pair in ((A, B), (B, A))]
+    return sum(ca.log(x) for x in sums) / (2.0 * POWER)
+
+
+def _trace_of_power(M: Any) -> Any:
+    squared = ca.mtimes(M, M)
+    return ca.trace(ca.mtimes(squared, squared))
+
+
+def _solved(A: Any, B: Any) -> Any:
+    """A^-1 B of symmetric positive definite A."""
+    m = A.shape[0]
+    L, D = factor(nested(ca.vec(A), (m, m)), SX)
+    columns = [substitute(L, D, nested(B[:, j], (m,))) for j in range(m)]
+    return _matrix(columns).T
