@@ -251,7 +251,7 @@ def test_zero_mobility_and_wrong_closures_are_refused():
     with pytest.raises(ModelError, match="expected one for kind 'rod'"):
         dy.Closure(kind="rod", between=("a", "b"))
     with pytest.raises(OptionError, match="not available for mechanisms with closures"):
-        robot.regressor(*np.zeros((3, 3)))
+        robot.load_friction(*np.zeros((3, 3)))
     with pytest.raises(OptionError, match="for mechanisms with closures"):
         dy.load("planar-2link").closure_error([0.1, 0.2])
 

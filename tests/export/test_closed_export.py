@@ -19,6 +19,7 @@ KERNELS = {  # arguments
     "inverse_dynamics:wrench": ("q", "qd", "qdd", "wrench"),
     "forward_dynamics": ("q", "qd", "tau"),
     "mass_matrix": ("q",),
+    "regressor": ("q", "qd", "qdd"),
     "coriolis_matrix": ("q", "qd"),
     "gravity_torque": ("q",),
     "joint_rates": ("q", "v"),
@@ -94,6 +95,8 @@ def test_c_has_the_values_of_python_and_nan_where_loops_are_open(cc, tmp_path, m
         elif name.startswith("inverse_dynamics") and "derivatives" not in name:
             (tau,) = found
             assert np.isnan(tau[:, list(robot.active)]).all()
+        elif name == "regressor":
+            assert np.isnan(found[0].reshape(len(opened["q"]), robot.n, -1)[:, robot.active]).all()
         elif name == "constraint_forces":
             assert np.isnan(found[0][:, list(robot.chain.mobility.rows)]).all()
         else:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dynamis as dy
-from dynamis.errors import ModelError, OptionError
+from dynamis.errors import ClosureError, ModelError, OptionError
 from dynamis.model.pose import Pose
 from dynamis.realtime import run_plant
 from tests.closed_mechanisms import five_bar, four_bar, motions
@@ -113,6 +113,45 @@ def test_motor_torques_are_those_of_the_drives():
     assert (found[:, [1, 3]] == 0.0).all()
 
 
+@pytest.mark.parametrize("make", [five_bar, four_bar, lambda: five_bar(passive=False)])
+def test_the_regressor_times_the_parameters_is_the_torque_of_the_drives(make):
+    robot = make()
+    robot = tooled(robot) if robot.n == 4 else robot
+    q, qd, qdd, *_ = motions(robot, 4, SEED)
+    Y, tau = robot.regressor(q, qd, qdd), robot.inverse_dynamics(q, qd, qdd)
+    close(Y @ robot.parameters.values, tau)
+    other = np.random.default_rng(SEED).uniform(0.1, 1.0, Y.shape[-1])
+    other[["rotor" in name for name in robot.parameters.names]] = 0.0  # no drive, no rotor
+    close(Y @ other, robot.with_parameters(other).inverse_dynamics(q, qd, qdd))
+    passive = [k for k in range(robot.n) if k not in robot.active]
+    assert not Y[:, passive].any()
+    with pytest.raises(ClosureError, match="does not close"):
+        robot.regressor(q + 0.1, qd, qdd)
+
+
+def test_the_regressor_of_a_reference_has_the_coriolis_matrix():
+    """Z^T (M qdd + C qd_ref + g) for a reference that keeps the loops closed."""
+    robot = tooled(springs=())
+    q, qd, _, v, a = motions(robot, 4, SEED)
+    other = np.random.default_rng(SEED).normal(size=v.shape)
+    qd_ref = robot.joint_rates(q, other)
+    both, alone = (robot.joint_accelerations(q, x, 0.0 * a) for x in (qd + qd_ref, qd_ref))
+    turning = 0.5 * (both - alone - robot.joint_accelerations(q, qd, 0.0 * a))  # Zd other
+    qdd = robot.joint_accelerations(q, 0.0 * qd, a) + turning
+    wanted = np.einsum("kij,kj->ki", robot.mass_matrix(q), a) + robot.gravity_torque(q)
+    wanted += np.einsum("kij,kj->ki", robot.coriolis_matrix(q, qd), other)
+    found = robot.regressor(q, qd, qdd, qd_ref) @ robot.parameters.values
+    close(found[:, list(robot.independent)], wanted)
+    with pytest.raises(ClosureError):
+        robot.regressor(q, qd, qdd + 0.1, qd_ref)
+
+
+def test_a_regressor_needs_drives_for_every_motion():
+    idle = four_bar(passive=(True, True, True))
+    with pytest.raises(OptionError, match="no torques give every motion"):
+        idle.regressor(*np.zeros((3, 3)))
+
+
 SERIAL = [dy.Link(a=0.3, mass=1.0, inertia=(1, 1, 1)) for _ in range(4)]
 RESTING = np.zeros((3, 4))
 
@@ -138,7 +177,6 @@ REFUSED = {
     "newton-euler equations": lambda robot, folder: robot.equations("newton-euler"),
     "base_parameters": lambda robot, folder: robot.base_parameters(),
     "significance": lambda robot, folder: robot.significance(),
-    "regressor": lambda robot, folder: robot.regressor(*RESTING),
     "lagrange_euler": lambda robot, folder: robot.lagrange_euler(*RESTING),
     "gibbs_appell": lambda robot, folder: robot.gibbs_appell(*RESTING),
     "load_friction": lambda robot, folder: robot.load_friction(*RESTING),
@@ -156,8 +194,8 @@ REFUSED = {
     "gym": lambda robot, folder: gym(robot),
     "linearise": lambda robot, folder: dy.control.linearise(robot, robot.home),
     "plant": lambda robot, folder: run_plant(robot, duration=0.01, port=0),
-    "casadi": lambda robot, folder: robot.casadi("regressor"),
-    "export": lambda robot, folder: robot.export("regressor", directory=folder),
+    "casadi": lambda robot, folder: robot.casadi("load_friction"),
+    "export": lambda robot, folder: robot.export("load_friction", directory=folder),
 }
 
 

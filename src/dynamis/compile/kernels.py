@@ -291,7 +291,7 @@ ROWS = (
         further={(QD_REF,): {"growth": 100, "column": TWO_VELOCITY}},
         growth=60,
         column=INVERSE_DYNAMICS,
-        closed=None,
+        closed="dynamics.closed:regressor",
     ),
     Kernel(
         "pivots",

@@ -7,6 +7,7 @@ rows that count. With the coordinates parted into independent and dependent ones
     f from J_d^T f = (M qdd + h)_d,  tau = Z^T (M qdd + h)           inverse dynamics
     (J M^-1 J^T) f = -(J M^-1 (tau - h) + Jd qd)                     forward dynamics
     Z^T M Z,  Z^T (M Zd + C Z),  Z^T g                               over the independent ones
+    tau = Z^T Y parameters, Y that of the tree                       regressor
 
 Systems with J_d are solved by J_d J_d^T = L D L^T, which needs no pivoting, with one step of
 refinement. Where q does not close, qd opens the loops, or a pivot shows the rows closer to
@@ -23,6 +24,7 @@ from ..model.closure import refuse_closures
 from ..spatial.functions import Functions, zero
 from ..spatial.vectors import Scalars, unit
 from . import coriolis, equation, friction, kinematics
+from . import regressor as tree
 from .closures import closure_error, closure_jacobian, closure_jacobian_dot
 from .forward_dynamics import factor, substitute
 
@@ -348,6 +350,38 @@ def motor_torque(chain: Chain, q: Scalars, qd: Scalars, qdd: Scalars, fn: Functi
     held = [-x for x in _times(_transposed(J), f)]
     found = equation.motor_torque(chain, q, qd, qdd, fn, held)
     return [found[k] if k in chain.active else 0.0 for k in range(chain.n)]
+
+
+def regressor(
+    chain: Chain, q: Scalars, qd: Scalars, qdd: Scalars, fn: Functions,
+    qd_ref: Scalars | None = None,
+) -> list[list[Any]]:  # fmt: skip
+    """Z^T Y in the rows of the drives, zero for passive joints, (n, p).
+
+    More drives than degrees of freedom have tau_a = Z_a (Z_a^T Z_a)^-1 Z^T Y, Z_a being their rows
+    of Z. With qd_ref, which keeps the loops closed: columns of M qdd + C(q, qd) qd_ref + g, where
+    qdd = d/dt qd_ref along qd, J qdd + Jd qd_ref = 0.
+    """
+    found = loops(chain, q, fn)
+    Jd = _rows_of(chain, closure_jacobian_dot(chain, q, qd, fn))
+    along = qd if qd_ref is None else qd_ref
+    good = _closes(chain, q, fn) * _keeps(chain, found.J, qd, None, fn) * found.gram.sound
+    if qd_ref is not None:
+        good = good * _keeps(chain, found.J, qd_ref, None, fn)
+    good = good * _keeps(chain, found.J, qdd, _times(Jd, along), fn)
+    Z = found.Z
+    columns = _transposed(tree.regressor(chain, q, qd, qdd, fn, qd_ref))
+    lowered = _transposed([_times(Z, column) for column in columns])  # Z^T Y
+    rows = dict(zip(found.mobility.independent, lowered, strict=True))
+    if set(chain.active) != set(rows):
+        Za = _columns(Z, chain.active)
+        gram = _gram(_squared(Za), chain.condition, fn)
+        shares = [gram.solve(column) for column in _transposed(Za)]  # of Za (Za^T Za)^-1
+        good, by_column = good * gram.sound, _transposed(lowered)
+        each = zip(chain.active, shares, strict=True)
+        rows = {k: [_product(share, column) for column in by_column] for k, share in each}
+    nothing = [0.0] * len(columns)
+    return [_or_nan(rows[k], good, fn) if k in chain.active else nothing for k in range(chain.n)]
 
 
 def mass_matrix(chain: Chain, q: Scalars, fn: Functions) -> list[list[Any]]:

@@ -798,7 +798,12 @@ class Robot:
         Y leaves out friction under load (`load_friction`), and what a law of your own gives without
         its linear constants. With `qd_ref`: columns of M qdd + C(q, qd) qd_ref + g, with Mdot - 2C
         skew; those of friction are zero, as it is not part of that sum.
+
+        Of a mechanism with closures: zero in the rows of passive joints; qd_ref must keep the loops
+        closed, and qdd be its rate of change.
         """
+        if self.model.closures:
+            self._check_drives(None)
         parameter_names(self.model)  # raises for a centre of mass that moves in its link
         arguments = {"q": q, "qd": qd, "qdd": qdd, "qd_ref": qd_ref}
         return self._calls("regressor", arguments, options)
