@@ -31,7 +31,7 @@ from .excitation import CRITERIA, Demand, Excitation, Figures, Gain, Measure, me
 from .limits import Bounds, resolved
 from .loops import USUAL_CONDITION, Loops, refuse_idle
 from .series import Check, Series
-from .traced_loops import BY_JACOBIAN, Follow, all_joints, loop_limits, motion_symbols
+from .traced_loops import Follow, all_joints, at_samples, loop_limits, motion_symbols
 from .workspace import (
     CLEARANCE,
     FLOOR,
@@ -208,8 +208,10 @@ def _crowd(check: Check, rng: np.random.Generator) -> np.ndarray:
     places = check.places(rng, RANDOM)
     if len(places):
         X = check.series.random(rng, places, check.times(QUICK))
-        X, factor = check.repaired(X, QUICK)
+        X, factor = check.repaired(X, QUICK if check.loops is None else QUICK // 2)
         X = X[factor > 0.0]
+        if check.loops is not None and len(X):
+            X = X[np.isfinite(check.states(X, _between(check))[0]).all(axis=(1, 2))]
         if len(X):
             return X
     raise OptionError(
@@ -271,6 +273,7 @@ def _demand(check: Check, X: np.ndarray) -> Demand:
 INSIDE = 0.995  # fraction of each limit the design uses: little is left to shrink afterwards
 REVERSAL = 0.05  # velocity, as a fraction of its limit, over which a smooth sign turns
 GRID = 12  # looks at linear limits per harmonic
+EXPRESSED = 100  # unknowns up to which the criterion is an expression of CasADi's
 KINK = 0.05  # smooth maximum: its error at the kink is half of this
 
 IPOPT = {
@@ -302,6 +305,7 @@ class Problem:
         self.limits = [*self._linear_limits(), *self._other_limits(state, samples)]
         x, g = ca.vec(self.x), ca.vertcat(*(ca.vec(limit) for limit, _, _ in self.limits))
         options: dict[str, Any] = {"print_time": False, "error_on_fail": False}
+        options["show_eval_warnings"] = self.follow is None
         options["ipopt"] = {**IPOPT, "max_iter": iterations}
         if watch is not None:
             self._watcher = _Watcher(x.numel(), g.numel(), watch)  # CasADi keeps no reference
@@ -311,8 +315,8 @@ class Problem:
 
     def solve(self, X: np.ndarray) -> tuple[np.ndarray, str]:
         """The best series near X, and IPOPT's word for how it ended."""
-        if self.follow is not None:
-            self.follow.begin(self.check.states(X, self.t)[0])
+        if self.follow is not None and not self.follow.begin(self.check.states(X, self.t)[0]):
+            return np.full_like(X, np.nan), "Not_Followed"
         free = np.full((self.series.rows, self.series.n), np.inf)
         if self.series.bounds.center is not None:
             free[0] = 0.0
@@ -325,6 +329,8 @@ class Problem:
                 ubg=np.concatenate([high for _, _, high in self.limits]),
             )
         status = str(self.solver.stats()["return_status"])
+        import os
+        if os.environ.get("STATS"): print({k:(round(v,2) if isinstance(v,float) else v) for k,v in self.solver.stats().items() if "t_proc" in k or "iter_count" in k or "n_call" in k}, self.x.shape, len(np.concatenate([l for _,l,_ in self.limits])))
         if status == "User_Requested_Stop":
             raise KeyboardInterrupt
         return np.asarray(found["x"]).reshape(X.shape, order="F"), status
@@ -353,7 +359,8 @@ class Problem:
         traced = _smooth_function(measure.unknowns.robot.chain, self._speed, one)
         stacked = ca.vertcat(*ca.horzsplit(traced.map(K)(*state), m))
         A = ca.mtimes(stacked.T, stacked) / K + measure.ridge * ca.MX.eye(m)
-        return -_criterion(measure.criterion, m)(A)
+        self._value = _criterion(measure.criterion, m)  # CasADi keeps no reference
+        return -self._value(A)
 
     def _linear_limits(self) -> Iterator[tuple[Any, np.ndarray, np.ndarray]]:
         """Position, velocity, acceleration: sparse rows, a joint depends on its own numbers."""
@@ -379,22 +386,24 @@ class Problem:
         check, b, space, n = self.check, self.check.bounds, self.check.space, self.check.robot.n
         limited = np.flatnonzero(np.isfinite(b.tau))
         closed = check.loops is not None
+        mapped = at_samples if closed else ca.Function.map
+        inverse_dynamics = of_closed.inverse_dynamics if closed else equation.inverse_dynamics
 
         def used(*motion: Any, fn: Any) -> Any:
-            torque = of_closed.inverse_dynamics if closed else equation.inverse_dynamics
-            tau = torque(*motion, fn=fn)
+            tau = inverse_dynamics(*motion, fn=fn)
             return ca.vertcat(*(ca.SX(tau[i]) / float(b.tau[i]) for i in limited.tolist()))
 
         if len(limited):
             ones = np.full(len(limited) * K, INSIDE)
-            yield _smooth_function(check.robot.chain, self._speed, used).map(K)(*state), -ones, ones
+            torque = _smooth_function(check.robot.chain, self._speed, used)
+            yield mapped(torque, K)(*state), -ones, ones
         if check.loops is not None:
             yield from loop_limits(check.loops, state, K, INSIDE)
         if space.near:
             q = ca.SX.sym("q", n)
             margins = space.margins(nested(q, (n,)), SX)
             near = ca.vertcat(*(margins[k] for k in space.near))
-            values = ca.Function("margins", [q], [near]).map(K)(state[0])
+            values = mapped(ca.Function("margins", [q], [near]), K)(state[0])
             least = np.full(len(space.near) * K, LEAST)
             yield values, least, np.full(len(least), np.inf)
 
@@ -445,12 +454,14 @@ def _smooth_function(chain: Chain, speed: np.ndarray, value: Callable[..., Any])
     )
     smoothed = smooth(chain, speed)
     motion = all_joints(smoothed, *(nested(x, x.shape[:1]) for x in columns), fn=fn)
-    options = {} if chain.mobility is None else BY_JACOBIAN
-    return ca.Function("traced", columns, [value(smoothed, *motion, fn=fn)], options)
+    found = value(smoothed, *motion, fn=fn)
+    return ca.Function("traced", columns, [found if chain.mobility is None else ca.cse(found)])
 
 
 def _criterion(name: str, m: int) -> ca.Function:
-    """The criterion of A, through its Cholesky factor."""
+    """The criterion of A, through its Cholesky factor; of many unknowns by numbers."""
+    if m > EXPRESSED:
+        return Criterion(name, m)
     A = ca.SX.sym("A", m, m)
     log_det = 2.0 * ca.sum1(ca.log(ca.diag(ca.chol(A))))
     if name == "d-optimal":
@@ -458,6 +469,49 @@ def _criterion(name: str, m: int) -> ca.Function:
     inverse = ca.gradient(log_det, A)  # its diagonal is that of A^-1
     inflation = ca.sum1(ca.diag(A) * ca.diag(inverse))
     return ca.Function("criterion", [A], [-ca.log(inflation)])
+
+
+class Criterion(ca.Callback):
+    """The criterion of a symmetric A, or its gradient by A as a row."""
+
+    def __init__(self, name: str, m: int, slope: bool = False, title: str = "criterion"):
+        ca.Callback.__init__(self)
+        self.name_, self.m, self.slope = name, m, slope
+        self.slopes: list[Any] = []  # CasADi keeps no reference
+        self.construct(title, {})
+
+    def get_n_in(self) -> int:
+        return 2 if self.slope else 1
+
+    def get_n_out(self) -> int:
+        return 1
+
+    def get_sparsity_in(self, i: int) -> Any:
+        return ca.Sparsity.dense(1, 1) if i else ca.Sparsity.dense(self.m, self.m)
+
+    def get_sparsity_out(self, i: int) -> Any:
+        return ca.Sparsity.dense(1, self.m * self.m if self.slope else 1)
+
+    def eval(self, arg: Any) -> list[Any]:
+        A = np.asarray(arg[0])
+        if not np.isfinite(A).all():
+            return [ca.DM.nan(self.sparsity_out(0))]
+        inverse = np.linalg.inv(A)
+        inflation = float((np.diag(A) * np.diag(inverse)).sum())
+        if not self.slope:
+            log_det = float(np.linalg.slogdet(A)[1])
+            return [log_det if self.name_ == "d-optimal" else -float(np.log(inflation))]
+        if self.name_ == "d-optimal":
+            return [inverse.reshape(1, -1)]
+        found = inverse * np.diag(A) @ inverse - np.diag(np.diag(inverse))
+        return [found.reshape(1, -1) / inflation]
+
+    def has_jacobian(self) -> bool:
+        return not self.slope
+
+    def get_jacobian(self, name: str, inames: Any, onames: Any, opts: Any) -> Any:
+        self.slopes.append(Criterion(self.name_, self.m, True, name))
+        return self.slopes[-1]
 
 
 class _Watcher(ca.Callback):

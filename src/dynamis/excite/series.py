@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 LOOKS = 1000  # times in a period at which limits are verified: many more than the design uses
 SPARE_TORQUE = 1e-3  # fraction kept free for what happens between two looks
 SPARE_CONDITION = 0.01
-CONDITIONED = 20  # looks per harmonic at the conditioning of loops
 HALVINGS = 12
+LEVELS = 8  # sizes at which a motion of a closed mechanism is looked at on its way
 SMALLEST = 0.05  # a motion that must shrink below this is given up
 
 
@@ -205,38 +205,55 @@ class Check:
         excess = np.maximum.reduce(worst)
         if self.loops is not None:
             fine = excess <= 0.0
-            strain = self.loops.strain(state[0][fine, :: self._stride(looks)])
+            strain = self.loops.strain(state[0][fine])
             excess[fine] = np.maximum(
                 excess[fine], strain.max(axis=-1, initial=0.0) / (1.0 - SPARE_CONDITION) - 1.0
             )
         return excess
-
-    def _stride(self, looks: int) -> int:
-        """Looks from one at which the loops' conditioning is taken to the next."""
-        return max(1, looks // (CONDITIONED * self.series.harmonics))
 
     def repaired(self, X: np.ndarray, looks: int = LOOKS) -> tuple[np.ndarray, np.ndarray]:
         """Series shrunk as little as makes them keep their limits, (R, ..); the factors, (R,).
 
         The factor is 0 where even a small motion breaks one.
         """
+        if self.loops is not None:
+            return self._grown(X, looks)
         good = np.where(self.excess(X, looks) <= 0.0, 1.0, 0.0)
         bad = np.ones(len(X))
-        near = None if self.loops is None else self._still(X, looks)
         for _ in range(HALVINGS):
-            todo = np.flatnonzero(good < 1.0)
-            if not len(todo):
+            if (good == 1.0).all():
                 break
-            tried = (good[todo] + bad[todo]) / 2.0
-            begin = None if near is None else near[todo]
-            excess, q = self._judged(shrunk(X[todo], tried), looks, begin)
-            fine = excess <= 0.0
-            good[todo] = np.where(fine, tried, good[todo])
-            bad[todo] = np.where(fine, bad[todo], tried)
-            if near is not None:
-                near[todo[fine]] = q[fine]
+            tried = np.where(good == 1.0, 1.0, (good + bad) / 2.0)
+            fine = self.excess(shrunk(X, tried), looks) <= 0.0
+            good, bad = np.where(fine, tried, good), np.where(fine, bad, tried)
         good = np.where(good < SMALLEST, 0.0, good)
         return shrunk(X, good), good
+
+    def _grown(self, X: np.ndarray, looks: int) -> tuple[np.ndarray, np.ndarray]:
+        """As `repaired`, of a closed mechanism: every smaller motion keeps the limits too.
+
+        Grown from rest, each from where the one before was, so that no singularity is passed.
+        """
+        good, bad, near = np.zeros(len(X)), np.full(len(X), np.nan), self._still(X, looks)
+
+        def grow(rows: np.ndarray, tried: np.ndarray) -> None:
+            excess, q = self._judged(shrunk(X[rows], tried), looks, near[rows])
+            fine = excess <= 0.0
+            near[rows[fine]], good[rows[fine]] = q[fine], tried[fine]
+            bad[rows[~fine]] = tried[~fine]
+
+        for size in np.linspace(0.0, 1.0, LEVELS + 1)[1:]:
+            rows = np.flatnonzero(np.isnan(bad))
+            if len(rows):
+                grow(rows, np.full(len(rows), size))
+        for _ in range(HALVINGS - int(np.log2(LEVELS))):
+            rows = np.flatnonzero((bad - good) > 0.01 * good)
+            if len(rows):
+                grow(rows, 0.5 * (good[rows] + bad[rows]))
+        good = np.where(good < SMALLEST, 0.0, good)
+        fitted = shrunk(X, good)
+        good[self.excess(fitted, looks) > 0.0] = 0.0
+        return fitted, good
 
     def _still(self, X: np.ndarray, looks: int) -> np.ndarray:
         """A closed mechanism in the middle of each series, (R, looks, n)."""

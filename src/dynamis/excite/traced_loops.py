@@ -34,9 +34,10 @@ class Follow(ca.Callback):
         self.slopes: list[Any] = []  # CasADi keeps no reference
         self.construct("follow", {})
 
-    def begin(self, q: np.ndarray) -> None:
-        """Start from these configurations, (K, n)."""
+    def begin(self, q: np.ndarray) -> bool:
+        """Start from these configurations, (K, n); whether they are known."""
         self.near = np.array(q)
+        return bool(np.isfinite(q).all())
 
     def get_n_in(self) -> int:
         return 1
@@ -60,7 +61,7 @@ class Follow(ca.Callback):
     def slope_sparsity(self) -> Any:
         """Every sample depends on its own drives."""
         block = ca.Sparsity.dense(self.loops.robot.n, self.loops.robot.dof)
-        return ca.Sparsity.kron(ca.Sparsity.diag(self.samples), block)
+        return ca.diagcat(*[block] * self.samples)
 
     def has_jac_sparsity(self, oind: int, iind: int) -> bool:
         return True
@@ -142,11 +143,30 @@ def loop_limits(
         yield _mapped(symbols, numbers, K)(*state), np.full(len(most), -np.inf), most
 
 
-BY_JACOBIAN = {"jac_penalty": 0.0}  # many directions at once are cheaper by the whole Jacobian
-
-
 def _mapped(symbols: list[Any], values: list[Any], K: int) -> Any:
-    return ca.Function("limits", symbols, [ca.vertcat(*values)], BY_JACOBIAN).map(K)
+    return at_samples(ca.Function("limits", symbols, [ca.cse(ca.vertcat(*values))]), K)
+
+
+def at_samples(f: Any, K: int) -> Any:
+    """A function of columns at K samples, its derivative by the Jacobian of every sample.
+
+    CasADi's own takes as many directions through all samples as there are numbers in the series.
+    """
+    names, sizes = f.name_in(), [f.size1_in(k) for k in range(f.n_in())]
+    symbols = f.sx_in()
+    value = f.call(symbols)[0]
+    block = ca.Function("block", symbols, [ca.cse(ca.jacobian(value, x)) for x in symbols])
+    columns = [ca.MX.sym(name, size, K) for name, size in zip(names, sizes, strict=True)]
+    values = f.map(K)(*columns)
+    blocks = zip(block.map(K).call(columns), sizes, strict=True)
+    slopes = [ca.diagcat(*ca.horzsplit(x, size)) for x, size in blocks]
+    known = ca.MX.sym("out_values", *values.shape)
+    slope = ca.Function(
+        "jac_at_samples", [*columns, known], slopes,
+        [*names, "out_values"], [f"jac_values_{name}" for name in names],
+    )  # fmt: skip
+    options = {"custom_jacobian": slope, "jac_penalty": 0.0, "never_inline": True}
+    return ca.Function("at_samples", columns, [values], names, ["values"], options)
 
 
 def _log_conditions(loops: Loops, q: Scalars) -> list[Any]:
