@@ -175,8 +175,6 @@ def law(robot):
 REFUSED = {
     "equations": lambda robot, folder: robot.equations(),
     "newton-euler equations": lambda robot, folder: robot.equations("newton-euler"),
-    "base_parameters": lambda robot, folder: robot.base_parameters(),
-    "significance": lambda robot, folder: robot.significance(),
     "lagrange_euler": lambda robot, folder: robot.lagrange_euler(*RESTING),
     "gibbs_appell": lambda robot, folder: robot.gibbs_appell(*RESTING),
     "load_friction": lambda robot, folder: robot.load_friction(*RESTING),

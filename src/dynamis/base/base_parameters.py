@@ -11,8 +11,8 @@ import sympy as sp
 from ..arguments import number, whole
 from ..compile.arrays import as_batch
 from ..errors import DynamisWarning, OptionError
+from ..ik.driven import random_motion
 from ..lazy import cached_property
-from ..model.closure import refuse_closures
 from ..model.model import Model
 from ..model.parameters import parameter_names
 from .groupings import (
@@ -205,7 +205,6 @@ def base_parameters(
     robot: "Robot", inertial_only: bool = False, tolerance: float = TOLERANCE
 ) -> BaseParameters:
     """Base parameters of a robot; `inertial_only` leaves friction, drives and springs out."""
-    refuse_closures(robot.model.closures, "base_parameters")
     if robot.model.own_laws:
         raise OptionError(
             f"robot {robot.model.name!r} has {', '.join(robot.model.own_laws)}: base parameters "
@@ -297,8 +296,10 @@ def significance(
 ) -> Significance:
     """Shares over q within the limits (a full turn where there are none), |qd| and |qdd| up to the
     speed and acceleration given.
+
+    Of a closed mechanism: over configurations about `robot.home`, speeds and accelerations being
+    those of its drives.
     """
-    refuse_closures(robot.model.closures, "significance")
     percent, speed, acceleration = (
         number(value, name, f"a number from 0 to {FASTEST:g}", lambda x: 0.0 <= x <= FASTEST)
         for name, value in (("percent", percent), ("speed", speed), ("acceleration", acceleration))
@@ -309,7 +310,9 @@ def significance(
     rng = np.random.default_rng(seed)
     low, high = robot.limits.T
 
-    def states() -> list[np.ndarray]:
+    def states() -> Sequence[np.ndarray]:
+        if robot.model.closures:
+            return random_motion(robot, samples, rng, speed, acceleration)
         q = rng.uniform(np.maximum(low, -np.pi), np.minimum(high, np.pi), size=(samples, robot.n))
         qd, qdd = rng.uniform(-1, 1, size=(2, samples, robot.n))
         return [q, speed * qd, acceleration * qdd]

@@ -9,12 +9,15 @@ import sympy as sp
 
 from ..equations.scalars.scalars import exact, symbolic_chain
 from ..errors import OptionError
+from ..ik.driven import random_motion
+from ..lazy import once
 from ..model.chain import Chain
 from ..model.conventions import CONVENTIONS
 from ..model.link import Link
 from ..model.model import Model
 from ..model.parameters import parameter_names, parameter_values
 from ..model.quantity import Expression, resolve
+from ..robot.closing import lowered_regressor
 from ..spatial.frames import compose
 from ..spatial.inertia import from_linear, linear, transformed, transformed_back
 
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
 
 SAMPLES = 200  # random states; every joint gives one row of each
 TOLERANCE = 1e-9  # a singular value (or column) this small next to the largest is a rounding error
+ENOUGH = 3  # rows of a closed mechanism's regressor for every column
 CLEAR = 1e3  # singular values should lie this far from the tolerance, on either side
 DECIMALS = 6  # of a number that was meant to be a short one
 
@@ -53,15 +57,29 @@ class Rank(NamedTuple):
         )
 
 
-def random_regressor(robot: "Robot", count: int = SAMPLES) -> np.ndarray:
-    """Y at always the same random states, (count, n, p); every joint moves in each of them."""
-    rng = np.random.default_rng(1)
+def random_regressor(robot: "Robot", count: int = SAMPLES, seed: int = 1) -> np.ndarray:
+    """Y at always the same random states, (count, n, p); every joint moves in each of them.
+
+    Of a closed mechanism: in states that close, rows of the independent joints, (count, dof, p).
+    """
+    rng = np.random.default_rng(seed)
     chain = robot.chain
+    if robot.model.closures:
+        size = len(parameter_names(robot.model))
+        states = random_motion(robot, max(count, ENOUGH * size // robot.dof), rng)
+        return _with_drives(robot, lowered_regressor(robot, *states, interpreted=True))
     size = max((abs(x) for joint in chain.joints for x in joint.placement.p), default=0.0) or 1.0
     reach = [np.pi if kind == "revolute" else size for kind in robot.joint_kinds]
     q = rng.uniform(-1.0, 1.0, (count, robot.n)) * reach
     qd, qdd = rng.normal(size=(2, count, robot.n))
     return robot._calls.interpreted("regressor", {"q": q, "qd": qd, "qdd": qdd})
+
+
+def _with_drives(robot: "Robot", Y: np.ndarray) -> np.ndarray:
+    """Y without the columns of rotors that passive joints do not have."""
+    passive = [x.joint_name for x in robot.model.links if x.passive]
+    rotors = np.isin(parameter_names(robot.model), [f"{x}.rotor_inertia" for x in passive])
+    return np.where(rotors, 0.0, Y)
 
 
 def scaled(A: np.ndarray, tolerance: float) -> tuple[np.ndarray, np.ndarray]:
@@ -377,17 +395,46 @@ class Groupings(NamedTuple):
 def groupings(robot: "Robot", Y: np.ndarray, size: int, tolerance: float) -> Groupings:
     """Groupings of the first `size` parameters; Y are samples of the regressor, (count, n, p).
 
+    Those of a closed mechanism are found by rules for its tree, by numbers for its loops.
     Coupled joints (mimic joints, a gear matrix, full rotors) follow no rule: there, and should the
     rules ever miss the rank, the numbers alone group.
     """
     c, A = robot.chain, Y[..., :size].reshape(-1, size)
     evidence = numeric_rank(A, tolerance)
+    if c.closures:
+        return _closed(robot, A, evidence)
     if c.coupling is not None or any(motor.coupled for motor in c.motors):
         return _by_numbers(c, A, evidence)
     found = _by_rules(c, Y, size, evidence)
     if len(found.columns) == evidence.rank and _explains(found, A, tolerance):
         return found
     return _by_numbers(c, A, evidence)._replace(method="disputed")
+
+
+def _closed(robot: "Robot", A: np.ndarray, evidence: Rank) -> Groupings:
+    """Groupings of the tree, by its rules, and among them those that the closures make.
+
+    Z^T Y sees parameters through Y alone: what the tree groups stays grouped. Which of its base
+    parameters the loops do not tell apart depends on lengths: numbers alone say.
+    """
+    tree = once(robot, "tree", robot.without_closures)
+    size, tolerance = A.shape[1], evidence.tolerance
+    first = groupings(tree, _with_drives(robot, random_regressor(tree)), size, tolerance)
+    own = A[:, list(first.columns)]
+    driven = {i for i, x in enumerate(robot.model.links) if not x.passive}
+
+    def place(k: int) -> tuple[int, bool, int]:
+        """Friction of drives before that of passive joints."""
+        j, links = first.columns[k], len(robot.model.links)
+        joint = (j - BODY * links) // JOINT
+        return _class(robot.chain, j), 0 <= joint < links and joint not in driven, k
+
+    order = sorted(range(own.shape[1]), key=place)
+    kept = independent_columns(own, order, tolerance)
+    matrix = combinations(own, kept, tolerance) @ first.matrix
+    columns = tuple(first.columns[k] for k in kept)
+    method = first.method if first.method == "disputed" else "numeric"
+    return Groupings(columns, matrix, evidence, method)
 
 
 def with_springs(found: Groupings, Y: np.ndarray, tolerance: float) -> Groupings:
