@@ -272,6 +272,7 @@ def _demand(check: Check, X: np.ndarray) -> Demand:
 
 INSIDE = 0.995  # fraction of each limit the design uses: little is left to shrink afterwards
 REVERSAL = 0.05  # velocity, as a fraction of its limit, over which a smooth sign turns
+CLOSER = 2  # looks at the limits of a closed mechanism per sample of the design
 GRID = 12  # looks at linear limits per harmonic
 EXPRESSED = 100  # unknowns up to which the criterion is an expression of CasADi's
 KINK = 0.05  # smooth maximum: its error at the kink is half of this
@@ -296,13 +297,15 @@ class Problem:
     ):
         self.check, self.series = check, check.series
         self.x = ca.MX.sym("x", self.series.rows, self.series.n)
-        self.t = t = np.linspace(0.0, self.series.period, samples, endpoint=False)
-        state = self._states(t)
-        self.follow = None if check.loops is None else Follow(check.loops, samples)
+        looks = samples if check.loops is None else CLOSER * samples
+        self.t = np.linspace(0.0, self.series.period, looks, endpoint=False)
+        state = self._states(self.t)
+        self.follow = None if check.loops is None else Follow(check.loops, looks)
         if self.follow is not None:
             state[0] = self.follow(state[0])
-        self.objective = self._objective(measure, state, samples)
-        self.limits = [*self._linear_limits(), *self._other_limits(state, samples)]
+        some = state if check.loops is None else [x[:, ::CLOSER] for x in state]
+        self.objective = self._objective(measure, some, samples)
+        self.limits = [*self._linear_limits(), *self._other_limits(state, looks)]
         x, g = ca.vec(self.x), ca.vertcat(*(ca.vec(limit) for limit, _, _ in self.limits))
         options: dict[str, Any] = {"print_time": False, "error_on_fail": False}
         options["show_eval_warnings"] = self.follow is None
@@ -310,6 +313,7 @@ class Problem:
         if watch is not None:
             self._watcher = _Watcher(x.numel(), g.numel(), watch)  # CasADi keeps no reference
             options["iteration_callback"] = self._watcher
+        self.values = ca.Function("values", [self.x], [g])
         problem = {"x": x, "f": self.objective, "g": g}
         self.solver = ca.nlpsol("design", "ipopt", problem, options)
 
@@ -320,13 +324,18 @@ class Problem:
         free = np.full((self.series.rows, self.series.n), np.inf)
         if self.series.bounds.center is not None:
             free[0] = 0.0
+        low, high = (np.concatenate([limit[k] for limit in self.limits]) for k in (1, 2))
+        if self.follow is not None:  # what stays on the side that it starts on
+            up, sided = np.asarray(self.values(X)).ravel() > 0.0, np.isnan(low)
+            low = np.where(sided, np.where(up, 0.0, -np.inf), low)
+            high = np.where(sided, np.where(up, np.inf, 0.0), high)
         with interruptible():
             found = self.solver(
                 x0=X.flatten(order="F"),
                 lbx=-free.flatten(order="F"),
                 ubx=free.flatten(order="F"),
-                lbg=np.concatenate([low for _, low, _ in self.limits]),
-                ubg=np.concatenate([high for _, _, high in self.limits]),
+                lbg=low,
+                ubg=high,
             )
         status = str(self.solver.stats()["return_status"])
         import os

@@ -167,6 +167,12 @@ class Loops:
             return np.zeros(q.shape[:-1])
         return (self.conditions(q) / (self.most * ALLOWED)).max(axis=-1)
 
+    def passes(self, q: np.ndarray) -> np.ndarray:
+        """Whether motions (k, T, n) are known and no sample of them is nearly singular, (k,)."""
+        known = np.isfinite(q).all(axis=(1, 2))
+        known[known] = (self.strain(q[known]) <= 1.0).all(axis=-1)
+        return known
+
     def worst(self, q: np.ndarray, t: np.ndarray) -> Conditioning:
         """The worst along positions q (T, n)."""
         numbers = self.conditions(q)

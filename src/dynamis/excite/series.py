@@ -25,6 +25,7 @@ LOOKS = 1000  # times in a period at which limits are verified: many more than t
 SPARE_TORQUE = 1e-3  # fraction kept free for what happens between two looks
 SPARE_CONDITION = 0.01
 HALVINGS = 12
+FINEST = 1.005  # of two sizes, between which there is nothing to be found
 LEVELS = 8  # sizes at which a motion of a closed mechanism is looked at on its way
 SMALLEST = 0.05  # a motion that must shrink below this is given up
 
@@ -230,26 +231,31 @@ class Check:
         return shrunk(X, good), good
 
     def _grown(self, X: np.ndarray, looks: int) -> tuple[np.ndarray, np.ndarray]:
-        """As `repaired`, of a closed mechanism: every smaller motion keeps the limits too.
+        """As `repaired`, of a closed mechanism: grown from rest, so that its assembly is known.
 
-        Grown from rest, each from where the one before was, so that no singularity is passed.
+        No smaller motion comes near a singularity; the last size that keeps all limits counts.
         """
-        good, bad, near = np.zeros(len(X)), np.full(len(X), np.nan), self._still(X, looks)
+        assert self.loops is not None
+        good, bad = np.zeros(len(X)), np.ones(len(X))
+        now = self._still(X, looks)
+        near, rows = now.copy(), np.arange(len(X))
 
-        def grow(rows: np.ndarray, tried: np.ndarray) -> None:
-            excess, q = self._judged(shrunk(X[rows], tried), looks, near[rows])
+        def grow(rows: np.ndarray, tried: np.ndarray, begin: np.ndarray) -> np.ndarray:
+            excess, q = self._judged(shrunk(X[rows], tried), looks, begin[rows])
             fine = excess <= 0.0
-            near[rows[fine]], good[rows[fine]] = q[fine], tried[fine]
-            bad[rows[~fine]] = tried[~fine]
+            near[rows[fine]], good[rows[fine]], bad[rows[fine]] = q[fine], tried[fine], np.nan
+            bad[rows[~fine]] = np.fmin(bad[rows[~fine]], tried[~fine])
+            return q
 
         for size in np.linspace(0.0, 1.0, LEVELS + 1)[1:]:
-            rows = np.flatnonzero(np.isnan(bad))
-            if len(rows):
-                grow(rows, np.full(len(rows), size))
+            now[rows] = grow(rows, np.full(len(rows), size), now)
+            rows = rows[self.loops.passes(now[rows])]
+            if not len(rows):
+                break
         for _ in range(HALVINGS - int(np.log2(LEVELS))):
-            rows = np.flatnonzero((bad - good) > 0.01 * good)
+            rows = np.flatnonzero(bad > FINEST * good)
             if len(rows):
-                grow(rows, 0.5 * (good[rows] + bad[rows]))
+                grow(rows, 0.5 * (good[rows] + bad[rows]), near)
         good = np.where(good < SMALLEST, 0.0, good)
         fitted = shrunk(X, good)
         good[self.excess(fitted, looks) > 0.0] = 0.0

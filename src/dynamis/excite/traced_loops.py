@@ -11,8 +11,8 @@ from ..dynamics import closed, kinematics
 from ..dynamics.forward_dynamics import factor, substitute
 from ..dynamics.mobility import size
 from ..ik.singularity import drives, task_rank
-from ..ik.tangent import joint_scale
-from ..ik.target import task_mask
+from ..ik.tangent import generic_configurations, joint_scale, tool_motions
+from ..ik.target import STILL, task_mask
 from ..model.chain import Chain
 from ..spatial.functions import Functions
 from ..spatial.vectors import Scalars
@@ -121,7 +121,10 @@ def all_joints(
 def loop_limits(
     loops: Loops, state: list[Any], K: int, inside: float
 ) -> Iterator[tuple[Any, np.ndarray, np.ndarray]]:
-    """Limits of the joints that follow, and of the condition numbers, at K samples."""
+    """Limits of the joints that follow, and of the condition numbers, at K samples.
+
+    What may not change its sign has NaN for limits.
+    """
     b, chain = loops.bounds, loops.robot.chain
     others = [k for k in range(loops.robot.n) if k not in loops.robot.independent]
     bounded = [k for k in others if np.isfinite(b.q[k]).any()]
@@ -138,9 +141,12 @@ def loop_limits(
         ones = np.full(len(rates) * K, inside)
         yield _mapped(symbols, rates, K)(*state), -ones, ones
     if loops.most is not None:
-        numbers = _log_conditions(loops, q)
+        numbers, side = _log_conditions(loops, q)
         most = np.full(len(numbers) * K, np.log(inside * loops.most))
         yield _mapped(symbols, numbers, K)(*state), np.full(len(most), -np.inf), most
+        if side is not None:  # no sample is beyond a singularity that lies between two of them
+            values = at_samples(ca.Function("side", symbols[:1], [ca.cse(side)]), K)(state[0])
+            yield values, np.full(K, np.nan), np.full(K, np.nan)
 
 
 def _mapped(symbols: list[Any], values: list[Any], K: int) -> Any:
@@ -169,8 +175,11 @@ def at_samples(f: Any, K: int) -> Any:
     return ca.Function("at_samples", columns, [values], names, ["values"], options)
 
 
-def _log_conditions(loops: Loops, q: Scalars) -> list[Any]:
+def _log_conditions(loops: Loops, q: Scalars) -> tuple[list[Any], Any]:
     """Smooth upper bounds of the logarithms of the parallel and serial condition numbers.
+
+    And what changes its sign at serial singularities: the determinant of T, where it is square
+    without the rows in which no tool moves; else None.
 
     With rates Z of all joints and their tool's motion T = J Z, in scaled units: the squares of the
     singular values are the eigenvalues of (Z^T Z)^-1 Z_a^T Z_a, with the rows of the drives, and of
@@ -188,7 +197,9 @@ def _log_conditions(loops: Loops, q: Scalars) -> list[Any]:
     found = [_log_condition(G, ca.mtimes(own.T, own))]
     if task_rank(robot, mask) == robot.dof:
         found.append(_log_condition(G, ca.mtimes(T.T, T)))
-    return found
+    general = tool_motions(robot, generic_configurations(robot))[:, mask]
+    moved = np.flatnonzero(np.abs(general).max(axis=(0, 2)) > STILL * np.abs(general).max())
+    return found, ca.det(T[moved.tolist(), :]) if len(moved) == robot.dof else None
 
 
 def _matrix(rows: Any) -> Any:

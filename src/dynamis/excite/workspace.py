@@ -49,13 +49,14 @@ class Rod(NamedTuple):
 def rods(chain: Chain) -> tuple[Rod, ...]:
     """The pieces of an arm, base first; pieces without length are left out.
 
-    A closed mechanism also has those that lead to its closures; links without a body, of which
-    joints with several axes are made, have none.
+    A closed mechanism also has those that lead to its closures. Links without a body, of which
+    joints with several axes are made, have none, nor have slides without a drive, by which a
+    platform's place is described.
     """
     found: list[Rod] = []
-    size = chain.links
+    size, driven = chain.links, chain.active if chain.coupling is None else range(chain.links)
     for i in range(-1, size):
-        if i >= 0 and chain.joints[i].kind == "prismatic":
+        if i >= 0 and chain.joints[i].kind == "prismatic" and (i in driven or not chain.closures):
             found.append(Rod(i, ZERO, ZERO, slide=True))
         begin = chain.base.p if i < 0 else ZERO
         for c in range(size):
