@@ -30,6 +30,7 @@ from ..trajectory.arguments import positive
 from .excitation import CRITERIA, Demand, Excitation, Figures, Gain, Measure, measure
 from .limits import Bounds, resolved
 from .loops import USUAL_CONDITION, Loops, refuse_idle
+from .numeric import Numeric
 from .series import Check, Series
 from .traced_loops import Follow, all_joints, at_samples, loop_limits, motion_symbols
 from .workspace import (
@@ -133,7 +134,8 @@ def excite(
     best, X = max([start, *found], key=lambda pair: pair[0].value)
     if loops is not None and best is start[0]:  # it was looked at less often than designs are
         X = check.repaired(X[None])[0][0]
-        start = best, X = _figures(check, scale, X), X
+        best = _figures(check, scale, X)
+        start = best, X
     if best is start[0]:
         what = f"the optimiser found nothing better than random ({', '.join(status)})"
         notes.append(Finding("warning", "design", what, "give it more starts or iterations"))
@@ -338,8 +340,6 @@ class Problem:
                 ubg=high,
             )
         status = str(self.solver.stats()["return_status"])
-        import os
-        if os.environ.get("STATS"): print({k:(round(v,2) if isinstance(v,float) else v) for k,v in self.solver.stats().items() if "t_proc" in k or "iter_count" in k or "n_call" in k}, self.x.shape, len(np.concatenate([l for _,l,_ in self.limits])))
         if status == "User_Requested_Stop":
             raise KeyboardInterrupt
         return np.asarray(found["x"]).reshape(X.shape, order="F"), status
@@ -384,7 +384,7 @@ class Problem:
 
     @property
     def _speed(self) -> np.ndarray:
-        """Velocities that friction is smoothed by: the limits, of the fastest where there is none."""
+        """Velocities that friction is smoothed by: limits, the highest where there is none."""
         speed = self.check.bounds.qd
         return np.where(np.isfinite(speed), speed, speed[np.isfinite(speed)].max())
 
@@ -470,7 +470,7 @@ def _smooth_function(chain: Chain, speed: np.ndarray, value: Callable[..., Any])
 def _criterion(name: str, m: int) -> ca.Function:
     """The criterion of A, through its Cholesky factor; of many unknowns by numbers."""
     if m > EXPRESSED:
-        return Criterion(name, m)
+        return _numeric_criterion(name, m)
     A = ca.SX.sym("A", m, m)
     log_det = 2.0 * ca.sum1(ca.log(ca.diag(ca.chol(A))))
     if name == "d-optimal":
@@ -480,47 +480,26 @@ def _criterion(name: str, m: int) -> ca.Function:
     return ca.Function("criterion", [A], [-ca.log(inflation)])
 
 
-class Criterion(ca.Callback):
-    """The criterion of a symmetric A, or its gradient by A as a row."""
+def _numeric_criterion(name: str, m: int) -> ca.Function:
+    """The criterion of a symmetric A as a function of numbers, with its gradient."""
 
-    def __init__(self, name: str, m: int, slope: bool = False, title: str = "criterion"):
-        ca.Callback.__init__(self)
-        self.name_, self.m, self.slope = name, m, slope
-        self.slopes: list[Any] = []  # CasADi keeps no reference
-        self.construct(title, {})
+    def inflation(A: np.ndarray, inverse: np.ndarray) -> float:
+        return float((np.diag(A) * np.diag(inverse)).sum())
 
-    def get_n_in(self) -> int:
-        return 2 if self.slope else 1
+    def value(A: np.ndarray) -> float:
+        if name == "d-optimal" or not np.isfinite(A).all():
+            return float(np.linalg.slogdet(A)[1])
+        return -float(np.log(inflation(A, np.linalg.inv(A))))
 
-    def get_n_out(self) -> int:
-        return 1
-
-    def get_sparsity_in(self, i: int) -> Any:
-        return ca.Sparsity.dense(1, 1) if i else ca.Sparsity.dense(self.m, self.m)
-
-    def get_sparsity_out(self, i: int) -> Any:
-        return ca.Sparsity.dense(1, self.m * self.m if self.slope else 1)
-
-    def eval(self, arg: Any) -> list[Any]:
-        A = np.asarray(arg[0])
-        if not np.isfinite(A).all():
-            return [ca.DM.nan(self.sparsity_out(0))]
+    def slope(A: np.ndarray, value: np.ndarray) -> np.ndarray:
         inverse = np.linalg.inv(A)
-        inflation = float((np.diag(A) * np.diag(inverse)).sum())
-        if not self.slope:
-            log_det = float(np.linalg.slogdet(A)[1])
-            return [log_det if self.name_ == "d-optimal" else -float(np.log(inflation))]
-        if self.name_ == "d-optimal":
-            return [inverse.reshape(1, -1)]
-        found = inverse * np.diag(A) @ inverse - np.diag(np.diag(inverse))
-        return [found.reshape(1, -1) / inflation]
+        if name == "d-optimal":
+            return inverse
+        own = (inverse * np.diag(A)) @ inverse - np.diag(np.diag(inverse))
+        return own / inflation(A, inverse)
 
-    def has_jacobian(self) -> bool:
-        return not self.slope
-
-    def get_jacobian(self, name: str, inames: Any, onames: Any, opts: Any) -> Any:
-        self.slopes.append(Criterion(self.name_, self.m, True, name))
-        return self.slopes[-1]
+    one, row = ca.Sparsity.dense(1, 1), ca.Sparsity.dense(1, m * m)
+    return Numeric("criterion", [(m, m)], one, value, slope, row)
 
 
 class _Watcher(ca.Callback):

@@ -106,6 +106,8 @@ class Demand(NamedTuple):
 class Excitation:
     """An exciting motion: `trajectory` is one period; logs should hold `periods` of them.
 
+    That of a closed mechanism moves its drives, `demand` and `usual_torque` are of all joints.
+
     `condition_number` is that of the regressor of the unknowns with its columns at unit length and
     its rows in units of `usual_torque`, that of random motions; `log_det` is that of the
     information matrix in usual units (see `excitation_criterion`); `value` is the criterion's,
@@ -141,10 +143,21 @@ class Excitation:
 
     @checked
     def sample(self, dt: float = 0.01) -> Sampled:
-        """t, q, qd, qdd every dt over all periods, both ends included."""
+        """t, q, qd, qdd every dt over all periods, both ends included; of the drives, if closed."""
         steps = step_count(self.duration, dt)
         t = np.linspace(0.0, self.duration, steps + 1)
         return Sampled(t, *self.trajectory(t))
+
+    @checked
+    def all_joints(self, dt: float = 0.01) -> Sampled:
+        """As `sample`, of every joint of a closed mechanism: those without a drive follow."""
+        found = self.sample(dt)
+        if self.loops is None:
+            return found
+        own = [list(self.robot.driven).index(k) for k in self.robot.independent]
+        middle = np.array(self.trajectory.q0)[own]
+        state = found.q[None, :, own], found.qd[None, :, own], found.qdd[None, :, own]
+        return Sampled(found.t, *self.loops.led(middle[None], state, found.t)[:, 0])
 
     @checked
     def save(self, path: Any, dt: float = 0.01) -> Path:
@@ -153,7 +166,7 @@ class Excitation:
 
     @checked
     def plot(self, path: Any = None) -> "Figure":
-        """q, qd and qdd of every joint over one period."""
+        """q, qd and qdd of every joint over one period; of the drives of a closed mechanism."""
         from ..plots.figure import Picture, check_save, plain, save
 
         check_save(path)
@@ -165,7 +178,7 @@ class Excitation:
             axis.set_ylabel(name)
             axis.grid(alpha=0.3)
             if name == "q":
-                names = [plain(x) for x in self.robot.joint_names]
+                names = [plain(self.robot.joint_names[k]) for k in self.robot.driven]
                 axis.legend(lines, names, fontsize=8, ncols=4, loc="upper right")
         axes[-1].set_xlabel("t (s)")
         figure.suptitle(f"{plain(self.robot.name)}: exciting motion", fontsize=12)
@@ -190,6 +203,9 @@ class Excitation:
             lines.append(f"{name:12} {numbers}")
         if (near := self.worst_clearance) is not None:
             lines.append(f"nearest: {near.between}, {near.metres:.3g} m at t = {near.t:.3g} s")
+        if (worst := self.worst_conditioning) is not None:
+            what = f"{worst.kind} condition number {worst.number:.3g}"
+            lines.append(f"nearest to singular: {what} at t = {worst.t:.3g} s")
         return "\n".join([*lines, *(f"{f.level}: {f.where}: {f.what}" for f in self.findings)])
 
 

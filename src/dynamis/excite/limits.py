@@ -199,9 +199,7 @@ def _followed(robot: "Robot", center: np.ndarray) -> np.ndarray:
     return found.q
 
 
-def _given(
-    value: Any, name: str, default: np.ndarray, what: str, robot: "Robot"
-) -> np.ndarray:
+def _given(value: Any, name: str, default: np.ndarray, what: str, robot: "Robot") -> np.ndarray:
     """Numbers like the default's, infinite ones too; what is given for one joint holds for all.
 
     Of a closed mechanism also those of the drives, or one for all of these.

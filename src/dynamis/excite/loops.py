@@ -32,7 +32,7 @@ KINDS = ("serial", "parallel", "loops")
 class Conditioning(NamedTuple):
     """The worst condition number of a motion, as `robot.singularity` has it; of which kind, when.
 
-    Those of the loops count a fifth, as in the limit.
+    That of the loops counts a fifth, as in the limit.
     """
 
     number: float
@@ -128,7 +128,7 @@ class Loops:
         led = 0.5 * np.diff(t)[:, None] * (qd[:, 1:] + qd[:, :-1])
         off = np.abs(np.diff(q, axis=1) - led) / joint_scale(self.robot)
         moved = np.abs(led) / joint_scale(self.robot)
-        return (off <= np.maximum(JUMP, 0.5 * moved)).all(axis=(1, 2))
+        return np.asarray((off <= np.maximum(JUMP, 0.5 * moved)).all(axis=(1, 2)))
 
     def trajectory(self, own: Fourier, t: np.ndarray) -> Fourier:
         """The motion of the drives from that of the joints that decide.
@@ -143,13 +143,12 @@ class Loops:
         a[list(decide), :H], b[list(decide), :H], middle[list(decide)] = own.a, own.b, q0
         follow = [k for k in drives if k not in decide]
         if follow:
-            q = self.led(q0[None], tuple(x[None] for x in own(t)), t)[0, 0][:, follow]
+            x = own(t)
+            q = self.led(q0[None], (x.q[None], x.qd[None], x.qdd[None]), t)[0, 0][:, follow]
             terms = np.fft.rfft(q, axis=0).T / len(t)
             w = 2.0 * np.pi / own.period * np.arange(1, a.shape[1] + 1)
-            middle[follow] = terms[:, 0].real
-            a[follow], b[follow] = (
-                2.0 * w * x for x in (-terms.imag[:, 1 : len(w) + 1], -terms.real[:, 1 : len(w) + 1])
-            )
+            middle[follow], waves = terms[:, 0].real, terms[:, 1 : len(w) + 1]
+            a[follow], b[follow] = -2.0 * w * waves.imag, -2.0 * w * waves.real
             H = max(H, _last(terms))
         rows = list(drives)
         return Fourier(a[rows, :H], b[rows, :H], own.period, middle[rows], None)
@@ -169,7 +168,7 @@ class Loops:
 
     def passes(self, q: np.ndarray) -> np.ndarray:
         """Whether motions (k, T, n) are known and no sample of them is nearly singular, (k,)."""
-        known = np.isfinite(q).all(axis=(1, 2))
+        known = np.asarray(np.isfinite(q).all(axis=(1, 2)))
         known[known] = (self.strain(q[known]) <= 1.0).all(axis=-1)
         return known
 

@@ -162,7 +162,9 @@ class Check:
         """Fraction of each limit used, by name, (..., T, n); 1 is at the limit."""
         b = self.bounds
         used = {
-            "position": b.used(q) if self.loops else np.maximum(q - b.middle, b.middle - q) / b.half,
+            "position": b.used(q)
+            if self.loops
+            else np.maximum(q - b.middle, b.middle - q) / b.half,
             "velocity": np.abs(qd) / b.qd,
             "acceleration": np.abs(qdd) / b.qdd,
         }

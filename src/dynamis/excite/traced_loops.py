@@ -17,92 +17,47 @@ from ..model.chain import Chain
 from ..spatial.functions import Functions
 from ..spatial.vectors import Scalars
 from .loops import Loops
+from .numeric import Numeric
 
 POWER = 4  # of the squared singular values: their sums stand for the largest and the smallest
 
 
-class Follow(ca.Callback):
+class Follow:
     """q of all joints (n, K) from those that decide (dof, K), from where they were before.
 
     Where a mechanism cannot go there the result is NaN, and the solver takes a shorter step.
     """
 
     def __init__(self, loops: Loops, samples: int):
-        ca.Callback.__init__(self)
-        self.loops, self.samples = loops, samples
-        self.near = np.tile(loops.start, (samples, 1))
-        self.slopes: list[Any] = []  # CasADi keeps no reference
-        self.construct("follow", {})
+        self.loops, self.near = loops, np.tile(loops.start, (samples, 1))
+        n, dof = loops.robot.n, loops.robot.dof
+        pattern = ca.diagcat(*[ca.Sparsity.dense(n, dof)] * samples)  # each depends on its own
+        output = ca.Sparsity.dense(n, samples)
+        given = [(dof, samples)]
+        self.function = Numeric("follow", given, output, self._moved, self._slopes, pattern)
+
+    def __call__(self, drives: Any) -> Any:
+        """As an expression."""
+        return self.function(drives)
 
     def begin(self, q: np.ndarray) -> bool:
         """Start from these configurations, (K, n); whether they are known."""
         self.near = np.array(q)
         return bool(np.isfinite(q).all())
 
-    def get_n_in(self) -> int:
-        return 1
-
-    def get_n_out(self) -> int:
-        return 1
-
-    def get_sparsity_in(self, i: int) -> Any:
-        return ca.Sparsity.dense(self.loops.robot.dof, self.samples)
-
-    def get_sparsity_out(self, i: int) -> Any:
-        return ca.Sparsity.dense(self.loops.robot.n, self.samples)
-
-    def eval(self, arg: Any) -> list[Any]:
-        q, reached = self.loops.moved(self.near, np.asarray(arg[0]).T)
+    def _moved(self, drives: np.ndarray) -> np.ndarray:
+        q, reached = self.loops.moved(self.near, drives.T)
         if not reached.all():
-            return [np.full(q.T.shape, np.nan)]
+            return np.full(q.T.shape, np.nan)
         self.near = q
-        return [q.T]
+        return q.T
 
-    def slope_sparsity(self) -> Any:
-        """Every sample depends on its own drives."""
-        block = ca.Sparsity.dense(self.loops.robot.n, self.loops.robot.dof)
-        return ca.diagcat(*[block] * self.samples)
-
-    def has_jac_sparsity(self, oind: int, iind: int) -> bool:
-        return True
-
-    def get_jac_sparsity(self, oind: int, iind: int, symmetric: bool) -> Any:
-        return self.slope_sparsity()
-
-    def has_jacobian(self) -> bool:
-        return True
-
-    def get_jacobian(self, name: str, inames: Any, onames: Any, opts: Any) -> Any:
-        self.slopes.append(_Slopes(self, name, opts))
-        return self.slopes[-1]
-
-
-class _Slopes(ca.Callback):
-    """The Jacobian of Follow, from its input and its output: Z of every sample."""
-
-    def __init__(self, follow: Follow, name: str, opts: Any):
-        ca.Callback.__init__(self)
-        self.follow = follow
-        self.construct(name, opts)
-
-    def get_n_in(self) -> int:
-        return 2
-
-    def get_n_out(self) -> int:
-        return 1
-
-    def get_sparsity_in(self, i: int) -> Any:
-        return self.follow.get_sparsity_out(0) if i else self.follow.get_sparsity_in(0)
-
-    def get_sparsity_out(self, i: int) -> Any:
-        return self.follow.slope_sparsity()
-
-    def eval(self, arg: Any) -> list[Any]:
-        robot, q = self.follow.loops.robot, np.asarray(arg[1]).T
-        Z = np.full((len(q), robot.dof, robot.n), np.nan)
-        if np.isfinite(q).all():
-            Z = robot.joint_rates(q[:, None], np.eye(robot.dof))
-        return [ca.DM(self.follow.slope_sparsity(), Z.ravel())]
+    def _slopes(self, drives: np.ndarray, q: np.ndarray) -> np.ndarray:
+        """Z of every sample, column by column."""
+        robot = self.loops.robot
+        if not np.isfinite(q).all():
+            return np.full(q.shape[1] * robot.dof * robot.n, np.nan)
+        return robot.joint_rates(q.T[:, None], np.eye(robot.dof)).ravel()
 
 
 def motion_symbols(chain: Chain) -> list[Any]:

@@ -107,8 +107,8 @@ class _Loops:
     def of(cls, robot: "Robot") -> "_Loops":
         found = robot.chain.mobility
         assert found is not None
-        chosen = (list(x) for x in (found.rows, found.independent, found.dependent))
-        return cls(robot, *chosen, joint_scale(robot))
+        rows, independent, dependent = list(found.rows), found.independent, found.dependent
+        return cls(robot, rows, list(independent), list(dependent), joint_scale(robot))
 
     def _parts(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The Jacobian over the dependent joints, and over the independent ones."""
@@ -143,6 +143,11 @@ class _Loops:
             q[rows[better]], e[rows[better]] = x[better], left[better]
             rows = rows[better]
         return q, np.linalg.norm(e, axis=-1)
+
+
+def closed_by_drives(robot: "Robot", q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of q (k, n), nearly closed, closed by the joints that follow; what stays open, (k,)."""
+    return _Loops.of(robot).closed(q)
 
 
 def _along(loops: _Loops, Z: np.ndarray, part: np.ndarray) -> np.ndarray:
