@@ -182,7 +182,6 @@ REFUSED = {
     "identify_payload": lambda robot, folder: dy.identify_payload(robot, log()),
     "identify_drive_gains": lambda robot, folder: dy.identify_drive_gains(robot, log(), log(), 1.0),
     "PayloadObserver": lambda robot, folder: dy.PayloadObserver(model=robot).gains(robot),
-    "excite": lambda robot, folder: dy.excite(robot),
     "study": lambda robot, folder: dy.study(robot, 0.1),
     "export_controller": lambda robot, folder: dy.export_controller(law(robot), robot, folder),
     "export_observer": lambda robot, folder: dy.export_observer(

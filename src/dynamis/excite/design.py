@@ -357,10 +357,11 @@ class Problem:
 
     def _objective(self, measure: Measure, state: list[Any], K: int) -> Any:
         m, closed = len(measure.unknowns), self.follow is not None
+        drives = measure.unknowns.robot.driven
 
         def one(*motion: Any, fn: Any) -> Any:  # Z = W Y D of one sample, (n, m)
             Y = of_closed.regressor(*motion, fn=fn) if closed else regressor(*motion, fn=fn)
-            full = ca.vertcat(*(ca.horzcat(*(ca.SX(x) for x in row)) for row in Y))
+            full = ca.vertcat(*(ca.horzcat(*(ca.SX(x) for x in Y[k])) for k in drives))
             picked = ca.mtimes(full, ca.sparsify(ca.DM(measure.unknowns.pick)))
             left, right = (ca.diag(ca.DM(x)) for x in (measure.rows, measure.columns))
             return ca.densify(ca.mtimes([left, picked, right]))

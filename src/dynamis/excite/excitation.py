@@ -47,7 +47,10 @@ class Figures(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Measure:
-    """The criterion with its fixed scales: `rows` (n,) is W, `columns` (m,) is D."""
+    """The criterion with its fixed scales: `rows` (n,) is W, `columns` (m,) is D.
+
+    Rows are those of the joints that logs have: the drives of a closed mechanism.
+    """
 
     unknowns: Unknowns
     criterion: str
@@ -56,8 +59,8 @@ class Measure:
     columns: np.ndarray
 
     def figures(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> Figures:
-        """Of one motion, with friction as it is."""
-        Y = self.unknowns.regressor(q, qd, qdd)
+        """Of one motion of all joints, with friction as it is."""
+        Y = _logged(self.unknowns, q, qd, qdd)
         Z = (Y * self.rows[:, None] * self.columns).reshape(-1, len(self.unknowns))
         A = Z.T @ Z / len(q) + self.ridge * np.eye(Z.shape[1])
         log_det = float(np.linalg.slogdet(A)[1])
@@ -70,13 +73,20 @@ def measure(
     unknowns: Unknowns, criterion: str, ridge: float, state: tuple[Any, Any, Any]
 ) -> Measure:
     """Scales from usual motions, q, qd, qdd (N, n)."""
-    tau = np.sqrt(np.mean(unknowns.robot.inverse_dynamics(*state) ** 2, axis=0))
+    torque = unknowns.robot.inverse_dynamics(*state)[..., list(unknowns.robot.driven)]
+    tau = np.sqrt(np.mean(torque**2, axis=0))
     largest = tau.max(initial=0.0)
     rows = 1.0 / np.maximum(tau, LEAST * largest) if largest > 0.0 else np.ones(len(tau))
-    Y = unknowns.regressor(*state) * rows[:, None]
+    Y = _logged(unknowns, *state) * rows[:, None]
     size = np.sqrt(np.mean(np.sum(Y**2, axis=1), axis=0))
     columns = 1.0 / np.where(size > 0.0, size, 1.0)
     return Measure(unknowns, criterion, ridge, rows, columns)
+
+
+def _logged(unknowns: Unknowns, q: Any, qd: Any, qdd: Any) -> np.ndarray:
+    """Columns of the unknowns in the rows of the drives, (N, k, m)."""
+    Y, drives = unknowns.regressor(q, qd, qdd), list(unknowns.robot.driven)
+    return Y if Y.shape[1] == len(drives) else Y[:, drives]
 
 
 class Gain(NamedTuple):
@@ -106,7 +116,7 @@ class Demand(NamedTuple):
 class Excitation:
     """An exciting motion: `trajectory` is one period; logs should hold `periods` of them.
 
-    That of a closed mechanism moves its drives, `demand` and `usual_torque` are of all joints.
+    That of a closed mechanism moves its drives; its `demand` is of all joints.
 
     `condition_number` is that of the regressor of the unknowns with its columns at unit length and
     its rows in units of `usual_torque`, that of random motions; `log_det` is that of the
@@ -123,7 +133,7 @@ class Excitation:
     unknowns: tuple[str, ...]
     gain: Gain
     demand: Demand
-    usual_torque: np.ndarray  # (n,)
+    usual_torque: np.ndarray  # (n,); of the drives
     findings: tuple[Finding, ...]
     periods: int = 1
     status: tuple[str, ...] = ()  # how the optimiser ended, start by start

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ..robot import Robot
 
 RANGE = {"revolute": np.pi / 2, "prismatic": 0.3}  # either side, rad or m, where nothing is known
+CENTER, HOME = "center", "home"  # what a motion starts from
 RANGES = "lower and upper per joint, or one pair for all"
 SPEED = {"revolute": 2.0, "prismatic": 0.5}  # rad/s or m/s, where nothing is known
 
@@ -88,7 +89,7 @@ def resolved(
     torque = torque if tau is None else _size(tau, torque, "torque_limits", robot)
     position = _filled_range(robot, position, middle if start is None else start, found)
     velocity = _filled_speed(robot, velocity, found)
-    _sound(robot, position, start if closed else middle)
+    _sound(robot, position, start if closed else middle, CENTER if middle is not None else HOME)
     return Bounds(position, velocity, acceleration, torque, middle, tuple(found), start)
 
 
@@ -146,7 +147,7 @@ def _assumed(
     ]
 
 
-def _sound(robot: "Robot", q: np.ndarray, center: np.ndarray | None) -> None:
+def _sound(robot: "Robot", q: np.ndarray, center: np.ndarray | None, what: str) -> None:
     for i, name in enumerate(robot.joint_names):
         low, high = q[i]
         if not low < high:
@@ -156,8 +157,8 @@ def _sound(robot: "Robot", q: np.ndarray, center: np.ndarray | None) -> None:
             )
         if center is not None and not low < center[i] < high:
             raise OptionError(
-                f"center of joint {name!r} is {center[i]:g}, expected within [{low:g}, {high:g}]",
-                "give center=, a configuration inside the limits" if robot.model.closures else None,
+                f"{what} of joint {name!r} is {center[i]:g}, expected within [{low:g}, {high:g}]",
+                "give center=, a configuration inside the limits" if what == HOME else None,
             )
 
 

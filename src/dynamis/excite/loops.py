@@ -75,6 +75,15 @@ class Loops:
         """All joints with the drives at places (k, dof); whether the mechanism came there."""
         return self.moved(np.tile(self.start, (len(places), 1)), places)
 
+    def led_away(self, places: np.ndarray, levels: int) -> tuple[np.ndarray, np.ndarray]:
+        """As `placed`; there is what has nothing singular on the way, looked at `levels` times."""
+        begin = self.start[list(self.robot.independent)]
+        q, there = np.tile(self.start, (len(places), 1)), np.ones(len(places), dtype=bool)
+        for share in np.linspace(0.0, 1.0, levels + 1)[1:]:
+            q, reached = self.moved(q, begin + share * (places - begin) if share < 1.0 else places)
+            there &= reached & (self.strain(q) <= 1.0)
+        return q, there
+
     def seen(self, count: int) -> np.ndarray:
         """Random configurations within the limits, as far as the mechanism comes, (k, n)."""
         rng, own = np.random.default_rng(0), self.bounds.of(self.robot.independent)

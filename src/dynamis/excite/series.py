@@ -290,7 +290,7 @@ class Check:
         """Whether limits are kept at rest with the joints of the series at q (k, n)."""
         there = np.ones(len(q), dtype=bool)
         if self.loops is not None:
-            q, there = self.loops.placed(q)
+            q, there = self.loops.led_away(q, LEVELS)
             there &= self.loops.strain(q) < 1.0 - 2.0 * SPARE_CONDITION
         zero = np.zeros_like(q)
         used = self.uses(q, zero, zero)

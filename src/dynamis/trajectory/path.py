@@ -223,7 +223,10 @@ def line(
     way = Straight(_end(T0, mask, "T0"), _end(T1, mask, "T1"))
     follower = Follower(robot, way, mask, tolerance)
     path = _path(follower, _starts(follower, q0))
-    return Along(path.of(robot.driven), TIMINGS[timing](0.0, 1.0, duration))
+    if robot.model.closures:
+        states = np.stack(path(path.times), axis=1)  # what is given at a knot comes out exactly
+        path = Hermite(path.times, states[..., list(robot.driven)])
+    return Along(path, TIMINGS[timing](0.0, 1.0, duration))
 
 
 def _end(T: Any, mask: np.ndarray, name: str) -> np.ndarray:

@@ -79,13 +79,6 @@ class Hermite(Trajectory):
         """Times where one piece ends and the next begins, both ends included."""
         return self.times
 
-    def of(self, joints: Sequence[int]) -> "Hermite":
-        """The motion of some of the joints; itself of all."""
-        if tuple(joints) == tuple(range(self.n)):
-            return self
-        factorials = np.array([float(math.factorial(j)) for j in range(self.m)])
-        return Hermite(self.times, (self._table * factorials[:, None])[..., list(joints)])
-
     def at(self, t: Any, fn: Functions = MATH) -> Lists:
         """(q, qd, qdd) at one time, each a list of n scalars."""
         inside = fn.min(fn.max(t, self.times[0]), self.duration)
