@@ -8,7 +8,6 @@ import pytest
 import dynamis as dy
 from dynamis.errors import ClosureError, ModelError, OptionError
 from dynamis.model.pose import Pose
-from dynamis.realtime import run_plant
 from tests.closed_mechanisms import five_bar, four_bar, motions
 
 SEED = 3
@@ -187,22 +186,11 @@ def log():
     return dy.Log(t=t, q=wave, tau=wave)
 
 
-def law(robot):
-    return dy.control.PointToPoint(kp=np.full(4, 10.0), kd=np.full(4, 1.0))
-
-
 REFUSED = {
     "identify": lambda robot, folder: dy.identify(robot, log()),
     "identify_payload": lambda robot, folder: dy.identify_payload(robot, log()),
     "identify_drive_gains": lambda robot, folder: dy.identify_drive_gains(robot, log(), log(), 1.0),
     "PayloadObserver": lambda robot, folder: dy.PayloadObserver(model=robot).gains(robot),
-    "excite": lambda robot, folder: dy.excite(robot),
-    "export_controller": lambda robot, folder: dy.export_controller(law(robot), robot, folder),
-    "export_observer": lambda robot, folder: dy.export_observer(
-        dy.control.MomentumObserver(10.0), robot, folder
-    ),
-    "export_fmu": lambda robot, folder: dy.export_fmu(robot, folder / "arm.fmu"),
-    "plant": lambda robot, folder: run_plant(robot, duration=0.01, port=0),
     "casadi": lambda robot, folder: robot.casadi("load_friction"),
     "export": lambda robot, folder: robot.export("load_friction", directory=folder),
 }

@@ -21,6 +21,7 @@ def run(
     criterion: Criterion = "d-optimal", friction: str = "asymmetric", center: Place = None,
     table_height: Annotated[str, arg(name="table", metavar="Z")] = "floor",
     clearance: Annotated[str, arg(metavar="M")] = "usual", capsule_radius: float | None = None,
+    max_condition: Annotated[str, arg(metavar="X")] = "usual",
     starts: int = 4, max_iterations: int = 80, seed: int = 0,
     plot: Path | None = None, json: Json = False,
 ) -> int:  # fmt: skip
@@ -33,12 +34,13 @@ def run(
 
       dynamis excite puma560 --output excite.csv
       dynamis excite panda --table 0 --clearance 0.02 --periods 5 --output excite.csv
+      dynamis excite delta --period 5 --max-condition 10 --output excite.csv
       dynamis excite scara --period 5 --harmonics 4 --criterion condition --json
 
     Args:
         period: Seconds.
         harmonics: Multiples of 1/period in every joint.
-        output: Write t, q, qd, qdd to this .csv or .npz.
+        output: Write t, q, qd, qdd (of the drives of a closed mechanism) to this .csv or .npz.
         dt: Time step of the output in seconds.
         periods: Number of periods to write.
         criterion: Maximise the information (d-optimal) or minimise the condition number.
@@ -49,6 +51,8 @@ def run(
         clearance: Least distance in metres between links that are not adjacent; usual is 0.02;
             none leaves it out.
         capsule_radius: Radius of a link in metres (default: 0.05, less for small arms).
+        max_condition: Largest condition number of a closed mechanism, of both kinds of
+            singularities; usual is 20; none leaves it out.
         starts: Number of random initial trajectories.
         max_iterations: Largest number of iterations from each of them.
         seed: Seed of the random trajectories.
@@ -72,9 +76,10 @@ def run(
         periods=periods,
         starts=starts,
         center=None if center is None else place(arm, center, "center"),
-        table=_metres(table_height, "table", FLOOR),
-        clearance=_metres(clearance, "clearance", USUAL),
+        table=_number(table_height, "table", FLOOR),
+        clearance=_number(clearance, "clearance", USUAL),
         capsule_radius=capsule_radius,
+        max_condition=_number(max_condition, "max-condition", USUAL, "a number"),
         seed=seed,
         max_iterations=max_iterations,
     )
@@ -86,19 +91,22 @@ def run(
     return int(any(f.level == "error" for f in found.findings))
 
 
-def _metres(given: str, name: str, word: str) -> float | str | None:
-    """A number of metres or a word; `none` is None."""
+def _number(
+    given: str, name: str, word: str, what: str = "a number of metres"
+) -> float | str | None:
+    """A number or a word; `none` is None."""
     if given in (word, "none"):
         return None if given == "none" else word
     try:
         return float(given)
     except ValueError:
-        expected = f"a number of metres, {word} or none"
+        expected = f"{what}, {word} or none"
         raise OptionError(f"--{name} is {given!r}, expected {expected}") from None
 
 
 def _say(found: Any, output: Path | None, json: bool) -> None:
     names, demand, near = found.robot.joint_names, found.demand, found.worst_clearance
+    worst = found.worst_conditioning
     if json:
         data_json({
             "robot": found.robot.name,
@@ -115,6 +123,7 @@ def _say(found: Any, output: Path | None, json: bool) -> None:
             "q0": list(found.trajectory.q0),
             "demand": {name: column.tolist() for name, column in demand._asdict().items()},
             "worst_clearance": None if near is None else near._asdict(),
+            "worst_conditioning": None if worst is None else worst._asdict(),
             "findings": [asdict(f) for f in found.findings],
             "output": None if output is None else str(output),
         })  # fmt: skip
@@ -136,4 +145,7 @@ def _say(found: Any, output: Path | None, json: bool) -> None:
     data(table("", columns, rows, right=columns[1:]))
     if near is not None:
         data(f"nearest: {near.between}, {near.metres:.3g} m at t = {near.t:.3g} s")
+    if worst is not None:
+        what = f"{worst.kind} condition number {worst.number:.3g}"
+        data(f"nearest to singular: {what} at t = {worst.t:.3g} s")
     wrote(output)

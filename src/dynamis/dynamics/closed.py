@@ -225,6 +225,17 @@ def joint_accelerations(
     return _or_nan(qdd, good, fn)
 
 
+def led(
+    chain: Chain, q: Scalars, qd_active: Scalars, qdd_active: Scalars, fn: Functions,
+    found: Loops | None = None,
+) -> tuple[list[Any], list[Any]]:  # fmt: skip
+    """qd and qdd of all joints from those of the independent ones, where q closes, (n,) each."""
+    found = loops(chain, q, fn) if found is None else found
+    qd = found.along(qd_active)
+    Jd = _rows_of(chain, closure_jacobian_dot(chain, q, qd, fn))
+    return qd, _plus(found.along(qdd_active), found.turning(Jd, qd))
+
+
 def _bias(chain: Chain, q: Scalars, qd: Scalars, fn: Functions) -> list[Any]:
     """Jd qd in the rows that count."""
     return _times(_rows_of(chain, closure_jacobian_dot(chain, q, qd, fn)), qd)
@@ -479,9 +490,7 @@ def generalised_torque(
     under load is that of drives which are the independent joints.
     """
     found = loops(chain, q, fn)
-    qd = found.along(qd_active)
-    Jd = _rows_of(chain, closure_jacobian_dot(chain, q, qd, fn))
-    qdd = _plus(found.along(qdd_active), found.turning(Jd, qd))
+    qd, qdd = led(chain, q, qd_active, qdd_active, fn, found)
     plain = friction.without_load_friction(chain)
     h = equation.inverse_dynamics(plain, q, qd, qdd, fn)
     if tau is not None:

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 import numpy as np
 
-from ..arguments import checked, choice, is_word, whole
+from ..arguments import checked, choice, is_word, number, whole
 from ..compile.tracer import SX, nested
+from ..dynamics import closed as of_closed
 from ..dynamics import equation
 from ..dynamics.regressor import regressor
 from ..errors import OptionError
@@ -23,17 +24,20 @@ from ..identify.frictions import friction_named
 from ..identify.unknowns import unknowns
 from ..model.chain import Chain
 from ..model.check.finding import Finding
-from ..model.closure import refuse_closures
 from ..model.friction import LAWS
 from ..progress import bar, visible
 from ..trajectory.arguments import positive
 from .excitation import CRITERIA, Demand, Excitation, Figures, Gain, Measure, measure
-from .limits import resolved
+from .limits import Bounds, resolved
+from .loops import USUAL_CONDITION, Loops, refuse_idle
+from .numeric import Numeric
 from .series import Check, Series
+from .traced_loops import Follow, all_joints, at_samples, loop_limits, motion_symbols
 from .workspace import (
     CLEARANCE,
     FLOOR,
     LEAST,
+    LOOKS,
     NO_PAIRS,
     USUAL,
     floor_left_out,
@@ -71,6 +75,7 @@ def excite(
     table: Any = FLOOR,
     clearance: float | str | None = USUAL,
     capsule_radius: float | None = None,
+    max_condition: float | str | None = USUAL,
     ridge: float = 1e-6,
     seed: int = 0,
     progress: bool | None = None,
@@ -89,10 +94,17 @@ def excite(
     arms): give more where they are thicker. Where the defaults cannot be kept, a finding says so;
     None leaves a check out. `worst_clearance` of the result is how near the arm comes to the table
     or to itself.
+
+    The series of a closed mechanism move its drives (`independent`); the other joints follow from
+    its home, or from `center` (all joints, or those of the drives), in the same assembly. Limits
+    may be given for the drives alone; those of passive joints are kept too. `max_condition` bounds
+    the condition numbers of both kinds of `robot.singularity`, and a fifth of that of the loops:
+    "usual" is 20. `worst_conditioning` of the result is the largest.
+
     `samples` per period and `max_iterations` from each of `starts` random motions trade time for
     quality; the same `seed` gives the same motion.
     """
-    refuse_closures(robot.model.closures, "excite")
+    refuse_idle(robot)
     period = positive(period, "period", "in seconds")
     ridge = positive(ridge, "ridge", "(1e-6, say)")
     whole(harmonics, "harmonics", 2, MOST_HARMONICS)
@@ -104,13 +116,15 @@ def excite(
     count = max(40, SAMPLES * harmonics) if samples is None else samples
     whole(count, "samples", 2 * harmonics + 1, MOST)
     bounds = resolved(robot, limits, center, q_limits, qd_limits, qdd_limits, torque_limits)
+    loops = _loops(robot, bounds, max_condition)
     asked = unknowns(robot, friction_named(friction))
-    series = Series(harmonics, period, bounds)
-    check, crowd = _kept_apart(robot, series, table, clearance, capsule_radius, seed)
+    series = Series(harmonics, period, bounds if loops is None else bounds.of(robot.independent))
+    check, crowd = _kept_apart(robot, series, loops, table, clearance, capsule_radius, seed)
     space = check.space
-    state = [x.reshape(-1, robot.n) for x in check.series.states(crowd, _between(check))]
-    scale = measure(asked, criterion, ridge, tuple(state))  # type: ignore[arg-type]
-    random = [_figures(check, scale, X) for X in crowd]
+    states = check.states(crowd, _between(check))
+    usual = tuple(x.reshape(-1, robot.n) for x in states)
+    scale = measure(asked, criterion, ridge, usual)  # type: ignore[arg-type]
+    random = [scale.figures(*(x[k] for x in states)) for k in range(len(crowd))]
     order = sorted(range(len(crowd)), key=lambda i: -random[i].value)[:starts]
     with bar(f"exciting {robot.name}", len(order) * max_iterations, progress) as done:
         shown = done if visible(progress) else None
@@ -118,12 +132,17 @@ def excite(
     notes = [*bounds.findings, *space.findings]
     start = random[order[0]], crowd[order[0]]
     best, X = max([start, *found], key=lambda pair: pair[0].value)
+    if loops is not None and best is start[0]:  # it was looked at less often than designs are
+        X = check.repaired(X[None])[0][0]
+        best = _figures(check, scale, X)
+        start = best, X
     if best is start[0]:
         what = f"the optimiser found nothing better than random ({', '.join(status)})"
         notes.append(Finding("warning", "design", what, "give it more starts or iterations"))
+    q, *_ = check.states(X, check.times())
     return Excitation(
         robot=robot,
-        trajectory=check.series.trajectory(X),
+        trajectory=check.trajectory(X),
         criterion=criterion,
         **best._asdict(),
         unknowns=asked.names,
@@ -133,12 +152,36 @@ def excite(
         findings=tuple(sorted([*notes, *check.findings(X)])),
         periods=periods,
         status=tuple(status),
-        worst_clearance=space.worst(check.series.states(X, check.times())[0], check.times()),
+        worst_clearance=space.worst(q, check.times()),
+        worst_conditioning=None if loops is None else loops.worst(q, check.times()),
+        loops=loops,
     )
 
 
+def _loops(robot: "Robot", bounds: Bounds, most: Any) -> Loops | None:
+    """What a closed mechanism adds to the design; None of an open arm."""
+    usual = is_word(most, (USUAL,))
+    if not (usual or most is None):
+        above = "a number above 1, 'usual' or None"
+        most = number(most, "max_condition", above, lambda x: 1.0 < x < np.inf)
+    if robot.model.closures:
+        return Loops(robot, bounds, USUAL_CONDITION if usual else most)
+    if not (usual or most is None):
+        raise OptionError(
+            f"max_condition is {most:g}: robot {robot.name!r} has no closures",
+            "it bounds the condition numbers of closed mechanisms: leave it out",
+        )
+    return None
+
+
 def _kept_apart(
-    robot: "Robot", series: Series, table: Any, clearance: Any, radius: Any, seed: int
+    robot: "Robot",
+    series: Series,
+    loops: Loops | None,
+    table: Any,
+    clearance: Any,
+    radius: Any,
+    seed: int,
 ) -> tuple[Check, np.ndarray]:
     """The checks of a robot and random series that keep them; defaults that none keeps give way."""
     usual = is_word(clearance, (USUAL,))
@@ -146,13 +189,14 @@ def _kept_apart(
     tried = [(table, clearance), *([(table, None)] if usual else [])]
     if is_word(table, (FLOOR,)):
         tried += [(None, x) for _, x in tried]
+    looks = None if loops is None else loops.seen(LOOKS)
     for k, (above, apart) in enumerate(tried, 1):
-        space = workspace(robot, above, apart, radius, series.bounds.q)
+        space = workspace(robot, above, apart, radius, series.bounds.q, looks)
         why = "no motion within the limits was found that keeps it"
         notes = [f for f in space.findings if not (usual and f.what == NO_PAIRS)]
         notes += [floor_left_out(why)] if above is not table else []
         notes += [links_left_out(why)] if apart is not clearance else []
-        check = Check(robot, replace(space, findings=tuple(notes)), series)
+        check = Check(robot, replace(space, findings=tuple(notes)), series, loops)
         try:
             return check, _crowd(check, np.random.default_rng(seed))
         except OptionError:
@@ -166,13 +210,16 @@ def _crowd(check: Check, rng: np.random.Generator) -> np.ndarray:
     places = check.places(rng, RANDOM)
     if len(places):
         X = check.series.random(rng, places, check.times(QUICK))
-        X, factor = check.repaired(X, QUICK)
+        X, factor = check.repaired(X, QUICK if check.loops is None else QUICK // 2)
         X = X[factor > 0.0]
+        if check.loops is not None and len(X):
+            X = X[np.isfinite(check.states(X, _between(check))[0]).all(axis=(1, 2))]
         if len(X):
             return X
     raise OptionError(
         f"no motion of robot {check.robot.name!r} was found that keeps its limits",
-        "look at torque_limits (can the arm hold its own weight?), table, clearance and center",
+        "look at torque_limits (can the arm hold its own weight?), table, clearance, center"
+        + (" and max_condition" if check.loops else ""),
     )
 
 
@@ -201,7 +248,7 @@ def _designed(
 
 
 def _figures(check: Check, scale: Measure, X: np.ndarray) -> Figures:
-    return scale.figures(*check.series.states(X, _between(check)))
+    return scale.figures(*check.states(X, _between(check)))
 
 
 def _between(check: Check) -> np.ndarray:
@@ -218,7 +265,7 @@ def _gain(best: Figures, random: list[Figures], m: int) -> Gain:
 
 
 def _demand(check: Check, X: np.ndarray) -> Demand:
-    q, qd, qdd = check.series.states(X, check.times())
+    q, qd, qdd = check.states(X, check.times())
     tau = check.robot.inverse_dynamics(q, qd, qdd)
     return Demand(q.min(axis=0), q.max(axis=0), *(np.abs(x).max(axis=0) for x in (qd, qdd, tau)))
 
@@ -227,7 +274,9 @@ def _demand(check: Check, X: np.ndarray) -> Demand:
 
 INSIDE = 0.995  # fraction of each limit the design uses: little is left to shrink afterwards
 REVERSAL = 0.05  # velocity, as a fraction of its limit, over which a smooth sign turns
+CLOSER = 2  # looks at the limits of a closed mechanism per sample of the design
 GRID = 12  # looks at linear limits per harmonic
+EXPRESSED = 100  # unknowns up to which the criterion is an expression of CasADi's
 KINK = 0.05  # smooth maximum: its error at the kink is half of this
 
 IPOPT = {
@@ -248,33 +297,47 @@ class Problem:
         iterations: int,
         watch: Callable[[], None] | None = None,
     ):
-        self.series = check.series
+        self.check, self.series = check, check.series
         self.x = ca.MX.sym("x", self.series.rows, self.series.n)
-        t = np.linspace(0.0, self.series.period, samples, endpoint=False)
-        state = self._states(t)
-        self.objective = self._objective(measure, state, samples)
-        self.limits = [*self._linear_limits(), *self._other_limits(check, state, samples)]
+        looks = samples if check.loops is None else CLOSER * samples
+        self.t = np.linspace(0.0, self.series.period, looks, endpoint=False)
+        state = self._states(self.t)
+        self.follow = None if check.loops is None else Follow(check.loops, looks)
+        if self.follow is not None:
+            state[0] = self.follow(state[0])
+        some = state if check.loops is None else [x[:, ::CLOSER] for x in state]
+        self.objective = self._objective(measure, some, samples)
+        self.limits = [*self._linear_limits(), *self._other_limits(state, looks)]
         x, g = ca.vec(self.x), ca.vertcat(*(ca.vec(limit) for limit, _, _ in self.limits))
         options: dict[str, Any] = {"print_time": False, "error_on_fail": False}
+        options["show_eval_warnings"] = self.follow is None
         options["ipopt"] = {**IPOPT, "max_iter": iterations}
         if watch is not None:
             self._watcher = _Watcher(x.numel(), g.numel(), watch)  # CasADi keeps no reference
             options["iteration_callback"] = self._watcher
+        self.values = ca.Function("values", [self.x], [g])
         problem = {"x": x, "f": self.objective, "g": g}
         self.solver = ca.nlpsol("design", "ipopt", problem, options)
 
     def solve(self, X: np.ndarray) -> tuple[np.ndarray, str]:
         """The best series near X, and IPOPT's word for how it ended."""
+        if self.follow is not None and not self.follow.begin(self.check.states(X, self.t)[0]):
+            return np.full_like(X, np.nan), "Not_Followed"
         free = np.full((self.series.rows, self.series.n), np.inf)
         if self.series.bounds.center is not None:
             free[0] = 0.0
+        low, high = (np.concatenate([limit[k] for limit in self.limits]) for k in (1, 2))
+        if self.follow is not None:  # what stays on the side that it starts on
+            up, sided = np.asarray(self.values(X)).ravel() > 0.0, np.isnan(low)
+            low = np.where(sided, np.where(up, 0.0, -np.inf), low)
+            high = np.where(sided, np.where(up, np.inf, 0.0), high)
         with interruptible():
             found = self.solver(
                 x0=X.flatten(order="F"),
                 lbx=-free.flatten(order="F"),
                 ubx=free.flatten(order="F"),
-                lbg=np.concatenate([low for _, low, _ in self.limits]),
-                ubg=np.concatenate([high for _, _, high in self.limits]),
+                lbg=low,
+                ubg=high,
             )
         status = str(self.solver.stats()["return_status"])
         if status == "User_Requested_Stop":
@@ -293,19 +356,21 @@ class Problem:
         return [q + ca.repmat(place, 1, len(t)), qd, qdd]
 
     def _objective(self, measure: Measure, state: list[Any], K: int) -> Any:
-        m = len(measure.unknowns)
+        m, closed = len(measure.unknowns), self.follow is not None
+        drives = measure.unknowns.robot.driven
 
         def one(*motion: Any, fn: Any) -> Any:  # Z = W Y D of one sample, (n, m)
-            Y = regressor(*motion, fn=fn)
-            full = ca.vertcat(*(ca.horzcat(*(ca.SX(x) for x in row)) for row in Y))
+            Y = of_closed.regressor(*motion, fn=fn) if closed else regressor(*motion, fn=fn)
+            full = ca.vertcat(*(ca.horzcat(*(ca.SX(x) for x in Y[k])) for k in drives))
             picked = ca.mtimes(full, ca.sparsify(ca.DM(measure.unknowns.pick)))
             left, right = (ca.diag(ca.DM(x)) for x in (measure.rows, measure.columns))
             return ca.densify(ca.mtimes([left, picked, right]))
 
-        traced = _smooth_function(measure.unknowns.robot.chain, self.series.bounds.qd, one)
+        traced = _smooth_function(measure.unknowns.robot.chain, self._speed, one)
         stacked = ca.vertcat(*ca.horzsplit(traced.map(K)(*state), m))
         A = ca.mtimes(stacked.T, stacked) / K + measure.ridge * ca.MX.eye(m)
-        return -_criterion(measure.criterion, m)(A)
+        self._value = _criterion(measure.criterion, m)  # CasADi keeps no reference
+        return -self._value(A)
 
     def _linear_limits(self) -> Iterator[tuple[Any, np.ndarray, np.ndarray]]:
         """Position, velocity, acceleration: sparse rows, a joint depends on its own numbers."""
@@ -318,25 +383,37 @@ class Problem:
                 low, high = (np.tile(middle + s * INSIDE * half, looks) for s in (-1.0, 1.0))
                 yield x, low, high
 
+    @property
+    def _speed(self) -> np.ndarray:
+        """Velocities that friction is smoothed by: limits, the highest where there is none."""
+        speed = self.check.bounds.qd
+        return np.where(np.isfinite(speed), speed, speed[np.isfinite(speed)].max())
+
     def _other_limits(
-        self, check: Check, state: list[Any], K: int
+        self, state: list[Any], K: int
     ) -> Iterator[tuple[Any, np.ndarray, np.ndarray]]:
         """Torques of the limited joints as fractions of their limits, margins of the workspace."""
-        b, space, n = self.series.bounds, check.space, self.series.n
+        check, b, space, n = self.check, self.check.bounds, self.check.space, self.check.robot.n
         limited = np.flatnonzero(np.isfinite(b.tau))
+        closed = check.loops is not None
+        mapped = at_samples if closed else ca.Function.map
+        inverse_dynamics = of_closed.inverse_dynamics if closed else equation.inverse_dynamics
 
         def used(*motion: Any, fn: Any) -> Any:
-            tau = equation.inverse_dynamics(*motion, fn=fn)
+            tau = inverse_dynamics(*motion, fn=fn)
             return ca.vertcat(*(ca.SX(tau[i]) / float(b.tau[i]) for i in limited.tolist()))
 
         if len(limited):
             ones = np.full(len(limited) * K, INSIDE)
-            yield _smooth_function(check.robot.chain, b.qd, used).map(K)(*state), -ones, ones
+            torque = _smooth_function(check.robot.chain, self._speed, used)
+            yield mapped(torque, K)(*state), -ones, ones
+        if check.loops is not None:
+            yield from loop_limits(check.loops, state, K, INSIDE)
         if space.near:
             q = ca.SX.sym("q", n)
             margins = space.margins(nested(q, (n,)), SX)
             near = ca.vertcat(*(margins[k] for k in space.near))
-            values = ca.Function("margins", [q], [near]).map(K)(state[0])
+            values = mapped(ca.Function("margins", [q], [near]), K)(state[0])
             least = np.full(len(space.near) * K, LEAST)
             yield values, least, np.full(len(least), np.inf)
 
@@ -379,18 +456,22 @@ def smooth(chain: Chain, speed: np.ndarray) -> Chain:
 
 def _smooth_function(chain: Chain, speed: np.ndarray, value: Callable[..., Any]) -> ca.Function:
     """value(chain, q, qd, qdd, fn=) of one sample, where signs and maxima have derivatives."""
-    columns = [ca.SX.sym(name, len(speed)) for name in ("q", "qd", "qdd")]
+    columns = motion_symbols(chain)
     v = REVERSAL * float(speed.min())
     fn = SX._replace(
         sign=lambda x: ca.tanh(x / v),
         max=lambda a, b: 0.5 * (a + b + ca.sqrt((a - b) * (a - b) + KINK * KINK)),
     )
-    scalars = [nested(x, (len(speed),)) for x in columns]
-    return ca.Function("traced", columns, [value(smooth(chain, speed), *scalars, fn=fn)])
+    smoothed = smooth(chain, speed)
+    motion = all_joints(smoothed, *(nested(x, x.shape[:1]) for x in columns), fn=fn)
+    found = value(smoothed, *motion, fn=fn)
+    return ca.Function("traced", columns, [found if chain.mobility is None else ca.cse(found)])
 
 
 def _criterion(name: str, m: int) -> ca.Function:
-    """The criterion of A, through its Cholesky factor."""
+    """The criterion of A, through its Cholesky factor; of many unknowns by numbers."""
+    if m > EXPRESSED:
+        return _numeric_criterion(name, m)
     A = ca.SX.sym("A", m, m)
     log_det = 2.0 * ca.sum1(ca.log(ca.diag(ca.chol(A))))
     if name == "d-optimal":
@@ -398,6 +479,28 @@ def _criterion(name: str, m: int) -> ca.Function:
     inverse = ca.gradient(log_det, A)  # its diagonal is that of A^-1
     inflation = ca.sum1(ca.diag(A) * ca.diag(inverse))
     return ca.Function("criterion", [A], [-ca.log(inflation)])
+
+
+def _numeric_criterion(name: str, m: int) -> ca.Function:
+    """The criterion of a symmetric A as a function of numbers, with its gradient."""
+
+    def inflation(A: np.ndarray, inverse: np.ndarray) -> float:
+        return float((np.diag(A) * np.diag(inverse)).sum())
+
+    def value(A: np.ndarray) -> float:
+        if name == "d-optimal" or not np.isfinite(A).all():
+            return float(np.linalg.slogdet(A)[1])
+        return -float(np.log(inflation(A, np.linalg.inv(A))))
+
+    def slope(A: np.ndarray, value: np.ndarray) -> np.ndarray:
+        inverse = np.linalg.inv(A)
+        if name == "d-optimal":
+            return inverse
+        own = (inverse * np.diag(A)) @ inverse - np.diag(np.diag(inverse))
+        return own / inflation(A, inverse)
+
+    one, row = ca.Sparsity.dense(1, 1), ca.Sparsity.dense(1, m * m)
+    return Numeric("criterion", [(m, m)], one, value, slope, row)
 
 
 class _Watcher(ca.Callback):

@@ -24,6 +24,7 @@ from ..model.check.finding import Finding
 from ..trajectory.arguments import positive
 from ..trajectory.fourier import Fourier
 from ..trajectory.trajectory import MOST, Sampled
+from .loops import Conditioning, Loops
 from .workspace import Clearance
 
 if TYPE_CHECKING:
@@ -46,7 +47,10 @@ class Figures(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Measure:
-    """The criterion with its fixed scales: `rows` (n,) is W, `columns` (m,) is D."""
+    """The criterion with its fixed scales: `rows` (n,) is W, `columns` (m,) is D.
+
+    Rows are those of the joints that logs have: the drives of a closed mechanism.
+    """
 
     unknowns: Unknowns
     criterion: str
@@ -55,8 +59,8 @@ class Measure:
     columns: np.ndarray
 
     def figures(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> Figures:
-        """Of one motion, with friction as it is."""
-        Y = self.unknowns.regressor(q, qd, qdd)
+        """Of one motion of all joints, with friction as it is."""
+        Y = _logged(self.unknowns, q, qd, qdd)
         Z = (Y * self.rows[:, None] * self.columns).reshape(-1, len(self.unknowns))
         A = Z.T @ Z / len(q) + self.ridge * np.eye(Z.shape[1])
         log_det = float(np.linalg.slogdet(A)[1])
@@ -69,13 +73,20 @@ def measure(
     unknowns: Unknowns, criterion: str, ridge: float, state: tuple[Any, Any, Any]
 ) -> Measure:
     """Scales from usual motions, q, qd, qdd (N, n)."""
-    tau = np.sqrt(np.mean(unknowns.robot.inverse_dynamics(*state) ** 2, axis=0))
+    torque = unknowns.robot.inverse_dynamics(*state)[..., list(unknowns.robot.driven)]
+    tau = np.sqrt(np.mean(torque**2, axis=0))
     largest = tau.max(initial=0.0)
     rows = 1.0 / np.maximum(tau, LEAST * largest) if largest > 0.0 else np.ones(len(tau))
-    Y = unknowns.regressor(*state) * rows[:, None]
+    Y = _logged(unknowns, *state) * rows[:, None]
     size = np.sqrt(np.mean(np.sum(Y**2, axis=1), axis=0))
     columns = 1.0 / np.where(size > 0.0, size, 1.0)
     return Measure(unknowns, criterion, ridge, rows, columns)
+
+
+def _logged(unknowns: Unknowns, q: Any, qd: Any, qdd: Any) -> np.ndarray:
+    """Columns of the unknowns in the rows of the drives, (N, k, m)."""
+    Y, drives = unknowns.regressor(q, qd, qdd), list(unknowns.robot.driven)
+    return Y if Y.shape[1] == len(drives) else Y[:, drives]
 
 
 class Gain(NamedTuple):
@@ -105,6 +116,8 @@ class Demand(NamedTuple):
 class Excitation:
     """An exciting motion: `trajectory` is one period; logs should hold `periods` of them.
 
+    That of a closed mechanism moves its drives; its `demand` is of all joints.
+
     `condition_number` is that of the regressor of the unknowns with its columns at unit length and
     its rows in units of `usual_torque`, that of random motions; `log_det` is that of the
     information matrix in usual units (see `excitation_criterion`); `value` is the criterion's,
@@ -120,11 +133,13 @@ class Excitation:
     unknowns: tuple[str, ...]
     gain: Gain
     demand: Demand
-    usual_torque: np.ndarray  # (n,)
+    usual_torque: np.ndarray  # (n,); of the drives
     findings: tuple[Finding, ...]
     periods: int = 1
     status: tuple[str, ...] = ()  # how the optimiser ended, start by start
     worst_clearance: Clearance | None = None  # to the table and of links that are kept apart
+    worst_conditioning: Conditioning | None = None  # of a closed mechanism
+    loops: Loops | None = None  # a closed mechanism's, which its joints follow
 
     @property
     def period(self) -> float:
@@ -138,10 +153,21 @@ class Excitation:
 
     @checked
     def sample(self, dt: float = 0.01) -> Sampled:
-        """t, q, qd, qdd every dt over all periods, both ends included."""
+        """t, q, qd, qdd every dt over all periods, both ends included; of the drives, if closed."""
         steps = step_count(self.duration, dt)
         t = np.linspace(0.0, self.duration, steps + 1)
         return Sampled(t, *self.trajectory(t))
+
+    @checked
+    def all_joints(self, dt: float = 0.01) -> Sampled:
+        """As `sample`, of every joint of a closed mechanism: those without a drive follow."""
+        found = self.sample(dt)
+        if self.loops is None:
+            return found
+        own = [list(self.robot.driven).index(k) for k in self.robot.independent]
+        middle = np.array(self.trajectory.q0)[own]
+        state = found.q[None, :, own], found.qd[None, :, own], found.qdd[None, :, own]
+        return Sampled(found.t, *self.loops.led(middle[None], state, found.t)[:, 0])
 
     @checked
     def save(self, path: Any, dt: float = 0.01) -> Path:
@@ -150,7 +176,7 @@ class Excitation:
 
     @checked
     def plot(self, path: Any = None) -> "Figure":
-        """q, qd and qdd of every joint over one period."""
+        """q, qd and qdd of every joint over one period; of the drives of a closed mechanism."""
         from ..plots.figure import Picture, check_save, plain, save
 
         check_save(path)
@@ -162,7 +188,7 @@ class Excitation:
             axis.set_ylabel(name)
             axis.grid(alpha=0.3)
             if name == "q":
-                names = [plain(x) for x in self.robot.joint_names]
+                names = [plain(self.robot.joint_names[k]) for k in self.robot.driven]
                 axis.legend(lines, names, fontsize=8, ncols=4, loc="upper right")
         axes[-1].set_xlabel("t (s)")
         figure.suptitle(f"{plain(self.robot.name)}: exciting motion", fontsize=12)
@@ -187,6 +213,9 @@ class Excitation:
             lines.append(f"{name:12} {numbers}")
         if (near := self.worst_clearance) is not None:
             lines.append(f"nearest: {near.between}, {near.metres:.3g} m at t = {near.t:.3g} s")
+        if (worst := self.worst_conditioning) is not None:
+            what = f"{worst.kind} condition number {worst.number:.3g}"
+            lines.append(f"nearest to singular: {what} at t = {worst.t:.3g} s")
         return "\n".join([*lines, *(f"{f.level}: {f.where}: {f.what}" for f in self.findings)])
 
 

@@ -1,14 +1,20 @@
-"""Limits of an exciting motion: as given, from the model, or by default."""
+"""Limits of an exciting motion: as given, from the model, or by default.
+
+Of a closed mechanism every joint has limits, but defaults are for drives alone: passive joints are
+free where the model says nothing.
+"""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..compile import arrays
 from ..errors import OptionError, ShapeError, did_you_mean, shown
+from ..ik.follow import follow
 from ..model.check.finding import Finding
+from ..robot.closing import refuse_unclosed
 from ..trajectory.arguments import numbers
 from ..trajectory.trajectory import bounds
 
@@ -16,13 +22,17 @@ if TYPE_CHECKING:
     from ..robot import Robot
 
 RANGE = {"revolute": np.pi / 2, "prismatic": 0.3}  # either side, rad or m, where nothing is known
+CENTER, HOME = "center", "home"  # what a motion starts from
 RANGES = "lower and upper per joint, or one pair for all"
 SPEED = {"revolute": 2.0, "prismatic": 0.5}  # rad/s or m/s, where nothing is known
 
 
 @dataclass(frozen=True, eq=False)
 class Bounds:
-    """q (n, 2); qd, qdd and tau (n,), the same either way, infinite where there is no limit."""
+    """q (n, 2); qd, qdd and tau (n,), the same either way, infinite where there is no limit.
+
+    `start` is where the motions of a closed mechanism are followed from.
+    """
 
     q: np.ndarray
     qd: np.ndarray
@@ -30,6 +40,13 @@ class Bounds:
     tau: np.ndarray
     center: np.ndarray | None
     findings: tuple[Finding, ...]
+    start: np.ndarray | None = None
+
+    def of(self, joints: Sequence[int]) -> "Bounds":
+        """Those of some joints."""
+        own = list(joints)
+        rows = {name: getattr(self, name)[own] for name in ("q", "qd", "qdd", "tau")}
+        return replace(self, **rows, center=None if self.center is None else self.center[own])
 
     @property
     def middle(self) -> np.ndarray:
@@ -41,26 +58,39 @@ class Bounds:
         """Half of the position range."""
         return (self.q[:, 1] - self.q[:, 0]) / 2.0
 
+    def used(self, q: np.ndarray) -> np.ndarray:
+        """Fraction of each position range used, (..., n): 1 is at a limit.
+
+        With one side bounded 1 plus what lies beyond it, in radians or metres; with none 0.
+        """
+        low, high = self.q.T
+        both = np.isfinite(low) & np.isfinite(high)
+        middle, half = np.zeros(len(low)), np.ones(len(low))
+        middle[both], half[both] = (low[both] + high[both]) / 2.0, (high[both] - low[both]) / 2.0
+        one = 1.0 + np.maximum(np.maximum(q - high, low - q), -1.0)
+        return np.where(both, np.maximum(q - middle, middle - q) / half, one)
+
 
 def resolved(
     robot: "Robot", limits: bool, center: Any, q: Any, qd: Any, qdd: Any, tau: Any
 ) -> Bounds:
     """What was given, else the model's own (if `limits`), else the defaults, said as findings."""
-    n, found = robot.n, []
+    n, found, closed = robot.n, [], bool(robot.model.closures)
     none = np.full(n, np.inf)
     position, velocity, torque = np.full((n, 2), (-np.inf, np.inf)), none, none
     if limits:
         speed, effort = bounds(robot)
         position, velocity, torque = robot.limits, speed[:, 1], effort[:, 1]
     middle = None if center is None else _center(robot, center)
-    position = position if q is None else _given(q, "q_limits", (n, 2), RANGES)
-    velocity = velocity if qd is None else _size(qd, n, "qd_limits")
-    acceleration = none if qdd is None else _size(qdd, n, "qdd_limits")
-    torque = torque if tau is None else _size(tau, n, "torque_limits")
-    position = _filled_range(robot, position, middle, found)
+    start = (robot.home if middle is None else middle) if closed else None
+    position = position if q is None else _given(q, "q_limits", position, RANGES, robot)
+    velocity = velocity if qd is None else _size(qd, velocity, "qd_limits", robot)
+    acceleration = none if qdd is None else _size(qdd, none, "qdd_limits", robot)
+    torque = torque if tau is None else _size(tau, torque, "torque_limits", robot)
+    position = _filled_range(robot, position, middle if start is None else start, found)
     velocity = _filled_speed(robot, velocity, found)
-    _sound(robot, position, middle)
-    return Bounds(position, velocity, acceleration, torque, middle, tuple(found))
+    _sound(robot, position, start if closed else middle, CENTER if middle is not None else HOME)
+    return Bounds(position, velocity, acceleration, torque, middle, tuple(found), start)
 
 
 def _filled_range(
@@ -77,15 +107,22 @@ def _filled_range(
         f"[{low:.4g}, {high:.4g}] {unit}"
         for (low, high), unit in zip(filled, _units(robot), strict=True)
     ]
-    found += _assumed(robot, np.asarray(np.isinf(q).any(axis=1)), "position", said, "q_limits")
-    return filled
+    missing = np.isinf(q).any(axis=1) & _among(robot, robot.independent)
+    found += _assumed(robot, missing, "position", said, "q_limits")
+    return np.where(missing[:, None], filled, q)
 
 
 def _filled_speed(robot: "Robot", qd: np.ndarray, found: list[Finding]) -> np.ndarray:
     default = np.array([SPEED[kind] for kind in robot.joint_kinds])
     said = [f"{v:g} {unit}/s" for v, unit in zip(default, _units(robot), strict=True)]
-    found += _assumed(robot, ~np.isfinite(qd), "velocity", said, "qd_limits")
-    return np.where(np.isfinite(qd), qd, default)
+    missing = ~np.isfinite(qd) & _among(robot, robot.driven)
+    found += _assumed(robot, missing, "velocity", said, "qd_limits")
+    return np.where(missing, default, qd)
+
+
+def _among(robot: "Robot", joints: Sequence[int]) -> np.ndarray:
+    """Which joints are some of them, (n,)."""
+    return np.isin(np.arange(robot.n), joints)
 
 
 def _units(robot: "Robot") -> list[str]:
@@ -110,7 +147,7 @@ def _assumed(
     ]
 
 
-def _sound(robot: "Robot", q: np.ndarray, center: np.ndarray | None) -> None:
+def _sound(robot: "Robot", q: np.ndarray, center: np.ndarray | None, what: str) -> None:
     for i, name in enumerate(robot.joint_names):
         low, high = q[i]
         if not low < high:
@@ -120,7 +157,8 @@ def _sound(robot: "Robot", q: np.ndarray, center: np.ndarray | None) -> None:
             )
         if center is not None and not low < center[i] < high:
             raise OptionError(
-                f"center of joint {name!r} is {center[i]:g}, expected within [{low:g}, {high:g}]"
+                f"{what} of joint {name!r} is {center[i]:g}, expected within [{low:g}, {high:g}]",
+                "give center=, a configuration inside the limits" if what == HOME else None,
             )
 
 
@@ -131,27 +169,61 @@ def _center(robot: "Robot", center: Any) -> np.ndarray:
                 f"robot {robot.name!r} has no configuration {center!r}",
                 did_you_mean(center, robot.configurations),
             )
-        return np.asarray(robot.configurations[center], dtype=float)
+        return _closed(robot, np.asarray(robot.configurations[center], dtype=float))
     array = numbers(center, "center", "one number per joint")
-    if array.shape not in ((), (robot.n,)):
-        raise ShapeError(f"center has shape {array.shape}, expected ({robot.n},)")
-    return np.broadcast_to(array, (robot.n,)).copy()
+    drives = f", or ({robot.dof},): those of the drives" if robot.dof < robot.n else ""
+    if array.shape not in ((), (robot.n,), (robot.dof,)):
+        raise ShapeError(f"center has shape {array.shape}, expected ({robot.n},){drives}")
+    if array.shape == (robot.n,):
+        return _closed(robot, array)
+    return _followed(robot, np.broadcast_to(array, (robot.dof,)).copy())
 
 
-def _given(value: Any, name: str, shape: tuple[int, ...], what: str) -> np.ndarray:
-    """Numbers of a shape, infinite ones too; what is given for one joint holds for all."""
+def _closed(robot: "Robot", q: np.ndarray) -> np.ndarray:
+    """A configuration; one that does not close is refused."""
+    if robot.model.closures:
+        refuse_unclosed(robot._calls, q)
+    return q.copy()
+
+
+def _followed(robot: "Robot", center: np.ndarray) -> np.ndarray:
+    """Where all joints are with the drives of a closed mechanism there, moved from its home."""
+    if not robot.model.closures:
+        return center
+    found = follow(robot, robot.home, center)
+    if found.reason:
+        raise OptionError(
+            f"center is {center.tolist()}: robot {robot.name!r} does not come there from its home "
+            f"{np.round(robot.home[list(robot.independent)], 4).tolist()}: {found.reason}",
+            "give a center nearer to it, or all joints of a configuration (robot.assemble)",
+        )
+    return found.q
+
+
+def _given(value: Any, name: str, default: np.ndarray, what: str, robot: "Robot") -> np.ndarray:
+    """Numbers like the default's, infinite ones too; what is given for one joint holds for all.
+
+    Of a closed mechanism also those of the drives, or one for all of these.
+    """
+    shape, drives = default.shape, list(robot.driven)
     expected = f"{shape}: {what}"
     array = arrays.numbers(value, name, f"expected {expected}")
     if np.isnan(array).any():
         raise ShapeError(f"{name} is {shown(value)}, expected {expected}")
-    if array.shape not in (shape, shape[1:]):
-        raise ShapeError(f"{name} has shape {array.shape}, expected {expected}")
-    return np.broadcast_to(array, shape).copy()
+    own = (len(drives), *shape[1:])
+    if array.shape not in (shape, own, shape[1:]):
+        also = "" if own == shape else f" or {own}, of the drives"
+        raise ShapeError(f"{name} has shape {array.shape}, expected {expected}{also}")
+    if array.shape == shape:
+        return array.copy()
+    filled = default.copy()
+    filled[drives] = array
+    return filled
 
 
-def _size(value: Any, n: int, name: str) -> np.ndarray:
+def _size(value: Any, default: np.ndarray, name: str, robot: "Robot") -> np.ndarray:
     """(n,) above zero from a number per joint, or one for all."""
-    array = _given(value, name, (n,), "a number per joint, or one for all")
+    array = _given(value, name, default, "a number per joint, or one for all", robot)
     if not (array > 0.0).all():
         raise OptionError(f"{name} is {array.tolist()}, expected numbers above 0")
     return array

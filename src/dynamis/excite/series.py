@@ -15,6 +15,7 @@ from ..lazy import cached_property
 from ..model.check.finding import Finding
 from ..trajectory.fourier import Fourier
 from .limits import Bounds
+from .loops import Loops
 from .workspace import SPARE_SPACE, Workspace
 
 if TYPE_CHECKING:
@@ -22,7 +23,10 @@ if TYPE_CHECKING:
 
 LOOKS = 1000  # times in a period at which limits are verified: many more than the design uses
 SPARE_TORQUE = 1e-3  # fraction kept free for what happens between two looks
+SPARE_CONDITION = 0.01
 HALVINGS = 12
+FINEST = 1.005  # of two sizes, between which there is nothing to be found
+LEVELS = 8  # sizes at which a motion of a closed mechanism is looked at on its way
 SMALLEST = 0.05  # a motion that must shrink below this is given up
 
 
@@ -122,21 +126,45 @@ def shrunk(X: np.ndarray, factor: np.ndarray | float) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Check:
-    """Limits of one robot's series."""
+    """Limits of one robot's series; `loops` of a closed mechanism, whose series move its drives."""
 
     robot: "Robot"
     space: Workspace
     series: Series
+    loops: Loops | None = None
+
+    @property
+    def bounds(self) -> Bounds:
+        """Limits of all joints."""
+        return self.series.bounds if self.loops is None else self.loops.bounds
 
     def times(self, looks: int = LOOKS) -> np.ndarray:
         """Evenly over one period."""
         return np.linspace(0.0, self.series.period, looks, endpoint=False)
 
+    def states(
+        self, X: np.ndarray, t: np.ndarray, near: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """q, qd, qdd of all joints, (..., T, n) each; NaN where loops cannot be followed.
+
+        `near`: a motion of a closed mechanism at the same times, to begin from.
+        """
+        if self.loops is None:
+            return self.series.states(X, t)
+        return self.loops.states(self.series, X, t, near)
+
+    def trajectory(self, X: np.ndarray) -> Fourier:
+        """One series as a trajectory of the joints that controllers see."""
+        own = self.series.trajectory(X)
+        return own if self.loops is None else self.loops.trajectory(own, self.times())
+
     def uses(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> dict[str, np.ndarray]:
         """Fraction of each limit used, by name, (..., T, n); 1 is at the limit."""
-        b = self.series.bounds
+        b = self.bounds
         used = {
-            "position": np.maximum(q - b.middle, b.middle - q) / b.half,
+            "position": b.used(q)
+            if self.loops
+            else np.maximum(q - b.middle, b.middle - q) / b.half,
             "velocity": np.abs(qd) / b.qd,
             "acceleration": np.abs(qdd) / b.qdd,
         }
@@ -150,8 +178,26 @@ class Check:
         A trigonometric polynomial of degree H looked at T times exceeds what was seen by at most
         1 / cos(pi H / T) (Ehlich and Zeller 1964).
         """
-        state = self.series.states(X, self.times(looks))
-        between = np.cos(np.pi * self.series.harmonics / looks)
+        return self._judged(X, looks)[0]
+
+    def _judged(
+        self, X: np.ndarray, looks: int, near: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The excess of each series, (...,), and its positions, (..., T, n)."""
+        state = self.states(X, self.times(looks), near)
+        if self.loops is None:
+            return self._worst(state, looks), state[0]
+        excess = np.full(X.shape[:-2], np.inf)
+        known = np.isfinite(state[0]).all(axis=(-1, -2))
+        if known.any():
+            excess[known] = self._worst(tuple(x[known] for x in state), looks)
+        return excess, state[0]
+
+    def _worst(self, state: tuple[np.ndarray, ...], looks: int) -> np.ndarray:
+        between: float | np.ndarray = np.cos(np.pi * self.series.harmonics / looks)
+        if self.loops is not None:  # joints that follow are no such polynomials
+            series = np.isin(np.arange(self.robot.n), self.robot.independent)
+            between = np.where(series, between, 1.0 - SPARE_TORQUE)
         spare = {"torque": 1.0 - SPARE_TORQUE}
         worst = [
             (use / spare.get(name, between)).max(axis=(-1, -2)) - 1.0
@@ -159,13 +205,22 @@ class Check:
         ]
         if len(self.space):
             worst.append(SPARE_SPACE - self.space.over(state[0]).min(axis=(-1, -2)))
-        return np.maximum.reduce(worst)
+        excess = np.maximum.reduce(worst)
+        if self.loops is not None:
+            fine = excess <= 0.0
+            strain = self.loops.strain(state[0][fine])
+            excess[fine] = np.maximum(
+                excess[fine], strain.max(axis=-1, initial=0.0) / (1.0 - SPARE_CONDITION) - 1.0
+            )
+        return excess
 
     def repaired(self, X: np.ndarray, looks: int = LOOKS) -> tuple[np.ndarray, np.ndarray]:
         """Series shrunk as little as makes them keep their limits, (R, ..); the factors, (R,).
 
         The factor is 0 where even a small motion breaks one.
         """
+        if self.loops is not None:
+            return self._grown(X, looks)
         good = np.where(self.excess(X, looks) <= 0.0, 1.0, 0.0)
         bad = np.ones(len(X))
         for _ in range(HALVINGS):
@@ -177,6 +232,43 @@ class Check:
         good = np.where(good < SMALLEST, 0.0, good)
         return shrunk(X, good), good
 
+    def _grown(self, X: np.ndarray, looks: int) -> tuple[np.ndarray, np.ndarray]:
+        """As `repaired`, of a closed mechanism: grown from rest, so that its assembly is known.
+
+        No smaller motion comes near a singularity; the last size that keeps all limits counts.
+        """
+        assert self.loops is not None
+        good, bad = np.zeros(len(X)), np.ones(len(X))
+        now = self._still(X, looks)
+        near, rows = now.copy(), np.arange(len(X))
+
+        def grow(rows: np.ndarray, tried: np.ndarray, begin: np.ndarray) -> np.ndarray:
+            excess, q = self._judged(shrunk(X[rows], tried), looks, begin[rows])
+            fine = excess <= 0.0
+            near[rows[fine]], good[rows[fine]], bad[rows[fine]] = q[fine], tried[fine], np.nan
+            bad[rows[~fine]] = np.fmin(bad[rows[~fine]], tried[~fine])
+            return q
+
+        for size in np.linspace(0.0, 1.0, LEVELS + 1)[1:]:
+            now[rows] = grow(rows, np.full(len(rows), size), now)
+            rows = rows[self.loops.passes(now[rows])]
+            if not len(rows):
+                break
+        for _ in range(HALVINGS - int(np.log2(LEVELS))):
+            rows = np.flatnonzero(bad > FINEST * good)
+            if len(rows):
+                grow(rows, 0.5 * (good[rows] + bad[rows]), near)
+        good = np.where(good < SMALLEST, 0.0, good)
+        fitted = shrunk(X, good)
+        good[self.excess(fitted, looks) > 0.0] = 0.0
+        return fitted, good
+
+    def _still(self, X: np.ndarray, looks: int) -> np.ndarray:
+        """A closed mechanism in the middle of each series, (R, looks, n)."""
+        assert self.loops is not None
+        q = self.loops.placed(self.series.places(X))[0]
+        return np.repeat(q[:, None], looks, axis=1)
+
     def places(self, rng: np.random.Generator, count: int, tries: int = 20) -> np.ndarray:
         """Positions at rest that keep torque and space limits, at most `count`, (R, n)."""
         b = self.series.bounds
@@ -184,23 +276,31 @@ class Check:
             q = np.repeat(b.center[None], count, axis=0)
             return q if self._rests(q)[0] else q[:0]
         found: list[np.ndarray] = []
-        for _ in range(tries):
+        for k in range(tries):
             q = b.middle + 0.7 * b.half * rng.uniform(-1.0, 1.0, (count, self.series.n))
+            if self.loops is not None:  # ever nearer to where it starts
+                start = self.loops.start[list(self.robot.independent)]
+                q = start + (1.0 - k / tries) * (q - start)
             found.append(q[self._rests(q)])
             if sum(map(len, found)) >= count:
                 break
         return np.concatenate(found)[:count]
 
     def _rests(self, q: np.ndarray) -> np.ndarray:
+        """Whether limits are kept at rest with the joints of the series at q (k, n)."""
+        there = np.ones(len(q), dtype=bool)
+        if self.loops is not None:
+            q, there = self.loops.led_away(q, LEVELS)
+            there &= self.loops.strain(q) < 1.0 - 2.0 * SPARE_CONDITION
         zero = np.zeros_like(q)
         used = self.uses(q, zero, zero)
         held = np.all([(use < 0.98).all(axis=-1) for use in used.values()], axis=0)
-        return held & (self.space.over(q) > 2.0 * SPARE_SPACE).all(axis=-1)
+        return there & held & (self.space.over(q) > 2.0 * SPARE_SPACE).all(axis=-1)
 
     def findings(self, X: np.ndarray) -> Iterator[Finding]:
         """What one series breaks, joint by joint and margin by margin."""
         t = self.times()
-        state = self.series.states(X, t)
+        state = self.states(X, t)
         for name, use in self.uses(*state).items():
             for i in np.flatnonzero(use.max(axis=0) > 1.0):
                 k = int(use[:, i].argmax())
@@ -211,3 +311,7 @@ class Check:
         for k in np.flatnonzero(margins.min(axis=0, initial=0.0) < 0.0):
             what = f"{self.space.label(int(k))} overlap by {-margins[:, k].min():.4g} m"
             yield Finding("error", "workspace", what, "give another center")
+        if self.loops is not None and (strain := self.loops.strain(state[0])).max() > 1.0:
+            k = int(strain.argmax())
+            what = f"the condition number is {strain[k]:.4g} times its limit at t = {t[k]:.4g} s"
+            yield Finding("error", "singularity", what, "give another center or max_condition")

@@ -43,14 +43,20 @@ class Rod(NamedTuple):
     start: Vector
     end: Vector
     slide: bool = False  # a prismatic joint's rod: its start stays where the joint is mounted
+    to: int | None = None  # the link that the end is on: rods that close a loop
 
 
 def rods(chain: Chain) -> tuple[Rod, ...]:
-    """The pieces of an arm, base first; pieces without length are left out."""
+    """The pieces of an arm, base first; pieces without length are left out.
+
+    A closed mechanism also has those that lead to its closures. Links without a body, of which
+    joints with several axes are made, have none, nor have slides without a drive, by which a
+    platform's place is described.
+    """
     found: list[Rod] = []
-    size = chain.links
+    size, driven = chain.links, chain.active if chain.coupling is None else range(chain.links)
     for i in range(-1, size):
-        if i >= 0 and chain.joints[i].kind == "prismatic":
+        if i >= 0 and chain.joints[i].kind == "prismatic" and (i in driven or not chain.closures):
             found.append(Rod(i, ZERO, ZERO, slide=True))
         begin = chain.base.p if i < 0 else ZERO
         for c in range(size):
@@ -59,7 +65,20 @@ def rods(chain: Chain) -> tuple[Rod, ...]:
                 found += _pieces(i, (begin, _foot(begin, placement), placement.p))
         if i == chain.tip:
             found += _pieces(i, (ZERO, chain.bodies[i].user.p, chain.tool.p))
+    for closure in chain.closures:
+        (a, A), (b, B) = closure.ends
+        for i, frame in closure.ends:
+            found += _pieces(i, (chain.base.p if i < 0 else ZERO, frame.p))
+        if closure.kind == "rod":
+            found.append(Rod(a, A.p, B.p, to=b))
+    if chain.closures:
+        found = [rod for rod in found if rod.to is not None or _bodily(chain, rod.link)]
     return tuple(found)
+
+
+def _bodily(chain: Chain, i: int) -> bool:
+    """Whether a link has a mass; the base counts."""
+    return i < 0 or chain.bodies[i].inertia.m > 0.0
 
 
 def _pieces(link: int, corners: Sequence[Vector]) -> list[Rod]:
@@ -77,11 +96,12 @@ def ends(chain: Chain, pieces: Sequence[Rod], q: Any, fn: Functions) -> list[tup
     x = coupling.positions(chain, q)
     where = poses(chain, x, fn)
 
+    def at(link: int, p: Vector) -> Vector:
+        return p if link < 0 else point(where[link], p)
+
     def placed(rod: Rod) -> tuple[Vector, Vector]:
-        if rod.link < 0:
-            return rod.start, rod.end
         start = (0.0, 0.0, -x[rod.link]) if rod.slide else rod.start
-        return point(where[rod.link], start), point(where[rod.link], rod.end)
+        return at(rod.link, start), at(rod.link if rod.to is None else rod.to, rod.end)
 
     return [placed(rod) for rod in pieces]
 
@@ -200,23 +220,31 @@ class Workspace:
 
 
 def workspace(
-    robot: "Robot", table: Any, clearance: Any, radius: Any, box: np.ndarray
+    robot: "Robot",
+    table: Any,
+    clearance: Any,
+    radius: Any,
+    box: np.ndarray,
+    looks: np.ndarray | None = None,
 ) -> Workspace:
     """The margins of a robot whose joints stay within `box` (n, 2).
 
+    `looks` are configurations there, (k, n), where not every q is one: of a closed mechanism.
     What can never be satisfied (neighbours that overlap, a shoulder below the table) is left out
     and said as a finding. The table "floor" is left out, and said, where the arm has none.
     """
     pieces = rods(robot.chain)
     if radius is None:
-        length = sum(hypot(*subtract(rod.end, rod.start)) for rod in pieces)
+        own = (hypot(*subtract(rod.end, rod.start)) for rod in pieces if rod.to is None)
+        length = sum(own) / (1 + len(robot.chain.closures))
         radius = min(RADIUS, SLENDER * length) or RADIUS
     radius = positive(radius, "capsule_radius", "in metres")
     if clearance is not None:
         metres = "a number of metres, 0 or more"
         clearance = number(clearance, "clearance", metres, lambda x: 0.0 <= x < np.inf)
+    seen = _looks(box) if looks is None else looks
     if is_word(table, (FLOOR,)):
-        return _on_floor(robot, clearance, radius, box)
+        return _on_floor(robot, clearance, radius, box, seen)
     plane = None if table is None else _plane(table)
     moving = [] if plane is None else [r for r, rod in enumerate(pieces) if rod.link >= 0]
     above = tuple((r, e) for r in moving for e in (0, 1))
@@ -225,18 +253,20 @@ def workspace(
     if clearance is not None and not apart:
         note = Finding("note", "clearance", NO_PAIRS, "leave it out")
         every = replace(every, findings=(note,))
-    return _possible(every, box) if len(every) else every
+    return _possible(every, seen) if len(every) else every
 
 
-def _on_floor(robot: "Robot", clearance: Any, radius: float, box: np.ndarray) -> Workspace:
+def _on_floor(
+    robot: "Robot", clearance: Any, radius: float, box: np.ndarray, looks: np.ndarray
+) -> Workspace:
     """The arm on a floor at the height of its base, as far as its description shows one."""
-    why = _no_floor(robot, radius, box)
-    found = workspace(robot, None if why else robot.chain.base.p[2], clearance, radius, box)
+    why = _no_floor(robot, radius, looks)
+    found = workspace(robot, None if why else robot.chain.base.p[2], clearance, radius, box, looks)
     own = [f for f in found.findings if f.where != "table"]  # what stands on the floor touches it
     return replace(found, findings=(*own, *([floor_left_out(why)] if why else [])))
 
 
-def _no_floor(robot: "Robot", radius: float, box: np.ndarray) -> str | None:
+def _no_floor(robot: "Robot", radius: float, looks: np.ndarray) -> str | None:
     """Why the height of the base is no floor of this arm; None if it is one."""
     gravity = np.asarray(robot.gravity, dtype=float)
     size = float(np.linalg.norm(gravity))
@@ -245,7 +275,7 @@ def _no_floor(robot: "Robot", radius: float, box: np.ndarray) -> str | None:
     pieces = rods(robot.chain)
     above = tuple((r, e) for r, rod in enumerate(pieces) if rod.link >= 0 for e in (0, 1))
     base = _plane(robot.chain.base.p[2])
-    heights = _seen(Workspace(robot, pieces, 0.0, base, above=above), box)
+    heights = Workspace(robot, pieces, 0.0, base, above=above).over(looks)
     low, high = heights.min(axis=0), heights.max(axis=0)
     fixed = high - low < FIXED
     if high[fixed].max(initial=-np.inf) < radius:
@@ -255,10 +285,10 @@ def _no_floor(robot: "Robot", radius: float, box: np.ndarray) -> str | None:
     return None
 
 
-def _seen(space: Workspace, box: np.ndarray) -> np.ndarray:
-    """The margins at random positions within a box, (LOOKS, margins)."""
+def _looks(box: np.ndarray) -> np.ndarray:
+    """Random positions within a box, (LOOKS, n)."""
     rng = np.random.default_rng(0)
-    return space.over(rng.uniform(box[:, 0], box[:, 1], (LOOKS, len(box))))
+    return rng.uniform(box[:, 0], box[:, 1], (LOOKS, len(box)))
 
 
 def floor_left_out(why: str) -> Finding:
@@ -273,9 +303,9 @@ def links_left_out(why: str) -> Finding:
     return Finding("warning", "clearance", what, "give clearance=, thinner capsules or a center")
 
 
-def _possible(every: Workspace, box: np.ndarray) -> Workspace:
+def _possible(every: Workspace, looks: np.ndarray) -> Workspace:
     """Only the margins that a motion can keep: not those of bodies that always touch."""
-    seen = _seen(every, box)
+    seen = every.over(looks)
     most, least = seen.max(axis=0), seen.min(axis=0)
     fixed = most - least < FIXED  # the arm's build, which no motion changes
     touching = np.where(fixed, most < 0.0, most < LEAST)
@@ -291,14 +321,36 @@ def _possible(every: Workspace, box: np.ndarray) -> Workspace:
 
 def _pairs(robot: "Robot", pieces: Sequence[Rod]) -> tuple[tuple[int, int], ...]:
     """Rods of links that are not neighbours."""
-    parents = robot.model.parents
+    parents, joined = robot.model.parents, _joined(robot)
 
     def near(a: int, b: int) -> bool:
-        return a == b or (a >= 0 and parents[a] == b) or (b >= 0 and parents[b] == a)
+        if a == b or (a >= 0 and parents[a] == b) or (b >= 0 and parents[b] == a):
+            return True
+        return frozenset((a, b)) in joined
+
+    def touch(one: Rod, other: Rod) -> bool:
+        first, second = ({x.link} if x.to is None else {x.link, x.to} for x in (one, other))
+        return any(near(a, b) for a in first for b in second)
 
     ordered = combinations(range(len(pieces)), 2)
-    found = [(j, i) for j, i in ordered if not near(pieces[i].link, pieces[j].link)]
+    found = [(j, i) for j, i in ordered if not touch(pieces[i], pieces[j])]
     return tuple(sorted(found, key=lambda pair: pair[::-1]))
+
+
+def _joined(robot: "Robot") -> set[frozenset[int]]:
+    """Bodies of a closed mechanism that a joint or a closure joins, links without one between."""
+    chain, parents = robot.chain, robot.model.parents
+    if not chain.closures:
+        return set()
+
+    def body(i: int) -> int:
+        while not _bodily(chain, i):
+            i = parents[i]
+        return i
+
+    pairs = [(i, parents[i]) for i in range(chain.links)]
+    pairs += [(c.ends[0][0], c.ends[1][0]) for c in chain.closures if c.kind != "rod"]
+    return {frozenset((body(a), body(b))) for a, b in pairs}
 
 
 def _impossible(space: Workspace, left_out: Sequence[int]) -> Iterator[Finding]:

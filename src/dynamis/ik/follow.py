@@ -145,6 +145,11 @@ class _Loops:
         return q, np.linalg.norm(e, axis=-1)
 
 
+def closed_by_drives(robot: "Robot", q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of q (k, n), nearly closed, closed by the joints that follow; what stays open, (k,)."""
+    return _Loops.of(robot).closed(q)
+
+
 def _along(loops: _Loops, Z: np.ndarray, part: np.ndarray) -> np.ndarray:
     """A step of all joints from one of the independent ones."""
     found = np.empty((len(part), loops.robot.n))

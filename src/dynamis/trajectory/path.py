@@ -6,11 +6,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..arguments import checked, choice, whole
+from ..dynamics.mobility import size
 from ..errors import OptionError, ShapeError
+from ..ik.assemble import Loops
+from ..ik.follow import closed_by_drives
 from ..ik.geometry import TURN, arm_size, outside
 from ..ik.search import Problem, descend
 from ..ik.target import Target, target, task_mask
 from ..lazy import cached_property, package
+from ..model.closure import refuse_closures
 from .arguments import all_positive, numbers, positive, vectors
 from .polynomial import Hermite, cubic, quintic, septic, trapezoid
 from .trajectory import Along, Trajectory, bounds, fitting
@@ -57,6 +61,9 @@ class Straight:
 #
 #     J q' = V,   J q'' = -J' q'
 #
+# A closed mechanism has the rows of its closures below those of the tool, whose rate is zero; its
+# drives alone are what is returned, and the others follow them when the tool is measured.
+#
 # Knots with q, q', q'' are set one after the other, each step as long as the quintic between two
 # knots keeps the tool on the line: that is measured, so a path that is returned was checked.
 
@@ -94,7 +101,11 @@ class Follower:
 
     def problem(self, s: float) -> Problem:
         """The inverse kinematics of one point of the way."""
-        return Problem(self.robot, Target(self.way.pose(s), self.mask), arm_size(self.robot))
+        robot, there = self.robot, Target(self.way.pose(s), self.mask)
+        if robot.model.closures:
+            every = tuple(range(robot.n))
+            return Loops(robot, size(robot.chain), every, np.zeros(robot.n), there)  # type: ignore[return-value]
+        return Problem(robot, there, arm_size(robot))
 
     def corrected(self, s: float, q: np.ndarray) -> np.ndarray:
         """The joint positions near q that put the tool on the line."""
@@ -153,19 +164,32 @@ class Follower:
         return knot if self._strays(last, knot) < self.tolerance else None
 
     def _knot(self, s: float, q: np.ndarray) -> Knot:
-        J = self.robot.jacobian(q)[self.mask]
+        J = self._slopes(q)
         inverse = np.linalg.pinv(J, rcond=FLAT)
-        q1 = inverse @ self.way.rate[self.mask]
-        size = NUDGE / max(float(np.abs(q1).max()), 1e-12)
-        ahead, behind = self.robot.jacobian(np.array([q + size * q1, q - size * q1]))
-        q2 = -inverse @ (((ahead - behind) / (2.0 * size))[self.mask] @ q1)
+        rate = np.zeros(len(J))
+        rate[: self.mask.sum()] = self.way.rate[self.mask]
+        q1 = inverse @ rate
+        step = NUDGE / max(float(np.abs(q1).max()), 1e-12)
+        ahead, behind = self._slopes(np.array([q + step * q1, q - step * q1]))
+        q2 = -inverse @ (((ahead - behind) / (2.0 * step)) @ q1)
         return Knot(s, np.array([q, q1, q2]))
+
+    def _slopes(self, q: np.ndarray) -> np.ndarray:
+        """The Jacobian of what counts of the tool, and of the closures that count."""
+        J = self.robot.jacobian(q)[..., self.mask, :]
+        if self.robot.chain.mobility is None:
+            return J
+        rows = list(self.robot.chain.mobility.rows)
+        return np.concatenate([J, self.robot.closure_jacobian(q)[..., rows, :]], axis=-2)
 
     def _strays(self, a: Knot, b: Knot) -> float:
         """Largest error of the tool between and at two knots."""
         h = b.s - a.s
-        piece = Hermite((0.0, h), [a.state, b.state])
-        errors = [self.problem(a.s + u * h).residuals(piece(u * h).q) for u in (*LOOKS, 1.0)]
+        piece, looks = Hermite((0.0, h), [a.state, b.state]), (*LOOKS, 1.0)
+        q = piece(h * np.array(looks)).q
+        if self.robot.model.closures:
+            q = closed_by_drives(self.robot, q)[0]
+        errors = [self.problem(a.s + u * h).residuals(x) for u, x in zip(looks, q, strict=True)]
         return float(np.max(np.nan_to_num(errors, nan=np.inf)))
 
 
@@ -189,7 +213,8 @@ def line(
     Of all solutions at T0 the one nearest to `q0` is followed; without q0, the one whose way keeps
     within the joint limits and turns the joints least. The tool strays from the line by less than
     `tolerance`, metres and radians together. A line that leaves the workspace, or that no solution
-    follows without a jump, is refused with the place. `task` is that of `robot.ik`.
+    follows without a jump, is refused with the place. `task` is that of `robot.ik`. Of a closed
+    mechanism the drives move; q0 is still one of all joints.
     """
     choice(timing, "timing", TIMINGS)
     duration = positive(duration, "duration", "in seconds")
@@ -197,7 +222,11 @@ def line(
     mask = task_mask(robot, task)
     way = Straight(_end(T0, mask, "T0"), _end(T1, mask, "T1"))
     follower = Follower(robot, way, mask, tolerance)
-    return Along(_path(follower, _starts(follower, q0)), TIMINGS[timing](0.0, 1.0, duration))
+    path = _path(follower, _starts(follower, q0))
+    if robot.model.closures:
+        states = np.stack(path(path.times), axis=1)  # what is given at a knot comes out exactly
+        path = Hermite(path.times, states[..., list(robot.driven)])
+    return Along(path, TIMINGS[timing](0.0, 1.0, duration))
 
 
 def _end(T: Any, mask: np.ndarray, name: str) -> np.ndarray:
@@ -291,6 +320,11 @@ def time_optimal(
     spline. Limits are per joint, or one for all; velocity and torque are the robot's velocity_limit
     and effort_limit unless given. They are kept at `grid` points of the path, less 0.1 %.
     """
+    refuse_closures(
+        robot.model.closures,
+        "time_optimal",
+        "trapezoid(...) with velocity and acceleration, or quintic(...), move the drives",
+    )
     toppra = package("toppra", "toppra", "time_optimal", "trajectory")
     whole(grid, "grid", 10, 10**6)
     shape = _shape(path)

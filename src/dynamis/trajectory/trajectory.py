@@ -9,6 +9,7 @@ import numpy as np
 from ..arguments import a_robot, checked
 from ..compile.arrays import NUMPY, numbers
 from ..errors import OptionError, ShapeError
+from ..ik.driven import assembly
 from ..model.check.finding import Finding, Numbers
 from ..spatial.functions import MATH, Functions
 from .arguments import positive
@@ -102,14 +103,21 @@ class Trajectory(ABC):
     def check(self, robot: "Robot", dt: float | None = None) -> list[Finding]:
         """Violations of position, velocity_limit and effort_limit: joint, time and value.
 
-        Looks every dt (a thousandth of the duration unless given) and at the knots.
+        Looks every dt (a thousandth of the duration unless given) and at the knots. The trajectory
+        of a closed mechanism moves its drives: the other joints follow from its home.
         """
         fitting(self, robot)
         even = np.linspace(0.0, self.duration, LOOKS) if dt is None else self.sample(dt).t
         t = np.union1d(even, self.knots)
-        state = self(t)
+        state, found = self(t), []
+        if robot.model.closures:
+            state, found = _followed(robot, t, state)
+            t = t[np.isfinite(state.q).all(axis=-1)]
+            state = State(*(x[np.isfinite(state.q).all(axis=-1)] for x in state))
+            if not len(t):
+                return found
         speed, effort = bounds(robot)
-        found = list(_beyond(robot, t, state.q, robot.limits, "position"))
+        found += _beyond(robot, t, state.q, robot.limits, "position")
         found += _beyond(robot, t, state.qd, speed, "velocity")
         if np.isfinite(effort).any():
             found += _beyond(robot, t, robot.inverse_dynamics(*state), effort, "torque")
@@ -128,11 +136,39 @@ def fitting(trajectory: Any, robot: Any) -> None:
             "make one with dy.trajectory.quintic(...), via(...), line(...), ...",
         )
     a_robot(robot)
-    if trajectory.n != robot.n:
+    names = [robot.joint_names[k] for k in robot.driven]
+    if trajectory.n != len(names):
+        what = "drives" if robot.model.closures else "joints"
         raise ShapeError(
-            f"the trajectory moves {trajectory.n} joints, robot {robot.name!r} has {robot.n}: "
-            f"{', '.join(robot.joint_names)}"
+            f"the trajectory moves {trajectory.n} {what}, robot {robot.name!r} has {len(names)}: "
+            f"{', '.join(names)}"
         )
+
+
+def _followed(robot: "Robot", t: np.ndarray, drives: State) -> tuple[State, list[Finding]]:
+    """All joints of a closed mechanism, NaN where they cannot follow, and what is to be said."""
+    own = [list(robot.driven).index(k) for k in robot.independent if k in robot.driven]
+    if len(own) < robot.dof:
+        raise OptionError(
+            f"robot {robot.name!r} has {robot.dof} degrees of freedom and {len(own)} drives that "
+            "decide: its other joints do not follow from them",
+            "drive more joints (passive = false)",
+        )
+    state = State(*assembly(robot).motion(*(x[:, own] for x in drives)))
+    found, lost = [], np.isnan(state.q).any(axis=-1)
+    if lost.any():
+        what = (
+            f"it cannot follow from its home at t = {t[np.argmax(lost)]:.6g} s: its loops do not "
+            "close, or the drives decide nothing there"
+        )
+        found.append(Finding("error", "loops", what, "keep the motion inside the workspace"))
+    apart = np.abs(state.q[:, list(robot.driven)] - drives.q)
+    for k in np.flatnonzero(np.nanmax(apart, axis=0, initial=0.0) > robot.chain.tolerance):
+        row = int(np.nanargmax(apart[:, k]))
+        what = f"it is {apart[row, k]:.3g} from where the other drives hold it, t = {t[row]:.6g} s"
+        name = f"joint {robot.joint_names[robot.driven[k]]!r}"
+        found.append(Finding("error", name, what, "take it from robot.independent's joints"))
+    return state, found
 
 
 # A path and the timing along it.
