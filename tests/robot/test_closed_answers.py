@@ -187,12 +187,8 @@ def log():
 
 
 REFUSED = {
-    "identify": lambda robot, folder: dy.identify(robot, log()),
-    "identify_payload": lambda robot, folder: dy.identify_payload(robot, log()),
     "identify_drive_gains": lambda robot, folder: dy.identify_drive_gains(robot, log(), log(), 1.0),
     "PayloadObserver": lambda robot, folder: dy.PayloadObserver(model=robot).gains(robot),
-    "casadi": lambda robot, folder: robot.casadi("load_friction"),
-    "export": lambda robot, folder: robot.export("load_friction", directory=folder),
 }
 
 

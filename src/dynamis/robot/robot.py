@@ -753,7 +753,7 @@ class Robot:
 
         Of a mechanism with closures: over its independent joints, the others following.
         """
-        if KERNELS["forward_dynamics_derivatives"].too_large(self.n) and self._decided_by(tau):
+        if KERNELS["forward_dynamics_derivatives"].too_large(self.model) and self._decided_by(tau):
             qdd = self.forward_dynamics(q, qd, tau)
             dq, dqd, M = self.inverse_dynamics_derivatives(q, qd, qdd)
             inverse = np.linalg.inv(M)
@@ -886,7 +886,7 @@ class Robot:
         from ..compile.programs import cost, program
 
         kernel = _chosen(name, method, optimise)
-        column = kernel.by_columns(self.n)
+        column = kernel.by_columns(self.model)
         if column is None:
             return cost(kernel, self.model)
         parameters = "seed" not in column.inputs
