@@ -291,8 +291,6 @@ def test_zero_mobility_and_wrong_closures_are_refused():
         made("x", robot.model.links, [dy.Closure(between=("rocker", "nowhere"))])
     with pytest.raises(ModelError, match="expected one for kind 'rod'"):
         dy.Closure(kind="rod", between=("a", "b"))
-    with pytest.raises(OptionError, match="not available for mechanisms with closures"):
-        robot.load_friction(*np.zeros((3, 3)))
     with pytest.raises(OptionError, match="for mechanisms with closures"):
         dy.load("planar-2link").closure_error([0.1, 0.2])
 

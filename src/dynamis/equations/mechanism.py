@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from ..arguments import choice
 from ..dynamics.closed import joint_accelerations, mobility
 from ..dynamics.mobility import first_assembly
 from ..errors import OptionError
@@ -306,8 +305,7 @@ class MechanismEquations(Equations):
         None is zeros. The loops must be closed, and stay so; phi is that of any q. Symbols take the
         model's values, unless given here by name.
         """
-        choice(what, "what", self.QUANTITIES)
-        self._given(values)
+        found = super().evaluate(q, qd, qdd, what, **values)  # which checks the arguments
         if what != "phi":
             rest = np.zeros(self.n)
             state = {"q": q, "qd": qd, "qdd": qdd}
@@ -315,7 +313,7 @@ class MechanismEquations(Equations):
             own = {**self.model.values, **values}
             model = replace(self.model, values={k: own[k] for k in self.model.symbols})
             refuse_open(Calls(model if values else self.model), given)
-        return super().evaluate(q, qd, qdd, what, **values)
+        return found
 
     def derivation(self, q: Any = None, qd: Any = None, qdd: Any = None) -> Derivation:
         """The derivation with numbers beside the symbols, at one state that closes.
