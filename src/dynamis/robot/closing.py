@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..compile.arrays import as_batch
 from ..dynamics.closed import LoopTerms, loop_terms
 from ..dynamics.mobility import model_mobility
 from ..errors import ClosureError, ModelError, SingularError
@@ -50,7 +51,10 @@ def closed_terms(robot: "Robot", q: Any, qd: Any, qdd: Any) -> dict[str, np.ndar
     """
     robot._check_drives(None)
     own, drives = list(robot.independent), list(robot.driven)
-    q, qd, qdd = (np.asarray(x, dtype=float) for x in (q, qd, qdd))
+    q, qd, qdd = (
+        as_batch(x, name, (robot.n,), f"robot {robot.name!r}")
+        for x, name in ((q, "q"), (qd, "qd"), (qdd, "qdd"))
+    )
     total = robot.inverse_dynamics(q, qd, qdd)
     Z = robot.joint_rates(q[..., None, :], np.eye(robot.dof))  # rows: one of them moves
     share = None if own == drives else np.linalg.pinv(Z[..., drives])
