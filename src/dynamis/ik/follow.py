@@ -107,8 +107,8 @@ class _Loops:
     def of(cls, robot: "Robot") -> "_Loops":
         found = robot.chain.mobility
         assert found is not None
-        chosen = (list(x) for x in (found.rows, found.independent, found.dependent))
-        return cls(robot, *chosen, joint_scale(robot))
+        rows, independent, dependent = list(found.rows), found.independent, found.dependent
+        return cls(robot, rows, list(independent), list(dependent), joint_scale(robot))
 
     def _parts(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The Jacobian over the dependent joints, and over the independent ones."""
