@@ -21,7 +21,7 @@ drives = list(drawn.driven)
 home = drawn.home[drives]
 print(f"{drawn.name}: {drawn.n} joints, {len(drives)} drives, {drawn.dof} degrees of freedom")
 
-exciting = dy.excite(drawn, harmonics=4, period=6.0, starts=1, max_iterations=8)
+exciting = dy.excite(drawn, harmonics=4, period=6.0, starts=1, max_iterations=4)
 print(f"exciting motion: condition number {exciting.condition_number:.0f}")
 
 
@@ -36,7 +36,7 @@ def recorded(motion, duration, name, seed):
     return dy.Log.from_run(run, name)
 
 
-log = recorded(exciting.trajectory, 12.0, "exciting", seed=1)
+log = recorded(exciting.trajectory, 6.0, "exciting", seed=1)
 there = np.array([[0.06, -0.04, 0.02], [-0.05, 0.05, 0.07]])
 places = [home, *(home + there), home]
 move = dy.trajectory.via(places, [0.0, 0.8, 1.8, 2.6])

@@ -144,7 +144,7 @@ def test_exercises():
     page = (DOCS / "guides" / "teaching.md").read_text()
     assert page.count('??? success "Answer"') == page.count("\n### ") >= 12
     index = (DOCS / "index.md").read_text()
-    assert page.count("\n### ") == 17 and "Seventeen exercises" in index
+    assert page.count("\n### ") == 20 and "Twenty exercises" in index
 
 
 def test_gallery_is_complete():

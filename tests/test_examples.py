@@ -23,6 +23,7 @@ PICTURES = {
     "11_stiction": ("11_stiction.png",),
     "12_identify_puma": ("12_identify_puma.png",),
     "18_how_sure": ("18_how_sure.png", "18_how_sure_worst.png", "18_how_sure.html"),
+    "19_parallel_robot": ("19_parallel_robot.png",),
 }
 
 
@@ -144,6 +145,12 @@ def how_sure(said):
     assert line(said, "of the variance, payload explains")[0] > 80  # a load that the law ignores
 
 
+def parallel_robot(said):
+    assert line(said, "37 parameters, physical: True; on another motion")[0] < 8.0
+    drawn, identified = (line(said, f"computed torque, {x}") for x in ("drawn", "identified"))
+    assert max(identified) < 0.5 * min(drawn) < min(line(said, "PID"))
+
+
 FIGURES = {
     "06_pendulum": pendulum,
     "07_six_torques": six_torques,
@@ -158,6 +165,7 @@ FIGURES = {
     "16_own_laws": own_laws,
     "17_ensemble": ensemble,
     "18_how_sure": how_sure,
+    "19_parallel_robot": parallel_robot,
 }
 
 

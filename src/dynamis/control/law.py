@@ -419,18 +419,21 @@ class Law:
 
         return share_reciprocals(trace("step", function, ports, results))
 
-    def start_program(self, near: bool = False) -> "Program":
-        """The start as a straight line of operations.
+    def start_program(self) -> "Program":
+        """The start as a straight line of operations."""
+        return self._started_program(())
 
-        `near`: joints of a closed mechanism on their way from home are given, as
-        `approach_program` finds them.
-        """
+    def _near_program(self) -> "Program":
+        """The start with joints of a closed mechanism on their way from home as an argument."""
+        from ..compile.program import Port
+
+        return self._started_program((Port("joints", (self.model.n,)),))
+
+    def _started_program(self, more: Sequence[Any]) -> "Program":
         from ..compile.program import Port
         from ..compile.tracer import trace
 
-        ports = [Port("q", (self.n,)), Port("qd", (self.n,))]
-        if near:
-            ports.append(Port("joints", (self.model.n,)))
+        ports = [Port("q", (self.n,)), Port("qd", (self.n,)), *more]
 
         def function(q: Any, qd: Any, *rest: Any) -> Any:
             *joints, fn = rest
@@ -438,7 +441,7 @@ class Law:
 
         return trace("init", function, ports, [Port("state", (self.states,))])
 
-    def approach_program(self) -> "Program":
+    def _approach_program(self) -> "Program":
         """One step of the joints of a closed mechanism on their way from home."""
         from ..compile.program import Port
         from ..compile.tracer import trace
