@@ -9,7 +9,7 @@ import dynamis as dy
 from dynamis.errors import ClosureError, OptionError, ShapeError
 from dynamis.identify.diagnose import LogError
 from dynamis.identify.estimate import fitted_rows, friction_curve
-from dynamis.identify.frictions import friction_named
+from dynamis.identify.frictions import chosen_among, friction_named
 from dynamis.identify.processing import prepare
 from dynamis.identify.unknowns import unknowns
 from dynamis.ik.driven import assembly, random_motion
@@ -128,7 +128,7 @@ def small():
     return robot, t, motion
 
 
-@pytest.mark.parametrize("estimator", ["weighted", "robust", "instrumental", "total", "ordinary"])
+@pytest.mark.parametrize("estimator", ["weighted", "instrumental", "robust"])
 def test_without_noise_every_estimator_finds_the_truth(small, estimator):
     robot, t, motion = small
     log = recorded(robot, t, motion, noise=1e-6)
@@ -137,15 +137,12 @@ def test_without_noise_every_estimator_finds_the_truth(small, estimator):
     assert np.abs(found.values - true).max() < 0.003 * np.abs(true).max()
 
 
-def test_friction_models_are_told_apart(small):
+def test_friction_under_load_is_not_among_the_models(small):
     robot, t, motion = small
-    log = recorded(robot, t, motion, noise=0.005)
-    found = dy.identify(robot, log, friction="auto", estimator="weighted", held_out=False)
-    names = [name.split(" ")[0] for name, _ in found.scores]
-    assert "loaded" not in names and len(names) > 4
-    assert names.index("none") > names.index("smooth")
+    names = [model.name for model in chosen_among(robot, heated=False)]
+    assert "smooth" in names and not [name for name in names if "loaded" in name]
     with pytest.raises(OptionError, match="friction under load is not available"):
-        dy.identify(robot, log, friction="loaded")
+        dy.identify(robot, recorded(robot, t, motion), friction="loaded")
 
 
 def test_passive_joints_that_rub_are_chosen(small):
@@ -200,18 +197,16 @@ def test_springs_are_identified_and_friction_of_a_drive_is_drawn():
 
 def test_a_platform_that_carries_something(small):
     robot, t, motion = small
-    robot = dy.load("delta")
-    t, motion = waves(robot, 0.5, 12.0)
-    carrying = robot.with_payload(0.8, (0.02, -0.01, 0.03), np.diag([0.004, 0.005, 0.003]).tolist())
+    carrying = robot.with_payload(0.8, (0.02, -0.01, 0.0), np.diag([0.004, 0.005, 0.003]).tolist())
     log = recorded(carrying, t, motion, noise=0.005)
     found = dy.identify_payload(robot, log)
-    assert abs(found.mass - 0.8) < 4.0 * found.standard_deviations[0] < 0.05
-    assert {"cx", "cy", "cz"} <= set(found.unseen)  # a delta does not turn its platform
+    assert abs(found.mass - 0.8) < 4.0 * found.standard_deviations[0] < 0.1
+    assert {"cz", "Ixx"} <= set(found.unseen)  # it moves in a plane
     assert found.residual_without.max() > 3.0 * found.residual.max()
     free = recorded(robot, t, motion, noise=0.005, seed=9)
     heavier = robot.with_parameters(1.1 * np.asarray(robot.parameters.values))
     other = dy.identify_payload(heavier, log, free=free, friction="offset")
-    assert abs(other.mass - 0.8) < 0.03
+    assert abs(other.mass - 0.8) < 0.05
     with pytest.raises(OptionError, match="PayloadObserver is not available"):
         dy.PayloadObserver(model=robot).gains(robot)
 
@@ -250,28 +245,33 @@ def test_logs_are_those_of_the_drives(small):
         found.refine(found.logs[0], dy.control.PointToPoint(kp=[1, 1], kd=[1, 1]), [0.0, 0.0])
 
 
-def test_a_simulated_run_its_report_and_its_distribution(small, tmp_path):
-    """From a simulation through a file and a report to draws of the parameters."""
-    robot, *_ = small
+def test_a_simulated_run_becomes_a_report(tmp_path):
+    """Through a file of all joints, of which those of the drives count."""
+    robot = rubbing("five-bar")
     pid = dy.control.JointPID(kp=[60.0, 60.0], ki=[20.0, 20.0], kd=[6.0, 6.0])
-    start = robot.home[list(robot.driven)]
+    start, w = robot.home[list(robot.driven)], np.array([2.2, 3.1])
 
     def reference(t):
-        w = np.array([2.2, 3.1])
         x = np.multiply.outer(t, w)
         return start + 0.3 * np.sin(x), 0.3 * w * np.cos(x), -0.3 * w * w * np.sin(x)
 
-    run = dy.simulate(robot, 8.0, dt=1e-3, q0=robot.home, controller=pid, reference=reference)
+    run = dy.simulate(robot, 4.0, dt=2e-3, q0=robot.home, controller=pid, reference=reference)
     log = dy.Log.from_run(run)
     assert log.n == 2
-    path = run.save(tmp_path / "run.csv")
-    again = dy.read_log(path, robot=robot)
+    again = dy.read_log(run.save(tmp_path / "run.csv"), robot=robot)
     np.testing.assert_allclose(again.q, log.q)
-    found = dy.identify(robot, again, estimator="feasible", force=True)
+    found = dy.identify(robot, again, estimator="weighted", force=True, held_out=False)
     assert found.training[0].relative_error_overall < 0.05
     page = found.report(tmp_path / "id.html").read_text()
     assert "left_motor" in page and "right_motor" in page
+
+
+def test_draws_are_mechanisms(small):
+    robot, t, motion = small
+    log = recorded(robot, t, motion)
+    found = dy.identify(robot, log, held_out=False)
     draws = found.sample(20)
-    assert draws.shape == (20, len(robot.parameters.names))
     drawn = robot.with_parameters(draws[0])
-    assert drawn.model.closures
+    assert drawn.model.closures and len(draws) == 20
+    spread = (found.unknowns.group @ draws.T).std(axis=1) / found.standard_deviations
+    assert 0.05 < np.median(spread) < 3.0

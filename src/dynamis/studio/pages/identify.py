@@ -15,8 +15,10 @@ from ...excite.design import excite
 from ...identify import ESTIMATORS, FRICTIONS, Estimate, identify
 from ...ik.follow import follow
 from ...ik.motion import deciding
+from ...identify.processing import checked_logs
 from ...logs.log import Log
 from ...logs.read import read_log
+from ...logs.table import measured_joints
 from ...robot import Robot
 from ...simulation import Sensors, simulate
 from ..server.jobs import Job, by_hand
@@ -162,7 +164,7 @@ class IdentifyPanel:
         with self.results:
             self.summary = gui.add_markdown("")
             self.use = gui.add_button("Use the identified model")
-            self.joint = gui.add_dropdown("Joint", _driven_names(session.robot))
+            self.joint = gui.add_dropdown("Joint", measured_joints(session.robot))
             self.chart = Chart(gui, "Torque (N m, N)", now=False)
             self.numbers = gui.add_markdown("")
         self.upload.on_upload(lambda event: self._read(event.target.value))
@@ -201,10 +203,7 @@ class IdentifyPanel:
         self.log_job.start("simulating a log", lambda say: trial.log(robot, say), self._got)
 
     def _got(self, log: Log) -> None:
-        robot, n = self.session.robot, len(self.session.robot.driven)
-        if log.n != n:
-            what = "drives" if robot.model.closures else "joints"
-            raise OptionError(f"{log.name} has {log.n} joints, the robot has {n} {what}")
+        checked_logs(log, self.session.robot)
         self.bench.log = log
         self.session.ask_before_leaving()
         self.job.clear()
@@ -239,7 +238,7 @@ class IdentifyPanel:
         self.summary.content = summary(estimate)
         self.numbers.content = parameters(estimate)
         self.results.visible = True
-        names = _driven_names(self.session.robot)
+        names = measured_joints(self.session.robot)
         if tuple(self.joint.options) != tuple(names):
             self.joint.options = names
         self._draw()
