@@ -56,6 +56,18 @@ def four_bar(passive=(False, True, True), **more):
     )
 
 
+def parallelogram():
+    """Crank and rocker of 0.3 m, coupler and ground of 0.4 m; all but the crank passive."""
+    links = [
+        bar("crank", length=0.3),
+        bar("coupler", "crank", (0.3, 0, 0), 0.4, passive=True),
+        bar("rocker", xyz=(0.4, 0, 0), length=0.3, passive=True),
+    ]
+    ends = ({"xyz": (0.4, 0, 0)}, {"xyz": (0.3, 0, 0)})
+    closure = dy.Closure(kind="pin", between=("coupler", "rocker"), frames=ends)
+    return made("parallel", links, [closure], configurations={"home": (0.9, -0.9, 0.9)})
+
+
 def motions(robot, count, seed=0, spread=0.5):
     """q, qd, qdd that close, and the rates of the independent joints, from q the check found."""
     from dynamis.dynamics.mobility import assemblies

@@ -10,7 +10,7 @@ from dynamis.base.groupings import numeric_rank, random_regressor
 from dynamis.errors import ClosureError
 from dynamis.ik.driven import Assembly, assembly, random_motion
 
-from ..closed_mechanisms import five_bar, four_bar, motions
+from ..closed_mechanisms import five_bar, four_bar, motions, parallelogram
 from ..robot.test_closed_answers import tooled
 
 ROBOTS = {
@@ -78,17 +78,7 @@ def test_groupings_have_names():
 
 def test_friction_of_a_drive_leads_what_is_grouped_with_it():
     """In a parallelogram opposite joints turn alike."""
-    rods = dict(zip(("coupler", "rocker"), (0.4, 0.3), strict=True))
-    robot = four_bar()
-    links = list(robot.model.links)
-    links[0] = replace(links[0], friction=dy.Friction(viscous=0.2, coulomb=0.1))
-    links[1] = replace(links[1], xyz=(0.3, 0, 0))
-    ends = tuple({"xyz": (x, 0, 0)} for x in rods.values())
-    closure = dy.Closure(kind="pin", between=("coupler", "rocker"), frames=ends)
-    q = (0.9, -0.9, 0.9)
-    model = replace(robot.model, links=tuple(links), closures=(closure,))
-    parallel = dy.Robot(replace(model, configurations={"home": q}))
-    names = parallel.base_parameters().names
+    names = parallelogram().base_parameters().names
     assert "viscous1 + viscous2 + viscous3" in names
 
 

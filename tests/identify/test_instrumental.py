@@ -125,7 +125,7 @@ def test_any_instrument_finds_the_truth_when_nothing_is_noisy(arm, noisy):
 def test_the_normal_equations_hold(noisy):
     """sum_j w_j^2 Z_j^T (tau_j - Y_j x) = 0, with the weights of the fit before."""
     _, task, _, found = noisy[0]
-    sums = moments(task, [smoother(s) for s in task.motions])
+    sums = moments(task, [smoother(s, task.unknowns) for s in task.motions])
     w2 = weighted(task.info).weights ** 2
     total = np.tensordot(w2, sums.mixed, 1)
     left = total[:, -1] - total[:, :-1] @ found.x

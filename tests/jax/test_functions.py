@@ -175,7 +175,7 @@ def test_matrices_of_long_arms_come_by_columns(name, rng, monkeypatch):
     given = {k: rng.uniform(0.2, 1.0, (2, 3, arm.n)) for k in row.inputs}
     whole = dj.evaluate(arm, name, given)
     monkeypatch.setattr(kernels, "LIMIT", 0)  # every arm is a long one
-    assert row.by_columns(arm.n)
+    assert row.by_columns(arm.model)
     close(jax.jit(lambda given: dj.evaluate(arm, name, given))(given), whole, 1e-12)
     assert equal(dj.evaluate(arm, name, given), getattr(arm, name)(*given.values()))
 

@@ -217,7 +217,8 @@ def made_run(measured):
     t = np.arange(5) * 0.1
     q, qd, _, tau = motion(t)
     sensed = types.SimpleNamespace(t=t[::2], q=q[::2], qd=qd[::2], tau=tau[::2] + 1)
-    robot = types.SimpleNamespace(name="arm")
+    n = q.shape[1]
+    robot = types.SimpleNamespace(name="arm", n=n, driven=tuple(range(n)))
     return types.SimpleNamespace(
         robot=robot, t=t, q=q, qd=qd, tau=tau, measured=sensed if measured else None
     )

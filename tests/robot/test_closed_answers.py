@@ -178,8 +178,6 @@ REFUSED = {
     "lagrange_euler": lambda robot, folder: robot.lagrange_euler(*RESTING),
     "gibbs_appell": lambda robot, folder: robot.gibbs_appell(*RESTING),
     "load_friction": lambda robot, folder: robot.load_friction(*RESTING),
-    "identify": lambda robot, folder: dy.identify(robot, log()),
-    "identify_payload": lambda robot, folder: dy.identify_payload(robot, log()),
     "identify_drive_gains": lambda robot, folder: dy.identify_drive_gains(robot, log(), log(), 1.0),
     "PayloadObserver": lambda robot, folder: dy.PayloadObserver(model=robot).gains(robot),
     "study": lambda robot, folder: dy.study(robot, 0.1),

@@ -202,9 +202,15 @@ class BaseParameters:
 
 
 def base_parameters(
-    robot: "Robot", inertial_only: bool = False, tolerance: float = TOLERANCE
+    robot: "Robot",
+    inertial_only: bool = False,
+    tolerance: float = TOLERANCE,
+    friction: bool = True,
 ) -> BaseParameters:
-    """Base parameters of a robot; `inertial_only` leaves friction, drives and springs out."""
+    """Base parameters of a robot; `inertial_only` leaves friction, drives and springs out.
+
+    Without `friction` that of the joints alone is left out.
+    """
     if robot.model.own_laws:
         raise OptionError(
             f"robot {robot.model.name!r} has {', '.join(robot.model.own_laws)}: base parameters "
@@ -217,7 +223,11 @@ def base_parameters(
     springs = sum(len(spring.coefficients) for spring in robot.model.springs)
     size = BODY * len(robot.model.links) if inertial_only else len(names) - springs
     Y = random_regressor(robot)
-    found = groupings(robot, Y, size, tolerance)
+    rubs = None
+    if not friction:
+        rubs = np.array([_is_friction(robot.model, name) for name in names])
+        Y = np.where(rubs, 0.0, Y)
+    found = groupings(robot, Y, size, tolerance, rubs)
     if springs and not inertial_only:
         found, size = with_springs(found, Y, tolerance), len(names)
     matrix = np.zeros((len(found.columns), len(names)))
@@ -235,6 +245,11 @@ def base_parameters(
     return BaseParameters(
         robot, found, matrix, without_effect, rank, found.columns, evidence, tolerance
     )
+
+
+def _is_friction(model: Model, name: str) -> bool:
+    joint, _, word = name.rpartition(".")
+    return joint in model.tree_joint_names and word != "rotor_inertia"
 
 
 def _place(j: int, links: int) -> tuple[int, int]:

@@ -9,7 +9,7 @@ import sympy as sp
 
 from ..equations.scalars.scalars import exact, symbolic_chain
 from ..errors import OptionError
-from ..ik.driven import random_motion
+from ..ik.driven import assembly, random_motion
 from ..lazy import once
 from ..model.chain import Chain
 from ..model.conventions import CONVENTIONS
@@ -17,7 +17,6 @@ from ..model.link import Link
 from ..model.model import Model
 from ..model.parameters import parameter_names, parameter_values
 from ..model.quantity import Expression, resolve
-from ..robot.closing import lowered_regressor
 from ..spatial.frames import compose
 from ..spatial.inertia import from_linear, linear, transformed, transformed_back
 
@@ -67,7 +66,9 @@ def random_regressor(robot: "Robot", count: int = SAMPLES, seed: int = 1) -> np.
     if robot.model.closures:
         size = len(parameter_names(robot.model))
         states = random_motion(robot, max(count, ENOUGH * size // robot.dof), rng)
-        return _with_drives(robot, lowered_regressor(robot, *states, interpreted=True))
+        tree = once(robot, "tree", robot.without_closures)
+        Y = tree._calls.interpreted("regressor", states._asdict())
+        return _with_drives(robot, assembly(robot).lowered(states.q, Y))
     size = max((abs(x) for joint in chain.joints for x in joint.placement.p), default=0.0) or 1.0
     reach = [np.pi if kind == "revolute" else size for kind in robot.joint_kinds]
     q = rng.uniform(-1.0, 1.0, (count, robot.n)) * reach
@@ -392,17 +393,25 @@ class Groupings(NamedTuple):
         return forms
 
 
-def groupings(robot: "Robot", Y: np.ndarray, size: int, tolerance: float) -> Groupings:
+def groupings(
+    robot: "Robot",
+    Y: np.ndarray,
+    size: int,
+    tolerance: float,
+    left_out: np.ndarray | None = None,
+) -> Groupings:
     """Groupings of the first `size` parameters; Y are samples of the regressor, (count, n, p).
 
-    Those of a closed mechanism are found by rules for its tree, by numbers for its loops.
+    Those of a closed mechanism are found by rules for its tree, by numbers for its loops;
+    `left_out` (p,) are parameters that do not count there.
+
     Coupled joints (mimic joints, a gear matrix, full rotors) follow no rule: there, and should the
     rules ever miss the rank, the numbers alone group.
     """
     c, A = robot.chain, Y[..., :size].reshape(-1, size)
     evidence = numeric_rank(A, tolerance)
     if c.closures:
-        return _closed(robot, A, evidence)
+        return _closed(robot, A, evidence, left_out)
     if c.coupling is not None or any(motor.coupled for motor in c.motors):
         return _by_numbers(c, A, evidence)
     found = _by_rules(c, Y, size, evidence)
@@ -411,7 +420,9 @@ def groupings(robot: "Robot", Y: np.ndarray, size: int, tolerance: float) -> Gro
     return _by_numbers(c, A, evidence)._replace(method="disputed")
 
 
-def _closed(robot: "Robot", A: np.ndarray, evidence: Rank) -> Groupings:
+def _closed(
+    robot: "Robot", A: np.ndarray, evidence: Rank, left_out: np.ndarray | None
+) -> Groupings:
     """Groupings of the tree, by its rules, and among them those that the closures make.
 
     Z^T Y sees parameters through Y alone: what the tree groups stays grouped. Which of its base
@@ -419,7 +430,9 @@ def _closed(robot: "Robot", A: np.ndarray, evidence: Rank) -> Groupings:
     """
     tree = once(robot, "tree", robot.without_closures)
     size, tolerance = A.shape[1], evidence.tolerance
-    first = groupings(tree, _with_drives(robot, random_regressor(tree)), size, tolerance)
+    Y = _with_drives(robot, random_regressor(tree))
+    Y = Y if left_out is None else np.where(left_out, 0.0, Y)
+    first = groupings(tree, Y, size, tolerance)
     own = A[:, list(first.columns)]
     driven = {i for i, x in enumerate(robot.model.links) if not x.passive}
 
@@ -433,8 +446,8 @@ def _closed(robot: "Robot", A: np.ndarray, evidence: Rank) -> Groupings:
     kept = independent_columns(own, order, tolerance)
     matrix = combinations(own, kept, tolerance) @ first.matrix
     columns = tuple(first.columns[k] for k in kept)
-    method = first.method if first.method == "disputed" else "numeric"
-    return Groupings(columns, matrix, evidence, method)
+    found = Groupings(columns, matrix, evidence, "numeric")
+    return found if _explains(found, A, tolerance) else found._replace(method="disputed")
 
 
 def with_springs(found: Groupings, Y: np.ndarray, tolerance: float) -> Groupings:

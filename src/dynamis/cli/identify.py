@@ -25,7 +25,7 @@ OtherLogs = Annotated[tuple[Path, ...], UseAppendAction, arg(metavar="LOG", help
 def run(
     robot: RobotName, logs: LogFiles, *, validate: OtherLogs = (),
     friction: str = "smooth", estimator: str = "feasible", rotors: bool = False,
-    only: str | None = None, cutoff: float | None = None,
+    only: str | None = None, passive_friction: str = "described", cutoff: float | None = None,
     reading: TorqueOptions = IN_SI, window: Span = None, validate_window: Span = None,
     limit: Annotated[float | None, arg(metavar="PERCENT")] = None,
     torque_delay: Annotated[str | None, arg(metavar="SECONDS")] = None, force: bool = False,
@@ -55,6 +55,8 @@ def run(
             consistent) or robust-feasible.
         rotors: Identify rotor inertias too (default: if the model has drives).
         only: friction: identify friction alone; the bodies stay as described.
+        passive_friction: Passive joints of a closed mechanism that rub: described (those with
+            friction in the model), all, none, or names with commas.
         cutoff: Cut-off frequency of the filter, Hz (default: from the motion's spectrum).
         window: Time interval of every LOG in seconds; either end may be omitted.
         validate_window: Time interval of the --validate logs.
@@ -78,7 +80,8 @@ def run(
     tests = [reading.log(path, arm, others) for path in validate]
     found = identify(
         arm, training, friction=friction, estimator=estimator, rotors=rotors or None, cutoff=cutoff,
-        only=only, processing=Processing(torque_delay=_delay(torque_delay)), force=force,
+        only=only, passive_friction=_passive(passive_friction, arm),
+        processing=Processing(torque_delay=_delay(torque_delay)), force=force,
     )  # fmt: skip
     checks = [found.validate(log) for log in tests]
     if report is not None:
@@ -134,6 +137,12 @@ def _check_before(
         checked_path(report, (".html", ".htm"), "report")
     if save is not None:
         checked_path(save, SAVED, "robot")
+
+
+def _passive(given: str, arm: Any) -> Any:
+    """A word, or a list of joints."""
+    names = [x.strip() for x in given.split(",")]
+    return names if names[0] in arm.joint_names else given
 
 
 def _delay(given: str | None) -> float | str:

@@ -82,6 +82,8 @@ def run(
 
 
 def _say(found: Any, arm: Any) -> None:
+    from ..logs.table import measured_joints
+
     rows = []
     for name, value, s, unit in zip(
         found.names, found.values, found.standard_deviations, UNITS, strict=True
@@ -91,7 +93,7 @@ def _say(found: Any, arm: Any) -> None:
     columns = ("quantity", "value", "95 % interval", "unit")
     title = "payload, in the tool frame; inertia about the centre of mass"
     data(table(title, columns, rows, right=columns[1:2]))
-    names = zip(arm.joint_names, found.residual, found.residual_without, strict=True)
+    names = zip(measured_joints(arm), found.residual, found.residual_without, strict=True)
     rows = [(name, number(a), number(b)) for name, a, b in names]
     columns = ("joint", "RMS left with the payload", "without it")
     data(table("torques, low-passed", columns, rows, right=columns[1:]))

@@ -76,6 +76,7 @@ class Kernel:
     differentiate: bool = False
     reducible: bool = False  # sees the bodies only through torques: inertias may be regrouped
     growth: float = 0.0  # operations per squared number of joints, rounded up from 6 to 16 joints
+    branching: bool = False  # a row holds what a joint carries: trees take fewer operations
     column: "Kernel | None" = None
     optimise: str = "speed"  # or "operations" (sines and cosines free), or "nothing"
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -116,13 +117,16 @@ class Kernel:
         """The row with further arguments."""
         return KERNELS[":".join((self.name, *extra))]
 
-    def too_large(self, joints: int) -> bool:
+    def too_large(self, model: Model) -> bool:
         """Whether it would be too much straight-line code for a robot."""
-        return self.growth * joints**2 > LIMIT
+        large = self.growth * model.n**2 > LIMIT
+        if large and self.branching and not model.closures:
+            return self.growth * sum(2 * depth - 1 for depth in model.depths) > LIMIT
+        return large
 
-    def by_columns(self, joints: int) -> "Kernel | None":
+    def by_columns(self, model: Model) -> "Kernel | None":
         """The kernel that gives one column, where the whole is too large."""
-        return self.column if self.too_large(joints) else None
+        return self.column if self.too_large(model) else None
 
     def rows(self) -> "Iterator[Kernel]":
         """The row and those that belong to it: with further arguments, and of one column."""
@@ -290,6 +294,7 @@ ROWS = (
         {"Y": (N, P)},
         further={(QD_REF,): {"growth": 100, "column": TWO_VELOCITY}},
         growth=60,
+        branching=True,
         column=INVERSE_DYNAMICS,
         closed="dynamics.closed:regressor",
     ),

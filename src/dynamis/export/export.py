@@ -71,7 +71,7 @@ def export(
         return [unit(robot, names, directory, dtype, overwrite)]
     kernels = [replace(kernel_named(name), optimise=optimise) for name in names]
     for kernel in kernels:
-        if column := kernel.by_columns(robot.n):
+        if column := kernel.by_columns(robot.model):
             raise OptionError(
                 f"{kernel.name!r} of {robot.n} joints is more than {LIMIT} operations",
                 f"export its column: {column.name!r}",

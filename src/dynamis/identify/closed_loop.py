@@ -26,6 +26,7 @@ import numpy as np
 from ..arguments import checked, number, whole
 from ..errors import DynamisError, OptionError
 from ..logs.log import Log
+from ..model.closure import refuse_closures
 from .estimate import Estimate, validation
 from .feasible import feasible, links_of, physical
 from .information import (
@@ -69,7 +70,7 @@ def instrumental(task: "Task", motion: Motion | None = None) -> Solution:
     """
     found = weighted(task.info)
     free = np.ones(len(found.x), bool) if task.known is None else np.isnan(task.known)
-    smooth = [] if motion else [smoother(samples) for samples in task.motions]
+    smooth = [] if motion else [smoother(samples, task.unknowns) for samples in task.motions]
     for _ in range(ROUNDS if motion else 1):
         clean = motion(completed(found.x, task.known)) if motion else smooth
         last, found = found, _solved(task, moments(task, clean), found, free)
@@ -79,12 +80,19 @@ def instrumental(task: "Task", motion: Motion | None = None) -> Solution:
     return found
 
 
-def smoother(samples: Samples) -> Samples:
-    """A motion without what is faster than a few times its own band."""
+def smoother(samples: Samples, unknowns: Unknowns) -> Samples:
+    """A motion without what is faster than a few times its own band.
+
+    Where that of a closed mechanism does not close, the measured one stays.
+    """
     rate = (len(samples) - 1) / float(samples.t[-1] - samples.t[0])
-    cutoff = SMOOTH * band(Log(t=samples.t, q=samples.q, tau=samples.tau))
-    q = lowpass(samples.q, cutoff, rate)
-    qd, qdd = rates(q, rate)
+    own = samples.q[:, samples.columns]
+    cutoff = SMOOTH * band(Log(t=samples.t, q=own, tau=samples.tau))
+    q = lowpass(own, cutoff, rate)
+    clean = unknowns.motion(q, *rates(q, rate))
+    good = np.isfinite(clean.qdd)
+    pairs = zip(clean, (samples.q, samples.qd, samples.qdd), strict=True)
+    q, qd, qdd = (np.where(good, a, b) for a, b in pairs)
     return replace(samples, q=q, qd=qd, qdd=qdd)
 
 
@@ -98,7 +106,7 @@ def simulated(
         for log, how in zip(logs, processing, strict=True):
             q, qd, tau = loop.run(unknowns, unknowns.full(x), log)
             same = Log(t=log.t, q=q, tau=tau, qd=None if log.qd is None else qd)
-            found += prepare(same, how)[0]
+            found += prepare(same, how, robot=unknowns.robot)[0]
         return found
 
     return motion
@@ -107,7 +115,7 @@ def simulated(
 def moments(task: "Task", instruments: Sequence[Samples]) -> Moments:
     """Add up regressor and torque against the instruments, rows weighted as the motion's."""
     unknowns, known = task.unknowns, task.known
-    n, m = unknowns.robot.n, len(unknowns)
+    n, m = unknowns.rows, len(unknowns)
     mixed, own = np.zeros((n, m, m + 1)), np.zeros((n, m, m))
     fixed = np.zeros(m, bool) if known is None else ~np.isnan(known)
     for samples, clean in zip(task.motions, instruments, strict=True):
@@ -257,6 +265,7 @@ def output_error(
     velocity_filter=...), without counts and noise. `step` is the relative change of an unknown in
     the Jacobian. A physical estimate stays physical.
     """
+    refuse_closures(estimate.unknowns.robot.model.closures, "refine", "estimate.values as they are")
     whole(iterations, "iterations")
     number(step, "step", "a number between 0 and 1", lambda x: 0.0 < x < 1.0)
     unknowns, full = estimate.unknowns, np.array(estimate.full)

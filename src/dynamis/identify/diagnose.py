@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import DynamisError
+from ..ik.driven import Motion, assembly
 from ..logs.checks import faults, without_spikes
 from ..logs.log import Log, interpolated
+from ..logs.table import measured_joints
 from ..model.check.finding import Finding
 from .information import Information, condition, triangle, weighted
 from .processing import Samples, lowpass, resting
-from .unknowns import Unknowns
+from .unknowns import Unknowns, logged
 from .verdict import HOPELESS, LITTLE, Leftover, Verdict, verdict
 
 if TYPE_CHECKING:
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 SHORT = 50  # rows
 STRETCHES = 40  # of a log, on each of which the lag of its velocities is estimated
 LATE = 2e-3  # s: velocities that come later are worth a word
+HALF = 0.5  # of the rows of a closed mechanism must close
 POOR = 1e4  # condition number beyond which a motion does not excite the unknowns
 
 
@@ -50,11 +53,12 @@ def reading_findings(logs: Sequence[Log], found: Sequence[Finding]) -> list[Find
 def diagnose(robot: "Robot", logs: Sequence[Log]) -> list[Finding]:
     """What is dubious about logs before any fit."""
     found: list[Finding] = []
-    turns = [kind == "revolute" for kind in robot.joint_kinds]
+    names = measured_joints(robot)
+    turns = [robot.joint_kinds[k] == "revolute" for k in logged(robot)]
     for log in logs:
         where = log.name or "log"
         found += [*_length(log, where), *_stillness(robot, log, where), *_nothing(log, where)]
-        found += [*faults(log, where, robot.joint_names, turns), *_lag(log, where)]
+        found += [*faults(log, where, names, turns), *_lag(log, where), *_open(robot, log, where)]
         found += [f for f in log.findings if f.joints]  # what reading said of joints
     return found
 
@@ -65,10 +69,28 @@ def refuse(
     """Raise if a finding is an error."""
     worst = [f for f in findings if f.level == "error"]
     if worst:
-        said = verdict(findings, robot.joint_names, left)
+        said = verdict(findings, measured_joints(robot), left)
         lines = "\n".join(f"  {f.place}: {f.what}" for f in worst)
         hint = f"{worst[0].remedy}; force=True goes on"
         raise LogError(f"{message}:\n{lines}", hint, findings, said)
+
+
+def _open(robot: "Robot", log: Log, where: str) -> Iterator[Finding]:
+    """Rows of a closed mechanism whose loops cannot be closed, or are nearly singular."""
+    if not robot.model.closures:
+        return
+    bad = np.isnan(assembly(robot).positions(log.q)).any(axis=1)
+    if not bad.any():
+        return
+    share, first = float(bad.mean()), float(log.t[np.argmax(bad)])
+    what = (
+        f"{100 * share:.2g} % of the rows, first at t = {first:.4g} s, do not close the loops or "
+        "come near a configuration in which the drives decide nothing: they are left out"
+    )
+    remedy = (
+        "check columns, signs and zeros of the drives, and that robot.home is in their assembly"
+    )
+    yield Finding("error" if share > HALF else "warning", where, what, remedy)
 
 
 def _lag(log: Log, where: str) -> Iterator[Finding]:
@@ -104,7 +126,9 @@ def _length(log: Log, where: str) -> Iterator[Finding]:
 
 
 def _stillness(robot: "Robot", log: Log, where: str) -> Iterator[Finding]:
-    still = [name for name, rests in zip(robot.joint_names, resting(log), strict=True) if rests]
+    still = [
+        name for name, rests in zip(measured_joints(robot), resting(log), strict=True) if rests
+    ]
     if len(still) == log.n:
         yield Finding("error", where, "no joint moves", "record a motion that excites the arm")
     elif still:
@@ -205,7 +229,7 @@ def saturation(robot: "Robot", logs: Sequence[Log]) -> Iterator[Finding]:
     for log in map(without_spikes, logs):
         speed = np.abs(np.gradient(log.q, log.t, axis=0))
         moving = speed > SLOW * speed.max(axis=0)
-        for j, name in enumerate(robot.joint_names):
+        for j, name in enumerate(measured_joints(robot)):
             tau = log.tau[moving[:, j], j]
             if len(np.unique(tau)) < 20:
                 continue
@@ -259,18 +283,35 @@ class Excerpt:
         q[:, joint] -= angle
         return replace(self, q=q)
 
+    def closing(self, unknowns: Unknowns) -> tuple[Motion, np.ndarray]:
+        """The motion of all joints, and the weights, 0 where a closed mechanism does not close."""
+        found = unknowns.motion(self.q, self.qd, self.qdd)
+        good: Any = np.isfinite(found.qdd).all(axis=1)
+        if good.all() or not good.any():
+            return found, self.weight * good[:, None]
+        stand_in = np.where(good, np.arange(len(good)), np.argmax(good))
+        return Motion(*(x[stand_in] for x in found)), self.weight * good[:, None]
+
     def columns(self, unknowns: Unknowns, tau: np.ndarray) -> np.ndarray:
         """[Y tau] of torques (N, n, k), rows that do not count zero, (N, n, m + n + k).
 
         Every joint has a rotor here: without one a large inertia would look like a delay.
         """
-        Y = unknowns.regressor(self.q, self.qd, self.qdd, self.temperature)
-        tau = tau - np.asarray(unknowns.rest(self.q, self.qd))[..., None]
+        (q, qd, qdd), weight = self.closing(unknowns)
+        Y = unknowns.regressor(q, qd, qdd, self.temperature)
+        tau = tau - np.asarray(unknowns.rest(q, qd))[..., None]
         rotors = self.qdd[..., None] * np.eye(self.q.shape[1])
-        return np.concatenate([Y, rotors, tau], axis=-1) * self.weight[..., None]
+        return np.concatenate([Y, rotors, tau], axis=-1) * weight[..., None]
 
     def misfits(self, unknowns: Unknowns, tau: np.ndarray) -> np.ndarray:
-        """Relative error of every joint (n,) in the weighted fit of torques (N, n)."""
+        """Relative error of every joint (n,) in the weighted fit of torques (N, n).
+
+        Infinite for a closed mechanism that does not close in half of the rows.
+        """
+        if unknowns.robot.model.closures:
+            weight = self.closing(unknowns)[1].any(axis=1)
+            if weight.sum() < HALF * self.weight.any(axis=1).sum():
+                return np.full(unknowns.rows, np.inf)
         both = self.columns(unknowns, tau[..., None]).transpose(1, 0, 2)
         info = Information(np.stack([triangle(x.copy()) for x in both]), np.full(len(both), FEW))
         x = weighted(info, rounds=1).x
@@ -284,8 +325,9 @@ def excerpt(motions: Sequence[Samples]) -> Excerpt:
         moving = np.flatnonzero(m.weight.any(axis=1))
         most = max(2, min(len(moving), round(FEW * len(m) / total)))
         k = moving[np.linspace(0, len(moving) - 1, most).astype(int)] if len(moving) else moving
-        smooth = [m.low_passed(x) for x in (m.q, m.qd, m.qdd, m.tau)]
-        warm = np.zeros_like(m.q) if m.temperature is None else m.temperature
+        own = (x[:, m.columns] for x in (m.q, m.qd, m.qdd))
+        smooth = [m.low_passed(x) for x in (*own, m.tau)]
+        warm = np.zeros_like(m.tau) if m.temperature is None else m.temperature
         parts.append([*(x[k] for x in smooth[:3]), m.weight[k], warm[k]])
         series.append((m.t[k], m.t, smooth[3]))
     q, qd, qdd, weight, warm = map(np.concatenate, zip(*parts, strict=True))
@@ -293,14 +335,16 @@ def excerpt(motions: Sequence[Samples]) -> Excerpt:
     return Excerpt(q, qd, qdd, weight, warm if known else None, tuple(series))
 
 
-def torque_size(robot: "Robot", rows: Excerpt) -> Iterator[Finding]:
+def torque_size(robot: "Robot", rows: Excerpt, unknowns: Unknowns) -> Iterator[Finding]:
     """Torques that are far from what the robot as described needs, or of the opposite sign."""
+    motion, weight = rows.closing(unknowns)
+    good = weight.any(axis=1)
     try:
-        needed = robot.inverse_dynamics(rows.q, rows.qd, rows.qdd)
+        needed = robot.inverse_dynamics(*(x[good] for x in motion))[:, unknowns.logged]
         own = dict(zip(robot.parameters.names, robot.parameters.values, strict=True))
     except DynamisError:
         return  # a symbol without a value: nothing to compare with
-    tau = rows.torque()
+    tau = rows.torque()[good]
     a, b = np.linalg.norm(needed), np.linalg.norm(tau)
     if a < 1e-6 or b == 0.0 or not any(own[k] for k in own if k.endswith(".m")):
         return  # nothing described to compare with
@@ -323,7 +367,7 @@ def laws_replaced(robot: "Robot", unknowns: Unknowns) -> Iterator[Finding]:
 
 
 LIKELIER = 4.0  # times the product of the joints' misfits: another reading explains the log
-HALF = 0.5  # of the misfit of a joint is left with it, of at least one
+LESS = 0.5  # of the misfit of a joint is left with it, of at least one
 ANGLES = np.radians(np.arange(-150.0, 180.1, 30.0))  # zeros of a joint that are tried
 
 
@@ -336,7 +380,7 @@ def other_reading(
     of its own: by the product of the joints' misfits, none counted below what is little next to the
     arm's largest torque. `gravity` is by how much it differs from the description.
     """
-    tau, joints = rows.torque(), robot.joint_names
+    tau, joints = rows.torque(), measured_joints(robot)
     now, sizes = rows.misfits(unknowns, tau), np.linalg.norm(tau * rows.weight, axis=0)
     least = LITTLE * sizes.max() / np.maximum(sizes, 1e-300)
 
@@ -351,7 +395,7 @@ def other_reading(
         return float(np.prod(np.maximum(now, least) / np.maximum(then, np.maximum(least, 1e-9))))
 
     def far_better(then: np.ndarray) -> bool:
-        return gain(then) > LIKELIER and bool((then < HALF * now).any())
+        return gain(then) > LIKELIER and bool((then < LESS * now).any())
 
     said = f"differs by {100 * gravity:.0f} % from the description"
     tried = _arrangements(unknowns, rows, tau, joints)
@@ -411,9 +455,10 @@ def _other_zero(
     def score(joint: int, angle: float) -> float:
         return float(np.log(rows.turned(joint, angle).misfits(unknowns, tau) + 1e-9).sum())
 
-    turning = [j for j, kind in enumerate(robot.joint_kinds) if kind == "revolute"]
+    kinds = [robot.joint_kinds[k] for k in logged(robot)]
+    turning = [j for j, kind in enumerate(kinds) if kind == "revolute"]
     if not turning:
-        return np.ones(robot.n), 0, 0.0
+        return np.ones(len(kinds)), 0, 0.0
     _, j, angle = min((score(j, a), j, a) for j in turning for a in ANGLES if abs(a) > 1e-6)
     for step in np.radians((10.0, 5.0)):
         near = angle + step * np.array([-1.0, 0.0, 1.0])
@@ -434,10 +479,13 @@ def driving_friction(
 ) -> Iterator[Finding]:
     """Joints whose friction, fitted without constraints, feeds power in: a torque's wrong sign."""
     columns = unknowns.of_kind("viscous", "viscous-", "root", "coulomb")
+    columns = np.array([k for k in columns if unknowns.joints[k] in unknowns.logged], dtype=int)
     if not len(columns):
         return
-    rest, tau = np.zeros_like(rows.q), rows.torque() * rows.weight
-    Y = unknowns.regressor(rows.q, rows.qd, rest)[..., columns] * rows.weight[..., None]
+    tau, qd = rows.torque() * rows.weight, np.zeros((len(rows.q), unknowns.robot.n))
+    qd[:, unknowns.logged] = rows.qd
+    Y = unknowns.tree_regressor(0.0 * qd, qd, 0.0 * qd)[:, unknowns.logged][..., columns]
+    Y = Y * rows.weight[..., None]
     gain = np.einsum("kja,kj->ja", Y, rows.qd)  # power of the joints by coefficient
     power = gain @ x[columns]
     variance = np.einsum("ja,ab,jb->j", gain, covariance[np.ix_(columns, columns)], gain)
@@ -445,7 +493,7 @@ def driving_friction(
     least = np.maximum(DRIVES * size, SURELY * np.sqrt(np.maximum(variance, 0.0)))
     for j in np.flatnonzero(power < -least):
         what = "its friction would drive it: the torque has the sign of the opposite motion"
-        name = unknowns.robot.joint_names[j]
+        name = measured_joints(unknowns.robot)[j]
         yield Finding("error", "torques", what, "change the sign of its torque", (name,))
 
 
@@ -456,7 +504,7 @@ GAIN = 0.95  # of the misfit is left at most once a real delay is taken into acc
 
 def torque_delay(unknowns: Unknowns, rows: Excerpt) -> tuple[float, float]:
     """Seconds by which the torque follows the motion, and the misfit with it next to without."""
-    n = unknowns.robot.n
+    n = unknowns.rows
     both = rows.columns(unknowns, np.stack([rows.torque(d) for d in DELAYS], axis=-1))
     Y, B = both[..., : -len(DELAYS)], both[..., -len(DELAYS) :]
     zero = int(np.argmin(np.abs(DELAYS)))
@@ -503,14 +551,16 @@ def gravity_difference(robot: "Robot", unknowns: Unknowns, x: np.ndarray, rows: 
 
     Masses that are all wrong by one factor make no difference.
     """
+    (q, *_), weight = rows.closing(unknowns)
+    good = weight.any(axis=1)
     try:
-        described = robot.gravity_torque(rows.q)
+        described = robot.gravity_torque(q[good])
     except DynamisError:
         return 0.0  # a symbol without a value
-    body, rest = unknowns.of_kind("body"), np.zeros_like(rows.q)
-    found = unknowns.regressor(rows.q, rest, rest)[..., body] @ x[body]
+    body, rest = unknowns.of_kind("body"), np.zeros_like(q[good])
+    found = unknowns.regressor(q[good], rest, rest)[..., body] @ x[body]
     size = float(np.linalg.norm(found))
-    if size < HEAVY * np.linalg.norm(rows.torque()) or not described.any():
+    if size < HEAVY * np.linalg.norm(rows.torque()[good]) or not described.any():
         return 0.0
     factor = max(0.0, float((found * described).sum() / (described**2).sum()))
     return float(np.linalg.norm(found - factor * described)) / size

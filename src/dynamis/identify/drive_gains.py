@@ -18,6 +18,7 @@ from ..compile.arrays import numbers
 from ..errors import OptionError, ShapeError
 from ..logs.log import Log, interpolated
 from ..model.check.finding import Finding
+from ..model.closure import refuse_closures
 from .information import lstsq, scaled, triangle
 from .payload import changed_friction, friction_columns, payload_columns, same_motion
 from .processing import HIGHEST, KEPT, Processing, Samples, checked_logs, lowpass, prepare
@@ -90,6 +91,7 @@ def identify_drive_gains(
     start the search. `friction` is what the load may change of it; `cutoff` (Hz) low-passes both
     sides; `draws` of blocks of time give the standard deviations.
     """
+    refuse_closures(robot.model.closures, "identify_drive_gains", "a log in N m or N")
     checked_logs(free, robot, "free")
     checked_logs(loaded, robot, "loaded")
     mass = positive(mass, "mass", "the load's kilograms")

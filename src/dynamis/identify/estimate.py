@@ -13,9 +13,10 @@ from ..errors import OptionError, shown
 from ..lazy import cached_property
 from ..logs.checks import spikes
 from ..logs.log import Log, interpolated
+from ..logs.table import measured_joints
 from ..model.check.finding import Finding
 from .feasible import links_of, physical
-from .processing import Processing, Samples, lowpass, prepare
+from .processing import Processing, Samples, checked_logs, lowpass, prepare
 from .repeats import MOSTLY, repeated
 from .unknowns import OWN, RIGID, Unknowns
 from .verdict import Verdict
@@ -269,12 +270,16 @@ class Estimate:
     @checked
     def predict(self, log: Log) -> np.ndarray:
         """Torque at the logged instants, (N, n)."""
-        return predicted(fitted(self.unknowns, self.values), log, self._how(log))[0]
+        robot, how = self.unknowns.robot, self._how(log)
+        (log,) = checked_logs(log, robot)
+        return predicted(fitted(self.unknowns, self.values), log, how, robot)[0]
 
     @checked
     def validate(self, log: Log) -> Validation:
         """Measured beside predicted torque on a motion: .rms, .relative_error, .is_repeat, ..."""
-        found = validation(self.unknowns, self.values, log, self._how(log))
+        how = self._how(log)
+        (log,) = checked_logs(log, self.unknowns.robot)
+        found = validation(self.unknowns, self.values, log, how)
         return replace(found, repeats=repeated(log, self.logs))
 
     def _how(self, log: Log) -> Processing:
@@ -352,19 +357,21 @@ def fitted(unknowns: Unknowns, x: np.ndarray) -> Torque:
     return torque
 
 
-def predicted(model: Torque, log: Log, processing: Processing) -> tuple[np.ndarray, np.ndarray]:
+def predicted(
+    model: Torque, log: Log, processing: Processing, robot: "Robot | None" = None
+) -> tuple[np.ndarray, np.ndarray]:
     """Torque of a model and speed of the joints at the logged instants, (N, n) each.
 
     The motion is filtered, the torque is not, and comes as late as the logged one; NaN inside long
-    gaps.
+    gaps, and where the loops of `robot` do not close.
     """
     torque, speed, near = np.full(log.q.shape, np.nan), np.zeros(log.q.shape), log.step
-    prepared, chosen = prepare(log, processing, thin=False)
+    prepared, chosen = prepare(log, processing, thin=False, robot=robot)
     delay = float(chosen.torque_delay)
     for samples in prepared:
         here = (log.t >= samples.t[0] - near) & (log.t <= samples.t[-1] + near)
         torque[here] = interpolated(log.t[here] - delay, samples.t, model(samples))
-        speed[here] = interpolated(log.t[here], samples.t, samples.qd)
+        speed[here] = interpolated(log.t[here], samples.t, samples.qd[:, samples.columns])
     return torque, speed
 
 
@@ -375,13 +382,13 @@ def validation(unknowns: Unknowns, x: np.ndarray, log: Log, processing: Processi
 
 def beside(model: Torque, robot: "Robot", log: Log, processing: Processing) -> Validation:
     """Measured torque beside that of a model of a robot."""
-    tau, speed = predicted(model, log, processing)
+    tau, speed = predicted(model, log, processing, robot)
     seen = np.isfinite(tau).all(axis=1)
     if processing.spikes != "keep":
         for mask in spikes(log).values():
             seen &= ~mask.any(axis=1)
     t, measured, tau, speed = (x[seen] for x in (log.t, log.tau, tau, speed))
-    return Validation(log.name, t, measured, tau, speed, tuple(robot.joint_names))
+    return Validation(log.name, t, measured, tau, speed, measured_joints(robot))
 
 
 def handed_over(estimate: Estimate) -> tuple[Finding, ...]:
@@ -395,7 +402,8 @@ def handed_over(estimate: Estimate) -> tuple[Finding, ...]:
     pairs = zip(estimate.logs, estimate.processing, estimate.training, strict=True)
 
     def torque(s: Samples) -> np.ndarray:
-        return robot.inverse_dynamics(s.q, s.qd, s.qdd, temperature=s.temperature)
+        warm = s.temperature if s.q.shape == s.tau.shape else None
+        return robot.inverse_dynamics(s.q, s.qd, s.qdd, temperature=warm)[:, s.columns]
 
     both = [(fit, beside(torque, robot, log, how)) for log, how, fit in pairs]
     tau = np.concatenate([fit.measured for fit, _ in both])
@@ -423,7 +431,7 @@ class Rows(NamedTuple):
     """Rows of one stretch as they were fitted, (N, n): filtered, every k-th."""
 
     qd: np.ndarray
-    friction: np.ndarray  # torque less rigid torque, and less friction that grows with the load
+    friction: np.ndarray  # torque less rigid torque, friction under load and of passive joints
     residual: np.ndarray
     counted: np.ndarray  # False where slower than the dead zone
     step: float  # s from row to row
@@ -436,12 +444,14 @@ CURVE = ("viscous", "viscous-", "root", "coulomb", "offset", "friction law")  # 
 def fitted_rows(estimate: Estimate) -> list[Rows]:
     """The rows of every stretch of every log."""
     wanted, x = estimate.unknowns, estimate.values
-    rest = wanted.of_kind(*BESIDES)
+    passive = [k for k, j in enumerate(wanted.joints) if j >= 0 and wanted.row_of(j) is None]
+    rest = np.union1d(wanted.of_kind(*BESIDES), np.array(passive, dtype=int))
     found = []
     for log, processing in zip(estimate.logs, estimate.processing, strict=True):
-        for samples in prepare(log, processing)[0]:
+        for samples in prepare(log, processing, robot=wanted.robot)[0]:
+            speed = samples.qd[:, samples.columns]
             parts = [
-                (samples.qd[k], tau - Y[..., rest] @ x[rest], tau - Y @ x, weight > 0.0)
+                (speed[k], tau - Y[..., rest] @ x[rest], tau - Y @ x, weight > 0.0)
                 for Y, tau, weight, k in samples.blocks(wanted)
             ]
             step = samples.every * float(np.median(np.diff(samples.t)))
@@ -453,13 +463,17 @@ def fitted_rows(estimate: Estimate) -> list[Rows]:
 def friction_curve(
     estimate: Estimate, joint: int, fastest: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Velocities, friction torque and its standard deviation, of one joint moving alone."""
+    """Velocities, friction torque and its standard deviation, of one joint moving alone.
+
+    `joint` counts those that logs have.
+    """
     wanted = estimate.unknowns
+    joint = wanted.logged[joint]
     v = np.unique(np.concatenate([np.linspace(-r, r, 121) for r in (fastest, 0.05 * fastest)]))
     qd = np.zeros((len(v), wanted.robot.n))
     qd[:, joint] = v
     columns = wanted.of_kind(*CURVE)
     zero = np.zeros_like(qd)
-    Z = wanted.regressor(zero, qd, zero)[:, joint, columns]
+    Z = wanted.tree_regressor(zero, qd, zero)[:, joint, columns]
     spread = np.einsum("ka,ab,kb->k", Z, estimate.covariance[np.ix_(columns, columns)], Z)
     return v, Z @ estimate.values[columns], np.sqrt(np.maximum(spread, 0.0))

@@ -120,6 +120,7 @@ def chosen_among(robot: "Robot", heated: bool) -> list[FrictionModel]:
     """The models that "auto" compares: `heated` logs hold temperatures."""
     own = any(link.friction.own is not None for link in robot.model.links)
     without = {"thermal": not heated, "described": not own}
+    without |= dict.fromkeys(("loaded", "loaded-grotjahn"), bool(robot.model.closures))
     return [FRICTIONS[name] for name in CHOSEN_AMONG if not without.get(name, False)]
 
 

@@ -10,7 +10,9 @@ from scipy.ndimage import binary_dilation
 
 from ..arguments import checked, choice, is_word, number, one_of
 from ..errors import OptionError, shown
+from ..ik.driven import random_motion
 from ..logs.log import Log
+from ..logs.table import measured_joints
 from ..model.check.finding import Finding
 from .diagnose import (
     POOR,
@@ -49,7 +51,7 @@ from .information import (
 )
 from .processing import ESTIMATED, STILL, Processing, Samples, checked_logs, prepare
 from .repeats import MOSTLY, repeated
-from .unknowns import RIGID, Unknowns, unknowns
+from .unknowns import RIGID, Unknowns, passive_joints, unknowns
 from .verdict import leftover, noise_as_fitted, poor_joints, verdict
 
 if TYPE_CHECKING:
@@ -95,6 +97,7 @@ class Plan:
     two_step: bool
     slow: Sequence[Log] | None
     threads: int | None
+    passive: Any = "described"
 
     def fit(self, logs: Sequence[Log]) -> Fit:
         """Carry it out: an automatic friction is chosen from these logs alone."""
@@ -109,9 +112,9 @@ class Plan:
         how = self.how
         if how.dead_zone is None:
             how = replace(how, dead_zone=SLOW * model.speed if model.columns else 0.0)
-        prepared = [prepare(log, how) for log in logs]
+        prepared = [prepare(log, how, robot=self.robot) for log in logs]
         motions = [samples for found, _ in prepared for samples in found]
-        wanted = unknowns(self.robot, model, self.rotors, self.threads)
+        wanted = unknowns(self.robot, model, self.rotors, self.threads, self.passive)
         slow = slow_estimate(wanted, self.slow, how) if self.two_step else None
         known = self._described(wanted) if slow is None else slow.known
         wanted, known = with_loads(wanted, motions, known)
@@ -147,7 +150,7 @@ class Plan:
         how = self.how
         if how.dead_zone is None:
             how = replace(how, dead_zone=SLOW * min(TRIED["velocity"]))  # the same for all
-        motions = [samples for log in logs for samples in prepare(log, how)[0]]
+        motions = [s for log in logs for s in prepare(log, how, robot=self.robot)[0]]
         scores = []
         for named in chosen_among(self.robot, all(log.temperature is not None for log in logs)):
             tried = [(self._score(m, motions), m) for m in named.variants()]
@@ -159,7 +162,7 @@ class Plan:
 
     def _score(self, model: FrictionModel, motions: Sequence[Samples]) -> float:
         """Relative error on blocks left out in turn, of the rows that move, filtered."""
-        wanted = unknowns(self.robot, model, self.rotors, self.threads)
+        wanted = unknowns(self.robot, model, self.rotors, self.threads, self.passive)
         wanted, known = with_loads(wanted, motions, self._described(wanted))
         parts = [
             information([block], wanted, known=known, method="gram") for block in _blocks(motions)
@@ -196,6 +199,7 @@ def identify(
     method: str = "direct",
     slow: Any = None,
     rotors: bool | None = None,
+    passive_friction: Any = "described",
     processing: Processing | None = None,
     cutoff: float | None = None,
     dead_zone: float | None = None,
@@ -223,8 +227,13 @@ def identify(
     and that one), and whether its motion is another one. `processing`, `cutoff` (Hz) and
     `dead_zone` (rad/s) override what is chosen from the data. `estimate.verdict` says how far to
     trust the result; a log that is not usable is refused with it (LogError), unless `force`.
+
+    Logs of a closed mechanism hold its drives; the passive joints follow, in the assembly of
+    `robot.home`. `passive_friction` says which of them rub: those described with friction, "all",
+    "none", or a list of names.
     """
     logs = checked_logs(log, robot)
+    passive_joints(robot, passive_friction)
     choice(method, "method", METHODS)
     _check_prior(prior, robot)
     _check_only(only, friction, method)
@@ -239,9 +248,11 @@ def identify(
     if not force:
         refuse(findings, robot, "this is no log to identify from")
     if how.torque_delay == ESTIMATED:
-        how, said = _with_delay(robot, logs, friction, rotors, how)
+        how, said = _with_delay(robot, logs, friction, rotors, how, passive_friction)
         findings.append(said)
-    plan = Plan(robot, friction, rotors, how, estimator, prior, only, two, steady, threads)
+    plan = Plan(
+        robot, friction, rotors, how, estimator, prior, only, two, steady, threads, passive_friction
+    )
     fit = plan.fit(logs)
     wanted, x, full = fit.unknowns, fit.x, fit.found.full
     condition_number = fit.found.solution.condition
@@ -251,13 +262,13 @@ def identify(
     left = leftover(fit.info, wanted, x, noise_as_fitted(logs, fit.processing))
     # causes first, what they lead to last: of findings of one level the first is the verdict's
     findings += not_told_apart(condition_number, sum(log.duration for log in logs))
-    findings += [*saturation(robot, logs), *torque_size(robot, rows)]
+    findings += [*saturation(robot, logs), *torque_size(robot, rows, wanted)]
     if condition_number < POOR:  # else any number may stand for a friction or a mass
         gravity = gravity_difference(robot, wanted, free, rows)
         findings += other_reading(robot, wanted, rows, gravity)
         findings += driving_friction(wanted, free, fit.covariance, rows)
     findings += late_torque(wanted, rows, max(log.step for log in logs))
-    findings += [*unexplained(fit.info.misfit(x)), *poor_joints(left, robot.joint_names)]
+    findings += [*unexplained(fit.info.misfit(x)), *poor_joints(left, measured_joints(robot))]
     findings += not_exciting(wanted, info, x, fit.known)
     findings += few_rows(info.rows, fit.correlation, len(x))
     findings += without_directions(fit.found.solution.left_out)
@@ -265,7 +276,7 @@ def identify(
         findings += far_from_consistent(info, free, x)
     if not force:
         refuse(findings, robot, "this log would not give a model of this arm", left)
-    judged = verdict(findings, robot.joint_names, left)
+    judged = verdict(findings, measured_joints(robot), left)
     findings = [*reading_findings(logs, findings), *laws_replaced(robot, wanted), *findings]
     pairs = zip(logs, fit.processing, strict=True)
     estimate = Estimate(
@@ -314,14 +325,19 @@ def _check_prior(prior: Any, robot: "Robot") -> None:
 
 
 def _with_delay(
-    robot: "Robot", logs: Sequence[Log], friction: Any, rotors: bool | None, how: Processing
+    robot: "Robot",
+    logs: Sequence[Log],
+    friction: Any,
+    rotors: bool | None,
+    how: Processing,
+    passive: Any,
 ) -> tuple[Processing, Finding]:
     """The processing with the delay of the torque as these logs show it, and a word on it."""
     model = friction_named("smooth" if is_word(friction, ("auto",)) else friction)
     zone = SLOW * model.speed if how.dead_zone is None and model.columns else how.dead_zone
     plain = replace(how, torque_delay=0.0, dead_zone=zone)
-    motions = [samples for log in logs for samples in prepare(log, plain)[0]]
-    delay = torque_delay(unknowns(robot, model, rotors), excerpt(motions))[0]
+    motions = [samples for log in logs for samples in prepare(log, plain, robot=robot)[0]]
+    delay = torque_delay(unknowns(robot, model, rotors, None, passive), excerpt(motions))[0]
     what = f"the torque was taken {1e3 * delay:.1f} ms after the positions, as estimated"
     return replace(how, torque_delay=delay), Finding("note", "torques", what, "nothing")
 
@@ -379,7 +395,8 @@ def slow_estimate(
     """
     if not logs:
         raise OptionError("method 'two-step' needs slow=, logs of slow motions", NEEDED)
-    prepared = [s for log in logs for s in prepare(log, processing, quasi_static=True)[0]]
+    robot = unknowns.robot
+    prepared = [s for x in logs for s in prepare(x, processing, True, True, robot)[0]]
     slow = [_slow_rows(s) for s in prepared]
     rows, count = sum(map(len, slow)), sum(int(x.sum()) for x in slow)
     if count < LEAST * rows:
@@ -390,7 +407,7 @@ def slow_estimate(
             NEEDED,
         )
     motions = [  # without the rows that accelerate, and the joints that only stick
-        replace(s, weight=s.weight * np.outer(x, np.ptp(s.q, axis=0) > RESTING))
+        replace(s, weight=s.weight * np.outer(x, np.ptp(s.q[:, s.columns], axis=0) > RESTING))
         for s, x in zip(prepared, slow, strict=True)
     ]
     sought = gravity_unknowns(unknowns) | np.isin(unknowns.kinds, FRICTION)
@@ -398,7 +415,7 @@ def slow_estimate(
     wanted, loaded = with_loads(unknowns, motions, others)
     fixed = others if loaded is None else loaded
     info = information(motions, wanted, known=fixed)
-    silent = [unknowns.robot.joint_names[j] for j in np.flatnonzero(info.rows == 0)]
+    silent = [measured_joints(robot)[j] for j in np.flatnonzero(info.rows == 0)]
     if silent and len(unknowns.of_kind(*FRICTION)):  # their friction would stay unknown
         raise OptionError(f"slow: joints {', '.join(silent)} move in none of the logs", NEEDED)
     found = weighted(info)
@@ -429,7 +446,11 @@ def total_covariance(
 
 def gravity_unknowns(unknowns: Unknowns) -> np.ndarray:
     """Which bodies' unknowns gravity shows: their columns of Y(q, 0, 0) are not zero, (m,) bool."""
-    q = np.random.default_rng(0).uniform(-np.pi, np.pi, (POSES, unknowns.robot.n))
+    robot, rng = unknowns.robot, np.random.default_rng(0)
+    if robot.model.closures:
+        q = random_motion(robot, POSES, rng).q
+    else:
+        q = rng.uniform(-np.pi, np.pi, (POSES, robot.n))
     rest = np.zeros_like(q)
     size = np.abs(unknowns.regressor(q, rest, rest)).max(axis=(0, 1))
     return np.logical_and(size > 1e-9, np.isin(unknowns.kinds, RIGID))
@@ -437,6 +458,6 @@ def gravity_unknowns(unknowns: Unknowns) -> np.ndarray:
 
 def _slow_rows(samples: Samples) -> np.ndarray:
     """Rows that hardly accelerate, nor their neighbours that the filter mixes in, (N,) bool."""
-    fast = (np.abs(samples.qdd) > GENTLE).any(axis=1)
+    fast = (np.abs(samples.qdd[:, samples.columns]) > GENTLE).any(axis=1)
     reach = samples.settle // 3
     return np.logical_not(binary_dilation(fast, iterations=reach) if reach else fast)

@@ -33,7 +33,7 @@ def correlation_times(motions: Sequence[Samples], unknowns: Unknowns, x: np.ndar
         residual, counted = (np.concatenate(part) for part in zip(*parts, strict=True))
         if len(residual) > 20:
             found += [correlation_time(residual), correlation_time(residual, counted)]
-    return np.max(found, axis=0) if found else np.ones(unknowns.robot.n)
+    return np.max(found, axis=0) if found else np.ones(unknowns.rows)
 
 
 def correlation_time(r: np.ndarray, counted: np.ndarray | None = None) -> np.ndarray:
@@ -115,7 +115,7 @@ def information(
     `known` are values of unknowns that are fixed beforehand, NaN for the others: their torque is
     taken off, and their columns are left zero. `method` is "gram" or "qr", else by the condition.
     """
-    n, size = unknowns.robot.n, len(unknowns) + 1
+    n, size = unknowns.rows, len(unknowns) + 1
 
     def blocks() -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray | float]]:
         """[Y tau] of every block, rows weighted, (b, n, m + 1); how many count; known torque."""

@@ -14,8 +14,10 @@ from scipy.optimize import minimize_scalar
 
 from ..arguments import checked, is_word
 from ..errors import OptionError
-from ..lazy import cached_property
+from ..ik.driven import alike, assembly
+from ..lazy import cached_property, once
 from ..logs.log import Log, interpolated
+from ..model.closure import refuse_closures
 from ..spatial.functions import MATH
 from ..spatial.inertia import from_linear, linear, to_com, to_com_slope, transformed
 from .feasible import (
@@ -31,6 +33,7 @@ from .feasible import (
 from .frictions import FrictionModel, friction_named
 from .information import Information, Solution, correlation_time, told_apart, weighted
 from .processing import BLOCK, Processing, Samples, checked_logs, prepare
+from .unknowns import reference_temperatures
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -128,14 +131,17 @@ def identify_payload(
     A payload that `robot` already has is taken off first. `free`: a log of the same motion without
     the payload. `friction` says what of the joints' friction may have changed: None, "offset", or
     a friction model's name such as "asymmetric". `feasible`: only physically consistent bodies.
+    Logs of a closed mechanism hold its drives, the tool is on its platform.
     """
-    bare, how = type(robot)(replace(robot.model, payload=None)), processing or Processing()
-    checked_logs(log, robot)
+    bare, how = bare_of(robot), processing or Processing()
+    (log,) = checked_logs(log, robot)
     if free is not None:
-        checked_logs(free, robot, "free")
+        (free,) = checked_logs(free, robot, "free")
+    if robot.rubs_under_load:
+        refuse_closures(robot.model.closures, "identify_payload with friction under load")
     model = changed_friction(friction)
     shift = None if free is None else same_motion(free, log)
-    motions = prepare(log, how)[0]
+    motions = prepare(log, how, robot=bare)[0]
     ours = [payload_columns(bare, samples, threads) for samples in motions]
     gears = [Gears(bare, samples) for samples in motions]
     found: PayloadEstimate | None = None
@@ -147,7 +153,7 @@ def identify_payload(
             if free is not None and shift is not None:
                 other, keep = _other_left(bare, free, samples.t - shift, how)
                 left = left - other
-            columns = [Y_L * grown, friction_columns(samples.qd, model)]
+            columns = [Y_L * grown, friction_columns(samples.qd[:, samples.columns], model)]
             sides = np.concatenate(columns, axis=-1), left
             both = (samples.low_passed(x[keep], samples.settle) for x in sides)
             parts.append([x[:: samples.every] for x in (*both, samples.weight[keep])])
@@ -160,16 +166,30 @@ def identify_payload(
 ROUNDS = 4  # of friction under load, whose sign depends on the payload
 
 
+def bare_of(robot: "Robot") -> "Robot":
+    """The robot without its payload."""
+    return alike(robot, type(robot)(replace(robot.model, payload=None)))
+
+
+def needed(bare: "Robot", samples: Samples) -> np.ndarray:
+    """Torque of the robot in the rows of a log, (N, n)."""
+    warm = samples.temperature
+    if warm is not None and bare.model.closures:  # passive joints at their reference
+        warm = np.tile(reference_temperatures(bare), (len(samples), 1))
+        warm[:, samples.columns] = samples.temperature
+    motion = samples.q, samples.qd, samples.qdd
+    return bare.inverse_dynamics(*motion, temperature=warm)[:, samples.columns]
+
+
 class Gears:
     """Friction under load along a motion: of a transmitted torque T, T + s |T| is needed."""
 
     def __init__(self, bare: "Robot", samples: Samples):
         motion = samples.q, samples.qd, samples.qdd
         warm = samples.temperature
-        self.lossy, self.tau = (
-            bare.rubs_under_load,
-            bare.inverse_dynamics(*motion, temperature=warm),
-        )
+        self.lossy, self.tau = bare.rubs_under_load, needed(bare, samples)
+        if bare.model.closures:
+            return
         self.share = bare.load_shares(samples.qd)
         self.other = bare.friction_torque(samples.qd, temperature=warm)
         self.torque = self.tau - self.other - bare.load_friction(*motion)
@@ -190,13 +210,15 @@ def tool_map(robot: "Robot") -> np.ndarray:
 
 
 def payload_columns(robot: "Robot", samples: Samples, threads: int | None = None) -> np.ndarray:
-    """Y_L: the regressor of a body held by the tool, (N, n, 10)."""
+    """Y_L: the regressor of a body held by the tool, (N, rows, 10)."""
     first, A = 10 * robot.model.tip, tool_map(robot)
+    tree = once(robot, "tree", robot.without_closures) if robot.model.closures else robot
     parts = []
     for k in range(0, len(samples), BLOCK):
         part = samples.rows(k, k + BLOCK)
-        Y = robot.regressor(part.q, part.qd, part.qdd, threads=threads)
-        parts.append(Y[..., first : first + 10] @ A)
+        Y = tree.regressor(part.q, part.qd, part.qdd, threads=threads)[..., first : first + 10]
+        Y = assembly(robot).lowered(part.q, Y) if robot.model.closures else Y
+        parts.append(Y @ A)
     return np.concatenate(parts)
 
 
@@ -264,8 +286,8 @@ def _other_left(
 ) -> tuple[np.ndarray, np.ndarray]:
     """tau - tau_robot of the free run at other instants, (N, n), and which of them it covers."""
     result, covered = np.zeros((len(at), free.n)), np.zeros(len(at), dtype=bool)
-    for s in prepare(free, processing)[0]:
-        left = s.tau - bare.inverse_dynamics(s.q, s.qd, s.qdd, temperature=s.temperature)
+    for s in prepare(free, processing, robot=bare)[0]:
+        left = s.tau - needed(bare, s)
         inside = (at >= s.t[0]) & (at <= s.t[-1])
         result[inside] = interpolated(at[inside], s.t, left)
         covered |= inside
@@ -287,7 +309,7 @@ def _estimate(
         raise OptionError(
             f"{len(joined)} rows are left for {size - 1} unknowns", "use a longer log"
         )
-    triangles = [np.linalg.qr(joined[:, j], mode="r") for j in range(bare.n)]
+    triangles = [np.linalg.qr(joined[:, j], mode="r") for j in range(joined.shape[1])]
     info = Information(np.stack(triangles), (weight > 0.0).sum(axis=0))
     solution = weighted(info)
     seen = told_apart(info, solution.weights, WORST, 1e-4)[:10]
@@ -305,7 +327,7 @@ def _estimate(
         unseen=tuple(name for name, d in zip(NAMES, dark, strict=True) if d),
         residual=np.sqrt((left**2).sum(axis=0) / counted),
         residual_without=np.sqrt(((tau * weight) ** 2).sum(axis=0) / counted),
-        friction=x[10:].reshape(bare.n, len(model.columns)),
+        friction=x[10:].reshape(joined.shape[1], len(model.columns)),
         shift=shift,
         status=status,
         _bare=bare,

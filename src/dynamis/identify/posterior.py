@@ -377,8 +377,9 @@ def _sizes(estimate: "Estimate", theta: np.ndarray) -> dict[int, float]:
     speed = np.maximum(speed, SLOW * speed.max())
     q = np.concatenate([log.q[:: max(1, len(log.q) // 100)] for log in estimate.logs])
     mass_matrix = unknowns.robot.kernel("mass_matrix", parameters="argument")
+    q = unknowns.motion(q, 0.0 * q, 0.0 * q).q
     M = mass_matrix(q[np.isfinite(q).all(axis=1)], theta)
-    inertia = np.einsum("...ii->...i", M).reshape(-1, unknowns.robot.n).max(axis=0)
+    inertia = np.einsum("...ii->...i", M).reshape(-1, unknowns.rows).max(axis=0)
     found = {}
     for k in beside_bodies(unknowns):
         joint, _, word = names[k].rpartition(".")
@@ -387,9 +388,12 @@ def _sizes(estimate: "Estimate", theta: np.ndarray) -> dict[int, float]:
             *MOTOR_NAMES,
             VISCOUS_MINUS,
         ):
-            j = unknowns.robot.joint_names.index(joint)
-            kinds = {"rotor_inertia": inertia[j], "viscous": torque[j] / speed[j]}
-            found[k] = float(kinds.get(word.removeprefix("motor_").rstrip("-"), torque[j]))
+            j = unknowns.row_of(unknowns.robot.joint_names.index(joint))
+            row = [j] if j is not None else range(unknowns.rows)  # a passive joint: any of them
+            most = float(torque[row].max())
+            kinds = {"rotor_inertia": float(inertia[row].max())}
+            kinds["viscous"] = most / float(speed[row].max())
+            found[k] = kinds.get(word.removeprefix("motor_").rstrip("-"), most)
         else:
             own = abs(float(unknowns.robot.parameters.values[k]))
             of = estimate.standard_deviations[unknowns.group[:, k] != 0.0]

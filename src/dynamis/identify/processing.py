@@ -6,7 +6,7 @@ every k-th row is kept: a filter is linear, so the equation stays true.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,11 +14,13 @@ from scipy.ndimage import minimum_filter1d
 from scipy.signal import butter, sosfiltfilt, welch
 
 from ..arguments import checked, choice, is_word, number, whole
-from ..errors import OptionError, ShapeError
+from ..errors import ClosureError, OptionError, ShapeError
+from ..ik.driven import assembly
 from ..logs.checks import without_spikes
 from ..logs.log import Log, interpolated
+from ..logs.table import measured_joints
 from ..model.closure import refuse_closures
-from .unknowns import Unknowns
+from .unknowns import Unknowns, logged
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -40,13 +42,16 @@ SPIKES = ("interpolate", "keep")
 ESTIMATED = "estimate"
 LATEST = 0.5  # s
 FEWEST = 30  # rows: fewer are not filtered
+CUTS = 4  # how often a log is cut where it does not close
 BLOCK = 2048  # rows of a regressor in memory at a time
 
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """t (N,), q, qd, qdd, tau (N, n) at one rate; `weight` (N, n) is 0 where a row does not count.
+    """t (N,), q, qd, qdd (N, n), tau and `weight` (N, rows) at one rate.
 
+    Rows are joints: all of an arm's, the drives of a closed mechanism, which are `columns` of q.
+    `weight` is 0 where a row does not count.
     `parallel` is the filter (second-order sections) for both sides, `every` the rows kept after it;
     `temperature` (N, n) is that of the joints, deg C.
     """
@@ -61,6 +66,7 @@ class Samples:
     settle: int = 0  # rows after which the filter has forgotten
     every: int = 1
     temperature: np.ndarray | None = None
+    columns: Any = field(default_factory=lambda: slice(None))
 
     def __len__(self) -> int:
         return len(self.t)
@@ -80,7 +86,7 @@ class Samples:
     def blocks(
         self, unknowns: Unknowns, filtered: bool = True
     ) -> "Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]":
-        """(Y (b, n, m), tau (b, n), weight (b, n), index (b,)), block by block."""
+        """(Y (b, rows, m), tau and weight (b, rows), index (b,)), block by block."""
         if self.temperature is None and len(unknowns.of_kind("thermal")):
             raise OptionError(
                 f"friction {unknowns.friction.name!r} needs temperatures, the log has none",
@@ -104,20 +110,34 @@ class Samples:
 
 
 def checked_logs(log: Any, robot: "Robot", name: str = "log") -> list[Log]:
-    """A Log or several, of the robot's joints."""
-    refuse_closures(robot.model.closures, "identification")
+    """A Log or several, of the robot's joints; of a closed mechanism the columns of its drives."""
+    if robot.model.closures:
+        robot._check_drives(None)
+        if robot.driven != robot.independent:
+            refuse_closures(True, "identification with more drives than degrees of freedom")
     found = [log] if isinstance(log, Log) else list(log) if isinstance(log, (list, tuple)) else None
     if not found or not all(isinstance(x, Log) for x in found):
         raise OptionError(
             f"{name} is {type(log).__name__}, expected a Log or several", "use dy.read_log(...)"
         )
-    for one in found:
-        if one.n != robot.n:
+    names = measured_joints(robot)
+    for k, one in enumerate(found):
+        if robot.model.closures and one.n == robot.n:  # passive joints follow the drives
+            found[k] = of_joints(one, logged(robot))
+        elif one.n != len(names):
+            what = "drives" if robot.model.closures else "joints"
             raise ShapeError(
-                f"{name} {one.name!r} has {one.n} joints, robot {robot.name!r} has {robot.n}: "
-                f"{', '.join(robot.joint_names)}"
+                f"{name} {one.name!r} has {one.n} joints, robot {robot.name!r} has {len(names)} "
+                f"{what}: {', '.join(names)}"
             )
     return found
+
+
+def of_joints(log: Log, columns: list[int]) -> Log:
+    """The log of some of its joints."""
+    names = ("q", "qd", "qdd", "tau", "temperature")
+    given = {name: getattr(log, name) for name in names}
+    return replace(log, **{k: v[:, columns] for k, v in given.items() if v is not None})
 
 
 @dataclass(frozen=True)
@@ -234,9 +254,16 @@ def rates(q: np.ndarray, rate: float, qd: np.ndarray | None = None) -> list[np.n
 
 
 def prepare(
-    log: Log, processing: Processing, thin: bool = True, quasi_static: bool = False
+    log: Log,
+    processing: Processing,
+    thin: bool = True,
+    quasi_static: bool = False,
+    robot: "Robot | None" = None,
 ) -> tuple[list[Samples], Processing]:
     """Samples of every piece of a log between long gaps, and the choices made.
+
+    Of a closed mechanism, `robot`: the motion of all joints, in the assembly of `robot.home`; rows
+    that do not close, or come near a singular configuration, are gaps.
 
     `thin`, for a fit: the motion is filtered less narrowly, rows between which it hardly changes,
     rows near rest and the edges are left out. Without it every row is kept, for prediction.
@@ -246,7 +273,45 @@ def prepare(
     chosen = processing.resolved(log)
     shortest = max(16, int(3.0 * chosen.rate / chosen.cutoff))  # type: ignore[operator]
     pieces = [p for p in log.pieces() if len(p) >= shortest] or [log]
-    return [_samples(piece, chosen, thin, quasi_static) for piece in pieces], chosen
+    found = [_samples(piece, chosen, thin, quasi_static) for piece in pieces]
+    if robot is None or not robot.model.closures:
+        return found, chosen
+    closed: list[Samples] = []
+    left = list(zip(pieces, found, strict=True))
+    for _ in range(CUTS):
+        again = []
+        for piece, samples in left:
+            full = _with_all_joints(robot, samples)
+            if np.isfinite(full.q).all():
+                closed.append(full)
+            else:
+                again += [p for p in _closing(piece, full, chosen) if len(p) >= shortest]
+        left = [(piece, _samples(piece, chosen, thin, quasi_static)) for piece in again]
+    if not closed:
+        raise ClosureError(
+            f"no part of log {log.name!r} is a motion that closes the loops of {robot.name!r}",
+            "check the columns, their signs and zeros, and that robot.home is in its assembly",
+        )
+    return sorted(closed, key=lambda s: s.t[0]), chosen
+
+
+def _with_all_joints(robot: "Robot", samples: Samples) -> Samples:
+    """Samples of the drives as those of all joints; NaN where they do not close."""
+    motion = assembly(robot).motion(samples.q, samples.qd, samples.qdd)
+    return replace(samples, q=motion.q, qd=motion.qd, qdd=motion.qdd, columns=logged(robot))
+
+
+def _closing(log: Log, samples: Samples, chosen: Any) -> Iterator[Log]:
+    """Stretches of a log away from samples that do not close."""
+    bad = samples.t[~np.isfinite(samples.qdd).all(axis=1)]
+    near = np.searchsorted(bad, log.t)
+    before, after = (bad[np.clip(near - k, 0, len(bad) - 1)] for k in (1, 0))
+    away = np.minimum(np.abs(log.t - before), np.abs(log.t - after))
+    good = away > max(EDGE / chosen.cutoff, samples.t[1] - samples.t[0])
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], good.astype(int), [0]])))
+    for first, last in zip(edges[::2], edges[1::2], strict=True):
+        if last - first > 1:
+            yield log._taken(slice(int(first), int(last)))
 
 
 def _samples(log: Log, chosen: Any, thin: bool, quasi_static: bool) -> Samples:

@@ -1,7 +1,8 @@
 """The unknowns: base parameters of the bodies and drives, and friction of every joint.
 
 The torque is tau = Y(q, qd, qdd) pick x, with `pick` from the unknowns x to full parameters;
-`group` takes full parameters to the unknowns they are seen as.
+`group` takes full parameters to the unknowns they are seen as. The rows of a closed mechanism are
+those of its drives, Z^T Y with Y that of the tree; what passive joints rub is unknown too.
 """
 
 from collections.abc import Iterator
@@ -10,12 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..base.base_parameters import base_parameters
-from ..base.groupings import random_regressor
-from ..errors import ModelError, OptionError
-from ..lazy import cached_property
+from ..arguments import choice, one_of
+from ..base.base_parameters import base_parameters, sum_text
+from ..base.groupings import random_regressor, short
+from ..errors import ModelError, OptionError, shown
+from ..ik.driven import Motion, alike, assembly
+from ..lazy import cached_property, once
+from ..logs.table import measured_joints
 from ..model.check.finding import Finding
-from ..model.friction import Friction
+from ..model.closure import refuse_closures
+from ..model.friction import Friction, sides
 from ..model.parameters import JOINT_NAMES, MOTOR_NAMES, VISCOUS_MINUS, parameter_names
 from ..model.quantity import resolve
 from .frictions import FrictionModel
@@ -31,6 +36,15 @@ OWN = ("root", "load", "thermal")  # kinds that are no parameter of a robot
 SAME = 1e-8  # of a column: less is left of one that is a sum of others
 LITTLE = 2.0**-10  # friction under load whose shape alone matters
 SPURIOUS = 0.3  # of the load: no gear rubs more
+
+
+PASSIVE = ("viscous", "viscous-", "coulomb")  # friction that joints without a drive may have
+ASKED = ("described", "all", "none")  # passive joints with friction
+
+
+def logged(robot: "Robot") -> list[int]:
+    """Entries of q that logs have columns of: all of an arm's, the drives of closed loops."""
+    return list(robot.driven)
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +74,38 @@ class Unknowns:
     def __len__(self) -> int:
         return len(self.names)
 
+    @cached_property
+    def logged(self) -> list[int]:
+        """The joint of every row of the regressor."""
+        return logged(self.robot)
+
+    @property
+    def rows(self) -> int:
+        """Rows of the regressor, one for each joint that logs have."""
+        return len(self.logged)
+
+    def row_of(self, joint: int) -> int | None:
+        """The row of a joint; None of a passive one."""
+        return self.logged.index(joint) if joint in self.logged else None
+
+    def motion(self, q: Any, qd: Any, qdd: Any) -> Motion:
+        """Of all joints, from that of those that logs have, (N, n); NaN where it does not close."""
+        if not self.robot.model.closures:
+            return Motion(q, qd, qdd)
+        return assembly(self.robot).motion(q, qd, qdd)
+
+    @cached_property
+    def _tree(self) -> "Robot":
+        """The robot without its closures."""
+        robot = self.robot
+        return once(robot, "tree", robot.without_closures) if robot.model.closures else robot
+
+    def _lowered(self, q: np.ndarray, torques: np.ndarray) -> np.ndarray:
+        """Z^T of torques of all joints (N, n, ...): those of the drives that do the same work."""
+        if not self.robot.model.closures:
+            return torques
+        return assembly(self.robot).lowered(q, torques)
+
     def of_kind(self, *kinds: str) -> np.ndarray:
         """Indices of the unknowns of some kinds."""
         return np.flatnonzero(np.isin(self.kinds, kinds))
@@ -76,8 +122,12 @@ class Unknowns:
         return self.pick.argmax(axis=0), both, self.pick.argmin(axis=0)[both]
 
     def regressor(self, q: Any, qd: Any, qdd: Any, temperature: Any = None) -> np.ndarray:
-        """Columns of the unknowns, (N, n, m)."""
-        Y = self.robot.regressor(q, qd, qdd, threads=self.threads)
+        """Columns of the unknowns at a motion of all joints, (N, rows, m)."""
+        return self._lowered(q, self.tree_regressor(q, qd, qdd, temperature))
+
+    def tree_regressor(self, q: Any, qd: Any, qdd: Any, temperature: Any = None) -> np.ndarray:
+        """Columns of the unknowns in the rows of all joints, without closures, (N, n, m)."""
+        Y = self._tree.regressor(q, qd, qdd, threads=self.threads)
         first, both, second = self._columns
         Z = Y[..., first]
         Z[..., both] -= Y[..., second]
@@ -89,11 +139,12 @@ class Unknowns:
         return Z
 
     def rest(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray | float:
-        """Torque of laws and springs that no unknown multiplies, (N, n); 0.0 if there are none."""
+        """Torque of laws and springs that no unknown multiplies, (N, rows); 0.0: there are none."""
         if not (self.robot.model.own_laws or self.described):
             return 0.0
-        torque = self.robot.kernel("inverse_dynamics", parameters="argument")
-        return torque(q, qd, np.zeros_like(q), self.kept)
+        torque = self._tree.kernel("inverse_dynamics", parameters="argument")
+        found = torque(q, qd, np.zeros_like(q), self.kept)
+        return self._lowered(q, found[..., None])[..., 0]
 
     @cached_property
     def kept(self) -> np.ndarray:
@@ -113,8 +164,9 @@ class Unknowns:
         speed = self.friction.speed
         for k in self.of_kind("thermal"):
             j = self.joints[k]
-            if temperature is not None:  # else at the reference
-                Z[:, j, k] = (temperature[:, j] - self.references[j]) * qd[:, j]
+            row = self.row_of(j)
+            if temperature is not None and row is not None:  # else at the reference
+                Z[:, j, k] = (temperature[:, row] - self.references[j]) * qd[:, j]
         for k in self.of_kind("root"):
             v = qd[:, self.joints[k]]
             Z[:, self.joints[k], k] = v / np.cbrt(v * v + speed * speed)
@@ -129,9 +181,7 @@ class Unknowns:
     @cached_property
     def references(self) -> list[float]:
         """Reference temperature of every joint, deg C."""
-        model = self.robot.model
-        own = {str(x.joint_name): x.friction.reference_temperature for x in model.links}
-        return [float(resolve(own[name], model.values)) for name in self.robot.joint_names]
+        return reference_temperatures(self.robot)
 
     @cached_property
     def _loaded(self) -> "Robot":
@@ -197,9 +247,16 @@ class Unknowns:
         full = np.asarray(self.robot.parameters.values, dtype=float)
         x, place = self.group @ full, {name: k for k, name in enumerate(self.full_names)}
         for k in self.of_kind("offset"):
-            joint = self.names[k].removesuffix("offset")
+            joint = self.names[k].split(" ")[0].removesuffix("offset")
             x[k] += 0.5 * (full[place[f"{joint}coulomb+"]] + full[place[f"{joint}coulomb-"]])
         return x
+
+
+def reference_temperatures(robot: "Robot") -> list[float]:
+    """Reference temperature of every joint, deg C."""
+    model = robot.model
+    own = {str(x.joint_name): x.friction.reference_temperature for x in model.links}
+    return [float(resolve(own[name], model.values)) for name in robot.joint_names]
 
 
 def _rooted(friction: Friction, root: float) -> Friction:
@@ -231,8 +288,12 @@ def unknowns(
     friction: FrictionModel,
     rotors: bool | None = None,
     threads: int | None = None,
+    passive: Any = "described",
 ) -> Unknowns:
-    """The unknowns of a robot; `rotors` None: where the model has drives."""
+    """The unknowns of a robot; `rotors` None: where the model has drives.
+
+    `passive` names the passive joints whose friction is unknown, or "described", "all", "none".
+    """
     if rotors is None:
         rotors = any(link.drive is not None for link in robot.model.links)
     if robot.model.rotors == "full":
@@ -240,12 +301,17 @@ def unknowns(
             "rotors with full kinetics are not identified", 'use a model with rotors = "reflected"'
         )
     friction = friction.described_by(robot)
-    shaped = friction.applied(robot)
+    rubbing = passive_joints(robot, passive)
+    if "load" in friction.columns:
+        refuse_closures(robot.model.closures, "friction under load", "friction='smooth'")
+    shaped = alike(robot, friction.applied(robot))
     full = parameter_names(shaped.model)
     unit, rubs = np.eye(len(full)), _friction_among(shaped, full)
     rigid = type(robot)(replace(robot.model, springs=(), loads=()))
-    plain = FrictionModel("plain").applied(rigid)  # a smooth law nearly hides its offset at speed
-    bare = base_parameters(plain, inertial_only=not rotors)
+    # a smooth law nearly hides its offset at speed
+    plain = alike(robot, FrictionModel("plain").applied(rigid))
+    alone = not robot.model.closures  # else friction may look like gravity
+    bare = base_parameters(plain, inertial_only=not rotors, friction=alone)
     rows: list[tuple[Any, ...]] = []
     for name, c, group in zip(bare.names, bare.columns, bare.matrix, strict=True):
         if not rubs[c]:
@@ -253,7 +319,9 @@ def unknowns(
             whole = np.pad(group, (0, len(full) - len(group)))  # springs and laws come last
             rows.append((name, kind, -1, unit[c], np.where(rubs, 0.0, whole)))
     others = [*_spring_unknowns(shaped, full), *_load_unknowns(shaped, full)]
-    others += _joint_unknowns(shaped, friction, full)
+    others += _joint_unknowns(shaped, friction, full, rubbing)
+    if robot.model.closures:
+        rows, others = _friction_joined(shaped, rows, others)
     others, described = _told_apart(shaped, rows, others)
     names, kinds, joints, columns, groups = zip(*rows, *others, strict=True)
     hidden = tuple(
@@ -290,6 +358,59 @@ def _told_apart(
     return [row for row in others if row[0] not in described], tuple(described)
 
 
+def passive_joints(robot: "Robot", asked: Any) -> tuple[str, ...]:
+    """The passive joints whose friction is sought: by name, all, none, or those described so."""
+    links = [x for x in robot.model.links if x.passive and x.mimic is None]
+    names = tuple(str(x.joint_name) for x in links)
+    if isinstance(asked, (list, tuple)):
+        for name in asked:
+            one_of(name, names, f"passive_friction: there is no passive joint {shown(name)}")
+        return tuple(asked)
+    choice(asked, "passive_friction", ASKED)
+    if asked == "described":
+        rubs = [x for x in links if _rubs(x.friction, robot.model.values)]
+        return tuple(str(x.joint_name) for x in rubs)
+    return names if asked == "all" else ()
+
+
+def _rubs(friction: Friction, values: Any) -> bool:
+    numbers = (*sides(friction.viscous), *friction.coulomb)
+    return friction.own is not None or any(resolve(x, values) for x in numbers)
+
+
+def _friction_joined(
+    robot: "Robot", rows: list[tuple[Any, ...]], others: list[tuple[Any, ...]]
+) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:
+    """The unknowns of a closed mechanism; friction that others give too is counted with them.
+
+    Joints may turn alike: in a parallelogram the friction of two is one number. Drives come first.
+    """
+    Y = random_regressor(robot)
+    Y = Y[np.isfinite(Y).all(axis=(1, 2))].reshape(-1, Y.shape[-1])
+    driven = [robot.joint_names.index(x) for x in measured_joints(robot)]
+    order = sorted(range(len(others)), key=lambda k: others[k][2] not in (-1, *driven))
+    kept, A = [*map(list, rows)], Y @ np.array([row[3] for row in rows]).T
+    places = []
+    for k in order:
+        name, kind, _, column, group = others[k]
+        own = Y @ column
+        size = np.maximum(np.linalg.norm(A, axis=0), 1e-300)
+        shares = np.linalg.lstsq(A / size, own, rcond=SAME)[0] / size
+        left = np.linalg.norm(own - A @ shares)
+        if kind in (*DOUBTFUL, *OWN) or left > SAME * np.linalg.norm(own):
+            places.append((k, len(kept)))
+            kept.append(list(others[k]))
+            A = np.column_stack([A, own])
+            continue
+        shares = short(np.where(np.abs(shares) > SAME, shares, 0.0), SAME)
+        for j in np.flatnonzero(shares):
+            sign = sum_text([(shares[j], name)])
+            kept[j][0] += f" - {sign[1:]}" if sign.startswith("-") else f" + {sign}"
+            kept[j][4] = kept[j][4] + shares[j] * group
+    bodies, places = kept[: len(rows)], sorted(places)
+    return [tuple(x) for x in bodies], [tuple(kept[at]) for _, at in places]
+
+
 def _spring_unknowns(robot: "Robot", names: tuple[str, ...]) -> Iterator[tuple[Any, ...]]:
     """(name, kind, joint, column, group) of springs; a torsion spring's preload is an offset."""
     place, unit = {name: k for k, name in enumerate(names)}, np.eye(len(names))
@@ -310,15 +431,23 @@ def _load_unknowns(robot: "Robot", names: tuple[str, ...]) -> Iterator[tuple[Any
 
 
 def _joint_unknowns(
-    robot: "Robot", friction: FrictionModel, names: tuple[str, ...]
+    robot: "Robot", friction: FrictionModel, names: tuple[str, ...], rubbing: tuple[str, ...] = ()
 ) -> Iterator[tuple[Any, ...]]:
-    """(name, kind, joint, column, group) of the friction of every joint and of coupled motors."""
+    """(name, kind, joint, column, group) of the friction of every joint and of coupled motors.
+
+    Of the passive joints those in `rubbing`.
+    """
     place, unit = {name: k for k, name in enumerate(names)}, np.eye(len(names))
     for joint in robot.model.tree_joint_names:
         if joint not in robot.joint_names:
             continue  # a joint that follows another rubs as part of its leader
         j = robot.joint_names.index(joint)
-        own = robot.model.links[robot.model.tree_joint_names.index(joint)].friction
+        link = robot.model.links[robot.model.tree_joint_names.index(joint)]
+        own, wanted = link.friction, friction.columns
+        if link.passive and joint not in rubbing:
+            continue
+        if link.passive:
+            wanted = tuple(kind for kind in wanted if kind in PASSIVE)
         for constant in own.linear:
             k = place[f"{joint}.{constant}"]
             yield names[k], "friction law", j, unit[k], unit[k]
@@ -326,7 +455,7 @@ def _joint_unknowns(
         if own.own is not None and not own.viscous and not any(own.coulomb):
             unasked = ("viscous", "coulomb")
         for start in (f"{joint}.", f"{joint}.motor_"):
-            for kind in friction.columns:
+            for kind in wanted:
                 name = f"{start}{kind}"
                 if kind in unasked:
                     continue

@@ -98,9 +98,10 @@ def leftover(info: Information, unknowns: Unknowns, x: np.ndarray, noise: np.nda
     that are small next to the arm's largest torques, say nothing.
     """
     rows = np.maximum(info.rows, 1)
-    coulomb = np.zeros(unknowns.robot.n)
+    coulomb = np.zeros(unknowns.rows)
     for k in unknowns.of_kind("coulomb"):
-        coulomb[unknowns.joints[k]] += abs(x[k])
+        if (row := unknowns.row_of(unknowns.joints[k])) is not None:
+            coulomb[row] += abs(x[k])
     torque, residual = (np.sqrt(s / rows) for s in (info.torques, info.residuals(x)))
     allowed = np.sqrt(noise**2 + (STICTION * coulomb) ** 2 + (LITTLE * torque.max()) ** 2)
     return Leftover(torque, residual, allowed)

@@ -80,8 +80,7 @@ class Assembly:
         found, tries = np.full((len(goal), self.robot.n), np.nan), np.zeros(len(goal), dtype=int)
         left = np.flatnonzero(np.isfinite(goal).all(axis=1))
         while len(left):
-            known = KDTree(self._known[:, self.drives] / self.scale[self.drives])
-            away, where = known.query(goal[left] / self.scale[self.drives])
+            away, where = self._nearest(goal[left])
             near = away <= REACH
             if not near.any():  # a jump: whatever comes to its end
                 near[:] = True
@@ -94,14 +93,19 @@ class Assembly:
             left = left[np.isnan(found[left, 0]) & (tries[left] < TRIES)]
         return found
 
+    def _nearest(self, goal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Distance and number of the nearest configuration that is known, (N,) each."""
+        known = KDTree(self._known[:, self.drives] / self.scale[self.drives])
+        away, where = known.query(goal / self.scale[self.drives])
+        return np.atleast_1d(away), np.atleast_1d(where)
+
     def _keep(self, q: np.ndarray) -> None:
         """Configurations to start from, thinned out."""
         cells = np.round(q[:, self.drives] / (APART * self.scale[self.drives]))
         _, first = np.unique(cells, axis=0, return_index=True)
         q = q[np.sort(first)]
         if len(q):
-            known = KDTree(self._known[:, self.drives] / self.scale[self.drives])
-            away, _ = known.query(q[:, self.drives] / self.scale[self.drives])
+            away, _ = self._nearest(q[:, self.drives])
             self._known = np.concatenate([self._known, q[away > 0.5 * APART]])
 
     def motion(self, q_active: Any, qd_active: Any, qdd_active: Any) -> Motion:
@@ -114,6 +118,10 @@ class Assembly:
             found.qd[good] = self.robot.joint_rates(q[good], v)
             found.qdd[good] = self.robot.joint_accelerations(q[good], found.qd[good], a)
         return found
+
+    def lowered(self, q: np.ndarray, torques: np.ndarray) -> np.ndarray:
+        """Z^T of torques of all joints (N, n, m): those of the drives that do the same work."""
+        return self.robot.joint_rates(q[:, None], np.eye(len(self.drives))) @ torques
 
     def followed(self, q: np.ndarray, goal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """From closed q (N, n), drives moved straight to goals (N, dof): q, and which arrived."""
@@ -199,6 +207,13 @@ def _solved(A: np.ndarray, b: np.ndarray) -> np.ndarray:
 def assembly(robot: "Robot") -> Assembly:
     """That of `robot.home`, made once."""
     return once(robot, "assembly", lambda: Assembly(robot))
+
+
+def alike(robot: "Robot", other: "Robot") -> "Robot":
+    """The other robot, which moves as this one does: what is known of its assembly is shared."""
+    if robot.model.closures:
+        once(other, "assembly", lambda: assembly(robot))
+    return other
 
 
 def random_motion(

@@ -103,7 +103,7 @@ def _named(robot: "Robot", name: str, arrays: Mapping[str, Any]) -> Any:
 
 def computed(robot: Any, kernel: Kernel, given: Mapping[str, Any]) -> Any:
     """A row of the table over what is given; `robot` is anything with a model."""
-    if kernel.by_columns(robot.model.n):
+    if kernel.by_columns(robot.model):
         return _by_columns(robot, kernel, given)
     return _called(_function(robot, kernel, "parameters" in given), given)
 

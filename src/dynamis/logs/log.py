@@ -77,7 +77,10 @@ class Log:
 
     @classmethod
     def from_run(cls, run: "Run", name: str | None = None) -> "Log":
-        """The log a simulated arm leaves: what its sensors gave, where there were any."""
+        """The log a simulated arm leaves: what its sensors gave, where there were any.
+
+        Of a closed mechanism: of its drives.
+        """
         if not all(hasattr(run, x) for x in ("robot", "measured", "t", "q", "qd", "tau")):
             raise OptionError(f"run is {shown(run)}, expected what dy.simulate returned")
         source = run if run.measured is None else run.measured
@@ -87,7 +90,10 @@ class Log:
                 "a log is of one motion: Log(t=run.t, q=run.q[i], qd=run.qd[i], tau=run.tau[i])",
             )
         name = str(run.robot.name) if name is None else name
-        return cls(t=source.t, q=source.q, qd=source.qd, tau=source.tau, name=name)
+        given: dict[str, Any] = {"q": source.q, "qd": source.qd, "tau": source.tau}
+        drives, n = list(run.robot.driven), run.robot.n
+        given = {k: x[:, drives] if x.shape[1] == n else x for k, x in given.items()}
+        return cls(t=source.t, name=name, **given)
 
     @property
     def n(self) -> int:

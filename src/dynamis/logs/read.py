@@ -21,7 +21,16 @@ from ..trajectory.arguments import numbers
 from .checks import Stamps, implausible, stamps, uneven
 from .log import Log, rows_of, within
 from .source import open_source
-from .table import LARGEST, Block, Table, arrange, by_quantity, pick, wanted_joints
+from .table import (
+    LARGEST,
+    Block,
+    Table,
+    arrange,
+    by_quantity,
+    measured_joints,
+    pick,
+    wanted_joints,
+)
 from .units import UNITS, factor
 
 if TYPE_CHECKING:
@@ -304,25 +313,27 @@ def _gears_of(
             "gear_matrix=[...] with one ratio per joint, or rows where motors turn several "
             "joints; or robot= with drives",
         )
-    if joints is not None and tuple(joints) != tuple(robot.joint_names):
+    own = measured_joints(robot)
+    if joints is not None and tuple(joints) != own:
         raise OptionError(
             f"joints are {', '.join(joints)}, the gear matrix of {robot.name!r} is for "
-            f"{', '.join(robot.joint_names)}",
+            f"{', '.join(own)}",
             "leave joints out, or give gear_matrix= in the order of joints",
         )
     model = robot.model
-    if len(model.links) != n:
+    links = [x for x in model.links if not (model.closures and x.passive)]
+    if len(links) != n:
         raise OptionError(
-            f"robot {robot.name!r} has {len(model.links)} motors, {where} gives {n}",
+            f"robot {robot.name!r} has {len(links)} motors, {where} gives {n}",
             "give gear_matrix= for the motors of the log",
         )
     if model.gear_matrix is not None:
         return np.array([[resolve(x, model.values) for x in row] for row in model.gear_matrix])
-    missing = [str(x.joint_name) for x in model.links if x.drive is None]
+    missing = [str(x.joint_name) for x in links if x.drive is None]
     if missing:
         raise OptionError(
             f"robot {robot.name!r} has no drive at {', '.join(missing)}, so no gear ratio",
             "give gear_matrix=",
         )
-    gears = [link.drive.gear for link in model.links if link.drive is not None]
+    gears = [link.drive.gear for link in links if link.drive is not None]
     return np.array([float(resolve(x, model.values)) for x in gears])

@@ -295,6 +295,8 @@ def arrange(
     size, labels = first.values.shape[1], first.joints
     if not labels and robot is not None and size == robot.n:
         labels = tuple(robot.joint_names)
+    elif not labels and robot is not None and size == len(robot.driven):
+        labels = measured_joints(robot)
     order = _order(labels, size, joints, robot, where)
     done = {}
     for quantity, block in blocks.items():
@@ -313,8 +315,15 @@ def arrange(
     left = [(labels or first.names)[k] for k in range(size) if k not in order]
     if not left or joints is not None:
         return done, []
-    what = f"joints left out, as the robot has none such: {', '.join(left)}"
+    closed = robot is not None and set(left) <= set(robot.joint_names)
+    why = "as they follow the drives" if closed else "as the robot has none such"
+    what = f"joints left out, {why}: {', '.join(left)}"
     return done, [Finding("note", where, what, "joints= chooses others")]
+
+
+def measured_joints(robot: "Robot") -> tuple[str, ...]:
+    """The joints that logs have columns of: all of an arm's, the drives of closed loops."""
+    return tuple(robot.joint_names[k] for k in robot.driven)
 
 
 def wanted_joints(joints: Any, robot: "Robot | None") -> tuple[str, ...] | None:
@@ -323,7 +332,7 @@ def wanted_joints(joints: Any, robot: "Robot | None") -> tuple[str, ...] | None:
         if isinstance(joints, (str, bytes)) or not isinstance(joints, Sequence) or not joints:
             raise OptionError(f"joints is {joints!r}, expected a list of names or of places")
         return tuple(joints) if all(isinstance(x, str) for x in joints) else None
-    return None if robot is None else tuple(robot.joint_names)
+    return None if robot is None else measured_joints(robot)
 
 
 def _order(

@@ -356,6 +356,14 @@ class Model:
         return tuple(-1 if x.parent is None else index[x.parent] for x in self.links)
 
     @property
+    def depths(self) -> tuple[int, ...]:
+        """Number of links from the base to each link, itself included."""
+        found: list[int] = []
+        for parent in self.parents:
+            found.append(1 if parent < 0 else found[parent] + 1)
+        return tuple(found)
+
+    @property
     def is_tree(self) -> bool:
         """Whether some link carries more than one other."""
         return self.parents != tuple(range(-1, len(self.links) - 1))

@@ -14,6 +14,7 @@ from ..identify.feasible import links_of
 from ..identify.information import autocorrelation
 from ..identify.processing import Processing, band, spectrum
 from ..logs.log import Log
+from ..logs.table import measured_joints
 from .page import Page, few, with_plotly
 
 if TYPE_CHECKING:
@@ -192,9 +193,10 @@ class _Sections:
     def __init__(self, estimate: "Estimate", validations: "Sequence[Validation]"):
         robot = estimate.unknowns.robot
         self.estimate, self.validations = estimate, validations
-        self.names, self.rows = robot.joint_names, fitted_rows(estimate)
-        self.units = [TORQUE.get(kind, "N m") for kind in robot.joint_kinds]
-        self.moves = [MOTION.get(kind, "rad") for kind in robot.joint_kinds]
+        self.names, self.rows = measured_joints(robot), fitted_rows(estimate)
+        kinds = [robot.joint_kinds[k] for k in estimate.unknowns.logged]
+        self.units = [TORQUE.get(kind, "N m") for kind in kinds]
+        self.moves = [MOTION.get(kind, "rad") for kind in kinds]
         self.cutoff = float(estimate.processing[0].cutoff or 0.0)
         logs = ", ".join(log.name or "a log" for log in estimate.logs)
         logs += f" ({sum(len(log) for log in estimate.logs)} rows)"

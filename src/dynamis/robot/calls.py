@@ -79,7 +79,7 @@ class Calls:
         kernel, given = _row(name, arguments, chosen)
         if arrays.foreign(given.values()) and origins(given.values()):
             return self.elsewhere(kernel, given, options)
-        if kernel.by_columns(self.model.n):
+        if kernel.by_columns(self.model):
             result = self.by_columns(kernel, given, options)
             if self._refuses and not all(np.isfinite(x).all() for x in _each(result)):
                 refuse_open(self, given, options.get("dtype"))
@@ -130,7 +130,7 @@ class Calls:
         def evaluated(given: Mapping[str, Any], options: Mapping[str, Any], callable_: Any) -> Any:
             if arrays.foreign(given.values()) and origins(given.values()):
                 return self.elsewhere(kernel, given, options)
-            if kernel.by_columns(self.model.n) and not parameters:
+            if kernel.by_columns(self.model) and not parameters:
                 return self.by_columns(kernel, given, options)
             return self._evaluate(kernel, given, options, callable_)
 
@@ -201,7 +201,7 @@ class Calls:
                 self._functions[key] = made
             return evaluate_elsewhere(made, values, rest, self._what)
 
-        column = kernel.by_columns(self.model.n)
+        column = kernel.by_columns(self.model)
         if column is None:
             return evaluated(kernel, given, options)
         if options.get("out") is not None:

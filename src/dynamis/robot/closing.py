@@ -8,7 +8,6 @@ import numpy as np
 
 from ..dynamics.mobility import model_mobility
 from ..errors import ClosureError, ModelError, SingularError
-from ..lazy import once
 from ..model.chain import Chain
 from ..model.check.finding import worded
 from ..model.closure import refuse_closures
@@ -74,21 +73,6 @@ def closed_terms(robot: "Robot", q: Any, qd: Any, qdd: Any) -> dict[str, np.ndar
         found[name] = np.zeros((*np.broadcast_shapes(part.shape, total.shape)[:-1], robot.n))
         found[name][..., drives] = part
     return found
-
-
-def lowered_regressor(
-    robot: "Robot", q: Any, qd: Any, qdd: Any, interpreted: bool = False, **options: Any
-) -> np.ndarray:
-    """Z^T Y with the regressor Y of the tree: rows of the independent joints, (..., dof, p).
-
-    Two small kernels and a product, where that of `robot.regressor` would be long to compile.
-    """
-    q, qd, qdd = (np.asarray(x, dtype=float) for x in (q, qd, qdd))
-    tree = once(robot, "tree", robot.without_closures)
-    Z = robot.joint_rates(q[..., None, :], np.eye(robot.dof))  # rows: one drive moves
-    if interpreted:
-        return Z @ tree._calls.interpreted("regressor", {"q": q, "qd": qd, "qdd": qdd})
-    return Z @ tree.regressor(q, qd, qdd, **options)
 
 
 def refuse_open(calls: "Calls", given: Mapping[str, Any], dtype: Any = None) -> None:

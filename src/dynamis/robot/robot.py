@@ -726,7 +726,7 @@ class Robot:
         self, q: Any, qd: Any, tau: Any, **options: Any
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(dqdd_dq, dqdd_dqd, dqdd_dtau), through M^-1, each (..., n, n)."""
-        if KERNELS["forward_dynamics_derivatives"].too_large(self.n):
+        if KERNELS["forward_dynamics_derivatives"].too_large(self.model):
             qdd = self.forward_dynamics(q, qd, tau)
             dq, dqd, M = self.inverse_dynamics_derivatives(q, qd, qdd)
             inverse = np.linalg.inv(M)
@@ -834,7 +834,7 @@ class Robot:
         from ..compile.programs import cost, program
 
         kernel = _chosen(name, method, optimise)
-        column = kernel.by_columns(self.n)
+        column = kernel.by_columns(self.model)
         if column is None:
             return cost(kernel, self.model)
         parameters = "seed" not in column.inputs

@@ -146,7 +146,7 @@ def _planned(robot: Robot, kernel: Kernel, parameters: bool) -> tuple:
         model = robot.model
         names = (*kernel.inputs, "parameters") if parameters else kernel.inputs
         cores = tuple(input_shape(name, model) for name in names)
-        column = kernel.by_columns(model.n)
+        column = kernel.by_columns(model)
         if column is None:
             return keyed(robot, kernel, parameters).key, names, cores, 0, 0, False
         own = "seed" in column.inputs
