@@ -177,3 +177,9 @@ def units(robot: Robot) -> tuple[str, str]:
     named = [("rad", "N m")] * ("revolute" in kinds) + [("m", "N")] * ("prismatic" in kinds)
     position, effort = (" or ".join(x) for x in zip(*named, strict=True))
     return position, effort
+
+
+def passive_names(given: str, arm: Robot) -> str | list[str]:
+    """A word for passive joints, or a list of them."""
+    names = [x.strip() for x in given.split(",")]
+    return names if names[0] in arm.joint_names else given

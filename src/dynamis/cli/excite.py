@@ -9,7 +9,7 @@ from tyro.conf import arg
 from ..errors import OptionError
 from ..files import TABLES, checked_path
 from ..robot import load
-from .arguments import Json, Place, RobotName, check_folders, place
+from .arguments import Json, Place, RobotName, check_folders, passive_names, place
 from .printing import data, data_json, number, table, talk, wrote
 
 Criterion = Literal["d-optimal", "condition"]
@@ -18,7 +18,8 @@ Criterion = Literal["d-optimal", "condition"]
 def run(
     robot: RobotName, *, period: float = 10.0, harmonics: int = 5,
     output: Path | None = None, dt: float = 0.01, periods: int = 1,
-    criterion: Criterion = "d-optimal", friction: str = "asymmetric", center: Place = None,
+    criterion: Criterion = "d-optimal", friction: str = "asymmetric",
+    passive_friction: str = "described", center: Place = None,
     table_height: Annotated[str, arg(name="table", metavar="Z")] = "floor",
     clearance: Annotated[str, arg(metavar="M")] = "usual", capsule_radius: float | None = None,
     max_condition: Annotated[str, arg(metavar="X")] = "usual",
@@ -45,6 +46,8 @@ def run(
         periods: Number of periods to write.
         criterion: Maximise the information (d-optimal) or minimise the condition number.
         friction: Friction model to be identified: none, viscous, symmetric, asymmetric, ...
+        passive_friction: Passive joints of a closed mechanism that rub: described (those with
+            friction in the model), all, none, or names with commas.
         center: Centre of the motion (default: optimised).
         table_height: Height in metres that no part of the arm may go below; floor is that of the
             base; none leaves it out.
@@ -73,6 +76,7 @@ def run(
         period,
         criterion=criterion,
         friction=friction,
+        passive_friction=passive_names(passive_friction, arm),
         periods=periods,
         starts=starts,
         center=None if center is None else place(arm, center, "center"),

@@ -10,7 +10,7 @@ from tyro.conf import Positional, UseAppendAction, arg
 
 from ..errors import OptionError
 from ..robot import load
-from .arguments import SAVED, Json, RobotName, listed
+from .arguments import SAVED, Json, RobotName, listed, passive_names
 from .logs import IN_SI, KINDS, Span, TorqueOptions, existing, say, span
 from .printing import data, data_json, number, table, talk, wrote
 
@@ -80,7 +80,7 @@ def run(
     tests = [reading.log(path, arm, others) for path in validate]
     found = identify(
         arm, training, friction=friction, estimator=estimator, rotors=rotors or None, cutoff=cutoff,
-        only=only, passive_friction=_passive(passive_friction, arm),
+        only=only, passive_friction=passive_names(passive_friction, arm),
         processing=Processing(torque_delay=_delay(torque_delay)), force=force,
     )  # fmt: skip
     checks = [found.validate(log) for log in tests]
@@ -137,12 +137,6 @@ def _check_before(
         checked_path(report, (".html", ".htm"), "report")
     if save is not None:
         checked_path(save, SAVED, "robot")
-
-
-def _passive(given: str, arm: Any) -> Any:
-    """A word, or a list of joints."""
-    names = [x.strip() for x in given.split(",")]
-    return names if names[0] in arm.joint_names else given
 
 
 def _delay(given: str | None) -> float | str:

@@ -63,6 +63,7 @@ def excite(
     *,
     criterion: str = "d-optimal",
     friction: Any = "asymmetric",
+    passive_friction: Any = "described",
     periods: int = 1,
     samples: int | None = None,
     starts: int = 4,
@@ -84,9 +85,10 @@ def excite(
     """Design a periodic motion from which the robot's parameters can be told best.
 
     Every joint follows `harmonics` multiples of 1/period and is at rest at both ends. `criterion`
-    is "d-optimal" or "condition"; `friction` as for identify. Limits are the model's own (position,
-    velocity_limit, effort_limit) unless given: q_limits (n, 2), the others a number per joint, or
-    one for all. `center` holds the middle of the motion (numbers, or a configuration's name).
+    is "d-optimal" or "condition"; `friction` and `passive_friction` as for identify. Limits are the
+    model's own (position, velocity_limit, effort_limit) unless given: q_limits (n, 2), the others
+    a number per joint, or one for all. `center` holds the middle of the motion (numbers, or a
+    configuration's name).
 
     `table` is a height (or a point and a normal) no part of the arm may go below: "floor" is the
     height of the base. `clearance` are the metres to it and between links that are not neighbours:
@@ -117,7 +119,7 @@ def excite(
     whole(count, "samples", 2 * harmonics + 1, MOST)
     bounds = resolved(robot, limits, center, q_limits, qd_limits, qdd_limits, torque_limits)
     loops = _loops(robot, bounds, max_condition)
-    asked = unknowns(robot, friction_named(friction))
+    asked = unknowns(robot, friction_named(friction), passive=passive_friction)
     series = Series(harmonics, period, bounds if loops is None else bounds.of(robot.independent))
     check, crowd = _kept_apart(robot, series, loops, table, clearance, capsule_radius, seed)
     space = check.space

@@ -73,8 +73,8 @@ def measure(
     unknowns: Unknowns, criterion: str, ridge: float, state: tuple[Any, Any, Any]
 ) -> Measure:
     """Scales from usual motions, q, qd, qdd (N, n)."""
-    torque = unknowns.robot.inverse_dynamics(*state)[..., list(unknowns.robot.driven)]
-    tau = np.sqrt(np.mean(torque**2, axis=0))
+    tau = np.sqrt(np.mean(unknowns.robot.inverse_dynamics(*state) ** 2, axis=0))
+    tau = tau[list(unknowns.robot.driven)]
     largest = tau.max(initial=0.0)
     rows = 1.0 / np.maximum(tau, LEAST * largest) if largest > 0.0 else np.ones(len(tau))
     Y = _logged(unknowns, *state) * rows[:, None]

@@ -238,30 +238,39 @@ class Check:
         No smaller motion comes near a singularity; the last size that keeps all limits counts.
         """
         assert self.loops is not None
-        good, bad = np.zeros(len(X)), np.ones(len(X))
+        good, bad = np.zeros(len(X)), np.zeros(len(X))  # bad: the first above good, if it is above
         now = self._still(X, looks)
         near, rows = now.copy(), np.arange(len(X))
 
         def grow(rows: np.ndarray, tried: np.ndarray, begin: np.ndarray) -> np.ndarray:
             excess, q = self._judged(shrunk(X[rows], tried), looks, begin[rows])
             fine = excess <= 0.0
-            near[rows[fine]], good[rows[fine]], bad[rows[fine]] = q[fine], tried[fine], np.nan
-            bad[rows[~fine]] = np.fmin(bad[rows[~fine]], tried[~fine])
+            near[rows[fine]], good[rows[fine]] = q[fine], tried[fine]
+            worse = rows[~fine]
+            known = bad[worse] > good[worse]
+            bad[worse] = np.where(known, np.minimum(bad[worse], tried[~fine]), tried[~fine])
             return q
 
         for size in np.linspace(0.0, 1.0, LEVELS + 1)[1:]:
             now[rows] = grow(rows, np.full(len(rows), size), now)
-            rows = rows[self.loops.passes(now[rows])]
+            goes_on = good[rows] == size
+            goes_on[~goes_on] = self.loops.passes(now[rows[~goes_on]])
+            rows = rows[goes_on]
             if not len(rows):
                 break
         for _ in range(HALVINGS - int(np.log2(LEVELS))):
             rows = np.flatnonzero(bad > FINEST * good)
             if len(rows):
                 grow(rows, 0.5 * (good[rows] + bad[rows]), near)
+        bad = np.arange(len(X))
+        for _ in range(LEVELS):  # where it can hardly be followed, the way there matters
+            bad = bad[self.excess(shrunk(X[bad], good[bad]), looks) > 0.0]
+            if not len(bad):
+                break
+            good[bad] *= 1.0 - 1.0 / LEVELS
+        good[bad] = 0.0
         good = np.where(good < SMALLEST, 0.0, good)
-        fitted = shrunk(X, good)
-        good[self.excess(fitted, looks) > 0.0] = 0.0
-        return fitted, good
+        return shrunk(X, good), good
 
     def _still(self, X: np.ndarray, looks: int) -> np.ndarray:
         """A closed mechanism in the middle of each series, (R, looks, n)."""

@@ -73,6 +73,7 @@ def rods(chain: Chain) -> tuple[Rod, ...]:
             found.append(Rod(a, A.p, B.p, to=b))
     if chain.closures:
         found = [rod for rod in found if rod.to is not None or _bodily(chain, rod.link)]
+        found = list(dict.fromkeys(found))  # the tool may be where a closure is
     return tuple(found)
 
 

@@ -13,9 +13,9 @@ from ...control import ComputedTorque
 from ...errors import DynamisError, FileError, OptionError
 from ...excite.design import excite
 from ...identify import ESTIMATORS, FRICTIONS, Estimate, identify
+from ...identify.processing import checked_logs
 from ...ik.follow import follow
 from ...ik.motion import deciding
-from ...identify.processing import checked_logs
 from ...logs.log import Log
 from ...logs.read import read_log
 from ...logs.table import measured_joints
@@ -267,11 +267,6 @@ class IdentifyPanel:
             finally:
                 self._keeping = False
             self.session.say("Using the identified model", repr(estimate))
-
-
-def _driven_names(robot: Robot) -> tuple[str, ...]:
-    """Joints that logs have columns of."""
-    return tuple(robot.joint_names[k] for k in robot.driven) or robot.joint_names
 
 
 def summary(estimate: Estimate) -> str:
