@@ -247,7 +247,7 @@ def test_bad_inputs_are_named(options, kind, words):
 
 def test_too_few_drives_are_refused_by_name():
     robot = four_bar(passive=(True, True, True))
-    with pytest.raises(OptionError, match="1 degrees of freedom and drives for 0"):
+    with pytest.raises(OptionError, match="1 degrees of freedom: its drives do not decide joint2"):
         excite(robot)
     with pytest.raises(OptionError, match="home of joint 'joint5' is"):
         excite(planar_3rpr())

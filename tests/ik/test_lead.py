@@ -5,9 +5,9 @@ import pytest
 
 import dynamis as dy
 from dynamis.errors import ClosureError, OptionError
+from dynamis.ik.driven import deciding, positions_along
 from dynamis.ik.follow import follow
 from dynamis.ik.lead import handles, lead
-from dynamis.ik.motion import deciding, positions_along
 from tests.closed_mechanisms import five_bar, four_bar
 
 

@@ -22,6 +22,7 @@ from ..dynamics.regressor import regressor
 from ..errors import OptionError
 from ..identify.frictions import friction_named
 from ..identify.unknowns import unknowns
+from ..ik.driven import deciding
 from ..model.chain import Chain
 from ..model.check.finding import Finding
 from ..model.friction import LAWS
@@ -29,7 +30,7 @@ from ..progress import bar, visible
 from ..trajectory.arguments import positive
 from .excitation import CRITERIA, Demand, Excitation, Figures, Gain, Measure, measure
 from .limits import Bounds, resolved
-from .loops import USUAL_CONDITION, Loops, refuse_idle
+from .loops import USUAL_CONDITION, Loops
 from .numeric import Numeric
 from .series import Check, Series
 from .traced_loops import Follow, all_joints, at_samples, loop_limits, motion_symbols
@@ -106,7 +107,7 @@ def excite(
     `samples` per period and `max_iterations` from each of `starts` random motions trade time for
     quality; the same `seed` gives the same motion.
     """
-    refuse_idle(robot)
+    deciding(robot, "excitation")
     period = positive(period, "period", "in seconds")
     ridge = positive(ridge, "ridge", "(1e-6, say)")
     whole(harmonics, "harmonics", 2, MOST_HARMONICS)

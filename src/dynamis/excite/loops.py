@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..errors import OptionError
 from ..ik.follow import REACHED, follow_many
 from ..ik.singularity import condition_numbers
 from ..ik.tangent import joint_scale, led_motions
@@ -38,18 +37,6 @@ class Conditioning(NamedTuple):
     number: float
     kind: str
     t: float  # s
-
-
-def refuse_idle(robot: "Robot") -> None:
-    """Say that a closed mechanism has fewer drives than degrees of freedom."""
-    idle = [robot.joint_names[k] for k in robot.independent if k not in robot.driven]
-    if idle:
-        raise OptionError(
-            f"robot {robot.name!r} has {robot.dof} degrees of freedom and drives for "
-            f"{robot.dof - len(idle)}: its drives decide no motion of {', '.join(idle)}, which "
-            "excite would have to prescribe",
-            "drive these joints (passive = false), or record motions of your own",
-        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,12 +1,8 @@
 """All joints of closed mechanisms from their drives, many samples at once, within one assembly.
 
-Samples start at the nearest configuration that is known. Their drives go to where they are asked
-for in small steps, the other joints follow by their rates and are closed by Newton's method:
-
-    J_d dx = -e,   e the errors of the closures, J_d their slope over the joints that follow
-
-A sample that does not close, is thrown far from where it was led, or comes near a configuration in
-which the drives decide nothing is left out.
+Samples start at the nearest configuration that is known, and are followed from there (`follow`).
+One that does not close, or comes near a configuration in which the drives decide nothing, is left
+out.
 """
 
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,18 +10,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.spatial import KDTree
 
-from ..dynamics.mobility import assemblies, size
-from ..errors import ClosureError
+from ..dynamics.mobility import assemblies
+from ..errors import ClosureError, OptionError
 from ..lazy import once
-from .assemble import CLOSED, refuse_open_arms
-from .follow import CORRECTION, FASTEST, SHORTEST, STEP
+from .assemble import refuse_open_arms
+from .follow import REACHED, STEP, fastest, follow, follow_many
 from .geometry import outside
+from .tangent import joint_scale
 
 if TYPE_CHECKING:
     from ..robot import Robot
 
-NEWTON = 8  # steps
-LAST = 1e-7  # m or rad: the step from there is the last, it leaves rounding
 APART = 2.0 * STEP  # of configurations that are kept as starts
 REACH = 6.0 * STEP  # from where a sample starts, unless there is nothing nearer
 TRIES = 2  # from different starts, before a sample is given up
@@ -52,8 +47,7 @@ class Assembly:
         refuse_open_arms(robot)
         self.robot = robot.with_closure_limits(nan=True)
         self.drives = list(robot.independent)
-        unit = size(robot.chain)
-        self.scale = np.array([1.0 if kind == "revolute" else unit for kind in robot.joint_kinds])
+        self.scale = joint_scale(robot)
         self._known = np.array(self._sound() if start is None else start, dtype=float)[None]
 
     @property
@@ -124,55 +118,16 @@ class Assembly:
         return self.robot.joint_rates(q[:, None], np.eye(len(self.drives))) @ torques
 
     def followed(self, q: np.ndarray, goal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """From closed q (N, n), drives moved straight to goals (N, dof): q, and which arrived."""
-        q, drives = np.array(q, dtype=float), self.drives
-        start = q[:, drives]
-        far = np.abs((goal - start) / self.scale[drives]).max(axis=1, initial=0.0)
-        steps = np.maximum(1, np.ceil(far / STEP)).astype(int)
-        good = np.ones(len(q), dtype=bool)
-        speed = self.fastest(q)
-        for k in range(int(steps.max(initial=0))):
-            rows = np.flatnonzero(good & (k < steps))
-            share = ((k + 1.0) / steps[rows])[:, None]
-            at = np.where(share < 1.0, start[rows] + share * (goal - start)[rows], goal[rows])
-            led = q[rows] + self.robot.joint_rates(q[rows], at - q[rows][:, drives])
-            led[:, drives] = at
-            closed, open_by = self._closed(led)
-            length = np.maximum(far[rows] / steps[rows], SHORTEST)
-            with np.errstate(invalid="ignore"):
-                away = np.abs((closed - led) / self.scale).max(axis=1)
-                arrived = (open_by <= CLOSED) & (away <= CORRECTION * length)
-            arrived[arrived] &= self.robot.closure_status(closed[arrived]) == 0.0
-            now = np.full(len(rows), np.inf)
-            now[arrived] = self.fastest(closed[arrived])
-            arrived &= now <= np.maximum(FASTEST, speed[rows])
-            speed[rows], good[rows] = now, arrived
-            q[rows[arrived]] = closed[arrived]
-        return q, good
+        """From closed q (N, n), drives moved straight to goals (N, dof): q, and which arrived.
 
-    def _closed(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """q with the joints that follow closed by Newton's method, and what stays open, (N,)."""
-        found = self.robot.chain.mobility
-        assert found is not None
-        rows, free, q = list(found.rows), list(found.dependent), q.copy()
-        left = np.flatnonzero(np.isfinite(q).all(axis=1))
-        every = left
-        for _ in range(NEWTON):
-            e = self.robot.closure_error(q[left])
-            J = self.robot.closure_jacobian(q[left])[:, rows][:, :, free]
-            q[left[:, None], free] -= _solved(J, e[:, rows])
-            left = left[np.abs(e).max(axis=1, initial=0.0) > LAST]
-            if not len(left):
-                break
-        open_by = np.full(len(q), np.inf)
-        open_by[every] = np.abs(self.robot.closure_error(q[every])).max(axis=1, initial=0.0)
-        return q, np.where(np.isnan(open_by), np.inf, open_by)
+        What does not come there in steps of the usual length is given up.
+        """
+        found, why = follow_many(self.robot, q, goal, shortest=STEP)
+        return found, why == REACHED
 
     def fastest(self, q: np.ndarray) -> np.ndarray:
-        """The largest rate of a joint per rate of a drive, in scaled units, (N,); inf: singular."""
-        each = np.diag(self.scale[self.drives])
-        rates = np.abs(self.robot.joint_rates(q[:, None], each) / self.scale).max(axis=(1, 2))
-        return np.where(np.isnan(rates), np.inf, rates)
+        """The largest rate of a joint per rate of a drive, in scaled units, (N,)."""
+        return fastest(self.robot, q)
 
     def drawn(self, count: int, rng: np.random.Generator) -> np.ndarray:
         """Random configurations about the start, within limits, not near singular ones, (k, n)."""
@@ -195,13 +150,6 @@ class Assembly:
             good[good] &= self.fastest(q[good]) <= calm
             kept, share = np.concatenate([kept, q[good]]), 0.5 * share
         return kept[:count]
-
-
-def _solved(A: np.ndarray, b: np.ndarray) -> np.ndarray:
-    try:
-        return np.linalg.solve(A, b[..., None])[..., 0]
-    except np.linalg.LinAlgError:  # one of them is exactly singular
-        return (np.linalg.pinv(A) @ b[..., None])[..., 0]
 
 
 def assembly(robot: "Robot") -> Assembly:
@@ -239,3 +187,29 @@ def random_motion(
     v, a = speed * v, acceleration * a
     qd = own.robot.joint_rates(q, v)
     return Motion(q, qd, own.robot.joint_accelerations(q, qd, a))
+
+
+def deciding(robot: "Robot", what: str) -> list[int]:
+    """Columns, among those of the drives, of the joints that decide all others."""
+    idle = [robot.joint_names[k] for k in robot.independent if k not in robot.driven]
+    if idle:
+        raise OptionError(
+            f"{what} of robot {robot.name!r}, which has {robot.dof} degrees of freedom: its drives "
+            f"do not decide {', '.join(idle)}",
+            "drive these joints (passive = false)",
+        )
+    return [robot.driven.index(k) for k in robot.independent]
+
+
+def positions_along(robot: "Robot", start: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """All joints (K, n) where the independent ones are at rows (K, dof), led there from `start`."""
+    found = Assembly(robot, start).positions(rows)
+    lost = np.isnan(found[:, 0])
+    if lost.any():
+        k = int(np.argmax(lost))
+        reason = follow(robot, found[k - 1] if k else start, rows[k]).reason
+        raise ClosureError(
+            f"robot {robot.name!r} cannot follow its drives to row {k}: {reason}",
+            "choose a motion that keeps away from there",
+        )
+    return found

@@ -150,6 +150,12 @@ def closed_by_drives(robot: "Robot", q: np.ndarray) -> tuple[np.ndarray, np.ndar
     return _Loops.of(robot).closed(q)
 
 
+def fastest(robot: "Robot", q: np.ndarray) -> np.ndarray:
+    """The largest rate of a joint per rate of a drive at each row of q, in scaled units, (k,)."""
+    loops = _Loops.of(robot)
+    return loops.fastest(loops.rates(q))
+
+
 def _along(loops: _Loops, Z: np.ndarray, part: np.ndarray) -> np.ndarray:
     """A step of all joints from one of the independent ones."""
     found = np.empty((len(part), loops.robot.n))

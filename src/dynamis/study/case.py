@@ -14,7 +14,7 @@ from ..compile.arrays import as_batch, numbers
 from ..compile.service import shared
 from ..control.sensors import Sensors
 from ..errors import ClosureError, DynamisError, OptionError, ShapeError, shown
-from ..ik.motion import deciding, positions_along
+from ..ik.driven import deciding, positions_along
 from ..lazy import cached_property
 from ..robot.closing import refuse_unclosed
 from ..simulation.assembly import Assembly

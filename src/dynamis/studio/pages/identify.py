@@ -14,8 +14,8 @@ from ...errors import DynamisError, FileError, OptionError
 from ...excite.design import excite
 from ...identify import ESTIMATORS, FRICTIONS, Estimate, identify
 from ...identify.processing import checked_logs
+from ...ik.driven import deciding
 from ...ik.follow import follow
-from ...ik.motion import deciding
 from ...logs.log import Log
 from ...logs.read import read_log
 from ...logs.table import measured_joints
