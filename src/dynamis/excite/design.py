@@ -131,7 +131,9 @@ def excite(
     order = sorted(range(len(crowd)), key=lambda i: -random[i].value)[:starts]
     with bar(f"exciting {robot.name}", len(order) * max_iterations, progress) as done:
         shown = done if visible(progress) else None
-        found, status = _designed(check, scale, crowd[order], (count, max_iterations), shown)
+        used = None if loops is None else _used(check, states)
+        effort = count, max_iterations
+        found, status = _designed(check, scale, crowd[order], effort, shown, used)
     notes = [*bounds.findings, *space.findings]
     start = random[order[0]], crowd[order[0]]
     best, X = max([start, *found], key=lambda pair: pair[0].value)
@@ -226,8 +228,18 @@ def _crowd(check: Check, rng: np.random.Generator) -> np.ndarray:
     )
 
 
+def _used(check: Check, states: tuple[np.ndarray, ...]) -> dict[str, np.ndarray]:
+    """The largest fraction of each limit that motions use, by name, (n,)."""
+    return {k: x.max(axis=tuple(range(x.ndim - 1))) for k, x in check.uses(*states).items()}
+
+
 def _designed(
-    check: Check, scale: Measure, begin: np.ndarray, effort: tuple[int, int], shown: Any
+    check: Check,
+    scale: Measure,
+    begin: np.ndarray,
+    effort: tuple[int, int],
+    shown: Any,
+    used: dict[str, np.ndarray] | None,
 ) -> tuple[list[tuple[Figures, np.ndarray]], list[str]]:
     """What the optimiser makes of each start, shrunk to its limits; and how it ended."""
     samples, iterations = effort
@@ -237,7 +249,7 @@ def _designed(
         done[1] = min(done[1] + 1, iterations)
         shown(done[0] * iterations + done[1])
 
-    problem = Problem(check, scale, samples, iterations, watch if shown else None)
+    problem = Problem(check, scale, samples, iterations, watch if shown else None, used)
     found, status = [], []
     for X in begin:
         better, word = problem.solve(X)
@@ -277,7 +289,8 @@ def _demand(check: Check, X: np.ndarray) -> Demand:
 
 INSIDE = 0.995  # fraction of each limit the design uses: little is left to shrink afterwards
 REVERSAL = 0.05  # velocity, as a fraction of its limit, over which a smooth sign turns
-CLOSER = 2  # looks at the limits of a closed mechanism per sample of the design
+LITTLE, HALF = 0.4, 0.5  # of torques and positions that usual motions use: less is not watched
+CLOSER, SMALL = 2, 12  # looks at limits per sample of a closed mechanism of so many joints
 GRID = 12  # looks at linear limits per harmonic
 EXPRESSED = 100  # unknowns up to which the criterion is an expression of CasADi's
 KINK = 0.05  # smooth maximum: its error at the kink is half of this
@@ -290,7 +303,10 @@ IPOPT = {
 
 
 class Problem:
-    """Maximise the criterion over the series of one robot; built once, solved from many starts."""
+    """Maximise the criterion over the series of one robot; built once, solved from many starts.
+
+    Limits that usual motions `used` little of are left to the check afterwards.
+    """
 
     def __init__(
         self,
@@ -299,16 +315,18 @@ class Problem:
         samples: int,
         iterations: int,
         watch: Callable[[], None] | None = None,
+        used: dict[str, np.ndarray] | None = None,
     ):
-        self.check, self.series = check, check.series
+        self.check, self.series, self.used = check, check.series, used or {}
         self.x = ca.MX.sym("x", self.series.rows, self.series.n)
-        looks = samples if check.loops is None else CLOSER * samples
+        closer = CLOSER if check.loops is not None and check.robot.n <= SMALL else 1
+        looks = closer * samples
         self.t = np.linspace(0.0, self.series.period, looks, endpoint=False)
         state = self._states(self.t)
         self.follow = None if check.loops is None else Follow(check.loops, looks)
         if self.follow is not None:
             state[0] = self.follow(state[0])
-        some = state if check.loops is None else [x[:, ::CLOSER] for x in state]
+        some = state if closer == 1 else [x[:, ::closer] for x in state]
         self.objective = self._objective(measure, some, samples)
         self.limits = [*self._linear_limits(), *self._other_limits(state, looks)]
         x, g = ca.vec(self.x), ca.vertcat(*(ca.vec(limit) for limit, _, _ in self.limits))
@@ -381,7 +399,10 @@ class Problem:
         looks = GRID * self.series.harmonics
         t = np.linspace(0.0, self.series.period, looks, endpoint=False)
         q, qd, qdd = self._states(t)
+        w = 2.0 * np.pi * self.series.harmonics / self.series.period
         for x, middle, half in ((q, b.middle, b.half), (qd, 0.0, b.qd), (qdd, 0.0, b.qdd)):
+            if self.follow is not None and x is qd and (half >= w * b.half).all():
+                continue  # |qd| <= w |q - middle| for degree H (Bernstein)
             if np.isfinite(half).any():
                 low, high = (np.tile(middle + s * INSIDE * half, looks) for s in (-1.0, 1.0))
                 yield x, low, high
@@ -397,7 +418,7 @@ class Problem:
     ) -> Iterator[tuple[Any, np.ndarray, np.ndarray]]:
         """Torques of the limited joints as fractions of their limits, margins of the workspace."""
         check, b, space, n = self.check, self.check.bounds, self.check.space, self.check.robot.n
-        limited = np.flatnonzero(np.isfinite(b.tau))
+        limited = np.flatnonzero(np.isfinite(b.tau) & (self.used.get("torque", 1.0) > LITTLE))
         closed = check.loops is not None
         mapped = at_samples if closed else ca.Function.map
         inverse_dynamics = of_closed.inverse_dynamics if closed else equation.inverse_dynamics
@@ -411,7 +432,8 @@ class Problem:
             torque = _smooth_function(check.robot.chain, self._speed, used)
             yield mapped(torque, K)(*state), -ones, ones
         if check.loops is not None:
-            yield from loop_limits(check.loops, state, K, INSIDE)
+            wide = np.flatnonzero(self.used.get("position", np.ones(n)) > HALF)
+            yield from loop_limits(check.loops, state, K, INSIDE, wide.tolist())
         if space.near:
             q = ca.SX.sym("q", n)
             margins = space.margins(nested(q, (n,)), SX)

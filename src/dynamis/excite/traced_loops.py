@@ -1,6 +1,6 @@
 """Closed mechanisms as CasADi expressions: all joints from those that decide, and their limits."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import casadi as ca
@@ -74,15 +74,15 @@ def all_joints(
 
 
 def loop_limits(
-    loops: Loops, state: list[Any], K: int, inside: float
+    loops: Loops, state: list[Any], K: int, inside: float, watched: Sequence[int]
 ) -> Iterator[tuple[Any, np.ndarray, np.ndarray]]:
     """Limits of the joints that follow, and of the condition numbers, at K samples.
 
-    What may not change its sign has NaN for limits.
+    Of positions those of the joints `watched`. What may not change its sign has NaN for limits.
     """
     b, chain = loops.bounds, loops.robot.chain
     others = [k for k in range(loops.robot.n) if k not in loops.robot.independent]
-    bounded = [k for k in others if np.isfinite(b.q[k]).any()]
+    bounded = [k for k in others if np.isfinite(b.q[k]).any() and k in watched]
     if bounded:
         both = np.isfinite(b.q[bounded]).all(axis=1)
         spare = np.where(both, (1.0 - inside) * b.of(bounded).half, 0.0)
