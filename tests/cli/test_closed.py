@@ -57,10 +57,9 @@ def test_check_says_how_it_moves(file, capsys):
     assert "2 degrees of freedom" in capsys.readouterr().out
 
 
-def test_equations_say_that_they_do_not_know_it(file, capsys):
-    assert main(["equations", file]) == 2
-    error = capsys.readouterr().err
-    assert "not available for mechanisms with closures" in error and "hint:" in error
+def test_equations_hold_the_closures(file, capsys):
+    assert main(["equations", file]) == 0
+    assert "phi1 = " in capsys.readouterr().out
 
 
 def test_simulate_and_study_take_numbers_of_the_drives(file, capsys):

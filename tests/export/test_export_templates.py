@@ -58,6 +58,7 @@ def exported(tmp_path_factory):
         "fmu2": {"target": "fmu", "fmi": "2.0", "reference": move},
     }.items():
         dy.export_controller(law, arm, root / name, **options)
+    dy.export_controller(law, dy.load("five-bar"), root / "closed")
     kernels = ["mass_matrix", "inverse_dynamics"]
     for target in ("c", "matlab", "casadi"):
         arm.export(kernels, target=target, directory=root / target)
