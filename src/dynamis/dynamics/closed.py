@@ -41,16 +41,19 @@ def mobility(chain: Chain) -> Mobility:
 # small linear algebra over any scalar, zeros left out
 
 
-def _product(a: Scalars, b: Scalars) -> Any:
+def product(a: Scalars, b: Scalars) -> Any:
+    """a . b"""
     terms = [x * y for x, y in zip(a, b, strict=True) if not (zero(x) or zero(y))]
     return sum(terms[1:], terms[0]) if terms else 0.0
 
 
-def _times(A: Rows, x: Scalars) -> list[Any]:
-    return [_product(row, x) for row in A]
+def times(A: Rows, x: Scalars) -> list[Any]:
+    """A x"""
+    return [product(row, x) for row in A]
 
 
-def _transposed(A: Rows) -> list[list[Any]]:
+def transposed(A: Rows) -> list[list[Any]]:
+    """A^T"""
     return [list(column) for column in zip(*A, strict=True)]
 
 
@@ -58,11 +61,13 @@ def _columns(A: Rows, places: Sequence[int]) -> list[list[Any]]:
     return [[row[k] for k in places] for row in A]
 
 
-def _less(a: Scalars, b: Scalars) -> list[Any]:
+def less(a: Scalars, b: Scalars) -> list[Any]:
+    """a - b"""
     return [x - y for x, y in zip(a, b, strict=True)]
 
 
-def _plus(a: Scalars, b: Scalars) -> list[Any]:
+def plus(a: Scalars, b: Scalars) -> list[Any]:
+    """a + b"""
     return [x + y for x, y in zip(a, b, strict=True)]
 
 
@@ -96,7 +101,7 @@ def _lasting(J: Rows, chain: Chain) -> Any:
     """Whether no row of J has become nothing."""
     least, good = 1.0 / (chain.condition * chain.condition), 1.0
     for row, size in zip(J, mobility(chain).sizes, strict=True):
-        good = good * (_product(row, row) > least * size)
+        good = good * (product(row, row) > least * size)
     return good
 
 
@@ -106,7 +111,7 @@ def _squared(A: Rows) -> list[list[Any]]:
     G: list[list[Any]] = [[0.0] * len(A) for _ in size]
     for i in size:
         for j in range(i + 1):
-            G[i][j] = G[j][i] = _product(A[i], A[j])
+            G[i][j] = G[j][i] = product(A[i], A[j])
     return G
 
 
@@ -124,17 +129,17 @@ class Loops(NamedTuple):
 
     def forces(self, torques: Scalars) -> list[Any]:
         """f from J_d^T f = torques of the dependent coordinates."""
-        columns = _transposed(self.dependent)
-        f = self.gram.solve(_times(self.dependent, torques))
-        left = _less(torques, _times(columns, f))
-        return _plus(f, self.gram.solve(_times(self.dependent, left)))
+        columns = transposed(self.dependent)
+        f = self.gram.solve(times(self.dependent, torques))
+        left = less(torques, times(columns, f))
+        return plus(f, self.gram.solve(times(self.dependent, left)))
 
     def rates(self, right: Scalars) -> list[Any]:
         """x from J_d x = right."""
-        columns = _transposed(self.dependent)
-        x = _times(columns, self.gram.solve(right))
-        left = _less(right, _times(self.dependent, x))
-        return _plus(x, _times(columns, self.gram.solve(left)))
+        columns = transposed(self.dependent)
+        x = times(columns, self.gram.solve(right))
+        left = less(right, times(self.dependent, x))
+        return plus(x, times(columns, self.gram.solve(left)))
 
     def merged(self, independent: Scalars, dependent: Scalars) -> list[Any]:
         """A vector over all coordinates."""
@@ -150,20 +155,20 @@ class Loops(NamedTuple):
     def along(self, independent: Scalars) -> list[Any]:
         """Z v: rates of all coordinates from the independent ones."""
         return self.merged(
-            independent, [-x for x in self.rates(_times(self.independent, independent))]
+            independent, [-x for x in self.rates(times(self.independent, independent))]
         )
 
     def turning(self, Jd: Rows, rates: Scalars) -> list[Any]:
         """Zd v from rates = Z v: J Z = 0 gives Zd = -J_d^-1 Jd Z in the dependent coordinates."""
         still = [0.0] * len(self.mobility.independent)
-        return self.merged(still, [-x for x in self.rates(_times(Jd, rates))])
+        return self.merged(still, [-x for x in self.rates(times(Jd, rates))])
 
     @property
     def Z(self) -> list[list[Any]]:
         """Rates of all coordinates per rate of each independent one, by columns, (dof, n)."""
         count = len(self.mobility.independent)
         found = []
-        for j, column in enumerate(_transposed(self.independent)):
+        for j, column in enumerate(transposed(self.independent)):
             found.append(self.merged(unit(j, count), [-x for x in self.rates(column)]))
         return found
 
@@ -171,13 +176,13 @@ class Loops(NamedTuple):
 def loops(chain: Chain, q: Scalars, fn: Functions) -> Loops:
     """The loops at q."""
     found = mobility(chain)
-    J = _rows_of(chain, closure_jacobian(chain, q, fn))
+    J = counting_rows(chain, closure_jacobian(chain, q, fn))
     dependent, independent = _columns(J, found.dependent), _columns(J, found.independent)
     gram = _gram(_squared(dependent), chain.condition, fn, found.sizes)
     return Loops(found, J, dependent, independent, gram)
 
 
-def _closes(chain: Chain, q: Scalars, fn: Functions) -> Any:
+def closes(chain: Chain, q: Scalars, fn: Functions) -> Any:
     """Whether every closure is closed at q."""
     good: Any = 1.0
     for e in closure_error(chain, q, fn):
@@ -199,7 +204,7 @@ def _keeps(chain: Chain, J: Rows, rates: Scalars, more: Scalars | None, fn: Func
     return good
 
 
-def _or_nan(values: Scalars, good: Any, fn: Functions) -> list[Any]:
+def or_nan(values: Scalars, good: Any, fn: Functions) -> list[Any]:
     """The values, or NaN: by a factor, so that slopes are NaN too, and a term for zeros."""
     factor, term = (fn.select(good > 0.0, x, math.nan) for x in (1.0, 0.0))
     return [term if zero(x) else factor * x + term for x in values]
@@ -211,7 +216,7 @@ def _or_nan(values: Scalars, good: Any, fn: Functions) -> list[Any]:
 def joint_rates(chain: Chain, q: Scalars, qd_active: Scalars, fn: Functions) -> list[Any]:
     """qd of all joints from those of the independent ones, (n,)."""
     found = loops(chain, q, fn)
-    return _or_nan(found.along(qd_active), _closes(chain, q, fn) * found.gram.sound, fn)
+    return or_nan(found.along(qd_active), closes(chain, q, fn) * found.gram.sound, fn)
 
 
 def joint_accelerations(
@@ -219,10 +224,10 @@ def joint_accelerations(
 ) -> list[Any]:
     """qdd of all joints from those of the independent ones, (n,)."""
     found = loops(chain, q, fn)
-    Jd = _rows_of(chain, closure_jacobian_dot(chain, q, qd, fn))
-    qdd = _plus(found.along(qdd_active), found.turning(Jd, qd))
-    good = _closes(chain, q, fn) * _keeps(chain, found.J, qd, None, fn) * found.gram.sound
-    return _or_nan(qdd, good, fn)
+    Jd = counting_rows(chain, closure_jacobian_dot(chain, q, qd, fn))
+    qdd = plus(found.along(qdd_active), found.turning(Jd, qd))
+    good = closes(chain, q, fn) * _keeps(chain, found.J, qd, None, fn) * found.gram.sound
+    return or_nan(qdd, good, fn)
 
 
 def led(
@@ -232,13 +237,13 @@ def led(
     """qd and qdd of all joints from those of the independent ones, where q closes, (n,) each."""
     found = loops(chain, q, fn) if found is None else found
     qd = found.along(qd_active)
-    Jd = _rows_of(chain, closure_jacobian_dot(chain, q, qd, fn))
-    return qd, _plus(found.along(qdd_active), found.turning(Jd, qd))
+    Jd = counting_rows(chain, closure_jacobian_dot(chain, q, qd, fn))
+    return qd, plus(found.along(qdd_active), found.turning(Jd, qd))
 
 
 def _bias(chain: Chain, q: Scalars, qd: Scalars, fn: Functions) -> list[Any]:
     """Jd qd in the rows that count."""
-    return _times(_rows_of(chain, closure_jacobian_dot(chain, q, qd, fn)), qd)
+    return times(counting_rows(chain, closure_jacobian_dot(chain, q, qd, fn)), qd)
 
 
 def drive_jacobian(
@@ -247,14 +252,14 @@ def drive_jacobian(
     """J Z: (v, w) of the tool per rate of each independent joint, linear first, (6, dof)."""
     found = loops(chain, q, fn)
     J, Z = kinematics.jacobian(chain, q, fn, frame, **place), found.Z
-    good = _closes(chain, q, fn) * found.gram.sound
-    return [_or_nan([_product(row, z) for z in Z], good, fn) for row in J]
+    good = closes(chain, q, fn) * found.gram.sound
+    return [or_nan([product(row, z) for z in Z], good, fn) for row in J]
 
 
 def closure_status(chain: Chain, q: Scalars, fn: Functions) -> Any:
     """0: q closes and the loops are sound; 1: near a singular configuration; 2: it does not."""
     sound = loops(chain, q, fn).gram.sound
-    return fn.select(_closes(chain, q, fn) > 0.0, fn.select(sound > 0.0, 0.0, 1.0), 2.0)
+    return fn.select(closes(chain, q, fn) > 0.0, fn.select(sound > 0.0, 0.0, 1.0), 2.0)
 
 
 # dynamics
@@ -296,18 +301,18 @@ def _driven(
     found = loops(chain, q, fn)
     plain = friction.without_load_friction(chain)
     h = equation.inverse_dynamics(plain, q, qd, qdd, fn, **given)
-    good = _closes(chain, q, fn) * _keeps(chain, found.J, qd, None, fn)
+    good = closes(chain, q, fn) * _keeps(chain, found.J, qd, None, fn)
     good = good * _keeps(chain, found.J, qdd, _bias(chain, q, qd, fn), fn) * found.gram.sound
-    f, tau, sound = _held(chain, found, h, preload, fn)
+    f, tau, sound = held_torques(chain, found, h, preload, fn)
     good = good * sound
     if friction.load_dependent(chain):
-        tau = _plus(tau, _rubbing(chain, qd, tau, fn))
-    known = _or_nan(tau, good, fn)
+        tau = plus(tau, _rubbing(chain, qd, tau, fn))
+    known = or_nan(tau, good, fn)
     tau = [known[k] if k in chain.active else t for k, t in enumerate(tau)]
-    return tau, _or_nan(f, good, fn)
+    return tau, or_nan(f, good, fn)
 
 
-def _held(
+def held_torques(
     chain: Chain, found: Loops, h: Scalars, preload: Scalars | None, fn: Functions
 ) -> tuple[list[Any], list[Any], Any]:
     """Forces of the closures and torques of the drives from those of the tree, if determined."""
@@ -316,7 +321,7 @@ def _held(
         f = found.forces([h[k] for k in found.mobility.dependent])
     else:
         f, sound = _shared(chain, found, h, preload, fn)
-    tau = _less(h, _times(_transposed(found.J), f))
+    tau = less(h, times(transposed(found.J), f))
     return f, [tau[k] if k in chain.active else 0.0 for k in range(chain.n)], sound
 
 
@@ -335,10 +340,10 @@ def loop_terms(
 ) -> tuple[LoopTerms, list[Any]]:
     """The closures of a motion that takes these torques of the tree, and those of the drives."""
     found = loops(chain, q, fn)
-    Jd = _rows_of(chain, closure_jacobian_dot(chain, q, qd, fn))
-    f, tau, _ = _held(chain, found, torques, None, fn)
-    Z = _transposed(found.Z)
-    return LoopTerms(found.J, _times(Jd, qd), Z, found.turning(Jd, qd), f), tau
+    Jd = counting_rows(chain, closure_jacobian_dot(chain, q, qd, fn))
+    f, tau, _ = held_torques(chain, found, torques, None, fn)
+    Z = transposed(found.Z)
+    return LoopTerms(found.J, times(Jd, qd), Z, found.turning(Jd, qd), f), tau
 
 
 def _shared(
@@ -353,20 +358,20 @@ def _shared(
     wanted = preload if preload is not None else [0.0] * chain.n
     b = [h[k] - wanted[k] if k in chain.active else h[k] for k in range(chain.n)]
     G = _gram(_squared(found.J), chain.condition, fn, found.mobility.sizes)
-    f = G.solve(_times(found.J, b))
+    f = G.solve(times(found.J, b))
     if not passive:
         return f, G.sound
-    columns = _transposed(_columns(found.J, passive))  # of J_p
+    columns = transposed(_columns(found.J, passive))  # of J_p
     solved = [G.solve(column) for column in columns]
-    small = [[_product(a, s) for s in solved] for a in columns]
+    small = [[product(a, s) for s in solved] for a in columns]
     H = _gram(small, chain.condition, fn)
-    m = H.solve(_less(_times(columns, f), [h[k] for k in passive]))
-    return _less(f, _times(_transposed(solved), m)), G.sound * H.sound
+    m = H.solve(less(times(columns, f), [h[k] for k in passive]))
+    return less(f, times(transposed(solved), m)), G.sound * H.sound
 
 
 def _rubbing(chain: Chain, qd: Scalars, tau: Scalars, fn: Functions) -> list[Any]:
     """Friction under load of drives that would give tau without it, zero for passive joints."""
-    carried = _less(tau, friction.friction_torque(chain, qd, fn))
+    carried = less(tau, friction.friction_torque(chain, qd, fn))
     more = friction.load_friction(chain, qd, carried, fn)
     return [x if k in chain.active else 0.0 for k, x in enumerate(more)]
 
@@ -381,8 +386,8 @@ def motor_torque(chain: Chain, q: Scalars, qd: Scalars, qdd: Scalars, fn: Functi
     """Torque of the motor of every drive, behind its gear, zero for passive joints, (n,)."""
     plain = friction.without_load_friction(chain)
     tau, f = _driven(plain, q, qd, qdd, fn, None, {})
-    J = _rows_of(chain, closure_jacobian(chain, q, fn))
-    held = _less(_rubbing(chain, qd, tau, fn), _times(_transposed(J), f))
+    J = counting_rows(chain, closure_jacobian(chain, q, fn))
+    held = less(_rubbing(chain, qd, tau, fn), times(transposed(J), f))
     found = equation.motor_torque(plain, q, qd, qdd, fn, held)
     return [found[k] if k in chain.active else 0.0 for k in range(chain.n)]
 
@@ -398,41 +403,41 @@ def regressor(
     qdd = d/dt qd_ref along qd, J qdd + Jd qd_ref = 0.
     """
     found = loops(chain, q, fn)
-    Jd = _rows_of(chain, closure_jacobian_dot(chain, q, qd, fn))
+    Jd = counting_rows(chain, closure_jacobian_dot(chain, q, qd, fn))
     along = qd if qd_ref is None else qd_ref
-    good = _closes(chain, q, fn) * _keeps(chain, found.J, qd, None, fn) * found.gram.sound
+    good = closes(chain, q, fn) * _keeps(chain, found.J, qd, None, fn) * found.gram.sound
     if qd_ref is not None:
         good = good * _keeps(chain, found.J, qd_ref, None, fn)
-    good = good * _keeps(chain, found.J, qdd, _times(Jd, along), fn)
+    good = good * _keeps(chain, found.J, qdd, times(Jd, along), fn)
     Z = found.Z
-    columns = _transposed(tree.regressor(chain, q, qd, qdd, fn, qd_ref))
-    lowered = _transposed([_times(Z, column) for column in columns])  # Z^T Y
+    columns = transposed(tree.regressor(chain, q, qd, qdd, fn, qd_ref))
+    lowered = transposed([times(Z, column) for column in columns])  # Z^T Y
     rows = dict(zip(found.mobility.independent, lowered, strict=True))
     if set(chain.active) != set(rows):
         Za = _columns(Z, chain.active)
         gram = _gram(_squared(Za), chain.condition, fn)
-        shares = [gram.solve(column) for column in _transposed(Za)]  # of Za (Za^T Za)^-1
-        good, by_column = good * gram.sound, _transposed(lowered)
+        shares = [gram.solve(column) for column in transposed(Za)]  # of Za (Za^T Za)^-1
+        good, by_column = good * gram.sound, transposed(lowered)
         each = zip(chain.active, shares, strict=True)
-        rows = {k: [_product(share, column) for column in by_column] for k, share in each}
+        rows = {k: [product(share, column) for column in by_column] for k, share in each}
     nothing = [0.0] * len(columns)
-    return [_or_nan(rows[k], good, fn) if k in chain.active else nothing for k in range(chain.n)]
+    return [or_nan(rows[k], good, fn) if k in chain.active else nothing for k in range(chain.n)]
 
 
 def mass_matrix(chain: Chain, q: Scalars, fn: Functions) -> list[list[Any]]:
     """Z^T M Z, (dof, dof)."""
     found = loops(chain, q, fn)
-    return _reduced(chain, found, equation.mass_matrix(chain, q, fn), _closes(chain, q, fn), fn)
+    return _reduced(chain, found, equation.mass_matrix(chain, q, fn), closes(chain, q, fn), fn)
 
 
 def _reduced(chain: Chain, found: Loops, M: Rows, good: Any, fn: Functions) -> list[list[Any]]:
     Z = found.Z
-    MZ = [_times(M, z) for z in Z]
+    MZ = [times(M, z) for z in Z]
     R: list[list[Any]] = [[0.0] * len(Z) for _ in Z]
     for i in range(len(Z)):
         for j in range(i + 1):
-            R[i][j] = R[j][i] = _product(Z[i], MZ[j])
-    return [_or_nan(row, good * found.gram.sound, fn) for row in R]
+            R[i][j] = R[j][i] = product(Z[i], MZ[j])
+    return [or_nan(row, good * found.gram.sound, fn) for row in R]
 
 
 def gravity_torque(chain: Chain, q: Scalars, fn: Functions) -> list[Any]:
@@ -444,9 +449,9 @@ def gravity_torque(chain: Chain, q: Scalars, fn: Functions) -> list[Any]:
 def _lowered(chain: Chain, q: Scalars, found: Loops, h: Scalars, fn: Functions) -> list[Any]:
     """Z^T h by the forces of the closures."""
     f = found.forces([h[k] for k in found.mobility.dependent])
-    held = _times(_transposed(found.independent), f)
+    held = times(transposed(found.independent), f)
     own = [h[k] for k in found.mobility.independent]
-    return _or_nan(_less(own, held), _closes(chain, q, fn) * found.gram.sound, fn)
+    return or_nan(less(own, held), closes(chain, q, fn) * found.gram.sound, fn)
 
 
 def mass_times(chain: Chain, q: Scalars, seed: Scalars, fn: Functions) -> list[Any]:
@@ -460,11 +465,11 @@ def coriolis_matrix(chain: Chain, q: Scalars, qd: Scalars, fn: Functions) -> lis
     """Z^T (M Zd + C Z), with Mdot - 2C skew, (dof, dof); qd that opens the loops gives NaN."""
     found = loops(chain, q, fn)
     M, C = equation.mass_matrix(chain, q, fn), coriolis.coriolis_matrix(chain, q, qd, fn)
-    Jd, columns = _rows_of(chain, closure_jacobian_dot(chain, q, qd, fn)), []
+    Jd, columns = counting_rows(chain, closure_jacobian_dot(chain, q, qd, fn)), []
     for z in found.Z:
-        columns.append(_plus(_times(M, found.turning(Jd, z)), _times(C, z)))
-    good = _closes(chain, q, fn) * _keeps(chain, found.J, qd, None, fn) * found.gram.sound
-    return [_or_nan([_product(z, column) for column in columns], good, fn) for z in found.Z]
+        columns.append(plus(times(M, found.turning(Jd, z)), times(C, z)))
+    good = closes(chain, q, fn) * _keeps(chain, found.J, qd, None, fn) * found.gram.sound
+    return [or_nan([product(z, column) for column in columns], good, fn) for z in found.Z]
 
 
 def coriolis_times(
@@ -473,11 +478,11 @@ def coriolis_times(
     """Z^T (M Zd + C Z) seed, (dof,)."""
     found = loops(chain, q, fn)
     z = found.along(seed)
-    zd = found.turning(_rows_of(chain, closure_jacobian_dot(chain, q, qd, fn)), z)
+    zd = found.turning(counting_rows(chain, closure_jacobian_dot(chain, q, qd, fn)), z)
     inertial = equation.mass_times(chain, q, zd, fn)
-    total = _plus(inertial, coriolis.coriolis_times(chain, q, qd, z, fn))
+    total = plus(inertial, coriolis.coriolis_times(chain, q, qd, z, fn))
     good = _keeps(chain, found.J, qd, None, fn)
-    return _or_nan(_lowered(chain, q, found, total, fn), good, fn)
+    return or_nan(_lowered(chain, q, found, total, fn), good, fn)
 
 
 def generalised_torque(
@@ -495,17 +500,17 @@ def generalised_torque(
     h = equation.inverse_dynamics(plain, q, qd, qdd, fn)
     if tau is not None:
         if friction.load_dependent(chain):
-            tau = _less(tau, friction.driven_load_friction(chain, qd, tau, fn))
-        return _lowered(chain, q, found, _less(h, tau), fn)
+            tau = less(tau, friction.driven_load_friction(chain, qd, tau, fn))
+        return _lowered(chain, q, found, less(h, tau), fn)
     total = _lowered(chain, q, found, h, fn)
     if friction.load_dependent(chain):
         drives = found.mobility.independent
         more = _rubbing(chain, qd, found.merged(total, [0.0] * len(found.mobility.dependent)), fn)
-        total = _plus(total, [more[k] for k in drives])
+        total = plus(total, [more[k] for k in drives])
     return total
 
 
-def _rows_of(chain: Chain, J: Rows) -> Rows:
+def counting_rows(chain: Chain, J: Rows) -> Rows:
     """The rows that count."""
     return [J[r] for r in mobility(chain).rows]
 
@@ -533,19 +538,19 @@ class Mass(NamedTuple):
 
     def accelerations(self, b: Scalars, bias: Scalars) -> list[Any]:
         """qdd from M qdd = b + J^T f, J qdd + bias = 0."""
-        columns = _transposed(self.J)
-        against = self.gram.solve(_plus(_times(self.J, self.solve(b)), bias))
-        qdd = self.solve(_less(b, _times(columns, against)))
-        left = self.gram.solve(_plus(_times(self.J, qdd), bias))  # what rounding left open
-        return _less(qdd, self.solve(_times(columns, left)))
+        columns = transposed(self.J)
+        against = self.gram.solve(plus(times(self.J, self.solve(b)), bias))
+        qdd = self.solve(less(b, times(columns, against)))
+        left = self.gram.solve(plus(times(self.J, qdd), bias))  # what rounding left open
+        return less(qdd, self.solve(times(columns, left)))
 
 
 def constrained_mass(chain: Chain, q: Scalars, M: Rows, J: Rows, fn: Functions) -> Mass:
     """M and J at one instant, factored."""
     if mobility(chain).augmented:
-        columns = _transposed(J)
+        columns = transposed(J)
         M = [
-            [m + _product(a, b) for m, b in zip(row, columns, strict=True)]
+            [m + product(a, b) for m, b in zip(row, columns, strict=True)]
             for row, a in zip(M, columns, strict=True)
         ]
     L, D = factor([row[::-1] for row in M[::-1]], fn)
@@ -556,7 +561,7 @@ def constrained_mass(chain: Chain, q: Scalars, M: Rows, J: Rows, fn: Functions) 
     for i in size:
         scaled = [0.0 if zero(y) else y * d for y, d in zip(halves[i], reciprocal, strict=True)]
         for j in range(i + 1):
-            S[i][j] = S[j][i] = _product(scaled, halves[j])
+            S[i][j] = S[j][i] = product(scaled, halves[j])
     gram = _gram(S, chain.condition, fn)
     return Mass(L, D, J, gram._replace(sound=gram.sound * _lasting(J, chain)))
 
@@ -580,13 +585,13 @@ def forward_dynamics(
         chain = friction.at_temperature(chain, temperature, fn)
     if friction.load_dependent(chain):
         more = friction.driven_load_friction(chain, qd, tau, fn)
-        tau = _less(tau, more)
+        tau = less(tau, more)
         chain = friction.without_load_friction(chain)
     rest = [0.0] * chain.n
     h = equation.inverse_dynamics(chain, q, qd, rest, fn, wrench, link_forces=link_forces)
-    J = _rows_of(chain, closure_jacobian(chain, q, fn))
+    J = counting_rows(chain, closure_jacobian(chain, q, fn))
     mass = constrained_mass(chain, q, equation.mass_matrix(chain, q, fn), J, fn)
     bias = _bias(chain, q, qd, fn)
-    qdd = mass.accelerations(_less(tau, h), bias)
-    good = _closes(chain, q, fn) * _keeps(chain, J, qd, None, fn) * mass.gram.sound
-    return _or_nan(qdd, good, fn)
+    qdd = mass.accelerations(less(tau, h), bias)
+    good = closes(chain, q, fn) * _keeps(chain, J, qd, None, fn) * mass.gram.sound
+    return or_nan(qdd, good, fn)

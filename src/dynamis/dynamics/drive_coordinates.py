@@ -62,37 +62,32 @@ class Configuration:
 
     def accelerations(self, rates: Scalars, qdd: Scalars) -> list[Any]:
         """Of all joints from their rates and the accelerations of the drives."""
-        return closed._plus(self.loops.along(self.decisive(qdd)), self.turning(rates, rates))
+        return closed.plus(self.loops.along(self.decisive(qdd)), self.turning(rates, rates))
 
     def turning(self, rates: Scalars, moved: Scalars) -> list[Any]:
         """Zd v along `rates`, of moved = Z v."""
-        Jd = closed._rows_of(self.chain, closure_jacobian_dot(self.chain, self.q, rates, self.fn))
+        Jd = closed.counting_rows(
+            self.chain, closure_jacobian_dot(self.chain, self.q, rates, self.fn)
+        )
         return self.loops.turning(Jd, moved)
 
     def lowered(self, torques: Scalars) -> list[Any]:
         """Torques of the drives that carry torques of all joints of the tree."""
-        drives, found = self.chain.active, self.loops.mobility
-        if len(drives) == len(found.independent):
-            f = self.loops.forces([torques[k] for k in found.dependent])
-            sound: Any = 1.0
-        else:
-            f, sound = closed._shared(self.chain, self.loops, torques, None, self.fn)
-        held = closed._times(closed._transposed(self.loops.J), f)
-        own = [torques[k] - held[k] for k in drives]
-        return closed._or_nan(own, self.good * sound, self.fn)
+        _, tau, sound = closed.held_torques(self.chain, self.loops, torques, None, self.fn)
+        return closed.or_nan([tau[k] for k in self.chain.active], self.good * sound, self.fn)
 
     def per_drive(self, rows: Sequence[Scalars]) -> list[list[Any]]:
         """A Z: rows over all joints as rows over the drives, which must be independent."""
         Z, places = self.loops.Z, self.loops.mobility.independent
         columns = [Z[places.index(k)] for k in self.chain.active]
-        return [self.certain([closed._product(row, z) for z in columns]) for row in rows]
+        return [self.certain([closed.product(row, z) for z in columns]) for row in rows]
 
     def lowered_rows(self, rows: Sequence[Scalars]) -> list[list[Any]]:
         """Z^T A: columns of torques of all joints as columns of torques of the drives."""
-        columns = closed._transposed(rows)
+        columns = closed.transposed(rows)
         if len(self.chain.active) == len(self.loops.mobility.independent):
-            return closed._transposed(self.per_drive(columns))
-        return closed._transposed([self.lowered(column) for column in columns])
+            return closed.transposed(self.per_drive(columns))
+        return closed.transposed([self.lowered(column) for column in columns])
 
     def spread(self, values: Scalars) -> list[Any]:
         """Values of the drives as those of all joints, the others zero."""
@@ -103,17 +98,19 @@ class Configuration:
 
     def certain(self, values: Scalars) -> list[Any]:
         """Values that hold here, or NaN."""
-        return closed._or_nan(values, self.good, self.fn)
+        return closed.or_nan(values, self.good, self.fn)
 
     def momentum_turned(self, rates: Scalars, momentum: Scalars, turned: Scalars) -> list[Any]:
         """C^T qd of the drives from M qd and C^T qd of the tree: Z^T C^T qd + Zd^T M qd.
 
         Zd^T p is -Z^T Jd^T f with J_d^T f = p of the dependent joints.
         """
-        Jd = closed._rows_of(self.chain, closure_jacobian_dot(self.chain, self.q, rates, self.fn))
+        Jd = closed.counting_rows(
+            self.chain, closure_jacobian_dot(self.chain, self.q, rates, self.fn)
+        )
         f = self.loops.forces([momentum[k] for k in self.loops.mobility.dependent])
-        held = closed._times(closed._transposed(Jd), f)
-        return self.lowered(closed._less(turned, held))
+        held = closed.times(closed.transposed(Jd), f)
+        return self.lowered(closed.less(turned, held))
 
     def decisive(self, values: Scalars) -> list[Any]:
         """Those of the independent joints among values of the drives."""
@@ -126,7 +123,7 @@ def configuration(
 ) -> Configuration:
     """That of all joints at q; `before` are the loops of the sample before."""
     found = closed.loops(chain, q, fn)
-    closes, fine = closed._closes(chain, q, fn), 1.0 * found.gram.sound
+    closes, fine = closed.closes(chain, q, fn), 1.0 * found.gram.sound
     if before is not None:
         now = _margin(found, fn)
         nearing = (now < NARROW) * (now < FALL * _margin(before, fn))
@@ -141,7 +138,7 @@ def _margin(found: closed.Loops, fn: Functions) -> Any:
     """
     least: Any = 1.0
     for row, d, size in zip(found.dependent, found.gram.D, found.mobility.sizes, strict=True):
-        least = fn.min(least, d / fn.max(closed._product(row, row), size))
+        least = fn.min(least, d / fn.max(closed.product(row, row), size))
     return least
 
 
@@ -156,7 +153,7 @@ def followed(
     q = _placed(chain, drives, near)
     before = closed.loops(chain, q, fn) if sampled else None
     for _ in range(steps):
-        q = _newton(chain, q, fn)
+        q = newton_step(chain, q, fn)
     return configuration(chain, q, fn, before)
 
 
@@ -174,7 +171,7 @@ def approach(
     """All joints with the drives a share of the way from home to where they are."""
     start = (home[k] for k in chain.active)
     part = [a + share * (b - a) for a, b in zip(start, drives, strict=True)]
-    return _newton(chain, _placed(chain, part, q), fn)
+    return newton_step(chain, _placed(chain, part, q), fn)
 
 
 def _placed(chain: Chain, drives: Scalars, q: Scalars) -> list[Any]:
@@ -185,12 +182,12 @@ def _placed(chain: Chain, drives: Scalars, q: Scalars) -> list[Any]:
     return moved
 
 
-def _newton(chain: Chain, q: Scalars, fn: Functions) -> list[Any]:
+def newton_step(chain: Chain, q: Scalars, fn: Functions) -> list[Any]:
     """One step that closes the loops by the dependent joints."""
     found, errors = closed.loops(chain, q, fn), closure_error(chain, q, fn)
     right = [-errors[row] for row in found.mobility.rows]
-    columns = closed._transposed(found.dependent)
-    step = closed._times(columns, found.gram.solve(right))
+    columns = closed.transposed(found.dependent)
+    step = closed.times(columns, found.gram.solve(right))
     moved = list(q)
     for k, dx in zip(found.mobility.dependent, step, strict=True):
         guarded = fn.max(-LARGEST, fn.min(dx, LARGEST))

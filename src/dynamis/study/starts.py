@@ -12,7 +12,7 @@ import numpy as np
 
 from ..control.random_numbers import RowFunction
 from ..dynamics import closed
-from ..dynamics.closures import closure_error
+from ..dynamics.drive_coordinates import newton_step
 from ..ik.follow import REASONS, follow_many
 from ..lazy import once
 from ..model.chain import Chain
@@ -65,12 +65,7 @@ def _step(chain: Chain) -> RowFunction:
 
     def function(x: Any, fn: Functions) -> list[Any]:
         q, rates = list(x[:n]), list(x[n:])
-        e = closure_error(chain, q, fn)
-        moves = closed.loops(chain, q, fn).rates([e[k] for k in mobility.rows])
-        after = list(q)
-        for k, move in zip(mobility.dependent, moves, strict=True):
-            after[k] = q[k] - move
-        return [*after, *closed.joint_rates(chain, q, rates, fn)]
+        return [*newton_step(chain, q, fn), *closed.joint_rates(chain, q, rates, fn)]
 
     wide = n + len(mobility.independent)
     return RowFunction("closing step", function, wide, 2 * n, (repr(chain),))
