@@ -8,7 +8,7 @@ import inspect
 import math
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
 from numbers import Integral
 from pathlib import Path
@@ -187,14 +187,28 @@ def checked(function: F) -> F:
 
     @functools.wraps(function)
     def call(*given: Any, **named: Any) -> Any:
-        places = [
-            _held(value, name, rules[name]) if name in rules else value
-            for name, value in zip(names, given, strict=False)
-        ]
+        try:
+            places = [
+                _held(value, name, rules[name]) if name in rules else value
+                for name, value in zip(names, given, strict=False)
+            ]
+        except OptionError as error:
+            raise _in_order(error, names, rules, given, function.__name__) from None
         words = {k: _held(v, k, rules[k]) if k in rules else v for k, v in named.items()}
         return function(*places, *given[len(places) :], **words)
 
     return call  # type: ignore[return-value]
+
+
+def _in_order(
+    error: OptionError, names: Sequence[str], rules: Mapping[str, Any], given: Any, function: str
+) -> OptionError:
+    """The error; where a Robot was given in the place of something else, with the order."""
+    robots = [name for name, value in zip(names, given, strict=False) if _fits(value, "Robot")]
+    if not robots or "Robot" in rules.get(robots[0], ()):
+        return error
+    listed = ", ".join(names[: max(len(given), 2)])
+    return OptionError(error.args[0].partition("\nhint: ")[0], f"the order is {function}({listed})")
 
 
 def check_fields(data: Any) -> None:

@@ -216,12 +216,12 @@ class Robot:
 
     @property
     def active(self) -> tuple[int, ...]:
-        """Entries of q whose joints have a drive, q[..., robot.active]: all but the passive ones."""
+        """Entries of q whose joints have a drive, q[..., robot.active]: all but passive ones."""
         return self.model.active
 
     @property
     def driven(self) -> tuple[int, ...]:
-        """Entries of q that controllers see, q[..., robot.driven]: all of an arm's, or the drives."""
+        """Entries of q that controllers see, q[..., robot.driven]: all, or the drives of loops."""
         return self.model.driven
 
     @property
