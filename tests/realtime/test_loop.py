@@ -160,7 +160,7 @@ def test_spells_are_told_twenty_times_and_counted_further(telling):
     assert found["spells"] > 22
     assert told.stderr.count("SAFE TORQUE: cycle") == 20
     table = ran_against(telling, answers, 30)
-    assert f"in {spells(table[1])} spells" in table[0].stdout
+    assert f"in {spells(table[1][:-1])} spells" in table[0].stdout
 
 
 def ran_against(program, answers, cycles):
