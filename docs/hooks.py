@@ -29,3 +29,9 @@ def on_files(files, config):
 def on_page_content(html, page, config, files):
     """Formulas drawn."""
     return page_with_mathml(html)
+
+
+def on_post_page(output, page, config):
+    """What a screen reader and a keyboard need: the name of the search, formulas that scroll."""
+    output = output.replace('role="dialog">', 'role="dialog" aria-label="Search">', 1)
+    return output.replace('<math display="block"', '<math tabindex="0" display="block"')
