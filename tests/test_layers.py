@@ -10,9 +10,9 @@ SOURCE = Path(__file__).parents[1] / "src" / "dynamis"
 ORDER = (
     "_fast", "_xla", "errors", "arguments", "files", "templates", "lazy", "progress", "spatial",
     "model", "dynamics", "compile", "gpu", "export", "robot", "transforms", "ik",
-    "equations.scalars", "base", "equations", "plots", "trajectory", "control", "simulation",
-    "jax", "torch", "logs", "identify", "excite", "study", "realtime", "interop", "rtb", "gym",
-    "agree", "bench", "report", "demo", "cli", "studio", "__init__", "__main__",
+    "equations.scalars", "base", "equations", "trajectory", "control", "simulation",
+    "jax", "torch", "logs", "identify", "excite", "study", "plots", "realtime", "interop", "rtb",
+    "gym", "agree", "bench", "report", "demo", "cli", "studio", "__init__", "__main__",
 )  # fmt: skip
 NUMBER = {name: number for number, name in enumerate(ORDER)}
 MOST_FILES = 24  # in one folder
@@ -23,7 +23,10 @@ SUGAR = {
     ("cli.studio", "studio"),
     ("compile.libraries", "jax"),
     ("export.export", "realtime"),
+    ("excite.excitation", "plots"),
     ("identify.estimate", "report"),
+    ("simulation.run", "plots"),
+    ("study.study", "plots"),
     ("study.study", "report"),
     ("model.chain", "dynamics"),
     ("model.dh.convert", "dynamics"),

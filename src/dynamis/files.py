@@ -81,7 +81,7 @@ def _take_after(partial: Path, target: Path, before: os.stat_result) -> None:
     """Owner and permissions of the file that is replaced."""
     target.open("rb+").close()  # a file that may not be written says so
     now = partial.stat()
-    if (now.st_uid, now.st_gid) != (before.st_uid, before.st_gid):
+    if hasattr(os, "chown") and (now.st_uid, now.st_gid) != (before.st_uid, before.st_gid):
         with suppress(PermissionError):
             os.chown(partial, before.st_uid, before.st_gid)
     partial.chmod(stat.S_IMODE(before.st_mode))

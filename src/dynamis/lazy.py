@@ -24,7 +24,7 @@ else:
             self.lock = nullcontext()
 
 
-__all__ = ["LOCK", "cached_property", "callable_package", "later", "once", "package"]
+__all__ = ["LOCK", "cached_property", "callable_package", "installed", "later", "once", "package"]
 
 LOCK = RLock()  # LLVM, CasADi and parts of this package are loaded and used under it: a fork waits
 
@@ -34,15 +34,25 @@ if hasattr(os, "register_at_fork"):  # not on Windows, which cannot fork
     )
 
 
-def package(module: str, name: str, purpose: str, extra: str) -> Any:
-    """A module of an optional package, or an error that says how to get it."""
+def package(module: str, name: str, purpose: str, extra: str, instead: str = "") -> Any:
+    """A module of an optional package, or an error that says how to get it, or do without."""
     try:
         return import_module(module)
     except ImportError:
+        hint = f'pip install "dynamis[{extra}]"   (or: pip install {name})'
         raise MissingPackageError(
             f"{purpose} needs the package {name}, which is not installed",
-            f'pip install "dynamis[{extra}]"   (or: pip install {name})',
+            f"{hint}; {instead}" if instead else hint,
         ) from None
+
+
+def installed(module: str) -> bool:
+    """Whether an optional package can be imported."""
+    try:
+        import_module(module)
+    except ImportError:
+        return False
+    return True
 
 
 def once(owner: Any, what: Hashable, made: Callable[[], Any]) -> Any:

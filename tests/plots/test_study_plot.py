@@ -8,7 +8,7 @@ import pytest
 import dynamis as dy
 from dynamis.errors import OptionError
 from dynamis.plots import plot_study
-from dynamis.plots.study_plot import scaled
+from dynamis.study.summary import scaled
 
 ROBOTS = ("planar-rr", "scara", "puma560", "panda")
 

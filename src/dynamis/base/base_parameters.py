@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import sympy as sp
 
 from ..arguments import number, whole
 from ..compile.arrays import as_batch
@@ -24,7 +23,6 @@ from .groupings import (
     Rank,
     groupings,
     random_regressor,
-    symbolic_values,
     with_springs,
 )
 
@@ -103,13 +101,9 @@ def _coefficient(x: Any, latex: bool) -> str:
         text = f"{float(x):.{DIGITS}g}"
         mantissa, _, exponent = text.partition("e")
         return rf"{mantissa} \cdot 10^{{{int(exponent)}}}" if latex and exponent else text
-    fractions = [r for r in x.atoms(sp.Rational) if r.q != 1]
-    decimal = x.xreplace({r: sp.Float(f"{float(r):.{DIGITS}g}") for r in fractions})
-    if latex:
-        text = sp.latex(decimal, full_prec=False)
-        return rf"\left({text}\right)" if x.is_Add else text
-    text = sp.sstr(decimal, full_prec=False)
-    return f"({text})" if x.is_Add else text
+    from .symbolic import coefficient
+
+    return coefficient(x, DIGITS, latex)
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,6 +161,8 @@ class BaseParameters:
 
     def expressions(self) -> list[Any]:
         """The base parameters over the model's own symbols (SymPy), such as `L1*m2 + lc1*m1`."""
+        from .symbolic import symbolic_values
+
         return symbolic_values(self.robot.model, self._forms)
 
     def latex(self) -> str:

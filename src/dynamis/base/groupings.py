@@ -1,22 +1,19 @@
 """Groupings of base parameters: by rules, verified by the rank of a regressor."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import sympy as sp
 
-from ..equations.scalars.scalars import exact, symbolic_chain
 from ..errors import OptionError
 from ..ik.driven import assembly, random_motion
-from ..lazy import once
+from ..lazy import installed, once
 from ..model.chain import Chain
 from ..model.conventions import CONVENTIONS
-from ..model.link import Link
 from ..model.model import Model
-from ..model.parameters import parameter_names, parameter_values
-from ..model.quantity import Expression, resolve
+from ..model.parameters import parameter_names
+from ..model.quantity import Expression
 from ..spatial.frames import compose
 from ..spatial.inertia import from_linear, linear, transformed, transformed_back
 
@@ -305,69 +302,6 @@ def _to_parent(c: Chain, i: int, x: Vector) -> Vector:
     return linear(transformed_back(c.bodies[joint.parent].user, moved))
 
 
-# the same groupings with the symbols of the geometry kept: L1**2*m2 instead of 0.64*m2
-
-SHORT = 3  # links up to which angles, too, stay symbols: their sines multiply quickly
-SYMBOL_ROUNDING = 1e-12
-
-
-def symbolic_forms(model: Model, recipe: Recipe, columns: Sequence[int]) -> list[Form]:
-    """The rows found with numbers, by the same steps over SymPy.
-
-    The null vectors are taken over as numbers: 0 and 1 unless some geometry is special. Beyond
-    SHORT links symbolic angles are taken at their values.
-    """
-    if len(model.links) > SHORT:
-        model = replace(model, links=tuple(_at_angles(x, model.values) for x in model.links))
-    vectors = [[[exact(x) for x in v] for v in vs] for vs in recipe.null]
-    forms, _ = regroup(symbolic_chain(model), vectors, recipe.steps, tidy)
-    rows = [{j: _written(x) for j, x in sorted(forms.get(k, {k: 1}).items())} for k in columns]
-    return [{j: x for j, x in row.items() if x != 0} for row in rows]
-
-
-def _at_angles(link: Link, values: Mapping[str, float]) -> Link:
-    """The link with numbers for its angles."""
-    names = ["alpha", "theta", *(["offset"] if link.joint == "revolute" else [])]
-    angles = {name: getattr(link, name) for name in names}
-    if link.rpy is not None:
-        angles["rpy"] = tuple(resolve(x, values) for x in link.rpy)
-    changes = {k: resolve(x, values) if isinstance(x, Expression) else x for k, x in angles.items()}
-    return replace(link, **changes)
-
-
-def _written(x: Any) -> Any:
-    """As a person would write it, without the rounding errors of numeric angles."""
-    x = sp.sympify(x)
-    if x.has(sp.cos):
-        return sp.trigsimp(sp.factor(x))
-    return sp.Add(*(t for t in sp.Add.make_args(x) if abs(t.as_coeff_Mul()[0]) > SYMBOL_ROUNDING))
-
-
-def tidy(x: Any) -> Any:
-    """Expanded, with exact numbers; squares of sines written as 1 - cos^2 so that they cancel."""
-    x = sp.sympify(x)
-    x = sp.expand(x.xreplace({f: exact(float(f)) for f in x.atoms(sp.Float)}))
-    if not x.has(sp.sin):
-        return x
-    top, bottom = sp.fraction(sp.cancel(x))
-    squares = {s: 1 - sp.cos(s.args[0]) ** 2 for s in x.atoms(sp.sin)}
-    return sp.cancel(_reduced(top, squares) / _reduced(bottom, squares))
-
-
-def _reduced(x: Any, squares: Mapping[Any, Any]) -> Any:
-    """A polynomial in sines of degree one, by sin^2 = 1 - cos^2."""
-    for sine, square in squares.items():
-        x = sp.rem(sp.expand(x), sine**2 - square, sine)
-    return x
-
-
-def symbolic_values(model: Model, forms: Sequence[Mapping[int, Any]]) -> list[Any]:
-    """beta = B phi over the model's symbols."""
-    values = [exact(x) for x in parameter_values(model, symbolic_chain(model))]
-    sums = [sum(exact(w) * values[j] for j, w in form.items()) for form in forms]
-    return [sp.expand(sp.sympify(s)) for s in sums]
-
-
 ROUNDING = 1e-13  # a coefficient this small is one
 
 
@@ -381,11 +315,16 @@ class Groupings(NamedTuple):
     recipe: Recipe | None = None
 
     def forms(self, model: Model) -> list[Form]:
-        """The rows of the matrix by index, with the symbols that place the joints kept."""
+        """The rows of the matrix by index, with the symbols that place the joints kept.
+
+        Without SymPy their values stand in their place.
+        """
         forms: list[Form] = [
             {j: row[j] for j in np.flatnonzero(row).tolist()} for row in self.matrix
         ]
-        if self.recipe is not None and has_symbols(model):
+        if self.recipe is not None and has_symbols(model) and installed("sympy"):
+            from .symbolic import symbolic_forms
+
             first = len(parameter_names(replace(model, springs=())))
             arm = tuple(j for j in self.columns if j < first)  # springs come last
             for k, form in enumerate(symbolic_forms(model, self.recipe, arm)):

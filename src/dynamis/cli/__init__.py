@@ -14,7 +14,7 @@ from ..arguments import one_of
 from ..errors import DynamisError
 
 SUCCESS, NEGATIVE, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
-DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+DISK_ERRORS = (errno.ENOSPC, getattr(errno, "EDQUOT", None), errno.EFBIG, errno.EIO)
 
 # command -> summary; the module of the same name (with _ for -) has its `run`
 COMMANDS = {

@@ -40,6 +40,13 @@ def check_folders(*paths: Path | None) -> None:
             raise OptionError(f"there is no folder {str(path.parent)!r} for {path.name!r}")
 
 
+def check_pictures(*paths: Path | None) -> None:
+    """Refuse a picture or a report that cannot be written, before any computation."""
+    check_folders(*paths)
+    if any(path is not None for path in paths):
+        from .. import plots  # noqa: F401  # says what is not installed
+
+
 def options(run: Callable[..., int]) -> dict[str, Any]:
     """Every option of a command as it is typed, and the type of its value."""
     hints = get_type_hints(run, include_extras=True)

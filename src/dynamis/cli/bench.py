@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .arguments import Json, check_folders
+from .arguments import Json, check_folders, check_pictures
 from .printing import Cell, data, data_json, table, talk
 
 if TYPE_CHECKING:
@@ -37,7 +37,8 @@ def run(
     """
     from ..bench import bench
 
-    check_folders(output, plot)
+    check_folders(output)
+    check_pictures(plot)
     found = bench(quick, say=talk)
     if output is not None:
         found.save(output)

@@ -1,16 +1,18 @@
 """`dynamis equations`: the equations of motion, derived step by step."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..equations.derivation.steps import METHODS, Derivation, derivation
-from ..equations.render.html import write_page
 from ..errors import OptionError
 from ..files import write
 from ..robot import Robot, load
 from .arguments import Json, Numbers, Place, RobotName, joint_numbers, listed, place
 from .printing import data_json, raw, wrote
+
+if TYPE_CHECKING:
+    from ..equations.derivation.steps import Derivation
 
 
 def run(
@@ -42,6 +44,9 @@ def run(
         qd: Joint velocities.
         qdd: Joint accelerations.
     """
+    from ..equations.derivation.steps import METHODS, derivation
+    from ..equations.render.html import write_page
+
     if method not in METHODS:
         raise OptionError(f"method {method!r} does not exist", "known: " + ", ".join(METHODS))
     found = load(robot)
@@ -86,7 +91,7 @@ def _state(
     return where, rates, more
 
 
-def _plain(steps: Derivation) -> dict:
+def _plain(steps: "Derivation") -> dict:
     """Steps as data: every expression as SymPy's text."""
 
     def text(expression: object) -> str | None:

@@ -9,7 +9,7 @@ from tyro.conf import arg
 from ..errors import OptionError
 from ..files import TABLES, checked_path
 from ..robot import load
-from .arguments import Json, Place, RobotName, check_folders, passive_names, place
+from .arguments import Json, Place, RobotName, check_pictures, passive_names, place
 from .printing import data, data_json, number, table, talk, wrote
 
 Criterion = Literal["d-optimal", "condition"]
@@ -68,7 +68,7 @@ def run(
     if output is not None:
         checked_path(output, TABLES, "motion")
         step_count(periods * period, dt)
-    check_folders(plot)
+    check_pictures(plot)
     arm = load(robot)
     found = excite(
         arm,

@@ -10,7 +10,7 @@ from tyro.conf import Positional, UseAppendAction, arg
 
 from ..errors import OptionError
 from ..robot import load
-from .arguments import SAVED, Json, RobotName, listed, passive_names
+from .arguments import SAVED, Json, RobotName, check_pictures, listed, passive_names
 from .logs import IN_SI, KINDS, Span, TorqueOptions, existing, say, span
 from .printing import data, data_json, number, table, talk, wrote
 
@@ -134,7 +134,7 @@ def _check_before(
     if limit is not None and not limit > 0.0:
         raise OptionError(f"limit is {limit!r}, expected percent above 0")
     if report is not None:
-        checked_path(report, (".html", ".htm"), "report")
+        check_pictures(checked_path(report, (".html", ".htm"), "report"))
     if save is not None:
         checked_path(save, SAVED, "robot")
 

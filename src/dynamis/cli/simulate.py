@@ -7,7 +7,7 @@ import numpy as np
 from rich.table import Table
 
 from ..robot import Robot, load
-from .arguments import Json, Place, RobotName, check_folders, place, units
+from .arguments import Json, Place, RobotName, check_folders, check_pictures, place, units
 from .printing import data, data_json, number, table, talk, wrote
 
 BANDWIDTH = 10.0  # rad/s
@@ -50,7 +50,8 @@ def run(
     """
     from ..simulation.simulate import simulate
 
-    check_folders(plot, animate, save)
+    check_folders(save)
+    check_pictures(plot, animate)
     arm = load(robot)
     options, how = motion(arm, duration, start, goal, controller, bandwidth)
     found = simulate(arm, duration, dt, integrator=integrator, stops=stops, **options)

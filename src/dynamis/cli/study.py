@@ -11,7 +11,7 @@ from tyro.conf import UseAppendAction, arg
 from ..errors import OptionError
 from ..files import checked_path
 from ..robot import Robot, load
-from .arguments import Json, Numbers, Place, RobotName, check_folders, listed
+from .arguments import Json, Numbers, Place, RobotName, check_folders, check_pictures, listed
 from .printing import data, data_json, table, talk, wrote
 from .simulate import BANDWIDTH, Law, motion
 
@@ -87,7 +87,8 @@ def run(
     """
     from ..study.study import study
 
-    check_folders(report, plot, worst, save)
+    check_folders(save)
+    check_pictures(report, plot, worst)
     for path, suffixes, what in ((report, (".html", ".htm"), "report"), (save, (".npz",), "study")):
         if path is not None:
             checked_path(path, suffixes, what)

@@ -1,1 +1,6 @@
 """The demonstration: one arm from its DH table to a controller in C."""
+
+from ..lazy import package
+
+for _name in ("sympy", "matplotlib", "plotly"):
+    package(_name, _name, "the demonstration", "all")

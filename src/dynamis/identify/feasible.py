@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from scipy.optimize import lsq_linear
 
-from ..errors import DynamisError, MissingPackageError
+from ..errors import DynamisError
+from ..lazy import package
 from ..spatial.inertia import from_linear, pseudo_inertia
 from .information import Information, scaled
 from .unknowns import LAWS, OWN, Unknowns
@@ -237,12 +238,5 @@ def solved(cp: Any, problem: Any) -> str:
 
 def cvxpy_module(instead: str = "estimator='weighted'") -> Any:
     """CVXPY, or a word on how to get it, or do without."""
-    try:
-        import cvxpy
-    except ImportError:
-        raise MissingPackageError(
-            "physically feasible estimates need cvxpy",
-            f"pip install 'dynamis[identify]', or {instead}, which does not force the estimate to "
-            "be possible",
-        ) from None
-    return cvxpy
+    without = f"or use {instead}, which does not force the estimate to be possible"
+    return package("cvxpy", "cvxpy", "a physically feasible estimate", "identify", without)

@@ -28,7 +28,7 @@ def to_yourdfpy(robot: Robot, **options: Any) -> Any:
 
     Nothing is read from disk. A DH arm's links sit at their joints, as in `robot.save("x.urdf")`.
     """
-    yourdfpy = package("yourdfpy", "yourdfpy", "to_yourdfpy", "dev")
+    yourdfpy = package("yourdfpy", "yourdfpy", "to_yourdfpy", "peers")
     refuse_sliding(robot.model)
     element, tool = standard_robot(robot.model)
     plain = plain_model(sketch(element), robot.name)
@@ -48,7 +48,7 @@ def from_yourdfpy(
     urdf: Any, tip: str | None = None, lock: Mapping[str, Any] | None = None
 ) -> Robot:
     """The robot of a `yourdfpy.URDF`; `tip` and `lock` as in `dy.load`. No mesh is opened."""
-    yourdfpy = package("yourdfpy", "yourdfpy", "from_yourdfpy", "dev")
+    yourdfpy = package("yourdfpy", "yourdfpy", "from_yourdfpy", "peers")
     if not isinstance(urdf, yourdfpy.URDF):
         raise NotRepresentableError(f"{type(urdf).__name__} was given, expected a yourdfpy.URDF")
     return Robot(model_from_urdf(tostring(_element(urdf.robot)), "yourdfpy", tip, lock))

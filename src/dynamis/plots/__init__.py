@@ -1,11 +1,15 @@
 """Pictures of robots and of their motion; nothing here needs a display."""
 
-from .animation import animate
-from .robot_plot import plot_robot
-from .run_plot import plot_run
-from .skeleton import Skeleton, skeleton
-from .study_plot import plot_study
-from .workspace_plot import plot_workspace
+from ..lazy import package
+
+package("matplotlib", "matplotlib", "drawing", "plots")
+
+from .animation import animate  # noqa: E402
+from .robot_plot import plot_robot  # noqa: E402
+from .run_plot import plot_run  # noqa: E402
+from .skeleton import Skeleton, skeleton  # noqa: E402
+from .study_plot import plot_study  # noqa: E402
+from .workspace_plot import plot_workspace  # noqa: E402
 
 __all__ = [
     "Skeleton",

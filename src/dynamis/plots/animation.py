@@ -24,6 +24,7 @@ from .. import templates
 from ..arguments import LARGEST, checked, positive
 from ..errors import FileError, OptionError, ShapeError
 from ..files import checked_path, whole
+from ..lazy import package
 from ..progress import counted
 from ..robot import Robot
 from .figure import INK, SOFT, Picture, check_run, plain
@@ -274,9 +275,8 @@ def moving_figure(motion: Motion) -> dict[str, Any]:
 
 def write_html(motion: Motion, path: Path, _: None) -> None:
     """The page of the moving figure."""
-    import plotly.io
-
-    body = plotly.io.to_html(
+    plotly = package("plotly.io", "plotly", "an animation as .html", "plots")
+    body = plotly.to_html(
         moving_figure(motion),
         include_plotlyjs=True,
         include_mathjax=False,

@@ -9,6 +9,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormat
 
 from ..arguments import checked
 from ..errors import OptionError, shown
+from ..study.summary import CHANCE, scaled
 from .figure import INK, LINE, SOFT, Picture, check_save, plain, save
 from .run_plot import COLOURS, style
 
@@ -22,20 +23,8 @@ LEADING = 14.0  # points from a line of text to the next
 BARS = 60  # of a histogram at most
 WIDE = 10.0  # last quantile over the median from which an axis is logarithmic
 TAIL = 2.0  # times the span up to the last quantile: what is further out is named, not drawn
-PREFIXES = ((1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
-CHANCE = 13.8  # over the number of samples: the share that a factor without effect has once in 1000
 LEAST = 0.005  # share of the variance from which the fifth factor on is worth a bar
 ACCENT, PALE = "#1f5fa8", "#a9c3e0"
-
-
-def scaled(size: float, unit: str) -> tuple[float, str]:
-    """A factor, and the unit with the prefix, in which a number of this size is short."""
-    if not unit or not 0.0 < size < np.inf:
-        return 1.0, unit
-    for scale, prefix in PREFIXES:
-        if size >= scale:
-            return 1.0 / scale, prefix + unit
-    return 1.0 / PREFIXES[-1][0], PREFIXES[-1][1] + unit
 
 
 @checked

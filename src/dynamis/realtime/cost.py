@@ -138,11 +138,11 @@ def controller_cost(
         if isinstance(exported, Law):
             folder, stem = work, stem_of(exported)
             notes = [f"{type(exported.controller).__name__}: {exported.program().cost}."]
-            (work / f"{stem}.h").write_text(header(exported, notes, dtype))
-            (work / f"{stem}.c").write_text(source(exported, notes, dtype, trig))
+            (work / f"{stem}.h").write_text(header(exported, notes, dtype), "utf-8")
+            (work / f"{stem}.c").write_text(source(exported, notes, dtype, trig), "utf-8")
         else:
             folder, stem = exported, _stem(exported)
-        head = (folder / f"{stem}.h").read_text()
+        head = (folder / f"{stem}.h").read_text("utf-8")
         found = re.search(r"\d+ x, \d+ \+.* other", head)
         rows = [
             _compiled(folder / f"{stem}.c", work, name, compiler, flags)
@@ -199,7 +199,7 @@ def _compiled(path: Path, work: Path, target: str, compiler: str, flags: Sequenc
     listing = _run([f"{prefix}objdump", "-d", "--no-show-raw-insn", str(item)])
     undefined = _run([f"{prefix}nm", "-u", str(item)]).split()
     sizes = _run([f"{prefix}size", str(item)]).splitlines()[1].split()
-    usage = [line.split("\t") for line in item.with_suffix(".su").read_text().splitlines()]
+    usage = [line.split("\t") for line in item.with_suffix(".su").read_text("utf-8").splitlines()]
     stack = {row[0].rsplit(":", 1)[-1]: int(row[1]) for row in usage}
     return Compiled(
         target,
@@ -254,7 +254,7 @@ def _counts(
     rows = [b"".join(part.tobytes() for part in row) for row in zip(*parts, strict=True)]
     (work / "samples.bin").write_bytes(b"".join(rows))
     given = {"STEM": stem, "UP": stem.upper(), "COUNT": len(rows)}
-    (work / "drive.c").write_text(templates.filled(__package__, "cost.c", **given))
+    (work / "drive.c").write_text(templates.filled(__package__, "cost.c", **given), "utf-8")
     program, files = work / "drive", [work / "drive.c", folder / f"{stem}.c"]
     _run([compiler, *flags, f"-I{folder}", *map(str, files), "-lm", "-o", str(program)])
     _run([
@@ -263,7 +263,7 @@ def _counts(
         str(program), str(work / "samples.bin"),
     ])  # fmt: skip
     dumps = [work / f"calls.{k + 1}" for k in range(len(rows))]
-    totals = [re.search(r"^(?:totals|summary): (\d+)", d.read_text(), re.M) for d in dumps]
+    totals = [re.search(r"^(?:totals|summary): (\d+)", d.read_text("utf-8"), re.M) for d in dumps]
     return tuple(int(t[1]) for t in totals if t is not None)
 
 

@@ -13,6 +13,7 @@ from ..identify.estimate import Rows, fitted_rows, friction_curve, headline
 from ..identify.feasible import links_of
 from ..identify.information import autocorrelation
 from ..identify.processing import Processing, band, spectrum
+from ..lazy import package
 from ..logs.log import Log
 from ..logs.table import measured_joints
 from .page import Page, few, with_plotly
@@ -163,7 +164,7 @@ def write(estimate: "Estimate", path: str | Path, validations: "Iterable[Validat
 
 def identification(estimate: "Estimate", validations: "Sequence[Validation]" = ()) -> Page:
     """All sections in order."""
-    import matplotlib as mpl
+    mpl = package("matplotlib", "matplotlib", "a report", "plots")
 
     sections = _Sections(estimate, validations)
     page = sections.page

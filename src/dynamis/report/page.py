@@ -11,6 +11,7 @@ import numpy as np
 
 from .. import templates
 from ..files import write
+from ..lazy import package
 from ..logs.log import LONG_GAP
 
 LONG = 48  # characters above which a cell may wrap
@@ -90,11 +91,10 @@ class Page:
 
 def with_plotly(name: str, numbers: Any, script: str) -> str:
     """Plotly itself, numbers as JSON in the element `name`, and a script that draws them."""
-    from plotly.offline import get_plotlyjs
-
+    offline = package("plotly.offline", "plotly", "a page with charts", "plots")
     text = json.dumps(numbers, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
     return (
-        f"<script>{get_plotlyjs()}</script>\n"
+        f"<script>{offline.get_plotlyjs()}</script>\n"
         f'<script type="application/json" id="{name}">{text}</script>\n'
         f"<script>\n{script}</script>"
     )

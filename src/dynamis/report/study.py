@@ -10,7 +10,8 @@ import numpy as np
 from .. import __version__
 from ..compile.arrays import numbers
 from ..files import checked_path
-from ..plots.study_plot import CHANCE, PANELS, plot_study, scaled
+from ..lazy import package
+from ..study.summary import CHANCE, scaled
 from .page import Page
 
 if TYPE_CHECKING:
@@ -44,7 +45,8 @@ def write(study: "Study", path: str | Path) -> Path:
 
 def page(study: "Study") -> Page:
     """All sections in order."""
-    import matplotlib as mpl
+    mpl = package("matplotlib", "matplotlib", "a report", "plots")
+    from ..plots.study_plot import plot_study
 
     made = Page(f"Study of {study.robot.name}", lead(study))
     made.section("Answer")
@@ -205,6 +207,8 @@ def number(value: float, unit: str) -> str:
 
 def _shown_columns(study: "Study", measure: str) -> list[int]:
     """All, or those with the largest values."""
+    from ..plots.study_plot import PANELS
+
     last = study.quantiles(measure, SHARES[-1])
     if len(last) <= PANELS:
         return list(range(len(last)))

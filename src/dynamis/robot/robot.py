@@ -275,7 +275,7 @@ class Robot:
         return f"Robot({self.name!r}, {self.n} joints {kinds}, {self.model.convention})"
 
     def _repr_html_(self) -> str:
-        from ..equations.show import robot_html
+        from .html import robot_html
 
         return robot_html(self.model)
 

@@ -10,7 +10,7 @@ from ..lazy import package
 
 def table(run: Any, library: str) -> Any:
     """A DataFrame of "pandas" or "polars"; see `columns`."""
-    return package(library, library, f"to_{library}", "dev").DataFrame(columns(run))
+    return package(library, library, f"to_{library}", "dataframes").DataFrame(columns(run))
 
 
 def columns(run: Any) -> dict[str, np.ndarray]:

@@ -25,6 +25,8 @@ LONG = 512  # rows multiplied at a time
 SMALL = 2**17  # products of a multiplication of matrices that one thread does
 MOST_FAILED = 1000  # failures that are kept by number and reason; all are counted
 LONGEST = 200  # letters of a reason
+CHANCE = 13.8  # over the number of samples: the share that a factor without effect has once in 1000
+PREFIXES = ((1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
 
 
 class Values(NamedTuple):
@@ -353,3 +355,13 @@ def shares_of_variance(summary: Summary, measure: str) -> tuple[np.ndarray, np.n
     linear = np.minimum(r[:half] ** 2, 1.0)
     beyond = np.where(alone > 1e-6, beyond, 0.0)  # also where r12 is not a number
     return linear, np.clip(beyond, 0.0, 1.0 - linear)
+
+
+def scaled(size: float, unit: str) -> tuple[float, str]:
+    """A factor, and the unit with the prefix, in which a number of this size is short."""
+    if not unit or not 0.0 < size < np.inf:
+        return 1.0, unit
+    for scale, prefix in PREFIXES:
+        if size >= scale:
+            return 1.0 / scale, prefix + unit
+    return 1.0 / PREFIXES[-1][0], PREFIXES[-1][1] + unit

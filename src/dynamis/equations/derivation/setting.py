@@ -16,6 +16,7 @@ from ...model.chain import Chain, chain
 from ...model.dh.table import dh_table
 from ...model.model import Model
 from ...model.pose import Pose
+from ...robot.html import geometry
 from ...spatial.frames import Frame, compose, matrix
 from ...spatial.functions import MATH, Functions
 from ...spatial.vectors import Vector
@@ -214,19 +215,6 @@ def link_frames(s: Setting) -> list[Frame]:
     return [compose(motions(link, [x], s.fn)[0], link.bodies[0].user) for link, x in pairs]
 
 
-def geometry(model: Model) -> tuple[tuple[str, ...], ...]:
-    """The cells of the DH table, or of where the joints of a URDF sit."""
-    if model.convention != "urdf":
-        return tuple(dh_table(model).cells())
-    zero, z = (0.0, 0.0, 0.0), (0.0, 0.0, 1.0)
-    rows = []
-    for link in model.links:
-        vectors = (link.xyz or zero, link.rpy or zero, link.axis or z)
-        parent = link.parent or model.base_name
-        rows.append((str(link.joint_name), link.joint, parent, *map(_numbers, vectors)))
-    return (("joint", "type", "parent", "xyz", "rpy", "axis"), *rows)
-
-
 def table_step(s: Setting) -> Draft:
     """The DH table, or where the joints of a URDF sit."""
     model = s.model
@@ -322,7 +310,3 @@ def joint_torque(s: Setting, text: str, formula: str) -> tuple[str, tuple[str]]:
         return text, (formula,)
     more = " Friction, and rotors behind their gears, add to the torque of their own joint."
     return text + more, (formula + r" + \tau_{\mathrm{joint}}",)
-
-
-def _numbers(values: Sequence[Any]) -> str:
-    return " ".join(f"{v:.6g}" if isinstance(v, float) else str(v) for v in values)

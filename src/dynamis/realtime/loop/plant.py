@@ -169,7 +169,7 @@ class PlantRun:
     def read(cls, path: str | Path) -> "PlantRun":
         """The rows of a CSV that `save` wrote; counts other than `steps` are not in it."""
         try:
-            with Path(path).open() as file:
+            with Path(path).open(encoding="utf-8") as file:
                 names = file.readline().strip().split(",")
                 log = np.loadtxt(file, delimiter=",", ndmin=2)
         except (OSError, ValueError) as error:

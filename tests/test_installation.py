@@ -1,0 +1,69 @@
+"""What the core can do alone, what wheels are built, and one version everywhere."""
+
+import ast
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import dynamis
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+PYTHONS = ("cp311", "cp312", "cp313", "cp314")
+WHEELS = {
+    "linux": ("manylinux_x86_64", "manylinux_aarch64"),
+    "macos": ("macosx_arm64",),
+    "windows": ("win_amd64",),
+}
+EXTRAS = PROJECT["project"]["optional-dependencies"]
+
+
+@pytest.mark.usefixtures("compiled")
+def test_the_core_needs_no_extra_and_nothing_of_posix():
+    """Every other package hidden, and what Windows lacks; each missing extra is named."""
+    program = [sys.executable, "-X", "warn_default_encoding", "tests/core_check.py"]
+    program += ["--without-extras", "--without-posix"]
+    done = subprocess.run(program, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "every extra that is missing is named" in done.stdout
+
+
+@pytest.mark.parametrize("platform", WHEELS)
+def test_wheels_are_built_for_these_platforms_and_pythons(platform):
+    pytest.importorskip("cibuildwheel", reason="cibuildwheel is not installed")
+    program = [sys.executable, "-m", "cibuildwheel", "--print-build-identifiers"]
+    program += ["--platform", platform, "."]
+    done = subprocess.run(program, cwd=ROOT, capture_output=True, text=True, check=True)
+    expected = [f"{python}-{place}" for place in WHEELS[platform] for python in PYTHONS]
+    assert sorted(done.stdout.split()) == sorted(expected)
+
+
+def test_one_version_is_said_everywhere():
+    version = PROJECT["project"]["version"]
+    assert dynamis.__version__ == version
+    headings = [
+        line
+        for line in (ROOT / "CHANGELOG.md").read_text("utf-8").splitlines()
+        if line.startswith("## ")
+    ]
+    assert headings[0] == "## Unreleased" or headings[0].startswith(f"## {version} (")
+
+
+def test_every_extra_is_in_the_documentation():
+    page = (ROOT / "docs" / "install.md").read_text("utf-8")
+    assert [name for name in EXTRAS if f"`{name}`" not in page] == []
+
+
+def test_errors_name_extras_that_exist():
+    """Every `package(module, name, purpose, extra)` of the source."""
+    named = set()
+    for path in (ROOT / "src").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "package":
+                extra = node.args[3]
+                named |= {extra.value} if isinstance(extra, ast.Constant) else set()
+    assert named > {"equations", "plots", "studio"}
+    assert named <= {*EXTRAS}
