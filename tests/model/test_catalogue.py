@@ -245,7 +245,7 @@ def test_a_name_beats_a_file_of_that_name(tmp_path, monkeypatch):
         ("nowhere.toml", ["nowhere.toml", "no such file"]),
         ("nowhere.urdf", ["nowhere.urdf", "no such file"]),
         ("no/where", ["no/where", "suffix ''", ".toml, .urdf"]),
-        ("arm.xacro", ["suffix '.xacro'", "xacro in.xacro"]),
+        ("arm.xacro", ["is a xacro file: a program", "xacro in.xacro", "run_xacro=True"]),
         ("arm.txt", ["'arm.txt' is neither", "catalogue"]),
         ("folder", ["folder is a directory"]),
         ("folder.toml", ["folder.toml", "is a directory"]),
@@ -290,7 +290,7 @@ def test_a_tip_does_not_move_a_payload(tmp_path):
 
 
 def test_a_toml_has_no_joints_to_lock():
-    with pytest.raises(FileError, match="only the joints of a URDF can be locked"):
+    with pytest.raises(FileError, match="only the joints of a URDF, SDF or MJCF"):
         load_model("puma560", lock={"joint1": 0})
 
 
