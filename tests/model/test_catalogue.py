@@ -26,6 +26,12 @@ NAMES = {
     *("stanford", "panda", "ur10e"),
     *("five-bar", "palletizer", "delta", "gough-stewart", "3-rps"),
 }
+REAL = {  # arms as they are sold, each after one public description
+    *("ur3", "ur5", "ur10", "ur3e", "ur5e", "iiwa7", "iiwa14", "fr3", "gen3", "jaco2", "sawyer"),
+    *("baxter-arm", "xarm6", "xarm7", "so100", "so101", "koch", "z1", "fetch-arm", "tiago-arm"),
+    *("vx300s", "wx250s", "irb120", "irb140", "tx60", "lrmate200id", "gp7", "kr6-r900"),
+}
+NAMES |= REAL
 SYMBOLIC = {"planar-rr", "planar-rp", "cartesian-xy", "scara", "polar-rp", "sixr"} | {
     *("kr16", "kr16-p4"),
 }
@@ -65,6 +71,14 @@ def test_every_robot_loads_and_saves_equal(name):
     assert len(model.description) > 40
     assert ("home" if model.closures else "zero") in model.configurations  # q = 0 need not close
     assert model_from_toml(toml_text(model)) == model
+
+
+def test_descriptions_of_real_arms_name_their_source_and_when_it_was_read():
+    for name in REAL:
+        text = load_model(name).description
+        assert "read in November 2026" in text and text.count(":") >= 1, name
+        weighed = any(link.mass for link in load_model(name).links)
+        assert weighed == ("kinematics work, dynamics do not" not in text), name
 
 
 @pytest.mark.parametrize("name", sorted(NAMES))
