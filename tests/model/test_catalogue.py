@@ -1,13 +1,16 @@
 """The catalogue and the files it is made of: names, figures, loading and saving."""
 
 import math
+import warnings
 from dataclasses import replace
+from importlib import import_module
 
 import pytest
 
 from dynamis.errors import FileError
 from dynamis.model import catalogue
 from dynamis.model.chain import chain
+from dynamis.model.dh.table import dh_table
 from dynamis.model.formats.files import (
     load_model,
     model_from_toml,
@@ -28,7 +31,7 @@ NAMES = {
 }
 REAL = {  # arms as they are sold, each after one public description
     *("ur3", "ur5", "ur10", "ur3e", "ur5e", "iiwa7", "iiwa14", "fr3", "gen3", "jaco2", "sawyer"),
-    *("baxter-arm", "xarm6", "xarm7", "so100", "so101", "koch", "z1", "fetch-arm", "tiago-arm"),
+    *("baxter-arm", "xarm6", "xarm7", "so100", "so101", "koch", "z1", "fetch-arm"),
     *("vx300s", "wx250s", "irb120", "irb140", "tx60", "lrmate200id", "gp7", "kr6-r900"),
 }
 NAMES |= REAL
@@ -76,7 +79,7 @@ def test_every_robot_loads_and_saves_equal(name):
 def test_descriptions_of_real_arms_name_their_source_and_when_it_was_read():
     for name in REAL:
         text = load_model(name).description
-        assert "read in November 2026" in text and text.count(":") >= 1, name
+        assert "read in November 2026" in text, name
         weighed = any(link.mass for link in load_model(name).links)
         assert weighed == ("kinematics work, dynamics do not" not in text), name
 
@@ -229,6 +232,21 @@ def test_ur10e_is_the_manufacturers(data):
         assert ours.links[i].limits == pytest.approx(theirs.links[i].limits)
         assert ours.links[i].effort_limit == theirs.links[i].effort_limit
     assert same_frame(a.tool, b.tool)
+
+
+@pytest.mark.parametrize(
+    ("name", "toolbox", "lengths"),
+    [("ur3", "UR3", 6), ("ur10", "UR10", 6), ("irb140", "IRB140", 6), ("sawyer", "Sawyer", 6)],
+)
+def test_lengths_are_those_of_the_robotics_toolbox(name, toolbox, lengths):
+    """Its tables are from data sheets, ours from URDF files; Sawyer's last length is the hand's."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        theirs = getattr(import_module("roboticstoolbox").models.DH, toolbox)()
+    ours = dh_table(load_model(name), "standard").rows[:lengths]
+    for key in "ad":
+        expected = [abs(float(x)) for x in getattr(theirs, key)[:lengths]]
+        assert [abs(getattr(row, key)) for row in ours] == pytest.approx(expected, abs=1e-9)
 
 
 # loading and saving

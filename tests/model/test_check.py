@@ -237,7 +237,7 @@ LEGS = ", ".join(f"'{part}{k}'" for k in (1, 2, 3, 4) for part in ("cylinder", "
 # arms whose masses nobody publishes: the last joint and the links without mass
 SIX = "links 'link_1', 'link_2', 'link_3', 'link_4', 'link_5' and 'link_6'"
 GEOMETRY = {
-    "irb140": ("joint_6", SIX.replace(" 'link_3',", "")),
+    "irb140": ("joint_6", SIX.replace(" 'link_4',", "")),
     "lrmate200id": ("joint_6", SIX),
     "gp7": ("joint_6_t", "links 'link_1_s', 'link_2_l', 'link_3_u' and 'link_6_t'"),
     "kr6-r900": ("joint_a6", SIX),
