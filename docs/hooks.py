@@ -1,7 +1,8 @@
-"""What the site adds to its pages: formulas as MathML, the gallery, the command line."""
+"""What the site adds to its pages: formulas as MathML, gallery, command line, catalogue."""
 
 from pathlib import Path
 
+import catalogue
 import command_line
 import gallery
 from formulas import page_with_mathml
@@ -21,6 +22,7 @@ def on_config(config):
 def on_files(files, config):
     """Pages that are made from other files of the repository."""
     made = {"reference/command-line.md": command_line.page()} | gallery.pages(ROOT)
+    made["reference/catalogue.md"] = catalogue.page()
     for path, text in made.items():
         files.append(File.generated(config, path, content=text))
     return files

@@ -30,6 +30,7 @@ SUGAR = {
     ("study.study", "report"),
     ("model.chain", "dynamics"),
     ("model.dh.convert", "dynamics"),
+    ("model.formats.files", "interop"),
     ("robot.closed_check", "ik"),
     ("robot.robot", "base"),
     ("robot.robot", "equations"),

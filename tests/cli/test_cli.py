@@ -13,8 +13,10 @@ import pytest
 import dynamis as dy
 from dynamis.agree import peers
 from dynamis.cli import COMMANDS, main
+from dynamis.cli.agree import _chosen as every_robot
 from dynamis.cli.robots import first_sentence
 from dynamis.model import catalogue
+from dynamis.model.formats.files import load_model
 
 from ..closed_mechanisms import OPEN_ARMS
 
@@ -262,10 +264,16 @@ def test_agree_json(capsys, no_peers):
     assert "com_factor" in gap["reason"]
 
 
-def test_agree_all_gives_one_line_per_robot(capsys, no_peers):
-    assert main(["agree", "--all", "--samples", "1"]) == 0
+def test_agree_gives_one_line_per_robot(capsys, no_peers):
+    some = {"planar-rr", "scara", "irb140"}  # the last has no masses
+    assert main(["agree", *some, "--samples", "1"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert {x.split()[0] for x in lines if x.strip()} >= set(OPEN_ARMS)  # others have one method
+    assert {x.split()[0] for x in lines if x.strip()} >= some
+
+
+def test_agree_all_is_every_open_arm():
+    assert set(every_robot((), True)) >= set(OPEN_ARMS)
+    assert not any(load_model(name).closures for name in every_robot((), True))
 
 
 def test_agree_fails_above_a_limit(capsys, no_peers, monkeypatch):

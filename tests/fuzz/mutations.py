@@ -13,7 +13,7 @@ from .grammar.npz import member
 from .grammar.plain import BYTES, MOST, TEXT, Change
 from .grammar.recordings import database, message, rosbag, table
 from .grammar.toml import TOML
-from .grammar.xml import MJCF, URDF
+from .grammar.xml import MJCF, SDF, URDF
 from .readers import seeds
 
 
@@ -42,6 +42,7 @@ def splice(reader: str, data: bytes, rng: Random) -> bytes:
 OWN: dict[str, tuple[Change, ...]] = {
     "toml": TOML,
     "urdf": URDF,
+    "sdf": SDF,
     "mjcf": MJCF,
     "csv": CSV,
     "npz": (member,),

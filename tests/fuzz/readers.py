@@ -42,6 +42,7 @@ READERS = {
     for row in (
         Reader("toml", ".toml", dy.load),
         Reader("urdf", ".urdf", dy.load),
+        Reader("sdf", ".sdf", dy.load),
         Reader("mjcf", ".xml", dynamis.interop.from_mjcf),
         Reader("csv", ".csv", dy.read_log),
         Reader("npz", ".npz", dy.read_log),

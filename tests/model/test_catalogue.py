@@ -1,13 +1,16 @@
 """The catalogue and the files it is made of: names, figures, loading and saving."""
 
 import math
+import warnings
 from dataclasses import replace
+from importlib import import_module
 
 import pytest
 
 from dynamis.errors import FileError
 from dynamis.model import catalogue
 from dynamis.model.chain import chain
+from dynamis.model.dh.table import dh_table
 from dynamis.model.formats.files import (
     load_model,
     model_from_toml,
@@ -26,6 +29,12 @@ NAMES = {
     *("stanford", "panda", "ur10e"),
     *("five-bar", "palletizer", "delta", "gough-stewart", "3-rps"),
 }
+REAL = {  # arms as they are sold, each after one public description
+    *("ur3", "ur5", "ur10", "ur3e", "ur5e", "iiwa7", "iiwa14", "fr3", "gen3", "jaco2", "sawyer"),
+    *("baxter-arm", "xarm6", "xarm7", "so100", "so101", "koch", "z1", "fetch-arm"),
+    *("vx300s", "wx250s", "irb120", "irb140", "tx60", "lrmate200id", "gp7", "kr6-r900"),
+}
+NAMES |= REAL
 SYMBOLIC = {"planar-rr", "planar-rp", "cartesian-xy", "scara", "polar-rp", "sixr"} | {
     *("kr16", "kr16-p4"),
 }
@@ -65,6 +74,14 @@ def test_every_robot_loads_and_saves_equal(name):
     assert len(model.description) > 40
     assert ("home" if model.closures else "zero") in model.configurations  # q = 0 need not close
     assert model_from_toml(toml_text(model)) == model
+
+
+def test_descriptions_of_real_arms_name_their_source_and_when_it_was_read():
+    for name in REAL:
+        text = load_model(name).description
+        assert "read in November 2026" in text, name
+        weighed = any(link.mass for link in load_model(name).links)
+        assert weighed == ("kinematics work, dynamics do not" not in text), name
 
 
 @pytest.mark.parametrize("name", sorted(NAMES))
@@ -217,6 +234,21 @@ def test_ur10e_is_the_manufacturers(data):
     assert same_frame(a.tool, b.tool)
 
 
+@pytest.mark.parametrize(
+    ("name", "toolbox", "lengths"),
+    [("ur3", "UR3", 6), ("ur10", "UR10", 6), ("irb140", "IRB140", 6), ("sawyer", "Sawyer", 6)],
+)
+def test_lengths_are_those_of_the_robotics_toolbox(name, toolbox, lengths):
+    """Its tables are from data sheets, ours from URDF files; Sawyer's last length is the hand's."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        theirs = getattr(import_module("roboticstoolbox").models.DH, toolbox)()
+    ours = dh_table(load_model(name), "standard").rows[:lengths]
+    for key in "ad":
+        expected = [abs(float(x)) for x in getattr(theirs, key)[:lengths]]
+        assert [abs(getattr(row, key)) for row in ours] == pytest.approx(expected, abs=1e-9)
+
+
 # loading and saving
 
 
@@ -245,7 +277,7 @@ def test_a_name_beats_a_file_of_that_name(tmp_path, monkeypatch):
         ("nowhere.toml", ["nowhere.toml", "no such file"]),
         ("nowhere.urdf", ["nowhere.urdf", "no such file"]),
         ("no/where", ["no/where", "suffix ''", ".toml, .urdf"]),
-        ("arm.xacro", ["suffix '.xacro'", "xacro in.xacro"]),
+        ("arm.xacro", ["is a xacro file: a program", "xacro in.xacro", "run_xacro=True"]),
         ("arm.txt", ["'arm.txt' is neither", "catalogue"]),
         ("folder", ["folder is a directory"]),
         ("folder.toml", ["folder.toml", "is a directory"]),
@@ -290,7 +322,7 @@ def test_a_tip_does_not_move_a_payload(tmp_path):
 
 
 def test_a_toml_has_no_joints_to_lock():
-    with pytest.raises(FileError, match="only the joints of a URDF can be locked"):
+    with pytest.raises(FileError, match="only the joints of a URDF, SDF or MJCF"):
         load_model("puma560", lock={"joint1": 0})
 
 

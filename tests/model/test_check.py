@@ -14,6 +14,7 @@ from dynamis.model.model import Model
 from dynamis.spatial.inertia import eigenvalues, from_linear, pseudo_inertia, symmetric_matrix
 
 from ..random_robots import body
+from .test_catalogue import REAL
 
 SOUND = {"a": 1.0, "mass": 3.0, "com": (-0.5, 0, 0), "inertia": (0.01, 0.25, 0.25)}
 ROD = {"mass": 3.0, "com": (-0.5, 0, 0)}
@@ -233,6 +234,14 @@ def test_a_sound_arm_has_no_findings():
 POINT, ROD, MASSLESS = "a point mass: fine", "a thin rod: fine", "has no mass"
 TRIANGLE, OUT = "triangle inequality", "outside its limits"
 LEGS = ", ".join(f"'{part}{k}'" for k in (1, 2, 3, 4) for part in ("cylinder", "piston"))
+# arms whose masses nobody publishes: the last joint and the links without mass
+SIX = "links 'link_1', 'link_2', 'link_3', 'link_4', 'link_5' and 'link_6'"
+GEOMETRY = {
+    "irb140": ("joint_6", SIX.replace(" 'link_4',", "")),
+    "lrmate200id": ("joint_6", SIX),
+    "gp7": ("joint_6_t", "links 'link_1_s', 'link_2_l', 'link_3_u' and 'link_6_t'"),
+    "kr6-r900": ("joint_a6", SIX),
+}
 EXPECTED = {
     "3-rps": [],
     "cartesian-xy": [],  # its point masses never turn
@@ -268,6 +277,14 @@ EXPECTED = {
         ("configuration 'zero'", OUT),  # the slide starts at 0.3 m
     ],
     "ur10e": [],
+    "fr3": [("configuration 'zero'", OUT)] * 2,  # joints 4 and 6 never reach 0
+    "jaco2": [("configuration 'zero'", OUT)] * 3,  # joints 2, 3 and 5 are at pi when straight
+    "xarm6": [("link 'link2'", TRIANGLE), ("link 'link3'", TRIANGLE)],  # as published
+    **{name: [] for name in REAL - {"fr3", "jaco2", "xarm6"} - set(GEOMETRY)},
+    **{
+        name: [(f"joint {last!r}", "singular mass matrix"), (links, "geometry without dynamics")]
+        for name, (last, links) in GEOMETRY.items()
+    },
 }
 
 

@@ -36,7 +36,7 @@ BOMB = (
 )
 BAD = {
     "empty.toml": (b" \n", "is empty"),
-    "arm.png": (b"\x89PNG\r\n", "expected a .toml or .urdf"),
+    "arm.png": (b"\x89PNG\r\n", "expected one of .toml, .urdf"),
     "binary.urdf": (b"\x7fELF\0\0\0", "is not text"),
     "latin.toml": (b'name = "\xe9t\xe9"', "not UTF-8"),
     "bomb.urdf": (BOMB, "document type or entities"),

@@ -171,6 +171,9 @@ def toolbox_peer(robot: Robot, q: np.ndarray) -> "ToolboxPeer":
         raise NotRepresentableError("not representable: it is a tree, and a DH table is a chain")
     if robot.chain.coupling is not None or any(m.coupled for m in robot.chain.motors):
         raise NotRepresentableError("not representable: its joints or motors are coupled")
+    moved = (*(m.inertia for m in robot.chain.motors), *(b.inertia.m for b in robot.chain.bodies))
+    if not any(moved):
+        raise NotRepresentableError("not representable: it has no mass, which the toolbox refuses")
     arm = dh_arm(robot)
     if is_faulty(arm):
         raise NotRepresentableError(FAULT)

@@ -109,4 +109,4 @@ commands:
 {lines}
 
 `dynamis COMMAND --help` has examples. ROBOT is a name of the catalogue or a path
-to a .toml or .urdf file. Every command takes --json."""
+to a .toml, .urdf, .sdf or MJCF (.xml) file. Every command takes --json."""

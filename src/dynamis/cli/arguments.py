@@ -17,15 +17,16 @@ from ..model.quantity import quantity
 from ..robot import Robot
 from .printing import number, talk
 
+FILES = ".toml, .urdf, .sdf or MJCF (.xml)"
 RobotName = Annotated[
-    str, Positional, arg(metavar="ROBOT", help="Catalogue name, or path to a .toml or .urdf file.")
+    str, Positional, arg(metavar="ROBOT", help=f"Catalogue name, or path to a {FILES} file.")
 ]
 RobotNames = Annotated[
     tuple[str, ...],
     Positional,
     arg(
         metavar="[ROBOT ...]",
-        help="Catalogue names, or paths to .toml or .urdf files.",
+        help=f"Catalogue names, or paths to {FILES} files.",
         help_behavior_hint="",
     ),
 ]

@@ -5,13 +5,13 @@ from typing import Annotated
 
 from tyro.conf import Positional, arg
 
-from .arguments import Json
+from .arguments import FILES, Json
 from .printing import data_json, talk
 
 RobotOrNone = Annotated[
     str,
     Positional,
-    arg(metavar="[ROBOT]", help="Catalogue name, or path to a .toml or .urdf file."),
+    arg(metavar="[ROBOT]", help=f"Catalogue name, or path to a {FILES} file."),
 ]
 
 

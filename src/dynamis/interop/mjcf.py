@@ -19,7 +19,7 @@ from ..arguments import checked
 from ..dynamics import coupling
 from ..errors import FileError
 from ..lazy import package
-from ..model.formats.tables import MOST_ROWS, located, plain_message, read_bytes
+from ..model.formats.tables import MOST_ROWS, located, read_bytes
 from ..model.formats.urdf_elements import parsed
 from ..model.formats.urdf_write import free_name, spaced, writable
 from ..model.quantity import resolve
@@ -29,6 +29,7 @@ from .mujoco_model import ENDS, TOOL, from_mujoco
 from .rigid_tree import NotRepresentableError, RigidBody, TreeJoint, branch_by_branch, user_tree
 from .unsupported import CLOSURES, PASSIVE, plain, warn_unsupported
 
+EXPECTED = "MJCF: <mujoco> with a <worldbody>"
 KINDS = {"revolute": "hinge", "prismatic": "slide"}
 LEAST = 1e-14  # kg and kg m^2 of what has none, above MuJoCo's mjMINVAL
 ROUNDING = 1e-12
@@ -263,8 +264,8 @@ OPEN = "from_mujoco(mujoco.MjModel.from_xml_path(path)) opens whatever the file 
 
 
 @checked
-def from_mjcf(source: Any, tip: str | None = None) -> Robot:
-    """The robot of MJCF text, or of a file if `source` is a path; `tip` as in `from_mujoco`.
+def from_mjcf(source: Any, tip: str | None = None, lock: Mapping[str, Any] | None = None) -> Robot:
+    """The robot of MJCF text, or of a file if `source` is a path; the rest as in `from_mujoco`.
 
     Only files in the folder of that path are opened; text has none.
     """
@@ -277,7 +278,7 @@ def from_mjcf(source: Any, tip: str | None = None) -> Robot:
         files = _tidy(root)
         spec = _asked(mujoco, mujoco.MjSpec.from_string, tostring(root, encoding="unicode"))
         _load_meshes(mujoco, spec, files, folder)
-        return from_mujoco(_asked(mujoco, spec.compile), tip)
+        return from_mujoco(_asked(mujoco, spec.compile), tip, lock)
 
 
 def _source(source: Any) -> tuple[bytes, Path | None]:
@@ -293,7 +294,7 @@ def _source(source: Any) -> tuple[bytes, Path | None]:
 
 def _whole(data: bytes, folder: Path | None) -> Element:
     """The <mujoco> element with what it includes; document types and entities are refused."""
-    root = _parsed(data)
+    root = parsed(data, EXPECTED)
     if root.tag != "mujoco":
         raise FileError(f"the root element is <{root.tag}>, expected <mujoco> (MJCF)")
     seen: set[Path] = set()
@@ -314,16 +315,8 @@ def _whole(data: bytes, folder: Path | None) -> Element:
                 raise FileError(f"<include> names {name!r} a second time")
             seen.add(path)
             with located(name):
-                inner += [(x, path.parent) for x in reversed(_parsed(read_bytes(path)))]
+                inner += [(x, path.parent) for x in reversed(parsed(read_bytes(path), EXPECTED))]
     return root
-
-
-def _parsed(data: bytes) -> Element:
-    try:
-        return parsed(data)
-    except FileError as error:
-        hint = "expected MJCF: <mujoco> with a <worldbody>"
-        raise FileError(plain_message(error), hint) from None
 
 
 def _inside(name: str, folder: Path | None, *more: Path | None) -> Path:

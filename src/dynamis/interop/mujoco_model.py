@@ -16,6 +16,7 @@ from ..model.check.finding import Finding
 from ..model.closure import Closure
 from ..model.friction import Friction
 from ..model.model import Model
+from ..model.quantity import quantity
 from ..model.spring import Spring
 from ..robot import Robot
 from ..spatial.frames import Frame, compose, translation
@@ -33,14 +34,16 @@ ACTING = ("stiffness", "damping", *OTHERS_ACTING)
 
 
 @checked
-def from_mujoco(model: Any, tip: str | None = None) -> Robot:
+def from_mujoco(model: Any, tip: str | None = None, lock: Mapping[str, Any] | None = None) -> Robot:
     """The robot of a `mujoco.MjModel`: a tree of hinges and slides.
 
     `tip` names the body or site that is the tool; default is the site this package wrote as the
-    tool, else the body that most joints lead to. Links sit at their joints: a body's frame moved
-    to the joint's `pos`. Linear joint equalities are mimics, those with a constant lock the joint;
-    connect and weld equalities are closures, ball and weld, and hold exactly what MuJoCo holds
-    softly; beside them, joints without an actuator are passive. Keyframes are configurations.
+    tool, else the body that most joints lead to. `lock` holds joints at a value.
+
+    Links sit at their joints: a body's frame moved to the joint's `pos`. Linear joint equalities
+    are mimics, those with a constant lock the joint; connect and weld equalities are closures, ball
+    and weld, and hold exactly what MuJoCo holds softly; beside them, joints without an actuator are
+    passive. Keyframes are configurations.
     """
     mujoco = package("mujoco", "mujoco", "from_mujoco", "mujoco")
     if not isinstance(model, mujoco.MjModel):
@@ -48,7 +51,7 @@ def from_mujoco(model: Any, tip: str | None = None) -> Robot:
             f"{type(model).__name__} was given, expected a mujoco.MjModel",
             "text and files go into from_mjcf",
         )
-    return _Reader(mujoco, model).robot(tip)
+    return _Reader(mujoco, model).robot(tip, lock or {})
 
 
 class _Reader:
@@ -60,7 +63,7 @@ class _Reader:
         self.loops: dict[int, tuple[str, list[str]]] = {}  # name of a closure, of its frames
         self.ties = _resolved(dict(self._equalities()), self._words)
 
-    def robot(self, tip: str | None) -> Robot:
+    def robot(self, tip: str | None, locked: Mapping[str, Any]) -> Robot:
         m, draft = self.model, self.draft
         for why in self._others():
             raise NotRepresentableError(
@@ -81,6 +84,7 @@ class _Reader:
         warn_left_out("MuJoCo", name, self._left_out())
         gravity = np.zeros(3) if self._off("GRAVITY") else m.opt.gravity
         lock = {self.names[j]: start for j, (leader, _, start) in self.ties.items() if leader < 0}
+        lock |= self._locked(locked)
         found = draft.model(name, tip or self._tool(), lock, gravity=tuple(gravity.tolist()))
         at = {name: int(m.jnt_qposadr[j]) for j, name in self.names.items()}
         rows = [at[name] for name in found.joint_names]
@@ -93,6 +97,19 @@ class _Reader:
         frames = tuple(frame for frame in found.frames if frame.name not in ends)
         held = {"configurations": keys, "springs": springs, "closures": closures}
         return Robot(replace(found, frames=frames, **held))
+
+    def _locked(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Joints that are asked to be held and those they lead, from where bodies are written."""
+        zero = {name: self._zero(j) for j, name in self.names.items()}
+        found: dict[str, Any] = {}
+        for name, value in given.items():
+            at = quantity(value, f"lock[{name!r}]")
+            found[name] = at - zero.get(name, 0.0) if isinstance(at, float) else value
+        for j, (leader, factor, start) in self.ties.items():
+            at = found.get(self.names.get(leader, ""))
+            if isinstance(at, float) and self.names[j] not in given:
+                found[self.names[j]] = factor * at + start
+        return found
 
     @cached_property
     def _held(self) -> dict[int, bool]:

@@ -1145,13 +1145,22 @@ def load(
     tip: str | None = None,
     lock: Mapping[str, float] | None = None,
     laws: Mapping[str, Callable[..., Any]] | None = None,
+    run_xacro: bool | Mapping[str, Any] = False,
+    download: bool = False,
 ) -> Robot:
-    """A robot by catalogue name, or from a .toml or .urdf file.
+    """A robot by catalogue name, or from a .toml, .urdf, .sdf or MJCF (.xml) file.
 
-    For a URDF, `tip` names the link that carries the tool, `lock` holds joints at a value. `laws`
-    gives the classes of your own laws that a .toml file names: {"Hose": Hose}. Nothing that a file
-    names is imported or run.
+    `tip` names the link that carries the tool; `lock` holds joints of a URDF, SDF or MJCF at a
+    value. `laws` gives the classes of your own laws that a .toml file names: {"Hose": Hose}. A
+    file is data: nothing that it names is imported or run.
+
+    A .xacro file is a program. `run_xacro=True` runs it, with your rights, through the package
+    xacro; {"ur_type": "ur5e"} instead of True gives it arguments. Only for files you trust.
+
+    "robot_descriptions:NAME" is an arm of the package robot_descriptions, from its cache on this
+    machine; `download=True` lets that package fetch it from the internet if it is not there.
     """
     from ..model.formats.files import load_model  # XML and TOML are only needed here
 
-    return Robot(load_model(source, tip=tip, lock=lock, laws=laws))
+    options: Any = {"lock": lock, "laws": laws, "run_xacro": run_xacro, "download": download}
+    return Robot(load_model(source, tip=tip, **options))

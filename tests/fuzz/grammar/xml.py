@@ -1,4 +1,4 @@
-"""Changes of XML, and what URDF and MJCF know besides."""
+"""Changes of XML, and what URDF, SDF and MJCF know besides."""
 
 import re
 from collections.abc import Sequence
@@ -28,6 +28,16 @@ URDF_PARTS = (
         '<dynamis toml="[[[["/>',
         '<dynamics damping="1" friction="1"/>',
     ),
+)
+SDF_PARTS = (
+    *("<pose>0 0 0 0 0 0</pose>", '<pose relative_to="a">1 2 3 0 0 0</pose>', "<static>1</static>"),
+    *('<frame name="f" attached_to="f"/>', '<frame name="g" attached_to="upper"/>', "<link/>"),
+    *('<pose relative_to="shoulder">0 0 0</pose>', "<lower>inf</lower>", "<upper>-1e400</upper>"),
+    *('<model name="inner"><link name="l"/></model>', "<include><uri>../outside/x</uri></include>"),
+    *('<joint name="k" type="ball"><parent>a</parent><child>b</child></joint>', "<axis/>"),
+    *('<mimic joint="grip"/>', '<xyz expressed_in="elbow">0 0 1</xyz>', "<mass>-1</mass>", "<x/>"),
+    *("<use_parent_model_frame>1</use_parent_model_frame>", '<inertial auto="true"/>', "<world/>"),
+    *('<pose rotation_format="quat_xyzw">0 0 0 0 0 0 0</pose>', "<gravity>0 0 0</gravity>"),
 )
 MJCF_PARTS = (
     *("<freejoint/>", '<joint type="ball"/>', '<include file="../outside/robot.xml"/>', "<body/>"),
@@ -232,4 +242,5 @@ def prologue(text: str, rng: Random) -> str:
 
 XML = tuple(map(text_change, (element, element, attribute, tag, prologue)))
 URDF = (*XML, text_change(partial(part, URDF_PARTS)))
+SDF = (*XML, text_change(partial(part, SDF_PARTS)))
 MJCF = (*XML, text_change(partial(part, MJCF_PARTS)), text_change(partial(part, MJCF_PARTS)))

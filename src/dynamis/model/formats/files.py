@@ -1,23 +1,28 @@
-"""Robots from names and files, and back into files; those of the TOML format are read here."""
+"""Robots from names and files, and back into files; those of the TOML format are read here.
+
+XML is read by its root element: <robot> is a URDF, <sdf> an SDF, <mujoco> an MJCF.
+"""
 
 import os
 import re
 import tomllib
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ...arguments import is_word, one_of, path_of
+from ...arguments import flag, is_word, one_of, path_of
 from ...errors import FileError, did_you_mean, shown
 from ...files import write
 from .. import catalogue
 from ..friction import LAWS
 from ..model import Model
 from ..pose import Pose
+from .descriptions import PREFIX, description_file, expanded, xacro_arguments
 from .tables import NO_LAWS, Laws, located, model_from_table, model_table, read_bytes
 
-SUFFIXES = ".toml, .urdf, .xml"
+SUFFIXES = ".toml, .urdf, .sdf, .xml"
 
 
 def load_model(
@@ -25,26 +30,73 @@ def load_model(
     tip: str | None = None,
     lock: Mapping[str, Any] | None = None,
     laws: Mapping[str, Any] | None = None,
+    run_xacro: bool | Mapping[str, Any] = False,
+    download: bool = False,
 ) -> Model:
-    """The model of a catalogue name, or of a .toml or .urdf file.
+    """The model of a catalogue name, or of a .toml, .urdf, .sdf or MJCF file.
 
-    `tip` names the link or frame that becomes the tool; `lock` fixes joints of a URDF at values;
-    `laws` are the classes behind the names of laws in a .toml file.
+    `tip` names the link or frame that becomes the tool; `lock` fixes joints of an XML file at
+    values; `laws` are the classes behind the names of laws in a .toml file. `run_xacro` and
+    `download` as in `dy.load`.
     """
-    path = _path(source)
+    arguments = xacro_arguments(run_xacro)
+    download = flag(download, "download")
+    if isinstance(source, str) and source.startswith(PREFIX):
+        path, own = description_file(source.removeprefix(PREFIX), download)
+        arguments = None if arguments is None else {**own, **arguments}
+    elif download:
+        raise FileError(
+            f"download was given for {shown(source)}, which is not a name of robot_descriptions",
+            f"dy.load('{PREFIX}ur10e_mj_description', download=True)",
+        )
+    else:
+        path = _path(source)
     _check_laws(laws)
     if lock is not None and not isinstance(lock, Mapping):
         raise FileError(
             f"lock is {shown(lock)}, expected a value per joint name: {{'finger': 0.0}}"
         )
-    if path.suffix.lower() not in FORMATS:
-        where = "is a directory" if path.is_dir() else f"has suffix {path.suffix!r}"
-        hint = "run `xacro in.xacro > out.urdf` first" if path.suffix == ".xacro" else _beside(path)
-        raise FileError(f"{path} {where}, expected a file that ends in {SUFFIXES}", hint)
-    if laws and path.suffix.lower() != ".toml":
+    suffix = path.suffix.lower()
+    if laws and suffix != ".toml":
         raise FileError(f"{path}: laws was given, but only a .toml file names laws of one's own")
-    given = (laws,) if laws else ()
-    return FORMATS[path.suffix.lower()][0](path, tip, lock, *given)
+    if suffix == ".xacro":
+        return model_from_xml(expanded(path, arguments), str(path), tip, lock)
+    if arguments is not None:
+        raise FileError(f"{path}: run_xacro was given, but the file does not end in .xacro")
+    if suffix not in READERS:
+        where = "is a directory" if path.is_dir() else f"has suffix {path.suffix!r}"
+        raise FileError(f"{path} {where}, expected a file that ends in {SUFFIXES}", _beside(path))
+    if suffix == ".toml":
+        return _read_toml(path, tip, lock, laws or NO_LAWS)
+    return model_from_xml(read_bytes(path), str(path), tip, lock, path)
+
+
+def model_from_xml(
+    data: bytes,
+    where: str,
+    tip: str | None = None,
+    lock: Mapping[str, Any] | None = None,
+    path: Path | None = None,
+) -> Model:
+    """The model that XML describes: URDF, SDF or MJCF, by the name of its root element.
+
+    `path` is the data's own file. Only MJCF needs it: for what it includes from the same folder.
+    """
+    from .urdf_elements import root_name  # a TOML file needs none of these
+
+    root = root_name(data)
+    if root == "mujoco":
+        from ...interop.mjcf import from_mjcf
+
+        with nullcontext() if path else located(where):
+            return from_mjcf(path or data, tip, lock).model
+    if root == "sdf":
+        from .sdf import model_from_sdf
+
+        return model_from_sdf(data, where, tip, lock)
+    from .urdf import model_from_urdf
+
+    return model_from_urdf(data, where, tip, lock)
 
 
 def _check_laws(laws: Any) -> None:
@@ -71,7 +123,7 @@ def _path(source: Any) -> Path:
     if source in known:
         return catalogue.path(source)
     path = path_of(source, "source")
-    looks_like_a_path = path.suffix.lower() in (*FORMATS, ".xacro") or len(path.parts) > 1
+    looks_like_a_path = path.suffix.lower() in (*READERS, ".xacro") or len(path.parts) > 1
     if looks_like_a_path or os.path.lexists(source):
         return path
     raise FileError(
@@ -82,16 +134,14 @@ def _path(source: Any) -> Path:
 
 def _beside(path: Path) -> str | None:
     """A hint at the file that has this name and a suffix."""
-    found = next((x for x in FORMATS if Path(f"{path}{x}").is_file()), None)
+    found = next((x for x in READERS if Path(f"{path}{x}").is_file()), None)
     return found and f"did you mean '{path}{found}'?"
 
 
-def _read_toml(
-    path: Path, tip: str | None, lock: Mapping[str, Any] | None, laws: Laws = NO_LAWS
-) -> Model:
+def _read_toml(path: Path, tip: str | None, lock: Mapping[str, Any] | None, laws: Laws) -> Model:
     if lock:
         raise FileError(
-            f"{path}: lock was given, but only the joints of a URDF can be locked",
+            f"{path}: lock was given, but only the joints of a URDF, SDF or MJCF can be locked",
             "save the robot as .urdf and load that with lock",
         )
     model = read_toml(path, laws)
@@ -121,11 +171,12 @@ def save_model(model: Model, path: str | Path, laws: bool = False) -> None:
     Laws of one's own are code, which no file holds: with `laws` a .toml file names them.
     """
     if not isinstance(path, (str, os.PathLike)) or not os.fspath(path):
-        raise FileError(f"{path!r} was given, expected the path of a file ending in {SUFFIXES}")
+        raise FileError(f"{path!r} was given, expected the path of a file ending in {SAVED}")
     path = path_of(path)
-    if path.suffix.lower() not in FORMATS:
+    if path.suffix.lower() not in WRITERS:
+        hint = "dynamis.interop.to_mjcf(robot) is MJCF text" if path.suffix == ".mjcf" else None
         raise FileError(
-            f"{path} has suffix {path.suffix!r}, expected a file that ends in {SUFFIXES}"
+            f"{path} has suffix {path.suffix!r}, expected a file that ends in {SAVED}", hint
         )
     if not path.parent.is_dir():
         raise FileError(f"{path}: there is no folder {path.parent}, expected an existing one")
@@ -138,7 +189,7 @@ def save_model(model: Model, path: str | Path, laws: bool = False) -> None:
             "laws={'Name': Class}) brings the laws back",
         )
     with located(str(path)):
-        data = FORMATS[path.suffix.lower()][1](model).encode("utf-8")
+        data = WRITERS[path.suffix.lower()](model).encode("utf-8")
     write(path, data)
 
 
@@ -246,20 +297,12 @@ def _character(c: str) -> str:
     return f"\\u{ord(c):04X}" if ord(c) < 0x20 or ord(c) == 0x7F else c
 
 
-def _read_urdf(*arguments: Any) -> Model:
-    from .urdf import read_urdf  # a TOML file needs none of it
-
-    return read_urdf(*arguments)
-
-
 def _urdf_text(model: Model) -> str:
     from .urdf import urdf_text
 
     return urdf_text(model)
 
 
-FORMATS = {  # suffix -> what reads it, what writes it
-    ".toml": (_read_toml, toml_text),
-    ".urdf": (_read_urdf, _urdf_text),
-    ".xml": (_read_urdf, _urdf_text),
-}
+READERS = (".toml", ".urdf", ".sdf", ".xml", ".mjcf")
+WRITERS = {".toml": toml_text, ".urdf": _urdf_text, ".xml": _urdf_text}
+SAVED = ", ".join(WRITERS)

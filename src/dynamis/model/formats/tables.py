@@ -40,9 +40,9 @@ def read_bytes(path: Path) -> bytes:
         except (OSError, ValueError) as error:
             raise FileError(f"cannot be opened: {error}") from None
         if path.is_dir():
-            raise FileError("is a directory, expected a .toml or .urdf file")
+            raise FileError("is a directory, expected a file")
         if not path.is_file():
-            raise FileError("is not a regular file, expected a .toml or .urdf file")
+            raise FileError("is not a regular file")
         if status.st_size > LARGEST:
             raise FileError(
                 f"has {status.st_size} bytes, expected at most {LARGEST}",

@@ -33,7 +33,11 @@ ENTRIES = ("ixx", "iyy", "izz", "ixy", "iyz", "ixz")
 NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 # ROS: a variable of the shell, or else this
 OPTIONAL = re.compile(r"\$\(optenv\s+\w+\s+([^()$]*)\)")
-XACRO = "this is a xacro file that was not expanded: run `xacro in.xacro > out.urdf` first"
+XACRO = (
+    "this is a xacro file that was not expanded: run `xacro in.xacro > out.urdf` first, or load "
+    "it with run_xacro=True, which runs what the file says"
+)
+URDF = "a URDF: <robot> with links, joints"
 MOST_ELEMENTS = 200_000  # of XML; a robot of a thousand links has some ten thousand
 
 
@@ -78,9 +82,9 @@ class Sketch:
 class _Elements(ContentHandler):
     """Elements by the names they are written with: prefixes need no declaration, xmlns no heed."""
 
-    def __init__(self) -> None:
+    def __init__(self, text: bool) -> None:
         super().__init__()
-        self.builder, self.count = TreeBuilder(), 0
+        self.builder, self.count, self.text = TreeBuilder(), 0, text
 
     def startElement(self, name: str, attrs: Any) -> None:
         """An element begins."""
@@ -93,10 +97,43 @@ class _Elements(ContentHandler):
         """An element ends."""
         self.builder.end(name)
 
+    def characters(self, content: str) -> None:
+        """Text between elements, where it matters."""
+        if self.text:
+            self.builder.data(content)
 
-def parsed(data: bytes) -> Element:
-    """The root element; entities and external references are refused, never followed."""
-    elements, reader = _Elements(), create_parser(forbid_dtd=True)
+
+class _Root(ContentHandler):
+    """The name of the first element, and no more."""
+
+    def startElement(self, name: str, attrs: Any) -> None:
+        """The first element begins."""
+        raise _Found(name)
+
+
+class _Found(Exception):  # noqa: N818
+    pass
+
+
+def root_name(data: bytes) -> str | None:
+    """The name of the root element; None where there is none to be read."""
+    reader = create_parser(forbid_dtd=True)
+    reader.setContentHandler(_Root())
+    try:
+        reader.feed(data)
+    except _Found as found:
+        return str(found)
+    except (DefusedXmlException, SAXParseException, ValueError, LookupError):
+        return None
+    return None
+
+
+def parsed(data: bytes, expected: str = URDF, text: bool = False) -> Element:
+    """The root element; entities and external references are refused, never followed.
+
+    `expected` says in errors what the file should be; `text` keeps what is between elements.
+    """
+    elements, reader = _Elements(text), create_parser(forbid_dtd=True)
     reader.setContentHandler(elements)
     try:
         reader.feed(data)  # in one piece: what spans several is read again and again
@@ -106,13 +143,13 @@ def parsed(data: bytes) -> Element:
     except DefusedXmlException as error:
         raise FileError(
             f"has a document type or entities ({type(error).__name__}), which are refused",
-            "a URDF needs none: remove the <!DOCTYPE ...> part",
+            f"expected {expected}, which needs none: remove the <!DOCTYPE ...> part",
         ) from None
     except SAXParseException as error:
         at = f"line {error.getLineNumber()}, column {error.getColumnNumber()}"
         raise FileError(
             f"is not valid XML: {error.getMessage()}: {at}",
-            "expected a URDF: <robot> with links, joints",
+            f"expected {expected}",
         ) from None
     except (ValueError, LookupError) as error:  # encodings
         raise FileError(f"is not valid XML: {error}") from None
@@ -122,8 +159,10 @@ def parsed(data: bytes) -> Element:
 def sketch(root: Element) -> Sketch:
     """Links and joints of a <robot> element."""
     if root.tag != "robot":
-        hint = "use dy.interop.from_mjcf(path)" if root.tag == "mujoco" else ""
-        raise FileError(f"the root element is <{root.tag}>, expected <robot> (a URDF)", hint)
+        raise FileError(
+            f"the root element is <{root.tag}>, expected <robot> (a URDF)",
+            "dy.load also reads <mujoco> (MJCF) and <sdf>",
+        )
     for element in root.iter():
         prefix = element.tag.rpartition(":")[0]
         if prefix == "xacro" or root.get(f"xmlns:{prefix}", "").endswith("/xacro"):

@@ -7,6 +7,7 @@ from typing import Any
 from ...errors import DynamisError, ModelError
 from ...model.catalogue import names
 from ...model.closure import CLOSURE_COLUMNS, closure_row
+from ...model.formats.files import READERS
 from ...model.formats.tables import LARGEST
 from ...model.link import Link
 from ...model.model import Model
@@ -339,7 +340,7 @@ class RobotPanel:
         name = session.robot.name if session.robot.name in known else OTHER
         self.choice = gui.add_dropdown("Robot", (*known, OTHER), initial_value=name)
         self.file = gui.add_upload_button(
-            "Open a TOML or URDF file", icon="upload", mime_type=".toml,.urdf,.xml"
+            "Open a TOML, URDF, SDF or MJCF file", icon="upload", mime_type=",".join(READERS)
         )
         self.error = gui.add_markdown("", visible=False)
         self.about = gui.add_markdown("")

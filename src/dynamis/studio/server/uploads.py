@@ -8,9 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ...errors import FileError
-from ...model.formats.files import model_from_toml
+from ...model.formats.files import READERS, model_from_toml, model_from_xml
 from ...model.formats.tables import LARGEST
-from ...model.formats.urdf import model_from_urdf
 from ...robot import Robot
 
 MOST_AT_ONCE = 4  # files of one tab on their way
@@ -79,17 +78,20 @@ def uploaded_robot(filename: str, data: bytes) -> Robot:
     name = shown_name(filename)
     suffix = name.rpartition(".")[2].lower()
     if suffix == "xacro":
-        raise FileError(f"{name} is a xacro file", "run `xacro in.xacro > out.urdf` first")
-    if suffix not in ("toml", "urdf", "xml"):
-        raise FileError(f"{name} ends in {suffix[:10]!r}, expected a .toml or .urdf file")
+        raise FileError(
+            f"{name} is a xacro file: a program, which is never run from an upload",
+            "run `xacro in.xacro > out.urdf` first",
+        )
+    if f".{suffix}" not in READERS:
+        raise FileError(f"{name} ends in {suffix[:10]!r}, expected one of {', '.join(READERS)}")
     if not data.strip():
         raise FileError(f"{name} is empty, expected a robot")
     if len(data) > LARGEST:
         raise FileError(f"{name} has {len(data)} bytes, expected at most {LARGEST}")
     if b"\0" in data and not data.startswith((b"\xff\xfe", b"\xfe\xff")):  # else: UTF-16
-        raise FileError(f"{name} is not text, expected a .toml or .urdf file")
+        raise FileError(f"{name} is not text, expected a TOML, URDF, SDF or MJCF file")
     if suffix != "toml":
-        return Robot(model_from_urdf(data, name))
+        return Robot(model_from_xml(data, name))
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

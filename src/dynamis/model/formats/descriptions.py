@@ -1,0 +1,156 @@
+"""Descriptions that are code: xacro programs, and the modules of the package robot_descriptions.
+
+Both run in a process of their own, and only where the caller asks for it by name.
+"""
+
+import importlib.util
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+from shutil import which
+from typing import Any
+
+from ...arguments import is_flag, one_of
+from ...errors import FileError, MissingPackageError, shown
+from .tables import read_bytes
+
+PREFIX = "robot_descriptions:"
+NAME = re.compile(r"\w+", re.ASCII)
+KEY = re.compile(r"[A-Za-z_][\w-]*", re.ASCII)
+INSTALL = "dynamis[descriptions]"
+CLONED = re.compile(r"_clone_to_cache\(\s*[\"']([^\"']+)[\"']")
+PATHS = ("URDF_PATH", "MJCF_PATH", "XACRO_PATH", "SDF_PATH")
+FIND = """
+import importlib, json, sys
+module = importlib.import_module("robot_descriptions." + sys.argv[1])
+found = {x: str(getattr(module, x)) for x in sys.argv[2:] if hasattr(module, x)}
+found["XACRO_ARGS"] = {str(k): str(v) for k, v in getattr(module, "XACRO_ARGS", {}).items()}
+print()
+print(json.dumps(found))
+"""
+
+
+# xacro
+
+
+def xacro_arguments(given: Any) -> dict[str, str] | None:
+    """Arguments of a xacro program; None where it may not run."""
+    if is_flag(given):
+        return {} if given else None
+    expected = "expected True, False or its arguments: {'ur_type': 'ur5e'}"
+    if not isinstance(given, Mapping):
+        raise FileError(f"run_xacro is {shown(given)}, {expected}")
+    for key, value in given.items():
+        if not (isinstance(key, str) and KEY.fullmatch(key)) or not isinstance(
+            value, (str, bool, int, float)
+        ):
+            raise FileError(f"run_xacro has {shown(key)}: {shown(value)}, {expected}")
+    texts = {k: str(v).lower() if isinstance(v, bool) else str(v) for k, v in given.items()}
+    return texts
+
+
+def expanded(path: Path, arguments: Mapping[str, str] | None) -> bytes:
+    """What a xacro program writes; it may read files and run Python, so only if asked."""
+    if arguments is None:
+        raise FileError(
+            f"{path} is a xacro file: a program, which is not run unasked",
+            "run `xacro in.xacro > out.urdf` and load that, or, if you trust the file, "
+            "dy.load(path, run_xacro=True)",
+        )
+    read_bytes(path)  # a regular file of sensible size
+    given = [f"{key}:={value}" for key, value in arguments.items()]
+    done = _run([*_xacro(), str(path.absolute()), *given], cwd=path.absolute().parent)
+    if done.returncode:
+        hint = None
+        if b"ament_index_python" in done.stderr or b"rospkg" in done.stderr:
+            hint = "$(find PACKAGE) needs a ROS environment: source its setup file first"
+        raise FileError(f"{path}: xacro failed: {_last_lines(done.stderr)}", hint)
+    return done.stdout
+
+
+def _xacro() -> list[str]:
+    """The command that runs xacro: the package of this Python, else the system's."""
+    if importlib.util.find_spec("xacro") is not None:
+        return [sys.executable, "-c", "import xacro; xacro.main()"]
+    if command := which("xacro"):
+        return [command]
+    raise MissingPackageError(
+        "run_xacro needs the package xacro, which is not installed",
+        f'pip install "{INSTALL}"   (or: pip install xacro)',
+    )
+
+
+# robot_descriptions
+
+
+def description_file(name: str, download: bool) -> tuple[Path, dict[str, str]]:
+    """The file of a description in the cache of robot_descriptions, and its xacro arguments.
+
+    Only with `download` may that package reach the network, and so write to its cache.
+    """
+    try:
+        known = import_module("robot_descriptions").DESCRIPTIONS
+    except ImportError:
+        raise MissingPackageError(
+            f"{PREFIX}{name} needs the package robot_descriptions, which is not installed",
+            f'pip install "{INSTALL}"   (or: pip install robot_descriptions)',
+        ) from None
+    one_of(name, known, f"robot_descriptions has no {name!r}", FileError)
+    ask = f"dy.load({PREFIX + name!r}, download=True) lets robot_descriptions download it"
+    missing = None if download else _missing(name)
+    if missing is not None:
+        raise FileError(f"{PREFIX}{name} is not in the cache: there is no {missing}", ask)
+    environment = dict(os.environ)
+    if not download:
+        environment |= {"GIT_ALLOW_PROTOCOL": "none", "GIT_TERMINAL_PROMPT": "0"}
+    command = [sys.executable, "-c", FIND, name, *PATHS]
+    done = _run(command, env=environment, quiet=not download)
+    if done.returncode:
+        words = _last_lines(done.stderr) or "see above"
+        hint = "is there a connection to the internet?" if download else ask
+        raise FileError(f"{PREFIX}{name} cannot be opened: {words}", hint)
+    found = json.loads(done.stdout.splitlines()[-1])
+    arguments = found.pop("XACRO_ARGS")
+    for kind in PATHS:
+        if kind in found:
+            return Path(found[kind]), arguments
+    raise FileError(f"{PREFIX}{name} has no URDF, MJCF, SDF or xacro file")
+
+
+def _missing(name: str) -> Path | None:
+    """A folder of the cache that the description needs and that is not there."""
+    source = importlib.util.find_spec(f"robot_descriptions.{name}")
+    if source is None or source.origin is None:
+        return None
+    table = import_module("robot_descriptions._repositories").REPOSITORIES
+    default = "~/.cache/robot_descriptions"
+    cache = Path(os.environ.get("ROBOT_DESCRIPTIONS_CACHE", default)).expanduser()
+    commit = os.environ.get("ROBOT_DESCRIPTION_COMMIT")
+    for repository in CLONED.findall(Path(source.origin).read_text(encoding="utf-8")):
+        folder = table[repository].cache_path
+        path = cache / (f"{folder}-{commit}/{folder}" if commit else folder)
+        if not path.is_dir():
+            return path
+    return None
+
+
+def _run(command: list[str], quiet: bool = True, **more: Any) -> "subprocess.CompletedProcess":
+    """A finished process; what it says is kept, or shown while it works."""
+    said = subprocess.PIPE if quiet else None
+    try:
+        return subprocess.run(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=said, check=False,
+            **more,
+        )  # fmt: skip
+    except OSError as error:
+        raise FileError(f"{command[0]} cannot be run: {error.strerror}") from None
+
+
+def _last_lines(said: bytes | None) -> str:
+    lines = (said or b"").decode("utf-8", "replace").strip().splitlines()
+    return " ".join(line.strip() for line in lines[-3:])[:500]
