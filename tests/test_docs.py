@@ -22,6 +22,7 @@ DOCS = ROOT / "docs"
 ELSEWHERE = {"torch"}  # guides that tests/gpu runs
 GUIDES = [*sorted((DOCS / "guides").glob("*.md")), *sorted((DOCS / "es").glob("*.md"))]
 GUIDES = [path for path in GUIDES if path.stem not in ELSEWHERE]
+NEEDED = {"make -s": ("cc", "make"), "octave-cli": ("octave-cli",), "export_fmu": ("cc",)}
 LARGEST = 150_000  # bytes of a picture in the repository
 FEWEST = 200  # characters that a page says
 REFERENCE = {
@@ -69,8 +70,10 @@ SPACES = {"identified-model": identified, "controller-in-c": controller}
 @pytest.mark.parametrize("path", GUIDES, ids=lambda p: f"{p.parent.name}-{p.stem}")
 def test_guide_prints_what_it_shows(path, compiled, tmp_path, monkeypatch):
     page = path.read_text()
-    if "make -s" in page and not (shutil.which("cc") and shutil.which("make")):
-        pytest.skip("no C compiler and make: the exported controller cannot be tried")
+    for sign, programs in NEEDED.items():
+        missing = [x for x in programs if sign in page and not shutil.which(x)]
+        if missing:
+            pytest.skip(f"the guide needs {' and '.join(missing)}")
     monkeypatch.chdir(tmp_path)
     space = {}
     pairs = blocks.outputs(page, path.name, space)
