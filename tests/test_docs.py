@@ -34,6 +34,7 @@ REFERENCE = {
     "identify": ("excite", "read_log", "identify", "Estimate", "validate", "Processing"),
     "export": ("export_controller", "export_fmu"),
     "interop": ("to_pinocchio", "from_rtb", "to_mjcf", "from_yourdfpy"),
+    "exercises": ("exercise", "sheet", "check"),
     "jax": ("inverse_dynamics", "regressor", "step", "evaluate"),
     "studio": ("Studio",),
     "torch": ("inverse_dynamics", "step", "regressor"),

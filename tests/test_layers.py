@@ -12,6 +12,7 @@ ORDER = (
     "model", "dynamics", "compile", "gpu", "export", "robot", "transforms", "ik",
     "equations.scalars", "base", "equations", "plots", "trajectory", "control", "simulation",
     "jax", "torch", "logs", "identify", "excite", "study", "realtime", "interop", "rtb", "gym",
+    "exercises",
     "agree", "bench", "report", "demo", "cli", "studio", "__init__", "__main__",
 )  # fmt: skip
 NUMBER = {name: number for number, name in enumerate(ORDER)}
