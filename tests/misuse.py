@@ -328,6 +328,8 @@ VALID: dict[str, Callable[[], Any]] = {
     "gym.ReachVectorEnv.num_envs": lambda: 2,
     "ReachVectorEnv.step.action": lambda: np.zeros((2, N)),
     "control.step_metrics.t": lambda: np.arange(20) / 10.0,
+    "exercises.exercise.which": lambda: 1,
+    "Exercise.check.answers": lambda: [1.0, 2.0],
     "excite.harmonics": lambda: 2,
     "excite.max_iterations": lambda: 2,
     "excite.starts": lambda: 1,
@@ -587,6 +589,8 @@ KEYWORDS: dict[str, tuple[str, ...]] = {
 # left out, and why
 NOT_TRIED = {
     "Draw.part": "it takes what NumPy takes as indices",
+    "exercises.Exercise": "a result, which exercises.exercise makes",
+    "exercises.Mark": "a result, which Exercise.check makes",
     "ray_executor": "it starts a cluster; tests/study gives it one",
     "Skeleton.is_shown": "a question of the code that draws, by the number of a link",
     "simulation.Tableau": "a table of numbers that proves its own sums",

@@ -1,5 +1,6 @@
 """The documentation: every block runs and prints what is shown, and the site builds strictly."""
 
+import ast
 import importlib.util
 import os
 import re
@@ -21,7 +22,9 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 ELSEWHERE = {"torch"}  # guides that tests/gpu runs
 GUIDES = [*sorted((DOCS / "guides").glob("*.md")), *sorted((DOCS / "es").glob("*.md"))]
-GUIDES = [path for path in GUIDES if path.stem not in ELSEWHERE]
+TRANSLATED = DOCS / "es" / "teaching.md"  # its code is that of the English page, which runs
+GUIDES = [path for path in GUIDES if path.stem not in ELSEWHERE and path != TRANSLATED]
+NEEDED = {"make -s": ("cc", "make"), "octave-cli": ("octave-cli",), "export_fmu": ("cc",)}
 LARGEST = 150_000  # bytes of a picture in the repository
 FEWEST = 200  # characters that a page says
 REFERENCE = {
@@ -33,6 +36,7 @@ REFERENCE = {
     "identify": ("excite", "read_log", "identify", "Estimate", "validate", "Processing"),
     "export": ("export_controller", "export_fmu"),
     "interop": ("to_pinocchio", "from_rtb", "to_mjcf", "from_yourdfpy"),
+    "exercises": ("exercise", "sheet", "check"),
     "jax": ("inverse_dynamics", "regressor", "step", "evaluate"),
     "studio": ("Studio",),
     "torch": ("inverse_dynamics", "step", "regressor"),
@@ -69,8 +73,10 @@ SPACES = {"identified-model": identified, "controller-in-c": controller}
 @pytest.mark.parametrize("path", GUIDES, ids=lambda p: f"{p.parent.name}-{p.stem}")
 def test_guide_prints_what_it_shows(path, compiled, tmp_path, monkeypatch):
     page = path.read_text()
-    if "make -s" in page and not (shutil.which("cc") and shutil.which("make")):
-        pytest.skip("no C compiler and make: the exported controller cannot be tried")
+    for sign, programs in NEEDED.items():
+        missing = [x for x in programs if sign in page and not shutil.which(x)]
+        if missing:
+            pytest.skip(f"the guide needs {' and '.join(missing)}")
     monkeypatch.chdir(tmp_path)
     space = {}
     pairs = blocks.outputs(page, path.name, space)
@@ -145,6 +151,28 @@ def test_exercises():
     assert page.count('??? success "Answer"') == page.count("\n### ") >= 12
     index = (DOCS / "index.md").read_text()
     assert page.count("\n### ") == 20 and "Twenty exercises" in index
+
+
+class Wordless(ast.NodeTransformer):
+    """Code without its texts."""
+
+    def visit_Constant(self, node):
+        return ast.Constant("") if isinstance(node.value, str) else node
+
+
+def test_exercises_in_spanish_are_the_english_ones():
+    """The same code but for its texts, and the same numbers printed."""
+    pages = [path.read_text() for path in (DOCS / "guides" / "teaching.md", TRANSLATED)]
+    assert pages[0].count('"Answer"') == pages[1].count('"Respuesta"') == 20
+    code, said = [], []
+    for page in pages:
+        found = blocks.blocks(page)
+        source = [b.text for b in found if b.kind == "python"]
+        own = next(k for k, text in enumerate(source) if "set_printoptions" in text)
+        code.append([ast.dump(Wordless().visit(ast.parse(text))) for text in source[own:]])
+        said.append([blocks.NUMBER.findall(b.text) for b in found if b.kind == "text"])
+    assert code[0] == code[1] and len(code[0]) == 21
+    assert said[0] == said[1] and len(said[0]) == 24
 
 
 def test_gallery_is_complete():

@@ -45,7 +45,7 @@ EXPORTS = {
     **{t: lambda f, t=t, **o: kernels(f, target=t, **o) for t in ("c", "matlab", "casadi")},
     **{
         f"controller {t}": lambda f, t=t, **o: controller(f, target=t, **o)
-        for t in ("c", "matlab", "casadi", "fmu")
+        for t in ("c", "matlab", "casadi", "fmu", "ros2")
     },
     "reference": lambda f, **o: controller(
         f, reference=dy.trajectory.quintic([0, 0], [1, 1], 1.0), **o

@@ -23,7 +23,7 @@ def make(**options):
 def test_gymnasium_accepts_it():
     from gymnasium.utils.env_checker import check_env
 
-    check_env(make().unwrapped)
+    check_env(make(render_mode="rgb_array").unwrapped)
 
 
 def test_the_same_seed_is_the_same_episode():
@@ -101,7 +101,13 @@ def test_efforts_are_the_limits_or_enough():
         ({"effort": [1, 2, 3]}, ShapeError),
         ({"effort": -1.0}, OptionError),
         ({"dt": 0}, OptionError),
-        ({"render_mode": "human"}, OptionError),
+        ({"render_mode": "ansi"}, OptionError),
+        ({"target": [1.0, 2.0]}, ShapeError),
+        ({"target": lambda rng: [0.0, np.nan, 0.0]}, OptionError),
+        ({"reward": 3.0}, OptionError),
+        ({"reward": lambda arm, q: q[0]}, OptionError),
+        ({"reward": lambda arm, q, qd, action, target: q}, ShapeError),
+        ({"reward": lambda arm, q, qd, action, target: 1.0 if q[0] > 0 else 0.0}, OptionError),
     ],
 )
 @pytest.mark.filterwarnings("ignore:.*render_mode.*")
@@ -213,3 +219,66 @@ def test_a_closed_mechanism_that_diverges_begins_where_it_closes():
             assert np.abs(env.robot.closure_error(env.q)).max() < 1e-6
             return
     pytest.fail("nothing diverged")
+
+
+def upright(arm, q, qd, action, target):
+    """The height of the tool less what moves and what is spent; zero where it is fast."""
+    spent = 0.01 * sum(a * a for a in action)
+    fast = sum(x * x for x in qd) > 100.0
+    return arm.select(fast, 0.0, arm.fk(q)[1][3] - 0.01 * arm.kinetic_energy(q, qd) - spent)
+
+
+def test_a_reward_and_a_target_of_ones_own():
+    def near(rng):
+        return [1.2, rng.uniform(-0.1, 0.1), 0.0]
+
+    env = make(reward=upright, target=near).unwrapped
+    env.reset(seed=3)
+    assert env.target[0] == 1.2 and abs(env.target[1]) <= 0.1
+    _, gained, *_ = env.step([0.5, -3.0])  # what is beyond 1 counts as 1
+    height = env.robot.fk(env.q)[1, 3]
+    moving = 0.01 * env.robot.kinetic_energy(env.q, env.qd)
+    assert gained == pytest.approx(height - moving - 0.01 * (0.25 + 1.0), abs=1e-12)
+    many = make_many(3, reward=upright, target=(1.0, 0.5, 0.0), max_steps=2)
+    many.reset(seed=3)
+    assert (many.unwrapped.target == [1.0, 0.5, 0.0]).all()
+    action = np.array([[0.5, -3.0], [0.0, 0.0], [1.0, 1.0]])
+    rewards = many.step(action)[1]
+    inside = many.unwrapped
+    heights = inside.robot.fk(inside.q)[:, 1, 3]
+    moving = 0.01 * inside.robot.kinetic_energy(inside.q, inside.qd)
+    spent = 0.01 * (np.clip(action, -1, 1) ** 2).sum(axis=1)
+    np.testing.assert_allclose(rewards, heights - moving - spent, atol=1e-12)
+
+
+def test_pictures_show_the_arm_and_the_target():
+    env = make(render_mode="rgb_array", dt=0.02).unwrapped
+    env.reset(seed=1, options={"q": [0.3, 0.4], "target": [1.0, 1.0, 0.0]})
+    first = env.render()
+    assert first.dtype == np.uint8 and first.ndim == 3 and first.shape[2] == 3
+    np.testing.assert_array_equal(env.render(), first)
+    env.reset(seed=1, options={"q": [0.3, 0.4], "target": [-1.0, 1.0, 0.0]})
+    moved = (env.render() != first).any(axis=2)
+    assert 20 < moved.sum() < 3000  # two marks, not the arm
+    env.reset(seed=1, options={"q": [1.3, 0.4], "target": [1.0, 1.0, 0.0]})
+    assert (env.render() != first).any(axis=2).sum() > moved.sum()
+    assert env.metadata["render_fps"] == 50
+    many = make_many(2, render_mode="rgb_array")
+    many.reset(seed=1)
+    pictures = many.render()
+    assert len(pictures) == 2 and (pictures[0] != pictures[1]).any()
+
+
+def test_a_window_shows_what_is_drawn():
+    from matplotlib import pyplot
+
+    pyplot.switch_backend("agg")
+    env = make(render_mode="human", dt=0.001, substeps=1).unwrapped
+    env.reset(seed=1)
+    env.step([0.1, 0.1])
+    (number,) = pyplot.get_fignums()
+    (image,) = pyplot.figure(number).axes[0].images
+    env.render_mode = "rgb_array"
+    np.testing.assert_array_equal(image.get_array(), env.render())
+    env.close()
+    assert pyplot.get_fignums() == []

@@ -12,7 +12,7 @@ ORDER = (
     "model", "dynamics", "compile", "gpu", "export", "robot", "transforms", "ik",
     "equations.scalars", "base", "equations", "trajectory", "control", "simulation",
     "jax", "torch", "logs", "identify", "excite", "study", "plots", "realtime", "interop", "rtb",
-    "gym", "agree", "bench", "report", "demo", "cli", "studio", "__init__", "__main__",
+    "gym", "exercises", "agree", "bench", "report", "demo", "cli", "studio", "__init__", "__main__",
 )  # fmt: skip
 NUMBER = {name: number for number, name in enumerate(ORDER)}
 MOST_FILES = 24  # in one folder

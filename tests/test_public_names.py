@@ -21,6 +21,8 @@ NAMES = [
     "dynamis.Simulator",
     "dynamis.compile",
     "dynamis.excite",
+    "dynamis.exercises.exercise",
+    "dynamis.exercises.sheet",
     "dynamis.export_controller",
     "dynamis.export_fmu",
     "dynamis.export_observer",

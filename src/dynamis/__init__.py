@@ -12,7 +12,7 @@ from .model.spring import Spring
 from .robot import Robot, load
 
 if TYPE_CHECKING:
-    from . import control, errors, gpu, interop, rtb, trajectory, transforms
+    from . import control, errors, exercises, gpu, interop, rtb, trajectory, transforms
     from .compile.arm import compile_function as compile
     from .identify import (
         Log,
@@ -53,6 +53,7 @@ __all__ = [
     "control",
     "errors",
     "excite",
+    "exercises",
     "export_controller",
     "export_fmu",
     "export_observer",
@@ -81,6 +82,7 @@ _LATER = {
     "Simulator": ("simulation.simulator", "Simulator"),
     "control": ("control", None),
     "excite": ("excite.design", "excite"),
+    "exercises": ("exercises", None),
     "export_controller": ("realtime.export", "export_controller"),
     "export_fmu": ("realtime.fmu.export", "export_fmu"),
     "export_observer": ("realtime.export_observer", "export_observer"),

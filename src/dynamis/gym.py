@@ -6,11 +6,12 @@ many = gymnasium.make_vec("dynamis/Reach-v0", num_envs=64, robot="ur10e",
                           vectorization_mode="vector_entry_point")
 """
 
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .arguments import number, passed_on, positive, whole
+from .arguments import choice, number, passed_on, positive, whole
 from .compile.arm import Arm, compile_function
 from .compile.arrays import numbers
 from .errors import OptionError, ShapeError, shown
@@ -28,6 +29,7 @@ else:
 NAME = "dynamis/Reach-v0"
 SPEED, ACCELERATION, MARGIN, STATES = 1.0, 4.0, 1.5, 512  # what motors must do that nobody rated
 USUAL = 0.95  # of the motions of a closed mechanism, whose torques grow without bound somewhere
+JUDGED = "(arm, q, qd, action, target)"
 FREE = {"revolute": np.pi, "prismatic": 0.5}  # where joints without limits start and reach
 
 
@@ -35,6 +37,9 @@ class _Reach:
     """The task of one arm or of many, (..., n): start, torques, observation and reward."""
 
     _count: Any  # steps of the episode, one number or one per arm
+    metadata: dict[str, Any]
+    render_mode: str | None
+    _live: Any = None  # the drawing, made with the first picture
 
     def _set_up(
         self,
@@ -48,13 +53,17 @@ class _Reach:
         control_cost: float = 1e-3,
         bonus: float = 1.0,
         noise: float = 0.1,
+        reward: Any = None,
+        target: Any = None,
         render_mode: str | None = None,
     ) -> Any:
         """Everything but the random numbers; the spaces of one arm's observation and action."""
+        self.render_mode = None
         if render_mode is not None:
-            raise OptionError(f"render_mode is {shown(render_mode)}, expected None")
+            self.render_mode = choice(render_mode, "render_mode", self.metadata["render_modes"])
         self.robot = robot if isinstance(robot, Robot) else load(robot)
         self.dt = positive(dt, "dt", "seconds")
+        self.metadata = {**self.metadata, "render_fps": max(1, round(1.0 / self.dt))}
         self.substeps = whole(substeps, "substeps", most=10**6)
         self.max_steps = whole(max_steps, "max_steps")
         self.tolerance = positive(tolerance, "tolerance", "metres")
@@ -72,6 +81,9 @@ class _Reach:
         self._shape = shape
         self._torques = compile_function(self._acting, self.robot, {"action": len(self._drives)})
         self._sight = compile_function(self._seeing, self.robot, {"target": 3})
+        self._own = None if reward is None else self._compiled(reward)
+        self._given_target = target
+        self._drawn(np.random.default_rng(0))  # refused here rather than at the first reset
         self._sim = Simulator(self.robot, self.dt / self.substeps, stops=True, threads=1)
         self._sim.reset(np.broadcast_to(self._home, (*shape, self._n)))
         self._target, self._count = (
@@ -110,8 +122,10 @@ class _Reach:
         shake = rng.uniform(-self.noise, self.noise, (*self._shape, joints))
         if self._places is None:
             place = rng.uniform(self._low, self._high, (*self._shape, self._n))
-            return np.clip(self._home + shake, self._low, self._high), self._tool(place)
+            near = np.clip(self._home + shake, self._low, self._high)
+            return near, self._aim(rng, self._tool(place), where)
         target = self._goals[rng.integers(len(self._goals), size=self._shape)]
+        target = self._aim(rng, target, where)
         near = np.broadcast_to(self._home, (*self._shape, self._n)).copy()
         chosen = ... if where is None else where
         near[chosen] = self._led(self._home[list(self.robot.independent)] + shake[chosen])
@@ -119,6 +133,44 @@ class _Reach:
 
     def _tool(self, q: np.ndarray) -> np.ndarray:
         return self.robot.fk(q)[..., :3, 3]
+
+    # targets and rewards of one's own
+
+    def _aim(self, rng: Any, reached: np.ndarray, where: np.ndarray | None) -> np.ndarray:
+        """The targets that the option says, else those that were drawn within reach."""
+        if self._given_target is None:
+            return reached
+        for index in np.ndindex(self._shape):
+            if where is None or where[index]:
+                reached[index] = self._drawn(rng)
+        return reached
+
+    def _drawn(self, rng: np.random.Generator) -> Any:
+        """One target: the option itself, or what its function draws."""
+        given = self._given_target
+        if given is None:
+            return None
+        found = given(rng) if callable(given) else given
+        return _vector(found, "target", (3,), "metres")
+
+    def _compiled(self, own: Any) -> Any:
+        """`reward(arm, q, qd, action, target)` of one's own, for one arm and for many."""
+        if not callable(own):
+            raise OptionError(f"reward is {shown(own)}, expected a function of {JUDGED}")
+        try:
+            signature(own).bind(*range(5))
+        except (TypeError, ValueError):
+            raise OptionError(f"reward is {shown(own)}, expected a function of {JUDGED}") from None
+
+        def reward(arm: Arm, q: Any, qd: Any, action: Any, target: Any) -> Any:
+            a = [arm.fn.max(-1.0, arm.fn.min(x, 1.0)) for x in action]
+            return own(arm, q, qd, a, target)
+
+        made: Any = compile_function(reward, self.robot, {"action": len(self._drives), "target": 3})
+        shape = made.program.outputs[0].shape
+        if shape != ():
+            raise ShapeError(f"reward gives numbers of shape {shape}, expected one number")
+        return made
 
     # of closed mechanisms: led from home by the joints that decide the others
 
@@ -194,7 +246,7 @@ class _Reach:
         return [*sines, *cosines, *slid, *rates, *target, *way, distance, sum([*q, *qd])]
 
     def _advance(self, action: Any) -> tuple[Any, Any, np.ndarray]:
-        """Hold the torques for dt: their cost, which arms diverged, and what is seen then."""
+        """Hold the torques for dt: the reward, which arms diverged, and what is seen then."""
         shape, sim, n = (*self._shape, len(self._drives)), self._sim, self._n
         if type(action) is not np.ndarray or action.shape != shape or action.dtype.kind != "f":
             action = _vector(action, "action", shape, "numbers from -1 to 1")
@@ -208,16 +260,52 @@ class _Reach:
             sim.reset(self._back(before), where=diverged)
             seen = self._look()
         self._count = self._count + 1
-        return _last(acting, -2), diverged, seen
+        if self._own is None:
+            return self._reward(_last(acting, -2), _last(seen, -2), diverged), diverged, seen
+        gained = self._own(sim.q, sim.qd, action, self._target)
+        return gained if self._shape else float(gained), diverged, seen
 
     def _look(self) -> np.ndarray:
         return self._sight(self._sim.q, self._sim.qd, self._target)
+
+    def _picture(self, q: np.ndarray, target: np.ndarray, count: Any) -> np.ndarray:
+        if self._live is None:
+            from .plots.live import LivePicture
+
+            rng = np.random.default_rng(0)
+            around = rng.uniform(self._low, self._high, (STATES, self._n))
+            self._live = LivePicture(self.robot, around if self._places is None else self._places)
+        return self._live(q, target, f"t = {count * self.dt:.2f} s")
 
     def _reward(self, cost: Any, distance: Any, diverged: Any) -> Any:
         return self.bonus * (1.0 * (distance < self.tolerance) * (1.0 - diverged)) - distance - cost
 
     def _info(self, distance: Any) -> dict[str, Any]:
         return {"distance": distance, "is_success": distance < self.tolerance}
+
+
+class _Window:
+    """Pictures on the screen, by matplotlib; without a display they are drawn and not seen."""
+
+    def __init__(self, name: str):
+        from matplotlib import pyplot
+
+        self.pyplot: Any = pyplot
+        self.figure = pyplot.figure(name)
+        self.image: Any = None
+
+    def show(self, picture: np.ndarray, seconds: float) -> None:
+        """Put up a picture for so long."""
+        if self.image is None:
+            axes = self.figure.add_axes((0.0, 0.0, 1.0, 1.0))
+            axes.set_axis_off()
+            self.image = axes.imshow(picture)
+        self.image.set_data(picture)
+        self.pyplot.pause(seconds)
+
+    def close(self) -> None:
+        """Take it away."""
+        self.pyplot.close(self.figure)
 
 
 class ReachEnv(_Reach, gymnasium.Env):
@@ -231,13 +319,18 @@ class ReachEnv(_Reach, gymnasium.Env):
 
     An episode is truncated after `max_steps` steps of `dt` seconds, each of `substeps` steps of the
     compiled simulator; one that diverges terminates. Friction holds, joints stop at their limits.
-    Further options: `noise` (rad or m) of where it starts around home.
+    Further options: `noise` (rad or m) of where it starts around home; `target`, three numbers or a
+    function of NumPy's random generator that draws them; `reward`, a function
+    `reward(arm, q, qd, action, target)` over scalars that is compiled and replaces the one above
+    (the state is that after the step; use `arm.select` instead of `if`); `render_mode` "rgb_array"
+    or "human" (a window of matplotlib, in real time).
 
     Of a closed mechanism actions and observations are those of its drives; it starts where its
     loops close, and targets are where its drives lead the tool from home.
     """
 
-    metadata = {"render_modes": []}  # noqa: RUF012
+    metadata = {"render_modes": ["human", "rgb_array"]}  # noqa: RUF012
+    _window: "_Window | None" = None
 
     def __init__(self, robot: Any = "puma560", **options: Any):
         known = passed_on(options, self._set_up, "shape", "robot")
@@ -257,25 +350,48 @@ class ReachEnv(_Reach, gymnasium.Env):
         self._sim.reset(np.clip(q, self._low, self._high) if self._places is None else q)
         self._count = 0
         seen, distance = _split(self._look())
+        if self.render_mode == "human":
+            self.render()
         return seen, self._info(distance)
 
     def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         """Hold the torques for dt."""
-        cost, diverged, seen = self._advance(action)
+        reward, diverged, seen = self._advance(action)
         seen, distance = _split(seen)
-        reward, over = self._reward(cost, distance, diverged), self._count >= self.max_steps
-        return seen, reward, diverged, over, self._info(distance)
+        if self.render_mode == "human":
+            self.render()
+        return seen, reward, diverged, self._count >= self.max_steps, self._info(distance)
+
+    def render(self) -> Any:
+        """The picture (height, width, 3) of bytes; with render_mode "human" it is shown instead."""
+        if self.render_mode is None:
+            gymnasium.logger.warn(f"give {NAME} render_mode 'rgb_array' or 'human' to render it")
+            return None
+        picture = self._picture(self.q, self._target, self._count)
+        if self.render_mode == "rgb_array":
+            return picture
+        if self._window is None:
+            self._window = _Window(self.robot.name)
+        self._window.show(picture, self.dt)
+        return None
+
+    def close(self) -> None:
+        """Close the window."""
+        if self._window is not None:
+            self._window.close()
+        self._window = None
 
 
 class ReachVectorEnv(_Reach, gymnasium.vector.VectorEnv):
     """`num_envs` arms of `ReachEnv` advanced together, one call of the compiled simulator a step.
 
     An arm whose episode has ended begins a new one at the next step, whose action it ignores
-    (Gymnasium's NEXT_STEP). Random numbers are drawn for all arms together.
+    (Gymnasium's NEXT_STEP). Random numbers are drawn for all arms together. `render()` with
+    render_mode "rgb_array" gives a picture of every arm.
     """
 
     metadata = {  # noqa: RUF012
-        "render_modes": [],
+        "render_modes": ["rgb_array"],
         "autoreset_mode": gymnasium.vector.AutoresetMode.NEXT_STEP,
     }
 
@@ -309,17 +425,24 @@ class ReachVectorEnv(_Reach, gymnasium.vector.VectorEnv):
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """Hold the torques for dt; arms whose episode was over begin anew instead."""
         begin = self._over
-        cost, diverged, seen = self._advance(action)
+        reward, diverged, seen = self._advance(action)
         if begin.any():
             q, target = self._begin(self.np_random, begin)
             self._sim.reset(q, where=begin)
             self._target[begin], self._count[begin] = target[begin], 0
             diverged, seen = diverged & ~begin, self._look()
         seen, distance = _split(seen)
-        reward = np.where(begin, 0.0, self._reward(cost, distance, diverged))
+        reward = np.where(begin, 0.0, reward)
         truncated = self._count >= self.max_steps
         self._over = diverged | truncated
         return seen, reward, diverged, truncated, self._info(distance)
+
+    def render(self) -> Any:
+        """A picture of every arm, (height, width, 3) of bytes each; None without render_mode."""
+        if self.render_mode is None:
+            return None
+        rows = zip(self.q, self._target, self._count, strict=True)
+        return tuple(self._picture(q, target, count) for q, target, count in rows)
 
 
 def _split(seen: np.ndarray) -> tuple[np.ndarray, Any]:

@@ -54,6 +54,9 @@ def exported(tmp_path_factory):
         "short": {"dtype": "float32", "reference": move},
         "periodic": {"dtype": "float32", "reference": swing, "trig": "own"},
         "inside": {"reference": move},
+        "ros2": {"target": "ros2"},
+        "ros2-own": {"target": "ros2", "trig": "own", "velocity": "difference", "safe": "gravity"},
+        "ros2-inside": {"target": "ros2", "reference": move},
         "fmu3": {"target": "fmu", "fmi": "3.0"},
         "fmu2": {"target": "fmu", "fmi": "2.0", "reference": move},
     }.items():

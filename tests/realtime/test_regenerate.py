@@ -110,7 +110,7 @@ def test_a_trajectory_comes_back_to_the_last_digit(tmp_path, kind):
     assert laws[0].program().hash == laws[1].program().hash
 
 
-@pytest.mark.parametrize("target", ["matlab", "casadi"])
+@pytest.mark.parametrize("target", ["matlab", "casadi", "ros2"])
 def test_other_targets(tmp_path, monkeypatch, target):
     robot = dy.load("planar-2link")
     files = exported(tmp_path / "a", control.JointPID(kp=10.0), robot, target=target)
@@ -132,7 +132,7 @@ def test_by_hand_in_a_process_of_its_own(tmp_path):
     assert {p.name for p in tmp_path.iterdir()} == {"a", "b"}
 
 
-@pytest.mark.parametrize("target", ["c", "matlab", "casadi"])
+@pytest.mark.parametrize("target", ["c", "matlab", "casadi", "ros2"])
 def test_every_file_of_text_says_whence_it_is(tmp_path, target):
     robot = dy.load("planar-2link")
     law = control.ComputedTorque.from_bandwidth(8.0, model=other(robot))

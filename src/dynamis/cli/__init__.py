@@ -34,6 +34,7 @@ COMMANDS = {
     "export": "export kernels as C with a self-test, MATLAB, CasADi or FMI",
     "bench": "measure speed, compared with other engines",
     "cache": "show or empty the cache of compiled code",
+    "exercise": "exercises with numbers of one's own, and their answers checked",
     "completion": "print the completion script for bash, zsh or fish",
     "studio": "view, edit, move and simulate a robot in the browser",
     "demo": "the whole chain on the PUMA 560, from DH table to controller in C",

@@ -17,6 +17,7 @@ A bad reference, which lets the arm down, is one whose time or whose positions a
 """
 
 import hashlib
+import re
 from collections.abc import Callable, Sequence
 from math import ceil
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -180,6 +181,12 @@ def self_test(law: "Law", notes: Sequence[str], dtype: str, rows: Sequence[Any])
 def tolerance(law: "Law", dtype: str) -> float:
     """How far the self-test lets torques differ, of each joint's largest."""
     return TOLERANCES.get(type(law.controller).__name__, TOLERANCE)[dtype]
+
+
+def joint_rows(law: "Law") -> str:
+    """Rows of a table of Markdown: the index of every drive and its name."""
+    shown = (re.sub(r"[^\w\-. ]", "?", name) for name in law.robot.drive_names)
+    return "\n".join(f"| {i} | `{name}` |" for i, name in enumerate(shown))
 
 
 def plain(line: str) -> str:

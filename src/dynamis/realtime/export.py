@@ -1,7 +1,6 @@
 """`dy.export_controller`: a controller and the model it needs as code in a folder of its own."""
 
 import dataclasses
-import re
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
@@ -20,7 +19,7 @@ from ..export.export import TARGETS as WRITERS
 from ..export.export import UNIT, model_hash, vectors_of
 from ..files import write_folder
 from ..trajectory.trajectory import Trajectory
-from . import c_text
+from . import c_text, ros2
 from .c_text import TRIGS, plain, stem_of
 from .loop import udp
 from .regenerate import again, fields, ingredients, options_of, spelt
@@ -34,14 +33,13 @@ FLAGS = "-std=c99 -O2 -ffp-contract=off -Wall -Wextra -Wconversion -Werror -peda
 
 def readme(law: "Law", dtype: str, trig: str, notes: Sequence[str]) -> str:
     """How to wire it to an arm."""
-    shown = (re.sub(r"[^\w\-. ]", "?", name) for name in law.robot.drive_names)
     first = [] if law.reference is None else law.reference(0.0).q
     return templates.filled(
         __package__,
         "README.md",
         **c_text.words(law, notes, dtype),
         **udp.words(law.n),
-        JOINTS="\n".join(f"| {i} | `{name}` |" for i, name in enumerate(shown)),
+        JOINTS=c_text.joint_rows(law),
         SINGLE=dtype == "float32",
         OWN=trig == "own",
         TOLERANCE=f"{c_text.tolerance(law, dtype):g}",
@@ -61,7 +59,7 @@ def readme(law: "Law", dtype: str, trig: str, notes: Sequence[str]) -> str:
     )
 
 
-TARGETS = (*WRITERS, UNIT)
+TARGETS = (*WRITERS, UNIT, ros2.TARGET)
 # what is in dy.control and controls nothing
 OTHERS = {
     Observer: (
@@ -113,8 +111,9 @@ def export_controller(
     seconds) is what comes out when a sample is not plausible, and from `latch` such samples in a
     row until `init`; a position farther than `jump` from the one before is not plausible either.
     `regenerate.py` beside the code writes the same files again. `target` may also be "matlab",
-    "casadi" (functions init and step) or "fmu" (a co-simulation unit of FMI `fmi`). All files are
-    written or none; those that dynamis did not write are replaced only with `overwrite`.
+    "casadi" (functions init and step), "fmu" (a co-simulation unit of FMI `fmi`) or "ros2" (a
+    package with a ros2_control plugin around the C). All files are written or none; those that
+    dynamis did not write are replaced only with `overwrite`.
     """
     kind = checked_dtype(dtype).name
     _refuse_options(target, trig, kind)
@@ -139,6 +138,8 @@ def _files(law: Law, dtype: str, trig: str, target: str) -> dict[str, str]:
     stem, notes = stem_of(law), notes_of(law, dtype, trig, target)
     told = {**options_of(law), "dtype": dtype, "trig": trig, "target": target}
     beside = ingredients(law, stem, told, notes)
+    if target == ros2.TARGET:
+        return {**ros2.package_files(law, dtype, trig, notes), **beside}
     if target != "c":
         programs = {"init": law.start_program(), "step": law.program()}
         return {**WRITERS[target](stem, programs, notes, dtype), **beside}
@@ -158,7 +159,7 @@ def _files(law: Law, dtype: str, trig: str, target: str) -> dict[str, str]:
 def _refuse_options(target: Any, trig: Any, dtype: str) -> None:
     choice(target, "target", TARGETS)
     choice(trig, "trig", TRIGS)
-    if target != "c" and trig != "libm":
+    if target not in ("c", ros2.TARGET) and trig != "libm":
         raise OptionError(
             f"trig is {trig!r}, but target {target!r} has the elementary functions of its own "
             "world",

@@ -1,0 +1,154 @@
+"""`dy.exercises`: a sheet per student, in English or Spanish, and marks for what they answer."""
+
+import math
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from .. import templates
+from ..arguments import checked, choice, fraction, whole
+from ..compile.arrays import numbers
+from ..errors import OptionError, ShapeError, shown
+from .questions import QUESTIONS, Draw
+
+LANGUAGES = ("en", "es")
+TOLERANCE = 0.01  # of an answer: three digits are enough
+FLOOR = 0.01  # of the exercise's largest answer: what a tolerance is a share of at least
+LARGEST_SEED = 10**18
+# what people write instead of the answer: a factor -> the word for it
+MISTAKES = {
+    -1.0: "sign", 180.0 / math.pi: "degrees", math.pi / 180.0: "radians", 1000.0: "thousand",
+    0.001: "thousand", 2.0: "two", 0.5: "two",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Mark:
+    """One answer that was checked; `hint` says what it looks like where it is wrong."""
+
+    name: str
+    unit: str
+    given: float
+    right: bool
+    hint: str = ""
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """A question with the numbers of one student; print it, solve it, `check` it."""
+
+    number: int
+    seed: int
+    language: str
+    title: str
+    text: str
+    names: tuple[str, ...]
+    units: tuple[str, ...]
+    answers: tuple[float, ...]
+
+    @checked
+    def check(self, answers: Any, tolerance: float = TOLERANCE) -> list[Mark]:
+        """A mark for each answer: right within `tolerance` of the value (1 %)."""
+        share = fraction(tolerance, "tolerance")
+        expected = f"{len(self.names)} numbers: {', '.join(self.names)}"
+        given = numbers(answers, "answers", f"expected {expected}").reshape(-1)
+        if given.shape != (len(self.names),):
+            raise ShapeError(f"answers has {given.size} numbers, expected {expected}")
+        floor = FLOOR * max(map(abs, self.answers))
+        rows = zip(self.names, self.units, given.tolist(), self.answers, strict=True)
+        return [self._mark(*row, share, floor) for row in rows]
+
+    def _mark(
+        self, name: str, unit: str, given: float, right: float, share: float, floor: float
+    ) -> Mark:
+        def near(value: float) -> bool:
+            return abs(given - value) <= share * max(abs(value), floor)
+
+        if near(right) or (
+            unit == "rad" and near(right + math.tau * round((given - right) / math.tau))
+        ):
+            return Mark(name, unit, given, True)
+        hint = next((word for factor, word in MISTAKES.items() if near(factor * right)), "")
+        return Mark(name, unit, given, False, words(self.language)["hints"].get(hint, ""))
+
+    def __str__(self) -> str:
+        """Markdown: number, title, text and what is asked."""
+        asked = words(self.language)["words"]["asked"]
+        listed = ", ".join(map(_with_unit, self.names, self.units))
+        return f"## {self.number}. {self.title}\n\n{self.text}\n\n{asked} {listed}\n"
+
+    def solution(self) -> str:
+        """The answers in a line."""
+        rows = zip(self.names, self.answers, self.units, strict=True)
+        return ", ".join(f"{name} = {value:.4g} {unit}".rstrip() for name, value, unit in rows)
+
+
+def _with_unit(name: str, unit: str) -> str:
+    return f"{name} ({unit})" if unit else name
+
+
+@cache
+def words(language: str) -> dict[str, Any]:
+    """Titles, texts and hints of a language."""
+    return tomllib.loads(templates.text(__package__, f"exercises.{language}.toml"))
+
+
+EXERCISES = tuple(QUESTIONS)  # names, in the order of their numbers
+
+
+@checked
+def exercise(which: int | str, seed: int = 0, language: str = "en") -> Exercise:
+    """An exercise by number or name, with the numbers of the student `seed`.
+
+    `language` is "en" or "es". The same seed gives the same numbers on every machine.
+    """
+    choice(language, "language", LANGUAGES)
+    seed = whole(seed, "seed", 0, LARGEST_SEED)
+    name = _named(which)
+    draw = Draw(seed, name)
+    answers = QUESTIONS[name](draw)
+    said = words(language)[name]
+    names, units = zip(*(_split(x) for x in said["answers"]), strict=True)
+    text = said["text"].strip().format(**{k: f"{x:g}" for k, x in draw.numbers.items()})
+    return Exercise(
+        EXERCISES.index(name) + 1, seed, language, said["title"], text, names, units,
+        tuple(map(float, answers)),
+    )  # fmt: skip
+
+
+def _named(which: Any) -> str:
+    if isinstance(which, str):
+        return choice(which, "exercise", EXERCISES)
+    number = whole(which, "exercise")
+    if number > len(EXERCISES):
+        raise OptionError(f"exercise {shown(which)} does not exist, expected 1 to {len(EXERCISES)}")
+    return EXERCISES[number - 1]
+
+
+def _split(text: str) -> tuple[str, str]:
+    """Name and unit of "x [m]"."""
+    name, _, unit = text.partition(" [")
+    return name, unit.removesuffix("]")
+
+
+@checked
+def sheet(
+    seed: int = 0,
+    language: str = "en",
+    which: Sequence[int | str] | None = None,
+    solutions: bool = False,
+) -> str:
+    """A sheet of exercises for one student as Markdown; with `solutions` for who marks it.
+
+    `which` chooses exercises by number or name (default: all).
+    """
+    chosen = EXERCISES if which is None else which
+    found = [exercise(x, seed, language) for x in chosen]
+    said = words(language)["words"]
+    parts = [f"# {said['title']} {seed}\n\n{said['intro']}\n", *map(str, found)]
+    if solutions:
+        rows = "\n".join(f"{one.number}. {one.solution()}" for one in found)
+        parts.append(f"# {said['solutions']}\n\n{rows}\n")
+    return "\n".join(parts)
