@@ -81,7 +81,12 @@ def outputs(
 
 
 def _python(block: Block, space: dict[str, Any], name: str) -> str:
-    code = compile("\n" * (block.line - 1) + block.text, name, "exec")
+    """Runs a block; one with a title is a file of that name, which errors can quote."""
+    text = "\n" * (block.line - 1) + block.text
+    if block.title:
+        name, text = block.title, block.text
+        Path(name).write_text(text)
+    code = compile(text, name, "exec")
     with contextlib.redirect_stdout(io.StringIO()) as said:
         exec(code, space)
     return said.getvalue()

@@ -210,6 +210,16 @@ def plant_file() -> str:
     return "plant.csv"
 
 
+def points_file() -> str:
+    Path("points.csv").write_text("t,q1,q2\n0,0,0\n1,0.5,0.2\n")
+    return "points.csv"
+
+
+def moving(t: float) -> tuple:
+    """A motion of two joints."""
+    return [0.5 * t, 0.0], [0.5, 0.0], [0.0, 0.0]
+
+
 @dataclass(frozen=True)
 class OwnLoad:
     """A load that pulls at both joints."""
@@ -321,6 +331,9 @@ VALID: dict[str, Callable[[], Any]] = {
     "agree.Row.quantity": lambda: "mass_matrix",
     "agree.Row.difference": lambda: 0.0,
     "agree.Row.limit": lambda: 1.0,
+    "trajectory.from_file.path": points_file,
+    "trajectory.from_function.function": lambda: moving,
+    **{f"{x}.simplified.tolerance": lambda: 0.1 for x in ("Along", "Fourier", "Hermite", "Sine")},
     "trajectory.Hermite.states": lambda: np.zeros((2, 3, N)),
     "trajectory.time_optimal.acceleration": lambda: 1.0,
     "compile().*arguments": lambda: ([0.1, 0.2],),

@@ -9,7 +9,7 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "dynamis"
 ORDER = (
     "_fast", "_xla", "errors", "arguments", "files", "templates", "lazy", "progress", "spatial",
-    "model", "dynamics", "compile", "gpu", "export", "robot", "transforms", "ik",
+    "user_code", "model", "dynamics", "compile", "gpu", "export", "robot", "transforms", "ik",
     "equations.scalars", "base", "equations", "trajectory", "control", "simulation",
     "jax", "torch", "logs", "identify", "excite", "study", "plots", "realtime", "interop", "rtb",
     "gym", "exercises", "agree", "bench", "report", "demo", "cli", "studio", "__init__", "__main__",
@@ -36,6 +36,7 @@ SUGAR = {
     ("robot.robot", "equations"),
     ("robot.robot", "ik"),
     ("robot.robot", "plots"),
+    ("trajectory.file", "logs"),
 }
 ALLOWED = {  # folders before one's own that a folder may not see either
     "spatial": {"spatial"},

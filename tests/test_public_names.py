@@ -7,6 +7,8 @@ from importlib import import_module
 
 import pytest
 
+import dynamis as dy
+
 NAMES = [
     "dynamis.Drive",
     "dynamis.Friction",
@@ -119,6 +121,8 @@ NAMES = [
     "dynamis.study.Study.worst",
     "dynamis.trajectory.cubic",
     "dynamis.trajectory.fourier",
+    "dynamis.trajectory.from_file",
+    "dynamis.trajectory.from_function",
     "dynamis.trajectory.line",
     "dynamis.trajectory.quintic",
     "dynamis.trajectory.septic",
@@ -167,3 +171,15 @@ def test_without_pytorch_it_says_so():
     code = "import sys; sys.modules['torch'] = None; import dynamis.torch"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "MissingPackageError" in done.stderr and 'pip install "dynamis[torch]"' in done.stderr
+
+
+def test_dir_lists_what_there_is():
+    assert set(dy.__all__) <= set(dir(dy))
+    for module in (dy, dy.control, dy.trajectory, dy.interop, import_module("dynamis.realtime")):
+        listed = [name for name in dir(module) if not name.startswith("__")]
+        assert listed and not {"later", "TYPE_CHECKING", "import_module"} & {*listed}
+        assert {*module.__all__} - {"__version__"} <= {*listed}
+        for name in listed:
+            assert getattr(module, name) is not None
+    fresh = "import dynamis as dy; assert {'simulate', 'control', 'study'} <= {*dir(dy)}"
+    subprocess.run([sys.executable, "-c", fresh], check=True)

@@ -111,3 +111,8 @@ def __getattr__(name: str) -> Any:
     value = found if attribute is None else getattr(found, attribute)
     globals()[name] = value
     return value
+
+
+def __dir__() -> list[str]:
+    """The public names, those that are imported when first used included."""
+    return sorted({*__all__, "__doc__", "__file__", "__name__", "__path__"})

@@ -64,7 +64,10 @@ def once(owner: Any, what: Hashable, made: Callable[[], Any]) -> Any:
 
 
 def later(package: str, where: Mapping[str, str]) -> Callable[[str], Any]:
-    """The `__getattr__` of a package: `where` says which of its modules holds a name."""
+    """The `__getattr__` of a package: `where` says which of its modules holds a name.
+
+    `dir` lists these names too, before they are imported.
+    """
 
     def find(name: str) -> Any:
         if name not in where:
@@ -73,6 +76,8 @@ def later(package: str, where: Mapping[str, str]) -> Callable[[str], Any]:
         setattr(sys.modules[package], name, value)
         return value
 
+    own = vars(sys.modules[package])
+    own["__dir__"] = lambda: sorted({*where, *(x for x in own if x.startswith("__"))})
     return find
 
 

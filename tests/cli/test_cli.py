@@ -1,6 +1,7 @@
 """The command line: output, JSON, exit codes, errors."""
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -12,7 +13,7 @@ import pytest
 
 import dynamis as dy
 from dynamis.agree import peers
-from dynamis.cli import COMMANDS, main
+from dynamis.cli import COMMANDS, main, run_of
 from dynamis.cli.agree import _chosen as every_robot
 from dynamis.cli.robots import first_sentence
 from dynamis.model import catalogue
@@ -391,6 +392,36 @@ def test_degrees_without_their_name_are_doubted(capsys):
     assert "joint2" not in said
     main(["simulate", "cartesian-xy", "--goal", "90", "90", "--duration", "0.01"])
     assert "degrees" not in capsys.readouterr().err
+
+
+def test_simulate_follows_a_file(capsys, tmp_path):
+    points = tmp_path / "points.csv"
+    points.write_text("t [ms],joint1 [deg],joint2 [deg]\n0,10,0\n20,11,1\n50,12,0\n")
+    line = ["simulate", "planar-2link", "--reference", str(points)]
+    code, found = answer(capsys, *line)
+    assert code == 0 and found["end"] == 0.05 and max(found["rms_error"]) < 1e-3
+    assert found["q"]["joint1"] == pytest.approx(math.radians(12), abs=1e-3)  # from 10 degrees on
+    code, found = answer(capsys, *line, "--duration", "0.02")
+    assert code == 0 and found["end"] == 0.02
+    assert main(line) == 0
+    assert "along points.csv" in capsys.readouterr().err
+    points.write_text("q1,q2\n0,0\n0.1,0\n")
+    code, found = answer(capsys, *line, "--duration", "0.2")
+    assert code == 0 and found["end"] == 0.2
+    assert main(line) == 2  # neither times, nor a duration, nor velocity limits
+    assert "has no times" in capsys.readouterr().err
+    assert main([*line, "--goal", "0.1,0.1"]) == 2
+    assert "both given" in capsys.readouterr().err
+    points.write_text("t,q1,q2\n0,0,0\n1,nan,0\n")
+    assert main(line) == 2
+    assert "points.csv, line 3, column 'q1'" in capsys.readouterr().err
+
+
+def test_a_simulation_that_diverges_says_so_in_its_exit_code(capsys):
+    code, found = answer(capsys, "simulate", "planar-rr", "--goal", "90,45", "--duration", "0.1")
+    assert code == 1 and found["diverged"] and found["message"].startswith("diverged at t = ")
+    words = " ".join((run_of("simulate").__doc__ or "").split())
+    assert "0 if the simulation reaches its end, 1 if it ends early (diverged" in words
 
 
 def test_simulate_says_what_it_did(capsys, tmp_path):

@@ -118,6 +118,14 @@ def test_members_that_diverged_do_not_hide_the_others():
     assert np.isnan(middle.get_ydata()[90:]).all()
 
 
+def test_a_run_that_diverged_says_so_in_title_and_repr():
+    run = dy.simulate(dy.load("planar-2link"), 0.3, 0.01, torque=[1e7, -1e7])
+    assert run.diverged and "diverged at t = " in repr(run)
+    title = plot_run(run, what="q").get_suptitle()
+    assert title == f"planar-2link: diverged at t = {run.diverged_at:g} s"
+    assert plot_run(waving("scara"), what="q").get_suptitle() == "scara"
+
+
 def test_ensembles_of_any_shape_are_flattened():
     run = waving("scara", members=20)
     run.q = run.q.reshape(4, 5, *run.q.shape[1:])

@@ -6,41 +6,48 @@ from typing import Any, Literal
 import numpy as np
 from rich.table import Table
 
+from ..errors import OptionError
 from ..robot import Robot, load
 from .arguments import Json, Place, RobotName, check_folders, check_pictures, place, units
 from .printing import data, data_json, number, table, talk, wrote
 
 BANDWIDTH = 10.0  # rad/s
+LASTS = 2.0  # s, unless something says how long
 Law = Literal["pid", "point-to-point", "computed-torque", "feed-forward"] | None
 
 
 def run(
-    robot: RobotName, *, duration: float = 2.0, dt: float = 1e-3,
-    start: Place = None, goal: Place = None,
+    robot: RobotName, *, duration: float | None = None, dt: float = 1e-3,
+    start: Place = None, goal: Place = None, reference: Path | None = None,
     controller: Law = None,
     bandwidth: float = BANDWIDTH, integrator: str = "rk4", stops: bool = False,
     plot: Path | None = None, animate: Path | None = None, save: Path | None = None,
     json: Json = False,
 ) -> int:  # fmt: skip
-    """Simulate a robot: free motion, or motion to a goal under a controller.
+    """Simulate a robot: free motion, or motion to a goal or along a file under a controller.
 
     A PLACE is the name of a configuration, or numbers in radians and metres with commas or spaces;
-    90deg is accepted. Exit code 1 if the simulation ends early.
+    90deg is accepted. Exit code 0 if the simulation reaches its end, 1 if it ends early (diverged,
+    or the controller went into its safe state), 2 for wrong input.
 
     For example:
 
       dynamis simulate pendulum3 --duration 5 --animate pendulum.gif
       dynamis simulate puma560 --goal 0.5,-0.4,0.6,0.2,0.3,0.1 --plot move.png
       dynamis simulate scara --goal 90deg 0.5 0.1 --controller pid --save run.csv
+      dynamis simulate arm.toml --reference points.csv --plot run.png
 
     Args:
-        duration: Seconds.
+        duration: Seconds (default: 2, or those of --reference).
         dt: Time step in seconds.
         start: Initial position, at rest (default: all joints at zero; of closed mechanisms home).
             Numbers of the drives of a closed mechanism are enough.
         goal: Final position of a quintic trajectory.
-        controller: Control law (default: computed-torque if there is a goal). Without a goal
-            it keeps the initial position.
+        reference: Motion to follow, from its first point on: a .csv with a column t and one per
+            joint, by name or as q1, q2, ..; units in the header, as in "q1 [deg]". Without t the
+            points are passed in --duration, or as fast as the velocity limits of the robot allow.
+        controller: Control law (default: computed-torque if there is a goal or reference). Without
+            either it keeps the initial position.
         bandwidth: Bandwidth of the controller, rad/s.
         integrator: rk4, heun, euler, semi-implicit-euler or dormand-prince.
         stops: Simulate end stops at the joint limits.
@@ -53,7 +60,7 @@ def run(
     check_folders(save)
     check_pictures(plot, animate)
     arm = load(robot)
-    options, how = motion(arm, duration, start, goal, controller, bandwidth)
+    options, duration, how = motion(arm, duration, start, goal, reference, controller, bandwidth)
     found = simulate(arm, duration, dt, integrator=integrator, stops=stops, **options)
     if plot is not None:
         found.plot(path=plot)
@@ -68,31 +75,52 @@ def run(
         data(_table(found))
         wrote(plot, animate, save)
     if found.message:
-        talk(f"the simulation ended early: {found.message}")
+        early = "" if found.t[-1] >= duration else "the simulation ended early: "
+        talk(f"{early}{found.message}")
     return int(bool(found.message))
 
 
 def motion(
-    arm: Robot, duration: float, start: str | None, goal: str | None, controller: Law,
-    bandwidth: float,
-) -> tuple[dict[str, Any], str]:  # fmt: skip
-    """Start, reference and controller as options of `dy.simulate`, and the same in words."""
+    arm: Robot, duration: float | None, start: str | None, goal: str | None, path: Path | None,
+    controller: Law, bandwidth: float,
+) -> tuple[dict[str, Any], float, str]:  # fmt: skip
+    """Start, reference and controller as options of `dy.simulate`; its duration; all in words."""
     from ..trajectory import quintic
 
-    q0 = place(arm, start, "start")
+    if goal is not None and path is not None:
+        raise OptionError("--goal and --reference were both given", "leave one out")
+    move = None if path is None else _from_file(arm, path, duration)
+    if start is None and move is not None:
+        start = ",".join(repr(float(x)) for x in move(0.0).q)
+    q0, drives = place(arm, start, "start"), list(arm.driven)
+    aim = "keeps the initial position"
+    if goal is not None:
+        end = place(arm, goal, "goal")
+        move = quintic(q0[drives], end[drives], LASTS if duration is None else duration)
+        aim = f"to {', '.join(map(number, end[drives]))}"
+    elif path is not None:
+        aim = f"along {path.name}"
+    lasts = LASTS if move is None else move.duration
     options: dict[str, Any] = {"q0": q0}
     how = "free motion, no controller"
-    if goal is not None:
-        end, controller = place(arm, goal, "goal"), controller or "computed-torque"
-        drives = list(arm.driven)
-        options["reference"] = quintic(q0[drives], end[drives], duration)
+    if move is not None:
+        options["reference"], controller = move, controller or "computed-torque"
     if controller is not None:
         options["controller"] = made(arm, controller, bandwidth, q0)
-        aim = "keeps the initial position"
-        if goal is not None:
-            aim = f"to {', '.join(map(number, end[list(arm.driven)]))}"
         how = f"{controller.replace('-', ' ')}, bandwidth {bandwidth:g} rad/s, {aim}"
-    return options, how
+    return options, lasts if duration is None else duration, how
+
+
+def _from_file(arm: Robot, path: Path, duration: float | None) -> Any:
+    """The motion of a file; `duration` is how long it takes where the file has no times."""
+    from ..trajectory import from_file
+
+    if duration is None:
+        return from_file(path, arm)
+    try:
+        return from_file(path, arm, duration=duration)
+    except OptionError:  # it has times: the duration is that of the run
+        return from_file(path, arm)
 
 
 def made(arm: Robot, name: str, bandwidth: float, q: np.ndarray) -> Any:

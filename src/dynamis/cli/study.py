@@ -29,11 +29,12 @@ def run(
     friction: Deviation = 0.0, rotor: Deviation = 0.0,
     payload: Numbers = None, joint_offset: Deviation = 0.0, inconsistent: bool = False,
     measure: Names = None, band: float = 0.01,
-    duration: float = 2.0, dt: float = 1e-3, start: Place = None, goal: Place = None,
-    controller: Law = None, bandwidth: float = BANDWIDTH, integrator: str = "rk4",
-    stops: bool = False, processes: int | None = None, device: str | None = None,
-    checkpoint: Folder = None, report: Path | None = None, plot: Path | None = None,
-    worst: Path | None = None, save: Path | None = None, json: Json = False,
+    duration: float | None = None, dt: float = 1e-3, start: Place = None, goal: Place = None,
+    reference: Path | None = None, controller: Law = None, bandwidth: float = BANDWIDTH,
+    integrator: str = "rk4", stops: bool = False, processes: int | None = None,
+    device: str | None = None, checkpoint: Folder = None, report: Path | None = None,
+    plot: Path | None = None, worst: Path | None = None, save: Path | None = None,
+    json: Json = False,
 ) -> int:  # fmt: skip
     """Simulate many arms that differ from the model, and say how large errors and torques will be.
 
@@ -66,13 +67,14 @@ def run(
             peak_tool_error, final_tool_error, peak_torque, rms_torque, peak_velocity, peak_power,
             energy, stop_hit (default: rms_error if there is a goal, peak_torque).
         band: Error in rad or m within which a joint counts as settled.
-        duration: Seconds.
+        duration: Seconds (default: 2, or those of --reference).
         dt: Time step in seconds.
         start: Initial position, at rest (default: all joints at zero; of closed mechanisms home).
             Numbers of the drives of a closed mechanism are enough.
         goal: Final position of a quintic trajectory.
-        controller: Control law (default: computed-torque if there is a goal). Without a goal
-            it keeps the initial position.
+        reference: Motion to follow, a .csv as in dynamis simulate.
+        controller: Control law (default: computed-torque if there is a goal or reference). Without
+            either it keeps the initial position.
         bandwidth: Bandwidth of the controller, rad/s.
         integrator: rk4, heun, euler, semi-implicit-euler or dormand-prince.
         stops: Simulate end stops at the joint limits.
@@ -99,7 +101,7 @@ def run(
         model, estimate, inconsistent, mass=mass, com=com, inertia=inertia, friction=friction,
         rotor=rotor, payload=_load(payload), joint_offset=joint_offset,
     )  # fmt: skip
-    options, how = motion(model, duration, start, goal, controller, bandwidth)
+    options, duration, how = motion(model, duration, start, goal, reference, controller, bandwidth)
     names = None if measure is None else [x.strip() for x in measure.split(",") if x.strip()]
     if "reference" not in options and controller is not None:
         options["reference"] = options["q0"][list(model.driven)]

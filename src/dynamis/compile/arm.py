@@ -3,9 +3,11 @@
 import inspect
 import math
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ..arguments import checked, whole
 from ..dynamics import (
@@ -28,8 +30,8 @@ from ..errors import DynamisError, OptionError, shown
 from ..lazy import LOCK, once
 from ..model.chain import Chain
 from ..spatial.functions import Functions
+from ..user_code import explained, location
 from . import arrays
-from .program import Constant
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -58,6 +60,7 @@ class Arm:
             fn.tanh,
         )
         self.sign, self.min, self.max, self.select = fn.sign, fn.min, fn.max, fn.select
+        self.floor, self.log, self.atan2 = fn.floor, fn.log, fn.atan2
 
     def inverse_dynamics(self, q: Scalars, qd: Scalars, qdd: Scalars, **options: Any) -> Scalars:
         """tau"""
@@ -498,12 +501,11 @@ def compile_function(
 
         def over(given: Sequence[Any]) -> list[Any]:
             scalars = [nested(c, p.shape) for c, p in zip(given, inputs, strict=True)]
-            return [over_symbols(function, named, arm_of(robot, SX), *scalars)]
+            return [_lists(over_symbols(function, named, arm_of(robot, SX), *scalars))]
 
         (result,) = over(columns)
-        outputs = [Port("result", _shape(result, named))]
+        outputs = [Port("result", _shape(result, f"{named}{location(function)}"))]
         traced = share_reciprocals(program_of(named, columns, [result], inputs, outputs))
-    _refuse_constant_nan(traced, named)
     made = Function(named, (traced.text,), tuple(inputs), tuple(outputs), over, lambda: traced)
     codes: dict[str, Code] = {}
     what = f"{named} of robot {robot.name!r}"
@@ -548,35 +550,61 @@ def over_symbols(function: Callable[..., Any], name: str, *arguments: Any) -> An
     with warnings.catch_warnings(), no_numbers():
         warnings.simplefilter("ignore", FutureWarning)  # NumPy functions on CasADi values work
         try:
-            return function(*arguments)
+            found = function(*arguments)
         except DynamisError:
             raise
         except Exception as error:  # whatever somebody else's code does with a symbol
-            reason = (str(error).strip() or type(error).__name__).splitlines()[-1]
-            raise OptionError(
-                f"{name} cannot be compiled: {reason}",
-                "it is called once, with symbols: use arm.select(condition, a, b) instead of `if`, "
-                "and arm.sin, arm.tanh, arm.sqrt, ... instead of the functions of math",
-            ) from error
+            raise OptionError(*explained(error, "arm", f"{name} cannot be compiled")) from error
+    if any(map(_is_nan, _leaves(found))):
+        raise OptionError(
+            f"{name}{location(function)} gives NaN whatever its arguments",
+            "look where the NaN comes from: a constant, 0.0 / 0.0, the square root of -1",
+        )
+    return found
 
 
-def _refuse_constant_nan(program: Any, name: str) -> None:
-    """math.sin of a symbol is a silent NaN: refuse it while the author is looking."""
-    for result in program.results:
-        for value in result:
-            found = program.instructions[value]
-            if isinstance(found, Constant) and found.value != found.value:
-                raise OptionError(
-                    f"{name} gives NaN whatever its arguments",
-                    "use arm.sin, arm.cos, ... instead of the functions of math",
-                )
+def _leaves(value: Any) -> Iterator[Any]:
+    """Every scalar of nested lists, arrays and mappings."""
+    if isinstance(value, Mapping):
+        value = value.values()
+    elif not isinstance(value, (list, tuple, np.ndarray)):
+        yield value
+        return
+    for item in value:
+        yield from _leaves(item)
+
+
+def _is_nan(value: Any) -> bool:
+    """Whether a scalar is the constant NaN, as a number or as a symbol."""
+    if isinstance(value, float):
+        return value != value
+    if not hasattr(value, "is_constant") or value.numel() != 1 or not value.is_constant():
+        return False
+    number = float(value)
+    return number != number
+
+
+def _lists(value: Any) -> Any:
+    """Arrays of scalars, and columns and matrices of CasADi, as nested lists."""
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    elif hasattr(value, "numel") and value.numel() != 1:
+        rows, columns = value.shape
+        nested = [[value[i, j] for j in range(columns)] for i in range(rows)]
+        value = nested if columns > 1 else [row[0] for row in nested]
+    if isinstance(value, (list, tuple)):
+        return [_lists(x) for x in value]
+    return value
 
 
 def _shape(value: Any, name: str) -> tuple[int, ...]:
     """() of a scalar, (m,) of a list, (m, k) of rows; anything else is refused."""
     if not isinstance(value, (list, tuple)):
         if isinstance(value, (str, bytes, dict, set, type(None))) or callable(value):
-            raise OptionError(f"{name} returned {shown(value)}, expected scalars, or lists of them")
+            raise OptionError(
+                f"{name} returned {shown(value)}, expected scalars, or lists of them",
+                "end it with: return ..." if value is None else None,
+            )
         return ()
     shapes = {_shape(x, name) for x in value}
     if len(shapes) != 1:

@@ -38,6 +38,7 @@ NUMPY = Functions(
     select=np.where,
     floor=np.floor,
     log=np.log,
+    atan2=np.arctan2,
 )
 
 CALL_OPTIONS = ("out", "threads", "dtype", "fused")

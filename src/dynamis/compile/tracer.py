@@ -1,5 +1,6 @@
 """Tracing: run a scalar-generic function over CasADi SX and walk its instruction tape."""
 
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -11,6 +12,8 @@ import numpy as np
 
 from ..errors import OptionError
 from ..spatial.functions import Functions
+from ..spatial.recorder import BY_ZERO, NOT_A_NUMBER, NUMBER
+from ..user_code import PACKAGE
 from .builder import Builder
 from .program import Port, Program
 
@@ -50,12 +53,22 @@ def _binary(op: int, a: Any, b: Any) -> Any:
     return found
 
 
+def _refuse_number(number: float) -> None:
+    """Refuse NaN, and a division by 0, in somebody else's code: no number would come out of it."""
+    own = sys._getframe(2).f_code.co_filename.startswith(PACKAGE)
+    if getattr(_traced, "depth", 0) and not own:
+        raise ZeroDivisionError(BY_ZERO) if number == 0 else TypeError(NOT_A_NUMBER)
+
+
 def _operator(op: int, name: str, swapped: bool = False) -> Callable[[Any, Any], Any]:
     inherited = getattr(ca.SX, name)
+    by_zero = op == ca.OP_DIV and not swapped
 
     def method(self: Any, other: Any) -> Any:
         kind = type(other)
         if kind is float or kind is int:
+            if other != other or (other == 0 and by_zero):
+                _refuse_number(other)
             other = _constant(other)
         elif kind is not Scalar:
             return _scalar(inherited(self, other))
@@ -113,6 +126,7 @@ SX = Functions(
     select=_select,
     floor=_function(ca.OP_FLOOR, ca.floor),
     log=_function(ca.OP_LOG, ca.log),
+    atan2=_of_two(ca.OP_ATAN2, ca.atan2),
 )
 
 # CasADi operation -> ours
@@ -158,7 +172,7 @@ _float = ca.SX.__float__
 def _number(self: Any) -> float:
     """CasADi's float() gives NaN for a symbol; while code is traced, raise instead."""
     if getattr(_traced, "depth", 0) and not self.is_constant():
-        raise TypeError(f"a number was asked of the symbol {self}")
+        raise TypeError(NUMBER)
     return _float(self)
 
 
@@ -247,6 +261,12 @@ def _emit(builder: Builder, op: int, operands: list[int]) -> int:
         return builder.op("add", a, a)
     if op == ca.OP_INV:
         return builder.op("div", builder.constant(1.0), a)
+    if op == ca.OP_TAN:
+        return builder.op("div", builder.op("sin", a), builder.op("cos", a))
+    if op == ca.OP_ATAN:
+        return builder.op("atan2", a, builder.constant(1.0))
+    if op == ca.OP_CEIL:
+        return builder.op("neg", builder.op("floor", builder.op("neg", a)))
     if op == ca.OP_IF_ELSE_ZERO:
         return builder.op("select", a, operands[1], builder.constant(0.0))
     if op == ca.OP_ASSIGN:
@@ -254,8 +274,8 @@ def _emit(builder: Builder, op: int, operands: list[int]) -> int:
     names = {getattr(ca, n): n for n in dir(ca) if n.startswith("OP_")}
     raise OptionError(
         f"the function uses {names.get(op, op)}, which is not one of the operations of a Program",
-        "use + - * / **, comparisons, sin, cos, sqrt, exp, log, tanh, atan2, abs, floor, sign, "
-        "min, max, select",
+        "use + - * / **, comparisons, sin, cos, tan, sqrt, exp, log, tanh, atan2, abs, floor, "
+        "sign, min, max, select",
     )
 
 

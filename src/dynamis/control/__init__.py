@@ -45,6 +45,12 @@ _ELSEWHERE = {
     "GravityCompensation": "PointToPoint",
 }
 
+
+def __dir__() -> list[str]:
+    """What completion shows."""
+    return [*__all__, "__all__", "__doc__", "__file__", "__name__", "__path__"]
+
+
 if not TYPE_CHECKING:  # a type checker should still know what is missing
 
     def __getattr__(name: str) -> None:

@@ -24,6 +24,7 @@ from ..compile.arrays import NUMPY, numbers
 from ..errors import OptionError, ShapeError, shown
 from ..lazy import once
 from ..spatial.functions import MATH, Functions
+from ..user_code import location
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -78,8 +79,8 @@ class Block(ABC):
 
     GAINS: ClassVar[tuple[str, ...]] = ()  # fields that are one number or one per joint
     CHOICES: ClassVar[Mapping[str, Iterable[str]]] = {}  # fields that are words, and which
-    model: "Robot | None"
-    sample_time: float | None
+    model: "Robot | None" = None
+    sample_time: float | None = None
     needs_model: bool = True
     """Whether it asks the arm for more than its size; of closed mechanisms that takes all joints,
     which are then found at every sample."""
@@ -214,18 +215,24 @@ def check_signatures(block: Any) -> None:
 def begun(block: Any, arm: Arm, sample: Sample) -> dict[str, list]:
     """The state a block starts from, as lists by name."""
     name = f"{type(block).__name__}.start"
-    found = _asked(block.start, name, arm, sample)
+    found, name = _asked(block.start, name, arm, sample), f"{name}{location(block.start)}"
     if not isinstance(found, Mapping):
-        raise OptionError(f"{name} returned {shown(found)}, expected lists by name")
+        raise OptionError(
+            f"{name} returned {shown(found)}, expected lists by name",
+            'such as return {"integral": [0.0] * arm.n}',
+        )
     return {str(k): _listed(v, f"{k!r} of {name}") for k, v in found.items()}
 
 
 def stepped(block: Any, arm: Arm, sample: Sample) -> tuple[list[Any], dict[str, list[Any]]]:
     """One sample of a block: n torques and the state after it, under the names it had before."""
     name = f"{type(block).__name__}.step"
-    found = _asked(block.step, name, arm, sample)
+    found, name = _asked(block.step, name, arm, sample), f"{name}{location(block.step)}"
     if not isinstance(found, (tuple, list)) or len(found) != 2:
-        raise OptionError(f"{name} returned {shown(found)}, expected (torques, state)")
+        raise OptionError(
+            f"{name} returned {_told(found)}, expected (torques, state)",
+            "end it with: return tau, {} (or the state that start began)",
+        )
     tau, after = _listed(found[0], f"the torques of {name}"), found[1]
     if len(tau) != arm.n:
         raise ShapeError(f"{name} returned {len(tau)} torques, expected {arm.n}: one per joint")
@@ -243,16 +250,40 @@ def stepped(block: Any, arm: Arm, sample: Sample) -> tuple[list[Any], dict[str, 
 
 
 def _asked(method: Any, name: str, arm: Arm, sample: Sample) -> Any:
+    sample = _copied(sample)
     if arm.fn is MATH or arm.fn is NUMPY:
         return method(arm, sample)
     return over_symbols(method, name, arm, sample)
 
 
+def _copied(sample: Sample) -> Sample:
+    """A sample whose lists a block may write into."""
+    q, qd, tau = ([*x] for x in (sample.q, sample.qd, sample.tau))
+    gains, state = (
+        SimpleNamespace(**{name: [*row] for name, row in vars(x).items()})
+        for x in (sample.gains, sample.state)
+    )
+    wanted = Reference(*([*x] for x in sample.reference))
+    return Sample(sample.t, q, qd, gains, state, wanted, sample.dt, tau)
+
+
 def _listed(value: Any, what: str) -> list[Any]:
+    expected = "expected a list of scalars, one per joint"
     try:
-        return list(value)
-    except TypeError:
-        raise OptionError(f"{what} is {shown(value)}, expected a list of scalars") from None
+        found = list(value)
+    except Exception:  # of CasADi too
+        raise OptionError(f"{what} is {_told(value)}, {expected}") from None
+    wrong = [x for x in found if x is None or isinstance(x, (str, bytes, list, tuple, Mapping))]
+    if wrong:
+        raise OptionError(f"{what} holds {shown(wrong[0])}, {expected}")
+    return found
+
+
+def _told(value: Any) -> str:
+    """What a law returned, for a message: symbols are not written out."""
+    if isinstance(value, (tuple, list)):
+        return f"{len(value)} values"
+    return shown(value) if value is None or isinstance(value, (float, int, str)) else "one value"
 
 
 UNBOUNDED = ("limit", "lowest", "highest")  # gains that may be infinite: there is no limit then

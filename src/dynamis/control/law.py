@@ -97,14 +97,25 @@ class Law:
 
     def __post_init__(self) -> None:
         if not isinstance(self.controller, Controller):
-            raise OptionError(f"controller is {shown(self.controller)}, expected one of dy.control")
+            hint = None
+            if callable(self.controller):
+                hint = (
+                    "a function(t, q, qd) runs in Python only: write it as a class with "
+                    "step(self, arm, sample), derived from dy.control.Controller"
+                )
+            what = f"controller is {shown(self.controller)}, expected one of dy.control"
+            raise OptionError(what, hint)
         check_signatures(self.controller)
         a_robot(self.robot)
         if self.reference is not None and not isinstance(self.reference, Trajectory):
-            raise OptionError(
-                f"reference is {shown(self.reference)}, expected a trajectory or None",
-                "without one, the reference comes with every sample",
-            )
+            hint = "without one, the reference comes with every sample"
+            if callable(self.reference):
+                hint = (
+                    "a function runs in Python only: dy.trajectory.from_function(function, "
+                    "duration) makes a table of it, which code can hold"
+                )
+            what = f"reference is {shown(self.reference)}, expected a trajectory or None"
+            raise OptionError(what, hint)
         for name in ("sample_time", "ramp"):
             object.__setattr__(self, name, positive(getattr(self, name), name, "seconds"))
         object.__setattr__(self, "latch", whole(self.latch, "latch", most=MOST_LATCH))

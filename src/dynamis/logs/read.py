@@ -27,8 +27,10 @@ from .table import (
     Table,
     arrange,
     by_quantity,
+    declared,
     measured_joints,
     pick,
+    scaled,
     wanted_joints,
 )
 from .units import UNITS, factor
@@ -98,10 +100,10 @@ def read_log(
     if window is not None:
         inside = within(clock.t, window)
         clock = Stamps(clock.t[inside], clock.rows[inside], clock.findings)
-    units = _declared(blocks, table) | dict(units)
-    scaled = {x: _scaled(x, b, units)[clock.rows] for x, b in blocks.items()}
+    units = declared(blocks, table) | dict(units)
+    values = {x: scaled(x, b, units)[clock.rows] for x, b in blocks.items()}
     given = gear_matrix, robot, wanted_joints(joints, robot)
-    arrays = _joint_side(scaled, drive_gains, *given, table.where)
+    arrays = _joint_side(values, drive_gains, *given, table.where)
     if offset is not None:
         arrays["q"] = arrays["q"] + _per_joint(offset, "offset", arrays["q"].shape[1])
     arrays, kept, dropped = _finite(arrays, clock.rows + first, table.where)
@@ -189,20 +191,6 @@ def _single_number(table: Table) -> str:
         if array.ndim == 0:
             return f"; {name!r} is {array}: the sample time?"
     return ""
-
-
-def _declared(blocks: Mapping[str, Block], table: Table) -> dict[str, Any]:
-    """The units that the source itself gives to its columns, by quantity."""
-    named = {x: [table.units.get(name, 1.0) for name in b.names] for x, b in blocks.items()}
-    return {x: units for x, units in named.items() if any(isinstance(u, str) for u in units)}
-
-
-def _scaled(quantity: str, block: Block, units: Mapping[str, Any]) -> np.ndarray:
-    """(N, n) in SI units."""
-    if block.values.dtype.kind not in "fiu":
-        raise ShapeError(f"{quantity} holds {block.values.dtype}, expected numbers")
-    values = block.values.astype(np.float64)
-    return values * factor(quantity, units.get(quantity, 1.0), values.shape[1])
 
 
 def _joint_side(

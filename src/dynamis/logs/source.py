@@ -22,7 +22,7 @@ from ..model.check.finding import Finding
 from .episodes import data_file, is_data_set, with_episodes
 from .recordings import is_bag
 from .states import read_recording
-from .table import LARGEST, Allowance, Table, distinct, reading
+from .table import LARGEST, MISSING, Allowance, Table, distinct, reading
 from .units import KNOWN, plain_unit
 
 # columns of numbers in a text file: a header line, maybe one of units, then one line per sample
@@ -30,7 +30,6 @@ from .units import KNOWN, plain_unit
 DELIMITERS = (";", "\t", "|", ",")  # the first that both the first lines have
 COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")  # a number with a decimal comma
 WITH_UNIT = re.compile(r"(.*?)\s*[\[(]\s*([^\[\]()]*?)\s*[\])]")
-MISSING = {"", "nan", "na", "n/a", "null", "none", "-nan", "-nan(ind)"}
 HEADER = "expected a header line such as t,q1,q2,tau1,tau2"
 
 
@@ -54,12 +53,12 @@ def read_text(path: Path, allowance: Allowance) -> Table:
     text, findings = _text(path)
     lines = text.splitlines()
     layout = _layout(lines, path.name)
-    rows, more = _rows(lines, layout, path.name)
+    rows, more, places = _rows(lines, layout, path.name)
     if not rows:
         raise FileError(f"{path.name} has a header but no rows", "was the recording started?")
     columns, found = _columns(rows, layout).__getitem__, (*findings, *more)
     table = Table(path.name, layout.names, columns, findings=found)
-    return replace(table, units=layout.units, aliases=layout.aliases)
+    return replace(table, units=layout.units, aliases=layout.aliases, lines=places)
 
 
 def _text(path: Path) -> tuple[str, list[Finding]]:
@@ -153,10 +152,12 @@ def _named(names: list[str], where: str) -> tuple[str, ...]:
     return distinct((name or f"column {k + 1}" for k, name in enumerate(names)), where)
 
 
-def _rows(lines: list[str], layout: Layout, where: str) -> tuple[list[str], tuple[Finding, ...]]:
-    """The lines of numbers; a last line cut short is dropped, any other is an error.
+def _rows(
+    lines: list[str], layout: Layout, where: str
+) -> tuple[list[str], tuple[Finding, ...], list[int]]:
+    """The lines of numbers, and where they stand; a last line cut short is dropped.
 
-    The header may come again: then those lines are left out.
+    Any other is an error. The header may come again: then those lines are left out.
     """
     numbered = [
         (k + 1, line)
@@ -165,17 +166,19 @@ def _rows(lines: list[str], layout: Layout, where: str) -> tuple[list[str], tupl
     ]
     numbered = _with_points(numbered, layout)
     kept, expected = [line for _, line in numbered], len(layout.names)
+    places = [k for k, _ in numbered]
     for k, line in numbered:
         count = _count(line, layout.delimiter)
         if count < expected and k == numbered[-1][0] and len(numbered) > 2:
             what = f"the last line ({k}) is cut short and was dropped"
-            return kept[:-1], (Finding("note", where, what, "was the recording interrupted?"),)
+            found = Finding("note", where, what, "was the recording interrupted?")
+            return kept[:-1], (found,), places[:-1]
         if count != expected:
             raise FileError(
                 f"{where}, line {k} has {count} cells, the header {expected}: {line[:60]!r}",
                 "mend or delete that line",
             )
-    return kept, ()
+    return kept, (), places
 
 
 def _with_points(numbered: list[tuple[int, str]], layout: Layout) -> list[tuple[int, str]]:

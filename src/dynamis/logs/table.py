@@ -17,12 +17,14 @@ from ..compile.arrays import unmasked
 from ..errors import DynamisError, FileError, OptionError, ShapeError, did_you_mean
 from ..model.check.finding import Finding
 from .log import is_whole
+from .units import factor
 
 if TYPE_CHECKING:
     from ..robot import Robot
 
 NUMERIC = "fiuMm"  # kinds of dtype: numbers, and moments and spans of time
 LARGEST = 512 * 1024**2  # bytes of numbers in one log: an hour of seven joints at 800 Hz
+MISSING = {"", "nan", "na", "n/a", "null", "none", "-nan", "-nan(ind)"}  # cells without a number
 MOST_COLUMNS = 4096  # of one file; an arm needs some dozens
 
 
@@ -101,6 +103,7 @@ class Table:
     aliases: Mapping[str, str] = field(default_factory=dict)  # names with their units to names
     count: Callable[[str], None] = lambda name: None  # refuses what would take too much memory
     parts: tuple[Part, ...] = ()  # recordings one after the other, where there are several
+    lines: Sequence[int] = ()  # where every row stands in a text file, counted from 1
 
     def array(self, name: str) -> np.ndarray:
         """One array, of numbers or times, with 0, 1 or 2 axes."""
@@ -111,6 +114,9 @@ class Table:
         except ValueError as error:  # ragged lists
             what = f"{self.where}: {name!r} is not a rectangular array ({error})"
             raise ShapeError(what) from None
+        if array.dtype.kind == "U" and len(self.lines) == len(array):
+            k = next((k for k, x in enumerate(array) if not _is_number(x)), 0)
+            raise ShapeError(f"{self.line(k)}: {name!r} holds {str(array[k])!r}, expected a number")
         if array.dtype.kind not in NUMERIC:
             raise ShapeError(
                 f"{self.where}: {name!r} holds {array.dtype}, expected numbers",
@@ -119,6 +125,11 @@ class Table:
         if array.ndim > 2:
             raise ShapeError(f"{self.where}: {name!r} has shape {array.shape}, expected (N, n)")
         return array
+
+    def line(self, row: int) -> str:
+        """Where a row stands, for a message."""
+        known = row < len(self.lines)
+        return f"{self.where}, line {self.lines[row]}" if known else f"{self.where}, row {row + 1}"
 
     def holds(self) -> str:
         """The names there are, for a message."""
@@ -148,12 +159,31 @@ class Block(NamedTuple):
     joints: tuple[str, ...] | None = None
 
 
-def pick(table: Table, columns: Any) -> dict[str, Block]:
+def _is_number(text: Any) -> bool:
+    """Whether a cell is a number, or says that there is none."""
+    try:
+        float(text)
+    except ValueError:
+        return str(text).strip().lower() in MISSING
+    return True
+
+
+def numbered(table: Table, name: str) -> list[str]:
+    """The columns of a usual name: itself, or it with numbers; empty if there are none."""
+    return [found for found, _ in _columns(table, name)]
+
+
+def pick(
+    table: Table,
+    columns: Any,
+    quantities: Iterable[str] = tuple(INSTEAD),
+    needed: Sequence[str] = NEEDED,
+) -> dict[str, Block]:
     """Every quantity the source holds: those asked for, and those under their usual names."""
     asked = by_quantity(columns, "columns", "dict(t='time', q='pos_*')", QUANTITIES)
     chosen = {x: find(table, x, spec) for x, spec in asked.items() if spec is not None}
-    for quantity, others in INSTEAD.items():
-        either = (quantity, *others)
+    for quantity in quantities:
+        either = (quantity, *INSTEAD[quantity])
         both = [x for x in either if x in chosen]
         if len(both) > 1:
             raise OptionError(f"columns gives {' and '.join(both)}, expected one of them")
@@ -161,7 +191,7 @@ def pick(table: Table, columns: Any) -> dict[str, Block]:
             if found := _columns(table, table.defaults.get(name, name)):
                 chosen[name] = found
                 break
-        if quantity in NEEDED and not any(x in chosen for x in either):
+        if quantity in needed and not any(x in chosen for x in either):
             raise _missing(table, quantity, table.defaults.get(quantity, quantity))
     for name in [name for found in chosen.values() for name, _ in found]:
         table.count(name)  # all before the first is read
@@ -285,6 +315,20 @@ def _missing(table: Table, quantity: str, spec: str) -> OptionError:
         hint += "; motor currents are columns=dict(current=...)"
     what = f"{table.where} has no {usual} for {quantity}; it has: {table.holds()}"
     return OptionError(what, hint)
+
+
+def declared(blocks: Mapping[str, Block], table: Table) -> dict[str, Any]:
+    """The units that the source itself gives to its columns, by quantity."""
+    named = {x: [table.units.get(name, 1.0) for name in b.names] for x, b in blocks.items()}
+    return {x: units for x, units in named.items() if any(isinstance(u, str) for u in units)}
+
+
+def scaled(quantity: str, block: Block, units: Mapping[str, Any]) -> np.ndarray:
+    """(N, n) in SI units."""
+    if block.values.dtype.kind not in "fiu":
+        raise ShapeError(f"{quantity} holds {block.values.dtype}, expected numbers")
+    values = block.values.astype(np.float64)
+    return values * factor(quantity, units.get(quantity, 1.0), values.shape[1])
 
 
 def arrange(

@@ -18,22 +18,21 @@ and kept as the tape of what it computed: it never runs again, and a robot never
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
+from numbers import Real
 from typing import Any, NamedTuple
 
 from ..arguments import is_flag, is_list, real
 from ..errors import DynamisError, ModelError, shown
 from ..spatial.recorder import Recorded
 from ..spatial.tape import LawRecorder, Tape, recorded
+from ..user_code import explained, location
 
 CONSTANTS = "constants"
 LOAD = "torque(self, q, qd, constants, fn)"
 FRICTION = "torque(self, qd, direction, constants, fn)"
-HOW = (
-    "it is called once, with symbols: use fn.sin, fn.exp, ... instead of the functions of math, "
-    "and fn.select(condition, a, b) instead of `if`"
-)
+NAN = "look where it comes from: a constant of the law, or 0.0 / 0.0"
 
 
 class Law(NamedTuple):
@@ -77,15 +76,17 @@ def load_law(law: Any, joints: Sequence[str]) -> Law:
             one = "one value" if isinstance(found, Recorded) else shown(found)
             given = f"{len(found)} torques" if isinstance(found, list) else one
             raise ModelError(
-                f"{what} returned {given}, expected a list of {n}, one per joint: "
-                f"{', '.join(joints)}"
+                f"{what}{location(law.torque)} returned {given}, expected a list of {n}, one per "
+                f"joint: {', '.join(joints)}",
+                "end it with: return [...]" if found is None else None,
             )
         return found
 
-    tape = _taped(torques, what)
+    tape = _taped(torques, what, constants)
     energy = None
     if getattr(law, "energy", None) is not None:
-        energy = _taped(lambda r: [law.energy(*vectors(r, "q"))], f"the energy of {what}")
+        energies = lambda recorder: [law.energy(*vectors(recorder, "q"))]  # noqa: E731
+        energy = _taped(energies, f"the energy of {what}", constants)
     linear = tape.linear(CONSTANTS, list(constants))
     return Law(law, law_name(law), tape, energy, linear, tuple(constants.items()))
 
@@ -99,9 +100,16 @@ def friction_law(law: Any) -> Law:
     def torque(recorder: LawRecorder) -> Sequence[Any]:
         given = {name: recorder.input(CONSTANTS, name) for name in constants}
         speed, direction = recorder.input("qd", 0), recorder.input("direction", 0)
-        return [law.torque(speed, direction, given, recorder.functions())]
+        found = law.torque(speed, direction, given, recorder.functions())
+        if not isinstance(found, (Recorded, Real)):
+            told = f"{len(found)} values" if is_list(found) else shown(found)
+            raise ModelError(
+                f"{what}{location(law.torque)} returned {told}, expected one torque",
+                "end it with: return torque" if found is None else "it is asked joint by joint",
+            )
+        return [found]
 
-    tape = _taped(torque, what)
+    tape = _taped(torque, what, constants)
     linear = tape.linear(CONSTANTS, list(constants))
     return Law(law, law_name(law), tape, None, linear, tuple(constants.items()))
 
@@ -154,19 +162,21 @@ def _constants(law: Any, what: str) -> Iterator[tuple[str, float]]:
         yield name, number
 
 
-def _taped(function: Callable[[LawRecorder], Sequence[Any]], what: str) -> Tape:
+def _taped(
+    function: Callable[[LawRecorder], Sequence[Any]], what: str, constants: Iterable[str]
+) -> Tape:
     """The tape of a law; what cannot be recorded is said plainly."""
     try:
         tape = recorded(function)
     except DynamisError:
         raise
     except Exception as error:  # whatever somebody else's code does with a symbol
-        reason = (str(error).strip() or type(error).__name__).splitlines()[-1]
-        if isinstance(error, KeyError):
-            reason = f"there is no constant {reason}"
-        raise ModelError(f"{what} cannot be used: {reason}", HOW) from error
+        if isinstance(error, KeyError) and error.args[0] not in constants:
+            names = ", ".join(map(repr, constants)) or "none: the law has no field with a number"
+            raise ModelError(f"{what} has no constant {error}", f"it has: {names}") from error
+        raise ModelError(*explained(error, "fn", f"{what} cannot be used")) from error
     numbers = [(k, step[1]) for k, step in enumerate(tape.steps) if step[0] == "number"]
     for k, number in numbers:
         if number != number or (k in tape.results and not math.isfinite(number)):
-            raise ModelError(f"{what} gives {number} whatever its arguments", HOW)
+            raise ModelError(f"{what} gives {number} whatever its arguments", NAN)
     return tape

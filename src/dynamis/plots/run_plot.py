@@ -32,6 +32,8 @@ QUANTITIES = {  # title, unit of a revolute joint, unit of a prismatic joint
     "energy": ("energy", "J", "J"),
 }
 ENERGIES = ("kinetic", "potential", "total")
+WARNING = "#b02a1c"  # title of a run that diverged or ended early
+WIDEST = 80  # characters of a line of the title
 
 
 @dataclass(frozen=True)
@@ -316,7 +318,10 @@ def plot_run(
         _widen(one)
     figure.align_ylabels(axes[: len(grid.panels)])
     _legends(figure, run, grid, chosen, events)
-    figure.suptitle(plain(run.robot.name), color=INK, fontsize=12)
+    name = plain(run.robot.name)
+    said = textwrap.fill(plain(run.message), WIDEST) if getattr(run, "message", "") else ""
+    title = f"{name}: {said}" if said else name
+    figure.suptitle(title, color=WARNING if said else INK, fontsize=12)
     if path is not None:
         save(figure, path)
     return figure

@@ -87,7 +87,7 @@ def export_controller(
     directory: str | Path,
     sample_time: float = 0.005,
     *,
-    reference: Trajectory | None = None,
+    reference: Any = None,
     velocity: str = "measured",
     velocity_filter: float | None = None,
     limit: Any = None,

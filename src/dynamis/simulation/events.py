@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ShapeError
+from ..user_code import location
 from .run import Event
 from .settings import Settings
 from .signals import returned
@@ -39,9 +40,11 @@ def event_name(function: Any, number: int) -> str:
 
 def _value(function: Any, name: str, t: float, row: np.ndarray, n: int) -> float:
     given = function(float(t), row[:n].copy(), row[n : 2 * n].copy())
-    value = returned(given, f"event {name!r}")
+    value = returned(given, f"event {name!r}{location(function)}")
     if value.shape != ():
-        raise ShapeError(f"event {name!r} returned shape {value.shape}, expected a number")
+        raise ShapeError(
+            f"event {name!r}{location(function)} returned shape {value.shape}, expected a number"
+        )
     return float(value)
 
 

@@ -18,6 +18,7 @@ from ..errors import OptionError, ShapeError
 from ..lazy import LOCK
 from ..progress import bar
 from ..spatial.functions import MATH
+from ..user_code import location
 from .adaptive import SHORTEST, LeftError, TooShortError, adaptive_steps
 from .assembly import Assembly
 from .record import Recorder
@@ -297,9 +298,15 @@ def asked(s: Settings, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
     one, n = s.shape == (), len(s.driven)
     shape = (n,) if one else (*s.shape, n)
     given = s.function(t, q.reshape(shape).copy(), qd.reshape(shape).copy())  # type: ignore[misc]
-    tau = returned(given, f"controller at t = {t:g} s")
+    what = f"controller{location(s.function)}"
+    tau = returned(given, f"{what} at t = {t:g} s")
     if tau.shape not in (shape, (n,)):
-        raise ShapeError(f"controller returned shape {tau.shape} at t = {t:g}, expected {shape}")
+        hint = None if one else f"q and qd of an ensemble have shape {shape}: q[..., 0] is joint 1"
+        raise ShapeError(
+            f"{what} returned shape {tau.shape} at t = {t:g} s, expected {shape}: one torque per "
+            "joint",
+            hint,
+        )
     return np.broadcast_to(tau, shape).reshape(q.shape)
 
 
@@ -312,7 +319,8 @@ def asked_firmly(s: Settings, t: float, q: np.ndarray, qd: np.ndarray) -> np.nda
             bad &= ((np.abs(q) < PLAUSIBLE) & (np.abs(qd) < PLAUSIBLE)).all(axis=-1, keepdims=True)
         if bad.any():
             raise OptionError(
-                f"controller returned {tau[bad][0]} at t = {t:g} s, expected finite numbers"
+                f"controller{location(s.function)} returned {tau[bad][0]} at t = {t:g} s, expected "
+                "finite numbers"
             )
     return tau
 

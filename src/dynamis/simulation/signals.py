@@ -9,6 +9,7 @@ import numpy as np
 from ..compile.arrays import numbers
 from ..errors import OptionError, ShapeError, shown
 from ..trajectory.trajectory import Trajectory
+from ..user_code import location
 
 EXPECTED = "expected {} numbers, a function of t that returns them, or {} per step"
 Signal = Callable[[np.ndarray], np.ndarray]  # times (K,) to rows (K, m)
@@ -20,7 +21,8 @@ def signal(value: Any, name: str, core: tuple[int, ...], dt: float) -> Force | N
     if value is None:
         return None
     rows = _rows(value, name, core, dt)
-    return lambda t, since: _finite(rows(t, since).reshape(len(t), -1), name, t)
+    named = f"{name}{location(value)}" if callable(value) else name
+    return lambda t, since: _finite(rows(t, since).reshape(len(t), -1), named, t)
 
 
 def _expected(core: tuple[int, ...]) -> str:
@@ -32,8 +34,9 @@ def _rows(value: Any, name: str, core: tuple[int, ...], dt: float) -> Force:
     expected = _expected(core)
     if callable(value):
         accepts(value, name, "t")
+        where = location(value)
         return lambda t, since: np.stack(
-            [_vector(value(float(s)), f"{name}({s:g})", core) for s in t]
+            [_vector(value(float(s)), f"{name}({s:g}){where}", core) for s in t]
         )
     try:
         rows = numbers(value, name, expected)
@@ -61,7 +64,9 @@ def rows_fit(name: str, shape: tuple[int, ...], steps: int, longer: bool) -> Non
 def reference_signal(value: Any, n: int, q0: np.ndarray, name: str) -> Signal:
     """Rows (q_d, qd_d, qdd_d) of a trajectory, of a place to be, or of a function of t."""
     rows = _wanted(value, n, q0, name)
-    return lambda t: _finite(rows(t), "reference", t)
+    own = callable(value) and not isinstance(value, Trajectory)
+    named = f"reference{location(value)}" if own else "reference"
+    return lambda t: _finite(rows(t), named, t)
 
 
 def _wanted(value: Any, n: int, q0: np.ndarray, name: str) -> Signal:
@@ -71,7 +76,8 @@ def _wanted(value: Any, n: int, q0: np.ndarray, name: str) -> Signal:
         return _remembered(lambda t: np.concatenate(value(t), axis=-1))
     if callable(value):
         accepts(value, "reference", "t")
-        return lambda t: np.stack([_three(value(float(s)), n) for s in t])
+        where = location(value)
+        return lambda t: np.stack([_three(value(float(s)), n, f"({s:g}){where}") for s in t])
     place = _place(q0 if value is None else value, n)
     row = np.concatenate([place, np.zeros(2 * n)])
     return lambda t: np.broadcast_to(row, (len(t), 3 * n))
@@ -135,14 +141,20 @@ def _place(value: Any, n: int) -> np.ndarray:
     return place
 
 
-def _three(value: Any, n: int) -> np.ndarray:
+def _three(value: Any, n: int, where: str) -> np.ndarray:
     if not isinstance(value, (tuple, list, np.ndarray)) or len(value) != 3:
-        raise OptionError(f"reference(t) returned {value!r}, expected (q, qd, qdd)")
-    return np.concatenate([_vector(v, "reference(t)", (n,)) for v in value])
+        raise OptionError(
+            f"reference{where} returned {shown(value)}, expected (q, qd, qdd)",
+            "end it with: return q, qd, qdd, each with one number per joint",
+        )
+    names = ("q", "qd", "qdd")
+    rows = [_vector(v, f"reference{where}", (n,), x) for x, v in zip(names, value, strict=True)]
+    return np.concatenate(rows)
 
 
-def _vector(value: Any, name: str, core: tuple[int, ...]) -> np.ndarray:
+def _vector(value: Any, name: str, core: tuple[int, ...], part: str = "") -> np.ndarray:
     row = returned(value, name)
     if row.shape != core:
-        raise ShapeError(f"{name} has shape {row.shape}, expected {core}")
+        what = f"{part} of shape" if part else "shape"
+        raise ShapeError(f"{name} returned {what} {row.shape}, expected {core}")
     return row

@@ -25,6 +25,7 @@ class Functions(NamedTuple):
     select: Callable[[Any, Any, Any], Any]
     floor: Callable[[Any], Any] = math.floor
     log: Callable[[Any], Any] = math.log
+    atan2: Callable[[Any, Any], Any] = math.atan2
 
 
 def _or_nan(function: Callable[[float], float]) -> Callable[[float], float]:
@@ -53,6 +54,7 @@ MATH = Functions(
     select=lambda condition, a, b: a if condition else b,
     floor=lambda x: float(math.floor(x)) if math.isfinite(x) else x,
     log=_or_nan(math.log),
+    atan2=math.atan2,
 )
 
 

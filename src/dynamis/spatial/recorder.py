@@ -24,8 +24,12 @@ OPERATIONS: Mapping[str, Callable[..., Any]] = {
     "neg": operator.neg,
     **COMPARISONS,
 }
-BRANCH = "it branches on a value; write fn.select(condition, a, b) instead of `if`, `and`, `max`"
-NUMBER = "it asks for the number behind a symbol; use fn.sin, fn.exp, ... instead of those of math"
+# what a function does that cannot be recorded
+BRANCH = "branches on a value that is known only when it runs"
+NUMBER = "asks for the number behind a symbol"
+EQUAL = "asks whether two values are equal"
+NOT_A_NUMBER = "computes with NaN"
+BY_ZERO = "divides by the number 0"
 
 
 class Arithmetic(ABC):
@@ -107,7 +111,7 @@ class Recorded(Arithmetic):
         return self.operation("max", self, -self)
 
     def __eq__(self, other: object) -> bool:
-        raise TypeError("it asks whether two values are equal; compare with < or > instead")
+        raise TypeError(EQUAL)
 
     __hash__ = object.__hash__
     __bool__ = refused_branch

@@ -12,10 +12,19 @@ from numbers import Real
 from typing import Any
 
 from .functions import MATH, Functions, zero
-from .recorder import COMPARISONS, OPERATIONS, Recorded, Recorder, refused_branch, uses
+from .recorder import (
+    BY_ZERO,
+    COMPARISONS,
+    NOT_A_NUMBER,
+    OPERATIONS,
+    Recorded,
+    Recorder,
+    refused_branch,
+    uses,
+)
 
 LONGEST = 100_000  # steps
-CALLED = ("sin", "cos", "sqrt", "exp", "tanh", "sign", "min", "max", "floor", "log")
+CALLED = ("sin", "cos", "sqrt", "exp", "tanh", "sign", "min", "max", "floor", "log", "atan2")
 
 Step = tuple[Any, ...]  # ("input", group, key), ("number", x), or an operation and its operands
 Given = Mapping[str, Any]  # group -> sequence or mapping of scalars
@@ -73,6 +82,10 @@ class LawRecorder(Recorder):
 
     def value(self, name: str, *operands: Any) -> Recorded:
         """What an operation gives."""
+        if name == "div" and zero(operands[1]):
+            raise ZeroDivisionError(BY_ZERO)
+        if any(x != x for x in operands if not isinstance(x, Recorded)):
+            raise TypeError(NOT_A_NUMBER)
         return Recorded(self, self.index((name, *(self.place(x) for x in operands))))
 
     def place(self, x: Any) -> int:

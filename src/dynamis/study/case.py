@@ -25,6 +25,7 @@ from ..simulation.settings import Settings, settings, spanned, started, stops_of
 from ..simulation.signals import reference_signal
 from ..simulation.simulator import Simulator
 from ..trajectory.trajectory import State, Trajectory
+from ..user_code import location, place_of
 from .scatter import ALTERNATIVES, Draw, Scatter
 from .starts import placed
 from .summary import Summary, Values, summed
@@ -329,7 +330,7 @@ class Case:
             name = function_name(function)
             row = self._first(
                 f"measure {name!r}",
-                lambda index, f=function, x=name: _numbers(f(self.replay(index)), x),
+                lambda index, f=function: _numbers(f(self.replay(index)), f),
             )
             own[name] = len(row)
         found = replace(self, columns=own)
@@ -352,8 +353,10 @@ class Case:
                 raise
             except Exception as error:
                 failed = error
+        place = place_of(failed)
+        where = "" if place is None else f", {place}: `{place.text}`"
         raise OptionError(
-            f"{what} raised {type(failed).__name__} for each of the first samples: {failed}"
+            f"{what} raised {type(failed).__name__} for each of the first samples: {failed}{where}"
         ) from failed
 
 
@@ -362,8 +365,14 @@ def function_name(function: Any) -> str:
     return str(getattr(function, "__name__", type(function).__name__))
 
 
-def _numbers(value: Any, name: str) -> np.ndarray:
+def _numbers(value: Any, function: Any) -> np.ndarray:
     """What a measure of the user's returned: one number or a row of them."""
+    name = f"{function_name(function)}{location(function)}"
+    if value is None:
+        raise ShapeError(
+            f"{name} returned None, expected a number or a row of numbers",
+            "end it with: return ...",
+        )
     row = np.atleast_1d(numbers(value, name, "expected a number or a row of numbers"))
     if row.ndim != 1:
         raise ShapeError(f"measure {name!r} returned shape {row.shape}, expected numbers in a row")
@@ -575,7 +584,7 @@ class Ensemble:
             for function in case.functions:
                 name = function_name(function)
                 try:
-                    values[name][i] = _numbers(function(one), name)
+                    values[name][i] = _numbers(function(one), function)
                 except Exception as error:
                     reasons[i] = f"{name}: {type(error).__name__}: {error}"
         return Values(values, reasons)

@@ -327,12 +327,12 @@ def time_optimal(
     )
     toppra = package("toppra", "toppra", "time_optimal", "trajectory")
     whole(grid, "grid", 10, 10**6)
-    shape = _shape(path)
+    shape = shape_of(path)
     fitting(shape, robot)
     speed, effort = bounds(robot)
-    top = _limit(velocity, "velocity", robot.n, speed[:, 1])
-    push = _limit(torque, "torque", robot.n, effort[:, 1])
-    pull = _limit(acceleration, "acceleration", robot.n, np.full(robot.n, np.inf))
+    top = limit_of(velocity, "velocity", robot.n, speed[:, 1])
+    push = limit_of(torque, "torque", robot.n, effort[:, 1])
+    pull = limit_of(acceleration, "acceleration", robot.n, np.full(robot.n, np.inf))
     if not np.isfinite(push).any() and not np.isfinite(pull).any():
         raise OptionError(
             f"robot {robot.name!r} has no effort_limit, and neither torque nor acceleration "
@@ -344,7 +344,7 @@ def time_optimal(
     return Along(shape, _timing(s, sd))
 
 
-def _shape(path: Any) -> Trajectory:
+def shape_of(path: Any) -> Trajectory:
     """The path as a trajectory in s from 0 to 1 that moves at both ends."""
     if isinstance(path, Along):
         return path.path
@@ -373,7 +373,8 @@ def _shape(path: Any) -> Trajectory:
     return Hermite(s, np.stack([points, curve(s, 1), curve(s, 2)], axis=1))
 
 
-def _limit(given: Any, name: str, n: int, default: np.ndarray) -> np.ndarray:
+def limit_of(given: Any, name: str, n: int, default: np.ndarray) -> np.ndarray:
+    """A limit above zero for every joint, (n,): as given, one for all, or the default."""
     if given is None:
         return default
     values, _ = vectors({name: given, "q": np.zeros(n)})

@@ -123,6 +123,17 @@ class Trajectory(ABC):
             found += _beyond(robot, t, robot.inverse_dynamics(*state), effort, "torque")
         return found
 
+    @checked
+    def simplified(self, tolerance: float) -> "Trajectory":
+        """The motion with as few knots as keep q within `tolerance` (rad or m), quintic between.
+
+        For controllers in C, where every knot costs operations at every sample. Of an endless
+        motion: from 0 to `duration`, then at rest.
+        """
+        from .function import simplified
+
+        return simplified(self, tolerance)
+
     def __repr__(self) -> str:
         joints = f"{self.n} joint{'' if self.n == 1 else 's'}"
         return f"{type(self).__name__}({joints}, {self.duration:g} s)"

@@ -88,7 +88,7 @@ def cosine_sine(angle: Any) -> tuple[Any, Any]:
 SYMPY = Functions(
     **{
         name: getattr(sp, name)
-        for name in ("sin", "cos", "sqrt", "exp", "tanh", "sign", "floor", "log")
+        for name in ("sin", "cos", "sqrt", "exp", "tanh", "sign", "floor", "log", "atan2")
     },
     min=sp.Min,
     max=sp.Max,
