@@ -148,9 +148,11 @@ def test_scripts_parse(path):
 
 @of(".html")
 def test_pages_parse(path):
-    page = Nesting(path.read_text(encoding="utf-8"))
+    text = path.read_text(encoding="utf-8")
+    page = Nesting(text)
     assert not page.open
-    assert {"html", "head", "meta", "title", "style", "body"} <= page.seen
+    if text.startswith("<!doctype"):  # the others are parts of pages
+        assert {"html", "head", "meta", "title", "style", "body"} <= page.seen
 
 
 VALUES = st.text(st.sampled_from("@AB_{}%\\$<&\n"), max_size=12) | st.just("@TITLE@")
