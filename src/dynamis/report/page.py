@@ -58,7 +58,7 @@ class Page:
         text = stream.getvalue()
         said = html.escape(name, quote=True)
         self.parts.append(
-            f'<div class="paper" role="img" aria-label="{said}">{text[text.index("<svg") :]}</div>'
+            f'<div class="paper" tabindex="0" role="img" aria-label="{said}">{text[text.index("<svg") :]}</div>'
         )
 
     def chart(self, chart: str, series: Sequence[Series] = ()) -> None:
