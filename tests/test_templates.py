@@ -173,4 +173,4 @@ def test_values_go_in_as_they_are(title, style, body):
 
 def test_a_place_without_a_value():
     with pytest.raises(KeyError, match="BODY"):
-        templates.filled("dynamis.plots", "animation.html", TITLE="")
+        templates.filled("dynamis.plots", "animation.html", TITLE="", STYLE="")

@@ -27,7 +27,7 @@ def test_triangles_are_where_the_arm_is(name):
         q[1] += 0.2
     shape = solid(robot)
     expected = shape.corners(shape.transforms(robot.frames(q)))
-    made = scene(robot, q)
+    made = scene(robot, robot.frames(q))
     moves = [unpacked(move).reshape(2, 3, 4) for move in made["moves"]]
     parts = made["parts"][: len(shape.parts)]
     found = np.concatenate(

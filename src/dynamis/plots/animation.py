@@ -1,4 +1,4 @@
-"""Animations of runs: .gif by Pillow, .mp4 by ffmpeg, .html that opens offline by plotly.
+"""Animations of runs: .gif by Pillow, .mp4 by ffmpeg, .html that draws itself.
 
 Of pictures the scenery is drawn once, the arm in every one. A .gif has one palette, made of the
 colours of the drawing, and delays that add up to the true time; any ffmpeg that is there writes
@@ -26,6 +26,7 @@ from ..errors import FileError, OptionError, ShapeError
 from ..files import checked_path, whole
 from ..progress import counted
 from ..robot import Robot
+from . import viewer
 from .figure import INK, SOFT, Picture, check_run, plain
 from .scene import (
     BRIGHT,
@@ -43,7 +44,7 @@ from .scene import (
     prepare,
     view_of,
 )
-from .skeleton import STYLES, TRACE, Skeleton, Style, skeleton, strokes
+from .skeleton import STYLES, TRACE, Skeleton, skeleton, strokes
 from .solid import COLOURS
 
 if TYPE_CHECKING:
@@ -286,139 +287,24 @@ def write_mp4(motion: Motion, path: Path, ffmpeg: str) -> None:
 
 # one page
 
-DIGITS = 4  # decimals, of a reach
-SYMBOLS = {"o": "circle", "s": "square", "P": "cross", "X": "x"}
-FONT = {"family": "system-ui, sans-serif", "color": "#1c2530", "size": 13}
-WIDER = 2.0  # lines in space look thinner than they are
-GREY = "#ccd3da"
-AT_ONCE = {"mode": "immediate", "transition": {"duration": 0}}
-
-
-def moving_figure(motion: Motion) -> dict[str, Any]:
-    """The arm as a plotly figure: play, pause, a slider over time, to turn with the mouse."""
-    start = strokes(motion.arm[0], motion.reach, motion.frames)
-    moving = [name for name in start if name != "base"]
-    still = [_line(motion, start["base"], STYLES["base"])]
-    if motion.trace:
-        still.append(_line(motion, motion.path, TRACE))
-    places = list(range(len(still), len(still) + len(moving)))
-    pictures = []
-    for k in counted("writing", len(motion.t)):
-        now = strokes(motion.arm[k], motion.reach, motion.frames)
-        data = [{"type": "scatter3d", **_columns(motion, now[name])} for name in moving]
-        pictures.append({"name": str(k), "data": data, "traces": places})
-    return {
-        "data": [*still, *(_line(motion, start[name], STYLES[name]) for name in moving)],
-        "layout": _layout(motion),
-        "frames": pictures,
-    }
-
 
 def write_html(motion: Motion, path: Path, _: None) -> None:
-    """The page of the moving figure."""
-    import plotly.io
-
-    body = plotly.io.to_html(
-        moving_figure(motion),
-        include_plotlyjs=True,
-        include_mathjax=False,
-        full_html=False,
-        auto_play=False,
-        validate=False,
-        config={"displaylogo": False, "responsive": True},
-        default_height="100%",
+    """A page that draws the arm itself: to play, to step through, to turn with the mouse."""
+    title = motion.robot.name + (f", {motion.note}" if motion.note else "")
+    made = viewer.scene(
+        motion.robot,
+        motion.arm.frames,
+        links="solid" if motion.body else "sticks",
+        tool=motion.arm.tool if motion.frames else None,
+        towards=motion.view.normal if motion.view.flat else None,
     )
-    title = html.escape(motion.robot.name)
-    page = templates.filled(__package__, "animation.html", TITLE=title, BODY=body)
+    speed = motion.fps * float(motion.t[1] - motion.t[0]) if len(motion.t) > 1 else 1.0
+    arm = viewer.elements(made, motion.t, title, motion.path if motion.trace else None, speed)
+    page = templates.filled(
+        __package__, "animation.html", TITLE=html.escape(title), STYLE=viewer.style(),
+        BODY=arm, SCRIPT=viewer.script(),
+    )  # fmt: skip
     path.write_text(page, encoding="utf-8")
-
-
-def _columns(motion: Motion, points: np.ndarray) -> dict[str, list[float | None]]:
-    """Coordinates with as many digits as can be seen; gaps are null."""
-    decimals = DIGITS - int(np.floor(np.log10(motion.reach)))
-    columns = np.round(points, decimals).T
-    return {
-        name: [None if np.isnan(x) else float(x) for x in column]
-        for name, column in zip("xyz", columns, strict=True)
-    }
-
-
-def _line(motion: Motion, points: np.ndarray, style: Style) -> dict[str, Any]:
-    line = {"color": style.colour, "width": WIDER * style.width}
-    look: dict[str, Any] = {"mode": "lines", "line": line}
-    if style.marker:
-        marker = {"symbol": SYMBOLS[style.marker], "size": style.size, "color": style.colour}
-        look = {"mode": "markers", "marker": marker}
-    rest = {"type": "scatter3d", "hoverinfo": "skip", "showlegend": False}
-    return rest | look | _columns(motion, points)
-
-
-def _layout(motion: Motion) -> dict[str, Any]:
-    name = html.escape(motion.robot.name) + (f", {motion.note}" if motion.note else "")
-    return {
-        "title": {"text": name, "x": 0.5, "y": 0.97},
-        "font": FONT,
-        "paper_bgcolor": "white",
-        "margin": {"l": 0, "r": 0, "t": 50, "b": 10},
-        "scene": _scene(motion),
-        "updatemenus": [_buttons(motion.fps)],
-        "sliders": [_slider(motion)],
-    }
-
-
-def _scene(motion: Motion) -> dict[str, Any]:
-    """Equal scales over the whole motion, seen face on if it is planar."""
-    bounds = View(np.eye(3), motion.view.up).bounds(motion.arm.points, motion.reach)
-    size = bounds[:, 1] - bounds[:, 0]
-    plain = {"gridcolor": GREY, "zerolinecolor": GREY, "backgroundcolor": "white", "nticks": 6}
-    plain |= {"tickangle": 0}
-    axes = {
-        f"{name}axis": plain | {"range": bounds[i].tolist(), "title": {"text": f"{name} (m)"}}
-        for i, name in enumerate("xyz")
-    }
-    closer = 1.0
-    if motion.view.flat:
-        closer = 2.0
-        axes["xyz"[int(np.argmax(np.abs(motion.view.normal)))] + "axis"]["visible"] = False
-    ratio = dict(zip("xyz", (closer * size / size.max()).tolist(), strict=True))
-    return axes | {"aspectmode": "manual", "aspectratio": ratio, "camera": _camera(motion.view)}
-
-
-def _camera(view: View) -> dict[str, Any]:
-    up, centre = view.up, np.zeros(3)
-    if view.flat:
-        eye, kind = 1.5 * view.normal, "orthographic"
-    else:
-        side = np.roll(up, 1)
-        eye, kind = 1.45 * side + 0.6 * up - 1.15 * np.cross(up, side), "perspective"
-        centre = -0.12 * up
-    vectors = {"eye": eye, "center": centre, "up": up}
-    found = {name: dict(zip("xyz", v.tolist(), strict=True)) for name, v in vectors.items()}
-    return found | {"projection": {"type": kind}}
-
-
-def _buttons(fps: float) -> dict[str, Any]:
-    play = AT_ONCE | {"frame": {"duration": 1000 / fps, "redraw": True}, "fromcurrent": True}
-    pause = AT_ONCE | {"frame": {"duration": 0, "redraw": False}}
-    place = {"x": 0.02, "y": 0, "xanchor": "left", "yanchor": "top", "pad": {"t": 4}}
-    buttons = [
-        {"label": "\u25b6 play", "method": "animate", "args": [None, play]},
-        {"label": "\u2759\u2759 pause", "method": "animate", "args": [[None], pause]},
-    ]
-    look = {"type": "buttons", "direction": "left", "showactive": False}
-    return look | place | {"buttons": buttons}
-
-
-def _slider(motion: Motion) -> dict[str, Any]:
-    jump = AT_ONCE | {"frame": {"duration": 0, "redraw": True}}
-    steps = [
-        {"method": "animate", "label": f"{t:.2f}", "args": [[str(k)], jump]}
-        for k, t in enumerate(motion.t)
-    ]
-    place = {"active": 0, "x": 0.02, "len": 0.96, "y": 0, "pad": {"t": 44, "b": 4}}
-    look = {"ticklen": 0, "minorticklen": 0, "transition": {"duration": 0}}
-    clock = {"prefix": "t = ", "suffix": " s", "xanchor": "right"}
-    return place | look | {"currentvalue": clock, "steps": steps}
 
 
 class Writer(NamedTuple):

@@ -84,16 +84,17 @@ class Solid:
 
 
 @checked
-def solid(robot: Robot, sides: int = SIDES) -> Solid:
+def solid(robot: Robot, sides: int = SIDES, thickness: float = 1.0) -> Solid:
     """The links, joints, closures, springs and tool of a robot as solid parts.
 
-    Parts of one body and colour are one part. The pedestal is separate: see `stand`.
+    Parts of one body and colour are one part; `thickness` is of the usual one. The pedestal is
+    separate: see `stand`.
     """
     named = list(robot.configurations.values())
     if not robot.model.closures or not named:  # at zero closures may be open
         named.append(np.zeros(robot.n))
     arm = skeleton(robot, np.array(named))
-    thick = THICK * (CLOSED if robot.model.closures else 1.0)
+    thick = THICK * thickness * (CLOSED if robot.model.closures else 1.0)
     builder = _Builder(robot, arm[0], thick * arm.reach, sides)
     builder.links()
     builder.joints()

@@ -55,10 +55,11 @@ class Page:
         """A matplotlib figure as inline SVG on a white ground."""
         stream = io.StringIO()
         figure.savefig(stream, format="svg", bbox_inches="tight", metadata={"Date": None})
-        text = stream.getvalue()
+        drawn = stream.getvalue()
+        drawn = drawn[drawn.index("<svg") :]
         said = html.escape(name, quote=True)
         self.parts.append(
-            f'<div class="paper" tabindex="0" role="img" aria-label="{said}">{text[text.index("<svg") :]}</div>'
+            f'<div class="paper" tabindex="0" role="img" aria-label="{said}">{drawn}</div>'
         )
 
     def chart(self, chart: str, series: Sequence[Series] = ()) -> None:

@@ -14,20 +14,22 @@ class Arm {
     this.canvas = element.querySelector("canvas");
     this.context = this.canvas.getContext("2d");
     this.sheet = document.createElement("canvas");
-    this.up = data.up, this.foot = data.foot, this.reach = data.reach, this.seconds = data.seconds;
+    this.up = data.up, this.foot = data.foot, this.reach = data.reach;
+    this.start = data.start, this.seconds = data.seconds, this.speed = data.speed;
     this.moves = data.moves.map(numbers);
     this.count = this.moves[0].length / 12;
-    this.trail = numbers(data.trail), this.trailColour = rgb(data.trailColour);
+    this.trail = data.trail ? numbers(data.trail) : [];
+    this.trailColour = rgb(data.trailColour || "#000000");
     this.outline = numbers(data.outline);
     this.parts = data.parts.map((p) => {
       const v = numbers(p.v), f = new Uint16Array(bytes(p.f));
       return {v, f, n: normals(v, f), move: p.move, colour: rgb(p.colour), place: new Float32Array(v.length),
         light: new Float32Array(v.length / 3), flat: new Float32Array(v.length)};
     });
-    const [ux, uy] = this.up, side = uy > 0.9 ? [1, 0, 0] : ux > 0.9 ? [0, 1, 0] : [1, 0, 0];
-    this.side = side, this.front = cross(this.up, side);
-    this.lamp = unit(plus(plus(this.up, side, 0.35), this.front, -0.55));
-    this.turn = -0.83, this.tilt = 0.38, this.time = 0;
+    this.side = data.side, this.front = data.front, this.turn = data.turn, this.tilt = data.tilt;
+    const aside = [Math.cos(this.turn + 0.25), Math.sin(this.turn + 0.25)]; // of the eye
+    this.lamp = unit(plus(plus(this.up, this.side, 0.65 * aside[0]), this.front, 0.65 * aside[1]));
+    this.time = 0;
   }
 
   resize() {
@@ -194,14 +196,14 @@ for (const element of document.querySelectorAll(".arm")) {
   let playing = !matchMedia("(prefers-reduced-motion: reduce)").matches, seen = true, before = null, stale = true;
   const show = () => {
     slider.value = Math.round(1000 * arm.time / arm.seconds);
-    slider.ariaValueText = `${arm.time.toFixed(1)} s`;
-    clock.textContent = `${arm.time.toFixed(2)} s`;
+    slider.ariaValueText = `${(arm.start + arm.time).toFixed(1)} s`;
+    clock.textContent = `${(arm.start + arm.time).toFixed(2)} s`;
     button.textContent = playing ? "pause" : "play";
     stale = true;
   };
   const frame = (now) => {
     if (playing && seen && before !== null) {
-      arm.time = (arm.time + Math.min(0.1, (now - before) / 1000)) % arm.seconds;
+      arm.time = (arm.time + arm.speed * Math.min(0.1, (now - before) / 1000)) % arm.seconds;
       show();
     }
     before = now;
