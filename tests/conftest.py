@@ -3,6 +3,7 @@
 import gc
 import json
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -81,6 +82,33 @@ def object_code(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DYNAMIS_CACHE", str(shared / "object-code"))
         yield
+
+
+# software WebGL, for the studio's 3-D scene, and no talk with the world
+FLAGS = [
+    "--no-sandbox",
+    "--use-gl=angle",
+    "--use-angle=swiftshader",
+    "--enable-unsafe-swiftshader",
+    "--disable-gpu-compositing",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """Chromium without a window."""
+    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    path = shutil.which("chromium") or shutil.which("chromium-browser")
+    if path is None:
+        pytest.skip("no Chromium here")
+    with api.sync_playwright() as p:
+        chromium = p.chromium.launch(executable_path=path, args=FLAGS)
+        yield chromium
+        chromium.close()
 
 
 @pytest.fixture(scope="module")

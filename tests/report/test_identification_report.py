@@ -12,11 +12,11 @@ from dynamis.identify.estimate import fitted_rows, friction_curve
 from dynamis.identify.identification import identify
 from dynamis.identify.information import autocorrelation
 from dynamis.logs.log import Log
-from dynamis.report.identification import Charts, write
+from dynamis.report.identification import Torques, write
 from dynamis.report.page import few
 
 HOSTILE = "<script>alert(1)</script>"
-LARGEST = 8e6  # bytes
+LARGEST = 4e5  # bytes
 NOISE = 0.05  # N m
 
 
@@ -61,12 +61,6 @@ def text(estimate, other, tmp_path_factory):
     return path.read_text(encoding="utf-8")
 
 
-def own(text):
-    """The page without the plotting library."""
-    first = text.index("<script>")
-    return text[:first] + text[text.index("</script>", first) :]
-
-
 def test_held_out_before_validation_before_training(estimate, other, text):
     shown = [
         f"<b>{100 * x.relative_error_overall:.2f} %</b> as logged"
@@ -106,17 +100,14 @@ def test_several_logs_hold_out_the_last(arm, tmp_path):
 
 
 def test_every_joint_and_every_unknown_is_shown(estimate, text):
-    page = own(text)
     for name in ("shoulder", "&lt;script&gt;alert(1)&lt;/script&gt;"):
-        assert f"<h4>{name}</h4>" in page
-        assert page.count(f"<figcaption>{name}</figcaption>") == 3
+        assert text.count(f"<figcaption>{name}</figcaption>") == 3 + 3  # torques of three motions
     for value in estimate.values:
-        assert f"<td>{value:.5g}</td>" in page
-    assert page.count('class="chart"') == 3 * estimate.unknowns.robot.n
+        assert f"<td>{value:.5g}</td>" in text
 
 
 def test_every_section_is_there(text):
-    titles = re.findall("<h2>(.*?)</h2>", own(text))
+    titles = re.findall("<h2>(.*?)</h2>", text)
     assert titles[0] == "Verdict" and titles[4:] == [
         *("Findings", "Measured and predicted torque", "Residuals of the fit", "Friction"),
         *("Parameters", "Not identifiable", "Physical consistency", "Excitation", "Processing"),
@@ -124,17 +115,15 @@ def test_every_section_is_there(text):
 
 
 def test_names_are_data(text):
-    page = own(text)
-    assert HOSTILE not in page and "two & <b>" not in page
-    assert "two &amp; &lt;b&gt;" in page
-    assert "run &lt;script&gt;" in page
+    assert HOSTILE not in text and "two & <b>" not in text
+    assert "two &amp; &lt;b&gt;" in text
+    assert "run &lt;script&gt;" in text
 
 
 def test_nothing_is_fetched(text):
-    page = own(text)
-    assert not re.search(r"""(src|href)\s*=\s*["']?\s*(https?:)?//""", page)
-    assert not re.search(r"@import|url\(\s*['\"]?https?:", page)
-    assert "<link" not in page
+    assert not re.search(r"""(src|href)\s*=\s*["']?\s*(https?:)?//""", text)
+    assert not re.search(r"@import|url\(\s*['\"]?https?:", text)
+    assert "<link" not in text
     assert text.count("<script src") == 0
 
 
@@ -201,4 +190,4 @@ def test_thinning_keeps_peaks_and_breaks_at_gaps():
 
 
 def test_many_charts_share_the_room():
-    assert Charts(["N m"], 1).most > Charts(["N m"], 100).most >= 100
+    assert Torques(["N m"], 1).most > Torques(["N m"], 100).most >= 100

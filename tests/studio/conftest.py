@@ -6,23 +6,10 @@ as the machine needs for them.
 """
 
 import itertools
-import shutil
 from contextlib import suppress
 
 import pytest
 
-# software WebGL, for the 3-D scene alone, and no talk with the world
-FLAGS = [
-    "--no-sandbox",
-    "--use-gl=angle",
-    "--use-angle=swiftshader",
-    "--enable-unsafe-swiftshader",
-    "--disable-gpu-compositing",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-]
 WIDE, NARROW = {"width": 720, "height": 450}, {"width": 390, "height": 844}
 OPENING = 60  # looks at a dropdown that was clicked
 GLANCE = 20_000  # ms for one click at what may be drawn anew meanwhile; others follow
@@ -41,23 +28,10 @@ count();
 """
 
 
-@pytest.fixture(scope="session")
-def browser():
-    """Chromium without a window."""
-    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    pytest.importorskip("viser", reason="viser is not installed")
-    path = shutil.which("chromium") or shutil.which("chromium-browser")
-    if path is None:
-        pytest.skip("no Chromium here")
-    with api.sync_playwright() as p:
-        chromium = p.chromium.launch(executable_path=path, args=FLAGS)
-        yield chromium
-        chromium.close()
-
-
 @pytest.fixture(scope="module")
 def studio(compiled):
     """A studio of the PUMA 560 at a free port."""
+    pytest.importorskip("viser", reason="viser is not installed")
     from dynamis.studio import Studio
 
     made = Studio("puma560", port=0)

@@ -7,70 +7,39 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .. import templates
 from ..equations.render.formula import mathml
-from ..report.page import Page
-
-# plotly figures: one panel per joint, lines over time, bars
+from ..plots import viewer
+from ..report.chart import Panel, Series, chart
+from ..report.page import Page, few
 
 POINTS = 400  # of a line: more than a screen shows
-COLOURS = ("#8a96a3", "#1f5fa8", "#c9601a", "#2e8b57")
-FONT = {"family": "system-ui, sans-serif", "color": "#1c2530", "size": 12}
-AXIS = {"gridcolor": "#e6e9ed", "zerolinecolor": "#c3cad1", "automargin": True, "nticks": 5}
-
-
-class Panels(NamedTuple):
-    """One small figure per joint, and the legend they share: names and colours."""
-
-    figures: list[dict[str, Any]]
-    legend: list[tuple[str, str]]
-
-
-def panels(
-    t: np.ndarray, lines: Mapping[str, np.ndarray], titles: Sequence[str], unit: str
-) -> Panels:
-    """Lines (N, n) over time, a figure for each of the n titles."""
-    kept = np.unique(np.linspace(0, len(t) - 1, min(POINTS, len(t))).round().astype(int))
-    named = list(zip(lines.items(), COLOURS, strict=False))
-    figures = []
-    for k, title in enumerate(titles):
-        layout = _layout() | {"showlegend": False}
-        layout["title"] = {"text": html.escape(title), "x": 0.02, "y": 0.97, "font": {"size": 13}}
-        layout["xaxis"] = AXIS | {"title": {"text": "time, s", "standoff": 3}}
-        layout["yaxis"] = AXIS | {"title": {"text": unit, "standoff": 3}}
-        data = [_line(n, t[kept], values[kept, k], colour) for (n, values), colour in named]
-        figures.append({"data": data, "layout": layout})
-    return Panels(figures, [(name, colour) for (name, _), colour in named])
-
-
-def bars(labels: Sequence[str], values: Sequence[float], unit: str) -> dict[str, Any]:
-    """Horizontal bars, the first on top, each with its number."""
-    data = [{
-        "type": "bar", "orientation": "h", "x": list(values)[::-1], "y": list(labels)[::-1],
-        "marker": {"color": COLOURS[1]}, "hoverinfo": "skip", "textposition": "outside",
-        "text": [f"{v:.3g}" for v in values][::-1], "cliponaxis": False,
-    }]  # fmt: skip
-    layout = _layout(right=60) | {"showlegend": False}
-    layout["xaxis"] = AXIS | {"title": {"text": unit}, "rangemode": "tozero"}
-    layout["yaxis"] = {"automargin": True}
-    return {"data": data, "layout": layout}
-
-
-def _layout(right: int = 10) -> dict[str, Any]:
-    return {
-        "margin": {"l": 10, "r": right, "t": 26, "b": 34}, "font": FONT, "hovermode": "x unified",
-        "paper_bgcolor": "white", "plot_bgcolor": "white",
-    }  # fmt: skip
-
-
-def _line(name: str, x: np.ndarray, y: np.ndarray, colour: str) -> dict[str, Any]:
-    return {
-        "type": "scatter", "mode": "lines", "name": name,
-        "x": [float(f"{v:.6g}") for v in x], "y": [float(f"{v:.5g}") for v in y],
-        "line": {"color": colour, "width": 1.5},
-    }  # fmt: skip
-
-
 Rows = Sequence[Sequence[Any]]
+
+
+class Table(NamedTuple):
+    """Rows below a header; a cell is text, or text and "good" or "bad"."""
+
+    title: str
+    header: Sequence[str]
+    rows: Rows
+
+
+class Grid(NamedTuple):
+    """Charts side by side below the legend they share."""
+
+    title: str
+    charts: list[str]
+    series: Sequence[Series] = ()
+    style: str = "grid"  # of the style sheet
+
+
+class Headline(NamedTuple):
+    """A figure of the first screen: what it is, the number with its unit, and what it means."""
+
+    name: str
+    value: str
+    meaning: str
 
 
 @dataclass
@@ -79,45 +48,87 @@ class Chapter:
 
     title: str
     text: str
-    tables: list[tuple[str, Sequence[str], Rows]] = field(default_factory=list)
+    result: str = ""  # in a few words
     formulas: list[str] = field(default_factory=list)  # LaTeX
-    charts: list[Panels | tuple[dict[str, Any], int]] = field(default_factory=list)
+    tables: list[Table] = field(default_factory=list)
+    charts: list[Grid] = field(default_factory=list)
+    folded: list[tuple[str, str, Table | Grid]] = field(default_factory=list)  # title, text, what
+    headline: Headline | None = None
+    arm: str = ""  # the moving arm, as elements of a page
     facts: dict[str, Any] = field(default_factory=dict)
     good: bool = True
     seconds: float = 0.0
 
-    def table(self, title: str, header: Sequence[str], rows: Rows) -> None:
-        """Add a table; a cell is text, or text and "good" or "bad"."""
-        self.tables.append((title, header, rows))
+    def fold(self, title: str, what: Table | Grid, text: str = "") -> None:
+        """Add what is shown on request."""
+        self.folded.append((title, text, what))
 
-    def chart(self, figure: dict[str, Any], height: int) -> None:
-        """Add a plotly figure."""
-        self.charts.append((figure, height))
 
-    def grid(self, panels: Panels) -> None:
-        """Add small figures side by side."""
-        self.charts.append(panels)
+def panels(
+    title: str, t: np.ndarray, lines: Mapping[str, np.ndarray], names: Sequence[str], unit: str
+) -> Grid:
+    """Lines (N, n) over time, a chart for each of the n names."""
+    first = int(len(lines) == 1)  # grey only beside others
+    kinds = [Series(name, [], [], colour=k) for k, name in enumerate(lines, first)]
+    charts = []
+    for k, name in enumerate(names):
+        columns = [values[:, k] for values in lines.values()]
+        rows = [row for row in few(t, tuple(columns), POINTS) if row is not None]
+        drawn = [
+            Series(kind.name, t[rows], y[rows], colour=kind.colour)
+            for kind, y in zip(kinds, columns, strict=True)
+        ]
+        charts.append(chart(name, "time, s", Panel(drawn, unit)))
+    return Grid(title, charts, kinds)
 
 
 def page(name: str, chapters: Sequence[Chapter]) -> Page:
-    """All chapters as one self-contained page."""
+    """The moving arm and the headline figures, then all chapters, as one self-contained page."""
     total = sum(c.seconds for c in chapters)
     made = Page(
         f"{name}, from DH table to controller",
-        f"Everything on this page was computed in {total:.0f} s by the command dynamis demo.",
+        "A robot arm's equations, a model identified from its logged motion, and the controller "
+        f"that moves it here, all computed in {total:.0f} s by the command dynamis demo.",
     )
+    made.styles += [viewer.style(), templates.text(__package__, "demo.css")]
+    made.scripts["viewer"] = viewer.script()
+    made.parts = [_first_screen(made.parts, chapters)]
     for number, chapter in enumerate(chapters, 1):
         made.section(f"{number}. {chapter.title}", chapter.text)
         for formula in chapter.formulas:
             made.parts.append(
-                f'<div class="wide formula"><math display="block">{mathml(formula)}</math></div>'
+                '<div class="wide formula" tabindex="0" role="group" aria-label="formula">'
+                f'<math display="block">{mathml(formula)}</math></div>'
             )
-        for title, header, rows in chapter.tables:
-            made.caption(title)
-            made.table(header, rows)
-        for chart in chapter.charts:
-            if isinstance(chart, Panels):
-                made.grid(*chart)
-            else:
-                made.chart(*chart)
+        for what in (*chapter.tables, *chapter.charts):
+            _add(made, what, what.title)
+        for title, text, what in chapter.folded:
+            with made.fold(title):
+                if text:
+                    made.text(text)
+                _add(made, what, "")
     return made
+
+
+def _first_screen(heading: Sequence[str], chapters: Sequence[Chapter]) -> str:
+    """Title, moving arm and headline figures."""
+    figures = "".join(
+        f"<div><dt>{html.escape(h.name)}</dt><dd><b>{html.escape(h.value)}</b> "
+        f"<span>{html.escape(h.meaning)}</span></dd></div>"
+        for h in (chapter.headline for chapter in chapters)
+        if h is not None
+    )
+    arm = "".join(chapter.arm for chapter in chapters)
+    return (
+        f'<header class="first-screen"><div class="heading">{"".join(heading)}</div>'
+        f'{arm}<dl class="figures">{figures}</dl></header>'
+    )
+
+
+def _add(made: Page, what: Table | Grid, title: str) -> None:
+    if title:
+        made.caption(title)
+    if isinstance(what, Table):
+        made.table(what.header, what.rows, what.title)
+    else:
+        made.grid(what.charts, what.series, what.style)

@@ -21,36 +21,53 @@ from ..excite.design import excite
 from ..identify.identification import identify
 from ..identify.processing import Processing
 from ..logs.log import Log
-from ..plots.animation import moving_figure, resampled
+from ..plots.viewer import moving_arm
 from ..realtime.export import export_controller
+from ..report.chart import bars
 from ..robot import Robot
 from ..simulation.simulate import simulate
 from ..trajectory import via
-from .chapter import Chapter, bars, panels
+from .chapter import Chapter, Grid, Headline, Table, panels
 
 KERNELS = (
     *("inverse_dynamics", "forward_dynamics", "mass_matrix", "gravity_torque", "fk", "jacobian"),
     *("regressor", "inverse_dynamics_derivatives"),
 )
 SHORT = (2, 3, 4)  # joints whose gravity torque is short
+LESSON = (
+    "Published parameters are often measured link by link or lumped together, and some then belong "
+    "to no rigid body. Torques computed with them are right as long as the mass matrix is positive "
+    "definite, but some simulators refuse them. The feasible estimator of chapter 6 gives "
+    "parameters that a real arm can have."
+)
 
 
 def model(robot: Robot, known: dict[str, Any]) -> Chapter:
-    """The DH table, and what a check of the description finds."""
-    table = robot.dh()
+    """The DH table, and what a check of the published data finds."""
+    table, found = robot.dh(), robot.check()
     made = Chapter(
         "The arm",
         f"{robot.model.description.split('. ')[0]}: {robot.n} joints, {table.convention} "
         "Denavit-Hartenberg convention.",
+        result=f"{robot.n} joints, {table.convention} DH table",
     )
     header, *rows = table.cells()
-    made.table(f"{table.convention} DH table", header, rows)
-    found = [(f.level, f.where, f.what, f.remedy) for f in robot.check()]
-    made.table(
-        f"{robot.name}: findings of a check", ("level", "where", "what", "what to do"),
-        found or [("", "", "none", "")],
-    )  # fmt: skip
-    made.facts = {"robot": robot.name, "findings": [" ".join(row[:3]) for row in found]}
+    made.tables.append(Table(f"{table.convention.capitalize()} DH table", header, rows))
+    if found:
+        made.text += (
+            f" A check of the published data has {len(found)} findings, which the details below "
+            "explain: that is the first use of the package, before anything is computed."
+        )
+        made.fold(
+            "What the check finds in the published data",
+            Table(
+                "findings",
+                ("where", "what", "what to do"),
+                [(f.place, f.what, f.remedy) for f in found],
+            ),
+            LESSON,
+        )
+    made.facts = {"robot": robot.name, "findings": [f"{f.level} {f.place} {f.what}" for f in found]}
     return made
 
 
@@ -62,12 +79,16 @@ def equations(robot: Robot, known: dict[str, Any]) -> Chapter:
         "Derived symbolically by Lagrange-Euler; here the gravity torques of three "
         "joints (c23 is the cosine of q2 + q3). The compiled code is optimised for this arm: "
         "terms that are zero, one, or repeated are removed.",
+        result="derived in closed form",
         formulas=[f"g_{{{i + 1}}} = {latex(g[i])}" for i in SHORT],
     )
     costs = {name: robot.cost(name) for name in KERNELS}
     rows = [(name, c.mul, c.add, c.trig, sum(c.saved.values())) for name, c in costs.items()]
     header = ("kernel", "products", "sums", "sines, cosines", "saved")
-    made.table("operations of one call", header, [tuple(map(str, row)) for row in rows])
+    made.fold(
+        "Operations of each compiled function",
+        Table("operations of one call", header, [tuple(map(str, row)) for row in rows]),
+    )
     counted = {row[0]: dict(zip(header[1:], row[1:], strict=True)) for row in rows}
     made.facts = {"operations": counted}
     return made
@@ -82,6 +103,7 @@ def agreed(robot: Robot, known: dict[str, Any]) -> Chapter:
         "Agreement",
         f"{robot.name}: {verdict}. Independent formulations and the engines installed here, at "
         f"random states; the largest difference is {worst:.1e} of its limit.",
+        result=f"{len(table.rows)} comparisons with other methods and engines: {verdict}",
         good=table.ok,
     )
     rows: list[tuple[Any, ...]] = []
@@ -89,8 +111,8 @@ def agreed(robot: Robot, known: dict[str, Any]) -> Chapter:
         shown = "" if row.difference is None else f"{row.difference:.1e}"
         mark = "" if row.difference is None else "good" if row.ok else "bad"
         rows.append((row.source, row.quantity, (shown, mark), f"{row.limit:.0e}", row.reason))
-    header = ("method or engine", "quantity", "difference", "limit", "")
-    made.table(f"{robot.name}: {verdict}", header, rows)
+    header = ("method or engine", "quantity", "difference", "limit", "remark")
+    made.fold(f"All {len(rows)} comparisons", Table(f"{robot.name}: {verdict}", header, rows))
     made.facts = table.as_dict()
     return made
 
@@ -119,8 +141,10 @@ def excitation(robot: Robot, known: dict[str, Any]) -> Chapter:
         f"Five harmonics of {1 / PERIOD:g} Hz within the arm's limits, optimised: condition number "
         f"{found.condition_number:.3g}, {found.gain.condition_median:.2g} times better than random "
         "motions.",
+        result=f"condition number {found.condition_number:.3g}",
     )
-    made.grid(panels(path.t, {"position": path.q}, robot.joint_names, "rad"))
+    drawn = panels("positions", path.t, {"position": path.q}, robot.joint_names, "rad")
+    made.fold("The motion of each joint", drawn)
     made.facts["condition_number"] = found.condition_number
     made.facts["better_than_random"] = found.gain.condition_median
     known["motion"] = found.trajectory
@@ -139,8 +163,10 @@ def recording(robot: Robot, known: dict[str, Any]) -> Chapter:
         f"A simulated arm with static friction tracks the trajectory under joint PIDs; the "
         f"log has encoders of {COUNTS} counts per turn and noisy torques, {len(log.t)} rows "
         f"at {1 / DT:.0f} Hz.",
+        result=f"{len(log.t)} rows at {1 / DT:.0f} Hz, with friction, quantisation and noise",
     )
-    made.grid(panels(log.t, {"logged torque": log.tau}, robot.joint_names, "N m"))
+    drawn = panels("torques", log.t, {"logged torque": log.tau}, robot.joint_names, "N m")
+    made.fold("The logged torque of each joint", drawn)
     made.facts = {"rows": len(log.t), "rate": 1 / DT, "counts_per_turn": COUNTS}
     return made
 
@@ -173,13 +199,16 @@ def identification(robot: Robot, known: dict[str, Any]) -> Chapter:
         f"{len(found.names)} base parameters by the {estimator} estimator "
         f"(physically consistent: {'yes' if found.is_physical else 'no'}{why}). The arm is "
         "simulated, so the true values are known: the table shows the largest.",
+        result=f"{len(found.names)} parameters, "
+        f"{'' if found.is_physical else 'not '}physically consistent",
         good=bool(found.is_physical) or estimator == "weighted",
     )
     largest = np.argsort(-np.abs(truth))[:SHOWN]
     names = [x if len(x) < 40 else f"{x[:36]} ..." for x in found.names]
     columns = truth, found.values, std
     rows = [(names[i], *(f"{column[i]:.4f}" for column in columns)) for i in largest]
-    made.table("largest base parameters", ("", "true", "estimate", "std"), rows)
+    header = ("parameter", "true", "estimate", "std")
+    made.tables.append(Table("Largest base parameters, SI units", header, rows))
     made.facts = {
         "unknowns": len(found.names),
         "is_physical": bool(found.is_physical),
@@ -193,26 +222,37 @@ def validation(robot: Robot, known: dict[str, Any]) -> Chapter:
     """Errors on a motion that was not used for the fit."""
     new = known["estimate"].validate(known["check"])
     slides = new.filtered(CUTOFF).moving(SLIDING)
+    error = f"{100 * slides.relative_error_overall:.2g} %"
     made = Chapter(
         "Validation",
-        "Relative torque error on a motion that was not used for the fit: "
-        f"{slides.relative_error_overall:.2%} while joints slide, low-passed at "
-        f"{CUTOFF:g} Hz; {new.relative_error_overall:.0%} as logged, with the noise "
-        "and the rows where static friction makes the torque indeterminate.",
-    )
+        f"Relative torque error on a motion that was not used for the fit: {error} while joints "
+        f"slide, low-passed at {CUTOFF:g} Hz; {new.relative_error_overall:.0%} as logged, with the "
+        "noise and the rows where a joint rests: there static friction takes any value up to the "
+        "break-away torque, and no model can predict it.",
+        result=f"torque error {error} on another motion",
+        headline=Headline(
+            "Identified model", error,
+            "torque error on a motion that was not used for the fit, while joints slide, "
+            f"low-passed at {CUTOFF:g} Hz",
+        ),
+    )  # fmt: skip
     errors = zip(robot.joint_names, slides.relative_error, new.relative_error, strict=True)
     rows = [(name, f"{part:.2%}", f"{logged:.2%}") for name, part, logged in errors]
-    made.table("relative error", ("joint", "while sliding", "as logged"), rows)
+    header = ("joint", "while sliding", "as logged")
+    made.fold("The error of each joint", Table("relative error", header, rows))
     lines = {"measured": new.measured, "predicted": new.predicted}
-    made.grid(panels(new.t, lines, robot.joint_names, "N m"))
+    made.charts.append(
+        panels("Measured and predicted torque", new.t, lines, robot.joint_names, "N m")
+    )
     made.facts["sliding"] = float(slides.relative_error_overall)
     made.facts["as_logged"] = float(new.relative_error_overall)
     return made
 
 
-# chapters on control: three controllers, an animation, C code
+# chapters on control: three controllers, the moving arm, C code
 
 SAMPLE_TIME, BANDWIDTH = 0.005, 25.0
+BEST = "computed torque"
 TRIGS = ("libm", "own")
 
 
@@ -234,23 +274,32 @@ def controllers(robot: Robot, known: dict[str, Any]) -> Chapter:
         )
         for name, law in laws.items()
     }  # fmt: skip
-    made = Chapter(
-        "Three controllers",
-        f"One motion, {SAMPLE_TIME * 1e3:g} ms sample time, encoders and differences, on the "
-        "arm with static friction. The last two use the identified model.",
-    )
-    rows, errors = [], {}
+    rows, errors, facts = [], {}, {}
     for name, run in runs.items():
         found = run.metrics
         errors[name] = 1e3 * np.asarray(run.error)
         total = found.overall
         rows.append((name, *(f"{1e3 * x:.2f}" for x in (*found.rms, total["rms"], total["max"]))))
-        made.facts[name] = {"rms": found.rms.tolist(), "max": found.max.tolist()}
-    header = ("RMS error, mrad", *robot.joint_names, "all", "largest")
-    made.table("tracking", header, rows)
-    made.grid(panels(next(iter(runs.values())).t, errors, robot.joint_names, "mrad"))
-    made.chart(moving_figure(resampled(runs["computed torque"], 20.0, 1.0, True, True)), 560)
-    known["law"] = laws["computed torque"]
+        facts[name] = {"rms": found.rms.tolist(), "max": found.max.tolist()}
+    best, pid = (1e3 * runs[name].metrics.overall["rms"] for name in (BEST, "joint PID"))
+    made = Chapter(
+        "Three controllers",
+        f"One motion, {SAMPLE_TIME * 1e3:g} ms sample time, encoders and differences, on the "
+        "arm with static friction. The last two use the identified model.",
+        result=f"tracking error {best:.2g} mrad with {BEST}, {pid:.2g} mrad with joint PIDs",
+        headline=Headline(
+            "Tracking", f"{best:.2g} mrad",
+            f"RMS error of all joints under {BEST} with the identified model, on the simulated arm "
+            f"with static friction; joint PIDs: {pid:.2g} mrad",
+        ),
+        arm=moving_arm(runs[BEST], f"{robot.name} tracking a motion under {BEST}"),
+        facts=facts,
+    )  # fmt: skip
+    header = ("mrad", *robot.joint_names, "all", "largest")
+    made.tables.append(Table("RMS of the tracking error", header, rows))
+    t = next(iter(runs.values())).t
+    made.charts.append(panels("Tracking error", t, errors, robot.joint_names, "mrad"))
+    known["law"] = laws[BEST]
     return made
 
 
@@ -272,10 +321,12 @@ def code(robot: Robot, known: dict[str, Any]) -> Chapter:
             said = "no C compiler here" if compiler is None else _tested(files[0].parent, compiler)
             made.good &= not said.startswith("FAILED")
             mark = "good" if said.startswith("passed") else ""
-            what = "links sin, cos" if trig == "libm" else "constant execution, nothing linked"
+            what = "linked from libm" if trig == "libm" else "own, of constant execution time"
             rows.append((trig, what, str(len(files)), str(lines), (said, mark)))
             made.facts[trig] = {"files": [f.name for f in files], "self_test": said}
-    made.table("generated C", ("trig", "", "files", "lines of C", "self-test"), rows)
+    made.result = "; ".join(f"{row[0]}: {row[-1][0].split(',')[0]}" for row in rows)
+    header = ("trig", "sine and cosine", "files", "lines of C", "self-test")
+    made.tables.append(Table("Generated C", header, rows))
     return made
 
 
@@ -293,48 +344,71 @@ def _tested(folder: Path, compiler: str) -> str:
 # the chapter on speed: a few figures of the bench
 
 ALONE = ("inverse_dynamics", "forward_dynamics", "inverse_dynamics_derivatives", "regressor")
-Row = tuple[str, str, str, str]  # what, our time, theirs, ratio
+PEER = "Pinocchio"
 
 
 def speed(robot: Robot, known: dict[str, Any]) -> Chapter:
     """One call and a batch, in microseconds and as ratios within this run."""
     peer = find_spec("pinocchio") is not None
     beside = "ratios are within this run" if peer else "no peer: pip install pin"
+    state = list(np.random.default_rng(1).normal(size=(3, robot.n)))
+    times: dict[str, list[float]] = {}  # ours, theirs
+    for f in against_pinocchio(robot, state) if peer else ():
+        if f.what in ALONE:
+            times[f.what] = [1e6 * f.ours, 1e6 * (f.theirs or np.nan)]
+    for name in () if peer else ALONE:
+        (ours,) = together(direct(getattr(robot, name), state))
+        times[name] = [1e6 * ours]
+    many = [np.random.default_rng(2).normal(size=(SIZE, robot.n)) for _ in range(3)]
+    (batch,) = together(lambda: robot.inverse_dynamics(*many, threads=1))
+    each = f"inverse_dynamics, each of {SIZE}"
+    names = ["dynamis", PEER][: 1 + peer]
+    rows = [_timed(name, row) for name, row in times.items()]
+    rows.append((each, f"{1e6 * batch / SIZE:.4f}", "", "")[: len(rows[0])])
+    one = times["inverse_dynamics"]
+    against = (
+        f"; {one[1] / one[0]:.0f} times faster than {PEER}, called from Python" if peer else ""
+    )
     made = Chapter(
         "Speed",
         f"Shortest of several rounds on this machine; {beside}. dynamis bench measures everything.",
-    )
-    state = list(np.random.default_rng(1).normal(size=(3, robot.n)))
-    rows: list[Row] = [
-        (f.what, f"{1e6 * f.ours:.2f}", f"{1e6 * (f.theirs or 0):.2f}", f"{f.ratio or 0.0:.1f}")
-        for f in (against_pinocchio(robot, state) if peer else ())
-        if f.what in ALONE
-    ]
-    for name in () if peer else ALONE:
-        (ours,) = together(direct(getattr(robot, name), state))
-        rows.append((name, f"{1e6 * ours:.2f}", "", ""))
-    many = [np.random.default_rng(2).normal(size=(SIZE, robot.n)) for _ in range(3)]
-    (batch,) = together(lambda: robot.inverse_dynamics(*many, threads=1))
-    rows.append((f"inverse_dynamics, each of {SIZE}", f"{1e6 * batch / SIZE:.4f}", "", ""))
-    columns = ("", "dynamis, us", "Pinocchio, us", "ratio")[: 4 if peer else 2]
-    made.table("one call", columns, [row[: len(columns)] for row in rows])
-    made.chart(bars([r[0] for r in rows], [float(r[1]) for r in rows], "us"), 260)
-    made.facts = {row[0]: {"us": float(row[1]), "ratio": float(row[3] or "nan")} for row in rows}
+        result=f"inverse dynamics in {one[0]:.2f} us{against}",
+        headline=Headline(
+            "Speed", f"{one[0]:.2f} \u00b5s",
+            f"one call of inverse dynamics on this machine{against}; "
+            f"{1e9 * batch / SIZE:.0f} ns in a batch on one core",
+        ),
+    )  # fmt: skip
+    shown = list(times.items())
+    shown.append((each, [1e6 * batch / SIZE]))
+    made.charts.append(Grid("Time of one call", [bars(names, shown, "\u00b5s")], style="single"))
+    columns = ("function", "dynamis, us", f"{PEER}, us", "ratio")[: len(rows[0])]
+    made.fold("The same as a table", Table("one call", columns, rows))
+    made.facts = {
+        row[0]: {"us": float(row[1]), "ratio": float(row[3]) if row[3:] and row[3] else None}
+        for row in rows
+    }
     return made
+
+
+def _timed(name: str, times: list[float]) -> tuple[str, ...]:
+    """A function, its times in microseconds and their ratio."""
+    ratio = [f"{times[1] / times[0]:.1f}"] if times[1:] else []
+    return name, *(f"{x:.2f}" for x in times), *ratio
 
 
 Step = Callable[[Robot, dict[str, Any]], Chapter]
 STEPS: dict[str, tuple[str, Step]] = {
-    "model": ("model and check", model),
-    "equations": ("equations and operations", equations),
-    "agreement": ("agreement of methods", agreed),
-    "excitation": ("design of an excitation", excitation),
-    "recording": ("recording", recording),
-    "identification": ("identification", identification),
-    "validation": ("validation", validation),
-    "controllers": ("three controllers", controllers),
-    "code": ("C code and its self-test", code),
-    "speed": ("speed", speed),
+    "model": ("loading the arm and checking its data", model),
+    "equations": ("deriving the equations", equations),
+    "agreement": ("comparing with other methods and engines", agreed),
+    "excitation": ("designing an exciting trajectory", excitation),
+    "recording": ("recording it on the simulated arm", recording),
+    "identification": ("identifying the model from the log", identification),
+    "validation": ("validating it on another motion", validation),
+    "controllers": ("tracking a motion with three controllers", controllers),
+    "code": ("writing the controller as C and testing it", code),
+    "speed": ("measuring speed", speed),
 }
 
 

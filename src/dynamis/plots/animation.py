@@ -1,4 +1,4 @@
-"""Animations of runs: .gif by Pillow, .mp4 by ffmpeg, .html that opens offline by plotly.
+"""Animations of runs: .gif by Pillow, .mp4 by ffmpeg, .html that draws itself.
 
 Of pictures the scenery is drawn once, the arm in every one. A .gif has one palette, made of the
 colours of the drawing, and delays that add up to the true time; any ffmpeg that is there writes
@@ -21,21 +21,38 @@ from matplotlib.colors import to_rgb
 from PIL import Image
 
 from .. import templates
-from ..arguments import LARGEST, checked, positive
+from ..arguments import LARGEST, checked, choice, positive
 from ..errors import FileError, OptionError, ShapeError
 from ..files import checked_path, whole
-from ..lazy import package
 from ..progress import counted
 from ..robot import Robot
+from . import viewer
 from .figure import INK, SOFT, Picture, check_run, plain
-from .scene import Artists, View, add_axes, prepare, view_of
-from .skeleton import STYLES, TRACE, Skeleton, Style, skeleton, strokes
+from .scene import (
+    BRIGHT,
+    DARK,
+    LINKS,
+    SEEN,
+    SHADES,
+    SHADOW,
+    Artists,
+    Bodywork,
+    Solids,
+    View,
+    add_axes,
+    bodywork,
+    prepare,
+    view_of,
+)
+from .skeleton import STYLES, TRACE, Skeleton, skeleton, strokes
+from .solid import COLOURS
 
 if TYPE_CHECKING:
     from ..simulation.run import Run as RunLike
 
 
 FINEST = 3000  # points of the tool's path
+FILM_SIDES = 10  # of a tube in moving pictures
 
 
 @dataclass(frozen=True)
@@ -54,6 +71,12 @@ class Motion:
     note: str
     path_t: np.ndarray  # (P,)
     path: np.ndarray  # (P, 3): of the tool
+    body: Bodywork | None = None  # solid links; None: sticks
+
+    def strokes(self, k: int) -> dict[str, np.ndarray]:
+        """Lines at a moment."""
+        found = strokes(self.arm[k], self.reach, self.frames)
+        return {x: found[x] for x in SEEN if x in found} if self.body else found
 
 
 @checked
@@ -64,12 +87,15 @@ def animate(
     speed: float = 1.0,
     frames: bool = True,
     trace: bool = True,
+    links: str = "solid",
 ) -> Path:
     """Write a run as .gif, .mp4 or .html (interactive, opens offline) and return the path.
 
     `fps` pictures a second, `speed` times as fast as it happened; `frames` draws the frames of
-    the links, `trace` the path of the tool. Of an ensemble the first member is shown.
+    the links, `trace` the path of the tool, `links` is "solid" or "sticks". Of an ensemble the
+    first member is shown.
     """
+    choice(links, "links", LINKS)
     check_run(run)
     target = checked_path(path, WRITERS, "animation")
     writer = WRITERS[target.suffix.lower()]
@@ -84,7 +110,7 @@ def animate(
             f"that makes {count} pictures, expected at most {writer.most} in {target.suffix}",
             "raise speed, lower fps, or write .mp4",
         )
-    motion = resampled(run, float(fps), float(speed), frames, trace)
+    motion = resampled(run, float(fps), float(speed), frames, trace, links)
     with whole(target) as partial:
         writer.write(motion, partial, tool)
     return target
@@ -95,7 +121,9 @@ def picture_count(t: np.ndarray, fps: float, speed: float) -> int:
     return int(np.floor((t[-1] - t[0]) * fps / speed + 1e-6)) + 1
 
 
-def resampled(run: "RunLike", fps: float, speed: float, frames: bool, trace: bool) -> Motion:
+def resampled(
+    run: "RunLike", fps: float, speed: float, frames: bool, trace: bool, links: str = "sticks"
+) -> Motion:
     """The run at evenly spaced moments."""
     t, q, note = np.asarray(run.t, dtype=float), np.asarray(run.q, dtype=float), ""
     if q.ndim > 2:
@@ -116,17 +144,22 @@ def resampled(run: "RunLike", fps: float, speed: float, frames: bool, trace: boo
     view = view_of(run.robot, arm)
     finer = np.unique(np.linspace(0, len(t) - 1, min(len(t), FINEST)).round().astype(int))
     path = run.robot.fk(q[finer])[..., :3, 3]
-    bounds = view.bounds(np.concatenate([arm.points, path]), arm.reach)
+    body = bodywork(run.robot, arm, FILM_SIDES) if links == "solid" else None
+    if body:
+        bounds = body.bounds(view, arm, path)
+    else:
+        bounds = view.bounds(np.concatenate([arm.points, path]), arm.reach)
     return Motion(
-        run.robot, moments, arm, view, arm.reach, bounds, fps, frames, trace, note, t[finer], path
-    )
+        run.robot, moments, arm, view, arm.reach, bounds, fps, frames, trace, note, t[finer], path,
+        body,
+    )  # fmt: skip
 
 
 # pictures
 
 SIZE, DPI = (6.4, 4.8), 80  # inches, pixels per inch: 512 x 384
 FASTEST = 50.0  # pictures a second; players slow down what claims to be faster
-SHADES = 5  # of each colour towards white
+TINTS = 5  # of each colour towards white
 GREYS = 14
 
 
@@ -139,11 +172,12 @@ def film(motion: Motion) -> Iterator[np.ndarray]:
     figure.suptitle(title, color=INK)
     clock = figure.text(0.98, 0.02, "", ha="right", color=SOFT, size=10)
     artists = Artists(axes, motion.view)
+    solids = Solids(axes, motion.view, motion.body) if motion.body else None
     if motion.trace:
         artists.add("trace", motion.path[:1], TRACE)
-    artists.add_all(strokes(motion.arm[0], motion.reach, motion.frames))
+    artists.add_all(motion.strokes(0))
     moving = [*artists.lines.values(), clock]
-    for artist in moving:
+    for artist in (*moving, *(solids.artists if solids else ())):
         artist.set_animated(True)
     canvas = figure.canvas
     canvas.draw()
@@ -151,7 +185,10 @@ def film(motion: Motion) -> Iterator[np.ndarray]:
     renderer = canvas.get_renderer()  # type: ignore[attr-defined]
     for k in counted("drawing", len(motion.t)):
         canvas.restore_region(scenery)  # type: ignore[attr-defined]
-        artists.move(strokes(motion.arm[k], motion.reach, motion.frames))
+        if solids:
+            solids.move(motion.arm.frames[k], turnable=False)
+            solids.draw(renderer)
+        artists.move(motion.strokes(k))
         if motion.trace:
             past = np.searchsorted(motion.path_t, motion.t[k], side="right")
             artists.move({"trace": np.vstack([motion.path[:past], motion.arm.tool[k, :3, 3]])})
@@ -173,7 +210,7 @@ def write_gif(motion: Motion, path: Path, _: None) -> None:
     """Pictures with one palette; delays are whole hundredths that add up to the true time."""
     pictures = film(motion)
     first = next(pictures)
-    palette = _palette()
+    palette = _palette(motion)
     ends = np.round(np.arange(1, len(motion.t) + 1) * 100 / motion.fps)
     delays = (10 * np.diff(ends, prepend=0)).astype(int).tolist()
     _reduced(first, palette).save(
@@ -188,13 +225,18 @@ def write_gif(motion: Motion, path: Path, _: None) -> None:
     )
 
 
-def _palette() -> Image.Image:
-    """Shades of every colour that strokes have, and greys for the rest."""
-    colours = [to_rgb(style.colour) for style in (*STYLES.values(), TRACE)]
-    strength = np.linspace(0, 1, SHADES + 1)[1:, None, None]
-    shades = (1 - strength + strength * np.array(colours)).reshape(-1, 3)
-    greys = np.linspace(0.1, 1, GREYS)[:, None] * np.ones(3)
-    table = np.round(255 * np.unique(np.concatenate([greys, shades]), axis=0)).astype(int)
+def _palette(motion: Motion) -> Image.Image:
+    """Tints of every colour that strokes have, shades of the solid parts, and greys."""
+    styles = {name: STYLES[name] for name in (SEEN if motion.body else STYLES)}
+    strength = np.linspace(0, 1, TINTS + 1)[1:, None, None]
+    colours = np.array([to_rgb(style.colour) for style in (*styles.values(), TRACE)])
+    found = [np.linspace(0.1, 1, GREYS)[:, None] * np.ones(3)]
+    found.append((1 - strength + strength * colours).reshape(-1, 3))
+    if motion.body:
+        parts = np.array([to_rgb(COLOURS[c]) for c in {p.colour for p in motion.body.parts}])
+        shades = np.linspace(DARK, BRIGHT, SHADES)[:, None, None] * parts
+        found += [np.clip(shades, 0, 1).reshape(-1, 3), np.array([to_rgb(SHADOW)])]
+    table = np.unique(np.round(255 * np.concatenate(found)).astype(int), axis=0)
     image = Image.new("P", (1, 1))
     image.putpalette(table.ravel().tolist())
     return image
@@ -245,138 +287,24 @@ def write_mp4(motion: Motion, path: Path, ffmpeg: str) -> None:
 
 # one page
 
-DIGITS = 4  # decimals, of a reach
-SYMBOLS = {"o": "circle", "s": "square", "P": "cross", "X": "x"}
-FONT = {"family": "system-ui, sans-serif", "color": "#1c2530", "size": 13}
-WIDER = 2.0  # lines in space look thinner than they are
-GREY = "#ccd3da"
-AT_ONCE = {"mode": "immediate", "transition": {"duration": 0}}
-
-
-def moving_figure(motion: Motion) -> dict[str, Any]:
-    """The arm as a plotly figure: play, pause, a slider over time, to turn with the mouse."""
-    start = strokes(motion.arm[0], motion.reach, motion.frames)
-    moving = [name for name in start if name != "base"]
-    still = [_line(motion, start["base"], STYLES["base"])]
-    if motion.trace:
-        still.append(_line(motion, motion.path, TRACE))
-    places = list(range(len(still), len(still) + len(moving)))
-    pictures = []
-    for k in counted("writing", len(motion.t)):
-        now = strokes(motion.arm[k], motion.reach, motion.frames)
-        data = [{"type": "scatter3d", **_columns(motion, now[name])} for name in moving]
-        pictures.append({"name": str(k), "data": data, "traces": places})
-    return {
-        "data": [*still, *(_line(motion, start[name], STYLES[name]) for name in moving)],
-        "layout": _layout(motion),
-        "frames": pictures,
-    }
-
 
 def write_html(motion: Motion, path: Path, _: None) -> None:
-    """The page of the moving figure."""
-    plotly = package("plotly.io", "plotly", "an animation as .html", "plots")
-    body = plotly.to_html(
-        moving_figure(motion),
-        include_plotlyjs=True,
-        include_mathjax=False,
-        full_html=False,
-        auto_play=False,
-        validate=False,
-        config={"displaylogo": False, "responsive": True},
-        default_height="100%",
+    """A page that draws the arm itself: to play, to step through, to turn with the mouse."""
+    title = motion.robot.name + (f", {motion.note}" if motion.note else "")
+    made = viewer.scene(
+        motion.robot,
+        motion.arm.frames,
+        links="solid" if motion.body else "sticks",
+        tool=motion.arm.tool if motion.frames else None,
+        towards=motion.view.normal if motion.view.flat else None,
     )
-    title = html.escape(motion.robot.name)
-    page = templates.filled(__package__, "animation.html", TITLE=title, BODY=body)
+    speed = motion.fps * float(motion.t[1] - motion.t[0]) if len(motion.t) > 1 else 1.0
+    arm = viewer.elements(made, motion.t, title, motion.path if motion.trace else None, speed)
+    page = templates.filled(
+        __package__, "animation.html", TITLE=html.escape(title), STYLE=viewer.style(),
+        BODY=arm, SCRIPT=viewer.script(),
+    )  # fmt: skip
     path.write_text(page, encoding="utf-8")
-
-
-def _columns(motion: Motion, points: np.ndarray) -> dict[str, list[float | None]]:
-    """Coordinates with as many digits as can be seen; gaps are null."""
-    decimals = DIGITS - int(np.floor(np.log10(motion.reach)))
-    columns = np.round(points, decimals).T
-    return {
-        name: [None if np.isnan(x) else float(x) for x in column]
-        for name, column in zip("xyz", columns, strict=True)
-    }
-
-
-def _line(motion: Motion, points: np.ndarray, style: Style) -> dict[str, Any]:
-    line = {"color": style.colour, "width": WIDER * style.width}
-    look: dict[str, Any] = {"mode": "lines", "line": line}
-    if style.marker:
-        marker = {"symbol": SYMBOLS[style.marker], "size": style.size, "color": style.colour}
-        look = {"mode": "markers", "marker": marker}
-    rest = {"type": "scatter3d", "hoverinfo": "skip", "showlegend": False}
-    return rest | look | _columns(motion, points)
-
-
-def _layout(motion: Motion) -> dict[str, Any]:
-    name = html.escape(motion.robot.name) + (f", {motion.note}" if motion.note else "")
-    return {
-        "title": {"text": name, "x": 0.5, "y": 0.97},
-        "font": FONT,
-        "paper_bgcolor": "white",
-        "margin": {"l": 0, "r": 0, "t": 50, "b": 10},
-        "scene": _scene(motion),
-        "updatemenus": [_buttons(motion.fps)],
-        "sliders": [_slider(motion)],
-    }
-
-
-def _scene(motion: Motion) -> dict[str, Any]:
-    """Equal scales over the whole motion, seen face on if it is planar."""
-    bounds = View(np.eye(3), motion.view.up).bounds(motion.arm.points, motion.reach)
-    size = bounds[:, 1] - bounds[:, 0]
-    plain = {"gridcolor": GREY, "zerolinecolor": GREY, "backgroundcolor": "white", "nticks": 6}
-    plain |= {"tickangle": 0}
-    axes = {
-        f"{name}axis": plain | {"range": bounds[i].tolist(), "title": {"text": f"{name} (m)"}}
-        for i, name in enumerate("xyz")
-    }
-    closer = 1.0
-    if motion.view.flat:
-        closer = 2.0
-        axes["xyz"[int(np.argmax(np.abs(motion.view.normal)))] + "axis"]["visible"] = False
-    ratio = dict(zip("xyz", (closer * size / size.max()).tolist(), strict=True))
-    return axes | {"aspectmode": "manual", "aspectratio": ratio, "camera": _camera(motion.view)}
-
-
-def _camera(view: View) -> dict[str, Any]:
-    up, centre = view.up, np.zeros(3)
-    if view.flat:
-        eye, kind = 1.5 * view.normal, "orthographic"
-    else:
-        side = np.roll(up, 1)
-        eye, kind = 1.45 * side + 0.6 * up - 1.15 * np.cross(up, side), "perspective"
-        centre = -0.12 * up
-    vectors = {"eye": eye, "center": centre, "up": up}
-    found = {name: dict(zip("xyz", v.tolist(), strict=True)) for name, v in vectors.items()}
-    return found | {"projection": {"type": kind}}
-
-
-def _buttons(fps: float) -> dict[str, Any]:
-    play = AT_ONCE | {"frame": {"duration": 1000 / fps, "redraw": True}, "fromcurrent": True}
-    pause = AT_ONCE | {"frame": {"duration": 0, "redraw": False}}
-    place = {"x": 0.02, "y": 0, "xanchor": "left", "yanchor": "top", "pad": {"t": 4}}
-    buttons = [
-        {"label": "\u25b6 play", "method": "animate", "args": [None, play]},
-        {"label": "\u2759\u2759 pause", "method": "animate", "args": [[None], pause]},
-    ]
-    look = {"type": "buttons", "direction": "left", "showactive": False}
-    return look | place | {"buttons": buttons}
-
-
-def _slider(motion: Motion) -> dict[str, Any]:
-    jump = AT_ONCE | {"frame": {"duration": 0, "redraw": True}}
-    steps = [
-        {"method": "animate", "label": f"{t:.2f}", "args": [[str(k)], jump]}
-        for k, t in enumerate(motion.t)
-    ]
-    place = {"active": 0, "x": 0.02, "len": 0.96, "y": 0, "pad": {"t": 44, "b": 4}}
-    look = {"ticklen": 0, "minorticklen": 0, "transition": {"duration": 0}}
-    clock = {"prefix": "t = ", "suffix": " s", "xanchor": "right"}
-    return place | look | {"currentvalue": clock, "steps": steps}
 
 
 class Writer(NamedTuple):

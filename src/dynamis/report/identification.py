@@ -2,151 +2,148 @@
 
 import html
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import templates
 from ..files import checked_path
 from ..identify.estimate import Rows, fitted_rows, friction_curve, headline
 from ..identify.feasible import links_of
 from ..identify.information import autocorrelation
 from ..identify.processing import Processing, band, spectrum
-from ..lazy import package
 from ..logs.log import Log
 from ..logs.table import measured_joints
-from .page import Page, few, with_plotly
+from .chart import Panel, Series, chart
+from .page import Page, few
 
 if TYPE_CHECKING:
     from ..identify.estimate import Estimate, Validation
 
-# plotly charts of measured and predicted torque over time
+# charts of one joint: torque over time, friction, residuals, spectra
 
-POINTS = 2000  # rows of one chart
-ALTOGETHER = 50_000  # rows of a page
-DIGITS = 5
+POINTS = 1200  # rows of one chart of torque
+ALTOGETHER = 30_000  # rows of a page
+DOTS = 600
+SURE = 2.576  # standard deviations on either side of 99 %
+LOWEST = 1e-10  # of a spectrum's peak: what is drawn of it
+GREY, BLUE, ORANGE, PALE, INK = 0, 1, 2, 7, 6  # colours of the style sheet
+TIME = "time, s"
 
-LEGEND = (
-    '<p class="legend"><b style="color:#8a96a3">measured</b> '
-    '<b style="color:#1f5fa8">predicted</b> <b style="color:#c9601a">residual</b></p>'
-)
 
+class Torques:
+    """Charts of measured and predicted torque, the residual below; long ones are decimated."""
 
-class Charts:
-    """Charts of one page: their places, and their numbers once at its end."""
+    legend = (
+        Series("measured", [], [], colour=GREY),
+        Series("predicted", [], [], colour=BLUE),
+        Series("residual", [], [], colour=ORANGE),
+    )
 
     def __init__(self, units: list[str], total: int):
         self.units = units
         self.most = int(np.clip(ALTOGETHER // max(1, total), 100, POINTS))
-        self.numbers: list[dict[str, Any]] = []
         self.thinned = False
 
-    def place(self, validation: "Validation", joint: int, origin: float) -> str:
-        """Where a joint's chart goes; time counts from `origin`."""
+    def chart(self, validation: "Validation", joint: int, origin: float) -> str:
+        """A joint's chart; time counts from `origin`."""
         tau, model = validation.measured[:, joint], validation.predicted[:, joint]
-        kept = few(validation.t, (tau, tau - model), self.most)
-        self.thinned |= len(kept) < len(tau)
-        self.numbers.append({
-            "unit": self.units[joint],
-            "t": [None if k is None else round(float(validation.t[k] - origin), 5) for k in kept],
-            "measured": _short(tau, kept),
-            "predicted": _short(model, kept),
-        })  # fmt: skip
-        return f'<div class="chart" data-chart="{len(self.numbers) - 1}"></div>'
-
-    def html(self) -> str:
-        """Plotly, the numbers and what draws them."""
-        return with_plotly("charts", self.numbers, templates.text(__package__, "identification.js"))
+        rows = few(validation.t, (tau, tau - model), self.most)
+        self.thinned |= len(rows) < len(tau)
+        at, gap = [k or 0 for k in rows], np.array([k is None for k in rows])
+        t, *values = (np.where(gap, np.nan, x[at]) for x in (validation.t, tau, model, tau - model))
+        lines = [replace(s, x=t - origin, y=y) for s, y in zip(self.legend, values, strict=True)]
+        unit = self.units[joint]
+        return chart(
+            validation.joint_names[joint], TIME,
+            Panel(lines[:2], f"torque, {unit}", 10.0), Panel(lines[2:], f"residual, {unit}", 4.5),
+        )  # fmt: skip
 
 
-def _short(values: np.ndarray, kept: list[int | None]) -> list[float | None]:
-    return [None if k is None else float(f"{values[k]:.{DIGITS}g}") for k in kept]
+FRICTION = (
+    Series("99 % band", [], [], "area", BLUE),
+    Series("friction model", [], []),
+    Series("measured minus rigid body", [], [], "dots", GREY),
+    Series("the same, in the dead zone", [], [], "dots", PALE),
+)
 
 
-# matplotlib figures, one joint each: friction, residuals, spectra
-
-SIZE = (3.7, 2.5)
-DOTS = 600
-ACCENT, WARM, GREY, PALE = "#1f5fa8", "#c9601a", "#8a96a3", "#c9cfd6"
-SURE = 2.576  # standard deviations on either side of 99 %
-LOWEST = 1e-10  # of a spectrum's peak: what is drawn of it
-
-
-def friction_figure(estimate: "Estimate", rows: list[Rows], joint: int, units: Any) -> Any:
+def friction_chart(
+    estimate: "Estimate", rows: list[Rows], joint: int, name: str, units: tuple[str, str]
+) -> str:
     """Friction torque over velocity: the curve with its 99 % band, and the measured values."""
-    figure, axes = _axes(*units)
     qd, tau, counted = (
         np.concatenate([getattr(r, name)[:, joint] for r in rows])
         for name in ("qd", "friction", "counted")
     )
-    for chosen, colour in ((~counted, PALE), (counted, GREY)):
-        k = np.flatnonzero(chosen)
-        k = k[:: max(1, -(-len(k) // DOTS))]
-        axes.plot(qd[k], tau[k], ".", color=colour, markersize=2.5, zorder=2)
     v, middle, deviation = friction_curve(estimate, joint, float(np.abs(qd).max()) or 1.0)
     reach = SURE * deviation
-    axes.fill_between(v, middle - reach, middle + reach, color=ACCENT, alpha=0.18, lw=0, zorder=3)
-    axes.plot(v, middle, color=ACCENT, linewidth=1.6, zorder=4)
-    return figure
+    band, line, fast, slow = FRICTION
+    dots = []
+    for look, chosen in ((slow, ~counted), (fast, counted)):
+        k = np.flatnonzero(chosen)
+        k = k[:: max(1, -(-len(k) // DOTS))]
+        dots.append(replace(look, x=qd[k], y=tau[k]))
+    drawn = [*dots, replace(band, x=v, y=middle + reach, low=middle - reach),
+             replace(line, x=v, y=middle)]  # fmt: skip
+    return chart(name, units[0], Panel(drawn, units[1], 10.0))
 
 
-def histogram_figure(residual: np.ndarray, unit: str) -> Any:
+DENSITY = (Series("residual", [], [], "bars", PALE), Series("normal density", [], []))
+
+
+def histogram_chart(residual: np.ndarray, name: str, unit: str) -> str:
     """Histogram of a residual, and the normal density of the same standard deviation."""
-    figure, axes = _axes(f"residual, {unit}", "density")
     mean, size = float(residual.mean()), float(residual.std())
+    heights, bell = DENSITY
     if size < 1e-12 * (1.0 + abs(mean)):
-        axes.axvline(mean, color=GREY)
-        return figure
-    low, high = np.percentile(residual, (0.1, 99.9))
-    axes.hist(residual, bins=50, range=(low, high), density=True, color=PALE)
-    x = np.linspace(low, high, 121)
-    bell = np.exp(-0.5 * ((x - mean) / size) ** 2) / (size * np.sqrt(2.0 * np.pi))
-    axes.plot(x, bell, color=ACCENT, linewidth=1.4)
-    return figure
+        drawn = [replace(bell, name="every row", x=[mean, mean], y=[0.0, 1.0])]
+    else:
+        low, high = np.percentile(residual, (0.1, 99.9))
+        share, edges = np.histogram(residual, bins=50, range=(low, high), density=True)
+        x = np.linspace(low, high, 121)
+        y = np.exp(-0.5 * ((x - mean) / size) ** 2) / (size * np.sqrt(2.0 * np.pi))
+        drawn = [replace(heights, x=edges, y=share), replace(bell, x=x, y=y)]
+    return chart(name, f"residual, {unit}", Panel(drawn, f"density, 1/({unit})"))
 
 
-def whiteness_figure(rows: Rows, joint: int) -> Any:
+WHITENESS = (
+    Series("99 % of white noise", [], [], "area", BLUE),
+    Series("autocorrelation", [], [], "stems", ORANGE),
+)
+
+
+def whiteness_chart(rows: Rows, joint: int, name: str) -> str:
     """Autocorrelation of the fitted rows' residual; white noise stays in the band."""
-    figure, axes = _axes("lag, s", "autocorrelation")
     rho = autocorrelation(rows.residual[:, joint])
     lag = rows.step * np.arange(len(rho))
     limit = SURE / np.sqrt(len(rows.residual))
-    axes.axhspan(-limit, limit, color=ACCENT, alpha=0.15, linewidth=0)
-    axes.vlines(lag[1:], 0.0, rho[1:], colors=WARM, linewidth=1.4)
-    axes.axhline(0.0, color=GREY, linewidth=0.8)
-    lowest = rho[1:].min() if len(rho) > 1 else 0.0
-    axes.set_ylim(min(-0.3, float(lowest) - 0.05), 1.0)
-    return figure
+    band, stems = WHITENESS
+    ends = lag[[0, -1]]
+    drawn = [replace(band, x=ends, y=[limit, limit], low=[-limit, -limit]),
+             replace(stems, x=lag[1:], y=rho[1:])]  # fmt: skip
+    lowest = float(rho[1:].min()) if len(rho) > 1 else 0.0
+    return chart(
+        name, "lag, s", Panel(drawn, "autocorrelation", range=(min(-0.3, lowest - 0.05), 1.0))
+    )
 
 
-def spectrum_figure(log: Log, processing: Processing) -> Any:
+def spectrum_chart(log: Log, processing: Processing) -> tuple[str, list[Series]]:
     """Power of every joint's position over frequency, the motion's band and the cut-off."""
-    from matplotlib.ticker import LogLocator
-
-    figure, axes = _axes("frequency, Hz", "power of q, of its peak", (6.2, 2.8))
     f, power = spectrum(log)
     k = np.unique(np.geomspace(1, len(f), min(len(f), 400)).astype(int)) - 1
-    for i, column in enumerate(np.maximum(power[k], LOWEST).T):
-        axes.loglog(f[k], column, linewidth=1.0, color=f"C{i % 10}", label=f"joint {i + 1}")
-    axes.axvline(band(log), color=GREY, linestyle="dashed", label="band of the motion")
-    axes.axvline(processing.cutoff, color="black", linewidth=1.4, label="cut-off")
-    axes.yaxis.set_major_locator(LogLocator(numticks=6))
-    axes.set_ylim(LOWEST, 3.0)
-    axes.legend(fontsize=7, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
-    return figure
-
-
-def _axes(across: str, up: str, size: tuple[float, float] = SIZE) -> Any:
-    from ..plots.figure import SOFT, Picture
-    from ..plots.run_plot import style
-
-    figure = Picture(figsize=size, layout="constrained")
-    axes = figure.add_subplot()
-    style(axes)
-    axes.set_xlabel(across, fontsize=8, color=SOFT)
-    axes.set_ylabel(up, fontsize=8, color=SOFT)
-    return figure, axes
+    k = k[f[k] > 0.0]
+    drawn = [
+        Series(f"joint {i + 1}", f[k], np.maximum(column, LOWEST), colour=i % PALE)
+        for i, column in enumerate(power[k].T)
+    ]
+    ends = [LOWEST, 3.0]
+    motion, cutoff = band(log), float(processing.cutoff or 0.0)
+    drawn.append(Series("band of the motion", [motion, motion], ends, "dashed", GREY))
+    drawn.append(Series("cut-off", [cutoff, cutoff], ends, "dashed", ORANGE))
+    panel = Panel(drawn, "power of q, of its peak", 14.0, (LOWEST, 3.0), log=True)
+    return chart("", "frequency, Hz", panel, log=True), drawn
 
 
 LIGHT = 1e-6  # kg, below which a link has no centre of mass
@@ -164,27 +161,22 @@ def write(estimate: "Estimate", path: str | Path, validations: "Iterable[Validat
 
 def identification(estimate: "Estimate", validations: "Sequence[Validation]" = ()) -> Page:
     """All sections in order."""
-    mpl = package("matplotlib", "matplotlib", "a report", "plots")
-
     sections = _Sections(estimate, validations)
     page = sections.page
-    page.parts.insert(0, f"<style>\n{templates.text(__package__, 'identification.css')}</style>")
     for finding in estimate.robot.model.findings:
         said = html.escape(f"{finding.level}: {finding.place}: {finding.what}.")
         page.parts.append(f'<p class="bad">{said}</p><p>{html.escape(finding.remedy)}.</p>')
     sections.verdict()
     sections.accuracies()
     sections.findings()
-    with mpl.rc_context({"svg.fonttype": "none"}):
-        charts = sections.torques()
-        sections.residuals()
-        sections.friction()
-        sections.parameters()
-        sections.consistency()
-        sections.excitation()
-        sections.processing()
-    page.parts.append(charts.html())
-    page.parts.append(f"<script>\n{templates.text(__package__, 'sort.js')}</script>")
+    sections.torques()
+    sections.residuals()
+    sections.friction()
+    sections.parameters()
+    sections.consistency()
+    sections.excitation()
+    sections.processing()
+    page.script("sort.js")
     return page
 
 
@@ -292,7 +284,7 @@ class _Sections:
             rows = [((f.level, marks.get(f.level, "")), f.place, f.what, f.remedy) for f in found]
             self.page.table(("level", "where", "what", "what to do"), rows)
 
-    def torques(self) -> Charts:
+    def torques(self) -> None:
         """A chart per joint of every comparison, validations first."""
         estimate, page = self.estimate, self.page
         shown: list[tuple[str, Validation, float]] = []
@@ -303,24 +295,22 @@ class _Sections:
         shown += [("validation", other, float(other.t[0])) for other in self.validations]
         logs = zip(estimate.training, estimate.logs, strict=True)
         shown += [("training", fit, float(log.t[0])) for fit, log in logs]
-        charts = Charts(self.units, len(shown) * len(self.units))
-        places = [
-            (label, fit, [charts.place(fit, joint, origin) for joint in range(len(self.units))])
-            for label, fit, origin in shown
+        torques = Torques(self.units, len(shown) * len(self.units))
+        drawn = [
+            [torques.chart(fit, joint, origin) for joint in range(len(self.units))]
+            for _, fit, origin in shown
         ]
-        few = " Long series are decimated for plotting (peaks are kept); all figures use all rows."
+        thinned = (
+            " Long series are decimated for plotting (peaks are kept); all figures use all rows."
+        )
         page.section(
             "Measured and predicted torque",
-            "The residual is below each pair of curves. Drag to zoom, double-click to zoom out."
-            + (few if charts.thinned else ""),
+            "The residual is below each pair of curves. Point at a chart to read its values; drag "
+            "to zoom, double-click to zoom out." + (thinned if torques.thinned else ""),
         )
-        page.parts.append("<noscript><p>The charts need JavaScript.</p></noscript>")
-        for label, fit, found in places:
+        for (label, fit, _), charts in zip(shown, drawn, strict=True):
             page.caption(f"{fit.name or 'log'}, {label}")
-            page.parts.append(LEGEND)
-            for name, place in zip(fit.joint_names, found, strict=True):
-                page.parts.append(f"<h4>{html.escape(name)}</h4>{place}")
-        return charts
+            page.grid(charts, Torques.legend, "pairs")
 
     def residuals(self) -> None:
         estimate, page = self.estimate, self.page
@@ -339,10 +329,12 @@ class _Sections:
             for name, r, k in columns
         ])  # fmt: skip
         page.caption("Autocorrelation, fitted rows")
-        self._grid(lambda i: whiteness_figure(longest, i))
+        self._grid(lambda i, name: whiteness_chart(longest, i, name), WHITENESS)
         page.caption("Distribution, training log as logged")
         fit = max(estimate.training, key=lambda v: len(v.t))
-        self._grid(lambda i: histogram_figure(fit.residual[:, i], self.units[i]))
+        self._grid(
+            lambda i, name: histogram_chart(fit.residual[:, i], name, self.units[i]), DENSITY
+        )
 
     def friction(self) -> None:
         estimate, moves, units = self.estimate, self.moves, self.units
@@ -358,7 +350,7 @@ class _Sections:
             scores = [(name, _percent(score)) for name, score in estimate.scores]
             self.page.table(("friction model", "cross-validation error"), scores)
         axes = [(f"velocity, {v}/s", f"torque, {u}") for v, u in zip(moves, units, strict=True)]
-        self._grid(lambda i: friction_figure(estimate, self.rows, i, axes[i]))
+        self._grid(lambda i, name: friction_chart(estimate, self.rows, i, name, axes[i]), FRICTION)
 
     def parameters(self) -> None:
         estimate, page = self.estimate, self.page
@@ -454,15 +446,10 @@ class _Sections:
         ])  # fmt: skip
         for log, how in pairs:
             page.caption(f"Spectrum of {log.name or 'log'}")
-            page.figure(spectrum_figure(log, how))
+            page.chart(*spectrum_chart(log, how))
 
-    def _grid(self, figure: Callable[[int], Any]) -> None:
-        self.page.parts.append('<div class="grid">')
-        for i, name in enumerate(self.names):
-            self.page.parts.append(f"<figure><figcaption>{html.escape(name)}</figcaption>")
-            self.page.figure(figure(i))
-            self.page.parts.append("</figure>")
-        self.page.parts.append("</div>")
+    def _grid(self, drawn: Callable[[int, str], str], series: Sequence[Series]) -> None:
+        self.page.grid([drawn(i, name) for i, name in enumerate(self.names)], series)
 
 
 def _percent(value: float) -> str:

@@ -1,9 +1,9 @@
-"""A self-contained HTML page: text, tables, figures and interactive charts."""
+"""A self-contained HTML page: text, tables, figures, charts, details that fold."""
 
 import html
 import io
-import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +11,8 @@ import numpy as np
 
 from .. import templates
 from ..files import write
-from ..lazy import package
 from ..logs.log import LONG_GAP
+from .chart import Series, legend
 
 LONG = 48  # characters above which a cell may wrap
 
@@ -22,7 +22,8 @@ class Page:
 
     def __init__(self, title: str, lead: str = ""):
         self.title = title
-        self.charts: list[dict[str, Any]] = []
+        self.scripts: dict[str, str] = {}  # by name: what the page runs at its end
+        self.styles = [templates.text(__package__, "page.css")]
         self.parts = [f"<h1>{html.escape(title)}</h1>", f"<p>{html.escape(lead)}</p>"]
 
     def section(self, title: str, text: str = "") -> None:
@@ -40,39 +41,50 @@ class Page:
         """A small heading over what follows."""
         self.parts.append(f"<h3>{html.escape(text)}</h3>")
 
-    def table(self, header: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-        """A table; a cell may be (text, "good" or "bad")."""
-        head = "".join(f"<th>{html.escape(cell)}</th>" for cell in header)
+    def table(self, header: Sequence[str], rows: Sequence[Sequence[Any]], name: str = "") -> None:
+        """A table; a cell may be (text, "good" or "bad"), `name` is for who does not see it."""
+        head = "".join(f'<th scope="col">{html.escape(cell)}</th>' for cell in header)
         body = "".join("<tr>" + "".join(map(_cell, row)) + "</tr>" for row in rows)
-        self.parts.append(f'<div class="wide"><table><tr>{head}</tr>{body}</table></div>')
+        said = html.escape(name or " ".join(x for x in header if x) or "table", quote=True)
+        self.parts.append(
+            f'<div class="wide" tabindex="0" role="group" aria-label="{said}"><table>'
+            f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+        )
 
-    def figure(self, figure: Any) -> None:
-        """A matplotlib figure as inline SVG."""
+    def figure(self, figure: Any, name: str = "figure") -> None:
+        """A matplotlib figure as inline SVG on a white ground."""
         stream = io.StringIO()
         figure.savefig(stream, format="svg", bbox_inches="tight", metadata={"Date": None})
-        text = stream.getvalue()
-        self.parts.append(text[text.index("<svg") :])
+        drawn = stream.getvalue()
+        drawn = drawn[drawn.index("<svg") :]
+        said = html.escape(name, quote=True)
+        self.parts.append(
+            f'<div class="paper" tabindex="0" role="img" aria-label="{said}">{drawn}</div>'
+        )
 
-    def chart(self, figure: dict[str, Any], height: int = 360) -> None:
-        """A plotly figure (data, layout, frames) that is drawn when it comes into view."""
-        self.parts.append(self._place(figure, height))
+    def chart(self, chart: str, series: Sequence[Series] = ()) -> None:
+        """One of chart.py's charts, below the legend of its series."""
+        self.grid([chart], series, "single")
 
-    def grid(self, figures: Sequence[dict[str, Any]], legend: Sequence[tuple[str, str]]) -> None:
-        """Small charts side by side, as many as fit, below one legend of (name, colour)."""
-        names = (f'<b style="color:{colour}">{html.escape(name)}</b>' for name, colour in legend)
-        self.parts.append(f'<p class="legend">{" ".join(names)}</p>')
-        inside = "".join(self._place(figure, 210) for figure in figures)
-        self.parts.append(f'<div class="grid">{inside}</div>')
+    def grid(
+        self, charts: Sequence[str], series: Sequence[Series] = (), style: str = "grid"
+    ) -> None:
+        """Charts side by side, as many as fit, below one legend."""
+        self.script("chart.js")
+        if series:
+            self.parts.append(legend(series))
+        self.parts.append(f'<div class="{style}">{"".join(charts)}</div>')
 
-    def _place(self, figure: dict[str, Any], height: int) -> str:
-        self.charts.append(figure)
-        number = len(self.charts) - 1
-        return f'<div class="plot" data-figure="{number}" style="height:{height}px"></div>'
+    @contextmanager
+    def fold(self, summary: str) -> Iterator[None]:
+        """What is added within is shown on request."""
+        self.parts.append(f"<details><summary>{html.escape(summary)}</summary>")
+        yield
+        self.parts.append("</details>")
 
-    def _scripts(self) -> str:
-        if not self.charts:
-            return ""
-        return with_plotly("figures", self.charts, templates.text(__package__, "page.js"))
+    def script(self, name: str) -> None:
+        """A template of this package that the page runs."""
+        self.scripts[name] = templates.text(__package__, name)
 
     def html(self) -> str:
         """The whole page."""
@@ -80,8 +92,10 @@ class Page:
             __package__,
             "page.html",
             TITLE=html.escape(self.title),
-            STYLE=templates.text(__package__, "page.css"),
-            BODY="\n".join(self.parts) + self._scripts(),
+            STYLE="".join(self.styles),
+            BODY="\n".join(
+                ["<main>", *self.parts, "</main>", *map(_script, self.scripts.values())]
+            ),
         )
 
     def save(self, path: Path) -> None:
@@ -89,15 +103,9 @@ class Page:
         write(path, self.html())
 
 
-def with_plotly(name: str, numbers: Any, script: str) -> str:
-    """Plotly itself, numbers as JSON in the element `name`, and a script that draws them."""
-    offline = package("plotly.offline", "plotly", "a page with charts", "plots")
-    text = json.dumps(numbers, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
-    return (
-        f"<script>{offline.get_plotlyjs()}</script>\n"
-        f'<script type="application/json" id="{name}">{text}</script>\n'
-        f"<script>\n{script}</script>"
-    )
+def _script(text: str) -> str:
+    """A script whose names are its own."""
+    return f"<script>{{\n{text}}}</script>"
 
 
 def _cell(cell: Any) -> str:

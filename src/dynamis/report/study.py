@@ -64,7 +64,7 @@ def page(study: "Study") -> Page:
             if _constant(study, measure):
                 made.text(f"{study.described(measure)}. It is the same for all arms.")
             else:
-                made.figure(plot_study(study, measure))
+                made.figure(plot_study(study, measure), study.described(measure))
     _worst(made, study)
     _causes(made, study)
     _failures(made, study)
