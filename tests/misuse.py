@@ -560,7 +560,7 @@ KEYWORDS: dict[str, tuple[str, ...]] = {
     "Robot.plot_workspace": MAP,
     "plots.plot_workspace": MAP,
     "Robot.significance": ("speed", "acceleration", "samples", "seed"),
-    "Run.animate": ("fps", "speed", "frames", "trace"),
+    "Run.animate": ("fps", "speed", "frames", "trace", "links"),
     "Run.plot": ("joints", "path"),
     "Study.plot": ("joint", "path"),
     "interop.to_yourdfpy": (),

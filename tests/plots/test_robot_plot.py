@@ -11,7 +11,8 @@ from PIL import Image
 
 import dynamis as dy
 from dynamis.errors import FileError, OptionError, ShapeError
-from dynamis.plots import animation, plot_robot
+from dynamis.plots import animation, plot_robot, skeleton
+from dynamis.plots.scene import bodywork
 
 
 def line(axes, name):
@@ -21,7 +22,7 @@ def line(axes, name):
 def test_sticks_of_the_picture_end_at_the_tool():
     robot = dy.load("puma560")
     q = robot.configurations["nominal"]
-    (axes,) = plot_robot(robot, q).axes
+    (axes,) = plot_robot(robot, q, links="sticks").axes
     drawn = np.array(line(axes, "sticks").get_data_3d()).T
     np.testing.assert_allclose(drawn[-2], robot.fk(q)[:3, 3], atol=1e-12)
 
@@ -29,7 +30,7 @@ def test_sticks_of_the_picture_end_at_the_tool():
 def test_planar_arm_is_drawn_on_flat_axes():
     robot = dy.load("pendulum3")
     q = np.array([0.1, 0.2, 0.3])
-    (axes,) = robot.plot(q).axes
+    (axes,) = robot.plot(q, links="sticks").axes
     assert axes.name == "rectilinear"
     assert axes.get_aspect() == 1.0
     drawn = line(axes, "sticks").get_xydata()
@@ -39,7 +40,7 @@ def test_planar_arm_is_drawn_on_flat_axes():
 @pytest.mark.parametrize("name", ["puma560", "rppr", "ur10e", "scara"])
 def test_scales_are_equal_and_everything_fits(name):
     robot = dy.load(name)
-    (axes,) = plot_robot(robot, np.full(robot.n, 0.3)).axes
+    (axes,) = plot_robot(robot, np.full(robot.n, 0.3), links="sticks").axes
     limits = np.array([axes.get_xlim(), axes.get_ylim(), axes.get_zlim()])
     assert np.ptp(axes._box_aspect / np.diff(limits).ravel()) < 1e-9
     for name_ in ("sticks", "x axes", "y axes", "z axes"):
@@ -66,7 +67,7 @@ def test_no_label_is_cut(name, size):
 
 def test_joints_are_marked_by_kind():
     robot = dy.load("rppr")
-    (axes,) = plot_robot(robot, np.zeros(4)).axes
+    (axes,) = plot_robot(robot, np.zeros(4), links="sticks").axes
     assert len(line(axes, "revolute joints").get_data_3d()[0]) == 2
     assert len(line(axes, "prismatic joints").get_data_3d()[0]) == 2
     assert line(axes, "prismatic joints").get_marker() == "s"
@@ -74,10 +75,40 @@ def test_joints_are_marked_by_kind():
 
 def test_several_positions_leave_ghosts():
     robot = dy.load("pendulum3")
-    (axes,) = plot_robot(robot, np.zeros((4, 3)), frames=False).axes
+    (axes,) = plot_robot(robot, np.zeros((4, 3)), frames=False, links="sticks").axes
     sticks = [found for found in axes.lines if found.get_label() == "_sticks"]
     assert [found.get_alpha() is None for found in sticks] == [False, False, False, True]
     assert not [found for found in axes.lines if found.get_label() == "_x axes"]
+
+
+@pytest.mark.parametrize("name", ["ur10e", "pendulum3", "stanford"])
+def test_solid_links_are_all_in_the_picture(name):
+    robot = dy.load(name)
+    q = np.full(robot.n, 0.3)
+    (axes,) = robot.plot(q).axes
+    body = bodywork(robot, skeleton(robot, q[None]))
+    corners = body.triangles(robot.frames(q)).reshape(-1, 3)
+    if name == "pendulum3":  # of the faces of a flat picture those towards the eye
+        (faces,) = axes.collections
+        drawn = np.concatenate([path.vertices for path in faces.get_paths()])
+        limits = np.array([axes.get_xlim(), axes.get_ylim()])
+        corners = corners[:, :2]
+        np.testing.assert_allclose(drawn.min(axis=0), corners.min(axis=0), atol=1e-12)
+        np.testing.assert_allclose(drawn.max(axis=0), corners.max(axis=0), atol=1e-12)
+    else:
+        _, faces = axes.collections  # the first is the shadow
+        limits = np.array([axes.get_xlim(), axes.get_ylim(), axes.get_zlim()])
+        assert limits[2, 0] == pytest.approx(body.ground.floor)
+        assert 3 * len(faces.get_facecolor()) == len(corners)
+    assert (corners > limits[:, 0] - 1e-9).all() and (corners < limits[:, 1]).all()
+    assert len(np.unique(faces.get_facecolor(), axis=0)) > 8  # shaded
+
+
+def test_solid_is_the_default_and_other_words_are_refused():
+    (axes,) = dy.load("scara").plot(np.zeros(3)).axes
+    assert axes.collections and not [x for x in axes.lines if x.get_label() == "_sticks"]
+    with pytest.raises(OptionError, match=r"links is 'bones', expected .*sticks"):
+        dy.load("scara").plot(np.zeros(3), links="bones")
 
 
 def test_own_axes_are_used():

@@ -21,20 +21,37 @@ from matplotlib.colors import to_rgb
 from PIL import Image
 
 from .. import templates
-from ..arguments import LARGEST, checked, positive
+from ..arguments import LARGEST, checked, choice, positive
 from ..errors import FileError, OptionError, ShapeError
 from ..files import checked_path, whole
 from ..progress import counted
 from ..robot import Robot
 from .figure import INK, SOFT, Picture, check_run, plain
-from .scene import Artists, View, add_axes, prepare, view_of
+from .scene import (
+    BRIGHT,
+    DARK,
+    LINKS,
+    SEEN,
+    SHADES,
+    SHADOW,
+    Artists,
+    Bodywork,
+    Solids,
+    View,
+    add_axes,
+    bodywork,
+    prepare,
+    view_of,
+)
 from .skeleton import STYLES, TRACE, Skeleton, Style, skeleton, strokes
+from .solid import COLOURS
 
 if TYPE_CHECKING:
     from ..simulation.run import Run as RunLike
 
 
 FINEST = 3000  # points of the tool's path
+FILM_SIDES = 10  # of a tube in moving pictures
 
 
 @dataclass(frozen=True)
@@ -53,6 +70,12 @@ class Motion:
     note: str
     path_t: np.ndarray  # (P,)
     path: np.ndarray  # (P, 3): of the tool
+    body: Bodywork | None = None  # solid links; None: sticks
+
+    def strokes(self, k: int) -> dict[str, np.ndarray]:
+        """Lines at a moment."""
+        found = strokes(self.arm[k], self.reach, self.frames)
+        return {x: found[x] for x in SEEN if x in found} if self.body else found
 
 
 @checked
@@ -63,12 +86,15 @@ def animate(
     speed: float = 1.0,
     frames: bool = True,
     trace: bool = True,
+    links: str = "solid",
 ) -> Path:
     """Write a run as .gif, .mp4 or .html (interactive, opens offline) and return the path.
 
     `fps` pictures a second, `speed` times as fast as it happened; `frames` draws the frames of
-    the links, `trace` the path of the tool. Of an ensemble the first member is shown.
+    the links, `trace` the path of the tool, `links` is "solid" or "sticks". Of an ensemble the
+    first member is shown.
     """
+    choice(links, "links", LINKS)
     check_run(run)
     target = checked_path(path, WRITERS, "animation")
     writer = WRITERS[target.suffix.lower()]
@@ -83,7 +109,7 @@ def animate(
             f"that makes {count} pictures, expected at most {writer.most} in {target.suffix}",
             "raise speed, lower fps, or write .mp4",
         )
-    motion = resampled(run, float(fps), float(speed), frames, trace)
+    motion = resampled(run, float(fps), float(speed), frames, trace, links)
     with whole(target) as partial:
         writer.write(motion, partial, tool)
     return target
@@ -94,7 +120,9 @@ def picture_count(t: np.ndarray, fps: float, speed: float) -> int:
     return int(np.floor((t[-1] - t[0]) * fps / speed + 1e-6)) + 1
 
 
-def resampled(run: "RunLike", fps: float, speed: float, frames: bool, trace: bool) -> Motion:
+def resampled(
+    run: "RunLike", fps: float, speed: float, frames: bool, trace: bool, links: str = "sticks"
+) -> Motion:
     """The run at evenly spaced moments."""
     t, q, note = np.asarray(run.t, dtype=float), np.asarray(run.q, dtype=float), ""
     if q.ndim > 2:
@@ -115,17 +143,22 @@ def resampled(run: "RunLike", fps: float, speed: float, frames: bool, trace: boo
     view = view_of(run.robot, arm)
     finer = np.unique(np.linspace(0, len(t) - 1, min(len(t), FINEST)).round().astype(int))
     path = run.robot.fk(q[finer])[..., :3, 3]
-    bounds = view.bounds(np.concatenate([arm.points, path]), arm.reach)
+    body = bodywork(run.robot, arm, FILM_SIDES) if links == "solid" else None
+    if body:
+        bounds = body.bounds(view, arm, path)
+    else:
+        bounds = view.bounds(np.concatenate([arm.points, path]), arm.reach)
     return Motion(
-        run.robot, moments, arm, view, arm.reach, bounds, fps, frames, trace, note, t[finer], path
-    )
+        run.robot, moments, arm, view, arm.reach, bounds, fps, frames, trace, note, t[finer], path,
+        body,
+    )  # fmt: skip
 
 
 # pictures
 
 SIZE, DPI = (6.4, 4.8), 80  # inches, pixels per inch: 512 x 384
 FASTEST = 50.0  # pictures a second; players slow down what claims to be faster
-SHADES = 5  # of each colour towards white
+TINTS = 5  # of each colour towards white
 GREYS = 14
 
 
@@ -138,11 +171,12 @@ def film(motion: Motion) -> Iterator[np.ndarray]:
     figure.suptitle(title, color=INK)
     clock = figure.text(0.98, 0.02, "", ha="right", color=SOFT, size=10)
     artists = Artists(axes, motion.view)
+    solids = Solids(axes, motion.view, motion.body) if motion.body else None
     if motion.trace:
         artists.add("trace", motion.path[:1], TRACE)
-    artists.add_all(strokes(motion.arm[0], motion.reach, motion.frames))
+    artists.add_all(motion.strokes(0))
     moving = [*artists.lines.values(), clock]
-    for artist in moving:
+    for artist in (*moving, *(solids.artists if solids else ())):
         artist.set_animated(True)
     canvas = figure.canvas
     canvas.draw()
@@ -150,7 +184,10 @@ def film(motion: Motion) -> Iterator[np.ndarray]:
     renderer = canvas.get_renderer()  # type: ignore[attr-defined]
     for k in counted("drawing", len(motion.t)):
         canvas.restore_region(scenery)  # type: ignore[attr-defined]
-        artists.move(strokes(motion.arm[k], motion.reach, motion.frames))
+        if solids:
+            solids.move(motion.arm.frames[k], turnable=False)
+            solids.draw(renderer)
+        artists.move(motion.strokes(k))
         if motion.trace:
             past = np.searchsorted(motion.path_t, motion.t[k], side="right")
             artists.move({"trace": np.vstack([motion.path[:past], motion.arm.tool[k, :3, 3]])})
@@ -172,7 +209,7 @@ def write_gif(motion: Motion, path: Path, _: None) -> None:
     """Pictures with one palette; delays are whole hundredths that add up to the true time."""
     pictures = film(motion)
     first = next(pictures)
-    palette = _palette()
+    palette = _palette(motion)
     ends = np.round(np.arange(1, len(motion.t) + 1) * 100 / motion.fps)
     delays = (10 * np.diff(ends, prepend=0)).astype(int).tolist()
     _reduced(first, palette).save(
@@ -187,13 +224,18 @@ def write_gif(motion: Motion, path: Path, _: None) -> None:
     )
 
 
-def _palette() -> Image.Image:
-    """Shades of every colour that strokes have, and greys for the rest."""
-    colours = [to_rgb(style.colour) for style in (*STYLES.values(), TRACE)]
-    strength = np.linspace(0, 1, SHADES + 1)[1:, None, None]
-    shades = (1 - strength + strength * np.array(colours)).reshape(-1, 3)
-    greys = np.linspace(0.1, 1, GREYS)[:, None] * np.ones(3)
-    table = np.round(255 * np.unique(np.concatenate([greys, shades]), axis=0)).astype(int)
+def _palette(motion: Motion) -> Image.Image:
+    """Tints of every colour that strokes have, shades of the solid parts, and greys."""
+    styles = {name: STYLES[name] for name in (SEEN if motion.body else STYLES)}
+    strength = np.linspace(0, 1, TINTS + 1)[1:, None, None]
+    colours = np.array([to_rgb(style.colour) for style in (*styles.values(), TRACE)])
+    found = [np.linspace(0.1, 1, GREYS)[:, None] * np.ones(3)]
+    found.append((1 - strength + strength * colours).reshape(-1, 3))
+    if motion.body:
+        parts = np.array([to_rgb(COLOURS[c]) for c in {p.colour for p in motion.body.parts}])
+        shades = np.linspace(DARK, BRIGHT, SHADES)[:, None, None] * parts
+        found += [np.clip(shades, 0, 1).reshape(-1, 3), np.array([to_rgb(SHADOW)])]
+    table = np.unique(np.round(255 * np.concatenate(found)).astype(int), axis=0)
     image = Image.new("P", (1, 1))
     image.putpalette(table.ravel().tolist())
     return image

@@ -1,31 +1,50 @@
 """A picture of an arm at one position or several."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ..arguments import checked
+from ..arguments import checked, choice
 from ..compile.arrays import numbers
 from ..errors import OptionError, ShapeError, shown
 from ..robot import Robot
 from .figure import INK, Picture, check_save, plain, save
-from .scene import Artists, View, add_axes, is_space, prepare, view_of
-from .skeleton import GHOST, Skeleton, skeleton, strokes
+from .scene import (
+    LINKS,
+    SEEN,
+    Artists,
+    Solids,
+    View,
+    add_axes,
+    bodywork,
+    is_space,
+    prepare,
+    view_of,
+)
+from .skeleton import GHOST, STYLES, Skeleton, skeleton, strokes
 
 
 @checked
 def plot_robot(
-    robot: Robot, q: Any, frames: bool = True, path: Any = None, ax: Any = None
+    robot: Robot,
+    q: Any,
+    frames: bool = True,
+    path: Any = None,
+    ax: Any = None,
+    links: str = "solid",
 ) -> Figure:
-    """The arm at q (n,) as sticks, joints and frames; of several q (K, n) the last is solid.
+    """The arm at q (n,) with its frames; of several q (K, n) the earlier ones are pale sticks.
 
-    Axes x, y, z of frames are red, green, blue; round joints turn, square ones slide. Planar arms
-    are seen face on. Of closed mechanisms drives are filled yellow, passive joints small and grey,
-    closures crimson: open circle pin, dot ball, plus universal, square slide, x weld, line rod.
-    `ax` draws on axes of your own.
+    Axes x, y, z of frames are red, green, blue. Planar arms are seen face on. `links="sticks"`
+    draws the lines that join the frames: round joints turn, square ones slide; of closed
+    mechanisms drives are filled yellow, passive joints small and grey, closures crimson: open
+    circle pin, dot ball, plus universal, square slide, x weld, line rod. `ax` draws on axes of
+    your own.
     """
+    choice(links, "links", LINKS)
     check_save(path)
     if ax is not None and not isinstance(ax, Axes):
         raise OptionError(f"ax is {shown(ax)}, expected matplotlib axes or None")
@@ -40,8 +59,11 @@ def plot_robot(
         )
     figure: Any = Picture(figsize=(6.4, 5.6)) if ax is None else ax.figure
     axes = add_axes(figure, view) if ax is None else ax
-    prepare(axes, view, view.bounds(arm.points, arm.reach))
-    _draw(axes, view, arm, frames)
+    body = bodywork(robot, arm) if links == "solid" else None
+    prepare(axes, view, body.bounds(view, arm) if body else view.bounds(arm.points, arm.reach))
+    if body:
+        Solids(axes, view, body).move(arm.frames[-1])
+    _draw(axes, view, arm, frames, SEEN if body else STYLES)
     if ax is None:
         figure.suptitle(plain(robot.name), color=INK)
     if path is not None:
@@ -65,11 +87,12 @@ def positions(robot: Robot, q: Any) -> np.ndarray:
     return given
 
 
-def _draw(axes: Any, view: View, arm: Skeleton, frames: bool) -> None:
+def _draw(axes: Any, view: View, arm: Skeleton, frames: bool, kinds: Iterable[str]) -> None:
     count, reach = len(arm.joints), arm.reach
     for k in range(count - 1):
         ghost = strokes(arm[k], reach, frames=False)
         artists = Artists(axes, view)
         strength = 0.15 + 0.35 * k / max(count - 1, 1)
         artists.add_all({name: ghost[name] for name in GHOST}, alpha=strength)
-    Artists(axes, view).add_all(strokes(arm[count - 1], reach, frames))
+    last = strokes(arm[count - 1], reach, frames)
+    Artists(axes, view).add_all({name: last[name] for name in kinds if name in last})

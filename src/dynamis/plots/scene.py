@@ -4,14 +4,19 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from matplotlib.collections import PolyCollection
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from mpl_toolkits.mplot3d import Axes3D
+from mpl_toolkits.mplot3d.art3d import Poly3DCollection
+from mpl_toolkits.mplot3d.proj3d import proj_transform
 
 from ..robot import Robot
 from ..robot.placing import PARALLEL, plane_of
 from .figure import LINE, SOFT
 from .skeleton import STYLES, Skeleton, Style
+from .solid import COLOURS, SIDES, Part, Solid, Stand, solid, stand
 
 # from where an arm is looked at: planar arms face on, others in space
 
@@ -167,3 +172,126 @@ class Artists:
             line = self.lines[name]
             move = line.set_data_3d if is_space(self.axes) else line.set_data
             move(*self.view.seen(points).T)
+
+
+# solid links: shaded triangles, those behind drawn first
+
+LINKS = ("solid", "sticks")  # ways to draw an arm
+SEEN = ("openings", "x axes", "y axes", "z axes")  # strokes that solid links are drawn with
+SHADES = 8  # steps from a face turned away from the light to one towards it
+DARK, BRIGHT = 0.5, 1.12  # of a colour, in the shade and in the light
+SHADOW = "#e3e6ea"
+
+
+@dataclass(frozen=True)
+class Bodywork:
+    """Solid parts of an arm, and what it stands on over all its poses."""
+
+    shape: Solid
+    ground: Stand
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """Parts of the arm, then of its pedestal."""
+        return (*self.shape.parts, *self.ground.parts)
+
+    def points(self, arm: Skeleton) -> np.ndarray:
+        """What must be in a picture besides the skeleton, (M, 3)."""
+        base = arm.frames.reshape(-1, *arm.frames.shape[-3:])[0, 0]
+        corners = [p.vertices @ base[:3, :3].T + base[:3, 3] for p in self.ground.parts]
+        return np.concatenate([arm.points, *corners])
+
+    def bounds(self, view: View, arm: Skeleton, more: Any = ()) -> np.ndarray:
+        """Bounds of a picture that end at the floor."""
+        points = np.concatenate([self.points(arm), np.reshape(more, (-1, 3))])
+        found = view.bounds(points, arm.reach)
+        upward = view.seen(self.shape.up)
+        if abs(upward).max() > 0.99:
+            found[int(np.argmax(upward)), 0] = self.ground.floor
+        return found
+
+    def triangles(self, frames: np.ndarray) -> np.ndarray:
+        """Corners at one pose, (F, 3, 3)."""
+        T = self.shape.transforms(frames)
+        T = np.concatenate([T, *(frames[None, part.body] for part in self.ground.parts)])
+        return np.concatenate(
+            [
+                (p.vertices @ t[:3, :3].T + t[:3, 3])[p.faces]
+                for p, t in zip(self.parts, T, strict=True)
+            ]
+        )
+
+    @property
+    def colours(self) -> np.ndarray:
+        """Of every triangle, (F, 3)."""
+        counts = [len(part.faces) for part in self.parts]
+        return np.repeat([to_rgb(COLOURS[part.colour]) for part in self.parts], counts, axis=0)
+
+
+def bodywork(robot: Robot, arm: Skeleton, sides: int = SIDES) -> Bodywork:
+    """Solid parts of an arm that takes the poses of a skeleton."""
+    shape = solid(robot, sides)
+    return Bodywork(shape, stand(robot, shape, arm.frames, sides))
+
+
+class Solids:
+    """The solid parts of an arm on some axes; `move` puts them where they are at a pose."""
+
+    def __init__(self, axes: Any, view: View, body: Bodywork):
+        self.axes, self.view, self.body, self.space = axes, view, body, is_space(axes)
+        self.colours, up = body.colours, body.shape.up
+        make: Any = Poly3DCollection if self.space else PolyCollection
+        some = np.zeros((1, 3, 3 if self.space else 2))
+        if self.space:
+            side = np.roll(up, 1)
+            self.light = 0.35 * side + 0.45 * np.cross(side, up) + 0.82 * up
+        else:
+            self.light = 0.55 * view.up - 0.35 * view.rows[0] + 0.76 * view.normal
+        self.shadow = make(some, facecolors=SHADOW, edgecolors=SHADOW, linewidths=0.4, zorder=1)
+        self.faces = make(some, linewidths=0.35, zorder=5)
+        self.artists: tuple[Any, ...] = (self.faces,)
+        if self.space:
+            self.artists = (self.shadow, self.faces)
+        for artist in self.artists:
+            axes.add_collection(artist, autolim=False)
+
+    def move(self, frames: np.ndarray, turnable: bool = True) -> None:
+        """Show the pose with these frames of base and links.
+
+        What is not `turnable` lacks the faces that are turned away: it is drawn in half the time.
+        """
+        corners = self.body.triangles(frames)
+        normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+        normal /= np.maximum(np.linalg.norm(normal, axis=-1, keepdims=True), 1e-30)
+        lit = np.clip(0.5 + 0.5 * normal @ self.light, 0.0, 1.0)
+        shade = DARK + (BRIGHT - DARK) * np.round(lit * (SHADES - 1)) / (SHADES - 1)
+        colours = np.clip(shade[:, None] * self.colours, 0.0, 1.0)
+        order: Any = slice(None)
+        if not self.space:
+            front = np.flatnonzero(normal @ self.view.normal > 0)
+            order = front[np.argsort((corners[front] @ self.view.normal).mean(axis=-1))]
+        elif not turnable:
+            order = self._facing(corners)
+        shown = corners[order] if self.space else self.view.seen(corners[order])
+        self.faces.set_verts(shown)
+        self.faces.set_facecolor(colours[order])
+        self.faces.set_edgecolor(colours[order])
+        if self.space:  # the shadow straight below, on the floor
+            upper, up = corners[normal @ self.body.shape.up > 0], self.body.shape.up
+            height = upper @ up - self.body.ground.floor
+            self.shadow.set_verts(upper - height[..., None] * up)
+
+    def _facing(self, corners: np.ndarray) -> np.ndarray:
+        """Which triangles are turned towards the eye."""
+        x, y, z = corners.reshape(-1, 3).T
+        x, y, _ = proj_transform(x, y, z, self.axes.get_proj())
+        p = np.stack([x, y], axis=-1).reshape(-1, 3, 2)
+        a, b = p[:, 1] - p[:, 0], p[:, 2] - p[:, 0]
+        return a[:, 0] * b[:, 1] > a[:, 1] * b[:, 0]
+
+    def draw(self, renderer: Any) -> None:
+        """Draw onto a picture that has the rest already."""
+        for artist in self.artists:
+            if self.space:
+                artist.do_3d_projection()
+            artist.draw(renderer)

@@ -16,13 +16,13 @@ from ..robot import Robot
 from .skeleton import Skeleton, skeleton
 
 COLOURS = {  # classes of parts
-    "base": "#8a949f",
+    "base": "#aab3bc",
     "link": "#6c7a89",
     "joint": "#f08c2e",
     "slide": "#3e95cd",
     "passive": "#96a0aa",
     "tool": "#2ea05a",
-    "ground": "#c5ccd3",
+    "ground": "#bcc4cc",
     "closure": "#be185d",
     "spring": "#0f766e",
 }
@@ -294,16 +294,17 @@ def stand(robot: Robot, shape: Solid, frames: np.ndarray, sides: int = SIDES) ->
     if robot.model.closures and (beside or robot.model.parents.count(-1) > 1):
         return Stand(floor, ())
     top = base[:3, 3]
-    pieces = []
+    pieces, wide = [], 1.0
     if arm.kinds[first] == "revolute" and abs(float(axis @ shape.up)) < 0.5:
         back = -axis * np.sign(axis[int(np.argmax(np.abs(axis)))])
         stub = placed(cylinder(BEHIND * r, 1.1 * r, sides), arm.joints[first], back)
         top = arm.joints[first] + BEHIND * r * back
-        pieces += [stub, ball(top, 1.5 * r, sides)]
+        wide = 0.6
+        pieces += [stub, ball(top, 1.1 * r, sides)]
     column = own - floor + float((top - base[:3, 3]) @ shape.up)
     foot = top - column * shape.up
     pieces += [
-        placed(frustum(column, 2.0 * r, 1.5 * r, sides), foot, shape.up),
+        placed(frustum(column, 2.0 * wide * r, 1.5 * wide * r, sides), foot, shape.up),
         placed(frustum(0.5 * r, 4.0 * r, 3.8 * r, sides), foot, shape.up),
     ]
     vertices, faces = joined(pieces)

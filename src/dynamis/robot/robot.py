@@ -1013,15 +1013,22 @@ class Robot:
         return significance(self, percent, **known_options(options, known))
 
     @checked
-    def plot(self, q: Any, frames: bool = True, path: Any = None, ax: Any = None) -> "Figure":
-        """A picture of the arm at q (n,); of several q (K, n) the last is solid.
+    def plot(
+        self,
+        q: Any,
+        frames: bool = True,
+        path: Any = None,
+        ax: Any = None,
+        links: str = "solid",
+    ) -> "Figure":
+        """A picture of the arm at q (n,); of several q (K, n) the earlier ones are pale sticks.
 
         `frames` draws the axes of every link's frame, `path` also writes the picture, `ax` draws
-        on matplotlib axes of your own.
+        on matplotlib axes of your own, `links` is "solid" or "sticks".
         """
         from ..plots.robot_plot import plot_robot
 
-        return plot_robot(self, q, frames=frames, path=path, ax=ax)
+        return plot_robot(self, q, frames=frames, path=path, ax=ax, links=links)
 
     def plot_workspace(self, path: Any = None, ax: Any = None, **options: Any) -> "Figure":
         """A map of where the tool can be in a plane, coloured by conditioning.
