@@ -184,12 +184,37 @@ def test_there_are_not_more_connections_than_allowed(studio, monkeypatch):
         assert studio.guard._thread.is_alive()
 
 
-def test_what_is_behind_asks_for_the_key(studio):
-    port = studio.server.get_port()
-    assert status(port, get(port)) == 403
-    assert status(port, get(port, *UPGRADE)) == 403
-    assert status(port, get(port, "X-Dynamis-Key: wrong")) == 403
-    assert status(port, get(port, "X-Dynamis-Key: a", "X-Dynamis-Key: b", *UPGRADE)) == 403
+def test_what_is_behind_keeps_nobody_without_the_key(studio):
+    """viser's own port takes a web socket, and closes it before it told or heard anything."""
+    import viser
+    from websockets.exceptions import ConnectionClosed
+    from websockets.sync.client import connect
+    from websockets.typing import Subprotocol
+
+    kind = [Subprotocol(f"viser-v{viser.__version__}")]
+    address = f"ws://127.0.0.1:{studio.server.get_port()}"
+    for fields in ({}, {"X-Dynamis-Key": "wrong"}, {"X-Dynamis-Key": studio.backend.key[:-1]}):
+        link = connect(address, subprotocols=kind, additional_headers=fields)
+        with link, pytest.raises(ConnectionClosed) as closed:
+            link.recv()
+        assert closed.value.rcvd.code == 1008
+    assert not studio.sessions and not studio.backend.admitted
+
+
+def test_functions_of_other_libraries_are_as_they_were(studio):
+    import viser
+    import websockets.asyncio.server as module
+
+    assert module.serve.__module__ == module.__name__
+    assert "request_share_url" not in vars(studio.server)
+    assert viser.ViserServer.request_share_url.__module__.startswith("viser")
+
+
+def test_work_is_resumed_by_its_key_alone(secret):
+    port, cookie = secret.guard.port, f"Cookie: dynamis_token_{secret.guard.port}={secret.token}"
+    for path in ("/resume/a/b", "/resume/a/../b", "/resume/a/"):
+        assert status(port, get(port, target=path)) == 401
+        assert status(port, get(port, cookie, target=path)) == 404
 
 
 def test_the_key_comes_from_the_door_alone(studio):
@@ -348,8 +373,8 @@ def test_a_robot_that_is_not_there_is_said():
 
 def test_without_viser_the_package_is_named(monkeypatch):
     from dynamis.errors import MissingPackageError
-    from dynamis.studio.server.studio import started_backend
+    from dynamis.studio.server.studio import Backend
 
     monkeypatch.setitem(sys.modules, "viser", None)
     with pytest.raises(MissingPackageError, match=r"dynamis\[studio\]"):
-        started_backend("x")
+        Backend("x")

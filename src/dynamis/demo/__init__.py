@@ -2,5 +2,5 @@
 
 from ..lazy import package
 
-for _name in ("sympy", "matplotlib", "plotly"):
+for _name in ("sympy", "matplotlib"):
     package(_name, _name, "the demonstration", "all")

@@ -59,6 +59,12 @@ def _with_friction(robot: Robot, friction: list[Friction]) -> Robot:
     return Robot(replace(robot.model, links=tuple(links)))
 
 
+SMALL, RANDOM = "small move", "random"
+STEP = {
+    "revolute": 0.5,
+    "prismatic": 0.2,
+}  # rad, m of a small move, and at most a quarter of the way
+VISIBLE = 0.3  # rad or m: the least that a joint moves to a target that the page chooses
 MOST_STEPS = 500_000
 MOST_ROWS = 20_000  # kept of a run
 SPREAD = 1.5  # rad or m: how far a random target of a joint without limits may be
@@ -145,28 +151,44 @@ def tuned(law: str, arm: Robot, q0: np.ndarray, g: Gains) -> Controller:
 
 def targets(robot: Robot) -> tuple[str, ...]:
     """Names of places to move to."""
-    named = [name for name in robot.configurations if name not in ("zero", "random")]
-    return ("zero", "random", *named)
+    named = [name for name in robot.configurations if name not in ("zero", SMALL, RANDOM)]
+    return (*named, "zero", SMALL, RANDOM)
+
+
+def away(robot: Robot, start: Any, first: str = "") -> str:
+    """A named pose that is visibly away from a pose (`first` if that is), else a small move."""
+    named = [x for x in targets(robot) if x not in (SMALL, RANDOM)]
+    for name in sorted(named, key=lambda x: x != first):
+        q = target(robot, name, np.random.default_rng(0), start)
+        closed = not robot.model.closures or robot.closure_status(q) == 0.0
+        if closed and np.abs(q - start).max() > VISIBLE:
+            return name
+    return SMALL
 
 
 def target(robot: Robot, name: str, rng: np.random.Generator, start: Any = None) -> np.ndarray:
     """A place by name; "random" is another one every time, within the limits.
 
-    A closed mechanism goes to a random place only as far as its drives lead it from `start`, or
-    from home.
+    A small move goes from `start` (default: home) towards the middle of the limits. A closed
+    mechanism goes to these two only as far as its drives lead it from there.
     """
     if name in robot.configurations:
         return np.array(robot.configurations[name], float)
     if name == "zero":
         return np.array(robot.home)
-    if name != "random":
+    if name not in (SMALL, RANDOM):
         raise OptionError(f"robot {robot.name!r} has no configuration {name!r}")
     limits = np.asarray(robot.limits, float).reshape(robot.n, 2)
     bounded = np.isfinite(limits).all(axis=1)
     low = np.where(bounded, limits[:, 0], -SPREAD)
     high = np.where(bounded, limits[:, 1], SPREAD)
-    drawn = rng.uniform(low, high)
+    begin = np.array(robot.home if start is None else start, float)
+    if name == RANDOM:
+        wanted = rng.uniform(low, high)
+    else:
+        most = np.array([STEP[kind] for kind in robot.joint_kinds])
+        step = np.minimum(most, 0.25 * np.abs(high - low))
+        wanted = begin + np.where(begin > 0.5 * (low + high), -step, step)
     if not robot.model.closures:
-        return drawn
-    begin = robot.home if start is None else start
-    return follow(robot, begin, drawn[list(robot.independent)]).q
+        return wanted
+    return follow(robot, begin, wanted[list(robot.independent)]).q

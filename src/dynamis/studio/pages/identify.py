@@ -205,7 +205,7 @@ class IdentifyPanel:
     def _got(self, log: Log) -> None:
         checked_logs(log, self.session.robot)
         self.bench.log = log
-        self.session.ask_before_leaving()
+        self.session.touched = True
         self.job.clear()
         lines = [
             f"**{plain(log.name)}**: {len(log)} samples, {log.duration:.4g} s, {log.rate:.4g} Hz."
@@ -234,7 +234,7 @@ class IdentifyPanel:
 
     def _shown(self, estimate: Estimate) -> None:
         self.bench.estimate = estimate
-        self.session.ask_before_leaving()
+        self.session.touched = True
         self.summary.content = summary(estimate)
         self.numbers.content = parameters(estimate)
         self.results.visible = True

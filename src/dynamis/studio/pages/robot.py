@@ -7,7 +7,7 @@ from typing import Any
 from ...errors import DynamisError, ModelError
 from ...model.catalogue import names
 from ...model.closure import CLOSURE_COLUMNS, closure_row
-from ...model.formats.files import READERS
+from ...model.formats.files import READERS, toml_text
 from ...model.formats.tables import LARGEST
 from ...model.link import Link
 from ...model.model import Model
@@ -18,7 +18,7 @@ from ..scene.meshes import Visuals
 from ..server.jobs import Soon, by_hand
 from ..server.session import Session, plain, show, shown_error
 from ..server.uploads import uploaded_robot
-from .chart import markdown_table, typed
+from .chart import markdown_table, stem, typed
 
 # a text field with its error below
 
@@ -334,14 +334,12 @@ class RobotPanel:
 
     def __init__(self, session: Session):
         self.session = session
-        self.loaded = session.robot, session.visuals
         gui = session.client.gui
-        known = names()
-        name = session.robot.name if session.robot.name in known else OTHER
-        self.choice = gui.add_dropdown("Robot", (*known, OTHER), initial_value=name)
+        self.choice = gui.add_dropdown("Robot", (*names(), OTHER))
         self.file = gui.add_upload_button(
             "Open a TOML, URDF, SDF or MJCF file", icon="upload", mime_type=",".join(READERS)
         )
+        self.save = gui.add_button("Save as TOML", icon="download", hint="the robot with its edits")
         self.error = gui.add_markdown("", visible=False)
         self.about = gui.add_markdown("")
         with gui.add_folder("DH table"):
@@ -358,9 +356,10 @@ class RobotPanel:
         session.uploads.limit(self.file, LARGEST, lambda why: show(self.error, shown_error(why)))
         by_hand(self.choice, self._choose)
         self.file.on_upload(lambda _: self._uploaded())
+        self.save.on_click(lambda _: self._save())
         self.reset.on_click(lambda _: self._reset())
         session.on_robot(self._followed)
-        self._show()
+        self._followed()
 
     def _choose(self) -> None:
         if self.choice.value != OTHER:
@@ -377,12 +376,20 @@ class RobotPanel:
 
     def _reset(self) -> None:
         with self.session.shown_at(self.error):
-            robot, visuals = self.loaded
+            robot, visuals = self.session.loaded
             self.session.change_robot(robot, visuals, keep_pose=True)
+
+    def _save(self) -> None:
+        with self.session.shown_at(self.error):
+            model = self.session.robot.model
+            content = toml_text(model).encode()
+            name = f"{stem(model.name)}.toml"
+            self.session.client.send_file_download(name, content, save_immediately=True)
 
     def _followed(self) -> None:
         if not self.session.kept:
-            self.loaded = self.session.robot, self.session.visuals
+            name = self.session.robot.name
+            self.choice.value = name if name in names() else OTHER
         self._show()
 
     def _show(self) -> None:
@@ -395,7 +402,7 @@ class RobotPanel:
         if robot.model.description:
             text += f"\n\n{plain(robot.model.description)}"
         self.about.content = text
-        self.reset.disabled = robot == self.loaded[0]
+        self.reset.disabled = robot == self.session.loaded[0]
         self._check.ask()
 
     def _show_findings(self) -> None:

@@ -11,9 +11,9 @@ import numpy as np
 from ...control import Controller
 from ...simulation import Run
 from ..server.jobs import Job, by_hand, in_thread
-from ..server.session import Session, plain, show
-from .chart import Chart, markdown_table
-from .experiment import LAWS, TUNED, Experiment, Gains, target, targets
+from ..server.session import NamedRun, Session, plain, show
+from .chart import MOST, Chart, markdown_table, short
+from .experiment import LAWS, TUNED, Experiment, Gains, away, target, targets
 
 # playback of a motion in the scene
 
@@ -129,8 +129,134 @@ class Player:
         self.button.icon = "player-pause" if self.is_playing else "player-play"
 
 
+# several runs next to each other
+
+QUANTITIES = {
+    "torque": ("tau", "N m", "N"),
+    "position": ("q", "rad", "m"),
+    "velocity": ("qd", "rad/s", "m/s"),
+    "tracking error": ("error", "rad", "m"),
+}
+
+
+class RunsPanel:
+    """The runs that are kept: which one is shown, its name, and one joint of all of them.
+
+    `show` is called when another one is to be shown, or none is left.
+    """
+
+    def __init__(self, session: Session, show: Callable[[], None]):
+        self.session, self.bench, self._show = session, session.bench, show
+        gui = session.client.gui
+        self.folder = gui.add_folder("Runs", visible=False)
+        with self.folder:
+            self.choice = gui.add_dropdown("Shown run", ("",))
+            self.name = gui.add_text("Name", "", hint="of the shown run")
+            self.remove = gui.add_button("Remove this run", icon="trash")
+        self.compare = gui.add_folder("Compare runs", visible=False)
+        with self.compare:
+            self.joint = gui.add_dropdown("Joint", ("",))
+            self.quantity = gui.add_dropdown("Quantity", tuple(QUANTITIES))
+            self.chart = Chart(gui, "Compared", now=False)
+            self.table = gui.add_markdown("")
+        by_hand(self.choice, self._choose)
+        by_hand(self.name, self._rename)
+        self.remove.on_click(lambda _: self._remove())
+        for field in (self.joint, self.quantity):
+            by_hand(field, self.follow)
+
+    def follow(self) -> None:
+        """Show what there is."""
+        with self.session.lock:
+            runs, shown = self.bench.runs, self.bench.shown
+            self.folder.visible = bool(runs)
+            self.compare.visible = len(runs) > 1
+            if shown is None:
+                return
+            self.choice.options = tuple(x.name for x in runs)
+            self.choice.value, self.name.value = shown.name, shown.name
+            joints = _driven_names(shown.run)
+            if tuple(self.joint.options) != joints:
+                self.joint.options = joints
+            if len(runs) > 1:
+                self._compare(runs)
+
+    def _compare(self, runs: list[NamedRun]) -> None:
+        """Curves over the time that all runs have, and figures of each."""
+        words = QUANTITIES[self.quantity.value]
+        attribute, joint = words[0], self.joint.value
+        runs = [x for x in runs if joint in _driven_names(x.run)]
+        curves = {x.name: _of_joint(x.run, attribute, joint) for x in runs}
+        drawn = {name: y for name, y in curves.items() if y is not None}
+        slides = runs[0].run.robot.joint_kinds[runs[0].run.robot.joint_names.index(joint)]
+        unit = words[2 if slides == "prismatic" else 1]
+        end = min(float(x.run.t[-1]) for x in runs)
+        t = np.linspace(0.0, end, MOST)
+        self.chart.title = f"{self.quantity.value.capitalize()} of {joint} ({unit})"
+        if drawn:
+            rows = [np.interp(t, x.run.t, drawn[x.name]) for x in runs if x.name in drawn]
+            self.chart.show(t, np.stack(rows, axis=1), tuple(drawn))
+        else:
+            self.chart.folder.visible = False
+        head = ("run", f"largest torque of {joint}", "RMS error", "largest error", "final error")
+        self.table.content = markdown_table(head, [_figures(x, joint) for x in runs], 4)
+
+    def _choose(self) -> None:
+        with self.session.lock:
+            found = [x for x in self.bench.runs if x.name == self.choice.value]
+            if found and found[0] is not self.bench.shown:
+                self.bench.shown = found[0]
+                self._show()
+
+    def _rename(self) -> None:
+        with self.session.lock:
+            shown, name = self.bench.shown, " ".join(self.name.value.split())[:60]
+            if shown is None or not name or any(x.name == name for x in self.bench.runs):
+                return
+            shown.name = name
+            self.choice.options = tuple(x.name for x in self.bench.runs)
+            self.choice.value = name
+            if len(self.bench.runs) > 1:
+                self._compare(self.bench.runs)
+
+    def _remove(self) -> None:
+        with self.session.lock:
+            self.bench.runs = [x for x in self.bench.runs if x is not self.bench.shown]
+            self.bench.shown = self.bench.runs[-1] if self.bench.runs else None
+            self._show()
+
+
+def _driven(run: Run) -> list[int]:
+    """Places of the drives, or of all joints of a robot without any."""
+    return list(run.robot.driven) or list(range(run.robot.n))
+
+
+def _driven_names(run: Run) -> tuple[str, ...]:
+    return tuple(run.robot.joint_names[k] for k in _driven(run))
+
+
+def _of_joint(run: Run, attribute: str, joint: str) -> np.ndarray | None:
+    """A quantity of one joint over time; errors are those of the drives alone."""
+    values = getattr(run, attribute)
+    if values is None:
+        return None
+    names = _driven_names(run) if attribute == "error" else run.robot.joint_names
+    return np.asarray(values)[:, list(names).index(joint)]
+
+
+def _figures(one: NamedRun, joint: str) -> tuple[str, ...]:
+    tau, error = (_of_joint(one.run, name, joint) for name in ("tau", "error"))
+    torque = "" if tau is None else _largest(tau)
+    if error is None:
+        return one.name, torque, "", "", ""
+    finite = error[np.isfinite(error)]
+    rms = float(np.sqrt(np.mean(finite**2))) if finite.size else np.nan
+    return one.name, torque, short(rms), _largest(error), short(float(error[-1]))
+
+
 STEPS = ("0.1", "0.5", "1", "2", "5")  # ms
 FALL, MOVE = "Free motion", "Move to a target"
+HERE, TAKEN = "where the arm was put", "taken pose"
 
 
 class SimulatePanel:
@@ -139,9 +265,12 @@ class SimulatePanel:
     def __init__(self, session: Session):
         self.session, self.bench = session, session.bench
         self._random = np.random.default_rng()
+        self._taken: np.ndarray | None = None  # a pose taken as target
+        self._chosen = False  # whether the target was chosen by hand
+        self._placed = session.placed  # the pose that the target was chosen for
         gui = session.client.gui
         self.fields = self._settings(gui)
-        self.button = gui.add_button("Run")
+        self.button = gui.add_button("Run", icon="player-play")
         self.job = Job(session, gui.add_markdown("", visible=False))
         self.player = Player(session, self._follow)
         self.charts = {
@@ -152,18 +281,33 @@ class SimulatePanel:
         self.others = gui.add_checkbox("Passive joints", False, visible=False)
         self.charts["others"] = Chart(gui, "Positions of passive joints (rad, m)")
         self.metrics = gui.add_markdown("", visible=False)
+        self.runs = RunsPanel(session, self._show_run)
         self.button.on_click(lambda _: self.run())
+        self.take.on_click(lambda _: self._take())
+        by_hand(self.fields.target, self._choose_target)
         self.fields.kind.on_update(lambda _: self._suit())
         self.fields.law.on_update(lambda _: self._suit())
         self.others.on_update(lambda _: self._show_others())
+        session.remember("simulate", **vars(self.fields))
         session.on_robot(self._replaced)
+        session.on_pose(self._put)
+        session.on_results(self._show_run)
         self._suit()
 
     def _settings(self, gui: Any) -> SimpleNamespace:
+        robot, start = self.session.robot, self.session.placed
         with gui.add_folder("Motion"):
             motion = {
-                "kind": gui.add_dropdown("What", (FALL, MOVE), hint="from the current pose"),
-                "target": gui.add_dropdown("Target", targets(self.session.robot)),
+                "kind": gui.add_dropdown("What", (FALL, MOVE), initial_value=_usual(robot)),
+                "start": gui.add_dropdown(
+                    "Start", (HERE, *robot.configurations), hint="put it there on the Pose page"
+                ),
+                "target": gui.add_dropdown(
+                    "Target", targets(robot), initial_value=away(robot, start)
+                ),
+            }
+            self.take = gui.add_button("Take the arm's pose as target", icon="target")
+            motion |= {
                 "moving": gui.add_slider("Move for (s)", 0.2, 10.0, 0.1, 2.0),
                 "duration": gui.add_slider("Duration (s)", 0.2, 20.0, 0.1, 3.0),
                 "step": gui.add_dropdown("Step (ms)", STEPS, initial_value="1"),
@@ -175,15 +319,15 @@ class SimulatePanel:
             control = {
                 "law": gui.add_dropdown("Law", tuple(LAWS)),
                 "bandwidth": gui.add_slider(
-                    "Bandwidth", 1.0, 80.0, 0.5, 20.0, hint="rad/s, of the closed-loop poles"
+                    "Bandwidth (rad/s)", 1.0, 80.0, 0.5, 20.0, hint="of the closed-loop poles"
                 ),
-                "damping": gui.add_slider("Damping", 0.1, 2.0, 0.05, 1.0),
+                "damping": gui.add_slider("Damping ratio", 0.1, 2.0, 0.05, 1.0),
                 "integral": gui.add_checkbox("Integral", False),
                 "model_error": gui.add_slider(
                     "Model error (%)", -50.0, 50.0, 1.0, 0.0,
                     hint="mass error of the controller's model",
                 ),
-                "adaptation": gui.add_slider("Adaptation", 0.0, 20.0, 0.1, 1.0),
+                "adaptation": gui.add_slider("Adaptation rate", 0.0, 20.0, 0.1, 1.0),
             }  # fmt: skip
         return SimpleNamespace(**motion, **control)
 
@@ -191,67 +335,127 @@ class SimulatePanel:
         """Show the fields that apply."""
         f = self.fields
         moves = f.kind.value == MOVE
-        self.control.visible = f.target.visible = moves
+        self.control.visible = f.target.visible = self.take.visible = moves
         f.moving.visible = moves and f.law.value != "Point to point"
         for name in TUNED:
             getattr(f, name).visible = name in LAWS.get(f.law.value, ())
 
     def _replaced(self) -> None:
-        """Another robot: its targets, and nothing to play."""
-        self.player.unload()
-        self.bench.run = self.bench.controller = self.bench.reference = None
-        for chart in self.charts.values():
-            chart.folder.visible = False
-        self.metrics.visible = self.others.visible = False
-        self.job.clear()
-        self.fields.target.options = targets(self.session.robot)
+        """Another robot: its targets, and nothing to play. Of an edited one the runs are kept."""
+        robot = self.session.robot
+        if not self.session.kept:
+            self._taken, self._chosen = None, False
+            self.bench.runs, self.bench.shown = [], None
+            self.fields.kind.value = _usual(robot)
+            self._show_run()
+            self.job.clear()
+        self.player.pause()
+        self._offer()
+
+    def _offer(self) -> None:
+        """The poses there are to start from and to go to; those chosen stay chosen."""
+        robot, f = self.session.robot, self.fields
+        taken = () if self._taken is None else (TAKEN,)
+        for field, names in (
+            (f.start, (HERE, *robot.configurations)),
+            (f.target, (*taken, *targets(robot))),
+        ):
+            if tuple(field.options) != names:
+                before = field.value
+                field.options = names
+                field.value = before if before in names else names[0]
+        self._put()
+
+    def _put(self) -> None:
+        """A target that was not chosen by hand is one to which the arm moves visibly."""
+        field, placed = self.fields.target, self.session.placed
+        if not self._chosen and placed is not self._placed:
+            self._placed = placed
+            found = away(self.session.robot, placed, field.value)
+            if found != field.value:
+                field.value = found
+
+    def _take(self) -> None:
+        """The pose of the arm becomes a target."""
+        with self.session.lock:
+            self._taken, self._chosen = np.array(self.session.q), True
+            self._offer()
+            self.fields.target.value = TAKEN
+
+    def _choose_target(self) -> None:
+        self._chosen = True
 
     def asked(self) -> Experiment:
         """The simulation that the fields describe."""
         f, robot = self.fields, self.session.robot
-        moves = f.kind.value == MOVE
+        moves, start = f.kind.value == MOVE, self._start()
         return Experiment(
             robot,
-            np.array(self.session.placed),
+            start,
             duration=float(f.duration.value),
             dt=float(f.step.value) / 1000.0,
             friction=f.friction.value,
             stops=f.stops.value,
-            target=self._target() if moves else None,
+            target=self._target(start) if moves else None,
             moving=float(f.moving.value),
             law=f.law.value,
             gains=Gains(**{name: getattr(f, name).value for name in TUNED}),
         )
 
-    def _target(self) -> np.ndarray:
-        return target(
-            self.session.robot, self.fields.target.value, self._random, self.session.placed
-        )
+    def _start(self) -> np.ndarray:
+        named = self.session.robot.configurations
+        return np.array(named.get(self.fields.start.value, self.session.placed), float)
+
+    def _target(self, start: np.ndarray) -> np.ndarray:
+        if self.fields.target.value == TAKEN and self._taken is not None:
+            return self._taken
+        return target(self.session.robot, self.fields.target.value, self._random, start)
 
     def run(self) -> None:
         """Simulate in the background."""
         if not self.job.is_running:
             self.player.pause()
-        self.job.start("simulating", lambda say: self.asked().run(), self._shown)
+        self.job.start("simulating", lambda say: self.asked().run(), self._done)
 
-    def _shown(self, result: tuple[Run, Controller | None, Any]) -> None:
+    def _done(self, result: tuple[Run, Controller | None, Any]) -> None:
         run, controller, reference = result
-        self.session.ask_before_leaving()
-        self.bench.run, self.bench.controller, self.bench.reference = run, controller, reference
-        drives = list(run.robot.driven) or list(range(run.robot.n))
-        names = [run.robot.joint_names[k] for k in drives]
-        self.charts["q"].show(run.t, run.q[:, drives], names)
-        self.charts["tau"].show(run.t, run.tau[:, drives], names)
-        self.others.visible = len(drives) < run.robot.n
-        self._show_others()
-        self.charts["error"].folder.visible = self.metrics.visible = run.error is not None
-        if run.error is not None:
-            self.charts["error"].show(run.t, run.error, names)
-            head, *rows = run.metrics.cells()
-            show(self.metrics, "**Tracking error**\n\n" + markdown_table(head, rows, 3))
-        self.player.load(run.t, run.q)
-        self.job.tell(self._summary(run, controller))
+        self.session.touched = True
+        self.bench.keep(NamedRun(self._name(controller), run, controller, reference))
+        self._show_run()
         self.player.play()
+
+    def _name(self, controller: Controller | None) -> str:
+        """What the run is, with a number that no other one has."""
+        f, taken = self.fields, {x.name.partition(":")[0] for x in self.bench.runs}
+        number = next(k for k in range(1, 1000) if str(k) not in taken)
+        what = "free motion" if controller is None else f"{f.law.value}, to {f.target.value}"
+        return f"{number}: {what}"
+
+    def _show_run(self) -> None:
+        """The run that is to be shown, at its start; nothing where there is none."""
+        with self.session.lock:
+            self.runs.follow()
+            shown = self.bench.shown
+            if shown is None:
+                self.player.unload()
+                for chart in self.charts.values():
+                    chart.folder.visible = False
+                self.metrics.visible = self.others.visible = False
+                self.job.clear()
+                return
+            run, drives = shown.run, _driven(shown.run)
+            names = _driven_names(run)
+            self.charts["q"].show(run.t, run.q[:, drives], names)
+            self.charts["tau"].show(run.t, run.tau[:, drives], names)
+            self.others.visible = len(drives) < run.robot.n
+            self._show_others()
+            self.charts["error"].folder.visible = self.metrics.visible = run.error is not None
+            if run.error is not None:
+                self.charts["error"].show(run.t, run.error, names)
+                head, *rows = run.metrics.cells()
+                show(self.metrics, "**Tracking error**\n\n" + markdown_table(head, rows, 3))
+            self.player.load(run.t, run.q)
+            self.job.tell(self._summary(run, shown.controller))
 
     def _show_others(self) -> None:
         """Joints without a drive of a closed mechanism, where they are asked for."""
@@ -272,12 +476,23 @@ class SimulatePanel:
             gains = controller.gains(run.robot)
             shown = (f"{k} {_range(gains[k])}" for k in ("kp", "kd", "ki") if any(gains.get(k, ())))
             said += f" Gains: {', '.join(shown)}."
+        if np.abs(run.q - run.q[0]).max() < STILL and controller is not None:
+            said += " The arm was at its target from the start: choose another one."
         text = plain(said)
         return f"**{plain(run.message)}** {text}" if run.message else text
 
     def _follow(self, t: float) -> None:
         for chart in self.charts.values():
             chart.now(t)
+
+
+STILL = 1e-3  # rad or m
+
+
+def _usual(robot: Any) -> str:
+    """A move where every joint can be moved, else free motion."""
+    driven = len(robot.driven) if robot.model.closures else robot.n
+    return MOVE if driven else FALL
 
 
 def _largest(values: np.ndarray) -> str:

@@ -3,7 +3,13 @@
 A page of any web site can make a visitor's browser send requests to 127.0.0.1. So before a byte
 reaches the studio, the request must name its host (against DNS rebinding), come from its own page
 (Origin), and carry the token if there is one. One request per connection; only GET is answered,
-and only fields that the studio needs are passed on.
+and only fields that the studio needs are passed on. The guard itself answers `/resume/KEY/KEY`,
+with which a page that was loaded again asks for the work that it had.
+
+The server behind listens on loopback at a port of its own and has no access control. viser has no
+hook before a web socket is accepted, and functions of viser and websockets are not replaced: a
+connection without the key that the guard adds is closed before it gets or tells anything
+(`dynamis.studio.server.studio.Backend`). Without it that port serves viser's public page alone.
 """
 
 import asyncio
@@ -12,7 +18,7 @@ import ipaddress
 import logging
 import re
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -176,11 +182,15 @@ ADDED = (
     *("X-Frame-Options: DENY", "Referrer-Policy: no-referrer", "Cache-Control: no-store"),
     *("Cross-Origin-Opener-Policy: same-origin", "X-Content-Type-Options: nosniff"),
 )
+RESUME = re.compile(r"/resume/([\w-]{1,64})/([\w-]{1,64})", re.ASCII)  # the session, the one before
 log = logging.getLogger("dynamis.studio")
 
 
 class Guard:
-    """Listens at `host` and `port` (0: any free one) and passes what `Rules` allow to `backend`."""
+    """Listens at `host` and `port` (0: any free one) and passes what `Rules` allow to `backend`.
+
+    `resume(key, before)` gives a session the work of another, if there is any.
+    """
 
     def __init__(
         self,
@@ -191,8 +201,9 @@ class Guard:
         token: str | None = None,
         names: tuple[str, ...] = LOCAL,
         any_address: bool = False,
+        resume: Callable[[str, str], bool] = lambda key, before: False,
     ):
-        self.backend, self.key, self.host = backend, key, host
+        self.backend, self.key, self.host, self.resume = backend, key, host, resume
         self.refused = self._open = 0
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="guard", daemon=True)
@@ -240,7 +251,10 @@ class Guard:
                 raise Refusal("503 Service Unavailable", "too many connections")
             request = await self._request(reader)
             self.rules.check(request)
-            await self._pass_on(request, reader, writer)
+            if asked := RESUME.fullmatch(request.path):
+                await self._resume(asked[1], asked[2], writer)
+            else:
+                await self._pass_on(request, reader, writer)
         except Refusal as refusal:
             self.refused += 1
             with suppress(OSError, TimeoutError):
@@ -265,6 +279,12 @@ class Guard:
                 "431 Request Header Fields Too Large", "the request is too long"
             ) from None
         return parsed(head[:-4])
+
+    async def _resume(self, key: str, before: str, writer: asyncio.StreamWriter) -> None:
+        found = await self._loop.run_in_executor(None, self.resume, key, before)
+        if not found:
+            raise Refusal("404 Not Found", "there is no work of that tab")
+        await _send(writer, b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n")
 
     async def _pass_on(
         self, request: Request, reader: asyncio.StreamReader, writer: asyncio.StreamWriter

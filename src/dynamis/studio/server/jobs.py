@@ -1,5 +1,10 @@
-"""Jobs of a tab: in the background, with progress below a button, or throttled as a slider is."""
+"""Jobs of a tab: in the background, with progress below a button, or throttled as a slider is.
 
+A job is cancelled by an exception that CPython raises in its thread, at the next line of Python
+that it runs: what is computed in machine code at that moment ends first.
+"""
+
+import ctypes
 import logging
 import threading
 from collections.abc import Callable
@@ -12,13 +17,25 @@ log = logging.getLogger("dynamis.studio")
 Say = Callable[[str], None]
 
 
+class Cancelled(BaseException):
+    """Raised in the thread of a job that is not wanted any more."""
+
+
 class Job:
-    """Runs what a button asks for in a thread; `place` is a markdown that shows how it goes."""
+    """Runs what a button asks for in a thread; `place` is a markdown that shows how it goes.
+
+    A button to cancel it is made below the place, and shown while it runs.
+    """
 
     def __init__(self, session: Session, place: Any):
         self.session, self.place = session, place
         self._thread: threading.Thread | None = None
         self._doing = ""
+        self._turn = threading.Lock()
+        self._interruptible = self._cancelled = False
+        self.button = session.client.gui.add_button("Cancel", icon="x", color="gray", visible=False)
+        self.button.on_click(lambda _: self.cancel())
+        session.on_close(self.cancel)
 
     @property
     def is_running(self) -> bool:
@@ -36,9 +53,20 @@ class Job:
                 return
             if self.session.closed.is_set():
                 return
-            self._doing = doing
+            self._doing, self._cancelled, self._interruptible = doing, False, True
             self.say(f"{doing.capitalize()} …")
+            self.button.visible = True
             self._thread = in_thread(f"studio {doing}", self._run, self.session.robot, work, done)
+
+    def cancel(self) -> None:
+        """End what is under way; its result is not wanted."""
+        with self._turn:
+            thread = self._thread
+            if thread is None or not self._interruptible or self._cancelled:
+                return
+            self._cancelled = True
+            self.say(f"Cancelling {self._doing} …")
+            _raise_in(thread, Cancelled)
 
     def say(self, text: str) -> None:
         """A line at the place; empty hides it."""
@@ -57,12 +85,17 @@ class Job:
     def _run(self, robot: Any, work: Callable[[Say], Any], done: Callable[[Any], None]) -> None:
         result, error = None, ""
         try:
-            result = work(self.say)
-        except Exception as found:
-            error = _said(found)
+            result, error = self._outcome(work)
+            self._finished()
+        except Cancelled:  # it came after the work
+            self._finished()
         with self.session.lock:
             self._thread = None
             if self.session.closed.is_set():
+                return
+            self.button.visible = False
+            if self._cancelled:
+                self.say("Cancelled.")
                 return
             if not error and self.session.robot is not robot:
                 self.say("The robot was changed meanwhile: nothing was kept.")
@@ -73,6 +106,28 @@ class Job:
                     done(result)
                 except Exception as found:
                     self.tell(_said(found))
+
+    def _outcome(self, work: Callable[[Say], Any]) -> tuple[Any, str]:
+        """What the work gave, or its error as it is shown."""
+        try:
+            return work(self.say), ""
+        except Cancelled:
+            return None, ""
+        except Exception as found:
+            return None, _said(found)
+
+    def _finished(self) -> None:
+        """From here on the job cannot be cancelled."""
+        with self._turn:
+            self._interruptible = False
+            _raise_in(threading.current_thread(), None)  # one that is on its way is taken back
+
+
+def _raise_in(thread: threading.Thread, kind: type[BaseException] | None) -> None:
+    """Have another thread raise an exception, or with None take back one it has not yet raised."""
+    number = ctypes.c_ulong(thread.ident or 0)
+    given = None if kind is None else ctypes.py_object(kind)
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(number, given)
 
 
 def _said(error: Exception) -> str:

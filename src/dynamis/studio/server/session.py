@@ -3,12 +3,14 @@
 viser calls back from a pool of threads; `Session.lock` makes the callbacks of one tab take turns.
 """
 
+import json
 import logging
 import re
+import secrets
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,23 +31,56 @@ LINKED = re.compile(r"https?|ftp|www|mailto|xmpp|@", re.IGNORECASE)  # what mark
 JOINER = "\u2060"  # a space of no width that nothing breaks at
 
 
+MOST_RUNS = 8  # simulations kept for comparison; the oldest is dropped
+
+
+@dataclass(eq=False)
+class NamedRun:
+    """A simulation by name: the run, its controller, and what that followed."""
+
+    name: str
+    run: "Run"
+    controller: Any = None
+    reference: Any = None
+
+
 @dataclass
 class Results:
     """What the pages of a tab share; None where there is none yet, or none of this robot."""
 
-    run: "Run | None" = None
-    controller: Any = None
-    reference: Any = None  # what the controller followed
+    runs: list[NamedRun] = field(default_factory=list)
+    shown: NamedRun | None = None  # the one of them that is played and exported
     log: "Log | None" = None
     estimate: "Estimate | None" = None
+
+    run = property(lambda self: None if self.shown is None else self.shown.run)
+    controller = property(lambda self: None if self.shown is None else self.shown.controller)
+    reference = property(lambda self: None if self.shown is None else self.shown.reference)
+
+    def keep(self, made: NamedRun) -> None:
+        """One more simulation, which is then the one that is shown."""
+        self.runs = [*self.runs, made][-MOST_RUNS:]
+        self.shown = made
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a tab holds, for another tab to continue: nothing in it belongs to the page."""
+
+    loaded: tuple[Robot, Any]  # the robot before its edits, with its visuals
+    robot: Robot
+    placed: np.ndarray
+    results: Results
+    settings: dict[str, Any]
 
 
 class Session:
     """One tab. `robot` is the arm as shown (its gravity and payload included), `q` its pose.
 
-    `placed` is the pose last set by hand, which a run starts from and an edit returns to. `visuals`
-    are the bodies that a URDF file draws (see `meshes`), `kept` says whether the last change of
-    robot was an edit of the one before.
+    `loaded` is the robot before its edits. `placed` is the pose last set by hand, which a run
+    starts from and an edit returns to. `visuals` are the bodies that a URDF file draws (see
+    `meshes`), `kept` says whether the last change of robot was an edit of the one before.
+    `key` names the tab's work to its page, which asks for it after a reload.
     """
 
     def __init__(self, client: Any, robot: Robot, visuals: Any = ()):
@@ -53,14 +88,23 @@ class Session:
         self.lock = threading.RLock()
         self.robot = robot
         self.q = self.placed = start_pose(robot)
-        self.kept = self._asks = False
+        self.loaded: tuple[Robot, Any] = robot, visuals
+        self.key = secrets.token_urlsafe(16)
+        self.kept = False
+        self.touched = False  # whether there is work to lose
         self.bench = Results()
+        self._settings: dict[str, Any] = {}
         self.view: Any = None
         self.uploads: Any = None
         self.closed = threading.Event()
-        self._listeners: dict[str, list[Listener]] = {"robot": [], "pose": [], "close": []}
-        # `on_robot(listener)` is told of another robot, before `on_pose` of its pose
-        self.on_robot, self.on_pose, self.on_close = (x.append for x in self._listeners.values())
+        self._listeners: dict[str, list[Listener]] = {
+            name: [] for name in ("robot", "pose", "results", "close")
+        }
+        # `on_robot(listener)` is told of another robot, before `on_pose` of its pose; `on_results`
+        # of results that another tab had
+        self.on_robot, self.on_pose, self.on_results, self.on_close = (
+            listeners.append for listeners in self._listeners.values()
+        )
 
     def change_robot(self, robot: Robot, visuals: Any = (), keep_pose: bool = False) -> None:
         """Another arm; with `keep_pose` it is an edit of this one: pose and visuals stay.
@@ -72,8 +116,10 @@ class Session:
             q = near_pose(robot, self.placed) if keep else start_pose(robot)
             drawable(robot, q)
             self.robot, self.q, self.placed, self.kept = robot, q, q, keep
-            self.ask_before_leaving()
+            self.touched = True
             self.visuals = self.visuals if keep and not visuals else visuals
+            if not keep:
+                self.loaded = robot, self.visuals
             self._tell("robot")
             self._tell("pose")
 
@@ -83,7 +129,8 @@ class Session:
             given = np.array(q, float)
             if given.shape == (self.robot.n,) and np.isfinite(given).all():
                 self.q = given
-                self.placed = self.placed if playing else given
+                if not playing:
+                    self.placed, self.touched = given, True
                 self._tell("pose")
 
     def _tell(self, of: str) -> None:
@@ -101,15 +148,41 @@ class Session:
         for listener in self._listeners["close"]:
             listener()
 
-    def ask_before_leaving(self) -> None:
-        """From now on there is work to lose: the browser asks before it leaves or loads again."""
-        if not self._asks and not self.closed.is_set():
+    def remember(self, page: str, **fields: Any) -> None:
+        """Keep what is set in these fields with the work of the tab."""
+        self._settings |= {f"{page}.{name}": field for name, field in fields.items()}
+
+    def work(self) -> Work:
+        """What there is to continue in another tab."""
+        with self.lock:
+            settings = {name: field.value for name, field in self._settings.items()}
+            results = replace(self.bench, runs=list(self.bench.runs))
+            return Work(self.loaded, self.robot, self.placed, results, settings)
+
+    def adopt(self, work: Work) -> None:
+        """Continue the work of another tab: its robot with its edits, pose, fields and results."""
+        with self.lock:
+            if work.loaded[0] is not self.robot:
+                self.change_robot(*work.loaded)
+            if work.robot is not self.robot:
+                self.change_robot(work.robot, keep_pose=True)
+            self.change_pose(work.placed)
+            for name, value in work.settings.items():
+                known = self._settings.get(name)
+                if known is not None and value in getattr(known, "options", (value,)):
+                    known.value = value
+            vars(self.bench).update(vars(replace(work.results, runs=list(work.results.runs))))
+            self._tell("results")
+
+    def run_script(self, name: str, **values: Any) -> None:
+        """Run a template of JavaScript in the page; its values are data, never code."""
+        if not self.closed.is_set():
             from viser import _messages
 
-            ask = templates.text(__package__, "leaving.js")
+            given = {key: json.dumps(value) for key, value in values.items()}
+            script = templates.filled(__package__, name, **given)
             link = self.client.gui._websock_interface
-            link.queue_message(_messages.RunJavascriptMessage(ask))
-            self._asks = True
+            link.queue_message(_messages.RunJavascriptMessage(script))
 
     def say(self, title: str, text: str, colour: str = "blue") -> None:
         """A note in the corner of the page."""

@@ -1,13 +1,7 @@
-"""The server of `dynamis studio`: viser on loopback behind the guard, one session per tab.
-
-viser has no hook for a key. It opens its port with `websockets`' `serve`; while it does, `serve` is
-wrapped to check the key before `process_request`. Whether that works is tested at the start.
-"""
+"""The server of `dynamis studio`: viser on loopback behind the guard, one session per tab."""
 
 import errno
-import functools
 import hmac
-import http.client
 import io
 import logging
 import secrets
@@ -15,8 +9,7 @@ import socket
 import threading
 import time
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -27,73 +20,57 @@ from ..pages import PANELS
 from ..scene.meshes import read_visuals
 from ..scene.view import View
 from .guard import KEY, LOCAL, Guard
-from .session import Session, drawable, start_pose
+from .session import Session, Work, drawable, start_pose
 from .uploads import Uploads
 
-_OPENING = threading.Lock()  # one server opens its port at a time
+_OPENING = threading.Lock()  # stdout is redirected for one server at a time
 
 
-def started_backend(label: str) -> tuple[Any, str]:
-    """A viser server at a free loopback port, and its key."""
-    viser: Any = package("viser", "viser", "the studio", "studio")
-    key = secrets.token_urlsafe(32)
-    with _OPENING, _locked(key), redirect_stdout(io.StringIO()):
-        server = viser.ViserServer(host="127.0.0.1", port=0, label=label, verbose=False)
-    server.request_share_url = lambda verbose=True: None  # no tunnel to the world
-    if _answers(server.get_port()):
-        stop_backend(server)
-        raise DynamisError(
-            "the studio's own server answers without its key",
-            "this viser opens its port in another way: install the version dynamis asks for",
-        )
-    return server, key
+class Backend:
+    """A viser server at a free loopback port that keeps only clients whose requests had its `key`.
 
+    viser accepts every web socket; `_admit` runs before it sends or reads the first message, and
+    closes the connection. `admitted` are the numbers of the clients that may have a session.
+    """
 
-def stop_backend(server: Any) -> None:
-    """End the server, without its messages on stdout."""
-    with _OPENING, redirect_stdout(io.StringIO()):
-        server.stop()
+    def __init__(self, label: str):
+        viser: Any = package("viser", "viser", "the studio", "studio")
 
+        class Server(viser.ViserServer):
+            def request_share_url(self, verbose: bool = True) -> None:
+                """No tunnel to the world."""
 
-@contextmanager
-def _locked(key: str) -> Iterator[None]:
-    import websockets.asyncio.server as module
-    from websockets.datastructures import Headers
-    from websockets.http11 import Response
+        self.key, self.admitted = secrets.token_urlsafe(32), set[int]()
+        with _OPENING, redirect_stdout(io.StringIO()):
+            self.server = Server(host="127.0.0.1", port=0, label=label, verbose=False)
+        self._sockets: Any = getattr(self.server, "_websock_server", None)
+        if not hasattr(self._sockets, "_live_connections"):
+            self.stop()
+            raise DynamisError(
+                "this viser does not show the requests of its web sockets, so their key cannot be "
+                "checked",
+                "install the version of viser that dynamis asks for",
+            )
+        self._sockets.on_client_connect(self._admit)
 
-    opened = module.serve
+    async def _admit(self, client: Any) -> None:
+        link = self._sockets._live_connections[client.client_id]
+        given = "".join(link.request.headers.get_all(KEY)).encode("utf-8", "surrogateescape")
+        if hmac.compare_digest(given, self.key.encode()):
+            self.admitted.add(client.client_id)
+        else:
+            await link.close(1008, "not through the studio's own port")
 
-    @functools.wraps(opened)
-    def serve(handler: Any, *arguments: Any, process_request: Any = None, **options: Any) -> Any:
-        def asked(connection: Any, request: Any) -> Any:
-            given = "".join(request.headers.get_all(KEY)).encode("utf-8", "surrogateescape")
-            if not hmac.compare_digest(given, key.encode()):
-                return Response(403, "Forbidden", Headers({"Content-Length": "0"}))
-            return process_request(connection, request) if process_request else None
-
-        return opened(handler, *arguments, process_request=asked, **options)
-
-    module.serve = serve  # type: ignore[assignment]
-    try:
-        yield
-    finally:
-        module.serve = opened
-
-
-def _answers(port: int) -> bool:
-    """Whether the server answers requests without the key."""
-    link = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
-    try:
-        link.request("GET", "/")
-        return link.getresponse().status != 403
-    except OSError:
-        return False
-    finally:
-        link.close()
+    def stop(self) -> None:
+        """End the server, without its messages on stdout."""
+        with _OPENING, redirect_stdout(io.StringIO()):
+            self.server.stop()
 
 
 HOST, PORT = "127.0.0.1", 8765
 MOST_TABS = 64
+MOST_KEPT = 16  # closed tabs whose work is kept for a page that is loaded again
+NAME = "dynamis studio"
 log = logging.getLogger("dynamis.studio")
 
 
@@ -126,19 +103,22 @@ class Studio:
             raise OptionError(f"host is {host!r}: a token is required except on loopback")
         self.token = secrets.token_urlsafe(16) if token else None
         self.sessions: dict[int, Session] = {}
+        self._closed_tabs: dict[str, Work] = {}  # by key, the oldest first
         self._lock = threading.Lock()
         # a tab may go while its arm moves
         warnings.filterwarnings("ignore", "Queued a .* on a closed connection")
-        self.server, key = started_backend("dynamis studio")
+        self.backend = Backend(NAME)
+        self.server = self.backend.server
         anywhere = host in ("0.0.0.0", "::")
         own = (socket.gethostname().lower(),) if anywhere else (bracketed(host).lower(),)
         names = LOCAL if local else (*LOCAL, *own)
         try:
             self.guard = Guard(
-                (HOST, self.server.get_port()), key, host, port, self.token, names, anywhere
-            )
+                (HOST, self.server.get_port()), self.backend.key, host, port, self.token, names,
+                anywhere, self.resume,
+            )  # fmt: skip
         except (OSError, OverflowError) as error:
-            stop_backend(self.server)
+            self.backend.stop()
             taken = getattr(error, "errno", None) == errno.EADDRINUSE
             hint = "another studio may be running there; give another port, or 0 for any"
             raise OptionError(
@@ -152,6 +132,8 @@ class Studio:
         self.server.on_client_disconnect(self._closed)
 
     def _opened(self, client: Any) -> None:
+        if client.client_id not in self.backend.admitted:
+            return
         with self._lock:
             if len(self.sessions) >= MOST_TABS:
                 client.add_notification(
@@ -169,6 +151,9 @@ class Studio:
             for title, panel in PANELS.items():
                 with tabs.add_tab(title):
                     _fill(panel, session)
+            session.on_robot(lambda: _name(session))
+            _name(session)
+            session.run_script("tab.js", KEY=session.key)
         except Exception:
             if not session.closed.is_set():  # else: the tab went while its page was made
                 log.exception("a tab could not be made")
@@ -177,17 +162,41 @@ class Studio:
                 self._closed(client)  # it went before it was known here
 
     def _closed(self, client: Any) -> None:
+        self.backend.admitted.discard(client.client_id)
+        session = self.sessions.get(client.client_id)
+        if session is None:
+            return
+        work = session.work() if session.touched else None
         with self._lock:
-            session = self.sessions.pop(client.client_id, None)
-        if session is not None:
-            session.close()
+            self.sessions.pop(client.client_id, None)
+            if work is not None:
+                self._closed_tabs[session.key] = work
+                for key in list(self._closed_tabs)[:-MOST_KEPT]:
+                    del self._closed_tabs[key]
+        session.close()
+
+    def resume(self, key: str, before: str) -> bool:
+        """Give the session of that key the work of the one before; whether there is any.
+
+        The key is known to the page of a tab alone; a page that was duplicated gets a copy.
+        """
+        with self._lock:
+            known = {session.key: session for session in self.sessions.values()}
+            session, other = known.get(key), known.get(before)
+            work = self._closed_tabs.get(before)
+        if other is not None and other.touched:
+            work = other.work()
+        if session is None or work is None:
+            return False
+        session.adopt(work)
+        return True
 
     def stop(self) -> None:
         """Close every tab and the port."""
         self.guard.stop()
         for session in list(self.sessions.values()):
             session.close()
-        stop_backend(self.server)
+        self.backend.stop()
 
     def wait(self) -> None:
         """Serve until interrupted."""
@@ -198,6 +207,11 @@ class Studio:
             pass
         finally:
             self.stop()
+
+
+def _name(session: Session) -> None:
+    """The browser's tab says which robot of which program it shows."""
+    session.run_script("title.js", TITLE=f"{session.robot.name} - {NAME}")
 
 
 def _fill(panel: Any, session: Session) -> None:

@@ -1,1 +1,0 @@
-addEventListener("beforeunload", (e) => { e.preventDefault(); e.returnValue = "work"; });
