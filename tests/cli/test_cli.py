@@ -262,6 +262,7 @@ def test_agree_json(capsys, no_peers):
     assert "com_factor" in gap["reason"]
 
 
+@pytest.mark.thorough
 def test_agree_all_gives_one_line_per_robot(capsys, no_peers):
     assert main(["agree", "--all", "--samples", "1"]) == 0
     lines = capsys.readouterr().out.splitlines()

@@ -155,6 +155,7 @@ def test_center_is_held():
     assert np.abs(fine(found).q - [0.3, -0.4]).max() <= np.pi / 2
 
 
+@pytest.mark.thorough
 def test_puma_design_in_few_iterations():
     found = excite(dy.load("puma560"), starts=1, max_iterations=25, table=-0.6)
     q, qd, _ = fine(found)
