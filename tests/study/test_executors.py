@@ -94,10 +94,11 @@ def ray(ray_cluster):
     return dy.ray_executor()
 
 
-RAY = pytest.param("ray", marks=pytest.mark.thorough)  # half a minute until a cluster is there
+# seconds until a worker that ended is replaced, and half a minute until a cluster of Ray is there
+DASK, RAY = (pytest.param(x, marks=pytest.mark.thorough) for x in ("dask", "ray"))
 
 
-@pytest.fixture(params=["threads", "processes", "dask", RAY])
+@pytest.fixture(params=["threads", "processes", DASK, RAY])
 def engine(request):
     """One executor of every kind."""
     if request.param == "dask":
@@ -110,7 +111,7 @@ def engine(request):
             yield made
 
 
-@pytest.fixture(params=["processes", "dask", RAY])
+@pytest.fixture(params=["processes", DASK, RAY])
 def elsewhere(request):
     """One executor of every kind whose workers are processes."""
     if request.param == "dask":
