@@ -35,8 +35,8 @@ def test_a_working_mode_is_followed(compiled):
     """Elbows stay on the same sides; both kinds of singularities change the sign of `sides`."""
     robot = dy.load("five-bar")
     home = robot.configurations["home"]
-    found = workspace(robot, q0=home, points=20, limits=False)
-    assert found.one_mode and found.reached.sum() > 75
+    found = workspace(robot, q0=home, points=40, limits=False)
+    assert found.one_mode and found.reached.sum() > 300
     q = found.q[found.reached]
     assert (np.sin(q[:, 1]) < 0).all() and (np.sin(q[:, 3]) > 0).all()
     sides = found.sides[found.reached]
@@ -70,7 +70,7 @@ def test_a_picture(name, tmp_path):
 
 def test_curves_are_named(compiled):
     robot = dy.load("five-bar")
-    figure = robot.plot_workspace(q0=robot.configurations["home"], points=20, limits=False)
+    figure = robot.plot_workspace(q0=robot.configurations["home"], points=40, limits=False)
     legend = figure.axes[0].get_legend()
     assert [x.get_text() for x in legend.get_texts()] == ["singular: parallel (type 2)"]
     assert "one working mode" in figure.axes[0].get_title()
