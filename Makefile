@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: run test lint format docs gallery clean
+.PHONY: run test test-thorough lint format docs gallery clean
 
 run: $(STAMP)
 	$(BIN)/dynamis demo
@@ -12,8 +12,14 @@ run: $(STAMP)
 # two workers share two cores: threads of BLAS would only be in each other's way; what a file of
 # tests shares is made once, and tests/conftest.py says which files begin; examples, commands and
 # workers import the same files, so their bytecode is kept
+PYTEST := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+
 test: $(STAMP)
-	PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
+	$(PYTEST) -m "not thorough" $(PYTEST_ARGS)
+
+# what `make test` leaves out: the same formulas on larger robots, the same code in more combinations
+test-thorough: $(STAMP)
+	$(PYTEST) -m thorough $(PYTEST_ARGS)
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -23,12 +23,16 @@ settings.register_profile("thorough", settings.get_profile("dynamis"), max_examp
 settings.load_profile("dynamis")
 
 LONGEST = (
-    *("/test_examples.py", "realtime/test_cost.py", "/test_docs.py", "realtime/test_laws_in_c.py"),
-    *("identify/test_real_logs.py", "compile/test_compiled.py", "studio/test_simulate.py"),
-    *("/test_misuse.py", "studio/test_robot.py", "realtime/test_loop.py", "studio/test_pose.py"),
-    *("/test_notebooks.py", "fuzz/test_oracle.py", "studio/test_equations.py"),
-    *("demo/test_demo.py", "dynamics/test_springs.py", "study/test_executors.py"),
-    *("identify/test_coverage.py", "identify/test_sample.py"),
+    *("studio/test_robot.py", "/test_misuse.py", "realtime/test_cost.py", "ik/test_ik.py"),
+    *(
+        "realtime/test_laws_in_c.py",
+        "realtime/test_closed_mechanisms.py",
+        "study/test_executors.py",
+    ),
+    *("studio/test_equations.py", "studio/test_pose.py", "dynamics/test_closed_peers.py"),
+    *("identify/test_closed.py", "identify/test_real_logs.py", "identify/test_verdict.py"),
+    *("compile/test_compiled.py", "/test_examples.py", "/test_docs.py", "/test_notebooks.py"),
+    *("demo/test_demo.py", "fuzz/test_oracle.py", "studio/test_simulate.py"),
 )
 
 

@@ -70,7 +70,17 @@ def controller(space):
 SPACES = {"identified-model": identified, "controller-in-c": controller}
 
 
-@pytest.mark.parametrize("path", GUIDES, ids=lambda p: f"{p.parent.name}-{p.stem}")
+LONG = {  # guides of many seconds; what they use has tests of its own
+    *("controller-in-c", "gpu", "how-sure-am-i", "identified-model", "parallel-robot", "teaching"),
+}
+
+
+def guide(path):
+    marks = [pytest.mark.thorough] if path.stem in LONG else []
+    return pytest.param(path, marks=marks, id=f"{path.parent.name}-{path.stem}")
+
+
+@pytest.mark.parametrize("path", [guide(path) for path in GUIDES])
 def test_guide_prints_what_it_shows(path, compiled, tmp_path, monkeypatch):
     page = path.read_text()
     for sign, programs in NEEDED.items():
@@ -266,6 +276,7 @@ def article(html):
     return html[html.index("<article") : html.index("</article>")]
 
 
+@pytest.mark.thorough
 def test_site(site):
     pages = sorted(p for p in site.rglob("*.html") if p.name != "404.html")
     assert len(pages) > 40
@@ -282,6 +293,7 @@ def test_site(site):
         assert not outside, f"{path.name} loads {outside}"
 
 
+@pytest.mark.thorough
 def test_reference_pages_are_full(site):
     for page, names in REFERENCE.items():
         html = (site / "reference" / page / "index.html").read_text()
@@ -296,6 +308,7 @@ def test_reference_knows_every_public_name():
         assert re.search(rf"`dy\.{name}`", index), f"dy.{name} is not in the reference"
 
 
+@pytest.mark.thorough
 def test_formulas_are_drawn(site):
     for page, least in {"concepts/derivations": 60, "errata": 80, "guides/teaching": 10}.items():
         html = (site / page / "index.html").read_text()

@@ -172,7 +172,18 @@ FIGURES = {
 NOT_SHOWN = DeprecationWarning, ImportWarning, PendingDeprecationWarning, ResourceWarning
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
+LONG = {  # examples of many seconds; what they use has tests of its own
+    *("10_puma_controllers", "12_identify_puma", "13_controller_in_c", "17_ensemble"),
+    *("18_how_sure", "19_parallel_robot"),
+}
+
+
+def example(path):
+    marks = [pytest.mark.thorough] if path.stem in LONG else []
+    return pytest.param(path, marks=marks, id=path.stem)
+
+
+@pytest.mark.parametrize("path", [example(path) for path in EXAMPLES])
 def test_example(path, compiled, tmp_path, monkeypatch, capfd):
     """As a program of this process: what all of them import takes longer than most of them."""
     monkeypatch.chdir(tmp_path)

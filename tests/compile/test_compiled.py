@@ -59,7 +59,13 @@ METHODS = {
 }
 
 
-@pytest.mark.parametrize("name", CATALOGUE)
+SMALL = {"puma560-mdh", "rppr", "pendulum3", "scara"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(x, marks=[] if x in SMALL else [pytest.mark.thorough]) for x in CATALOGUE],
+)
 def test_compiled_equals_generic(name):
     robot = dy.load(name)
     q, qd, x = states(robot, 11)

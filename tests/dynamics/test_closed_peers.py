@@ -28,7 +28,7 @@ from ..closed_mechanisms import (
 )
 from ..random_robots import body, drive, friction
 
-few = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+few = settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
 R, P = "revolute", "prismatic"
 
 
@@ -121,7 +121,7 @@ def test_laws_hold_for_random_loops(robot):
     skew(robot, q, qd)
 
 
-@settings(few, max_examples=8)
+@settings(few, max_examples=4)
 @given(loops(longest=4, most=4))
 def test_derivatives_of_random_loops(robot):
     q, qd, qdd, v, a = states_near(robot, 2, condition=10.0, most=4.0)

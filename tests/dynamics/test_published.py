@@ -98,8 +98,12 @@ class TestPuma560RoboticsToolbox:
             assert drive.viscous == pytest.approx(B)
 
 
-@pytest.mark.parametrize("case", ["puma560_standard_dh", "puma560_modified_dh"])
-@pytest.mark.parametrize("which", ["", "2"])
+@pytest.mark.parametrize(
+    "case, which",
+    [("puma560_standard_dh", ""), ("puma560_modified_dh", "2"),
+     *(pytest.param(*x, marks=pytest.mark.thorough)
+       for x in (("puma560_standard_dh", "2"), ("puma560_modified_dh", "")))],
+)  # fmt: skip
 def test_sympybotics(reference, case, which):
     """Fifteen digits, both conventions, a physical and a random parameter vector."""
     x = reference("puma560_sympybotics")["cases"][case]

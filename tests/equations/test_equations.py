@@ -338,7 +338,9 @@ def agree_with_numbers(robot, e):
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("name", SIX)
+@pytest.mark.parametrize(
+    "name", [*(pytest.param(x, marks=pytest.mark.thorough) for x in SIX[:2]), SIX[2]]
+)
 def test_recursion_of_six_joints(name, method):
     robot = dy.load(name)
     agree_with_numbers(robot, robot.equations(method))
@@ -396,6 +398,7 @@ def test_recursion_gives_way_to_the_models_own_symbols():
     assert len(set(names)) == len(names) and not set(names) & set(values)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", SIX)
 def test_closed_forms_of_six_joints(name):
     robot = dy.load(name)
@@ -404,6 +407,7 @@ def test_closed_forms_of_six_joints(name):
     agree(robot, e, 2)
 
 
+@pytest.mark.thorough
 def test_terms_of_the_puma():
     robot = dy.load("puma560")
     e = robot.equations()

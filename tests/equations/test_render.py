@@ -16,7 +16,8 @@ from dynamis.equations.render.html import body, page, write_page
 from dynamis.errors import FileError
 
 CASES = [("polar-rp", "lagrange-euler"), ("planar-rr", "newton-euler"), ("scara", "gibbs-appell")]
-CASES += [("sixr", "newton-euler"), ("rppr", "lagrange-euler")]
+LONG = [("sixr", "newton-euler"), ("rppr", "lagrange-euler")]
+CASES += [pytest.param(case, marks=pytest.mark.thorough, id="-".join(case)) for case in LONG]
 HOSTILE = '<script>alert("1")</script> & $x_1$ \\end'
 
 

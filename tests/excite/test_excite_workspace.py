@@ -102,7 +102,7 @@ def _bars(robot, design):
         yield placed[0], placed[2]
 
 
-@pytest.mark.parametrize("slope", [0.0, 0.3])
+@pytest.mark.parametrize("slope", [pytest.param(0.0, marks=pytest.mark.thorough), 0.3])
 def test_arm_stays_above_a_table(slope):
     robot = dy.load("pendulum3")
     point, normal = np.array([0.0, -0.8, 0.0]), np.array([slope, 2.0, 0.0])

@@ -190,6 +190,7 @@ def raises_on_a_zero(path):
         1 / byte
 
 
+@pytest.mark.thorough
 def test_a_target_runs_on_a_reader():
     pytest.importorskip("atheris", reason="atheris has wheels for Linux on x86-64 only")
     program = Path(__file__).with_name("run.py")

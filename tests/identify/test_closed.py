@@ -89,7 +89,7 @@ def recorded(robot, t, motion, encoder=0.0, noise=0.02, seed=1, **more):
     return dy.Log(t=t, q=q, tau=tau + size * rng.normal(size=tau.shape), **more)
 
 
-@pytest.fixture(scope="module", params=["3-rps", "delta"])
+@pytest.fixture(scope="module", params=[pytest.param("3-rps", marks=pytest.mark.thorough), "delta"])
 def identified(request):
     robot, (*_, amplitude, encoder) = rubbing(request.param), PASSIVE[request.param]
     log = recorded(robot, *waves(robot, amplitude), encoder, name="waves")

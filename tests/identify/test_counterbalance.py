@@ -143,6 +143,7 @@ def test_the_spring_is_no_payload(arm, loaded, estimate):
     assert 40.0 < axis_two(without(arm), loaded) < 70.0
 
 
+@pytest.mark.thorough
 def test_a_hydraulic_cylinder_is_found_and_is_no_payload(arm):
     """A piston that presses oil into an accumulator: up to 4 kN m on axis 2."""
     (linear,) = arm.model.springs

@@ -295,6 +295,7 @@ def test_the_interval_is_honest():
         assert deviation.mean() < 4.0 * np.sqrt(((mass - MASS) ** 2).mean())
 
 
+@pytest.mark.thorough
 def test_windows_of_a_real_log(data):
     """2.805 kg on a UR10e: in the 95 % interval in 93 of 100 windows of 5 s, and near it."""
     columns = {"t": "t", "q": "q", "qd": "qd", "current": "i"}

@@ -138,6 +138,7 @@ def test_a_feasible_estimate_of_the_same_poor_log_is(puma, poor):
     assert least_eigenvalue(found.robot) > 0.0
 
 
+@pytest.mark.thorough
 def test_two_steps_agree_with_one(puma, motions, logs, weighted):
     path, share = motions[0], 0.2
     slowly = dy.trajectory.fourier(

@@ -93,6 +93,7 @@ def test_tx40_friction_as_published(tx40):
             assert coulomb == pytest.approx(published["fs"][j - 1], rel=0.03)
 
 
+@pytest.mark.thorough
 def test_tx40_last_third(tx40):
     """Fitted on 0-6 s, tested on 6-9 s: 6.7 % by plain least squares (filtered, moving rows)."""
     found = dy.identify(*tx40, friction="grotjahn")
@@ -113,7 +114,10 @@ def ur10e(data, compiled):
     }
 
 
-@pytest.mark.parametrize("trained, other", [(0, 1), (1, 0)], ids=["30s", "40s"])
+@pytest.mark.parametrize(
+    "trained, other",
+    [pytest.param(0, 1, id="30s", marks=pytest.mark.thorough), pytest.param(1, 0, id="40s")],
+)
 def test_ur10e_on_other_motions(ur10e, trained, other, tmp_path):
     """At most 5.2 % on the other excitation and on point-to-point motion, as logged.
 
@@ -155,6 +159,7 @@ def on_its_path(arm, q, qd, qdd):
     return dy.control.FeedForward(kp=1.0, kd=1.0).step(arm, sample)[0]
 
 
+@pytest.mark.thorough
 def test_the_payload_of_the_ur10e_with_friction_under_load(data, compiled):
     """What joint 2 leaves over is less than half of what it leaves with the smooth law."""
     columns = {"t": "t", "q": "q", "qd": "qd", "current": "i"}
@@ -169,6 +174,7 @@ def test_the_payload_of_the_ur10e_with_friction_under_load(data, compiled):
     assert left["loaded"] < 0.5 * left["smooth"]
 
 
+@pytest.mark.thorough
 def test_lwr4(data, compiled):
     """FloBaRoID: 2.15 % residual."""
     log = dy.read_log(data / "lwr4" / "measurements_1.npz", columns=JOINTS)

@@ -10,7 +10,7 @@ from tests.closed_mechanisms import bar, five_bar, four_bar, made, motions
 CLOSED = 1e-8
 
 
-def test_it_stays_in_its_assembly():
+def test_it_stays_in_its_assembly(compiled):
     """A whole turn of the crank comes back to where it began, in either assembly."""
     robot = four_bar()
     for q in robot.assemble([0.4]):

@@ -142,7 +142,7 @@ def random_spherical(rng, kinds, shoulder):
     ("kinds", "shoulder"),
     [*(("RRR", shoulder) for shoulder in SHOULDERS), *((kinds, "skew") for kinds in FRONTS[1:])],
 )
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(seed=seeds)
 def test_any_front_with_a_spherical_wrist(kinds, shoulder, seed):
     rng = np.random.default_rng(seed)
@@ -431,7 +431,7 @@ def exact_to(bend):
 
 
 @pytest.mark.usefixtures("compiled")
-@pytest.mark.parametrize("bend", [1e-3, 1e-5, 3e-6, 1e-6, 3e-7, 1e-7, 1e-8])
+@pytest.mark.parametrize("bend", [1e-3, 3e-6, 3e-7, 1e-8])
 @pytest.mark.parametrize("name", WRISTS)
 def test_a_nearly_straight_wrist_keeps_its_solutions(name, bend):
     robot = dy.load(name)

@@ -31,7 +31,7 @@ def test_the_five_bar_reaches_where_both_legs_do():
     assert (inside > 0).all() and (inside <= 1).all() and np.isnan(found.conditioning).any()
 
 
-def test_a_working_mode_is_followed():
+def test_a_working_mode_is_followed(compiled):
     """Elbows stay on the same sides; both kinds of singularities change the sign of `sides`."""
     robot = dy.load("five-bar")
     home = robot.configurations["home"]
@@ -68,7 +68,7 @@ def test_a_picture(name, tmp_path):
     assert "condition number" in bar.get_ylabel()
 
 
-def test_curves_are_named():
+def test_curves_are_named(compiled):
     robot = dy.load("five-bar")
     figure = robot.plot_workspace(q0=robot.configurations["home"], points=40, limits=False)
     legend = figure.axes[0].get_legend()

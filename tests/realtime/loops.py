@@ -17,7 +17,7 @@ import pytest
 from dynamis.realtime.export import export_controller
 from dynamis.realtime.loop import udp
 
-FLAGS = ["-std=c99", "-O2", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-pedantic"]
+FLAGS = ["-std=c99", "-O0", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-pedantic"]
 SLOW = 0.04  # s: a cycle that any machine keeps
 LATCH = 50  # bad samples of the puma's loop until it stays safe
 MOVE, LASTS = [0.5, -0.4, 0.6, 0.2, 0.3, 0.1], 2.0

@@ -91,7 +91,9 @@ def test_a_singular_configuration_in_c(tmp_path):
     assert not any(told[0][:first]) and set(told[0][first + 1 :]) == {2}
 
 
-@pytest.mark.parametrize("cc", COMPILERS)
+@pytest.mark.parametrize(
+    "cc", [pytest.param(x, marks=[] if x == "gcc" else [pytest.mark.thorough]) for x in COMPILERS]
+)
 def test_the_same_instructions_for_every_sample(cc):
     for tool in (cc, "objdump", "valgrind"):
         if shutil.which(tool) is None:

@@ -15,8 +15,6 @@ from dynamis.realtime.fmu.export import export_fmu
 STRICT = ["-std=c99", "-O2", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-pedantic"]
 SANE = ["-fsanitize=address,undefined", "-fsanitize=float-cast-overflow", "-g"]
 SANE += ["-fno-sanitize-recover=all"]
-VERSIONS = ("3.0", "2.0")
-UNITS = ("arm", "law", "trajectory")
 
 CALLS = {
     "3.0": """
@@ -228,15 +226,14 @@ def with_nothing(path, fails):
     return "\n".join("    " + test.format(call) for call in calls)
 
 
-@pytest.mark.parametrize("fmi", VERSIONS)
-@pytest.mark.parametrize("kind", UNITS)
+@pytest.mark.parametrize("kind, fmi", [("arm", "3.0"), ("law", "2.0"), ("trajectory", "3.0")])
 def test_sanitizers_say_nothing(tmp_path, source, kind, fmi):
     sanitizers(tmp_path)
     path = source(kind, fmi)
     driver = DRIVER.replace("@CALLS@", CALLS[fmi]).replace("@ABSENT@", with_nothing(path, True))
     (tmp_path / "drive.c").write_text(driver.replace("@PRESENT@", with_nothing(path, False)))
     program = tmp_path / "drive"
-    command = ["gcc", "-std=c99", "-O1", "-Wall", "-Wextra", "-Werror", *SANE, f"-I{path.parent}"]
+    command = ["gcc", "-std=c99", "-O0", "-Wall", "-Wextra", "-Werror", *SANE, f"-I{path.parent}"]
     subprocess.run([*command, str(tmp_path / "drive.c"), "-o", str(program), "-lm"], check=True)
     done = subprocess.run([program], capture_output=True, text=True, check=False)
     assert done.returncode == 0 and done.stdout.endswith("passed\n"), done.stdout + done.stderr
@@ -258,9 +255,11 @@ def test_cppcheck_says_nothing(source, kind, fmi):
     assert done.returncode == 0 and done.stderr == ""
 
 
-@pytest.mark.parametrize("fmi", VERSIONS)
-@pytest.mark.parametrize("kind", UNITS)
-@pytest.mark.parametrize("cc", ["gcc", "clang"])
+@pytest.mark.parametrize(
+    "cc, kind, fmi",
+    [("gcc", "arm", "2.0"), ("gcc", "trajectory", "3.0"), ("clang", "arm", "3.0"),
+     ("clang", "law", "2.0")],
+)  # fmt: skip
 def test_compilers_say_nothing(tmp_path, source, cc, kind, fmi):
     need(cc)
     command = [cc, *STRICT, "-fPIC", "-shared", str(source(kind, fmi)), "-o", "x.so", "-lm"]

@@ -49,7 +49,8 @@ FORMS = [  # every arm, precision and kind of functions, each pair of them with 
 @pytest.mark.parametrize(("name", "dtype", "trig"), FORMS)
 @pytest.mark.parametrize("kind", CONTROLLERS)
 def test_every_controller_passes_its_self_test(tmp_path, kind, name, dtype, trig):
-    passes(write(law_of(name, kind), tmp_path, dtype, trig), libm=trig == "libm")
+    level = "-O2" if name == "planar-2link" else "-O0"  # as exported; quicker to compile
+    passes(write(law_of(name, kind), tmp_path, dtype, trig), level, libm=trig == "libm")
 
 
 PUMA = {  # the forms in turn: every controller has all of them above
@@ -58,6 +59,7 @@ PUMA = {  # the forms in turn: every controller has all of them above
 }  # fmt: skip
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", PUMA)
 def test_every_controller_of_a_puma(tmp_path, kind):
     passes(write(law_of("puma560", kind), tmp_path, *PUMA[kind]))
@@ -66,7 +68,7 @@ def test_every_controller_of_a_puma(tmp_path, kind):
 @pytest.mark.parametrize("level", ["-O0", "-O2", "-O3"])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_every_optimisation_level(tmp_path, dtype, level):
-    law = law_of("puma560", "torque", safe="gravity", safe_damping=1.0, limit=90)
+    law = law_of("pendulum3", "torque", safe="gravity", safe_damping=1.0, limit=90)
     passes(write(law, tmp_path, dtype), level, libm=False)
 
 
@@ -76,9 +78,10 @@ def inside_law(inside, **velocity):
     return Law(CONTROLLERS["torque"](robot), robot, DT, REFERENCES[inside](robot.n), **velocity)
 
 
-@pytest.mark.parametrize("trig", ["own", "libm"])
 @pytest.mark.parametrize("inside", REFERENCES)
-@pytest.mark.parametrize("velocity", [{}, {"velocity": "difference", "velocity_filter": 20.0}])
+@pytest.mark.parametrize(
+    "velocity, trig", [({}, "own"), ({"velocity": "difference", "velocity_filter": 20.0}, "libm")]
+)
 def test_references_and_velocities(tmp_path, inside, velocity, trig):
     passes(write(inside_law(inside, **velocity), tmp_path, "float64", trig))
 
@@ -102,7 +105,7 @@ def sanitized():
 @pytest.mark.parametrize("trig", ["own", "libm"])
 def test_sanitizers_say_nothing(tmp_path, sanitizer, trig):
     (tmp_path / "a.c").write_text("int main(void) { return 0; }\n")
-    flags = [f"-fsanitize={sanitizer}", "-fno-sanitize-recover=all", "-g"]
+    flags = ["-O0", f"-fsanitize={sanitizer}", "-fno-sanitize-recover=all", "-g"]
     tried = subprocess.run(
         ["gcc", *flags, str(tmp_path / "a.c"), "-o", str(tmp_path / "a")],
         capture_output=True, check=False,

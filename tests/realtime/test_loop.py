@@ -26,7 +26,16 @@ def test_it_compiles_without_warnings(cc, tmp_path, dtype, inside):
     motion = dy.trajectory.quintic(np.zeros(2), np.ones(2), 1.0) if inside else None
     law = dy.control.ComputedTorque.from_bandwidth(5.0)
     program = built(
-        cc, tmp_path, law, arm, reference=motion, dtype=dtype, safe="gravity", trig="own"
+        cc,
+        tmp_path,
+        law,
+        arm,
+        0.005,
+        "-O2",
+        reference=motion,
+        dtype=dtype,
+        safe="gravity",
+        trig="own",
     )
     told = ran(program, "--help")
     assert told.returncode == 0 and (INSIDE if inside else STILL) in told.stdout

@@ -64,8 +64,9 @@ def let_down(heard, ramp):
     assert heard[-1].status == udp.BYE and not any(heard[-1].torque)
 
 
-@pytest.mark.parametrize("inside", [True, False])
-@pytest.mark.parametrize("how", ["--cycles", signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "inside, how", [(True, "--cycles"), (False, signal.SIGINT), (True, signal.SIGTERM)]
+)
 def test_the_arm_is_let_down_at_the_end(lowering, inside, how):
     with Clocked(rest=BEGINNING) as plant:
         words = ("--cycles", 10) if how == "--cycles" else ()

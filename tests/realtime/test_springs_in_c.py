@@ -79,8 +79,7 @@ def test_the_controller_replayed(tmp_path, arm, law, run, trig):
     assert np.abs(arm.spring_torque(q)).max() > 10.0
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("cc", ["gcc", "clang"])
+@pytest.mark.parametrize("cc, dtype", [("gcc", "float32"), ("clang", "float64")])
 def test_square_roots_and_powers_take_the_same_work(cc, dtype):
     for tool in (cc, "objdump", "valgrind"):
         if not shutil.which(tool):
@@ -109,8 +108,7 @@ def test_a_controller_knows_friction_under_load(tmp_path, trig):
     np.testing.assert_allclose(wanted[20], robot.inverse_dynamics(q, qd, qdd)[20], rtol=3e-2)
 
 
-@pytest.mark.parametrize("fmi", ["3.0", "2.0"])
-@pytest.mark.parametrize("forces", ["springs", "load and temperature"])
+@pytest.mark.parametrize("fmi, forces", [("3.0", "springs"), ("2.0", "load and temperature")])
 def test_the_unit_of_an_arm_is_that_of_simulate(tmp_path, fmi, forces):
     pytest.importorskip("fmpy")
     from .test_fmu import ROUNDING, Slave

@@ -124,7 +124,7 @@ def test_a_stuck_neighbour_breaks_away_from_a_stop_too():
     assert (run.q == [0.0, -0.5]).all() and run.stuck.all()
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from([0.0, 0.4, 1.0]), st.booleans())
 def test_stops_are_never_passed_and_never_give_energy(seed, restitution, adaptive):
     rng = np.random.default_rng(seed)

@@ -125,6 +125,7 @@ def test_charts_are_of_the_drives(tab):
     tab.until(lambda: "joint2" in legends(tab))
 
 
+@pytest.mark.thorough
 def test_the_other_pages_say_what_does_not_apply(tab):
     tab.open("Robot")
     tab.says("2 degrees of freedom")
@@ -143,6 +144,7 @@ def test_the_other_pages_say_what_does_not_apply(tab):
     assert tab.page.get_by_text("could not be created").count() == 0
 
 
+@pytest.mark.thorough
 def test_gravity_and_payload_leave_it_closed(tab):
     tab.open("Robot")
     tab.type("Payload (kg)", "2")

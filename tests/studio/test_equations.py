@@ -1,5 +1,7 @@
 """The Equations page: formulas in the page, made by a process that can be stopped."""
 
+import subprocess
+import sys
 import threading
 from dataclasses import replace
 
@@ -44,6 +46,13 @@ def test_a_process_answers_or_is_stopped():
         asked(Question.of(robot, "derivation"), threading.Event(), patience=0.1)
     with pytest.raises(OptionError, match="expected 2 from 0 to 1"):
         asked(Question.of(robot, "entry", entry="M", i=7), threading.Event())
+
+
+def test_the_process_imports_no_other_page():
+    """Seconds, of which every answer would take them."""
+    code = f"import sys, {formulas.__name__}; print('matplotlib' in sys.modules)"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert said.stdout == "False\n"
 
 
 def test_counts_and_base_parameters():

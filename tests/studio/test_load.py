@@ -90,6 +90,7 @@ def one_round(studio, count):
     wait(studio, lambda: all(session.closed.is_set() for session in sessions))
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is read from /proc")
 def test_many_tabs_come_and_go(compiled, caplog, capfd):
     from dynamis.studio import Studio
@@ -110,6 +111,7 @@ def test_many_tabs_come_and_go(compiled, caplog, capfd):
     assert [r for r in caplog.records if r.levelno >= logging.ERROR] == []
 
 
+@pytest.mark.thorough
 def test_real_tabs_come_and_go_while_an_arm_moves(browser, studio, capfd, caplog):
     from .conftest import Tab
 

@@ -87,6 +87,7 @@ def test_labels_of_coinciding_frames_are_one():
     assert shared_labels(points, 0.01) == ["0", "1 tool", "2 3 4", "", "", ""]
 
 
+@pytest.mark.thorough
 def test_sliders_show_the_angle_outside_the_limits_too(tab):
     low, high = tab.session.robot.limits.T
     for q in (high + 0.25, low - 0.5):

@@ -142,6 +142,7 @@ def test_an_edit_of_the_table_moves_the_arm_and_a_wrong_one_does_not(tab):
     assert tab.errors == []
 
 
+@pytest.mark.thorough
 def test_symbols_survive_and_their_values_can_be_edited(tab):
     tab.choose("Robot", "planar-rr")
     tab.until(lambda: tab.session.robot.name == "planar-rr")
@@ -258,6 +259,7 @@ def test_work_survives_a_reload_and_a_saved_robot_opens_again(browser, studio):
     tab.close()
 
 
+@pytest.mark.thorough
 def test_what_is_not_drawn_of_an_uploaded_file_is_said(tab):
     body = b'<visual><geometry><box size="1 1 1"/></geometry></visual>'
     tip = b'<link name="tip">' + body + b"</link>"

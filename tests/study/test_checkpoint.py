@@ -85,6 +85,7 @@ def test_a_study_that_is_killed_goes_on(tmp_path):
     assert same(study, evaluated(threads=1))
 
 
+@pytest.mark.thorough
 def test_a_study_that_is_killed_goes_on_with_more_workers(tmp_path):
     assert python(KILLED, tmp_path).returncode == -signal.SIGKILL
     with ThreadPoolExecutor(4) as executor:

@@ -94,7 +94,11 @@ def ray(ray_cluster):
     return dy.ray_executor()
 
 
-@pytest.fixture(params=["threads", "processes", "dask", "ray"])
+# seconds until a worker that ended is replaced, and half a minute until a cluster of Ray is there
+DASK, RAY = (pytest.param(x, marks=pytest.mark.thorough) for x in ("dask", "ray"))
+
+
+@pytest.fixture(params=["threads", "processes", DASK, RAY])
 def engine(request):
     """One executor of every kind."""
     if request.param == "dask":
@@ -107,7 +111,7 @@ def engine(request):
             yield made
 
 
-@pytest.fixture(params=["processes", "dask", "ray"])
+@pytest.fixture(params=["processes", DASK, RAY])
 def elsewhere(request):
     """One executor of every kind whose workers are processes."""
     if request.param == "dask":
@@ -132,7 +136,7 @@ import multiprocessing
 from concurrent.futures import ProcessPoolExecutor
 from dynamis.study.identity import digest_of
 from tests.study.small import simulated
-for count in (1, 2, 8):
+for count in (1, 3):
     with ProcessPoolExecutor(count, multiprocessing.get_context("fork")) as executor:
         print(digest_of(simulated(executor=executor).summary.arrays))
 """
@@ -145,10 +149,10 @@ def test_processes_that_fork_give_the_same_bits(alone):
         [sys.executable, "-c", FORKS], capture_output=True, text=True, check=True,
         env={**os.environ, "PYTHONPATH": path},
     )  # fmt: skip
-    assert found.stdout.split() == 3 * [digest_of(alone.summary.arrays)]
+    assert found.stdout.split() == 2 * [digest_of(alone.summary.arrays)]
 
 
-@pytest.mark.parametrize(("count", "kind"), [(1, "forkserver"), (8, "forkserver"), (2, "spawn")])
+@pytest.mark.parametrize(("count", "kind"), [(3, "forkserver"), (2, "spawn")])
 def test_processes_that_begin_anew_give_the_same_bits(alone, count, kind):
     with processes(count, kind) as executor:
         assert same(simulated(executor=executor), alone)
@@ -162,6 +166,7 @@ def test_a_client_of_dask_is_an_executor_too(alone, dask):
     assert same(simulated(executor=dask), alone)
 
 
+@pytest.mark.thorough
 def test_ray_gives_the_same_bits(alone, ray):
     assert ray.workers == 2
     assert same(simulated(executor=ray), alone)
@@ -274,6 +279,7 @@ def test_blocks_that_kill_every_worker_are_named(tmp_path, elsewhere):
     assert same(study, evaluated(threads=1))
 
 
+@pytest.mark.thorough
 def test_a_node_that_is_killed_changes_nothing(tmp_path, ray_cluster):
     ray_cluster.add_node(**NODE)
     ray_cluster.wait_for_nodes()
@@ -338,19 +344,24 @@ def test_what_a_worker_cannot_import_says_so(monkeypatch):
     assert "can import" in e.value.hint
 
 
-def test_dask_and_ray_send_functions_without_a_name(dask, ray):
+@pytest.fixture(params=["dask", RAY])
+def pickling(request):
+    """Executors that send what pickle cannot."""
+    made = request.getfixturevalue(request.param)
+    return made if request.param == "ray" else made.get_executor()
+
+
+def test_dask_and_ray_send_functions_without_a_name(pickling):
     factor = 2.0
     expected = evaluated(lambda draw: factor * loads(draw)["total"], threads=1)
-    for executor in (dask.get_executor(), ray):
-        study = evaluated(lambda draw: factor * loads(draw)["total"], executor=executor)
-        assert same(study, expected)
+    study = evaluated(lambda draw: factor * loads(draw)["total"], executor=pickling)
+    assert same(study, expected)
 
 
-def test_what_no_pickler_sends_says_so(dask, ray):
+def test_what_no_pickler_sends_says_so(pickling):
     lock = threading.Lock()
-    for executor in (dask.get_executor(), ray):
-        with pytest.raises(OptionError, match="cannot be sent"):
-            evaluated(lambda draw: lock and loads(draw), executor=executor)
+    with pytest.raises(OptionError, match="cannot be sent"):
+        evaluated(lambda draw: lock and loads(draw), executor=pickling)
 
 
 @pytest.mark.parametrize("given", ["threads", 2, ProcessPoolExecutor, os, lambda: None])

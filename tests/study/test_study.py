@@ -82,6 +82,13 @@ def either(request):
         request.getfixturevalue("compiled")
 
 
+@pytest.fixture(params=["machine code", pytest.param("numpy", marks=pytest.mark.thorough)])
+def mostly(request):
+    """As `either`, where NumPy takes longest."""
+    if request.param == "machine code":
+        request.getfixturevalue("compiled")
+
+
 def test_every_measure_is_that_of_the_arm_alone(either):
     study = asked(measure=tuple(MEASURES), band=0.05)
     for index in (0, study.samples - 1):
@@ -115,7 +122,7 @@ def test_what_does_not_vary_is_one_arm(compiled):
     assert study.factors == () and not study.sensitivity("rms_error").shares.size
 
 
-def test_starts_encoders_noise_and_delays_vary(either):
+def test_starts_encoders_noise_and_delays_vary(mostly):
     robot = pair()
     noisy = dy.Sensors(position_noise=1e-3, seed=4)
     varied = dy.Scatter(
@@ -177,7 +184,7 @@ def test_an_encoder_that_is_off_by_a_little_moves_the_arm_by_it(compiled):
     np.testing.assert_allclose(run.measured.q[-1], 0.2, atol=1e-6)
 
 
-def test_functions_of_ones_own(either):
+def test_functions_of_ones_own(mostly):
     def top(run):
         return run.q.max(axis=0)
 

@@ -255,7 +255,7 @@ def _counts(
     (work / "samples.bin").write_bytes(b"".join(rows))
     given = {"STEM": stem, "UP": stem.upper(), "COUNT": len(rows)}
     (work / "drive.c").write_text(templates.filled(__package__, "cost.c", **given), "utf-8")
-    program, files = work / "drive", [work / "drive.c", folder / f"{stem}.c"]
+    program, files = work / "drive", [work / "drive.c", work / "x86-64.o"]  # of `_compiled`
     _run([compiler, *flags, f"-I{folder}", *map(str, files), "-lm", "-o", str(program)])
     _run([
         "valgrind", "--tool=callgrind", f"--toggle-collect={stem}_step",

@@ -1,20 +1,13 @@
-"""The pages of the studio, in the order of their tabs."""
+"""The pages of the studio."""
 
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
-from .equations import EquationsPanel
-from .export import ExportPanel
-from .identify import IdentifyPanel
-from .pose import PosePanel
-from .robot import RobotPanel
-from .simulate import SimulatePanel
+from ...lazy import later
 
-PANELS: dict[str, Callable[..., Any]] = {
-    "Robot": RobotPanel,
-    "Pose": PosePanel,
-    "Simulate": SimulatePanel,
-    "Equations": EquationsPanel,
-    "Identify": IdentifyPanel,
-    "Export": ExportPanel,
-}
+if TYPE_CHECKING:
+    from .panels import PANELS
+
+__all__ = ["PANELS"]
+
+# a process that answers for the Equations page needs no other page
+__getattr__ = later(__name__, {"PANELS": "panels"})
