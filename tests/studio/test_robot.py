@@ -328,24 +328,25 @@ rest_angle = "pi/4"
 
 
 def test_springs_are_drawn_and_listed(tab):
-    assert "springs" not in tab.session.view.arm._parts
+    assert "spring" not in tab.session.view.arm._parts
     tab.upload("sprung.toml", SPRUNG)
     tab.says("*balance* (linear)")
     tab.says("stiffness 800, preload 12.5, rest length 0.3")
     tab.says("table")
     tab.says("at joint2")
     session = tab.session
-    tab.until(lambda: "springs" in session.view.arm._parts)
+    tab.until(lambda: "spring" in session.view.arm._parts)
     arm = session.view.arm
-    ends = session.robot.fk(session.q, link="link1") @ [-0.2, 0.0, 0.0, 1.0]
-    wire = np.array(arm._parts["springs"].batched_positions)
-    assert len(wire) == 2 * 120 and np.allclose(wire[0], [0.0, 0.4, 0.0], atol=1e-6)
-    assert np.linalg.norm(wire[119] - ends[:3]) < 0.05  # where the last piece begins
+    wire, gas = arm._parts["spring"]
+    at = session.robot.fk(session.q, link="link1") @ [-0.2, 0.0, 0.0, 1.0]
+    assert np.allclose(wire.position, [0.0, 0.4, 0.0], atol=1e-6)
+    assert wire.scale[2] == pytest.approx(np.linalg.norm(at[:3] - wire.position), rel=1e-6)
+    before = gas.scale[2]
     session.change_pose(np.array([0.7, -0.3]))
-    moved = np.array(arm._parts["springs"].batched_positions)
-    assert np.allclose(moved[0], wire[0], atol=1e-6) and np.abs(moved[119] - wire[119]).max() > 0.05
+    assert np.allclose(wire.position, [0.0, 0.4, 0.0], atol=1e-6)
+    assert abs(gas.scale[2] - before) > 1e-3
     arm.show(("frames",))
-    assert not arm._parts["springs"].visible
+    assert not wire.visible
     tab.choose("Robot", "puma560")
     tab.until(lambda: session.robot.name == "puma560")
-    tab.until(lambda: "springs" not in session.view.arm._parts)
+    tab.until(lambda: "spring" not in session.view.arm._parts)

@@ -95,6 +95,7 @@ class Player:
             finally:
                 self._moving = False
             self.slider.value = min(round(self.now, 2), float(self.slider.max))
+            self.session.view.show_time(self.now)
             if charts:
                 self.follow(self.now)
 
@@ -273,14 +274,15 @@ class SimulatePanel:
         self.button = gui.add_button("Run", icon="player-play")
         self.job = Job(session, gui.add_markdown("", visible=False))
         self.player = Player(session, self._follow)
-        self.charts = {
-            "q": Chart(gui, "Positions (rad, m)"),
-            "tau": Chart(gui, "Torques (N m, N)"),
-            "error": Chart(gui, "Errors (rad, m)"),
-        }
-        self.others = gui.add_checkbox("Passive joints", False, visible=False)
-        self.charts["others"] = Chart(gui, "Positions of passive joints (rad, m)")
-        self.metrics = gui.add_markdown("", visible=False)
+        with session.view.charts:
+            self.charts = {
+                "q": Chart(gui, "Positions (rad, m)"),
+                "tau": Chart(gui, "Torques (N m, N)"),
+                "error": Chart(gui, "Errors (rad, m)"),
+            }
+            self.others = gui.add_checkbox("Passive joints", False, visible=False)
+            self.charts["others"] = Chart(gui, "Positions of passive joints (rad, m)")
+            self.metrics = gui.add_markdown("", visible=False)
         self.runs = RunsPanel(session, self._show_run)
         self.button.on_click(lambda _: self.run())
         self.take.on_click(lambda _: self._take())
@@ -438,6 +440,7 @@ class SimulatePanel:
             shown = self.bench.shown
             if shown is None:
                 self.player.unload()
+                self.session.view.show_run(None)
                 for chart in self.charts.values():
                     chart.folder.visible = False
                 self.metrics.visible = self.others.visible = False
@@ -454,6 +457,7 @@ class SimulatePanel:
                 self.charts["error"].show(run.t, run.error, names)
                 head, *rows = run.metrics.cells()
                 show(self.metrics, "**Tracking error**\n\n" + markdown_table(head, rows, 3))
+            self.session.view.show_run(run)
             self.player.load(run.t, run.q)
             self.job.tell(self._summary(run, shown.controller))
 

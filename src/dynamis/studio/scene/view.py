@@ -1,27 +1,28 @@
-"""The scene of a tab: ground, light, camera, and the arm, which follows the session.
+"""The scene of a tab: floor, light, camera, and the arm, which follows the session.
 
-Everything of one kind is one batch of instances, so that a pose is a handful of messages.
+Parts of a link hang on one node, so that a pose is a message per link.
 """
 
+import json
 from collections.abc import Collection, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
+from matplotlib.colors import to_rgb
 from scipy.spatial.transform import Rotation
 
-from ...plots.skeleton import Skeleton, skeleton
+from ... import templates
+from ...plots.skeleton import TRACE
+from ...plots.solid import COLOURS, THICK, Part, solid, stand, turned_to, upright
 from ...robot import Robot
 from ...spatial.frames import matrix
 from ..server.session import Session
 from .meshes import Visual
 
-LINK, JOINT, SLIDE, TOOL = (108, 122, 137), (240, 140, 46), (62, 149, 205), (46, 160, 90)
-SPRING = (15, 118, 110)
-PASSIVE, CLOSURE, GROUND = (150, 160, 170), (190, 24, 93), (197, 204, 211)
-THICK = 0.022  # radius of a link as a part of the arm's reach
 SIDES = 24
-TURNS, CORNERS = 10, 12  # of a spring's wire, and rods per turn
 KINDS = ("links", "frames", "labels", "meshes")  # what of an arm can be shown
+KEPT = ("spring", "closure")  # colour classes that no mesh file draws
 
 
 class Arm:
@@ -31,42 +32,57 @@ class Arm:
         self, scene: Any, robot: Robot, q: np.ndarray, visuals: Any = (), name: str = "/arm"
     ):
         self.robot, self.scene, self.name = robot, scene, name
-        found = skeleton(robot, q)
-        self.reach, self.points = found.reach, found.points
+        self.shape = solid(robot, SIDES)
+        self.reach = self.shape.reach
         self.node = scene.add_frame(name, show_axes=False)  # all of it is below
-        self._parts: dict[str, Any] = {}
+        self._bodies: dict[int, Any] = {}  # the node of each row of frames
+        self._parts: dict[str, list[Any]] = {}  # nodes by colour class
+        self._spans: list[tuple[int, Any]] = []  # parts that are stretched, by their number
         self._labels: list[Any] = []
+        self._texts: list[str] = []
         self.shown: Collection[str] = KINDS
-        self._draw(found)
+        self._draw(len(robot.frames(q)))
         self.body = Body(scene, robot, visuals, name)
-        self.body.move(found.frames)
+        self.move(q)
         self.show(self.shown)
 
     def move(self, q: np.ndarray) -> None:
         """Show another pose."""
-        found = skeleton(self.robot, q)
-        for kind, places in self._places(found).items():
-            part, (wxyz, position, scale) = self._parts[kind], places
-            part.batched_wxyzs, part.batched_positions = wxyz, position
-            if scale is not None:
-                part.batched_scales = scale
-        self.body.move(found.frames)
-        self._name(found)
+        frames, tool = self.robot.frames(q), self.robot.fk(q)
+        self.frames = frames
+        wxyz = wxyz_of(frames[:, :3, :3])
+        for row, node in self._bodies.items():
+            node.wxyz, node.position = wxyz[row], frames[row, :3, 3]
+        if self._spans:
+            T = self.shape.transforms(frames)
+            for k, node in self._spans:
+                along = T[k, :3, 2]
+                node.wxyz, node.position = wxyz_of(turned_to(along)), T[k, :3, 3]
+                node.scale = (1.0, 1.0, max(float(np.linalg.norm(along)), 1e-6))
+        self.body.move(frames)
+        every = np.concatenate([frames, tool[None]])
+        self._axes.batched_wxyzs = wxyz_of(every[:, :3, :3])
+        self._axes.batched_positions = every[:, :3, 3]
+        self._name(every[:, :3, 3])
+
+    def points(self, frames: np.ndarray) -> np.ndarray:
+        """Corners of all parts at the poses of frames (..., links + 1, 4, 4), (M, 3)."""
+        return self.shape.corners(self.shape.transforms(frames)).reshape(-1, 3)
 
     def show(self, shown: Collection[str]) -> None:
         """Show some KINDS of it."""
         self.shown, links = shown, "links" in shown
         meshes = "meshes" in shown and bool(self.body)
         self.body.visible(meshes and links)
-        for kind, part in self._parts.items():
-            covered = meshes and kind not in ("springs", "closures", "rods")  # no file draws them
-            part.visible = kind in shown if kind == "frames" else links and not covered
+        for colour, nodes in self._parts.items():
+            for node in nodes:
+                node.visible = links and (colour in KEPT or not meshes)
+        self._axes.visible = "frames" in shown
         for label, text in zip(self._labels, self._texts, strict=True):
             label.visible = "labels" in shown and bool(text)
 
-    def _name(self, found: Skeleton) -> None:
+    def _name(self, points: np.ndarray) -> None:
         """Labels at the frames; those that coincide share one."""
-        points = np.concatenate([found.frames, found.tool[None]])[:, :3, 3]
         texts = shared_labels(points, 0.01 * self.reach)
         for label, point, text, before in zip(
             self._labels, points, texts, self._texts, strict=True
@@ -77,69 +93,40 @@ class Arm:
                 label.text, label.visible = text, "labels" in self.shown and bool(text)
         self._texts = texts
 
-    def _draw(self, found: Skeleton) -> None:
-        from trimesh.creation import box, cylinder, icosphere
-
-        places, r = self._places(found), THICK * self.reach
-        ball, cuboid = icosphere(subdivisions=3), box(bounds=[(-1, -1, 0), (1, 1, 1)])
-        rod = cylinder(1.0, segment=[(0, 0, 0), (0, 0, 1)], sections=SIDES).smooth_shaded
-        shapes = {
-            "sticks": (rod, LINK), "balls": (ball, LINK), "turns": (rod, JOINT),
-            "slides": (cuboid, SLIDE), "tool": (ball, TOOL), "springs": (rod, SPRING),
-            "passive turns": (rod, PASSIVE), "passive slides": (cuboid, PASSIVE),
-            "ground": (rod, GROUND), "rods": (rod, CLOSURE), "closures": (ball, CLOSURE),
-        }  # fmt: skip
-        for kind, (mesh, colour) in shapes.items():
-            node = f"{self.name}/{kind.replace(' ', '_')}"
-            if kind in places:
-                wxyz, position, scale = places[kind]
-                self._parts[kind] = self.scene.add_batched_meshes_simple(
-                    node, mesh.vertices, mesh.faces, wxyz, position,
-                    batched_scales=scale, batched_colors=colour, lod="off",
-                )  # fmt: skip
-        wxyz, position, _ = places["frames"]
-        self._parts["frames"] = self.scene.add_batched_axes(
-            f"{self.name}/frames", wxyz, position, axes_length=4.5 * r, axes_radius=0.18 * r
-        )
-        count = len(found.frames) + 1
-        self._texts = [""] * count
+    def _draw(self, rows: int) -> None:
+        for k, part in enumerate(self.shape.parts):
+            parent = self.name
+            if part.ends is None:
+                parent = f"{self.name}/link{part.body}"
+                if part.body not in self._bodies:
+                    self._bodies[part.body] = self.scene.add_frame(parent, show_axes=False)
+            node = drawn_part(self.scene, f"{parent}/part{k}", part)
+            self._parts.setdefault(part.colour, []).append(node)
+            if part.ends is not None:
+                self._spans.append((k, node))
+        upright, r = np.tile([1.0, 0.0, 0.0, 0.0], (rows + 1, 1)), THICK * self.reach
+        self._axes = self.scene.add_batched_axes(
+            f"{self.name}/frames", upright, np.zeros((rows + 1, 3)),
+            axes_length=4.0 * r, axes_radius=0.15 * r,
+        )  # fmt: skip
+        self._texts = [""] * (rows + 1)
         self._labels = [
             self.scene.add_label(f"{self.name}/label{i}", "", visible=False, anchor="bottom-center")
-            for i in range(count)
+            for i in range(rows + 1)
         ]
-        self._name(found)
 
-    def _places(self, found: Skeleton) -> dict[str, tuple]:
-        r, frames = THICK * self.reach, np.concatenate([found.frames, found.tool[None]])
-        places = {
-            "sticks": _rods(found.sticks, r),
-            "balls": _balls(found.sticks.reshape(-1, 3), r),
-            "tool": _balls(found.tool[None, :3, 3], 1.35 * r),
-            "frames": (wxyz_of(frames[:, :3, :3]), frames[:, :3, 3], None),
-        }
-        if len(found.springs):
-            places["springs"] = _rods(_coils(found.springs, 0.9 * r), 0.16 * r)
-        if found.closures:
-            rods = [kind in ("rod", "slide") for kind in found.closures]
-            places["closures"] = _balls(found.ends.reshape(-1, 3), 1.3 * r)
-            if any(rods):
-                places["rods"] = _rods(found.ends[rods], 0.7 * r)
-            if len(found.ground):
-                places["ground"] = _rods(found.ground, 0.5 * r)
-        seen = np.array([found.is_shown(k) for k in range(len(found.kinds))])
-        passive = np.array(found.passive) & bool(found.closures)
-        for name, kind, undriven, wide, long in (
-            ("turns", "revolute", False, 1.7 * r, 4.2 * r),
-            ("slides", "prismatic", False, 1.7 * r, 5.0 * r),
-            ("passive turns", "revolute", True, 1.4 * r, 3.2 * r),
-            ("passive slides", "prismatic", True, 1.4 * r, 4.0 * r),
-        ):
-            here = (np.array(found.kinds) == kind) & seen & (passive == undriven)
-            if here.any():
-                axes = found.axes[here]
-                size = np.tile(np.array([wide, wide, long], np.float32), (int(here.sum()), 1))
-                places[name] = (_towards(axes), found.joints[here] - 0.5 * long * axes, size)
-        return places
+
+def drawn_part(scene: Any, name: str, part: Part) -> Any:
+    """A part as a mesh of its own."""
+    return scene.add_mesh_simple(
+        name, part.vertices, part.faces, color=rgb(COLOURS[part.colour]), flat_shading=False
+    )
+
+
+def rgb(colour: str) -> tuple[int, int, int]:
+    """A colour as three bytes."""
+    r, g, b = (round(255 * x) for x in to_rgb(colour))
+    return r, g, b
 
 
 def shared_labels(points: np.ndarray, near: float) -> list[str]:
@@ -153,47 +140,9 @@ def shared_labels(points: np.ndarray, near: float) -> list[str]:
     ]
 
 
-def _rods(segments: np.ndarray, radius: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rods between the ends (K, 2, 3)."""
-    start, along = segments[:, 0], segments[:, 1] - segments[:, 0]
-    length = np.linalg.norm(along, axis=-1)
-    scale = np.stack([np.full_like(length, radius), np.full_like(length, radius), length], -1)
-    return _towards(along), start, np.maximum(scale, 1e-6).astype(np.float32)
-
-
-def _coils(ends: np.ndarray, radius: float) -> np.ndarray:
-    """Wires around the lines between the ends (K, 2, 3) of every spring, as pieces (M, 2, 3)."""
-    share = np.linspace(0.0, 1.0, TURNS * CORNERS + 1)[:, None]
-    wide = radius * np.minimum(1.0, 12.0 * np.minimum(share, 1.0 - share))  # ends on the line
-    angle = 2.0 * np.pi * TURNS * share
-    pieces = []
-    for first, last in ends:
-        along = last - first
-        x = np.cross(along, np.eye(3)[np.argmin(np.abs(along))])
-        x = x / max(float(np.linalg.norm(x)), 1e-12)
-        y = np.cross(along, x) / max(float(np.linalg.norm(along)), 1e-12)
-        wire = first + share * along + wide * (np.cos(angle) * x + np.sin(angle) * y)
-        pieces.append(np.stack([wire[:-1], wire[1:]], axis=1))
-    return np.concatenate(pieces)
-
-
-def _balls(points: np.ndarray, radius: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    upright = np.tile([1.0, 0.0, 0.0, 0.0], (len(points), 1))
-    return upright, points, np.full((len(points), 3), radius, np.float32)
-
-
 def wxyz_of(R: np.ndarray) -> np.ndarray:
     """Quaternions, w first, of one matrix or several."""
     return Rotation.from_matrix(R).as_quat()[..., [3, 0, 1, 2]]
-
-
-def _towards(directions: np.ndarray) -> np.ndarray:
-    """Quaternions (w first) that turn z to each direction."""
-    length = np.linalg.norm(directions, axis=-1, keepdims=True)
-    d = np.where(length > 1e-12, directions / np.maximum(length, 1e-12), [0.0, 0.0, 1.0])
-    half = np.stack([1.0 + d[:, 2], -d[:, 1], d[:, 0], np.zeros(len(d))], -1)
-    half[d[:, 2] < -1.0 + 1e-9] = [0.0, 1.0, 0.0, 0.0]
-    return half / np.linalg.norm(half, axis=-1, keepdims=True)
 
 
 # the bodies of a URDF's links in the scene, where the file draws them
@@ -258,14 +207,20 @@ def _drawn(scene: Any, name: str, visual: Visual) -> Any:
     )  # fmt: skip
 
 
-WIDE, PANEL = 700, 400  # pixels: pages with the panel at the side, and how much of them it takes
-SHEET = 0.6  # of a narrow page's height
-FIELD = 0.9  # rad, from the top of the page to its bottom
-FILLED = 0.62  # of what is left, by the arm
+# the whole scene of a tab
+
+WIDE = 700  # pixels: pages with the panel at the side
+PANEL, CHARTS = 400, 380  # pixels, widths of the panel at the right and of the charts at the left
+NARROWEST = 1100  # pixels: pages with room for charts beside the arm
+SHEET = 0.6  # of a narrow page's height, taken by the panel
+FIELD = 0.8  # rad, from the top of the page to its bottom
+FILLED = 0.74  # of what is left, by the arm; the rest is for labels
+DESIRED = (47, 111, 176)
+FINEST = 300  # points of a path
 
 
 class View:
-    """Draws a session's robot at its pose."""
+    """Draws a session's robot at its pose, on a floor, and the paths of the run that is shown."""
 
     def __init__(self, session: Session):
         self.session = session
@@ -274,67 +229,198 @@ class View:
             control_width="large", show_logo=False, show_share_button=False,
             brand_color=(200, 104, 24),
         )  # fmt: skip
+        self._page = client.camera.image_width  # before anything is docked
+        client.gui.main_panel.dock_right()
+        client.gui.main_panel.set_width(PANEL)
+        _lay_out(client)
+        self._light()
+        self._path: np.ndarray | None = None
+        self.panel = client.gui.add_panel(visible=False)
+        self._charts = self.panel.add_tab("Charts", "chart-line")
+        if self._page >= NARROWEST:
+            self.panel.dock_left()
+        else:
+            self.panel.dock_below(client.gui.main_panel)
+        self.panel.set_width(CHARTS)
         self.arm = self._arm()
         self._look()
         session.view = self
         session.on_robot(self._replaced)
-        session.on_pose(lambda: self.arm.move(session.q))
+        session.on_pose(self._moved)
+
+    @property
+    def charts(self) -> AbstractContextManager[Any]:
+        """Where a page puts charts that are to be seen beside the arm."""
+        return self._charts
+
+    def show_run(self, run: Any) -> None:
+        """The charts, the desired path of the tool, and all of the motion in sight; None: none."""
+        scene, robot = self.session.client.scene, self.session.robot
+        for name in ("/run/desired", "/run/trail"):
+            scene.remove_by_name(name)
+        self.panel.visible = run is not None
+        self._path = None
+        if run is None or np.ndim(run.q) != 2 or run.q.shape[-1] != robot.n:
+            return
+        finite = np.isfinite(run.q).all(axis=-1)
+        if not finite.any():
+            return
+        t, q = run.t[finite], run.q[finite]
+        finer = np.unique(np.linspace(0, len(t) - 1, min(len(t), FINEST)).round().astype(int))
+        self._path_t, self._path = t[finer], robot.fk(q[finer])[..., :3, 3]
+        wanted = None if run.reference is None else np.asarray(run.reference[0])
+        if wanted is not None and wanted.shape == run.q.shape:
+            _line(scene, "/run/desired", robot.fk(wanted[finite][finer])[..., :3, 3], DESIRED, 2.0)
+        poses = robot.frames(q[finer][:: max(len(finer) // 20, 1)])
+        self._sink(poses)
+        if not self._sees(self.arm.points(poses)):
+            self._look(poses)
+
+    def show_time(self, t: float) -> None:
+        """The path of the tool up to an instant of the run that is shown."""
+        if self._path is not None:
+            past = self._path[: max(int(np.searchsorted(self._path_t, t, side="right")), 1)]
+            now = self.session.robot.fk(self.session.q)[None, :3, 3]
+            scene = self.session.client.scene
+            _line(scene, "/run/trail", np.concatenate([past, now]), rgb(TRACE.colour), 4.0)
 
     def _arm(self) -> Arm:
         session = self.session
         return Arm(session.client.scene, session.robot, session.q, session.visuals)
+
+    def _moved(self) -> None:
+        self.arm.move(self.session.q)
+        self._sink(self.arm.frames[None])
 
     def _replaced(self) -> None:
         shown = self.arm.shown
         self.arm.node.remove()
         self.arm = self._arm()
         self.arm.show(shown)
-        if not self.session.kept:
+        if self.session.kept:
+            self._stand(self._poses())
+        else:
+            self.show_run(None)
             self._look()
 
-    def _look(self) -> None:
-        """The whole arm, upright as its gravity says, with the ground below its base."""
-        scene, camera, reach = self.session.client.scene, self.session.client.camera, self.arm.reach
+    def _light(self) -> None:
+        """Plain lights: the colours of parts are seen as they are, and soon."""
+        scene = self.session.client.scene
+        scene.configure_environment_map(hdri=None)
+        scene.configure_default_lights(enabled=False)
         up, side, front = _axes(self.session.robot.gravity)
+        scene.add_light_ambient("/light/all", intensity=1.1)
+        scene.add_light_directional(
+            "/light/sun", intensity=2.2, cast_shadow=False, position=3 * up + 2 * side - 3 * front
+        )
+        scene.add_light_directional(
+            "/light/fill", intensity=0.7, position=1.5 * up - 3 * side - 1 * front
+        )
+
+    def _poses(self) -> np.ndarray:
+        """Frames at the pose and at the named configurations."""
+        robot = self.session.robot
+        return robot.frames(np.array([self.session.q, *robot.configurations.values()]))
+
+    def _stand(self, poses: np.ndarray) -> None:
+        """Floor and pedestal below some poses."""
+        scene, robot, shape = self.session.client.scene, self.session.robot, self.arm.shape
+        found = stand(robot, shape, poses, SIDES)
+        corners = self.arm.body.corners
+        self.floor = min([found.floor, *(corners @ shape.up)])
+        up, side, front = _axes(robot.gravity)
         plane = "".join("xyz"[int(np.argmax(np.abs(v)))] for v in (side, front))
+        base, reach = self.arm.frames[0, :3, 3], self.arm.reach
         scene.add_grid(
-            "/ground", width=4.0 * reach, height=4.0 * reach, plane=plane,
-            cell_size=reach / 5, section_size=reach,
-            position=tuple(self.session.robot.frames(self.session.q)[0, :3, 3]),
+            "/ground", width=5.0 * reach, height=5.0 * reach, plane=plane,
+            cell_size=reach / 5, section_size=reach, cell_color=(222, 226, 230),
+            section_color=(190, 197, 204), plane_color=(244, 246, 248), plane_opacity=1.0,
+            position=tuple(base + (self.floor - base @ up) * up),
         )  # fmt: skip
-        points = np.concatenate([self.arm.points, self.arm.body.corners])
-        low, high = points.min(axis=0), points.max(axis=0)
-        back = 0.62 * side - 0.68 * front + 0.42 * up
+        scene.remove_by_name("/pedestal")
+        for part in found.parts:
+            node = drawn_part(scene, "/pedestal", part)
+            node.wxyz, node.position = wxyz_of(self.arm.frames[0, :3, :3]), base
+
+    def _sink(self, poses: np.ndarray) -> None:
+        """Lower the floor where the arm would go through it."""
+        lowest = float((self.arm.points(poses) @ self.arm.shape.up).min())
+        if lowest < self.floor:
+            self._stand(np.concatenate([self._poses(), poses]))
+
+    def _look(self, poses: np.ndarray | None = None) -> None:
+        """The whole arm, upright as its gravity says, on its floor."""
+        camera = self.session.client.camera
+        poses = self._poses() if poses is None else np.concatenate([self.arm.frames[None], poses])
+        self._stand(poses)
+        up, side, front = _axes(self.session.robot.gravity)
+        points = np.concatenate([self.arm.points(poses), self.arm.body.corners])
+        back = 0.62 * side - 0.68 * front + 0.36 * up
         back /= np.linalg.norm(back)
         right = np.cross(up, back) / np.linalg.norm(np.cross(up, back))
+        axes = np.stack([right, np.cross(back, right), back])
+        width, height, above = self._room()
+        tall = np.tan(0.5 * FIELD)  # half of what is seen, per distance
+        seen = points @ axes.T
+        middle = 0.5 * (seen.min(axis=0) + seen.max(axis=0))
+        for _ in range(3):  # what is nearer is larger
+            half = np.abs(seen - middle)
+            far = half[:, :2] / (FILLED * tall * np.array([width, height])) + (seen - middle)[:, 2:]
+            distance = max(float(far.max()), 0.5 * self.arm.reach)
+            angle = (seen - middle)[:, :2] / (distance - (seen - middle)[:, 2:])
+            middle[:2] += 0.5 * distance * (angle.min(axis=0) + angle.max(axis=0))
+        middle = axes.T @ middle - distance * tall * above * axes[1]
         camera.fov = FIELD
-        aside, above, per_size = _free(camera)
-        distance = per_size * max(float(np.linalg.norm(high - low)), 0.8 * reach)
-        middle = 0.5 * (low + high) + distance * (aside * right - above * np.cross(back, right))
         camera.up_direction = up
         camera.position = middle + distance * back
         camera.look_at = middle
 
+    def _room(self) -> tuple[float, float, float]:
+        """Free width and height per height of the page, and how far above its middle that is."""
+        camera = self.session.client.camera
+        width, height = max(camera.image_width, 1), max(camera.image_height, 1)
+        if width <= WIDE and self._page <= WIDE:  # the panel is below
+            return width / height, 1.0 - SHEET, SHEET
+        if width >= self._page:  # as it was before the panel was docked
+            width -= PANEL
+        if self.panel.visible and self._page >= NARROWEST and width > self._page - PANEL - CHARTS:
+            width -= CHARTS
+        return width / height, 1.0, 0.0
 
-def _free(camera: Any) -> tuple[float, float, float]:
-    """How far right of the arm and below it to look, per distance, and the distance per size.
+    def _sees(self, points: np.ndarray) -> bool:
+        """Whether points are in the picture as it is now."""
+        camera = self.session.client.camera
+        position, back = np.asarray(camera.position), np.asarray(camera.position) - camera.look_at
+        back = back / max(float(np.linalg.norm(back)), 1e-9)
+        right = np.cross(camera.up_direction, back)
+        right = right / max(float(np.linalg.norm(right)), 1e-9)
+        width, height, above = self._room()
+        away = (points - position) @ np.stack([right, np.cross(back, right), -back]).T
+        if away[:, 2].min() <= 0.0:
+            return False
+        x, y = (away[:, :2] / away[:, 2:]).T / np.tan(0.5 * camera.fov)
+        return bool(np.abs(x).max() < width and np.abs(y - above).max() < height)
 
-    On a wide page the panel is at the right, on a narrow one at the bottom.
-    """
-    width, height = max(camera.image_width, 1), max(camera.image_height, 1)
-    tall = 2.0 * np.tan(0.5 * FIELD)  # what is seen, per distance
-    if width > WIDE:
-        size = min(height, width - PANEL)
-        return 0.5 * PANEL / height * tall, 0.0, height / (FILLED * size * tall)
-    size = min((1.0 - SHEET) * height, width)
-    return 0.0, 0.5 * SHEET * tall, height / (FILLED * size * tall)
+
+def _lay_out(client: Any) -> None:
+    """Our own rules of style in the page."""
+    from viser import _messages
+
+    css = json.dumps(templates.text(__package__, "layout.css"))
+    script = templates.filled(__package__, "layout.js", CSS=css)
+    client.gui._websock_interface.queue_message(_messages.RunJavascriptMessage(script))
+
+
+def _line(scene: Any, name: str, points: np.ndarray, colour: Any, thick: float) -> None:
+    """A line through points, as wide everywhere on the screen."""
+    pieces = np.stack([points[:-1], points[1:]], axis=1).astype(np.float32)
+    if len(pieces):
+        scene.add_line_segments(name, pieces, colour, thickness=thick, thickness_units="screen")
 
 
 def _axes(gravity: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Up (against gravity if that is along an axis, else z), right, and away from the viewer."""
+    """Up, right, and away from the viewer."""
     x, y, z = np.eye(3)
-    size = np.linalg.norm(gravity)
-    for up, side, front in ((y, x, -z), (x, -y, -z)):
-        if size > 0 and gravity @ up < -0.99 * size:
-            return up, side, front
-    return z, x, y
+    up = upright(gravity)
+    side, front = ((-y, -z), (x, -z), (x, y))[int(np.argmax(up))]
+    return up, side, front

@@ -1,0 +1,94 @@
+"""The scene of a tab: the arm in sight and above its floor, paths of a run, large meshes."""
+
+import numpy as np
+import pytest
+
+from .conftest import NARROW, Tab
+
+
+def drawn(tab):
+    """The picture of the scene as the page has it, without notes and panels."""
+    import io
+
+    from PIL import Image
+
+    shot = tab.page.locator("canvas").first.screenshot()
+    return np.asarray(Image.open(io.BytesIO(shot)).convert("RGB")).astype(int)
+
+
+def test_the_arm_is_in_sight_and_above_the_floor(tab):
+    view, session = tab.session.view, tab.session
+    tab.until(lambda: session.client.camera.image_width < 720, "the panel is not docked")
+    assert view._sees(view.arm.points(view._poses()))
+    before = view.floor
+    for q in ([0, 1.5, 0, 0, 0, 0], [0.3, 0.9, 0.2, 0, 0, 0]):  # below the base
+        session.change_pose(q)
+        assert (view.arm.points(view.arm.frames) @ view.arm.shape.up).min() > view.floor
+    assert view.floor < before
+
+
+def test_a_run_shows_its_paths_and_charts_beside_the_arm(tab):
+    import dynamis as dy
+
+    view, session = tab.session.view, tab.session
+    robot = session.robot
+    stretch = robot.configurations["stretch"]
+    way = dy.trajectory.quintic(session.q, stretch, 1.0)
+    law = dy.control.ComputedTorque.from_bandwidth(20.0)
+    run = dy.simulate(robot, 1.0, 0.01, q0=session.q, controller=law, reference=way)
+    nodes = session.client.scene._handle_from_node_name
+    assert not view.panel.visible and "/run/desired" not in nodes
+    view.show_run(run)
+    view.show_time(0.5)
+    assert view.panel.visible
+    wanted = np.asarray(nodes["/run/desired"].points)
+    np.testing.assert_allclose(wanted[-1, 1], robot.fk(stretch)[:3, 3], atol=1e-4)
+    half = len(nodes["/run/trail"].points)
+    view.show_time(1.0)
+    assert len(nodes["/run/trail"].points) > half + 20
+    assert view._sees(view.arm.points(robot.frames(run.q)))
+    view.show_run(None)
+    assert not view.panel.visible and "/run/trail" not in nodes
+
+
+def test_a_narrow_page_gives_the_panel_all_of_its_width(browser, studio):
+    tab = Tab(browser, studio, NARROW)
+    paper = tab.page.locator(".mantine-Paper-root").first
+    tab.until(lambda: paper.bounding_box()["width"] == NARROW["width"])
+    view = tab.session.view
+    assert view._room()[2] > 0 and view._sees(view.arm.points(view.arm.frames))
+    tab.close()
+
+
+@pytest.mark.parametrize("suffix", [".stl", ".obj", ".dae"])
+def test_meshes_above_a_megabyte_are_drawn(browser, studio, tmp_path, suffix):
+    trimesh = pytest.importorskip("trimesh", reason="trimesh is not installed")
+    import dynamis as dy
+    from dynamis.studio.scene.meshes import read_visuals
+
+    ball = trimesh.creation.icosphere(subdivisions=5, radius=0.3)
+    content = ball.export(file_type=suffix[1:])
+    (tmp_path / f"ball{suffix}").write_bytes(
+        content if isinstance(content, bytes) else content.encode()
+    )
+    assert (tmp_path / f"ball{suffix}").stat().st_size > 1_000_000
+    path = tmp_path / "arm.urdf"
+    path.write_text(
+        f"""<robot name="ball"><link name="base"/><link name="arm"><inertial><mass value="1"/>
+<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial><visual><geometry>
+<mesh filename="ball{suffix}"/></geometry><material name="m"><color rgba="0 0.8 0 1"/></material>
+</visual></link><joint name="turn" type="revolute"><parent link="base"/><child link="arm"/>
+<origin xyz="0 0 1"/><axis xyz="0 1 0"/><limit lower="-1" upper="1" effort="1" velocity="1"/>
+</joint></robot>"""
+    )
+    tab = Tab(browser, studio)
+    tab.session.change_robot(dy.load(path), read_visuals(path))
+    assert tab.session.view.arm.body
+
+    def green():
+        r, g, b = np.moveaxis(drawn(tab), -1, 0)
+        return ((g > 1.5 * r) & (g > 1.5 * b)).mean()
+
+    tab.until(lambda: green() > 0.02, "the ball is not seen")
+    assert green() < 0.6
+    tab.close()
