@@ -1,9 +1,12 @@
 """What the core can do alone, what wheels are built, and one version everywhere."""
 
 import ast
+import json
+import os
 import subprocess
 import sys
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -67,3 +70,24 @@ def test_errors_name_extras_that_exist():
                 named |= {extra.value} if isinstance(extra, ast.Constant) else set()
     assert named > {"equations", "plots", "studio"}
     assert named <= {*EXTRAS}
+
+
+@pytest.mark.parametrize("options", [[], ["--json"]], ids=["table", "json"])
+def test_names_are_printed_where_the_terminal_lacks_their_letters(options, tmp_path):
+    """As on Windows, whose pipes have a code page: a name is escaped, and JSON stays JSON."""
+    arm = dynamis.load("planar-2link")
+    named = dynamis.Robot(replace(arm.model, name="рука \U0001f916"))
+    named.save(tmp_path / "arm.toml")
+    program = [sys.executable, "-m", "dynamis", "show", "arm.toml", *options]
+    done = subprocess.run(
+        program,
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONIOENCODING": "cp1252"},
+        capture_output=True,
+        check=False,
+    )
+    said = done.stdout.decode("cp1252")
+    assert done.returncode == 0, done.stderr
+    assert "\\u0440" in said
+    if options:
+        assert json.loads(said)["name"] == named.name

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from .study.study import study
     from .study.workers import ray_executor
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "Closure",

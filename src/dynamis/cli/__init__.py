@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from io import TextIOWrapper
 
 from .. import __version__
 from ..arguments import one_of
@@ -44,6 +45,8 @@ COMMANDS = {
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the exit code is returned."""
     words = list(sys.argv[1:] if argv is None else argv)
+    if isinstance(sys.stdout, TextIOWrapper):  # a code page of Windows does not have every letter
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         code = _run(words)
         sys.stdout.flush()

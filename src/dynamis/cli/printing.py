@@ -48,7 +48,9 @@ def raw(text: str) -> None:
 
 def data_json(value: Any) -> None:
     """Print one JSON document on stdout; numbers that JSON lacks become null."""
-    print(legible(json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False)))
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    escaped = not encoding.lower().startswith("utf")
+    print(legible(json.dumps(_plain(value), indent=2, ensure_ascii=escaped, allow_nan=False)))
 
 
 def table(
