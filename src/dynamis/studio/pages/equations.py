@@ -197,9 +197,10 @@ def asked(question: Question, gone: threading.Event, patience: float = PATIENCE)
     words = [sys.executable, "-P", "-c", f"from {__name__} import answer; answer()"]
     given: str | None = json.dumps(asdict(question))
     text, end = "", time.monotonic() + patience
-    pipe, env = subprocess.PIPE, {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+    settings = {"PYTHONPATH": os.pathsep.join(paths), "PYTHONUTF8": "1"}
+    pipe, env = subprocess.PIPE, os.environ | settings
     with subprocess.Popen(
-        words, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, text=True, env=env
+        words, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, encoding="utf-8", env=env
     ) as process:
         try:
             while process.returncode is None:
