@@ -14,7 +14,7 @@ HEAD = """# Catalogue
 description names; what is invented or left open is said there. The mass is that of the moving links.
 """
 GROUPS = {
-    "Real arms": "Where masses are not published the arm is geometry: kinematics work, dynamics are refused.",
+    "Real arms": "Where masses are not published the arm is geometry: kinematics work, torques are zero and forward dynamics is refused.",
     "Arms of textbooks and courses": "",
     "Closed mechanisms": "Guide: [a parallel robot](../guides/parallel-robot.md).",
 }
@@ -33,7 +33,7 @@ def row(name: str) -> str:
     joints = "".join(link.joint[0].upper() for link in model.links)
     mass = sum(body.inertia.m for body in chain(model).bodies)
     weight = f"{mass:.3g} kg" if mass else "-"
-    return f"| `{name}` | {joints} | {weight} | {' '.join(model.description.split())} |"
+    return f"| `{name}` | {' '.join(model.description.split())} | {joints} | {weight} |"
 
 
 def page() -> str:
@@ -43,6 +43,6 @@ def page() -> str:
     for title, words in GROUPS.items():
         mine = [name for name in names if group(name) == title]
         rows = "\n".join(map(row, mine))
-        table = f"| name | joints | mass | what it is |\n|---|---|---|---|\n{rows}\n"
+        table = f"| name | what it is | joints | mass |\n|---|---|---|---|\n{rows}\n"
         parts.append(f"## {title} ({len(mine)})\n\n{words}\n\n{table}")
     return "\n".join(parts)

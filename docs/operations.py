@@ -1,4 +1,4 @@
-"""Writes docs/operations.md: the operations of every robot of the catalogue, before and after."""
+"""Writes docs/operations.md: the operations of every robot with masses, before and after."""
 
 from pathlib import Path
 
@@ -49,6 +49,8 @@ def main() -> None:
     lines.append("|---" * (len(KERNELS) + 1) + "|")
     for name in catalogue.names():
         robot = dy.load(name)
+        if not any(body.inertia.m for body in robot.chain.bodies):
+            continue  # geometry alone
         lines.append(f"| {name} | " + " | ".join(cell(robot, k) for k in KERNELS) + " |")
     page = HEAD + rigid_puma() + "\n" + "\n".join(lines) + "\n"
     (Path(__file__).parent / "operations.md").write_text(page, encoding="utf-8")

@@ -156,5 +156,7 @@ def test_another_commit_in_the_cache_is_not_updated(cache, monkeypatch):
 def test_descriptions_that_do_not_exist_are_named(cache):
     with pytest.raises(FileError, match=r"(?s)has no 'ur10_mj_description'.*ur10e_mj_description"):
         dy.load(PREFIX + "ur10_mj_description")
+    with pytest.raises(FileError, match=r"(?s)has no 'xyzzy'.*robot_descriptions list"):
+        dy.load(PREFIX + "xyzzy")
     with pytest.raises(FileError, match="not a name of robot_descriptions"):
         dy.load("panda", download=True)

@@ -30,6 +30,11 @@ a = "L"
 mass = 1.5
 com = ["-L/2", 0, 0]
 """
+SDF = b"""<sdf version="1.9"><model name="two"><link name="base"/><link name="upper"/>
+<joint name="turn" type="revolute"><parent>base</parent><child>upper</child>
+<axis><xyz>0 1 0</xyz></axis></joint></model></sdf>"""
+MJCF = b"""<mujoco model="two"><worldbody><body name="upper"><joint name="turn"/>
+<inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/></body></worldbody></mujoco>"""
 RELOAD = "setTimeout(() => location.reload(), 0)"
 BOMB = (
     b"""<!DOCTYPE robot [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]><robot name="&b;"/>"""
@@ -41,7 +46,12 @@ BAD = {
     "latin.toml": (b'name = "\xe9t\xe9"', "not UTF-8"),
     "bomb.urdf": (BOMB, "document type or entities"),
     "outer.urdf": (b'<!DOCTYPE r SYSTEM "file:///etc/passwd"><robot/>', "document type"),
-    "arm.xacro": (URDF, "xacro"),
+    "arm.xacro": (URDF, "a program, which is never run from an upload"),
+    "outer.xml": (
+        MJCF.replace(b"<worldbody>", b'<include file="/etc/passwd"/><worldbody>'),
+        "is not in the model's folder",
+    ),
+    "bomb.sdf": (BOMB, "document type or entities"),
     "left.urdf": (URDF.replace(b'"0.5 0 0"', b'"${x} 0 0"'), "xacro"),
     "no.toml": (b"name = ", "not valid TOML"),
     "no.urdf": (b"<robot", "not valid XML"),
@@ -62,6 +72,14 @@ def test_bad_files_are_refused_by_name(name):
         drawable(robot, start_pose(robot))
     assert said in str(refusal.value)
     assert "../" not in str(refusal.value)
+
+
+@pytest.mark.parametrize(("name", "content"), [("arm.sdf", SDF), ("arm.xml", MJCF)])
+def test_sdf_and_mjcf_are_uploaded_too(name, content):
+    from dynamis.studio.server.uploads import uploaded_robot
+
+    robot = uploaded_robot(name, content)
+    assert (robot.name, robot.joint_names, robot.link_names) == ("two", ("turn",), ("upper",))
 
 
 def test_names_of_files_are_only_shown():

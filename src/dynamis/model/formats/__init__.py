@@ -1,1 +1,1 @@
-"""Robots in files: TOML and URDF, both ways."""
+"""Robots in files: TOML and URDF both ways, SDF read."""

@@ -15,14 +15,14 @@ from pathlib import Path
 from shutil import which
 from typing import Any
 
-from ...arguments import is_flag, one_of
-from ...errors import FileError, MissingPackageError, shown
+from ...arguments import is_flag
+from ...errors import FileError, MissingPackageError, did_you_mean, shown
 from .tables import read_bytes
 
 PREFIX = "robot_descriptions:"
-NAME = re.compile(r"\w+", re.ASCII)
 KEY = re.compile(r"[A-Za-z_][\w-]*", re.ASCII)
 INSTALL = "dynamis[descriptions]"
+LIST = "`python -m robot_descriptions list` names them all"
 CLONED = re.compile(r"_clone_to_cache\(\s*[\"']([^\"']+)[\"']")
 PATHS = ("URDF_PATH", "MJCF_PATH", "XACRO_PATH", "SDF_PATH")
 FIND = """
@@ -100,7 +100,10 @@ def description_file(name: str, download: bool) -> tuple[Path, dict[str, str]]:
             f"{PREFIX}{name} needs the package robot_descriptions, which is not installed",
             f'pip install "{INSTALL}"   (or: pip install robot_descriptions)',
         ) from None
-    one_of(name, known, f"robot_descriptions has no {name!r}", FileError)
+    if name not in known:
+        hint = did_you_mean(name, known)
+        hint = LIST if hint.startswith("known") else hint  # hundreds
+        raise FileError(f"robot_descriptions has no {shown(name)}", hint)
     ask = f"dy.load({PREFIX + name!r}, download=True) lets robot_descriptions download it"
     missing = None if download else _missing(name)
     if missing is not None:
