@@ -15,6 +15,7 @@ from dynamis.agree import peers
 from dynamis.cli import COMMANDS, main
 from dynamis.cli.robots import first_sentence
 from dynamis.model import catalogue
+from tests.thorough import thorough_but
 
 from ..closed_mechanisms import OPEN_ARMS
 
@@ -147,7 +148,7 @@ def test_first_sentence():
     assert first_sentence("no stop") == "no stop"
 
 
-@pytest.mark.parametrize("name", catalogue.names())
+@pytest.mark.parametrize("name", thorough_but(["puma560", "scara", "delta"], catalogue.names()))
 def test_show_every_robot(name, capsys):
     assert main(["show", name]) == 0
     out = capsys.readouterr().out
