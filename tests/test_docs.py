@@ -71,7 +71,8 @@ SPACES = {"identified-model": identified, "controller-in-c": controller}
 
 
 LONG = {  # guides of many seconds; what they use has tests of its own
-    *("controller-in-c", "gpu", "how-sure-am-i", "identified-model", "parallel-robot", "teaching"),
+    *("controller-in-c", "gpu", "how-sure-am-i", "identified-model", "jax", "parallel-robot"),
+    "teaching",
 }
 
 

@@ -173,8 +173,8 @@ NOT_SHOWN = DeprecationWarning, ImportWarning, PendingDeprecationWarning, Resour
 
 
 LONG = {  # examples of many seconds; what they use has tests of its own
-    *("10_puma_controllers", "12_identify_puma", "13_controller_in_c", "17_ensemble"),
-    *("18_how_sure", "19_parallel_robot"),
+    *("06_pendulum", "10_puma_controllers", "11_stiction", "12_identify_puma"),
+    *("13_controller_in_c", "17_ensemble", "18_how_sure", "19_parallel_robot"),
 }
 
 

@@ -8,13 +8,8 @@ import pytest
 NOTEBOOKS = sorted((Path(__file__).parents[1] / "notebooks").glob("*.ipynb"))
 
 
-def notebook(path):
-    """One of them is enough to see that notebooks run."""
-    marks = [] if path.stem == "equations" else [pytest.mark.thorough]
-    return pytest.param(path, marks=marks, id=path.stem)
-
-
-@pytest.mark.parametrize("path", [notebook(path) for path in NOTEBOOKS])
+@pytest.mark.thorough
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
 def test_notebook_runs(path, compiled, tmp_path):
     nbformat = pytest.importorskip("nbformat", reason="nbformat is not installed")
     nbclient = pytest.importorskip("nbclient", reason="nbclient is not installed")

@@ -8,6 +8,7 @@ from importlib import import_module
 import pytest
 
 import dynamis as dy
+from tests.thorough import thorough_but
 
 NAMES = [
     "dynamis.Drive",
@@ -156,10 +157,7 @@ def test_the_name_is_there(name):
 ORDERS = ["", "import dynamis.{}", "import dynamis.logs.log", "import dynamis.identify.estimate"]
 
 
-@pytest.mark.parametrize(
-    "first",
-    [ORDERS[1], *(pytest.param(x, marks=pytest.mark.thorough) for x in (ORDERS[0], *ORDERS[2:]))],
-)
+@pytest.mark.parametrize("first", thorough_but([ORDERS[1]], ORDERS))
 def test_folders_that_are_functions_can_be_called_whatever_came_first(first):
     code = [first.format(name) for name in CALLABLE]
     code += ["import inspect", "import dynamis as dy"]

@@ -17,12 +17,14 @@ from dynamis.compile.kernels import FORWARD_METHODS, INVERSE_METHODS
 from dynamis.errors import OptionError
 from dynamis.interop.rigid_tree import rigid_tree
 from dynamis.model.model import Model
+from tests.thorough import thorough_but
 
 from ..closed_mechanisms import OPEN_ARMS
 from ..dynamics.test_springs import sprung
 from ..random_robots import build, chains, states, trees
 
 NAMES = OPEN_ARMS  # random states of closed mechanisms do not close
+SOME = ("planar-2link", "scara", "stanford", "puma560-mdh", "panda", "sixr", "rppr", "ur10e")
 IDENTITY = "forward(inverse) = identity"
 SINGULAR = {"sixr"}  # no forward dynamics
 SLIDING = {"rppr"}  # no regressor
@@ -38,7 +40,7 @@ def need(peer):
 # the catalogue
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", thorough_but(SOME, NAMES))
 def test_own_methods_agree(name):
     table = agreement(dy.load(name), peers=())
     assert table.ok, str(table)
@@ -53,7 +55,7 @@ def test_own_methods_agree(name):
 
 
 @pytest.mark.parametrize("peer", PEERS)
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", thorough_but(SOME, NAMES))
 def test_peers_agree(name, peer):
     need(peer)
     robot = dy.load(name)

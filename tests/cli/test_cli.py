@@ -18,6 +18,7 @@ from dynamis.cli.agree import _chosen as every_robot
 from dynamis.cli.robots import first_sentence
 from dynamis.model import catalogue
 from dynamis.model.formats.files import load_model
+from tests.thorough import thorough_but
 
 from ..closed_mechanisms import OPEN_ARMS
 
@@ -150,7 +151,7 @@ def test_first_sentence():
     assert first_sentence("no stop") == "no stop"
 
 
-@pytest.mark.parametrize("name", catalogue.names())
+@pytest.mark.parametrize("name", thorough_but(["puma560", "scara", "delta"], catalogue.names()))
 def test_show_every_robot(name, capsys):
     assert main(["show", name]) == 0
     out = capsys.readouterr().out

@@ -9,6 +9,7 @@ import pytest
 import dynamis as dy
 from dynamis.compile import arrays
 from dynamis.compile.kernels import KERNELS
+from tests.thorough import thorough_but
 
 from ..random_robots import build, states
 
@@ -62,10 +63,7 @@ METHODS = {
 SMALL = {"puma560-mdh", "rppr", "pendulum3", "scara"}
 
 
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(x, marks=[] if x in SMALL else [pytest.mark.thorough]) for x in CATALOGUE],
-)
+@pytest.mark.parametrize("name", thorough_but(SMALL, CATALOGUE))
 def test_compiled_equals_generic(name):
     robot = dy.load(name)
     q, qd, x = states(robot, 11)

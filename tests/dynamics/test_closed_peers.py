@@ -16,6 +16,7 @@ from dynamis.agree.closed import (
 )
 from dynamis.bench.closed import loop_chain
 from dynamis.model.model import Payload
+from tests.thorough import thorough_but
 
 from ..closed_mechanisms import (
     KINDS,
@@ -239,7 +240,7 @@ BESIDE = {
 
 
 @pytest.mark.parametrize("word", BESIDE)
-@pytest.mark.parametrize("kind", ["ball", "slide"])
+@pytest.mark.parametrize("kind", thorough_but(["slide"], ["ball", "slide"]))
 def test_closures_beside(word, kind):
     n = 6 if kind == "ball" else 8
     closures = [(kind, 2, n - 1), ("rod", -1, 2)]

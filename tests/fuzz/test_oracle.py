@@ -164,6 +164,7 @@ def test_the_files_after_one_that_ends_the_process_are_read_too():
     assert kinds == ["accepted", "crash", "crash", "accepted", "accepted", "crash"]
 
 
+@pytest.mark.thorough
 def test_a_finding_is_made_small():
     reader = Reader("made-up", ".txt", breaks_at_times)
     data = b"x" * 500 + b"bad" + b"y" * 300

@@ -15,7 +15,7 @@ from dynamis.identify.processing import Processing, prepare
 MASS, COM = 151.0, (0.05, 0.02, 0.12)
 STIFFNESS, PRELOAD = 3e4, 8e3
 ENCODER, TORQUE = 2e-5, 0.003  # noise: rad, and of the largest torque of each joint
-pytestmark = pytest.mark.usefixtures("compiled")
+pytestmark = [pytest.mark.usefixtures("compiled"), pytest.mark.thorough]
 
 
 def link(mass, com, size, gear, rotor, friction, **place):
@@ -143,7 +143,6 @@ def test_the_spring_is_no_payload(arm, loaded, estimate):
     assert 40.0 < axis_two(without(arm), loaded) < 70.0
 
 
-@pytest.mark.thorough
 def test_a_hydraulic_cylinder_is_found_and_is_no_payload(arm):
     """A piston that presses oil into an accumulator: up to 4 kN m on axis 2."""
     (linear,) = arm.model.springs

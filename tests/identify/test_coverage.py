@@ -8,9 +8,8 @@ from .coverage import case
 CASES = 12  # of each estimator; 1000 by `python -m tests.identify.coverage --count 1000`
 
 
-@pytest.mark.parametrize(
-    "estimator", ["weighted", pytest.param("feasible", marks=pytest.mark.thorough)]
-)
+@pytest.mark.thorough
+@pytest.mark.parametrize("estimator", ["weighted", "feasible"])
 def test_the_error_of_the_true_arm_is_within_what_samples_predict(compiled, estimator):
     """95 % of intervals of 95 %, and deviations of estimates as large as they are stated."""
     cases = [case(seed, estimator) for seed in range(CASES)]

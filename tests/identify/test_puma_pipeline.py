@@ -7,6 +7,7 @@ import dynamis as dy
 
 from .test_instrumental import truth
 
+pytestmark = pytest.mark.thorough  # the other files have it all on small arms
 CUTOFF = 30.0  # Hz: above the jumps that turning joints make, below the encoders' noise
 COVERED = 0.95
 NOISE = np.array([0.5, 0.5, 0.25, 0.05, 0.05, 0.05])  # N m
@@ -138,7 +139,6 @@ def test_a_feasible_estimate_of_the_same_poor_log_is(puma, poor):
     assert least_eigenvalue(found.robot) > 0.0
 
 
-@pytest.mark.thorough
 def test_two_steps_agree_with_one(puma, motions, logs, weighted):
     path, share = motions[0], 0.2
     slowly = dy.trajectory.fourier(

@@ -79,6 +79,7 @@ def tx40(data, compiled):
     return robot, log
 
 
+@pytest.mark.thorough
 def test_tx40_friction_as_published(tx40):
     published = json.loads((REFERENCE / "tx40_published.json").read_text())
     published = published["published_values_in_figaroh_config"]

@@ -223,6 +223,7 @@ def test_joints_the_task_does_not_feel_rest():
 # search
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("compiled")
 def test_search_finds_the_eight_of_a_ur10e():
     """Axes 2, 3, 4 parallel, no spherical wrist: up to 8, the same with four times the starts."""

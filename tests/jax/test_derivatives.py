@@ -8,6 +8,7 @@ from jax.test_util import check_grads
 
 import dynamis as dy
 import dynamis.jax as dj
+from tests.thorough import thorough_but
 
 from .arguments import FUNCTIONS, arguments, close, equal, function, results
 
@@ -25,7 +26,7 @@ def test_derivatives_agree_with_differences(name, rng):
     check_grads(function(name, arm), arguments(name, arm, rng, 2), 1, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("name", thorough_but(["forward_dynamics", "fk"], FUNCTIONS))
 def test_every_argument_alone(name, rng):
     """Where others stay, only what changes is in the code; forward and reverse agree."""
     arm = dy.load("polar-rp")

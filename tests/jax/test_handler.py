@@ -189,6 +189,7 @@ def other_process(code: str, **environment: str) -> str:
     return done.stdout
 
 
+@pytest.mark.thorough
 def test_programs_that_jax_keeps_on_disk_run_in_other_processes(compiled, tmp_path):
     kept = {
         "JAX_COMPILATION_CACHE_DIR": str(tmp_path),

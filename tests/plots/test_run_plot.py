@@ -180,6 +180,7 @@ def test_what_was_measured_is_told_from_what_was():
     assert named == ["actual", "measured", "desired"]
 
 
+@pytest.mark.thorough
 def test_no_text_overlaps_and_none_is_cut():
     for name in ("planar-rr", "ur10e"):
         figure = plot_run(waving(name))

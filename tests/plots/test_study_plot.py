@@ -9,6 +9,7 @@ import dynamis as dy
 from dynamis.errors import OptionError
 from dynamis.plots import plot_study
 from dynamis.study.summary import scaled
+from tests.thorough import thorough_but
 
 ROBOTS = ("planar-rr", "scara", "puma560", "panda")
 
@@ -86,7 +87,7 @@ def test_lines_stand_at_the_quantiles():
         assert [line.get_xdata()[0] for line in lines] == quantiles[:, joint].tolist()
 
 
-@pytest.mark.parametrize("name", ["rod", *ROBOTS])
+@pytest.mark.parametrize("name", thorough_but(["rod", "scara"], ["rod", *ROBOTS]))
 def test_nothing_overlaps_for_any_number_of_joints_and_units(name):
     robot = rod() if name == "rod" else dy.load(name)
     move = dy.trajectory.quintic(np.zeros(robot.n), np.full(robot.n, 0.1), duration=0.05)
@@ -112,7 +113,10 @@ SPECIAL = {
 }
 
 
-@pytest.mark.parametrize("case", SPECIAL)
+QUICK = ("equal", "one infinite", "orders of magnitude", "failed", "all failed")
+
+
+@pytest.mark.parametrize("case", thorough_but(QUICK, SPECIAL))
 def test_special_values_are_drawn(case):
     figure = plot_study(study(SPECIAL[case], "planar-rr"), "error")
     refuse_overlaps(figure)

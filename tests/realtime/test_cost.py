@@ -21,6 +21,7 @@ from dynamis.realtime.cost import (
     controller_cost,
     hostile_samples,
 )
+from tests.thorough import thorough_but
 
 MACHINES = {"Cortex-M4": "mps2-an386", "Cortex-M7": "mps2-an500"}
 START = """extern void _start(void);
@@ -111,7 +112,7 @@ EVERY = [  # the larger laws in single precision only, or only in the thorough t
 
 
 @pytest.mark.parametrize("kind, dtype", EVERY)
-@pytest.mark.parametrize("cc", COMPILERS)
+@pytest.mark.parametrize("cc", thorough_but(["gcc"], COMPILERS))
 def test_no_optimiser_makes_a_branch_of_a_mask(tmp_path, cc, kind, dtype):
     need(cc, "objdump")
     law = small(kind)

@@ -20,6 +20,7 @@ from dynamis.realtime.c_text import (
     source,
 )
 from dynamis.realtime.export import FLAGS
+from tests.thorough import thorough_but
 
 from .laws_in_c import (
     CONTROLLERS,
@@ -46,7 +47,7 @@ FORMS = [  # every arm, precision and kind of functions, each pair of them with 
 ]
 
 
-@pytest.mark.parametrize(("name", "dtype", "trig"), FORMS)
+@pytest.mark.parametrize(("name", "dtype", "trig"), thorough_but(FORMS[:3], FORMS))
 @pytest.mark.parametrize("kind", CONTROLLERS)
 def test_every_controller_passes_its_self_test(tmp_path, kind, name, dtype, trig):
     level = "-O2" if name == "planar-2link" else "-O0"  # as exported; quicker to compile

@@ -28,6 +28,7 @@ ARITY = {"min": 2, "max": 2, "pow": 2, "atan2": 2, "select": 3, "fma": 3}
 ELEMENTARY = ("sin", "cos", "exp", "log", "tanh", "pow", "atan2", "sqrt")
 WITHOUT_SQRT = "-U__SSE2__"  # as on a processor whose square root is not known
 BUILDS = [(cc, option) for cc in ("gcc", "clang") for option in ("", "-mfma", WITHOUT_SQRT)]
+QUICK = [("gcc", ""), ("gcc", "-mfma"), ("clang", WITHOUT_SQRT)]
 CALL = """void call_{op}(const {T} *a, const {T} *b, const {T} *c, {T} *y, int n)
 {{
     int i;
@@ -80,7 +81,13 @@ def kernels():
     return {(op, k): compiled_program(program(op), k) for op in ELEMENTARY for k in KINDS}
 
 
-@pytest.fixture(scope="module", params=BUILDS, ids=lambda build: " ".join(build).strip())
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(x, id=" ".join(x).strip(), marks=() if x in QUICK else pytest.mark.thorough)
+        for x in BUILDS
+    ],
+)
 def every_build(request, tmp_path_factory):
     """kind -> the C by one compiler, with instructions of the processor or without."""
     cc, option = request.param

@@ -5,6 +5,7 @@ import pytest
 
 import dynamis as dy
 from tests.simulation.arms import slider
+from tests.thorough import thorough_but
 
 F, RATIO, VELOCITY = 4.0, 1.5, 0.01
 
@@ -39,7 +40,7 @@ def drag(v, viscous=0.5):
     return np.sign(v) * F * (1 + (RATIO - 1) * np.exp(-((v / VELOCITY) ** 2))) + viscous * v
 
 
-@pytest.mark.parametrize("v", [0.005, 0.02, 0.5, -0.5])
+@pytest.mark.parametrize("v", thorough_but([0.02, -0.5], [0.005, 0.02, 0.5, -0.5]))
 def test_steady_sliding_is_the_stribeck_curve(v):
     """Pulled at a set speed by a stiff hand."""
     run = dy.simulate(

@@ -52,6 +52,7 @@ def test_sliders_move_the_drives_and_the_rest_follows(tab):
     tab.says(f"{torque[0]:.4g} N m")
 
 
+@pytest.mark.thorough
 def test_a_slider_stops_where_the_loop_cannot_be_closed(tab):
     tab.type("joint3", "-2.5")
     tab.says("Stopped")

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import dynamis as dy
+from tests.thorough import thorough_but
 
 from .conftest import Tab
 
@@ -28,7 +29,7 @@ def saved(tab, button):
     return found.suggested_filename, found.path().read_bytes()
 
 
-@pytest.mark.parametrize("kind", ["TOML", "URDF"])
+@pytest.mark.parametrize("kind", thorough_but(["TOML"], ["TOML", "URDF"]))
 def test_the_robot_comes_back(page, kind, tmp_path):
     name, content = saved(page, f"Robot as {kind}")
     assert name == f"puma560.{kind.lower()}"

@@ -365,6 +365,7 @@ def test_the_command_prints_where_and_ends_when_asked(tmp_path):
     assert "Ctrl+C" in talk and "Traceback" not in talk
 
 
+@pytest.mark.thorough
 def test_a_robot_that_is_not_there_is_said():
     words = [sys.executable, "-m", "dynamis", "studio", "puma561", "--port", "0"]
     run = subprocess.run(words, capture_output=True, text=True, check=False)

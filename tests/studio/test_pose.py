@@ -27,6 +27,7 @@ def test_a_slider_moves_the_arm(tab):
     assert tab.errors == []
 
 
+@pytest.mark.thorough
 def test_degrees_zero_random_and_named_poses(tab):
     tab.choose("Go to", "stretch")
     tab.until(lambda: np.array_equal(tab.session.q, tab.session.robot.configurations["stretch"]))

@@ -198,6 +198,7 @@ def test_gravity_and_payload_change_the_torque(tab):
     assert tab.errors == []
 
 
+@pytest.mark.thorough
 def test_a_change_made_while_another_is_under_way_is_not_lost(tab):
     """The robot is replaced between the choice and its answer, as on a busy machine."""
     with tab.session.lock:
@@ -208,6 +209,7 @@ def test_a_change_made_while_another_is_under_way_is_not_lost(tab):
     assert tab.session.robot.model.payload.mass == 1.0
 
 
+@pytest.mark.thorough
 def test_what_is_typed_is_kept_also_before_its_event_comes(tab):
     from dynamis.studio.pages.robot import Field
 
@@ -345,6 +347,7 @@ rest_angle = "pi/4"
 """
 
 
+@pytest.mark.thorough
 def test_springs_are_drawn_and_listed(tab):
     assert "spring" not in tab.session.view.arm._parts
     tab.upload("sprung.toml", SPRUNG)

@@ -377,7 +377,7 @@ def test_what_cannot_be_studied_is_refused(options, words):
         dy.study(robot, **given)
 
 
-def test_blocks_computed_together_are_those_computed_one_by_one():
+def test_blocks_computed_together_are_those_computed_one_by_one(mostly):
     """With alternatives, whose samples run apart from each other."""
     robot = rubbing()
     vary = dy.Scatter(robot, mass=0.1, q0=0.1, delay=[0.0, DT])
