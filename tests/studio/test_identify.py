@@ -9,6 +9,7 @@ import pytest
 
 import dynamis as dy
 from dynamis.errors import FileError
+from dynamis.studio.pages.columns import LEFT_OUT, Columns, guessed, mapping
 from dynamis.studio.pages.identify import LARGEST_FILE, Trial, safe_name, uploaded_log
 
 from .conftest import Tab
@@ -80,6 +81,47 @@ def test_an_uploaded_log_becomes_a_model(page, robot, recorded):
     assert np.abs(heavy - 1.1).max() < 0.03  # the log was of a heavier arm
     assert page.session.bench.estimate is found
     assert page.errors == []
+
+
+def test_columns_are_chosen_with_the_mouse(page, robot, recorded):
+    """A file with names of its own, in degrees: guessed as far as they say, the rest chosen."""
+    page.session.change_robot(robot)
+    degrees = np.rad2deg(recorded.q)
+    rows = np.column_stack([recorded.t, degrees[:, 1], degrees[:, 0], recorded.tau])[:400]
+    head = "clock,elbow,shoulder,motor torque 1,motor torque 2"
+    text = "\n".join([head, *(",".join(f"{x:.9g}" for x in row) for row in rows)])
+    upload(page, "bench.csv", text.encode())
+    page.says("Which of the 5 columns is which?")
+    page.press("Read with these columns")
+    page.says("position: 2 of 2 joints have no column")
+    page.choose("joint1", "shoulder")
+    page.choose("joint2", "elbow")
+    page.choose("Unit", "deg")
+    page.press("Read with these columns")
+    page.until(lambda: page.session.bench.log is not None)
+    log = page.session.bench.log
+    assert np.allclose(log.q, recorded.q[:400], atol=1e-6)
+    assert np.allclose(log.tau, recorded.tau[:400], atol=1e-6)
+    assert page.errors == []
+
+
+def test_columns_are_guessed_by_their_names(robot):
+    six = dy.load("puma560")
+    joints = six.joint_names
+    names = [
+        "Time [ms]",
+        *(f"{x}{k}" for k in (1, 10, 2, 3, 4, 5) for x in ("pos_", "vel_", "eff")),
+    ]
+    found = guessed(Columns(dict.fromkeys(names, 1)), joints)
+    assert found["t"] == ["Time [ms]"] and found["tau"] == []  # "eff" is no word
+    assert found["q"] == [f"pos_{k}" for k in (1, 2, 3, 4, 5, 10)]
+    whole = guessed(Columns({"stamp": 1, "qd": 6, "q": 6, "torque": 6, "pose": 7}), joints)
+    assert whole == {"t": ["stamp"], "q": ["q"], "qd": ["qd"], "tau": ["torque"]}
+    wide = Columns({"stamp": 1, "q": 2, "torque": 2})
+    chosen = {"t": [LEFT_OUT], "q": ["q"], "tau": ["torque"]}
+    options = mapping(wide, robot, chosen, {"q": "deg"})
+    assert options["columns"] == {"t": None, "q": "q", "qd": None, "tau": "torque"}
+    assert options["units"] == {"q": ["deg", "deg"]}
 
 
 def test_a_log_can_be_made_here(page, robot):

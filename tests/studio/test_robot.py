@@ -121,6 +121,59 @@ def test_values_are_shown_as_one_would_type_them():
     assert typed(np.pi / 2) == "1.5707963267948966" and typed(-0.4318) == "-0.4318"
 
 
+@pytest.mark.parametrize("name", ["puma560", "kr16", "planar-rp", "five-bar", "palletizer"])
+def test_every_field_of_a_robot_reads_back_and_has_a_unit(name):
+    """What a field shows, typed again, changes nothing."""
+    from dynamis.studio.pages.parts import CLOSURE, LINK, SPRING, UNITS
+
+    model = dy.load(name).model
+    parts = [(link, row) for link in model.links for rows in LINK.values() for row in rows]
+    parts += [(x, row) for x in model.springs for row in SPRING]
+    parts += [(x, row) for x in model.closures for row in CLOSURE]
+    seen = [(part, row) for part, row in parts if row.when(part, model)]
+    assert len(seen) > 10 * len(model.links)
+    for part, row in seen:
+        assert row.edited(part, row.text(part, model), model) == part, row
+        label = row.label.format(**UNITS["prismatic"])
+        assert row.options is not None or re.search(r"\(.+\)$", label), label
+
+
+def test_parts_are_edited_in_their_units():
+    from dynamis.model.drive import Drive
+    from dynamis.studio.pages.parts import CLOSURE, LINK, SPRING, closure_here, new_spring
+
+    arm = dy.load("planar-rp")
+    model, link = arm.model, arm.model.links[1]
+
+    def typed(part, rows, label, text):
+        row = next(x for x in rows if x.label == label and x.when(part, model))
+        return row.edited(part, text, model)
+
+    rows = LINK["Friction"]
+    stribeck = typed(link, rows, "law", "stribeck")
+    slower = typed(stribeck, rows, "velocity ({speed})", "0.2")
+    assert slower.friction.constants == {"static_ratio": 1.5, "velocity": 0.2}
+    assert typed(link, rows, "Coulomb ({effort})", "3").friction.coulomb == (3.0, -3.0)
+    driven = typed(link, LINK["Drive"], "drive", "motor and gear")
+    screw = typed(driven, LINK["Drive"], "screw lead (m/turn)", "0.01")
+    assert driven.drive == Drive() and screw.drive == Drive(lead=0.01)
+    assert typed(link, LINK["Limits"], "from, to ({position})", "").limits is None
+    inertia = typed(link, LINK["Mass and inertia"], "Ixy, Iyz, Ixz (kg m²)", "1, 2, 3").inertia
+    assert inertia == (*link.inertia[:3], 1.0, 2.0, 3.0)
+    spring = new_spring("linear", model, stiffness=5.0)
+    gas = typed(spring, SPRING, "kind", "gas")
+    assert typed(gas, SPRING, "gas law", "table").forces == (0.0, 100.0)
+    assert typed(spring, SPRING, "to", "base").to is None
+    with pytest.raises(DynamisError, match="stiffness is -1"):
+        typed(spring, SPRING, "stiffness (N/m)", "-1")
+    q = np.array([0.4, 0.3])
+    rod = closure_here(arm, q)
+    closed = dy.Robot(dataclasses.replace(model, closures=(rod,)))
+    assert np.abs(closed.closure_error(q)).max() < 1e-12 and closed.dof == 1
+    assert typed(rod, CLOSURE, "length (m)", "0.7").length == 0.7
+    assert typed(rod, CLOSURE, "kind", "ball").length is None
+
+
 @pytest.mark.parametrize("name", ["puma560", "scara", "stanford"])
 def test_what_is_shown_reads_back(name):
     """An edit that types what is there changes nothing."""
@@ -149,11 +202,19 @@ def test_an_edit_of_the_table_moves_the_arm_and_a_wrong_one_does_not(tab):
     edited = tab.session.robot
     tab.type("d (m)", "import os")
     tab.says("cannot read 'import os'")
+    tab.click(tab.page.get_by_text("Mass and inertia", exact=True))
     tab.type("com (m)", "1, 2")
-    tab.says("expected three numbers")
+    tab.says("com has 2 entries")
     tab.type("mass (kg)", "-3")
     tab.says("mass is -3.0, expected >= 0")
     assert tab.session.robot is edited
+    tab.type("mass (kg)", "0")
+    tab.says("Check: 6 warnings")  # the check follows
+    tab.click(tab.page.get_by_text("Friction", exact=True).first)
+    tab.choose("law", "stribeck")
+    tab.until(lambda: tab.session.robot.model.links[1].friction.law == "stribeck")
+    tab.type("static ratio (-)", "2")
+    tab.until(lambda: tab.session.robot.model.links[1].friction.constants["static_ratio"] == 2.0)
     tab.press("Undo all edits")
     tab.until(lambda: tab.session.robot == before)
     tab.until(lambda: tab.field("a (m)").input_value() == "0.4318")
@@ -211,7 +272,7 @@ def test_a_change_made_while_another_is_under_way_is_not_lost(tab):
 
 @pytest.mark.thorough
 def test_what_is_typed_is_kept_also_before_its_event_comes(tab):
-    from dynamis.studio.pages.robot import Field
+    from dynamis.studio.pages.parts import Field
 
     field = Field(tab.session, "x", float)
     field.set("1", "x")
@@ -249,7 +310,7 @@ def test_work_survives_a_reload_and_a_saved_robot_opens_again(browser, studio):
     from .conftest import Tab
 
     tab = Tab(browser, studio)
-    assert tab.page.title() == "puma560 - dynamis studio"
+    tab.until(lambda: tab.page.title() == "puma560 - dynamis studio")
     tab.choose("Link", "link2")
     tab.until(lambda: tab.field("a (m)").input_value() == "0.4318")
     tab.type("a (m)", "0.6")

@@ -2,7 +2,8 @@
 
 import re
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path, PureWindowsPath
 from typing import Any
@@ -18,12 +19,14 @@ from ...ik.driven import deciding
 from ...ik.follow import follow
 from ...logs.log import Log
 from ...logs.read import read_log
+from ...logs.source import open_source
 from ...logs.table import measured_joints
 from ...robot import Robot
 from ...simulation import Sensors, simulate
 from ..server.jobs import Job, by_hand
 from ..server.session import Session, plain, shown_error
 from .chart import Chart, markdown_table, stem
+from .columns import Columns, ColumnsPanel
 from .experiment import has_friction, heavier, with_friction
 
 HARMONICS, ITERATIONS = 5, 25
@@ -92,8 +95,28 @@ UNPACKED = 200 * 1024**2  # bytes of all its arrays
 KINDS = (".csv", ".tsv", ".txt", ".npz", ".parquet", ".pq")
 
 
-def uploaded_log(name: str, content: bytes, robot: Robot) -> Log:
-    """The log in a file of that name."""
+def uploaded_log(name: str, content: bytes, robot: Robot, **options: Any) -> Log:
+    """The log in a file of that name; `options` are those of `read_log`."""
+    with _stored(name, content) as path:
+        return read_log(path, robot=robot, name=path.name, max_bytes=UNPACKED, **options)
+
+
+def columns_of(name: str, content: bytes) -> Columns:
+    """The columns of such a file, whatever they are called."""
+    with _stored(name, content) as path:
+        table = open_source(path, None, None, UNPACKED)
+        widths = {}
+        for column in table.names:
+            with suppress(DynamisError):
+                array = table.array(column)
+                if array.ndim:
+                    widths[column] = 1 if array.ndim == 1 else array.shape[1]
+        return Columns(widths, dict(table.units))
+
+
+@contextmanager
+def _stored(name: str, content: bytes) -> Iterator[Path]:
+    """The file in a private folder, for as long as it is read; errors do not name the folder."""
     shown, kind = safe_name(name)
     if kind not in KINDS:
         raise FileError(f"{shown!r} is no log, expected a file that ends in {', '.join(KINDS)}")
@@ -109,7 +132,7 @@ def uploaded_log(name: str, content: bytes, robot: Robot) -> Log:
         path = Path(folder) / shown
         path.write_bytes(content)
         try:
-            return read_log(path, robot=robot, name=shown, max_bytes=UNPACKED)
+            yield path
         except DynamisError as error:
             text, _, hint = str(error).replace(f"{folder}/", "").partition("\nhint: ")
             raise FileError(text, hint or None) from None
@@ -137,6 +160,9 @@ class IdentifyPanel:
         gui = session.client.gui
         with gui.add_folder("Log"):
             self.upload = gui.add_upload_button("Upload (.csv, .npz, .parquet)")
+            self.choose = gui.add_button("Choose its columns", icon="columns", visible=False)
+            self.columns = ColumnsPanel(session, lambda options: self._read(self._file, options))
+            self._file: Any = None  # what was uploaded last
             self.period = gui.add_slider("Seconds", 2.0, 20.0, 1.0, 6.0)
             self.heavier = gui.add_slider(
                 "Heavier (%)", -30.0, 50.0, 1.0, 10.0,
@@ -168,6 +194,7 @@ class IdentifyPanel:
             self.chart = Chart(gui, "Torque (N m, N)", now=False)
             self.numbers = gui.add_markdown("")
         self.upload.on_upload(lambda event: self._read(event.target.value))
+        self.choose.on_click(lambda _: self._choose())
         self.make.on_click(lambda _: self._make())
         self.button.on_click(lambda _: self._identify())
         self.use.on_click(lambda _: self._use())
@@ -175,38 +202,83 @@ class IdentifyPanel:
             lambda _: setattr(self.prior, "visible", self.estimator.value.endswith("feasible"))
         )
         by_hand(self.joint, self._draw)
+        session.remember(
+            "identify", friction=self.friction, estimator=self.estimator, prior=self.prior,
+            period=self.period, heavier=self.heavier, noise=self.noise,
+        )  # fmt: skip
         session.on_robot(self._replaced)
+        session.on_results(self._resumed)
         session.uploads.limit(
             self.upload, LARGEST_FILE, lambda why: self.log_job.tell(shown_error(why))
         )
 
     def _replaced(self) -> None:
-        """Another robot: logs and results are not its own."""
-        if self._keeping:
+        """Another robot: logs and results are not its own. Those of an edited one stay."""
+        same = self.bench.log is None or self.bench.log.n == len(self.session.robot.driven)
+        if self._keeping or (self.session.kept and same):
             return
         self.bench.log = self.bench.estimate = None
-        self.results.visible = False
+        self.results.visible = self.choose.visible = False
+        self.columns.hide()
+        self._file = None
         self.log_job.say("No log yet.")
         self.job.clear()
 
+    def _resumed(self) -> None:
+        """Results that the tab had before it was loaded again."""
+        if self.bench.log is not None:
+            self._tell_log(self.bench.log)
+        if self.bench.estimate is not None:
+            self._shown(self.bench.estimate)
+
     # the log
 
-    def _read(self, file: Any) -> None:
-        robot = self.session.robot
-        self.log_job.start(
-            "reading the log", lambda say: uploaded_log(file.name, file.content, robot), self._got
-        )
+    def _read(self, file: Any, options: Any = None) -> None:
+        robot, self._file = self.session.robot, file
+
+        def work(say: Any) -> Log | tuple[Columns, str]:
+            try:
+                return uploaded_log(file.name, file.content, robot, **options or {})
+            except FileError as error:
+                found = columns_of(file.name, file.content)  # raises where it is no table at all
+                return found, str(error)
+
+        self.log_job.start("reading the log", work, self._got)
+
+    def _choose(self) -> None:
+        """Let the columns be chosen, also of a log whose columns were recognised."""
+        file = self._file
+        if file is not None:
+            self.log_job.start(
+                "reading the columns",
+                lambda say: (columns_of(file.name, file.content), ""),
+                self._got,
+            )
 
     def _make(self) -> None:
         robot = self.session.robot
+        self._file = None
         trial = Trial(*(float(x.value) for x in (self.period, self.heavier, self.noise)))
         self.log_job.start("simulating a log", lambda say: trial.log(robot, say), self._got)
 
-    def _got(self, log: Log) -> None:
-        checked_logs(log, self.session.robot)
-        self.bench.log = log
+    def _got(self, found: Log | tuple[Columns, str]) -> None:
+        self.choose.visible = self._file is not None
+        if isinstance(found, tuple):
+            columns, error = found
+            self.columns.offer(columns)
+            if error:
+                self.log_job.tell(shown_error(error))
+            elif self.bench.log is not None:
+                self._tell_log(self.bench.log)
+            return
+        checked_logs(found, self.session.robot)
+        self.columns.hide()
+        self.bench.log = found
         self.session.touched = True
         self.job.clear()
+        self._tell_log(found)
+
+    def _tell_log(self, log: Log) -> None:
         lines = [
             f"**{plain(log.name)}**: {len(log)} samples, {log.duration:.4g} s, {log.rate:.4g} Hz."
         ]

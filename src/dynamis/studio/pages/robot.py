@@ -1,71 +1,35 @@
 """The Robot page: catalogue, files, editors, findings."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from ...errors import DynamisError, ModelError
+from ...errors import DynamisError
 from ...model.catalogue import names
-from ...model.closure import CLOSURE_COLUMNS, closure_row
+from ...model.check.finding import LEVELS
 from ...model.formats.files import READERS, toml_text
 from ...model.formats.tables import LARGEST
-from ...model.link import Link
-from ...model.model import Model
 from ...model.quantity import resolve
-from ...model.spring import spring_row
 from ...robot import Robot, load
 from ..scene.meshes import Visuals
 from ..server.jobs import Soon, by_hand
 from ..server.session import Session, plain, show, shown_error
 from ..server.uploads import uploaded_robot
 from .chart import markdown_table, stem, typed
-
-# a text field with its error below
-
-REST = 0.35  # s without a key before the text counts
-
-
-class Field:
-    """A text field: `change` gets the text, and raises if it is wrong."""
-
-    def __init__(self, session: Session, label: str, change: Callable[[str], None]):
-        gui = session.client.gui
-        self._session, self._change = session, change
-        self._busy, self._text = False, ""  # what was shown, or taken, last
-        self.input = gui.add_text(label, "")
-        self.error = gui.add_markdown("", visible=False)
-        self._soon = Soon(session, self._apply, REST, restart=True)
-        by_hand(self.input, self._soon.ask)
-
-    def _apply(self) -> None:
-        with self._session.shown_at(self.error):
-            self._busy, self._text = True, self.input.value
-            try:
-                self._change(self._text)
-            finally:
-                self._busy = False
-
-    def set(self, text: str, label: str, disabled: bool = False, *, another: bool = False) -> None:
-        """Show a text, unless it is being typed; of `another` thing in any case."""
-        self.input.label, self.input.disabled = label, disabled
-        if another:
-            self._soon.cancel()
-        typing = self._soon.pending or self.input.value != self._text  # its event is on its way
-        if another or not (self._busy or typing):
-            self.input.value = self._text = text
-            show(self.error, "")
-
-    def visible(self, shown: bool) -> None:
-        """Show or hide it."""
-        self.input.visible = shown
-        self.error.visible = shown and bool(self.error.content)
+from .parts import (
+    CLOSURE,
+    REST,
+    SPRING,
+    Field,
+    LinkEditor,
+    ListEditor,
+    closure_here,
+    new_spring,
+)
 
 
-HOW = "Numbers, or text such as pi/2, 90 deg or a symbol that has a value:"
-
-
-class DhEditor:
-    """The whole table, and the fields of one link of it."""
+class DhTable:
+    """The whole table, and of a URDF its conversion to one."""
 
     def __init__(self, session: Session):
         self.session = session
@@ -75,81 +39,20 @@ class DhEditor:
             "As DH table", ("standard", "modified"), hint="Convert the URDF to a DH table"
         )
         self.convert_error = gui.add_markdown("", visible=False)
-        self.how = gui.add_markdown(HOW)
-        self.link = gui.add_dropdown("Link", tuple(session.robot.link_names))
-        self.fields = {
-            name: Field(session, name, lambda text, name=name: self._edit(name, text))
-            for name in ("a", "alpha", "constant", "offset", "mass", "com")
-        }
-        self.link.on_update(lambda _: self._show_link(another=True))
         self.convert.on_click(lambda _: self._convert())
         session.on_robot(self.show)
         self.show()
 
     def show(self) -> None:
         """Follow the robot."""
-        model = self.session.robot.model
-        is_dh = model.convention != "urdf"
         self.table.content = _table_text(self.session.robot)
-        self.convert.visible = not is_dh
+        self.convert.visible = self.session.robot.model.convention == "urdf"
         self.convert_error.visible = False
-        self.link.visible = self.how.visible = is_dh
-        for field in self.fields.values():
-            field.visible(is_dh)
-        if is_dh:
-            if self.link.options != model.link_names:
-                self.link.options = model.link_names
-            self._show_link(another=not self.session.kept)
-
-    def _chosen(self) -> Link:
-        model = self.session.robot.model
-        return next((x for x in model.links if x.name == self.link.value), model.links[0])
-
-    def _show_link(self, another: bool) -> None:
-        with self.session.lock:
-            link = self._chosen()
-            constant, unit = ("d", "m") if link.joint == "revolute" else ("theta", "rad")
-            moving = "rad" if link.joint == "revolute" else "m"
-            value = typed(getattr(link, constant), constant == "theta")
-            free = link.linear is None  # else: mass and com are part of ten parameters
-            mass = link.mass if link.linear is None else link.linear[0]
-            for name, text, label, disabled in (
-                ("a", typed(link.a), "a (m)", False),
-                ("alpha", typed(link.alpha, True), "alpha (rad)", False),
-                ("constant", value, f"{constant} ({unit})", False),
-                ("offset", typed(link.offset, moving == "rad"), f"offset ({moving})", False),
-                ("mass", typed(mass), "mass (kg)", not free),
-                ("com", _com(link), "com (m)", not free or link.com_factor is not None),
-            ):
-                self.fields[name].set(text, label, disabled, another=another)
-
-    def _edit(self, name: str, text: str) -> None:
-        robot, link = self.session.robot, self._chosen()
-        key, value = name, text
-        if name == "constant":
-            key = "d" if link.joint == "revolute" else "theta"
-        if name == "com":
-            value = [x.strip() for x in text.split("," if "," in text else None)]
-            if len(value) != 3:
-                raise ModelError(f"com is {text!r}, expected three numbers with commas")
-        changed = replace(link, **{key: value})
-        links = tuple(changed if x.name == link.name else x for x in robot.model.links)
-        if changed != link:
-            edited = Robot(replace(robot.model, links=links))
-            self.session.change_robot(edited, keep_pose=True)
 
     def _convert(self) -> None:
         with self.session.shown_at(self.convert_error):
             robot = self.session.robot.to_dh(self.convert.value)
             self.session.change_robot(robot, keep_pose=True)
-
-
-def _com(link: Link) -> str:
-    if link.com_factor is not None:
-        return f"{typed(link.com_factor)} p"
-    if link.linear is not None:
-        return "by linear parameters"
-    return ", ".join(typed(x) for x in link.com or (0.0, 0.0, 0.0))
 
 
 def _table_text(robot: Robot) -> str:
@@ -186,10 +89,10 @@ class LoadEditor:
         zero = (0.0, 0.0, 0.0)
         self.mounted = gui.add_dropdown("Mounted on", (OWN, *MOUNTED))
         self.gravity = gui.add_vector3(
-            "Gravity", zero, step=0.01, hint="Free fall in the base's frame, m/s²"
+            "Gravity (m/s²)", zero, step=0.01, hint="Free fall in the base's frame"
         )
         self.mass = gui.add_number("Payload (kg)", 0.0, min=0.0, step=0.001)
-        self.com = gui.add_vector3("Payload at", zero, step=0.001, hint="In the tool frame, m")
+        self.com = gui.add_vector3("Payload at (m)", zero, step=0.001, hint="In the tool frame")
         self.error = gui.add_markdown("", visible=False)
         soon = Soon(session, self._apply, REST, restart=True)
         by_hand(self.mounted, self._mount)
@@ -280,50 +183,6 @@ class ValuesEditor:
         self.session.change_robot(self.session.robot.with_values(**given), keep_pose=True)
 
 
-class ReadOnlyTable:
-    """What a file says of a robot, to be read; hidden where it says nothing."""
-
-    def __init__(self, session: Session, title: str, text: Callable[[Model], str]):
-        self.session, self.text = session, text
-        gui = session.client.gui
-        self.folder = gui.add_folder(title)
-        with self.folder:
-            self.table = gui.add_markdown("")
-        session.on_robot(self.show)
-        self.show()
-
-    def show(self) -> None:
-        """Follow the robot."""
-        self.table.content = text = self.text(self.session.robot.model)
-        self.folder.visible = bool(text)
-
-
-def loops_text(model: Model) -> str:
-    """The joints and closures of a closed mechanism."""
-    if not model.closures:
-        return ""
-    joints = [
-        (str(x.joint_name), x.joint, x.parent or model.base_name, _driven(x)) for x in model.links
-    ]
-    closures = [closure_row(x, _several) for x in model.closures]
-    tables = ((("joint", "kind", "on", ""), joints), (CLOSURE_COLUMNS, closures))
-    return "\n\n".join(markdown_table(head, rows) for head, rows in tables)
-
-
-def springs_text(model: Model) -> str:
-    """The springs of a robot."""
-    rows = [spring_row(spring, typed, model.base_name) for spring in model.springs]
-    return markdown_table(("spring", "acts", "by"), rows) if rows else ""
-
-
-def _driven(link: Link) -> str:
-    return "passive" if link.passive else "drive"
-
-
-def _several(value: Any) -> str:
-    return ", ".join(map(typed, value)) if isinstance(value, tuple) else typed(value)
-
-
 OTHER = "a file"
 MOST_SKIPPED = 8  # visuals that are not drawn, listed
 APART = "its meshes: they are not uploaded with the file; `dynamis studio FILE` shows them"
@@ -342,14 +201,22 @@ class RobotPanel:
         self.save = gui.add_button("Save as TOML", icon="download", hint="the robot with its edits")
         self.error = gui.add_markdown("", visible=False)
         self.about = gui.add_markdown("")
+        self.reset = gui.add_button("Undo all edits", icon="restore")
+        self.checked = gui.add_markdown("")
         with gui.add_folder("DH table"):
-            DhEditor(session)
+            DhTable(session)
+        with gui.add_folder("Link and joint"):
+            self.link = LinkEditor(session)
         ValuesEditor(session)
-        ReadOnlyTable(session, "Springs", springs_text)
-        ReadOnlyTable(session, "Closed loops", loops_text)
+        with gui.add_folder("Springs"):
+            ListEditor(
+                session, "springs", SPRING,
+                lambda: new_spring("linear", session.robot.model, stiffness=100.0),
+            )  # fmt: skip
+        with gui.add_folder("Closed loops"):
+            ListEditor(session, "closures", CLOSURE, lambda: closure_here(session.robot, session.q))
         with gui.add_folder("Gravity and payload"):
             LoadEditor(session)
-        self.reset = gui.add_button("Undo all edits", icon="restore")
         with gui.add_folder("Findings"):
             self.findings = gui.add_markdown("")
         self._check = Soon(session, self._show_findings, 0.3)
@@ -410,6 +277,18 @@ class RobotPanel:
             found = self.session.robot.check()
             if not self.session.closed.is_set():
                 self.findings.content = _listed(found, getattr(self.session.visuals, "skipped", ()))
+                self.checked.content = _counted(found)
+                self.link.check(found)
+
+
+def _counted(findings: list) -> str:
+    """How many findings of which level, and where."""
+    levels = {level: sum(x.level == level for x in findings) for level in LEVELS}
+    several = [f"{count} {name}{'s' * (count != 1)}" for name, count in levels.items() if count]
+    if not several:
+        return "**Check**: no findings."
+    places = ", ".join(dict.fromkeys(x.where for x in findings[:4]))
+    return f"**Check**: {', '.join(several)} ({plain(places)}), listed below."
 
 
 def _listed(findings: list, skipped: Sequence[str]) -> str:

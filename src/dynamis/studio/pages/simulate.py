@@ -178,7 +178,9 @@ class RunsPanel:
             self.choice.value, self.name.value = shown.name, shown.name
             joints = _driven_names(shown.run)
             if tuple(self.joint.options) != joints:
+                moved = np.ptp(np.nan_to_num(shown.run.q[:, _driven(shown.run)]), axis=0)
                 self.joint.options = joints
+                self.joint.value = joints[int(np.argmax(moved))]
             if len(runs) > 1:
                 self._compare(runs)
 
