@@ -568,7 +568,10 @@ KEYWORDS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("BaseParameters.regressor", "Robot.kernel()", "compile()"), CALL_OPTIONS),
     "Robot.base_parameters": ("tolerance",),
     "Robot.assemble": ("limits", "q0", "starts", "seed"),
-    **dict.fromkeys(("gym.ReachEnv", "gym.ReachVectorEnv"), ("effort", "dt", "substeps", "noise")),
+    **dict.fromkeys(
+        ("gym.ReachEnv", "gym.ReachVectorEnv"),
+        ("effort", "dt", "substeps", "noise", "reward", "target", "render_mode"),
+    ),
     "Robot.from_axes": ("links", "gravity", "values"),
     "Robot.from_dh": ("values", "configurations", "payload", "gear_matrix", "rotors", "frames"),
     "Robot.ik": ("limits", "tolerance", "starts", "seed"),

@@ -7,10 +7,10 @@
  *   reference X...        a message, up to three rows   parameter NAME X
  *   update NANOSECONDS    what it returned, how often it allocated, the torques
  */
+#include <cstdio>
 #include <cstdlib>
-#include <iostream>
+#include <cstring>
 #include <new>
-#include <sstream>
 
 #include "controller_interface/controller_interface.hpp"
 
@@ -33,14 +33,14 @@ int main() {
     if (plugin->on_init() != CallbackReturn::SUCCESS) return 1;
     std::vector<double> states, commands;
     const rclcpp_lifecycle::State now;
-    const auto say = [](CallbackReturn found) { std::cout << (found == CallbackReturn::SUCCESS ? "SUCCESS\n" : "FAILURE\n"); };
-    std::cout.precision(17);
-    for (std::string line; std::getline(std::cin, line);) {
-        std::istringstream words(line);
-        std::string word;
-        words >> word;
+    const auto say = [](CallbackReturn found) { std::puts(found == CallbackReturn::SUCCESS ? "SUCCESS" : "FAILURE"); };
+    static char line[4096];
+    while (std::fgets(line, sizeof line, stdin) != nullptr) {
         std::vector<std::string> rest;
-        for (std::string x; words >> x;) rest.push_back(x);
+        for (char* x = std::strtok(line, " \n"); x != nullptr; x = std::strtok(nullptr, " \n")) rest.emplace_back(x);
+        if (rest.empty()) continue;
+        const std::string word = rest.front();
+        rest.erase(rest.begin());
         std::vector<double> numbers;
         if (word != "joints" && word != "parameter")
             for (const auto& x : rest) numbers.push_back(std::strtod(x.c_str(), nullptr));
@@ -58,9 +58,9 @@ int main() {
             for (std::size_t i = 0; i < wanted.size(); i++) lent.emplace_back(wanted[i], &commands[i]);
             for (std::size_t i = 0; i < seen.size(); i++) shown.emplace_back(seen[i], &states[i]);
             plugin->assign_interfaces(std::move(lent), std::move(shown));
-            for (const auto& name : wanted) std::cout << name << " ";
-            for (const auto& name : seen) std::cout << name << " ";
-            std::cout << "\n";
+            for (const auto& name : wanted) std::printf("%s ", name.c_str());
+            for (const auto& name : seen) std::printf("%s ", name.c_str());
+            std::puts("");
         }
         if (word == "activate") say(plugin->on_activate(now));
         if (word == "deactivate") say(plugin->on_deactivate(now));
@@ -79,13 +79,13 @@ int main() {
             const long before = allocations;
             const auto found = plugin->update(time, period);
             const long made = allocations - before;
-            std::cout << static_cast<int>(found) << " " << made;
-            for (const double x : commands) std::cout << " " << x;
-            std::cout << "\n";
+            std::printf("%d %ld", static_cast<int>(found), made);
+            for (const double x : commands) std::printf(" %.17g", x);
+            std::puts("");
         }
         if (word == "commands") {
-            for (const double x : commands) std::cout << x << " ";
-            std::cout << "\n";
+            for (const double x : commands) std::printf("%g ", x);
+            std::puts("");
         }
     }
     return 0;
