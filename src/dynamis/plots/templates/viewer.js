@@ -27,7 +27,7 @@ class Arm {
         light: new Float32Array(v.length / 3), flat: new Float32Array(v.length)};
     });
     this.side = data.side, this.front = data.front, this.turn = data.turn, this.tilt = data.tilt;
-    const aside = [Math.cos(this.turn + 0.25), Math.sin(this.turn + 0.25)]; // of the eye
+    const aside = [Math.cos(this.turn - 0.9), Math.sin(this.turn - 0.9)]; // of the eye
     this.lamp = unit(plus(plus(this.up, this.side, 0.65 * aside[0]), this.front, 0.65 * aside[1]));
     this.time = 0;
   }
