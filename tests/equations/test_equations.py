@@ -424,7 +424,6 @@ def panda():
     return dy.load("panda"), dy.load("panda").equations("newton-euler")
 
 
-@pytest.mark.thorough
 def test_an_arm_too_long_for_closed_forms(panda):
     robot, e = panda
     assert not e.is_closed

@@ -321,7 +321,6 @@ def test_line_says_where_it_leaves_the_workspace(compiled):
         tr.line(robot, 3 * reach, reach, 1.0)
 
 
-@pytest.mark.thorough
 def test_line_says_where_it_would_jump(compiled):
     robot = dy.load("ur10e")
     rng = np.random.default_rng(1)
