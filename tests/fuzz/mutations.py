@@ -44,6 +44,7 @@ OWN: dict[str, tuple[Change, ...]] = {
     "urdf": URDF,
     "mjcf": MJCF,
     "csv": CSV,
+    "points": CSV,
     "npz": (member,),
     "parquet": (table,),
     "mcap": (message,),
