@@ -24,6 +24,8 @@ PICTURES = {
     "12_identify_puma": ("12_identify_puma.png",),
     "18_how_sure": ("18_how_sure.png", "18_how_sure_worst.png", "18_how_sure.html"),
     "19_parallel_robot": ("19_parallel_robot.png",),
+    "21_own_friction": ("21_own_friction.png",),
+    "22_own_path": ("22_own_path.png",),
 }
 
 
@@ -151,6 +153,37 @@ def parallel_robot(said):
     assert sum(identified) < 0.7 * sum(drawn) < 0.7 * sum(line(said, "PID"))
 
 
+def own_controller(said):
+    idea = line(said, "as a function:        largest error")[0]
+    (plain, rest), (adaptive, left) = (
+        line(said, f"as a law, adapt {x}") for x in ("   0: largest", "2000: largest")
+    )
+    assert idea < 0.03 and plain < 0.03 and adaptive <= plain and left < 0.6 * rest
+    assert "in C: passed" in said or "no C compiler" in said
+
+
+def own_friction(said):
+    found = line(said, "fitted: dry")
+    assert found == pytest.approx([3.0, 1.5, 4.0, 0.04, 0.7], abs=0.1)
+    assert line(said, "torque beside the measurements:")[0] < 0.06
+    (slips, rest), (slides, less) = (
+        line(said, f"simulated, {x}:") for x in ("fitted", "without stick")
+    )
+    assert slips > slides and rest > less + 20
+    assert "in C: passed" in said or "no C compiler" in said
+
+
+def own_path(said):
+    assert "findings: none" in said
+    seconds, speed, acceleration = line(said, "without times:")[:3]
+    assert speed <= 2.0 and acceleration <= 8.0 and max(speed / 2, acceleration / 8) > 0.99
+    assert line(said, "followed within")[0] < 1e-4 and seconds > 1.0
+    rows, knots, off = line(said, "a recording of")
+    assert rows == 2001 and knots < 20 and off <= 1.2e-4
+    assert "22_points.csv, line 3, column 'joint1'" in said
+    assert "in C: passed" in said or "no C compiler" in said
+
+
 FIGURES = {
     "06_pendulum": pendulum,
     "07_six_torques": six_torques,
@@ -166,6 +199,9 @@ FIGURES = {
     "17_ensemble": ensemble,
     "18_how_sure": how_sure,
     "19_parallel_robot": parallel_robot,
+    "20_own_controller": own_controller,
+    "21_own_friction": own_friction,
+    "22_own_path": own_path,
 }
 
 

@@ -191,6 +191,8 @@ def test_functions_over_numbers_are_named_with_their_line():
     with pytest.raises(DynamisError, match=r"return run.q\[99999\]") as caught:
         dy.study(ARM, 0.01, samples=2, vary=vary, measure=broken)
     assert "test_user_code.py, line" in str(caught.value)
+    study = dy.study(ARM, 0.01, samples=2, vary=vary, measure=lambda run: math.nan)
+    assert all("test_user_code.py, line" in reason for reason in study.failed.reasons)
     with pytest.raises(DynamisError, match=r"q\[\.\.\., 0\] is joint 1"):
         dy.simulate(ARM, 0.01, q0=np.zeros((3, 2)), controller=lambda t, q, qd: [q[0], q[1]])
 

@@ -27,6 +27,12 @@ def test_bash_completes_commands_options_and_robots(tmp_path, monkeypatch):
     assert set(completed(["dynamis", "show", "pu"])) == {"puma560", "puma560-mdh", "pumpkin.toml"}
     assert completed(["dynamis", "show", "pump"]) == ["pumpkin.toml"]
     assert completed(["dynamis", "nothing", "--"]) == []
+    assert completed(["dynamis", "simulate", "puma560", "--ref"]) == ["--reference"]
+    laws = {"pid", "point-to-point", "computed-torque", "feed-forward"}
+    assert set(completed(["dynamis", "simulate", "puma560", "--controller", ""])) == laws
+    assert completed(["dynamis", "simulate", "puma560", "--controller", "co"]) == [
+        "computed-torque"
+    ]
 
 
 def test_every_option_is_one(capsys):

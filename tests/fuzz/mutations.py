@@ -45,6 +45,7 @@ OWN: dict[str, tuple[Change, ...]] = {
     "sdf": SDF,
     "mjcf": MJCF,
     "csv": CSV,
+    "points": CSV,
     "npz": (member,),
     "parquet": (table,),
     "mcap": (message,),

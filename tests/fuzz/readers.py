@@ -37,6 +37,12 @@ class Reader:
             self.read(path)
 
 
+def points(path: Path) -> Any:
+    """A motion by the times of its file; of one without times, within a limit."""
+    timed = any(word in path.read_bytes()[:40].lower() for word in (b"t,", b"t [", b"time"))
+    return dy.trajectory.from_file(path, **({} if timed else {"velocity": 1.0}))
+
+
 READERS = {
     row.name: row
     for row in (
@@ -45,6 +51,7 @@ READERS = {
         Reader("sdf", ".sdf", dy.load),
         Reader("mjcf", ".xml", dynamis.interop.from_mjcf),
         Reader("csv", ".csv", dy.read_log),
+        Reader("points", ".csv", points),
         Reader("npz", ".npz", dy.read_log),
         Reader("parquet", ".parquet", dy.read_log),
         Reader("mcap", ".mcap", dy.read_log),

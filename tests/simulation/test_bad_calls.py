@@ -134,7 +134,7 @@ BAD = [
         (
             {"controller": lambda t, q, qd: [0.0, np.nan if t > 0.01 else 0.0], **way},
             OptionError,
-            ["controller returned nan at t = 0.01"],
+            ["bad_calls.py, line", "returned nan at t = 0.01"],
         )
         for way in ({}, {"sample_time": 1e-3}, {"integrator": "dormand-prince"})
     ),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dynamis as dy
-from dynamis.errors import DynamisError, FileError
+from dynamis.errors import DynamisError, DynamisWarning, FileError
 from dynamis.trajectory import Along, from_file, from_function, quintic, trapezoid, via
 
 ARM = dy.load("planar-2link")
@@ -151,6 +151,15 @@ def test_functions_that_are_no_motion_are_refused():
         with pytest.raises(DynamisError, match=says) as caught:
             from_function(function, 2.0)
         assert "test_from_file.py, line" in str(caught.value)
+
+
+def test_a_long_table_inside_a_controller_is_said(tmp_path):
+    t = np.linspace(0.0, 1.0, 202)
+    move = via(np.column_stack([t, 0.0 * t]), t)
+    with pytest.warns(DynamisWarning, match=r"202 knots.*simplified\(1e-4\)"):
+        dy.export_controller(
+            dy.control.JointPID(1.0), ARM, tmp_path, reference=move, target="matlab"
+        )
 
 
 def test_a_function_is_no_reference_of_exported_code(tmp_path):

@@ -1,6 +1,7 @@
 """`dy.export_controller`: a controller and the model it needs as code in a folder of its own."""
 
 import dataclasses
+import warnings
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
@@ -13,12 +14,12 @@ from ..control.law import LATCH, NO_LIMIT, Law
 from ..control.observer import Observer
 from ..control.single_joint import SingleJoint
 from ..control.task_space import Impedance
-from ..errors import OptionError
+from ..errors import DynamisWarning, OptionError
 from ..export.c_function import remarks
 from ..export.export import TARGETS as WRITERS
 from ..export.export import UNIT, model_hash, vectors_of
 from ..files import write_folder
-from ..trajectory.trajectory import Trajectory
+from ..trajectory.trajectory import Along, Trajectory
 from . import c_text, ros2
 from .c_text import TRIGS, plain, stem_of
 from .loop import udp
@@ -78,6 +79,7 @@ CALLS = (
 REMARKS = {"matlab": f"{CALLS}.", "casadi": f"{CALLS}; the reference is a column: q, qd, qdd."}
 WORK = "no allocation, no globals, no recursion, no branch that depends on data;"
 LARGEST_SINGLE = 3e38
+MANY_KNOTS = 200  # of a reference inside: with six joints, 0.6 MB of C and a minute to compile
 
 
 @checked
@@ -123,6 +125,7 @@ def export_controller(
         safe_damping, ramp, latch, jump,
     )  # fmt: skip
     _refuse_single(law, kind)
+    _warn_of_table(law.reference)
     if not isinstance(directory, (str, PathLike)):
         raise OptionError(f"directory is {directory!r}, expected a path")
     folder = Path(directory)
@@ -187,6 +190,21 @@ def _refuse_single(law: Law, dtype: str) -> None:
         raise OptionError(
             "Impedance with damping_ratio is not accurate in float32",
             "use dtype='float64', or give damping itself",
+        )
+
+
+def _warn_of_table(reference: Trajectory | None) -> None:
+    """Say that a long table makes slow code: every knot costs operations at every sample."""
+    while isinstance(reference, Along):
+        _warn_of_table(reference.timing)
+        reference = reference.path
+    if reference is not None and len(reference.knots) > MANY_KNOTS:
+        warnings.warn(
+            DynamisWarning(
+                f"the reference has {len(reference.knots)} knots, each of which costs operations "
+                "at every sample; reference.simplified(1e-4) leaves out those it does not need"
+            ),
+            stacklevel=3,
         )
 
 

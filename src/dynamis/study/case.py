@@ -584,7 +584,9 @@ class Ensemble:
             for function in case.functions:
                 name = function_name(function)
                 try:
-                    values[name][i] = _numbers(function(one), function)
+                    values[name][i] = row = _numbers(function(one), function)
+                    if np.isnan(row).any():
+                        reasons[i] = f"{name}{location(function)} returned NaN"
                 except Exception as error:
                     reasons[i] = f"{name}: {type(error).__name__}: {error}"
         return Values(values, reasons)

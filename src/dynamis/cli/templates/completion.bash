@@ -9,6 +9,9 @@ _dynamis() {
 @CASES@
         *) words="" ;;
     esac
+    case "${COMP_WORDS[1]} ${COMP_WORDS[COMP_CWORD-1]}" in
+@CHOICES@
+    esac
     case "$word" in
         -*) COMPREPLY=($(compgen -W "$words" -- "$word")) ;;
         *)

@@ -11,6 +11,9 @@ _dynamis() {
 @CASES@
         *) known=() ;;
     esac
+    case "${words[2]} ${words[CURRENT-1]}" in
+@CHOICES@
+    esac
     if [[ "$PREFIX" == -* ]]; then
         compadd -- $known
         return
