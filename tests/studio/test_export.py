@@ -67,7 +67,7 @@ def test_code_comes_as_an_archive(page, target, file):
 
 
 def test_run_and_controller_need_a_run_first(page, tmp_path):
-    for button, why in (("Last run (.csv)", "there is no run yet"),
+    for button, why in (("Shown run (.csv)", "there is no run yet"),
                         ("Identification (.html)", "there is no identified model yet"),
                         ("Controller (.zip)", "there is no controller yet")):  # fmt: skip
         page.press(button)
@@ -83,7 +83,7 @@ def test_run_and_controller_need_a_run_first(page, tmp_path):
     names = zipfile.ZipFile(io.BytesIO(content)).namelist()
     assert name == "puma560_controller_c.zip"
     assert any(x.endswith(".c") for x in names) and any(x.endswith("Makefile") for x in names)
-    name, content = saved(page, "Last run (.csv)")
+    name, content = saved(page, "Shown run (.csv)")
     (tmp_path / name).write_bytes(content)
     log = dy.read_log(tmp_path / name)
     assert np.allclose(log.q, page.session.bench.run.q)

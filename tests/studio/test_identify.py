@@ -94,9 +94,9 @@ def test_columns_are_chosen_with_the_mouse(page, robot, recorded):
     page.says("Which of the 5 columns is which?")
     page.press("Read with these columns")
     page.says("position: 2 of 2 joints have no column")
-    page.choose("joint1", "shoulder")
-    page.choose("joint2", "elbow")
-    page.choose("Unit", "deg")
+    page.choose("q of joint1", "shoulder")
+    page.choose("q of joint2", "elbow")
+    page.choose("Unit of q", "deg")
     page.press("Read with these columns")
     page.until(lambda: page.session.bench.log is not None)
     log = page.session.bench.log

@@ -19,7 +19,7 @@ def tab(tab):
 
 def test_a_slider_moves_the_arm(tab):
     before = tab.session.robot.fk(tab.session.q)
-    tab.type("joint1", "0.5")
+    tab.type("joint1 (rad)", "0.5")
     tab.until(lambda: abs(tab.session.q[0] - 0.5) < 1e-9)
     after = tab.session.robot.fk(tab.session.q)
     assert np.abs(after - before).max() > 0.05
@@ -32,8 +32,8 @@ def test_degrees_zero_random_and_named_poses(tab):
     tab.choose("Go to", "stretch")
     tab.until(lambda: np.array_equal(tab.session.q, tab.session.robot.configurations["stretch"]))
     tab.click(tab.field("Degrees"))
-    tab.until(lambda: tab.field("joint3").input_value() == "-90")
-    tab.type("joint1", "90")
+    tab.until(lambda: tab.field("joint3 (°)").input_value() == "-90")
+    tab.type("joint1 (°)", "90")
     tab.until(lambda: abs(tab.session.q[0] - np.pi / 2) < 1e-9)
     tab.press("random")
     tab.until(lambda: abs(tab.session.q[0] - np.pi / 2) > 1e-9)
@@ -41,7 +41,7 @@ def test_degrees_zero_random_and_named_poses(tab):
     assert (tab.session.q >= low).all() and (tab.session.q <= high).all()
     tab.press("zero")
     tab.until(lambda: not tab.session.q.any())
-    tab.until(lambda: tab.field("joint1").input_value() == "0")
+    tab.until(lambda: tab.field("joint1 (°)").input_value() == "0")
     assert tab.errors == []
 
 
@@ -50,7 +50,7 @@ def test_solutions_can_be_clicked_through(tab):
     tab.session.change_pose([0.3, 0.9, -0.8, 0.4, 0.5, 0.6])
     tab.press("Take the tool's pose")
     wanted = robot.fk(tab.session.q)
-    tab.type("joint1", "0")
+    tab.type("joint1 (rad)", "0")
     tab.press("Solve")
     tab.says("1 of ")
     seen = [tab.session.q]
@@ -63,7 +63,7 @@ def test_solutions_can_be_clicked_through(tab):
     tab.press("previous")
     tab.says("1 of ")
     tab.until(lambda: np.array_equal(tab.session.q, seen[0]))
-    tab.type("x, y, z", "9")
+    tab.type("x, y, z (m)", "9")
     tab.press("Solve")
     tab.says("No solution.")
     assert tab.errors == []
@@ -94,13 +94,14 @@ def test_sliders_show_the_angle_outside_the_limits_too(tab):
     for q in (high + 0.25, low - 0.5):
         tab.session.change_pose(q)
         for name, angle in zip(tab.session.robot.joint_names, q, strict=True):
-            tab.until(lambda n=name, a=angle: abs(float(tab.field(n).input_value()) - a) < 1e-3)
+            shown = tab.field(f"{name} (rad)")
+            tab.until(lambda x=shown, a=angle: abs(float(x.input_value()) - a) < 1e-3)
     tab.click(tab.field("Degrees"))
-    tab.until(lambda: abs(float(tab.field("joint1").input_value()) - np.degrees(q[0])) < 0.1)
-    slider = handle(tab, "joint1")
+    tab.until(lambda: abs(float(tab.field("joint1 (°)").input_value()) - np.degrees(q[0])) < 0.1)
+    slider = handle(tab, "joint1 (°)")
     assert slider.min < np.degrees(low[0]) - 20
     tab.session.change_pose(np.zeros(6))  # within its limits a slider ends at them
-    tab.until(lambda: tab.field("joint1").input_value() == "0")
+    tab.until(lambda: tab.field("joint1 (°)").input_value() == "0")
     assert abs(slider.min - np.degrees(low[0])) < 1e-2 > abs(slider.max - np.degrees(high[0]))
 
 

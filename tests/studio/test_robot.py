@@ -356,8 +356,8 @@ def test_two_tabs_have_two_robots(browser, studio, tab):
         other.choose("Robot", "scara")
         other.until(lambda: other.session.robot.name == "scara")
         other.open("Pose")
-        other.sees(other.field("joint3"))
-        other.until(lambda: other.field("joint4").count() == 0)
+        other.sees(other.field("joint3 (m)"))
+        other.until(lambda: other.field("joint4 (rad)").count() == 0)
         assert tab.session.robot.name == "puma560"
         assert other.errors == tab.errors == []
     finally:

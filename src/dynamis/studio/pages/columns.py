@@ -184,16 +184,18 @@ class ColumnsPanel:
         with self._add(gui.add_folder(quantity.title)):
             self._chosen[key] = [
                 gui.add_dropdown(
-                    clean(joint), options, initial_value=guess[k] if k < len(guess) else LEFT_OUT
+                    f"{key} of {clean(joint)}",
+                    options,
+                    initial_value=guess[k] if k < len(guess) else LEFT_OUT,
                 )
                 for k, joint in enumerate(places)
             ]
             if "revolute" in kinds:
                 units = (AS_WRITTEN, *quantity.angular)
-                self._units[key] = gui.add_dropdown("Unit", units)
+                self._units[key] = gui.add_dropdown(f"Unit of {key}", units)
             if "prismatic" in kinds:
                 units = (AS_WRITTEN, *quantity.linear)
-                self._units[f"{key} linear"] = gui.add_dropdown("Unit (prismatic)", units)
+                self._units[f"{key} linear"] = gui.add_dropdown(f"Unit of {key}, prismatic", units)
 
     def _button(self) -> None:
         button = self._add(self.session.client.gui.add_button("Read with these columns"))

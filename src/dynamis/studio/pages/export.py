@@ -67,7 +67,7 @@ class ExportPanel:
             )
             self._buttons({"Controller (.zip)": self._controller})
         with gui.add_folder("Results"):
-            self._buttons({"Last run (.csv)": self._run, "Identification (.html)": self._report})
+            self._buttons({"Shown run (.csv)": self._run, "Identification (.html)": self._report})
 
     def _buttons(self, makers: dict[str, Make]) -> None:
         buttons = [(self.gui.add_button(label), make) for label, make in makers.items()]

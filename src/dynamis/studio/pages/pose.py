@@ -29,8 +29,8 @@ class IkPanel:
         gui = session.client.gui
         zero = (0.0, 0.0, 0.0)
         self.drag = gui.add_checkbox("Target", False, hint="Show a target in the scene to drag")
-        self.position = gui.add_vector3("x, y, z", zero, step=0.001, hint="m, in the base frame")
-        self.rpy = gui.add_vector3("r, p, y", zero, step=0.001, hint="roll, pitch, yaw in rad")
+        self.position = gui.add_vector3("x, y, z (m)", zero, step=0.001, hint="in the base frame")
+        self.rpy = gui.add_vector3("r, p, y (rad)", zero, step=0.001, hint="roll, pitch, yaw")
         self.inside = gui.add_checkbox("Within limits", True)
         self.take = gui.add_button("Take the tool's pose", icon="target")
         self.solve = gui.add_button("Solve", icon="route")
@@ -284,8 +284,8 @@ class PosePanel:
         step = 0.1 if unit == "°" else 0.001
         low, high = _ends(f * low, f * high, f * self.session.q[i])
         slider = self.session.client.gui.add_slider(
-            self.session.robot.joint_names[i], low, high, step, float(f * self.session.q[i]),
-            hint={"°": "degrees", "rad": "rad", "m": "m"}[unit],
+            f"{self.session.robot.joint_names[i]} ({unit})", low, high, step,
+            float(f * self.session.q[i]),
         )  # fmt: skip
         slider.precision = 1 if unit == "°" else 3
         by_hand(slider, lambda: self._slid(i, slider.value))

@@ -174,12 +174,12 @@ class Session:
             vars(self.bench).update(vars(replace(work.results, runs=list(work.results.runs))))
             self._tell("results")
 
-    def run_script(self, name: str, **values: Any) -> None:
-        """Run a template of JavaScript in the page; its values are data, never code."""
+    def run_script(self, name: str, **values: str) -> None:
+        """Run a template of JavaScript in the page; its values are texts within quotes."""
         if not self.closed.is_set():
             from viser import _messages
 
-            given = {key: json.dumps(value) for key, value in values.items()}
+            given = {key: json.dumps(value)[1:-1] for key, value in values.items()}
             script = templates.filled(__package__, name, **given)
             link = self.client.gui._websock_interface
             link.queue_message(_messages.RunJavascriptMessage(script))

@@ -1,6 +1,6 @@
 // The tab remembers the key of its session and its page, and asks for them after a reload.
 (async () => {
-  const key = @KEY@, slot = "dynamis tab", shown = "dynamis page";
+  const key = "@KEY@", slot = "dynamis tab", shown = "dynamis page";
   const before = sessionStorage.getItem(slot), page = sessionStorage.getItem(shown);
   if (!window.dynamisWatches) {
     window.dynamisWatches = true;

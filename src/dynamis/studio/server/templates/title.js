@@ -1,1 +1,1 @@
-document.title = @TITLE@;
+document.title = "@TITLE@";
