@@ -238,9 +238,9 @@ class View:
         self._charts = self.panel.add_tab("Charts", "chart-line")
         if self._page >= NARROWEST:
             self.panel.dock_left()
+            self.panel.set_width(CHARTS)
         else:
             self.panel.dock_below(client.gui.main_panel)
-        self.panel.set_width(CHARTS)
         self.arm = self._arm()
         self._look()
         session.view = self

@@ -7,6 +7,7 @@
     @media (max-width: 700px) {
       .mantine-Paper-root[style*="width: 20em"],
       .mantine-Paper-root [style*="width: 20em"] { width: 100% !important; }
+      .mantine-Paper-root .mantine-ScrollArea-content { display: block !important; }
     }`;
   document.head.append(style);
 })();
