@@ -1,8 +1,9 @@
 """The gallery: a page per numbered example and per notebook, with what it printed and drew.
 
 `python docs/gallery.py [NAME ...]` runs them (all, or those named) and keeps their output in
-docs/gallery/: NAME.txt and pictures for an example, NAME.json and pictures for a notebook. The
-pages themselves are made when the site is built, from the files in examples/ and notebooks/.
+docs/gallery/: NAME.txt and pictures for an example, NAME.json and pictures for a notebook, which
+is stored with its outputs too. The pages themselves are made when the site is built, from the files
+in examples/ and notebooks/. Pictures of arms (arm-NAME.png) are drawn by docs/pictures.py.
 """
 
 import ast
@@ -63,13 +64,25 @@ def index(root: Path) -> str:
     text = [
         "---\nhide:\n  - toc\n---",
         "# Gallery",
-        "Numbered examples, each a script of its own in `examples/`, and notebooks in `notebooks/`. All of them run with the tests.",
+        "Arms of the catalogue, numbered examples, each a script of its own in `examples/`, and notebooks in `notebooks/`. All of them run with the tests.",
+        "![Six arms of the catalogue in motion](../images/arms.gif)",
+        "## Arms",
+        'Each is `dy.load("NAME").plot(q)`: links are drawn from the DH table, URDF or closures alone. `run.animate("run.gif")` shows a run like this.',
+        _arms(),
         "## Notebooks",
         _cards(notebooks(root)),
         "## Examples",
         _cards(examples(root)),
     ]
     return "\n\n".join(text) + "\n"
+
+
+def _arms() -> str:
+    """Pictures of arms by name."""
+    found = sorted(KEPT.glob("arm-*.png"))
+    names = [path.stem.removeprefix("arm-") for path in found]
+    cards = [f"-   **{name}**\n\n    ![{name}](arm-{name}.png)" for name in names]
+    return '<div class="grid cards" markdown>\n\n' + "\n\n".join(cards) + "\n\n</div>"
 
 
 def _cards(paths: list[Path]) -> str:
@@ -154,7 +167,7 @@ def run_example(path: Path) -> None:
 
 
 def run_notebook(path: Path) -> None:
-    """Runs a notebook and keeps the outputs of its cells."""
+    """Runs a notebook and keeps the outputs of its cells, in the notebook and for its page."""
     import nbformat
     from nbclient import NotebookClient
     from shrink import shrink
@@ -174,11 +187,16 @@ def run_notebook(path: Path) -> None:
                     raw = Path(folder) / names[-1]
                     raw.write_bytes(base64.b64decode(data["image/png"]))
                     shrink(raw, KEPT / names[-1])
+                    small = (KEPT / names[-1]).read_bytes()
+                    data["image/png"] = base64.b64encode(small).decode()
                 elif output.output_type == "stream" and output.name == "stdout":
                     text += output.text
                 elif "text/plain" in data:
                     text += data["text/plain"] + "\n"
+            cell.metadata.pop("execution", None)  # times of the run
             kept[str(i)] = {"text": text, "pictures": names}
+        book.metadata.get("language_info", {}).pop("version", None)
+        nbformat.write(book, path)
         (KEPT / f"{path.stem}.json").write_text(json.dumps(kept, indent=1) + "\n")
 
 

@@ -1,5 +1,9 @@
-"""Draws the pictures of docs/concepts into docs/pictures: python docs/pictures.py"""
+"""Draws the pictures of docs/concepts, the moving arms of the front page and the arms of the gallery.
 
+python docs/pictures.py [NAME ...]: all of them, or those named.
+"""
+
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -265,6 +269,107 @@ def pipeline() -> Figure:
     return figure
 
 
+# arms of the catalogue, solid as run.animate draws them
+
+MOVING = OUT.parent / "images" / "arms.gif"
+ARMS = ("puma560", "ur10e", "panda", "delta", "palletizer", "pendulum3")  # of the moving picture
+TILE, COLUMNS, DPI = 2.5, 3, 100  # inches, and pixels per inch
+FRAMES, FPS = 60, 20.0
+STILL = ("puma560", "ur10e", "panda", "stanford", "scara", "kr16", "palletizer", "delta",
+         "gough-stewart", "five-bar", "pendulum3", "cartesian-xy")  # fmt: skip
+
+
+def still_pose(robot):
+    """A pose that shows the arm, closed where it has closures."""
+    named = robot.configurations
+    for name in ("nominal", "ready", "home", "elbow", "stretched"):
+        if name in named:
+            return np.array(named[name], float)
+    return np.linspace(0.5, 0.3, robot.n)
+
+
+def waving(robot):
+    """A periodic motion of the drives about a pose, (FRAMES, n)."""
+    home, turn = still_pose(robot), 2 * np.pi * np.arange(FRAMES) / FRAMES
+    drives = list(robot.active)
+    wide = np.linspace(0.55, 0.35, len(drives))
+    phase = 2 * np.pi * np.arange(len(drives)) / len(drives)
+    moved = home[drives] + wide * (np.sin(turn[:, None] + phase) - np.sin(phase))
+    if not robot.model.closures:
+        q = np.tile(home, (FRAMES, 1))
+        q[:, drives] = moved
+        return q
+    moved = home[drives] + 0.6 * (moved - home[drives])
+    found, last = [], home
+    for row in moved:
+        last = robot.assemble(row, q0=last)[0]
+        found.append(last)
+    return np.array(found)
+
+
+def moving_arms() -> None:
+    """Several arms in one film that repeats itself."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from PIL import Image
+
+    import dynamis as dy
+    from dynamis.plots.scene import Solids, View, add_axes, bodywork, prepare
+    from dynamis.plots.skeleton import skeleton
+    from dynamis.plots.solid import upright
+
+    rows = -(-len(ARMS) // COLUMNS)
+    figure = Figure(figsize=(COLUMNS * TILE, rows * TILE), dpi=DPI)
+    canvas = FigureCanvasAgg(figure)
+    drawn = []
+    for k, name in enumerate(ARMS):
+        robot = dy.load(name)
+        arm = skeleton(robot, waving(robot))
+        view = View(np.eye(3), upright(robot.gravity))
+        body = bodywork(robot, arm, 12)
+        axes = add_axes(figure, view)
+        axes.set_position(
+            ((k % COLUMNS) / COLUMNS, 1 - (k // COLUMNS + 1) / rows, 1 / COLUMNS, 0.94 / rows)
+        )
+        prepare(axes, view, body.bounds(view, arm))
+        axes.set_box_aspect(axes._box_aspect, zoom=1.25)
+        axes.set_axis_off()
+        axes.set_title(name, color=INK, fontsize=10, y=0.96)
+        drawn.append((arm, Solids(axes, view, body)))
+    pictures = []
+    for k in range(FRAMES):
+        for arm, solids in drawn:
+            solids.move(arm.frames[k])
+        canvas.draw()
+        pictures.append(Image.fromarray(np.asarray(canvas.buffer_rgba())[..., :3].copy()))
+    few = pictures[0].quantize(96, dither=Image.Dither.NONE)
+    table = np.array(few.getpalette()).reshape(-1, 3)
+    table[table.min(axis=1) > 250] = 255  # the paper is white
+    few.putpalette(table.ravel().tolist())
+    small = [picture.quantize(palette=few, dither=Image.Dither.NONE) for picture in pictures]
+    small[0].save(
+        MOVING, save_all=True, append_images=small[1:], duration=round(1000 / FPS), loop=0, optimize=False,
+        disposal=1,
+    )  # fmt: skip
+
+
+def still_arms() -> None:
+    """An arm of the catalogue each, for the gallery."""
+    import tempfile
+
+    from shrink import shrink
+
+    import dynamis as dy
+
+    with tempfile.TemporaryDirectory() as folder:
+        for name in STILL:
+            raw = Path(folder) / f"arm-{name}.png"
+            robot = dy.load(name)
+            figure = robot.plot(still_pose(robot), frames=False)
+            figure.set_size_inches(4.2, 3.7)
+            figure.savefig(raw, dpi=100)
+            shrink(raw, OUT.parent / "gallery" / raw.name)
+
+
 PICTURES = {
     "dh-standard": lambda: dh("standard"),
     "dh-modified": lambda: dh("modified"),
@@ -274,12 +379,16 @@ PICTURES = {
 }
 
 
-def main() -> None:
-    """Every picture."""
+def main(names: list[str]) -> None:
+    """Every picture, or those named."""
     OUT.mkdir(exist_ok=True)
     for name, draw in PICTURES.items():
-        draw().savefig(OUT / f"{name}.svg", metadata={"Date": None})
+        if not names or name in names:
+            draw().savefig(OUT / f"{name}.svg", metadata={"Date": None})
+    for name, draw in {"moving": moving_arms, "still": still_arms}.items():
+        if not names or name in names:
+            draw()
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

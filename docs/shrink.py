@@ -16,7 +16,7 @@ def shrink(source: str | Path, to: str | Path) -> None:
         return
     picture = Image.open(source).convert("RGB")
     while True:
-        few = picture.quantize(64, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
+        few = picture.quantize(128, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
         few.save(to, optimize=True)
         if to.stat().st_size <= LARGEST:
             return

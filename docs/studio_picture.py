@@ -20,7 +20,7 @@ MOMENT = 1.1  # s
 
 
 def main() -> None:
-    """Run a move, stop it on the way, and scroll to its charts."""
+    """Run a move and stop it on the way."""
     studio = Studio("puma560", port=0)
     with sync_playwright() as p:
         path = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -38,7 +38,6 @@ def main() -> None:
         tab.page.evaluate(
             "document.querySelectorAll('.mantine-Notification-root').forEach((e) => e.remove())"
         )
-        tab.page.locator(".uplot").nth(1).scroll_into_view_if_needed()
         time.sleep(3)
         tab.page.screenshot(path=PICTURE)
         browser.close()

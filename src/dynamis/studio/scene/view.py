@@ -3,7 +3,6 @@
 Parts of a link hang on one node, so that a pose is a message per link.
 """
 
-import json
 from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
@@ -239,9 +238,9 @@ class View:
         self._charts = self.panel.add_tab("Charts", "chart-line")
         if self._page >= NARROWEST:
             self.panel.dock_left()
+            self.panel.set_width(CHARTS)
         else:
             self.panel.dock_below(client.gui.main_panel)
-        self.panel.set_width(CHARTS)
         self.arm = self._arm()
         self._look()
         session.view = self
@@ -406,8 +405,7 @@ def _lay_out(client: Any) -> None:
     """Our own rules of style in the page."""
     from viser import _messages
 
-    css = json.dumps(templates.text(__package__, "layout.css"))
-    script = templates.filled(__package__, "layout.js", CSS=css)
+    script = templates.text(__package__, "layout.js")
     client.gui._websock_interface.queue_message(_messages.RunJavascriptMessage(script))
 
 
