@@ -60,7 +60,7 @@ COLOURS = (
     "#c86818", "#2f6fb0", "#2e8b57", "#8e4ec6", "#c0392b", "#148f9c", "#7f6a00", "#5d6d7e"
 )  # fmt: skip
 MOST = 400  # points of a series
-HEIGHT = 190  # pixels
+HEIGHT = 150  # pixels
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
