@@ -1,14 +1,17 @@
 """The documentation: every block runs and prints what is shown, and the site builds strictly."""
 
 import ast
+import functools
 import importlib.util
 import os
 import re
 import shutil
 import subprocess
 import sys
+import threading
 import tomllib
 from html.parser import HTMLParser
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +20,8 @@ import pytest
 import dynamis as dy
 from dynamis.model.formats import tables
 from dynamis.model.friction import LAWS
+
+from .accessibility import serious_findings
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -272,6 +277,13 @@ def site(tmp_path_factory):
     return folder
 
 
+class Quiet(SimpleHTTPRequestHandler):
+    """Serves the site and says nothing."""
+
+    def log_message(self, *_):
+        pass
+
+
 def article(html):
     """The part of a page that is its own."""
     return html[html.index("<article") : html.index("</article>")]
@@ -292,6 +304,22 @@ def test_site(site):
     for path in site.rglob("*.css"):
         outside = re.findall(r"(?:url\(|@import )[\"']?(?:https?:)?//[^)\s]+", path.read_text())
         assert not outside, f"{path.name} loads {outside}"
+
+
+@pytest.mark.thorough
+def test_site_can_be_read_by_everyone(site, browser):
+    folder = functools.partial(Quiet, directory=str(site))
+    with ThreadingHTTPServer(("127.0.0.1", 0), folder) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        for size in ((1280, 800), (390, 844)):
+            tab = browser.new_page(viewport={"width": size[0], "height": size[1]})
+            for page in ("", "concepts/closed-loops/", "gallery/", "coming-from/", "studio/"):
+                tab.goto(f"http://127.0.0.1:{server.server_port}/{page}")
+                across = tab.evaluate("document.documentElement.scrollWidth")
+                assert across <= size[0], f"{page} is {across} pixels wide"
+                assert not serious_findings(tab), page
+            tab.close()
+        server.shutdown()
 
 
 @pytest.mark.thorough

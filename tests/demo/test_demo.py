@@ -12,6 +12,8 @@ from dynamis.cli import main
 from dynamis.demo import demonstration
 from dynamis.demo.demonstration import STEPS
 
+from ..accessibility import serious_findings
+
 LARGEST = 4e5  # bytes
 
 
@@ -111,7 +113,9 @@ def test_the_first_screen_shows_the_moving_arm_and_three_figures(size, told, bro
     moving = tab.evaluate(SEEN)
     places = [x.bounding_box() for x in tab.locator(".arm canvas, .figures > div").all()]
     across = tab.evaluate("document.documentElement.scrollWidth")
+    barred = serious_findings(tab)
     tab.close()
+    assert not barred
     assert len(places) == 4 and len(asked) == 1 and not faults
     assert all(p["y"] >= 0 and p["y"] + p["height"] <= size[1] for p in places)
     assert across <= size[0]
