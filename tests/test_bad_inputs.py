@@ -559,7 +559,7 @@ URDFS = [
     ("external entity", OUTSIDE, "entities", "refused"),
     ("not xml", "schema = 1", "not valid XML", "URDF"),
     ("truncated", second()[:-8], "not valid XML"),
-    ("other root", "<sdf/>", "<sdf>", "<robot>"),
+    ("other root", "<svg/>", "<svg>", "<robot>"),
     ("no links", '<robot name="arm"/>', "no <link>"),
     ("loop", ROBOT.format(ONE + TWO.format("revolute", "") + BACK), "j1", "j3", "loop", "tree"),
     ("two roots", ROBOT.format(ONE), "2 root links", "'two'", "expected one"),

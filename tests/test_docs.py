@@ -30,7 +30,7 @@ GUIDES = [*sorted((DOCS / "guides").glob("*.md")), *sorted((DOCS / "es").glob("*
 TRANSLATED = DOCS / "es" / "teaching.md"  # its code is that of the English page, which runs
 GUIDES = [path for path in GUIDES if path.stem not in ELSEWHERE and path != TRANSLATED]
 NEEDED = {"make -s": ("cc", "make"), "octave-cli": ("octave-cli",), "export_fmu": ("cc",)}
-LARGEST = 150_000  # bytes of a picture in the repository
+LARGEST = 160_000  # bytes of a picture in the repository, but that of the front page
 FEWEST = 200  # characters that a page says
 REFERENCE = {
     "robot": ("inverse_dynamics", "mass_matrix", "ik", "from_dh", "with_payload", "export"),

@@ -31,7 +31,7 @@ def data(*things: Any) -> None:
 
 def talk(text: str) -> None:
     """Print on stderr."""
-    _console(sys.stderr).print(legible(text))
+    _console(sys.stderr).print(legible(text), soft_wrap=True)  # an address stays in one piece
 
 
 def wrote(*paths: Any) -> None:
