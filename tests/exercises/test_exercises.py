@@ -156,6 +156,21 @@ def test_marks_tell_what_a_wrong_answer_looks_like():
     assert not spanish.check([np.nan, 1.0])[0].right
 
 
+def test_angles_are_not_right_by_chance():
+    for seed in range(40):
+        one = dy.exercises.exercise(2, seed)
+        wrong = [m for m in one.check(np.degrees(one.answers)) if not m.right]
+        assert len(wrong) == sum(x != 0.0 for x in one.answers)
+        assert all("degrees" in m.hint for m in wrong)
+        assert not any(m.right for m in one.check([1000.0, 1e6]))
+        assert all(m.right for m in one.check(np.array(one.answers) + 2.0 * np.pi))
+
+
+def test_answers_in_another_order_are_said_to_be():
+    one = dy.exercises.exercise(5, 2041)
+    assert all("order" in m.hint for m in one.check(one.answers[::-1]))
+
+
 def test_what_is_not_there_is_refused():
     with pytest.raises(OptionError, match="1 to 15"):
         dy.exercises.exercise(16)
@@ -163,7 +178,7 @@ def test_what_is_not_there_is_refused():
         dy.exercises.exercise("gears")
     with pytest.raises(OptionError, match="'en', 'es'"):
         dy.exercises.sheet(1, "de")
-    with pytest.raises(ShapeError, match="expected 2 numbers: x, y"):
+    with pytest.raises(ShapeError, match="is 1, expected 2: x, y"):
         dy.exercises.exercise(1).check([1.0])
     with pytest.raises(DynamisError):
         dy.exercises.exercise(1).check("no")
@@ -180,3 +195,18 @@ def test_the_command_prints_and_marks(capsys):
     assert main(["exercise", "1", "--seed", "7", "--answer", "1,2", "--json"]) == 1
     assert [mark["right"] for mark in json.loads(capsys.readouterr().out)] == [False, False]
     assert main(["exercise", "30"]) == 2
+
+
+def test_decimal_commas_json_and_words(capsys):
+    answers = dy.exercises.exercise(5, 2041).answers
+    given = [f"{x:.4g}".replace(".", ",") for x in answers]
+    assert main(["exercise", "5", "--seed", "2041", "--language", "es", "--answer", *given]) == 0
+    assert "correcto" in capsys.readouterr().out
+    assert main(["exercise", "5", "--seed", "2041", "--answer", ",".join(given)]) == 2
+    assert "with a point" in capsys.readouterr().err
+    assert main(["exercise", "5", "--json"]) == 0
+    assert "answers" not in json.loads(capsys.readouterr().out)
+    assert main(["exercise", "5", "--json", "--solution"]) == 0
+    assert "answers" in json.loads(capsys.readouterr().out)
+    assert main(["exercise", "--answer", "1", "2"]) == 2
+    assert "say which" in capsys.readouterr().err

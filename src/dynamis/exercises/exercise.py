@@ -17,11 +17,13 @@ LANGUAGES = ("en", "es")
 TOLERANCE = 0.01  # of an answer: three digits are enough
 FLOOR = 0.01  # of the exercise's largest answer: what a tolerance is a share of at least
 LARGEST_SEED = 10**18
+TURNS = 4.0 * math.pi  # rad: farther round an angle is no answer
 # what people write instead of the answer: a factor -> the word for it
 MISTAKES = {
     -1.0: "sign", 180.0 / math.pi: "degrees", math.pi / 180.0: "radians", 1000.0: "thousand",
     0.001: "thousand", 2.0: "two", 0.5: "two",
 }  # fmt: skip
+ANGULAR = ("degrees", "radians")  # mistakes of angles only
 
 
 @dataclass(frozen=True)
@@ -52,25 +54,31 @@ class Exercise:
     def check(self, answers: Any, tolerance: float = TOLERANCE) -> list[Mark]:
         """A mark for each answer: right within `tolerance` of the value (1 %)."""
         share = fraction(tolerance, "tolerance")
-        expected = f"{len(self.names)} numbers: {', '.join(self.names)}"
+        expected = f"{len(self.names)}: {', '.join(self.names)}"
         given = numbers(answers, "answers", f"expected {expected}").reshape(-1)
         if given.shape != (len(self.names),):
-            raise ShapeError(f"answers has {given.size} numbers, expected {expected}")
-        floor = FLOOR * max(map(abs, self.answers))
+            raise ShapeError(
+                f"the number of answers is {given.size}, expected {expected}",
+                "a comma separates answers; write decimals with a point",
+            )
         rows = zip(self.names, self.units, given.tolist(), self.answers, strict=True)
-        return [self._mark(*row, share, floor) for row in rows]
+        return [self._mark(*row, share) for row in rows]
 
-    def _mark(
-        self, name: str, unit: str, given: float, right: float, share: float, floor: float
-    ) -> Mark:
+    def _mark(self, name: str, unit: str, given: float, right: float, share: float) -> Mark:
+        floor = FLOOR * max(map(abs, self.answers))
+
         def near(value: float) -> bool:
             return abs(given - value) <= share * max(abs(value), floor)
 
-        if near(right) or (
-            unit == "rad" and near(right + math.tau * round((given - right) / math.tau))
-        ):
+        off = abs(given - right)
+        if unit == "rad" and abs(given) <= TURNS:  # whole turns are no mistake
+            off = abs(math.remainder(given - right, math.tau))
+        if off <= share * max(abs(right), floor):
             return Mark(name, unit, given, True)
-        hint = next((word for factor, word in MISTAKES.items() if near(factor * right)), "")
+        known = {k: word for k, word in MISTAKES.items() if "rad" in unit or word not in ANGULAR}
+        hint = next((word for factor, word in known.items() if near(factor * right)), "")
+        if not hint and any(near(x) for x in self.answers):
+            hint = "order"
         return Mark(name, unit, given, False, words(self.language)["hints"].get(hint, ""))
 
     def __str__(self) -> str:
