@@ -10,7 +10,15 @@ from hypothesis import strategies as st
 
 import dynamis as dy
 from dynamis.cli import main
-from dynamis.errors import LONGEST, DynamisError, DynamisWarning, abbreviated, legible, shown
+from dynamis.errors import (
+    LONGEST,
+    DynamisError,
+    DynamisWarning,
+    OptionError,
+    abbreviated,
+    legible,
+    shown,
+)
 from dynamis.model.formats.files import model_from_toml, toml_text
 from dynamis.model.formats.urdf import model_from_urdf
 
@@ -141,3 +149,12 @@ def test_names_of_files_and_options_are_calm_too(tmp_path, capsys):
 
 def test_a_table_of_hostile_names_is_calm(evil):
     assert is_calm(str(dy.load(evil).dh("modified")))
+
+
+def test_a_hint_does_not_repeat_the_words_of_its_message():
+    with pytest.raises(OptionError) as caught:
+        dy.Link(joint="P")
+    assert caught.value.hint is None and "'revolute' or 'prismatic'" in str(caught.value)
+    with pytest.raises(OptionError) as caught:
+        dy.Link(joint="prismatik")
+    assert caught.value.hint == "did you mean 'prismatic'?"

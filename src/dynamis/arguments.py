@@ -113,9 +113,15 @@ def is_word(value: Any, known: Iterable[str]) -> bool:
 def one_of(
     value: Any, known: Iterable[str], message: str, error: type[DynamisError] = OptionError
 ) -> None:
-    """Refuse what is not one of a few words, with a hint at the closest."""
-    if not is_word(value, known):
-        raise error(message, did_you_mean(value, known))
+    """Refuse what is not one of a few words, with a hint at the closest.
+
+    Without a close one the hint lists all words, unless the message does already.
+    """
+    words = tuple(known)
+    if not is_word(value, words):
+        hint = did_you_mean(value, words)
+        said = hint.startswith("known: ") and all(word in message for word in words)
+        raise error(message, None if said else hint)
 
 
 def choice(value: Any, name: str, known: Iterable[str]) -> str:

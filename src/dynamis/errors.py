@@ -93,13 +93,18 @@ class DynamisWarning(UserWarning):
         super().__init__(legible(abbreviated(str(message))))
 
 
-def did_you_mean(given: object, known: Iterable[str]) -> str:
-    """A hint that names the closest known word, or lists the words there are."""
+def closest(given: object, known: Iterable[str]) -> str | None:
+    """The known word that may have been meant."""
     import difflib
 
-    words = [str(word) for word in known]
     typed = given if isinstance(given, str) and len(given) <= LONGEST_WORD else ""
-    close = difflib.get_close_matches(typed, words, n=1)
+    return next(iter(difflib.get_close_matches(typed, known, n=1)), None)
+
+
+def did_you_mean(given: object, known: Iterable[str]) -> str:
+    """A hint that names the closest known word, or lists the words there are."""
+    words = [str(word) for word in known]
+    close = closest(given, words)
     if close:
-        return f"did you mean {close[0]!r}?"
+        return f"did you mean {close!r}?"
     return "known: " + ", ".join(words) if words else "none are known here"

@@ -16,6 +16,7 @@ from dynamis.agree import peers
 from dynamis.cli import COMMANDS, main, run_of
 from dynamis.cli.agree import _chosen as every_robot
 from dynamis.cli.robots import first_sentence
+from dynamis.cli.simulate import motion
 from dynamis.model import catalogue
 from dynamis.model.formats.files import load_model
 from tests.thorough import thorough_but
@@ -425,6 +426,37 @@ def test_a_simulation_that_diverges_says_so_in_its_exit_code(capsys):
     assert "0 if the simulation reaches its end, 1 if it ends early (diverged" in words
 
 
+def test_a_move_that_ends_before_the_simulation(capsys):
+    line = ["simulate", "planar-2link", "--goal", "0.1,0.2", "--duration", "0.05"]
+    code, found = answer(capsys, *line, "--move", "0.03")
+    assert code == 0 and found["end"] == 0.05
+    assert list(found["q"].values()) == pytest.approx([0.1, 0.2], abs=1e-3)
+    arm = dy.load("planar-2link")
+    given = (arm, None, None, "0.1,0.2", None, None, 10.0)
+    options, duration, how = motion(*given, 0.5)
+    assert duration == 2.0 and how.endswith("to 0.1, 0.2 in 0.5 s")
+    assert options["reference"].duration == 0.5
+    assert motion(*given)[0]["reference"].duration == 2.0
+    assert main([*line, "--move", "0.1"]) == 2
+    assert "move is 0.1 s, expected at most the duration, 0.05 s" in capsys.readouterr().err
+    assert main([*line, "--move", "0"]) == 2
+    assert main(["simulate", "planar-2link", "--goal", "1"]) == 2
+    assert "goal has 1 number, expected 2: joint1, joint2" in capsys.readouterr().err
+    assert main(["simulate", "planar-2link", "--move", "1"]) == 2
+    assert "without --goal" in capsys.readouterr().err
+
+
+def test_simulate_warns_of_errors_in_the_description(capsys, tmp_path):
+    link = dy.Link(a=1.0, mass=2.0, com=(-0.5, 0, 0), inertia=(0.1, 0.2, 0.2), limits=(3, -3))
+    path = tmp_path / "reversed.toml"
+    dy.Robot.from_dh("reversed", convention="standard", links=[link]).save(path)
+    assert main(["simulate", str(path), "--duration", "0.01"]) == 0
+    said = capsys.readouterr().err
+    assert f"warning: check reports 1 error: dynamis check {path}\n" in said
+    assert main(["simulate", "scara", "--duration", "0.01"]) == 0
+    assert "check" not in capsys.readouterr().err
+
+
 def test_simulate_says_what_it_did(capsys, tmp_path):
     film = tmp_path / "run.csv"
     assert main(["simulate", "planar-rr", "--duration", "0.01", "--save", str(film)]) == 0
@@ -434,7 +466,14 @@ def test_simulate_says_what_it_did(capsys, tmp_path):
     main(["simulate", "scara", "--duration", "0.01", "--controller", "pid", "--bandwidth", "5"])
     held = capsys.readouterr()
     assert "end (rad or m)" in held.out and "RMS error (rad or m)" in held.out
-    assert held.err == "scara, 0.01 s: pid, bandwidth 5 rad/s, keeps the initial position\n"
+    what, gains = held.err.splitlines()
+    assert what == (
+        "scara, 0.01 s: pid with gravity compensation, bandwidth 5 rad/s, "
+        "keeps the initial position"
+    )
+    law = dy.control.JointPID.from_bandwidth(dy.load("scara"), 5.0)
+    kp, kd = (", ".join(f"{x:.6g}" for x in row) for row in (law.kp, law.kd))
+    assert gains == f"gains: kp {kp}; ki 0; kd {kd}"
     assert main(["simulate", "planar-rr", "--goal", "90,45", "--duration", "0.1"]) == 1
     assert "the simulation ended early: diverged at" in capsys.readouterr().err
 

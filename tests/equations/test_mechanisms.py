@@ -412,7 +412,7 @@ def test_command_takes_rates_of_the_drives(capsys, tmp_path):
     assert main(["equations", "five-bar", *words]) == 0
     assert "Forces of the closures" in page.read_text()
     assert main(["equations", "five-bar", "--method", "gibbs-appell", "--qd", "1"]) == 2
-    assert "qd has 1 numbers, expected 4" in capsys.readouterr().err
+    assert "qd has 1 number, expected 4" in capsys.readouterr().err
 
 
 def test_studio_shows_the_equations():

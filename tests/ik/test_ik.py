@@ -532,7 +532,7 @@ def test_limits_that_exclude_everything_name_the_joints():
         (np.diag([2.0, 2.0, 2.0, 1.0]), "not rigid: its rotation is off orthogonal by 3"),
         (np.diag([1.0, 1.0, -1.0, 1.0]), "mirrors"),
         (2.0 * np.eye(4), "last row"),
-        ("here", "holds <U4"),
+        ("here", "holds text"),
         ([[1.0], [2.0, 3.0]], "rectangular"),
         (None, "expected one 4x4 pose"),
     ],

@@ -194,6 +194,8 @@ MISTAKES = [
     ("gravity in mm", arm(gravity=(0, -9810, 0)), "warning", "gravity", "9810", "mm/s^2"),
     ("moon", arm(gravity=(0, -1.62, 0)), "note", "gravity", "1.62", "another body"),
     ("no value", arm({"mass": "m1"}), "warning", "values", "no value for m1", "with_values(m1"),
+    ("endless slide", bare(joint="prismatic", mass=1.0), "note", "joint 'joint1'",
+     "nothing stops it", "with stops"),
     ("limit symbol", arm({"limits": ("lo", 1)}), "warning", "values", "lo", "with_values(lo"),
     ("unused value", arm({"mass": "m_1"}, values={"m_11": 1}),
      "warning", "values", "'m_11'", "mean 'm_1'"),
@@ -234,6 +236,7 @@ def test_a_sound_arm_has_no_findings():
 POINT, ROD, MASSLESS = "a point mass: fine", "a thin rod: fine", "has no mass"
 TRIANGLE, OUT = "triangle inequality", "outside its limits"
 LEGS = ", ".join(f"'{part}{k}'" for k in (1, 2, 3, 4) for part in ("cylinder", "piston"))
+ENDLESS = "prismatic without limits"
 # arms whose masses nobody publishes: the last joint and the links without mass
 SIX = "links 'link_1', 'link_2', 'link_3', 'link_4', 'link_5' and 'link_6'"
 GEOMETRY = {
@@ -244,20 +247,24 @@ GEOMETRY = {
 }
 EXPECTED = {
     "3-rps": [],
-    "cartesian-xy": [],  # its point masses never turn
+    "cartesian-xy": [("joints 'joint1' and 'joint2'", ENDLESS)],  # its point masses never turn
     "delta": [],
     "elbow6": [("link 'link3'", MASSLESS), ("link 'link5'", MASSLESS)],  # document 000
     "five-bar": [],
     "gough-stewart": [(f"links {LEGS} and 4 more", ROD)],  # as published: no moment about itself
     "kr16": [],
-    "kr16-p4": [],
+    "kr16-p4": [("joint 'joint4'", ENDLESS)],
     "palletizer": [],
     "panda": [("configuration 'zero'", OUT)],  # joint 4 never reaches 0
     "pendulum3": [("links 'link1', 'link2' and 'link3'", ROD)],  # diag(0, .25, .25)
     "planar-2link": [("links 'link1' and 'link2'", POINT)],
-    "planar-rp": [("links 'link1' and 'link2'", ROD)],
+    "planar-rp": [("links 'link1' and 'link2'", ROD), ("joint 'joint2'", ENDLESS)],
     "planar-rr": [("links 'link1' and 'link2'", ROD)],
-    "polar-rp": [("links 'link1' and 'link2'", POINT), ("gravity", "no joint feels")],
+    "polar-rp": [
+        ("links 'link1' and 'link2'", POINT),
+        ("gravity", "no joint feels"),
+        ("joint 'joint2'", ENDLESS),
+    ],
     "puma560": [
         ("link 'link1'", MASSLESS),
         ("link 'link1'", TRIANGLE),  # only Iyy was measured
@@ -266,8 +273,11 @@ EXPECTED = {
         ("configuration 'qn'", OUT),
     ],
     "puma560-mdh": [("link 'link1'", MASSLESS), ("link 'link1'", TRIANGLE)],
-    "rppr": [(f"link 'link{i}'", "com_factor on a prismatic") for i in (2, 3)],
-    "scara": [("links 'link1', 'link2' and 'link3'", ROD)],
+    "rppr": [
+        *((f"link 'link{i}'", "com_factor on a prismatic") for i in (2, 3)),
+        ("joints 'joint2' and 'joint3'", ENDLESS),
+    ],
+    "scara": [("links 'link1', 'link2' and 'link3'", ROD), ("joint 'joint3'", ENDLESS)],
     "sixr": [
         ("joint 'joint6'", "singular mass matrix"),
         ("links 'link1', 'link2', 'link3', 'link4', 'link5' and 'link6'", POINT),

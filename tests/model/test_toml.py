@@ -19,6 +19,7 @@ from ..model_strategies import any_floats, hostile_texts, models
 HEAD = 'schema = 1\nname = "arm"\nconvention = "standard"\n'
 LINK = '[[link]]\njoint = "revolute"\na = 1.0\n'
 PLAIN = HEAD + LINK
+SLIDE = HEAD + '[[link]]\njoint = "prismatic"\n'
 
 
 @settings(deadline=None)
@@ -134,6 +135,23 @@ def test_a_symbol_may_wait_for_its_value():
         (HEAD, ["'link' is missing", "[[link]]"]),
         (HEAD + "link = 3\n", ["link is 3", "[[link]]"]),
         (HEAD + "link = []\n", ["link is []", "[[link]]"]),
+        (
+            HEAD + "[[links]]\na = 1\n",
+            ["the file has 'links': write [[link]]"],
+        ),
+        (HEAD + "[link]\na = 1\n", ["write [[link]], not [link]"]),
+        (PLAIN + "d = 0,4\n", ["not valid TOML", "decimal point, not a comma: 0.4"]),
+        (PLAIN + 'd = "0,4"\n', ["link 1", "decimal point, not a comma: 0.4"]),
+        (PLAIN + "friction = { viscous = 0,8 }\n", ["decimal point, not a comma: 0.8"]),
+        (PLAIN + 'theta = "q1"\n', ["link 1", "hint: leave theta out: q1 is implied"]),
+        (SLIDE + 'd = "q1"\n', ["link 1", "hint: leave d out: q1 is implied"]),
+        (SLIDE + 'd = "q1 + h"\n', ["the variable is implied: write the constant shift as offset"]),
+        (
+            SLIDE + 'theta = "q1"\n',
+            ["theta of link 'link1'", "'q1'", "joint 1 is d, named q1: leave theta out or give a"],
+        ),
+        (PLAIN + 'mass = "2*qd1"\n', ["mass of link 'link1'", "velocity", "another name"]),
+        (HEAD + 'gravity = [0, "qdd1", 0]\n' + LINK, ["gravity", "'qdd1'", "acceleration"]),
         (HEAD + "link = [1]\n", ["link 1", "is 1, expected a table"]),
         (HEAD + "gravty = [0, 0, 0]\n" + LINK, ["unknown key 'gravty'", "mean 'gravity'"]),
         (PLAIN + "alhpa = 1\n", ["link 1", "unknown key 'alhpa'", "did you mean 'alpha'"]),

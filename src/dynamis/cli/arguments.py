@@ -15,7 +15,7 @@ from tyro.conf import Positional, arg
 from ..errors import ModelError, OptionError, did_you_mean
 from ..model.quantity import quantity
 from ..robot import Robot
-from .printing import number, talk
+from .printing import counted, number, talk
 
 FILES = ".toml, .urdf, .sdf or MJCF (.xml)"
 RobotName = Annotated[
@@ -146,7 +146,7 @@ def _closed_place(arm: Robot, given: str, name: str, hint: str | None) -> np.nda
     if len(numbers) == arm.n:
         return np.array(numbers)
     if len(numbers) != arm.dof:
-        raise OptionError(f"{name} has {len(numbers)} numbers, expected {expected}")
+        raise OptionError(f"{name} has {counted(len(numbers), 'number')}, expected {expected}")
     q, reason = follow(arm, arm.home, np.array(numbers))
     if reason:
         raise OptionError(f"{name} is {given}, which the drives do not reach from home: {reason}")
@@ -161,7 +161,8 @@ def joint_numbers(
     numbers = listed(given, f"{arm.n} numbers such as {example}{other}", name, hint)
     if len(numbers) != arm.n:
         raise OptionError(
-            f"{name} has {len(numbers)} numbers, expected {arm.n}: {', '.join(arm.joint_names)}",
+            f"{name} has {counted(len(numbers), 'number')}, expected {arm.n}: "
+            f"{', '.join(arm.joint_names)}",
             f"such as --{name} {example}",
         )
     return np.array(numbers)

@@ -74,6 +74,11 @@ def number(value: float) -> str:
     return f"{value:.6g}" if value else "0"  # no -0
 
 
+def counted(count: int, word: str) -> str:
+    """1 number, 2 numbers."""
+    return f"{count} {word}{'s' * (count != 1)}"
+
+
 def _console(stream: Any) -> Console:
     wide = None if stream.isatty() or "COLUMNS" in os.environ else PIPED_WIDTH
     return Console(file=stream, width=wide, markup=False, emoji=False, highlight=False)

@@ -6,10 +6,12 @@ from typing import Any, Literal
 import numpy as np
 from rich.table import Table
 
+from ..arguments import positive
 from ..errors import OptionError
+from ..model.check.model import check_model
 from ..robot import Robot, load
 from .arguments import Json, Place, RobotName, check_folders, check_pictures, place, units
-from .printing import data, data_json, number, table, talk, wrote
+from .printing import counted, data, data_json, number, table, talk, wrote
 
 BANDWIDTH = 10.0  # rad/s
 LASTS = 2.0  # s, unless something says how long
@@ -18,8 +20,8 @@ Law = Literal["pid", "point-to-point", "computed-torque", "feed-forward"] | None
 
 def run(
     robot: RobotName, *, duration: float | None = None, dt: float = 1e-3,
-    start: Place = None, goal: Place = None, reference: Path | None = None,
-    controller: Law = None,
+    start: Place = None, goal: Place = None, move: float | None = None,
+    reference: Path | None = None, controller: Law = None,
     bandwidth: float = BANDWIDTH, integrator: str = "rk4", stops: bool = False,
     plot: Path | None = None, animate: Path | None = None, save: Path | None = None,
     json: Json = False,
@@ -43,6 +45,8 @@ def run(
         start: Initial position, at rest (default: all joints at zero; of closed mechanisms home).
             Numbers of the drives of a closed mechanism are enough.
         goal: Final position of a quintic trajectory.
+        move: Seconds of the trajectory to the goal, which then is held (default: all of
+            --duration).
         reference: Motion to follow, from its first point on: a .csv with a column t and one per
             joint, by name or as q1, q2, ..; units in the header, as in "q1 [deg]". Without t the
             points are passed in --duration, or as fast as the velocity limits of the robot allow.
@@ -60,7 +64,10 @@ def run(
     check_folders(save)
     check_pictures(plot, animate)
     arm = load(robot)
-    options, duration, how = motion(arm, duration, start, goal, reference, controller, bandwidth)
+    options, duration, how = motion(
+        arm, duration, start, goal, reference, controller, bandwidth, move
+    )
+    _warn_of_errors(arm, robot)
     found = simulate(arm, duration, dt, integrator=integrator, stops=stops, **options)
     if plot is not None:
         found.plot(path=plot)
@@ -72,6 +79,8 @@ def run(
         data_json(_facts(found))
     else:
         talk(f"{arm.name}, {found.t[-1]:g} s: {how}")
+        if controller == "pid":
+            talk(_gains(options["controller"]))
         data(_table(found))
         wrote(plot, animate, save)
     if found.message:
@@ -82,13 +91,26 @@ def run(
 
 def motion(
     arm: Robot, duration: float | None, start: str | None, goal: str | None, path: Path | None,
-    controller: Law, bandwidth: float,
+    controller: Law, bandwidth: float, seconds: float | None = None,
 ) -> tuple[dict[str, Any], float, str]:  # fmt: skip
-    """Start, reference and controller as options of `dy.simulate`; its duration; all in words."""
+    """Start, reference and controller as options of `dy.simulate`; its duration; all in words.
+
+    The move to a goal takes `seconds`, or the whole duration.
+    """
     from ..trajectory import quintic
 
     if goal is not None and path is not None:
         raise OptionError("--goal and --reference were both given", "leave one out")
+    if seconds is not None:
+        if goal is None:
+            raise OptionError("--move was given without --goal", "give the goal of the move")
+        positive(seconds, "move", "seconds")
+        duration = max(LASTS, seconds) if duration is None else duration
+        if seconds > duration:
+            raise OptionError(
+                f"move is {seconds:g} s, expected at most the duration, {duration:g} s",
+                "give a longer --duration",
+            )
     move = None if path is None else _from_file(arm, path, duration)
     if start is None and move is not None:
         start = ",".join(repr(float(x)) for x in move(0.0).q)
@@ -96,8 +118,10 @@ def motion(
     aim = "keeps the initial position"
     if goal is not None:
         end = place(arm, goal, "goal")
-        move = quintic(q0[drives], end[drives], LASTS if duration is None else duration)
+        lasts = LASTS if duration is None else duration
+        move = quintic(q0[drives], end[drives], lasts if seconds is None else seconds)
         aim = f"to {', '.join(map(number, end[drives]))}"
+        aim += "" if seconds is None else f" in {seconds:g} s"
     elif path is not None:
         aim = f"along {path.name}"
     lasts = LASTS if move is None else move.duration
@@ -107,7 +131,9 @@ def motion(
         options["reference"], controller = move, controller or "computed-torque"
     if controller is not None:
         options["controller"] = made(arm, controller, bandwidth, q0)
-        how = f"{controller.replace('-', ' ')}, bandwidth {bandwidth:g} rad/s, {aim}"
+        gravity = getattr(options["controller"], "gravity", False)
+        law = controller.replace("-", " ") + " with gravity compensation" * bool(gravity)
+        how = f"{law}, bandwidth {bandwidth:g} rad/s, {aim}"
     return options, lasts if duration is None else duration, how
 
 
@@ -135,6 +161,20 @@ def made(arm: Robot, name: str, bandwidth: float, q: np.ndarray) -> Any:
         return control.FeedForward.from_bandwidth(arm, bandwidth, q=q)
     law = control.PointToPoint if name == "point-to-point" else control.ComputedTorque
     return law.from_bandwidth(bandwidth)
+
+
+def _warn_of_errors(arm: Robot, given: str) -> None:
+    """Say that the description has errors, without the seconds that loops take to be checked."""
+    findings = check_model(arm.model) if arm.model.closures else arm.check()
+    errors = sum(finding.level == "error" for finding in findings)
+    if errors:
+        talk(f"warning: check reports {counted(errors, 'error')}: dynamis check {given}")
+
+
+def _gains(pid: Any) -> str:
+    """Gains of all joints on one line."""
+    gains = ((name, np.atleast_1d(getattr(pid, name))) for name in ("kp", "ki", "kd"))
+    return "gains: " + "; ".join(f"{name} {', '.join(map(number, x))}" for name, x in gains)
 
 
 def _facts(found: Any) -> dict[str, Any]:

@@ -58,6 +58,10 @@ def numbers(value: Any, name: str, expected: str) -> np.ndarray:
         array = np.asarray(value if type(value) is np.ndarray else unmasked(value))
     except (TypeError, ValueError, OverflowError, RuntimeError) as error:  # ragged lists and others
         raise ShapeError(f"{name} is not a rectangular array ({error}), {expected}") from None
+    if array.dtype.kind in "US":
+        degrees = any("deg" in str(x) or "°" in str(x) for x in array.flat)
+        hint = "np.radians([30, 45]) is 30 and 45 degrees in radians" if degrees else None
+        raise ShapeError(f"{name} holds text, {expected}", hint)
     if array.dtype.kind not in "fiu":
         raise ShapeError(f"{name} holds {array.dtype}, {expected}")
     return array.astype(np.float64, copy=False)

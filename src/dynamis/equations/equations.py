@@ -339,7 +339,7 @@ class Equations:
         write_page(self.derivation(q, qd, qdd), path)
 
     def latex(self) -> str:
-        """All of it as LaTeX, one equation a line."""
+        """The equations as an `aligned` block for math mode; `steps.latex()` is the derivation."""
         return latex(self)
 
     def _repr_latex_(self) -> str:

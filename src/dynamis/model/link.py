@@ -1,5 +1,6 @@
 """One link with the joint that moves it, in the user's own frame."""
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,7 @@ from ..spatial.vectors import ZERO, Vector, scale
 from .drive import Drive
 from .friction import Friction
 from .quantity import (
+    Expression,
     Scalar,
     Values,
     check_direction,
@@ -22,6 +24,7 @@ from .quantity import (
 )
 
 JOINTS = ("revolute", "prismatic")
+VARIABLE = re.compile(r"(q|qd|qdd)([1-9][0-9]*)")  # names of joint variables in equations
 
 
 @strict
@@ -116,12 +119,12 @@ class Link:
         if self.joint == "prismatic" and self.d != 0.0:
             raise ModelError(
                 f"prismatic joint with d = {self.d}: there d is the variable",
-                "write the constant shift as offset",
+                _implied("d", self.d, "shift"),
             )
         if self.joint == "revolute" and self.theta != 0.0:
             raise ModelError(
                 f"revolute joint with theta = {self.theta}: there theta is the variable",
-                "write the constant angle as offset",
+                _implied("theta", self.theta, "angle"),
             )
         check_direction(self.axis, "axis")
 
@@ -166,6 +169,17 @@ class Link:
     def slides(self) -> bool:
         """Whether the centre of mass moves in the link with q (com_factor, prismatic)."""
         return self.com_factor is not None and self.joint == "prismatic"
+
+
+def _implied(name: str, given: Scalar, constant: str) -> str:
+    """What to write instead of the variable of a joint, or of a constant in its place."""
+    shift = f"write the constant {constant} as offset"
+    if not isinstance(given, Expression):
+        return shift
+    if given.symbols != (given.text,):
+        return f"the variable is implied: {shift}"
+    variable = given.text if VARIABLE.fullmatch(given.text) else "the variable, named q1, q2, ..,"
+    return f"leave {name} out: {variable} is implied"
 
 
 def inertia_entries(value: Any) -> tuple[Scalar, ...]:

@@ -1,7 +1,7 @@
 """A whole robot as frozen data in the user's own frames and words."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from itertools import count
 from types import MappingProxyType
@@ -16,7 +16,7 @@ from .check.finding import Finding
 from .closure import Closure
 from .conventions import CONVENTIONS, convention_named
 from .law import Law, load_law
-from .link import Link, inertia_entries
+from .link import VARIABLE, Link, inertia_entries
 from .pose import Pose, pose
 from .quantity import (
     Expression,
@@ -121,6 +121,7 @@ class Model:
         self._check_fields()
         self._set_values()
         self._set_gears()
+        self._check_symbols()
 
     def _check_kinds(self) -> None:
         """What is not even of the right kind, before anything is read from it."""
@@ -269,6 +270,37 @@ class Model:
             row = resolve(quantities(q, self.n, f"configurations.{name}"), values)
             rows[str(name)] = tuple(map(float, row))
         settle(self, values=MappingProxyType(values), configurations=MappingProxyType(rows))
+
+    def _check_symbols(self) -> None:
+        """Refuse a constant with the name of a joint's position, velocity or acceleration."""
+        moving = self.moving_links
+        for name in self.symbols:
+            found = VARIABLE.fullmatch(name)
+            if found is None or len(found[2]) > 4 or int(found[2]) > len(moving):
+                continue
+            number, letter = int(found[2]), found[1]
+            joint = moving[number - 1].joint
+            variable = "d" if joint == "prismatic" else "theta"
+            rate = {"q": f"variable {variable}", "qd": "velocity", "qdd": "acceleration"}[letter]
+            where, key = self._place_of(name)
+            instead = "give the symbol another name"
+            if key in ("theta", "d", "a", "alpha", "offset"):
+                instead = f"leave {key} out or give a constant"
+            raise ModelError(
+                f"{where} has the symbol {name!r}, which is the name of the {rate} of {joint} "
+                f"joint {number}",
+                f"the variable of {joint} joint {number} is {variable}, named q{number}: {instead}",
+            )
+
+    def _place_of(self, symbol: str) -> tuple[str, str]:
+        """Where a symbol is used, such as "theta of link 'link3'", and the key there."""
+        for link in self.links:
+            for key in (f.name for f in fields(link)):
+                if symbol in symbols_in(getattr(link, key)):
+                    return f"{key} of link {link.name!r}", key
+        names = (f.name for f in fields(self) if f.name not in ("links", "findings", "loads"))
+        key = next(x for x in names if symbol in symbols_in(getattr(self, x)))
+        return key, key
 
     def _set_gears(self) -> None:
         if self.gear_matrix is None:

@@ -213,7 +213,9 @@ def _plain(text: str, where: str) -> str:
     try:
         _tree(plain)
     except ModelError:
-        raise ModelError(f"{where}: cannot read {text.strip()!r}, {EXPECTED}") from None
+        comma = re.fullmatch(r"([-+]?\d+),(\d+)", plain)
+        hint = comma and f"a number has a decimal point, not a comma: {comma[1]}.{comma[2]}"
+        raise ModelError(f"{where}: cannot read {text.strip()!r}, {EXPECTED}", hint) from None
     return plain
 
 

@@ -143,6 +143,10 @@ def limits(x: Numbers) -> Findings:
     for link in x.model.links:
         where = f"joint {link.joint_name!r}"
         yield from _range(where, "limits", x.all(link.limits))
+        if link.joint == "prismatic" and link.limits is None and not link.passive:
+            what = "prismatic without limits: nothing stops it in simulation"
+            remedy = "give limits in metres and simulate with stops"
+            yield Finding("note", where, what, remedy)
         yield from _range(where, "drive.limits", x.all(link.drive.limits if link.drive else None))
         for name, able in (("velocity_limit", "move"), ("effort_limit", "push")):
             value = x.of(getattr(link, name))

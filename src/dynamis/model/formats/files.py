@@ -20,7 +20,7 @@ from ..friction import LAWS
 from ..model import Model
 from ..pose import Pose
 from .descriptions import PREFIX, description_file, expanded, xacro_arguments
-from .tables import NO_LAWS, Laws, located, model_from_table, model_table, read_bytes
+from .tables import NO_LAWS, ROWS, Laws, located, model_from_table, model_table, read_bytes
 
 SUFFIXES = ".toml, .urdf, .sdf, .xml"
 
@@ -248,16 +248,22 @@ def parsed_toml(text: str) -> dict[str, Any]:
     except RecursionError:
         raise FileError("is not valid TOML: nested too deeply") from None
     except ValueError as error:  # TOMLDecodeError names the line and column
-        raise FileError(f"is not valid TOML: {error}") from None
+        raise FileError(f"is not valid TOML: {error}", _decimal_comma(text, str(error))) from None
+
+
+def _decimal_comma(text: str, error: str) -> str | None:
+    """What to write if the line that the parser refused has a number such as 0,4."""
+    place = re.search(r"at line (\d+)", error)
+    line = text.splitlines()[int(place[1]) - 1 :][:1] if place else []
+    found = re.search(r"=[ \t]*([-+]?\d+),(\d+)", line[0]) if line else None
+    return found and f"a number has a decimal point, not a comma: {found[1]}.{found[2]}"
 
 
 def toml_text(model: Model) -> str:
     """The model as TOML text; reading it back gives an equal model."""
     table = model_table(model)
     sections = {k: table.pop(k, {}) for k in ("values", "configurations")}
-    arrays = {
-        k: table.pop(k, []) for k in ("link", "frame", "spring", "closure", "load", "finding")
-    }
+    arrays = {k: table.pop(k, []) for k in ROWS}
     blocks = [_lines(table)]
     blocks += [f"[{name}]\n" + _lines(rows) for name, rows in sections.items() if rows]
     blocks += [f"[[{name}]]\n" + _lines(row) for name, rows in arrays.items() for row in rows]

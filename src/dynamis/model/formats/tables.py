@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ...arguments import is_flag, one_of, real
-from ...errors import DynamisError, FileError, ModelError, did_you_mean, shown
+from ...errors import DynamisError, FileError, ModelError, closest, did_you_mean, shown
 from ..check.finding import LEVELS, Finding
 from ..closure import Closure
 from ..drive import Drive
@@ -86,11 +86,12 @@ FRAME_KEYS = ("name", "link", "xyz", "rpy")
 FINDING_KEYS = ("level", "where", "what", "remedy")  # a model's own are about no log
 CLOSURE_KEYS = tuple(f.name for f in fields(Closure))
 SPRING_KEYS = tuple("from" if f.name == "from_" else f.name for f in fields(Spring))
+ROWS = ("link", "frame", "spring", "closure", "load", "finding")  # tables in double brackets
 MODEL_KEYS = (
     *("schema", "name", "convention", "description", "gravity", "base", "tool", "tool_link"),
     *("tool_name", "base_name", "payload", "gear_matrix", "rotors", "values", "configurations"),
     *("closure_tolerance", "closure_condition", "closure_nan"),
-    *("link", "frame", "spring", "closure", "load", "finding"),
+    *ROWS,
 )
 REQUIRED = {
     "schema": f"schema = {SCHEMA}",
@@ -240,7 +241,7 @@ def model_from_table(table: Mapping[str, Any], laws: Laws = NO_LAWS) -> Model:
     """The model a file's tables describe; every refusal names the place."""
     for key, expected in REQUIRED.items():
         if key not in table:
-            raise FileError(f"{key!r} is missing, expected {expected}")
+            raise FileError(f"{key!r} is missing, expected {expected}", _misspelt(key, table))
         if key == "schema" and (isinstance(schema := table[key], bool) or schema != SCHEMA):
             raise FileError(
                 f"schema is {shown(schema)}, this version of dynamis reads schema {SCHEMA}",
@@ -266,7 +267,7 @@ def model_from_table(table: Mapping[str, Any], laws: Laws = NO_LAWS) -> Model:
     for kind, read in readers.items():
         rows = table.get(kind, [])
         if not isinstance(rows, list) or (kind == "link" and not rows):
-            raise FileError(f"{kind} is {shown(rows)}, expected [[{kind}]] tables")
+            raise FileError(f"{kind} is {shown(rows)}, {_rows_expected(kind)}")
         check_count(len(rows), kind)
         given[f"{kind}s"] = built = []
         for i, row in enumerate(rows):
@@ -375,6 +376,18 @@ def frame_from_table(table: Any) -> NamedFrame:
     return NamedFrame(name=rows["name"], link=rows.get("link"), pose=place)
 
 
+def _misspelt(key: str, table: Mapping[str, Any]) -> str | None:
+    """The unknown key of a table that may stand for a missing one, and what to write."""
+    unknown = [name for name in table if name not in MODEL_KEYS]
+    found = closest(key, unknown)
+    instead = f"[[{key}]]" if key in ROWS else key
+    return found and f"the file has {shown(found)}: write {instead}"
+
+
+def _rows_expected(kind: str) -> str:
+    return f"expected [[{kind}]] tables: write [[{kind}]], not [{kind}], above each"
+
+
 def check_keys(given: Any, known: Iterable[str], what: str) -> dict[str, Any]:
     """The table itself, once it is one, every key is known and every text is a text."""
     known, table = tuple(known), _table(given, what)
@@ -383,7 +396,7 @@ def check_keys(given: Any, known: Iterable[str], what: str) -> dict[str, Any]:
         if key in TEXTS and key != "link" and not isinstance(value, str):
             raise ModelError(f"{key} is {shown(value)}, expected text")
         if key == "link" and not isinstance(value, (str, list)):
-            raise ModelError(f"link is {shown(value)}, expected [[link]] tables")
+            raise ModelError(f"link is {shown(value)}, {_rows_expected('link')}")
     return table
 
 
