@@ -1,8 +1,8 @@
 """The elements of a URDF, read strictly and still in the file's own frames.
 
 https://wiki.ros.org/urdf/XML. Of an element that should be there once the first counts, as in other
-readers. Elements of other tools (gazebo, transmission, visual, collision) are ignored and no file
-they name is opened.
+readers. Elements of other tools (gazebo, visual, collision) are ignored and no file they name is
+opened; of a <transmission> only the gear ratio is read, to say that it is not used.
 """
 
 import math
@@ -77,6 +77,7 @@ class Sketch:
     links: Mapping[str, UrdfLink]
     joints: tuple[UrdfJoint, ...]
     extension: Element | None = field(default=None)
+    reductions: Mapping[str, str] = field(default_factory=dict)  # of <transmission>, by joint
 
 
 class _Elements(ContentHandler):
@@ -179,8 +180,23 @@ def sketch(root: Element) -> Sketch:
     if not links:
         raise ModelError("the <robot> has no <link>, expected at least two and a joint")
     return Sketch(
-        root.get("name") or None, {x.name: x for x in links}, tuple(joints), root.find(EXTENSION)
+        root.get("name") or None,
+        {x.name: x for x in links},
+        tuple(joints),
+        root.find(EXTENSION),
+        _reductions(root),
     )
+
+
+def _reductions(root: Element) -> dict[str, str]:
+    """Gear ratios other than 1 in the <transmission> elements, which belong to ros_control."""
+    found: dict[str, str] = {}
+    for element in root.findall("transmission"):
+        ratios = [(x.text or "").strip() for x in element.iter("mechanicalReduction")]
+        other = [x for x in ratios if NUMBER.fullmatch(x) and float(x) != 1.0]
+        names = [name for x in element.findall("joint") if (name := x.get("name"))]
+        found |= dict.fromkeys(names, other[0]) if other else {}
+    return found
 
 
 def _link(element: Element) -> UrdfLink:

@@ -170,8 +170,7 @@ def _extend_robot(robot: Element, model: Model, plain: Model, tip: str | None) -
     if model.closure_nan:
         element.set("closure_nan", "true")
     for finding in model.findings:
-        SubElement(element, "finding", attributes(changed(finding)))
-        words.append("findings")
+        SubElement(element, "finding", attributes(changed(finding)))  # a remark: nobody lacks it
     if len(element.attrib) > 1 or len(element):
         robot.append(element)
     return words
