@@ -56,6 +56,14 @@ def test_show_gives_merged_bodies_about_their_centre_and_names_the_tool(capsys, 
     assert "tool     same on arm (tip= chooses another)" in out
 
 
+def test_a_warning_is_plain_text(tmp_path):
+    path = tmp_path / "x.urdf"
+    path.write_text(MERGED.replace('value="0.3"', 'value="$(optenv MASS 0.3)"', 1))
+    found = shell("show", str(path))
+    assert found.returncode == 0 and found.stderr.startswith("warning: link 'arm'")
+    assert "DynamisWarning" not in found.stderr
+
+
 def answer(capsys, *words):
     """Exit code, and the JSON on stdout."""
     code = main([*words, "--json"])

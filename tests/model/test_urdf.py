@@ -2,6 +2,7 @@
 
 import warnings
 import xml.etree.ElementTree as ET
+from pathlib import Path
 
 import numpy as np
 import pinocchio as pin
@@ -586,6 +587,13 @@ def test_the_payload_is_in_the_standard_elements():
 
 def canonical(model, i):
     return np.array(linear(chain(model).bodies[i].inertia), dtype=float)
+
+
+def test_a_warning_points_at_the_line_that_led_to_it(tmp_path):
+    """Through methods, decorators and readers of the package."""
+    with pytest.warns(DynamisWarning) as caught:
+        dy.load("puma560").save(tmp_path / "arm.urdf")
+    assert [Path(x.filename).name for x in caught] == [Path(__file__).name]
 
 
 def test_what_only_the_extension_holds_is_said_aloud():

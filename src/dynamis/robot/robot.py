@@ -1,6 +1,5 @@
 """The user's Robot."""
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -24,13 +23,13 @@ from ..compile.kernels import (
 from ..dynamics.mobility import first_assembly
 from ..dynamics.springs import refuse_coincident
 from ..errors import (
-    DynamisWarning,
     ModelError,
     OptionError,
     ShapeError,
     SymbolError,
     did_you_mean,
     shown,
+    warn,
 )
 from ..lazy import cached_property
 from ..model.chain import Chain
@@ -166,7 +165,7 @@ class Robot:
         frames = [pose(x, what).frame({}) for x, what in ((base, "base"), (tool, "tool"))]
         found = dh_from_axes(lines, convention, *frames)
         if found.doubt:
-            warnings.warn(f"{name!r}: {found.doubt}", DynamisWarning, stacklevel=2)
+            warn(f"{name!r}: {found.doubt}")
         given = {"links": found.rows, "base": found.base, "tool": found.tool, **rest}
         return cls.from_dh(name, convention=convention, **given)
 

@@ -1,6 +1,5 @@
 """Robots in URDF files: read with fixed joints merged, written so that other tools agree."""
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -8,7 +7,7 @@ from typing import Any
 from xml.etree.ElementTree import indent, tostring
 
 from ...arguments import one_of
-from ...errors import DynamisWarning, ModelError, did_you_mean, shown
+from ...errors import ModelError, did_you_mean, shown, warn
 from ...spatial.frames import Frame, compose, from_xyz_rpy
 from ...spatial.functions import MATH
 from ...spatial.inertia import Inertia, from_com, from_entries, linear, plus, transformed
@@ -63,11 +62,9 @@ def urdf_text(model: Model) -> str:
     tip = None if plain_model(robot, model.name).tool_name == tool else tool
     words = extend(element, model, plain_model(robot, model.name, tool), tip)
     if words:
-        warnings.warn(
+        warn(
             f"URDF cannot hold all of {model.name!r}: kept in <dynamis> elements, which other "
-            f"tools ignore: {', '.join(words)}",
-            DynamisWarning,
-            stacklevel=2,
+            f"tools ignore: {', '.join(words)}"
         )
     indent(element)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + tostring(element, encoding="unicode") + "\n"

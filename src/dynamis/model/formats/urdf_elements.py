@@ -7,7 +7,6 @@ opened; of a <transmission> only the gear ratio is read, to say that it is not u
 
 import math
 import re
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,7 +17,7 @@ from defusedxml import DefusedXmlException
 from defusedxml.expatreader import create_parser
 
 from ...arguments import one_of
-from ...errors import DynamisWarning, FileError, ModelError
+from ...errors import FileError, ModelError, warn
 from ...spatial.inertia import turned_entries
 from ...spatial.rotations import rotation_from_rpy
 from ...spatial.vectors import ZERO, Vector
@@ -299,7 +298,7 @@ def numbers(element: Element, key: str, count: int, where: str) -> tuple[float, 
     what = f"{where}: <{element.tag}> {key} is {text!r}"
     if OPTIONAL.search(text):
         text = OPTIONAL.sub(r"\1", text)
-        warnings.warn(f"{what}: {text!r} is taken, its default", DynamisWarning, stacklevel=2)
+        warn(f"{what}: {text!r} is taken, its default")
     words = text.split()
     expected = f"expected {count} finite number" + ("s" if count > 1 else "")
     hint = XACRO if "${" in text or "$(" in text else None
