@@ -319,3 +319,8 @@ def test_the_help_of_compile_says_what_to_write():
 def test_the_order_is_told_by_the_public_name():
     with pytest.raises(OptionError, match=r"the order is dy.compile\(function, robot\)"):
         dy.compile(ROBOT, lambda arm, q: q[0])  # type: ignore[arg-type]
+
+
+def test_the_links_listed_for_fk_are_all_there_are():
+    with pytest.raises(OptionError, match="known: link1, link2, tool, base"):
+        ROBOT.fk([0.0, 0.0], link="?")
