@@ -1,6 +1,8 @@
 """Whatever is given to the public API, it answers with a result or an error of its own."""
 
 import math
+import pydoc
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,8 +10,10 @@ import numpy as np
 import pytest
 
 import dynamis as dy
+from dynamis.compile.arm import Arm
 from dynamis.control import Controller, ControlLoop, JointPID
 from dynamis.errors import DynamisError, OptionError, ShapeError
+from dynamis.user_code import ELEMENTARY
 from tests.misuse import VALUES, Table, misused, robot
 from tests.thorough import thorough_but
 
@@ -237,6 +241,10 @@ def test_a_law_of_single_arguments_is_shown_the_new_ones(use, tmp_path):
     assert "def step(self, arm, sample)" in str(found.value)
 
 
+def _without_arm(q, qd):
+    return q[0] * qd[0]
+
+
 FUNCTIONS = {
     "no function": (3, "expected a function"),
     "a class": (dict, "expected a function"),
@@ -248,6 +256,8 @@ FUNCTIONS = {
     "math": (lambda arm, q: 2.0 * math.tanh(q[0]) + q[1], "functions of math"),
     "nothing": (lambda arm, q: None, "returned None"),
     "a text": (lambda arm, q: "q", "returned 'q'"),
+    "no arm": (_without_arm, r"the first parameter is the arm: def _without_arm\(arm, q, qd\)"),
+    "two results": (lambda arm, q: (arm.mass_matrix(q), q), r"shapes: \(2, 2\), \(2,\), expected"),
     "ragged": (lambda arm, q: [[q[0]], [q[0], q[1]]], "rows of one length"),
     "too far": (lambda arm, q: q[7], "index"),
     "fails": (lambda arm, q: 1 / 0, "division by zero"),
@@ -295,3 +305,22 @@ def test_an_action_has_one_number_per_joint(action):
         env.step(action)
     with pytest.raises(DynamisError, match=r"^q "):
         env.reset(options={"q": action})
+
+
+def test_the_help_of_compile_says_what_to_write():
+    text = pydoc.plain(pydoc.render_doc(dy.compile))
+    assert "dy.compile(function, robot, sizes=None)" in text and "weight[0]" in text
+    offered = text[text.index("The arm has") : text.index("which replaces `if`")]
+    words = re.findall(r"\w+", re.sub(r"\(.*?\)", "", offered))
+    plain = {"The", "arm", "has", "and", "of", "one", "sample", "the", "elementary", "functions"}
+    assert all(hasattr(Arm, x) or x in ELEMENTARY for x in words if x not in plain)
+
+
+def test_the_order_is_told_by_the_public_name():
+    with pytest.raises(OptionError, match=r"the order is dy.compile\(function, robot\)"):
+        dy.compile(ROBOT, lambda arm, q: q[0])  # type: ignore[arg-type]
+
+
+def test_the_links_listed_for_fk_are_all_there_are():
+    with pytest.raises(OptionError, match="known: link1, link2, tool, base"):
+        ROBOT.fk([0.0, 0.0], link="?")

@@ -184,3 +184,10 @@ def test_dir_lists_what_there_is():
             assert getattr(module, name) is not None
     fresh = "import dynamis as dy; assert {'simulate', 'control', 'study'} <= {*dir(dy)}"
     subprocess.run([sys.executable, "-c", fresh], check=True)
+
+
+@pytest.mark.parametrize("name", ["gym", "jax", "torch"])
+def test_what_needs_a_package_of_others_is_named(name):
+    assert f"`dynamis.{name}`" in str(dy.__doc__)
+    with pytest.raises(AttributeError, match=f"write `import dynamis.{name}`"):
+        dy.__getattr__(name)

@@ -1,4 +1,13 @@
-"""dynamis: from a robot arm's description to its equations, numbers, model and controller."""
+"""dynamis: from a robot arm's description to its equations, numbers, model and controller.
+
+    import dynamis as dy
+    robot = dy.load("puma560")                  # or a .toml, .urdf, .sdf or MJCF file
+    tau = robot.inverse_dynamics(q, qd, qdd)    # one sample or many
+
+Besides the names below, for those who have these packages: `dynamis.jax` and `dynamis.torch` (the
+robot's functions with derivatives) and `dynamis.gym` (environments for Gymnasium), each imported by
+its name.
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -99,12 +108,14 @@ _LATER = {
     "trajectory": ("trajectory", None),
     "transforms": ("transforms", None),
 }
+_BY_IMPORT = ("gym", "jax", "torch")  # they need a package of others, which `dir` must not import
 
 
 def __getattr__(name: str) -> Any:
     """Names that are imported when first used."""
     if name not in _LATER:
-        raise AttributeError(f"module 'dynamis' has no attribute {name!r}")
+        hint = f": write `import dynamis.{name}`" if name in _BY_IMPORT else ""
+        raise AttributeError(f"module 'dynamis' has no attribute {name!r}{hint}")
     module, attribute = _LATER[name]
     with LOCK:
         found = import_module(f".{module}", __name__)

@@ -8,6 +8,7 @@ import inspect
 import math
 import os
 import re
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
 from numbers import Integral
@@ -199,7 +200,7 @@ def checked(function: F) -> F:
                 for name, value in zip(names, given, strict=False)
             ]
         except OptionError as error:
-            raise _in_order(error, names, rules, given, function.__name__) from None
+            raise _in_order(error, names, rules, given, function) from None
         words = {k: _held(v, k, rules[k]) if k in rules else v for k, v in named.items()}
         return function(*places, *given[len(places) :], **words)
 
@@ -207,14 +208,33 @@ def checked(function: F) -> F:
 
 
 def _in_order(
-    error: OptionError, names: Sequence[str], rules: Mapping[str, Any], given: Any, function: str
+    error: OptionError,
+    names: Sequence[str],
+    rules: Mapping[str, Any],
+    given: Any,
+    function: Callable[..., Any],
 ) -> OptionError:
     """The error; where a Robot was given in the place of something else, with the order."""
     robots = [name for name, value in zip(names, given, strict=False) if _fits(value, "Robot")]
     if not robots or "Robot" in rules.get(robots[0], ()):
         return error
     listed = ", ".join(names[: max(len(given), 2)])
-    return OptionError(error.args[0].partition("\nhint: ")[0], f"the order is {function}({listed})")
+    hint = f"the order is {_public_name(function)}({listed})"
+    return OptionError(error.args[0].partition("\nhint: ")[0], hint)
+
+
+def _public_name(function: Callable[..., Any]) -> str:
+    """dy.compile of the function behind it; its own name where it has no such name."""
+    package = sys.modules[__name__.partition(".")[0]]
+    known = ((name, vars(package).get(name)) for name in package.__all__)
+    found = (f"dy.{name}" for name, value in known if _unwrapped(value) is function)
+    return next(found, function.__name__)
+
+
+def _unwrapped(value: Any) -> Any:
+    while hasattr(value, "__wrapped__"):
+        value = value.__wrapped__
+    return value
 
 
 def check_fields(data: Any) -> None:

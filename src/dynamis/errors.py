@@ -4,9 +4,13 @@ A message says what was given, what was expected and, on a `hint:` line, what to
 file of someone else's: it is never long, and never moves a terminal's cursor.
 """
 
+import os
 import re
+import sys
 from collections.abc import Iterable
+from pathlib import Path
 
+PACKAGE = str(Path(__file__).parent) + os.sep
 LONGEST = 2000  # characters of a message, and of its hint
 LONGEST_WORD = 100  # characters of a name that may be a misspelling
 QUOTED = 200  # characters of something quoted in one
@@ -91,6 +95,16 @@ class DynamisWarning(UserWarning):
 
     def __init__(self, message: str = ""):
         super().__init__(legible(abbreviated(str(message))))
+
+
+def warn(message: str) -> None:
+    """Give a DynamisWarning that points at the line of the user's that led to it."""
+    import warnings
+
+    frame, level = sys._getframe(1), 2
+    while frame.f_code.co_filename.startswith(PACKAGE) and frame.f_back is not None:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, DynamisWarning, stacklevel=level)
 
 
 def closest(given: object, known: Iterable[str]) -> str | None:

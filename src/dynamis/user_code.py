@@ -14,10 +14,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple
 
-from .errors import abbreviated, did_you_mean
+from .errors import PACKAGE, abbreviated, did_you_mean
 from .spatial.recorder import BRANCH, BY_ZERO, EQUAL, NOT_A_NUMBER, NUMBER
 
-PACKAGE = str(Path(__file__).parent) + os.sep
 QUOTED = 80  # characters of a line of code
 ELEMENTARY = (
     "sin", "cos", "sqrt", "exp", "log", "tanh", "sign", "min", "max", "floor", "atan2", "select",

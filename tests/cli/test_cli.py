@@ -39,6 +39,32 @@ def shell(*words, **env):
     )
 
 
+MERGED = """<robot name="x"><link name="base"/>
+<link name="arm"><inertial><origin xyz="0.1 0.3 0.7"/><mass value="0.3"/>
+<inertia ixx="0.01" iyy="0.02" izz="0.03" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<link name="same"><inertial><origin xyz="0.1 0.3 0.7"/><mass value="0.3"/>
+<inertia ixx="0.01" iyy="0.02" izz="0.03" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="j" type="continuous"><parent link="base"/><child link="arm"/></joint>
+<joint name="f" type="fixed"><parent link="arm"/><child link="same"/></joint></robot>"""
+
+
+def test_show_gives_merged_bodies_about_their_centre_and_names_the_tool(capsys, tmp_path):
+    path = tmp_path / "x.urdf"
+    path.write_text(MERGED)
+    assert main(["show", str(path)]) == 0
+    out = capsys.readouterr().out
+    assert "0.6   0.1 0.3 0.7   0.02 0.04 0.06 0 0 0 " in out
+    assert "tool     same on arm (tip= chooses another)" in out
+
+
+def test_a_warning_is_plain_text(tmp_path):
+    path = tmp_path / "x.urdf"
+    path.write_text(MERGED.replace('value="0.3"', 'value="$(optenv MASS 0.3)"', 1))
+    found = shell("show", str(path))
+    assert found.returncode == 0 and found.stderr.startswith("warning: link 'arm'")
+    assert "DynamisWarning" not in found.stderr
+
+
 def answer(capsys, *words):
     """Exit code, and the JSON on stdout."""
     code = main([*words, "--json"])

@@ -2,6 +2,7 @@
 
 import warnings
 import xml.etree.ElementTree as ET
+from pathlib import Path
 
 import numpy as np
 import pinocchio as pin
@@ -9,9 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import dynamis as dy
 from dynamis.errors import DynamisWarning, FileError, SymbolError
 from dynamis.model import catalogue
 from dynamis.model.chain import chain
+from dynamis.model.check.model import check_model
 from dynamis.model.drive import Drive
 from dynamis.model.formats.files import load_model
 from dynamis.model.formats.urdf import model_from_urdf, urdf_text
@@ -236,6 +239,46 @@ def test_mimic_joints_follow():
     model = model_from_urdf(urdf(GRIPPER))
     assert model.links[2].mimic == ("l", -1.0, 0.5)
     assert model.joint_names == ("turn", "l")
+
+
+TCP = link("tcp") + joint("t", "hand", "tcp", "fixed", xyz="0 0 0.1")
+
+
+def tool_notes(body, **options):
+    found = check_model(model_from_urdf(urdf(body), **options))
+    return [f"{f.level}: {f.what}; {f.remedy}" for f in found if f.where == "tool"]
+
+
+def test_a_finger_as_tool_is_noted():
+    (note,) = tool_notes(GRIPPER + TCP)
+    assert "note: is 'left'" in note and "'right'" in note and "tip='tcp'" in note
+    assert tool_notes(GRIPPER + TCP, tip="tcp") == []
+    (longer,) = tool_notes(  # no tie
+        GRIPPER + TCP + link("pad", inertial()) + joint("p", "left", "pad")
+    )
+    assert "is 'pad', on a joint that mimics or is mimicked" in longer and "tip='tcp'" in longer
+    assert tool_notes(TWO) == []
+
+
+def test_arms_of_the_same_length_are_noted():
+    (note,) = tool_notes(TREE)
+    assert "is 'c'; as many joints lead to 'b'" in note
+
+
+def test_a_mimic_joint_is_counted_apart():
+    robot = dy.Robot(model_from_urdf(urdf(GRIPPER + TCP), tip="tcp"))
+    assert "2 joints RP + 1 mimic" in repr(robot)
+
+
+def test_the_gear_ratio_of_a_transmission_is_noted():
+    ratio = "<mechanicalReduction>{}</mechanicalReduction>"
+    gear = '<transmission name="x"><joint name="j"/><actuator name="m">' + ratio + "</actuator>"
+    for text, said in (("100", True), ("1", False), ("1.0", False), ("${n}", False)):
+        found = model_from_urdf(urdf(TWO + gear.format(text) + "</transmission>")).findings
+        assert [
+            f.what for f in found if "mechanicalReduction 100, which is not used" in f.what
+        ] == [f.what for f in found]
+        assert bool(found) == said
 
 
 def test_locking_a_leader_locks_its_follower():
@@ -544,6 +587,13 @@ def test_the_payload_is_in_the_standard_elements():
 
 def canonical(model, i):
     return np.array(linear(chain(model).bodies[i].inertia), dtype=float)
+
+
+def test_a_warning_points_at_the_line_that_led_to_it(tmp_path):
+    """Through methods, decorators and readers of the package."""
+    with pytest.warns(DynamisWarning) as caught:
+        dy.load("puma560").save(tmp_path / "arm.urdf")
+    assert [Path(x.filename).name for x in caught] == [Path(__file__).name]
 
 
 def test_what_only_the_extension_holds_is_said_aloud():

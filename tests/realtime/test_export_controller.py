@@ -149,7 +149,7 @@ def test_infinite_limits_and_numpy_numbers(tmp_path, dtype):
 
 def test_a_robot_in_the_place_of_the_controller(tmp_path):
     robot, law = dy.load("planar-2link"), dy.control.JointPID(1.0)
-    with pytest.raises(OptionError, match=r"the order is export_controller\(controller, robot, d"):
+    with pytest.raises(OptionError, match=r"is dy.export_controller\(controller, robot, d"):
         dy.export_controller(robot, law, tmp_path)
     with pytest.raises(OptionError, match=r"use dy.load"):
         dy.export_controller(law, "planar-2link", tmp_path)

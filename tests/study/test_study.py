@@ -317,6 +317,11 @@ def test_quantiles_and_their_intervals(compiled):
         exact <= intervals[:, 1, 0] * 1.001
     ).all()
     np.testing.assert_allclose(study.quantiles("weight", shares)[:, 0], exact, rtol=0.01)
+    few = dy.study(robot, evaluate=weight, vary=varied, samples=200).table()[0]
+    assert few[4] == "largest of 200" and "largest" not in few[3]
+    assert (
+        "largest" not in dy.study(robot, evaluate=weight, vary=varied, samples=1000).table()[0][4]
+    )
     assert study.quantile_intervals("weight", 0.99999)[0, 1, 0] == np.inf  # too few to know
     np.testing.assert_allclose(study.mean("weight"), 3.0 * GRAVITY, rtol=0.01)
     np.testing.assert_allclose(study.standard_deviation("weight"), 2 * GRAVITY / 12**0.5, rtol=0.02)

@@ -1,6 +1,5 @@
 """Base parameters and their significance: tau = Y_base(q, qd, qdd) beta,  beta = B phi."""
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -9,7 +8,7 @@ import numpy as np
 
 from ..arguments import number, whole
 from ..compile.arrays import as_batch
-from ..errors import DynamisWarning, OptionError
+from ..errors import OptionError, warn
 from ..ik.driven import random_motion
 from ..lazy import cached_property
 from ..model.model import Model
@@ -232,11 +231,9 @@ def base_parameters(
     rank, evidence = len(found.columns), found.evidence
     clear = evidence.is_clear and evidence.rank == rank
     if not clear or found.method == "disputed":
-        warnings.warn(
+        warn(
             f"the base parameters of {robot.model.name!r} are not clear cut ({evidence}; "
-            f"{rank} chosen): some geometry is special only nearly",
-            DynamisWarning,
-            stacklevel=3,
+            f"{rank} chosen): some geometry is special only nearly"
         )
     return BaseParameters(
         robot, found, matrix, without_effect, rank, found.columns, evidence, tolerance

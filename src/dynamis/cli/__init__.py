@@ -6,13 +6,16 @@ Data goes to stdout, messages to stderr. Exit codes: 0 success, 1 negative resul
 import errno
 import os
 import sys
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from io import TextIOWrapper
+from typing import Any
 
 from .. import __version__
 from ..arguments import one_of
-from ..errors import DynamisError
+from ..errors import DynamisError, DynamisWarning
 
 SUCCESS, NEGATIVE, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
 DISK_ERRORS = (errno.ENOSPC, getattr(errno, "EDQUOT", None), errno.EFBIG, errno.EIO)
@@ -48,7 +51,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if isinstance(sys.stdout, TextIOWrapper):  # a code page of Windows does not have every letter
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        code = _run(words)
+        with _plain_warnings():
+            code = _run(words)
         sys.stdout.flush()
     except DynamisError as error:
         from .printing import in_terminal  # rich, which --help does not need
@@ -67,6 +71,25 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"error: cannot write: {error.strerror}", file=sys.stderr)
         return WRONG_INPUT
     return code
+
+
+@contextmanager
+def _plain_warnings() -> Iterator[None]:
+    """Warnings of ours as one line of text, without the place in Python that gave them."""
+    usual = warnings.formatwarning
+
+    def plain(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> str:
+        if not issubclass(category, DynamisWarning):
+            return usual(message, category, *place, **more)
+        from .printing import in_terminal
+
+        return f"warning: {in_terminal(str(message))}\n"
+
+    warnings.formatwarning = plain
+    try:
+        yield
+    finally:
+        warnings.formatwarning = usual
 
 
 def _discard_stdout() -> None:

@@ -1,6 +1,6 @@
 """`dynamis show`: geometry, bodies, friction, drives, limits, springs and closures of a robot."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,13 +10,16 @@ from ..model.closure import CLOSURE_COLUMNS, closure_row
 from ..model.formats.tables import model_table
 from ..model.link import Link
 from ..model.model import Model
+from ..model.pose import Pose
 from ..model.quantity import Expression, resolve
 from ..model.spring import spring_row
 from ..robot import Robot, load
+from ..spatial.inertia import entries, from_linear, to_com
 from ..spatial.vectors import ZERO, Z
 from .arguments import Json, Place, RobotName, place, units
 from .printing import data, data_json, number, table
 
+ROUNDING = 1e-12  # of the largest of several numbers
 DH = ("theta", "d", "a", "alpha", "offset")
 URDF = ("parent", "xyz", "rpy", "axis")
 
@@ -128,10 +131,13 @@ def _summary(model: Model) -> str:
     """Name, description, gravity and the like, one line each."""
     lines = [f"{model.name}: {model.size_text}, {model.convention}", model.description]
     lines.append(f"gravity  {_text(model.gravity)} m/s^2")
-    for name in ("base", "tool"):
-        pose = getattr(model, name)
-        if any(pose.xyz) or any(pose.rpy):
-            lines.append(f"{name:7}  xyz {_text(pose.xyz)} m, rpy {_text(pose.rpy)} rad")
+    if placed := _pose(model.base):
+        lines.append(f"base     {placed}")
+    carrier = model.link_names[model.tip]
+    named = [model.tool_name] if model.tool_name == carrier else [model.tool_name, f"on {carrier}"]
+    lines.append(f"tool     {' '.join(named)} (tip= chooses another)")
+    if placed := _pose(model.tool):
+        lines.append(f"         {placed}")
     if model.payload is not None:
         lines.append(f"payload  {_text(model.payload.mass)} kg at {_text(model.payload.com)} m")
     if model.values:
@@ -139,6 +145,13 @@ def _summary(model: Model) -> str:
         lines.append(f"values   {given}")
     lines += [f"q {name}: {_text(q)}" for name, q in model.configurations.items()]
     return "\n".join(line for line in lines if line)
+
+
+def _pose(pose: Pose) -> str:
+    """A pose in words, nothing where it is the identity."""
+    if not any(pose.xyz) and not any(pose.rpy):
+        return ""
+    return f"xyz {_text(pose.xyz)} m, rpy {_text(pose.rpy)} rad"
 
 
 def _tables(model: Model) -> Iterator[tuple[str, tuple, list]]:
@@ -179,11 +192,28 @@ def _placement(link: Link, base: str) -> list[str]:
 
 def _body(link: Link) -> list[str]:
     if link.linear is not None:
-        return [_text(link.linear[0]), "", f"linear {_text(link.linear)}"]
+        return _linear_body(link.linear)
     com = _text(link.com or ZERO)
     if link.com_factor is not None:
         com = f"{_text(link.com_factor)} p"
     return [_text(link.mass), com, _text(link.inertia)]
+
+
+def _linear_body(values: tuple[Any, ...]) -> list[str]:
+    """Mass, centre of mass and inertia about it; without mass or numbers the ten as they are."""
+    if any(isinstance(x, Expression) for x in values) or not values[0] > 0.0:
+        return [_text(values[0]), "", f"linear, about the origin: {_text(values)}"]
+    body = from_linear(values)
+    mass, com, inertia = to_com(body)
+    com = _rounded(com, max(map(abs, com)))
+    # the difference of two inertias about the origin is known to the digits of those
+    inertia = _rounded(entries(inertia), max(map(abs, body.I)))
+    return [_text(mass), _text(com), _text(inertia)]
+
+
+def _rounded(values: Sequence[float], size: float) -> tuple[float, ...]:
+    """Numbers of a size, with what is only rounding of it as zero."""
+    return tuple(x if abs(x) > ROUNDING * size else 0.0 for x in values)
 
 
 def _joint(link: Link, model: Model) -> list[str]:

@@ -554,13 +554,23 @@ def over_symbols(function: Callable[..., Any], name: str, *arguments: Any) -> An
         except DynamisError:
             raise
         except Exception as error:  # whatever somebody else's code does with a symbol
-            raise OptionError(*explained(error, "arm", f"{name} cannot be compiled")) from error
+            said, hint = explained(error, "arm", f"{name} cannot be compiled")
+            raise OptionError(said, _arm_first(function, error) or hint) from error
     if any(map(_is_nan, _leaves(found))):
         raise OptionError(
             f"{name}{location(function)} gives NaN whatever its arguments",
             "look where the NaN comes from: a constant, 0.0 / 0.0, the square root of -1",
         )
     return found
+
+
+def _arm_first(function: Callable[..., Any], error: Exception) -> str | None:
+    """What to write where a function uses the arm as if it were a vector."""
+    names = list(inspect.signature(function).parameters)
+    if "'Arm'" not in str(error) or isinstance(error, AttributeError) or "arm" in names[:1]:
+        return None
+    named = getattr(function, "__name__", "function")
+    return f"the first parameter is the arm: def {named}({', '.join(('arm', *names))})"
 
 
 def _leaves(value: Any) -> Iterator[Any]:
@@ -606,9 +616,12 @@ def _shape(value: Any, name: str) -> tuple[int, ...]:
                 "end it with: return ..." if value is None else None,
             )
         return ()
-    shapes = {_shape(x, name) for x in value}
+    shapes = list(dict.fromkeys(_shape(x, name) for x in value))
     if len(shapes) != 1:
+        parts = ", ".join(str(shape) if shape else "scalar" for shape in shapes[:4])
+        returned = f"parts of different shapes: {parts}" if shapes else "an empty list"
         raise OptionError(
-            f"{name} returned {shown(value)}, expected a scalar, a list, or rows of one length"
+            f"{name} returned {returned}, expected a scalar, a list, or rows of one length",
+            "several results: compile one function for each, or return all entries in one list",
         )
-    return (len(value), *shapes.pop())
+    return (len(value), *shapes[0])

@@ -12,12 +12,11 @@ import stat
 import sys
 import tempfile
 import time
-import warnings
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-from ..errors import DynamisWarning
+from ..errors import warn
 
 HEADER = b"dynamis object 2\n"
 VARIABLE = "DYNAMIS_CACHE"
@@ -69,11 +68,9 @@ def usable() -> Path | None:
 @cache
 def _warn(path: str, why: str) -> None:
     """Once per process."""
-    warnings.warn(
+    warn(
         f"compiled code is not cached in {path}: {why}. Set {VARIABLE} to a folder of your own, "
-        "or to 'off'.",
-        DynamisWarning,
-        stacklevel=2,
+        "or to 'off'."
     )
 
 

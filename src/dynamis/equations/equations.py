@@ -5,7 +5,6 @@ form is too long to read, M, C, g and tau are given in named intermediate variab
 `recursion`), and any single term in closed form by `term`.
 """
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral
@@ -17,7 +16,7 @@ import sympy as sp
 
 from ..arguments import checked, choice, is_flag, is_word, number
 from ..compile.arrays import as_batch, batch_shape
-from ..errors import DynamisWarning, OptionError, SymbolError, did_you_mean, shown
+from ..errors import OptionError, SymbolError, did_you_mean, shown, warn
 from ..lazy import cached_property
 from ..model.model import Model
 from . import closed as forms
@@ -236,7 +235,7 @@ class Equations:
             return self._unsimplified(name, indices)
         total = p.expression() if len(p) > SIMPLIFIED else self._written(p)
         if len(p) > SIMPLIFIED:
-            _warn(f"{_label(name, indices)} has {len(p)} terms: it is not simplified")
+            warn(f"{_label(name, indices)} has {len(p)} terms: it is not simplified")
         if name != "tau":
             return total
         i = indices[0]
@@ -263,7 +262,7 @@ class Equations:
                 f"{_label(name, indices)} of {self.robot_name!r} is too long to write out",
                 "use .recursion, or .recursion_of('M') and so on",
             )
-        _warn(f"{_label(name, indices)} is too long to expand: it is not simplified")
+        warn(f"{_label(name, indices)} is too long to expand: it is not simplified")
         return found
 
     # -- numbers --------------------------------------------------------------------------------
@@ -367,7 +366,3 @@ class Equations:
 
 def _label(name: str, indices: tuple[int, ...]) -> str:
     return f"{name}[{', '.join(str(k) for k in indices)}]"
-
-
-def _warn(message: str) -> None:
-    warnings.warn(message, DynamisWarning, stacklevel=3)

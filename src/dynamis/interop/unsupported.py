@@ -1,10 +1,9 @@
 """Features of a robot that another library's model cannot hold: refused, or named in a warning."""
 
-import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
-from ..errors import DynamisWarning
+from ..errors import warn
 from ..model.drive import CIRCUIT, Drive
 from ..model.friction import Friction, coulomb_pair
 from ..model.link import Link
@@ -23,7 +22,8 @@ def _links(test: Callable[[Link], bool]) -> Callable[[Model], bool]:
 
 CLOSURES = "closures (what is given is the tree, its loops open)"
 PASSIVE = "which joints have no drive"
-# what a model may hold, in the words of the warning -> whether this one does
+# what a model may hold, in the words of the warning -> whether this one does; description and
+# findings, with which nothing is computed, are not worth a warning
 FEATURES: Mapping[str, Callable[[Model], bool]] = {
     "symbols (their values are taken)": lambda m: bool(m.symbols),
     "gravity": lambda m: tuple(m.gravity) != (0.0, 0.0, -9.81),
@@ -59,8 +59,6 @@ FEATURES: Mapping[str, Callable[[Model], bool]] = {
     "joint and link names": lambda m: any(
         (x.name, x.joint_name) != (f"link{i + 1}", f"joint{i + 1}") for i, x in enumerate(m.links)
     ),
-    "description": lambda m: bool(m.description),
-    "findings": lambda m: bool(m.findings),
 }
 
 
@@ -89,7 +87,7 @@ def warn_left_out(library: str, name: str, words: Iterable[str]) -> None:
 
 def _warn(text: str, words: Iterable[str]) -> None:
     if named := ", ".join(words):
-        warnings.warn(f"{text}: left out: {named}", DynamisWarning, stacklevel=4)
+        warn(f"{text}: left out: {named}")
 
 
 def plain(robot: Robot, library: str, mimics: bool = False) -> Robot:

@@ -1,7 +1,6 @@
 """`dy.export_controller`: a controller and the model it needs as code in a folder of its own."""
 
 import dataclasses
-import warnings
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
@@ -14,7 +13,7 @@ from ..control.law import LATCH, NO_LIMIT, Law
 from ..control.observer import Observer
 from ..control.single_joint import SingleJoint
 from ..control.task_space import Impedance
-from ..errors import DynamisWarning, OptionError
+from ..errors import OptionError, warn
 from ..export.c_function import remarks
 from ..export.export import TARGETS as WRITERS
 from ..export.export import UNIT, model_hash, vectors_of
@@ -199,12 +198,9 @@ def _warn_of_table(reference: Trajectory | None) -> None:
         _warn_of_table(reference.timing)
         reference = reference.path
     if reference is not None and len(reference.knots) > MANY_KNOTS:
-        warnings.warn(
-            DynamisWarning(
-                f"the reference has {len(reference.knots)} knots, each of which costs operations "
-                "at every sample; reference.simplified(1e-4) leaves out those it does not need"
-            ),
-            stacklevel=3,
+        warn(
+            f"the reference has {len(reference.knots)} knots, each of which costs operations "
+            "at every sample; reference.simplified(1e-4) leaves out those it does not need"
         )
 
 

@@ -1,6 +1,5 @@
 """The user's Robot."""
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -24,13 +23,13 @@ from ..compile.kernels import (
 from ..dynamics.mobility import first_assembly
 from ..dynamics.springs import refuse_coincident
 from ..errors import (
-    DynamisWarning,
     ModelError,
     OptionError,
     ShapeError,
     SymbolError,
     did_you_mean,
     shown,
+    warn,
 )
 from ..lazy import cached_property
 from ..model.chain import Chain
@@ -166,7 +165,7 @@ class Robot:
         frames = [pose(x, what).frame({}) for x, what in ((base, "base"), (tool, "tool"))]
         found = dh_from_axes(lines, convention, *frames)
         if found.doubt:
-            warnings.warn(f"{name!r}: {found.doubt}", DynamisWarning, stacklevel=2)
+            warn(f"{name!r}: {found.doubt}")
         given = {"links": found.rows, "base": found.base, "tool": found.tool, **rest}
         return cls.from_dh(name, convention=convention, **given)
 
@@ -271,8 +270,10 @@ class Robot:
     def __repr__(self) -> str:
         if self.model.closures:
             return f"Robot({self.name!r}, {self.model.size_text}, {self.model.convention})"
-        kinds = "".join(x.joint[0].upper() for x in self.model.links)
-        return f"Robot({self.name!r}, {self.n} joints {kinds}, {self.model.convention})"
+        kinds = "".join(kind[0].upper() for kind in self.joint_kinds)
+        more = len(self.model.links) - self.n
+        size = f"{self.n} joints {kinds}" + (f" + {more} mimic" if more else "")
+        return f"Robot({self.name!r}, {size}, {self.model.convention})"
 
     def _repr_html_(self) -> str:
         from .html import robot_html
@@ -331,7 +332,8 @@ class Robot:
         places: dict[Any, Any] = {model.tool_name: (c.tip, c.tool), **frames}
         places |= {model.base_name: base, **links}  # the later, the stronger
         if not is_word(link, places):
-            names = [*model.link_names, *(f.name for f in model.frames), model.base_name]
+            named = (*model.link_names, *(f.name for f in model.frames))
+            names = dict.fromkeys((*named, model.tool_name, model.base_name))
             raise OptionError(
                 f"robot {model.name!r} has no link {shown(link)}", did_you_mean(link, names)
             )
@@ -1157,7 +1159,10 @@ def load(
 ) -> Robot:
     """A robot by catalogue name, or from a .toml, .urdf, .sdf or MJCF (.xml) file.
 
-    `tip` names the link that carries the tool; `lock` holds joints of a URDF, SDF or MJCF at a
+    `tip` names the link that is the tool. Without it the tool of a URDF or SDF is the first link
+    that the most moving joints lead to, moved on through the fixed links behind it while there is
+    exactly one: with a gripper that may be a finger. `robot.model.tool_name` says which it is,
+    `robot.check()` where another is as likely. `lock` holds joints of a URDF, SDF or MJCF at a
     value. `laws` gives the classes of your own laws that a .toml file names: {"Hose": Hose}. A
     file is data: nothing that it names is imported or run.
 

@@ -258,8 +258,13 @@ class Study:
         return self.case.draw(whole(index, "index", 0, self.samples - 1), 1)
 
     def table(self) -> list[tuple[str, ...]]:
-        """Rows: measure and joint, mean, quantiles 50, 95 and 99.9 %, largest, unit."""
+        """Rows: measure and joint, mean, quantiles 50, 95 and 99.9 %, largest, unit.
+
+        "largest of 200": too few samples for that quantile, the largest is all that is known.
+        """
         rows = []
+        above = self.samples * (1.0 - np.array(SHOWN))  # samples that exceed each quantile
+        unknown = 1 + np.flatnonzero(above < 1.0 - 1e-9)
         for name in self.measures:
             good = self.samples - self.failed.count
             mean = np.where(self.summary.of(name)["finite"] < good, np.inf, self.mean(name))
@@ -267,7 +272,11 @@ class Study:
             for k, (joint, unit) in enumerate(
                 zip(self.columns(name), self.units(name), strict=True)
             ):
-                rows.append((f"{name} {joint}".strip(), *(_digits(x[k]) for x in middle), unit))
+                cells = [_digits(x[k]) for x in middle]
+                for place in unknown:
+                    if np.isfinite(middle[place][k]):
+                        cells[place] = f"largest of {self.samples}"
+                rows.append((f"{name} {joint}".strip(), *cells, unit))
         return rows
 
     @checked

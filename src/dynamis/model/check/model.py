@@ -5,6 +5,7 @@ kind of mistake. Adding a rule is adding a function to RULES.
 """
 
 import math
+import re
 import statistics
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -513,7 +514,44 @@ def _principal_moments(body: Inertia) -> tuple[float, ...]:
     return tuple(v if abs(v) > least else 0.0 for v in moments)
 
 
+TOOL_NAMES = re.compile(r"tcp|tool|(^|[_-])eef?($|[_-])|end[_-]?effector", re.IGNORECASE)
+
+
+def tool(x: Numbers) -> Findings:
+    """A tool that another link could be as well: several arms, or a finger of a gripper."""
+    model = x.model
+    if model.convention != "urdf" or model.closures:
+        return
+    depths, tip = model.depths, model.tip
+    deepest = [i for i, depth in enumerate(depths) if depth == max(depths)]
+    alike = [model.link_names[i] for i in deepest if i != tip] if tip in deepest else []
+    frames = [f.name for f in model.frames if f.link and TOOL_NAMES.search(f.name)]
+    meant = [name for name in frames if name != model.tool_name]
+    finger = _on_finger(model, tip) and bool(meant) and not TOOL_NAMES.search(model.tool_name)
+    if not finger and not alike:
+        return
+    what = f"is {model.tool_name!r}"
+    if finger:
+        what += ", on a joint that mimics or is mimicked, as fingers are"
+    if alike:
+        what += f"; as many joints lead to {worded(map(repr, alike))}"
+    chosen = (meant or alike)[0]
+    remedy = f"right if that link is meant; otherwise load the robot with tip={chosen!r}"
+    yield Finding("note", "tool", what, remedy)
+
+
+def _on_finger(model: Model, index: int) -> bool:
+    """Whether a joint on the way to a link mimics another or is mimicked."""
+    leaders = {link.mimic[0] for link in model.links if link.mimic is not None}
+    while index >= 0:
+        link = model.links[index]
+        if link.mimic is not None or link.joint_name in leaders:
+            return True
+        index = model.parents[index]
+    return False
+
+
 RULES: tuple[Callable[[Numbers], Findings], ...] = (
     *(symbols, gravity, masses, inertias, centres, geometry),
-    *(limits, friction, constants, springs, drives, passive, payload, configurations),
+    *(limits, friction, constants, springs, drives, passive, payload, tool, configurations),
 )

@@ -1,11 +1,10 @@
 """Any chain as a DH arm in the convention asked for."""
 
 import math
-import warnings
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from ...errors import DynamisWarning, ModelError
+from ...errors import ModelError, warn
 from ...spatial.frames import Frame, compose, inverse, point
 from ...spatial.functions import MATH
 from ...spatial.inertia import transformed_back, turned_entries
@@ -108,7 +107,7 @@ def certify(old: Model, new: Model, size: float, doubt: str | None) -> None:
             "correct the angles between the joints: pi/2 is 1.5707963267948966",
         )
     if doubt or max(place, torque) > DRIFT:
-        warnings.warn(said, DynamisWarning, stacklevel=4)
+        warn(said)
 
 
 def _difference(a: Chain, b: Chain, size: float, units: list[float]) -> tuple[float, float]:

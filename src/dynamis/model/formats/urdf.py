@@ -1,19 +1,19 @@
 """Robots in URDF files: read with fixed joints merged, written so that other tools agree."""
 
-import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import indent, tostring
 
 from ...arguments import one_of
-from ...errors import DynamisWarning, ModelError, did_you_mean, shown
+from ...errors import ModelError, did_you_mean, shown, warn
 from ...spatial.frames import Frame, compose, from_xyz_rpy
 from ...spatial.functions import MATH
 from ...spatial.inertia import Inertia, from_com, from_entries, linear, plus, transformed
 from ...spatial.rotations import IDENTITY, normalised, rotation_from_axis_angle
 from ...spatial.vectors import ZERO, scale
+from ..check.finding import Finding
 from ..friction import Friction
 from ..link import Link
 from ..model import Model, NamedFrame
@@ -43,7 +43,7 @@ def model_from_urdf(
 ) -> Model:
     """The model described by URDF text; `where` starts every error message."""
     with located(where):
-        robot = sketch(parsed(data))
+        robot = sketch(parsed(data, text=True))
         name = Path(where).stem
         said = None if robot.extension is None else robot.extension.get("tip")
         written = plain_model(robot, name, said if said in robot.links else None, lock)
@@ -62,11 +62,9 @@ def urdf_text(model: Model) -> str:
     tip = None if plain_model(robot, model.name).tool_name == tool else tool
     words = extend(element, model, plain_model(robot, model.name, tool), tip)
     if words:
-        warnings.warn(
+        warn(
             f"URDF cannot hold all of {model.name!r}: kept in <dynamis> elements, which other "
-            f"tools ignore: {', '.join(words)}",
-            DynamisWarning,
-            stacklevel=2,
+            f"tools ignore: {', '.join(words)}"
         )
     indent(element)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + tostring(element, encoding="unicode") + "\n"
@@ -112,6 +110,22 @@ def plain_model(
         tool=place.pose,
         tool_link=None if place.carrier == links[-1].name else place.carrier,
         tool_name=tip,
+        findings=_gears_left_out(robot, links),
+    )
+
+
+def _gears_left_out(robot: Sketch, links: Sequence[Link]) -> tuple[Finding, ...]:
+    """A note for every joint whose <transmission> has a gear ratio: rotor and gear are not read."""
+    said = [(x.joint_name, robot.reductions.get(str(x.joint_name))) for x in links]
+    return tuple(
+        Finding(
+            "note",
+            f"joint {name!r}",
+            f"has a <transmission> with mechanicalReduction {ratio}, which is not used",
+            f"after robot.save('arm.toml') give its link drive = {{ gear = {ratio}, ... }}",
+        )
+        for name, ratio in said
+        if ratio is not None
     )
 
 

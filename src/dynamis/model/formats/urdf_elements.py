@@ -1,13 +1,12 @@
 """The elements of a URDF, read strictly and still in the file's own frames.
 
 https://wiki.ros.org/urdf/XML. Of an element that should be there once the first counts, as in other
-readers. Elements of other tools (gazebo, transmission, visual, collision) are ignored and no file
-they name is opened.
+readers. Elements of other tools (gazebo, visual, collision) are ignored and no file they name is
+opened; of a <transmission> only the gear ratio is read, to say that it is not used.
 """
 
 import math
 import re
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,7 +17,7 @@ from defusedxml import DefusedXmlException
 from defusedxml.expatreader import create_parser
 
 from ...arguments import one_of
-from ...errors import DynamisWarning, FileError, ModelError
+from ...errors import FileError, ModelError, warn
 from ...spatial.inertia import turned_entries
 from ...spatial.rotations import rotation_from_rpy
 from ...spatial.vectors import ZERO, Vector
@@ -77,6 +76,7 @@ class Sketch:
     links: Mapping[str, UrdfLink]
     joints: tuple[UrdfJoint, ...]
     extension: Element | None = field(default=None)
+    reductions: Mapping[str, str] = field(default_factory=dict)  # of <transmission>, by joint
 
 
 class _Elements(ContentHandler):
@@ -179,8 +179,23 @@ def sketch(root: Element) -> Sketch:
     if not links:
         raise ModelError("the <robot> has no <link>, expected at least two and a joint")
     return Sketch(
-        root.get("name") or None, {x.name: x for x in links}, tuple(joints), root.find(EXTENSION)
+        root.get("name") or None,
+        {x.name: x for x in links},
+        tuple(joints),
+        root.find(EXTENSION),
+        _reductions(root),
     )
+
+
+def _reductions(root: Element) -> dict[str, str]:
+    """Gear ratios other than 1 in the <transmission> elements, which belong to ros_control."""
+    found: dict[str, str] = {}
+    for element in root.findall("transmission"):
+        ratios = [(x.text or "").strip() for x in element.iter("mechanicalReduction")]
+        other = [x for x in ratios if NUMBER.fullmatch(x) and float(x) != 1.0]
+        names = [name for x in element.findall("joint") if (name := x.get("name"))]
+        found |= dict.fromkeys(names, other[0]) if other else {}
+    return found
 
 
 def _link(element: Element) -> UrdfLink:
@@ -283,7 +298,7 @@ def numbers(element: Element, key: str, count: int, where: str) -> tuple[float, 
     what = f"{where}: <{element.tag}> {key} is {text!r}"
     if OPTIONAL.search(text):
         text = OPTIONAL.sub(r"\1", text)
-        warnings.warn(f"{what}: {text!r} is taken, its default", DynamisWarning, stacklevel=2)
+        warn(f"{what}: {text!r} is taken, its default")
     words = text.split()
     expected = f"expected {count} finite number" + ("s" if count > 1 else "")
     hint = XACRO if "${" in text or "$(" in text else None

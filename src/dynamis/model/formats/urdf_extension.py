@@ -5,14 +5,13 @@ attributes are the keys of the TOML format; lists are separated by commas. On re
 against the standard elements: where these were edited since, they win, and a warning says so.
 """
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 from xml.etree.ElementTree import Element, SubElement
 
 from ...arguments import one_of
-from ...errors import DynamisWarning, ModelError
+from ...errors import ModelError, warn
 from ...spatial.frames import Frame, compose, inverse
 from ...spatial.functions import MATH
 from ...spatial.inertia import linear, plus, transformed, transformed_back
@@ -170,8 +169,7 @@ def _extend_robot(robot: Element, model: Model, plain: Model, tip: str | None) -
     if model.closure_nan:
         element.set("closure_nan", "true")
     for finding in model.findings:
-        SubElement(element, "finding", attributes(changed(finding)))
-        words.append("findings")
+        SubElement(element, "finding", attributes(changed(finding)))  # a remark: nobody lacks it
     if len(element.attrib) > 1 or len(element):
         robot.append(element)
     return words
@@ -341,11 +339,9 @@ def restored(plain: Model, robot: Sketch, where: str, own_tip: bool, locked: boo
     model = work.with_frames(work.placed(locked), own_tip)
     model = work.with_friction(work.with_rest(work.with_bodies(model)))
     if work.edited:
-        warnings.warn(
+        warn(
             f"{where}: the URDF elements were edited since dynamis wrote them and count now, "
-            f"not what <dynamis> says, for: {', '.join(dict.fromkeys(work.edited))}",
-            DynamisWarning,
-            stacklevel=4,
+            f"not what <dynamis> says, for: {', '.join(dict.fromkeys(work.edited))}"
         )
     return model
 
