@@ -34,6 +34,8 @@ def on_page_content(html, page, config, files):
 
 
 def on_post_page(output, page, config):
-    """What a screen reader and a keyboard need: the name of the search, formulas that scroll."""
+    """What a screen reader and a keyboard need: language, name of the search, scrolling formulas."""
+    if page.file.src_uri.startswith("es/"):
+        output = output.replace('<html lang="en"', '<html lang="es"', 1)
     output = output.replace('role="dialog">', 'role="dialog" aria-label="Search">', 1)
     return output.replace('<math display="block"', '<math tabindex="0" display="block"')

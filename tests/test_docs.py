@@ -28,10 +28,15 @@ DOCS = ROOT / "docs"
 ELSEWHERE = {"torch"}  # guides that tests/gpu runs
 GUIDES = [*sorted((DOCS / "guides").glob("*.md")), *sorted((DOCS / "es").glob("*.md"))]
 TRANSLATED = DOCS / "es" / "teaching.md"  # its code is that of the English page, which runs
-GUIDES = [path for path in GUIDES if path.stem not in ELSEWHERE and path != TRANSLATED]
+INSTALL = DOCS / "es" / "install.md"  # commands for other machines
+GUIDES = [path for path in GUIDES if path.stem not in ELSEWHERE]
+GUIDES = [path for path in GUIDES if path not in (TRANSLATED, INSTALL)]
 NEEDED = {"make -s": ("cc", "make"), "octave-cli": ("octave-cli",), "export_fmu": ("cc",)}
+READ = ("", "concepts/closed-loops/", "gallery/", "coming-from/", "studio/", "es/teaching/")
 LARGEST = 160_000  # bytes of a picture in the repository, but that of the front page
 FEWEST = 200  # characters that a page says
+CUT = """[...document.querySelectorAll('.language-text pre > code')].some(
+    code => code.offsetParent && code.scrollWidth > code.clientWidth + 1)"""
 REFERENCE = {
     "robot": ("inverse_dynamics", "mass_matrix", "ik", "from_dh", "with_payload", "export"),
     "models": ("Link", "Friction", "Drive"),
@@ -188,7 +193,7 @@ def test_exercises_in_spanish_are_the_english_ones():
         code.append([ast.dump(Wordless().visit(ast.parse(text))) for text in source[own:]])
         said.append([blocks.NUMBER.findall(b.text) for b in found if b.kind == "text"])
     assert code[0] == code[1] and len(code[0]) == 21
-    assert said[0] == said[1] and len(said[0]) == 24
+    assert said[0] == said[1] and len(said[0]) == 25
 
 
 def test_gallery_is_complete():
@@ -223,6 +228,34 @@ def test_spanish_readme_keeps_up():
     assert headings(english) == headings(spanish)
     table = re.compile(r"\d+ ns")
     assert table.findall(english) == table.findall(spanish)
+    links = re.compile(r"\]\((docs/[^)]+)\)")
+    missing = {x for x in links.findall(english) if "/es/" not in x} - set(links.findall(spanish))
+    assert missing <= {"docs/guides/first-arm.md", "docs/guides/teaching.md"} | {
+        "docs/install.md#for-a-class"  # in Spanish a page of its own
+    }
+
+
+def test_installation_for_a_class_is_the_same_in_spanish():
+    english = (
+        (DOCS / "install.md").read_text().partition("## For a class\n")[2].partition("\n## ")[0]
+    )
+    spanish = INSTALL.read_text()
+    for block in blocks.blocks(english):
+        lines = block.text.replace("--seed 2041\n", "--seed 2041 --language es\n")
+        assert f"```{block.kind}\n{lines}```" in spanish, block.text
+    sizes = re.compile(r"\d+ MiB")
+    assert set(sizes.findall(english)) == set(sizes.findall(spanish)) and sizes.findall(english)
+
+
+def test_readme_counts_the_catalogue():
+    real, textbook, closed = map(
+        int, re.findall(r"^## .*\((\d+)\)$", module("catalogue").page(), re.M)
+    )
+    english, spanish = ((ROOT / f"README{x}.md").read_text() for x in ("", ".es"))
+    assert f"{real + textbook} arms ({real} of them real" in english
+    assert f"and {closed} parallel robots" in english
+    assert f"{real + textbook} brazos ({real} de ellos reales" in spanish
+    assert f"y {closed} robots paralelos" in spanish
 
 
 def code_of(page):
@@ -301,6 +334,9 @@ def test_site(site):
         assert len(" ".join(own.words).split()) > 30, f"{where} is empty"
         assert len("".join(own.words)) > FEWEST, f"{where} says too little"
         assert "arithmatex" not in html, f"{where} has a formula that was not drawn"
+        language = "es" if where.parts[0] == "es" else "en"
+        assert f'<html lang="{language}"' in html, f"{where} is not marked as {language}"
+    assert "language-text" in (site / "es" / "teaching" / "index.html").read_text()  # wrapped
     for path in site.rglob("*.css"):
         outside = re.findall(r"(?:url\(|@import )[\"']?(?:https?:)?//[^)\s]+", path.read_text())
         assert not outside, f"{path.name} loads {outside}"
@@ -313,10 +349,12 @@ def test_site_can_be_read_by_everyone(site, browser):
         threading.Thread(target=server.serve_forever, daemon=True).start()
         for size in ((1280, 800), (390, 844)):
             tab = browser.new_page(viewport={"width": size[0], "height": size[1]})
-            for page in ("", "concepts/closed-loops/", "gallery/", "coming-from/", "studio/"):
+            for page in READ:
                 tab.goto(f"http://127.0.0.1:{server.server_port}/{page}")
                 across = tab.evaluate("document.documentElement.scrollWidth")
                 assert across <= size[0], f"{page} is {across} pixels wide"
+                if size[0] > 1000:
+                    assert not tab.evaluate(CUT), f"{page} cuts lines of text blocks"
                 assert not serious_findings(tab), page
             tab.close()
         server.shutdown()

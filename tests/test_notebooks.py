@@ -1,5 +1,6 @@
 """Every notebook runs from top to bottom, and is stored with the outputs of such a run."""
 
+import itertools
 import json
 from pathlib import Path
 
@@ -28,12 +29,13 @@ def test_notebook_runs(path, compiled, tmp_path):
 
 
 def kinds(cells):
-    """Of every cell of code: what its outputs are."""
-    return [
+    """Of every cell of code: what its outputs are, a text that came in pieces counted once."""
+    found = [
         [sorted(out.get("data", {out["output_type"]: 0})) for out in cell["outputs"]]
         for cell in cells
         if cell["cell_type"] == "code"
     ]
+    return [[kind for kind, _ in itertools.groupby(outputs)] for outputs in found]
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
