@@ -50,6 +50,15 @@ def test_the_model_is_a_robot_as_long_as_the_arm(make, robot):
         make(model=dy.load("puma560")).gains(robot)
 
 
+def test_gains_are_fields(robot):
+    typo = type("Typo", (ComputedTorque,), {"GAINS": ("kp", "kdd")})
+    with pytest.raises(OptionError, match=r"(?s)'kdd', which is no field of Typo.*mean 'kd'"):
+        typo(1.0, 1.0).gains(robot)
+    word = type("Word", (ComputedTorque,), {"GAINS": "kp"})
+    with pytest.raises(OptionError, match=r"GAINS is 'kp', expected a tuple: \('kp',\)"):
+        word(1.0, 1.0).gains(robot)
+
+
 @with_friction
 def test_friction(make):
     with pytest.raises(OptionError, match=r"(?s)friction is 'mesured'.*did you mean 'measured'"):

@@ -11,11 +11,13 @@ QUICK = ["--starts", "1", "--max-iterations", "5", "--harmonics", "3", "--period
 
 
 def test_writes_a_file_and_says_what_it_is_worth(tmp_path, capsys):
-    path = tmp_path / "excite.csv"
-    assert main(["excite", "planar-rr", *QUICK, "--output", str(path)]) == 0
+    path, picture = tmp_path / "excite.csv", tmp_path / "excite.png"
+    written = ["--output", str(path), "--plot", str(picture)]
+    assert main(["excite", "planar-rr", *QUICK, *written]) == 0
     said = capsys.readouterr()
     assert "condition number" in said.out
     assert "no velocity limit" in said.err
+    assert f"wrote {path}\nwrote {picture}\n" in said.err and picture.exists()
     assert np.loadtxt(path, delimiter=",", skiprows=1).shape == (401, 7)
 
 

@@ -170,6 +170,12 @@ def test_hints_are_in_the_words_of_a_terminal():
     )
     said = in_terminal("give topic=('/a', '/b'); topic= chooses")
     assert said == "give --topic /a,/b; --topic chooses"
+    said = in_terminal(
+        "give units={'q': 'deg'}, or {'q': 'rad'} if so; rotors=True; friction='auto'"
+    )
+    assert said == "give --units q=deg, or q=rad if so; --rotors; --friction auto"
+    late = "processing=dy.Processing(torque_delay='estimate') takes that"
+    assert in_terminal(late) == "--torque-delay estimate takes that"
     assert in_terminal("drive_gains was given; force=True goes on") == "--gains was given"
     kept = "cannot read 'my/sample_time.csv', sample_time.csv or 'drive_gains'"
     assert in_terminal(kept) == kept

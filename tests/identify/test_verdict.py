@@ -1,5 +1,6 @@
 """Verdicts: wrong logs are told from good ones, with the reason; repeats from new motions."""
 
+import re
 import tracemalloc
 from dataclasses import replace
 
@@ -13,6 +14,8 @@ from dynamis.identify import LogError, Verdict
 from dynamis.identify.estimate import headline
 from dynamis.identify.estimators import ESTIMATORS
 from dynamis.identify.repeats import MOSTLY, repeated
+from dynamis.identify.verdict import VALIDATE, Leftover, poor_joints
+from dynamis.report.identification import identification
 from tests.thorough import thorough_but
 
 from .motions import arm, log_of, series
@@ -186,12 +189,42 @@ def test_the_headline_is_on_another_motion_or_says_that_there_is_none():
     error = f"{100 * fresh.held_out.relative_error_overall:.2f} %"
     assert fresh.headline == f"{error} on the part held out, a motion of another kind"
     assert fresh.headline in repr(fresh)
+    assert found.verdict.remedy == VALIDATE and fresh.verdict.remedy == ""
+    pages = [identification(found, checks) for checks in ([], [found.validate(other)])]
+    assert [VALIDATE in "".join(page.parts) for page in pages] == [True, False]
     figure = headline(found.held_out, [found.validate(once), found.validate(other)])
     assert f"% on {other.name}, a motion of another kind" in figure
     several = dy.identify(ROBOT, [other, once, once], **options)
     assert several.held_out.name == other.name  # the last that is no repeat
     bare = dy.identify(ROBOT, once, **options, held_out=False)
     assert bare.headline == "no figure, nothing was held out"
+
+
+def test_rotors_that_the_model_lacks_are_found_by_likelihood():
+    """The second link cannot stand for its rotor: its inertia turns with both joints."""
+    log, options = log_of(ROBOT, size=0.8), {"friction": "asymmetric", "held_out": False}
+    links = tuple(replace(link, drive=None) for link in ROBOT.model.links)
+    bare = dy.Robot(replace(ROBOT.model, links=links))
+    found = dy.identify(bare, log, **options)
+    assert found.verdict.level == "doubtful" and found.verdict.joints["joint1"].level == "good"
+    now, then = (float(x) for x in re.findall(r"([\d.]+) %", found.verdict.reason))
+    assert "joint2: " in found.verdict.reason and now > 5.0 and then < 1.0
+    assert found.verdict.remedy.startswith("rotors=True")
+    asked = dy.identify(bare, log, **options, rotors=True).verdict
+    assert f" {then:.1f} % of its torque is left over" in f" {asked.joints['joint2'].reason}"
+    assert "rotor" not in str(dy.identify(bare, log, **options, rotors=False).verdict)
+    assert dy.identify(bare, log_of(bare, size=0.8), **options).verdict.level == "good"
+
+
+def test_a_friction_model_that_is_chosen_already_is_not_advised():
+    left = Leftover(np.array([1.0]), np.array([0.5]), np.array([0.1]))
+    said = [next(poor_joints(left, ["elbow"], friction=x)).remedy for x in (True, False)]
+    assert ["friction='auto'" in x for x in said] == [True, False]
+    log = log_of(ROBOT)
+    rough = replace(log, tau=log.tau + np.sign(np.sin(9.0 * log.q)) * [0.0, 6.0])
+    found = dy.identify(ROBOT, rough, friction="auto", estimator="weighted", held_out=False)
+    assert found.verdict.joints["joint2"].level == "doubtful"
+    assert "auto" not in found.verdict.joints["joint2"].remedy
 
 
 def test_the_name_of_a_log_is_no_joint():

@@ -1,12 +1,14 @@
 """What a simulation leaves."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import dynamis as dy
 from dynamis.control import JointPID
 from dynamis.control.sensors import Sensors
-from dynamis.errors import FileError, OptionError
+from dynamis.errors import DynamisWarning, FileError, OptionError
 from tests.simulation.arms import pair
 
 NAMES = ["t", "q1", "q2", "qd1", "qd2", "tau1", "tau2"]
@@ -46,6 +48,23 @@ def test_what_was_measured(run, tmp_path, suffix):
     else:
         with np.load(path) as data:
             np.testing.assert_array_equal(data["qd"], run.measured.qd)
+
+
+def test_a_log_of_a_run_that_diverged_says_so(tmp_path):
+    """When, and of which joint; the state itself is saved without a word."""
+    wild = dy.simulate(
+        pair(), 2.0, controller=JointPID(9e4, 0.0, [10.0, 2e3]), reference=[0.0, 0.2],
+        sample_time=5e-3,
+    )  # fmt: skip
+    assert wild.diverged
+    fastest = int(np.argmax(np.abs(wild.qd[-1]))) + 1
+    said = rf"diverged at t = [\d.]+ s.*joint 'joint{fastest}' moved fastest then, at \S+ rad/s"
+    with pytest.warns(DynamisWarning, match=said) as found:
+        wild.save(tmp_path / "log.csv", measured=True)
+        dy.Log.from_run(wild)
+    assert [w.filename for w in found] == [__file__] * 2
+    wild.save(tmp_path / "run.csv")
+    dy.Log.from_run(replace(wild, diverged=False, message="ended by event 'low' at t = 1 s"))
 
 
 def test_a_failed_write_leaves_the_old_file(run, tmp_path, monkeypatch):

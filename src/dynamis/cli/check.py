@@ -4,11 +4,13 @@ from dataclasses import asdict
 
 from ..robot import load
 from .arguments import Json, RobotName
-from .printing import data, data_json, in_terminal, table, talk
+from .printing import data, data_json, in_terminal, table
 
 
 def run(robot: RobotName, *, json: Json = False) -> int:
-    """Check a robot's description for errors; exit code 1 if there is one.
+    """Check a robot's description for errors.
+
+    Exit code 1 if there is one, 2 if the description cannot be read.
 
     For example:
 
@@ -22,7 +24,7 @@ def run(robot: RobotName, *, json: Json = False) -> int:
         data_json({"robot": found.name, "ok": not worst, "findings": [asdict(f) for f in findings]})
         return int(worst)
     if not findings:
-        talk(f"{found.name}: no findings")
+        data(f"{found.name}: no findings")
         return 0
     rows = [((f.level, f.level), f.where, f.what, in_terminal(f.remedy)) for f in findings]
     data(table(f"{found.name}: findings", ("level", "where", "what", "what to do"), rows))

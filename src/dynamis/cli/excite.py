@@ -91,7 +91,7 @@ def run(
         found.save(output, dt)
     if plot is not None:
         found.plot(plot)
-    _say(found, output, json)
+    _say(found, output, plot, json)
     return int(any(f.level == "error" for f in found.findings))
 
 
@@ -108,7 +108,7 @@ def _number(
         raise OptionError(f"--{name} is {given!r}, expected {expected}") from None
 
 
-def _say(found: Any, output: Path | None, json: bool) -> None:
+def _say(found: Any, output: Path | None, plot: Path | None, json: bool) -> None:
     names, demand, near = found.robot.joint_names, found.demand, found.worst_clearance
     worst = found.worst_conditioning
     if json:
@@ -130,6 +130,7 @@ def _say(found: Any, output: Path | None, json: bool) -> None:
             "worst_conditioning": None if worst is None else worst._asdict(),
             "findings": [asdict(f) for f in found.findings],
             "output": None if output is None else str(output),
+            "plot": None if plot is None else str(plot),
         })  # fmt: skip
         return
     for finding in found.findings:
@@ -152,4 +153,4 @@ def _say(found: Any, output: Path | None, json: bool) -> None:
     if worst is not None:
         what = f"{worst.kind} condition number {worst.number:.3g}"
         data(f"nearest to singular: {what} at t = {worst.t:.3g} s")
-    wrote(output)
+    wrote(output, plot)

@@ -20,7 +20,8 @@ def run(
     """Write kernels of a robot as source code into a folder.
 
     The folder has build files and a self-test. The robot is saved there as .toml; the first lines
-    of every file say how to regenerate it.
+    of every file say how to regenerate it. Controllers are exported from Python with
+    dy.export_controller, robots as URDF with robot.save("arm.urdf").
 
     For example:
 

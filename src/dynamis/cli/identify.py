@@ -12,7 +12,7 @@ from ..errors import OptionError
 from ..robot import load
 from .arguments import SAVED, Json, RobotName, check_pictures, listed, passive_names
 from .logs import IN_SI, KINDS, Span, TorqueOptions, existing, say, span
-from .printing import data, data_json, number, table, talk, wrote
+from .printing import data, data_json, in_terminal, number, table, talk, wrote
 
 LogFiles = Annotated[
     tuple[Path, ...],
@@ -183,7 +183,11 @@ STYLES = {"good": "good", "doubtful": "warning", "not usable": "error"}
 def _judgement(found: Any, figure: str) -> Any:
     """The verdict on all and on every joint, below the figure to quote."""
     rows = [
-        (name, (level, STYLES[level]), reason if level == "good" else f"{reason}; {remedy}")
+        (
+            name,
+            (level, STYLES[level]),
+            reason if level == "good" else in_terminal(f"{reason}; {remedy}"),
+        )
         for name, level, reason, remedy in found.verdict.cells()
     ]
     return table(f"Error: {figure}", ("joint", "verdict", "reason"), rows)

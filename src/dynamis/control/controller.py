@@ -11,7 +11,7 @@ import math
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
@@ -21,7 +21,7 @@ from .. import arguments
 from ..arguments import a_robot, check_fields, checked, choice, passed_on, positive
 from ..compile.arm import Arm, Drives, arm_of, over_symbols
 from ..compile.arrays import NUMPY, numbers
-from ..errors import OptionError, ShapeError, shown
+from ..errors import OptionError, ShapeError, did_you_mean, shown
 from ..lazy import once
 from ..spatial.functions import MATH, Functions
 from ..user_code import location
@@ -93,10 +93,21 @@ class Block(ABC):
         none.
         """
         model_of(self, robot)
-        given = {name: getattr(self, name) for name in self.GAINS}
+        given = {name: getattr(self, name) for name in self._gain_names()}
         if "limit" in given and given["limit"] is None:
             given["limit"] = NO_LIMIT
         return {name: per_joint(value, name, robot) for name, value in given.items()}
+
+    def _gain_names(self) -> tuple[str, ...]:
+        """GAINS, each of which is a field."""
+        if isinstance(self.GAINS, str):
+            raise OptionError(f"GAINS is {self.GAINS!r}, expected a tuple: ({self.GAINS!r},)")
+        for name in self.GAINS:
+            if not hasattr(self, name):
+                known = [field.name for field in fields(self)] if is_dataclass(self) else []
+                what = f"GAINS names {name!r}, which is no field of {type(self).__name__}"
+                raise OptionError(what, did_you_mean(name, known) if known else "give it one")
+        return self.GAINS
 
     def start(self, arm: Arm, sample: Sample) -> Values:
         """The state before the first step, by name, each a list of scalars."""

@@ -312,10 +312,19 @@ class Excerpt:
             weight = self.closing(unknowns)[1].any(axis=1)
             if weight.sum() < HALF * self.weight.any(axis=1).sum():
                 return np.full(unknowns.rows, np.inf)
-        both = self.columns(unknowns, tau[..., None]).transpose(1, 0, 2)
-        info = Information(np.stack([triangle(x.copy()) for x in both]), np.full(len(both), FEW))
-        x = weighted(info, rounds=1).x
+        info, x = self.fitted(unknowns, tau)
         return np.sqrt(info.residuals(x) / np.maximum(info.torques, 1e-300))
+
+    def fitted(
+        self, unknowns: Unknowns, tau: np.ndarray, rotors: bool = True
+    ) -> tuple[Information, np.ndarray]:
+        """The weighted fit of torques (N, n), with a rotor for every joint or without."""
+        both = self.columns(unknowns, tau[..., None])
+        if not rotors:
+            both[..., len(unknowns) : -1] = 0.0
+        both = both.transpose(1, 0, 2)
+        info = Information(np.stack([triangle(x.copy()) for x in both]), np.full(len(both), FEW))
+        return info, weighted(info, rounds=1).x
 
 
 def excerpt(motions: Sequence[Samples]) -> Excerpt:
@@ -468,6 +477,21 @@ def _other_zero(
             angle + step * float(np.clip(0.5 * (a - c) / bend, -1.0, 1.0)) if bend > 0 else angle
         )
     return rows.turned(j, angle).misfits(unknowns, tau), j, angle
+
+
+def missing_rotors(unknowns: Unknowns, rows: Excerpt) -> list[int]:
+    """Joints whose torque a rotor inertia, which the model lacks, explains far better.
+
+    Compared by likelihood as in `other_reading`; what is little next to the arm's largest torque
+    says nothing.
+    """
+    fits = [rows.fitted(unknowns, rows.torque(), rotors) for rotors in (False, True)]
+    now, then = (np.sqrt(info.residuals(x)) for info, x in fits)
+    info, x = fits[1]
+    gain = np.prod(np.maximum(now, 1e-300) / np.maximum(then, 1e-300))
+    found = (x[len(unknowns) :] > 0.0) & (then < LESS * now)
+    found &= now > LITTLE * np.sqrt(info.torques.max())
+    return [int(j) for j in np.flatnonzero(found)] if gain > LIKELIER else []
 
 
 DRIVES = 0.05  # of the size of torque times speed: friction that feeds in more has a wrong sign

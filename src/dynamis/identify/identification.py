@@ -1,6 +1,6 @@
 """`dy.identify`: processing, friction model, estimator and method, carried out on logs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ from ..logs.table import measured_joints
 from ..model.check.finding import Finding
 from .diagnose import (
     POOR,
+    Excerpt,
     LogError,
     diagnose,
     driving_friction,
@@ -25,6 +26,7 @@ from .diagnose import (
     gravity_difference,
     late_torque,
     laws_replaced,
+    missing_rotors,
     not_exciting,
     not_told_apart,
     other_reading,
@@ -52,7 +54,15 @@ from .information import (
 from .processing import ESTIMATED, STILL, Processing, Samples, checked_logs, prepare
 from .repeats import MOSTLY, repeated
 from .unknowns import RIGID, Unknowns, passive_joints, unknowns
-from .verdict import leftover, noise_as_fitted, poor_joints, verdict
+from .verdict import (
+    Leftover,
+    better_with_rotors,
+    leftover,
+    noise_as_fitted,
+    poor_joints,
+    validated,
+    verdict,
+)
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -135,6 +145,46 @@ class Plan:
             covariance[hidden, hidden] = np.inf
         found, chosen = replace(found, solution=solution), [resolved for _, resolved in prepared]
         return Fit(wanted, info, found, motions, chosen, scores, known, covariance, correlated)
+
+    def findings(self, fit: Fit, left: Leftover, logs: Sequence[Log]) -> list[Finding]:
+        """What is dubious about a fit: causes first, what they lead to last.
+
+        Of findings of one level the first is the verdict's.
+        """
+        robot, wanted, x, info = self.robot, fit.unknowns, fit.x, fit.found.info
+        feasible, joints = self.estimator.endswith("feasible"), measured_joints(robot)
+        free = completed(weighted(info).x, fit.known) if feasible else x
+        condition_number, rows = fit.found.solution.condition, excerpt(fit.motions)
+        found = [*not_told_apart(condition_number, sum(log.duration for log in logs))]
+        found += [*saturation(robot, logs), *torque_size(robot, rows, wanted)]
+        if condition_number < POOR:  # else any number may stand for a friction or a mass
+            gravity = gravity_difference(robot, wanted, free, rows)
+            found += other_reading(robot, wanted, rows, gravity)
+            found += driving_friction(wanted, free, fit.covariance, rows)
+            found += self.rotors_tried(fit, rows, left, logs)
+        found += late_torque(wanted, rows, max(log.step for log in logs))
+        said = {f.joints for f in found if f.where == "fit"}
+        poor = poor_joints(left, joints, friction=not is_word(self.friction, ("auto",)))
+        found += [*unexplained(fit.info.misfit(x)), *(f for f in poor if f.joints not in said)]
+        found += not_exciting(wanted, info, x, fit.known)
+        found += few_rows(info.rows, fit.correlation, len(x))
+        found += without_directions(fit.found.solution.left_out)
+        return [*found, *far_from_consistent(info, free, x)] if feasible else found
+
+    def rotors_tried(
+        self, fit: Fit, rows: Excerpt, left: Leftover, logs: Sequence[Log]
+    ) -> Iterator[Finding]:
+        """Joints that rotor inertias would explain, where nothing was said about rotors."""
+        if self.rotors is not None or fit.unknowns.rotors or self.only is not None:
+            return
+        which = missing_rotors(fit.unknowns, rows)
+        if which:
+            tried = replace(
+                self, rotors=True, estimator="weighted", friction=fit.unknowns.friction, prior=None
+            ).fit(logs)
+            noise = noise_as_fitted(logs, tried.processing)
+            then = leftover(tried.info, tried.unknowns, tried.x, noise)
+            yield from better_with_rotors(left, then, which, measured_joints(self.robot))
 
     def _described(self, wanted: Unknowns) -> np.ndarray | None:
         """What is not sought, as the robot describes it: (m,), NaN for what is."""
@@ -256,24 +306,8 @@ def identify(
     fit = plan.fit(logs)
     wanted, x, full = fit.unknowns, fit.x, fit.found.full
     condition_number = fit.found.solution.condition
-    info = fit.found.info
-    free = completed(weighted(info).x, fit.known) if estimator.endswith("feasible") else x
-    rows = excerpt(fit.motions)
     left = leftover(fit.info, wanted, x, noise_as_fitted(logs, fit.processing))
-    # causes first, what they lead to last: of findings of one level the first is the verdict's
-    findings += not_told_apart(condition_number, sum(log.duration for log in logs))
-    findings += [*saturation(robot, logs), *torque_size(robot, rows, wanted)]
-    if condition_number < POOR:  # else any number may stand for a friction or a mass
-        gravity = gravity_difference(robot, wanted, free, rows)
-        findings += other_reading(robot, wanted, rows, gravity)
-        findings += driving_friction(wanted, free, fit.covariance, rows)
-    findings += late_torque(wanted, rows, max(log.step for log in logs))
-    findings += [*unexplained(fit.info.misfit(x)), *poor_joints(left, measured_joints(robot))]
-    findings += not_exciting(wanted, info, x, fit.known)
-    findings += few_rows(info.rows, fit.correlation, len(x))
-    findings += without_directions(fit.found.solution.left_out)
-    if estimator.endswith("feasible"):
-        findings += far_from_consistent(info, free, x)
+    findings += plan.findings(fit, left, logs)
     if not force:
         refuse(findings, robot, "this log would not give a model of this arm", left)
     judged = verdict(findings, measured_joints(robot), left)
@@ -297,7 +331,12 @@ def identify(
         asked=how,
     )
     estimate = replace(estimate, findings=(*handed_over(estimate), *findings))
-    return replace(estimate, held_out=last_third(plan, logs)) if held_out else estimate
+    if not held_out:
+        return estimate
+    unseen = last_third(plan, logs)
+    if not unseen.is_repeat:
+        judged = validated(judged)
+    return replace(estimate, held_out=unseen, verdict=judged)
 
 
 def _check_only(only: str | None, friction: Any, method: str) -> None:

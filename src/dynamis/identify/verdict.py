@@ -22,6 +22,7 @@ MUCH = 0.15  # of a joint's torque left over: less is not questioned
 LITTLE = 0.01  # of the largest joint's torque: less says nothing about a small joint
 STICTION = 0.5  # of the Coulomb torque: at low speed friction does not repeat better than that
 HOPELESS = 0.6  # of the torque left over: no model
+VALIDATE = "validate it on a motion of another kind"
 HEAD = ("", "verdict", "reason", "what to do")
 
 
@@ -123,14 +124,29 @@ def noise_as_fitted(logs: Sequence[Log], processing: Sequence[Processing]) -> np
     return np.max(found, axis=0) if found else np.zeros(logs[0].n)
 
 
-def poor_joints(left: Leftover, joints: Sequence[str]) -> Iterator[Finding]:
-    """Joints whose torque the model does not explain, beyond what noise and friction allow."""
+def poor_joints(left: Leftover, joints: Sequence[str], friction: bool = True) -> Iterator[Finding]:
+    """Joints whose torque the model does not explain, beyond what noise and friction allow.
+
+    `friction`: whether another friction model can be chosen.
+    """
     for j, name in enumerate(joints):
         more = left.share[j] > MUCH and left.residual[j] > left.allowed[j]
         nothing = left.share[j] > NOTHING and left.residual[j] > LITTLE * left.torque.max()
         if more or nothing:
-            remedy = f"look at the columns of {name} and at its friction: friction='auto'"
+            remedy = f"look at the columns of {name} and at its friction"
+            remedy += ": friction='auto'" if friction else ""
             yield Finding("warning", "fit", left.of(j), remedy, (name,))
+
+
+def better_with_rotors(
+    left: Leftover, then: Leftover, which: Sequence[int], joints: Sequence[str]
+) -> Iterator[Finding]:
+    """Joints whose torque rotor inertias would explain; `then` is what a fit with them leaves."""
+    for j in which:
+        now, less = (f"{100 * x.share[j]:.1f} %" for x in (left, then))
+        what = f"{now} of its torque is left over, with rotor inertias {less} would be"
+        remedy = "rotors=True identifies rotor inertias, which the model does not have"
+        yield Finding("warning", "fit", what, remedy, (joints[j],))
 
 
 def verdict(
@@ -154,7 +170,12 @@ def verdict(
     if left is None:
         return replace(unseen, joints=each)
     reason = f"{100 * left.overall:.1f} % of the torque is left over"
-    return Verdict("good", reason, "validate it on a motion of another kind", each)
+    return Verdict("good", reason, VALIDATE, each)
+
+
+def validated(found: Verdict) -> Verdict:
+    """The verdict once there is a validation on another motion: without the hint to make one."""
+    return replace(found, remedy="") if found.remedy == VALIDATE else found
 
 
 def _of(finding: Finding) -> Verdict:

@@ -79,8 +79,11 @@ class Log:
     def from_run(cls, run: "Run", name: str | None = None) -> "Log":
         """The log a simulated arm leaves: what its sensors gave, where there were any.
 
-        Of a closed mechanism: of its drives.
+        Of a closed mechanism: of its drives. A run that diverged or ended early is said in a
+        DynamisWarning.
         """
+        from ..simulation.run import warn_of_end
+
         if not all(hasattr(run, x) for x in ("robot", "measured", "t", "q", "qd", "tau")):
             raise OptionError(f"run is {shown(run)}, expected what dy.simulate returned")
         source = run if run.measured is None else run.measured
@@ -89,6 +92,7 @@ class Log:
                 f"run holds an ensemble {source.q.shape[:-2]}, expected one arm",
                 "a log is of one motion: Log(t=run.t, q=run.q[i], qd=run.qd[i], tau=run.tau[i])",
             )
+        warn_of_end(run)
         name = str(run.robot.name) if name is None else name
         given: dict[str, Any] = {"q": source.q, "qd": source.qd, "tau": source.tau}
         drives, n = list(run.robot.driven), run.robot.n

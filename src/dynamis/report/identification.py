@@ -13,6 +13,7 @@ from ..identify.estimate import Rows, fitted_rows, friction_curve, headline
 from ..identify.feasible import links_of
 from ..identify.information import autocorrelation
 from ..identify.processing import Processing, band, spectrum
+from ..identify.verdict import validated
 from ..logs.log import Log
 from ..logs.table import measured_joints
 from .chart import Panel, Series, chart
@@ -204,7 +205,8 @@ class _Sections:
         marks = {"good": "good", "not usable": "bad"}
         figure = headline(self.estimate.held_out, self.validations)
         self.page.section("Verdict", f"Error: {figure}.")
-        cells = self.estimate.verdict.cells()
+        judged, checks = self.estimate.verdict, self.validations
+        cells = (judged if all(x.is_repeat for x in checks) else validated(judged)).cells()
         rows = [(a, (b, marks.get(b, "")), c, d) for a, b, c, d in cells]
         self.page.table(("joint", "verdict", "reason", "what to do"), rows)
 

@@ -1,5 +1,6 @@
 """What a simulation leaves: states over time, and why it ended."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -9,7 +10,7 @@ import numpy as np
 
 from ..arguments import checked, passed_on
 from ..compile.libraries import on_host, origin
-from ..errors import OptionError
+from ..errors import DynamisWarning, OptionError
 from ..files import write_columns
 from ..lazy import cached_property
 from ..trajectory.trajectory import State
@@ -130,13 +131,18 @@ class Run:
 
     @checked
     def save(self, path: str | Path, measured: bool = False) -> Path:
-        """Columns t, q1.., qd1.., tau1.. as .csv or .npz; `measured`: what the sensors gave."""
+        """Columns t, q1.., qd1.., tau1.. as .csv or .npz; `measured`: what the sensors gave.
+
+        Of a run that diverged or ended early the latter is said in a DynamisWarning.
+        """
         if self.q.ndim != 2:
             raise OptionError(
                 f"run holds an ensemble {self.q.shape[:-2]}, expected one arm to save"
             )
         if measured and self.measured is None:
             raise OptionError("this run had no sensors to read", "give simulate a controller")
+        if measured:
+            warn_of_end(self, stacklevel=4)
         source: Any = self.measured if measured else self.numpy()
         return write_columns(path, {k: getattr(source, k) for k in ("t", "q", "qd", "tau")})
 
@@ -160,3 +166,20 @@ class Run:
         end = f", {self.message}" if self.message else ""
         last = self.t[-1] if len(self.t) else 0.0
         return f"Run({self.robot.name!r}{members}, {last:g} s, {len(self.t)} instants{end})"
+
+
+AS_ASKED = "ended by event"  # an end that the user described
+
+
+def warn_of_end(run: Any, stacklevel: int = 3) -> None:
+    """Say that what becomes a log is of a run that diverged or ended early, and which joint."""
+    message = getattr(run, "message", "")
+    if not message or message.startswith(AS_ASKED):
+        return
+    if run.diverged and len(run.qd):
+        j = int(np.argmax(np.abs(run.qd[-1])))
+        unit = "rad/s" if run.robot.joint_kinds[j] == "revolute" else "m/s"
+        speed = f"{float(run.qd[-1, j]):.3g} {unit}"
+        message += f"; joint {run.robot.joint_names[j]!r} moved fastest then, at {speed}"
+    said = f"this log is of a run that did not go well: {message}"
+    warnings.warn(DynamisWarning(said), stacklevel=stacklevel)
