@@ -19,6 +19,10 @@ OPERATORS = {
     "in": "∈", "int": "∫", "ldots": "…", "to": "→", "approx": "≈", "pm": "±", "{": "{", "}": "}",
 }  # fmt: skip
 MINUS = "\u2212"
+OPENING, CLOSING = "([", ")]"
+BRACKETS = (*OPENING, *CLOSING, *"{}|‖")
+TALL = ("frac",)  # what brackets stretch around; they do not around dots and indices
+BASE_HEIGHT = "0.6em"  # of a letter with a dot: its power stands beside the dot, not above it
 INDEX = re.compile(r"^[\d,]+[xyz]?$")
 SPACES = {",": "0.17em", "quad": "1em", "qquad": "2em", " ": "0.3em", ";": "0.28em"}
 WORDS = ("sin", "cos", "tan", "tanh", "exp", "max", "min", "log")
@@ -57,7 +61,22 @@ def _row(tokens: list[str], end: str) -> Node:
             parts.append(_scripts(tokens, token, base))
         elif not token.isspace():
             parts.append(_piece(token, tokens))
+            if _is_bracket(parts[-1], CLOSING):
+                _close(parts)
     return parts[0] if len(parts) == 1 else Node("row", "", tuple(parts))
+
+
+def _is_bracket(node: Node, known: str) -> bool:
+    return node.kind in ("o", "fence") and node.text in known
+
+
+def _close(parts: list[Node]) -> None:
+    """From the last bracket that is open to the one just read: one piece, as a base of scripts."""
+    for k in range(len(parts) - 2, -1, -1):
+        if _is_bracket(parts[k], OPENING):
+            first, *inside, last = parts[k:]
+            parts[k:] = [Node("group", first.text + last.text, tuple(inside))]
+            return
 
 
 def _scripts(tokens: list[str], first: str, base: Node) -> Node:
@@ -122,6 +141,8 @@ def _mathml_scripts(node: Node) -> str:
     base, low, high = node.parts
     inner = [_mathml(part) for part in node.parts]
     empty = Node("row")
+    if base.kind == "accent" and high != empty:
+        inner[0] = f'<mpadded height="{BASE_HEIGHT}">{inner[0]}</mpadded>'
     big = base == Node("o", "sum")
     if base == empty:  # {}^{0}A: a frame in front
         return f'<msup class="before"><mrow></mrow>{inner[2]}</msup>'
@@ -134,7 +155,24 @@ def _mathml_scripts(node: Node) -> str:
 
 def _mathml_operator(node: Node) -> str:
     sign = OPERATORS.get(node.text, node.text)
+    if sign in BRACKETS:
+        return _bracket(sign)
     return _tag("mo", escape(MINUS if sign == "-" else sign))
+
+
+def _bracket(sign: str, stretchy: bool = False) -> str:
+    return f'<mo stretchy="{str(stretchy).lower()}">{escape(sign)}</mo>'
+
+
+def _mathml_group(node: Node) -> str:
+    """A pair of brackets of one size, and what is inside."""
+    tall = _holds(node, TALL)
+    left, right = (_bracket(sign, tall) for sign in node.text)
+    return _tag("mrow", left + _inside(node) + right)
+
+
+def _holds(node: Node, kinds: tuple[str, ...]) -> bool:
+    return node.kind in kinds or any(_holds(part, kinds) for part in node.parts)
 
 
 def _tag(name: str, inside: str) -> str:
@@ -146,7 +184,8 @@ _MATHML: dict[str, Callable[[Node], str]] = {
     "i": lambda node: _tag("mi", escape(GREEK.get(node.text, node.text))),
     "n": lambda node: _tag("mn", escape(node.text)),
     "o": _mathml_operator,
-    "fence": lambda node: f'<mo stretchy="false">{escape(node.text)}</mo>',
+    "fence": lambda node: _bracket(node.text),
+    "group": _mathml_group,
     "word": lambda node: f'<mi mathvariant="normal">{escape(node.text)}</mi>',
     "space": lambda node: f'<mspace width="{SPACES[node.text]}"></mspace>',
     "accent": lambda node: (
@@ -202,6 +241,7 @@ _PLAIN: dict[str, Callable[[Node], str]] = {
     "n": lambda node: node.text,
     "o": _plain_operator,
     "fence": lambda node: node.text,
+    "group": lambda node: "".join((node.text[0], *map(_plain, node.parts), node.text[1])),
     "word": lambda node: node.text,
     "space": lambda node: " ",
     "accent": lambda node: _plain(node.parts[0]) + ACCENTS[node.text][1],
