@@ -20,10 +20,10 @@ def _links(test: Callable[[Link], bool]) -> Callable[[Model], bool]:
     return lambda model: any(test(x) for x in model.links)
 
 
+REMARKS = ("description", "findings")  # nothing is computed with them: not worth a warning
 CLOSURES = "closures (what is given is the tree, its loops open)"
 PASSIVE = "which joints have no drive"
-# what a model may hold, in the words of the warning -> whether this one does; description and
-# findings, with which nothing is computed, are not worth a warning
+# what a model may hold, in the words of the warning -> whether this one does
 FEATURES: Mapping[str, Callable[[Model], bool]] = {
     "symbols (their values are taken)": lambda m: bool(m.symbols),
     "gravity": lambda m: tuple(m.gravity) != (0.0, 0.0, -9.81),
@@ -59,6 +59,8 @@ FEATURES: Mapping[str, Callable[[Model], bool]] = {
     "joint and link names": lambda m: any(
         (x.name, x.joint_name) != (f"link{i + 1}", f"joint{i + 1}") for i, x in enumerate(m.links)
     ),
+    "description": lambda m: bool(m.description),
+    "findings": lambda m: bool(m.findings),
 }
 
 
@@ -74,7 +76,7 @@ def warn_unsupported(
     robot: Robot, library: str, held: Iterable[str], more: Iterable[str] = ()
 ) -> None:
     """Warn of every feature this robot uses that is not among those `held`, and of `more`."""
-    known = set(held)
+    known = {*held, *REMARKS}
     words = [x for x, used in FEATURES.items() if x not in known and used(robot.model)]
     words += robot.model.own_laws
     _warn(f"{library} cannot hold all of {robot.name!r}", [*words, *more])
