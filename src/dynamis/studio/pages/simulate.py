@@ -476,7 +476,7 @@ class SimulatePanel:
             chart.now(self.player.now)
 
     def _summary(self, run: Run, controller: Controller | None) -> str:
-        said = f"{run.t[-1]:g} s, {len(run.t)} instants, {_largest(run)}."
+        said = f"{run.t[-1]:g} s, {len(run.t)} instants, {_largest_efforts(run)}."
         if controller is None and run.stuck.all():
             said += " Static friction holds the arm at rest."
         if controller is not None:
@@ -502,7 +502,12 @@ def _usual(robot: Any) -> str:
     return MOVE if driven else FALL
 
 
-def _largest(run: Run) -> str:
+def _largest(values: np.ndarray) -> str:
+    finite = np.abs(values[np.isfinite(values)])
+    return f"{finite.max():.3g}" if finite.size else "none"
+
+
+def _largest_efforts(run: Run) -> str:
     """The largest torque, or the largest force where joints slide, and its joint."""
     kinds, said = np.asarray(run.robot.joint_kinds), []
     for kind, what, unit in (("revolute", "torque", "N m"), ("prismatic", "force", "N")):
