@@ -210,3 +210,17 @@ def test_numbers_beside_the_symbols_from_python(tmp_path):
     equations.html(tmp_path / "numbers.html", q=[0.3, 0.8])
     plain, numbers = ((tmp_path / f"{n}.html").stat().st_size for n in ("plain", "numbers"))
     assert numbers > plain
+
+
+def test_brackets_are_equal_pairs_that_stretch_around_fractions_alone():
+    left, right = '<mo stretchy="false">(</mo>', '<mo stretchy="false">)</mo>'
+    for given in (r"s_2 (\dot{q}_1 + \dot{q}_2)^{2}", r"s_2 \left(\dot{q}_1\right)^{2}"):
+        found = mathml(given)
+        assert found.count(left) == found.count(right) == 1
+        assert (
+            f"{right}</mrow><mn>2</mn></msup>" in found
+        )  # a power of the pair, not of one bracket
+    assert mathml(r"a )").endswith(f"{right}</mrow>")  # what was split over formulas
+    assert mathml(r"(\frac{a}{b})").count('stretchy="true"') == 2
+    assert "<msubsup><mpadded" in mathml(r"\dot{q}_{1}^{2}")
+    assert plain(r"R_z(\theta_i)^{2}") == "R_z(theta_i)^2"

@@ -67,10 +67,10 @@ def test_code_comes_as_an_archive(page, target, file):
 
 
 def test_run_and_controller_need_a_run_first(page, tmp_path):
-    for button, why in (("Shown run (.csv)", "there is no run yet"),
-                        ("Identification (.html)", "there is no identified model yet"),
-                        ("Controller (.zip)", "there is no controller yet")):  # fmt: skip
-        page.press(button)
+    for button, why in (("Shown run (.csv)", "No run: run a simulation"),
+                        ("Identification (.html)", "No identified model"),
+                        ("Controller (.zip)", "No controller: run a move")):  # fmt: skip
+        assert page.page.get_by_role("button", name=button, exact=True).is_disabled()
         page.says(why)
     page.open("Simulate")
     page.choose("What", "Move to a target")

@@ -37,13 +37,16 @@ def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]], right: 
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
+SHOWN_DIGITS = 12  # of a number in a field; it keeps its value unless it is edited
+
+
 def short(value: float) -> str:
     """A number of four digits; no -0."""
     return f"{value:.4g}" if abs(value) > 5e-13 else "0"
 
 
 def typed(value: Any, angle: bool = False) -> str:
-    """A quantity as one would type it: a symbol's text, pi/2, or the shortest exact number."""
+    """A quantity as one would type it: a symbol's text, pi/2, or a number of twelve digits."""
     if isinstance(value, Expression):
         return value.text
     number = float(value) + 0.0
@@ -53,14 +56,16 @@ def typed(value: Any, angle: bool = False) -> str:
             part = Fraction(twelfths, 12)
             top = {1: "pi", -1: "-pi"}.get(part.numerator, f"{part.numerator}*pi")
             return top if part.denominator == 1 else f"{top}/{part.denominator}"
-    return repr(number).removesuffix(".0")
+    return f"{number:.{SHOWN_DIGITS}g}"
 
 
 COLOURS = (
     "#c86818", "#2f6fb0", "#2e8b57", "#8e4ec6", "#c0392b", "#148f9c", "#7f6a00", "#5d6d7e"
 )  # fmt: skip
 MOST = 400  # points of a series
-HEIGHT = 150  # pixels
+HEIGHT = 164  # pixels
+TIME_AXIS = {"size": 30, "space": 30, "label": "time (s)", "labelSize": 16, "labelGap": -2,
+             "labelFont": "12px sans-serif"}  # fmt: skip
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -108,7 +113,7 @@ class Chart:
                 data=self._data(float(self._t[0])),
                 series=({"label": "t"}, *curves),
                 scales={"x": {"time": False}, "now": {"range": (0.0, 1.0)}},
-                axes=({"size": 30, "space": 30}, {"size": 52}),
+                axes=({**TIME_AXIS}, {"size": 52}),
                 legend={"show": True, "live": False},
                 height=HEIGHT,
                 padding=(10, 14, 0, 0),

@@ -122,8 +122,9 @@ def _broken(term: Any) -> list[str]:
         return [whole]
     factor = sp.Mul(*(x for x in term.args if x is not sums[0]))
     before = "-" if factor == -1 else math.latex(factor)
-    *inner, last = _spaced([math.latex(x) for x in math.terms(sums[0])])
-    return [f"{before} (", *inner, f"{last} )"]
+    first, *inner = _spaced([math.latex(x) for x in math.terms(sums[0])])
+    *inner, last = [f"({first}", *inner]
+    return [before, *inner, f"{last} )"]
 
 
 def _spaced(terms: list[str]) -> list[str]:

@@ -15,7 +15,7 @@ from ...errors import DynamisWarning, OptionError
 from ...realtime.export import export_controller
 from ...trajectory.trajectory import Trajectory
 from ..server.jobs import Job, Say
-from ..server.session import Session
+from ..server.session import Session, plain, show
 from .chart import stem
 
 
@@ -53,6 +53,7 @@ class ExportPanel:
     def __init__(self, session: Session):
         self.session, self.bench = session, session.bench
         self.gui = gui = session.client.gui
+        self._groups: list[tuple[list[Any], Any]] = []  # buttons, and where what they lack is said
         with gui.add_folder("Robot"):
             self._buttons({f"Robot as {x}": partial(self._robot, x) for x in ("TOML", "URDF")})
         with gui.add_folder("Code"):
@@ -68,9 +69,30 @@ class ExportPanel:
             self._buttons({"Controller (.zip)": self._controller})
         with gui.add_folder("Results"):
             self._buttons({"Shown run (.csv)": self._run, "Identification (.html)": self._report})
+        for told in (session.on_robot, session.on_results, session.on_bench):
+            told(self.show)
+        self.show()
+
+    def show(self) -> None:
+        """Buttons with nothing to export are off, with the reason below them."""
+        bench = self.bench
+        lacking = {
+            "Controller (.zip)": (bench.controller, "controller: run a move on the Simulate page"),
+            "Shown run (.csv)": (bench.run, "run: run a simulation on the Simulate page"),
+            "Identification (.html)": (bench.estimate, "identified model: use the Identify page"),
+        }
+        for buttons, place in self._groups:
+            reasons = []
+            for button in buttons:
+                found, why = lacking.get(button.label, (True, ""))
+                button.disabled = found is None
+                reasons += [plain(f"No {why}.")] if found is None else []
+            show(place, "  \n".join(reasons))
 
     def _buttons(self, makers: dict[str, Make]) -> None:
         buttons = [(self.gui.add_button(label), make) for label, make in makers.items()]
+        missing = self.gui.add_markdown("", visible=False)
+        self._groups.append(([button for button, _ in buttons], missing))
         job = Job(self.session, self.gui.add_markdown("", visible=False))
         for button, make in buttons:
             button.on_click(lambda _, make=make: self._send(job, make))

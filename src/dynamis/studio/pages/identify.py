@@ -218,6 +218,7 @@ class IdentifyPanel:
         if self._keeping or (self.session.kept and same):
             return
         self.bench.log = self.bench.estimate = None
+        self.session.results_changed()
         self.results.visible = self.choose.visible = False
         self.columns.hide()
         self._file = None
@@ -306,6 +307,7 @@ class IdentifyPanel:
 
     def _shown(self, estimate: Estimate) -> None:
         self.bench.estimate = estimate
+        self.session.results_changed()
         self.session.touched = True
         self.summary.content = summary(estimate)
         self.numbers.content = parameters(estimate)

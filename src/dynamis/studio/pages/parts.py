@@ -31,18 +31,15 @@ REST = 0.35  # s without a key before the text counts
 class Field:
     """A text field: `change` gets the text, and raises if it is wrong.
 
-    Its error is shown below it, or at the markdown `error` that several fields share.
+    Its error is shown below it.
     """
 
-    def __init__(
-        self, session: Session, label: str, change: Callable[[str], None], error: Any = None
-    ):
+    def __init__(self, session: Session, label: str, change: Callable[[str], None]):
         gui = session.client.gui
         self._session, self._change = session, change
         self._busy, self._text = False, ""  # what was shown, or taken, last
         self.input = gui.add_text(label, "")
-        self._shares = error is not None
-        self.error = error if self._shares else gui.add_markdown("", visible=False)
+        self.error = gui.add_markdown("", visible=False)
         self._soon = Soon(session, self._apply, REST, restart=True)
         by_hand(self.input, self._soon.ask)
 
@@ -62,14 +59,12 @@ class Field:
         typing = self._soon.pending or self.input.value != self._text  # its event is on its way
         if another or not (self._busy or typing):
             self.input.value = self._text = text
-            if not self._shares or another:
-                show(self.error, "")
+            show(self.error, "")
 
     def visible(self, shown: bool) -> None:
         """Show or hide it."""
         self.input.visible = shown
-        if not self._shares:
-            self.error.visible = shown and bool(self.error.content)
+        self.error.visible = shown and bool(self.error.content)
 
 
 # the fields of a part, as a table
@@ -120,6 +115,19 @@ def _written(value: Any, angle: bool) -> str:
     return value if isinstance(value, str) else typed(value, angle)
 
 
+def split(text: str) -> list[str]:
+    """The numbers of a text, with commas or without."""
+    return [x.strip() for x in text.split("," if "," in text else None)]
+
+
+def kept(texts: list[str], values: Any, angle: bool = False) -> list[Any]:
+    """What was typed; the value itself where the text is still the one that was shown for it."""
+    if not isinstance(values, tuple) or len(values) != len(texts):
+        return [*texts]
+    pairs = zip(texts, values, strict=True)
+    return [value if text == typed(value, angle) else text for text, value in pairs]
+
+
 ZEROS = "0, 0, 0"
 
 
@@ -165,7 +173,9 @@ class Row(NamedTuple):
         if (not value and self.optional) or (value == ZEROS and _value(part, self.key) is None):
             value = None
         elif self.options is None and (self.many or "," in value):
-            value = [x.strip() for x in value.split("," if "," in value else None)]
+            value = kept(split(value), _value(part, self.key), self.angle)
+        elif self.options is None and value == self.text(part, model):
+            return part
         return _with(part, self.key, value)
 
 
@@ -207,8 +217,8 @@ def _half(first: int) -> dict[str, Any]:
         return _written(part.inertia[first : first + 3], False)
 
     def put(part: Link, text: str, model: Model) -> Link:
-        values = [x.strip() for x in text.split("," if "," in text else None)]
-        own = list(part.inertia)
+        own = part.inertia
+        values = kept(split(text), own[first : first + 3])
         return replace(part, inertia=[*own[:first], *values, *own[first + 3 :]])
 
     return {"get": get, "put": put, "when": _apart}
@@ -431,7 +441,7 @@ class Rows:
         self.fields: list[Any] = []
         for row in rows:
             if row.options is None:
-                self.fields.append(Field(session, row.label, partial(self._edit, row), self.error))
+                self.fields.append(Field(session, row.label, partial(self._edit, row)))
                 continue
             field = gui.add_dropdown(row.label, ("",))
             by_hand(field, partial(self._pick, row, field))

@@ -14,8 +14,8 @@ from ...robot import Robot, load
 from ..scene.meshes import Visuals
 from ..server.jobs import Soon, by_hand
 from ..server.session import Session, plain, show, shown_error
-from ..server.uploads import uploaded_robot
-from .chart import markdown_table, stem, typed
+from ..server.uploads import shown_name, uploaded_robot
+from .chart import label, markdown_table, stem, typed
 from .parts import (
     CLOSURE,
     REST,
@@ -183,7 +183,6 @@ class ValuesEditor:
         self.session.change_robot(self.session.robot.with_values(**given), keep_pose=True)
 
 
-OTHER = "a file"
 MOST_SKIPPED = 8  # visuals that are not drawn, listed
 APART = "its meshes: they are not uploaded with the file; `dynamis studio FILE` shows them"
 
@@ -194,7 +193,7 @@ class RobotPanel:
     def __init__(self, session: Session):
         self.session = session
         gui = session.client.gui
-        self.choice = gui.add_dropdown("Robot", (*names(), OTHER))
+        self.choice = gui.add_dropdown("Robot", tuple(names()))
         self.file = gui.add_upload_button(
             "Open a TOML, URDF, SDF or MJCF file", icon="upload", mime_type=",".join(READERS)
         )
@@ -229,17 +228,27 @@ class RobotPanel:
         self._followed()
 
     def _choose(self) -> None:
-        if self.choice.value != OTHER:
+        if self.choice.value in names():
             with self.session.shown_at(self.error):
-                self.session.change_robot(load(self.choice.value))
+                robot, before = load(self.choice.value), self.session.file
+                self.session.file = ""
+                try:
+                    self.session.change_robot(robot)
+                except DynamisError:
+                    self.session.file = before
+                    raise
 
     def _uploaded(self) -> None:
         file = self.file.value
         with self.session.shown_at(self.error):
             skipped = (APART,) if b"<visual" in file.content else ()
             robot = uploaded_robot(file.name, file.content)
-            self.session.change_robot(robot, Visuals((), skipped))
-            self.choice.value = OTHER
+            before, self.session.file = self.session.file, shown_name(file.name)
+            try:
+                self.session.change_robot(robot, Visuals((), skipped))
+            except DynamisError:
+                self.session.file = before
+                raise
 
     def _reset(self) -> None:
         with self.session.shown_at(self.error):
@@ -255,8 +264,12 @@ class RobotPanel:
 
     def _followed(self) -> None:
         if not self.session.kept:
-            name = self.session.robot.name
-            self.choice.value = name if name in names() else OTHER
+            name = label(self.session.file or self.session.robot.name, longest=40)
+            known = tuple(names())
+            options = known if name in known else (*known, name)
+            if tuple(self.choice.options) != options:
+                self.choice.options = options
+            self.choice.value = name
         self._show()
 
     def _show(self) -> None:

@@ -440,6 +440,7 @@ class SimulatePanel:
         with self.session.lock:
             self.runs.follow()
             shown = self.bench.shown
+            self.session.results_changed()
             if shown is None:
                 self.player.unload()
                 self.session.view.show_run(None)
@@ -475,7 +476,7 @@ class SimulatePanel:
             chart.now(self.player.now)
 
     def _summary(self, run: Run, controller: Controller | None) -> str:
-        said = f"{run.t[-1]:g} s, {len(run.t)} instants, largest torque {_largest(run.tau)}."
+        said = f"{run.t[-1]:g} s, {len(run.t)} instants, {_largest_efforts(run)}."
         if controller is None and run.stuck.all():
             said += " Static friction holds the arm at rest."
         if controller is not None:
@@ -504,6 +505,19 @@ def _usual(robot: Any) -> str:
 def _largest(values: np.ndarray) -> str:
     finite = np.abs(values[np.isfinite(values)])
     return f"{finite.max():.3g}" if finite.size else "none"
+
+
+def _largest_efforts(run: Run) -> str:
+    """The largest torque, or the largest force where joints slide, and its joint."""
+    kinds, said = np.asarray(run.robot.joint_kinds), []
+    for kind, what, unit in (("revolute", "torque", "N m"), ("prismatic", "force", "N")):
+        joints = np.flatnonzero(kinds == kind)
+        sizes = np.where(np.isfinite(run.tau), np.abs(run.tau), 0.0)[:, joints]
+        if sizes.size:
+            k = int(sizes.max(axis=0).argmax())
+            joint = run.robot.joint_names[joints[k]]
+            said.append(f"largest {what} {sizes[:, k].max():.3g} {unit} of {joint}")
+    return ", ".join(said)
 
 
 def _range(gains: Any) -> str:

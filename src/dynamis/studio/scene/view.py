@@ -402,11 +402,12 @@ class View:
 
 
 def _lay_out(client: Any) -> None:
-    """Our own rules of style in the page."""
+    """Our own rules of style in the page, and charts that keep their ticks."""
     from viser import _messages
 
-    script = templates.text(__package__, "layout.js")
-    client.gui._websock_interface.queue_message(_messages.RunJavascriptMessage(script))
+    for name in ("layout.js", "charts.js"):
+        script = templates.text(__package__, name)
+        client.gui._websock_interface.queue_message(_messages.RunJavascriptMessage(script))
 
 
 def _line(scene: Any, name: str, points: np.ndarray, colour: Any, thick: float) -> None:

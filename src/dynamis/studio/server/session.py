@@ -72,6 +72,7 @@ class Work:
     placed: np.ndarray
     results: Results
     settings: dict[str, Any]
+    file: str = ""  # the name of the file that the robot came from
 
 
 class Session:
@@ -89,6 +90,7 @@ class Session:
         self.robot = robot
         self.q = self.placed = start_pose(robot)
         self.loaded: tuple[Robot, Any] = robot, visuals
+        self.file = ""  # its name, where the robot came from one
         self.key = secrets.token_urlsafe(16)
         self.kept = False
         self.touched = False  # whether there is work to lose
@@ -98,11 +100,11 @@ class Session:
         self.uploads: Any = None
         self.closed = threading.Event()
         self._listeners: dict[str, list[Listener]] = {
-            name: [] for name in ("robot", "pose", "results", "close")
+            name: [] for name in ("robot", "pose", "results", "bench", "close")
         }
         # `on_robot(listener)` is told of another robot, before `on_pose` of its pose; `on_results`
-        # of results that another tab had
-        self.on_robot, self.on_pose, self.on_results, self.on_close = (
+        # of results that another tab had, `on_bench` of any change of results
+        self.on_robot, self.on_pose, self.on_results, self.on_bench, self.on_close = (
             listeners.append for listeners in self._listeners.values()
         )
 
@@ -133,6 +135,10 @@ class Session:
                     self.placed, self.touched = given, True
                 self._tell("pose")
 
+    def results_changed(self) -> None:
+        """A page made results, or dropped them."""
+        self._tell("bench")
+
     def _tell(self, of: str) -> None:
         for listener in self._listeners[of]:
             if self.closed.is_set():
@@ -157,11 +163,12 @@ class Session:
         with self.lock:
             settings = {name: field.value for name, field in self._settings.items()}
             results = replace(self.bench, runs=list(self.bench.runs))
-            return Work(self.loaded, self.robot, self.placed, results, settings)
+            return Work(self.loaded, self.robot, self.placed, results, settings, self.file)
 
     def adopt(self, work: Work) -> None:
         """Continue the work of another tab: its robot with its edits, pose, fields and results."""
         with self.lock:
+            self.file = work.file
             if work.loaded[0] is not self.robot:
                 self.change_robot(*work.loaded)
             if work.robot is not self.robot:
@@ -196,6 +203,7 @@ class Session:
                 yield
             except DynamisError as error:
                 show(place, shown_error(str(error)))
+                self.run_script("error.js")
             else:
                 show(place, "")
 

@@ -21,7 +21,7 @@ from ..scene.meshes import read_visuals
 from ..scene.view import View
 from .guard import KEY, LOCAL, Guard
 from .session import Session, Work, drawable, start_pose
-from .uploads import Uploads
+from .uploads import READERS, Uploads, shown_name
 
 _OPENING = threading.Lock()  # stdout is redirected for one server at a time
 
@@ -91,6 +91,8 @@ class Studio:
     ):
         self.robot = robot if isinstance(robot, Robot) else load(robot)
         self.visuals = () if isinstance(robot, Robot) else read_visuals(Path(robot))
+        given = "" if isinstance(robot, Robot) else str(robot)
+        self.file = shown_name(given) if Path(given).suffix in READERS else ""
         drawable(self.robot, start_pose(self.robot))
         if not isinstance(host, str) or not host.strip():
             raise OptionError(
@@ -144,6 +146,7 @@ class Studio:
                 )
                 return
             session = self.sessions[client.client_id] = Session(client, self.robot, self.visuals)
+            session.file = self.file
         try:
             session.uploads = Uploads(client, lambda why: session.say("Not taken", why, "red"))
             View(session)
@@ -153,7 +156,7 @@ class Studio:
                     _fill(panel, session)
             session.on_robot(lambda: _name(session))
             _name(session)
-            session.run_script("tab.js", KEY=session.key)
+            session.run_script("tab.js", KEY=session.key, PAGES=",".join(PANELS))
         except Exception:
             if not session.closed.is_set():  # else: the tab went while its page was made
                 log.exception("a tab could not be made")

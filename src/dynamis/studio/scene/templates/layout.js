@@ -1,9 +1,12 @@
-// On a narrow page the panel takes the whole width; viser gives it 20em.
+// Six tabs fit in one line. On a narrow page the panel takes the whole width; viser gives it 20em.
 (() => {
   const name = "dynamis-layout";
   const style = document.getElementById(name) || document.createElement("style");
   style.id = name;
   style.textContent = `
+    [data-dock-tab], .mantine-Tabs-tab {
+      padding-left: 0.55em !important; padding-right: 0.55em !important;
+    }
     @media (max-width: 700px) {
       .mantine-Paper-root[style*="width: 20em"],
       .mantine-Paper-root [style*="width: 20em"] { width: 100% !important; }

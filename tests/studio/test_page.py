@@ -1,0 +1,49 @@
+"""The page as a whole: ticks of charts, the open page after a reload, accessibility."""
+
+import pytest
+
+from ..accessibility import serious_findings
+from .conftest import Tab
+
+SIZE = {"width": 1280, "height": 800}
+CHARTS = "Object.values(window.__viserTestpoints?.uplots ?? {}).map((x) => x.chart)"
+# a width and data that come in one go, as they do when a run is played in a panel just shown
+SHRINK = f"{CHARTS}.forEach((u) => u.setSize({{width: 0, height: u.height}}))"
+GROW = f"{CHARTS}.forEach((u) => {{ u.setSize({{width: 341, height: u.height}}); u.redraw(); }})"
+TICKS = f"{CHARTS}.map((u) => u.axes[0]._found[0])"
+RELOAD = "setTimeout(() => location.reload(), 0)"
+# viser's own: labels that are not tied to their fields, their grey, its unnamed sliders and buttons
+OF_VISER = ("aria-input-field-name", "button-name", "color-contrast", "label")
+
+
+@pytest.fixture
+def large(browser, studio):
+    made = Tab(browser, studio, SIZE)
+    yield made
+    made.close()
+
+
+def test_charts_keep_their_ticks_and_a_reload_its_page(large, studio):
+    tops = {x.bounding_box()["y"] for x in large.page.get_by_role("tab").all()}
+    assert len(tops) == 1  # all in one line
+    large.open("Simulate")
+    large.press("Run")
+    large.until(lambda: large.session.bench.run is not None)
+    large.says("N m of joint")
+    large.until(lambda: large.page.evaluate(f"{CHARTS}.length > 0"))
+    large.page.evaluate(SHRINK)
+    large.page.evaluate(GROW)
+    large.until(lambda: all(x > 0 for x in large.page.evaluate(TICKS)), "the ticks are lost")
+    number, large.session = large.number, None
+    large.page.evaluate(RELOAD)
+    large.until(lambda: max(studio.sessions, default=number) > number)
+    again = large.page.get_by_role("tab", name="Simulate", selected=True)
+    large.sees(again)
+
+
+@pytest.mark.thorough
+def test_no_serious_finding_of_ours(large):
+    for title in ("Robot", "Pose", "Simulate", "Equations", "Identify", "Export"):
+        large.open(title)
+        large.sees(large.page.get_by_role("tab", name=title, selected=True))
+        assert serious_findings(large.page, but=OF_VISER) == [], title
