@@ -13,7 +13,8 @@ from dynamis.studio import Studio
 HERE = Path(__file__).parent
 PICTURE = HERE / "images" / "studio.png"
 sys.path.insert(0, str(HERE.parent))
-from tests.studio.conftest import FLAGS, Tab  # noqa: E402
+from tests.conftest import FLAGS  # noqa: E402
+from tests.studio.conftest import Tab  # noqa: E402
 
 START = (0.9, 0.35, -0.2, 0.4, 0.8, 0.0)
 MOMENT = 1.1  # s
