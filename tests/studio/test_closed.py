@@ -37,13 +37,16 @@ def opening(tab):
     return np.abs(tab.session.robot.closure_error(tab.session.q)).max()
 
 
+def labels(inputs):
+    return {getattr(x, "label", "") for x in list(inputs.values())}
+
+
 def test_sliders_move_the_drives_and_the_rest_follows(tab):
     robot, before = tab.session.robot, tab.session.q
     assert opening(tab) < CLOSED
-    labels = {getattr(x, "label", "") for x in
-              tab.session.client.gui._gui_input_handle_from_uuid.values()}  # fmt: skip
-    shown = {k for k in range(1, 5) if f"joint{k} (rad)" in labels}
-    assert shown == {1, 3}
+    inputs = tab.session.client.gui._gui_input_handle_from_uuid
+    tab.until(lambda: "joint3 (rad)" in labels(inputs))  # its page is made when it is opened
+    assert {k for k in range(1, 5) if f"joint{k} (rad)" in labels(inputs)} == {1, 3}
     tab.type("joint1 (rad)", "2.1")
     tab.until(lambda: abs(tab.session.q[0] - 2.1) < 1e-9)
     assert opening(tab) < CLOSED and tab.session.q[2] == before[2]
