@@ -612,6 +612,7 @@ NOT_TRIED = {
     "simulation.Tableau": "a table of numbers that proves its own sums",
     "Picture.set": "matplotlib's own",
     "errors.did_you_mean": "the hint of a message, for code of ours",
+    "errors.closest": "the word of such a hint, for code of ours",
     "errors.legible": "the text of a message, for code of ours",
     "errors.abbreviated": "the text of a message, for code of ours",
 }

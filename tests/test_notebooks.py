@@ -11,13 +11,14 @@ NOTEBOOKS = sorted((Path(__file__).parents[1] / "notebooks").glob("*.ipynb"))
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
-def test_notebook_runs(path, compiled, tmp_path):
+def test_notebook_runs(path, compiled, tmp_path, monkeypatch):
     nbformat = pytest.importorskip("nbformat", reason="nbformat is not installed")
     nbclient = pytest.importorskip("nbclient", reason="nbclient is not installed")
     pytest.importorskip("ipykernel", reason="ipykernel is not installed")
     book = nbformat.read(path, as_version=4)
     nbformat.validate(book)
     stored = kinds(book.cells)
+    monkeypatch.delenv("MPLBACKEND", raising=False)  # pictures stand in the notebook
     nbclient.NotebookClient(
         book, timeout=None, resources={"metadata": {"path": str(tmp_path)}}
     ).execute()

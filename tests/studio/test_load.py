@@ -72,6 +72,11 @@ def resident():
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
 
 
+def own_threads():
+    """Threads, but for the pool of the web server, which fills up to its bound when busy."""
+    return sum(not x.name.startswith("ThreadPoolExecutor") for x in threading.enumerate())
+
+
 def one_round(studio, count):
     """Tabs come, their arms move, they go, half of them in mid-motion."""
     tabs = [QuickTab(studio) for _ in range(count)]
@@ -100,10 +105,10 @@ def test_many_tabs_come_and_go(compiled, caplog, capfd):
     try:
         one_round(studio, ROUND)
         one_round(studio, ROUND)
-        before, threads = resident(), threading.active_count()
+        before, threads = resident(), own_threads()
         one_round(studio, ROUND)
         assert resident() - before < GROWTH
-        assert threading.active_count() <= threads + 2
+        assert own_threads() <= threads + 2
     finally:
         studio.stop()
     out, err = capfd.readouterr()
