@@ -9,10 +9,10 @@ STAMP := $(VENV)/.installed
 run: $(STAMP)
 	$(BIN)/dynamis demo
 
-# two workers share two cores: threads of BLAS would only be in each other's way; what a file of
-# tests shares is made once, and tests/conftest.py says which files begin; examples, commands and
-# workers import the same files, so their bytecode is kept
-PYTEST := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+# three workers for two cores, as one often waits for a browser or a compiler; threads of BLAS would
+# only be in the way; what a file of tests shares is made once, and tests/conftest.py says which
+# files begin; examples, commands and workers import the same files, so their bytecode is kept
+PYTEST := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 test: $(STAMP)
 	$(PYTEST) -m "not thorough" $(PYTEST_ARGS)
@@ -37,6 +37,7 @@ docs: $(STAMP)
 # what the pages show: pictures, outputs of examples, notebooks and guides
 gallery: $(STAMP)
 	$(BIN)/python docs/pictures.py
+	$(BIN)/python docs/overview.py
 	$(BIN)/python docs/gallery.py
 	$(BIN)/python docs/blocks.py docs/guides/*.md docs/es/*.md
 

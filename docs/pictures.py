@@ -365,8 +365,8 @@ def still_arms() -> None:
             raw = Path(folder) / f"arm-{name}.png"
             robot = dy.load(name)
             figure = robot.plot(still_pose(robot), frames=False)
-            figure.set_size_inches(4.2, 3.7)
-            figure.savefig(raw, dpi=100)
+            figure.set_size_inches(5.6, 4.9)
+            figure.savefig(raw, dpi=80)
             shrink(raw, OUT.parent / "gallery" / raw.name)
 
 

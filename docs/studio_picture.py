@@ -5,7 +5,6 @@ import sys
 import time
 from pathlib import Path
 
-from PIL import Image
 from playwright.sync_api import sync_playwright
 
 from dynamis.studio import Studio
@@ -13,6 +12,8 @@ from dynamis.studio import Studio
 HERE = Path(__file__).parent
 PICTURE = HERE / "images" / "studio.png"
 sys.path.insert(0, str(HERE.parent))
+from shrink import shrink  # noqa: E402
+
 from tests.conftest import FLAGS  # noqa: E402
 from tests.studio.conftest import Tab  # noqa: E402
 
@@ -43,8 +44,7 @@ def main() -> None:
         tab.page.screenshot(path=PICTURE)
         browser.close()
     studio.stop()
-    few = Image.open(PICTURE).convert("RGB").quantize(256, dither=Image.Dither.NONE)
-    few.save(PICTURE, optimize=True)
+    shrink(PICTURE, PICTURE)
 
 
 if __name__ == "__main__":

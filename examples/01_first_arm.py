@@ -23,5 +23,4 @@ print("mass matrix\n", arm.mass_matrix(q).round(4))
 answer = arm.ik(arm.fk(q))
 print("inverse kinematics (deg):", np.degrees(answer.q).round(2).tolist())
 
-for finding in arm.check():
-    print(finding)
+print(arm.check())

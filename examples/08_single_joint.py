@@ -47,4 +47,5 @@ for ax, title in ((left, "a step of disturbance"), (right, "on both sides of sta
     ax.set(title=title, xlabel="t (s)", ylabel="error (rad)")
     ax.grid(alpha=0.3)
     ax.legend()
+right.set_ylim(-0.12, 0.17)  # the legend above the curves
 figure.savefig(OUT / "08_single_joint.png", dpi=120)

@@ -36,8 +36,15 @@ LONGEST = (
 )
 
 
+PAGES = ("studio/test_robot.py", "studio/test_guard.py")  # in the quick tests too
+
+
+@pytest.hookimpl(tryfirst=True)  # before `-m` chooses
 def pytest_collection_modifyitems(items):
-    """The files that take longest begin first: no worker waits for another at the end."""
+    """What needs a browser is thorough. The files that take longest begin first."""
+    for item in items:
+        if "browser" in item.fixturenames and not item.path.as_posix().endswith(PAGES):
+            item.add_marker(pytest.mark.thorough)
     items.sort(key=lambda item: not item.path.as_posix().endswith(LONGEST))
 
 

@@ -59,6 +59,17 @@ def other_robot() -> Any:
     return dy.load("puma560")
 
 
+def students_file() -> str:
+    Path("class.csv").write_text("class_id,student,sheet,seed,exercises\nbcdfgh,Ada,1,1,1\n")
+    return "class.csv"
+
+
+def forms_folder() -> str:
+    Path("returned").mkdir(exist_ok=True)
+    Path("returned/a.csv").write_text("class,sheet,exercise,wanted,unit,answer\nbcdfgh,1,1,x,m,1\n")
+    return "returned"
+
+
 VALUES: dict[str, Callable[[], Any]] = {  # made anew for every call: generators are used up
     "None": lambda: None,
     "True": lambda: True,
@@ -296,6 +307,7 @@ VALID: dict[str, Callable[[], Any]] = {
     **{f"transforms.{f}.a": lambda: 0.3 for f in ("dh", "dh_inverse")},
     "Derivation.__getitem__.name": lambda: "tau1",
     "Derivation.html.path": lambda: "page.html",
+    "Derivation.translated.language": lambda: "es",
     "Equations.html.path": lambda: "page.html",
     "BaseParameters.full.base_values": lambda: robot().base_parameters().values,
     "Fourier.check.dt": lambda: 0.1,
@@ -342,6 +354,10 @@ VALID: dict[str, Callable[[], Any]] = {
     "ReachVectorEnv.step.action": lambda: np.zeros((2, N)),
     "control.step_metrics.t": lambda: np.arange(20) / 10.0,
     "exercises.exercise.which": lambda: 1,
+    "exercises.write_class.students": lambda: [1],
+    "exercises.write_class.which": lambda: [1],
+    "exercises.class_marks.directory": forms_folder,
+    "exercises.class_marks.students": students_file,
     "Exercise.check.answers": lambda: [1.0, 2.0],
     "excite.harmonics": lambda: 2,
     "excite.max_iterations": lambda: 2,
@@ -575,6 +591,7 @@ KEYWORDS: dict[str, tuple[str, ...]] = {
     "Robot.from_axes": ("links", "gravity", "values"),
     "Robot.from_dh": ("values", "configurations", "payload", "gear_matrix", "rotors", "frames"),
     "Robot.ik": ("limits", "tolerance", "starts", "seed"),
+    "Robot.with_friction": ("offset", "load", "law"),
     "Robot.plot_workspace": MAP,
     "plots.plot_workspace": MAP,
     "Robot.significance": ("speed", "acceleration", "samples", "seed"),
@@ -606,6 +623,9 @@ KEYWORDS: dict[str, tuple[str, ...]] = {
 NOT_TRIED = {
     "Draw.part": "it takes what NumPy takes as indices",
     "exercises.Exercise": "a result, which exercises.exercise makes",
+    "exercises.ClassMarks": "a result, which exercises.class_marks makes",
+    "exercises.Student": "a row of a table, which exercises.class_marks reads",
+    "exercises.StudentMarks": "a result, which exercises.class_marks makes",
     "exercises.Mark": "a result, which Exercise.check makes",
     "ray_executor": "it starts a cluster; tests/study gives it one",
     "Skeleton.is_shown": "a question of the code that draws, by the number of a link",
@@ -613,6 +633,8 @@ NOT_TRIED = {
     "Picture.set": "matplotlib's own",
     "errors.did_you_mean": "the hint of a message, for code of ours",
     "errors.closest": "the word of such a hint, for code of ours",
+    "errors.counted": "a count in a message, for code of ours",
+    "errors.worded": "a list in a message, for code of ours",
     "errors.legible": "the text of a message, for code of ours",
     "errors.abbreviated": "the text of a message, for code of ours",
 }
@@ -623,7 +645,7 @@ SLOW = (
     *("excite", "export_controller", "export_fmu", "identify_drive_gains", "identify_payload"),
     *("Estimate.refine", "Estimate.report", "Equations.html", "gym.ReachEnv"),
     *("Derivation.html", "Derivation.evaluate", "Equations.derivation", "trajectory.line"),
-    "realtime.controller_cost",
+    *("realtime.controller_cost", "exercises.write_class"),
     *("realtime.run_plant", "interop.from_rtb", "interop.from_yourdfpy", "interop.from_mujoco"),
     *("interop.from_pinocchio", "agree.agreement", "Run.animate", "plots.animate"),
     *("plots.plot_study", "Study.plot", "Study.report", "study"),

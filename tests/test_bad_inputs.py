@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+import sympy as sp
 
 import dynamis as dy
 from dynamis.errors import (
@@ -347,6 +348,7 @@ CALLS = [
     ("ragged", fk([[0] * 6, [0] * 5]), ShapeError, "q is not a rectangular array", r"\.\.\., 6"),
     ("complex", fk(np.zeros(6, complex)), ShapeError, "q holds complex128", "numbers"),
     ("object", fk(np.array([None] * 6)), ShapeError, "q holds object", "numbers"),
+    ("symbols", fk(sp.symbols("q1:7")), ShapeError, "q holds symbols", r"equations\(\).*jacobian"),
     ("bool", fk(np.zeros(6, bool)), ShapeError, "q holds bool", "numbers"),
     ("datetime", fk(np.zeros(6, "datetime64[s]")), ShapeError, "q holds datetime64", "numbers"),
     ("dict", fk({"q": 1}), ShapeError, "q holds object", "numbers"),

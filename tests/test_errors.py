@@ -158,3 +158,13 @@ def test_a_hint_does_not_repeat_the_words_of_its_message():
     with pytest.raises(OptionError) as caught:
         dy.Link(joint="prismatik")
     assert caught.value.hint == "did you mean 'prismatic'?"
+
+
+def test_counts_have_one_word_for_one():
+    from dynamis.errors import counted
+
+    assert [counted(k, "joint") for k in (0, 1, 2)] == ["0 joints", "1 joint", "2 joints"]
+    assert [counted(k, "entry") for k in (1, 3)] == ["1 entry", "3 entries"]
+    link = dy.Link(a=1.0, mass=1.0)
+    arm = dy.Robot.from_dh("one", convention="standard", links=[link])
+    assert "1 joint R" in repr(arm) and arm.model.size_text == "1 joint"

@@ -182,6 +182,7 @@ def test_an_arm_that_diverges_leaves_the_others_alone():
 # closed mechanisms
 
 
+@pytest.mark.thorough
 def test_a_closed_mechanism_is_moved_by_its_drives():
     many = make_many(3, robot="five-bar", max_steps=2).unwrapped
     env, robot = make(robot="five-bar", max_steps=2).unwrapped, dy.load("five-bar")
@@ -257,6 +258,8 @@ def test_pictures_show_the_arm_and_the_target():
     first = env.render()
     assert first.dtype == np.uint8 and first.ndim == 3 and first.shape[2] == 3
     np.testing.assert_array_equal(env.render(), first)
+    orange = np.abs(first - np.array([240, 140, 46])).max(axis=2) < 30
+    assert orange.sum() > 100  # joints of solid links
     env.reset(seed=1, options={"q": [0.3, 0.4], "target": [-1.0, 1.0, 0.0]})
     moved = (env.render() != first).any(axis=2)
     assert 20 < moved.sum() < 3000  # two marks, not the arm

@@ -34,7 +34,7 @@ def test_everything_public_is_in_the_table(table):
     assert len(VALUES) >= 60
 
 
-@pytest.mark.parametrize("part", thorough_but(range(0, PARTS, 2), range(PARTS)))
+@pytest.mark.parametrize("part", thorough_but(range(0, PARTS, 8), range(PARTS)))
 def test_misuse_is_answered_by_an_error_of_ours(table, part):
     sites = list(table.sites.values())[part::PARTS]
     bad = [str(x) for site in sites for x in misused(site) if not x.good]
@@ -190,7 +190,7 @@ LAWS = {
     "math.tanh": (lambda arm, m, s: ([2.0 * math.tanh(x) for x in m.q], KEPT), "arm.tanh"),
     "float": (lambda arm, m, s: ([float(x) for x in m.q], KEPT), "arm.tanh"),
     "max": (lambda arm, m, s: ([max(x, 0.0) for x in m.q], KEPT), "arm.select"),
-    "too short": (lambda arm, m, s: (m.q[:1], KEPT), "1 torques, expected 2"),
+    "too short": (lambda arm, m, s: (m.q[:1], KEPT), "1 torque, expected 2"),
     "too long": (lambda arm, m, s: ([*m.q, 0.0], KEPT), "3 torques, expected 2"),
     "nothing": (lambda arm, m, s: None, r"expected \(torques, state\)"),
     "no state": (lambda arm, m, s: (m.q, None), "expected lists by name"),
@@ -216,7 +216,7 @@ def test_a_controller_that_cannot_be_compiled_is_told_why(compiled, tmp_path, la
 def test_a_controller_on_floats_may_branch_and_has_as_many_torques_as_joints():
     branching = ControlLoop(Own(LAWS["branches"][0]), ROBOT, 0.01)
     np.testing.assert_array_equal(branching.step(0.0, [0.1, 0.2], [0, 0]), [1.0, 1.0])
-    with pytest.raises(ShapeError, match="1 torques, expected 2"):
+    with pytest.raises(ShapeError, match="1 torque, expected 2"):
         ControlLoop(Own(LAWS["too short"][0]), ROBOT, 0.01).step(0.0, [0.1, 0.2], [0, 0])
 
 
@@ -279,7 +279,9 @@ def test_sizes_of_a_compiled_function(sizes):
 # names
 
 
-@pytest.mark.parametrize("name", ["$", "$$", r"$\frac{$", "a_$x^$", "$a$"])
+@pytest.mark.parametrize(
+    "name", thorough_but([r"$\frac{$"], ["$", "$$", r"$\frac{$", "a_$x^$", "$a$"])
+)
 def test_a_dollar_in_a_name_starts_no_formula(tmp_path, name):
     pytest.importorskip("matplotlib")
     links = [dy.Link(a=1.0, mass=1.0, inertia=(0.1, 0.1, 0.1), joint_name=name)]

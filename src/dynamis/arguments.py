@@ -74,9 +74,14 @@ def fraction(value: Any, name: str, most: float = 1.0) -> float:
     return number(value, name, f"a number from 0 to {most:g}", lambda x: 0.0 <= x <= most)
 
 
+def is_whole(value: Any) -> bool:
+    """Whether a value is a whole number, NumPy's too, and no flag."""
+    return isinstance(value, Integral) and not is_flag(value)
+
+
 def whole(value: Any, name: str, least: int = 1, most: int = LARGEST) -> int:
     """A whole number from `least` to `most`."""
-    found = least - 1 if is_flag(value) or not isinstance(value, Integral) else int(value)
+    found = int(value) if is_whole(value) else least - 1
     if found < least:
         words = " above 0" if least == 1 else f", {least} or more"
         raise OptionError(f"{name} is {shown(value)}, expected a whole number{words}")
@@ -104,6 +109,16 @@ def is_list(value: Any) -> bool:
     """Whether a value is a list of things: any iterable but texts, dictionaries and scalars."""
     bare = isinstance(value, (str, bytes, Mapping, type)) or getattr(value, "shape", None) == ()
     return not bare and hasattr(value, "__iter__")
+
+
+def duplicate(values: Iterable[Any]) -> Any:
+    """The first of some values that stands there twice; None where there is none."""
+    seen: set[Any] = set()
+    for value in values:
+        if value in seen:
+            return value
+        seen.add(value)
+    return None
 
 
 def is_word(value: Any, known: Iterable[str]) -> bool:
@@ -207,6 +222,18 @@ def checked(function: F) -> F:
     return call  # type: ignore[return-value]
 
 
+def robot_in_either_order(function: F) -> F:
+    """A function of (something, robot, ...) that takes (robot, something, ...) too."""
+
+    @functools.wraps(function)
+    def call(*given: Any, **named: Any) -> Any:
+        if len(given) > 1 and _fits(given[0], "Robot") and not _fits(given[1], "Robot"):
+            given = (given[1], given[0], *given[2:])
+        return function(*given, **named)
+
+    return call  # type: ignore[return-value]
+
+
 def _in_order(
     error: OptionError,
     names: Sequence[str],
@@ -220,7 +247,7 @@ def _in_order(
         return error
     listed = ", ".join(names[: max(len(given), 2)])
     hint = f"the order is {_public_name(function)}({listed})"
-    return OptionError(error.args[0].partition("\nhint: ")[0], hint)
+    return OptionError(error.message, hint)
 
 
 def _public_name(function: Callable[..., Any]) -> str:
@@ -283,9 +310,7 @@ def _fits(value: Any, word: str) -> bool:
         case "bool":
             return is_flag(value)
         case "int":
-            return (
-                isinstance(value, Integral) and not is_flag(value) and -MOST <= int(value) <= MOST
-            )
+            return is_whole(value) and -MOST <= int(value) <= MOST
         case "float":
             return not math.isnan(real(value)) or (isinstance(value, float) and value != value)
         case "str":

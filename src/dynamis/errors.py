@@ -41,15 +41,30 @@ def shown(value: object) -> str:
         return f"<{type(value).__name__}>"
 
 
+def counted(count: int, word: str) -> str:
+    """1 joint, 2 joints; 1 entry, 2 entries."""
+    if count == 1:
+        return f"1 {word}"
+    return f"{count} {word[:-1]}ies" if word.endswith(("try", "ity")) else f"{count} {word}s"
+
+
 def _text(given: object) -> str:
     return legible(abbreviated(given if isinstance(given, str) else shown(given)))
 
 
+def worded(names: Iterable[str], most: int = 8) -> str:
+    """a, b and c; of many the first ones and how many more."""
+    *first, last = names
+    if len(first) >= most:
+        return f"{', '.join(first[:most])} and {len(first) + 1 - most} more"
+    return f"{', '.join(first)} and {last}" if first else last
+
+
 class DynamisError(Exception):
-    """Base of all errors of this package."""
+    """Base of all errors of this package: `message` is what it says without its `hint`."""
 
     def __init__(self, message: str, hint: str | None = None):
-        message = _text(message)
+        self.message = message = _text(message)
         self.hint = hint = None if hint is None else _text(hint)
         super().__init__(message if hint is None else f"{message}\nhint: {hint}")
 

@@ -14,7 +14,7 @@ import numpy as np
 from .arguments import choice, number, passed_on, positive, whole
 from .compile.arm import Arm, compile_function
 from .compile.arrays import numbers
-from .errors import OptionError, ShapeError, shown
+from .errors import OptionError, ShapeError, counted, shown
 from .ik.follow import follow_many
 from .lazy import package
 from .model.quantity import resolve
@@ -487,7 +487,7 @@ def _vector(value: Any, name: str, shape: tuple[int, ...], what: str) -> np.ndar
 
 def _given(effort: Any, drives: list[int]) -> np.ndarray:
     count = len(drives)
-    found = numbers(effort, "effort", f"expected {count} torques")
+    found = numbers(effort, "effort", f"expected {counted(count, 'torque')}")
     found = _vector(
         np.full(count, found) if found.ndim == 0 else found, "effort", (count,), "torques"
     )

@@ -114,6 +114,7 @@ def test_random_robots_agree_with_mujoco(robot):
     agree(robot, "mujoco")
 
 
+@pytest.mark.thorough
 @few
 @given(chains())
 def test_random_robots_agree_with_the_toolbox(robot):

@@ -9,6 +9,7 @@ import dynamis as dy
 from dynamis.base.groupings import numeric_rank, random_regressor
 from dynamis.errors import ClosureError
 from dynamis.ik.driven import Assembly, assembly, random_motion
+from tests.thorough import thorough_but
 
 from ..closed_mechanisms import five_bar, four_bar, motions, parallelogram
 from ..robot.test_closed_answers import tooled
@@ -25,7 +26,7 @@ def close(a, b, tolerance=1e-9):
     assert np.abs(a - b).max() <= tolerance * max(1.0, np.abs(b).max())
 
 
-@pytest.fixture(scope="module", params=ROBOTS)
+@pytest.fixture(scope="module", params=thorough_but([*ROBOTS][:2], ROBOTS))
 def case(request):
     robot = ROBOTS[request.param]()
     return robot, robot.base_parameters(), motions(robot, 30, seed=8)[:3]

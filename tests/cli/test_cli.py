@@ -10,6 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.colors import to_rgb
+from PIL import Image
 
 import dynamis as dy
 from dynamis.agree import peers
@@ -120,13 +122,15 @@ def test_help_is_quick():
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_has_help_with_an_example(name, capsys):
+def test_every_command_has_help_with_an_example(name, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "72")
     with pytest.raises(SystemExit) as stop:
         main([name, "--help"])
     out = capsys.readouterr().out
     assert stop.value.code == 0
     assert f"  dynamis {name}" in out
     assert "--json" in out
+    assert all(len(line) <= 72 for line in out.splitlines() if line[:1].isalpha())
 
 
 def test_version(capsys):
@@ -193,6 +197,20 @@ def test_show_prints_the_dh_table(capsys):
     assert line.split() == ["joint3", "revolute", "q3", "0.15005", "0.0203", "-1.5708", "0"]
 
 
+def test_show_lists_limits_of_speed_and_torque_and_a_simulation_warns_of_them(capsys):
+    assert main(["show", "ur5e"]) == 0
+    shown = capsys.readouterr().out
+    assert "velocity limit" in shown and "torque limit" in shown and " 150 " in shown
+    assert main(["show", "planar-rr"]) == 0
+    assert "torque limit" not in capsys.readouterr().out
+    words = ["simulate", "ur5e", "--start", "0,0,0,0,0,0", "--goal", "6,0,0,0,0,0"]
+    assert main([*words, "--duration", "0.02", "--move", "0.02", "--dt", "0.01"]) == 0
+    said = capsys.readouterr().err
+    assert "warning: torque of 'shoulder_pan_joint' " in said and "s, limit " in said
+    assert "warning: reference velocity of 'shoulder_pan_joint' " in said
+    assert "torque limit" in dy.load("ur5e")._repr_html_()
+
+
 def test_show_json_is_the_file(capsys):
     code, table = answer(capsys, "show", "puma560")
     assert code == 0
@@ -228,7 +246,19 @@ def test_show_lists_springs_and_what_they_hold(capsys, tmp_path):
 
 def test_show_a_file_with_odd_names(capsys, arm):
     assert main(["show", arm]) == 0
-    assert "my [bold]arm: 1 joints" in capsys.readouterr().out
+    assert "my [bold]arm: 1 joint," in capsys.readouterr().out
+
+
+def test_show_draws_frames_and_names(capsys, tmp_path):
+    path = tmp_path / "arm.png"
+    assert main(["show", "planar-rr", "--q", "30deg", "45deg", "--plot", str(path)]) == 0
+    assert f"wrote {path}" in capsys.readouterr().err.replace("\n", "")
+    drawn = np.asarray(Image.open(path).convert("RGB")).reshape(-1, 3)
+    for colour in ("#d62828", "#2a9d3a", "#f08c2e"):  # axes x and y, joints
+        near = np.abs(drawn - 255 * np.array(to_rgb(colour))).max(axis=1) < 12
+        assert near.sum() > 50, colour
+    assert main(["show", "planar-rr", "--plot", str(tmp_path / "arm.xyz")]) == 2
+    assert "arm.xyz" in capsys.readouterr().err
 
 
 def test_show_at_a_pose(capsys):
@@ -330,8 +360,43 @@ def test_agree_fails_above_a_limit(capsys, no_peers, monkeypatch):
         (["simulate", "puma560", "--gaol=1"], "option '--gaol'", "did you mean '--goal'?"),
         (["simulate", "planar-rr", "--goal", "zro"], "goal is 'zro', expected 2", "'zero'?"),
         (["simulate", "planar-rr", "--goal", "1"], "expected 2: joint1, joint2", "--goal 0.1,0.2"),
+        (["show", "planar-rr", "--q", "0,5", "-0,3"], "q has 4 numbers", "point: --q 0.5 -0.3"),
+        (["show", "scara", "--q", "π/4", "0", "30 deg"], "q of joint3 is 30deg", "a length"),
+        (
+            ["simulate", "planar-rr", "--goal", "1,1", "--kp", "0,5", "0,3", "--kd", "1"],
+            "kp has 4 numbers, expected 1 or 2",
+            "decimals have a point: --kp 0.5 0.3",
+        ),
         (["equations", "planar-rr", "--q", "m1,2"], "q is 'm1,2', expected 2 numbers", "zero"),
         (["show", "planar-rr", "--q", "1,,x"], "q is '1,,x', expected 2 numbers", "zero"),
+        (["simulate", "planar-rr", "--kpp", "1"], "option '--kpp'", "did you mean '--kp'?"),
+        (["simulate", "planar-rr", "--kp", "1"], "--kp was given without --controller", "pid"),
+        (
+            ["simulate", "planar-rr", "--controller", "point-to-point", "--ki", "3"],
+            "point-to-point has no gain ki",
+            "gains of point-to-point are --kp and --kd: 1 value, or 2 as in --kp 100,90",
+        ),
+        (
+            ["simulate", "planar-rr", "--goal", "1,1", "--kp", "1", "2", "3", "--kd", "1"],
+            "kp has 3 numbers, expected 1 or 2: joint1, joint2",
+            "gains of computed-torque are --kp, --kd and --ki",
+        ),
+        (
+            ["study", "planar-rr", "--goal", "1,1", "--kp", "9", "--mass", "0.1"],
+            "computed-torque was given kp without kd",
+            "--bandwidth",
+        ),
+        (
+            ["simulate", "planar-rr", "--controller", "pid", "--kp", "1", "--bandwidth", "5"],
+            "--bandwidth and --kp were both given",
+            "leave one out",
+        ),
+        (["export", "planar-rr", "--safe", "zero"], "--safe is an option of controllers", "too"),
+        (
+            ["export", "planar-rr", "fk", "--controller", "pid"],
+            "--controller was given with the function 'fk'",
+            "one by one",
+        ),
     ],
 )
 def test_errors_go_to_stderr_with_a_hint(words, said, hint, capsys):
@@ -417,6 +482,8 @@ def test_degrees_without_their_name_are_doubted(capsys):
     said = capsys.readouterr().err
     assert "goal of joint1 is 90 rad, 14 turns: degrees? write 90deg" in said
     assert "joint2" not in said
+    main(["show", "planar-rr", "--q", "30", "45"])
+    assert "q of joint2 is 45 rad, 7 turns: degrees? write 45deg" in capsys.readouterr().err
     main(["simulate", "cartesian-xy", "--goal", "90", "90", "--duration", "0.01"])
     assert "degrees" not in capsys.readouterr().err
 
@@ -457,8 +524,8 @@ def test_a_move_that_ends_before_the_simulation(capsys):
     assert code == 0 and found["end"] == 0.05
     assert list(found["q"].values()) == pytest.approx([0.1, 0.2], abs=1e-3)
     arm = dy.load("planar-2link")
-    given = (arm, None, None, "0.1,0.2", None, None, 10.0)
-    options, duration, how = motion(*given, 0.5)
+    given = (arm, None, None, "0.1,0.2", None)
+    options, duration, how = motion(*given, seconds=0.5)
     assert duration == 2.0 and how.endswith("to 0.1, 0.2 in 0.5 s")
     assert options["reference"].duration == 0.5
     assert motion(*given)[0]["reference"].duration == 2.0
@@ -469,6 +536,49 @@ def test_a_move_that_ends_before_the_simulation(capsys):
     assert "goal has 1 number, expected 2: joint1, joint2" in capsys.readouterr().err
     assert main(["simulate", "planar-2link", "--move", "1"]) == 2
     assert "without --goal" in capsys.readouterr().err
+
+
+def test_gains_of_the_command_line_are_the_controllers(capsys):
+    line = ["simulate", "planar-2link", "--goal", "0.1,0.2", "--duration", "0.05"]
+    gains = ["--kp", "900", "400", "--kd", "60,30", "--ki", "200", "--torque-limit", "300"]
+    code, found = answer(capsys, *line, "--controller", "pid", *gains)
+    arm, fixed = dy.load("planar-2link"), {"gravity": True, "derivative": "error"}
+    law = dy.control.JointPID((900.0, 400.0), 200.0, (60.0, 30.0), limit=300.0, **fixed)
+    move = dy.trajectory.quintic([0.0, 0.0], [0.1, 0.2], 0.05)
+    run = dy.simulate(arm, 0.05, controller=law, reference=move)
+    assert code == 0 and list(found["q"].values()) == run.q[-1].tolist()
+    assert found["gains"] == {"kp": [900.0, 400.0], "ki": [200.0] * 2, "kd": [60.0, 30.0]}
+    assert found["largest_torque"] == np.abs(run.tau).max(axis=0).tolist()
+    assert max(found["largest_torque"]) == 300.0
+    assert main([*line, "--kp", "100", "--kd", "20"]) == 0
+    said = capsys.readouterr().err
+    assert "computed torque (kp 100; ki 0; kd 20), to 0.1, 0.2\n" in said
+    assert main([*line, "--bandwidth", "20", "10", "--torque-limit", "900"]) == 0
+    said = capsys.readouterr().err
+    assert "computed torque, bandwidth 20, 10 rad/s, torque limit 900, to" in said
+
+
+def test_a_controller_is_exported(capsys, tmp_path):
+    words = [
+        "--controller",
+        "computed-torque",
+        "--kp",
+        "400",
+        "--kd",
+        "40",
+        "--sample-time",
+        "0.001",
+    ]
+    (tmp_path / "points.csv").write_text("t,q1,q2\n0,0,0\n1,0.1,0.2\n")
+    words += ["--reference", str(tmp_path / "points.csv"), "--torque-limit", "200,100"]
+    code, files = answer(
+        capsys, "export", "planar-2link", *words, "--directory", str(tmp_path / "a")
+    )
+    arm, law = dy.load("planar-2link"), dy.control.ComputedTorque(400.0, 40.0, limit=(200.0, 100.0))
+    move = dy.trajectory.from_file(tmp_path / "points.csv", arm)
+    own = dy.export_controller(law, arm, tmp_path / "b", 0.001, reference=move)
+    assert code == 0 and [Path(x).name for x in files] == [x.name for x in own]
+    assert all(Path(x).read_bytes() == y.read_bytes() for x, y in zip(files, own, strict=True))
 
 
 def test_simulate_warns_of_errors_in_the_description(capsys, tmp_path):
@@ -482,6 +592,30 @@ def test_simulate_warns_of_errors_in_the_description(capsys, tmp_path):
     assert "check" not in capsys.readouterr().err
 
 
+def test_warnings_of_a_file_are_said_in_one_line(capsys, tmp_path):
+    link = dy.Link(a=1.0, alpha=90.0, mass=2.0, com=(-0.5, 0, 0), inertia=(0.1, 0.2, 0.2))
+    path = tmp_path / "degrees.toml"
+    dy.Robot.from_dh("degrees", convention="standard", links=[link]).save(path)
+    for command in (["simulate", str(path), "--duration", "0.01"], ["show", str(path)]):
+        assert main(command) == 0
+        said = capsys.readouterr().err
+        assert said.count(f"warning: check reports 1 warning: dynamis check {path}\n") == 1
+    assert main(["show", "puma560"]) == 0  # its page says what is known of it
+    assert not capsys.readouterr().err
+
+
+def test_a_run_beyond_its_limits_mentions_stops(capsys, tmp_path):
+    link = dy.Link(a=1.0, mass=2.0, com=(-0.5, 0, 0), inertia=(0.1, 0.2, 0.2), limits=(-0.1, 1))
+    path = tmp_path / "bar.toml"
+    arm = dy.Robot.from_dh("bar", convention="standard", links=[link], gravity=(0, -9.81, 0))
+    arm.save(path)
+    fall = ["simulate", str(path), "--duration", "0.5", "--dt", "0.01"]
+    assert main(fall) == 0
+    assert "hint: --stops simulates end stops at the joint limits\n" in capsys.readouterr().err
+    assert main([*fall, "--stops"]) == 0
+    assert "--stops" not in capsys.readouterr().err
+
+
 def test_simulate_says_what_it_did(capsys, tmp_path):
     film = tmp_path / "run.csv"
     assert main(["simulate", "planar-rr", "--duration", "0.01", "--save", str(film)]) == 0
@@ -493,8 +627,8 @@ def test_simulate_says_what_it_did(capsys, tmp_path):
     assert "end (rad or m)" in held.out and "RMS error (rad or m)" in held.out
     what, gains = held.err.splitlines()
     assert what == (
-        "scara, 0.01 s: pid with gravity compensation, bandwidth 5 rad/s, "
-        "keeps the initial position"
+        "scara, 0.01 s: pid with gravity compensation, derivative of the error, "
+        "bandwidth 5 rad/s, keeps the initial position"
     )
     law = dy.control.JointPID.from_bandwidth(dy.load("scara"), 5.0)
     kp, kd = (", ".join(f"{x:.6g}" for x in row) for row in (law.kp, law.kd))

@@ -7,7 +7,7 @@ import pytest
 
 import dynamis as dy
 from dynamis.cli import main
-from dynamis.cli.simulate import made
+from dynamis.errors import DynamisWarning
 
 SHORT = ("--duration", "0.05", "--dt", "0.005", "--samples", "40")
 GOAL = ("planar-rr", "--goal", "0.1,0.2", *SHORT)
@@ -29,7 +29,7 @@ def test_the_numbers_are_those_of_dy_study(capsys):
     arm = dy.load("planar-rr")
     study = dy.study(
         arm, 0.05, 5e-3, reference=dy.trajectory.quintic(np.zeros(2), [0.1, 0.2], 0.05),
-        controller=made(arm, "computed-torque", 10.0, np.zeros(2)), samples=40, seed=3,
+        controller=dy.control.ComputedTorque.from_bandwidth(10.0), samples=40, seed=3,
         vary=dy.Scatter(arm, mass=0.1, payload=(0, 2), joint_offset=0.01),
     )  # fmt: skip
     assert code == 0 and found["samples"] == 40 and found["failed"]["count"] == 0
@@ -91,11 +91,13 @@ def test_links_that_are_no_bodies_vary_only_when_asked(capsys):
     assert code == 0 and "link1.mass" in found["measures"]["peak_velocity"]["shares_of_variance"]
 
 
-def test_arms_that_fail_give_exit_code_1(capsys):
-    code, found = answer(
-        capsys, "planar-rr", "--goal", "0.1,0.2", "--mass", "0.1", "--bandwidth", "1e5",
-        "--duration", "0.5", "--samples", "3", "--dt", "0.01",
-    )  # fmt: skip
+def test_arms_that_fail_give_exit_code_1(capsys, compiled):
+    with pytest.warns(DynamisWarning, match="the nominal arm"):
+        code, found = answer(
+            capsys, "planar-rr", "--goal", "0.1,0.2", "--mass", "0.1", "--bandwidth", "1e5",
+            "--duration", "0.5", "--samples", "3", "--dt", "0.01",
+        )  # fmt: skip
+    assert found["failed"]["nominal"].startswith("diverged at t = ")
     assert code == 1 and found["failed"]["count"] == 3
     assert "diverged" in found["failed"]["reasons"][0] and "failed" in found["answer"][0]
 
@@ -106,6 +108,9 @@ def test_arms_that_fail_give_exit_code_1(capsys):
         ([], "nothing varies"),
         (["--mass", "-1"], "mass is -1"),
         (["--mass", "5"], "such as 0.05"),
+        (["--friction", "0.3"], "friction of 'planar-rr' is zero in every joint"),
+        (["--payload", "3"], "(0, 3) varies the load"),
+        (["--payload", "3,3"], "nothing varies"),
         (["--mass", "0.1", "--payload", "0,1,2"], "expected LEAST,MOST"),
         (["--mass", "0.1", "--payload", "2,1"], "expected (least, most) in kg"),
         (["--mass", "0.1", "--payload", "much"], "payload is 'much'"),

@@ -85,6 +85,7 @@ print((grown(60, 20) - before) / 60)
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 def test_robots_that_are_dropped_give_their_memory_back():
     assert float(run(MEMORY)) < 40e3  # bytes; a compiler that is not given back takes 100e3

@@ -13,6 +13,7 @@ import dynamis as dy
 from dynamis.control.linearise import StateSpace, linearise
 from dynamis.errors import DynamisError, OptionError, ShapeError, SingularError
 from dynamis.model.friction import LAWS
+from tests.thorough import thorough_but
 
 from ..closed_mechanisms import OPEN_ARMS, five_bar, four_bar, motions
 from ..random_robots import build, robots
@@ -83,7 +84,7 @@ def test_random_robots_match_finite_differences(robot, seed):
     matches_differences(robot, seed)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", thorough_but(NAMES[::4], NAMES))
 def test_catalogue_matches_finite_differences(name):
     matches_differences(dy.load(name), seed=3)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dynamis as dy
-from dynamis.control import ComputedTorque, JointPID, PointToPoint
+from dynamis.control import ComputedTorque, FeedForward, JointPID, PointToPoint
 
 from .blocks import gains_of, sample, stepped, torque
 
@@ -14,8 +14,9 @@ LIMITED = {
     "joint-pid": JointPID(400.0, 300.0, 60.0, limit=60.0),
     "computed-torque": ComputedTorque(40.0, 12.0, 40.0, limit=(900.0, 300.0)),
     "point-to-point": PointToPoint(40.0, 12.0, limit=(900.0, 300.0)),
+    "feed-forward": FeedForward(400.0, 60.0, limit=(900.0, 300.0)),
 }
-INTEGRAL = {k: v for k, v in LIMITED.items() if k != "point-to-point"}
+INTEGRAL = {k: v for k, v in LIMITED.items() if hasattr(v, "ki")}
 
 
 @pytest.mark.parametrize("law", LIMITED.values(), ids=LIMITED)

@@ -31,6 +31,7 @@ def told(compiled, tmp_path_factory):
     return json.loads(out.getvalue()), (folder / "report.html").read_text(), err.getvalue()
 
 
+@pytest.mark.thorough
 def test_every_step_is_told_and_holds(told):
     figures, _, talk = told
     assert list(figures) == list(STEPS)
@@ -39,6 +40,7 @@ def test_every_step_is_told_and_holds(told):
     assert re.search(r"open it in a browser: file:///\S+/report\.html", talk)
 
 
+@pytest.mark.thorough
 def test_its_figures_are_those_of_a_working_arm(told):
     figures, _, _ = told
     assert figures["agreement"]["ok"]
@@ -53,6 +55,7 @@ def test_its_figures_are_those_of_a_working_arm(told):
     assert figures["speed"]["inverse_dynamics"]["us"] > 0
 
 
+@pytest.mark.thorough
 def test_the_page_is_complete_and_loads_nothing(told):
     _, page, _ = told
     for part in ("0.4318", "triangle inequality", "<math", "gibbs-appell", "computed torque"):
@@ -62,6 +65,7 @@ def test_the_page_is_complete_and_loads_nothing(told):
     assert len(page) < LARGEST
 
 
+@pytest.mark.thorough
 def test_headline_figures_are_those_of_this_run(told):
     figures, page, _ = told
     first = page[page.index("<main>") : page.index("<h2>")]
@@ -72,6 +76,7 @@ def test_headline_figures_are_those_of_this_run(told):
     assert float(speed) == figures["speed"]["inverse_dynamics"]["us"]
 
 
+@pytest.mark.thorough
 def test_findings_of_the_published_data_are_folded_and_explained(told):
     figures, page, _ = told
     assert figures["model"]["findings"]

@@ -61,7 +61,7 @@ def accelerations(peer, *rows):
     return np.array([peer.forward_dynamics(*row) for row in zip(*rows, strict=True)])
 
 
-@pytest.mark.parametrize("name", REPRESENTED)
+@pytest.mark.parametrize("name", thorough_but([*REPRESENTED][:4], REPRESENTED))
 def test_accelerations_are_those_of_pinocchio(name):
     pytest.importorskip("pinocchio")
     robot = REPRESENTED[name]()
@@ -113,6 +113,7 @@ def skew(robot, q, qd):
     close(S + np.swapaxes(S, -1, -2), 0.0, 1e-6 * max(1.0, np.abs(Mdot).max()))
 
 
+@pytest.mark.thorough
 @few
 @given(loops())
 def test_laws_hold_for_random_loops(robot):
@@ -122,6 +123,7 @@ def test_laws_hold_for_random_loops(robot):
     skew(robot, q, qd)
 
 
+@pytest.mark.thorough
 @settings(few, max_examples=4)
 @given(loops(longest=4, most=4))
 def test_derivatives_of_random_loops(robot):

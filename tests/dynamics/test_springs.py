@@ -386,7 +386,7 @@ def test_derivations_of_sprung_arms_end_with_their_springs(method, tmp_path):
     length = np.linalg.norm(found.fk(q, link="link1") @ [-0.2, 0, 0, 1] - [0, 0.3, 0, 1])
     assert steps["l1"].value == pytest.approx(length)
     text = steps.text()
-    assert "l1 = sqrt(" in text and "tau_(s,1) = 0.5 F1 c1 (0.12 - 0.6 L1)/l1" in text
+    assert "l1 = sqrt(" in text and "tau_(s,1) = F1 c1 (0.12 - 0.6 L1)/(2 l1)" in text
     assert "U_s = 400 (-0.1 + l1)^2 + 2.5 (-0.3 + q2)^2" in text and "F2 = 5 q2 - 1.5" in text
     assert r"\tau_{\mathrm{s},1}" in steps.latex() and "Springs" in steps.markdown()
     steps.html(tmp_path / "steps.html")

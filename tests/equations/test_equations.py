@@ -213,6 +213,30 @@ def test_small_robots_agree_with_the_numbers(name, method):
         assert np.allclose(got, expected, rtol=0, atol=AGREE * max(1.0, np.abs(expected).max()))
 
 
+@pytest.mark.parametrize("name", ["planar-rr", "polar-rp", "puma560"])
+def test_kinematics_agrees_with_the_numbers(name):
+    robot = dy.load(name)
+    e = robot.equations()
+    q = 0.3 * np.arange(1, robot.n + 1)
+    at = {**e.values, **dict(zip(e.q, q, strict=True))}
+    for got, expected in ((e.fk, robot.fk(q)), (e.jacobian, robot.jacobian(q))):
+        assert np.allclose(np.array(got.subs(at), dtype=float), expected, rtol=0, atol=AGREE)
+
+
+def test_jacobian_reads_like_the_textbook():
+    e = dy.load("planar-rr").equations()
+    L1, L2 = (sp.Symbol(name, real=True) for name in ("L1", "L2"))
+    q1, q2 = e.q
+    assert list(e.jacobian.row(0)) == [
+        -L1 * sp.sin(q1) - L2 * sp.sin(q1 + q2), -L2 * sp.sin(q1 + q2)
+    ]  # fmt: skip
+
+
+def test_jacobian_of_loops_says_where_it_is():
+    with pytest.raises(OptionError, match=r"tree\.jacobian"):
+        dy.load("five-bar").equations().jacobian  # noqa: B018
+
+
 @pytest.mark.parametrize("name", ["planar-rr", "scara", "pendulum3"])
 def test_mdot_minus_2c_is_skew(name):
     e = dy.load(name).equations()
@@ -424,6 +448,7 @@ def panda():
     return dy.load("panda"), dy.load("panda").equations("newton-euler")
 
 
+@pytest.mark.thorough
 def test_an_arm_too_long_for_closed_forms(panda):
     robot, e = panda
     assert not e.is_closed
@@ -445,6 +470,7 @@ def test_an_arm_too_long_for_closed_forms(panda):
         _ = e.christoffel
 
 
+@pytest.mark.thorough
 def test_a_term_too_long_to_simplify_says_so(panda, monkeypatch):
     robot, e = panda
     q = states(robot)[0]

@@ -173,6 +173,7 @@ def test_every_step_of_a_five_bar_evaluates(method):
     assert float(steps.steps[-1].text.rsplit(" ", 1)[1].rstrip(".")) < AGREE
 
 
+@pytest.mark.thorough
 def test_every_step_of_a_3rps_evaluates():
     robot = dy.load("3-rps")
     q, qd, qdd, v, _ = (x[0] for x in motions(robot, 1, 2))
@@ -370,6 +371,7 @@ def test_shown_as_text_latex_and_html(written):
     assert e.recursion_of("Z").matrix.shape == (4, 2)
 
 
+@pytest.mark.thorough
 def test_long_mechanisms_in_named_intermediates():
     robot = dy.load("delta")
     e = robot.equations("newton-euler")

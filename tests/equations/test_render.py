@@ -82,7 +82,7 @@ def test_numbers_are_printed_as_typed(method):
 
 
 def test_decimals():
-    x = sp.Symbol("x", real=True)
+    x = sp.Symbol("q1", real=True)
     for value, text in (
         (sp.Rational("9.81"), "9.81"),
         (sp.Rational("0.000642"), "0.000642"),
@@ -90,9 +90,39 @@ def test_decimals():
         (sp.Integer(3), "3"),
         (sp.Rational("0.123456789012"), "0.123457"),
     ):
-        assert render_math.text(value * x) == f"{text} x"
-    assert render_math.latex(sp.Rational("0.00004") * x) == r"4 \cdot 10^{-5} \, x"
-    assert render_math.text(sp.sqrt(x)) == "sqrt(x)"
+        assert render_math.text(value * x) == f"{text} q1"
+    assert render_math.latex(sp.Rational("0.00004") * x) == r"4 \cdot 10^{-5} \, q_{1}"
+    assert render_math.text(sp.sqrt(x)) == "sqrt(q1)"
+
+
+def test_fractions_of_symbols():
+    m, k = sp.symbols("m1 k", real=True)
+    third = sp.Rational(1, 3)
+    for expression, text, latex in (
+        (m / 3, "m1/3", r"\frac{1}{3} \, m_{1}"),
+        (m * sp.Rational(f"{1 / 3:.15g}"), "m1/3", r"\frac{1}{3} \, m_{1}"),  # as a float
+        (-5 * m * (m + k) / 6, "-5 m1 (k + m1)/6",
+         r"- \frac{5}{6} \, m_{1} \, \left(k + m_{1}\right)"),
+        (sp.Mul(third, m + k, evaluate=False), "(k + m1)/3",
+         r"\frac{1}{3} \, \left(k + m_{1}\right)"),
+        (m / 4 - sp.Rational("4.905") * k, "-4.905 k + m1/4",
+         r"- 4.905 \, k + \frac{1}{4} \, m_{1}"),
+        (m * sp.Rational(1, 97), "0.0103093 m1", r"0.0103093 \, m_{1}"),
+        (sp.Rational("0.333333") * m, "0.333333 m1", r"0.333333 \, m_{1}"),  # typed so
+        (third * sp.Symbol("q1"), "0.333333 q1", r"0.333333 \, q_{1}"),  # numbers only
+    ):  # fmt: skip
+        assert (render_math.text(expression), render_math.latex(expression)) == (text, latex)
+
+
+def test_rods_of_symbols_are_printed_with_fractions():
+    rod = {"mass": "m1", "com": ("-L1/2", 0, 0), "inertia": (0, "m1*L1**2/12", "m1*L1**2/12")}
+    robot = dy.Robot.from_dh("rod", convention="standard", links=[dy.Link(a="L1", **rod)])
+    steps = derivation(robot)
+    assert "d11 = L1^2 m1/3" in steps.text()
+    for written in (steps.text(), steps.latex(), steps.markdown(), body(steps)):
+        assert "0.333" not in written
+        assert "0.5" not in written
+    assert r"\frac{1}{3} \, L_{1}^{2} \, m_{1}" in steps.latex()
 
 
 @pytest.mark.parametrize(

@@ -274,7 +274,7 @@ def test_mistakes_are_named():
     robot = dy.load("polar-rp")
     with pytest.raises(OptionError, match="newton-euler"):
         derivation(robot, "newton-eule")
-    with pytest.raises(ShapeError, match="qd has 1 entries, expected 2: joint1, joint2"):
+    with pytest.raises(ShapeError, match="qd has 1 entry, expected 2: joint1, joint2"):
         derivation(robot, "newton-euler", ([0, 0], [0], [0, 0]))
     with pytest.raises(ShapeError, match=r"expected \(q, qd, qdd\)"):
         derivation(robot, "newton-euler", ([0, 0],))

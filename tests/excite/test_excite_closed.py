@@ -37,6 +37,7 @@ def fine(found):
     return found.all_joints(steps)
 
 
+@pytest.mark.thorough
 def test_every_joint_keeps_its_limits_and_the_loops_stay_closed(found):
     robot = found.robot
     t, q, qd, qdd = fine(found)
@@ -50,6 +51,7 @@ def test_every_joint_keeps_its_limits_and_the_loops_stay_closed(found):
     np.testing.assert_allclose(q[0], q[-1], atol=CLOSED)  # the same assembly after a period
 
 
+@pytest.mark.thorough
 def test_it_stays_away_from_singularities_and_says_how_far(found):
     singularity = found.robot.singularity(fine(found).q)
     worst = np.maximum(singularity.serial, singularity.parallel)
@@ -165,6 +167,7 @@ def test_motions_that_pass_a_singularity_are_shrunk_before_it():
     assert (check.loops.strain(q) <= 1.0).all()
 
 
+@pytest.mark.thorough
 def test_limits_of_passive_joints_bind(found):
     """A limit that the free motion breaks is kept, and used; no motion ends in another mode."""
     robot = found.robot
@@ -178,6 +181,7 @@ def test_limits_of_passive_joints_bind(found):
     assert (np.sign(q[:, [1, 3]]) == np.sign(robot.home[[1, 3]])).all()
 
 
+@pytest.mark.thorough
 def test_limits_and_centers_are_given_for_drives_or_for_all_joints():
     robot = dy.load("five-bar")
     drives = [2.2, 1.0]
@@ -247,7 +251,7 @@ def test_bad_inputs_are_named(options, kind, words):
 
 def test_too_few_drives_are_refused_by_name():
     robot = four_bar(passive=(True, True, True))
-    with pytest.raises(OptionError, match="1 degrees of freedom: its drives do not decide joint2"):
+    with pytest.raises(OptionError, match="1 degree of freedom: its drives do not decide joint2"):
         excite(robot)
     with pytest.raises(OptionError, match="home of joint 'joint5' is"):
         excite(planar_3rpr())

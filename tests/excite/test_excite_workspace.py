@@ -77,6 +77,7 @@ def test_rods_run_through_every_frame_up_to_the_tool(name):
             assert min(gaps) < 2e-6
 
 
+@pytest.mark.thorough
 def test_folded_pendulum_keeps_clear_of_itself():
     """Bars one and three of 1 m touch where both elbows turn by 120 degrees."""
     robot = dy.load("pendulum3")

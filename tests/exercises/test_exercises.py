@@ -105,7 +105,6 @@ BY_HAND = {
     "quintic-peaks": lambda v: [15 / 8 * v["D"] / v["T"], 10 / sqrt(3) * v["D"] / v["T"] ** 2],
     "moment-from-torques": identified,
 }
-ROUNDED = {"inverse-kinematics": 2e-3, "moment-from-torques": 2e-3}  # of numbers given rounded
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
@@ -114,7 +113,7 @@ def test_answers_are_those_of_the_textbook(name):
         draw = Draw(seed, name)
         answers = QUESTIONS[name](draw)
         by_hand = np.asarray(BY_HAND[name](draw.numbers))
-        np.testing.assert_allclose(answers, by_hand, rtol=1e-9, atol=ROUNDED.get(name, 1e-9))
+        np.testing.assert_allclose(answers, by_hand, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from dynamis.errors import OptionError
+from tests.thorough import thorough_but
 
 from ..closed_mechanisms import five_bar, motions, random_loops, states_near
 from .test_export import FLAGS, build_and_run, cc
@@ -31,6 +32,8 @@ KERNELS = {  # arguments
     "constraint_forces": ("q", "qd", "qdd"),
     "inverse_dynamics_derivatives": ("q", "qd", "qdd"),
     "forward_dynamics_derivatives": ("q", "qd", "tau"),
+    "inverse_dynamics_derivatives:wrench": ("q", "qd", "qdd", "wrench"),
+    "forward_dynamics_derivatives:wrench": ("q", "qd", "tau", "wrench"),
 }
 ALWAYS = ("closure_error", "closure_jacobian", "closure_status")  # numbers where q is open, too
 SPATIAL = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "joint_rates", "closure_status")
@@ -72,7 +75,7 @@ def in_c(library, stem, name, given, sizes):
     return found
 
 
-@pytest.mark.parametrize("make", [five_bar, spatial])
+@pytest.mark.parametrize("make", thorough_but([five_bar], [five_bar, spatial]))
 def test_c_has_the_values_of_python_and_nan_where_loops_are_open(cc, tmp_path, make):
     robot = make()
     names = list(KERNELS) if make is five_bar else list(SPATIAL)
@@ -136,6 +139,7 @@ def test_octave_passes_its_own_test(tmp_path):
     assert done.stdout.strip() == "passed"
 
 
+@pytest.mark.thorough
 def test_casadi_has_the_values_of_python(tmp_path):
     import casadi as ca
 

@@ -79,7 +79,8 @@ class Watch:
         if event == "open":
             said = self._opened(*given)
         elif event == "exec" and not _of_a_package(getattr(given[0], "co_filename", "")):
-            said = "executed code"
+            code = given[0]
+            said = f"executed code: {getattr(code, 'co_filename', code)!r:.80}"
         elif event.startswith(REFUSED):
             said = f"{event} {given!r:.80}"
         if said:

@@ -29,6 +29,7 @@ CASES = {
     "torque": (PUMA, {"torque": lambda t: [np.sin(3 * t)] * 6}),
     "external and wrench": (UR, {"external": np.full(6, 0.5), "wrench": np.arange(6.0)}),
     "link forces": (UR, {"link_forces": np.ones((6, 6))}),
+    "torque of every arm": (PUMA, {"torque": RNG.uniform(-9.0, 9.0, (ARMS, 1, 6))}),
     "computed torque": (PUMA, {"controller": control.ComputedTorque(**LAW), "reference": MOVE}),
     "joint PID, sampled": (
         PUMA,

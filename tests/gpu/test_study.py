@@ -12,9 +12,10 @@ pytestmark = pytest.mark.usefixtures("compiled")
 
 def asked(robot, device, joint_offset=0.0, **more):
     n = robot.n
+    rubs = robot.friction_torque(np.ones(n)).any()
     vary = dy.Scatter(
-        robot, mass=0.1, com=0.01, friction=0.2, payload=(0.0, 2.0), q0=0.1, consistent=False,
-        joint_offset=joint_offset,
+        robot, mass=0.1, com=0.01, friction=0.2 if rubs else 0.0, payload=(0.0, 2.0), q0=0.1,
+        consistent=False, joint_offset=joint_offset,
     )  # fmt: skip
     options = {
         "controller": dy.control.ComputedTorque(kp=100.0, kd=20.0), "samples": 300,

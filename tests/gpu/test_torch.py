@@ -281,6 +281,21 @@ def test_derivatives_in_the_parameters(name, shape, small, device):
 
 
 @pytest.mark.parametrize("name", ["inverse_dynamics", "forward_dynamics"])
+def test_derivatives_under_a_wrench_on_the_tool(name, device):
+    robot = dy.load(SMALL)
+    q, qd, x = arguments(robot, "inverse_dynamics", device, ())
+    wrench = torch.rand(6, device=device, dtype=torch.float64)
+
+    def call(q, w):
+        return getattr(dt, name)(robot, q, qd, x, wrench=w)
+
+    assert gradcheck(call, wanting(q, wrench), check_forward_ad=True)
+    arrays = [v.cpu().numpy() for v in (q, qd, x, wrench)]
+    expected = getattr(robot, f"{name}_derivatives")(*arrays)[0]
+    close(torch.func.jacrev(call)(q, wrench), expected, 1e-10)
+
+
+@pytest.mark.parametrize("name", ["inverse_dynamics", "forward_dynamics"])
 def test_derivatives_of_any_robot(name, robot, device):
     given = wanting(*arguments(robot, name, device, (2,)), parameters(robot, device))
     assert gradcheck(function(robot, name), given, check_forward_ad=True)
@@ -505,8 +520,14 @@ def test_any_kernel(device):
     found = dt.evaluate(robot, "inverse_dynamics_derivatives", {**state, "qdd": qdd})
     same(found, robot.inverse_dynamics_derivatives(*arrays))
     wrench = torch.rand(6, device=device, dtype=torch.float64)
-    found = dt.evaluate(robot, "inverse_dynamics:wrench", {**state, "qdd": qdd, "wrench": wrench})
-    same(found, robot.inverse_dynamics(*arrays, wrench=wrench.cpu().numpy()))
+    expected = robot.inverse_dynamics(*arrays, wrench=wrench.cpu().numpy())
+    for name in ("inverse_dynamics", "inverse_dynamics:wrench"):
+        same(dt.evaluate(robot, name, {**state, "qdd": qdd, "wrench": wrench}), expected)
+    same(dt.inverse_dynamics(robot, q, qd, qdd, wrench=wrench), expected)
+    given = {**state, "qdd": qdd, "wrench": wrench}
+    found = dt.evaluate(robot, "inverse_dynamics_derivatives", given)
+    wrench = wrench.cpu().numpy()
+    same(found, robot.inverse_dynamics_derivatives(*arrays, wrench=wrench))
     own = parameters(robot, device)
     found = dt.evaluate(robot, "gravity_torque", {"q": q, "parameters": own})
     same(found, dt.gravity_torque(robot, q, own))
@@ -575,7 +596,7 @@ def test_misuse_is_answered_by_an_error_of_ours(name, device):
     robot = dy.load(SMALL)
     q = torch.rand(robot.n, device=device, dtype=torch.float64)
     valid = {"robot": robot, "parameters": None, "dt": 1e-3, "kernel": "fk", "arrays": {"q": q}}
-    valid["out"] = None
+    valid["out"] = valid["wrench"] = None
     call = getattr(dt, name)
     names = list(inspect.signature(call).parameters)
     wrong = {**misuse.VALUES, "another robot's": lambda: torch.rand(5, device=device)}

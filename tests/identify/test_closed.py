@@ -13,6 +13,7 @@ from dynamis.identify.frictions import chosen_among, friction_named
 from dynamis.identify.processing import prepare
 from dynamis.identify.unknowns import unknowns
 from dynamis.ik.driven import assembly, random_motion
+from tests.thorough import thorough_but
 
 from ..closed_mechanisms import five_bar, parallelogram
 from ..robot.test_closed_answers import tooled
@@ -89,7 +90,7 @@ def recorded(robot, t, motion, encoder=0.0, noise=0.02, seed=1, **more):
     return dy.Log(t=t, q=q, tau=tau + size * rng.normal(size=tau.shape), **more)
 
 
-@pytest.fixture(scope="module", params=[pytest.param("3-rps", marks=pytest.mark.thorough), "delta"])
+@pytest.fixture(scope="module", params=thorough_but((), ["3-rps", "delta"]))
 def identified(request):
     robot, (*_, amplitude, encoder) = rubbing(request.param), PASSIVE[request.param]
     log = recorded(robot, *waves(robot, amplitude), encoder, name="waves")

@@ -15,6 +15,7 @@ from dynamis.identify.frictions import FRICTIONS
 from dynamis.identify.information import condition, information, joined, ordinary, weighted
 from dynamis.identify.processing import Processing, lowpass, prepare
 from dynamis.identify.unknowns import unknowns
+from tests.thorough import thorough_but
 
 from .motions import arm, coupled, log_of, series
 
@@ -232,7 +233,7 @@ def test_a_robot_that_is_not_the_validated_model_says_so(tmp_path):
     assert again.robot.model.findings == ()  # it spoke of another fit
 
 
-@pytest.mark.parametrize("friction", FRICTIONS)
+@pytest.mark.parametrize("friction", thorough_but(["smooth", "stribeck"], FRICTIONS))
 def test_a_robot_that_is_the_validated_model_predicts_the_same(friction, tmp_path):
     log = log_with_load() if "load" in friction else WARM
     found = dy.identify(ROBOT, log, friction=friction, held_out=False, force=True)

@@ -278,6 +278,7 @@ def batch(robot, logs, observer):
     return np.array(mass), np.array(deviation)
 
 
+@pytest.mark.thorough
 def test_the_interval_is_honest():
     """Torque noise that is white, or stays alike for 0.3 s: masses lie in their 95 % intervals."""
     robot, count, keep = small(), 40, np.exp(-1.0 / (RATE * 0.3))

@@ -32,6 +32,7 @@ def panda(data, compiled):
     return {name: dy.identify(robot, log, estimator=name) for name in ("weighted", "feasible")}
 
 
+@pytest.mark.thorough
 def test_panda_unknowns(panda):
     kinds = panda["weighted"].unknowns.kinds
     assert kinds.count("body") == 43 and len(kinds) == 43 + 21
@@ -117,7 +118,10 @@ def ur10e(data, compiled):
 
 @pytest.mark.parametrize(
     "trained, other",
-    [pytest.param(0, 1, id="30s", marks=pytest.mark.thorough), pytest.param(1, 0, id="40s")],
+    [
+        pytest.param(0, 1, id="30s", marks=pytest.mark.thorough),
+        pytest.param(1, 0, id="40s", marks=pytest.mark.thorough),
+    ],
 )
 def test_ur10e_on_other_motions(ur10e, trained, other, tmp_path):
     """At most 5.2 % on the other excitation and on point-to-point motion, as logged.
@@ -155,7 +159,7 @@ def handed_over(robot, folder):
 
 def on_its_path(arm, q, qd, qdd):
     """Torque of a control law where the arm is on its path."""
-    ones = SimpleNamespace(kp=[1.0] * arm.n, kd=[1.0] * arm.n)
+    ones = SimpleNamespace(kp=[1.0] * arm.n, kd=[1.0] * arm.n, limit=[float("inf")] * arm.n)
     sample = Sample(0.0, q, qd, ones, reference=Reference(q, qd, qdd))
     return dy.control.FeedForward(kp=1.0, kd=1.0).step(arm, sample)[0]
 

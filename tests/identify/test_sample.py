@@ -158,6 +158,7 @@ def test_factors_are_the_unknowns_standardised(well, compiled):
     np.testing.assert_allclose(found.values, well.values, atol=0.1 * well.standard_deviations.max())
 
 
+@pytest.mark.thorough
 def test_another_process_draws_the_same(weak, compiled, tmp_path):
     (tmp_path / "posterior").write_bytes(pickle.dumps(weak.posterior))
     code = (

@@ -22,6 +22,7 @@ def program(compiled):
     return lambda: dy.identify(puma, log, friction="smooth", estimator="feasible")
 
 
+@pytest.mark.thorough
 def test_other_settings_find_what_the_first_did_not(program):
     found = program()
     assert found.is_physical

@@ -71,6 +71,7 @@ def test_a_wrong_log_is_judged_by_what_is_wrong(six, name):
     assert level in str(verdict) and level in verdict._repr_html_()
 
 
+@pytest.mark.thorough
 def test_pieces_of_good_logs_are_good(compiled):
     """Random arms, roughly described or without masses; noise, friction, gravity from anywhere."""
     pieces = list(random_pieces(20, motions=10, most=3))

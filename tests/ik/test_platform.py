@@ -80,6 +80,7 @@ def test_the_gough_stewart_platform_has_one():
     np.testing.assert_allclose(q[:6], moved[:6], atol=1e-12)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["palletizer", "3-rps"])
 def test_searches_where_legs_do_not_decouple(name):
     robot = dy.load(name)
@@ -102,6 +103,7 @@ def test_the_default_task_goes_by_what_the_tool_can_do():
     assert rows(planar_3rpr()) == "xyc"
 
 
+@pytest.mark.thorough
 def test_many_points_at_once():
     robot = dy.load("delta")
     rng = np.random.default_rng(1)
@@ -192,6 +194,7 @@ def test_forty_postures_of_a_gough_stewart_platform(forty):
     np.testing.assert_allclose(lengths, [LENGTHS] * 40, atol=1e-12)
 
 
+@pytest.mark.thorough
 def test_legs_as_rods_close_where_the_mechanism_does(forty):
     q = forty.assemble(LENGTHS, starts=64)[0]
     free = [k for k in range(24) if k not in forty.active]

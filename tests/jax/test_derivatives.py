@@ -48,6 +48,25 @@ def test_every_argument_alone(name, rng):
         assert [f"-> {argument}_bar" in text for text in operations] == [True]
 
 
+@pytest.mark.parametrize("name", ["inverse_dynamics", "forward_dynamics"])
+def test_a_wrench_on_the_tool(name, rng):
+    """Values of the robot's method; slopes over q and the wrench, as its derivatives have them."""
+    arm = dy.load("polar-rp")
+    (q, qd, x), w = rng.uniform(0.2, 1.0, (3, 2, arm.n)), rng.normal(size=(2, 6))
+
+    def call(q, w):
+        return getattr(dj, name)(arm, q, qd, x, wrench=w)
+
+    np.testing.assert_array_equal(call(q, w), getattr(arm, name)(q, qd, x, wrench=w))
+    check_grads(call, (q, w), 1, rtol=1e-4, atol=1e-5)
+    given = {"q": q, "qd": qd, "tau" if name == "forward_dynamics" else "qdd": x}
+    found = dj.evaluate(arm, f"{name}_derivatives", {**given, "wrench": w})
+    assert equal(found, getattr(arm, f"{name}_derivatives")(q, qd, x, wrench=w))
+    slope = jax.vmap(jax.jacrev(lambda q, qd, x, w: getattr(dj, name)(arm, q, qd, x, wrench=w)))
+    close(slope(q, qd, x, w), found[0])
+
+
+@pytest.mark.thorough
 def test_second_derivatives(rng):
     arm = dy.load("polar-rp")
     for name, parameters in {"inverse_dynamics": True, "forward_dynamics": False}.items():

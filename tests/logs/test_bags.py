@@ -266,7 +266,7 @@ def test_late_and_dropped_messages(path):
     [
         ({"names": ("a", "a"), "q": (1, 2)}, "'name' names 'a' twice"),
         ({"names": ("a", "b"), "q": (1, 2, 3)}, "'position' has 3 numbers, 'name' 2 joints"),
-        ({"names": "ab", "q": (1, 2), "tau": (1,)}, "'effort' has 1 numbers, 'name' 2 joints"),
+        ({"names": "ab", "q": (1, 2), "tau": (1,)}, "'effort' has 1 number, 'name' 2 joints"),
         ({"names": (), "q": ()}, "'name' names no joints"),
     ],
 )

@@ -97,7 +97,7 @@ def test_rows_split_and_every(log):
         (lambda x: x.window(2.0, 3.0), "holds 0 samples.*\n.*lasts 1 s"),
         (lambda x: x.window(0.3, 0.1), "start before stop"),
         (lambda x: x.window("a"), "window is 'a'"),
-        (lambda x: x.rows(100), "hold 1 samples"),
+        (lambda x: x.rows(100), "hold 1 sample,"),
         (lambda x: x.rows(-3), "rows holds -3"),
         (lambda x: x.rows(1.5), "rows holds 1.5"),
         (lambda x: x.split(1.0), "fraction is 1.0"),
@@ -170,8 +170,8 @@ def test_nothing_is_invented_inside_a_long_gap():
     assert not inside.any()
     assert len(even) == 154  # 150 samples, and the four instants of the short gap
     short, long = even.findings
-    assert short.level == "note" and "1 gaps" in short.what
-    assert long.level == "warning" and "96 instants inside 1 gaps" in long.what
+    assert short.level == "note" and "1 gap of" in short.what
+    assert long.level == "warning" and "96 instants inside 1 gap" in long.what
 
 
 def test_pieces_end_at_long_gaps():

@@ -327,7 +327,7 @@ def test_spellings(unit):
         ({"tau": "NM"}, "expected one of: Nm"),
         ({"q": 0.0}, "is 0.0, expected"),
         ({"q": True}, "is True, expected"),
-        ({"q": ["deg"]}, "lists 1 units, expected 2"),
+        ({"q": ["deg"]}, "lists 1 unit, expected 2"),
         ({"position": "deg"}, "units names 'position'"),
         ("deg", "units is 'deg'"),
     ],
@@ -487,7 +487,7 @@ def test_jitter_and_gaps_are_told_with_figures():
     said(read_log(arrays(t=T + shake / 4)), "steps vary", "note")
     t = T.copy()
     t[100:] += 0.05
-    assert "1 gaps of more than 3 steps, 0 of" in said(read_log(arrays(t=t)), "gaps", "note")
+    assert "1 gap of more than 3 steps, 0 of" in said(read_log(arrays(t=t)), "gap of", "note")
     t[150:] += 1.0
     what = said(read_log(arrays(t=t)), "gaps", "warning")
     assert "2 gaps of more than 3 steps, 1 of more than 10; the longest 1010 ms, 1.54 s" in what
@@ -520,7 +520,7 @@ def test_missing_stamps():
     t[3] = np.nan
     log = read_log(dict(arrays(), t=t))
     same(log, {k: np.delete(x, 3, axis=0) for k, x in arrays().items()})
-    said(log, "1 rows without time stamp", "warning")
+    said(log, "1 row without time stamp", "warning")
     with pytest.raises(OptionError, match="time stamps are missing"):
         read_log(dict(arrays(), t=np.full(200, np.nan)))
 
@@ -553,7 +553,7 @@ def test_arrays_of_different_or_turned_shapes():
     assert read_log(turned).n == 2  # 2 x 2 cannot be told
     with pytest.raises(ShapeError, match="more joints than samples"):
         read_log({"q": np.zeros((3, 9)), "tau": np.zeros((3, 9)), "t": [0, 1, 2]})
-    with pytest.raises(ShapeError, match=r"tau has 1 columns \(tau\[0\]\), q has 2"):
+    with pytest.raises(ShapeError, match=r"tau has 1 column \(tau\[0\]\), q has 2"):
         read_log(dict(arrays(), tau=arrays()["tau"][:, :1]))
     with pytest.raises(ShapeError, match="expected"):
         read_log(dict(arrays(), q=np.zeros((200, 2, 2))))
@@ -750,7 +750,7 @@ def test_utf_16_is_named(tmp_path):
 
 def test_one_row_is_no_log(tmp_path):
     (tmp_path / "run.csv").write_text("t,q1,tau1\n0,1,2\n")
-    with pytest.raises(ShapeError, match="has 1 rows"):
+    with pytest.raises(ShapeError, match="has 1 row,"):
         read_log(tmp_path / "run.csv")
 
 

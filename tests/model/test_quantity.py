@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dynamis.errors import ModelError
-from dynamis.model.quantity import LONGEST, Expression, quantity, resolve
+from dynamis.model.quantity import LONGEST, Expression, quantities, quantity, resolve
 
 DEG = math.pi / 180.0
 VALUES = {"q0": 0.7, "L1": -1.3}
@@ -83,6 +83,7 @@ def test_a_unit_belongs_to_what_stands_before_it(piece):
         ("pi/2 + 30 deg", math.pi / 2 + 30 * DEG),
         ("q0 - 5 deg", VALUES["q0"] - 5 * DEG),
         ("2*45 deg", 90 * DEG),
+        ("-π/2", -math.pi / 2),
         ("90/2 deg", 45 * DEG),
         ("90 deg/2", 45 * DEG),
         ("-90 deg", -90 * DEG),
@@ -118,3 +119,10 @@ def test_what_is_accepted_is_read_back_from_its_own_text(count):
         assert f"at most {LONGEST}" in str(refusal)
     else:
         assert isinstance(found, Expression) and quantity(found.text, "x") == found
+
+
+def test_entries_too_many_are_no_decimals_where_the_count_does_not_fit():
+    for entries in ([0, 0, 0, 0], [0.5, 3.0, 1.0, 2.0], [1, 2, 3, 4, 5, 6, 7], [1, 2]):
+        with pytest.raises(ModelError) as refused:
+            quantities(entries, 3, "com")
+        assert refused.value.hint is None

@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 
 import dynamis as dy
-from dynamis.plots import skeleton
+from dynamis.plots import run_plot, skeleton
 from dynamis.plots.scene import view_of
 from dynamis.plots.skeleton import STYLES, strokes
 from dynamis.robot.placing import closure_frames, joint_frames
 from tests.closed_mechanisms import five_bar, four_bar, made, motions
+
+from .fakes import FakeRun
 
 EXACT = 1e-9
 
@@ -102,15 +104,29 @@ def test_strokes_keep_their_names_while_it_moves():
 
 
 def test_a_run_is_drawn_by_its_drives():
-    """Errors of passive joints do not exist: no panel is empty."""
+    """Torques and errors of passive joints do not exist: no panel is empty."""
     robot = five_bar()
     start = robot.home[[0, 2]]
     run = dy.simulate(
         robot, 0.004, 0.002, reference=start, controller=dy.control.JointPID(kp=1.0, kd=0.1)
     )
-    few = run.plot(what=("q", "error"))
-    assert len(few.axes) == 4
-    every = run.plot(what=("q", "error"), joints=robot.joint_names)
-    assert len(every.axes) == 4 + 2
+    few = run.plot(what=("q", "tau", "error"))
+    assert len(few.axes) == 6
+    every = run.plot(what=("q", "tau", "error"), joints=robot.joint_names)
+    assert len(every.axes) == 4 + 2 + 2
     for figure in (few, every):
         assert all(np.isfinite(x.get_ydata()).any() for ax in figure.axes for x in ax.lines[:1])
+
+
+def test_a_quantity_without_slides_fills_its_row():
+    robot = dy.load("delta")  # three passive slides
+    t = np.linspace(0.0, 1.0, 5)
+    q = robot.home + 0.1 * np.sin(t[:, None])
+    run = FakeRun(robot, t, q, q, np.ones_like(q))
+    figure = run_plot.plot_run(run, ("q", "tau"), joints=robot.joint_names)
+    first, second, torque = figure.axes
+    figure.draw_without_rendering()
+    spans = [axes.get_position() for axes in (first, second, torque)]
+    assert spans[2].x0 == pytest.approx(spans[0].x0, abs=0.02)
+    assert spans[2].x1 == pytest.approx(spans[1].x1, abs=0.02)
+    assert torque.get_title() == "torque"

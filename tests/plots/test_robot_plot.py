@@ -11,8 +11,9 @@ from PIL import Image
 
 import dynamis as dy
 from dynamis.errors import FileError, OptionError, ShapeError
-from dynamis.plots import animation, plot_robot, skeleton
+from dynamis.plots import plot_robot, scene, skeleton
 from dynamis.plots.scene import bodywork
+from tests.thorough import thorough_but
 
 
 def line(axes, name):
@@ -49,8 +50,10 @@ def test_scales_are_equal_and_everything_fits(name):
         assert (np.nanmax(points, axis=1) < limits[:, 1]).all()
 
 
-@pytest.mark.parametrize("size", [(6.4, 5.6), animation.SIZE])
-@pytest.mark.parametrize("name", ["puma560", "panda", "stanford", "scara", "ur10e"])
+@pytest.mark.parametrize("size", [(6.4, 5.6), scene.SIZE])
+@pytest.mark.parametrize(
+    "name", thorough_but(["stanford"], ["puma560", "panda", "stanford", "scara", "ur10e"])
+)
 def test_no_label_is_cut(name, size):
     robot = dy.load(name)
     figure = plot_robot(robot, np.zeros(robot.n))

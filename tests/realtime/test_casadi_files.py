@@ -90,7 +90,7 @@ def test_the_loader_says_where_the_functions_come_from(tmp_path):
 @pytest.mark.parametrize("inside", [False, True])
 def test_a_controller_in_casadi(tmp_path, inside):
     robot = dy.load("stanford")
-    plan = dy.trajectory.quintic([0.1] * 6, np.linspace(0.2, 0.8, 6), 0.1) if inside else None
+    plan = dy.trajectory.quintic([0.4] * 6, np.linspace(0.5, 0.8, 6), 0.1) if inside else None
     inner = dy.control.ComputedTorque.from_bandwidth(8.0, integral=True)
     law = Law(inner, robot, 0.005, plan, limit=60.0)
     dy.export_controller(inner, robot, tmp_path, reference=plan, limit=60.0, target="casadi")

@@ -55,6 +55,7 @@ def built_by_cmake(folder, cc):
     return build
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("trig, cc", [("own", "clang"), ("libm", "gcc")])
 def test_cmake_builds_a_controller(tmp_path, trig, cc):
     need("cmake", "ctest", "make", cc)
@@ -63,6 +64,7 @@ def test_cmake_builds_a_controller(tmp_path, trig, cc):
     assert "usage" in ran(loop, "--help")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("cc", ["gcc", "clang"])
 def test_cmake_builds_kernels(tmp_path, cc):
     need("cmake", "ctest", "make", cc)

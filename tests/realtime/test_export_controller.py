@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dynamis as dy
-from dynamis.errors import OptionError
+from dynamis.errors import DynamisWarning, OptionError
 from dynamis.realtime import Law
 
 from .laws_in_c import (
@@ -147,10 +147,13 @@ def test_infinite_limits_and_numpy_numbers(tmp_path, dtype):
     passes(write(law, tmp_path, dtype, "own"), libm=False)
 
 
-def test_a_robot_in_the_place_of_the_controller(tmp_path):
+def test_the_robot_may_come_first(tmp_path):
     robot, law = dy.load("planar-2link"), dy.control.JointPID(1.0)
-    with pytest.raises(OptionError, match=r"is dy.export_controller\(controller, robot, d"):
-        dy.export_controller(robot, law, tmp_path)
+    first = dy.export_controller(robot, law, tmp_path / "a")
+    second = dy.export_controller(law, robot, tmp_path / "b")
+    assert [x.read_text() for x in first] == [x.read_text() for x in second]
+    with pytest.raises(OptionError, match=r"controller is 'pid', expected one of dy.control"):
+        dy.export_controller(robot, "pid", tmp_path)
     with pytest.raises(OptionError, match=r"use dy.load"):
         dy.export_controller(law, "planar-2link", tmp_path)
 
@@ -230,3 +233,21 @@ def test_long_names_keep_the_controllers_apart(tmp_path):
         for law in (dy.control.JointPID(1.0), dy.control.PointToPoint(1.0, 1.0))
     }
     assert len(stems) == 2 and all(len(stem) <= 40 for stem in stems)
+
+
+def test_what_shakes_the_arm_or_passes_its_limits_is_said(tmp_path):
+    """Written all the same: the model may lack the inertia of the arm's rotors."""
+    arm = dy.load("ur5e")
+    law = control.ComputedTorque(4e6, 4e3)
+    with pytest.warns(DynamisWarning, match="takes 8 times the velocity"):
+        assert dy.export_controller(law, arm, tmp_path / "a", 0.002)
+    move = dy.trajectory.quintic(np.zeros(6), [0, 0, 90, 0, 0, 0], 60.0)
+    with pytest.warns(DynamisWarning, match="reference position of 'elbow_joint' 90 rad"):
+        assert dy.export_controller(
+            control.ComputedTorque.from_bandwidth(20.0), arm, tmp_path / "b", reference=move
+        )
+    assert "not damped" not in (tmp_path / "b" / "README.md").read_text()
+    dy.export_controller(
+        control.ComputedTorque.from_bandwidth(20.0), arm, tmp_path / "c", safe="gravity"
+    )
+    assert "not damped" in (tmp_path / "c" / "README.md").read_text()

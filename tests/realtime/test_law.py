@@ -1,5 +1,8 @@
 """The law that leaves Python: the end of a motion, limits, bad samples, lost positions."""
 
+import ast
+import re
+
 import numpy as np
 import pytest
 
@@ -93,6 +96,38 @@ def test_the_safe_torque_is_a_number():
     assert np.isfinite(stepped(law, [([0.0] * 2, [9e5] * 2, bad)])[0][0]).all()
     with pytest.raises(OptionError, match="safe_damping"):
         Law(dy.control.JointPID(1.0), ARM, TIME, safe="gravity", safe_damping=np.inf)
+
+
+@pytest.mark.parametrize("name", ["ur5e", "scara", "polar-rp", "five-bar"])
+def test_a_safe_damping_that_shakes_the_arm_is_refused(name):
+    """What is proposed instead takes velocity away in every sample, wherever the arm is."""
+    robot = dy.load(name)
+
+    def law(damping):
+        return Law(dy.control.JointPID(1.0), robot, TIME, safe="gravity", safe_damping=damping)
+
+    with pytest.raises(OptionError, match="shakes the arm") as refused:
+        law(1e4)
+    steady = ast.literal_eval(re.search(r"safe_damping=(\[.*?\])", refused.value.hint)[1])
+    assert law(steady).damping == steady
+    with pytest.raises(OptionError, match="shakes the arm"):
+        law(4.1 * np.array(steady))  # they take half of a velocity, the limit is all of it
+    q = robot.home[None]
+    if not robot.model.closures:
+        q = np.random.default_rng(3).uniform(*np.clip(robot.limits, -3, 3).T, (20, robot.n))
+    for M in robot.mass_matrix(q):
+        left = np.eye(len(M)) - TIME * np.linalg.solve(M, np.diag(steady))
+        assert np.abs(np.linalg.eigvals(left)).max() < 1.0
+
+
+def test_the_safe_torque_keeps_the_limit_of_the_law():
+    pid = dy.control.JointPID(1.0, limit=[3.0, 1.0])
+    law = Law(pid, ARM, TIME, safe="gravity")
+    bad = [NAN, [0.0] * 2, [0.0] * 2]
+    torque = stepped(law, [([0.3, 0.2], [0.0] * 2, bad)])[0][0]
+    heavy = ARM.gravity_torque([0.3, 0.2])
+    assert (abs(heavy) > [3.0, 1.0]).all()
+    np.testing.assert_allclose(torque, np.sign(heavy) * [3.0, 1.0])
 
 
 @pytest.mark.parametrize("latch", [1, 2, 5])

@@ -13,13 +13,14 @@ import dynamis as dy
 from dynamis.realtime.c_text import DROPPED, INSIDE, LET_DOWN, STILL
 from dynamis.realtime.export import export_controller
 from dynamis.realtime.loop import udp
+from tests.thorough import thorough_but
 
 from .loops import AGELESS, SLOW, Answering, answered, built, ran, silent_from, statuses
 
 # the program
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("dtype", thorough_but(["float32"], ["float64", "float32"]))
 @pytest.mark.parametrize("inside", [True, False])
 def test_it_compiles_without_warnings(cc, tmp_path, dtype, inside):
     arm = dy.load("planar-rr")
@@ -39,7 +40,7 @@ def test_it_compiles_without_warnings(cc, tmp_path, dtype, inside):
     )
     told = ran(program, "--help")
     assert told.returncode == 0 and (INSIDE if inside else STILL) in told.stdout
-    assert LET_DOWN.format(1.0) in told.stdout and DROPPED not in told.stdout
+    assert LET_DOWN.format("without", 1.0) in told.stdout and DROPPED not in told.stdout
     timed = ran(program, "--dry", "--cycles", 3000, "--period", 1e-4, "--json")
     found = json.loads(timed.stdout)
     assert timed.returncode == 0 and found["mode"] == "dry"

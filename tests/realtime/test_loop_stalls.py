@@ -32,6 +32,7 @@ def test_a_loop_that_stood_still_ends_in_the_safe_state(still):
     assert "of them the loop itself missed" in err
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("hold", [1, pytest.param(30, marks=pytest.mark.thorough)])
 def test_a_short_stop_makes_no_velocities(braking, hold):
     """Minus the way of one cycle is 1; five cycles were missed."""

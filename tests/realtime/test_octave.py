@@ -151,7 +151,7 @@ def rows_of(name, values):
 @pytest.mark.parametrize("inside", [False, True])
 def test_a_controller_in_octave(octave, tmp_path, inside):
     robot = dy.load("stanford")
-    plan = dy.trajectory.quintic([0.1] * 6, np.linspace(0.2, 0.8, 6), 0.1) if inside else None
+    plan = dy.trajectory.quintic([0.4] * 6, np.linspace(0.5, 0.8, 6), 0.1) if inside else None
     inner = dy.control.ComputedTorque.from_bandwidth(8.0, integral=True)
     law = Law(inner, robot, 0.005, plan, limit=60.0, velocity="difference")
     files = dy.export_controller(

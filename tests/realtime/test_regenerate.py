@@ -14,6 +14,7 @@ import dynamis as dy
 from dynamis.realtime import Law
 from dynamis.realtime.reference_file import read_reference, reference_text
 from dynamis.realtime.regenerate import spelt
+from tests.thorough import thorough_but
 
 pytestmark = pytest.mark.usefixtures("compiled")  # the runs that self-tests replay
 control, trajectory = dy.control, dy.trajectory
@@ -66,7 +67,7 @@ def again(folder, target, monkeypatch):
     return {f.name: f.read_bytes() for f in target.iterdir()}
 
 
-@pytest.mark.parametrize("kind", CONTROLLERS)
+@pytest.mark.parametrize("kind", thorough_but(["pid", "torque"], CONTROLLERS))
 def test_controllers(tmp_path, monkeypatch, kind):
     robot = dy.load("planar-2link")
     controller = CONTROLLERS[kind](robot)
@@ -117,6 +118,7 @@ def test_other_targets(tmp_path, monkeypatch, target):
     assert again(tmp_path / "a", tmp_path / "b", monkeypatch) == files
 
 
+@pytest.mark.thorough
 def test_by_hand_in_a_process_of_its_own(tmp_path):
     robot = dy.load("scara")
     law = control.ComputedTorque.from_bandwidth(8.0, integral=True, model=other(robot))

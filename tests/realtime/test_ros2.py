@@ -205,6 +205,7 @@ def test_what_does_not_fit_is_refused(outside):
     ]
 
 
+@pytest.mark.thorough
 def test_a_trajectory_inside_and_differences_with_handles_of_humble(tmp_path):
     options = {"reference": MOVE, "velocity": "difference", "dtype": "float32", "trig": "own"}
     files = written(tmp_path, **options)

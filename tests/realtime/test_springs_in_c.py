@@ -79,6 +79,7 @@ def test_the_controller_replayed(tmp_path, arm, law, run, trig):
     assert np.abs(arm.spring_torque(q)).max() > 10.0
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("cc, dtype", [("gcc", "float32"), ("clang", "float64")])
 def test_square_roots_and_powers_take_the_same_work(cc, dtype):
     for tool in (cc, "objdump", "valgrind"):

@@ -1,5 +1,7 @@
 """The page of a study: its words are the study's numbers, in every special case."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -143,3 +145,18 @@ def test_only_pages_are_written(tmp_path):
     found = study(lambda d: np.exp(d.factors), samples=2)
     with pytest.raises((OptionError, FileError), match="html"):
         found.report(tmp_path / "study.pdf")
+
+
+@pytest.mark.thorough
+def test_limits_that_some_arms_pass_are_named():
+    model = dy.load("planar-2link").model
+    pairs = zip(model.links, (5.0, 1e6), strict=True)
+    links = tuple(dataclasses.replace(link, effort_limit=most) for link, most in pairs)
+    arm = dy.Robot(dataclasses.replace(model, links=links))
+    found = dy.study(
+        arm, 1.0, vary=dy.Scatter(arm, mass=0.1), samples=20, measure="peak_torque", threads=1,
+        controller=dy.control.ComputedTorque.from_bandwidth(20.0),
+        reference=dy.trajectory.quintic([0.0, 0.0], [1.0, 1.0], 1.0),
+    )  # fmt: skip
+    said = " ".join(answer(found))
+    assert "The limit of 5 N m of 'joint1' is passed" in said and "of 'joint2' is" not in said

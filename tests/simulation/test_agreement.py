@@ -103,6 +103,7 @@ def test_long_runs_are_one_piece(arm):
     np.testing.assert_array_equal(long.t[:upto], half.t[:upto])
 
 
+@pytest.mark.thorough
 def test_an_ensemble_of_parameters_is_that_of_robots():
     robot = build("standard", ("revolute", "prismatic"), 3)
     values = np.array(robot.parameters.values)

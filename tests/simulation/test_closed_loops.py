@@ -95,6 +95,7 @@ def test_static_friction_of_a_drive_holds_the_mechanism(fall):
                 q0, *np.zeros((2, 3)))[0], rtol=1e-9)  # fmt: skip
 
 
+@pytest.mark.thorough
 def test_static_friction_of_passive_joints_helps_and_is_shared(fall):
     """Each joint alone lets go, all three together hold: more joints than degrees of freedom."""
     _, q0 = fall
@@ -239,6 +240,7 @@ def test_a_mechanism_passes_where_its_drives_decide_nothing():
     assert np.abs(total - total[0]).max() < 1e-4
 
 
+@pytest.mark.thorough
 def test_errors_metrics_and_pictures_are_of_the_drives(tmp_path):
     robot = five_bar()
     q0 = motions(robot, 1)[0][0]

@@ -1,5 +1,7 @@
 """Runs that leave this world end there, and say so."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -116,3 +118,23 @@ def test_friction_and_stops_survive_it(code, monkeypatch):
 def test_what_is_well_says_nothing():
     run = dy.simulate(pair(), 0.1)
     assert run.diverged is False and run.diverged_at is None and run.message == ""
+
+
+@pytest.mark.parametrize("integrator", ["euler", "semi-implicit-euler", "heun", "rk4"])
+def test_friction_too_stiff_for_the_steps_is_the_reason(integrator):
+    robot = pair(bar(), bar(dy.Friction(viscous=1e4)))
+    how = {"qd0": [0.0, 1e-3], "integrator": integrator}
+    run = dy.simulate(robot, 1.0, **how)
+    told = re.search(r"viscous friction of joint 'joint2', use dt=(\S+)$", run.message)
+    assert run.diverged and told
+    assert not dy.simulate(robot, 20 * float(told[1]), dt=float(told[1]), **how).diverged
+
+
+def test_a_velocity_gain_too_high_for_the_samples_is_the_reason():
+    robot = pair(bar(), bar())
+    limit = 2.0 * np.linalg.inv(robot.mass_matrix([0.0, 0.0])).diagonal() ** -1 / 1e-3
+    for gain, diverges in ((2.5, True), (0.3, False)):
+        law = JointPID(100.0, 0.0, (gain * limit).tolist())
+        run = dy.simulate(robot, 3.0, q0=[0.0, 0.1], controller=law, reference=[0.0, 0.0])
+        assert run.diverged is diverges
+        assert ("the controller takes" in run.message) is diverges

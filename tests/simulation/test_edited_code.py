@@ -12,7 +12,7 @@ import pytest
 
 import dynamis as dy
 from dynamis.compile import cache
-from dynamis.compile.service import forget
+from dynamis.compile.service import RECENT, forget
 from dynamis.control import Controller, JointPID, MomentumObserver
 from tests.control.blocks import LAWS
 from tests.simulation.arms import bar, pair
@@ -216,3 +216,15 @@ def test_a_simulation_that_comes_again_links_nothing(arm):
     cache.clear()
     again = dy.simulate(arm, 2e-3, q0=Q0, controller=JointPID(5.0, 0.0, 1.0))
     assert np.array_equal(first.q, again.q) and cache.entries() == []
+
+
+def test_code_that_comes_often_does_not_drive_out_other_code(arm):
+    def run(**options):
+        return dy.Simulator(arm, **options).run(2e-3)
+
+    run(controller=JointPID(5.0, 0.0, 1.0))
+    for _ in range(RECENT):
+        run()
+    cache.clear()
+    run(controller=JointPID(6.0, 0.0, 1.0))
+    assert cache.entries() == []

@@ -33,7 +33,7 @@ def program(traced):
         tuple(p.name for p in traced.outputs),
         tuple(p.shape for p in traced.outputs),
     )
-    code = compiled((traced.text,), lambda: traced, ports, "float64", 1)
+    code = compiled(None, lambda: traced, ports, "float64", 1, what=traced.name)
     return lambda *rows: evaluated(code, [np.array(r) for r in rows], ports.inputs)
 
 

@@ -9,7 +9,7 @@ import dynamis as dy
 from dynamis.control import JointPID
 from dynamis.control.sensors import Sensors
 from dynamis.errors import DynamisWarning, FileError, OptionError
-from tests.simulation.arms import pair
+from tests.simulation.arms import bar, pair
 
 NAMES = ["t", "q1", "q2", "qd1", "qd2", "tau1", "tau2"]
 
@@ -20,6 +20,67 @@ def run():
         pair(), 0.02, q0=[0.3, 0.1], controller=JointPID(20.0, 0.0, 3.0), reference=[0.0, 0.2],
         sample_time=5e-3, sensors=Sensors(encoder=1e-3, torque_noise=0.1),
     )  # fmt: skip
+
+
+def limited(speed=None, effort=None):
+    """Two bars with limits of speed and torque."""
+    links = [replace(bar(), velocity_limit=speed, effort_limit=effort) for _ in range(2)]
+    return pair(*links)
+
+
+def test_torques_and_speeds_beyond_the_limits_are_said():
+    run = dy.simulate(limited(2.0, 30.0), 0.02, q0=[0.0, 0.0], torque=[40.0, -29.0], qd0=[0, 5.0])
+    torque, speed = run.check()[1], run.check()[0]
+    assert torque.where == "joint 'joint1'" and torque.what.startswith(
+        "torque is 40 N m at t = 0 s, outside [-30, 30]"
+    )
+    assert speed.where == "joint 'joint2'" and "velocity is 5" in speed.what
+    assert "; torque of 'joint1' 40 N m at t = 0 s, limit 30" in repr(run)
+    assert "; velocity of 'joint2' 5" in repr(run) and len(run.beyond_limits) == 2
+    fine = dy.simulate(limited(20.0, 50.0), 0.02, torque=[40.0, -29.0])
+    assert fine.check() == [] and repr(fine) == "Run('pair', 0.02 s, 21 instants)"
+    many = dy.simulate(limited(2.0), 0.01, q0=np.zeros((3, 2)), qd0=[[0, 0], [0, 0], [0, -5.0]])
+    assert "velocity of 'joint2' -5 rad/s at t = 0 s, limit -2)" in repr(many)
+
+
+def test_a_reference_too_fast_to_be_seen_at_the_samples_is_said():
+    jump = dy.trajectory.quintic([0.0, 0.0], [0.3, 0.0], 1e-3)  # milliseconds taken as seconds
+    law = JointPID(20.0, 0.0, 3.0)
+    run = dy.simulate(limited(20.0), 0.01, controller=law, reference=jump)
+    assert run.beyond_limits == [
+        "reference velocity of 'joint1' 300 rad/s at t = 0 s, limit 20",
+    ]
+
+
+@pytest.mark.parametrize("way", ["simulate", "study"])
+def test_an_arm_starts_on_its_trajectory_unless_told_otherwise(way):
+    wave = dy.trajectory.sine([0.3, -0.6], 0.5, 1.0, phase=0.4)
+    law = dy.control.ComputedTorque(kp=100.0, kd=20.0)
+    start = wave(0.0)
+    assert np.abs(start.q).min() > 0.1 and np.abs(start.qd).min() > 0.1
+    given = {"controller": law, "reference": wave}
+
+    def first(**more):
+        if way == "simulate":
+            run = dy.simulate(pair(), 0.002, **given, **more)
+        else:
+            run = dy.study(pair(), 0.002, samples=1, progress=False, **given, **more).replay(0)
+        return run.q[0].tolist(), run.qd[0].tolist()
+
+    assert first() == (start.q.tolist(), start.qd.tolist())
+    assert first(q0=[0.1, 0.2]) == ([0.1, 0.2], [0.0, 0.0])
+    assert first(qd0=[0.1, 0.2]) == (start.q.tolist(), [0.1, 0.2])
+    given["reference"] = [0.3, 0.1]  # a place to go to, from home
+    assert first() == ([0.0, 0.0], [0.0, 0.0])
+
+
+def test_the_drives_of_a_closed_mechanism_start_on_their_trajectory():
+    robot = dy.load("five-bar")
+    home = robot.home[list(robot.driven)]
+    move = dy.trajectory.quintic(home + 0.1, home + 0.2, 0.1)
+    law = dy.control.JointPID(kp=10.0, kd=1.0)
+    run = dy.simulate(robot, 0.002, controller=law, reference=move)
+    np.testing.assert_allclose(run.error[0], 0.0, atol=1e-12)
 
 
 def test_csv_holds_every_digit(run, tmp_path):

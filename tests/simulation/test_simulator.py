@@ -86,6 +86,55 @@ def test_an_ensemble_and_some_of_its_arms_anew(arm):
     np.testing.assert_array_equal(sim.q, [alone[0], starts[1], alone[2]])
 
 
+PER_ARM = {
+    "torque": {"torque": (2,)},
+    "forces": {"external": (2,), "wrench": (6,), "torque": (2,)},
+    "links": {"link_forces": (2, 6)},
+    "fed forward": {"torque": (2,), "controller": COMPUTER["controller"], "reference": GOAL},
+    "function": {"torque": (2,), "controller": lambda t, q, qd: -3.0 * qd},
+    "free steps": {"external": (2,), "integrator": "dormand-prince"},
+}
+
+
+@pytest.mark.parametrize("way", PER_ARM)
+def test_forces_of_every_arm_are_those_of_the_arms_alone(arm, way, monkeypatch):
+    rng = np.random.default_rng(5)
+    names = [k for k, shape in PER_ARM[way].items() if isinstance(shape, tuple)]
+    forces = {k: rng.normal(size=(3, 1, *PER_ARM[way][k])) for k in names}
+    options = {"duration": 0.05, "q0": Q0, **PER_ARM[way]}
+    together = dy.simulate(arm, **{**options, **forces})
+    assert together.q.shape == (3, 51, 2)
+    for k in range(3):
+        alone = dy.simulate(arm, **{**options, **{name: x[k, 0] for name, x in forces.items()}})
+        exact = way != "free steps"  # of which all arms share the lengths
+        np.testing.assert_allclose(together.q[k], alone.q, rtol=0, atol=0 if exact else 1e-9)
+        np.testing.assert_allclose(together.tau[k], alone.tau, rtol=0, atol=0 if exact else 1e-9)
+    monkeypatch.setenv("DYNAMIS_COMPILE", "off")
+    slow = dy.simulate(arm, **{**options, **forces, "duration": 0.01})
+    np.testing.assert_allclose(slow.q, together.q[:, :11], rtol=0, atol=1e-10)
+
+
+def test_a_torque_of_every_arm_with_starts_and_parameters_of_their_own(arm):
+    rng = np.random.default_rng(6)
+    starts, torque = rng.uniform(-1, 1, (4, 2)), rng.normal(size=(4, 1, 2))
+    values = np.asarray(arm.parameters.values) * rng.uniform(0.9, 1.1, (4, 1))
+    sim = dy.Simulator(arm, parameters=values, torque=torque)
+    sim.reset(starts)
+    sim.step(steps=20)
+    for k in range(4):
+        alone = dy.Simulator(arm, parameters=values[k], torque=torque[k, 0])
+        alone.reset(starts[k])
+        alone.step(steps=20)
+        np.testing.assert_array_equal(sim.q[k], alone.q)
+    np.testing.assert_array_equal(sim.tau, torque[:, 0])
+    assert dy.simulate(arm, 0.01, torque=torque[:0]).q.shape == (0, 11, 2)
+    two = dy.simulate(arm, 0.01, q0=starts, torque=torque.reshape(2, 2, 1, 2)[:, :1])
+    assert two.q.shape == (2, 4, 11, 2)  # leading axes broadcast
+    steps = dy.simulate(arm, 4e-3, q0=starts, torque=torque[None, :, 0])
+    alone = dy.simulate(arm, 4e-3, q0=starts[2], torque=torque[:, 0])
+    np.testing.assert_array_equal(steps.q[2], alone.q)  # one row per step, the same for all arms
+
+
 @dataclass(frozen=True)
 class Counted(Controller):
     """A law that knows how often it was traced."""

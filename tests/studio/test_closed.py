@@ -88,6 +88,7 @@ def dragged(tab, position, phase):
     return target
 
 
+@pytest.mark.thorough
 def test_the_tool_is_dragged_and_the_mechanism_follows(tab):
     robot = tab.session.robot
     before = robot.fk(tab.session.q)[:3, 3]
@@ -113,6 +114,7 @@ def legends(tab):
     return " ".join(x.inner_text() for x in tab.page.locator(".u-legend").all() if x.is_visible())
 
 
+@pytest.mark.thorough
 def test_charts_are_of_the_drives(tab):
     tab.open("Simulate")
     tab.choose("What", "Move to a target")

@@ -66,6 +66,7 @@ def test_code_comes_as_an_archive(page, target, file):
     assert any(x.endswith(file.rsplit(".", 1)[1]) for x in names)
 
 
+@pytest.mark.thorough
 def test_run_and_controller_need_a_run_first(page, tmp_path):
     for button, why in (("Shown run (.csv)", "No run: run a simulation"),
                         ("Identification (.html)", "No identified model"),

@@ -23,6 +23,7 @@ def large(browser, studio):
     made.close()
 
 
+@pytest.mark.thorough
 def test_charts_keep_their_ticks_and_a_reload_its_page(large, studio):
     tops = {x.bounding_box()["y"] for x in large.page.get_by_role("tab").all()}
     assert len(tops) == 1  # all in one line
@@ -31,6 +32,9 @@ def test_charts_keep_their_ticks_and_a_reload_its_page(large, studio):
     large.until(lambda: large.session.bench.run is not None)
     large.says("N m of joint")
     large.until(lambda: large.page.evaluate(f"{CHARTS}.length > 0"))
+    charts = large.page.locator(".uplot-container")
+    bottoms = [x.bounding_box() for x in charts.all()]
+    assert max(box["y"] + box["height"] for box in bottoms) < SIZE["height"]
     large.page.evaluate(SHRINK)
     large.page.evaluate(GROW)
     large.until(lambda: all(x > 0 for x in large.page.evaluate(TICKS)), "the ticks are lost")

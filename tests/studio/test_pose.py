@@ -45,6 +45,7 @@ def test_degrees_zero_random_and_named_poses(tab):
     assert tab.errors == []
 
 
+@pytest.mark.thorough
 def test_solutions_can_be_clicked_through(tab):
     robot = tab.session.robot
     tab.session.change_pose([0.3, 0.9, -0.8, 0.4, 0.5, 0.6])

@@ -246,6 +246,7 @@ def test_symbols_survive_and_their_values_can_be_edited(tab):
     assert tab.errors == []
 
 
+@pytest.mark.thorough
 def test_gravity_and_payload_change_the_torque(tab):
     tab.session.change_pose(np.zeros(6))
     held = tab.session.robot.gravity_torque(tab.session.q)
@@ -290,6 +291,7 @@ def test_what_is_typed_is_kept_also_before_its_event_comes(tab):
     assert field.input.value == "4"
 
 
+@pytest.mark.thorough
 def test_files_good_and_bad(tab):
     tab.upload("two.urdf", URDF)
     tab.until(lambda: tab.session.robot.name == "two")
@@ -355,6 +357,7 @@ def test_what_is_not_drawn_of_an_uploaded_file_is_said(tab):
     tab.says("they are not uploaded with the file")
 
 
+@pytest.mark.thorough
 def test_two_tabs_have_two_robots(browser, studio, tab):
     from .conftest import NARROW, Tab
 
@@ -371,6 +374,7 @@ def test_two_tabs_have_two_robots(browser, studio, tab):
         other.close()
 
 
+@pytest.mark.thorough
 def test_addresses_in_names_are_no_links(tab):
     name = "see http://evil.test/x.png www.evil.test a@evil.test <b>bold</b> [x](http://y.test)"
     text = dy.load("planar-rr").model

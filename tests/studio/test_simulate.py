@@ -77,6 +77,7 @@ def test_the_first_run_moves_and_runs_are_compared(page):
     assert bench.runs == []
 
 
+@pytest.mark.thorough
 def test_a_fall_plays_pauses_and_scrubs(page):
     page.choose("What", "Free motion")
     page.field("Friction").uncheck()
@@ -117,6 +118,7 @@ def test_a_move_reaches_its_target(page):
     assert page.errors == []
 
 
+@pytest.mark.thorough
 def test_another_robot_clears_the_page(page):
     page.session.change_robot(dy.load("sixr"))
     assert page.session.bench.run is None
@@ -166,6 +168,7 @@ def test_running_work_is_cancelled(page):
     assert done == [3]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("law", LAWS)
 def test_every_law_moves_the_arm(law, compiled):
     robot = dy.load("planar-rr")

@@ -27,6 +27,7 @@ def test_the_arm_is_in_sight_and_above_the_floor(tab):
     assert view.floor < before
 
 
+@pytest.mark.thorough
 def test_a_run_shows_its_paths_and_charts_beside_the_arm(tab):
     import dynamis as dy
 
@@ -60,6 +61,34 @@ def test_a_narrow_page_gives_the_panel_all_of_its_width(browser, studio):
     tab.close()
 
 
+@pytest.mark.thorough
+def test_the_camera_follows_the_shape_of_the_page_until_it_is_moved(tab):
+    view, camera, wide = tab.session.view, tab.session.client.camera, tab.page.viewport_size
+    tab.open("Pose")
+    points = view.arm.points(view._poses())
+    tab.until(lambda: camera.image_width < wide["width"], "the panel is not docked")
+    first = np.array(camera.position)
+    tab.page.set_viewport_size(NARROW)
+    tab.until(lambda: view._room()[2] > 0 and view._sees(points), "the arm is not in sight")
+    assert np.linalg.norm(camera.position - first) > 0.1
+    tab.sees(tab.page.get_by_role("tab", name="Pose", selected=True))
+    tab.page.set_viewport_size(wide)
+    tab.until(lambda: np.allclose(camera.position, first, atol=1e-2), "the arm stays small")
+    tab.page.mouse.move(100, 200)
+
+    def moved():
+        """Turn the wheel, again where the page put its camera back to the fitted place since."""
+        tab.page.mouse.wheel(0, 300)
+        return np.linalg.norm(camera.position - first) > 0.1
+
+    tab.until(moved, "the wheel does nothing")
+    fitted = view._fitted
+    tab.page.set_viewport_size(NARROW)
+    tab.until(lambda: view._room()[2] > 0 and camera.image_width == NARROW["width"])
+    assert view._fitted == fitted
+
+
+@pytest.mark.thorough
 def test_meshes_above_a_megabyte_are_drawn(tab, tmp_path):
     trimesh = pytest.importorskip("trimesh", reason="trimesh is not installed")
     import dynamis as dy

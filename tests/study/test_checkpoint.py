@@ -433,6 +433,7 @@ evaluated(checkpoint=Path(sys.argv[1]), threads=1)
 """
 
 
+@pytest.mark.thorough
 def test_a_disk_that_is_full_says_so_and_what_was_written_stays(tmp_path):
     ended = python(FULL, tmp_path)
     assert "FileError: cannot write" in ended.stderr.splitlines()[-1], ended.stderr

@@ -74,6 +74,7 @@ def expected(run, wanted):
     }
 
 
+@pytest.mark.thorough
 def test_every_measure_is_that_of_the_mechanism_alone(robot, compiled):
     study = asked(robot, measure=tuple(MEASURES))
     assert not study.failed and study.columns("rms_error") == ("left_motor", "right_motor")
@@ -96,6 +97,7 @@ def test_every_measure_is_that_of_the_mechanism_alone(robot, compiled):
     np.testing.assert_allclose(replayed.q, run.q, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.thorough
 def test_starts_close_with_the_drives_where_they_were_drawn(robot):
     study = asked(robot, samples=64, measure="peak_velocity")
     drawn, factors = study.case.draw(0, 64), study.factors
@@ -116,6 +118,7 @@ def test_starts_close_with_the_drives_where_they_were_drawn(robot):
     np.testing.assert_array_equal(own.q0, drawn.q0)
 
 
+@pytest.mark.thorough
 def test_what_does_not_close_is_counted_and_named(compiled):
     """A four-bar turns; with its rocker driven, only as far as the crank allows."""
     robot = four_bar(passive=(True, True, False))
@@ -157,6 +160,7 @@ def test_torques_along_the_reference(robot):
     )
 
 
+@pytest.mark.thorough
 def test_processes_and_threads_give_the_same_bits(compiled):
     """Of a mechanism made here: nothing of it is in the catalogue or cached."""
     robot = five_bar(gravity=(0.3, -9.7, 0.0))

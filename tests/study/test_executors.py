@@ -158,10 +158,12 @@ def test_processes_that_begin_anew_give_the_same_bits(alone, count, kind):
         assert same(simulated(executor=executor), alone)
 
 
+@pytest.mark.thorough
 def test_dask_gives_the_same_bits(alone, dask):
     assert same(simulated(executor=dask.get_executor()), alone)
 
 
+@pytest.mark.thorough
 def test_a_client_of_dask_is_an_executor_too(alone, dask):
     assert same(simulated(executor=dask), alone)
 
@@ -302,6 +304,7 @@ def test_samples_that_raise_are_named_everywhere(engine):
         Picky()(study.draw(277))
 
 
+@pytest.mark.thorough
 def test_a_measure_that_raises_is_replayable_everywhere(engine):
     measure = (torque_of_light_arms, "peak_torque")
     study = simulated(3 * BLOCK, measure=measure, executor=engine)
@@ -431,6 +434,7 @@ def test_a_worker_keeps_few_cases():
 # memory
 
 
+@pytest.mark.thorough
 def test_no_more_is_kept_than_a_few_blocks(monkeypatch):
     """Twice the blocks of the same size: the summaries of all would be megabytes more."""
     monkeypatch.setattr(workers, "TASK", 0.0)  # a block each

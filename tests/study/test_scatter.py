@@ -82,9 +82,7 @@ def test_a_moved_body_is_the_body_of_moved_points(seed):
 
 def test_the_distribution_is_the_one_that_is_stated(compiled):
     robot = pair()
-    vary = dy.Scatter(
-        robot, mass=0.1, com=0.02, friction=0.3, payload=(1.0, 3.0), joint_offset=0.01, q0=0.2
-    )
+    vary = dy.Scatter(robot, mass=0.1, com=0.02, payload=(1.0, 3.0), joint_offset=0.01, q0=0.2)
     drawn = vary.draw(0, 40_000, 5)
     nominal = np.array(robot.parameters.values, dtype=float)
     bare = drawn.parameters[:, 0]
@@ -131,7 +129,8 @@ def test_nothing_varies_without_being_asked():
 def test_by_link_and_joint():
     robot = pair()
     link, joint = robot.link_names[1], robot.joint_names[0]
-    vary = dy.Scatter(robot, mass={link: 0.1}, friction={joint: 0.2})
+    with pytest.warns(dy.errors.DynamisWarning, match=f"zero in '{joint}'"):
+        vary = dy.Scatter(robot, mass={link: 0.1}, friction={joint: 0.2})
     assert vary.names == (f"{link}.mass",)  # that joint has no friction to vary
     drawn = vary.draw(0, 10, 0).parameters
     assert (drawn[:, :10] == drawn[0, :10]).all() and np.ptp(drawn[:, 10]) > 0
@@ -157,6 +156,30 @@ def test_by_link_and_joint():
 def test_what_cannot_be_drawn_is_refused(options, words):
     with pytest.raises(dy.errors.DynamisError, match=words):
         dy.Scatter(pair(), **options)
+
+
+def test_to_vary_what_is_zero_is_refused_or_left_out_by_name():
+    smooth = pair()
+    rubs = smooth.with_friction(viscous=[0.0, 1.0])
+    said = "friction of 'pair' is zero in every joint: to change it by friction=0.3 changes nothing"
+    with pytest.raises(dy.errors.OptionError, match=said) as error:
+        dy.Scatter(smooth, friction=0.3)
+    assert "with_friction(viscous=" in str(error.value)
+    with pytest.raises(dy.errors.OptionError, match="rotor inertia of 'pair' is zero in every"):
+        dy.Scatter(smooth, rotor=0.1, payload=(2, 2))
+    with pytest.warns(dy.errors.DynamisWarning, match="friction of 'pair' .* left out"):
+        assert dy.Scatter(smooth, friction=0.3, payload=(0, 1)).names == ("payload",)
+    assert dy.Scatter(rubs, friction=0.3).names == ("joint2.viscous",)  # of the joints that rub
+    with pytest.warns(dy.errors.DynamisWarning, match="is zero in 'joint1'"):
+        dy.Scatter(rubs, friction={"joint1": 0.3, "joint2": 0.3})
+
+
+def test_a_load_that_is_the_same_for_all_arms_is_said():
+    with pytest.raises(dy.errors.OptionError, match=r"payload is 3, .*\n.*\(0, 3\) varies"):
+        dy.Scatter(pair(), payload=3)
+    assert repr(dy.Scatter(pair(), payload=(3, 3))) == (
+        "Scatter('pair', 0 factors, 3 kg at every tool)"
+    )
 
 
 def test_a_link_that_is_no_body_is_named():

@@ -24,12 +24,14 @@ def move():
 
 
 def vary(robot, **more):
-    return dy.Scatter(robot, mass=0.2, com=0.05, friction=0.3, payload=(0.0, 2.0), **more)
+    more |= {"friction": 0.3} if robot.friction_torque(np.ones(robot.n)).any() else {}
+    return dy.Scatter(robot, mass=0.2, com=0.05, payload=(0.0, 2.0), **more)
 
 
 def asked(robot=None, **more):
     robot = rubbing() if robot is None else robot
-    options = {"dt": DT, "controller": law(), "reference": move(), "vary": vary(robot)}
+    options = {"dt": DT, "controller": law(), "reference": move()}
+    options |= {} if "vary" in more else {"vary": vary(robot)}
     return dy.study(robot, DURATION, **{**options, "samples": 6, **more})
 
 
@@ -122,6 +124,7 @@ def test_what_does_not_vary_is_one_arm(compiled):
     assert study.factors == () and not study.sensitivity("rms_error").shares.size
 
 
+@pytest.mark.thorough
 def test_starts_encoders_noise_and_delays_vary(mostly):
     robot = pair()
     noisy = dy.Sensors(position_noise=1e-3, seed=4)
@@ -259,7 +262,7 @@ def test_evaluations_that_are_no_simulation(either):
 
 def test_arms_that_diverge_are_counted_named_and_replayable(either):
     robot = pair()
-    wild = dy.Scatter(robot, qd0=([0.0, 0.0], [4e6, 0.0]))
+    wild = dy.Scatter(robot, qd0=([0.0, 0.0], [1.9e6, 0.0]))
     study = dy.study(robot, 0.02, DT, vary=wild, samples=12, measure=("peak_velocity", "energy"))
     bad = [k for k in range(12) if study.draw(k).qd0[0, 0] >= 1e6]
     assert 0 < len(bad) < 12
@@ -267,6 +270,24 @@ def test_arms_that_diverge_are_counted_named_and_replayable(either):
     assert all(reason.startswith("diverged at t = ") for reason in study.failed.reasons)
     assert study.replay(int(study.failed.samples[0])).diverged
     assert study.quantiles("energy", 1.0)[0] == np.inf and "failed" in repr(study)
+
+
+def test_a_nominal_arm_that_diverges_is_said_first_and_the_table_is_of_the_others(compiled):
+    robot = slider(dy.Friction(viscous=3.0), mass=1e-3)  # too stiff for DT
+    options = {"q0": [0.1], "controller": dy.control.JointPID(kp=1.0), "reference": [0.0]}
+    wide = dy.Scatter(robot, friction=1.5)
+    with pytest.warns(dy.errors.DynamisWarning, match="the nominal arm .* diverged at t = "):
+        study = dy.study(robot, 0.6, DT, vary=wide, samples=40, measure="rms_error", **options)
+    assert study.nominal.startswith("diverged at t = ")
+    good = 40 - study.failed.count
+    assert 0 < good < 40 and all(x.startswith("diverged") for x in study.failed.reasons)
+    assert f"{40 - good} failed (diverged), nominal arm diverged at t = " in repr(study)
+    assert study.head[1::4] == (f"mean of {good} left", f"largest of {good} left")
+    assert str(study).endswith(f"largest values and causes are of the other {good} only.")
+    assert f"of the {good} arms that did not fail" in str(study.sensitivity("rms_error"))
+    narrow = dy.Scatter(robot, friction=0.1)
+    calm = dy.study(robot, 0.6, 1e-4, vary=narrow, samples=2, measure="rms_error", **options)
+    assert calm.nominal == "" and calm.head[1] == "mean" and not calm.failures
 
 
 def test_samples_that_raise_are_counted_and_named(compiled):
@@ -281,6 +302,7 @@ def test_samples_that_raise_are_counted_and_named(compiled):
     assert study.failed.reasons[0] == "picky: RuntimeError: too heavy for me"
 
 
+@pytest.mark.thorough
 def test_float32_is_near(compiled):
     exact, rough = (
         values_of(asked(measure="rms_error", dtype=dtype), "rms_error")
@@ -369,6 +391,7 @@ def test_tables_and_words(compiled):
         ({"executor": 4}, "executor is 4"),
         ({"q0": [1.0]}, "q0"),
         ({"stops": np.zeros(2)}, "stops is"),
+        ({"torque": np.zeros((3, 1, 2))}, "torque differs from arm to arm"),
         ({"simulate": False}, "controller was given"),
         ({"evaluate": 3}, "evaluate is 3"),
         ({"evaluate": np.sum, "measure": "energy"}, "evaluate"),
@@ -382,6 +405,7 @@ def test_what_cannot_be_studied_is_refused(options, words):
         dy.study(robot, **given)
 
 
+@pytest.mark.thorough
 def test_blocks_computed_together_are_those_computed_one_by_one(mostly):
     """With alternatives, whose samples run apart from each other."""
     robot = rubbing()

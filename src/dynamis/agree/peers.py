@@ -9,7 +9,6 @@ words. A URDF chain goes to the toolbox through its standard DH table.
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, NamedTuple
@@ -22,6 +21,7 @@ from ..interop.pinocchio import pinocchio_model
 from ..interop.rigid_tree import NotRepresentableError, TreeJoint, body_names, rigid_tree
 from ..interop.robotics_toolbox import FAULT, dh_arm, dh_robot, is_faulty
 from ..model.friction import Friction
+from ..model.model import with_friction
 from ..robot import Robot
 from ..spatial.frames import matrix
 
@@ -243,8 +243,4 @@ def installed(name: str) -> bool:
 
 def without_friction(robot: Robot) -> Robot:
     """The arm without friction."""
-    links = []
-    for link in robot.model.links:
-        drive = link.drive and replace(link.drive, viscous=0.0, coulomb=(0.0, 0.0))
-        links.append(replace(link, friction=Friction(), drive=drive))
-    return Robot(replace(robot.model, links=tuple(links)))
+    return Robot(with_friction(robot.model, [Friction()] * len(robot.model.links)))

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arguments import checked, is_word, whole
+from ..arguments import checked, one_of, whole
 from ..compile.kernels import FORWARD_METHODS, INVERSE_METHODS, MASS_MATRICES
 from ..dynamics import equation
 from ..dynamics.springs import spring_torque
-from ..errors import DynamisError, OptionError, ShapeError, SingularError, did_you_mean, shown
+from ..errors import DynamisError, ShapeError, SingularError, shown
 from ..interop.rigid_tree import NotRepresentableError, slides
 from ..robot import Robot
 from ..spatial.functions import MATH
@@ -87,11 +87,6 @@ def relative_difference(a: np.ndarray, b: np.ndarray, least: float = 0.0) -> flo
     return difference / scale if scale > 0 else difference
 
 
-def first_line(error: Exception) -> str:
-    """What an error says, without its hint."""
-    return str(error).split("\n", maxsplit=1)[0]
-
-
 # our own methods against each other: every one is a second opinion on the others
 
 LIMIT = 1e-10
@@ -126,7 +121,7 @@ def _row(source: str, quantity: str, value: Callable[[], np.ndarray], reference:
     try:
         found = value()
     except DynamisError as error:
-        return Row(source, quantity, None, LIMIT, f"does not apply: {first_line(error)}")
+        return Row(source, quantity, None, LIMIT, f"does not apply: {error.message}")
     return Row(source, quantity, relative_difference(found, reference), LIMIT)
 
 
@@ -210,7 +205,7 @@ def peer_rows(robot: Robot, states: States, name: str) -> list[Row]:
     try:  # one engine per sample where a centre of mass slides
         theirs = [peer.build(twin, x) for x in (states.q if slides(twin.chain) else states.q[:1])]
     except NotRepresentableError as error:
-        return [Row(source, "all", None, PEER_LIMIT, first_line(error))]
+        return [Row(source, "all", None, PEER_LIMIT, error.message)]
     theirs *= len(states.q) // len(theirs)
     s = {"q": states.q, "qd": states.qd, "qdd": states.qdd}
     s["tau"] = twin.inverse_dynamics(s["q"], s["qd"], s["qdd"])
@@ -222,7 +217,7 @@ def _peer_row(source: str, what: str, theirs: list, robot: Robot, s: Numbers) ->
     try:
         ours = quantity.ours(robot, s)
     except SingularError as error:
-        return Row(source, what, None, PEER_LIMIT, f"not defined: {first_line(error)}")
+        return Row(source, what, None, PEER_LIMIT, f"not defined: {error.message}")
     states = zip(*(s[name] for name in quantity.arguments), strict=True)
     values = [_answer(e, what, *state) for e, state in zip(theirs, states, strict=True)]
     least = SMALL_PART * float(np.abs(s["tau"]).max()) if quantity.part_of_torque else 0.0
@@ -284,7 +279,7 @@ def _closed_peer_row(robot: Robot, name: str, s: Numbers, ours: np.ndarray) -> R
     try:
         engine = CLOSED_PEERS[name](robot)
     except NotRepresentableError as error:
-        return Row(source, "all", None, PEER_LIMIT, first_line(error))
+        return Row(source, "all", None, PEER_LIMIT, error.message)
     states = zip(s["q"], s["qd"], s["tau"], strict=True)
     theirs = np.array([engine.forward_dynamics(*state) for state in states])
     return Row(source, "forward dynamics", relative_difference(ours, theirs), PEER_LIMIT)
@@ -341,11 +336,8 @@ def agreement(
 ) -> AgreementTable:
     """Compare every method and every installed peer on random states of one robot."""
     names = tuple(PEERS) if peers is None else tuple(peers)
-    unknown = [name for name in names if not is_word(name, PEERS)]
-    if unknown:
-        raise OptionError(
-            f"peer {shown(unknown[0])} does not exist", did_you_mean(unknown[0], PEERS)
-        )
+    for name in names:
+        one_of(name, PEERS, f"peer {shown(name)} does not exist")
     whole(samples, "samples", most=MOST)
     whole(seed, "seed", 0)
     if robot.model.closures:

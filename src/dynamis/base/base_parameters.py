@@ -1,18 +1,18 @@
 """Base parameters and their significance: tau = Y_base(q, qd, qdd) beta,  beta = B phi."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..arguments import number, whole
-from ..compile.arrays import as_batch
+from ..compile.arrays import as_batch, finite
 from ..errors import OptionError, warn
 from ..ik.driven import random_motion
 from ..lazy import cached_property
 from ..model.model import Model
-from ..model.parameters import parameter_names
+from ..model.parameters import labels, parameter_names
 from .groupings import (
     BODY,
     JOINT,
@@ -28,58 +28,7 @@ from .groupings import (
 if TYPE_CHECKING:
     from ..robot import Robot
 
-# parameters as people write them in a formula: Izz1, ZZ1 or Izz[forearm], and in LaTeX
-
-DIGITS = 12
-
-
-WORDS: Mapping[str, tuple[str, str]] = {  # Khalil's notation, LaTeX (# is the index)
-    "m": ("M", "m_{#}"),
-    "mcx": ("MX", "mc_{x,#}"),
-    "mcy": ("MY", "mc_{y,#}"),
-    "mcz": ("MZ", "mc_{z,#}"),
-    "Ixx": ("XX", "I_{xx,#}"),
-    "Ixy": ("XY", "I_{xy,#}"),
-    "Iyy": ("YY", "I_{yy,#}"),
-    "Ixz": ("XZ", "I_{xz,#}"),
-    "Iyz": ("YZ", "I_{yz,#}"),
-    "Izz": ("ZZ", "I_{zz,#}"),
-    "rotor_inertia": ("IA", "J_{a,#}"),
-    "viscous": ("FV", "F_{v,#}"),
-    "viscous-": ("FV_minus", "F_{v,#}^{-}"),
-    "coulomb+": ("FS_plus", "F_{c,#}^{+}"),
-    "coulomb-": ("FS_minus", "F_{c,#}^{-}"),
-    "offset": ("OFF", r"\tau_{0,#}"),
-    "motor_viscous": ("FVM", "F_{vm,#}"),
-    "motor_coulomb+": ("FSM_plus", "F_{cm,#}^{+}"),
-    "motor_coulomb-": ("FSM_minus", "F_{cm,#}^{-}"),
-    "unbalance_x": ("UX", "u_{x,#}"),
-    "unbalance_y": ("UY", "u_{y,#}"),
-    "stiffness": ("K", "k_{#}"),
-    "preload": ("F0", "F_{0,#}"),
-    "damping": ("D", "d_{#}"),
-    "force": ("FG", "F_{g,#}"),
-}
-
-
-def _label(model: Model, name: str, style: str) -> str:
-    """A parameter name in a style: "plain", "khalil" or "latex"."""
-    owner, _, parameter = name.rpartition(".")
-    khalil, latex = WORDS[parameter]
-    number = _number(model, owner)
-    if style == "latex":
-        word = owner.replace("_", r"\_")
-        return latex.replace("#", number or rf"\mathrm{{{word}}}")
-    form = khalil if style == "khalil" else parameter.replace("+", "_plus").replace("-", "_minus")
-    return f"{form}{number}" if number else f"{form}[{owner}]"
-
-
-def _number(model: Model, owner: str) -> str:
-    """1 for link1 and joint1 if all links (or joints) are called so; else nothing."""
-    for word, known in (("link", model.link_names), ("joint", model.tree_joint_names)):
-        if owner in known and known == tuple(f"{word}{i + 1}" for i in range(len(known))):
-            return owner.removeprefix(word)
-    return ""
+DIGITS = 12  # of a coefficient
 
 
 def sum_text(terms: Sequence[tuple[Any, str]], latex: bool = False) -> str:
@@ -153,8 +102,7 @@ class BaseParameters:
         """
         what = f"the base parameters of {self.robot.model.name!r}"
         beta = as_batch(base_values, "base_values", (self.rank,), what)
-        if not np.isfinite(beta).all():
-            raise OptionError("base_values holds NaN or infinity, expected finite numbers")
+        finite(beta, "base_values", OptionError)
         change = (beta - self.values) @ np.linalg.pinv(self.matrix).T
         return self.robot.parameters.values + change
 
@@ -180,7 +128,7 @@ class BaseParameters:
     def _terms(self, style: str) -> list[list[tuple[Any, str]]]:
         """Coefficient and label of every term, the leading parameter first, then link by link."""
         model = self.robot.model
-        words = [_label(model, name, style) for name in parameter_names(model)]
+        words = labels(parameter_names(model), style)
         rows = []
         for lead, form in zip(self.columns, self._forms, strict=True):
             rest = sorted((j for j in form if j != lead), key=lambda j: _place(j, len(model.links)))

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..agree.closed import ConstrainedMujoco, ConstrainedPinocchio, closed_states
 from ..agree.peers import without_friction
+from ..agree.table import relative_difference
 from ..interop.rigid_tree import NotRepresentableError
 from ..model import catalogue
 from ..model.closure import Closure
@@ -60,7 +61,7 @@ def closed_figures(loops: tuple[int, ...] = LOOPS) -> Iterator[Figure]:
         ours = robot.forward_dynamics(*state)
         for peer, engine, call in _peers(robot, state):
             theirs = engine.forward_dynamics(*state)
-            error = float(np.abs(ours - theirs).max() / np.abs(theirs).max())
+            error = relative_difference(ours, theirs)
             yield timed(
                 GROUP, "forward_dynamics", robot.name, _direct(robot, state), call, peer=peer,
                 target=TARGET, error=error,

@@ -24,8 +24,8 @@ from ..identify.identification import identify
 from ..identify.processing import Processing, prepare
 from ..identify.repeats import MOSTLY, repeated
 from ..logs.log import Log
-from ..model.formats.tables import plain_message
 from ..progress import bar
+from ..tables import markdown_table
 from . import sysid
 from .datasets import Dataset, Split, found_in
 
@@ -83,8 +83,7 @@ class League:
 
     def markdown(self) -> str:
         """The table in Markdown."""
-        lines = [COLUMNS, ("---",) * len(COLUMNS), *(row.cells() for row in self.rows)]
-        return "\n".join(f"| {' | '.join(map(_plain_cell, line))} |" for line in lines)
+        return markdown_table([COLUMNS, *(row.cells() for row in self.rows)], cell=_plain_cell)
 
     def save(self, path: str | Path) -> Path:
         """Write the page of documentation: what the figures are, the table, how to add to it."""
@@ -98,7 +97,7 @@ class League:
 def _plain_cell(text: str) -> str:
     """Text that neither ends a cell nor is markup."""
     flat = " ".join(text.split())
-    return "".join(f"\\{c}" if c in "\\|<>*_`[]" else c for c in flat) if flat != "---" else flat
+    return "".join(f"\\{c}" if c in "\\|<>*_`[]" else c for c in flat)
 
 
 @checked
@@ -160,7 +159,7 @@ def _rows(one: Dataset, wanted: Sequence[str], done: Callable[[int], None]) -> I
 
 def _reason(error: DynamisError, one: Dataset) -> str:
     """Its first sentence, without paths of this machine."""
-    said = plain_message(error).replace(f"{one.folder}{os.sep}", "")
+    said = error.message.replace(f"{one.folder}{os.sep}", "")
     return " ".join(said.split())
 
 

@@ -2,17 +2,18 @@
 
 import inspect
 from collections.abc import Iterator
-from dataclasses import replace
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..agree.peers import mjcf, without_friction
+from ..agree.peers import mjcf
+from ..agree.table import relative_difference
 from ..control import ComputedTorque, Controller, ControlLoop
 from ..interop.rigid_tree import RigidBody, TreeJoint, rigid_tree
 from ..model.friction import Friction
+from ..model.model import with_friction
 from ..robot import Robot
 from ..simulation.assembly import Assembly
 from ..simulation.loop import Given, MachineLoop, Record
@@ -93,15 +94,13 @@ def control_cycle(robot: Robot, controller: Controller) -> Cycle:
     loop.reset()
     tau = [step() for _ in range(STEPS)][-1]
     computed = machine.m.slots.part(machine.x, "computed")[0]
-    return Cycle(compiled / STEPS, python, float(np.abs(computed - tau).max() / np.abs(tau).max()))
+    return Cycle(compiled / STEPS, python, relative_difference(computed, tau))
 
 
 def without_coulomb(robot: Robot) -> Robot:
     """The arm with viscous friction only."""
-    bare = without_friction(robot).model
     own = [Friction(viscous=x.mean_viscous) for x in robot.chain.resistances]
-    links = (replace(x, friction=f) for x, f in zip(bare.links, own, strict=True))
-    return Robot(replace(bare, links=tuple(links)))
+    return Robot(with_friction(robot.model, own))
 
 
 class Stepper:

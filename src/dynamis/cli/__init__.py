@@ -8,7 +8,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from importlib import import_module
 from io import TextIOWrapper
 from typing import Any
@@ -17,31 +17,31 @@ from .. import __version__
 from ..arguments import one_of
 from ..errors import DynamisError, DynamisWarning
 
-SUCCESS, NEGATIVE, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
+SUCCESS, WRONG_INPUT, INTERRUPTED = 0, 2, 130
 DISK_ERRORS = (errno.ENOSPC, getattr(errno, "EDQUOT", None), errno.EFBIG, errno.EIO)
 
 # command -> summary; the module of the same name (with _ for -) has its `run`
 COMMANDS = {
     "robots": "list the robots of the catalogue",
-    "show": "print a robot: geometry, bodies, friction, drives, limits",
+    "show": "print a robot: geometry, masses and inertias, friction, drives, limits",
     "check": "check a robot's description for errors",
-    "agree": "compare the formulations with each other and with other engines",
+    "agree": "verify the dynamics: all algorithms, Pinocchio, MuJoCo, Robotics Toolbox",
     "equations": "derive the equations of motion step by step",
     "simulate": "simulate a robot, free or under a controller",
-    "study": "simulate many arms that differ: how large errors and torques will be",
-    "plant": "simulate a robot in real time for a controller in another process",
+    "study": "Monte Carlo simulation: errors and torques of many arms that differ",
+    "plant": "simulate a robot in real time behind a UDP port, for a controller in C",
     "excite": "design an exciting trajectory for parameter identification",
     "identify": "identify a robot's parameters from logs",
-    "payload": "identify what a robot carries, from a log",
-    "drive-gains": "identify torque per current, from logs without and with a known load",
-    "league": "compare the estimators on data sets, by their errors on unseen motions",
-    "export": "export kernels as C with a self-test, MATLAB, CasADi or FMI",
-    "bench": "measure speed, compared with other engines",
+    "payload": "identify the payload at the tool from a log",
+    "drive-gains": "identify torque per current (N m/A) from logs without and with a load",
+    "league": "benchmark of the estimators on data sets, by errors on unseen motions",
+    "export": "export functions or a controller: C, C++, MATLAB, CasADi, FMI, ROS 2",
+    "bench": "measure speed, compared with Pinocchio, MuJoCo, Robotics Toolbox",
     "cache": "show or empty the cache of compiled code",
-    "exercise": "exercises with numbers of one's own, and their answers checked",
+    "exercise": "exercises with numbers for every student, and their answers checked",
     "completion": "print the completion script for bash, zsh or fish",
     "studio": "view, edit, move and simulate a robot in the browser",
-    "demo": "the whole chain on the PUMA 560, from DH table to controller in C",
+    "demo": "demonstration on the PUMA 560, from DH table to controller in C",
 }
 
 
@@ -108,7 +108,7 @@ def _run(words: list[str]) -> int:
     one_of(name, COMMANDS, f"command {name!r} does not exist")
     import tyro
 
-    from .arguments import joined, options, quiet
+    from .arguments import joined, options, quiet, wrapped_help
 
     run = run_of(name)
     known = options(run)
@@ -117,7 +117,8 @@ def _run(words: list[str]) -> int:
         if given.startswith("--"):
             one_of(given, known, f"option {given!r} does not exist")
     config = (tyro.conf.FlagCreatePairsOff, tyro.conf.DisallowNone)
-    return tyro.cli(quiet(run), prog=f"dynamis {name}", args=joined(rest, known), config=config)
+    with wrapped_help() if {"-h", "--help"} & {*rest} else nullcontext():
+        return tyro.cli(quiet(run), prog=f"dynamis {name}", args=joined(rest, known), config=config)
 
 
 def run_of(name: str) -> Callable[..., int]:

@@ -25,7 +25,10 @@ def run(
     seed: int = 0,
     json: Json = False,
 ) -> int:
-    """Compare all formulations of the dynamics with each other and with the engines installed here.
+    """Verify the dynamics: all algorithms with each other, and with other engines.
+
+    Newton-Euler, Lagrange-Euler, Gibbs-Appell, Walker-Orin and articulated bodies, and what is
+    installed of Pinocchio, MuJoCo and Robotics Toolbox.
 
     Each number is the largest relative difference over random states, max |a - b| / max |b|. Exit
     code 1 if one exceeds its limit.

@@ -2,20 +2,29 @@
 
 import functools
 import inspect
+import io
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import is_dataclass
+import shutil
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from textwrap import fill
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
 from tyro.conf import Positional, arg
 
-from ..errors import ModelError, OptionError, did_you_mean
+from ..errors import ModelError, OptionError, counted, did_you_mean, worded
+from ..model import catalogue
+from ..model.check.model import check_model
+from ..model.link import UNITS
 from ..model.quantity import quantity
 from ..robot import Robot
-from .printing import counted, number, talk
+from .printing import number, talk
 
 FILES = ".toml, .urdf, .sdf or MJCF (.xml)"
 RobotName = Annotated[
@@ -30,6 +39,10 @@ RobotNames = Annotated[
         help_behavior_hint="",
     ),
 ]
+Time = Annotated[float, arg(metavar="SECONDS")]
+Seconds = Annotated[float | None, arg(metavar="SECONDS", help_behavior_hint="")]
+Word = Annotated[str, arg(metavar="NAME")]  # one of those that the help lists
+CONTINUED = 8  # spaces before a line that goes on with the help of an argument
 SAVED = (".toml", ".urdf")  # files of robots
 Json = Annotated[bool, arg(help="Print JSON on stdout instead of tables.", help_behavior_hint="")]
 
@@ -83,8 +96,65 @@ def quiet(run: Callable[..., int]) -> Callable[..., int]:
         if parameter.default is None or parameter.default is False:
             command.__annotations__[name] = Annotated[command.__annotations__[name], nothing]
     command.__dict__ |= {"__signature__": signature}
+    command.__doc__ = _paragraphs(run.__doc__ or "")
     del command.__wrapped__  # tyro would look at that one
     return command
+
+
+def _paragraphs(text: str) -> str:
+    """A docstring with every paragraph, and the help of every argument, on a line of its own."""
+    result: list[str] = []
+    for line in inspect.cleandoc(text).splitlines():
+        before = result[-1] if result else ""
+        indent = len(line) - len(line.lstrip())
+        goes_on = indent >= CONTINUED or (indent == 0 and before[:1] not in ("", " "))
+        if line and goes_on:
+            result[-1] = f"{before} {line.strip()}"
+        else:
+            result.append(line)
+    return "\n".join(result)
+
+
+@contextmanager
+def wrapped_help() -> Iterator[None]:
+    """Help whose paragraphs end at the width of the terminal: tyro wraps nothing but its boxes."""
+    out, width = sys.stdout, shutil.get_terminal_size().columns
+    kept = _Kept(out)
+    try:
+        with redirect_stdout(kept):
+            yield
+    finally:
+        for line in re.sub("\n{3,}", "\n\n", kept.getvalue()).splitlines():
+            prose = line[:1].isalpha() and len(line) > width
+            print(fill(line, width, break_on_hyphens=False) if prose else line, file=out)
+
+
+class _Kept(io.StringIO):
+    """Text for a stream, with its colours and letters."""
+
+    def __init__(self, stream: Any):
+        super().__init__()
+        self.stream = stream
+
+    @property
+    def encoding(self) -> Any:
+        return getattr(self.stream, "encoding", None)
+
+    def isatty(self) -> bool:
+        return self.stream.isatty()
+
+
+def warn_of_findings(arm: Robot, given: str, quick: bool = False) -> None:
+    """Say in one line that the description has errors; of a file of one's own warnings too.
+
+    `quick` leaves out what needs compiled numbers, as loops do: they take seconds to be checked.
+    """
+    findings = check_model(arm.model) if quick or arm.model.closures else arm.check()
+    levels = ("error",) if given in catalogue.names() else ("error", "warning")
+    count = Counter(finding.level for finding in findings)
+    found = [counted(count[level], level) for level in levels if count[level]]
+    if found:
+        talk(f"warning: check reports {worded(found)}: dynamis check {given}")
 
 
 # joint positions on the command line: a configuration's name, or numbers as people write them
@@ -93,8 +163,9 @@ Place = Annotated[str | None, arg(metavar="PLACE")]
 Numbers = Annotated[str | None, arg(metavar="NUMBER,..", help_behavior_hint="")]
 
 TURNS = 4.0 * math.pi  # rad; further round is more likely given in degrees
+DECIMAL = re.compile(r"[-+]?\d+(?:[,.]\d+)?(?:deg|°)?")
 UNIT = re.compile(r"\s+(deg|°)")
-NUMBER = re.compile(r"(?:[-+.\d(]|pi\b)[-+.\d,*/()eEpi]*(?:\s*(?:deg|°))?,?|deg,?|°,?")
+NUMBER = re.compile(r"(?:[-+.\d(]|pi\b|π)[-+.\d,*/()eEpiπ]*(?:\s*(?:deg|°))?,?|deg,?|°,?")
 
 
 def joined(words: Sequence[str], options: Mapping[str, Any]) -> list[str]:
@@ -144,9 +215,11 @@ def _closed_place(arm: Robot, given: str, name: str, hint: str | None) -> np.nda
     expected = f"{arm.dof} numbers ({', '.join(drives)}), {arm.n} of all joints"
     numbers = listed(given, f"{expected}, or a configuration", name, hint)
     if len(numbers) == arm.n:
+        _refuse_degrees(arm, range(arm.n), given, name)
         return np.array(numbers)
     if len(numbers) != arm.dof:
         raise OptionError(f"{name} has {counted(len(numbers), 'number')}, expected {expected}")
+    _refuse_degrees(arm, arm.independent, given, name)
     q, reason = follow(arm, arm.home, np.array(numbers))
     if reason:
         raise OptionError(f"{name} is {given}, which the drives do not reach from home: {reason}")
@@ -158,21 +231,41 @@ def joint_numbers(
 ) -> np.ndarray:
     """One number per joint; `other` says what else could have been given."""
     example = ",".join(f"{0.1 * (i + 1):.1f}" for i in range(arm.n))
-    numbers = listed(given, f"{arm.n} numbers such as {example}{other}", name, hint)
+    numbers = listed(given, f"{counted(arm.n, 'number')} such as {example}{other}", name, hint)
     if len(numbers) != arm.n:
         raise OptionError(
             f"{name} has {counted(len(numbers), 'number')}, expected {arm.n}: "
             f"{', '.join(arm.joint_names)}",
-            f"such as --{name} {example}",
+            _with_points(given, arm.n, name) or f"such as --{name} {example}",
         )
+    _refuse_degrees(arm, range(arm.n), given, name)
     return np.array(numbers)
+
+
+def _with_points(given: str, count: int, name: str) -> str | None:
+    """What to write if the numbers have decimal commas, and are `count` then: 0,5 0,3."""
+    found = [word.strip(",") for word in given.split()]
+    if len(found) != count or not all(DECIMAL.fullmatch(word) for word in found):
+        return None
+    points = " ".join(word.replace(",", ".") for word in found)
+    return f"a comma separates numbers, decimals have a point: --{name} {points}"
+
+
+def _refuse_degrees(arm: Robot, joints: Iterable[int], given: str, name: str) -> None:
+    """Refuse an angle for a joint that slides."""
+    for k, word in zip(joints, _separated(given), strict=True):
+        if arm.joint_kinds[k] == "prismatic" and word.endswith(("deg", "°")):
+            joint = arm.joint_names[k]
+            raise OptionError(
+                f"{name} of {joint} is {word}, expected metres: {joint} is prismatic",
+                "give its position as a length, such as 0.1",
+            )
 
 
 def listed(given: str, expected: str, name: str, hint: str | None = None) -> list[float]:
     """Numbers with commas or spaces: 1.5, pi/2, 90deg."""
-    words = re.split(r"[,\s]+", UNIT.sub(r"\1", given.strip(" ,[]")))
     try:
-        found = [quantity(word, name) for word in words]
+        found = [quantity(word, name) for word in _separated(given)]
     except ModelError:
         found = [None]
     if not all(isinstance(x, float) for x in found):
@@ -180,15 +273,164 @@ def listed(given: str, expected: str, name: str, hint: str | None = None) -> lis
     return found  # type: ignore[return-value]
 
 
+def _separated(given: str) -> list[str]:
+    """The numbers of a text, each with its unit."""
+    return re.split(r"[,\s]+", UNIT.sub(r"\1", given.strip(" ,[]")))
+
+
+# a controller on the command line: a law by name, and its gains
+
+BANDWIDTH = 10.0  # rad/s, unless gains or another are given
+GAINS = ("kp", "ki", "kd")
+# name -> class of dy.control, and what is not its default
+LAWS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    "pid": ("JointPID", {"gravity": True, "derivative": "error"}),
+    "point-to-point": ("PointToPoint", {}),
+    "computed-torque": ("ComputedTorque", {}),
+    "feed-forward": ("FeedForward", {}),
+}
+Law = Annotated[
+    Literal["pid", "point-to-point", "computed-torque", "feed-forward"] | None,
+    arg(help_behavior_hint=""),
+]
+
+
+@dataclass(frozen=True)
+class Control:
+    """A control law and its gains.
+
+    Args:
+        controller: Control law: pid (with gravity compensation and the derivative of the error; in
+            Python JointPID(..., gravity=True, derivative="error")), point-to-point,
+            computed-torque or feed-forward.
+        bandwidth: Bandwidth that the gains are computed for, rad/s (default: 10). One number for
+            all joints, or one per joint; gains and limits too.
+        kp: Proportional gains, instead of --bandwidth. Units: 1/s^2 for computed-torque and
+            point-to-point, N m/rad (prismatic: N/m) for pid and feed-forward.
+        ki: Integral gains of pid and computed-torque; the unit of kp divided by s (default: 0).
+        kd: Derivative gains; the unit of kp times s.
+        torque_limit: Largest torque of every joint, N m (prismatic: N); integral action stops
+            there (default: no limit).
+        sample_time: Time between two steps of the controller (default: that of the simulation;
+            exported: 0.005).
+    """
+
+    controller: Law = None
+    bandwidth: Numbers = None
+    kp: Numbers = None
+    ki: Numbers = None
+    kd: Numbers = None
+    torque_limit: Numbers = None
+    sample_time: Seconds = None
+
+    def law(self, arm: Robot, q: np.ndarray, usual: str | None = None) -> Any:
+        """The controller that was asked for, or the `usual` one; gains from a bandwidth at q."""
+        from .. import control
+
+        name = self.controller or usual
+        if name is None:
+            self._refuse_gains()
+            return None
+        kind, options = LAWS[name]
+        law, more = getattr(control, kind), dict(options)
+        if self.torque_limit is not None:
+            more["limit"] = self._values(arm, "torque_limit", name, law)
+        gains = self._gains(arm, name, law)
+        if gains:
+            return law(**gains, **more)
+        w = BANDWIDTH if self.bandwidth is None else self._values(arm, "bandwidth", name, law)
+        seen = "robot" in inspect.signature(law.from_bandwidth).parameters  # gains are torques
+        return law.from_bandwidth(arm, w, q=q, **more) if seen else law.from_bandwidth(w, **more)
+
+    def words(self, law: Any, usual: str | None = None) -> str:
+        """The law in words, with its bandwidth unless gains were given."""
+        name = str(self.controller or usual).replace("-", " ")
+        name += " with gravity compensation" * bool(getattr(law, "gravity", False))
+        name += ", derivative of the error" * (getattr(law, "derivative", "") == "error")
+        w = [BANDWIDTH] if self.bandwidth is None else listed(self.bandwidth, "", "bandwidth")
+        told = f", bandwidth {', '.join(map(number, w))} rad/s"
+        found = f"{name} ({gains_text(law)})" if self.given else name + told
+        if self.torque_limit is None:
+            return found
+        return f"{found}, torque limit {', '.join(map(number, np.atleast_1d(law.limit)))}"
+
+    @property
+    def given(self) -> list[str]:
+        """The gains that were given."""
+        return [name for name in GAINS if getattr(self, name) is not None]
+
+    def _gains(self, arm: Robot, name: str, law: Any) -> dict[str, Any]:
+        """Gains by name, if they were given; refused if the law has no such gain or needs more."""
+        if self.given and self.bandwidth is not None:
+            raise OptionError(
+                f"--bandwidth and --{self.given[0]} were both given",
+                "gains are computed from the bandwidth, or given: leave one out",
+            )
+        for gain in self.given:
+            if gain not in law.GAINS:
+                raise OptionError(f"{name} has no gain {gain}", _own_gains(arm, name, law))
+        found = {gain: self._values(arm, gain, name, law) for gain in self.given}
+        needed = [x.name for x in fields(law) if x.name in GAINS and x.default is MISSING]
+        missing = [gain for gain in needed if gain not in found]
+        if found and missing:
+            what = f"{name} was given {worded(found)} without {worded(missing)}"
+            raise OptionError(what, _own_gains(arm, name, law))
+        return found
+
+    def _values(self, arm: Robot, option: str, name: str, law: Any) -> Any:
+        """One number, or one per joint that is driven."""
+        typed, n = option.replace("_", "-"), len(arm.driven)
+        found = listed(getattr(self, option), f"one number, or {n} with commas", typed)
+        if len(found) not in (1, n):
+            raise OptionError(
+                f"{typed} has {len(found)} numbers, expected 1 or {n}: "
+                f"{', '.join(arm.joint_names[k] for k in arm.driven)}",
+                _with_points(getattr(self, option), n, typed) or _own_gains(arm, name, law),
+            )
+        return found[0] if len(found) == 1 else tuple(found)
+
+    def _refuse_gains(self) -> None:
+        """Gains of no controller."""
+        names = (*GAINS, "bandwidth", "torque_limit", "sample_time")
+        for name in names:
+            if getattr(self, name) is not None:
+                typed = name.replace("_", "-")
+                raise OptionError(
+                    f"--{typed} was given without --controller", f"one of {', '.join(LAWS)}"
+                )
+
+
+ControlOptions = Annotated[Control, arg(name="")]  # without a prefix
+NO_CONTROLLER = Control()
+
+
+def _own_gains(arm: Robot, name: str, law: Any) -> str:
+    """The gains of a law, and how many values each has."""
+    own = worded(f"--{gain}" for gain in law.GAINS if gain in GAINS)
+    n = len(arm.driven)
+    example = ",".join(f"{100 - 10 * i:g}" for i in range(min(n, 6))) if n <= 6 else "100"
+    return f"gains of {name} are {own}: 1 value, or {n} as in --kp {example}; or --bandwidth"
+
+
+def gains_text(law: Any) -> str:
+    """kp 100, 80; kd 20"""
+    rows = ((name, np.atleast_1d(getattr(law, name))) for name in GAINS if hasattr(law, name))
+    return "; ".join(f"{name} {', '.join(map(number, x))}" for name, x in rows)
+
+
 def units(robot: Robot) -> tuple[str, str]:
     """Of positions and efforts: rad and N m, m and N, or both."""
-    kinds = robot.joint_kinds
-    named = [("rad", "N m")] * ("revolute" in kinds) + [("m", "N")] * ("prismatic" in kinds)
-    position, effort = (" or ".join(x) for x in zip(*named, strict=True))
+    named = [units for kind, units in UNITS.items() if kind in robot.joint_kinds]
+    position, effort = (" or ".join(x[what] for x in named) for what in ("position", "torque"))
     return position, effort
+
+
+def words(given: str | None) -> list[str] | None:
+    """Words with commas between them; None if there is no text."""
+    return None if given is None else [x.strip() for x in given.split(",") if x.strip()]
 
 
 def passive_names(given: str, arm: Robot) -> str | list[str]:
     """A word for passive joints, or a list of them."""
-    names = [x.strip() for x in given.split(",")]
-    return names if names[0] in arm.joint_names else given
+    names = words(given)
+    return names if names and names[0] in arm.joint_names else given

@@ -18,7 +18,7 @@ def run(
     markdown: bool = False,
     json: Json = False,
 ) -> int:
-    """Measure speed compared with the engines installed here.
+    """Measure speed compared with what is installed of Pinocchio, MuJoCo and Robotics Toolbox.
 
     Times are the shortest of several interleaved rounds; ratios are within this run. The error is
     the largest relative difference from extended precision. Exit code 1 if a target is missed.

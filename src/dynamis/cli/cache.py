@@ -1,6 +1,7 @@
 """`dynamis cache`: the cache of compiled code on disk."""
 
 from ..compile import cache
+from ..errors import counted
 from .arguments import Json
 from .printing import data, data_json
 
@@ -31,5 +32,5 @@ def run(*, clear: bool = False, json: Json = False) -> int:
     elif removed is not None:
         data(f"{removed} entries removed from {folder}")
     else:
-        data(f"{len(entries)} entries, {size / 1e6:.1f} MB in {folder}")
+        data(f"{counted(len(entries), 'entry')}, {size / 1e6:.1f} MB in {folder}")
     return 0

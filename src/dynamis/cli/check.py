@@ -1,7 +1,5 @@
 """`dynamis check`: errors in a robot's description."""
 
-from dataclasses import asdict
-
 from ..robot import load
 from .arguments import Json, RobotName
 from .printing import data, data_json, in_terminal, table
@@ -10,7 +8,8 @@ from .printing import data, data_json, in_terminal, table
 def run(robot: RobotName, *, json: Json = False) -> int:
     """Check a robot's description for errors.
 
-    Exit code 1 if there is one, 2 if the description cannot be read.
+    Findings are errors, warnings and notes, each with what to do. Exit code 1 if there is an error,
+    2 if the description cannot be read.
 
     For example:
 
@@ -21,7 +20,7 @@ def run(robot: RobotName, *, json: Json = False) -> int:
     findings = found.check()
     worst = any(f.level == "error" for f in findings)
     if json:
-        data_json({"robot": found.name, "ok": not worst, "findings": [asdict(f) for f in findings]})
+        data_json({"robot": found.name, "ok": not worst, "findings": findings})
         return int(worst)
     if not findings:
         data(f"{found.name}: no findings")

@@ -1,14 +1,14 @@
 """`dynamis equations`: the equations of motion, derived step by step."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from ..errors import OptionError
+from ..arguments import one_of
 from ..files import write
 from ..robot import Robot, load
-from .arguments import Json, Numbers, Place, RobotName, joint_numbers, listed, place
+from .arguments import Json, Numbers, Place, RobotName, Word, joint_numbers, listed, place
 from .printing import data_json, raw, wrote
 
 if TYPE_CHECKING:
@@ -16,14 +16,15 @@ if TYPE_CHECKING:
 
 
 def run(
-    robot: RobotName, *, method: str = "lagrange-euler",
+    robot: RobotName, *, method: Word = "lagrange-euler",
+    language: Literal["en", "es"] = "en",
     html: Path | None = None, latex: Path | None = None, markdown: Path | None = None,
     q: Place = None, qd: Numbers = None, qdd: Numbers = None, json: Json = False,
 ) -> int:  # fmt: skip
     """Derive the equations of motion of a robot step by step, in its own frames.
 
-    Printed as text unless an output file is given. With a state, numeric values are added to the
-    symbols; joints of a state that is not given are zero. Mechanisms with closures are derived by
+    Printed as text unless an output file is given. With a state (--q, --qd, --qdd; those not given
+    are zero) numeric values are added to the symbols. Mechanisms with closures are derived by
     Lagrange multipliers (lagrange-euler, newton-euler) or in the projected form (gibbs-appell);
     their velocities and accelerations may be those of the drives alone.
 
@@ -33,27 +34,30 @@ def run(
       dynamis equations polar-rp --html polar.html --q 0.3 0.8 --qd 0.5 0.2
       dynamis equations puma560 --method newton-euler --html puma.html
       dynamis equations arm.toml --method gibbs-appell --latex arm.tex
+      dynamis equations polar-rp --language es --html polar.html
       dynamis equations five-bar --html five.html --q home --qd 1 -0.5
 
     Args:
         method: lagrange-euler, newton-euler or gibbs-appell.
+        language: Of the text, English or Spanish (arms; closed loops are in English only).
         html: Write one self-contained HTML page.
         latex: Write LaTeX (the body of a document).
         markdown: Write Markdown with LaTeX formulas.
         q: Joint positions: a configuration, or numbers in radians, metres or as 90deg.
-        qd: Joint velocities.
-        qdd: Joint accelerations.
+        qd: Joint velocities, rad/s or m/s.
+        qdd: Joint accelerations, rad/s^2 or m/s^2.
     """
     from ..equations.derivation.steps import METHODS, derivation
     from ..equations.render.html import write_page
+    from ..equations.render.phrases import check_language
 
-    if method not in METHODS:
-        raise OptionError(f"method {method!r} does not exist", "known: " + ", ".join(METHODS))
+    one_of(method, METHODS, f"method {method!r} does not exist")
     found = load(robot)
+    check_language(found.model, language)
     state = None
     if any(x is not None for x in (q, qd, qdd)):
         state = tuple(tuple(row.tolist()) for row in _state(found, q, qd, qdd))
-    steps = derivation(found.model, method, state)
+    steps = derivation(found.model, method, state).translated(language)
     if html is not None:
         write_page(steps, html)
     for path, text in ((latex, steps.latex), (markdown, steps.markdown)):

@@ -1,6 +1,5 @@
 """`dynamis excite`: design of an exciting trajectory."""
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -9,16 +8,16 @@ from tyro.conf import arg
 from ..errors import OptionError
 from ..files import TABLES, checked_path
 from ..robot import load
-from .arguments import Json, Place, RobotName, check_pictures, passive_names, place
+from .arguments import Json, Place, RobotName, Time, Word, check_pictures, passive_names, place
 from .printing import data, data_json, number, table, talk, wrote
 
 Criterion = Literal["d-optimal", "condition"]
 
 
 def run(
-    robot: RobotName, *, period: float = 10.0, harmonics: int = 5,
-    output: Path | None = None, dt: float = 0.01, periods: int = 1,
-    criterion: Criterion = "d-optimal", friction: str = "asymmetric",
+    robot: RobotName, *, period: Time = 10.0, harmonics: int = 5,
+    output: Path | None = None, dt: Time = 0.01, periods: int = 1,
+    criterion: Criterion = "d-optimal", friction: Word = "asymmetric",
     passive_friction: str = "described", center: Place = None,
     table_height: Annotated[str, arg(name="table", metavar="Z")] = "floor",
     clearance: Annotated[str, arg(metavar="M")] = "usual", capsule_radius: float | None = None,
@@ -39,23 +38,23 @@ def run(
       dynamis excite scara --period 5 --harmonics 4 --criterion condition --json
 
     Args:
-        period: Seconds.
-        harmonics: Multiples of 1/period in every joint.
+        period: Period of the motion, a Fourier series in every joint.
+        harmonics: Number of harmonics of every joint's series.
         output: Write t, q, qd, qdd (of the drives of a closed mechanism) to this .csv or .npz.
-        dt: Time step of the output in seconds.
+        dt: Time step of the output.
         periods: Number of periods to write.
         criterion: Maximise the information (d-optimal) or minimise the condition number.
-        friction: Friction model to be identified: none, viscous, symmetric, asymmetric, ...
-        passive_friction: Passive joints of a closed mechanism that rub: described (those with
-            friction in the model), all, none, or names with commas.
+        friction: Friction model to be identified, as in dynamis identify.
+        passive_friction: Passive joints of a closed mechanism that have friction: described (those
+            with friction in the model), all, none, or names with commas.
         center: Centre of the motion (default: optimised).
-        table_height: Height in metres that no part of the arm may go below; floor is that of the
-            base; none leaves it out.
-        clearance: Least distance in metres between links that are not adjacent; usual is 0.02;
-            none leaves it out.
+        table_height: Height in metres that no part of the arm may go below; floor: the height of
+            the base; none: no such limit.
+        clearance: Least distance in metres between links that are not adjacent; usual: 0.02; none:
+            no such limit.
         capsule_radius: Radius of a link in metres (default: 0.05, less for small arms).
-        max_condition: Largest condition number of a closed mechanism, of both kinds of
-            singularities; usual is 20; none leaves it out.
+        max_condition: Largest condition number (serial and parallel singularities) of a closed
+            mechanism; usual: 20; none: no such limit.
         starts: Number of random initial trajectories.
         max_iterations: Largest number of iterations from each of them.
         seed: Seed of the random trajectories.
@@ -122,15 +121,15 @@ def _say(found: Any, output: Path | None, plot: Path | None, json: bool) -> None
             "log_det": found.log_det,
             "unknowns": len(found.unknowns),
             "gain": found.gain._asdict(),
-            "a": found.trajectory.a.tolist(),
-            "b": found.trajectory.b.tolist(),
-            "q0": list(found.trajectory.q0),
-            "demand": {name: column.tolist() for name, column in demand._asdict().items()},
+            "a": found.trajectory.a,
+            "b": found.trajectory.b,
+            "q0": found.trajectory.q0,
+            "demand": demand._asdict(),
             "worst_clearance": None if near is None else near._asdict(),
             "worst_conditioning": None if worst is None else worst._asdict(),
-            "findings": [asdict(f) for f in found.findings],
-            "output": None if output is None else str(output),
-            "plot": None if plot is None else str(plot),
+            "findings": found.findings,
+            "output": output,
+            "plot": plot,
         })  # fmt: skip
         return
     for finding in found.findings:
@@ -148,9 +147,7 @@ def _say(found: Any, output: Path | None, plot: Path | None, json: bool) -> None
     columns = ("joint", "from", "to", "largest |qd|", "largest |qdd|", "largest |tau|")
     rows = [(name, *(number(float(c[i])) for c in demand)) for i, name in enumerate(names)]
     data(table("", columns, rows, right=columns[1:]))
-    if near is not None:
-        data(f"nearest: {near.between}, {near.metres:.3g} m at t = {near.t:.3g} s")
-    if worst is not None:
-        what = f"{worst.kind} condition number {worst.number:.3g}"
-        data(f"nearest to singular: {what} at t = {worst.t:.3g} s")
+    for one in (near, worst):
+        if one is not None:
+            data(str(one))
     wrote(output, plot)

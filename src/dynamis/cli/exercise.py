@@ -1,81 +1,203 @@
-"""`dynamis exercise`: exercises with numbers of one's own, and their answers checked."""
+"""`dynamis exercise`: exercises with numbers of one's own, sheets of a class, and their marks."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from tyro.conf import Positional, arg
 
-from ..errors import OptionError
-from ..exercises import EXERCISES, exercise, sheet
+from ..errors import OptionError, counted
+from ..exercises import EXERCISES, StudentMarks, class_marks, exercise, sheet, write_class
 from ..exercises.exercise import Exercise, words
+from ..exercises.sheets import SUFFIXES, worked_text
+from ..files import checked_path, write
 from .arguments import Json, Numbers, listed
-from .printing import data, data_json, raw, table
+from .printing import data, data_json, raw, table, talk, wrote
 
 DECIMAL = re.compile(r"[-+]?\d+,\d+")
+RANGE = re.compile(r"(\d+)(?:-(\d+))?")
+MOST_SEEDS = 1000
 Which = Annotated[
     Positional[str],
-    arg(metavar="[EXERCISE]", help="Number or name (default: all).", help_behavior_hint=""),
+    arg(metavar="[EXERCISE,..]", help="Numbers or names (default: all).", help_behavior_hint=""),
 ]
+Language = Literal["en", "es"]
 
 
 def run(
-    which: Which = "all", *, seed: int = 0, language: Literal["en", "es"] = "en",
-    answer: Numbers = None, solution: bool = False, json: Json = False,
+    which: Which = "all", *, seed: int = 0, language: Language | None = None,
+    answer: Numbers = None, solution: bool = False, working: bool = False,
+    seeds: str | None = None, students: Path | None = None, mark: Path | None = None,
+    format: Literal["html", "markdown", "latex"] = "html",
+    output: Path | None = None, overwrite: bool = False, json: Json = False,
 ) -> int:  # fmt: skip
-    """Print an exercise, or a sheet of all, and check answers; exit code 1 if one is wrong.
+    """Print an exercise, or a sheet of all, and check answers; make and mark sheets of a class.
 
-    Every seed (a student's number, say) has numbers of its own, the same on every machine.
+    Every seed (a student's number, say) has numbers of its own, the same on every machine. Exit
+    code 1 if an answer is wrong, or if a file that was handed in could not be marked.
 
     For example:
 
       dynamis exercise --seed 2041 > sheet.md
       dynamis exercise 5 --seed 2041
       dynamis exercise 5 --seed 2041 --answer 74.2,18.9
-      dynamis exercise gravity-torques --seed 2041 --language es --solution
+      dynamis exercise gravity-torques --seed 2041 --language es --working
+      dynamis exercise 1,5,gear --seed 2041 --working --output sheet.html
+
+    A class: sheets and forms for answers in class1/students, solutions in class1/teacher; then
+    marks of the forms that came back:
+
+      dynamis exercise 1,5,8 --seeds 1-30 --output class1
+      dynamis exercise 1,5,8 --students names.txt --output class1 --language es
+      dynamis exercise --mark returned --students class1/teacher/class.csv --output marks.csv
 
     Args:
-        seed: Whose numbers.
-        language: Of the text, English or Spanish.
-        answer: Answers to check, in the order asked for.
+        seed: Seed of the numbers, such as a student's number.
+        language: Language of the text: en (English, the default) or es (Spanish); with --mark that
+            of the class if none is given.
+        answer: Answers to check, in the order and units of the question.
         solution: Print the solution too.
+        working: Print the solution step by step.
+        seeds: A sheet for each of these seeds, such as 1-30 or 3,7,12-20; needs --output.
+        students: A sheet for each student of a file: names (one a line), or a table (.csv) with a
+            column student (or first name and surname) and perhaps seed; needs --output. With
+            --mark: the teacher's class.csv.
+        mark: Folder of the forms that were handed in; --output writes the marks as .csv.
+        format: Of the sheets of a class.
+        output: File (.html, .md or .tex) of a sheet, or folder of a class.
+        overwrite: Write into a folder that is not empty; another class there is not replaced.
     """
-    if which == "all" and answer is not None:
-        raise OptionError("answers were given and no exercise", "say which: dynamis exercise 5 ...")
+    if mark is not None:
+        if students is None:
+            raise OptionError(
+                "the class of the forms is not given", "--students class1/teacher/class.csv"
+            )
+        return _mark(mark, students, language, output, json)
+    language = language or "en"
+    chosen = _chosen(which)
+    if seeds is not None or students is not None:
+        if output is None or (seeds is not None and students is not None):
+            raise OptionError(
+                "sheets of a class need a folder, and either seeds or students",
+                "--seeds 1-30 --output class1",
+            )
+        who = students if students is not None else _seeds(seeds or "")
+        some = None if which == "all" else chosen
+        paths = write_class(output, who, some, language, format, overwrite)
+        talk(f"wrote {counted(len(paths), 'file')} to {output}")
+        return 0
+    if output is not None:
+        formats = {suffix: name for name, suffix in SUFFIXES.items()}
+        path = checked_path(output, formats, "sheet")
+        kind = formats[path.suffix.lower()]
+        wrote(write(path, sheet(seed, language, chosen, solution, working, kind)))
+        return 0
+    if answer is not None:
+        if len(chosen) > 1:
+            raise OptionError(
+                "answers were given and no exercise", "say which: dynamis exercise 5 ..."
+            )
+        return _check(exercise(chosen[0], seed, language), answer, solution, working, json)
+    found = [exercise(x, seed, language) for x in chosen]
+    if json:
+        facts = [_facts(one, solution, working) for one in found]
+        data_json(facts[0] if which != "all" and not found[1:] else facts)
+    elif which == "all" or found[1:]:
+        raw(sheet(seed, language, chosen, solution, working))
+    else:
+        raw(str(found[0]) + _solved(found[0], solution, working))
+    return 0
+
+
+def _chosen(which: str) -> list[int | str]:
+    """Exercises by number or name."""
     if which == "all":
-        if json:
-            data_json([_facts(exercise(x, seed, language), solution) for x in EXERCISES])
-        else:
-            raw(sheet(seed, language, solutions=solution))
-        return 0
-    one = exercise(int(which) if which.isdecimal() else which, seed, language)
-    if answer is None:
-        if json:
-            data_json(_facts(one, solution))
-        else:
-            raw(f"{one}\n{one.solution()}\n" if solution else str(one))
-        return 0
+        return list(EXERCISES)
+    return [int(x) if x.isdecimal() else x for x in re.split(r"[,\s]+", which.strip(" ,"))]
+
+
+def _seeds(given: str) -> list[int]:
+    """1-30, or 3,7,12-20."""
+    found: list[int] = []
+    for part in re.split(r"[,\s]+", given.strip(" ,")):
+        match = RANGE.fullmatch(part)
+        first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
+        if last < first or last - first >= MOST_SEEDS:
+            raise OptionError(
+                f"seeds is {given!r}, expected whole numbers such as 1-30 or 3,7,12-20, at most "
+                f"{MOST_SEEDS}"
+            )
+        found += range(first, last + 1)
+    return found
+
+
+def _solved(one: Exercise, solution: bool, working: bool) -> str:
+    if working:
+        return "\n" + worked_text(one).partition("\n\n")[2]
+    return f"\n{one.solution()}\n" if solution else ""
+
+
+def _check(one: Exercise, answer: str, solution: bool, working: bool, json: bool) -> int:
+    """Marks of the answers to one exercise."""
     marks = one.check(_read(answer, one))
     if json:
-        data_json([asdict(mark) for mark in marks])
+        data_json(marks)
     else:
-        said = words(language)["words"]
+        said = words(one.language)["words"]
         verdict = {True: (said["right"], "good"), False: (said["wrong"], "error")}
         rows = [(m.name, f"{m.given:g} {m.unit}", verdict[m.right], m.hint) for m in marks]
         columns = [said[x] for x in ("answer", "given", "mark", "hint")]
         data(table(f"{one.number}. {one.title}", columns, rows))
-        if solution:
-            raw(f"{one.solution()}\n")
+        raw(_solved(one, solution, working).removeprefix("\n"))
     return int(not all(mark.right for mark in marks))
 
 
-def _facts(one: Exercise, solution: bool) -> dict[str, Any]:
+def _mark(
+    folder: Path, students: Path, language: str | None, output: Path | None, json: bool
+) -> int:
+    """Marks of a class, as a table or a file."""
+    if output is not None:
+        checked_path(output, (".csv",), "table of marks")
+    marks = class_marks(folder, students, language)
+    said = words(marks.language)["words"]
+    if json:
+        data_json([_marked_facts(one) for one in marks.students])
+    elif output is None:
+        rows = [
+            (str(x.student.sheet), x.student.name, str(x.right), str(x.of), "; ".join(x.remarks))
+            for x in marks.students
+        ]
+        rows += [("", "", "", "", problem) for problem in marks.unassigned]
+        columns = [said[x] for x in ("sheet", "student", "right", "of", "remarks")]
+        data(table(f"{said['marks']}: {folder}", columns, rows, right=columns[2:4]))
+    if output is not None:
+        wrote(marks.save(output))
+    for problem in marks.problems:
+        talk(f"warning: {problem}")
+    return int(bool(marks.problems))
+
+
+def _marked_facts(one: StudentMarks) -> dict[str, Any]:
+    student = asdict(one.student)
+    by_exercise = {k: right for k, (right, _) in one.by_exercise.items()}
+    return student | {
+        "right": one.right, "of": one.of, "by_exercise": by_exercise, "remarks": one.remarks
+    }  # fmt: skip
+
+
+def _facts(one: Exercise, solution: bool, working: bool) -> dict[str, Any]:
     """An exercise as JSON; who is to solve it does not find the answers there."""
     facts = asdict(one)
-    return facts if solution else {k: x for k, x in facts.items() if k != "answers"}
+    if not (solution or working):
+        del facts["answers"]
+    if working:
+        facts["working"] = [asdict(x) | {"plain": str(x)} for x in one.working()]
+    return facts
 
 
-def _read(answer: str, one: Exercise) -> list[float]:
+def _read(answer: str, one: Exercise) -> Sequence[float]:
     """Numbers; as many words with one comma each as answers are decimal commas."""
     given = answer.split()
     if len(given) == len(one.names) and all(DECIMAL.fullmatch(x) for x in given):

@@ -1,16 +1,15 @@
 """`dynamis identify`: a model identified from logs, with its accuracy."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from tyro.conf import Positional, UseAppendAction, arg
 
 from ..errors import OptionError
 from ..robot import load
-from .arguments import SAVED, Json, RobotName, check_pictures, listed, passive_names
+from .arguments import SAVED, Json, RobotName, Word, check_pictures, listed, passive_names
 from .logs import IN_SI, KINDS, Span, TorqueOptions, existing, say, span
 from .printing import data, data_json, in_terminal, number, table, talk, wrote
 
@@ -24,8 +23,10 @@ OtherLogs = Annotated[tuple[Path, ...], UseAppendAction, arg(metavar="LOG", help
 
 def run(
     robot: RobotName, logs: LogFiles, *, validate: OtherLogs = (),
-    friction: str = "smooth", estimator: str = "feasible", rotors: bool = False,
-    only: str | None = None, passive_friction: str = "described", cutoff: float | None = None,
+    friction: Word = "smooth", estimator: Word = "feasible", rotors: bool = False,
+    only: Literal["friction"] | None = None,
+    prior: Annotated[float | None, arg(metavar="ROWS")] = None, passive_friction: str = "described",
+    cutoff: Annotated[float | None, arg(metavar="HZ")] = None,
     reading: TorqueOptions = IN_SI, window: Span = None, validate_window: Span = None,
     limit: Annotated[float | None, arg(metavar="PERCENT")] = None,
     torque_delay: Annotated[str | None, arg(metavar="SECONDS")] = None, force: bool = False,
@@ -47,22 +48,26 @@ def run(
 
     Args:
         validate: Log of another motion for validation; may be given several times.
-        friction: none, viscous, symmetric, asymmetric, stribeck, smooth, directional, grotjahn,
-            loaded, loaded-grotjahn, thermal (needs temperatures), described (the law that each
-            joint has) or auto (the simplest of those that cross-validation finds as good as the
-            best).
-        estimator: ordinary, weighted, robust, total, instrumental, feasible (physically
-            consistent) or robust-feasible.
+        friction: Friction model: none, viscous, symmetric, asymmetric, stribeck, smooth,
+            directional, grotjahn, loaded, loaded-grotjahn, thermal (needs temperatures), described
+            (the law that each joint has) or auto (the simplest of those that cross-validation finds
+            as good as the best).
+        estimator: ordinary (least squares), weighted, robust, total, instrumental, feasible
+            (physically consistent) or robust-feasible.
         rotors: Identify rotor inertias too (default: if the model has drives).
-        only: friction: identify friction alone; the bodies stay as described.
-        passive_friction: Passive joints of a closed mechanism that rub: described (those with
-            friction in the model), all, none, or names with commas.
-        cutoff: Cut-off frequency of the filter, Hz (default: from the motion's spectrum).
+        only: Identify friction alone; masses and inertias stay as described.
+        prior: Weight of the described masses and inertias with --estimator feasible, in rows of
+            data (default: 1).
+        passive_friction: Passive joints of a closed mechanism that have friction: described (those
+            with friction in the model), all, none, or names with commas.
+        cutoff: Cut-off frequency of the low-pass filter (default: from the motion's spectrum).
         window: Time interval of every LOG in seconds; either end may be omitted.
         validate_window: Time interval of the --validate logs.
-        limit: Largest relative error in percent of the validations (without any: held out).
-        torque_delay: Seconds by which the logged torque follows the positions, or estimate.
-        force: Identify from a log that is not usable, too.
+        limit: Largest relative error of a --validate log (without one: of the held-out part) that
+            gives exit code 0.
+        torque_delay: Delay of the logged torque after the positions in seconds, or the word
+            estimate.
+        force: Identify even from a log that is found not usable.
         report: Write a report to this .html.
         save: Write the identified robot to this .toml or .urdf.
     """
@@ -80,7 +85,7 @@ def run(
     tests = [reading.log(path, arm, others) for path in validate]
     found = identify(
         arm, training, friction=friction, estimator=estimator, rotors=rotors or None, cutoff=cutoff,
-        only=only, passive_friction=passive_names(passive_friction, arm),
+        only=only, prior=prior, passive_friction=passive_names(passive_friction, arm),
         processing=Processing(torque_delay=_delay(torque_delay)), force=force,
     )  # fmt: skip
     checks = [found.validate(log) for log in tests]
@@ -91,9 +96,8 @@ def run(
     fair = checks or ([] if found.held_out is None else [found.held_out])
     worst = max((check.relative_error_overall for check in fair), default=float("nan"))
     fine = found.is_physical and (limit is None or 100.0 * worst <= limit)
-    written = {"report": report, "save": save}
     if json:
-        data_json(_everything(found, checks, fine) | {k: v and str(v) for k, v in written.items()})
+        data_json(_everything(found, checks, fine) | {"report": report, "save": save})
     else:
         _say(found, checks)
         wrote(report, save)
@@ -122,7 +126,7 @@ def _check_before(
     limit: float | None,
 ) -> None:  # fmt: skip
     """Check the arguments before the computation."""
-    from ..files import checked_path
+    from ..files import PAGES, checked_path
     from ..identify.estimators import estimator_named
     from ..identify.frictions import friction_named
 
@@ -134,7 +138,7 @@ def _check_before(
     if limit is not None and not limit > 0.0:
         raise OptionError(f"limit is {limit!r}, expected percent above 0")
     if report is not None:
-        check_pictures(checked_path(report, (".html", ".htm"), "report"))
+        check_pictures(checked_path(report, PAGES, "report"))
     if save is not None:
         checked_path(save, SAVED, "robot")
 
@@ -208,15 +212,14 @@ def _everything(found: Any, checks: Sequence[Any], fine: bool) -> dict[str, Any]
     cutoff = float(found.processing[0].cutoff)
     spread, intervals = found.standard_deviations, found.intervals()
     unknowns = [
-        {"name": name, "kind": found.unknowns.kinds[k], "value": float(found.values[k]),
-         "standard_deviation": float(spread[k]), "interval_99": intervals[k].tolist()}
+        {"name": name, "kind": found.unknowns.kinds[k], "value": found.values[k],
+         "standard_deviation": spread[k], "interval_99": intervals[k]}
         for k, name in enumerate(found.names)
     ]  # fmt: skip
-    full = zip(found.unknowns.full_names, found.full.tolist(), strict=True)
     return {
         "robot": found.unknowns.robot.name,
         "ok": fine,
-        "verdict": asdict(found.verdict),
+        "verdict": found.verdict,
         "headline": headline(found.held_out, checks),
         "held_out": None if found.held_out is None else _figures(found.held_out, cutoff),
         "validations": [_figures(check, cutoff) for check in checks],
@@ -226,14 +229,14 @@ def _everything(found: Any, checks: Sequence[Any], fine: bool) -> dict[str, Any]
         "estimator": found.estimator,
         "method": found.method,
         "is_physical": found.is_physical,
-        "links_physical": list(found.links_physical),
-        "condition_number": float(found.condition_number),
+        "links_physical": found.links_physical,
+        "condition_number": found.condition_number,
         "unknowns": unknowns,
-        "parameters": dict(full),
+        "parameters": dict(zip(found.unknowns.full_names, found.full, strict=True)),
         "not_identifiable": found.not_identifiable,
-        "rows_that_count_as_one": np.asarray(found.correlation).tolist(),
-        "processing": [asdict(p) for p in found.processing],
-        "findings": [asdict(f) for f in found.findings],
+        "rows_that_count_as_one": found.correlation,
+        "processing": found.processing,
+        "findings": found.findings,
     }
 
 
@@ -241,10 +244,10 @@ def _figures(check: Any, cutoff: float) -> dict[str, Any]:
     low = check.filtered(cutoff)
     names = ("rms", "relative_error", "relative_error_overall", "nrms")
     parts = {
-        part: {name: np.asarray(getattr(one, name)).tolist() for name in names}
+        part: {name: getattr(one, name) for name in names}
         for part, one in (("as_logged", check), ("low_passed", low))
     }
-    facts = {"log": check.name, "rows": len(check.t), "joints": list(check.joint_names)}
+    facts = {"log": check.name, "rows": len(check.t), "joints": check.joint_names}
     share = None if np.isnan(check.repeats) else check.repeats
     facts |= {"repeats": share, "is_repeat": check.is_repeat}
     return facts | {"low_passed_at": cutoff} | parts

@@ -6,7 +6,7 @@ from typing import Annotated
 from tyro.conf import Positional, arg
 
 from ..errors import OptionError
-from .arguments import Json, check_folders
+from .arguments import Json, check_folders, words
 from .printing import Cell, data, data_json, raw, table, wrote
 
 Folders = Annotated[
@@ -53,8 +53,7 @@ def run(
     check_folders(output)
     if output is not None:
         checked_path(output, (".md",), "page")
-    names = None if estimators is None else [x.strip() for x in estimators.split(",") if x.strip()]
-    found = league(folders, names)
+    found = league(folders, words(estimators))
     if output is not None:
         found.save(output)
 
@@ -68,7 +67,7 @@ def run(
         return texts
 
     if json:
-        data_json(found.as_dict() | {"output": output and str(output)})
+        data_json(found.as_dict() | {"output": output})
     elif markdown:
         raw(found.markdown() + "\n")
     else:

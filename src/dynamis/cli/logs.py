@@ -10,14 +10,13 @@ from tyro.conf import arg
 from ..errors import FileError, OptionError
 from ..model.check.finding import Finding
 from ..robot import Robot
-from .arguments import Numbers, listed
+from .arguments import Numbers, Seconds, listed, words
 from .printing import in_terminal, talk
 
 KINDS = ".csv, .npz, .mat, .parquet, or bags of ROS: .mcap, .db3, .bag or a folder."
 Span = Annotated[str | None, arg(metavar="START,STOP", help_behavior_hint="")]
 Pairs = Annotated[str | None, arg(metavar="NAME=WHAT,..", help_behavior_hint="")]
 Topic = Annotated[str | None, arg(metavar="NAME[,NAME]", help_behavior_hint="")]
-Seconds = Annotated[float | None, arg(metavar="SECONDS", help_behavior_hint="")]
 
 
 @dataclass(frozen=True)
@@ -26,12 +25,12 @@ class Reading:
 
     Args:
         columns: Columns of t, q, qd, tau, current, motor_q, .. in the logs: a name, a pattern such
-            as pos_*, several names with commas, or places from 0 if there is no header. An empty
-            value ignores a signal.
+            as pos_*, several names with commas, or numbers of columns from 0 if there is no header.
+            Nothing after = leaves a signal out.
         units: Units other than SI, such as q=deg,t=ms.
         sample_time: Time between samples, if the logs have no time stamps.
-        topic: Topic of joint states in a bag, if it has several; with a comma behind it the one
-            of their efforts, if they have none.
+        topic: Topic of the joint states in a ROS bag, if it has several. If the joint states have
+            no efforts, two topics with a comma: that of the positions, that of the efforts.
     """
 
     columns: Pairs = None
@@ -43,7 +42,7 @@ class Reading:
         """A log of a robot."""
         from ..logs.read import read_log
 
-        topics = () if self.topic is None else tuple(x.strip() for x in self.topic.split(","))
+        topics = words(self.topic) or []
         asked = {
             "columns": pairs(self.columns, "columns"),
             "units": pairs(self.units, "units"),

@@ -1,7 +1,6 @@
 """`dynamis payload`: what a robot of known parameters carries, from a log of its motion."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,8 +10,8 @@ from tyro.conf import Positional, arg
 from ..errors import OptionError
 from ..model.check.finding import Finding
 from ..robot import load
-from .arguments import SAVED, Json, RobotName
-from .logs import IN_SI, KINDS, Seconds, Span, TorqueOptions, existing, say, span
+from .arguments import SAVED, Json, RobotName, Seconds
+from .logs import IN_SI, KINDS, Span, TorqueOptions, existing, say, span
 from .printing import data, data_json, number, table, talk, wrote
 
 LogFile = Annotated[Path, Positional, arg(metavar="LOG", help=f"Log of the motion: {KINDS}")]
@@ -27,8 +26,8 @@ def run(
 ) -> int:  # fmt: skip
     """Identify the payload of a robot: mass, centre of mass and inertia, with 95 % intervals.
 
-    A payload the robot already has is taken off first. Exit code 1 if the mass cannot be told
-    from zero.
+    A payload in the robot's description is removed first. Exit code 1 if the mass does not differ
+    from zero significantly.
 
     For example:
 
@@ -38,9 +37,10 @@ def run(
 
     Args:
         free: Log of the same motion without the payload: errors of the robot's model cancel.
-        friction: What of the friction may have changed: offset, viscous, symmetric, asymmetric.
+        friction: Part of the friction that may have changed: offset, viscous, symmetric or
+            asymmetric (default: none of it).
         online: Estimate sample by sample as dy.PayloadObserver does on a robot.
-        memory: Seconds of motion that count with --online (default: all).
+        memory: Length of the past motion that --online uses (default: all of it).
         window: Time interval of LOG in seconds; either end may be omitted.
         free_window: Time interval of the --free log.
         save: Write the robot with the payload to this .toml or .urdf.
@@ -71,7 +71,7 @@ def run(
     if save is not None:
         found.robot.save(save)
     if json:
-        data_json(_everything(found, findings, fine) | {"save": save and str(save)})
+        data_json(_everything(found, findings, fine) | {"save": save})
     else:
         say(findings)
         _say(found, arm)
@@ -82,8 +82,6 @@ def run(
 
 
 def _say(found: Any, arm: Any) -> None:
-    from ..logs.table import measured_joints
-
     rows = []
     for name, value, s, unit in zip(
         found.names, found.values, found.standard_deviations, UNITS, strict=True
@@ -93,7 +91,7 @@ def _say(found: Any, arm: Any) -> None:
     columns = ("quantity", "value", "95 % interval", "unit")
     title = "payload, in the tool frame; inertia about the centre of mass"
     data(table(title, columns, rows, right=columns[1:2]))
-    names = zip(measured_joints(arm), found.residual, found.residual_without, strict=True)
+    names = zip(arm.drive_names, found.residual, found.residual_without, strict=True)
     rows = [(name, number(a), number(b)) for name, a, b in names]
     columns = ("joint", "RMS left with the payload", "without it")
     data(table("torques, low-passed", columns, rows, right=columns[1:]))
@@ -103,17 +101,15 @@ def _everything(found: Any, findings: Sequence[Finding], fine: bool) -> dict[str
     return {
         "ok": fine,
         "mass": found.mass,
-        "com": found.com.tolist(),
-        "inertia": found.inertia.tolist(),
-        "values": dict(zip(found.names, found.values.tolist(), strict=True)),
-        "standard_deviations": dict(
-            zip(found.names, found.standard_deviations.tolist(), strict=True)
-        ),
-        "unseen": list(found.unseen),
+        "com": found.com,
+        "inertia": found.inertia,
+        "values": dict(zip(found.names, found.values, strict=True)),
+        "standard_deviations": dict(zip(found.names, found.standard_deviations, strict=True)),
+        "unseen": found.unseen,
         "is_physical": found.is_physical,
-        "residual": found.residual.tolist(),
-        "residual_without": found.residual_without.tolist(),
-        "friction": found.friction.tolist(),
+        "residual": found.residual,
+        "residual_without": found.residual_without,
+        "friction": found.friction,
         "shift": found.shift,
-        "findings": [asdict(f) for f in findings],
+        "findings": findings,
     }

@@ -1,10 +1,13 @@
 """`dynamis plant`: the simulated arm as a process behind a UDP port."""
 
 from pathlib import Path
+from typing import Annotated
+
+from tyro.conf import arg
 
 from ..errors import OptionError
 from ..robot import load
-from .arguments import Json, Place, RobotName, check_folders, place
+from .arguments import Json, Place, RobotName, Time, check_folders, place
 from .printing import data, data_json, number, table, talk
 
 COUNTS = {
@@ -22,15 +25,17 @@ COUNTS = {
 
 def run(
     robot: RobotName, *, port: int = 5600, host: str = "127.0.0.1",
-    rate: float = 1000.0, duration: float = 0.0, start: Place = None,
-    loss: float = 0.0, delay: float = 0.0, jitter: float = 0.0, seed: int = 0,
+    rate: Annotated[float, arg(metavar="HZ")] = 1000.0, duration: Time = 0.0, start: Place = None,
+    loss: float = 0.0, delay: Time = 0.0, jitter: Time = 0.0, seed: int = 0,
     encoder: float | None = None, stops: bool = False, log: Path | None = None,
     json: Json = False,
 ) -> int:  # fmt: skip
-    """Simulate a robot in real time behind a UDP port, for a generated controller.
+    """Simulate a robot in real time behind a UDP port, for an exported controller.
 
-    Brakes hold it until the first torque arrives. SIGINT and SIGTERM end it with a report. If the
-    simulation diverges, it ends at once with exit code 1.
+    Software in the loop: `make` in a folder of dynamis export ROBOT --controller .. builds a
+    program NAME_loop that connects to this port. Brakes hold the arm until the first torque
+    arrives. Ctrl-C or SIGTERM ends the simulation and prints the counts of packets and delays. Exit
+    code 1 if the simulation diverges.
 
     For example:
 
@@ -42,14 +47,15 @@ def run(
         port: UDP port; 0 for any free one.
         host: Address to listen on; 0.0.0.0 for all interfaces.
         rate: Steps and measurements per second.
-        duration: Seconds; 0 to run until interrupted.
-        start: Initial position, at rest (default: all joints at zero, closed mechanisms at home);
-            for a controller with a trajectory, the start of it.
+        duration: Length of the simulation; 0 to run until interrupted.
+        start: Initial position, at rest (default: all joints at zero; closed mechanisms: home); if
+            the controller follows a trajectory, where that starts.
         loss: Fraction of the measurements and torques that are lost, 0 to 1.
-        delay: Delay of every packet in seconds, in both directions.
-        jitter: Largest random additional delay in seconds.
+        delay: Delay of every packet, in both directions.
+        jitter: Largest random additional delay.
         seed: Seed of loss and jitter, 0 or more.
-        encoder: Resolution of the position measurement (rad or m); velocities from differences.
+        encoder: Resolution of the encoders, rad or m; velocities are then differences of positions
+            (default: exact positions and velocities).
         stops: Simulate end stops at the joint limits.
         log: Write t, q, qd and torque of every step to this .csv.
     """

@@ -9,6 +9,8 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, is_dataclass
+from pathlib import Path
 from typing import Any
 
 from rich import box
@@ -47,7 +49,10 @@ def raw(text: str) -> None:
 
 
 def data_json(value: Any) -> None:
-    """Print one JSON document on stdout; numbers that JSON lacks become null."""
+    """Print one JSON document on stdout: of arrays, paths and dataclasses too.
+
+    Numbers that JSON lacks become null.
+    """
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     escaped = not encoding.lower().startswith("utf")
     print(legible(json.dumps(_plain(value), indent=2, ensure_ascii=escaped, allow_nan=False)))
@@ -74,21 +79,22 @@ def number(value: float) -> str:
     return f"{value:.6g}" if value else "0"  # no -0
 
 
-def counted(count: int, word: str) -> str:
-    """1 number, 2 numbers."""
-    return f"{count} {word}{'s' * (count != 1)}"
-
-
 def _console(stream: Any) -> Console:
     wide = None if stream.isatty() or "COLUMNS" in os.environ else PIPED_WIDTH
     return Console(file=stream, width=wide, markup=False, emoji=False, highlight=False)
 
 
 def _plain(value: Any) -> Any:
+    if is_dataclass(value) and not isinstance(value, type):
+        value = asdict(value)
     if isinstance(value, dict):
         return {str(k): _plain(v) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
         return [_plain(v) for v in value]
+    if (listed := getattr(value, "tolist", None)) is not None:  # NumPy's
+        return _plain(listed())
+    if isinstance(value, Path):
+        return str(value)
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value

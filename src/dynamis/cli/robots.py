@@ -29,7 +29,7 @@ def run(*, json: Json = False) -> int:
 
 def _entry(name: str) -> dict[str, Any]:
     robot = load(name)
-    joints = "".join(link.joint[0].upper() for link in robot.model.links)
+    joints = robot.model.joint_letters
     if robot.model.closures:
         joints += f", {robot.model.size_text.rpartition(', ')[2]}"
     return {

@@ -1,30 +1,32 @@
 """`dynamis show`: geometry, bodies, friction, drives, limits, springs and closures of a robot."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from rich.table import Table
 
+from ..errors import counted
 from ..model.closure import CLOSURE_COLUMNS, closure_row
 from ..model.formats.tables import model_table
 from ..model.link import Link
 from ..model.model import Model
 from ..model.pose import Pose
-from ..model.quantity import Expression, resolve
-from ..model.spring import spring_row
+from ..model.quantity import quantity_text as text
+from ..model.quantity import resolve
+from ..model.spring import SPRING_COLUMNS, spring_row
 from ..robot import Robot, load
-from ..spatial.inertia import entries, from_linear, to_com
-from ..spatial.vectors import ZERO, Z
-from .arguments import Json, Place, RobotName, place, units
-from .printing import data, data_json, number, table
+from ..robot.html import bodies, geometry
+from .arguments import Json, Place, RobotName, check_pictures, place, units, warn_of_findings
+from .printing import data, data_json, number, table, wrote
 
-ROUNDING = 1e-12  # of the largest of several numbers
 DH = ("theta", "d", "a", "alpha", "offset")
 URDF = ("parent", "xyz", "rpy", "axis")
+MOST = {"velocity limit": "velocity_limit", "torque limit": "effort_limit"}  # either way
 
 
-def run(robot: RobotName, *, q: Place = None, json: Json = False) -> int:
+def run(robot: RobotName, *, q: Place = None, plot: Path | None = None, json: Json = False) -> int:
     """Print a robot's geometry, bodies, friction, drives, limits, springs and closures.
 
     A PLACE is the name of a configuration, or numbers in radians and metres with commas or spaces;
@@ -34,14 +36,21 @@ def run(robot: RobotName, *, q: Place = None, json: Json = False) -> int:
 
       dynamis show puma560
       dynamis show planar-rr --q 30deg 45deg
+      dynamis show puma560 --plot frames.png
       dynamis show arm.urdf --json
 
     Args:
         q: Also print the tool pose, the torques of gravity and springs and the mass matrix at this
             position.
+        plot: Draw the arm, its frames and the names of its joints to this image, at --q (default:
+            all joints at zero; of closed mechanisms home).
     """
+    check_pictures(plot)
     found = load(robot)
     there = None if q is None else place(found, q, "q")
+    warn_of_findings(found, robot, quick=True)
+    if plot is not None:
+        found.plot(found.home if there is None else there, path=plot)
     if json:
         facts = model_table(found.model) | _motion(found)
         data_json(facts if there is None else facts | {"at": _at(found, there)})
@@ -54,19 +63,20 @@ def run(robot: RobotName, *, q: Place = None, json: Json = False) -> int:
     if there is not None:
         data(_tool(found, there))
         data(_loads(found, there))
+    wrote(plot)
     return 0
 
 
 def _at(robot: Robot, q: np.ndarray) -> dict[str, Any]:
     """Tool pose, torques of gravity and springs, mass matrix at a position."""
     kernels = (robot.fk, robot.gravity_torque, robot.mass_matrix)
-    tool, weight, mass = (kernel(q).tolist() for kernel in kernels)
-    found = {"q": q.tolist(), "tool": tool, "gravity_torque": weight, "mass_matrix": mass}
+    tool, weight, mass = (kernel(q) for kernel in kernels)
+    found = {"q": q, "tool": tool, "gravity_torque": weight, "mass_matrix": mass}
     if robot.model.springs:
         torque = robot.spring_torque(q)
         if robot.model.closures:  # of the independent joints, like the others
             torque = robot.joint_rates(q, np.eye(robot.dof)) @ torque
-        found["spring_torque"] = torque.tolist()
+        found["spring_torque"] = torque
     return found
 
 
@@ -100,7 +110,7 @@ def _loops(robot: Robot) -> str:
         lines.append(f"passive  {', '.join(passive)}")
     name, count = _assemblies(robot)
     if name is not None:
-        lines.append(f"closes   in {count} way{'s' * (count != 1)} with the drives of {name!r}")
+        lines.append(f"closes   in {counted(count, 'way')} with the drives of {name!r}")
     return "\n".join(lines)
 
 
@@ -130,7 +140,7 @@ def _loads(robot: Robot, q: np.ndarray) -> Table:
 def _summary(model: Model) -> str:
     """Name, description, gravity and the like, one line each."""
     lines = [f"{model.name}: {model.size_text}, {model.convention}", model.description]
-    lines.append(f"gravity  {_text(model.gravity)} m/s^2")
+    lines.append(f"gravity  {text(model.gravity)} m/s^2")
     if placed := _pose(model.base):
         lines.append(f"base     {placed}")
     carrier = model.link_names[model.tip]
@@ -139,11 +149,11 @@ def _summary(model: Model) -> str:
     if placed := _pose(model.tool):
         lines.append(f"         {placed}")
     if model.payload is not None:
-        lines.append(f"payload  {_text(model.payload.mass)} kg at {_text(model.payload.com)} m")
+        lines.append(f"payload  {text(model.payload.mass)} kg at {text(model.payload.com)} m")
     if model.values:
         given = ", ".join(f"{name} = {number(v)}" for name, v in model.values.items())
         lines.append(f"values   {given}")
-    lines += [f"q {name}: {_text(q)}" for name, q in model.configurations.items()]
+    lines += [f"q {name}: {text(q)}" for name, q in model.configurations.items()]
     return "\n".join(line for line in lines if line)
 
 
@@ -151,28 +161,34 @@ def _pose(pose: Pose) -> str:
     """A pose in words, nothing where it is the identity."""
     if not any(pose.xyz) and not any(pose.rpy):
         return ""
-    return f"xyz {_text(pose.xyz)} m, rpy {_text(pose.rpy)} rad"
+    return f"xyz {text(pose.xyz)} m, rpy {text(pose.rpy)} rad"
 
 
 def _tables(model: Model) -> Iterator[tuple[str, tuple, list]]:
     """Title, columns (and those that are numbers) and rows of geometry, bodies and joints."""
     if model.convention == "urdf":
-        rows = [[x.joint_name, _kind(x), *_placement(x, model.base_name)] for x in model.links]
+        both = zip(geometry(model)[1:], map(_kind, model.links), strict=True)
+        rows = [[name, kind, *rest] for (name, _, *rest), kind in both]
         yield "joints (m, rad)", (("joint", "kind", *URDF),), rows
     else:
         rows = [[x.joint_name, _kind(x), *_dh_row(x, i + 1)] for i, x in enumerate(model.links)]
         yield f"{model.convention} DH table (m, rad)", (("joint", "kind", *DH), *DH), rows
     columns = ("link", "mass", "com", "Ixx Iyy Izz Ixy Iyz Ixz about com")
-    rows = [[link.name, *_body(link)] for link in model.links]
-    yield "bodies (kg, m, kg m^2)", (columns, "mass"), rows
+    yield "bodies (kg, m, kg m^2)", (columns, "mass"), list(bodies(model)[1:])
     columns = ("joint", "viscous", "coulomb", "law", "gear", "rotor", "motor friction", "limits")
     rows = [[link.joint_name, *_joint(link, model)] for link in model.links]
+    for name, field in MOST.items():
+        most = [getattr(link, field) for link in model.links]
+        if any(x is not None for x in most):
+            columns = (*columns, name)
+            for row, x in zip(rows, most, strict=True):
+                row.append("" if x is None else text(x))
     yield "friction, drives and limits (SI)", (columns,), rows
     if model.springs:
-        rows = [spring_row(spring, _text, model.base_name) for spring in model.springs]
-        yield "springs (SI)", (("spring", "acts", "by"),), rows
+        rows = [spring_row(spring, model.base_name) for spring in model.springs]
+        yield "springs (SI)", (SPRING_COLUMNS,), rows
     if model.closures:
-        rows = [closure_row(closure, _text) for closure in model.closures]
+        rows = [closure_row(closure) for closure in model.closures]
         yield "closures (m, rad)", (CLOSURE_COLUMNS,), rows
 
 
@@ -182,64 +198,26 @@ def _kind(link: Link) -> str:
 
 def _dh_row(link: Link, i: int) -> list[str]:
     variable = "theta" if link.joint == "revolute" else "d"
-    return [f"q{i}" if name == variable else _text(getattr(link, name)) for name in DH]
-
-
-def _placement(link: Link, base: str) -> list[str]:
-    vectors = (link.xyz or ZERO, link.rpy or ZERO, link.axis or Z)
-    return [link.parent or base, *map(_text, vectors)]
-
-
-def _body(link: Link) -> list[str]:
-    if link.linear is not None:
-        return _linear_body(link.linear)
-    com = _text(link.com or ZERO)
-    if link.com_factor is not None:
-        com = f"{_text(link.com_factor)} p"
-    return [_text(link.mass), com, _text(link.inertia)]
-
-
-def _linear_body(values: tuple[Any, ...]) -> list[str]:
-    """Mass, centre of mass and inertia about it; without mass or numbers the ten as they are."""
-    if any(isinstance(x, Expression) for x in values) or not values[0] > 0.0:
-        return [_text(values[0]), "", f"linear, about the origin: {_text(values)}"]
-    body = from_linear(values)
-    mass, com, inertia = to_com(body)
-    com = _rounded(com, max(map(abs, com)))
-    # the difference of two inertias about the origin is known to the digits of those
-    inertia = _rounded(entries(inertia), max(map(abs, body.I)))
-    return [_text(mass), _text(com), _text(inertia)]
-
-
-def _rounded(values: Sequence[float], size: float) -> tuple[float, ...]:
-    """Numbers of a size, with what is only rounding of it as zero."""
-    return tuple(x if abs(x) > ROUNDING * size else 0.0 for x in values)
+    return [f"q{i}" if name == variable else text(getattr(link, name)) for name in DH]
 
 
 def _joint(link: Link, model: Model) -> list[str]:
     """Friction on the joint's side, drive on the motor's, limits."""
     friction, drive, motor, limits = link.friction, link.drive, ["", "", ""], ""
-    offset = f" + {_text(friction.offset)}" if friction.offset else ""
+    offset = f" + {text(friction.offset)}" if friction.offset else ""
     if drive is not None:
-        own = f"{_text(drive.viscous)}, {_text(drive.coulomb, ' / ')}"
-        motor = [_text(drive.gear), _text(drive.rotor_inertia), own]
+        own = f"{text(drive.viscous)}, {text(drive.coulomb, ' / ')}"
+        motor = [text(drive.gear), text(drive.rotor_inertia), own]
     if link.mimic is not None:
         leader, factor, start = link.mimic
-        limits = f"{_text(factor)} {leader} + {_text(start)}"
+        limits = f"{text(factor)} {leader} + {text(start)}"
     elif link.limits is not None:
         limits = " to ".join(number(float(x)) for x in resolve(link.limits, model.values))
-    coulomb = _text(friction.coulomb, " / ") + offset
+    coulomb = text(friction.coulomb, " / ") + offset
     if friction.load != 0.0:
-        coulomb += f" + {_text(friction.load)} |T|"
+        coulomb += f" + {text(friction.load)} |T|"
     law = friction.law if friction.own is None else friction.own.name
-    viscous = _text(friction.viscous, " / ")
+    viscous = text(friction.viscous, " / ")
     if friction.temperature_slope != 0.0:
-        viscous += f", {_text(friction.temperature_slope)}/K"
+        viscous += f", {text(friction.temperature_slope)}/K"
     return [viscous, coulomb, law, *motor, limits]
-
-
-def _text(value: Any, between: str = " ") -> str:
-    """A quantity, or several."""
-    if isinstance(value, tuple):
-        return between.join(_text(x) for x in value)
-    return value.text if isinstance(value, Expression) else number(float(value))

@@ -1,58 +1,74 @@
 """`dynamis simulate`: free or controlled motion of an arm."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from rich.table import Table
 
 from ..arguments import positive
 from ..errors import OptionError
-from ..model.check.model import check_model
 from ..robot import Robot, load
-from .arguments import Json, Place, RobotName, check_folders, check_pictures, place, units
-from .printing import counted, data, data_json, number, table, talk, wrote
+from .arguments import (
+    GAINS,
+    NO_CONTROLLER,
+    Control,
+    ControlOptions,
+    Json,
+    Place,
+    RobotName,
+    Seconds,
+    Time,
+    Word,
+    check_folders,
+    check_pictures,
+    gains_text,
+    place,
+    units,
+    warn_of_findings,
+)
+from .printing import data, data_json, number, table, talk, wrote
 
-BANDWIDTH = 10.0  # rad/s
 LASTS = 2.0  # s, unless something says how long
-Law = Literal["pid", "point-to-point", "computed-torque", "feed-forward"] | None
+USUAL = "computed-torque"  # the controller of a motion
 
 
 def run(
-    robot: RobotName, *, duration: float | None = None, dt: float = 1e-3,
-    start: Place = None, goal: Place = None, move: float | None = None,
-    reference: Path | None = None, controller: Law = None,
-    bandwidth: float = BANDWIDTH, integrator: str = "rk4", stops: bool = False,
+    robot: RobotName, *, duration: Seconds = None, dt: Time = 1e-3,
+    start: Place = None, goal: Place = None, move: Seconds = None,
+    reference: Path | None = None, control: ControlOptions = NO_CONTROLLER,
+    delay: Seconds = None, integrator: Word = "rk4", stops: bool = False,
     plot: Path | None = None, animate: Path | None = None, save: Path | None = None,
     json: Json = False,
 ) -> int:  # fmt: skip
     """Simulate a robot: free motion, or motion to a goal or along a file under a controller.
 
     A PLACE is the name of a configuration, or numbers in radians and metres with commas or spaces;
-    90deg is accepted. Exit code 0 if the simulation reaches its end, 1 if it ends early (diverged,
-    or the controller went into its safe state), 2 for wrong input.
+    90deg is accepted. With --goal or --reference the controller is computed-torque unless another
+    is given; without them a controller keeps the initial position. Torques and velocities beyond
+    the limits of the model are said, but act. Exit code 0 if the simulation reaches its end, 1 if
+    it ends early (diverged, or the controller went into its safe state), 2 for wrong input.
 
     For example:
 
       dynamis simulate pendulum3 --duration 5 --animate pendulum.gif
       dynamis simulate puma560 --goal 0.5,-0.4,0.6,0.2,0.3,0.1 --plot move.png
-      dynamis simulate scara --goal 90deg 0.5 0.1 --controller pid --save run.csv
+      dynamis simulate scara --goal 90deg 0.5 0.1 --controller pid --bandwidth 20 --save run.csv
+      dynamis simulate planar-rr --goal 1,-0.5 --controller pid --kp 900,400 --ki 200 --kd 60,30
       dynamis simulate arm.toml --reference points.csv --plot run.png
 
     Args:
-        duration: Seconds (default: 2, or those of --reference).
-        dt: Time step in seconds.
-        start: Initial position, at rest (default: all joints at zero; of closed mechanisms home).
-            Numbers of the drives of a closed mechanism are enough.
-        goal: Final position of a quintic trajectory.
-        move: Seconds of the trajectory to the goal, which then is held (default: all of
-            --duration).
+        duration: Length of the simulation (default: 2, or that of --reference).
+        dt: Time step of the simulation.
+        start: Initial position, at rest (default: all joints at zero; closed mechanisms: home).
+            For a closed mechanism the positions of its drives are enough.
+        goal: Final position; the reference is a quintic polynomial from start to goal.
+        move: Length of the motion to the goal, which is then held (default: --duration).
         reference: Motion to follow, from its first point on: a .csv with a column t and one per
             joint, by name or as q1, q2, ..; units in the header, as in "q1 [deg]". Without t the
             points are passed in --duration, or as fast as the velocity limits of the robot allow.
-        controller: Control law (default: computed-torque if there is a goal or reference). Without
-            either it keeps the initial position.
-        bandwidth: Bandwidth of the controller, rad/s.
+        delay: Time from the computation of a torque to its action (default: 0).
         integrator: rk4, heun, euler, semi-implicit-euler or dormand-prince.
         stops: Simulate end stops at the joint limits.
         plot: Plot q, qd, tau, error and energy to this image.
@@ -64,10 +80,10 @@ def run(
     check_folders(save)
     check_pictures(plot, animate)
     arm = load(robot)
-    options, duration, how = motion(
-        arm, duration, start, goal, reference, controller, bandwidth, move
-    )
-    _warn_of_errors(arm, robot)
+    options, duration, how = motion(arm, duration, start, goal, reference, control, move)
+    warn_of_findings(arm, robot)
+    if delay is not None:
+        options["delay"] = delay
     found = simulate(arm, duration, dt, integrator=integrator, stops=stops, **options)
     if plot is not None:
         found.plot(path=plot)
@@ -76,13 +92,16 @@ def run(
     if save is not None:
         found.save(save)
     if json:
-        data_json(_facts(found))
+        data_json(_facts(found, options.get("controller")))
     else:
         talk(f"{arm.name}, {found.t[-1]:g} s: {how}")
-        if controller == "pid":
-            talk(_gains(options["controller"]))
+        if control.controller == "pid" and not control.given:
+            talk(f"gains: {gains_text(options['controller'])}")
         data(_table(found))
         wrote(plot, animate, save)
+    warn_of_limits(found.beyond_limits)
+    if not stops and any(x.startswith("position") for x in found.beyond_limits):
+        talk("hint: --stops simulates end stops at the joint limits")
     if found.message:
         early = "" if found.t[-1] >= duration else "the simulation ended early: "
         talk(f"{early}{found.message}")
@@ -91,7 +110,7 @@ def run(
 
 def motion(
     arm: Robot, duration: float | None, start: str | None, goal: str | None, path: Path | None,
-    controller: Law, bandwidth: float, seconds: float | None = None,
+    control: Control = NO_CONTROLLER, seconds: float | None = None,
 ) -> tuple[dict[str, Any], float, str]:  # fmt: skip
     """Start, reference and controller as options of `dy.simulate`; its duration; all in words.
 
@@ -127,13 +146,14 @@ def motion(
     lasts = LASTS if move is None else move.duration
     options: dict[str, Any] = {"q0": q0}
     how = "free motion, no controller"
+    usual = None if move is None else USUAL
     if move is not None:
-        options["reference"], controller = move, controller or "computed-torque"
-    if controller is not None:
-        options["controller"] = made(arm, controller, bandwidth, q0)
-        gravity = getattr(options["controller"], "gravity", False)
-        law = controller.replace("-", " ") + " with gravity compensation" * bool(gravity)
-        how = f"{law}, bandwidth {bandwidth:g} rad/s, {aim}"
+        options["reference"] = move
+    law = control.law(arm, q0, usual)
+    if law is not None:
+        options["controller"], how = law, f"{control.words(law, usual)}, {aim}"
+        if control.sample_time is not None:
+            options["sample_time"] = control.sample_time
     return options, lasts if duration is None else duration, how
 
 
@@ -149,41 +169,22 @@ def _from_file(arm: Robot, path: Path, duration: float | None) -> Any:
         return from_file(path, arm)
 
 
-def made(arm: Robot, name: str, bandwidth: float, q: np.ndarray) -> Any:
-    """A controller of the wanted bandwidth."""
-    from .. import control
-
-    if name == "pid":
-        return control.JointPID.from_bandwidth(
-            arm, bandwidth, q=q, gravity=True, derivative="error"
-        )
-    if name == "feed-forward":
-        return control.FeedForward.from_bandwidth(arm, bandwidth, q=q)
-    law = control.PointToPoint if name == "point-to-point" else control.ComputedTorque
-    return law.from_bandwidth(bandwidth)
+def warn_of_limits(lines: Sequence[str]) -> None:
+    """Say what passes a limit of the model: the exit code does not."""
+    for line in lines:
+        talk(f"warning: {line}")
 
 
-def _warn_of_errors(arm: Robot, given: str) -> None:
-    """Say that the description has errors, without the seconds that loops take to be checked."""
-    findings = check_model(arm.model) if arm.model.closures else arm.check()
-    errors = sum(finding.level == "error" for finding in findings)
-    if errors:
-        talk(f"warning: check reports {counted(errors, 'error')}: dynamis check {given}")
-
-
-def _gains(pid: Any) -> str:
-    """Gains of all joints on one line."""
-    gains = ((name, np.atleast_1d(getattr(pid, name))) for name in ("kp", "ki", "kd"))
-    return "gains: " + "; ".join(f"{name} {', '.join(map(number, x))}" for name, x in gains)
-
-
-def _facts(found: Any) -> dict[str, Any]:
+def _facts(found: Any, law: Any) -> dict[str, Any]:
     names, last = found.robot.joint_names, found.q[-1]
+    gains = None if law is None else law.gains(found.robot)
     return {
         "robot": found.robot.name,
         "end": float(found.t[-1]),
         "diverged": bool(found.diverged),
         "message": found.message,
+        "gains": gains and {k: v for k, v in gains.items() if k in GAINS},
+        "beyond_limits": found.beyond_limits,
         "q": {n: float(x) for n, x in zip(names, last, strict=True)},
         "largest_torque": [float(x) for x in np.abs(found.tau).max(axis=0)],
         "rms_error": None if found.error is None else [float(x) for x in found.metrics.rms],

@@ -9,11 +9,25 @@ import numpy as np
 from tyro.conf import UseAppendAction, arg
 
 from ..errors import OptionError
-from ..files import checked_path
+from ..files import PAGES, checked_path
 from ..robot import Robot, load
-from .arguments import Json, Numbers, Place, RobotName, check_folders, check_pictures, listed
+from .arguments import (
+    NO_CONTROLLER,
+    ControlOptions,
+    Json,
+    Numbers,
+    Place,
+    RobotName,
+    Seconds,
+    Time,
+    Word,
+    check_folders,
+    check_pictures,
+    listed,
+    words,
+)
 from .printing import data, data_json, table, talk, wrote
-from .simulate import BANDWIDTH, Law, motion
+from .simulate import motion, warn_of_limits
 
 SHARES = (0.5, 0.95, 0.999)
 WORST = 10  # samples in the JSON
@@ -29,20 +43,21 @@ def run(
     friction: Deviation = 0.0, rotor: Deviation = 0.0,
     payload: Numbers = None, joint_offset: Deviation = 0.0, inconsistent: bool = False,
     measure: Names = None, band: float = 0.01,
-    duration: float | None = None, dt: float = 1e-3, start: Place = None, goal: Place = None,
-    reference: Path | None = None, controller: Law = None, bandwidth: float = BANDWIDTH,
-    integrator: str = "rk4", stops: bool = False, processes: int | None = None,
+    duration: Seconds = None, dt: Time = 1e-3, start: Place = None, goal: Place = None,
+    reference: Path | None = None, control: ControlOptions = NO_CONTROLLER,
+    integrator: Word = "rk4", stops: bool = False, processes: int | None = None,
     device: str | None = None, checkpoint: Folder = None, report: Path | None = None,
     plot: Path | None = None, worst: Path | None = None, save: Path | None = None,
     json: Json = False,
 ) -> int:  # fmt: skip
-    """Simulate many arms that differ from the model, and say how large errors and torques will be.
+    """Monte Carlo simulation: how large errors and torques are if the arm differs from its model.
 
-    What varies is given by a DEVIATION: a share (0.05 is about 5 %) of masses, inertias, friction
-    and rotor inertias, metres of centres of mass, radians or metres of encoder zeros. Every drawn
-    body can exist. With --log the model is identified first and varies as that leaves it uncertain
-    (own columns, filters or estimators: dy.study(..., vary=estimate) in Python). Start, goal and
-    controller are those of dynamis simulate. Exit code 1 if an arm failed.
+    A DEVIATION is a standard deviation: relative (0.05 is about 5 %) for masses, inertias, friction
+    and rotor inertias, in metres for centres of mass, in radians or metres for encoder offsets.
+    Every sampled body is physically consistent. With --log the model is identified first, and the
+    samples are from the uncertainty of that estimate (columns, filters or estimators of your own:
+    dy.study(..., vary=estimate) in Python). Start, goal and controller are those of dynamis
+    simulate (computed-torque unless another is given). Exit code 1 if an arm failed.
 
     For example:
 
@@ -52,8 +67,8 @@ def run(
       dynamis study arm.toml --mass 0.1 --samples 1000000 --processes 8 --checkpoint folder
 
     Args:
-        samples: Number of arms.
-        seed: Sample i of a seed is the same on every machine.
+        samples: Number of arms to simulate.
+        seed: Random seed; sample i of a seed is the same on every machine.
         log: Log to identify the model from; may be given several times.
         mass: Masses of the links.
         com: Centres of mass of the links, metres in each coordinate.
@@ -61,37 +76,34 @@ def run(
         friction: Viscous and Coulomb friction of the joints.
         rotor: Rotor inertias.
         payload: Least and largest mass at the tool in kg, such as 0,3; uniform between them.
-        joint_offset: Zero errors of the encoders, rad or m.
-        inconsistent: Vary links as well whose description is no body that can exist.
-        measure: rms_error, peak_error, final_error, settling_time, rms_tool_error,
+        joint_offset: Offsets of the encoders, rad or m.
+        inconsistent: Also vary links that are not physically consistent as described.
+        measure: What to compute: rms_error, peak_error, final_error, settling_time, rms_tool_error,
             peak_tool_error, final_tool_error, peak_torque, rms_torque, peak_velocity, peak_power,
             energy, stop_hit (default: rms_error if there is a goal, peak_torque).
         band: Error in rad or m within which a joint counts as settled.
-        duration: Seconds (default: 2, or those of --reference).
-        dt: Time step in seconds.
-        start: Initial position, at rest (default: all joints at zero; of closed mechanisms home).
-            Numbers of the drives of a closed mechanism are enough.
-        goal: Final position of a quintic trajectory.
+        duration: Length of a simulation (default: 2, or that of --reference).
+        dt: Time step of the simulation.
+        start: Initial position, at rest (default: all joints at zero; closed mechanisms: home).
+            For a closed mechanism the positions of its drives are enough.
+        goal: Final position; the reference is a quintic polynomial from start to goal.
         reference: Motion to follow, a .csv as in dynamis simulate.
-        controller: Control law (default: computed-torque if there is a goal or reference). Without
-            either it keeps the initial position.
-        bandwidth: Bandwidth of the controller, rad/s.
         integrator: rk4, heun, euler, semi-implicit-euler or dormand-prince.
         stops: Simulate end stops at the joint limits.
         processes: Worker processes (default: threads of this one, all cores).
-        device: cuda: an NVIDIA GPU.
-        checkpoint: Keep what is done here; the same command goes on from there after an
-            interruption.
-        report: Write a page with everything to this .html.
+        device: cuda simulates on an NVIDIA GPU (default: this machine's processor).
+        checkpoint: Folder for results so far; after an interruption the same command continues
+            from there.
+        report: Write a report to this .html.
         plot: Draw the distribution of the first measure to this image.
         worst: Plot the motion of the worst arm, by the first measure, to this image.
-        save: Write everything that is kept to this .npz.
+        save: Write all results to this .npz.
     """
     from ..study.study import study
 
     check_folders(save)
     check_pictures(report, plot, worst)
-    for path, suffixes, what in ((report, (".html", ".htm"), "report"), (save, (".npz",), "study")):
+    for path, suffixes, what in ((report, PAGES, "report"), (save, (".npz",), "study")):
         if path is not None:
             checked_path(path, suffixes, what)
     arm = load(robot)
@@ -101,14 +113,15 @@ def run(
         model, estimate, inconsistent, mass=mass, com=com, inertia=inertia, friction=friction,
         rotor=rotor, payload=_load(payload), joint_offset=joint_offset,
     )  # fmt: skip
-    options, duration, how = motion(model, duration, start, goal, reference, controller, bandwidth)
-    names = None if measure is None else [x.strip() for x in measure.split(",") if x.strip()]
-    if "reference" not in options and controller is not None:
+    options, duration, how = motion(model, duration, start, goal, reference, control)
+    if hasattr(options.get("reference"), "beyond_limits"):
+        warn_of_limits(options["reference"].beyond_limits(model))
+    if "reference" not in options and "controller" in options:
         options["reference"] = options["q0"][list(model.driven)]
     with _workers(processes) as executor:
         found = study(
             model, duration, dt, integrator=integrator, stops=stops, vary=vary, samples=samples,
-            seed=seed, measure=names, band=band, executor=executor, checkpoint=checkpoint,
+            seed=seed, measure=words(measure), band=band, executor=executor, checkpoint=checkpoint,
             device=device, **options,
         )  # fmt: skip
     _write(found, report, plot, worst, save)
@@ -138,18 +151,18 @@ def _varied(model: Robot, estimate: Any, inconsistent: bool, **deviations: Any) 
     vary = [] if estimate is None else [estimate]
     if given:
         vary.append(Scatter(model, **given, consistent=not inconsistent))
-    if not vary:
+    if not vary or (estimate is None and not vary[0].names):
         raise OptionError("nothing varies", "such as --mass 0.05 --payload 0,2, or --log run.csv")
     return vary
 
 
-def _load(given: str | None) -> tuple[float, float] | None:
+def _load(given: str | None) -> tuple[float, float] | float | None:
     if given is None:
         return None
     ends = listed(given, "two masses in kg such as 0,3", "payload")
     if len(ends) not in (1, 2):
         raise OptionError(f"payload is {given!r}, expected LEAST,MOST in kg", "such as 0,3")
-    return ends[0], ends[-1]
+    return (ends[0], ends[1]) if len(ends) == 2 else ends[0]
 
 
 @contextmanager
@@ -189,7 +202,7 @@ def _say(found: Any, how: str) -> None:
     talk(how)
     for sentence in answer(found):
         data(sentence)
-    columns = ("measure", "mean", "50 %", "95 %", "99.9 %", "largest", "unit")
+    columns = found.head
     data(table("", columns, found.table(), right=columns[1:-1]))
 
 
@@ -206,6 +219,7 @@ def _facts(found: Any) -> dict[str, Any]:
             "count": failed.count,
             "samples": failed.samples.tolist(),
             "reasons": list(failed.reasons),
+            "nominal": found.nominal,
         },
         "measures": {name: _figures(found, name) for name in found.measures},
         "seconds": found.seconds,

@@ -30,6 +30,7 @@ from ..errors import DynamisError, OptionError, shown
 from ..lazy import LOCK, once
 from ..model.chain import Chain
 from ..spatial.functions import Functions
+from ..spatial.vectors import less, plus, transposed
 from ..user_code import explained, location
 from . import arrays
 
@@ -96,14 +97,16 @@ class Arm:
 
     def load_friction(self, qd: Scalars, carried: Scalars) -> Scalars | None:
         """Friction under load of joints that transmit `carried`; None where there is none."""
-        if not friction.load_dependent(self.chain):
-            return None
+        return self._load_friction(qd, carried) if friction.load_dependent(self.chain) else None
+
+    def _load_friction(self, qd: Scalars, carried: Scalars) -> Scalars:
         return friction.load_friction(self.chain, qd, carried, self.fn)
 
     def driven_load_friction(self, qd: Scalars, tau: Scalars) -> Scalars | None:
         """Friction under load of joints whose drives exert `tau`; None where there is none."""
-        if not friction.load_dependent(self.chain):
-            return None
+        return self._driven_load_friction(qd, tau) if friction.load_dependent(self.chain) else None
+
+    def _driven_load_friction(self, qd: Scalars, tau: Scalars) -> Scalars:
         return friction.driven_load_friction(self.chain, qd, tau, self.fn)
 
     def spring_torque(self, q: Scalars, qd: Scalars | None = None) -> Scalars:
@@ -119,7 +122,7 @@ class Arm:
         self._refuse_closed("static_torque")
         g = self.gravity_torque(q)
         if self.chain.springs:
-            g = [a + b for a, b in zip(g, self.spring_torque(q), strict=True)]
+            g = plus(g, self.spring_torque(q))
         return loads.loaded(self.chain, g, q, [0.0] * self.n, self.fn)
 
     def frictionless_torque(self, q: Scalars, qd: Scalars, qdd: Scalars) -> Scalars:
@@ -128,9 +131,9 @@ class Arm:
         links = equation.rigid_torque(self.lean, q, qd, qdd, self.fn)
         rotors = drives.rotor_torque(self.chain, coupling.rates(self.chain, qdd))
         lowered = coupling.torques(self.chain, rotors)
-        total = [a + b for a, b in zip(links, lowered, strict=True)]
+        total = plus(links, lowered)
         if self.chain.springs:
-            total = [a + b for a, b in zip(total, self.spring_torque(q, qd), strict=True)]
+            total = plus(total, self.spring_torque(q, qd))
         return loads.loaded(self.chain, total, q, qd, self.fn)
 
     def mass_times(self, q: Scalars, v: Scalars) -> Scalars:
@@ -168,7 +171,7 @@ class Arm:
         """Rates of all joints of the tree, those that mimic others and rotors too"""
         return coupling.rates(self.chain, qd)
 
-    def lowered(self, columns: Sequence[Scalars]) -> list[Scalars]:
+    def lowered(self, columns: Sequence[Scalars]) -> Sequence[Scalars]:
         """Torques over all joints of the tree, each as torques of the coordinates"""
         return [coupling.torques(self.chain, column) for column in columns]
 
@@ -283,9 +286,9 @@ class Drives(Arm):
         moved = here.accelerations(rates, qdd)
         h = equation.inverse_dynamics(plain, here.q, rates, moved, self.fn, **options)
         tau = here.lowered(h)
-        carried = [a - b for a, b in zip(tau, self.friction_torque(qd), strict=True)]
+        carried = less(tau, self.friction_torque(qd))
         more = self.load_friction(qd, carried)
-        return tau if more is None else [a + b for a, b in zip(tau, more, strict=True)]
+        return tau if more is None else plus(tau, more)
 
     def forward_dynamics(self, q: Scalars, qd: Scalars, tau: Scalars, **options: Any) -> Scalars:
         """qdd"""
@@ -322,16 +325,10 @@ class Drives(Arm):
         here = self.here
         return here.lowered(friction.friction_torque(self.chain, here.rates(qd), self.fn))
 
-    def load_friction(self, qd: Scalars, carried: Scalars) -> Scalars | None:
-        """Friction under load of drives that transmit `carried`; None where there is none."""
-        if not friction.load_dependent(self.chain):
-            return None
+    def _load_friction(self, qd: Scalars, carried: Scalars) -> Scalars:
         return drive_coordinates.drive_load_friction(self.here, qd, carried, self.fn)
 
-    def driven_load_friction(self, qd: Scalars, tau: Scalars) -> Scalars | None:
-        """Friction under load of drives that exert `tau`; None where there is none."""
-        if not friction.load_dependent(self.chain):
-            return None
+    def _driven_load_friction(self, qd: Scalars, tau: Scalars) -> Scalars:
         here = self.here
         spread, rates = here.spread(tau), here.rates(qd)
         more = friction.driven_load_friction(self.chain, rates, spread, self.fn)
@@ -373,7 +370,7 @@ class Drives(Arm):
         rates = here.rates(qd)
         wanted = rates if qd_ref is None else here.rates(qd_ref)
         moved = here.loops.along(here.decisive(qdd))
-        moved = [a + b for a, b in zip(moved, here.turning(rates, wanted), strict=True)]
+        moved = plus(moved, here.turning(rates, wanted))
         given = None if qd_ref is None else wanted
         rows = closed.regressor(self.chain, here.q, rates, moved, self.fn, given)
         return [rows[k] for k in self.chain.active]
@@ -408,11 +405,11 @@ class Drives(Arm):
         """Rates of all joints of the tree where the mechanism is measured"""
         return coupling.rates(self.chain, self.here.rates(qd))
 
-    def lowered(self, columns: Sequence[Scalars]) -> list[Scalars]:
+    def lowered(self, columns: Sequence[Scalars]) -> Sequence[Scalars]:
         """Torques over all joints of the tree, each as torques of the drives"""
         tree = [coupling.torques(self.chain, column) for column in columns]
-        rows = self.here.lowered_rows([list(row) for row in zip(*tree, strict=True)])
-        return [list(column) for column in zip(*rows, strict=True)]
+        rows = self.here.lowered_rows(transposed(tree))
+        return transposed(rows)
 
     def load_rest(self, q: Scalars, qd: Scalars) -> Scalars:
         """Torque against loads of one's own that no parameter multiplies"""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arguments import flag, known_options, whole
-from ..errors import OptionError, ShapeError, shown
+from ..errors import DynamisError, OptionError, ShapeError, counted, shown
 from ..spatial.functions import MATH, Functions
 
 try:
@@ -44,6 +44,10 @@ NUMPY = Functions(
 CALL_OPTIONS = ("out", "threads", "dtype", "fused")
 DTYPES = ("float64", "float32")
 MOST_THREADS = 4096
+CLOSED_FORMS = (
+    "closed forms in SymPy: robot.equations() has .fk, .jacobian, .M, .C, .g and .tau, "
+    "and .steps shows the derivation"
+)
 PLAIN = (np.ndarray, list, tuple, float, int, type(None))
 
 
@@ -63,6 +67,8 @@ def numbers(value: Any, name: str, expected: str) -> np.ndarray:
         hint = "np.radians([30, 45]) is 30 and 45 degrees in radians" if degrees else None
         raise ShapeError(f"{name} holds text, {expected}", hint)
     if array.dtype.kind not in "fiu":
+        if any(hasattr(x, "free_symbols") for x in array.flat):
+            raise ShapeError(f"{name} holds symbols of SymPy, {expected}", CLOSED_FORMS)
         raise ShapeError(f"{name} holds {array.dtype}, {expected}")
     return array.astype(np.float64, copy=False)
 
@@ -89,10 +95,35 @@ def foreign(values: Iterable[Any]) -> bool:
 
 def as_batch(value: Any, name: str, core: tuple[int, ...], what: str) -> np.ndarray:
     """`value` as a float64 array whose last axes are `core`; errors name the argument."""
-    expected = f"expected numbers of shape (..., {', '.join(map(str, core))}) for {what}"
-    array = numbers(value, name, expected)
-    if array.shape[array.ndim - len(core) :] != core or array.ndim < len(core):
-        raise ShapeError(f"{name} has shape {array.shape}, {expected}")
+    array = numbers(value, name, _expected(core, what))
+    refuse_shape(array.shape, name, core, what)
+    return array
+
+
+def refuse_shape(shape: tuple[int, ...], name: str, core: tuple[int, ...], what: str) -> None:
+    """Refuse a shape whose last axes are not `core`; the error names the argument."""
+    if shape[len(shape) - len(core) :] != core or len(shape) < len(core):
+        raise ShapeError(f"{name} has shape {shape}, {_expected(core, what)}")
+
+
+def _expected(core: tuple[int, ...], what: str) -> str:
+    return f"expected numbers of shape (..., {', '.join(map(str, core))}) for {what}"
+
+
+def one_sample(
+    value: Any, name: str, core: tuple[int, ...], what: str, hint: str | None = None
+) -> np.ndarray:
+    """`value` as a float64 array of shape `core`; a batch is refused."""
+    array = as_batch(value, name, core, what)
+    if array.ndim != len(core):
+        raise ShapeError(f"{name} has shape {array.shape}, expected {core} for {what}", hint)
+    return array
+
+
+def finite(array: np.ndarray, name: str, error: type[DynamisError] = ShapeError) -> np.ndarray:
+    """The array, if all of its numbers are finite."""
+    if not np.isfinite(array).all():
+        raise error(f"{name} holds {array[~np.isfinite(array)][0]}, expected finite numbers")
     return array
 
 
@@ -154,7 +185,8 @@ def function(
     def call(*arguments: Any, **options: Any) -> Any:
         if len(arguments) != len(names):
             raise OptionError(
-                f"{what} got {len(arguments)} arguments, expected {len(names)}: {', '.join(names)}"
+                f"{what} got {counted(len(arguments), 'argument')}, expected {len(names)}: "
+                f"{', '.join(names)}"
             )
         return evaluated(dict(zip(names, arguments, strict=True)), options, callable_)
 

@@ -64,7 +64,7 @@ class Function:
 
     def code(self, dtype: str) -> Code:
         """Machine code for the processor."""
-        return compiled(self.key, self.program, self.ports, dtype)
+        return compiled(self.key, self.program, self.ports, dtype, what=self.name)
 
     def device_code(self, dtype: str, fused: bool = False) -> "DeviceCode":
         """Code for GPUs; `fused` adds products without rounding them first."""
@@ -72,7 +72,7 @@ class Function:
         if code is None:
             from .gpu import device_code
 
-            code = device_code(self.key, self.program, self.ports, dtype, fused)
+            code = device_code(self.key, self.program, self.ports, dtype, fused, self.name)
             self._device_codes[dtype, fused] = code
         return code
 

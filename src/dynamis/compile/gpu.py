@@ -205,9 +205,9 @@ _recent: deque[DeviceCode] = deque(maxlen=RECENT)  # loading one again takes lon
 
 
 def device_code(
-    key: Key, made: Callable[[], "Program"], ports: Ports, dtype: str, fused: bool = False
+    key: Key, made: Callable[[], "Program"], ports: Ports, dtype: str, fused: bool, what: str
 ) -> DeviceCode:
-    """Code for GPUs of the program that `made` gives and `key` decides."""
+    """Code for GPUs of the program that `made` gives and `key` decides; `what` it is called."""
 
     def text() -> bytes:
         from .llvm_gpu import layout
@@ -216,7 +216,7 @@ def device_code(
         ptx = ptx_of(program, dtype, fused)
         return f"{program.length} {layout(program, dtype).threads}\n{ptx}".encode()
 
-    return loaded(("gpu", *key, repr(ports), dtype, str(fused)), text, ports, dtype)
+    return loaded(("gpu", *key, repr(ports), dtype, str(fused)), text, ports, dtype, what)
 
 
 def ptx_of(program: "Program", dtype: str, fused: bool) -> str:
@@ -235,15 +235,15 @@ def entry_point(ptx: str, name: str) -> str:
     return re.sub(rf"\b{NAME}\b", name, ptx)
 
 
-def loaded(key: Key, text: Callable[[], bytes], ports: Ports, dtype: str) -> DeviceCode:
-    """Code from this process or the cache on disk; else made.
+def loaded(key: Key, text: Callable[[], bytes], ports: Ports, dtype: str, what: str) -> DeviceCode:
+    """Code from this process or the cache on disk; else made; `what` it is called.
 
     `text` begins with a line of the operations and the threads of a block.
     """
     with LOCK:
         code = _codes.get(key)
         if code is None:
-            head, _, ptx = stored(digest(*key), text).decode().partition("\n")
+            head, _, ptx = stored(digest(*key), text, what).decode().partition("\n")
             operations, threads = map(int, head.split())
             code = _codes[key] = DeviceCode(ptx, operations, threads, ports, dtype)
         if code not in _recent:

@@ -4,7 +4,7 @@ Whatever runs, compiles, counts, prints or exports starts from this table. Algor
 imported: code that comes from the cache needs none of them.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from itertools import combinations
@@ -147,7 +147,7 @@ class Kernel:
 STATE = ("q", "qd", "qdd")
 TORQUE = ("q", "qd", "tau")
 _TAU, _QDD = ("dtau_dq", "dtau_dqd", "dtau_dqdd"), ("dqdd_dq", "dqdd_dqd", "dqdd_dtau")
-SQUARE, VECTOR, MOVING = (N, N), (N,), (D,)
+VECTOR, MOVING = (N,), (D,)
 WRENCH, BASE_MOTION, FORCES, QD_REF = "wrench", "base_motion", "link_forces", "qd_ref"
 TEMPERATURE, PRELOAD = "temperature", "preload"
 
@@ -207,6 +207,12 @@ DERIVATIVES_COLUMN = Kernel(
     differentiate=True,
     reducible=True,
     closed="compile.programs:inverse_along_closed",
+)
+PUSHED_COLUMN = replace(
+    DERIVATIVES_COLUMN,
+    name="inverse_dynamics_derivatives:wrench:column",
+    inputs=(*STATE, WRENCH, "seed"),
+    keywords=2,
 )
 
 ROWS = (
@@ -377,17 +383,20 @@ ROWS = (
         "compile.programs:inverse",
         STATE,
         dict.fromkeys(_TAU, (D, D)),
+        further={(WRENCH,): {"column": PUSHED_COLUMN}},
         differentiate=True,
         reducible=True,
         growth=150,
         column=DERIVATIVES_COLUMN,
         closed="compile.programs:inverse_closed",
     ),
+    PUSHED_COLUMN,
     Kernel(
         "forward_dynamics_derivatives",
         "compile.programs:forward",
         TORQUE,
         dict.fromkeys(_QDD, (D, D)),
+        further=_any_of(WRENCH),
         solves=True,
         differentiate=True,
         reducible=True,
@@ -404,6 +413,20 @@ def kernel_named(name: str) -> Kernel:
         listed = [k for k, row in KERNELS.items() if not (row.method or row.internal)]
         raise OptionError(f"kernel {shown(name)} does not exist", did_you_mean(name, listed))
     return KERNELS[name]
+
+
+def row_taking(name: str, given: Collection[str]) -> Kernel:
+    """The row of a kernel whose arguments are those given; "parameters" may be among them."""
+    own, names = kernel_named(name), {*given} - {"parameters"}
+    fits = (row for row in own.rows() if {*row.inputs} == names and row is not own.column)
+    found = next(fits, None)
+    if found is None:
+        further = sorted({x for extra in own.further for x in extra})
+        raise OptionError(
+            f"kernel {own.name!r} got {', '.join(map(str, given)) or 'nothing'}, expected "
+            f"{', '.join(own.inputs)} and perhaps {', '.join((*further, 'parameters'))}"
+        )
+    return found
 
 
 def shape_of(shape: Shape, model: Model) -> tuple[int, ...]:

@@ -16,6 +16,7 @@ from ..arguments import flag, known_options
 from ..errors import OptionError, ShapeError, shown
 from .arrays import (
     CALL_OPTIONS,
+    DTYPES,
     PLAIN,
     as_batch,
     batch_shape,
@@ -23,15 +24,15 @@ from .arrays import (
     checked_options,
     checked_threads,
     numbers,
+    refuse_shape,
 )
 from .arrays import run as run_on_host
 
 if TYPE_CHECKING:
     from .function import Function
 
-FLOATS = ("float64", "float32")
-COMMON = {np.dtype(name): name for name in FLOATS}
-NUMBERS = (*FLOATS, "float16", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32")
+COMMON = {np.dtype(name): name for name in DTYPES}
+NUMBERS = (*DTYPES, "float16", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32")
 
 
 class CuPy:
@@ -281,12 +282,7 @@ def evaluate(
     dtype = _dtype(library, given, options.get("dtype"))
     shapes, names = function.ports.input_shapes, tuple(given)
     for (name, array), core in zip(arrays.items(), shapes, strict=True):
-        if tuple(array.shape[array.ndim - len(core) :]) != core or array.ndim < len(core):
-            sizes = ", ".join(map(str, ("...", *core)))
-            raise ShapeError(
-                f"{name} has shape {tuple(array.shape)}, expected numbers of shape ({sizes}) for "
-                f"{what}"
-            )
+        refuse_shape(tuple(array.shape), name, core, what)
     cores = zip(arrays.values(), shapes, strict=True)
     leading = [tuple(a.shape[: a.ndim - len(core)]) for a, core in cores]
     shape = batch_shape(names, leading)

@@ -51,30 +51,25 @@ def _copy(name: str, first: str, last: str, T: str) -> str:
     return _for(f"{name}.s", "0", "%count", outer)
 
 
+def _of_task(name: str, kind: str, value: str) -> str:
+    """%name.value = name[j], what an array holds for task j."""
+    return f"""
+  %{name}.at = getelementptr {kind}, ptr %{name}, i64 %j
+  %{name}.{value} = load {kind}, ptr %{name}.at"""
+
+
 def _call(T: str) -> str:
     return f"""
   %call.at = getelementptr i64, ptr %done, i64 %j
   %call.count = load i64, ptr %call.at
   %call.next = add i64 %call.count, 1
-  store i64 %call.next, ptr %call.at
-  %row.at = getelementptr i64, ptr %row, i64 %j
-  %row.size = load i64, ptr %row.at
-  %row.offset = mul i64 %row.size, %call.count
-  %signal.at = getelementptr ptr, ptr %signal, i64 %j
-  %signal.base = load ptr, ptr %signal.at
+  store i64 %call.next, ptr %call.at{_of_task("row", "i64", "size")}
+  %row.offset = mul i64 %row.size, %call.count{_of_task("signal", "ptr", "base")}
   %signal.row = getelementptr {T}, ptr %signal.base, i64 %row.offset
-  store ptr %signal.row, ptr %in1
-  %apart.at = getelementptr i64, ptr %apart, i64 %j
-  %apart.value = load i64, ptr %apart.at
-  store i64 %apart.value, ptr %strides1
-  %constant.at = getelementptr ptr, ptr %constant, i64 %j
-  %constant.base = load ptr, ptr %constant.at
-  store ptr %constant.base, ptr %in2
-  %stride.at = getelementptr i64, ptr %stride, i64 %j
-  %stride.value = load i64, ptr %stride.at
-  store i64 %stride.value, ptr %strides2
-  %task.at = getelementptr ptr, ptr %task, i64 %j
-  %task.function = load ptr, ptr %task.at
+  store ptr %signal.row, ptr %in1{_of_task("apart", "i64", "value")}
+  store i64 %apart.value, ptr %strides1{_of_task("constant", "ptr", "base")}
+  store ptr %constant.base, ptr %in2{_of_task("stride", "i64", "value")}
+  store i64 %stride.value, ptr %strides2{_of_task("task", "ptr", "function")}
   call void %task.function(i64 %count, ptr %in, ptr %strides, ptr %out)"""
 
 
@@ -87,11 +82,7 @@ def loop_module(T: str) -> str:
   br i1 %early.now, label %early.copy, label %early.after
 early.copy:{_copy("before", "0", "%early", T)}
   br label %early.after
-early.after:
-  %period.at = getelementptr i64, ptr %period, i64 %j
-  %period.value = load i64, ptr %period.at
-  %phase.at = getelementptr i64, ptr %phase, i64 %j
-  %phase.value = load i64, ptr %phase.at
+early.after:{_of_task("period", "i64", "value")}{_of_task("phase", "i64", "value")}
   %turn = srem i64 %k, %period.value
   %due = icmp eq i64 %turn, %phase.value
   br i1 %due, label %task.run, label %task.over

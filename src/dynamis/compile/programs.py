@@ -15,10 +15,11 @@ from ..dynamics.reduce import OPERATIONS, SPEED, reduced
 from ..model.chain import Chain, chain
 from ..model.model import Model
 from ..model.parameters import chain_of
+from ..spatial.vectors import less
 from .kernels import Kernel, input_shape, shape_of
 from .optimise import factored, share_reciprocals
 from .program import Cost, Port, Program
-from .tracer import SX, nested, program_of, symbols
+from .tracer import SX, nested, program_of, sx_matrix, symbols
 
 # exact derivatives of the dynamics by CasADi's automatic differentiation
 
@@ -27,27 +28,34 @@ def _list(column: Any) -> Any:
     return nested(column, (column.shape[0],))
 
 
-def _torque(chain: Chain, q: Any, qd: Any, qdd: Any) -> Any:
-    tau = equation.inverse_dynamics(chain, _list(q), _list(qd), _list(qdd), SX)
+def _given(column: Any) -> Any:
+    return None if column is None else _list(column)
+
+
+def _torque(chain: Chain, q: Any, qd: Any, qdd: Any, wrench: Any) -> Any:
+    state = _list(q), _list(qd), _list(qdd)
+    tau = equation.inverse_dynamics(chain, *state, SX, _given(wrench))
     return ca.vertcat(*(ca.SX(t) for t in tau))
 
 
-def inverse(chain: Chain, q: Any, qd: Any, qdd: Any) -> list[Any]:
+def inverse(chain: Chain, q: Any, qd: Any, qdd: Any, wrench: Any = None) -> list[Any]:
     """d tau / d q, d tau / d qd and d tau / d qdd: M, but where friction grows with the load."""
-    tau = _torque(chain, q, qd, qdd)
+    tau = _torque(chain, q, qd, qdd, wrench)
     if load_dependent(chain):
         return [ca.jacobian(tau, x) for x in (q, qd, qdd)]
     M = equation.mass_matrix(chain, _list(q), SX)
-    return [ca.jacobian(tau, q), ca.jacobian(tau, qd), _rows(M)]
+    return [ca.jacobian(tau, q), ca.jacobian(tau, qd), sx_matrix(M)]
 
 
-def inverse_along(chain: Chain, q: Any, qd: Any, qdd: Any, seed: Any) -> list[Any]:
+def inverse_along(
+    chain: Chain, q: Any, qd: Any, qdd: Any, seed: Any, wrench: Any = None
+) -> list[Any]:
     """The three derivatives times a seed: one column each."""
-    tau = _torque(chain, q, qd, qdd)
+    tau = _torque(chain, q, qd, qdd, wrench)
     return [ca.jtimes(tau, x, seed) for x in (q, qd, qdd)]
 
 
-def forward(chain: Chain, q: Any, qd: Any, tau: Any) -> list[Any]:
+def forward(chain: Chain, q: Any, qd: Any, tau: Any, wrench: Any = None) -> list[Any]:
     """d qdd / d q = -M^-1 d tau / d q at the resulting qdd, likewise qd; d qdd / d tau = M^-1.
 
     Friction under load takes its part of the torque first: tau is then what it leaves, a function
@@ -61,10 +69,10 @@ def forward(chain: Chain, q: Any, qd: Any, tau: Any) -> list[Any]:
         left_over_qd = ca.jacobian(tau, qd)
     M = equation.mass_matrix(chain, _list(q), SX)
     L, D = factor(M, SX)
-    bias = equation.inverse_dynamics(chain, _list(q), _list(qd), [0.0] * n, SX)
-    qdd = substitute(L, D, [t - h for t, h in zip(_list(tau), bias, strict=True)])
+    bias = equation.inverse_dynamics(chain, _list(q), _list(qd), [0.0] * n, SX, _given(wrench))
+    qdd = substitute(L, D, less(_list(tau), bias))
     symbol = ca.SX.sym("qdd", n)
-    torque = _torque(chain, q, qd, symbol)
+    torque = _torque(chain, q, qd, symbol, wrench)
     slopes = [ca.jacobian(torque, q), ca.jacobian(torque, qd)]
     dq, dqd = ca.substitute(slopes, [symbol], [ca.vertcat(*qdd)])
     results = []
@@ -77,9 +85,9 @@ def forward(chain: Chain, q: Any, qd: Any, tau: Any) -> list[Any]:
 # of closed mechanisms: along the motions that keep the loops closed, over independent coordinates
 
 
-def _torque_closed(chain: Chain, q: Any, v: Any, a: Any, tau: Any = None) -> Any:
-    given = None if tau is None else _list(tau)
-    found = closed.generalised_torque(chain, _list(q), _list(v), _list(a), SX, given)
+def _torque_closed(chain: Chain, q: Any, v: Any, a: Any, wrench: Any, tau: Any = None) -> Any:
+    state = _list(q), _list(v), _list(a)
+    found = closed.generalised_torque(chain, *state, SX, _given(tau), _given(wrench))
     return ca.vertcat(*(ca.SX(t) for t in found))
 
 
@@ -90,28 +98,30 @@ def _decided(chain: Chain, x: Any) -> Any:
 
 def _follow(chain: Chain, q: Any) -> Any:
     """Z, (n, dof)."""
-    return _rows(closed.loops(chain, _list(q), SX).Z).T
+    return sx_matrix(closed.loops(chain, _list(q), SX).Z).T
 
 
-def inverse_closed(chain: Chain, q: Any, qd: Any, qdd: Any) -> list[Any]:
+def inverse_closed(chain: Chain, q: Any, qd: Any, qdd: Any, wrench: Any = None) -> list[Any]:
     """d tau / d q, d qd and d qdd over the independent coordinates, the others following."""
     v, a = _decided(chain, qd), _decided(chain, qdd)
     symbols = ca.SX.sym("v", v.shape[0]), ca.SX.sym("a", a.shape[0])
-    tau = _torque_closed(chain, q, *symbols)
+    tau = _torque_closed(chain, q, *symbols, wrench)
     slopes = [ca.mtimes(ca.jacobian(tau, q), _follow(chain, q)), ca.jacobian(tau, symbols[0])]
     slopes = ca.substitute(slopes, list(symbols), [v, a])
     if load_dependent(chain):
         (by_a,) = ca.substitute([ca.jacobian(tau, symbols[1])], list(symbols), [v, a])
     else:
-        by_a = _rows(closed.mass_matrix(chain, _list(q), SX))
+        by_a = sx_matrix(closed.mass_matrix(chain, _list(q), SX))
     return [_sound(chain, q, slope) for slope in (*slopes, by_a)]
 
 
-def inverse_along_closed(chain: Chain, q: Any, qd: Any, qdd: Any, seed: Any) -> list[Any]:
+def inverse_along_closed(
+    chain: Chain, q: Any, qd: Any, qdd: Any, seed: Any, wrench: Any = None
+) -> list[Any]:
     """The three derivatives times a seed: one column each."""
     v, a = _decided(chain, qd), _decided(chain, qdd)
     symbols = ca.SX.sym("v", v.shape[0]), ca.SX.sym("a", a.shape[0])
-    tau = _torque_closed(chain, q, *symbols)
+    tau = _torque_closed(chain, q, *symbols, wrench)
     along = closed.loops(chain, _list(q), SX).along(_list(seed))
     columns = [ca.jtimes(tau, q, ca.vertcat(*(ca.SX(x) for x in along)))]
     columns += [ca.jtimes(tau, x, seed) for x in symbols]
@@ -119,7 +129,7 @@ def inverse_along_closed(chain: Chain, q: Any, qd: Any, qdd: Any, seed: Any) -> 
     return [_sound(chain, q, column) for column in columns]
 
 
-def forward_closed(chain: Chain, q: Any, qd: Any, tau: Any) -> list[Any]:
+def forward_closed(chain: Chain, q: Any, qd: Any, tau: Any, wrench: Any = None) -> list[Any]:
     """d a / d q = -M^-1 d r / d q at the resulting a, likewise qd and tau.
 
     r = Z^T (M qdd + h - tau): torques of joints that follow act through Z, which depends on q.
@@ -127,7 +137,7 @@ def forward_closed(chain: Chain, q: Any, qd: Any, tau: Any) -> list[Any]:
     v = _decided(chain, qd)
     dof = v.shape[0]
     symbols = ca.SX.sym("v", dof), ca.SX.sym("a", dof)
-    lack = _torque_closed(chain, q, *symbols, tau)
+    lack = _torque_closed(chain, q, *symbols, wrench, tau)
     (left,) = ca.substitute([lack], list(symbols), [v, ca.SX.zeros(dof)])
     L, D = factor(closed.mass_matrix(chain, _list(q), SX), SX)
     a = ca.vertcat(*substitute(L, D, _list(-left)))
@@ -145,10 +155,6 @@ def _sound(chain: Chain, q: Any, matrix: Any) -> Any:
     """The matrix, NaN where q does not close or is singular: slopes of a constant are zero."""
     bad = closed.closure_status(chain, _list(q), SX) > 0.0
     return matrix + ca.if_else(bad, math.nan, 0.0)
-
-
-def _rows(M: Any) -> Any:
-    return ca.vertcat(*(ca.horzcat(*(ca.SX(x) for x in row)) for row in M))
 
 
 STEPS = {"speed": SPEED, "operations": OPERATIONS, "nothing": ()}

@@ -12,7 +12,7 @@ import os
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.util import find_spec
 from itertools import pairwise
@@ -25,6 +25,7 @@ import numpy as np
 
 from ..arguments import whole
 from ..lazy import LOCK
+from ..progress import waiting
 from .arrays import MOST_THREADS
 
 if TYPE_CHECKING:
@@ -142,6 +143,12 @@ def most_threads() -> int:
     return os.cpu_count() or 1
 
 
+def cores() -> int:
+    """Cores this process may use."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    return most_threads() if affinity is None else len(affinity(0))
+
+
 def share(work: Callable[[int, int], None], spans: Iterable[tuple[int, int]], threads: int) -> None:
     """Do the work of every span, by up to `threads` threads at a time.
 
@@ -187,8 +194,7 @@ def thread_count(threads: int | None, operations: int, count: int) -> int:
         return 1
     given = os.environ.get(THREADS)
     if given is None:
-        affinity = getattr(os, "sched_getaffinity", None)
-        return most_threads() if affinity is None else len(affinity(0))
+        return cores()
     number = int(given) if given.isdecimal() and len(given) < 10 else given
     return whole(number, THREADS, most=MOST_THREADS)
 
@@ -198,24 +204,54 @@ _codes: WeakValueDictionary[tuple, Code] = WeakValueDictionary()
 _recent: deque[Code] = deque(maxlen=RECENT)
 
 
+def traced(
+    name: str,
+    function: Callable[..., Any],
+    inputs: Mapping[str, tuple[int, ...]],
+    outputs: Mapping[str, tuple[int, ...]],
+    lean: bool = True,
+) -> "Program":
+    """The Program of `function(*arguments, fn)`; shapes of arguments and results by name.
+
+    `lean` makes several divisions by one value one reciprocal.
+    """
+    with LOCK:
+        from .optimise import share_reciprocals
+        from .program import Port
+        from .tracer import trace
+
+        ports = [[Port(*port) for port in side.items()] for side in (inputs, outputs)]
+        found = trace(name, function, *ports)
+        return share_reciprocals(found) if lean else found
+
+
 def compiled(
-    key: Key,
+    key: Key | None,
     made: Callable[[], "Program"],
     ports: Ports,
     dtype: str,
     samples: int | None = None,
+    *,
+    what: str,
 ) -> Code:
-    """Machine code of the program that `made` gives and `key` decides.
+    """Machine code of the program that `made` gives and `key` decides (None: its text does).
+
+    `what` it is called where it takes long.
 
     `samples` at a time in vector registers: as many as fit unless given.
     """
+    if key is None:
+        program = made()
+        key, made = (program.text,), lambda: program
     with LOCK:
         memo = (key, ports, dtype, samples)
         code = _codes.get(memo)
         if code is None:
             name = digest(*key, repr(ports), dtype, str(samples))
-            data = stored(name, lambda: object_of(made(), dtype, samples))
+            data = stored(name, lambda: object_of(made(), dtype, samples), what)
             code = _codes[memo] = Code(data, ports, dtype)
+        if code in _recent:
+            _recent.remove(code)
         _recent.append(code)
     return code
 
@@ -226,13 +262,17 @@ def forget() -> None:
     _recent.clear()
 
 
-def stored(key: str, made: Callable[[], bytes]) -> bytes:
-    """What the cache on disk has under a key; else it is made, and stored."""
+def stored(key: str, made: Callable[[], bytes], what: str) -> bytes:
+    """What the cache on disk has under a key; else it is compiled, and stored.
+
+    A terminal is told what is being compiled if that takes longer than a second.
+    """
     from . import cache as disk
 
     found = disk.read(key)
     if found is None:
-        found = made()
+        with waiting(f"compiling {what} (first use)"):
+            found = made()
         disk.write(key, found)
     return found
 

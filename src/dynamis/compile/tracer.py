@@ -193,6 +193,11 @@ def nested(column: Any, shape: tuple[int, ...]) -> Any:
     return np.array([*entries, None], dtype=object)[:-1].reshape(shape).tolist()
 
 
+def sx_matrix(rows: Any) -> Any:
+    """Rows of scalars as one SX."""
+    return ca.vertcat(*(ca.horzcat(*(ca.SX(x) for x in row)) for row in rows))
+
+
 def flat(value: Any) -> list[Any]:
     """The leaves of nested sequences, row by row; an SX matrix gives its entries row by row."""
     if isinstance(value, ca.SX) and value.numel() != 1:

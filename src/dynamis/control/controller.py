@@ -12,6 +12,7 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
+from functools import cache
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
@@ -20,10 +21,11 @@ import numpy as np
 from .. import arguments
 from ..arguments import a_robot, check_fields, checked, choice, passed_on, positive
 from ..compile.arm import Arm, Drives, arm_of, over_symbols
-from ..compile.arrays import NUMPY, numbers
-from ..errors import OptionError, ShapeError, did_you_mean, shown
+from ..compile.arrays import NUMPY, finite, numbers, one_sample
+from ..errors import OptionError, ShapeError, counted, did_you_mean, shown
 from ..lazy import once
 from ..spatial.functions import MATH, Functions
+from ..spatial.vectors import less, plus
 from ..user_code import location
 
 if TYPE_CHECKING:
@@ -62,12 +64,12 @@ class Sample(NamedTuple):
     @property
     def e(self) -> list[Any]:
         """Control error q - q_d."""
-        return [a - b for a, b in zip(self.q, self.reference.q, strict=True)]
+        return less(self.q, self.reference.q)
 
     @property
     def ed(self) -> list[Any]:
         """Its rate qd - qd_d."""
-        return [a - b for a, b in zip(self.qd, self.reference.qd, strict=True)]
+        return less(self.qd, self.reference.qd)
 
 
 class Block(ABC):
@@ -164,18 +166,38 @@ class Controller(Block):
     needs_reference: ClassVar[bool] = True
 
 
+class Compensating(Controller):
+    """A law of this package that compensates friction at the velocity that `friction` names.
+
+    At the measured velocity the sign of a joint near rest follows noise and delay, and the
+    compensation drives a limit cycle; the desired velocity has no such feedback.
+    """
+
+    CHOICES = {"friction": ("desired", "measured", "none")}  # noqa: RUF012
+    friction: str
+
+    def __post_init__(self) -> None:
+        self._check()
+
+    def compensation(self, arm: Arm, sample: Sample, carried: Scalars) -> Scalars:
+        """Friction torque at the chosen velocity, offset and load included; zero for "none".
+
+        `carried` is the torque without friction.
+        """
+        if self.friction == "none":
+            return [0.0] * arm.n
+        qd = sample.reference.qd if self.friction == "desired" else sample.qd
+        own, loaded = arm.friction_torque(qd), arm.load_friction(qd, carried)
+        return own if loaded is None else plus(own, loaded)
+
+
 def text_of(robot: "Robot") -> str:
     """Text that decides what a robot computes."""
     return once(robot, "text", lambda: repr(robot.chain))
 
 
-def _written_in(function: Any, file: str | None) -> bool:
-    """Whether a function stands in a file, as it is or held to its annotations (`checked`)."""
-    code = getattr(function, "__code__", None)
-    while code is not None and code.co_filename == arguments.__file__:
-        function = getattr(function, "__wrapped__", None)
-        code = getattr(function, "__code__", None)
-    return code is not None and code.co_filename == file
+Codes = list[tuple[Any, Any]]  # functions and their code
+_intact: dict[type, tuple[dict[str, Any], Codes]] = {}  # what a class held when it was looked at
 
 
 def intact(block: Any) -> bool:
@@ -184,22 +206,49 @@ def intact(block: Any) -> bool:
     Only then do its class and options decide what it computes. Subclasses, classes that were given
     other functions and objects that carry their own are not.
     """
-    own = __name__.partition(".")[0] + "."
-    for kind in type(block).__mro__:
-        if kind in (object, ABC):
+    kinds = [kind for kind in type(block).__mro__ if kind is not object and kind is not ABC]
+    if not all(map(_as_written, kinds)):
+        return False
+    return vars(block).keys() <= _field_names(type(block))
+
+
+@cache
+def _field_names(kind: Any) -> frozenset[str]:
+    return frozenset(field.name for field in fields(kind))
+
+
+def _as_written(kind: type) -> bool:
+    """Whether a class is of this package and has the functions that its file gave it."""
+    module = sys.modules.get(kind.__module__)
+    if module is None or not kind.__module__.startswith(f"{__name__.partition('.')[0]}."):
+        return False
+    if getattr(module, kind.__name__, None) is not kind:
+        return False
+    held, codes = _intact.get(kind, ({}, []))
+    if vars(kind) == held and all(function.__code__ is code for function, code in codes):
+        return True  # nothing changed since
+    codes = []
+    for name, value in vars(kind).items():
+        if name.startswith("__") or not (callable(value) or hasattr(value, "__get__")):
             continue
-        module = sys.modules.get(kind.__module__)
-        if module is None or not kind.__module__.startswith(own):
+        function = getattr(value, "fget", None) or getattr(value, "__func__", value)
+        own = _codes_of(function)
+        if not own or own[-1][1].co_filename != module.__file__:
             return False
-        if getattr(module, kind.__name__, None) is not kind:
-            return False
-        for name, value in vars(kind).items():
-            if name.startswith("__") or not (callable(value) or hasattr(value, "__get__")):
-                continue
-            function = getattr(value, "fget", None) or getattr(value, "__func__", value)
-            if not _written_in(function, module.__file__):
-                return False
-    return set(vars(block)) <= {field.name for field in fields(block)}
+        codes += own
+    _intact[kind] = dict(vars(kind)), codes
+    return True
+
+
+def _codes_of(function: Any) -> Codes:
+    """A function, and the one in it that is held to its annotations (`checked`)."""
+    found: Codes = []
+    while (code := getattr(function, "__code__", None)) is not None:
+        found.append((function, code))
+        if code.co_filename != arguments.__file__:
+            break
+        function = getattr(function, "__wrapped__", None)
+    return found
 
 
 ARGUMENTS = 3  # self, arm, sample
@@ -246,7 +295,9 @@ def stepped(block: Any, arm: Arm, sample: Sample) -> tuple[list[Any], dict[str, 
         )
     tau, after = _listed(found[0], f"the torques of {name}"), found[1]
     if len(tau) != arm.n:
-        raise ShapeError(f"{name} returned {len(tau)} torques, expected {arm.n}: one per joint")
+        raise ShapeError(
+            f"{name} returned {counted(len(tau), 'torque')}, expected {arm.n}: one per joint"
+        )
     if not isinstance(after, Mapping):
         raise OptionError(f"{name} returned the state {shown(after)}, expected lists by name")
     lists = {str(k): _listed(v, f"{k!r} of {name}") for k, v in after.items()}
@@ -293,7 +344,7 @@ def _listed(value: Any, what: str) -> list[Any]:
 def _told(value: Any) -> str:
     """What a law returned, for a message: symbols are not written out."""
     if isinstance(value, (tuple, list)):
-        return f"{len(value)} values"
+        return counted(len(value), "value")
     return shown(value) if value is None or isinstance(value, (float, int, str)) else "one value"
 
 
@@ -330,12 +381,21 @@ def per_joint(
     return found
 
 
+def above_zero(value: Any, name: str, robot: "Robot", what: str) -> list[float]:
+    """A number for every joint as `per_joint`, none of them 0; `what` says of what."""
+    found = per_joint(value, name, robot)
+    if 0.0 in found:
+        raise OptionError(f"{name} is {shown(value)}, expected {what} above 0")
+    return found
+
+
 def model_of(block: Any, robot: "Robot") -> "Robot":
     """The robot a block computes with: its own model, as long as the robot it drives."""
     model = a_robot(robot) if block.model is None else block.model
     if len(model.driven) != len(robot.driven):
         raise ShapeError(
-            f"the model {model.name!r} of {type(block).__name__} has {len(model.driven)} joints, "
+            f"the model {model.name!r} of {type(block).__name__} has "
+            f"{counted(len(model.driven), 'joint')}, "
             f"expected {len(robot.driven)} as robot {robot.name!r} has"
         )
     return model
@@ -393,26 +453,6 @@ def held(arm: Arm, wanted: Any, given: Any, e: Any, before: Any, after: Any) -> 
     return arm.select((wanted - given) * e < 0.0, before, after)
 
 
-# Where the friction that a law compensates is taken: the desired velocity, the measured, nowhere.
-#
-# At the measured velocity the sign of a joint near rest follows noise and delay, and the
-# compensation drives a limit cycle; the desired velocity has no such feedback.
-
-FRICTION = ("desired", "measured", "none")
-
-
-def friction_compensation(arm: Arm, where: str, sample: Sample, carried: Scalars) -> Scalars:
-    """Friction torque at the chosen velocity, offset and load included; zero for "none".
-
-    `carried` is the torque without friction.
-    """
-    if where == "none":
-        return [0.0] * arm.n
-    qd = sample.reference.qd if where == "desired" else sample.qd
-    own, loaded = arm.friction_torque(qd), arm.load_friction(qd, carried)
-    return own if loaded is None else [a + b for a, b in zip(own, loaded, strict=True)]
-
-
 # Gains from a bandwidth w and a damping ratio: the poles of the error where they are wanted.
 #
 # second order   e'' + kd e' + kp e = 0               (s^2 + 2 damping w s + w^2)
@@ -453,10 +493,7 @@ def one_position(robot: "Robot", q: Any = None) -> np.ndarray:
     """q (n,), finite; zero (of closed mechanisms `home`) if not given."""
     if q is None:
         return np.array(robot.home)
-    found = numbers(q, "q", f"expected {robot.n} positions")
-    if found.shape != (robot.n,) or not np.isfinite(found).all():
-        raise ShapeError(f"q is {shown(q)}, expected {robot.n} finite positions")
-    return found
+    return finite(one_sample(q, "q", (robot.n,), f"robot {robot.name!r}"), "q")
 
 
 def joint_inertia(robot: "Robot", q: Any = None) -> np.ndarray:

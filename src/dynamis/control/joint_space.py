@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Any
 from ..arguments import checked
 from ..compile.arm import Arm
 from .controller import (
-    FRICTION,
+    Compensating,
     Controller,
     Sample,
     Step,
     Values,
     clipped,
-    friction_compensation,
     held,
     joint_inertia,
 )
@@ -92,7 +91,7 @@ class JointPID(Controller):
 
 
 @dataclass(frozen=True)
-class PointToPoint(Controller):
+class PointToPoint(Compensating):
     """tau = M(q) a + C(q, qd) qd + g(q) (+ friction), a = -Kd qd - Kp e, e = q - q_d.
 
     With the exact model e'' + Kd e' + Kp e = 0 for a reference at rest: only its position counts.
@@ -107,10 +106,6 @@ class PointToPoint(Controller):
     limit: Any = None
     sample_time: float | None = None
     GAINS = ("kp", "kd", "limit")
-    CHOICES = {"friction": FRICTION}  # noqa: RUF012
-
-    def __post_init__(self) -> None:
-        self._check()
 
     @classmethod
     @checked
@@ -123,13 +118,13 @@ class PointToPoint(Controller):
         gains, e = sample.gains, sample.e
         a = [-gains.kd[i] * sample.qd[i] - gains.kp[i] * e[i] for i in range(arm.n)]
         rigid = arm.frictionless_torque(sample.q, sample.qd, a)
-        friction = friction_compensation(arm, self.friction, sample, rigid)
+        friction = self.compensation(arm, sample, rigid)
         tau = [clipped(arm, rigid[i] + friction[i], gains.limit[i]) for i in range(arm.n)]
         return tau, {}
 
 
 @dataclass(frozen=True)
-class ComputedTorque(Controller):
+class ComputedTorque(Compensating):
     """tau = M(q) a + C(q, qd) qd + g(q) + friction, a = qdd_d - Kd ed - Kp e - Ki (integral of e).
 
     With the exact model e'' + Kd e' + Kp e + Ki (integral of e) = 0, e = q - q_d (many
@@ -147,10 +142,6 @@ class ComputedTorque(Controller):
     limit: Any = None
     sample_time: float | None = None
     GAINS = ("kp", "kd", "ki", "limit")
-    CHOICES = {"friction": FRICTION}  # noqa: RUF012
-
-    def __post_init__(self) -> None:
-        self._check()
 
     @classmethod
     @checked
@@ -177,7 +168,7 @@ class ComputedTorque(Controller):
             for i in joints
         ]
         rigid = arm.frictionless_torque(sample.q, sample.qd, a)
-        friction = friction_compensation(arm, self.friction, sample, rigid)
+        friction = self.compensation(arm, sample, rigid)
         wanted = [rigid[i] + friction[i] for i in joints]
         tau = [clipped(arm, wanted[i], gains.limit[i]) for i in joints]
         integral = [held(arm, wanted[i], tau[i], e[i], before[i], total[i]) for i in joints]
@@ -185,23 +176,21 @@ class ComputedTorque(Controller):
 
 
 @dataclass(frozen=True)
-class FeedForward(Controller):
+class FeedForward(Compensating):
     """tau = M(q_d) qdd_d + C(q_d, qd_d) qd_d + g(q_d) + friction - Kp e - Kd ed, e = q - q_d.
 
     The model is evaluated on the reference only, so it can be computed ahead and noise of the
     sensors does not pass through it. Kp and Kd are torques per radian and per radian per second.
+    `limit` clips the torque.
     """
 
     kp: Any
     kd: Any
     model: "Robot | None" = None
     friction: str = "desired"
+    limit: Any = None
     sample_time: float | None = None
-    GAINS = ("kp", "kd")
-    CHOICES = {"friction": FRICTION}  # noqa: RUF012
-
-    def __post_init__(self) -> None:
-        self._check()
+    GAINS = ("kp", "kd", "limit")
 
     @classmethod
     @checked
@@ -215,8 +204,8 @@ class FeedForward(Controller):
         """One sample."""
         gains, e, ed = sample.gains, sample.e, sample.ed
         rigid = arm.frictionless_torque(*sample.reference)
-        friction = friction_compensation(arm, self.friction, sample, rigid)
-        tau = [
+        friction = self.compensation(arm, sample, rigid)
+        wanted = [
             rigid[i] + friction[i] - gains.kp[i] * e[i] - gains.kd[i] * ed[i] for i in range(arm.n)
         ]
-        return tau, {}
+        return [clipped(arm, wanted[i], gains.limit[i]) for i in range(arm.n)], {}

@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arguments import a_robot, is_word, positive, whole
+from ..arguments import a_robot, choice, is_word, positive, whole
 from ..compile.arm import arm_of
-from ..compile.service import Key
-from ..errors import OptionError, ShapeError, did_you_mean, shown
+from ..compile.service import Key, traced
+from ..errors import OptionError, ShapeError, counted, shown
 from ..lazy import cached_property
 from ..spatial.functions import MATH, Functions
+from ..spatial.vectors import slices
 from ..trajectory.trajectory import Trajectory
 from .controller import (
     NO_LIMIT,
@@ -28,6 +29,7 @@ from .controller import (
     Reference,
     Sample,
     Values,
+    above_zero,
     approach,
     begun,
     check_signatures,
@@ -39,6 +41,7 @@ from .controller import (
     stepped,
     text_of,
 )
+from .damping import fastest_stop, places, steady_damping
 from .sensors import difference
 
 if TYPE_CHECKING:
@@ -52,8 +55,19 @@ PLAUSIBLE = 1e6  # rad, m, per second: beyond, or NaN, a sample is bad
 LARGEST_TORQUE = 1e9  # N m or N: a controller without a limit that gives more has gone wrong
 LONGEST = 1e12  # s: beyond, a time is bad
 MOST_LATCH = 1_000_000
+MOST_DAMPING = 1.0  # times the velocity that one sample may take away: from 2 on it grows
 NOTHING, NO_SPEED = -1.0, -0.5  # instead of a count of samples unseen: no position yet, no rate yet
 RUNNING, BAD, LATCHED = 0.0, 1.0, 2.0  # status
+# hints for functions of Python, which cannot leave it
+AS_CLASS = (
+    "a function(t, q, qd) runs in Python only: write it as a class with step(self, arm, sample), "
+    "derived from dy.control.Controller"
+)
+AS_TABLE = (
+    "a function runs in Python only: dy.trajectory.from_function(function, duration) makes a "
+    "table of it, which code can hold"
+)
+NO_REFERENCE = "without one, the reference comes with every sample"
 
 
 class UnknownTime:
@@ -97,25 +111,17 @@ class Law:
 
     def __post_init__(self) -> None:
         if not isinstance(self.controller, Controller):
-            hint = None
-            if callable(self.controller):
-                hint = (
-                    "a function(t, q, qd) runs in Python only: write it as a class with "
-                    "step(self, arm, sample), derived from dy.control.Controller"
-                )
-            what = f"controller is {shown(self.controller)}, expected one of dy.control"
-            raise OptionError(what, hint)
+            raise OptionError(
+                f"controller is {shown(self.controller)}, expected one of dy.control",
+                AS_CLASS if callable(self.controller) else None,
+            )
         check_signatures(self.controller)
         a_robot(self.robot)
         if self.reference is not None and not isinstance(self.reference, Trajectory):
-            hint = "without one, the reference comes with every sample"
-            if callable(self.reference):
-                hint = (
-                    "a function runs in Python only: dy.trajectory.from_function(function, "
-                    "duration) makes a table of it, which code can hold"
-                )
-            what = f"reference is {shown(self.reference)}, expected a trajectory or None"
-            raise OptionError(what, hint)
+            raise OptionError(
+                f"reference is {shown(self.reference)}, expected a trajectory or None",
+                AS_TABLE if callable(self.reference) else NO_REFERENCE,
+            )
         for name in ("sample_time", "ramp"):
             object.__setattr__(self, name, positive(getattr(self, name), name, "seconds"))
         object.__setattr__(self, "latch", whole(self.latch, "latch", most=MOST_LATCH))
@@ -130,15 +136,12 @@ class Law:
                 f"sample_time is {self.sample_time!r}, the controller's own is {own!r}",
                 "give both the same, or leave the controller's out",
             )
-        for name, known in (("safe", SAFE), ("velocity", VELOCITIES)):
-            if not is_word(getattr(self, name), known):
-                raise OptionError(
-                    f"{name} is {getattr(self, name)!r}, expected one of {', '.join(known)}",
-                    did_you_mean(getattr(self, name), known),
-                )
+        choice(self.safe, "safe", SAFE)
+        choice(self.velocity, "velocity", VELOCITIES)
         if self.reference is not None and self.reference.n != self.n:
             raise ShapeError(
-                f"the reference moves {self.reference.n} joints, robot {self.robot.name!r} has "
+                f"the reference moves {counted(self.reference.n, 'joint')}, robot "
+                f"{self.robot.name!r} has "
                 f"{self.n}"
             )
         if self.velocity_filter is not None:
@@ -151,14 +154,30 @@ class Law:
             object.__setattr__(self, "velocity_filter", hertz)
         if self.limit is not None and hasattr(self.controller, "limit"):
             # a law that knows the limit stops its integral there
-            tightest = self.limits
-            if self.controller.limit is not None:  # type: ignore[attr-defined]
-                own = per_joint(self.controller.limit, "limit", self.robot)  # type: ignore[attr-defined]
+            tightest, own = self.limits, self.own_limits
+            if own is not None:
                 tightest = [min(pair) for pair in zip(own, tightest, strict=True)]
             object.__setattr__(self, "controller", replace(self.controller, limit=tightest))  # type: ignore[type-var]
         _ = self.gains, self.limits, self.jumps  # refuse wrong numbers now
         if not all(isfinite(x) for x in self.damping):
             raise OptionError(f"safe_damping is {self.safe_damping!r}, expected finite numbers")
+        if any(self.damping):
+            self._refuse_unstable_damping()
+
+    def _refuse_unstable_damping(self) -> None:
+        q = places(self.robot)
+        rate, joint = fastest_stop(self.robot, self.damping, q)
+        if rate * self.sample_time > MOST_DAMPING:
+            steady = steady_damping(self.robot, 0.5 * MOST_DAMPING / self.sample_time, q)
+            raise OptionError(
+                f"safe_damping is {self.safe_damping!r}: every {self.sample_time:g} s it takes "
+                f"{rate * self.sample_time:.3g} times the velocity of joint "
+                f"{self.robot.drive_names[joint]!r} away, which shakes the arm instead of stopping "
+                f"it; expected at most {MOST_DAMPING:g} times",
+                f"safe_damping={steady} takes at most half of any velocity; joints of little "
+                "inertia allow little damping, more with a shorter sample_time or the inertia of "
+                "their rotors",
+            )
 
     @property
     def n(self) -> int:
@@ -186,20 +205,20 @@ class Law:
     def limits(self) -> list[float]:
         """Largest torque of every joint."""
         given = NO_LIMIT if self.limit is None else self.limit
-        found = per_joint(given, "limit", self.robot)
-        if not all(x > 0.0 for x in found):
-            raise OptionError(f"limit is {self.limit!r}, expected torques above 0")
-        return [min(x, NO_LIMIT) for x in found]
+        return [min(x, NO_LIMIT) for x in above_zero(given, "limit", self.robot, "torques")]
+
+    @property
+    def own_limits(self) -> list[float] | None:
+        """Largest torques that the controller itself knows, None if it knows none."""
+        own = getattr(self.controller, "limit", None)
+        return None if own is None else per_joint(own, "limit", self.robot)
 
     @cached_property
     def jumps(self) -> list[float] | None:
         """Farthest that a joint can go in one sample time; None if anything may be."""
         if self.jump is None:
             return None
-        found = per_joint(self.jump, "jump", self.robot)
-        if not all(x > 0.0 for x in found):
-            raise OptionError(f"jump is {self.jump!r}, expected rad or m above 0")
-        return found
+        return above_zero(self.jump, "jump", self.robot, "rad or m")
 
     @cached_property
     def damping(self) -> list[float]:
@@ -235,11 +254,7 @@ class Law:
 
     def _named(self, state: Sequence[Any]) -> dict[str, list[Any]]:
         """The state by name."""
-        found, start = {}, 0
-        for name, size in self.slots.items():
-            found[name] = list(state[start : start + size])
-            start += size
-        return found
+        return {name: list(state[place]) for name, place in slices(self.slots).items()}
 
     def begun(
         self, q: Sequence[Any], qd: Sequence[Any], gains: Values, fn: Functions,
@@ -251,8 +266,8 @@ class Law:
         """
         fine: Any = 1.0
         for v in q:
-            fine = fine * _good(v, fn)
-        q, qd = ([fn.select(_good(v, fn) > 0.0, v, 0.0) for v in x] for x in (q, qd))
+            fine = fine * _good(v)
+        q, qd = ([fn.select(_good(v) > 0.0, v, 0.0) for v in x] for x in (q, qd))
         if self.velocity == "difference":  # nobody need fill them in
             qd = [0.0] * self.n
         first = Sample(0.0, q, qd, SimpleNamespace(**gains))
@@ -308,7 +323,7 @@ class Law:
         bad, unseen = x["computer.bad"][0], x["computer.unseen"][0]
         seen: Any = 1.0
         for v in (*q, *(qd if self.velocity == "measured" else ())):
-            seen = seen * _good(v, fn)
+            seen = seen * _good(v)
         seen = seen * self._near(x, q, fn)
         place = [fn.select(seen > 0.0, a, b) for a, b in zip(q, x["computer.last_q"], strict=True)]
         speed = self._speed(x, place, qd, reference.qd, seen, fn)
@@ -323,12 +338,12 @@ class Law:
         sample = Sample(t, place, speed, numbers, before, reference, dt)
         tau, after = stepped(self.controller, arm, sample)
         for v in tau:  # whatever went wrong inside; what is merely large is clipped
-            good = good * _good(v, fn, LARGEST_TORQUE if self.limit is None else NO_LIMIT)
+            good = good * _good(v, LARGEST_TORQUE if self.limit is None else NO_LIMIT)
         safe = self._safe(x, place, speed, seen, arm, fn)
         torque = []
         clipped: Any = 0.0
         for wished, other, most in zip(tau, safe, self.limits, strict=True):
-            one = fn.select(good > 0.0, wished, fn.select(_good(other, fn) > 0.0, other, 0.0))
+            one = fn.select(good > 0.0, wished, fn.select(_good(other) > 0.0, other, 0.0))
             torque.append(fn.max(-most, fn.min(one, most)))
             clipped = fn.max(clipped, 1.0 * (wished > most) + 1.0 * (wished < -most))
         learns = good * (clipped == 0.0) if self.limit is not None else good
@@ -353,14 +368,14 @@ class Law:
     def _wanted(self, t: Any, wanted: Any, fn: Functions) -> tuple[Reference, Any]:
         """The reference with implausible numbers as zero, and whether there were none."""
         if self.reference is not None:
-            fine = _good(t, fn, LONGEST)
+            fine = _good(t, LONGEST)
             t = fn.max(0.0, fn.select(fine > 0.0, t, 0.0))
             return Reference(*self.reference.at(t, fn)), fine
         fine = 1.0
         for row in wanted:
             for v in row:
-                fine = fine * _good(v, fn)
-        rows = [[fn.select(_good(v, fn) > 0.0, v, 0.0) for v in row] for row in wanted]
+                fine = fine * _good(v)
+        rows = [[fn.select(_good(v) > 0.0, v, 0.0) for v in row] for row in wanted]
         return Reference(*rows), fine
 
     def _near(self, x: Mapping[str, list], q: Sequence[Any], fn: Functions) -> Any:
@@ -404,7 +419,11 @@ class Law:
         left = fn.max(0.0, 1.0 - x["computer.bad"][0] * (self.sample_time / self.ramp))
         left = fn.select(fn.max(seen, 1.0 * (x["computer.unseen"][0] > NOTHING)) > 0.0, left, 0.0)
         g = arm.static_torque(q)
-        return [left * (a - d * v) for a, d, v in zip(g, self.damping, qd, strict=True)]
+        rows = [left * (a - d * v) for a, d, v in zip(g, self.damping, qd, strict=True)]
+        own = self.own_limits
+        if self.limit is not None or own is None:
+            return rows
+        return [fn.max(-most, fn.min(one, most)) for one, most in zip(rows, own, strict=True)]
 
     # programs
 
@@ -414,58 +433,45 @@ class Law:
 
     @cached_property
     def _program(self) -> "Program":
-        from ..compile.optimise import share_reciprocals
-        from ..compile.program import Port
-        from ..compile.tracer import trace
-
-        n = self.n
-        ports = [Port("state", (self.states,)), Port("q", (n,)), Port("qd", (n,))]
-        ports.append(Port("t", (1,)) if self.reference is not None else Port("reference", (3, n)))
-        results = [Port("torque", (n,)), Port("next", (self.states,)), Port("status", (1,))]
+        n, size = self.n, self.states
+        given = {"state": (size,), "q": (n,), "qd": (n,)}
+        given |= {"reference": (3, n)} if self.reference is None else {"t": (1,)}
 
         def function(state: Any, q: Any, qd: Any, wanted: Any, fn: Functions) -> Any:
-            given = wanted[0] if self.reference is not None else wanted
-            torque, after, status = self.step(state, q, qd, given, fn)
+            now = wanted[0] if self.reference is not None else wanted
+            torque, after, status = self.step(state, q, qd, now, fn)
             return torque, after, [status]
 
-        return share_reciprocals(trace("step", function, ports, results))
+        return traced("step", function, given, {"torque": (n,), "next": (size,), "status": (1,)})
 
     def start_program(self) -> "Program":
         """The start as a straight line of operations."""
-        return self._started_program(())
+        return self._started_program({})
 
     def _near_program(self) -> "Program":
         """The start with joints of a closed mechanism on their way from home as an argument."""
-        from ..compile.program import Port
+        return self._started_program({"joints": (self.model.n,)})
 
-        return self._started_program((Port("joints", (self.model.n,)),))
-
-    def _started_program(self, more: Sequence[Any]) -> "Program":
-        from ..compile.program import Port
-        from ..compile.tracer import trace
-
-        ports = [Port("q", (self.n,)), Port("qd", (self.n,)), *more]
+    def _started_program(self, more: Mapping[str, tuple[int, ...]]) -> "Program":
+        given = {"q": (self.n,), "qd": (self.n,), **more}
 
         def function(q: Any, qd: Any, *rest: Any) -> Any:
             *joints, fn = rest
             return [self.start(q, qd, fn, *joints)]
 
-        return trace("init", function, ports, [Port("state", (self.states,))])
+        return traced("init", function, given, {"state": (self.states,)}, lean=False)
 
     def _approach_program(self) -> "Program":
         """One step of the joints of a closed mechanism on their way from home."""
-        from ..compile.program import Port
-        from ..compile.tracer import trace
-
-        joints, n = self.model.n, self.n
-        ports = [Port("joints", (joints,)), Port("q", (n,)), Port("share", (1,))]
+        joints = (self.model.n,)
+        given = {"joints": joints, "q": (self.n,), "share": (1,)}
 
         def function(before: Any, q: Any, share: Any, fn: Functions) -> Any:
             return [approach(self.model, before, q, share[0], fn)]
 
-        return trace("approach", function, ports, [Port("next", (joints,))])
+        return traced("approach", function, given, {"next": joints}, lean=False)
 
 
-def _good(x: Any, fn: Functions, most: float = PLAUSIBLE) -> Any:
+def _good(x: Any, most: float = PLAUSIBLE) -> Any:
     """1 for a plausible number, 0 for NaN and what is absurd."""
     return 1.0 * (x > -most) * (x < most)

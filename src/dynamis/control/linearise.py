@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arguments import checked, is_list, is_word, positive
-from ..compile.arrays import as_batch, numbers
-from ..errors import OptionError, ShapeError, did_you_mean, shown
+from ..arguments import checked, choice, is_list, positive
+from ..compile.arrays import finite, numbers, one_sample
+from ..errors import OptionError, ShapeError, counted, shown
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -74,7 +74,10 @@ class StateSpace:
 
     def __repr__(self) -> str:
         kind = "continuous" if self.dt is None else f"dt={self.dt:g} s"
-        sizes = f"{len(self.states)} states, {len(self.inputs)} inputs, {len(self.outputs)} outputs"
+        sizes = (
+            f"{counted(len(self.states), 'state')}, {counted(len(self.inputs), 'input')}, "
+            f"{counted(len(self.outputs), 'output')}"
+        )
         return f"StateSpace({sizes}, {kind})"
 
     @property
@@ -117,9 +120,7 @@ class StateSpace:
         For a PD of every joint about the operating point, gain = [diag(kp), diag(kd)].
         """
         m, n = len(self.inputs), len(self.states)
-        K = as_batch(gain, "gain", (m, n), "this system (inputs, states)")
-        if K.ndim != 2:
-            raise ShapeError(f"gain has shape {K.shape}, expected ({m}, {n})")
+        K = one_sample(gain, "gain", (m, n), "this system (inputs, states)")
         return replace(self, A=self.A - self.B @ K, C=self.C - self.D @ K)
 
 
@@ -140,10 +141,7 @@ def linearise(
     qd and tau of every joint are given, states and outputs are of its independent joints, and
     inputs of its drives, all numbered as in q.
     """
-    if not is_word(output, OUTPUTS):
-        raise OptionError(
-            f"output is {output!r}, expected 'q', 'state' or 'tool'", did_you_mean(output, OUTPUTS)
-        )
+    choice(output, "output", OUTPUTS)
     n = robot.dof
     rest, own, drives = np.zeros(n), list(robot.independent), list(robot.driven)
     x = _point(robot, q, "q")
@@ -206,15 +204,9 @@ def _names(joints: Sequence[int]) -> tuple[tuple[str, ...], ...]:
 
 
 def _point(robot: "Robot", value: Any, name: str) -> np.ndarray:
-    array = as_batch(value, name, (robot.n,), f"robot {robot.name!r}")
-    if array.ndim != 1:
-        raise ShapeError(
-            f"{name} has shape {array.shape}, expected one operating point ({robot.n},)",
-            "call linearise once per point",
-        )
-    if not np.isfinite(array).all():
-        raise OptionError(f"{name} is {array}, expected finite numbers")
-    return array
+    what = f"one operating point of robot {robot.name!r}"
+    array = one_sample(value, name, (robot.n,), what, "call linearise once per point")
+    return finite(array, name, OptionError)
 
 
 def _sliding(robot: "Robot", qd: np.ndarray) -> "Robot":

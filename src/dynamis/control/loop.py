@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arguments import checked, positive
-from ..compile.arrays import as_batch, numbers
-from ..errors import ShapeError
+from ..compile.arrays import numbers, one_sample
 from ..spatial.functions import MATH
 from .computer import ControlComputer
 from .controller import Controller, Reference
@@ -70,8 +69,5 @@ class ControlLoop:
         return numbers(self._state["computed"], name, "expected torques")
 
     def _vector(self, value: Any, name: str) -> list[float]:
-        size = len(self.robot.driven)
-        found = as_batch(value, name, (size,), f"robot {self.robot.name!r}")
-        if found.ndim != 1:
-            raise ShapeError(f"{name} has shape {found.shape}, expected ({size},)")
-        return found.tolist()
+        size = (len(self.robot.driven),)
+        return one_sample(value, name, size, f"robot {self.robot.name!r}").tolist()

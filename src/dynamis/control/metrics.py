@@ -1,6 +1,5 @@
 """Figures of merit of a motion: of a step response, and of the error along a trajectory."""
 
-import html
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +8,8 @@ import numpy as np
 
 from ..arguments import checked, is_list
 from ..compile.arrays import numbers
-from ..errors import OptionError, ShapeError, shown
+from ..errors import OptionError, ShapeError, counted, shown
+from ..tables import html_table, markdown_table, text_table
 
 ROUNDING = 1e-12  # of the step: a peak this far above the final value is none
 
@@ -147,27 +147,17 @@ class TrackingMetrics:
 
     def table(self) -> str:
         """Plain text, in columns."""
-        cells = self.cells()
-        widths = [max(len(line[k]) for line in cells) for k in range(len(cells[0]))]
-        cells.insert(1, tuple("-" * width for width in widths))
-        return "\n".join(
-            "  ".join([line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])])
-            for line in cells
-        )
+        return text_table(self.cells(), right=3)
 
     def markdown(self) -> str:
         """A Markdown table."""
-        header, *rows = (" | ".join(x.replace("|", "\\|") for x in c) for c in self.cells())
-        return "\n".join(f"| {line} |" for line in (header, "--- | ---: | ---: | ---:", *rows))
+        return markdown_table(self.cells(), 3, lambda x: x.replace("|", "\\|"))
 
     def __str__(self) -> str:
         return self.table()
 
     def _repr_html_(self) -> str:
-        header, *rows = ([html.escape(cell) for cell in line] for line in self.cells())
-        lines = ["".join(f"<th>{cell}</th>" for cell in header)]
-        lines += ["".join(f"<td>{cell}</td>" for cell in row) for row in rows]
-        return f"<table>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"
+        return html_table(self.cells())
 
 
 def tracking_metrics(error: Any, joint_names: Sequence[str] | None = None) -> TrackingMetrics:
@@ -182,7 +172,9 @@ def tracking_metrics(error: Any, joint_names: Sequence[str] | None = None) -> Tr
     named = [f"{i + 1}" for i in range(n)] if joint_names is None else joint_names
     names = list(named) if is_list(named) else []
     if len(names) != n:
-        raise ShapeError(f"joint_names is {shown(joint_names)}, expected {n} names, one per column")
+        raise ShapeError(
+            f"joint_names is {shown(joint_names)}, expected {counted(n, 'name')}, one per column"
+        )
     size = np.abs(e)
     return TrackingMetrics(
         tuple(map(str, names)),

@@ -7,8 +7,8 @@ import numpy as np
 
 from ..arguments import checked
 from ..compile.arm import Arm
-from ..errors import OptionError
-from .controller import Sample, Scalars, Step, Values, model_of
+from ..spatial.vectors import plus
+from .controller import Sample, Scalars, Step, Values, above_zero, model_of
 from .observer import Observer
 
 if TYPE_CHECKING:
@@ -45,10 +45,8 @@ class MomentumObserver(Observer):
     @checked
     def gains(self, robot: "Robot") -> Values:
         """gain, one per joint, above 0."""
-        found = super().gains(robot)
-        if 0.0 in found["gain"]:
-            raise OptionError(f"gain is {self.gain!r}, expected numbers above 0 (1/s)")
-        return found
+        model_of(self, robot)
+        return {"gain": above_zero(self.gain, "gain", robot, "numbers")}
 
     def start(self, arm: Arm, sample: Sample) -> Values:
         """Nothing seen yet: the first step only notes the momentum and the bias."""
@@ -96,11 +94,9 @@ def momentum_bias(arm: Arm, sample: Sample, turned: Scalars, friction: bool = Tr
     """
     g = arm.gravity_torque(sample.q)
     if arm.chain.springs:
-        held = arm.spring_torque(sample.q, sample.qd)
-        g = [a + b for a, b in zip(g, held, strict=True)]
+        g = plus(g, arm.spring_torque(sample.q, sample.qd))
     if arm.chain.loads:
-        carried = arm.load_torque(sample.q, sample.qd)
-        g = [a + b for a, b in zip(g, carried, strict=True)]
+        g = plus(g, arm.load_torque(sample.q, sample.qd))
     rubbing = _friction(arm, sample) if friction else [0.0] * arm.n
     return [turned[i] - g[i] - rubbing[i] for i in range(arm.n)]
 
@@ -110,4 +106,4 @@ def _friction(arm: Arm, sample: Sample) -> Any:
     own, more = arm.friction_torque(sample.qd), arm.driven_load_friction(sample.qd, sample.tau)
     if more is None:
         return own
-    return [a + b for a, b in zip(own, more, strict=True)]
+    return plus(own, more)

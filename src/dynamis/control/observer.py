@@ -9,9 +9,10 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..compile.arm import arm_of
-from ..compile.service import Key
+from ..compile.service import Key, traced
 from ..lazy import cached_property
-from ..spatial.functions import Functions
+from ..spatial.functions import MATH, Functions
+from ..spatial.vectors import slices
 from .controller import (
     JOINTS,
     Block,
@@ -86,8 +87,6 @@ class ObserverStep:
     @cached_property
     def slots(self) -> dict[str, slice]:
         """Where each part of the state lies."""
-        from ..spatial.functions import MATH
-
         rest = [0.0] * len(self.robot.driven)
         return _slices(self._begun(rest, rest, MATH))
 
@@ -134,42 +133,32 @@ class ObserverStep:
 
         With a sample time it and the numbers are constants, and RESULTS come as results.
         """
-        from ..compile.optimise import share_reciprocals
-        from ..compile.program import Port
-        from ..compile.tracer import trace
-
         n, size = len(self.robot.driven), self.states
-        ports = [Port("state", (size,)), *(Port(name, (n,)) for name in ("q", "qd", "tau"))]
+        given = {"state": (size,), "q": (n,), "qd": (n,), "tau": (n,)}
         if sample_time is None:
-            ports += [Port("dt", (1,)), Port("numbers", (len(self.numbers),))]
+            given |= {"dt": (1,), "numbers": (len(self.numbers),)}
         named = [] if sample_time is None else list(self.observer.RESULTS)
 
         def function(state: Any, q: Any, qd: Any, tau: Any, *rest: Any) -> Any:
-            *given, fn = rest
-            dt, numbers = (given[0][0], given[1]) if given else (sample_time, self.numbers)
+            *more, fn = rest
+            dt, numbers = (more[0][0], more[1]) if more else (sample_time, self.numbers)
             torque, after = self.step(state, q, qd, tau, dt, numbers, fn)
             return [after, torque, *(after[self.slots[name]] for name in named)]
 
-        results = [Port("next", (size,)), Port("external", (n,))]
-        results += [Port(name, (_length(self.slots[name]),)) for name in named]
-        return share_reciprocals(trace("step", function, ports, results))
+        results = {"next": (size,), "external": (n,)}
+        results |= {name: (_length(self.slots[name]),) for name in named}
+        return traced("step", function, given, results)
 
     def start_program(self) -> "Program":
         """The start as a straight line of operations."""
-        from ..compile.program import Port
-        from ..compile.tracer import trace
-
-        ports = [Port(name, (len(self.robot.driven),)) for name in ("q", "qd")]
-        return trace("init", self.start, ports, [Port("state", (self.states,))])
+        joints = (len(self.robot.driven),)
+        given = {"q": joints, "qd": joints}
+        return traced("init", self.start, given, {"state": (self.states,)}, lean=False)
 
 
 def _slices(parts: Mapping[str, Any]) -> dict[str, slice]:
     """Where each part lies in one vector."""
-    found, start = {}, 0
-    for name, row in parts.items():
-        found[name] = slice(start, start + len(row))
-        start += len(row)
-    return found
+    return slices({name: len(row) for name, row in parts.items()})
 
 
 def _length(part: slice) -> int:

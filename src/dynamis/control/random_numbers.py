@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..compile.arrays import NUMPY, run
-from ..compile.service import Key, Ports, compiled, compiling, share
-from ..lazy import LOCK
+from ..compile.service import Key, Ports, compiled, compiling, share, traced
 from ..spatial.functions import Functions
 
 POSITIONS, TORQUES, SAMPLES, CHAINS = 1, 2, 3, 4  # streams
@@ -64,18 +63,12 @@ class RowFunction:
             with np.errstate(all="ignore"):
                 columns = self.function(list(x.T), NUMPY)
             return np.stack([np.broadcast_to(c, len(x)) for c in columns], axis=-1)
-        code = compiled(self.key, self._program, self.ports, "float64")
+        code = compiled(self.key, self._program, self.ports, "float64", what=self.name)
         return run(code, [x], ("x",), threads=threads)
 
     def _program(self) -> Any:
-        with LOCK:
-            from ..compile.optimise import share_reciprocals
-            from ..compile.program import Port
-            from ..compile.tracer import trace
-
-            (inputs,), (outputs,) = self.ports.input_shapes, self.ports.output_shapes
-            ports = [Port("x", inputs)], [Port("y", outputs)]
-            return share_reciprocals(trace(self.name, self.function, *ports))
+        (inputs,), (outputs,) = self.ports.input_shapes, self.ports.output_shapes
+        return traced(self.name, self.function, {"x": inputs}, {"y": outputs})
 
 
 def _box_muller(u: Any, fn: Functions) -> list[Any]:

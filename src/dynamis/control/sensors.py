@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arguments import SEEDS, checked, is_word, positive, whole
+from ..arguments import SEEDS, checked, choice, positive, whole
 from ..compile.arrays import numbers
-from ..errors import OptionError, did_you_mean, shown
+from ..errors import OptionError
 from ..model.quantity import strict
 from ..spatial.functions import Functions
+from ..spatial.vectors import plus
 from .random_numbers import POSITIONS, TORQUES, normal, uniform
 
 if TYPE_CHECKING:
@@ -45,11 +46,7 @@ class Sensors:
     def __post_init__(self) -> None:
         if self.velocity is None:
             object.__setattr__(self, "velocity", "exact" if self.encoder is None else "difference")
-        if not is_word(self.velocity, VELOCITIES):
-            raise OptionError(
-                f"velocity is {shown(self.velocity)}, expected 'exact' or 'difference'",
-                did_you_mean(self.velocity, VELOCITIES),
-            )
+        choice(self.velocity, "velocity", VELOCITIES)
         whole(self.seed, "seed", 0, SEEDS)
         cutoff = self.velocity_filter
         if cutoff is not None:
@@ -105,7 +102,7 @@ class Sensors:
     def counted(self, q: Any, constants: Any, fn: Functions) -> list[Any]:
         """Positions as the encoders give them."""
         if self.offset is not None:
-            q = [a + b for a, b in zip(q, constants[len(q) + 1 :], strict=True)]
+            q = plus(q, constants[len(q) + 1 :])
         if self.encoder is None:
             return list(q)
         rounded = []
@@ -118,7 +115,7 @@ class Sensors:
         self, before: Mapping, q: Any, qd: Any, noise: Any, constants: Any, dt: Any, fn: Functions
     ) -> dict[str, list[Any]]:
         """The readings of this sample, from those before and where the arm is."""
-        noisy = [a + b for a, b in zip(q, noise, strict=True)] if self.noisy else list(q)
+        noisy = plus(q, noise) if self.noisy else list(q)
         q = self.counted(noisy, constants, fn)
         if self.velocity == "exact":
             return {"measured_q": q, "measured_qd": list(qd)}

@@ -11,11 +11,13 @@ from ..arguments import checked, passed_on
 from ..compile.arm import Arm
 from ..compile.arrays import numbers
 from ..dynamics import friction
+from ..dynamics.drives import motor_rate
 from ..dynamics.gibbs_appell import INERTIAL
-from ..errors import OptionError, ShapeError, did_you_mean
+from ..errors import OptionError, ShapeError, shown
 from ..model.chain import Chain
-from ..model.parameters import JOINT_NAMES, MOTOR_NAMES, UNBALANCE_NAMES
+from ..model.parameters import JOINT_NAMES, MOTOR_NAMES, UNBALANCE_NAMES, parameter_index
 from ..spatial.functions import Functions, zero
+from ..spatial.vectors import matrix_times, plus, transposed
 from .controller import (
     NO_LIMIT,
     Controller,
@@ -30,7 +32,6 @@ from .controller import (
     per_joint,
     second_order,
 )
-from .task_space import product, transposed_product
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -55,14 +56,18 @@ def adapted(names: Sequence[str], adapt: Any) -> list[bool]:
     """Which of the names `adapt` picks: None is all, else names or patterns ("*.viscous")."""
     if adapt is None:
         return [True] * len(names)
-    patterns = [adapt] if isinstance(adapt, str) else list(adapt)
-    for pattern in patterns:
-        if not any(fnmatchcase(name, str(pattern)) for name in names):
+    chosen: set[int] = set()
+    for pattern in [adapt] if isinstance(adapt, str) else list(adapt):
+        found = [k for k, name in enumerate(names) if fnmatchcase(name, str(pattern))]
+        try:
+            chosen |= {*(found or [parameter_index(names, pattern)])}
+        except OptionError as error:
             raise OptionError(
-                f"adapt names {pattern!r}, expected parameters of the model or patterns of them",
-                did_you_mean(pattern, names),
-            )
-    return [any(fnmatchcase(name, str(p)) for p in patterns) for name in names]
+                f"adapt names {shown(pattern)}, expected parameters of the model or patterns of "
+                "them",
+                error.hint,
+            ) from None
+    return [k in chosen for k in range(len(names))]
 
 
 def adaptation_gains(robot: "Robot", adapt: Any, adaptation: Any, start_from: Any) -> dict:
@@ -131,7 +136,7 @@ def unadapted(arm: Arm, sample: Sample, qd_r: Scalars) -> Scalars:
             s = fn.tanh(xr[i] / smoothing)
             tree[i] = friction.own_parts(resistance.own, xr[i], s, fn)[0]
     rest = arm.load_rest(sample.q, sample.qd)
-    return [a + b for a, b in zip(arm.lowered([tree])[0], rest, strict=True)]
+    return plus(arm.lowered([tree])[0], rest)
 
 
 def _friction_columns(
@@ -150,7 +155,7 @@ def _friction_columns(
     for motor in chain.motors:
         if not motor.coupled:
             continue
-        u = sum(r * x for r, x in zip(motor.row, xr, strict=False))
+        u = motor_rate(motor, xr)
         rest = [0.0] * (len(chain.joints) - chain.links)
         for k, value in enumerate((u, *_sides(u, smoothing, fn))):
             yield column + k, [r * value for r in motor.row] + rest
@@ -236,12 +241,12 @@ class SlotineLi(Controller):
         qd_r = [reference.qd[i] - gains.bandwidth[i] * e[i] for i in joints]
         qdd_r = [reference.qdd[i] - gains.bandwidth[i] * ed[i] for i in joints]
         Y = reference_regressor(arm, sample, qd_r, qdd_r)
-        known = product(Y, before)
+        known = matrix_times(Y, before)
         if arm.chain.loads or any(r.own is not None for r in arm.chain.resistances):
             rest = unadapted(arm, sample, qd_r)
-            known = [a + b for a, b in zip(known, rest, strict=True)]
+            known = plus(known, rest)
         tau = [known[i] - gains.kd[i] * s[i] for i in joints]
-        slope = transposed_product(Y, s)
+        slope = matrix_times(transposed(Y), s)
         estimate = [
             arm.max(lowest, arm.min(a - sample.dt * rate * d, highest))
             for a, rate, d, lowest, highest in zip(

@@ -20,15 +20,13 @@ from ..compile.arm import Arm
 from ..dynamics.forward_dynamics import factor, substitute
 from ..errors import OptionError
 from ..ik.target import task_mask
-from ..spatial.vectors import add, cross, scale
+from ..spatial.vectors import add, cross, matrix_times, plus, scale, transposed
 from .controller import (
-    FRICTION,
-    Controller,
+    Compensating,
     Sample,
     Scalars,
     Step,
     Values,
-    friction_compensation,
     model_of,
     one_position,
     per_joint,
@@ -49,7 +47,7 @@ class Deviation(NamedTuple):
 
 
 @dataclass(frozen=True)
-class TaskSpace(Controller):
+class TaskSpace(Compensating):
     """tau = M qdd + C qd + g + friction with qdd = J+ (a - Jdot qd) + (I - J+ J) v.
 
         a = xdd_d - Kd (xd - xd_d) - Kp e
@@ -70,10 +68,9 @@ class TaskSpace(Controller):
     null_damping: Any = 10.0
     null_stiffness: Any = 0.0
     sample_time: float | None = None
-    CHOICES = {"friction": FRICTION}  # noqa: RUF012
 
     def __post_init__(self) -> None:
-        self._check()
+        super().__post_init__()
         object.__setattr__(self, "task", check_task(self.task))
 
     @classmethod
@@ -96,21 +93,21 @@ class TaskSpace(Controller):
         """One sample."""
         gains, v = sample.gains, null_motion(sample)
         tool = deviation(arm, task_rows(arm, self.task), sample)
-        Jv = product(tool.J, v)
+        Jv = matrix_times(tool.J, v)
         rest = []  # a - Jdot qd - J v: what J+ has to add to v
         for i, (e, ed) in enumerate(zip(tool.e, tool.ed, strict=True)):
             a = tool.xdd_d[i] - gains.kd[i] * ed - gains.kp[i] * e
             rest.append(a - tool.bias[i] - Jv[i])
         weights = arm.solve(gram(tool.J, tool.J, gains.singular_damping[0]), rest)
-        added = transposed_product(tool.J, weights)
-        qdd = [a + b for a, b in zip(v, added, strict=True)]
+        added = matrix_times(transposed(tool.J), weights)
+        qdd = plus(v, added)
         rigid = arm.frictionless_torque(sample.q, sample.qd, qdd)
-        friction = friction_compensation(arm, self.friction, sample, rigid)
-        return [a + b for a, b in zip(rigid, friction, strict=True)], {}
+        friction = self.compensation(arm, sample, rigid)
+        return plus(rigid, friction), {}
 
 
 @dataclass(frozen=True)
-class Impedance(Controller):
+class Impedance(Compensating):
     """tau = M v + C qd + g + friction + J^T (Lambda (xdd_d - Jdot qd - J v) - D ed - K e).
 
     With the exact model Lambda (xdd - xdd_d) + D ed + K e = F, the force the world exerts on the
@@ -132,10 +129,9 @@ class Impedance(Controller):
     null_damping: Any = 10.0
     null_stiffness: Any = 0.0
     sample_time: float | None = None
-    CHOICES = {"friction": FRICTION}  # noqa: RUF012
 
     def __post_init__(self) -> None:
-        self._check()
+        super().__post_init__()
         object.__setattr__(self, "task", check_task(self.task))
         if self.damping is not None and self.damping_ratio is not None:
             raise OptionError(
@@ -175,16 +171,16 @@ class Impedance(Controller):
         """One sample."""
         gains, v = sample.gains, null_motion(sample)
         tool = deviation(arm, task_rows(arm, self.task), sample)
-        Jv = product(tool.J, v)
+        Jv = matrix_times(tool.J, v)
         mobility = factor(_mobility(arm, sample, tool), arm.fn)
         rows = range(len(tool.e))
         inertial = substitute(*mobility, [tool.xdd_d[i] - tool.bias[i] - Jv[i] for i in rows])
         D = self._damping(arm, gains, mobility)
         force = [inertial[i] - D[i] * tool.ed[i] - gains.stiffness[i] * tool.e[i] for i in rows]
         rigid = arm.frictionless_torque(sample.q, sample.qd, v)
-        push = transposed_product(tool.J, force)
-        carried = [a + b for a, b in zip(rigid, push, strict=True)]
-        friction = friction_compensation(arm, self.friction, sample, carried)
+        push = matrix_times(transposed(tool.J), force)
+        carried = plus(rigid, push)
+        friction = self.compensation(arm, sample, carried)
         return [rigid[i] + friction[i] + push[i] for i in range(arm.n)], {}
 
     def _damping(self, arm: Arm, gains: Any, mobility: tuple[Any, Any]) -> Scalars:
@@ -249,11 +245,11 @@ def deviation(arm: Arm, rows: Sequence[int], sample: Sample) -> Deviation:
     """Where the tool is and how it moves, against where the reference has it."""
     q, qd, reference = sample.q, sample.qd, sample.reference
     J, J_d = arm.jacobian(q), arm.jacobian(reference.q)
-    bias = product(arm.jacobian_dot(q, qd), qd)
-    bias_d = product(arm.jacobian_dot(reference.q, reference.qd), reference.qd)
+    bias = matrix_times(arm.jacobian_dot(q, qd), qd)
+    bias_d = matrix_times(arm.jacobian_dot(reference.q, reference.qd), reference.qd)
     e = pose_error(arm.fk(q), arm.fk(reference.q))
-    xd, xd_d = product(J, qd), product(J_d, reference.qd)
-    xdd_d = product(J_d, reference.qdd)
+    xd, xd_d = matrix_times(J, qd), matrix_times(J_d, reference.qd)
+    xdd_d = matrix_times(J_d, reference.qdd)
     return Deviation(
         e=[e[i] for i in rows],
         ed=[xd[i] - xd_d[i] for i in rows],
@@ -277,20 +273,10 @@ def null_motion(sample: Sample) -> list[Any]:
     return [qdd_d - kd[i] * ed - kp[i] * e for i, (qdd_d, ed, e) in rows]
 
 
-def product(A: Sequence[Scalars], x: Scalars) -> list[Any]:
-    """A x"""
-    return [sum(a * b for a, b in zip(row, x, strict=True)) for row in A]
-
-
-def transposed_product(A: Sequence[Scalars], x: Scalars) -> list[Any]:
-    """A^T x"""
-    return product(list(zip(*A, strict=True)), x)
-
-
 def gram(A: Sequence[Scalars], B: Sequence[Scalars], damping: Any) -> list[list[Any]]:
     """A B^T + damping^2 I, rows of A against rows of B."""
     square = damping * damping
-    G = [product(B, row) for row in A]
+    G = [matrix_times(B, row) for row in A]
     for i, row in enumerate(G):
         row[i] = row[i] + square
     return G

@@ -21,11 +21,11 @@ from typing import Any, NamedTuple
 from ..errors import ClosureError
 from ..model.chain import Chain, Mobility
 from ..spatial.functions import Functions, zero
-from ..spatial.vectors import Scalars, unit
+from ..spatial.vectors import Scalars, less, plus, transposed, unit
 from . import coriolis, equation, friction, kinematics
 from . import regressor as tree
 from .closures import closure_error, closure_jacobian, closure_jacobian_dot
-from .forward_dynamics import factor, substitute
+from .forward_dynamics import factor, pivots_from_tip, substitute
 
 Rows = Sequence[Scalars]
 
@@ -38,37 +38,22 @@ def mobility(chain: Chain) -> Mobility:
     return found
 
 
-# small linear algebra over any scalar, zeros left out
+# products over any scalar, zeros left out
 
 
-def product(a: Scalars, b: Scalars) -> Any:
+def sparse_inner(a: Scalars, b: Scalars) -> Any:
     """a . b"""
     terms = [x * y for x, y in zip(a, b, strict=True) if not (zero(x) or zero(y))]
     return sum(terms[1:], terms[0]) if terms else 0.0
 
 
-def times(A: Rows, x: Scalars) -> list[Any]:
+def sparse_times(A: Rows, x: Scalars) -> list[Any]:
     """A x"""
-    return [product(row, x) for row in A]
-
-
-def transposed(A: Rows) -> list[list[Any]]:
-    """A^T"""
-    return [list(column) for column in zip(*A, strict=True)]
+    return [sparse_inner(row, x) for row in A]
 
 
 def _columns(A: Rows, places: Sequence[int]) -> list[list[Any]]:
     return [[row[k] for k in places] for row in A]
-
-
-def less(a: Scalars, b: Scalars) -> list[Any]:
-    """a - b"""
-    return [x - y for x, y in zip(a, b, strict=True)]
-
-
-def plus(a: Scalars, b: Scalars) -> list[Any]:
-    """a + b"""
-    return [x + y for x, y in zip(a, b, strict=True)]
 
 
 class Gram(NamedTuple):
@@ -101,7 +86,7 @@ def _lasting(J: Rows, chain: Chain) -> Any:
     """Whether no row of J has become nothing."""
     least, good = 1.0 / (chain.condition * chain.condition), 1.0
     for row, size in zip(J, mobility(chain).sizes, strict=True):
-        good = good * (product(row, row) > least * size)
+        good = good * (sparse_inner(row, row) > least * size)
     return good
 
 
@@ -111,7 +96,7 @@ def _squared(A: Rows) -> list[list[Any]]:
     G: list[list[Any]] = [[0.0] * len(A) for _ in size]
     for i in size:
         for j in range(i + 1):
-            G[i][j] = G[j][i] = product(A[i], A[j])
+            G[i][j] = G[j][i] = sparse_inner(A[i], A[j])
     return G
 
 
@@ -130,16 +115,16 @@ class Loops(NamedTuple):
     def forces(self, torques: Scalars) -> list[Any]:
         """f from J_d^T f = torques of the dependent coordinates."""
         columns = transposed(self.dependent)
-        f = self.gram.solve(times(self.dependent, torques))
-        left = less(torques, times(columns, f))
-        return plus(f, self.gram.solve(times(self.dependent, left)))
+        f = self.gram.solve(sparse_times(self.dependent, torques))
+        left = less(torques, sparse_times(columns, f))
+        return plus(f, self.gram.solve(sparse_times(self.dependent, left)))
 
     def rates(self, right: Scalars) -> list[Any]:
         """x from J_d x = right."""
         columns = transposed(self.dependent)
-        x = times(columns, self.gram.solve(right))
-        left = less(right, times(self.dependent, x))
-        return plus(x, times(columns, self.gram.solve(left)))
+        x = sparse_times(columns, self.gram.solve(right))
+        left = less(right, sparse_times(self.dependent, x))
+        return plus(x, sparse_times(columns, self.gram.solve(left)))
 
     def merged(self, independent: Scalars, dependent: Scalars) -> list[Any]:
         """A vector over all coordinates."""
@@ -155,13 +140,13 @@ class Loops(NamedTuple):
     def along(self, independent: Scalars) -> list[Any]:
         """Z v: rates of all coordinates from the independent ones."""
         return self.merged(
-            independent, [-x for x in self.rates(times(self.independent, independent))]
+            independent, [-x for x in self.rates(sparse_times(self.independent, independent))]
         )
 
     def turning(self, Jd: Rows, rates: Scalars) -> list[Any]:
         """Zd v from rates = Z v: J Z = 0 gives Zd = -J_d^-1 Jd Z in the dependent coordinates."""
         still = [0.0] * len(self.mobility.independent)
-        return self.merged(still, [-x for x in self.rates(times(Jd, rates))])
+        return self.merged(still, [-x for x in self.rates(sparse_times(Jd, rates))])
 
     @property
     def Z(self) -> list[list[Any]]:
@@ -243,7 +228,7 @@ def led(
 
 def _bias(chain: Chain, q: Scalars, qd: Scalars, fn: Functions) -> list[Any]:
     """Jd qd in the rows that count."""
-    return times(counting_rows(chain, closure_jacobian_dot(chain, q, qd, fn)), qd)
+    return sparse_times(counting_rows(chain, closure_jacobian_dot(chain, q, qd, fn)), qd)
 
 
 def drive_jacobian(
@@ -253,7 +238,7 @@ def drive_jacobian(
     found = loops(chain, q, fn)
     J, Z = kinematics.jacobian(chain, q, fn, frame, **place), found.Z
     good = closes(chain, q, fn) * found.gram.sound
-    return [or_nan([product(row, z) for z in Z], good, fn) for row in J]
+    return [or_nan([sparse_inner(row, z) for z in Z], good, fn) for row in J]
 
 
 def closure_status(chain: Chain, q: Scalars, fn: Functions) -> Any:
@@ -321,7 +306,7 @@ def held_torques(
         f = found.forces([h[k] for k in found.mobility.dependent])
     else:
         f, sound = _shared(chain, found, h, preload, fn)
-    tau = less(h, times(transposed(found.J), f))
+    tau = less(h, sparse_times(transposed(found.J), f))
     return f, [tau[k] if k in chain.active else 0.0 for k in range(chain.n)], sound
 
 
@@ -343,7 +328,7 @@ def loop_terms(
     Jd = counting_rows(chain, closure_jacobian_dot(chain, q, qd, fn))
     f, tau, _ = held_torques(chain, found, torques, None, fn)
     Z = transposed(found.Z)
-    return LoopTerms(found.J, times(Jd, qd), Z, found.turning(Jd, qd), f), tau
+    return LoopTerms(found.J, sparse_times(Jd, qd), Z, found.turning(Jd, qd), f), tau
 
 
 def _shared(
@@ -358,15 +343,15 @@ def _shared(
     wanted = preload if preload is not None else [0.0] * chain.n
     b = [h[k] - wanted[k] if k in chain.active else h[k] for k in range(chain.n)]
     G = _gram(_squared(found.J), chain.condition, fn, found.mobility.sizes)
-    f = G.solve(times(found.J, b))
+    f = G.solve(sparse_times(found.J, b))
     if not passive:
         return f, G.sound
     columns = transposed(_columns(found.J, passive))  # of J_p
     solved = [G.solve(column) for column in columns]
-    small = [[product(a, s) for s in solved] for a in columns]
+    small = [[sparse_inner(a, s) for s in solved] for a in columns]
     H = _gram(small, chain.condition, fn)
-    m = H.solve(less(times(columns, f), [h[k] for k in passive]))
-    return less(f, times(transposed(solved), m)), G.sound * H.sound
+    m = H.solve(less(sparse_times(columns, f), [h[k] for k in passive]))
+    return less(f, sparse_times(transposed(solved), m)), G.sound * H.sound
 
 
 def _rubbing(chain: Chain, qd: Scalars, tau: Scalars, fn: Functions) -> list[Any]:
@@ -387,7 +372,7 @@ def motor_torque(chain: Chain, q: Scalars, qd: Scalars, qdd: Scalars, fn: Functi
     plain = friction.without_load_friction(chain)
     tau, f = _driven(plain, q, qd, qdd, fn, None, {})
     J = counting_rows(chain, closure_jacobian(chain, q, fn))
-    held = less(_rubbing(chain, qd, tau, fn), times(transposed(J), f))
+    held = less(_rubbing(chain, qd, tau, fn), sparse_times(transposed(J), f))
     found = equation.motor_torque(plain, q, qd, qdd, fn, held)
     return [found[k] if k in chain.active else 0.0 for k in range(chain.n)]
 
@@ -408,10 +393,10 @@ def regressor(
     good = closes(chain, q, fn) * _keeps(chain, found.J, qd, None, fn) * found.gram.sound
     if qd_ref is not None:
         good = good * _keeps(chain, found.J, qd_ref, None, fn)
-    good = good * _keeps(chain, found.J, qdd, times(Jd, along), fn)
+    good = good * _keeps(chain, found.J, qdd, sparse_times(Jd, along), fn)
     Z = found.Z
     columns = transposed(tree.regressor(chain, q, qd, qdd, fn, qd_ref))
-    lowered = transposed([times(Z, column) for column in columns])  # Z^T Y
+    lowered = transposed([sparse_times(Z, column) for column in columns])  # Z^T Y
     rows = dict(zip(found.mobility.independent, lowered, strict=True))
     if set(chain.active) != set(rows):
         Za = _columns(Z, chain.active)
@@ -419,7 +404,7 @@ def regressor(
         shares = [gram.solve(column) for column in transposed(Za)]  # of Za (Za^T Za)^-1
         good, by_column = good * gram.sound, transposed(lowered)
         each = zip(chain.active, shares, strict=True)
-        rows = {k: [product(share, column) for column in by_column] for k, share in each}
+        rows = {k: [sparse_inner(share, column) for column in by_column] for k, share in each}
     nothing = [0.0] * len(columns)
     return [or_nan(rows[k], good, fn) if k in chain.active else nothing for k in range(chain.n)]
 
@@ -427,16 +412,16 @@ def regressor(
 def mass_matrix(chain: Chain, q: Scalars, fn: Functions) -> list[list[Any]]:
     """Z^T M Z, (dof, dof)."""
     found = loops(chain, q, fn)
-    return _reduced(chain, found, equation.mass_matrix(chain, q, fn), closes(chain, q, fn), fn)
+    return _reduced(found, equation.mass_matrix(chain, q, fn), closes(chain, q, fn), fn)
 
 
-def _reduced(chain: Chain, found: Loops, M: Rows, good: Any, fn: Functions) -> list[list[Any]]:
+def _reduced(found: Loops, M: Rows, good: Any, fn: Functions) -> list[list[Any]]:
     Z = found.Z
-    MZ = [times(M, z) for z in Z]
+    MZ = [sparse_times(M, z) for z in Z]
     R: list[list[Any]] = [[0.0] * len(Z) for _ in Z]
     for i in range(len(Z)):
         for j in range(i + 1):
-            R[i][j] = R[j][i] = product(Z[i], MZ[j])
+            R[i][j] = R[j][i] = sparse_inner(Z[i], MZ[j])
     return [or_nan(row, good * found.gram.sound, fn) for row in R]
 
 
@@ -449,7 +434,7 @@ def gravity_torque(chain: Chain, q: Scalars, fn: Functions) -> list[Any]:
 def _lowered(chain: Chain, q: Scalars, found: Loops, h: Scalars, fn: Functions) -> list[Any]:
     """Z^T h by the forces of the closures."""
     f = found.forces([h[k] for k in found.mobility.dependent])
-    held = times(transposed(found.independent), f)
+    held = sparse_times(transposed(found.independent), f)
     own = [h[k] for k in found.mobility.independent]
     return or_nan(less(own, held), closes(chain, q, fn) * found.gram.sound, fn)
 
@@ -467,9 +452,9 @@ def coriolis_matrix(chain: Chain, q: Scalars, qd: Scalars, fn: Functions) -> lis
     M, C = equation.mass_matrix(chain, q, fn), coriolis.coriolis_matrix(chain, q, qd, fn)
     Jd, columns = counting_rows(chain, closure_jacobian_dot(chain, q, qd, fn)), []
     for z in found.Z:
-        columns.append(plus(times(M, found.turning(Jd, z)), times(C, z)))
+        columns.append(plus(sparse_times(M, found.turning(Jd, z)), sparse_times(C, z)))
     good = closes(chain, q, fn) * _keeps(chain, found.J, qd, None, fn) * found.gram.sound
-    return [or_nan([product(z, column) for column in columns], good, fn) for z in found.Z]
+    return [or_nan([sparse_inner(z, column) for column in columns], good, fn) for z in found.Z]
 
 
 def coriolis_times(
@@ -487,7 +472,7 @@ def coriolis_times(
 
 def generalised_torque(
     chain: Chain, q: Scalars, qd_active: Scalars, qdd_active: Scalars, fn: Functions,
-    tau: Scalars | None = None,
+    tau: Scalars | None = None, wrench: Scalars | None = None,
 ) -> list[Any]:  # fmt: skip
     """Z^T (M qdd + h) as a function of the independent rates and accelerations, (dof,).
 
@@ -497,7 +482,7 @@ def generalised_torque(
     found = loops(chain, q, fn)
     qd, qdd = led(chain, q, qd_active, qdd_active, fn, found)
     plain = friction.without_load_friction(chain)
-    h = equation.inverse_dynamics(plain, q, qd, qdd, fn)
+    h = equation.inverse_dynamics(plain, q, qd, qdd, fn, wrench)
     if tau is not None:
         if friction.load_dependent(chain):
             tau = less(tau, friction.driven_load_friction(chain, qd, tau, fn))
@@ -517,8 +502,7 @@ def counting_rows(chain: Chain, J: Rows) -> Rows:
 
 def pivots(chain: Chain, q: Scalars, fn: Functions) -> list[Any]:
     """Pivots of the mass matrix, last first, (dof,)."""
-    last_first = [row[::-1] for row in mass_matrix(chain, q, fn)[::-1]]
-    return factor(last_first, fn)[1][::-1]
+    return pivots_from_tip(mass_matrix(chain, q, fn), fn)
 
 
 class Mass(NamedTuple):
@@ -539,18 +523,18 @@ class Mass(NamedTuple):
     def accelerations(self, b: Scalars, bias: Scalars) -> list[Any]:
         """qdd from M qdd = b + J^T f, J qdd + bias = 0."""
         columns = transposed(self.J)
-        against = self.gram.solve(plus(times(self.J, self.solve(b)), bias))
-        qdd = self.solve(less(b, times(columns, against)))
-        left = self.gram.solve(plus(times(self.J, qdd), bias))  # what rounding left open
-        return less(qdd, self.solve(times(columns, left)))
+        against = self.gram.solve(plus(sparse_times(self.J, self.solve(b)), bias))
+        qdd = self.solve(less(b, sparse_times(columns, against)))
+        left = self.gram.solve(plus(sparse_times(self.J, qdd), bias))  # what rounding left open
+        return less(qdd, self.solve(sparse_times(columns, left)))
 
 
-def constrained_mass(chain: Chain, q: Scalars, M: Rows, J: Rows, fn: Functions) -> Mass:
+def constrained_mass(chain: Chain, M: Rows, J: Rows, fn: Functions) -> Mass:
     """M and J at one instant, factored."""
     if mobility(chain).augmented:
         columns = transposed(J)
         M = [
-            [m + product(a, b) for m, b in zip(row, columns, strict=True)]
+            [m + sparse_inner(a, b) for m, b in zip(row, columns, strict=True)]
             for row, a in zip(M, columns, strict=True)
         ]
     L, D = factor([row[::-1] for row in M[::-1]], fn)
@@ -561,7 +545,7 @@ def constrained_mass(chain: Chain, q: Scalars, M: Rows, J: Rows, fn: Functions) 
     for i in size:
         scaled = [0.0 if zero(y) else y * d for y, d in zip(halves[i], reciprocal, strict=True)]
         for j in range(i + 1):
-            S[i][j] = S[j][i] = product(scaled, halves[j])
+            S[i][j] = S[j][i] = sparse_inner(scaled, halves[j])
     gram = _gram(S, chain.condition, fn)
     return Mass(L, D, J, gram._replace(sound=gram.sound * _lasting(J, chain)))
 
@@ -581,16 +565,12 @@ def forward_dynamics(
     wrench: Any = None, link_forces: Any = None, temperature: Any = None,
 ) -> list[Any]:  # fmt: skip
     """qdd of all joints, (n,); torques of passive joints act too, where they are given."""
-    if temperature is not None:
-        chain = friction.at_temperature(chain, temperature, fn)
-    if friction.load_dependent(chain):
-        more = friction.driven_load_friction(chain, qd, tau, fn)
-        tau = less(tau, more)
-        chain = friction.without_load_friction(chain)
+    chain = friction.at_temperature(chain, temperature, fn)
+    chain, tau = friction.after_load_friction(chain, qd, tau, fn)
     rest = [0.0] * chain.n
     h = equation.inverse_dynamics(chain, q, qd, rest, fn, wrench, link_forces=link_forces)
     J = counting_rows(chain, closure_jacobian(chain, q, fn))
-    mass = constrained_mass(chain, q, equation.mass_matrix(chain, q, fn), J, fn)
+    mass = constrained_mass(chain, equation.mass_matrix(chain, q, fn), J, fn)
     bias = _bias(chain, q, qd, fn)
     qdd = mass.accelerations(less(tau, h), bias)
     good = closes(chain, q, fn) * _keeps(chain, J, qd, None, fn) * mass.gram.sound

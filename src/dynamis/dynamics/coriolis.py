@@ -14,7 +14,7 @@ from ..model.chain import Chain
 from ..spatial.functions import Functions
 from ..spatial.inertia import Inertia, times
 from ..spatial.rotations import Matrix3, rotate, rotate_back
-from ..spatial.vectors import ZERO, Scalars, Vector, add, cross, dot, scale, subtract
+from ..spatial.vectors import ZERO, Scalars, Vector, add, cross, dot, plus, scale, subtract
 from . import coupling, drives
 from .kinematics import inertias, motions
 from .newton_euler import inward
@@ -132,7 +132,7 @@ def two_velocity_torque(
     rates = Rates(*(coupling.rates(chain, v) for v in (qd, qd_ref, qdd)))
     tree = two_velocity(chain, coupling.positions(chain, q), rates, fn)
     rotor = drives.rotor_torque(chain, rates.xdd)
-    return coupling.torques(chain, [a + b for a, b in zip(tree, rotor, strict=True)])
+    return coupling.torques(chain, plus(tree, rotor))
 
 
 def coriolis_times(chain: Chain, q: Scalars, qd: Scalars, seed: Scalars, fn: Functions) -> Scalars:

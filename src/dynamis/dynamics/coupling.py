@@ -7,7 +7,7 @@ from typing import Any
 
 from ..model.chain import Chain
 from ..spatial.functions import zero
-from ..spatial.vectors import Scalars
+from ..spatial.vectors import Scalars, transposed
 
 
 def positions(chain: Chain, q: Scalars) -> Scalars:
@@ -37,7 +37,7 @@ def matrix(chain: Chain, M: Scalars) -> Scalars:
         return M
     halves = [torques(chain, row) for row in M]  # M K, row by row
     columns = [torques(chain, column) for column in zip(*halves, strict=True)]
-    return [list(row) for row in zip(*columns, strict=True)]
+    return transposed(columns)
 
 
 def combined(weights: Scalars, values: Scalars, start: Any = 0.0) -> Any:

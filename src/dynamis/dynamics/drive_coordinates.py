@@ -14,10 +14,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..errors import OptionError
+from ..errors import OptionError, counted
 from ..model.chain import Chain
 from ..spatial.functions import Functions
-from ..spatial.vectors import Scalars
+from ..spatial.vectors import Scalars, less, plus, transposed
 from . import closed, friction
 from .closures import closure_error, closure_jacobian_dot
 
@@ -35,8 +35,9 @@ def controlled(chain: Chain) -> Chain:
     found = closed.mobility(chain)
     if not set(found.independent) <= set(chain.active):
         raise OptionError(
-            f"the mechanism has {len(found.independent)} degrees of freedom that its "
-            f"{len(chain.active)} drives do not decide: a controller cannot know where it is",
+            f"the mechanism has {counted(len(found.independent), 'degree')} of freedom that its "
+            f"{counted(len(chain.active), 'drive')} cannot decide: a controller cannot know "
+            "where it is",
             "use dy.control.JointPID without gravity, or give more joints a drive",
         )
     return replace(chain, condition=min(chain.condition, SINGULAR))
@@ -62,7 +63,7 @@ class Configuration:
 
     def accelerations(self, rates: Scalars, qdd: Scalars) -> list[Any]:
         """Of all joints from their rates and the accelerations of the drives."""
-        return closed.plus(self.loops.along(self.decisive(qdd)), self.turning(rates, rates))
+        return plus(self.loops.along(self.decisive(qdd)), self.turning(rates, rates))
 
     def turning(self, rates: Scalars, moved: Scalars) -> list[Any]:
         """Zd v along `rates`, of moved = Z v."""
@@ -80,14 +81,14 @@ class Configuration:
         """A Z: rows over all joints as rows over the drives, which must be independent."""
         Z, places = self.loops.Z, self.loops.mobility.independent
         columns = [Z[places.index(k)] for k in self.chain.active]
-        return [self.certain([closed.product(row, z) for z in columns]) for row in rows]
+        return [self.certain([closed.sparse_inner(row, z) for z in columns]) for row in rows]
 
     def lowered_rows(self, rows: Sequence[Scalars]) -> list[list[Any]]:
         """Z^T A: columns of torques of all joints as columns of torques of the drives."""
-        columns = closed.transposed(rows)
+        columns = transposed(rows)
         if len(self.chain.active) == len(self.loops.mobility.independent):
-            return closed.transposed(self.per_drive(columns))
-        return closed.transposed([self.lowered(column) for column in columns])
+            return transposed(self.per_drive(columns))
+        return transposed([self.lowered(column) for column in columns])
 
     def spread(self, values: Scalars) -> list[Any]:
         """Values of the drives as those of all joints, the others zero."""
@@ -109,8 +110,8 @@ class Configuration:
             self.chain, closure_jacobian_dot(self.chain, self.q, rates, self.fn)
         )
         f = self.loops.forces([momentum[k] for k in self.loops.mobility.dependent])
-        held = closed.times(closed.transposed(Jd), f)
-        return self.lowered(closed.less(turned, held))
+        held = closed.sparse_times(transposed(Jd), f)
+        return self.lowered(less(turned, held))
 
     def decisive(self, values: Scalars) -> list[Any]:
         """Those of the independent joints among values of the drives."""
@@ -138,7 +139,7 @@ def _margin(found: closed.Loops, fn: Functions) -> Any:
     """
     least: Any = 1.0
     for row, d, size in zip(found.dependent, found.gram.D, found.mobility.sizes, strict=True):
-        least = fn.min(least, d / fn.max(closed.product(row, row), size))
+        least = fn.min(least, d / fn.max(closed.sparse_inner(row, row), size))
     return least
 
 
@@ -186,8 +187,8 @@ def newton_step(chain: Chain, q: Scalars, fn: Functions) -> list[Any]:
     """One step that closes the loops by the dependent joints."""
     found, errors = closed.loops(chain, q, fn), closure_error(chain, q, fn)
     right = [-errors[row] for row in found.mobility.rows]
-    columns = closed.transposed(found.dependent)
-    step = closed.times(columns, found.gram.solve(right))
+    columns = transposed(found.dependent)
+    step = closed.sparse_times(columns, found.gram.solve(right))
     moved = list(q)
     for k, dx in zip(found.mobility.dependent, step, strict=True):
         guarded = fn.max(-LARGEST, fn.min(dx, LARGEST))

@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from ..model.chain import Chain
+from ..model.chain import Chain, Motor
 from ..spatial.functions import Functions, zero
 from ..spatial.vectors import Scalars
+from .coupling import combined
 
 
 def rotor_matrix(chain: Chain) -> list[list[Any]]:
@@ -26,8 +27,12 @@ def rotor_matrix(chain: Chain) -> list[list[Any]]:
 
 def rotor_torque(chain: Chain, xdd: Scalars) -> list:
     """Torque of every tree joint that accelerates the reflected rotors."""
-    M = rotor_matrix(chain)
-    return [sum(m * x for m, x in zip(row, xdd, strict=True) if not zero(m)) for row in M]
+    return [combined(row, xdd, 0) for row in rotor_matrix(chain)]
+
+
+def motor_rate(motor: Motor, rates: Scalars) -> Any:
+    """u = row . rates, speed or acceleration in units of its joint; rotor bodies come last."""
+    return combined(motor.row, rates[: len(motor.row)], 0)
 
 
 def motor_torque(chain: Chain, load: Scalars, xd: Scalars, fn: Functions) -> list:
@@ -40,8 +45,7 @@ def motor_torque(chain: Chain, load: Scalars, xd: Scalars, fn: Functions) -> lis
     result = []
     for i, motor in enumerate(chain.motors):
         ideal = carried[i] / motor.gear
-        speed = motor.gear * sum(r * x for r, x in zip(motor.row, xd, strict=False) if not zero(r))
-        driving = fn.sign(ideal * speed)
+        driving = fn.sign(ideal * (motor.gear * motor_rate(motor, xd)))
         eta = motor.efficiency
         loss = fn.select(driving > 0.0, 1.0 / eta, fn.select(driving < 0.0, eta, 1.0))
         result.append(ideal * loss)

@@ -10,14 +10,14 @@ from typing import Any
 
 from ..model.chain import Chain
 from ..spatial.functions import Functions
-from ..spatial.vectors import Scalars
+from ..spatial.vectors import Scalars, less, matrix_times, plus, transposed
 from . import coupling, drives, friction, kinematics, loads, springs
 from .forward_dynamics import (
     MASS_MATRICES,
     accelerating_torque,
     articulated_body,
     conjugate_gradients,
-    factor,
+    pivots_from_tip,
     solve,
 )
 from .gibbs_appell import gibbs_appell
@@ -41,8 +41,7 @@ def inverse_dynamics(
     temperature: Given = None, method: str = "newton-euler",
 ) -> Scalars:  # fmt: skip
     """tau of the whole robot, (n,); `link_forces` (f, n) of every link in its frame."""
-    if temperature is not None:
-        chain = friction.at_temperature(chain, temperature, fn)
+    chain = friction.at_temperature(chain, temperature, fn)
     x, xd = coupling.positions(chain, q), coupling.rates(chain, qd)
     xdd = coupling.rates(chain, qdd)
     if method in RECURSIONS:
@@ -50,27 +49,22 @@ def inverse_dynamics(
     else:
         tau = CLOSED[method](chain, x, xd, xdd, fn)
         if link_forces is not None:
-            push = exerted_torque(chain, x, fn, link_forces=link_forces)
-            tau = [a + b for a, b in zip(tau, push, strict=True)]
+            tau = plus(tau, exerted_torque(chain, x, fn, link_forces))
     rotor, losses = drives.rotor_torque(chain, xdd), friction.friction_tree(chain, xd, fn)
     total = [a + b + c for a, b, c in zip(tau, rotor, losses, strict=True)]
-    if chain.springs:
-        held = springs.spring_tree(chain, x, xd, fn)
-        total = [a + b for a, b in zip(total, held, strict=True)]
-    result = loads.loaded(chain, coupling.torques(chain, total), q, qd, fn)
+    total = coupling.torques(chain, springs.sprung(chain, total, x, xd, fn))
+    result = loads.loaded(chain, total, q, qd, fn)
     if wrench is not None and method not in RECURSIONS:
-        push = wrench_torque(chain, q, wrench, fn)
-        result = [a + b for a, b in zip(result, push, strict=True)]
+        result = plus(result, wrench_torque(chain, q, wrench, fn))
     if friction.load_dependent(chain):
         more = friction.load_friction(chain, qd, _transmitted(chain, result, qd, fn), fn)
-        result = [a + b for a, b in zip(result, more, strict=True)]
+        result = plus(result, more)
     return result
 
 
 def _transmitted(chain: Chain, tau: Scalars, qd: Scalars, fn: Functions) -> list:
     """Torques without the friction of an arm that transmits nothing."""
-    own = friction.friction_torque(chain, qd, fn)
-    return [t - f for t, f in zip(tau, own, strict=True)]
+    return less(tau, friction.friction_torque(chain, qd, fn))
 
 
 def load_friction(chain: Chain, q: Scalars, qd: Scalars, qdd: Scalars, fn: Functions) -> list:
@@ -82,7 +76,7 @@ def load_friction(chain: Chain, q: Scalars, qd: Scalars, qdd: Scalars, fn: Funct
 def wrench_torque(chain: Chain, q: Scalars, wrench: Scalars, fn: Functions) -> list:
     """J_tool^T wrench, (n,)."""
     J = kinematics.jacobian(chain, q, fn, frame="tool")
-    return [sum(a * b for a, b in zip(c, wrench, strict=True)) for c in zip(*J, strict=True)]
+    return matrix_times(transposed(J), wrench)
 
 
 def rigid_torque(chain: Chain, q: Scalars, qd: Scalars, qdd: Scalars, fn: Functions) -> Scalars:
@@ -101,7 +95,7 @@ def mass_matrix(chain: Chain, q: Scalars, fn: Functions, method: str = "walker-o
     """M(q) with the reflected rotors, (n, n)."""
     M = MASS_MATRICES[method](chain, coupling.positions(chain, q), fn)
     rotor = drives.rotor_matrix(chain)
-    total = [[a + b for a, b in zip(r, s, strict=True)] for r, s in zip(M, rotor, strict=True)]
+    total = [plus(r, s) for r, s in zip(M, rotor, strict=True)]
     return coupling.matrix(chain, total)
 
 
@@ -116,31 +110,22 @@ def forward_dynamics(
     method: str = "walker-orin-3",
 ) -> Scalars:  # fmt: skip
     """qdd, (n,)."""
-    if temperature is not None:
-        chain = friction.at_temperature(chain, temperature, fn)
-    if friction.load_dependent(chain):
-        more = friction.driven_load_friction(chain, qd, tau, fn)
-        tau = [t - f for t, f in zip(tau, more, strict=True)]
-        chain = friction.without_load_friction(chain)
+    chain = friction.at_temperature(chain, temperature, fn)
+    chain, tau = friction.after_load_friction(chain, qd, tau, fn)
     if method == "articulated-body":
-        own = friction.friction_torque(chain, qd, fn)
-        net = [t - f for t, f in zip(tau, own, strict=True)]
+        net = less(tau, friction.friction_torque(chain, qd, fn))
         if chain.springs:
-            held = springs.spring_tree(chain, q, qd, fn)
-            net = [t - s for t, s in zip(net, held, strict=True)]
+            net = less(net, springs.spring_tree(chain, q, qd, fn))
         if chain.loads:
-            own = loads.load_torque(chain, q, qd, fn)
-            net = [t - s for t, s in zip(net, own, strict=True)]
+            net = less(net, loads.load_torque(chain, q, qd, fn))
         if wrench is not None:
-            push = wrench_torque(chain, q, wrench, fn)
-            net = [t - w for t, w in zip(net, push, strict=True)]
+            net = less(net, wrench_torque(chain, q, wrench, fn))
         if link_forces is not None:
-            push = exerted_torque(chain, q, fn, link_forces=link_forces)
-            net = [t - w for t, w in zip(net, push, strict=True)]
+            net = less(net, exerted_torque(chain, q, fn, link_forces))
         rotor = drives.rotor_matrix(chain)
         return articulated_body(chain, q, qd, net, [rotor[i][i] for i in range(chain.n)], fn)
     bias = inverse_dynamics(chain, q, qd, [0.0] * chain.n, fn, wrench, link_forces=link_forces)
-    b = [t - h for t, h in zip(tau, bias, strict=True)]
+    b = less(tau, bias)
     if method == "walker-orin-4":
         return conjugate_gradients(lambda v: mass_times(chain, q, v, fn), b, fn)
     return solve(mass_matrix(chain, q, fn, method), b, fn)
@@ -153,14 +138,12 @@ def mass_times(chain: Chain, q: Scalars, v: Scalars, fn: Functions) -> list:
     """
     x, xdd = coupling.positions(chain, q), coupling.rates(chain, v)
     links = accelerating_torque(chain, x, xdd, fn)
-    total = [a + b for a, b in zip(links, drives.rotor_torque(chain, xdd), strict=True)]
-    return list(coupling.torques(chain, total))
+    return list(coupling.torques(chain, plus(links, drives.rotor_torque(chain, xdd))))
 
 
 def pivots(chain: Chain, q: Scalars, fn: Functions) -> list:
     """Pivots of the mass matrix, tip first, (n,); the last NaN names the joint that is singular."""
-    tip_first = [row[::-1] for row in mass_matrix(chain, q, fn)[::-1]]
-    return factor(tip_first, fn)[1][::-1]
+    return pivots_from_tip(mass_matrix(chain, q, fn), fn)
 
 
 def motor_torque(
@@ -173,30 +156,25 @@ def motor_torque(
     """
     x, xd = coupling.positions(chain, q), coupling.rates(chain, qd)
     xdd = coupling.rates(chain, qdd)
-    tree = newton_euler(chain, x, xd, xdd, fn)
-    if chain.springs:
-        held = springs.spring_tree(chain, x, xd, fn)
-        tree = [a + b for a, b in zip(tree, held, strict=True)]
+    tree = springs.sprung(chain, newton_euler(chain, x, xd, xdd, fn), x, xd, fn)
     if chain.loads:  # every joint is a coordinate: those that mimic others were refused
         carried = [*loads.load_torque(chain, q, qd, fn), *([0.0] * (len(tree) - chain.n))]
-        tree = [a + b for a, b in zip(tree, carried, strict=True)]
+        tree = plus(tree, carried)
     joint_side = [
         t + friction.torque(_joint_side(r, m), rate, fn)
         for t, r, m, rate in zip(tree, chain.resistances, chain.motors, xd, strict=False)
     ]
     if closing is not None:
-        joint_side = [a + b for a, b in zip(joint_side, closing, strict=True)]
+        joint_side = plus(joint_side, closing)
     if friction.load_dependent(chain):
-        more = load_friction(chain, q, qd, qdd, fn)
-        joint_side = [a + b for a, b in zip(joint_side, more, strict=True)]
+        joint_side = plus(joint_side, load_friction(chain, q, qd, qdd, fn))
     geared = drives.motor_torque(chain, joint_side, xd, fn)
     result = []
     for i, motor in enumerate(chain.motors):
-        ud = sum(r * v for r, v in zip(motor.row, xdd, strict=False))
-        rotor = tree[chain.links + i] if chain.rotors else motor.inertia * ud / motor.gear
-        V, P, N = friction.motor_columns(chain, i, xd, fn)
-        own = (motor.viscous * V + motor.plus * P + motor.minus * N) / motor.gear
-        result.append(geared[i] + rotor + own)
+        rotor = motor.inertia * drives.motor_rate(motor, xdd) / motor.gear
+        if chain.rotors:
+            rotor = tree[chain.links + i]
+        result.append(geared[i] + rotor + friction.motor_friction(chain, i, xd, fn) / motor.gear)
     return result
 
 

@@ -17,7 +17,19 @@ from ..model.chain import Chain
 from ..spatial.functions import Functions
 from ..spatial.inertia import Inertia, plus, symmetric_matrix, transformed
 from ..spatial.rotations import Matrix3, multiply, rotate, rotate_back, transpose
-from ..spatial.vectors import ZERO, Scalars, Vector, Z, add, cross, dot, scale, unit
+from ..spatial.vectors import (
+    ZERO,
+    Scalars,
+    Vector,
+    Z,
+    add,
+    cross,
+    dot,
+    inner,
+    scale,
+    transposed,
+    unit,
+)
 from .coriolis import Twist, axis_rate, into, momentum, product, rate, velocities
 from .kinematics import inertias, motions
 from .newton_euler import Motion, inward, newton_euler, turning, wrench_of
@@ -66,6 +78,11 @@ def solve(M: Sequence[Scalars], b: Scalars, fn: Functions) -> list[Any]:
     return substitute(*factor(M, fn), b)
 
 
+def pivots_from_tip(M: Sequence[Scalars], fn: Functions) -> list[Any]:
+    """Pivots of M taken from its last entry on, in the order of its rows."""
+    return factor([row[::-1] for row in M[::-1]], fn)[1][::-1]
+
+
 def accelerating_torque(chain: Chain, x: Scalars, xdd: Scalars, fn: Functions) -> list:
     """M xdd over the tree by one Newton-Euler: at rest, on a base in free fall."""
     falling = [0.0] * 6 + list(chain.gravity)
@@ -76,7 +93,7 @@ def mass_matrix_1(chain: Chain, x: Scalars, fn: Functions) -> Matrix:
     """M by columns: qdd = e_j."""
     size = len(chain.joints)
     columns = [accelerating_torque(chain, x, unit(j, size), fn) for j in range(size)]
-    return [list(row) for row in zip(*columns, strict=True)]
+    return transposed(columns)
 
 
 def mass_matrix_2(chain: Chain, x: Scalars, fn: Functions) -> Matrix:
@@ -144,23 +161,19 @@ def conjugate_gradients(
     nothing = 0.0 * sum(b)  # NaN where any of b is
     x: list[Any] = [nothing for _ in b]
     r, p = list(b), list(b)
-    rr = _dot(r, r)
+    rr = inner(r, r)
     for _ in range(STEPS_PER_JOINT * len(r)):
         Mp = apply(p)
-        pMp = _dot(p, Mp)
+        pMp = inner(p, Mp)
         going = pMp > 0.0
         alpha = fn.select(going, rr / fn.select(going, pMp, 1.0), 0.0)
         x = [xi + alpha * pi for xi, pi in zip(x, p, strict=True)]
         r = [ri - alpha * mi for ri, mi in zip(r, Mp, strict=True)]
-        new = _dot(r, r)
+        new = inner(r, r)
         beta = fn.select(rr > 0.0, new / fn.select(rr > 0.0, rr, 1.0), 0.0)
         p = [ri + beta * pi for ri, pi in zip(r, p, strict=True)]
         rr = new
     return x
-
-
-def _dot(a: Scalars, b: Scalars) -> Any:
-    return sum(x * y for x, y in zip(a, b, strict=True))
 
 
 MASS_MATRICES = {

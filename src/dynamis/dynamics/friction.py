@@ -15,8 +15,9 @@ from typing import Any
 
 from ..model.chain import Chain, OwnLaw, Resistance, Thermal
 from ..spatial.functions import Functions, zero
-from ..spatial.vectors import Scalars
+from ..spatial.vectors import Scalars, less
 from . import coupling
+from .drives import motor_rate
 
 Constants = Mapping[str, Any]
 Three = tuple[Any, Any, Any]
@@ -188,9 +189,14 @@ def motor_columns(chain: Chain, i: int, xd: Scalars, fn: Functions) -> tuple:
 
     Its law is that of its own joint.
     """
-    u = sum(r * x for r, x in zip(chain.motors[i].row, xd, strict=False))
     resistance = chain.resistances[i]
-    return SHAPES[resistance.law](u, resistance.constants, fn)
+    return SHAPES[resistance.law](motor_rate(chain.motors[i], xd), resistance.constants, fn)
+
+
+def motor_friction(chain: Chain, i: int, xd: Scalars, fn: Functions) -> Any:
+    """Friction of a motor coupled to several joints, in units of its joint."""
+    motor, (V, P, N) = chain.motors[i], motor_columns(chain, i, xd, fn)
+    return motor.viscous * V + motor.plus * P + motor.minus * N
 
 
 def friction_tree(chain: Chain, xd: Scalars, fn: Functions) -> list:
@@ -198,8 +204,7 @@ def friction_tree(chain: Chain, xd: Scalars, fn: Functions) -> list:
     tau = [torque(r, x, fn) for r, x in zip(chain.resistances, xd, strict=False)]
     for i, motor in enumerate(chain.motors):
         if motor.coupled:
-            V, P, N = motor_columns(chain, i, xd, fn)
-            own = motor.viscous * V + motor.plus * P + motor.minus * N
+            own = motor_friction(chain, i, xd, fn)
             tau = [t + r * own for t, r in zip(tau, motor.row, strict=True)]
     return tau + [0.0] * (len(chain.joints) - len(tau))
 
@@ -208,8 +213,7 @@ def friction_torque(
     chain: Chain, qd: Scalars, fn: Functions, temperature: Scalars | None = None
 ) -> Scalars:
     """Friction torque on the coordinates, (n,)."""
-    if temperature is not None:
-        chain = at_temperature(chain, temperature, fn)
+    chain = at_temperature(chain, temperature, fn)
     return coupling.torques(chain, friction_tree(chain, coupling.rates(chain, qd), fn))
 
 
@@ -259,6 +263,16 @@ def driven_load_friction(chain: Chain, qd: Scalars, tau: Scalars, fn: Functions)
     return [0.0 if zero(s) else taken(t - f, s, fn) for s, t, f in rows]
 
 
+def after_load_friction(
+    chain: Chain, qd: Scalars, tau: Scalars, fn: Functions
+) -> tuple[Chain, Scalars]:
+    """The chain without friction under load, and what that friction leaves of driving torques."""
+    if not load_dependent(chain):
+        return chain, tau
+    left = less(tau, driven_load_friction(chain, qd, tau, fn))
+    return without_load_friction(chain), left
+
+
 def without_load_friction(chain: Chain) -> Chain:
     """The chain whose friction does not know what it transmits."""
     return replace(chain, resistances=tuple(r._replace(load=0.0) for r in chain.resistances))
@@ -280,8 +294,10 @@ def thermal_joints(chain: Chain) -> list[tuple[int, int, Thermal]]:
     return [(i, _coordinate(chain, i), r.thermal) for i, r in rows if r.thermal is not None]
 
 
-def at_temperature(chain: Chain, temperature: Scalars, fn: Functions) -> Chain:
+def at_temperature(chain: Chain, temperature: Scalars | None, fn: Functions) -> Chain:
     """The chain with the viscous friction of these temperatures of the coordinates, deg C."""
+    if temperature is None:
+        return chain
     joints = {i: temperature[c] - law.reference for i, c, law in thermal_joints(chain)}
     return warmed(chain, joints, fn)
 

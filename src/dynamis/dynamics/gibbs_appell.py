@@ -16,7 +16,17 @@ from ..model.chain import Chain
 from ..spatial.functions import Functions
 from ..spatial.inertia import Inertia, from_linear, linear, transformed
 from ..spatial.rotations import Matrix3, rotate, transpose
-from ..spatial.vectors import ZERO, Scalars, Vector, add, cross, unit
+from ..spatial.vectors import (
+    ZERO,
+    Scalars,
+    Vector,
+    add,
+    cross,
+    less,
+    matrix_times,
+    transposed,
+    unit,
+)
 from .coupling import combined
 from .kinematics import inertias
 from .newton_euler import Motion, outward
@@ -86,7 +96,7 @@ def gibbs_appell(chain: Chain, x: Scalars, xd: Scalars, xdd: Scalars, fn: Functi
     """tau = W Phi over the tree's joints."""
     phi = [value for body in inertias(chain, x) for value in linear(body)]
     W = observation_matrix(chain, x, xd, xdd, fn)
-    return [sum(w * p for w, p in zip(r, phi, strict=True)) for r in W]
+    return matrix_times(W, phi)
 
 
 class GibbsAppell(NamedTuple):
@@ -109,9 +119,9 @@ def gibbs_appell_terms(
     G = gibbs_appell(chain, x, rest, rest, fn)
 
     def beyond(xd: Scalars, xdd: Scalars) -> list[Any]:
-        return [a - b for a, b in zip(gibbs_appell(chain, x, xd, xdd, fn), G, strict=True)]
+        return less(gibbs_appell(chain, x, xd, xdd, fn), G)
 
-    M = [list(r) for r in zip(*(beyond(rest, unit(i, size)) for i in range(size)), strict=True)]
+    M = transposed(beyond(rest, unit(i, size)) for i in range(size))
     W, tau = observation_matrix(chain, x, xd, xdd, fn), gibbs_appell(chain, x, xd, xdd, fn)
     phi = [value for body in inertias(chain, x) for value in linear(body)]
     return GibbsAppell(W, phi, tau, G, beyond(xd, rest), M)

@@ -17,7 +17,7 @@ from ..spatial.frames import Frame, compose, matrix
 from ..spatial.functions import Functions
 from ..spatial.inertia import Inertia, pseudo_inertia, transformed_back
 from ..spatial.rotations import transpose
-from ..spatial.vectors import Scalars, cross, negate
+from ..spatial.vectors import Scalars, cross, inner, negate
 from .kinematics import inertias, poses
 
 Matrix4 = tuple  # rows of four
@@ -55,7 +55,7 @@ def screw(kind: str, pose: Frame) -> Matrix4:
 def product(A: Matrix4, B: Matrix4) -> Matrix4:
     """A B"""
     columns = tuple(zip(*B, strict=True))
-    return tuple(tuple(_sum(a, b) for b in columns) for a in A)
+    return tuple(tuple(inner(a, b) for b in columns) for a in A)
 
 
 def lagrange_euler_terms(
@@ -107,7 +107,7 @@ def _trace(A: Matrix4 | None, B: Matrix4 | None) -> Any:
     """tr(A B^T); the last row is zero."""
     if A is None or B is None:
         return 0.0
-    return _sum(A[0], B[0]) + _sum(A[1], B[1]) + _sum(A[2], B[2])
+    return inner(A[0], B[0]) + inner(A[1], B[1]) + inner(A[2], B[2])
 
 
 def _weight(chain: Chain, U: Matrix4 | None, J: Matrix4) -> Any:
@@ -115,8 +115,4 @@ def _weight(chain: Chain, U: Matrix4 | None, J: Matrix4) -> Any:
     if U is None:
         return 0.0
     moment = tuple(row[3] for row in J)
-    return sum(g * _sum(row, moment) for g, row in zip(chain.gravity, U, strict=False))
-
-
-def _sum(a: Scalars, b: Scalars) -> Any:
-    return sum(x * y for x, y in zip(a, b, strict=True))
+    return sum(g * inner(row, moment) for g, row in zip(chain.gravity, U, strict=False))

@@ -7,15 +7,14 @@ from typing import Any
 
 from ..model.chain import Chain
 from ..spatial.functions import Functions
-from ..spatial.vectors import Scalars
+from ..spatial.vectors import Scalars, plus
 
 
 def load_torque(chain: Chain, q: Scalars, qd: Scalars, fn: Functions) -> list[Any]:
     """Torque of every coordinate against the loads, (n,)."""
     total: list[Any] = [0.0] * chain.n
     for load in chain.loads:
-        own = load.run(load.tape, fn, q=q, qd=qd)
-        total = [a + b for a, b in zip(total, own, strict=True)]
+        total = plus(total, load.run(load.tape, fn, q=q, qd=qd))
     return total
 
 
@@ -23,7 +22,7 @@ def loaded(chain: Chain, tau: Scalars, q: Scalars, qd: Scalars, fn: Functions) -
     """tau and the torque against the loads; tau itself where there are none."""
     if not chain.loads:
         return tau
-    return [a + b for a, b in zip(tau, load_torque(chain, q, qd, fn), strict=True)]
+    return plus(tau, load_torque(chain, q, qd, fn))
 
 
 def load_columns(chain: Chain, q: Scalars, qd: Scalars, fn: Functions) -> list[list[Any]]:
@@ -35,7 +34,7 @@ def load_rest(chain: Chain, q: Scalars, qd: Scalars, fn: Functions) -> list[Any]
     """The part of the loads that no parameter multiplies, (n,)."""
     total: list[Any] = [0.0] * chain.n
     for load in chain.loads:
-        total = [a + b for a, b in zip(total, load.parts(fn, q=q, qd=qd)[0], strict=True)]
+        total = plus(total, load.parts(fn, q=q, qd=qd)[0])
     return total
 
 

@@ -10,16 +10,16 @@ import math
 import random
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import Any
 
 from ..errors import SymbolError
 from ..model.chain import Chain, Mobility, chain
 from ..model.closure import KINDS
 from ..model.model import Model
 from ..spatial.functions import MATH
+from ..spatial.vectors import inner, transposed
 from .closures import closure_error, closure_jacobian
 from .equation import mass_matrix
-from .forward_dynamics import factor, solve
+from .forward_dynamics import pivots_from_tip, solve
 
 ASSEMBLIES = 4  # that the rank is looked at
 STARTS = 60  # random positions from which an assembly is sought
@@ -75,8 +75,8 @@ def _mobility(
         return row, left
     count, jacobians = _regular([closure_jacobian(c, q, MATH) for q in found])
     rows = sorted(_chosen(jacobians, count))
-    sizes = tuple(max(dot_rows(J[r], J[r]) for J in jacobians) for r in rows)
-    columns = [_transposed([J[r] for r in rows]) for J in jacobians]
+    sizes = tuple(max(inner(J[r], J[r]) for J in jacobians) for r in rows)
+    columns = [transposed([J[r] for r in rows]) for J in jacobians]
     passive = [k for k in range(n) if k not in active]
     _, columns = _regular(columns, passive)
     dependent = sorted(_chosen(columns, count, passive))
@@ -156,19 +156,19 @@ def closed(c: Chain, start: Row, steps: int = STEPS) -> tuple[list[float], tuple
     """The assembly that damped steps from a start lead to; what stays open there, and which row."""
     q, mu = [float(x) for x in start], 1e-3
     e = closure_error(c, q, MATH)
-    cost = dot_rows(e, e)
+    cost = inner(e, e)
     for _ in range(steps):
         if not math.isfinite(cost) or max(abs(x) for x in e) <= 1e-13:
             break
         J = closure_jacobian(c, q, MATH)
-        G = [[dot_rows(a, b) for b in J] for a in J]
+        G = [[inner(a, b) for b in J] for a in J]
         scale = max(G[i][i] for i in range(len(G))) or 1.0
         for i in range(len(G)):
             G[i][i] += max(mu, 1e-12) * scale
         y = solve(G, e, MATH)
         new = [x - sum(J[r][k] * y[r] for r in range(len(J))) for k, x in enumerate(q)]
         e_new = closure_error(c, new, MATH)
-        cost_new = dot_rows(e_new, e_new)
+        cost_new = inner(e_new, e_new)
         if cost_new < cost:
             q, e, cost, mu = new, e_new, cost_new, mu * 0.1
         elif mu > 1e6 or max(abs(x) for x in e) <= CLOSED:
@@ -180,21 +180,12 @@ def closed(c: Chain, start: Row, steps: int = STEPS) -> tuple[list[float], tuple
     return q, (worst, sizes.index(worst))
 
 
-def dot_rows(a: Row, b: Row) -> float:
-    """a . b"""
-    return sum(x * y for x, y in zip(a, b, strict=True))
-
-
-def _transposed(rows: Sequence[Row]) -> list[list[float]]:
-    return [list(column) for column in zip(*rows, strict=True)]
-
-
 def _rank(J: Sequence[Row]) -> int:
     """Rows that are independent of each other, by pivoted Gram-Schmidt."""
     left, count = [list(row) for row in J], 0
-    largest = max((dot_rows(r, r) for r in left), default=0.0)
+    largest = max((inner(r, r) for r in left), default=0.0)
     while left:
-        squares = [dot_rows(r, r) for r in left]
+        squares = [inner(r, r) for r in left]
         best = squares.index(max(squares))
         if not squares[best] > RANK * RANK * largest:
             break
@@ -215,7 +206,7 @@ def _regular(
 def _without(row: Row, pivot: Row) -> list[float]:
     """A row less its part along another, twice for the rounding."""
     for _ in range(2):
-        share = dot_rows(row, pivot) / dot_rows(pivot, pivot)
+        share = inner(row, pivot) / inner(pivot, pivot)
         row = [x - share * y for x, y in zip(row, pivot, strict=True)]
     return list(row)
 
@@ -229,7 +220,7 @@ def _chosen(
     plane.
     """
     left = [[list(row) for row in J] for J in jacobians]
-    squares = [[dot_rows(r, r) for r in J] for J in jacobians]
+    squares = [[inner(r, r) for r in J] for J in jacobians]
     least = [max(RANK * RANK * max(row), 1e-300) for row in squares]
     whole = [[max(x, low) for x in row] for row, low in zip(squares, least, strict=True)]
     chosen: list[int] = []
@@ -238,7 +229,7 @@ def _chosen(
         while len(chosen) < count:
             rest = [r for r in group if r not in chosen]
             shares = [
-                min(dot_rows(J[r], J[r]) / w[r] for J, w in zip(left, whole, strict=True))
+                min(inner(J[r], J[r]) / w[r] for J, w in zip(left, whole, strict=True))
                 for r in rest
             ]
             if not rest or max(shares) <= RANK * RANK * 100.0:
@@ -268,18 +259,13 @@ def immobile(c: Chain, mobility: Mobility, q: Row) -> list[int]:
         unit = [float(i == k) for i in range(c.n)]
         for row in basis:
             unit = _without(unit, row)
-        free.append(dot_rows(unit, unit))
+        free.append(inner(unit, unit))
     return [k for k, x in enumerate(free) if x <= STILL]
 
 
 def _weightless(c: Chain, starts: Iterable[Row]) -> bool:
     """Whether the tree has a singular mass matrix: links without inertia, held by closures."""
     for q in (*starts, [0.3 + 0.1 * k for k in range(c.n)]):
-        _, D = factor(_tip_first(mass_matrix(c, q, MATH)), MATH)
-        if not all(d > 0.0 for d in D):
+        if not all(d > 0.0 for d in pivots_from_tip(mass_matrix(c, q, MATH), MATH)):
             return True
     return False
-
-
-def _tip_first(M: Sequence[Row]) -> list[list[Any]]:
-    return [list(row[::-1]) for row in M[::-1]]

@@ -171,12 +171,10 @@ def _pushed(loads: list, chain: Chain, wrench: Given, link_forces: Given) -> lis
     return loads
 
 
-def exerted_torque(
-    chain: Chain, x: Scalars, fn: Functions, wrench: Given = None, link_forces: Given = None
-) -> list:
-    """J^T w of what the robot exerts on the world, over the tree's joints."""
+def exerted_torque(chain: Chain, x: Scalars, fn: Functions, link_forces: Given) -> list:
+    """J^T w of what the links exert on the world, over the tree's joints."""
     still = [(ZERO, ZERO)] * len(chain.joints)
-    return inward(chain, motions(chain, x, fn), _pushed(still, chain, wrench, link_forces))
+    return inward(chain, motions(chain, x, fn), _pushed(still, chain, None, link_forces))
 
 
 def inward(chain: Chain, frames: list, loads: list[tuple[Vector, Vector]]) -> list:

@@ -10,9 +10,10 @@ from ..spatial.frames import Frame
 from ..spatial.functions import Functions, zero
 from ..spatial.inertia import linear, transformed
 from ..spatial.rotations import rotate
-from ..spatial.vectors import Scalars, add, cross
+from ..spatial.vectors import Scalars, add, cross, transposed
 from . import coupling, friction
 from .coriolis import Rates, body_force, outward_two
+from .drives import motor_rate
 from .gibbs_appell import INERTIAL, down, home, in_user_frames, row, unit_inertia
 from .loads import load_columns
 from .newton_euler import Given, outward
@@ -21,7 +22,7 @@ from .springs import spring_columns
 
 def regressor(
     chain: Chain, q: Scalars, qd: Scalars, qdd: Scalars, fn: Functions, qd_ref: Given = None
-) -> list[Scalars]:
+) -> list[list[Any]]:
     """Y, (n, p). With qd_ref: columns of M qdd + C(q, qd) qd_ref + g; friction's are zero."""
     x, xd = coupling.positions(chain, q), coupling.rates(chain, qd)
     xdd = coupling.rates(chain, qdd)
@@ -32,7 +33,7 @@ def regressor(
         W = two_velocity_matrix(chain, x, rates, fn)
     W = in_user_frames(chain, W)
     links = [row[: INERTIAL * chain.links] for row in W]
-    columns = [list(c) for c in zip(*links, strict=True)]
+    columns = transposed(links)
     columns += _joint_columns(chain, W, xd, xdd, fn, share=float(qd_ref is None))
     for spring in spring_columns(chain, x, xd, fn):
         columns += spring
@@ -40,7 +41,7 @@ def regressor(
     lowered += load_columns(chain, q, qd, fn)
     for c in friction.own_columns(chain, xd, fn, share=float(qd_ref is None)):
         lowered.append(coupling.torques(chain, c))
-    return [list(row) for row in zip(*lowered, strict=True)]
+    return transposed(lowered)
 
 
 def shared_observation_matrix(
@@ -141,6 +142,6 @@ def _rotor_column(chain: Chain, W: list[list[Any]], i: int, xdd: Scalars) -> lis
         spin = INERTIAL * chain.rotors[i] + INERTIAL - 1
         square = motor.gear * motor.gear
         return [row[spin] / square for row in W]
-    u = sum(r * a for r, a in zip(motor.row, xdd, strict=False))
+    u = motor_rate(motor, xdd)
     rest = [0.0] * (len(chain.joints) - chain.links)
     return [r * u for r in motor.row] + rest

@@ -14,7 +14,7 @@ from ..model.chain import Chain, ChainSpring
 from ..spatial.frames import point
 from ..spatial.functions import MATH, Functions, zero
 from ..spatial.rotations import transpose
-from ..spatial.vectors import Scalars, Vector, cross, dot, subtract
+from ..spatial.vectors import Scalars, Vector, cross, dot, inner, plus, subtract
 from . import coupling
 from .kinematics import poses
 
@@ -38,6 +38,11 @@ def spring_tree(chain: Chain, x: Scalars, xd: Scalars, fn: Functions) -> list[An
     return total
 
 
+def sprung(chain: Chain, tree: Scalars, x: Scalars, xd: Scalars, fn: Functions) -> Scalars:
+    """Torques of the tree and those against the springs; themselves where there are none."""
+    return plus(tree, spring_tree(chain, x, xd, fn)) if chain.springs else tree
+
+
 def spring_columns(chain: Chain, x: Scalars, xd: Scalars, fn: Functions) -> list[list[list[Any]]]:
     """d tau / d coefficient over the tree, for every coefficient of every spring."""
     where = poses(chain, x, fn) if any(s.joint < 0 for s in chain.springs) else []
@@ -46,7 +51,7 @@ def spring_columns(chain: Chain, x: Scalars, xd: Scalars, fn: Functions) -> list
         length, slope = _length(chain, spring, where, x, fn)
         shapes = [*tensions(spring, length, fn)]
         if len(spring.coefficients) > len(shapes):
-            shapes.append(sum((a * b for a, b in zip(slope, xd, strict=True)), 0.0))
+            shapes.append(inner(slope, xd))
         found.append([[shape * g for g in slope] for shape in shapes])
     return found
 

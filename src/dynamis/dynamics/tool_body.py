@@ -12,7 +12,7 @@ from ..model.chain import Chain
 from ..spatial.functions import Functions
 from ..spatial.inertia import times
 from ..spatial.rotations import rotate_back
-from ..spatial.vectors import Scalars, add, cross, scale, subtract
+from ..spatial.vectors import Scalars, add, cross, matrix_times, scale, subtract
 from .gibbs_appell import INERTIAL, unit_inertia
 from .kinematics import fk, jacobian, jacobian_dot
 
@@ -23,7 +23,7 @@ def momentum_columns(
     """(P, B), each (n, 10)."""
     J, Jd = jacobian(chain, q, fn, "tool"), jacobian_dot(chain, q, qd, fn, "tool")
     T, joints = fk(chain, q, fn), range(chain.n)
-    twist = [sum(a * b for a, b in zip(row, qd, strict=True)) for row in J]
+    twist = matrix_times(J, qd)
     v, w = (twist[0], twist[1], twist[2]), (twist[3], twist[4], twist[5])
     down = rotate_back((T[0][:3], T[1][:3], T[2][:3]), chain.gravity)
     P: list[list[Any]] = [[0.0] * INERTIAL for _ in joints]

@@ -7,24 +7,24 @@ form is too long to read, M, C, g and tau are given in named intermediate variab
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import sympy as sp
 
-from ..arguments import checked, choice, is_flag, is_word, number
+from ..arguments import checked, choice, is_whole, number, one_of
 from ..compile.arrays import as_batch, batch_shape
-from ..errors import OptionError, SymbolError, did_you_mean, shown, warn
+from ..dynamics import kinematics
+from ..errors import OptionError, SymbolError, counted, shown, warn
 from ..lazy import cached_property
 from ..model.model import Model
 from . import closed as forms
 from .closed import Closed
 from .recursion import QUANTITIES, Recursion, recursion, single
 from .scalars.polynomial import Polynomial, TooLongError
-from .scalars.scalars import coordinates, model_symbols, symbolic_chain
-from .scalars.simplify import readable
+from .scalars.scalars import coordinates, exactly, model_symbols, symbolic_chain
+from .scalars.simplify import readable, tidy
 from .show import html, joined, latex, matrix_lines, text
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def equations(model: Model, method: str, gravity: str | None) -> "Equations":
 
 
 class Equations:
-    """Closed forms of one robot: .M .C .g .tau, .christoffel, energies, .friction, one .term."""
+    """Closed forms of a robot: .fk .jacobian, .M .C .g .tau, .christoffel, energies, one .term."""
 
     QUANTITIES: Sequence[str] = tuple(QUANTITIES)  # that have numbers and a recursion
     TERMS: Mapping[str, int] = TERMS  # that have entries, and how many indices these take
@@ -81,6 +81,20 @@ class Equations:
             self.values = {**self.values, symbol: float(size)}
 
     # -- closed forms ---------------------------------------------------------------------------
+
+    @cached_property
+    def fk(self) -> sp.Matrix:
+        """Pose of the tool, (4, 4)."""
+        return self._kinematic(kinematics.fk)
+
+    @cached_property
+    def jacobian(self) -> sp.Matrix:
+        """J of (v, w) = J qd of the tool in the reference frame, linear rows first, (6, n)."""
+        return self._kinematic(kinematics.jacobian)
+
+    def _kinematic(self, algorithm: Callable[..., Any]) -> sp.Matrix:
+        rows = exactly(algorithm, self.chain, self.q)
+        return sp.Matrix([[tidy(x, self._groups) for x in row] for row in rows])
 
     @cached_property
     def _groups(self) -> dict[Any, int]:
@@ -214,9 +228,7 @@ class Equations:
         return self.recursion if what == "tau" else recursion(self.chain, what)
 
     def _check_recursion(self, what: str) -> None:
-        if not is_word(what, self.QUANTITIES):
-            hint = did_you_mean(what, self.QUANTITIES)
-            raise OptionError(f"there is no recursion of {shown(what)}", hint)
+        one_of(what, self.QUANTITIES, f"there is no recursion of {shown(what)}")
 
     def term(self, name: str, *indices: int) -> Any:
         """One entry in closed form: term("M", 0, 1), term("g", 1), term("christoffel", 0, 1, 1).
@@ -245,9 +257,7 @@ class Equations:
     def _check_term(self, name: str, indices: tuple[int, ...]) -> None:
         choice(name, "term", self.TERMS)
         count = self.TERMS[name]
-        if len(indices) != count or not all(
-            isinstance(k, Integral) and not is_flag(k) and 0 <= k < self.n for k in indices
-        ):
+        if len(indices) != count or not all(is_whole(k) and 0 <= k < self.n for k in indices):
             raise OptionError(
                 f"term {name!r} got indices {shown(indices)}, "
                 f"expected {count} from 0 to {self.n - 1}"
@@ -294,12 +304,8 @@ class Equations:
 
     def _given(self, values: Mapping[str, float]) -> dict[Any, float]:
         names = [str(s) for s in self.symbols]
-        unknown = next((k for k in values if k not in names), None)
-        if unknown is not None:
-            raise OptionError(
-                f"robot {self.robot_name!r} has no symbol {unknown!r}",
-                did_you_mean(unknown, names),
-            )
+        for name in values:
+            one_of(name, names, f"robot {self.robot_name!r} has no symbol {name!r}")
         told = {sp.Symbol(k, real=True): number(v, k) for k, v in values.items()}
         given = {**self.values, **told}
         missing = next((s for s in self.symbols if s not in given), None)
@@ -361,7 +367,7 @@ class Equations:
         return "\n\n".join(parts)
 
     def __repr__(self) -> str:
-        return f"Equations({self.robot_name!r}, {self.method!r}, {self.n} joints)"
+        return f"Equations({self.robot_name!r}, {self.method!r}, {counted(self.n, 'joint')})"
 
 
 def _label(name: str, indices: tuple[int, ...]) -> str:

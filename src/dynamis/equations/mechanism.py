@@ -26,6 +26,7 @@ from .derivation.steps import Derivation, Step, checked_state, derivation, loop_
 from .equations import Equations
 from .recursion import Recursion
 from .render.formula import plain
+from .render.math import entries
 from .show import line, subscripts
 
 QUANTITIES = ("tau", "M", "C", "g", "phi", "J", "bias", "Z", "gamma", "f")
@@ -36,6 +37,11 @@ NEEDS = {  # what of a state must keep the loops closed
 }  # fmt: skip
 ONE = ("tau", "g", "phi", "bias", "gamma", "f")  # with one index
 LETTERS = {"bias": ("b", "beta"), "gamma": ("gamma", "epsilon"), "f": ("f", "lambda")}
+
+
+def _quantity(what: str) -> Any:
+    """A property that is a matrix, made when it is first asked for."""
+    return cached_property(lambda self: self._matrix(what))
 
 
 class MechanismEquations(Equations):
@@ -57,6 +63,14 @@ class MechanismEquations(Equations):
         super().__init__(model, method, gravity)
         links = tuple(replace(link, passive=False) for link in unloaded(model).links)
         self.tree = Equations(replace(model, closures=(), links=links), method, gravity)
+
+    @property
+    def jacobian(self) -> sp.Matrix:
+        """Refused: the joints of a loop move together."""
+        raise OptionError(
+            f"{self.robot_name!r} has closures, and its Jacobian is not written out",
+            ".tree.jacobian is that of all joints; times .Z, that of the independent ones",
+        )
 
     # -- the closures, by the derivation --------------------------------------------------------
 
@@ -139,30 +153,23 @@ class MechanismEquations(Equations):
 
     # -- quantities -----------------------------------------------------------------------------
 
-    @cached_property
-    def phi(self) -> sp.Matrix:
-        """Conditions of the closures, zero where they hold, (rows that count, 1)."""
-        return self._matrix("phi")
+    phi = _quantity("phi")
+    """Conditions of the closures, zero where they hold, (rows that count, 1)."""
 
-    @cached_property
-    def J(self) -> sp.Matrix:
-        """Jacobian of the conditions where they hold, (rows that count, n)."""
-        return self._matrix("J")
+    J = _quantity("J")
+    """Jacobian of the conditions where they hold, (rows that count, n)."""
 
-    @cached_property
-    def bias(self) -> sp.Matrix:
-        """dJ/dt qd, (rows that count, 1)."""
-        return self._matrix("bias")
+    bias = _quantity("bias")
+    """dJ/dt qd, (rows that count, 1)."""
 
-    @cached_property
-    def Z(self) -> sp.Matrix:
-        """qd = Z qd_i, (n, dof)."""
-        return self._matrix("Z")
+    Z = _quantity("Z")
+    """qd = Z qd_i, (n, dof)."""
 
-    @cached_property
-    def gamma(self) -> sp.Matrix:
-        """qdd = Z qdd_i + gamma, (n, 1)."""
-        return self._matrix("gamma")
+    gamma = _quantity("gamma")
+    """qdd = Z qdd_i + gamma, (n, 1)."""
+
+    M = _quantity("M")
+    """Mass matrix over the independent joints, Z^T M Z, (dof, dof)."""
 
     @cached_property
     def f(self) -> sp.Matrix:
@@ -196,11 +203,6 @@ class MechanismEquations(Equations):
             if share != 0:
                 rows[k] = rows[k] + share * sp.Abs(rows[k] - list(self.friction.flat())[k])
         return sp.Matrix(rows)
-
-    @cached_property
-    def M(self) -> sp.Matrix:
-        """Mass matrix over the independent joints, Z^T M Z, (dof, dof)."""
-        return self._matrix("M")
 
     @cached_property
     def C(self) -> sp.Matrix:
@@ -378,6 +380,5 @@ class MechanismEquations(Equations):
 
 def _entries(label: str, x: Any) -> list[str]:
     """Entries of a matrix that are not zero, those that stand for themselves left out."""
-    places = [(i, j) for i in range(x.rows) for j in range(x.cols) if x[i, j] != 0]
-    pairs = [(f"{label}{i + 1}_{j + 1}", x[i, j]) for i, j in places]
+    pairs = [(f"{label}{i + 1}_{j + 1}", value) for i, j, value in entries(x)]
     return [line(name, value) for name, value in pairs if name != str(value)]

@@ -7,13 +7,12 @@ from typing import Any
 import sympy as sp
 
 from .render.formula import mathml
+from .render.math import entries, fraction, has_parameters, symbol_latex
 from .render.math import latex as written
-from .render.math import symbol_latex
 
 # equations as text that Python can read: numbers as the decimals they came from
 
 DIGITS = 10  # of a number that is no short decimal
-WIDEST_FRACTION = 12  # denominators up to here stay fractions where they are no decimals
 
 
 def text(expr: Any) -> str:
@@ -55,23 +54,23 @@ def matrix_lines(name: str, matrix: Any) -> list[str]:
 
 def decimals(expr: Any) -> Any:
     """Rationals as decimals, for printing only: exponents and halves stay as they are."""
+    return _decimals(expr, has_parameters(expr))
+
+
+def _decimals(expr: Any, symbolic: bool) -> Any:
     if isinstance(expr, sp.Rational):
-        return _decimal(expr)
+        return _decimal(expr, symbolic)
     if isinstance(expr, sp.Pow):
-        return sp.Pow(decimals(expr.base), expr.exp, evaluate=False)
+        return sp.Pow(_decimals(expr.base, symbolic), expr.exp, evaluate=False)
     if not expr.args:
         return expr
-    return expr.func(*(decimals(x) for x in expr.args))
+    return expr.func(*(_decimals(x, symbolic) for x in expr.args))
 
 
-def _decimal(x: sp.Rational) -> Any:
-    odd = int(x.q)
-    for prime in (2, 5):
-        while odd % prime == 0:
-            odd //= prime
-    short = x.q == 2 and abs(x.p) < 10
-    if x.q == 1 or short or (odd != 1 and x.q <= WIDEST_FRACTION):
-        return x
+def _decimal(x: sp.Rational, symbolic: bool) -> Any:
+    found = x if x.q == 1 else fraction(x, symbolic)
+    if found is not None:
+        return found
     shown = sp.Symbol(f"{abs(float(x)):.{DIGITS}g}", positive=True)
     return -shown if x < 0 else shown
 
@@ -112,8 +111,7 @@ def _mechanism_lines(equations: Any) -> list[tuple[str, str]]:
             if not isinstance(x, sp.MatrixBase):
                 rows.append((name, written(x)))
                 continue
-            places = [(i, j) for i in range(x.rows) for j in range(x.cols) if x[i, j] != 0]
-            own = [(f"{name}_{{{i + 1},{j + 1}}}", written(x[i, j])) for i, j in places]
+            own = [(f"{name}_{{{i + 1},{j + 1}}}", written(e)) for i, j, e in entries(x)]
             rows += [(left, right) for left, right in own if left != right]
     return rows
 

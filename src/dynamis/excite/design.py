@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 import numpy as np
 
-from ..arguments import checked, choice, is_word, number, whole
+from ..arguments import checked, choice, is_word, number, positive, whole
 from ..compile.tracer import SX, nested
 from ..dynamics import closed as of_closed
 from ..dynamics import equation
@@ -27,7 +27,6 @@ from ..model.chain import Chain
 from ..model.check.finding import Finding
 from ..model.friction import LAWS
 from ..progress import bar, visible
-from ..trajectory.arguments import positive
 from .excitation import CRITERIA, Demand, Excitation, Figures, Gain, Measure, measure
 from .limits import Bounds, resolved
 from .loops import USUAL_CONDITION, Loops
@@ -108,8 +107,8 @@ def excite(
     quality; the same `seed` gives the same motion.
     """
     deciding(robot, "excitation")
-    period = positive(period, "period", "in seconds")
-    ridge = positive(ridge, "ridge", "(1e-6, say)")
+    period = positive(period, "period", "seconds")
+    ridge = positive(ridge, "ridge", "a number")
     whole(harmonics, "harmonics", 2, MOST_HARMONICS)
     whole(seed, "seed", 0)
     counts = {"periods": periods, "starts": starts, "max_iterations": max_iterations}

@@ -15,13 +15,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..arguments import checked
+from ..arguments import checked, positive
 from ..errors import OptionError
 from ..files import write_columns
 from ..identify.information import condition
 from ..identify.unknowns import Unknowns
 from ..model.check.finding import Finding
-from ..trajectory.arguments import positive
 from ..trajectory.fourier import Fourier
 from ..trajectory.trajectory import MOST, Sampled
 from .loops import Conditioning, Loops
@@ -211,17 +210,14 @@ class Excitation:
         for i, name in enumerate(self.robot.joint_names):
             numbers = " ".join(f"{column[i]:9.4g}" for column in d)
             lines.append(f"{name:12} {numbers}")
-        if (near := self.worst_clearance) is not None:
-            lines.append(f"nearest: {near.between}, {near.metres:.3g} m at t = {near.t:.3g} s")
-        if (worst := self.worst_conditioning) is not None:
-            what = f"{worst.kind} condition number {worst.number:.3g}"
-            lines.append(f"nearest to singular: {what} at t = {worst.t:.3g} s")
+        worst = (self.worst_clearance, self.worst_conditioning)
+        lines += [str(x) for x in worst if x is not None]
         return "\n".join([*lines, *(f"{f.level}: {f.where}: {f.what}" for f in self.findings)])
 
 
 def step_count(duration: float, dt: float) -> int:
     """Steps dt in a duration, which must be a whole number of them."""
-    dt = positive(dt, "dt", "in seconds")
+    dt = positive(dt, "dt", "seconds")
     if duration / dt > MOST:
         raise OptionError(f"dt is {dt:g} s of {duration:g} s, expected at most {MOST} rows")
     steps = max(1, round(duration / dt))

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..arguments import one_of
 from ..compile import arrays
-from ..errors import OptionError, ShapeError, did_you_mean, shown
+from ..errors import OptionError, ShapeError, shown
 from ..ik.follow import follow
 from ..model.check.finding import Finding
 from ..robot.closing import refuse_unclosed
@@ -164,11 +165,8 @@ def _sound(robot: "Robot", q: np.ndarray, center: np.ndarray | None, what: str) 
 
 def _center(robot: "Robot", center: Any) -> np.ndarray:
     if isinstance(center, str):
-        if center not in robot.configurations:
-            raise OptionError(
-                f"robot {robot.name!r} has no configuration {center!r}",
-                did_you_mean(center, robot.configurations),
-            )
+        what = f"robot {robot.name!r} has no configuration {center!r}"
+        one_of(center, robot.configurations, what)
         return _closed(robot, np.asarray(robot.configurations[center], dtype=float))
     array = numbers(center, "center", "one number per joint")
     drives = f", or ({robot.dof},): those of the drives" if robot.dof < robot.n else ""

@@ -38,6 +38,10 @@ class Conditioning(NamedTuple):
     kind: str
     t: float  # s
 
+    def __str__(self) -> str:
+        what = f"{self.kind} condition number {self.number:.3g}"
+        return f"nearest to singular: {what} at t = {self.t:.3g} s"
+
 
 @dataclass(frozen=True, eq=False)
 class Loops:

@@ -6,7 +6,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from ..compile.tracer import SX, nested
+from ..compile.tracer import SX, nested, sx_matrix
 from ..dynamics import closed, kinematics
 from ..dynamics.forward_dynamics import factor, substitute
 from ..dynamics.mobility import size
@@ -142,10 +142,10 @@ def _log_conditions(loops: Loops, q: Scalars) -> tuple[list[Any], Any]:
     """
     robot, chain = loops.robot, loops.robot.chain
     scale = joint_scale(robot)
-    Z = _matrix(closed.loops(chain, q, SX).Z).T
+    Z = sx_matrix(closed.loops(chain, q, SX).Z).T
     rows = np.where(np.arange(6) < 3, 1.0 / size(chain), 1.0)
     mask = task_mask(robot)
-    J = _matrix(kinematics.jacobian(chain, q, SX)) * ca.repmat(ca.DM(rows), 1, robot.n)
+    J = sx_matrix(kinematics.jacobian(chain, q, SX)) * ca.repmat(ca.DM(rows), 1, robot.n)
     T = ca.mtimes(J, Z)[np.flatnonzero(mask).tolist(), :]
     Z = Z / ca.repmat(ca.DM(scale), 1, robot.dof)
     G, own = ca.mtimes(Z.T, Z), Z[drives(robot), :]
@@ -155,10 +155,6 @@ def _log_conditions(loops: Loops, q: Scalars) -> tuple[list[Any], Any]:
     general = tool_motions(robot, generic_configurations(robot))[:, mask]
     moved = np.flatnonzero(np.abs(general).max(axis=(0, 2)) > STILL * np.abs(general).max())
     return found, ca.det(T[moved.tolist(), :]) if len(moved) == robot.dof else None
-
-
-def _matrix(rows: Any) -> Any:
-    return ca.vertcat(*(ca.horzcat(*(ca.SX(x) for x in row)) for row in rows))
 
 
 def _log_condition(A: Any, B: Any) -> Any:
@@ -177,4 +173,4 @@ def _solved(A: Any, B: Any) -> Any:
     m = A.shape[0]
     L, D = factor(nested(ca.vec(A), (m, m)), SX)
     columns = [substitute(L, D, nested(B[:, j], (m,))) for j in range(m)]
-    return _matrix(columns).T
+    return sx_matrix(columns).T

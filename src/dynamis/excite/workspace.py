@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..arguments import is_word, number
+from ..arguments import is_word, number, positive
 from ..compile.arrays import NUMPY
 from ..dynamics import coupling
 from ..dynamics.kinematics import poses
@@ -22,7 +22,7 @@ from ..spatial.frames import Frame, point
 from ..spatial.functions import Functions
 from ..spatial.rotations import transpose
 from ..spatial.vectors import ZERO, Vector, add, dot, scale, subtract
-from ..trajectory.arguments import numbers, positive
+from ..trajectory.arguments import numbers
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -167,6 +167,9 @@ class Clearance(NamedTuple):
     between: str
     t: float  # s
 
+    def __str__(self) -> str:
+        return f"nearest: {self.between}, {self.metres:.3g} m at t = {self.t:.3g} s"
+
 
 @dataclass(frozen=True)
 class Workspace:
@@ -239,7 +242,7 @@ def workspace(
         own = (hypot(*subtract(rod.end, rod.start)) for rod in pieces if rod.to is None)
         length = sum(own) / (1 + len(robot.chain.closures))
         radius = min(RADIUS, SLENDER * length) or RADIUS
-    radius = positive(radius, "capsule_radius", "in metres")
+    radius = positive(radius, "capsule_radius", "metres")
     if clearance is not None:
         metres = "a number of metres, 0 or more"
         clearance = number(clearance, "clearance", metres, lambda x: 0.0 <= x < np.inf)

@@ -1,11 +1,10 @@
-"""`dy.exercises`: a sheet per student, in English or Spanish, and marks for what they answer."""
+"""An exercise: a question with the numbers of one student, its answers and marks for others."""
 
 import math
 import tomllib
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import templates
 from ..arguments import checked, choice, fraction, whole
@@ -13,10 +12,14 @@ from ..compile.arrays import numbers
 from ..errors import OptionError, ShapeError, shown
 from .questions import QUESTIONS, Draw
 
+if TYPE_CHECKING:
+    from .workings import Line
+
 LANGUAGES = ("en", "es")
 TOLERANCE = 0.01  # of an answer: three digits are enough
 FLOOR = 0.01  # of the exercise's largest answer: what a tolerance is a share of at least
 LARGEST_SEED = 10**18
+DIGITS = 4  # of an answer that is shown
 TURNS = 4.0 * math.pi  # rad: farther round an angle is no answer
 # what people write instead of the answer: a factor -> the word for it
 MISTAKES = {
@@ -90,7 +93,23 @@ class Exercise:
     def solution(self) -> str:
         """The answers in a line."""
         rows = zip(self.names, self.answers, self.units, strict=True)
-        return ", ".join(f"{name} = {value:.4g} {unit}".rstrip() for name, value, unit in rows)
+        return ", ".join(f"{name} = {rounded(x, DIGITS)} {unit}".rstrip() for name, x, unit in rows)
+
+    def working(self) -> "tuple[Line, ...]":
+        """The steps from the given numbers to the answers, line by line; needs SymPy."""
+        from .workings import worked
+
+        name = EXERCISES[self.number - 1]
+        draw = Draw(self.seed, name)
+        QUESTIONS[name](draw)
+        said = words(self.language)[name]["steps"]
+        keys = (_split(x)[0] for x in words("en")[name]["answers"])
+        return worked(name, draw, said, dict(zip(keys, self.names, strict=True)))
+
+
+def rounded(value: float, digits: int) -> str:
+    """A number to so many digits; 2.5665 is the same whichever way it was computed."""
+    return f"{float(f'{value:.12g}'):.{digits}g}"
 
 
 def _with_unit(name: str, unit: str) -> str:
@@ -114,49 +133,30 @@ def exercise(which: int | str, seed: int = 0, language: str = "en") -> Exercise:
     """
     choice(language, "language", LANGUAGES)
     seed = whole(seed, "seed", 0, LARGEST_SEED)
-    name = _named(which)
+    number = number_of(which)
+    name = EXERCISES[number - 1]
     draw = Draw(seed, name)
     answers = QUESTIONS[name](draw)
     said = words(language)[name]
     names, units = zip(*(_split(x) for x in said["answers"]), strict=True)
     text = said["text"].strip().format(**{k: f"{x:g}" for k, x in draw.numbers.items()})
     return Exercise(
-        EXERCISES.index(name) + 1, seed, language, said["title"], text, names, units,
+        number, seed, language, said["title"], text, names, units,
         tuple(map(float, answers)),
     )  # fmt: skip
 
 
-def _named(which: Any) -> str:
+def number_of(which: Any) -> int:
+    """The number of an exercise, given by number or name."""
     if isinstance(which, str):
-        return choice(which, "exercise", EXERCISES)
+        return EXERCISES.index(choice(which, "exercise", EXERCISES)) + 1
     number = whole(which, "exercise")
     if number > len(EXERCISES):
         raise OptionError(f"exercise {shown(which)} does not exist, expected 1 to {len(EXERCISES)}")
-    return EXERCISES[number - 1]
+    return number
 
 
 def _split(text: str) -> tuple[str, str]:
     """Name and unit of "x [m]"."""
     name, _, unit = text.partition(" [")
     return name, unit.removesuffix("]")
-
-
-@checked
-def sheet(
-    seed: int = 0,
-    language: str = "en",
-    which: Sequence[int | str] | None = None,
-    solutions: bool = False,
-) -> str:
-    """A sheet of exercises for one student as Markdown; with `solutions` for who marks it.
-
-    `which` chooses exercises by number or name (default: all).
-    """
-    chosen = EXERCISES if which is None else which
-    found = [exercise(x, seed, language) for x in chosen]
-    said = words(language)["words"]
-    parts = [f"# {said['title']} {seed}\n\n{said['intro']}\n", *map(str, found)]
-    if solutions:
-        rows = "\n".join(f"{one.number}. {one.solution()}" for one in found)
-        parts.append(f"# {said['solutions']}\n\n{rows}\n")
-    return "\n".join(parts)

@@ -20,6 +20,8 @@ from ..spatial.functions import MATH
 from ..trajectory.polynomial import quintic
 
 G = 9.81
+SCALES = {"Jm": 1e-4}  # of numbers that a text gives with a power of ten behind
+NEWTON_STEPS = 4
 Answers = list[float]
 
 
@@ -29,6 +31,7 @@ class Draw:
     def __init__(self, seed: int, name: str):
         self._random = Random(f"{seed}/{name}")
         self.numbers: dict[str, Any] = {}
+        self.angles: set[str] = set()  # numbers in degrees
 
     def __call__(self, name: str, least: float, most: float, step: float) -> float:
         """A multiple of `step` from `least` to `most`, kept under its name."""
@@ -39,6 +42,7 @@ class Draw:
 
     def degrees(self, name: str, least: int, most: int) -> float:
         """An angle of whole tens of degrees, in radians; shown in degrees."""
+        self.angles.add(name)
         return self(name, least, most, 10) * pi / 180.0
 
     def sign(self, name: str, least: float, most: float, step: float) -> float:
@@ -49,18 +53,27 @@ class Draw:
         return value
 
 
-def bar(length: float, mass: float) -> Link:
-    """A slender bar that turns about its end."""
-    square = mass * length**2 / 12.0
-    return Link(a=length, mass=mass, com=(-length / 2.0, 0, 0), inertia=(0, square, square))
+def bar(length: float | str, mass: float | str) -> Link:
+    """A slender bar that turns about its end; numbers, or names of symbols."""
+    square = f"{mass} * {length}**2 / 12"
+    return Link(a=length, mass=mass, com=(f"-{length} / 2", 0, 0), inertia=(0, square, square))
+
+
+def point_mass(moment: float | str) -> Link:
+    """A link with a first moment about its joint, of a mass of 1 kg."""
+    return Link(a=1.0, mass=1.0, com=(f"{moment} - 1", 0, 0))
+
+
+def planar_robot(*links: Link, gravity: float = G) -> Robot:
+    """Bars in a vertical plane, x to the right and y up; or level, without gravity."""
+    return Robot.from_dh(
+        "exercise", convention="standard", gravity=(0, -gravity, 0), links=list(links)
+    )
 
 
 def planar(*links: Link, gravity: float = G) -> Arm:
-    """Bars in a vertical plane, x to the right and y up; or level, without gravity."""
-    robot = Robot.from_dh(
-        "exercise", convention="standard", gravity=(0, -gravity, 0), links=list(links)
-    )
-    return arm_of(robot, MATH)
+    """The same over floats."""
+    return arm_of(planar_robot(*links, gravity=gravity), MATH)
 
 
 def lengths(draw: Draw) -> tuple[float, float]:
@@ -95,12 +108,20 @@ def tool_velocity(draw: Draw) -> Answers:
 
 
 def inverse_kinematics(draw: Draw) -> Answers:
-    """The solution with q2 > 0, from a point that it reaches exactly enough."""
+    """The solution with q2 > 0: that of a point with four decimals."""
     first, second = lengths(draw)
     q = angles(draw)
-    T = planar(bar(first, 1.0), bar(second, 1.0)).fk(q)
-    draw.numbers |= {"x": round(T[0][3], 4), "y": round(T[1][3], 4)}
-    del draw.numbers["q1"], draw.numbers["q2"]
+    arm = planar(bar(first, 1.0), bar(second, 1.0))
+    T = arm.fk(q)
+    x, y = round(T[0][3], 4), round(T[1][3], 4)
+    draw.numbers |= {"x": x, "y": y}
+    for name in ("q1", "q2"):
+        del draw.numbers[name]
+        draw.angles.remove(name)
+    for _ in range(NEWTON_STEPS):  # from the angles drawn, which rounding moved the point away from
+        T, ((a, b), (c, d)) = arm.fk(q), arm.jacobian(q)[:2]
+        dx, dy, det = x - T[0][3], y - T[1][3], a * d - b * c
+        q = [q[0] + (d * dx - b * dy) / det, q[1] + (a * dy - c * dx) / det]
     return q
 
 
@@ -117,9 +138,7 @@ def gravity_torques(draw: Draw) -> Answers:
     (first, second), m1 = lengths(draw), draw("m1", 2.0, 8.0, 0.5)
     upper, lower = bar(first, m1), bar(second, draw("m2", 1.0, 5.0, 0.5))
     load_ = draw("mL", 1.0, 4.0, 0.5)
-    robot = Robot.from_dh(
-        "exercise", convention="standard", gravity=(0, -G, 0), links=[upper, lower]
-    ).with_payload(load_)
+    robot = planar_robot(upper, lower).with_payload(load_)
     return list(arm_of(robot, MATH).gravity_torque(angles(draw)))
 
 
@@ -168,10 +187,7 @@ def pendulum(draw: Draw) -> Answers:
     """Angular velocity at the lowest point, by energy."""
     length, mass = draw("L", 0.4, 1.5, 0.1), draw("m", 1.0, 6.0, 0.5)
     end = draw("mE", 0.5, 4.0, 0.5)
-    robot = Robot.from_dh(
-        "exercise", convention="standard", gravity=(0, -G, 0), links=[bar(length, mass)]
-    ).with_payload(end)
-    arm = arm_of(robot, MATH)
+    arm = arm_of(planar_robot(bar(length, mass)).with_payload(end), MATH)
     fallen = arm.potential_energy([0.0]) - arm.potential_energy([-pi / 2.0])
     return [sqrt(2.0 * fallen / arm.mass_matrix([0.0])[0][0])]
 
@@ -180,7 +196,7 @@ def gear(draw: Draw) -> Answers:
     """Inertia at the joint and the motor's torque, behind a gear."""
     length, mass = draw("L", 0.4, 1.2, 0.1), draw("m", 2.0, 8.0, 0.5)
     ratio, rotor = draw("N", 50, 160, 10), draw("Jm", 1.0, 5.0, 0.5)
-    drive = Drive(gear=ratio, rotor_inertia=1e-4 * rotor)
+    drive = Drive(gear=ratio, rotor_inertia=SCALES["Jm"] * rotor)
     link = replace(bar(length, mass), drive=drive)
     arm = planar(link, gravity=0.0)
     qdd = draw("qdd", 1.0, 6.0, 0.5)
@@ -209,11 +225,12 @@ def moment_from_torques(draw: Draw) -> Answers:
     """First moment of a link and the zero of its torque sensor, from two measurements at rest."""
     moment, zero = draw("mc", 0.5, 4.0, 0.1), draw.sign("zero", 0.2, 1.5, 0.1)
     angle = draw.degrees("q", 40, 80)
-    link = Link(a=1.0, mass=1.0, com=(moment - 1.0, 0, 0))
-    arm = planar(link)
-    torques = [arm.gravity_torque([x])[0] + zero for x in (0.0, angle)]
-    draw.numbers = {"q": draw.numbers["q"], "t0": round(torques[0], 3), "t1": round(torques[1], 3)}
-    return [moment, zero]
+    arm = planar(point_mass(1.0))
+    unit = [arm.gravity_torque([x])[0] for x in (0.0, angle)]
+    t0, t1 = (round(moment * x + zero, 3) for x in unit)
+    draw.numbers = {"q": draw.numbers["q"], "t0": t0, "t1": t1}
+    moment = (t0 - t1) / (unit[0] - unit[1])  # of the torques as rounded
+    return [moment, t0 - moment * unit[0]]
 
 
 QUESTIONS: Mapping[str, Callable[[Draw], Answers]] = {

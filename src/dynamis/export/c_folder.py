@@ -10,26 +10,29 @@ from .. import templates
 from ..compile.interpreter import interpret
 from ..compile.program import Program
 from . import c_function as c
-from .c_function import PRECISIONS, Precision, comment, identifier, prototype
+from .c_function import (
+    PRECISIONS,
+    Precision,
+    Programs,
+    Samples,
+    comment,
+    names_in_code,
+    prototype,
+)
 
 SAMPLES = 5
 TOLERANCE = {"float64": 1e-10, "float32": 1e-3}  # relative to the largest entry of a result
 
 
 def folder(
-    robot: str,
-    programs: Mapping[str, Program],
-    notes: Sequence[str],
-    dtype: str,
-    samples: Mapping[str, Sequence[np.ndarray]] | None = None,
+    robot: str, programs: Programs, notes: Sequence[str], dtype: str, samples: Samples | None = None
 ) -> dict[str, str]:
     """File name -> text, for the kernels of one robot.
 
     `samples` are the arguments that the self-test uses, SAMPLES of each; else they are random.
     """
     precision = PRECISIONS[dtype]
-    stem = identifier(robot)
-    names = {key: f"{stem}_{identifier(key, 'f')}" for key in programs}
+    stem, names = names_in_code(robot, programs)
     given = {"INTRO": c.intro(notes), "REMARKS": c.remarks(notes), "STEM": stem, "UP": stem.upper()}
     given |= {"T": precision.type, "SPACE": namespace(stem)}
     filled = partial(templates.filled, __package__, **given)
@@ -77,9 +80,7 @@ def vectors(
     return inputs, [np.asarray(o, dtype=np.float64) for o in outputs]
 
 
-def _test(
-    programs: Mapping[str, Program], dtype: str, samples: Mapping[str, Sequence[np.ndarray]]
-) -> tuple[str, str]:
+def _test(programs: Programs, dtype: str, samples: Samples) -> tuple[str, str]:
     """Recorded numbers of all functions, and the calls that use them."""
     precision, tables, calls = PRECISIONS[dtype], [], []
     for name, program in programs.items():
@@ -123,9 +124,7 @@ def namespace(stem: str) -> str:
     return f"{stem}_" if stem in RESERVED else stem
 
 
-def functions(
-    stem: str, programs: Mapping[str, Program], names: Mapping[str, str], precision: Precision
-) -> str:
+def functions(stem: str, programs: Programs, names: Mapping[str, str], precision: Precision) -> str:
     """The functions of <stem>.hpp."""
     return "\n".join(
         f"/* {comment(key)}; matrices row by row */\n"

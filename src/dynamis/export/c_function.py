@@ -4,9 +4,11 @@ A compiler may make branches of these; `c_branchless` prints code that has none.
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from ..compile.program import Constant, Input, Operation, Program
 
@@ -28,6 +30,16 @@ def identifier(text: str, otherwise: str = "robot") -> str:
     if not plain or plain[0].isdigit():
         plain = f"{otherwise}_{plain}".rstrip("_")
     return f"{plain}_" if plain in KEYWORDS else plain
+
+
+Programs = Mapping[str, Program]  # kernels of one robot, by name
+Samples = Mapping[str, Sequence[np.ndarray]]  # arguments of them, for a self-test
+
+
+def names_in_code(robot: str, programs: Iterable[str]) -> tuple[str, dict[str, str]]:
+    """Identifiers of a robot, and of its functions by key."""
+    stem = identifier(robot)
+    return stem, {key: f"{stem}_{identifier(key, 'f')}" for key in programs}
 
 
 def comment(text: str) -> str:

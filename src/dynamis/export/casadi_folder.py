@@ -21,7 +21,7 @@ from ..compile.tracer import flat, nested, symbols
 from ..errors import OptionError
 from ..model.chain import chain
 from ..model.model import Model
-from .c_function import free_outputs, identifier, remarks, translated
+from .c_function import Programs, free_outputs, names_in_code, remarks, translated
 
 # ops whose meaning in the table is NumPy's; the others are operators and work as they stand
 OURS: Mapping[str, Callable[..., Any]] = {
@@ -35,13 +35,12 @@ OURS: Mapping[str, Callable[..., Any]] = {
 
 
 def casadi_folder(
-    robot: str, programs: Mapping[str, Program], notes: Sequence[str], dtype: str
+    robot: str, programs: Programs, notes: Sequence[str], dtype: str
 ) -> dict[str, str]:
     """File name -> text, for the kernels of one robot."""
     if dtype != "float64":
         raise OptionError(f"dtype is {dtype!r}, but CasADi computes in float64", "leave dtype out")
-    stem = identifier(robot)
-    names = {key: f"{stem}_{identifier(key, 'f')}" for key in programs}
+    stem, names = names_in_code(robot, programs)
     files = {
         f"{names[key]}.casadi": f"{_saved(function(program, names[key]))}\n{remarks(notes)}"
         for key, program in programs.items()

@@ -9,21 +9,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..arguments import is_word
+from ..arguments import is_word, one_of
 from ..compile.kernels import LIMIT, kernel_named
 from ..compile.programs import program
 from ..dynamics.mobility import assemblies
-from ..errors import OptionError, did_you_mean, shown
+from ..errors import OptionError, shown
 from ..files import write_folder
 from ..model.formats.files import toml_text
 from .c_folder import SAMPLES, folder
-from .c_function import identifier, remarks
+from .c_function import Programs, identifier, remarks
 from .casadi_folder import casadi_folder
 from .matlab_folder import matlab_folder
 from .ptx_folder import ptx_folder
 
 if TYPE_CHECKING:
-    from ..compile.program import Program
     from ..model.chain import Chain
     from ..model.model import Model
     from ..robot import Robot
@@ -62,9 +61,12 @@ def export(
     overwrite: bool = False,
 ) -> list[Path]:
     """Write kernels for a target, all files or none."""
-    known = (*TARGETS, UNIT)
-    if not is_word(target, known):
-        raise OptionError(f"target {shown(target)} does not exist", did_you_mean(target, known))
+    if is_word(target, ("ros2",)):
+        raise OptionError(
+            "target 'ros2' is of controllers, not of functions",
+            "use dy.export_controller(..., target='ros2') (dynamis export --controller ...)",
+        )
+    one_of(target, (*TARGETS, UNIT), f"target {shown(target)} does not exist")
     if not names:
         raise OptionError("no kernel was named", "name one, such as 'inverse_dynamics'")
     if target == UNIT:
@@ -105,9 +107,7 @@ def refuse_coarse(model: "Model", dtype: str) -> None:
         )
 
 
-def closed_samples(
-    robot: "Robot", programs: "Mapping[str, Program]"
-) -> dict[str, list[np.ndarray]]:
+def closed_samples(robot: "Robot", programs: Programs) -> dict[str, list[np.ndarray]]:
     """Arguments of the self-test: states that close, and at last one that does not."""
     rng = np.random.default_rng(1)
     starts = [tuple(q) for q in robot.model.configurations.values()]
@@ -160,7 +160,7 @@ def unit(
 
 def notes(
     robot: "Robot",
-    programs: "Mapping[str, Program]",
+    programs: Programs,
     model: str,
     options: Mapping[str, str],
 ) -> list[str]:

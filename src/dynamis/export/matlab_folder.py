@@ -12,7 +12,16 @@ import numpy as np
 from .. import templates
 from ..compile.program import Operation, Port, Program
 from .c_folder import SAMPLES, TOLERANCE, vectors
-from .c_function import INFIX, comment, free_outputs, identifier, remarks, translated
+from .c_function import (
+    INFIX,
+    Programs,
+    Samples,
+    comment,
+    free_outputs,
+    identifier,
+    remarks,
+    translated,
+)
 
 LONGEST = 63  # letters of a name that MATLAB reads
 # functions of helpers.m: MATLAB answers with a complex number, without the NaN, or has none
@@ -35,11 +44,7 @@ FORMS = {  # the right-hand side of an operation; `x` are all its operands
 
 
 def matlab_folder(
-    robot: str,
-    programs: Mapping[str, Program],
-    notes: Sequence[str],
-    dtype: str,
-    samples: Mapping[str, Sequence[np.ndarray]] | None = None,
+    robot: str, programs: Programs, notes: Sequence[str], dtype: str, samples: Samples | None = None
 ) -> dict[str, str]:
     """File name -> text, for the kernels of one robot; `samples` as in a folder of C."""
     keys = {key: identifier(key, "f") for key in programs}
@@ -120,7 +125,7 @@ def _shapes(program: Program, outputs: Sequence[str]) -> str:
 
 
 def _test(
-    programs: Mapping, names: Mapping, intro: str, dtype: str, samples: Mapping[str, Any]
+    programs: Programs, names: Mapping[str, str], intro: str, dtype: str, samples: Samples
 ) -> str:
     """A script that calls every function with recorded numbers."""
     lines = []

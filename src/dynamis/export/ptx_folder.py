@@ -1,29 +1,27 @@
 """Kernels as PTX, the assembly of NVIDIA GPUs, which their driver makes code of."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from ..compile.gpu import entry_point, ptx_of
 from ..compile.llvm_gpu import layout
 from ..compile.program import Port, Program
-from .c_function import identifier, remarks
+from .c_function import PRECISIONS, Programs, names_in_code, remarks
 
 
-def ptx_folder(
-    robot: str, programs: Mapping[str, Program], notes: Sequence[str], dtype: str
-) -> dict[str, str]:
+def ptx_folder(robot: str, programs: Programs, notes: Sequence[str], dtype: str) -> dict[str, str]:
     """File name -> text, for the kernels of one robot."""
+    _, names = names_in_code(robot, programs)
     files = {}
     for key, program in programs.items():
-        name = f"{identifier(robot)}_{identifier(key, 'f')}"
-        head = [*notes, "", *_signature(name, program, dtype)]
-        text = entry_point(ptx_of(program, dtype, False), name)
-        files[f"{name}.ptx"] = f"{remarks(head, '//')}{text}"
+        head = [*notes, "", *_signature(names[key], program, dtype)]
+        text = entry_point(ptx_of(program, dtype, False), names[key])
+        files[f"{names[key]}.ptx"] = f"{remarks(head, '//')}{text}"
     return files
 
 
 def _signature(name: str, program: Program, dtype: str) -> list[str]:
     """How the kernel is called."""
-    T = {"float64": "double", "float32": "float"}[dtype]
+    T = PRECISIONS[dtype].type
     arguments = ["int64_t count"]
     for port in program.inputs:
         arguments += [f"const {T} *{port.name}", f"int64_t {port.name}_stride"]

@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import DynamisError
+from ..errors import DynamisError, counted
 from ..ik.driven import Motion, assembly
 from ..logs.checks import faults, without_spikes
 from ..logs.log import Log, interpolated
-from ..logs.table import measured_joints
 from ..model.check.finding import Finding
 from .information import Information, condition, triangle, weighted
 from .processing import Samples, lowpass, resting
-from .unknowns import Unknowns, logged
+from .unknowns import Unknowns
 from .verdict import HOPELESS, LITTLE, Leftover, Verdict, verdict
 
 if TYPE_CHECKING:
@@ -53,8 +52,8 @@ def reading_findings(logs: Sequence[Log], found: Sequence[Finding]) -> list[Find
 def diagnose(robot: "Robot", logs: Sequence[Log]) -> list[Finding]:
     """What is dubious about logs before any fit."""
     found: list[Finding] = []
-    names = measured_joints(robot)
-    turns = [robot.joint_kinds[k] == "revolute" for k in logged(robot)]
+    names = robot.drive_names
+    turns = [robot.joint_kinds[k] == "revolute" for k in robot.driven]
     for log in logs:
         where = log.name or "log"
         found += [*_length(log, where), *_stillness(robot, log, where), *_nothing(log, where)]
@@ -69,7 +68,7 @@ def refuse(
     """Raise if a finding is an error."""
     worst = [f for f in findings if f.level == "error"]
     if worst:
-        said = verdict(findings, measured_joints(robot), left)
+        said = verdict(findings, robot.drive_names, left)
         lines = "\n".join(f"  {f.place}: {f.what}" for f in worst)
         hint = f"{worst[0].remedy}; force=True goes on"
         raise LogError(f"{message}:\n{lines}", hint, findings, said)
@@ -126,9 +125,7 @@ def _length(log: Log, where: str) -> Iterator[Finding]:
 
 
 def _stillness(robot: "Robot", log: Log, where: str) -> Iterator[Finding]:
-    still = [
-        name for name, rests in zip(measured_joints(robot), resting(log), strict=True) if rests
-    ]
+    still = [name for name, rests in zip(robot.drive_names, resting(log), strict=True) if rests]
     if len(still) == log.n:
         yield Finding("error", where, "no joint moves", "record a motion that excites the arm")
     elif still:
@@ -190,7 +187,7 @@ def not_exciting(
     small = asked & (lengths < 1e-9 * lengths.max())
     silent = [unknowns.names[k] for k in np.flatnonzero(small)]
     if silent:
-        what = f"{len(silent)} unknowns leave no trace: {', '.join(silent[:4])}"
+        what = f"no trace of {counted(len(silent), 'unknown')}: {', '.join(silent[:4])}"
         yield Finding("warning", "motion", what, "move the joints they belong to")
     value, misfit = condition(R), info.misfit(x)
     if value > POOR:
@@ -205,7 +202,10 @@ def not_exciting(
 def without_directions(count: int) -> Iterator[Finding]:
     """Directions of the unknowns that total least squares had to do without."""
     if count:
-        what = f"estimator 'total' left {count} directions of the unknowns out: their errors decide"
+        what = (
+            f"estimator 'total' left {counted(count, 'direction')} of the unknowns out: "
+            "their errors decide"
+        )
         remedy = "use estimator='weighted' or 'feasible', or a motion that excites more: dy.excite"
         yield Finding("warning", "estimator", what, remedy)
 
@@ -229,7 +229,7 @@ def saturation(robot: "Robot", logs: Sequence[Log]) -> Iterator[Finding]:
     for log in map(without_spikes, logs):
         speed = np.abs(np.gradient(log.q, log.t, axis=0))
         moving = speed > SLOW * speed.max(axis=0)
-        for j, name in enumerate(measured_joints(robot)):
+        for j, name in enumerate(robot.drive_names):
             tau = log.tau[moving[:, j], j]
             if len(np.unique(tau)) < 20:
                 continue
@@ -389,7 +389,7 @@ def other_reading(
     of its own: by the product of the joints' misfits, none counted below what is little next to the
     arm's largest torque. `gravity` is by how much it differs from the description.
     """
-    tau, joints = rows.torque(), measured_joints(robot)
+    tau, joints = rows.torque(), robot.drive_names
     now, sizes = rows.misfits(unknowns, tau), np.linalg.norm(tau * rows.weight, axis=0)
     least = LITTLE * sizes.max() / np.maximum(sizes, 1e-300)
 
@@ -464,7 +464,7 @@ def _other_zero(
     def score(joint: int, angle: float) -> float:
         return float(np.log(rows.turned(joint, angle).misfits(unknowns, tau) + 1e-9).sum())
 
-    kinds = [robot.joint_kinds[k] for k in logged(robot)]
+    kinds = [robot.joint_kinds[k] for k in robot.driven]
     turning = [j for j, kind in enumerate(kinds) if kind == "revolute"]
     if not turning:
         return np.ones(len(kinds)), 0, 0.0
@@ -517,7 +517,7 @@ def driving_friction(
     least = np.maximum(DRIVES * size, SURELY * np.sqrt(np.maximum(variance, 0.0)))
     for j in np.flatnonzero(power < -least):
         what = "its friction would drive it: the torque has the sign of the opposite motion"
-        name = measured_joints(unknowns.robot)[j]
+        name = unknowns.robot.drive_names[j]
         yield Finding("error", "torques", what, "change the sign of its torque", (name,))
 
 

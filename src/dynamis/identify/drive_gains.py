@@ -15,7 +15,7 @@ from scipy.optimize import least_squares
 
 from ..arguments import checked, positive, whole
 from ..compile.arrays import numbers
-from ..errors import OptionError, ShapeError
+from ..errors import OptionError, ShapeError, counted
 from ..logs.log import Log, interpolated
 from ..model.check.finding import Finding
 from ..model.closure import refuse_closures
@@ -61,7 +61,9 @@ class DriveGains:
     def torques(self, log: Log) -> Log:
         """A log in amperes as a log in N m: tau = gain * current."""
         if log.n != len(self.gains):
-            raise ShapeError(f"log {log.name!r} has {log.n} joints, expected {len(self.gains)}")
+            raise ShapeError(
+                f"log {log.name!r} has {counted(log.n, 'joint')}, expected {len(self.gains)}"
+            )
         return replace(log, tau=log.tau * self.gains)
 
     def __repr__(self) -> str:
@@ -101,7 +103,7 @@ def identify_drive_gains(
         expected = "three numbers, metres in the tool frame"
         known[1:4] = mass * _numbers(com, "com", 3, expected, np.isfinite)
     if gains is not None:
-        expected = f"{robot.n} numbers above 0, in N m/A"
+        expected = f"{counted(robot.n, 'number')} above 0, in N m/A"
         gains = _numbers(gains, "gains", robot.n, expected, lambda x: x > 0.0)
     whole(draws, "draws", 2, MOST_DRAWS)
     whole(seed, "seed", 0)

@@ -3,6 +3,7 @@
 import html
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,10 +14,10 @@ from ..errors import OptionError, shown
 from ..lazy import cached_property
 from ..logs.checks import spikes
 from ..logs.log import Log, interpolated
-from ..logs.table import measured_joints
 from ..model.check.finding import Finding
+from ..tables import text_table
 from .feasible import links_of, physical
-from .processing import Processing, Samples, checked_logs, lowpass, prepare
+from .processing import Processing, Samples, checked_logs, lowpass, prepare, torque_of
 from .repeats import MOSTLY, repeated
 from .unknowns import OWN, RIGID, Unknowns
 from .verdict import Verdict
@@ -127,14 +128,11 @@ class Validation:
 
     def __str__(self) -> str:
         head = ("joint", "RMS", "relative error", "NRMS")
-        rows = [head, *self.cells()]
-        widths = [max(len(row[k]) for row in rows) for k in range(4)]
-        lines = ["  ".join(x.rjust(w) for x, w in zip(row, widths, strict=True)) for row in rows]
         how = "as logged" if self.filtered_at is None else f"low-passed at {self.filtered_at:g} Hz"
         how += "" if self.counted is None else ", moving rows"
         title = f"{self.name or 'log'}: torque {how}, {len(self.t)} rows"
         title += f", {self.kind}" if self.is_repeat else ""
-        return "\n".join([title, *lines])
+        return f"{title}\n{text_table([head, *self.cells()], right=4, rule=False)}"
 
     def __repr__(self) -> str:
         return f"Validation({self.name!r}, {100 * self.relative_error_overall:.2f} %)"
@@ -388,7 +386,7 @@ def beside(model: Torque, robot: "Robot", log: Log, processing: Processing) -> V
         for mask in spikes(log).values():
             seen &= ~mask.any(axis=1)
     t, measured, tau, speed = (x[seen] for x in (log.t, log.tau, tau, speed))
-    return Validation(log.name, t, measured, tau, speed, measured_joints(robot))
+    return Validation(log.name, t, measured, tau, speed, robot.drive_names)
 
 
 def handed_over(estimate: Estimate) -> tuple[Finding, ...]:
@@ -400,12 +398,8 @@ def handed_over(estimate: Estimate) -> tuple[Finding, ...]:
         return ()
     robot = estimate.robot
     pairs = zip(estimate.logs, estimate.processing, estimate.training, strict=True)
-
-    def torque(s: Samples) -> np.ndarray:
-        warm = s.temperature if s.q.shape == s.tau.shape else None
-        return robot.inverse_dynamics(s.q, s.qd, s.qdd, temperature=warm)[:, s.columns]
-
-    both = [(fit, beside(torque, robot, log, how)) for log, how, fit in pairs]
+    model = partial(torque_of, robot)
+    both = [(fit, beside(model, robot, log, how)) for log, how, fit in pairs]
     tau = np.concatenate([fit.measured for fit, _ in both])
     own, other = (np.concatenate([pair[k].predicted for pair in both]) for k in (0, 1))
     whole = max(float(np.linalg.norm(tau)), 1e-300)

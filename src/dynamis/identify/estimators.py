@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import is_word
-from ..errors import OptionError, did_you_mean
+from ..arguments import one_of
 from .closed_loop import instrumental
 from .feasible import feasible, friction_alone
 from .information import (
@@ -108,8 +107,7 @@ ESTIMATORS: Mapping[str, Callable[[Task], Found]] = {
 
 def estimator_named(name: Any) -> Callable[[Task], Found]:
     """A row of the table; unknown names are answered with those that exist."""
-    if not is_word(name, ESTIMATORS):
-        raise OptionError(f"estimator {name!r} does not exist", did_you_mean(name, ESTIMATORS))
+    one_of(name, ESTIMATORS, f"estimator {name!r} does not exist")
     return ESTIMATORS[name]
 
 

@@ -12,7 +12,6 @@ from ..arguments import checked, choice, is_word, number, one_of
 from ..errors import OptionError, shown
 from ..ik.driven import random_motion
 from ..logs.log import Log
-from ..logs.table import measured_joints
 from ..model.check.finding import Finding
 from .diagnose import (
     POOR,
@@ -152,7 +151,7 @@ class Plan:
         Of findings of one level the first is the verdict's.
         """
         robot, wanted, x, info = self.robot, fit.unknowns, fit.x, fit.found.info
-        feasible, joints = self.estimator.endswith("feasible"), measured_joints(robot)
+        feasible, joints = self.estimator.endswith("feasible"), robot.drive_names
         free = completed(weighted(info).x, fit.known) if feasible else x
         condition_number, rows = fit.found.solution.condition, excerpt(fit.motions)
         found = [*not_told_apart(condition_number, sum(log.duration for log in logs))]
@@ -184,7 +183,7 @@ class Plan:
             ).fit(logs)
             noise = noise_as_fitted(logs, tried.processing)
             then = leftover(tried.info, tried.unknowns, tried.x, noise)
-            yield from better_with_rotors(left, then, which, measured_joints(self.robot))
+            yield from better_with_rotors(left, then, which, self.robot.drive_names)
 
     def _described(self, wanted: Unknowns) -> np.ndarray | None:
         """What is not sought, as the robot describes it: (m,), NaN for what is."""
@@ -310,7 +309,7 @@ def identify(
     findings += plan.findings(fit, left, logs)
     if not force:
         refuse(findings, robot, "this log would not give a model of this arm", left)
-    judged = verdict(findings, measured_joints(robot), left)
+    judged = verdict(findings, robot.drive_names, left)
     findings = [*reading_findings(logs, findings), *laws_replaced(robot, wanted), *findings]
     pairs = zip(logs, fit.processing, strict=True)
     estimate = Estimate(
@@ -454,7 +453,7 @@ def slow_estimate(
     wanted, loaded = with_loads(unknowns, motions, others)
     fixed = others if loaded is None else loaded
     info = information(motions, wanted, known=fixed)
-    silent = [measured_joints(robot)[j] for j in np.flatnonzero(info.rows == 0)]
+    silent = [robot.drive_names[j] for j in np.flatnonzero(info.rows == 0)]
     if silent and len(unknowns.of_kind(*FRICTION)):  # their friction would stay unknown
         raise OptionError(f"slow: joints {', '.join(silent)} move in none of the logs", NEEDED)
     found = weighted(info)

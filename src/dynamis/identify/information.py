@@ -18,6 +18,7 @@ from .unknowns import Unknowns
 
 # how many rows count as one: residuals of neighbouring rows are alike
 
+LAGS = 40  # rows that the autocorrelation is shown over
 LONGEST = 0.1  # of a motion: correlations over more rows than that are not estimated
 
 
@@ -58,10 +59,10 @@ def correlation_time(r: np.ndarray, counted: np.ndarray | None = None) -> np.nda
     return np.array(times)
 
 
-def autocorrelation(residual: np.ndarray, lags: int = 40) -> np.ndarray:
+def autocorrelation(residual: np.ndarray) -> np.ndarray:
     """sum r_i r_(i+k) / sum r_i^2 for k = 0, 1, ..; r (N,) less its mean."""
     r = residual - residual.mean()
-    lags = min(lags, len(r) // 4)
+    lags = min(LAGS, len(r) // 4)
     size = float(r @ r) or 1.0
     return np.array([r[: len(r) - k] @ r[k:] / size for k in range(lags + 1)])
 

@@ -15,7 +15,7 @@ from scipy.optimize import minimize_scalar
 from ..arguments import checked, is_word
 from ..errors import OptionError
 from ..ik.driven import alike, assembly
-from ..lazy import cached_property, once
+from ..lazy import cached_property
 from ..logs.log import Log, interpolated
 from ..model.closure import refuse_closures
 from ..spatial.functions import MATH
@@ -32,8 +32,8 @@ from .feasible import (
 )
 from .frictions import FrictionModel, friction_named
 from .information import Information, Solution, correlation_time, told_apart, weighted
-from .processing import BLOCK, Processing, Samples, checked_logs, prepare
-from .unknowns import reference_temperatures
+from .processing import BLOCK, Processing, Samples, checked_logs, prepare, torque_of
+from .unknowns import tree_of
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -55,7 +55,6 @@ class PayloadEstimate:
 
     parameters: np.ndarray  # (10,) m, m c, inertia about the tool's origin
     covariance: np.ndarray  # (10, 10) of `values`
-    unseen: tuple[str, ...]  # names of values that the motion does not show
     residual: np.ndarray
     residual_without: np.ndarray
     friction: np.ndarray  # (n, kinds): changes of friction, joint by joint
@@ -74,6 +73,12 @@ class PayloadEstimate:
     def standard_deviations(self) -> np.ndarray:
         """One per value, (10,)."""
         return np.sqrt(np.diag(self.covariance))
+
+    @property
+    def unseen(self) -> tuple[str, ...]:
+        """Names of values that the motion does not show."""
+        dark = np.isinf(self.standard_deviations)
+        return tuple(name for name, d in zip(NAMES, dark, strict=True) if d)
 
     @property
     def mass(self) -> float:
@@ -171,23 +176,13 @@ def bare_of(robot: "Robot") -> "Robot":
     return alike(robot, type(robot)(replace(robot.model, payload=None)))
 
 
-def needed(bare: "Robot", samples: Samples) -> np.ndarray:
-    """Torque of the robot in the rows of a log, (N, n)."""
-    warm = samples.temperature
-    if warm is not None and bare.model.closures:  # passive joints at their reference
-        warm = np.tile(reference_temperatures(bare), (len(samples), 1))
-        warm[:, samples.columns] = samples.temperature
-    motion = samples.q, samples.qd, samples.qdd
-    return bare.inverse_dynamics(*motion, temperature=warm)[:, samples.columns]
-
-
 class Gears:
     """Friction under load along a motion: of a transmitted torque T, T + s |T| is needed."""
 
     def __init__(self, bare: "Robot", samples: Samples):
         motion = samples.q, samples.qd, samples.qdd
         warm = samples.temperature
-        self.lossy, self.tau = bare.rubs_under_load, needed(bare, samples)
+        self.lossy, self.tau = bare.rubs_under_load, torque_of(bare, samples)
         if bare.model.closures:
             return
         self.share = bare.load_shares(samples.qd)
@@ -212,7 +207,7 @@ def tool_map(robot: "Robot") -> np.ndarray:
 def payload_columns(robot: "Robot", samples: Samples, threads: int | None = None) -> np.ndarray:
     """Y_L: the regressor of a body held by the tool, (N, rows, 10)."""
     first, A = 10 * robot.model.tip, tool_map(robot)
-    tree = once(robot, "tree", robot.without_closures) if robot.model.closures else robot
+    tree = tree_of(robot)
     parts = []
     for k in range(0, len(samples), BLOCK):
         part = samples.rows(k, k + BLOCK)
@@ -287,7 +282,7 @@ def _other_left(
     """tau - tau_robot of the free run at other instants, (N, n), and which of them it covers."""
     result, covered = np.zeros((len(at), free.n)), np.zeros(len(at), dtype=bool)
     for s in prepare(free, processing, robot=bare)[0]:
-        left = s.tau - needed(bare, s)
+        left = s.tau - torque_of(bare, s)
         inside = (at >= s.t[0]) & (at <= s.t[-1])
         result[inside] = interpolated(at[inside], s.t, left)
         covered |= inside
@@ -324,7 +319,6 @@ def _estimate(
     return PayloadEstimate(
         parameters=x[:10],
         covariance=covariance,
-        unseen=tuple(name for name, d in zip(NAMES, dark, strict=True) if d),
         residual=np.sqrt((left**2).sum(axis=0) / counted),
         residual_without=np.sqrt(((tau * weight) ** 2).sum(axis=0) / counted),
         friction=x[10:].reshape(joined.shape[1], len(model.columns)),

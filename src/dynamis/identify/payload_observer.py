@@ -33,6 +33,7 @@ from ..model.closure import refuse_closures
 from ..simulation.run import Run
 from ..spatial.functions import MATH, Functions
 from ..spatial.inertia import from_linear, pseudo_inertia, to_com_slope
+from ..spatial.vectors import inner
 from .payload import NAMES, PayloadEstimate, centred, centred_slope
 from .processing import BLOCK, checked_logs
 
@@ -170,7 +171,7 @@ class PayloadObserver(Observer):
         weights = [keep * before.weights[0] + new, keep * keep * before.weights[1] + new]
         noise = _noise(before.estimate, grams, rows, gains.noise)
         estimate, root = _newton(before.estimate, *_pooled(grams, noise), gains.guess, arm)
-        left = [_dot(row, [*estimate, -1.0]) for row in z]
+        left = [inner(row, [*estimate, -1.0]) for row in z]
         sums = _correlation(arm, sample, [fresh * w for w in shares], left, time, keep)
         by_joint = _variances(grams, noise, root)
         wider = _inflation(arm, sums, rows, weights, by_joint, gains)
@@ -231,11 +232,7 @@ def _advancing(whole: ObserverStep) -> Callable[..., tuple[Any, Any]]:
     shapes = ((size,), (n,), (n,), (n,), (1,), numbers.shape)
     ports = Ports(names, shapes, ("next", "external"), ((size,), (n,)))
     key = None if whole.key is None else ("observer", *whole.key)
-    if key is not None:
-        code = compiled(key, whole.program, ports, "float64", 1)
-    else:
-        traced = whole.program()
-        code = compiled((traced.text,), lambda: traced, ports, "float64", 1)
+    code = compiled(key, whole.program, ports, "float64", 1, what="the observer")
 
     def advance(*given: np.ndarray) -> tuple[Any, Any]:
         rows = [np.ascontiguousarray(x, dtype=float) for x in (*given, numbers)]
@@ -328,7 +325,7 @@ def _noise(estimate: Scalars, grams: list[Any], counted: list[Any], expected: Sc
     """sigma^2 of every joint, from what the estimate leaves over."""
     squares, result = _squares([*estimate, -1.0]), []
     for gram, count, sigma in zip(grams, counted, expected, strict=True):
-        left = _dot(gram, squares)
+        left = inner(gram, squares)
         result.append((left + ROWS * sigma * sigma) / (count + ROWS))
     return result
 
@@ -341,7 +338,7 @@ def _squares(e: Scalars) -> list[Any]:
 def _pooled(grams: list[Any], noise: list[Any]) -> tuple[list[list[Any]], list[Any]]:
     """A and b of the least squares of all joints."""
     weights = [1.0 / s for s in noise]
-    total = dict(zip(PAIRS, (_dot(x, weights) for x in zip(*grams, strict=True)), strict=True))
+    total = dict(zip(PAIRS, (inner(x, weights) for x in zip(*grams, strict=True)), strict=True))
     A = [[total[min(a, b), max(a, b)] for b in TEN] for a in TEN]
     return A, [total[a, 10] for a in TEN]
 
@@ -352,13 +349,13 @@ def _newton(x: Scalars, A: list, b: list, guess: Scalars, arm: Arm) -> tuple[lis
     slope = []
     for k, unit in enumerate(UNITS):
         prior = sum(w * (first[i][j] - inverse[i][j]) for i, j, w in unit)
-        slope.append(b[k] - _dot(A[k], x) - 0.5 * prior)
+        slope.append(b[k] - inner(A[k], x) - 0.5 * prior)
     curved = _curvature(inverse)
     H = [[A[k][l] + 0.5 * curved[k][l] for l in TEN] for k in TEN]
     root = factor(H, arm.fn)
     d = substitute(*root, slope)
     # |P^-1/2 D P^-1/2|: within 1 every eigenvalue of P + D stays above zero
-    length = arm.sqrt(arm.max(_dot(d, [_dot(row, d) for row in curved]), 0.0))
+    length = arm.sqrt(arm.max(inner(d, [inner(row, d) for row in curved]), 0.0))
     share = arm.min(1.0, REACH / (length + TINY))
     fine = length < HUGE
     return [arm.select(fine, a + share * s, a) for a, s in zip(x, d, strict=True)], root
@@ -387,7 +384,7 @@ def _variances(grams: list[Any], noise: list[Any], root: Any) -> list[Any]:
     """What the noise of every joint adds to the variance of the mass."""
     L, D = root
     squares = _squares([*substitute(L, D, [1.0] + [0.0] * 9), 0.0])
-    return [_dot(gram, squares) / s for gram, s in zip(grams, noise, strict=True)]
+    return [inner(gram, squares) / s for gram, s in zip(grams, noise, strict=True)]
 
 
 def _correlation(
@@ -452,17 +449,13 @@ def _deviation(estimate: Scalars, root: Any, inflation: Any, fn: Functions) -> l
     return result
 
 
-def _dot(a: Scalars, b: Scalars) -> Any:
-    return sum(x * y for x, y in zip(a, b, strict=True))
-
-
 def _kept(states: Mapping[str, np.ndarray], expected: list[float]) -> dict[str, np.ndarray]:
     """What a track keeps of the states of an observer, (N, ..) each."""
     ten, rows = list(states["estimate"].T), np.maximum(states["rows"], TINY)
     grams = states["information"].T.reshape(-1, len(PAIRS), len(rows))
     A = _pooled(list(grams), _noise(ten, list(grams), list(states["rows"].T), expected))[0]
     loads = _squares([*ten, -1.0]), _squares([*[0.0] * 10, -1.0])
-    left, without = ([_dot(list(gram), squares) for gram in grams] for squares in loads)
+    left, without = ([inner(list(gram), squares) for gram in grams] for squares in loads)
     residuals = (np.sqrt(np.maximum(np.stack(x, axis=1), 0.0) / rows) for x in (left, without))
     return {
         "parameters": states["estimate"].copy(),
@@ -534,7 +527,6 @@ class PayloadTrack:
         return PayloadEstimate(
             parameters=ten,
             covariance=covariance,
-            unseen=tuple(name for name, d in zip(NAMES, dark, strict=True) if d),
             residual=self.residual[k],
             residual_without=self.residual_without[k],
             friction=np.zeros((self._bare.n, 0)),

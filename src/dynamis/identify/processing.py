@@ -14,13 +14,12 @@ from scipy.ndimage import minimum_filter1d
 from scipy.signal import butter, sosfiltfilt, welch
 
 from ..arguments import checked, choice, is_word, number, whole
-from ..errors import ClosureError, OptionError, ShapeError
+from ..errors import ClosureError, OptionError, ShapeError, counted
 from ..ik.driven import assembly
 from ..logs.checks import without_spikes
-from ..logs.log import Log, interpolated
-from ..logs.table import measured_joints
+from ..logs.log import Log, interpolated, stretches
 from ..model.closure import refuse_closures
-from .unknowns import Unknowns, logged
+from .unknowns import Unknowns, reference_temperatures
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -109,6 +108,16 @@ class Samples:
             yield Y[keep - low], tau[keep - low], self.weight[keep], keep
 
 
+def torque_of(robot: "Robot", samples: Samples) -> np.ndarray:
+    """Torque that a robot needs in the rows of a log, (N, rows)."""
+    warm = samples.temperature
+    if warm is not None and robot.model.closures:  # passive joints at their reference
+        warm = np.tile(reference_temperatures(robot), (len(samples), 1))
+        warm[:, samples.columns] = samples.temperature
+    motion = samples.q, samples.qd, samples.qdd
+    return robot.inverse_dynamics(*motion, temperature=warm)[:, samples.columns]
+
+
 def checked_logs(log: Any, robot: "Robot", name: str = "log") -> list[Log]:
     """A Log or several, of the robot's joints; of a closed mechanism the columns of its drives."""
     if robot.model.closures:
@@ -120,14 +129,15 @@ def checked_logs(log: Any, robot: "Robot", name: str = "log") -> list[Log]:
         raise OptionError(
             f"{name} is {type(log).__name__}, expected a Log or several", "use dy.read_log(...)"
         )
-    names = measured_joints(robot)
+    names = robot.drive_names
     for k, one in enumerate(found):
         if robot.model.closures and one.n == robot.n:  # passive joints follow the drives
-            found[k] = of_joints(one, logged(robot))
+            found[k] = of_joints(one, list(robot.driven))
         elif one.n != len(names):
             what = "drives" if robot.model.closures else "joints"
             raise ShapeError(
-                f"{name} {one.name!r} has {one.n} joints, robot {robot.name!r} has {len(names)} "
+                f"{name} {one.name!r} has {counted(one.n, 'joint')}, robot {robot.name!r} has "
+                f"{len(names)} "
                 f"{what}: {', '.join(names)}"
             )
     return found
@@ -298,7 +308,7 @@ def prepare(
 def _with_all_joints(robot: "Robot", samples: Samples) -> Samples:
     """Samples of the drives as those of all joints; NaN where they do not close."""
     motion = assembly(robot).motion(samples.q, samples.qd, samples.qdd)
-    return replace(samples, q=motion.q, qd=motion.qd, qdd=motion.qdd, columns=logged(robot))
+    return replace(samples, q=motion.q, qd=motion.qd, qdd=motion.qdd, columns=list(robot.driven))
 
 
 def _closing(log: Log, samples: Samples, chosen: Any) -> Iterator[Log]:
@@ -308,10 +318,9 @@ def _closing(log: Log, samples: Samples, chosen: Any) -> Iterator[Log]:
     before, after = (bad[np.clip(near - k, 0, len(bad) - 1)] for k in (1, 0))
     away = np.minimum(np.abs(log.t - before), np.abs(log.t - after))
     good = away > max(EDGE / chosen.cutoff, samples.t[1] - samples.t[0])
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], good.astype(int), [0]])))
-    for first, last in zip(edges[::2], edges[1::2], strict=True):
+    for first, last in stretches(good):
         if last - first > 1:
-            yield log._taken(slice(int(first), int(last)))
+            yield log._taken(slice(first, last))
 
 
 def _samples(log: Log, chosen: Any, thin: bool, quasi_static: bool) -> Samples:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from ..logs.log import Log
+from ..logs.log import Log, interpolated
 from .processing import band, resting
 
 ROWS = 40  # of a window
@@ -47,7 +47,7 @@ def _windows(
     yield np.empty((0, ROWS, int(moves.sum())))  # where a log has none
     for piece in log.pieces():
         t = np.arange(piece.t[0], piece.t[-1], length / ROWS)
-        q = np.stack([np.interp(t, piece.t, x) for x in (piece.q / np.where(moves, ranges, 1.0)).T])
+        q = interpolated(t, piece.t, piece.q / np.where(moves, ranges, 1.0)).T
         if len(t) >= ROWS:
             windows = np.lib.stride_tricks.sliding_window_view(q[moves], ROWS, axis=1)
             yield windows.transpose(1, 2, 0)

@@ -17,7 +17,6 @@ from ..base.groupings import random_regressor, short
 from ..errors import ModelError, OptionError, shown
 from ..ik.driven import Motion, alike, assembly
 from ..lazy import cached_property, once
-from ..logs.table import measured_joints
 from ..model.check.finding import Finding
 from ..model.closure import refuse_closures
 from ..model.friction import Friction, sides
@@ -40,11 +39,6 @@ SPURIOUS = 0.3  # of the load: no gear rubs more
 
 PASSIVE = ("viscous", "viscous-", "coulomb")  # friction that joints without a drive may have
 ASKED = ("described", "all", "none")  # passive joints with friction
-
-
-def logged(robot: "Robot") -> list[int]:
-    """Entries of q that logs have columns of: all of an arm's, the drives of closed loops."""
-    return list(robot.driven)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,16 +71,16 @@ class Unknowns:
     @cached_property
     def logged(self) -> list[int]:
         """The joint of every row of the regressor."""
-        return logged(self.robot)
+        return list(self.robot.driven)
+
+    def row_of(self, joint: int) -> int | None:
+        """The row of a joint; None of a passive one."""
+        return self.logged.index(joint) if joint in self.logged else None
 
     @property
     def rows(self) -> int:
         """Rows of the regressor, one for each joint that logs have."""
         return len(self.logged)
-
-    def row_of(self, joint: int) -> int | None:
-        """The row of a joint; None of a passive one."""
-        return self.logged.index(joint) if joint in self.logged else None
 
     def motion(self, q: Any, qd: Any, qdd: Any) -> Motion:
         """Of all joints, from that of those that logs have, (N, n); NaN where it does not close."""
@@ -97,8 +91,7 @@ class Unknowns:
     @cached_property
     def _tree(self) -> "Robot":
         """The robot without its closures."""
-        robot = self.robot
-        return once(robot, "tree", robot.without_closures) if robot.model.closures else robot
+        return tree_of(self.robot)
 
     def _lowered(self, q: np.ndarray, torques: np.ndarray) -> np.ndarray:
         """Z^T of torques of all joints (N, n, ...): those of the drives that do the same work."""
@@ -252,6 +245,11 @@ class Unknowns:
         return x
 
 
+def tree_of(robot: "Robot") -> "Robot":
+    """The robot without its closures."""
+    return once(robot, "tree", robot.without_closures) if robot.model.closures else robot
+
+
 def reference_temperatures(robot: "Robot") -> list[float]:
     """Reference temperature of every joint, deg C."""
     model = robot.model
@@ -387,7 +385,7 @@ def _friction_joined(
     """
     Y = random_regressor(robot)
     Y = Y[np.isfinite(Y).all(axis=(1, 2))].reshape(-1, Y.shape[-1])
-    driven = [robot.joint_names.index(x) for x in measured_joints(robot)]
+    driven = [robot.joint_names.index(x) for x in robot.drive_names]
     order = sorted(range(len(others)), key=lambda k: others[k][2] not in (-1, *driven))
     kept, A = [*map(list, rows)], Y @ np.array([row[3] for row in rows]).T
     places = []

@@ -1,6 +1,5 @@
 """The verdict on an identification: good, doubtful or not usable, of every joint and of all."""
 
-import html
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -11,6 +10,7 @@ from ..errors import OptionError, shown
 from ..logs.checks import without_spikes
 from ..logs.log import Log
 from ..model.check.finding import Finding
+from ..tables import html_table, text_table
 from .information import Information
 from .processing import HIGHEST, Processing, is_even, lowpass
 from .unknowns import Unknowns
@@ -54,14 +54,10 @@ class Verdict:
 
     def __str__(self) -> str:
         rows = [(name, level, reason) for name, level, reason, _ in (HEAD, *self.cells())]
-        widths = [max(len(row[k]) for row in rows) for k in range(2)]
-        lines = [f"{a.ljust(widths[0])}  {b.ljust(widths[1])}  {c}".rstrip() for a, b, c in rows]
-        return "\n".join([*lines, f"hint: {self.remedy}"] if self.remedy else lines)
+        return text_table(rows, rule=False) + (f"\nhint: {self.remedy}" if self.remedy else "")
 
     def _repr_html_(self) -> str:
-        lines = ["".join(f"<td>{html.escape(x)}</td>" for x in row) for row in self.cells()]
-        head = "".join(f"<th>{x}</th>" for x in HEAD)
-        return f"<table>{''.join(f'<tr>{line}</tr>' for line in (head, *lines))}</table>"
+        return html_table([HEAD, *self.cells()])
 
 
 @dataclass(frozen=True, eq=False)

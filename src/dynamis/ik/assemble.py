@@ -6,16 +6,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arguments import choice, is_flag, whole
-from ..compile.arrays import NUMPY, as_batch
+from ..compile.arrays import NUMPY, as_batch, finite, one_sample
 from ..dynamics import closures
 from ..dynamics.mobility import size
-from ..errors import ClosureError, OptionError, ShapeError
+from ..errors import ClosureError, OptionError
 from ..model.chain import Chain
 from ..model.closure import KINDS
 from .batch import Rows
-from .geometry import JointSpace, in_order, outside, whole_turns
+from .geometry import (
+    JointSpace,
+    arm_size,
+    in_order,
+    outside,
+    pose_scale,
+    turning,
+    whole_turns,
+)
 from .legs import as_rods, rods, with_legs, with_others_held
-from .search import descend, search, start_bounds
+from .search import Problem, descend, search, start_bounds
 from .target import Target
 
 if TYPE_CHECKING:
@@ -43,6 +51,11 @@ class Loops:
     rods: tuple[Chain, tuple[int, ...]] | None = None  # legs as rods, and the joints left then
     most = MOST
 
+    @classmethod
+    def of(cls, robot: "Robot", target: Target | None = None) -> "Loops":
+        """With every coordinate free."""
+        return cls(robot, size(robot.chain), tuple(range(robot.n)), np.zeros(robot.n), target)
+
     def at(self, rows: np.ndarray) -> "Loops":
         """That of some rows of x."""
         held = self.held if self.held.ndim == 1 else self.held[rows]
@@ -60,7 +73,7 @@ class Loops:
     @property
     def revolute(self) -> np.ndarray:
         """Which of the free coordinates turn."""
-        return np.array([self.robot.joint_kinds[k] == "revolute" for k in self.free])
+        return turning(self.robot)[list(self.free)]
 
     @property
     def space(self) -> JointSpace:
@@ -78,9 +91,8 @@ class Loops:
         chain = self.robot.chain if self.rods is None else self.rods[0]
         names = [name for x in chain.closures for name in KINDS[x.kind].rows]
         rows = [1.0 if "about" in name else 1.0 / self.size for name in names]
-        pose = [] if self.target is None else [1.0 / self.size] * 3 + [1.0] * 3
-        mask = np.zeros(0, dtype=bool) if self.target is None else self.target.mask
-        return np.array(rows + [w for w, counts in zip(pose, mask, strict=True) if counts])
+        pose = [] if self.target is None else pose_scale(self.size)[self.target.mask]
+        return np.array([*rows, *pose])
 
     def _errors(self, q: np.ndarray) -> np.ndarray:
         parts = [-self._closure_error(q)]
@@ -148,18 +160,15 @@ def assemble(
 ) -> np.ndarray:
     """Every assembly found with the independent joints at q_active, (k, n)."""
     refuse_open_arms(robot)
-    given = as_batch(q_active, "q_active", (robot.dof,), f"the drives of {robot.name!r}")
-    if given.ndim != 1 or not np.isfinite(given).all():
-        raise ShapeError(
-            f"q_active has shape {given.shape}, expected ({robot.dof},) finite numbers"
-        )
+    given = one_sample(q_active, "q_active", (robot.dof,), f"the drives of {robot.name!r}")
+    finite(given, "q_active")
     held = np.zeros(robot.n)
     held[list(robot.independent)] = given
     free = tuple(k for k in range(robot.n) if k not in robot.independent)
     found = solutions(Loops(robot, size(robot.chain), free, held), limits, starts, seed)
     if q0 is not None:
         near = as_batch(q0, "q0", (robot.n,), f"robot {robot.name!r}")
-        away = JointSpace(whole_turns(robot) & _turning(robot), size(robot.chain)).away(found, near)
+        away = JointSpace.of(robot, size(robot.chain)).away(found, near)
         found = found[np.argsort(away, kind="stable")]
     return found
 
@@ -182,10 +191,10 @@ def solutions(
         free = tuple(k for k in problem.free if k in kept)
         reduced = replace(problem, free=free, rods=(chain, kept))
     q = _searched(reduced, count, seed)
-    space = JointSpace(whole_turns(robot) & _turning(robot), problem.size)
+    space = JointSpace.of(robot, problem.size)
     if legs:
-        turning = [with_others_held(leg, problem.held) for leg in legs]
-        rows, _ = with_legs(robot.chain, turning, Rows(np.arange(len(q)), q), space, counted)
+        held = [with_others_held(leg, problem.held) for leg in legs]
+        rows, _ = with_legs(robot.chain, held, Rows(np.arange(len(q)), q), space, counted)
         q = rows.q[problem.residuals(rows.q[:, problem.free]) <= CLOSED]
     free = list(problem.free)
     q[:, free] = space.into_limits(space.wrapped(q), counted)[:, free]
@@ -233,7 +242,7 @@ def nearest(
 
     And what stays open there, (k,): above CLOSED where none was come to.
     """
-    problem = Loops(robot, size(robot.chain), tuple(range(robot.n)), np.zeros(robot.n))
+    problem = Loops.of(robot)
     found = descend(problem, rows, POLISH, bounds)  # type: ignore[arg-type]
     return found, problem.residuals(found) if len(found) else np.zeros(0)
 
@@ -244,5 +253,8 @@ def refuse_open_arms(robot: "Robot") -> None:
         raise OptionError(f"robot {robot.name!r} has no closures: there is nothing to assemble")
 
 
-def _turning(robot: "Robot") -> np.ndarray:
-    return np.array([kind == "revolute" for kind in robot.joint_kinds])
+def problem_of(robot: "Robot", target: Target) -> Problem:
+    """The tool at a target; of a mechanism with closures, its loops closed too."""
+    if robot.model.closures:
+        return Loops.of(robot, target)  # type: ignore[return-value]
+    return Problem(robot, target, arm_size(robot))

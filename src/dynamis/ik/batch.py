@@ -8,6 +8,7 @@ import numpy as np
 
 from ..compile.arm import compile_function
 from ..lazy import once
+from ..spatial.vectors import inner, matrix_times
 from .closed_form import ClosedForm, closed_form
 from .geometry import JointSpace, outside, serial_arm
 from .search import (
@@ -380,11 +381,11 @@ def _compiled_step(problem: Problem, mask: tuple[bool, ...]) -> Callable[..., np
         ]
         A = [[c * s for c, s in zip(A[k], scales, strict=True)] for k in lines]
         columns = list(zip(*A, strict=True))
-        H = [[sum(a * b for a, b in zip(c, d, strict=True)) for d in columns] for c in columns]
+        H = [[inner(c, d) for d in columns] for c in columns]
         more = damping[0] * (sum(H[i][i] for i in range(arm.n)) + 1e-30)
         H = [[h + more if i == j else h for j, h in enumerate(row)] for i, row in enumerate(H)]
         own = [e[k] for k in lines]
-        y = arm.solve(H, [sum(a * b for a, b in zip(c, own, strict=True)) for c in columns])
+        y = arm.solve(H, matrix_times(columns, own))
         longest = LONGEST
         for a in y:
             longest = arm.max(longest, arm.max(a, -a))

@@ -18,9 +18,10 @@ SAMPLES = 8  # enough for trigonometric degree 2 and for degree 4
 NEGLIGIBLE = 1e-11  # a coefficient below this, relative to the largest term, is rounding
 Terms = Callable[[np.ndarray], tuple[Any, Any]]
 OFF_CIRCLE = 0.05  # roots this far off count as real: polishing decides about them
+SLACK = 1e-2  # of a cosine beyond 1 that is taken for 1
 
 
-def cosine_roots(A: Any, B: Any, D: Any, slack: float = 1e-2) -> np.ndarray:
+def cosine_roots(A: Any, B: Any, D: Any) -> np.ndarray:
     """Angles with A cos x + B sin x = D, (..., 2), NaN where there are fewer.
 
     The nearest one when D is barely too large; A = B = 0 leaves the angle free: it is set to 0.
@@ -28,7 +29,7 @@ def cosine_roots(A: Any, B: Any, D: Any, slack: float = 1e-2) -> np.ndarray:
     size = np.hypot(A, B)
     free = (size <= 1e-12 * np.abs(D)) | (size == 0.0)
     ratio = D / np.where(free, 1.0, size)
-    half = np.where(np.abs(ratio) > 1 + slack, np.nan, np.arccos(np.clip(ratio, -1.0, 1.0)))
+    half = np.where(np.abs(ratio) > 1.0 + SLACK, np.nan, np.arccos(np.clip(ratio, -1.0, 1.0)))
     middle = np.arctan2(B, A)
     first = np.where(free, 0.0, middle - half)
     return np.stack([first, np.where(free | (half == 0.0), np.nan, middle + half)], axis=-1)
@@ -120,16 +121,14 @@ def point_candidates(arm: Arm, points: np.ndarray) -> Candidates:
 
 def _refined(arm: Arm, q: np.ndarray, points: np.ndarray) -> np.ndarray:
     """Rows of q after Newton's steps that brought the tool's origin nearer to `points`, (k, n)."""
-    turning, q = np.array([kind == "R" for kind in arm.kinds])[:, None], q.copy()
+    q = q.copy()
     rows = np.arange(len(q))  # that came nearer with the last step
     for _ in range(REFINED):
         if not len(rows):
             break
         old, goal = q[rows], points[rows]
-        frames, p = arm.frames(old), arm.reach(old)
-        z, o = frames[..., :3, 2], frames[..., :3, 3]
-        J = np.where(turning, np.cross(z, p[:, None] - o), z)
-        new = old + _least(np.swapaxes(J, -1, -2), goal - p)
+        p = arm.reach(old)
+        new = old + _least(np.swapaxes(arm.slopes(old), -1, -2), goal - p)
         nearer = _square(arm.reach(new) - goal) < _square(p - goal)
         q[rows[nearer]], rows = new[nearer], rows[nearer]
     return q
@@ -445,7 +444,7 @@ class Reach:
     """Where an arm's tool can be: the plane it stays in, if any, and distances from a place."""
 
     def __init__(self, arm: Arm):
-        self.arm, self.q = arm, _positions(arm)
+        self.arm, self.q = arm, arm_positions(arm)
         self.origin, self.across, self.where = _shoulder(arm)
         self.bounded = _blind_to_slides(arm, self.distance)
 
@@ -487,8 +486,9 @@ def out_of_reach(arm: Arm, point: np.ndarray, noun: str) -> str:
     return f"the {noun} is {d:.4g} m from the {reach.where}, {close}"
 
 
-def _positions(arm: Arm, count: int = 2048) -> np.ndarray:
-    scale = np.array([np.pi if kind == "R" else arm.size for kind in arm.kinds])
+def arm_positions(arm: Arm, count: int = 2048) -> np.ndarray:
+    """Joint positions all over the space of an arm, (count, n)."""
+    scale = np.where(arm.turning, np.pi, arm.size)
     return quasi_random(np.stack([-scale, scale], axis=1), count)
 
 
@@ -519,9 +519,8 @@ def _shoulder(arm: Arm) -> tuple[np.ndarray, np.ndarray, str]:
 
 def _blind_to_slides(arm: Arm, distance: Distance) -> bool:
     """Whether joint 1 turns and the distance does not feel prismatic joints: it has bounds."""
-    q = _positions(arm, 16)
-    turning = np.array([kind == "R" for kind in arm.kinds])
-    moved = distance(arm.reach(q)) - distance(arm.reach(q * turning))
+    q = arm_positions(arm, 16)
+    moved = distance(arm.reach(q)) - distance(arm.reach(q * arm.turning))
     return arm.kinds[0] == "R" and bool(np.abs(moved).max() < FLAT * arm.size)
 
 

@@ -11,11 +11,12 @@ import numpy as np
 from scipy.spatial import KDTree
 
 from ..dynamics.mobility import assemblies
-from ..errors import ClosureError, OptionError
+from ..errors import ClosureError, OptionError, counted
 from ..lazy import once
+from ..robot.closing import undriven
 from .assemble import refuse_open_arms
 from .follow import REACHED, STEP, fastest, follow, follow_many
-from .geometry import outside
+from .geometry import outside, turning
 from .tangent import joint_scale
 
 if TYPE_CHECKING:
@@ -132,8 +133,7 @@ class Assembly:
     def drawn(self, count: int, rng: np.random.Generator) -> np.ndarray:
         """Random configurations about the start, within limits, not near singular ones, (k, n)."""
         drives, limits = self.drives, self.robot.limits
-        revolute = np.array([self.robot.joint_kinds[k] == "revolute" for k in drives])
-        width = np.where(revolute, WIDE[0], WIDE[1] * self.scale[drives])
+        width = np.where(turning(self.robot)[drives], WIDE[0], WIDE[1] * self.scale[drives])
         kept, share = np.zeros((0, self.robot.n)), 1.0
         calm = max(CALM, 2.0 * self.fastest(self.start[None])[0])
         inside = ~outside(self.start[None], limits)[0]  # a start beyond a limit does not count it
@@ -191,10 +191,10 @@ def random_motion(
 
 def deciding(robot: "Robot", what: str) -> list[int]:
     """Columns, among those of the drives, of the joints that decide all others."""
-    idle = [robot.joint_names[k] for k in robot.independent if k not in robot.driven]
-    if idle:
+    if idle := undriven(robot):
         raise OptionError(
-            f"{what} of robot {robot.name!r}, which has {robot.dof} degrees of freedom: its drives "
+            f"{what} of robot {robot.name!r}, which has {counted(robot.dof, 'degree')} of "
+            "freedom: its drives "
             f"do not decide {', '.join(idle)}",
             "drive these joints (passive = false)",
         )

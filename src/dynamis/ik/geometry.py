@@ -48,6 +48,17 @@ class Arm:
         """Position of the tool, (..., 3)."""
         return self.frames(q)[..., -1, :3, :] @ self.tool[:, 3]
 
+    def slopes(self, q: np.ndarray) -> np.ndarray:
+        """Velocity of the tool's origin per rate of each joint, (..., n, 3)."""
+        frames = self.frames(q)
+        z, o, p = frames[..., :3, 2], frames[..., :3, 3], frames[..., -1, :3, :] @ self.tool[:, 3]
+        return np.where(self.turning[:, None], np.cross(z, p[..., None, :] - o), z)
+
+    @property
+    def turning(self) -> np.ndarray:
+        """Which joints turn, (n,)."""
+        return np.array([kind == "R" for kind in self.kinds])
+
 
 def serial_arm(robot: "Robot") -> Arm | None:
     """The robot as a serial arm; None when joints are coupled or sit off the way to the tool."""
@@ -91,6 +102,16 @@ EDGE = 1e-9  # how far outside its limits a joint may be and still be at them
 ROUNDING = 1e-12  # how close to -pi an angle is pi
 
 
+def turning(robot: "Robot") -> np.ndarray:
+    """Which coordinates are angles, (n,)."""
+    return np.array([kind == "revolute" for kind in robot.joint_kinds])
+
+
+def pose_scale(size: float) -> np.ndarray:
+    """One over a size for the rows of a position, 1 for those of a rotation, (6,)."""
+    return np.where(np.arange(6) < 3, 1.0 / size, 1.0)
+
+
 def whole_turns(robot: "Robot") -> np.ndarray:
     """Which coordinates bring the arm back after 2 pi: not those mimicked by half a turn, (n,)."""
     chain, same = robot.chain, np.ones(robot.n, dtype=bool)
@@ -107,6 +128,11 @@ class JointSpace:
 
     revolute: np.ndarray  # (n,) of bool; a revolute joint that does not come round is no such one
     size: float
+
+    @classmethod
+    def of(cls, robot: "Robot", size: float) -> "JointSpace":
+        """That of all coordinates of a robot."""
+        return cls(turning(robot) & whole_turns(robot), size)
 
     def differences(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """Joint differences, (..., n)."""

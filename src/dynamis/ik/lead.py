@@ -11,6 +11,7 @@ import numpy as np
 from ..dynamics.mobility import size
 from ..errors import SingularError
 from .follow import follow
+from .geometry import pose_scale
 from .tangent import generic_configurations, joint_scale, tool_motions
 from .target import STILL, Target, task_mask
 
@@ -33,7 +34,7 @@ class Led(NamedTuple):
 def lead(robot: "Robot", q: Any, T: Any, limits: bool = True) -> Led:
     """From a closed q towards the tool pose T, within the limits of joints if asked for."""
     target, own = Target(np.asarray(T, dtype=float), task_mask(robot)), list(robot.independent)
-    rows = np.where(np.arange(6) < 3, 1.0 / size(robot.chain), 1.0)[target.mask]
+    rows = pose_scale(size(robot.chain))[target.mask]
     scale, q = joint_scale(robot)[own], np.array(q, dtype=float)
     low, high = robot.limits.T if limits else np.full((2, robot.n), [[-np.inf], [np.inf]])
     low, high = np.minimum(low, q), np.maximum(high, q)  # of a joint that is beyond: where it is

@@ -12,9 +12,8 @@ import numpy as np
 from ..model.chain import Chain, ChainClosure
 from ..spatial.frames import Frame, matrix
 from .batch import Rows, merged
-from .closed_form import out_of_reach, point_candidates, turned
+from .closed_form import arm_positions, out_of_reach, point_candidates, turned
 from .geometry import Arm, JointSpace, motion, outside
-from .search import quasi_random
 
 MOST = 512  # solutions of one pose: legs multiply them
 MEETS = 1e-7  # distance from the point, in sizes of leg and target, of a candidate that is no miss
@@ -90,12 +89,7 @@ def _leg(chain: Chain, number: int, known: set[int]) -> Leg | None:
 
 def moves(arm: Arm) -> bool:
     """Whether every joint of the arm moves its tool's origin in a way of its own."""
-    scale = np.array([np.pi if kind == "R" else arm.size for kind in arm.kinds])
-    q = quasi_random(np.stack([-scale, scale], axis=1), 8)
-    frames, p = arm.frames(q), arm.reach(q)
-    z, o = frames[..., :3, 2], frames[..., :3, 3]
-    turning = np.array([kind == "R" for kind in arm.kinds])[:, None]
-    J = np.where(turning, np.cross(z, p[:, None] - o) / arm.size, z)
+    J = arm.slopes(arm_positions(arm, 8)) / np.where(arm.turning, arm.size, 1.0)[:, None]
     return bool(np.linalg.matrix_rank(J, tol=1e-8).max() == len(arm.kinds))
 
 

@@ -15,7 +15,7 @@ from ..lazy import once
 from .assemble import Loops, counted_limits, solutions
 from .batch import POLISH, PoseSolutions, Rows, merged, packed_solutions
 from .closed_form import ClosedForm, closed_form
-from .geometry import JointSpace, whole_turns
+from .geometry import JointSpace
 from .legs import MOST, Leg, arm_between, legs_beyond, moves, with_legs
 from .search import EXACT, descend
 from .target import Target
@@ -68,16 +68,14 @@ class PlatformSolver:
         self.robot, self.tolerance, self.starts, self.seed = robot, tolerance, starts, seed
         self.limits, self.counted = limits, counted_limits(robot, limits)
         self.mask, self.size = mask, size(robot.chain)
-        turning = np.array([kind == "revolute" for kind in robot.joint_kinds])
-        self.space = JointSpace(turning & whole_turns(robot), self.size)
+        self.space = JointSpace.of(robot, self.size)
         some = Target(np.eye(4), mask)
         self.plan = once(robot, ("plan", tuple(mask.tolist())), lambda: plan(robot, some))
         self.method = "numeric" if self.plan is None else f"closed form: {self.plan.name}"
 
     def problem(self, T: np.ndarray) -> Loops:
         """All joints free, the tool at T."""
-        n = self.robot.n
-        return Loops(self.robot, self.size, tuple(range(n)), np.zeros(n), Target(T, self.mask))
+        return Loops.of(self.robot, Target(T, self.mask))
 
     def run(self, T: np.ndarray, q0: np.ndarray | None) -> tuple[Rows, str]:
         """Solutions of poses (N, 4, 4) in their order; of one pose also what there is to say."""

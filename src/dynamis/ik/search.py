@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from .geometry import JointSpace, whole_turns
+from .geometry import JointSpace, pose_scale, turning
 from .target import Target
 
 if TYPE_CHECKING:
@@ -71,12 +71,12 @@ class Problem:
     @property
     def space(self) -> JointSpace:
         """How joint positions compare."""
-        return JointSpace(self.revolute & whole_turns(self.robot), self.size)
+        return JointSpace.of(self.robot, self.size)
 
     @property
     def row_scale(self) -> np.ndarray:
         """One over the arm's size for position rows, 1 for rotation rows, (m,)."""
-        return np.where(np.arange(6) < 3, 1.0 / self.size, 1.0)[self.target.mask]
+        return pose_scale(self.size)[self.target.mask]
 
     @property
     def joint_scale(self) -> np.ndarray:
@@ -86,7 +86,7 @@ class Problem:
     @property
     def revolute(self) -> np.ndarray:
         """Which joints turn, (n,)."""
-        return np.array([kind == "revolute" for kind in self.robot.joint_kinds])
+        return turning(self.robot)
 
     def residuals(self, q: np.ndarray) -> np.ndarray:
         """Norm of the task's error, metres and radians together, (...,)."""

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arguments import flag, positive, whole
-from ..compile.arrays import as_batch, batch_shape
-from ..errors import ShapeError
+from ..compile.arrays import as_batch, batch_shape, finite
+from ..errors import ShapeError, counted
+from ..tables import html_table, rest
 from .batch import POLISH, PoseSolutions, form_of, solve_poses
 from .closed_form import ClosedForm
 from .geometry import arm_size, in_order, outside
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from ..robot import Robot
 
 MOST = 100_000  # starts of a search
+MOST_SHOWN = 16  # solutions: an arm with six joints has no more
 STARTS = 256  # of a round, unasked
 SINGULAR = 1e-6  # smallest singular value of the scaled Jacobian, relative to the largest
 INVOLVED = 0.05  # share of a joint in a motion below which it is not named
@@ -62,9 +64,20 @@ class Solutions:
         head = f"Solutions({count}, {self.method}" + (f"; {self.reason}" if self.reason else "")
         rows = [
             "  [" + " ".join(f"{x:z9.5f}" for x in q) + f"]  residual {r:.1e}"
-            for q, r in zip(self.q, self.residual, strict=True)
+            for q, r in zip(self.q[:MOST_SHOWN], self.residual[:MOST_SHOWN], strict=True)
         ]
+        rows += [f"  {line}" for line in rest(len(self), MOST_SHOWN)]
         return "\n".join([head + (":" if rows else ")"), *rows]) + (")" if rows else "")
+
+    def _repr_html_(self) -> str:
+        count = f"{len(self)} solution{'' if len(self) == 1 else 's'}, {self.method}"
+        title = [count, *([self.reason] if self.reason else [])]
+        head = ("", *(f"q{i + 1}" for i in range(self.q.shape[-1])), "residual")
+        rows = [
+            (str(k), *(f"{x:z.5f}" for x in q), f"{r:.1e}")
+            for k, (q, r) in enumerate(zip(self.q, self.residual, strict=True))
+        ]
+        return html_table((head, *rows), title)
 
 
 def solve(
@@ -122,9 +135,7 @@ def _platform(
 
 def _start(q0: Any, robot: "Robot", shape: tuple[int, ...]) -> np.ndarray:
     """Finite joint positions, one for all poses or one each."""
-    near = as_batch(q0, "q0", (robot.n,), f"robot {robot.name!r}")
-    if not np.isfinite(near).all():
-        raise ShapeError(f"q0 holds {near[~np.isfinite(near)][0]}, expected finite numbers")
+    near = finite(as_batch(q0, "q0", (robot.n,), f"robot {robot.name!r}"), "q0")
     if near.ndim > 1 and batch_shape(("T", "q0"), (shape, near.shape[:-1])) != shape:
         raise ShapeError(f"q0 has shape {near.shape}, expected one for each of the poses {shape}")
     return near
@@ -236,7 +247,7 @@ class _Solver:
         motions[:, felt] = V[bad, last]
         names = np.array(self.problem.robot.joint_names)
         joints = ", ".join(names[np.any(np.abs(motions) > INVOLVED, axis=0)])
-        count = f"singular target ({len(bad)} of {len(q)} solutions): joints {joints}"
+        count = f"singular target ({len(bad)} of {counted(len(q), 'solution')}): joints {joints}"
         together = "can move together without moving the tool"
         weak = s[bad, last]
         stay = self._stay(q[bad], motions, weak)

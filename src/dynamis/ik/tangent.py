@@ -6,6 +6,7 @@ import numpy as np
 
 from ..dynamics.mobility import assemblies, size
 from ..lazy import once
+from .geometry import pose_scale, turning
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -13,8 +14,7 @@ if TYPE_CHECKING:
 
 def joint_scale(robot: "Robot") -> np.ndarray:
     """The mechanism's size for slides, 1 for angles, (n,)."""
-    turning = np.array([kind == "revolute" for kind in robot.joint_kinds])
-    return np.where(turning, 1.0, size(robot.chain))
+    return np.where(turning(robot), 1.0, size(robot.chain))
 
 
 def motions(robot: "Robot", q: np.ndarray) -> np.ndarray:
@@ -33,8 +33,8 @@ def scaled_conditions(robot: "Robot", q: np.ndarray) -> np.ndarray:
     assert robot.chain.mobility is not None
     rows = list(robot.chain.mobility.rows)
     J = robot.closure_jacobian(q)[..., rows, :]
-    turning = np.array(["about" in robot.closure_rows[r] for r in rows])
-    return J * np.where(turning, 1.0, 1.0 / size(robot.chain))[:, None] * joint_scale(robot)
+    angles = np.array(["about" in robot.closure_rows[r] for r in rows])
+    return J * np.where(angles, 1.0, 1.0 / size(robot.chain))[:, None] * joint_scale(robot)
 
 
 def led_motions(robot: "Robot", rates: np.ndarray) -> np.ndarray:
@@ -44,7 +44,7 @@ def led_motions(robot: "Robot", rates: np.ndarray) -> np.ndarray:
 
 def tool_motions(robot: "Robot", q: np.ndarray, N: np.ndarray | None = None) -> np.ndarray:
     """The tool's motion in scaled units for each of `motions`, (..., 6, dof)."""
-    rows = np.where(np.arange(6) < 3, 1.0 / size(robot.chain), 1.0)
+    rows = pose_scale(size(robot.chain))
     N = motions(robot, q) if N is None else N
     return (robot.jacobian(q) * rows[:, None] * joint_scale(robot)) @ N
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.linalg import qr
 
-from ..arguments import is_flag, is_list, real
+from ..arguments import is_flag, is_list, one_of, real
 from ..compile.arrays import numbers
-from ..errors import OptionError, ShapeError, did_you_mean, shown
+from ..errors import OptionError, ShapeError, shown
 from ..lazy import once
 from .tangent import generic_configurations, tool_motions
 
@@ -36,8 +36,7 @@ def task_mask(robot: "Robot", task: Any = None) -> np.ndarray:
         if robot.dof < min(6, robot.n):  # loops: an arm has as many as joints
             task = once(robot, "natural task", lambda: natural_task(robot))
     if isinstance(task, str):
-        if task not in TASKS:
-            raise OptionError(f"task {task!r} does not exist", did_you_mean(task, TASKS))
+        one_of(task, TASKS, f"task {task!r} does not exist")
         return np.array(TASKS[task])
     return _mask(task)
 

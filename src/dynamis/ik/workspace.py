@@ -7,13 +7,13 @@ import numpy as np
 from scipy.linalg import qr
 
 from ..arguments import choice, flag, number, whole
-from ..compile.arrays import as_batch, numbers
+from ..compile.arrays import finite, numbers, one_sample
 from ..dynamics.mobility import size
-from ..errors import OptionError, ShapeError
-from .assemble import Loops, counted_limits
-from .geometry import JointSpace, arm_size, outside, whole_turns
+from ..errors import OptionError
+from .assemble import counted_limits, problem_of
+from .geometry import JointSpace, outside
 from .platform import plan
-from .search import Problem, descend
+from .search import descend
 from .singularity import drives, singularity, task_rank
 from .tangent import generic_configurations, motions, tool_motions
 from .target import Target, task_mask
@@ -98,10 +98,7 @@ def workspace(
 
 def _start(robot: "Robot", q0: Any) -> np.ndarray:
     if q0 is not None:
-        given = as_batch(q0, "q0", (robot.n,), f"robot {robot.name!r}")
-        if given.ndim != 1 or not np.isfinite(given).all():
-            raise ShapeError(f"q0 has shape {given.shape}, expected ({robot.n},) finite numbers")
-        return given
+        return finite(one_sample(q0, "q0", (robot.n,), f"robot {robot.name!r}"), "q0")
     named = robot.configurations
     for name in (*PREFERRED, *named):
         if name in named:
@@ -166,6 +163,11 @@ class _Grid:
     start: np.ndarray
     follow: bool
 
+    @property
+    def _counted(self) -> bool | str:
+        """Limits that count: those of passive joints in any case."""
+        return self.limits or ("passive" if self.robot.model.closures else False)
+
     def scan(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         """q over a grid, (b, a, n), NaN where nothing was found."""
         first, second, across = PLANES[self.plane]
@@ -176,9 +178,7 @@ class _Grid:
 
     def _best(self, poses: np.ndarray) -> np.ndarray:
         task = self.mask.astype(float).tolist()
-        # limits of passive joints count in any case
-        limits = self.limits if self.limits or not self.robot.model.closures else "passive"
-        solved: Any = self.robot.ik(poses, task, limits=limits)
+        solved: Any = self.robot.ik(poses, task, limits=self._counted)
         found = solved.solutions
         if found.shape[-2] == 0:
             return np.full((*poses.shape[:2], self.robot.n), np.nan)
@@ -208,17 +208,9 @@ class _Grid:
         """Cells reached from the starts, written into q."""
         if not len(cells):
             return cells
-        robot, target = self.robot, Target(poses[tuple(cells.T)], self.mask)
-        if robot.model.closures:
-            free = tuple(range(robot.n))
-            problem: Any = Loops(robot, size(robot.chain), free, np.zeros(robot.n), target)
-            bounds = counted_limits(robot, self.limits or "passive")
-        else:
-            problem = Problem(robot, target, arm_size(robot))
-            bounds = counted_limits(robot, self.limits)
-        moved = descend(problem, start, STEPS)
-        turning = np.array([kind == "revolute" for kind in robot.joint_kinds])
-        space = JointSpace(turning & whole_turns(robot), problem.size)
+        problem = problem_of(self.robot, Target(poses[tuple(cells.T)], self.mask))
+        bounds = counted_limits(self.robot, self._counted)
+        moved, space = descend(problem, start, STEPS), JointSpace.of(self.robot, problem.size)
         ok = (problem.residuals(moved) < FOLLOWS) & (space.distance(moved, start) < leap)
         ok &= ~outside(space.into_limits(moved, bounds), bounds).any(axis=1)
         _, once = np.unique(cells[ok], axis=0, return_index=True)

@@ -14,6 +14,7 @@ from ..model.formats.urdf_write import free_name
 from ..model.model import Model
 from ..model.pose import pose
 from ..spatial.frames import ORIGIN, Frame
+from .rigid_tree import arrays
 
 HUGE = 1e100  # a limit beyond this is none
 
@@ -61,10 +62,10 @@ class Draft:
         """Add a joint between two links; `changes` are fields of the Link it becomes."""
         name = free_name(wanted, self.changes)
         here = pose(place, name)
-        added: Any = {"xyz": here.xyz, "rpy": here.rpy, "axis": tuple(float(x) for x in axis)}
-        added |= {"limit": dict(limit or {}), "damping": 0.0, "friction": 0.0, "mimic": mimic}
-        added["extension"] = None if index is None else Element(EXTENSION, index=str(index))
-        self.joints.append(UrdfJoint(name=name, kind=kind, parent=ends[0], child=ends[1], **added))
+        given: Any = {"xyz": here.xyz, "rpy": here.rpy, "axis": tuple(float(x) for x in axis)}
+        given |= {"limit": dict(limit or {}), "mimic": mimic}
+        given["extension"] = None if index is None else Element(EXTENSION, index=str(index))
+        self.joints.append(UrdfJoint(name, *ends, kind, **given))
         self.changes[name] = changes
         return name
 
@@ -81,11 +82,6 @@ def frame_of(R: Any, p: Any) -> Frame:
     """A frame of arrays."""
     rows = tuple(tuple(float(x) for x in row) for row in np.asarray(R, dtype=float))
     return Frame(rows, tuple(float(x) for x in np.asarray(p, dtype=float)))  # type: ignore[arg-type]
-
-
-def arrays(place: Frame) -> tuple[np.ndarray, np.ndarray]:
-    """A frame as arrays."""
-    return np.array(place.R, dtype=float), np.array(place.p, dtype=float)
 
 
 def reflected(armature: float, gear: float = 1.0, **rest: Any) -> Drive | None:

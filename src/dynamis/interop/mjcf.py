@@ -134,7 +134,7 @@ def _joints(nodes: list[Element], robot: Robot) -> None:
     for node, link, resistance in rows:
         joint = next(node.iter("joint"))
         joint.set("damping", repr(float(resistance.mean_viscous)))
-        joint.set("frictionloss", repr(float(0.5 * (resistance.plus - resistance.minus))))
+        joint.set("frictionloss", repr(float(resistance.mean_coulomb)))
         ends = [float(resolve(x, values)) for x in link.limits or ()]
         if ends and np.isfinite(ends).all():
             joint.set("range", spaced(ends))

@@ -12,8 +12,15 @@ from ..model.friction import Friction
 from ..model.quantity import resolve
 from ..robot import Robot
 from ..spatial.frames import Frame, compose
-from .draft import HUGE, Draft, arrays, frame_of, limits, reflected
-from .rigid_tree import NotRepresentableError, RigidBody, TreeJoint, branch_by_branch, rigid_tree
+from .draft import HUGE, Draft, frame_of, limits, reflected
+from .rigid_tree import (
+    NotRepresentableError,
+    RigidBody,
+    TreeJoint,
+    arrays,
+    branch_by_branch,
+    rigid_tree,
+)
 from .unsupported import plain, warn_left_out, warn_unsupported
 
 HELD = (
@@ -107,7 +114,7 @@ def _drives(model: Any, robot: Robot, order: list[int]) -> None:
         rows["lowerDryFrictionLimit"] = [r.minus for r in resistances]
         rows["upperDryFrictionLimit"] = [r.plus for r in resistances]
     else:
-        rows["friction"] = [0.5 * (r.plus - r.minus) for r in resistances]
+        rows["friction"] = [r.mean_coulomb for r in resistances]
     for name, values in rows.items():
         setattr(model, name, _placed(values, order))
 

@@ -64,12 +64,16 @@ def _tree(robot: Robot, q: np.ndarray, own: list[Frame]) -> list[TreeJoint]:
         above = Frame() if joint.parent < 0 else own[joint.parent]
         place = compose(compose(inverse(above), joint.placement), own[i])
         seen = inverse(own[i])
-        R, p = np.array(place.R, dtype=float), np.array(place.p, dtype=float)
         body = rigid_body(transformed_back(own[i], bodies[i]), names[i])
         axis: Any = tuple(row[2] for row in seen.R)
         held = (body, armature[i], axis, seen.p)
-        tree.append(TreeJoint(joint.kind, joint.parent, R, p, *held))
+        tree.append(TreeJoint(joint.kind, joint.parent, *arrays(place), *held))
     return tree
+
+
+def arrays(place: Frame) -> tuple[np.ndarray, np.ndarray]:
+    """A frame as arrays."""
+    return np.array(place.R, dtype=float), np.array(place.p, dtype=float)
 
 
 def branch_by_branch(tree: list[TreeJoint]) -> list[int]:

@@ -77,8 +77,7 @@ def dh_arm(robot: Robot, convention: str | None = None) -> Robot:
     try:
         return robot.to_dh(convention or "standard")
     except DynamisError as error:
-        first = str(error).split("\n", maxsplit=1)[0]
-        raise NotRepresentableError(f"not representable: {first}", error.hint) from None
+        raise NotRepresentableError(f"not representable: {error.message}", error.hint) from None
 
 
 def is_faulty(robot: Robot) -> bool:

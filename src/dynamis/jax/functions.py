@@ -18,7 +18,7 @@ from ..compile.arrays import (
     unmasked,
 )
 from ..compile.function import Function, kernel_function
-from ..compile.kernels import Kernel, input_shape, kernel_named
+from ..compile.kernels import Kernel, input_shape, row_taking
 from ..errors import OptionError, ShapeError
 from ..lazy import once
 from ..model.parameters import parameter_names
@@ -31,16 +31,26 @@ ERRORS = (TypeError, ValueError, OverflowError, RuntimeError)  # of JAX, for wha
 
 
 @checked
-def inverse_dynamics(robot: "Robot", q: Any, qd: Any, qdd: Any, parameters: Any = None) -> Any:
-    """tau = M qdd + C qd + g + friction, (..., n)."""
-    given = {"q": q, "qd": qd, "qdd": qdd, "parameters": parameters}
+def inverse_dynamics(
+    robot: "Robot", q: Any, qd: Any, qdd: Any, parameters: Any = None, wrench: Any = None
+) -> Any:
+    """tau = M qdd + C qd + g + friction + J^T wrench, (..., n).
+
+    `wrench` (..., 6): forces then moments the tool exerts on the world, in the tool frame.
+    """
+    given = {"q": q, "qd": qd, "qdd": qdd, "wrench": wrench, "parameters": parameters}
     return _named(robot, "inverse_dynamics", given)
 
 
 @checked
-def forward_dynamics(robot: "Robot", q: Any, qd: Any, tau: Any, parameters: Any = None) -> Any:
-    """qdd of the torques tau, (..., n); NaN where the mass matrix is singular."""
-    given = {"q": q, "qd": qd, "tau": tau, "parameters": parameters}
+def forward_dynamics(
+    robot: "Robot", q: Any, qd: Any, tau: Any, parameters: Any = None, wrench: Any = None
+) -> Any:
+    """qdd of the torques tau, (..., n); NaN where the mass matrix is singular.
+
+    `wrench` is that of `inverse_dynamics`.
+    """
+    given = {"q": q, "qd": qd, "tau": tau, "wrench": wrench, "parameters": parameters}
     return _named(robot, "forward_dynamics", given)
 
 
@@ -108,20 +118,7 @@ def computed(robot: Any, kernel: Kernel, given: Mapping[str, Any]) -> Any:
     return _called(_function(robot, kernel, "parameters" in given), given)
 
 
-@cache
-def _row(name: str, given: tuple[str, ...]) -> Kernel:
-    """The row that takes what is given."""
-    own = kernel_named(name)
-    names = {*given} - {"parameters"}
-    fits = (row for row in own.rows() if {*row.inputs} == names and row is not own.column)
-    found = next(fits, None)
-    if found is None:
-        further = sorted({x for extra in own.further for x in extra})
-        raise OptionError(
-            f"kernel {own.name!r} got {', '.join(map(str, given)) or 'nothing'}, expected "
-            f"{', '.join(own.inputs)} and perhaps {', '.join((*further, 'parameters'))}"
-        )
-    return found
+_row = cache(row_taking)
 
 
 def _function(robot: Any, kernel: Kernel, parameters: bool) -> Function:

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import OptionError
+from ..errors import OptionError, counted
 from ..model.check.finding import Finding
-from .log import GAP, LONG_GAP, Log
+from .log import GAP, LONG_GAP, Log, stretches
 
 ABSOLUTE = 1e8  # s; later stamps count from an epoch, and are taken from the first one
 FEW = 0.01  # share of stamps that may be late and are then sorted
@@ -38,7 +38,7 @@ def stamps(raw: np.ndarray, factor: float, where: str, unit_given: bool) -> Stam
         )
     findings = []
     if len(good) < len(raw):
-        what = f"{len(raw) - len(good)} rows without time stamp were dropped"
+        what = f"dropped {counted(len(raw) - len(good), 'row')} without time stamp"
         findings.append(Finding("warning", where, what, "look at how the log was written"))
     whole = whole[good]
     first = whole[0]
@@ -79,7 +79,8 @@ def uneven(t: np.ndarray, where: str) -> Iterator[Finding]:
         worst = gaps[np.argmax(steps[gaps])]
         long = int((steps > LONG_GAP * median).sum())
         what = (
-            f"{len(gaps)} gaps of more than {GAP:g} steps, {long} of more than {LONG_GAP:g}; "
+            f"{counted(len(gaps), 'gap')} of more than {GAP:g} steps, {long} of more than "
+            f"{LONG_GAP:g}; "
             f"the longest {_ms(float(steps[worst]))}, {t[worst] - t[0]:.6g} s after the first "
             f"stamp; {steps[gaps].sum():.4g} s in all"
         )
@@ -241,9 +242,8 @@ def _some(x: np.ndarray) -> np.ndarray:
 
 def _brief(out: np.ndarray) -> np.ndarray:
     """Those of the rows (N,) in short stretches: a signal that stays out there is none."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], out, [False]]).astype(int)))
     kept = np.zeros(len(out), dtype=bool)
-    for a, b in zip(edges[::2], edges[1::2], strict=True):
+    for a, b in stretches(out):
         kept[a:b] = b - a <= (max(BRIEF, int(FIRST * len(out))) if a == 0 else BRIEF)
     return kept
 

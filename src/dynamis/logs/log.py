@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arguments import checked, choice, number, positive, text, whole
+from ..arguments import checked, choice, is_whole, number, positive, text, whole
 from ..compile.arrays import numbers
-from ..errors import OptionError, ShapeError, shown
+from ..errors import OptionError, ShapeError, counted, shown
 from ..files import write_columns
 from ..model.check.finding import Finding
+from ..tables import html_table
 from .units import UNITS
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class Log:
     def __post_init__(self) -> None:
         t = _numbers(self.t, "t", 1)
         if len(t) < 2:
-            raise ShapeError(f"t has {len(t)} stamps, expected at least 2")
+            raise ShapeError(f"t has {counted(len(t), 'stamp')}, expected at least 2")
         back = np.flatnonzero(np.diff(t) <= 0)
         if len(back):
             k = int(back[0])
@@ -201,7 +202,9 @@ class Log:
         from ..dynamics.friction import thermal_joints
 
         if robot.n != self.n:
-            raise ShapeError(f"robot {robot.name!r} has {robot.n} joints, the log {self.n}")
+            raise ShapeError(
+                f"robot {robot.name!r} has {counted(robot.n, 'joint')}, the log {self.n}"
+            )
         joints = thermal_joints(robot.chain)
         if not joints:
             raise OptionError(
@@ -241,9 +244,10 @@ class Log:
         more = "".join(
             f", {x}" for x in ("qd", "qdd", "temperature") if getattr(self, x) is not None
         )
-        findings = f", {len(self.findings)} findings" if self.findings else ""
+        findings = f", {counted(len(self.findings), 'finding')}" if self.findings else ""
         return (
-            f"Log({self.name!r}, {self.n} joints, {len(self)} samples over {self.duration:.6g} s "
+            f"Log({self.name!r}, {counted(self.n, 'joint')}, {counted(len(self), 'sample')} "
+            f"over {self.duration:.6g} s "
             f"at {self.rate:.4g} Hz, q, tau{more}{findings})"
         )
 
@@ -253,12 +257,9 @@ class Log:
             speed = "" if self.qd is None else f"{np.abs(self.qd[:, i]).max():.4g}"
             span = f"{self.q[:, i].min():.4g}", f"{self.q[:, i].max():.4g}"
             rows.append((str(i + 1), *span, speed, f"{np.abs(self.tau[:, i]).max():.4g}"))
-        lines = ["".join(f"<td>{cell}</td>" for cell in row) for row in rows]
-        lines[0] = lines[0].replace("td>", "th>")
-        table = "".join(f"<tr>{line}</tr>" for line in lines)
         said = "".join(f"<li>{html.escape(str(x))}</li>" for x in self.findings)
         said = f"<ul>{said}</ul>" if said else ""
-        return f"<p>{html.escape(repr(self))}</p><table>{table}</table>{said}"
+        return f"<p>{html.escape(repr(self))}</p>{html_table(rows)}{said}"
 
 
 def within(t: np.ndarray, given: Any) -> np.ndarray:
@@ -272,7 +273,8 @@ def within(t: np.ndarray, given: Any) -> np.ndarray:
     inside &= since <= (np.inf if stop is None else stop + slack)
     if inside.sum() < 2:
         raise OptionError(
-            f"window ({start}, {stop}) holds {inside.sum()} samples, expected at least 2",
+            f"window ({start}, {stop}) holds {counted(inside.sum(), 'sample')}, expected at "
+            "least 2",
             f"seconds from the first stamp; the log lasts {since[-1]:.6g} s",
         )
     return inside
@@ -287,15 +289,10 @@ def rows_of(given: Any, count: int) -> slice:
     kept = len(range(count)[first:last])
     if kept < 2:
         raise OptionError(
-            f"rows ({first}, {last}) hold {kept} samples, expected at least 2",
+            f"rows ({first}, {last}) hold {counted(kept, 'sample')}, expected at least 2",
             f"counted from 0, the last one not included; the log has {count}",
         )
     return slice(first, last)
-
-
-def is_whole(value: Any) -> bool:
-    """Whether a value is a whole number, NumPy's too, and no flag."""
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
 def _pair(given: Any, name: str, expected: str) -> tuple[Any, Any]:
@@ -345,6 +342,12 @@ def _hermite(t: np.ndarray, x: np.ndarray, xd: np.ndarray | None, at: np.ndarray
     return interpolated(at, t, x)
 
 
+def stretches(flags: np.ndarray) -> list[tuple[int, int]]:
+    """(first row, the one after the last) of every stretch where flags (N,) are true."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], flags, [False]]).astype(int))).tolist()
+    return list(zip(edges[::2], edges[1::2], strict=True))
+
+
 def interpolated(at: np.ndarray, t: np.ndarray, x: np.ndarray) -> np.ndarray:
     """Columns of x (N, n), given at times t, at other times: linear."""
     return np.stack([np.interp(at, t, column) for column in x.T], axis=1)
@@ -355,10 +358,12 @@ def _bridged(log: Log, left_out: int) -> Iterator[Finding]:
     short = int(((steps > GAP) & (steps <= LONG_GAP)).sum())
     long = int((steps > LONG_GAP).sum())
     if short:
-        what = f"even grid: {short} gaps of {GAP:g} to {LONG_GAP:g} steps were interpolated across"
+        gaps = f"{counted(short, 'gap')} of {GAP:g} to {LONG_GAP:g} steps"
+        what = f"even grid: interpolated across {gaps}"
         yield Finding("note", log.name or "log", what, "nothing, if the motion is smooth")
     if long:
-        what = f"even grid: {left_out} instants inside {long} gaps of over {LONG_GAP:g} steps "
+        gaps = f"{counted(long, 'gap')} of over {LONG_GAP:g} steps"
+        what = f"even grid: {left_out} instants inside {gaps} "
         remedy = "filter and differentiate each of log.pieces() by itself"
         yield Finding("warning", log.name or "log", what + "were left out", remedy)
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arguments import checked, number, positive
-from ..errors import DynamisError, OptionError, ShapeError
+from ..errors import DynamisError, OptionError, ShapeError, counted
 from ..model.check.finding import Finding
 from ..model.quantity import resolve
 from ..trajectory.arguments import numbers
@@ -28,7 +28,6 @@ from .table import (
     arrange,
     by_quantity,
     declared,
-    measured_joints,
     pick,
     scaled,
     wanted_joints,
@@ -143,7 +142,7 @@ def _count(blocks: dict[str, Block], where: str) -> int:
                 "one row per sample, one column per joint: transpose what is the other way",
             )
     if count < 2:
-        raise ShapeError(f"{where} has {count} rows, expected at least 2")
+        raise ShapeError(f"{where} has {counted(count, 'row')}, expected at least 2")
     if first.shape[1] > count:
         raise ShapeError(
             f"{where}: q has shape {first.shape}: more joints than samples",
@@ -301,7 +300,7 @@ def _gears_of(
             "gear_matrix=[...] with one ratio per joint, or rows where motors turn several "
             "joints; or robot= with drives",
         )
-    own = measured_joints(robot)
+    own = robot.drive_names
     if joints is not None and tuple(joints) != own:
         raise OptionError(
             f"joints are {', '.join(joints)}, the gear matrix of {robot.name!r} is for "

@@ -16,13 +16,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import FileError, OptionError, ShapeError
+from ..errors import FileError, OptionError, ShapeError, counted
 from ..lazy import package
 from ..model.check.finding import Finding
 from .episodes import data_file, is_data_set, with_episodes
 from .recordings import is_bag
 from .states import read_recording
-from .table import LARGEST, MISSING, Allowance, Table, distinct, reading
+from .table import LARGEST, MISSING, Allowance, Table, distinct, is_number, reading
 from .units import KNOWN, plain_unit
 
 # columns of numbers in a text file: a header line, maybe one of units, then one line per sample
@@ -175,7 +175,8 @@ def _rows(
             return kept[:-1], (found,), places[:-1]
         if count != expected:
             raise FileError(
-                f"{where}, line {k} has {count} cells, the header {expected}: {line[:60]!r}",
+                f"{where}, line {k} has {counted(count, 'cell')}, the header {expected}: "
+                f"{line[:60]!r}",
                 "mend or delete that line",
             )
     return kept, (), places
@@ -245,11 +246,7 @@ def _column(cells: tuple[str, ...]) -> np.ndarray:
 
 
 def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return text.strip().lower() in MISSING or bool(COMMA.fullmatch(text.strip()))
-    return True
+    return is_number(text) or bool(COMMA.fullmatch(text.strip()))
 
 
 def open_source(

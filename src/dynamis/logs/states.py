@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import DynamisError, FileError, OptionError, did_you_mean
+from ..arguments import duplicate, one_of
+from ..errors import DynamisError, FileError, OptionError, counted
 from ..model.check.finding import Finding
 from .log import LONG_GAP, interpolated
 from .messages import Decoder, Group, column, is_list
@@ -168,7 +169,7 @@ class Topics:
         self.look(names)
         said = []
         for name in names[:30]:
-            what = f"{self.channels[name].type}, {self.recording.counts[name]} messages"
+            what = f"{self.channels[name].type}, {counted(self.recording.counts[name], 'message')}"
             joints = ", ".join(self.joints(name)[:12])
             said.append(f"{name} ({what}{', joints ' if joints else ''}{joints})")
         return "; ".join(said)
@@ -182,9 +183,7 @@ def _chosen(
     states = [x for x in states if topics.recording.counts[x]]
     if asked:
         for name in asked:
-            if name not in topics.channels:
-                what = f"{topics.where} has no topic {name!r}"
-                raise OptionError(what, did_you_mean(name, topics.channels))
+            one_of(name, topics.channels, f"{topics.where} has no topic {name!r}")
             if not topics.readable(name):
                 raise _unreadable(topics, name)
         if len(asked) == 2:
@@ -293,7 +292,9 @@ def _sets(groups: list[Group], where: str) -> Iterator[Joints]:
                 raise FileError(f"{message}: 'name' names {_repeated(names)}")
             wrong = next((x for x, y in values.items() if y.shape[1] not in (0, size)), None)
             if wrong is not None:
-                what = f"{values[wrong].shape[1]} numbers, 'name' {size} joints"
+                what = (
+                    f"{counted(values[wrong].shape[1], 'number')}, 'name' {counted(size, 'joint')}"
+                )
                 raise FileError(f"{message}: {wrong!r} has {what}")
             empty = np.full((len(which), size), np.nan)
             whole = len(which) == len(group.rows)
@@ -303,7 +304,7 @@ def _sets(groups: list[Group], where: str) -> Iterator[Joints]:
 
 
 def _repeated(names: Sequence[str]) -> str:
-    twice = next((x for x, count in Counter(names).items() if count > 1), None)
+    twice = duplicate(names)
     return "no joints" if twice is None else f"{twice!r} twice"
 
 
@@ -496,7 +497,9 @@ def _aligned(
     """Rows of x, measured at t, at other instants (ns): NaN where there are none around."""
     t, first = np.unique(t, return_index=True)
     if len(t) < 2:
-        raise OptionError(f"{main.where}: {topic} has {len(t)} stamps, expected at least 2")
+        raise OptionError(
+            f"{main.where}: {topic} has {counted(len(t), 'stamp')}, expected at least 2"
+        )
     steps = np.diff(t)
     k = np.clip(np.searchsorted(t, at, side="right") - 1, 0, len(t) - 2)
     away = np.minimum(np.abs(at - t[k]), np.abs(at - t[k + 1]))

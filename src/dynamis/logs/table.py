@@ -4,7 +4,6 @@ A file of a few megabytes may hold gigabytes: what it declares is counted before
 """
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -12,11 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..arguments import is_word
+from ..arguments import duplicate, is_whole, is_word
 from ..compile.arrays import unmasked
-from ..errors import DynamisError, FileError, OptionError, ShapeError, did_you_mean
+from ..errors import DynamisError, FileError, OptionError, ShapeError, counted, did_you_mean
 from ..model.check.finding import Finding
-from .log import is_whole
 from .units import factor
 
 if TYPE_CHECKING:
@@ -56,7 +54,7 @@ def distinct(names: Iterable[str], where: str) -> tuple[str, ...]:
             f"{where} has {len(found)} columns, expected at most {MOST_COLUMNS}",
             "write those of the log to a file of their own; is it transposed?",
         )
-    twice = next((name for name, count in Counter(found).items() if count > 1), None)
+    twice = duplicate(found)
     if twice is not None:
         raise FileError(f"{where} has two columns {twice[:80]!r}, expected distinct names")
     return found
@@ -115,7 +113,7 @@ class Table:
             what = f"{self.where}: {name!r} is not a rectangular array ({error})"
             raise ShapeError(what) from None
         if array.dtype.kind == "U" and len(self.lines) == len(array):
-            k = next((k for k, x in enumerate(array) if not _is_number(x)), 0)
+            k = next((k for k, x in enumerate(array) if not is_number(x)), 0)
             raise ShapeError(f"{self.line(k)}: {name!r} holds {str(array[k])!r}, expected a number")
         if array.dtype.kind not in NUMERIC:
             raise ShapeError(
@@ -159,7 +157,7 @@ class Block(NamedTuple):
     joints: tuple[str, ...] | None = None
 
 
-def _is_number(text: Any) -> bool:
+def is_number(text: Any) -> bool:
     """Whether a cell is a number, or says that there is none."""
     try:
         float(text)
@@ -227,7 +225,7 @@ def find(table: Table, quantity: str, spec: Any) -> list[tuple[str, str | None]]
     absent = next((x for x in spec if x not in table.names), None)
     if absent is not None:
         raise _missing(table, quantity, absent)
-    twice = next((x for i, x in enumerate(spec) if x in spec[:i]), None)
+    twice = duplicate(spec)
     if twice is not None:
         raise OptionError(f"columns[{quantity!r}] lists {twice!r} twice")
     return [(x, None) for x in spec]
@@ -304,7 +302,8 @@ def _missing(table: Table, quantity: str, spec: str) -> OptionError:
     usual = f"{spec!r}" if "*" in spec or "{}" in spec else f"{spec!r} or {spec + '1'!r}, .."
     if table.names == tuple(str(k) for k in range(len(table.names))):
         return OptionError(
-            f"{table.where} begins with numbers: {len(table.names)} columns without a header",
+            f"{table.where} begins with numbers: {counted(len(table.names), 'column')} "
+            "without a header",
             "columns=dict(t=0, q=[1, 2], tau=[3, 4]) counts them from 0 (--columns t=0,q=1,2,...)",
         )
     near = did_you_mean(spec, table.names)
@@ -340,7 +339,7 @@ def arrange(
     if not labels and robot is not None and size == robot.n:
         labels = tuple(robot.joint_names)
     elif not labels and robot is not None and size == len(robot.driven):
-        labels = measured_joints(robot)
+        labels = robot.drive_names
     order = _order(labels, size, joints, robot, where)
     done = {}
     for quantity, block in blocks.items():
@@ -352,7 +351,7 @@ def arrange(
             place = [block.joints.index(labels[k]) for k in order]
         if block.values.shape[1] != size:
             raise ShapeError(
-                f"{where}: {quantity} has {block.values.shape[1]} columns "
+                f"{where}: {quantity} has {counted(block.values.shape[1], 'column')} "
                 f"({', '.join(block.names[:12])}), q has {size}"
             )
         done[quantity] = Block(block.values[:, place], tuple(block.names[k] for k in place))
@@ -365,18 +364,13 @@ def arrange(
     return done, [Finding("note", where, what, "joints= chooses others")]
 
 
-def measured_joints(robot: "Robot") -> tuple[str, ...]:
-    """The joints that logs have columns of: all of an arm's, the drives of closed loops."""
-    return tuple(robot.joint_names[k] for k in robot.driven)
-
-
 def wanted_joints(joints: Any, robot: "Robot | None") -> tuple[str, ...] | None:
     """The joint names asked for, if any."""
     if joints is not None:
         if isinstance(joints, (str, bytes)) or not isinstance(joints, Sequence) or not joints:
             raise OptionError(f"joints is {joints!r}, expected a list of names or of places")
         return tuple(joints) if all(isinstance(x, str) for x in joints) else None
-    return None if robot is None else measured_joints(robot)
+    return None if robot is None else robot.drive_names
 
 
 def _order(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..arguments import real
-from ..errors import OptionError
+from ..errors import OptionError, counted
 
 TIME = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "min": 60.0}
 ANGLE = {"rad": 1.0, "mrad": 1e-3, "deg": math.pi / 180, "rev": 2 * math.pi}
@@ -34,7 +34,7 @@ def factor(quantity: str, unit: Any, columns: int) -> Any:
     """What to multiply by for SI: a number, or one per column where units are listed so."""
     if isinstance(unit, (list, tuple)):
         if len(unit) != columns:
-            what = f"lists {len(unit)} units, expected {columns}: one per joint"
+            what = f"lists {counted(len(unit), 'unit')}, expected {columns}: one per joint"
             raise OptionError(f"units[{quantity!r}] {what}")
         return np.array([one_factor(quantity, x) for x in unit])
     return one_factor(quantity, unit)

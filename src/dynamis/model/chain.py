@@ -99,6 +99,11 @@ class Resistance(NamedTuple):
             return self.viscous
         return 0.5 * (self.viscous + self.viscous_minus)
 
+    @property
+    def mean_coulomb(self) -> Any:
+        """The mean size of both directions."""
+        return 0.5 * (self.plus - self.minus)
+
 
 class Circuit(NamedTuple):
     """A DC motor's windings and amplifier; None where the model says nothing."""

@@ -10,14 +10,14 @@
 Conditions are written in the axes of the first frame, the force of a closure too.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ..arguments import choice, is_list
 from ..errors import ModelError, OptionError, shown
 from .pose import Pose, pose
-from .quantity import Scalar, settle, settle_quantities, strict
+from .quantity import Scalar, quantity_text, settle, settle_quantities, strict
 
 Turn = tuple[tuple[float, int, int], ...]  # sum of factor (axis of the first . axis of the second)
 X, Y, Z = 0, 1, 2
@@ -106,15 +106,16 @@ class Closure:
 CLOSURE_COLUMNS = ("closure", "between", "frames", "holds")
 
 
-def closure_row(closure: Closure, text: Callable[[Any], str]) -> tuple[str, str, str, str]:
-    """For a table: name and kind, its links, its frames written by `text`, what it holds."""
+def closure_row(closure: Closure) -> tuple[str, str, str, str]:
+    """For a table: name and kind, its links, its frames, what it holds."""
     places = []
     for place in closure.frames:
         turned = any(isinstance(x, str) or x != 0.0 for x in place.rpy)
-        places.append(text(place.xyz) + (f" rpy {text(place.rpy)}" if turned else ""))
+        rpy = f" rpy {quantity_text(place.rpy)}" if turned else ""
+        places.append(quantity_text(place.xyz) + rpy)
     holds = ", ".join(closure.rows)
     if closure.length is not None:
-        holds = f"length {text(closure.length)}"
+        holds = f"length {quantity_text(closure.length)}"
     between = " to ".join(str(link) for link in closure.between)
     return f"{closure.name} ({closure.kind})", between, " to ".join(places), holds
 

@@ -24,7 +24,7 @@ from numbers import Real
 from typing import Any, NamedTuple
 
 from ..arguments import is_flag, is_list, real
-from ..errors import DynamisError, ModelError, shown
+from ..errors import DynamisError, ModelError, counted, shown
 from ..spatial.recorder import Recorded
 from ..spatial.tape import LawRecorder, Tape, recorded
 from ..user_code import explained, location
@@ -74,7 +74,7 @@ def load_law(law: Any, joints: Sequence[str]) -> Law:
         found = law.torque(*vectors(recorder, "q", "qd"))
         if not is_list(found) or len(found := list(found)) != n:
             one = "one value" if isinstance(found, Recorded) else shown(found)
-            given = f"{len(found)} torques" if isinstance(found, list) else one
+            given = counted(len(found), "torque") if isinstance(found, list) else one
             raise ModelError(
                 f"{what}{location(law.torque)} returned {given}, expected a list of {n}, one per "
                 f"joint: {', '.join(joints)}",
@@ -102,7 +102,7 @@ def friction_law(law: Any) -> Law:
         speed, direction = recorder.input("qd", 0), recorder.input("direction", 0)
         found = law.torque(speed, direction, given, recorder.functions())
         if not isinstance(found, (Recorded, Real)):
-            told = f"{len(found)} values" if is_list(found) else shown(found)
+            told = counted(len(found), "value") if is_list(found) else shown(found)
             raise ModelError(
                 f"{what}{location(law.torque)} returned {told}, expected one torque",
                 "end it with: return torque" if found is None else "it is asked joint by joint",

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..arguments import flag, is_list, one_of
-from ..errors import ModelError, shown
+from ..errors import ModelError, counted, shown
 from ..spatial.functions import MATH, Functions, cos_sin
 from ..spatial.inertia import Inertia, entries, from_com, from_entries, from_linear, symmetric_of
 from ..spatial.vectors import ZERO, Vector, scale
@@ -24,6 +24,10 @@ from .quantity import (
 )
 
 JOINTS = ("revolute", "prismatic")
+UNITS = {  # by the kind of a joint
+    "revolute": {"position": "rad", "velocity": "rad/s", "torque": "N m"},
+    "prismatic": {"position": "m", "velocity": "m/s", "torque": "N"},
+}
 VARIABLE = re.compile(r"(q|qd|qdd)([1-9][0-9]*)")  # names of joint variables in equations
 
 
@@ -203,6 +207,6 @@ def inertia_entries(value: Any) -> tuple[Scalar, ...]:
     if len(value) == 6:
         return quantities(value, 6, "inertia")
     raise ModelError(
-        f"inertia has {len(value)} entries, expected 6 (Ixx Iyy Izz Ixy Iyz Ixz), "
+        f"inertia has {counted(len(value), 'entry')}, expected 6 (Ixx Iyy Izz Ixy Iyz Ixz), "
         "3 (the diagonal) or a 3x3 matrix"
     )

@@ -1,20 +1,21 @@
 """A whole robot as frozen data in the user's own frames and words."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from itertools import count
 from types import MappingProxyType
 from typing import Any
 
-from ..arguments import choice, flag, is_list, is_word, one_of, positive
-from ..errors import ModelError, shown
+from ..arguments import choice, duplicate, flag, is_list, is_word, one_of, positive
+from ..errors import ModelError, counted, shown
 from ..lazy import cached_property
 from ..spatial.functions import Functions
 from ..spatial.inertia import Inertia, from_com, from_entries
 from .check.finding import Finding
 from .closure import Closure
 from .conventions import CONVENTIONS, convention_named
+from .friction import Friction
 from .law import Law, load_law
 from .link import VARIABLE, Link, inertia_entries
 from .pose import Pose, pose
@@ -150,8 +151,8 @@ class Model:
                 raise ModelError(f"{name} is {shown(given)}, expected {words}")
 
     def _check_names(self) -> None:
-        _refuse_twice("link", self.link_names)
-        _refuse_twice("joint", self.tree_joint_names)
+        refuse_twice("link", self.link_names)
+        refuse_twice("joint", self.tree_joint_names)
         links = dict.fromkeys(self.link_names)
         if self.tool_link is not None:
             what = f"tool_link {self.tool_link!r} is not a link of {self.name!r}"
@@ -175,7 +176,7 @@ class Model:
 
     def _check_springs(self) -> None:
         settle(self, springs=_called(self.springs, "spring"))
-        _refuse_twice("spring", [str(spring.name) for spring in self.springs])
+        refuse_twice("spring", [str(spring.name) for spring in self.springs])
         for spring in self.springs:
             what = f"spring {spring.name!r}"
             if spring.kind == "torsion":
@@ -189,7 +190,7 @@ class Model:
         base = self.base_name
         named = [replace(x, between=tuple(y or base for y in x.between)) for x in self.closures]
         settle(self, closures=_called(named, "closure"))
-        _refuse_twice("closure", [str(closure.name) for closure in self.closures])
+        refuse_twice("closure", [str(closure.name) for closure in self.closures])
         for closure in self.closures:
             what = f"closure {closure.name!r}"
             first, second = (self.link_index(name, what) for name in closure.between)
@@ -209,7 +210,7 @@ class Model:
     def _check_loads(self) -> None:
         settle(self, loads=tuple(load_law(law, self.joint_names) for law in self.loads))
         names = [law.name for law in self.loads]
-        _refuse_twice("load", names)
+        refuse_twice("load", names)
         springs = [str(spring.name) for spring in self.springs]
         others = {*self.link_names, *self.tree_joint_names, *springs}
         taken = next((name for name in names if name in others), None)
@@ -310,7 +311,7 @@ class Model:
             raise ModelError(f"gear_matrix is {shown(self.gear_matrix)}, expected rows of numbers")
         rows = tuple(self.gear_matrix)
         if len(rows) != size:
-            raise ModelError(f"gear_matrix has {len(rows)} rows, expected {size}")
+            raise ModelError(f"gear_matrix has {counted(len(rows), 'row')}, expected {size}")
         matrix = tuple(quantities(r, size, f"gear_matrix[{i}]") for i, r in enumerate(rows))
         for i, link in enumerate(self.links):
             if link.drive is not None and link.drive.gear not in (1.0, matrix[i][i]):
@@ -368,11 +369,16 @@ class Model:
     @property
     def size_text(self) -> str:
         """Joints, and of mechanisms with closures drives and closures too, in words."""
-        words = [f"{self.n} joints"]
+        words = [counted(self.n, "joint")]
         if self.closures:
             counts = ((len(self.active), "drive"), (len(self.closures), "closure"))
-            words += [f"{count} {word}{'s' * (count != 1)}" for count, word in counts]
+            words += [counted(*pair) for pair in counts]
         return ", ".join(words)
+
+    @property
+    def joint_letters(self) -> str:
+        """RRP of an arm with two revolute joints and a prismatic one."""
+        return "".join(link.joint[0].upper() for link in self.links)
 
     @property
     def closure_rows(self) -> tuple[str, ...]:
@@ -414,8 +420,9 @@ class Model:
         return symbols_in((*owners, self.gear_matrix, self.frames, self.springs))
 
 
-def _refuse_twice(what: str, names: Sequence[str]) -> None:
-    twice = next((x for i, x in enumerate(names) if x in names[:i]), None)
+def refuse_twice(what: str, names: Iterable[str]) -> None:
+    """Names must differ."""
+    twice = duplicate(names)
     if twice is not None:
         raise ModelError(f"two {what}s are called {twice!r}, expected distinct names")
 
@@ -458,3 +465,12 @@ def _value(name: str, value: Any) -> float:
     if isinstance(number, Expression):
         raise ModelError(f"values.{name} is {shown(value)}, expected a number without symbols")
     return number
+
+
+def with_friction(model: Model, friction: Iterable[Friction]) -> Model:
+    """The model with friction of one's own for each link; drives then have none."""
+    links = [
+        replace(x, friction=own, drive=x.drive and replace(x.drive, viscous=0.0, coulomb=0.0))
+        for x, own in zip(model.links, friction, strict=True)
+    ]
+    return replace(model, links=tuple(links))

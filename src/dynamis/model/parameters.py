@@ -5,13 +5,14 @@ what coupled motors, spinning rotors, viscous friction by direction, springs, lo
 laws of one's own add.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
-from ..errors import ModelError
+from ..errors import ModelError, OptionError, counted, did_you_mean, shown
 from ..lazy import once
 from ..spatial.inertia import NAMES, linear
+from ..tables import MOST, html_table, rest, text_table
 from .chain import Chain, chain
 from .drive import Drive
 from .model import Model
@@ -20,11 +21,16 @@ JOINT_NAMES = ("rotor_inertia", "viscous", "coulomb+", "coulomb-", "offset")
 MOTOR_NAMES = ("motor_viscous", "motor_coulomb+", "motor_coulomb-")
 UNBALANCE_NAMES = ("unbalance_x", "unbalance_y")
 VISCOUS_MINUS = "viscous-"  # moving negative; "viscous" is then that of moving positive
+KINDS = {NAMES: "link", JOINT_NAMES: "joint"}  # whose parameters these are
 
 
 @dataclass(frozen=True)
 class Parameters:
-    """Names and values, in the order of the regressor's columns."""
+    """Names and values, in the order of the regressor's columns.
+
+    A parameter is called OWNER.NAME, such as link2.Izz or joint1.coulomb+. Where one is asked for,
+    the names in formulas (Izz2, coulomb_plus1, Khalil's ZZ2) are understood too.
+    """
 
     names: tuple[str, ...]
     values: Any
@@ -33,8 +39,138 @@ class Parameters:
         return len(self.names)
 
     def index(self, name: str) -> int:
-        """Position of a name."""
-        return self.names.index(name)
+        """Position of a parameter."""
+        return parameter_index(self.names, name)
+
+    def __getitem__(self, name: str) -> Any:
+        """Value of a parameter."""
+        return self.values[self.index(name)]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __repr__(self) -> str:
+        such = f", named such as {self.names[0]!r}" if self.names else ""
+        parts = [f"Parameters({len(self)} values{such})"]
+        for rows in self._tables():
+            parts += [
+                text_table(rows[: MOST + 1], right=len(rows[0]) - 1, rule=False),
+                *rest(len(rows) - 1),
+            ]
+        return "\n".join(parts)
+
+    def _repr_html_(self) -> str:
+        return "".join(map(html_table, self._tables()))
+
+    def _tables(self) -> Iterator[list[tuple[str, ...]]]:
+        """Links and joints in rows, their parameters in columns."""
+        values = iter(self.values)
+        for block in blocks(self.names):
+            head = (KINDS.get(block.parameters, "of"), *block.parameters)
+            cells = ([f"{next(values):.5g}" for _ in block.parameters] for _ in block.owners)
+            yield [head, *((x, *row) for x, row in zip(block.owners, cells, strict=True))]
+
+
+class Block(NamedTuple):
+    """Owners in a row that have the same parameters."""
+
+    parameters: tuple[str, ...]
+    owners: tuple[str, ...]
+
+
+def blocks(names: Sequence[str]) -> list[Block]:
+    """The parameter vector as blocks: ten of every link, five of every joint, and what follows."""
+    each: list[tuple[str, list[str]]] = []
+    for owner, _, name in (x.rpartition(".") for x in names):
+        if not each or each[-1][0] != owner or tuple(each[-1][1]) in KINDS:
+            each.append((owner, []))
+        each[-1][1].append(name)
+    found: list[Block] = []
+    for owner, own in each:
+        if found and found[-1].parameters == tuple(own):
+            found[-1] = found[-1]._replace(owners=(*found[-1].owners, owner))
+        else:
+            found.append(Block(tuple(own), (owner,)))
+    return found
+
+
+# parameters as people write them in a formula: Izz1 (Izz[forearm] of a link of that name), Khalil's
+# ZZ1, and LaTeX
+
+FORMULAS: Mapping[str, tuple[str, str]] = {  # Khalil's notation, LaTeX (# is the index)
+    "m": ("M", "m_{#}"),
+    "mcx": ("MX", "mc_{x,#}"),
+    "mcy": ("MY", "mc_{y,#}"),
+    "mcz": ("MZ", "mc_{z,#}"),
+    "Ixx": ("XX", "I_{xx,#}"),
+    "Ixy": ("XY", "I_{xy,#}"),
+    "Iyy": ("YY", "I_{yy,#}"),
+    "Ixz": ("XZ", "I_{xz,#}"),
+    "Iyz": ("YZ", "I_{yz,#}"),
+    "Izz": ("ZZ", "I_{zz,#}"),
+    "rotor_inertia": ("IA", "J_{a,#}"),
+    "viscous": ("FV", "F_{v,#}"),
+    "viscous-": ("FV_minus", "F_{v,#}^{-}"),
+    "coulomb+": ("FS_plus", "F_{c,#}^{+}"),
+    "coulomb-": ("FS_minus", "F_{c,#}^{-}"),
+    "offset": ("OFF", r"\tau_{0,#}"),
+    "motor_viscous": ("FVM", "F_{vm,#}"),
+    "motor_coulomb+": ("FSM_plus", "F_{cm,#}^{+}"),
+    "motor_coulomb-": ("FSM_minus", "F_{cm,#}^{-}"),
+    "unbalance_x": ("UX", "u_{x,#}"),
+    "unbalance_y": ("UY", "u_{y,#}"),
+    "stiffness": ("K", "k_{#}"),
+    "preload": ("F0", "F_{0,#}"),
+    "damping": ("D", "d_{#}"),
+    "force": ("FG", "F_{g,#}"),
+}
+OTHER_NAMES = {"m": "mass"}  # what files call them
+
+
+def labels(names: Sequence[str], style: str) -> list[str]:
+    """Every parameter as formulas have it, in a style: "plain", "khalil" or "latex"."""
+    numbers: dict[str, str] = {}
+    for parameters, owners in blocks(names):
+        word = KINDS.get(parameters, "")
+        if word and owners == tuple(f"{word}{i + 1}" for i in range(len(owners))):
+            numbers |= {owner: owner.removeprefix(word) for owner in owners}
+    return [_label(name, style, numbers) for name in names]
+
+
+def _label(full: str, style: str, numbers: Mapping[str, str]) -> str:
+    owner, _, name = full.rpartition(".")
+    khalil, latex = FORMULAS.get(name, (name, name))
+    number = numbers.get(owner, "")
+    if style == "latex":
+        word = owner.replace("_", r"\_")
+        return latex.replace("#", number or rf"\mathrm{{{word}}}")
+    form = khalil if style == "khalil" else _word(name)
+    return f"{form}{number}" if number else f"{form}[{owner}]"
+
+
+def _word(name: str) -> str:
+    """coulomb_plus of coulomb+"""
+    return name.replace("+", "_plus").replace("-", "_minus")
+
+
+def parameter_index(names: Sequence[str], given: Any) -> int:
+    """Position of a parameter, by its name or by one that formulas have for it."""
+    if isinstance(given, str):
+        if given in names:
+            return names.index(given)
+        found = [k for k, known in enumerate(_other_names(names)) if given in known]
+        if len(found) == 1:
+            return found[0]
+    raise OptionError(f"there is no parameter {shown(given)}", did_you_mean(given, names))
+
+
+def _other_names(names: Sequence[str]) -> list[set[str]]:
+    """What else every parameter may be called: Izz1, ZZ1, joint1.coulomb_plus, link1.mass."""
+    found = [{*pair} for pair in zip(labels(names, "plain"), labels(names, "khalil"), strict=True)]
+    for known, full in zip(found, names, strict=True):
+        owner, _, name = full.rpartition(".")
+        known |= {f"{owner}.{_word(name)}", f"{owner}.{OTHER_NAMES.get(name, name)}"}
+    return found
 
 
 def parameter_names(model: Model) -> tuple[str, ...]:
@@ -114,7 +250,7 @@ def with_parameters(model: Model, values: Sequence[float]) -> Model:
     names = parameter_names(model)
     values = [float(x) for x in values]
     if len(values) != len(names):
-        raise ModelError(f"{len(values)} parameters were given, expected {len(names)}")
+        raise ModelError(f"got {counted(len(values), 'parameter')}, expected {len(names)}")
     p = dict(zip(names, values, strict=True))
     c = chain_of(model)
     links = []

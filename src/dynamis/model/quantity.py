@@ -10,11 +10,12 @@ import operator
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
+from fractions import Fraction
 from functools import lru_cache, wraps
 from typing import Any, TypeVar
 
 from ..arguments import is_list, one_of, real
-from ..errors import ModelError, SymbolError, shown
+from ..errors import ModelError, SymbolError, counted, shown
 from ..spatial.functions import MATH, Functions
 from .law import Law
 
@@ -53,6 +54,7 @@ OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
     ast.Div: operator.truediv,
     ast.Pow: operator.pow,
 }
+GREEK_PI = re.compile(r"(?<!\w)π(?!\w)")
 EXPECTED = "expected a number, or arithmetic such as 'pi/2', '90 deg' or 'm1*L1**2'"
 # an operand (name, number or closing bracket), then perhaps the unit; a power of it is none
 DEGREES = re.compile(
@@ -112,13 +114,28 @@ def quantity(value: Any, where: str) -> float | Expression:
     return number
 
 
+def quantity_text(value: Any, between: str = " ") -> str:
+    """A quantity for people to read, or several: a symbol's text, a number of six digits."""
+    if isinstance(value, (tuple, list)):
+        return between.join(map(quantity_text, value))
+    return f"{value + 0.0:.6g}" if isinstance(value, (int, float)) else str(value)
+
+
+def pi_text(twelfths: int) -> str:
+    """k pi / 12 as one would type it: pi/2, -3*pi/4, 0."""
+    part = Fraction(twelfths, 12)
+    top = {0: "0", 1: "pi", -1: "-pi"}.get(part.numerator, f"{part.numerator}*pi")
+    return top if part.denominator == 1 else f"{top}/{part.denominator}"
+
+
 def quantities(values: Any, count: int, where: str) -> tuple[float | Expression, ...]:
     """Exactly `count` quantities from any sequence."""
     if not is_list(values):
-        raise ModelError(f"{where} is {shown(values)}, expected {count} numbers")
+        raise ModelError(f"{where} is {shown(values)}, expected {counted(count, 'number')}")
     items = list(values)
     if len(items) != count:
-        raise ModelError(f"{where} has {len(items)} entries, expected {count}")
+        what = f"{where} has {counted(len(items), 'entry')}, expected {count}"
+        raise ModelError(what, _decimal_commas(items, count))
     return tuple(quantity(item, f"{where}[{i}]") for i, item in enumerate(items))
 
 
@@ -202,9 +219,10 @@ def numeric(value: Any, values: Values) -> Any:
 
 
 def _plain(text: str, where: str) -> str:
-    """The text with every `deg` as `*pi/180`: it scales the number or product before it."""
+    """The text with `π` as `pi`, and `deg` as `*pi/180`: it scales what is before it."""
     plain = text.strip()
     if len(plain) <= LONGEST:
+        plain = GREEK_PI.sub("pi", plain)
         plain = DEGREES.sub(lambda m: m["operand"] + ("*pi/180" if m["unit"] else ""), plain)
     if len(plain) > LONGEST:
         raise ModelError(
@@ -213,10 +231,30 @@ def _plain(text: str, where: str) -> str:
     try:
         _tree(plain)
     except ModelError:
-        comma = re.fullmatch(r"([-+]?\d+),(\d+)", plain)
-        hint = comma and f"a number has a decimal point, not a comma: {comma[1]}.{comma[2]}"
-        raise ModelError(f"{where}: cannot read {text.strip()!r}, {EXPECTED}", hint) from None
+        message = f"{where}: cannot read {text.strip()!r}, {EXPECTED}"
+        raise ModelError(message, _spelling(plain)) from None
     return plain
+
+
+def _spelling(text: str) -> str | None:
+    """What to write instead of a decimal comma or of ^ for a power."""
+    if comma := re.fullmatch(r"([-+]?\d+),(\d+)", text):
+        return f"a number has a decimal point, not a comma: {comma[1]}.{comma[2]}"
+    return f"a power is **: {text.replace('^', '**')!r}" if "^" in text else None
+
+
+def _decimal_commas(items: list[Any], count: int) -> str | None:
+    """What to write where so many entries too many may be decimals: [-9,81, 0] for [-9.81, 0]."""
+    found, k = [], 0
+    while k < len(items) - 1:
+        whole, part = items[k : k + 2]
+        both = type(whole) is int and type(part) is int and part > 0
+        found += [(whole, part)] if both else []
+        k += 1 + both
+    if not 0 < len(items) - count <= len(found):
+        return None
+    whole, part = found[0]
+    return f"a comma separates entries, decimals have a point: {whole}.{part} for {whole},{part}"
 
 
 def _number(expression: Expression, where: str) -> float:

@@ -11,13 +11,13 @@ l is the distance of two points, each fixed in a link or in the base. F pulls th
 """
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from ..arguments import choice, is_list
-from ..errors import ModelError, shown
-from .quantity import Scalar, quantities, settle, settle_quantities, strict
+from ..errors import ModelError, counted, shown
+from .quantity import Scalar, quantities, quantity_text, settle, settle_quantities, strict
 
 ENDS = ("from_", "from_point", "to", "to_point", "rest_length")
 KINDS: Mapping[str, tuple[str, ...]] = {  # the fields each kind has
@@ -130,7 +130,9 @@ class Spring:
             rows.append(row)
         lengths, forces = rows
         if len(lengths) != len(forces):
-            raise ModelError(f"spring.forces has {len(forces)} entries, expected {len(lengths)}")
+            raise ModelError(
+                f"spring.forces has {counted(len(forces), 'entry')}, expected {len(lengths)}"
+            )
         if not all(a < b for a, b in itertools.pairwise(lengths)):
             raise ModelError(f"spring.lengths is {shown(lengths)}, expected rising lengths")
         settle(self, lengths=lengths, forces=forces)
@@ -149,8 +151,11 @@ class Spring:
         return *COEFFICIENTS[self.kind], *(("damping",) if self.damping != 0.0 else ())
 
 
-def spring_row(spring: Spring, text: Callable[[Any], str], base: str) -> tuple[str, str, str]:
-    """For a table: name and kind, where it acts, and its numbers written by `text`."""
+SPRING_COLUMNS = ("spring", "acts", "by")
+
+
+def spring_row(spring: Spring, base: str) -> tuple[str, str, str]:
+    """For a table: name and kind, where it acts, and its numbers."""
     place = f"at {spring.joint}"
     if spring.kind != "torsion":
         place = f"{spring.from_ or base} to {spring.to or base}"
@@ -159,5 +164,5 @@ def spring_row(spring: Spring, text: Callable[[Any], str], base: str) -> tuple[s
     tabled = spring.kind == "gas" and spring.law == "table"
     own = () if tabled else tuple(name for name in shape if name in KINDS[spring.kind])
     for name in (*spring.coefficients, *own):
-        words.append(f"{name.replace('_', ' ')} {text(getattr(spring, name))}")
+        words.append(f"{name.replace('_', ' ')} {quantity_text(getattr(spring, name))}")
     return f"{spring.name} ({spring.kind})", place, ", ".join(words)

@@ -27,21 +27,19 @@ from ..files import checked_path, whole
 from ..progress import counted
 from ..robot import Robot
 from . import viewer
-from .figure import INK, SOFT, Picture, check_run, plain
+from .figure import check_run, plain
 from .scene import (
     BRIGHT,
     DARK,
     LINKS,
+    MOVING_SIDES,
     SEEN,
     SHADES,
     SHADOW,
-    Artists,
     Bodywork,
-    Solids,
+    Stage,
     View,
-    add_axes,
     bodywork,
-    prepare,
     view_of,
 )
 from .skeleton import STYLES, TRACE, Skeleton, skeleton, strokes
@@ -52,7 +50,6 @@ if TYPE_CHECKING:
 
 
 FINEST = 3000  # points of the tool's path
-FILM_SIDES = 10  # of a tube in moving pictures
 
 
 @dataclass(frozen=True)
@@ -144,7 +141,7 @@ def resampled(
     view = view_of(run.robot, arm)
     finer = np.unique(np.linspace(0, len(t) - 1, min(len(t), FINEST)).round().astype(int))
     path = run.robot.fk(q[finer])[..., :3, 3]
-    body = bodywork(run.robot, arm, FILM_SIDES) if links == "solid" else None
+    body = bodywork(run.robot, arm, MOVING_SIDES) if links == "solid" else None
     if body:
         bounds = body.bounds(view, arm, path)
     else:
@@ -157,7 +154,6 @@ def resampled(
 
 # pictures
 
-SIZE, DPI = (6.4, 4.8), 80  # inches, pixels per inch: 512 x 384
 FASTEST = 50.0  # pictures a second; players slow down what claims to be faster
 TINTS = 5  # of each colour towards white
 GREYS = 14
@@ -165,37 +161,17 @@ GREYS = 14
 
 def film(motion: Motion) -> Iterator[np.ndarray]:
     """Pictures (height, width, 3) of bytes."""
-    figure = Picture(figsize=SIZE, dpi=DPI)
-    axes = add_axes(figure, motion.view)
-    prepare(axes, motion.view, motion.bounds)
     title = plain(motion.robot.name) + (f", {motion.note}" if motion.note else "")
-    figure.suptitle(title, color=INK)
-    clock = figure.text(0.98, 0.02, "", ha="right", color=SOFT, size=10)
-    artists = Artists(axes, motion.view)
-    solids = Solids(axes, motion.view, motion.body) if motion.body else None
+    stage = Stage(title, motion.view, motion.bounds, motion.body)
     if motion.trace:
-        artists.add("trace", motion.path[:1], TRACE)
-    artists.add_all(motion.strokes(0))
-    moving = [*artists.lines.values(), clock]
-    for artist in (*moving, *(solids.artists if solids else ())):
-        artist.set_animated(True)
-    canvas = figure.canvas
-    canvas.draw()
-    scenery = canvas.copy_from_bbox(figure.bbox)  # type: ignore[attr-defined]
-    renderer = canvas.get_renderer()  # type: ignore[attr-defined]
+        stage.artists.add("trace", motion.path[:1], TRACE)
+    stage.artists.add_all(motion.strokes(0))
     for k in counted("drawing", len(motion.t)):
-        canvas.restore_region(scenery)  # type: ignore[attr-defined]
-        if solids:
-            solids.move(motion.arm.frames[k], turnable=False)
-            solids.draw(renderer)
-        artists.move(motion.strokes(k))
+        moved = motion.strokes(k)
         if motion.trace:
             past = np.searchsorted(motion.path_t, motion.t[k], side="right")
-            artists.move({"trace": np.vstack([motion.path[:past], motion.arm.tool[k, :3, 3]])})
-        clock.set_text(f"t = {motion.t[k]:.2f} s")
-        for artist in moving:
-            artist.draw(renderer)
-        yield np.asarray(canvas.buffer_rgba())[..., :3].copy()  # type: ignore[attr-defined]
+            moved["trace"] = np.vstack([motion.path[:past], motion.arm.tool[k, :3, 3]])
+        yield stage.take(motion.arm.frames[k], moved, f"t = {motion.t[k]:.2f} s")
 
 
 def check_gif(fps: float) -> None:

@@ -15,6 +15,7 @@ from matplotlib.ticker import MaxNLocator, ScalarFormatter
 
 from ..arguments import checked, is_flag, is_list, one_of
 from ..errors import OptionError, shown
+from ..logs.log import stretches
 from ..robot import Robot
 from .figure import INK, LINE, SOFT, Picture, check_run, check_save, plain, save
 
@@ -46,7 +47,7 @@ class Series:
     measured: tuple[np.ndarray, np.ndarray] | None = None  # times (K,), what sensors gave (K, n)
 
     def has(self, joints: Sequence[int]) -> bool:
-        """Whether there is anything of these joints: errors are of drives only."""
+        """Whether there is anything of these joints: torques and errors are of drives only."""
         known = np.isfinite(self.values)
         return bool(known[..., list(joints)].any()) or not known.any()
 
@@ -81,7 +82,10 @@ def series_of(run: "RunLike", names: tuple[str, ...]) -> list[Series]:
             continue
         wanted = getattr(run.reference, name, None) if name in ("q", "qd") else None
         desired = None if wanted is None else _of_all(run, wanted)
-        found.append(Series(name, _of_all(run, values), desired, _measured(run, name)))
+        actual = _of_all(run, values)
+        if name == "tau":  # of passive joints there is none to show
+            actual = np.where(np.isin(range(run.robot.n), run.robot.active), actual, np.nan)
+        found.append(Series(name, actual, desired, _measured(run, name)))
     return found
 
 
@@ -142,6 +146,7 @@ class Panel:
     series: Series
     joints: tuple[int, ...]
     kind: str
+    alone: bool = False  # in its row, which it fills
 
 
 @dataclass(frozen=True)
@@ -166,13 +171,11 @@ def layout(series: Sequence[Series], joints: Sequence[int], kinds: Sequence[str]
         return Layout(panels, len(joints) if series else 0, len(series), True)
     present = [k for k in ("revolute", "prismatic") if any(kinds[j] == k for j in joints)]
     groups = [tuple(j for j in joints if kinds[j] == kind) for kind in present]
-    panels = tuple(
-        Panel(row, column, s, group, kind)
-        for row, s in enumerate(series)
-        for column, (kind, group) in enumerate(zip(present, groups, strict=True))
-        if s.has(group)
-    )
-    return Layout(panels, len(series), len(present), False)
+    panels = []
+    for row, s in enumerate(series):
+        own = [(k, joints) for k, joints in enumerate(groups) if s.has(joints)]
+        panels += [Panel(row, k, s, joints, present[k], len(own) == 1) for k, joints in own]
+    return Layout(tuple(panels), len(series), len(present), False)
 
 
 # curves over time on one pair of axes: single runs, ensembles, events, stuck joints
@@ -235,8 +238,7 @@ def _percentiles(values: np.ndarray, percent: tuple[float, ...]) -> np.ndarray:
 
 def _shade(axes: Any, t: np.ndarray, held: np.ndarray) -> None:
     """Bands where a joint is stuck, (N,) of bools."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], held.astype(int), [0]])))
-    for first, after in zip(edges[::2], edges[1::2], strict=True):
+    for first, after in stretches(held):
         last = t[min(after, len(t) - 1)]
         axes.axvspan(t[first], last, color=STUCK, alpha=0.5, linewidth=0, zorder=0)
 
@@ -328,7 +330,9 @@ def plot_run(
 
 
 def _panel(figure: Figure, cells: Any, run: "RunLike", panel: Panel, grid: Layout) -> Any:
-    axes = figure.add_subplot(cells[panel.row, panel.column])
+    axes = figure.add_subplot(
+        cells[panel.row, :] if panel.alone else cells[panel.row, panel.column]
+    )
     style(axes)
     series, names = panel.series, [plain(x) for x in run.robot.joint_names]
     for joint in panel.joints:

@@ -1,20 +1,22 @@
-"""Axes that an arm is drawn on, and the arm as artists that move."""
+"""Axes that an arm is drawn on, the arm as artists that move, and pictures taken of it."""
 
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from matplotlib.collections import PolyCollection
-from matplotlib.colors import to_rgb
+from matplotlib.colors import to_rgb, to_rgba
 from matplotlib.figure import Figure
+from matplotlib.path import Path
 from matplotlib.ticker import MaxNLocator
+from matplotlib.transforms import IdentityTransform
 from mpl_toolkits.mplot3d import Axes3D
 from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 from mpl_toolkits.mplot3d.proj3d import proj_transform
 
 from ..robot import Robot
 from ..robot.placing import PARALLEL, plane_of
-from .figure import LINE, SOFT
+from .figure import INK, LINE, SOFT, Picture
 from .skeleton import STYLES, Skeleton, Style
 from .solid import COLOURS, SIDES, Part, Solid, Stand, solid, stand
 
@@ -181,6 +183,7 @@ SEEN = ("openings", "x axes", "y axes", "z axes")  # strokes that solid links ar
 SHADES = 8  # steps from a face turned away from the light to one towards it
 DARK, BRIGHT = 0.5, 1.12  # of a colour, in the shade and in the light
 SHADOW = "#e3e6ea"
+IDENTITY = IdentityTransform()
 
 
 @dataclass(frozen=True)
@@ -255,43 +258,102 @@ class Solids:
         for artist in self.artists:
             axes.add_collection(artist, autolim=False)
 
-    def move(self, frames: np.ndarray, turnable: bool = True) -> None:
-        """Show the pose with these frames of base and links.
+    def move(self, frames: np.ndarray) -> None:
+        """Show the pose with these frames of base and links."""
+        corners, normal, colours = self._lit(frames)
+        order: Any = slice(None)
+        if not self.space:
+            front = np.flatnonzero(normal @ self.view.normal > 0)
+            order = front[np.argsort((corners[front] @ self.view.normal).mean(axis=-1))]
+        shown = corners[order] if self.space else self.view.seen(corners[order])
+        self.faces.set_verts(shown)
+        self.faces.set_facecolor(colours[order])
+        self.faces.set_edgecolor(colours[order])
+        if self.space:
+            self.shadow.set_verts(self._below(corners, normal))
 
-        What is not `turnable` lacks the faces that are turned away: it is drawn in half the time.
-        """
+    def paint(self, frames: np.ndarray, renderer: Any) -> None:
+        """Draw a pose onto a picture that has the rest already: faster than artists that move."""
+        corners, normal, colours = self._lit(frames)
+        context = renderer.new_gc()
+        if self.space:
+            below, _ = self._pixels(self._below(corners, normal))
+            codes = np.tile([Path.MOVETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY], len(below))
+            closed = np.concatenate([below, below[:, :1]], axis=1).reshape(-1, 2)
+            context.set_linewidth(0.0)
+            renderer.draw_path(context, Path(closed, codes), IDENTITY, to_rgba(SHADOW))
+        pixels, depth = self._pixels(corners)
+        a, b = pixels[:, 1] - pixels[:, 0], pixels[:, 2] - pixels[:, 0]
+        front = np.flatnonzero(a[:, 0] * b[:, 1] > a[:, 1] * b[:, 0])
+        order = front[np.argsort(depth[front])]
+        shades = np.ones((len(order), 3, 4))
+        shades[..., :3] = colours[order, None]
+        renderer.draw_gouraud_triangles(context, pixels[order], shades, IDENTITY)
+        context.restore()
+
+    def _lit(self, frames: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Corners of all triangles (F, 3, 3), their normals (F, 3), and colours in the light."""
         corners = self.body.triangles(frames)
         normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
         normal /= np.maximum(np.linalg.norm(normal, axis=-1, keepdims=True), 1e-30)
         lit = np.clip(0.5 + 0.5 * normal @ self.light, 0.0, 1.0)
         shade = DARK + (BRIGHT - DARK) * np.round(lit * (SHADES - 1)) / (SHADES - 1)
-        colours = np.clip(shade[:, None] * self.colours, 0.0, 1.0)
-        order: Any = slice(None)
-        if not self.space:
-            front = np.flatnonzero(normal @ self.view.normal > 0)
-            order = front[np.argsort((corners[front] @ self.view.normal).mean(axis=-1))]
-        elif not turnable:
-            order = self._facing(corners)
-        shown = corners[order] if self.space else self.view.seen(corners[order])
-        self.faces.set_verts(shown)
-        self.faces.set_facecolor(colours[order])
-        self.faces.set_edgecolor(colours[order])
-        if self.space:  # the shadow straight below, on the floor
-            upper, up = corners[normal @ self.body.shape.up > 0], self.body.shape.up
-            height = upper @ up - self.body.ground.floor
-            self.shadow.set_verts(upper - height[..., None] * up)
+        return corners, normal, np.clip(shade[:, None] * self.colours, 0.0, 1.0)
 
-    def _facing(self, corners: np.ndarray) -> np.ndarray:
-        """Which triangles are turned towards the eye."""
-        x, y, z = corners.reshape(-1, 3).T
-        x, y, _ = proj_transform(x, y, z, self.axes.get_proj())
-        p = np.stack([x, y], axis=-1).reshape(-1, 3, 2)
-        a, b = p[:, 1] - p[:, 0], p[:, 2] - p[:, 0]
-        return a[:, 0] * b[:, 1] > a[:, 1] * b[:, 0]
+    def _below(self, corners: np.ndarray, normal: np.ndarray) -> np.ndarray:
+        """The shadow straight below, on the floor."""
+        up = self.body.shape.up
+        upper = corners[normal @ up > 0]
+        return upper - (upper @ up - self.body.ground.floor)[..., None] * up
 
-    def draw(self, renderer: Any) -> None:
-        """Draw onto a picture that has the rest already."""
-        for artist in self.artists:
-            if self.space:
-                artist.do_3d_projection()
+    def _pixels(self, corners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Triangles in the picture, (F, 3, 2), and how near to the eye they are, (F,)."""
+        if self.space:
+            x, y, z = corners.reshape(-1, 3).T
+            x, y, z = proj_transform(x, y, z, self.axes.get_proj())
+            seen, near = np.stack([x, y], axis=-1), -np.asarray(z).reshape(-1, 3)
+        else:
+            seen, near = self.view.seen(corners).reshape(-1, 2), corners @ self.view.normal
+        return self.axes.transData.transform(seen).reshape(-1, 3, 2), near.mean(axis=-1)
+
+
+# pictures of an arm that moves: the scenery is drawn once, the arm in every one
+
+SIZE, DPI = (6.4, 4.8), 80  # inches, pixels per inch: 512 x 384
+MOVING_SIDES = 10  # of a tube in moving pictures
+
+
+class Stage:
+    """A picture whose title and axes are drawn once; `take` draws what moves in front of them.
+
+    What `artists` has is to be added before the first picture is taken.
+    """
+
+    def __init__(self, title: str, view: View, bounds: np.ndarray, body: Bodywork | None):
+        self.figure = Picture(figsize=SIZE, dpi=DPI)
+        axes = add_axes(self.figure, view)
+        prepare(axes, view, bounds)
+        self.figure.suptitle(title, color=INK)
+        self.text = self.figure.text(0.98, 0.02, "", ha="right", color=SOFT, size=10)
+        self.solids = Solids(axes, view, body) if body else None
+        self.artists = Artists(axes, view)
+        self._scenery: Any = None
+
+    def take(self, frames: np.ndarray, strokes: dict[str, np.ndarray], text: str) -> np.ndarray:
+        """A picture (height, width, 3) of bytes: links at frames, strokes where they are now."""
+        canvas: Any = self.figure.canvas
+        moving = [*self.artists.lines.values(), self.text]
+        if self._scenery is None:
+            for artist in (*moving, *(self.solids.artists if self.solids else ())):
+                artist.set_animated(True)
+            canvas.draw()
+            self._scenery = canvas.copy_from_bbox(self.figure.bbox)
+        canvas.restore_region(self._scenery)
+        renderer = canvas.get_renderer()
+        if self.solids:
+            self.solids.paint(frames, renderer)
+        self.artists.move(strokes)
+        self.text.set_text(text)
+        for artist in moving:
             artist.draw(renderer)
+        return np.asarray(canvas.buffer_rgba())[..., :3].copy()

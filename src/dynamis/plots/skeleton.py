@@ -227,14 +227,19 @@ def strokes(arm: Skeleton, reach: float, frames: bool = True) -> dict[str, np.nd
             found[f"{word} {kind} joints"] = arm.joints[own]
     found |= _closures(arm)
     if frames:
-        every = np.concatenate([_apart(arm, reach), arm.tool[None]])
-        length = np.full((len(every), 1), (SMALL_TRIAD if arm.closures else TRIAD) * reach)
-        length[-1] = TOOL_TRIAD * reach
-        for i, name in enumerate("xyz"):
-            origin = every[:, :3, 3]
-            tips = origin + length * every[:, :3, i]
-            found[f"{name} axes"] = _broken(np.stack([origin, tips], axis=-2))
+        axes = triads(arm, reach).reshape(3, -1, 2, 3)
+        found |= {f"{name} axes": _broken(own) for name, own in zip("xyz", axes, strict=True)}
     return {name: found[name] for name in STYLES if name in found and len(found[name])}
+
+
+def triads(arm: Skeleton, reach: float) -> np.ndarray:
+    """From origins to tips of all x axes, then y, then z, (3 K, 2, 3); the tool's are the last."""
+    every = np.concatenate([_apart(arm, reach), arm.tool[None]])
+    length = np.full((len(every), 1), (SMALL_TRIAD if arm.closures else TRIAD) * reach)
+    length[-1] = TOOL_TRIAD * reach
+    origin = every[:, :3, 3]
+    tips = [origin + length * every[:, :3, i] for i in range(3)]
+    return np.concatenate([np.stack([origin, own], axis=-2) for own in tips])
 
 
 def _apart(arm: Skeleton, reach: float) -> np.ndarray:

@@ -303,7 +303,7 @@ MOST_CYCLES = 10**15
 INSIDE = "The reference is the trajectory inside, from its beginning at the first cycle."
 STILL = "The reference is the place where the arm is at the first cycle: it holds still."
 LET_DOWN = (
-    "At the end (SIGINT, SIGTERM, --cycles) the arm is let down: gravity compensation with "
+    "At the end (SIGINT, SIGTERM, --cycles) the arm is let down: gravity compensation {} "
     "damping, ramped down in {:.6g} s, then zero torque; a second signal ends at once."
 )
 DROPPED = "At the end (SIGINT, SIGTERM, --cycles) the torque is zero at once."
@@ -327,7 +327,9 @@ def loop_source(law: "Law", notes: Sequence[str], dtype: str) -> str:
         STEPS=ceil(min(law.ramp / law.sample_time, MOST_CYCLES)) + 1,
         AFTER=repr(AFTER),
         REFERENCE=STILL if plan is None else INSIDE,
-        ENDING=LET_DOWN.format(law.ramp) if law.safe == "gravity" else DROPPED,
+        ENDING=LET_DOWN.format("with" if any(law.damping) else "without", law.ramp)
+        if law.safe == "gravity"
+        else DROPPED,
         BEGINNING=", ".join(literal(x, PRECISIONS["float64"]) for x in first),
         START=",".join(f"{x:.6g}" for x in first or [0.0] * law.n),
         NAMES=", ".join(f'"{name}"' for name in names),

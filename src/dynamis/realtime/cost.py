@@ -22,6 +22,7 @@ from ..compile.arrays import checked_dtype
 from ..control.controller import Controller
 from ..control.law import Law
 from ..errors import FileError, OptionError
+from ..tables import markdown_table
 from .c_text import TRIGS, header, source, stem_of
 
 if TYPE_CHECKING:
@@ -93,9 +94,7 @@ class ControllerCost:
         for row in self.compiled:
             count = self.counted if row.target == "x86-64" else "-"
             rows.append((row.target, count, row.jumps, row.stack, row.code, row.links))
-        head, *body = (f"| {' | '.join(map(str, row))} |" for row in rows)
-        lines = [f"{self.name}: {self.operations}", "", head, "|---|---|---|---|---|---|", *body]
-        return "\n".join(lines)
+        return f"{self.name}: {self.operations}\n\n{markdown_table(rows)}"
 
     @property
     def counted(self) -> str:

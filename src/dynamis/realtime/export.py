@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import templates
-from ..arguments import checked, choice
+from ..arguments import checked, choice, robot_in_either_order
 from ..compile.arrays import checked_dtype
+from ..control.damping import shaking
 from ..control.law import LATCH, NO_LIMIT, Law
 from ..control.observer import Observer
 from ..control.single_joint import SingleJoint
 from ..control.task_space import Impedance
-from ..errors import OptionError, warn
+from ..errors import OptionError, counted, warn
 from ..export.c_function import remarks
 from ..export.export import TARGETS as WRITERS
 from ..export.export import UNIT, model_hash, vectors_of
@@ -50,8 +51,9 @@ def readme(law: "Law", dtype: str, trig: str, notes: Sequence[str]) -> str:
         GRAVITY=law.safe == "gravity",
         CLOSED=law.finds_joints,
         RAMP=f"{law.ramp:g}",
-        LIMITED=law.limit is not None,
-        LIMITS=", ".join(f"{x:g}" for x in law.limits),
+        DAMPED=DAMPED[any(law.damping)],
+        LIMITED=law.limit is not None or law.own_limits is not None,
+        LIMITS=", ".join(f"{x:g}" for x in law.own_limits or law.limits),
         JUMPS=", ".join(f"{x:g}" for x in law.jumps or ()),
         BEGINNING=",".join(f"{x:.9g}" for x in first),
         HOLD=c_text.HOLD,
@@ -77,10 +79,15 @@ CALLS = (
 )
 REMARKS = {"matlab": f"{CALLS}.", "casadi": f"{CALLS}; the reference is a column: q, qd, qdd."}
 WORK = "no allocation, no globals, no recursion, no branch that depends on data;"
+DAMPED = {
+    True: "damped where velocities are measured (only the reference is bad)",
+    False: "not damped (`safe_damping` was not given): the arm swings meanwhile",
+}
 LARGEST_SINGLE = 3e38
 MANY_KNOTS = 200  # of a reference inside: with six joints, 0.6 MB of C and a minute to compile
 
 
+@robot_in_either_order
 @checked
 def export_controller(
     controller: Any,
@@ -125,6 +132,7 @@ def export_controller(
     )  # fmt: skip
     _refuse_single(law, kind)
     _warn_of_table(law.reference)
+    _warn_of_motion(law)
     if not isinstance(directory, (str, PathLike)):
         raise OptionError(f"directory is {directory!r}, expected a path")
     folder = Path(directory)
@@ -204,6 +212,19 @@ def _warn_of_table(reference: Trajectory | None) -> None:
         )
 
 
+def _warn_of_motion(law: Law) -> None:
+    """Say where the reference passes limits, and that the sampled law shakes the arm."""
+    if law.reference is not None:
+        for line in law.reference.beyond_limits(law.robot):
+            warn(line)
+    law.program()  # what is wrong with a law is said first
+    if shakes := shaking(law, law.robot.home):
+        warn(
+            f"{shakes}: the arm will shake; lower the velocity gain, shorten sample_time, or give "
+            "the model the inertia of its rotors"
+        )
+
+
 def notes_of(law: Law, dtype: str, trig: str, target: str = "c") -> list[str]:
     """What a reader of the generated code must know: where it comes from, how to make it again."""
     from .. import __version__
@@ -242,7 +263,7 @@ def _spelt(options: Mapping[str, Any]) -> str:
 def _word(value: Any) -> str:
     """An argument as it is written, in one line: every digit of arrays, robots by name."""
     if isinstance(value, Trajectory):
-        return f"<{type(value).__name__} of {value.n} joints, {value.duration:.17g} s>"
+        return f"<{type(value).__name__} of {counted(value.n, 'joint')}, {value.duration:.17g} s>"
     if hasattr(value, "joint_names"):
         return f"<robot {value.name!r}>"
     return spelt(value) or repr(value)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arguments import checked, positive
+from ..arguments import checked, positive, robot_in_either_order
 from ..control.observer import Observer, ObserverStep
 from ..dynamics.mobility import size
 from ..errors import OptionError, shown
@@ -23,6 +23,7 @@ WARM, APART, COUNT = 20, 5, 5  # samples before those of the self-test, between 
 SPEED = 3.0  # rad/s: frequency of the motion of the self-test
 
 
+@robot_in_either_order
 @checked
 def export_observer(
     observer: Any,

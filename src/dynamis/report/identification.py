@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..files import checked_path
+from ..files import PAGES, checked_path
 from ..identify.estimate import Rows, fitted_rows, friction_curve, headline
 from ..identify.feasible import links_of
 from ..identify.information import autocorrelation
 from ..identify.processing import Processing, band, spectrum
 from ..identify.verdict import validated
 from ..logs.log import Log
-from ..logs.table import measured_joints
+from ..model.link import UNITS
 from .chart import Panel, Series, chart
 from .page import Page, few
 
@@ -148,16 +148,12 @@ def spectrum_chart(log: Log, processing: Processing) -> tuple[str, list[Series]]
 
 
 LIGHT = 1e-6  # kg, below which a link has no centre of mass
-TORQUE = {"revolute": "N m", "prismatic": "N"}
-MOTION = {"revolute": "rad", "prismatic": "m"}
 
 
 def write(estimate: "Estimate", path: str | Path, validations: "Iterable[Validation]" = ()) -> Path:
     """Write the page whole or not at all; `validations` are further motions, shown first."""
-    target = checked_path(path, (".html", ".htm"), "report")
-    page = identification(estimate, tuple(validations))
-    page.save(target)
-    return target
+    target = checked_path(path, PAGES, "report")
+    return identification(estimate, tuple(validations)).save(target)
 
 
 def identification(estimate: "Estimate", validations: "Sequence[Validation]" = ()) -> Page:
@@ -187,10 +183,10 @@ class _Sections:
     def __init__(self, estimate: "Estimate", validations: "Sequence[Validation]"):
         robot = estimate.unknowns.robot
         self.estimate, self.validations = estimate, validations
-        self.names, self.rows = measured_joints(robot), fitted_rows(estimate)
+        self.names, self.rows = robot.drive_names, fitted_rows(estimate)
         kinds = [robot.joint_kinds[k] for k in estimate.unknowns.logged]
-        self.units = [TORQUE.get(kind, "N m") for kind in kinds]
-        self.moves = [MOTION.get(kind, "rad") for kind in kinds]
+        self.units = [UNITS[kind]["torque"] for kind in kinds]
+        self.moves = [UNITS[kind]["position"] for kind in kinds]
         self.cutoff = float(estimate.processing[0].cutoff or 0.0)
         logs = ", ".join(log.name or "a log" for log in estimate.logs)
         logs += f" ({sum(len(log) for log in estimate.logs)} rows)"

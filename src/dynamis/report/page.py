@@ -98,9 +98,9 @@ class Page:
             ),
         )
 
-    def save(self, path: Path) -> None:
+    def save(self, path: Path) -> Path:
         """Write the page."""
-        write(path, self.html())
+        return write(path, self.html())
 
 
 def _script(text: str) -> str:

@@ -9,9 +9,11 @@ import numpy as np
 
 from .. import __version__
 from ..compile.arrays import numbers
-from ..files import checked_path
+from ..errors import worded
+from ..files import PAGES, checked_path
 from ..lazy import package
 from ..study.summary import CHANCE, scaled
+from ..trajectory.trajectory import bounds
 from .page import Page
 
 if TYPE_CHECKING:
@@ -23,6 +25,7 @@ CONFIDENCE = 0.95
 MOST_ARMS = {0.5: "Half of the arms", 0.95: "95 of 100 arms", 0.999: "999 of 1000 arms"}
 LARGEST_CAUSES, WORST, FACTORS, FAILURES = 3, 5, 12, 20  # rows of the tables, at most
 LONGEST = 160  # letters of an option
+LIMITED = ("peak_velocity", "peak_torque")  # in the order of `bounds`
 PAYLOAD = "mass of the load at the tool"
 VARIED = {  # words and kind of deviation by the name of a Scatter's option
     "mass": ("mass of a link", "share"),
@@ -38,9 +41,8 @@ VARIED = {  # words and kind of deviation by the name of a Scatter's option
 
 def write(study: "Study", path: str | Path) -> Path:
     """Write the page whole or not at all."""
-    target = checked_path(path, (".html", ".htm"), "report")
-    page(study).save(target)
-    return target
+    target = checked_path(path, PAGES, "report")
+    return page(study).save(target)
 
 
 def page(study: "Study") -> Page:
@@ -93,10 +95,8 @@ def answer(study: "Study") -> list[str]:
     found = []
     failed, samples = study.failed, study.samples
     if failed:
-        found.append(
-            f"{failed.count:,} of {samples:,} arms failed and count as infinite below; the "
-            f"first is sample {failed.samples[0]}: {failed.reasons[0]}."
-        )
+        first = f"The first is sample {failed.samples[0]}: {failed.reasons[0]}."
+        found.append(f"{study.failures} {first}")
     if failed.count == samples:
         return found
     for measure in study.measures:
@@ -115,7 +115,23 @@ def _sentences(study: "Study", measure: str) -> list[str]:
     """About one measure."""
     if measure == "stop_hit":
         return _stops(study)
-    return [x for column in _largest(study, measure) for x in _about(study, measure, column)]
+    found = [x for column in _largest(study, measure) for x in _about(study, measure, column)]
+    return found + _beyond_limits(study, measure)
+
+
+def _beyond_limits(study: "Study", measure: str) -> list[str]:
+    """Joints whose worst arm passes a limit of the model, which does not act in the study."""
+    if measure not in LIMITED:
+        return []
+    most = bounds(study.robot)[LIMITED.index(measure)][:, 1]
+    names, values = study.columns(measure), study.extremes(measure)[1]
+    limits = [most[study.robot.joint_names.index(name)] for name in names]
+    rows = zip(names, values, limits, study.units(measure), strict=True)
+    return [
+        f"The limit of {number(limit, unit)} of {name!r} is passed, up to {number(value, unit)}."
+        for name, value, limit, unit in rows
+        if value > limit
+    ]
 
 
 def _about(study: "Study", measure: str, column: int) -> list[str]:
@@ -138,7 +154,7 @@ def _about(study: "Study", measure: str, column: int) -> list[str]:
         for name, share in study.sensitivity(measure).ranked(LARGEST_CAUSES, column)
         if share > max(CHANCE / study.samples, 0.05)
     ]
-    return [*found, f"Of the variance, {_listed(causes)}."] if causes else found
+    return [*found, f"Of the variance, {worded(causes)}."] if causes else found
 
 
 def _largest(study: "Study", measure: str) -> list[int]:
@@ -180,7 +196,7 @@ def _stops(study: "Study") -> list[str]:
     some = [f"{n} in {k:,}" for n, k in zip(names, hits.tolist(), strict=True) if k]
     if not some:
         return ["No joint of any arm came to one of its limits."]
-    return [f"Of {study.samples:,} arms, joints came to one of their limits: {_listed(some)}."]
+    return [f"Of {study.samples:,} arms, joints came to one of their limits: {worded(some)}."]
 
 
 def _at(study: "Study", measure: str, column: int) -> str:
@@ -188,10 +204,6 @@ def _at(study: "Study", measure: str, column: int) -> str:
     if not name:
         return ""
     return f" at {name}" if name in study.robot.joint_names else f" in column {name}"
-
-
-def _listed(items: list[str]) -> str:
-    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"
 
 
 def number(value: float, unit: str) -> str:
@@ -222,7 +234,9 @@ def _quantiles(page: Page, study: "Study") -> None:
         "interval of each: how well this number of samples determines it. Quantiles are exact to "
         "0.05 % of themselves, the largest values exactly.",
     )
-    head = ("joint", "mean", *(f"{100 * s:g} %" for s in SHARES), "largest", "in sample", "unit")
+    _, mean_of, *_, largest_of, _ = study.head
+    shares = (f"{100 * s:g} %" for s in SHARES)
+    head = ("joint", mean_of, *shares, largest_of, "in sample", "unit")
     for measure in study.measures:
         middle, ends = study.quantiles(measure, SHARES), study.quantile_intervals(measure, SHARES)
         mean, own = study.mean(measure), study.summary.of(measure)
@@ -327,8 +341,8 @@ def _failures(page: Page, study: "Study") -> None:
         return
     page.section(
         "Failures",
-        f"{failed.count:,} of {study.samples:,} arms gave no value. They count as infinite in the "
-        "quantiles, and are left out of means, largest values and causes.",
+        f"{failed.count:,} of {study.samples:,} arms gave no value ({failed.why}). They count as "
+        "infinite in the quantiles, and are left out of means, largest values and causes.",
     )
     pairs = zip(failed.samples.tolist(), failed.reasons, strict=True)
     rows = [(str(k), why) for k, why in pairs][:FAILURES]

@@ -5,8 +5,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..dynamics.mobility import assemblies, immobile
-from ..model.check.finding import Finding, listed, worded
+from ..errors import counted, worded
+from ..model.check.finding import Finding, listed
 from ..model.closure import KINDS
+from .closing import undriven
 from .placing import closure_frames, joint_frames, plane_of
 
 if TYPE_CHECKING:
@@ -77,14 +79,12 @@ def _configurations(robot: "Robot", q: np.ndarray) -> tuple[list[Finding], np.nd
 def _limits(robot: "Robot", q: np.ndarray) -> list[Finding]:
     """Joint limits that no assembly keeps; q are assemblies anywhere."""
     from ..ik.assemble import CLOSED, nearest
-    from ..ik.geometry import JointSpace, outside, whole_turns
+    from ..ik.geometry import JointSpace, outside
 
     limits = robot.limits
     if not np.isfinite(limits).any() or (limits[:, 0] > limits[:, 1]).any():
         return []
-    turning = np.array([kind == "revolute" for kind in robot.joint_kinds])
-    space = JointSpace(turning & whole_turns(robot), 1.0)
-    beyond = outside(space.into_limits(q, limits), limits)
+    beyond = outside(JointSpace.of(robot, 1.0).into_limits(q, limits), limits)
     if not beyond.any(axis=1).all():
         return []
     low, high = np.clip(limits, -np.pi, np.pi).T
@@ -109,7 +109,7 @@ def _mobility(robot: "Robot", q: np.ndarray) -> Finding:
     frames = robot.frames(q)
     kinds = tuple(link.joint for link in robot.model.links)
     normal = plane_of(joint_frames(robot, frames)[:, :3, 2], kinds)
-    what = f"{robot.dof} degree{'s' * (robot.dof != 1)} of freedom wherever it was looked at; "
+    what = f"{counted(robot.dof, 'degree')} of freedom wherever it was looked at; "
     what += f"counted (Gruebler, Kutzbach): {robot.n} joints less {len(rows)} conditions"
     what += f" = {robot.n - len(rows)}"
     if normal is not None:
@@ -147,10 +147,10 @@ def planar_conditions(robot: "Robot", frames: np.ndarray, normal: np.ndarray) ->
 
 def _drives(robot: "Robot") -> list[Finding]:
     """Drives next to degrees of freedom: too few, too many, or in the wrong places."""
-    free = [repr(robot.joint_names[k]) for k in robot.independent if k not in robot.active]
+    free = [repr(name) for name in undriven(robot)]
     spare = [repr(robot.joint_names[k]) for k in robot.active if k not in robot.independent]
-    count = f"{len(robot.active)} drive{'s' * (len(robot.active) != 1)}"
-    freedom = f"{robot.dof} degree{'s' * (robot.dof != 1)} of freedom"
+    count = counted(len(robot.active), "drive")
+    freedom = f"{counted(robot.dof, 'degree')} of freedom"
     if free and spare:
         what = f"{count} for {freedom}, but they do not decide the passive joints anywhere: "
         what += f"{worded(free)} still move{'s' * (len(free) == 1)} with all of them held, and "

@@ -9,9 +9,8 @@ import numpy as np
 from ..compile.arrays import as_batch
 from ..dynamics.closed import LoopTerms, loop_terms
 from ..dynamics.mobility import model_mobility
-from ..errors import ClosureError, ModelError, SingularError
+from ..errors import ClosureError, ModelError, SingularError, worded
 from ..model.chain import Chain
-from ..model.check.finding import worded
 from ..model.model import Model
 from ..spatial.functions import MATH
 
@@ -42,6 +41,11 @@ def refuse_immobile(chain: Chain, model: Model) -> None:
             f"conditions of closures: {found.reason}",
             "take a closure out, or choose a kind that holds less (ball instead of weld)",
         )
+
+
+def undriven(robot: "Robot") -> list[str]:
+    """Names of independent joints that no drive moves."""
+    return [robot.joint_names[k] for k in robot.independent if k not in robot.driven]
 
 
 def closed_terms(robot: "Robot", q: Any, qd: Any, qdd: Any) -> dict[str, np.ndarray]:

@@ -1,4 +1,4 @@
-"""A robot in a notebook cell: what it is called, its geometry and its bodies."""
+"""A robot in tables: its geometry and bodies as cells, and all of it in a notebook cell."""
 
 from collections.abc import Sequence
 from html import escape
@@ -8,9 +8,14 @@ from ..model.closure import CLOSURE_COLUMNS, closure_row
 from ..model.dh.table import dh_table
 from ..model.link import Link
 from ..model.model import Model
-from ..model.quantity import Expression
-from ..model.spring import spring_row
+from ..model.quantity import Expression, quantity_text
+from ..model.spring import SPRING_COLUMNS, spring_row
+from ..spatial.inertia import entries, from_linear, to_com
+from ..spatial.vectors import ZERO, Z
+from ..tables import html_table
 
+ROUNDING = 1e-12  # of the largest of several numbers
+LIMITS = ("limits", "velocity_limit", "effort_limit")
 CELL = "padding:0.2em 0.9em 0.2em 0;text-align:left;white-space:nowrap"
 
 
@@ -19,69 +24,77 @@ def robot_html(model: Model) -> str:
     parts = [f"<h3>{escape(model.name)}</h3>"]
     if model.description:
         parts.append(f"<p>{escape(model.description)}</p>")
-    gravity = " ".join(_quantity(x) for x in model.gravity)
+    gravity = quantity_text(model.gravity)
     facts = f"{model.size_text}, {model.convention} convention, gravity {gravity} m/s²"
     if model.payload is not None:
-        facts += f", payload {_quantity(model.payload.mass)} kg"
+        facts += f", payload {quantity_text(model.payload.mass)} kg"
     passive = [str(link.joint_name) for link in model.links if link.passive]
     if passive:
         facts += f"; passive: {', '.join(passive)}"
-    parts += [f"<p>{escape(facts)}</p>", _table(geometry(model)), _table(_bodies(model))]
+    parts += [f"<p>{escape(facts)}</p>", _table(geometry(model)), _table(bodies(model))]
+    if any(getattr(link, name) is not None for link in model.links for name in LIMITS):
+        parts.append(_table(_limits(model)))
     if model.closures:
-        rows = (closure_row(closure, _quantities) for closure in model.closures)
+        rows = (closure_row(closure) for closure in model.closures)
         parts.append(_table((CLOSURE_COLUMNS, *rows)))
     if model.springs:
-        rows = (spring_row(spring, _quantity, model.base_name) for spring in model.springs)
-        parts.append(_table((("spring", "acts", "by"), *rows)))
+        rows = (spring_row(spring, model.base_name) for spring in model.springs)
+        parts.append(_table((SPRING_COLUMNS, *rows)))
     return f'<div class="dynamis-robot">{"".join(parts)}</div>'
 
 
-def _bodies(model: Model) -> tuple[tuple[str, ...], ...]:
-    head = ("link", "mass (kg)", "centre of mass (m)", "Ixx Iyy Izz Ixy Iyz Ixz about it (kg m²)")
-    return head, *((str(link.name), *_body(link)) for link in model.links)
-
-
-def _body(link: Link) -> tuple[str, str, str]:
-    if link.linear is not None:
-        mass, *first = link.linear[:4]
-        return _quantity(mass), "m c = " + _row(first), _row(link.linear[4:]) + " about the frame"
-    if link.com_factor is not None:
-        return _quantity(link.mass), f"{_quantity(link.com_factor)} p", _row(link.inertia)
-    return _quantity(link.mass), _row(link.com or (0.0, 0.0, 0.0)), _row(link.inertia)
+def _limits(model: Model) -> tuple[tuple[str, ...], ...]:
+    rows = []
+    for link in model.links:
+        given = (getattr(link, name) for name in LIMITS)
+        rows.append((str(link.joint_name), *("" if x is None else quantity_text(x) for x in given)))
+    return ("joint", "limits", "velocity limit", "torque limit"), *rows
 
 
 def _table(cells: tuple[tuple[str, ...], ...]) -> str:
-    head, *rows = ([escape(cell) for cell in row] for row in cells)
-    top = "".join(f'<th style="{CELL}">{cell}</th>' for cell in head)
-    marked = [[f'<td style="{CELL}">{cell}</td>' for cell in row] for row in rows]
-    lines = "".join(f"<tr>{''.join(row)}</tr>" for row in marked)
-    return f'<div style="overflow-x:auto"><table><tr>{top}</tr>{lines}</table></div>'
+    return f'<div style="overflow-x:auto">{html_table(cells, style=CELL)}</div>'
 
 
-def _quantities(value: Any) -> str:
-    return _row(value) if isinstance(value, tuple) else _quantity(value)
-
-
-def _row(values: Any) -> str:
-    return " ".join(_quantity(x) for x in values)
-
-
-def _quantity(value: Any) -> str:
-    return value.text if isinstance(value, Expression) else f"{float(value) + 0.0:.6g}"
+# cells of tables
 
 
 def geometry(model: Model) -> tuple[tuple[str, ...], ...]:
-    """The cells of the DH table, or of where the joints of a URDF sit."""
+    """The DH table, or where the joints of a URDF sit."""
     if model.convention != "urdf":
         return tuple(dh_table(model).cells())
-    zero, z = (0.0, 0.0, 0.0), (0.0, 0.0, 1.0)
     rows = []
     for link in model.links:
-        vectors = (link.xyz or zero, link.rpy or zero, link.axis or z)
+        vectors = (link.xyz or ZERO, link.rpy or ZERO, link.axis or Z)
         parent = link.parent or model.base_name
-        rows.append((str(link.joint_name), link.joint, parent, *map(_numbers, vectors)))
+        rows.append((str(link.joint_name), link.joint, parent, *map(quantity_text, vectors)))
     return (("joint", "type", "parent", "xyz", "rpy", "axis"), *rows)
 
 
-def _numbers(values: Sequence[Any]) -> str:
-    return " ".join(f"{v:.6g}" if isinstance(v, float) else str(v) for v in values)
+def bodies(model: Model) -> tuple[tuple[str, ...], ...]:
+    """Mass, centre of mass and inertia of every link."""
+    head = ("link", "mass (kg)", "centre of mass (m)", "Ixx Iyy Izz Ixy Iyz Ixz about it (kg m²)")
+    return head, *((str(link.name), *map(quantity_text, _body(link))) for link in model.links)
+
+
+def _body(link: Link) -> tuple[Any, Any, Any]:
+    if link.linear is not None:
+        return _linear_body(link.linear)
+    if link.com_factor is not None:
+        return link.mass, f"{quantity_text(link.com_factor)} p", link.inertia
+    return link.mass, link.com or ZERO, link.inertia
+
+
+def _linear_body(values: tuple[Any, ...]) -> tuple[Any, Any, Any]:
+    """Mass, centre of mass and inertia about it; without mass or numbers the ten as they are."""
+    if any(isinstance(x, Expression) for x in values) or not values[0] > 0.0:
+        return values[0], "", f"linear, about the origin: {quantity_text(values)}"
+    body = from_linear(values)
+    mass, com, inertia = to_com(body)
+    # the difference of two inertias about the origin is known to the digits of those
+    size = max(map(abs, body.I))
+    return mass, _rounded(com, max(map(abs, com))), _rounded(entries(inertia), size)
+
+
+def _rounded(values: Sequence[float], size: float) -> tuple[float, ...]:
+    """Numbers of a size, with what is only rounding of it as zero."""
+    return tuple(x if abs(x) > ROUNDING * size else 0.0 for x in values)

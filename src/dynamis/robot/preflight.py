@@ -24,7 +24,7 @@ def preflight(robot: "Robot") -> list[Finding]:
     findings = check_model(robot.model)
     try:
         robot.chain  # noqa: B018  raises where a symbol has no value
-        tried = _configurations(robot)
+        tried = usual_configurations(robot)
     except DynamisError:  # the model check has already said why
         return findings
     if robot.model.closures:
@@ -119,7 +119,7 @@ def _indefinite(M: np.ndarray) -> bool:
     return bool((eigenvalues[:, 0] < -INDEFINITE * largest).any())
 
 
-def _configurations(robot: "Robot") -> Tried:
+def usual_configurations(robot: "Robot") -> Tried:
     """The named positions, then always the same random ones, within the limits if there are any."""
     low, high = np.sort(np.clip(robot.limits, -np.pi, np.pi)).T
     anywhere = np.random.default_rng(0).uniform(low, high, (SAMPLES, robot.n))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from ..arguments import checked, choice, flag, is_word, known_options
+from ..arguments import checked, choice, flag, is_list, is_word, known_options, number, one_of
 from ..compile import arrays
 from ..compile.kernels import (
     FORWARD_METHODS,
@@ -27,12 +27,15 @@ from ..errors import (
     OptionError,
     ShapeError,
     SymbolError,
+    counted,
     did_you_mean,
     shown,
     warn,
 )
 from ..lazy import cached_property
 from ..model.chain import Chain
+from ..model.check.finding import Findings
+from ..model.friction import Friction
 from ..model.link import Link
 from ..model.model import GRAVITY, Model, Payload
 from ..model.parameters import (
@@ -47,7 +50,14 @@ from ..model.quantity import resolve
 from ..spatial.frames import compose
 from ..spatial.functions import MATH
 from .calls import Calls, fast, no_attribute
-from .closing import closed_terms, loop_arrays, refuse_immobile, refuse_open, refuse_unclosed
+from .closing import (
+    closed_terms,
+    loop_arrays,
+    refuse_immobile,
+    refuse_open,
+    refuse_unclosed,
+    undriven,
+)
 
 if TYPE_CHECKING:
     import casadi
@@ -61,7 +71,6 @@ if TYPE_CHECKING:
     from ..ik.batch import PoseSolutions
     from ..ik.singularity import Singularity
     from ..ik.solve import Solutions
-    from ..model.check.finding import Finding
     from ..model.dh.table import DhTable
 
 COMPILED_FORWARD = ("walker-orin-3", "articulated-body")
@@ -236,7 +245,7 @@ class Robot:
 
     @cached_property
     def home(self) -> np.ndarray:
-        """Where a simulation starts unasked: q = 0; with closures the first assembly known."""
+        """Where a simulation without trajectory starts unasked: q = 0; with closures assembled."""
         if not self.model.closures:
             return _frozen(np.zeros(self.n))
         return _frozen(np.array(first_assembly(self.model)))
@@ -272,7 +281,7 @@ class Robot:
             return f"Robot({self.name!r}, {self.model.size_text}, {self.model.convention})"
         kinds = "".join(kind[0].upper() for kind in self.joint_kinds)
         more = len(self.model.links) - self.n
-        size = f"{self.n} joints {kinds}" + (f" + {more} mimic" if more else "")
+        size = f"{counted(self.n, 'joint')} {kinds}" + (f" + {more} mimic" if more else "")
         return f"Robot({self.name!r}, {size}, {self.model.convention})"
 
     def _repr_html_(self) -> str:
@@ -452,9 +461,7 @@ class Robot:
                 f"robot {self.name!r} has no closures: its home is q = 0",
                 "give q0= where it starts",
             )
-        place = arrays.numbers(q, "q", f"expected {self.n} positions")
-        if place.shape != (self.n,) or not np.isfinite(place).all():
-            raise ShapeError(f"q is {shown(q)}, expected {self.n} finite positions")
+        place = arrays.finite(arrays.one_sample(q, "q", (self.n,), f"robot {self.name!r}"), "q")
         refuse_unclosed(self._calls, place[None], np.zeros((1, self.n)))
         rest = {k: v for k, v in self.model.configurations.items() if k != "home"}
         known = {"home": tuple(place.tolist()), **rest}
@@ -511,10 +518,9 @@ class Robot:
             raise OptionError(f"robot {self.name!r} has no closures: preload does nothing")
         if base_motion is not None:
             raise OptionError("base_motion is not available for mechanisms with closures")
-        idle = [self.joint_names[k] for k in self.independent if k not in self.active]
-        if idle:
+        if idle := undriven(self):
             raise OptionError(
-                f"robot {self.name!r} has {self.dof} degrees of freedom and drives for "
+                f"robot {self.name!r} has {counted(self.dof, 'degree')} of freedom and drives for "
                 f"{self.dof - len(idle)}: no torques give every motion of {', '.join(idle)}",
                 "drive these joints (passive = false), or use forward_dynamics",
             )
@@ -738,29 +744,31 @@ class Robot:
 
     @fast
     def inverse_dynamics_derivatives(
-        self, q: Any, qd: Any, qdd: Any, **options: Any
+        self, q: Any, qd: Any, qdd: Any, wrench: Any = None, **options: Any
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(dtau_dq, dtau_dqd, dtau_dqdd), exact, each (..., n, n).
 
-        Of a mechanism with closures: over its independent joints, the others following.
+        `wrench` is that of `inverse_dynamics`: it stays, in the tool frame, while q changes. Of a
+        mechanism with closures: over its independent joints, the others following.
         """
-        arguments = {"q": q, "qd": qd, "qdd": qdd}
+        arguments = {"q": q, "qd": qd, "qdd": qdd, "wrench": wrench}
         return self._calls("inverse_dynamics_derivatives", arguments, options)
 
     @fast
     def forward_dynamics_derivatives(
-        self, q: Any, qd: Any, tau: Any, **options: Any
+        self, q: Any, qd: Any, tau: Any, wrench: Any = None, **options: Any
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(dqdd_dq, dqdd_dqd, dqdd_dtau), through M^-1, each (..., n, n).
 
-        Of a mechanism with closures: over its independent joints, the others following.
+        `wrench` is that of `inverse_dynamics`: it stays, in the tool frame, while q changes. Of a
+        mechanism with closures: over its independent joints, the others following.
         """
         if KERNELS["forward_dynamics_derivatives"].too_large(self.model) and self._decided_by(tau):
-            qdd = self.forward_dynamics(q, qd, tau)
-            dq, dqd, M = self.inverse_dynamics_derivatives(q, qd, qdd)
+            qdd = self.forward_dynamics(q, qd, tau, wrench=wrench)
+            dq, dqd, M = self.inverse_dynamics_derivatives(q, qd, qdd, wrench)
             inverse = np.linalg.inv(M)
             return arrays.stored([-inverse @ dq, -inverse @ dqd, inverse], options)
-        arguments = {"q": q, "qd": qd, "tau": tau}
+        arguments = {"q": q, "qd": qd, "tau": tau, "wrench": wrench}
         return self._calls("forward_dynamics_derivatives", arguments, options)
 
     def _decided_by(self, tau: Any) -> bool:
@@ -936,6 +944,7 @@ class Robot:
     ) -> list[Path]:
         """Write kernels as source code into a folder that compiles and tests itself.
 
+        One with further arguments has their names behind its own: "inverse_dynamics:wrench".
         `optimise` as for `program`. Files that dynamis did not write are replaced only with
         `overwrite`; else nothing is written.
         """
@@ -956,11 +965,11 @@ class Robot:
 
         return dh_table(self.model, convention)
 
-    def check(self) -> "list[Finding]":
-        """Preflight: findings with level, where, what is wrong and what to do."""
+    def check(self) -> Findings:
+        """Preflight: findings with level, where, what is wrong and what to do, worst first."""
         from .preflight import preflight
 
-        return preflight(self)
+        return Findings(preflight(self))
 
     def manipulability(self, q: Any, task: Any = None, **options: Any) -> np.ndarray:
         """Yoshikawa's measure sqrt(det(J J^T)) of the task's rows, (...,).
@@ -1022,15 +1031,17 @@ class Robot:
         path: Any = None,
         ax: Any = None,
         links: str = "solid",
+        labels: bool = True,
     ) -> "Figure":
         """A picture of the arm at q (n,); of several q (K, n) the earlier ones are pale sticks.
 
-        `frames` draws the axes of every link's frame, `path` also writes the picture, `ax` draws
-        on matplotlib axes of your own, `links` is "solid" or "sticks".
+        `frames` draws the axes of every link's frame, `labels` names them (x0, z0, ...) and the
+        joints; `path` also writes the picture, `ax` draws on matplotlib axes of your own, `links`
+        is "solid" or "sticks".
         """
         from ..plots.robot_plot import plot_robot
 
-        return plot_robot(self, q, frames=frames, path=path, ax=ax, links=links)
+        return plot_robot(self, q, frames, path, ax, links, labels)
 
     def plot_workspace(self, path: Any = None, ax: Any = None, **options: Any) -> "Figure":
         """A map of where the tool can be in a plane, coloured by conditioning.
@@ -1056,6 +1067,34 @@ class Robot:
         payload = Payload(mass=mass, com=com, inertia=inertia)
         return Robot(replace(self.model, payload=payload))
 
+    def with_friction(self, viscous: Any = 0.0, coulomb: Any = 0.0, **more: Any) -> "Robot":
+        """With other friction in its joints: `dy.Friction(viscous=..., coulomb=...)`.
+
+        Each is one number for all joints, or a list of one per joint (a number, or a pair moving
+        positive, moving negative). `more` are other fields of `dy.Friction`, the same for all.
+
+        arm = dy.load("ur5e").with_friction(viscous=[6, 8, 6, 2, 2, 1], coulomb=2.0)
+        """
+        each: dict[str, Friction] = {}
+        given = [self._each(viscous, "viscous"), self._each(coulomb, "coulomb")]
+        for joint, b, c in zip(self.joint_names, *given, strict=True):
+            each[joint] = Friction(viscous=b, coulomb=c, **more)
+        links = []
+        for link in self.model.links:
+            leader = str(link.mimic[0]) if link.mimic else str(link.joint_name)
+            links.append(replace(link, friction=each[leader]))
+        return Robot(replace(self.model, links=tuple(links)))
+
+    def _each(self, value: Any, name: str) -> list[Any]:
+        """A value of every joint, from one for all or a list."""
+        if not is_list(value):
+            return [value] * self.n
+        each = list(value)
+        if len(each) != self.n:
+            what = f"{name} has {len(each)} entries, expected one number, or {self.n}: "
+            raise ShapeError(what + ", ".join(self.joint_names))
+        return each
+
     def at_temperature(self, temperature: Any) -> "Robot":
         """The robot whose joints are at rest at these temperatures (deg C), one or one per joint.
 
@@ -1064,7 +1103,7 @@ class Robot:
         given = arrays.numbers(temperature, "temperature", "expected deg C")
         if given.shape not in ((), (self.n,)) or not np.isfinite(given).all():
             what = f"temperature is {shown(temperature)}, expected a number of deg C"
-            raise OptionError(what, f"or one for each of the {self.n} joints")
+            raise OptionError(what, f"or one for each of the {counted(self.n, 'joint')}")
         each = dict(zip(self.joint_names, np.broadcast_to(given, (self.n,)).tolist(), strict=True))
         links = []
         for link in self.model.links:
@@ -1088,8 +1127,14 @@ class Robot:
         return Robot(replace(self.model, gravity=gravity))
 
     def with_parameters(self, values: Any) -> "Robot":
-        """With another parameter vector, in the order of `parameters.names`."""
+        """With another parameter vector, in the order of `parameters.names`; or some, by name.
+
+        robot.with_parameters({"link2.m": 3.0, "joint1.viscous": 0.5}) keeps the others;
+        "joint1.coulomb" is that of both directions, "joint1.coulomb+" and "-" one alone.
+        """
         size = len(parameter_names(self.model))
+        if isinstance(values, Mapping):
+            values = self._renewed(values)
         vector = arrays.as_batch(values, "values", (size,), f"the parameters of {self.name!r}")
         if vector.ndim != 1:
             raise ModelError(f"values has shape {vector.shape}, expected ({size},)")
@@ -1100,6 +1145,19 @@ class Robot:
                 f"values[{first}] ({name}) is {vector[first]}, expected finite numbers"
             )
         return Robot(with_parameters(self.model, vector.tolist()))
+
+    def _renewed(self, values: Mapping[str, Any]) -> np.ndarray:
+        """The parameter vector with some values changed, by name."""
+        own = self.parameters
+        found = np.array(own.values, dtype=float)
+        for name, value in values.items():
+            wanted = number(value, f"values[{shown(name)}]")
+            both = [f"{name}{sign}" for sign in "+-"]
+            if {*both} <= {*own.names}:  # joint1.coulomb, alike in both directions
+                found[[own.index(one) for one in both]] = wanted, -wanted
+            else:
+                found[own.index(name)] = wanted
+        return found
 
     def with_values(self, **values: float) -> "Robot":
         """With values for symbols."""
@@ -1139,9 +1197,7 @@ def _chosen(name: str, method: str | None, optimise: str = "speed") -> Kernel:
     kernel = replace(kernel_named(name), optimise=choice(optimise, "optimise", OPTIMISE))
     if method is None:
         return kernel
-    if not is_word(method, kernel.formulations):
-        hint = did_you_mean(method, kernel.formulations)
-        raise OptionError(f"kernel {name!r} has no method {shown(method)}", hint)
+    one_of(method, kernel.formulations, f"kernel {name!r} has no method {shown(method)}")
     return replace(kernel, options={"method": method})
 
 

@@ -30,7 +30,8 @@ class Assembly:
     def __init__(self, s: Settings):
         self.s = s
         forces = {"wrench": s.wrench, "link_forces": s.link_forces}
-        acting = tuple(name for name, given in forces.items() if given is not None)
+        each = {name: rows.shape[-1] for name, rows in s.per_arm.items()}
+        acting = tuple(name for name, given in forces.items() if given is not None or name in each)
         made = ("plant", acting, s.stops, s.restitution, s.drives)
         self.plant = once(s.robot, made, lambda: self._plant(reduced(s.robot.chain, SPEED, acting)))
         self.computer = ControlComputer(s.robot, s.law, s.observer, s.sensors)
@@ -39,7 +40,7 @@ class Assembly:
         self.slots = Slots(sizes, self.computer.sizes, measured)
         links = 0 if s.link_forces is None else self.plant.chain.links
         wrench = s.wrench is not None
-        self.inputs = Inputs(s.n, s.feed is not None, s.outside is not None, wrench, links)
+        self.inputs = Inputs(s.n, s.feed is not None, s.outside is not None, wrench, links, each)
 
     def _plant(self, c: Chain) -> Plant:
         return Plant(c, self.s.stops, self.s.restitution, self.s.drives)
@@ -48,7 +49,8 @@ class Assembly:
     def key(self) -> Key:
         """What decides the code of the plant."""
         s = self.s
-        key = self.plant.key, repr((self.inputs.sizes, s.parameters is not None))
+        sizes = self.inputs.sizes, self.inputs.per_arm
+        key = self.plant.key, repr((*sizes, s.parameters is not None))
         if s.varied is not None:
             key += (repr((s.varied, self._fixed)),)
         return key if s.measures is None else (*key, s.measures.key, repr(s.robot.chain))
@@ -72,7 +74,7 @@ class Assembly:
         )
         wide = 1 + len(s.tableau.nodes) * self.inputs.size
         wide += 0 if s.measures is None else s.measures.signals
-        numbers = 1
+        numbers = 1 + self.inputs.constants
         if s.parameters is not None:
             numbers += len(parameter_names(s.robot.model) if s.varied is None else s.varied)
         key = s.tableau.key, *self.key
@@ -130,7 +132,7 @@ class Assembly:
         """The step in parts."""
         return Stages(
             self.plant, self.slots, self.inputs, self.key, s.count, s.parameters,
-            self.parametrised,
+            self.parametrised, s.arm_forces,
         )  # fmt: skip
 
     def start(self, s: Settings) -> np.ndarray:
@@ -158,6 +160,9 @@ class Assembly:
         self._refuse_other_assemblies(s, begun)
         for name, values in begun.items():
             part = self.slots.part(x, name)
+            if s.count == 1:
+                part[0] = values
+                continue
             for i, value in enumerate(values):
                 part[:, i] = value
         return x
@@ -243,12 +248,11 @@ class Assembly:
         return found
 
     def plant_constants(self, s: Settings, h: float) -> np.ndarray:
-        """The time step; and the parameters of every member, if they have their own."""
-        if s.parameters is None:
+        """The time step; and the parameters and forces of every member that has its own."""
+        own = [rows for rows in (s.parameters, s.arm_forces) if rows is not None]
+        if not own:
             return np.array([h])
-        found = np.empty((s.count, 1 + s.parameters.shape[1]), s.dtype)
-        found[:, 0], found[:, 1:] = h, s.parameters
-        return found
+        return np.concatenate([np.full((s.count, 1), h), *own], axis=1, dtype=s.dtype)
 
     @cached_property
     def _computer_constants(self) -> np.ndarray:

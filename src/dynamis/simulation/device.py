@@ -53,7 +53,8 @@ class DeviceLoop:
                 return f"{operations} {THREADS}\n{ptx_code(ir, operations)}".encode()
 
             key = ("gpu loop", *texts, repr((early, kept)), self.dtype.name, str(self.fused))
-            code = self._codes[early, kept] = loaded(key, made, Ports((), (), (), ()), "float64")
+            none = Ports((), (), (), ())
+            code = self._codes[early, kept] = loaded(key, made, none, "float64", "the simulation")
         return code
 
     def chunk(self, s: Settings, m: Assembly, steps: int) -> int:

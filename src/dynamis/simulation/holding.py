@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..dynamics import coupling, friction
 from ..model.chain import Chain, Resistance
 from ..spatial.functions import Functions, zero
+from ..spatial.vectors import inner, plus
 from .inertia import Constrained, Inertia, inertia_at
 
 if TYPE_CHECKING:
@@ -193,7 +194,7 @@ def reversals(
     stuck = [None if b is None else 1.0 * (x.direction[i] == 0.0) for i, b in enumerate(back)]
     inertia = inertia_at(plant.chain, q, fn, holds=plant.holds)
     momentum = inertia.momentum(qd)
-    pushed = [a + p for a, p in zip(momentum, push, strict=True)]
+    pushed = plus(momentum, push)
     zeros = [0.0] * plant.chain.n
     trial, _ = inertia.solve(pushed, stuck, zeros, fn)
     stops, held = list(back), list(stuck)
@@ -322,7 +323,7 @@ def always(
         else:
             own = friction.torque(r, u, fn)
         tau[e.coordinate] = tau[e.coordinate] + e.factor * own
-    return [t + m for t, m in zip(tau, _shared_motors(chain, qd, fn), strict=True)], rates
+    return plus(tau, _shared_motors(chain, qd, fn)), rates
 
 
 def sliding(chain: Chain, qd: Scalars, d: Scalars, fn: Functions) -> list[Any]:
@@ -371,7 +372,7 @@ def _shared_motors(chain: Chain, qd: Scalars, fn: Functions) -> list[Any]:
         if not motor.coupled:
             continue
         row = shared_row(chain, i)
-        u = sum(w * x for w, x in zip(row, qd, strict=True))
+        u = inner(row, qd)
         s = fn.tanh(u / COUPLED_SPEED)
         own = motor.viscous * u + motor.plus * fn.max(s, 0.0) + motor.minus * fn.max(-s, 0.0)
         tau = [t + w * own for t, w in zip(tau, row, strict=True)]

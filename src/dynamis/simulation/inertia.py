@@ -18,7 +18,7 @@ from ..dynamics.closures import closure_error, closure_jacobian, closure_jacobia
 from ..dynamics.forward_dynamics import solve
 from ..model.chain import Chain
 from ..spatial.functions import Functions, zero
-from ..spatial.vectors import unit
+from ..spatial.vectors import inner, less, matrix_times, plus, unit
 
 Scalars = Sequence[Any]
 DEPENDENT = 1e-9  # pivot of P_hh, next to its diagonal entry, of a joint that others hold
@@ -39,12 +39,11 @@ class Inertia:
 
     def holding(self, r: Scalars, b: Scalars, x: Scalars, force: Any) -> list[Any]:
         """What friction takes of the torques r, where r less friction that slides is b."""
-        size = range(len(r))
-        return [r[i] - sum(self.M[i][j] * x[j] for j in size) for i in size]
+        return less(r, matrix_times(self.M, x))
 
     def momentum(self, qd: Scalars) -> list[Any]:
         """M qd"""
-        return [sum(m * v for m, v in zip(row, qd, strict=True)) for row in self.M]
+        return matrix_times(self.M, qd)
 
 
 @dataclass(frozen=True)
@@ -86,7 +85,7 @@ class Constrained:
 
     def momentum(self, qd: Scalars) -> list[Any]:
         """M qd"""
-        return [sum(m * v for m, v in zip(row, qd, strict=True)) for row in self.M]
+        return matrix_times(self.M, qd)
 
 
 def masked_solve(
@@ -157,13 +156,13 @@ def inertia_at(
         return Inertia(M)
     rows = closed.mobility(chain).rows
     whole = closure_jacobian(chain, q, fn)
-    mass = closed.constrained_mass(chain, q, M, [whole[r] for r in rows], fn)
+    mass = closed.constrained_mass(chain, M, [whole[r] for r in rows], fn)
     sound = mass.gram.sound
     mass = mass._replace(D=[fn.select(sound > 0.0, d, math.nan) for d in mass.D])
     bias: list[Any] = [0.0] * len(rows)
     if qd is not None:
         rates = closure_jacobian_dot(chain, q, qd, fn)
-        bias = [sum(a * v for a, v in zip(rates[r], qd, strict=True)) for r in rows]
+        bias = [inner(rates[r], qd) for r in rows]
     still = [0.0] * len(rows)
     pushes = {i: mass.accelerations(unit(i, chain.n), still) for i, can in enumerate(holds) if can}
     return Constrained(M, mass, bias, pushes)
@@ -190,11 +189,11 @@ def put_back(
     for _ in range(CORRECTIONS):
         error = closure_error(chain, q, fn)
         back = Constrained(found.M, found.mass, [error[r] for r in rows], found.pushes)
-        q = [a + d for a, d in zip(q, back.solve(zeros, held, zeros, fn)[0], strict=True)]
+        q = plus(q, back.solve(zeros, held, zeros, fn)[0])
     J = closure_jacobian(chain, q, fn)
-    opens = [sum(a * v for a, v in zip(J[r], qd, strict=True)) for r in rows]
+    opens = [inner(J[r], qd) for r in rows]
     back = Constrained(found.M, found.mass, opens, found.pushes)
-    qd = [a + d for a, d in zip(qd, back.solve(zeros, held, zeros, fn)[0], strict=True)]
+    qd = plus(qd, back.solve(zeros, held, zeros, fn)[0])
     some: Any = 0.0
     for h in held:
         some = some if h is None else fn.max(some, 1.0 * h)

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..compile.arrays import NUMPY
 from ..compile.arrays import run as run_code
 from ..compile.libraries import like
 from ..compile.service import compiling, digest, share, stored, thread_count
@@ -17,7 +16,6 @@ from ..control.law import PLAUSIBLE
 from ..errors import OptionError, ShapeError
 from ..lazy import LOCK
 from ..progress import bar
-from ..spatial.functions import MATH
 from ..user_code import location
 from .adaptive import SHORTEST, LeftError, TooShortError, adaptive_steps
 from .assembly import Assembly
@@ -40,7 +38,7 @@ def _machine_loop(dtype: str) -> Any:
         from ..compile.machine import Loaded, object_code
 
         ir = loop_module(REALS[dtype].name)
-        loaded = Loaded(stored(digest(NAME, dtype), lambda: object_code(ir)))
+        loaded = Loaded(stored(digest(NAME, dtype), lambda: object_code(ir), "the simulation"))
     integer, pointer = ctypes.c_int64, ctypes.c_void_p
     kinds = [integer] * 4 + [pointer] * 9 + [integer] * 4 + [pointer, integer]
     return ctypes.CFUNCTYPE(None, *kinds)(loaded.address(NAME)), loaded
@@ -142,28 +140,17 @@ class PythonLoop:
         (signals, constants), (saved, early, every) = given, record
         done, row = [0] * len(self.tasks), 0
         last, kept = len(self.tasks) - 1, saved.shape[2]
-        with np.errstate(all="ignore"):
-            for k in range(first, first + steps):
-                recording = k % every == 0
-                for j, task in enumerate(self.tasks):
-                    if j == last and recording:
-                        saved[:, row, :early] = x[:, :early]
-                    if k % task.period == task.phase:
-                        x[...] = evaluated(task, x, signals[j][..., done[j], :], constants[j])
-                        done[j] += 1
-                if recording:
-                    saved[:, row, early:] = x[:, early:kept]
-                    row += 1
-
-
-def evaluated(task: Task, x: np.ndarray, signal: np.ndarray, constants: np.ndarray) -> Any:
-    """A task over every member, by its own function."""
-    if len(x) == 1:
-        numbers = constants.reshape(-1)[-task.constants :].tolist()
-        return task.function(x[0].tolist(), signal.tolist(), numbers, MATH)
-    columns = list(constants.T) if constants.ndim == 2 else constants.tolist()
-    result = task.function(list(x.T), list(signal.T), columns, NUMPY)
-    return np.stack([np.broadcast_to(r, len(x)) for r in result], axis=-1)
+        for k in range(first, first + steps):
+            recording = k % every == 0
+            for j, task in enumerate(self.tasks):
+                if j == last and recording:
+                    saved[:, row, :early] = x[:, :early]
+                if k % task.period == task.phase:
+                    x[...] = task.evaluated(x, signals[j][..., done[j], :], constants[j])
+                    done[j] += 1
+            if recording:
+                saved[:, row, early:] = x[:, early:kept]
+                row += 1
 
 
 # ways through time: in machine code, by samples, by stages, by steps of any length
@@ -238,11 +225,11 @@ def in_machine_code(s: Settings, m: Assembly, loop: Any, x: np.ndarray, recorder
             else:
                 _unaligned(s, m, loop, x, done, steps, rows, final)
             progress(done + steps)
-            if not recorder.fine(upto):
+            if not recorder.fine(upto if final is None else len(recorder.t)):
                 return
     if s.short:
         _short(s, m, loop, x, recorder)
-    recorder.fine(len(recorder.t))
+        recorder.fine(len(recorder.t))
 
 
 def _unaligned(
@@ -283,7 +270,7 @@ def _sampled(s: Settings, m: Assembly, x: np.ndarray, t: float, sample: int) -> 
         code = m.computer_task.code(s.count)
         x = run_code(code, [x, row, constants], ("x", "signal", "constants"))
     else:
-        x = np.atleast_2d(np.array(evaluated(m.computer_task, x, row, constants)))
+        x = m.computer_task.evaluated(x, row, constants)
     if s.function is not None and s.sampled:
         q, qd = (m.slots.part(x, name) for name in ("measured_q", "measured_qd"))
         tau = asked_firmly(s, t, q, qd)

@@ -11,6 +11,7 @@ from ..dynamics.drives import shared
 from ..errors import OptionError
 from ..model.chain import Chain, Motor
 from ..spatial.functions import Functions, zero
+from ..spatial.vectors import plus
 from .tableau import Tableau
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def shares(chain: Chain, tau: Scalars) -> list[Any]:
 
 def speeds(chain: Chain, qd: Scalars) -> list[Any]:
     """Speed of every motor in units of its joint."""
-    return [sum(w * v for w, v in zip(row, qd, strict=True) if not zero(w)) for row in rows(chain)]
+    return [coupling.combined(row, qd, 0) for row in rows(chain)]
 
 
 def felt(chain: Chain, forces: Scalars) -> list[Any]:
@@ -211,7 +212,7 @@ def lossy_torque(
     """Torque left, when what goes through a gear arrives times its loss factor."""
     through, loss = _through(chain, tau, x.qd, x.direction, fn), x.loss
     extra = felt(chain, [(factor - 1.0) * T for factor, T in zip(loss, through, strict=True)])
-    return [a + b for a, b in zip(rest, extra, strict=True)]
+    return plus(rest, extra)
 
 
 def _through(

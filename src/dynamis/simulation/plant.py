@@ -18,10 +18,11 @@ from typing import Any
 from ..dynamics import coupling, equation, friction
 from ..dynamics.loads import loaded
 from ..dynamics.newton_euler import newton_euler
-from ..dynamics.springs import spring_tree
+from ..dynamics.springs import sprung
 from ..lazy import cached_property
 from ..model.chain import Chain
 from ..spatial.functions import Functions
+from ..spatial.vectors import less, plus
 from . import holding, motors
 from .holding import Box, directions, impacts, reversals
 from .inertia import Constrained, Inertia, inertia_at, put_back
@@ -142,7 +143,7 @@ class Plant:
         if self._losses:
             loss = motors.losses(self.chain, tau, x.qd, qdd, new.direction, fn)
             new = replace(new, loss=loss)
-        return replace(new, friction=[a + b for a, b in zip(other, left, strict=True)])
+        return replace(new, friction=plus(other, left))
 
     def _directions(
         self, x: State, inertia: Any, rest: Scalars, other: Scalars, fn: Functions
@@ -231,7 +232,7 @@ class Plant:
     def _drive(self, x: State, acting: Acting, fn: Functions) -> tuple[list[Any], list[Any]]:
         command = list(x.command)
         if acting.feed is not None:
-            command = [a + b for a, b in zip(command, acting.feed, strict=True)]
+            command = plus(command, acting.feed)
         if not self.drives:
             return command, []
         return motors.driven(self.chain, command, x.qd, x.current, fn)
@@ -246,14 +247,12 @@ class Plant:
         zero = [0.0] * len(c.joints)
         place, speed = coupling.positions(c, x.q), coupling.rates(c, x.qd)
         tree = newton_euler(c, place, speed, zero, fn, acting.wrench, None, acting.link_forces)
-        if c.springs:
-            held = spring_tree(c, place, speed, fn)
-            tree = [a + b for a, b in zip(tree, held, strict=True)]
+        tree = sprung(c, tree, place, speed, fn)
         bias = loaded(c, coupling.torques(c, tree), x.q, x.qd, fn)
         other, rates = holding.always(c, x.qd, x.bristle, h, fn)
         rest = [t - b - f for t, b, f in zip(x.tau, bias, other, strict=True)]
         if acting.outside is not None:
-            rest = [a + b for a, b in zip(rest, acting.outside, strict=True)]
+            rest = plus(rest, acting.outside)
         return rest, other, rates
 
     def _forces(
@@ -272,7 +271,7 @@ class Plant:
         slide = holding.sliding(self.chain, x.qd, d, fn)
         if not friction.load_dependent(self.chain):
             return slide
-        left = [t - f for t, f in zip(x.tau, other, strict=True)]
+        left = less(x.tau, other)
         return holding.under_load(self.chain, slide, left, x.qd, d, fn)
 
     def _accelerations(
@@ -282,7 +281,7 @@ class Plant:
         zeros = [0.0] * len(rest)
         slide = self._sliding(x, x.direction, other, fn)
         held = [(d == 0.0) if can else None for d, can in zip(x.direction, self.holds, strict=True)]
-        push = [a - s for a, s in zip(rest, slide, strict=True)]
+        push = less(rest, slide)
         qdd, force = inertia.solve(push, held, zeros, fn)
         return qdd, inertia.holding(rest, push, qdd, force)
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..compile.libraries import like
+from ..control.damping import fastest_stop, shaking
 from ..control.law import LATCHED, PLAUSIBLE
 from ..control.sensors import TORQUES
 from ..errors import OptionError
@@ -17,6 +18,7 @@ from .settings import Settings
 
 MEMORY = 8e9  # bytes
 NEAR_SINGULAR = 1e3  # condition number of the loops
+STABLE = {"euler": 2.0, "semi-implicit-euler": 2.0, "heun": 2.0, "rk4": 2.78}  # dt times decay rate
 PHYSICAL = ("bristle", "current", "warmth")  # states of the arm besides q and qd
 
 
@@ -82,7 +84,8 @@ class Recorder:
     def diverge(self, row: int, t: float | None = None) -> None:
         """End a run before `row`."""
         when = self.t[row] if t is None else t
-        self._end(row, f"diverged at t = {when:g} s{self._near_singular(row)}")
+        why = self._near_singular(row) or self._too_stiff()
+        self._end(row, f"diverged at t = {when:g} s{why}")
         self.diverged_at = float(when)
 
     def _near_singular(self, row: int) -> str:
@@ -97,6 +100,22 @@ class Recorder:
         return (
             f", near a singular configuration (condition number {singular[0] / singular[-1]:.2g})"
         )
+
+    def _too_stiff(self) -> str:
+        """That steps or samples are too long for the arm's friction or its law, if they are."""
+        s, q = self.s, self.rows[:1, 0, : self.s.n].astype(float)
+        viscous = [r.mean_viscous for r in s.robot.chain.resistances]
+        if s.robot.model.closures or len(viscous) != s.n:
+            return ""
+        rate, joint = fastest_stop(s.robot, viscous, q)
+        most = STABLE.get(s.tableau.name, np.inf)
+        if rate * s.dt > most:
+            return (
+                f": steps of {s.dt:g} s are too long for the viscous friction of joint "
+                f"{s.robot.joint_names[joint]!r}, use dt={0.5 * most / rate:.1g}"
+            )
+        shakes = "" if s.law is None else shaking(s.law, q[0])
+        return f": {shakes}; lower its velocity gain or shorten sample_time" if shakes else ""
 
     def give_up(self, row: int, t: float) -> None:
         """End a run before `row` that cannot be followed as closely as was asked."""
@@ -236,12 +255,16 @@ class Recorder:
         """What the computer logged at its samples that are among the rows."""
         s = self.s
         last = s.first + s.steps
-        samples = (k % s.period == 0) & (k <= last) & (np.abs(t - s.dt * k) <= 1e-6 * s.dt)
-        tau = part("tau")[..., samples, :][..., s.driven]
+        samples: Any = (k % s.period == 0) & (k <= last) & (np.abs(t - s.dt * k) <= 1e-6 * s.dt)
+        if samples.all():
+            samples = slice(None)
+        tau = part("tau")[..., samples, :]
+        if len(s.driven) < s.n:
+            tau = tau[..., s.driven]
         if np.any(s.sensors.torque_noise) and len(tau):
             number = k[samples] // s.period
             span = int(number[-1] - number[0]) + 1
             noise = s.sensors.noise(TORQUES, int(number[0]), span, 0, len(s.driven))
             tau = tau + noise[number - number[0]]
         q, qd = (part(name)[..., samples, :] for name in ("measured_q", "measured_qd"))
-        return Measurement(t[samples], q, qd, tau)
+        return Measurement(t[samples].copy(), q, qd, tau)

@@ -11,9 +11,10 @@ import numpy as np
 from ..arguments import checked, passed_on
 from ..compile.libraries import on_host, origin
 from ..errors import DynamisWarning, OptionError
-from ..files import write_columns
-from ..lazy import cached_property
-from ..trajectory.trajectory import State
+from ..files import separate, write_columns
+from ..lazy import cached_property, package
+from ..model.check.finding import Finding
+from ..trajectory.trajectory import CHECKED, Beyond, State, beyond, bounds, in_short
 
 if TYPE_CHECKING:
     from ..control.metrics import TrackingMetrics
@@ -105,6 +106,49 @@ class Run:
         names = list(self.robot.drive_names)
         return tracking_metrics(error, names)
 
+    def check(self) -> list[Finding]:
+        """Positions, velocities and torques beyond the limits of the model: joint, time and value.
+
+        Those of the arm, then positions and velocities of its reference. Nothing of a simulation
+        keeps velocity_limit and effort_limit; `stops` makes position limits act.
+        """
+        arm, wanted = self._beyond
+        whose = [(x, "") for x in arm] + [(x, "the reference's ") for x in wanted]
+        return [x.finding(self.robot, of) for x, of in whose]
+
+    @cached_property
+    def _beyond(self) -> tuple[list[Beyond], list[Beyond]]:
+        """What passes the limits of the model: of the arm, of the reference."""
+        run, robot, every = self.numpy(), self.robot, range(self.robot.n)
+        speed, effort = bounds(robot)
+        parts = ((run.q, robot.limits, "position"), (run.qd, speed, "velocity"))
+        arm: list[Beyond] = []
+        for values, limits, quantity in (*parts, (run.tau, effort, "torque")):
+            rows, t = _outermost(values), np.asarray(run.t)
+            t = np.tile(t, len(rows) // max(1, len(t)))
+            some = np.isfinite(rows).all(axis=1)
+            arm += beyond(t[some], rows[some], limits, quantity, every)
+        wanted: list[Beyond] = []
+        if run.reference is not None:
+            q, qd, _ = map(np.asarray, run.reference)
+            wanted += beyond(run.t, q, robot.limits, "position", robot.driven)
+            if len(q) > 1:  # and what lies between two instants
+                rate = np.diff(q, axis=0) / np.diff(run.t)[:, None]
+                qd = np.where(np.abs(rate) > np.abs(qd[:-1]), rate, qd[:-1])
+            wanted += beyond(run.t[: len(qd)], qd, speed, "velocity", robot.driven)
+        return arm, wanted
+
+    @property
+    def beyond_limits(self) -> list[str]:
+        """The worst of what `check` finds, a line for each quantity; of diverged runs nothing."""
+        return self._in_short(*CHECKED)
+
+    def _in_short(self, *quantities: str) -> list[str]:
+        if not len(self.t) or np.all(self.diverged):
+            return []
+        whose = zip(self._beyond, ("", "reference "), strict=True)
+        return [x for found, of in whose for x in in_short(self.robot, found, of, quantities)]
+
     def numpy(self) -> "Run":
         """It with NumPy arrays, where it has those of another library."""
         names = ("q", "qd", "tau", "friction", "stuck")
@@ -151,21 +195,52 @@ class Run:
 
         Of an ensemble the column `member` says whose rows they are. `dy.read_log` reads it back.
         """
-        from .frames import table
-
-        return table(self.numpy(), "pandas")
+        return _table(self.numpy(), "pandas")
 
     def to_polars(self) -> Any:
         """The run as a polars.DataFrame."""
-        from .frames import table
-
-        return table(self.numpy(), "polars")
+        return _table(self.numpy(), "polars")
 
     def __repr__(self) -> str:
         members = "" if self.q.ndim == 2 else f" of {int(np.prod(self.q.shape[:-2]))} arms"
         end = f", {self.message}" if self.message else ""
         last = self.t[-1] if len(self.t) else 0.0
+        past = [] if origin(self.q) else self._in_short("torque", "velocity")  # not from a GPU
+        end += "".join(f"; {x}" for x in past)
         return f"Run({self.robot.name!r}{members}, {last:g} s, {len(self.t)} instants{end})"
+
+
+def _table(run: Run, library: str) -> Any:
+    """A DataFrame of "pandas" or "polars"; see `_columns`."""
+    return package(library, library, f"to_{library}", "dataframes").DataFrame(_columns(run))
+
+
+def _columns(run: Run) -> dict[str, np.ndarray]:
+    """t, q1.., qd1.., tau1.., friction1.., and with a reference error1..: one row per instant.
+
+    Of an ensemble one member's rows follow the other's; `member` (or `member1`, `member2`, .. where
+    it has several axes) says whose they are.
+    """
+    shape, size = run.q.shape[:-2], len(run.t)
+    count = int(np.prod(shape))
+    found: dict[str, np.ndarray] = {}
+    names = ["member"] if len(shape) == 1 else [f"member{i + 1}" for i in range(len(shape))]
+    for name, index in zip(names, np.indices(shape), strict=True):
+        found[name] = np.repeat(index.reshape(-1), size)
+    found["t"] = np.tile(run.t, count)
+    parts = {"q": run.q, "qd": run.qd, "tau": run.tau, "friction": run.friction}
+    if run.error is not None:
+        parts["error"] = run.error
+    rows = {name: values.reshape(count * size, -1) for name, values in parts.items()}
+    return found | {name: column.copy() for name, column in separate(rows).items()}
+
+
+def _outermost(values: np.ndarray) -> np.ndarray:
+    """Rows (N, n) of one arm; of an ensemble its highest and lowest ones, (2 N, n)."""
+    if values.ndim == 2:
+        return values
+    every = values.reshape(-1, *values.shape[-2:])
+    return np.concatenate([np.fmax.reduce(every, axis=0), np.fmin.reduce(every, axis=0)])
 
 
 AS_ASKED = "ended by event"  # an end that the user described

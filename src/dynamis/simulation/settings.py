@@ -3,25 +3,36 @@
 import copy
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..arguments import LARGEST, a_robot, flag, fraction, number, positive, whole
-from ..compile.arrays import as_batch, batch_shape, checked_dtype, checked_threads, unmasked
+from ..compile.arrays import as_batch, batch_shape, checked_dtype, checked_threads, finite, unmasked
 from ..compile.libraries import HOST, device_of, library_of, on_host, origin
 from ..control.controller import Controller, finite_gains, per_joint
 from ..control.law import Law
 from ..control.observer import Observer
 from ..control.sensors import Sensors
-from ..errors import OptionError, ShapeError, shown
+from ..errors import OptionError, ShapeError, counted, shown
+from ..ik.follow import follow
 from ..lazy import cached_property
 from ..model.parameters import parameter_names
 from ..model.quantity import resolve
 from ..robot.closing import refuse_unclosed
+from ..trajectory.trajectory import Trajectory
 from .motors import check_circuits
-from .signals import Force, Signal, accepts, reference_signal, rows_fit, signal
+from .signals import (
+    Force,
+    Signal,
+    accepts,
+    force_of_all_arms,
+    force_per_arm,
+    reference_signal,
+    rows_fit,
+    signal,
+)
 from .tableau import Tableau, integrator_named
 
 if TYPE_CHECKING:
@@ -56,6 +67,8 @@ class Settings:
     wrench: Force | None
     link_forces: Force | None
     rows: Mapping[str, tuple[int, ...]]  # shapes of the forces that are rows held for one step
+    for_all_arms: frozenset[str]  # those of them that were given with an axis of one arm
+    per_arm: Mapping[str, np.ndarray]  # forces that stay but differ from arm to arm, (..., size)
     sample_time: float
     period: int  # steps per control sample
     delay: int  # steps until what was computed acts
@@ -81,12 +94,16 @@ class Settings:
     reference: Signal | None = None
     first: int = 0  # steps done before
     duration: float = 0.0
+    steps: int = 0  # whole ones of the run
+    short: float = 0.0  # what is left after them, if anything
+    end: float = 0.0  # when the run is over
     save_every: int = 1  # steps from one row to the next; 1 with events
     thin: int = 1  # rows from one that is given to the next
     like: Any = None  # an array of another library the start was given in, if it was
     library: Any = None  # of that array, where it lies on the GPU that computes
     arms: np.ndarray | None = None  # numbers of the arms, which decide their noise; None: 0, 1, ..
     encoder_offsets: np.ndarray | None = None  # (count, drives), added to those of the sensors
+    arm_forces: np.ndarray | None = None  # (count, numbers): those of `per_arm`
 
     @cached_property
     def n(self) -> int:
@@ -102,22 +119,6 @@ class Settings:
     def stepwise(self) -> bool:
         """Whether any force is rows held for one step each."""
         return bool(self.rows)
-
-    @cached_property
-    def steps(self) -> int:
-        """Whole steps of the run."""
-        return int(self.duration / self.dt + ROUNDING)
-
-    @cached_property
-    def short(self) -> float:
-        """What is left after the whole steps, if anything."""
-        rest = self.duration - self.steps * self.dt
-        return rest if rest > ROUNDING * self.dt else 0.0
-
-    @cached_property
-    def end(self) -> float:
-        """When the run is over."""
-        return self.duration if not self.first else self.first * self.dt + self.duration
 
     @property
     def count(self) -> int:
@@ -135,6 +136,13 @@ class Settings:
         return self.library is not None and self.shape != ()
 
 
+def changed(s: Settings, **fields: Any) -> Settings:
+    """The settings with other values of some fields; `replace` takes ten times as long."""
+    found = object.__new__(Settings)
+    vars(found).update(vars(s), **fields)
+    return found
+
+
 def settings(robot: "Robot", **given: Any) -> Settings:
     """Check the options of a simulation."""
     a_robot(robot)
@@ -144,7 +152,6 @@ def settings(robot: "Robot", **given: Any) -> Settings:
     tableau = integrator_named(given["integrator"])
     sample_time, period, delay, sampled = _sampling(given, controller, dt)
     law = _law(controller, robot, sample_time)
-    wanted = _reference(given["reference"], law)
     if observer is not None:
         finite_gains(observer, robot, "observer")
     sensors = Sensors() if given["sensors"] is None else given["sensors"]
@@ -152,18 +159,22 @@ def settings(robot: "Robot", **given: Any) -> Settings:
         raise OptionError(f"sensors is {shown(sensors)}, expected dy.Sensors(...)")
     for noise in ("torque_noise", "position_noise"):
         _finite(per_joint(getattr(sensors, noise), noise, robot), noise)
-    if wanted is not None:  # refused now rather than at the start
-        count = len(robot.driven)
-        reference_signal(wanted, count, np.zeros(count), f"robot {robot.name!r}")
     checked_threads(given["threads"])
     drives = flag(given["drives"], "drives")
     if drives and not tableau.adaptive:
         check_circuits(robot, tableau, dt)
     cores: dict[str, tuple[int, ...]] = {"torque": (robot.n,), "external": (robot.n,)}
     cores |= {"wrench": (6,), "link_forces": (len(robot.link_names), 6)}
-    forces = {name: signal(given[name], name, core, dt) for name, core in cores.items()}
+    held = {name: on_host(given[name]) for name in cores}
+    shared = {name: force_of_all_arms(held[name], core) for name, core in cores.items()}
+    per_arm = {name: force_per_arm(shared[name], name, core) for name, core in cores.items()}
+    per_arm = {name: rows for name, rows in per_arm.items() if rows is not None}
+    forces = {
+        name: None if name in per_arm else signal(shared[name], name, core, dt)
+        for name, core in cores.items()
+    }
     stops = stops_of(robot) if flag(given["stops"], "stops") else (None,) * robot.n
-    return Settings(
+    checked = Settings(
         robot=robot,
         dt=dt,
         tableau=tableau,
@@ -171,16 +182,18 @@ def settings(robot: "Robot", **given: Any) -> Settings:
         function=function,
         observer=observer,
         sensors=sensors,
-        wanted=wanted,
+        wanted=None,
         feed=forces["torque"],
         outside=forces["external"],
         wrench=forces["wrench"],
         link_forces=forces["link_forces"],
         rows={
-            name: np.shape(given[name])
+            name: np.shape(shared[name])
             for name, core in cores.items()
-            if np.ndim(unmasked(given[name])) == len(core) + 1
+            if shared[name] is not None and np.ndim(unmasked(shared[name])) == len(core) + 1
         },
+        for_all_arms=frozenset(name for name in cores if shared[name] is not held[name]),
+        per_arm=per_arm,
         sample_time=sample_time,
         period=period,
         delay=delay,
@@ -196,6 +209,7 @@ def settings(robot: "Robot", **given: Any) -> Settings:
         project=_project(given["project"], robot),
         **_computed_on(given, function, tableau, events),
     )
+    return with_reference(checked, given["reference"])
 
 
 def _project(given: Any, robot: "Robot") -> bool:
@@ -240,7 +254,8 @@ def started(s: Settings, q0: Any, qd0: Any, parameters: Any) -> Settings:
     if first is not None:
         s, library = _at_home(s, given, first)
         given = {name: on_host(x) for name, x in given.items()}
-    q, qd, values, shape = _states(s.robot, given, s.varied)
+    usual = first_point(s.robot, s.wanted) if q0 is None else (q0, np.zeros(s.n))
+    q, qd, values, forces, shape = _states(s.robot, given, usual, s.varied, s.per_arm)
     if s.robot.model.closures:
         q, qd = _closed(s, q, qd)
     if s.events and shape != ():
@@ -254,9 +269,9 @@ def started(s: Settings, q0: Any, qd0: Any, parameters: Any) -> Settings:
         drives, first_q = len(s.driven), q[0, s.driven]
         reference = reference_signal(s.wanted, drives, first_q, f"robot {s.robot.name!r}")
     _within(s, q)
-    return replace(
+    return changed(
         s, q0=q, qd0=qd, shape=shape, parameters=values, reference=reference, like=first,
-        library=library,
+        library=library, arm_forces=forces,
     )  # fmt: skip
 
 
@@ -281,8 +296,8 @@ def _at_home(s: Settings, given: Mapping[str, Any], first: Any) -> tuple[Setting
     return s, library
 
 
-def spanned(s: Settings, duration: Any, save_every: Any) -> Settings:
-    """The settings of one run."""
+def spanned(s: Settings, duration: Any, save_every: Any, first: int = 0) -> Settings:
+    """The settings of one run, `first` steps after the start."""
     duration = positive(duration, "duration", "seconds")
     if s.dt > duration * (1 + ROUNDING):
         raise OptionError(f"dt is {s.dt:g} s, longer than the duration of {duration:g} s")
@@ -290,12 +305,18 @@ def spanned(s: Settings, duration: Any, save_every: Any) -> Settings:
         raise OptionError(
             f"duration is {duration:g} s, more steps of dt = {s.dt:g} s than can be counted"
         )
-    steps = round(duration / s.dt)
     for name, shape in s.rows.items():
-        rows_fit(name, shape, s.first + steps, bool(s.first))
+        arms = () if name in s.for_all_arms else s.shape
+        rows_fit(name, shape, first + round(duration / s.dt), bool(first), arms)
     every = whole(save_every, "save_every")
     thinned = {"save_every": 1, "thin": every} if s.events else {"save_every": every}
-    return replace(s, duration=duration, **thinned)
+    steps = int(duration / s.dt + ROUNDING)
+    rest = duration - steps * s.dt
+    short = rest if rest > ROUNDING * s.dt else 0.0
+    end = first * s.dt + duration if first else duration
+    return changed(
+        s, first=first, duration=duration, steps=steps, short=short, end=end, **thinned
+    )  # fmt: skip
 
 
 def _finite(numbers: Sequence[float], name: str) -> None:
@@ -304,28 +325,50 @@ def _finite(numbers: Sequence[float], name: str) -> None:
         raise OptionError(f"{name} holds {bad[0]}, expected finite numbers")
 
 
+def first_point(robot: "Robot", wanted: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Where an arm starts unasked: at the first point of its trajectory, else at rest at home.
+
+    Of a closed mechanism the drives are there, and the others where they follow them from home.
+    """
+    if isinstance(wanted, Trajectory) and wanted.n == len(robot.driven):
+        start = wanted(0.0)
+        if not robot.model.closures:
+            return start.q, start.qd
+        own = [robot.driven.index(k) for k in robot.independent if k in robot.driven]
+        if len(own) == robot.dof:
+            q, reason = follow(robot, robot.home, start.q[own])
+            if not reason:
+                return q, robot.joint_rates(q, start.qd[own])
+    return np.array(robot.home), np.zeros(robot.n)
+
+
 def _states(
-    robot: "Robot", given: dict, varied: tuple[int, ...] | None
-) -> tuple[np.ndarray, np.ndarray, Any, tuple[int, ...]]:
-    """Initial states (and parameters) of every member, and the shape of the ensemble."""
+    robot: "Robot", given: dict, usual: tuple[Any, Any], varied: tuple[int, ...] | None,
+    forces: Mapping[str, np.ndarray],
+) -> tuple[np.ndarray, np.ndarray, Any, Any, tuple[int, ...]]:  # fmt: skip
+    """Initial states (parameters, forces) of every member, and the shape of the ensemble."""
     n, what = robot.n, f"robot {robot.name!r} with joints {', '.join(robot.joint_names)}"
-    q0 = as_batch(robot.home if given["q0"] is None else given["q0"], "q0", (n,), what)
-    qd0 = as_batch(np.zeros(n) if given["qd0"] is None else given["qd0"], "qd0", (n,), what)
+    q0 = as_batch(usual[0] if given["q0"] is None else given["q0"], "q0", (n,), what)
+    qd0 = as_batch(usual[1] if given["qd0"] is None else given["qd0"], "qd0", (n,), what)
     arrays, names = [q0, qd0], ["q0", "qd0"]
     if given["parameters"] is not None:
         size = len(parameter_names(robot.model) if varied is None else varied)
         arrays.append(as_batch(given["parameters"], "parameters", (size,), what))
         names.append("parameters")
     for array, name in zip(arrays, names, strict=True):
-        if not np.isfinite(array).all():
-            raise OptionError(
-                f"{name} holds {array[~np.isfinite(array)][0]}, expected finite numbers"
-            )
+        finite(array, name, OptionError)
+    varying = given["parameters"] is not None
+    arrays, names = [*arrays, *forces.values()], [*names, *forces]
     shape = batch_shape(names, [a.shape[:-1] for a in arrays])
     full = [
-        np.broadcast_to(a, (*shape, a.shape[-1])).reshape(-1, a.shape[-1]).copy() for a in arrays
+        (a if a.shape[:-1] == shape else np.broadcast_to(a, (*shape, a.shape[-1])))
+        .reshape(-1, a.shape[-1])
+        .copy()
+        for a in arrays
     ]
-    return full[0], full[1], full[2] if len(full) == 3 else None, shape
+    q, qd, *rest = full
+    values = rest.pop(0) if varying else None
+    return q, qd, values, np.concatenate(rest, axis=1) if rest else None, shape
 
 
 def _controller(value: Any) -> tuple[Controller | Law | None, Callable[..., Any] | None]:
@@ -349,18 +392,24 @@ def _law(value: Controller | Law | None, robot: "Robot", sample_time: float) -> 
         return Law(value, robot, sample_time)
     if value is not None and value.n != len(robot.driven):
         has = len(robot.driven)
-        raise ShapeError(f"the law drives {value.n} joints, robot {robot.name!r} has {has}")
+        raise ShapeError(
+            f"the law drives {counted(value.n, 'joint')}, robot {robot.name!r} has {has}"
+        )
     return value
 
 
-def _reference(value: Any, law: Law | None) -> Any:
-    """The reference as given, or the one inside a law."""
-    inside = None if law is None else law.reference
+def with_reference(s: Settings, value: Any) -> Settings:
+    """The settings with a reference, or with the one inside their law."""
+    inside = None if s.law is None else s.law.reference
     if inside is not None and value is not None:
         raise OptionError(
             f"reference is {shown(value)}, but the law has a trajectory inside", "leave one out"
         )
-    return value if inside is None else inside
+    wanted = value if inside is None else inside
+    if wanted is not None:  # refused now rather than at the start
+        count = len(s.driven)
+        reference_signal(wanted, count, np.zeros(count), f"robot {s.robot.name!r}")
+    return changed(s, wanted=wanted)
 
 
 def _observer(value: Any) -> Any:

@@ -1,17 +1,21 @@
 """What time brings: references, torques, forces and wrenches as functions of time."""
 
 import inspect
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ..compile.arrays import numbers
-from ..errors import OptionError, ShapeError, shown
+from ..errors import OptionError, ShapeError, counted, shown
 from ..trajectory.trajectory import Trajectory
 from ..user_code import location
 
-EXPECTED = "expected {} numbers, a function of t that returns them, or {} per step"
+EXPECTED = (
+    "expected {numbers} numbers, a function of t that returns them, {each} per step "
+    "({steps}, {sizes}), or one per arm of an ensemble ({arms}, 1, {sizes})"
+)
 Signal = Callable[[np.ndarray], np.ndarray]  # times (K,) to rows (K, m)
 Force = Callable[[np.ndarray, np.ndarray], np.ndarray]  # the same; and when their steps began
 
@@ -25,9 +29,48 @@ def signal(value: Any, name: str, core: tuple[int, ...], dt: float) -> Force | N
     return lambda t, since: _finite(rows(t, since).reshape(len(t), -1), named, t)
 
 
-def _expected(core: tuple[int, ...]) -> str:
+def force_per_arm(value: Any, name: str, core: tuple[int, ...]) -> np.ndarray | None:
+    """A force that stays but differs from arm to arm, (..., size); None where it is none.
+
+    The axis before those of the force itself is that of the steps, of which there is one.
+    """
+    given = _array(value)
+    axes = 0 if given is None else given.ndim - len(core) - 1
+    if given is None or axes < 1 or given.shape[axes + 1 :] != core:
+        return None
+    if given.shape[axes] != 1:
+        raise ShapeError(
+            f"{name} has shape {given.shape}, {_expected(core)}",
+            "what differs from arm to arm stays while it runs: one row of each arm, or "
+            "sim.step(tau, steps) with other torques from time to time",
+        )
+    if not np.isfinite(given).all():
+        raise OptionError(f"{name} holds {given[~np.isfinite(given)][0]}, expected finite numbers")
+    return given.reshape(*given.shape[:axes], math.prod(core))
+
+
+def force_of_all_arms(value: Any, core: tuple[int, ...]) -> Any:
+    """Rows for the steps of all arms, (1, steps, ...), without the first axis; else the value."""
+    given = _array(value)
+    if given is None or given.shape[2:] != core or len(given) != 1 or given.shape[1] == 1:
+        return value
+    return given[0]
+
+
+def _array(value: Any) -> np.ndarray | None:
+    """What is neither a function nor nothing, as an array; None if it is none."""
+    if value is None or callable(value):
+        return None
+    try:
+        return numbers(value, "", "")
+    except ShapeError:
+        return None  # `signal` says why
+
+
+def _expected(core: tuple[int, ...], steps: Any = "steps", arms: Any = "arms") -> str:
     each = "one row" if len(core) == 1 else "one of them"
-    return EXPECTED.format(" x ".join(map(str, core)), each)
+    product, sizes = (joint.join(map(str, core)) for joint in (" x ", ", "))
+    return EXPECTED.format(numbers=product, each=each, steps=steps, arms=arms, sizes=sizes)
 
 
 def _rows(value: Any, name: str, core: tuple[int, ...], dt: float) -> Force:
@@ -45,8 +88,7 @@ def _rows(value: Any, name: str, core: tuple[int, ...], dt: float) -> Force:
     if rows.shape == core:
         return lambda t, since: np.broadcast_to(rows, (len(t), *core))
     if rows.ndim != 1 + len(core) or rows.shape[1:] != core or not len(rows):
-        sizes = ", ".join(map(str, core))
-        raise ShapeError(f"{name} has shape {rows.shape}, {expected} (steps, {sizes})")
+        raise ShapeError(f"{name} has shape {rows.shape}, {expected}")
 
     def held(t: np.ndarray, since: np.ndarray) -> np.ndarray:
         return rows[np.clip(np.floor(since / dt + 1e-6).astype(int), 0, len(rows) - 1)]
@@ -54,11 +96,27 @@ def _rows(value: Any, name: str, core: tuple[int, ...], dt: float) -> Force:
     return held
 
 
-def rows_fit(name: str, shape: tuple[int, ...], steps: int, longer: bool) -> None:
-    """Refuse rows that are not one per step, or one more; more still if they go on `longer`."""
-    if shape[0] not in (steps, steps + 1) and not (longer and shape[0] > steps):
-        sizes = ", ".join(map(str, shape[1:]))
-        raise ShapeError(f"{name} has shape {shape}, {_expected(shape[1:])} ({steps}, {sizes})")
+def rows_fit(
+    name: str, shape: tuple[int, ...], steps: int, longer: bool, arms: tuple[int, ...]
+) -> None:
+    """Refuse rows that are not one per step, or one more; more still if they go on `longer`.
+
+    So are rows that may as well be one per arm, of as many `arms`.
+    """
+    fit = shape[0] in (steps, steps + 1) or (longer and shape[0] > steps)
+    of_arms = shape[:1] == arms and shape[0] > 1
+    if fit and not of_arms:
+        return
+    per_arm, per_step = f"np.asarray({name})[:, None]", f"np.asarray({name})[None]"
+    if fit:
+        raise ShapeError(
+            f"{name} has shape {shape}, which is one per step and one per arm",
+            f"for one per step: {per_step}; for one per arm: {per_arm}",
+        )
+    said = _expected(shape[1:], steps, *(arms if of_arms else ()))
+    raise ShapeError(
+        f"{name} has shape {shape}, {said}", f"for one per arm: {per_arm}" if of_arms else None
+    )
 
 
 def reference_signal(value: Any, n: int, q0: np.ndarray, name: str) -> Signal:
@@ -72,7 +130,7 @@ def reference_signal(value: Any, n: int, q0: np.ndarray, name: str) -> Signal:
 def _wanted(value: Any, n: int, q0: np.ndarray, name: str) -> Signal:
     if isinstance(value, Trajectory):
         if value.n != n:
-            raise ShapeError(f"the reference moves {value.n} joints, {name} has {n}")
+            raise ShapeError(f"the reference moves {counted(value.n, 'joint')}, {name} has {n}")
         return _remembered(lambda t: np.concatenate(value(t), axis=-1))
     if callable(value):
         accepts(value, "reference", "t")
@@ -131,7 +189,9 @@ def _finite(rows: np.ndarray, name: str, t: np.ndarray) -> np.ndarray:
 
 
 def _place(value: Any, n: int) -> np.ndarray:
-    expected = f"a trajectory, {n} positions, or a function of t that returns (q, qd, qdd)"
+    expected = (
+        f"a trajectory, {counted(n, 'position')}, or a function of t that returns (q, qd, qdd)"
+    )
     try:
         place = numbers(value, "reference", f"expected {expected}")
     except ShapeError:

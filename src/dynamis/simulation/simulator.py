@@ -1,6 +1,5 @@
 """`dy.Simulator`: an arm, its computer and its forces, compiled once and run as often as wanted."""
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,12 +35,13 @@ SEEN = ("q", "qd", "tau", "command")
 class Simulator:
     """A simulation that is advanced as its caller asks; the options are those of `dy.simulate`.
 
-    sim = dy.Simulator(robot, dt=1e-3)     # at q = qd = 0 until reset
+    sim = dy.Simulator(robot, dt=1e-3)     # at q = qd = 0 until reset (on its trajectory, if any)
     sim.reset(q0); sim.step(tau, steps=10); sim.q
     run = sim.run(duration=1.0)
 
-    Code is made when it is first needed, a controller of one's own traced once. q0, qd0 and
-    `parameters` with leading axes make an ensemble: `q`, `qd` and `tau` have the same axes.
+    Code is made when it is first needed, a controller of one's own traced once. q0, qd0,
+    `parameters` and forces with leading axes make an ensemble: `q`, `qd` and `tau` have the same
+    axes, and `step` takes torques of every arm.
     """
 
     def __init__(
@@ -92,6 +92,7 @@ class Simulator:
     def reset(self, q0: Any = None, qd0: Any = None, where: Any = None) -> None:
         """Time zero, the arm (or every arm of an ensemble) at q0 with velocity qd0.
 
+        Without q0 it is where a trajectory as reference begins, or at `robot.home`, at rest.
         `where` (...) starts only the arms anew for which it is true; the others and time go on.
         """
         self._reset(started(self._given, q0, qd0, self._given.parameters), where)
@@ -117,8 +118,7 @@ class Simulator:
         else:
             self._x, self._repeat = x, None
             part, shape = self.assembly.slots.part, (*s.shape, s.n)
-            for name in SEEN:
-                self._views[name] = part(x, name).reshape(shape)
+            self._views = {name: part(x, name).reshape(shape) for name in SEEN}
         self._s, self._steps, self._over = s, 0, ""
 
     @property
@@ -201,7 +201,7 @@ class Simulator:
     def run(self, duration: float, save_every: int = 1) -> Run:
         """Let `duration` seconds pass from here on, and keep every few instants of them."""
         self._ready()
-        s = spanned(replace(self._s, first=self._steps), duration, save_every)
+        s = spanned(self._s, duration, save_every, self._steps)
         way = in_machine_code
         if s.tableau.adaptive:
             way = adaptive

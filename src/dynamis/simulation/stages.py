@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..compile.arrays import NUMPY, run
+from ..compile.arrays import run
 from ..compile.service import Key, compiling
-from ..spatial.functions import MATH, Functions
+from ..spatial.functions import Functions
 from .plant import Plant
 from .tableau import Tableau, weights_at
 from .tasks import Inputs, Slots, Task
@@ -29,14 +29,16 @@ class Stages:
         members: int,
         parameters: np.ndarray | None = None,
         parametrised: Callable[[Any], Plant] | None = None,
+        forces: np.ndarray | None = None,
     ):
         self.plant, self.slots, self.inputs = plant, slots, inputs
-        self.parameters, self._parametrised = parameters, parametrised
+        self._own = [rows for rows in (parameters, forces) if rows is not None]  # of every member
+        self._parametrised = parametrised
         widest = plant
         if parameters is not None and parametrised is not None:
             widest = parametrised(list(parameters.T))
         self.holds, self.rubs = np.array(widest.holds), np.array(widest.rubs)
-        wide, numbers = 1 + inputs.size, 1 if parameters is None else 1 + parameters.shape[1]
+        wide, numbers = 1 + inputs.size, 1 + sum(rows.shape[1] for rows in self._own)
         self.tasks = {
             "begin": Task("begin", self._begin, slots, wide, numbers, key),
             "rate": Task("rate", self._rate, slots, wide, numbers, key),
@@ -45,16 +47,18 @@ class Stages:
         self.codes = {k: t.code(members) for k, t in self.tasks.items()} if compiling() else {}
 
     def _arm(self, constants: Any) -> Plant:
-        return self.plant if self._parametrised is None else self._parametrised(constants[1:])
+        if self._parametrised is None:
+            return self.plant
+        return self._parametrised(self.inputs.parameters(constants))
 
     def _begin(self, x: Any, signal: Any, constants: Any, fn: Functions) -> list[Any]:
-        acting = self.inputs.acting(signal[1:])
+        acting = self.inputs.acting(signal[1:], constants)
         arm = self._arm(constants)
         return self.slots.write(arm.begin(self.slots.read(x), acting, constants[0], fn))
 
     def _rate(self, x: Any, signal: Any, constants: Any, fn: Functions) -> list[Any]:
         state = self.slots.read(x)
-        acting = self.inputs.acting(signal[1:])
+        acting = self.inputs.acting(signal[1:], constants)
         rates = self._arm(constants).rate(state, acting, constants[0], fn)
         return self.slots.write(replace(state, **rates))
 
@@ -66,20 +70,11 @@ class Stages:
     def call(self, name: str, x: np.ndarray, signal: np.ndarray, h: float) -> np.ndarray:
         """One part over every member; `signal` is one row, or one per member."""
         constants = np.array([h])
-        if self.parameters is not None:
-            steps = np.full((len(x), 1), h)
-            constants = np.concatenate([steps, self.parameters], axis=1)
+        if self._own:
+            constants = np.concatenate([np.full((len(x), 1), h), *self._own], axis=1)
         if self.codes:
             return run(self.codes[name], [x, signal, constants], ("x", "signal", "constants"))
-        task = self.tasks[name]
-        if len(x) == 1:
-            row = signal if signal.ndim == 1 else signal[0]
-            numbers = constants.reshape(-1).tolist()
-            return np.array([task.function(x[0].tolist(), row.tolist(), numbers, MATH)])
-        columns = list(np.broadcast_to(signal, (len(x), signal.shape[-1])).T)
-        with np.errstate(all="ignore"):
-            result = task.function(list(x.T), columns, list(constants.T), NUMPY)
-        return np.stack([np.broadcast_to(r, len(x)) for r in result], axis=-1)
+        return self.tasks[name].evaluated(x, signal, constants)
 
     def step(
         self,

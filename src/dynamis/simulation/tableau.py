@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from ..errors import OptionError, did_you_mean
+from ..arguments import one_of
 from ..lazy import cached_property
 
 Row = tuple[float, ...]
@@ -120,10 +120,7 @@ INTEGRATORS: Mapping[str, Tableau] = {
 
 def integrator_named(name: str) -> Tableau:
     """A row of the table; unknown names are answered with those that exist."""
-    if not isinstance(name, str) or name not in INTEGRATORS:
-        raise OptionError(
-            f"integrator {name!r} does not exist", did_you_mean(str(name), INTEGRATORS)
-        )
+    one_of(name, INTEGRATORS, f"integrator {name!r} does not exist")
     return INTEGRATORS[name]
 
 

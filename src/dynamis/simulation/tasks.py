@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..compile.service import Code, Key, Ports, compiled
+from ..compile.arrays import NUMPY
+from ..compile.service import Code, Key, Ports, compiled, traced
 from ..control.computer import ControlComputer
 from ..control.controller import Reference
-from ..lazy import LOCK
-from ..spatial.functions import Functions
+from ..spatial.functions import MATH, Functions
+from ..spatial.vectors import slices
 from .measures import Measures
 from .plant import INTEGRATED, Acting, Plant, State
 from .tableau import Tableau
@@ -34,12 +35,8 @@ class Slots:
         self, plant: Mapping[str, int], computer: Mapping[str, int], measures: Mapping[str, int]
     ):
         self.sizes = {**plant, **computer, **measures}
-        self.slices: dict[str, slice] = {}
-        start = 0
-        for name, size in self.sizes.items():
-            self.slices[name] = slice(start, start + size)
-            start += size
-        self.size = start
+        self.slices = slices(self.sizes)
+        self.size = sum(self.sizes.values())
         self.integrated = sum(plant[name] for name in INTEGRATED)
         self._plant, self._parts = tuple(plant), (tuple(computer), tuple(measures))
 
@@ -84,43 +81,65 @@ class Task:
         """Machine code for one or for many members."""
         shapes = ((self.slots.size,), (self.signals,), (self.constants,))
         ports = Ports(("x", "signal", "constants"), shapes, ("x",), shapes[:1])
-        samples = None if members > 1 else 1
-        if self.key is not None:
-            key = self.name, *self.key, repr(self.slots.sizes)
-            return compiled(key, self.program, ports, dtype, samples)
-        traced = self.program()
-        return compiled((traced.text,), lambda: traced, ports, dtype, samples)
+        samples, what = None if members > 1 else 1, f"the simulation ({self.name})"
+        key = None if self.key is None else (self.name, *self.key, repr(self.slots.sizes))
+        return compiled(key, self.program, ports, dtype, samples, what=what)
+
+    def evaluated(self, x: np.ndarray, signal: np.ndarray, constants: np.ndarray) -> np.ndarray:
+        """Every member by the function itself; signal and constants: one row, or one for each."""
+        if len(x) == 1:
+            rows = (a.reshape(-1)[-a.shape[-1] :].tolist() for a in (x, signal, constants))
+            return np.array([self.function(*rows, MATH)])
+        with np.errstate(all="ignore"):
+            found = self.function(list(x.T), list(signal.T), list(constants.T), NUMPY)
+        return np.stack([np.broadcast_to(row, len(x)) for row in found], axis=-1)
 
     def program(self) -> "Program":
         """The function, traced."""
-        with LOCK:
-            from ..compile.optimise import share_reciprocals
-            from ..compile.program import Port
-            from ..compile.tracer import trace
+        x = {"x": (self.slots.size,)}
+        given = {"signal": (self.signals,), "constants": (self.constants,)}
+        return traced(self.name, self.function, x | given, x)
 
-            sizes = {"x": self.slots.size, "signal": self.signals, "constants": self.constants}
-            ports = [Port(name, (size,)) for name, size in sizes.items()]
-            return share_reciprocals(trace(self.name, self.function, ports, ports[:1]))
+
+ACTING = {"torque": "feed", "external": "outside"}  # what `Acting` calls forces
 
 
 class Inputs:
-    """Which forces known beforehand a plant is given, and where they are in its signal."""
+    """Which forces known beforehand a plant is given, and where they are in its signal.
 
-    def __init__(self, n: int, feed: bool, outside: bool, wrench: bool, links: int):
+    Those of `per_arm` (sizes by name), which stay, are the last of its constants instead.
+    """
+
+    def __init__(
+        self, n: int, feed: bool, outside: bool, wrench: bool, links: int,
+        per_arm: Mapping[str, int],
+    ):  # fmt: skip
         self.sizes = {"feed": n * feed, "outside": n * outside, "wrench": 6 * wrench}
         if links:
             self.sizes["link_forces"] = 6 * links
+        self.slices = slices(self.sizes)
         self.size = sum(self.sizes.values())
+        self.per_arm = {ACTING.get(name, name): size for name, size in per_arm.items()}
+        self.constants = sum(per_arm.values())
 
-    def acting(self, values: Any) -> Acting:
-        """The forces at one instant from their part of the signal."""
-        found, start = {}, 0
-        for name, size in self.sizes.items():
-            found[name] = list(values[start : start + size]) if size else None
-            start += size
+    def parameters(self, constants: Any) -> Any:
+        """Numbers of the plant among its constants: behind the time step, before the forces."""
+        return constants[1 : len(constants) - self.constants]
+
+    def acting(self, values: Any, constants: Any) -> Acting:
+        """The forces at one instant from their part of the signal, and from the constants."""
+        own = constants[len(constants) - self.constants :]
+        found = {**_parts(self.sizes, values), **_parts(self.per_arm, own)}
         if rows := found.get("link_forces"):
             found["link_forces"] = [rows[i : i + 6] for i in range(0, len(rows), 6)]
         return Acting(**found)
+
+
+def _parts(sizes: Mapping[str, int], numbers: Any) -> dict[str, Any]:
+    """Numbers that stand one after the other, by name; None where there are none."""
+    return {
+        name: list(numbers[place]) if sizes[name] else None for name, place in slices(sizes).items()
+    }
 
 
 def plant_function(
@@ -133,10 +152,10 @@ def plant_function(
     """
 
     def function(x: Any, signal: Any, constants: Any, fn: Functions) -> list[Any]:
-        arm = plant if parameters is None else parameters(constants[1:])
+        arm = plant if parameters is None else parameters(inputs.parameters(constants))
         count = len(tableau.nodes)
         parts = [signal[1 + k * inputs.size : 1 + (k + 1) * inputs.size] for k in range(count)]
-        nodes = [inputs.acting(part) for part in parts]
+        nodes = [inputs.acting(part, constants) for part in parts]
         start = slots.read(x)
         end = arm.advance(start, nodes, constants[0], tableau, fn)
         if measures is not None:

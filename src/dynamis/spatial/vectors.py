@@ -1,6 +1,6 @@
-"""3-vectors as tuples of three scalars."""
+"""3-vectors as tuples of three scalars; vectors and matrices of any size as lists of them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 Scalars = Sequence[Any]  # one entry per joint
@@ -48,3 +48,37 @@ def cross(a: Vector, b: Vector) -> Vector:
 def unit(j: int, size: int) -> list[float]:
     """e_j"""
     return [float(i == j) for i in range(size)]
+
+
+def plus(a: Scalars, b: Scalars) -> list[Any]:
+    """a + b, of any length."""
+    return [x + y for x, y in zip(a, b, strict=True)]
+
+
+def less(a: Scalars, b: Scalars) -> list[Any]:
+    """a - b, of any length."""
+    return [x - y for x, y in zip(a, b, strict=True)]
+
+
+def inner(a: Scalars, b: Scalars) -> Any:
+    """a . b, of any length."""
+    return sum(x * y for x, y in zip(a, b, strict=True))
+
+
+def matrix_times(A: Sequence[Scalars], x: Scalars) -> list[Any]:
+    """A x"""
+    return [inner(row, x) for row in A]
+
+
+def transposed(A: Iterable[Scalars]) -> list[list[Any]]:
+    """A^T"""
+    return [list(column) for column in zip(*A, strict=True)]
+
+
+def slices(sizes: Mapping[str, int]) -> dict[str, slice]:
+    """Where parts of these sizes lie in one vector, one after the other."""
+    found, start = {}, 0
+    for name, size in sizes.items():
+        found[name] = slice(start, start + size)
+        start += size
+    return found

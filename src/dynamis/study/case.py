@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arguments import flag, is_list
-from ..compile.arrays import as_batch, numbers
-from ..compile.service import shared
+from ..compile.arrays import finite, numbers, one_sample
+from ..compile.service import compiling, shared
+from ..control.law import Law
 from ..control.sensors import Sensors
-from ..errors import ClosureError, DynamisError, OptionError, ShapeError, shown
+from ..errors import ClosureError, DynamisError, OptionError, ShapeError, counted, shown
 from ..ik.driven import deciding, positions_along
 from ..lazy import cached_property
 from ..robot.closing import refuse_unclosed
@@ -21,7 +22,14 @@ from ..simulation.assembly import Assembly
 from ..simulation.loop import CHUNK, advance, loop_of
 from ..simulation.measures import LEFT, Measures, Span
 from ..simulation.run import Run
-from ..simulation.settings import Settings, settings, spanned, started, stops_of
+from ..simulation.settings import (
+    Settings,
+    first_point,
+    settings,
+    spanned,
+    started,
+    stops_of,
+)
 from ..simulation.signals import reference_signal
 from ..simulation.simulator import Simulator
 from ..trajectory.trajectory import State, Trajectory
@@ -39,6 +47,7 @@ SMALLEST, LARGEST = 64, 4096  # samples of a block
 BLOCKS = 64  # that a small study has at least, so that several workers share it
 RETURNED = 2**25 - 2**16  # bytes of the largest array that glibc takes as a measure
 SUMMERS, SUMMING = 2, 4  # launches summed up at a time, by how many threads: much of it is Python
+DIVERGED = "diverged"
 PROBED = 16  # samples tried to learn how many numbers a function returns
 
 
@@ -206,14 +215,13 @@ class Case:
         """q0 and qd0 of the model; of a closed mechanism they close."""
         n, what = self.robot.n, f"robot {self.robot.name!r}"
         found = []
-        for name, given, usual in (
-            ("q0", self.q0, self.robot.home),
-            ("qd0", self.qd0, np.zeros(n)),
-        ):
-            value = as_batch(usual if given is None else given, name, (n,), what)
-            if value.shape != (n,) or not np.isfinite(value).all():
-                raise ShapeError(f"{name} is {shown(given)}, expected {n} numbers")
-            found.append(value)
+        wanted, law = self.options.get("reference"), self.options.get("controller")
+        inside = law.reference if isinstance(law, Law) else None
+        first = first_point(self.robot, inside if wanted is None else wanted)
+        rate = first[1] if self.q0 is None else np.zeros(n)
+        for name, given, usual in (("q0", self.q0, first[0]), ("qd0", self.qd0, rate)):
+            value = one_sample(usual if given is None else given, name, (n,), what)
+            found.append(finite(value, name))
         if not self.robot.model.closures:
             return found[0], found[1]
         if flag(self.options.get("project", False), "project"):
@@ -234,6 +242,39 @@ class Case:
             if stop is not None and (not robot.model.closures or i in robot.independent):
                 np.clip(drawn.q0[:, i], *stop, out=drawn.q0[:, i])
         return placed(robot, drawn, self.start[0], self._stops, threads) if places else drawn
+
+    def nominal(self, count: int) -> Draw:
+        """Copies of the arm in the middle of all that varies, with the first alternatives."""
+        variation, scatter = self.variation, self.variation.scatter
+        full = variation._own.copy()
+        q0, qd0 = (x.copy() for x in self.start)
+        if scatter is not None:
+            full = full if variation.posterior is not None else scatter._nominal.copy()
+            if scatter._load is not None:
+                full = full + scatter._unit_load * (0.5 * sum(scatter._load))
+            for x, pair in ((q0, scatter._starts.get("q0")), (qd0, scatter._starts.get("qd0"))):
+                if isinstance(pair, tuple) and not self.robot.model.closures:
+                    x[:] = 0.5 * (pair[0] + pair[1])
+        for i, stop in enumerate(self._stops):
+            q0[i] = q0[i] if stop is None or self.robot.model.closures else np.clip(q0[i], *stop)
+        given = [x for x in ALTERNATIVES if scatter is not None and getattr(scatter, x) is not None]
+        values, varied = full[list(variation.varied)], variation.varied
+        values, q0, qd0 = (np.tile(x, (count, 1)) for x in (values, q0, qd0))
+        offset, factors = (np.zeros((count, len(x))) for x in (self.robot.driven, variation.names))
+        index, chosen = np.arange(count), {x: np.zeros(count, dtype=int) for x in given}
+        rows = index, values, q0, qd0, offset, factors
+        return Draw(*rows, chosen, variation._own, varied)
+
+    def nominal_failure(self) -> str:
+        """Why the nominal arm gives nothing, or ""; only where that takes no time to learn."""
+        if self.evaluate is not None or not self.simulated or not compiling():
+            return ""
+        draw = self.nominal(min(2, self.samples))  # two run by the code of many
+        (_, chosen), *_ = self._groups(draw)
+        ensemble = self._ensemble(chosen)
+        if not ensemble.streams or not ensemble.values([draw], 1)[0].reasons[0]:
+            return ""
+        return ensemble.replay(draw.part(slice(1))).message
 
     def values(self, draw: Draw, threads: int | None = None) -> Values:
         """What every sample gives."""
@@ -388,7 +429,7 @@ def _returned(value: Any, function: Any, count: int) -> dict[str, np.ndarray]:
         if array.ndim not in (1, 2) or len(array) != count:
             raise ShapeError(
                 f"evaluate returned {name!r} with shape {array.shape}, expected ({count},) or "
-                f"({count}, k) for {count} samples"
+                f"({count}, k) for {counted(count, 'sample')}"
             )
         found[str(name)] = array.reshape(count, -1)
     return found
@@ -438,6 +479,13 @@ class Ensemble:
         )
         self.varied = case.variation.varied
         s = settings(robot, **given)
+        if s.per_arm:
+            name, rows = next(iter(s.per_arm.items()))
+            raise OptionError(
+                f"{name} differs from arm to arm ({rows.shape[:-1]}), expected one for all arms of "
+                "a study",
+                "let dy.simulate run such an ensemble",
+            )
         self.measures = Measures(robot, case.names, case.band) if case.names else None
         self.streams = not (case.functions or s.tableau.adaptive or s.function is not None)
         self.streams = self.streams and case.simulated
@@ -551,11 +599,11 @@ class Ensemble:
             return shared(taken, places, threads)
 
     def _results(self, found: Mapping[str, np.ndarray], s: Settings) -> Values:
-        left = np.asarray(found[f"measure.{LEFT}"], dtype=float)[:, 0]
+        left = np.asarray(found[f"measure.{LEFT}"], dtype=float)[:, 0]  # NaN: so far off, so soon
         values = s.measures.results(found, Span(s.steps + 1, s.dt, s.steps * s.dt))
         reasons = [""] * len(left)
-        for k in np.flatnonzero(left >= 0.0):
-            reasons[k] = f"diverged at t = {left[k]:g} s"
+        for k in np.flatnonzero(~(left < 0.0)):
+            reasons[k] = DIVERGED if np.isnan(left[k]) else f"{DIVERGED} at t = {left[k]:g} s"
         return Values(values, reasons)
 
     def _stored(self, draw: Draw, threads: int | None) -> Values:
@@ -597,7 +645,7 @@ class Ensemble:
     def _run(self, draw: Draw, threads: int | None) -> Run:
         """The runs of some samples, (count, N, n)."""
         if not self.case.simulated:
-            return self._prescribed(draw, threads)
+            return self._prescribed(draw)
         sim = self._simulator
         sim._reset(self._started(draw, sim._given, threads))
         return sim.run(self.s.duration)
@@ -615,7 +663,7 @@ class Ensemble:
         made._given = replace(made._given, reference=self.s.reference)
         return made
 
-    def _prescribed(self, draw: Draw, threads: int | None) -> Run:
+    def _prescribed(self, draw: Draw) -> Run:
         """The arms on the reference itself: the torques that take."""
         s, robot = self.s, self.case.robot
         t = s.dt * np.arange(s.steps + 1)
@@ -635,7 +683,7 @@ class Ensemble:
         """One sample's whole run, with sensors and states."""
         robot = self._robot(draw.parameters[0])
         if not self.case.simulated:
-            return _member(self._prescribed(draw, None), 0, robot)
+            return _member(self._prescribed(draw), 0, robot)
         sim = self._simulator
         sim._reset(replace(self._started(draw, sim._given, None), shape=()))
         return replace(sim.run(self.s.duration), robot=robot)

@@ -15,11 +15,12 @@ import numpy as np
 from ..arguments import SEEDS, a_robot, flag, is_list, number, whole
 from ..compile.arrays import numbers
 from ..control.random_numbers import SAMPLES, RowFunction, normal, uniform
-from ..errors import ModelError, OptionError, ShapeError, shown
+from ..errors import ModelError, OptionError, ShapeError, counted, shown, warn
 from ..lazy import cached_property
 from ..model.parameters import MOTOR_NAMES, VISCOUS_MINUS
 from ..spatial.functions import Functions
 from ..spatial.inertia import NAMES
+from ..spatial.vectors import plus
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -28,6 +29,19 @@ BODY = len(NAMES)
 VISCOUS = ("viscous", VISCOUS_MINUS, MOTOR_NAMES[0])
 COULOMB = ("coulomb+", "coulomb-", *MOTOR_NAMES[1:])
 UNIT = math.sqrt(12.0)  # a uniform number less its mean, times this, has variance 1
+RELATIVE = {  # what is varied by a share of itself, or with a body, by name
+    "mass": "mass",
+    "com": "mass",
+    "inertia": "mass",
+    "friction": "friction",
+    "rotor": "rotor inertia",
+}
+GIVEN = {  # how an arm gets it
+    "friction": "give the arm friction, such as robot.with_friction(viscous=1.0, coulomb=0.5) "
+    '(.save("arm.toml") for the command line), or friction = { viscous = 1.0, coulomb = 0.5 } of '
+    "the links in its file",
+    "rotor": "give the links of the arm drives with rotor_inertia, see dy.Drive",
+}
 ALTERNATIVES = ("reference", "delay", "sensors")  # one of several is drawn
 
 
@@ -82,7 +96,8 @@ class Scatter:
     mass, and of the second moments about the centre of mass; `com` is the standard deviation of
     each coordinate of the centre of mass (m); `friction` and `rotor` are like `mass`, for viscous
     and Coulomb friction and for rotor inertias. Each is one number or a dictionary by link or
-    joint. `payload` (least, most) is the mass of a load at `payload_com` in the tool frame, drawn
+    joint; an arm without friction has none to vary (`robot.with_friction(...)` gives it some).
+    `payload` (least, most) is the mass of a load at `payload_com` in the tool frame, drawn
     uniformly; it takes the place of the robot's payload. `joint_offset` is the standard deviation
     of the encoders' zero error (rad or m). `q0` and `qd0` are standard deviations about the start
     of the study, or a pair (lowest, highest) to draw from uniformly. `reference`, `delay` and
@@ -116,6 +131,7 @@ class Scatter:
         for name in ("_body", "_rubbing", "_offset", "_load", "_starts"):
             getattr(self, name)  # refused now rather than later
         self._refuse_impossible()
+        self._refuse_void()
 
     def __getstate__(self) -> dict[str, Any]:
         """What travels to workers: no code."""
@@ -176,12 +192,41 @@ class Scatter:
                     "give the link all of its inertia, see robot.check(); or consistent=False",
                 )
 
+    def _refuse_void(self) -> None:
+        """Refuse to vary what is zero; leave it out with a warning where something else varies."""
+        links, joints = self.robot.model.link_names, self.robot.model.tree_joint_names
+        moved = {key for by in self._body.values() for key in by}
+        rubs: dict[str, set[str]] = {"friction": set(), "rotor": set()}
+        for factor in self._rubbing:
+            joint, _, kind = factor.rpartition(".")
+            rubs["rotor" if kind == "rotor_inertia" else "friction"].add(joint)
+        for name, worded in RELATIVE.items():
+            among, there = (joints, rubs[name]) if name in rubs else (links, moved)
+            asked = [key for key, x in self._deviations(name, among).items() if x]
+            void = [key for key in asked if key not in there]
+            every = len(void) == len(asked)
+            if not void or (not every and not isinstance(getattr(self, name), Mapping)):
+                continue  # one number for all joints is of those that have it
+            kind = "joint" if name in rubs else "link"
+            where = f"every {kind}" if every and len(void) > 1 else ", ".join(map(repr, void))
+            what = (
+                f"{worded} of {self.robot.name!r} is zero in {where}: to change it by "
+                f"{name}={shown(getattr(self, name))} changes nothing"
+            )
+            if not self.names:
+                raise OptionError(what, GIVEN.get(name))
+            warn(f"{what}; it is left out")
+
     @cached_property
     def _load(self) -> tuple[float, float] | None:
         if self.payload is None:
             return None
         pair = numbers(self.payload, "payload", "expected (least, most) in kg")
-        pair = np.broadcast_to(pair, (2,)) if pair.shape == () else pair
+        if pair.shape == () and 0.0 < pair < math.inf:
+            raise OptionError(
+                f"payload is {pair:g}, expected (least, most) in kg",
+                f"(0, {pair:g}) varies the load; ({pair:g}, {pair:g}) gives every arm {pair:g} kg",
+            )
         if pair.shape != (2,) or not (0.0 <= pair[0] <= pair[1] < math.inf):
             raise OptionError(f"payload is {shown(self.payload)}, expected (least, most) in kg")
         return float(pair[0]), float(pair[1])
@@ -415,7 +460,10 @@ class Scatter:
         return Draw(*rows, chosen, self._nominal, self.varied)
 
     def __repr__(self) -> str:
-        return f"Scatter({self.robot.name!r}, {len(self.names)} factors)"
+        fixed = ""
+        if self._load is not None and self._load[0] == self._load[1]:
+            fixed = f", {self._load[0]:g} kg at every tool"
+        return f"Scatter({self.robot.name!r}, {counted(len(self.names), 'factor')}{fixed})"
 
 
 def moved_body(ten: Sequence[Any], factor: Any, stretch: Any, shift: Any, fn: Functions) -> list:
@@ -428,7 +476,7 @@ def moved_body(ten: Sequence[Any], factor: Any, stretch: Any, shift: Any, fn: Fu
     else:
         per = fn.select(m > 0.0, 1.0 / fn.select(m > 0.0, m, 1.0), 0.0)
     c = [x * per for x in h]
-    d = [a + b for a, b in zip(c, shift, strict=True)]
+    d = plus(c, shift)
     for i in range(3):
         for j in range(3):
             about = S[i][j] - m * c[i] * c[j]

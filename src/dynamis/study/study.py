@@ -3,6 +3,7 @@
 import html
 import inspect
 import time
+from collections import Counter
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -15,15 +16,17 @@ import numpy as np
 from ..arguments import SEEDS, a_robot, checked, flag, passed_on, path_of, positive, whole
 from ..compile.arrays import checked_threads, numbers
 from ..control.controller import per_joint
-from ..errors import OptionError, did_you_mean, shown
+from ..errors import OptionError, counted, did_you_mean, shown, warn
 from ..files import checked_path
 from ..files import whole as written_whole
+from ..model.link import UNITS
 from ..progress import bar
 from ..simulation.measures import MEASURES, Measures, measure_names
 from ..simulation.run import Run
 from ..simulation.simulator import Simulator, refuse_singular
+from ..tables import html_table, text_table
 from . import checkpoint as files
-from .case import Case, Variation, function_name
+from .case import DIVERGED, Case, Variation, function_name
 from .identity import identity_of
 from .scatter import Draw
 from .summary import (
@@ -46,6 +49,7 @@ NOT_PASSED_ON = ("robot", "events", "parameters", "progress")  # of a Simulator
 OFTEN = 1.0  # seconds between two checkpoints
 SELDOM = 20.0  # times what it takes to write one
 SHOWN = (0.5, 0.95, 0.999)
+KINDS = 3  # reasons of failures that are named
 
 
 class Worst(NamedTuple):
@@ -65,6 +69,17 @@ class Failed(NamedTuple):
     def __bool__(self) -> bool:
         return self.count > 0
 
+    @property
+    def why(self) -> str:
+        """The reasons in short, without times: "diverged", or "90 diverged, 2 ValueError: ..."."""
+        counts = Counter(DIVERGED if x.startswith(DIVERGED) else x for x in self.reasons)
+        if len(counts) == 1:
+            return next(iter(counts))
+        few = counts.most_common(KINDS)
+        named = f"of the first {len(self.reasons)}: " if self.count > len(self.reasons) else ""
+        more = f", {len(counts) - len(few)} other reasons" if len(counts) > len(few) else ""
+        return named + ", ".join(f"{count} {reason}" for reason, count in few) + more
+
 
 @dataclass(frozen=True, eq=False)
 class Sensitivity:
@@ -79,6 +94,8 @@ class Sensitivity:
     linear: np.ndarray
     quadratic: np.ndarray
     columns: tuple[str, ...]
+    samples: int = 0
+    failed: int = 0  # of the samples: their values are unknown, so they are left out
 
     @property
     def shares(self) -> np.ndarray:
@@ -96,6 +113,9 @@ class Sensitivity:
 
     def __str__(self) -> str:
         rows = [f"{name:<32}{100 * share:6.1f} %" for name, share in self.ranked()]
+        if self.failed:
+            left = self.samples - self.failed
+            rows.append(f"of the {left} arms that did not fail; {self.failed} did")
         return "\n".join(rows)
 
 
@@ -111,6 +131,7 @@ class Study:
     summary: Summary
     seconds: float = 0.0  # that it took
     resumed: int = 0  # samples taken from a checkpoint
+    nominal: str = ""  # why the nominal arm, with nothing varied, failed
 
     @property
     def robot(self) -> "Robot":
@@ -152,12 +173,9 @@ class Study:
         """Units of the columns."""
         count = self.case.columns[self._known(measure)]
         kind = MEASURES[measure].unit if measure in MEASURES else ""
-        revolute = {"position": "rad", "velocity": "rad/s", "torque": "N m"}
-        prismatic = {"position": "m", "velocity": "m/s", "torque": "N"}
-        if kind not in revolute:
+        if kind not in UNITS["revolute"]:
             return (kind,) * count
-        kinds = (self.robot.joint_kinds[k] for k in self._joints(measure))
-        return tuple((prismatic if k == "prismatic" else revolute)[kind] for k in kinds)
+        return tuple(UNITS[self.robot.joint_kinds[k]][kind] for k in self._joints(measure))
 
     def described(self, measure: str) -> str:
         """A measure and what it is."""
@@ -245,7 +263,8 @@ class Study:
     def sensitivity(self, measure: str) -> Sensitivity:
         """Which of the things that vary cause the variation of a measure."""
         linear, quadratic = shares_of_variance(self.summary, self._known(measure))
-        return Sensitivity(self.factors, linear, quadratic, self.columns(measure))
+        counts = self.samples, self.failed.count
+        return Sensitivity(self.factors, linear, quadratic, self.columns(measure), *counts)
 
     def replay(self, index: int) -> Run:
         """The whole run of one sample; `run.robot` is that arm."""
@@ -256,6 +275,29 @@ class Study:
     def draw(self, index: int) -> Draw:
         """What was drawn for one sample: parameters, start, factors, ..."""
         return self.case.draw(whole(index, "index", 0, self.samples - 1), 1)
+
+    @property
+    def head(self) -> tuple[str, ...]:
+        """Names of the columns of `table`; if samples failed, of how many mean and largest are."""
+        good = self.samples - self.failed.count
+        of = f" of {good} left" if self.failed else ""
+        return ("measure", f"mean{of}", "50 %", "95 %", "99.9 %", f"largest{of}", "unit")
+
+    @property
+    def failures(self) -> str:
+        """How many samples failed and why, and what of the table is of the others; or ""."""
+        if not self.failed:
+            return ""
+        good = self.samples - self.failed.count
+        found = f"{self.failed.count:,} of {self.samples:,} arms failed ({self.failed.why}). "
+        if self.nominal:
+            found += f"The nominal arm itself, nothing varied: {self.nominal}. "
+        if not good:
+            return found.strip()
+        return (
+            f"{found}Quantiles count them as infinite; mean, largest values and causes are of the "
+            f"other {good:,} only."
+        )
 
     def table(self) -> list[tuple[str, ...]]:
         """Rows: measure and joint, mean, quantiles 50, 95 and 99.9 %, largest, unit.
@@ -311,35 +353,23 @@ class Study:
         return write(self, Path(path))
 
     def __repr__(self) -> str:
-        bad = f", {self.failed.count} failed" if self.failed else ""
+        bad = f", {self.failed.count} failed ({self.failed.why})" if self.failed else ""
+        bad += f", nominal arm {self.nominal}" if self.nominal else ""
         return (
-            f"Study({self.robot.name!r}, {self.samples} sample{'s' * (self.samples > 1)}{bad}, "
+            f"Study({self.robot.name!r}, {counted(self.samples, 'sample')}{bad}, "
             f"{', '.join(self.measures)})"
         )
 
     def __str__(self) -> str:
-        head = ("measure", "mean", "50 %", "95 %", "99.9 %", "largest", "")
-        rows = [head, *self.table()]
-        widths = [max(len(row[k]) for row in rows) for k in range(len(head))]
-        lines = [
-            "  ".join(
-                [
-                    row[0].ljust(widths[0]),
-                    *(x.rjust(w) for x, w in zip(row[1:], widths[1:], strict=True)),
-                ]
-            )
-            for row in rows
-        ]
-        return "\n".join([repr(self), *lines])
+        head = (*self.head[:-1], "")
+        table = text_table([head, *self.table()], right=len(head) - 1, rule=False)
+        return "\n".join([repr(self), table, *([self.failures] if self.failed else [])])
 
     def _repr_html_(self) -> str:
-        head = ("measure", "mean", "50 %", "95 %", "99.9 %", "largest", "")
-        cells = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(x)}</td>" for x in row) + "</tr>"
-            for row in self.table()
-        )
-        top = "".join(f"<th>{x}</th>" for x in head)
-        return f"<p>{html.escape(repr(self))}</p><table><tr>{top}</tr>{cells}</table>"
+        said = html.escape(self.failures)
+        below = f"<p>{said}</p>" if said else ""
+        table = html_table([(*self.head[:-1], ""), *self.table()])
+        return f"<p>{html.escape(repr(self))}</p>{table}{below}"
 
 
 GRID = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975, 0.99, 0.995, 0.999)
@@ -382,6 +412,7 @@ def study(
 ) -> Study:
     """Simulate many arms that differ, and say how large errors and torques will be.
 
+    The nominal arm, with nothing varied, is tried first: a DynamisWarning says if it diverges.
     `vary` says how they differ: an Estimate (its own distribution), `dy.Scatter(...)`, or a list of
     both. `measure` are names (rms_error, peak_error, final_error, settling_time, rms_tool_error,
     peak_tool_error, final_tool_error, peak_torque, rms_torque, peak_velocity, peak_power, energy,
@@ -418,7 +449,7 @@ def study(
         seed=whole(seed, "seed", 0, SEEDS),
         duration=None if duration is None else positive(duration, "duration", "seconds"),
         options=options,
-        **_asked(robot, measure, evaluate, flag(simulate, "simulate"), options),
+        **_asked(measure, evaluate, flag(simulate, "simulate"), options),
         q0=q0,
         qd0=qd0,
         band=tuple(per_joint(band, "band", robot)),
@@ -432,11 +463,18 @@ def study(
         _prepared(here)
     here = here.probed()
     case = replace(case, columns=here.columns) if elsewhere else here
-    return _run(case, here, executor, checkpoint, threads, progress)
+    nominal = here.nominal_failure()
+    if nominal:
+        warn(
+            f"the nominal arm of the study, {robot.name!r} with nothing varied, {nominal}: most "
+            "samples will do the same. Simulate it alone (dy.simulate, dynamis simulate) with a "
+            "shorter dt or other gains first"
+        )
+    return replace(_run(case, here, executor, checkpoint, threads, progress), nominal=nominal)
 
 
 def _asked(
-    robot: "Robot", measure: Any, evaluate: Any, simulated: bool, options: Mapping[str, Any]
+    measure: Any, evaluate: Any, simulated: bool, options: Mapping[str, Any]
 ) -> dict[str, Any]:
     """What is measured."""
     if evaluate is not None:

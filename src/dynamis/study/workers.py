@@ -21,6 +21,7 @@ from concurrent.futures import (
 from queue import SimpleQueue
 from typing import Any, NamedTuple
 
+from ..compile.service import cores
 from ..errors import DynamisError, OptionError, shown
 from ..lazy import cached_property
 from .case import Case
@@ -90,12 +91,6 @@ class Task(NamedTuple):
     tries: int = 0
     with_case: bool = False
     alone: bool = False  # it runs while no other does
-
-
-def cores() -> int:
-    """Cores this process may use."""
-    affinity = getattr(os, "sched_getaffinity", None)
-    return len(affinity(0)) if affinity is not None else os.cpu_count() or 1
 
 
 class Driver:

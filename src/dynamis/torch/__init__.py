@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..arguments import a_robot
-from ..compile.kernels import KERNELS, Kernel, input_shape, kernel_named
-from ..errors import OptionError, shown
+from ..compile.kernels import KERNELS, Kernel, input_shape, row_taking
+from ..errors import OptionError
 from ..lazy import once, package
 from ..robot import Robot
 from .operator import DTYPES, computed, evaluated, keyed, known, leading, plain, torch
@@ -31,14 +31,24 @@ __all__ = [
 ]  # fmt: skip
 
 
-def inverse_dynamics(robot: Robot, q: Any, qd: Any, qdd: Any, parameters: Any = None) -> "Tensor":
-    """Joint torques (..., n) that move the arm, friction included."""
-    return _one(robot, "inverse_dynamics", (q, qd, qdd), parameters)
+def inverse_dynamics(
+    robot: Robot, q: Any, qd: Any, qdd: Any, parameters: Any = None, wrench: Any = None
+) -> "Tensor":
+    """Joint torques (..., n) that move the arm, friction included.
+
+    `wrench` (..., 6): forces then moments the tool exerts on the world, in the tool frame.
+    """
+    return _one(robot, "inverse_dynamics", (q, qd, qdd), parameters, wrench)
 
 
-def forward_dynamics(robot: Robot, q: Any, qd: Any, tau: Any, parameters: Any = None) -> "Tensor":
-    """Joint accelerations (..., n) under torques; NaN where the mass matrix is singular."""
-    return _one(robot, "forward_dynamics", (q, qd, tau), parameters)
+def forward_dynamics(
+    robot: Robot, q: Any, qd: Any, tau: Any, parameters: Any = None, wrench: Any = None
+) -> "Tensor":
+    """Joint accelerations (..., n) under torques; NaN where the mass matrix is singular.
+
+    `wrench` is that of `inverse_dynamics`.
+    """
+    return _one(robot, "forward_dynamics", (q, qd, tau), parameters, wrench)
 
 
 def fk(robot: Robot, q: Any, parameters: Any = None) -> "Tensor":
@@ -79,17 +89,10 @@ def step(
     return q1, qd1
 
 
-def evaluate(
-    robot: Robot, kernel: "str | Kernel", arrays: Mapping[str, Any], out: Any = None
-) -> Any:
+def evaluate(robot: Robot, kernel: str, arrays: Mapping[str, Any], out: Any = None) -> Any:
     """Any kernel of a robot, by name, over tensors; without derivatives, into `out` if given."""
-    row = kernel if isinstance(kernel, Kernel) else kernel_named(kernel)
-    given = arrays if isinstance(arrays, Mapping) else {}
-    names = (*row.inputs, "parameters") if "parameters" in given else row.inputs
-    if set(names) != set(given):
-        expected = f"{', '.join(row.inputs)} and, if they vary, parameters"
-        got = shown(list(given) or arrays)
-        raise OptionError(f"kernel {row.name!r} got {got}, expected {expected}")
+    row = row_taking(kernel, tuple(arrays) if isinstance(arrays, Mapping) else ())
+    names = (*row.inputs, "parameters") if "parameters" in arrays else row.inputs
     recorded = [k for k, x in arrays.items() if getattr(x, "requires_grad", False) is True]
     if recorded and torch.is_grad_enabled():
         raise OptionError(
@@ -103,7 +106,9 @@ def evaluate(
     return results[0] if len(results) == 1 else tuple(results)
 
 
-def _one(robot: Robot, name: str, given: tuple, parameters: Any) -> "Tensor":
+def _one(robot: Robot, name: str, given: tuple, parameters: Any, wrench: Any = None) -> "Tensor":
+    if wrench is not None:
+        name, given = f"{name}:wrench", (*given, wrench)
     return _several(robot, name, given, parameters)[0]
 
 

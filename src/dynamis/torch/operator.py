@@ -9,7 +9,6 @@ operator, so that derivatives of any order are too.
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cache
 from itertools import count, pairwise
 from math import prod
@@ -53,7 +52,7 @@ class Keyed:
             kind, _, kept = what.partition(":")
             function = getattr(self.function, kind)
             if kept:
-                function = part(function, [int(i) for i in kept.split(",")])
+                function = function.part((), tuple(int(i) for i in kept.split(",")))
             found = self._derived.setdefault(what, Keyed(function, f"{self.key}/{what}"))
         return found
 
@@ -78,18 +77,6 @@ class Keyed:
 # a robot holds its functions, a graph those it will call: what nobody holds leaves the table
 _table: WeakValueDictionary[str, Keyed] = WeakValueDictionary()
 _numbers = count()
-
-
-def part(function: Function, kept: Sequence[int]) -> Function:
-    """A function with some of its results only."""
-
-    def columns(given: Any) -> list[Any]:
-        results = function.columns(given)
-        return [results[i] for i in kept]
-
-    key = (f"results {','.join(map(str, kept))}", *function.key)
-    outputs = tuple(function.outputs[i] for i in kept)
-    return replace(function, key=key, outputs=outputs, columns=columns)
 
 
 def keyed(robot: "Robot", kernel: Kernel, parameters: bool) -> Keyed:

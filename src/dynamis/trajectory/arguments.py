@@ -1,22 +1,17 @@
 """The numbers a trajectory is built from, checked: errors name the argument."""
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from ..arguments import number
 from ..compile import arrays
 from ..errors import OptionError, ShapeError
 
 
 def numbers(value: Any, name: str, expected: str) -> np.ndarray:
     """A float64 array of finite numbers."""
-    array = arrays.numbers(value, name, f"expected {expected}")
-    if not np.isfinite(array).all():
-        raise ShapeError(f"{name} is {array.tolist()}, expected finite numbers")
-    return array.copy()
+    return arrays.finite(arrays.numbers(value, name, f"expected {expected}"), name).copy()
 
 
 def vectors(given: dict[str, Any]) -> list[tuple[float, ...]]:
@@ -34,11 +29,6 @@ def vectors(given: dict[str, Any]) -> list[tuple[float, ...]]:
         raise ShapeError(f"lengths differ ({listed})", "give a number per joint in every argument")
     n = max(sizes.values(), default=1)
     return [tuple(np.broadcast_to(array, (n,)).tolist()) for array in arrays.values()]
-
-
-def positive(value: Any, name: str, unit: str) -> float:
-    """A finite number above zero."""
-    return number(value, name, f"a number above 0 {unit}", lambda x: 0.0 < x < math.inf)
 
 
 def all_positive(values: Sequence[float], name: str) -> None:

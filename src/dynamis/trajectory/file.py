@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arguments import checked
-from ..errors import FileError, OptionError, did_you_mean
-from .arguments import positive
+from ..arguments import checked, positive
+from ..errors import FileError, OptionError, counted, did_you_mean
 from .function import simplified
 from .path import limit_of, shape_of
 from .polynomial import Hermite, quintic, via
@@ -162,7 +161,7 @@ def _refuse_other_joints(
     for quantity in [x for x in RATES if x in blocks]:
         if len(blocks[quantity].names) != len(names):
             raise FileError(
-                f"{table.where} has {len(names)} columns of q ({', '.join(names)}) and "
+                f"{table.where} has {counted(len(names), 'column')} of q ({', '.join(names)}) and "
                 f"{len(blocks[quantity].names)} of {quantity}, expected as many"
             )
     if robot is None:
@@ -170,7 +169,8 @@ def _refuse_other_joints(
     joints = robot.drive_names
     if len(names) != len(joints):
         raise FileError(
-            f"{table.where} has {len(names)} columns of joints ({', '.join(names)}), robot "
+            f"{table.where} has {counted(len(names), 'column')} of joints "
+            f"({', '.join(names)}), robot "
             f"{robot.name!r} has {len(joints)}: {', '.join(joints)}",
             "columns=dict(q=[...]) says which they are",
         )

@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import positive
 from ..errors import OptionError, ShapeError
 from ..spatial.functions import MATH, Functions
-from .arguments import all_positive, numbers, positive, vectors
+from .arguments import all_positive, numbers, vectors
 from .trajectory import Lists, Trajectory, by_derivative
 
 # a sine per joint
@@ -32,7 +33,7 @@ class Sine(Trajectory):
         all_positive(self.frequency, "frequency")
         self.n = len(self.center)
         period = 1.0 / min(self.frequency)
-        self.duration = period if duration is None else positive(duration, "duration", "in seconds")
+        self.duration = period if duration is None else positive(duration, "duration", "seconds")
 
     endless = True
 
@@ -72,7 +73,7 @@ class Fourier(Trajectory):
     """A finite Fourier series per joint: periodic, for all times; one period is its duration."""
 
     def __init__(self, a: Any, b: Any, period: float, q0: Any, harmonics: Any):
-        self.duration = self._period = positive(period, "period", "in seconds")
+        self.duration = self._period = positive(period, "period", "seconds")
         self.a, self.b = _coefficients(a, b)
         self.n, count = self.a.shape
         (_, self.q0) = vectors({"a": self.a[:, 0], "q0": 0.0 if q0 is None else q0})

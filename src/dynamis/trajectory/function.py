@@ -5,11 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import checked
+from ..arguments import checked, positive
 from ..compile import arrays
 from ..errors import OptionError, ShapeError, shown
 from ..user_code import location
-from .arguments import positive
 from .polynomial import Hermite
 from .trajectory import State, Trajectory
 
@@ -28,7 +27,7 @@ def from_function(function: Any, duration: float, tolerance: float = 1e-6) -> He
     if not callable(function):
         raise OptionError(f"function is {shown(function)}, expected a function of t")
     what = f"function{location(function)}"
-    end = positive(duration, "duration", "in seconds")
+    end = positive(duration, "duration", "seconds")
     n = len(_state(function, 0.0, what)[0])
 
     def states(times: np.ndarray) -> np.ndarray:

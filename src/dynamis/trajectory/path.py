@@ -5,17 +5,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..arguments import checked, choice, whole
-from ..dynamics.mobility import size
+from ..arguments import checked, choice, positive, whole
+from ..compile.arrays import finite, one_sample
 from ..errors import OptionError, ShapeError
-from ..ik.assemble import Loops
+from ..ik.assemble import problem_of
 from ..ik.follow import closed_by_drives
-from ..ik.geometry import TURN, arm_size, outside
+from ..ik.geometry import TURN, outside
 from ..ik.search import Problem, descend
 from ..ik.target import Target, target, task_mask
 from ..lazy import cached_property, package
 from ..model.closure import refuse_closures
-from .arguments import all_positive, numbers, positive, vectors
+from .arguments import all_positive, numbers, vectors
 from .polynomial import Hermite, cubic, quintic, septic, trapezoid
 from .trajectory import Along, Trajectory, bounds, fitting
 
@@ -101,11 +101,7 @@ class Follower:
 
     def problem(self, s: float) -> Problem:
         """The inverse kinematics of one point of the way."""
-        robot, there = self.robot, Target(self.way.pose(s), self.mask)
-        if robot.model.closures:
-            every = tuple(range(robot.n))
-            return Loops(robot, size(robot.chain), every, np.zeros(robot.n), there)  # type: ignore[return-value]
-        return Problem(robot, there, arm_size(robot))
+        return problem_of(self.robot, Target(self.way.pose(s), self.mask))
 
     def corrected(self, s: float, q: np.ndarray) -> np.ndarray:
         """The joint positions near q that put the tool on the line."""
@@ -217,8 +213,8 @@ def line(
     mechanism the drives move; q0 is still one of all joints.
     """
     choice(timing, "timing", TIMINGS)
-    duration = positive(duration, "duration", "in seconds")
-    tolerance = positive(tolerance, "tolerance", "in metres and radians")
+    duration = positive(duration, "duration", "seconds")
+    tolerance = positive(tolerance, "tolerance", "metres and radians")
     mask = task_mask(robot, task)
     way = Straight(_end(T0, mask, "T0"), _end(T1, mask, "T1"))
     follower = Follower(robot, way, mask, tolerance)
@@ -233,17 +229,14 @@ def _end(T: Any, mask: np.ndarray, name: str) -> np.ndarray:
     try:
         return target(T, mask).T
     except ShapeError as error:
-        message = str(error).partition("\nhint: ")[0]
-        raise ShapeError(f"{name}: {message}", error.hint) from None
+        raise ShapeError(f"{name}: {error.message}", error.hint) from None
 
 
 def _starts(follower: Follower, q0: Any) -> np.ndarray:
     """Joint positions at the beginning of the line, best first."""
     robot, problem = follower.robot, follower.problem(0.0)
     if q0 is not None:
-        q0 = numbers(q0, "q0", f"{robot.n} joint positions")
-        if q0.shape != (robot.n,):
-            raise ShapeError(f"q0 has shape {q0.shape}, expected ({robot.n},)")
+        q0 = finite(one_sample(q0, "q0", (robot.n,), f"robot {robot.name!r}"), "q0")
         if problem.residuals(q0) < follower.tolerance:
             return follower.corrected(0.0, q0)[None]
     found = robot.ik(follower.way.pose(0.0), task=follower.mask)

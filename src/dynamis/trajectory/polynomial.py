@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import positive
 from ..compile import arrays
 from ..errors import OptionError, ShapeError
+from ..lazy import cached_property
 from ..spatial.functions import MATH, Functions
-from .arguments import all_positive, increasing, numbers, positive, vectors
+from .arguments import all_positive, increasing, numbers, vectors
 from .trajectory import Lists, Trajectory
 
 # Motion through knots with given derivatives: two-point Hermite polynomials between them.
@@ -69,10 +71,6 @@ class Hermite(Trajectory):
         self._rows = self._table.tolist()
         self._lengths = [b - a or 1.0 for a, b in zip(self.times, self.times[1:], strict=False)]
         self._basis = basis(self.m)
-        self._powers = np.zeros((2 * self.m, 3, self.m))  # the same, by power
-        for j, row in enumerate(self._basis):
-            for k, c in enumerate(row):
-                self._powers[: len(c), k, j] = c
 
     @property
     def knots(self) -> tuple[float, ...]:
@@ -95,20 +93,52 @@ class Hermite(Trajectory):
         )
         return self._resting(t, self._piece(near, far, h, left, right), fn)
 
-    def _over(self, times: np.ndarray) -> Lists:
-        """The value with the piece found by bisection, of all joints at once."""
-        inside = np.minimum(np.maximum(times, self.times[0]), self.duration)
-        last = len(self._lengths) - 1
-        k = np.clip(np.searchsorted(self.times, inside, side="right") - 1, 0, last)
-        start, h = np.array(self.times)[k], np.array(self._lengths)[k]
-        ends = [[[x] for x in np.moveaxis(self._table[i], (-2, -1), (0, 1))] for i in (k, k + 1)]
-        u = (inside - start) / h
-        both = np.stack([u, 1.0 - u])
-        rows = self._powers.reshape(*self._powers.shape, *(1 for _ in range(both.ndim)))
-        near, far = np.moveaxis(horner(rows, both), 2, 0)
-        all_joints = self._resting(times, self._piece(near, far, h, *ends), arrays.NUMPY)
-        q, qd, qdd = (list(values[0]) for values in all_joints)
-        return q, qd, qdd
+    def _over(self, times: np.ndarray) -> np.ndarray:
+        """As `at`, of all joints and derivatives at once; the piece is found by bisection."""
+        starts, lengths, knots, powers, factors, divisors = self._tables
+        t = times.reshape(-1)
+        inside = np.minimum(np.maximum(t, self.times[0]), self.duration)
+        here, there = ONE_PIECE
+        if len(lengths) > 1:
+            here = np.searchsorted(starts[1:], inside, side="right")
+            there = here + 1
+        u = (inside - starts[here]) / lengths[here]
+        both = np.array([u, 1.0 - u])[:, None, None]
+        weights = horner(powers, both)  # (near or far end, derivative in time, of the knot, t)
+        for factor in factors:
+            weights = weights * factor[..., here]
+        for divisor in divisors:
+            weights = weights / divisor[..., here]
+        near, far = weights[..., None]
+        left, right = knots[:, here], knots[:, there]
+        found = near[:, 0] * (left[0] - right[0])
+        found[0] = near[0, 0] * left[0] + (1.0 - near[0, 0]) * right[0]
+        for j in range(1, self.m):
+            found = found + near[:, j] * left[j] + far[:, j] * right[j]
+        outside = (t < self.times[0]) | (t > self.duration)
+        if outside.any():
+            found[1:, outside] = 0.0
+        return found.reshape(3, *times.shape, self.n)
+
+    @cached_property
+    def _tables(self) -> tuple[Any, ...]:
+        """Arrays over the pieces: starts, lengths, states (derivatives, knots, n), then weights.
+
+        Those are the coefficients of B_j, and what they are multiplied and divided by: the length
+        once for every power as in `_times_power`, with the sign of the far end.
+        """
+        m, h = self.m, np.array(self._lengths)
+        powers = np.zeros((2 * m, 3, m, 1))
+        for j, row in enumerate(self._basis):
+            for k, c in enumerate(row):
+                powers[: len(c), k, j, 0] = c
+        power = np.arange(m) - np.arange(3)[:, None]
+        sign = np.where(power % 2, -1.0, 1.0)[..., None]
+        factors = [np.where(power[..., None] > r, h, 1.0) for r in range(m - 1)]
+        once, twice = (np.where(power[..., None] < -r, h, 1.0) for r in range(2))
+        divisors = np.array([once, sign * once]), twice
+        states = self._table.swapaxes(0, 1)
+        return np.array(self.times[:-1]), h, states, powers, factors, divisors
 
     def _piece(self, of_u: Any, of_v: Any, h: Any, left: Any, right: Any) -> Lists:
         """q and two derivatives in time, from the scaled derivatives at both ends.
@@ -142,6 +172,9 @@ class Hermite(Trajectory):
             [fn.select(early, 0.0, fn.select(late, 0.0, x)) for x in values] for values in rates
         )
         return q, qd, qdd
+
+
+ONE_PIECE: tuple[Any, Any] = slice(0, 1), slice(1, 2)  # its knots, for any number of times
 
 
 def _times_power(w: Any, h: Any, p: int) -> Any:
@@ -180,7 +213,7 @@ def septic(
 
 def _between(duration: Any, **ends: tuple[Any, Any]) -> Hermite:
     """From the first to the last value of every derivative."""
-    duration = positive(duration, "duration", "in seconds")
+    duration = positive(duration, "duration", "seconds")
     rows = vectors({f"{name}{k}": pair[k] for k in (0, 1) for name, pair in ends.items()})
     return Hermite((0.0, duration), [rows[: len(ends)], rows[len(ends) :]])
 
@@ -210,7 +243,7 @@ def trapezoid(
     all_positive(v, "velocity")
     all_positive(a, "acceleration")
     if duration is not None:
-        duration = positive(duration, "duration", "in seconds")
+        duration = positive(duration, "duration", "seconds")
     elif acceleration is None:
         raise OptionError(
             f"duration is None, velocity is {velocity!r}, acceleration is None",

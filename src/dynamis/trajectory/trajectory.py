@@ -1,18 +1,17 @@
 """The Trajectory: q, qd, qdd at any time."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..arguments import a_robot, checked
+from ..arguments import a_robot, checked, positive
 from ..compile.arrays import NUMPY, numbers
-from ..errors import OptionError, ShapeError
+from ..errors import OptionError, ShapeError, counted
 from ..ik.driven import assembly
 from ..model.check.finding import Finding, Numbers
 from ..spatial.functions import MATH, Functions
-from .arguments import positive
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -75,20 +74,20 @@ class Trajectory(ABC):
         """State at times t of any shape (...): .q, .qd, .qdd of shape (..., n)."""
         times = numbers(t, "t", "expected times in seconds, of any shape")
         with np.errstate(all="ignore"):
-            lists = self._over(times)
+            return State(*self._over(times))
+
+    def _over(self, times: np.ndarray) -> np.ndarray:
+        """(q, qd, qdd) at times of any shape (...), (3, ..., n)."""
         found = np.empty((3, *times.shape, self.n))
-        for k, values in enumerate(lists):
+        for k, values in enumerate(self.at(times, NUMPY)):
             for i, value in enumerate(values):
                 found[k, ..., i] = value
-        return State(*found)
-
-    def _over(self, times: np.ndarray) -> Lists:
-        return self.at(times, NUMPY)
+        return found
 
     @checked
     def sample(self, dt: float) -> Sampled:
         """Every dt from 0 to the end, both included; the last step may be shorter."""
-        dt = positive(dt, "dt", "in seconds")
+        dt = positive(dt, "dt", "seconds")
         if self.duration / dt > MOST:
             raise OptionError(
                 f"dt is {dt:g} s of {self.duration:g} s, expected at most {MOST} rows"
@@ -106,6 +105,11 @@ class Trajectory(ABC):
         Looks every dt (a thousandth of the duration unless given) and at the knots. The trajectory
         of a closed mechanism moves its drives: the other joints follow from its home.
         """
+        found, past = self._checked(robot, dt)
+        return found + [x.finding(robot) for x in past]
+
+    def _checked(self, robot: "Robot", dt: float | None) -> "tuple[list[Finding], list[Beyond]]":
+        """What keeps a closed mechanism from following, and what passes limits."""
         fitting(self, robot)
         even = np.linspace(0.0, self.duration, LOOKS) if dt is None else self.sample(dt).t
         t = np.union1d(even, self.knots)
@@ -115,13 +119,18 @@ class Trajectory(ABC):
             t = t[np.isfinite(state.q).all(axis=-1)]
             state = State(*(x[np.isfinite(state.q).all(axis=-1)] for x in state))
             if not len(t):
-                return found
+                return found, []
         speed, effort = bounds(robot)
-        found += _beyond(robot, t, state.q, robot.limits, "position")
-        found += _beyond(robot, t, state.qd, speed, "velocity")
+        every = range(robot.n)
+        past = [*beyond(t, state.q, robot.limits, "position", every)]
+        past += beyond(t, state.qd, speed, "velocity", every)
         if np.isfinite(effort).any():
-            found += _beyond(robot, t, robot.inverse_dynamics(*state), effort, "torque")
-        return found
+            past += beyond(t, robot.inverse_dynamics(*state), effort, "torque", every)
+        return found, past
+
+    def beyond_limits(self, robot: "Robot") -> list[str]:
+        """The worst of what `check` finds beyond limits, a line for each quantity."""
+        return in_short(robot, self._checked(robot, None)[1], "reference ")
 
     @checked
     def simplified(self, tolerance: float) -> "Trajectory":
@@ -161,7 +170,8 @@ def _followed(robot: "Robot", t: np.ndarray, drives: State) -> tuple[State, list
     own = [list(robot.driven).index(k) for k in robot.independent if k in robot.driven]
     if len(own) < robot.dof:
         raise OptionError(
-            f"robot {robot.name!r} has {robot.dof} degrees of freedom and {len(own)} drives that "
+            f"robot {robot.name!r} has {counted(robot.dof, 'degree')} of freedom and "
+            f"{counted(len(own), 'drive')} that "
             "decide: its other joints do not follow from them",
             "drive more joints (passive = false)",
         )
@@ -204,23 +214,21 @@ class Along(Trajectory):
 
     def at(self, t: Any, fn: Functions = MATH) -> Lists:
         """(q, qd, qdd) at one time, each a list of n scalars."""
-        return _chained(self.timing.at(t, fn), lambda s: self.path.at(s, fn))
+        (s,), (sd,), (sdd,) = self.timing.at(t, fn)
+        q, p1, p2 = self.path.at(s, fn)
+        qd = [a * sd for a in p1]
+        return q, qd, [b * (sd * sd) + a * sdd for a, b in zip(p1, p2, strict=True)]
 
-    def _over(self, times: Any) -> Lists:
-        return _chained(self.timing._over(times), self.path._over)
-
-
-def _chained(timing: Lists, path: Any) -> Lists:
-    (s,), (sd,), (sdd,) = timing
-    q, p1, p2 = path(s)
-    qd = [a * sd for a in p1]
-    qdd = [b * (sd * sd) + a * sdd for a, b in zip(p1, p2, strict=True)]
-    return q, qd, qdd
+    def _over(self, times: np.ndarray) -> np.ndarray:
+        s, sd, sdd = self.timing._over(times)
+        q, p1, p2 = self.path._over(s[..., 0])
+        return np.array([q, p1 * sd, p2 * (sd * sd) + p1 * sdd])
 
 
 # checks of a trajectory against the limits of a robot
 
 LOOKS = 1001  # times looked at unless dt says otherwise
+SHOWN = 1e-4  # how far past a limit is worth a line, relative to the limit or 1
 ROUNDING = 1e-9  # how far past a limit is at it, relative to the limit or 1
 CHECKED = {  # unit of a revolute joint, of a prismatic one, remedy
     "position": ("rad", "m", "keep the points of the motion further inside the limits"),
@@ -239,20 +247,70 @@ def bounds(robot: "Robot") -> tuple[np.ndarray, np.ndarray]:
     return np.stack([-speed, speed], axis=-1), np.stack([-effort, effort], axis=-1)
 
 
-def _beyond(
-    robot: "Robot", t: np.ndarray, values: np.ndarray, limits: np.ndarray, quantity: str
-) -> Iterator[Finding]:
-    """One finding per joint beyond its limit: where it is worst, and since when."""
-    *units, remedy = CHECKED[quantity]
-    for i, (kind, name) in enumerate(zip(robot.joint_kinds, robot.joint_names, strict=True)):
-        x, (low, high) = values[:, i], limits[i]
+class Beyond(NamedTuple):
+    """A joint beyond a limit: by what it is worst and when, and since when."""
+
+    joint: int  # of the robot
+    quantity: str  # a key of CHECKED
+    value: float
+    limits: tuple[float, float]
+    t: float
+    since: float
+
+    @property
+    def nearest(self) -> float:
+        """The limit that was passed."""
+        return self.limits[self.value > self.limits[1]]
+
+    @property
+    def excess(self) -> float:
+        """How far past the limit, relative to the limit or 1."""
+        return abs(self.value - self.nearest) / max(1.0, abs(self.nearest))
+
+    def unit(self, robot: "Robot") -> str:
+        """Of the value."""
+        return CHECKED[self.quantity][robot.joint_kinds[self.joint] == "prismatic"]
+
+    def finding(self, robot: "Robot", of: str = "") -> Finding:
+        """It in words; `of` says what has the quantity, if not the motion itself."""
+        (low, high), unit = self.limits, self.unit(robot)
+        what = (
+            f"{of}{self.quantity} is {self.value:.6g} {unit} at t = {self.t:.6g} s, outside "
+            f"[{low:g}, {high:g}]; first outside at t = {self.since:.6g} s"
+        )
+        where = f"joint {robot.joint_names[self.joint]!r}"
+        return Finding("error", where, what, CHECKED[self.quantity][2])
+
+
+def in_short(
+    robot: "Robot",
+    found: Sequence[Beyond],
+    of: str = "",
+    quantities: Iterable[str] = CHECKED,
+) -> list[str]:
+    """The worst of each quantity, relative to its limit, and how many joints more there are."""
+    said = []
+    for quantity in quantities:
+        some = [x for x in found if x.quantity == quantity and not x.excess <= SHOWN]
+        if some:
+            x = max(some, key=lambda x: abs(x.value) / max(1e-300, abs(x.nearest)))
+            more = f" ({len(some) - 1} more joint{'s' * (len(some) > 2)})" if some[1:] else ""
+            value = f"{x.value:.4g} {x.unit(robot)} at t = {x.t:.4g} s"
+            name = robot.joint_names[x.joint]
+            said.append(f"{of}{quantity} of {name!r} {value}, limit {x.nearest:g}{more}")
+    return said
+
+
+def beyond(
+    t: np.ndarray, values: np.ndarray, limits: np.ndarray, quantity: str, joints: Sequence[int]
+) -> Iterator[Beyond]:
+    """Each joint whose column of values (N, len(joints)) passes its row of limits (n, 2)."""
+    for x, i in zip(values.T, joints, strict=True):
+        low, high = limits[i]
         excess = np.maximum(x - high, low - x)
         bound = np.where(x > high, high, low)
         over = ~(excess <= ROUNDING * np.maximum(1.0, np.abs(np.nan_to_num(bound, posinf=1.0))))
         if over.any():
             worst = int(np.argmax(np.where(over, np.nan_to_num(excess, nan=np.inf), -np.inf)))
-            what = (
-                f"{quantity} is {x[worst]:.6g} {units[kind == 'prismatic']} at t = {t[worst]:.6g} "
-                f"s, outside [{low:g}, {high:g}]; first outside at t = {t[np.argmax(over)]:.6g} s"
-            )
-            yield Finding("error", f"joint {name!r}", what, remedy)
+            at, since = float(t[worst]), float(t[np.argmax(over)])
+            yield Beyond(i, quantity, float(x[worst]), (float(low), float(high)), at, since)

@@ -13,7 +13,18 @@ from ...model.chain import Mobility, chain
 from ...model.closure import CLOSURE_COLUMNS, closure_row
 from ...model.model import Model
 from ...spatial.vectors import Scalars, unit
-from ..loops import CRAMER, Block, Names, System, as_it_is, blocks, conditions, nothing, product
+from ..loops import (
+    CRAMER,
+    Block,
+    Names,
+    System,
+    as_it_is,
+    blocks,
+    conditions,
+    less,
+    nothing,
+    product,
+)
 from ..render.math import symbol_latex
 from ..scalars.polynomial import Alphabet, TooLongError
 from .setting import Draft, Raw, Setting, index, numbered
@@ -110,7 +121,7 @@ class _Loop:
         ]
 
     def _numbered(self, letter: str, values: Sequence[Any]) -> list[Raw]:
-        return [Raw(_label(f"{self.free[letter]}{k}"), x) for k, x in enumerate(values, 1)]
+        return [Raw(symbol_latex(f"{self.free[letter]}{k}"), x) for k, x in enumerate(values, 1)]
 
     # -- what the closures say ------------------------------------------------------------------
 
@@ -127,7 +138,7 @@ class _Loop:
         said += "Conditions: " + ", ".join(
             f"{k}: {model.closure_rows[r]}" for k, r in enumerate(kept, 1)
         )
-        rows = [closure_row(closure, _text) for closure in model.closures]
+        rows = [closure_row(closure) for closure in model.closures]
         table = (CLOSURE_COLUMNS, *rows)
         formulas, items = (r"\phi\left(q\right) = 0",), []
         said += "."
@@ -169,7 +180,7 @@ class _Loop:
         for r, row in enumerate(raw):
             for k, x in enumerate(row):
                 if rows is not raw and not nothing(x) and self.s.listed(_entry(letter, r, k)):
-                    items.append(Raw(_label(_entry(letter, r, k)), x))
+                    items.append(Raw(symbol_latex(_entry(letter, r, k)), x))
         return items
 
     def _rates(self) -> Draft:
@@ -220,7 +231,7 @@ class _Loop:
             for k, row in enumerate(raw)
         ]
         pairs = zip(self.dependent, gamma, strict=True)
-        items += [Raw(_label(f"{own_name}{k + 1}"), x) for k, x in pairs]
+        items += [Raw(symbol_latex(f"{own_name}{k + 1}"), x) for k, x in pairs]
         return Draft("Joints that follow", self._solved_text(), FOLLOWING, items)
 
     def _solved_text(self) -> str:
@@ -252,7 +263,7 @@ class _Loop:
 
     def _made(self) -> list[Raw]:
         """What the system has named since it was asked last."""
-        found = [Raw(_label(k), x) for k, x in self.system.made if self.s.listed(k)]
+        found = [Raw(symbol_latex(k), x) for k, x in self.system.made if self.s.listed(k)]
         self.system.made.clear()
         return found
 
@@ -281,7 +292,7 @@ class _Loop:
         yield self._forces((), FORCES)
         tau = self._merged(
             [
-                _less(self.Gamma[k], product([row[k] for row in self.J], self.f))
+                less(self.Gamma[k], product([row[k] for row in self.J], self.f))
                 for k in self.independent
             ],
             [0.0] * len(self.dependent),
@@ -295,7 +306,7 @@ class _Loop:
     def _forces(self, driven: Sequence[int], text: str) -> Draft:
         """f from the rows of the dependent joints."""
         right = [
-            _less(self.Gamma[k], self.tau[k]) if k in driven else self.Gamma[k]
+            less(self.Gamma[k], self.tau[k]) if k in driven else self.Gamma[k]
             for k in self.dependent
         ]
         own = self.free["f"]
@@ -351,7 +362,7 @@ class _Loop:
             r"Q = Z^{T} \, \Gamma", r"N = Z_{a}^{T} \, Z_{a}", r"N \, \mu = Q",
             r"\tau_{a} = Z_{a} \, \mu",
         )  # fmt: skip
-        made = [Raw(_label(k), x) for k, x in system.made if self.s.listed(k)]
+        made = [Raw(symbol_latex(k), x) for k, x in system.made if self.s.listed(k)]
         items = [
             *self._numbered("Q", lowered), *self._entries("N", N, named), *made,
             *self._numbered("mu", mu), *numbered(r"\tau", self.tau),
@@ -368,7 +379,7 @@ class _Loop:
         )
         formula = r"Q = Z^{T} \, \Gamma"
         items = [
-            Raw(_label(f"{self.free['Q']}{k + 1}"), x)
+            Raw(symbol_latex(f"{self.free['Q']}{k + 1}"), x)
             for k, x in zip(self.independent, self._lowered(), strict=True)
         ]
         return Draft(TORQUES[1], text, (formula,), items)
@@ -453,17 +464,9 @@ def _free(model: Model, first: str, second: str) -> str:
     return second if taken else first
 
 
-def _less(a: Any, b: Any) -> Any:
-    return a if nothing(b) else a - b
-
-
 def _entry(letter: str, row: int, column: int) -> str:
     """J2,3: its comma tells it from the model's own symbols."""
     return f"{letter}{row + 1},{column + 1}"
-
-
-def _label(name: str) -> str:
-    return symbol_latex(name)
 
 
 def _whole(name: str) -> str:
@@ -473,9 +476,3 @@ def _whole(name: str) -> str:
 
 def _filled(rows: Sequence[Sequence[Any]]) -> tuple[tuple[Any, ...], ...]:
     return tuple(tuple(row) for row in rows)
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, tuple):
-        return "(" + ", ".join(_text(x) for x in value) + ")"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)

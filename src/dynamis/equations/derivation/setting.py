@@ -21,6 +21,7 @@ from ...spatial.frames import Frame, compose, matrix
 from ...spatial.functions import MATH, Functions
 from ...spatial.vectors import Vector
 from ..closed import parallel
+from ..loops import as_it_is
 from ..scalars.polynomial import Alphabet, Polynomial
 from ..scalars.scalars import converted, coordinates, symbolic_chain
 from ..scalars.simplify import readable
@@ -28,10 +29,6 @@ from ..scalars.simplify import readable
 BUDGET = 400_000  # products of terms: some seconds
 NAMED_FROM = 4  # joints from which on long vectors get names
 COMPACT = 16  # operations (and terms before they are gathered) of a formula that needs no name
-
-
-def _value(name: str, value: Any) -> Any:
-    return value
 
 
 def _always(name: str) -> bool:
@@ -51,10 +48,10 @@ class Setting:
     xd: Sequence[Any]
     xdd: Sequence[Any]
     named: Callable[[str, Any], Any]  # an entry, or its name if it is long
-    once: Callable[[str, Any], Any] = _value  # the same, equal ones by one name
-    letter: Callable[[str, Any], Any] = _value  # the name of what is no number
-    compact: Callable[[str, Any], Any] = _value  # an entry, or its name if it is no short formula
-    divisor: Callable[[str, Any], Any] = _value  # what is divided by, by name unless it is simple
+    once: Callable[[str, Any], Any] = as_it_is  # the same, equal ones by one name
+    letter: Callable[[str, Any], Any] = as_it_is  # the name of what is no number
+    compact: Callable[[str, Any], Any] = as_it_is  # an entry, or its name if it is no short formula
+    divisor: Callable[[str, Any], Any] = as_it_is  # what is divided by, by name unless it is simple
     listed: Callable[[str], bool] = _always  # whether an entry went on by its name
     definitions: Mapping[str, Any] = field(default_factory=dict)  # what names stand for, in order
     divisors: Mapping[str, Any] = field(default_factory=dict)  # those that are divided by
@@ -80,7 +77,7 @@ def numeric(
     whole = chain(model)
     links = tuple(chain(one_link(model, i)) for i in range(len(model.links)))
     x, xd, xdd = _tree(whole, q, qd, qdd)
-    return Setting(model, MATH, whole, links, (q, qd, qdd), x, xd, xdd, _value, listed=listed)
+    return Setting(model, MATH, whole, links, (q, qd, qdd), x, xd, xdd, as_it_is, listed=listed)
 
 
 def symbolic(model: Model, by_links: bool = True) -> tuple[Setting, Alphabet]:

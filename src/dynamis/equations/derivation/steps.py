@@ -15,14 +15,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import sympy as sp
 
-from ...arguments import checked, number
+from ...arguments import checked, number, one_of
 from ...compile.arrays import numbers
 from ...dynamics import closed
 from ...dynamics.closed import mobility
 from ...dynamics.equation import inverse_dynamics
 from ...dynamics.friction import without_load_friction
 from ...dynamics.mobility import first_assembly
-from ...errors import OptionError, ShapeError, SymbolError, did_you_mean
+from ...errors import OptionError, ShapeError, SymbolError, counted, did_you_mean
 from ...lazy import cached_property
 from ...model.chain import chain
 from ...model.model import Model
@@ -32,6 +32,7 @@ from ...spatial.functions import MATH
 from ..closed import by_letters, one_sided
 from ..render import html, text
 from ..render.formula import plain
+from ..render.phrases import check_language, translated
 from ..scalars.polynomial import Alphabet, Polynomial, TooLongError
 from ..scalars.scalars import coordinates
 from ..scalars.simplify import readable
@@ -121,6 +122,7 @@ class Derivation:
     steps: tuple[Step, ...]
     state: State | None = None
     names: tuple[tuple[sp.Symbol, Any], ...] = ()  # what expressions use by name, in order
+    language: str = "en"
 
     @cached_property
     def items(self) -> dict[str, Item]:
@@ -150,10 +152,9 @@ class Derivation:
         state = checked_state(
             self.model, [[0.0] * self.model.n if x is None else x for x in (q, qd, qdd)]
         )
-        known = [name for name in values if name not in self.model.symbols]
-        if known:
-            hint = did_you_mean(known[0], self.model.symbols)
-            raise OptionError(f"robot {self.model.name!r} has no symbol {known[0]!r}", hint)
+        for name in values:
+            what = f"robot {self.model.name!r} has no symbol {name!r}"
+            one_of(name, self.model.symbols, what)
         own = {**self.model.values, **{k: number(x, k) for k, x in values.items()}}
         missing = next((name for name in self.model.symbols if name not in own), None)
         if missing is not None:
@@ -188,6 +189,12 @@ class Derivation:
         shared: Any = lambda _: (steps, entries)  # noqa: E731
         return shapes, sp.lambdify(symbols, entries, "numpy", cse=shared)
 
+    @checked
+    def translated(self, language: str) -> "Derivation":
+        """The same steps with their texts in "es" (of arms; closed loops are in English only)."""
+        check_language(self.model, language)
+        return self if language == self.language else translated(self, language)
+
     def __str__(self) -> str:
         return self.text()
 
@@ -219,10 +226,7 @@ def derivation(model: Any, method: str = "lagrange-euler", state: Any = None) ->
     form of Gibbs-Appell.
     """
     model = getattr(model, "model", model)
-    if method not in METHODS:
-        raise OptionError(
-            f"no derivation is written for method {method!r}", did_you_mean(method, METHODS)
-        )
+    one_of(method, METHODS, f"no derivation is written for method {method!r}")
     if model.own_laws:
         own = ", ".join(model.own_laws)
         raise OptionError(
@@ -532,13 +536,13 @@ def _some_state(model: Model) -> State:
 def checked_state(model: Model, state: Any, closed: bool = True) -> State:
     """One state of a robot, of a mechanism one that closes."""
     if len(state) != 3:
-        raise ShapeError(f"state has {len(state)} entries, expected (q, qd, qdd)")
+        raise ShapeError(f"state has {counted(len(state), 'entry')}, expected (q, qd, qdd)")
     rows = []
     for name, row in zip(("q", "qd", "qdd"), state, strict=True):
         expected = f"expected {model.n}: {', '.join(model.joint_names)}"
         values = numbers(row, name, expected)
         if values.shape != (model.n,):
-            raise ShapeError(f"{name} has {values.size} entries, {expected}")
+            raise ShapeError(f"{name} has {counted(values.size, 'entry')}, {expected}")
         if not np.isfinite(values).all():
             raise ShapeError(f"{name} is {_row(values.tolist())}, expected finite numbers")
         rows.append(tuple(values.tolist()))

@@ -17,6 +17,7 @@ GREEK: dict[str, str] = dict(zip(GREEK_NAMES.split(), "αβγδεηθλμνξπ�
 OPERATORS = {
     "times": "\u00d7", "cdot": "·", "partial": "∂", "sum": "∑", "ge": "≥", "le": "≤", "ne": "≠",
     "in": "∈", "int": "∫", "ldots": "…", "to": "→", "approx": "≈", "pm": "±", "{": "{", "}": "}",
+    "circ": "°",
 }  # fmt: skip
 MINUS = "\u2212"
 OPENING, CLOSING = "([", ")]"
@@ -25,6 +26,7 @@ TALL = ("frac",)  # what brackets stretch around; they do not around dots and in
 BASE_HEIGHT = "0.6em"  # of a letter with a dot: its power stands beside the dot, not above it
 INDEX = re.compile(r"^[\d,]+[xyz]?$")
 SPACES = {",": "0.17em", "quad": "1em", "qquad": "2em", " ": "0.3em", ";": "0.28em"}
+SUMS = ("+", "-", "=", "pm")
 WORDS = ("sin", "cos", "tan", "tanh", "exp", "max", "min", "log")
 ACCENTS = {
     "dot": ("˙", "d"), "ddot": ("¨", "dd"), "tilde": ("~", "~"), "hat": ("^", "^"),
@@ -33,7 +35,7 @@ ACCENTS = {
 ASCII = {
     "omega": "w", "partial": "d", "times": "x", "cdot": "*", "sum": "sum ", "ldots": "...",
     "int": "integral ", "ge": ">=", "le": "<=", "ne": "!=", "to": "->", "approx": "~", "pm": "+-",
-    "in": "in",
+    "in": "in", "circ": "°",
 }  # fmt: skip
 
 
@@ -43,6 +45,9 @@ class Node(NamedTuple):
     kind: str
     text: str = ""
     parts: tuple["Node", ...] = ()
+
+
+DEGREE = Node("o", "circ")
 
 
 def parse(latex: str) -> Node:
@@ -134,7 +139,15 @@ def _mathml(node: Node) -> str:
 
 
 def _inside(node: Node) -> str:
-    return "".join(map(_mathml, node.parts))
+    return "".join(
+        f'<mo form="prefix">{MINUS}</mo>' if _is_sign(node.parts, k) else _mathml(part)
+        for k, part in enumerate(node.parts)
+    )
+
+
+def _is_sign(parts: tuple[Node, ...], k: int) -> bool:
+    """Whether a minus belongs to what follows: it stands first, or behind an equals sign."""
+    return parts[k] == Node("o", "-") and (k == 0 or parts[k - 1] == Node("o", "="))
 
 
 def _mathml_scripts(node: Node) -> str:
@@ -144,6 +157,8 @@ def _mathml_scripts(node: Node) -> str:
     if base.kind == "accent" and high != empty:
         inner[0] = f'<mpadded height="{BASE_HEIGHT}">{inner[0]}</mpadded>'
     big = base == Node("o", "sum")
+    if high == DEGREE:
+        return inner[0] + '<mo lspace="0" rspace="0">°</mo>'
     if base == empty:  # {}^{0}A: a frame in front
         return f'<msup class="before"><mrow></mrow>{inner[2]}</msup>'
     if low == empty:
@@ -214,7 +229,8 @@ def _plain_scripts(node: Node) -> str:
     if node.parts[0] == Node("o", "sum"):
         limits = f"({_tight(low)} to {high}) " if high else f"({low}) "
         return f" sum{limits}" if low else " sum "
-    return base + _plain_below(_tight(low)) + (f"^{_tight(high)}" if high else "")
+    above = high if node.parts[2] == DEGREE else f"^{_tight(high)}" if high else ""
+    return base + _plain_below(_tight(low)) + above
 
 
 def _tight(text: str) -> str:
@@ -232,20 +248,38 @@ def _plain_operator(node: Node) -> str:
     sign = ASCII.get(node.text, node.text)
     if node.text == "partial":
         return sign
-    return sign if sign in "()[]{}.'/" else f"{sign} " if sign in ",;" else f" {sign} "
+    return sign if sign in "()[]{}.'/°" else f"{sign} " if sign in ",;" else f" {sign} "
+
+
+def _plain_row(parts: tuple[Node, ...]) -> str:
+    """One after the other; a sign in front belongs to what follows."""
+    return "".join("-" if _is_sign(parts, k) else _plain(x) for k, x in enumerate(parts))
+
+
+def _above(node: Node) -> str:
+    """What stands above a stroke: a sum in brackets."""
+    inside = _plain(node)
+    apart = any(part.kind == "o" and part.text in SUMS for part in node.parts[1:])
+    return f"({inside})" if apart and node.kind == "row" else inside
+
+
+def _below(node: Node) -> str:
+    """What stands below a stroke: all but a single piece in brackets."""
+    inside = _plain(node)
+    return f"({inside})" if node.kind in ("row", "frac") else inside
 
 
 _PLAIN: dict[str, Callable[[Node], str]] = {
-    "row": lambda node: "".join(_plain(part) for part in node.parts),
+    "row": lambda node: _plain_row(node.parts),
     "i": lambda node: ASCII.get(node.text, node.text),
     "n": lambda node: node.text,
     "o": _plain_operator,
     "fence": lambda node: node.text,
-    "group": lambda node: "".join((node.text[0], *map(_plain, node.parts), node.text[1])),
+    "group": lambda node: f"{node.text[0]}{_plain_row(node.parts)}{node.text[1]}",
     "word": lambda node: node.text,
     "space": lambda node: " ",
     "accent": lambda node: _plain(node.parts[0]) + ACCENTS[node.text][1],
-    "frac": lambda node: f"({_plain(node.parts[0])})/({_plain(node.parts[1])})",
+    "frac": lambda node: f"{_above(node.parts[0])}/{_below(node.parts[1])}",
     "sqrt": lambda node: f"sqrt({_plain(node.parts[0])})",
     "scripts": _plain_scripts,
 }

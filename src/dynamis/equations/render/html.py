@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from ... import templates
 from ...files import write
+from ...tables import html_table
 from . import math
 from .formula import mathml
+from .phrases import phrase
 from .text import (
     Table,
     cells,
@@ -43,8 +45,9 @@ def page(thing: Any) -> str:
         thing = thing.steps
     style = templates.text(__package__, "derivation.css")
     return templates.filled(
-        __package__, "derivation.html", TITLE=escape(title(thing)), STYLE=style, BODY=body(thing)
-    )
+        __package__, "derivation.html", TITLE=escape(title(thing)), STYLE=style, BODY=body(thing),
+        LANGUAGE=getattr(thing, "language", "en"),
+    )  # fmt: skip
 
 
 def fragment(thing: Any) -> str:
@@ -55,16 +58,18 @@ def fragment(thing: Any) -> str:
 def body(thing: Any) -> str:
     """Heading, state and steps."""
     model, state = thing.model, getattr(thing, "state", None)
+    language = getattr(thing, "language", "en")
     parts = ['<article class="dynamis">', f"<header><h1>{escape(title(thing))}</h1>"]
     if model.description:
         parts.append(f"<p>{escape(model.description)}</p>")
     if model.values:
         given = ", ".join(f"{name} = {value:g}" for name, value in model.values.items())
-        parts.append(f'<p class="note">Values: {escape(given)}.</p>')
+        said = phrase(f"Values: {given}.", language)
+        parts.append(f'<p class="note">{escape(said)}</p>')
     if state is not None:
         given = [_math(row) for row in state_formula(state).split(r" \quad ")]
         parts.append(f'<p class="sum">{" &#8195; ".join(given)}</p>')
-    parts.append(f'<p class="note">{NOTE}</p></header>')
+    parts.append(f'<p class="note">{phrase(NOTE, language)}</p></header>')
     parts += [_step(step) for step in thing.steps]
     parts.append("</article>")
     return "\n".join(parts)
@@ -97,10 +102,7 @@ def _step(step: "Step") -> str:
 
 def table(cells: Table) -> str:
     """A table with its header, in a box of its own."""
-    head, *lines = ([escape(cell) for cell in row] for row in cells)
-    top = "".join(f"<th>{cell}</th>" for cell in head)
-    inside = "".join(f"<tr>{''.join(f'<td>{c}</td>' for c in row)}</tr>" for row in lines)
-    return f'<div class="box"><table><thead><tr>{top}</tr></thead>{inside}</table></div>'
+    return f'<div class="box">{html_table(cells)}</div>'
 
 
 def _item(item: "Item") -> str:

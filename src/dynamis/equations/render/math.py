@@ -1,6 +1,10 @@
-"""SymPy expressions in the notation of the pages: c12 for cos(q1 + q2), qd for a rate, decimals."""
+"""SymPy expressions in the notation of the pages: c12 for cos(q1 + q2), qd for a rate.
+
+Numbers are decimals; next to a parameter's symbol 1/3 and its like stay fractions.
+"""
 
 import re
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
@@ -13,6 +17,8 @@ from .formula import GREEK
 EXACT_DIGITS = 8  # a number typed with at most so many digits is printed as it was typed
 ROUNDED_DIGITS = 6  # any other is rounded
 PRINTED = 4096  # expressions whose text is kept: layout asks for it again and again
+WIDEST_FRACTION = 24  # largest denominator of a number printed as a fraction
+HALVES = 10  # numerators of halves, quarters and eighths that are printed so stay below
 NOTHING = 1e-13  # of the largest entry: rounding
 COORDINATE = re.compile(r"^q(d{0,2})(\d+)$")
 INTERMEDIATE = re.compile(r"^([A-Za-z]+?)(d{0,2})([\d,]+)\.(\w+)$")  # w3.x, vd2.y, A56.12
@@ -20,6 +26,12 @@ ENTRY = re.compile(r"^([A-Za-z]+)(\d+)[,_](\d+)$")  # J2,3
 ACCENT = ("", "dot", "ddot")
 RATES = ("q", r"\dot{q}", r"\ddot{q}")
 TRAILING = re.compile(r"^(.*?)(\d+)$")
+
+
+def entries(matrix: Any) -> list[tuple[int, int, Any]]:
+    """(row, column, entry) of a matrix, zeros left out."""
+    places = ((i, j) for i in range(matrix.rows) for j in range(matrix.cols))
+    return [(i, j, matrix[i, j]) for i, j in places if matrix[i, j] != 0]
 
 
 def symbol_latex(name: str) -> str:
@@ -61,6 +73,16 @@ class _Latex(LatexPrinter):
 
     def _print_Float(self, expr: sp.Float) -> str:
         return scientific(f"{float(expr):.{EXACT_DIGITS}g}")
+
+    def _print_Mul(self, expr: sp.Mul) -> str:
+        first, *rest = expr.args
+        if not isinstance(first, sp.Rational) or first.is_Integer:
+            return super()._print_Mul(expr)
+        # the fraction in front: symbols above a stroke would be small, and lines could not break
+        inside = self._print(rest[0] if len(rest) == 1 else sp.Mul(*rest, evaluate=False))
+        if isinstance(rest[0], sp.Add) and len(rest) == 1:
+            inside = rf"\left({inside}\right)"
+        return rf"{self._print(first)} \, {inside}"
 
     def _print_sin(self, expr: Any, exp: Any = None) -> str:
         name, index = expr.func.__name__, angle_index(expr.args[0])
@@ -114,14 +136,40 @@ def text(expression: sp.Expr) -> str:
 
 
 def decimal(expression: Any) -> Any:
-    """The expression with every fraction as a decimal number; exponents stay."""
+    """The expression with every number as it is printed; exponents stay."""
+    return _numbers(expression, has_parameters(expression))
+
+
+def _numbers(expression: Any, symbolic: bool) -> Any:
     if isinstance(expression, sp.Rational) and not expression.is_Integer:
-        return sp.Float(_rounded(expression), 15)
+        found = fraction(expression, symbolic) if symbolic else None
+        return sp.Float(_rounded(expression), 15) if found is None else found
     if not expression.args:
         return expression
     if isinstance(expression, sp.Pow):
-        return sp.Pow(decimal(expression.base), expression.exp)
-    return expression.func(*(decimal(x) for x in expression.args))
+        return sp.Pow(_numbers(expression.base, symbolic), expression.exp)
+    parts = [_numbers(x, symbolic) for x in expression.args]
+    same = all(a is b for a, b in zip(parts, expression.args, strict=True))
+    return expression if same else expression.func(*parts)
+
+
+def has_parameters(expression: Any) -> bool:
+    """Whether symbols of the model are in it, not only coordinates and intermediate results."""
+    own = (COORDINATE, INTERMEDIATE, ENTRY)
+    return any(not any(x.match(s.name) for x in own) for s in expression.free_symbols)
+
+
+def fraction(value: sp.Rational, symbolic: bool) -> Any:
+    """1/2, 5/6, with symbols 3/4 too: a number better read as a fraction; None for any other."""
+    found = Fraction(int(value.p), int(value.q)).limit_denominator(WIDEST_FRACTION)
+    bottom = found.denominator
+    if bottom == 1 or abs(value - found) > NOTHING * abs(value):
+        return None
+    short = bottom in ((2, 4, 8) if symbolic else (2,))
+    ends = 10**WIDEST_FRACTION % bottom == 0  # as a decimal number
+    if ends and not (short and abs(found.numerator) < HALVES):
+        return None
+    return sp.Rational(found.numerator, bottom)
 
 
 def arranged(expression: sp.Expr) -> sp.Expr:

@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import sympy as sp
 
+from ... import markup
+from ...tables import markdown_table, text_table
 from . import math
 from .formula import plain
+from .phrases import phrase
 
 if TYPE_CHECKING:
     from ..derivation.steps import Item, Step
@@ -148,7 +151,7 @@ WIDEST_MATRIX = 140
 
 def text(derivation: Any) -> str:
     """The whole derivation."""
-    name = f"{title(derivation)}, step by step"
+    name = phrase(f"{title(derivation)}, step by step", derivation.language)
     heading = [name, "=" * len(name)]
     if derivation.state is not None:
         heading += [f"{n:3} = {list(v)}" for n, v in derivation.state._asdict().items()]
@@ -161,7 +164,7 @@ def _step(step: "Step") -> list[str]:
     if step.text:
         lines += [*textwrap.wrap(step.text, WIDTH), ""]
     if step.table:
-        lines += [*_table(step.table), ""]
+        lines += [text_table(step.table), ""]
     if step.formulas:
         lines += [*(f"    {plain(formula)}" for formula in step.formulas), ""]
     plan = layout(step)
@@ -211,24 +214,14 @@ def _beside(*blocks: list[str]) -> list[str]:
     return ["".join(parts).rstrip() for parts in zip(*padded, strict=True)]
 
 
-def _table(table: Table) -> list[str]:
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in table]
-    return [lines[0], "  ".join("-" * width for width in widths), *lines[1:]]
-
-
 # LaTeX
 
 LATEX_WIDTH = 160  # characters of LaTeX on one line of a long sum
-LATEX_SPECIAL = str.maketrans({
-    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
-    "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
-})  # fmt: skip
 
 
 def latex(derivation: Any) -> str:
     """The whole derivation."""
-    heading = [rf"\section*{{{title(derivation).translate(LATEX_SPECIAL)}}}"]
+    heading = [rf"\section*{{{markup.latex(title(derivation))}}}"]
     if derivation.state is not None:
         heading.append(rf"\[ {state_formula(derivation.state)} \]")
     return document(derivation, heading, _latex_step)
@@ -242,11 +235,11 @@ def state_formula(state: Any) -> str:
 
 
 def _latex_step(step: "Step") -> list[str]:
-    lines = [rf"\subsection*{{{step.number}. {step.title.translate(LATEX_SPECIAL)}}}"]
+    lines = [rf"\subsection*{{{step.number}. {markup.latex(step.title)}}}"]
     if step.text:
-        lines += [step.text.translate(LATEX_SPECIAL), ""]
+        lines += [markup.latex(step.text), ""]
     if step.table:
-        head, *body = (" & ".join(c.translate(LATEX_SPECIAL) for c in row) for row in step.table)
+        head, *body = (" & ".join(map(markup.latex, row)) for row in step.table)
         columns = "l" * len(step.table[0])
         lines += [r"\begin{center}", rf"\begin{{tabular}}{{{columns}}}", head + r" \\ \hline"]
         lines += [*(row + r" \\" for row in body), r"\end{tabular}", r"\end{center}"]
@@ -294,26 +287,21 @@ def _latex_matrix(thing: Any, cells: list[list[str]]) -> str:
 
 # Markdown, formulas between dollar signs
 
-SPECIAL = str.maketrans(
-    {c: f"\\{c}" for c in "\\`*_[]#|$"} | {"<": "&lt;", ">": "&gt;", "&": "&amp;"}
-)
-
 
 def markdown(derivation: Any) -> str:
     """The whole derivation."""
-    heading = [f"# {title(derivation).translate(SPECIAL)}"]
+    heading = [f"# {markup.markdown(title(derivation))}"]
     if derivation.state is not None:
         heading += ["", f"$$ {state_formula(derivation.state)} $$"]
     return document(derivation, heading, _markdown_step)
 
 
 def _markdown_step(step: "Step") -> list[str]:
-    lines = [f"## {step.number}. {step.title.translate(SPECIAL)}", ""]
+    lines = [f"## {step.number}. {markup.markdown(step.title)}", ""]
     if step.text:
-        lines += [step.text.translate(SPECIAL), ""]
+        lines += [markup.markdown(step.text), ""]
     if step.table:
-        table = ["| " + " | ".join(c.translate(SPECIAL) for c in row) + " |" for row in step.table]
-        lines += [table[0], "|" + "---|" * len(step.table[0]), *table[1:], ""]
+        lines += [markdown_table(step.table, cell=markup.markdown), ""]
     for formula in formulas(step):
         lines += [f"$$ {formula} $$", ""]
     return lines[:-1]

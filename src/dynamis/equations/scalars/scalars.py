@@ -176,14 +176,14 @@ def model_symbols(model: Model) -> dict[str, sp.Symbol]:
     return {name: sp.Symbol(name, real=True) for name in model.symbols}
 
 
-def symbolic_chain(model: Model, keep: bool = True) -> Chain:
-    """The canonical chain over SymPy: the model's symbols kept (or replaced by their values).
+def symbolic_chain(model: Model) -> Chain:
+    """The canonical chain over SymPy, the model's symbols kept.
 
     Every number of it is exact: the model's numbers go in as decimals, and stay so.
     """
     named, numbers = numbers_as_symbols(model)
-    given: Mapping[str, Any] = model_symbols(model) if keep else model.values
-    values = {**numbers, **{name: Exact(value) for name, value in given.items()}}
+    symbols = {name: Exact(value) for name, value in model_symbols(model).items()}
+    values = {**numbers, **symbols}
     found = converted(chain(named, values, EXACT), plain)
     if not model.closures:
         return found

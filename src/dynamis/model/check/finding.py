@@ -2,14 +2,15 @@
 
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from ...errors import DynamisError
+from ...errors import DynamisError, worded
 from ...spatial.functions import MATH
 from ...spatial.inertia import Inertia
 from ...spatial.vectors import Vector
+from ...tables import MOST, html_table, rest
 from ..quantity import resolve
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from ..model import Model
 
 LEVELS = ("error", "warning", "note")
+HEAD = ("level", "where", "what is wrong", "what to do")
 
 LONGEST = 20.0  # m; a longer link is more likely given in millimetres
 ROUNDING = 1e-6  # relative; what is violated by less was rounded
@@ -45,6 +47,24 @@ class Finding:
 
     def __str__(self) -> str:
         return f"{self.level}: {self.place}: {self.what}\nhint: {self.remedy}"
+
+
+class Findings(list[Finding]):
+    """Findings of a check, worst first: a list that a shell and a notebook show as text."""
+
+    def __repr__(self) -> str:
+        if not self:
+            return "no findings"
+        levels = [finding.level for finding in self]
+        counts = [(levels.count(x), x) for x in LEVELS if x in levels]
+        head = ", ".join(f"{n} {level}{'s' * (n > 1)}" for n, level in counts)
+        return "\n".join([f"{head}:", *map(str, self[:MOST]), *rest(len(self))])
+
+    def _repr_html_(self) -> str:
+        if not self:
+            return f"<p>{self!r}</p>"
+        rows = [(finding.level, finding.place, finding.what, finding.remedy) for finding in self]
+        return html_table((HEAD, *rows), style="text-align:left")
 
 
 class Numbers:
@@ -112,9 +132,6 @@ class Numbers:
             return None
 
 
-Findings = Iterator[Finding]
-
-
 def merged(findings: Iterable[Finding]) -> list[Finding]:
     """Worst first; notes on links, and notes and warnings on joints, that say the same as one."""
     together: dict[Finding, list[str]] = {}
@@ -133,14 +150,6 @@ def _named(finding: Finding, names: list[str]) -> Finding:
         return replace(finding, where=f"{finding.where} {names[0]}")
     what = re.sub("^has ", "have ", finding.what)
     return replace(finding, where=f"{finding.where}s {worded(names)}", what=what)
-
-
-def worded(names: Iterable[str], most: int = 8) -> str:
-    """a, b and c; of many the first ones and how many more."""
-    *first, last = names
-    if len(first) >= most:
-        return f"{', '.join(first[:most])} and {len(first) + 1 - most} more"
-    return f"{', '.join(first)} and {last}" if first else last
 
 
 def listed(values: Any) -> str:

@@ -10,17 +10,16 @@ import statistics
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ...errors import DynamisError, ModelError, SymbolError, did_you_mean
+from ...errors import DynamisError, ModelError, SymbolError, did_you_mean, worded
 from ...spatial.inertia import Inertia, eigenvalues, linear, times, to_com
 from ...spatial.vectors import Vector, dot, scale
 from ..chain import chain
 from ..drive import CIRCUIT, Drive
-from ..formats.tables import plain_message
 from ..friction import sides
 from ..link import Link
 from ..model import Model
 from ..quantity import numeric
-from .finding import LONGEST, ROUNDING, Finding, Findings, Numbers, listed, merged, worded
+from .finding import LONGEST, ROUNDING, Finding, Numbers, listed, merged
 
 EARTH = (9.75, 9.85)  # m/s^2, from the equator to the poles
 
@@ -34,7 +33,7 @@ def check_model(model: Model) -> list[Finding]:
     return merged([*model.findings, *(finding for rule in RULES for finding in rule(numbers))])
 
 
-def symbols(x: Numbers) -> Findings:
+def symbols(x: Numbers) -> Iterator[Finding]:
     """Symbols without a value (or with a misspelt one), expressions without a result."""
     model = x.model
     if x.missing:
@@ -47,14 +46,14 @@ def symbols(x: Numbers) -> Findings:
             chain(model)
         except DynamisError as error:
             remedy = error.hint or "correct the value, or the expression it goes into"
-            yield Finding("error", "model", plain_message(error), remedy)
+            yield Finding("error", "model", error.message, remedy)
     for name in model.values if x.missing else ():
         if name not in model.symbols:
             what = f"a value is given for {name!r}, which nothing in the model uses"
             yield Finding("warning", "values", what, did_you_mean(name, x.missing))
 
 
-def gravity(x: Numbers) -> Findings:
+def gravity(x: Numbers) -> Iterator[Finding]:
     """Absent, upwards, or of a magnitude that betrays its unit."""
     g = x.all(x.model.gravity)
     if g is None:
@@ -83,7 +82,7 @@ def gravity(x: Numbers) -> Findings:
         yield Finding("warning" if wild else "note", "gravity", what, remedy)
 
 
-def configurations(x: Numbers) -> Findings:
+def configurations(x: Numbers) -> Iterator[Finding]:
     """Named positions that the joint limits exclude."""
     free = x.model.moving_links
     for name, q in x.model.configurations.items():
@@ -110,7 +109,7 @@ ENDLESS = {"speed": 100.0, "revolute": 1e3, "prismatic": 1e4}
 LARGEST = 1e9  # no joint has a limit beyond, so that this stands for none too
 
 
-def geometry(x: Numbers) -> Findings:
+def geometry(x: Numbers) -> Iterator[Finding]:
     """Lengths in millimetres and angles in degrees."""
     for link in x.model.links:
         slides = link.joint == "prismatic"
@@ -124,7 +123,7 @@ def geometry(x: Numbers) -> Findings:
 
 def _units(
     x: Numbers, where: str, xyz: Any, rpy: Any, lengths: dict[str, Any], angles: dict[str, Any]
-) -> Findings:
+) -> Iterator[Finding]:
     lengths |= dict(zip(("x", "y", "z"), x.vector(xyz), strict=True))
     angles |= dict(zip(("roll", "pitch", "yaw"), x.vector(rpy), strict=True))
     for name, value in lengths.items():
@@ -138,7 +137,7 @@ def _units(
             yield Finding("warning", where, what, remedy)
 
 
-def limits(x: Numbers) -> Findings:
+def limits(x: Numbers) -> Iterator[Finding]:
     """Ranges of position, speed and effort that leave nothing, or are in another unit."""
     endless: dict[str, list[float]] = {}
     for link in x.model.links:
@@ -169,7 +168,7 @@ def limits(x: Numbers) -> Findings:
         yield Finding("note", f"joints {worded(endless)}", what, remedy)
 
 
-def _range(where: str, name: str, pair: tuple[float, ...] | None) -> Findings:
+def _range(where: str, name: str, pair: tuple[float, ...] | None) -> Iterator[Finding]:
     if pair is None:
         return
     low, high = pair
@@ -198,7 +197,7 @@ def _limit_units(where: str, link: Link, x: Numbers) -> Iterator[tuple[Finding, 
         yield Finding("warning", where, what, remedy), speed, "speed"
 
 
-def friction(x: Numbers) -> Findings:
+def friction(x: Numbers) -> Iterator[Finding]:
     """Friction that pushes instead of resisting, at the joint and in its motor."""
     for link in x.model.links:
         where = f"joint {link.joint_name!r}"
@@ -218,7 +217,7 @@ def friction(x: Numbers) -> Findings:
                 yield Finding("error" if pair[0] < pair[1] else "warning", where, what, remedy)
 
 
-def constants(x: Numbers) -> Findings:
+def constants(x: Numbers) -> Iterator[Finding]:
     """Numbers of friction and springs that their symbols take out of range."""
     things: list[tuple[str, Any]] = [
         *((f"joint {link.joint_name!r}", link.friction) for link in x.model.links),
@@ -231,10 +230,10 @@ def constants(x: Numbers) -> Findings:
             continue
         except ModelError as error:
             remedy = error.hint or "correct the value of the symbol"
-            yield Finding("error", where, plain_message(error), remedy)
+            yield Finding("error", where, error.message, remedy)
 
 
-def springs(x: Numbers) -> Findings:
+def springs(x: Numbers) -> Iterator[Finding]:
     """Springs that never act."""
     for spring in x.model.springs:
         if all(x.of(getattr(spring, name)) == 0.0 for name in spring.coefficients):
@@ -242,7 +241,7 @@ def springs(x: Numbers) -> Findings:
             yield Finding("warning", f"spring {spring.name!r}", "does nothing", remedy)
 
 
-def drives(x: Numbers) -> Findings:
+def drives(x: Numbers) -> Iterator[Finding]:
     """Gears that do not turn or make power, rotors that help, circuits that do nothing."""
     for i, link in enumerate(x.model.links):
         drive, where = link.drive, f"joint {link.joint_name!r}"
@@ -267,7 +266,7 @@ def drives(x: Numbers) -> Findings:
         yield from _circuit(where, link, drive, gear, x)
 
 
-def passive(x: Numbers) -> Findings:
+def passive(x: Numbers) -> Iterator[Finding]:
     """Joints without a drive that no closure moves."""
     if x.model.closures:
         return
@@ -278,7 +277,9 @@ def passive(x: Numbers) -> Findings:
             yield Finding("warning", f"joint {link.joint_name!r}", what, remedy)
 
 
-def _circuit(where: str, link: Link, drive: Drive, gear: float | None, x: Numbers) -> Findings:
+def _circuit(
+    where: str, link: Link, drive: Drive, gear: float | None, x: Numbers
+) -> Iterator[Finding]:
     given = {name: x.of(getattr(drive, name)) for name in CIRCUIT}
     for name, value in given.items():
         if value is not None and (value < 0.0 or (value == 0.0 and name != "inductance")):
@@ -313,7 +314,7 @@ ACROSS = 0.1  # cosine below which a rod lies across the way to its own centre
 HELD = (0.2, 2.0)  # I / (m c^2) of a rod held at its end: 1/3, or 4/3 if about the joint
 
 
-def masses(x: Numbers) -> Findings:
+def masses(x: Numbers) -> Iterator[Finding]:
     """Negative, absent, in grams, or out of all proportion."""
     found = {
         str(link.name): body.m
@@ -342,7 +343,7 @@ def masses(x: Numbers) -> Findings:
             yield Finding("warning", where, what, "compare its unit with that of the others")
 
 
-def inertias(x: Numbers) -> Findings:
+def inertias(x: Numbers) -> Iterator[Finding]:
     """The bodies of the links and the payload, one by one."""
     for i, link in enumerate(x.model.links):
         body, where = x.body(link), f"link {link.name!r}"
@@ -355,7 +356,7 @@ def inertias(x: Numbers) -> Findings:
         yield from _inertia("payload", load, False, x.reach)
 
 
-def _inertia(where: str, body: Inertia, as_linear: bool, reach: float) -> Findings:
+def _inertia(where: str, body: Inertia, as_linear: bool, reach: float) -> Iterator[Finding]:
     """Whether any rigid body has this inertia: the pseudo-inertia decides."""
     if body.m == 0.0 and any(body.h):
         what = (
@@ -392,7 +393,7 @@ def _inertia(where: str, body: Inertia, as_linear: bool, reach: float) -> Findin
         yield Finding("warning", where, what, "give inertias in kg m^2, not kg mm^2 or kg cm^2")
 
 
-def _thin(where: str, body: Inertia) -> Findings:
+def _thin(where: str, body: Inertia) -> Iterator[Finding]:
     """Bars, and points; what violates the triangle inequality is neither."""
     moments = _principal_moments(body)
     if moments[0] == 0.0 and moments[2] <= (1.0 + ROUNDING) * moments[1]:
@@ -404,7 +405,7 @@ def _thin(where: str, body: Inertia) -> Findings:
         yield Finding("note", where, what, remedy)
 
 
-def _rod(where: str, body: Inertia) -> Findings:
+def _rod(where: str, body: Inertia) -> Iterator[Finding]:
     """A rod held at its end whose inertia lies across it, or is about the joint.
 
     With c from the joint to its middle its two large moments are m c^2 / 3, about the joint 4/3.
@@ -427,7 +428,7 @@ def _rod(where: str, body: Inertia) -> Findings:
         yield Finding("note", where, what, remedy)
 
 
-def centres(x: Numbers) -> Findings:
+def centres(x: Numbers) -> Iterator[Finding]:
     """Centres of mass that are not where the link is."""
     for i, link in enumerate(x.model.links):
         where, body = f"link {link.name!r}", x.body(link)
@@ -454,7 +455,7 @@ def centres(x: Numbers) -> Findings:
             yield from _other_convention(x, i, c)
 
 
-def _other_convention(x: Numbers, i: int, c: Vector) -> Findings:
+def _other_convention(x: Numbers, i: int, c: Vector) -> Iterator[Finding]:
     """A centre of mass on the link's own line where the other DH convention would have it."""
     link, convention = x.model.links[i], x.model.convention
     where, a = f"link {link.name!r}", x.of(link.a) or 0.0
@@ -488,7 +489,7 @@ def _next(x: Numbers, i: int) -> float:
     return next(carried, 0.0) or 0.0
 
 
-def payload(x: Numbers) -> Findings:
+def payload(x: Numbers) -> Iterator[Finding]:
     """A payload that is no load, too heavy, or nowhere near the tool."""
     load = None if x.model.payload is None else x.body(x.model.payload)
     if load is None:
@@ -517,7 +518,7 @@ def _principal_moments(body: Inertia) -> tuple[float, ...]:
 TOOL_NAMES = re.compile(r"tcp|tool|(^|[_-])eef?($|[_-])|end[_-]?effector", re.IGNORECASE)
 
 
-def tool(x: Numbers) -> Findings:
+def tool(x: Numbers) -> Iterator[Finding]:
     """A tool that another link could be as well: several arms, or a finger of a gripper."""
     model = x.model
     if model.convention != "urdf" or model.closures:
@@ -551,7 +552,7 @@ def _on_finger(model: Model, index: int) -> bool:
     return False
 
 
-RULES: tuple[Callable[[Numbers], Findings], ...] = (
+RULES: tuple[Callable[[Numbers], Iterator[Finding]], ...] = (
     *(symbols, gravity, masses, inertias, centres, geometry),
     *(limits, friction, constants, springs, drives, passive, payload, tool, configurations),
 )

@@ -4,6 +4,7 @@ import math
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from ...arguments import duplicate
 from ...errors import ModelError, warn
 from ...spatial.frames import Frame, compose, inverse, point
 from ...spatial.functions import MATH
@@ -146,7 +147,7 @@ def _bare(model: Model, convention: str, at: _Poses, end: Frame) -> tuple[Model,
 def _refuse(model: Model) -> None:
     """A tree and a sliding centre of mass have no place in a converted DH model."""
     parents = model.parents
-    twice = next((p for i, p in enumerate(parents) if p in parents[:i]), None)
+    twice = duplicate(parents)
     if twice is not None:
         names = [x for x, p in zip(model.link_names, parents, strict=True) if p == twice]
         at = model.base_name if twice < 0 else model.link_names[twice]

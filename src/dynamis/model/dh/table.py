@@ -1,17 +1,18 @@
 """The DH table of an arm, as data and as text."""
 
-import html
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, NamedTuple
 
 from ...errors import legible
+from ...tables import html_table, text_table
 from ..link import Link
 from ..model import Model
 from ..pose import Pose
-from ..quantity import Expression
+from ..quantity import Expression, pi_text, quantity_text
 from .convert import DRIFT, to_dh
+
+TITLE = "DH table, {} convention"
 
 
 class TableRow(NamedTuple):
@@ -45,24 +46,16 @@ class DhTable:
         """Base and tool, where they are not the identity."""
         found = []
         for name, T in (("base", self.base), ("tool", self.tool)):
-            xyz, rpy = ", ".join(map(_length, T.xyz)), ", ".join(map(_angle_text, T.rpy))
+            xyz, rpy = ", ".join(map(quantity_text, T.xyz)), ", ".join(map(_angle_text, T.rpy))
             found += [f"{name}: xyz ({xyz}), rpy ({rpy})"] if Pose() != T else []
         return found
 
     def __str__(self) -> str:
-        cells = self.cells()
-        widths = [max(len(line[k]) for line in cells) for k in range(len(cells[0]))]
-        cells.insert(1, tuple("-" * width for width in widths))
-        lines = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in cells]
-        return "\n".join([f"DH table, {self.convention} convention", *lines, *self.notes()])
+        title = TITLE.format(self.convention)
+        return "\n".join([title, text_table(self.cells()), *self.notes()])
 
     def _repr_html_(self) -> str:
-        header, *rows = ([html.escape(cell) for cell in line] for line in self.cells())
-        lines = ["".join(f"<th>{cell}</th>" for cell in header)]
-        lines += ["".join(f"<td>{cell}</td>" for cell in row) for row in rows]
-        body = "".join(f"<tr>{line}</tr>" for line in lines)
-        title = [f"DH table, {self.convention} convention", *self.notes()]
-        return f"<table><caption>{'<br>'.join(map(html.escape, title))}</caption>{body}</table>"
+        return html_table(self.cells(), [TITLE.format(self.convention), *self.notes()])
 
 
 def dh_table(model: Model, convention: str | None = None) -> DhTable:
@@ -82,17 +75,17 @@ def _variable(model: Model, link: Link) -> str:
     leader, factor, start = link.mimic or (link.joint_name, 1.0, 0.0)
     q = f"q{model.joint_names.index(str(leader)) + 1}"
     if factor != 1.0:
-        q = f"-{q}" if factor == -1.0 else f"{_atom(_length(factor))}*{q}"
-    return _plus(q, start, _angle_text if link.joint == "revolute" else _length)
+        q = f"-{q}" if factor == -1.0 else f"{_atom(quantity_text(factor))}*{q}"
+    return _plus(q, start, _angle_text if link.joint == "revolute" else quantity_text)
 
 
 def _cells(row: TableRow) -> tuple[str, ...]:
-    theta, d = _angle_text(row.theta), _length(row.d)
+    theta, d = _angle_text(row.theta), quantity_text(row.d)
     if row.kind == "revolute":
         theta = _plus(row.variable, row.offset, _angle_text)
     else:
-        d = _plus(row.variable, row.offset, _length)
-    return legible(row.joint_name), row.kind, theta, d, _length(row.a), _angle_text(row.alpha)
+        d = _plus(row.variable, row.offset, quantity_text)
+    return legible(row.joint_name), row.kind, theta, d, quantity_text(row.a), _angle_text(row.alpha)
 
 
 def _plus(variable: str, constant: Any, text: Any) -> str:
@@ -109,10 +102,6 @@ def _atom(text: str) -> str:
     return text if plain else f"({text})"
 
 
-def _length(x: Any) -> str:
-    return f"{x + 0.0:.6g}" if isinstance(x, (int, float)) else str(x)
-
-
 def _angle_text(x: Any) -> str:
     """A multiple of pi/12 in terms of pi, any other angle in radians to four digits."""
     if not isinstance(x, (int, float)):
@@ -120,6 +109,4 @@ def _angle_text(x: Any) -> str:
     twelfths = round(12.0 * x / math.pi)
     if abs(x - twelfths * math.pi / 12.0) > DRIFT:
         return f"{x:.4g}"
-    part = Fraction(twelfths, 12)
-    top = {0: "0", 1: "pi", -1: "-pi"}.get(part.numerator, f"{part.numerator}*pi")
-    return top if part.denominator == 1 else f"{top}/{part.denominator}"
+    return pi_text(twelfths)

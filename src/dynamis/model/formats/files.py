@@ -218,22 +218,24 @@ ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 def read_toml(path: str | Path, laws: Laws = NO_LAWS) -> Model:
     """The model in a TOML file."""
-    data = read_bytes(Path(path))
+    return model_from_toml(read_bytes(Path(path)), str(path), laws)
+
+
+def model_from_toml(given: str | bytes, where: str = "TOML", laws: Laws = NO_LAWS) -> Model:
+    """The model described by TOML text; `where` starts every error message."""
+    with located(where):
+        text = given if isinstance(given, str) else _decoded(given)
+        return model_from_table(parsed_toml(text), laws)
+
+
+def _decoded(data: bytes) -> str:
     try:
-        text = data.decode("utf-8-sig")
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise FileError(
-            f"{path}: line {line} is not UTF-8 text (byte {data[error.start]:#04x}), "
-            "expected a TOML file"
+            f"line {line} is not UTF-8 text (byte {data[error.start]:#04x}), expected a TOML file"
         ) from None
-    return model_from_toml(text, str(path), laws)
-
-
-def model_from_toml(text: str, where: str = "TOML", laws: Laws = NO_LAWS) -> Model:
-    """The model described by TOML text; `where` starts every error message."""
-    with located(where):
-        return model_from_table(parsed_toml(text), laws)
 
 
 def parsed_toml(text: str) -> dict[str, Any]:

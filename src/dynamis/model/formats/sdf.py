@@ -14,18 +14,18 @@ from typing import Any
 from xml.etree.ElementTree import Element
 
 from ...arguments import one_of
-from ...errors import FileError, ModelError, did_you_mean
+from ...errors import FileError, ModelError, counted, did_you_mean
 from ...spatial.frames import Frame, compose, from_xyz_rpy, inverse
 from ...spatial.inertia import turned_entries
 from ...spatial.rotations import rotate, rotate_back, rotation_from_quaternion
 from ...spatial.vectors import Vector
 from ..check.finding import Finding
-from ..model import Model
+from ..model import Model, refuse_twice
 from ..pose import pose
 from ..spring import Spring
-from .tables import MOST_ROWS, check_count, located, read_bytes
+from .tables import MOST_ROWS, check_count, located
 from .urdf import plain_model
-from .urdf_elements import ENTRIES, NO_LIMIT, NUMBER, Sketch, UrdfJoint, UrdfLink, parsed
+from .urdf_elements import ENTRIES, NO_LIMIT, Sketch, UrdfJoint, UrdfLink, finite, parsed
 from .urdf_write import free_name, same_frame
 
 EXPECTED = "an SDF: <sdf> with a <model>"
@@ -37,17 +37,12 @@ VERSION = re.compile(r"1\.\d{1,3}")
 TRUE = ("true", "1")
 
 
-def read_sdf(
-    path: str | Path, tip: str | None = None, lock: Mapping[str, Any] | None = None
-) -> Model:
-    """The model in an SDF file; `tip` and `lock` as in `read_urdf`."""
-    return model_from_sdf(read_bytes(Path(path)), str(path), tip, lock)
-
-
 def model_from_sdf(
     data: bytes, where: str = "SDF", tip: str | None = None, lock: Mapping[str, Any] | None = None
 ) -> Model:
     """The model described by SDF text: the only one in it that has joints.
+
+    `tip` and `lock` as in `model_from_urdf`.
 
     Links sit at their joints: one whose joint has a pose of its own is moved there, and the frame
     the file gives it stays as `LINK_origin`. A model that no joint holds in the world stands on its
@@ -94,7 +89,7 @@ def _only_model(root: Element) -> tuple[Element, Element | None]:
             "has no model with joints of its own, only an <include>, which is not followed",
             "load the file of the included model",
         )
-    raise ModelError(f"has {len(every)} models, none with a joint: expected an arm")
+    raise ModelError(f"has {counted(len(every), 'model')}, none with a joint: expected an arm")
 
 
 class _Reader:
@@ -204,7 +199,9 @@ class _Reader:
         kind = self.joints[name].get("type")
         where = f"joint {name!r}"
         if kind in REFUSED:
-            raise ModelError(f"{where} is {kind}, which is not supported: expected {_any(KINDS)}")
+            raise ModelError(
+                f"{where} is {kind}, which is not supported: expected {', '.join(KINDS)}"
+            )
         one_of(kind, KINDS, f"{where} has type {kind!r}", ModelError)
         return str(kind)
 
@@ -330,24 +327,18 @@ class _Reader:
 def _made(name: str, parent: str, child: str, place: Frame) -> UrdfJoint:
     """A fixed joint."""
     here: Any = pose(place, name)
-    return UrdfJoint(
-        name=name, kind="fixed", parent=parent, child=child, xyz=here.xyz, rpy=here.rpy,
-        axis=(0.0, 0.0, 1.0), limit={}, damping=0.0, friction=0.0, mimic=None, extension=None,
-    )  # fmt: skip
+    return UrdfJoint(name, parent, child, xyz=here.xyz, rpy=here.rpy)
 
 
 def _named(model: Element, tag: str, most: int) -> dict[str, Element]:
-    found: dict[str, Element] = {}
     elements = model.findall(tag)
     check_count(len(elements), tag, most)
-    for element in elements:
-        name = element.get("name")
-        if not name or name in (MODEL, WORLD):
-            raise ModelError(f"a <{tag}> is called {name!r}, expected a name of its own")
-        if name in found:
-            raise ModelError(f"two {tag}s are called {name!r}, expected distinct names")
-        found[name] = element
-    return found
+    names = [str(element.get("name") or "") for element in elements]
+    bare = next((name for name in names if name in ("", MODEL, WORLD)), None)
+    if bare is not None:
+        raise ModelError(f"a <{tag}> is called {bare!r}, expected a name of its own")
+    refuse_twice(tag, names)
+    return dict(zip(names, elements, strict=True))
 
 
 def _limits(element: Element | None, where: str) -> dict[str, float]:
@@ -398,16 +389,8 @@ def _number(element: Element | None, where: str, default: float) -> float:
 
 def _numbers(element: Element, count: int, where: str) -> tuple[float, ...]:
     """Exactly `count` finite numbers of an element."""
-    words = _text(element).split()
-    values = tuple(float(word) for word in words if NUMBER.fullmatch(word))
-    if len(words) != count or len(values) != count or not all(map(math.isfinite, values)):
-        plural = "s" if count > 1 else ""
-        raise ModelError(
-            f"{where}: <{element.tag}> is {_text(element)[:80]!r}, expected {count} finite "
-            f"number{plural}"
-        )
+    values = finite(_text(element).split())
+    if values is None or len(values) != count:
+        given = f"{where}: <{element.tag}> is {_text(element)[:80]!r}"
+        raise ModelError(f"{given}, expected {count} finite number{'s' * (count > 1)}")
     return values
-
-
-def _any(words: tuple[str, ...]) -> str:
-    return ", ".join(words)

@@ -60,18 +60,13 @@ def check_count(count: int, what: str, most: int = MOST_ROWS) -> None:
         raise FileError(f"has {count} {what}s, expected at most {most}")
 
 
-def plain_message(error: DynamisError) -> str:
-    """The message of an error without its hint."""
-    return str(error).removesuffix(f"\nhint: {error.hint}")
-
-
 @contextmanager
 def located(where: str) -> Iterator[None]:
     """Any dynamis error raised inside becomes a FileError that starts with `where`."""
     try:
         yield
     except DynamisError as error:
-        raise FileError(f"{where}: {plain_message(error)}", error.hint) from error
+        raise FileError(f"{where}: {error.message}", error.hint) from error
 
 
 SCHEMA = 1
@@ -87,11 +82,11 @@ FINDING_KEYS = ("level", "where", "what", "remedy")  # a model's own are about n
 CLOSURE_KEYS = tuple(f.name for f in fields(Closure))
 SPRING_KEYS = tuple("from" if f.name == "from_" else f.name for f in fields(Spring))
 ROWS = ("link", "frame", "spring", "closure", "load", "finding")  # tables in double brackets
+LIMITS = ("closure_tolerance", "closure_condition")  # within which closures hold
 MODEL_KEYS = (
     *("schema", "name", "convention", "description", "gravity", "base", "tool", "tool_link"),
     *("tool_name", "base_name", "payload", "gear_matrix", "rotors", "values", "configurations"),
-    *("closure_tolerance", "closure_condition", "closure_nan"),
-    *ROWS,
+    *(*LIMITS, "closure_nan", *ROWS),
 )
 REQUIRED = {
     "schema": f"schema = {SCHEMA}",
@@ -120,7 +115,7 @@ def model_table(model: Model) -> dict[str, Any]:
         if getattr(model, name) != Pose():
             table[name] = changed(getattr(model, name))
     table |= changed(model, ("tool_link", "tool_name", "base_name", "gear_matrix", "rotors"))
-    table |= changed(model, ("closure_tolerance", "closure_condition", "closure_nan"))
+    table |= changed(model, (*LIMITS, "closure_nan"))
     if model.payload is not None:
         table["payload"] = changed(model.payload)
     if model.values:

@@ -19,29 +19,21 @@ from ..link import Link
 from ..model import Model, NamedFrame
 from ..pose import Pose, pose
 from ..quantity import quantity
-from .tables import check_count, located, read_bytes
+from .tables import check_count, located
 from .urdf_elements import MOVING, NO_LIMIT, Sketch, UrdfJoint, UrdfLink, parsed, sketch
 from .urdf_extension import extend, number_joints, restored
 from .urdf_write import standard_robot
 
 
-def read_urdf(
-    path: str | Path, tip: str | None = None, lock: Mapping[str, Any] | None = None
-) -> Model:
-    """The model in a URDF file.
-
-    Links behind fixed joints are merged into the link that carries them and stay as named frames.
-    `tip` names the link that is the tool. Without it the tool is the first link that the most
-    moving joints lead to, moved on through the fixed links behind it while there is exactly one.
-    `lock` fixes joints, by name, at values; joints that mimic a locked one are locked with it.
-    """
-    return model_from_urdf(read_bytes(Path(path)), str(path), tip, lock)
-
-
 def model_from_urdf(
     data: bytes, where: str = "URDF", tip: str | None = None, lock: Mapping[str, Any] | None = None
 ) -> Model:
-    """The model described by URDF text; `where` starts every error message."""
+    """The model described by URDF text; `where` starts every error message.
+
+    Links behind fixed joints are merged into the link that carries them and stay as named frames.
+    `tip` names the link that is the tool, `lock` fixes joints, by name, at values; joints that
+    mimic a locked one are locked with it.
+    """
     with located(where):
         robot = sketch(parsed(data, text=True))
         name = Path(where).stem

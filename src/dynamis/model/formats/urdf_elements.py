@@ -17,10 +17,11 @@ from defusedxml import DefusedXmlException
 from defusedxml.expatreader import create_parser
 
 from ...arguments import one_of
-from ...errors import FileError, ModelError, warn
+from ...errors import FileError, ModelError, counted, warn
 from ...spatial.inertia import turned_entries
 from ...spatial.rotations import rotation_from_rpy
 from ...spatial.vectors import ZERO, Vector
+from ..model import refuse_twice
 from .tables import MOST_ROWS, check_count
 
 MOVING = {"revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic"}
@@ -55,17 +56,17 @@ class UrdfJoint:
     """A joint between two named links."""
 
     name: str
-    kind: str
     parent: str
     child: str
-    xyz: Vector
-    rpy: Vector
-    axis: Vector
-    limit: Mapping[str, float]
-    damping: float
-    friction: float
-    mimic: tuple[str, float, float] | None
-    extension: Element | None
+    kind: str = "fixed"
+    xyz: Vector = ZERO
+    rpy: Vector = ZERO
+    axis: Vector = (0.0, 0.0, 1.0)
+    limit: Mapping[str, float] = field(default_factory=dict)
+    damping: float = 0.0
+    friction: float = 0.0
+    mimic: tuple[str, float, float] | None = None
+    extension: Element | None = None
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ class Sketch:
     name: str | None
     links: Mapping[str, UrdfLink]
     joints: tuple[UrdfJoint, ...]
-    extension: Element | None = field(default=None)
+    extension: Element | None = None
     reductions: Mapping[str, str] = field(default_factory=dict)  # of <transmission>, by joint
 
 
@@ -170,12 +171,8 @@ def sketch(root: Element) -> Sketch:
     check_count(len(root.findall("link")), "link", 10 * MOST_ROWS)
     links = [_link(element) for element in root.findall("link")]
     joints = [_joint(element) for element in root.findall("joint")]
-    for what, items in (("link", links), ("joint", joints)):
-        seen: set[str] = set()
-        for item in items:
-            if item.name in seen:
-                raise ModelError(f"two {what}s are called {item.name!r}, expected distinct names")
-            seen.add(item.name)
+    refuse_twice("link", (link.name for link in links))
+    refuse_twice("joint", (joint.name for joint in joints))
     if not links:
         raise ModelError("the <robot> has no <link>, expected at least two and a joint")
     return Sketch(
@@ -303,10 +300,14 @@ def numbers(element: Element, key: str, count: int, where: str) -> tuple[float, 
     expected = f"expected {count} finite number" + ("s" if count > 1 else "")
     hint = XACRO if "${" in text or "$(" in text else None
     if len(words) != count:
-        raise ModelError(f"{what}, {len(words)} words, {expected}", hint)
-    if not all(NUMBER.fullmatch(word) for word in words):
+        raise ModelError(f"{what}, {counted(len(words), 'word')}, {expected}", hint)
+    values = finite(words)
+    if values is None:
         raise ModelError(f"{what}, {expected}", hint)
-    values = tuple(float(word) for word in words)
-    if not all(math.isfinite(x) for x in values):
-        raise ModelError(f"{what}, {expected}")
     return values
+
+
+def finite(words: list[str]) -> tuple[float, ...] | None:
+    """The numbers of a text; None if one is no number, or not finite."""
+    values = tuple(float(word) for word in words if NUMBER.fullmatch(word))
+    return values if len(values) == len(words) and all(map(math.isfinite, values)) else None

@@ -24,6 +24,7 @@ from ..model import Model, NamedFrame
 from ..pose import Pose, pose
 from ..quantity import quantity, resolve, symbols_in
 from .tables import (
+    LIMITS,
     SCHEMA,
     TEXTS,
     changed,
@@ -40,7 +41,7 @@ from .tables import (
     spring_table,
 )
 from .urdf_elements import EXTENSION, Sketch
-from .urdf_write import SAME, as_written, same_frame, same_inertia, writable
+from .urdf_write import as_written, same_frame, same_inertia, same_number, writable
 
 # the fields of a link that are kept or given up together
 GROUPS: Mapping[str, tuple[str, ...]] = {
@@ -52,28 +53,17 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "drive": ("drive",),
     "passive": ("passive",),
 }
-LIMITS = ("closure_tolerance", "closure_condition")
 END_KEYS = ("link", "xyz", "rpy")  # of a frame of a closure
 NESTED = ("mimic", "friction", "drive")  # one field that is a table itself
 TEXT_KEYS = TEXTS | {"convention", "tip"}
 ROBOT_KEYS = (
     *("schema", "convention", "gravity", "rotors", "description"),
     *("base_name", "tool_name", "tool_link", "tip"),
-    *("closure_tolerance", "closure_condition", "closure_nan"),
+    *(*LIMITS, "closure_nan"),
 )
 CHILDREN = (
-    *(
-        "base",
-        "tool",
-        "payload",
-        "gear_row",
-        "value",
-        "configuration",
-        "frame",
-        "spring",
-        "closure",
-        "finding",
-    ),
+    *("base", "tool", "payload", "gear_row", "value", "configuration"),
+    *("frame", "spring", "closure", "finding"),
 )
 JOINT_KEYS = ("index", "helper")
 UNKNOWN = f"<{EXTENSION}> has unknown element <{{}}>"
@@ -501,8 +491,8 @@ class _Restoration:
         for i, (link, now) in enumerate(zip(links, resistances, strict=True)):
             old = self.plain.links[i].friction
             c_plus, c_minus = old.coulomb
-            same = _close(now.mean_viscous, old.viscous)
-            same = same and _close(0.5 * (now.plus - now.minus), 0.5 * (c_plus - c_minus))
+            same = same_number(now.mean_viscous, old.viscous)
+            same = same and same_number(now.mean_coulomb, 0.5 * (c_plus - c_minus))
             if "friction" not in self.groups[i] or same:
                 continue
             self.edited.append(f"the friction of {link.joint_name!r}")
@@ -540,8 +530,4 @@ def _alike(x: Any, y: Any, values: Mapping[str, Any]) -> bool:
     if isinstance(x, tuple) and isinstance(y, tuple):
         return len(x) == len(y) and all(_alike(a, b, values) for a, b in zip(x, y, strict=True))
     x, y = resolve(x, values), resolve(y, values)
-    return _close(x, y) if isinstance(x, float) and isinstance(y, float) else x == y
-
-
-def _close(x: float, y: float) -> bool:
-    return abs(x - y) <= SAME * max(1.0, abs(x), abs(y))
+    return same_number(x, y) if isinstance(x, float) and isinstance(y, float) else x == y

@@ -10,6 +10,7 @@ import re
 from collections.abc import Container, Iterable
 from xml.etree.ElementTree import Element, SubElement
 
+from ...arguments import duplicate
 from ...errors import FileError
 from ...spatial.frames import Frame, compose, inverse, point
 from ...spatial.functions import MATH
@@ -62,13 +63,10 @@ class _Names:
 
     def __init__(self, model: Model):
         self.joints = set(model.tree_joint_names)
-        self.links: set[str] = set()
-        for name in (*model.link_names, *(frame.name for frame in model.frames)):
-            if name in self.links:
-                raise FileError(
-                    f"two links or frames are called {name!r}, URDF needs one name each"
-                )
-            self.links.add(name)
+        names = (*model.link_names, *(frame.name for frame in model.frames))
+        if (twice := duplicate(names)) is not None:
+            raise FileError(f"two links or frames are called {twice!r}, URDF needs one name each")
+        self.links = set(names)
         moved = model.base != Pose()
         self.root = self.link("world" if moved else model.base_name)
         self.base = self.link(model.base_name) if moved else None
@@ -176,8 +174,7 @@ def _joint(robot: Element, model: Model, i: int, c: Chain, parent: str) -> None:
     SubElement(joint, "axis", xyz=spaced(axis))
     _limit(joint, link, model)
     resistance = c.resistances[i]
-    mean = 0.5 * (resistance.plus - resistance.minus)
-    viscous = resistance.mean_viscous
+    viscous, mean = resistance.mean_viscous, resistance.mean_coulomb
     if viscous or mean:
         SubElement(joint, "dynamics", damping=repr(float(viscous)), friction=repr(float(mean)))
     if link.mimic is not None:
@@ -263,4 +260,9 @@ def same_frame(a: Frame, b: Frame) -> bool:
     """Whether two placements agree up to rounding."""
     numbers = [(x, y) for r, s in zip(a.R, b.R, strict=True) for x, y in zip(r, s, strict=True)]
     numbers += list(zip(a.p, b.p, strict=True))
-    return all(abs(x - y) <= SAME * max(1.0, abs(x), abs(y)) for x, y in numbers)
+    return all(same_number(x, y) for x, y in numbers)
+
+
+def same_number(x: float, y: float) -> bool:
+    """Whether two numbers of order 1 or more agree up to rounding."""
+    return abs(x - y) <= SAME * max(1.0, abs(x), abs(y))

@@ -23,8 +23,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...arguments import a_robot, checked, flag, fraction, number, passed_on, positive, whole
+from ...control.controller import above_zero
 from ...control.sensors import Sensors
-from ...errors import FileError, OptionError, ShapeError, shown
+from ...errors import FileError, OptionError, ShapeError, counted, shown
 from ...files import write_csv
 from ...simulation.simulator import Simulator
 from ...spatial.functions import MATH
@@ -111,10 +112,10 @@ class Encoder:
     """Positions in whole steps, velocities from their differences; exact without a step."""
 
     def __init__(self, robot: "Robot", step: Any, dt: float):
+        if step is not None:
+            above_zero(step, "encoder", robot, "rad or m per count")
         self.sensors, self.dt = Sensors(encoder=step), dt
         self._numbers = self.sensors.constants(robot)
-        if step is not None and not all(x > 0 for x in self._numbers[: len(robot.driven)]):
-            raise OptionError(f"encoder is {step!r}, expected rad or m per count above 0")
         self._last: dict[str, list[float]] | None = None
 
     def read(self, q: np.ndarray, qd: np.ndarray) -> tuple[list[float], list[float]]:
@@ -211,7 +212,7 @@ def tracking_table(run: PlantRun, reference: Trajectory) -> Tracking:
     """Compare where the joints were with what the torque that acted was made for."""
     n = len(run.joints)
     if reference.n != n:
-        raise ShapeError(f"the reference moves {reference.n} joints, the arm has {n}")
+        raise ShapeError(f"the reference moves {counted(reference.n, 'joint')}, the arm has {n}")
     log = run.log
     status = log[:, 2]
     running = status == udp.RUNNING

@@ -1,13 +1,26 @@
 """The pages of the studio."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import Any
 
-from ...lazy import later
 
-if TYPE_CHECKING:
-    from .panels import PANELS
+def panels() -> dict[str, Callable[..., Any]]:
+    """The pages by title, in the order of their tabs.
 
-__all__ = ["PANELS"]
+    Imported here: a process that answers for the Equations page needs no other page.
+    """
+    from .equations import EquationsPanel
+    from .export import ExportPanel
+    from .identify import IdentifyPanel
+    from .pose import PosePanel
+    from .robot import RobotPanel
+    from .simulate import SimulatePanel
 
-# a process that answers for the Equations page needs no other page
-__getattr__ = later(__name__, {"PANELS": "panels"})
+    return {
+        "Robot": RobotPanel,
+        "Pose": PosePanel,
+        "Simulate": SimulatePanel,
+        "Equations": EquationsPanel,
+        "Identify": IdentifyPanel,
+        "Export": ExportPanel,
+    }

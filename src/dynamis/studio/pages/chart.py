@@ -3,12 +3,12 @@
 import math
 import re
 from collections.abc import Iterable, Sequence
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from ...model.quantity import Expression
+from ... import tables
+from ...model.quantity import Expression, pi_text
 from ..server.session import plain
 
 # names of robots and joints where they may hold anything: in legends and as names of files
@@ -32,9 +32,7 @@ def stem(text: str, nameless: str = "robot") -> str:
 
 def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]], right: int = 0) -> str:
     """A table; the last `right` columns are set flush right. Nothing in it is markup."""
-    rules = [":--"] * (len(header) - right) + ["--:"] * right
-    lines = [[plain(cell) for cell in header], rules, *([plain(c) for c in row] for row in rows)]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    return tables.markdown_table([header, *rows], right, plain)
 
 
 SHOWN_DIGITS = 12  # of a number in a field; it keeps its value unless it is edited
@@ -53,9 +51,7 @@ def typed(value: Any, angle: bool = False) -> str:
     if angle and number:
         twelfths = round(12.0 * number / math.pi)
         if twelfths and math.isclose(number, twelfths * math.pi / 12.0, rel_tol=1e-15):
-            part = Fraction(twelfths, 12)
-            top = {1: "pi", -1: "-pi"}.get(part.numerator, f"{part.numerator}*pi")
-            return top if part.denominator == 1 else f"{top}/{part.denominator}"
+            return pi_text(twelfths)
     return f"{number:.{SHOWN_DIGITS}g}"
 
 
@@ -63,7 +59,7 @@ COLOURS = (
     "#c86818", "#2f6fb0", "#2e8b57", "#8e4ec6", "#c0392b", "#148f9c", "#7f6a00", "#5d6d7e"
 )  # fmt: skip
 MOST = 400  # points of a series
-HEIGHT = 164  # pixels
+HEIGHT = 156  # pixels: three charts fit on a page 800 high
 TIME_AXIS = {"size": 30, "space": 30, "label": "time (s)", "labelSize": 16, "labelGap": -2,
              "labelFont": "12px sans-serif"}  # fmt: skip
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -107,13 +103,13 @@ class Chart:
         ]  # fmt: skip
         if self.has_now:
             line = {"label": "now", "scale": "now", "stroke": "#444444", "points": {"show": False}}
-            curves.append(line)
+            curves.append({**line, "class": "dynamis-now"})  # not in the legend: see layout.js
         with self.folder:
             self._plot = self.gui.add_uplot(
                 data=self._data(float(self._t[0])),
                 series=({"label": "t"}, *curves),
                 scales={"x": {"time": False}, "now": {"range": (0.0, 1.0)}},
-                axes=({**TIME_AXIS}, {"size": 52}),
+                axes=({**TIME_AXIS}, {"size": 52, "space": 22}),
                 legend={"show": True, "live": False},
                 height=HEIGHT,
                 padding=(10, 14, 0, 0),

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ...errors import OptionError
-from ...logs.table import measured_joints
 from ...logs.units import ACCELERATION, ANGLE, EFFORT, LENGTH, SPEED, TIME
 from ...robot import Robot
 from ..server.session import Session, show
@@ -89,7 +88,7 @@ def mapping(
     `chosen` has a column per joint, or one array, for t, q, qd and tau; `units` one for t, and
     per quantity one of angles ("q") and one of lengths ("q linear").
     """
-    joints, given, scales = measured_joints(robot), {}, {}
+    joints, given, scales = robot.drive_names, {}, {}
     slides = [robot.joint_kinds[robot.joint_names.index(x)] == "prismatic" for x in joints]
     stamps = [x for x in chosen.get("t", ()) if x != LEFT_OUT]
     given["t"] = stamps[0] if stamps else None
@@ -147,7 +146,7 @@ class ColumnsPanel:
                 made.remove()
             self._made, self._chosen, self._units = [], {}, {}
             self._columns, robot = columns, self.session.robot
-            joints = measured_joints(robot)
+            joints = robot.drive_names
             guess = guessed(columns, joints)
             show(self.error, "")
             self.why.content = f"Which of the {len(columns.widths)} columns is which?"

@@ -29,6 +29,7 @@ from ...equations.render.text import signed
 from ...errors import DynamisError, OptionError
 from ...model.formats.files import model_from_toml, toml_text
 from ...robot import Robot
+from ...tables import html_table
 from ..server.jobs import Job
 from ..server.session import Session, show
 from .chart import stem
@@ -74,8 +75,7 @@ def _mechanism(equations: Any) -> str:
             if not isinstance(x, sp.MatrixBase):
                 rows.append(row(left, math.terms(x)))
                 continue
-            places = [(i, j) for i in range(x.rows) for j in range(x.cols) if x[i, j] != 0]
-            named = [(f"{left}_{{{i + 1},{j + 1}}}", x[i, j]) for i, j in places]
+            named = [(f"{left}_{{{i + 1},{j + 1}}}", e) for i, j, e in math.entries(x)]
             rows += [row(name, math.terms(e)) for name, e in named if name != math.latex(e)]
         parts += [f"<h4>{title}</h4>", *rows]
     return _fragment([*parts, f"<p>{NOTE}</p>"])
@@ -89,11 +89,11 @@ def counts(robot: Robot) -> str:
         try:
             cost = robot.cost(name)
         except DynamisError as error:
-            rows.append((name, "", "", "", str(error).splitlines()[0]))
+            rows.append((name, "", "", "", error.message))
             continue
         rows.append((name, *(str(x) for x in (cost.mul, cost.add, cost.div, cost.trig))))
     head = ("function", "mul", "add", "div", "trig")
-    parts = ["<h4>Operations of one call</h4>", _table(head, rows)]
+    parts = ["<h4>Operations of one call</h4>", html_table([head, *rows])]
     try:
         base = robot.base_parameters()
     except DynamisError as error:
@@ -101,7 +101,7 @@ def counts(robot: Robot) -> str:
         return _fragment(parts)
     values = [f"{x:.5g}" for x in base.values]
     parts.append(f"<h4>{base.rank} base parameters of {len(robot.parameters.names)}</h4>")
-    parts.append(_table(("grouping", "value"), list(zip(base.names, values, strict=True))))
+    parts.append(html_table([("grouping", "value"), *zip(base.names, values, strict=True)]))
     return _fragment(parts)
 
 
@@ -134,10 +134,8 @@ def _spaced(terms: list[str]) -> list[str]:
 
 
 def _entries(name: str, matrix: Any) -> Iterable[tuple[str, Any]]:
-    for i in range(matrix.rows):
-        for j in range(matrix.cols):
-            if matrix[i, j] != 0:
-                yield _named(name, *((i, j) if matrix.cols > 1 else (i,))), matrix[i, j]
+    for i, j, entry in math.entries(matrix):
+        yield _named(name, *((i, j) if matrix.cols > 1 else (i,))), entry
 
 
 def _named(name: str, *indices: int) -> str:
@@ -146,12 +144,6 @@ def _named(name: str, *indices: int) -> str:
     if name == "friction":
         return rf"\tau_{{\mathrm{{f}},{below}}}"
     return rf"\tau_{{{below}}}" if name == "tau" else f"{name}_{{{below}}}"
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    top = "".join(f"<th>{escape(cell)}</th>" for cell in head)
-    lines = ["".join(f"<td>{escape(cell)}</td>" for cell in line) for line in rows]
-    return f"<table><tr>{top}</tr>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"
 
 
 def _fragment(parts: Sequence[str]) -> str:
@@ -248,8 +240,7 @@ def answer() -> None:
     try:
         found = {"html": answered(Question(**json.load(sys.stdin)))}
     except DynamisError as error:
-        text, _, hint = str(error).partition("\nhint: ")
-        found = {"error": text, "hint": hint or None}
+        found = {"error": error.message, "hint": error.hint}
     json.dump(found, sys.stdout)
 
 

@@ -1,7 +1,7 @@
 """Simulations of the Simulate page: free motion, or a move under a controller."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ from ...control import ComputedTorque, Controller, JointPID, PointToPoint, Sloti
 from ...errors import OptionError
 from ...ik.follow import follow
 from ...model.friction import Friction
+from ...model.model import with_friction as model_with_friction
 from ...robot import Robot
 from ...simulation import Run, simulate
 from ...trajectory import quintic
@@ -28,7 +29,7 @@ def heavier(robot: Robot, percent: float) -> Robot:
 
 def frictionless(robot: Robot) -> Robot:
     """Without friction at joints and motors."""
-    return _with_friction(robot, [Friction()] * len(robot.model.links))
+    return Robot(model_with_friction(robot.model, [Friction()] * len(robot.model.links)))
 
 
 def with_friction(robot: Robot, torque: Any) -> Robot:
@@ -41,22 +42,12 @@ def with_friction(robot: Robot, torque: Any) -> Robot:
         else Friction(viscous=(size := float(next(sizes))), coulomb=(size, -size))
         for link in robot.model.links
     ]
-    return _with_friction(robot, friction)
+    return Robot(model_with_friction(robot.model, friction))
 
 
 def has_friction(robot: Robot) -> bool:
     """Whether anything resists the joints."""
     return bool(np.any(robot.friction_torque(np.ones(robot.n)) != 0.0))
-
-
-def _with_friction(robot: Robot, friction: list[Friction]) -> Robot:
-    links = []
-    for link, own in zip(robot.model.links, friction, strict=True):
-        drive = link.drive
-        if drive is not None:
-            drive = replace(drive, viscous=0.0, coulomb=(0.0, 0.0))
-        links.append(replace(link, friction=own, drive=drive))
-    return Robot(replace(robot.model, links=tuple(links)))
 
 
 SMALL, RANDOM = "small move", "random"

@@ -20,7 +20,6 @@ from ...ik.follow import follow
 from ...logs.log import Log
 from ...logs.read import read_log
 from ...logs.source import open_source
-from ...logs.table import measured_joints
 from ...robot import Robot
 from ...simulation import Sensors, simulate
 from ..server.jobs import Job, by_hand
@@ -134,8 +133,8 @@ def _stored(name: str, content: bytes) -> Iterator[Path]:
         try:
             yield path
         except DynamisError as error:
-            text, _, hint = str(error).replace(f"{folder}/", "").partition("\nhint: ")
-            raise FileError(text, hint or None) from None
+            text, hint = (x and x.replace(f"{folder}/", "") for x in (error.message, error.hint))
+            raise FileError(text or "", hint) from None
 
 
 def safe_name(name: str) -> tuple[str, str]:
@@ -190,7 +189,7 @@ class IdentifyPanel:
         with self.results:
             self.summary = gui.add_markdown("")
             self.use = gui.add_button("Use the identified model")
-            self.joint = gui.add_dropdown("Joint", measured_joints(session.robot))
+            self.joint = gui.add_dropdown("Joint", session.robot.drive_names)
             self.chart = Chart(gui, "Torque (N m, N)", now=False)
             self.numbers = gui.add_markdown("")
         self.upload.on_upload(lambda event: self._read(event.target.value))
@@ -312,7 +311,7 @@ class IdentifyPanel:
         self.summary.content = summary(estimate)
         self.numbers.content = parameters(estimate)
         self.results.visible = True
-        names = measured_joints(self.session.robot)
+        names = self.session.robot.drive_names
         if tuple(self.joint.options) != tuple(names):
             self.joint.options = names
         self._draw()

@@ -19,7 +19,7 @@ from ...model.link import Link
 from ...model.model import Model
 from ...model.spring import KINDS as SPRINGS
 from ...model.spring import LAWS as GASES
-from ...model.spring import Spring, spring_row
+from ...model.spring import SPRING_COLUMNS, Spring, spring_row
 from ...robot import Robot
 from ..server.jobs import Soon, by_hand
 from ..server.session import Session, plain, show
@@ -614,20 +614,16 @@ def loops_text(model: Model) -> str:
     joints = [
         (str(x.joint_name), x.joint, x.parent or model.base_name, _driven(x)) for x in model.links
     ]
-    closures = [closure_row(x, _several) for x in model.closures]
+    closures = [closure_row(x) for x in model.closures]
     tables = ((("joint", "kind", "on", ""), joints), (CLOSURE_COLUMNS, closures))
     return "\n\n".join(markdown_table(head, rows) for head, rows in tables)
 
 
 def springs_text(model: Model) -> str:
     """The springs of a robot."""
-    rows = [spring_row(spring, typed, model.base_name) for spring in model.springs]
-    return markdown_table(("spring", "acts", "by"), rows) if rows else ""
+    rows = [spring_row(spring, model.base_name) for spring in model.springs]
+    return markdown_table(SPRING_COLUMNS, rows) if rows else ""
 
 
 def _driven(link: Link) -> str:
     return "passive" if link.passive else "drive"
-
-
-def _several(value: Any) -> str:
-    return ", ".join(map(typed, value)) if isinstance(value, tuple) else typed(value)

@@ -9,6 +9,7 @@ from ...errors import DynamisError
 from ...ik.assemble import CLOSED, nearest
 from ...ik.follow import Followed, follow
 from ...ik.lead import handles, lead
+from ...model.link import UNITS
 from ...robot import Robot
 from ...spatial.rotations import rotation_from_quaternion, rotation_from_rpy
 from ...transforms import to_quaternion, to_rpy
@@ -209,14 +210,10 @@ def tool_text(robot: Robot, q: np.ndarray) -> str:
 def torque_text(robot: Robot, q: np.ndarray) -> str:
     """Gravity torque of each joint; of those that decide the others in a closed mechanism."""
     rows = [
-        (robot.joint_names[k], short(float(tau)) + _unit(robot, k))
+        (robot.joint_names[k], f"{short(float(tau))} {UNITS[robot.joint_kinds[k]]['torque']}")
         for k, tau in zip(robot.independent, robot.gravity_torque(q), strict=True)
     ]
     return markdown_table(("joint", "gravity"), rows, right=1)
-
-
-def _unit(robot: Robot, k: int) -> str:
-    return " N m" if robot.joint_kinds[k] == "revolute" else " N"
 
 
 def _all(values: object) -> str:

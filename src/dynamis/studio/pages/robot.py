@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from ...errors import DynamisError
+from ...errors import DynamisError, counted
 from ...model.catalogue import names
 from ...model.check.finding import LEVELS
 from ...model.formats.files import READERS, toml_text
@@ -274,11 +274,10 @@ class RobotPanel:
 
     def _show(self) -> None:
         robot = self.session.robot
-        kinds = "".join(link.joint[0].upper() for link in robot.model.links)
-        text = f"**{plain(robot.name)}**: {robot.model.size_text} ({kinds}), "
+        text = f"**{plain(robot.name)}**: {robot.model.size_text} ({robot.model.joint_letters}), "
         text += robot.model.convention
         if robot.model.closures:
-            text += f"; {robot.dof} degree{'s' * (robot.dof != 1)} of freedom"
+            text += f"; {counted(robot.dof, 'degree')} of freedom"
         if robot.model.description:
             text += f"\n\n{plain(robot.model.description)}"
         self.about.content = text
@@ -297,7 +296,7 @@ class RobotPanel:
 def _counted(findings: list) -> str:
     """How many findings of which level, and where."""
     levels = {level: sum(x.level == level for x in findings) for level in LEVELS}
-    several = [f"{count} {name}{'s' * (count != 1)}" for name, count in levels.items() if count]
+    several = [counted(count, name) for name, count in levels.items() if count]
     if not several:
         return "**Check**: no findings."
     places = ", ".join(dict.fromkeys(x.where for x in findings[:4]))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...control import Controller
+from ...model.link import UNITS
 from ...simulation import Run
 from ..server.jobs import Job, by_hand, in_thread
 from ..server.session import NamedRun, Session, plain, show
@@ -132,11 +133,11 @@ class Player:
 
 # several runs next to each other
 
-QUANTITIES = {
-    "torque": ("tau", "N m", "N"),
-    "position": ("q", "rad", "m"),
-    "velocity": ("qd", "rad/s", "m/s"),
-    "tracking error": ("error", "rad", "m"),
+QUANTITIES = {  # what of a run, in the units of what
+    "torque": ("tau", "torque"),
+    "position": ("q", "position"),
+    "velocity": ("qd", "velocity"),
+    "tracking error": ("error", "position"),
 }
 
 
@@ -186,13 +187,12 @@ class RunsPanel:
 
     def _compare(self, runs: list[NamedRun]) -> None:
         """Curves over the time that all runs have, and figures of each."""
-        words = QUANTITIES[self.quantity.value]
-        attribute, joint = words[0], self.joint.value
+        (attribute, kind), joint = QUANTITIES[self.quantity.value], self.joint.value
         runs = [x for x in runs if joint in _driven_names(x.run)]
         curves = {x.name: _of_joint(x.run, attribute, joint) for x in runs}
         drawn = {name: y for name, y in curves.items() if y is not None}
-        slides = runs[0].run.robot.joint_kinds[runs[0].run.robot.joint_names.index(joint)]
-        unit = words[2 if slides == "prismatic" else 1]
+        robot = runs[0].run.robot
+        unit = UNITS[robot.joint_kinds[robot.joint_names.index(joint)]][kind]
         end = min(float(x.run.t[-1]) for x in runs)
         t = np.linspace(0.0, end, MOST)
         self.chart.title = f"{self.quantity.value.capitalize()} of {joint} ({unit})"

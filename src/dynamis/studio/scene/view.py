@@ -208,12 +208,13 @@ def _drawn(scene: Any, name: str, visual: Visual) -> Any:
 
 # the whole scene of a tab
 
-WIDE = 700  # pixels: pages with the panel at the side
+PHONE = 576  # pixels: the widest page whose panel viser draws as a sheet at its foot
 PANEL, CHARTS = 400, 380  # pixels, widths of the panel at the right and of the charts at the left
 NARROWEST = 1100  # pixels: pages with room for charts beside the arm
 SHEET = 0.6  # of a narrow page's height, taken by the panel
 FIELD = 0.8  # rad, from the top of the page to its bottom
 FILLED = 0.74  # of what is left, by the arm; the rest is for labels
+SAME = 0.01  # of shapes and distances that are still the same
 DESIRED = (47, 111, 176)
 FINEST = 300  # points of a path
 
@@ -228,7 +229,7 @@ class View:
             control_width="large", show_logo=False, show_share_button=False,
             brand_color=(200, 104, 24),
         )  # fmt: skip
-        self._page = client.camera.image_width  # before anything is docked
+        self._page = client.camera.image_width  # of the page, before anything is docked
         client.gui.main_panel.dock_right()
         client.gui.main_panel.set_width(PANEL)
         _lay_out(client)
@@ -236,14 +237,11 @@ class View:
         self._path: np.ndarray | None = None
         self.panel = client.gui.add_panel(visible=False)
         self._charts = self.panel.add_tab("Charts", "chart-line")
-        if self._page >= NARROWEST:
-            self.panel.dock_left()
-            self.panel.set_width(CHARTS)
-        else:
-            self.panel.dock_below(client.gui.main_panel)
+        self._dock_charts()
         self.arm = self._arm()
         self._look()
         session.view = self
+        client.camera.on_update(lambda _: self._refit())
         session.on_robot(self._replaced)
         session.on_pose(self._moved)
 
@@ -251,6 +249,14 @@ class View:
     def charts(self) -> AbstractContextManager[Any]:
         """Where a page puts charts that are to be seen beside the arm."""
         return self._charts
+
+    def resized(self, page: int) -> None:
+        """The page is so many pixels wide now."""
+        with self.session.lock:
+            before, self._page = self._page, page
+            if (before >= NARROWEST) != (page >= NARROWEST):
+                self._dock_charts()
+        self._refit()
 
     def show_run(self, run: Any) -> None:
         """The charts, the desired path of the tool, and all of the motion in sight; None: none."""
@@ -282,6 +288,14 @@ class View:
             now = self.session.robot.fk(self.session.q)[None, :3, 3]
             scene = self.session.client.scene
             _line(scene, "/run/trail", np.concatenate([past, now]), rgb(TRACE.colour), 4.0)
+
+    def _dock_charts(self) -> None:
+        """Beside the arm where there is room, else below the pages."""
+        if self._page >= NARROWEST:
+            self.panel.dock_left()
+            self.panel.set_width(CHARTS)
+        else:
+            self.panel.dock_below(self.session.client.gui.main_panel)
 
     def _arm(self) -> Arm:
         session = self.session
@@ -349,7 +363,7 @@ class View:
 
     def _look(self, poses: np.ndarray | None = None) -> None:
         """The whole arm, upright as its gravity says, on its floor."""
-        camera = self.session.client.camera
+        camera, self._looked = self.session.client.camera, poses
         poses = self._poses() if poses is None else np.concatenate([self.arm.frames[None], poses])
         self._stand(poses)
         up, side, front = _axes(self.session.robot.gravity)
@@ -358,7 +372,7 @@ class View:
         back /= np.linalg.norm(back)
         right = np.cross(up, back) / np.linalg.norm(np.cross(up, back))
         axes = np.stack([right, np.cross(back, right), back])
-        width, height, above = self._room()
+        width, height, above = self._fitted = self._room()
         tall = np.tan(0.5 * FIELD)  # half of what is seen, per distance
         seen = points @ axes.T
         middle = 0.5 * (seen.min(axis=0) + seen.max(axis=0))
@@ -373,16 +387,28 @@ class View:
         camera.up_direction = up
         camera.position = middle + distance * back
         camera.look_at = middle
+        self._placed = np.stack([camera.position, camera.look_at])
+
+    def _refit(self) -> None:
+        """Look again where the page has another shape, unless the camera was moved by hand."""
+        if np.abs(np.subtract(self._room(), self._fitted)).max() < SAME:
+            return
+        camera = self.session.client.camera
+        moved = np.linalg.norm(np.stack([camera.position, camera.look_at]) - self._placed)
+        if moved < SAME * np.linalg.norm(self._placed[0] - self._placed[1]):
+            with self.session.lock:
+                self._look(self._looked)
 
     def _room(self) -> tuple[float, float, float]:
         """Free width and height per height of the page, and how far above its middle that is."""
         camera = self.session.client.camera
         width, height = max(camera.image_width, 1), max(camera.image_height, 1)
-        if width <= WIDE and self._page <= WIDE:  # the panel is below
+        if self._page <= PHONE:  # the panel is below
             return width / height, 1.0 - SHEET, SHEET
-        if width >= self._page:  # as it was before the panel was docked
+        if width > self._page - 0.5 * PANEL:  # as it was before the panel was docked
             width -= PANEL
-        if self.panel.visible and self._page >= NARROWEST and width > self._page - PANEL - CHARTS:
+        beside = self.panel.visible and self._page >= NARROWEST
+        if beside and width > self._page - PANEL - 0.5 * CHARTS:  # soon
             width -= CHARTS
         return width / height, 1.0, 0.0
 

@@ -4,7 +4,8 @@ A page of any web site can make a visitor's browser send requests to 127.0.0.1. 
 reaches the studio, the request must name its host (against DNS rebinding), come from its own page
 (Origin), and carry the token if there is one. One request per connection; only GET is answered,
 and only fields that the studio needs are passed on. The guard itself answers `/resume/KEY/KEY`,
-with which a page that was loaded again asks for the work that it had.
+with which a page that was loaded again asks for the work that it had, and `/width/KEY/PIXELS`, with
+which a page says how wide it is now.
 
 The server behind listens on loopback at a port of its own and has no access control. viser has no
 hook before a web socket is accepted, and functions of viser and websockets are not replaced: a
@@ -21,6 +22,7 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -182,14 +184,15 @@ ADDED = (
     *("X-Frame-Options: DENY", "Referrer-Policy: no-referrer", "Cache-Control: no-store"),
     *("Cross-Origin-Opener-Policy: same-origin", "X-Content-Type-Options: nosniff"),
 )
-RESUME = re.compile(r"/resume/([\w-]{1,64})/([\w-]{1,64})", re.ASCII)  # the session, the one before
+OWN = re.compile(r"/([a-z]+)/([\w-]{1,64})/([\w-]{1,64})", re.ASCII)  # what, the session's key, how
 log = logging.getLogger("dynamis.studio")
 
 
 class Guard:
     """Listens at `host` and `port` (0: any free one) and passes what `Rules` allow to `backend`.
 
-    `resume(key, before)` gives a session the work of another, if there is any.
+    `own` are requests that the guard answers itself, by their first word: each gets the key of a
+    session and another word, and says whether it could be done.
     """
 
     def __init__(
@@ -201,9 +204,9 @@ class Guard:
         token: str | None = None,
         names: tuple[str, ...] = LOCAL,
         any_address: bool = False,
-        resume: Callable[[str, str], bool] = lambda key, before: False,
+        own: Mapping[str, Callable[[str, str], bool]] = MappingProxyType({}),
     ):
-        self.backend, self.key, self.host, self.resume = backend, key, host, resume
+        self.backend, self.key, self.host, self.own = backend, key, host, dict(own)
         self.refused = self._open = 0
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="guard", daemon=True)
@@ -251,8 +254,9 @@ class Guard:
                 raise Refusal("503 Service Unavailable", "too many connections")
             request = await self._request(reader)
             self.rules.check(request)
-            if asked := RESUME.fullmatch(request.path):
-                await self._resume(asked[1], asked[2], writer)
+            asked = OWN.fullmatch(request.path)
+            if asked and asked[1] in self.own:
+                await self._answer_own(asked[1], asked[2], asked[3], writer)
             else:
                 await self._pass_on(request, reader, writer)
         except Refusal as refusal:
@@ -280,10 +284,11 @@ class Guard:
             ) from None
         return parsed(head[:-4])
 
-    async def _resume(self, key: str, before: str, writer: asyncio.StreamWriter) -> None:
-        found = await self._loop.run_in_executor(None, self.resume, key, before)
-        if not found:
-            raise Refusal("404 Not Found", "there is no work of that tab")
+    async def _answer_own(
+        self, what: str, key: str, how: str, writer: asyncio.StreamWriter
+    ) -> None:
+        if not await self._loop.run_in_executor(None, self.own[what], key, how):
+            raise Refusal("404 Not Found", "there is no such tab, or no work of it")
         await _send(writer, b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n")
 
     async def _pass_on(

@@ -4,6 +4,7 @@ import errno
 import hmac
 import io
 import logging
+import re
 import secrets
 import socket
 import threading
@@ -16,13 +17,14 @@ from typing import Any
 from ...errors import DynamisError, OptionError
 from ...lazy import package
 from ...robot import Robot, load
-from ..pages import PANELS
+from ..pages import panels
 from ..scene.meshes import read_visuals
 from ..scene.view import View
 from .guard import KEY, LOCAL, Guard
 from .session import Session, Work, drawable, start_pose
 from .uploads import READERS, Uploads, shown_name
 
+PANELS = panels()
 _OPENING = threading.Lock()  # stdout is redirected for one server at a time
 
 
@@ -117,7 +119,7 @@ class Studio:
         try:
             self.guard = Guard(
                 (HOST, self.server.get_port()), self.backend.key, host, port, self.token, names,
-                anywhere, self.resume,
+                anywhere, {"resume": self.resume, "width": self.resized},
             )  # fmt: skip
         except (OSError, OverflowError) as error:
             self.backend.stop()
@@ -192,6 +194,16 @@ class Studio:
         if session is None or work is None:
             return False
         session.adopt(work)
+        return True
+
+    def resized(self, key: str, width: str) -> bool:
+        """The page of that session is so many pixels wide now; whether that could be noted."""
+        with self._lock:
+            known = {session.key: session for session in self.sessions.values()}
+        session = known.get(key)
+        if session is None or session.view is None or not re.fullmatch(r"[0-9]{1,5}", width):
+            return False
+        session.view.resized(int(width))
         return True
 
     def stop(self) -> None:

@@ -7,7 +7,7 @@ size it declares, and whatever then sends more than it declared.
 from collections.abc import Callable
 from typing import Any
 
-from ...errors import FileError
+from ...errors import FileError, counted
 from ...model.formats.files import READERS, model_from_toml, model_from_xml
 from ...model.formats.tables import LARGEST
 from ...robot import Robot
@@ -49,7 +49,7 @@ class Uploads:
             )
         elif len(going) >= MOST_AT_ONCE:
             self._drop(message)
-            refused(f"{len(going)} files are on their way: wait for them")
+            refused(f"{counted(len(going), 'file')} are on their way: wait for them")
         else:
             self._gui._handle_file_transfer_start(number, message)
 
@@ -90,14 +90,8 @@ def uploaded_robot(filename: str, data: bytes) -> Robot:
         raise FileError(f"{name} has {len(data)} bytes, expected at most {LARGEST}")
     if b"\0" in data and not data.startswith((b"\xff\xfe", b"\xfe\xff")):  # else: UTF-16
         raise FileError(f"{name} is not text, expected a TOML, URDF, SDF or MJCF file")
-    if suffix != "toml":
-        return Robot(model_from_xml(data, name))
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise FileError(f"{name}: line {line} is not UTF-8 text, expected a TOML file") from None
-    return Robot(model_from_toml(text, name))
+    read = model_from_toml if suffix == "toml" else model_from_xml
+    return Robot(read(data, name))
 
 
 def shown_name(filename: str) -> str:

@@ -1,0 +1,86 @@
+"""How fast damping stops an arm, and what a sampled law may give: M(q) qdd = -D qd.
+
+In one sample of length h, torques held, the velocity changes by -h M^-1 D qd. Where an eigenvalue
+of h M^-1 D is above 2 the arm shakes harder with every sample; with one sample of delay, above 1.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..robot.preflight import usual_configurations
+from ..spatial.functions import MATH
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from ..robot import Robot
+    from .law import Law
+
+SAMPLED = 2.0  # times the velocity that a sample takes away from which on it grows
+STEP = 1e-4  # rad/s or m/s
+DIGITS = 2  # of a damping that is proposed
+
+
+def fastest_stop(robot: "Robot", damping: "ArrayLike", q: np.ndarray) -> tuple[float, int]:
+    """The largest eigenvalue of M^-1 D in any of q (k, n), 1/s, and the joint it is due to.
+
+    `damping`: one number per drive, or all of D.
+    """
+    inverse, D = _mobilities(robot, q), np.asarray(damping, float)
+    if not len(inverse):
+        return 0.0, 0
+    D = np.diag(D) if D.ndim == 1 else D
+    each = np.diagonal(inverse, axis1=1, axis2=2).max(0) * np.diagonal(D)
+    return _largest(inverse, D), int(np.argmax(each))
+
+
+def damping_of(law: "Law", q: Sequence[float]) -> np.ndarray:
+    """D = - d tau / d qd of a law that holds an arm at rest at q, its velocities measured."""
+    rest = [0.0] * law.n
+    wanted = 0.0 if law.reference is not None else (list(q), rest, rest)
+    state = law.start(q, rest, MATH)
+    rows = [law.step(state, q, qd, wanted, MATH)[0] for qd in (STEP * np.eye(law.n)).tolist()]
+    return (np.array(law.step(state, q, rest, wanted, MATH)[0]) - np.array(rows)).T / STEP
+
+
+def shaking(law: "Law", q: np.ndarray) -> str:
+    """That a law takes more velocity away in a sample than is stable at q (n,), if it does."""
+    robot, h = law.robot, law.sample_time
+    rate, joint = fastest_stop(robot, damping_of(law, q[list(robot.driven)].tolist()), q[None])
+    if not rate * h > SAMPLED:
+        return ""
+    return (
+        f"every {h:g} s the controller takes {rate * h:.3g} times the velocity of joint "
+        f"{robot.drive_names[joint]!r} away (at most {SAMPLED:g} times is stable)"
+    )
+
+
+def steady_damping(robot: "Robot", rate: float, q: np.ndarray) -> list[float]:
+    """A damping of every joint with which the largest eigenvalue of M^-1 D is below `rate`."""
+    inverse = _mobilities(robot, q)
+    D = 1.0 / np.diagonal(inverse, axis1=1, axis2=2).max(0)
+    D *= rate / _largest(inverse, np.diag(D))
+    unit = 10.0 ** (np.floor(np.log10(D)) - (DIGITS - 1))
+    return [float(f"{x:.{DIGITS}g}") for x in np.floor(D / unit) * unit]
+
+
+def places(robot: "Robot") -> np.ndarray:
+    """Configurations in which a damping is looked at, (k, n)."""
+    return robot.home[None] if robot.model.closures else usual_configurations(robot).q
+
+
+def _mobilities(robot: "Robot", q: np.ndarray) -> np.ndarray:
+    """M^-1 over the drives where it exists, (k, n, n); none where they are not the coordinates."""
+    if sorted(robot.driven) != sorted(robot.independent):
+        return np.empty((0, robot.dof, robot.dof))
+    M = robot._calls.interpreted("mass_matrix", {"q": q})
+    M = M[np.isfinite(M).all((1, 2))]
+    M = M[np.linalg.eigvalsh(M)[:, 0] > 0.0]
+    order = [robot.independent.index(k) for k in robot.driven]
+    return np.linalg.inv(M)[:, order][:, :, order]
+
+
+def _largest(inverse: np.ndarray, D: np.ndarray) -> float:
+    return float(np.linalg.eigvals(inverse @ D).real.max())

@@ -1,0 +1,202 @@
+"""Sheets of exercises: Markdown, a self-contained HTML page, a LaTeX document."""
+
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from .. import markup, templates
+from ..arguments import checked, choice
+from ..errors import legible
+from .exercise import EXERCISES, Exercise, exercise, words
+
+if TYPE_CHECKING:
+    from .workings import Line
+
+SUFFIXES = {"markdown": ".md", "html": ".html", "latex": ".tex"}
+TEXT_WIDTH = 100  # characters of a line of text in a working
+RAISED = {"°": r"\textdegree{}"} | {
+    sign: rf"\textsuperscript{{{digit}}}" for sign, digit in zip("²³⁴", "234", strict=True)
+}
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """Exercises of one student; `number` and `student` head it, `note` says how to hand it in."""
+
+    number: int
+    language: str
+    exercises: tuple[Exercise, ...]
+    student: str = ""
+    note: str = ""
+    solutions: bool = False
+    workings: bool = False
+
+    @property
+    def words(self) -> dict[str, Any]:
+        """Those of its language."""
+        return words(self.language)["words"]
+
+    @property
+    def title(self) -> str:
+        """Exercises, sheet 7"""
+        return f"{self.words['title']} {self.number}"
+
+    @property
+    def heading(self) -> str:
+        """Of the part with the solutions; empty where there is none."""
+        return self.words["workings" if self.workings else "solutions"] if self.solved else ""
+
+    @property
+    def solved(self) -> bool:
+        """Whether it is for who marks it."""
+        return self.solutions or self.workings
+
+    def written(self, format: str) -> str:
+        """The sheet as Markdown, HTML or LaTeX."""
+        return WRITERS[format](self)
+
+
+@checked
+def sheet(
+    seed: int = 0,
+    language: str = "en",
+    which: Sequence[int | str] | None = None,
+    solutions: bool = False,
+    workings: bool = False,
+    format: str = "markdown",
+) -> str:
+    """A sheet of exercises for one student; with `solutions` or `workings` for who marks it.
+
+    `which` chooses exercises by number or name (default: all); `workings` has the steps that lead
+    to each answer. `format` is "markdown", "html" (a page of its own) or "latex" (a document).
+    """
+    choice(format, "format", SUFFIXES)
+    found = tuple(exercise(x, seed, language) for x in (EXERCISES if which is None else which))
+    page = Sheet(seed, language, found, solutions=solutions, workings=workings)
+    return page.written(format)
+
+
+# Markdown
+
+
+def _markdown(page: Sheet) -> str:
+    said = page.words
+    parts = [f"# {page.title}\n"]
+    if page.student:
+        parts.append(f"{said['name']}: {markup.markdown(legible(page.student))}\n")
+    parts += [f"{text}\n" for text in (said["intro"], page.note) if text]
+    parts += map(str, page.exercises)
+    if page.workings:
+        parts += [f"# {page.heading}\n", *map(worked_text, page.exercises)]
+    elif page.solutions:
+        rows = "\n".join(f"{one.number}. {one.solution()}" for one in page.exercises)
+        parts.append(f"# {page.heading}\n\n{rows}\n")
+    return "\n".join(parts)
+
+
+def worked_text(one: Exercise) -> str:
+    """The working of an exercise and its answers, as Markdown that a terminal can show too."""
+    parts = [f"## {one.number}. {one.title}\n"]
+    for line in one.working():
+        if line.text:
+            parts.append(textwrap.fill(line.text, TEXT_WIDTH) + "\n")
+        parts.append(textwrap.indent(str(line), "    ") + "\n")
+    return "\n".join([*parts, f"{one.solution()}\n"])
+
+
+# HTML
+
+
+def _html(page: Sheet) -> str:
+    said = page.words
+    parts = [f"<h1>{escape(page.title)}</h1>"]
+    if page.student:
+        parts.append(f'<p class="name">{said["name"]}: {escape(legible(page.student))}</p>')
+    parts += [f'<p class="note">{escape(x)}</p>' for x in (said["intro"], page.note) if x]
+    parts += [_html_exercise(one, said["asked"]) for one in page.exercises]
+    if page.solved:
+        parts.append(f'<h1 class="solutions">{page.heading}</h1>')
+        parts += [_html_solution(one, page.workings) for one in page.exercises]
+    style = templates.text(__package__, "sheet.css")
+    return templates.filled(
+        __package__, "sheet.html", LANGUAGE=page.language, TITLE=escape(page.title), STYLE=style,
+        BODY="\n".join(parts),
+    )  # fmt: skip
+
+
+def _html_exercise(one: Exercise, asked: str) -> str:
+    blanks = "".join(
+        f"<li>{escape(name)} = <span></span> {escape(unit)}</li>"
+        for name, unit in zip(one.names, one.units, strict=True)
+    )
+    return (
+        f"<section><h2>{one.number}. {escape(one.title)}</h2><p>{_html_text(one.text)}</p>"
+        f'<div class="asked">{escape(asked)} <ul>{blanks}</ul></div></section>'
+    )
+
+
+def _html_solution(one: Exercise, working: bool) -> str:
+    parts = [f"<section><h2>{one.number}. {escape(one.title)}</h2>"]
+    if working:
+        parts += map(_html_line, one.working())
+    return "".join([*parts, f'<p class="answer">{_html_text(one.solution())}</p></section>'])
+
+
+def _html_line(line: "Line") -> str:
+    from ..equations.render.formula import mathml
+
+    first, *rest = line.sides
+    rows = [f"{line.name} = {first}", *(f"= {side}" for side in rest)]
+    inside = "".join(f'<div><math displaystyle="true">{mathml(row)}</math></div>' for row in rows)
+    text = f"<p>{_html_text(line.text)}</p>" if line.text else ""
+    return f'{text}<div class="line" tabindex="0">{inside}</div>'
+
+
+def _html_text(text: str) -> str:
+    """Escaped, with `q1 = 3` on one line."""
+    return escape(text).replace(" = ", "\u00a0=\u00a0")
+
+
+# LaTeX
+
+
+def _latex(page: Sheet) -> str:
+    said = page.words
+    parts = [rf"\section*{{{_tex(page.title)}}}"]
+    if page.student:
+        parts.append(f"{_tex(said['name'])}: {_tex(legible(page.student))}\n")
+    parts += [f"{_tex(x)}\n" for x in (said["intro"], page.note) if x]
+    for one in page.exercises:
+        asked = ", ".join(
+            rf"{_tex(name)} = \underline{{\hspace{{2cm}}}} {_tex(unit)}".rstrip()
+            for name, unit in zip(one.names, one.units, strict=True)
+        )
+        parts += [_tex_heading(one), _tex(one.text), f"\n{_tex(said['asked'])} {asked}\n"]
+    if page.solved:
+        parts.append(rf"\clearpage{chr(10)}\section*{{{_tex(page.heading)}}}")
+        for one in page.exercises:
+            parts.append(_tex_heading(one))
+            for line in one.working() if page.workings else ():
+                parts += [_tex(line.text), rf"\[ {_raised(line.latex())} \]"]
+            parts.append(rf"\textbf{{{_tex(one.solution())}}}" + "\n")
+    return templates.filled(__package__, "sheet.tex", BODY="\n".join(parts))
+
+
+def _tex_heading(one: Exercise) -> str:
+    return rf"\subsection*{{{one.number}. {_tex(one.title)}}}"
+
+
+def _tex(text: str) -> str:
+    return _raised(markup.latex(text))
+
+
+def _raised(text: str) -> str:
+    """Signs that a LaTeX without Unicode fonts may not have."""
+    return text.translate(str.maketrans(RAISED))
+
+
+WRITERS: Mapping[str, Callable[[Sheet], str]] = {
+    "markdown": _markdown, "html": _html, "latex": _latex
+}  # fmt: skip
