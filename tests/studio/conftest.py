@@ -45,10 +45,10 @@ def studio(compiled):
 class Tab:
     """A page of the studio: `page` is Playwright's, `session` the tab's own state in Python."""
 
-    def __init__(self, browser, studio, size=WIDE):
+    def __init__(self, browser, studio, size=WIDE, **options):
         known = set(studio.sessions)
         self.studio, self.errors, self.session = studio, [], None
-        self.page = browser.new_page(viewport=size)
+        self.page = browser.new_page(viewport=size, **options)
         self.page.set_default_timeout(0)
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
         self.page.on("crash", lambda _: self.errors.append("the page crashed"))

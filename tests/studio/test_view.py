@@ -61,6 +61,20 @@ def test_a_narrow_page_gives_the_panel_all_of_its_width(browser, studio):
     tab.close()
 
 
+def test_a_fine_screen_shows_the_arm_as_large(browser, studio):
+    tab = Tab(browser, studio, device_scale_factor=2)
+    view, page = tab.session.view, tab.page
+
+    def fits():
+        canvas = page.locator("canvas").first.bounding_box()
+        shape = canvas["width"] / canvas["height"], 1.0, 0.0
+        docked = canvas["width"] < page.viewport_size["width"]
+        return docked and np.allclose([view._room(), view._fitted], shape, atol=0.02)
+
+    tab.until(fits, "the picture does not fit")
+    tab.close()
+
+
 @pytest.mark.thorough
 def test_the_camera_follows_the_shape_of_the_page_until_it_is_moved(tab):
     view, camera, wide = tab.session.view, tab.session.client.camera, tab.page.viewport_size
@@ -84,7 +98,7 @@ def test_the_camera_follows_the_shape_of_the_page_until_it_is_moved(tab):
     tab.until(moved, "the wheel does nothing")
     fitted = view._fitted
     tab.page.set_viewport_size(NARROW)
-    tab.until(lambda: view._room()[2] > 0 and camera.image_width == NARROW["width"])
+    tab.until(lambda: view._page == NARROW["width"] and camera.image_height > camera.image_width)
     assert view._fitted == fitted
 
 

@@ -229,7 +229,8 @@ class View:
             control_width="large", show_logo=False, show_share_button=False,
             brand_color=(200, 104, 24),
         )  # fmt: skip
-        self._page = client.camera.image_width  # of the page, before anything is docked
+        camera = client.camera  # whose picture is the page before anything is docked
+        self._page, self._height = camera.image_width, camera.image_height
         client.gui.main_panel.dock_right()
         client.gui.main_panel.set_width(PANEL)
         _lay_out(client)
@@ -250,11 +251,11 @@ class View:
         """Where a page puts charts that are to be seen beside the arm."""
         return self._charts
 
-    def resized(self, page: int) -> None:
-        """The page is so many pixels wide now."""
+    def resized(self, width: int, height: int) -> None:
+        """The page has so many pixels now, those of the style sheet, not of the screen."""
         with self.session.lock:
-            before, self._page = self._page, page
-            if (before >= NARROWEST) != (page >= NARROWEST):
+            before, self._page, self._height = self._page, width, height
+            if (before >= NARROWEST) != (width >= NARROWEST):
                 self._dock_charts()
         self._refit()
 
@@ -402,7 +403,9 @@ class View:
     def _room(self) -> tuple[float, float, float]:
         """Free width and height per height of the page, and how far above its middle that is."""
         camera = self.session.client.camera
-        width, height = max(camera.image_width, 1), max(camera.image_height, 1)
+        # the picture has more pixels than the page on a fine screen, fewer on a slow machine
+        height = max(self._height, 1)
+        width = camera.image_width * height / max(camera.image_height, 1)
         if self._page <= PHONE:  # the panel is below
             return width / height, 1.0 - SHEET, SHEET
         if width > self._page - 0.5 * PANEL:  # as it was before the panel was docked

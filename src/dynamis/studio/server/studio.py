@@ -119,7 +119,7 @@ class Studio:
         try:
             self.guard = Guard(
                 (HOST, self.server.get_port()), self.backend.key, host, port, self.token, names,
-                anywhere, {"resume": self.resume, "width": self.resized},
+                anywhere, {"resume": self.resume, "size": self.resized},
             )  # fmt: skip
         except (OSError, OverflowError) as error:
             self.backend.stop()
@@ -196,14 +196,14 @@ class Studio:
         session.adopt(work)
         return True
 
-    def resized(self, key: str, width: str) -> bool:
-        """The page of that session is so many pixels wide now; whether that could be noted."""
+    def resized(self, key: str, size: str) -> bool:
+        """The page of that session has WIDTHxHEIGHT pixels now; whether that could be noted."""
         with self._lock:
             known = {session.key: session for session in self.sessions.values()}
-        session = known.get(key)
-        if session is None or session.view is None or not re.fullmatch(r"[0-9]{1,5}", width):
+        session, found = known.get(key), re.fullmatch(r"([0-9]{1,5})x([0-9]{1,5})", size)
+        if session is None or session.view is None or found is None:
             return False
-        session.view.resized(int(width))
+        session.view.resized(int(found[1]), int(found[2]))
         return True
 
     def stop(self) -> None:

@@ -30,7 +30,8 @@
   show(120);
   window.dynamisResize?.abort(); // of a session before this one
   const { signal } = (window.dynamisResize = new AbortController());
-  const tell = () => fetch(`/width/${key}/${window.innerWidth}`).catch(() => {});
+  const size = () => `${window.innerWidth}x${window.innerHeight}`;
+  const tell = () => fetch(`/size/${key}/${size()}`).catch(() => {});
   let soon;
   const resized = () => {
     tell();
