@@ -434,7 +434,11 @@ LOOP = (
         (urdf(LOOP), ["['one', 'two'] form a loop"]),
         (urdf(link("a") + joint("self", "a", "a")), ["['self'] form a loop"]),
         (urdf(TWO + link("other")), ["2 root links ['base', 'other']", "expected one"]),
-        (urdf(link("a") + link("b") + joint("j", "a", "b", "fixed")), ["no moving joint"]),
+        (
+            urdf(link("a") + link("b") + joint("j", "a", "b", "fixed")),
+            ["no moving", "1 joint, fixed"],
+        ),
+        (urdf(link("a")), ["no moving joint (no joint at all)"]),
         (urdf(TWO.replace("revolute", "floating")), ["'j' is floating", "not supported"]),
         (urdf(TWO.replace("revolute", "planar")), ["'j' is planar", "not supported"]),
         (urdf(TWO.replace("revolute", "revolut")), ["'j' has type 'revolut'", "'revolute'"]),

@@ -7,7 +7,7 @@ from typing import Any
 from xml.etree.ElementTree import indent, tostring
 
 from ...arguments import one_of
-from ...errors import ModelError, did_you_mean, shown, warn
+from ...errors import ModelError, counted, did_you_mean, shown, warn
 from ...spatial.frames import Frame, compose, from_xyz_rpy
 from ...spatial.functions import MATH
 from ...spatial.inertia import Inertia, from_com, from_entries, linear, plus, transformed
@@ -86,9 +86,10 @@ def plain_model(
     robot, held = _tied(robot, _locked(robot, lock or {}))
     tree = _Tree(robot, held)
     if not tree.links:
+        count = len(robot.joints)
+        why = f" ({counted(count, 'joint')}, fixed or locked)" if count else " (no joint at all)"
         raise ModelError(
-            f"has no moving joint: all {len(robot.joints)} are fixed or locked, "
-            "expected a revolute, continuous or prismatic one"
+            f"has no moving joint{why}, expected a revolute, continuous or prismatic one"
         )
     links = tree.in_order()
     tip = tree.default_tip() if tip is None else tree.known_tip(tip)
