@@ -215,6 +215,7 @@ SHEET = 0.6  # of a narrow page's height, taken by the panel
 FIELD = 0.8  # rad, from the top of the page to its bottom
 FILLED = 0.74  # of what is left, by the arm; the rest is for labels
 SAME = 0.01  # of shapes and distances that are still the same
+THIN = 0.1  # width per height of a picture whose page is still being laid out
 DESIRED = (47, 111, 176)
 FINEST = 300  # points of a path
 
@@ -392,7 +393,8 @@ class View:
 
     def _refit(self) -> None:
         """Look again where the page has another shape, unless the camera was moved by hand."""
-        if np.abs(np.subtract(self._room(), self._fitted)).max() < SAME:
+        room = self._room()
+        if room[0] < THIN or np.abs(np.subtract(room, self._fitted)).max() < SAME:
             return
         camera = self.session.client.camera
         moved = np.linalg.norm(np.stack([camera.position, camera.look_at]) - self._placed)
