@@ -25,7 +25,7 @@ from ..model.drive import Drive
 from ..robot import Robot, load
 from ..trajectory.polynomial import basis, horner
 from .exercise import DIGITS, rounded
-from .questions import SCALES, Draw, G, bar, planar_robot, point_mass
+from .questions import QUESTIONS, SCALES, Draw, G, bar, planar_robot, point_mass
 
 BETWEEN = DIGITS + 1  # significant digits of intermediate results
 NOTHING = 1e-12  # rounding
@@ -414,11 +414,6 @@ def moment_from_torques() -> list[Step]:
     ]
 
 
-STEPS: Mapping[str, Callable[[], list[Step]]] = {
-    made.__name__.replace("_", "-"): made
-    for made in (
-        forward_kinematics, inverse_kinematics, tool_velocity, statics, gravity_torques,
-        mass_matrix, coriolis, inverse_dynamics, release, polar, pendulum, gear, pd_design,
-        quintic_peaks, moment_from_torques,
-    )
-}  # fmt: skip
+STEPS: Mapping[str, Callable[[], list[Step]]] = {  # the function above of a question's name
+    name: globals()[name.replace("-", "_")] for name in QUESTIONS
+}
