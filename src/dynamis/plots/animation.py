@@ -53,7 +53,7 @@ FINEST = 3000  # points of the tool's path
 
 
 @dataclass(frozen=True)
-class Motion:
+class FilmedMotion:
     """An arm at the moments that are shown."""
 
     robot: Robot
@@ -120,7 +120,7 @@ def picture_count(t: np.ndarray, fps: float, speed: float) -> int:
 
 def resampled(
     run: "RunLike", fps: float, speed: float, frames: bool, trace: bool, links: str = "sticks"
-) -> Motion:
+) -> FilmedMotion:
     """The run at evenly spaced moments."""
     t, q, note = np.asarray(run.t, dtype=float), np.asarray(run.q, dtype=float), ""
     if q.ndim > 2:
@@ -146,7 +146,7 @@ def resampled(
         bounds = body.bounds(view, arm, path)
     else:
         bounds = view.bounds(np.concatenate([arm.points, path]), arm.reach)
-    return Motion(
+    return FilmedMotion(
         run.robot, moments, arm, view, arm.reach, bounds, fps, frames, trace, note, t[finer], path,
         body,
     )  # fmt: skip
@@ -155,7 +155,7 @@ def resampled(
 # pictures
 
 
-def film(motion: Motion) -> Iterator[np.ndarray]:
+def film(motion: FilmedMotion) -> Iterator[np.ndarray]:
     """Pictures (height, width, 3) of bytes."""
     title = plain(motion.robot.name) + (f", {motion.note}" if motion.note else "")
     stage = Stage(title, motion.view, motion.bounds, motion.body)
@@ -216,7 +216,7 @@ def check_gif(fps: float) -> None:
         )
 
 
-def write_gif(motion: Motion, path: Path, _: None) -> None:
+def write_gif(motion: FilmedMotion, path: Path, _: None) -> None:
     """Pictures with one palette; delays are whole hundredths that add up to the true time."""
     pictures = film(motion)
     first = next(pictures)
@@ -235,7 +235,7 @@ def write_gif(motion: Motion, path: Path, _: None) -> None:
     )
 
 
-def _palette(motion: Motion) -> Image.Image:
+def _palette(motion: FilmedMotion) -> Image.Image:
     """Tints of every colour that strokes have, shades of the solid parts, and greys."""
     styles = {name: STYLES[name] for name in (SEEN if motion.body else STYLES)}
     strength = np.linspace(0, 1, TINTS + 1)[1:, None, None]
@@ -271,7 +271,7 @@ def check_mp4(_: float) -> str:
     return found
 
 
-def write_mp4(motion: Motion, path: Path, ffmpeg: str) -> None:
+def write_mp4(motion: FilmedMotion, path: Path, ffmpeg: str) -> None:
     """Pictures through a pipe, as H.264."""
     pictures = film(motion)
     first = next(pictures)
@@ -298,7 +298,7 @@ def write_mp4(motion: Motion, path: Path, ffmpeg: str) -> None:
 # one page
 
 
-def write_html(motion: Motion, path: Path, _: None) -> None:
+def write_html(motion: FilmedMotion, path: Path, _: None) -> None:
     """A page that draws the arm itself: to play, to step through, to turn with the mouse."""
     title = motion.robot.name + (f", {motion.note}" if motion.note else "")
     made = viewer.scene(
@@ -322,7 +322,7 @@ class Writer(NamedTuple):
 
     most: int
     check: Callable[[float], Any]
-    write: Callable[[Motion, Path, Any], None]  # with what the check returned
+    write: Callable[[FilmedMotion, Path, Any], None]  # with what the check returned
 
 
 WRITERS = {
