@@ -1,6 +1,6 @@
 """The control computer: reads the sensors, runs the observer and the control law."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,7 @@ from ..compile.arrays import numbers, one_sample
 from ..compile.service import Key
 from ..lazy import cached_property, once
 from ..spatial.functions import MATH, Functions
+from ..spatial.vectors import Scalars
 from .controller import Controller, Reference, Sample, Values, intact, text_of
 from .law import Law
 from .observer import Observer
@@ -19,8 +20,6 @@ from .sensors import Sensors
 
 if TYPE_CHECKING:
     from ..robot import Robot
-
-Scalars = Sequence[Any]
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,8 @@ from .controller import Sample, Scalars, Step, Values, above_zero, model_of
 from .observer import Observer
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from ..robot import Robot
 
 FRICTION = ("measured", "none")
@@ -32,7 +34,7 @@ class MomentumObserver(Observer):
     of `stiction(robot)`. It is not filtered away: contacts below that level cannot be told from it.
     """
 
-    gain: Any
+    gain: "ArrayLike"
     model: "Robot | None" = None
     friction: str = "measured"
     sample_time: float | None = None

@@ -33,6 +33,8 @@ from .controller import (
 )
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from ..robot import Robot
 
 
@@ -54,8 +56,8 @@ class ToolController(Compensating):
 
     task: Any
     singular_damping: float
-    null_damping: Any
-    null_stiffness: Any
+    null_damping: "ArrayLike"
+    null_stiffness: "ArrayLike"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -87,19 +89,21 @@ class TaskSpace(ToolController):
     What the task leaves free follows the joint reference by v.
     """
 
-    kp: Any
-    kd: Any
+    kp: "ArrayLike"
+    kd: "ArrayLike"
     task: Any = None
     model: "Robot | None" = None
     friction: str = "desired"
     singular_damping: float = 0.01
-    null_damping: Any = 10.0
-    null_stiffness: Any = 0.0
+    null_damping: "ArrayLike" = 10.0
+    null_stiffness: "ArrayLike" = 0.0
     sample_time: float | None = None
 
     @classmethod
     @checked
-    def from_bandwidth(cls, bandwidth: Any, damping: Any = 1.0, **options: Any) -> "TaskSpace":
+    def from_bandwidth(
+        cls, bandwidth: "ArrayLike", damping: "ArrayLike" = 1.0, **options: Any
+    ) -> "TaskSpace":
         """Both poles of every row of the task at `bandwidth` (rad/s)."""
         return cls._designed(options, bandwidth, damping)
 
@@ -114,7 +118,7 @@ class TaskSpace(ToolController):
         return self._task_gains(robot, kp=self.kp, kd=self.kd)
 
     def step(self, arm: Arm, sample: Sample) -> Step:
-        """One sample."""
+        """Torques of this sample; there is no state."""
         gains, v = sample.gains, null_motion(sample)
         tool = deviation(arm, task_rows(arm, self.task), sample)
         Jv = matrix_times(tool.J, v)
@@ -143,15 +147,15 @@ class Impedance(ToolController):
     D = 2 ratio sqrt(K Lambda_ii) at every instant, exact where Lambda is diagonal.
     """
 
-    stiffness: Any
-    damping: Any = None
-    damping_ratio: Any = None
+    stiffness: "ArrayLike"
+    damping: "ArrayLike | None" = None
+    damping_ratio: "ArrayLike | None" = None
     task: Any = None
     model: "Robot | None" = None
     friction: str = "desired"
     singular_damping: float = 0.005
-    null_damping: Any = 10.0
-    null_stiffness: Any = 0.0
+    null_damping: "ArrayLike" = 10.0
+    null_stiffness: "ArrayLike" = 0.0
     sample_time: float | None = None
 
     def __post_init__(self) -> None:
@@ -165,7 +169,12 @@ class Impedance(ToolController):
     @classmethod
     @checked
     def from_bandwidth(
-        cls, robot: "Robot", bandwidth: Any, damping: Any = 1.0, q: Any = None, **options: Any
+        cls,
+        robot: "Robot",
+        bandwidth: "ArrayLike",
+        damping: "ArrayLike" = 1.0,
+        q: "ArrayLike | None" = None,
+        **options: Any,
     ) -> "Impedance":
         """K and D for the inertia the tool has along each row at q (zero if not given)."""
         law = cls(stiffness=0.0, **passed_on(options, cls, "stiffness"))
@@ -191,7 +200,7 @@ class Impedance(ToolController):
         return self._task_gains(robot, stiffness=self.stiffness, **damping)
 
     def step(self, arm: Arm, sample: Sample) -> Step:
-        """One sample."""
+        """Torques of this sample; there is no state."""
         gains, v = sample.gains, null_motion(sample)
         tool = deviation(arm, task_rows(arm, self.task), sample)
         Jv = matrix_times(tool.J, v)
