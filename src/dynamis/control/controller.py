@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 Values = Mapping[str, list[Any]]  # names to lists of scalars
 Step = tuple[Scalars, Values]  # one number per joint, and the state after it
-Gain = float | tuple[float, ...]  # one number for all joints, or one per joint
+Gain = float | Sequence[float] | np.ndarray  # one number for all joints, or one per joint
 
 
 class Reference(NamedTuple):
@@ -133,8 +133,8 @@ class Block(ABC):
     def _designed(
         cls,
         options: Mapping[str, Any],
-        bandwidth: "ArrayLike",
-        damping: "ArrayLike",
+        bandwidth: Gain,
+        damping: Gain,
         inertia: np.ndarray | None = None,
         integral: bool = False,
         names: Sequence[str] = ("kp", "kd", "ki"),
@@ -364,7 +364,7 @@ def finite_gains(block: Block, robot: "Robot", what: str) -> Values:
 
 
 def per_joint(
-    value: "ArrayLike",
+    value: Gain,
     name: str,
     robot: "Robot",
     lowest: float | None = 0.0,
@@ -387,7 +387,7 @@ def per_joint(
     return found
 
 
-def above_zero(value: "ArrayLike", name: str, robot: "Robot", what: str) -> list[float]:
+def above_zero(value: Gain, name: str, robot: "Robot", what: str) -> list[float]:
     """A number for every joint as `per_joint`, none of them 0; `what` says of what."""
     found = per_joint(value, name, robot)
     if 0.0 in found:
@@ -467,15 +467,13 @@ def held(arm: Arm, wanted: Any, given: Any, e: Any, before: Any, after: Any) -> 
 FASTEST = 0.5  # bandwidth times sample time; a sampled double integrator is lost at 1 / damping
 
 
-def second_order(bandwidth: "ArrayLike", damping: "ArrayLike" = 1.0) -> tuple[Gain, Gain]:
+def second_order(bandwidth: Gain, damping: Gain = 1.0) -> tuple[Gain, Gain]:
     """(kp, kd) = (w^2, 2 damping w); w in rad/s, one number or one per joint."""
     w, zeta = _positive(bandwidth, "bandwidth"), _positive(damping, "damping")
     return _plain(w * w), _plain(2.0 * zeta * w)
 
 
-def third_order(
-    bandwidth: "ArrayLike", damping: "ArrayLike" = 1.0, ratio: "ArrayLike" = 1.0
-) -> tuple[Gain, Gain, Gain]:
+def third_order(bandwidth: Gain, damping: Gain = 1.0, ratio: Gain = 1.0) -> tuple[Gain, Gain, Gain]:
     """(kp, kd, ki) of a loop with integral: the third pole is at -ratio w."""
     w, zeta = _positive(bandwidth, "bandwidth"), _positive(damping, "damping")
     a = _positive(ratio, "ratio")
@@ -483,7 +481,7 @@ def third_order(
     return _plain(kp), _plain(kd), _plain(ki)
 
 
-def check_sampling(bandwidth: "ArrayLike", sample_time: float | None) -> None:
+def check_sampling(bandwidth: Gain, sample_time: float | None) -> None:
     """Refuse a bandwidth that its sample time cannot hold: w T > 0.5."""
     if sample_time is None:
         return
@@ -520,7 +518,7 @@ def for_inertia(gains: tuple[Gain, ...], inertia: np.ndarray) -> list[tuple[floa
     return [tuple((inertia * np.asarray(gain)).tolist()) for gain in gains]
 
 
-def _positive(value: "ArrayLike", name: str) -> np.ndarray:
+def _positive(value: Gain, name: str) -> np.ndarray:
     try:
         given = numbers(value, name, "")
     except ShapeError:

@@ -8,6 +8,7 @@ from ..compile.arm import Arm
 from .controller import (
     Compensating,
     Controller,
+    Gain,
     Sample,
     Step,
     Values,
@@ -17,8 +18,6 @@ from .controller import (
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
     from ..robot import Robot
 
 DERIVATIVES = ("measurement", "error")
@@ -33,10 +32,10 @@ class JointPID(Controller):
     it would push further into the limit.
     """
 
-    kp: "ArrayLike"
-    ki: "ArrayLike" = 0.0
-    kd: "ArrayLike" = 0.0
-    limit: "ArrayLike | None" = None
+    kp: Gain
+    ki: Gain = 0.0
+    kd: Gain = 0.0
+    limit: Gain | None = None
     gravity: bool = False
     derivative: str = "measurement"
     model: "Robot | None" = None
@@ -52,9 +51,9 @@ class JointPID(Controller):
     def from_bandwidth(
         cls,
         robot: "Robot",
-        bandwidth: "ArrayLike",
-        damping: "ArrayLike" = 1.0,
-        q: "ArrayLike | None" = None,
+        bandwidth: Gain,
+        damping: Gain = 1.0,
+        q: Any = None,
         integral: bool = False,
         **options: Any,
     ) -> "JointPID":
@@ -101,19 +100,17 @@ class PointToPoint(Compensating):
     clips the torque.
     """
 
-    kp: "ArrayLike"  # 1/s^2
-    kd: "ArrayLike"  # 1/s
+    kp: Gain  # 1/s^2
+    kd: Gain  # 1/s
     model: "Robot | None" = None
     friction: str = "none"
-    limit: "ArrayLike | None" = None
+    limit: Gain | None = None
     sample_time: float | None = None
     GAINS = ("kp", "kd", "limit")
 
     @classmethod
     @checked
-    def from_bandwidth(
-        cls, bandwidth: "ArrayLike", damping: "ArrayLike" = 1.0, **options: Any
-    ) -> "PointToPoint":
+    def from_bandwidth(cls, bandwidth: Gain, damping: Gain = 1.0, **options: Any) -> "PointToPoint":
         """Both poles of every joint at `bandwidth` (rad/s); `options` are the other fields."""
         return cls._designed(options, bandwidth, damping)
 
@@ -138,23 +135,19 @@ class ComputedTorque(Compensating):
     stops while it would push further into the limit.
     """
 
-    kp: "ArrayLike"  # 1/s^2
-    kd: "ArrayLike"  # 1/s
-    ki: "ArrayLike" = 0.0  # 1/s^3
+    kp: Gain  # 1/s^2
+    kd: Gain  # 1/s
+    ki: Gain = 0.0  # 1/s^3
     model: "Robot | None" = None
     friction: str = "desired"
-    limit: "ArrayLike | None" = None
+    limit: Gain | None = None
     sample_time: float | None = None
     GAINS = ("kp", "kd", "ki", "limit")
 
     @classmethod
     @checked
     def from_bandwidth(
-        cls,
-        bandwidth: "ArrayLike",
-        damping: "ArrayLike" = 1.0,
-        integral: bool = False,
-        **options: Any,
+        cls, bandwidth: Gain, damping: Gain = 1.0, integral: bool = False, **options: Any
     ) -> "ComputedTorque":
         """Poles of every joint at `bandwidth` (rad/s), three with integral, else two."""
         return cls._designed(options, bandwidth, damping, integral=integral)
@@ -192,23 +185,18 @@ class FeedForward(Compensating):
     `limit` clips the torque.
     """
 
-    kp: "ArrayLike"
-    kd: "ArrayLike"
+    kp: Gain
+    kd: Gain
     model: "Robot | None" = None
     friction: str = "desired"
-    limit: "ArrayLike | None" = None
+    limit: Gain | None = None
     sample_time: float | None = None
     GAINS = ("kp", "kd", "limit")
 
     @classmethod
     @checked
     def from_bandwidth(
-        cls,
-        robot: "Robot",
-        bandwidth: "ArrayLike",
-        damping: "ArrayLike" = 1.0,
-        q: "ArrayLike | None" = None,
-        **options: Any,
+        cls, robot: "Robot", bandwidth: Gain, damping: Gain = 1.0, q: Any = None, **options: Any
     ) -> "FeedForward":
         """Gains for the inertia each joint sees at q (zero if not given)."""
         return cls._designed(options, bandwidth, damping, joint_inertia(robot, q))

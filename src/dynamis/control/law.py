@@ -26,6 +26,7 @@ from ..trajectory.trajectory import Trajectory
 from .controller import (
     NO_LIMIT,
     Controller,
+    Gain,
     Reference,
     Sample,
     Values,
@@ -45,8 +46,6 @@ from .damping import fastest_stop, places, steady_damping
 from .sensors import difference
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
     from ..compile.program import Program
     from ..robot import Robot
 
@@ -104,12 +103,12 @@ class Law:
     reference: Trajectory | None = None
     velocity: str = "measured"
     velocity_filter: float | None = None
-    limit: "ArrayLike | None" = None
+    limit: Gain | None = None
     safe: str = "zero"
-    safe_damping: "ArrayLike" = 0.0
+    safe_damping: Gain = 0.0
     ramp: float = 1.0
     latch: int = LATCH
-    jump: "ArrayLike | None" = None
+    jump: Gain | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.controller, Controller):

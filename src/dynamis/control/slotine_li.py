@@ -21,6 +21,7 @@ from ..spatial.vectors import matrix_times, plus, transposed
 from .controller import (
     NO_LIMIT,
     Controller,
+    Gain,
     Sample,
     Scalars,
     Step,
@@ -34,8 +35,6 @@ from .controller import (
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
     from ..robot import Robot
 
 # which parameters an adaptive law moves, how fast, from where, and within what bounds
@@ -75,8 +74,8 @@ def adapted(names: Sequence[str], adapt: str | Iterable[str] | None) -> list[boo
 def adaptation_gains(
     robot: "Robot",
     adapt: str | Iterable[str] | None,
-    adaptation: "ArrayLike",
-    start_from: "ArrayLike | None",
+    adaptation: Gain,
+    start_from: Gain | None,
 ) -> dict[str, list[float]]:
     """Rate, start and bounds of every parameter; what is not adapted has rate 0 and no bound.
 
@@ -96,7 +95,7 @@ def adaptation_gains(
     return gains
 
 
-def _start(robot: "Robot", start_from: "ArrayLike | None") -> list[float]:
+def _start(robot: "Robot", start_from: Gain | None) -> list[float]:
     own = robot.parameters.values
     given = (
         own
@@ -198,12 +197,12 @@ class SlotineLi(Controller):
     friction. The state `estimate` is in the order of the model's `parameters`.
     """
 
-    kd: "ArrayLike"
-    bandwidth: "ArrayLike"
-    adaptation: "ArrayLike"
+    kd: Gain
+    bandwidth: Gain
+    adaptation: Gain
     model: "Robot | None" = None
     adapt: str | Iterable[str] | None = None
-    start_from: "ArrayLike | None" = None
+    start_from: Gain | None = None
     smoothing: float = 0.05
     sample_time: float | None = None
 
@@ -213,12 +212,7 @@ class SlotineLi(Controller):
     @classmethod
     @checked
     def from_bandwidth(
-        cls,
-        robot: "Robot",
-        bandwidth: "ArrayLike",
-        adaptation: "ArrayLike",
-        q: "ArrayLike | None" = None,
-        **options: Any,
+        cls, robot: "Robot", bandwidth: Gain, adaptation: Gain, q: Any = None, **options: Any
     ) -> "SlotineLi":
         """Lambda and Kd for two real poles at `bandwidth` (rad/s): Kd = w diag M(q)."""
         check_sampling(bandwidth, options.get("sample_time"))

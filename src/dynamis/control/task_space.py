@@ -23,6 +23,7 @@ from ..ik.target import task_mask
 from ..spatial.vectors import add, cross, matrix_times, plus, scale, transposed
 from .controller import (
     Compensating,
+    Gain,
     Sample,
     Scalars,
     Step,
@@ -33,8 +34,6 @@ from .controller import (
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
     from ..robot import Robot
 
 
@@ -56,8 +55,8 @@ class ToolController(Compensating):
 
     task: Any
     singular_damping: float
-    null_damping: "ArrayLike"
-    null_stiffness: "ArrayLike"
+    null_damping: Gain
+    null_stiffness: Gain
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -89,21 +88,19 @@ class TaskSpace(ToolController):
     What the task leaves free follows the joint reference by v.
     """
 
-    kp: "ArrayLike"
-    kd: "ArrayLike"
+    kp: Gain
+    kd: Gain
     task: Any = None
     model: "Robot | None" = None
     friction: str = "desired"
     singular_damping: float = 0.01
-    null_damping: "ArrayLike" = 10.0
-    null_stiffness: "ArrayLike" = 0.0
+    null_damping: Gain = 10.0
+    null_stiffness: Gain = 0.0
     sample_time: float | None = None
 
     @classmethod
     @checked
-    def from_bandwidth(
-        cls, bandwidth: "ArrayLike", damping: "ArrayLike" = 1.0, **options: Any
-    ) -> "TaskSpace":
+    def from_bandwidth(cls, bandwidth: Gain, damping: Gain = 1.0, **options: Any) -> "TaskSpace":
         """Both poles of every row of the task at `bandwidth` (rad/s)."""
         return cls._designed(options, bandwidth, damping)
 
@@ -147,15 +144,15 @@ class Impedance(ToolController):
     D = 2 ratio sqrt(K Lambda_ii) at every instant, exact where Lambda is diagonal.
     """
 
-    stiffness: "ArrayLike"
-    damping: "ArrayLike | None" = None
-    damping_ratio: "ArrayLike | None" = None
+    stiffness: Gain
+    damping: Gain | None = None
+    damping_ratio: Gain | None = None
     task: Any = None
     model: "Robot | None" = None
     friction: str = "desired"
     singular_damping: float = 0.005
-    null_damping: "ArrayLike" = 10.0
-    null_stiffness: "ArrayLike" = 0.0
+    null_damping: Gain = 10.0
+    null_stiffness: Gain = 0.0
     sample_time: float | None = None
 
     def __post_init__(self) -> None:
@@ -169,12 +166,7 @@ class Impedance(ToolController):
     @classmethod
     @checked
     def from_bandwidth(
-        cls,
-        robot: "Robot",
-        bandwidth: "ArrayLike",
-        damping: "ArrayLike" = 1.0,
-        q: "ArrayLike | None" = None,
-        **options: Any,
+        cls, robot: "Robot", bandwidth: Gain, damping: Gain = 1.0, q: Any = None, **options: Any
     ) -> "Impedance":
         """K and D for the inertia the tool has along each row at q (zero if not given)."""
         law = cls(stiffness=0.0, **passed_on(options, cls, "stiffness"))
