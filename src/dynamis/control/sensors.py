@@ -16,9 +16,8 @@ from ..spatial.vectors import Scalars, plus
 from .random_numbers import POSITIONS, TORQUES, normal, uniform
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
     from ..robot import Robot
+    from .controller import Gain
 
 VELOCITIES = ("exact", "difference")
 
@@ -37,13 +36,13 @@ class Sensors:
     where the joint is at 0.
     """
 
-    encoder: "ArrayLike | None" = None
+    encoder: "Gain | None" = None
     velocity: str | None = None
     velocity_filter: float | None = None
-    torque_noise: "ArrayLike" = 0.0
-    position_noise: "ArrayLike" = 0.0
+    torque_noise: "Gain" = 0.0
+    position_noise: "Gain" = 0.0
     seed: int = 0
-    offset: "ArrayLike | None" = None
+    offset: "Gain | None" = None
 
     def __post_init__(self) -> None:
         if self.velocity is None:
