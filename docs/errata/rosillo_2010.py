@@ -7,7 +7,7 @@ import numpy as np
 
 from dynamis.dynamics.gibbs_appell import Wrench, down, home, observation_matrix, row
 from dynamis.dynamics.kinematics import inertias, motions, poses
-from dynamis.dynamics.newton_euler import Motion, newton_euler, outward
+from dynamis.dynamics.newton_euler import LinkMotion, newton_euler, outward
 from dynamis.model.chain import Chain, chain
 from dynamis.spatial.functions import MATH
 from dynamis.spatial.inertia import linear
@@ -30,13 +30,13 @@ def arm() -> Chain:
 
 
 @cache
-def moving(shift: float = 0.0) -> list[Motion]:
+def moving(shift: float = 0.0) -> list[LinkMotion]:
     """The links' motion, a little later at constant acceleration."""
     q, qd, qdd = (np.array(v) for v in (Q, QD, QDD))
     return links_at(q + qd * shift + qdd * shift**2 / 2, qd + qdd * shift, qdd)
 
 
-def links_at(q: Array, qd: Array, qdd: Array) -> list[Motion]:
+def links_at(q: Array, qd: Array, qdd: Array) -> list[LinkMotion]:
     """The links' motion at any state."""
     return outward(arm(), q.tolist(), qd.tolist(), qdd.tolist(), MATH)[1]
 

@@ -33,8 +33,7 @@ if TYPE_CHECKING:
         identify_payload,
         read_log,
     )
-    from .realtime.export import export_controller
-    from .realtime.export_observer import export_observer
+    from .realtime.export import export_controller, export_observer
     from .realtime.fmu.export import export_fmu
     from .simulation import Run, Sensors, Simulator, simulate
     from .study.scatter import Scatter
@@ -94,7 +93,7 @@ _LATER = {
     "exercises": ("exercises", None),
     "export_controller": ("realtime.export", "export_controller"),
     "export_fmu": ("realtime.fmu.export", "export_fmu"),
-    "export_observer": ("realtime.export_observer", "export_observer"),
+    "export_observer": ("realtime.export", "export_observer"),
     "gpu": ("gpu", None),
     "identify": ("identify.identification", "identify"),
     "identify_drive_gains": ("identify.drive_gains", "identify_drive_gains"),

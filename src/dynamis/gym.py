@@ -270,7 +270,7 @@ class _Reach:
 
     def _picture(self, q: np.ndarray, target: np.ndarray, count: Any) -> np.ndarray:
         if self._live is None:
-            from .plots.live import LivePicture
+            from .plots.animation import LivePicture
 
             rng = np.random.default_rng(0)
             around = rng.uniform(self._low, self._high, (STATES, self._n))

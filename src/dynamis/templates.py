@@ -10,6 +10,7 @@ in C, C++, CMake, Markdown and XML, and CMake's own `configure_file` writes plac
 
 import re
 from functools import cache
+from html import escape
 from importlib.resources import files
 
 CHOICE = "IF [A-Z][A-Z0-9_]*|ELSE|END"
@@ -40,3 +41,9 @@ def filled(package: str | None, name: str, **values: object) -> str:
         elif all(shown):
             parts.append(str(values[word]))
     return "".join([*parts, template[at:]])
+
+
+def document(title: str, style: str, body: str, language: str) -> str:
+    """An HTML document: a title in plain text, a style sheet, and what stands in <body>."""
+    values = {"TITLE": escape(title), "STYLE": style, "BODY": body, "LANGUAGE": language}
+    return filled(__package__, "page.html", **values)

@@ -80,7 +80,7 @@ CAUSES: tuple[tuple[str, str, str], ...] = (
 SYMBOL_TYPES = ("Recorded", "Scalar", "SX")
 
 
-class Place(NamedTuple):
+class CodeLine(NamedTuple):
     """A line of the user's code."""
 
     file: str
@@ -91,7 +91,7 @@ class Place(NamedTuple):
         return f"{self.file}, line {self.line}"
 
 
-def place_of(error: BaseException) -> Place | None:
+def place_of(error: BaseException) -> CodeLine | None:
     """The line of the user's code that an error comes from.
 
     The last one outside this package and outside what is installed beside it.
@@ -107,7 +107,7 @@ def place_of(error: BaseException) -> Place | None:
     return _place(*own[-1]) if own else None
 
 
-def defined(function: Any) -> Place | None:
+def defined(function: Any) -> CodeLine | None:
     """Where a function, or the class of an object, was written; None for builtins."""
     function = getattr(function, "__func__", function)
     function = getattr(function, "__wrapped__", function)
@@ -124,14 +124,14 @@ def location(function: Any) -> str:
     return "" if place is None else f" ({place})"
 
 
-def _place(file: str, line: int) -> Place:
+def _place(file: str, line: int) -> CodeLine:
     text = abbreviated(linecache.getline(file, line).strip(), QUOTED)
     if "ipykernel" in file or file.startswith("<ipython"):
-        return Place("this notebook's cell", line, text)
+        return CodeLine("this notebook's cell", line, text)
     if not file.startswith("<"):
         relative = os.path.relpath(file)
         file = file if relative.startswith("..") else relative
-    return Place(file, line, text)
+    return CodeLine(file, line, text)
 
 
 @cache

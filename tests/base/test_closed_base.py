@@ -8,7 +8,7 @@ import pytest
 import dynamis as dy
 from dynamis.base.groupings import numeric_rank, random_regressor
 from dynamis.errors import ClosureError
-from dynamis.ik.driven import Assembly, assembly, random_motion
+from dynamis.ik.driven import DrivenAssembly, assembly, random_motion
 from tests.thorough import thorough_but
 
 from ..closed_mechanisms import five_bar, four_bar, motions, parallelogram
@@ -98,14 +98,14 @@ def test_joints_follow_the_drives_from_far_and_in_any_order():
     robot = five_bar()
     rng = np.random.default_rng(1)
     t = np.linspace(0.0, 6.0, 400)
-    own = Assembly(robot)
+    own = DrivenAssembly(robot)
     goal = own.start[[0, 2]] + 0.4 * np.sin(np.outer(t, (2.0, 3.1)) + np.array([0.5, 1.0]))
     q = own.positions(goal)
     assert np.abs(robot.closure_error(q)).max() < 1e-12
     np.testing.assert_array_equal(q[:, [0, 2]], goal)
     assert np.abs(np.diff(q, axis=0)).max() < 0.1  # one assembly
     mixed = rng.permutation(len(goal))
-    np.testing.assert_allclose(Assembly(robot).positions(goal[mixed]), q[mixed], atol=1e-10)
+    np.testing.assert_allclose(DrivenAssembly(robot).positions(goal[mixed]), q[mixed], atol=1e-10)
     h = t[1] - t[0]
     rates = [0.4 * w * np.cos(t * w + p) for w, p in ((2.0, 0.5), (3.1, 1.0))]
     bends = [-0.4 * w * w * np.sin(t * w + p) for w, p in ((2.0, 0.5), (3.1, 1.0))]

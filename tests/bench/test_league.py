@@ -12,7 +12,7 @@ import pytest
 import dynamis as dy
 from dynamis.bench import sysid
 from dynamis.bench.datasets import ENDING, SHIPPED, dataset, found_in
-from dynamis.bench.league import COLUMNS, League, Row, league
+from dynamis.bench.league import COLUMNS, League, LeagueRow, league
 from dynamis.cli import main
 from dynamis.errors import DynamisError, FileError, MissingPackageError, OptionError
 from dynamis.identify import ESTIMATORS
@@ -332,7 +332,9 @@ def test_wrong_arguments(folders, estimators, tmp_path, monkeypatch):
 
 
 def test_a_page_holds_no_paths_and_no_markup_of_others(tmp_path):
-    row = Row("a|b <i>", "ordinary", "none", "x", "y", 0.0123, 0.02, False, 1.23456, "two\nlines")
+    row = LeagueRow(
+        "a|b <i>", "ordinary", "none", "x", "y", 0.0123, 0.02, False, 1.23456, "two\nlines"
+    )
     page = League((row,), "a machine").save(tmp_path / "page.md").read_text()
     assert (
         "| a\\|b \\<i\\> | ordinary | none | x | y | 1.23 | 2.00 | no | 1.23 | two lines |" in page

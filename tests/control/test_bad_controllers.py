@@ -146,6 +146,8 @@ def test_gains_are_real_numbers(robot, gain):
 def test_parameters_to_adapt(robot):
     with pytest.raises(OptionError, match=r"(?s)adapt names 'link1\.mm'.*did you mean 'link1\.m'"):
         SlotineLi(1.0, 1.0, 1.0, adapt=["link1.mm"]).gains(robot)
+    with pytest.raises(OptionError, match="adapt is 5, expected a text or a list or None"):
+        SlotineLi(1.0, 1.0, 1.0, adapt=5)  # type: ignore[arg-type]
     with pytest.raises(ModelError, match="com_factor"):
         SlotineLi(1.0, 1.0, 1.0).gains(dy.load("rppr"))
 

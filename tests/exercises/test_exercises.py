@@ -11,7 +11,7 @@ import dynamis as dy
 from dynamis.cli import main
 from dynamis.errors import DynamisError, OptionError, ShapeError
 from dynamis.exercises.exercise import LANGUAGES, words
-from dynamis.exercises.questions import QUESTIONS, Draw
+from dynamis.exercises.questions import QUESTIONS, NumberDraw
 
 g = 9.81
 SEEDS = (0, 1, 2041)
@@ -110,7 +110,7 @@ BY_HAND = {
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_answers_are_those_of_the_textbook(name):
     for seed in SEEDS:
-        draw = Draw(seed, name)
+        draw = NumberDraw(seed, name)
         answers = QUESTIONS[name](draw)
         by_hand = np.asarray(BY_HAND[name](draw.numbers))
         np.testing.assert_allclose(answers, by_hand, rtol=1e-9, atol=1e-9)
@@ -119,7 +119,7 @@ def test_answers_are_those_of_the_textbook(name):
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_texts_hold_every_number_and_ask_for_every_answer(name, language):
-    draw = Draw(5, name)
+    draw = NumberDraw(5, name)
     answers = QUESTIONS[name](draw)
     said = words(language)[name]
     assert set(re.findall(r"{(\w+)}", said["text"])) == set(draw.numbers)

@@ -11,7 +11,7 @@ import dynamis as dy
 from dynamis.cli import main
 from dynamis.equations.render.formula import mathml, plain
 from dynamis.exercises.exercise import LANGUAGES, words
-from dynamis.exercises.questions import QUESTIONS, Draw
+from dynamis.exercises.questions import QUESTIONS, NumberDraw
 from dynamis.exercises.workings import STEPS, steps
 
 SEEDS = (0, 7, 2041, 31337)
@@ -65,7 +65,7 @@ def test_texts_of_steps(name):
     tables = [words(language)[name]["steps"] for language in LANGUAGES]
     assert set(tables[0]) == set(tables[1]) <= known and tables[0] != tables[1]
     assert steps(name)[0].name in tables[0], "a working begins with a sentence"
-    draw = Draw(0, name)
+    draw = NumberDraw(0, name)
     QUESTIONS[name](draw)
     assert draw.angles <= set(draw.numbers)
 

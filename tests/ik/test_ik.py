@@ -19,8 +19,8 @@ from dynamis.ik.closed_form import (
     wrist_centre,
     wrist_target,
 )
-from dynamis.ik.geometry import Arm, JointSpace, motion, serial_arm
-from dynamis.ik.search import Problem, quasi_random
+from dynamis.ik.geometry import JointSpace, SerialArm, motion, serial_arm
+from dynamis.ik.search import IkProblem, quasi_random
 from dynamis.ik.target import Target, _inverse_right_jacobian, target, task_mask
 from tests.thorough import thorough_but
 
@@ -634,7 +634,7 @@ def test_equations_of_any_degree_are_solved_together():
 
 def test_candidates_of_a_point_are_solutions_before_polishing():
     arm = serial_arm(dy.load("puma560"))
-    front = Arm(arm.kinds[:3], arm.placements[:3], arm.placements[3])
+    front = SerialArm(arm.kinds[:3], arm.placements[:3], arm.placements[3])
     point = front.reach(np.array([0.3, 0.4, 0.5]))
     of, candidates = point_candidates(front, point[None])
     assert len(candidates) == 4 and not of.any()
@@ -663,7 +663,7 @@ def test_second_axes_that_make_an_equation_degenerate(kinds, second, seed):
     if second == "is square to the first":
         P2 = screwed(x, z, Rotation.from_rotvec([np.pi / 2, 0, 0]).as_matrix(), after)
     P3, tool = screwed(x, z, R[1], after), screwed(after, x)
-    arm = Arm(kinds, np.stack([screwed(R=R[2]), P2, P3]), tool)
+    arm = SerialArm(kinds, np.stack([screwed(R=R[2]), P2, P3]), tool)
     q = rng.uniform(-1.5, 1.5, 3)
     _, found = point_candidates(arm, arm.reach(q)[None])
     turns = np.array([kind == "R" for kind in kinds])
@@ -674,7 +674,7 @@ def test_second_axes_that_make_an_equation_degenerate(kinds, second, seed):
 def test_the_error_jacobian_is_the_derivative(name):
     robot = dy.load(name)
     goal = target(robot.fk(random_q(robot, 1)), np.array([1, 0, 1, 1, 0, 1], dtype=bool))
-    problem = Problem(robot, goal, 1.0)
+    problem = IkProblem(robot, goal, 1.0)
     q, h = random_q(robot, 2), 1e-6
     _, A = problem.linearised(q[None])
     steps = h * np.eye(6)

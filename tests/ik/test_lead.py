@@ -6,8 +6,7 @@ import pytest
 import dynamis as dy
 from dynamis.errors import ClosureError, OptionError
 from dynamis.ik.driven import deciding, positions_along
-from dynamis.ik.follow import follow
-from dynamis.ik.lead import handles, lead
+from dynamis.ik.follow import follow, handles, lead
 from tests.closed_mechanisms import five_bar, four_bar
 
 

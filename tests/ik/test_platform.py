@@ -5,7 +5,7 @@ import pytest
 
 import dynamis as dy
 from dynamis.errors import OptionError, ShapeError
-from dynamis.ik.assemble import Loops
+from dynamis.ik.assemble import LoopProblem
 from dynamis.ik.legs import as_rods, rods
 from dynamis.ik.target import task_mask
 
@@ -200,8 +200,8 @@ def test_legs_as_rods_close_where_the_mechanism_does(forty):
     free = [k for k in range(24) if k not in forty.active]
     legs = rods(forty.chain, free)
     assert [leg.joints for leg in legs] == [tuple(range(k, k + 3)) for k in range(6, 24, 3)]
-    whole = Loops(forty, 1.0, tuple(free), q)
-    reduced = Loops(forty, 1.0, tuple(range(6)), q, rods=as_rods(forty.chain, legs, q))
+    whole = LoopProblem(forty, 1.0, tuple(free), q)
+    reduced = LoopProblem(forty, 1.0, tuple(range(6)), q, rods=as_rods(forty.chain, legs, q))
     assert reduced.residuals(q[None, :6])[0] < CLOSES
     x = q[None, :6] + 0.01
     assert reduced.residuals(x)[0] > 1e-3

@@ -20,8 +20,8 @@ from dynamis.errors import FileError, OptionError, ShapeError
 from dynamis.realtime.loop import udp
 from dynamis.realtime.loop.plant import (
     SILENCE,
-    Channel,
     Encoder,
+    LossyChannel,
     PlantRun,
     PlantServer,
     tracking_table,
@@ -75,7 +75,7 @@ def test_other_bytes_are_no_torque(data):
 
 def test_a_channel_loses_and_delays_as_asked():
     count, loss, delay, jitter = 20_000, 0.01, 0.002, 0.001
-    channel = Channel(loss, delay, jitter, seed=3)
+    channel = LossyChannel(loss, delay, jitter, seed=3)
     for k in range(count):
         channel.put(0.0, str(k).encode())
     sigma = math.sqrt(count * loss * (1 - loss))
@@ -89,7 +89,7 @@ def test_a_channel_loses_and_delays_as_asked():
 
 def test_a_channel_repeats_itself():
     def out(seed):
-        channel = Channel(0.5, 0.0, 1.0, seed)
+        channel = LossyChannel(0.5, 0.0, 1.0, seed)
         for k in range(50):
             channel.put(0.0, bytes([k]))
         return list(channel.ready(1.0))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dynamis.report.chart import Panel, Series, chart
+from dynamis.report.chart import ChartSeries, Panel, chart
 from dynamis.report.page import Page
 
 
@@ -12,7 +12,7 @@ def tab(browser, tmp_path):
     """A page with one chart: torque of 50 t from 0 to 10 s."""
     t = np.linspace(0.0, 10.0, 201)
     page = Page("charts")
-    series = [Series("torque", t, 50.0 * t)]
+    series = [ChartSeries("torque", t, 50.0 * t)]
     page.chart(chart("joint1", "time, s", Panel(series, "N m")), series)
     page.save(tmp_path / "page.html")
     made = browser.new_page(viewport={"width": 800, "height": 600})

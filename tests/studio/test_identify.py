@@ -9,7 +9,7 @@ import pytest
 
 import dynamis as dy
 from dynamis.errors import FileError
-from dynamis.studio.pages.columns import LEFT_OUT, Columns, guessed, mapping
+from dynamis.studio.pages.columns import LEFT_OUT, FileColumns, guessed, mapping
 from dynamis.studio.pages.identify import LARGEST_FILE, Trial, safe_name, uploaded_log
 
 from .conftest import Tab
@@ -112,12 +112,12 @@ def test_columns_are_guessed_by_their_names(robot):
         "Time [ms]",
         *(f"{x}{k}" for k in (1, 10, 2, 3, 4, 5) for x in ("pos_", "vel_", "eff")),
     ]
-    found = guessed(Columns(dict.fromkeys(names, 1)), joints)
+    found = guessed(FileColumns(dict.fromkeys(names, 1)), joints)
     assert found["t"] == ["Time [ms]"] and found["tau"] == []  # "eff" is no word
     assert found["q"] == [f"pos_{k}" for k in (1, 2, 3, 4, 5, 10)]
-    whole = guessed(Columns({"stamp": 1, "qd": 6, "q": 6, "torque": 6, "pose": 7}), joints)
+    whole = guessed(FileColumns({"stamp": 1, "qd": 6, "q": 6, "torque": 6, "pose": 7}), joints)
     assert whole == {"t": ["stamp"], "q": ["q"], "qd": ["qd"], "tau": ["torque"]}
-    wide = Columns({"stamp": 1, "q": 2, "torque": 2})
+    wide = FileColumns({"stamp": 1, "q": 2, "torque": 2})
     chosen = {"t": [LEFT_OUT], "q": ["q"], "tau": ["torque"]}
     options = mapping(wide, robot, chosen, {"q": "deg"})
     assert options["columns"] == {"t": None, "q": "q", "qd": None, "tau": "torque"}

@@ -68,7 +68,7 @@ def test_names_of_meshes(package):
 def test_visuals_follow_their_links_also_behind_fixed_joints(package):
     import dynamis as dy
     from dynamis.studio.scene.meshes import GREY, read_visuals
-    from dynamis.studio.scene.view import Body
+    from dynamis.studio.scene.view import RobotVisuals
 
     path = package / "urdf/two.urdf"
     path.write_text(URDF.format(mesh="package://arm/meshes/upper.stl"))
@@ -77,7 +77,7 @@ def test_visuals_follow_their_links_also_behind_fixed_joints(package):
     assert [v.colour for v in visuals] == [GREY, (0, 0, 255), (255, 128, 0), GREY]
     assert np.allclose(visuals[1].mesh.extents, (0.1, 0.1, 0.4))
     robot, q = dy.load(path), [0.7]
-    body = Body(Scene(), robot, visuals, "/arm")
+    body = RobotVisuals(Scene(), robot, visuals, "/arm")
     body.move(robot.frames(q))
     places = [node.position for node in body._nodes]
     upper = robot.fk(q, link="upper")
@@ -94,14 +94,14 @@ def test_visuals_follow_their_links_also_behind_fixed_joints(package):
 def test_another_description_of_the_robot_has_no_bodies(package):
     import dynamis as dy
     from dynamis.studio.scene.meshes import read_visuals
-    from dynamis.studio.scene.view import Body
+    from dynamis.studio.scene.view import RobotVisuals
 
     path = package / "urdf/two.urdf"
     path.write_text(URDF.format(mesh="../meshes/upper.stl"))
     visuals = read_visuals(path)
-    assert Body(Scene(), dy.load(path), visuals, "/arm")
-    assert not Body(Scene(), dy.load(path).to_dh("standard"), visuals, "/arm")
-    assert not Body(Scene(), dy.load("puma560"), visuals, "/arm")
+    assert RobotVisuals(Scene(), dy.load(path), visuals, "/arm")
+    assert not RobotVisuals(Scene(), dy.load(path).to_dh("standard"), visuals, "/arm")
+    assert not RobotVisuals(Scene(), dy.load("puma560"), visuals, "/arm")
     (package / "urdf/no.urdf").write_text("<robot")
     assert read_visuals(package / "urdf/no.urdf") == ()
 

@@ -280,9 +280,9 @@ def test_a_change_made_while_another_is_under_way_is_not_lost(tab):
 
 @pytest.mark.thorough
 def test_what_is_typed_is_kept_also_before_its_event_comes(tab):
-    from dynamis.studio.pages.parts import Field
+    from dynamis.studio.pages.parts import TextField
 
-    field = Field(tab.session, "x", float)
+    field = TextField(tab.session, "x", float)
     field.set("1", "x")
     field.input._impl.value = "2"  # the page has sent it, and nobody was called yet
     field.set("3", "x")

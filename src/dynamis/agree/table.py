@@ -30,7 +30,7 @@ RANGES = {"revolute": (-np.pi, np.pi), "prismatic": (0.1, 1.0)}
 
 
 @dataclass(frozen=True)
-class States:
+class SampledStates:
     """Positions, velocities and accelerations (samples, n), and tool wrenches (samples, 6)."""
 
     q: np.ndarray
@@ -39,13 +39,13 @@ class States:
     wrench: np.ndarray
 
 
-def random_states(robot: Robot, samples: int, seed: int) -> States:
+def random_states(robot: Robot, samples: int, seed: int) -> SampledStates:
     """q uniform over a turn or over 0.1 to 1 m; qd, qdd and wrench normal."""
     rng = np.random.default_rng(seed)
     low, high = np.array([RANGES[kind] for kind in robot.joint_kinds]).T
     q = rng.uniform(low, high, (samples, robot.n))
     qd, qdd, wrench = (rng.standard_normal((samples, size)) for size in (robot.n, robot.n, 6))
-    return States(q, qd, qdd, wrench)
+    return SampledStates(q, qd, qdd, wrench)
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ LIMIT = 1e-10
 INVERSE, FORWARD, MASS = "newton-euler", "walker-orin-3", "walker-orin-3"
 
 
-def own_rows(robot: Robot, states: States) -> list[Row]:
+def own_rows(robot: Robot, states: SampledStates) -> list[Row]:
     """Every inverse, forward and mass-matrix method, the whole equation, and the regressor."""
     s = states
     inverse = partial(robot.inverse_dynamics, s.q, s.qd, s.qdd)
@@ -129,7 +129,7 @@ def _mass_matrix(robot: Robot, q: np.ndarray, method: str) -> np.ndarray:
     return np.array([equation.mass_matrix(robot.chain, x, MATH, method) for x in q.tolist()])
 
 
-def _terms(robot: Robot, s: States) -> np.ndarray:
+def _terms(robot: Robot, s: SampledStates) -> np.ndarray:
     """M qdd + C qd + g + friction + springs with their damping"""
     M, C = robot.mass_matrix(s.q), robot.coriolis_matrix(s.q, s.qd)
     moving = np.einsum("sij,sj->si", M, s.qdd) + np.einsum("sij,sj->si", C, s.qd)
@@ -143,7 +143,7 @@ def _terms(robot: Robot, s: States) -> np.ndarray:
     return total + np.array([spring_torque(robot.chain, q, MATH, qd) for q, qd in rows])
 
 
-def _linear(robot: Robot, s: States) -> np.ndarray:
+def _linear(robot: Robot, s: SampledStates) -> np.ndarray:
     p = robot.parameters.values
     found = robot.regressor(s.q, s.qd, s.qdd) @ p
     if robot.rubs_under_load:
@@ -161,7 +161,7 @@ SMALL_PART = 1e-3  # gravity and Coriolis torques count from this part of the wh
 Numbers = dict[str, np.ndarray]
 
 
-class Quantity(NamedTuple):
+class PeerQuantity(NamedTuple):
     """A peer's method, the state it takes, what we say, and its answer taken from x = K q to q."""
 
     method: str
@@ -176,17 +176,19 @@ def _coriolis(robot: Robot, s: Numbers) -> np.ndarray:
 
 
 QUANTITIES = {
-    "tool pose": Quantity("fk", ("q",), lambda r, s: r.fk(s["q"]), lambda K, T: T),
-    "Jacobian": Quantity("jacobian", ("q",), lambda r, s: r.jacobian(s["q"]), lambda K, J: J @ K),
-    "inverse dynamics": Quantity("inverse_dynamics", ("q", "qd", "qdd"), lambda r, s: s["tau"]),
-    "mass matrix": Quantity(
+    "tool pose": PeerQuantity("fk", ("q",), lambda r, s: r.fk(s["q"]), lambda K, T: T),
+    "Jacobian": PeerQuantity(
+        "jacobian", ("q",), lambda r, s: r.jacobian(s["q"]), lambda K, J: J @ K
+    ),
+    "inverse dynamics": PeerQuantity("inverse_dynamics", ("q", "qd", "qdd"), lambda r, s: s["tau"]),
+    "mass matrix": PeerQuantity(
         "mass_matrix", ("q",), lambda r, s: r.mass_matrix(s["q"]), lambda K, M: K.T @ M @ K
     ),
-    "Coriolis torque": Quantity("coriolis_torque", ("q", "qd"), _coriolis, part_of_torque=True),
-    "gravity torque": Quantity(
+    "Coriolis torque": PeerQuantity("coriolis_torque", ("q", "qd"), _coriolis, part_of_torque=True),
+    "gravity torque": PeerQuantity(
         "gravity_torque", ("q",), lambda r, s: r.gravity_torque(s["q"]), part_of_torque=True
     ),
-    "forward dynamics": Quantity(
+    "forward dynamics": PeerQuantity(
         "forward_dynamics",
         ("q", "qd", "tau"),
         lambda r, s: r.forward_dynamics(s["q"], s["qd"], s["tau"]),
@@ -194,7 +196,7 @@ QUANTITIES = {
 }
 
 
-def peer_rows(robot: Robot, states: States, name: str) -> list[Row]:
+def peer_rows(robot: Robot, states: SampledStates, name: str) -> list[Row]:
     """Every quantity by one peer against ours, or one row that says why not."""
     peer = PEERS[name]
     if not installed(name):

@@ -180,7 +180,7 @@ RULE_ROUNDING = 1e-11  # an entry this small next to the largest of its vector i
 Step = tuple[int, int]  # one elimination: row of the null vector used, column it removes
 
 
-class Recipe(NamedTuple):
+class RegroupingRecipe(NamedTuple):
     """What regrouping needs to know of every link: N_i in its joint's frame, and the steps."""
 
     null: Sequence[Sequence[Vector]]
@@ -312,7 +312,7 @@ class Groupings(NamedTuple):
     matrix: np.ndarray  # (rank, p)
     evidence: Rank
     method: str  # "rules"; "numeric" where joints are coupled; "disputed" where they disagree
-    recipe: Recipe | None = None
+    recipe: RegroupingRecipe | None = None
 
     def forms(self, model: Model) -> list[Form]:
         """The rows of the matrix by index, with the symbols that place the joints kept.
@@ -421,7 +421,7 @@ def _by_rules(c: Chain, Y: np.ndarray, size: int, evidence: Rank) -> Groupings:
         least = ROUNDING * max(1.0, *(abs(x) for x in form.values()))
         for j, x in form.items():
             row[j] = float(x) if abs(x) > least else 0.0
-    return Groupings(tuple(forms), matrix, evidence, "rules", Recipe(null, done))
+    return Groupings(tuple(forms), matrix, evidence, "rules", RegroupingRecipe(null, done))
 
 
 def _by_numbers(c: Chain, A: np.ndarray, evidence: Rank) -> Groupings:

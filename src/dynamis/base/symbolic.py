@@ -10,7 +10,7 @@ from ..model.link import Link
 from ..model.model import Model
 from ..model.parameters import parameter_values
 from ..model.quantity import Expression, resolve
-from .groupings import Form, Recipe, regroup
+from .groupings import Form, RegroupingRecipe, regroup
 
 sp: Any = package("sympy", "sympy", "base parameters over symbols", "equations")
 
@@ -18,7 +18,7 @@ SHORT = 3  # links up to which angles, too, stay symbols: their sines multiply q
 SYMBOL_ROUNDING = 1e-12
 
 
-def symbolic_forms(model: Model, recipe: Recipe, columns: Sequence[int]) -> list[Form]:
+def symbolic_forms(model: Model, recipe: RegroupingRecipe, columns: Sequence[int]) -> list[Form]:
     """The rows found with numbers, by the same steps over SymPy.
 
     The null vectors are taken over as numbers: 0 and 1 unless some geometry is special. Beyond

@@ -44,7 +44,7 @@ LAST = "last third"
 
 
 @dataclass(frozen=True)
-class Motion:
+class LogMotion:
     """A part of a log: `rows` from 0, the last not included, then `window` in seconds."""
 
     path: Path
@@ -85,8 +85,8 @@ class Dataset:
     rotors: bool | None
     gear_matrix: tuple[tuple[float, ...], ...] | None
     read: Mapping[str, Any]
-    train: tuple[Motion, ...]
-    test: tuple[Motion, ...]
+    train: tuple[LogMotion, ...]
+    test: tuple[LogMotion, ...]
     folder: Path
 
     def split(self) -> Split:
@@ -226,7 +226,7 @@ def _options(read: Mapping[str, Any]) -> dict[str, Any]:
     return dict(read) | ({"columns": columns} if columns else {})
 
 
-def _motions(given: Mapping[str, Any], key: str, folder: Path) -> Iterator[Motion]:
+def _motions(given: Mapping[str, Any], key: str, folder: Path) -> Iterator[LogMotion]:
     parts = given.get(key, [])
     if not isinstance(parts, list) or not all(isinstance(part, dict) for part in parts):
         raise FileError(f"{key} is {shown(parts)}, expected [[{key}]] with a log")
@@ -237,7 +237,7 @@ def _motions(given: Mapping[str, Any], key: str, folder: Path) -> Iterator[Motio
             raise FileError(f"there is a [[{key}]] without log")
         path = _inside(part["log"], (folder,), "log")
         spans = [_span(part[x], x) if x in part else None for x in ("rows", "window")]
-        yield Motion(path, *spans)
+        yield LogMotion(path, *spans)
 
 
 def _span(given: Any, name: str) -> tuple[Any, Any]:

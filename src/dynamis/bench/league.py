@@ -39,7 +39,7 @@ COLUMNS = (
 
 
 @dataclass(frozen=True)
-class Row:
+class LeagueRow:
     """One estimator on one test motion; errors are |tau - predicted| / |tau|, torque as logged.
 
     `repeat` says whether the motion was in the training data already, `seconds` is the time of the
@@ -74,7 +74,7 @@ class Row:
 class League:
     """The rows of one run, and the machine it ran on."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[LeagueRow, ...]
     machine: str
 
     def as_dict(self) -> dict[str, Any]:
@@ -135,18 +135,20 @@ def machine() -> str:
     return "; ".join([*words, f"Python {platform.python_version()}, NumPy {version('numpy')}"])
 
 
-def _rows(one: Dataset, wanted: Sequence[str], done: Callable[[int], None]) -> Iterator[Row]:
+def _rows(one: Dataset, wanted: Sequence[str], done: Callable[[int], None]) -> Iterator[LeagueRow]:
     """The rows of one data set."""
     try:
         split = one.split()
     except DynamisError as error:
-        yield Row(one.name, "all", one.friction, "", "", note=f"not read: {_reason(error, one)}")
+        yield LeagueRow(
+            one.name, "all", one.friction, "", "", note=f"not read: {_reason(error, one)}"
+        )
         return
     if any(name in ESTIMATORS for name in wanted):
         _compiled(one, split)
     repeats = [not repeated(log, split.train) <= MOSTLY for log in split.test]
     for k, name in enumerate(wanted):
-        row = Row(one.name, name, one.friction, split.trained_on, "")
+        row = LeagueRow(one.name, name, one.friction, split.trained_on, "")
         try:
             figures = _mujoco(one, split) if name == MUJOCO else _ours(one, split, name)
             pairs = zip(figures, repeats, strict=True)

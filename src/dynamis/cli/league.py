@@ -45,7 +45,7 @@ def run(
         output: Also write a page of documentation to this .md.
         markdown: Print a Markdown table instead.
     """
-    from ..bench.league import COLUMNS, Row, league
+    from ..bench.league import COLUMNS, LeagueRow, league
     from ..files import checked_path
 
     if not folders:
@@ -57,7 +57,7 @@ def run(
     if output is not None:
         found.save(output)
 
-    def cells(row: Row) -> list[Cell]:
+    def cells(row: LeagueRow) -> list[Cell]:
         texts: list[Cell] = [*row.cells()]
         if row.physical is not None:
             texts[COLUMNS.index("physical")] = (

@@ -30,14 +30,14 @@ from ..errors import DynamisError, OptionError, shown
 from ..lazy import LOCK, once
 from ..model.chain import Chain
 from ..spatial.functions import Functions
-from ..spatial.vectors import less, plus, transposed
+from ..spatial.vectors import Scalars, less, plus, transposed
 from ..user_code import explained, location
 from . import arrays
 
 if TYPE_CHECKING:
     from ..robot import Robot
 
-Scalars = Sequence[Any]
+Rows = Sequence[Scalars]  # of a matrix
 MOST = 10_000  # entries of an argument of a compiled function
 
 
@@ -64,39 +64,45 @@ class Arm:
         self.floor, self.log, self.atan2 = fn.floor, fn.log, fn.atan2
 
     def inverse_dynamics(self, q: Scalars, qd: Scalars, qdd: Scalars, **options: Any) -> Scalars:
-        """tau"""
+        """Torques tau of a motion: inertia, Coriolis, gravity, friction, springs, loads, (n,).
+
+        `options` are further arguments of `Robot.inverse_dynamics`, such as `wrench`.
+        """
         c = self.chain if options else self.lean
         return self._dynamics.inverse_dynamics(c, q, qd, qdd, self.fn, **options)
 
     def forward_dynamics(self, q: Scalars, qd: Scalars, tau: Scalars, **options: Any) -> Scalars:
-        """qdd"""
+        """Accelerations qdd under the torques tau, (n,); NaN where M(q) is singular.
+
+        `options` are further arguments of `Robot.forward_dynamics`, such as `wrench`.
+        """
         c = self.chain if options else self.lean
         return self._dynamics.forward_dynamics(c, q, qd, tau, self.fn, **options)
 
-    def mass_matrix(self, q: Scalars) -> Scalars:
-        """M, rows"""
+    def mass_matrix(self, q: Scalars) -> Rows:
+        """Mass matrix M(q), n rows of n; of closed mechanisms dof rows of dof."""
         return self._dynamics.mass_matrix(self.lean, q, self.fn)
 
-    def coriolis_matrix(self, q: Scalars, qd: Scalars) -> Scalars:
-        """C, rows"""
+    def coriolis_matrix(self, q: Scalars, qd: Scalars) -> Rows:
+        """C(q, qd) with Mdot - 2C skew, rows as those of `mass_matrix`."""
         of = closed if self.chain.closures else coriolis
         return of.coriolis_matrix(self.lean, q, qd, self.fn)
 
     def coriolis_transposed(self, q: Scalars, qd: Scalars) -> Scalars:
-        """C^T qd"""
+        """C(q, qd)^T qd, (n,)."""
         self._refuse_closed("coriolis_transposed")
         return coriolis.coriolis_transposed(self.lean, q, qd, self.fn)
 
     def gravity_torque(self, q: Scalars) -> Scalars:
-        """g"""
+        """Torques g(q) that hold the weights, (n,); of closed mechanisms (dof,)."""
         return self._dynamics.gravity_torque(self.lean, q, self.fn)
 
     def friction_torque(self, qd: Scalars) -> Scalars:
-        """Friction on the joint side of an arm that transmits nothing."""
+        """Friction on the joint side of an arm that transmits nothing, (n,)."""
         return friction.friction_torque(self.chain, qd, self.fn)
 
     def load_friction(self, qd: Scalars, carried: Scalars) -> Scalars | None:
-        """Friction under load of joints that transmit `carried`; None where there is none."""
+        """Friction under load of joints that transmit `carried`, (n,); None where there is none."""
         return self._load_friction(qd, carried) if friction.load_dependent(self.chain) else None
 
     def _load_friction(self, qd: Scalars, carried: Scalars) -> Scalars:
@@ -110,15 +116,15 @@ class Arm:
         return friction.driven_load_friction(self.chain, qd, tau, self.fn)
 
     def spring_torque(self, q: Scalars, qd: Scalars | None = None) -> Scalars:
-        """Torque against the springs; with qd against their damping too."""
+        """Torques against the springs, (n,); with qd against their damping too."""
         return springs.spring_torque(self.chain, q, self.fn, qd)
 
     def load_torque(self, q: Scalars, qd: Scalars) -> Scalars:
-        """Torque against loads of one's own."""
+        """Torques against loads of one's own, (n,)."""
         return loads.load_torque(self.chain, q, qd, self.fn)
 
     def static_torque(self, q: Scalars) -> Scalars:
-        """Torque that holds the arm: gravity, springs and loads of one's own."""
+        """Torques that hold the arm, (n,): gravity, springs and loads of one's own."""
         self._refuse_closed("static_torque")
         g = self.gravity_torque(q)
         if self.chain.springs:
@@ -126,7 +132,7 @@ class Arm:
         return loads.loaded(self.chain, g, q, [0.0] * self.n, self.fn)
 
     def frictionless_torque(self, q: Scalars, qd: Scalars, qdd: Scalars) -> Scalars:
-        """M qdd + C qd + g, rotors, springs and loads: all but friction and its offset."""
+        """M qdd + C qd + g, rotors, springs and loads, (n,): all but friction and its offset."""
         self._refuse_closed("frictionless_torque")
         links = equation.rigid_torque(self.lean, q, qd, qdd, self.fn)
         rotors = drives.rotor_torque(self.chain, coupling.rates(self.chain, qdd))
@@ -137,46 +143,46 @@ class Arm:
         return loads.loaded(self.chain, total, q, qd, self.fn)
 
     def mass_times(self, q: Scalars, v: Scalars) -> Scalars:
-        """M v"""
+        """M(q) v, as long as v."""
         return self._dynamics.mass_times(self.lean, q, v, self.fn)
 
     def regressor(
         self, q: Scalars, qd: Scalars, qdd: Scalars, qd_ref: Scalars | None = None
-    ) -> Scalars:
-        """Y, rows; with qd_ref the columns of M qdd + C(q, qd) qd_ref + g, friction's zero"""
+    ) -> Rows:
+        """Y, n rows of p; with qd_ref columns of M qdd + C(q, qd) qd_ref + g, friction's zero."""
         self._refuse_closed("regressor")
         return regressors.regressor(self.chain, q, qd, qdd, self.fn, qd_ref)
 
     def solve(self, M: Sequence[Scalars], b: Scalars) -> Scalars:
-        """x of M x = b, M symmetric positive definite; NaN where it is not"""
+        """x of M x = b, M symmetric positive definite; NaN where it is not."""
         return forward_dynamics.solve(M, b, self.fn)
 
-    def fk(self, q: Scalars) -> Scalars:
-        """Tool pose, rows of 4x4"""
+    def fk(self, q: Scalars) -> Rows:
+        """Pose of the tool in the reference frame, 4 rows of 4."""
         return kinematics.fk(self.chain, q, self.fn)
 
-    def jacobian(self, q: Scalars, frame: str = "base") -> Scalars:
-        """J, rows, linear first"""
+    def jacobian(self, q: Scalars, frame: str = "base") -> Rows:
+        """Jacobian of the tool, 6 rows of n, linear first; `frame` is "base" or "tool"."""
         return kinematics.jacobian(self.chain, q, self.fn, frame=frame)
 
-    def jacobian_dot(self, q: Scalars, qd: Scalars, frame: str = "base") -> Scalars:
-        """dJ/dt, rows, linear first"""
+    def jacobian_dot(self, q: Scalars, qd: Scalars, frame: str = "base") -> Rows:
+        """Rate dJ/dt of the Jacobian, 6 rows of n, linear first."""
         return kinematics.jacobian_dot(self.chain, q, qd, self.fn, frame=frame)
 
     def joint_rates(self, q: Scalars, qd_active: Scalars) -> Scalars:
-        """qd of all joints of a closed mechanism from those of its drives"""
+        """Rates qd of all joints of a closed mechanism from those of its drives."""
         return closed.joint_rates(self.lean, q, qd_active, self.fn)
 
     def tree_rates(self, qd: Scalars) -> Scalars:
-        """Rates of all joints of the tree, those that mimic others and rotors too"""
+        """Rates of all joints of the tree, those that mimic others and rotors too."""
         return coupling.rates(self.chain, qd)
 
     def lowered(self, columns: Sequence[Scalars]) -> Sequence[Scalars]:
-        """Torques over all joints of the tree, each as torques of the coordinates"""
+        """Torques over all joints of the tree, each as torques of the coordinates."""
         return [coupling.torques(self.chain, column) for column in columns]
 
     def load_rest(self, q: Scalars, qd: Scalars) -> Scalars:
-        """Torque against loads of one's own that no parameter multiplies"""
+        """Torques against loads of one's own that no parameter multiplies, (n,)."""
         return loads.load_rest(self.chain, q, qd, self.fn)
 
     def _refuse_closed(self, what: str) -> None:
@@ -184,11 +190,11 @@ class Arm:
             raise OptionError(f"arm.{what} is not available for mechanisms with closures")
 
     def kinetic_energy(self, q: Scalars, qd: Scalars) -> Any:
-        """T"""
+        """Kinetic energy with the reflected rotors, a scalar."""
         return energy.kinetic_energy(self.chain, q, qd, self.fn)
 
     def potential_energy(self, q: Scalars) -> Any:
-        """U"""
+        """Potential energy of weights and springs, a scalar."""
         return energy.potential_energy(self.chain, q, self.fn)
 
 
@@ -220,11 +226,11 @@ class Drives(Arm):
         return found
 
     def approached(self, home: Scalars, drives: Scalars) -> Scalars:
-        """All joints from home to near where drives are measured"""
+        """All joints from home to near where drives are measured."""
         return drive_coordinates.approached(self._controlled, drives, home, self.fn)
 
     def approach(self, joints: Scalars, drives: Scalars, share: Any, home: Scalars) -> Scalars:
-        """All joints with the drives a share of the way from home to where they are measured"""
+        """All joints with the drives a share of the way from home to where they are measured."""
         chain = self._controlled
         return drive_coordinates.approach(chain, joints, drives, share, home, self.fn)
 
@@ -234,7 +240,7 @@ class Drives(Arm):
 
     @property
     def here(self) -> drive_coordinates.Configuration:
-        """The measured configuration."""
+        """The measured configuration; refused where passive joints are not known."""
         if self._here is None:
             raise OptionError(
                 "the controller computes with the model of a mechanism with closures, whose "
@@ -279,7 +285,7 @@ class Drives(Arm):
         return Arm(bare, self.fn, lean)
 
     def inverse_dynamics(self, q: Scalars, qd: Scalars, qdd: Scalars, **options: Any) -> Scalars:
-        """tau"""
+        """Torques of the drives that give them the accelerations qdd."""
         here = self._at(q)
         rates = here.rates(qd)
         plain = friction.without_load_friction(self.lean)
@@ -291,24 +297,24 @@ class Drives(Arm):
         return tau if more is None else plus(tau, more)
 
     def forward_dynamics(self, q: Scalars, qd: Scalars, tau: Scalars, **options: Any) -> Scalars:
-        """qdd"""
+        """Accelerations of the drives under their torques tau."""
         here = self._at(q)
         chain, spread = here.chain, here.spread(tau)
         qdd = closed.forward_dynamics(chain, here.q, here.rates(qd), spread, self.fn, **options)
         return [qdd[k] for k in chain.active]
 
-    def mass_matrix(self, q: Scalars) -> Scalars:
-        """M, rows"""
+    def mass_matrix(self, q: Scalars) -> Rows:
+        """Mass matrix over the drives, n rows of n; the drives must be independent."""
         here = self._square(q, "mass_matrix")
         return closed.mass_matrix(here.chain, here.q, self.fn)
 
-    def coriolis_matrix(self, q: Scalars, qd: Scalars) -> Scalars:
-        """C, rows"""
+    def coriolis_matrix(self, q: Scalars, qd: Scalars) -> Rows:
+        """C over the drives, rows as those of `mass_matrix`."""
         here = self._square(q, "coriolis_matrix")
         return closed.coriolis_matrix(here.chain, here.q, here.rates(qd), self.fn)
 
     def coriolis_transposed(self, q: Scalars, qd: Scalars) -> Scalars:
-        """C^T qd"""
+        """C^T qd over the drives."""
         here = self._square(q, "coriolis_transposed")
         rates = here.rates(qd)
         momentum = equation.mass_times(self.lean, here.q, rates, self.fn)
@@ -316,7 +322,7 @@ class Drives(Arm):
         return here.momentum_turned(rates, momentum, turned)
 
     def gravity_torque(self, q: Scalars) -> Scalars:
-        """g"""
+        """Torques of the drives that hold the weights."""
         here = self._at(q)
         return here.lowered(equation.gravity_torque(self.lean, here.q, self.fn))
 
@@ -335,18 +341,18 @@ class Drives(Arm):
         return [more[k] for k in self.chain.active]
 
     def spring_torque(self, q: Scalars, qd: Scalars | None = None) -> Scalars:
-        """Torque against the springs; with qd against their damping too."""
+        """Torques of the drives against the springs; with qd against their damping too."""
         here = self._at(q)
         rates = None if qd is None else here.rates(qd)
         return here.lowered(springs.spring_torque(self.chain, here.q, self.fn, rates))
 
     def load_torque(self, q: Scalars, qd: Scalars) -> Scalars:
-        """Torque against loads of one's own."""
+        """Torques of the drives against loads of one's own."""
         here = self._at(q)
         return here.lowered(loads.load_torque(self.chain, here.q, here.rates(qd), self.fn))
 
     def static_torque(self, q: Scalars) -> Scalars:
-        """Torque that holds the mechanism: gravity, springs and loads of one's own."""
+        """Torques that hold the mechanism: gravity, springs and loads of one's own."""
         here = self._at(q)
         return here.lowered(self._tree().static_torque(here.q))
 
@@ -358,14 +364,14 @@ class Drives(Arm):
         return here.lowered(self._tree().frictionless_torque(here.q, rates, moved))
 
     def mass_times(self, q: Scalars, v: Scalars) -> Scalars:
-        """M v"""
+        """M v over the drives."""
         here = self._square(q, "mass_times")
         return here.lowered(equation.mass_times(self.lean, here.q, here.rates(v), self.fn))
 
     def regressor(
         self, q: Scalars, qd: Scalars, qdd: Scalars, qd_ref: Scalars | None = None
-    ) -> Scalars:
-        """Y, rows; with qd_ref the columns of M qdd + C(q, qd) qd_ref + g, friction's zero"""
+    ) -> Rows:
+        """Y, a row for each drive; with qd_ref as in `Arm.regressor`."""
         here = self._at(q)
         rates = here.rates(qd)
         wanted = rates if qd_ref is None else here.rates(qd_ref)
@@ -375,20 +381,20 @@ class Drives(Arm):
         rows = closed.regressor(self.chain, here.q, rates, moved, self.fn, given)
         return [rows[k] for k in self.chain.active]
 
-    def fk(self, q: Scalars) -> Scalars:
-        """Tool pose, rows of 4x4"""
+    def fk(self, q: Scalars) -> Rows:
+        """Pose of the tool in the reference frame, 4 rows of 4."""
         here = self._at(q)
         *upper, last = kinematics.fk(self.chain, here.q, self.fn)
         return [*(here.certain(row) for row in upper), last]
 
-    def jacobian(self, q: Scalars, frame: str = "base") -> Scalars:
-        """J, rows, linear first"""
+    def jacobian(self, q: Scalars, frame: str = "base") -> Rows:
+        """Jacobian of the tool by the rates of the drives, 6 rows of n, linear first."""
         here = self._square(q, "jacobian")
         J = kinematics.jacobian(self.chain, here.q, self.fn, frame=frame)
         return here.per_drive(J)
 
-    def jacobian_dot(self, q: Scalars, qd: Scalars, frame: str = "base") -> Scalars:
-        """dJ/dt, rows, linear first"""
+    def jacobian_dot(self, q: Scalars, qd: Scalars, frame: str = "base") -> Rows:
+        """Rate of that Jacobian, 6 rows of n, linear first."""
         here = self._square(q, "jacobian_dot")
         rates = here.rates(qd)
         J = kinematics.jacobian(self.chain, here.q, self.fn, frame=frame)
@@ -397,32 +403,32 @@ class Drives(Arm):
         return [here.momentum_turned(rates, a, b) for a, b in zip(J, Jd, strict=True)]
 
     def joint_rates(self, q: Scalars, qd_active: Scalars) -> Scalars:
-        """qd of all joints from those of the drives"""
+        """Rates of all joints from those of the drives."""
         here = self._at(q)
         return here.certain(here.rates(qd_active))
 
     def tree_rates(self, qd: Scalars) -> Scalars:
-        """Rates of all joints of the tree where the mechanism is measured"""
+        """Rates of all joints of the tree where the mechanism is measured."""
         return coupling.rates(self.chain, self.here.rates(qd))
 
     def lowered(self, columns: Sequence[Scalars]) -> Sequence[Scalars]:
-        """Torques over all joints of the tree, each as torques of the drives"""
+        """Torques over all joints of the tree, each as torques of the drives."""
         tree = [coupling.torques(self.chain, column) for column in columns]
         rows = self.here.lowered_rows(transposed(tree))
         return transposed(rows)
 
     def load_rest(self, q: Scalars, qd: Scalars) -> Scalars:
-        """Torque against loads of one's own that no parameter multiplies"""
+        """Torques of the drives against loads of one's own that no parameter multiplies."""
         here = self._at(q)
         return here.lowered(loads.load_rest(self.chain, here.q, here.rates(qd), self.fn))
 
     def kinetic_energy(self, q: Scalars, qd: Scalars) -> Any:
-        """T"""
+        """Kinetic energy with the reflected rotors, a scalar."""
         here = self._at(q)
         return here.certain([energy.kinetic_energy(self.chain, here.q, here.rates(qd), self.fn)])[0]
 
     def potential_energy(self, q: Scalars) -> Any:
-        """U"""
+        """Potential energy of weights and springs, a scalar."""
         here = self._at(q)
         return here.certain([energy.potential_energy(self.chain, here.q, self.fn)])[0]
 

@@ -1,7 +1,8 @@
 """Elementary functions, each written once without a branch; LLVM and C print what is traced here.
 
-A function is traced over numbers, their bits and conditions (`Code`), from basic operations that
-round the same everywhere: single calls, vector lanes and exported C have the same bits.
+A function is traced over numbers, their bits and conditions (`ElementaryRecorder`), from basic
+operations that round the same everywhere: single calls, vector lanes and exported C have the same
+bits.
 Errors against mpmath stay below these units in the last place (tests/compile/test_elementary.py):
 
     sin, cos  exp  log  tanh  pow  atan2
@@ -225,7 +226,7 @@ KINDS = {  # of operations whose result is of another kind than their operands
 }
 
 
-class Step(NamedTuple):
+class ElementaryStep(NamedTuple):
     """One operation; `kind` of the result is "real", "word" (its bits) or "mask" (a condition)."""
 
     op: str
@@ -238,13 +239,13 @@ class Step(NamedTuple):
         return () if self.op in ("argument", "constant") else self.operands  # type: ignore
 
 
-class Function(NamedTuple):
+class ElementaryFunction(NamedTuple):
     """A traced function: its first steps are its arguments."""
 
     name: str
     real: Real
     arity: int
-    steps: tuple[Step, ...]
+    steps: tuple[ElementaryStep, ...]
     results: tuple[int, ...]
 
 
@@ -253,7 +254,7 @@ class Value(Recorded):
 
     __slots__ = ("kind",)
 
-    def __init__(self, code: "Code", kind: str, index: int):
+    def __init__(self, code: "ElementaryRecorder", kind: str, index: int):
         super().__init__(code, index)
         self.kind = kind
 
@@ -297,7 +298,7 @@ class Value(Recorded):
         return self.operation("number", self)
 
 
-class Code(Recorder):
+class ElementaryRecorder(Recorder):
     """Steps of one function over one type."""
 
     def __init__(self, real: Real):
@@ -312,19 +313,19 @@ class Code(Recorder):
         """A step; plain numbers among its operands become constants of the kind of a value."""
         given = _kind(operands)
         values = (x if isinstance(x, Value) else self.constant(given, x) for x in operands)
-        return self._made(Step(op, kind, tuple(x.index for x in values)))
+        return self._made(ElementaryStep(op, kind, tuple(x.index for x in values)))
 
     def constant(self, kind: str, value: float) -> Value:
         """A number or a word."""
         exact = self.real.rounded(float(value)) if kind == "real" else value
-        return self._made(Step("constant", kind, (exact,)))
+        return self._made(ElementaryStep("constant", kind, (exact,)))
 
-    def _made(self, step: Step) -> Value:
+    def _made(self, step: ElementaryStep) -> Value:
         return Value(self, step.kind, self.index(step))
 
     def argument(self, k: int) -> Value:
         """Argument k."""
-        return self._made(Step("argument", "real", (k,)))
+        return self._made(ElementaryStep("argument", "real", (k,)))
 
     def fma(self, a: Value, b: "Value | float", c: "Value | float") -> Value:
         """a b + c, rounded once."""
@@ -378,7 +379,7 @@ def _kind(operands: Sequence[Value | float]) -> str:
 # sine and cosine
 
 
-def _cody_waite(c: Code, x: Value) -> tuple[Value, Value]:
+def _cody_waite(c: ElementaryRecorder, x: Value) -> tuple[Value, Value]:
     """x - k pi/2, and a word that ends as k does; good up to LARGEST (Cody and Waite 1980)."""
     shifted = x * 0.6366197723675814 + c.real.magic
     minus = -(shifted - c.real.magic)
@@ -387,7 +388,7 @@ def _cody_waite(c: Code, x: Value) -> tuple[Value, Value]:
     return x, shifted.bits
 
 
-def _payne_hanek(c: Code, x: Value) -> tuple[Value, Value]:
+def _payne_hanek(c: ElementaryRecorder, x: Value) -> tuple[Value, Value]:
     """Those of any angle beyond LARGEST (Payne and Hanek 1983).
 
     x = m 2^e. Digits of 2/pi whose product with x is a multiple of 4 are skipped; the next LIMBS
@@ -452,7 +453,9 @@ def _product(window: Sequence[Value], m: tuple[Value, Value], half: int) -> list
     return found[::-1]
 
 
-def _sine_and_cosine(c: Code, x: Value, r: Value, quadrant: Value) -> tuple[Value, Value]:
+def _sine_and_cosine(
+    c: ElementaryRecorder, x: Value, r: Value, quadrant: Value
+) -> tuple[Value, Value]:
     """Of |x| = r + k pi/2, and with the sign of x at last: so -0.0 keeps its own."""
     z = r * r
     sine = c.fma(c.fused(c.real.sine, z), r * z, r)
@@ -466,12 +469,12 @@ def _sine_and_cosine(c: Code, x: Value, r: Value, quadrant: Value) -> tuple[Valu
     )
 
 
-def near_sincos(c: Code, x: Value) -> tuple[Value, Value]:
+def near_sincos(c: ElementaryRecorder, x: Value) -> tuple[Value, Value]:
     """Sine and cosine up to LARGEST."""
     return _sine_and_cosine(c, x, *_cody_waite(c, abs(x)))
 
 
-def sincos(c: Code, x: Value) -> tuple[Value, Value]:
+def sincos(c: ElementaryRecorder, x: Value) -> tuple[Value, Value]:
     """Sine and cosine of any angle."""
     far = abs(x) > LARGEST
     near, distant = _cody_waite(c, abs(x)), _payne_hanek(c, c.select(far, abs(x), 2 * LARGEST))
@@ -482,7 +485,7 @@ def sincos(c: Code, x: Value) -> tuple[Value, Value]:
 # exponentials and logarithms
 
 
-def _exponential(c: Code, x: Value) -> tuple[Value, Value]:
+def _exponential(c: ElementaryRecorder, x: Value) -> tuple[Value, Value]:
     """e^x = m 2^k: m, and a word that ends as k does."""
     real = c.real
     shifted = x * math.log2(math.e) + real.magic
@@ -491,7 +494,7 @@ def _exponential(c: Code, x: Value) -> tuple[Value, Value]:
     return (r * r * c.polynomial(real.exp, r) + r) + 1.0, shifted.bits
 
 
-def _scaled(c: Code, m: Value, k: Value) -> Value:
+def _scaled(c: ElementaryRecorder, m: Value, k: Value) -> Value:
     """m 2^k in two factors, so that a result below the normal numbers is rounded once."""
     half = k >> 1
     for part in (half, k - half):
@@ -499,19 +502,19 @@ def _scaled(c: Code, m: Value, k: Value) -> Value:
     return m
 
 
-def _clamped(c: Code, x: Value, low: float, high: float) -> Value:
+def _clamped(c: ElementaryRecorder, x: Value, low: float, high: float) -> Value:
     """NaN stays."""
     return c.select(x < low, low, c.select(x > high, high, x))
 
 
-def exp(c: Code, x: Value) -> Value:
+def exp(c: ElementaryRecorder, x: Value) -> Value:
     """e^x."""
     last = (c.real.bias + 2) * math.log(2)
     first = (c.real.bias + c.real.mantissa + 4) * math.log(2)
     return _scaled(c, *_exponential(c, _clamped(c, x, -first, last)))
 
 
-def tanh(c: Code, x: Value) -> Value:
+def tanh(c: ElementaryRecorder, x: Value) -> Value:
     """x + x^3 P(x^2) / Q(x^2) where it is small, else 1 - 2 / (e^2x + 1): one division for both."""
     a = abs(x)
     m, k = _exponential(c, c.select(a > 20.0, 20.0, a) * 2.0)
@@ -523,7 +526,7 @@ def tanh(c: Code, x: Value) -> Value:
     return c.signed(c.select(small, a, 1.0) + above / below, x)
 
 
-def log(c: Code, x: Value) -> Value:
+def log(c: ElementaryRecorder, x: Value) -> Value:
     """x = 2^k (1 + f), s = f / (2 + f), log x = k ln 2 + f - f^2 / 2 + s (f^2 / 2 + s^2 P(s^2))."""
     real = c.real
     subnormal, up = x < real.tiny, real.mantissa + 2
@@ -545,7 +548,7 @@ def log(c: Code, x: Value) -> Value:
 # powers
 
 
-def _binary_logarithm(c: Code, x: Value) -> tuple[Value, Value]:
+def _binary_logarithm(c: ElementaryRecorder, x: Value) -> tuple[Value, Value]:
     """log2 of a positive number in two parts, the first an upper half.
 
     x = 2^k m with m near 1 or near 3/2, s = (m - b) / (m + b), log2 x = k + log2 b + 2 s (3 + s^2 +
@@ -582,7 +585,7 @@ def _binary_logarithm(c: Code, x: Value) -> tuple[Value, Value]:
     return first, low - (((first - k) - base) - high)
 
 
-def _power_of_two(c: Code, high: Value, low: Value) -> Value:
+def _power_of_two(c: ElementaryRecorder, high: Value, low: Value) -> Value:
     """2^(high + low), as exp does but with the rest of the reduction."""
     real = c.real
     shifted = (high + low) + real.magic
@@ -598,7 +601,7 @@ def _power_of_two(c: Code, high: Value, low: Value) -> Value:
     return _scaled(c, 1.0 - (r - z), shifted.bits)
 
 
-def power(c: Code, x: Value, y: Value) -> Value:
+def power(c: ElementaryRecorder, x: Value, y: Value) -> Value:
     """x^y = 2^(y log2 |x|), with the sign of x where y is odd."""
     real = c.real
     a, size = abs(x), abs(y)
@@ -630,7 +633,7 @@ def power(c: Code, x: Value, y: Value) -> Value:
 # the angle of a point
 
 
-def atan2(c: Code, y: Value, x: Value) -> Value:
+def atan2(c: ElementaryRecorder, y: Value, x: Value) -> Value:
     """The angle in the first eighth, folded at tan(pi/8), then turned and mirrored into place."""
     real = c.real
     a, b = abs(x), abs(y)
@@ -673,10 +676,10 @@ FUNCTIONS: dict[str, tuple[int, Callable[..., Value | tuple[Value, ...]]]] = {
 
 
 @cache
-def traced(name: str, real: Real) -> Function:
+def traced(name: str, real: Real) -> ElementaryFunction:
     """The steps of a function over a type, those that its results need."""
     arity, function = FUNCTIONS[name]
-    code = Code(real)
+    code = ElementaryRecorder(real)
     results = function(code, *(code.argument(k) for k in range(arity)))
     ends = [v.index for v in (results if isinstance(results, tuple) else (results,))]
     needed = uses([*range(arity), *ends], lambda k: code.steps[k].sources)
@@ -686,4 +689,4 @@ def traced(name: str, real: Real) -> Function:
         step = code.steps[k]
         renumbered = tuple(number[a] for a in step.sources)
         kept.append(step._replace(operands=renumbered) if renumbered else step)
-    return Function(name, real, arity, tuple(kept), tuple(number[k] for k in ends))
+    return ElementaryFunction(name, real, arity, tuple(kept), tuple(number[k] for k in ends))

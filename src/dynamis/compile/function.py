@@ -43,7 +43,7 @@ class Function:
 
     @cached_property
     def ports(self) -> Ports:
-        """Names and shapes."""
+        """Names and shapes of its arguments, and of its results."""
         inputs, outputs = self.inputs, self.outputs
         return Ports(
             tuple(p.name for p in inputs), tuple(p.shape for p in inputs),
@@ -51,7 +51,7 @@ class Function:
         )  # fmt: skip
 
     def program(self) -> Program:
-        """The function, traced."""
+        """What it computes, traced: a straight line of operations."""
         if self.traced is not None:
             return self.traced()
         from .optimise import factored, share_reciprocals

@@ -160,16 +160,52 @@ def _any_of(*names: str, all_with: str = "") -> dict[tuple[str, ...], Mapping[st
     return {chosen: different for chosen in every if not all_with or all_with in chosen}
 
 
-INVERSE_DYNAMICS = Kernel(
-    "inverse_dynamics",
+def _of_bodies(
+    algorithm: str, inputs: tuple[str, ...], outputs: Mapping[str, Shape], **different: Any
+) -> Kernel:
+    """A row of torques of the bodies, under the name of its algorithm.
+
+    Mechanisms with closures have one of the same name in `dynamics.closed`.
+    """
+    name = algorithm.partition(":")[2]
+    closed = f"dynamics.closed:{name}"
+    return Kernel(name, algorithm, inputs, outputs, reducible=True, closed=closed, **different)
+
+
+def _column(
+    matrix: str,
+    algorithm: str,
+    inputs: tuple[str, ...],
+    columns: tuple[str, ...] = ("column",),
+    **different: Any,
+) -> Kernel:
+    """The internal row that gives one column of a matrix: a unit vector is its last argument."""
+    outputs = dict.fromkeys(columns, MOVING)
+    return Kernel(
+        f"{matrix}:column", algorithm, (*inputs, "seed"), outputs, internal=True, reducible=True,
+        **different,
+    )  # fmt: skip
+
+
+def _of_loops(
+    algorithm: str,
+    inputs: tuple[str, ...],
+    outputs: Mapping[str, Shape],
+    reducible: bool = True,
+    **different: Any,
+) -> Kernel:
+    """A row of mechanisms with closures only, under the name of its algorithm."""
+    name = algorithm.partition(":")[2]
+    return Kernel(name, algorithm, inputs, outputs, reducible=reducible, loops=True, **different)
+
+
+INVERSE_DYNAMICS = _of_bodies(
     "dynamics.equation:inverse_dynamics",
     STATE,
     {"tau": VECTOR},
     further=_any_of(WRENCH, BASE_MOTION, FORCES, TEMPERATURE)
     | _any_of(WRENCH, FORCES, TEMPERATURE, PRELOAD, all_with=PRELOAD),
     formulations=INVERSE_METHODS,
-    reducible=True,
-    closed="dynamics.closed:inverse_dynamics",
 )
 TWO_VELOCITY = Kernel(
     "two_velocity",
@@ -180,32 +216,21 @@ TWO_VELOCITY = Kernel(
     reducible=True,
     closed=None,
 )
-MASS_COLUMN = Kernel(
-    "mass_matrix:column",
-    "dynamics.equation:mass_times",
-    ("q", "seed"),
-    {"column": MOVING},
-    internal=True,
-    reducible=True,
-    closed="dynamics.closed:mass_times",
+MASS_COLUMN = _column(
+    "mass_matrix", "dynamics.equation:mass_times", ("q",), closed="dynamics.closed:mass_times"
 )
-CORIOLIS_COLUMN = Kernel(
-    "coriolis_matrix:column",
+CORIOLIS_COLUMN = _column(
+    "coriolis_matrix",
     "dynamics.coriolis:coriolis_times",
-    ("q", "qd", "seed"),
-    {"column": MOVING},
-    internal=True,
-    reducible=True,
+    ("q", "qd"),
     closed="dynamics.closed:coriolis_times",
 )
-DERIVATIVES_COLUMN = Kernel(
-    "inverse_dynamics_derivatives:column",
+DERIVATIVES_COLUMN = _column(
+    "inverse_dynamics_derivatives",
     "compile.programs:inverse_along",
-    (*STATE, "seed"),
-    dict.fromkeys(_TAU, MOVING),
-    internal=True,
+    STATE,
+    _TAU,
     differentiate=True,
-    reducible=True,
     closed="compile.programs:inverse_along_closed",
 )
 PUSHED_COLUMN = replace(
@@ -221,8 +246,7 @@ ROWS = (
     Kernel("jacobian", "dynamics.kinematics:jacobian", ("q",), {"J": (6, N)}),
     Kernel("jacobian_dot", "dynamics.kinematics:jacobian_dot", ("q", "qd"), {"Jd": (6, N)}),
     INVERSE_DYNAMICS,
-    Kernel(
-        "forward_dynamics",
+    _of_bodies(
         "dynamics.equation:forward_dynamics",
         TORQUE,
         {"qdd": VECTOR},
@@ -230,37 +254,22 @@ ROWS = (
         formulations=FORWARD_METHODS,
         cheapest=True,
         solves=True,
-        reducible=True,
-        closed="dynamics.closed:forward_dynamics",
     ),
-    Kernel(
-        "mass_matrix",
+    _of_bodies(
         "dynamics.equation:mass_matrix",
         ("q",),
         {"M": (D, D)},
-        reducible=True,
         growth=11,
         column=MASS_COLUMN,
-        closed="dynamics.closed:mass_matrix",
     ),
-    Kernel(
-        "coriolis_matrix",
+    _of_bodies(
         "dynamics.coriolis:coriolis_matrix",
         ("q", "qd"),
         {"C": (D, D)},
-        reducible=True,
         growth=130,
         column=CORIOLIS_COLUMN,
-        closed="dynamics.closed:coriolis_matrix",
     ),
-    Kernel(
-        "gravity_torque",
-        "dynamics.equation:gravity_torque",
-        ("q",),
-        {"g": MOVING},
-        reducible=True,
-        closed="dynamics.closed:gravity_torque",
-    ),
+    _of_bodies("dynamics.equation:gravity_torque", ("q",), {"g": MOVING}),
     Kernel(
         "friction_torque",
         "dynamics.friction:friction_torque",
@@ -269,14 +278,7 @@ ROWS = (
         further=_any_of(TEMPERATURE),
     ),
     Kernel("load_shares", "dynamics.friction:load_shares", ("qd",), {"s": VECTOR}),
-    Kernel(
-        "load_friction",
-        "dynamics.equation:load_friction",
-        STATE,
-        {"tau": VECTOR},
-        reducible=True,
-        closed="dynamics.closed:load_friction",
-    ),
+    _of_bodies("dynamics.equation:load_friction", STATE, {"tau": VECTOR}),
     Kernel("spring_torque", "dynamics.springs:spring_torque", ("q",), {"tau": VECTOR}),
     Kernel("load_torque", "dynamics.loads:load_torque", ("q", "qd"), {"tau": VECTOR}),
     Kernel("kinetic_energy", "dynamics.energy:kinetic_energy", ("q", "qd"), {"T": ()}),
@@ -285,14 +287,7 @@ ROWS = (
     Kernel("centroidal_momentum", "dynamics.energy:centroidal_momentum", ("q", "qd"), {"P": (6,)}),
     Kernel("com", "dynamics.energy:com", ("q",), {"c": (3,)}),
     Kernel("com_jacobian", "dynamics.energy:com_jacobian", ("q",), {"J": (3, N)}),
-    Kernel(
-        "motor_torque",
-        "dynamics.equation:motor_torque",
-        STATE,
-        {"tau": VECTOR},
-        reducible=True,
-        closed="dynamics.closed:motor_torque",
-    ),
+    _of_bodies("dynamics.equation:motor_torque", STATE, {"tau": VECTOR}),
     Kernel(
         "regressor",
         "dynamics.regressor:regressor",
@@ -304,15 +299,7 @@ ROWS = (
         column=INVERSE_DYNAMICS,
         closed="dynamics.closed:regressor",
     ),
-    Kernel(
-        "pivots",
-        "dynamics.equation:pivots",
-        ("q",),
-        {"D": MOVING},
-        internal=True,
-        reducible=True,
-        closed="dynamics.closed:pivots",
-    ),
+    _of_bodies("dynamics.equation:pivots", ("q",), {"D": MOVING}, internal=True),
     TWO_VELOCITY,
     Kernel(
         "step",
@@ -323,60 +310,18 @@ ROWS = (
         reducible=True,
         closed=None,
     ),
-    Kernel(
-        "closure_error",
-        "dynamics.closures:closure_error",
-        ("q",),
-        {"e": (C,)},
-        reducible=True,
-        loops=True,
-    ),
-    Kernel(
-        "closure_jacobian",
-        "dynamics.closures:closure_jacobian",
-        ("q",),
-        {"J": (C, N)},
-        reducible=True,
-        loops=True,
-    ),
-    Kernel(
-        "closure_status",
-        "dynamics.closed:closure_status",
-        ("q",),
-        {"status": ()},
-        reducible=True,
-        loops=True,
-    ),
-    Kernel(
-        "joint_rates",
-        "dynamics.closed:joint_rates",
-        ("q", "qd_active"),
-        {"qd": VECTOR},
-        reducible=True,
-        loops=True,
-    ),
-    Kernel(
-        "joint_accelerations",
-        "dynamics.closed:joint_accelerations",
-        ("q", "qd", "qdd_active"),
-        {"qdd": VECTOR},
-        reducible=True,
-        loops=True,
-    ),
-    Kernel(
-        "drive_jacobian",
-        "dynamics.closed:drive_jacobian",
-        ("q",),
-        {"J": (6, D)},
-        loops=True,
-    ),
-    Kernel(
-        "constraint_forces",
+    _of_loops("dynamics.closures:closure_error", ("q",), {"e": (C,)}),
+    _of_loops("dynamics.closures:closure_jacobian", ("q",), {"J": (C, N)}),
+    _of_loops("dynamics.closed:closure_status", ("q",), {"status": ()}),
+    _of_loops("dynamics.closed:joint_rates", ("q", "qd_active"), {"qd": VECTOR}),
+    _of_loops("dynamics.closed:joint_accelerations", ("q", "qd", "qdd_active"), {"qdd": VECTOR}),
+    _of_loops("dynamics.closed:drive_jacobian", ("q",), {"J": (6, D)}, reducible=False),
+    _of_loops(
         "dynamics.closed:constraint_forces",
         STATE,
         {"f": (C,)},
+        reducible=False,
         further=_any_of(WRENCH, FORCES),
-        loops=True,
     ),
     Kernel(
         "inverse_dynamics_derivatives",

@@ -36,7 +36,7 @@ def ready_together(code: Sequence[Instruction], lanes: int) -> Iterator[list[int
         yield from (found[k : k + size] for k in range(0, len(found), size))
 
 
-class Body:
+class BodyPrinter:
     """Prints instructions; `loads` gives the IR value of every input entry that is used."""
 
     def __init__(self, program: Program, real: Real, width: int, exact: bool = False):
@@ -194,7 +194,7 @@ def unused(program: Program, used: set[tuple[int, int]]) -> set[tuple[int, int]]
     return every - used
 
 
-def not_finite(body: Body, loads: dict[tuple[int, int], str]) -> str | None:
+def not_finite(body: BodyPrinter, loads: dict[tuple[int, int], str]) -> str | None:
     """Whether an entry that does not matter is NaN or infinite: x - x is then not zero."""
     needed = {(i.port, i.index) for i in body.program.instructions if isinstance(i, Input)}
     total = ""
@@ -204,7 +204,7 @@ def not_finite(body: Body, loads: dict[tuple[int, int], str]) -> str | None:
     return body.new(f"fcmp uno {body.T} {total}, {total}") if total else None
 
 
-def poison(body: Body, bad: str) -> None:
+def poison(body: BodyPrinter, bad: str) -> None:
     """Where something is not finite every result is NaN: never plausible numbers."""
     body.lines += [f"  br i1 {bad}, label %poison, label %fine", "poison:"]
     for k, port in enumerate(body.program.outputs):

@@ -3,7 +3,7 @@
 import struct
 from collections.abc import Sequence
 
-from .elementary import Function, Real, traced, two_over_pi
+from .elementary import ElementaryFunction, Real, traced, two_over_pi
 
 ARITHMETIC = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 COMPARE = {"lt": "olt", "le": "ole", "gt": "ogt", "eq": "oeq", "ne": "une"}
@@ -76,7 +76,7 @@ def definition(name: str, real: Real, width: int, inline: Sequence[str] = INLINE
     return "\n".join([f"define internal {T} @{name}_{width}({arguments}) {how} {{", *lines, "}"])
 
 
-def _right(function: Function, width: int, k: int, values: list[str]) -> str:
+def _right(function: ElementaryFunction, width: int, k: int, values: list[str]) -> str:
     """The right-hand side of one step."""
     op, kind, operands = function.steps[k]
     real, places = function.real, [int(a) for a in operands]

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from .elementary import LARGEST, REALS, Real
-from .llvm_body import Body, not_finite, unused
+from .llvm_body import BodyPrinter, not_finite, unused
 from .llvm_functions import ARITHMETIC, INLINE, constant, definition, intrinsic, tables
 from .program import Input, Operation, Program
 
@@ -27,17 +27,17 @@ CLOSE = tuple(name for name in INLINE if name != "sincos")  # large angles are r
 SPECIAL = "llvm.nvvm.read.ptx.sreg"
 
 
-class Layout(NamedTuple):
+class LaunchLayout(NamedTuple):
     """How the kernel of a program is launched."""
 
     threads: int
     shared: int  # numbers of shared memory; 0: every thread stores its own results
 
 
-def layout(program: Program, dtype: str) -> Layout:
+def layout(program: Program, dtype: str) -> LaunchLayout:
     """By the longest result."""
     wide = [columns_of(port.size, dtype) for port in program.outputs if port.size > LONG]
-    return Layout(TILE, TILE * max(map(apart, wide))) if wide else Layout(THREADS, 0)
+    return LaunchLayout(TILE, TILE * max(map(apart, wide))) if wide else LaunchLayout(THREADS, 0)
 
 
 def columns_of(size: int, dtype: str) -> int:
@@ -53,7 +53,7 @@ def apart(columns: int) -> int:
     return columns | 1
 
 
-class ThreadBody(Body):
+class ThreadBody(BodyPrinter):
     """Prints the instructions of one thread as they are needed."""
 
     def __init__(self, program: Program, real: Real, fused: bool):
@@ -187,7 +187,7 @@ def functions(called: Iterable[tuple[str, int]], real: Real) -> str:
     return "\n\n".join(definition(name, real, width, CLOSE) for name, width in sorted(called))
 
 
-def thread_number(body: Body, threads: int) -> str:
+def thread_number(body: BodyPrinter, threads: int) -> str:
     """The number of this thread among all, and of it within its block in %thread."""
     body.lines += [
         f"  %block = call i32 @{SPECIAL}.ctaid.x()",
@@ -232,7 +232,7 @@ def _sound(body: ThreadBody, values: Iterable[int], bad: str | None) -> list[str
     return [body.new(f"select i1 {bad}, {body.T} {nan}, {body.T} {v}") for v in found]
 
 
-def _store(body: Body, value: str, pointer: str, at: str) -> None:
+def _store(body: BodyPrinter, value: str, pointer: str, at: str) -> None:
     address = body.new(f"getelementptr {body.T}, ptr addrspace(1) {pointer}, i64 {at}")
     body.lines.append(f"  store {body.T} {value}, ptr addrspace(1) {address}")
 

@@ -11,7 +11,7 @@ be optimised, which takes most of the time where code is long.
 """
 
 from .elementary import LARGEST, REALS, Real
-from .llvm_body import Body, fill_nan, not_finite, poison, unused
+from .llvm_body import BodyPrinter, fill_nan, not_finite, poison, unused
 from .llvm_functions import constant, definition, intrinsic, tables, typed
 from .program import Input, Operation, Program
 
@@ -74,7 +74,7 @@ def _row(
     called: set[tuple[str, int]],
 ) -> str:
     """One sample. The exact one reduces large angles and need not be fast."""
-    body = Body(program, real, 1, exact)
+    body = BodyPrinter(program, real, 1, exact)
     if width > 1:
         _angles_together(body, width)
     loads = {}
@@ -103,7 +103,7 @@ def _row(
     return "\n".join([f"define {head} noinline {{", *body.lines, "  ret void", "}"])
 
 
-def _angles_together(body: Body, width: int) -> None:
+def _angles_together(body: BodyPrinter, width: int) -> None:
     """Sine and cosine of the angles that are arguments, `width` at a time in one vector."""
     program, real = body.program, body.real
     operations = [i for i in program.instructions if isinstance(i, Operation)]
@@ -128,7 +128,7 @@ def _angles_together(body: Body, width: int) -> None:
         body.flags.append(body.new(f"call i1 {reduce}(<{width} x i1> {mask})"))
 
 
-def _load_padded(body: Body, port: int, start: int, size: int, width: int) -> str:
+def _load_padded(body: BodyPrinter, port: int, start: int, size: int, width: int) -> str:
     """`size` entries of an argument as a vector, filled up with zeros."""
     T, real = body.real.name, body.real
     address = body.new(f"getelementptr {T}, ptr %p{port}, i64 {start}")
@@ -148,7 +148,7 @@ def _block(
     called: set[tuple[str, int]],
 ) -> str:
     """W samples at once."""
-    body = Body(program, real, width)
+    body = BodyPrinter(program, real, width)
     loads: dict[tuple[int, int], str] = {}
     for k, port in enumerate(program.inputs):
         for start in range(0, port.size, width):
@@ -177,7 +177,7 @@ def _block(
     return "\n".join([head, *body.lines, "  ret void", "}"])
 
 
-def _load_row(body: Body, port: int, row: int, start: int, columns: int) -> str:
+def _load_row(body: BodyPrinter, port: int, row: int, start: int, columns: int) -> str:
     T = body.real.name
     first = body.new(f"mul i64 %s{port}, {row}")
     index = body.new(f"add i64 {first}, {start}")
@@ -193,7 +193,7 @@ def _load_row(body: Body, port: int, row: int, start: int, columns: int) -> str:
     )
 
 
-def transposed(body: Body, rows: list[str]) -> list[str]:
+def transposed(body: BodyPrinter, rows: list[str]) -> list[str]:
     """A WxW tile turned: log2 W rounds of exchanges between rows that differ in one bit."""
     width = len(rows)
     step = 1
@@ -209,12 +209,12 @@ def transposed(body: Body, rows: list[str]) -> list[str]:
     return rows
 
 
-def _shuffle(body: Body, a: str, b: str, mask: list[int]) -> str:
+def _shuffle(body: BodyPrinter, a: str, b: str, mask: list[int]) -> str:
     lanes = ", ".join(f"i32 {m}" for m in mask)
     return body.new(f"shufflevector {body.T} {a}, {body.T} {b}, <{body.width} x i32> <{lanes}>")
 
 
-def _store_tile(body: Body, port: int, size: int, start: int, values: list[str]) -> None:
+def _store_tile(body: BodyPrinter, port: int, size: int, start: int, values: list[str]) -> None:
     T, columns = body.real.name, len(values)
     rows = transposed(body, values + ["poison"] * (body.width - columns))
     for r, row in enumerate(rows):
@@ -228,7 +228,7 @@ def _store_tile(body: Body, port: int, size: int, start: int, values: list[str])
         body.lines.append(f"  store {vector} {row}, ptr {address}, align {body.real.bits // 8}")
 
 
-def _row_arguments(body: Body, program: Program, row: int) -> str:
+def _row_arguments(body: BodyPrinter, program: Program, row: int) -> str:
     T = body.real.name
     names = []
     for k in range(len(program.inputs)):

@@ -3,10 +3,10 @@
 from typing import TYPE_CHECKING
 
 from ..errors import did_you_mean
+from .computer import ControlLoop
 from .controller import Controller, Reference, Sample, second_order, third_order
 from .joint_space import ComputedTorque, FeedForward, JointPID, PointToPoint
 from .linearise import StateSpace, linearise
-from .loop import ControlLoop
 from .metrics import StepMetrics, TrackingMetrics, step_metrics, tracking_metrics
 from .momentum_observer import MomentumObserver
 from .single_joint import SingleJoint

@@ -10,7 +10,7 @@ import inspect
 import math
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache
 from types import SimpleNamespace
@@ -25,15 +25,17 @@ from ..compile.arrays import NUMPY, finite, numbers, one_sample
 from ..errors import OptionError, ShapeError, counted, did_you_mean, shown
 from ..lazy import once
 from ..spatial.functions import MATH, Functions
-from ..spatial.vectors import less, plus
+from ..spatial.vectors import Scalars, less, plus
 from ..user_code import location
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from ..robot import Robot
 
-Scalars = Sequence[Any]
 Values = Mapping[str, list[Any]]  # names to lists of scalars
 Step = tuple[Scalars, Values]  # one number per joint, and the state after it
+Gain = float | Sequence[float] | np.ndarray  # one number for all joints, or one per joint
 
 
 class Reference(NamedTuple):
@@ -131,8 +133,8 @@ class Block(ABC):
     def _designed(
         cls,
         options: Mapping[str, Any],
-        bandwidth: Any,
-        damping: Any,
+        bandwidth: Gain,
+        damping: Gain,
         inertia: np.ndarray | None = None,
         integral: bool = False,
         names: Sequence[str] = ("kp", "kd", "ki"),
@@ -213,7 +215,7 @@ def intact(block: Any) -> bool:
 
 
 @cache
-def _field_names(kind: Any) -> frozenset[str]:
+def _field_names(kind: type) -> frozenset[str]:
     return frozenset(field.name for field in fields(kind))
 
 
@@ -254,7 +256,7 @@ def _codes_of(function: Any) -> Codes:
 ARGUMENTS = 3  # self, arm, sample
 
 
-def check_signatures(block: Any) -> None:
+def check_signatures(block: Block) -> None:
     """Refuse a block whose `start` or `step` does not take (arm, sample), with what to write."""
     for name in ("start", "step"):
         method = getattr(block, name)
@@ -272,7 +274,7 @@ def check_signatures(block: Any) -> None:
             ) from None
 
 
-def begun(block: Any, arm: Arm, sample: Sample) -> dict[str, list]:
+def begun(block: Block, arm: Arm, sample: Sample) -> dict[str, list[Any]]:
     """The state a block starts from, as lists by name."""
     name = f"{type(block).__name__}.start"
     found, name = _asked(block.start, name, arm, sample), f"{name}{location(block.start)}"
@@ -284,7 +286,7 @@ def begun(block: Any, arm: Arm, sample: Sample) -> dict[str, list]:
     return {str(k): _listed(v, f"{k!r} of {name}") for k, v in found.items()}
 
 
-def stepped(block: Any, arm: Arm, sample: Sample) -> tuple[list[Any], dict[str, list[Any]]]:
+def stepped(block: Block, arm: Arm, sample: Sample) -> tuple[list[Any], dict[str, list[Any]]]:
     """One sample of a block: n torques and the state after it, under the names it had before."""
     name = f"{type(block).__name__}.step"
     found, name = _asked(block.step, name, arm, sample), f"{name}{location(block.step)}"
@@ -311,7 +313,7 @@ def stepped(block: Any, arm: Arm, sample: Sample) -> tuple[list[Any], dict[str, 
     return tau, lists
 
 
-def _asked(method: Any, name: str, arm: Arm, sample: Sample) -> Any:
+def _asked(method: Callable[[Arm, Sample], Any], name: str, arm: Arm, sample: Sample) -> Any:
     sample = _copied(sample)
     if arm.fn is MATH or arm.fn is NUMPY:
         return method(arm, sample)
@@ -362,7 +364,11 @@ def finite_gains(block: Block, robot: "Robot", what: str) -> Values:
 
 
 def per_joint(
-    value: Any, name: str, robot: "Robot", lowest: float | None = 0.0, size: int | None = None
+    value: Gain,
+    name: str,
+    robot: "Robot",
+    lowest: float | None = 0.0,
+    size: int | None = None,
 ) -> list[float]:
     """A gain for every joint from one number or n of them (or `size`, for a task)."""
     n = len(robot.driven) if size is None else size
@@ -381,7 +387,7 @@ def per_joint(
     return found
 
 
-def above_zero(value: Any, name: str, robot: "Robot", what: str) -> list[float]:
+def above_zero(value: Gain, name: str, robot: "Robot", what: str) -> list[float]:
     """A number for every joint as `per_joint`, none of them 0; `what` says of what."""
     found = per_joint(value, name, robot)
     if 0.0 in found:
@@ -389,7 +395,7 @@ def above_zero(value: Any, name: str, robot: "Robot", what: str) -> list[float]:
     return found
 
 
-def model_of(block: Any, robot: "Robot") -> "Robot":
+def model_of(block: Block, robot: "Robot") -> "Robot":
     """The robot a block computes with: its own model, as long as the robot it drives."""
     model = a_robot(robot) if block.model is None else block.model
     if len(model.driven) != len(robot.driven):
@@ -461,13 +467,13 @@ def held(arm: Arm, wanted: Any, given: Any, e: Any, before: Any, after: Any) -> 
 FASTEST = 0.5  # bandwidth times sample time; a sampled double integrator is lost at 1 / damping
 
 
-def second_order(bandwidth: Any, damping: Any = 1.0) -> tuple[Any, Any]:
+def second_order(bandwidth: Gain, damping: Gain = 1.0) -> tuple[Gain, Gain]:
     """(kp, kd) = (w^2, 2 damping w); w in rad/s, one number or one per joint."""
     w, zeta = _positive(bandwidth, "bandwidth"), _positive(damping, "damping")
     return _plain(w * w), _plain(2.0 * zeta * w)
 
 
-def third_order(bandwidth: Any, damping: Any = 1.0, ratio: Any = 1.0) -> tuple[Any, Any, Any]:
+def third_order(bandwidth: Gain, damping: Gain = 1.0, ratio: Gain = 1.0) -> tuple[Gain, Gain, Gain]:
     """(kp, kd, ki) of a loop with integral: the third pole is at -ratio w."""
     w, zeta = _positive(bandwidth, "bandwidth"), _positive(damping, "damping")
     a = _positive(ratio, "ratio")
@@ -475,7 +481,7 @@ def third_order(bandwidth: Any, damping: Any = 1.0, ratio: Any = 1.0) -> tuple[A
     return _plain(kp), _plain(kd), _plain(ki)
 
 
-def check_sampling(bandwidth: Any, sample_time: float | None) -> None:
+def check_sampling(bandwidth: Gain, sample_time: float | None) -> None:
     """Refuse a bandwidth that its sample time cannot hold: w T > 0.5."""
     if sample_time is None:
         return
@@ -489,19 +495,19 @@ def check_sampling(bandwidth: Any, sample_time: float | None) -> None:
         )
 
 
-def one_position(robot: "Robot", q: Any = None) -> np.ndarray:
+def one_position(robot: "Robot", q: "ArrayLike | None" = None) -> np.ndarray:
     """q (n,), finite; zero (of closed mechanisms `home`) if not given."""
     if q is None:
         return np.array(robot.home)
     return finite(one_sample(q, "q", (robot.n,), f"robot {robot.name!r}"), "q")
 
 
-def joint_inertia(robot: "Robot", q: Any = None) -> np.ndarray:
+def joint_inertia(robot: "Robot", q: "ArrayLike | None" = None) -> np.ndarray:
     """Diagonal of the mass matrix at q (zero if not given), (n,): what each joint must move."""
     return np.diagonal(robot.mass_matrix(one_position(robot, q))).copy()
 
 
-def for_inertia(gains: tuple[Any, ...], inertia: np.ndarray) -> list[tuple[float, ...]]:
+def for_inertia(gains: tuple[Gain, ...], inertia: np.ndarray) -> list[tuple[float, ...]]:
     """Gains of a unit inertia, each times the inertia it has to move."""
     size = len(inertia)
     for gain in gains:
@@ -512,7 +518,7 @@ def for_inertia(gains: tuple[Any, ...], inertia: np.ndarray) -> list[tuple[float
     return [tuple((inertia * np.asarray(gain)).tolist()) for gain in gains]
 
 
-def _positive(value: Any, name: str) -> np.ndarray:
+def _positive(value: Gain, name: str) -> np.ndarray:
     try:
         given = numbers(value, name, "")
     except ShapeError:
@@ -524,6 +530,6 @@ def _positive(value: Any, name: str) -> np.ndarray:
     return given
 
 
-def _plain(value: np.ndarray) -> Any:
+def _plain(value: np.ndarray) -> Gain:
     """A float or a tuple of floats: fields of a frozen dataclass that compare and hash."""
     return float(value) if value.ndim == 0 else tuple(value.tolist())

@@ -8,6 +8,7 @@ from ..compile.arm import Arm
 from .controller import (
     Compensating,
     Controller,
+    Gain,
     Sample,
     Step,
     Values,
@@ -31,10 +32,10 @@ class JointPID(Controller):
     it would push further into the limit.
     """
 
-    kp: Any
-    ki: Any = 0.0
-    kd: Any = 0.0
-    limit: Any = None
+    kp: Gain
+    ki: Gain = 0.0
+    kd: Gain = 0.0
+    limit: Gain | None = None
     gravity: bool = False
     derivative: str = "measurement"
     model: "Robot | None" = None
@@ -50,8 +51,8 @@ class JointPID(Controller):
     def from_bandwidth(
         cls,
         robot: "Robot",
-        bandwidth: Any,
-        damping: Any = 1.0,
+        bandwidth: Gain,
+        damping: Gain = 1.0,
         q: Any = None,
         integral: bool = False,
         **options: Any,
@@ -64,12 +65,12 @@ class JointPID(Controller):
 
     @property
     def needs_model(self) -> bool:
-        """For gravity only."""
+        """Only to compensate gravity."""
         return self.gravity
 
     @property
     def options(self) -> tuple[Any, ...]:
-        """Structure."""
+        """Whether gravity is compensated, and what the derivative acts on."""
         return self.gravity, self.derivative
 
     def start(self, arm: Arm, sample: Sample) -> Values:
@@ -77,7 +78,7 @@ class JointPID(Controller):
         return {"integral": [0.0] * arm.n}
 
     def step(self, arm: Arm, sample: Sample) -> Step:
-        """One sample."""
+        """Torques of this sample, and the state after it."""
         gains, joints = sample.gains, range(arm.n)
         g = arm.static_torque(sample.q) if self.gravity else [0.0] * arm.n
         rate = sample.ed if self.derivative == "error" else sample.qd
@@ -99,22 +100,22 @@ class PointToPoint(Compensating):
     clips the torque.
     """
 
-    kp: Any  # 1/s^2
-    kd: Any  # 1/s
+    kp: Gain  # 1/s^2
+    kd: Gain  # 1/s
     model: "Robot | None" = None
     friction: str = "none"
-    limit: Any = None
+    limit: Gain | None = None
     sample_time: float | None = None
     GAINS = ("kp", "kd", "limit")
 
     @classmethod
     @checked
-    def from_bandwidth(cls, bandwidth: Any, damping: Any = 1.0, **options: Any) -> "PointToPoint":
+    def from_bandwidth(cls, bandwidth: Gain, damping: Gain = 1.0, **options: Any) -> "PointToPoint":
         """Both poles of every joint at `bandwidth` (rad/s); `options` are the other fields."""
         return cls._designed(options, bandwidth, damping)
 
     def step(self, arm: Arm, sample: Sample) -> Step:
-        """One sample."""
+        """Torques of this sample, and the state after it."""
         gains, e = sample.gains, sample.e
         a = [-gains.kd[i] * sample.qd[i] - gains.kp[i] * e[i] for i in range(arm.n)]
         rigid = arm.frictionless_torque(sample.q, sample.qd, a)
@@ -134,19 +135,19 @@ class ComputedTorque(Compensating):
     stops while it would push further into the limit.
     """
 
-    kp: Any  # 1/s^2
-    kd: Any  # 1/s
-    ki: Any = 0.0  # 1/s^3
+    kp: Gain  # 1/s^2
+    kd: Gain  # 1/s
+    ki: Gain = 0.0  # 1/s^3
     model: "Robot | None" = None
     friction: str = "desired"
-    limit: Any = None
+    limit: Gain | None = None
     sample_time: float | None = None
     GAINS = ("kp", "kd", "ki", "limit")
 
     @classmethod
     @checked
     def from_bandwidth(
-        cls, bandwidth: Any, damping: Any = 1.0, integral: bool = False, **options: Any
+        cls, bandwidth: Gain, damping: Gain = 1.0, integral: bool = False, **options: Any
     ) -> "ComputedTorque":
         """Poles of every joint at `bandwidth` (rad/s), three with integral, else two."""
         return cls._designed(options, bandwidth, damping, integral=integral)
@@ -156,7 +157,7 @@ class ComputedTorque(Compensating):
         return {"integral": [0.0] * arm.n}
 
     def step(self, arm: Arm, sample: Sample) -> Step:
-        """One sample."""
+        """Torques of this sample, and the state after it."""
         joints, gains, before = range(arm.n), sample.gains, sample.state.integral
         e, ed = sample.e, sample.ed
         total = [before[i] + sample.dt * e[i] for i in joints]
@@ -184,24 +185,24 @@ class FeedForward(Compensating):
     `limit` clips the torque.
     """
 
-    kp: Any
-    kd: Any
+    kp: Gain
+    kd: Gain
     model: "Robot | None" = None
     friction: str = "desired"
-    limit: Any = None
+    limit: Gain | None = None
     sample_time: float | None = None
     GAINS = ("kp", "kd", "limit")
 
     @classmethod
     @checked
     def from_bandwidth(
-        cls, robot: "Robot", bandwidth: Any, damping: Any = 1.0, q: Any = None, **options: Any
+        cls, robot: "Robot", bandwidth: Gain, damping: Gain = 1.0, q: Any = None, **options: Any
     ) -> "FeedForward":
         """Gains for the inertia each joint sees at q (zero if not given)."""
         return cls._designed(options, bandwidth, damping, joint_inertia(robot, q))
 
     def step(self, arm: Arm, sample: Sample) -> Step:
-        """One sample."""
+        """Torques of this sample, and the state after it."""
         gains, e, ed = sample.gains, sample.e, sample.ed
         rigid = arm.frictionless_torque(*sample.reference)
         friction = self.compensation(arm, sample, rigid)

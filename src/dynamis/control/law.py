@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arguments import a_robot, choice, is_word, positive, whole
-from ..compile.arm import arm_of
+from ..compile.arm import Arm, arm_of
 from ..compile.service import Key, traced
 from ..errors import OptionError, ShapeError, counted, shown
 from ..lazy import cached_property
@@ -26,6 +26,7 @@ from ..trajectory.trajectory import Trajectory
 from .controller import (
     NO_LIMIT,
     Controller,
+    Gain,
     Reference,
     Sample,
     Values,
@@ -102,12 +103,12 @@ class Law:
     reference: Trajectory | None = None
     velocity: str = "measured"
     velocity_filter: float | None = None
-    limit: Any = None
+    limit: Gain | None = None
     safe: str = "zero"
-    safe_damping: Any = 0.0
+    safe_damping: Gain = 0.0
     ramp: float = 1.0
     latch: int = LATCH
-    jump: Any = None
+    jump: Gain | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.controller, Controller):
@@ -249,11 +250,11 @@ class Law:
 
     @property
     def states(self) -> int:
-        """Numbers of the state."""
+        """How many numbers the state has."""
         return sum(self.slots.values())
 
     def _named(self, state: Sequence[Any]) -> dict[str, list[Any]]:
-        """The state by name."""
+        """Parts of the state by name, from the state as one list."""
         return {name: list(state[place]) for name, place in slices(self.slots).items()}
 
     def begun(
@@ -378,7 +379,7 @@ class Law:
         rows = [[fn.select(_good(v) > 0.0, v, 0.0) for v in row] for row in wanted]
         return Reference(*rows), fine
 
-    def _near(self, x: Mapping[str, list], q: Sequence[Any], fn: Functions) -> Any:
+    def _near(self, x: Mapping[str, list[Any]], q: Sequence[Any], fn: Functions) -> Any:
         """1 where every joint can have come from where it was seen last; else 0."""
         near: Any = 1.0
         if self.jumps is None:
@@ -392,18 +393,18 @@ class Law:
 
     def _speed(
         self,
-        x: Mapping[str, list],
+        x: Mapping[str, list[Any]],
         place: Sequence[Any],
         qd: Sequence[Any],
         wanted: Sequence[Any],
         seen: Any,
         fn: Functions,
     ) -> list[Any]:
+        """Velocities of this sample: as measured, or from positions; zero where it is bad."""
         if self.velocity == "measured":
             return [fn.select(seen > 0.0, v, 0.0) for v in qd]
-        known = (
-            x["computer.unseen"][0] >= 0.0
-        )  # else there was no position before: what is wanted stands in
+        # else there was no position before: what is wanted stands in
+        known = x["computer.unseen"][0] >= 0.0
         since = self.sample_time * fn.max(1.0, 1.0 + x["computer.unseen"][0])
         pole = None
         if self.velocity_filter is not None:
@@ -412,7 +413,15 @@ class Law:
         rate = [fn.select(known, v, w) for v, w in zip(rate, wanted, strict=True)]
         return [fn.select(seen > 0.0, v, 0.0) for v in rate]
 
-    def _safe(self, x: Mapping, q: Any, qd: Any, seen: Any, arm: Any, fn: Functions) -> list[Any]:
+    def _safe(
+        self,
+        x: Mapping[str, list[Any]],
+        q: Sequence[Any],
+        qd: Sequence[Any],
+        seen: Any,
+        arm: Arm,
+        fn: Functions,
+    ) -> list[Any]:
         """Torque while something is wrong; nothing where no position was ever seen."""
         if self.safe == "zero":
             return [0.0] * self.n

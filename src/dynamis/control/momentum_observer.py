@@ -8,7 +8,7 @@ import numpy as np
 from ..arguments import checked
 from ..compile.arm import Arm
 from ..spatial.vectors import plus
-from .controller import Sample, Scalars, Step, Values, above_zero, model_of
+from .controller import Gain, Sample, Scalars, Step, Values, above_zero, model_of
 from .observer import Observer
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class MomentumObserver(Observer):
     of `stiction(robot)`. It is not filtered away: contacts below that level cannot be told from it.
     """
 
-    gain: Any
+    gain: Gain
     model: "Robot | None" = None
     friction: str = "measured"
     sample_time: float | None = None

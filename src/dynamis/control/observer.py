@@ -76,7 +76,7 @@ class ObserverStep:
 
     @cached_property
     def gains(self) -> Values:
-        """Its numbers by name."""
+        """The numbers it computes with, by name."""
         return finite_gains(self.observer, self.robot, "observer")
 
     @property
@@ -92,7 +92,7 @@ class ObserverStep:
 
     @property
     def states(self) -> int:
-        """Numbers of the state."""
+        """How many numbers the state has."""
         return max(part.stop for part in self.slots.values())
 
     @cached_property
@@ -113,12 +113,12 @@ class ObserverStep:
 
     def step(
         self,
-        state: Any,
+        state: Scalars,
         q: Scalars,
         qd: Scalars,
         tau: Scalars,
         dt: Any,
-        numbers: Any,
+        numbers: Scalars,
         fn: Functions,
     ) -> tuple[list[Any], list[Any]]:
         """External torque and the state after a sample; `tau` is the mean since the one before."""

@@ -12,11 +12,12 @@ from ..compile.arrays import numbers
 from ..errors import OptionError
 from ..model.quantity import strict
 from ..spatial.functions import Functions
-from ..spatial.vectors import plus
+from ..spatial.vectors import Scalars, plus
 from .random_numbers import POSITIONS, TORQUES, normal, uniform
 
 if TYPE_CHECKING:
     from ..robot import Robot
+    from .controller import Gain
 
 VELOCITIES = ("exact", "difference")
 
@@ -35,13 +36,13 @@ class Sensors:
     where the joint is at 0.
     """
 
-    encoder: Any = None
+    encoder: "Gain | None" = None
     velocity: str | None = None
     velocity_filter: float | None = None
-    torque_noise: Any = 0.0
-    position_noise: Any = 0.0
+    torque_noise: "Gain" = 0.0
+    position_noise: "Gain" = 0.0
     seed: int = 0
-    offset: Any = None
+    offset: "Gain | None" = None
 
     def __post_init__(self) -> None:
         if self.velocity is None:
@@ -94,12 +95,14 @@ class Sensors:
         zero = [] if self.offset is None else per_joint(self.offset, "offset", robot, lowest=None)
         return [*step, 2.0 * math.pi * (self.velocity_filter or 0.0), *zero]
 
-    def start(self, q: Any, qd: Any, dt: Any, constants: Any, fn: Functions) -> dict[str, list]:
+    def start(
+        self, q: Scalars, qd: Scalars, dt: Any, constants: Scalars, fn: Functions
+    ) -> dict[str, list[Any]]:
         """Readings one sample before the first, as if the arm had moved evenly until now."""
         before = [a - dt * v for a, v in zip(q, qd, strict=True)]
         return {"measured_q": self.counted(before, constants, fn), "measured_qd": list(qd)}
 
-    def counted(self, q: Any, constants: Any, fn: Functions) -> list[Any]:
+    def counted(self, q: Scalars, constants: Scalars, fn: Functions) -> list[Any]:
         """Positions as the encoders give them."""
         if self.offset is not None:
             q = plus(q, constants[len(q) + 1 :])
@@ -112,7 +115,14 @@ class Sensors:
         return rounded
 
     def read(
-        self, before: Mapping, q: Any, qd: Any, noise: Any, constants: Any, dt: Any, fn: Functions
+        self,
+        before: Mapping[str, Scalars],
+        q: Scalars,
+        qd: Scalars,
+        noise: Any,
+        constants: Scalars,
+        dt: Any,
+        fn: Functions,
     ) -> dict[str, list[Any]]:
         """The readings of this sample, from those before and where the arm is."""
         noisy = plus(q, noise) if self.noisy else list(q)
@@ -124,7 +134,7 @@ class Sensors:
         return {"measured_q": q, "measured_qd": qd}
 
 
-def difference(q: Any, before: Any, since: Any, speed: Any, pole: Any) -> list[Any]:
+def difference(q: Scalars, before: Scalars, since: Any, speed: Scalars, pole: Any) -> list[Any]:
     """Velocities from two positions, low-passed from those before unless `pole` is None."""
     rate = [(a - b) / since for a, b in zip(q, before, strict=True)]
     if pole is None:

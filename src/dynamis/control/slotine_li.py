@@ -1,6 +1,6 @@
 """Adaptive control that learns the arm's parameters while it tracks (Slotine and Li 1987)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,7 @@ from ..spatial.vectors import matrix_times, plus, transposed
 from .controller import (
     NO_LIMIT,
     Controller,
+    Gain,
     Sample,
     Scalars,
     Step,
@@ -52,7 +53,7 @@ SIGNS = {
 }
 
 
-def adapted(names: Sequence[str], adapt: Any) -> list[bool]:
+def adapted(names: Sequence[str], adapt: str | Iterable[str] | None) -> list[bool]:
     """Which of the names `adapt` picks: None is all, else names or patterns ("*.viscous")."""
     if adapt is None:
         return [True] * len(names)
@@ -70,7 +71,12 @@ def adapted(names: Sequence[str], adapt: Any) -> list[bool]:
     return [k in chosen for k in range(len(names))]
 
 
-def adaptation_gains(robot: "Robot", adapt: Any, adaptation: Any, start_from: Any) -> dict:
+def adaptation_gains(
+    robot: "Robot",
+    adapt: str | Iterable[str] | None,
+    adaptation: Gain,
+    start_from: Gain | None,
+) -> dict[str, list[float]]:
     """Rate, start and bounds of every parameter; what is not adapted has rate 0 and no bound.
 
     A start on the wrong side of a sign moves the bound to itself: nothing jumps.
@@ -89,7 +95,7 @@ def adaptation_gains(robot: "Robot", adapt: Any, adaptation: Any, start_from: An
     return gains
 
 
-def _start(robot: "Robot", start_from: Any) -> list[float]:
+def _start(robot: "Robot", start_from: Gain | None) -> list[float]:
     own = robot.parameters.values
     given = (
         own
@@ -191,12 +197,12 @@ class SlotineLi(Controller):
     friction. The state `estimate` is in the order of the model's `parameters`.
     """
 
-    kd: Any
-    bandwidth: Any
-    adaptation: Any
+    kd: Gain
+    bandwidth: Gain
+    adaptation: Gain
     model: "Robot | None" = None
-    adapt: Any = None
-    start_from: Any = None
+    adapt: str | Iterable[str] | None = None
+    start_from: Gain | None = None
     smoothing: float = 0.05
     sample_time: float | None = None
 
@@ -206,7 +212,7 @@ class SlotineLi(Controller):
     @classmethod
     @checked
     def from_bandwidth(
-        cls, robot: "Robot", bandwidth: Any, adaptation: Any, q: Any = None, **options: Any
+        cls, robot: "Robot", bandwidth: Gain, adaptation: Gain, q: Any = None, **options: Any
     ) -> "SlotineLi":
         """Lambda and Kd for two real poles at `bandwidth` (rad/s): Kd = w diag M(q)."""
         check_sampling(bandwidth, options.get("sample_time"))
@@ -234,7 +240,7 @@ class SlotineLi(Controller):
         return {"estimate": list(sample.gains.initial)}
 
     def step(self, arm: Arm, sample: Sample) -> Step:
-        """One sample."""
+        """Torques of this sample, and the parameters believed after it."""
         joints, gains, reference = range(arm.n), sample.gains, sample.reference
         e, ed, before = sample.e, sample.ed, sample.state.estimate
         s = [ed[i] + gains.bandwidth[i] * e[i] for i in joints]

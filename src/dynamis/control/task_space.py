@@ -9,7 +9,7 @@ two rotations, u sin(angle) of the turn from desired to actual (Luh, Walker, Pau
 again beyond a quarter turn, and vanishes at a half turn. All in base axes.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,6 +23,7 @@ from ..ik.target import task_mask
 from ..spatial.vectors import add, cross, matrix_times, plus, scale, transposed
 from .controller import (
     Compensating,
+    Gain,
     Sample,
     Scalars,
     Step,
@@ -46,8 +47,36 @@ class Deviation(NamedTuple):
     bias: Scalars
 
 
+class ToolController(Compensating):
+    """A law of the tool's motion; what its `task` leaves free follows the joint reference.
+
+    Its fields are those below, and gains of its own, one per row of the task.
+    """
+
+    task: Any
+    singular_damping: float
+    null_damping: Gain
+    null_stiffness: Gain
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "task", check_task(self.task))
+
+    def _task_gains(self, robot: "Robot", **given: Any) -> dict[str, list[float]]:
+        """By name: the given ones per task row, singularity damping (1,), null-space gains (n,)."""
+        model_of(self, robot)
+        rows = task_rows(robot, self.task)
+        own = {name: per_joint(value, name, robot, size=len(rows)) for name, value in given.items()}
+        return {
+            **own,
+            "singular_damping": singular_damping(self.singular_damping, robot, rows),
+            "null_damping": per_joint(self.null_damping, "null_damping", robot),
+            "null_stiffness": per_joint(self.null_stiffness, "null_stiffness", robot),
+        }
+
+
 @dataclass(frozen=True)
-class TaskSpace(Compensating):
+class TaskSpace(ToolController):
     """tau = M qdd + C qd + g + friction with qdd = J+ (a - Jdot qd) + (I - J+ J) v.
 
         a = xdd_d - Kd (xd - xd_d) - Kp e
@@ -59,23 +88,19 @@ class TaskSpace(Compensating):
     What the task leaves free follows the joint reference by v.
     """
 
-    kp: Any
-    kd: Any
+    kp: Gain
+    kd: Gain
     task: Any = None
     model: "Robot | None" = None
     friction: str = "desired"
     singular_damping: float = 0.01
-    null_damping: Any = 10.0
-    null_stiffness: Any = 0.0
+    null_damping: Gain = 10.0
+    null_stiffness: Gain = 0.0
     sample_time: float | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "task", check_task(self.task))
 
     @classmethod
     @checked
-    def from_bandwidth(cls, bandwidth: Any, damping: Any = 1.0, **options: Any) -> "TaskSpace":
+    def from_bandwidth(cls, bandwidth: Gain, damping: Gain = 1.0, **options: Any) -> "TaskSpace":
         """Both poles of every row of the task at `bandwidth` (rad/s)."""
         return cls._designed(options, bandwidth, damping)
 
@@ -86,11 +111,11 @@ class TaskSpace(Compensating):
 
     @checked
     def gains(self, robot: "Robot") -> Values:
-        """kp and kd, one per row of the task; and as `task_gains`."""
-        return task_gains(self, robot, {"kp": self.kp, "kd": self.kd})
+        """kp and kd, one per row of the task; singularity damping and null-space gains."""
+        return self._task_gains(robot, kp=self.kp, kd=self.kd)
 
     def step(self, arm: Arm, sample: Sample) -> Step:
-        """One sample."""
+        """Torques of this sample; there is no state."""
         gains, v = sample.gains, null_motion(sample)
         tool = deviation(arm, task_rows(arm, self.task), sample)
         Jv = matrix_times(tool.J, v)
@@ -107,7 +132,7 @@ class TaskSpace(Compensating):
 
 
 @dataclass(frozen=True)
-class Impedance(Compensating):
+class Impedance(ToolController):
     """tau = M v + C qd + g + friction + J^T (Lambda (xdd_d - Jdot qd - J v) - D ed - K e).
 
     With the exact model Lambda (xdd - xdd_d) + D ed + K e = F, the force the world exerts on the
@@ -119,20 +144,19 @@ class Impedance(Compensating):
     D = 2 ratio sqrt(K Lambda_ii) at every instant, exact where Lambda is diagonal.
     """
 
-    stiffness: Any
-    damping: Any = None
-    damping_ratio: Any = None
+    stiffness: Gain
+    damping: Gain | None = None
+    damping_ratio: Gain | None = None
     task: Any = None
     model: "Robot | None" = None
     friction: str = "desired"
     singular_damping: float = 0.005
-    null_damping: Any = 10.0
-    null_stiffness: Any = 0.0
+    null_damping: Gain = 10.0
+    null_stiffness: Gain = 0.0
     sample_time: float | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "task", check_task(self.task))
         if self.damping is not None and self.damping_ratio is not None:
             raise OptionError(
                 f"damping is {self.damping!r} and damping_ratio {self.damping_ratio!r}, "
@@ -142,7 +166,7 @@ class Impedance(Compensating):
     @classmethod
     @checked
     def from_bandwidth(
-        cls, robot: "Robot", bandwidth: Any, damping: Any = 1.0, q: Any = None, **options: Any
+        cls, robot: "Robot", bandwidth: Gain, damping: Gain = 1.0, q: Any = None, **options: Any
     ) -> "Impedance":
         """K and D for the inertia the tool has along each row at q (zero if not given)."""
         law = cls(stiffness=0.0, **passed_on(options, cls, "stiffness"))
@@ -162,13 +186,13 @@ class Impedance(Compensating):
 
     @checked
     def gains(self, robot: "Robot") -> Values:
-        """Stiffness, damping or its ratio, one per row of the task; and as `task_gains`."""
+        """Stiffness, damping or its ratio, one per row of the task; and those of `TaskSpace`."""
         ratio = 1.0 if self.damping_ratio is None else self.damping_ratio
         damping = {"damping_ratio": ratio} if self.damping is None else {"damping": self.damping}
-        return task_gains(self, robot, {"stiffness": self.stiffness, **damping})
+        return self._task_gains(robot, stiffness=self.stiffness, **damping)
 
     def step(self, arm: Arm, sample: Sample) -> Step:
-        """One sample."""
+        """Torques of this sample; there is no state."""
         gains, v = sample.gains, null_motion(sample)
         tool = deviation(arm, task_rows(arm, self.task), sample)
         Jv = matrix_times(tool.J, v)
@@ -215,18 +239,6 @@ def check_task(task: Any) -> Any:
         return None
     mask = task_mask(None, task)  # type: ignore[arg-type]  # only None asks the robot
     return task if isinstance(task, str) else tuple(bool(x) for x in mask)
-
-
-def task_gains(law: Any, robot: "Robot", given: Mapping[str, Any]) -> dict[str, list[float]]:
-    """Gains by name: the given ones per task row, singularity damping, null-space gains (n,)."""
-    model_of(law, robot)
-    rows = task_rows(robot, law.task)
-    return {
-        **{name: per_joint(value, name, robot, size=len(rows)) for name, value in given.items()},
-        "singular_damping": singular_damping(law.singular_damping, robot, rows),
-        "null_damping": per_joint(law.null_damping, "null_damping", robot),
-        "null_stiffness": per_joint(law.null_stiffness, "null_stiffness", robot),
-    }
 
 
 def singular_damping(value: Any, robot: "Robot", rows: Sequence[int]) -> list[float]:

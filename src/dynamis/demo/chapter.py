@@ -10,14 +10,14 @@ import numpy as np
 from .. import templates
 from ..equations.render.formula import mathml
 from ..plots import viewer
-from ..report.chart import Panel, Series, chart
+from ..report.chart import ChartSeries, Panel, chart
 from ..report.page import Page, few
 
 POINTS = 400  # of a line: more than a screen shows
 Rows = Sequence[Sequence[Any]]
 
 
-class Table(NamedTuple):
+class ChapterTable(NamedTuple):
     """Rows below a header; a cell is text, or text and "good" or "bad"."""
 
     title: str
@@ -30,7 +30,7 @@ class Grid(NamedTuple):
 
     title: str
     charts: list[str]
-    series: Sequence[Series] = ()
+    series: Sequence[ChartSeries] = ()
     style: str = "grid"  # of the style sheet
 
 
@@ -50,16 +50,17 @@ class Chapter:
     text: str
     result: str = ""  # in a few words
     formulas: list[str] = field(default_factory=list)  # LaTeX
-    tables: list[Table] = field(default_factory=list)
+    tables: list[ChapterTable] = field(default_factory=list)
     charts: list[Grid] = field(default_factory=list)
-    folded: list[tuple[str, str, Table | Grid]] = field(default_factory=list)  # title, text, what
+    # title, text, what
+    folded: list[tuple[str, str, ChapterTable | Grid]] = field(default_factory=list)
     headline: Headline | None = None
     arm: str = ""  # the moving arm, as elements of a page
     facts: dict[str, Any] = field(default_factory=dict)
     good: bool = True
     seconds: float = 0.0
 
-    def fold(self, title: str, what: Table | Grid, text: str = "") -> None:
+    def fold(self, title: str, what: ChapterTable | Grid, text: str = "") -> None:
         """Add what is shown on request."""
         self.folded.append((title, text, what))
 
@@ -69,13 +70,13 @@ def panels(
 ) -> Grid:
     """Lines (N, n) over time, a chart for each of the n names."""
     first = int(len(lines) == 1)  # grey only beside others
-    kinds = [Series(name, [], [], colour=k) for k, name in enumerate(lines, first)]
+    kinds = [ChartSeries(name, [], [], colour=k) for k, name in enumerate(lines, first)]
     charts = []
     for k, name in enumerate(names):
         columns = [values[:, k] for values in lines.values()]
         rows = [row for row in few(t, tuple(columns), POINTS) if row is not None]
         drawn = [
-            Series(kind.name, t[rows], y[rows], colour=kind.colour)
+            ChartSeries(kind.name, t[rows], y[rows], colour=kind.colour)
             for kind, y in zip(kinds, columns, strict=True)
         ]
         charts.append(chart(name, "time, s", Panel(drawn, unit)))
@@ -125,10 +126,10 @@ def _first_screen(heading: Sequence[str], chapters: Sequence[Chapter]) -> str:
     )
 
 
-def _add(made: Page, what: Table | Grid, title: str) -> None:
+def _add(made: Page, what: ChapterTable | Grid, title: str) -> None:
     if title:
         made.caption(title)
-    if isinstance(what, Table):
+    if isinstance(what, ChapterTable):
         made.table(what.header, what.rows, what.title)
     else:
         made.grid(what.charts, what.series, what.style)

@@ -27,7 +27,7 @@ from ..report.chart import bars
 from ..robot import Robot
 from ..simulation.simulate import simulate
 from ..trajectory import via
-from .chapter import Chapter, Grid, Headline, Table, panels
+from .chapter import Chapter, ChapterTable, Grid, Headline, panels
 
 KERNELS = (
     *("inverse_dynamics", "forward_dynamics", "mass_matrix", "gravity_torque", "fk", "jacobian"),
@@ -52,7 +52,7 @@ def model(robot: Robot, known: dict[str, Any]) -> Chapter:
         result=f"{robot.n} joints, {table.convention} DH table",
     )
     header, *rows = table.cells()
-    made.tables.append(Table(f"{table.convention.capitalize()} DH table", header, rows))
+    made.tables.append(ChapterTable(f"{table.convention.capitalize()} DH table", header, rows))
     if found:
         made.text += (
             f" A check of the published data has {len(found)} findings, which the details below "
@@ -60,7 +60,7 @@ def model(robot: Robot, known: dict[str, Any]) -> Chapter:
         )
         made.fold(
             "What the check finds in the published data",
-            Table(
+            ChapterTable(
                 "findings",
                 ("where", "what", "what to do"),
                 [(f.place, f.what, f.remedy) for f in found],
@@ -87,7 +87,7 @@ def equations(robot: Robot, known: dict[str, Any]) -> Chapter:
     header = ("kernel", "products", "sums", "sines, cosines", "saved")
     made.fold(
         "Operations of each compiled function",
-        Table("operations of one call", header, [tuple(map(str, row)) for row in rows]),
+        ChapterTable("operations of one call", header, [tuple(map(str, row)) for row in rows]),
     )
     counted = {row[0]: dict(zip(header[1:], row[1:], strict=True)) for row in rows}
     made.facts = {"operations": counted}
@@ -112,7 +112,9 @@ def agreed(robot: Robot, known: dict[str, Any]) -> Chapter:
         mark = "" if row.difference is None else "good" if row.ok else "bad"
         rows.append((row.source, row.quantity, (shown, mark), f"{row.limit:.0e}", row.reason))
     header = ("method or engine", "quantity", "difference", "limit", "remark")
-    made.fold(f"All {len(rows)} comparisons", Table(f"{robot.name}: {verdict}", header, rows))
+    made.fold(
+        f"All {len(rows)} comparisons", ChapterTable(f"{robot.name}: {verdict}", header, rows)
+    )
     made.facts = table.as_dict()
     return made
 
@@ -208,7 +210,7 @@ def identification(robot: Robot, known: dict[str, Any]) -> Chapter:
     columns = truth, found.values, std
     rows = [(names[i], *(f"{column[i]:.4f}" for column in columns)) for i in largest]
     header = ("parameter", "true", "estimate", "std")
-    made.tables.append(Table("Largest base parameters, SI units", header, rows))
+    made.tables.append(ChapterTable("Largest base parameters, SI units", header, rows))
     made.facts = {
         "unknowns": len(found.names),
         "is_physical": bool(found.is_physical),
@@ -239,7 +241,7 @@ def validation(robot: Robot, known: dict[str, Any]) -> Chapter:
     errors = zip(robot.joint_names, slides.relative_error, new.relative_error, strict=True)
     rows = [(name, f"{part:.2%}", f"{logged:.2%}") for name, part, logged in errors]
     header = ("joint", "while sliding", "as logged")
-    made.fold("The error of each joint", Table("relative error", header, rows))
+    made.fold("The error of each joint", ChapterTable("relative error", header, rows))
     lines = {"measured": new.measured, "predicted": new.predicted}
     made.charts.append(
         panels("Measured and predicted torque", new.t, lines, robot.joint_names, "N m")
@@ -296,7 +298,7 @@ def controllers(robot: Robot, known: dict[str, Any]) -> Chapter:
         facts=facts,
     )  # fmt: skip
     header = ("mrad", *robot.joint_names, "all", "largest")
-    made.tables.append(Table("RMS of the tracking error", header, rows))
+    made.tables.append(ChapterTable("RMS of the tracking error", header, rows))
     t = next(iter(runs.values())).t
     made.charts.append(panels("Tracking error", t, errors, robot.joint_names, "mrad"))
     known["law"] = laws[BEST]
@@ -326,7 +328,7 @@ def code(robot: Robot, known: dict[str, Any]) -> Chapter:
             made.facts[trig] = {"files": [f.name for f in files], "self_test": said}
     made.result = "; ".join(f"{row[0]}: {row[-1][0].split(',')[0]}" for row in rows)
     header = ("trig", "sine and cosine", "files", "lines of C", "self-test")
-    made.tables.append(Table("Generated C", header, rows))
+    made.tables.append(ChapterTable("Generated C", header, rows))
     return made
 
 
@@ -383,7 +385,7 @@ def speed(robot: Robot, known: dict[str, Any]) -> Chapter:
     shown.append((each, [1e6 * batch / SIZE]))
     made.charts.append(Grid("Time of one call", [bars(names, shown, "\u00b5s")], style="single"))
     columns = ("function", "dynamis, us", f"{PEER}, us", "ratio")[: len(rows[0])]
-    made.fold("The same as a table", Table("one call", columns, rows))
+    made.fold("The same as a table", ChapterTable("one call", columns, rows))
     made.facts = {
         row[0]: {"us": float(row[1]), "ratio": float(row[3]) if row[3:] and row[3] else None}
         for row in rows

@@ -103,7 +103,7 @@ def _squared(A: Rows) -> list[list[Any]]:
 # the loops at one instant
 
 
-class Loops(NamedTuple):
+class LoopJacobians(NamedTuple):
     """J over all coordinates, over the dependent ones, and over the independent ones."""
 
     mobility: Mobility
@@ -158,13 +158,13 @@ class Loops(NamedTuple):
         return found
 
 
-def loops(chain: Chain, q: Scalars, fn: Functions) -> Loops:
+def loops(chain: Chain, q: Scalars, fn: Functions) -> LoopJacobians:
     """The loops at q."""
     found = mobility(chain)
     J = counting_rows(chain, closure_jacobian(chain, q, fn))
     dependent, independent = _columns(J, found.dependent), _columns(J, found.independent)
     gram = _gram(_squared(dependent), chain.condition, fn, found.sizes)
-    return Loops(found, J, dependent, independent, gram)
+    return LoopJacobians(found, J, dependent, independent, gram)
 
 
 def closes(chain: Chain, q: Scalars, fn: Functions) -> Any:
@@ -217,7 +217,7 @@ def joint_accelerations(
 
 def led(
     chain: Chain, q: Scalars, qd_active: Scalars, qdd_active: Scalars, fn: Functions,
-    found: Loops | None = None,
+    found: LoopJacobians | None = None,
 ) -> tuple[list[Any], list[Any]]:  # fmt: skip
     """qd and qdd of all joints from those of the independent ones, where q closes, (n,) each."""
     found = loops(chain, q, fn) if found is None else found
@@ -298,7 +298,7 @@ def _driven(
 
 
 def held_torques(
-    chain: Chain, found: Loops, h: Scalars, preload: Scalars | None, fn: Functions
+    chain: Chain, found: LoopJacobians, h: Scalars, preload: Scalars | None, fn: Functions
 ) -> tuple[list[Any], list[Any], Any]:
     """Forces of the closures and torques of the drives from those of the tree, if determined."""
     sound: Any = 1.0
@@ -332,7 +332,7 @@ def loop_terms(
 
 
 def _shared(
-    chain: Chain, found: Loops, h: Scalars, preload: Scalars | None, fn: Functions
+    chain: Chain, found: LoopJacobians, h: Scalars, preload: Scalars | None, fn: Functions
 ) -> tuple[list[Any], Any]:
     """Closure forces of more drives than needed: J_p^T f = h_p, least |h_a - J_a^T f - preload|.
 
@@ -415,7 +415,7 @@ def mass_matrix(chain: Chain, q: Scalars, fn: Functions) -> list[list[Any]]:
     return _reduced(found, equation.mass_matrix(chain, q, fn), closes(chain, q, fn), fn)
 
 
-def _reduced(found: Loops, M: Rows, good: Any, fn: Functions) -> list[list[Any]]:
+def _reduced(found: LoopJacobians, M: Rows, good: Any, fn: Functions) -> list[list[Any]]:
     Z = found.Z
     MZ = [sparse_times(M, z) for z in Z]
     R: list[list[Any]] = [[0.0] * len(Z) for _ in Z]
@@ -431,7 +431,9 @@ def gravity_torque(chain: Chain, q: Scalars, fn: Functions) -> list[Any]:
     return _lowered(chain, q, found, equation.gravity_torque(chain, q, fn), fn)
 
 
-def _lowered(chain: Chain, q: Scalars, found: Loops, h: Scalars, fn: Functions) -> list[Any]:
+def _lowered(
+    chain: Chain, q: Scalars, found: LoopJacobians, h: Scalars, fn: Functions
+) -> list[Any]:
     """Z^T h by the forces of the closures."""
     f = found.forces([h[k] for k in found.mobility.dependent])
     held = sparse_times(transposed(found.independent), f)

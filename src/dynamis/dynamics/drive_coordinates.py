@@ -52,7 +52,7 @@ class Configuration:
 
     chain: Chain
     q: list[Any]
-    loops: closed.Loops
+    loops: closed.LoopJacobians
     good: Any
     lost: Any
     fn: Functions
@@ -120,7 +120,7 @@ class Configuration:
 
 
 def configuration(
-    chain: Chain, q: Sequence[Any], fn: Functions, before: closed.Loops | None = None
+    chain: Chain, q: Sequence[Any], fn: Functions, before: closed.LoopJacobians | None = None
 ) -> Configuration:
     """That of all joints at q; `before` are the loops of the sample before."""
     found = closed.loops(chain, q, fn)
@@ -132,7 +132,7 @@ def configuration(
     return Configuration(chain, list(q), found, closes * fine, closes * (fine == 0.0), fn)
 
 
-def _margin(found: closed.Loops, fn: Functions) -> Any:
+def _margin(found: closed.LoopJacobians, fn: Functions) -> Any:
     """How far the loops are from singular, 1 at best: the least squared sine between rows.
 
     A row that is smaller than usual counts as a smaller sine.

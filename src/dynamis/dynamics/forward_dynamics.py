@@ -32,7 +32,7 @@ from ..spatial.vectors import (
 )
 from .coriolis import Twist, axis_rate, into, momentum, product, rate, velocities
 from .kinematics import inertias, motions
-from .newton_euler import Motion, inward, newton_euler, turning, wrench_of
+from .newton_euler import LinkMotion, inward, newton_euler, turning, wrench_of
 
 Matrix = list[list[Any]]
 PIVOT = 1e-13  # smallest pivot relative to the diagonal entry it comes from
@@ -112,9 +112,9 @@ def mass_matrix_2(chain: Chain, x: Scalars, fn: Functions) -> Matrix:
     return M
 
 
-def _accelerated(chain: Chain, frames: list, j: int, moving: set[int]) -> dict[int, Motion]:
+def _accelerated(chain: Chain, frames: list, j: int, moving: set[int]) -> dict[int, LinkMotion]:
     """Unit acceleration of joint j, seen by the links it moves."""
-    links: dict[int, Motion] = {}
+    links: dict[int, LinkMotion] = {}
     for i in sorted(moving):
         if i == j:
             wd, a = (Z, ZERO) if chain.joints[j].kind == "revolute" else (ZERO, Z)
@@ -123,7 +123,7 @@ def _accelerated(chain: Chain, frames: list, j: int, moving: set[int]) -> dict[i
             before = links[chain.joints[i].parent]
             wd = rotate_back(R, before.wd)
             a = rotate_back(R, add(before.a, cross(before.wd, p)))
-        links[i] = Motion(ZERO, wd, a, turning(ZERO, wd))
+        links[i] = LinkMotion(ZERO, wd, a, turning(ZERO, wd))
     return links
 
 

@@ -29,7 +29,7 @@ from ..spatial.vectors import (
 )
 from .coupling import combined
 from .kinematics import inertias
-from .newton_euler import Motion, outward
+from .newton_euler import LinkMotion, outward
 
 INERTIAL = 10
 
@@ -44,7 +44,7 @@ class Wrench(NamedTuple):
     a: Vector  # force of the mass
 
 
-def home(motion: Motion) -> Wrench:
+def home(motion: LinkMotion) -> Wrench:
     """Columns in the body's own frame: F = m a + U h, N = I wd + w x (I w) + h x a."""
     (x, y, z), (dx, dy, dz) = motion.w, motion.wd
     xx, yy, zz, xy, xz, yz = x * x, y * y, z * z, x * y, x * z, y * z

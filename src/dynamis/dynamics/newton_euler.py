@@ -30,7 +30,7 @@ from .kinematics import inertias, motions, poses
 Given = Scalars | None
 
 
-class Motion(NamedTuple):
+class LinkMotion(NamedTuple):
     """How one link moves, in its own joint frame."""
 
     w: Vector
@@ -52,11 +52,11 @@ def turning(w: Vector, wd: Vector) -> Matrix3:
 
 def outward(
     chain: Chain, x: Scalars, xd: Scalars, xdd: Scalars, fn: Functions, base_motion: Given = None
-) -> tuple[list, list[Motion]]:
+) -> tuple[list, list[LinkMotion]]:
     """Motion of every link, and the joint motions that led there."""
     base = moving_base(chain, base_motion)
     frames = motions(chain, x, fn)
-    links: list[Motion] = []
+    links: list[LinkMotion] = []
     turns: dict[int, Turn] = {}  # of joints that a parallel one follows
     followed = {joint.parent for joint in chain.joints if joint.parallel}
     for i, joint in enumerate(chain.joints):
@@ -79,7 +79,7 @@ def outward(
         if joint.kind == "prismatic":
             rate = 2.0 * xd[i]
             a = (a[0] + w[1] * rate, a[1] - w[0] * rate, a[2] + xdd[i])
-        links.append(Motion(w, wd, a, turning(w, wd)))
+        links.append(LinkMotion(w, wd, a, turning(w, wd)))
     return frames, links
 
 
@@ -105,15 +105,15 @@ def _spun(t: Turn, fn: Functions) -> tuple[Vector, Vector]:
     return (w[0], w[1], w[2] + t.xd), wd
 
 
-def moving_base(chain: Chain, base_motion: Given) -> Motion:
+def moving_base(chain: Chain, base_motion: Given) -> LinkMotion:
     """The base at rest under gravity, or with given w, wd and a (nine numbers, reference axes)."""
     if base_motion is None:
-        return Motion(ZERO, ZERO, scale(-1.0, chain.gravity), (ZERO, ZERO, ZERO))
+        return LinkMotion(ZERO, ZERO, scale(-1.0, chain.gravity), (ZERO, ZERO, ZERO))
     w, wd, a = (tuple(base_motion[k : k + 3]) for k in (0, 3, 6))
-    return Motion(w, wd, subtract(a, chain.gravity), turning(w, wd))
+    return LinkMotion(w, wd, subtract(a, chain.gravity), turning(w, wd))
 
 
-def wrench_of(body: Inertia, motion: Motion, moments: bool = False) -> tuple[Vector, Vector]:
+def wrench_of(body: Inertia, motion: LinkMotion, moments: bool = False) -> tuple[Vector, Vector]:
     """F = m a + U h,  N = I wd + w x (I w) + h x a
 
     By second moments S (the integrals of r r^T) the first two terms of N are the integral of

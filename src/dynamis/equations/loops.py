@@ -192,20 +192,20 @@ def _crossing(first: _Link, second: _Link, a: Vector, b: Vector) -> Any:
 # which unknown follows from which condition
 
 
-class Block(NamedTuple):
+class LoopBlock(NamedTuple):
     """Conditions and as many unknowns, which follow from them and from those of earlier blocks."""
 
     rows: tuple[int, ...]
     columns: tuple[int, ...]
 
 
-def blocks(pattern: Sequence[Sequence[bool]]) -> tuple[Block, ...]:
+def blocks(pattern: Sequence[Sequence[bool]]) -> tuple[LoopBlock, ...]:
     """A square system in block triangular form: the smallest blocks, in the order of solution."""
     row_of = _matched(pattern)
     size = range(len(pattern))
     after = [[c for c in size if c != k and pattern[row_of[k]][c]] for k in size]
     found = [tuple(sorted(group)) for group in _cycles(after)]
-    return tuple(Block(tuple(sorted(row_of[c] for c in group)), group) for group in found)
+    return tuple(LoopBlock(tuple(sorted(row_of[c] for c in group)), group) for group in found)
 
 
 def _matched(pattern: Sequence[Sequence[bool]]) -> list[int]:
@@ -270,12 +270,12 @@ class System:
     L, D and what substitution with them gives. Blocks are numbered from `first`.
     """
 
-    def __init__(self, A: Rows, parts: Sequence[Block], names: Names, first: int = 1):
+    def __init__(self, A: Rows, parts: Sequence[LoopBlock], names: Names, first: int = 1):
         self.A, self.parts, self.names = A, parts, names
         self.made: list[tuple[str, Any]] = []
         self.solvers = [self._solver(k, part) for k, part in enumerate(parts, first)]
 
-    def _solver(self, k: int, part: Block) -> "_Cramer | _Squared":
+    def _solver(self, k: int, part: LoopBlock) -> "_Cramer | _Squared":
         B = [[self.A[r][c] for c in part.columns] for r in part.rows]
         return (_Cramer if len(B) <= CRAMER else _Squared)(k, B, self._kept)
 

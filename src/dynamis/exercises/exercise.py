@@ -10,7 +10,7 @@ from .. import templates
 from ..arguments import checked, choice, fraction, whole
 from ..compile.arrays import numbers
 from ..errors import OptionError, ShapeError, shown
-from .questions import QUESTIONS, Draw
+from .questions import QUESTIONS, NumberDraw
 
 if TYPE_CHECKING:
     from .workings import Line
@@ -100,7 +100,7 @@ class Exercise:
         from .workings import worked
 
         name = EXERCISES[self.number - 1]
-        draw = Draw(self.seed, name)
+        draw = NumberDraw(self.seed, name)
         QUESTIONS[name](draw)
         said = words(self.language)[name]["steps"]
         keys = (_split(x)[0] for x in words("en")[name]["answers"])
@@ -135,7 +135,7 @@ def exercise(which: int | str, seed: int = 0, language: str = "en") -> Exercise:
     seed = whole(seed, "seed", 0, LARGEST_SEED)
     number = number_of(which)
     name = EXERCISES[number - 1]
-    draw = Draw(seed, name)
+    draw = NumberDraw(seed, name)
     answers = QUESTIONS[name](draw)
     said = words(language)[name]
     names, units = zip(*(_split(x) for x in said["answers"]), strict=True)

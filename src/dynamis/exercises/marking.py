@@ -12,7 +12,7 @@ from ..files import checked_path, write
 from ..model.quantity import quantity
 from .classes import ClassList, Student, read_class
 from .exercise import LANGUAGES, exercise, words
-from .spreadsheets import Table, read_table, table_bytes
+from .spreadsheets import Spreadsheet, read_table, table_bytes
 
 MOST_FILES = 10_000  # in a folder that is marked
 OF_SYSTEMS = ("thumbs.db", "desktop.ini", "__macosx")  # which nobody handed in
@@ -192,7 +192,7 @@ def _form(path: Path) -> Form | str:
     return Form(class_id, int(sheet), answers)
 
 
-def _answer(row: Sequence[str], table: Table) -> str:
+def _answer(row: Sequence[str], table: Spreadsheet) -> str:
     """What the last cells of a row say.
 
     A decimal comma that separates cells (46,8 typed into a table with commas) is put back: the row

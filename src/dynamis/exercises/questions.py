@@ -1,7 +1,7 @@
 """The questions: how the numbers of each are drawn, and what the engine answers.
 
-A question is a function of a `Draw` that names its numbers and returns the answers; its words are
-in templates/exercises.LANGUAGE.toml under its name. Algorithms run over floats: nothing is
+A question is a function of a `NumberDraw` that names its numbers and returns the answers; its words
+are in templates/exercises.LANGUAGE.toml under its name. Algorithms run over floats: nothing is
 compiled.
 """
 
@@ -25,7 +25,7 @@ NEWTON_STEPS = 4
 Answers = list[float]
 
 
-class Draw:
+class NumberDraw:
     """Round numbers for one student: the same seed gives the same ones on every machine."""
 
     def __init__(self, seed: int, name: str):
@@ -76,30 +76,30 @@ def planar(*links: Link, gravity: float = G) -> Arm:
     return arm_of(planar_robot(*links, gravity=gravity), MATH)
 
 
-def lengths(draw: Draw) -> tuple[float, float]:
+def lengths(draw: NumberDraw) -> tuple[float, float]:
     """Of two links."""
     return draw("L1", 0.4, 1.2, 0.1), draw("L2", 0.3, 1.0, 0.1)
 
 
-def two_bars(draw: Draw, gravity: float = G) -> Arm:
+def two_bars(draw: NumberDraw, gravity: float = G) -> Arm:
     """Two slender bars with round lengths and masses."""
     (first, second), m1 = lengths(draw), draw("m1", 2.0, 8.0, 0.5)
     return planar(bar(first, m1), bar(second, draw("m2", 1.0, 5.0, 0.5)), gravity=gravity)
 
 
-def angles(draw: Draw) -> list[float]:
+def angles(draw: NumberDraw) -> list[float]:
     """Of two joints; the second is neither stretched nor folded."""
     return [draw.degrees("q1", -60, 60), draw.degrees("q2", 30, 120)]
 
 
-def forward_kinematics(draw: Draw) -> Answers:
+def forward_kinematics(draw: NumberDraw) -> Answers:
     """Where the tool is."""
     first, second = lengths(draw)
     T = planar(bar(first, 1.0), bar(second, 1.0)).fk(angles(draw))
     return [T[0][3], T[1][3]]
 
 
-def tool_velocity(draw: Draw) -> Answers:
+def tool_velocity(draw: NumberDraw) -> Answers:
     """J qd"""
     first, second = lengths(draw)
     J = planar(bar(first, 1.0), bar(second, 1.0)).jacobian(angles(draw))
@@ -107,7 +107,7 @@ def tool_velocity(draw: Draw) -> Answers:
     return [row[0] * qd[0] + row[1] * qd[1] for row in J[:2]]
 
 
-def inverse_kinematics(draw: Draw) -> Answers:
+def inverse_kinematics(draw: NumberDraw) -> Answers:
     """The solution with q2 > 0: that of a point with four decimals."""
     first, second = lengths(draw)
     q = angles(draw)
@@ -125,7 +125,7 @@ def inverse_kinematics(draw: Draw) -> Answers:
     return q
 
 
-def statics(draw: Draw) -> Answers:
+def statics(draw: NumberDraw) -> Answers:
     """J^T F of an arm that weighs nothing."""
     first, second = lengths(draw)
     J = planar(bar(first, 1.0), bar(second, 1.0)).jacobian(angles(draw))
@@ -133,7 +133,7 @@ def statics(draw: Draw) -> Answers:
     return [J[0][k] * force[0] + J[1][k] * force[1] for k in (0, 1)]
 
 
-def gravity_torques(draw: Draw) -> Answers:
+def gravity_torques(draw: NumberDraw) -> Answers:
     """What holds two bars and a load."""
     (first, second), m1 = lengths(draw), draw("m1", 2.0, 8.0, 0.5)
     upper, lower = bar(first, m1), bar(second, draw("m2", 1.0, 5.0, 0.5))
@@ -142,14 +142,14 @@ def gravity_torques(draw: Draw) -> Answers:
     return list(arm_of(robot, MATH).gravity_torque(angles(draw)))
 
 
-def mass_matrix(draw: Draw) -> Answers:
+def mass_matrix(draw: NumberDraw) -> Answers:
     """M11, M12, M22"""
     arm = two_bars(draw)
     M = arm.mass_matrix([0.0, draw.degrees("q2", 30, 120)])
     return [M[0][0], M[0][1], M[1][1]]
 
 
-def coriolis(draw: Draw) -> Answers:
+def coriolis(draw: NumberDraw) -> Answers:
     """C(q, qd) qd: torques of velocities alone."""
     arm = two_bars(draw, gravity=0.0)
     q = [0.0, draw.degrees("q2", 30, 120)]
@@ -157,7 +157,7 @@ def coriolis(draw: Draw) -> Answers:
     return list(arm.inverse_dynamics(q, qd, [0.0, 0.0]))
 
 
-def inverse_dynamics(draw: Draw) -> Answers:
+def inverse_dynamics(draw: NumberDraw) -> Answers:
     """tau of a whole state."""
     arm = two_bars(draw)
     q = angles(draw)
@@ -166,13 +166,13 @@ def inverse_dynamics(draw: Draw) -> Answers:
     return list(arm.inverse_dynamics(q, qd, qdd))
 
 
-def release(draw: Draw) -> Answers:
+def release(draw: NumberDraw) -> Answers:
     """qdd at rest without torques."""
     arm = two_bars(draw)
     return list(arm.forward_dynamics(angles(draw), [0.0, 0.0], [0.0, 0.0]))
 
 
-def polar(draw: Draw) -> Answers:
+def polar(draw: NumberDraw) -> Answers:
     """Torque and force of a revolute and a prismatic joint, gravity along the first axis."""
     values = {"m1": draw("m1", 2.0, 8.0, 0.5), "L1": draw("L1", 0.3, 0.8, 0.1)}
     values |= {"m2": draw("m2", 1.0, 5.0, 0.5)}
@@ -183,7 +183,7 @@ def polar(draw: Draw) -> Answers:
     return list(arm.inverse_dynamics(q, qd, qdd))
 
 
-def pendulum(draw: Draw) -> Answers:
+def pendulum(draw: NumberDraw) -> Answers:
     """Angular velocity at the lowest point, by energy."""
     length, mass = draw("L", 0.4, 1.5, 0.1), draw("m", 1.0, 6.0, 0.5)
     end = draw("mE", 0.5, 4.0, 0.5)
@@ -192,7 +192,7 @@ def pendulum(draw: Draw) -> Answers:
     return [sqrt(2.0 * fallen / arm.mass_matrix([0.0])[0][0])]
 
 
-def gear(draw: Draw) -> Answers:
+def gear(draw: NumberDraw) -> Answers:
     """Inertia at the joint and the motor's torque, behind a gear."""
     length, mass = draw("L", 0.4, 1.2, 0.1), draw("m", 2.0, 8.0, 0.5)
     ratio, rotor = draw("N", 50, 160, 10), draw("Jm", 1.0, 5.0, 0.5)
@@ -204,7 +204,7 @@ def gear(draw: Draw) -> Answers:
     return [inertia, arm.inverse_dynamics([0.0], [0.0], [qdd])[0] / ratio]
 
 
-def pd_design(draw: Draw) -> Answers:
+def pd_design(draw: NumberDraw) -> Answers:
     """Gains for a critically damped joint, and the error that a disturbance leaves."""
     inertia, damping = draw("J", 0.2, 2.0, 0.1), draw("B", 0.1, 1.0, 0.1)
     w, torque = draw("w", 4, 20, 1), draw("T", 1, 6, 0.5)
@@ -213,7 +213,7 @@ def pd_design(draw: Draw) -> Answers:
     return [kp, kd, abs(torque * joint.disturbance_error)]
 
 
-def quintic_peaks(draw: Draw) -> Answers:
+def quintic_peaks(draw: NumberDraw) -> Answers:
     """Largest velocity and acceleration of a quintic from rest to rest."""
     far, duration = draw("D", 0.4, 2.4, 0.1), draw("T", 0.5, 3.0, 0.1)
     move = quintic([0.0], [far], duration)
@@ -221,7 +221,7 @@ def quintic_peaks(draw: Draw) -> Answers:
     return [float(speed), float(move(duration * (0.5 - sqrt(3.0) / 6.0)).qdd[0])]
 
 
-def moment_from_torques(draw: Draw) -> Answers:
+def moment_from_torques(draw: NumberDraw) -> Answers:
     """First moment of a link and the zero of its torque sensor, from two measurements at rest."""
     moment, zero = draw("mc", 0.5, 4.0, 0.1), draw.sign("zero", 0.2, 1.5, 0.1)
     angle = draw.degrees("q", 40, 80)
@@ -233,7 +233,7 @@ def moment_from_torques(draw: Draw) -> Answers:
     return [moment, t0 - moment * unit[0]]
 
 
-QUESTIONS: Mapping[str, Callable[[Draw], Answers]] = {
+QUESTIONS: Mapping[str, Callable[[NumberDraw], Answers]] = {
     made.__name__.replace("_", "-"): made
     for made in (
         forward_kinematics, inverse_kinematics, tool_velocity, statics, gravity_torques,

@@ -49,6 +49,17 @@ class Sheet:
         return self.words["workings" if self.workings else "solutions"] if self.solved else ""
 
     @property
+    def notes(self) -> list[str]:
+        """What stands before the exercises: the introduction, and the note if there is one."""
+        return [text for text in (self.words["intro"], self.note) if text]
+
+    def signature(self, escaped: Callable[[str], str]) -> list[str]:
+        """The student's name and the word for it, as text of a format; empty for nobody."""
+        if not self.student:
+            return []
+        return [f"{escaped(self.words['name'])}: {escaped(legible(self.student))}"]
+
+    @property
     def solved(self) -> bool:
         """Whether it is for who marks it."""
         return self.solutions or self.workings
@@ -82,11 +93,8 @@ def sheet(
 
 
 def _markdown(page: Sheet) -> str:
-    said = page.words
     parts = [f"# {page.title}\n"]
-    if page.student:
-        parts.append(f"{said['name']}: {markup.markdown(legible(page.student))}\n")
-    parts += [f"{text}\n" for text in (said["intro"], page.note) if text]
+    parts += [f"{text}\n" for text in (*page.signature(markup.markdown), *page.notes)]
     parts += map(str, page.exercises)
     if page.workings:
         parts += [f"# {page.heading}\n", *map(worked_text, page.exercises)]
@@ -110,20 +118,16 @@ def worked_text(one: Exercise) -> str:
 
 
 def _html(page: Sheet) -> str:
-    said = page.words
     parts = [f"<h1>{escape(page.title)}</h1>"]
-    if page.student:
-        parts.append(f'<p class="name">{said["name"]}: {escape(legible(page.student))}</p>')
-    parts += [f'<p class="note">{escape(x)}</p>' for x in (said["intro"], page.note) if x]
-    parts += [_html_exercise(one, said["asked"]) for one in page.exercises]
+    parts += [f'<p class="name">{name}</p>' for name in page.signature(escape)]
+    parts += [f'<p class="note">{escape(note)}</p>' for note in page.notes]
+    parts += [_html_exercise(one, page.words["asked"]) for one in page.exercises]
     if page.solved:
         parts.append(f'<h1 class="solutions">{page.heading}</h1>')
         parts += [_html_solution(one, page.workings) for one in page.exercises]
+    body = "\n".join(["<main>", *parts, "</main>"])
     style = templates.text(__package__, "sheet.css")
-    return templates.filled(
-        __package__, "sheet.html", LANGUAGE=page.language, TITLE=escape(page.title), STYLE=style,
-        BODY="\n".join(parts),
-    )  # fmt: skip
+    return templates.document(page.title, style, body, page.language)
 
 
 def _html_exercise(one: Exercise, asked: str) -> str:
@@ -163,17 +167,14 @@ def _html_text(text: str) -> str:
 
 
 def _latex(page: Sheet) -> str:
-    said = page.words
     parts = [rf"\section*{{{_tex(page.title)}}}"]
-    if page.student:
-        parts.append(f"{_tex(said['name'])}: {_tex(legible(page.student))}\n")
-    parts += [f"{_tex(x)}\n" for x in (said["intro"], page.note) if x]
+    parts += [f"{text}\n" for text in (*page.signature(_tex), *map(_tex, page.notes))]
     for one in page.exercises:
         asked = ", ".join(
             rf"{_tex(name)} = \underline{{\hspace{{2cm}}}} {_tex(unit)}".rstrip()
             for name, unit in zip(one.names, one.units, strict=True)
         )
-        parts += [_tex_heading(one), _tex(one.text), f"\n{_tex(said['asked'])} {asked}\n"]
+        parts += [_tex_heading(one), _tex(one.text), f"\n{_tex(page.words['asked'])} {asked}\n"]
     if page.solved:
         parts.append(rf"\clearpage{chr(10)}\section*{{{_tex(page.heading)}}}")
         for one in page.exercises:

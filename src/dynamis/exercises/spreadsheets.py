@@ -15,7 +15,7 @@ SEPARATORS = {"en": ",", "es": ";"}  # where a decimal comma is usual, cells end
 FORMULA = re.compile(r"[=+\-@\t\r]")  # how a cell begins that a spreadsheet computes
 
 
-class Table(NamedTuple):
+class Spreadsheet(NamedTuple):
     """Cells of a file, without those around them; rows may be longer than the header."""
 
     header: list[str]
@@ -68,7 +68,7 @@ def text_of(path: Path) -> str:
     raise FileError(f"{str(path)!r} is no text", "save it as UTF-8 text")
 
 
-def read_table(path: Path) -> Table:
+def read_table(path: Path) -> Spreadsheet:
     """A table whose cells a comma, a semicolon or a tab separates; empty rows are left out."""
     content = text_of(path)
     separator = max(",;\t", key=content.partition("\n")[0].count)
@@ -78,4 +78,4 @@ def read_table(path: Path) -> Table:
         raise FileError(f"{str(path)!r} is no table: {error}") from None
     cells = [[cell.strip() for cell in row] for row in found]
     header, *rows = [row for row in cells if any(row)] or [[]]
-    return Table(header, rows, separator)
+    return Spreadsheet(header, rows, separator)

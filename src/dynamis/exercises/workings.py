@@ -25,7 +25,7 @@ from ..model.drive import Drive
 from ..robot import Robot, load
 from ..trajectory.polynomial import basis, horner
 from .exercise import DIGITS, rounded
-from .questions import SCALES, Draw, G, bar, planar_robot, point_mass
+from .questions import QUESTIONS, SCALES, G, NumberDraw, bar, planar_robot, point_mass
 
 BETWEEN = DIGITS + 1  # significant digits of intermediate results
 NOTHING = 1e-12  # rounding
@@ -37,7 +37,7 @@ NAMES = {
 }  # fmt: skip
 
 
-class Step(NamedTuple):
+class WorkingStep(NamedTuple):
     """A symbol, what it is, and its unit."""
 
     name: str
@@ -82,7 +82,7 @@ class Line:
 
 
 def worked(
-    name: str, draw: Draw, said: Mapping[str, str], answers: Mapping[str, str]
+    name: str, draw: NumberDraw, said: Mapping[str, str], answers: Mapping[str, str]
 ) -> tuple[Line, ...]:
     """The lines of a question with a student's numbers.
 
@@ -180,7 +180,7 @@ class _Printer(LatexPrinter):
 
 
 @cache
-def steps(name: str) -> tuple[Step, ...]:
+def steps(name: str) -> tuple[WorkingStep, ...]:
     """The steps of a question over symbols; those of the answers carry their names."""
     return tuple(STEPS[name]())
 
@@ -207,10 +207,10 @@ def position() -> list[Any]:
     return [row[3] for row in geometry(kinematics.fk)]
 
 
-def jacobian() -> list[Step]:
+def jacobian() -> list[WorkingStep]:
     """Entries of the Jacobian, row by row."""
     rows = geometry(kinematics.jacobian)
-    return [Step(f"J{r + 1}{c + 1}", rows[r][c], "m") for r in range(2) for c in range(2)]
+    return [WorkingStep(f"J{r + 1}{c + 1}", rows[r][c], "m") for r in range(2) for c in range(2)]
 
 
 @cache
@@ -226,12 +226,12 @@ def entries(letter: str) -> sp.Matrix:
     return sp.Matrix(2, 2, lambda r, c: symbol(f"{letter}{r + 1}{c + 1}"))
 
 
-def forward_kinematics() -> list[Step]:
+def forward_kinematics() -> list[WorkingStep]:
     """Where the tool is."""
-    return [Step(name, x, "m") for name, x in zip("xy", position(), strict=True)]
+    return [WorkingStep(name, x, "m") for name, x in zip("xy", position(), strict=True)]
 
 
-def inverse_kinematics() -> list[Step]:
+def inverse_kinematics() -> list[WorkingStep]:
     """Angles from the position, by the cosine of the second."""
     x, y, c2, s2, k1, k2, q1, q2 = map(symbol, ("x", "y", "c2", "s2", "k1", "k2", "q1", "q2"))
     tool = position()
@@ -239,44 +239,44 @@ def inverse_kinematics() -> list[Step]:
     square = tidy(ahead[0] ** 2 + ahead[1] ** 2).subs(sp.cos(q2), c2)
     ahead = [p.subs({sp.cos(q2): c2, sp.sin(q2): s2}) for p in ahead]
     return [
-        Step("r2", square),
-        Step("c2", sp.solve(x**2 + y**2 - square, c2)[0]),
-        Step("s2", sp.sqrt(1 - c2**2)),
-        Step("q2", sp.atan2(s2, c2), "rad"),
-        Step("k1", ahead[0], "m"),
-        Step("k2", ahead[1], "m"),
-        Step("q1", sp.atan2(y, x) - sp.atan2(k2, k1), "rad"),
+        WorkingStep("r2", square),
+        WorkingStep("c2", sp.solve(x**2 + y**2 - square, c2)[0]),
+        WorkingStep("s2", sp.sqrt(1 - c2**2)),
+        WorkingStep("q2", sp.atan2(s2, c2), "rad"),
+        WorkingStep("k1", ahead[0], "m"),
+        WorkingStep("k2", ahead[1], "m"),
+        WorkingStep("q1", sp.atan2(y, x) - sp.atan2(k2, k1), "rad"),
     ]
 
 
-def tool_velocity() -> list[Step]:
+def tool_velocity() -> list[WorkingStep]:
     """v = J qd"""
     v = entries("J") * sp.Matrix(coordinates(2)[1])
-    return [*jacobian(), Step("vx", v[0], "m/s"), Step("vy", v[1], "m/s")]
+    return [*jacobian(), WorkingStep("vx", v[0], "m/s"), WorkingStep("vy", v[1], "m/s")]
 
 
-def statics() -> list[Step]:
+def statics() -> list[WorkingStep]:
     """tau = J^T F"""
     tau = entries("J").T * sp.Matrix([symbol("Fx"), symbol("Fy")])
-    return [*jacobian(), Step("tau1", tau[0], "N m"), Step("tau2", tau[1], "N m")]
+    return [*jacobian(), WorkingStep("tau1", tau[0], "N m"), WorkingStep("tau2", tau[1], "N m")]
 
 
-def gravity_torques() -> list[Step]:
+def gravity_torques() -> list[WorkingStep]:
     """Slopes of the potential energy."""
     found = bars().with_payload("mL").equations(gravity="g")
-    torques = [Step(f"tau{i + 1}", found.g[i], "N m") for i in range(2)]
-    return [Step("U", found.potential_energy, "J"), *torques]
+    torques = [WorkingStep(f"tau{i + 1}", found.g[i], "N m") for i in range(2)]
+    return [WorkingStep("U", found.potential_energy, "J"), *torques]
 
 
-def inertias() -> list[Step]:
+def inertias() -> list[WorkingStep]:
     """M11, M12, M22"""
     M = motion().M
-    return [Step(f"M{r + 1}{c + 1}", M[r, c], "kg m²") for r, c in ((0, 0), (0, 1), (1, 1))]
+    return [WorkingStep(f"M{r + 1}{c + 1}", M[r, c], "kg m²") for r, c in ((0, 0), (0, 1), (1, 1))]
 
 
-def mass_matrix() -> list[Step]:
+def mass_matrix() -> list[WorkingStep]:
     """Of the kinetic energy."""
-    return [Step("T", motion().kinetic_energy), *inertias()]
+    return [WorkingStep("T", motion().kinetic_energy), *inertias()]
 
 
 def velocity_torques() -> list[Any]:
@@ -293,22 +293,22 @@ def velocity_torques() -> list[Any]:
     ]
 
 
-def christoffel() -> Step:
+def christoffel() -> WorkingStep:
     """h = c_211"""
-    return Step("h", motion().christoffel[1, 0, 0], "kg m²")
+    return WorkingStep("h", motion().christoffel[1, 0, 0], "kg m²")
 
 
-def coriolis() -> list[Step]:
+def coriolis() -> list[WorkingStep]:
     """Torques of velocities alone."""
     return [
         christoffel(),
-        *(Step(f"tau{i + 1}", x, "N m") for i, x in enumerate(velocity_torques())),
+        *(WorkingStep(f"tau{i + 1}", x, "N m") for i, x in enumerate(velocity_torques())),
     ]
 
 
-def weights() -> list[Step]:
+def weights() -> list[WorkingStep]:
     """g1, g2"""
-    return [Step(f"g{i + 1}", motion().g[i], "N m") for i in range(2)]
+    return [WorkingStep(f"g{i + 1}", motion().g[i], "N m") for i in range(2)]
 
 
 def inertia_matrix() -> sp.Matrix:
@@ -316,33 +316,33 @@ def inertia_matrix() -> sp.Matrix:
     return entries("M").subs(symbol("M21"), symbol("M12"))
 
 
-def inverse_dynamics() -> list[Step]:
+def inverse_dynamics() -> list[WorkingStep]:
     """tau = M qdd + C qd + g"""
     inertial = inertia_matrix() * sp.Matrix(motion().qdd)
     torques = [
-        Step(f"tau{i + 1}", inertial[i] + x + symbol(f"g{i + 1}"), "N m")
+        WorkingStep(f"tau{i + 1}", inertial[i] + x + symbol(f"g{i + 1}"), "N m")
         for i, x in enumerate(velocity_torques())
     ]
     return [*inertias(), christoffel(), *weights(), *torques]
 
 
-def release() -> list[Step]:
+def release() -> list[WorkingStep]:
     """qdd = -M^-1 g, by the determinant."""
     M, g, D = inertia_matrix(), sp.Matrix([symbol("g1"), symbol("g2")]), symbol("D")
     above = -M.adjugate() * g
-    found = [Step(f"qdd{i + 1}", above[i] / D, "rad/s²") for i in range(2)]
-    return [*inertias(), *weights(), Step("D", M.det(), "kg² m⁴"), *found]
+    found = [WorkingStep(f"qdd{i + 1}", above[i] / D, "rad/s²") for i in range(2)]
+    return [*inertias(), *weights(), WorkingStep("D", M.det(), "kg² m⁴"), *found]
 
 
-def polar() -> list[Step]:
+def polar() -> list[WorkingStep]:
     """Torque and force."""
     eq = load("polar-rp").equations()
     names = dict(zip((eq.q[1], *eq.qd, *eq.qdd), ("r", "w", "v", "alpha", "a"), strict=True))
     tau = eq.tau.subs({old: symbol(new) for old, new in names.items()})
-    return [Step("tau", tau[0], "N m"), Step("F", tau[1], "N")]
+    return [WorkingStep("tau", tau[0], "N m"), WorkingStep("F", tau[1], "N")]
 
 
-def pendulum() -> list[Step]:
+def pendulum() -> list[WorkingStep]:
     """From the energy of the fall to the velocity."""
     eq = planar_robot(bar("L", "m")).with_payload("mE").equations(gravity="g")
     level, lowest = (eq.potential_energy.subs(eq.q[0], x) for x in (0, -sp.pi / 2))
@@ -350,38 +350,38 @@ def pendulum() -> list[Step]:
     kinetic = eq.kinetic_energy.subs(eq.qd[0], symbol("omega")).subs(eq.M[0], J)
     omega = sp.Pow(2 * W / J, sp.Rational(1, 2), evaluate=False)
     return [
-        Step("W", sp.factor(level - lowest), "J"),
-        Step("J", eq.M[0], "kg m²"),
-        Step("T", kinetic),
-        Step("omega", omega, "rad/s"),
+        WorkingStep("W", sp.factor(level - lowest), "J"),
+        WorkingStep("J", eq.M[0], "kg m²"),
+        WorkingStep("T", kinetic),
+        WorkingStep("omega", omega, "rad/s"),
     ]
 
 
-def gear() -> list[Step]:
+def gear() -> list[WorkingStep]:
     """Inertia at the joint, its torque and that of the motor."""
     link = replace(bar("L", "m"), drive=Drive(gear="N", rotor_inertia="Jm"))
     J, qdd, N, tau = map(symbol, ("J", "qdd", "N", "tau"))
     return [
-        Step("J", planar_robot(link, gravity=0.0).equations().M[0], "kg m²"),
-        Step("tau", J * qdd, "N m"),
-        Step("tau_m", tau / N, "N m"),
+        WorkingStep("J", planar_robot(link, gravity=0.0).equations().M[0], "kg m²"),
+        WorkingStep("tau", J * qdd, "N m"),
+        WorkingStep("tau_m", tau / N, "N m"),
     ]
 
 
-def pd_design() -> list[Step]:
+def pd_design() -> list[WorkingStep]:
     """By comparison of coefficients."""
     J, B, w, T, s, kp, kd = map(symbol, ("J", "B", "w", "T", "s", "kp", "kd"))
     P = sp.collect(sp.expand((J * s + B) * s + kp + kd * s), s)
     found = sp.solve(sp.Poly(P - J * (s + w) ** 2, s).coeffs(), [kp, kd])
     return [
-        Step("P", P),
-        Step("kp", found[kp], "N m/rad"),
-        Step("kd", found[kd], "N m s/rad"),
-        Step("e", T / P.subs(s, 0), "rad"),
+        WorkingStep("P", P),
+        WorkingStep("kp", found[kp], "N m/rad"),
+        WorkingStep("kd", found[kd], "N m s/rad"),
+        WorkingStep("e", T / P.subs(s, 0), "rad"),
     ]
 
 
-def quintic_peaks() -> list[Step]:
+def quintic_peaks() -> list[WorkingStep]:
     """Where the next derivative is zero."""
     D, T, u = map(symbol, ("D", "T", "u"))
     rising = sp.expand(horner([sp.Integer(round(x)) for x in basis(3)[0][0]], 1 - u))
@@ -389,17 +389,17 @@ def quintic_peaks() -> list[Step]:
     fast = next(x for x in sp.solve(sp.diff(qd, u), u) if 0 < x < 1)
     hard = min(x for x in sp.solve(sp.diff(qdd, u), u) if 0 < x < 1)
     return [
-        Step("q", q),
-        Step("qd", qd),
-        Step("qdd", qdd),
-        Step("u1", fast),
-        Step("qd_max", qd.subs(u, fast), "rad/s"),
-        Step("u2", hard),
-        Step("qdd_max", sp.simplify(qdd.subs(u, hard)), "rad/s²"),
+        WorkingStep("q", q),
+        WorkingStep("qd", qd),
+        WorkingStep("qdd", qdd),
+        WorkingStep("u1", fast),
+        WorkingStep("qd_max", qd.subs(u, fast), "rad/s"),
+        WorkingStep("u2", hard),
+        WorkingStep("qdd_max", sp.simplify(qdd.subs(u, hard)), "rad/s²"),
     ]
 
 
-def moment_from_torques() -> list[Step]:
+def moment_from_torques() -> list[WorkingStep]:
     """Two equations for two unknowns."""
     eq = planar_robot(point_mass("mc")).equations(gravity="g")
     mc, offset, q, t0, t1 = map(symbol, ("mc", "offset", "q", "t0", "t1"))
@@ -408,17 +408,12 @@ def moment_from_torques() -> list[Step]:
     found = sp.solve([torque.subs(q, 0) - t0, torque - t1], [mc, offset])
     above, below = sp.fraction(found[mc])
     return [
-        Step("t", torque),
-        Step("mc", sp.expand(-above) / sp.expand(-below), "kg m"),
-        Step("offset", sp.solve(torque.subs(q, 0) - t0, offset)[0], "N m"),
+        WorkingStep("t", torque),
+        WorkingStep("mc", sp.expand(-above) / sp.expand(-below), "kg m"),
+        WorkingStep("offset", sp.solve(torque.subs(q, 0) - t0, offset)[0], "N m"),
     ]
 
 
-STEPS: Mapping[str, Callable[[], list[Step]]] = {
-    made.__name__.replace("_", "-"): made
-    for made in (
-        forward_kinematics, inverse_kinematics, tool_velocity, statics, gravity_torques,
-        mass_matrix, coriolis, inverse_dynamics, release, polar, pendulum, gear, pd_design,
-        quintic_peaks, moment_from_torques,
-    )
-}  # fmt: skip
+STEPS: Mapping[str, Callable[[], list[WorkingStep]]] = {  # the function above of a question's name
+    name: globals()[name.replace("-", "_")] for name in QUESTIONS
+}

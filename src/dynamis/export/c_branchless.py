@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from .. import templates
-from ..compile.elementary import FUNCTIONS, REALS, Function, traced, two_over_pi
+from ..compile.elementary import FUNCTIONS, REALS, ElementaryFunction, traced, two_over_pi
 from ..compile.program import Operation, Program
 from .c_function import COMPARE, INFIX, LIBRARY, PRECISIONS, Precision, expression, framed, literal
 
@@ -99,7 +99,7 @@ def _definition(name: str, dtype: str) -> str:
     return "\n".join([f"static inline {T} dy_{name}({arguments})", "{", *lines, "}", ""])
 
 
-def _step(function: Function, k: int, values: list[str]) -> str:
+def _step(function: ElementaryFunction, k: int, values: list[str]) -> str:
     op, kind, operands = function.steps[k]
     x = [values[int(a)] for a in operands]
     form = STEPS.get(f"{op} {kind}") or STEPS.get(op) or f"dy_{op}({{x}})"

@@ -12,7 +12,7 @@ from ..dynamics.mobility import size
 from ..errors import ClosureError, OptionError
 from ..model.chain import Chain
 from ..model.closure import KINDS
-from .batch import Rows
+from .batch import SolvedRows
 from .geometry import (
     JointSpace,
     arm_size,
@@ -23,7 +23,7 @@ from .geometry import (
     whole_turns,
 )
 from .legs import as_rods, rods, with_legs, with_others_held
-from .search import Problem, descend, search, start_bounds
+from .search import IkProblem, descend, search, start_bounds
 from .target import Target
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ POLISH = 30  # steps to the nearest configuration that closes
 
 
 @dataclass(frozen=True)
-class Loops:
+class LoopProblem:
     """Loops to be closed by some of the coordinates, the others held; perhaps a pose too.
 
     In the form of the problems of `search`: errors and Jacobians in scaled units.
@@ -52,11 +52,11 @@ class Loops:
     most = MOST
 
     @classmethod
-    def of(cls, robot: "Robot", target: Target | None = None) -> "Loops":
+    def of(cls, robot: "Robot", target: Target | None = None) -> "LoopProblem":
         """With every coordinate free."""
         return cls(robot, size(robot.chain), tuple(range(robot.n)), np.zeros(robot.n), target)
 
-    def at(self, rows: np.ndarray) -> "Loops":
+    def at(self, rows: np.ndarray) -> "LoopProblem":
         """That of some rows of x."""
         held = self.held if self.held.ndim == 1 else self.held[rows]
         target = self.target
@@ -165,7 +165,7 @@ def assemble(
     held = np.zeros(robot.n)
     held[list(robot.independent)] = given
     free = tuple(k for k in range(robot.n) if k not in robot.independent)
-    found = solutions(Loops(robot, size(robot.chain), free, held), limits, starts, seed)
+    found = solutions(LoopProblem(robot, size(robot.chain), free, held), limits, starts, seed)
     if q0 is not None:
         near = as_batch(q0, "q0", (robot.n,), f"robot {robot.name!r}")
         away = JointSpace.of(robot, size(robot.chain)).away(found, near)
@@ -174,7 +174,7 @@ def assemble(
 
 
 def solutions(
-    problem: Loops, limits: Any = "passive", starts: int | None = None, seed: int = 0
+    problem: LoopProblem, limits: Any = "passive", starts: int | None = None, seed: int = 0
 ) -> np.ndarray:
     """Every distinct q that a search finds, in order, (k, n).
 
@@ -194,7 +194,7 @@ def solutions(
     space = JointSpace.of(robot, problem.size)
     if legs:
         held = [with_others_held(leg, problem.held) for leg in legs]
-        rows, _ = with_legs(robot.chain, held, Rows(np.arange(len(q)), q), space, counted)
+        rows, _ = with_legs(robot.chain, held, SolvedRows(np.arange(len(q)), q), space, counted)
         q = rows.q[problem.residuals(rows.q[:, problem.free]) <= CLOSED]
     free = list(problem.free)
     q[:, free] = space.into_limits(space.wrapped(q), counted)[:, free]
@@ -202,7 +202,7 @@ def solutions(
     return q[in_order(q)]
 
 
-def _searched(problem: Loops, count: int, seed: int) -> np.ndarray:
+def _searched(problem: LoopProblem, count: int, seed: int) -> np.ndarray:
     """Distinct q of a problem, (k, n)."""
     free = list(problem.free)
     if not free:
@@ -242,7 +242,7 @@ def nearest(
 
     And what stays open there, (k,): above CLOSED where none was come to.
     """
-    problem = Loops.of(robot)
+    problem = LoopProblem.of(robot)
     found = descend(problem, rows, POLISH, bounds)  # type: ignore[arg-type]
     return found, problem.residuals(found) if len(found) else np.zeros(0)
 
@@ -253,8 +253,8 @@ def refuse_open_arms(robot: "Robot") -> None:
         raise OptionError(f"robot {robot.name!r} has no closures: there is nothing to assemble")
 
 
-def problem_of(robot: "Robot", target: Target) -> Problem:
+def problem_of(robot: "Robot", target: Target) -> IkProblem:
     """The tool at a target; of a mechanism with closures, its loops closed too."""
     if robot.model.closures:
-        return Loops.of(robot, target)  # type: ignore[return-value]
-    return Problem(robot, target, arm_size(robot))
+        return LoopProblem.of(robot, target)  # type: ignore[return-value]
+    return IkProblem(robot, target, arm_size(robot))

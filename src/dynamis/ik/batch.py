@@ -25,7 +25,7 @@ from .search import (
     STEPS,
     STRONGEST,
     WEAKEST,
-    Problem,
+    IkProblem,
     descend,
     quasi_random,
     settle,
@@ -80,7 +80,7 @@ class PoseSolutions:
 
 
 @dataclass(frozen=True)
-class Rows:
+class SolvedRows:
     """Joint positions that solve a pose each: its number (k,) and q (k, n), pose by pose."""
 
     of: np.ndarray
@@ -99,13 +99,13 @@ class Rows:
         result[self.of, self.places] = self.q
         return result
 
-    def chosen(self, rows: np.ndarray) -> "Rows":
+    def chosen(self, rows: np.ndarray) -> "SolvedRows":
         """Some of them, in the order of `rows`."""
-        return Rows(self.of[rows], self.q[rows])
+        return SolvedRows(self.of[rows], self.q[rows])
 
 
 def solve_poses(
-    problem: Problem,
+    problem: IkProblem,
     shape: tuple[int, ...],
     limits: np.ndarray | None,
     q0: np.ndarray | None,
@@ -114,7 +114,7 @@ def solve_poses(
     seed: int,
 ) -> PoseSolutions:
     """Solutions of the poses of a problem, (N, 4, 4); those that are not finite have none."""
-    solver = _Solver(problem, limits, tolerance, starts or STARTS, seed)
+    solver = _BatchSolver(problem, limits, tolerance, starts or STARTS, seed)
     T, n = problem.target.T, problem.robot.n
     near = None if q0 is None else np.broadcast_to(q0, (*shape, n)).reshape(-1, n)
     finite = np.flatnonzero(np.isfinite(T).all(axis=(1, 2)))
@@ -122,16 +122,24 @@ def solve_poses(
     for first in range(0, len(finite), AT_ONCE):
         at = finite[first : first + AT_ONCE]
         rows = solver.run(T[at], None if near is None else near[at])
-        parts.append(Rows(at[rows.of], rows.q))
+        parts.append(SolvedRows(at[rows.of], rows.q))
     of = np.concatenate([p.of for p in parts]) if parts else np.empty(0, dtype=int)
     q = np.concatenate([p.q for p in parts]) if parts else np.empty((0, n))
     return packed_solutions(
-        Rows(of, q), shape, n, lambda found, best: problem.at(found).residuals(best), solver.method
+        SolvedRows(of, q),
+        shape,
+        n,
+        lambda found, best: problem.at(found).residuals(best),
+        solver.method,
     )
 
 
 def packed_solutions(
-    rows: Rows, shape: tuple[int, ...], n: int, residuals: Callable[..., np.ndarray], method: str
+    rows: SolvedRows,
+    shape: tuple[int, ...],
+    n: int,
+    residuals: Callable[..., np.ndarray],
+    method: str,
 ) -> PoseSolutions:
     """The result for poses of a shape; `residuals(found, q)` are those of the first solutions."""
     count = int(np.prod(shape))
@@ -149,7 +157,7 @@ def packed_solutions(
     )
 
 
-def form_of(problem: Problem, idle: np.ndarray, spare: int) -> ClosedForm | None:
+def form_of(problem: IkProblem, idle: np.ndarray, spare: int) -> ClosedForm | None:
     """The closed form of a problem whose last joints may be idle, if there is one."""
     moving = int((~idle).sum())
     if spare or not idle[moving:].all():
@@ -157,12 +165,12 @@ def form_of(problem: Problem, idle: np.ndarray, spare: int) -> ClosedForm | None
     return closed_form(serial_arm(problem.robot), problem.target, moving)
 
 
-class _Solver:
+class _BatchSolver:
     """Solves poses of one robot and one task."""
 
     def __init__(
         self,
-        problem: Problem,
+        problem: IkProblem,
         limits: np.ndarray | None,
         tolerance: float,
         starts: int,
@@ -177,7 +185,7 @@ class _Solver:
         self.method = "numeric" if self.form is None else f"closed form: {self.form.name}"
         self.rest = np.clip(0.0, *self.robot.limits.T)  # of joints that do not move the tool
 
-    def run(self, T: np.ndarray, q0: np.ndarray | None) -> Rows:
+    def run(self, T: np.ndarray, q0: np.ndarray | None) -> SolvedRows:
         """Solutions of finite poses in their order."""
         if self.form is None:
             return self._ordered(self._search(T, q0), q0)
@@ -186,22 +194,24 @@ class _Solver:
         if len(left):  # near a singularity, or not in this orientation
             more = self._search(T[left], None if q0 is None else q0[left])
             of = np.concatenate([rows.of, left[more.of]])
-            rows = Rows(of, np.concatenate([rows.q, more.q])).chosen(np.argsort(of, kind="stable"))
+            rows = SolvedRows(of, np.concatenate([rows.q, more.q])).chosen(
+                np.argsort(of, kind="stable")
+            )
         return self._ordered(rows, q0)
 
-    def _at(self, T: np.ndarray) -> Problem:
+    def _at(self, T: np.ndarray) -> IkProblem:
         return replace(self.problem, target=Target(T, self.problem.target.mask))
 
-    def _closed(self, form: ClosedForm, T: np.ndarray) -> Rows:
+    def _closed(self, form: ClosedForm, T: np.ndarray) -> SolvedRows:
         of, moving = form.candidates(T)
         q = np.tile(self.rest, (len(of), 1))
         q[:, : moving.shape[1]] = moving
         problem = self._at(T[of])
         rough = np.flatnonzero(problem.scaled_error(q) > EXACT)
         q[rough] = descend(problem.at(rough), q[rough], POLISH)
-        return self._distinct(Rows(of, q), T)[0]
+        return self._distinct(SolvedRows(of, q), T)[0]
 
-    def _distinct(self, rows: Rows, T: np.ndarray) -> tuple[Rows, np.ndarray]:
+    def _distinct(self, rows: SolvedRows, T: np.ndarray) -> tuple[SolvedRows, np.ndarray]:
         """Rows that solve their pose, one of each group of equal ones; how many it stands for."""
         problem, q = self._at(T[rows.of]), rows.q.copy()
         stalled = np.flatnonzero(problem.scaled_error(q) > EXACT)
@@ -209,12 +219,12 @@ class _Solver:
         left = problem.scaled_error(q)
         good = np.flatnonzero(problem.residuals(q) < self.tolerance)
         good = good[np.lexsort((left[good], rows.of[good]))]  # the best of each pose first
-        kept = Rows(rows.of[good], q[good])
+        kept = SolvedRows(rows.of[good], q[good])
         reach = self.space.reach(_open_by(problem.at(good), kept.q, left[good], self.rank))
-        distances = kept.packed(len(T)), Rows(kept.of, reach[:, None]).packed(len(T))[..., 0]
+        distances = kept.packed(len(T)), SolvedRows(kept.of, reach[:, None]).packed(len(T))[..., 0]
         return merged(*distances, self.space)
 
-    def _search(self, T: np.ndarray, q0: np.ndarray | None) -> Rows:
+    def _search(self, T: np.ndarray, q0: np.ndarray | None) -> SolvedRows:
         """Starts all over the joint space, in rounds until every solution was hit often."""
         n, limits = self.robot.n, self.limits if self.spare > 0 else None
         slide = self.problem.size + np.linalg.norm(T[:, :3, 3], axis=-1)
@@ -224,7 +234,7 @@ class _Solver:
             bounds = box = np.where(np.isfinite(limits), limits, bounds)
         still = np.where(self.idle[:, None], self.rest[:, None], np.nan)
         bounds = np.where(np.isnan(still), bounds, still)
-        found, hits = Rows(np.empty(0, dtype=int), np.empty((0, n))), np.empty(0, dtype=int)
+        found, hits = SolvedRows(np.empty(0, dtype=int), np.empty((0, n))), np.empty(0, dtype=int)
         active = np.arange(len(T))
         unit = np.tile([0.0, 1.0], (n, 1))
         for rounds in range(1, ROUNDS + 1):
@@ -237,7 +247,7 @@ class _Solver:
             within = box if box.ndim == 2 else box[of]
             q, left = descended(self.problem, q.reshape(-1, n), T[of], within)
             near = left < STALLED
-            fresh, more = self._distinct(Rows(of[near], q[near]), T)
+            fresh, more = self._distinct(SolvedRows(of[near], q[near]), T)
             found, hits = self._joined(found, hits, fresh, more, len(T))
             counts = np.bincount(found.of, minlength=len(T))
             least = np.full(len(T), HITS)
@@ -251,18 +261,21 @@ class _Solver:
         return found
 
     def _joined(
-        self, a: Rows, hits: np.ndarray, b: Rows, more: np.ndarray, poses: int
-    ) -> tuple[Rows, np.ndarray]:
+        self, a: SolvedRows, hits: np.ndarray, b: SolvedRows, more: np.ndarray, poses: int
+    ) -> tuple[SolvedRows, np.ndarray]:
         """Solutions of two rounds with how often each was hit."""
         of = np.concatenate([a.of, b.of])
         order = np.argsort(of, kind="stable")
-        rows = Rows(of[order], np.concatenate([a.q, b.q])[order])
+        rows = SolvedRows(of[order], np.concatenate([a.q, b.q])[order])
         weights = np.concatenate([hits, more])[order]
-        packed, most = rows.packed(poses), Rows(rows.of, weights[:, None]).packed(poses)[..., 0]
+        packed, most = (
+            rows.packed(poses),
+            SolvedRows(rows.of, weights[:, None]).packed(poses)[..., 0],
+        )
         reach = np.full(most.shape, self.space.reach(0.0))
         return merged(packed, reach, self.space, np.nan_to_num(most))
 
-    def _ordered(self, rows: Rows, q0: np.ndarray | None) -> Rows:
+    def _ordered(self, rows: SolvedRows, q0: np.ndarray | None) -> SolvedRows:
         """Rows within the limits, the one nearest q0 or the first by its joint positions first."""
         rows = replace(rows, q=self.space.wrapped(rows.q))
         if self.limits is not None:
@@ -278,7 +291,7 @@ class _Solver:
         return rows.chosen(np.flatnonzero(rows.places < HANDFUL))  # a few of a continuum
 
 
-def _open_by(problem: Problem, q: np.ndarray, left: np.ndarray, rank: int) -> np.ndarray:
+def _open_by(problem: IkProblem, q: np.ndarray, left: np.ndarray, rank: int) -> np.ndarray:
     """How far from a solution each row may be, rad or arm sizes; 0 far from a singularity."""
     A = problem.jacobian(q)
     A = A if A.shape[-2] <= A.shape[-1] else np.swapaxes(A, -1, -2)
@@ -295,7 +308,7 @@ def _open_by(problem: Problem, q: np.ndarray, left: np.ndarray, rank: int) -> np
 
 def merged(
     q: np.ndarray, reach: np.ndarray, space: JointSpace, weights: np.ndarray | None = None
-) -> tuple[Rows, np.ndarray]:
+) -> tuple[SolvedRows, np.ndarray]:
     """The first of each group of equal rows of a pose, and how many rows it stands for.
 
     As `JointSpace.merged`, for all poses at once: q (N, k, n), NaN where there is no row.
@@ -317,7 +330,7 @@ def merged(
         kept[new, size[new]] = q[new, i]
         size[new] += 1
     of, slot = np.nonzero(np.isfinite(kept).all(axis=-1))
-    return Rows(of, kept[of, slot]), counts[of, slot]
+    return SolvedRows(of, kept[of, slot]), counts[of, slot]
 
 
 # Levenberg-Marquardt in machine code: one step of `search.descend` for every row
@@ -326,7 +339,7 @@ TINY = 1e-24
 
 
 def descended(
-    problem: Problem, q: np.ndarray, T: np.ndarray, box: np.ndarray
+    problem: IkProblem, q: np.ndarray, T: np.ndarray, box: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Every row of q moved to a nearby minimum of the error from its pose T, and what is left."""
     robot = problem.robot
@@ -349,7 +362,7 @@ def descended(
     return state[:, :n], state[:, n]
 
 
-def _compiled_step(problem: Problem, mask: tuple[bool, ...]) -> Callable[..., np.ndarray]:
+def _compiled_step(problem: IkProblem, mask: tuple[bool, ...]) -> Callable[..., np.ndarray]:
     """One step of all rows: q and damping in; q, the scaled error there and the next damping out.
 
     The rotation's error is 2 sin(angle / 2) along its axis, in terms of the quaternion (w, v) of

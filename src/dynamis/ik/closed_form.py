@@ -8,7 +8,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from ..lazy import cached_property
-from .geometry import Arm, motion
+from .geometry import SerialArm, motion
 from .search import quasi_random
 from .target import Target
 
@@ -104,7 +104,7 @@ REFINED = 4  # Newton steps: roots of a polynomial are only as exact as its coef
 Candidates = tuple[np.ndarray, np.ndarray]  # number of the target (k,), joint positions (k, n)
 
 
-def point_candidates(arm: Arm, points: np.ndarray) -> Candidates:
+def point_candidates(arm: SerialArm, points: np.ndarray) -> Candidates:
     """Joint positions, before polishing, that may bring the tool's origin to points (N, 3)."""
     P1 = arm.placements[0]
     c = turned(P1[:3, :3].T, points - P1[:3, 3])
@@ -119,7 +119,7 @@ def point_candidates(arm: Arm, points: np.ndarray) -> Candidates:
     return of, _refined(arm, q, points[of])
 
 
-def _refined(arm: Arm, q: np.ndarray, points: np.ndarray) -> np.ndarray:
+def _refined(arm: SerialArm, q: np.ndarray, points: np.ndarray) -> np.ndarray:
     """Rows of q after Newton's steps that brought the tool's origin nearer to `points`, (k, n)."""
     q = q.copy()
     rows = np.arange(len(q))  # that came nearer with the last step
@@ -175,11 +175,11 @@ def _first(kind: str, g: np.ndarray, c: np.ndarray, L: np.ndarray) -> np.ndarray
     return result
 
 
-def _none(_arm: Arm, w: np.ndarray, c: np.ndarray, _L: np.ndarray) -> Found:
+def _none(_arm: SerialArm, w: np.ndarray, c: np.ndarray, _L: np.ndarray) -> Found:
     return np.arange(len(c)), np.empty((len(c), 0)), np.broadcast_to(w, c.shape)
 
 
-def _second(arm: Arm, w: np.ndarray, c: np.ndarray, L: np.ndarray) -> Found:
+def _second(arm: SerialArm, w: np.ndarray, c: np.ndarray, L: np.ndarray) -> Found:
     """Two joints: of joint 1's two invariants, the one that varies more with q_2 gives q_2."""
     g, wide, c = _carried(arm, 1, w), L[:, None], c[:, None]
 
@@ -206,7 +206,7 @@ def _second(arm: Arm, w: np.ndarray, c: np.ndarray, L: np.ndarray) -> Found:
     return of, x[:, None], g(x)
 
 
-def _second_and_third(arm: Arm, w: np.ndarray, c: np.ndarray, L: np.ndarray) -> Found:
+def _second_and_third(arm: SerialArm, w: np.ndarray, c: np.ndarray, L: np.ndarray) -> Found:
     """Three joints: q_3 from one equation of its own, then q_2."""
     P2, h = arm.placements[1], _carried(arm, 2, w)
     eliminate = {
@@ -334,7 +334,7 @@ def _sliding_after_sliding(
     return terms, second
 
 
-def _carried(arm: Arm, joint: int, w: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+def _carried(arm: SerialArm, joint: int, w: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
     """x -> P M(x) w of one joint, (..., 3)."""
     P, kind = arm.placements[joint], arm.kinds[joint]
     return lambda x: turned(P[:3, :3], _moved(kind, x, w)) + P[:3, 3]
@@ -364,7 +364,7 @@ FREE = 1e-13  # sine below which, to rounding, the wrist's first and last axes a
 BARELY = 5e-3  # how far beyond what axis 5 can do an orientation may be: polishing decides
 
 
-def wrist_centre(arm: Arm) -> np.ndarray | None:
+def wrist_centre(arm: SerialArm) -> np.ndarray | None:
     """Where axes 4, 5, 6 meet, in the reference frame at q = 0; None when they do not."""
     if len(arm.kinds) != 6 or arm.kinds[3:] != "RRR":
         return None
@@ -378,22 +378,22 @@ def wrist_centre(arm: Arm) -> np.ndarray | None:
     return centre if gaps.max() < MEETING * arm.size else None
 
 
-def arm_to_wrist(arm: Arm, centre: np.ndarray) -> Arm:
+def arm_to_wrist(arm: SerialArm, centre: np.ndarray) -> SerialArm:
     """The first three joints, carrying the wrist centre as their tool."""
     T = arm.frames(np.zeros(6))[2]
     tool = np.eye(4)
     tool[:3, 3] = T[:3, :3].T @ (centre - T[:3, 3])
-    return Arm(arm.kinds[:3], arm.placements[:3], tool)
+    return SerialArm(arm.kinds[:3], arm.placements[:3], tool)
 
 
-def wrist_target(arm: Arm, centre: np.ndarray, T: np.ndarray) -> np.ndarray:
+def wrist_target(arm: SerialArm, centre: np.ndarray, T: np.ndarray) -> np.ndarray:
     """Where the wrist centre must be for the tool to be at T, (..., 3)."""
     tool = arm.frames(np.zeros(6))[5] @ arm.tool
     ahead = tool[:3, :3].T @ (centre - tool[:3, 3])
     return turned(T[..., :3, :3], ahead) + T[..., :3, 3]
 
 
-def wrist_candidates(arm: Arm, centre: np.ndarray, T: np.ndarray) -> Candidates:
+def wrist_candidates(arm: SerialArm, centre: np.ndarray, T: np.ndarray) -> Candidates:
     """Joint positions, before polishing, that may bring the tool to poses T (N, 4, 4)."""
     front = arm_to_wrist(arm, centre)
     of, q = point_candidates(front, wrist_target(arm, centre, T))
@@ -443,7 +443,7 @@ Distance = Callable[[np.ndarray], np.ndarray]
 class Reach:
     """Where an arm's tool can be: the plane it stays in, if any, and distances from a place."""
 
-    def __init__(self, arm: Arm):
+    def __init__(self, arm: SerialArm):
         self.arm, self.q = arm, arm_positions(arm)
         self.origin, self.across, self.where = _shoulder(arm)
         self.bounded = _blind_to_slides(arm, self.distance)
@@ -471,7 +471,7 @@ class Reach:
         return (self.off_plane(points) > 0.0) | (d > high + slack) | (d < low - slack)
 
 
-def out_of_reach(arm: Arm, point: np.ndarray, noun: str) -> str:
+def out_of_reach(arm: SerialArm, point: np.ndarray, noun: str) -> str:
     """Why a point cannot be reached by the arm's tool; empty when distances do not tell."""
     reach = Reach(arm)
     off = float(reach.off_plane(point))
@@ -486,7 +486,7 @@ def out_of_reach(arm: Arm, point: np.ndarray, noun: str) -> str:
     return f"the {noun} is {d:.4g} m from the {reach.where}, {close}"
 
 
-def arm_positions(arm: Arm, count: int = 2048) -> np.ndarray:
+def arm_positions(arm: SerialArm, count: int = 2048) -> np.ndarray:
     """Joint positions all over the space of an arm, (count, n)."""
     scale = np.where(arm.turning, np.pi, arm.size)
     return quasi_random(np.stack([-scale, scale], axis=1), count)
@@ -501,7 +501,7 @@ def _out_of_plane(places: np.ndarray, size: float, points: np.ndarray) -> np.nda
     return np.where(off > FLAT * size, off, 0.0)
 
 
-def _shoulder(arm: Arm) -> tuple[np.ndarray, np.ndarray, str]:
+def _shoulder(arm: SerialArm) -> tuple[np.ndarray, np.ndarray, str]:
     """Where distances are measured from: an origin, the directions that count, and its name.
 
     It is the point of axis 1 nearest axis 2; all of axis 1 when the two are parallel.
@@ -517,14 +517,14 @@ def _shoulder(arm: Arm) -> tuple[np.ndarray, np.ndarray, str]:
     return o[0], across, "first axis"
 
 
-def _blind_to_slides(arm: Arm, distance: Distance) -> bool:
+def _blind_to_slides(arm: SerialArm, distance: Distance) -> bool:
     """Whether joint 1 turns and the distance does not feel prismatic joints: it has bounds."""
     q = arm_positions(arm, 16)
     moved = distance(arm.reach(q)) - distance(arm.reach(q * arm.turning))
     return arm.kinds[0] == "R" and bool(np.abs(moved).max() < FLAT * arm.size)
 
 
-def _extreme(arm: Arm, q: np.ndarray, distance: Distance, sign: int) -> float:
+def _extreme(arm: SerialArm, q: np.ndarray, distance: Distance, sign: int) -> float:
     """Smallest (sign 1) or largest (sign -1) distance over all joint positions."""
     best = q[np.argsort(sign * distance(arm.reach(q)))[:3]]
     runs = [minimize(lambda x: sign * float(distance(arm.reach(x))), start) for start in best]
@@ -541,7 +541,7 @@ class ClosedForm:
     beyond: Callable[[np.ndarray], np.ndarray]  # which of the poses distances rule out, (N,)
 
 
-def closed_form(arm: Arm | None, target: Target, moving: int) -> ClosedForm | None:
+def closed_form(arm: SerialArm | None, target: Target, moving: int) -> ClosedForm | None:
     """The closed form for the first `moving` joints, the others being idle; None without one."""
     if arm is None:
         return None

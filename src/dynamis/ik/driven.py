@@ -38,7 +38,7 @@ class Motion(NamedTuple):
     qdd: np.ndarray
 
 
-class Assembly:
+class DrivenAssembly:
     """All joints of a closed mechanism by its independent ones, in the assembly of `start`.
 
     `start` is a configuration that closes, `robot.home` unless it is singular.
@@ -152,9 +152,9 @@ class Assembly:
         return kept[:count]
 
 
-def assembly(robot: "Robot") -> Assembly:
+def assembly(robot: "Robot") -> DrivenAssembly:
     """That of `robot.home`, made once."""
-    return once(robot, "assembly", lambda: Assembly(robot))
+    return once(robot, "assembly", lambda: DrivenAssembly(robot))
 
 
 def alike(robot: "Robot", other: "Robot") -> "Robot":
@@ -203,7 +203,7 @@ def deciding(robot: "Robot", what: str) -> list[int]:
 
 def positions_along(robot: "Robot", start: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """All joints (K, n) where the independent ones are at rows (K, dof), led there from `start`."""
-    found = Assembly(robot, start).positions(rows)
+    found = DrivenAssembly(robot, start).positions(rows)
     lost = np.isnan(found[:, 0])
     if lost.any():
         k = int(np.argmax(lost))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Arm:
+class SerialArm:
     """A serial arm: the kinds of its joints ("R" or "P" each), their placements, its tool."""
 
     kinds: str
@@ -28,12 +28,12 @@ class Arm:
         """The length of the arm's constant parts: a scale for tolerances, never zero."""
         return _length([*self.placements[1:, :3, 3], self.tool[:3, 3]])
 
-    def first(self, count: int) -> "Arm":
+    def first(self, count: int) -> "SerialArm":
         """The first joints alone, the others held at 0 as part of the tool."""
         tool = self.tool
         for P in self.placements[count:][::-1]:
             tool = P @ tool
-        return Arm(self.kinds[:count], self.placements[:count], tool)
+        return SerialArm(self.kinds[:count], self.placements[:count], tool)
 
     def frames(self, q: np.ndarray) -> np.ndarray:
         """Every joint's frame after its motion, in the reference frame, (..., n, 4, 4)."""
@@ -60,7 +60,7 @@ class Arm:
         return np.array([kind == "R" for kind in self.kinds])
 
 
-def serial_arm(robot: "Robot") -> Arm | None:
+def serial_arm(robot: "Robot") -> SerialArm | None:
     """The robot as a serial arm; None when joints are coupled or sit off the way to the tool."""
     chain = robot.chain
     path = chain.ancestors(chain.tip)[::-1]
@@ -68,7 +68,7 @@ def serial_arm(robot: "Robot") -> Arm | None:
         return None
     kinds = "".join(chain.joints[i].kind[0].upper() for i in path)
     placements = np.array([matrix(chain.joints[i].placement) for i in path])
-    return Arm(kinds, placements, np.array(matrix(chain.tool)))
+    return SerialArm(kinds, placements, np.array(matrix(chain.tool)))
 
 
 def arm_size(robot: "Robot") -> float:

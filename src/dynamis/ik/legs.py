@@ -11,9 +11,9 @@ import numpy as np
 
 from ..model.chain import Chain, ChainClosure
 from ..spatial.frames import Frame, matrix
-from .batch import Rows, merged
+from .batch import SolvedRows, merged
 from .closed_form import arm_positions, out_of_reach, point_candidates, turned
-from .geometry import Arm, JointSpace, motion, outside
+from .geometry import JointSpace, SerialArm, motion, outside
 
 MOST = 512  # solutions of one pose: legs multiply them
 MEETS = 1e-7  # distance from the point, in sizes of leg and target, of a candidate that is no miss
@@ -28,7 +28,7 @@ class Leg:
     closure: int
     joints: tuple[int, ...]  # from the foot on
     foot: int  # the link it stands on; -1: the base
-    arm: Arm  # in the frame of the foot; its tool is the closure's frame
+    arm: SerialArm  # in the frame of the foot; its tool is the closure's frame
     goal: tuple[int, Frame]  # on the other side of the closure
 
     def target(self, chain: Chain, q: np.ndarray) -> np.ndarray:
@@ -53,11 +53,11 @@ def link_poses(chain: Chain, link: int, q: np.ndarray) -> np.ndarray:
     return T
 
 
-def arm_between(chain: Chain, joints: Sequence[int], end: Frame) -> Arm:
+def arm_between(chain: Chain, joints: Sequence[int], end: Frame) -> SerialArm:
     """Some joints of the tree, each the parent of the next, as an arm in the frame of the foot."""
     kinds = "".join(chain.joints[i].kind[0].upper() for i in joints)
     placements = np.array([matrix(chain.joints[i].placement) for i in joints])
-    return Arm(kinds, placements, np.array(matrix(end)))
+    return SerialArm(kinds, placements, np.array(matrix(end)))
 
 
 def legs_beyond(chain: Chain, placed: Sequence[int]) -> list[Leg] | None:
@@ -87,7 +87,7 @@ def _leg(chain: Chain, number: int, known: set[int]) -> Leg | None:
     return None
 
 
-def moves(arm: Arm) -> bool:
+def moves(arm: SerialArm) -> bool:
     """Whether every joint of the arm moves its tool's origin in a way of its own."""
     J = arm.slopes(arm_positions(arm, 8)) / np.where(arm.turning, arm.size, 1.0)[:, None]
     return bool(np.linalg.matrix_rank(J, tol=1e-8).max() == len(arm.kinds))
@@ -96,10 +96,10 @@ def moves(arm: Arm) -> bool:
 def with_legs(
     chain: Chain,
     legs: Sequence[Leg],
-    rows: Rows,
+    rows: SolvedRows,
     space: JointSpace,
     limits: np.ndarray,
-) -> tuple[Rows, Leg | None]:
+) -> tuple[SolvedRows, Leg | None]:
     """Rows multiplied by the solutions of the legs; the first leg that left nothing, or None.
 
     `limits` (n, 2) are those that count. At most MOST rows of each pose stay.
@@ -113,14 +113,14 @@ def with_legs(
         part = JointSpace(space.revolute[own], space.size)
         x = part.into_limits(part.wrapped(x), limits[own])
         met &= ~outside(x, limits[own]).any(axis=-1)
-        found = Rows(of[met], x[met])
+        found = SolvedRows(of[met], x[met])
         packed = found.packed(len(rows.q))
         found, _ = merged(packed, np.full(packed.shape[:2], part.reach(0.0)), part)
         if not len(found.of) and len(rows.of):
-            return Rows(rows.of[:0], rows.q[:0]), leg
+            return SolvedRows(rows.of[:0], rows.q[:0]), leg
         q = rows.q[found.of]
         q[:, own] = found.q
-        rows = Rows(rows.of[found.of], q)
+        rows = SolvedRows(rows.of[found.of], q)
         rows = rows.chosen(np.flatnonzero(rows.places < MOST))
     return rows, None
 
@@ -176,7 +176,7 @@ def _carry(chain: Chain, joints: Sequence[int], number: int) -> bool:
     return bool(children - set(joints) or ends & set(joints) or tool)
 
 
-def _centre(arm: Arm) -> np.ndarray | None:
+def _centre(arm: SerialArm) -> np.ndarray | None:
     """Where the first two axes meet, in the frame of the foot; None if they do not."""
     frames = arm.frames(np.zeros(len(arm.kinds)))[:2]
     (z1, z2), (o1, o2) = frames[:, :3, 2], frames[:, :3, 3]
@@ -212,4 +212,6 @@ def with_others_held(leg: Leg, q: np.ndarray) -> Leg:
     arm, tool = leg.arm, leg.arm.tool
     for k in reversed(range(2, len(leg.joints))):
         tool = arm.placements[k] @ motion(arm.kinds[k], q[leg.joints[k]]) @ tool
-    return replace(leg, joints=leg.joints[:2], arm=Arm(arm.kinds[:2], arm.placements[:2], tool))
+    return replace(
+        leg, joints=leg.joints[:2], arm=SerialArm(arm.kinds[:2], arm.placements[:2], tool)
+    )

@@ -12,8 +12,8 @@ import numpy as np
 
 from ..dynamics.mobility import size
 from ..lazy import once
-from .assemble import Loops, counted_limits, solutions
-from .batch import POLISH, PoseSolutions, Rows, merged, packed_solutions
+from .assemble import LoopProblem, counted_limits, solutions
+from .batch import POLISH, PoseSolutions, SolvedRows, merged, packed_solutions
 from .closed_form import ClosedForm, closed_form
 from .geometry import JointSpace
 from .legs import MOST, Leg, arm_between, legs_beyond, moves, with_legs
@@ -28,7 +28,7 @@ CONTINUUM = 1e-9  # singular value, next to the largest, of a motion that keeps 
 
 
 @dataclass(frozen=True)
-class Plan:
+class PlatformPlan:
     """The links that carry the tool, their closed form, and the legs that follow."""
 
     path: tuple[int, ...]
@@ -42,7 +42,7 @@ class Plan:
         return f"{self.form.name}, legs {' and '.join(kinds)}"
 
 
-def plan(robot: "Robot", target: Target) -> Plan | None:
+def plan(robot: "Robot", target: Target) -> PlatformPlan | None:
     """How a task decouples; None if it does not."""
     chain = robot.chain
     path = chain.ancestors(chain.tip)[::-1]
@@ -50,7 +50,7 @@ def plan(robot: "Robot", target: Target) -> Plan | None:
     if chain.coupling is not None or (target.is_position and not moves(arm)):
         return None
     form, legs = closed_form(arm, target, len(path)), legs_beyond(chain, path)
-    return None if form is None or legs is None else Plan(tuple(path), form, tuple(legs))
+    return None if form is None or legs is None else PlatformPlan(tuple(path), form, tuple(legs))
 
 
 class PlatformSolver:
@@ -73,17 +73,17 @@ class PlatformSolver:
         self.plan = once(robot, ("plan", tuple(mask.tolist())), lambda: plan(robot, some))
         self.method = "numeric" if self.plan is None else f"closed form: {self.plan.name}"
 
-    def problem(self, T: np.ndarray) -> Loops:
+    def problem(self, T: np.ndarray) -> LoopProblem:
         """All joints free, the tool at T."""
-        return Loops.of(self.robot, Target(T, self.mask))
+        return LoopProblem.of(self.robot, Target(T, self.mask))
 
-    def run(self, T: np.ndarray, q0: np.ndarray | None) -> tuple[Rows, str]:
+    def run(self, T: np.ndarray, q0: np.ndarray | None) -> tuple[SolvedRows, str]:
         """Solutions of poses (N, 4, 4) in their order; of one pose also what there is to say."""
         why = ""
         if self.plan is None:
             parts = [solutions(self.problem(t), self.limits, self.starts, self.seed) for t in T]
             of = np.repeat(np.arange(len(T)), [len(q) for q in parts])
-            rows = Rows(of, np.concatenate(parts) if parts else np.empty((0, self.robot.n)))
+            rows = SolvedRows(of, np.concatenate(parts) if parts else np.empty((0, self.robot.n)))
         else:
             rows, why = self._closed(self.plan, T)
         keys: Sequence[np.ndarray] = tuple(np.round(rows.q, 6).T[::-1])
@@ -92,7 +92,7 @@ class PlatformSolver:
         rows = rows.chosen(np.lexsort((*keys, rows.of)))
         return rows, why or (self._about(rows, T) if len(T) == 1 else "")
 
-    def _closed(self, plan: Plan, T: np.ndarray) -> tuple[Rows, str]:
+    def _closed(self, plan: PlatformPlan, T: np.ndarray) -> tuple[SolvedRows, str]:
         chain, one = self.robot.chain, Target(T[0], self.mask) if len(T) == 1 else None
         of, x = plan.form.candidates(T)
         q = np.zeros((len(of), self.robot.n))
@@ -102,8 +102,8 @@ class PlatformSolver:
         low, high = self.counted[path].T
         inside = ((q[:, path] >= low - EXACT) & (q[:, path] <= high + EXACT)).all(axis=1)
         if one is not None and not inside.any():
-            return Rows(of[:0], q[:0]), self._why_not(plan, one, q)
-        carried = self._distinct(Rows(of[inside], q[inside]), plan.path, len(T))
+            return SolvedRows(of[:0], q[:0]), self._why_not(plan, one, q)
+        carried = self._distinct(SolvedRows(of[inside], q[inside]), plan.path, len(T))
         rows, failed = with_legs(chain, plan.legs, carried, self.space, self.counted)
         if one is not None and failed is not None:
             name = self.robot.model.closures[failed.closure].name
@@ -117,19 +117,19 @@ class PlatformSolver:
         if len(rough):
             q[rough] = descend(problem.at(rough), q[rough], POLISH)  # type: ignore[arg-type]
         good = np.flatnonzero(problem.residuals(q) < self.tolerance)
-        return self._distinct(Rows(rows.of[good], q[good]), range(self.robot.n), len(T)), ""
+        return self._distinct(SolvedRows(rows.of[good], q[good]), range(self.robot.n), len(T)), ""
 
-    def _distinct(self, rows: Rows, joints: Sequence[int], poses: int) -> Rows:
+    def _distinct(self, rows: SolvedRows, joints: Sequence[int], poses: int) -> SolvedRows:
         """One of each group of rows of a pose that are equal in some joints."""
         own = list(joints)
         space = JointSpace(self.space.revolute[own], self.size)
-        packed = Rows(rows.of, rows.q[:, own]).packed(poses)
+        packed = SolvedRows(rows.of, rows.q[:, own]).packed(poses)
         found, _ = merged(packed, np.full(packed.shape[:2], space.reach(0.0)), space)
         q = np.zeros((len(found.of), self.robot.n))
         q[:, own] = found.q
-        return Rows(found.of, q)
+        return SolvedRows(found.of, q)
 
-    def _why_not(self, plan: Plan, target: Target, q: np.ndarray) -> str:
+    def _why_not(self, plan: PlatformPlan, target: Target, q: np.ndarray) -> str:
         if len(q):
             low, high = self.counted.T
             broken = ((q < low) | (q > high)).any(axis=0)
@@ -137,7 +137,7 @@ class PlatformSolver:
             return f"joint limits exclude every solution found: {', '.join(names)}"
         return plan.form.why_not(target) or "the links that carry the tool do not reach the target"
 
-    def _about(self, rows: Rows, T: np.ndarray) -> str:
+    def _about(self, rows: SolvedRows, T: np.ndarray) -> str:
         if not len(rows.q):
             return "no start of the search converged within the limits that count, more may"
         s = np.linalg.svd(self.problem(T[0]).linearised(rows.q)[1], compute_uv=False)
@@ -159,12 +159,12 @@ def solve_platform(
     n, T = solver.robot.n, many.reshape(-1, 4, 4)
     near = None if q0 is None else np.broadcast_to(q0, (*shape, n)).reshape(-1, n)
     finite = np.flatnonzero(np.isfinite(T).all(axis=(1, 2)))
-    parts = [Rows(np.empty(0, dtype=int), np.empty((0, n)))]
+    parts = [SolvedRows(np.empty(0, dtype=int), np.empty((0, n)))]
     for first in range(0, len(finite), AT_ONCE):
         at = finite[first : first + AT_ONCE]
         rows, _ = solver.run(T[at], None if near is None else near[at])
-        parts.append(Rows(at[rows.of], rows.q))
-    rows = Rows(np.concatenate([p.of for p in parts]), np.concatenate([p.q for p in parts]))
+        parts.append(SolvedRows(at[rows.of], rows.q))
+    rows = SolvedRows(np.concatenate([p.of for p in parts]), np.concatenate([p.q for p in parts]))
     return packed_solutions(
         rows, shape, n, lambda found, best: solver.problem(T[found]).residuals(best), solver.method
     )

@@ -47,7 +47,7 @@ SETTLING, STRIDE = 40, 0.2  # of settling: steps along that motion, and the long
 
 
 @dataclass(frozen=True)
-class Problem:
+class IkProblem:
     """A robot and a target, with the scales that make lengths and angles comparable."""
 
     robot: "Robot"
@@ -55,7 +55,7 @@ class Problem:
     size: float
     most = 16  # a general 6R arm has no more (E. J. F. Primrose, 1986): above it is a continuum
 
-    def at(self, rows: np.ndarray) -> "Problem":
+    def at(self, rows: np.ndarray) -> "IkProblem":
         """That of some rows of q; itself where all of them have one target."""
         if self.target.T.ndim == 2:
             return self
@@ -110,7 +110,7 @@ class Problem:
 
 
 def descend(
-    problem: Problem, q: np.ndarray, steps: int, bounds: np.ndarray | None = None
+    problem: IkProblem, q: np.ndarray, steps: int, bounds: np.ndarray | None = None
 ) -> np.ndarray:
     """Every row of q moved to a nearby minimum of the task's error, within `bounds` if given."""
     q = np.array(q, dtype=float)
@@ -133,7 +133,7 @@ def descend(
     return q
 
 
-def settle(problem: Problem, q: np.ndarray, rank: int) -> np.ndarray:
+def settle(problem: IkProblem, q: np.ndarray, rank: int) -> np.ndarray:
     """Rows of q that stalled near a singularity, moved on to a solution where there is one.
 
     Near a singularity |e| is small all along a curve, the motion that the tool hardly feels, and a
@@ -156,21 +156,21 @@ def settle(problem: Problem, q: np.ndarray, rank: int) -> np.ndarray:
     return q
 
 
-def across(problem: Problem, q: np.ndarray, rank: int) -> np.ndarray:
+def across(problem: IkProblem, q: np.ndarray, rank: int) -> np.ndarray:
     """q after two Newton steps that leave the motion of the smallest singular value alone."""
     for _ in range(2):
         q = q + _newton(problem, q, rank, along=False)
     return q
 
 
-def weakness(problem: Problem, q: np.ndarray, rank: int) -> tuple[np.ndarray, np.ndarray]:
+def weakness(problem: IkProblem, q: np.ndarray, rank: int) -> tuple[np.ndarray, np.ndarray]:
     """Norm of the scaled error, and smallest singular value relative to the largest, (...,)."""
     e, A = problem.linearised(q)
     s = np.linalg.svd(A, compute_uv=False)
     return _norm(e), s[..., rank - 1] / np.maximum(s[..., 0], 1e-300)
 
 
-def _newton(problem: Problem, q: np.ndarray, rank: int, along: bool) -> np.ndarray:
+def _newton(problem: IkProblem, q: np.ndarray, rank: int, along: bool) -> np.ndarray:
     """Newton's step along the motion of the smallest singular value, or across it."""
     e, A = problem.linearised(q)
     U, s, Vt = np.linalg.svd(A, full_matrices=False)
@@ -181,20 +181,20 @@ def _newton(problem: Problem, q: np.ndarray, rank: int, along: bool) -> np.ndarr
     return (y[..., None, :] @ Vt)[..., 0, :] * problem.joint_scale
 
 
-class Found(NamedTuple):
+class SearchResult(NamedTuple):
     """Rows that solve the task, best first; how far from a solution each may be; what stalled."""
 
     q: np.ndarray  # (k, n)
     open_by: np.ndarray  # (k,) rad, or arm sizes
     missed: float  # least residual of a row that stalled near a singularity; inf without one
 
-    def joined(self, other: "Found") -> "Found":
+    def joined(self, other: "SearchResult") -> "SearchResult":
         """Both."""
         q, open_by = (np.concatenate(x) for x in zip(self[:2], other[:2], strict=True))
-        return Found(q, open_by, min(self.missed, other.missed))
+        return SearchResult(q, open_by, min(self.missed, other.missed))
 
 
-def found(problem: Problem, q: np.ndarray, rank: int, tolerance: float) -> Found:
+def found(problem: IkProblem, q: np.ndarray, rank: int, tolerance: float) -> SearchResult:
     """What there is among rows of q after settling those that stalled."""
     q = settle(problem, q, rank)
     (left, s), residuals = weakness(problem, q, rank), problem.residuals(q)
@@ -202,7 +202,7 @@ def found(problem: Problem, q: np.ndarray, rank: int, tolerance: float) -> Found
     good = good[np.argsort(left[good], kind="stable")]
     missed = residuals[(residuals >= tolerance) & (left < HIDING) & (s < HIDING)]
     open_by = np.maximum(left, EXACT) / np.maximum(s, 1e-300)
-    return Found(q[good], open_by[good], float(missed.min(initial=np.inf)))
+    return SearchResult(q[good], open_by[good], float(missed.min(initial=np.inf)))
 
 
 def _step(A: np.ndarray, e: np.ndarray, damping: np.ndarray) -> np.ndarray:
@@ -232,7 +232,7 @@ HANDFUL = 8  # representatives of a continuum
 
 
 def search(
-    problem: Problem,
+    problem: IkProblem,
     bounds: np.ndarray,
     starts: int,
     seed: int,
@@ -248,7 +248,7 @@ def search(
     that stalled near a singularity, where solutions may be missing.
     """
     space = problem.space
-    all_found = Found(np.empty((0, len(bounds))), np.empty(0), np.inf)
+    all_found = SearchResult(np.empty((0, len(bounds))), np.empty(0), np.inf)
     first = hits = np.empty(0, dtype=int)
     for rounds in range(1, ROUNDS + 1):
         q = quasi_random(bounds, starts, seed, skip=starts * (rounds - 1))

@@ -15,7 +15,7 @@ from .closed_form import ClosedForm
 from .geometry import arm_size, in_order, outside
 from .platform import PlatformSolver, solve_platform
 from .search import (
-    Problem,
+    IkProblem,
     across,
     descend,
     found,
@@ -114,10 +114,10 @@ def solve(
         solver = PlatformSolver(robot, mask, counted, tolerance, starts, seed)
         return _platform(solver, T, many, shape, near)
     if many is not None:
-        problem = Problem(robot, Target(many.reshape(-1, 4, 4), mask), size)
+        problem = IkProblem(robot, Target(many.reshape(-1, 4, 4), mask), size)
         bounds = robot.limits if limits else None
         return solve_poses(problem, shape, bounds, near, tolerance, starts, seed)
-    problem = Problem(robot, target(T, mask), size)
+    problem = IkProblem(robot, target(T, mask), size)
     return _Solver(problem, bool(limits)).run(tolerance, starts or STARTS, seed, near)
 
 
@@ -144,7 +144,7 @@ def _start(q0: Any, robot: "Robot", shape: tuple[int, ...]) -> np.ndarray:
 class _Solver:
     """Solves one inverse kinematics problem."""
 
-    def __init__(self, problem: Problem, limited: bool):
+    def __init__(self, problem: IkProblem, limited: bool):
         self.problem, self.space, robot = problem, problem.space, problem.robot
         self.limits = robot.limits if limited else None
         # how far a prismatic joint without limits may have to go
@@ -277,12 +277,12 @@ class _Solver:
         problem, starts = self.problem, quasi_random(self.bounds, 64)
         mask = problem.target.mask
 
-        def least(problem: Problem) -> float:
+        def least(problem: IkProblem) -> float:
             return float(problem.residuals(descend(problem, starts, 60)).min())
 
         if mask[:3].any():
             position = Target(problem.target.T, mask & (np.arange(6) < 3))
-            left = least(Problem(problem.robot, position, problem.size))
+            left = least(IkProblem(problem.robot, position, problem.size))
             if left > tolerance:
                 return f"closest approach leaves {left:.3g} m"
         left = least(problem)

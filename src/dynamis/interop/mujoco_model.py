@@ -51,10 +51,10 @@ def from_mujoco(model: Any, tip: str | None = None, lock: Mapping[str, Any] | No
             f"{type(model).__name__} was given, expected a mujoco.MjModel",
             "text and files go into from_mjcf",
         )
-    return _Reader(mujoco, model).robot(tip, lock or {})
+    return _MujocoReader(mujoco, model).robot(tip, lock or {})
 
 
-class _Reader:
+class _MujocoReader:
     """Walks the bodies of one model, parents first."""
 
     def __init__(self, mujoco: Any, model: Any):

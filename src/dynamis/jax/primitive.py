@@ -44,7 +44,7 @@ Numbers = tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Operation:
+class JaxOperation:
     """A function; of a derivative also whose, along which arguments, of which results."""
 
     function: Function
@@ -64,7 +64,7 @@ class Operation:
 
     def __eq__(self, other: object) -> bool:
         """Robots that are equal share compiled programs."""
-        return isinstance(other, Operation) and self.digest == other.digest
+        return isinstance(other, JaxOperation) and self.digest == other.digest
 
     def __repr__(self) -> str:
         names = [
@@ -87,14 +87,14 @@ class Operation:
         """Axes of one sample of each argument."""
         return [len(p.shape) for p in self.function.inputs]
 
-    def restricted(self, arguments: Numbers) -> "Operation":
+    def restricted(self, arguments: Numbers) -> "JaxOperation":
         """A derivative in some of its linear arguments, the others zero."""
         assert self.source is not None
         if self.reverse:
             return reverse(self.source, self.along, _taken(self.results, arguments))
         return forward(self.source, _taken(self.along, arguments), self.results)
 
-    def transposed(self, results: Numbers) -> "Operation":
+    def transposed(self, results: Numbers) -> "JaxOperation":
         """The transpose of a derivative, from some of its results."""
         assert self.source is not None
         if self.reverse:
@@ -106,28 +106,28 @@ def _taken(values: Numbers, places: Numbers) -> Numbers:
     return tuple(values[k] for k in places)
 
 
-def value(function: Function) -> Operation:
+def value(function: Function) -> JaxOperation:
     """y = f(x)"""
-    return once(function, "value", lambda: Operation(function))
+    return once(function, "value", lambda: JaxOperation(function))
 
 
-def forward(f: Function, along: Numbers, results: Numbers) -> Operation:
+def forward(f: Function, along: Numbers, results: Numbers) -> JaxOperation:
     """J(x) x_dot along some arguments, for some results."""
 
-    def made() -> Operation:
+    def made() -> JaxOperation:
         own = len(f.inputs)
         zeros = tuple(own + k for k in range(own) if k not in along)
-        return Operation(f.pushforward.part(zeros, results), f, False, along, results)
+        return JaxOperation(f.pushforward.part(zeros, results), f, False, along, results)
 
     return once(f, ("forward", along, results), made)
 
 
-def reverse(f: Function, along: Numbers, results: Numbers) -> Operation:
+def reverse(f: Function, along: Numbers, results: Numbers) -> JaxOperation:
     """J(x)^T y_bar for some arguments, from some results."""
 
-    def made() -> Operation:
+    def made() -> JaxOperation:
         zeros = tuple(len(f.inputs) + k for k in range(len(f.outputs)) if k not in results)
-        return Operation(f.pullback.part(zeros, along), f, True, along, results)
+        return JaxOperation(f.pullback.part(zeros, along), f, True, along, results)
 
     return once(f, ("reverse", along, results), made)
 
@@ -137,19 +137,19 @@ def call(function: Function, *operands: jax.Array) -> list[jax.Array]:
     return _bind(value(function), *operands)
 
 
-def _leading(operands: Any, operation: Operation) -> tuple[int, ...]:
+def _leading(operands: Any, operation: JaxOperation) -> tuple[int, ...]:
     """The axes of the batch: those of any operand that is no single sample."""
     found = zip(operands, operation.ranks, strict=True)
     return max((x.shape[: len(x.shape) - rank] for x, rank in found), key=len)
 
 
-def _shapes(*operands: Any, operation: Operation) -> list[Any]:
+def _shapes(*operands: Any, operation: JaxOperation) -> list[Any]:
     leading, dtype = _leading(operands, operation), operands[0].dtype
     shapes = [(*leading, *p.shape) for p in operation.function.outputs]
     return [ShapedArray(shape, dtype) for shape in shapes]
 
 
-def _bind(operation: Operation, *operands: Any) -> list[Any]:
+def _bind(operation: JaxOperation, *operands: Any) -> list[Any]:
     return primitive.bind(*map(_array, operands), operation=operation)
 
 
@@ -161,14 +161,14 @@ def _array(operand: Any) -> jax.Array:
 _eager = jax.jit(_bind, static_argnums=0)
 
 
-def _evaluated(*operands: Any, operation: Operation) -> list[Any]:
+def _evaluated(*operands: Any, operation: JaxOperation) -> list[Any]:
     if jax.config.jax_disable_jit:  # type: ignore[attr-defined]  # for the user's own functions
         with jax.disable_jit(False):
             return _eager(operation, *operands)
     return _eager(operation, *operands)
 
 
-def _jvp(primals: Any, tangents: Any, *, operation: Operation) -> tuple[list[Any], list[Any]]:
+def _jvp(primals: Any, tangents: Any, *, operation: JaxOperation) -> tuple[list[Any], list[Any]]:
     results = _bind(operation, *primals)
     active = tuple(k for k, t in enumerate(tangents) if type(t) is not ad.Zero)
     given, own = [tangents[k] for k in active], operation.nonlinear
@@ -179,7 +179,7 @@ def _jvp(primals: Any, tangents: Any, *, operation: Operation) -> tuple[list[Any
     return results, _bind(forward(operation.function, active, every), *primals, *given)
 
 
-def _transpose(cotangents: Any, *operands: Any, operation: Operation) -> list[Any]:
+def _transpose(cotangents: Any, *operands: Any, operation: JaxOperation) -> list[Any]:
     own = operation.nonlinear
     x, linear = operands[:own], operands[own:]
     wanted = tuple(k for k, t in enumerate(linear) if ad.is_undefined_primal(t))
@@ -195,7 +195,7 @@ def _transpose(cotangents: Any, *operands: Any, operation: Operation) -> list[An
     return found
 
 
-def _batched(operands: Any, axes: Any, *, operation: Operation) -> tuple[list[Any], list[int]]:
+def _batched(operands: Any, axes: Any, *, operation: JaxOperation) -> tuple[list[Any], list[int]]:
     """A new leading axis; single samples that do not have it stay as they are."""
     given = zip(map(_array, operands), axes, strict=True)
     moved = [x if axis is None else jnp.moveaxis(x, axis, 0) for x, axis in given]
@@ -221,7 +221,7 @@ def _sizes(ports: Any) -> tuple[int, ...]:
     return tuple(prod(p.shape) for p in ports)
 
 
-def registered(operation: Operation, dtype: str, platform: str) -> int:
+def registered(operation: JaxOperation, dtype: str, platform: str) -> int:
     """The number under which `_xla` knows an operation."""
     number, f = operation.id(dtype), operation.function
     with _lock:
@@ -250,14 +250,14 @@ def _launch() -> int:
 def _lowering(platform: str) -> Any:
     called = jax.ffi.ffi_lowering(TARGET)
 
-    def lowered(context: Any, *operands: Any, operation: Operation) -> Any:
+    def lowered(context: Any, *operands: Any, operation: JaxOperation) -> Any:
         number = registered(operation, context.avals_in[0].dtype.name, platform)
         return called(context, *operands, id=np.int64(number))
 
     return lowered
 
 
-def _elsewhere(context: Any, *operands: Any, operation: Operation) -> Any:
+def _elsewhere(context: Any, *operands: Any, operation: JaxOperation) -> Any:
     raise OptionError(
         "dynamis.jax was to be compiled for a platform it does not know, expected the CPU or CUDA",
         "jax.default_device(jax.devices('cpu')[0]) computes on the CPU",

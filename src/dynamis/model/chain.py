@@ -22,7 +22,7 @@ from .closure import Closure
 from .conventions import CONVENTIONS
 from .drive import CIRCUIT, Drive
 from .friction import Friction, sides
-from .law import CONSTANTS, Law
+from .law import CONSTANTS, UserLaw
 from .link import Link
 from .model import Model
 from .quantity import Values, resolve
@@ -51,7 +51,7 @@ class Body(NamedTuple):
 
 
 class OwnLaw(NamedTuple):
-    """A law of the user's own (see `Law`): coefficients are the constants it is linear in."""
+    """A law of the user's own (see `UserLaw`): coefficients are the constants it is linear in."""
 
     tape: Tape
     energy: Tape | None
@@ -355,7 +355,7 @@ def _resistance(friction: Friction, motor: Motor, values: Values, fn: Functions)
     return Resistance(*shaped, own, v_minus if sided else None, load, thermal)
 
 
-def _own(law: Law) -> OwnLaw:
+def _own(law: UserLaw) -> OwnLaw:
     constants = dict(law.constants)
     coefficients, rest = tuple(constants.pop(name) for name in law.linear), constants
     return OwnLaw(law.tape, law.energy, law.linear, coefficients, rest)

@@ -19,7 +19,7 @@ from typing import Any
 
 from ..arguments import number, one_of
 from ..errors import ModelError, shown
-from .law import Law, friction_law
+from .law import UserLaw, friction_law
 from .quantity import Expression, Scalar, quantities, quantity, settle, settle_quantities, strict
 
 # law -> its constants with their defaults
@@ -89,7 +89,7 @@ class Friction:
     def __post_init__(self) -> None:
         law = f"friction law {shown(self.law)}"
         known: Mapping[str, float] = {}
-        if isinstance(self.law, Law) or is_dataclass(self.law) or hasattr(self.law, "torque"):
+        if isinstance(self.law, UserLaw) or is_dataclass(self.law) or hasattr(self.law, "torque"):
             settle(self, law=friction_law(self.law))
         else:
             one_of(self.law, LAWS, f"{law} does not exist")
@@ -164,9 +164,9 @@ class Friction:
             )
 
     @property
-    def own(self) -> Law | None:
+    def own(self) -> UserLaw | None:
         """The law of the user's own."""
-        return self.law if isinstance(self.law, Law) else None
+        return self.law if isinstance(self.law, UserLaw) else None
 
     @property
     def linear(self) -> tuple[str, ...]:

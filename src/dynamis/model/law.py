@@ -35,7 +35,7 @@ FRICTION = "torque(self, qd, direction, constants, fn)"
 NAN = "look where it comes from: a constant of the law, or 0.0 / 0.0"
 
 
-class Law(NamedTuple):
+class UserLaw(NamedTuple):
     """A law as its robot keeps it: the user's object, what it computed, and its constants.
 
     The torque is linear in the constants `linear` together: they are parameters.
@@ -48,7 +48,7 @@ class Law(NamedTuple):
     linear: tuple[str, ...]
     constants: tuple[tuple[str, float], ...]
 
-    def with_constants(self, values: Mapping[str, float]) -> "Law":
+    def with_constants(self, values: Mapping[str, float]) -> "UserLaw":
         """With other constants; what it computes stays."""
         if not values:
             return self
@@ -56,11 +56,11 @@ class Law(NamedTuple):
         return self._replace(own=replace(self.own, **values), constants=constants)
 
 
-def load_law(law: Any, joints: Sequence[str]) -> Law:
+def load_law(law: Any, joints: Sequence[str]) -> UserLaw:
     """A load on the joints (the coordinates q), from an instance of the user's class."""
-    if isinstance(law, Law) and len(law.tape.results) == len(joints):
+    if isinstance(law, UserLaw) and len(law.tape.results) == len(joints):
         return law
-    law = law.own if isinstance(law, Law) else law
+    law = law.own if isinstance(law, UserLaw) else law
     what, constants = _checked(law, "load", LOAD)
     n = len(joints)
 
@@ -88,12 +88,12 @@ def load_law(law: Any, joints: Sequence[str]) -> Law:
         energies = lambda recorder: [law.energy(*vectors(recorder, "q"))]  # noqa: E731
         energy = _taped(energies, f"the energy of {what}", constants)
     linear = tape.linear(CONSTANTS, list(constants))
-    return Law(law, law_name(law), tape, energy, linear, tuple(constants.items()))
+    return UserLaw(law, law_name(law), tape, energy, linear, tuple(constants.items()))
 
 
-def friction_law(law: Any) -> Law:
+def friction_law(law: Any) -> UserLaw:
     """Friction of one joint, from an instance of the user's class."""
-    if isinstance(law, Law):
+    if isinstance(law, UserLaw):
         return law
     what, constants = _checked(law, "friction law", FRICTION)
 
@@ -111,7 +111,7 @@ def friction_law(law: Any) -> Law:
 
     tape = _taped(torque, what, constants)
     linear = tape.linear(CONSTANTS, list(constants))
-    return Law(law, law_name(law), tape, None, linear, tuple(constants.items()))
+    return UserLaw(law, law_name(law), tape, None, linear, tuple(constants.items()))
 
 
 def law_name(law: Any) -> str:

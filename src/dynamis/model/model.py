@@ -16,7 +16,7 @@ from .check.finding import Finding
 from .closure import Closure
 from .conventions import CONVENTIONS, convention_named
 from .friction import Friction
-from .law import Law, load_law
+from .law import UserLaw, load_law
 from .link import VARIABLE, Link, inertia_entries
 from .pose import Pose, pose
 from .quantity import (
@@ -96,7 +96,7 @@ class Model:
     configurations: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     frames: tuple[NamedFrame, ...] = ()
     springs: tuple[Spring, ...] = ()
-    loads: tuple[Law, ...] = ()
+    loads: tuple[UserLaw, ...] = ()
     closures: tuple[Closure, ...] = ()
     closure_tolerance: float = 1e-6
     closure_condition: float = 1e6

@@ -71,26 +71,26 @@ class Parameters:
             yield [head, *((x, *row) for x, row in zip(block.owners, cells, strict=True))]
 
 
-class Block(NamedTuple):
+class ParameterBlock(NamedTuple):
     """Owners in a row that have the same parameters."""
 
     parameters: tuple[str, ...]
     owners: tuple[str, ...]
 
 
-def blocks(names: Sequence[str]) -> list[Block]:
+def blocks(names: Sequence[str]) -> list[ParameterBlock]:
     """The parameter vector as blocks: ten of every link, five of every joint, and what follows."""
     each: list[tuple[str, list[str]]] = []
     for owner, _, name in (x.rpartition(".") for x in names):
         if not each or each[-1][0] != owner or tuple(each[-1][1]) in KINDS:
             each.append((owner, []))
         each[-1][1].append(name)
-    found: list[Block] = []
+    found: list[ParameterBlock] = []
     for owner, own in each:
         if found and found[-1].parameters == tuple(own):
             found[-1] = found[-1]._replace(owners=(*found[-1].owners, owner))
         else:
-            found.append(Block(tuple(own), (owner,)))
+            found.append(ParameterBlock(tuple(own), (owner,)))
     return found
 
 

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from ..arguments import is_list, one_of, real
 from ..errors import ModelError, SymbolError, counted, shown
 from ..spatial.functions import MATH, Functions
-from .law import Law
+from .law import UserLaw
 
 # constructors that answer a misspelt keyword with the one that was meant
 
@@ -172,7 +172,7 @@ def symbols_in(value: Any) -> tuple[str, ...]:
         value = [getattr(value, f.name) for f in fields(value)]
     if isinstance(value, Mapping):
         value = value.values()
-    if value is None or isinstance(value, (str, float, int, Law)):
+    if value is None or isinstance(value, (str, float, int, UserLaw)):
         return ()
     return tuple(dict.fromkeys(name for item in value for name in symbols_in(item)))
 
@@ -206,7 +206,7 @@ def numeric(value: Any, values: Values) -> Any:
     """Data with every symbol replaced by its value; what is out of range then refuses itself."""
     if isinstance(value, Expression):
         return resolve(value, values)
-    if isinstance(value, Law):  # a tuple too, without symbols
+    if isinstance(value, UserLaw):  # a tuple too, without symbols
         return value
     if isinstance(value, tuple):
         return tuple(numeric(x, values) for x in value)

@@ -42,7 +42,7 @@ from .scene import (
     bodywork,
     view_of,
 )
-from .skeleton import STYLES, TRACE, Skeleton, skeleton, strokes
+from .skeleton import STYLES, TRACE, Skeleton, Style, skeleton, strokes
 from .solid import COLOURS
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ FINEST = 3000  # points of the tool's path
 
 
 @dataclass(frozen=True)
-class Motion:
+class FilmedMotion:
     """An arm at the moments that are shown."""
 
     robot: Robot
@@ -120,7 +120,7 @@ def picture_count(t: np.ndarray, fps: float, speed: float) -> int:
 
 def resampled(
     run: "RunLike", fps: float, speed: float, frames: bool, trace: bool, links: str = "sticks"
-) -> Motion:
+) -> FilmedMotion:
     """The run at evenly spaced moments."""
     t, q, note = np.asarray(run.t, dtype=float), np.asarray(run.q, dtype=float), ""
     if q.ndim > 2:
@@ -146,7 +146,7 @@ def resampled(
         bounds = body.bounds(view, arm, path)
     else:
         bounds = view.bounds(np.concatenate([arm.points, path]), arm.reach)
-    return Motion(
+    return FilmedMotion(
         run.robot, moments, arm, view, arm.reach, bounds, fps, frames, trace, note, t[finer], path,
         body,
     )  # fmt: skip
@@ -154,12 +154,8 @@ def resampled(
 
 # pictures
 
-FASTEST = 50.0  # pictures a second; players slow down what claims to be faster
-TINTS = 5  # of each colour towards white
-GREYS = 14
 
-
-def film(motion: Motion) -> Iterator[np.ndarray]:
+def film(motion: FilmedMotion) -> Iterator[np.ndarray]:
     """Pictures (height, width, 3) of bytes."""
     title = plain(motion.robot.name) + (f", {motion.note}" if motion.note else "")
     stage = Stage(title, motion.view, motion.bounds, motion.body)
@@ -174,6 +170,44 @@ def film(motion: Motion) -> Iterator[np.ndarray]:
         yield stage.take(motion.arm.frames[k], moved, f"t = {motion.t[k]:.2f} s")
 
 
+# an arm that moves while nobody knows yet where it will go
+
+TARGET = Style("#d9480f", marker="X", size=13.0, face="#ffc9a8")
+
+
+class LivePicture:
+    """A drawing whose scenery is made once and whose arm is put where it is, call by call.
+
+    `around` (K, n) are configurations that must fit into it.
+    """
+
+    def __init__(self, robot: Robot, around: np.ndarray):
+        self.robot = robot
+        arm = skeleton(robot, around)
+        self.reach, view = arm.reach, view_of(robot, arm)
+        body = bodywork(robot, arm, MOVING_SIDES)
+        self.stage = Stage(plain(robot.name), view, body.bounds(view, arm), body)
+        self.stage.artists.add("target", arm.tool[0, None, :3, 3], TARGET)
+        self.stage.artists.add_all(self._strokes(around[0]))
+
+    def __call__(self, q: np.ndarray, target: np.ndarray, text: str = "") -> np.ndarray:
+        """The picture, (height, width, 3) of bytes: the arm at q (n,), a mark at target (3,)."""
+        strokes = self._strokes(q) | {"target": np.asarray(target)[None]}
+        return self.stage.take(self.robot.frames(q), strokes, text)
+
+    def _strokes(self, q: np.ndarray) -> dict[str, np.ndarray]:
+        """Lines that solid links are drawn with."""
+        found = strokes(skeleton(self.robot, q), self.reach, frames=False)
+        return {name: found[name] for name in SEEN if name in found}
+
+
+# files
+
+FASTEST = 50.0  # pictures a second; players slow down what claims to be faster
+TINTS = 5  # of each colour towards white
+GREYS = 14
+
+
 def check_gif(fps: float) -> None:
     """Whether a .gif can play at this rate."""
     if fps > FASTEST:
@@ -182,7 +216,7 @@ def check_gif(fps: float) -> None:
         )
 
 
-def write_gif(motion: Motion, path: Path, _: None) -> None:
+def write_gif(motion: FilmedMotion, path: Path, _: None) -> None:
     """Pictures with one palette; delays are whole hundredths that add up to the true time."""
     pictures = film(motion)
     first = next(pictures)
@@ -201,7 +235,7 @@ def write_gif(motion: Motion, path: Path, _: None) -> None:
     )
 
 
-def _palette(motion: Motion) -> Image.Image:
+def _palette(motion: FilmedMotion) -> Image.Image:
     """Tints of every colour that strokes have, shades of the solid parts, and greys."""
     styles = {name: STYLES[name] for name in (SEEN if motion.body else STYLES)}
     strength = np.linspace(0, 1, TINTS + 1)[1:, None, None]
@@ -237,7 +271,7 @@ def check_mp4(_: float) -> str:
     return found
 
 
-def write_mp4(motion: Motion, path: Path, ffmpeg: str) -> None:
+def write_mp4(motion: FilmedMotion, path: Path, ffmpeg: str) -> None:
     """Pictures through a pipe, as H.264."""
     pictures = film(motion)
     first = next(pictures)
@@ -264,7 +298,7 @@ def write_mp4(motion: Motion, path: Path, ffmpeg: str) -> None:
 # one page
 
 
-def write_html(motion: Motion, path: Path, _: None) -> None:
+def write_html(motion: FilmedMotion, path: Path, _: None) -> None:
     """A page that draws the arm itself: to play, to step through, to turn with the mouse."""
     title = motion.robot.name + (f", {motion.note}" if motion.note else "")
     made = viewer.scene(
@@ -288,7 +322,7 @@ class Writer(NamedTuple):
 
     most: int
     check: Callable[[float], Any]
-    write: Callable[[Motion, Path, Any], None]  # with what the check returned
+    write: Callable[[FilmedMotion, Path, Any], None]  # with what the check returned
 
 
 WRITERS = {

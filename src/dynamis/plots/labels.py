@@ -29,7 +29,7 @@ WIDEST = 32  # characters of a line with the names of several joints
 
 
 @dataclass(frozen=True)
-class Mark:
+class Label:
     """A name and the point it belongs to; it is best placed on the way from `back` through it."""
 
     text: str
@@ -39,15 +39,15 @@ class Mark:
     back: np.ndarray | None = None  # (3,); None: anywhere around the point
 
 
-def marks_of(robot: Robot, arm: Skeleton, view: View, reach: float) -> list[Mark]:
+def marks_of(robot: Robot, arm: Skeleton, view: View, reach: float) -> list[Label]:
     """Names of axes, tool and joints at one position; of closed mechanisms those of the drives."""
     found = [] if arm.closures else [*_axes(arm, view, reach)]
     if not arm.closures and not any(TOOL_NAME in mark.text for mark in found):
-        found.append(Mark("tool", TOOL, WORDS, arm.tool[:3, 3]))
+        found.append(Label("tool", TOOL, WORDS, arm.tool[:3, 3]))
     return [*found, *_joints(robot, arm, reach)]
 
 
-def _axes(arm: Skeleton, view: View, reach: float) -> Iterable[Mark]:
+def _axes(arm: Skeleton, view: View, reach: float) -> Iterable[Label]:
     """x and z of every frame, of a plane y too; those that coincide share a name."""
     every = np.concatenate([arm.frames, arm.tool[None]])
     subscripts = [*(str(k) for k in range(len(arm.frames))), TOOL_NAME]
@@ -64,9 +64,9 @@ def _axes(arm: Skeleton, view: View, reach: float) -> Iterable[Mark]:
             colour = STYLES[f"{letter} axes"].colour
             if view.flat and abs(float(axis @ view.normal)) > ALIGNED:  # seen along it
                 sign = r"\odot" if axis @ view.normal > 0 else r"\otimes"
-                yield Mark(f"${text}\\,{sign}$", colour, LETTERS, origin)
+                yield Label(f"${text}\\,{sign}$", colour, LETTERS, origin)
             else:
-                yield Mark(f"${text}$", colour, LETTERS, origin + length * axis, origin)
+                yield Label(f"${text}$", colour, LETTERS, origin + length * axis, origin)
 
 
 def _groups(points: np.ndarray, axes: np.ndarray, near: float) -> list[list[int]]:
@@ -83,7 +83,7 @@ def _groups(points: np.ndarray, axes: np.ndarray, near: float) -> list[list[int]
     return found
 
 
-def _joints(robot: Robot, arm: Skeleton, reach: float) -> Iterable[Mark]:
+def _joints(robot: Robot, arm: Skeleton, reach: float) -> Iterable[Label]:
     """Names of joints; joints at one point share a label."""
     shown = [
         k
@@ -99,7 +99,7 @@ def _joints(robot: Robot, arm: Skeleton, reach: float) -> Iterable[Mark]:
                 lines[-1] += f", {texts[k]}"
             else:
                 lines.append(texts[k])
-        yield Mark("\n".join(lines), JOINT, WORDS, points[group[0]])
+        yield Label("\n".join(lines), JOINT, WORDS, points[group[0]])
 
 
 # where there is room: the cheapest of some places around the point, for one name after the other
@@ -117,7 +117,7 @@ class Labels(Artist):
     """Marks on some axes; lines (K, 2, 3) and points of links (M, 3) are kept free if possible."""
 
     def __init__(
-        self, axes: Any, view: View, marks: list[Mark], lines: np.ndarray, links: np.ndarray
+        self, axes: Any, view: View, marks: list[Label], lines: np.ndarray, links: np.ndarray
     ):
         super().__init__()
         self.view, self.marks, self.links = view, marks, links
@@ -213,7 +213,7 @@ class Room:
         return inside @ self.cost + COVERED * taken + OUTSIDE * out
 
 
-def _text(figure: Any, mark: Mark) -> Text:
+def _text(figure: Any, mark: Label) -> Text:
     halo = [withStroke(linewidth=2.5, foreground="white")]
     made = Text(
         0.0, 0.0, mark.text, color=mark.colour, fontsize=mark.size, ha="center", va="center",

@@ -38,7 +38,7 @@ WIDEST = 80  # characters of a line of the title
 
 
 @dataclass(frozen=True)
-class Series:
+class RunSeries:
     """One quantity of all joints over time, and what was desired of it."""
 
     name: str
@@ -73,7 +73,7 @@ def asked(what: Any) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def series_of(run: "RunLike", names: tuple[str, ...]) -> list[Series]:
+def series_of(run: "RunLike", names: tuple[str, ...]) -> list[RunSeries]:
     """What the run has of these quantities, energy left aside."""
     found = []
     for name in names:
@@ -85,7 +85,7 @@ def series_of(run: "RunLike", names: tuple[str, ...]) -> list[Series]:
         actual = _of_all(run, values)
         if name == "tau":  # of passive joints there is none to show
             actual = np.where(np.isin(range(run.robot.n), run.robot.active), actual, np.nan)
-        found.append(Series(name, actual, desired, _measured(run, name)))
+        found.append(RunSeries(name, actual, desired, _measured(run, name)))
     return found
 
 
@@ -138,44 +138,44 @@ SEPARATE = 8  # joints up to which each has a row of its own
 
 
 @dataclass(frozen=True)
-class Panel:
+class RunPanel:
     """One pair of axes: a quantity of some joints that share a unit."""
 
     row: int
     column: int
-    series: Series
+    series: RunSeries
     joints: tuple[int, ...]
     kind: str
     alone: bool = False  # in its row, which it fills
 
 
 @dataclass(frozen=True)
-class Layout:
+class PanelLayout:
     """Panels in a grid; with `separate` a row is a joint, else a row is a quantity."""
 
-    panels: tuple[Panel, ...]
+    panels: tuple[RunPanel, ...]
     rows: int
     columns: int
     separate: bool
 
 
-def layout(series: Sequence[Series], joints: Sequence[int], kinds: Sequence[str]) -> Layout:
+def layout(series: Sequence[RunSeries], joints: Sequence[int], kinds: Sequence[str]) -> PanelLayout:
     """A row per joint for a few joints; for many, a row per quantity and a column per unit."""
     if len(joints) <= SEPARATE:
         panels = tuple(
-            Panel(row, column, s, (joint,), kinds[joint])
+            RunPanel(row, column, s, (joint,), kinds[joint])
             for row, joint in enumerate(joints)
             for column, s in enumerate(series)
             if s.has([joint])
         )
-        return Layout(panels, len(joints) if series else 0, len(series), True)
+        return PanelLayout(panels, len(joints) if series else 0, len(series), True)
     present = [k for k in ("revolute", "prismatic") if any(kinds[j] == k for j in joints)]
     groups = [tuple(j for j in joints if kinds[j] == kind) for kind in present]
     panels = []
     for row, s in enumerate(series):
         own = [(k, joints) for k, joints in enumerate(groups) if s.has(joints)]
-        panels += [Panel(row, k, s, joints, present[k], len(own) == 1) for k, joints in own]
-    return Layout(tuple(panels), len(series), len(present), False)
+        panels += [RunPanel(row, k, s, joints, present[k], len(own) == 1) for k, joints in own]
+    return PanelLayout(tuple(panels), len(series), len(present), False)
 
 
 # curves over time on one pair of axes: single runs, ensembles, events, stuck joints
@@ -329,7 +329,7 @@ def plot_run(
     return figure
 
 
-def _panel(figure: Figure, cells: Any, run: "RunLike", panel: Panel, grid: Layout) -> Any:
+def _panel(figure: Figure, cells: Any, run: "RunLike", panel: RunPanel, grid: PanelLayout) -> Any:
     axes = figure.add_subplot(
         cells[panel.row, :] if panel.alone else cells[panel.row, panel.column]
     )
@@ -356,7 +356,7 @@ def _panel(figure: Figure, cells: Any, run: "RunLike", panel: Panel, grid: Layou
     return axes
 
 
-def _sticks(run: "RunLike", grid: Layout) -> bool:
+def _sticks(run: "RunLike", grid: PanelLayout) -> bool:
     """Whether there are stuck joints to show: of a single run, one joint to a panel."""
     stuck = run.stuck
     return stuck is not None and grid.separate and np.ndim(stuck) == 2 and bool(np.any(stuck))
@@ -389,7 +389,7 @@ def _energy(axes: Any, t: np.ndarray, energy: Any) -> Any:
     return axes
 
 
-def _share_time(axes: list[Any], grid: Layout, energy: bool) -> None:
+def _share_time(axes: list[Any], grid: PanelLayout, energy: bool) -> None:
     """One time axis everywhere, with numbers only under the lowest of a kind."""
     for one in axes[1:]:
         one.sharex(axes[0])
@@ -405,7 +405,11 @@ def _share_time(axes: list[Any], grid: Layout, energy: bool) -> None:
 
 
 def _legends(
-    figure: Figure, run: "RunLike", grid: Layout, joints: list[int], events: dict[str, np.ndarray]
+    figure: Figure,
+    run: "RunLike",
+    grid: PanelLayout,
+    joints: list[int],
+    events: dict[str, np.ndarray],
 ) -> None:
     """What the looks of lines mean, below; and the joints of shared panels, at the right."""
     handles: list[Any] = []

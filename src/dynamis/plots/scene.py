@@ -18,7 +18,7 @@ from ..robot import Robot
 from ..robot.placing import PARALLEL, plane_of
 from .figure import INK, LINE, SOFT, Picture
 from .skeleton import STYLES, Skeleton, Style
-from .solid import COLOURS, SIDES, Part, Solid, Stand, solid, stand
+from .solid import COLOURS, SIDES, Solid, SolidPart, Stand, solid, stand
 
 # from where an arm is looked at: planar arms face on, others in space
 
@@ -194,7 +194,7 @@ class Bodywork:
     ground: Stand
 
     @property
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[SolidPart, ...]:
         """Parts of the arm, then of its pedestal."""
         return (*self.shape.parts, *self.ground.parts)
 

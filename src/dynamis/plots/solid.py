@@ -35,7 +35,7 @@ TURNS, STEPS, WIRE = 9, 10, 5  # of a spring: turns, steps per turn, sides of it
 
 
 @dataclass(frozen=True)
-class Part:
+class SolidPart:
     """Triangles of one colour class, fixed on a body or stretched between two points of bodies."""
 
     name: str
@@ -50,7 +50,7 @@ class Part:
 class Solid:
     """An arm as solid parts; `transforms` says where they are."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[SolidPart, ...]
     reach: float
     up: np.ndarray  # (3,)
 
@@ -121,7 +121,7 @@ class _Builder:
         for k, parent in enumerate(self.parents):
             depth[k + 1] = depth[parent + 1] + 1
         self.radius = radius * (1.0 - THINNER * depth / max(depth.max(), 1.0))  # per body
-        self.parts: list[Part] = []
+        self.parts: list[SolidPart] = []
 
     def local(self, body: int, points: np.ndarray) -> np.ndarray:
         """Points of the reference frame in a body's."""
@@ -131,7 +131,7 @@ class _Builder:
     def put(self, name: str, colour: str, body: int, shape: Any) -> None:
         """A part whose shape is in the reference frame."""
         vertices, faces = shape
-        self.parts.append(Part(name, colour, self.local(body, vertices), faces, body))
+        self.parts.append(SolidPart(name, colour, self.local(body, vertices), faces, body))
 
     def tube(self, name: str, body: int, line: np.ndarray, radius: float, colour: str) -> None:
         """A tapered capsule along a line (2, 3), nothing where that has no length."""
@@ -143,7 +143,7 @@ class _Builder:
     def span(self, name: str, colour: str, shape: Any, ends: Any) -> None:
         """A part between two points (body, point in the reference frame)."""
         local = tuple((body, self.local(body, point)) for body, point in ends)
-        self.parts.append(Part(name, colour, *shape, ends=local))  # type: ignore[arg-type]
+        self.parts.append(SolidPart(name, colour, *shape, ends=local))  # type: ignore[arg-type]
 
     def links(self) -> None:
         """Tubes along both sticks of each link, on the body that carries them."""
@@ -217,16 +217,16 @@ class _Builder:
                     for link, place in both
                 )
                 r = self.radius[-1]
-                self.parts.append(Part("spring", "spring", *coil(r, 0.18 * r), ends=ends))  # type: ignore[arg-type]
+                self.parts.append(SolidPart("spring", "spring", *coil(r, 0.18 * r), ends=ends))  # type: ignore[arg-type]
 
     def slides(self, k: int) -> bool:
         """Whether a joint is prismatic."""
         return self.arm.kinds[k] == "prismatic"
 
 
-def _merged(parts: list[Part]) -> tuple[Part, ...]:
+def _merged(parts: list[SolidPart]) -> tuple[SolidPart, ...]:
     """One part per body, name and colour of those that are not stretched."""
-    groups: dict[Any, list[Part]] = {}
+    groups: dict[Any, list[SolidPart]] = {}
     for k, part in enumerate(parts):
         key = k if part.ends else (part.body, part.colour)
         groups.setdefault(key, []).append(part)
@@ -234,7 +234,7 @@ def _merged(parts: list[Part]) -> tuple[Part, ...]:
     for group in groups.values():
         first = group[0]
         vertices, faces = joined([(part.vertices, part.faces) for part in group])
-        found.append(Part(first.name, first.colour, vertices, faces, first.body, first.ends))
+        found.append(SolidPart(first.name, first.colour, vertices, faces, first.body, first.ends))
     return tuple(found)
 
 
@@ -274,7 +274,7 @@ class Stand:
     """The height of the floor along `up`, and the pedestal, a part of the base."""
 
     floor: float  # metres along up, in the reference frame
-    parts: tuple[Part, ...]
+    parts: tuple[SolidPart, ...]
 
 
 def stand(robot: Robot, shape: Solid, frames: np.ndarray, sides: int = SIDES) -> Stand:
@@ -310,7 +310,7 @@ def stand(robot: Robot, shape: Solid, frames: np.ndarray, sides: int = SIDES) ->
     ]
     vertices, faces = joined(pieces)
     local = (vertices - base[:3, 3]) @ base[:3, :3]
-    return Stand(floor, (Part("pedestal", "base", local, faces, 0),))
+    return Stand(floor, (SolidPart("pedestal", "base", local, faces, 0),))
 
 
 # shapes: vertices (V, 3) and faces (F, 3); those with an axis are along z from z = 0

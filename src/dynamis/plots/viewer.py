@@ -13,7 +13,7 @@ import numpy as np
 from .. import templates
 from ..robot import Robot
 from .skeleton import SMALL_TRIAD, STYLES, TOOL_TRIAD, TRIAD
-from .solid import COLOURS, Part, Shape, cylinder, placed, solid, stand
+from .solid import COLOURS, Shape, SolidPart, cylinder, placed, solid, stand
 
 if TYPE_CHECKING:
     from ..simulation.run import Run as RunLike
@@ -133,7 +133,7 @@ def _triads(robot: Robot, reach: float, frames: np.ndarray, tool: np.ndarray) ->
         )
 
 
-def _part(part: Part, move: int) -> dict[str, Any]:
+def _part(part: SolidPart, move: int) -> dict[str, Any]:
     return _drawn((part.vertices, part.faces), COLOURS[part.colour], move)
 
 

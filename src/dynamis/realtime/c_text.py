@@ -208,7 +208,7 @@ SIMULATED = "a simulated closed loop"
 SYNTHETIC = "a made-up motion: the closed loop could not be simulated"
 
 
-class Samples(NamedTuple):
+class SelfTestSamples(NamedTuple):
     """Positions, velocities (K, n), references (K, 3 n) or times (K, 1), and whence they are."""
 
     q: np.ndarray
@@ -217,15 +217,15 @@ class Samples(NamedTuple):
     how: str
 
 
-def sample_rows(law: "Law", count: int = COUNT) -> Samples:
+def sample_rows(law: "Law", count: int = COUNT) -> SelfTestSamples:
     """Samples of the closed loop, rounded; of a made-up motion where there is no such loop."""
     found = closed_loop(law, count)
     q, qd, wanted, how = made_up(law, count) if found is None else found[0]
     q, qd, rounded = (GRID * np.round(x / GRID) for x in (q, qd, wanted))
-    return Samples(q, qd, rounded if law.reference is None else wanted, how)
+    return SelfTestSamples(q, qd, rounded if law.reference is None else wanted, how)
 
 
-def closed_loop(law: "Law", count: int = COUNT) -> tuple[Samples, np.ndarray] | None:
+def closed_loop(law: "Law", count: int = COUNT) -> tuple[SelfTestSamples, np.ndarray] | None:
     """What the law would have seen in `dy.simulate`, and the torques there; None if it fails."""
     from ..simulation.simulate import simulate
 
@@ -244,17 +244,17 @@ def closed_loop(law: "Law", count: int = COUNT) -> tuple[Samples, np.ndarray] | 
     q, qd, tau = (row[:count] for row in (seen.q, seen.qd, seen.tau))
     if not all((np.abs(x) < most).all() for x, most in ((q, FAR), (qd, FAR), (tau, FAR * FAR))):
         return None
-    return Samples(q, qd, _wanted(law, plan, count), SIMULATED), tau
+    return SelfTestSamples(q, qd, _wanted(law, plan, count), SIMULATED), tau
 
 
-def made_up(law: "Law", count: int = COUNT) -> Samples:
+def made_up(law: "Law", count: int = COUNT) -> SelfTestSamples:
     """A motion near its reference."""
     plan = _plan(law)
     state = plan(law.sample_time * np.arange(count))
     w = 6.0 * np.pi * FREQUENCY
     angle = w * law.sample_time * np.arange(count)[:, None] + np.arange(1, law.n + 1)
     q, qd = state.q + OFF * np.sin(angle), state.qd + OFF * w * np.cos(angle)
-    return Samples(q, qd, _wanted(law, plan, count), SYNTHETIC)
+    return SelfTestSamples(q, qd, _wanted(law, plan, count), SYNTHETIC)
 
 
 def _plan(law: "Law") -> "Trajectory":

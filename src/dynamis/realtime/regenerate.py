@@ -48,9 +48,9 @@ def repeatable(law: Law) -> bool:
     return ours and inside and all(spelt(value) is not None for value in values)
 
 
-def fields(controller: Any) -> dict[str, Any]:
-    """What a controller was made with."""
-    return {f.name: getattr(controller, f.name) for f in dataclasses.fields(controller)}
+def fields(block: Any) -> dict[str, Any]:
+    """What a controller or an observer was made with."""
+    return {field.name: getattr(block, field.name) for field in dataclasses.fields(block)}
 
 
 def ingredients(

@@ -19,7 +19,7 @@ TICKS = {"x": 6, "y": 5}  # at most, about
 
 
 @dataclass(frozen=True)
-class Series:
+class ChartSeries:
     """Values over x; an "area" lies between y and low, "bars" stand between len(y) + 1 edges x."""
 
     name: str
@@ -31,7 +31,7 @@ class Series:
 
 
 @dataclass(frozen=True)
-class Axis:
+class ChartAxis:
     """A range of numbers, and where on it they are from 0 to 1."""
 
     low: float
@@ -62,7 +62,7 @@ class Axis:
 class Panel:
     """Series over one vertical axis, named with its unit; `range` None: what the values need."""
 
-    series: Sequence[Series]
+    series: Sequence[ChartSeries]
     label: str
     height: float = 8.0  # of a line of text
     range: tuple[float, float] | None = None
@@ -80,7 +80,7 @@ def chart(title: str, across: str, *panels: Panel, log: bool = False) -> str:
     return f'<figure class="chart" style="--wide:{wide}ch">{"".join(parts)}</figure>'
 
 
-def legend(series: Sequence[Series]) -> str:
+def legend(series: Sequence[ChartSeries]) -> str:
     """The names of series, each with a sample of its colour."""
     kind = {"dots": "dot", "dashed": "dash", "area": "block", "bars": "block"}
     items = (
@@ -106,30 +106,30 @@ def bars(names: Sequence[str], rows: Sequence[tuple[str, Sequence[float]]], unit
     return f'<dl class="bars">{"".join(shown)}</dl>'
 
 
-def _axis(values: Sequence[Any], log: bool = False, margin: float = 0.0) -> Axis:
+def _axis(values: Sequence[Any], log: bool = False, margin: float = 0.0) -> ChartAxis:
     """The range of all finite values."""
     every = np.concatenate([np.ravel(np.asarray(v, dtype=float)) for v in values])
     every = every[np.isfinite(every) & (every > 0.0)] if log else every[np.isfinite(every)]
     low, high = (float(every.min()), float(every.max())) if len(every) else (0.0, 1.0)
     if log:
-        return Axis(low, high if high > low else 10.0 * low, True)
+        return ChartAxis(low, high if high > low else 10.0 * low, True)
     if high - low <= 1e-9 * max(abs(low), abs(high)):
         pad = 0.1 * max(abs(low), abs(high)) or 1.0
-        return Axis(low - pad, high + pad)
-    return Axis(low - margin * (high - low), high + margin * (high - low))
+        return ChartAxis(low - pad, high + pad)
+    return ChartAxis(low - margin * (high - low), high + margin * (high - low))
 
 
-def _up(panel: Panel) -> Axis:
+def _up(panel: Panel) -> ChartAxis:
     """The vertical axis."""
     if panel.range is not None:
-        return Axis(*panel.range, panel.log)
+        return ChartAxis(*panel.range, panel.log)
     needed: list[Any] = [s.y for s in panel.series]
     needed += [s.low for s in panel.series if s.look == "area"]
     needed += [[0.0] for s in panel.series if s.look in ("bars", "stems")]
     return _axis(needed, panel.log, MARGIN)
 
 
-def _panel(title: str, across: str, panel: Panel, x: Axis, y: Axis, last: bool) -> str:
+def _panel(title: str, across: str, panel: Panel, x: ChartAxis, y: ChartAxis, last: bool) -> str:
     xs, ys = x.ticks(TICKS["x"]), y.ticks(TICKS["y"])
     rules = "".join(f"M0 {_unit(1 - y.at(v))}h{SIZE}" for v in ys)
     labels = [
@@ -155,7 +155,7 @@ def _panel(title: str, across: str, panel: Panel, x: Axis, y: Axis, last: bool) 
     )
 
 
-def _said(title: str, across: str, panel: Panel, x: Axis) -> str:
+def _said(title: str, across: str, panel: Panel, x: ChartAxis) -> str:
     """A panel in words, for who does not see it."""
     ranges = []
     for s in panel.series:
@@ -167,7 +167,7 @@ def _said(title: str, across: str, panel: Panel, x: Axis) -> str:
     return f"{title}{': ' if title else ''}{panel.label} over {where}; {'; '.join(ranges)}"
 
 
-def _curve(s: Series, x: Axis, y: Axis) -> str:
+def _curve(s: ChartSeries, x: ChartAxis, y: ChartAxis) -> str:
     across, up = SIZE * x.at(s.x), SIZE * (1.0 - y.at(s.y))
     ground = SIZE * (1.0 - float(y.at(0.0))) if s.look in ("bars", "stems") else 0.0
     if s.look == "bars":

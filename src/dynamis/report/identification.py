@@ -16,7 +16,7 @@ from ..identify.processing import Processing, band, spectrum
 from ..identify.verdict import validated
 from ..logs.log import Log
 from ..model.link import UNITS
-from .chart import Panel, Series, chart
+from .chart import ChartSeries, Panel, chart
 from .page import Page, few
 
 if TYPE_CHECKING:
@@ -37,9 +37,9 @@ class Torques:
     """Charts of measured and predicted torque, the residual below; long ones are decimated."""
 
     legend = (
-        Series("measured", [], [], colour=GREY),
-        Series("predicted", [], [], colour=BLUE),
-        Series("residual", [], [], colour=ORANGE),
+        ChartSeries("measured", [], [], colour=GREY),
+        ChartSeries("predicted", [], [], colour=BLUE),
+        ChartSeries("residual", [], [], colour=ORANGE),
     )
 
     def __init__(self, units: list[str], total: int):
@@ -63,10 +63,10 @@ class Torques:
 
 
 FRICTION = (
-    Series("99 % band", [], [], "area", BLUE),
-    Series("friction model", [], []),
-    Series("measured minus rigid body", [], [], "dots", GREY),
-    Series("the same, in the dead zone", [], [], "dots", PALE),
+    ChartSeries("99 % band", [], [], "area", BLUE),
+    ChartSeries("friction model", [], []),
+    ChartSeries("measured minus rigid body", [], [], "dots", GREY),
+    ChartSeries("the same, in the dead zone", [], [], "dots", PALE),
 )
 
 
@@ -91,7 +91,7 @@ def friction_chart(
     return chart(name, units[0], Panel(drawn, units[1], 10.0))
 
 
-DENSITY = (Series("residual", [], [], "bars", PALE), Series("normal density", [], []))
+DENSITY = (ChartSeries("residual", [], [], "bars", PALE), ChartSeries("normal density", [], []))
 
 
 def histogram_chart(residual: np.ndarray, name: str, unit: str) -> str:
@@ -110,8 +110,8 @@ def histogram_chart(residual: np.ndarray, name: str, unit: str) -> str:
 
 
 WHITENESS = (
-    Series("99 % of white noise", [], [], "area", BLUE),
-    Series("autocorrelation", [], [], "stems", ORANGE),
+    ChartSeries("99 % of white noise", [], [], "area", BLUE),
+    ChartSeries("autocorrelation", [], [], "stems", ORANGE),
 )
 
 
@@ -130,19 +130,19 @@ def whiteness_chart(rows: Rows, joint: int, name: str) -> str:
     )
 
 
-def spectrum_chart(log: Log, processing: Processing) -> tuple[str, list[Series]]:
+def spectrum_chart(log: Log, processing: Processing) -> tuple[str, list[ChartSeries]]:
     """Power of every joint's position over frequency, the motion's band and the cut-off."""
     f, power = spectrum(log)
     k = np.unique(np.geomspace(1, len(f), min(len(f), 400)).astype(int)) - 1
     k = k[f[k] > 0.0]
     drawn = [
-        Series(f"joint {i + 1}", f[k], np.maximum(column, LOWEST), colour=i % PALE)
+        ChartSeries(f"joint {i + 1}", f[k], np.maximum(column, LOWEST), colour=i % PALE)
         for i, column in enumerate(power[k].T)
     ]
     ends = [LOWEST, 3.0]
     motion, cutoff = band(log), float(processing.cutoff or 0.0)
-    drawn.append(Series("band of the motion", [motion, motion], ends, "dashed", GREY))
-    drawn.append(Series("cut-off", [cutoff, cutoff], ends, "dashed", ORANGE))
+    drawn.append(ChartSeries("band of the motion", [motion, motion], ends, "dashed", GREY))
+    drawn.append(ChartSeries("cut-off", [cutoff, cutoff], ends, "dashed", ORANGE))
     panel = Panel(drawn, "power of q, of its peak", 14.0, (LOWEST, 3.0), log=True)
     return chart("", "frequency, Hz", panel, log=True), drawn
 
@@ -446,7 +446,7 @@ class _Sections:
             page.caption(f"Spectrum of {log.name or 'log'}")
             page.chart(*spectrum_chart(log, how))
 
-    def _grid(self, drawn: Callable[[int, str], str], series: Sequence[Series]) -> None:
+    def _grid(self, drawn: Callable[[int, str], str], series: Sequence[ChartSeries]) -> None:
         self.page.grid([drawn(i, name) for i, name in enumerate(self.names)], series)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from .. import templates
 from ..files import write
 from ..logs.log import LONG_GAP
-from .chart import Series, legend
+from .chart import ChartSeries, legend
 
 LONG = 48  # characters above which a cell may wrap
 
@@ -62,12 +62,12 @@ class Page:
             f'<div class="paper" tabindex="0" role="img" aria-label="{said}">{drawn}</div>'
         )
 
-    def chart(self, chart: str, series: Sequence[Series] = ()) -> None:
+    def chart(self, chart: str, series: Sequence[ChartSeries] = ()) -> None:
         """One of chart.py's charts, below the legend of its series."""
         self.grid([chart], series, "single")
 
     def grid(
-        self, charts: Sequence[str], series: Sequence[Series] = (), style: str = "grid"
+        self, charts: Sequence[str], series: Sequence[ChartSeries] = (), style: str = "grid"
     ) -> None:
         """Charts side by side, as many as fit, below one legend."""
         self.script("chart.js")

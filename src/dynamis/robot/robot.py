@@ -62,6 +62,7 @@ from .closing import (
 if TYPE_CHECKING:
     import casadi
     from matplotlib.figure import Figure
+    from numpy.typing import ArrayLike
 
     from ..base.base_parameters import BaseParameters, Significance
     from ..compile.program import Cost, Program
@@ -217,7 +218,7 @@ class Robot:
 
     @cached_property
     def configurations(self) -> Mapping[str, np.ndarray]:
-        """Named joint positions."""
+        """Joint positions (n,) that the model names, by name."""
         return MappingProxyType(
             {name: _frozen(np.array(q)) for name, q in self.model.configurations.items()}
         )
@@ -298,18 +299,18 @@ class Robot:
     # -- kinematics --------------------------------------------------------------------------------
 
     @fast
-    def fk(self, q: Any, link: str | None = None, **options: Any) -> np.ndarray:
+    def fk(self, q: "ArrayLike", link: str | None = None, **options: Any) -> np.ndarray:
         """Pose of the tool (or of a named link) in the reference frame, (..., 4, 4)."""
         return self._calls("fk", {"q": q}, options, {"link": link}, **self._place(link))
 
     @fast
-    def frames(self, q: Any, **options: Any) -> np.ndarray:
+    def frames(self, q: "ArrayLike", **options: Any) -> np.ndarray:
         """Base and link frames in the user's own frames (DH or URDF), (..., links + 1, 4, 4)."""
         return self._calls("frames", {"q": q}, options)
 
     @fast
     def jacobian(
-        self, q: Any, frame: str = "base", link: str | None = None, **options: Any
+        self, q: "ArrayLike", frame: str = "base", link: str | None = None, **options: Any
     ) -> np.ndarray:
         """J: (v, w) = J qd, linear rows first, in base or tool axes, (..., 6, n)."""
         words = {"frame": frame, "link": link}
@@ -317,7 +318,12 @@ class Robot:
 
     @fast
     def jacobian_dot(
-        self, q: Any, qd: Any, frame: str = "base", link: str | None = None, **options: Any
+        self,
+        q: "ArrayLike",
+        qd: "ArrayLike",
+        frame: str = "base",
+        link: str | None = None,
+        **options: Any,
     ) -> np.ndarray:
         """dJ/dt along qd, (..., 6, n)."""
         words, chosen = {"frame": frame, "link": link}, self._seen_from(frame, link)
@@ -357,34 +363,36 @@ class Robot:
     # -- closed loops ------------------------------------------------------------------------------
 
     @fast
-    def closure_error(self, q: Any, **options: Any) -> np.ndarray:
+    def closure_error(self, q: "ArrayLike", **options: Any) -> np.ndarray:
         """How far every condition of the closures is from being met, m or rad, (..., rows)."""
         return self._calls("closure_error", {"q": q}, options)
 
     @fast
-    def closure_jacobian(self, q: Any, **options: Any) -> np.ndarray:
+    def closure_jacobian(self, q: "ArrayLike", **options: Any) -> np.ndarray:
         """J with d/dt closure_error = J qd, (..., rows, n)."""
         return self._calls("closure_jacobian", {"q": q}, options)
 
     @fast
-    def closure_status(self, q: Any, **options: Any) -> np.ndarray:
+    def closure_status(self, q: "ArrayLike", **options: Any) -> np.ndarray:
         """0: closed; 1: near a singular configuration of the drives; 2: not closed, (...,)."""
         return self._calls("closure_status", {"q": q}, options)
 
     @fast
-    def joint_rates(self, q: Any, qd_active: Any, **options: Any) -> np.ndarray:
+    def joint_rates(self, q: "ArrayLike", qd_active: "ArrayLike", **options: Any) -> np.ndarray:
         """qd of all joints from those of the drives (`independent`), (..., n)."""
         return self._calls("joint_rates", {"q": q, "qd_active": qd_active}, options)
 
     @fast
-    def joint_accelerations(self, q: Any, qd: Any, qdd_active: Any, **options: Any) -> np.ndarray:
+    def joint_accelerations(
+        self, q: "ArrayLike", qd: "ArrayLike", qdd_active: "ArrayLike", **options: Any
+    ) -> np.ndarray:
         """qdd of all joints from those of the drives (`independent`), at qd (..., n), (..., n)."""
         arguments = {"q": q, "qd": qd, "qdd_active": qdd_active}
         return self._calls("joint_accelerations", arguments, options)
 
     @fast
     def drive_jacobian(
-        self, q: Any, frame: str = "base", link: str | None = None, **options: Any
+        self, q: "ArrayLike", frame: str = "base", link: str | None = None, **options: Any
     ) -> np.ndarray:
         """J: (v, w) of the tool (the platform) = J times the rates of the drives, (..., 6, dof)."""
         words = {"frame": frame, "link": link}
@@ -394,11 +402,11 @@ class Robot:
     @fast
     def constraint_forces(
         self,
-        q: Any,
-        qd: Any,
-        qdd: Any,
-        wrench: Any = None,
-        link_forces: Any = None,
+        q: "ArrayLike",
+        qd: "ArrayLike",
+        qdd: "ArrayLike",
+        wrench: "ArrayLike | None" = None,
+        link_forces: "ArrayLike | None" = None,
         **options: Any,
     ) -> np.ndarray:
         """Forces and moments of the closures in a motion, (..., rows) as `closure_rows` names them.
@@ -410,7 +418,7 @@ class Robot:
         arguments = {"q": q, "qd": qd, "qdd": qdd, "wrench": wrench, "link_forces": link_forces}
         return self._calls("constraint_forces", arguments, options)
 
-    def assemble(self, q_active: Any, **options: Any) -> np.ndarray:
+    def assemble(self, q_active: "ArrayLike", **options: Any) -> np.ndarray:
         """Every assembly found with the drives (`independent`) at q_active (dof,), (k, n).
 
         Revolute joints come in (-pi, pi]. Limits of passive joints count; with `limits=True` all
@@ -423,7 +431,7 @@ class Robot:
             self, q_active, **known_options(options, ("limits", "q0", "starts", "seed"))
         )
 
-    def project(self, q: Any, qd: Any = None) -> Any:
+    def project(self, q: "ArrayLike", qd: "ArrayLike | None" = None) -> Any:
         """The nearest configuration that closes, (..., n); with qd also the nearest rates."""
         from ..ik.assemble import project
 
@@ -450,7 +458,7 @@ class Robot:
         return Robot(replace(self.model, **{k: v for k, v in given.items() if v is not None}))
 
     @checked
-    def with_home(self, q: Any) -> "Robot":
+    def with_home(self, q: "ArrayLike") -> "Robot":
         """A closed mechanism with q (n,) as its first configuration, `home`.
 
         It starts from there unasked, and its control computer takes it to be in the assembly that
@@ -472,15 +480,15 @@ class Robot:
     @fast
     def inverse_dynamics(
         self,
-        q: Any,
-        qd: Any,
-        qdd: Any,
+        q: "ArrayLike",
+        qd: "ArrayLike",
+        qdd: "ArrayLike",
         method: str = "newton-euler",
-        wrench: Any = None,
-        base_motion: Any = None,
-        link_forces: Any = None,
-        temperature: Any = None,
-        preload: Any = None,
+        wrench: "ArrayLike | None" = None,
+        base_motion: "ArrayLike | None" = None,
+        link_forces: "ArrayLike | None" = None,
+        temperature: "ArrayLike | None" = None,
+        preload: "ArrayLike | None" = None,
         **options: Any,
     ) -> np.ndarray:
         """tau = M qdd + C qd + g + friction + J^T wrench + sum J_i^T link_forces_i, (..., n).
@@ -512,7 +520,7 @@ class Robot:
             return self._calls("inverse_dynamics", arguments, options, {"method": method})
         return self._calls.interpreted("inverse_dynamics", arguments, options, method=method)
 
-    def _check_drives(self, base_motion: Any) -> None:
+    def _check_drives(self, base_motion: "ArrayLike | None") -> None:
         """Refuse what inverse dynamics of a closed mechanism cannot answer."""
         if not self.model.closures:
             raise OptionError(f"robot {self.name!r} has no closures: preload does nothing")
@@ -528,13 +536,13 @@ class Robot:
     @fast
     def forward_dynamics(
         self,
-        q: Any,
-        qd: Any,
-        tau: Any,
+        q: "ArrayLike",
+        qd: "ArrayLike",
+        tau: "ArrayLike",
         method: str | None = None,
-        wrench: Any = None,
-        link_forces: Any = None,
-        temperature: Any = None,
+        wrench: "ArrayLike | None" = None,
+        link_forces: "ArrayLike | None" = None,
+        temperature: "ArrayLike | None" = None,
         **options: Any,
     ) -> np.ndarray:
         """qdd from torques, (..., n); a singular mass matrix raises and names the joint.
@@ -569,11 +577,11 @@ class Robot:
                 "use method=None or a walker-orin method",
             )
 
-    def _refuse_singular(self, q: Any) -> None:
+    def _refuse_singular(self, q: "ArrayLike") -> None:
         self._calls.refuse_singular(q)
 
     @fast
-    def mass_matrix(self, q: Any, **options: Any) -> np.ndarray:
+    def mass_matrix(self, q: "ArrayLike", **options: Any) -> np.ndarray:
         """M(q), reflected rotors included, (..., n, n).
 
         Of a mechanism with closures: over its independent joints, (..., dof, dof).
@@ -581,17 +589,19 @@ class Robot:
         return self._calls("mass_matrix", {"q": q}, options)
 
     @fast
-    def coriolis_matrix(self, q: Any, qd: Any, **options: Any) -> np.ndarray:
+    def coriolis_matrix(self, q: "ArrayLike", qd: "ArrayLike", **options: Any) -> np.ndarray:
         """C(q, qd) with Mdot - 2C skew, (..., n, n); with closures (..., dof, dof)."""
         return self._calls("coriolis_matrix", {"q": q, "qd": qd}, options)
 
     @fast
-    def gravity_torque(self, q: Any, **options: Any) -> np.ndarray:
+    def gravity_torque(self, q: "ArrayLike", **options: Any) -> np.ndarray:
         """g(q), without friction offsets, (..., n); with closures (..., dof)."""
         return self._calls("gravity_torque", {"q": q}, options)
 
     @fast
-    def friction_torque(self, qd: Any, temperature: Any = None, **options: Any) -> np.ndarray:
+    def friction_torque(
+        self, qd: "ArrayLike", temperature: "ArrayLike | None" = None, **options: Any
+    ) -> np.ndarray:
         """Friction of joints and motors by velocity, on the joint side, (..., n).
 
         At the reference temperatures of the joints, or at those given (deg C). What grows with the
@@ -601,22 +611,22 @@ class Robot:
         return self._calls("friction_torque", arguments, options)
 
     @fast
-    def spring_torque(self, q: Any, **options: Any) -> np.ndarray:
+    def spring_torque(self, q: "ArrayLike", **options: Any) -> np.ndarray:
         """Torque that holds against the springs at rest, (..., n); not part of `gravity_torque`."""
         return self._calls("spring_torque", {"q": q}, options)
 
     @fast
-    def load_torque(self, q: Any, qd: Any, **options: Any) -> np.ndarray:
+    def load_torque(self, q: "ArrayLike", qd: "ArrayLike", **options: Any) -> np.ndarray:
         """Torque against loads of your own (`with_load`), (..., n); not in `gravity_torque`."""
         return self._calls("load_torque", {"q": q, "qd": qd}, options)
 
     @fast
-    def kinetic_energy(self, q: Any, qd: Any, **options: Any) -> np.ndarray:
+    def kinetic_energy(self, q: "ArrayLike", qd: "ArrayLike", **options: Any) -> np.ndarray:
         """Kinetic energy with the reflected rotors, (...,)."""
         return self._calls("kinetic_energy", {"q": q, "qd": qd}, options)
 
     @fast
-    def potential_energy(self, q: Any, **options: Any) -> np.ndarray:
+    def potential_energy(self, q: "ArrayLike", **options: Any) -> np.ndarray:
         """Potential energy of weights (zero at the reference origin) and springs, (...,).
 
         And of loads of your own that have an `energy`; the others add nothing.
@@ -624,26 +634,26 @@ class Robot:
         return self._calls("potential_energy", {"q": q}, options)
 
     @fast
-    def momentum(self, q: Any, qd: Any, **options: Any) -> np.ndarray:
+    def momentum(self, q: "ArrayLike", qd: "ArrayLike", **options: Any) -> np.ndarray:
         """Linear then angular momentum of the links about the reference origin, (..., 6)."""
         return self._calls("momentum", {"q": q, "qd": qd}, options)
 
     @fast
-    def centroidal_momentum(self, q: Any, qd: Any, **options: Any) -> np.ndarray:
+    def centroidal_momentum(self, q: "ArrayLike", qd: "ArrayLike", **options: Any) -> np.ndarray:
         """Linear momentum, then angular momentum about the centre of mass, (..., 6)."""
         return self._calls("centroidal_momentum", {"q": q, "qd": qd}, options)
 
     @fast
-    def com(self, q: Any, **options: Any) -> np.ndarray:
+    def com(self, q: "ArrayLike", **options: Any) -> np.ndarray:
         """Centre of mass of the arm and its payload in the reference frame, (..., 3)."""
         return self._calls("com", {"q": q}, options)
 
     @fast
-    def com_jacobian(self, q: Any, **options: Any) -> np.ndarray:
+    def com_jacobian(self, q: "ArrayLike", **options: Any) -> np.ndarray:
         """J with velocity of the centre of mass = J qd, (..., 3, n)."""
         return self._calls("com_jacobian", {"q": q}, options)
 
-    def operational_inertia(self, q: Any, **options: Any) -> np.ndarray:
+    def operational_inertia(self, q: "ArrayLike", **options: Any) -> np.ndarray:
         """(J M^-1 J^T)^-1 of the tool in base axes, (..., 6, 6).
 
         Directions in which the tool cannot move get zero (pseudo-inverse). Of a mechanism with
@@ -658,7 +668,9 @@ class Robot:
         inertia = np.linalg.pinv(np.where(known, mobility, 0.0), rcond=1e-10, hermitian=True)
         return arrays.stored([np.where(known, inertia, np.nan)], options)
 
-    def torque_terms(self, q: Any, qd: Any, qdd: Any, **options: Any) -> dict[str, np.ndarray]:
+    def torque_terms(
+        self, q: "ArrayLike", qd: "ArrayLike", qdd: "ArrayLike", **options: Any
+    ) -> dict[str, np.ndarray]:
         """Inertial, Coriolis, gravity, friction, spring and load parts of the torque, by name.
 
         `out` is a dictionary of arrays by the same names. Of a mechanism with closures: parts of
@@ -681,7 +693,8 @@ class Robot:
             springs["load"] = self.load_torque(q, qd)
             coriolis = coriolis - springs["load"]
         if self.model.springs:  # with their damping
-            both, coriolis = coriolis, np.einsum("...ij,...j", self.coriolis_matrix(q, qd), qd)
+            C: Any = self.coriolis_matrix(q, qd)
+            both, coriolis = coriolis, np.einsum("...ij,...j", C, qd)  # type: ignore[arg-type]
             springs["spring"] = both - coriolis
         resist = resist + loaded
         names = ("inertial", "coriolis", "gravity", "friction")
@@ -708,12 +721,14 @@ class Robot:
         return self.model.rubs_under_load
 
     @fast
-    def load_shares(self, qd: Any, **options: Any) -> np.ndarray:
+    def load_shares(self, qd: "ArrayLike", **options: Any) -> np.ndarray:
         """Friction per transmitted torque, of the sign of the motion, (..., n): s of s |T|."""
         return self._calls("load_shares", {"qd": qd}, options)
 
     @fast
-    def load_friction(self, q: Any, qd: Any, qdd: Any, **options: Any) -> np.ndarray:
+    def load_friction(
+        self, q: "ArrayLike", qd: "ArrayLike", qdd: "ArrayLike", **options: Any
+    ) -> np.ndarray:
         """What friction under load (`Friction.load`) adds to the torque, (..., n).
 
         Neither `friction_torque` nor the regressor holds it: regressor @ parameters + load_friction
@@ -722,7 +737,9 @@ class Robot:
         return self._calls("load_friction", {"q": q, "qd": qd, "qdd": qdd}, options)
 
     @fast
-    def motor_torque(self, q: Any, qd: Any, qdd: Any, **options: Any) -> np.ndarray:
+    def motor_torque(
+        self, q: "ArrayLike", qd: "ArrayLike", qdd: "ArrayLike", **options: Any
+    ) -> np.ndarray:
         """Torque of every motor, behind the gears and with their efficiency, (..., n).
 
         Of a mechanism with closures: of the motors of its drives, zero for passive joints.
@@ -744,7 +761,12 @@ class Robot:
 
     @fast
     def inverse_dynamics_derivatives(
-        self, q: Any, qd: Any, qdd: Any, wrench: Any = None, **options: Any
+        self,
+        q: "ArrayLike",
+        qd: "ArrayLike",
+        qdd: "ArrayLike",
+        wrench: "ArrayLike | None" = None,
+        **options: Any,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(dtau_dq, dtau_dqd, dtau_dqdd), exact, each (..., n, n).
 
@@ -756,7 +778,12 @@ class Robot:
 
     @fast
     def forward_dynamics_derivatives(
-        self, q: Any, qd: Any, tau: Any, wrench: Any = None, **options: Any
+        self,
+        q: "ArrayLike",
+        qd: "ArrayLike",
+        tau: "ArrayLike",
+        wrench: "ArrayLike | None" = None,
+        **options: Any,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(dqdd_dq, dqdd_dqd, dqdd_dtau), through M^-1, each (..., n, n).
 
@@ -771,7 +798,7 @@ class Robot:
         arguments = {"q": q, "qd": qd, "tau": tau, "wrench": wrench}
         return self._calls("forward_dynamics_derivatives", arguments, options)
 
-    def _decided_by(self, tau: Any) -> bool:
+    def _decided_by(self, tau: "ArrayLike") -> bool:
         """Whether tau acts at the independent joints alone, and no friction takes a part of it."""
         if not self.model.closures or arrays.foreign((tau,)):
             return True
@@ -779,7 +806,7 @@ class Robot:
         given = arrays.as_batch(tau, "tau", (self.n,), f"robot {self.name!r}")
         return not given[..., following].any() and not self.rubs_under_load
 
-    def lagrange_euler(self, q: Any, qd: Any, qdd: Any) -> "LagrangeEuler":
+    def lagrange_euler(self, q: "ArrayLike", qd: "ArrayLike", qdd: "ArrayLike") -> "LagrangeEuler":
         """Lagrange-Euler's tables at one state: .A .U .UU .J .D .h .H .C .tau, as arrays.
 
         Of the links alone: no friction, no rotors. Of a mechanism with closures: the tables of its
@@ -800,7 +827,7 @@ class Robot:
         loops, tau = loop_arrays(self.chain, x, xd, terms.tau)
         return found._replace(tau=tau, loops=loops)
 
-    def gibbs_appell(self, q: Any, qd: Any, qdd: Any) -> "GibbsAppell":
+    def gibbs_appell(self, q: "ArrayLike", qd: "ArrayLike", qdd: "ArrayLike") -> "GibbsAppell":
         """Gibbs-Appell terms at one state: .W .phi .tau, and .G .C .M extracted from W.
 
         Of the links alone: no friction, no rotors. Of a mechanism with closures: .W .G .C .M are
@@ -853,7 +880,12 @@ class Robot:
 
     @fast
     def regressor(
-        self, q: Any, qd: Any, qdd: Any, qd_ref: Any = None, **options: Any
+        self,
+        q: "ArrayLike",
+        qd: "ArrayLike",
+        qdd: "ArrayLike",
+        qd_ref: "ArrayLike | None" = None,
+        **options: Any,
     ) -> np.ndarray:
         """Y with Y @ parameters.values = inverse_dynamics, (..., n, p).
 
@@ -971,7 +1003,7 @@ class Robot:
 
         return Findings(preflight(self))
 
-    def manipulability(self, q: Any, task: Any = None, **options: Any) -> np.ndarray:
+    def manipulability(self, q: "ArrayLike", task: Any = None, **options: Any) -> np.ndarray:
         """Yoshikawa's measure sqrt(det(J J^T)) of the task's rows, (...,).
 
         Of a mechanism with closures: of `drive_jacobian`.
@@ -986,7 +1018,7 @@ class Robot:
             volume = np.sqrt(np.maximum(np.linalg.det(J @ np.swapaxes(J, -1, -2)), 0.0))
         return arrays.stored([volume], options)
 
-    def singularity(self, q: Any, task: Any = None, **options: Any) -> "Singularity":
+    def singularity(self, q: "ArrayLike", task: Any = None, **options: Any) -> "Singularity":
         """Condition numbers of both kinds of singularities at q (..., n), which must close.
 
         `.serial` (type 1: the tool loses a direction) and `.parallel` (type 2: the drives do not
@@ -997,7 +1029,7 @@ class Robot:
 
         return singularity(self, q, task, **known_options(options, ("condition",)))
 
-    def ik(self, T: Any, task: Any = None, **options: Any) -> "Solutions | PoseSolutions":
+    def ik(self, T: "ArrayLike", task: Any = None, **options: Any) -> "Solutions | PoseSolutions":
         """Every distinct q found that puts the tool at T: .q (k, n), .residual (k,), .reason.
 
         `task` is "pose" (default for n >= 6), "position" (default for n < 6) or a mask of six;
@@ -1026,7 +1058,7 @@ class Robot:
     @checked
     def plot(
         self,
-        q: Any,
+        q: "ArrayLike",
         frames: bool = True,
         path: Any = None,
         ax: Any = None,
@@ -1095,7 +1127,7 @@ class Robot:
             raise ShapeError(what + ", ".join(self.joint_names))
         return each
 
-    def at_temperature(self, temperature: Any) -> "Robot":
+    def at_temperature(self, temperature: "ArrayLike") -> "Robot":
         """The robot whose joints are at rest at these temperatures (deg C), one or one per joint.
 
         Their friction is that of `Friction.temperature_slope`, from there on.
@@ -1160,7 +1192,7 @@ class Robot:
         return found
 
     def with_values(self, **values: float) -> "Robot":
-        """With values for symbols."""
+        """A robot with these values for symbols of its model, by name."""
         unknown = next((v for v in values if v not in self.model.symbols), None)
         if unknown is not None:
             raise OptionError(

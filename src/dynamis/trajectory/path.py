@@ -11,7 +11,7 @@ from ..errors import OptionError, ShapeError
 from ..ik.assemble import problem_of
 from ..ik.follow import closed_by_drives
 from ..ik.geometry import TURN, outside
-from ..ik.search import Problem, descend
+from ..ik.search import IkProblem, descend
 from ..ik.target import Target, target, task_mask
 from ..lazy import cached_property, package
 from ..model.closure import refuse_closures
@@ -99,7 +99,7 @@ class Follower:
     mask: np.ndarray
     tolerance: float
 
-    def problem(self, s: float) -> Problem:
+    def problem(self, s: float) -> IkProblem:
         """The inverse kinematics of one point of the way."""
         return problem_of(self.robot, Target(self.way.pose(s), self.mask))
 
@@ -287,7 +287,7 @@ MARGIN = 1e-3  # of every limit, for what happens between the grid points
 FASTEST = 1e4  # bound of sd^2 where no joint sets one: toppra's own
 
 
-class Rows(NamedTuple):
+class LimitRows(NamedTuple):
     """low <= a u + b x + c <= high at every grid point, (N, rows); 0 <= x <= top, (N,)."""
 
     a: np.ndarray
@@ -387,7 +387,9 @@ def _settled(toppra: Any, robot: "Robot", path: Trajectory, s: np.ndarray, limit
     return sd
 
 
-def _rows(robot: "Robot", path: Trajectory, s: np.ndarray, sd: np.ndarray, limits: Any) -> Rows:
+def _rows(
+    robot: "Robot", path: Trajectory, s: np.ndarray, sd: np.ndarray, limits: Any
+) -> LimitRows:
     q, p1, p2 = path(s)
     top, pull, push = limits
     still = np.zeros_like(q)
@@ -424,7 +426,7 @@ def _rows(robot: "Robot", path: Trajectory, s: np.ndarray, sd: np.ndarray, limit
         fastest = ((1.0 - MARGIN) * top / np.abs(p1)).min(axis=1) ** 2
     kept = np.isfinite(high[0])
     a, b, c, low, high = (x[:, kept] for x in (a, b, c, low, high))
-    return Rows(a, b, c, low, high, np.minimum(fastest, FASTEST))
+    return LimitRows(a, b, c, low, high, np.minimum(fastest, FASTEST))
 
 
 def _unloaded(robot: "Robot", q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
@@ -433,7 +435,7 @@ def _unloaded(robot: "Robot", q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) ->
     return tau - robot.load_friction(q, qd, qdd) if robot.rubs_under_load else tau
 
 
-def _solved(toppra: Any, rows: Rows, s: np.ndarray, n: int) -> np.ndarray:
+def _solved(toppra: Any, rows: LimitRows, s: np.ndarray, n: int) -> np.ndarray:
     """toppra's path speed at the grid points."""
     constraint, count = toppra.constraint, rows.a.shape[1]
     F = np.broadcast_to(np.vstack([np.eye(count), -np.eye(count)]), (len(s), 2 * count, count))

@@ -8,15 +8,15 @@ from typing import Any
 
 from ...dynamics.gibbs_appell import Wrench, down, home, row
 from ...dynamics.lagrange_euler import LagrangeEuler, lagrange_euler_terms, user_inertias
-from ...dynamics.newton_euler import Motion, outward, turning
+from ...dynamics.newton_euler import LinkMotion, outward, turning
 from ...spatial.inertia import NAMES, Inertia, linear, pseudo_inertia
 from ...spatial.rotations import rotate, rotate_back
 from ...spatial.vectors import Vector, add
 from ..loops import product
 from .setting import (
-    Draft,
     Raw,
     Setting,
+    StepDraft,
     coordinate_torques,
     entry,
     frames_step,
@@ -76,7 +76,7 @@ STEPS = (
 )
 
 
-def lagrange_steps(s: Setting) -> Iterator[Draft]:
+def lagrange_steps(s: Setting) -> Iterator[StepDraft]:
     """Frames, derivatives, inertias, D, H, C and the torque."""
     yield table_step(s)
     yield frames_step(s)
@@ -104,16 +104,16 @@ def lagrange_steps(s: Setting) -> Iterator[Draft]:
         [*numbered("C", terms.C), Raw("C", terms.C)],
     )
     for (title, text, formulas), items in zip(STEPS, parts, strict=True):
-        yield Draft(title, text, formulas, items)
+        yield StepDraft(title, text, formulas, items)
     yield _torque(s, terms)
 
 
-def _torque(s: Setting, terms: LagrangeEuler) -> Draft:
+def _torque(s: Setting, terms: LagrangeEuler) -> StepDraft:
     extra = rotor_and_friction(s)
     tree = [a + b for a, b in zip(terms.tau, extra, strict=True)]
     text, formulas = joint_torque(s, "The equation of motion.", r"\tau = D \, \ddot{q} + H + C")
     items = numbered(r"{\tau_{\mathrm{joint}}}", extra) if has_rotor_or_friction(s) else []
-    return Draft("Equation of motion", text, formulas, [*items, *coordinate_torques(s, tree)])
+    return StepDraft("Equation of motion", text, formulas, [*items, *coordinate_torques(s, tree)])
 
 
 ETA = r"\tilde{\eta} = \tilde{\dot{\omega}} + \tilde{\omega} \, \tilde{\omega}"
@@ -130,7 +130,7 @@ DOWN = (
 )
 
 
-def gibbs_steps(s: Setting) -> Iterator[Draft]:
+def gibbs_steps(s: Setting) -> Iterator[StepDraft]:
     """Frames, motion, parameters, W row by row, torques."""
     plain_tree(s, "gibbs-appell")
     yield table_step(s)
@@ -158,7 +158,7 @@ def gibbs_steps(s: Setting) -> Iterator[Draft]:
     yield _torques(s, W, phi)
 
 
-def _motions(s: Setting) -> tuple[list[Motion], Draft]:
+def _motions(s: Setting) -> tuple[list[LinkMotion], StepDraft]:
     """w, wd and a of every link in the user's frames: the engine's, turned into them."""
     items, motions = [], []
     _, canonical = outward(s.chain, s.x, s.xd, s.xdd, s.fn)
@@ -167,24 +167,24 @@ def _motions(s: Setting) -> tuple[list[Motion], Draft]:
         moving = {"w": motion.w, "wd": motion.wd, "a": add(motion.a, rotate(motion.U, p))}
         values = {letter: rotate_back(R, v) for letter, v in moving.items()}
         w, wd, a = (s.vector(f"{letter}{k}", v) for letter, v in values.items())
-        motions.append(Motion(w, wd, a, turning(w, wd)))
+        motions.append(LinkMotion(w, wd, a, turning(w, wd)))
         items += own(k, **values)
     text = (
         "Angular velocity and acceleration of every link, and the acceleration of the origin of "
         "its frame, in that frame; gravity is in it as an acceleration of the base."
     )
-    return motions, Draft("Motion of the links", text, items=items)
+    return motions, StepDraft("Motion of the links", text, items=items)
 
 
-def _parameters(phi: list) -> Draft:
+def _parameters(phi: list) -> StepDraft:
     text = (
         "Ten parameters per link, in its own frame and about its origin: mass, first moments, "
         "second moments. The torque is linear in them: " + ", ".join(NAMES) + "."
     )
-    return Draft("Parameters", text, (r"\tau = W \, \Phi",), numbered(r"\Phi", phi))
+    return StepDraft("Parameters", text, (r"\tau = W \, \Phi",), numbered(r"\Phi", phi))
 
 
-def _energy(motions: list[Motion], bodies: list[Inertia]) -> Draft:
+def _energy(motions: list[LinkMotion], bodies: list[Inertia]) -> StepDraft:
     """S of every link: 1/2 Tr(B J B^T), where a point r of it has the acceleration B (r, 1)."""
     items = []
     for motion, body in zip(motions, bodies, strict=True):
@@ -204,7 +204,7 @@ def _energy(motions: list[Motion], bodies: list[Inertia]) -> Draft:
         r"\Gamma_{k} = \frac{\partial S}{\partial \ddot{q}_{k}} = "
         r"\sum_{i=k}^{n} W_{ki} \, \Phi_{i}",
     )
-    return Draft("Acceleration energy", text, formulas, numbered("S", items))
+    return StepDraft("Acceleration energy", text, formulas, numbered("S", items))
 
 
 def _kept(s: Setting, k: int, i: int, block: Wrench) -> tuple[Wrench, list[Raw]]:
@@ -226,23 +226,23 @@ def _kept(s: Setting, k: int, i: int, block: Wrench) -> tuple[Wrench, list[Raw]]
     return named, raws
 
 
-def _row_draft(s: Setting, k: int, items: list[Raw]) -> Draft:
+def _row_draft(s: Setting, k: int, items: list[Raw]) -> StepDraft:
     joint = s.model.links[k].joint
     what = "the moment about" if joint == "revolute" else "the force along"
     title = f"Row {k + 1} of W ({s.model.links[k].joint_name})"
     if k < len(s.links) - 1:
         text = f"The same seen from frame {k + 1}; the row is {what} the axis of joint {k + 1}."
-        return Draft(title, text, items=items)
+        return StepDraft(title, text, items=items)
     text = (
         f"What each link takes per unit of its parameters, seen from frame {k + 1}: "
         "A for its second moments, B1 for its first moments, B2 for its mass, moments about the "
         "origin of that frame (E and g are the forces of the last two). The row of W is "
         f"{what} the axis of joint {k + 1}."
     )
-    return Draft(title, text, (*AT_HOME, *DOWN, ETA), items)
+    return StepDraft(title, text, (*AT_HOME, *DOWN, ETA), items)
 
 
-def _torques(s: Setting, W: list, phi: list) -> Draft:
+def _torques(s: Setting, W: list, phi: list) -> StepDraft:
     extra = rotor_and_friction(s)
     tree = []
     for k, blocks in enumerate(W):
@@ -253,7 +253,7 @@ def _torques(s: Setting, W: list, phi: list) -> Draft:
         tree.append(total)
     formula = r"\tau_{k} = \sum_{i=k}^{n} W_{ki} \, \Phi_{i}"
     text, formulas = joint_torque(s, "Every row of W times the parameters.", formula)
-    return Draft("Torques", text, formulas, coordinate_torques(s, tree))
+    return StepDraft("Torques", text, formulas, coordinate_torques(s, tree))
 
 
 def _rows(columns: list[Vector]) -> tuple:

@@ -15,7 +15,7 @@ from ...model.model import Model
 from ...spatial.vectors import Scalars, unit
 from ..loops import (
     CRAMER,
-    Block,
+    LoopBlock,
     Names,
     System,
     as_it_is,
@@ -27,7 +27,7 @@ from ..loops import (
 )
 from ..render.math import symbol_latex
 from ..scalars.polynomial import Alphabet, TooLongError
-from .setting import Draft, Raw, Setting, index, numbered
+from .setting import Raw, Setting, StepDraft, index, numbered
 
 EXPLICIT = 60_000  # products of terms that looking for short conditions may take
 LONGEST = 60  # terms of a condition, or of an entry of J or its bias, that need no intermediates
@@ -40,9 +40,9 @@ TORQUES = ("Torques of the drives", "Torques of the independent joints")
 class Structure:
     """What a derivation over floats takes over from that over symbols."""
 
-    parts: tuple[Block, ...]  # of the system of the dependent joints
+    parts: tuple[LoopBlock, ...]  # of the system of the dependent joints
     named: tuple[bool, bool]  # whether J, and its bias, are written with intermediates
-    shared: tuple[Block, ...] = ()  # of the system that shares the load among too many drives
+    shared: tuple[LoopBlock, ...] = ()  # of the system that shares the load among too many drives
 
 
 def structure(s: Setting, letters: Alphabet) -> Structure:
@@ -60,7 +60,7 @@ def structure(s: Setting, letters: Alphabet) -> Structure:
     dependent = _mobility(s).dependent
     parts = blocks([[not nothing(row[k]) for k in dependent] for row in J])
     size = tuple(range(len(_mobility(s).independent)))
-    return Structure(parts, named, (Block(size, size),))  # type: ignore[arg-type]
+    return Structure(parts, named, (LoopBlock(size, size),))  # type: ignore[arg-type]
 
 
 def is_short(known: Structure) -> bool:
@@ -75,7 +75,7 @@ def _mobility(s: Setting) -> Mobility:
     return found
 
 
-def loop_steps(s: Setting, torques: Scalars, way: str, known: Structure) -> Iterator[Draft]:
+def loop_steps(s: Setting, torques: Scalars, way: str, known: Structure) -> Iterator[StepDraft]:
     """Conditions, J, its rates, passive joints, forces and torques, accelerations."""
     loop = _Loop(s, torques, known)
     yield from loop.kinematics()
@@ -125,14 +125,14 @@ class _Loop:
 
     # -- what the closures say ------------------------------------------------------------------
 
-    def kinematics(self) -> Iterator[Draft]:
+    def kinematics(self) -> Iterator[StepDraft]:
         """phi, J, Jd qd and how the dependent joints follow."""
         yield self._closures()
         yield self._jacobian()
         yield self._rates()
         yield self._following()
 
-    def _closures(self) -> Draft:
+    def _closures(self) -> StepDraft:
         model, kept = self.s.model, self.mobility.rows
         said = TABLE + (IMPLIED if len(kept) < len(model.closure_rows) else "")
         said += "Conditions: " + ", ".join(
@@ -146,7 +146,7 @@ class _Loop:
             said += f" They are written with {PLACES}."
             items = self._intermediates(True)
         items += numbered(r"\phi", self.phi)
-        return Draft("Closures", said, formulas, items, table)
+        return StepDraft("Closures", said, formulas, items, table)
 
     def _intermediates(self, places: bool) -> list[Raw]:
         """Vectors and matrices whose entries have names: places and axes, or how they move."""
@@ -156,7 +156,7 @@ class _Loop:
             if self._has_entries(name) and (name.rstrip("0123456789") in AT_REST) == places
         ]
 
-    def _jacobian(self) -> Draft:
+    def _jacobian(self) -> StepDraft:
         text = (
             "The conditions hold at all times, so their rates vanish. Joints of the path to the "
             "first frame move it against the second, with a minus sign; where the loops are closed "
@@ -165,7 +165,9 @@ class _Loop:
         formulas = (r"\dot{\phi} = J \, \dot{q} = 0", r"J = \frac{\partial \phi}{\partial q}")
         raw = self.J_raw
         self.J = self._by_entry("J", raw)
-        return Draft("Jacobian of the conditions", text, formulas, self._entries("J", raw, self.J))
+        return StepDraft(
+            "Jacobian of the conditions", text, formulas, self._entries("J", raw, self.J)
+        )
 
     def _by_entry(self, letter: str, rows: Sequence[Sequence[Any]]) -> list[list[Any]]:
         """A matrix to go on with: long entries by name."""
@@ -183,7 +185,7 @@ class _Loop:
                     items.append(Raw(symbol_latex(_entry(letter, r, k)), x))
         return items
 
-    def _rates(self) -> Draft:
+    def _rates(self) -> StepDraft:
         text = "The second derivatives vanish too: accelerations and products of velocities."
         formulas = (
             r"\ddot{\phi} = J \, \ddot{q} + b = 0",
@@ -204,13 +206,13 @@ class _Loop:
                 items = [*self._intermediates(True), *items]
         items += self._numbered("b", self.bias)
         self.b = self._letters("b", self.bias)
-        return Draft("Accelerations of the conditions", text, formulas, items)
+        return StepDraft("Accelerations of the conditions", text, formulas, items)
 
     def _has_entries(self, name: str) -> bool:
         entries = [f"{i + 1}{j + 1}" for i in range(3) for j in range(3)]
         return any(self.s.listed(f"{name}.{x}") for x in (*"xyz", *entries))
 
-    def _following(self) -> Draft:
+    def _following(self) -> StepDraft:
         names = Names(self.s.divisor, self.s.named, as_it_is if self.few else self.s.named)
         own = [[row[k] for k in self.dependent] for row in self.J]
         self.system = System(own, self.known.parts, names)
@@ -232,7 +234,7 @@ class _Loop:
         ]
         pairs = zip(self.dependent, gamma, strict=True)
         items += [Raw(symbol_latex(f"{own_name}{k + 1}"), x) for k, x in pairs]
-        return Draft("Joints that follow", self._solved_text(), FOLLOWING, items)
+        return StepDraft("Joints that follow", self._solved_text(), FOLLOWING, items)
 
     def _solved_text(self) -> str:
         names = self.s.model.joint_names
@@ -276,7 +278,7 @@ class _Loop:
 
     # -- forces and torques ---------------------------------------------------------------------
 
-    def torques(self, way: str) -> Iterator[Draft]:
+    def torques(self, way: str) -> Iterator[StepDraft]:
         """Forces of the closures (by multipliers) and torques of the drives."""
         active = self.s.chain.active
         if set(active) == set(self.independent):
@@ -288,7 +290,7 @@ class _Loop:
         else:
             yield self._undriven()
 
-    def _multiplied(self) -> Iterator[Draft]:
+    def _multiplied(self) -> Iterator[StepDraft]:
         yield self._forces((), FORCES)
         tau = self._merged(
             [
@@ -301,9 +303,9 @@ class _Loop:
             "The rows of the drives, with the forces that are now known; passive joints have none."
         )
         formulas = (r"\tau_{i} = \Gamma_{i} - J_{i}^{T} \, f", r"\tau_{d} = 0")
-        yield Draft(TORQUES[0], text, formulas, numbered(r"\tau", tau))
+        yield StepDraft(TORQUES[0], text, formulas, numbered(r"\tau", tau))
 
-    def _forces(self, driven: Sequence[int], text: str) -> Draft:
+    def _forces(self, driven: Sequence[int], text: str) -> StepDraft:
         """f from the rows of the dependent joints."""
         right = [
             less(self.Gamma[k], self.tau[k]) if k in driven else self.Gamma[k]
@@ -319,9 +321,9 @@ class _Loop:
         names = self.s.model.closure_rows
         held = ", ".join(f"{r + 1}: {names[k]}" for r, k in enumerate(self.mobility.rows))
         items = [*self._made(), *self._numbered("f", f)]
-        return Draft("Forces of the closures", f"{text} Rows: {held}.", formulas, items)
+        return StepDraft("Forces of the closures", f"{text} Rows: {held}.", formulas, items)
 
-    def _projected(self, way: str) -> Draft:
+    def _projected(self, way: str) -> StepDraft:
         tau = self._merged(self._lowered(), [0.0] * len(self.dependent))
         text = (
             "The accelerations of the independent joints are the free ones; the others follow by "
@@ -334,13 +336,13 @@ class _Loop:
             r"\frac{\partial S}{\partial \ddot{q}_{d}} = Z^{T} \, \Gamma",
         )
         title = TORQUES[0] if way == PROJECTION else "Reduced form"
-        return Draft(title, text, formulas, numbered(r"\tau", tau))
+        return StepDraft(title, text, formulas, numbered(r"\tau", tau))
 
     def _lowered(self) -> list[Any]:
         """Z^T Gamma"""
         return [product(column, self.Gamma) for column in zip(*self.Z, strict=True)]
 
-    def _shared(self) -> Draft:
+    def _shared(self) -> StepDraft:
         """The least squares of the torques that do what those of the independent joints would."""
         lowered, size = self._lowered(), range(len(self.independent))
         active = sorted(self.s.chain.active)
@@ -367,9 +369,9 @@ class _Loop:
             *self._numbered("Q", lowered), *self._entries("N", N, named), *made,
             *self._numbered("mu", mu), *numbered(r"\tau", self.tau),
         ]  # fmt: skip
-        return Draft(TORQUES[0], text, formulas, items)
+        return StepDraft(TORQUES[0], text, formulas, items)
 
-    def _undriven(self) -> Draft:
+    def _undriven(self) -> StepDraft:
         names = self.s.model.joint_names
         idle = [names[k] for k in self.independent if k not in self.s.chain.active]
         text = (
@@ -382,11 +384,11 @@ class _Loop:
             Raw(symbol_latex(f"{self.free['Q']}{k + 1}"), x)
             for k, x in zip(self.independent, self._lowered(), strict=True)
         ]
-        return Draft(TORQUES[1], text, (formula,), items)
+        return StepDraft(TORQUES[1], text, (formula,), items)
 
     # -- and back -------------------------------------------------------------------------------
 
-    def accelerations(self) -> Draft:
+    def accelerations(self) -> StepDraft:
         """The equation of motion of the independent joints."""
         raw = equation.mass_matrix(self.s.chain, self.s.state[0], self.s.fn)
         upper = [[x if j >= i else 0.0 for j, x in enumerate(row)] for i, row in enumerate(raw)]
@@ -411,7 +413,7 @@ class _Loop:
             for j, Mz in enumerate(products):
                 twin = rf"\bar{{M}}_{{{index(j + 1, i + 1)}}}" if i > j else None
                 items.append(Raw(rf"\bar{{M}}_{{{index(i + 1, j + 1)}}}", product(z, Mz), twin))
-        return Draft("Accelerations", text, formulas, items)
+        return StepDraft("Accelerations", text, formulas, items)
 
 
 AT_REST = ("X", "Y", "P", "Q", "z", "o")
@@ -447,7 +449,7 @@ def undriven(model: Model) -> bool:
     return found is not None and not set(found.independent) <= set(model.active)
 
 
-def drive_torques(drafts: Iterable[Draft]) -> dict[int, Any]:
+def drive_torques(drafts: Iterable[StepDraft]) -> dict[int, Any]:
     """Torques of the drives, or of the independent joints, by joint."""
     items = [raw for draft in drafts if draft.title in TORQUES for raw in draft.items]
     found = {raw.name: raw.value for raw in items}

@@ -17,9 +17,9 @@ from ...spatial.vectors import Z as Z_AXIS
 from .setting import (
     NAMED_FROM,
     TREE,
-    Draft,
     Raw,
     Setting,
+    StepDraft,
     coordinate_torques,
     frames_step,
     has_rotor_or_friction,
@@ -32,7 +32,7 @@ from .setting import (
 )
 
 
-class Body(NamedTuple):
+class LinkBody(NamedTuple):
     """A link by its centre of mass, in its own frame."""
 
     m: Any
@@ -86,7 +86,7 @@ TORQUE = {
 }
 
 
-def newton_steps(s: Setting) -> Iterator[Draft]:
+def newton_steps(s: Setting) -> Iterator[StepDraft]:
     """Frames, bodies, base, every link outwards, every link inwards, torques."""
     plain_tree(s, "newton-euler")
     yield table_step(s)
@@ -115,7 +115,7 @@ def axis(s: Setting, i: int) -> Vector:
     return rotate_back(s.links[i].bodies[0].user.R, Z_AXIS)
 
 
-def _rotations(s: Setting) -> Draft:
+def _rotations(s: Setting) -> StepDraft:
     items = []
     for i, frame in enumerate(link_frames(s)):
         before = s.model.parents[i] + 1
@@ -126,23 +126,23 @@ def _rotations(s: Setting) -> Draft:
         "back; p goes from the origin of the frame before to the origin of the link's own frame, "
         "in coordinates of the latter."
     )
-    return Draft("Rotations and origins", text, (r"{}^{i}R_{i-1} = {}^{i-1}R_{i}^{T}",), items)
+    return StepDraft("Rotations and origins", text, (r"{}^{i}R_{i-1} = {}^{i-1}R_{i}^{T}",), items)
 
 
-def _body(s: Setting, i: int) -> Body:
+def _body(s: Setting, i: int) -> LinkBody:
     (inertia,) = user_inertias(s.links[i], [s.x[i]])
     if inertia.m:
-        return Body(*to_com(inertia))
+        return LinkBody(*to_com(inertia))
     if any(inertia.h):
         raise ModelError(
             f"link {s.model.links[i].name!r} has a first moment but no mass, so it has no centre "
             "of mass to write Newton's equation for",
             "use method 'lagrange-euler' or 'gibbs-appell'",
         )
-    return Body(inertia.m, ZERO, inertia.I)
+    return LinkBody(inertia.m, ZERO, inertia.I)
 
 
-def _bodies(s: Setting, bodies: list[Body]) -> Draft:
+def _bodies(s: Setting, bodies: list[LinkBody]) -> StepDraft:
     items = []
     for k, body in enumerate(bodies, 1):
         items += [Raw(f"m_{{{k}}}", body.m), *own(k, s=body.s, I=symmetric_matrix(body.I))]
@@ -150,10 +150,10 @@ def _bodies(s: Setting, bodies: list[Body]) -> Draft:
         "Mass m, centre of mass s from the origin of the link's own frame, and inertia I about "
         "the centre of mass, in axes of that frame."
     )
-    return Draft("Bodies", text, items=items)
+    return StepDraft("Bodies", text, items=items)
 
 
-def _base(s: Setting, base: Moving) -> Draft:
+def _base(s: Setting, base: Moving) -> StepDraft:
     text = (
         "The base is at rest. Gravity enters as an acceleration of the base, opposite to the "
         "free fall: every link then carries its weight without further ado."
@@ -163,10 +163,10 @@ def _base(s: Setting, base: Moving) -> Draft:
             " Entries that are more than one product get names for the links that follow: w2x is "
             "the x entry of w2, and so on."
         )
-    return Draft("Base", text, items=own(0, w=base.w, wd=base.wd, vd=base.vd))
+    return StepDraft("Base", text, items=own(0, w=base.w, wd=base.wd, vd=base.vd))
 
 
-def _outwards(s: Setting, i: int, body: Body, before: Moving) -> tuple[Moving, Draft]:
+def _outwards(s: Setting, i: int, body: LinkBody, before: Moving) -> tuple[Moving, StepDraft]:
     """w, wd, vd, a, F and N of one link."""
     k, kind = i + 1, s.model.links[i].joint
     w, wd = _turn(s, i, before.full)
@@ -188,7 +188,7 @@ def _outwards(s: Setting, i: int, body: Body, before: Moving) -> tuple[Moving, D
             "moment N about its centre of mass."
         )
         formulas = (*_outward_formulas(s, kind), *CENTRE)
-    draft = Draft(f"Link {k} outwards ({s.model.links[i].joint_name})", text, formulas, items)
+    draft = StepDraft(f"Link {k} outwards ({s.model.links[i].joint_name})", text, formulas, items)
     return moving._replace(F=s.vector(f"F{k}", F), N=s.vector(f"N{k}", N)), draft
 
 
@@ -235,7 +235,7 @@ def _origin(s: Setting, i: int, own: Moving, before: Moving) -> Vector:
     return vd
 
 
-def _inwards(s: Setting, bodies: list[Body], moving: list[Moving]) -> Iterator[Draft]:
+def _inwards(s: Setting, bodies: list[LinkBody], moving: list[Moving]) -> Iterator[StepDraft]:
     frames, size = link_frames(s), len(bodies)
     carried: list[tuple[Vector, Vector]] = [(ZERO, ZERO)] * size  # about each frame's origin
     tau: list[Any] = [0.0] * size
@@ -259,10 +259,10 @@ def _inwards(s: Setting, bodies: list[Body], moving: list[Moving]) -> Iterator[D
             carried[parent] = add(total[0], down_f), add(total[1], down_n)
     text = "The torques (forces, for prismatic joints) that make the arm move so."
     text = TREE if s.model.closures else text
-    yield Draft("Torques", text, items=coordinate_torques(s, tau))
+    yield StepDraft("Torques", text, items=coordinate_torques(s, tau))
 
 
-def _inward_draft(s: Setting, i: int, f: Vector, n: Vector, tau: Any) -> Draft:
+def _inward_draft(s: Setting, i: int, f: Vector, n: Vector, tau: Any) -> StepDraft:
     k, joint = i + 1, s.model.links[i].joint
     last = max(j for j, link in enumerate(s.model.links) if link.joint == joint)
     where = f"the origin of frame {k - 1 if standard(s) else k}"
@@ -281,4 +281,4 @@ def _inward_draft(s: Setting, i: int, f: Vector, n: Vector, tau: Any) -> Draft:
         formulas = (FORCE, MOMENT[standard(s)], last_line)
     along = Raw(rf"{{}}^{{{k}}}z", axis(s, i))
     items = [*own(k, f=f, n=n), along, Raw(rf"{torque(s.model)}_{{{k}}}", tau)]
-    return Draft(f"Link {k} inwards ({s.model.links[i].joint_name})", text, formulas, items)
+    return StepDraft(f"Link {k} inwards ({s.model.links[i].joint_name})", text, formulas, items)

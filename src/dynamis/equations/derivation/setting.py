@@ -173,7 +173,7 @@ class Raw(NamedTuple):
     same: str | None = None
 
 
-class Draft(NamedTuple):
+class StepDraft(NamedTuple):
     """A step before it is written out."""
 
     title: str
@@ -212,14 +212,14 @@ def link_frames(s: Setting) -> list[Frame]:
     return [compose(motions(link, [x], s.fn)[0], link.bodies[0].user) for link, x in pairs]
 
 
-def table_step(s: Setting) -> Draft:
+def table_step(s: Setting) -> StepDraft:
     """The DH table, or where the joints of a URDF sit."""
     model = s.model
     if model.convention == "urdf":
         text = "Where each joint sits in the frame of the link before it, and its axis."
-        return Draft("Joints", text, table=geometry(model))
+        return StepDraft("Joints", text, table=geometry(model))
     text = TABLES[model.convention] + "".join(f" {note}." for note in dh_table(model).notes())
-    return Draft("Denavit-Hartenberg table", text, table=geometry(model))
+    return StepDraft("Denavit-Hartenberg table", text, table=geometry(model))
 
 
 TABLES = {
@@ -239,7 +239,7 @@ FRAMES = {
 }
 
 
-def frames_step(s: Setting) -> Draft:
+def frames_step(s: Setting) -> StepDraft:
     """A matrices, one by one and from the reference frame."""
     items = []
     where = poses(s.chain, s.x, s.fn)
@@ -255,7 +255,7 @@ def frames_step(s: Setting) -> Draft:
         "cos q1, s23 is sin(q2 + q3)."
     )
     formulas = (FRAMES[s.model.convention], r"{}^{0}A_{i} = {}^{0}A_{i-1} \, {}^{i-1}A_{i}")
-    return Draft("Transformation matrices", text, formulas, items)
+    return StepDraft("Transformation matrices", text, formulas, items)
 
 
 def rotor_and_friction(s: Setting) -> list[Any]:

@@ -47,7 +47,7 @@ from .loops import (
     undriven,
 )
 from .newton_euler import newton_steps
-from .setting import Draft, Raw, Setting, numeric, symbolic, torque
+from .setting import Raw, Setting, StepDraft, numeric, symbolic, torque
 from .springs import (
     FORMULAS,
     LOAD_FORMULAS,
@@ -66,7 +66,7 @@ from .springs import (
 LONGEST = 150  # terms of one entry that are still printed
 LONG = 12  # terms from which on a sum is ordered by velocities and accelerations
 TOO_LONG = "For this arm the results are too long to print; with q, qd and qdd there are numbers."
-METHODS: dict[str, Callable[[Setting], Iterator[Draft]]] = {
+METHODS: dict[str, Callable[[Setting], Iterator[StepDraft]]] = {
     "lagrange-euler": lagrange_steps,
     "newton-euler": newton_steps,
     "gibbs-appell": gibbs_steps,
@@ -105,7 +105,7 @@ class Step:
     table: tuple[tuple[str, ...], ...] = ()  # header and rows
 
 
-class State(NamedTuple):
+class DerivationState(NamedTuple):
     """Joint positions, velocities and accelerations."""
 
     q: tuple[float, ...]
@@ -120,7 +120,7 @@ class Derivation:
     model: Model
     method: str
     steps: tuple[Step, ...]
-    state: State | None = None
+    state: DerivationState | None = None
     names: tuple[tuple[sp.Symbol, Any], ...] = ()  # what expressions use by name, in order
     language: str = "en"
 
@@ -237,7 +237,7 @@ def derivation(model: Any, method: str = "lagrange-euler", state: Any = None) ->
         mobility(chain(model))  # refuses what cannot be computed
     given = None if state is None else checked_state(model, state)
     arm = bare(model)
-    tree = Part(arm, METHODS[method], given, symbolic(arm))
+    tree = DerivationPart(arm, METHODS[method], given, symbolic(arm))
     steps, names, known = tree.steps(1), tree.names, None
     if model.springs:
         steps += _spring_steps(model, steps[-1], given)
@@ -254,15 +254,15 @@ def derivation(model: Any, method: str = "lagrange-euler", state: Any = None) ->
     return Derivation(model, method, (*steps, *check), given, tuple(names))
 
 
-class Part:
+class DerivationPart:
     """Steps that run over symbols, as far as there is time, and over floats where a state is."""
 
     def __init__(
-        self, model: Model, steps: Callable[[Setting], Iterator[Draft]], given: State | None,
-        setting: tuple[Setting, Alphabet],
+        self, model: Model, steps: Callable[[Setting], Iterator[StepDraft]],
+        given: DerivationState | None, setting: tuple[Setting, Alphabet],
     ):  # fmt: skip
         self.setting, self.letters = setting
-        self.drafts, done = list[Draft](), False
+        self.drafts, done = list[StepDraft](), False
         with suppress(TooLongError):
             self.drafts.extend(steps(self.setting))  # one by one: what is done stays
             done = True
@@ -294,7 +294,7 @@ def _has_values(model: Model) -> bool:
     return all(name in model.values for name in model.symbols)
 
 
-def _torque_names(model: Model, tree: Part) -> list[tuple[sp.Symbol, Any]]:
+def _torque_names(model: Model, tree: DerivationPart) -> list[tuple[sp.Symbol, Any]]:
     """Gamma1, ... of the tree, with springs."""
     found = [tree.letters.of(raw.value).expression() for raw in _torques(tree.drafts, model)]
     if model.springs:
@@ -302,7 +302,7 @@ def _torque_names(model: Model, tree: Part) -> list[tuple[sp.Symbol, Any]]:
     return [(sp.Symbol(f"Gamma{k}", real=True), x) for k, x in enumerate(found, 1)]
 
 
-def _torques(drafts: Sequence[Draft], model: Model) -> list[Raw]:
+def _torques(drafts: Sequence[StepDraft], model: Model) -> list[Raw]:
     """The torques of the last step."""
     items = drafts[-1].items if drafts else ()
     return [raw for raw in items if raw.name.startswith(torque(model))]
@@ -315,8 +315,8 @@ def _torque_step(steps: Sequence[Step]) -> Step | None:
 
 
 def loop_part(
-    model: Model, method: str, given: State | None, way: str | None = None
-) -> tuple[Part, Structure]:
+    model: Model, method: str, given: DerivationState | None, way: str | None = None
+) -> tuple[DerivationPart, Structure]:
     """The closures, after the torques of the tree."""
     arm = bare(model)
     setting, letters = symbolic(arm, by_links=False)
@@ -324,14 +324,14 @@ def loop_part(
     Gamma, known = [letters.of(x) for x in symbols], structure(setting, letters)
     numbers = None if given is None else _tree_numbers(model, method, given)
 
-    def steps(s: Setting) -> Iterator[Draft]:
+    def steps(s: Setting) -> Iterator[StepDraft]:
         own = Gamma if s is setting else numbers or [0.0] * model.n
         return loop_steps(s, own, way or WAYS[method], known)
 
-    return Part(arm, steps, given, (setting, letters)), known
+    return DerivationPart(arm, steps, given, (setting, letters)), known
 
 
-def _tree_numbers(model: Model, method: str, at: "State") -> list[float]:
+def _tree_numbers(model: Model, method: str, at: "DerivationState") -> list[float]:
     """Torques of the joints of the tree at a state, with springs."""
     *_, last = METHODS[method](numeric(bare(model), *at))
     own = [raw.value for raw in _torques([last], model)]
@@ -342,7 +342,7 @@ def _tree_numbers(model: Model, method: str, at: "State") -> list[float]:
     return [a + b for a, b in zip(own, held, strict=True)]
 
 
-def _spring_steps(model: Model, last: Step, state: State | None) -> list[Step]:
+def _spring_steps(model: Model, last: Step, state: DerivationState | None) -> list[Step]:
     """What the springs add to the torques of the last step."""
     terms = spring_terms(model)
 
@@ -363,7 +363,7 @@ def _spring_steps(model: Model, last: Step, state: State | None) -> list[Step]:
     ]
 
 
-def _load_step(model: Model, last: Step, state: State | None, number: int) -> Step:
+def _load_step(model: Model, last: Step, state: DerivationState | None, number: int) -> Step:
     """What friction under load adds to the torques of a step: of the drives, with closures."""
     before = [item for item in last.items if TORQUE.match(item.name)]
     items = []
@@ -383,7 +383,7 @@ def _load_step(model: Model, last: Step, state: State | None, number: int) -> St
     return Step(number, LOAD_TITLE, LOAD_TEXT, LOAD_FORMULAS, tuple(items))
 
 
-Written = Callable[[Sequence[Draft]], dict[str, Any]]
+Written = Callable[[Sequence[StepDraft]], dict[str, Any]]
 
 
 def _writer(setting: Setting, letters: Alphabet) -> Written:
@@ -430,7 +430,7 @@ def _writer(setting: Setting, letters: Alphabet) -> Written:
         too_long = any(x is None for row in entries for x in row)
         return None if too_long else sp.ImmutableMatrix(entries)
 
-    def by_name(drafts: Sequence[Draft]) -> dict[str, Any]:
+    def by_name(drafts: Sequence[StepDraft]) -> dict[str, Any]:
         found: dict[str, Any] = {}
         for raw in (raw for draft in drafts for raw in draft.items):
             if raw.same is not None and raw.same in found:
@@ -465,11 +465,11 @@ def _cleared(p: Polynomial, letter: int, whole: Polynomial, times: int) -> Polyn
     return total
 
 
-def _values(numbers: Sequence[Draft]) -> dict[str, Any]:
+def _values(numbers: Sequence[StepDraft]) -> dict[str, Any]:
     return {raw.name: raw.value for draft in numbers for raw in draft.items}
 
 
-def _step(number: int, draft: Draft, expressions: dict, values: dict) -> Step:
+def _step(number: int, draft: StepDraft, expressions: dict, values: dict) -> Step:
     items = []
     for raw in draft.items:
         expression = expressions.get(raw.name)
@@ -479,7 +479,7 @@ def _step(number: int, draft: Draft, expressions: dict, values: dict) -> Step:
 
 
 def _check_step(
-    model: Model, method: str, state: State | None, number: int, known: Structure | None
+    model: Model, method: str, state: DerivationState | None, number: int, known: Structure | None
 ) -> list[Step]:
     """The torques of the steps next to those of `inverse_dynamics`, where there are numbers."""
     if not _has_values(model):
@@ -510,7 +510,7 @@ def _check_step(
     return [Step(number, "Check", text, table=table)]
 
 
-def _computed(model: Model, at: State) -> tuple[str, Sequence[float]]:
+def _computed(model: Model, at: DerivationState) -> tuple[str, Sequence[float]]:
     """The function that computes the torques, and what it gives."""
     c = chain(model)
     if not model.closures:
@@ -522,18 +522,20 @@ def _computed(model: Model, at: State) -> tuple[str, Sequence[float]]:
     return "inverse_dynamics", closed.inverse_dynamics(c, *at, fn=MATH)
 
 
-def _some_state(model: Model) -> State:
+def _some_state(model: Model) -> DerivationState:
     steps = (0.2, 0.15, -0.1)
     rows = [tuple(round(0.3 + step * k, 3) + 0.0 for k in range(model.n)) for step in steps]
     if not model.closures:
-        return State(*rows)
+        return DerivationState(*rows)
     c, q = chain(model), first_assembly(model)
     (_, v, a), free = rows, len(mobility(c).independent)
     qd = closed.joint_rates(c, q, v[:free], MATH)
-    return State(tuple(q), tuple(qd), tuple(closed.joint_accelerations(c, q, qd, a[:free], MATH)))
+    return DerivationState(
+        tuple(q), tuple(qd), tuple(closed.joint_accelerations(c, q, qd, a[:free], MATH))
+    )
 
 
-def checked_state(model: Model, state: Any, closed: bool = True) -> State:
+def checked_state(model: Model, state: Any, closed: bool = True) -> DerivationState:
     """One state of a robot, of a mechanism one that closes."""
     if len(state) != 3:
         raise ShapeError(f"state has {counted(len(state), 'entry')}, expected (q, qd, qdd)")
@@ -548,7 +550,7 @@ def checked_state(model: Model, state: Any, closed: bool = True) -> State:
         rows.append(tuple(values.tolist()))
     if model.closures and closed:
         refuse_open(Calls(model), dict(zip(("q", "qd", "qdd"), rows, strict=True)))
-    return State(*rows)
+    return DerivationState(*rows)
 
 
 def _row(values: Sequence[float]) -> str:

@@ -44,10 +44,8 @@ def page(thing: Any) -> str:
     if hasattr(thing.steps, "steps"):  # equations: their steps are a derivation
         thing = thing.steps
     style = templates.text(__package__, "derivation.css")
-    return templates.filled(
-        __package__, "derivation.html", TITLE=escape(title(thing)), STYLE=style, BODY=body(thing),
-        LANGUAGE=getattr(thing, "language", "en"),
-    )  # fmt: skip
+    language = getattr(thing, "language", "en")
+    return templates.document(title(thing), style, body(thing), language)
 
 
 def fragment(thing: Any) -> str:

@@ -21,7 +21,7 @@ LAST_INDEX = re.compile(r"_\{([\d,]+)\}$")
 Table = tuple[tuple[str, ...], ...]
 
 
-class Layout(NamedTuple):
+class TextLayout(NamedTuple):
     """What is printed in full, and what a line sums up."""
 
     shown: "list[Item]"
@@ -34,7 +34,7 @@ def title(derivation: Any) -> str:
     return f"{derivation.model.name}: {derivation.method.title()}"
 
 
-def layout(step: "Step") -> Layout:
+def layout(step: "Step") -> TextLayout:
     """Items in full; those that vanish, and those equal to another by symmetry, by name."""
     shown, zeros, twins = [], [], []
     for item in step.items:
@@ -46,7 +46,7 @@ def layout(step: "Step") -> Layout:
             zeros.append(item.name)
         else:
             shown.append(item)
-    return Layout(shown, zeros, twins)
+    return TextLayout(shown, zeros, twins)
 
 
 def _says_nothing(item: "Item") -> bool:

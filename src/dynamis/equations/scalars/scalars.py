@@ -122,11 +122,11 @@ def mapped(thing: Any, function: Any) -> Any:
 
 def numbers_as_symbols(model: Model) -> tuple[Model, dict[str, Exact]]:
     """The model with every number replaced by a symbol, and the exact values of those symbols."""
-    names = _Names(model.symbols, screws=model.gear_matrix is None)
+    names = _SymbolNames(model.symbols, screws=model.gear_matrix is None)
     return names.named(replace(model, values={}, configurations={}), ""), names.values
 
 
-class _Names(ast.NodeTransformer):
+class _SymbolNames(ast.NodeTransformer):
     """One symbol per number; zero stays, and so does the gear ratio of no gear."""
 
     def __init__(self, taken: tuple[str, ...], screws: bool):

@@ -27,24 +27,24 @@ class Trig(NamedTuple):
     combination: tuple[tuple[Any, int], ...]
 
 
-class Row(NamedTuple):
+class TrigProduct(NamedTuple):
     """A product of powers of trigs and of symbols."""
 
     trigs: tuple[tuple[Trig, int], ...]
     symbols: tuple[tuple[Any, int], ...]
 
-    def sorted(self) -> "Row":
+    def sorted(self) -> "TrigProduct":
         """The product in standard order, equal trigs merged."""
         powers: dict[Trig, int] = {}
         for trig, power in self.trigs:
             powers[trig] = powers.get(trig, 0) + power
         by_name = lambda item: str(item[0])  # noqa: E731
-        return Row(
+        return TrigProduct(
             tuple(sorted(powers.items(), key=by_name)), tuple(sorted(self.symbols, key=by_name))
         )
 
 
-Rows = dict[Row, Fraction]
+Rows = dict[TrigProduct, Fraction]
 
 
 def fourier(rows: Rows, own: frozenset) -> Rows:
@@ -54,7 +54,7 @@ def fourier(rows: Rows, own: frozenset) -> Rows:
         chosen = tuple(w for w in row.trigs if w[0].combination[0][0] in own)
         rest = tuple(w for w in row.trigs if w[0].combination[0][0] not in own)
         for trig, factor in expanded(chosen):
-            new = Row(rest if trig is None else (*rest, (trig, 1)), row.symbols).sorted()
+            new = TrigProduct(rest if trig is None else (*rest, (trig, 1)), row.symbols).sorted()
             _add(result, new, number * factor)
     return result
 
@@ -138,7 +138,7 @@ def in_sines(rows: Rows, own: frozenset) -> Rows:
                 for k in range(twice + 1)
             ]
         for trigs, total in parts:
-            _add(result, Row(trigs, row.symbols).sorted(), total)
+            _add(result, TrigProduct(trigs, row.symbols).sorted(), total)
     return result
 
 
@@ -192,7 +192,7 @@ def rows_of(p: Polynomial) -> Rows:
                 symbols |= {letter: 1} if power % 2 else {}
             else:
                 symbols[letter] = power
-        _add(rows, Row(tuple(trigs), tuple(symbols.items())).sorted(), number)
+        _add(rows, TrigProduct(tuple(trigs), tuple(symbols.items())).sorted(), number)
     return rows
 
 
@@ -236,8 +236,8 @@ def paired(rows: Rows, own: frozenset) -> Rows:
             gone |= {a[0], b[0]}
             factor, new = found
             for symbols, size in items:
-                del result[Row(a[0], symbols)], result[Row(b[0], symbols)]
-                _add(result, Row((*rest, *new), symbols).sorted(), factor * a[2] * size)
+                del result[TrigProduct(a[0], symbols)], result[TrigProduct(b[0], symbols)]
+                _add(result, TrigProduct((*rest, *new), symbols).sorted(), factor * a[2] * size)
     return result
 
 
@@ -252,17 +252,17 @@ def squared(rows: Rows) -> Rows:
             rest = (*trigs[:k], *trigs[k + 1 :])
             for sign, kind in ((1, "cos"), (-1, "sin")):
                 if all(
-                    result.get(Row(rest, s)) == sign * x and Row(trigs, s) in result
+                    result.get(TrigProduct(rest, s)) == sign * x and TrigProduct(trigs, s) in result
                     for s, x in coefficient.items()
                 ):
                     half = Trig(kind, tuple((a, n // 2) for a, n in trig.combination))
                     for s, x in coefficient.items():
-                        del result[Row(rest, s)], result[Row(trigs, s)]
-                        _add(result, Row((*rest, (half, 2)), s).sorted(), 2 * sign * x)
+                        del result[TrigProduct(rest, s)], result[TrigProduct(trigs, s)]
+                        _add(result, TrigProduct((*rest, (half, 2)), s).sorted(), 2 * sign * x)
     return result
 
 
-def _factors(row: Row) -> Factor:
+def _factors(row: TrigProduct) -> Factor:
     """Powers of SymPy factors of one row."""
     result: Factor = dict(row.symbols)
     for trig, power in row.trigs:

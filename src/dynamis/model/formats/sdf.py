@@ -54,7 +54,7 @@ def model_from_sdf(
             raise FileError(f"the root element is <{root.tag}>, expected <sdf>")
         version = _version(root)
         element, world = _only_model(root)
-        reader = _Reader(element, version)
+        reader = _SdfReader(element, version)
         found = plain_model(reader.sketch(), Path(where).stem, tip, lock)
         gravity = None if world is None else world.find("gravity")
         more: dict[str, Any] = {"findings": tuple(reader.findings)}
@@ -92,7 +92,7 @@ def _only_model(root: Element) -> tuple[Element, Element | None]:
     raise ModelError(f"has {counted(len(every), 'model')}, none with a joint: expected an arm")
 
 
-class _Reader:
+class _SdfReader:
     """Links, joints and frames of one <model>."""
 
     def __init__(self, model: Element, version: tuple[int, int]):

@@ -66,7 +66,7 @@ def urdf_text(model: Model) -> str:
 
 
 @dataclass
-class Place:
+class LinkPlace:
     """Where a URDF link went: the moving link that carries it (None: the base), and where on it."""
 
     carrier: str | None
@@ -219,7 +219,7 @@ class _Tree:
     def __init__(self, robot: Sketch, held: Mapping[str, float]):
         self.children = _children(robot)
         self.root = _root(robot, self.children)
-        self.places = {self.root: Place(None, Pose(), 0)}
+        self.places = {self.root: LinkPlace(None, Pose(), 0)}
         self.links: list[Link] = []
         self.frames: list[NamedFrame] = []
         self.merged: dict[str, Inertia] = {}
@@ -235,12 +235,12 @@ class _Tree:
         here = _joined(above.pose, joint, value)
         if joint.kind in MOVING and value is None:
             self.links.append(_moving_link(joint, body, above.carrier, here))
-            self.places[joint.child] = Place(joint.child, Pose(), above.depth + 1)
+            self.places[joint.child] = LinkPlace(joint.child, Pose(), above.depth + 1)
             index = None if extension is None else extension.get("index")
             if index is not None and index.isdecimal():
                 self.order[joint.child] = int(index)
             return
-        self.places[joint.child] = Place(above.carrier, here, above.depth)
+        self.places[joint.child] = LinkPlace(above.carrier, here, above.depth)
         if extension is None or extension.get("helper") is None:
             self.frames.append(NamedFrame(name=joint.child, link=above.carrier, pose=here))
         if above.carrier is not None:

@@ -74,7 +74,7 @@ def first_in_line() -> Iterator[None]:
 # a line between a plant and its controller that loses and delays packets
 
 
-class Channel:
+class LossyChannel:
     """Loses packets at random and gives the others late by a random part of `jitter`."""
 
     def __init__(self, loss: float, delay: float, jitter: float, seed: Any):
@@ -279,8 +279,8 @@ class PlantServer:
         if self.arm.q.ndim != 1:
             raise OptionError(f"q0 is for {len(self.arm.q)} arms, expected one")
         self.encoder = Encoder(robot, encoder, 1.0 / self.rate)
-        self.measurements = Channel(loss, delay, jitter, seed)
-        self.torques = Channel(loss, delay, jitter, [seed, 1])
+        self.measurements = LossyChannel(loss, delay, jitter, seed)
+        self.torques = LossyChannel(loss, delay, jitter, [seed, 1])
         self.found = PlantRun(robot.drive_names, self.rate)
         self.link = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         try:

@@ -12,7 +12,7 @@ from ..server.session import Session, show
 from .chart import label as clean
 
 
-class Quantity(NamedTuple):
+class JointQuantity(NamedTuple):
     """A quantity of every joint: its name, whether a log needs it, and what columns call it."""
 
     title: str
@@ -23,16 +23,16 @@ class Quantity(NamedTuple):
 
 
 FORCES = ("N", "mN", "kN", "lbf")  # of the units of effort
-QUANTITIES: Mapping[str, Quantity] = {
-    "q": Quantity(
+QUANTITIES: Mapping[str, JointQuantity] = {
+    "q": JointQuantity(
         "Position", True, r"pos|angle|theta|\bq\b|^q(?!d)|encoder", tuple(ANGLE), tuple(LENGTH)
     ),
-    "qd": Quantity(
+    "qd": JointQuantity(
         "Velocity", False, r"vel|speed|omega|^qd|^dq|qdot",
         tuple(x for x in SPEED if x.split("/")[0] in ANGLE or x == "rpm"),
         tuple(x for x in SPEED if x.split("/")[0] in LENGTH),
     ),
-    "tau": Quantity(
+    "tau": JointQuantity(
         "Torque or force", True, r"tau|torq|effort|moment|force|load",
         tuple(x for x in EFFORT if x not in FORCES), FORCES,
     ),
@@ -43,7 +43,7 @@ LEFT_OUT, AS_WRITTEN = "(none)", "as the file says, or SI"
 
 
 @dataclass(frozen=True)
-class Columns:
+class FileColumns:
     """The columns of a file: how many numbers each has in a row, and the units it gives them."""
 
     widths: Mapping[str, int]
@@ -58,7 +58,7 @@ class Columns:
         return [name for name, width in self.widths.items() if width == count and count > 1]
 
 
-def guessed(columns: Columns, joints: Sequence[str]) -> dict[str, list[str]]:
+def guessed(columns: FileColumns, joints: Sequence[str]) -> dict[str, list[str]]:
     """The columns that are probably meant: of the right words, and one per joint (or one array)."""
     found: dict[str, list[str]] = {}
     stamps = [x for x in columns.single() if re.search(STAMP, x, re.IGNORECASE)]
@@ -81,7 +81,10 @@ def _natural(name: str) -> list[Any]:
 
 
 def mapping(
-    columns: Columns, robot: Robot, chosen: Mapping[str, Sequence[str]], units: Mapping[str, str]
+    columns: FileColumns,
+    robot: Robot,
+    chosen: Mapping[str, Sequence[str]],
+    units: Mapping[str, str],
 ) -> dict[str, Any]:
     """What `read_log` is given: `columns`, `units` and `sample_time`.
 
@@ -131,7 +134,7 @@ class ColumnsPanel:
             self.why = gui.add_markdown("")
             self.error = gui.add_markdown("", visible=False)
         self._made: list[Any] = []
-        self._columns = Columns({})
+        self._columns = FileColumns({})
         self._chosen: dict[str, list[Any]] = {}
         self._units: dict[str, Any] = {}
 
@@ -139,7 +142,7 @@ class ColumnsPanel:
         """No log to choose columns of."""
         self.folder.visible = False
 
-    def offer(self, columns: Columns) -> None:
+    def offer(self, columns: FileColumns) -> None:
         """Fields for the columns of a file, filled in as far as their names say."""
         with self.session.lock:
             for made in self._made:

@@ -25,7 +25,7 @@ from ...simulation import Sensors, simulate
 from ..server.jobs import Job, by_hand
 from ..server.session import Session, plain, shown_error
 from .chart import Chart, markdown_table, stem
-from .columns import Columns, ColumnsPanel
+from .columns import ColumnsPanel, FileColumns
 from .experiment import has_friction, heavier, with_friction
 
 HARMONICS, ITERATIONS = 5, 25
@@ -100,7 +100,7 @@ def uploaded_log(name: str, content: bytes, robot: Robot, **options: Any) -> Log
         return read_log(path, robot=robot, name=path.name, max_bytes=UNPACKED, **options)
 
 
-def columns_of(name: str, content: bytes) -> Columns:
+def columns_of(name: str, content: bytes) -> FileColumns:
     """The columns of such a file, whatever they are called."""
     with _stored(name, content) as path:
         table = open_source(path, None, None, UNPACKED)
@@ -110,7 +110,7 @@ def columns_of(name: str, content: bytes) -> Columns:
                 array = table.array(column)
                 if array.ndim:
                     widths[column] = 1 if array.ndim == 1 else array.shape[1]
-        return Columns(widths, dict(table.units))
+        return FileColumns(widths, dict(table.units))
 
 
 @contextmanager
@@ -236,7 +236,7 @@ class IdentifyPanel:
     def _read(self, file: Any, options: Any = None) -> None:
         robot, self._file = self.session.robot, file
 
-        def work(say: Any) -> Log | tuple[Columns, str]:
+        def work(say: Any) -> Log | tuple[FileColumns, str]:
             try:
                 return uploaded_log(file.name, file.content, robot, **options or {})
             except FileError as error:
@@ -261,7 +261,7 @@ class IdentifyPanel:
         trial = Trial(*(float(x.value) for x in (self.period, self.heavier, self.noise)))
         self.log_job.start("simulating a log", lambda say: trial.log(robot, say), self._got)
 
-    def _got(self, found: Log | tuple[Columns, str]) -> None:
+    def _got(self, found: Log | tuple[FileColumns, str]) -> None:
         self.choose.visible = self._file is not None
         if isinstance(found, tuple):
             columns, error = found

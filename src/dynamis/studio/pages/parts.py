@@ -28,7 +28,7 @@ from .chart import markdown_table, typed
 REST = 0.35  # s without a key before the text counts
 
 
-class Field:
+class TextField:
     """A text field: `change` gets the text, and raises if it is wrong.
 
     Its error is shown below it.
@@ -136,7 +136,7 @@ def _opposite(plus: Any, minus: Any) -> bool:
     return isinstance(plus, float) and minus == -plus
 
 
-class Row(NamedTuple):
+class PartField(NamedTuple):
     """A field: where it is in the part, its label with the unit, and how many numbers it has.
 
     `many` also splits a text without a comma; without it one number is left as it is. An empty
@@ -258,33 +258,37 @@ def _geared(part: Link, model: Model) -> bool:
 
 
 NONE, MOTOR, OWN = "none", "motor and gear", "own law"
-LINK: Mapping[str, Sequence[Row]] = {
+LINK: Mapping[str, Sequence[PartField]] = {
     "Geometry": (
-        Row("a", "a (m)", when=_dh),
-        Row("alpha", "alpha (rad)", angle=True, when=_dh),
-        Row("d", "d (m)", when=_turns),
-        Row("theta", "theta (rad)", angle=True, when=_slides),
-        Row("offset", "offset ({position})", angle=True, when=_dh),
-        Row("xyz", "xyz (m)", many=True, when=_urdf),
-        Row("rpy", "rpy (rad)", many=True, angle=True, when=_urdf),
-        Row("axis", "axis (-)", many=True, when=_urdf, optional=True),
+        PartField("a", "a (m)", when=_dh),
+        PartField("alpha", "alpha (rad)", angle=True, when=_dh),
+        PartField("d", "d (m)", when=_turns),
+        PartField("theta", "theta (rad)", angle=True, when=_slides),
+        PartField("offset", "offset ({position})", angle=True, when=_dh),
+        PartField("xyz", "xyz (m)", many=True, when=_urdf),
+        PartField("rpy", "rpy (rad)", many=True, angle=True, when=_urdf),
+        PartField("axis", "axis (-)", many=True, when=_urdf, optional=True),
     ),
     "Mass and inertia": (
-        Row("mass", "mass (kg)", when=_apart),
-        Row("com", "com (m)", many=True, when=lambda x, _: _apart(x, _) and x.com_factor is None),
-        Row("com_factor", "com factor (-)", when=lambda x, _: x.com_factor is not None),
-        Row("inertia", "Ixx, Iyy, Izz (kg m²)", **_half(0)),
-        Row("inertia", "Ixy, Iyz, Ixz (kg m²)", **_half(3)),
-        Row("linear", "ten parameters (SI)", many=True, when=lambda x, _: x.linear is not None),
+        PartField("mass", "mass (kg)", when=_apart),
+        PartField(
+            "com", "com (m)", many=True, when=lambda x, _: _apart(x, _) and x.com_factor is None
+        ),
+        PartField("com_factor", "com factor (-)", when=lambda x, _: x.com_factor is not None),
+        PartField("inertia", "Ixx, Iyy, Izz (kg m²)", **_half(0)),
+        PartField("inertia", "Ixy, Iyz, Ixz (kg m²)", **_half(3)),
+        PartField(
+            "linear", "ten parameters (SI)", many=True, when=lambda x, _: x.linear is not None
+        ),
     ),
     "Friction": (
-        Row("friction.law", "law", options=lambda _: (*LAWS, OWN), get=_law_name, put=_law),
-        Row("friction.viscous", "viscous ({viscous})"),
-        Row("friction.coulomb", "Coulomb ({effort})"),
-        Row("friction.offset", "offset ({effort})"),
-        Row("friction.load", "load (-)"),
+        PartField("friction.law", "law", options=lambda _: (*LAWS, OWN), get=_law_name, put=_law),
+        PartField("friction.viscous", "viscous ({viscous})"),
+        PartField("friction.coulomb", "Coulomb ({effort})"),
+        PartField("friction.offset", "offset ({effort})"),
+        PartField("friction.load", "load (-)"),
         *(
-            Row(f"friction.constants.{name}", label, when=partial(_has_constant, name))
+            PartField(f"friction.constants.{name}", label, when=partial(_has_constant, name))
             for name, label in (
                 ("static_ratio", "static ratio (-)"),
                 ("velocity", "velocity ({speed})"),
@@ -293,18 +297,18 @@ LINK: Mapping[str, Sequence[Row]] = {
                 ("damping", "their damping ({viscous})"),
             )
         ),
-        Row("friction.temperature_slope", "temperature slope (1/K)"),
-        Row("friction.reference_temperature", "reference (°C)"),
+        PartField("friction.temperature_slope", "temperature slope (1/K)"),
+        PartField("friction.reference_temperature", "reference (°C)"),
     ),
     "Drive": (
-        Row(
+        PartField(
             "drive", "drive", options=lambda _: (NONE, MOTOR), put=_drive,
             get=lambda x, _: NONE if x.drive is None else MOTOR,
         ),
-        Row("drive.gear", "gear ({gear})", when=_geared),
-        Row("drive.lead", "screw lead (m/turn)", when=_screw, put=_lead),
+        PartField("drive.gear", "gear ({gear})", when=_geared),
+        PartField("drive.lead", "screw lead (m/turn)", when=_screw, put=_lead),
         *(
-            Row(f"drive.{key}", label, when=_has_drive, optional=optional)
+            PartField(f"drive.{key}", label, when=_has_drive, optional=optional)
             for key, label, optional in (
                 ("rotor_inertia", "rotor inertia (kg m²)", False),
                 ("viscous", "motor viscous (N m s/rad)", False),
@@ -321,9 +325,9 @@ LINK: Mapping[str, Sequence[Row]] = {
         ),
     ),
     "Limits": (
-        Row("limits", "from, to ({position})", many=True, angle=True, optional=True),
-        Row("velocity_limit", "speed ({speed})", optional=True),
-        Row("effort_limit", "effort ({effort})", optional=True),
+        PartField("limits", "from, to ({position})", many=True, angle=True, optional=True),
+        PartField("velocity_limit", "speed ({speed})", optional=True),
+        PartField("effort_limit", "effort ({effort})", optional=True),
     ),
 }  # fmt: skip
 
@@ -390,48 +394,50 @@ def _closure_kind(part: Closure, text: str, model: Model) -> Closure:
 
 LINE = ("linear", "gas")
 SPRING = (
-    Row("kind", "kind", options=lambda _: tuple(SPRINGS), put=_spring_kind),
-    Row("from_", "from", when=_kind_is(*LINE), options=_bodies,
+    PartField("kind", "kind", options=lambda _: tuple(SPRINGS), put=_spring_kind),
+    PartField("from_", "from", when=_kind_is(*LINE), options=_bodies,
         get=partial(_end, "from_"), put=partial(_attached, "from_")),
-    Row("from_point", "from point (m)", many=True, when=_kind_is(*LINE)),
-    Row("to", "to", when=_kind_is(*LINE), options=_bodies,
+    PartField("from_point", "from point (m)", many=True, when=_kind_is(*LINE)),
+    PartField("to", "to", when=_kind_is(*LINE), options=_bodies,
         get=partial(_end, "to"), put=partial(_attached, "to")),
-    Row("to_point", "to point (m)", many=True, when=_kind_is(*LINE)),
-    Row("joint", "at joint", when=_kind_is("torsion"), options=lambda m: m.tree_joint_names),
-    Row("law", "gas law", when=_kind_is("gas"), options=lambda _: GASES, put=_gas_law),
-    Row("stiffness", "stiffness (N/m)", when=_kind_is("linear")),
-    Row("stiffness", "stiffness (N m/rad)", when=_kind_is("torsion")),
-    Row("rest_length", "rest length (m)", when=lambda x, m: x.kind == "linear" or _shaped(x, m)),
-    Row("rest_angle", "rest angle (rad)", angle=True, when=_kind_is("torsion")),
-    Row("preload", "preload (N)", when=_kind_is("linear")),
-    Row("preload", "preload (N m)", when=_kind_is("torsion")),
-    Row("force", "force (N)", when=_shaped),
-    Row("gas_length", "gas length (m)", when=_shaped),
-    Row("exponent", "exponent (-)", when=_shaped),
-    Row("lengths", "lengths (m)", many=True, when=_tabled),
-    Row("forces", "forces (N)", many=True, when=_tabled),
-    Row("damping", "damping (N s/m)", when=_kind_is(*LINE)),
-    Row("damping", "damping (N m s/rad)", when=_kind_is("torsion")),
+    PartField("to_point", "to point (m)", many=True, when=_kind_is(*LINE)),
+    PartField("joint", "at joint", when=_kind_is("torsion"), options=lambda m: m.tree_joint_names),
+    PartField("law", "gas law", when=_kind_is("gas"), options=lambda _: GASES, put=_gas_law),
+    PartField("stiffness", "stiffness (N/m)", when=_kind_is("linear")),
+    PartField("stiffness", "stiffness (N m/rad)", when=_kind_is("torsion")),
+    PartField(
+        "rest_length", "rest length (m)", when=lambda x, m: x.kind == "linear" or _shaped(x, m)
+    ),
+    PartField("rest_angle", "rest angle (rad)", angle=True, when=_kind_is("torsion")),
+    PartField("preload", "preload (N)", when=_kind_is("linear")),
+    PartField("preload", "preload (N m)", when=_kind_is("torsion")),
+    PartField("force", "force (N)", when=_shaped),
+    PartField("gas_length", "gas length (m)", when=_shaped),
+    PartField("exponent", "exponent (-)", when=_shaped),
+    PartField("lengths", "lengths (m)", many=True, when=_tabled),
+    PartField("forces", "forces (N)", many=True, when=_tabled),
+    PartField("damping", "damping (N s/m)", when=_kind_is(*LINE)),
+    PartField("damping", "damping (N m s/rad)", when=_kind_is("torsion")),
 )  # fmt: skip
 CLOSURE = (
-    Row("kind", "kind", options=lambda _: tuple(CLOSURES), put=_closure_kind),
-    Row("between.0", "first link", options=_bodies),
-    Row("frames.0.xyz", "first xyz (m)", many=True),
-    Row("frames.0.rpy", "first rpy (rad)", many=True, angle=True),
-    Row("between.1", "second link", options=_bodies),
-    Row("frames.1.xyz", "second xyz (m)", many=True),
-    Row("frames.1.rpy", "second rpy (rad)", many=True, angle=True),
-    Row("length", "length (m)", when=_kind_is("rod")),
+    PartField("kind", "kind", options=lambda _: tuple(CLOSURES), put=_closure_kind),
+    PartField("between.0", "first link", options=_bodies),
+    PartField("frames.0.xyz", "first xyz (m)", many=True),
+    PartField("frames.0.rpy", "first rpy (rad)", many=True, angle=True),
+    PartField("between.1", "second link", options=_bodies),
+    PartField("frames.1.xyz", "second xyz (m)", many=True),
+    PartField("frames.1.rpy", "second rpy (rad)", many=True, angle=True),
+    PartField("length", "length (m)", when=_kind_is("rod")),
 )
 
 
-class Rows:
+class PartFields:
     """The fields of one part: `part()` gives it, or None; `change` takes the edited one."""
 
     def __init__(
         self,
         session: Session,
-        rows: Sequence[Row],
+        rows: Sequence[PartField],
         part: Callable[[], Any],
         change: Callable[[Any], None],
     ):
@@ -441,7 +447,7 @@ class Rows:
         self.fields: list[Any] = []
         for row in rows:
             if row.options is None:
-                self.fields.append(Field(session, row.label, partial(self._edit, row)))
+                self.fields.append(TextField(session, row.label, partial(self._edit, row)))
                 continue
             field = gui.add_dropdown(row.label, ("",))
             by_hand(field, partial(self._pick, row, field))
@@ -466,13 +472,13 @@ class Rows:
                     field.options = options
                 field.value = row.text(part, model)
 
-    def _edit(self, row: Row, text: str) -> None:
+    def _edit(self, row: PartField, text: str) -> None:
         part = self._part()
         edited = row.edited(part, text, self.session.robot.model)
         if edited != part:
             self._change(edited)
 
-    def _pick(self, row: Row, field: Any) -> None:
+    def _pick(self, row: PartField, field: Any) -> None:
         with self.session.shown_at(self.error):
             self._edit(row, field.value)
         with self.session.lock:
@@ -500,7 +506,7 @@ class LinkEditor:
         self.groups = []
         for title, rows in LINK.items():
             with gui.add_folder(title, expand_by_default=title == "Geometry"):
-                self.groups.append(Rows(session, rows, self.chosen, self._change))
+                self.groups.append(PartFields(session, rows, self.chosen, self._change))
         self.link.on_update(lambda _: self._show(another=True))
         self._found: Sequence[Any] = ()
         session.on_robot(self.show)
@@ -540,13 +546,15 @@ class LinkEditor:
 class ListEditor:
     """The springs or the closures of a robot: a table, one of them in fields, more and fewer."""
 
-    def __init__(self, session: Session, key: str, rows: Sequence[Row], made: Callable[[], Any]):
+    def __init__(
+        self, session: Session, key: str, rows: Sequence[PartField], made: Callable[[], Any]
+    ):
         self.session, self.key, self._made = session, key, made
         gui = session.client.gui
         self.table = gui.add_markdown("", visible=False)
         self.choice = gui.add_dropdown(key.removesuffix("s").capitalize(), ("",), visible=False)
         self.error = gui.add_markdown("", visible=False)
-        self.rows = Rows(session, rows, self._chosen, self._change)
+        self.rows = PartFields(session, rows, self._chosen, self._change)
         self.add = gui.add_button(f"Add a {key.removesuffix('s')}", icon="plus")
         self.drop = gui.add_button(f"Remove this {key.removesuffix('s')}", icon="trash")
         self.choice.on_update(lambda _: self._show(another=True))

@@ -7,8 +7,7 @@ import numpy as np
 
 from ...errors import DynamisError
 from ...ik.assemble import CLOSED, nearest
-from ...ik.follow import Followed, follow
-from ...ik.lead import handles, lead
+from ...ik.follow import Followed, follow, handles, lead
 from ...model.link import UNITS
 from ...robot import Robot
 from ...spatial.rotations import rotation_from_quaternion, rotation_from_rpy

@@ -20,15 +20,15 @@ from .parts import (
     CLOSURE,
     REST,
     SPRING,
-    Field,
     LinkEditor,
     ListEditor,
+    TextField,
     closure_here,
     new_spring,
 )
 
 
-class DhTable:
+class DhTableForm:
     """The whole table, and of a URDF its conversion to one."""
 
     def __init__(self, session: Session):
@@ -157,7 +157,7 @@ class ValuesEditor:
         self.folder = gui.add_folder("Values of symbols")
         with self.folder:
             self.symbol = gui.add_dropdown("Symbol", ("",))
-            self.value = Field(session, "value", self._edit)
+            self.value = TextField(session, "value", self._edit)
         self.symbol.on_update(lambda _: self._show_value(another=True))
         session.on_robot(self.show)
         self.show()
@@ -203,7 +203,7 @@ class RobotPanel:
         self.reset = gui.add_button("Undo all edits", icon="restore")
         self.checked = gui.add_markdown("")
         with gui.add_folder("DH table"):
-            DhTable(session)
+            DhTableForm(session)
         with gui.add_folder("Link and joint"):
             self.link = LinkEditor(session)
         ValuesEditor(session)

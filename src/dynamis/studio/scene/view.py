@@ -13,7 +13,7 @@ from scipy.spatial.transform import Rotation
 
 from ... import templates
 from ...plots.skeleton import TRACE
-from ...plots.solid import COLOURS, THICK, Part, solid, stand, turned_to, upright
+from ...plots.solid import COLOURS, THICK, SolidPart, solid, stand, turned_to, upright
 from ...robot import Robot
 from ...spatial.frames import matrix
 from ..server.session import Session
@@ -24,7 +24,7 @@ KINDS = ("links", "frames", "labels", "meshes")  # what of an arm can be shown
 KEPT = ("spring", "closure")  # colour classes that no mesh file draws
 
 
-class Arm:
+class DrawnArm:
     """An arm of one tab's scene, drawn below the node `name`."""
 
     def __init__(
@@ -41,7 +41,7 @@ class Arm:
         self._texts: list[str] = []
         self.shown: Collection[str] = KINDS
         self._draw(len(robot.frames(q)))
-        self.body = Body(scene, robot, visuals, name)
+        self.body = RobotVisuals(scene, robot, visuals, name)
         self.move(q)
         self.show(self.shown)
 
@@ -115,7 +115,7 @@ class Arm:
         ]
 
 
-def drawn_part(scene: Any, name: str, part: Part) -> Any:
+def drawn_part(scene: Any, name: str, part: SolidPart) -> Any:
     """A part as a mesh of its own."""
     return scene.add_mesh_simple(
         name, part.vertices, part.faces, color=rgb(COLOURS[part.colour]), flat_shading=False
@@ -147,7 +147,7 @@ def wxyz_of(R: np.ndarray) -> np.ndarray:
 # the bodies of a URDF's links in the scene, where the file draws them
 
 
-class Body:
+class RobotVisuals:
     """The visuals of a robot, drawn below the node `name`; empty where nothing fits the robot."""
 
     def __init__(self, scene: Any, robot: Robot, visuals: Sequence[Visual], name: str):
@@ -220,7 +220,7 @@ DESIRED = (47, 111, 176)
 FINEST = 300  # points of a path
 
 
-class View:
+class SceneView:
     """Draws a session's robot at its pose, on a floor, and the paths of the run that is shown."""
 
     def __init__(self, session: Session):
@@ -299,9 +299,9 @@ class View:
         else:
             self.panel.dock_below(self.session.client.gui.main_panel)
 
-    def _arm(self) -> Arm:
+    def _arm(self) -> DrawnArm:
         session = self.session
-        return Arm(session.client.scene, session.robot, session.q, session.visuals)
+        return DrawnArm(session.client.scene, session.robot, session.q, session.visuals)
 
     def _moved(self) -> None:
         self.arm.move(self.session.q)

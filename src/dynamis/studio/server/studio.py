@@ -19,7 +19,7 @@ from ...lazy import package
 from ...robot import Robot, load
 from ..pages import panels
 from ..scene.meshes import read_visuals
-from ..scene.view import View
+from ..scene.view import SceneView
 from .guard import KEY, LOCAL, Guard
 from .session import Session, Work, drawable, start_pose
 from .uploads import READERS, Uploads, shown_name
@@ -151,7 +151,7 @@ class Studio:
             session.file = self.file
         try:
             session.uploads = Uploads(client, lambda why: session.say("Not taken", why, "red"))
-            View(session)
+            SceneView(session)
             tabs = client.gui.add_tab_group()
             for title, panel in PANELS.items():
                 with tabs.add_tab(title):
