@@ -1,5 +1,6 @@
 """What a simulation runs: the plant, the control computer, their tasks and their signals."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -17,7 +18,7 @@ from ..model.chain import Chain, chain
 from ..model.parameters import parameter_names
 from ..spatial.functions import MATH
 from .plant import Plant
-from .settings import Settings
+from .settings import Settings, force_shapes
 from .stages import Stages
 from .tasks import Inputs, Slots, Task, computer_function, latch_function, plant_function
 
@@ -29,18 +30,15 @@ class Assembly:
 
     def __init__(self, s: Settings):
         self.s = s
-        forces = {"wrench": s.wrench, "link_forces": s.link_forces}
-        each = {name: rows.shape[-1] for name, rows in s.per_arm.items()}
-        acting = tuple(name for name, given in forces.items() if given is not None or name in each)
+        acting = tuple(x for x in ("wrench", "link_forces") if x in s.forces or x in s.per_arm)
         made = ("plant", acting, s.stops, s.restitution, s.drives)
         self.plant = once(s.robot, made, lambda: self._plant(reduced(s.robot.chain, SPEED, acting)))
         self.computer = ControlComputer(s.robot, s.law, s.observer, s.sensors)
         measured = {} if s.measures is None else s.measures.sizes
         sizes = self.plant.sizes(s.observer is not None)
         self.slots = Slots(sizes, self.computer.sizes, measured)
-        links = 0 if s.link_forces is None else self.plant.chain.links
-        wrench = s.wrench is not None
-        self.inputs = Inputs(s.n, s.feed is not None, s.outside is not None, wrench, links, each)
+        numbers = {name: math.prod(shape) for name, shape in force_shapes(s.robot).items()}
+        self.inputs = Inputs(*({x: numbers[x] for x in part} for part in (s.forces, s.per_arm)))
 
     def _plant(self, c: Chain) -> Plant:
         return Plant(c, self.s.stops, self.s.restitution, self.s.drives)
@@ -187,13 +185,11 @@ class Assembly:
     # signals
 
     def forces(self, t: np.ndarray, since: np.ndarray) -> np.ndarray:
-        """Torques, outside forces and wrenches known beforehand at times t, (K, size).
+        """Forces known beforehand at times t, (K, size).
 
         `since` is when each one's step began: rows that are held stay those of the step.
         """
-        s = self.s
-        given = (s.feed, s.outside, s.wrench, s.link_forces)
-        rows = [f(t, since) for f in given if f is not None]
+        rows = [force(t, since) for force in self.s.forces.values()]
         return np.concatenate(rows, axis=1) if rows else np.zeros((len(t), 0))
 
     def forces_at(self, t: float, since: float) -> np.ndarray:

@@ -60,13 +60,13 @@ PARTS = ("computer", "measures")  # with names of their own
 
 @dataclass(frozen=True)
 class Acting:
-    """Forces known beforehand at one instant: torques fed forward, from outside, on tool and links.
+    """Forces known beforehand at one instant: of the drives, on the joints, on tool and links.
 
-    `link_forces` is a row per link.
+    They are called as the options of `dy.simulate`; `link_forces` is a row per link.
     """
 
-    feed: Scalars | None = None
-    outside: Scalars | None = None
+    torque: Scalars | None = None
+    external: Scalars | None = None
     wrench: Scalars | None = None
     link_forces: Scalars | None = None
 
@@ -231,8 +231,8 @@ class Plant:
 
     def _drive(self, x: State, acting: Acting, fn: Functions) -> tuple[list[Any], list[Any]]:
         command = list(x.command)
-        if acting.feed is not None:
-            command = plus(command, acting.feed)
+        if acting.torque is not None:
+            command = plus(command, acting.torque)
         if not self.drives:
             return command, []
         return motors.driven(self.chain, command, x.qd, x.current, fn)
@@ -251,8 +251,8 @@ class Plant:
         bias = loaded(c, coupling.torques(c, tree), x.q, x.qd, fn)
         other, rates = holding.always(c, x.qd, x.bristle, h, fn)
         rest = [t - b - f for t, b, f in zip(x.tau, bias, other, strict=True)]
-        if acting.outside is not None:
-            rest = plus(rest, acting.outside)
+        if acting.external is not None:
+            rest = plus(rest, acting.external)
         return rest, other, rates
 
     def _forces(

@@ -20,10 +20,8 @@ Signal = Callable[[np.ndarray], np.ndarray]  # times (K,) to rows (K, m)
 Force = Callable[[np.ndarray, np.ndarray], np.ndarray]  # the same; and when their steps began
 
 
-def signal(value: Any, name: str, core: tuple[int, ...], dt: float) -> Force | None:
+def signal(value: Any, name: str, core: tuple[int, ...], dt: float) -> Force:
     """A vector (or a matrix) that stays, a function of t, or one held for each step; as rows."""
-    if value is None:
-        return None
     rows = _rows(value, name, core, dt)
     named = f"{name}{location(value)}" if callable(value) else name
     return lambda t, since: _finite(rows(t, since).reshape(len(t), -1), named, t)

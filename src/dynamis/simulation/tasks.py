@@ -101,25 +101,16 @@ class Task:
         return traced(self.name, self.function, x | given, x)
 
 
-ACTING = {"torque": "feed", "external": "outside"}  # what `Acting` calls forces
-
-
 class Inputs:
     """Which forces known beforehand a plant is given, and where they are in its signal.
 
-    Those of `per_arm` (sizes by name), which stay, are the last of its constants instead.
+    `sizes` are the numbers of every force in its signal; those of `per_arm`, which stay, are the
+    last of its constants instead.
     """
 
-    def __init__(
-        self, n: int, feed: bool, outside: bool, wrench: bool, links: int,
-        per_arm: Mapping[str, int],
-    ):  # fmt: skip
-        self.sizes = {"feed": n * feed, "outside": n * outside, "wrench": 6 * wrench}
-        if links:
-            self.sizes["link_forces"] = 6 * links
-        self.slices = slices(self.sizes)
-        self.size = sum(self.sizes.values())
-        self.per_arm = {ACTING.get(name, name): size for name, size in per_arm.items()}
+    def __init__(self, sizes: Mapping[str, int], per_arm: Mapping[str, int]):
+        self.sizes, self.per_arm = sizes, per_arm
+        self.size = sum(sizes.values())
         self.constants = sum(per_arm.values())
 
     def parameters(self, constants: Any) -> Any:
@@ -136,10 +127,8 @@ class Inputs:
 
 
 def _parts(sizes: Mapping[str, int], numbers: Any) -> dict[str, Any]:
-    """Numbers that stand one after the other, by name; None where there are none."""
-    return {
-        name: list(numbers[place]) if sizes[name] else None for name, place in slices(sizes).items()
-    }
+    """Numbers that stand one after the other, by name."""
+    return {name: list(numbers[place]) for name, place in slices(sizes).items()}
 
 
 def plant_function(
