@@ -16,7 +16,7 @@ import numpy as np
 
 import dynamis as dy
 from dynamis.simulation.assembly import Assembly
-from dynamis.simulation.loop import CHUNK, advance, loop_of
+from dynamis.simulation.loop import CHUNK, Simulation, loop_of
 from dynamis.study import workers
 from dynamis.study.workers import cores
 
@@ -178,7 +178,7 @@ def bare_on_gpu(study, samples):
     for _ in range(4):
         watch = Watch()
         with watch.on():
-            advance(s, m, loop, x.copy(), 0, steps, None, 1)
+            Simulation(s, m, x.copy()).advance(loop, 0, steps)
         found.append(sum(b - a for a, b in watch.kernels()))
     return min(found)
 
@@ -225,7 +225,7 @@ def bare(study, threads):
     def run():
         x = assembly.start(s)
         for first in range(0, steps, CHUNK):
-            advance(s, assembly, loop, x, first, min(CHUNK, steps - first), None, 1)
+            Simulation(s, assembly, x).advance(loop, first, min(CHUNK, steps - first))
 
     run()
     return best(run)[0]

@@ -135,11 +135,11 @@ class Assembly:
 
     def start(self, s: Settings) -> np.ndarray:
         """The state of every member before the first step, (count, size)."""
-        x = np.zeros((s.count, self.slots.size), s.dtype)
-        self.slots.part(x, "q")[...] = s.q0
-        self.slots.part(x, "qd")[...] = s.qd0
-        self.slots.part(x, "direction")[...] = np.sign(s.qd0)
-        self.slots.part(x, "loss")[...] = 1.0
+        x, place = np.zeros((s.count, self.slots.size), s.dtype), self.slots.slices
+        x[:, place["q"]] = s.q0
+        x[:, place["qd"]] = s.qd0
+        x[:, place["direction"]] = np.sign(s.qd0)
+        x[:, place["loss"]] = 1.0
         if s.measures is not None:
             for name in s.measures.sizes:
                 self.slots.part(x, name)[...] = s.measures.started(name)
@@ -156,13 +156,12 @@ class Assembly:
             constants = rows[0].tolist() if s.count == 1 else list(rows.T)
         begun = self.computer.start(*given, s.sample_time, constants, fn)
         self._refuse_other_assemblies(s, begun)
-        for name, values in begun.items():
-            part = self.slots.part(x, name)
-            if s.count == 1:
-                part[0] = values
-                continue
-            for i, value in enumerate(values):
-                part[:, i] = value
+        rows = [value for name in self.computer.sizes for value in begun[name]]
+        if s.count == 1:
+            x[0, self.slots.computer] = rows
+        else:
+            for column, value in zip(x[:, self.slots.computer].T, rows, strict=True):
+                column[...] = value
         return x
 
     def _refuse_other_assemblies(self, s: Settings, begun: Mapping[str, Any]) -> None:
@@ -212,17 +211,20 @@ class Assembly:
 
     def computer_signal(self, s: Settings, first: int, steps: int, arm: int) -> np.ndarray:
         """Rows (t, reference, noise) of the samples among the steps, as one arm has them."""
-        k = np.arange(-(-first // s.period) * s.period, first + steps, s.period)
-        return self.computer_rows(s, s.dt * k, k[:1] // s.period, arm)
+        number = -(-first // s.period)  # of the first of these samples
+        k = np.arange(number * s.period, first + steps, s.period)
+        return self.computer_rows(s, s.dt * k, number, arm)
 
-    def computer_rows(self, s: Settings, t: np.ndarray, first: Any, arm: int = 0) -> np.ndarray:
+    def computer_rows(self, s: Settings, t: np.ndarray, first: int, arm: int = 0) -> np.ndarray:
         """Rows for given times, the samples counted from `first` on."""
         n = len(s.driven)
-        parts = [t[:, None], np.zeros((len(t), 3 * n)) if s.reference is None else s.reference(t)]
-        noise = np.zeros((len(t), n))
+        rows = np.zeros((len(t), 1 + 4 * n))
+        rows[:, 0] = t
+        if s.reference is not None:
+            rows[:, 1 : 1 + 3 * n] = s.reference(t)
         if s.sensors.noisy and len(t):
-            noise = s.sensors.noise(POSITIONS, int(np.ravel(first)[0]), len(t), arm, n)
-        return np.ascontiguousarray(np.concatenate([*parts, noise], axis=1))
+            rows[:, 1 + 3 * n :] = s.sensors.noise(POSITIONS, first, len(t), arm, n)
+        return rows
 
     def signals(self, s: Settings, first: int, steps: int, arm: int = 0) -> list[np.ndarray]:
         """One array of rows per task, as one arm has them."""

@@ -21,6 +21,7 @@ from ..lazy import cached_property
 from ..model.parameters import parameter_names
 from ..model.quantity import resolve
 from ..robot.closing import refuse_unclosed
+from ..trajectory.polynomial import Hermite
 from ..trajectory.trajectory import Trajectory
 from .motors import check_circuits
 from .signals import (
@@ -340,9 +341,9 @@ def first_point(robot: "Robot", wanted: Any) -> tuple[np.ndarray, np.ndarray]:
     Of a closed mechanism the drives are there, and the others where they follow them from home.
     """
     if isinstance(wanted, Trajectory) and wanted.n == len(robot.driven):
-        start = wanted(0.0)
+        start = wanted._first if type(wanted) is Hermite else wanted(0.0)
         if not robot.model.closures:
-            return start.q, start.qd
+            return start.q.copy(), start.qd.copy()
         own = [robot.driven.index(k) for k in robot.independent if k in robot.driven]
         if len(own) == robot.dof:
             q, reason = follow(robot, robot.home, start.q[own])

@@ -141,13 +141,14 @@ def _wanted(value: Any, n: int, q0: np.ndarray, name: str) -> Signal:
 
 def _remembered(rows: Signal) -> Signal:
     """Rows that are made once for the control computer and for the record of the run."""
-    last = [(np.zeros(0), np.zeros(0))]  # times and rows in one: threads may ask at once
+    last = [(b"", np.zeros(0))]  # times and rows in one: threads may ask at once
 
     def made(t: np.ndarray) -> np.ndarray:
         times, found = last[0]
-        if not np.array_equal(t, times):
+        asked = t.tobytes()
+        if asked != times:
             found = rows(t)
-            last[0] = t, found
+            last[0] = asked, found
         return found
 
     return made

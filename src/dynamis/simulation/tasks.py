@@ -38,6 +38,8 @@ class Slots:
         self.slices = slices(self.sizes)
         self.size = sum(self.sizes.values())
         self.integrated = sum(plant[name] for name in INTEGRATED)
+        start = sum(plant.values())
+        self.computer = slice(start, start + sum(computer.values()))  # all of its entries
         self._plant, self._parts = tuple(plant), (tuple(computer), tuple(measures))
 
     def read(self, x: Any) -> State:

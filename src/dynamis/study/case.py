@@ -19,7 +19,7 @@ from ..ik.driven import deciding, positions_along
 from ..lazy import cached_property
 from ..robot.closing import refuse_unclosed
 from ..simulation.assembly import Assembly
-from ..simulation.loop import CHUNK, advance, loop_of
+from ..simulation.loop import CHUNK, Simulation, loop_of
 from ..simulation.measures import LEFT, Measures, Span
 from ..simulation.run import Run
 from ..simulation.settings import (
@@ -557,10 +557,11 @@ class Ensemble:
         """Measures kept up within the steps; nothing of the motion is stored."""
         s, m = self._started(draw, self.s, threads), self.assembly
         loop, x, steps = self._loop(s), m.start(s), s.steps + 1
+        sim = Simulation(s, m, x)
         if hasattr(loop, "threads"):
             loop.threads = threads
         for first in range(0, steps, CHUNK):
-            advance(s, m, loop, x, first, min(CHUNK, steps - first), None, 1)
+            sim.advance(loop, first, min(CHUNK, steps - first))
         return self._results({k: m.slots.part(x, k) for k in s.measures.sizes}, s)
 
     def _launched(self, device: int, draws: Sequence[Draw], threads: int) -> list[Values]:
@@ -592,10 +593,10 @@ class Ensemble:
                 return self._results({k: m.slots.part(rows, k).copy() for k in s.measures.sizes}, s)
 
             shared(put, places, threads)
-            loop, steps = self._loop(s), s.steps + 1
+            loop, steps, sim = self._loop(s), s.steps + 1, Simulation(s, m, x)
             chunk = loop.chunk(s, m, steps)
             for k in range(0, steps, chunk):
-                advance(s, m, loop, x, k, min(chunk, steps - k), None, 1, constants=constants)
+                sim.advance(loop, k, min(chunk, steps - k), constants=constants)
             return shared(taken, places, threads)
 
     def _results(self, found: Mapping[str, np.ndarray], s: Settings) -> Values:
