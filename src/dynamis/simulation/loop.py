@@ -27,7 +27,7 @@ from ..progress import bar
 from ..user_code import location
 from .adaptive import SHORTEST, LeftError, TooShortError, adaptive_steps
 from .assembly import Assembly
-from .record import Recorder
+from .record import RunRecorder
 from .settings import Settings
 from .signals import returned
 from .stages import Torque
@@ -303,7 +303,7 @@ def _row(step: int, every: int) -> int:
 # everything compiled
 
 
-def in_machine_code(sim: Simulation, loop: Loop, recorder: Recorder) -> None:
+def in_machine_code(sim: Simulation, loop: Loop, recorder: RunRecorder) -> None:
     """Everything compiled, step after step."""
     s = sim.s
     chunk = _steps_at_a_time(sim, loop)
@@ -331,7 +331,7 @@ def _steps_at_a_time(sim: Simulation, loop: Loop) -> int:
 
 
 def _advance_recorded(
-    sim: Simulation, loop: Loop, recorder: Recorder, done: int, steps: int, last: bool
+    sim: Simulation, loop: Loop, recorder: RunRecorder, done: int, steps: int, last: bool
 ) -> None:
     """Steps of a run after those `done`, into its rows; `last`: and the instant after them."""
     s, first, every = sim.s, sim.s.first + done, sim.s.save_every
@@ -353,7 +353,7 @@ def _advance_recorded(
         rows[...] = like(rows, states[:, -done % every :: every])
 
 
-def _short_end(sim: Simulation, loop: Loop, recorder: Recorder) -> None:
+def _short_end(sim: Simulation, loop: Loop, recorder: RunRecorder) -> None:
     """The short step that is left after the whole ones, and the last instant."""
     s = sim.s
     row = np.zeros((s.count, 1, recorder.kept), s.dtype)
@@ -409,7 +409,7 @@ def _of_all_joints(s: Settings, torque: Callable[..., np.ndarray]) -> Torque:
     return found
 
 
-def by_samples(sim: Simulation, loop: Loop, recorder: Recorder) -> None:
+def by_samples(sim: Simulation, loop: Loop, recorder: RunRecorder) -> None:
     """A Python function as controller at its sample time; the arm in machine code in between."""
     s, m = sim.s, sim.assembly
     constants = [m.plant_constants(s, s.dt)]
@@ -438,7 +438,7 @@ def by_samples(sim: Simulation, loop: Loop, recorder: Recorder) -> None:
     _end_of_samples(sim, recorder)
 
 
-def _end_of_samples(sim: Simulation, recorder: Recorder) -> None:
+def _end_of_samples(sim: Simulation, recorder: RunRecorder) -> None:
     """What happens after the whole steps: a sample, a short step, what acts at the end."""
     s = sim.s
     row = np.zeros((s.count, 1, recorder.kept))
@@ -455,7 +455,7 @@ def _end_of_samples(sim: Simulation, recorder: Recorder) -> None:
     recorder.fine(len(recorder.t))
 
 
-def by_stages(sim: Simulation, loop: None, recorder: Recorder) -> None:
+def by_stages(sim: Simulation, loop: None, recorder: RunRecorder) -> None:
     """A Python function asked at every stage of the integrator; an observer at its samples."""
     s, m, x = sim.s, sim.assembly, sim.x
     stages, torque = m.stages(s), _of_all_joints(s, finite_torque)
@@ -485,7 +485,7 @@ def by_stages(sim: Simulation, loop: None, recorder: Recorder) -> None:
 # steps of any length
 
 
-def adaptive(sim: Simulation, loop: None, recorder: Recorder) -> None:
+def adaptive(sim: Simulation, loop: None, recorder: RunRecorder) -> None:
     """Steps of their own length, ended at every control sample and every event of friction."""
     s, m = sim.s, sim.assembly
     if s.delay:

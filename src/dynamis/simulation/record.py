@@ -31,7 +31,7 @@ def moved_to(run: Run, first: Any) -> Run:
     return replace(run, **moved)
 
 
-class Recorder:
+class RunRecorder:
     """Rows of the state at the instants that are kept."""
 
     def __init__(self, s: Settings, assembly: Assembly):

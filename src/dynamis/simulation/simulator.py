@@ -33,7 +33,7 @@ from .loop import (
     in_machine_code,
     loop_of,
 )
-from .record import Recorder
+from .record import RunRecorder
 from .run import Run
 from .settings import Settings, settings, spanned, started, with_reference
 
@@ -332,7 +332,7 @@ class Simulator:
         """Let `duration` seconds pass from here on, and keep every few instants of them."""
         self._ready()
         s = spanned(self._s, duration, save_every, self._steps)
-        run_through: Callable[[Simulation, Any, Recorder], None] = in_machine_code
+        run_through: Callable[[Simulation, Any, RunRecorder], None] = in_machine_code
         if s.tableau.adaptive:
             run_through = adaptive
         elif s.function is not None:
@@ -343,7 +343,7 @@ class Simulator:
                 "functions as controllers and steps of any length run from a reset on",
             )
         in_stages = run_through in (adaptive, by_stages)
-        recorder = Recorder(s, self.assembly)
+        recorder = RunRecorder(s, self.assembly)
         if s.count:
             loop = None if in_stages else self._loop
             run_through(Simulation(s, self.assembly, self._x), loop, recorder)

@@ -17,7 +17,7 @@ from ..control.controller import Reference
 from ..spatial.functions import MATH, Functions
 from ..spatial.vectors import slices
 from .measures import Measures
-from .plant import INTEGRATED, Acting, Plant, State
+from .plant import INTEGRATED, Acting, Plant, PlantState
 from .tableau import Tableau
 
 if TYPE_CHECKING:
@@ -42,13 +42,13 @@ class Slots:
         self.computer = slice(start, start + sum(computer.values()))  # all of its entries
         self._plant, self._parts = tuple(plant), (tuple(computer), tuple(measures))
 
-    def read(self, x: Any) -> State:
+    def read(self, x: Any) -> PlantState:
         """The vector as a state."""
         rows = {name: list(x[s]) for name, s in self.slices.items()}
         computer, measures = ({name: rows.pop(name) for name in part} for part in self._parts)
-        return State(**rows, computer=computer, measures=measures)
+        return PlantState(**rows, computer=computer, measures=measures)
 
-    def write(self, state: State) -> list[Any]:
+    def write(self, state: PlantState) -> list[Any]:
         """The vector of a state."""
         rows = [getattr(state, name) for name in self._plant]
         parts = zip((state.computer, state.measures), self._parts, strict=True)

@@ -37,7 +37,7 @@ SUMMERS, SUMMING = 2, 4  # launches summed up at a time, by how many threads: mu
 PROBED = 16  # samples tried to learn how many numbers a function returns
 
 
-class Group(NamedTuple):
+class SampleGroup(NamedTuple):
     """Samples of a block that have the same alternatives.
 
     `alternatives` has a number for each of ALTERNATIVES that a Scatter draws from.
@@ -231,7 +231,7 @@ class Case:
                 found[k].append((samples, part))
         return [self._joined(draw, parts) for draw, parts in zip(draws, found, strict=True)]
 
-    def _starting(self, draw: Draw) -> list[Group]:
+    def _starting(self, draw: Draw) -> list[SampleGroup]:
         """The samples that start, in groups."""
         if draw.unplaced is None or not (draw.unplaced != "").any():
             return self.groups(draw)
@@ -239,7 +239,7 @@ class Case:
         if not len(starting):
             return []
         groups = self.groups(draw.part(starting))
-        return [Group(starting[group.samples], group.alternatives) for group in groups]
+        return [SampleGroup(starting[group.samples], group.alternatives) for group in groups]
 
     def _joined(self, draw: Draw, parts: Sequence[tuple[slice | np.ndarray, Values]]) -> Values:
         """The values of samples by their places; those that do not start have none."""
@@ -265,15 +265,15 @@ class Case:
             return []
         return [name for name in ALTERNATIVES if getattr(scatter, name) is not None]
 
-    def groups(self, draw: Draw) -> list[Group]:
+    def groups(self, draw: Draw) -> list[SampleGroup]:
         """The samples by what was drawn among alternatives."""
         names = [name for name in ALTERNATIVES if name in draw.chosen]
         if not names:
-            return [Group(slice(None), ())]
+            return [SampleGroup(slice(None), ())]
         chosen = np.stack([draw.chosen[name] for name in names], axis=1)  # (count, names)
         counts = (len(getattr(self.variation.scatter, name)) for name in names)
         found = (
-            Group(np.flatnonzero((chosen == alternatives).all(axis=1)), alternatives)
+            SampleGroup(np.flatnonzero((chosen == alternatives).all(axis=1)), alternatives)
             for alternatives in product(*map(range, counts))
         )
         return [group for group in found if len(group.samples)]  # type: ignore[arg-type]

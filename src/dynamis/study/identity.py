@@ -50,10 +50,17 @@ def _feed(value: Any, add: Callable[[bytes], None], inside: tuple[Any, ...]) -> 
     elif isinstance(value, functools.partial):
         parts = [value.func, value.args, value.keywords]
     elif isinstance(getattr(type(value), "__call__", None), FunctionType):  # noqa: B004
-        parts = [type(value).__call__, vars(value)]
+        parts = [type(value).__call__, _attributes(value)]
     add(f"{type(value).__qualname__} {getattr(value, '__qualname__', '')} {len(parts)}".encode())
     for part in parts:
         _feed(part, add, (*inside, value))
+
+
+def _attributes(value: Any) -> dict[str, Any]:
+    """Those of an object, without its cached properties: they come with the first call."""
+    cached = functools.cached_property
+    kept = vars(value).items()
+    return {k: x for k, x in kept if not isinstance(getattr(type(value), k, None), cached)}
 
 
 def _function(value: FunctionType, inside: tuple[Any, ...]) -> list[Any]:
