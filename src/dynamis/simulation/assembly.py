@@ -19,7 +19,6 @@ from ..model.parameters import parameter_names
 from ..spatial.functions import MATH
 from .plant import Plant
 from .settings import Settings, force_shapes
-from .stages import Stages
 from .tasks import Inputs, Slots, Task, computer_function, latch_function, plant_function
 
 ELSEWHERE = 0.2  # rad or m: what encoders may be off; another assembly is farther
@@ -125,13 +124,6 @@ class Assembly:
                 phase = s.delay % s.period
                 found.insert(0, Task("latch", latch, self.slots, 1, 1, (), s.period, phase))
         return [*found, self.plant_task]
-
-    def stages(self, s: Settings) -> Stages:
-        """The step in parts."""
-        return Stages(
-            self.plant, self.slots, self.inputs, self.key, s.count, s.parameters,
-            self.parametrised, s.arm_forces,
-        )  # fmt: skip
 
     def start(self, s: Settings) -> np.ndarray:
         """The state of every member before the first step, (count, size)."""

@@ -8,7 +8,6 @@ adaptive                    steps of any length, with error control
 """
 
 import ctypes
-import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -25,12 +24,10 @@ from ..errors import OptionError, ShapeError
 from ..lazy import LOCK
 from ..progress import bar
 from ..user_code import location
-from .adaptive import SHORTEST, LeftError, TooShortError, adaptive_steps
 from .assembly import Assembly
 from .record import RunRecorder
 from .settings import Settings
 from .signals import returned
-from .stages import Torque
 from .tasks import Task
 
 if TYPE_CHECKING:
@@ -398,17 +395,6 @@ def finite_torque(s: Settings, t: float, q: np.ndarray, qd: np.ndarray) -> np.nd
     return tau
 
 
-def _of_all_joints(s: Settings, torque: Callable[..., np.ndarray]) -> Torque:
-    """Torques of all joints from a function (s, t, q, qd) of those that are driven."""
-
-    def found(t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        tau = np.zeros(q.shape)
-        tau[:, s.driven] = torque(s, t, q[:, s.driven], qd[:, s.driven])
-        return tau
-
-    return found
-
-
 def by_samples(sim: Simulation, loop: Loop, recorder: RunRecorder) -> None:
     """A Python function as controller at its sample time; the arm in machine code in between."""
     s, m = sim.s, sim.assembly
@@ -453,91 +439,3 @@ def _end_of_samples(sim: Simulation, recorder: RunRecorder) -> None:
     sim.copied().plant_alone(end, s.short or s.dt, row)
     recorder.rows[:, -1:] = row
     recorder.fine(len(recorder.t))
-
-
-def by_stages(sim: Simulation, loop: None, recorder: RunRecorder) -> None:
-    """A Python function asked at every stage of the integrator; an observer at its samples."""
-    s, m, x = sim.s, sim.assembly, sim.x
-    stages, torque = m.stages(s), _of_all_joints(s, finite_torque)
-    ends = [*(s.dt * np.arange(1, s.steps + 1)), *([s.duration] if s.short else [])]
-    t, row = 0.0, 0
-    with bar(f"simulating {s.robot.name}", len(ends), s.progress) as progress:
-        for k, end in enumerate(ends):
-            if m.computes and k % s.period == 0:
-                sim.sample(t, k // s.period)
-            start, stop, _ = stages.step(x, t, end - t, s.tableau, m.forces_at, torque)
-            if k % s.save_every == 0:
-                recorder.put(row, start)
-                recorder.filled, row = row, row + 1
-                if not recorder.fine(row):
-                    return
-            x[...] = stages.finish(start, stop, end - t)
-            t = float(end)
-            progress(k + 1)
-    if m.computes and s.steps % s.period == 0 and not s.short:
-        sim.sample(t, s.steps // s.period)
-    sim.part("command")[...] = torque(t, sim.part("q"), sim.part("qd"))
-    last = stages.call("begin", x, np.concatenate([[t], m.forces_at(t, t)]), s.dt)
-    recorder.rows[:, -1] = last[:, : recorder.kept]
-    recorder.fine(len(recorder.t))
-
-
-# steps of any length
-
-
-def adaptive(sim: Simulation, loop: None, recorder: RunRecorder) -> None:
-    """Steps of their own length, ended at every control sample and every event of friction."""
-    s, m = sim.s, sim.assembly
-    if s.delay:
-        raise OptionError("delay needs steps of one length", 'use integrator="rk4"')
-    asked_at_stages = s.function is not None and not s.sampled
-    torque = _of_all_joints(s, torque_of) if asked_at_stages else None
-    breaks, at_break = _breaks(s, m)
-    with bar(f"simulating {s.robot.name}", len(recorder.t), s.progress) as progress:
-
-        def record(k: int, state: np.ndarray) -> None:
-            recorder.rows[:, k] = state[:, : recorder.kept]
-            progress(k + 1)
-            if not recorder.ended and not recorder.fine(k + 1):
-                raise StopIteration
-
-        try:
-            adaptive_steps(
-                m.stages(s), sim.x, recorder.t, s.tableau, s.tolerance, m.forces_at, torque,
-                record, s.duration / 10.0, breaks, at_break,
-            )  # fmt: skip
-        except TooShortError as short:
-            t, state = short.args
-            if asked_at_stages:
-                _refuse_infinite_torque(Simulation(s, m, state), t)
-            recorder.give_up(recorder.filled, t)
-        except LeftError as left:
-            recorder.diverge(recorder.filled, left.args[0])
-        except StopIteration:
-            return
-
-
-def _breaks(s: Settings, m: Assembly) -> tuple[np.ndarray, Callable[[int, np.ndarray], np.ndarray]]:
-    """Instants that no step may cross, and a function of their number that changes the state."""
-    every = 1 if s.stepwise else s.period  # steps from one to the next
-    breaks = np.zeros(0)
-    if m.computes or s.stepwise:
-        breaks = s.dt * np.arange(0, math.floor(s.duration / s.dt + 1e-9) + 1, every)
-
-    def at_break(k: int, state: np.ndarray) -> np.ndarray:
-        if not m.computes or k * every % s.period:
-            return state
-        sim = Simulation(s, m, state.copy())
-        sim.sample(float(breaks[k]), k * every // s.period)
-        return sim.x
-
-    return breaks, at_break
-
-
-def _refuse_infinite_torque(sim: Simulation, t: float) -> None:
-    """Name torques that are no numbers as the reason why steps became too short at t."""
-    s = sim.s
-    torque = _of_all_joints(s, finite_torque)
-    beyond = t + 10.0 * SHORTEST * s.duration  # where the last attempts looked
-    for instant in (t, beyond):
-        torque(instant, sim.part("q"), sim.part("qd"))

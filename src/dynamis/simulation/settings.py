@@ -38,6 +38,7 @@ from .tableau import Tableau, integrator_named
 
 if TYPE_CHECKING:
     from ..robot import Robot
+    from .measures import Measures
 
 MOST = 1e15  # steps that can still be counted
 ROUNDING = 1e-9  # of a step: two instants this close are one
@@ -83,7 +84,7 @@ class Settings:
     dtype: str
     fused: bool
     project: bool = False  # starts of a closed mechanism that do not close
-    measures: Any = None  # accumulators, see measures.Measures
+    measures: "Measures | None" = None  # accumulators kept up within the steps
     varied: tuple[int, ...] | None = None  # which parameters `parameters` holds; None: all
     # ---
     q0: np.ndarray = field(default_factory=_nowhere)  # (count, n)

@@ -21,21 +21,13 @@ from ..control.sensors import Sensors
 from ..errors import OptionError, ShapeError, shown
 from ..lazy import once
 from ..robot import Robot
+from .adaptive import adaptive
 from .assembly import Assembly
-from .loop import (
-    GROUP,
-    Loop,
-    MachineLoop,
-    Simulation,
-    adaptive,
-    by_samples,
-    by_stages,
-    in_machine_code,
-    loop_of,
-)
+from .loop import GROUP, Loop, MachineLoop, Simulation, by_samples, in_machine_code, loop_of
 from .record import RunRecorder
 from .run import Run
 from .settings import Settings, settings, spanned, started, with_reference
+from .stages import by_stages
 
 F = TypeVar("F", bound=Callable[..., Any])
 MOST_STEPS = 10**6  # a plain int up to this skips the full argument check
@@ -332,28 +324,32 @@ class Simulator:
         """Let `duration` seconds pass from here on, and keep every few instants of them."""
         self._ready()
         s = spanned(self._s, duration, save_every, self._steps)
-        run_through: Callable[[Simulation, Any, RunRecorder], None] = in_machine_code
-        if s.tableau.adaptive:
-            run_through = adaptive
-        elif s.function is not None:
-            run_through = by_samples if s.sampled else by_stages
-        if run_through is not in_machine_code and s.first:
+        compiled = s.function is None and not s.tableau.adaptive
+        if not compiled and s.first:
             raise OptionError(
                 f"the simulator is at t = {self.t:g} s, expected the start",
                 "functions as controllers and steps of any length run from a reset on",
             )
-        in_stages = run_through in (adaptive, by_stages)
         recorder = RunRecorder(s, self.assembly)
         if s.count:
-            loop = None if in_stages else self._loop
-            run_through(Simulation(s, self.assembly, self._x), loop, recorder)
+            self._pass(Simulation(s, self.assembly, self._x), recorder)
         self._steps += s.steps
         run = recorder.run()
-        if in_stages and recorder.filled:
-            self._x[:, : recorder.kept] = recorder.rows[:, recorder.filled - 1]
-        if run_through is not in_machine_code or s.short or run.message:
+        if not compiled or s.short or run.message:
             self._over = run.message or f"a run of {s.duration:g} s has ended"
         return run
+
+    def _pass(self, sim: Simulation, recorder: RunRecorder) -> None:
+        """Let the time of a run pass, the way its controller and its steps ask for."""
+        s = sim.s
+        if not s.tableau.adaptive and s.function is None:
+            in_machine_code(sim, self._loop, recorder)
+        elif not s.tableau.adaptive and s.sampled:
+            by_samples(sim, self._loop, recorder)
+        else:
+            (adaptive if s.tableau.adaptive else by_stages)(sim, recorder)
+            if recorder.filled:
+                self._x[:, : recorder.kept] = recorder.rows[:, recorder.filled - 1]
 
 
 def _by_name(*given: Any, **options: Any) -> dict[str, Any]:
