@@ -106,7 +106,7 @@ def simulate(
     the library (and on the GPU) of q0, qd0 or `parameters`. `dtype`: "float64" or "float32";
     `fused` adds products without rounding them first: faster, last digits differ.
     """
-    given = dict(locals())  # the whole signature; a copy, because debuggers write into locals()
+    given = locals()  # every option by name, as the signature has them
     sim = prepared(robot, {x: given[x] for x, usual in USUAL.items() if given[x] is not usual})
     sim._given = with_reference(sim._given, reference)
     sim.reset(q0, qd0)
