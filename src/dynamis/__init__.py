@@ -102,7 +102,7 @@ _LATER = {
     "ray_executor": ("study.workers", "ray_executor"),
     "read_log": ("logs.read", "read_log"),
     "rtb": ("rtb", None),
-    "simulate": ("simulation.simulate", "simulate"),
+    "simulate": ("simulation.simulator", "simulate"),
     "study": ("study.study", "study"),
     "trajectory": ("trajectory", None),
     "transforms": ("transforms", None),

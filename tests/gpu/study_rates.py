@@ -16,7 +16,7 @@ import numpy as np
 
 import dynamis as dy
 from dynamis.simulation.assembly import Assembly
-from dynamis.simulation.loop import CHUNK, advance, loop_of
+from dynamis.simulation.loop import CHUNK, Simulation, loop_of
 from dynamis.study import workers
 from dynamis.study.workers import cores
 
@@ -63,6 +63,7 @@ class Watch:
         from dynamis.compile import gpu
         from dynamis.simulation import device
         from dynamis.study import case as cases
+        from dynamis.study import ensemble as ensembles
         from dynamis.study import study as studies
 
         self.gpu, self.spent, self.events, self.open = gpu, [], [], {}
@@ -76,7 +77,7 @@ class Watch:
             (gpu.Lane, "wait", self.waiting),
             (gpu.DeviceCode, "launch_with", self.launching),
             (device.DeviceLoop, "_code", self.timed("kernel found")),
-            (cases.Ensemble, "_results", self.timed("results")),
+            (ensembles.Ensemble, "_results", self.timed("results")),
             (cases, "summed", self.timed("summing up")),
             (studies, "added", self.timed("adding summaries")),
         ]
@@ -171,14 +172,14 @@ class Watch:
 
 def bare_on_gpu(study, samples):
     """Seconds of the study's kernel over its first samples, in one launch."""
-    ensemble = study.case._ensemble(())
+    ensemble = study.case.ensemble(())
     m, draw = ensemble.assembly, study.case.draw(0, samples, cores())
-    s = ensemble._started(draw, ensemble.s, None)
+    s = ensemble.started(draw, ensemble.s, None)
     loop, x, steps, found = ensemble._loop(s), m.start(s), s.steps + 1, []
     for _ in range(4):
         watch = Watch()
         with watch.on():
-            advance(s, m, loop, x.copy(), 0, steps, None, 1)
+            Simulation(s, m, x.copy()).advance(loop, 0, steps)
         found.append(sum(b - a for a, b in watch.kernels()))
     return min(found)
 
@@ -215,17 +216,17 @@ def on_gpu(name, dtype, steps, samples, sizes=False):
 
 def bare(study, threads):
     """Seconds of the loop over the same arms."""
-    own, ensemble = study.case, study.case._ensemble(())
+    own, ensemble = study.case, study.case.ensemble(())
     settings = replace(ensemble.s, measures=None)
     assembly = Assembly(settings)
     draw = own.draw(0, study.samples)
-    s = ensemble._started(draw, settings, threads)
+    s = ensemble.started(draw, settings, threads)
     loop, steps = loop_of(assembly.tasks, s), s.steps + 1
 
     def run():
         x = assembly.start(s)
         for first in range(0, steps, CHUNK):
-            advance(s, assembly, loop, x, first, min(CHUNK, steps - first), None, 1)
+            Simulation(s, assembly, x).advance(loop, first, min(CHUNK, steps - first))
 
     run()
     return best(run)[0]

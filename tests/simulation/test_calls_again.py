@@ -12,7 +12,7 @@ import pytest
 import dynamis as dy
 from dynamis.control import ComputedTorque, Controller, JointPID, MomentumObserver
 from dynamis.errors import OptionError
-from dynamis.simulation.simulate import RECENT, _recent
+from dynamis.simulation.simulator import RECENT, _recent
 from dynamis.trajectory import Trajectory
 from tests.simulation.arms import bar, pair
 

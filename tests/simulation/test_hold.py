@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import dynamis as dy
 from dynamis.compile.arrays import NUMPY
 from dynamis.simulation.holding import Box, directions
-from dynamis.simulation.inertia import Inertia, masked_solve
+from dynamis.simulation.inertia import ArmInertia, masked_solve
 from dynamis.simulation.plant import ENDLESS
 from dynamis.spatial.functions import MATH
 
@@ -72,7 +72,7 @@ def enumerated(M, r, low, high, holds):
 
 def solved(M, r, low, high, holds, guess):
     boxes = [Box(*b) for b in zip(low.tolist(), high.tolist(), (1.0 * holds).tolist(), strict=True)]
-    return np.array(directions(Inertia(M.tolist()), r.tolist(), boxes, guess.tolist(), MATH))
+    return np.array(directions(ArmInertia(M.tolist()), r.tolist(), boxes, guess.tolist(), MATH))
 
 
 @settings(max_examples=300, deadline=None)
@@ -136,7 +136,7 @@ def test_an_ensemble_is_solved_member_by_member():
     each = [solved(M, row, low, high, holds, np.zeros(3)) for M, row in zip(Ms, r, strict=True)]
     boxes = [Box(-1.0, 1.0, np.ones(20)) for _ in range(3)]
     M = np.moveaxis(np.array(Ms), 0, -1)
-    together = directions(Inertia(M), list(r.T), boxes, [np.zeros(20)] * 3, NUMPY)
+    together = directions(ArmInertia(M), list(r.T), boxes, [np.zeros(20)] * 3, NUMPY)
     np.testing.assert_array_equal(np.transpose(together), each)
 
 

@@ -1,5 +1,6 @@
 """The simulator: compiled once, advanced as asked, the same bits as `dy.simulate`."""
 
+import inspect
 from dataclasses import dataclass
 from typing import Any
 
@@ -235,3 +236,20 @@ def test_torques_that_are_no_numbers_are_refused_and_change_nothing(arm, bad):
         sim.step(np.full(arm.n, bad))
     sim.step(np.zeros(arm.n))
     assert np.isfinite(sim.q).all()
+
+
+def test_options_are_those_of_simulate(arm):
+    """Their names, order, kinds and defaults; what is unknown, or given twice, is named."""
+    of_a_run = {"duration", "q0", "qd0", "save_every"}
+    options = inspect.signature(dy.simulate).parameters
+    expected = [x for name, x in options.items() if name not in of_a_run]
+    assert list(inspect.signature(dy.Simulator).parameters.values()) == expected
+    assert [*inspect.signature(dy.Simulator.__init__).parameters][:3] == ["self", "robot", "dt"]
+    with pytest.raises(TypeError, match="unexpected keyword argument 'tourque'"):
+        dy.Simulator(arm, tourque=[0.0, 0.0])
+    with pytest.raises(TypeError, match="unexpected keyword argument 'duration'"):
+        dy.Simulator(arm, duration=1.0)
+    with pytest.raises(TypeError, match="multiple values for argument 'dt'"):
+        dy.Simulator(arm, 1e-3, dt=2e-3)
+    with pytest.raises(TypeError, match="too many positional"):
+        dy.Simulator(arm, 1e-3, None, "rk4", None)

@@ -238,6 +238,14 @@ def test_where_something_lies_in_memory_has_no_part_in_a_digest():
     assert digest_of(closure(kept[0])) == digest_of(closure(kept[1]))
 
 
+def test_what_an_object_keeps_of_its_results_has_no_part_in_a_digest():
+    move = dy.trajectory.quintic([0.0, 0.0], [0.1, 0.2], 1.0)
+    before = digest_of(closure(move))
+    move(0.5)
+    assert digest_of(closure(move)) == before
+    assert digest_of(closure(dy.trajectory.quintic([0.0, 0.0], [0.1, 0.3], 1.0))) != before
+
+
 # damaged and hostile files
 
 

@@ -229,9 +229,9 @@ class Endless(Executor):
 
 def test_a_task_that_may_have_ended_a_pool_runs_alone():
     driver = workers.Driver(evaluated(samples=3).case, Endless(), None)
-    driver.under_way = {7: (Future(), workers.Task(7, 8))}
+    driver.under_way = {7: (Future(), workers.BlockTask(7, 8))}
     driver.left = [range(8, 11)]
-    driver._after(BrokenProcessPool("a process ended"), workers.Task(3, 5))
+    driver._after(BrokenProcessPool("a process ended"), workers.BlockTask(3, 5))
     driver._fill()
     assert list(driver.under_way) == [7]
     driver.under_way.clear()
@@ -458,7 +458,10 @@ def test_no_block_is_done_long_before_an_earlier_one():
     driver = workers.Driver(evaluated(samples=100 * BLOCK).case, executor, None)
     most = workers.WAITING * 2
     for first, follows in ((most - 1, True), (most + 1, False)):
-        driver.left, driver.under_way = [range(first, 100)], {0: (Future(), workers.Task(0, 1))}
+        driver.left, driver.under_way = (
+            [range(first, 100)],
+            {0: (Future(), workers.BlockTask(0, 1))},
+        )
         executor.first = None
         driver._fill()
         assert (executor.first is not None) == follows

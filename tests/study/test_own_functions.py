@@ -47,3 +47,21 @@ def test_the_table_says_what_has_no_value():
                     vary=vary, samples=4)  # fmt: skip
     assert some.table()[0][1] == "inf" and some.table()[0][3:] == ("inf", "inf", "inf", "")
     assert repr(dy.study(ROBOT, evaluate=lambda d: {"y": d.index}, samples=1)).count("1 sample,")
+
+
+def test_a_measure_may_write_into_its_run():
+    """Arms that run after it still follow the reference that was given."""
+
+    def last(run):
+        return run.tau[-1]
+
+    def writes(run):
+        run.reference.q[...] = 1.0
+        return run.tau[-1]
+
+    law = dy.control.ComputedTorque.from_bandwidth(10.0)
+    plain, written = (
+        dy.study(ROBOT, controller=law, reference=MOVE, dt=0.01, measure=f, samples=2)
+        for f in (last, writes)
+    )
+    np.testing.assert_array_equal(plain.mean("last"), written.mean("writes"))

@@ -414,7 +414,7 @@ def test_blocks_computed_together_are_those_computed_one_by_one(mostly):
         robot, DURATION, DT, controller=law(), reference=move(), vary=vary, samples=100
     )
     draws = [study.case.draw(first, count) for first, count in ((0, 30), (30, 1), (31, 9))]
-    together = study.case._values(draws, 1)
+    together = study.case.values_of(draws, 1)
     for draw, found in zip(draws, together, strict=True):
         alone = study.case.values(draw, 1)
         assert list(found.reasons) == list(alone.reasons)

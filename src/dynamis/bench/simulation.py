@@ -18,8 +18,7 @@ from ..robot import Robot
 from ..simulation.assembly import Assembly
 from ..simulation.loop import Given, MachineLoop, Record
 from ..simulation.settings import settings, spanned, started
-from ..simulation.simulate import simulate
-from ..simulation.simulator import Simulator
+from ..simulation.simulator import Simulator, simulate
 from ..trajectory import quintic
 from .table import Figure, timed, together
 

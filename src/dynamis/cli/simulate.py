@@ -75,7 +75,7 @@ def run(
         animate: Write an animation to this .gif, .mp4 or .html.
         save: Write t, q, qd, tau to this .csv or .npz.
     """
-    from ..simulation.simulate import simulate
+    from ..simulation.simulator import simulate
 
     check_folders(save)
     check_pictures(plot, animate)

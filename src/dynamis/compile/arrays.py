@@ -95,6 +95,9 @@ def foreign(values: Iterable[Any]) -> bool:
 
 def as_batch(value: Any, name: str, core: tuple[int, ...], what: str) -> np.ndarray:
     """`value` as a float64 array whose last axes are `core`; errors name the argument."""
+    plain = type(value) is np.ndarray and value.dtype == np.float64
+    if plain and value.shape[value.ndim - len(core) :] == core:
+        return value  # most
     array = numbers(value, name, _expected(core, what))
     refuse_shape(array.shape, name, core, what)
     return array

@@ -62,9 +62,14 @@ class Sensors:
     @property
     def noisy(self) -> bool:
         """Whether positions carry noise."""
-        if type(self.position_noise) is float and self.position_noise == 0.0:
+        return self._has("position_noise")
+
+    def _has(self, noise: str) -> bool:
+        """Whether "position_noise" or "torque_noise" is not zero."""
+        deviation = getattr(self, noise)
+        if type(deviation) is float and deviation == 0.0:
             return False  # most
-        return bool((numbers(self.position_noise, "position_noise", "expected numbers") != 0).any())
+        return bool((numbers(deviation, noise, "expected numbers") != 0).any())
 
     def noise(self, stream: int, first: int, count: int, arm: int, n: int) -> np.ndarray:
         """Noise of `count` samples from `first` on, (count, n), of positions or torques."""

@@ -25,7 +25,7 @@ from ..plots.viewer import moving_arm
 from ..realtime.export import export_controller
 from ..report.chart import bars
 from ..robot import Robot
-from ..simulation.simulate import simulate
+from ..simulation.simulator import simulate
 from ..trajectory import via
 from .chapter import Chapter, ChapterTable, Grid, Headline, panels
 

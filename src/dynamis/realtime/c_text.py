@@ -227,7 +227,7 @@ def sample_rows(law: "Law", count: int = COUNT) -> SelfTestSamples:
 
 def closed_loop(law: "Law", count: int = COUNT) -> tuple[SelfTestSamples, np.ndarray] | None:
     """What the law would have seen in `dy.simulate`, and the torques there; None if it fails."""
-    from ..simulation.simulate import simulate
+    from ..simulation.simulator import simulate
 
     plan, dt = _plan(law), law.sample_time
     first = plan(0.0)

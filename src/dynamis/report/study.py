@@ -409,8 +409,7 @@ def _computed(page: Page, study: "Study") -> None:
     )
     rows = [("samples", f"{study.samples:,}"), ("seed", str(case.seed))]
     if case.evaluate is None:
-        (_, chosen), *_ = case._groups(case.draw(0, 1))
-        s = case._ensemble(chosen).s
+        s = case.ensemble(case.groups(case.draw(0, 1))[0].alternatives).s
         rows += [("duration", f"{s.duration:g} s"), ("step", f"{s.dt:g} s")]
         if case.simulated:
             rows.append(("integrator", str(case.options["integrator"])))

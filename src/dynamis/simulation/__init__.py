@@ -2,8 +2,7 @@
 
 from ..control.sensors import Sensors
 from .run import Energy, Event, Measurement, Run
-from .simulate import simulate
-from .simulator import Simulator
+from .simulator import Simulator, simulate
 from .tableau import INTEGRATORS, Tableau
 
 __all__ = [

@@ -4,13 +4,20 @@ A step ends where a joint with friction reverses or breaks away, or hits its sto
 forces are others, and the error estimate would shrink the steps without end.
 """
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ..control.law import PLAUSIBLE
-from .stages import Forces, Stages, Torque, between
+from ..errors import OptionError
+from ..progress import bar
+from .assembly import Assembly
+from .loop import Simulation, finite_torque, torque_of
+from .record import RunRecorder
+from .settings import Settings
+from .stages import Forces, Stages, Torque, between, of_all_joints, stages_of
 from .tableau import Tableau
 
 SAFETY = 0.9  # of the step that the error estimate asks for: the next is then seldom rejected
@@ -28,6 +35,64 @@ class TooShortError(Exception):
 
 class LeftError(Exception):
     """Every arm has diverged (a state exceeds PLAUSIBLE); args: (time,)."""
+
+
+def adaptive(sim: Simulation, recorder: RunRecorder) -> None:
+    """Steps of their own length, ended at every control sample and every event of friction."""
+    s, m = sim.s, sim.assembly
+    if s.delay:
+        raise OptionError("delay needs steps of one length", 'use integrator="rk4"')
+    asked_at_stages = s.function is not None and not s.sampled
+    torque = of_all_joints(s, torque_of) if asked_at_stages else None
+    breaks, at_break = _breaks(s, m)
+    with bar(f"simulating {s.robot.name}", len(recorder.t), s.progress) as progress:
+
+        def record(k: int, state: np.ndarray) -> None:
+            recorder.rows[:, k] = state[:, : recorder.kept]
+            progress(k + 1)
+            if not recorder.ended and not recorder.fine(k + 1):
+                raise StopIteration
+
+        try:
+            adaptive_steps(
+                stages_of(sim), sim.x, recorder.t, s.tableau, s.tolerance, m.forces_at, torque,
+                record, s.duration / 10.0, breaks, at_break,
+            )  # fmt: skip
+        except TooShortError as short:
+            t, state = short.args
+            if asked_at_stages:
+                _refuse_infinite_torque(Simulation(s, m, state), t)
+            recorder.give_up(recorder.filled, t)
+        except LeftError as left:
+            recorder.diverge(recorder.filled, left.args[0])
+        except StopIteration:
+            return
+
+
+def _breaks(s: Settings, m: Assembly) -> tuple[np.ndarray, Callable[[int, np.ndarray], np.ndarray]]:
+    """Instants that no step may cross, and a function of their number that changes the state."""
+    every = 1 if s.stepwise else s.period  # steps from one to the next
+    breaks = np.zeros(0)
+    if m.computes or s.stepwise:
+        breaks = s.dt * np.arange(0, math.floor(s.duration / s.dt + 1e-9) + 1, every)
+
+    def at_break(k: int, state: np.ndarray) -> np.ndarray:
+        if not m.computes or k * every % s.period:
+            return state
+        sim = Simulation(s, m, state.copy())
+        sim.sample(float(breaks[k]), k * every // s.period)
+        return sim.x
+
+    return breaks, at_break
+
+
+def _refuse_infinite_torque(sim: Simulation, t: float) -> None:
+    """Name torques that are no numbers as the reason why steps became too short at t."""
+    s = sim.s
+    torque = of_all_joints(s, finite_torque)
+    beyond = t + 10.0 * SHORTEST * s.duration  # where the last attempts looked
+    for instant in (t, beyond):
+        torque(instant, sim.part("q"), sim.part("qd"))
 
 
 def adaptive_steps(

@@ -1,5 +1,6 @@
 """What a simulation runs: the plant, the control computer, their tasks and their signals."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -17,8 +18,7 @@ from ..model.chain import Chain, chain
 from ..model.parameters import parameter_names
 from ..spatial.functions import MATH
 from .plant import Plant
-from .settings import Settings
-from .stages import Stages
+from .settings import Settings, force_shapes
 from .tasks import Inputs, Slots, Task, computer_function, latch_function, plant_function
 
 ELSEWHERE = 0.2  # rad or m: what encoders may be off; another assembly is farther
@@ -29,18 +29,15 @@ class Assembly:
 
     def __init__(self, s: Settings):
         self.s = s
-        forces = {"wrench": s.wrench, "link_forces": s.link_forces}
-        each = {name: rows.shape[-1] for name, rows in s.per_arm.items()}
-        acting = tuple(name for name, given in forces.items() if given is not None or name in each)
+        acting = tuple(x for x in ("wrench", "link_forces") if x in s.forces or x in s.per_arm)
         made = ("plant", acting, s.stops, s.restitution, s.drives)
         self.plant = once(s.robot, made, lambda: self._plant(reduced(s.robot.chain, SPEED, acting)))
         self.computer = ControlComputer(s.robot, s.law, s.observer, s.sensors)
         measured = {} if s.measures is None else s.measures.sizes
         sizes = self.plant.sizes(s.observer is not None)
         self.slots = Slots(sizes, self.computer.sizes, measured)
-        links = 0 if s.link_forces is None else self.plant.chain.links
-        wrench = s.wrench is not None
-        self.inputs = Inputs(s.n, s.feed is not None, s.outside is not None, wrench, links, each)
+        numbers = {name: math.prod(shape) for name, shape in force_shapes(s.robot).items()}
+        self.inputs = Inputs(*({x: numbers[x] for x in part} for part in (s.forces, s.per_arm)))
 
     def _plant(self, c: Chain) -> Plant:
         return Plant(c, self.s.stops, self.s.restitution, self.s.drives)
@@ -128,20 +125,13 @@ class Assembly:
                 found.insert(0, Task("latch", latch, self.slots, 1, 1, (), s.period, phase))
         return [*found, self.plant_task]
 
-    def stages(self, s: Settings) -> Stages:
-        """The step in parts."""
-        return Stages(
-            self.plant, self.slots, self.inputs, self.key, s.count, s.parameters,
-            self.parametrised, s.arm_forces,
-        )  # fmt: skip
-
     def start(self, s: Settings) -> np.ndarray:
         """The state of every member before the first step, (count, size)."""
-        x = np.zeros((s.count, self.slots.size), s.dtype)
-        self.slots.part(x, "q")[...] = s.q0
-        self.slots.part(x, "qd")[...] = s.qd0
-        self.slots.part(x, "direction")[...] = np.sign(s.qd0)
-        self.slots.part(x, "loss")[...] = 1.0
+        x, place = np.zeros((s.count, self.slots.size), s.dtype), self.slots.slices
+        x[:, place["q"]] = s.q0
+        x[:, place["qd"]] = s.qd0
+        x[:, place["direction"]] = np.sign(s.qd0)
+        x[:, place["loss"]] = 1.0
         if s.measures is not None:
             for name in s.measures.sizes:
                 self.slots.part(x, name)[...] = s.measures.started(name)
@@ -158,13 +148,12 @@ class Assembly:
             constants = rows[0].tolist() if s.count == 1 else list(rows.T)
         begun = self.computer.start(*given, s.sample_time, constants, fn)
         self._refuse_other_assemblies(s, begun)
-        for name, values in begun.items():
-            part = self.slots.part(x, name)
-            if s.count == 1:
-                part[0] = values
-                continue
-            for i, value in enumerate(values):
-                part[:, i] = value
+        rows = [value for name in self.computer.sizes for value in begun[name]]
+        if s.count == 1:
+            x[0, self.slots.computer] = rows
+        else:
+            for column, value in zip(x[:, self.slots.computer].T, rows, strict=True):
+                column[...] = value
         return x
 
     def _refuse_other_assemblies(self, s: Settings, begun: Mapping[str, Any]) -> None:
@@ -187,13 +176,11 @@ class Assembly:
     # signals
 
     def forces(self, t: np.ndarray, since: np.ndarray) -> np.ndarray:
-        """Torques, outside forces and wrenches known beforehand at times t, (K, size).
+        """Forces known beforehand at times t, (K, size).
 
         `since` is when each one's step began: rows that are held stay those of the step.
         """
-        s = self.s
-        given = (s.feed, s.outside, s.wrench, s.link_forces)
-        rows = [f(t, since) for f in given if f is not None]
+        rows = [force(t, since) for force in self.s.forces.values()]
         return np.concatenate(rows, axis=1) if rows else np.zeros((len(t), 0))
 
     def forces_at(self, t: float, since: float) -> np.ndarray:
@@ -216,17 +203,20 @@ class Assembly:
 
     def computer_signal(self, s: Settings, first: int, steps: int, arm: int) -> np.ndarray:
         """Rows (t, reference, noise) of the samples among the steps, as one arm has them."""
-        k = np.arange(-(-first // s.period) * s.period, first + steps, s.period)
-        return self.computer_rows(s, s.dt * k, k[:1] // s.period, arm)
+        number = -(-first // s.period)  # of the first of these samples
+        k = np.arange(number * s.period, first + steps, s.period)
+        return self.computer_rows(s, s.dt * k, number, arm)
 
-    def computer_rows(self, s: Settings, t: np.ndarray, first: Any, arm: int = 0) -> np.ndarray:
+    def computer_rows(self, s: Settings, t: np.ndarray, first: int, arm: int = 0) -> np.ndarray:
         """Rows for given times, the samples counted from `first` on."""
         n = len(s.driven)
-        parts = [t[:, None], np.zeros((len(t), 3 * n)) if s.reference is None else s.reference(t)]
-        noise = np.zeros((len(t), n))
+        rows = np.zeros((len(t), 1 + 4 * n))
+        rows[:, 0] = t
+        if s.reference is not None:
+            rows[:, 1 : 1 + 3 * n] = s.reference(t)
         if s.sensors.noisy and len(t):
-            noise = s.sensors.noise(POSITIONS, int(np.ravel(first)[0]), len(t), arm, n)
-        return np.ascontiguousarray(np.concatenate([*parts, noise], axis=1))
+            rows[:, 1 + 3 * n :] = s.sensors.noise(POSITIONS, first, len(t), arm, n)
+        return rows
 
     def signals(self, s: Settings, first: int, steps: int, arm: int = 0) -> list[np.ndarray]:
         """One array of rows per task, as one arm has them."""

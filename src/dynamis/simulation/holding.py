@@ -17,10 +17,10 @@ from ..dynamics import coupling, friction
 from ..model.chain import Chain, Resistance
 from ..spatial.functions import Functions, zero
 from ..spatial.vectors import inner, plus
-from .inertia import Constrained, Inertia, inertia_at
+from .inertia import ArmInertia, Constrained, inertia_at
 
 if TYPE_CHECKING:
-    from .plant import Plant, State
+    from .plant import Plant, PlantState
 
 Scalars = Sequence[Any]
 SWEEPS = 4  # from the guess of the step before; what is still wrong then goes on in the next step
@@ -36,7 +36,7 @@ class Box(NamedTuple):
 
 
 def directions(
-    inertia: Inertia | Constrained,
+    inertia: ArmInertia | Constrained,
     r: Scalars,
     boxes: Sequence[Box | None],
     guess: Scalars,
@@ -91,7 +91,7 @@ SLOW = 4.0  # steps of acceleration: impacts this slow are pushes
 
 
 def impacts(
-    plant: "Plant", x: "State", q: list[Any], qd: list[Any], h: Any, fn: Functions
+    plant: "Plant", x: "PlantState", q: list[Any], qd: list[Any], h: Any, fn: Functions
 ) -> tuple[list[Any], list[Any]]:
     """Joints that met their stops, and what the impact does to the others."""
     speed, target = list(qd), [0.0] * plant.chain.n
@@ -167,7 +167,7 @@ def _since(over: Any, before: Any, after: Any, h: Any, fn: Functions) -> Any:
 
 
 def reversals(
-    plant: "Plant", x: "State", q: list[Any], qd: list[Any], h: Any, fn: Functions
+    plant: "Plant", x: "PlantState", q: list[Any], qd: list[Any], h: Any, fn: Functions
 ) -> tuple[list[Any], list[Any]]:
     """Joints that turned back: on they go with friction the other way, or they hold.
 

@@ -25,7 +25,7 @@ DEPENDENT = 1e-9  # pivot of P_hh, next to its diagonal entry, of a joint that o
 
 
 @dataclass(frozen=True)
-class Inertia:
+class ArmInertia:
     """That of an arm."""
 
     M: Sequence[Scalars]
@@ -146,14 +146,14 @@ def _shared(A: Sequence[Scalars], b: Scalars, fn: Functions) -> list[Any]:
 def inertia_at(
     chain: Chain, q: Scalars, fn: Functions, qd: Scalars | None = None,
     M: Sequence[Scalars] | None = None, holds: Sequence[bool] = (),
-) -> Inertia | Constrained:  # fmt: skip
+) -> ArmInertia | Constrained:  # fmt: skip
     """At a configuration, `holds` says which joints may be held; without qd for impulses.
 
     `M` stands for the mass matrix of the joints, where it is another.
     """
     M = equation.mass_matrix(chain, q, fn) if M is None else M
     if not chain.closures:
-        return Inertia(M)
+        return ArmInertia(M)
     rows = closed.mobility(chain).rows
     whole = closure_jacobian(chain, q, fn)
     mass = closed.constrained_mass(chain, M, [whole[r] for r in rows], fn)

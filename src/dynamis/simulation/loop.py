@@ -1,11 +1,18 @@
-"""Runs tasks step after step: in machine code, or in Python over arrays."""
+"""Loops over the steps of a simulation, and the four ways in which a run goes through time.
+
+MachineLoop, PythonLoop     run tasks step after step (`device.DeviceLoop`: on a GPU)
+in_machine_code             everything compiled: the arm, and a control law of the package
+by_samples                  a Python function as controller, asked at its sample time
+by_stages                   a Python function as controller, asked at every integrator stage
+adaptive                    steps of any length, with error control
+"""
 
 import ctypes
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
 import numpy as np
 
@@ -17,20 +24,25 @@ from ..errors import OptionError, ShapeError
 from ..lazy import LOCK
 from ..progress import bar
 from ..user_code import location
-from .adaptive import SHORTEST, LeftError, TooShortError, adaptive_steps
 from .assembly import Assembly
-from .record import Recorder
+from .record import RunRecorder
 from .settings import Settings
 from .signals import returned
-from .stages import Torque
 from .tasks import Task
+
+if TYPE_CHECKING:
+    from .device import DeviceLoop
 
 GROUP = 64  # members that stay in the processor's cache together
 NEVER = 2**62  # steps between rows that are kept
+CHUNK = 4096  # steps between looks at the clock, at the events and at the numbers
+SLOW_CHUNK = 64  # the same in Python
+Loop = Union["MachineLoop", "PythonLoop", "DeviceLoop"]
 
 
 @cache
-def _machine_loop(dtype: str) -> Any:
+def _machine_loop(dtype: str) -> tuple[Callable[..., None], Any]:
+    """The loop of `compile.llvm_loop` as a C function, and what keeps its memory."""
     from ..compile.elementary import REALS
     from ..compile.llvm_loop import NAME, loop_module
 
@@ -47,8 +59,8 @@ def _machine_loop(dtype: str) -> Any:
 class Given(NamedTuple):
     """What the tasks of a loop are given, one of each per task."""
 
-    signals: Sequence[np.ndarray]  # a row every time the task runs; on a GPU also (arms, rows, ..)
-    constants: Sequence[np.ndarray]
+    signals: Sequence[np.ndarray]  # a row every time the task runs; (arms, rows, ..) if they differ
+    constants: Sequence[np.ndarray]  # one row, or (arms, ..)
 
     def of(self, dtype: np.dtype) -> "Given":
         """As numbers of a type."""
@@ -76,40 +88,45 @@ class MachineLoop:
         self.tasks, self.threads, self.dtype = list(tasks), s.threads, np.dtype(s.dtype)
         self.codes = [task.code(s.count, s.dtype) for task in tasks]
         self._call, self._keep = _machine_loop(s.dtype)
-        self._functions = (ctypes.c_void_p * len(tasks))(*(c.batch for c in self.codes))
-        self._periods = (ctypes.c_int64 * len(tasks))(*(t.period for t in tasks))
-        self._phases = (ctypes.c_int64 * len(tasks))(*(t.phase for t in tasks))
-        self._rows = (ctypes.c_int64 * len(tasks))(*(t.signals for t in tasks))
+        self._integers, self._pointers = ctypes.c_int64 * len(tasks), ctypes.c_void_p * len(tasks)
+        self._functions = self._pointers(*(code.batch for code in self.codes))
+        self._periods = self._integers(*(task.period for task in tasks))
+        self._phases = self._integers(*(task.phase for task in tasks))
+        self._widths = self._integers(*(task.signals for task in tasks))
         pairs = zip(self.codes, self.tasks, strict=True)
-        self.operations = sum(c.operations / t.period for c, t in pairs)  # of one step
+        self.operations = sum(code.operations / task.period for code, task in pairs)  # of one step
 
     def run(self, x: np.ndarray, first: int, steps: int, given: Given, record: Record) -> None:
         """Steps first .. first + steps - 1 of the members x (count, size)."""
         (signals, constants), (saved, early, every) = given.of(self.dtype), record
-        count, tasks, item = len(x), len(self.tasks), self.dtype.itemsize
-        threads = min(thread_count(self.threads, int(self.operations * steps) + 1, count), count)
-        per = max(1, min(GROUP, -(-count // threads)))
-        size, kept, member = x.shape[1], saved.shape[2], saved.strides[0]
-        given_rows = [s.ctypes.data for s in signals]
-        apart = [s.strides[0] // item if s.ndim == 3 else 0 for s in signals]  # a row per member
-        between = (ctypes.c_int64 * tasks)(*apart)
-        wide = [c.shape[1] if c.ndim == 2 else 0 for c in constants]
-        strides, numbers = (ctypes.c_int64 * tasks)(*wide), [c.ctypes.data for c in constants]
-        states, target = x.ctypes.data, saved.ctypes.data
+        count, size, item = len(x), x.shape[1], self.dtype.itemsize
+        # numbers from one member's rows to the next one's; 0 where all have the same
+        apart = [a.strides[0] // item if a.ndim == 3 else 0 for a in signals]
+        strides = [c.shape[1] if c.ndim == 2 else 0 for c in constants]
+        signals_at, constants_at = ([a.ctypes.data for a in part] for part in (signals, constants))
+        state_at, saved_at = x.ctypes.data, saved.ctypes.data
+        kept, member = saved.shape[2], saved.strides[0]
+        integers, pointers = self._integers, self._pointers
 
         def span(a: int, b: int) -> None:
-            own = [at + item * a * w for at, w in zip(numbers, wide, strict=True)]
-            rows = [at + item * a * w for at, w in zip(given_rows, apart, strict=True)]
+            """Members a .. b - 1; every pointer is that of member a."""
+            rows = [at + item * a * gap for at, gap in zip(signals_at, apart, strict=True)]
+            own = [at + item * a * gap for at, gap in zip(constants_at, strides, strict=True)]
             self._call(
-                b - a, first, steps, tasks, self._functions, self._periods, self._phases,
-                states + item * a * size, (ctypes.c_void_p * tasks)(*rows), self._rows, between,
-                (ctypes.c_void_p * tasks)(*own), strides, size, early, kept, every,
-                target + a * member, member // item,
+                b - a, first, steps, len(rows), self._functions, self._periods, self._phases,
+                state_at + item * a * size, pointers(*rows), self._widths, integers(*apart),
+                pointers(*own), integers(*strides), size, early, kept, every,
+                saved_at + a * member, member // item,
             )  # fmt: skip
 
-        share(span, pairwise([*range(0, count, per), count]), threads)
+        if count == 1:
+            span(0, 1)
+            return
+        threads = min(thread_count(self.threads, int(self.operations * steps) + 1, count), count)
+        group = max(1, min(GROUP, -(-count // threads)))
+        share(span, pairwise([*range(0, count, group), count]), threads)
 
-    def repeated(self, x: np.ndarray, constant: np.ndarray) -> Any:
+    def repeated(self, x: np.ndarray, constant: np.ndarray) -> Callable[[int], None]:
         """A function of a number of steps that advances x by a plant that nothing drives in time.
 
         Every pointer is taken once; nothing is recorded.
@@ -153,15 +170,7 @@ class PythonLoop:
                 row += 1
 
 
-# ways through time: in machine code, by samples, by stages, by steps of any length
-#
-# Each takes the settings of a run, the assembly, a loop, the state x and a recorder.
-
-CHUNK = 4096  # steps between looks at the clock, at the events and at the numbers
-SLOW_CHUNK = 64
-
-
-def loop_of(tasks: Sequence[Task], s: Settings) -> Any:
+def loop_of(tasks: Sequence[Task], s: Settings) -> Loop:
     """On a GPU if one was asked for; machine code where there is any; else Python."""
     if s.device is not None:
         from .device import DeviceLoop
@@ -170,36 +179,112 @@ def loop_of(tasks: Sequence[Task], s: Settings) -> Any:
     return (MachineLoop if compiling() else PythonLoop)(tasks, s)
 
 
-def advance(
-    s: Settings, m: Assembly, loop: Any, x: np.ndarray, first: int, steps: int,
-    saved: np.ndarray | None, every: int, h: float | None = None, final: np.ndarray | None = None,
-    constants: Sequence[np.ndarray] | None = None,
-) -> None:  # fmt: skip
-    """Steps of all members at once; a few at a time where each has noise of its own.
+@dataclass(frozen=True)
+class Simulation:
+    """A simulation in progress: its settings, what it runs, and the state of every arm.
 
-    Without `saved` nothing is kept. `final` is given the row of the instant after the last step,
-    with what acts there, while x stays at that instant. `constants` are those of the tasks.
+    `x` (arms, size) is advanced in place; its entries are those of `assembly.slots`.
     """
-    early, constants = m.slots.integrated, m.constants(s, h) if constants is None else constants
-    record = Record(np.zeros((len(x), 1, 0)), 0, NEVER)
-    if saved is not None:
-        record = Record(saved, early, every)
-    own = s.sensors.noisy and m.computes  # noise of every arm
-    few = GROUP if own and s.device is None else max(len(x), 1)
-    for start in range(0, len(x), few):
-        part, count = slice(start, start + few), steps + (final is not None)
-        signals = m.signals_of(s, first, count, s.arm_numbers[part] if own else None)
-        if h is not None:
+
+    s: Settings
+    assembly: Assembly
+    x: np.ndarray
+
+    def part(self, name: str) -> np.ndarray:
+        """A view of one part of the state, (arms, numbers)."""
+        return self.assembly.slots.part(self.x, name)
+
+    def advance(
+        self, loop: Loop, first: int, steps: int, rows: np.ndarray | None = None, every: int = 1,
+        final: np.ndarray | None = None, constants: Sequence[np.ndarray] | None = None,
+    ) -> None:  # fmt: skip
+        """Let the steps first .. first + steps - 1 pass; `rows` is given every few of the states.
+
+        `final` is given the row of the instant after the last step, with what acts there, while x
+        stays at that instant. `constants` are those of the tasks, if they have been made before.
+        """
+        s, m = self.s, self.assembly
+        constants = m.constants(s) if constants is None else constants
+        for arms in self._arms_at_a_time():
+            signals = self._signals(arms, first, steps + (final is not None))
+            numbers = [c[arms] if c.ndim == 2 else c for c in constants]
+            loop.run(
+                self.x[arms], first, steps, Given(signals, numbers), self._record(arms, rows, every)
+            )
+            if final is not None:
+                end = first + steps
+                past = [_runs(task, end) - _runs(task, first) for task in loop.tasks]
+                rest = [a[..., k:, :] for a, k in zip(signals, past, strict=True)]
+                record = self._record(arms, final, 1)
+                loop.run(self.x[arms].copy(), end, 1, Given(rest, numbers), record)
+
+    def advance_short(self, loop: Loop, first: int, h: float, row: np.ndarray) -> None:
+        """Let one step of length h pass, shorter than dt; `row` is given its state."""
+        s, m = self.s, self.assembly
+        constants = m.constants(s, h)
+        for arms in self._arms_at_a_time():
+            signals = self._signals(arms, first, 1)
             signals[-1] = m.plant_rows(s, np.array([s.dt * first]), h)
-        numbers = [c[part] if c.ndim == 2 else c for c in constants]
-        if steps:
-            rows = record._replace(rows=record.rows[part])
-            loop.run(x[part], first, steps, Given(signals, numbers), rows)
-        if final is not None:
-            end = first + steps
-            past = [_runs(task, end) - _runs(task, first) for task in loop.tasks]
-            rest = [rows[..., k:, :] for rows, k in zip(signals, past, strict=True)]
-            loop.run(x[part].copy(), end, 1, Given(rest, numbers), Record(final[part], early, 1))
+            numbers = [c[arms] if c.ndim == 2 else c for c in constants]
+            loop.run(self.x[arms], first, 1, Given(signals, numbers), self._record(arms, row, 1))
+
+    @property
+    def _noise_per_arm(self) -> bool:
+        return self.s.sensors.noisy and self.assembly.computes
+
+    def _arms_at_a_time(self) -> Iterator[slice]:
+        """All of them; a few where each has signals of its own, which take memory."""
+        count = max(len(self.x), 1)
+        group = GROUP if self._noise_per_arm and self.s.device is None else count
+        return (slice(start, start + group) for start in range(0, len(self.x), group))
+
+    def _signals(self, arms: slice, first: int, steps: int) -> list[np.ndarray]:
+        numbers = self.s.arm_numbers[arms] if self._noise_per_arm else None
+        return self.assembly.signals_of(self.s, first, steps, numbers)
+
+    def _record(self, arms: slice, rows: np.ndarray | None, every: int) -> Record:
+        if rows is None:
+            return Record(np.zeros((len(self.x[arms]), 1, 0)), 0, NEVER)
+        return Record(rows[arms], self.assembly.slots.integrated, every)
+
+    def sample(self, t: float, number: int) -> None:
+        """Run the control computer at a time, as its sample of that number.
+
+        For controllers that are Python functions, and between steps of any length.
+        """
+        s, m = self.s, self.assembly
+        arms = s.arm_numbers if s.sensors.noisy else [0]
+        rows = np.concatenate([m.computer_rows(s, np.array([t]), number, arm) for arm in arms])
+        row = rows if len(rows) > 1 else rows[0]
+        constants = m.computer_constants(s)
+        if compiling():
+            code = m.computer_task.code(s.count)
+            x = run_code(code, [self.x, row, constants], ("x", "signal", "constants"))
+        else:
+            x = m.computer_task.evaluated(self.x, row, constants)
+        self.x[...] = x
+        if s.function is not None and s.sampled:
+            tau = finite_torque(s, t, self.part("measured_q"), self.part("measured_qd"))
+            self.part("computed")[...] = tau
+            if s.delay == 0:
+                self.part("command")[:, s.driven] = tau
+
+    def latch(self, step: int) -> None:
+        """Let what was computed begin to act, if its delay is over at a step."""
+        s = self.s
+        if s.delay and step % s.period == s.delay % s.period:
+            self.part("command")[:, s.driven] = self.part("computed")
+
+    def plant_alone(self, t: float, h: float, row: np.ndarray) -> None:
+        """Let one step of the arm pass from t on, at no sample; `row` is given what acts at t."""
+        s, m = self.s, self.assembly
+        given = Given([m.plant_rows(s, np.array([t]), h)], [m.plant_constants(s, h)])
+        record = Record(row, m.slots.integrated, 1)
+        loop_of([m.plant_task], s).run(self.x, 0, 1, given, record)
+
+    def copied(self) -> "Simulation":
+        """It with a state of its own, to look at an instant and stay there."""
+        return Simulation(self.s, self.assembly, self.x.copy())
 
 
 def _runs(task: Task, step: int) -> int:
@@ -207,80 +292,78 @@ def _runs(task: Task, step: int) -> int:
     return (step - 1 - task.phase) // task.period + 1
 
 
-def in_machine_code(s: Settings, m: Assembly, loop: Any, x: np.ndarray, recorder: Recorder) -> None:
+def _row(step: int, every: int) -> int:
+    """The first row that is kept at a step or after it."""
+    return -(-step // every)
+
+
+# everything compiled
+
+
+def in_machine_code(sim: Simulation, loop: Loop, recorder: RunRecorder) -> None:
     """Everything compiled, step after step."""
-    if s.device is not None:
-        chunk = loop.chunk(s, m, s.steps)
-    else:
-        chunk = CHUNK if isinstance(loop, MachineLoop) else SLOW_CHUNK
-        chunk = max(1, chunk // max(1, s.count // 256))
+    s = sim.s
+    chunk = _steps_at_a_time(sim, loop)
     with bar(f"simulating {s.robot.name}", s.steps, s.progress) as progress:
         for done in range(0, s.steps, chunk):
             steps = min(chunk, s.steps - done)
-            row, upto = -(-done // s.save_every), -(-(done + steps) // s.save_every)
-            rows = recorder.rows[:, row:upto]
-            final = None if s.short or done + steps < s.steps else recorder.rows[:, -1:]
-            if s.first % s.save_every == 0:
-                advance(s, m, loop, x, s.first + done, steps, rows, s.save_every, None, final)
-            else:
-                _unaligned(s, m, loop, x, done, steps, rows, final)
+            last = done + steps == s.steps and not s.short
+            upto = len(recorder.t) if last else _row(done + steps, s.save_every)
+            _advance_recorded(sim, loop, recorder, done, steps, last)
             progress(done + steps)
-            if not recorder.fine(upto if final is None else len(recorder.t)):
+            if not recorder.fine(upto):
                 return
     if s.short:
-        _short(s, m, loop, x, recorder)
+        _short_end(sim, loop, recorder)
         recorder.fine(len(recorder.t))
 
 
-def _unaligned(
-    s: Settings, m: Assembly, loop: Any, x: np.ndarray, done: int, steps: int, rows: np.ndarray,
-    final: np.ndarray | None,
-) -> None:  # fmt: skip
-    """Rows every so many steps from where a run began; the loop counts from the start."""
-    every = np.zeros((s.count, steps, rows.shape[2]), s.dtype)
-    advance(s, m, loop, x, s.first + done, steps, every, 1, None, final)
-    rows[...] = like(rows, every[:, -done % s.save_every :: s.save_every])
+def _steps_at_a_time(sim: Simulation, loop: Loop) -> int:
+    """Steps between looks at what was recorded."""
+    s = sim.s
+    if not isinstance(loop, (MachineLoop, PythonLoop)):
+        return loop.chunk(s, sim.assembly, s.steps)
+    chunk = CHUNK if isinstance(loop, MachineLoop) else SLOW_CHUNK
+    return max(1, chunk // max(1, s.count // 256))
 
 
-def _short(s: Settings, m: Assembly, loop: Any, x: np.ndarray, recorder: Recorder) -> None:
-    """The short step that is left after the whole ones, and the last instant."""
-    final = np.zeros((s.count, 1, recorder.kept), s.dtype)
-    advance(s, m, loop, x, s.first + s.steps, 1, final, 1, s.short)
-    if s.steps % s.save_every == 0:
-        recorder.rows[:, [s.steps // s.save_every]] = like(recorder.rows, final)
-    _plant_alone(s, m, x.copy(), s.end, s.short, recorder.rows[:, -1:])
-
-
-def _plant_alone(
-    s: Settings, m: Assembly, y: np.ndarray, t: float, h: float, final: np.ndarray
+def _advance_recorded(
+    sim: Simulation, loop: Loop, recorder: RunRecorder, done: int, steps: int, last: bool
 ) -> None:
-    """What acts at an instant that is no sample."""
-    signal, numbers = m.plant_rows(s, np.array([t]), h), m.plant_constants(s, h)
-    loop = loop_of([m.plant_task], s)
-    loop.run(y, 0, 1, Given([signal], [numbers]), Record(final, m.slots.integrated, 1))
+    """Steps of a run after those `done`, into its rows; `last`: and the instant after them."""
+    s, first, every = sim.s, sim.s.first + done, sim.s.save_every
+    rows = recorder.rows[:, _row(done, every) : _row(done + steps, every)]
+    final = recorder.rows[:, -1:] if last else None
+    if last and every == 1 and recorder.kept == sim.x.shape[1] and not s.resident:
+        # One call for the steps and the instant after them, which is a step more. All numbers are
+        # kept, so the rows hold the state at that instant: what is integrated stands in its own
+        # row, from before that step, what acts in the row before.
+        rows = recorder.rows[:, done:]
+        sim.advance(loop, first, steps + 1, rows)
+        early = sim.assembly.slots.integrated
+        sim.x[:, :early], sim.x[:, early:] = rows[:, -1, :early], rows[:, -2, early:]
+    elif s.first % every == 0:
+        sim.advance(loop, first, steps, rows, every, final)
+    else:  # rows count from where the run began, the loop from the start of the simulation
+        states = np.zeros((s.count, steps, rows.shape[2]), s.dtype)
+        sim.advance(loop, first, steps, states, 1, final)
+        rows[...] = like(rows, states[:, -done % every :: every])
 
 
-def _sampled(s: Settings, m: Assembly, x: np.ndarray, t: float, sample: int) -> np.ndarray:
-    """The computer's sample when a Python function is the controller, or between free steps."""
-    arms = s.arm_numbers if s.sensors.noisy else [0]
-    rows = np.concatenate([m.computer_rows(s, np.array([t]), sample, arm) for arm in arms])
-    row = rows if len(rows) > 1 else rows[0]
-    constants = m.computer_constants(s)
-    if compiling():
-        code = m.computer_task.code(s.count)
-        x = run_code(code, [x, row, constants], ("x", "signal", "constants"))
-    else:
-        x = m.computer_task.evaluated(x, row, constants)
-    if s.function is not None and s.sampled:
-        q, qd = (m.slots.part(x, name) for name in ("measured_q", "measured_qd"))
-        tau = asked_firmly(s, t, q, qd)
-        m.slots.part(x, "computed")[...] = tau
-        if s.delay == 0:
-            m.slots.part(x, "command")[:, s.driven] = tau
-    return x
+def _short_end(sim: Simulation, loop: Loop, recorder: RunRecorder) -> None:
+    """The short step that is left after the whole ones, and the last instant."""
+    s = sim.s
+    row = np.zeros((s.count, 1, recorder.kept), s.dtype)
+    sim.advance_short(loop, s.first + s.steps, s.short, row)
+    if s.steps % s.save_every == 0:
+        recorder.rows[:, [s.steps // s.save_every]] = like(recorder.rows, row)
+    sim.copied().plant_alone(s.end, s.short, recorder.rows[:, -1:])
 
 
-def asked(s: Settings, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+# Python functions as controllers
+
+
+def torque_of(s: Settings, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
     """Torques of the user's function, (count, n); one arm is given vectors."""
     one, n = s.shape == (), len(s.driven)
     shape = (n,) if one else (*s.shape, n)
@@ -297,9 +380,9 @@ def asked(s: Settings, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
     return np.broadcast_to(tau, shape).reshape(q.shape)
 
 
-def asked_firmly(s: Settings, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+def finite_torque(s: Settings, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
     """Torques of the user's function; where the state is plausible they must be finite."""
-    tau = asked(s, t, q, qd)
+    tau = torque_of(s, t, q, qd)
     bad = ~np.isfinite(tau)
     if bad.any():
         with np.errstate(invalid="ignore"):
@@ -312,125 +395,47 @@ def asked_firmly(s: Settings, t: float, q: np.ndarray, qd: np.ndarray) -> np.nda
     return tau
 
 
-def _at_stages(s: Settings, ask: Callable[..., np.ndarray]) -> Torque:
-    """The user's function of the joints it drives as torques of all joints."""
-
-    def torque(t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        tau = np.zeros(q.shape)
-        tau[:, s.driven] = ask(s, t, q[:, s.driven], qd[:, s.driven])
-        return tau
-
-    return torque
-
-
-def _latched(s: Settings, m: Assembly, x: np.ndarray, k: int) -> np.ndarray:
-    """What was computed begins to act, if the delay is over at step k."""
-    if s.delay and k % s.period == s.delay % s.period:
-        m.slots.part(x, "command")[:, s.driven] = m.slots.part(x, "computed")
-    return x
-
-
-def by_samples(s: Settings, m: Assembly, loop: Any, x: np.ndarray, recorder: Recorder) -> None:
+def by_samples(sim: Simulation, loop: Loop, recorder: RunRecorder) -> None:
     """A Python function as controller at its sample time; the arm in machine code in between."""
-    constants, early = [m.plant_constants(s, s.dt)], m.slots.integrated
-    final = np.zeros((s.count, 1, recorder.kept))
+    s, m = sim.s, sim.assembly
+    constants = [m.plant_constants(s, s.dt)]
 
-    def go(first: int, last: int) -> None:
-        if last > first:
-            row, upto = -(-first // s.save_every), -(-last // s.save_every)
-            rows = recorder.rows[:, row:upto]
-            given = Given([m.plant_signal(s, first, last - first)], constants)
-            loop.run(x, first, last - first, given, Record(rows, early, s.save_every))
+    def arm(first: int, end: int) -> None:
+        """Steps of the arm under the torques it has."""
+        if end > first:
+            rows = recorder.rows[:, _row(first, s.save_every) : _row(end, s.save_every)]
+            given = Given([m.plant_signal(s, first, end - first)], constants)
+            record = Record(rows, m.slots.integrated, s.save_every)
+            loop.run(sim.x, first, end - first, given, record)
 
     with bar(f"simulating {s.robot.name}", s.steps, s.progress) as progress:
         for k in range(0, s.steps, s.period):
-            x[...] = _sampled(s, m, _latched(s, m, x, k), k * s.dt, k // s.period)
+            sim.latch(k)
+            sim.sample(k * s.dt, k // s.period)
             end = min(k + s.period, s.steps)
-            middle = min(k + s.delay, end) if s.delay < s.period else end
-            go(k, middle)
-            if middle < end:
-                _latched(s, m, x, middle)
-                go(middle, end)
+            acts = min(k + s.delay, end) if s.delay < s.period else end  # what was computed now
+            arm(k, acts)
+            if acts < end:
+                sim.latch(acts)
+                arm(acts, end)
             progress(end)
-            if not recorder.fine(-(-end // s.save_every)):
+            if not recorder.fine(_row(end, s.save_every)):
                 return
-    _latched(s, m, x, s.steps)
+    _end_of_samples(sim, recorder)
+
+
+def _end_of_samples(sim: Simulation, recorder: RunRecorder) -> None:
+    """What happens after the whole steps: a sample, a short step, what acts at the end."""
+    s = sim.s
+    row = np.zeros((s.count, 1, recorder.kept))
+    sim.latch(s.steps)
     if s.steps % s.period == 0:
-        x[...] = _sampled(s, m, x, s.steps * s.dt, s.steps // s.period)
+        sim.sample(s.steps * s.dt, s.steps // s.period)
     if s.short:
-        _plant_alone(s, m, x, s.steps * s.dt, s.short, final)
+        sim.plant_alone(s.steps * s.dt, s.short, row)
         if s.steps % s.save_every == 0:
-            recorder.rows[:, [s.steps // s.save_every]] = final
+            recorder.rows[:, [s.steps // s.save_every]] = row
     end = s.duration if s.short else s.steps * s.dt
-    _plant_alone(s, m, x.copy(), end, s.short or s.dt, final)
-    recorder.rows[:, -1:] = final
+    sim.copied().plant_alone(end, s.short or s.dt, row)
+    recorder.rows[:, -1:] = row
     recorder.fine(len(recorder.t))
-
-
-def by_stages(s: Settings, m: Assembly, loop: Any, x: np.ndarray, recorder: Recorder) -> None:
-    """A Python function asked at every stage of the integrator; an observer at its samples."""
-    stages, torque = m.stages(s), _at_stages(s, asked_firmly)
-    ends = [*(s.dt * np.arange(1, s.steps + 1)), *([s.duration] if s.short else [])]
-    t, row = 0.0, 0
-    with bar(f"simulating {s.robot.name}", len(ends), s.progress) as progress:
-        for k, end in enumerate(ends):
-            if m.computes and k % s.period == 0:
-                x = _sampled(s, m, x, t, k // s.period)
-            start, stop, _ = stages.step(x, t, end - t, s.tableau, m.forces_at, torque)
-            if k % s.save_every == 0:
-                recorder.put(row, start)
-                recorder.filled, row = row, row + 1
-                if not recorder.fine(row):
-                    return
-            x = stages.finish(start, stop, end - t)
-            t = float(end)
-            progress(k + 1)
-    if m.computes and s.steps % s.period == 0 and not s.short:
-        x = _sampled(s, m, x, t, s.steps // s.period)
-    m.slots.part(x, "command")[...] = torque(t, m.slots.part(x, "q"), m.slots.part(x, "qd"))
-    last = stages.call("begin", x, np.concatenate([[t], m.forces_at(t, t)]), s.dt)
-    recorder.rows[:, -1] = last[:, : recorder.kept]
-    recorder.fine(len(recorder.t))
-
-
-def adaptive(s: Settings, m: Assembly, loop: Any, x: np.ndarray, recorder: Recorder) -> None:
-    """Steps of their own length, ended at every control sample and every event of friction."""
-    stages, torque = m.stages(s), _at_stages(s, asked)
-    continuous = s.function is not None and not s.sampled
-    every = 1 if s.stepwise else s.period  # steps between instants that none may cross
-    breaks = np.zeros(0)
-    if m.computes or s.stepwise:
-        breaks = s.dt * np.arange(0, math.floor(s.duration / s.dt + 1e-9) + 1, every)
-
-    def at_break(k: int, state: np.ndarray) -> np.ndarray:
-        if not m.computes or k * every % s.period:
-            return state
-        return _sampled(s, m, state, float(breaks[k]), k * every // s.period)
-
-    if s.delay:
-        raise OptionError("delay needs steps of one length", 'use integrator="rk4"')
-    with bar(f"simulating {s.robot.name}", len(recorder.t), s.progress) as progress:
-
-        def record(k: int, state: np.ndarray) -> None:
-            recorder.rows[:, k] = state[:, : recorder.kept]
-            progress(k + 1)
-            if not recorder.ended and not recorder.fine(k + 1):
-                raise StopIteration
-
-        try:
-            adaptive_steps(
-                stages, x, recorder.t, s.tableau, s.tolerance, m.forces_at,
-                torque if continuous else None, record, s.duration / 10.0, breaks, at_break,
-            )  # fmt: skip
-        except TooShortError as short:
-            if continuous:
-                at, state = short.args
-                beyond = at + 10.0 * SHORTEST * s.duration  # where the last attempts looked
-                firmly = _at_stages(s, asked_firmly)
-                for then in (at, beyond):
-                    firmly(then, m.slots.part(state, "q"), m.slots.part(state, "qd"))
-            recorder.give_up(recorder.filled, short.args[0])
-        except LeftError as left:
-            recorder.diverge(recorder.filled, left.args[0])
-        except StopIteration:
-            return

@@ -43,7 +43,7 @@ class Instant(NamedTuple):
     limits: Sequence[tuple[float, float] | None]
 
 
-class Recipe(NamedTuple):
+class RunMeasure(NamedTuple):
     """How a measure is computed; `one`: a number of the arm, otherwise one per joint."""
 
     what: str
@@ -100,44 +100,44 @@ def _peak(name: str) -> Callable[..., Any]:
 
 TRACKED: dict[str, Any] = {"needs": "reference"}
 AT_TOOL: dict[str, Any] = {"one": True, "needs": "tool"}
-MEASURES: Mapping[str, Recipe] = {
-    "rms_error": Recipe(
+MEASURES: Mapping[str, RunMeasure] = {
+    "rms_error": RunMeasure(
         "root mean square of q - q_d", "position", 0.0, _square("error"), _mean_root, **TRACKED
     ),
-    "peak_error": Recipe("largest |q - q_d|", "position", 0.0, _peak("error"), **TRACKED),
-    "final_error": Recipe(
+    "peak_error": RunMeasure("largest |q - q_d|", "position", 0.0, _peak("error"), **TRACKED),
+    "final_error": RunMeasure(
         "|q - q_d| at the end", "position", 0.0,
         lambda a, now, i, fn: _abs(now.error[i], fn), **TRACKED,
     ),
-    "settling_time": Recipe(
+    "settling_time": RunMeasure(
         "time after which |q - q_d| stays within `band`", "s", NOT_YET,
         lambda a, now, i, fn: fn.select(_abs(now.error[i], fn) <= now.band[i], a, now.t),
         _settled, **TRACKED,
     ),
-    "rms_tool_error": Recipe(
+    "rms_tool_error": RunMeasure(
         "root mean square of the tool's distance from its reference", "m", 0.0,
         lambda a, now, i, fn: a + now.tool_error * now.tool_error, _mean_root, **AT_TOOL,
     ),
-    "peak_tool_error": Recipe(
+    "peak_tool_error": RunMeasure(
         "largest distance of the tool from its reference", "m", 0.0,
         lambda a, now, i, fn: fn.max(a, now.tool_error), **AT_TOOL,
     ),
-    "final_tool_error": Recipe(
+    "final_tool_error": RunMeasure(
         "distance of the tool from its reference at the end", "m", 0.0,
         lambda a, now, i, fn: now.tool_error, **AT_TOOL,
     ),
-    "peak_torque": Recipe("largest |tau|", "torque", 0.0, _peak("tau")),
-    "rms_torque": Recipe("root mean square of tau", "torque", 0.0, _square("tau"), _mean_root),
-    "peak_velocity": Recipe("largest |qd|", "velocity", 0.0, _peak("qd")),
-    "peak_power": Recipe(
+    "peak_torque": RunMeasure("largest |tau|", "torque", 0.0, _peak("tau")),
+    "rms_torque": RunMeasure("root mean square of tau", "torque", 0.0, _square("tau"), _mean_root),
+    "peak_velocity": RunMeasure("largest |qd|", "velocity", 0.0, _peak("qd")),
+    "peak_power": RunMeasure(
         "largest sum of |tau qd|", "W", 0.0,
         lambda a, now, i, fn: fn.max(a, _power(now, fn)), one=True,
     ),
-    "energy": Recipe(
+    "energy": RunMeasure(
         "sum of |tau qd| over time", "J", 0.0,
         lambda a, now, i, fn: a + _power(now, fn), lambda total, span: total * span.dt, one=True,
     ),
-    "stop_hit": Recipe(
+    "stop_hit": RunMeasure(
         "1 if the joint came to one of its limits, else 0", "", 0.0, _at_limit, needs="limits",
         passive=True,
     ),

@@ -25,7 +25,7 @@ from ..spatial.functions import Functions
 from ..spatial.vectors import less, plus
 from . import holding, motors
 from .holding import Box, directions, impacts, reversals
-from .inertia import Constrained, Inertia, inertia_at, put_back
+from .inertia import ArmInertia, Constrained, inertia_at, put_back
 from .tableau import Tableau
 
 Scalars = Sequence[Any]
@@ -33,7 +33,7 @@ ENDLESS = 1e300  # the force of a joint stop
 
 
 @dataclass(frozen=True)
-class State:
+class PlantState:
     """The state of an arm and its control computer: lists of scalars.
 
     What is integrated belongs to the instant a step begins, the others act during the step.
@@ -60,13 +60,13 @@ PARTS = ("computer", "measures")  # with names of their own
 
 @dataclass(frozen=True)
 class Acting:
-    """Forces known beforehand at one instant: torques fed forward, from outside, on tool and links.
+    """Forces known beforehand at one instant: of the drives, on the joints, on tool and links.
 
-    `link_forces` is a row per link.
+    They are called as the options of `dy.simulate`; `link_forces` is a row per link.
     """
 
-    feed: Scalars | None = None
-    outside: Scalars | None = None
+    torque: Scalars | None = None
+    external: Scalars | None = None
     wrench: Scalars | None = None
     link_forces: Scalars | None = None
 
@@ -93,7 +93,7 @@ class Plant:
             "loss": self._losses,
             "impulse": n * observed,
         }
-        return {f.name: others.get(f.name, n) for f in fields(State) if f.name not in PARTS}
+        return {f.name: others.get(f.name, n) for f in fields(PlantState) if f.name not in PARTS}
 
     @cached_property
     def key(self) -> str:
@@ -119,7 +119,7 @@ class Plant:
 
     # the three parts of a step
 
-    def _warm(self, x: State, fn: Functions) -> "Plant":
+    def _warm(self, x: PlantState, fn: Functions) -> "Plant":
         """The arm with the viscous friction of its temperatures."""
         joints = friction.thermal_joints(self.chain)
         if not joints:
@@ -127,11 +127,11 @@ class Plant:
         above = {i: x.warmth[2 * k] + x.warmth[2 * k + 1] for k, (i, _, _) in enumerate(joints)}
         return replace(self, chain=friction.warmed(self.chain, above, fn))
 
-    def begin(self, x: State, acting: Acting, h: Any, fn: Functions) -> State:
+    def begin(self, x: PlantState, acting: Acting, h: Any, fn: Functions) -> PlantState:
         """Directions of friction, direction of power through the gears, torques that act."""
         return self._warm(x, fn)._begin(x, acting, h, fn)
 
-    def _begin(self, x: State, acting: Acting, h: Any, fn: Functions) -> State:
+    def _begin(self, x: PlantState, acting: Acting, h: Any, fn: Functions) -> PlantState:
         tau, _ = self._drive(x, acting, fn)
         new = replace(x, tau=tau)
         if self._losses:
@@ -146,7 +146,7 @@ class Plant:
         return replace(new, friction=plus(other, left))
 
     def _directions(
-        self, x: State, inertia: Any, rest: Scalars, other: Scalars, fn: Functions
+        self, x: PlantState, inertia: Any, rest: Scalars, other: Scalars, fn: Functions
     ) -> list[Any]:
         """Where every joint slides in the coming step; 0 where it holds."""
         boxes = self._boxes(x, other, fn)
@@ -162,11 +162,11 @@ class Plant:
             for b, di, mi in zip(boxes, d, moving, strict=True)
         ]
 
-    def rate(self, x: State, acting: Acting, h: Any, fn: Functions) -> dict[str, list[Any]]:
+    def rate(self, x: PlantState, acting: Acting, h: Any, fn: Functions) -> dict[str, list[Any]]:
         """Time derivatives of what is integrated."""
         return self._warm(x, fn)._rate(x, acting, h, fn)
 
-    def _rate(self, x: State, acting: Acting, h: Any, fn: Functions) -> dict[str, list[Any]]:
+    def _rate(self, x: PlantState, acting: Acting, h: Any, fn: Functions) -> dict[str, list[Any]]:
         tau, current_rate = self._drive(x, acting, fn)
         x = replace(x, tau=tau)
         inertia, rest, other, bristle_rate = self._forces(x, acting, h, fn)
@@ -175,7 +175,7 @@ class Plant:
         rates = {"bristle": bristle_rate, "current": current_rate, "warmth": warming}
         return {"q": list(x.qd), "qd": qdd, **rates}
 
-    def _warming(self, x: State, other: Scalars, fn: Functions) -> list[Any]:
+    def _warming(self, x: PlantState, other: Scalars, fn: Functions) -> list[Any]:
         """Rates of the temperatures, by the power of friction; offsets have none."""
         joints = friction.thermal_joints(self.chain)
         if not joints:
@@ -187,11 +187,11 @@ class Plant:
             found += friction.heating_rates(law, x.warmth[2 * k : 2 * k + 2], power)
         return found
 
-    def finish(self, x: State, end: State, h: Any, fn: Functions) -> State:
+    def finish(self, x: PlantState, end: PlantState, h: Any, fn: Functions) -> PlantState:
         """The state after a step from x, `end` being where the stages led."""
         return self._warm(x, fn)._finish(x, end, h, fn)
 
-    def _finish(self, x: State, end: State, h: Any, fn: Functions) -> State:
+    def _finish(self, x: PlantState, end: PlantState, h: Any, fn: Functions) -> PlantState:
         q, qd = list(end.q), list(end.qd)
         if any(self.rubs):
             q, qd = reversals(self, x, q, qd, h, fn)
@@ -213,8 +213,8 @@ class Plant:
         return found
 
     def advance(
-        self, x: State, nodes: Sequence[Acting], h: Any, tableau: Tableau, fn: Functions
-    ) -> State:
+        self, x: PlantState, nodes: Sequence[Acting], h: Any, tableau: Tableau, fn: Functions
+    ) -> PlantState:
         """One whole step; `nodes` are the forces at the distinct instants of the tableau."""
         start = self.begin(x, nodes[0], h, fn)
         at = {c: nodes[k] for k, c in enumerate(tableau.nodes)}
@@ -229,16 +229,16 @@ class Plant:
 
     # what the parts share
 
-    def _drive(self, x: State, acting: Acting, fn: Functions) -> tuple[list[Any], list[Any]]:
+    def _drive(self, x: PlantState, acting: Acting, fn: Functions) -> tuple[list[Any], list[Any]]:
         command = list(x.command)
-        if acting.feed is not None:
-            command = plus(command, acting.feed)
+        if acting.torque is not None:
+            command = plus(command, acting.torque)
         if not self.drives:
             return command, []
         return motors.driven(self.chain, command, x.qd, x.current, fn)
 
     def _rest(
-        self, x: State, acting: Acting, h: Any, fn: Functions
+        self, x: PlantState, acting: Acting, h: Any, fn: Functions
     ) -> tuple[list[Any], list[Any], list[Any]]:
         """Torque left for acceleration and for friction that can hold; friction that cannot, and
         the rates of its bristles.
@@ -251,13 +251,13 @@ class Plant:
         bias = loaded(c, coupling.torques(c, tree), x.q, x.qd, fn)
         other, rates = holding.always(c, x.qd, x.bristle, h, fn)
         rest = [t - b - f for t, b, f in zip(x.tau, bias, other, strict=True)]
-        if acting.outside is not None:
-            rest = plus(rest, acting.outside)
+        if acting.external is not None:
+            rest = plus(rest, acting.external)
         return rest, other, rates
 
     def _forces(
-        self, x: State, acting: Acting, h: Any, fn: Functions
-    ) -> tuple[Inertia | Constrained, list[Any], list[Any], list[Any]]:
+        self, x: PlantState, acting: Acting, h: Any, fn: Functions
+    ) -> tuple[ArmInertia | Constrained, list[Any], list[Any], list[Any]]:
         """Inertia and torque left, as felt through gears that lose power; as `_rest`."""
         M: Sequence[Scalars] = equation.mass_matrix(self.chain, x.q, fn)
         rest, other, rates = self._rest(x, acting, h, fn)
@@ -266,7 +266,7 @@ class Plant:
             rest = motors.lossy_torque(self.chain, rest, x.tau, x, fn)
         return inertia_at(self.chain, x.q, fn, x.qd, M, self.holds), rest, other, rates
 
-    def _sliding(self, x: State, d: Scalars, other: Scalars, fn: Functions) -> list[Any]:
+    def _sliding(self, x: PlantState, d: Scalars, other: Scalars, fn: Functions) -> list[Any]:
         """Friction that can hold, of joints that slide in directions d, with their loads."""
         slide = holding.sliding(self.chain, x.qd, d, fn)
         if not friction.load_dependent(self.chain):
@@ -275,7 +275,7 @@ class Plant:
         return holding.under_load(self.chain, slide, left, x.qd, d, fn)
 
     def _accelerations(
-        self, inertia: Any, rest: Scalars, other: Scalars, x: State, fn: Functions
+        self, inertia: Any, rest: Scalars, other: Scalars, x: PlantState, fn: Functions
     ) -> tuple[list[Any], list[Any]]:
         """Accelerations, and what friction and stops take."""
         zeros = [0.0] * len(rest)
@@ -286,7 +286,7 @@ class Plant:
         return qdd, inertia.holding(rest, push, qdd, force)
 
     def friction_boxes(
-        self, x: State, other: Scalars, fn: Functions
+        self, x: PlantState, other: Scalars, fn: Functions
     ) -> list[tuple[Any, Any] | None]:
         """Bounds of what friction and gears hold of every coordinate; None: nothing does.
 
@@ -308,7 +308,7 @@ class Plant:
                 boxes[i] = (before[0] + low, before[1] + high)
         return boxes
 
-    def _boxes(self, x: State, other: Scalars, fn: Functions) -> list[Box | None]:
+    def _boxes(self, x: PlantState, other: Scalars, fn: Functions) -> list[Box | None]:
         boxes: list[Box | None] = []
         for i, (rubs, stop) in enumerate(
             zip(self.friction_boxes(x, other, fn), self.stops, strict=True)
@@ -323,7 +323,7 @@ class Plant:
             boxes.append(Box(low, high, (x.qd[i] == 0.0) * (high > low) * 1.0))
         return boxes
 
-    def _shared(self, x: State, r: list[Any], fn: Functions) -> list[Any]:
+    def _shared(self, x: PlantState, r: list[Any], fn: Functions) -> list[Any]:
         """Leave to shared motors what they can hold while everything they turn is at rest."""
         if not holding.shared_motors(self.chain):
             return r
@@ -334,7 +334,7 @@ class Plant:
         return [a - fn.select(at_rest > 0.0, t, 0.0) for a, t in zip(r, taken, strict=True)]
 
 
-def moved(start: State, rates: Sequence[dict], weights: Scalars, h: Any) -> State:
+def moved(start: PlantState, rates: Sequence[dict], weights: Scalars, h: Any) -> PlantState:
     """start + h sum weights rates."""
     new = {name: list(getattr(start, name)) for name in INTEGRATED}
     for name, values in new.items():

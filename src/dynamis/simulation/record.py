@@ -31,7 +31,7 @@ def moved_to(run: Run, first: Any) -> Run:
     return replace(run, **moved)
 
 
-class Recorder:
+class RunRecorder:
     """Rows of the state at the instants that are kept."""
 
     def __init__(self, s: Settings, assembly: Assembly):
@@ -75,11 +75,11 @@ class Recorder:
             return True
         new = self.rows[0, first:upto, : 2 * self.s.n]
         with np.errstate(invalid="ignore"):
-            bad = ~(np.abs(new) < PLAUSIBLE).all(axis=1)
-        if bad.any():
-            self.diverge(first + int(bad.argmax()))
+            good = np.abs(new) < PLAUSIBLE
+        if not good.all():
+            self.diverge(first + int(good.all(axis=1).argmin()))
             return False
-        return self._events(first, upto)
+        return not self.s.events or self._events(first, upto)
 
     def diverge(self, row: int, t: float | None = None) -> None:
         """End a run before `row`."""
@@ -127,10 +127,9 @@ class Recorder:
         self.rows[:, row:] = np.nan
 
     def _events(self, first: int, upto: int) -> bool:
+        """Whether no event among the new rows ends the run."""
         from .events import crossings
 
-        if not self.s.events:
-            return True
         found = crossings(self.s, self.t, self.rows[0], max(first - 1, 0), upto)
         for event, terminal, row in found:
             self.events.append(event)
@@ -159,9 +158,10 @@ class Recorder:
             if np.any(diverged) and not gave_up:
                 self.message = f"{int(np.sum(diverged))} of {s.count} diverged"
 
+        shaped, places = rows.reshape((*s.shape, *rows.shape[1:])), m.slots.slices
+
         def part(name: str) -> np.ndarray:
-            found = rows[..., m.slots.slices[name]]
-            return np.ascontiguousarray(found.reshape(*s.shape, len(t), found.shape[-1]))
+            return np.ascontiguousarray(shaped[..., places[name]])
 
         held = m.holds(s.parameters)
         states = {}
@@ -169,8 +169,10 @@ class Recorder:
             states = {k: part(k) for k in m.slots.slices if "." in k or k in PHYSICAL}
         if s.law is not None and not self.message:
             self.message = self._safe(states, t)
-        wanted = None if s.reference is None else s.reference(t)
-        n = len(s.driven)
+        reference = None
+        if s.reference is not None:  # a copy: the signal remembers its rows
+            wanted = s.reference(t).reshape(len(t), 3, len(s.driven))
+            reference = State(*wanted.swapaxes(0, 1).copy())
         run = Run(
             robot=s.robot,
             t=t,
@@ -181,9 +183,7 @@ class Recorder:
             stuck=(part("direction") == 0.0) & held,
             dt=s.dt,
             integrator=s.tableau.name,
-            reference=None
-            if wanted is None
-            else State(*(wanted[:, k * n : (k + 1) * n] for k in range(3))),
+            reference=reference,
             measured=self._measured(part, t, self.k[kept]) if s.count == 1 and m.computes else None,
             observed=part("observed") if s.count == 1 and s.observer is not None else None,
             states=states,
@@ -255,13 +255,13 @@ class Recorder:
         """What the computer logged at its samples that are among the rows."""
         s = self.s
         last = s.first + s.steps
-        samples: Any = (k % s.period == 0) & (k <= last) & (np.abs(t - s.dt * k) <= 1e-6 * s.dt)
-        if samples.all():
-            samples = slice(None)
+        samples: Any = slice(None)
+        if s.period > 1 or s.short or self.ended:
+            samples = (k % s.period == 0) & (k <= last) & (np.abs(t - s.dt * k) <= 1e-6 * s.dt)
         tau = part("tau")[..., samples, :]
         if len(s.driven) < s.n:
             tau = tau[..., s.driven]
-        if np.any(s.sensors.torque_noise) and len(tau):
+        if s.sensors._has("torque_noise") and len(tau):
             number = k[samples] // s.period
             span = int(number[-1] - number[0]) + 1
             noise = s.sensors.noise(TORQUES, int(number[0]), span, 0, len(s.driven))

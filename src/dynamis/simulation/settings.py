@@ -21,6 +21,7 @@ from ..lazy import cached_property
 from ..model.parameters import parameter_names
 from ..model.quantity import resolve
 from ..robot.closing import refuse_unclosed
+from ..trajectory.polynomial import Hermite
 from ..trajectory.trajectory import Trajectory
 from .motors import check_circuits
 from .signals import (
@@ -37,6 +38,7 @@ from .tableau import Tableau, integrator_named
 
 if TYPE_CHECKING:
     from ..robot import Robot
+    from .measures import Measures
 
 MOST = 1e15  # steps that can still be counted
 ROUNDING = 1e-9  # of a step: two instants this close are one
@@ -59,14 +61,11 @@ class Settings:
     tableau: Tableau
     law: Law | None
     function: Callable[..., Any] | None
-    observer: Any
+    observer: Observer | None
     sensors: Sensors
     wanted: Any  # the reference as it was given
-    feed: Force | None
-    outside: Force | None
-    wrench: Force | None
-    link_forces: Force | None
-    rows: Mapping[str, tuple[int, ...]]  # shapes of the forces that are rows held for one step
+    forces: Mapping[str, Force]  # known beforehand as functions of time, by name of the option
+    stepwise: Mapping[str, tuple[int, ...]]  # shapes of those that are rows held for one step
     for_all_arms: frozenset[str]  # those of them that were given with an axis of one arm
     per_arm: Mapping[str, np.ndarray]  # forces that stay but differ from arm to arm, (..., size)
     sample_time: float
@@ -85,7 +84,7 @@ class Settings:
     dtype: str
     fused: bool
     project: bool = False  # starts of a closed mechanism that do not close
-    measures: Any = None  # accumulators, see measures.Measures
+    measures: "Measures | None" = None  # accumulators kept up within the steps
     varied: tuple[int, ...] | None = None  # which parameters `parameters` holds; None: all
     # ---
     q0: np.ndarray = field(default_factory=_nowhere)  # (count, n)
@@ -116,11 +115,6 @@ class Settings:
         return list(self.robot.driven)
 
     @property
-    def stepwise(self) -> bool:
-        """Whether any force is rows held for one step each."""
-        return bool(self.rows)
-
-    @property
     def count(self) -> int:
         """Arms."""
         return len(self.q0)
@@ -144,36 +138,20 @@ def changed(s: Settings, **fields: Any) -> Settings:
 
 
 def settings(robot: "Robot", **given: Any) -> Settings:
-    """Check the options of a simulation."""
+    """Check the options of a simulation, all of them `given` by name."""
     a_robot(robot)
     dt = positive(given["dt"], "dt", "seconds")
     controller, function = _controller(given["controller"])
     observer, events = _observer(given["observer"]), _functions(given["events"])
     tableau = integrator_named(given["integrator"])
-    sample_time, period, delay, sampled = _sampling(given, controller, dt)
-    law = _law(controller, robot, sample_time)
+    sampling = _sampling(given, controller, dt)
+    law = _law(controller, robot, sampling["sample_time"])
     if observer is not None:
         finite_gains(observer, robot, "observer")
-    sensors = Sensors() if given["sensors"] is None else given["sensors"]
-    if not isinstance(sensors, Sensors):
-        raise OptionError(f"sensors is {shown(sensors)}, expected dy.Sensors(...)")
-    for noise in ("torque_noise", "position_noise"):
-        _finite(per_joint(getattr(sensors, noise), noise, robot), noise)
     checked_threads(given["threads"])
     drives = flag(given["drives"], "drives")
     if drives and not tableau.adaptive:
         check_circuits(robot, tableau, dt)
-    cores: dict[str, tuple[int, ...]] = {"torque": (robot.n,), "external": (robot.n,)}
-    cores |= {"wrench": (6,), "link_forces": (len(robot.link_names), 6)}
-    held = {name: on_host(given[name]) for name in cores}
-    shared = {name: force_of_all_arms(held[name], core) for name, core in cores.items()}
-    per_arm = {name: force_per_arm(shared[name], name, core) for name, core in cores.items()}
-    per_arm = {name: rows for name, rows in per_arm.items() if rows is not None}
-    forces = {
-        name: None if name in per_arm else signal(shared[name], name, core, dt)
-        for name, core in cores.items()
-    }
-    stops = stops_of(robot) if flag(given["stops"], "stops") else (None,) * robot.n
     checked = Settings(
         robot=robot,
         dt=dt,
@@ -181,24 +159,11 @@ def settings(robot: "Robot", **given: Any) -> Settings:
         law=law,
         function=function,
         observer=observer,
-        sensors=sensors,
+        sensors=_sensors(given["sensors"], robot),
         wanted=None,
-        feed=forces["torque"],
-        outside=forces["external"],
-        wrench=forces["wrench"],
-        link_forces=forces["link_forces"],
-        rows={
-            name: np.shape(shared[name])
-            for name, core in cores.items()
-            if shared[name] is not None and np.ndim(unmasked(shared[name])) == len(core) + 1
-        },
-        for_all_arms=frozenset(name for name in cores if shared[name] is not held[name]),
-        per_arm=per_arm,
-        sample_time=sample_time,
-        period=period,
-        delay=delay,
-        sampled=sampled,
-        stops=stops,
+        **_forces(given, robot, dt),
+        **sampling,
+        stops=stops_of(robot) if flag(given["stops"], "stops") else (None,) * robot.n,
         restitution=fraction(given["restitution"], "restitution"),
         drives=drives,
         parameters=given["parameters"],
@@ -212,6 +177,50 @@ def settings(robot: "Robot", **given: Any) -> Settings:
     return with_reference(checked, given["reference"])
 
 
+def force_shapes(robot: "Robot") -> dict[str, tuple[int, ...]]:
+    """Shapes of the forces known beforehand at one instant, by name of the option."""
+    n, links = robot.n, len(robot.link_names)
+    return {"torque": (n,), "external": (n,), "wrench": (6,), "link_forces": (links, 6)}
+
+
+def _forces(given: Mapping[str, Any], robot: "Robot", dt: float) -> dict[str, Any]:
+    """Fields about forces: as functions of time, or of arms that each have their own."""
+    forces: dict[str, Force] = {}
+    stepwise: dict[str, tuple[int, ...]] = {}
+    per_arm: dict[str, np.ndarray] = {}
+    for_all_arms: set[str] = set()
+    for name, shape in force_shapes(robot).items():
+        value = on_host(given[name])
+        if value is None:
+            continue
+        shared = force_of_all_arms(value, shape)
+        if shared is not value:
+            for_all_arms.add(name)
+        rows = force_per_arm(shared, name, shape)
+        if rows is not None:
+            per_arm[name] = rows
+            continue
+        forces[name] = signal(shared, name, shape, dt)
+        if np.ndim(unmasked(shared)) == len(shape) + 1:
+            stepwise[name] = np.shape(shared)
+    return {
+        "forces": forces,
+        "stepwise": stepwise,
+        "per_arm": per_arm,
+        "for_all_arms": frozenset(for_all_arms),
+    }
+
+
+def _sensors(value: Any, robot: "Robot") -> Sensors:
+    """The sensors; exact ones where none were given."""
+    sensors = Sensors() if value is None else value
+    if not isinstance(sensors, Sensors):
+        raise OptionError(f"sensors is {shown(sensors)}, expected dy.Sensors(...)")
+    for noise in ("torque_noise", "position_noise"):
+        _finite(per_joint(getattr(sensors, noise), noise, robot), noise)
+    return sensors
+
+
 def _project(given: Any, robot: "Robot") -> bool:
     """Whether starts are to be put where the loops close."""
     if flag(given, "project") and not robot.model.closures:
@@ -219,8 +228,10 @@ def _project(given: Any, robot: "Robot") -> bool:
     return bool(given)
 
 
-def _computed_on(given: dict, function: Any, tableau: Tableau, events: Sequence[Any]) -> dict:
-    """Device, type of number and arithmetic; what they cannot run is refused by name."""
+def _computed_on(
+    given: Mapping[str, Any], function: Any, tableau: Tableau, events: Sequence[Any]
+) -> dict[str, Any]:
+    """Fields of what computes: device, numbers, arithmetic; what those cannot run is refused."""
     device, dtype, fused = given["device"], "float64", flag(given["fused"], "fused")
     if given["dtype"] is not None:
         dtype = checked_dtype(given["dtype"]).name
@@ -305,7 +316,7 @@ def spanned(s: Settings, duration: Any, save_every: Any, first: int = 0) -> Sett
         raise OptionError(
             f"duration is {duration:g} s, more steps of dt = {s.dt:g} s than can be counted"
         )
-    for name, shape in s.rows.items():
+    for name, shape in s.stepwise.items():
         arms = () if name in s.for_all_arms else s.shape
         rows_fit(name, shape, first + round(duration / s.dt), bool(first), arms)
     every = whole(save_every, "save_every")
@@ -331,9 +342,9 @@ def first_point(robot: "Robot", wanted: Any) -> tuple[np.ndarray, np.ndarray]:
     Of a closed mechanism the drives are there, and the others where they follow them from home.
     """
     if isinstance(wanted, Trajectory) and wanted.n == len(robot.driven):
-        start = wanted(0.0)
+        start = wanted._first if type(wanted) is Hermite else wanted(0.0)
         if not robot.model.closures:
-            return start.q, start.qd
+            return start.q.copy(), start.qd.copy()
         own = [robot.driven.index(k) for k in robot.independent if k in robot.driven]
         if len(own) == robot.dof:
             q, reason = follow(robot, robot.home, start.q[own])
@@ -412,7 +423,7 @@ def with_reference(s: Settings, value: Any) -> Settings:
     return changed(s, wanted=wanted)
 
 
-def _observer(value: Any) -> Any:
+def _observer(value: Any) -> Observer | None:
     if value is None or isinstance(value, Observer):
         return value
     raise OptionError(
@@ -422,9 +433,9 @@ def _observer(value: Any) -> Any:
 
 
 def _sampling(
-    given: dict, controller: Controller | Law | None, dt: float
-) -> tuple[float, int, int, bool]:
-    """The sample time, its steps, steps of delay, and whether the user asked for sampling."""
+    given: Mapping[str, Any], controller: Controller | Law | None, dt: float
+) -> dict[str, Any]:
+    """Fields about samples: their time, its steps, steps of delay, whether they were asked for."""
     asked = given["sample_time"]
     if isinstance(controller, Law) and asked not in (None, controller.sample_time):
         raise OptionError(
@@ -444,7 +455,7 @@ def _sampling(
         raise OptionError(
             f"delay is {lag:g} s, expected at most one sample time ({period * dt:g} s)"
         )
-    return float(asked), period, delay, sampled
+    return {"sample_time": float(asked), "period": period, "delay": delay, "sampled": sampled}
 
 
 def _multiple(value: Any, dt: float, name: str) -> int:

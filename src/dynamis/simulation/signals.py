@@ -20,10 +20,8 @@ Signal = Callable[[np.ndarray], np.ndarray]  # times (K,) to rows (K, m)
 Force = Callable[[np.ndarray, np.ndarray], np.ndarray]  # the same; and when their steps began
 
 
-def signal(value: Any, name: str, core: tuple[int, ...], dt: float) -> Force | None:
+def signal(value: Any, name: str, core: tuple[int, ...], dt: float) -> Force:
     """A vector (or a matrix) that stays, a function of t, or one held for each step; as rows."""
-    if value is None:
-        return None
     rows = _rows(value, name, core, dt)
     named = f"{name}{location(value)}" if callable(value) else name
     return lambda t, since: _finite(rows(t, since).reshape(len(t), -1), named, t)
@@ -143,13 +141,14 @@ def _wanted(value: Any, n: int, q0: np.ndarray, name: str) -> Signal:
 
 def _remembered(rows: Signal) -> Signal:
     """Rows that are made once for the control computer and for the record of the run."""
-    last = [(np.zeros(0), np.zeros(0))]  # times and rows in one: threads may ask at once
+    last = [(b"", np.zeros(0))]  # times and rows in one: threads may ask at once
 
     def made(t: np.ndarray) -> np.ndarray:
         times, found = last[0]
-        if not np.array_equal(t, times):
+        asked = t.tobytes()
+        if asked != times:
             found = rows(t)
-            last[0] = t, found
+            last[0] = asked, found
         return found
 
     return made

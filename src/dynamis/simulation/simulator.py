@@ -1,35 +1,191 @@
-"""`dy.Simulator`: an arm, its computer and its forces, compiled once and run as often as wanted."""
+"""`dy.simulate` and `dy.Simulator`: an arm, its control computer and its forces, in time.
 
-from typing import TYPE_CHECKING, Any
+An option is written once, in the signature of `simulate`; those of `Simulator` are taken from it.
+"""
+
+import inspect
+from collections.abc import Callable, Hashable
+from copy import copy
+from types import NoneType
+from typing import Any, TypeVar
 
 import numpy as np
 
 from ..arguments import whole
 from ..compile.arrays import as_batch
 from ..compile.libraries import like
+from ..compile.service import compiling
+from ..control.controller import Controller, intact
+from ..control.observer import Observer
+from ..control.sensors import Sensors
 from ..errors import OptionError, ShapeError, shown
 from ..lazy import once
+from ..robot import Robot
+from .adaptive import adaptive
 from .assembly import Assembly
-from .loop import (
-    GROUP,
-    MachineLoop,
-    adaptive,
-    advance,
-    by_samples,
-    by_stages,
-    in_machine_code,
-    loop_of,
-)
-from .record import Recorder
+from .loop import GROUP, Loop, MachineLoop, Simulation, by_samples, in_machine_code, loop_of
+from .record import RunRecorder
 from .run import Run
-from .settings import Settings, settings, spanned, started
+from .settings import Settings, settings, spanned, started, with_reference
+from .stages import by_stages
 
-if TYPE_CHECKING:
-    from ..robot import Robot
-
+F = TypeVar("F", bound=Callable[..., Any])
 MOST_STEPS = 10**6  # a plain int up to this skips the full argument check
 NOT_STARTED = "no reset yet"
 SEEN = ("q", "qd", "tau", "command")
+OF_A_RUN = ("duration", "q0", "qd0", "save_every")  # arguments of `simulate` alone
+
+
+def simulate(
+    robot: Robot,
+    duration: float = 1.0,
+    dt: float = 1e-3,
+    q0: Any = None,
+    qd0: Any = None,
+    controller: Any = None,
+    integrator: str = "rk4",
+    *,
+    reference: Any = None,
+    torque: Any = None,
+    external: Any = None,
+    wrench: Any = None,
+    link_forces: Any = None,
+    observer: Any = None,
+    sensors: Any = None,
+    sample_time: float | None = None,
+    delay: float = 0.0,
+    stops: bool = False,
+    restitution: float = 0.0,
+    drives: bool = True,
+    parameters: Any = None,
+    save_every: int = 1,
+    events: Any = (),
+    tolerance: float = 1e-9,
+    threads: int | None = None,
+    progress: bool | None = None,
+    device: Any = None,
+    dtype: Any = None,
+    fused: bool = False,
+    project: bool = False,
+) -> Run:
+    """Simulate an arm from (q0, qd0) for `duration` seconds in steps of `dt`.
+
+        M(q) qdd + C(q, qd) qd + g(q) + friction + J^T wrench + sum J_i^T link_forces_i
+            = tau + external
+
+    `controller` is one of `dy.control`, run every `sample_time` (default: every step, or its own)
+    with its torques held in between and acting `delay` seconds after they were computed (which
+    needs steps of one length). Its step is the one that `dy.export_controller` writes, safe state
+    included (`run.states["computer.status"]`); other options of the export go into a
+    `dynamis.realtime.Law`, which is a controller too. Or it is any function(t, q, qd) -> tau, asked
+    at every stage of the integrator unless a sample time or sensors are given. `reference` is a
+    trajectory, a place, or a function of t. `torque`, `external`, `wrench` and `link_forces`
+    (a row per link, as in `inverse_dynamics`) stay, are functions of t, or have one more axis: an
+    entry per step. With further axes before that one, which then has one entry, they stay and
+    differ from arm to arm of an ensemble: `torque` (N, 1, n), while (1, steps, n) is for all arms.
+
+    Without q0 the arm starts on its reference, if that is a trajectory: at its first point and with
+    its velocity; otherwise at `robot.home` (q = 0), at rest. qd0 is zero where q0 is given alone.
+
+    Coulomb friction holds joints exactly; `stops` makes the joint limits act (`restitution` 0 to
+    1); `drives` lets motor limits, circuits and gear efficiencies act. q0, qd0, `parameters` and
+    forces may have leading axes: an ensemble, which gives q, qd, tau, friction and stuck only.
+    `events` are functions g(t, q, qd): their zeros are found between any two steps, whatever
+    `save_every`, and one with a true attribute `terminal` ends the run.
+
+    Closed mechanisms: q0 must close the loops and qd0 keep them closed, or `project=True` puts both
+    where they do; they stay closed at every step. A controller, a reference and measurements are
+    of the drives (`robot.driven`), `torque` and the run itself of all joints.
+
+    integrator: "rk4", "heun", "euler", "semi-implicit-euler", or "dormand-prince", which chooses
+    its own steps for `tolerance` and gives the states every dt. A run whose steps become too short
+    for that ends there; `message` says so, and `diverged` stays False.
+
+    `device="cuda"` runs all steps of all arms in one kernel of a GPU, with the same bits; functions
+    as controllers, steps of their own length and events are refused there. The run's arrays are of
+    the library (and on the GPU) of q0, qd0 or `parameters`. `dtype`: "float64" or "float32";
+    `fused` adds products without rounding them first: faster, last digits differ.
+    """
+    given = locals()  # every option by name, as the signature has them
+    sim = prepared(robot, {x: given[x] for x, usual in USUAL.items() if given[x] is not usual})
+    sim._given = with_reference(sim._given, reference)
+    sim.reset(q0, qd0)
+    return sim.run(duration, save_every)
+
+
+PARAMETERS = inspect.signature(simulate).parameters
+SIMULATOR = tuple(x for name, x in PARAMETERS.items() if name not in OF_A_RUN)  # its parameters
+USUAL = {x.name: x.default for x in SIMULATOR if x.name not in ("robot", "reference")}
+
+# Simulators of the last calls: most calls differ in start, reference and duration only.
+#
+# The key holds the value of every option, and of a controller that of every field: nothing is taken
+# from an object that may have changed since. What has no such value (a function, a law of the
+# user's own, a long list of torques) is looked at anew every time.
+
+RECENT = 8
+LONGEST = 64  # numbers that are worth comparing
+BLOCKS = (Controller, Observer, Sensors)
+PLAIN = {bool, int, str, NoneType}
+UNCHANGING = {*PLAIN, float, np.float64, Robot}
+_recent: dict[Hashable, "Simulator"] = {}
+
+
+def prepared(robot: Robot, options: dict[str, Any]) -> "Simulator":
+    """A simulator without a reference, not yet reset; of options that come again, a copy.
+
+    `options` are those that are not the usual ones.
+    """
+    try:
+        key = compiling(), id(robot), *((name, _value(x)) for name, x in options.items())
+    except (TypeError, RecursionError):  # a list may hold itself
+        return Simulator(robot, **options)
+    made = _recent.pop(key, None)
+    if made is None:
+        made = Simulator(robot, **{name: _kept(x) for name, x in options.items()})
+    _recent[key] = made  # as the last: a dictionary keeps its order
+    for old in list(_recent)[:-RECENT]:
+        _recent.pop(old, None)
+    found = object.__new__(Simulator)  # what copy() does, ten times as fast
+    vars(found).update(vars(made))
+    return found
+
+
+def _value(x: Any) -> Hashable:
+    """What is equal for equal values only; TypeError where nothing is."""
+    kind = type(x)
+    if kind in PLAIN:
+        return kind, x  # True and 1 are equal
+    if kind is float or kind is np.float64:
+        return kind, x.hex()  # 0.0 and -0.0 are equal
+    if (kind is tuple or kind is list) and len(x) <= LONGEST:
+        return kind, *map(_value, x)
+    if kind is np.ndarray and x.dtype.kind in "fiu" and x.size <= LONGEST:
+        return x.dtype.str, x.shape, x.tobytes()
+    if kind is Robot:
+        return kind, id(x)  # the simulator keeps it: no other has this number
+    if isinstance(x, BLOCKS) and intact(x):
+        return kind, *((name, _value(field)) for name, field in vars(x).items())
+    raise TypeError(f"{kind} may change")
+
+
+def _kept(x: Any) -> Any:
+    """A value that nobody else can change: a copy, where somebody could."""
+    if type(x) in UNCHANGING:
+        return x
+    if isinstance(x, (tuple, list)):
+        return type(x)(map(_kept, x))
+    found = copy(x)
+    if isinstance(x, BLOCKS):
+        vars(found).update({name: _kept(field) for name, field in vars(x).items()})
+    return found
+
+
+def _shows_options(init: F) -> F:
+    """A constructor (self, robot, ...) with the options of `simulate` in its signature."""
+    own = inspect.signature(init).parameters["self"]
+    init.__dict__["__signature__"] = inspect.Signature((own, *SIMULATOR))
+    return init
 
 
 class Simulator:
@@ -44,49 +200,15 @@ class Simulator:
     axes, and `step` takes torques of every arm.
     """
 
-    def __init__(
-        self,
-        robot: "Robot",
-        dt: float = 1e-3,
-        controller: Any = None,
-        integrator: str = "rk4",
-        *,
-        reference: Any = None,
-        torque: Any = None,
-        external: Any = None,
-        wrench: Any = None,
-        link_forces: Any = None,
-        observer: Any = None,
-        sensors: Any = None,
-        sample_time: float | None = None,
-        delay: float = 0.0,
-        stops: bool = False,
-        restitution: float = 0.0,
-        drives: bool = True,
-        parameters: Any = None,
-        events: Any = (),
-        tolerance: float = 1e-9,
-        threads: int | None = None,
-        progress: bool | None = None,
-        device: Any = None,
-        dtype: Any = None,
-        fused: bool = False,
-        project: bool = False,
-    ):
-        self._given = settings(
-            robot, dt=dt, controller=controller, integrator=integrator, reference=reference,
-            torque=torque, external=external, wrench=wrench, link_forces=link_forces,
-            observer=observer, sensors=sensors, sample_time=sample_time, delay=delay, stops=stops,
-            restitution=restitution, drives=drives, parameters=parameters, events=events,
-            tolerance=tolerance, threads=threads, progress=progress, device=device, dtype=dtype,
-            fused=fused, project=project,
-        )  # fmt: skip
+    @_shows_options
+    def __init__(self, robot: Robot, *given: Any, **options: Any):
+        self._given = settings(**_by_name(robot, *given, **options))
         self.robot, self.dt = robot, self._given.dt
         self.assembly = Assembly(self._given)
         self._s, self._x, self._steps = self._given, np.zeros((0, 0)), 0
         self._over = NOT_STARTED  # why it cannot go on; empty if it can
-        self._loops: dict[bool, Any] = {}  # by whether there are many arms
-        self._repeat: Any = None
+        self._loops: dict[bool, Loop] = {}  # by whether there are many arms
+        self._repeat: Callable[[int], None] | None = None
         self._views: dict[str, np.ndarray] = {}  # parts of the state, (..., n)
 
     def reset(self, q0: Any = None, qd0: Any = None, where: Any = None) -> None:
@@ -178,20 +300,20 @@ class Simulator:
             raise OptionError(f"tau is {shown(tau)}, expected finite numbers")
         self._views["command"][...] = tau
 
-    def _repeated(self) -> Any:
+    def _repeated(self) -> Callable[[int], None]:
         """The fastest function(steps) that advances these settings."""
         s, m = self._s, self.assembly
         if s.function is not None or s.tableau.adaptive:
             what = "a function as controller" if s.function is not None else s.tableau.name
             raise OptionError(f"single steps with {what} are not possible", "use run(duration)")
-        loop = self._loop
-        small = s.count <= GROUP and isinstance(loop, MachineLoop)
-        if small and not m.computes and not m.inputs.size:
+        loop, sim = self._loop, Simulation(s, m, self._x)
+        undriven = not m.computes and not m.inputs.size
+        if undriven and s.count <= GROUP and isinstance(loop, MachineLoop):
             return loop.repeated(self._x, m.plant_constants(s, s.dt))
-        return lambda steps: advance(s, m, loop, self._x, self._steps, steps, None, 1)
+        return lambda steps: sim.advance(loop, self._steps, steps)
 
     @property
-    def _loop(self) -> Any:
+    def _loop(self) -> Loop:
         many, m = self._s.count > 1, self.assembly
         if many not in self._loops:
             tasks = m.tasks if self._s.function is None else [m.plant_task]
@@ -202,30 +324,45 @@ class Simulator:
         """Let `duration` seconds pass from here on, and keep every few instants of them."""
         self._ready()
         s = spanned(self._s, duration, save_every, self._steps)
-        way = in_machine_code
-        if s.tableau.adaptive:
-            way = adaptive
-        elif s.function is not None:
-            way = by_samples if s.sampled else by_stages
-        if way is not in_machine_code and s.first:
+        compiled = s.function is None and not s.tableau.adaptive
+        if not compiled and s.first:
             raise OptionError(
                 f"the simulator is at t = {self.t:g} s, expected the start",
                 "functions as controllers and steps of any length run from a reset on",
             )
-        recorder = Recorder(s, self.assembly)
+        recorder = RunRecorder(s, self.assembly)
         if s.count:
-            loop = self._loop if way in (in_machine_code, by_samples) else None
-            way(s, self.assembly, loop, self._x, recorder)
+            self._pass(Simulation(s, self.assembly, self._x), recorder)
         self._steps += s.steps
         run = recorder.run()
-        if way in (adaptive, by_stages) and recorder.filled:
-            self._x[:, : recorder.kept] = recorder.rows[:, recorder.filled - 1]
-        if way is not in_machine_code or s.short or run.message:
+        if not compiled or s.short or run.message:
             self._over = run.message or f"a run of {s.duration:g} s has ended"
         return run
 
+    def _pass(self, sim: Simulation, recorder: RunRecorder) -> None:
+        """Let the time of a run pass, the way its controller and its steps ask for."""
+        s = sim.s
+        if not s.tableau.adaptive and s.function is None:
+            in_machine_code(sim, self._loop, recorder)
+        elif not s.tableau.adaptive and s.sampled:
+            by_samples(sim, self._loop, recorder)
+        else:
+            (adaptive if s.tableau.adaptive else by_stages)(sim, recorder)
+            if recorder.filled:
+                self._x[:, : recorder.kept] = recorder.rows[:, recorder.filled - 1]
 
-def refuse_singular(robot: "Robot", q: np.ndarray) -> None:
+
+def _by_name(*given: Any, **options: Any) -> dict[str, Any]:
+    """Arguments of a Simulator by name, those left out with their defaults."""
+    try:
+        bound = inspect.Signature(SIMULATOR).bind(*given, **options)
+    except TypeError as error:  # it names what is unknown or missing
+        raise TypeError(f"Simulator: {error}") from None
+    bound.apply_defaults()
+    return bound.arguments
+
+
+def refuse_singular(robot: Robot, q: np.ndarray) -> None:
     """Raise if M(q) or a loop is singular; the last q that passed is remembered."""
     fine = once(robot, "not singular", list)
     if not fine or fine[0] != q.tobytes():

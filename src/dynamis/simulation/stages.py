@@ -1,4 +1,4 @@
-"""A step in three parts that Python can go between: for torques that only Python can compute."""
+"""Steps in three parts that Python can go between: for torques that only Python can compute."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -8,8 +8,12 @@ import numpy as np
 
 from ..compile.arrays import run
 from ..compile.service import Key, compiling
+from ..progress import bar
 from ..spatial.functions import Functions
+from .loop import Simulation, finite_torque
 from .plant import Plant
+from .record import RunRecorder
+from .settings import Settings
 from .tableau import Tableau, weights_at
 from .tasks import Inputs, Slots, Task
 
@@ -132,3 +136,49 @@ def between(
     for w, k in zip(weights_at(tableau, s), rates, strict=True):
         y += h * w * k
     return y
+
+
+def stages_of(sim: Simulation) -> Stages:
+    """Those of a simulation in progress."""
+    s, m = sim.s, sim.assembly
+    return Stages(
+        m.plant, m.slots, m.inputs, m.key, s.count, s.parameters, m.parametrised, s.arm_forces
+    )
+
+
+def of_all_joints(s: Settings, torque: Callable[..., np.ndarray]) -> Torque:
+    """Torques of all joints from a function (s, t, q, qd) of those that are driven."""
+
+    def found(t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        tau = np.zeros(q.shape)
+        tau[:, s.driven] = torque(s, t, q[:, s.driven], qd[:, s.driven])
+        return tau
+
+    return found
+
+
+def by_stages(sim: Simulation, recorder: RunRecorder) -> None:
+    """A Python function asked at every stage of the integrator; an observer at its samples."""
+    s, m, x = sim.s, sim.assembly, sim.x
+    stages, torque = stages_of(sim), of_all_joints(s, finite_torque)
+    ends = [*(s.dt * np.arange(1, s.steps + 1)), *([s.duration] if s.short else [])]
+    t, row = 0.0, 0
+    with bar(f"simulating {s.robot.name}", len(ends), s.progress) as progress:
+        for k, end in enumerate(ends):
+            if m.computes and k % s.period == 0:
+                sim.sample(t, k // s.period)
+            start, stop, _ = stages.step(x, t, end - t, s.tableau, m.forces_at, torque)
+            if k % s.save_every == 0:
+                recorder.put(row, start)
+                recorder.filled, row = row, row + 1
+                if not recorder.fine(row):
+                    return
+            x[...] = stages.finish(start, stop, end - t)
+            t = float(end)
+            progress(k + 1)
+    if m.computes and s.steps % s.period == 0 and not s.short:
+        sim.sample(t, s.steps // s.period)
+    sim.part("command")[...] = torque(t, sim.part("q"), sim.part("qd"))
+    last = stages.call("begin", x, np.concatenate([[t], m.forces_at(t, t)]), s.dt)
+    recorder.rows[:, -1] = last[:, : recorder.kept]
+    recorder.fine(len(recorder.t))

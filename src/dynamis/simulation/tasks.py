@@ -17,7 +17,7 @@ from ..control.controller import Reference
 from ..spatial.functions import MATH, Functions
 from ..spatial.vectors import slices
 from .measures import Measures
-from .plant import INTEGRATED, Acting, Plant, State
+from .plant import INTEGRATED, Acting, Plant, PlantState
 from .tableau import Tableau
 
 if TYPE_CHECKING:
@@ -38,15 +38,17 @@ class Slots:
         self.slices = slices(self.sizes)
         self.size = sum(self.sizes.values())
         self.integrated = sum(plant[name] for name in INTEGRATED)
+        start = sum(plant.values())
+        self.computer = slice(start, start + sum(computer.values()))  # all of its entries
         self._plant, self._parts = tuple(plant), (tuple(computer), tuple(measures))
 
-    def read(self, x: Any) -> State:
+    def read(self, x: Any) -> PlantState:
         """The vector as a state."""
         rows = {name: list(x[s]) for name, s in self.slices.items()}
         computer, measures = ({name: rows.pop(name) for name in part} for part in self._parts)
-        return State(**rows, computer=computer, measures=measures)
+        return PlantState(**rows, computer=computer, measures=measures)
 
-    def write(self, state: State) -> list[Any]:
+    def write(self, state: PlantState) -> list[Any]:
         """The vector of a state."""
         rows = [getattr(state, name) for name in self._plant]
         parts = zip((state.computer, state.measures), self._parts, strict=True)
@@ -101,25 +103,16 @@ class Task:
         return traced(self.name, self.function, x | given, x)
 
 
-ACTING = {"torque": "feed", "external": "outside"}  # what `Acting` calls forces
-
-
 class Inputs:
     """Which forces known beforehand a plant is given, and where they are in its signal.
 
-    Those of `per_arm` (sizes by name), which stay, are the last of its constants instead.
+    `sizes` are the numbers of every force in its signal; those of `per_arm`, which stay, are the
+    last of its constants instead.
     """
 
-    def __init__(
-        self, n: int, feed: bool, outside: bool, wrench: bool, links: int,
-        per_arm: Mapping[str, int],
-    ):  # fmt: skip
-        self.sizes = {"feed": n * feed, "outside": n * outside, "wrench": 6 * wrench}
-        if links:
-            self.sizes["link_forces"] = 6 * links
-        self.slices = slices(self.sizes)
-        self.size = sum(self.sizes.values())
-        self.per_arm = {ACTING.get(name, name): size for name, size in per_arm.items()}
+    def __init__(self, sizes: Mapping[str, int], per_arm: Mapping[str, int]):
+        self.sizes, self.per_arm = sizes, per_arm
+        self.size = sum(sizes.values())
         self.constants = sum(per_arm.values())
 
     def parameters(self, constants: Any) -> Any:
@@ -136,10 +129,8 @@ class Inputs:
 
 
 def _parts(sizes: Mapping[str, int], numbers: Any) -> dict[str, Any]:
-    """Numbers that stand one after the other, by name; None where there are none."""
-    return {
-        name: list(numbers[place]) if sizes[name] else None for name, place in slices(sizes).items()
-    }
+    """Numbers that stand one after the other, by name."""
+    return {name: list(numbers[place]) for name, place in slices(sizes).items()}
 
 
 def plant_function(

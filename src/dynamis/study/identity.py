@@ -50,10 +50,17 @@ def _feed(value: Any, add: Callable[[bytes], None], inside: tuple[Any, ...]) -> 
     elif isinstance(value, functools.partial):
         parts = [value.func, value.args, value.keywords]
     elif isinstance(getattr(type(value), "__call__", None), FunctionType):  # noqa: B004
-        parts = [type(value).__call__, vars(value)]
+        parts = [type(value).__call__, _attributes(value)]
     add(f"{type(value).__qualname__} {getattr(value, '__qualname__', '')} {len(parts)}".encode())
     for part in parts:
         _feed(part, add, (*inside, value))
+
+
+def _attributes(value: Any) -> dict[str, Any]:
+    """Those of an object, without its cached properties: they come with the first call."""
+    cached = functools.cached_property
+    kept = vars(value).items()
+    return {k: x for k, x in kept if not isinstance(getattr(type(value), k, None), cached)}
 
 
 def _function(value: FunctionType, inside: tuple[Any, ...]) -> list[Any]:
@@ -83,7 +90,7 @@ def identity_of(case: Case, fused: bool = False) -> dict[str, str]:
         "functions": functions,
     }
     if case.evaluate is None:
-        every = [_simulation(case, chosen) for _, chosen in case._groups(drawn)]
+        every = [_simulation(case, chosen) for _, chosen in case.groups(drawn)]
         found["options"] = (fused, case.duration, case.simulated, [options for options, _ in every])
         found["controller, reference or forces"] = [code for _, code in every]
     if functions:  # only running them shows what they do
@@ -102,18 +109,18 @@ def _functions(case: Case) -> list[Callable[..., Any]]:
 
 def _simulation(case: Case, chosen: tuple[int, ...]) -> tuple[Any, Any]:
     """What decides a simulation: its options, and its code with the numbers that go into it."""
-    ensemble = case._ensemble(chosen)
+    ensemble = case.ensemble(chosen)
     s = ensemble.s
     names = ("dt", "restitution", "drives", "tolerance", "period", "delay", "dtype")
     options = [s.tableau.key, s.stops, repr(s.sensors), *(getattr(s, name) for name in names)]
     if not case.simulated:
         t = s.dt * np.arange(min(s.steps + 1, LOOKED_AT))
-        return options, ensemble._reference(s)(t)
+        return options, ensemble.reference(s)(t)
     drawn, (q0, qd0) = case.draw(0, 1), case.start
     own, none = drawn.nominal[None, list(drawn.varied)], np.zeros((1, len(s.driven)))
     nominal = replace(drawn, values=own, q0=q0[None], qd0=qd0[None], joint_offset=none)
-    ready = ensemble._started(nominal, s, 1)
-    m = ensemble.assembly if ensemble.streams else ensemble._simulator.assembly
+    ready = ensemble.started(nominal, s, 1)
+    m = ensemble.assembly if ensemble.streams else ensemble.simulator.assembly
     tasks = m.tasks if s.function is None else [m.plant_task]
     code = [(task.name, task.key or task.program().text) for task in tasks]
     if s.function is not None:

@@ -26,7 +26,8 @@ from ..simulation.run import Run
 from ..simulation.simulator import Simulator, refuse_singular
 from ..tables import html_table, text_table
 from . import checkpoint as files
-from .case import DIVERGED, Case, Variation, function_name
+from .case import Case
+from .ensemble import DIVERGED, function_name
 from .identity import identity_of
 from .scatter import Draw
 from .summary import (
@@ -39,6 +40,7 @@ from .summary import (
     quantiles,
     shares_of_variance,
 )
+from .variation import Variation
 from .workers import Driver
 
 if TYPE_CHECKING:
@@ -508,10 +510,9 @@ def _prepared(case: Case) -> None:
     draw = case.draw(0, 1)
     if draw.unplaced is not None:  # any sample that starts
         draw = replace(draw, q0=case.start[0][None], qd0=case.start[1][None], unplaced=None)
-    (_, chosen), *_ = case._groups(draw)
-    ensemble = case._ensemble(chosen)
+    ensemble = case.ensemble(case.groups(draw)[0].alternatives)
     if case.simulated:
-        ensemble._started(draw, ensemble.s, 1)
+        ensemble.started(draw, ensemble.s, 1)
         refuse_singular(case.robot, draw.q0[0])
 
 

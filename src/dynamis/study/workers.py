@@ -83,7 +83,7 @@ def _unpickled(case: bytes) -> Case:
         raise OptionError(f"a worker cannot read the study: {error}", IMPORTABLE) from None
 
 
-class Task(NamedTuple):
+class BlockTask(NamedTuple):
     """Blocks first .. stop - 1, and how often they lost their worker."""
 
     first: int
@@ -120,8 +120,8 @@ class Driver:
         launch = ON_A_GPU if self.own is None else BESIDE
         self.size = max(1, launch // case.block) if self.on_gpu else 1  # blocks of a task
         self.left: list[range] = []  # the first blocks last
-        self.again: deque[Task] = deque()
-        self.under_way: dict[int, tuple[Any, Task]] = {}  # futures, by number
+        self.again: deque[BlockTask] = deque()
+        self.under_way: dict[int, tuple[Any, BlockTask]] = {}  # futures, by number
         self.finished: SimpleQueue[int] = SimpleQueue()
         self.given_up: OptionError | None = None
 
@@ -166,7 +166,7 @@ class Driver:
                 run = self.left.pop()
                 if len(run) > self.size:
                     self.left.append(run[self.size :])
-                self._submit(Task(run.start, min(run.start + self.size, run.stop)))
+                self._submit(BlockTask(run.start, min(run.start + self.size, run.stop)))
             else:
                 return
 
@@ -176,7 +176,7 @@ class Driver:
         most = WAITING * self.workers * self.size
         return earliest is not None and self.left[-1].start - earliest > most
 
-    def _submit(self, task: Task) -> None:
+    def _submit(self, task: BlockTask) -> None:
         case = self._parcel if task.with_case or isinstance(self.executor, RayExecutor) else None
         call = (work, self.key, task.first, task.stop, self.threads, case)
         try:
@@ -207,7 +207,7 @@ class Driver:
         except Exception as error:
             raise OptionError(f"the study cannot be sent: {error}", IMPORTABLE) from error
 
-    def _result(self, future: Any, task: Task) -> Done | None:
+    def _result(self, future: Any, task: BlockTask) -> Done | None:
         """What a task gave; None where it is tried again."""
         try:
             done = future.result()
@@ -218,7 +218,7 @@ class Driver:
             self.again.append(task._replace(with_case=True))
         return done
 
-    def _after(self, error: BaseException, task: Task) -> None:
+    def _after(self, error: BaseException, task: BlockTask) -> None:
         """Try a task again if its worker died; any other error is the study's."""
         cause = getattr(error, "cause", error)  # Ray wraps what a task raises
         if isinstance(cause, DynamisError):
@@ -231,7 +231,9 @@ class Driver:
             # pools and Dask do not say which of several tasks it was: they run one at a time
             alone = isinstance(error, BrokenExecutor) or _died(error, {"KilledWorker"})
             for block in range(task.first, task.stop):
-                self.again.append(Task(block, block + 1, task.tries + 1, task.with_case, alone))
+                self.again.append(
+                    BlockTask(block, block + 1, task.tries + 1, task.with_case, alone)
+                )
             return
         if self.given_up is not None:
             raise self.given_up

@@ -12,7 +12,7 @@ from ..errors import OptionError, ShapeError
 from ..lazy import cached_property
 from ..spatial.functions import MATH, Functions
 from .arguments import all_positive, increasing, numbers, vectors
-from .trajectory import Lists, Trajectory
+from .trajectory import Lists, State, Trajectory
 
 # Motion through knots with given derivatives: two-point Hermite polynomials between them.
 #
@@ -119,6 +119,11 @@ class Hermite(Trajectory):
         if outside.any():
             found[1:, outside] = 0.0
         return found.reshape(3, *times.shape, self.n)
+
+    @cached_property
+    def _first(self) -> State:
+        """State at t = 0, where every simulation along the motion begins; not to be written to."""
+        return self(0.0)
 
     @cached_property
     def _tables(self) -> tuple[Any, ...]:
