@@ -223,25 +223,25 @@ class Robot:
         )
 
     @property
-    def active(self) -> tuple[int, ...]:
+    def active(self) -> list[int]:
         """Entries of q whose joints have a drive, q[..., robot.active]: all but passive ones."""
-        return self.model.active
+        return list(self.model.active)
 
     @property
-    def driven(self) -> tuple[int, ...]:
+    def driven(self) -> list[int]:
         """Entries of q that controllers see, q[..., robot.driven]: all, or the drives of loops."""
-        return self.model.driven
+        return list(self.model.driven)
 
     @property
     def drive_names(self) -> tuple[str, ...]:
         """Names of the joints that controllers see."""
         return tuple(self.joint_names[k] for k in self.driven)
 
-    @cached_property
-    def independent(self) -> tuple[int, ...]:
+    @property
+    def independent(self) -> list[int]:
         """Entries of q that decide all others: the drives, where there are as many as needed."""
         found = self.chain.mobility
-        return tuple(range(self.n)) if found is None else found.independent
+        return list(range(self.n)) if found is None else list(found.independent)
 
     @cached_property
     def home(self) -> np.ndarray:
