@@ -17,8 +17,10 @@ from ..compile.kernels import (
     KERNELS,
     OPTIMISE,
     RECURSIONS,
+    WRENCH,
     Kernel,
     kernel_named,
+    row_taking,
 )
 from ..dynamics.mobility import first_assembly
 from ..dynamics.springs import refuse_coincident
@@ -925,11 +927,21 @@ class Robot:
         return equations(self.model, method, gravity)
 
     def casadi(
-        self, name: str, method: str | None = None, parameters: str = "inline"
+        self,
+        name: str,
+        method: str | None = None,
+        parameters: str = "inline",
+        wrench: bool = False,
     ) -> "casadi.Function":
-        """A kernel as a CasADi Function of column vectors, for optimal control and estimation."""
+        """A kernel as a CasADi Function of column vectors, for optimal control and estimation.
+
+        With `wrench` the wrench of the tool is an argument too, behind the others.
+        """
         from ..export.casadi_folder import casadi_function
 
+        if flag(wrench, "wrench"):
+            own = kernel_named(name).inputs
+            name = row_taking(name.partition(":")[0], tuple(dict.fromkeys((*own, WRENCH)))).name
         return casadi_function(_chosen(name, method), self.model, _argument(parameters))
 
     @checked
