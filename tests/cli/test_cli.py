@@ -403,6 +403,19 @@ def test_agree_fails_above_a_limit(capsys, no_peers, monkeypatch):
             "--safe-damping is 'aut', expected one number, one per joint, or \"auto\"",
             "",
         ),
+        (
+            ["simulate", "planar-rr", "--controller", "piid"],
+            "--controller is 'piid', expected 'pid', 'point-to-point', 'computed-torque', 'feed",
+            "did you mean 'pid'?",
+        ),
+        (["export", "planar-rr", "--safe=no"], "--safe is 'no', expected 'zero', 'gravity'", ""),
+        (["simulate", "planar-rr", "--dt", "1,5x"], "--dt is '1,5x', expected a number", ""),
+        (["agree", "--samples", "2.5"], "--samples is '2.5', expected a whole number", ""),
+        (["simulate", "planar-rr", "--dt"], "--dt was given without a value", ""),
+        (["export", "planar-rr", "--safe", "--json"], "--safe was given without a value", ""),
+        (["simulate"], "missing from dynamis simulate: ROBOT", "see dynamis simulate --help"),
+        (["robots", "more"], "nrecognized options: more", "see dynamis robots --help"),
+        (["completion", "bosh"], "invalid choice 'bosh' for argument 'shell'", "completion --help"),
     ],
 )
 def test_errors_go_to_stderr_with_a_hint(words, said, hint, capsys):
