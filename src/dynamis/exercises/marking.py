@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..arguments import checked, choice, path_of
+from ..arguments import checked, choice, is_list, path_of
 from ..errors import (
     DynamisError,
     FileError,
@@ -15,6 +15,7 @@ from ..errors import (
     abbreviated,
     counted,
     legible,
+    shown,
 )
 from ..files import checked_path, write
 from ..lazy import cached_property
@@ -133,6 +134,10 @@ def term_marks(
     directories: Sequence[str | Path], students: Sequence[str | Path], language: str | None = None
 ) -> TermMarks:
     """Marks of several classes: a folder of forms and a teacher/class.csv for each of them."""
+    for name, given in (("directories", directories), ("students", students)):
+        if not is_list(given):
+            raise OptionError(f"{name} is {shown(given)}, expected a list of paths")
+    directories, students = list(directories), list(students)
     if not directories or len(directories) != len(students):
         raise OptionError(
             f"{counted(len(directories), 'folder')} of forms and {counted(len(students), 'class')} "

@@ -159,7 +159,7 @@ class PlantRun:
         self.end, self.lowest, self.highest = (np.full(n, x) for x in (np.nan, np.inf, -np.inf))
         self.largest_velocity, self.largest_torque = np.zeros(n), np.zeros(n)
 
-    def seen(self, q: np.ndarray, qd: np.ndarray, tau: Any) -> None:
+    def _seen(self, q: np.ndarray, qd: np.ndarray, tau: Any) -> None:
         """Where the drives are, how fast, and under which torque."""
         self.end = q
         np.minimum(self.lowest, q, out=self.lowest)
@@ -167,8 +167,13 @@ class PlantRun:
         np.maximum(self.largest_velocity, np.abs(qd), out=self.largest_velocity)
         np.maximum(self.largest_torque, np.abs(tau), out=self.largest_torque)
 
+    @checked
     def beyond(self, robot: "Robot") -> dict[str, list[str]]:
         """Joint -> quantities that passed a limit of the model."""
+        if a_robot(robot).drive_names != self.joints:
+            raise ShapeError(
+                f"robot {robot.name!r} has other joints than the run: {', '.join(self.joints)}"
+            )
         speed, effort = bounds(robot)
         each = {
             "position": (np.stack([self.lowest, self.highest]), robot.limits),
@@ -346,7 +351,7 @@ class PlantServer:
                 self._step(k, k * dt)
                 k += 1
         self.found.steps = k
-        self.found.seen(self.arm.q[self.drives], self.arm.qd[self.drives], 0.0)
+        self.found._seen(self.arm.q[self.drives], self.arm.qd[self.drives], 0.0)
         self.found.lost, self.found.lost_torques = self.measurements.lost, self.torques.lost
         return self.found
 
@@ -376,7 +381,7 @@ class PlantServer:
             tau, status = [0.0] * self.n, udp.LISTENING
             self.found.silent += 1
         self.found.safe += status in (udp.BAD, udp.SAFE)
-        self.found.seen(place, speed, tau)
+        self.found._seen(place, speed, tau)
         if self.keep:
             state = place.tobytes() + speed.tobytes()
             head, tail = HEAD.pack(t, self._torque.t, status), np.array(tau).tobytes()
