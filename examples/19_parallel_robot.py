@@ -17,7 +17,7 @@ for link in drawn.model.links:
     own = rubbing if link.joint_name.startswith("hinge") else replace(link.friction, law="smooth")
     links.append(replace(link, mass=1.2 * link.mass, friction=own))
 built = dy.Robot(replace(drawn.model, links=tuple(links)))
-drives = list(drawn.driven)
+drives = drawn.driven
 home = drawn.home[drives]
 print(f"{drawn.name}: {drawn.n} joints, {len(drives)} drives, {drawn.dof} degrees of freedom")
 

@@ -21,6 +21,7 @@ from dynamis.cli.robots import first_sentence
 from dynamis.cli.simulate import motion
 from dynamis.model import catalogue
 from dynamis.model.formats.files import load_model
+from dynamis.realtime import Law
 from tests.thorough import thorough_but
 
 from ..closed_mechanisms import OPEN_ARMS
@@ -397,6 +398,24 @@ def test_agree_fails_above_a_limit(capsys, no_peers, monkeypatch):
             "--controller was given with the function 'fk'",
             "one by one",
         ),
+        (
+            ["export", "planar-rr", "--controller", "pid", "--safe-damping", "aut"],
+            "--safe-damping is 'aut', expected one number, one per joint, or \"auto\"",
+            "",
+        ),
+        (
+            ["simulate", "planar-rr", "--controller", "piid"],
+            "--controller is 'piid', expected 'pid', 'point-to-point', 'computed-torque', 'feed",
+            "did you mean 'pid'?",
+        ),
+        (["export", "planar-rr", "--safe=no"], "--safe is 'no', expected 'zero', 'gravity'", ""),
+        (["simulate", "planar-rr", "--dt", "1,5x"], "--dt is '1,5x', expected a number", ""),
+        (["agree", "--samples", "2.5"], "--samples is '2.5', expected a whole number", ""),
+        (["simulate", "planar-rr", "--dt"], "--dt was given without a value", ""),
+        (["export", "planar-rr", "--safe", "--json"], "--safe was given without a value", ""),
+        (["simulate"], "missing from dynamis simulate: ROBOT", "see dynamis simulate --help"),
+        (["robots", "more"], "nrecognized options: more", "see dynamis robots --help"),
+        (["completion", "bosh"], "invalid choice 'bosh' for argument 'shell'", "completion --help"),
     ],
 )
 def test_errors_go_to_stderr_with_a_hint(words, said, hint, capsys):
@@ -579,6 +598,18 @@ def test_a_controller_is_exported(capsys, tmp_path):
     own = dy.export_controller(law, arm, tmp_path / "b", 0.001, reference=move)
     assert code == 0 and [Path(x).name for x in files] == [x.name for x in own]
     assert all(Path(x).read_bytes() == y.read_bytes() for x, y in zip(files, own, strict=True))
+
+
+@pytest.mark.parametrize("given", ["auto", "2,1"])
+def test_a_controller_is_exported_with_damping(capsys, tmp_path, given):
+    words = ["--controller", "pid", "--safe", "gravity", "--safe-damping", given]
+    code, files = answer(
+        capsys, "export", "planar-2link", *words, "--target", "matlab", "--directory", str(tmp_path)
+    )
+    arm = dy.load("planar-2link")
+    law = Law(dy.control.JointPID(1.0), arm, 0.005, safe="gravity")
+    damping = law.damping if given == "auto" else [2.0, 1.0]
+    assert code == 0 and f"safe_damping={damping}" in Path(files[0]).read_text()
 
 
 def test_simulate_warns_of_errors_in_the_description(capsys, tmp_path):

@@ -173,3 +173,30 @@ def test_shared_work_that_fails_is_over_when_it_is_told():
     told = len(done)
     service.shared(lambda k: None, range(100), 4)  # as many threads as before have been here
     assert len(done) == told
+
+
+def test_nobody_waits_for_helpers_that_have_not_begun():
+    """Where all other threads are held up, the caller does the work alone."""
+    held, free = threading.Barrier(service.most_threads() + 1), threading.Event()
+
+    def hold():
+        held.wait()
+        free.wait()
+
+    workers = service.pool(os.getpid())
+    jobs = [workers.submit(hold) for _ in range(service.most_threads())]
+    held.wait()
+    try:
+        found = []
+        caller = threading.Thread(
+            target=lambda: found.extend(
+                service.shared(lambda k: threading.get_ident(), range(9), 2)
+            ),
+            daemon=True,
+        )
+        caller.start()
+        caller.join(60.0)
+        assert found == [caller.ident] * 9
+    finally:
+        free.set()
+    assert all(job.result() is None for job in jobs)

@@ -307,3 +307,38 @@ def test_options_that_do_not_go_together(tmp_path, capsys):
         assert main(["exercise", *words]) == 2
         assert said in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
+
+
+def test_marks_of_a_term(tmp_path, capsys):
+    """By name: the mean of the sheets that were handed in, how many, and how many are missing."""
+    words = ["exercise", "--language", "en", "--mark"]
+    names = [["Ada", "Grace"], ["Grace", "Sofia"]]
+    for k, some in enumerate(names):
+        dy.exercises.write_class(tmp_path / f"class{k}", some, WHICH)
+        (tmp_path / f"back{k}").mkdir()
+        known = students_of(tmp_path / f"class{k}" / "teacher" / "class.csv")
+        answers = solutions(known[1][1])
+        wrong = [*answers[:3], *["999"] * (len(answers) - 3)]
+        form = answered(tmp_path / f"class{k}", 1, wrong if k else answers)
+        (tmp_path / f"back{k}" / "answers-1.csv").write_bytes(form)
+    folders = ",".join(str(tmp_path / f"back{k}") for k in range(2))
+    tables = [str(tmp_path / f"class{k}" / "teacher" / "class.csv") for k in range(2)]
+    assert main([*words, folders, "--students", ",".join(tables), "--json"]) == 0
+    of = len(solutions(1))
+    head = ("student", "back0", "back1", "mean of sheets (%)", "sheets", "missing")
+    rows_of = [
+        ("Ada", f"{of}/{of}", "", "100", "1", "1"),
+        ("Grace", "", f"3/{of}", f"{300 / of:.0f}", "1", "1"),
+        ("Sofia", "", "", "", "0", "2"),
+    ]
+    assert json.loads(capsys.readouterr().out) == [dict(zip(head, x, strict=True)) for x in rows_of]
+    saved = tmp_path / "term.csv"
+    assert main([*words, folders, "--students", ",".join(tables), "--output", str(saved)]) == 0
+    assert rows(saved) == [list(head), *map(list, rows_of)]
+    assert main([*words, folders, "--students", tables[0]]) == 2
+    assert "expected one class for every folder" in capsys.readouterr().err
+    with pytest.warns(DynamisWarning, match="the same name"):
+        dy.exercises.write_class(tmp_path / "twins", ["Ada", "Ada"], WHICH)
+    twins = dy.exercises.term_marks([tmp_path / "back0"], [tmp_path / "twins/teacher/class.csv"])
+    with pytest.raises(dy.errors.FileError, match="no name, or the same one"):
+        assert twins.students

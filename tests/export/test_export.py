@@ -55,6 +55,17 @@ def test_friction_under_load_and_by_temperature_is_exported(cc, tmp_path, dtype)
     assert build_and_run(cc, tmp_path).stdout.strip() == "passed"
 
 
+def test_a_function_of_casadi_takes_a_wrench():
+    robot, wrench = dy.load("rppr"), np.arange(6.0)
+    q, qd, x = states(robot)
+    found = robot.casadi("forward_dynamics", wrench=True)(q, qd, x, wrench)
+    np.testing.assert_allclose(found, robot.forward_dynamics(q, qd, x, wrench=wrench)[:, None])
+    both = robot.casadi("inverse_dynamics:link_forces", wrench=True)
+    assert both.name_in() == ["q", "qd", "qdd", "wrench", "link_forces"]
+    with pytest.raises(dy.errors.OptionError, match="kernel 'fk' got q, wrench, expected q"):
+        robot.casadi("fk", wrench=True)
+
+
 @pytest.mark.parametrize("target", ["c", "matlab", "casadi"])
 def test_forces_on_links_are_exported(cc, tmp_path, target):
     kernels = ["inverse_dynamics:link_forces", "forward_dynamics:wrench:link_forces"]

@@ -359,6 +359,17 @@ def test_gradients_of_shared_parameters_have_the_same_bits_each_time(device):
     same(found[0], found[2])
 
 
+def test_a_step_under_a_wrench(device):
+    robot = dy.load(SMALL)
+    given = arguments(robot, "step", device, (2,))
+    wrench = torch.rand(2, 6, device=device, dtype=torch.float64)
+    arrays = [x.cpu().numpy() for x in (*given, wrench)]
+    same(dt.step(robot, *given, wrench=wrench), robot.kernel("step:wrench")(*arrays))
+    assert gradcheck(
+        lambda q, w: dt.step(robot, q, *given[1:], wrench=w), wanting(given[0], wrench)
+    )
+
+
 def test_one_of_two_results_is_enough(device):
     robot = dy.load(SMALL)
     given = wanting(*arguments(robot, "step", device, (2,)))

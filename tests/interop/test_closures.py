@@ -80,7 +80,7 @@ def test_a_connect_is_a_ball_closed_where_its_bodies_are_drawn():
     robot = from_mjcf(theirs())
     (closure,) = robot.model.closures
     assert (closure.kind, closure.name, closure.between) == ("ball", "tie", ("coupler", "rocker"))
-    assert (robot.dof, robot.active) == (1, (0,))
+    assert (robot.dof, robot.active) == (1, [0])
     model = mujoco.MjModel.from_xml_string(theirs())
     drawn = model.qpos0.copy()
     assert np.abs(robot.closure_error(drawn)).max() < 1e-12
@@ -127,13 +127,13 @@ def test_bodies_are_tied_to_the_world():
 @quiet
 def test_joints_without_actuators_are_passive_where_any_has_one():
     none = from_mjcf(theirs(actuator=""))
-    assert none.active == (0, 1, 2)
+    assert none.active == [0, 1, 2]
     assert any("no actuators" in str(x) for x in none.model.findings)
     geared = from_mjcf(theirs().replace('name="b"', 'name="b" armature="0.1"'))
-    assert geared.active == (0, 1)
+    assert geared.active == [0, 1]
     assert any("b: no actuator but armature" in str(x) for x in geared.model.findings)
     open_ = from_mjcf(theirs(equality=""))
-    assert open_.active == (0, 1, 2) and not open_.model.findings
+    assert open_.active == [0, 1, 2] and not open_.model.findings
 
 
 @quiet

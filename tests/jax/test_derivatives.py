@@ -66,6 +66,23 @@ def test_a_wrench_on_the_tool(name, rng):
     close(slope(q, qd, x, w), found[0])
 
 
+def test_a_step_under_a_wrench(rng):
+    """That of classical Runge-Kutta over the robot's accelerations, with slopes over the wrench."""
+    arm, h = dy.load("polar-rp"), 0.01
+    (q, qd, tau), w = rng.uniform(0.2, 1.0, (3, arm.n)), rng.normal(size=6)
+
+    def rates(x):
+        return np.append(x[arm.n :], arm.forward_dynamics(x[: arm.n], x[arm.n :], tau, wrench=w))
+
+    x = np.append(q, qd)
+    a = rates(x)
+    b = rates(x + 0.5 * h * a)
+    c = rates(x + 0.5 * h * b)
+    after = x + h / 6.0 * (a + 2.0 * b + 2.0 * c + rates(x + h * c))
+    close(np.concatenate(dj.step(arm, q, qd, tau, h, wrench=w)), after)
+    check_grads(lambda w: dj.step(arm, q, qd, tau, h, wrench=w), (w,), 1, rtol=1e-4, atol=1e-5)
+
+
 @pytest.mark.thorough
 def test_second_derivatives(rng):
     arm = dy.load("polar-rp")

@@ -1,16 +1,19 @@
 """The preflight: every kind of mistake has its finding, and what is sound has none."""
 
 import math
+import re
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 
 import dynamis as dy
+from dynamis.control.damping import fastest_stop
 from dynamis.model import catalogue
 from dynamis.model.check.finding import Finding
 from dynamis.model.check.model import check_model
 from dynamis.model.model import Model
+from dynamis.robot.preflight import usual_configurations
 from dynamis.spatial.inertia import eigenvalues, from_linear, pseudo_inertia, symmetric_matrix
 
 from ..random_robots import body
@@ -298,6 +301,12 @@ EXPECTED = {
 }
 
 
+BARE = "no rotor inertia"
+WITHOUT_ROTORS = {"elbow6", "kr16", "kr16-p4", "panda", "rppr", "ur10e"} | (
+    REAL - {"fr3", "ur5"} - set(GEOMETRY)
+)
+
+
 @pytest.mark.parametrize("name", catalogue.names())
 def test_catalogue(name):
     robot = dy.load(name)
@@ -306,6 +315,9 @@ def test_catalogue(name):
     if robot.model.closures:  # how it moves is told of every closed mechanism
         assert [f.level for f in findings if f.where == "mobility"] == ["note"], shown
         findings = [f for f in findings if f.where != "mobility"]
+    bare = [f.level for f in findings if BARE in f.what]
+    assert bare == ["note"] * (name in WITHOUT_ROTORS), shown
+    findings = [f for f in findings if BARE not in f.what]
     assert len(findings) == len(EXPECTED[name]), shown
     for where, what in EXPECTED[name]:
         assert any(f.where == where and what in f.what for f in findings), f"{where}\n{shown}"
@@ -375,6 +387,23 @@ def test_findings_survive_the_parameter_vector(name):
     assert found(again) == found(robot)
 
 
+def test_light_joints_without_rotors_are_noted():
+    """The damping said is the one at which a sampled law begins to shake the joint."""
+    robot = dy.load("ur5e")
+    (note,) = [f for f in robot.check() if "rotor" in f.what]
+    assert (note.level, note.where) == ("note", "joint 'wrist_3_joint'")
+    assert note.what.endswith("bear; 1 more joint below 0.01 kg m^2")
+    most = float(re.search(r"more than ([\d.]+) N m s/rad", note.what)[1])
+    each = [
+        fastest_stop(robot, np.eye(6)[5] * most, q[None])[0] for q in usual_configurations(robot).q
+    ]
+    assert min(each) * 0.005 == pytest.approx(2.0, rel=0.05)
+    names = [f"wrist_{k}_joint.rotor_inertia" for k in (2, 3)]
+    assert '"wrist_3_joint.rotor_inertia"' in note.remedy
+    assert not robot.with_parameters(dict.fromkeys(names, 0.1)).check()
+    assert not [f for f in dy.load("puma560").check() if "rotor" in f.what]
+
+
 def test_errors_come_first():
     robot = arm({"limits": (1, -1), "alpha": 90, "inertia": None}, gravity=(0, 0, 0))
     levels = [f.level for f in robot.check()]
@@ -400,7 +429,7 @@ def test_every_finding_is_complete_and_repeatable(robot):
     findings = robot.check()
     assert robot.check() == findings
     # what only the dynamics give away
-    moving = ("mass matrix", "no joint feels", "no gas", "pushes the joint on at", "Gruebler")
+    moving = ("mass matrix", "no joint feels", "no gas", "pushes the joint on at", "Gruebler", BARE)
     assert check_model(robot.model) == [f for f in findings if not any(x in f.what for x in moving)]
     for f in findings:
         assert f.level in ("error", "warning", "note")

@@ -64,7 +64,7 @@ def test_edited_placements_drop_closures_and_say_so(tmp_path):
     assert path.read_text() != text
     with pytest.warns(DynamisWarning, match=r"closures \(they are dropped\)"):
         robot = dy.load(path)
-    assert not robot.model.closures and robot.active == (0, 1, 2, 3)
+    assert not robot.model.closures and robot.active == [0, 1, 2, 3]
 
 
 @pytest.mark.filterwarnings("ignore::dynamis.errors.DynamisWarning")

@@ -247,7 +247,16 @@ def test_what_shakes_the_arm_or_passes_its_limits_is_said(tmp_path):
             control.ComputedTorque.from_bandwidth(20.0), arm, tmp_path / "b", reference=move
         )
     assert "not damped" not in (tmp_path / "b" / "README.md").read_text()
-    dy.export_controller(
-        control.ComputedTorque.from_bandwidth(20.0), arm, tmp_path / "c", safe="gravity"
-    )
-    assert "not damped" in (tmp_path / "c" / "README.md").read_text()
+
+
+@pytest.mark.parametrize("target", ["c", "ros2"])
+def test_the_readme_says_how_the_arm_is_let_down(tmp_path, target):
+    arm = dy.load("planar-2link")
+    law, told = control.JointPID(9.0, kd=1.0), {"safe": "gravity", "target": target}
+    dy.export_controller(law, arm, tmp_path / "a", **told)
+    chosen = Law(law, arm, 0.005, safe="gravity").damping
+    text = (tmp_path / "a" / "README.md").read_text()
+    assert f'by {chosen[0]:g}, {chosen[1]:g} N m s/rad or N s/m (`safe_damping` "auto"' in text
+    assert f"safe_damping={chosen}," in (tmp_path / "a" / "regenerate.py").read_text()
+    dy.export_controller(law, arm, tmp_path / "b", safe_damping=0, **told)
+    assert "not damped (`safe_damping` is 0)" in (tmp_path / "b" / "README.md").read_text()

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import dynamis as dy
+from dynamis.control.damping import BRAKE, HALF, places
 from dynamis.control.law import BAD, LATCHED, RUNNING, Law
 from dynamis.errors import OptionError
 from dynamis.spatial.functions import MATH
@@ -108,16 +109,45 @@ def test_a_safe_damping_that_shakes_the_arm_is_refused(name):
 
     with pytest.raises(OptionError, match="shakes the arm") as refused:
         law(1e4)
-    steady = ast.literal_eval(re.search(r"safe_damping=(\[.*?\])", refused.value.hint)[1])
-    assert law(steady).damping == steady
-    with pytest.raises(OptionError, match="shakes the arm"):
-        law(4.1 * np.array(steady))  # they take half of a velocity, the limit is all of it
+    steady = ast.literal_eval(
+        re.search(r'safe_damping="auto", here (\[.*?\])', refused.value.hint)[1]
+    )
+    assert law(steady).damping == law("auto").damping == steady
     q = robot.home[None]
     if not robot.model.closures:
         q = np.random.default_rng(3).uniform(*np.clip(robot.limits, -3, 3).T, (20, robot.n))
     for M in robot.mass_matrix(q):
         left = np.eye(len(M)) - TIME * np.linalg.solve(M, np.diag(steady))
         assert np.abs(np.linalg.eigvals(left)).max() < 1.0
+
+
+@pytest.mark.parametrize("filtered", [None, 5.0])
+@pytest.mark.parametrize("name", ["ur5e", "puma560", "polar-rp"])
+def test_the_usual_safe_damping_brakes_an_arm_that_is_let_down(name, filtered):
+    """No eigenvalue takes more than it may; heavy joints get no more than their inertia asks."""
+    robot, told = dy.load(name), {}
+    if filtered:
+        told = {"velocity": "difference", "velocity_filter": filtered}
+    law = Law(dy.control.JointPID(1.0), robot, TIME, safe="gravity", **told)
+    rate = min(HALF / TIME, 0.5 * np.pi * filtered) if filtered else HALF / TIME
+    M = robot.mass_matrix(places(robot))
+    found = np.linalg.eigvals(np.linalg.solve(M, np.broadcast_to(np.diag(law.damping), M.shape)))
+    assert found.real.max() <= rate * (1 + 1e-9) and found.real.min() > 0.0
+    most = BRAKE * np.diagonal(M, axis1=1, axis2=2).max(0)
+    assert (law.damping <= most * (1 + 1e-9)).all()
+    # two digits, rounded down: one of both bounds is reached
+    assert found.real.max() > 0.9 * rate or (law.damping > 0.9 * most).any()
+
+
+def test_damping_of_arms_without_a_mass_matrix_is_given_in_numbers():
+    controller = dy.control.JointPID(1.0)
+    assert not any(Law(controller, dy.load("sixr"), TIME).damping)  # the safe torque is zero
+    with pytest.raises(OptionError, match="own: its mass matrix is singular") as refused:
+        Law(controller, dy.load("sixr"), TIME, safe="gravity")
+    assert "safe_damping in numbers" in str(refused.value)
+    assert Law(controller, dy.load("sixr"), TIME, safe="gravity", safe_damping=0).n == 6
+    with pytest.raises(OptionError, match="safe_damping is 'aut', expected numbers or 'auto'"):
+        Law(controller, ARM, TIME, safe="gravity", safe_damping="aut")
 
 
 def test_the_safe_torque_keeps_the_limit_of_the_law():

@@ -36,6 +36,7 @@ def test_it_compiles_without_warnings(cc, tmp_path, dtype, inside):
         reference=motion,
         dtype=dtype,
         safe="gravity",
+        safe_damping=0.0,
         trig="own",
     )
     told = ran(program, "--help")

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -170,6 +171,30 @@ def test_brakes_hold_until_a_torque_acts_and_silence_ends_it(arm):
     assert not log[~acted][:, -2:].any() and (~acted).any()
     assert set(log[acted, 2]) == {udp.RUNNING} and set(log[~acted, 2]) == {udp.LISTENING}
     assert log[-1, 3] != 0.3
+
+
+def test_the_run_says_how_far_every_joint_went():
+    """As its own log has it; what passes a limit of the model is named."""
+    robot = dy.load("planar-rr")
+    links = [replace(x, limits=(-0.1, 0.35), effort_limit=4.0) for x in robot.model.links]
+    arm = dy.Robot(replace(robot.model, links=tuple(links)))
+    server = PlantServer(arm, 0, q0=[0.3, 0.2], rate=RATE)
+    with server.link, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as link:
+        link.connect((udp.HOST, server.port))
+        for k, status in enumerate((udp.RUNNING, udp.BAD, udp.RUNNING, *[udp.SAFE] * 40)):
+            link.send(udp.torque(k, 0.0, [-0.5, 5.0], status))
+            server._receive(k / RATE)
+            server._step(k, k / RATE)
+    found, log = server.found, server.found.log
+    q, qd, tau = log[:, 3:5], log[:, 5:7], log[:, 7:]
+    assert found.safe == 41
+    np.testing.assert_array_equal(found.end, q[-1])
+    np.testing.assert_array_equal([found.lowest, found.highest], [q.min(0), q.max(0)])
+    np.testing.assert_array_equal(found.largest_velocity, np.abs(qd).max(0))
+    np.testing.assert_array_equal(found.largest_torque, np.abs(tau).max(0))
+    assert q[:, 1].max() > 0.35 > q[:, 0].max()
+    past = found.beyond(arm)
+    assert past["joint2"] == ["position", "torque"] and "torque" not in past.get("joint1", ())
 
 
 def test_old_torques_and_noise_do_not_act(arm):
@@ -356,6 +381,8 @@ def test_sigterm_ends_it_with_its_report(tmp_path):
     found = json.loads(out)
     assert found["steps"] >= 0 and found["received"] == found["lost_torques"] == 0
     assert found["latest"] >= 0 and found["overruns"] <= found["steps"]
+    assert found["end"] == found["lowest"] == found["highest"] == [0.0, 0.0]
+    assert found["largest_torque"] == [0.0, 0.0] and found["beyond_limits"] == {}
     assert log.read_text().splitlines()[0].startswith("t,t_controller,status,q_")
 
 

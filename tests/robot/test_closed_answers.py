@@ -33,6 +33,20 @@ def close(a, b, tolerance=1e-9):
     assert np.abs(a - b).max() <= tolerance * max(1.0, np.abs(b).max())
 
 
+@pytest.mark.parametrize("name", ["five-bar", "delta", "planar-rr"])
+def test_joints_are_chosen_by_index(name):
+    """Of one vector and of many; what a caller does to the index stays with the caller."""
+    robot = dy.load(name)
+    many = np.arange(3.0 * robot.n).reshape(3, robot.n)
+    for kind, known in (("driven", robot.model.driven), ("active", robot.model.active)):
+        index = getattr(robot, kind)
+        assert many[1][index].tolist() == [many[1, k] for k in known]
+        assert (many[..., index] == many[:, index]).all() and many[:, index].shape[1] == len(known)
+    assert many[0][robot.independent].shape == (robot.dof,)
+    robot.driven.clear(), robot.active.clear(), robot.independent.clear()
+    assert len(robot.driven) == len(robot.active) == len(robot.independent) == robot.dof
+
+
 def test_torque_terms_add_up():
     robot = tooled()
     q, qd, qdd, *_ = motions(robot, 4, SEED)

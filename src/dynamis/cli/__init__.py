@@ -106,19 +106,14 @@ def _run(words: list[str]) -> int:
         return SUCCESS
     name, *rest = words
     one_of(name, COMMANDS, f"command {name!r} does not exist")
-    import tyro
-
-    from .arguments import joined, options, quiet, wrapped_help
+    from .arguments import check_options, joined, options, parsed, wrapped_help
 
     run = run_of(name)
     known = options(run)
-    for word in rest:
-        given = word.partition("=")[0].replace("_", "-")
-        if given.startswith("--"):
-            one_of(given, known, f"option {given!r} does not exist")
-    config = (tyro.conf.FlagCreatePairsOff, tyro.conf.DisallowNone)
+    check_options(rest, known)
     with wrapped_help() if {"-h", "--help"} & {*rest} else nullcontext():
-        return tyro.cli(quiet(run), prog=f"dynamis {name}", args=joined(rest, known), config=config)
+        command = parsed(run, name, joined(rest, known))
+    return command()
 
 
 def run_of(name: str) -> Callable[..., int]:

@@ -9,15 +9,19 @@ import shutil
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import MISSING, dataclass, fields, is_dataclass
+from itertools import groupby
 from pathlib import Path
 from textwrap import fill
-from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
+import tyro
 from tyro.conf import Positional, arg
 
+from ..arguments import choice, one_of
 from ..errors import ModelError, OptionError, counted, did_you_mean, worded
 from ..model import catalogue
 from ..model.check.model import check_model
@@ -83,12 +87,72 @@ def _spelt(name: str, hint: Any) -> str:
     return name.replace("_", "-")
 
 
-def quiet(run: Callable[..., int]) -> Callable[..., int]:
-    """A command whose help does not show the defaults None and False."""
+def check_options(words: Sequence[str], known: Mapping[str, Any]) -> None:
+    """Refuse options that do not exist, and values that are not among the words of an option."""
+    for word, after in zip(words, [*words, "--"][1:], strict=True):
+        name, given, value = word.partition("=")
+        name = name.replace("_", "-")
+        if not name.startswith("--"):
+            continue
+        one_of(name, known, f"option {name!r} does not exist")
+        kind, value = _kind(known[name]), value if given else after
+        if kind is bool or get_origin(kind) is tuple:
+            continue
+        if not given and value.startswith("--"):
+            raise OptionError(f"{name} was given without a value")
+        if get_origin(kind) is Literal:
+            choice(value, name, get_args(kind))
+        elif kind in (float, int):
+            _number(value, name, kind)
+
+
+def _kind(hint: Any) -> Any:
+    """The type of an option's value, where it has one."""
+    bare = get_args(hint)[0] if get_origin(hint) is Annotated else hint
+    kinds = [kind for kind in get_args(bare) if kind is not type(None)]
+    return kinds[0] if get_origin(bare) in (Union, UnionType) and len(kinds) == 1 else bare
+
+
+def _number(value: str, name: str, kind: type) -> None:
+    try:
+        kind(value)
+    except ValueError:
+        what = "a whole number" if kind is int else "a number"
+        raise OptionError(f"{name} is {value!r}, expected {what}") from None
+
+
+def parsed(run: Callable[..., int], name: str, words: list[str]) -> Callable[[], int]:
+    """A command with its arguments; what tyro refuses is an error like all others."""
+    config = (tyro.conf.FlagCreatePairsOff, tyro.conf.DisallowNone)
+    said = _Kept(sys.stderr)
+    try:
+        with redirect_stderr(said):
+            made = tyro.cli(quiet(run), prog=f"dynamis {name}", args=words, config=config)
+    except SystemExit as end:
+        if not end.code:
+            raise
+        raise OptionError(_unboxed(said.getvalue()), f"see dynamis {name} --help") from None
+    sys.stderr.write(said.getvalue())
+    return made
+
+
+def _unboxed(text: str) -> str:
+    """What tyro says in a box, or under a line: its first paragraph behind the title."""
+    plain = re.sub(r"\x1b\[[\d;]*m", "", text).splitlines()[1:]
+    lines = [line.strip("│╰╯ ") for line in plain]
+    paragraphs = [
+        list(group) for full, group in groupby(lines, lambda x: bool(x.strip("─-"))) if full
+    ]
+    said = " ".join(paragraphs[0]).removesuffix(" (required)") if paragraphs else text.strip()
+    return said[:1].lower() + said[1:]
+
+
+def quiet(run: Callable[..., int]) -> Callable[..., Callable[[], int]]:
+    """A command to be called later, whose help does not show the defaults None and False."""
 
     @functools.wraps(run)
-    def command(*arguments: Any, **named: Any) -> int:
-        return run(*arguments, **named)
+    def command(*arguments: Any, **named: Any) -> Callable[[], int]:
+        return functools.partial(run, *arguments, **named)
 
     signature, nothing = inspect.signature(run), arg(help_behavior_hint="")
     command.__annotations__ = get_type_hints(run, include_extras=True)

@@ -9,7 +9,17 @@ from typing import Annotated, Any, Literal
 from tyro.conf import Positional, arg
 
 from ..errors import OptionError, counted
-from ..exercises import EXERCISES, StudentMarks, class_marks, exercise, sheet, write_class
+from ..exercises import (
+    EXERCISES,
+    ClassMarks,
+    StudentMarks,
+    TermMarks,
+    class_marks,
+    exercise,
+    sheet,
+    term_marks,
+    write_class,
+)
 from ..exercises.exercise import Exercise, words
 from ..exercises.sheets import SUFFIXES, worked_text
 from ..files import checked_path, write
@@ -52,6 +62,7 @@ def run(
       dynamis exercise 1,5,8 --seeds 1-30 --output class1
       dynamis exercise 1,5,8 --students names.txt --output class1 --language es
       dynamis exercise --mark returned --students class1/teacher/class.csv --output marks.csv
+      dynamis exercise --mark back1,back2 --students 1/teacher/class.csv,2/teacher/class.csv
 
     Args:
         seed: Seed of the numbers, such as a student's number.
@@ -64,7 +75,8 @@ def run(
         students: A sheet for each student of a file: names (one a line), or a table (.csv) with a
             column student (or first name and surname) and perhaps seed; needs --output. With
             --mark: the teacher's class.csv.
-        mark: Folder of the forms that were handed in; --output writes the marks as .csv.
+        mark: Folder of the forms that were handed in; --output writes the marks as .csv. Several
+            folders, with as many files after --students: one table of a term.
         format: Of the sheets of a class.
         output: File (.html, .md or .tex) of a sheet, or folder of a class.
         overwrite: Write into a folder that is not empty; another class there is not replaced.
@@ -74,6 +86,9 @@ def run(
             raise OptionError(
                 "the class of the forms is not given", "--students class1/teacher/class.csv"
             )
+        folders, classes = _several(mark), _several(students)
+        if len(folders) > 1 or len(classes) > 1:
+            return _mark_term(folders, classes, language, output, json)
         return _mark(mark, students, language, output, json)
     language = language or "en"
     chosen = _chosen(which)
@@ -172,11 +187,36 @@ def _mark(
         rows += [("", "", "", "", problem) for problem in marks.unassigned]
         columns = [said[x] for x in ("sheet", "student", "right", "of", "remarks")]
         data(table(f"{said['marks']}: {folder}", columns, rows, right=columns[2:4]))
+    return _told(marks, output)
+
+
+def _told(marks: ClassMarks | TermMarks, output: Path | None) -> int:
+    """The file of the marks, and what could not be marked."""
     if output is not None:
         wrote(marks.save(output))
     for problem in marks.problems:
         talk(f"warning: {problem}")
     return int(bool(marks.problems))
+
+
+def _several(given: Path) -> list[Path]:
+    """Paths with commas between them; a comma may also be part of a name."""
+    return [given] if given.exists() else [Path(x) for x in str(given).split(",")]
+
+
+def _mark_term(
+    folders: list[Path], classes: list[Path], language: str | None, output: Path | None, json: bool
+) -> int:
+    """Marks of several classes, as a table or a file."""
+    if output is not None:
+        checked_path(output, (".csv",), "table of marks")
+    marks = term_marks(folders, classes, language)
+    (head, *rows), said = marks.rows, words(marks.classes[0].language)["words"]
+    if json:
+        data_json([dict(zip(head, row, strict=True)) for row in rows])
+    elif output is None:
+        data(table(said["marks"], head, rows, right=head[1:]))
+    return _told(marks, output)
 
 
 def _marked_facts(one: StudentMarks) -> dict[str, Any]:

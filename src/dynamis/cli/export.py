@@ -55,13 +55,16 @@ def run(
         velocity: Velocities of the controller: measured (default), or difference of positions.
         safe: Torque after a bad measurement: zero (default) or gravity compensation.
         safe_damping: Damping beside it, N m s/rad (prismatic: N s/m), one number or one per joint
-            (default: 0, the arm swings while it is let down).
+            (0: the arm swings while it is let down), or auto (default): from the mass matrix and
+            the sample time.
         trig: Sine and cosine of the controller: libm (default), or own code of constant time.
     """
     arm = load(robot)
     asked = {"reference": reference, "velocity": velocity, "safe": safe, "trig": trig}
-    if safe_damping is not None:
-        found = listed(safe_damping, "one number, or one per joint", "--safe-damping")
+    if safe_damping == "auto":
+        asked["safe_damping"] = safe_damping
+    elif safe_damping is not None:
+        found = listed(safe_damping, 'one number, one per joint, or "auto"', "--safe-damping")
         asked["safe_damping"] = found if len(found) > 1 else found[0]
     asked = {name: value for name, value in asked.items() if value is not None}
     told = {"target": target, "directory": directory, "dtype": dtype, "overwrite": overwrite}

@@ -7,7 +7,7 @@ from tyro.conf import arg
 
 from ..errors import OptionError
 from ..robot import load
-from .arguments import Json, Place, RobotName, Time, check_folders, place
+from .arguments import Json, Place, RobotName, Time, check_folders, place, units
 from .printing import data, data_json, number, table, talk
 
 COUNTS = {
@@ -18,8 +18,17 @@ COUNTS = {
     "lost_torques": "torques lost",
     "stale": "torques received after a newer one",
     "silent": "steps without torque: no controller connected",
+    "safe": "steps under a safe torque of the controller",
     "overruns": "steps that started more than a period late",
     "latest": "largest delay of a step in seconds",
+}
+# of every drive: in JSON, and the head of its column
+JOINTS = {
+    "end": "end ({0})",
+    "lowest": "lowest",
+    "highest": "highest",
+    "largest_velocity": "largest velocity",
+    "largest_torque": "largest torque ({1})",
 }
 
 
@@ -34,8 +43,9 @@ def run(
 
     Software in the loop: `make` in a folder of dynamis export ROBOT --controller .. builds a
     program NAME_loop that connects to this port. Brakes hold the arm until the first torque
-    arrives. Ctrl-C or SIGTERM ends the simulation and prints the counts of packets and delays. Exit
-    code 1 if the simulation diverges.
+    arrives. Ctrl-C or SIGTERM ends the simulation and prints the counts of packets and delays, how
+    far every joint went, how fast and under which torque, and what passed its limits. Exit code 1
+    if the simulation diverges.
 
     For example:
 
@@ -78,11 +88,20 @@ def run(
     if log is not None:
         found.save(log)
     counts = {name: getattr(found, name) for name in COUNTS}
+    drives, past = {name: getattr(found, name) for name in JOINTS}, found.beyond(arm)
     if json:
-        data_json({"robot": arm.name, "port": server.port, **counts, "message": found.message})
+        more = {"joints": found.joints, **drives, "beyond_limits": past, "message": found.message}
+        data_json({"robot": arm.name, "port": server.port, **counts, **more})
     else:
         rows = [[name, number(float(value)), COUNTS[name]] for name, value in counts.items()]
         data(table("", ["what", "number", "meaning"], rows, right=["number"]))
+        heads = [head.format(*units(arm)) for head in JOINTS.values()]
+        each = zip(*drives.values(), strict=True)
+        rows = [
+            [name, *map(number, values), ", ".join(past.get(name, ())) or "none"]
+            for name, values in zip(found.joints, each, strict=True)
+        ]
+        data(table("", ["joint", *heads, "beyond limits"], rows, right=heads))
     if found.message:
         talk(f"error: {found.message}")
     return int(bool(found.message))

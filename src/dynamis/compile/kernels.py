@@ -306,6 +306,7 @@ ROWS = (
         "simulation.smooth:step",
         (*TORQUE, "dt"),
         {"q_next": VECTOR, "qd_next": VECTOR},
+        further=_any_of(WRENCH),
         internal=True,
         reducible=True,
         closed=None,

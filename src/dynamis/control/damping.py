@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..errors import OptionError
 from ..robot.preflight import usual_configurations
 from ..spatial.functions import MATH
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 SAMPLED = 2.0  # times the velocity that a sample takes away from which on it grows
 STEP = 1e-4  # rad/s or m/s
 DIGITS = 2  # of a damping that is proposed
+HALF = 0.5  # of any velocity is what a proposed damping takes away in a sample at most
+BRAKE = 20.0  # 1/s: joints stop in about 0.1 s; at 1 rad/s that takes about the torque of weights
 
 
 def fastest_stop(robot: "Robot", damping: "ArrayLike", q: np.ndarray) -> tuple[float, int]:
@@ -57,11 +60,29 @@ def shaking(law: "Law", q: np.ndarray) -> str:
     )
 
 
-def steady_damping(robot: "Robot", rate: float, q: np.ndarray) -> list[float]:
-    """A damping of every joint with which the largest eigenvalue of M^-1 D is below `rate`."""
-    inverse = _mobilities(robot, q)
+def brake_damping(robot: "Robot", sample_time: float, hertz: float | None = None) -> list[float]:
+    """A damping that lets an arm down without shaking it, from its mass matrix.
+
+    Of every joint the smaller of two: what takes half of any velocity away in a sample (with
+    velocities filtered at `hertz`, what does not oscillate behind the filter), and `BRAKE` times
+    its largest inertia. The first is what light joints bear, the second keeps heavy ones from being
+    stopped with many times the torque of their weight.
+    """
+    inverse = _mobilities(robot, places(robot))
+    if not len(inverse):
+        others = sorted(robot.driven) != sorted(robot.independent)
+        why = "drives are not its coordinates" if others else "mass matrix is singular"
+        raise OptionError(
+            f"safe_damping is 'auto', but robot {robot.name!r} gives none of its own: its {why}",
+            "give safe_damping in numbers, 0 for none",
+        )
+    rate = HALF / sample_time
+    if hertz is not None:  # of s (1 + s T) + rate = 0 both roots are real up to 1 / (4 T)
+        rate = min(rate, 0.25 * 2.0 * np.pi * hertz)
     D = 1.0 / np.diagonal(inverse, axis1=1, axis2=2).max(0)
     D *= rate / _largest(inverse, np.diag(D))
+    inertia = np.diagonal(np.linalg.inv(inverse), axis1=1, axis2=2).max(0)
+    D = np.minimum(D, BRAKE * inertia)  # less of D is less of every eigenvalue of M^-1 D
     unit = 10.0 ** (np.floor(np.log10(D)) - (DIGITS - 1))
     return [float(f"{x:.{DIGITS}g}") for x in np.floor(D / unit) * unit]
 

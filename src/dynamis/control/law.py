@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arguments import a_robot, choice, is_word, positive, whole
+from ..arguments import a_robot, choice, is_word, one_of, positive, whole
 from ..compile.arm import Arm, arm_of
 from ..compile.service import Key, traced
 from ..errors import OptionError, ShapeError, counted, shown
@@ -42,7 +42,7 @@ from .controller import (
     stepped,
     text_of,
 )
-from .damping import fastest_stop, places, steady_damping
+from .damping import brake_damping, fastest_stop, places
 from .sensors import difference
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from ..robot import Robot
 
 SAFE = ("zero", "gravity")
+AUTO = "auto"  # damping of the safe state by the arm's mass matrix
 VELOCITIES = ("measured", "difference")
 LATCH = 2  # bad samples in a row after which only a new start helps
 PLAUSIBLE = 1e6  # rad, m, per second: beyond, or NaN, a sample is bad
@@ -94,7 +95,8 @@ class Law:
     `reference` is a trajectory to follow inside, or None: then it comes with every sample.
     `velocity` "difference" makes velocities from positions, low-passed at `velocity_filter` Hz.
     `limit` clips torques. `safe`: "zero" torque, or "gravity": gravity compensation with damping
-    `safe_damping`, ramped down in `ramp` seconds. `latch` bad samples in a row make it stay.
+    `safe_damping` (one number, one per joint, or "auto": from the mass matrix and the sample time),
+    ramped down in `ramp` seconds. `latch` bad samples in a row make it stay.
     """
 
     controller: Controller
@@ -105,7 +107,7 @@ class Law:
     velocity_filter: float | None = None
     limit: Gain | None = None
     safe: str = "zero"
-    safe_damping: Gain = 0.0
+    safe_damping: Gain | str = AUTO
     ramp: float = 1.0
     latch: int = LATCH
     jump: Gain | None = None
@@ -166,18 +168,17 @@ class Law:
             self._refuse_unstable_damping()
 
     def _refuse_unstable_damping(self) -> None:
-        q = places(self.robot)
-        rate, joint = fastest_stop(self.robot, self.damping, q)
+        rate, joint = fastest_stop(self.robot, self.damping, places(self.robot))
         if rate * self.sample_time > MOST_DAMPING:
-            steady = steady_damping(self.robot, 0.5 * MOST_DAMPING / self.sample_time, q)
+            steady = brake_damping(self.robot, self.sample_time, self.velocity_filter)
             raise OptionError(
                 f"safe_damping is {self.safe_damping!r}: every {self.sample_time:g} s it takes "
                 f"{rate * self.sample_time:.3g} times the velocity of joint "
                 f"{self.robot.drive_names[joint]!r} away, which shakes the arm instead of stopping "
                 f"it; expected at most {MOST_DAMPING:g} times",
-                f"safe_damping={steady} takes at most half of any velocity; joints of little "
-                "inertia allow little damping, more with a shorter sample_time or the inertia of "
-                "their rotors",
+                f'safe_damping="auto", here {steady}, takes at most half of any velocity; joints '
+                "of little inertia allow little damping, more with a shorter sample_time or the "
+                "inertia of their rotors",
             )
 
     @property
@@ -224,7 +225,13 @@ class Law:
     @cached_property
     def damping(self) -> list[float]:
         """Damping of every joint in the safe state."""
-        return per_joint(self.safe_damping, "safe_damping", self.robot)
+        given = self.safe_damping
+        if not isinstance(given, str):
+            return per_joint(given, "safe_damping", self.robot)
+        one_of(given, (AUTO,), f"safe_damping is {given!r}, expected numbers or {AUTO!r}")
+        if self.safe == "zero":
+            return [0.0] * self.n
+        return brake_damping(self.robot, self.sample_time, self.velocity_filter)
 
     @cached_property
     def key(self) -> Key | None:

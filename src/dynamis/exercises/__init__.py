@@ -2,7 +2,7 @@
 
 from .classes import Student, write_class
 from .exercise import EXERCISES, Exercise, Mark, exercise
-from .marking import ClassMarks, StudentMarks, class_marks
+from .marking import ClassMarks, StudentMarks, TermMarks, class_marks, term_marks
 from .sheets import sheet
 
 __all__ = [
@@ -12,8 +12,10 @@ __all__ = [
     "Mark",
     "Student",
     "StudentMarks",
+    "TermMarks",
     "class_marks",
     "exercise",
     "sheet",
+    "term_marks",
     "write_class",
 ]

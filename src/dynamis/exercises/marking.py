@@ -6,9 +6,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..arguments import checked, choice, path_of
-from ..errors import DynamisError, FileError, ModelError, abbreviated, legible
+from ..arguments import checked, choice, is_list, path_of
+from ..errors import (
+    DynamisError,
+    FileError,
+    ModelError,
+    OptionError,
+    abbreviated,
+    counted,
+    legible,
+    shown,
+)
 from ..files import checked_path, write
+from ..lazy import cached_property
 from ..model.quantity import quantity
 from .classes import ClassList, Student, read_class
 from .exercise import LANGUAGES, exercise, words
@@ -29,6 +39,7 @@ class StudentMarks:
     student: Student
     by_exercise: Mapping[int, tuple[int, int]]
     remarks: tuple[str, ...] = ()
+    handed_in: bool = True  # one form, not blank
 
     @property
     def right(self) -> int:
@@ -70,6 +81,72 @@ class ClassMarks:
         rows += [[""] * (4 + len(numbers)) + [problem] for problem in self.unassigned]
         content = table_bytes(rows, self.language)
         return write(checked_path(path, (".csv",), "table of marks"), content)
+
+
+@dataclass(frozen=True)
+class TermMarks:
+    """Marks of several classes of a term, one row for each student; `sheets` names the classes."""
+
+    sheets: tuple[str, ...]
+    classes: tuple[ClassMarks, ...]
+
+    @cached_property
+    def students(self) -> Mapping[str, tuple[StudentMarks | None, ...]]:
+        """Name -> marks in every class; None where the class has no such student."""
+        named = [{x.student.name: x for x in one.students} for one in self.classes]
+        for label, one, known in zip(self.sheets, self.classes, named, strict=True):
+            if "" in known or len(known) < len(one.students):
+                raise FileError(
+                    f"{label}: students of the class have no name, or the same one",
+                    "marks of a term are put together by the names of --students",
+                )
+        names = dict.fromkeys(name for known in named for name in known)
+        return {name: tuple(known.get(name) for known in named) for name in names}
+
+    @property
+    def rows(self) -> list[list[str]]:
+        """A table: the head, then of each student right answers of every sheet, and the mean (%)
+        over those handed in, how many these are, and how many are missing."""
+        said = words(self.classes[0].language)["words"]
+        found = [[said["student"], *self.sheets, *(said[x] for x in ("mean", "count", "missing"))]]
+        for name, marks in self.students.items():
+            came = [x for x in marks if x is not None and x.handed_in]
+            mean = f"{100.0 * sum(x.right / x.of for x in came) / len(came):.0f}" if came else ""
+            each = ["" if x is None or not x.handed_in else f"{x.right}/{x.of}" for x in marks]
+            found.append([name, *each, mean, str(len(came)), str(len(marks) - len(came))])
+        return found
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What could not be marked, by class."""
+        each = zip(self.sheets, self.classes, strict=True)
+        return tuple(f"{label}: {x}" for label, one in each for x in one.problems)
+
+    @checked
+    def save(self, path: str | Path) -> Path:
+        """Write `rows` (.csv)."""
+        content = table_bytes(self.rows, self.classes[0].language)
+        return write(checked_path(path, (".csv",), "table of marks"), content)
+
+
+@checked
+def term_marks(
+    directories: Sequence[str | Path], students: Sequence[str | Path], language: str | None = None
+) -> TermMarks:
+    """Marks of several classes: a folder of forms and a teacher/class.csv for each of them."""
+    for name, given in (("directories", directories), ("students", students)):
+        if not is_list(given):
+            raise OptionError(f"{name} is {shown(given)}, expected a list of paths")
+    directories, students = list(directories), list(students)
+    if not directories or len(directories) != len(students):
+        raise OptionError(
+            f"{counted(len(directories), 'folder')} of forms and {counted(len(students), 'class')} "
+            "were given, expected one class for every folder",
+            "--mark back1,back2 --students class1/teacher/class.csv,class2/teacher/class.csv",
+        )
+    pairs = zip(directories, students, strict=True)
+    classes = [class_marks(folder, group, language) for folder, group in pairs]
+    return TermMarks(tuple(Path(x).name for x in directories), tuple(classes))
 
 
 @checked
@@ -245,7 +322,7 @@ def _marked(student: Student, handed_in: HandedIn, language: str) -> StudentMark
     others = ", ".join(" ".join(key) for key, written in answers.items() if written)
     if others:
         remarks.append(said["forms"]["no_rows"].format(rows=abbreviated(others, 80)))
-    return StudentMarks(student, counts, tuple(map(legible, remarks)))
+    return StudentMarks(student, counts, tuple(map(legible, remarks)), len(filled) == 1)
 
 
 def _names(number: int, language: str) -> tuple[str, ...]:

@@ -87,13 +87,15 @@ def regressor(robot: "Robot", q: Any, qd: Any, qdd: Any) -> Any:
 
 @checked
 def step(
-    robot: "Robot", q: Any, qd: Any, tau: Any, dt: Any = 1e-3, parameters: Any = None
-) -> tuple[Any, Any]:
+    robot: "Robot", q: Any, qd: Any, tau: Any, dt: Any = 1e-3, parameters: Any = None,
+    wrench: Any = None,
+) -> tuple[Any, Any]:  # fmt: skip
     """(q, qd) after dt seconds under a torque that stays: one Runge-Kutta step of the smooth arm.
 
-    Friction as it slides; nothing that holds (static friction) or hits (stops).
+    Friction as it slides; nothing that holds (static friction) or hits (stops). `wrench` is that of
+    `inverse_dynamics`; in the tool frame it stays too.
     """
-    given = {"q": q, "qd": qd, "tau": tau, "dt": dt, "parameters": parameters}
+    given = {"q": q, "qd": qd, "tau": tau, "dt": dt, "wrench": wrench, "parameters": parameters}
     return _named(robot, "step", given)
 
 

@@ -48,6 +48,9 @@ TOLERANCES = {
     "TaskSpace": {"float64": 1e-11, "float32": 1e-3},
     "Impedance": {"float64": 1e-11, "float32": 1e-2},
 }
+NOT_DAMPED = "not damped (`safe_damping` is 0): the arm swings meanwhile"
+DAMPED = "damped where velocities are known (only the reference is bad) by "
+BY_ITSELF = ' (`safe_damping` "auto", from the model\'s inertia and the sample time)'
 SMALLEST = 1e-2  # of the arm's largest torque: what counts as a joint's at least
 
 
@@ -181,6 +184,15 @@ def self_test(law: "Law", notes: Sequence[str], dtype: str, rows: Sequence[Any])
 def tolerance(law: "Law", dtype: str) -> float:
     """How far the self-test lets torques differ, of each joint's largest."""
     return TOLERANCES.get(type(law.controller).__name__, TOLERANCE)[dtype]
+
+
+def damped(law: "Law") -> str:
+    """How the safe torque brakes the arm, in words."""
+    if not any(law.damping):
+        return NOT_DAMPED
+    chosen = BY_ITSELF if isinstance(law.safe_damping, str) else ""
+    units = "N m s/rad or N s/m"
+    return f"{DAMPED}{', '.join(f'{x:g}' for x in law.damping)} {units}{chosen}"
 
 
 def joint_rows(law: "Law") -> str:

@@ -12,7 +12,7 @@ from .. import templates
 from ..arguments import checked, choice, positive, robot_in_either_order
 from ..compile.arrays import checked_dtype
 from ..control.damping import shaking
-from ..control.law import LATCH, NO_LIMIT, Law
+from ..control.law import AUTO, LATCH, NO_LIMIT, Law
 from ..control.observer import Observer, ObserverStep
 from ..control.single_joint import SingleJoint
 from ..control.task_space import Impedance
@@ -56,7 +56,7 @@ def readme(law: "Law", dtype: str, trig: str, notes: Sequence[str]) -> str:
         GRAVITY=law.safe == "gravity",
         CLOSED=law.finds_joints,
         RAMP=f"{law.ramp:g}",
-        DAMPED=DAMPED[any(law.damping)],
+        DAMPED=c_text.damped(law),
         LIMITED=law.limit is not None or law.own_limits is not None,
         LIMITS=", ".join(f"{x:g}" for x in law.own_limits or law.limits),
         JUMPS=", ".join(f"{x:g}" for x in law.jumps or ()),
@@ -84,10 +84,6 @@ CALLS = (
 )
 REMARKS = {"matlab": f"{CALLS}.", "casadi": f"{CALLS}; the reference is a column: q, qd, qdd."}
 WORK = "no allocation, no globals, no recursion, no branch that depends on data;"
-DAMPED = {
-    True: "damped where velocities are measured (only the reference is bad)",
-    False: "not damped (`safe_damping` was not given): the arm swings meanwhile",
-}
 LARGEST_SINGLE = 3e38
 MANY_KNOTS = 200  # of a reference inside: with six joints, 0.6 MB of C and a minute to compile
 
@@ -105,7 +101,7 @@ def export_controller(
     velocity_filter: float | None = None,
     limit: Any = None,
     safe: str = "zero",
-    safe_damping: Any = 0.0,
+    safe_damping: Any = AUTO,
     ramp: float = 1.0,
     latch: int = LATCH,
     jump: Any = None,
@@ -122,7 +118,9 @@ def export_controller(
     `reference` puts a trajectory inside; `velocity` "difference" makes velocities from positions;
     `limit` clips torques; `safe` ("zero", or "gravity" with `safe_damping`, ramped down in `ramp`
     seconds) is what comes out when a sample is not plausible, and from `latch` such samples in a
-    row until `init`; a position farther than `jump` from the one before is not plausible either.
+    row until `init`. `safe_damping` "auto" takes at most half of any velocity away in a sample and
+    stops no joint faster than at 20/s; numbers are N m s/rad or N s/m, 0 lets the arm swing. A
+    position farther than `jump` from the one before is not plausible either.
     `regenerate.py` beside the code writes the same files again. `target` may also be "matlab",
     "casadi" (functions init and step), "fmu" (a co-simulation unit of FMI `fmi`) or "ros2" (a
     package with a ros2_control plugin around the C). All files are written or none; those that

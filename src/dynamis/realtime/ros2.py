@@ -54,6 +54,7 @@ def package_files(law: "Law", dtype: str, trig: str, notes: Sequence[str]) -> di
         "XML_REMARKS": f"<!--\n{remarks(map(_dashes, notes), ' ')}-->",
         "GRAVITY": law.safe == "gravity",
         "RAMP": f"{law.ramp:g}",
+        "DAMPED": c_text.damped(law),
         "ORIGIN": "\n".join(f"    {plain(line)}".rstrip() for line in notes),
     }
     files = {

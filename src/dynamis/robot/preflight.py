@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..errors import DynamisError
+from ..errors import DynamisError, counted
 from ..model.check.finding import Finding, Numbers, listed
 from ..model.check.model import check_model
 from .closed_check import Tried, check_closed
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 SAMPLES = 48  # configurations in which the mass matrix is looked at
 SPEEDS = (1.0, 0.1, 0.01)  # rad/s or m/s at which friction laws of the user's are looked at
 UNFELT = 1e-9  # m; a weight that acts on every joint at a shorter lever is not felt
+LIGHT = 0.01  # kg m^2; rotors behind gears have more, seen from the joint
+SAMPLE_TIME = 0.005  # s, of a usual controller
 INDEFINITE = 1e-9  # an eigenvalue this far below zero, next to the largest, is no rounding error
 
 
@@ -33,6 +35,7 @@ def preflight(robot: "Robot") -> list[Finding]:
     moving = _pushing(robot)
     if len(tried.q):
         moving += _weightless(robot, tried) + _singular(robot, tried) + _undefined(robot, tried)
+        moving += _without_rotors(robot, tried)
     return sorted(findings + moving)
 
 
@@ -108,6 +111,41 @@ def _singular(robot: "Robot", tried: Tried) -> list[Finding]:
     remedy = "give the links it moves an inertia about its axis, or the joint a rotor inertia"
     level = "error" if singular.all() or negative else "warning"
     return [Finding(level, f"joint {name!r}", what, remedy)]
+
+
+def _without_rotors(robot: "Robot", tried: Tried) -> list[Finding]:
+    """Turning joints that move next to nothing: descriptions such as URDF leave rotors out."""
+    model = robot.model
+    if model.closures or model.gear_matrix is not None:
+        return []
+    M = robot._calls.interpreted("mass_matrix", {"q": tried.q})
+    M = M[np.isfinite(M).all((1, 2))]
+    M = M[np.linalg.eigvalsh(M)[:, 0] > 0.0]
+    if not len(M):
+        return []
+    felt = 1.0 / np.diagonal(np.linalg.inv(M), axis1=1, axis2=2).min(0)  # other joints free
+    x, light = Numbers(model), []
+    for k, link in enumerate(model.moving_links):
+        bare = link.drive is None or not x.of(link.drive.rotor_inertia)
+        if bare and robot.joint_kinds[k] == "revolute" and felt[k] < LIGHT:
+            light.append(k)
+    if not light:
+        return []
+    worst = min(light, key=lambda k: felt[k])
+    name = robot.joint_names[worst]
+    what = (
+        f"has no rotor inertia and moves at most {felt[worst]:.2g} kg m^2: a controller sampled "
+        f"every {SAMPLE_TIME:g} s is unstable with more than {2.0 * felt[worst] / SAMPLE_TIME:.2g} "
+        "N m s/rad of damping, which the rotor of a geared drive would bear"
+    )
+    if light[1:]:
+        what += f"; {counted(len(light) - 1, 'more joint')} below {LIGHT:g} kg m^2"
+    remedy = (
+        "add gear^2 times the rotor's inertia from the data sheet or an identification: "
+        f'drive = {{ gear = .., rotor_inertia = .. }}, or robot.with_parameters({{"{name}.'
+        'rotor_inertia": ..})'
+    )
+    return [Finding("note", f"joint {name!r}", what, remedy)]
 
 
 def _indefinite(M: np.ndarray) -> bool:

@@ -17,8 +17,10 @@ from ..compile.kernels import (
     KERNELS,
     OPTIMISE,
     RECURSIONS,
+    WRENCH,
     Kernel,
     kernel_named,
+    row_taking,
 )
 from ..dynamics.mobility import first_assembly
 from ..dynamics.springs import refuse_coincident
@@ -224,25 +226,25 @@ class Robot:
         )
 
     @property
-    def active(self) -> tuple[int, ...]:
+    def active(self) -> list[int]:
         """Entries of q whose joints have a drive, q[..., robot.active]: all but passive ones."""
-        return self.model.active
+        return list(self.model.active)
 
     @property
-    def driven(self) -> tuple[int, ...]:
+    def driven(self) -> list[int]:
         """Entries of q that controllers see, q[..., robot.driven]: all, or the drives of loops."""
-        return self.model.driven
+        return list(self.model.driven)
 
     @property
     def drive_names(self) -> tuple[str, ...]:
         """Names of the joints that controllers see."""
         return tuple(self.joint_names[k] for k in self.driven)
 
-    @cached_property
-    def independent(self) -> tuple[int, ...]:
+    @property
+    def independent(self) -> list[int]:
         """Entries of q that decide all others: the drives, where there are as many as needed."""
         found = self.chain.mobility
-        return tuple(range(self.n)) if found is None else found.independent
+        return list(range(self.n)) if found is None else list(found.independent)
 
     @cached_property
     def home(self) -> np.ndarray:
@@ -957,11 +959,21 @@ class Robot:
         return equations(self.model, method, gravity)
 
     def casadi(
-        self, name: str, method: str | None = None, parameters: str = "inline"
+        self,
+        name: str,
+        method: str | None = None,
+        parameters: str = "inline",
+        wrench: bool = False,
     ) -> "casadi.Function":
-        """A kernel as a CasADi Function of column vectors, for optimal control and estimation."""
+        """A kernel as a CasADi Function of column vectors, for optimal control and estimation.
+
+        With `wrench` the wrench of the tool is an argument too, behind the others.
+        """
         from ..export.casadi_folder import casadi_function
 
+        if flag(wrench, "wrench"):
+            own = kernel_named(name).inputs
+            name = row_taking(name.partition(":")[0], tuple(dict.fromkeys((*own, WRENCH)))).name
         return casadi_function(_chosen(name, method), self.model, _argument(parameters))
 
     @checked

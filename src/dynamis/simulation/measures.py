@@ -187,7 +187,7 @@ class Measures:
         known = MEASURES[name]
         if known.one:
             return ()
-        return tuple(range(self.robot.n)) if known.passive else self.robot.driven
+        return tuple(range(self.robot.n)) if known.passive else self.robot.model.driven
 
     def started(self, name: str) -> float:
         """What the accumulators of one name begin with."""

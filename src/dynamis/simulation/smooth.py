@@ -12,13 +12,18 @@ from ..spatial.functions import Functions
 from .tableau import RK4
 
 
-def step(chain: Chain, q: Any, qd: Any, tau: Any, dt: Any, fn: Functions) -> tuple[Any, Any]:
-    """(q, qd) after `dt` seconds under a torque that stays, by the classical Runge-Kutta step."""
+def step(
+    chain: Chain, q: Any, qd: Any, tau: Any, dt: Any, fn: Functions, wrench: Any = None
+) -> tuple[Any, Any]:
+    """(q, qd) after `dt` seconds under a torque that stays, by the classical Runge-Kutta step.
+
+    `wrench` stays too, in the tool frame.
+    """
     start = [*q, *qd]
     n = len(q)
 
     def rate(x: list[Any], _: float) -> list[Any]:
-        return [*x[n:], *forward_dynamics(chain, x[:n], x[n:], tau, fn)]
+        return [*x[n:], *forward_dynamics(chain, x[:n], x[n:], tau, fn, wrench)]
 
     def moved(x: list[Any], rates: Any, weights: Any) -> list[Any]:
         terms = [(w, k) for w, k in zip(weights, rates, strict=True) if w != 0.0]

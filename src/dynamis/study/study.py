@@ -169,7 +169,7 @@ class Study:
         if measure in MEASURES:
             return Measures(self.robot, ()).joints(measure)
         every = tuple(range(self.robot.n))
-        return next((x for x in (every, self.robot.driven) if len(x) == count), ())
+        return next((x for x in (every, self.robot.model.driven) if len(x) == count), ())
 
     def units(self, measure: str) -> tuple[str, ...]:
         """Units of the columns."""

@@ -77,15 +77,17 @@ def regressor(robot: Robot, q: Any, qd: Any, qdd: Any) -> "Tensor":
 
 
 def step(
-    robot: Robot, q: Any, qd: Any, tau: Any, dt: Any = 1e-3, parameters: Any = None
-) -> "tuple[Tensor, Tensor]":
+    robot: Robot, q: Any, qd: Any, tau: Any, dt: Any = 1e-3, parameters: Any = None,
+    wrench: Any = None,
+) -> "tuple[Tensor, Tensor]":  # fmt: skip
     """(q, qd) after `dt` seconds under a torque that stays: a Runge-Kutta step of order 4.
 
-    Of the smooth arm: friction as it slides, no static friction, stops or drives.
+    Of the smooth arm: friction as it slides, no static friction, stops or drives. `wrench` is that
+    of `inverse_dynamics`; in the tool frame it stays too.
     """
     if isinstance(dt, float) and isinstance(q, torch.Tensor) and q.dtype in DTYPES:
         dt = torch.full((), dt, dtype=q.dtype, device=q.device)  # no copy that a GPU waits for
-    q1, qd1 = _several(robot, "step", (q, qd, tau, dt), parameters)
+    q1, qd1 = _several(robot, "step", (q, qd, tau, dt), parameters, wrench)
     return q1, qd1
 
 
@@ -107,13 +109,15 @@ def evaluate(robot: Robot, kernel: str, arrays: Mapping[str, Any], out: Any = No
 
 
 def _one(robot: Robot, name: str, given: tuple, parameters: Any, wrench: Any = None) -> "Tensor":
+    return _several(robot, name, given, parameters, wrench)[0]
+
+
+def _several(
+    robot: Robot, name: str, given: tuple, parameters: Any, wrench: Any = None
+) -> "Sequence[Tensor]":
+    """Results of a kernel."""
     if wrench is not None:
         name, given = f"{name}:wrench", (*given, wrench)
-    return _several(robot, name, given, parameters)[0]
-
-
-def _several(robot: Robot, name: str, given: tuple, parameters: Any) -> "Sequence[Tensor]":
-    """Results of a kernel."""
     if torch.compiler.is_compiling():
         plan = _constants(robot, name, parameters is not None)
     else:

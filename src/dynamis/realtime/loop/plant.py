@@ -29,7 +29,7 @@ from ...errors import FileError, OptionError, ShapeError, counted, shown
 from ...files import write_csv
 from ...simulation.simulator import Simulator
 from ...spatial.functions import MATH
-from ...trajectory.trajectory import Trajectory
+from ...trajectory.trajectory import Trajectory, beyond, bounds
 from . import udp
 
 if TYPE_CHECKING:
@@ -130,9 +130,9 @@ class Encoder:
 
 @dataclass
 class PlantRun:
-    """What happened: counts, the plant's own lateness (s), and rows (t, controller's t, status, q,
-    qd, torque) of every step since the brakes opened; status -1: no controller was there. `message`
-    says why the run ended by itself."""
+    """What happened: counts, the plant's own lateness (s), how far joints, velocities and torques
+    went, and rows (t, controller's t, status, q, qd, torque) of every step since the brakes opened;
+    status -1: no controller was there. `message` says why the run ended by itself."""
 
     joints: tuple[str, ...]
     rate: float
@@ -144,9 +144,47 @@ class PlantRun:
     stale: int = 0  # torques behind a newer one
     overruns: int = 0  # steps that began more than a period late
     silent: int = 0  # steps without torque because no controller was there
+    safe: int = 0  # steps under a safe torque of the controller
     latest: float = 0.0
     message: str = ""
     rows: list[bytes] = field(default_factory=list, repr=False)  # small pieces: no row waits
+    end: np.ndarray = field(init=False, repr=False)  # (n,), all of the drives
+    lowest: np.ndarray = field(init=False, repr=False)
+    highest: np.ndarray = field(init=False, repr=False)
+    largest_velocity: np.ndarray = field(init=False, repr=False)
+    largest_torque: np.ndarray = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        n = len(self.joints)
+        self.end, self.lowest, self.highest = (np.full(n, x) for x in (np.nan, np.inf, -np.inf))
+        self.largest_velocity, self.largest_torque = np.zeros(n), np.zeros(n)
+
+    def _seen(self, q: np.ndarray, qd: np.ndarray, tau: Any) -> None:
+        """Where the drives are, how fast, and under which torque."""
+        self.end = q
+        np.minimum(self.lowest, q, out=self.lowest)
+        np.maximum(self.highest, q, out=self.highest)
+        np.maximum(self.largest_velocity, np.abs(qd), out=self.largest_velocity)
+        np.maximum(self.largest_torque, np.abs(tau), out=self.largest_torque)
+
+    @checked
+    def beyond(self, robot: "Robot") -> dict[str, list[str]]:
+        """Joint -> quantities that passed a limit of the model."""
+        if a_robot(robot).drive_names != self.joints:
+            raise ShapeError(
+                f"robot {robot.name!r} has other joints than the run: {', '.join(self.joints)}"
+            )
+        speed, effort = bounds(robot)
+        each = {
+            "position": (np.stack([self.lowest, self.highest]), robot.limits),
+            "velocity": (self.largest_velocity[None], speed),
+            "torque": (self.largest_torque[None], effort),
+        }
+        found: dict[str, list[str]] = {}
+        for quantity, (values, limits) in each.items():
+            for x in beyond(np.zeros(len(values)), values, limits, quantity, robot.driven):
+                found.setdefault(robot.joint_names[x.joint], []).append(quantity)
+        return found
 
     @property
     def columns(self) -> list[str]:
@@ -313,6 +351,7 @@ class PlantServer:
                 self._step(k, k * dt)
                 k += 1
         self.found.steps = k
+        self.found._seen(self.arm.q[self.drives], self.arm.qd[self.drives], 0.0)
         self.found.lost, self.found.lost_torques = self.measurements.lost, self.torques.lost
         return self.found
 
@@ -341,6 +380,8 @@ class PlantServer:
         if t - self._heard > SILENCE:
             tau, status = [0.0] * self.n, udp.LISTENING
             self.found.silent += 1
+        self.found.safe += status in (udp.BAD, udp.SAFE)
+        self.found._seen(place, speed, tau)
         if self.keep:
             state = place.tobytes() + speed.tobytes()
             head, tail = HEAD.pack(t, self._torque.t, status), np.array(tau).tobytes()

@@ -323,7 +323,7 @@ class PosePanel:
 
     def _follow(self) -> None:
         """Sliders to the pose, unless it came from them; they reach as far as the arm does."""
-        if tuple(self.sliders) != self.session.robot.independent:
+        if list(self.sliders) != self.session.robot.independent:
             return
         self._show_followers()
         if self._own:
