@@ -20,6 +20,7 @@ from ..logs.log import Log, interpolated
 from ..model.closure import refuse_closures
 from ..spatial.functions import MATH
 from ..spatial.inertia import from_linear, linear, to_com, to_com_slope, transformed
+from .deviations import Block, bands
 from .feasible import (
     BODY,
     FAINT,
@@ -31,7 +32,7 @@ from .feasible import (
     solved,
 )
 from .frictions import FrictionModel, friction_named
-from .information import Information, Solution, correlation_time, told_apart, weighted
+from .information import Information, Solution, told_apart, weighted
 from .processing import BLOCK, Processing, Samples, checked_logs, prepare, torque_of
 from .unknowns import tree_of
 
@@ -310,9 +311,9 @@ def _estimate(
     seen = told_apart(info, solution.weights, WORST, 1e-4)[:10]
     x, status = _feasible(info, solution) if feasible else (solution.x, "")
     left = (tau - Y @ x) * weight
-    times = solution.average(correlation_time(left))
+    found = bands([[Block(joined[..., :-1], left, weight)]])[0].covariance(solution.gain)
     J = centred_slope(x[:10])
-    covariance = J @ (solution.covariance[:10, :10] * times) @ J.T
+    covariance = J @ found[:10, :10] @ J.T
     dark = np.abs(J[:, ~seen]).max(axis=1, initial=0.0) > 1e-9
     covariance[np.diag_indices(10)] = np.where(dark, np.inf, np.diag(covariance))
     counted = np.maximum(info.rows, 1)
