@@ -44,7 +44,7 @@ from .information import (
     weighted,
 )
 from .processing import Processing, Samples, band, is_even, lowpass, prepare, rates
-from .unknowns import OWN, Unknowns
+from .unknowns import BESIDE_ROBOT, Unknowns
 
 if TYPE_CHECKING:
     from ..control.sensors import Sensors
@@ -220,7 +220,7 @@ class ClosedLoop:
         from ..simulation import simulate
         from ..simulation.signals import reference_signal
 
-        if len(unknowns.of_kind(*OWN)):
+        if len(unknowns.of_kind(*BESIDE_ROBOT)):
             raise OptionError(
                 f"friction {unknowns.friction.name!r} is not simulated with its root or load open",
                 "identify with friction='smooth' or 'asymmetric'",

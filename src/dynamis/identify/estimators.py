@@ -22,7 +22,7 @@ from .information import (
     weighted,
 )
 from .processing import Samples
-from .unknowns import RIGID, SPURIOUS, Unknowns
+from .unknowns import LARGEST_LOAD, RIGID, Unknowns
 
 HUBER = 1.345
 ROUNDS = 5
@@ -153,7 +153,7 @@ def with_loads(
     for _ in range(ROUNDS):
         wanted = replace(wanted, rigid=x)
         x = fit()
-        absurd = loads[(x[loads] < 0.0) | (x[loads] > SPURIOUS)]
+        absurd = loads[(x[loads] < 0.0) | (x[loads] > LARGEST_LOAD)]
         fixed[absurd] = 0.0
         x[absurd] = 0.0
     return replace(wanted, rigid=x), None if np.isnan(fixed).all() else fixed
